@@ -64,6 +64,7 @@ func (w *tuning) moments(rows []int, x *mat.Dense, y []float64) learn.Moments {
 	weights := sample.Relative(w.c.Data.Weights, rows)
 	m := measure(x, y, weights)
 	m.Examples = len(rows)
+	_, m.Features = x.Dims()
 	for _, i := range rows {
 		m.Weight += w.weight(i)
 	}

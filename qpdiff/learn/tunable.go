@@ -51,6 +51,7 @@ type Hyperparameter struct {
 // under- or overflows it is 0 or +Inf, and where all that it is made of is 0 it is 1.
 type Moments struct {
 	Examples int     // N
+	Features int     // n
 	Weight   float64 // the sum of the examples' weights; Examples without weights
 
 	Trace       float64 // of XᵀX/N, which is at least its largest eigenvalue

@@ -31,6 +31,7 @@ var learners = []struct {
 	sum   bool
 }{
 	{"elastic net", func() learn.ForwardLearner { return new(linear.ElasticNet) }, []float64{.05, .1}, false},
+	{"elastic net, working sets", func() learn.ForwardLearner { return casetest.WorkingSets{ForwardLearner: new(linear.ElasticNet)} }, []float64{.05, .1}, false},
 	{"Huber", func() learn.ForwardLearner { return new(linear.Huber) }, []float64{.05, .4}, false},
 	{"logistic", func() learn.ForwardLearner { return new(linear.Logistic) }, []float64{1.5}, true},
 	{"logistic, intercept", func() learn.ForwardLearner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} }, []float64{1.5}, true},

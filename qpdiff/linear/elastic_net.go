@@ -23,7 +23,11 @@ import (
 // The solver is exact: it finds the support and the signs of θ and solves the
 // linear system (X_SᵀX_S/N + diag λ2_S)·θ_S = X_Sᵀy/N − λ1_S∘sign θ_S. It starts
 // from the support of the last fit, which a small step of the hyperparameters
-// seldom changes. θ depends on that start only through the support found.
+// seldom changes. θ depends on that start only through the support found. Up to 200
+// features it uses XᵀX/N of all; above, that of a working set of features, which grows until
+// the slopes at all others show that they stay at zero, and systems in as many unknowns as
+// there are rows where the support is larger. A fit then costs about as much as some
+// products with X, and memory for the columns of the working set.
 //
 // The derivatives follow from the implicit function theorem at that system.
 // They exist where strict complementarity holds: θ_j ≠ 0 or |x_jᵀ(y−Xθ)|/N < λ1_j
@@ -34,7 +38,8 @@ import (
 // domain, the derivative with respect to λ1_j is the one from the right. A feature that
 // is zero throughout has θ_j = 0 whatever λ1 is, which is no kink as long as λ2_j > 0.
 //
-// The zero value is ready for Load. Fits after the first allocate nothing.
+// The zero value is ready for Load. Fits after the first allocate nothing, but where a
+// working set grows.
 type ElasticNet struct {
 	// Groups holds for each feature the number of its group, whose pair of penalties
 	// it has: 0 … G−1, each at least once. [PerFeature] makes each feature a group. It
@@ -57,28 +62,21 @@ func (e *ElasticNet) Dims(n int) (theta, hyper int) { return n, 2 * groupCount(e
 // SetGeneralised sets the field Generalised.
 func (e *ElasticNet) SetGeneralised(on bool) { e.Generalised = on }
 
-// Load makes d the data of the following fits and computes XᵀX/N. It keeps a
+// Load makes d the data of the following fits and computes XᵀX/N up to 200 features. It keeps a
 // reference to d, whose Rows and Weights count. Errors are ArgErrors: those of
 // [learn.Data.Check], and of kind ErrNotFinite where XᵀX or Xᵀy overflows. After one, the
 // learner has no data.
 func (e *ElasticNet) Load(d learn.Data) (err error) {
 	defer learner.Name(e, &err)
 	if d, err = e.state.Take(d, false); err != nil {
-		e.qp.reset()
+		e.reset()
 		return err
 	}
-	rows, n := d.X.Dims()
-	if n != e.n {
-		e.resize(n)
-	}
-	if rows != e.rows {
-		e.rows = rows
-		e.qp.reset()
-	}
-	e.sums(d)
-	for j := range n {
-		if !dense.Finite(e.root[j]*e.rmsY) || !dense.Finite(e.xty[j]) {
-			e.qp.reset()
+	e.shape(d.X.Dims())
+	root, xty := e.sums(d)
+	for j, r := range root {
+		if !dense.Finite(r*e.rmsY) || !dense.Finite(xty[j]) {
+			e.reset()
 			return check.ArgErrorf("Data", qpdiff.ErrNotFinite, "scale the features and labels", "is so large that XᵀX or Xᵀy overflows at column %d", j)
 		}
 	}
@@ -89,7 +87,7 @@ func (e *ElasticNet) Load(d learn.Data) (err error) {
 // Reset forgets the warm start and the last fit. The data stays loaded.
 func (e *ElasticNet) Reset() {
 	e.state.Forget()
-	e.qp.reset()
+	e.reset()
 }
 
 // Fit solves the problem at hyper and writes θ (n entries), with one zero per
@@ -103,28 +101,11 @@ func (e *ElasticNet) Fit(theta, hyper []float64) (err error) {
 	if err := e.begin(e.Groups, theta, hyper); err != nil {
 		return err
 	}
-	// The residual of the solution is not longer than y, so that some penalties
-	// hold their coordinates at zero for certain. In the warm start their slopes
-	// might overflow.
-	for j, l1 := range e.l1 {
-		if l1 > e.root[j]*e.rmsY {
-			e.qp.x[j] = 0
-		}
-	}
-	if err := e.qp.solve(); err != nil {
-		e.qp.reset()
+	if err := e.solve(); err != nil {
+		e.reset()
 		return err
 	}
-	any, err := e.suspectWeak()
-	if any {
-		e.sizeTerms()
-		err = e.settleWeak()
-	}
-	if err != nil {
-		e.qp.reset()
-		return err
-	}
-	copy(theta, e.qp.x)
+	copy(theta, e.theta())
 	e.state.Finish()
 	return nil
 }
@@ -172,7 +153,9 @@ func (*ElasticNet) Convention() learn.Convention {
 	return learn.Convention{Loss: learn.SquaredError, Centred: true}
 }
 
-// Hyperparameters describes λ1 and λ2.
+// Hyperparameters describes λ1 and λ2. λ1 is searched from 1e-5 times the smallest one at
+// which θ is 0, and from 1e-3 times that where there are more than 200 features, and more
+// than examples.
 func (*ElasticNet) Hyperparameters(m learn.Moments) []learn.Hyperparameter {
-	return []learn.Hyperparameter{learner.Lambda1(m.Correlation), learner.Lambda2(m, true)}
+	return []learn.Hyperparameter{learner.Lambda1(m, m.Correlation), learner.Lambda2(m, true)}
 }

@@ -9,8 +9,8 @@ import (
 )
 
 // dataVJP is part of a penalisedModel.
-func (e *elasticNetFit) dataVJP(_ *penalisedDerivative, g *learn.Grad, act []int, w []float64) error {
-	theta := e.qp.x
+func (e *elasticNetFit) dataVJP(d *penalisedDerivative, g *learn.Grad, act []int, w []float64) error {
+	theta, features := e.theta(), d.named(&e.qp, act)
 	rows := e.state.Data.Dense()
 	for i, y := range e.state.Data.Y {
 		inv := e.share(i)
@@ -19,7 +19,7 @@ func (e *elasticNetFit) dataVJP(_ *penalisedDerivative, g *learn.Grad, act []int
 		}
 		x := rows.RawRowView(i)
 		var xw float64
-		for k, j := range act {
+		for k, j := range features {
 			xw += x[j] * w[k]
 		}
 		xw *= inv
@@ -29,7 +29,7 @@ func (e *elasticNetFit) dataVJP(_ *penalisedDerivative, g *learn.Grad, act []int
 		if g.X != nil {
 			r := (y - dense.Dot(theta, x)) * inv
 			row := g.X.RawRowView(i)
-			for k, j := range act {
+			for k, j := range features {
 				row[j] += r * w[k]
 			}
 			for j, t := range theta {
@@ -61,8 +61,19 @@ func (e *elasticNetFit) largestProduct(act []int, w []float64) float64 {
 }
 
 // dataJVP is part of a penalisedModel.
-func (e *elasticNetFit) dataJVP(_ *penalisedDerivative, b []float64, t *learn.Grad) {
-	theta := e.qp.x
+func (e *elasticNetFit) dataJVP(d *penalisedDerivative, b []float64, t *learn.Grad) {
+	if e.qp.features == nil {
+		e.tangent(b, t)
+		return
+	}
+	d.all = dense.Zeros(d.all, e.params)
+	e.tangent(d.all, t)
+	dense.Gather(b, d.all, e.qp.features)
+}
+
+// tangent is dataJVP for all features.
+func (e *elasticNetFit) tangent(b []float64, t *learn.Grad) {
+	theta := e.theta()
 	rows := e.state.Data.Dense()
 	for i, y := range e.state.Data.Y {
 		inv := e.share(i)

@@ -34,7 +34,7 @@ func (q *piecewiseQP) stepTo() (moved bool) {
 		}
 	}
 	slices.SortFunc(cross, func(a, b int) int { return cmp.Compare(at[a], at[b]) })
-	curv := dense.LDLForm(q.a, q.dinv, s, s+1, d)
+	curv := q.form(d)
 	t, jump, value := 0.0, 0.0, 0.0
 	bestT, best := at[cross[0]], 0.0 // the step reaches the first kink at least
 	for k := 0; k <= len(cross); k++ {

@@ -1,6 +1,8 @@
 package linear
 
 import (
+	"math"
+
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
@@ -39,7 +41,8 @@ const (
 // runs that end at the same set and signs give the same bits.
 type piecewiseQP struct {
 	n            int
-	g            []float64 // n×n, both triangles
+	g            []float64 // G, n×n, both triangles; nil where columns stands for it
+	diag         []float64 // of G
 	c, r, up, lo []float64
 	x            []float64 // a feasible point, after solve the solution
 	act          []int     // the active set, ascending: free, or not held at zero
@@ -51,6 +54,16 @@ type piecewiseQP struct {
 	bound        float64 // of the condition of the active system, from above
 	warm         bool    // x comes from a solve
 	intercept    bool    // the last coordinate is an intercept
+	features     []int   // ascending: of each coordinate, the entry of θ; nil: the same
+	columnQuadratic
+}
+
+// feature returns the entry of θ that coordinate j is.
+func (q *piecewiseQP) feature(j int) int {
+	if q.features == nil {
+		return j
+	}
+	return q.features[j]
 }
 
 func (q *piecewiseQP) resize(n int) {
@@ -60,7 +73,9 @@ func (q *piecewiseQP) resize(n int) {
 	q.n = n
 	dense.GrowAll(n, &q.dinv, &q.x, &q.z, &q.grad, &q.sgn, &q.d, &q.at)
 	dense.GrowAll(n, &q.act, &q.cross)
-	q.a = dense.Grow(q.a, n*(n+1))
+	if q.features == nil {
+		q.a = dense.Grow(q.a, n*(n+1))
+	}
 	q.reset()
 }
 
@@ -75,7 +90,34 @@ func (q *piecewiseQP) reset() {
 // left in z. It returns the first dependent member of act, or len(act).
 func (q *piecewiseQP) factor() int {
 	s := len(q.act)
+	if q.columns != nil {
+		if q.rowFactor = q.byRows() && q.factorRows(); q.rowFactor {
+			return s
+		}
+		q.a = dense.Grow(q.a, s*(s+1))
+	}
 	w := s + 1
+	if q.g != nil {
+		q.gather(w)
+	} else {
+		q.gatherColumns(w)
+	}
+	if k := dense.LDLFactor(q.a, q.dinv, s, w, q.pivotTol()); k < s {
+		return k
+	}
+	q.bound = q.condBound()
+	if dense.Unsolvable(q.bound) && dense.Unsolvable(q.cond()) {
+		return dense.LDLDependent(q.a, q.dinv, s, w, q.d, q.at)
+	}
+	for i := range s {
+		q.z[i] = q.a[i*w+s]
+	}
+	return s
+}
+
+// gather fills in the active system, with its right-hand side as last of w columns.
+func (q *piecewiseQP) gather(w int) {
+	s := len(q.act)
 	for i, j := range q.act {
 		row := q.g[j*q.n : (j+1)*q.n]
 		out := q.a[i*w : (i+1)*w]
@@ -89,26 +131,15 @@ func (q *piecewiseQP) factor() int {
 		out[i] += q.r[j]
 		out[s] = q.linear(i)
 	}
-	if k := dense.LDLFactor(q.a, q.dinv, s, w, pivotRounding*dense.Eps*float64(q.n)); k < s {
-		return k
-	}
-	q.bound = q.condBound()
-	if dense.Unsolvable(q.bound) && dense.Unsolvable(q.cond()) {
-		return dense.LDLDependent(q.a, q.dinv, s, w, q.d, q.at)
-	}
-	for i := range s {
-		q.z[i] = q.a[i*w+s]
-	}
-	return s
 }
 
 // condBound bounds the condition of the active system, scaled to a unit
 // diagonal, as factorised last, from above.
 func (q *piecewiseQP) condBound() float64 {
-	inv, n := 1.0, q.n
+	inv := 1.0
 	dinv := q.dinv[:len(q.act)]
 	for i, j := range q.act {
-		inv *= (q.g[j*n+j] + q.r[j]) * dinv[i]
+		inv *= (q.diag[j] + q.r[j]) * dinv[i]
 	}
 	if inv <= looseInverse {
 		return dense.CondBound(len(q.act), 1/inv, 0)
@@ -116,24 +147,44 @@ func (q *piecewiseQP) condBound() float64 {
 	// G is positive semidefinite.
 	floor := 1.0
 	for _, j := range q.act {
-		floor = min(floor, q.r[j]/(q.g[j*n+j]+q.r[j]))
+		floor = min(floor, q.r[j]/(q.diag[j]+q.r[j]))
 	}
 	return dense.CondBound(len(q.act), 1/inv, floor)
 }
 
+// room is the number of entries of the first argument of solveActive.
+func (q *piecewiseQP) room() int { return q.rows + 3*q.n }
+
 // cond estimates it.
 func (q *piecewiseQP) cond() float64 {
 	s := len(q.act)
+	if q.rowFactor {
+		return q.bound
+	}
 	return dense.LDLCond(q.a, q.dinv, s, s+1, q.d, q.at)
+}
+
+// pivotTol is the rounding of a pivot. With columns it does not depend on what else is in the
+// working set.
+func (q *piecewiseQP) pivotTol() float64 {
+	terms := float64(q.n)
+	if q.columns != nil {
+		terms = float64(len(q.act)) + math.Sqrt(float64(q.rows))
+	}
+	return pivotRounding * dense.Eps * terms
 }
 
 // solveActive solves the active system, as factorised last, for the right-hand
 // side v (n entries, of which it reads the active ones) and returns the
-// solution, one entry per member of act, in w.
+// solution, one entry per member of act, in w, which has room entries.
 func (q *piecewiseQP) solveActive(w, v []float64) []float64 {
 	s := len(q.act)
 	w = w[:s]
 	dense.Gather(w, v, q.act)
+	if q.rowFactor {
+		q.solveRows(w, w[s:cap(w)])
+		return w
+	}
 	dense.LDLForward(q.a, q.dinv, s, s+1, w)
 	dense.LDLBack(q.a, q.dinv, s, s+1, w)
 	return w
@@ -157,7 +208,7 @@ func (q *piecewiseQP) errOpen(j int) error {
 	if q.intercept && j == q.n-1 {
 		return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "raise λ2 or drop the intercept", "leaves the solution open: the intercept depends linearly on features")
 	}
-	return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "raise λ2 or drop features", "leaves the solution open: feature %d is zero or depends linearly on others", j)
+	return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "raise λ2 or drop features", "leaves the solution open: feature %d is zero or depends linearly on others", q.feature(j))
 }
 
 // activate makes the active set that of x: all free coordinates and those that

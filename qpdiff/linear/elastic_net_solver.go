@@ -6,6 +6,8 @@ import (
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // solve moves x to the solution and leaves the factor of its active system in
@@ -38,7 +40,9 @@ func (q *piecewiseQP) solve() error {
 			}
 			continue
 		}
-		dense.LDLBack(q.a, q.dinv, s, s+1, q.z[:s])
+		if !q.rowFactor {
+			dense.LDLBack(q.a, q.dinv, s, s+1, q.z[:s])
+		}
 		wrong := 0
 		for i, v := range q.z[:s] {
 			if t := q.sgn[i]; v*t <= 0 && t != 0 {
@@ -83,6 +87,14 @@ func (q *piecewiseQP) fresh() bool {
 // many it added.
 func (q *piecewiseQP) admit(tol float64, one bool) int {
 	n, s := q.n, len(q.act)
+	if q.g == nil {
+		q.fit = dense.Grow(q.fit, q.rows)
+		q.combine(q.fit, q.z, q.act)
+		q.fitSize = 0
+		for i, j := range q.act {
+			q.fitSize += math.Sqrt(q.diag[j]) * math.Abs(q.z[i])
+		}
+	}
 	next := 0
 	worst := 0.0
 	for j := range n {
@@ -90,20 +102,21 @@ func (q *piecewiseQP) admit(tol float64, one bool) int {
 			next++
 			continue
 		}
-		row := q.g[j*n : (j+1)*n]
 		d := q.c[j]
-		for i, k := range q.act[:s] {
-			d -= row[k] * q.z[i]
+		if q.g == nil {
+			d -= q.inv * floats.Dot(q.column(j), q.fit[:q.rows])
+		} else {
+			row := q.g[j*n : (j+1)*n]
+			for i, k := range q.act[:s] {
+				d -= row[k] * q.z[i]
+			}
 		}
 		q.grad[j] = d
 		if d <= q.up[j] && -d <= q.lo[j] {
 			continue
 		}
 		// More than the rounding of d?
-		size := math.Abs(q.c[j])
-		for i, k := range q.act[:s] {
-			size += math.Abs(row[k] * q.z[i])
-		}
+		size := q.slopeSize(j, s)
 		excess, side := d-q.up[j], 1.0
 		if d < 0 {
 			excess, side = -d-q.lo[j], -1
@@ -125,6 +138,20 @@ func (q *piecewiseQP) admit(tol float64, one bool) int {
 	return added
 }
 
+// slopeSize returns the size of the terms of c − Gz at coordinate j, where z has entries for
+// the first s of act.
+func (q *piecewiseQP) slopeSize(j, s int) float64 {
+	size := math.Abs(q.c[j])
+	if q.g == nil {
+		return size + math.Sqrt(q.diag[j])*q.fitSize
+	}
+	row := q.g[j*q.n : (j+1)*q.n]
+	for i, k := range q.act[:s] {
+		size += math.Abs(row[k] * q.z[i])
+	}
+	return size
+}
+
 // sortActive merges the ascending members from s on into the ascending first s.
 func (q *piecewiseQP) sortActive(s int) {
 	for i := s; i < len(q.act); i++ {
@@ -140,6 +167,10 @@ func (q *piecewiseQP) sortActive(s int) {
 // coordinateDescent runs from x until a sweep leaves all signs as
 // they were, and makes its support the active set.
 func (q *piecewiseQP) coordinateDescent() {
+	if q.g == nil {
+		q.dualNewton()
+		return
+	}
 	n := q.n
 	d := q.grad
 	copy(d, q.c)

@@ -85,7 +85,13 @@ func TestElasticNetContract(t *testing.T) {
 	add("28x10 least squares", casetest.RandomData(8, 28, 10, false), 0, 0)
 	add("28x10 all zero", casetest.RandomData(10, 28, 10, false), 100, .1)
 	add("80x70", casetest.RandomData(9, 80, 70, false), .02, .1)
+	add("60x250", casetest.RandomData(11, 60, 250, false), .3, .05)     // a small working set
+	add("25x300", casetest.RandomData(7, 25, 300, false), .02, .5)      // a support larger than the rows
+	add("15x300 ridge", casetest.RandomData(12, 15, 300, false), 0, .5) // all features in the set
 	casetest.Contract(t, func() learn.Learner { return new(ElasticNet) }, cases...)
+	t.Run("working sets", func(t *testing.T) {
+		casetest.Contract(t, func() learn.Learner { return casetest.WorkingSets{ForwardLearner: new(ElasticNet)} }, cases...)
+	})
 }
 
 func TestElasticNetPerFeatureContract(t *testing.T) {

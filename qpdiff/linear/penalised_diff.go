@@ -25,12 +25,28 @@ type penalisedModel interface {
 type penalisedDerivative struct {
 	u, b  []float64   // solution and right-hand side of the active system
 	rows  []float64   // work of dataVJP and dataJVP
+	all   []float64   // a vector of all entries of θ
+	act   []int       // what named returns
 	hyper []float64   // products with respect to the hyperparameters
 	part  piecewiseQP // the problem restricted, where a coordinate is weakly active
 }
 
-// resize gives the scratch n entries.
-func (d *penalisedDerivative) resize(n int) { d.u, d.b = dense.Grow(d.u, n), dense.Grow(d.b, n) }
+// resize gives the scratch the size of e.
+func (d *penalisedDerivative) resize(e *penalisedQuadratic) {
+	d.u, d.b = dense.Grow(d.u, e.qp.room()), dense.Grow(d.b, e.n)
+}
+
+// named returns the entries of θ that the coordinates act of q are.
+func (d *penalisedDerivative) named(q *piecewiseQP, act []int) []int {
+	if q.features == nil {
+		return act
+	}
+	d.act = d.act[:0]
+	for _, j := range act {
+		d.act = append(d.act, q.features[j])
+	}
+	return d.act
+}
 
 // adjoint is the VJP of m.
 func (d *penalisedDerivative) adjoint(m penalisedModel, generalised bool, g *learn.Grad, dtheta []float64) error {
@@ -38,8 +54,12 @@ func (d *penalisedDerivative) adjoint(m penalisedModel, generalised bool, g *lea
 	if err := e.state.CheckAdjoint(g, dtheta); err != nil {
 		return err
 	}
-	d.resize(e.n)
+	d.resize(e)
 	q := &e.qp
+	if q.features != nil {
+		dense.Gather(d.b, dtheta, q.features)
+		dtheta = d.b
+	}
 	refused := !generalised || e.blur > dense.HiddenTol
 	if len(e.weak) > 0 {
 		if refused {
@@ -91,7 +111,7 @@ func (e *penalisedQuadratic) notDifferentiable(g *learn.Grad) error {
 	weak, wanted := e.weak, *g
 	hyper := []qpdiff.Input{"λ1"}
 	if len(weak) == 0 {
-		weak = slices.DeleteFunc(slices.Clone(e.weakFree), func(j int) bool { return e.gram[j*e.n+j] == 0 })
+		weak = slices.DeleteFunc(slices.Clone(e.weakFree), func(j int) bool { return e.qp.diag[j] == 0 })
 		wanted.X, wanted.Y = nil, nil
 	} else if slices.ContainsFunc(e.qp.x[:e.features], func(v float64) bool { return v != 0 }) {
 		hyper = append(hyper, "λ2")
@@ -102,7 +122,7 @@ func (e *penalisedQuadratic) notDifferentiable(g *learn.Grad) error {
 	if e.blur > dense.HiddenTol {
 		return e.blurred()
 	}
-	return learner.NotDifferentiable(&wanted, qpdiff.Weak{Coords: weak}, nil,
+	return learner.NotDifferentiable(&wanted, qpdiff.Weak{Coords: new(penalisedDerivative).named(&e.qp, weak)}, nil,
 		"move λ1, ask JVP for a directional derivative, or set Generalised", hyper...)
 }
 
@@ -117,7 +137,7 @@ func (d *penalisedDerivative) forward(m penalisedModel, dtheta []float64, t *lea
 	if err := e.state.CheckForward(dtheta, t); err != nil {
 		return err
 	}
-	d.resize(e.n)
+	d.resize(e)
 
 	// b is the derivative of c − Gθ − λ1∘sign θ − λ2∘θ along t at fixed θ.
 	theta := e.qp.x
@@ -136,7 +156,7 @@ func (d *penalisedDerivative) forward(m penalisedModel, dtheta []float64, t *lea
 	if len(e.weak)+len(e.weakFree) == 0 {
 		w := e.qp.solveActive(d.u, b)
 		clear(dtheta)
-		dense.Scatter(dtheta, w, e.qp.act)
+		dense.Scatter(dtheta, w, d.named(&e.qp, e.qp.act))
 		return learner.CheckTangentOut(dtheta)
 	}
 	if e.blur > dense.HiddenTol && (len(e.weak) > 0 || t.Hyper != nil) {
@@ -160,7 +180,12 @@ func (d *penalisedDerivative) forward(m penalisedModel, dtheta []float64, t *lea
 	if err := q.solve(); err != nil {
 		return err
 	}
-	copy(dtheta, q.x)
+	if q.features == nil {
+		copy(dtheta, q.x)
+	} else {
+		clear(dtheta)
+		dense.Scatter(dtheta, q.x, q.features)
+	}
 	return learner.CheckTangentOut(dtheta)
 }
 
@@ -170,7 +195,7 @@ func (q *piecewiseQP) raise(e *penalisedQuadratic, hyper []float64) error {
 	for _, j := range e.weakFree {
 		d1 := hyper[e.groups.at(j)]
 		if d1 < 0 {
-			return check.ArgErrorf("d.Hyper", qpdiff.ErrDomain, "give a direction that raises λ1", "lowers λ1 from 0 where coordinate %d has its kink", j)
+			return check.ArgErrorf("d.Hyper", qpdiff.ErrDomain, "give a direction that raises λ1", "lowers λ1 from 0 where coordinate %d has its kink", q.feature(j))
 		}
 		q.c[j] += d1 * e.sign(j)
 		q.up[j], q.lo[j] = d1, d1

@@ -20,6 +20,7 @@ import (
 // rows of data.
 type penalisedQuadratic struct {
 	state    learner.State
+	params   int       // entries of θ, of which the features of qp are the coordinates
 	n        int       // coordinates
 	features int       // of them, the first: those with penalties
 	gram     []float64 // G
@@ -43,24 +44,28 @@ type penalisedQuadratic struct {
 func (e *penalisedQuadratic) resize(n, features int) {
 	e.n, e.features = n, features
 	dense.GrowAll(n, &e.root, &e.terms, &e.l1, &e.l2, &e.w, &e.v)
-	e.gram = dense.Grow(e.gram, n*n)
 	e.qp.resize(n)
-	e.qp.g, e.qp.r = e.gram, e.l2
+	e.w = dense.Grow(e.w, e.qp.room())
+	e.qp.r = e.l2
 }
 
-// begin begins a Fit: it checks the arguments and sets the penalties.
-func (e *penalisedQuadratic) begin(groups []int, theta, hyper []float64) error {
+// errSolutionOverflows is the error of a fit without a finite solution.
+var errSolutionOverflows = check.ArgErrorf("hyper", qpdiff.ErrNotFinite, "raise λ2, or scale the features and labels", "leaves a solution that overflows")
+
+// begin begins a Fit: it checks the arguments and sets the groups and penalties of all
+// features.
+func (e *penalisedQuadratic) begin(of *penaltyGroups, l1, l2 []float64, groups []int, theta, hyper []float64) error {
 	hypers := 2 * groupCount(groups)
-	if err := e.state.BeginTheta(theta, e.n, hypers); err != nil {
+	if err := e.state.BeginTheta(theta, e.params, hypers); err != nil {
 		return err
 	}
-	if err := e.groups.set(groups, e.features); err != nil {
+	if err := of.set(groups, len(l1)); err != nil {
 		return err
 	}
 	if err := learner.CheckHyper(hyper, hypers); err != nil {
 		return err
 	}
-	e.groups.spread(e.l1[:e.features], e.l2[:e.features], hyper)
+	of.spread(l1, l2, hyper)
 	return nil
 }
 
@@ -68,25 +73,25 @@ func (e *penalisedQuadratic) begin(groups []int, theta, hyper []float64) error {
 // condition of the active system, and reports whether there are any.
 func (e *penalisedQuadratic) suspectWeak() (any bool, err error) {
 	e.blur = 0
-	q, n := &e.qp, e.n
+	q := &e.qp
 	// In the variables √h_jj·θ_j, which give the active system a unit diagonal.
 	sum, in := 0.0, 0.0
 	scaled := q.z // the moduli in these variables, by member of act
 	for i, j := range q.act {
-		h := e.gram[j*n+j] + e.l2[j]
+		h := q.diag[j] + e.l2[j]
 		sum += h * q.x[j] * q.x[j]
 		scaled[i] = math.Sqrt(h) * math.Abs(q.x[j])
 	}
 	e.norm = math.Sqrt(sum)
 	if !dense.Finite(e.norm) {
-		return false, check.ArgErrorf("hyper", qpdiff.ErrNotFinite, "raise λ2, or scale the features and labels", "leaves a solution that overflows")
+		return false, errSolutionOverflows
 	}
 	// Bounds come first, since they decide almost always and cost next to nothing.
 	if !e.listWeak(e.rmsY+e.norm, q.bound) {
 		return false, nil
 	}
 	for _, j := range q.act {
-		in = max(in, e.root[j]/math.Sqrt(e.gram[j*n+j]+e.l2[j]))
+		in = max(in, e.root[j]/math.Sqrt(q.diag[j]+e.l2[j]))
 	}
 	if len(q.act) == 0 {
 		in = 1
@@ -140,11 +145,11 @@ func (e *penalisedQuadratic) listWeak(size, cond float64) bool {
 // errors by the condition of the system. It reports whether any that remains is at
 // zero.
 func (e *penalisedQuadratic) retest() (atZero bool) {
-	q, n := &e.qp, e.n
+	q := &e.qp
 	terms := func(j int) float64 { return e.terms[j] + e.l1[j] + e.l2[j]*math.Abs(q.x[j]) }
 	decided := func(j int) bool {
 		_, active := slices.BinarySearch(q.act, j)
-		curve := e.gram[j*n+j] + e.l2[j]
+		curve := q.diag[j] + e.l2[j]
 		root := math.Sqrt(curve)
 		value, err := 0.0, 0.0
 		if active {
@@ -153,7 +158,7 @@ func (e *penalisedQuadratic) retest() (atZero bool) {
 			e.v[j] = 1
 		} else {
 			value, err = e.l1[j]-math.Abs(q.grad[j]), terms(j)
-			copy(e.v, e.gram[j*n:(j+1)*n])
+			q.row(e.v, j)
 		}
 		for i, w := range q.solveActive(e.w, e.v) {
 			k := q.act[i]
@@ -186,7 +191,7 @@ func (e *penalisedQuadratic) sign(j int) float64 {
 // kink in λ1 at 0. That of a feature that is zero throughout has none: it does not leave 0.
 func (e *penalisedQuadratic) kinkedAtZero(group int) bool {
 	return len(e.weakFree) > 0 && slices.ContainsFunc(e.weakFree, func(j int) bool {
-		return (group < 0 || e.groups.at(j) == group) && e.gram[j*e.n+j] != 0
+		return (group < 0 || e.groups.at(j) == group) && e.qp.diag[j] != 0
 	})
 }
 
@@ -197,9 +202,11 @@ func (e *penalisedQuadratic) quadratic() *penalisedQuadratic { return e }
 // reports.
 func (q *piecewiseQP) restrict(e *penalisedQuadratic, keep func(j int, active, weak bool) bool) *piecewiseQP {
 	n := e.n
+	q.features = e.qp.features
 	q.resize(n)
 	dense.GrowAll(n, &q.c, &q.up, &q.lo)
-	q.g, q.r, q.intercept = e.gram, e.l2, e.qp.intercept
+	q.g, q.diag, q.r, q.intercept = e.qp.g, e.qp.diag, e.l2, e.qp.intercept
+	q.columnQuadratic = e.qp.shared()
 	q.reset()
 	a, w := 0, 0
 	for j := range n {

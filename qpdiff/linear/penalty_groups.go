@@ -72,6 +72,11 @@ func (p *penaltyGroups) at(j int) int {
 
 // spread sets l1 and l2 to the penalties of each feature.
 func (p *penaltyGroups) spread(l1, l2, hyper []float64) {
+	if len(p.of) == 0 {
+		dense.Fill(l1, hyper[0])
+		dense.Fill(l2, hyper[1])
+		return
+	}
 	for j := range l1 {
 		g := p.at(j)
 		l1[j], l2[j] = hyper[g], hyper[p.count+g]

@@ -64,6 +64,9 @@ func TestElasticNetGroupsContract(t *testing.T) {
 	add("3x5", casetest.RandomData(2, 3, 5, false), .02, .03, .05, .07, .01, 1e-2)
 	add("28x5, one group free", casetest.RandomData(3, 28, 5, false), 0, .1, .05, 0, .01, 1e-2)
 	casetest.Contract(t, func() learn.Learner { return &ElasticNet{Groups: groups} }, cases...)
+	t.Run("working sets", func(t *testing.T) {
+		casetest.Contract(t, func() learn.Learner { return casetest.WorkingSets{ForwardLearner: &ElasticNet{Groups: groups}} }, cases...)
+	})
 }
 
 // A fit with groups is that of penalties for each feature: θ has its bits, and products

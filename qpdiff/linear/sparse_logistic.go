@@ -122,7 +122,7 @@ func (l *SparseLogistic) Reset() {
 // error there is no fit, and θ is left as it was.
 func (l *SparseLogistic) Fit(theta, hyper []float64) (err error) {
 	defer learner.Name(l, &err)
-	if err := l.begin(l.Groups, theta, hyper); err != nil {
+	if err := l.begin(&l.groups, l.l1[:l.features], l.l2[:l.features], l.Groups, theta, hyper); err != nil {
 		return err
 	}
 	if err := l.solve(); err != nil {
@@ -166,8 +166,8 @@ func (*SparseLogistic) Convention() learn.Convention {
 	return learn.Convention{Loss: learn.LogisticLoss}
 }
 
-// Hyperparameters describes λ1 and λ2.
+// Hyperparameters describes λ1 and λ2: see [ElasticNet.Hyperparameters].
 func (*SparseLogistic) Hyperparameters(m learn.Moments) []learn.Hyperparameter {
 	// At θ = 0 the loss has half the slope of the squared error with labels as targets.
-	return []learn.Hyperparameter{learner.Lambda1(m.Correlation / 2), learner.Lambda2(m, true)}
+	return []learn.Hyperparameter{learner.Lambda1(m, m.Correlation/2), learner.Lambda2(m, true)}
 }

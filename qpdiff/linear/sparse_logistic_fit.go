@@ -62,6 +62,9 @@ func (l *sparseLogisticFit) shape(m, n int, intercept bool) {
 	l.warm = l.warm && d == l.d && n == l.features
 	l.logisticProblem.resize(m, d)
 	l.penalisedQuadratic.resize(d, n)
+	l.params = d
+	l.gram = dense.Grow(l.gram, d*d)
+	l.qp.g, l.qp.diag = l.gram, dense.Zeros(l.qp.diag, d)
 	dense.GrowAll(d, &l.limit, &l.ridge, &l.hold, &l.lin, &l.theta, &l.g, &l.sums, &l.step)
 	dense.GrowAll(m, &l.margin, &l.reach, &l.s, &l.h, &l.cs, &l.ch, &l.dm, &l.roots)
 	l.rows, l.block = dense.Grow(l.rows, d*m), dense.Grow(l.block, d*d)
@@ -137,6 +140,7 @@ func (l *sparseLogisticFit) model(set []int) {
 			k, v := set[q], l.block[p*s+q]
 			l.gram[j*n+k], l.gram[k*n+j] = v, v
 		}
+		l.qp.diag[j] = l.gram[j*n+j]
 	}
 }
 

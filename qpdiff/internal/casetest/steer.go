@@ -8,6 +8,7 @@ import (
 
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/numtest"
+	"cvgm/qpdiff/internal/ways"
 	"cvgm/qpdiff/learn"
 )
 
@@ -89,4 +90,12 @@ func (s *Steer) away(t *testing.T, h float64) int {
 		t.Fatalf("gap %.2g, condition %.2g: %v", gap, cond, err)
 	}
 	return 1
+}
+
+// WorkingSets is a learner that takes the way of many features, whatever their number is.
+type WorkingSets struct{ learn.ForwardLearner }
+
+func (l WorkingSets) Load(d learn.Data) error {
+	defer ways.SetGramFeatures(0)()
+	return l.ForwardLearner.Load(d)
 }

@@ -1,21 +1,32 @@
 package learner
 
-import "cvgm/qpdiff/learn"
+import (
+	"cvgm/qpdiff/internal/ways"
+	"cvgm/qpdiff/learn"
+)
 
 // The bounds of penalties are these shares of the value at which the penalty alone decides:
 // the smallest λ1 at which θ is 0, and the trace of XᵀX/N, which is at least its largest
 // eigenvalue, for λ2. Values beyond change the predictions by about such a share.
 const (
-	leastLambda1   = 1e-5
+	leastLambda1 = 1e-5
+	// leastWide takes its place with many features, more than examples: below, θ fits all of
+	// them, and costs much to find. The peers' grids end there, too.
+	leastWide      = 1e-3
 	leastLambda2   = 1e-8
 	mostLambda2    = 10
 	defaultLambda1 = .03 // of the same value
 	defaultLambda2 = .03 // of the mean variance of a feature
 )
 
-// Lambda1 describes the ℓ₁ penalty of a learner whose θ is 0 from most on.
-func Lambda1(most float64) learn.Hyperparameter {
-	return learn.Hyperparameter{Name: "λ1", Lower: leastLambda1 * most, Default: defaultLambda1 * most, Upper: most, Zero: true}
+// Lambda1 describes the ℓ₁ penalty of a learner on data of moments m, whose θ is 0 from most
+// on.
+func Lambda1(m learn.Moments, most float64) learn.Hyperparameter {
+	least := leastLambda1
+	if m.Features > m.Examples && ways.WorkingSet(m.Features) {
+		least = leastWide
+	}
+	return learn.Hyperparameter{Name: "λ1", Lower: least * most, Default: defaultLambda1 * most, Upper: most, Zero: true}
 }
 
 // Lambda2 describes the squared ℓ₂ penalty of a linear learner, which may be 0 where zero

@@ -200,5 +200,5 @@ func (*SVM) Convention() learn.Convention { return learn.Convention{Loss: learn.
 
 // Hyperparameters describes λ1 and λ2.
 func (*SVM) Hyperparameters(m learn.Moments) []learn.Hyperparameter {
-	return []learn.Hyperparameter{learner.Lambda1(m.Correlation), learner.Lambda2(m, false)}
+	return []learn.Hyperparameter{learner.Lambda1(m, m.Correlation), learner.Lambda2(m, false)}
 }

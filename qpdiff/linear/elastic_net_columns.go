@@ -1,0 +1,187 @@
+package linear
+
+import (
+	"math"
+
+	"cvgm/qpdiff/internal/dense"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/floats"
+)
+
+const (
+	// rowsFloor is the least part of its diagonal entry that each λ2 of a support is where
+	// the active system is solved in as many unknowns as there are rows: a smaller one costs
+	// digits that corrections do not bring back.
+	rowsFloor = 1e-9
+	// rowsCorrections bounds the corrections of such a solve, and rowsCorrected is the part
+	// of the solution that the last one may be: the next one would be its square.
+	rowsCorrections = 4
+	rowsCorrected   = 1e-9
+)
+
+// columnQuadratic is G of a piecewiseQP as inv·CᵀC, by the columns of C.
+type columnQuadratic struct {
+	columns []float64 // column j is columns[j·rows : (j+1)·rows]
+	rows    int
+	inv     float64
+
+	// Where the support is larger than rows and each of its r_j is positive, the active
+	// system is solved by the identity of Woodbury with K = I + inv·C_S·diag(1/r_S)·C_Sᵀ.
+	rowFactor bool // the last factor is that of K
+	k, kinv   []float64
+	dual      []float64 // work of dualNewton: v, and the step
+	along     []float64 // of each coordinate: the change of u along the step, with the opposite sign
+	scaled    []float64 // work of factorK: by rows, √(inv/r_j) times the columns of the support
+	fit       []float64 // work: Cx
+	fitSize   float64   // bounds the size of the terms of Cx, over √N
+}
+
+func (c *columnQuadratic) column(j int) []float64 { return c.columns[j*c.rows : (j+1)*c.rows] }
+
+// shared returns the same G with work of its own.
+func (c *columnQuadratic) shared() columnQuadratic {
+	return columnQuadratic{columns: c.columns, rows: c.rows, inv: c.inv}
+}
+
+// products sets dst to the entries of row j of G at the places of at.
+func (c *columnQuadratic) products(dst []float64, j int, at []int) {
+	for i, k := range at {
+		dst[i] = c.inv * floats.Dot(c.column(j), c.column(k))
+	}
+}
+
+// gatherColumns is gather where G is not kept.
+func (q *piecewiseQP) gatherColumns(w int) {
+	s := len(q.act)
+	for i, j := range q.act {
+		out := q.a[i*w : (i+1)*w]
+		q.products(out[i:s], j, q.act[i:])
+		out[i] += q.r[j]
+		out[s] = q.linear(i)
+	}
+}
+
+// combine sets fit to the sum of the columns in at times x.
+func (c *columnQuadratic) combine(fit, x []float64, at []int) {
+	clear(fit)
+	for i, j := range at {
+		if x[i] != 0 {
+			floats.AddScaled(fit, x[i], c.column(j))
+		}
+	}
+}
+
+// row sets dst to row j of G, at the places of the active set at least.
+func (q *piecewiseQP) row(dst []float64, j int) {
+	if q.g != nil {
+		copy(dst, q.g[j*q.n:(j+1)*q.n])
+		return
+	}
+	for _, k := range q.act {
+		dst[k] = q.inv * floats.Dot(q.column(j), q.column(k))
+	}
+}
+
+// byRows reports whether the active system is to be solved in as many unknowns as there
+// are rows.
+func (q *piecewiseQP) byRows() bool {
+	if len(q.act) <= q.rows {
+		return false
+	}
+	for _, j := range q.act {
+		if !(q.r[j] > rowsFloor*q.diag[j]) {
+			return false
+		}
+	}
+	return true
+}
+
+// factorRows factorises K and leaves the solution of the active system in z. It reports
+// whether K is finite.
+func (q *piecewiseQP) factorRows() bool {
+	if !q.factorK(false) {
+		return false
+	}
+	s, floor := len(q.act), 1.0
+	for i, j := range q.act {
+		floor = min(floor, q.r[j]/(q.diag[j]+q.r[j]))
+		q.z[i] = q.linear(i)
+	}
+	// In the variables that give it a unit diagonal the system has the trace s.
+	q.bound = float64(s) / floor
+	q.fit = dense.Grow(q.fit, q.rows+2*s)
+	q.solveRows(q.z[:s], q.fit)
+	return true
+}
+
+// factorK factorises K, of r with or without the proximal terms, and reports whether it is
+// finite.
+func (q *piecewiseQP) factorK(proximal bool) bool {
+	s, rows := len(q.act), q.rows
+	q.scaled, q.k, q.kinv = dense.Grow(q.scaled, s*rows), dense.Grow(q.k, rows*rows), dense.Grow(q.kinv, rows)
+	for i, j := range q.act {
+		r := q.r[j]
+		if proximal {
+			r += q.proximal(j)
+		}
+		root := math.Sqrt(q.inv / r)
+		for k, v := range q.column(j) {
+			q.scaled[k*s+i] = root * v
+		}
+	}
+	if clear(q.k); s > 0 {
+		blas64.Syrk(blas.NoTrans, 1, blas64.General{Rows: rows, Cols: s, Stride: s, Data: q.scaled}, 0,
+			blas64.Symmetric{Uplo: blas.Upper, N: rows, Stride: rows, Data: q.k})
+	}
+	for i := range rows {
+		q.k[i*rows+i]++
+	}
+	return dense.LDLFactor(q.k, q.kinv, rows, rows, 0) == rows
+}
+
+// solveRows solves the active system in place, as factorised last by factorRows. work has
+// at least rows + 2·s entries.
+func (q *piecewiseQP) solveRows(u, work []float64) {
+	s := len(u)
+	fit, rest, change := work[:q.rows], work[q.rows:q.rows+s], work[q.rows+s:q.rows+2*s]
+	copy(rest, u)
+	clear(u)
+	for range 1 + rowsCorrections {
+		for i, j := range q.act {
+			change[i] = rest[i] / q.r[j]
+		}
+		q.combine(fit, change, q.act)
+		dense.LDLSolve(q.k, q.kinv, q.rows, q.rows, fit)
+		whole, part := 0.0, 0.0
+		for i, j := range q.act {
+			change[i] -= q.inv * floats.Dot(q.column(j), fit) / q.r[j]
+			u[i] += change[i]
+			h := q.diag[j] + q.r[j]
+			whole, part = max(whole, h*u[i]*u[i]), max(part, h*change[i]*change[i])
+		}
+		if !(part > rowsCorrected*rowsCorrected*whole) {
+			return
+		}
+		q.combine(fit, change, q.act)
+		for i, j := range q.act {
+			rest[i] -= q.inv*floats.Dot(q.column(j), fit) + q.r[j]*change[i]
+		}
+	}
+}
+
+// form returns dᵀ(G + diag r)d on the active set, as factorised last.
+func (q *piecewiseQP) form(d []float64) float64 {
+	s := len(q.act)
+	if !q.rowFactor {
+		return dense.LDLForm(q.a, q.dinv, s, s+1, d)
+	}
+	fit := q.fit[:q.rows]
+	q.combine(fit, d, q.act)
+	sum := q.inv * floats.Dot(fit, fit)
+	for i, j := range q.act {
+		sum += q.r[j] * d[i] * d[i]
+	}
+	return sum
+}

@@ -1,0 +1,129 @@
+package linear
+
+import (
+	"cvgm/qpdiff/internal/dense"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+const (
+	// dualProximal is the part of its diagonal entry below which r_j has a proximal term of
+	// that size: with smaller ones Newton's method takes many more steps, with larger ones
+	// more proximal terms follow one another.
+	dualProximal = 1e-3
+	// dualPoints and dualSteps bound the proximal terms, and the steps with each. Exact
+	// steps on the active set go on from any point.
+	dualPoints = 10
+	dualSteps  = 20
+	// dualTol is the residual of the equation, relative to v, that ends its steps: the support
+	// is wanted and no digits.
+	dualTol = 1e-6
+	// dualDescent is the part of the descent that the slope promises that a step makes at
+	// least, and dualHalvings bounds how often a step is halved for it.
+	dualDescent  = 1e-4
+	dualHalvings = 30
+)
+
+// dualNewton moves x near to the solution by Newton's method in as many unknowns as there
+// are rows, on the equation
+//
+//	v = C·θ(v),  θ_j(v) = soft(u_j) / (r_j + p_j),  u_j = c_j − inv·C_jᵀv + p_j·x_j
+//
+// and makes its support the active set. soft takes from u_j what the kink holds. Where r_j
+// is small, p_j is a proximal term about x, which θ(v) becomes until its signs stay. v solves
+// the equation where the function φ(v) = inv·‖v‖²/2 + Σ soft(u_j)²/(2(r_j + p_j)) is least.
+// (Li, Sun and Toh 2018, "A highly efficient semismooth Newton augmented Lagrangian method
+// for solving lasso problems".)
+func (q *piecewiseQP) dualNewton() {
+	rows := q.rows
+	q.dual, q.along = dense.Grow(q.dual, 2*rows), dense.Grow(q.along, q.n)
+	v, step := q.dual[:rows], q.dual[rows:]
+	clear(v)
+	for j, x := range q.x {
+		if x != 0 {
+			floats.AddScaled(v, x, q.column(j))
+		}
+	}
+	for range dualPoints {
+		for range dualSteps {
+			if q.dualPoint(v, step); floats.Norm(step, 2) <= dualTol*floats.Norm(v, 2) || !q.factorK(true) {
+				break
+			}
+			dense.LDLSolve(q.k, q.kinv, rows, rows, step)
+			floats.AddScaled(v, q.dualLength(v, step), step)
+		}
+		signs, exact := true, true
+		for j, z := range q.z {
+			signs = signs && dense.Sign(z) == dense.Sign(q.x[j])
+			exact = exact && q.proximal(j) == 0
+		}
+		if copy(q.x, q.z); signs || exact {
+			break
+		}
+	}
+	q.activate()
+}
+
+// proximal returns the proximal term of coordinate j.
+func (q *piecewiseQP) proximal(j int) float64 {
+	if d := dualProximal * q.diag[j]; q.r[j] < d {
+		return d
+	}
+	return 0
+}
+
+// soft takes from u what the kink of coordinate j holds.
+func (q *piecewiseQP) soft(j int, u float64) float64 {
+	switch {
+	case u > q.up[j]:
+		return u - q.up[j]
+	case -u > q.lo[j]:
+		return u + q.lo[j]
+	}
+	return 0
+}
+
+// dualPoint sets grad to u, z to θ(v), the active set to its support, and rest to C·θ(v) − v.
+func (q *piecewiseQP) dualPoint(v, rest []float64) {
+	floats.ScaleTo(rest, -1, v)
+	q.act = q.act[:0]
+	for j, c := range q.c {
+		p := q.proximal(j)
+		q.grad[j] = c - q.inv*floats.Dot(q.column(j), v) + p*q.x[j]
+		s := q.soft(j, q.grad[j])
+		if q.z[j] = 0; s != 0 {
+			q.z[j] = s / (q.r[j] + p)
+			q.act = append(q.act, j)
+			floats.AddScaled(rest, q.z[j], q.column(j))
+		}
+	}
+}
+
+// dualLength returns how much of the step to make from v.
+func (q *piecewiseQP) dualLength(v, step []float64) float64 {
+	vv, vs, ss := floats.Dot(v, v), floats.Dot(v, step), floats.Dot(step, step)
+	for j := range q.along {
+		q.along[j] = q.inv * floats.Dot(q.column(j), step)
+	}
+	value := func(t float64) float64 {
+		sum := q.inv * (vv + 2*t*vs + t*t*ss)
+		for j, a := range q.along {
+			if s := q.soft(j, q.grad[j]-t*a); s != 0 {
+				sum += s * s / (q.r[j] + q.proximal(j))
+			}
+		}
+		return sum / 2
+	}
+	slope := q.inv * vs
+	for _, j := range q.act {
+		slope -= q.along[j] * q.z[j]
+	}
+	t, start := 1.0, value(0)
+	for range dualHalvings {
+		if value(t) <= start+dualDescent*t*slope {
+			break
+		}
+		t /= 2
+	}
+	return t
+}

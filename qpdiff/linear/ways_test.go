@@ -1,0 +1,106 @@
+package linear_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"cvgm/qpdiff/internal/casetest"
+	"cvgm/qpdiff/internal/numtest"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+)
+
+// The elastic net has the same answers by the Gram matrix of all features and on working
+// sets, along a path of penalties: θ, its derivatives, and what is refused.
+func TestElasticNetWays(t *testing.T) {
+	fits := 0
+	for i := range numtest.Long(600) {
+		rng := rand.New(rand.NewPCG(36, uint64(i)))
+		rows, n := 2+rng.IntN(40), 1+rng.IntN(80)
+		d := casetest.RandomData(uint64(i), rows, n, false)
+		if rng.IntN(3) == 0 {
+			d.Weights = make([]float64, rows)
+			for k := range d.Weights {
+				d.Weights[k] = float64(1+rng.IntN(3)) * math.Exp(rng.NormFloat64())
+			}
+			d.Weights[rng.IntN(rows)] = 0
+		}
+		switch rng.IntN(5) {
+		case 0: // near to each other
+			for i := range rows {
+				row := d.Dense().RawRowView(i)
+				for j := range row[1:] {
+					row[j+1] = row[0] + .01*row[j+1]
+				}
+			}
+		case 1: // pairs of equal ones
+			for i := range rows {
+				row := d.Dense().RawRowView(i)
+				for j := 1; j < n; j += 2 {
+					row[j] = row[j-1]
+				}
+			}
+		}
+		var groups []int
+		if rng.IntN(3) == 0 {
+			groups = linear.PerFeature(n)
+		}
+		gram, set := &linear.ElasticNet{Groups: groups}, &linear.ElasticNet{Groups: groups}
+		numtest.OK(t, gram.Load(d), casetest.WorkingSets{ForwardLearner: set}.Load(d))
+		_, h := gram.Dims(n)
+		hyper := make([]float64, h)
+		for k := range hyper {
+			hyper[k] = math.Exp(-1 - 7*rng.Float64())
+		}
+		for step := range 6 {
+			for k := range hyper {
+				hyper[k] = max(hyper[k], 1e-4) * math.Exp(rng.NormFloat64())
+			}
+			switch rng.IntN(9) {
+			case 0:
+				hyper[rng.IntN(h)] = 0
+			case 1:
+				set.Reset()
+			case 2:
+				clear(hyper[h/2:])
+			}
+			var theta, dtheta [2][]float64
+			var grads [2]*learn.Grad
+			var errs [2]error
+			v, along := numtest.Normals(rng, n), casetest.NewGrad(d, h)
+			for _, s := range casetest.GradSlices(along) {
+				copy(s, numtest.Normals(rng, len(s)))
+			}
+			for k, l := range []learn.ForwardLearner{gram, set} {
+				theta[k], dtheta[k], grads[k] = make([]float64, n), make([]float64, n), casetest.NewGrad(d, h)
+				if errs[k] = l.Fit(theta[k], hyper); errs[k] == nil {
+					if errs[k] = l.VJP(nil, grads[k], v); errs[k] == nil {
+						errs[k] = l.JVP(nil, dtheta[k], along)
+					}
+				}
+			}
+			what := fmt.Sprintf("%d, %d × %d, step %d", i, rows, n, step)
+			if (errs[0] == nil) != (errs[1] == nil) {
+				t.Errorf("%s: %v, and on working sets %v", what, errs[0], errs[1])
+				continue
+			}
+			if errs[0] != nil {
+				continue
+			}
+			fits++
+			// Columns that differ by a hundredth give the active systems conditions of 1e8 and
+			// more where λ2 is small, and derivatives in λ are differences of their solutions.
+			const fitTol, derivativeTol = 1e-8, 2e-6
+			numtest.NearAll(t, what+": θ", theta[1], theta[0], fitTol, 0)
+			numtest.NearAll(t, what+": JVP", dtheta[1], dtheta[0], derivativeTol, 0)
+			for k, s := range casetest.GradSlices(grads[1]) {
+				numtest.NearAll(t, fmt.Sprint(what, ": VJP ", k), s, casetest.GradSlices(grads[0])[k], derivativeTol, 0)
+			}
+		}
+	}
+	if fits < numtest.Long(3000) {
+		t.Error(fits, "fits")
+	}
+}
