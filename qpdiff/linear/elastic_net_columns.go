@@ -15,6 +15,11 @@ const (
 	// the active system is solved in as many unknowns as there are rows: a smaller one costs
 	// digits that corrections do not bring back.
 	rowsFloor = 1e-9
+	// largestSystem and systemPerRow bound a support for which that is too small: it is larger
+	// than the rows, so that λ2 alone tells its features apart, and its system may take more
+	// memory than there is.
+	largestSystem = 2000
+	systemPerRow  = 8
 	// rowsCorrections bounds the corrections of such a solve, and rowsCorrected is the part
 	// of the solution that the last one may be: the next one would be its square.
 	rowsCorrections = 4
@@ -50,6 +55,13 @@ func (c *columnQuadratic) products(dst []float64, j int, at []int) {
 	for i, k := range at {
 		dst[i] = c.inv * floats.Dot(c.column(j), c.column(k))
 	}
+}
+
+// crowded reports whether the active system is too large for what r tells apart: see
+// largestSystem.
+func (q *piecewiseQP) crowded() bool {
+	s := len(q.act)
+	return q.columns != nil && s > largestSystem && s > systemPerRow*q.rows && !q.byRows()
 }
 
 // gatherColumns is gather where G is not kept.
@@ -169,6 +181,27 @@ func (q *piecewiseQP) solveRows(u, work []float64) {
 			rest[i] -= q.inv*floats.Dot(q.column(j), fit) + q.r[j]*change[i]
 		}
 	}
+}
+
+// fitError bounds by how much errors of the size of the terms move Cx, over √N, where the
+// last factor is that of K: their solution is C·H⁻¹t = K⁻¹·C·diag(1/r)·t, and the singular
+// values of √inv·K⁻¹·C·diag(1/√r) are at most ½.
+func (q *piecewiseQP) fitError(terms func(j int) float64) float64 {
+	sum := 0.0
+	for _, j := range q.act {
+		t := terms(j)
+		sum += t * t / q.r[j]
+	}
+	return math.Sqrt(sum) / 2
+}
+
+// decides reports whether an error of coordinate j's equation hides no kink, of strength l1,
+// in it.
+func (q *piecewiseQP) decides(j int, active bool, err, l1 float64) bool {
+	if active {
+		return !dense.Negligible(math.Abs(q.x[j])*q.r[j], err, 1)
+	}
+	return !dense.Negligible(l1-math.Abs(q.grad[j]), err, 1)
 }
 
 // form returns dᵀ(G + diag r)d on the active set, as factorised last.

@@ -211,6 +211,11 @@ func (q *piecewiseQP) errOpen(j int) error {
 	return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "raise λ2 or drop features", "leaves the solution open: feature %d is zero or depends linearly on others", q.feature(j))
 }
 
+// errCrowded is the error of a support too large for what λ2 tells apart.
+func (q *piecewiseQP) errCrowded() error {
+	return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "raise λ2 or λ1", "leaves %d features for %d rows in the model, which so small a λ2 does not tell apart", len(q.act), q.rows)
+}
+
 // activate makes the active set that of x: all free coordinates and those that
 // are not zero.
 func (q *piecewiseQP) activate() {

@@ -29,6 +29,9 @@ func (q *piecewiseQP) solve() error {
 	tol := admitTol
 	for range minFactorisations + factorisationsPerFeature*q.n {
 		s := len(q.act)
+		if q.crowded() {
+			return q.errCrowded()
+		}
 		if k := q.factor(); k < s {
 			phases = max(0, phases-1)
 			moved, ok := q.slide(k)

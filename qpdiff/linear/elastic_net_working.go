@@ -121,7 +121,7 @@ func (e *elasticNetFit) solveWorking() error {
 func (e *elasticNetFit) grow() {
 	s := e.working
 	most := max(firstFeatures, len(s.features))
-	if len(s.features) > e.rows {
+	if len(s.features) > e.rows && e.qp.byRows() {
 		most = len(s.in)
 	}
 	if s.enter = s.violators(s.enter[:0], most); len(s.enter) == 0 {

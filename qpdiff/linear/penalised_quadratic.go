@@ -147,8 +147,15 @@ func (e *penalisedQuadratic) listWeak(size, cond float64) bool {
 func (e *penalisedQuadratic) retest() (atZero bool) {
 	q := &e.qp
 	terms := func(j int) float64 { return e.terms[j] + e.l1[j] + e.l2[j]*math.Abs(q.x[j]) }
+	fit := 0.0
+	if q.rowFactor {
+		fit = q.fitError(terms)
+	}
 	decided := func(j int) bool {
 		_, active := slices.BinarySearch(q.act, j)
+		if q.rowFactor && q.decides(j, active, terms(j)+e.root[j]*fit, e.l1[j]) {
+			return true
+		}
 		curve := q.diag[j] + e.l2[j]
 		root := math.Sqrt(curve)
 		value, err := 0.0, 0.0
