@@ -68,7 +68,7 @@ func (all *measurements) gradientParts(r *kernels.GradientPartsResult) {
 		return r.Paths[slices.IndexFunc(r.Paths, func(p kernels.GradientPath) bool { return p.Problem == kernels.ProblemRings && p.Variant == v })]
 	}
 	learned := along(kernels.Full).Learned.Difference
-	all.add(saysDifferentiable, Measurement{Text: "test error of the rings' network after a descent through the derivative in the data's features less before", Setting: describe(r.Params.Rings, r.Params.Rings.CVGM(along(kernels.Full).K), gradients[kernels.Full]), Ours: learned, Aside: true,
+	all.add(saysDifferentiable, Measurement{Text: "test error of the rings' network after a descent through the derivative in the data's features less before", Setting: describe(r.Params.Rings, "drawn anew for each data set", r.Params.Rings.CVGM(along(kernels.Full).K), gradients[kernels.Full]), Ours: learned, Aside: true,
 		Control: &Control{Text: "no descent", Ours: experiment.Estimate{Mean: 0, Margin: 0, N: learned.N}},
 		Remark:  "That is what the derivative in the data is used for."}, below(0))
 	const about = 10
@@ -83,7 +83,7 @@ func (all *measurements) gradientParts(r *kernels.GradientPartsResult) {
 	}
 	quoted := Printed.Rings.Accuracy10
 	all.add(saysAfterTen, Measurement{Text: fmt.Sprintf("distance of %s from the mean accuracy after %d steps over %d data sets, in standard deviations between them, N = %d", quoted.Paper, about, missed.N, path.Train),
-		Setting: describe(r.Params.Rings, r.Params.Rings.CVGM(path.K), gradients[path.Variant]),
+		Setting: describe(r.Params.Rings, "drawn anew for each data set", r.Params.Rings.CVGM(path.K), gradients[path.Variant]),
 		Quoted:  Quoted{Paper: quoted.Paper}, Ours: deviations(number64(quoted.Paper)),
 		Control: &Control{Text: "a coin's .5", Ours: deviations(.5)},
 		Remark:  fmt.Sprintf("The mean is %s, the standard deviation %s.", short(1-missed.Mean), short(experiment.Deviation(missed)))},

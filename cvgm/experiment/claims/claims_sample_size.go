@@ -114,7 +114,7 @@ func (all *measurements) sampleSize(r *samplesize.SampleSizeResult) {
 	all.overfitting(r)
 	if i := slices.Index(r.Sizes, 20); i >= 0 {
 		logistic := r.Methods[samplesize.SizeLogistic]
-		all.add(saysFewExamples, Measurement{Text: "accuracy at N = 20 less that of logistic regression", Setting: describe("N = 20", r.Params.RingsData, pick(r.Params, "Seeds", "Test"), r.Params.KernelCVGM, gradients[kernels.Published], rivalSetting(r.Params, samplesize.SizeLogistic)), Ours: logistic.Published.BySize[i],
+		all.add(saysFewExamples, Measurement{Text: "accuracy at N = 20 less that of logistic regression", Setting: describe("N = 20", r.Params.RingsData, pick(r.Params, "Seeds", "Test")+", drawn anew for each", r.Params.KernelCVGM, gradients[kernels.Published], rivalSetting(r.Params, samplesize.SizeLogistic)), Ours: logistic.Published.BySize[i],
 			Control: &Control{Text: "logistic regression in CVGM's place", Ours: experiment.Compare(logistic.Accuracy[i], logistic.Accuracy[i]).Difference}}, above(0))
 	}
 	for _, l := range SampleSizeLeads(r) {
