@@ -13,12 +13,12 @@ import (
 // RegressionData describes the population and the size of the paper's regression
 // data.
 type RegressionData struct {
-	Samples     int     `help:"examples drawn; those not used for training are the test set" range:"[2,∞)" small:"[30,60]"`
-	Train       int     `help:"training examples N, the first rows of the data" range:"[2,∞)" below:"Samples" small:"[6,20]"`
-	Features    int     `help:"features n" range:"[1,∞)" small:"[2,6]"`
-	Informative int     `help:"features with a nonzero coefficient" range:"[1,∞)" most:"Features" small:"[1,4]"`
-	Noise       float64 `help:"standard deviation of the labels' noise, before Scale" unit:"labels" range:"[0,1e300]" small:"[1,200]"`
-	Scale       float64 `help:"labels and coefficients are divided by this" range:"(0,∞)" small:"[1,1000]"`
+	Samples     int     `help:"examples drawn; those not used for training are the test set" range:"[2,∞)" small:"[30,60]" setting:"make_regression: %v rows, the first N for training and the others for the test"`
+	Train       int     `help:"training examples N, the first rows of the data" range:"[2,∞)" below:"Samples" small:"[6,20]" setting:"N = %v"`
+	Features    int     `help:"features n" range:"[1,∞)" small:"[2,6]" setting:"%v standard normal features"`
+	Informative int     `help:"features with a nonzero coefficient" range:"[1,∞)" most:"Features" small:"[1,4]" setting:"%v coefficients uniform on [0, 100) and the others 0"`
+	Noise       float64 `help:"standard deviation of the labels' noise, before Scale" unit:"labels" range:"[0,1e300]" small:"[1,200]" setting:"noise of standard deviation %v"`
+	Scale       float64 `help:"labels and coefficients are divided by this" range:"(0,∞)" small:"[1,1000]" setting:"labels and coefficients divided by %v"`
 }
 
 var PaperRegression = RegressionData{Samples: 1000, Train: 30, Features: 10, Informative: 8, Noise: 100, Scale: 100}
@@ -49,9 +49,9 @@ func (d RegressionData) Draw(src synth.Source) (train, test learn.Data, coef []f
 
 // PublishedRegression is RegressionData as the published code draws it.
 type PublishedRegression struct {
-	Seed                 uint32 `help:"seed of NumPy's generator, which draws data, splits and random search" range:"[0,4294967295]" small:"[0,1000]"`
-	DiscardedSets        int    `help:"data sets drawn and thrown away before the one used" range:"[0,∞)" small:"[0,2]"`
-	DiscardedInformative int    `help:"informative features of those data sets" range:"[1,∞)" most:"Features" small:"[1,4]"`
+	Seed                 uint32 `help:"seed of NumPy's generator, which draws data, splits and random search" range:"[0,4294967295]" small:"[0,1000]" setting:"the published data: NumPy's generator with seed %v"`
+	DiscardedSets        int    `help:"data sets drawn and thrown away before the one used" range:"[0,∞)" small:"[0,2]" setting:"after %v data sets that are not used"`
+	DiscardedInformative int    `help:"informative features of those data sets" range:"[1,∞)" most:"Features" small:"[1,4]" setting:"those with %v coefficients that are not 0"`
 	RegressionData
 }
 

@@ -33,6 +33,9 @@ import (
 // time: ./reproduce.sh --full runs the experiment with it. Lists have the default's entries, too,
 // so that all cells of the default size are among those of the full one.
 //
+// setting is the phrase, with %v for the value, by which package claims describes the parameter
+// to someone who repeats a measurement; what no measurement depends on has none.
+//
 // The range of a text is the set of its allowed words, {mean,drop,error}, or the word text
 // where any will do. Unexported fields and those with the tag param:"-" are no parameters.
 type Field struct {

@@ -60,6 +60,9 @@ func TestParamsAreDescribed(t *testing.T) {
 					larger = append(larger, name[:strings.LastIndexAny(name, " .")+1]+other)
 				}
 			}
+			if phrase, has := tag.Lookup("setting"); has && strings.Count(phrase, "%v") != 1 {
+				t.Errorf("%s: the phrase %q does not hold one %%v", name, phrase)
+			}
 			if tag.Get("help") == "" || tag.Get("range") == "" {
 				t.Errorf("%s has no help or no range", name)
 				return nil

@@ -29,16 +29,18 @@ func (all *measurements) unrolled(r *differentiability.UnrolledResult) {
 		return lost
 	}
 	steps := slices.Max(r.Params.UnrolledSteps)
+	precision := describe(ridgeSetting, fmt.Sprintf("as many rows as features, %d", r.Params.Features), rawSetting, "XᵀX/N has eigenvalues from 1 down to 1/condition at equal ratios, and λ2 = 1/condition", "derivative of the test loss in λ2 through gradient descent from 0 with the step 1/(1 + λ2)",
+		"where computed backwards, and its control, with "+pick(r.Params, "Momentum"), fmt.Sprintf("against the same in %d-bit arithmetic", differentiability.PreciseBits))
 	conditions := fmt.Sprintf("the largest over condition numbers from %g to %g", slices.Min(r.Params.Conditions), slices.Max(r.Params.Conditions))
 	stored := largest(func(m differentiability.UnrolledPrecision) float64 { return m.Double })
 	all.add(saysFinitePrecision, Measurement{Text: fmt.Sprintf("relative rounding error of the gradient through %d steps, the iterates computed again backwards, %s", steps, conditions),
-		Setting: precisionSetting(r.Params),
+		Setting: precision,
 		Ours:    largest(func(m differentiability.UnrolledPrecision) float64 { return m.Backwards }),
 		Control: &Control{Text: "the iterates stored", Ours: stored},
 		Remark:  "That saves the memory of the iterates. With momentum each step back divides the rounding error by a number below 1."}, digitsLost(0x1p-52))
-	all.add(saysFinitePrecision, Measurement{Text: fmt.Sprintf("relative rounding error of the gradient through %d steps, the iterates stored, %s", steps, conditions), Setting: precisionSetting(r.Params), Ours: stored, Aside: true,
+	all.add(saysFinitePrecision, Measurement{Text: fmt.Sprintf("relative rounding error of the gradient through %d steps, the iterates stored, %s", steps, conditions), Setting: precision, Ours: stored, Aside: true,
 		Remark: fmt.Sprintf("Then the chain rule itself does no harm. The largest error of the implicit derivative on the same problems is %.0e.", largest(func(m differentiability.UnrolledPrecision) float64 { return m.Implicit }).Mean)}, digitsLost(0x1p-52))
-	all.add(saysFinitePrecision, Measurement{Text: fmt.Sprintf("relative rounding error in single precision of the gradient through %d steps, the iterates stored, %s", steps, conditions), Setting: precisionSetting(r.Params), Ours: largest(func(m differentiability.UnrolledPrecision) float64 { return m.Single }), Aside: true,
+	all.add(saysFinitePrecision, Measurement{Text: fmt.Sprintf("relative rounding error in single precision of the gradient through %d steps, the iterates stored, %s", steps, conditions), Setting: precision, Ours: largest(func(m differentiability.UnrolledPrecision) float64 { return m.Single }), Aside: true,
 		Remark: "Single precision has 7 digits, of which at least half are right."}, digitsLost(0x1p-23))
 
 	byRate := func(a, b differentiability.UnrolledRun) int { return cmp.Compare(a.Rate, b.Rate) }
@@ -49,13 +51,16 @@ func (all *measurements) unrolled(r *differentiability.UnrolledResult) {
 	good := slices.MinFunc(r.ByRate, func(a, b differentiability.UnrolledRun) int {
 		return cmp.Compare(math.Abs(a.Rate-1), math.Abs(b.Rate-1))
 	})
+	curvature := r.Curvature[1] + r.Params.Penalty
+	setting := describe(r.Params.PublishedRegression, ridgeSetting, rawSetting, pick(r.Params, "Penalty"), fmt.Sprintf("gradient descent from 0 with the step η; L = %.4g is the largest eigenvalue of the Hessian and %.4g its condition number", curvature, curvature/(r.Curvature[0]+r.Params.Penalty)),
+		"factor: norm of the test loss's derivative in the first iterate over that in the last")
 	factor := func(u differentiability.UnrolledRun) string {
 		return fmt.Sprintf("factor by which the chain rule through %d steps multiplies a gradient, ηL = %g", steps, u.Rate)
 	}
-	all.add(saysExploding, Measurement{Text: factor(fast), Setting: factorSetting(r), Ours: last(fast),
+	all.add(saysExploding, Measurement{Text: factor(fast), Setting: setting, Ours: last(fast),
 		Control: &Control{Text: fmt.Sprintf("ηL = %g", good.Rate), Ours: last(good)},
 		Remark:  "There the descent itself diverges."}, above(1/math.Sqrt(0x1p-52)))
-	all.add(saysExploding, Measurement{Text: factor(good), Setting: factorSetting(r), Ours: last(good),
+	all.add(saysExploding, Measurement{Text: factor(good), Setting: setting, Ours: last(good),
 		Control: &Control{Text: fmt.Sprintf("through %d step", good.Steps[0]), Ours: once(good.Factor[0])},
 		Remark:  "The early steps no longer count. The gradient in λ₂ converges all the same: the late steps give it."}, below(math.Sqrt(0x1p-52)))
 }
@@ -87,7 +92,7 @@ func (all *measurements) derivatives(r *differentiability.DerivativeChecks) {
 	}
 	for _, what := range []struct{ input, name string }{{"", "all"}, {"X", "in the training data"}} {
 		e, mixed, n := worstDerivative(r, what.input)
-		m := Measurement{Text: fmt.Sprintf("largest relative distance from the best finite difference, %d derivatives (%s)", n, what.name), Setting: derivativesSetting(r), Ours: e,
+		m := Measurement{Text: fmt.Sprintf("largest relative distance from the best finite difference, %d derivatives (%s)", n, what.name), Setting: describe("of "+strings.Join(r.Examples(), ", "), r.Params, fmt.Sprintf("central differences of a random projection along a random direction of each input, by the best of %d steps", len(r.Steps))), Ours: e,
 			Control: &Control{Text: "from the difference in the next input, the least", Ours: mixed}}
 		if what.input == "" {
 			m.Remark = fmt.Sprintf("That is the rounding error of the difference. From the cotangent's and from the direction's side the derivatives agree to %.0e.", apart)
@@ -109,7 +114,7 @@ func (all *measurements) limits(r *differentiability.DifferentiabilityLimits) {
 		return experiment.EstimateOf(jumps)
 	}
 	l := r.Loss
-	all.add(saysNotContinuous, Measurement{Text: fmt.Sprintf("share of data sets on which the 0–1 loss changes by more than 1e-6 between values of C that differ by %g of themselves", differentiability.JumpWidth), Setting: jumpSetting(r.Params), Ours: jumps(l.ZeroOneJump),
+	all.add(saysNotContinuous, Measurement{Text: fmt.Sprintf("share of data sets on which the 0–1 loss changes by more than 1e-6 between values of C that differ by %g of themselves", differentiability.JumpWidth), Setting: describe(r.Params.LinearExamples, logisticSetting, pick(r.Params, "K", "P"), "both values lie where the loss changes most between neighbours among 41 values of C from 0.001 to 100, halved again and again"), Ours: jumps(l.ZeroOneJump),
 		Control: &Control{Text: "the logistic loss", Ours: jumps(l.LogisticJump)}}, above(.5))
 }
 
@@ -118,25 +123,30 @@ func (all *measurements) learning(r *differentiability.Learning) {
 	byTest := func(a, b differentiability.LossMethod) int { return cmp.Compare(a.Test.Mean, b.Test.Mean) }
 	best, worst := slices.MinFunc(single, byTest), slices.MaxFunc(single, byTest)
 	loses := experiment.Compare(worst.TestLosses, best.TestLosses).Difference
-	all.add(saysConvexCombination, Measurement{Text: fmt.Sprintf("test loss of the learned combination less that of the best single loss, %s", best.Name), Setting: lossSetting(r.Params), Ours: best.LearnedMinusTest.Difference,
+	all.add(saysConvexCombination, Measurement{Text: fmt.Sprintf("test loss of the learned combination less that of the best single loss, %s", best.Name), Setting: describe(r.Params, "θ minimises the mean of Σₖαₖ·lₖ(m), m = yθᵀx, plus ½·λ·‖θ‖², for the losses hinge max(0, 1−m), exponential exp(−m), truncated quadratic max(0, 1−m)², logistic log(1+exp(−2m))", "α on the simplex and λ ≥ 0.01 by projected gradient with adaptive steps, the best of the searches from equal weights and from each single loss; a single loss: λ alone", "test loss: logistic loss, by whose mean the best and the worst single loss are named"), Ours: best.LearnedMinusTest.Difference,
 		Control: &Control{Text: fmt.Sprintf("the worst single loss, %s, in its place", worst.Name), Ours: loses}}, littleOf(loses, worst.Name))
 }
 
 func (all *measurements) errata(r *differentiability.ErrataResult) {
 	jump := func(left, right float64) experiment.Estimate { return once(math.Abs(left - right)) }
 	smooth := equals(0, 1e-6).or(PaperError)
+	at := func(k differentiability.Kink) string {
+		p := r.Params.LinearProblem
+		p.Lambda1 = k.At
+		return describe(p, fmt.Sprintf("there θ%d becomes 0: difference of dθ%d/dλ1 from the left and from the right", k.Entry+1, k.Entry+1))
+	}
 	all.add(saysRange, Measurement{Text: "jump of the slope of min ½(x−a)², x ≤ 0, at a = 0, where all of that holds", Setting: "slope of the minimiser x(a) = min(a, 0), from the left and from the right", Ours: jump(r.Range.Left, r.Range.Right),
 		Remark: erratum}, smooth)
-	all.add(saysLogisticJacobian, Measurement{Text: "relative distance of the printed Jacobian from central differences", Setting: jacobianSetting(r.Params), Ours: once(r.Jacobian.PrintedError),
+	all.add(saysLogisticJacobian, Measurement{Text: "relative distance of the printed Jacobian from central differences", Setting: describe(logisticSetting, pick(r.Params, "C", "Train"), fmt.Sprintf("2 standard normal features, no intercept, labels the signs of x₁ + ½x₂ + %.6g·ε", r.Params.Noise), "Frobenius norm of the distance of the whole ∂θ/∂X, over the norm of the differences, at the minimiser θ"), Ours: once(r.Jacobian.PrintedError),
 		Remark: erratum}, below(1e-6).or(PaperError))
-	all.add(saysElasticNetDifferentiable, Measurement{Text: "jump of the elastic net's slope where a coefficient becomes 0", Setting: kinkSetting(r.ElasticNet, r.Params.LinearProblem), Ours: jump(r.ElasticNet.Left, r.ElasticNet.Right),
+	all.add(saysElasticNetDifferentiable, Measurement{Text: "jump of the elastic net's slope where a coefficient becomes 0", Setting: at(r.ElasticNet), Ours: jump(r.ElasticNet.Left, r.ElasticNet.Right),
 		Remark: erratum}, smooth)
-	all.add(saysSVMDifferentiable, Measurement{Text: "jump of the support vector machine's slope where a coefficient becomes 0", Setting: kinkSetting(r.SVM, r.Params.LinearProblem), Ours: jump(r.SVM.Left, r.SVM.Right),
+	all.add(saysSVMDifferentiable, Measurement{Text: "jump of the support vector machine's slope where a coefficient becomes 0", Setting: at(r.SVM), Ours: jump(r.SVM.Left, r.SVM.Right),
 		Remark: erratum}, smooth)
 	all.add(saysSVMDifferentiable, Measurement{Text: "smallest eigenvalue of its quadratic program, which is to be positive definite", Setting: "in θp, θn and the slacks t, of which t and θp + θn have no curvature, whatever the data", Ours: once(r.Program.SVM),
 		Remark: erratum}, above(1e-9).or(PaperError))
-	all.add(saysSVMLabels, Measurement{Text: "largest change of θ when every example labelled 0 is replaced", Setting: joined(linearProblemSetting(r.Params.LinearProblem), "0 for the label −1; the features of those examples drawn anew; θ by the program of the supplement"), Ours: once(r.Labels.ZeroMoves),
+	all.add(saysSVMLabels, Measurement{Text: "largest change of θ when every example labelled 0 is replaced", Setting: describe(r.Params.LinearProblem, "0 for the label −1; the features of those examples drawn anew; θ by the program of the supplement"), Ours: once(r.Labels.ZeroMoves),
 		Remark: erratum}, above(1e-6).or(PaperError))
-	all.add(saysLinear, Measurement{Text: "error of the best linear rule with an intercept on the rings, population", Setting: bayesErratumSetting(r.Bayes, kernels.DefaultRings().RingsData), Quoted: Printed.Rings.Linear, Ours: once(1 - r.Bayes.HalfPlane),
+	all.add(saysLinear, Measurement{Text: "error of the best linear rule with an intercept on the rings, population", Setting: describe(kernels.DefaultRings().RingsData, fmt.Sprintf("the best of the half-planes x₁ > t, at t = %.2f; without the intercept t the error is ½", r.Bayes.Offset)), Quoted: Printed.Rings.Linear, Ours: once(1 - r.Bayes.HalfPlane),
 		Remark: erratum}, equals(number64(Printed.Rings.Linear.Paper), .005).or(PaperError))
 }

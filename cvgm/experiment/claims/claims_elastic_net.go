@@ -10,7 +10,7 @@ import (
 )
 
 func (all *measurements) elasticNet(r *elasticnet.ElasticNetResult) {
-	start, ols, setting := r.CVGM.TestLoss[0], r.LeastSquares, elasticNetSetting(r.Params)
+	start, ols, setting := r.CVGM.TestLoss[0], r.LeastSquares, describe(netSetting, r.Params)
 	all.add(saysTable, Measurement{Text: "test loss of CVGM", Setting: setting, Quoted: Printed.CVGM, Ours: once(r.CVGM.Final()),
 		Control: &Control{Text: "CVGM's start", Ours: once(start)},
 		Remark:  "The paper's number comes from another run of the code than the steps it prints, which end where the replay does."}, asPrinted(Printed.CVGM))
@@ -25,7 +25,7 @@ func (all *measurements) elasticNet(r *elasticnet.ElasticNetResult) {
 		Remark: "The code counts them from 1 up to, and without, 100."}, exactly(number64(Printed.CVGMSteps.Paper)))
 	printed := number64(Printed.CVGM.Paper)
 	all.add(saysTestLoss, Measurement{Text: fmt.Sprintf("distance of %s from the test loss here, in standard deviations between test sets of %d", Printed.CVGM.Paper, r.Params.Samples-r.Params.Train),
-		Setting: joined(setting, "standard deviation between test sets: that of the squared errors in this one, over the root of their number"),
+		Setting: describe(setting, "standard deviation between test sets: that of the squared errors in this one, over the root of their number"),
 		Quoted:  Printed.CVGM, Ours: once((printed - r.CVGM.Final()) / r.TestSD),
 		Control: &Control{Text: "least squares in the place of CVGM", Ours: once((printed - ols) / r.TestSD)}}, ofAllSets)
 	others := min(r.Exhaustive.Final(), r.Random.Final())
@@ -52,7 +52,7 @@ func (all *measurements) elasticNet(r *elasticnet.ElasticNetResult) {
 func (all *measurements) elasticNetSeeds(r *elasticnet.ElasticNetSeeds) {
 	at := func(method int) elasticnet.ElasticNetMethod { return r.Methods[method] }
 	cvgm, exhaustive, start, ols := at(elasticnet.ElasticNetCVGM), at(elasticnet.ElasticNetExhaustive), at(elasticnet.ElasticNetStart), at(elasticnet.ElasticNetLeastSquares)
-	setting := elasticNetSeedsSetting(r.Params)
+	setting := describe(netSetting, freshSetting, r.Params, "a search ends at its lowest CV loss, CVGM at its last point")
 	for _, k := range []int{elasticnet.ElasticNetExhaustive, elasticnet.ElasticNetRandom} {
 		rival := at(k)
 		name := strings.ToLower(rival.Name)
@@ -73,11 +73,11 @@ func (all *measurements) elasticNetSeeds(r *elasticnet.ElasticNetSeeds) {
 
 func (all *measurements) regressionPrinted(r *elasticnet.RegressionPrinted) {
 	code, fresh, second, printed := r.Tests[elasticnet.TestOtherRows], r.Tests[elasticnet.TestFreshRows], r.Tests[elasticnet.TestSecondCall], r.Tests[elasticnet.TestPrintedCall]
-	setting := regressionPrintedSetting(r.Params)
+	setting := describe(netSetting, freshSetting, r.Params)
 	all.add(saysTestSet, Measurement{Text: "test loss of the coefficients that made the training labels, over the variance of the noise, test set by a second call of the command", Setting: setting, Ours: second.CoefMean,
 		Remark: fmt.Sprintf("A second call draws other coefficients, so that nothing learned from the training rows holds there. The code draws %d rows in one call and tests on those that it does not train on.", r.Params.Samples)},
 		equals(1, .05).or(PaperError))
-	all.add(saysTestSet, Measurement{Text: "test loss of CVGM with all data from the printed command", Setting: joined(setting, "labels not divided; test rows by a second call"), Quoted: Quoted{Paper: Printed.CVGM.Paper}, Ours: printed.CVGMMean, Aside: true,
+	all.add(saysTestSet, Measurement{Text: "test loss of CVGM with all data from the printed command", Setting: describe(setting, "labels not divided; test rows by a second call"), Quoted: Quoted{Paper: Printed.CVGM.Paper}, Ours: printed.CVGMMean, Aside: true,
 		Remark: fmt.Sprintf("The code divides the labels by %g, which the text does not say. Even then a second call gives %s ± %s, the code's own test rows %s ± %s.", r.Params.Scale, short(second.CVGMMean.Mean), short(second.CVGMMean.Margin), short(code.CVGMMean.Mean), short(code.CVGMMean.Margin))},
 		asPrinted(Printed.CVGM))
 	little := quarter * experiment.Compare(code.LeastSquares, code.CVGM).Difference.Mean

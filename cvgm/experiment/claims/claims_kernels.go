@@ -11,14 +11,14 @@ import (
 
 func (all *measurements) rings(r *kernels.RingsResult) {
 	p, run := Printed.Rings, r.Run(kernels.Published)
-	setting := joined(ringsDataSetting(r.Params.RingsData), learnedKernelSetting(r.Params.LearnedKernel, kernels.Published))
-	all.add(saysFewExamples, Measurement{Text: "hyperparameters of the network", Setting: networkSetting(r.Params.LearnedKernel.KernelCVGM), Quoted: p.Hyperparameters, Ours: once(float64(r.Params.NumHyperparameters())),
+	setting := describe(r.Params, gradients[kernels.Published])
+	all.add(saysFewExamples, Measurement{Text: "hyperparameters of the network", Setting: pick(r.Params, "Hidden"), Quoted: p.Hyperparameters, Ours: once(float64(r.Params.NumHyperparameters())),
 		Control: &Control{Text: "a network with one unit more", Ours: once(float64(oneUnitMore(r.Params.LearnedKernel).NumHyperparameters()))}},
 		exactly(number64(p.Hyperparameters.Paper)))
 	all.add(saysBayesRings, Measurement{Text: fmt.Sprintf("test accuracy after %d steps", r.Params.Steps), Setting: setting, Quoted: p.Accuracy, Ours: once(run.FinalAccuracy()),
 		Control: &Control{Text: "before the first step", Ours: once(run.Accuracy[0])},
 		Remark:  "The output saved with the code is the same as here."}, withinOne(p.Accuracy, r.Params.Test))
-	all.add(saysBayesRings, Measurement{Text: "accuracy of the Bayes rule, population", Setting: joined(ringsDataSetting(r.Params.RingsData), bayesSetting), Quoted: p.Bayes, Ours: once(r.Bayes.Population),
+	all.add(saysBayesRings, Measurement{Text: "accuracy of the Bayes rule, population", Setting: describe(r.Params.RingsData, bayesSetting), Quoted: p.Bayes, Ours: once(r.Bayes.Population),
 		Control: &Control{Text: "CVGM before its first step", Ours: once(run.Accuracy[0])}}, asPrinted(p.Bayes))
 	all.add(saysBayesRings, Measurement{Text: "accuracy of CVGM less the Bayes rule's, on the same test set", Setting: setting, Ours: once(run.FinalAccuracy() - r.Bayes.Test), Aside: true,
 		Remark: "CVGM does not beat the Bayes rule. " + erratum}, above(0))
@@ -34,7 +34,7 @@ func (all *measurements) rings(r *kernels.RingsResult) {
 	}
 	printed := number64(p.BayesOnTest.Paper)
 	all.add(saysAfterTen, Measurement{Text: fmt.Sprintf("distance of %s from the Bayes rule's accuracy in the population, in standard deviations between test sets of %d", p.BayesOnTest.Paper, n),
-		Setting: joined(ringsDataSetting(r.Params.RingsData), bayesSetting),
+		Setting: describe(r.Params.RingsData, bayesSetting),
 		Quoted:  p.BayesOnTest, Ours: deviations(printed),
 		Control: &Control{Text: "a coin's .5", Ours: deviations(.5)},
 		Remark:  fmt.Sprintf("On the published test set it is %s, %s standard deviations away.", short(r.Bayes.Test), short(deviations(r.Bayes.Test).Mean))},
@@ -52,13 +52,13 @@ func oneUnitMore(k kernels.LearnedKernel) kernels.LearnedKernel {
 
 func (all *measurements) xor(r *kernels.XORResult) {
 	p, run := Printed.XOR, r.Run(kernels.Published)
-	setting := joined(xorDataSetting(r.Params.XORData), learnedKernelSetting(r.Params.LearnedKernel, kernels.Published))
-	all.add(saysXORParameters, Measurement{Text: "hyperparameters of the network", Setting: networkSetting(r.Params.LearnedKernel.KernelCVGM), Quoted: p.Hyperparameters, Ours: once(float64(r.Params.NumHyperparameters())),
+	setting := describe(r.Params, gradients[kernels.Published])
+	all.add(saysXORParameters, Measurement{Text: "hyperparameters of the network", Setting: pick(r.Params, "Hidden"), Quoted: p.Hyperparameters, Ours: once(float64(r.Params.NumHyperparameters())),
 		Control: &Control{Text: "a network with one unit more", Ours: once(float64(oneUnitMore(r.Params.LearnedKernel).NumHyperparameters()))}},
 		exactly(number64(p.Hyperparameters.Paper)))
 	all.add(saysXOR, Measurement{Text: fmt.Sprintf("test accuracy after %d steps", r.Params.Steps), Setting: setting, Quoted: p.Accuracy, Ours: once(run.FinalAccuracy()),
 		Control: &Control{Text: "before the first step", Ours: once(run.Accuracy[0])}}, asPrinted(p.Accuracy))
-	all.add(saysXOR, Measurement{Text: "accuracy of the Bayes rule, population", Setting: joined(xorDataSetting(r.Params.XORData), bayesSetting), Quoted: p.Bayes, Ours: once(r.Bayes.Population),
+	all.add(saysXOR, Measurement{Text: "accuracy of the Bayes rule, population", Setting: describe(r.Params.XORData, bayesSetting), Quoted: p.Bayes, Ours: once(r.Bayes.Population),
 		Remark: "CVGM's .72 is close to the best there is. " + erratum},
 		asPrinted(p.Bayes).or(PaperError))
 }
@@ -68,7 +68,7 @@ func (all *measurements) gradientParts(r *kernels.GradientPartsResult) {
 		return r.Paths[slices.IndexFunc(r.Paths, func(p kernels.GradientPath) bool { return p.Problem == kernels.ProblemRings && p.Variant == v })]
 	}
 	learned := along(kernels.Full).Learned.Difference
-	all.add(saysDifferentiable, Measurement{Text: "test error of the rings' network after a descent through the derivative in the data's features less before", Setting: gradientPartsSetting(r.Params, along(kernels.Full)), Ours: learned, Aside: true,
+	all.add(saysDifferentiable, Measurement{Text: "test error of the rings' network after a descent through the derivative in the data's features less before", Setting: describe(r.Params.Rings, "drawn anew for each data set", r.Params.Rings.CVGM(along(kernels.Full).K), gradients[kernels.Full]), Ours: learned, Aside: true,
 		Control: &Control{Text: "no descent", Ours: experiment.Estimate{Mean: 0, Margin: 0, N: learned.N}},
 		Remark:  "That is what the derivative in the data is used for."}, below(0))
 	const about = 10
@@ -83,7 +83,7 @@ func (all *measurements) gradientParts(r *kernels.GradientPartsResult) {
 	}
 	quoted := Printed.Rings.Accuracy10
 	all.add(saysAfterTen, Measurement{Text: fmt.Sprintf("distance of %s from the mean accuracy after %d steps over %d data sets, in standard deviations between them, N = %d", quoted.Paper, about, missed.N, path.Train),
-		Setting: gradientPartsSetting(r.Params, path),
+		Setting: describe(r.Params.Rings, "drawn anew for each data set", r.Params.Rings.CVGM(path.K), gradients[path.Variant]),
 		Quoted:  Quoted{Paper: quoted.Paper}, Ours: deviations(number64(quoted.Paper)),
 		Control: &Control{Text: "a coin's .5", Ours: deviations(.5)},
 		Remark:  fmt.Sprintf("The mean is %s, the standard deviation %s.", short(1-missed.Mean), short(experiment.Deviation(missed)))},

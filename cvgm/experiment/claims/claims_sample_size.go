@@ -114,7 +114,7 @@ func (all *measurements) sampleSize(r *samplesize.SampleSizeResult) {
 	all.overfitting(r)
 	if i := slices.Index(r.Sizes, 20); i >= 0 {
 		logistic := r.Methods[samplesize.SizeLogistic]
-		all.add(saysFewExamples, Measurement{Text: "accuracy at N = 20 less that of logistic regression", Setting: atSizeSetting(r.Params, r.Sizes[i]), Ours: logistic.Published.BySize[i],
+		all.add(saysFewExamples, Measurement{Text: "accuracy at N = 20 less that of logistic regression", Setting: describe("N = 20", r.Params.RingsData, pick(r.Params, "Seeds", "Test")+", drawn anew for each", r.Params.KernelCVGM, gradients[kernels.Published], rivalSetting(r.Params, samplesize.SizeLogistic)), Ours: logistic.Published.BySize[i],
 			Control: &Control{Text: "logistic regression in CVGM's place", Ours: experiment.Compare(logistic.Accuracy[i], logistic.Accuracy[i]).Difference}}, above(0))
 	}
 	for _, l := range SampleSizeLeads(r) {
@@ -123,10 +123,10 @@ func (all *measurements) sampleSize(r *samplesize.SampleSizeResult) {
 			name += ", exact gradient"
 			variant = kernels.Full
 		}
-		logistic, setting := leads(r, samplesize.SizeLogistic, l.Rival), joined(sampleSizeSetting(r.Params, variant), rivalSetting(r.Params, l.Rival))
+		logistic, setting := leads(r, samplesize.SizeLogistic, l.Rival), describe(r.Params.RingsData, pick(r.Params, "MinSize", "MaxSize", "SizeStep", "Seeds", "Test"), "the mean is over all sizes and seeds", r.Params.KernelCVGM, gradients[variant], rivalSetting(r.Params, l.Rival))
 		all.add(saysOutperforms, Measurement{Text: "accuracy of CVGM less that of " + name, Setting: setting, Ours: l.All, Aside: l.Rival == samplesize.SizeAdam,
 			Control: &Control{Text: "logistic regression in CVGM's place", Ours: experiment.EstimateOf(slices.Concat(logistic...))}}, above(0))
-		m := Measurement{Text: "change per doubling of N of CVGM's lead in accuracy over " + name, Setting: joined(setting, slopeSetting), Ours: l.PerDoubling, Aside: l.Rival == samplesize.SizeAdam,
+		m := Measurement{Text: "change per doubling of N of CVGM's lead in accuracy over " + name, Setting: describe(setting, slopeSetting), Ours: l.PerDoubling, Aside: l.Rival == samplesize.SizeAdam,
 			Control: &Control{Text: "sizes in the opposite order", Ours: l.opposite}}
 		var lead []string
 		for k, n := range FewExamples {
@@ -151,10 +151,10 @@ func (all *measurements) overfitting(r *samplesize.SampleSizeResult) {
 	if len(lost) == 0 {
 		return
 	}
-	setting := overfittingSetting(r.Params)
+	setting := describe(r.Params.RingsData, pick(r.Params, "RivalSizes")+" among these", pick(r.Params, "MinSize", "SizeStep", "Seeds", "Test"), pick(r.Params, "Hidden"), sameLayers, pick(r.Params, "AdamStepSize", "LongSteps"))
 	all.add(saysOverfitting, Measurement{Text: fmt.Sprintf("accuracy that a network trained by Adam loses between step %d and step %d, all sizes", r.Params.AdamSteps, r.Params.LongSteps), Setting: setting, Ours: experiment.EstimateOf(lost),
 		Control: &Control{Text: "logistic regression, whose fit has converged", Ours: once(0)}}, above(0))
-	all.add(saysOverfitting, Measurement{Text: fmt.Sprintf("change per doubling of N of the accuracy that a network trained by Adam loses between step %d and step %d", r.Params.AdamSteps, r.Params.LongSteps), Setting: joined(setting, slopeSetting), Ours: perDoubling(r, loses),
+	all.add(saysOverfitting, Measurement{Text: fmt.Sprintf("change per doubling of N of the accuracy that a network trained by Adam loses between step %d and step %d", r.Params.AdamSteps, r.Params.LongSteps), Setting: describe(setting, slopeSetting), Ours: perDoubling(r, loses),
 		Remark: "It grows with N in the place of falling."}, below(0))
 }
 
@@ -169,7 +169,7 @@ func (all *measurements) ablation(r *samplesize.AblationResult) {
 			}
 		}
 		all.add(saysFeatures, Measurement{Text: fmt.Sprintf("test error of the network that descends the CV loss, of %d splits, less that of one that descends the training loss, rings of all sizes, %d steps", splits, steps),
-			Setting: ablationRingsSetting(r.Params, splits, steps),
+			Setting: ablationSetting(r.Params, samplesize.AblationRow{Problem: kernels.ProblemRings, K: splits, Budget: steps}),
 			Ours:    c.Difference,
 			Control: &Control{Text: "the start in the place of the descent of the CV loss", Ours: experiment.MeanOf(start)},
 			Remark: fmt.Sprintf("All else is equal: network, start, step size, last layer. The test error after the descent of the CV loss less that at the start is %s ± %s. No interval is widened for the number of rows.",

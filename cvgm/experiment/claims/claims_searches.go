@@ -3,9 +3,11 @@ package claims
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/kernels"
 	"cvgm/cvgm/experiment/searches"
 )
 
@@ -42,8 +44,8 @@ func (all *measurements) searches(r *searches.SearchesResult) {
 	share, within, budget := quasiNewtonBelowGrid(r)
 	paper, grid, random, bayesian := excess(searches.SearchPaperStep, budget), excess("exhaustive", budget), excess("random", budget), excess("Bayesian", budget)
 	start := excess(searches.SearchPaperStep, 1)
-	setting := searchesSetting(r.Params)
-	toGrid := joined(setting, methodSetting(r.Params, searches.SearchQuasiNewton), gridSetting(r.Params))
+	setting := describe(netSetting, freshSetting, r.Params.RegressionData, r.Params.PenaltyCVGM, "lowest CV loss so far")
+	toGrid := describe(setting, quasiNewton, pick(r.Params, "GridPoints"), pick(r.Params, "BoxLow", "BoxHigh"))
 	all.add(saysMuchFaster, Measurement{Text: fmt.Sprintf("share of data sets on which a quasi-Newton search after %d evaluations is below exhaustive search after %d", within, budget),
 		Setting: toGrid,
 		Ours:    share,
@@ -51,14 +53,16 @@ func (all *measurements) searches(r *searches.SearchesResult) {
 		Remark:  fmt.Sprintf("The mean difference of the CV losses is %s ± %s.", short(less(excess(searches.SearchQuasiNewton, within), grid).Mean), short(less(excess(searches.SearchQuasiNewton, within), grid).Margin))}, above(.5))
 	all.add(saysMuchFaster, Measurement{Text: fmt.Sprintf("share of data sets on which the paper's constant step size after %d evaluations is below exhaustive search after as many", budget), Setting: toGrid, Aside: true, Ours: lowerShare(paper, grid),
 		Remark: "The gradient helps a method that uses it well."}, above(.5))
-	for _, name := range []string{"Nesterov", "Adam", searches.SearchQuasiNewton} {
+	step := pick(r.Params, "LongStepSize")
+	for _, method := range [][2]string{{"Nesterov", "Nesterov: momentum k/(k+3), restarted where a step goes against it, " + step}, {"Adam", "Adam: β₁ = .9, β₂ = .999, " + step}, {searches.SearchQuasiNewton, quasiNewton}} {
+		name := method[0]
 		all.add(saysOtherMethods, Measurement{Text: fmt.Sprintf("CV loss of %s less that of the constant step size, after %d evaluations", name, budget),
-			Setting: joined(setting, methodSetting(r.Params, name)),
+			Setting: describe(setting, method[1]),
 			Ours:    less(excess(name, budget), paper),
 			Aside:   name == searches.SearchQuasiNewton,
 			Control: &Control{Text: "the constant step size in its place", Ours: less(paper, paper)}}, below(0))
 	}
-	all.add(saysFierceCompetitor, Measurement{Text: fmt.Sprintf("CV loss of random search less that of a Bayesian one, after %d evaluations", budget), Setting: joined(setting, bayesianSetting(r.Params)), Ours: less(random, bayesian),
+	all.add(saysFierceCompetitor, Measurement{Text: fmt.Sprintf("CV loss of random search less that of a Bayesian one, after %d evaluations", budget), Setting: describe(setting, pick(r.Params, "Budget", "BoxLow", "BoxHigh"), improvement+"λ1 and λ2 themselves from their bounds to the same upper end, after the start and 5 uniform points"), Ours: less(random, bayesian),
 		Control: &Control{Text: "the start less the Bayesian search", Ours: less(start, bayesian)},
 		Remark:  fmt.Sprintf("The medians of the excess over the minimum are %s and %s.", short(experiment.MedianValue(random)), short(experiment.MedianValue(bayesian)))},
 		littleOf(less(start, bayesian), "the start"))
@@ -68,7 +72,7 @@ func (all *measurements) searches(r *searches.SearchesResult) {
 			several++
 		}
 	}
-	all.add(saysSeveralStarts, Measurement{Text: fmt.Sprintf("of %d data sets of the elastic net, those on which the CV loss has several local minima", len(r.LocalMinima)), Setting: minimaSetting(r.Params), Ours: once(float64(several)),
+	all.add(saysSeveralStarts, Measurement{Text: fmt.Sprintf("of %d data sets of the elastic net, those on which the CV loss has several local minima", len(r.LocalMinima)), Setting: describe(netSetting, freshSetting, r.Params.RegressionData, pick(r.Params, "K", "P", "MinLambda1", "MinLambda2"), pick(r.Params, "ReferencePoints"), pick(r.Params, "BoxLow", "BoxHigh"), "a search by ever finer grids starts from each point of the grid at which the CV loss does not exceed that at its eight neighbours", pick(r.Params, "Tol"), "the plateau on which θ = 0 counts for none"), Ours: once(float64(several)),
 		Control: &Control{Text: "a loss with one minimum", Ours: once(0)}}, above(0))
 }
 
@@ -82,7 +86,8 @@ func (all *measurements) dimensions(r *searches.SearchDimensionsResult) {
 	most := slices.MaxFunc(r.Dimensions, func(a, b searches.SearchDimension) int { return cmp.Compare(a.Hyperparameters, b.Hyperparameters) })
 	gradient, random := at(most, searches.SearchQuasiNewton), at(most, "random")
 	all.add(saysEfficient, Measurement{Text: fmt.Sprintf("CV loss of a quasi-Newton search less that of random search, %d hyperparameters, same budget", most.Hyperparameters),
-		Setting: dimensionsRingsSetting(r.Params),
+		Setting: describe(pick(r.Params, "Budget"), r.Params.Rings.RingsData, pick(r.Params.Rings, "Train", "K", "P", "C", "Hidden"), gradients[kernels.Full],
+			"start: the initial weights; random search: draws of these", pick(r.Params, "RingsRadius"), quasiNewton),
 		Ours:    experiment.Compare(gradient.CV, random.CV).Difference,
 		Control: &Control{Text: "random search in its place", Ours: experiment.Compare(random.CV, random.CV).Difference},
 		Remark: fmt.Sprintf("This is the CV loss alone. The test loss there is %s ± %s, that of random search %s ± %s. The paper's constant step is not among these searches.",
@@ -107,15 +112,18 @@ func (all *measurements) dimensions(r *searches.SearchDimensionsResult) {
 	rises := func(name string) experiment.Estimate {
 		return experiment.Difference(at(*high, name).Excess, at(*low, name).Excess)
 	}
+	setting := func(groups string) string {
+		return describe(fmt.Sprintf(groupsSetting, groups), freshSetting, r.Params.RidgeGroups, pick(r.Params, "Budget", "LongBudget"), "random search: log-uniform; grid: as many values per penalty as the budget allows, at equal ratios, fewer than 5 at the middles of equal parts of the box")
+	}
 	tie := above(experiment.TieTol * high.Best.Mean)
 	tie.text += ", up to which two losses are a tie"
 	all.add(saysProhibitive, Measurement{Text: fmt.Sprintf("CV loss of exhaustive search above the lowest known, with %d hyperparameters less with %d, same budget", high.Hyperparameters, low.Hyperparameters),
-		Setting: dimensionsRidgeSetting(r.Params, low.Hyperparameters, high.Hyperparameters),
+		Setting: setting(fmt.Sprintf("%d or %d", low.Hyperparameters, high.Hyperparameters)),
 		Ours:    rises("exhaustive"),
 		Control: &Control{Text: "a quasi-Newton search in its place", Ours: rises(searches.SearchQuasiNewton)},
 		Remark:  fmt.Sprintf("With %d the budget is enough for a grid of %d values of each.", high.Hyperparameters, grid.PerAxis)}, tie)
 	all.add(saysRandomBeatsGrid, Measurement{Text: fmt.Sprintf("CV loss of random search less that of exhaustive search, %d hyperparameters, same budget", high.Hyperparameters),
-		Setting: dimensionsRidgeSetting(r.Params, high.Hyperparameters),
+		Setting: setting(fmt.Sprint(high.Hyperparameters)),
 		Ours:    experiment.Compare(random.CV, grid.CV).Difference,
 		Control: &Control{Text: "exhaustive search in its place", Ours: experiment.Compare(grid.CV, grid.CV).Difference},
 		Remark:  fmt.Sprintf("The grid, of %d values of each, spends %d of the %d evaluations.", grid.PerAxis, grid.Evaluations, r.Params.Budget)}, below(0))
@@ -126,17 +134,18 @@ func (all *measurements) fewDimensions(r *searches.FewDimensionsResult) {
 		return
 	}
 	few, most := r.Rows[0], r.Rows[len(r.Rows)-1]
+	setting := describe(fmt.Sprintf(groupsSetting, "as many")+", as penalties matter; further penalties have no effect", freshSetting, r.Params.RidgeGroups, pick(r.Params, "Hyperparameters", "PerAxis"), "random search: as many points, log-uniform")
 	all.add(saysRandomBeatsGrid, Measurement{Text: fmt.Sprintf("CV loss of random search less that of exhaustive search, %d hyperparameters, of which %d matter, %d evaluations of each", r.Params.Hyperparameters, most.Matter, r.Points),
-		Setting: fewDimensionsSetting(r.Params),
+		Setting: setting,
 		Ours:    most.RandomLess.Difference,
 		Control: &Control{Text: "exhaustive search in its place", Ours: experiment.Compare(most.Grid, most.Grid).Difference}}, below(0))
 	all.add(saysFewMatter, Measurement{Text: fmt.Sprintf("share of data sets on which random search is below exhaustive search, where %d of %d hyperparameters matters, less that where %d matter", few.Matter, r.Params.Hyperparameters, most.Matter),
-		Setting: fewDimensionsSetting(r.Params),
+		Setting: setting,
 		Ours:    experiment.Compare(few.RandomBelow, most.RandomBelow).Difference,
 		Control: &Control{Text: fmt.Sprintf("%d matter in both cases", most.Matter), Ours: experiment.Compare(most.RandomBelow, most.RandomBelow).Difference},
 		Remark:  fmt.Sprintf("Random search is ahead where all matter, too: on a share of %s ± %s.", short(most.RandomBelowOfSets.Mean), short(most.RandomBelowOfSets.Margin))}, above(0))
 	all.add(saysFewMatter, Measurement{Text: fmt.Sprintf("least share of %d penalties that carries nine tenths of the mean squared slope of the CV loss in their logarithms", r.Params.Features),
-		Setting: carrySetting(r.Params),
+		Setting: describe(fmt.Sprintf(groupsSetting, r.Params.Features), freshSetting, r.Params.RidgeGroups, pick(r.Params, "Points")),
 		Ours:    experiment.EstimateOf(r.Carry),
 		Control: &Control{Text: "all matter alike", Ours: once(r.CarryEqual)}}, below(.5))
 }
@@ -144,8 +153,10 @@ func (all *measurements) fewDimensions(r *searches.FewDimensionsResult) {
 func (all *measurements) regret(r *searches.RegretResult) {
 	for _, row := range r.Rows {
 		random, start := minus(symmetric(row.BayesianLess)), symmetric(row.StartLess)
-		all.add(saysFierceCompetitor, Measurement{Text: fmt.Sprintf("median of the lowest CV loss of random search less that of a Bayesian one, %d penalties of at most %s", row.Hyperparameters, power(row.BoxHigh)),
-			Setting: regretSetting(r.Params, row), Ours: random,
+		p := r.Params
+		p.BoxHigh = row.BoxHigh
+		all.add(saysFierceCompetitor, Measurement{Text: fmt.Sprintf("median of the lowest CV loss of random search less that of a Bayesian one, %d penalties of at most %.3g", row.Hyperparameters, math.Pow(10, row.BoxHigh)),
+			Setting: describe(fmt.Sprintf(groupsSetting, row.Hyperparameters), freshSetting, p, "the first of them at the start; random search: log-uniform", improvement+"logarithms", "the margin is the wider side of a distribution-free interval of the median"), Ours: random,
 			Control: &Control{Text: "the start less the Bayesian search", Ours: start},
 			Remark:  fmt.Sprintf("The medians of the excess over the minimum are %s and %s. The Bayesian search is lower on %.3g %% of the data sets.", short(row.Random.Median), short(row.Bayesian.Median), 100*row.Wins)}, littleOf(start, "the start"))
 	}

@@ -184,10 +184,9 @@ func TestSettingsAreReadFromParameters(t *testing.T) {
 		}
 	}
 	p := splits.DefaultSplits()
-	before := gradientSetting(p)
-	p.At = .5
-	if after := gradientSetting(p); after == before || !strings.Contains(after, "λ1 = λ2 = 0.5") {
-		t.Errorf("the gradient's setting at another point: %s", after)
+	p.At, p.Ps = .5, nil
+	if got, want := pick(p, "P", "At"), "p = 0.95, λ1 = λ2 = 0.5"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

@@ -19,10 +19,10 @@ import (
 // finite differences (Section 3 and supplements A and B of the paper).
 type DerivativesParams struct {
 	LinearProblem
-	C     float64 `help:"weight of the losses of logistic regression and of the kernel machine" range:"(0,∞)" small:"[.3,3]"`
-	Gamma float64 `help:"width parameter of the RBF kernel" range:"(0,∞)" small:"[.3,3]"`
-	K     int     `help:"cross-validation splits" range:"[1,∞)" small:"[2,6]"`
-	P     float64 `help:"fraction of the examples that each split trains on" range:"(0,1)" splits:"Train,Sizes,MinSize" small:"[.7,.9]"`
+	C     float64 `help:"weight of the losses of logistic regression and of the kernel machine" range:"(0,∞)" small:"[.3,3]" setting:"C = %v"`
+	Gamma float64 `help:"width parameter of the RBF kernel" range:"(0,∞)" small:"[.3,3]" setting:"γ = %v"`
+	K     int     `help:"cross-validation splits" range:"[1,∞)" small:"[2,6]" setting:"CV loss of K = %v uniform splits"`
+	P     float64 `help:"fraction of the examples that each split trains on" range:"(0,1)" splits:"Train,Sizes,MinSize" small:"[.7,.9]" setting:"p = %v"`
 }
 
 // DefaultDerivatives returns parameters of our own: the paper gives none.

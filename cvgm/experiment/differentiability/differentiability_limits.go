@@ -23,8 +23,8 @@ import (
 // paper's conditions for a derivative do not suffice or do not hold.
 type DifferentiabilityLimitsParams struct {
 	LinearProblem
-	K        int     `help:"cross-validation splits" range:"[1,∞)" small:"[2,6]"`
-	P        float64 `help:"fraction of the examples that each split trains on" range:"(0,1)" splits:"Train,Sizes,MinSize" small:"[.7,.9]"`
+	K        int     `help:"cross-validation splits" range:"[1,∞)" small:"[2,6]" setting:"CV loss of K = %v uniform splits"`
+	P        float64 `help:"fraction of the examples that each split trains on" range:"(0,1)" splits:"Train,Sizes,MinSize" small:"[.7,.9]" setting:"p = %v"`
 	DataSets int     `help:"data sets on which jumps of the 0-1 loss are sought" range:"[1,∞)" small:"[1,3]"`
 }
 

@@ -24,7 +24,7 @@ import (
 // ErrataParams are the parameters of the errata's proofs.
 type ErrataParams struct {
 	LinearProblem
-	C    float64 `help:"weight of the losses of logistic regression" range:"(0,∞)" small:"[.3,3]"`
+	C    float64 `help:"weight of the losses of logistic regression" range:"(0,∞)" small:"[.3,3]" setting:"C = %v"`
 	Test int     `help:"fresh examples" range:"[1,∞)" small:"[20,100]"`
 }
 

@@ -21,12 +21,12 @@ import (
 // gradient of the CV loss.
 type LearningParams struct {
 	LinearExamples
-	Test        int     `help:"test examples" range:"[1,∞)" small:"[20,100]"`
-	K           int     `help:"cross-validation splits" range:"[1,∞)" small:"[2,6]"`
-	P           float64 `help:"fraction of the examples that each split trains on" range:"(0,1)" splits:"Train,Sizes,MinSize" small:"[.7,.9]"`
-	Evaluations int     `help:"evaluations of the CV loss in each search, at most" range:"[1,∞)" small:"[2,10]"`
+	Test        int     `help:"test examples" range:"[1,∞)" small:"[20,100]" setting:"%v test examples with right labels"`
+	K           int     `help:"cross-validation splits" range:"[1,∞)" small:"[2,6]" setting:"CV loss: logistic loss of K = %v balanced splits"`
+	P           float64 `help:"fraction of the examples that each split trains on" range:"(0,1)" splits:"Train,Sizes,MinSize" small:"[.7,.9]" setting:"p = %v"`
+	Evaluations int     `help:"evaluations of the CV loss in each search, at most" range:"[1,∞)" small:"[2,10]" setting:"at most %v evaluations in each search"`
 	GridPoints  int     `help:"points of the CV loss surfaces per hyperparameter" range:"[2,∞)" small:"[2,4]"`
-	Flips       float64 `help:"share of wrong labels where a loss is learned" range:"[0,.5)" small:"[0,.2]"`
+	Flips       float64 `help:"share of wrong labels where a loss is learned" range:"[0,.5)" small:"[0,.2]" setting:"a share %v of the training labels turned"`
 	LossSeeds   int     `help:"data sets on which a loss is learned" range:"[1,∞)" small:"[1,3]" full:"48"`
 }
 

@@ -11,9 +11,9 @@ import (
 // influence.
 type LinearExamples struct {
 	Seed     uint64  `help:"seed of all streams" range:"[0,∞)" small:"[0,1000]"`
-	Train    int     `help:"training examples N" range:"[8,∞)" small:"[16,30]"`
-	Features int     `help:"features n of the linear learners" range:"[3,∞)" small:"[3,5]"`
-	Noise    float64 `help:"standard deviation of the noise in the scores whose signs are the labels" unit:"scores" range:"[0,∞)" small:"[.1,1]"`
+	Train    int     `help:"training examples N" range:"[8,∞)" small:"[16,30]" setting:"N = %v examples"`
+	Features int     `help:"features n of the linear learners" range:"[3,∞)" small:"[3,5]" setting:"%v standard normal features as drawn, not standardised, no intercept"`
+	Noise    float64 `help:"standard deviation of the noise in the scores whose signs are the labels" unit:"scores" range:"[0,∞)" small:"[.1,1]" setting:"labels x₁ − x₂ + ½x₃ + %v·ε, for classes their signs"`
 }
 
 // The paper gives no examples: with these everything runs within a minute.
@@ -38,8 +38,8 @@ func (p LinearExamples) classes(src synth.Source, n int) learn.Data {
 // LinearProblem is LinearExamples with the penalties of a learner.
 type LinearProblem struct {
 	LinearExamples
-	Lambda1 float64 `help:"weight of the l1 penalty" range:"[1e-300,∞)" small:"[.02,.1]"`
-	Lambda2 float64 `help:"weight of the squared l2 penalty" range:"(0,∞)" small:"[.05,.5]"`
+	Lambda1 float64 `help:"weight of the l1 penalty" range:"[1e-300,∞)" small:"[.02,.1]" setting:"λ1 = %v"`
+	Lambda2 float64 `help:"weight of the squared l2 penalty" range:"(0,∞)" small:"[.05,.5]" setting:"λ2 = %v"`
 }
 
 var defaultLinearProblem = LinearProblem{LinearExamples: defaultLinearExamples, Lambda1: .05, Lambda2: .1}

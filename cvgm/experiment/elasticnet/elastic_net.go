@@ -23,7 +23,7 @@ import (
 type ElasticNetParams struct {
 	experiment.PublishedRegression
 	PenaltyCVGM
-	Steps     int `help:"evaluations of the gradient method" range:"[1,∞)" small:"[1,6]"`
+	Steps     int `help:"evaluations of the gradient method" range:"[1,∞)" small:"[1,6]" setting:"%v evaluations of CVGM, the last of which counts"`
 	LongSteps int `help:"evaluations of the gradient method in its long run" range:"[1,∞)" small:"[1,12]"`
 	SearchBox
 	experiment.SurfaceGrid

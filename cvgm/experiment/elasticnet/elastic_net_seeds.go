@@ -16,7 +16,7 @@ import (
 type ElasticNetSeedsParams struct {
 	experiment.RegressionData
 	PenaltyCVGM
-	Steps     int `help:"evaluations of the gradient method" range:"[1,∞)" small:"[1,6]"`
+	Steps     int `help:"evaluations of the gradient method" range:"[1,∞)" small:"[1,6]" setting:"%v evaluations of CVGM, the last of which counts"`
 	LongSteps int `help:"evaluations of the gradient method in its long run" range:"[1,∞)" small:"[1,12]"`
 	SearchBox
 	WideLow     float64 `help:"lower end of the wide range, searched with as many points" unit:"log10 of the penalty" range:"[-300,300]" below:"WideHigh" small:"[-8,-5]"`

@@ -15,13 +15,13 @@ import (
 // PenaltyCVGM describes the CV loss of an elastic net as a function of its
 // two penalties, and where the gradient method starts on it.
 type PenaltyCVGM struct {
-	K            int     `help:"cross-validation splits" range:"[1,∞)" small:"[2,8]"`
-	P            float64 `help:"fraction of the examples that each split trains on" range:"(0,1)" splits:"Train,Sizes,MinSize" small:"[.5,.9]"`
-	StartLambda1 float64 `help:"start of the gradient method, weight of the l1 penalty" range:"[0,∞)" small:"[1e-4,1]"`
-	StartLambda2 float64 `help:"start of the gradient method, weight of the squared l2 penalty" range:"[0,∞)" small:"[1e-4,1]"`
-	MinLambda1   float64 `help:"lower bound of lambda1" range:"[0,∞)" small:"[1e-8,1e-4]"`
-	MinLambda2   float64 `help:"lower bound of lambda2" range:"[0,∞)" small:"[1e-8,1e-4]"`
-	StepSize     float64 `help:"step size of the gradient method" range:"(0,∞)" small:"[1e-5,1e-2]"`
+	K            int     `help:"cross-validation splits" range:"[1,∞)" small:"[2,8]" setting:"CV loss: mean squared error of K = %v uniform splits"`
+	P            float64 `help:"fraction of the examples that each split trains on" range:"(0,1)" splits:"Train,Sizes,MinSize" small:"[.5,.9]" setting:"p = %v"`
+	StartLambda1 float64 `help:"start of the gradient method, weight of the l1 penalty" range:"[0,∞)" small:"[1e-4,1]" setting:"start λ1 = %v"`
+	StartLambda2 float64 `help:"start of the gradient method, weight of the squared l2 penalty" range:"[0,∞)" small:"[1e-4,1]" setting:"λ2 = %v"`
+	MinLambda1   float64 `help:"lower bound of lambda1" range:"[0,∞)" small:"[1e-8,1e-4]" setting:"bounds λ1 ≥ %v"`
+	MinLambda2   float64 `help:"lower bound of lambda2" range:"[0,∞)" small:"[1e-8,1e-4]" setting:"λ2 ≥ %v"`
+	StepSize     float64 `help:"step size of the gradient method" range:"(0,∞)" small:"[1e-5,1e-2]" setting:"CVGM with a step of the gradient times %v"`
 }
 
 var PaperPenaltyCVGM = PenaltyCVGM{K: 128, P: .95, StartLambda1: 1e-2, StartLambda2: 1e-4, MinLambda1: 1e-8, MinLambda2: 1e-7, StepSize: 2e-4}
@@ -72,10 +72,10 @@ func (e PenaltyCVGM) Gradient(evaluations int) search.Searcher {
 
 // SearchBox is where exhaustive and random search look for penalties.
 type SearchBox struct {
-	GridPoints   int     `help:"points of the exhaustive search per hyperparameter" range:"[2,∞)" small:"[2,4]"`
-	RandomPoints int     `help:"points of the random search" range:"[1,∞)" small:"[1,8]"`
-	BoxLow       float64 `help:"lower end of the searched range" unit:"log10 of the penalty" range:"[-300,300]" small:"[-5,-2]"`
-	BoxHigh      float64 `help:"upper end of the searched range" unit:"log10 of the penalty" range:"[-300,300]" small:"[-1,1]"`
+	GridPoints   int     `help:"points of the exhaustive search per hyperparameter" range:"[2,∞)" small:"[2,4]" setting:"exhaustive search: %v points per penalty at equal ratios"`
+	RandomPoints int     `help:"points of the random search" range:"[1,∞)" small:"[1,8]" setting:"random search: %v points, log-uniform"`
+	BoxLow       float64 `help:"lower end of the searched range" unit:"log10 of the penalty" range:"[-300,300]" small:"[-5,-2]" setting:"both with λ1 and λ2 from %v"`
+	BoxHigh      float64 `help:"upper end of the searched range" unit:"log10 of the penalty" range:"[-300,300]" small:"[-1,1]" setting:"up to %v"`
 }
 
 var paperSearchBox = SearchBox{GridPoints: 10, RandomPoints: 100, BoxLow: -4, BoxHigh: -1}

@@ -15,7 +15,7 @@ import (
 type RegressionPrintedParams struct {
 	experiment.RegressionData
 	PenaltyCVGM
-	Steps int `help:"evaluations of the gradient method" range:"[1,∞)" small:"[1,6]"`
+	Steps int `help:"evaluations of the gradient method" range:"[1,∞)" small:"[1,6]" setting:"%v evaluations of CVGM, the last of which counts"`
 	Test  int `help:"test examples of the printed command" range:"[1,∞)" small:"[20,50]"`
 	Seeds int `help:"data sets" range:"[1,∞)" small:"[1,4]"`
 }

@@ -11,7 +11,7 @@ import (
 // AblationKernel is a kernel learned along either gradient, judged after several numbers
 // of steps.
 type AblationKernel struct {
-	Test     int     `help:"test examples" range:"[1,∞)" small:"[10,50]"`
+	Test     int     `help:"test examples" range:"[1,∞)" small:"[10,50]" setting:"%v test examples"`
 	Ks       []int   `help:"numbers of cross-validation splits" range:"[1,∞)" len:"[1,∞)" order:"ascending" small:"[2,8]" full:"64,256"`
 	P        float64 `help:"fraction of the examples that each split trains on" range:"(0,1)" splits:"Train,Sizes,MinSize" small:"[.7,.9]"`
 	C        float64 `help:"weight of the logistic losses against the ridge penalty" range:"(0,∞)" small:"[.1,50]"`
@@ -33,7 +33,7 @@ func (k AblationKernel) CVGM(splits int) KernelCVGM {
 type AblationXOR struct {
 	XORData
 	AblationKernel
-	Train int `help:"training examples of XOR" range:"[4,∞)" small:"[8,20]"`
+	Train int `help:"training examples of XOR" range:"[4,∞)" small:"[8,20]" setting:"N = %v"`
 }
 
 // The names of the problems with a learned kernel.

@@ -26,7 +26,7 @@ type GradientPartsParams struct {
 type PartsRings struct {
 	RingsData
 	AblationKernel
-	Train int `help:"training examples of the rings" range:"[4,∞)" small:"[8,20]"`
+	Train int `help:"training examples of the rings" range:"[4,∞)" small:"[8,20]" setting:"N = %v"`
 }
 
 // DefaultGradientParts returns the paper's problems with the splits of the ablation.

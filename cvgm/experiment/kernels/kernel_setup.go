@@ -19,12 +19,12 @@ import (
 // and the gradient method on it. The kernel is a network from points of the
 // plane to points of the plane, whose weights are the hyperparameters.
 type KernelCVGM struct {
-	K        int     `help:"cross-validation splits" range:"[1,∞)" small:"[2,8]"`
-	P        float64 `help:"fraction of the examples that each split trains on" range:"(0,1)" splits:"Train,Sizes,MinSize" small:"[.7,.9]"`
-	C        float64 `help:"weight of the logistic losses against the ridge penalty" range:"(0,∞)" small:"[.1,50]"`
-	Hidden   []int   `help:"units of the network's hidden layers" range:"[1,∞)" small:"[2,8]"`
-	StepSize float64 `help:"step size of the gradient method" range:"(0,∞)" small:"[.01,.3]"`
-	Steps    int     `help:"steps of the gradient method" range:"[1,∞)" small:"[1,4]"`
+	K        int     `help:"cross-validation splits" range:"[1,∞)" small:"[2,8]" setting:"CV loss: logistic loss of K = %v uniform splits"`
+	P        float64 `help:"fraction of the examples that each split trains on" range:"(0,1)" splits:"Train,Sizes,MinSize" small:"[.7,.9]" setting:"p = %v"`
+	C        float64 `help:"weight of the logistic losses against the ridge penalty" range:"(0,∞)" small:"[.1,50]" setting:"logistic regression ½·‖θ‖² + C·Σ log(1+exp(−yᵢθᵀxᵢ)) on a network's outputs, C = %v, refitted at each step"`
+	Hidden   []int   `help:"units of the network's hidden layers" range:"[1,∞)" small:"[2,8]" setting:"network: 2 inputs, hidden layers of %v rectified linear units, 2 outputs, initial weights uniform on ±1/√(inputs) of each layer"`
+	StepSize float64 `help:"step size of the gradient method" range:"(0,∞)" small:"[.01,.3]" setting:"step of the gradient times %v"`
+	Steps    int     `help:"steps of the gradient method" range:"[1,∞)" small:"[1,4]" setting:"%v steps"`
 }
 
 // Kernel returns the network.

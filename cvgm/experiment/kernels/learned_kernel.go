@@ -16,9 +16,9 @@ import (
 // LearnedKernel holds the parameters that the paper's experiments with a learned
 // kernel have in common.
 type LearnedKernel struct {
-	Seed  uint32 `help:"seed of the generators of NumPy (data, splits), Python (XOR's squares) and PyTorch (initial weights)" range:"[0,4294967295]" small:"[0,1000]"`
-	Train int    `help:"training examples N" range:"[2,∞)" small:"[8,20]"`
-	Test  int    `help:"test examples" range:"[1,∞)" small:"[10,50]"`
+	Seed  uint32 `help:"seed of the generators of NumPy (data, splits), Python (XOR's squares) and PyTorch (initial weights)" range:"[0,4294967295]" small:"[0,1000]" setting:"the published data, seed %v"`
+	Train int    `help:"training examples N" range:"[2,∞)" small:"[8,20]" setting:"N = %v"`
+	Test  int    `help:"test examples" range:"[1,∞)" small:"[10,50]" setting:"%v test examples"`
 	KernelCVGM
 	ManifoldSteps []int   `help:"numbers of steps after which the kernel's manifold is shown; those above Steps stand for the last step" range:"[0,∞)" small:"[0,4]"`
 	GridPoints    int     `help:"points per axis of the grid on which the decision boundary is found" range:"[2,∞)" small:"[4,12]"`

@@ -11,9 +11,9 @@ import (
 // RingsData describes the two rings that the paper's second experiment tells
 // apart.
 type RingsData struct {
-	InnerRadius float64 `help:"mean radius of the class -1" range:"[0,1e50]" below:"OuterRadius" small:"[.5,1]"`
-	OuterRadius float64 `help:"mean radius of the class +1" range:"(0,1e50]" small:"[1.5,3]"`
-	RadiusSD    float64 `help:"standard deviation of the radii" range:"[1e-50,1e50]" small:"[.1,.6]"`
+	InnerRadius float64 `help:"mean radius of the class -1" range:"[0,1e50]" below:"OuterRadius" small:"[.5,1]" setting:"rings: two classes of equal size around the origin, radii normal with mean %v for the label −1"`
+	OuterRadius float64 `help:"mean radius of the class +1" range:"(0,1e50]" small:"[1.5,3]" setting:"mean %v for the label 1"`
+	RadiusSD    float64 `help:"standard deviation of the radii" range:"[1e-50,1e50]" small:"[.1,.6]" setting:"standard deviation %v"`
 }
 
 func (d RingsData) Rings() synth.Rings {
@@ -34,8 +34,8 @@ func (d RingsData) Draw(train, test synth.Source, n, m int) (*experiment.Setup, 
 // RingsProblem is a kernel learned for fresh rings.
 type RingsProblem struct {
 	RingsData
-	Train int `help:"training examples of the rings" range:"[2,∞)" small:"[24,40]"`
-	Test  int `help:"test examples of the rings" range:"[1,∞)" small:"[10,50]"`
+	Train int `help:"training examples of the rings" range:"[2,∞)" small:"[24,40]" setting:"N = %v"`
+	Test  int `help:"test examples of the rings" range:"[1,∞)" small:"[10,50]" setting:"%v test examples"`
 	KernelCVGM
 }
 

@@ -10,8 +10,8 @@ import (
 
 // XORData describes the overlapping squares of the paper's third experiment.
 type XORData struct {
-	Overlap float64 `help:"how far a square reaches beyond the axes, as a share of its reach on its own side" range:"[1e-50,1]" small:"[.05,.5]"`
-	Scale   float64 `help:"all coordinates are multiplied by this" range:"[1e-50,1e50]" small:"[1,5]"`
+	Overlap float64 `help:"how far a square reaches beyond the axes, as a share of its reach on its own side" range:"[1e-50,1]" small:"[.05,.5]" setting:"XOR: label 1 uniform on I×I and J×J, label −1 on I×J and J×I, with I = [−s, a·s], J = [−a·s, s], a = %v"`
+	Scale   float64 `help:"all coordinates are multiplied by this" range:"[1e-50,1e50]" small:"[1,5]" setting:"s = %v"`
 }
 
 func (d XORData) xor() synth.XOR { return synth.XOR{Overlap: d.Overlap, Scale: d.Scale} }

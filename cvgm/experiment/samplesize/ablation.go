@@ -18,7 +18,7 @@ import (
 // the loss alone: the CV loss, and the loss on the rows that the learner is fitted to.
 // Both have the same data, learner, searcher, start and number of steps.
 type AblationParams struct {
-	Seeds     int `help:"data sets of each size of the rings and of XOR" range:"[2,∞)" small:"[2,3]"`
+	Seeds     int `help:"data sets of each size of the rings and of XOR" range:"[2,∞)" small:"[2,3]" setting:"%v data sets of each size"`
 	PairSeeds int `help:"data sets of each problem with two hyperparameters" range:"[2,∞)" small:"[2,4]"`
 	// The rings' network, with steps up to the largest budget.
 	Rings AblationRings
@@ -35,7 +35,7 @@ type AblationParams struct {
 type AblationRings struct {
 	kernels.RingsData
 	kernels.AblationKernel
-	Sizes []int `help:"training examples of the rings" range:"[4,∞)" len:"[1,∞)" order:"ascending" small:"[8,20]"`
+	Sizes []int `help:"training examples of the rings" range:"[4,∞)" len:"[1,∞)" order:"ascending" small:"[8,20]" setting:"N = %v"`
 }
 
 // AblationNet is an elastic net whose two penalties are chosen along either gradient.
@@ -48,15 +48,15 @@ type AblationNet struct {
 // AblationLog is a search for two hyperparameters by quasi-Newton steps in their
 // logarithms, which ends at a minimum or at a bound.
 type AblationLog struct {
-	Start       float64 `help:"start of both hyperparameters" range:"(0,∞)" small:"[.1,10]"`
-	Reach       float64 `help:"the search may go so far from the start, up or down" unit:"factor" range:"(1,1e100]" small:"[10,1000]"`
-	Evaluations int     `help:"evaluations after which the models are judged" range:"[1,∞)" small:"[1,6]"`
+	Start       float64 `help:"start of both hyperparameters" range:"(0,∞)" small:"[.1,10]" setting:"quasi-Newton search in logarithms from %v for both"`
+	Reach       float64 `help:"the search may go so far from the start, up or down" unit:"factor" range:"(1,1e100]" small:"[10,1000]" setting:"at most a factor of %v away"`
+	Evaluations int     `help:"evaluations after which the models are judged" range:"[1,∞)" small:"[1,6]" setting:"%v evaluations"`
 }
 
 // AblationMachine is a kernel machine on the rings, whose C and γ, the inverse squared
 // width of its kernel, are chosen along either gradient.
 type AblationMachine struct {
-	Train int `help:"training examples of the kernel machine" range:"[4,∞)" small:"[12,20]"`
+	Train int `help:"training examples of the kernel machine" range:"[4,∞)" small:"[12,20]" setting:"N = %v"`
 	AblationLog
 }
 

@@ -17,18 +17,18 @@ import (
 type SampleSizeParams struct {
 	kernels.RingsData
 	kernels.KernelCVGM
-	MinSize   int `help:"smallest number of training examples" range:"[2,∞)" small:"[8,12]"`
-	MaxSize   int `help:"largest number of training examples" range:"[2,∞)" small:"[12,24]"`
-	SizeStep  int `help:"step from one size to the next" range:"[1,∞)" small:"[4,12]"`
-	Seeds     int `help:"repetitions per size" range:"[1,∞)" small:"[1,3]"`
-	Test      int `help:"test examples" range:"[1,∞)" small:"[10,50]"`
+	MinSize   int `help:"smallest number of training examples" range:"[2,∞)" small:"[8,12]" setting:"sizes N from %v"`
+	MaxSize   int `help:"largest number of training examples" range:"[2,∞)" small:"[12,24]" setting:"up to %v"`
+	SizeStep  int `help:"step from one size to the next" range:"[1,∞)" small:"[4,12]" setting:"in steps of %v"`
+	Seeds     int `help:"repetitions per size" range:"[1,∞)" small:"[1,3]" setting:"%v seeds each"`
+	Test      int `help:"test examples" range:"[1,∞)" small:"[10,50]" setting:"%v test examples"`
 	SmallSize int `help:"sizes up to this one are also compared by themselves" range:"[0,∞)" small:"[8,24]"`
 
-	NetworkStepSize float64 `help:"step size of the network's gradient descent" range:"(0,∞)" small:"[.001,.1]"`
-	NetworkSteps    int     `help:"steps of the network's gradient descent" range:"[1,∞)" small:"[1,10]"`
-	AdamStepSize    float64 `help:"step size of the network trained by Adam" range:"(0,∞)" small:"[.001,.1]"`
-	AdamSteps       int     `help:"steps of the network trained by Adam" range:"[1,∞)" small:"[1,10]"`
-	LinearC         float64 `help:"C of logistic regression on the raw features" range:"(0,∞)" small:"[.1,10]"`
+	NetworkStepSize float64 `help:"step size of the network's gradient descent" range:"(0,∞)" small:"[.001,.1]" setting:"gradient descent on the mean logistic loss of all N with a step of the gradient times %v"`
+	NetworkSteps    int     `help:"steps of the network's gradient descent" range:"[1,∞)" small:"[1,10]" setting:"%v steps"`
+	AdamStepSize    float64 `help:"step size of the network trained by Adam" range:"(0,∞)" small:"[.001,.1]" setting:"Adam on the mean logistic loss of all N with the step %v"`
+	AdamSteps       int     `help:"steps of the network trained by Adam" range:"[1,∞)" small:"[1,10]" setting:"%v steps"`
+	LinearC         float64 `help:"C of logistic regression on the raw features" range:"(0,∞)" small:"[.1,10]" setting:"logistic regression on the two coordinates, intercept not penalised, C = %v"`
 	Rivals
 }
 
@@ -36,7 +36,7 @@ type SampleSizeParams struct {
 // each with its hyperparameters chosen by cross-validation on balanced splits. They are
 // measured at some of the sizes.
 type Rivals struct {
-	RivalSizes       []int     `help:"the rivals are measured at the sizes nearest to these" range:"[2,∞)" len:"[1,∞)" order:"ascending" small:"[8,20]"`
+	RivalSizes       []int     `help:"the rivals are measured at the sizes nearest to these" range:"[2,∞)" len:"[1,∞)" order:"ascending" small:"[8,20]" setting:"N nearest to %v"`
 	RivalK           int       `help:"cross-validation splits of the rivals" range:"[2,∞)" small:"[2,5]"`
 	RivalP           float64   `help:"fraction of the examples that each of these splits trains on" range:"(0,1)" splits:"MinSize" small:"[.7,.9]"`
 	RivalReach       float64   `help:"C and γ of the rivals are sought from 1 over this to this" unit:"factor" range:"(1,1e100]" small:"[10,1000]"`
@@ -45,7 +45,7 @@ type Rivals struct {
 	RandomFeatures   int       `help:"random ReLU features" range:"[1,∞)" small:"[2,8]"`
 	WeightDecays     []float64 `help:"weight decays among which the network's is chosen" range:"[0,∞)" len:"[1,∞)" order:"ascending" small:"[1e-3,1]"`
 	DecaySteps       int       `help:"largest number of Adam's steps among which that network's is chosen" range:"[1,∞)" small:"[1,10]"`
-	LongSteps        int       `help:"Adam's steps in training to convergence" range:"[1,∞)" small:"[1,20]"`
+	LongSteps        int       `help:"Adam's steps in training to convergence" range:"[1,∞)" small:"[1,20]" setting:"%v steps"`
 }
 
 // DefaultSampleSize returns the sizes and the 25 seeds that the paper states (its

@@ -18,11 +18,11 @@ import (
 type RidgeGroups struct {
 	Groups []int `help:"numbers of groups of features, each with its own ridge penalty; divisors of Features" range:"[1,∞)" small:"{1,2,3}"`
 	experiment.RegressionData
-	K            int     `help:"cross-validation splits of the ridge regressions" range:"[1,∞)" small:"[2,8]"`
-	P            float64 `help:"fraction of the examples that each split trains on, for the ridge regressions" range:"(0,1)" splits:"Train,Sizes,MinSize" small:"[.6,.9]"`
-	StartLambda2 float64 `help:"start of every search, for all ridge penalties" range:"(0,∞)" small:"[1e-2,1]"`
-	BoxLow       float64 `help:"lower bound of the ridge penalties" unit:"log10 of the penalty" range:"[-300,300]" below:"BoxHigh" small:"[-5,-2]"`
-	BoxHigh      float64 `help:"upper bound of the ridge penalties" unit:"log10 of the penalty" range:"[-300,300]" small:"[-1,1]"`
+	K            int     `help:"cross-validation splits of the ridge regressions" range:"[1,∞)" small:"[2,8]" setting:"CV loss: mean squared error of K = %v uniform splits"`
+	P            float64 `help:"fraction of the examples that each split trains on, for the ridge regressions" range:"(0,1)" splits:"Train,Sizes,MinSize" small:"[.6,.9]" setting:"p = %v"`
+	StartLambda2 float64 `help:"start of every search, for all ridge penalties" range:"(0,∞)" small:"[1e-2,1]" setting:"start %v where a search has one"`
+	BoxLow       float64 `help:"lower bound of the ridge penalties" unit:"log10 of the penalty" range:"[-300,300]" below:"BoxHigh" small:"[-5,-2]" setting:"each penalty from %v"`
+	BoxHigh      float64 `help:"upper bound of the ridge penalties" unit:"log10 of the penalty" range:"[-300,300]" small:"[-1,1]" setting:"up to %v"`
 }
 
 // DimensionProblems describes search problems with few and with many
@@ -31,7 +31,7 @@ type RidgeGroups struct {
 type DimensionProblems struct {
 	RidgeGroups
 	Rings       kernels.RingsProblem
-	RingsRadius float64 `help:"half the width of the box of the network's weights, around the initial ones" range:"(0,∞)" small:"[.1,2]"`
+	RingsRadius float64 `help:"half the width of the box of the network's weights, around the initial ones" range:"(0,∞)" small:"[.1,2]" setting:"each weight at most %v away from its start"`
 }
 
 func DefaultDimensionProblems() DimensionProblems {

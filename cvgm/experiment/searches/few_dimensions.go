@@ -19,10 +19,10 @@ import (
 // that matter; further hyperparameters have no effect.
 type FewDimensionsParams struct {
 	RidgeGroups
-	Hyperparameters int `help:"hyperparameters that both searches choose, those without effect included" range:"[1,6]" small:"[3,4]"`
-	PerAxis         int `help:"values of each hyperparameter in the grid; random search has as many points as the grid" range:"[1,10]" small:"[1,2]"`
+	Hyperparameters int `help:"hyperparameters that both searches choose, those without effect included" range:"[1,6]" small:"[3,4]" setting:"%v penalties"`
+	PerAxis         int `help:"values of each hyperparameter in the grid; random search has as many points as the grid" range:"[1,10]" small:"[1,2]" setting:"grid: %v values of each, at the middles of equal parts of the box in logarithms"`
 	DataSets        int `help:"data sets" range:"[2,∞)" small:"[2,3]"`
-	Points          int `help:"random points at which the slope in each feature's own penalty is taken" range:"[1,∞)" small:"[1,4]"`
+	Points          int `help:"random points at which the slope in each feature's own penalty is taken" range:"[1,∞)" small:"[1,4]" setting:"squared slopes in log λ2, mean over %v log-uniform points of the box"`
 }
 
 // DefaultFewDimensions returns the ridge regressions of [DefaultSearchDimensions].

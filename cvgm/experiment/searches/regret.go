@@ -18,7 +18,7 @@ type RegretParams struct {
 	RidgeGroups
 	NarrowHigh float64 `help:"upper bound of the penalties in the narrow box, that of the paper's grid" unit:"log10 of the penalty" range:"[-300,300]" most:"BoxHigh" small:"[-1,0]"`
 	DataSets   int     `help:"data sets" range:"[2,∞)" small:"[2,7]" full:"100"`
-	Budget     int     `help:"evaluations of both searches" range:"[2,∞)" small:"[2,8]"`
+	Budget     int     `help:"evaluations of both searches" range:"[2,∞)" small:"[2,8]" setting:"%v evaluations of each search"`
 	LongBudget int     `help:"evaluations of each of the quasi-Newton searches for the lowest CV loss in the box" range:"[1,∞)" small:"[1,20]"`
 }
 

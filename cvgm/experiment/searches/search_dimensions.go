@@ -17,8 +17,8 @@ type SearchDimensionsParams struct {
 	DimensionProblems
 	CMAESSigma float64 `help:"standard deviation of the first points of CMA-ES around the network's initial weights" range:"(0,∞)" small:"[.05,.5]"`
 	DataSets   int     `help:"data sets" range:"[1,∞)" small:"[1,3]" full:"40"`
-	Budget     int     `help:"evaluations of every search" range:"[1,∞)" small:"[1,8]"`
-	LongBudget int     `help:"evaluations of the quasi-Newton search that the others are measured against" range:"[1,∞)" small:"[1,20]"`
+	Budget     int     `help:"evaluations of every search" range:"[1,∞)" small:"[1,8]" setting:"%v evaluations of each search"`
+	LongBudget int     `help:"evaluations of the quasi-Newton search that the others are measured against" range:"[1,∞)" small:"[1,20]" setting:"lowest known: that of all searches and of a quasi-Newton one of %v evaluations"`
 }
 
 // DefaultSearchDimensions returns the default parameters. The rings are the

@@ -23,16 +23,16 @@ type SearchesParams struct {
 	experiment.RegressionData
 	elasticnet.PenaltyCVGM
 	DataSets          int     `help:"fresh data sets" range:"[1,∞)" small:"[1,3]" full:"100"`
-	Budget            int     `help:"evaluations of every search but exhaustive search; multi-start spends it at every start" range:"[1,∞)" small:"[2,12]"`
+	Budget            int     `help:"evaluations of every search but exhaustive search; multi-start spends it at every start" range:"[1,∞)" small:"[2,12]" setting:"random search: %v points, log-uniform"`
 	SmallBudget       int     `help:"a smaller number of evaluations at which the searches are compared, too" range:"[1,∞)" small:"[1,8]"`
-	Tol               float64 `help:"a search has reached the minimum when its CV loss exceeds it by at most this" range:"(0,∞)" small:"[1e-4,1e-2]"`
+	Tol               float64 `help:"a search has reached the minimum when its CV loss exceeds it by at most this" range:"(0,∞)" small:"[1e-4,1e-2]" setting:"ends whose CV losses differ by more than %v count as several minima"`
 	Starts            int     `help:"starts of the multi-start search, the common start included" range:"[1,∞)" small:"[1,3]"`
-	BoxLow            float64 `help:"lower end of the range of grid and random search and of the searches in logarithms" unit:"log10 of the penalty" range:"[-300,300]" below:"BoxHigh" small:"[-5,-2]"`
-	BoxHigh           float64 `help:"upper end of the range of all searches without gradient" unit:"log10 of the penalty" range:"[-300,300]" small:"[-1,1]"`
-	GridPoints        int     `help:"points of the exhaustive search per hyperparameter" range:"[2,∞)" small:"[2,4]"`
-	LongStepSize      float64 `help:"step size of projected gradient, Nesterov and Adam" range:"(0,∞)" small:"[1e-3,1e-1]"`
+	BoxLow            float64 `help:"lower end of the range of grid and random search and of the searches in logarithms" unit:"log10 of the penalty" range:"[-300,300]" below:"BoxHigh" small:"[-5,-2]" setting:"λ1 and λ2 from %v"`
+	BoxHigh           float64 `help:"upper end of the range of all searches without gradient" unit:"log10 of the penalty" range:"[-300,300]" small:"[-1,1]" setting:"up to %v"`
+	GridPoints        int     `help:"points of the exhaustive search per hyperparameter" range:"[2,∞)" small:"[2,4]" setting:"exhaustive search: %v points per penalty at equal ratios"`
+	LongStepSize      float64 `help:"step size of projected gradient, Nesterov and Adam" range:"(0,∞)" small:"[1e-3,1e-1]" setting:"step %v"`
 	HeavyBallStepSize float64 `help:"step size of the heavy ball method" range:"(0,∞)" small:"[1e-4,1e-2]"`
-	ReferencePoints   int     `help:"points per hyperparameter of the grid from which the true minimum is found" range:"[3,∞)" small:"[3,5]"`
+	ReferencePoints   int     `help:"points per hyperparameter of the grid from which the true minimum is found" range:"[3,∞)" small:"[3,5]" setting:"grid of %v values of λ1 and of λ2, the lower bound and the others at equal ratios in the box"`
 	Refinements       int     `help:"halvings of the grid around each of its local minima" range:"[1,1000]" small:"[1,4]"`
 	experiment.SurfaceGrid
 	SurfaceDataSet int `help:"number of the data set whose loss surface is kept" range:"[0,∞)" below:"DataSets" small:"[0,2]"`

@@ -24,18 +24,18 @@ import (
 // of the fraction p.
 type SplitsParams struct {
 	experiment.RegressionData
-	K            int       `help:"cross-validation splits of the sweep over Ps" range:"[1,∞)" small:"[2,8]"`
-	P            float64   `help:"fraction of the examples that each split trains on in the sweep over Ks" range:"(0,1)" splits:"Train,Sizes,MinSize" small:"[.5,.9]"`
+	K            int       `help:"cross-validation splits of the sweep over Ps" range:"[1,∞)" small:"[2,8]" setting:"K = %v"`
+	P            float64   `help:"fraction of the examples that each split trains on in the sweep over Ks" range:"(0,1)" splits:"Train,Sizes,MinSize" small:"[.5,.9]" setting:"p = %v"`
 	Ks           []int     `help:"numbers of splits" range:"[1,∞)" len:"[1,∞)" small:"[1,8]"`
 	Ps           []float64 `help:"fractions of the examples that each split trains on" range:"(0,1)" splits:"Train,Sizes,MinSize" small:"[.5,.9]"`
-	Draws        int       `help:"draws of the splits per data set, over which the CV loss scatters" range:"[2,∞)" small:"[2,4]"`
+	Draws        int       `help:"draws of the splits per data set, over which the CV loss scatters" range:"[2,∞)" small:"[2,4]" setting:"%v draws of the splits"`
 	DataSets     int       `help:"data sets of the elastic net" range:"[2,∞)" small:"[2,3]" full:"80"`
-	At           float64   `help:"value of both penalties at which CV loss and gradient are compared" range:"[0,∞)" small:"[1e-2,1]"`
-	Budget       int       `help:"evaluations of the quasi-Newton search for the lowest CV loss" range:"[1,∞)" small:"[1,8]"`
-	StartLambda1 float64   `help:"start of that search, weight of the l1 penalty" range:"[0,∞)" small:"[1e-4,1]"`
-	StartLambda2 float64   `help:"start of that search, weight of the squared l2 penalty" range:"[0,∞)" small:"[1e-4,1]"`
-	MinLambda1   float64   `help:"lower bound of lambda1" range:"[0,∞)" small:"[1e-8,1e-4]"`
-	MinLambda2   float64   `help:"lower bound of lambda2" range:"[0,∞)" small:"[1e-8,1e-4]"`
+	At           float64   `help:"value of both penalties at which CV loss and gradient are compared" range:"[0,∞)" small:"[1e-2,1]" setting:"λ1 = λ2 = %v"`
+	Budget       int       `help:"evaluations of the quasi-Newton search for the lowest CV loss" range:"[1,∞)" small:"[1,8]" setting:"tuned by at most %v evaluations of a quasi-Newton search"`
+	StartLambda1 float64   `help:"start of that search, weight of the l1 penalty" range:"[0,∞)" small:"[1e-4,1]" setting:"start λ1 = %v"`
+	StartLambda2 float64   `help:"start of that search, weight of the squared l2 penalty" range:"[0,∞)" small:"[1e-4,1]" setting:"λ2 = %v"`
+	MinLambda1   float64   `help:"lower bound of lambda1" range:"[0,∞)" small:"[1e-8,1e-4]" setting:"bounds λ1 ≥ %v"`
+	MinLambda2   float64   `help:"lower bound of lambda2" range:"[0,∞)" small:"[1e-8,1e-4]" setting:"λ2 ≥ %v"`
 
 	Rings         kernels.RingsProblem
 	RingsDataSets int       `help:"data sets of the rings" range:"[2,∞)" small:"[2,3]" full:"48"`

@@ -27,19 +27,19 @@ import (
 // does not mind the order of the examples, at fixed hyperparameters.
 type StabilityParams struct {
 	StreamSeed    uint64 `help:"seed of the streams from which the data sets are drawn" range:"[0,∞)" small:"[0,1000]"`
-	DataSets      int    `help:"data sets on each side of the identity" range:"[2,∞)" small:"[2,4]"`
-	FreshExamples int    `help:"fresh examples on which each risk R is measured" range:"[1,∞)" small:"[5,30]"`
+	DataSets      int    `help:"data sets on each side of the identity" range:"[2,∞)" small:"[2,4]" setting:"means over %v data sets of N rows"`
+	FreshExamples int    `help:"fresh examples on which each risk R is measured" range:"[1,∞)" small:"[5,30]" setting:"R on %v fresh examples"`
 
-	RidgeLambda2      []float64 `help:"lambda2 of the ridge regressions" range:"(0,∞)" small:"[1e-2,10]"`
-	ElasticNetLambda1 []float64 `help:"lambda1 of the elastic nets" range:"(0,∞)" small:"[1e-3,1]"`
-	ElasticNetLambda2 float64   `help:"lambda2 of the elastic nets" range:"[0,∞)" small:"[1e-2,1]"`
-	LogisticC         []float64 `help:"C of the logistic regressions" range:"(0,∞)" small:"[1e-2,3]"`
+	RidgeLambda2      []float64 `help:"lambda2 of the ridge regressions" range:"(0,∞)" small:"[1e-2,10]" setting:"ridge regression with λ2 = %v"`
+	ElasticNetLambda1 []float64 `help:"lambda1 of the elastic nets" range:"(0,∞)" small:"[1e-3,1]" setting:"elastic net with λ1 = %v"`
+	ElasticNetLambda2 float64   `help:"lambda2 of the elastic nets" range:"[0,∞)" small:"[1e-2,1]" setting:"and λ2 = %v"`
+	LogisticC         []float64 `help:"C of the logistic regressions" range:"(0,∞)" small:"[1e-2,3]" setting:"logistic regression of the labels' signs with C = %v"`
 
 	// The experiment whose population the data sets are drawn from and whose path
 	// CVGM follows.
 	experiment.PublishedRegression
 	elasticnet.PenaltyCVGM
-	PathSteps []int `help:"ascending steps of that path at which the identity's parts are measured, the first being 1" range:"[1,∞)" len:"[1,∞)" order:"ascending" small:"[1,20]"`
+	PathSteps []int `help:"ascending steps of that path at which the identity's parts are measured, the first being 1" range:"[1,∞)" len:"[1,∞)" order:"ascending" small:"[1,20]" setting:"elastic net at the evaluations %v of CVGM's path on the published data"`
 	// Other starts of that path.
 	StartsLambda1 []float64 `help:"starts of other paths, weight of the l1 penalty" range:"[0,∞)" len:"[1,∞)" small:"[1e-3,1]"`
 	StartsLambda2 []float64 `help:"starts of other paths, weight of the squared l2 penalty, as many" range:"[0,∞)" len:"[1,∞)" small:"[1e-3,1]"`
