@@ -7,10 +7,6 @@ import (
 )
 
 const (
-	// dualProximal is the part of its diagonal entry below which r_j has a proximal term of
-	// that size: with smaller ones Newton's method takes many more steps, with larger ones
-	// more proximal terms follow one another.
-	dualProximal = 1e-3
 	// dualPoints and dualSteps bound the proximal terms, and the steps with each. Exact
 	// steps on the active set go on from any point.
 	dualPoints = 10
@@ -62,14 +58,6 @@ func (q *piecewiseQP) dualNewton() {
 		}
 	}
 	q.activate()
-}
-
-// proximal returns the proximal term of coordinate j.
-func (q *piecewiseQP) proximal(j int) float64 {
-	if d := dualProximal * q.diag[j]; q.r[j] < d {
-		return d
-	}
-	return 0
 }
 
 // soft takes from u what the kink of coordinate j holds.

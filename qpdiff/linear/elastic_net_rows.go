@@ -24,38 +24,11 @@ const (
 	// of the solution that the last one may be: the next one would be its square.
 	rowsCorrections = 4
 	rowsCorrected   = 1e-9
+	// dualProximal is the part of its diagonal entry below which r_j has a proximal term of
+	// that size: with smaller ones Newton's method takes many more steps, with larger ones
+	// more proximal terms follow one another.
+	dualProximal = 1e-3
 )
-
-// columnQuadratic is G of a piecewiseQP as inv·CᵀC, by the columns of C.
-type columnQuadratic struct {
-	columns []float64 // column j is columns[j·rows : (j+1)·rows]
-	rows    int
-	inv     float64
-
-	// Where the support is larger than rows and each of its r_j is positive, the active
-	// system is solved by the identity of Woodbury with K = I + inv·C_S·diag(1/r_S)·C_Sᵀ.
-	rowFactor bool // the last factor is that of K
-	k, kinv   []float64
-	dual      []float64 // work of dualNewton: v, and the step
-	along     []float64 // of each coordinate: the change of u along the step, with the opposite sign
-	scaled    []float64 // work of factorK: by rows, √(inv/r_j) times the columns of the support
-	fit       []float64 // work: Cx
-	fitSize   float64   // bounds the size of the terms of Cx, over √N
-}
-
-func (c *columnQuadratic) column(j int) []float64 { return c.columns[j*c.rows : (j+1)*c.rows] }
-
-// shared returns the same G with work of its own.
-func (c *columnQuadratic) shared() columnQuadratic {
-	return columnQuadratic{columns: c.columns, rows: c.rows, inv: c.inv}
-}
-
-// products sets dst to the entries of row j of G at the places of at.
-func (c *columnQuadratic) products(dst []float64, j int, at []int) {
-	for i, k := range at {
-		dst[i] = c.inv * floats.Dot(c.column(j), c.column(k))
-	}
-}
 
 // crowded reports whether the active system is too large for what r tells apart: see
 // largestSystem.
@@ -72,16 +45,6 @@ func (q *piecewiseQP) gatherColumns(w int) {
 		q.products(out[i:s], j, q.act[i:])
 		out[i] += q.r[j]
 		out[s] = q.linear(i)
-	}
-}
-
-// combine sets fit to the sum of the columns in at times x.
-func (c *columnQuadratic) combine(fit, x []float64, at []int) {
-	clear(fit)
-	for i, j := range at {
-		if x[i] != 0 {
-			floats.AddScaled(fit, x[i], c.column(j))
-		}
 	}
 }
 
@@ -126,6 +89,14 @@ func (q *piecewiseQP) factorRows() bool {
 	q.fit = dense.Grow(q.fit, q.rows+2*s)
 	q.solveRows(q.z[:s], q.fit)
 	return true
+}
+
+// proximal returns the proximal term of coordinate j.
+func (q *piecewiseQP) proximal(j int) float64 {
+	if d := dualProximal * q.diag[j]; q.r[j] < d {
+		return d
+	}
+	return 0
 }
 
 // factorK factorises K, of r with or without the proximal terms, and reports whether it is

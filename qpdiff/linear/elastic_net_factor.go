@@ -1,0 +1,111 @@
+package linear
+
+import (
+	"math"
+
+	"cvgm/qpdiff/internal/dense"
+)
+
+// factor gathers the active system and factorises it. The solution's start is
+// left in z. It returns the first dependent member of act, or len(act).
+func (q *piecewiseQP) factor() int {
+	s := len(q.act)
+	if q.columns != nil {
+		if q.rowFactor = q.byRows() && q.factorRows(); q.rowFactor {
+			return s
+		}
+		q.a = dense.Grow(q.a, s*(s+1))
+	}
+	w := s + 1
+	if q.g != nil {
+		q.gather(w)
+	} else {
+		q.gatherColumns(w)
+	}
+	if k := dense.LDLFactor(q.a, q.dinv, s, w, q.pivotTol()); k < s {
+		return k
+	}
+	q.bound = q.condBound()
+	if dense.Unsolvable(q.bound) && dense.Unsolvable(q.cond()) {
+		return dense.LDLDependent(q.a, q.dinv, s, w, q.d, q.at)
+	}
+	for i := range s {
+		q.z[i] = q.a[i*w+s]
+	}
+	return s
+}
+
+// gather fills in the active system, with its right-hand side as last of w columns.
+func (q *piecewiseQP) gather(w int) {
+	s := len(q.act)
+	for i, j := range q.act {
+		row := q.g[j*q.n : (j+1)*q.n]
+		out := q.a[i*w : (i+1)*w]
+		if s == q.n {
+			copy(out[i:], row[i:])
+		} else {
+			for k := i; k < s; k++ {
+				out[k] = row[q.act[k]]
+			}
+		}
+		out[i] += q.r[j]
+		out[s] = q.linear(i)
+	}
+}
+
+// condBound bounds the condition of the active system, scaled to a unit
+// diagonal, as factorised last, from above.
+func (q *piecewiseQP) condBound() float64 {
+	inv := 1.0
+	dinv := q.dinv[:len(q.act)]
+	for i, j := range q.act {
+		inv *= (q.diag[j] + q.r[j]) * dinv[i]
+	}
+	if inv <= looseInverse {
+		return dense.CondBound(len(q.act), 1/inv, 0)
+	}
+	// G is positive semidefinite.
+	floor := 1.0
+	for _, j := range q.act {
+		floor = min(floor, q.r[j]/(q.diag[j]+q.r[j]))
+	}
+	return dense.CondBound(len(q.act), 1/inv, floor)
+}
+
+// room is the number of entries of the first argument of solveActive.
+func (q *piecewiseQP) room() int { return q.rows + 3*q.n }
+
+// cond estimates it.
+func (q *piecewiseQP) cond() float64 {
+	s := len(q.act)
+	if q.rowFactor {
+		return q.bound
+	}
+	return dense.LDLCond(q.a, q.dinv, s, s+1, q.d, q.at)
+}
+
+// pivotTol is the rounding of a pivot. With columns it does not depend on what else is in the
+// working set.
+func (q *piecewiseQP) pivotTol() float64 {
+	terms := float64(q.n)
+	if q.columns != nil {
+		terms = float64(len(q.act)) + math.Sqrt(float64(q.rows))
+	}
+	return pivotRounding * dense.Eps * terms
+}
+
+// solveActive solves the active system, as factorised last, for the right-hand
+// side v (n entries, of which it reads the active ones) and returns the
+// solution, one entry per member of act, in w, which has room entries.
+func (q *piecewiseQP) solveActive(w, v []float64) []float64 {
+	s := len(q.act)
+	w = w[:s]
+	dense.Gather(w, v, q.act)
+	if q.rowFactor {
+		q.solveRows(w, w[s:cap(w)])
+		return w
+	}
+	dense.LDLForward(q.a, q.dinv, s, s+1, w)
+	dense.LDLBack(q.a, q.dinv, s, s+1, w)
+	return w
+}
