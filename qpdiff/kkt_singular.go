@@ -103,29 +103,58 @@ func kktScale(n, k int, h, c []float64) []float64 {
 	return e
 }
 
-// newKKTMatrix takes H (n×n) and the rows C (k×n).
+// newKKTMatrix takes H (n×n) and the rows C (k×n). Parts of the program that have nothing to do
+// with each other are factorised one by one: rounding would connect them, and their units are
+// unrelated, so that in those of another part it may be much.
 func newKKTMatrix(n, k int, h, c []float64) *kktMatrix {
+	first := make([]int, n)
+	connectVariables(first, h, c)
+	of := func(r int) int { // the first variable of the part of row r
+		if j := slices.IndexFunc(c[r*n:(r+1)*n], nonzero); j >= 0 {
+			return first[j]
+		}
+		return -1
+	}
 	dim := n + k
-	a := &kktMatrix{n: n, k: k, e: kktScale(n, k, h, c), h: make([]float64, n*n), c: make([]float64, k*n), pinv: make([]float64, n*k), flat: make([]float64, n*n)}
+	a := &kktMatrix{n: n, k: k, e: make([]float64, dim), h: make([]float64, n*n), c: make([]float64, k*n), pinv: make([]float64, n*k), flat: make([]float64, n*n)}
 	dense.GrowAll(dim, &a.x, &a.terms, &a.rhs, &a.left, &a.free)
-	for i := range dim {
-		for j := range n {
-			if i >= n {
-				a.c[(i-n)*n+j] = c[(i-n)*n+j] * a.e[i] * a.e[j]
-			} else {
-				a.h[i*n+j] = h[max(i, j)*n+min(i, j)] * a.e[max(i, j)] * a.e[min(i, j)]
-			}
+	a.nullX, a.nullY = make([]float64, n*n), make([]float64, k*k)
+	for r := range k {
+		if of(r) < 0 { // a row of zeros
+			a.e[n+r], a.nullY[r*k+r] = 1, 1
+			a.nullity++
 		}
 	}
-	a.nullX, a.nullY = make([]float64, n*n), make([]float64, k*k)
-	basis, ok := a.factorRows()
-	if !ok || !a.factorHessian(basis) {
-		// Nothing is known of the matrix: all of it counts as singular.
-		clear(a.pinv)
-		clear(a.flat)
-		a.nullX, a.nullY, a.nullity = identity(n), identity(k), dim
+	for j, part := range first {
+		if j != part {
+			continue // not the first of its part
+		}
+		var variables, rows []int
+		for i, p := range first {
+			if p == part {
+				variables = append(variables, i)
+			}
+		}
+		for r := range k {
+			if of(r) == part {
+				rows = append(rows, r)
+			}
+		}
+		p := newKKTPart(len(variables), len(rows), block(h, n, variables, variables), block(c, n, rows, variables))
+		for i, v := range variables {
+			a.e[v] = p.e[i]
+		}
+		for i, r := range rows {
+			a.e[n+r] = p.e[p.n+i]
+		}
+		setBlock(a.h, n, variables, variables, p.h)
+		setBlock(a.c, n, rows, variables, p.c)
+		setBlock(a.pinv, k, variables, rows, p.pinv)
+		setBlock(a.flat, n, variables, variables, p.flat)
+		setBlock(a.nullX, n, variables, variables, p.nullX)
+		setBlock(a.nullY, k, rows, rows, p.nullY)
+		a.nullity += p.nullity
 	}
-	a.separate()
 	half := func(projector, free []float64) {
 		for i, p := range projector {
 			if math.Abs(p) <= projectorTol {
@@ -141,31 +170,47 @@ func newKKTMatrix(n, k int, h, c []float64) *kktMatrix {
 	return a
 }
 
-// separate clears what connects parts of the program that have nothing to do with each other:
-// rounding, but their units are unrelated, and in those of another part it may be much.
-func (a *kktMatrix) separate() {
-	n, k := a.n, a.k
-	variables, rows := make([]int, n), make([]int, k)
-	if connectVariables(variables, a.h, a.c) == 1 {
-		return
-	}
-	for r := range rows {
-		rows[r] = -1 - r // a row of zeros
-		if j := slices.IndexFunc(a.c[r*n:(r+1)*n], nonzero); j >= 0 {
-			rows[r] = variables[j]
+// block returns the entries of m, with the given number of columns, in rows i and columns j.
+func block(m []float64, cols int, i, j []int) []float64 {
+	out := make([]float64, 0, len(i)*len(j))
+	for _, r := range i {
+		for _, c := range j {
+			out = append(out, m[r*cols+c])
 		}
 	}
-	clearBetween := func(m []float64, of, other []int) {
-		for i := range m {
-			if of[i/len(other)] != other[i%len(other)] {
-				m[i] = 0
+	return out
+}
+
+// setBlock sets the entries of m that block returns.
+func setBlock(m []float64, cols int, i, j []int, to []float64) {
+	for x, r := range i {
+		for y, c := range j {
+			m[r*cols+c] = to[x*len(j)+y]
+		}
+	}
+}
+
+// newKKTPart factorises a matrix of one part.
+func newKKTPart(n, k int, h, c []float64) *kktMatrix {
+	a := &kktMatrix{n: n, k: k, e: kktScale(n, k, h, c), h: make([]float64, n*n), c: make([]float64, k*n), pinv: make([]float64, n*k), flat: make([]float64, n*n)}
+	for i := range n + k {
+		for j := range n {
+			if i >= n {
+				a.c[(i-n)*n+j] = c[(i-n)*n+j] * a.e[i] * a.e[j]
+			} else {
+				a.h[i*n+j] = h[max(i, j)*n+min(i, j)] * a.e[max(i, j)] * a.e[min(i, j)]
 			}
 		}
 	}
-	clearBetween(a.pinv, variables, rows)
-	clearBetween(a.flat, variables, variables)
-	clearBetween(a.nullX, variables, variables)
-	clearBetween(a.nullY, rows, rows)
+	a.nullX, a.nullY = make([]float64, n*n), make([]float64, k*k)
+	basis, ok := a.factorRows()
+	if !ok || !a.factorHessian(basis) {
+		// Nothing is known of the matrix: all of it counts as singular.
+		clear(a.pinv)
+		clear(a.flat)
+		a.nullX, a.nullY, a.nullity = identity(n), identity(k), n+k
+	}
+	return a
 }
 
 // projectorTol: entries of a projector below it are rounding, which leaves some eps of

@@ -164,10 +164,13 @@ func (a *activeSet) loadRow(q *QP, r int) (same bool, err error) {
 	if r >= a.m {
 		g, rhs, i, name, rhsName = q.A, q.B, r-a.m, "QP.A", "QP.B"
 	}
-	src, dst := g.RawRowView(i), a.crow(r)
+	src, dst, v := g.RawRowView(i), a.crow(r), rhs[i]
 	same = a.loaded
 	if same {
 		s := a.scale[r]
+		if math.Abs(v*s) < dense.SmallestNormal && v != 0 || math.IsInf(v*s, 0) && !math.IsInf(v, 0) {
+			same = false // in the units of the last problem
+		}
 		for j, v := range src {
 			if v*s != dst[j] {
 				same = false
@@ -201,7 +204,6 @@ func (a *activeSet) loadRow(q *QP, r int) (same bool, err error) {
 			a.single[r] = manyEntries
 		}
 	}
-	v := rhs[i]
 	if math.IsNaN(v) || math.IsInf(v, -1) || r >= a.m && math.IsInf(v, 1) {
 		remedy := "give a number, or +Inf to switch the row off"
 		if r >= a.m {

@@ -1,6 +1,7 @@
 package qpdiff
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -192,6 +193,64 @@ func TestQPPartsInAnyUnits(t *testing.T) {
 	t.Logf("%v, results differ by %.2g; %d derivatives by %.2g", count, worst, derivatives, derivative)
 	if worst > 1e-9 || derivative > 1e-9 || 2*derivatives < count[Optimal] {
 		t.Errorf("results differ by %g, %d derivatives of %d by %g", worst, derivatives, count[Optimal], derivative)
+	}
+}
+
+// The derivative along any direction is that of each part alone: the vertex of one part does not
+// move with the linear term, however far the units of the others are from its own.
+func TestQPDirectionsOfPartsInAnyUnits(t *testing.T) {
+	u, v := 0x1p40, 0x1p80
+	vertex := QP{P: []float64{-.18 * u * v, .72 * u * v}, G: square(.6*v, 0, -1.1*v, -1.2*v), H: []float64{-.4, -.2}}
+	q := glue(vertex, QP{Q: square(u, -.2*u, -.2*u, 1.04*u), P: []float64{u, 0}, G: mat.NewDense(1, 2, []float64{.7, -2.5}), H: []float64{-1}})
+	var s Solution
+	if err := s.Solve(&q); err != nil {
+		t.Fatal(err)
+	}
+	dz := make([]float64, 4)
+	if err := s.JVP(nil, dz, nil, nil, &QPGrad{P: []float64{3 * u * v, 0, 0, 0}, H: []float64{0, 1, 0}}); err != nil {
+		t.Fatal(err)
+	}
+	if !(math.Abs(dz[0]*v) < 1e-12 && math.Abs(dz[1]*v+1/1.2) < 1e-12) {
+		t.Errorf("dz = %v, want 0, %v", dz, -1/1.2/v)
+	}
+	worst, answered, n := 0.0, 0, numtest.Long(1500)
+	for i := range n {
+		rng := rand.New(rand.NewPCG(37, uint64(i)))
+		var parts, directions []QP
+		var want [][]float64 // in the units of the glued program
+		for len(parts) < 2 || len(parts) < 4 && rng.IntN(2) == 0 {
+			kind := unitKinds[rng.IntN(len(unitKinds))]
+			if kind.status != Optimal || kind.name == "cone" {
+				continue
+			}
+			q := kind.draw(rng, 2+rng.IntN(4))
+			u := drawUnits(rng, &q, 2, 80, false)
+			parts = append(parts, u.apply(&q))
+			d, dz := randomDirection(rng, &q), make([]float64, len(q.P))
+			var alone Solution
+			if err := cmp.Or(alone.Solve(&q), alone.JVP(nil, dz, nil, nil, d)); err != nil {
+				t.Fatal(err)
+			}
+			floats.Div(dz, u.d)
+			directions = append(directions, u.apply((*QP)(d)))
+			want = append(want, dz)
+		}
+		q, d := glue(parts...), QPGrad(glue(directions...))
+		var s Solution
+		dz := make([]float64, len(q.P))
+		if err := cmp.Or(s.Solve(&q), s.JVP(nil, dz, nil, nil, &d)); err != nil {
+			t.Errorf("%d: %v", i, err)
+			continue
+		}
+		answered++
+		for _, part := range want {
+			worst = max(worst, numtest.RelErr(dz[:len(part)], part))
+			dz = dz[len(part):]
+		}
+	}
+	t.Logf("%d derivatives differ by %.2g", answered, worst)
+	if worst > 1e-9 {
+		t.Errorf("derivatives differ by %g", worst)
 	}
 }
 

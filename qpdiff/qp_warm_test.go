@@ -130,3 +130,17 @@ func TestQPWarmDigits(t *testing.T) {
 		t.Errorf("z = %v warm, %v cold; %d refinements", s.Z, cold.Z, s.Refinements)
 	}
 }
+
+// A bound that is small in the units of the last program is no smaller than it was given.
+func TestQPWarmSmallBound(t *testing.T) {
+	g := mat.NewDense(1, 3, []float64{0, 1, 0})
+	var s Solution
+	for _, q := range []QP{
+		{Q: diagonal(1, 1e-100, 0), P: []float64{1, -2e-100, 0}, G: g, H: []float64{1}},
+		{Q: diagonal(1, 1, 0), P: []float64{1, -2e-270, 0}, G: g, H: []float64{1e-270}},
+	} {
+		if err := s.Solve(&q); err != nil || s.Z[1] != q.H[0] {
+			t.Errorf("z = %v, want %v: %v", s.Z, q.H, err)
+		}
+	}
+}
