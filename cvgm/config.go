@@ -49,7 +49,8 @@ type Config struct {
 	Loss    Loss
 	// Prepare makes the features of the columns of Data.X, fitted to each split's
 	// training rows and, by [CV.Final], to all rows. Data.X may then hold NaN for
-	// missing values. Features must be nil. Nil: the columns are the features.
+	// missing values. For a table it is a [table.Encoder], which tells what becomes of
+	// categories. Features must be nil. Nil: the columns are the features.
 	Prepare Preparer
 	// Features maps the rows of Data.X to what the learner sees. Its parameters
 	// follow the learner's hyperparameters in α. Nil: the features are Data.X.

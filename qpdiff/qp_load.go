@@ -168,7 +168,7 @@ func (a *activeSet) loadRow(q *QP, r int) (same bool, err error) {
 	same = a.loaded
 	if same {
 		s := a.scale[r]
-		if math.Abs(v*s) < dense.SmallestNormal && v != 0 || math.IsInf(v*s, 0) && !math.IsInf(v, 0) {
+		if t := math.Abs(v * s); !(t >= dense.SmallestNormal && t <= math.MaxFloat64) && v != 0 && !math.IsInf(v, 0) {
 			same = false // in the units of the last problem
 		}
 		for j, v := range src {

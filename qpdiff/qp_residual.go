@@ -93,17 +93,27 @@ func (a *activeSet) compare(res *KKTResidual, terms []float64) {
 	res.Relative = 0
 	for k := range a.parts {
 		p := &a.parts[k]
-		gap := math.Abs(p.zqz + p.pz + p.hl)
-		p.relative = max(p.primal, a.gradientRatio(p, terms), ratio(gap, max(p.gapTerm, p.dual*p.z)))
-		if !representable(p.rawDual, p.dual) || !representable(p.rawZ, p.z) {
-			p.relative = math.Inf(1)
-			if a.besideLarger(p) {
-				p.relative = a.ownRatio(k)
-			}
-		} else if !representable(p.dual*p.z, p.dual*p.z) {
-			p.relative = a.ownRatio(k)
+		gap, product := math.Abs(p.zqz+p.pz+p.hl), p.dual*p.z
+		p.relative = max(p.primal, a.gradientRatio(p, terms), ratio(gap, max(p.gapTerm, product)))
+		if least := min(p.rawDual, p.dual, p.rawZ, p.z, product); !(least >= underflow && product <= math.MaxFloat64) {
+			a.checkSizes(k)
 		}
 		res.Relative = max(res.Relative, p.relative)
+	}
+}
+
+// checkSizes sets the relative residual of part k where sizes in it are 0 or may underflow or
+// overflow.
+func (a *activeSet) checkSizes(k int) {
+	p := &a.parts[k]
+	switch {
+	case !representable(p.rawDual, p.dual) || !representable(p.rawZ, p.z):
+		p.relative = math.Inf(1)
+		if a.besideLarger(p) {
+			p.relative = a.ownRatio(k)
+		}
+	case !representable(p.dual*p.z, p.dual*p.z):
+		p.relative = a.ownRatio(k)
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 )
 
 // outerFolds returns the number of outer folds; none is −1.
-func (w *tuning) outerFolds() int { return cmp.Or(w.OuterFolds, outerFolds) }
+func (w *tuning) outerFolds() int { return cmp.Or(w.OuterFolds, defaultOuterFolds) }
 
 // leastOuter is the number of examples below which there is no nested estimate: with 5 folds,
 // 10 examples leave 8 to the searches.

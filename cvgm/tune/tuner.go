@@ -152,18 +152,18 @@ const (
 )
 
 const (
-	overfit         = 2. // Overfitting: the CV loss is so many times the training loss
-	bearable        = 10 // ManyHyperparameters: fewer examples than this for each
-	leastExamples   = 4
-	largeData       = 1000
-	smallFolds      = 10
-	largeFolds      = 5
-	outerFolds      = 5
-	defaultStarts   = 3
-	defaultEvals    = 200
-	evalsPerStart   = 20  // as many are typical; by it the time left is estimated
-	atBoundFactor   = 1.5 // AtBound: within this factor of it
-	improvementUnit = 1e-9
+	overfit           = 2. // Overfitting: the CV loss is so many times the training loss
+	bearable          = 10 // ManyHyperparameters: fewer examples than this for each
+	leastExamples     = 4
+	largeData         = 1000
+	smallFolds        = 10
+	largeFolds        = 5
+	defaultOuterFolds = 5
+	defaultStarts     = 3
+	defaultEvals      = 200
+	evalsPerStart     = 20  // as many are typical; by it the time left is estimated
+	atBoundFactor     = 1.5 // AtBound: within this factor of it
+	improvementUnit   = 1e-9
 )
 
 // String describes the result in some lines: hyperparameters, losses, risk and warnings.

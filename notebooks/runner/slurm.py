@@ -246,7 +246,10 @@ def size(args, cells):
 
 
 def submit(wanted, args, worker, store):
-    """Gathers what is complete, and submits the cells that are missing; the Sweep, or None where none are."""
+    """Gathers what is complete, and submits the cells that are missing; the Sweep, or None where none are.
+
+    sbatch gets a job array and a job that gathers after it, each a script of two lines on its
+    standard input that runs the worker with plan.json."""
     name = secrets.token_hex(4)
     folder = FOLDER / name
     plan = {"Name": name, "Out": str(store), "Shards": 1, "Sweeps": list(wanted.values()), "Worker": str(worker)}

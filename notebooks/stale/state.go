@@ -84,6 +84,11 @@ func readProvenance(file string) (p provenance, err error) {
 	return p, nil
 }
 
+// stateOf says whether a notebook has to run again: it never ran, or its record of inputs is
+// damaged; an input changed, which are its code cells, the declarations and files that they
+// reach, the versions of Go and of modules, and the files of the runner; a file that a parameter
+// names changed; outputs were edited or are missing. Changed text or layout has to be written anew
+// only.
 func stateOf(root string, module *source.Module, notebook, folder string) (*state, error) {
 	text, err := os.ReadFile(notebook)
 	if err != nil {

@@ -5,8 +5,8 @@ package learn
 // tuned as those of this module are.
 type Tunable interface {
 	Learner
-	// New returns a new learner with the settings of this one, which are its exported
-	// fields.
+	// New returns a new learner of the same type with the settings of this one, which are
+	// its exported fields.
 	New() Learner
 	// Convention returns the loss and the centring that are usual for the learner.
 	Convention() Convention

@@ -190,8 +190,12 @@ func (l *Logistic) SolveHessian(w *qpdiff.Workspace, dst, v []float64) error {
 }
 
 // VJP adds dthetaᵀ·∂θ/∂input at the last successful Fit to every field of g that is
-// not nil: Hyper one entry (C), X and Y of the shape of the data. It solves one
-// system with the Hessian. The errors match ErrNotFitted; ErrIllPosed where the
+// not nil: Hyper one entry (C), X and Y of the shape of the data. With u = H⁻¹·dtheta, in
+// the notation of the type:
+//
+//	C: uᵀRθ/C    xᵢ: −uᵀ∇_{xᵢ}∇_θ L    yᵢ: −uᵀ∂∇_θ L/∂yᵢ
+//
+// It solves one system with the Hessian. The errors match ErrNotFitted; ErrIllPosed where the
 // Hessian turns out to be singular to machine precision; ErrNotFinite for dtheta, or
 // where a product overflows, which leaves g undefined.
 func (l *Logistic) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) error {
