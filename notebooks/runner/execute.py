@@ -1,5 +1,6 @@
 """Runs one notebook from its first cell to its last in a fresh GoNB kernel."""
 
+import asyncio
 import itertools
 import json
 import os
@@ -14,6 +15,7 @@ sys.modules["rfc3987_syntax"] = None
 
 import nbclient
 import nbformat
+from jupyter_core.utils import ensure_event_loop
 from traitlets.config import Config
 
 import layout
@@ -115,8 +117,16 @@ def execute(notebook, code, folder, env, log, before_cell, after_cell):
                 run_cell(client, notebook.cells[index], index, count)
                 after_cell()
         except BaseException:
+            expect_failures(ensure_event_loop())
             client.shutdown_kernel = "immediate"
             raise
+
+
+def expect_failures(loop):
+    """Lets the unfinished tasks of loop fail in silence: an interrupted cell does so while its kernel ends, and
+    asyncio would write a traceback of an error that nobody has asked for."""
+    for task in asyncio.all_tasks(loop):
+        task.add_done_callback(lambda done: done.cancelled() or done.exception())
 
 
 def run_cell(client, cell, index, count):

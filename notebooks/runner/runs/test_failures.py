@@ -8,10 +8,45 @@ import subprocess
 import time
 from pathlib import Path
 
-from small import LIMIT, SLOW, WRITES, Small
+from small import LIMIT, ROOT, SLOW, WRITES, Small
+
+# An interrupt while a cell runs, whose error comes while the kernel ends.
+INTERRUPTED = """import asyncio, contextlib, gc, signal, sys
+sys.path.insert(0, "notebooks/runner")
+import execute
+loop = execute.ensure_event_loop()
+
+class Client:
+    def __init__(self, notebook, **_): pass
+
+    @contextlib.contextmanager
+    def setup_kernel(self, **_):
+        try:
+            yield
+        finally:
+            loop.run_until_complete(asyncio.sleep(.1))
+            gc.collect()
+
+    def execute_cell(self, *_, **__):
+        async def cell():
+            await asyncio.sleep(.01)
+            raise RuntimeError("signal: interrupt")
+        loop.call_soon(signal.raise_signal, signal.SIGINT)
+        loop.run_until_complete(cell())
+
+execute.nbclient.NotebookClient = Client
+class notebook: cells = [None]
+try:
+    execute.execute(notebook, [0], ".", {"TMPDIR": "."}, None, lambda *_: None, lambda: None)
+except KeyboardInterrupt:
+    print("interrupted")"""
 
 
 class Failures(Small):
+    def test_an_interrupted_cell_fails_in_silence(self):
+        done = subprocess.run([ROOT / ".venv/bin/python", "-I", "-c", INTERRUPTED], cwd=ROOT, capture_output=True, text=True, timeout=LIMIT)
+        self.assertEqual((done.stdout, done.stderr), ("interrupted\n", ""))
+
     def test_killed_at_random_moments(self):
         self.experiment(seeds=40)
         fresh = self.outputs()
