@@ -23,18 +23,24 @@ func BenchmarkLearners(b *testing.B) {
 		name  string
 		l     learn.Learner
 		hyper []float64
+		sizes [][2]int // nil: small ones
 	}{
-		{"ElasticNet", new(linear.ElasticNet), []float64{1e-2, 1e-4}},
-		{"Huber", &linear.Huber{Intercept: true}, []float64{.01, .5}},
-		{"SparseLogistic", &linear.SparseLogistic{Intercept: true}, []float64{.005, 1e-4}},
-		{"SVM", new(margin.SVM), []float64{.01, .01}},
-		{"LearnedLoss", new(margin.LearnedLoss), []float64{.25, .25, .25, .25, .05}},
-		{"kernel.SVM", &casetest.Predictions{P: new(kernel.SVM)}, []float64{1, .5}},
-		{"kernel.SVM with intercept", &casetest.Predictions{P: &kernel.SVM{Intercept: true}}, []float64{100, .5}},
-		{"kernel.Ridge", &casetest.Predictions{P: &kernel.Ridge{Intercept: true}}, []float64{.01, .3}},
-		{"smooth", &smooth.Learner{Objective: casetest.LinearModel(casetest.PseudoHuber)}, []float64{.1}},
+		{"ElasticNet", new(linear.ElasticNet), []float64{1e-2, 1e-4}, nil},
+		{"ElasticNet, small support", new(linear.ElasticNet), []float64{.2, .01}, [][2]int{{60, 600}, {400, 5000}}},
+		{"ElasticNet, large support", new(linear.ElasticNet), []float64{.02, .5}, [][2]int{{60, 600}, {34, 7129}}},
+		{"Huber", &linear.Huber{Intercept: true}, []float64{.01, .5}, nil},
+		{"SparseLogistic", &linear.SparseLogistic{Intercept: true}, []float64{.005, 1e-4}, nil},
+		{"SVM", new(margin.SVM), []float64{.01, .01}, nil},
+		{"LearnedLoss", new(margin.LearnedLoss), []float64{.25, .25, .25, .25, .05}, nil},
+		{"kernel.SVM", &casetest.Predictions{P: new(kernel.SVM)}, []float64{1, .5}, nil},
+		{"kernel.SVM with intercept", &casetest.Predictions{P: &kernel.SVM{Intercept: true}}, []float64{100, .5}, nil},
+		{"kernel.Ridge", &casetest.Predictions{P: &kernel.Ridge{Intercept: true}}, []float64{.01, .3}, nil},
+		{"smooth", &smooth.Learner{Objective: casetest.LinearModel(casetest.PseudoHuber)}, []float64{.1}, nil},
 	} {
-		for _, size := range [][2]int{{28, 10}, {80, 3}, {300, 10}} {
+		if c.sizes == nil {
+			c.sizes = [][2]int{{28, 10}, {80, 3}, {300, 10}}
+		}
+		for _, size := range c.sizes {
 			d := casetest.ClassData(1, size[0], size[1])
 			theta := make([]float64, numtest.First(c.l.Dims(size[1])))
 			w, g := new(qpdiff.Workspace), &learn.Grad{Hyper: make([]float64, len(c.hyper))}
