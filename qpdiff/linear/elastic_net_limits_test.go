@@ -312,3 +312,20 @@ func TestElasticNetSolutionOverflows(t *testing.T) {
 		t.Errorf("θ = %v: %v", theta, err)
 	}
 }
+
+// A fit of few features after one with a working set of as many has room for the system of
+// all of them.
+func TestElasticNetFewAfterMany(t *testing.T) {
+	var e ElasticNet
+	theta := make([]float64, 300)
+	numtest.OK(t, e.Load(casetest.RandomData(1, 20, 300, false)), e.Fit(theta, []float64{2, 1}))
+	n := e.n
+	if n <= len(e.qp.act) {
+		t.Fatalf("a working set of %d features is the support", n)
+	}
+	d := casetest.RandomData(2, 150, n, false)
+	numtest.OK(t, e.Load(d), e.Fit(theta[:n], []float64{0, .1}))
+	if r := elasticNetResidual(d, theta[:n], []float64{0, .1}); !(r <= 1e-13) {
+		t.Errorf("residual %g", r)
+	}
+}
