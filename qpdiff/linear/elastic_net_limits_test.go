@@ -329,3 +329,22 @@ func TestElasticNetFewAfterMany(t *testing.T) {
 		t.Errorf("residual %g", r)
 	}
 }
+
+// After a fit with a support larger than the rows, one whose λ2 is rounding begins anew:
+// the features of the old support depend on each other.
+func TestElasticNetLassoAfterRidge(t *testing.T) {
+	var warm, cold ElasticNet
+	const n = 400
+	d := casetest.RandomData(1, 20, n, false)
+	theta, want := make([]float64, n), make([]float64, n)
+	for _, l2 := range []float64{0, 1e-14, 1e-12} {
+		hyper := []float64{.01, l2}
+		numtest.OK(t, warm.Load(d), warm.Fit(theta, []float64{1e-6, 1}), warm.Fit(theta, hyper))
+		numtest.OK(t, cold.Load(d))
+		cold.Reset()
+		numtest.OK(t, cold.Fit(want, hyper))
+		if !slices.Equal(warm.working.features, cold.working.features) || !numtest.SameBits(theta, want) {
+			t.Errorf("λ2 = %g: working sets of %d and %d features", l2, warm.n, cold.n)
+		}
+	}
+}
