@@ -348,3 +348,24 @@ func TestElasticNetLassoAfterRidge(t *testing.T) {
 		}
 	}
 }
+
+// Where labels are 0, θ = 0 is at its kinks in λ1 = 0, also where the determinant of the
+// system underflows.
+func TestElasticNetKinkOfTinyDeterminant(t *testing.T) {
+	const rows, n = 90, 70
+	d := casetest.RandomData(1, rows, n, false)
+	clear(d.Y)
+	for i := range rows {
+		row := d.Dense().RawRowView(i)
+		for j := 1; j < n; j++ {
+			row[j] = row[0] + 1e-3*row[j]
+		}
+	}
+	for _, l := range []learn.ForwardLearner{new(ElasticNet), casetest.WorkingSets{ForwardLearner: new(ElasticNet)}} {
+		numtest.OK(t, l.Load(d), l.Fit(make([]float64, n), []float64{0, 0}))
+		err := l.VJP(nil, &learn.Grad{Hyper: make([]float64, 2)}, numtest.Ones(n))
+		if !errors.Is(err, qpdiff.ErrNotDifferentiable) {
+			t.Errorf("%T: %v", l, err)
+		}
+	}
+}
