@@ -312,3 +312,60 @@ func TestElasticNetSolutionOverflows(t *testing.T) {
 		t.Errorf("θ = %v: %v", theta, err)
 	}
 }
+
+// A fit of few features after one with a working set of as many has room for the system of
+// all of them.
+func TestElasticNetFewAfterMany(t *testing.T) {
+	var e ElasticNet
+	theta := make([]float64, 300)
+	numtest.OK(t, e.Load(casetest.RandomData(1, 20, 300, false)), e.Fit(theta, []float64{2, 1}))
+	n := e.n
+	if n <= len(e.qp.act) {
+		t.Fatalf("a working set of %d features is the support", n)
+	}
+	d := casetest.RandomData(2, 150, n, false)
+	numtest.OK(t, e.Load(d), e.Fit(theta[:n], []float64{0, .1}))
+	if r := elasticNetResidual(d, theta[:n], []float64{0, .1}); !(r <= 1e-13) {
+		t.Errorf("residual %g", r)
+	}
+}
+
+// After a fit with a support larger than the rows, one whose λ2 is rounding begins anew:
+// the features of the old support depend on each other.
+func TestElasticNetLassoAfterRidge(t *testing.T) {
+	var warm, cold ElasticNet
+	const n = 400
+	d := casetest.RandomData(1, 20, n, false)
+	theta, want := make([]float64, n), make([]float64, n)
+	for _, l2 := range []float64{0, 1e-14, 1e-12} {
+		hyper := []float64{.01, l2}
+		numtest.OK(t, warm.Load(d), warm.Fit(theta, []float64{1e-6, 1}), warm.Fit(theta, hyper))
+		numtest.OK(t, cold.Load(d))
+		cold.Reset()
+		numtest.OK(t, cold.Fit(want, hyper))
+		if !slices.Equal(warm.working.features, cold.working.features) || !numtest.SameBits(theta, want) {
+			t.Errorf("λ2 = %g: working sets of %d and %d features", l2, warm.n, cold.n)
+		}
+	}
+}
+
+// Where labels are 0, θ = 0 is at its kinks in λ1 = 0, also where the determinant of the
+// system underflows.
+func TestElasticNetKinkOfTinyDeterminant(t *testing.T) {
+	const rows, n = 90, 70
+	d := casetest.RandomData(1, rows, n, false)
+	clear(d.Y)
+	for i := range rows {
+		row := d.Dense().RawRowView(i)
+		for j := 1; j < n; j++ {
+			row[j] = row[0] + 1e-3*row[j]
+		}
+	}
+	for _, l := range []learn.ForwardLearner{new(ElasticNet), casetest.WorkingSets{ForwardLearner: new(ElasticNet)}} {
+		numtest.OK(t, l.Load(d), l.Fit(make([]float64, n), []float64{0, 0}))
+		err := l.VJP(nil, &learn.Grad{Hyper: make([]float64, 2)}, numtest.Ones(n))
+		if !errors.Is(err, qpdiff.ErrNotDifferentiable) {
+			t.Errorf("%T: %v", l, err)
+		}
+	}
+}

@@ -67,15 +67,15 @@ func (q *piecewiseQP) feature(j int) int {
 }
 
 func (q *piecewiseQP) resize(n int) {
+	if q.features == nil { // else factor makes room for the active set alone
+		q.a = dense.Grow(q.a, n*(n+1))
+	}
 	if q.n == n {
 		return
 	}
 	q.n = n
 	dense.GrowAll(n, &q.dinv, &q.x, &q.z, &q.grad, &q.sgn, &q.d, &q.at)
 	dense.GrowAll(n, &q.act, &q.cross)
-	if q.features == nil {
-		q.a = dense.Grow(q.a, n*(n+1))
-	}
 	q.reset()
 }
 

@@ -17,6 +17,9 @@ const (
 	// gramPerRow is how many features for each row a working set has at most for which its
 	// Gram matrix is kept. Beyond, the columns take its place, of which a product costs less.
 	gramPerRow = 2
+	// ridgeRounding is the part of its diagonal entry up to which a λ2 does not tell its
+	// feature from others that it depends on: their system counts as singular.
+	ridgeRounding = 1e-11
 )
 
 // workingSet holds the features on which an elastic net is solved where there are too many
@@ -59,16 +62,24 @@ func (s *workingSet) reset() {
 }
 
 // begin chooses the features that a fit begins with: those of the last fit, but the support
-// alone where that is much smaller, and those without a kink.
+// alone where that is much smaller, and those without a kink. It forgets the last fit where
+// λ2 is now rounding for more of its support than there are rows: these depend on each other,
+// and would leave one by one, with a factorisation each.
 func (s *workingSet) begin(rmsY float64) {
-	support := 0
+	support, open := 0, 0
 	for j, l1 := range s.l1 {
 		if l1 > s.root[j]*rmsY { // certainly zero: see solve
 			s.theta[j] = 0
 		}
 		if s.theta[j] != 0 {
 			support++
+			if s.l2[j] <= ridgeRounding*s.root[j]*s.root[j] {
+				open++
+			}
 		}
+	}
+	if open > len(s.residual) {
+		s.reset()
 	}
 	keep := len(s.features) <= firstFeatures+spareFeatures*support
 	clear(s.in)

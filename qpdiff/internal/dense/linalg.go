@@ -171,7 +171,7 @@ func CondBound(n int, pivots, floor float64) float64 {
 	if n < 2 {
 		return 1
 	}
-	return float64(n) / max(pivots/math.E, floor)
+	return min(float64(n)/max(pivots/math.E, floor), math.MaxFloat64)
 }
 
 // LDLCond estimates the condition of A, scaled to a unit diagonal, from its
