@@ -96,6 +96,6 @@ func (s *Steer) away(t *testing.T, h float64) int {
 type WorkingSets struct{ learn.ForwardLearner }
 
 func (l WorkingSets) Load(d learn.Data) error {
-	defer ways.SetGramFeatures(0)()
+	defer ways.SetGramFeatures(ways.SetGramFeatures(0))
 	return l.ForwardLearner.Load(d)
 }
