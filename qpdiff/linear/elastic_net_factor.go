@@ -75,11 +75,11 @@ func (q *piecewiseQP) condBound() float64 {
 // room is the number of entries of the first argument of solveActive.
 func (q *piecewiseQP) room() int { return q.rows + 3*q.n }
 
-// cond estimates it.
+// cond estimates it. The largest eigenvalue counts as √s, see [dense.LDLCond].
 func (q *piecewiseQP) cond() float64 {
 	s := len(q.act)
 	if q.rowFactor {
-		return q.bound
+		return q.bound / math.Sqrt(float64(s))
 	}
 	return dense.LDLCond(q.a, q.dinv, s, s+1, q.d, q.at)
 }

@@ -369,3 +369,27 @@ func TestElasticNetKinkOfTinyDeterminant(t *testing.T) {
 		}
 	}
 }
+
+// Where the support is larger than the rows, the condition is estimated as from the system
+// itself: a ridge regression has derivatives by either way.
+func TestElasticNetConditionByRows(t *testing.T) {
+	for _, seed := range []uint64{8, 47} {
+		rng := rand.New(rand.NewPCG(82, seed))
+		rows, n := 10+rng.IntN(20), 100+rng.IntN(100)
+		d := casetest.RandomData(seed, rows, n, false)
+		for i := range rows {
+			row := d.Dense().RawRowView(i)
+			for j := 5; j < n; j++ {
+				row[j] = row[j%5] + 1e-3*row[j]
+			}
+		}
+		hyper := []float64{0, math.Pow(10, -4-4*rng.Float64())}
+		var grads [2][]float64
+		for i, l := range []learn.ForwardLearner{new(ElasticNet), casetest.WorkingSets{ForwardLearner: new(ElasticNet)}} {
+			g := &learn.Grad{Hyper: make([]float64, 2)}
+			numtest.OK(t, l.Load(d), l.Fit(make([]float64, n), hyper), l.VJP(nil, g, numtest.Ones(n)))
+			grads[i] = g.Hyper
+		}
+		numtest.NearAll(t, fmt.Sprint(seed), grads[1], grads[0], 1e-5, 0)
+	}
+}
