@@ -64,12 +64,7 @@ func (q *piecewiseQP) condBound() float64 {
 	if inv <= looseInverse {
 		return dense.CondBound(len(q.act), 1/inv, 0)
 	}
-	// G is positive semidefinite.
-	floor := 1.0
-	for _, j := range q.act {
-		floor = min(floor, q.r[j]/(q.diag[j]+q.r[j]))
-	}
-	return dense.CondBound(len(q.act), 1/inv, floor)
+	return dense.CondBound(len(q.act), 1/inv, q.floor())
 }
 
 // room is the number of entries of the first argument of solveActive.

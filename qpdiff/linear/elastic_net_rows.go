@@ -79,16 +79,25 @@ func (q *piecewiseQP) factorRows() bool {
 	if !q.factorK(false) {
 		return false
 	}
-	s, floor := len(q.act), 1.0
-	for i, j := range q.act {
-		floor = min(floor, q.r[j]/(q.diag[j]+q.r[j]))
+	s := len(q.act)
+	for i := range s {
 		q.z[i] = q.linear(i)
 	}
 	// In the variables that give it a unit diagonal the system has the trace s.
-	q.bound = float64(s) / floor
+	q.bound = float64(s) / q.floor()
 	q.fit = dense.Grow(q.fit, q.rows+2*s)
 	q.solveRows(q.z[:s], q.fit)
 	return true
+}
+
+// floor bounds the least eigenvalue of the active system, scaled to a unit diagonal, from
+// below: G is positive semidefinite.
+func (q *piecewiseQP) floor() float64 {
+	floor := 1.0
+	for _, j := range q.act {
+		floor = min(floor, q.r[j]/(q.diag[j]+q.r[j]))
+	}
+	return floor
 }
 
 // proximal returns the proximal term of coordinate j.

@@ -1,0 +1,123 @@
+package qpdiff
+
+import (
+	"math"
+
+	"cvgm/qpdiff/internal/dense"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// tryZeros replaces by 0 what is 0 at the solution, in each part whose residual that
+// lowers to at most tol.
+func (a *activeSet) tryZeros(s *qpReport, tol float64) {
+	for k := range a.parts {
+		if a.parts[k].relative > converged {
+			a.tryZerosOf(s, tol, k)
+		}
+	}
+}
+
+// tryZerosOf does so in part k: z where 0 lies on the working set, and where p vanishes
+// all multipliers with the entries of z that Q multiplies. Without any term at the
+// solution rounding and the proximal steps leave nothing but noise, and no
+// correction of it is small relative to it.
+func (a *activeSet) tryZerosOf(s *qpReport, tol float64, k int) {
+	p, lam := &a.parts[k], a.lam[:len(a.w)]
+	try := func() {
+		before := p.relative
+		if a.measure(s, true); !(p.relative < before && p.relative <= tol) {
+			copy(a.z, a.oldZ)
+			copy(lam, a.oldLam)
+			a.measure(s, true)
+		}
+	}
+	copy(a.oldLam, lam)
+	copy(a.oldZ, a.z)
+	origin := true
+	for r, v := range a.r {
+		origin = origin && (a.rowPart[r] != k || v >= 0 && (v == 0 || r < a.m && a.at[r] < 0))
+	}
+	if origin {
+		a.clearZ(k, false)
+		try()
+	}
+	if p.relative > refined && a.clearMultipliers(k) {
+		if origin {
+			a.clearZ(k, false)
+		}
+		try()
+		copy(a.oldLam, lam)
+	}
+	for _, j := range p.variables {
+		if a.p[j] != 0 {
+			return
+		}
+	}
+	copy(a.oldZ, a.z)
+	for i, r := range a.w {
+		if a.rowPart[r] == k {
+			lam[i] = 0
+		}
+	}
+	a.clearZ(k, true)
+	// What was taken from the rows goes to the other entries.
+	a.slacks()
+	dl := a.dl[:len(a.w)]
+	dense.Gather(dl, a.slack, a.w)
+	for i, r := range a.w {
+		if a.rowPart[r] != k {
+			dl[i] = 0
+		}
+	}
+	clear(a.dz)
+	a.solveKKT(&a.triangle, a.dz, dl)
+	floats.Add(a.z, a.dz)
+	a.clearZ(k, true)
+	try()
+}
+
+// tryZeroMultipliers replaces multipliers that are rounding by 0 where that takes away
+// what variables have of the gradient among their own terms: proximal steps let such
+// multipliers decay without end.
+func (a *activeSet) tryZeroMultipliers(s *qpReport) {
+	lam := a.lam[:len(a.w)]
+	copy(a.oldLam, lam)
+	some, before, own := false, s.Residual.Relative, a.ownResidual()
+	for k := range a.parts {
+		some = a.clearMultipliers(k) || some
+	}
+	if !some {
+		return
+	}
+	if a.measure(s, true); !(a.ownResidual() < own/2 && s.Residual.Relative <= max(before, refined)) {
+		copy(lam, a.oldLam)
+		a.measure(s, true)
+	}
+}
+
+// clearMultipliers sets those of part k to 0 that are rounding beside the largest, and
+// reports whether there are any.
+func (a *activeSet) clearMultipliers(k int) (some bool) {
+	size := 0.0
+	for i, r := range a.w {
+		if a.rowPart[r] == k {
+			size = max(size, math.Abs(a.lam[i])*a.rowSize(r))
+		}
+	}
+	for i, r := range a.w {
+		if v := math.Abs(a.lam[i]) * a.rowSize(r); a.rowPart[r] == k && v > 0 && v <= dense.Eps*size {
+			a.lam[i], some = 0, true
+		}
+	}
+	return some
+}
+
+// clearZ sets the entries of z in part k to 0, or those of them that Q multiplies.
+func (a *activeSet) clearZ(k int, seen bool) {
+	for _, j := range a.parts[k].variables {
+		if !seen || floats.Norm(a.q[j*a.n:(j+1)*a.n], math.Inf(1)) > 0 {
+			a.z[j] = 0
+		}
+	}
+}
