@@ -23,7 +23,7 @@ type elasticNetFit struct {
 
 // shape makes room for rows of n features. The warm start survives where the shape stays.
 func (e *elasticNetFit) shape(rows, n int) {
-	wide := ways.WorkingSet(n)
+	wide := ways.WorkingSet(rows, n)
 	if n == e.params && rows == e.rows && wide == (e.working != nil) {
 		return
 	}
@@ -48,6 +48,7 @@ func (e *elasticNetFit) reset() {
 	e.qp.reset()
 	if e.working != nil {
 		e.working.reset()
+		e.qp.kernel.Forget()
 	}
 }
 
