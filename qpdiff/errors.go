@@ -11,6 +11,7 @@ import (
 // The kinds of failure, for errors.Is.
 var (
 	ErrShape             = check.ErrShape
+	ErrEmpty             = check.ErrEmpty // of an argument that is nil, missing or empty; it matches ErrShape too
 	ErrNotFinite         = check.ErrNotFinite
 	ErrDomain            = check.ErrDomain
 	ErrIllPosed          = check.ErrIllPosed
@@ -87,6 +88,9 @@ func (e *NotDifferentiableError) Error() string {
 
 // Unwrap makes errors.Is(err, ErrNotDifferentiable) hold.
 func (e *NotDifferentiableError) Unwrap() error { return ErrNotDifferentiable }
+
+// named puts the package in front of an error of its arguments.
+func named(err error) error { return check.Named("qpdiff", err) }
 
 // joinedError is several errors as one, on one line: [errors.Join] puts each on
 // a line of its own.

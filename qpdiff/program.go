@@ -82,11 +82,11 @@ type Sensitivity struct {
 func (p *ConvexProgram) Differentiate(x, lambda, nu, alpha []float64) (*Sensitivity, error) {
 	n, m, q, np := len(x), len(p.Inequalities), len(p.Equalities), len(alpha)
 	if n == 0 || len(lambda) != m || len(nu) != q {
-		return nil, check.ArgErrorf("x, lambda, nu", ErrShape, "give one multiplier per constraint", "have %d, %d, %d entries for %d inequalities and %d equalities", n, len(lambda), len(nu), m, q)
+		return nil, named(check.ArgErrorf("x, lambda, nu", ErrShape, "give one multiplier per constraint", "have %d, %d, %d entries for %d inequalities and %d equalities", n, len(lambda), len(nu), m, q))
 	}
 	//lint:ignore SA4023 cmp.Or returns nil where every check does
 	if err := cmp.Or(check.Finite("x", boundEntry, x), check.Finite("lambda", boundEntry, lambda), check.Finite("nu", boundEntry, nu), check.Finite("alpha", boundEntry, alpha)); err != nil {
-		return nil, err
+		return nil, named(err)
 	}
 	tol := cmp.Or(max(p.Tol, 0), defaultPointTol)
 	l := lagrangian{n: n, np: np, grad: make([]float64, n), terms: make([]float64, n), hess: mat.NewDense(n, n, nil), cross: mat.NewDense(n, max(np, 1), nil)}
@@ -166,10 +166,10 @@ func (l *lagrangian) active(constraints []constraint, m int, x []float64, tol fl
 	}
 	move += size
 	if !dense.Finite(left) || !dense.Finite(move) {
-		return nil, nil, check.ArgErrorf("x, lambda, nu", ErrNotFinite, "scale the program down", "give a gradient of the Lagrangian that overflows")
+		return nil, nil, named(check.ArgErrorf("x, lambda, nu", ErrNotFinite, "scale the program down", "give a gradient of the Lagrangian that overflows"))
 	}
 	if left > tol*size {
-		return nil, nil, check.ArgErrorf("x, lambda, nu", ErrDomain, "pass a solution, or raise Tol", "leave %.3g of the terms of the Lagrangian's gradient", left/size)
+		return nil, nil, named(check.ArgErrorf("x, lambda, nu", ErrDomain, "pass a solution, or raise Tol", "leave %.3g of the terms of the Lagrangian's gradient", left/size))
 	}
 	for i := range constraints {
 		c, unit := &constraints[i], e[n+i]
@@ -182,7 +182,7 @@ func (l *lagrangian) active(constraints []constraint, m int, x []float64, tol fl
 			slack, push = -math.Abs(slack), 1
 		}
 		if slack < -tol || push < 0 || min(slack, push) > tol {
-			return nil, nil, check.ArgErrorf(c.name, ErrDomain, "pass a solution, or raise Tol", "has the value %g and the multiplier %g", c.value, c.mult)
+			return nil, nil, named(check.ArgErrorf(c.name, ErrDomain, "pass a solution, or raise Tol", "has the value %g and the multiplier %g", c.value, c.mult))
 		}
 		if slack <= push {
 			rows = append(rows, i)
@@ -215,11 +215,11 @@ type lagrangian struct {
 func (l *lagrangian) add(name string, f ParamFunc, weight float64, x, alpha []float64) (float64, *Partials, error) {
 	d := &Partials{X: make([]float64, l.n), Alpha: make([]float64, l.np), XX: mat.NewDense(l.n, l.n, nil), XAlpha: mat.NewDense(l.n, max(l.np, 1), nil)}
 	if f == nil {
-		return 0, nil, check.ArgErrorf(name, ErrShape, "give a function", "is nil")
+		return 0, nil, named(check.ArgErrorf(name, ErrEmpty, "give a function", "is nil"))
 	}
 	value := f(d, x, alpha)
 	if !dense.Finite(value) {
-		return 0, nil, check.ArgErrorf(name, ErrNotFinite, "evaluate it in its domain", "is %v", value)
+		return 0, nil, named(check.ArgErrorf(name, ErrNotFinite, "evaluate it in its domain", "is %v", value))
 	}
 	err := cmp.Or(
 		check.Finite(name+"'s ∇x", boundEntry, d.X), check.Finite(name+"'s ∇α", boundEntry, d.Alpha),
@@ -227,7 +227,7 @@ func (l *lagrangian) add(name string, f ParamFunc, weight float64, x, alpha []fl
 	)
 	//lint:ignore SA4023 cmp.Or returns nil where every check does
 	if err != nil {
-		return 0, nil, err
+		return 0, nil, named(err)
 	}
 	if weight == 0 {
 		return value, d, nil

@@ -87,7 +87,7 @@ func (s *Solution) Solve(q *QP) error {
 	a := &s.set
 	if err := a.load(q); err != nil {
 		a.loaded = false
-		return err
+		return named(err)
 	}
 	r := qpReport{Certificate: s.Certificate}
 	s.Status = a.solve(&r, s.Tol, s.MaxIter)

@@ -342,7 +342,7 @@ func (d *qpDerivative) bounded() bool {
 // checkCotangents reports the first cotangent that is not finite.
 func checkCotangents(dz, dlambda, dnu []float64) error {
 	const remedy = "give a finite cotangent"
-	return cmp.Or(check.Finite("dz", remedy, dz), check.Finite("dlambda", remedy, dlambda), check.Finite("dnu", remedy, dnu))
+	return named(cmp.Or(check.Finite("dz", remedy, dz), check.Finite("dlambda", remedy, dlambda), check.Finite("dnu", remedy, dnu)))
 }
 
 // singularError refuses the derivative with respect to input at a singular system.
@@ -402,7 +402,7 @@ func (d *qpDerivative) addCotangents(g *QPGrad, exists [6]bool) {
 // arg, is an error.
 func (a *kktSystem) checkShapes(arg string, g *QPGrad, dz, dlambda, dnu []float64) error {
 	if g == nil {
-		return check.ArgErrorf(arg, ErrShape, "give a QPGrad with the wanted fields", "is nil")
+		return named(check.ArgErrorf(arg, ErrEmpty, "give a QPGrad with the wanted fields", "is nil"))
 	}
 	n, m, q := a.n, a.m, a.rows-a.m
 	check.Vector("dz", dz, n)

@@ -61,11 +61,11 @@ type QP struct {
 // dims checks the shapes and returns n, m and m+q.
 func (q *QP) dims() (n, m, rows int, err error) {
 	if q == nil {
-		return 0, 0, 0, check.ArgErrorf("q", ErrShape, "give a QP", "is nil")
+		return 0, 0, 0, check.ArgErrorf("q", ErrEmpty, "give a QP", "is nil")
 	}
 	n = len(q.P)
 	if n == 0 {
-		return 0, 0, 0, check.ArgErrorf("QP.P", ErrShape, "give one entry per variable", "is empty")
+		return 0, 0, 0, check.ArgErrorf("QP.P", ErrEmpty, "give one entry per variable", "is empty")
 	}
 	if q.Q != nil {
 		if r, c := q.Q.Dims(); r != n || c != n {

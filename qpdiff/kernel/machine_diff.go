@@ -15,6 +15,23 @@ import (
 // learner returns the learner, or before the first Load something of its kind.
 func (l *kernelMachine) learner() any { return cmp.Or[any](l.through, (*Machine)(nil)) }
 
+// Model returns the prediction function of the last fit, with the support vectors of an
+// [SVM] alone, in storage of its own. The error is ErrNotFitted.
+func (l *kernelMachine) Model() (*Model, error) {
+	if err := l.state.Fitted(); err != nil {
+		return nil, learner.Named(l.learner(), err)
+	}
+	m := &Model{Kernel: l.kernel, Params: append([]float64{}, l.kernelParams...), Intercept: l.b}
+	if len(l.support) > 0 {
+		m.X = mat.NewDense(len(l.support), l.n, nil)
+	}
+	for k, i := range l.support {
+		m.X.SetRow(k, l.row(i))
+		m.Coef = append(m.Coef, l.coef[i])
+	}
+	return m, nil
+}
+
 // VJP adds dthetaᵀ·∂b/∂input at the last fit to each field of g that is not nil. Its
 // errors are those of PredictVJP.
 func (l *kernelMachine) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {

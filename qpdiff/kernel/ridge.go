@@ -102,7 +102,7 @@ func (l *Ridge) Fit(theta, hyper []float64) (err error) {
 // The error is ErrNotFitted.
 func (l *Ridge) Coefficients(dst []float64) ([]float64, error) {
 	if err := l.state.Fitted(); err != nil {
-		return nil, err
+		return nil, learner.Named(l, err)
 	}
 	dst = dense.Zeros(dst, len(l.state.Data.Y))
 	dense.Scatter(dst, l.c, l.rows)

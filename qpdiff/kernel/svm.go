@@ -141,7 +141,7 @@ func (l *SVM) Fit(theta, hyper []float64) (err error) {
 // only, share it by what they count. It overwrites dst, and allocates only where dst has
 // too little capacity. The error is ErrNotFitted.
 func (l *SVM) Multipliers(dst []float64) ([]float64, error) {
-	return l.rows.Spread(&l.state, dst, func(k int) float64 {
+	return l.rows.Spread(l, &l.state, dst, func(k int) float64 {
 		if l.q.atC(k, l.q.beta[k]) {
 			return l.c
 		}
@@ -154,7 +154,7 @@ func (l *SVM) Multipliers(dst []float64) ([]float64, error) {
 // dst, and allocates only where dst has too little capacity. The error is
 // ErrNotFitted.
 func (l *SVM) SupportVectors(dst []int) ([]int, error) {
-	return l.rows.Where(&l.state, dst, func(k int) bool { return l.q.beta[k] != 0 })
+	return l.rows.Where(l, &l.state, dst, func(k int) bool { return l.q.beta[k] != 0 })
 }
 
 // begin is part of a machineFit.

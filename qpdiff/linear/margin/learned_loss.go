@@ -94,6 +94,9 @@ func (l *LearnedLoss) Fit(theta, hyper []float64) (err error) {
 	return l.solve(theta, false)
 }
 
+// Elbow returns the training rows at the loss's kink, as [SVM.Elbow] does.
+func (l *LearnedLoss) Elbow(dst []int) ([]int, error) { return l.elbow(l, dst) }
+
 // VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not nil.
 // Errors: ErrNotFitted; an ArgError of kind ErrNotFinite for dtheta, for hyper where
 // α2 = 0 and its derivative overflows, or where another product overflows, which

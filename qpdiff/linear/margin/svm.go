@@ -104,7 +104,7 @@ func (l *SVM) Fit(theta, hyper []float64) (err error) {
 // multipliers have a unique sum only, share it equally. It overwrites dst, and
 // allocates only where dst has too little capacity. The error is ErrNotFitted.
 func (l *SVM) Multipliers(dst []float64) ([]float64, error) {
-	return l.p.Spread(&l.state, dst, l.multiplier)
+	return l.p.Spread(l, &l.state, dst, l.multiplier)
 }
 
 // multiplier returns the multiplier of each copy of the distinct row k.
@@ -122,8 +122,13 @@ func (l *SVM) multiplier(k int) float64 {
 // fit, ascending: θ does not depend on the others. It overwrites dst, and allocates
 // only where dst has too little capacity. The error is ErrNotFitted.
 func (l *SVM) SupportVectors(dst []int) ([]int, error) {
-	return l.p.Where(&l.state, dst, func(k int) bool { return l.multiplier(k) != 0 })
+	return l.p.Where(l, &l.state, dst, func(k int) bool { return l.multiplier(k) != 0 })
 }
+
+// Elbow returns the training rows i with y_iθᵀx_i = 1 at the last fit, which the
+// kink of the hinge loss holds there, ascending. It overwrites dst, and allocates only
+// where dst has too little capacity. The error is ErrNotFitted.
+func (l *SVM) Elbow(dst []int) ([]int, error) { return l.elbow(l, dst) }
 
 // VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not nil.
 // Where rows coincide, g.X and g.Y hold the derivative along moves that keep them
