@@ -29,11 +29,11 @@ var (
 // this one report their bad arguments with it too.
 type ArgError = check.ArgError
 
-// An Input names what a solution depends on, as the documentation spells it:
+// An Input names an argument that a solution depends on, as the documentation spells it:
 // "λ1", "X", "y", "G", "alpha[3]".
 type Input string
 
-// Weak names what is weakly active at a solution: active with a zero multiplier, so
+// Weak names rows and coordinates that are weakly active: active with a zero multiplier, so
 // that the solution has a kink there. Its lists are ascending.
 type Weak struct {
 	// Rows are inequalities of a program (for [ConvexProgram], numbered from 0), or
@@ -96,7 +96,7 @@ func named(err error) error { return check.Named("qpdiff", err) }
 // a line of its own.
 type joinedError []error
 
-// joinErrors returns the errors as one, and nil where there are none.
+// joinErrors returns the errors as one, nil if the list is empty.
 func joinErrors(errs []error) error {
 	if len(errs) == 0 {
 		return nil

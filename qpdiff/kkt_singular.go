@@ -29,7 +29,7 @@ type kktMatrix struct {
 	// rangeTol if that variable or row is not unique. nullity counts null vectors.
 	nullX, nullY, free []float64
 	nullity            int
-	// The pseudo-inverse of K by its factors: that of C (n×k), and Z(ZᵀHZ)⁺Zᵀ with
+	// The pseudo-inverse of K by its factors: C⁺ (n×k), and Z(ZᵀHZ)⁺Zᵀ with
 	// Z an orthonormal basis of the null space of C.
 	pinv, flat []float64
 	// The last solution, the sizes of the terms that make each of its entries, and work
@@ -105,7 +105,7 @@ func kktScale(n, k int, h, c []float64) []float64 {
 
 // newKKTMatrix takes H (n×n) and the rows C (k×n). Parts of the program that have nothing to do
 // with each other are factorised one by one: rounding would connect them, and their units are
-// unrelated, so that in those of another part it may be much.
+// unrelated, so that it may be much in the units of another part.
 func newKKTMatrix(n, k int, h, c []float64) *kktMatrix {
 	first := make([]int, n)
 	connectVariables(first, h, c)
@@ -333,7 +333,7 @@ func (a *kktMatrix) solve(v, y, cz, cy []float64) (outside float64) {
 }
 
 // outsideOf is the largest entry that a projector leaves of x, beside the terms that
-// it sums: the units of x differ where the projector is zero.
+// it sums: the projector is zero between entries of different units.
 func outsideOf(projector, x []float64) (worst float64) {
 	n := len(x)
 	for i := range n {

@@ -36,7 +36,7 @@ type kktSystem struct {
 	mnorm   []float64 // ‖m_r‖² of the rows of w, at least
 
 	triangle
-	at  []int     // place of row r in w, -1 where it is not
+	at  []int     // place of row r in w, -1 if it is outside
 	eq  int       // the first eq of w are equalities
 	lam []float64 // multipliers by place in w, of the scaled rows
 
@@ -49,7 +49,7 @@ type triangle struct {
 	w    []int     // the rows, in the order of the factors
 	t    []float64 // lower triangle
 	tinv []float64 // inverses of its diagonal
-	q1   []float64 // orthonormal rows that span those of M_W
+	q1   []float64 // orthonormal rows with the span of M_W
 }
 
 // clone returns a copy with storage of its own.
@@ -101,7 +101,7 @@ func (f *triangle) project(m []float64, norm2 float64, t, w, dt []float64) float
 }
 
 // cancelled is the part of a squared norm below which projection has taken away
-// so much that the rounding of what it took counts: half of the norm.
+// so much that the rounding of the projection counts: half of the norm.
 const cancelled = .25
 
 // remove takes the row at place j out and restores the triangle by plane
@@ -216,7 +216,7 @@ const (
 )
 
 // curvature is the size of the objective's second derivatives in part k, in the units
-// of the variables: that of Q, or that of the linear term over that of z.
+// of the variables: the size of Q, or the ratio of the linear term to z.
 func (a *kktSystem) curvature(k int) float64 {
 	if !a.shifted {
 		return a.qmax
@@ -243,7 +243,7 @@ func (a *kktSystem) place(t *QPGrad, r int) (m *mat.Dense, rhs []float64, at int
 	return t.A, t.B, r - a.m
 }
 
-// placeOut returns the multipliers that those of row r are among, and its place there.
+// placeOut returns the list of multipliers that holds row r, and its place there.
 func (a *kktSystem) placeOut(lambda, nu []float64, r int) (out []float64, at int) {
 	if r < a.m {
 		return lambda, r

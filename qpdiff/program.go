@@ -28,7 +28,7 @@ type ConvexProgram struct {
 	// Tol is how far the point may be from meeting the KKT conditions: the
 	// gradient of the Lagrangian, each violated constraint, and of each
 	// inequality the smaller of slack and multiplier, all relative to the terms
-	// they are made of; zero means 1e-8. What is left of them limits which
+	// they are made of; zero means 1e-8. Their remainders limit which
 	// slacks and multipliers can be told from zero.
 	Tol float64
 }
@@ -66,7 +66,7 @@ type Sensitivity struct {
 //	[∇²_xx L  Cᵀ] [ẋ ]     [∇²_xα L]
 //	[C        0 ] [ẏ ] = − [∇_α f_S, ∇_α h],   C = (∇_x f_S, ∇_x h).
 //
-// The tests are those of [Solution.VJP], in the same order: strict
+// The tests are the same as in [Solution.VJP], in the same order: strict
 // complementarity first, for which the condition that the paper states,
 // ∇_α g ∈ R(∇_z g), does not suffice; then that condition for each α_j, and that
 // constraints that depend on each other go on to do so; then that x, λ and ν are
@@ -155,7 +155,7 @@ func (l *lagrangian) active(constraints []constraint, m int, x []float64, tol fl
 		all = append(all, c.d.X...)
 	}
 	// The tests against Tol are in the units of the equilibrated KKT system,
-	// where a point of the size of x and a gradient's terms move a slack by as
+	// in which a point of the size of x and a gradient's terms move a slack by as
 	// much.
 	e := kktScale(n, len(constraints), l.hess.RawMatrix().Data, all)
 	var left, size, move float64
@@ -198,7 +198,7 @@ func (l *lagrangian) active(constraints []constraint, m int, x []float64, tol fl
 type constraint struct {
 	name        string
 	value, mult float64
-	terms       float64 // size of what the value is made of
+	terms       float64 // size of the terms of the value
 	d           *Partials
 }
 

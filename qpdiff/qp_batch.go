@@ -9,7 +9,7 @@ import (
 // SolveBatch solves qps[i] into sols[i], spread over the cores, and returns an
 // error that names the lowest failing item, if any. The others are solved all
 // the same, and each Solution has its own Status. Problems may share matrices,
-// and an item's warm start is that of its Solution: the results have the same
+// and each item starts warm from its own Solution: the results have the same
 // bits for any GOMAXPROCS. It panics if the lengths differ.
 func SolveBatch(sols []Solution, qps []QP) error {
 	if len(sols) != len(qps) {

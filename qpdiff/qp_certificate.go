@@ -48,7 +48,7 @@ func (a *activeSet) provesInfeasible(r int) bool {
 		if a.rayError(r, rho) <= rayTol*dense.Eps {
 			return true
 		}
-		if pass == 0 { // what is left of ρ may be the rounding error of a.y
+		if pass == 0 { // the remainder of ρ may be the rounding error of a.y
 			k, n := len(a.w), a.n
 			a.forward(rho, 0)
 			dy := a.dl[:k]
@@ -162,8 +162,8 @@ const (
 	// to p, as a multiple of its violations, or of eps where they are less: four
 	// decades above what repairing them may cost.
 	slopeTol = 1e4
-	// flatTol is what a direction may have of curvature, and in a row, beside its size
-	// and that of Q, to count as flat and as parallel to the row.
+	// flatTol bounds the curvature of a direction that counts as flat, relative to its size and
+	// to Q, and its product with a row that it counts as parallel to.
 	flatTol = 1e-10
 )
 
@@ -221,7 +221,7 @@ func (a *activeSet) provesUnbounded(s *qpReport) bool {
 
 // alongRay moves z, in each part that has not converged, along the direction of the next
 // proximal step, in which the objective is nearly flat, to the first row on the way, and
-// reports whether there is one: where the slope is small beside P the steps are too small to
+// reports whether there is one: if the slope is small beside P, the steps are too small to
 // get there. It needs grad and slack as measure leaves them.
 func (a *activeSet) alongRay() (some bool) {
 	d := a.dz
@@ -240,7 +240,7 @@ func (a *activeSet) alongRay() (some bool) {
 	return some
 }
 
-// firstRow returns how far in part k the first row is along d, 0 where the objective is not
+// firstRow returns how far in part k the first row is along d, 0 if the objective is not
 // nearly flat.
 func (a *activeSet) firstRow(d []float64, k int) float64 {
 	n := a.n

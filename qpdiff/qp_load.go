@@ -26,7 +26,7 @@ const (
 )
 
 // load copies q in, rows scaled by powers of two to a norm near one (which
-// changes no bit of the mantissas), and notes what is the same as last time.
+// changes no bit of the mantissas), and notes which parts equal the last program's.
 func (a *activeSet) load(q *QP) error {
 	n, m, rows, err := q.dims()
 	if err != nil {
@@ -131,7 +131,7 @@ func (a *activeSet) loadQ(q *QP) (same bool, err error) {
 	symmetric := true
 	for i := range n {
 		for j, v := range a.q[i*n : i*n+i+1] {
-			if v != a.q[j*n+i] { // also where an entry is NaN
+			if v != a.q[j*n+i] { // also if an entry is NaN
 				symmetric = false
 			}
 			if v = math.Abs(v); v > a.qmax {
@@ -157,7 +157,7 @@ func (a *activeSet) loadQ(q *QP) (same bool, err error) {
 	return false, nil
 }
 
-// loadRow takes over constraint r and says whether its coefficients are those
+// loadRow takes over constraint r and reports whether its coefficients equal those
 // of the last problem.
 func (a *activeSet) loadRow(q *QP, r int) (same bool, err error) {
 	g, rhs, i, name, rhsName := q.G, q.H, r, "QP.G", "QP.H"

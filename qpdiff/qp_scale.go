@@ -15,11 +15,11 @@ const (
 	openBound = 1e6
 	// ruizSweeps is the number of passes of equilibrate: the distance from unit
 	// rows and columns halves with each, and the scale serves the proximal term,
-	// where a factor of two is nothing.
+	// for which a factor of two is nothing.
 	ruizSweeps = 10
 )
 
-// geometricSweeps bounds the sweeps of geometricScale, which stop earlier where no
+// geometricSweeps bounds the sweeps of geometricScale, which stop earlier if no
 // entry of E changes by more than geometricStep, in powers of two. An error of some
 // powers is nothing to the passes that follow.
 const (
@@ -221,8 +221,8 @@ func (a *activeSet) factorWeighted() bool {
 	return a.factor(0) == a.n
 }
 
-// weaken makes the proximal term of parts weaker that are larger than their bounds say or,
-// where the steps are slow, that have not converged, and reports whether there are any.
+// weaken makes the proximal term of parts weaker that are larger than their bounds say or, if
+// the steps are slow, have not converged, and reports whether there are such parts.
 func (a *activeSet) weaken(slow bool) (some bool) {
 	for k := range a.parts {
 		p := &a.parts[k]
@@ -274,7 +274,7 @@ func (a *activeSet) stale() bool {
 	return a.weakened
 }
 
-// sizes returns that of the linear term of part k, and that of z by the bounds of its
+// sizes returns the sizes of the linear term of part k and of z by the bounds of its
 // rows, both in the units of the variables.
 func (a *activeSet) sizes(k int) (psize, zsize float64) {
 	for _, j := range a.parts[k].variables {

@@ -68,7 +68,7 @@ func (a *activeSet) factorised(s *qpReport) Status {
 	return Optimal
 }
 
-// definite reports whether the factor of Q is that of a matrix safely away from
+// definite reports whether the factor of Q belongs to a matrix safely away from
 // singular ones.
 func (a *activeSet) definite() bool {
 	size := a.work2
@@ -109,8 +109,8 @@ const (
 	// maxProximal bounds the number of proximal steps.
 	maxProximal = 100
 	// stalledProximal and stalledDefinite are the numbers of steps that do not
-	// halve the residual after which there is no more to gain: that of proximal steps
-	// may stay for some of them, but recentring a definite program gains at once or
+	// halve the residual after which there is no more to gain: proximal steps
+	// may leave it for some time, but recentring a definite program gains at once or
 	// not at all.
 	stalledProximal = 10
 	stalledDefinite = 3
@@ -118,7 +118,7 @@ const (
 	// among its own terms after which it is rounding of the terms of others, or Q is
 	// so flat that only a weaker proximal term helps.
 	stalledOwn = 3
-	// maxWeaker is how many times the proximal term is made a hundred times weaker where
+	// maxWeaker is how many times the proximal term is made a hundred times weaker if
 	// the steps are stuck: from shiftQuadratic it is then down at the rounding of Q.
 	maxWeaker = 3
 	// proximalPatience is the number of steps with the same proximal term.
@@ -206,8 +206,8 @@ func (a *activeSet) proximalPoint(s *qpReport, tol float64) Status {
 
 // progress is how far the steps of a solve have come.
 type progress struct {
-	// best and bestOwn are the relative residual, and that of each variable among its own
-	// terms, that the later ones have to halve; stalled and idle count the steps that did not.
+	// best and bestOwn are the relative residual, and each variable's among its own
+	// terms, that later steps have to halve; stalled and idle count the steps that did not.
 	best, bestOwn float64
 	own           float64 // the residual of the last step among own terms
 	stalled, idle int

@@ -131,8 +131,8 @@ func (d *qpDerivative) isZero(r int) bool {
 	return true
 }
 
-// sizeOf is what the slack of row r, or its multiplier if the row is in the
-// working set, is measured against, in norms in the scale of the variables:
+// sizeOf returns the size that measures the slack of row r, or its multiplier if the row is
+// in the working set, in norms in the scale of the variables:
 // |h_r| + ‖c_r‖(‖z‖ + ‖gradTerm‖), or ‖gradTerm‖/‖c_r‖.
 func (d *qpDerivative) sizeOf(r int) float64 {
 	a := d.sys

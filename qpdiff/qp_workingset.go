@@ -27,8 +27,8 @@ type activeSet struct {
 	coarse   bool
 	weakened bool // the proximal term is weaker than its weight was chosen
 	// curved and coupling are the largest entries of each row of Q, and of each
-	// column of the rows with several entries, in the units of the variables, where
-	// there is a proximal term.
+	// column of the rows with several entries, in the units of the variables, with
+	// a proximal term.
 	curved, coupling []float64
 	logs             []float64 // work of geometricScale
 	mrows            []float64 // m_r where has[r], likewise mnorm and msize
@@ -63,10 +63,10 @@ const (
 	// feasTol is the violation, relative to the size of the terms, from which
 	// a row counts as violated.
 	feasTol = 1e-13
-	// dependTol: a row counts as dependent on the working set where what is
-	// left of m_r after projection is below this fraction of its norm.
+	// dependTol: a row counts as dependent on the working set if the
+	// remainder of m_r after projection is below this fraction of its norm.
 	dependTol = 1e-9
-	// noneLeft: what is left of m_r below this fraction is rounding error, and no
+	// noneLeft: a remainder of m_r below this fraction is rounding error, and no
 	// row to work with even where nothing else helps.
 	noneLeft = 1e-13
 	// blockTol: an entry of the combination of rows below this fraction of the

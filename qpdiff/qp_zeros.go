@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// tryZeros replaces by 0 what is 0 at the solution, in each part whose residual that
+// tryZeros replaces by 0 the entries that are 0 at the solution, in each part whose residual that
 // lowers to at most tol.
 func (a *activeSet) tryZeros(s *qpReport, tol float64) {
 	for k := range a.parts {
@@ -96,8 +96,8 @@ func (a *activeSet) tryZeroMultipliers(s *qpReport) {
 	}
 }
 
-// clearMultipliers sets those of part k to 0 that are rounding beside the largest, and
-// reports whether there are any.
+// clearMultipliers sets to 0 the multipliers of part k that are rounding beside the largest,
+// and reports whether there are any.
 func (a *activeSet) clearMultipliers(k int) (some bool) {
 	size := 0.0
 	for i, r := range a.w {
@@ -113,7 +113,7 @@ func (a *activeSet) clearMultipliers(k int) (some bool) {
 	return some
 }
 
-// clearZ sets the entries of z in part k to 0, or those of them that Q multiplies.
+// clearZ sets the entries of z in part k to 0, or only the entries that Q multiplies.
 func (a *activeSet) clearZ(k int, seen bool) {
 	for _, j := range a.parts[k].variables {
 		if !seen || floats.Norm(a.q[j*a.n:(j+1)*a.n], math.Inf(1)) > 0 {

@@ -29,8 +29,8 @@ func (emptyError) Error() string { return "missing or empty" }
 
 func (emptyError) Is(target error) bool { return target == ErrShape }
 
-// ArgError names an argument that cannot be used, what is wrong with it and what
-// to do about it. It wraps one of the Err… kinds. The packages above this one
+// ArgError names an argument that cannot be used, the problem with it and a
+// remedy. It wraps one of the Err… kinds. The packages above this one
 // report their bad arguments with it too.
 type ArgError struct {
 	Arg     string // the argument, as the documentation spells it

@@ -14,13 +14,13 @@ import (
 // A RowSet is the set of distinct rows of a matrix.
 type RowSet struct {
 	First  []int     // of each distinct row: its first place
-	Of     []int     // of each row: its place among the distinct, −1 where it does not count
+	Of     []int     // of each row: its place among the distinct, −1 if it does not count
 	Copies []float64 // of each distinct row: how often it occurs, or what its copies count
 	Counts []float64 // what each row counts, nil: one each
 	table  []int     // by hash: a distinct row plus 1
 }
 
-// Where sets dst to the rows whose distinct row is one of those that is picks. The
+// Where sets dst to the rows whose distinct row satisfies is. The
 // error, of the learner l, is its having no fit.
 func (s *RowSet) Where(l any, state *State, dst []int, is func(distinct int) bool) ([]int, error) {
 	if err := state.Fitted(); err != nil {

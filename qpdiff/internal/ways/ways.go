@@ -20,5 +20,5 @@ func init() { gram.Store(gramFeatures) }
 func WorkingSet(n int) bool { return int64(n) > gram.Load() }
 
 // SetGramFeatures changes the number of features up to which the Gram matrix of all serves,
-// for tests, and returns what it was.
+// for tests, and returns its old value.
 func SetGramFeatures(n int) (old int) { return int(gram.Swap(int64(n))) }

@@ -7,8 +7,8 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// marginFit is a [marginProblem] on its data, solved: what the derivatives of its
-// learners read.
+// marginFit is a [marginProblem] on its data, solved: the derivatives of its
+// learners read it.
 type marginFit struct {
 	state learner.State
 	p     marginSolver
