@@ -53,28 +53,6 @@ type qpDerivative struct {
 	zero   []int
 }
 
-// slowTol is the residual of a derivative above which its corrections with the
-// shifted factor count as too slow: Q is flat next to the proximal term there.
-// Rounding leaves up to 1e-13.
-const slowTol = 1e-12
-
-// noisyTol is the residual of an entry beside its own terms above which the shifted
-// factor counts as unfit: the proximal term has the units of one equilibration, and the
-// cotangents of variables and multipliers may have any.
-const noisyTol = 1e-9
-
-// noiseTol is what rounding may leave of a residual beside the terms of the solution
-// itself. Corrections go on above it until two in a row do not halve it: the rounding of the
-// proximal term, far more than the terms, has a rounding of its own, which
-// is gone once the rows are met to the last bit. Sums of many terms may leave one
-// rounding for each.
-const noiseTol = 4 * refined
-
-// maxCorrections bounds the corrections of a derivative. Each has to halve the
-// residual; from the largest float64 down to rounding that takes a thousand, and
-// slowTol gives up long before where they are as slow.
-const maxCorrections = 100
-
 // leaveOut takes the weakly active rows out of a copy of the working set's
 // factors: the solver starts its next solve from its own.
 func (d *qpDerivative) leaveOut() {

@@ -37,14 +37,6 @@ type kktMatrix struct {
 	x, terms, rhs, left []float64
 }
 
-// singularTol: singular values of C below this fraction of the largest are zero,
-// and eigenvalues of H where C vanishes below this fraction of the norm of H.
-const singularTol = 1e-11
-
-// equilibrations is the number of passes of Ruiz (2001); each halves the
-// decades by which rows differ.
-const equilibrations = 10
-
 // kktEntry is entry (i, j) of [H Cᵀ; C 0], i ≥ j.
 func kktEntry(n int, h, c []float64, i, j int) float64 {
 	switch {
@@ -212,10 +204,6 @@ func newKKTPart(n, k int, h, c []float64) *kktMatrix {
 	}
 	return a
 }
-
-// projectorTol: entries of a projector below it are rounding, which leaves some eps of
-// the largest, 1, divided by the gap to the singular values that are not zero.
-const projectorTol = 1e-12
 
 // addNull adds the null vector v, of norm one, to a projector.
 func (a *kktMatrix) addNull(projector, v []float64) {
@@ -410,7 +398,3 @@ func (a *kktMatrix) moves(from, to int) bool {
 	}
 	return false
 }
-
-// rangeTol: a vector lies in a range if what sticks out is below this fraction
-// of it.
-const rangeTol = 1e-8

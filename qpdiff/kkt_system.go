@@ -100,10 +100,6 @@ func (f *triangle) project(m []float64, norm2 float64, t, w, dt []float64) float
 	return left
 }
 
-// cancelled is the part of a squared norm below which projection has taken away
-// so much that the rounding of the projection counts: half of the norm.
-const cancelled = .25
-
 // remove takes the row at place j out and restores the triangle by plane
 // rotations, whose cosines and sines it leaves in cos and sin, from j on. The
 // direction that Q₁ loses is left in the row of q1 behind the last.
@@ -133,10 +129,6 @@ func (f *triangle) remove(j, n int, cos, sin []float64) {
 	}
 	f.w = f.w[:k-1]
 }
-
-// safeNorm: the squares of a norm between it and its reciprocal neither underflow
-// nor overflow.
-const safeNorm = 1e-150
 
 // forward replaces x by T⁻¹x.
 func (f *triangle) forward(n int, x []float64) {
@@ -204,16 +196,6 @@ func (a *kktSystem) rowSize(r int) float64 {
 	}
 	return size
 }
-
-const (
-	// shiftQuadratic and shiftLinear weigh the proximal term against the entries
-	// of Q and against the linear term, over the size of z that the bounds of the
-	// rows give, in the units of the variables: weak enough that a step or two
-	// reach the solution, strong enough that the factor keeps half its digits. A
-	// decade more or less changes the number of steps only: the residual decides.
-	shiftQuadratic = 1e-7
-	shiftLinear    = 1e-6
-)
 
 // curvature is the size of the objective's second derivatives in part k, in the units
 // of the variables: the size of Q, or the ratio of the linear term to z.

@@ -33,10 +33,6 @@ type ConvexProgram struct {
 	Tol float64
 }
 
-// defaultPointTol is the zero value's [ConvexProgram.Tol]: first-order solvers seldom
-// end closer.
-const defaultPointTol = 1e-8
-
 // A ParamFunc returns its value at (x, α) and sets the derivatives in d, which
 // are zero when it is called.
 type ParamFunc func(d *Partials, x, alpha []float64) float64

@@ -8,21 +8,6 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-const (
-	// rayTol is how many rounding errors, eps times the largest of the terms that
-	// it sums, the combination of rows ρ may hold that proves infeasibility. The
-	// factors of the working set leave some tens; a combination of rows that are
-	// not dependent leaves far more, and then some point far away meets them.
-	rayTol = 128
-	// rayNoise is how many rounding errors of the largest multiplier, of rows of
-	// norm 1 in the metric of the factor, are no multiplier: in other units of the
-	// variables they might be much. It leaves room below rayTol for a dozen of them.
-	rayNoise = 8
-	// rayGain is how far below zero the bound of that combination has to lie, as
-	// a fraction of the terms that it sums: ten thousand of their rounding errors.
-	rayGain = 1e-12
-)
-
 // provesInfeasible reports whether row r minus the combination a.y of the
 // working set shows that there is no feasible point: it would have to meet
 // ρᵀz ≤ β (= β for an equality) with β < 0 and ρ = 0 up to rounding.
@@ -153,19 +138,6 @@ func (a *activeSet) certifyInfeasible(s *qpReport, r int) {
 		c.Residual = math.Inf(1)
 	}
 }
-
-const (
-	// unboundedTol is how far a direction may be, relative to the size of the
-	// terms, from Qd = 0, Gd ≤ 0 and Ad = 0.
-	unboundedTol = 1e-13
-	// slopeTol is the least fall of the objective along that direction, relative
-	// to p, as a multiple of its violations, or of eps where they are less: four
-	// decades above what repairing them may cost.
-	slopeTol = 1e4
-	// flatTol bounds the curvature of a direction that counts as flat, relative to its size and
-	// to Q, and its product with a row that it counts as parallel to.
-	flatTol = 1e-10
-)
 
 // provesUnbounded reports whether the last proximal step is, in one part of the program,
 // a direction in which the objective falls without bound.

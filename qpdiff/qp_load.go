@@ -11,20 +11,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// asymmetry is how much entries (i, j) and (j, i) of Q may differ, relative to
-// them and to √(Q_ii Q_jj): room for the rounding of a product such as XᵀX, whose
-// size that is.
-const asymmetry = 1e-13
-
-const (
-	// safeSquares: above it, and below its inverse, a sum of squares has lost
-	// nothing to underflow or overflow.
-	safeSquares = 1e-280
-	// smallestRow is the size from which a row is taken, and its inverse that up
-	// to which it is: the row's multiplier still has room for 38 decades.
-	smallestRow = 1e-270
-)
-
 // load copies q in, rows scaled by powers of two to a norm near one (which
 // changes no bit of the mantissas), and notes which parts equal the last program's.
 func (a *activeSet) load(q *QP) error {

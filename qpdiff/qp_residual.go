@@ -147,9 +147,6 @@ func (a *activeSet) ownRatio(k int) float64 {
 	return relative
 }
 
-// underflow is the size below which rounding errors underflow.
-const underflow = dense.SmallestNormal / dense.Eps
-
 // representable reports whether v and scaled, the same in other units, can be
 // the size that a relative residual is judged by.
 func representable(v, scaled float64) bool {
@@ -221,11 +218,6 @@ func (a *activeSet) ownTerm(r int) float64 {
 	return own
 }
 
-// looseTol is the violation of a row, relative to the terms of that row, that is
-// worth one correction: rows of small variables beside large ones lose digits
-// that the size of z does not show, and one correction brings them back.
-const looseTol = 1e-12
-
 // ratio is v/of, and 0 for 0/0: a violation of nothing by nothing is none.
 func ratio(v, of float64) float64 {
 	if v == 0 {
@@ -233,18 +225,6 @@ func ratio(v, of float64) float64 {
 	}
 	return v / of
 }
-
-const (
-	// refined is the relative residual below which no correction is worth while.
-	refined = 1e-14
-	// converged is the relative residual at which no further proximal step is
-	// taken. It leaves room above [refined] for the working set's condition;
-	// less of it costs steps only.
-	converged = 1e-13
-	// defaultTol is Solution.Tol's default: half the
-	// digits, for problems whose condition leaves no more.
-	defaultTol = 1e-9
-)
 
 // gradientRatio is the gradient of the Lagrangian of a part relative to its terms, to the
 // largest of the part where Q is definite. Elsewhere the terms of other variables

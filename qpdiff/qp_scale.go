@@ -8,25 +8,6 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-const (
-	// openBound: a bound beyond this multiple of the usual ones stands for
-	// infinity, and does not make the proximal term weaker. Smaller multiples
-	// are common in one problem.
-	openBound = 1e6
-	// ruizSweeps is the number of passes of equilibrate: the distance from unit
-	// rows and columns halves with each, and the scale serves the proximal term,
-	// for which a factor of two is nothing.
-	ruizSweeps = 10
-)
-
-// geometricSweeps bounds the sweeps of geometricScale, which stop earlier if no
-// entry of E changes by more than geometricStep, in powers of two. An error of some
-// powers is nothing to the passes that follow.
-const (
-	geometricSweeps = 200
-	geometricStep   = .1
-)
-
 // geometricScale returns the diagonal of E that brings the logarithms of the entries
 // of EKE nearest to zero, by least squares (Curtis and Reid, 1972). Units of the
 // objective, rows and variables do not change that matrix. The largest entries of
@@ -250,13 +231,6 @@ func (a *activeSet) takeBackWeights() {
 	}
 	a.factorWeighted()
 }
-
-// staleSize is how far the sizes of P and of the bounds may be from those that
-// the weight of the proximal term was chosen for. Within three orders of
-// magnitude the steps converge as well. With far too weak a term, or from a
-// centre far too large, the steps end so far away that P is lost in the rounding
-// of Qz; with far too strong a one there are more steps than allowed.
-const staleSize = 1e3
 
 // stale reports whether the factor's proximal term does not suit P, H and B, or was
 // weakened for another program.

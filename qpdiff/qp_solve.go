@@ -93,38 +93,6 @@ func (a *activeSet) factorShifted() bool {
 	return a.factorWeighted()
 }
 
-const (
-	// minChanges and changesPerRow make the default of [Solution.MaxIter]. The
-	// method is finite; what takes more changes than a hundred for each row goes
-	// round in circles by rounding.
-	minChanges    = 1000
-	changesPerRow = 100
-	// hopelessChanges is how many times that default MaxIter may be: by then the
-	// circles have been gone round often enough.
-	hopelessChanges = 100
-	// safePivot is a pivot, for a unit diagonal, above which no estimate of the
-	// smallest eigenvalue is needed to tell it from pivotTol: the estimate costs as
-	// much as a solve.
-	safePivot = 1e-2
-	// maxProximal bounds the number of proximal steps.
-	maxProximal = 100
-	// stalledProximal and stalledDefinite are the numbers of steps that do not
-	// halve the residual after which there is no more to gain: proximal steps
-	// may leave it for some time, but recentring a definite program gains at once or
-	// not at all.
-	stalledProximal = 10
-	stalledDefinite = 3
-	// stalledOwn is the number of steps that do not halve the residual of a variable
-	// among its own terms after which it is rounding of the terms of others, or Q is
-	// so flat that only a weaker proximal term helps.
-	stalledOwn = 3
-	// maxWeaker is how many times the proximal term is made a hundred times weaker if
-	// the steps are stuck: from shiftQuadratic it is then down at the rounding of Q.
-	maxWeaker = 3
-	// proximalPatience is the number of steps with the same proximal term.
-	proximalPatience = 15
-)
-
 // proximalPoint solves the program, by steps of the proximal point method if the
 // factor is shifted.
 func (a *activeSet) proximalPoint(s *qpReport, tol float64) Status {

@@ -256,10 +256,6 @@ func (d *qpDerivative) weakError(in QPInput) *NotDifferentiableError {
 	return &NotDifferentiableError{Inputs: []Input{Input(in.String())}, Weak: Weak{Rows: slices.Clone(d.weak)}, Remedy: d.weakRemedy()}
 }
 
-// weakCond is the condition from which an error names it as the reason: rounding
-// hides too much of slacks and multipliers then.
-const weakCond = dense.HiddenTol / (dense.ComplementarityTol * dense.Eps)
-
 func (d *qpDerivative) weakRemedy() string {
 	if d.cond > weakCond {
 		return fmt.Sprintf("the KKT system has a condition of about %.0e, which hides slacks and multipliers below %.0e of their scale: rescale or regularise the problem", d.cond, dense.ComplementarityTol*dense.Eps*d.cond)
