@@ -53,20 +53,9 @@ func kktEntry(n int, h, c []float64, i, j int) float64 {
 func kktScale(n, k int, h, c []float64) []float64 {
 	dim := n + k
 	e, largest := geometricScale(make([]float64, 3*dim), n, k, h, c), make([]float64, dim)
-	block := func() (big float64) { // the largest entry of H so far
-		for i := range n {
-			for j := range i + 1 {
-				big = max(big, math.Abs(h[i*n+j])*e[i]*e[j])
-			}
-		}
-		if !(big > 0 && dense.Finite(big)) {
-			return 1
-		}
-		return big
-	}
 	for range equilibrations {
 		clear(largest)
-		big := block()
+		big := largestOfH(n, h, e)
 		for i := range dim {
 			for j := range min(i+1, n) {
 				v := math.Abs(kktEntry(n, h, c, i, j)) * e[i] * e[j]
@@ -82,7 +71,7 @@ func kktScale(n, k int, h, c []float64) []float64 {
 			}
 		}
 	}
-	root := math.Sqrt(block())
+	root := math.Sqrt(largestOfH(n, h, e))
 	for i, v := range e {
 		if i < n {
 			v /= root
@@ -93,6 +82,19 @@ func kktScale(n, k int, h, c []float64) []float64 {
 		e[i] = math.Ldexp(1, exp)
 	}
 	return e
+}
+
+// largestOfH returns the largest entry of EHE, 1 for none.
+func largestOfH(n int, h, e []float64) (big float64) {
+	for i := range n {
+		for j := range i + 1 {
+			big = max(big, math.Abs(h[i*n+j])*e[i]*e[j])
+		}
+	}
+	if !(big > 0 && dense.Finite(big)) {
+		return 1
+	}
+	return big
 }
 
 // newKKTMatrix takes H (n×n) and the rows C (k×n). Parts of the program that have nothing to do
@@ -132,34 +134,41 @@ func newKKTMatrix(n, k int, h, c []float64) *kktMatrix {
 				rows = append(rows, r)
 			}
 		}
-		p := newKKTPart(len(variables), len(rows), block(h, n, variables, variables), block(c, n, rows, variables))
-		for i, v := range variables {
-			a.e[v] = p.e[i]
-		}
-		for i, r := range rows {
-			a.e[n+r] = p.e[p.n+i]
-		}
-		setBlock(a.h, n, variables, variables, p.h)
-		setBlock(a.c, n, rows, variables, p.c)
-		setBlock(a.pinv, k, variables, rows, p.pinv)
-		setBlock(a.flat, n, variables, variables, p.flat)
-		setBlock(a.nullX, n, variables, variables, p.nullX)
-		setBlock(a.nullY, k, rows, rows, p.nullY)
-		a.nullity += p.nullity
+		a.setPart(newKKTPart(len(variables), len(rows), block(h, n, variables, variables), block(c, n, rows, variables)), variables, rows)
 	}
-	half := func(projector, free []float64) {
-		for i, p := range projector {
-			if math.Abs(p) <= projectorTol {
-				projector[i] = 0
-			}
-		}
-		for i := range free {
-			free[i] = math.Sqrt(projector[i*len(free)+i])
-		}
-	}
-	half(a.nullX, a.free[:n])
-	half(a.nullY, a.free[n:])
+	cleanProjector(a.nullX, a.free[:n])
+	cleanProjector(a.nullY, a.free[n:])
 	return a
+}
+
+// setPart takes over the factors of a part, which has these variables and rows.
+func (a *kktMatrix) setPart(p *kktMatrix, variables, rows []int) {
+	n, k := a.n, a.k
+	for i, v := range variables {
+		a.e[v] = p.e[i]
+	}
+	for i, r := range rows {
+		a.e[n+r] = p.e[p.n+i]
+	}
+	setBlock(a.h, n, variables, variables, p.h)
+	setBlock(a.c, n, rows, variables, p.c)
+	setBlock(a.pinv, k, variables, rows, p.pinv)
+	setBlock(a.flat, n, variables, variables, p.flat)
+	setBlock(a.nullX, n, variables, variables, p.nullX)
+	setBlock(a.nullY, k, rows, rows, p.nullY)
+	a.nullity += p.nullity
+}
+
+// cleanProjector sets the rounding in a projector to 0, and free to the lengths of its columns.
+func cleanProjector(projector, free []float64) {
+	for i, p := range projector {
+		if math.Abs(p) <= projectorTol {
+			projector[i] = 0
+		}
+	}
+	for i := range free {
+		free[i] = math.Sqrt(projector[i*len(free)+i])
+	}
 }
 
 // block returns the entries of m, with the given number of columns, in rows i and columns j.

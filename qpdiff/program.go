@@ -275,31 +275,7 @@ func (l *lagrangian) weak(kkt *kktMatrix, inequalities, constraints []constraint
 // sensitivity solves for the columns of α, given the active constraints.
 func (l *lagrangian) sensitivity(kkt *kktMatrix, m, q int, constraints []constraint, rows []int) (*Sensitivity, error) {
 	n, np, k := l.n, l.np, len(rows)
-	var errs []error
-	free := [3]float64{} // of x, λ, ν
-	for i, part := range kkt.free {
-		block := 0
-		if i >= n {
-			block = 1
-			if rows[i-n] >= m {
-				block = 2
-			}
-		}
-		free[block] = max(free[block], part)
-	}
-	out := &Sensitivity{}
-	dst := [3]*mat.Dense{}
-	for b, r := range [3]int{n, m, q} {
-		if np == 0 || r == 0 {
-			continue
-		}
-		if free[b] > rangeTol {
-			errs = append(errs, &NotDifferentiableError{Inputs: []Input{"alpha"}, Residual: free[b], Remedy: [3]string{"x", "lambda", "nu"}[b] + " is not unique"})
-			continue
-		}
-		dst[b] = mat.NewDense(r, np, nil)
-	}
-	out.X, out.Lambda, out.Nu = dst[0], dst[1], dst[2]
+	out, errs := l.blocks(kkt, m, q, rows)
 	cz, cy, v, y := make([]float64, n), make([]float64, k), make([]float64, n), make([]float64, k)
 	change := make([]float64, k*n) // of the rows' gradients along α_j and ẋ
 	for j := range np {
@@ -326,16 +302,49 @@ func (l *lagrangian) sensitivity(kkt *kktMatrix, m, q int, constraints []constra
 		if !dense.AllFinite(v) || !dense.AllFinite(y) {
 			return nil, errDerivativeOverflow
 		}
-		if out.X != nil {
-			out.X.SetCol(j, v)
-		}
-		for i, r := range rows {
-			if r < m && out.Lambda != nil {
-				out.Lambda.Set(r, j, y[i])
-			} else if r >= m && out.Nu != nil {
-				out.Nu.Set(r-m, j, y[i])
-			}
-		}
+		out.setColumn(j, m, rows, v, y)
 	}
 	return out, joinErrors(errs)
+}
+
+// blocks returns a Sensitivity with storage for the blocks that are unique, and an error for
+// each other.
+func (l *lagrangian) blocks(kkt *kktMatrix, m, q int, rows []int) (out *Sensitivity, errs []error) {
+	free := [3]float64{} // of x, λ, ν
+	for i, part := range kkt.free {
+		block := 0
+		if i >= l.n {
+			block = 1
+			if rows[i-l.n] >= m {
+				block = 2
+			}
+		}
+		free[block] = max(free[block], part)
+	}
+	dst := [3]*mat.Dense{}
+	for b, r := range [3]int{l.n, m, q} {
+		if l.np == 0 || r == 0 {
+			continue
+		}
+		if free[b] > rangeTol {
+			errs = append(errs, &NotDifferentiableError{Inputs: []Input{"alpha"}, Residual: free[b], Remedy: [3]string{"x", "lambda", "nu"}[b] + " is not unique"})
+			continue
+		}
+		dst[b] = mat.NewDense(r, l.np, nil)
+	}
+	return &Sensitivity{X: dst[0], Lambda: dst[1], Nu: dst[2]}, errs
+}
+
+// setColumn sets the derivatives along α_j, where the active rows have the multipliers y.
+func (s *Sensitivity) setColumn(j, m int, rows []int, v, y []float64) {
+	if s.X != nil {
+		s.X.SetCol(j, v)
+	}
+	for i, r := range rows {
+		if r < m && s.Lambda != nil {
+			s.Lambda.Set(r, j, y[i])
+		} else if r >= m && s.Nu != nil {
+			s.Nu.Set(r-m, j, y[i])
+		}
+	}
 }

@@ -204,14 +204,12 @@ func (a *kktMatrix) changedNulls(c []float64, f func(change []float64)) {
 				terms[to] += math.Abs(v)
 			}
 		}
-		some := false
 		for i, v := range change {
 			if math.Abs(v) <= rangeTol*terms[i] {
 				change[i] = 0
 			}
-			some = some || change[i] != 0
 		}
-		if some {
+		if slices.ContainsFunc(change, nonzero) {
 			f(change)
 		}
 	}

@@ -34,17 +34,23 @@ func (a *activeSet) provesInfeasible(r int) bool {
 			return true
 		}
 		if pass == 0 { // the remainder of ρ may be the rounding error of a.y
-			k, n := len(a.w), a.n
-			a.forward(rho, 0)
-			dy := a.dl[:k]
-			for i := range dy {
-				dy[i] = floats.Dot(a.q1[i*n:(i+1)*n], rho)
-			}
-			dense.BackSolve(a.t, a.tinv, k, n, dy)
-			floats.Add(a.y[:k], dy)
+			a.correctRay(rho)
 		}
 	}
 	return false
+}
+
+// correctRay adds to a.y the combination of the working set that is nearest to rho, which it
+// overwrites.
+func (a *activeSet) correctRay(rho []float64) {
+	k, n := len(a.w), a.n
+	a.forward(rho, 0)
+	dy := a.dl[:k]
+	for i := range dy {
+		dy[i] = floats.Dot(a.q1[i*n:(i+1)*n], rho)
+	}
+	dense.BackSolve(a.t, a.tinv, k, n, dy)
+	floats.Add(a.y[:k], dy)
 }
 
 // rayError returns the largest entry of ρ, relative to the largest of the terms

@@ -18,6 +18,21 @@ func geometricScale(work []float64, n, k int, h, c []float64) []float64 {
 	dim := n + k
 	clear(work)
 	e, sum, count := work[:dim], work[dim:2*dim], work[2*dim:3*dim]
+	sumLogs(sum, count, n, k, h, c)
+	for range geometricSweeps {
+		if geometricSweep(e, sum, count, n, k, c) <= geometricStep {
+			break
+		}
+	}
+	for i, x := range e {
+		e[i] = math.Exp2(x)
+	}
+	return e
+}
+
+// sumLogs adds to sum and count, for each variable and row, the logarithms of its entries and
+// their number.
+func sumLogs(sum, count []float64, n, k int, h, c []float64) {
 	big := 0.0
 	for i := range n {
 		big = max(big, math.Abs(h[i*n+i]))
@@ -40,42 +55,38 @@ func geometricScale(work []float64, n, k int, h, c []float64) []float64 {
 			}
 		}
 	}
-	for range geometricSweeps {
-		step := 0.0
-		move := func(i int, coupled float64) {
-			if count[i] == 0 {
-				return
-			}
-			x := -(sum[i] + coupled) / count[i]
-			step = max(step, math.Abs(x-e[i]))
-			e[i] = x
+}
+
+// geometricSweep sets the logarithm of each scale to its best value given the others, and
+// returns the largest change.
+func geometricSweep(e, sum, count []float64, n, k int, c []float64) (step float64) {
+	move := func(i int, coupled float64) {
+		if count[i] == 0 {
+			return
 		}
-		for j := range n {
-			coupled := 0.0
-			for i := range k {
-				if c[i*n+j] != 0 {
-					coupled += e[n+i]
-				}
-			}
-			move(j, coupled)
-		}
+		x := -(sum[i] + coupled) / count[i]
+		step = max(step, math.Abs(x-e[i]))
+		e[i] = x
+	}
+	for j := range n {
+		coupled := 0.0
 		for i := range k {
-			coupled := 0.0
-			for j := range n {
-				if c[i*n+j] != 0 {
-					coupled += e[j]
-				}
+			if c[i*n+j] != 0 {
+				coupled += e[n+i]
 			}
-			move(n+i, coupled)
 		}
-		if step <= geometricStep {
-			break
+		move(j, coupled)
+	}
+	for i := range k {
+		coupled := 0.0
+		for j := range n {
+			if c[i*n+j] != 0 {
+				coupled += e[j]
+			}
 		}
+		move(n+i, coupled)
 	}
-	for i, x := range e {
-		e[i] = math.Exp2(x)
-	}
-	return e
+	return step
 }
 
 // equilibrate chooses the scale of the variables and the rows so that in each part of
@@ -84,8 +95,7 @@ func geometricScale(work []float64, n, k int, h, c []float64) []float64 {
 // entry do not count: a bound fits any scale of its variable.
 func (a *activeSet) equilibrate() {
 	n := a.n
-	sigma, col := a.unit, a.work2
-	rho := a.slack
+	sigma, rho := a.unit, a.slack
 	a.logs = dense.Grow(a.logs, 3*(n+a.rows))
 	e := geometricScale(a.logs, n, a.rows, a.q, a.c)
 	copy(sigma, e)
@@ -100,41 +110,47 @@ func (a *activeSet) equilibrate() {
 		}
 	}
 	for range ruizSweeps {
-		clear(col)
-		for i := range n {
-			big := a.parts[a.part[i]].qsize
-			if big == 0 {
-				continue
-			}
-			for j, v := range a.q[i*n : (i+1)*n] {
-				col[i] = max(col[i], math.Abs(v)*sigma[i]*sigma[j]/big)
-			}
-		}
-		for r := range a.rows {
-			if a.single[r] >= 0 {
-				continue
-			}
-			big := 0.0
-			for j, v := range a.crow(r) {
-				v = math.Abs(v) * rho[r] * sigma[j]
-				big = max(big, v)
-				col[j] = max(col[j], v)
-			}
-			if big > 0 {
-				rho[r] /= math.Sqrt(big)
-			}
-		}
-		for j, v := range col {
-			if v > 0 {
-				sigma[j] /= math.Sqrt(v)
-			}
-		}
+		a.ruizSweep(sigma, rho)
 	}
 	for j, v := range sigma {
 		a.d[j] = 1 / (v * v)
 	}
 	a.scaleRows()
 	a.chooseWeights()
+}
+
+// ruizSweep divides the scales of variables and rows by the roots of the largest entries.
+func (a *activeSet) ruizSweep(sigma, rho []float64) {
+	n, col := a.n, a.work2
+	clear(col)
+	for i := range n {
+		big := a.parts[a.part[i]].qsize
+		if big == 0 {
+			continue
+		}
+		for j, v := range a.q[i*n : (i+1)*n] {
+			col[i] = max(col[i], math.Abs(v)*sigma[i]*sigma[j]/big)
+		}
+	}
+	for r := range a.rows {
+		if a.single[r] >= 0 {
+			continue
+		}
+		big := 0.0
+		for j, v := range a.crow(r) {
+			v = math.Abs(v) * rho[r] * sigma[j]
+			big = max(big, v)
+			col[j] = max(col[j], v)
+		}
+		if big > 0 {
+			rho[r] /= math.Sqrt(big)
+		}
+	}
+	for j, v := range col {
+		if v > 0 {
+			sigma[j] /= math.Sqrt(v)
+		}
+	}
 }
 
 // scaleRows scales the rows, by powers of two, to a norm near one in the units of the

@@ -34,10 +34,7 @@ func (a *activeSet) tryZerosOf(s *qpReport, tol float64, k int) {
 	}
 	copy(a.oldLam, lam)
 	copy(a.oldZ, a.z)
-	origin := true
-	for r, v := range a.r {
-		origin = origin && (a.rowPart[r] != k || v >= 0 && (v == 0 || r < a.m && a.at[r] < 0))
-	}
+	origin := a.originFits(k)
 	if origin {
 		a.clearZ(k, false)
 		try()
@@ -94,6 +91,16 @@ func (a *activeSet) tryZeroMultipliers(s *qpReport) {
 		copy(lam, a.oldLam)
 		a.measure(s, true)
 	}
+}
+
+// originFits reports whether 0 meets the rows of part k, and lies on those of the working set.
+func (a *activeSet) originFits(k int) bool {
+	for r, v := range a.r {
+		if a.rowPart[r] == k && !(v >= 0 && (v == 0 || r < a.m && a.at[r] < 0)) {
+			return false
+		}
+	}
+	return true
 }
 
 // clearMultipliers sets to 0 the multipliers of part k that are rounding beside the largest,
