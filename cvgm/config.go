@@ -83,7 +83,7 @@ func (c *Config) learned() bool { return c.Features != nil && c.Features.NumPara
 func (c *Config) newLearner() (learn.Learner, error) {
 	l := c.Learner()
 	if l == nil {
-		return nil, args.Bad("Config.Learner", qpdiff.ErrShape, "give a function that returns a new learner", "returned nil")
+		return nil, args.Bad("Config.Learner", qpdiff.ErrEmpty, "give a function that returns a new learner", "returned nil")
 	}
 	if k, ok := l.(learn.KinkedLearner); ok && c.Generalised {
 		k.SetGeneralised(true)

@@ -18,9 +18,9 @@ import (
 func New(c Config) (*CV, error) {
 	c.Data.X = c.Data.Dense() // once, where it is a matrix of another kind
 	if err := args.First(
-		args.BadIf(len(c.Splits) == 0, "Config.Splits", qpdiff.ErrShape, "draw some, for example with RandomSplits", "is empty"),
-		args.BadIf(c.Learner == nil, "Config.Learner", qpdiff.ErrShape, "give a function that returns a new learner", "is nil"),
-		args.BadIf(c.Loss == nil, "Config.Loss", qpdiff.ErrShape, "use SquaredError{}, LogisticLoss{}, …", "is nil"),
+		args.BadIf(len(c.Splits) == 0, "Config.Splits", qpdiff.ErrEmpty, "draw some, for example with RandomSplits", "is empty"),
+		args.BadIf(c.Learner == nil, "Config.Learner", qpdiff.ErrEmpty, "give a function that returns a new learner", "is nil"),
+		args.BadIf(c.Loss == nil, "Config.Loss", qpdiff.ErrEmpty, "use SquaredError{}, LogisticLoss{}, …", "is nil"),
 		checkLoss(c.Loss),
 		args.BadIf(c.Centring < NoCentring || c.Centring > MeanCentring, "Config.Centring", qpdiff.ErrDomain, "use one of the constants", "is %d", c.Centring),
 		args.Data("Config.Data", c.Data, c.Prepare != nil),

@@ -137,7 +137,7 @@ func ExampleSplit() {
 func ExampleConfig() {
 	_, err := cvgm.New(cvgm.Config{Data: line()})
 	fmt.Println(err)
-	// Output: Config.Splits is empty (wrong shape): draw some, for example with RandomSplits
+	// Output: cvgm: Config.Splits is empty: draw some, for example with RandomSplits
 }
 
 func ExampleCentring() {
@@ -295,7 +295,7 @@ func ExampleSplitError() {
 	_, err := cvgm.New(cvgm.Config{Data: line(), Splits: splits, Loss: cvgm.SquaredError{}, Standardise: true,
 		Learner: func() learn.Learner { return new(linear.ElasticNet) }})
 	fmt.Println(err)
-	// Output: split 3: Split holds index 30 for N = 30 examples (outside its domain): use indices from 0 to N-1
+	// Output: split 3: cvgm: Split holds index 30 for N = 30 examples (outside its domain): use indices from 0 to N-1
 }
 
 func ExampleModel() {

@@ -75,7 +75,7 @@ func checkFeatures(phi *mat.Dense) (*mat.Dense, error) {
 // checkForward reports arguments that do not fit the map.
 func checkForward(f FeatureMap, params []float64, x *mat.Dense) error {
 	if x == nil || x.IsEmpty() {
-		return args.Bad("x", qpdiff.ErrShape, "give at least one row", "is empty")
+		return args.Bad("x", qpdiff.ErrEmpty, "give at least one row", "is empty")
 	}
 	if n := f.NumParams(); len(params) != n {
 		return args.Bad("params", qpdiff.ErrShape, "give as many as NumParams says", "has %d entries instead of %d", len(params), n)

@@ -90,7 +90,7 @@ const together = "keep the parts of a model together"
 // the others.
 func (m *Model) check() error {
 	if m == nil {
-		return args.Bad("Model", qpdiff.ErrShape, "fit one with CV.Final or Tuner.Tune; a search that was stopped has none", "is nil")
+		return args.Bad("Model", qpdiff.ErrEmpty, "fit one with CV.Final or Tuner.Tune; a search that was stopped has none", "is nil")
 	}
 	n := len(m.Mean)
 	if err := args.First(
@@ -161,7 +161,7 @@ func (m *Model) Predict(dst []float64, x *mat.Dense) error {
 		return err
 	}
 	if x == nil || x.IsEmpty() {
-		return args.Bad("x", qpdiff.ErrShape, "give at least one row", "is empty")
+		return args.Bad("x", qpdiff.ErrEmpty, "give at least one row", "is empty")
 	}
 	rows, cols := x.Dims()
 	if len(dst) != rows {

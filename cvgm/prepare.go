@@ -36,7 +36,7 @@ type Prepared interface {
 func checkPrepared(p Prepared, in, out int) error {
 	const remedy = "let Fit return a Prepared with the Dims of the Preparer"
 	if p == nil {
-		return args.Bad("Config.Prepare", qpdiff.ErrShape, remedy, "returns nil from Fit")
+		return args.Bad("Config.Prepare", qpdiff.ErrEmpty, remedy, "returns nil from Fit")
 	}
 	i, o := p.Dims()
 	return args.BadIf(i != in || o != out, "Config.Prepare", qpdiff.ErrShape, remedy, "maps %d columns to %d features after Fit instead of %d to %d", i, o, in, out)

@@ -11,7 +11,7 @@ import (
 // in k classes, has the weight N/(k·n_c), so that the weights sum to N. Errors match
 // qpdiff.ErrShape where y is empty and qpdiff.ErrNotFinite for a label that is not finite.
 func BalancedWeights(y []float64) ([]float64, error) {
-	if err := args.First(args.BadIf(len(y) == 0, "y", qpdiff.ErrShape, "give at least one label", "is empty"), args.CheckFinite("y", y, "remove the example")); err != nil {
+	if err := args.First(args.BadIf(len(y) == 0, "y", qpdiff.ErrEmpty, "give at least one label", "is empty"), args.CheckFinite("y", y, "remove the example")); err != nil {
 		return nil, err
 	}
 	sizes := map[float64]float64{}

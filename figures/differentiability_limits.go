@@ -13,14 +13,14 @@ import (
 )
 
 func init() {
-	register(func(r *differentiability.DifferentiabilityLimits) []Output {
+	register(func(r *differentiability.Limits) []Output {
 		return []Output{DifferentiabilityKinks(r), DifferentiabilityLimits(r), DifferentiabilityTable(r)}
 	})
 }
 
 // DifferentiabilityKinks shows three kinks: an entry of the solution above, its
 // derivative below, with both one-sided tangents at the kink.
-func DifferentiabilityKinks(r *differentiability.DifferentiabilityLimits) *Figure {
+func DifferentiabilityKinks(r *differentiability.Limits) *Figure {
 	f := &Figure{Name: "differentiability_kinks", Width: 10.5 * vg.Inch, Height: 5.2 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil, nil},
 		Caption: "Three kinks. Above an entry of the solution, with its two one-sided tangents at the kink; below its derivative, which jumps there: two one-sided derivatives and no derivative."}
 	for _, k := range []struct {
@@ -51,7 +51,7 @@ func DifferentiabilityKinks(r *differentiability.DifferentiabilityLimits) *Figur
 
 // DifferentiabilityLimits shows what happens to derivatives as λ2 goes to 0, and
 // the CV loss that has none.
-func DifferentiabilityLimits(r *differentiability.DifferentiabilityLimits) *Figure {
+func DifferentiabilityLimits(r *differentiability.Limits) *Figure {
 	ridge := NewPanel("vanishing ridge", "elastic net, λ₂ → 0", "λ₂", "|dθ| along a change of X").LogAxes(true, true).Grid()
 	x := Log10s(r.Ridge.Lambda2)
 	ridge.Line("one feature given twice", x, Log10s(r.Ridge.Twice), Style{Color: Vermillion, Width: 2, Dash: []vg.Length{6, 2}})
@@ -82,7 +82,7 @@ func DifferentiabilityLimits(r *differentiability.DifferentiabilityLimits) *Figu
 
 // DifferentiabilityTable is what the library answers where no derivative
 // exists.
-func DifferentiabilityTable(r *differentiability.DifferentiabilityLimits) *Table {
+func DifferentiabilityTable(r *differentiability.Limits) *Table {
 	t := &Table{
 		Name: "differentiability_answers", Caption: "Where no derivative exists, and what the library answers",
 		Header: []string{"Where", "Slope from the left", "from the right", "Differences, left", "right", "Generalised", "Answer to a plain request"},

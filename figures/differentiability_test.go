@@ -43,15 +43,15 @@ func TestDifferentiabilityOutputs(t *testing.T) {
 			})
 			paths := ran[*differentiability.SolutionPaths](t)(path.Run(t.Context()))
 			testOutputs(t, paths, map[string]string{"solution_paths": chart.FormatFull(paths.Paths[2].Value[moving(paths.Paths[2])[0]][1])})
-			limits := ran[*differentiability.DifferentiabilityLimits](t)(limit.Run(t.Context()))
+			limits := ran[*differentiability.Limits](t)(limit.Run(t.Context()))
 			testOutputs(t, limits, map[string]string{
 				"differentiability_kinks":   chart.FormatFull(limits.ElasticNet.Left),
 				"differentiability_limits":  chart.FormatFull(math.Log10(limits.Ridge.Twice[0])),
 				"differentiability_answers": limits.Ridge.TwiceRefusal,
 			})
 			errata := ran[*differentiability.ErrataResult](t)(erratum.Run(t.Context()))
-			stability := &stability.StabilityResult{Learners: []stability.StabilityLearner{{Name: "ridge", Hyper: "λ2", At: []float64{1},
-				Parts: []stability.StabilityParts{{Risk: experiment.Estimate{Mean: 7}, Delta: experiment.Estimate{Mean: .25}}}}}}
+			stability := &stability.Result{Learners: []stability.Learner{{Name: "ridge", Hyper: "λ2", At: []float64{1},
+				Parts: []stability.Parts{{Risk: experiment.Estimate{Mean: 7}, Delta: experiment.Estimate{Mean: .25}}}}}}
 			testOutputs(t, errata, map[string]string{
 				"incomplete_jacobian": chart.FormatFull(errata.Jacobian.Data.X.At(0, 0)),
 				"jacobian_errors":     chart.FormatFull(errata.Jacobian.Cosine),

@@ -17,10 +17,10 @@ import (
 
 func init() {
 	// ElasticNetTable is not here: it needs both results.
-	register(func(r *elasticnet.ElasticNetResult) []Output {
+	register(func(r *elasticnet.Result) []Output {
 		return []Output{ElasticNetLearningCurves(r), ElasticNetSurfaces(r), ElasticNetEarlyStopping(r)}
 	})
-	register(func(r *elasticnet.ElasticNetSeeds) []Output {
+	register(func(r *elasticnet.Seeds) []Output {
 		return []Output{ElasticNetCVTable(r), ElasticNetBoxTable(r)}
 	})
 }
@@ -28,26 +28,26 @@ func init() {
 // ElasticNetTable is Table 1 of the paper: the test loss of the three searches
 // as the paper prints it, as the output saved with its code has it, as replayed
 // here, and over fresh data sets.
-func ElasticNetTable(r *elasticnet.ElasticNetResult, seeds *elasticnet.ElasticNetSeeds) *Table {
+func ElasticNetTable(r *elasticnet.Result, seeds *elasticnet.Seeds) *Table {
 	t := &Table{
 		Name: "table1_elastic_net", Caption: "Table 1: synthetic regression, test loss (mean squared error)",
 		Header: []string{"Method", "Paper", "Published code", "Replay", "Evaluations", fmt.Sprintf("Mean of %d seeds", seeds.Params.Seeds), "CVGM less method", "CVGM better"},
 	}
-	fresh := make(map[string]elasticnet.ElasticNetMethod)
+	fresh := make(map[string]elasticnet.Method)
 	for _, m := range seeds.Methods {
 		fresh[m.Name] = m
 	}
 	long := r.Long
-	long.Name = chart.Nth(seeds.Methods, elasticnet.ElasticNetLong).Name
+	long.Name = chart.Nth(seeds.Methods, elasticnet.Long).Name
 	add := func(name string, loss float64, q claims.Quoted, evaluations any) {
 		t.Rows = append(t.Rows, append([]any{name, chart.Quoted(q.Paper), chart.Quoted(q.Code), Number{Value: loss, Digits: 6}, evaluations},
 			chart.Comparison(fresh[name].TestMean, fresh[name].CVGMMinusTest, name == r.CVGM.Name)...))
 	}
 	printed := claims.Printed
-	for k, s := range []elasticnet.ElasticNetSearch{r.CVGM, long, r.Exhaustive, r.Random} {
+	for k, s := range []elasticnet.Search{r.CVGM, long, r.Exhaustive, r.Random} {
 		add(s.Name, s.Final(), []claims.Quoted{printed.CVGM, {}, printed.Exhaustive, printed.Random}[k], len(s.CVLoss))
 	}
-	add(chart.Nth(seeds.Methods, elasticnet.ElasticNetStart).Name, r.CVGM.TestLoss[0], claims.Quoted{}, 1)
+	add(chart.Nth(seeds.Methods, elasticnet.Start).Name, r.CVGM.TestLoss[0], claims.Quoted{}, 1)
 	add("Least squares", r.LeastSquares, printed.LeastSquares, nil)
 	add("True coefficients", r.TrueCoefficients, printed.TrueCoefficients, nil)
 	t.Note = fmt.Sprintf("Means and paired differences with 95 %% confidence intervals; the last column is the share of seeds in which CVGM has the lower loss. "+
@@ -59,12 +59,12 @@ func ElasticNetTable(r *elasticnet.ElasticNetResult, seeds *elasticnet.ElasticNe
 
 // ElasticNetCVTable is what Table 1 does not show: the CV loss itself, which
 // the searches minimise, over fresh data sets.
-func ElasticNetCVTable(seeds *elasticnet.ElasticNetSeeds) *Table {
+func ElasticNetCVTable(seeds *elasticnet.Seeds) *Table {
 	t := &Table{Name: "elastic_net_cv_loss", Caption: fmt.Sprintf("Cross-validation loss reached, over %d seeds", seeds.Params.Seeds),
 		Header: []string{"Method", "Mean CV loss", "CVGM less method", "CVGM better"}}
 	for _, m := range seeds.Methods {
 		if m.CV != nil {
-			t.Rows = append(t.Rows, append([]any{m.Name}, chart.Comparison(m.CVMean, m.CVGMMinusCV, m.Name == chart.Nth(seeds.Methods, elasticnet.ElasticNetCVGM).Name)...))
+			t.Rows = append(t.Rows, append([]any{m.Name}, chart.Comparison(m.CVMean, m.CVGMMinusCV, m.Name == chart.Nth(seeds.Methods, elasticnet.CVGM).Name)...))
 		}
 	}
 	return t
@@ -72,12 +72,12 @@ func ElasticNetCVTable(seeds *elasticnet.ElasticNetSeeds) *Table {
 
 // ElasticNetBoxTable compares the two baselines in the box of the paper's grid and in a
 // wide one, with as many points.
-func ElasticNetBoxTable(r *elasticnet.ElasticNetSeeds) *Table {
+func ElasticNetBoxTable(r *elasticnet.Seeds) *Table {
 	p := r.Params
 	t := &Table{Name: "elastic_net_boxes", Caption: fmt.Sprintf("Exhaustive and random search in the paper's box and in a wide one, over %d seeds", p.Seeds),
 		Header: []string{"Search", "CV loss, paper's box", "wide box", "wide less paper's", "Test loss, paper's box", "wide box", "wide less paper's", "Best on an edge, paper's box", "wide box", "Best on an upper edge, paper's box", "wide box"}}
 	for k, less := range [][2]experiment.Comparison{{r.WideLess.ExhaustiveCV, r.WideLess.ExhaustiveTest}, {r.WideLess.RandomCV, r.WideLess.RandomTest}} {
-		narrow, wide := chart.Nth(r.Methods, elasticnet.ElasticNetExhaustive+k), chart.Nth(r.Methods, elasticnet.ElasticNetWideExhaustive+k)
+		narrow, wide := chart.Nth(r.Methods, elasticnet.Exhaustive+k), chart.Nth(r.Methods, elasticnet.WideExhaustive+k)
 		row := []any{narrow.Name, chart.Estimated(narrow.CVMean, 4), chart.Estimated(wide.CVMean, 4), chart.Estimated(less[0].Difference, 4),
 			chart.Estimated(narrow.TestMean, 4), chart.Estimated(wide.TestMean, 4), chart.Estimated(less[1].Difference, 4), nil, nil, nil, nil}
 		if k == 0 {
@@ -93,10 +93,10 @@ func ElasticNetBoxTable(r *elasticnet.ElasticNetSeeds) *Table {
 
 // ElasticNetLearningCurves is the figure "Synthetic regression data" of the
 // supplement: the test loss along the three searches.
-func ElasticNetLearningCurves(r *elasticnet.ElasticNetResult) *Figure {
+func ElasticNetLearningCurves(r *elasticnet.Result) *Figure {
 	p := NewPanel("learning curves", "", "evaluations of the CV loss", "test loss (MSE)").Grid()
 	for _, c := range []struct {
-		search elasticnet.ElasticNetSearch
+		search elasticnet.Search
 		style  Style
 	}{
 		{r.CVGM, Style{Color: Blue, Width: 2}},
@@ -114,7 +114,7 @@ func ElasticNetLearningCurves(r *elasticnet.ElasticNetResult) *Figure {
 
 // ElasticNetSurfaces shows what the searches walk on and what they are judged
 // by: CV loss and test loss over (λ1, λ2), with the points of each search.
-func ElasticNetSurfaces(r *elasticnet.ElasticNetResult) *Figure {
+func ElasticNetSurfaces(r *elasticnet.Result) *Figure {
 	cv, _, _ := lowest(r.Surface.CV)
 	test, _, _ := lowest(r.Surface.Test)
 	f := &Figure{Name: "elastic_net_surfaces", Width: 10 * vg.Inch, Height: 4.6 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil},
@@ -142,7 +142,7 @@ func ElasticNetSurfaces(r *elasticnet.ElasticNetResult) *Figure {
 
 // ElasticNetEarlyStopping shows both losses along CVGM's long run: the CV loss
 // falls all the way, the test loss does not.
-func ElasticNetEarlyStopping(r *elasticnet.ElasticNetResult) *Figure {
+func ElasticNetEarlyStopping(r *elasticnet.Result) *Figure {
 	p := NewPanel("long run", "", "steps of CVGM", "mean squared error").Grid().LogAxes(true, false)
 	steps := Log10s(chart.OneTo(len(r.Long.CVLoss)))
 	p.Line("CV loss", steps, r.Long.CVLoss, chart.CVStyle)

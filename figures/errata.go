@@ -78,7 +78,7 @@ func JacobianTable(r *differentiability.ErrataResult) *Table {
 
 // ErrataTable lists what the paper prints wrongly, quoted, with the numbers or the argument that
 // prove it. The stability row needs the stability's result; nil leaves it out.
-func ErrataTable(r *differentiability.ErrataResult, stability *stability.StabilityResult) *Table {
+func ErrataTable(r *differentiability.ErrataResult, stability *stability.Result) *Table {
 	t := &Table{
 		Name: "errata", Caption: "Errata of the paper, each with its proof",
 		Header: []string{"Place", "Printed", "Right", "Proof or measurement"},

@@ -352,14 +352,14 @@ func TestElasticNetOutputs(t *testing.T) {
 			change(&p)
 			q := elasticnet.ElasticNetSeedsParams{RegressionData: p.RegressionData, PenaltyCVGM: p.PenaltyCVGM,
 				Steps: p.Steps, LongSteps: p.LongSteps, SearchBox: p.SearchBox, WideLow: -5, WideHigh: 1, Evaluations: 5, Seeds: map[bool]int{true: 1, false: 3}[name == "one step"]}
-			r := ran[*elasticnet.ElasticNetResult](t)(p.Run(t.Context()))
-			seeds := ran[*elasticnet.ElasticNetSeeds](t)(q.Run(t.Context()))
+			r := ran[*elasticnet.Result](t)(p.Run(t.Context()))
+			seeds := ran[*elasticnet.Seeds](t)(q.Run(t.Context()))
 			testOutputs(t, r, map[string]string{
 				"table1_elastic_net":          chart.FormatFull(r.Random.Final()),
 				"elastic_net_learning_curves": chart.FormatFull(r.LeastSquares),
-			}, func(r *elasticnet.ElasticNetResult) Output { return ElasticNetTable(r, seeds) })
-			testOutputs(t, seeds, map[string]string{"elastic_net_cv_loss": chart.FormatFull(seeds.Methods[elasticnet.ElasticNetRandom].CVMean.Mean)},
-				func(seeds *elasticnet.ElasticNetSeeds) Output { return ElasticNetTable(r, seeds) })
+			}, func(r *elasticnet.Result) Output { return ElasticNetTable(r, seeds) })
+			testOutputs(t, seeds, map[string]string{"elastic_net_cv_loss": chart.FormatFull(seeds.Methods[elasticnet.Random].CVMean.Mean)},
+				func(seeds *elasticnet.Seeds) Output { return ElasticNetTable(r, seeds) })
 		})
 	}
 }

@@ -102,7 +102,7 @@ func TestSeriesDifferInGrey(t *testing.T) {
 		for _, o := range Of(r) {
 			check(o)
 		}
-		if r, ok := r.(*searches.SearchesResult); ok {
+		if r, ok := r.(*searches.Result); ok {
 			check(SearchesTime(r, searcherTimings(r)))
 		}
 	}

@@ -73,7 +73,7 @@ func (e KernelExample) VariantsTable(r *kernels.LearnedKernelResult) *Table {
 }
 
 // printedOf returns what others print of a run: nothing but of the published one.
-func (e KernelExample) printedOf(run kernels.KernelRun) (printed claims.PrintedKernel) {
+func (e KernelExample) printedOf(run kernels.Run) (printed claims.PrintedKernel) {
 	if run.Variant == kernels.Published {
 		printed = e.printed
 	}
@@ -98,8 +98,8 @@ func (e KernelExample) BayesTable(r *kernels.LearnedKernelResult) *Table {
 }
 
 // shownRuns returns the runs by the published and by the full gradient.
-func shownRuns(r *kernels.LearnedKernelResult) []kernels.KernelRun {
-	return slices.DeleteFunc(slices.Clone(r.Runs), func(run kernels.KernelRun) bool {
+func shownRuns(r *kernels.LearnedKernelResult) []kernels.Run {
+	return slices.DeleteFunc(slices.Clone(r.Runs), func(run kernels.Run) bool {
 		return run.Variant != kernels.Published && run.Variant != kernels.Full
 	})
 }

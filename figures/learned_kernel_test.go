@@ -64,7 +64,7 @@ func TestSampleSizeOutputs(t *testing.T) {
 			p := samplesize.DefaultSampleSize()
 			p.MinSize, p.MaxSize, p.SizeStep, p.Test, p.K, p.Steps, p.NetworkSteps, p.AdamSteps = 2, 20, 6, 50, 8, 2, 2, 2
 			change(&p)
-			r := ran[*samplesize.SampleSizeResult](t)(p.Run(t.Context()))
+			r := ran[*samplesize.Result](t)(p.Run(t.Context()))
 			testOutputs(t, r, map[string]string{"sample_size": chart.FormatFull(r.Methods[samplesize.SizeAdam].Mean[len(r.Sizes)-1].Mean)})
 			if csv := SampleSizeCurves(r).CSV(); strings.Contains(csv, "Adam,2,") {
 				t.Errorf("accuracies of every size but the failed one are expected:\n%s", csv)

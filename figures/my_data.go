@@ -16,7 +16,7 @@ import (
 )
 
 func init() {
-	register(func(r *mydata.MyDataResult) []Output {
+	register(func(r *mydata.Result) []Output {
 		return slices.Concat([]Output{MyDataColumns(r)}, MyDataTuning(r), MyDataSearch(r), MyDataModel(r))
 	})
 }
@@ -47,7 +47,7 @@ func named(name string) string {
 
 // modelTitle returns the title of a model, with names as named or full has them: the target, or
 // its class among several models.
-func modelTitle(r *mydata.MyDataResult, m mydata.MyModel, name func(string) string) string {
+func modelTitle(r *mydata.Result, m mydata.Model, name func(string) string) string {
 	if len(r.Models) < 2 {
 		return "target " + name(r.Target)
 	}
@@ -55,7 +55,7 @@ func modelTitle(r *mydata.MyDataResult, m mydata.MyModel, name func(string) stri
 }
 
 // panelName is the name of a panel, which is another one for other data.
-func panelName(r *mydata.MyDataResult, m mydata.MyModel, what string) string {
+func panelName(r *mydata.Result, m mydata.Model, what string) string {
 	return fmt.Sprintf("%s, %s, %s", named(r.Name), modelTitle(r, m, named), what)
 }
 
@@ -69,7 +69,7 @@ func significant(v float64, digits int) Number {
 }
 
 // MyDataColumns describes the columns of the table.
-func MyDataColumns(r *mydata.MyDataResult) *Table {
+func MyDataColumns(r *mydata.Result) *Table {
 	t := &Table{
 		Name: "my_data_columns", Caption: fmt.Sprintf("%s: %d rows, target %s", r.Name, r.Rows, full(r.Target)),
 		Header: []string{"Column", "Kind", "Values", "Rows without a value"},
@@ -114,7 +114,7 @@ func names(all []string) string {
 type interval struct{ Mean, Low, High float64 }
 
 // MyDataTuning lists what tuning found: the hyperparameters between their bounds, and the losses.
-func MyDataTuning(r *mydata.MyDataResult) []Output {
+func MyDataTuning(r *mydata.Result) []Output {
 	hyper := &Table{
 		Name: "my_data_hyperparameters", Caption: fmt.Sprintf("%s: hyperparameters of the %s", r.Name, cmp.Or(r.Learner, "learner")),
 		Header: []string{"Model", "Hyperparameter", "Lower bound", "Default", "Tuned", "Upper bound"},
@@ -149,7 +149,7 @@ func MyDataTuning(r *mydata.MyDataResult) []Output {
 
 // MyDataSearch shows the CV loss around the tuned hyperparameters: along each, and where there are
 // two of one model, over both.
-func MyDataSearch(r *mydata.MyDataResult) []Output {
+func MyDataSearch(r *mydata.Result) []Output {
 	models := r.Models[:min(len(r.Models), shownModels)]
 	curves := &Figure{Name: "my_data_curves", Legend: LegendBelow,
 		Caption: fmt.Sprintf("%s: the CV loss along each hyperparameter, with the others at their tuned values. The band reaches 1.96 standard errors to either side; it holds the uncertainty that the curve's points have in common, so it is wider than that of their differences. A tuned value of 0 is drawn at the left end.%s", r.Name, shownNote(r))}
@@ -176,7 +176,7 @@ func MyDataSearch(r *mydata.MyDataResult) []Output {
 }
 
 // shownNote tells in a caption how many models have no panels.
-func shownNote(r *mydata.MyDataResult) string {
+func shownNote(r *mydata.Result) string {
 	if n := len(r.Models) - shownModels; n > 0 {
 		return fmt.Sprintf(" Not shown: %d more models.", n)
 	}
@@ -184,7 +184,7 @@ func shownNote(r *mydata.MyDataResult) string {
 }
 
 // myCurve is the CV loss along one hyperparameter.
-func myCurve(r *mydata.MyDataResult, m mydata.MyModel, c mydata.MyCurve) *Panel {
+func myCurve(r *mydata.Result, m mydata.Model, c mydata.Curve) *Panel {
 	const reach, steep = 1.96, 8 // standard errors; the ratio of losses from which the axis is logarithmic
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, v := range c.Loss {
@@ -219,8 +219,8 @@ func myCurve(r *mydata.MyDataResult, m mydata.MyModel, c mydata.MyCurve) *Panel 
 }
 
 // mySurface is the search on the CV loss over two hyperparameters.
-func mySurface(r *mydata.MyDataResult, m mydata.MyModel) *Figure {
-	hyper := chart.Mapped(m.Hyper, func(h mydata.MyHyper) string { return chart.Subscripted(h.Name) })
+func mySurface(r *mydata.Result, m mydata.Model) *Figure {
+	hyper := chart.Mapped(m.Hyper, func(h mydata.Hyper) string { return chart.Subscripted(h.Name) })
 	p := lossPanel("CV loss over both hyperparameters", "CV loss", hyper, m.Axes, m.Surface)
 	p.Name = panelName(r, m, "surface")
 	at := func(start int) (points [][2]float64) {
@@ -253,7 +253,7 @@ const shownStarts = 5
 
 // MyDataModel shows the tuned model: coefficients, and predictions against the target by out-of-fold
 // predictions, each by splits that did not train on the row.
-func MyDataModel(r *mydata.MyDataResult) []Output {
+func MyDataModel(r *mydata.Result) []Output {
 	var all []Output
 	if f := myCoefficients(r); f.Panels != nil {
 		all = append(all, f)
@@ -284,7 +284,7 @@ func (n namedTicks) Ticks(low, high float64) []plot.Tick {
 	return ticks
 }
 
-func myCoefficients(r *mydata.MyDataResult) *Figure {
+func myCoefficients(r *mydata.Result) *Figure {
 	f := &Figure{Name: "my_data_coefficients", Legend: LegendBelow,
 		Caption: fmt.Sprintf("%s: how far the prediction moves when a feature grows by one standard deviation. A text column has a feature for each level but its first, which is the one it is compared with.%s", r.Name, shownNote(r))}
 	var row []*Panel
@@ -344,7 +344,7 @@ func myCoefficients(r *mydata.MyDataResult) *Figure {
 }
 
 // myPredictions shows a target that is a number against its predictions.
-func myPredictions(r *mydata.MyDataResult) *Figure {
+func myPredictions(r *mydata.Result) *Figure {
 	m := r.Models[0]
 	p := NewPanel(panelName(r, m, "predictions"), "", "actual "+named(r.Target), "predicted, out of fold").Grid()
 	p.Equal = true
@@ -354,7 +354,7 @@ func myPredictions(r *mydata.MyDataResult) *Figure {
 		Caption: fmt.Sprintf("%s: the target against its out-of-fold prediction, by the fits at the tuned hyperparameters that did not train on the row", r.Name)}
 }
 
-func myConfusion(r *mydata.MyDataResult) *Table {
+func myConfusion(r *mydata.Result) *Table {
 	t := &Table{Name: "my_data_confusion", Caption: fmt.Sprintf("%s: rows of each class by the class that is predicted out of fold", r.Name),
 		Header: append(append([]string{"Class"}, chart.Mapped(r.Classes, func(c string) string { return "predicted " + full(c) })...), "Share that is right"),
 		Note:   "Predicted is the class with the largest decision value, by the fits that did not train on the row."}
@@ -377,7 +377,7 @@ func myConfusion(r *mydata.MyDataResult) *Table {
 }
 
 // myROC shows the receiver operating characteristics of out-of-fold decisions.
-func myROC(r *mydata.MyDataResult) *Figure {
+func myROC(r *mydata.Result) *Figure {
 	p := NewPanel(panelName(r, r.Models[0], "ROC"), "", "false positive rate", "true positive rate").Grid()
 	p.Equal = true
 	p.Across("by chance", 1, -1, 0, Style{Color: Grey, Width: 1, Dash: []vg.Length{1, 3}})
@@ -395,7 +395,7 @@ var myGlyphs = []draw.GlyphDrawer{draw.RingGlyph{}, draw.PlusGlyph{}, draw.Trian
 
 // myBoundary shows the rows of classes with two numeric columns, and where the predicted class
 // changes.
-func myBoundary(r *mydata.MyDataResult) *Figure {
+func myBoundary(r *mydata.Result) *Figure {
 	b := r.Boundary
 	p := NewPanel(fmt.Sprintf("%s, target %s, boundary", named(r.Name), named(r.Target)), "", named(b.Names[0]), named(b.Names[1]))
 	for k, margin := range b.Margin {

@@ -14,7 +14,7 @@ import (
 )
 
 // myResult tunes on a CSV with few points.
-func myResult(t *testing.T, text string, change func(p *mydata.MyDataParams)) *mydata.MyDataResult {
+func myResult(t *testing.T, text string, change func(p *mydata.MyDataParams)) *mydata.Result {
 	t.Helper()
 	p := mydata.DefaultMyData()
 	p.File = filepath.Join(t.TempDir(), "of_mine.csv")
@@ -23,7 +23,7 @@ func myResult(t *testing.T, text string, change func(p *mydata.MyDataParams)) *m
 	if err := os.WriteFile(p.File, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	return ran[*mydata.MyDataResult](t)(p.Run(t.Context()))
+	return ran[*mydata.Result](t)(p.Run(t.Context()))
 }
 
 // myTable is a CSV of 45 rows with two numeric columns, of that many classes with the names.
@@ -77,7 +77,7 @@ func TestMyDataOutputs(t *testing.T) {
 
 // The lines of other data are no ghosts behind one's own; those of another seed are.
 func TestMyDataHasNoGhostsOfOtherData(t *testing.T) {
-	curves := func(r *mydata.MyDataResult) *Figure { return MyDataSearch(r)[0].(*Figure) }
+	curves := func(r *mydata.Result) *Figure { return MyDataSearch(r)[0].(*Figure) }
 	first := myResult(t, myTable("no", "yes"), func(*mydata.MyDataParams) {})
 	other, seed := *first, *first
 	other.Name = "another.csv"
@@ -85,7 +85,7 @@ func TestMyDataHasNoGhostsOfOtherData(t *testing.T) {
 	seed.Models[0].Curves = slices.Clone(first.Models[0].Curves)
 	seed.Models[0].Curves[0].Loss = slices.Clone(first.Models[0].Curves[0].Loss)
 	seed.Models[0].Curves[0].Loss[0] *= 2
-	for r, want := range map[*mydata.MyDataResult]int{&other: 0, &seed: 1} {
+	for r, want := range map[*mydata.Result]int{&other: 0, &seed: 1} {
 		f := curves(r)
 		f.Ghosts(curves(first).CSV())
 		if got := len(f.Panels[0][0].Ghosts); got != want {
@@ -96,7 +96,7 @@ func TestMyDataHasNoGhostsOfOtherData(t *testing.T) {
 
 // Coefficients carry their signs, the largest on top, and their names.
 func TestMyDataCoefficients(t *testing.T) {
-	r := &mydata.MyDataResult{Name: "n", Target: "y", Models: []mydata.MyModel{{Features: []string{"a", "b", "c"}, Coefficients: []float64{-2, 0, 1}}}}
+	r := &mydata.Result{Name: "n", Target: "y", Models: []mydata.Model{{Features: []string{"a", "b", "c"}, Coefficients: []float64{-2, 0, 1}}}}
 	f := myCoefficients(r)
 	checkFigure(t, f)
 	for _, want := range []string{"raises the prediction,1,2", "lowers the prediction,-2,3", "exactly 0,0,1"} {

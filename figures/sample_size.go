@@ -15,7 +15,7 @@ import (
 )
 
 func init() {
-	register(func(r *samplesize.SampleSizeResult) []Output {
+	register(func(r *samplesize.Result) []Output {
 		return []Output{SampleSizeCurves(r), SampleSizeLead(r), SampleSizeTable(r), SampleSizeDifferences(r), SampleSizeRivals(r), SampleSizeOverfitting(r), SampleSizeThresholds(r)}
 	})
 }
@@ -39,7 +39,7 @@ var sizeStyles = []Style{
 // SampleSizeCurves is the paper's figure of accuracy against the size of the
 // training set: means with 95 % confidence intervals. On the right are the
 // methods that learn, enlarged.
-func SampleSizeCurves(r *samplesize.SampleSizeResult) *Figure {
+func SampleSizeCurves(r *samplesize.Result) *Figure {
 	all := NewPanel("all methods", "all methods", "training examples", "test accuracy")
 	best := NewPanel("methods that learn", "the methods that learn, enlarged", "training examples", "test accuracy")
 	for _, p := range []*Panel{all, best} {
@@ -62,7 +62,7 @@ func SampleSizeCurves(r *samplesize.SampleSizeResult) *Figure {
 
 // SampleSizeLead shows by how much CVGM is more accurate than the fairly trained
 // network on the same data.
-func SampleSizeLead(r *samplesize.SampleSizeResult) *Figure {
+func SampleSizeLead(r *samplesize.Result) *Figure {
 	p := NewPanel("lead over Adam", "", "training examples", "CVGM less network by Adam, test accuracy").Grid()
 	adam := chart.Nth(r.Methods, samplesize.SizeAdam)
 	drawSizeCurves(p, r.Sizes, []sizeCurve{
@@ -79,7 +79,7 @@ func SampleSizeLead(r *samplesize.SampleSizeResult) *Figure {
 
 // SampleSizeRivals shows the accuracy of the rivals, and by how much CVGM along the full
 // gradient is more accurate on the same data.
-func SampleSizeRivals(r *samplesize.SampleSizeResult) *Figure {
+func SampleSizeRivals(r *samplesize.Result) *Figure {
 	accuracy := NewPanel("rivals", "accuracy", "training examples", "test accuracy").Grid().LogAxes(true, false)
 	lead := NewPanel("lead", "CVGM less rival, same data", "training examples", "difference in test accuracy").Grid().LogAxes(true, false)
 	var curves, leads []sizeCurve
@@ -102,7 +102,7 @@ func SampleSizeRivals(r *samplesize.SampleSizeResult) *Figure {
 }
 
 // rivalPlaces returns the places of the sizes at which the rivals are measured.
-func rivalPlaces(r *samplesize.SampleSizeResult) (places []int) {
+func rivalPlaces(r *samplesize.Result) (places []int) {
 	for i, e := range r.Overfitting {
 		if e.N > 0 {
 			places = append(places, i)
@@ -111,7 +111,7 @@ func rivalPlaces(r *samplesize.SampleSizeResult) (places []int) {
 	return places
 }
 
-func rivalSizes(r *samplesize.SampleSizeResult) string {
+func rivalSizes(r *samplesize.Result) string {
 	return strings.Join(chart.Mapped(chart.Pick(r.Sizes, rivalPlaces(r)), func(n int) string { return fmt.Sprint(n) }), ", ")
 }
 
@@ -129,7 +129,7 @@ func logSizeCurves(p *Panel, sizes, places []int, curves []sizeCurve) {
 }
 
 // SampleSizeOverfitting lists by how much training to convergence harms the network.
-func SampleSizeOverfitting(r *samplesize.SampleSizeResult) *Table {
+func SampleSizeOverfitting(r *samplesize.Result) *Table {
 	t := &Table{
 		Name: "sample_size_overfitting", Caption: fmt.Sprintf("Test accuracy that the network loses between step %d and step %d of Adam, in percentage points", r.Params.AdamSteps, r.Params.LongSteps),
 		Header: []string{"N", "Points lost", "Data sets"},
@@ -173,7 +173,7 @@ func drawSizeCurves(p *Panel, sizes []int, curves []sizeCurve) {
 }
 
 // SampleSizeTable lists the mean accuracies at some of the sizes.
-func SampleSizeTable(r *samplesize.SampleSizeResult) *Table {
+func SampleSizeTable(r *samplesize.Result) *Table {
 	p := r.Params
 	t := &Table{Name: "sample_size_accuracy", Caption: fmt.Sprintf("Test accuracy, mean of %d seeds", p.Seeds), Header: []string{"Method"}}
 	largest := float64(p.MaxSize)
@@ -197,7 +197,7 @@ func SampleSizeTable(r *samplesize.SampleSizeResult) *Table {
 }
 
 // SampleSizeDifferences compares CVGM with every other method on the same data.
-func SampleSizeDifferences(r *samplesize.SampleSizeResult) *Table {
+func SampleSizeDifferences(r *samplesize.Result) *Table {
 	t := &Table{
 		Name: "sample_size_differences", Caption: "CVGM's test accuracy less the other method's, in percentage points, on the same data",
 		Header: []string{"Other method", "Full gradient, all sizes", "more accurate", fmt.Sprintf("N ≤ %d", r.Params.SmallSize), fmt.Sprintf("N > %d", r.Params.SmallSize),
@@ -236,7 +236,7 @@ func SampleSizeDifferences(r *samplesize.SampleSizeResult) *Table {
 
 // SampleSizeThresholds compares CVGM's lead where examples are few with that where they are more,
 // at several thresholds, and lists its change per doubling of N.
-func SampleSizeThresholds(r *samplesize.SampleSizeResult) *Table {
+func SampleSizeThresholds(r *samplesize.Result) *Table {
 	t := &Table{
 		Name: "sample_size_thresholds", Caption: "CVGM's lead over other methods where examples are few less that where they are more, in percentage points",
 		Header: []string{"Other method", "Gradient"},
@@ -264,7 +264,7 @@ func SampleSizeThresholds(r *samplesize.SampleSizeResult) *Table {
 }
 
 // failureNote names the cells that are missing from the means.
-func failureNote(r *samplesize.SampleSizeResult) string {
+func failureNote(r *samplesize.Result) string {
 	if len(r.Failures) == 0 {
 		return ""
 	}

@@ -11,13 +11,13 @@ import (
 )
 
 func init() {
-	register(func(r *searches.SearchDimensionsResult) []Output {
+	register(func(r *searches.DimensionsResult) []Output {
 		return []Output{SearchDimensionsTable(r), SearchDimensionsCurves(r)}
 	})
 }
 
 // SearchDimensionsTable lists where each searcher ends, by the number of hyperparameters.
-func SearchDimensionsTable(r *searches.SearchDimensionsResult) *Table {
+func SearchDimensionsTable(r *searches.DimensionsResult) *Table {
 	p := r.Params
 	t := &Table{
 		Name: "search_dimensions_reached", Caption: fmt.Sprintf("Lowest CV loss within %d evaluations, by number of hyperparameters", p.Budget),
@@ -44,7 +44,7 @@ func SearchDimensionsTable(r *searches.SearchDimensionsResult) *Table {
 
 // SearchDimensionsCurves shows the lowest CV loss found, above the lowest known,
 // against evaluations for each number of hyperparameters.
-func SearchDimensionsCurves(r *searches.SearchDimensionsResult) *Figure {
+func SearchDimensionsCurves(r *searches.DimensionsResult) *Figure {
 	const floor = -6
 	var panels []*Panel
 	for _, d := range r.Dimensions {

@@ -13,14 +13,14 @@ import (
 
 func init() {
 	// SearchesTime is not here: it needs the timings.
-	register(func(r *searches.SearchesResult) []Output {
+	register(func(r *searches.Result) []Output {
 		return []Output{SearchesTable(r), SearchesMinimaTable(r), SearchesCurves(r), SearchesSurface(r)}
 	})
 }
 
 // SearchesTable is how many data sets each searcher reaches the true minimum
 // on, and in how many evaluations.
-func SearchesTable(r *searches.SearchesResult) *Table {
+func SearchesTable(r *searches.Result) *Table {
 	p := r.Params
 	few := min(5, p.DataSets)
 	t := &Table{
@@ -46,7 +46,7 @@ func SearchesTable(r *searches.SearchesResult) *Table {
 
 // SearchesMinimaTable tells of each data set's minimum, and in how many
 // evaluations the quasi-Newton searches reach it.
-func SearchesMinimaTable(r *searches.SearchesResult) *Table {
+func SearchesMinimaTable(r *searches.Result) *Table {
 	t := &Table{
 		Name: "searches_minima", Caption: "Where the CV loss of the elastic net is lowest",
 		Header: []string{"Data set", "Lowest CV loss", "λ1", "λ2", "On a bound", "Local minima", "Quasi-Newton", "Multi-start"},
@@ -56,7 +56,7 @@ func SearchesMinimaTable(r *searches.SearchesResult) *Table {
 		bound := r.At[i][0] <= r.Params.MinLambda1 || r.At[i][1] <= r.Params.MinLambda2
 		row := []any{fmt.Sprint(i), Number{Value: v, Digits: 8}, fmt.Sprintf("%.4g", r.At[i][0]), fmt.Sprintf("%.4g", r.At[i][1]), chart.YesNo(bound), r.LocalMinima[i]}
 		for _, m := range r.Methods {
-			if m.Name == searches.SearchQuasiNewton || m.Name == searches.SearchMultiStart {
+			if m.Name == searches.QuasiNewton || m.Name == searches.MultiStart {
 				row = append(row, map[bool]any{true: m.Reached[i]}[m.Reached[i] > 0])
 			}
 		}
@@ -67,20 +67,20 @@ func SearchesMinimaTable(r *searches.SearchesResult) *Table {
 
 // searchStyles are those of the searchers by name.
 var searchStyles = map[string]Style{
-	searches.SearchPaperStep:   {Color: Grey, Dash: []vg.Length{2, 2}},
-	"projected gradient":       {Color: Grey},
-	"heavy ball":               {Color: Green, Dash: []vg.Length{6, 3}},
-	"Nesterov":                 {Color: Green},
-	"Adam":                     {Color: Purple},
-	"adaptive gradient":        {Color: Vermillion},
-	searches.SearchQuasiNewton: {Color: Blue, Width: 2.5},
-	searches.SearchMultiStart:  {Color: Sky, Width: 2.5, Dash: []vg.Length{4, 2}},
-	"exhaustive":               {Color: Black},
-	"random":                   {Color: Grey, Dash: []vg.Length{1, 2}},
-	"Bayesian":                 {Color: Purple, Dash: []vg.Length{9, 3}},
-	bayesianLog:                {Color: Purple, Dash: []vg.Length{3, 2}},
-	"CMA-ES":                   {Color: Green, Dash: []vg.Length{9, 3}},
-	cmaesLog:                   {Color: Green, Dash: []vg.Length{3, 2}},
+	searches.PaperStep:   {Color: Grey, Dash: []vg.Length{2, 2}},
+	"projected gradient": {Color: Grey},
+	"heavy ball":         {Color: Green, Dash: []vg.Length{6, 3}},
+	"Nesterov":           {Color: Green},
+	"Adam":               {Color: Purple},
+	"adaptive gradient":  {Color: Vermillion},
+	searches.QuasiNewton: {Color: Blue, Width: 2.5},
+	searches.MultiStart:  {Color: Sky, Width: 2.5, Dash: []vg.Length{4, 2}},
+	"exhaustive":         {Color: Black},
+	"random":             {Color: Grey, Dash: []vg.Length{1, 2}},
+	"Bayesian":           {Color: Purple, Dash: []vg.Length{9, 3}},
+	bayesianLog:          {Color: Purple, Dash: []vg.Length{3, 2}},
+	"CMA-ES":             {Color: Green, Dash: []vg.Length{9, 3}},
+	cmaesLog:             {Color: Green, Dash: []vg.Length{3, 2}},
 }
 
 // bayesianLog and cmaesLog are the searchers in logarithms.
@@ -97,14 +97,14 @@ const excessFloor = -10
 
 // SearchesCurves shows the median distance to the true minimum against
 // evaluations.
-func SearchesCurves(r *searches.SearchesResult) *Figure {
+func SearchesCurves(r *searches.Result) *Figure {
 	var rows [][]*Panel
 	for _, gradient := range []bool{true, false} {
 		name := map[bool]string{true: "with gradients", false: "without gradients, and quasi-Newton"}[gradient]
 		p := NewPanel(name, name, "evaluations of the CV loss", "median excess over the minimum").Grid().LogAxes(false, true).ClampLow(excessFloor)
 		p.Direct = true
 		for _, m := range r.Methods {
-			if m.Gradient == gradient || m.Name == searches.SearchQuasiNewton {
+			if m.Gradient == gradient || m.Name == searches.QuasiNewton {
 				p.Line(m.Name, chart.OneTo(r.Params.Budget), chart.ClampedLog10s(held(m.Median, r.Params.Budget), excessFloor), searchStyles[m.Name])
 			}
 		}
@@ -116,7 +116,7 @@ func SearchesCurves(r *searches.SearchesResult) *Figure {
 }
 
 // drawReached draws the excess at which a search has reached the minimum.
-func drawReached(p *Panel, r *searches.SearchesResult) {
+func drawReached(p *Panel, r *searches.Result) {
 	p.HLine("reached: "+chart.Typeset(fmt.Sprintf("%g", r.Params.Tol))+" above the minimum", math.Log10(r.Params.Tol), Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
 }
 
@@ -126,7 +126,7 @@ func excessNote() string {
 
 // SearchesSurface shows a CV loss with several local minima, and which of them
 // the starts of the multi-start search find.
-func SearchesSurface(r *searches.SearchesResult) *Figure {
+func SearchesSurface(r *searches.Result) *Figure {
 	s := r.Surface
 	axes := [][]float64{s.Lambda1, s.Lambda2}
 	p := lossPanel("CV loss", "CV loss", []string{"λ₁", "λ₂"}, axes, s.CV)

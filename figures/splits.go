@@ -14,13 +14,13 @@ import (
 )
 
 func init() {
-	register(func(r *splits.SplitsResult) []Output {
+	register(func(r *splits.Result) []Output {
 		return []Output{SplitsTable(r), SplitsRingsTable(r), SplitsCurves(r), SplitsStepsTable(r)}
 	})
 }
 
 // SplitsTable lists the scatter and the test loss by K and p, of uniform and of balanced splits.
-func SplitsTable(r *splits.SplitsResult) *Table {
+func SplitsTable(r *splits.Result) *Table {
 	t := &Table{
 		Name: "splits_elastic_net", Caption: fmt.Sprintf("Elastic net: uniform and balanced splits over %d data sets", r.Params.DataSets),
 		Header: []string{"K", "p", "SD of CV loss, uniform", "balanced", "SD of gradient, uniform", "balanced",
@@ -38,7 +38,7 @@ func SplitsTable(r *splits.SplitsResult) *Table {
 }
 
 // SplitsRingsTable lists the test error on the rings by K and p.
-func SplitsRingsTable(r *splits.SplitsResult) *Table {
+func SplitsRingsTable(r *splits.Result) *Table {
 	t := &Table{
 		Name: "splits_rings", Caption: fmt.Sprintf("Rings: share of test examples classified wrongly, over %d data sets", r.Params.RingsDataSets),
 		Header: []string{"K", "p", "Test error", "less that of the sweep's last row"},
@@ -51,7 +51,7 @@ func SplitsRingsTable(r *splits.SplitsResult) *Table {
 }
 
 // SplitsStepsTable lists where constant step sizes end on the rings.
-func SplitsStepsTable(r *splits.SplitsResult) *Table {
+func SplitsStepsTable(r *splits.Result) *Table {
 	t := &Table{
 		Name: "splits_rings_steps", Caption: fmt.Sprintf("Rings: constant step sizes after %d steps, over %d data sets", r.Params.Rings.Steps, r.Params.RingsDataSets),
 		Header: []string{"Step size", "CV loss", "less that of quasi-Newton", "Test error", "Steps in which the CV loss rises"},
@@ -60,7 +60,7 @@ func SplitsStepsTable(r *splits.SplitsResult) *Table {
 	for _, s := range r.RingsByStep {
 		name := fmt.Sprint(s.StepSize)
 		if s.StepSize == 0 {
-			name = searches.SearchQuasiNewton
+			name = searches.QuasiNewton
 		}
 		t.Rows = append(t.Rows, []any{name, chart.Estimated(s.CV, 4), chart.Estimated(s.MinusLast.Difference, 4), chart.Estimated(s.Test, 4), chart.Estimated(s.Rises, 3)})
 	}
@@ -69,10 +69,10 @@ func SplitsStepsTable(r *splits.SplitsResult) *Table {
 
 // SplitsCurves shows the scatter of the CV loss and the test loss against K and
 // p.
-func SplitsCurves(r *splits.SplitsResult) *Figure {
+func SplitsCurves(r *splits.Result) *Figure {
 	uniform, balanced := Style{Color: Vermillion, Width: 2, Dash: []vg.Length{6, 3}}, Style{Color: Blue, Width: 2}
 	const floor = -16 // splits that are all the same have no scatter
-	panel := func(name, title, x, y string, settings []splits.SplitsSetting, of func(splits.SplitsMeasure) experiment.Estimate) *Panel {
+	panel := func(name, title, x, y string, settings []splits.Setting, of func(splits.Measure) experiment.Estimate) *Panel {
 		log := name == "scatter" || name == "scatter by p"
 		p := NewPanel(name, title, x, y).LogAxes(x == "K", log).Grid()
 		if log {
@@ -97,8 +97,8 @@ func SplitsCurves(r *splits.SplitsResult) *Figure {
 		}
 		return p
 	}
-	lossSD := func(m splits.SplitsMeasure) experiment.Estimate { return m.LossSD }
-	test := func(m splits.SplitsMeasure) experiment.Estimate { return m.Test }
+	lossSD := func(m splits.Measure) experiment.Estimate { return m.LossSD }
+	test := func(m splits.Measure) experiment.Estimate { return m.Test }
 	net, rings := r.Params, r.Params.Rings
 	const scatter, loss, errors = "elastic net, SD of the CV loss", "elastic net, test loss", "rings, uniform splits"
 	by := func(what, of, value string) string { return fmt.Sprintf("%s, %s = %s", what, of, value) }

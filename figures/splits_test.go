@@ -17,7 +17,7 @@ func TestSplitsOutputs(t *testing.T) {
 			p.Ks, p.Ps, p.Draws, p.DataSets, p.Samples, p.RingsDataSets, p.K = []int{4, 15}, []float64{.8, .9}, 3, 2, 60, 2, 10
 			p.Rings.Steps, p.Rings.Hidden, p.Rings.Test = 3, []int{4}, 50
 			change(&p)
-			r := ran[*splits.SplitsResult](t)(p.Run(t.Context()))
+			r := ran[*splits.Result](t)(p.Run(t.Context()))
 			testOutputs(t, r, map[string]string{
 				"splits_elastic_net": chart.FormatFull(r.ByK[1].Balanced.LossSD.Mean),
 				"splits_rings":       chart.FormatFull(r.RingsByP[1].Uniform.Test.Mean),

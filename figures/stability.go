@@ -13,14 +13,14 @@ import (
 )
 
 func init() {
-	register(func(r *stability.StabilityResult) []Output {
+	register(func(r *stability.Result) []Output {
 		return []Output{StabilityTable(r), StabilitySweeps(r), StabilityPath(r), StabilityPathTable(r), StabilityStartsTable(r)}
 	})
 }
 
 // StabilityTable sets the two sides of Bousquet and Elisseeff's identity side
 // by side.
-func StabilityTable(r *stability.StabilityResult) *Table {
+func StabilityTable(r *stability.Result) *Table {
 	settings := r.Settings()
 	holds := 0
 	for _, s := range settings {
@@ -42,13 +42,13 @@ func StabilityTable(r *stability.StabilityResult) *Table {
 	return t
 }
 
-func stabilityRow(name, at string, s stability.StabilityParts) []any {
+func stabilityRow(name, at string, s stability.Parts) []any {
 	return []any{name, at, chart.Estimated(s.Risk, 3), chart.Estimated(s.Training, 3), chart.Estimated(s.Gap, 4), chart.Estimated(s.Delta, 4), chart.Estimated(s.Difference, 4), chart.YesNo(s.Holds())}
 }
 
 // StabilitySweeps shows, for each learner, the two sides of the identity and
 // what it makes of the risk as regularisation varies.
-func StabilitySweeps(r *stability.StabilityResult) *Figure {
+func StabilitySweeps(r *stability.Result) *Figure {
 	f := &Figure{Name: "stability_sweeps", Width: 11 * vg.Inch, Height: 3.8 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil},
 		Caption: fmt.Sprintf("Both sides of the identity E[R − Rₑₘₚ] = Δ for three learners at fixed hyperparameters, as means over %d data sets. The marks come from other data than the lines: where the identity holds, squares lie on the dotted line and rings on the solid one. Bands are 95 %% confidence intervals.", r.Params.DataSets)}
 	for _, l := range r.Learners {
@@ -60,7 +60,7 @@ func StabilitySweeps(r *stability.StabilityResult) *Figure {
 }
 
 // drawStability draws the parts of the identity over x.
-func drawStability(p *Panel, x []float64, parts []stability.StabilityParts) {
+func drawStability(p *Panel, x []float64, parts []stability.Parts) {
 	columns := make([][]experiment.Estimate, 5)
 	for _, s := range parts {
 		for k, e := range []experiment.Estimate{s.Training, s.Delta, s.Sum, s.Gap, s.Risk} {
@@ -100,7 +100,7 @@ func means(e []experiment.Estimate) (mean, low, high []float64) {
 
 // StabilityPath shows the parts along CVGM's path, beside the CV loss and the
 // test loss that the run on the published data sees there.
-func StabilityPath(r *stability.StabilityResult) *Figure {
+func StabilityPath(r *stability.Result) *Figure {
 	steps := Log10s(chart.Floats(r.Steps))
 	parts := NewPanel("expectations", "over data sets of the same population", "steps of CVGM", "loss").Grid().LogAxes(true, false)
 	drawStability(parts, steps, r.Path)
@@ -112,7 +112,7 @@ func StabilityPath(r *stability.StabilityResult) *Figure {
 }
 
 // StabilityPathTable is the identity along CVGM's path.
-func StabilityPathTable(r *stability.StabilityResult) *Table {
+func StabilityPathTable(r *stability.Result) *Table {
 	t := &Table{
 		Name: "stability_along_path", Caption: "Along CVGM's path: what it descends on the published data, and the expectations behind it",
 		Header: []string{"Step", "λ1", "λ2", "CV loss", "E[R]", "Δ + E[R_emp]", "Δ", "E[R_emp]", "Difference of the identity", "Contains 0"},
@@ -125,7 +125,7 @@ func StabilityPathTable(r *stability.StabilityResult) *Table {
 }
 
 // StabilityStartsTable shows whether CVGM raises or lowers Δ from each of several starts.
-func StabilityStartsTable(r *stability.StabilityResult) *Table {
+func StabilityStartsTable(r *stability.Result) *Table {
 	t := &Table{
 		Name: "stability_starts", Caption: fmt.Sprintf("CVGM from several starts on the published data, up to %d evaluations: is Δ lower at the end?", r.Params.StartsSteps),
 		Header: []string{"λ1, start", "λ2, start", "λ1, end", "λ2, end", "CV loss, start", "end", "Δ, start", "end", "change of Δ", "change of E[R_emp]", "change of E[R]"},

@@ -76,7 +76,7 @@ func TestTextsOfStrangers(t *testing.T) {
 	for _, row := range readTable(t, MyDataColumns(r).Markdown())[1:] {
 		names = append(names, row[0])
 	}
-	want := chart.Mapped(r.Columns, func(c mydata.MyColumn) string { return experiment.Visible(c.Name) })
+	want := chart.Mapped(r.Columns, func(c mydata.Column) string { return experiment.Visible(c.Name) })
 	if !slices.Equal(names, want) || len(names) != len(attacks) {
 		t.Errorf("columns %.2000q\nwant %.2000q", names, want)
 	}
@@ -101,12 +101,12 @@ func TestTextsOfStrangers(t *testing.T) {
 		bad.Name, bad.Target, bad.Classes = attack, attack, []string{attack + "0", attack}
 		bad.Models = slices.Clone(two.Models)
 		bad.Models[0].Class, bad.Models[0].Features = attack, []string{attack, attack + "2"}
-		bad.Boundary = &mydata.MyBoundary{Names: [2]string{attack, attack}, Axes: two.Boundary.Axes, Margin: two.Boundary.Margin, X: two.Boundary.X, Class: two.Boundary.Class}
+		bad.Boundary = &mydata.Boundary{Names: [2]string{attack, attack}, Axes: two.Boundary.Axes, Margin: two.Boundary.Margin, X: two.Boundary.X, Class: two.Boundary.Class}
 		checkStrangers(t, &bad)
 	}
 }
 
-func checkStrangers(t *testing.T, r *mydata.MyDataResult) {
+func checkStrangers(t *testing.T, r *mydata.Result) {
 	t.Helper()
 	for _, sentence := range r.Sentences() {
 		if sentence != experiment.Visible(sentence) {

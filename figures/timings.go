@@ -88,12 +88,12 @@ func DifferentiationCostTable(t *claims.Timings) *Table {
 // SearchesTime shows the median distance to the true minimum against time:
 // evaluations times the recorded time of an evaluation by each searcher, with the time
 // that it spends between evaluations. It leaves out variants.
-func SearchesTime(r *searches.SearchesResult, t *claims.Timings) *Figure {
+func SearchesTime(r *searches.Result, t *claims.Timings) *Figure {
 	p := NewPanel("time", "", "milliseconds", "median excess over the minimum").Grid().LogAxes(true, true).ClampLow(excessFloor)
 	p.Direct = true
 	for _, m := range r.Methods {
 		ns := t.Lowest("cvgm/experiment/searches.Searcher/"+strings.ReplaceAll(m.Name, " ", "_"), "ns/evaluation")
-		if math.IsNaN(ns) || slices.Contains([]string{searches.SearchPaperStep, searches.SearchMultiStart, bayesianLog, cmaesLog}, m.Name) {
+		if math.IsNaN(ns) || slices.Contains([]string{searches.PaperStep, searches.MultiStart, bayesianLog, cmaesLog}, m.Name) {
 			continue
 		}
 		y := chart.ClampedLog10s(m.Median[:min(len(m.Median), r.Params.Budget)], excessFloor)

@@ -2,7 +2,7 @@
 // the implicit function theorem at the optimality (KKT) conditions.
 //
 // A [Solution] solves any convex quadratic program ([QP]) to rounding error, reports
-// how the solve ended, proves it where there is no solution, and differentiates the
+// how the solve ended, proves that a program has no solution, and differentiates the
 // primal and the dual solution with respect to all the data. The method is a dual
 // active-set method, chosen for exact zeros, warm starts and speed at the sizes of
 // learning problems; [QP] describes it. [SolveBatch] and [VJPBatch] spread a batch over

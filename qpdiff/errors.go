@@ -11,6 +11,7 @@ import (
 // The kinds of failure, for errors.Is.
 var (
 	ErrShape             = check.ErrShape
+	ErrEmpty             = check.ErrEmpty // of an argument that is nil, missing or empty; it matches ErrShape too
 	ErrNotFinite         = check.ErrNotFinite
 	ErrDomain            = check.ErrDomain
 	ErrIllPosed          = check.ErrIllPosed
@@ -28,11 +29,11 @@ var (
 // this one report their bad arguments with it too.
 type ArgError = check.ArgError
 
-// An Input names what a solution depends on, as the documentation spells it:
+// An Input names an argument that a solution depends on, as the documentation spells it:
 // "λ1", "X", "y", "G", "alpha[3]".
 type Input string
 
-// Weak names what is weakly active at a solution: active with a zero multiplier, so
+// Weak names rows and coordinates that are weakly active: active with a zero multiplier, so
 // that the solution has a kink there. Its lists are ascending.
 type Weak struct {
 	// Rows are inequalities of a program (for [ConvexProgram], numbered from 0), or
@@ -88,11 +89,14 @@ func (e *NotDifferentiableError) Error() string {
 // Unwrap makes errors.Is(err, ErrNotDifferentiable) hold.
 func (e *NotDifferentiableError) Unwrap() error { return ErrNotDifferentiable }
 
+// named puts the package in front of an error of its arguments.
+func named(err error) error { return check.Named("qpdiff", err) }
+
 // joinedError is several errors as one, on one line: [errors.Join] puts each on
 // a line of its own.
 type joinedError []error
 
-// joinErrors returns the errors as one, and nil where there are none.
+// joinErrors returns the errors as one, nil if the list is empty.
 func joinErrors(errs []error) error {
 	if len(errs) == 0 {
 		return nil

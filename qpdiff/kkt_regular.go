@@ -9,16 +9,16 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// qpDerivative is what the derivatives of one solution share. With S the
+// qpDerivative holds the storage that the derivatives of one solution share. With S the
 // strictly active rows and C their coefficients, equalities included, the
 // solution moves by
 //
 //	[Q Cᵀ] [ż]     [ṗ + Q̇z + Ġᵀλ + Ȧᵀν]
 //	[C 0 ] [ẏ] = − [Ċz − ḣ_S            ]
 //
-// The matrix is symmetric, so that one solve with it serves a VJP too. Where
-// it is regular, the factors that the solver ended with are all that is needed;
-// where it is not, its eigenvalues decide what exists.
+// The matrix is symmetric, so that one solve with it serves a VJP too. If
+// it is regular, the solver's last factors suffice; if it is singular, its eigenvalues
+// decide what exists.
 type qpDerivative struct {
 	sys         *kktSystem
 	state       uint64 // of the solution it is prepared for
@@ -30,10 +30,10 @@ type qpDerivative struct {
 	// cond is the largest amplification of rounding errors among the rows in
 	// weak, see weakCond.
 	cond float64
-	// tri has the rows and factors of the derivative: those of the working set,
+	// tri has the rows and factors of the derivative: the working set's,
 	// or a copy without its weakly active rows.
 	tri  triangle
-	full *kktMatrix // of the rows in rows, where the matrix may be singular
+	full *kktMatrix // of the rows in rows, if the matrix may be singular
 	rows []int      // the rows of y, as numbered in activeSet
 	v, y []float64  // the last solution
 	// Right-hand side and residual.
@@ -43,37 +43,15 @@ type qpDerivative struct {
 	// Work of uniquePrimal.
 	h, hinv, root, diag []float64
 	mroot               []float64 // ‖m_r‖ of the working set
-	// Work of withoutMultiplier: the sizes of what the rows of the KKT system
-	// sum, and their residuals.
+	// Work of withoutMultiplier: the sizes of the sums in the rows of the KKT
+	// system, and their residuals.
 	gradTerm, rowTerm []float64
-	// See flatness: inv and flat are those of the factorisation factor.
+	// See flatness: inv and flat belong to the factorisation factor.
 	inv    []float64
 	flat   float64
 	factor uint64
 	zero   []int
 }
-
-// slowTol is the residual of a derivative above which its corrections with the
-// shifted factor count as too slow: Q is flat next to the proximal term there.
-// Rounding leaves up to 1e-13.
-const slowTol = 1e-12
-
-// noisyTol is the residual of an entry beside its own terms above which the shifted
-// factor counts as unfit: the proximal term has the units of one equilibration, and the
-// cotangents of variables and multipliers may have any.
-const noisyTol = 1e-9
-
-// noiseTol is what rounding may leave of a residual beside the terms of the solution
-// itself. Corrections go on above it until two in a row do not halve it: that of the
-// proximal term's rounding, far more than the terms, has a rounding of its own, which
-// is gone once the rows are met to the last bit. Sums of many terms may leave one
-// rounding for each.
-const noiseTol = 4 * refined
-
-// maxCorrections bounds the corrections of a derivative. Each has to halve the
-// residual; from the largest float64 down to rounding that takes a thousand, and
-// slowTol gives up long before where they are as slow.
-const maxCorrections = 100
 
 // leaveOut takes the weakly active rows out of a copy of the working set's
 // factors: the solver starts its next solve from its own.
@@ -156,8 +134,8 @@ func (d *qpDerivative) solve() (outside float64) {
 }
 
 // findPinned counts the directions that the rows leave free in each part of the program, and
-// reports whether there are parts without any: where the right-hand sides of its rows are 0,
-// v is 0 at a vertex.
+// reports whether some part has none: its v is 0, at a vertex, if the right-hand sides of
+// its rows are 0.
 func (d *qpDerivative) findPinned() (some bool) {
 	a := d.sys
 	if len(a.parts) == 1 && len(d.rows) < a.n { // the usual case
@@ -178,12 +156,12 @@ func (d *qpDerivative) findPinned() (some bool) {
 }
 
 // residual sets (d.rz, d.ry) to the residual of the last solution and returns
-// its size, which no units change: that of the rows, of norm 1, against their
-// right-hand sides and what v may be, and that of the gradient against its terms,
-// all of them in the 1-norm, and part by part. v may be what the terms move it by where Q is
-// steepest: at a vertex it is 0, and then its own size is nothing but rounding.
-// noise is that of the worst entry of the gradient beside its own terms, and of the
-// rows beside v itself and, where there is a proximal term, beside their own: where Q is
+// its size, which no units change: the rows, of norm 1, are measured against their
+// right-hand sides and the bound of v, and the gradient against its terms,
+// all of them in the 1-norm, and part by part. The bound of v is the terms' step along the
+// steepest direction of Q: at a vertex v is 0, and its own size is nothing but rounding.
+// noise is the residual of the worst entry of the gradient beside its own terms, and of the
+// rows beside v itself and, with a proximal term, beside their own: if Q is
 // flat, beside the proximal term, and in one entry beside another, what left allows is
 // much.
 func (d *qpDerivative) residual() (left, noise float64) {
@@ -232,6 +210,6 @@ func (d *qpDerivative) residual() (left, noise float64) {
 }
 
 // derivativeSums holds, for a part of the program, the 1-norms of the residual of a
-// derivative's gradient, of its terms and of v, and those of the residual of its rows and
-// of their right-hand sides.
+// derivative's gradient, of its terms, of v, of the residual of its rows and of their
+// right-hand sides.
 type derivativeSums struct{ left, terms, size, off, right float64 }

@@ -29,21 +29,13 @@ type kktMatrix struct {
 	// rangeTol if that variable or row is not unique. nullity counts null vectors.
 	nullX, nullY, free []float64
 	nullity            int
-	// The pseudo-inverse of K by its factors: that of C (n×k), and Z(ZᵀHZ)⁺Zᵀ with
+	// The pseudo-inverse of K by its factors: C⁺ (n×k), and Z(ZᵀHZ)⁺Zᵀ with
 	// Z an orthonormal basis of the null space of C.
 	pinv, flat []float64
 	// The last solution, the sizes of the terms that make each of its entries, and work
 	// of solve.
 	x, terms, rhs, left []float64
 }
-
-// singularTol: singular values of C below this fraction of the largest are zero,
-// and eigenvalues of H where C vanishes below this fraction of the norm of H.
-const singularTol = 1e-11
-
-// equilibrations is the number of passes of Ruiz (2001); each halves the
-// decades by which rows differ.
-const equilibrations = 10
 
 // kktEntry is entry (i, j) of [H Cᵀ; C 0], i ≥ j.
 func kktEntry(n int, h, c []float64, i, j int) float64 {
@@ -61,20 +53,9 @@ func kktEntry(n int, h, c []float64, i, j int) float64 {
 func kktScale(n, k int, h, c []float64) []float64 {
 	dim := n + k
 	e, largest := geometricScale(make([]float64, 3*dim), n, k, h, c), make([]float64, dim)
-	block := func() (big float64) { // the largest entry of H so far
-		for i := range n {
-			for j := range i + 1 {
-				big = max(big, math.Abs(h[i*n+j])*e[i]*e[j])
-			}
-		}
-		if !(big > 0 && dense.Finite(big)) {
-			return 1
-		}
-		return big
-	}
 	for range equilibrations {
 		clear(largest)
-		big := block()
+		big := largestOfH(n, h, e)
 		for i := range dim {
 			for j := range min(i+1, n) {
 				v := math.Abs(kktEntry(n, h, c, i, j)) * e[i] * e[j]
@@ -90,7 +71,7 @@ func kktScale(n, k int, h, c []float64) []float64 {
 			}
 		}
 	}
-	root := math.Sqrt(block())
+	root := math.Sqrt(largestOfH(n, h, e))
 	for i, v := range e {
 		if i < n {
 			v /= root
@@ -103,9 +84,22 @@ func kktScale(n, k int, h, c []float64) []float64 {
 	return e
 }
 
+// largestOfH returns the largest entry of EHE, 1 for none.
+func largestOfH(n int, h, e []float64) (big float64) {
+	for i := range n {
+		for j := range i + 1 {
+			big = max(big, math.Abs(h[i*n+j])*e[i]*e[j])
+		}
+	}
+	if !(big > 0 && dense.Finite(big)) {
+		return 1
+	}
+	return big
+}
+
 // newKKTMatrix takes H (n×n) and the rows C (k×n). Parts of the program that have nothing to do
 // with each other are factorised one by one: rounding would connect them, and their units are
-// unrelated, so that in those of another part it may be much.
+// unrelated, so that it may be much in the units of another part.
 func newKKTMatrix(n, k int, h, c []float64) *kktMatrix {
 	first := make([]int, n)
 	connectVariables(first, h, c)
@@ -140,34 +134,41 @@ func newKKTMatrix(n, k int, h, c []float64) *kktMatrix {
 				rows = append(rows, r)
 			}
 		}
-		p := newKKTPart(len(variables), len(rows), block(h, n, variables, variables), block(c, n, rows, variables))
-		for i, v := range variables {
-			a.e[v] = p.e[i]
-		}
-		for i, r := range rows {
-			a.e[n+r] = p.e[p.n+i]
-		}
-		setBlock(a.h, n, variables, variables, p.h)
-		setBlock(a.c, n, rows, variables, p.c)
-		setBlock(a.pinv, k, variables, rows, p.pinv)
-		setBlock(a.flat, n, variables, variables, p.flat)
-		setBlock(a.nullX, n, variables, variables, p.nullX)
-		setBlock(a.nullY, k, rows, rows, p.nullY)
-		a.nullity += p.nullity
+		a.setPart(newKKTPart(len(variables), len(rows), block(h, n, variables, variables), block(c, n, rows, variables)), variables, rows)
 	}
-	half := func(projector, free []float64) {
-		for i, p := range projector {
-			if math.Abs(p) <= projectorTol {
-				projector[i] = 0
-			}
-		}
-		for i := range free {
-			free[i] = math.Sqrt(projector[i*len(free)+i])
-		}
-	}
-	half(a.nullX, a.free[:n])
-	half(a.nullY, a.free[n:])
+	cleanProjector(a.nullX, a.free[:n])
+	cleanProjector(a.nullY, a.free[n:])
 	return a
+}
+
+// setPart takes over the factors of a part, which has these variables and rows.
+func (a *kktMatrix) setPart(p *kktMatrix, variables, rows []int) {
+	n, k := a.n, a.k
+	for i, v := range variables {
+		a.e[v] = p.e[i]
+	}
+	for i, r := range rows {
+		a.e[n+r] = p.e[p.n+i]
+	}
+	setBlock(a.h, n, variables, variables, p.h)
+	setBlock(a.c, n, rows, variables, p.c)
+	setBlock(a.pinv, k, variables, rows, p.pinv)
+	setBlock(a.flat, n, variables, variables, p.flat)
+	setBlock(a.nullX, n, variables, variables, p.nullX)
+	setBlock(a.nullY, k, rows, rows, p.nullY)
+	a.nullity += p.nullity
+}
+
+// cleanProjector sets the rounding in a projector to 0, and free to the lengths of its columns.
+func cleanProjector(projector, free []float64) {
+	for i, p := range projector {
+		if math.Abs(p) <= projectorTol {
+			projector[i] = 0
+		}
+	}
+	for i := range free {
+		free[i] = math.Sqrt(projector[i*len(free)+i])
+	}
 }
 
 // block returns the entries of m, with the given number of columns, in rows i and columns j.
@@ -212,10 +213,6 @@ func newKKTPart(n, k int, h, c []float64) *kktMatrix {
 	}
 	return a
 }
-
-// projectorTol: entries of a projector below it are rounding, which leaves some eps of
-// the largest, 1, divided by the gap to the singular values that are not zero.
-const projectorTol = 1e-12
 
 // addNull adds the null vector v, of norm one, to a projector.
 func (a *kktMatrix) addNull(projector, v []float64) {
@@ -333,7 +330,7 @@ func (a *kktMatrix) solve(v, y, cz, cy []float64) (outside float64) {
 }
 
 // outsideOf is the largest entry that a projector leaves of x, beside the terms that
-// it sums: the units of x differ where the projector is zero.
+// it sums: the projector is zero between entries of different units.
 func outsideOf(projector, x []float64) (worst float64) {
 	n := len(x)
 	for i := range n {
@@ -410,7 +407,3 @@ func (a *kktMatrix) moves(from, to int) bool {
 	}
 	return false
 }
-
-// rangeTol: a vector lies in a range if what sticks out is below this fraction
-// of it.
-const rangeTol = 1e-8

@@ -36,7 +36,7 @@ type kktSystem struct {
 	mnorm   []float64 // ‖m_r‖² of the rows of w, at least
 
 	triangle
-	at  []int     // place of row r in w, -1 where it is not
+	at  []int     // place of row r in w, -1 if it is outside
 	eq  int       // the first eq of w are equalities
 	lam []float64 // multipliers by place in w, of the scaled rows
 
@@ -49,7 +49,7 @@ type triangle struct {
 	w    []int     // the rows, in the order of the factors
 	t    []float64 // lower triangle
 	tinv []float64 // inverses of its diagonal
-	q1   []float64 // orthonormal rows that span those of M_W
+	q1   []float64 // orthonormal rows with the span of M_W
 }
 
 // clone returns a copy with storage of its own.
@@ -100,10 +100,6 @@ func (f *triangle) project(m []float64, norm2 float64, t, w, dt []float64) float
 	return left
 }
 
-// cancelled is the part of a squared norm below which projection has taken away
-// so much that the rounding of what it took counts: half of the norm.
-const cancelled = .25
-
 // remove takes the row at place j out and restores the triangle by plane
 // rotations, whose cosines and sines it leaves in cos and sin, from j on. The
 // direction that Q₁ loses is left in the row of q1 behind the last.
@@ -133,10 +129,6 @@ func (f *triangle) remove(j, n int, cos, sin []float64) {
 	}
 	f.w = f.w[:k-1]
 }
-
-// safeNorm: the squares of a norm between it and its reciprocal neither underflow
-// nor overflow.
-const safeNorm = 1e-150
 
 // forward replaces x by T⁻¹x.
 func (f *triangle) forward(n int, x []float64) {
@@ -205,18 +197,8 @@ func (a *kktSystem) rowSize(r int) float64 {
 	return size
 }
 
-const (
-	// shiftQuadratic and shiftLinear weigh the proximal term against the entries
-	// of Q and against the linear term, over the size of z that the bounds of the
-	// rows give, in the units of the variables: weak enough that a step or two
-	// reach the solution, strong enough that the factor keeps half its digits. A
-	// decade more or less changes the number of steps only: the residual decides.
-	shiftQuadratic = 1e-7
-	shiftLinear    = 1e-6
-)
-
 // curvature is the size of the objective's second derivatives in part k, in the units
-// of the variables: that of Q, or that of the linear term over that of z.
+// of the variables: the size of Q, or the ratio of the linear term to z.
 func (a *kktSystem) curvature(k int) float64 {
 	if !a.shifted {
 		return a.qmax
@@ -243,7 +225,7 @@ func (a *kktSystem) place(t *QPGrad, r int) (m *mat.Dense, rhs []float64, at int
 	return t.A, t.B, r - a.m
 }
 
-// placeOut returns the multipliers that those of row r are among, and its place there.
+// placeOut returns the list of multipliers that holds row r, and its place there.
 func (a *kktSystem) placeOut(lambda, nu []float64, r int) (out []float64, at int) {
 	if r < a.m {
 		return lambda, r

@@ -28,14 +28,10 @@ type ConvexProgram struct {
 	// Tol is how far the point may be from meeting the KKT conditions: the
 	// gradient of the Lagrangian, each violated constraint, and of each
 	// inequality the smaller of slack and multiplier, all relative to the terms
-	// they are made of; zero means 1e-8. What is left of them limits which
+	// they are made of; zero means 1e-8. Their remainders limit which
 	// slacks and multipliers can be told from zero.
 	Tol float64
 }
-
-// defaultPointTol is the zero value's [ConvexProgram.Tol]: first-order solvers seldom
-// end closer.
-const defaultPointTol = 1e-8
 
 // A ParamFunc returns its value at (x, α) and sets the derivatives in d, which
 // are zero when it is called.
@@ -66,7 +62,7 @@ type Sensitivity struct {
 //	[∇²_xx L  Cᵀ] [ẋ ]     [∇²_xα L]
 //	[C        0 ] [ẏ ] = − [∇_α f_S, ∇_α h],   C = (∇_x f_S, ∇_x h).
 //
-// The tests are those of [Solution.VJP], in the same order: strict
+// The tests are the same as in [Solution.VJP], in the same order: strict
 // complementarity first, for which the condition that the paper states,
 // ∇_α g ∈ R(∇_z g), does not suffice; then that condition for each α_j, and that
 // constraints that depend on each other go on to do so; then that x, λ and ν are
@@ -82,11 +78,11 @@ type Sensitivity struct {
 func (p *ConvexProgram) Differentiate(x, lambda, nu, alpha []float64) (*Sensitivity, error) {
 	n, m, q, np := len(x), len(p.Inequalities), len(p.Equalities), len(alpha)
 	if n == 0 || len(lambda) != m || len(nu) != q {
-		return nil, check.ArgErrorf("x, lambda, nu", ErrShape, "give one multiplier per constraint", "have %d, %d, %d entries for %d inequalities and %d equalities", n, len(lambda), len(nu), m, q)
+		return nil, named(check.ArgErrorf("x, lambda, nu", ErrShape, "give one multiplier per constraint", "have %d, %d, %d entries for %d inequalities and %d equalities", n, len(lambda), len(nu), m, q))
 	}
 	//lint:ignore SA4023 cmp.Or returns nil where every check does
 	if err := cmp.Or(check.Finite("x", boundEntry, x), check.Finite("lambda", boundEntry, lambda), check.Finite("nu", boundEntry, nu), check.Finite("alpha", boundEntry, alpha)); err != nil {
-		return nil, err
+		return nil, named(err)
 	}
 	tol := cmp.Or(max(p.Tol, 0), defaultPointTol)
 	l := lagrangian{n: n, np: np, grad: make([]float64, n), terms: make([]float64, n), hess: mat.NewDense(n, n, nil), cross: mat.NewDense(n, max(np, 1), nil)}
@@ -155,7 +151,7 @@ func (l *lagrangian) active(constraints []constraint, m int, x []float64, tol fl
 		all = append(all, c.d.X...)
 	}
 	// The tests against Tol are in the units of the equilibrated KKT system,
-	// where a point of the size of x and a gradient's terms move a slack by as
+	// in which a point of the size of x and a gradient's terms move a slack by as
 	// much.
 	e := kktScale(n, len(constraints), l.hess.RawMatrix().Data, all)
 	var left, size, move float64
@@ -166,10 +162,10 @@ func (l *lagrangian) active(constraints []constraint, m int, x []float64, tol fl
 	}
 	move += size
 	if !dense.Finite(left) || !dense.Finite(move) {
-		return nil, nil, check.ArgErrorf("x, lambda, nu", ErrNotFinite, "scale the program down", "give a gradient of the Lagrangian that overflows")
+		return nil, nil, named(check.ArgErrorf("x, lambda, nu", ErrNotFinite, "scale the program down", "give a gradient of the Lagrangian that overflows"))
 	}
 	if left > tol*size {
-		return nil, nil, check.ArgErrorf("x, lambda, nu", ErrDomain, "pass a solution, or raise Tol", "leave %.3g of the terms of the Lagrangian's gradient", left/size)
+		return nil, nil, named(check.ArgErrorf("x, lambda, nu", ErrDomain, "pass a solution, or raise Tol", "leave %.3g of the terms of the Lagrangian's gradient", left/size))
 	}
 	for i := range constraints {
 		c, unit := &constraints[i], e[n+i]
@@ -182,7 +178,7 @@ func (l *lagrangian) active(constraints []constraint, m int, x []float64, tol fl
 			slack, push = -math.Abs(slack), 1
 		}
 		if slack < -tol || push < 0 || min(slack, push) > tol {
-			return nil, nil, check.ArgErrorf(c.name, ErrDomain, "pass a solution, or raise Tol", "has the value %g and the multiplier %g", c.value, c.mult)
+			return nil, nil, named(check.ArgErrorf(c.name, ErrDomain, "pass a solution, or raise Tol", "has the value %g and the multiplier %g", c.value, c.mult))
 		}
 		if slack <= push {
 			rows = append(rows, i)
@@ -198,7 +194,7 @@ func (l *lagrangian) active(constraints []constraint, m int, x []float64, tol fl
 type constraint struct {
 	name        string
 	value, mult float64
-	terms       float64 // size of what the value is made of
+	terms       float64 // size of the terms of the value
 	d           *Partials
 }
 
@@ -215,11 +211,11 @@ type lagrangian struct {
 func (l *lagrangian) add(name string, f ParamFunc, weight float64, x, alpha []float64) (float64, *Partials, error) {
 	d := &Partials{X: make([]float64, l.n), Alpha: make([]float64, l.np), XX: mat.NewDense(l.n, l.n, nil), XAlpha: mat.NewDense(l.n, max(l.np, 1), nil)}
 	if f == nil {
-		return 0, nil, check.ArgErrorf(name, ErrShape, "give a function", "is nil")
+		return 0, nil, named(check.ArgErrorf(name, ErrEmpty, "give a function", "is nil"))
 	}
 	value := f(d, x, alpha)
 	if !dense.Finite(value) {
-		return 0, nil, check.ArgErrorf(name, ErrNotFinite, "evaluate it in its domain", "is %v", value)
+		return 0, nil, named(check.ArgErrorf(name, ErrNotFinite, "evaluate it in its domain", "is %v", value))
 	}
 	err := cmp.Or(
 		check.Finite(name+"'s ∇x", boundEntry, d.X), check.Finite(name+"'s ∇α", boundEntry, d.Alpha),
@@ -227,7 +223,7 @@ func (l *lagrangian) add(name string, f ParamFunc, weight float64, x, alpha []fl
 	)
 	//lint:ignore SA4023 cmp.Or returns nil where every check does
 	if err != nil {
-		return 0, nil, err
+		return 0, nil, named(err)
 	}
 	if weight == 0 {
 		return value, d, nil
@@ -279,31 +275,7 @@ func (l *lagrangian) weak(kkt *kktMatrix, inequalities, constraints []constraint
 // sensitivity solves for the columns of α, given the active constraints.
 func (l *lagrangian) sensitivity(kkt *kktMatrix, m, q int, constraints []constraint, rows []int) (*Sensitivity, error) {
 	n, np, k := l.n, l.np, len(rows)
-	var errs []error
-	free := [3]float64{} // of x, λ, ν
-	for i, part := range kkt.free {
-		block := 0
-		if i >= n {
-			block = 1
-			if rows[i-n] >= m {
-				block = 2
-			}
-		}
-		free[block] = max(free[block], part)
-	}
-	out := &Sensitivity{}
-	dst := [3]*mat.Dense{}
-	for b, r := range [3]int{n, m, q} {
-		if np == 0 || r == 0 {
-			continue
-		}
-		if free[b] > rangeTol {
-			errs = append(errs, &NotDifferentiableError{Inputs: []Input{"alpha"}, Residual: free[b], Remedy: [3]string{"x", "lambda", "nu"}[b] + " is not unique"})
-			continue
-		}
-		dst[b] = mat.NewDense(r, np, nil)
-	}
-	out.X, out.Lambda, out.Nu = dst[0], dst[1], dst[2]
+	out, errs := l.blocks(kkt, m, q, rows)
 	cz, cy, v, y := make([]float64, n), make([]float64, k), make([]float64, n), make([]float64, k)
 	change := make([]float64, k*n) // of the rows' gradients along α_j and ẋ
 	for j := range np {
@@ -330,16 +302,49 @@ func (l *lagrangian) sensitivity(kkt *kktMatrix, m, q int, constraints []constra
 		if !dense.AllFinite(v) || !dense.AllFinite(y) {
 			return nil, errDerivativeOverflow
 		}
-		if out.X != nil {
-			out.X.SetCol(j, v)
-		}
-		for i, r := range rows {
-			if r < m && out.Lambda != nil {
-				out.Lambda.Set(r, j, y[i])
-			} else if r >= m && out.Nu != nil {
-				out.Nu.Set(r-m, j, y[i])
-			}
-		}
+		out.setColumn(j, m, rows, v, y)
 	}
 	return out, joinErrors(errs)
+}
+
+// blocks returns a Sensitivity with storage for the blocks that are unique, and an error for
+// each other.
+func (l *lagrangian) blocks(kkt *kktMatrix, m, q int, rows []int) (out *Sensitivity, errs []error) {
+	free := [3]float64{} // of x, λ, ν
+	for i, part := range kkt.free {
+		block := 0
+		if i >= l.n {
+			block = 1
+			if rows[i-l.n] >= m {
+				block = 2
+			}
+		}
+		free[block] = max(free[block], part)
+	}
+	dst := [3]*mat.Dense{}
+	for b, r := range [3]int{l.n, m, q} {
+		if l.np == 0 || r == 0 {
+			continue
+		}
+		if free[b] > rangeTol {
+			errs = append(errs, &NotDifferentiableError{Inputs: []Input{"alpha"}, Residual: free[b], Remedy: [3]string{"x", "lambda", "nu"}[b] + " is not unique"})
+			continue
+		}
+		dst[b] = mat.NewDense(r, l.np, nil)
+	}
+	return &Sensitivity{X: dst[0], Lambda: dst[1], Nu: dst[2]}, errs
+}
+
+// setColumn sets the derivatives along α_j, where the active rows have the multipliers y.
+func (s *Sensitivity) setColumn(j, m int, rows []int, v, y []float64) {
+	if s.X != nil {
+		s.X.SetCol(j, v)
+	}
+	for i, r := range rows {
+		if r < m && s.Lambda != nil {
+			s.Lambda.Set(r, j, y[i])
+		} else if r >= m && s.Nu != nil {
+			s.Nu.Set(r-m, j, y[i])
+		}
+	}
 }

@@ -208,7 +208,7 @@ func TestProgramRefuses(t *testing.T) {
 		"Inequalities[0]": {Objective: disc.Objective, Inequalities: []ParamFunc{nil}},
 	} {
 		var arg *ArgError
-		if _, err := p.Differentiate([]float64{-1, -1}, []float64{1}, nil, []float64{1}); !errors.As(err, &arg) || arg.Arg != name || arg.Why != ErrShape {
+		if _, err := p.Differentiate([]float64{-1, -1}, []float64{1}, nil, []float64{1}); !errors.As(err, &arg) || arg.Arg != name || arg.Why != ErrEmpty {
 			t.Errorf("%s is nil: %v", name, err)
 		}
 	}

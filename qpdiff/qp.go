@@ -68,7 +68,7 @@ func (s *Solution) forget() {
 
 // Solve solves q. The error matches
 //
-//   - ErrShape, ErrNotFinite or ErrDomain (an [ArgError]) where the data cannot
+//   - ErrShape, ErrNotFinite or ErrDomain (an [ArgError]) if the data cannot
 //     be used, the last for a Q that is not symmetric and for a row of G or A
 //     other than zero whose largest entry lies outside 1e-270…1e270;
 //   - ErrInfeasible, ErrUnbounded or ErrNonconvex with the Status of that name,
@@ -76,7 +76,7 @@ func (s *Solution) forget() {
 //   - ErrIterationLimit where Tol was not reached, or MaxIter before the gradient
 //     of each variable was small among its own terms. Z, Lambda and Nu then hold
 //     the best point found, and Residual its distance from a solution;
-//   - ErrNotFinite, with the Status IterationLimit, where the solution or a
+//   - ErrNotFinite, with the Status IterationLimit, if the solution or a
 //     product that its residual sums leaves the range of float64. Sizes between
 //     1e-140 and 1e140 of all entries and of the solution are safe.
 //
@@ -87,7 +87,7 @@ func (s *Solution) Solve(q *QP) error {
 	a := &s.set
 	if err := a.load(q); err != nil {
 		a.loaded = false
-		return err
+		return named(err)
 	}
 	r := qpReport{Certificate: s.Certificate}
 	s.Status = a.solve(&r, s.Tol, s.MaxIter)

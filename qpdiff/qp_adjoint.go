@@ -64,8 +64,8 @@ func (d *qpDerivative) prepare() {
 	}
 }
 
-// uniquePrimal reports whether Q is positive definite where the rows of the
-// derivative vanish, so that the minimiser is unique: Q + ρCᵀC then is
+// uniquePrimal reports whether Q is positive definite on the null space of the
+// derivative's rows, so that the minimiser is unique: Q + ρCᵀC then is
 // definite everywhere.
 func (d *qpDerivative) uniquePrimal() bool {
 	a := d.sys
@@ -102,12 +102,12 @@ func (d *qpDerivative) uniquePrimal() bool {
 	return s*s > pivotTol
 }
 
-// blockOutside is how far the ∇g of an input lies outside the range: what the null
-// vectors hold of the variables and rows in which it is not zero. A change of entry j
+// blockOutside returns the part of the ∇g of an input outside the range: the entries of the
+// null vectors at the variables and rows in which it is not zero. A change of entry j
 // of row r enters as λ_r in variable j and as z_j in row r, each in its own unit. Of G
 // and A blockOutside is also how far the derivative of the last solution (v, y)
 // depends on which null vector is added to it, see [kktMatrix.parts]: by v in a row
-// that depends on others, and by y_r where a variable is free.
+// that depends on others, and by y_r if a variable is free.
 func (a *kktMatrix) blockOutside(d *qpDerivative, in QPInput) float64 {
 	set := d.sys
 	n := a.n
@@ -204,20 +204,18 @@ func (a *kktMatrix) changedNulls(c []float64, f func(change []float64)) {
 				terms[to] += math.Abs(v)
 			}
 		}
-		some := false
 		for i, v := range change {
 			if math.Abs(v) <= rangeTol*terms[i] {
 				change[i] = 0
 			}
-			some = some || change[i] != 0
 		}
-		if some {
+		if slices.ContainsFunc(change, nonzero) {
 			f(change)
 		}
 	}
 }
 
-// outputFree is how far an output is not unique: what the null vectors hold of it.
+// outputFree returns the part of an output that is not unique: its entries in the null vectors.
 func (a *kktMatrix) outputFree(d *qpDerivative, out QPOutput) float64 {
 	if out == OutputZ {
 		return dense.Largest(a.free[:a.n])
@@ -246,11 +244,11 @@ func (a *kktMatrix) outputFree(d *qpDerivative, out QPOutput) float64 {
 //
 // The derivative may not exist. Tested are, in this order, strict
 // complementarity; that the cotangent lies in the range of the KKT matrix; and
-// for each wanted block that its ∇g does. Where a test fails the error joins
+// for each wanted block that its ∇g does. If a test fails, the error joins
 // one [NotDifferentiableError] per block, whose Weak names rows of G. The
 // blocks that do exist are given all the same, the others left as they were.
 // Where active rows depend on each other the multipliers are not unique, and
-// strict complementarity is that of the multipliers with the fewest zeros: Q
+// the multipliers with the fewest zeros decide on strict complementarity: Q
 // and p then exist as a rule, G and h (A and b) do if none of their rows is
 // among the dependent ones, and G and A where z is 0 whatever they are. A row of
 // zeros with the bound 0 is among the dependent ones, and its multiplier may be
@@ -262,7 +260,7 @@ func (a *kktMatrix) outputFree(d *qpDerivative, out QPOutput) float64 {
 // x ≤ 0 is min(a, 0). At a = 0, where λ = x = 0, it has a kink, yet with
 // g = (x − a + λ, λx) the range of ∇_z g = [1 1; 0 0] holds ∇_a g = (−1, 0).
 //
-// VJP panics if a length or shape differs from that of the problem. It needs
+// VJP panics if a length or shape does not fit the problem. It needs
 // an optimal solution (ErrNotFitted) and finite cotangents (ErrNotFinite, as for
 // a derivative that overflows). It does not write to s. w keeps what one solution's
 // derivatives share, so that the next of them only solves one system, and
@@ -342,7 +340,7 @@ func (d *qpDerivative) bounded() bool {
 // checkCotangents reports the first cotangent that is not finite.
 func checkCotangents(dz, dlambda, dnu []float64) error {
 	const remedy = "give a finite cotangent"
-	return cmp.Or(check.Finite("dz", remedy, dz), check.Finite("dlambda", remedy, dlambda), check.Finite("dnu", remedy, dnu))
+	return named(cmp.Or(check.Finite("dz", remedy, dz), check.Finite("dlambda", remedy, dlambda), check.Finite("dnu", remedy, dnu)))
 }
 
 // singularError refuses the derivative with respect to input at a singular system.
@@ -402,7 +400,7 @@ func (d *qpDerivative) addCotangents(g *QPGrad, exists [6]bool) {
 // arg, is an error.
 func (a *kktSystem) checkShapes(arg string, g *QPGrad, dz, dlambda, dnu []float64) error {
 	if g == nil {
-		return check.ArgErrorf(arg, ErrShape, "give a QPGrad with the wanted fields", "is nil")
+		return named(check.ArgErrorf(arg, ErrEmpty, "give a QPGrad with the wanted fields", "is nil"))
 	}
 	n, m, q := a.n, a.m, a.rows-a.m
 	check.Vector("dz", dz, n)

@@ -3,13 +3,15 @@ package qpdiff
 import (
 	"fmt"
 
+	"cvgm/qpdiff/internal/check"
+
 	"gonum.org/v1/gonum/mat"
 )
 
 // SolveBatch solves qps[i] into sols[i], spread over the cores, and returns an
 // error that names the lowest failing item, if any. The others are solved all
 // the same, and each Solution has its own Status. Problems may share matrices,
-// and an item's warm start is that of its Solution: the results have the same
+// and each item starts warm from its own Solution: the results have the same
 // bits for any GOMAXPROCS. It panics if the lengths differ.
 func SolveBatch(sols []Solution, qps []QP) error {
 	if len(sols) != len(qps) {
@@ -17,7 +19,7 @@ func SolveBatch(sols []Solution, qps []QP) error {
 	}
 	return ForEach(0, len(qps), func(i int) error {
 		if err := sols[i].Solve(&qps[i]); err != nil {
-			return fmt.Errorf("batch item %d: %w", i, err)
+			return check.Named(fmt.Sprintf("qpdiff: batch item %d", i), err)
 		}
 		return nil
 	})
@@ -42,14 +44,7 @@ func VJPBatch(ws []Workspace, grads []QPGrad, sols []Solution, dz, dlambda, dnu 
 		}
 		return x[i]
 	}
-	users := map[any]int{}
-	for i := range grads {
-		for _, key := range grads[i].keys() {
-			if key != nil {
-				users[key]++
-			}
-		}
-	}
+	users := usersOf(grads)
 	if ws == nil {
 		ws = make([]Workspace, len(sols))
 	}
@@ -74,13 +69,18 @@ func VJPBatch(ws []Workspace, grads []QPGrad, sols []Solution, dz, dlambda, dnu 
 			d.addCotangents(g, own)
 		}
 		if err != nil {
-			return fmt.Errorf("batch item %d: %w", i, err)
+			return check.Named(fmt.Sprintf("qpdiff: batch item %d", i), err)
 		}
 		return nil
 	})
-	// Shared blocks: one goroutine per block.
+	addShared(ws, grads, exist, users)
+	return err
+}
+
+// addShared adds to the blocks that several items use, one goroutine per block.
+func addShared(ws []Workspace, grads []QPGrad, exist [][6]bool, users map[any]int) {
 	_ = ForEach(0, 6, func(in int) error {
-		for i := range sols {
+		for i := range grads {
 			var only [6]bool
 			key := grads[i].keys()[in]
 			only[in] = exist[i][in] && key != nil && users[key] > 1
@@ -90,7 +90,19 @@ func VJPBatch(ws []Workspace, grads []QPGrad, sols []Solution, dz, dlambda, dnu 
 		}
 		return nil
 	})
-	return err
+}
+
+// usersOf counts the items that use each block.
+func usersOf(grads []QPGrad) map[any]int {
+	users := map[any]int{}
+	for i := range grads {
+		for _, key := range grads[i].keys() {
+			if key != nil {
+				users[key]++
+			}
+		}
+	}
+	return users
 }
 
 // keys identifies the storage behind each field.

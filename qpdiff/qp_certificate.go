@@ -8,21 +8,6 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-const (
-	// rayTol is how many rounding errors, eps times the largest of the terms that
-	// it sums, the combination of rows ρ may hold that proves infeasibility. The
-	// factors of the working set leave some tens; a combination of rows that are
-	// not dependent leaves far more, and then some point far away meets them.
-	rayTol = 128
-	// rayNoise is how many rounding errors of the largest multiplier, of rows of
-	// norm 1 in the metric of the factor, are no multiplier: in other units of the
-	// variables they might be much. It leaves room below rayTol for a dozen of them.
-	rayNoise = 8
-	// rayGain is how far below zero the bound of that combination has to lie, as
-	// a fraction of the terms that it sums: ten thousand of their rounding errors.
-	rayGain = 1e-12
-)
-
 // provesInfeasible reports whether row r minus the combination a.y of the
 // working set shows that there is no feasible point: it would have to meet
 // ρᵀz ≤ β (= β for an equality) with β < 0 and ρ = 0 up to rounding.
@@ -48,18 +33,24 @@ func (a *activeSet) provesInfeasible(r int) bool {
 		if a.rayError(r, rho) <= rayTol*dense.Eps {
 			return true
 		}
-		if pass == 0 { // what is left of ρ may be the rounding error of a.y
-			k, n := len(a.w), a.n
-			a.forward(rho, 0)
-			dy := a.dl[:k]
-			for i := range dy {
-				dy[i] = floats.Dot(a.q1[i*n:(i+1)*n], rho)
-			}
-			dense.BackSolve(a.t, a.tinv, k, n, dy)
-			floats.Add(a.y[:k], dy)
+		if pass == 0 { // the remainder of ρ may be the rounding error of a.y
+			a.correctRay(rho)
 		}
 	}
 	return false
+}
+
+// correctRay adds to a.y the combination of the working set that is nearest to rho, which it
+// overwrites.
+func (a *activeSet) correctRay(rho []float64) {
+	k, n := len(a.w), a.n
+	a.forward(rho, 0)
+	dy := a.dl[:k]
+	for i := range dy {
+		dy[i] = floats.Dot(a.q1[i*n:(i+1)*n], rho)
+	}
+	dense.BackSolve(a.t, a.tinv, k, n, dy)
+	floats.Add(a.y[:k], dy)
 }
 
 // rayError returns the largest entry of ρ, relative to the largest of the terms
@@ -154,19 +145,6 @@ func (a *activeSet) certifyInfeasible(s *qpReport, r int) {
 	}
 }
 
-const (
-	// unboundedTol is how far a direction may be, relative to the size of the
-	// terms, from Qd = 0, Gd ≤ 0 and Ad = 0.
-	unboundedTol = 1e-13
-	// slopeTol is the least fall of the objective along that direction, relative
-	// to p, as a multiple of its violations, or of eps where they are less: four
-	// decades above what repairing them may cost.
-	slopeTol = 1e4
-	// flatTol is what a direction may have of curvature, and in a row, beside its size
-	// and that of Q, to count as flat and as parallel to the row.
-	flatTol = 1e-10
-)
-
 // provesUnbounded reports whether the last proximal step is, in one part of the program,
 // a direction in which the objective falls without bound.
 func (a *activeSet) provesUnbounded(s *qpReport) bool {
@@ -221,7 +199,7 @@ func (a *activeSet) provesUnbounded(s *qpReport) bool {
 
 // alongRay moves z, in each part that has not converged, along the direction of the next
 // proximal step, in which the objective is nearly flat, to the first row on the way, and
-// reports whether there is one: where the slope is small beside P the steps are too small to
+// reports whether there is one: if the slope is small beside P, the steps are too small to
 // get there. It needs grad and slack as measure leaves them.
 func (a *activeSet) alongRay() (some bool) {
 	d := a.dz
@@ -240,7 +218,7 @@ func (a *activeSet) alongRay() (some bool) {
 	return some
 }
 
-// firstRow returns how far in part k the first row is along d, 0 where the objective is not
+// firstRow returns how far in part k the first row is along d, 0 if the objective is not
 // nearly flat.
 func (a *activeSet) firstRow(d []float64, k int) float64 {
 	n := a.n

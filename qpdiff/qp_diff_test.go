@@ -549,7 +549,7 @@ func TestVJPBatch(t *testing.T) {
 		grads[i].H = make([]float64, 10)
 	}
 	err := VJPBatch(nil, grads, sols, dz, nil, nil)
-	if !errors.Is(err, ErrNotFitted) || !strings.HasPrefix(err.Error(), "batch item 7:") {
+	if !errors.Is(err, ErrNotFitted) || !strings.HasPrefix(err.Error(), "qpdiff: batch item 7: ") {
 		t.Errorf("error %v", err)
 	}
 	if !cmp.Equal(grads[8].H, hs[8]) {

@@ -11,22 +11,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// asymmetry is how much entries (i, j) and (j, i) of Q may differ, relative to
-// them and to √(Q_ii Q_jj): room for the rounding of a product such as XᵀX, whose
-// size that is.
-const asymmetry = 1e-13
-
-const (
-	// safeSquares: above it, and below its inverse, a sum of squares has lost
-	// nothing to underflow or overflow.
-	safeSquares = 1e-280
-	// smallestRow is the size from which a row is taken, and its inverse that up
-	// to which it is: the row's multiplier still has room for 38 decades.
-	smallestRow = 1e-270
-)
-
 // load copies q in, rows scaled by powers of two to a norm near one (which
-// changes no bit of the mantissas), and notes what is the same as last time.
+// changes no bit of the mantissas), and notes which parts equal the last program's.
 func (a *activeSet) load(q *QP) error {
 	n, m, rows, err := q.dims()
 	if err != nil {
@@ -131,7 +117,7 @@ func (a *activeSet) loadQ(q *QP) (same bool, err error) {
 	symmetric := true
 	for i := range n {
 		for j, v := range a.q[i*n : i*n+i+1] {
-			if v != a.q[j*n+i] { // also where an entry is NaN
+			if v != a.q[j*n+i] { // also if an entry is NaN
 				symmetric = false
 			}
 			if v = math.Abs(v); v > a.qmax {
@@ -145,39 +131,33 @@ func (a *activeSet) loadQ(q *QP) (same bool, err error) {
 	if err := check.FiniteRows("QP.Q", boundEntry, q.Q); err != nil {
 		return false, err
 	}
+	return false, a.checkSymmetry()
+}
+
+// checkSymmetry reports entries of Q whose difference is no rounding error.
+func (a *activeSet) checkSymmetry() error {
+	n := a.n
 	for i := range n {
 		for j, v := range a.q[i*n : i*n+i] {
 			w := a.q[j*n+i]
 			size := max(math.Abs(v), math.Abs(w), math.Sqrt(math.Abs(a.q[i*n+i]))*math.Sqrt(math.Abs(a.q[j*n+j])))
 			if math.Abs(v-w) > asymmetry*size {
-				return false, check.ArgErrorf("QP.Q", ErrDomain, "give (Q+Qᵀ)/2, which has the same zᵀQz", "is not symmetric: it holds %v at (%d, %d) and %v at (%d, %d)", v, i, j, w, j, i)
+				return check.ArgErrorf("QP.Q", ErrDomain, "give (Q+Qᵀ)/2, which has the same zᵀQz", "is not symmetric: it holds %v at (%d, %d) and %v at (%d, %d)", v, i, j, w, j, i)
 			}
 		}
 	}
-	return false, nil
+	return nil
 }
 
-// loadRow takes over constraint r and says whether its coefficients are those
+// loadRow takes over constraint r and reports whether its coefficients equal those
 // of the last problem.
 func (a *activeSet) loadRow(q *QP, r int) (same bool, err error) {
 	g, rhs, i, name, rhsName := q.G, q.H, r, "QP.G", "QP.H"
 	if r >= a.m {
 		g, rhs, i, name, rhsName = q.A, q.B, r-a.m, "QP.A", "QP.B"
 	}
-	src, dst, v := g.RawRowView(i), a.crow(r), rhs[i]
-	same = a.loaded
-	if same {
-		s := a.scale[r]
-		if t := math.Abs(v * s); !(t >= dense.SmallestNormal && t <= math.MaxFloat64) && v != 0 && !math.IsInf(v, 0) {
-			same = false // in the units of the last problem
-		}
-		for j, v := range src {
-			if v*s != dst[j] {
-				same = false
-				break
-			}
-		}
-	}
+	src, v := g.RawRowView(i), rhs[i]
+	same = a.loaded && a.sameRow(r, src, v)
 	if !same {
 		norm := floats.Dot(src, src)
 		if safeSquares < norm && norm < 1/safeSquares {
@@ -185,24 +165,7 @@ func (a *activeSet) loadRow(q *QP, r int) (same bool, err error) {
 		} else if norm, err = a.oddNorm(name, g, i); err != nil {
 			return false, err
 		}
-		s := 1.0
-		if norm > 0 {
-			_, e := math.Frexp(norm)
-			s = math.Ldexp(1, -e)
-		}
-		a.scale[r] = s
-		a.single[r] = noEntry
-		entries := 0
-		for j, v := range src {
-			dst[j] = v * s
-			if v != 0 {
-				entries++
-				a.single[r] = j
-			}
-		}
-		if entries > 1 {
-			a.single[r] = manyEntries
-		}
+		a.scaleRow(r, src, norm)
 	}
 	if math.IsNaN(v) || math.IsInf(v, -1) || r >= a.m && math.IsInf(v, 1) {
 		remedy := "give a number, or +Inf to switch the row off"
@@ -216,6 +179,43 @@ func (a *activeSet) loadRow(q *QP, r int) (same bool, err error) {
 		return false, check.ArgErrorf(rhsName, ErrNotFinite, "set it to 0, or measure the variables in smaller units", "holds %.3g at index %d, whose ratio to its row underflows", v, i)
 	}
 	return same, nil
+}
+
+// sameRow reports whether row r has the coefficients src already, in a scale that suits the
+// right-hand side v.
+func (a *activeSet) sameRow(r int, src []float64, v float64) bool {
+	s, dst := a.scale[r], a.crow(r)[:len(src)]
+	if t := math.Abs(v * s); !(t >= dense.SmallestNormal && t <= math.MaxFloat64) && v != 0 && !math.IsInf(v, 0) {
+		return false
+	}
+	for j, v := range src {
+		if v*s != dst[j] {
+			return false
+		}
+	}
+	return true
+}
+
+// scaleRow takes over the coefficients src of row r, whose norm is given.
+func (a *activeSet) scaleRow(r int, src []float64, norm float64) {
+	s, dst := 1.0, a.crow(r)
+	if norm > 0 {
+		_, e := math.Frexp(norm)
+		s = math.Ldexp(1, -e)
+	}
+	a.scale[r] = s
+	a.single[r] = noEntry
+	entries := 0
+	for j, v := range src {
+		dst[j] = v * s
+		if v != 0 {
+			entries++
+			a.single[r] = j
+		}
+	}
+	if entries > 1 {
+		a.single[r] = manyEntries
+	}
 }
 
 // oddNorm is the norm of row i of g, whose sum of squares is no safe number.

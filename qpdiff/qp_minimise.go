@@ -9,7 +9,7 @@ import (
 )
 
 // violated reports whether inequality r, outside the working set, is violated
-// by more than rounding; size is that of z.
+// by more than rounding; size is the size of z.
 func (a *activeSet) violated(r int, size float64) bool {
 	v := -a.slack[r]
 	if !(v > 0) || a.at[r] >= 0 || a.skip[r] {
@@ -88,7 +88,7 @@ func (a *activeSet) start() int {
 }
 
 // guessBounds lets the bounds enter that a few sweeps of coordinate descent end
-// at, where there are no other rows than bounds: the sweeps cost next to
+// at, if all rows are bounds: the sweeps cost next to
 // nothing, and save most of the changes of the working set.
 func (a *activeSet) guessBounds() {
 	n := a.n
@@ -211,7 +211,7 @@ func (a *activeSet) oneByOne() int {
 }
 
 // satisfy lets the violated row r enter, with the partial steps of Goldfarb
-// and Idnani that keep the multipliers nonnegative. It returns false where no
+// and Idnani that keep the multipliers nonnegative. It returns false if no
 // step satisfies the row; a.y then holds the combination of the working set.
 func (a *activeSet) satisfy(r int) bool {
 	m := a.mrow(r)
@@ -261,8 +261,8 @@ func (a *activeSet) satisfy(r int) bool {
 	}
 }
 
-// roundingOf is the rounding error of the slack of row r where it is the combination a.y of
-// those of the working set, each of which is known to the rounding of its terms.
+// roundingOf returns the rounding error of the slack of a row r that is the combination a.y of
+// rows of the working set, whose slacks are known to the rounding of their terms.
 func (a *activeSet) roundingOf(r int) float64 {
 	sum := a.slackTerm(r)
 	for i, s := range a.w {

@@ -12,15 +12,15 @@ import (
 // DirectionalDerivative sets dz, dlambda and dnu, where they are not nil, to the
 // one-sided derivatives of the solution along the direction t: the limit of
 // (z(data + εt) − z(data))/ε as ε ↓ 0. It exists at weakly active rows too,
-// where the derivative does not: ż solves the program
+// which have no derivative: ż solves the program
 //
 //	minimise   ½ żᵀQż + (ṗ + Q̇z + Ġᵀλ + Ȧᵀν)ᵀż
 //	subject to G_i ż = ḣ_i − Ġ_i z on strictly active rows (≤ on weakly active ones)
 //	           Aż = ḃ − Ȧz
 //
-// and its multipliers are those of the derivative (Robinson, 1980; Bonnans and
-// Shapiro, 2000, Section 5.2). z and the multipliers must be unique, but for
-// those of rows of zeros that t and the outputs leave out: where they are not, it
+// and its multipliers are the derivatives of λ and ν (Robinson, 1980; Bonnans and
+// Shapiro, 2000, Section 5.2). z and the multipliers must be unique, except at
+// rows of zeros that t and the outputs leave out: otherwise it
 // fails like JVP. w is as in VJP; at weakly active rows it allocates all the same.
 func (s *Solution) DirectionalDerivative(w *Workspace, dz, dlambda, dnu []float64, t *QPGrad) error {
 	d, err := s.derivative(w, false)
@@ -66,8 +66,8 @@ func (s *Solution) DirectionalDerivative(w *Workspace, dz, dlambda, dnu []float6
 			return e
 		})
 	}
-	// z and the multipliers are unique where the active rows are independent and
-	// Q is definite where the strictly active ones vanish.
+	// z and the multipliers are unique if the active rows are independent and
+	// Q is definite on the null space of the strictly active ones.
 	c := a.stack(d.rows)
 	if newKKTMatrix(a.n, strict, a.q, c[:strict*a.n]).singular() || newKKTMatrix(a.n, len(d.rows), a.q, c).singular() {
 		return refuse(t, [6]bool{}, func(in QPInput) *NotDifferentiableError {

@@ -2,11 +2,11 @@ package qpdiff
 
 // programPart is a part of the program that has nothing to do with the others: no
 // entry of Q, G or A connects a variable of one with a variable of another. Their
-// units are unrelated, so that no number of one part is measured by those of another.
+// units are unrelated, so that no number of one part is measured by a number of another.
 type programPart struct {
 	variables []int
 	// psize, zsize and qsize are the sizes of the linear term, of z by the bounds of
-	// the rows, and of Q, for which weight was chosen, that of the proximal term;
+	// the rows, and of Q, for which weight, the proximal term's, was chosen;
 	// before is the weight before the last change.
 	psize, zsize, qsize, weight, before float64
 	// noise bounds the size of what went into perp.
@@ -15,16 +15,16 @@ type programPart struct {
 	rayResidual
 }
 
-// partResidual holds what the residuals of a part are made of, see [KKTResidual].
+// partResidual holds the terms of the residuals of a part, see [KKTResidual].
 type partResidual struct {
 	z, dual       float64 // Z and D
 	rawZ, rawDual float64 // both in the units of the program as it was given
-	gradient      float64 // the largest entry of that of the Lagrangian
+	gradient      float64 // the largest entry of the Lagrangian's gradient
 	zqz, pz, hl   float64 // zᵀQz, pᵀz and hᵀλ + bᵀν
 	gapTerm       float64 // the largest term of hᵀλ + bᵀν
 	primal        float64 // the largest relative violation
 	relative      float64 // the largest of all relative residuals
-	own           float64 // that of the gradient, each entry among its own terms
+	own           float64 // the gradient's, each entry among its own terms
 }
 
 // rayResidual holds the sizes of a direction, of p and of Q in a part, and how far the direction

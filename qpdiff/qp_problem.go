@@ -16,9 +16,9 @@ import (
 //
 // in n = len(P) variables. Q is n×n, symmetric and positive semidefinite; nil
 // stands for zero, which makes the program linear. G and H, and likewise A and
-// B, are nil where there are no such rows. An entry +Inf of H switches its row
+// B, are nil without such rows. An entry +Inf of H switches its row
 // off. Rows may repeat each other, depend on each other or vanish. A row of
-// zeros asks for 0 ≤ h or 0 = b; where it holds with equality, nothing has a
+// zeros asks for 0 ≤ h or 0 = b; if it holds with equality, nothing has a
 // derivative with respect to it (see [Solution.VJP]).
 //
 // A solution meets the KKT conditions with these signs:
@@ -37,7 +37,7 @@ import (
 // progress, rows enter one by one as in Goldfarb and Idnani (1983), which
 // cannot cycle. A Q that is only semidefinite is made definite by proximal
 // steps, each a warm start of the same method (Arnström, Bemporad and Axehill,
-// 2022); the limit of the steps, where there is none, is the direction that
+// 2022); the steps of a program without a solution tend to the direction that
 // proves the program unbounded. Iterative refinement of the KKT system on the
 // working set ends every solve.
 //
@@ -45,7 +45,7 @@ import (
 // and residuals near the rounding error, which the derivatives need and an
 // interior point does not reach; it is faster at up to some hundred variables;
 // and it can be started warm. Its weak spot is degeneracy together with bad
-// scaling, hence the orthogonal factors (those of M_W M_Wᵀ would be cheaper by
+// scaling, hence the orthogonal factors (factors of M_W M_Wᵀ would be cheaper by
 // a third, but failed on 3 of the 43 convex Maros–Mészáros problems with up to
 // 300 variables, of which these solve all) and the proximal steps from a
 // recentred, equilibrated problem.
@@ -61,11 +61,11 @@ type QP struct {
 // dims checks the shapes and returns n, m and m+q.
 func (q *QP) dims() (n, m, rows int, err error) {
 	if q == nil {
-		return 0, 0, 0, check.ArgErrorf("q", ErrShape, "give a QP", "is nil")
+		return 0, 0, 0, check.ArgErrorf("q", ErrEmpty, "give a QP", "is nil")
 	}
 	n = len(q.P)
 	if n == 0 {
-		return 0, 0, 0, check.ArgErrorf("QP.P", ErrShape, "give one entry per variable", "is empty")
+		return 0, 0, 0, check.ArgErrorf("QP.P", ErrEmpty, "give one entry per variable", "is empty")
 	}
 	if q.Q != nil {
 		if r, c := q.Q.Dims(); r != n || c != n {
@@ -123,7 +123,7 @@ func (s Status) String() string {
 //	Gap    = |zᵀQz + pᵀz + hᵀλ + bᵀν|   (primal minus dual objective)
 //
 // and λ ≥ 0 holds exactly. Relative does not change if the objective, a row or
-// all variables are measured in other units. It is that of the part of the program that
+// all variables are measured in other units. It belongs to the part of the program that
 // meets the conditions worst: a part is a set of variables that no entry of Q, G or A
 // connects with others, and the units of different parts may have nothing to do with each
 // other. With u_j the unit of variable j, and with
@@ -151,7 +151,7 @@ type KKTResidual struct {
 	Relative          float64
 }
 
-// qpReport holds what a solve found besides z and the multipliers.
+// qpReport holds the results of a solve besides z and the multipliers.
 type qpReport struct {
 	Objective                         float64
 	Residual                          KKTResidual

@@ -75,7 +75,7 @@ func (a *activeSet) measure(s *qpReport, thorough bool) {
 		a.products(terms)
 		a.compare(res, terms)
 	}
-	if sum += res.Gap; !dense.Finite(sum) { // also where an entry of a maximum is NaN
+	if sum += res.Gap; !dense.Finite(sum) { // also if an entry of a maximum is NaN
 		res.Relative = math.Inf(1)
 	}
 }
@@ -147,16 +147,13 @@ func (a *activeSet) ownRatio(k int) float64 {
 	return relative
 }
 
-// underflow is the size below which rounding errors underflow.
-const underflow = dense.SmallestNormal / dense.Eps
-
 // representable reports whether v and scaled, the same in other units, can be
-// the size of what a relative residual is judged by.
+// the size that a relative residual is judged by.
 func representable(v, scaled float64) bool {
 	return v == 0 || v >= underflow && scaled >= underflow && dense.Finite(scaled)
 }
 
-// violation sets the largest violation of a row, and that of each part relative to the
+// violation sets the largest violation of a row, and in each part the largest relative to the
 // size of the terms of its row, and returns their sum. It needs the slacks, and the
 // largest entry of z in each part.
 func (a *activeSet) violation(res *KKTResidual) (sum float64) {
@@ -187,8 +184,8 @@ func (a *activeSet) violation(res *KKTResidual) (sum float64) {
 
 // looseRows returns the largest violation of a row relative to its own terms and to what the
 // row can be of z, or of the minimiser without rows, in the metric of the factor: the latter is
-// what rounding leaves where z is 0. Units change none of them, while those in which the
-// residual is measured may hide that a row is violated by all of its terms. It returns 0 where
+// the rounding of a z that is 0. Units change none of them, while the units of the
+// residual may hide that a row is violated by all of its terms. It returns 0 if
 // no row is violated by more than tol of its own terms.
 func (a *activeSet) looseRows(tol float64) (worst float64) {
 	if a.loosest <= tol {
@@ -221,11 +218,6 @@ func (a *activeSet) ownTerm(r int) float64 {
 	return own
 }
 
-// looseTol is the violation of a row, relative to the terms of that row, that is
-// worth one correction: rows of small variables beside large ones lose digits
-// that the size of z does not show, and one correction brings them back.
-const looseTol = 1e-12
-
 // ratio is v/of, and 0 for 0/0: a violation of nothing by nothing is none.
 func ratio(v, of float64) float64 {
 	if v == 0 {
@@ -233,18 +225,6 @@ func ratio(v, of float64) float64 {
 	}
 	return v / of
 }
-
-const (
-	// refined is the relative residual below which no correction is worth while.
-	refined = 1e-14
-	// converged is the relative residual at which no further proximal step is
-	// taken. It leaves room above [refined] for the working set's condition;
-	// less of it costs steps only.
-	converged = 1e-13
-	// defaultTol is what Solution.Tol stands for where it is zero: half the
-	// digits, for problems whose condition leaves no more.
-	defaultTol = 1e-9
-)
 
 // gradientRatio is the gradient of the Lagrangian of a part relative to its terms, to the
 // largest of the part where Q is definite. Elsewhere the terms of other variables
@@ -345,8 +325,8 @@ func (a *activeSet) refine(s *qpReport) {
 	a.refineOwn(s)
 }
 
-// refineOwn goes on with the corrections where a variable's gradient is large among its
-// own terms, as long as they halve that: multipliers that are small beside the terms of other
+// refineOwn continues the corrections while a variable's gradient is large among its
+// own terms and they halve it: multipliers that are small beside the terms of other
 // variables need them.
 func (a *activeSet) refineOwn(s *qpReport) {
 	if !a.shifted && !a.coarse {

@@ -8,25 +8,6 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-const (
-	// openBound: a bound beyond this multiple of the usual ones stands for
-	// infinity, and does not make the proximal term weaker. Smaller multiples
-	// are common in one problem.
-	openBound = 1e6
-	// ruizSweeps is the number of passes of equilibrate: the distance from unit
-	// rows and columns halves with each, and the scale serves the proximal term,
-	// where a factor of two is nothing.
-	ruizSweeps = 10
-)
-
-// geometricSweeps bounds the sweeps of geometricScale, which stop earlier where no
-// entry of E changes by more than geometricStep, in powers of two. An error of some
-// powers is nothing to the passes that follow.
-const (
-	geometricSweeps = 200
-	geometricStep   = .1
-)
-
 // geometricScale returns the diagonal of E that brings the logarithms of the entries
 // of EKE nearest to zero, by least squares (Curtis and Reid, 1972). Units of the
 // objective, rows and variables do not change that matrix. The largest entries of
@@ -37,6 +18,21 @@ func geometricScale(work []float64, n, k int, h, c []float64) []float64 {
 	dim := n + k
 	clear(work)
 	e, sum, count := work[:dim], work[dim:2*dim], work[2*dim:3*dim]
+	sumLogs(sum, count, n, k, h, c)
+	for range geometricSweeps {
+		if geometricSweep(e, sum, count, n, k, c) <= geometricStep {
+			break
+		}
+	}
+	for i, x := range e {
+		e[i] = math.Exp2(x)
+	}
+	return e
+}
+
+// sumLogs adds to sum and count, for each variable and row, the logarithms of its entries and
+// their number.
+func sumLogs(sum, count []float64, n, k int, h, c []float64) {
 	big := 0.0
 	for i := range n {
 		big = max(big, math.Abs(h[i*n+i]))
@@ -59,42 +55,38 @@ func geometricScale(work []float64, n, k int, h, c []float64) []float64 {
 			}
 		}
 	}
-	for range geometricSweeps {
-		step := 0.0
-		move := func(i int, coupled float64) {
-			if count[i] == 0 {
-				return
-			}
-			x := -(sum[i] + coupled) / count[i]
-			step = max(step, math.Abs(x-e[i]))
-			e[i] = x
+}
+
+// geometricSweep sets the logarithm of each scale to its best value given the others, and
+// returns the largest change.
+func geometricSweep(e, sum, count []float64, n, k int, c []float64) (step float64) {
+	move := func(i int, coupled float64) {
+		if count[i] == 0 {
+			return
 		}
-		for j := range n {
-			coupled := 0.0
-			for i := range k {
-				if c[i*n+j] != 0 {
-					coupled += e[n+i]
-				}
-			}
-			move(j, coupled)
-		}
+		x := -(sum[i] + coupled) / count[i]
+		step = max(step, math.Abs(x-e[i]))
+		e[i] = x
+	}
+	for j := range n {
+		coupled := 0.0
 		for i := range k {
-			coupled := 0.0
-			for j := range n {
-				if c[i*n+j] != 0 {
-					coupled += e[j]
-				}
+			if c[i*n+j] != 0 {
+				coupled += e[n+i]
 			}
-			move(n+i, coupled)
 		}
-		if step <= geometricStep {
-			break
+		move(j, coupled)
+	}
+	for i := range k {
+		coupled := 0.0
+		for j := range n {
+			if c[i*n+j] != 0 {
+				coupled += e[j]
+			}
 		}
+		move(n+i, coupled)
 	}
-	for i, x := range e {
-		e[i] = math.Exp2(x)
-	}
-	return e
+	return step
 }
 
 // equilibrate chooses the scale of the variables and the rows so that in each part of
@@ -103,8 +95,7 @@ func geometricScale(work []float64, n, k int, h, c []float64) []float64 {
 // entry do not count: a bound fits any scale of its variable.
 func (a *activeSet) equilibrate() {
 	n := a.n
-	sigma, col := a.unit, a.work2
-	rho := a.slack
+	sigma, rho := a.unit, a.slack
 	a.logs = dense.Grow(a.logs, 3*(n+a.rows))
 	e := geometricScale(a.logs, n, a.rows, a.q, a.c)
 	copy(sigma, e)
@@ -119,41 +110,47 @@ func (a *activeSet) equilibrate() {
 		}
 	}
 	for range ruizSweeps {
-		clear(col)
-		for i := range n {
-			big := a.parts[a.part[i]].qsize
-			if big == 0 {
-				continue
-			}
-			for j, v := range a.q[i*n : (i+1)*n] {
-				col[i] = max(col[i], math.Abs(v)*sigma[i]*sigma[j]/big)
-			}
-		}
-		for r := range a.rows {
-			if a.single[r] >= 0 {
-				continue
-			}
-			big := 0.0
-			for j, v := range a.crow(r) {
-				v = math.Abs(v) * rho[r] * sigma[j]
-				big = max(big, v)
-				col[j] = max(col[j], v)
-			}
-			if big > 0 {
-				rho[r] /= math.Sqrt(big)
-			}
-		}
-		for j, v := range col {
-			if v > 0 {
-				sigma[j] /= math.Sqrt(v)
-			}
-		}
+		a.ruizSweep(sigma, rho)
 	}
 	for j, v := range sigma {
 		a.d[j] = 1 / (v * v)
 	}
 	a.scaleRows()
 	a.chooseWeights()
+}
+
+// ruizSweep divides the scales of variables and rows by the roots of the largest entries.
+func (a *activeSet) ruizSweep(sigma, rho []float64) {
+	n, col := a.n, a.work2
+	clear(col)
+	for i := range n {
+		big := a.parts[a.part[i]].qsize
+		if big == 0 {
+			continue
+		}
+		for j, v := range a.q[i*n : (i+1)*n] {
+			col[i] = max(col[i], math.Abs(v)*sigma[i]*sigma[j]/big)
+		}
+	}
+	for r := range a.rows {
+		if a.single[r] >= 0 {
+			continue
+		}
+		big := 0.0
+		for j, v := range a.crow(r) {
+			v = math.Abs(v) * rho[r] * sigma[j]
+			big = max(big, v)
+			col[j] = max(col[j], v)
+		}
+		if big > 0 {
+			rho[r] /= math.Sqrt(big)
+		}
+	}
+	for j, v := range col {
+		if v > 0 {
+			sigma[j] /= math.Sqrt(v)
+		}
+	}
 }
 
 // scaleRows scales the rows, by powers of two, to a norm near one in the units of the
@@ -221,8 +218,8 @@ func (a *activeSet) factorWeighted() bool {
 	return a.factor(0) == a.n
 }
 
-// weaken makes the proximal term of parts weaker that are larger than their bounds say or,
-// where the steps are slow, that have not converged, and reports whether there are any.
+// weaken makes the proximal term of parts weaker that are larger than their bounds say or, if
+// the steps are slow, have not converged, and reports whether there are such parts.
 func (a *activeSet) weaken(slow bool) (some bool) {
 	for k := range a.parts {
 		p := &a.parts[k]
@@ -251,13 +248,6 @@ func (a *activeSet) takeBackWeights() {
 	a.factorWeighted()
 }
 
-// staleSize is how far the sizes of P and of the bounds may be from those that
-// the weight of the proximal term was chosen for. Within three orders of
-// magnitude the steps converge as well. With far too weak a term, or from a
-// centre far too large, the steps end so far away that P is lost in the rounding
-// of Qz; with far too strong a one there are more steps than allowed.
-const staleSize = 1e3
-
 // stale reports whether the factor's proximal term does not suit P, H and B, or was
 // weakened for another program.
 func (a *activeSet) stale() bool {
@@ -274,7 +264,7 @@ func (a *activeSet) stale() bool {
 	return a.weakened
 }
 
-// sizes returns that of the linear term of part k, and that of z by the bounds of its
+// sizes returns the sizes of the linear term of part k and of z by the bounds of its
 // rows, both in the units of the variables.
 func (a *activeSet) sizes(k int) (psize, zsize float64) {
 	for _, j := range a.parts[k].variables {

@@ -68,7 +68,7 @@ func (a *activeSet) factorised(s *qpReport) Status {
 	return Optimal
 }
 
-// definite reports whether the factor of Q is that of a matrix safely away from
+// definite reports whether the factor of Q belongs to a matrix safely away from
 // singular ones.
 func (a *activeSet) definite() bool {
 	size := a.work2
@@ -92,38 +92,6 @@ func (a *activeSet) factorShifted() bool {
 	a.shifted = true
 	return a.factorWeighted()
 }
-
-const (
-	// minChanges and changesPerRow make the default of [Solution.MaxIter]. The
-	// method is finite; what takes more changes than a hundred for each row goes
-	// round in circles by rounding.
-	minChanges    = 1000
-	changesPerRow = 100
-	// hopelessChanges is how many times that default MaxIter may be: by then the
-	// circles have been gone round often enough.
-	hopelessChanges = 100
-	// safePivot is a pivot, for a unit diagonal, above which no estimate of the
-	// smallest eigenvalue is needed to tell it from pivotTol: the estimate costs as
-	// much as a solve.
-	safePivot = 1e-2
-	// maxProximal bounds the number of proximal steps.
-	maxProximal = 100
-	// stalledProximal and stalledDefinite are the numbers of steps that do not
-	// halve the residual after which there is no more to gain: that of proximal steps
-	// may stay for some of them, but recentring a definite program gains at once or
-	// not at all.
-	stalledProximal = 10
-	stalledDefinite = 3
-	// stalledOwn is the number of steps that do not halve the residual of a variable
-	// among its own terms after which it is rounding of the terms of others, or Q is
-	// so flat that only a weaker proximal term helps.
-	stalledOwn = 3
-	// maxWeaker is how many times the proximal term is made a hundred times weaker where
-	// the steps are stuck: from shiftQuadratic it is then down at the rounding of Q.
-	maxWeaker = 3
-	// proximalPatience is the number of steps with the same proximal term.
-	proximalPatience = 15
-)
 
 // proximalPoint solves the program, by steps of the proximal point method if the
 // factor is shifted.
@@ -206,8 +174,8 @@ func (a *activeSet) proximalPoint(s *qpReport, tol float64) Status {
 
 // progress is how far the steps of a solve have come.
 type progress struct {
-	// best and bestOwn are the relative residual, and that of each variable among its own
-	// terms, that the later ones have to halve; stalled and idle count the steps that did not.
+	// best and bestOwn are the relative residual, and each variable's among its own
+	// terms, that later steps have to halve; stalled and idle count the steps that did not.
 	best, bestOwn float64
 	own           float64 // the residual of the last step among own terms
 	stalled, idle int

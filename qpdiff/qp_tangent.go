@@ -12,10 +12,10 @@ import (
 // check reports the first entry of a direction that is not finite.
 func (g *QPGrad) check() error {
 	const remedy = "give a finite direction"
-	return cmp.Or(
+	return named(cmp.Or(
 		check.FiniteRows("t.Q", remedy, g.Q), check.FiniteRows("t.G", remedy, g.G), check.FiniteRows("t.A", remedy, g.A),
 		check.Finite("t.P", remedy, g.P), check.Finite("t.H", remedy, g.H), check.Finite("t.B", remedy, g.B),
-	)
+	))
 }
 
 // change sets (d.cz, d.cy) to the right-hand side for the direction t, over the

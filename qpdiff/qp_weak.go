@@ -131,8 +131,8 @@ func (d *qpDerivative) isZero(r int) bool {
 	return true
 }
 
-// sizeOf is what the slack of row r, or its multiplier if the row is in the
-// working set, is measured against, in norms in the scale of the variables:
+// sizeOf returns the size that measures the slack of row r, or its multiplier if the row is
+// in the working set, in norms in the scale of the variables:
 // |h_r| + ‖c_r‖(‖z‖ + ‖gradTerm‖), or ‖gradTerm‖/‖c_r‖.
 func (d *qpDerivative) sizeOf(r int) float64 {
 	a := d.sys
@@ -255,10 +255,6 @@ func (d *qpDerivative) independent(rows []int) bool {
 func (d *qpDerivative) weakError(in QPInput) *NotDifferentiableError {
 	return &NotDifferentiableError{Inputs: []Input{Input(in.String())}, Weak: Weak{Rows: slices.Clone(d.weak)}, Remedy: d.weakRemedy()}
 }
-
-// weakCond is the condition from which an error names it as the reason: rounding
-// hides too much of slacks and multipliers then.
-const weakCond = dense.HiddenTol / (dense.ComplementarityTol * dense.Eps)
 
 func (d *qpDerivative) weakRemedy() string {
 	if d.cond > weakCond {

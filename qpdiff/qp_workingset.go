@@ -27,8 +27,8 @@ type activeSet struct {
 	coarse   bool
 	weakened bool // the proximal term is weaker than its weight was chosen
 	// curved and coupling are the largest entries of each row of Q, and of each
-	// column of the rows with several entries, in the units of the variables, where
-	// there is a proximal term.
+	// column of the rows with several entries, in the units of the variables, with
+	// a proximal term.
 	curved, coupling []float64
 	logs             []float64 // work of geometricScale
 	mrows            []float64 // m_r where has[r], likewise mnorm and msize
@@ -52,37 +52,6 @@ type activeSet struct {
 	guess                  []int
 	iterations, maxChanges int
 }
-
-const (
-	// pivotTol decides when Q counts as only semidefinite: a pivot, or the
-	// smallest eigenvalue after scaling to a unit diagonal, below it.
-	pivotTol = 1e-11
-	// convexTol is how far below zero Q's eigenvalues may lie by rounding, after
-	// scaling to a unit diagonal.
-	convexTol = 1e-12
-	// feasTol is the violation, relative to the size of the terms, from which
-	// a row counts as violated.
-	feasTol = 1e-13
-	// dependTol: a row counts as dependent on the working set where what is
-	// left of m_r after projection is below this fraction of its norm.
-	dependTol = 1e-9
-	// noneLeft: what is left of m_r below this fraction is rounding error, and no
-	// row to work with even where nothing else helps.
-	noneLeft = 1e-13
-	// blockTol: an entry of the combination of rows below this fraction of the
-	// largest is its rounding error, and does not drive a multiplier to zero.
-	blockTol = 1e-14
-	// roundings is how many rounding errors of the largest term a sum may be off by
-	// that decides whether a row is violated.
-	roundings = 8
-	// enterFraction: a block takes in the rows violated by at least this
-	// fraction of the largest violation. All of them at once would be too many:
-	// most have to leave again.
-	enterFraction = 0.5
-	// guessSweeps bounds the sweeps of coordinate descent before the method
-	// itself.
-	guessSweeps = 30
-)
 
 func (a *activeSet) resize(n, m, rows int) {
 	a.n, a.m, a.rows = n, m, rows

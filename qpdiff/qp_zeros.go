@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// tryZeros replaces by 0 what is 0 at the solution, in each part whose residual that
+// tryZeros replaces by 0 the entries that are 0 at the solution, in each part whose residual that
 // lowers to at most tol.
 func (a *activeSet) tryZeros(s *qpReport, tol float64) {
 	for k := range a.parts {
@@ -34,10 +34,7 @@ func (a *activeSet) tryZerosOf(s *qpReport, tol float64, k int) {
 	}
 	copy(a.oldLam, lam)
 	copy(a.oldZ, a.z)
-	origin := true
-	for r, v := range a.r {
-		origin = origin && (a.rowPart[r] != k || v >= 0 && (v == 0 || r < a.m && a.at[r] < 0))
-	}
+	origin := a.originFits(k)
 	if origin {
 		a.clearZ(k, false)
 		try()
@@ -96,8 +93,18 @@ func (a *activeSet) tryZeroMultipliers(s *qpReport) {
 	}
 }
 
-// clearMultipliers sets those of part k to 0 that are rounding beside the largest, and
-// reports whether there are any.
+// originFits reports whether 0 meets the rows of part k, and lies on those of the working set.
+func (a *activeSet) originFits(k int) bool {
+	for r, v := range a.r {
+		if a.rowPart[r] == k && !(v >= 0 && (v == 0 || r < a.m && a.at[r] < 0)) {
+			return false
+		}
+	}
+	return true
+}
+
+// clearMultipliers sets to 0 the multipliers of part k that are rounding beside the largest,
+// and reports whether there are any.
 func (a *activeSet) clearMultipliers(k int) (some bool) {
 	size := 0.0
 	for i, r := range a.w {
@@ -113,7 +120,7 @@ func (a *activeSet) clearMultipliers(k int) (some bool) {
 	return some
 }
 
-// clearZ sets the entries of z in part k to 0, or those of them that Q multiplies.
+// clearZ sets the entries of z in part k to 0, or only the entries that Q multiplies.
 func (a *activeSet) clearZ(k int, seen bool) {
 	for _, j := range a.parts[k].variables {
 		if !seen || floats.Norm(a.q[j*a.n:(j+1)*a.n], math.Inf(1)) > 0 {

@@ -26,7 +26,7 @@ func (m GridSearch) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	total := 1
 	for i, v := range m.Values {
 		if len(v) == 0 {
-			settings = args.Bad("GridSearch.Values", qpdiff.ErrShape, "give at least one value", "is empty for coordinate %d", i)
+			settings = args.Bad("GridSearch.Values", qpdiff.ErrEmpty, "give at least one value", "is empty for coordinate %d", i)
 			break
 		}
 		if len(v) > maxGrid/total {

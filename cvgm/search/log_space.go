@@ -20,7 +20,7 @@ type LogSpace struct {
 // Search yields the steps of the inner search with X and Grad in terms of x.
 // The problem must have a box with positive lower bounds.
 func (m LogSpace) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
-	settings := args.First(p.box("LogSpace"), args.BadIf(m.Searcher == nil, "LogSpace.Searcher", qpdiff.ErrShape, "give a searcher", "is nil"))
+	settings := args.First(p.box("LogSpace"), args.BadIf(m.Searcher == nil, "LogSpace.Searcher", qpdiff.ErrEmpty, "give a searcher", "is nil"))
 	return search(p, x0, 1, true, settings, func(w *searchRun) {
 		for i := range x0 {
 			if lower, _ := p.bounds(i); !(lower > 0) {

@@ -62,8 +62,8 @@ func (p Problem) check(x0 []float64) error {
 			"has %d entries for %d coordinates", len(bounds), len(x0))
 	}
 	if err := args.First(
-		args.BadIf(p.Objective == nil, "Problem.Objective", qpdiff.ErrShape, "give a function, for example CV.Eval", "is nil"),
-		args.BadIf(len(x0) == 0, "x0", qpdiff.ErrShape, "start from at least one coordinate", "is empty"),
+		args.BadIf(p.Objective == nil, "Problem.Objective", qpdiff.ErrEmpty, "give a function, for example CV.Eval", "is nil"),
+		args.BadIf(len(x0) == 0, "x0", qpdiff.ErrEmpty, "start from at least one coordinate", "is empty"),
 		args.BadIf(p.Project != nil && (p.Lower != nil || p.Upper != nil), "Problem.Project", qpdiff.ErrDomain, "give either bounds or a projection", "is given together with bounds"),
 		checkBounds("Problem.Lower", p.Lower), checkBounds("Problem.Upper", p.Upper),
 		args.CheckFinite("x0", x0, "start from finite numbers"),

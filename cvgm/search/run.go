@@ -60,7 +60,7 @@ func drawingSearch(p Problem, x0 []float64, limit int, settings error, source fu
 				return
 			}
 		}
-		w.fail(args.Bad("Source", qpdiff.ErrShape, "give a function that returns a new source of random numbers", "is nil or returns nil"))
+		w.fail(args.Bad("Source", qpdiff.ErrEmpty, "give a function that returns a new source of random numbers", "is nil or returns nil"))
 	})
 }
 

@@ -67,7 +67,7 @@ func (c CSV) ReadFile(path string) (*Table, error) {
 	defer file.Close()
 	table, err := c.Read(file)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, args.At(err, "%s", path)
 	}
 	return table, nil
 }
@@ -319,7 +319,7 @@ func (t *Table) readColumns(text *csvText, at []int) error {
 		for j, i := range at {
 			v, err := t.reader.value(&t.Columns[j], record[i])
 			if err != nil {
-				return fmt.Errorf("cvgm: CSV line %d: %w", text.lines[k], err)
+				return args.At(err, "CSV line %d", text.lines[k])
 			}
 			t.x.Set(k, j, v)
 		}

@@ -78,7 +78,7 @@ type csvText struct {
 // header reads the first line, which names the columns.
 func (r *csvReader) header(from io.Reader) (*csvText, error) {
 	if from == nil {
-		return nil, args.Bad("r", qpdiff.ErrShape, "give a reader of the CSV's text", "is nil")
+		return nil, args.Bad("r", qpdiff.ErrEmpty, "give a reader of the CSV's text", "is nil")
 	}
 	text := bufio.NewReader(from)
 	const mark = "\ufeff"

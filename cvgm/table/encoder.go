@@ -74,7 +74,7 @@ func (e *Encoder) Names() []string {
 // error of kind ErrDomain. It costs O(T·p) for T rows of p columns.
 func (e *Encoder) Fit(train *mat.Dense, weights []float64) (cvgm.Prepared, error) {
 	if train == nil {
-		return nil, args.Bad("train", qpdiff.ErrShape, "give the values of a table", "is nil")
+		return nil, args.Bad("train", qpdiff.ErrEmpty, "give the values of a table", "is nil")
 	}
 	if _, p := train.Dims(); p != len(e.columns) {
 		return nil, args.Bad("train", qpdiff.ErrShape, "give the columns of the table", "has %d columns instead of %d", p, len(e.columns))

@@ -52,7 +52,7 @@ func ExampleCSV() {
 	// rooms numeric []
 	// heating categorical [gas oil wood]
 	// [210 480 330 190 150 390 200 520] [0 1 1 0 2 2 0 1]
-	// CSV lacks a value: "" in line 5, column "rooms" (not finite): fill it in, remove the line, or set CSV.Missing
+	// cvgm: CSV lacks a value: "" in line 5, column "rooms" (not finite): fill it in, remove the line, or set CSV.Missing
 }
 
 func ExampleColumn() {
@@ -80,7 +80,7 @@ func ExampleMissingRule() {
 		fmt.Println(rule, tbl.Y)
 	}
 	// Output:
-	// CSV lacks a value: "?" in line 3, column "a" (not finite): fill it in, remove the line, or set CSV.Missing
+	// cvgm: CSV lacks a value: "?" in line 3, column "a" (not finite): fill it in, remove the line, or set CSV.Missing
 	// drop row [1 3]
 	// mean [1 2 3]
 }

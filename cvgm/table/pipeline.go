@@ -42,10 +42,10 @@ func NewPipeline(m *cvgm.Model) (*Pipeline, error) {
 func (p *Pipeline) encoder() (*Encoder, error) {
 	const together = "keep the parts of a pipeline together"
 	if p == nil {
-		return nil, args.Bad("Pipeline", qpdiff.ErrShape, "make one with NewPipeline or Tuner.TuneTable; a search that was stopped has none", "is nil")
+		return nil, args.Bad("Pipeline", qpdiff.ErrEmpty, "make one with NewPipeline or Tuner.TuneTable; a search that was stopped has none", "is nil")
 	}
 	if p.Model == nil {
-		return nil, args.Bad("Pipeline.Model", qpdiff.ErrShape, "make one with NewPipeline, or read one from JSON", "is nil")
+		return nil, args.Bad("Pipeline.Model", qpdiff.ErrEmpty, "make one with NewPipeline, or read one from JSON", "is nil")
 	}
 	e, ok := p.Model.Prepared.(*Encoder)
 	if !ok || e.means == nil {
@@ -118,7 +118,7 @@ func (p *Pipeline) Record(fields map[string]string) (*Table, error) {
 		}
 		v, err := e.reader.value(c, strings.TrimSpace(field))
 		if err != nil {
-			return nil, fmt.Errorf("cvgm: record: %w", err)
+			return nil, args.At(err, "record")
 		}
 		t.x.Set(0, j, v)
 	}

@@ -110,7 +110,7 @@ func (p *Pipeline) UnmarshalJSON(text []byte) error {
 	}
 	read := Pipeline{Model: new(cvgm.Model), Target: in.Target, Classes: in.Classes}
 	if err := json.Unmarshal(in.Model, read.Model); err != nil {
-		return fmt.Errorf("cvgm: model of the pipeline: %w", err)
+		return args.At(err, "model of the pipeline")
 	}
 	read.Model.Prepared, read.Model.LogOdds = e, in.LogOdds
 	if _, err := read.encoder(); err != nil {
@@ -155,7 +155,7 @@ func (in *pipelineJSON) encoder() (*Encoder, error) {
 		numeric := column.Kind == Numeric
 		if err := args.First(
 			args.BadIf(numeric && len(c.Levels) > 0, "levels", qpdiff.ErrDomain, "leave them out", "belong to the numeric column %q", c.Name),
-			args.BadIf(!numeric && len(c.Levels) == 0, "levels", qpdiff.ErrShape, "give at least one", "are missing for the categorical column %q", c.Name),
+			args.BadIf(!numeric && len(c.Levels) == 0, "levels", qpdiff.ErrEmpty, "give at least one", "are missing for the categorical column %q", c.Name),
 			args.BadIf(c.MissingLevel && (numeric || column.Missing != MissingIsMean), "missing_level", qpdiff.ErrDomain, "leave it out",
 				"is true for the %s column %q with missing %q", c.Kind, c.Name, c.Missing),
 			args.BadIf((c.Mean != nil) != column.imputed(), "mean", qpdiff.ErrShape, `give it for numeric columns with missing "mean" alone`,

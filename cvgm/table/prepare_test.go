@@ -300,7 +300,7 @@ func TestPrepareRefusals(t *testing.T) {
 		"no features":                       {func(c *cvgm.Config) { c.Prepare = preparer{in: 3, apply: ones} }, "0 features", qpdiff.ErrShape},
 		"nothing fitted": {func(c *cvgm.Config) {
 			c.Prepare = preparer{in: 3, out: 2, fit: func() (cvgm.Prepared, error) { return nil, nil }}
-		}, "split 0: Config.Prepare returns nil", qpdiff.ErrShape},
+		}, "split 0: cvgm: Config.Prepare returns nil", qpdiff.ErrShape},
 		"another shape fitted": {func(c *cvgm.Config) {
 			c.Prepare = preparer{in: 3, out: 2, fit: func() (cvgm.Prepared, error) { return preparer{in: 3, out: 4, apply: ones}, nil }}
 		}, "3 columns to 4 features", qpdiff.ErrShape},

@@ -41,7 +41,7 @@ type Table struct {
 
 // check reports a table that was not read.
 func (t *Table) check() error {
-	return args.BadIf(t == nil || t.x == nil, "Table", qpdiff.ErrShape, "read one with CSV.Read, Pipeline.Read or Pipeline.Record", "is nil or holds no values")
+	return args.BadIf(t == nil || t.x == nil, "Table", qpdiff.ErrEmpty, "read one with CSV.Read, Pipeline.Read or Pipeline.Record", "is nil or holds no values")
 }
 
 // Dims returns the number of rows and of columns.

@@ -1,7 +1,6 @@
 package tune
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"slices"
 
@@ -77,7 +76,7 @@ func (w *tuning) draw(rows []int, folds int, arg string) ([]cvgm.Split, error) {
 		splits, err = cvgm.KFold(src, len(rows), folds)
 	}
 	if err != nil && arg != "" {
-		return nil, fmt.Errorf("%s: %w", arg, err)
+		return nil, args.At(err, "%s", arg)
 	}
 	if err != nil {
 		return nil, err

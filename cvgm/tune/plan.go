@@ -38,7 +38,7 @@ func (w *tuning) hyperparameters(rows []int, x *mat.Dense, y []float64) (plan []
 	}
 	described := w.learner.Hyperparameters(w.moments(rows, x, y))
 	if len(described) == 0 {
-		return nil, nil, args.Bad("Tuner.Hyper", qpdiff.ErrShape, "describe each hyperparameter with its bounds", "is nil, and those of %T do not follow from the data", w.learner)
+		return nil, nil, args.Bad("Tuner.Hyper", qpdiff.ErrEmpty, "describe each hyperparameter with its bounds", "is nil, and those of %T do not follow from the data", w.learner)
 	}
 	// Each kind is a hyperparameter, or one for each group of features.
 	each := count / len(described)

@@ -2,7 +2,6 @@ package tune
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -46,7 +45,7 @@ func (t Tuner) TuneTable(ctx context.Context, table *table.Table) (*Tuned, error
 // error names the class, and comes with the classes that are done.
 func (t Tuner) TuneClasses(ctx context.Context, table *table.Table) (*TunedClasses, error) {
 	if table == nil {
-		return nil, args.Bad("table", qpdiff.ErrShape, "read one with CSV.Read", "is nil")
+		return nil, args.Bad("table", qpdiff.ErrEmpty, "read one with CSV.Read", "is nil")
 	}
 	if len(table.Classes) < 3 {
 		return nil, args.Bad("table", qpdiff.ErrDomain, "use TuneTable", "has %d classes in its target %q", len(table.Classes), table.Target)
@@ -59,7 +58,7 @@ func (t Tuner) TuneClasses(ctx context.Context, table *table.Table) (*TunedClass
 		}
 		tuned, err := t.TuneTable(ctx, binary)
 		if err != nil {
-			return all, fmt.Errorf("class %q: %w", class, err)
+			return all, args.At(err, "class %q", class)
 		}
 		all.Classes = append(all.Classes, class)
 		all.Tuned = append(all.Tuned, tuned)
@@ -74,7 +73,7 @@ func (c *TunedClasses) Class(table *table.Table) ([]string, error) {
 	var most []float64
 	for k, tuned := range c.Tuned {
 		if tuned == nil {
-			return nil, args.Bad("TunedClasses.Tuned", qpdiff.ErrShape, "keep what TuneClasses returned", "is nil for class %q", c.Classes[k])
+			return nil, args.Bad("TunedClasses.Tuned", qpdiff.ErrEmpty, "keep what TuneClasses returned", "is nil for class %q", c.Classes[k])
 		}
 		decisions, err := tuned.Pipeline.Decision(table)
 		if err != nil {
@@ -107,7 +106,7 @@ func (t Tuner) begin(ctx context.Context, c cvgm.Config, table *table.Table) (*t
 	began := time.Now()
 	c.Data.X = c.Data.Dense()
 	if ctx == nil {
-		return nil, args.Bad("ctx", qpdiff.ErrShape, "use context.Background()", "is nil")
+		return nil, args.Bad("ctx", qpdiff.ErrEmpty, "use context.Background()", "is nil")
 	}
 	if err := t.check(c.Data); err != nil {
 		return nil, err
@@ -136,7 +135,7 @@ func (t Tuner) begin(ctx context.Context, c cvgm.Config, table *table.Table) (*t
 		c.Loss = usualLosses[learner.Convention().Loss]
 	}
 	if c.Loss == nil {
-		return nil, args.Bad("Tuner.Loss", qpdiff.ErrShape, "set it, for example to SquaredError{}", "is nil, and %T has no usual one", learner)
+		return nil, args.Bad("Tuner.Loss", qpdiff.ErrEmpty, "set it, for example to SquaredError{}", "is nil, and %T has no usual one", learner)
 	}
 	if learner.Convention().Centred {
 		c.Centring = cvgm.MeanCentring

@@ -70,7 +70,7 @@ func compute[R any](t *testing.T, run func(context.Context) (R, error)) R {
 
 // fullGradient returns the lines of a run: one each so many steps, and one before
 // the last step.
-func fullGradient(t *testing.T, steps, each int, number string, run *kernels.KernelRun) string {
+func fullGradient(t *testing.T, steps, each int, number string, run *kernels.Run) string {
 	t.Helper()
 	var b strings.Builder
 	for n, loss := range run.CVLoss {

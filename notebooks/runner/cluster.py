@@ -3,6 +3,7 @@
 import atexit
 import contextlib
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -62,12 +63,14 @@ def absent():
 
 
 def free_ports(n):
-    sockets = [socket.socket() for _ in range(n)]
-    for s in sockets:
-        s.bind(("127.0.0.1", 0))
-    ports = [s.getsockname()[1] for s in sockets]
-    for s in sockets:
-        s.close()
+    """Ports below those that Linux gives to connections, one of which might take them before a daemon listens."""
+    first = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    ports = set()
+    while len(ports) < n:
+        port = random.randrange(first // 2, first)
+        with socket.socket() as s, contextlib.suppress(OSError):
+            s.bind(("127.0.0.1", port))
+            ports.add(port)
     return ports
 
 

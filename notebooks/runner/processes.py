@@ -134,6 +134,16 @@ class Lock:
 
 
 @contextlib.contextmanager
+def locked():
+    """Keeps the set-up as it is meanwhile: no run changes .venv or .cache under the lock of another."""
+    Lock()
+    try:
+        yield
+    finally:
+        Lock.release()
+
+
+@contextlib.contextmanager
 def unlocked():
     """Lets other runs work in the checkout meanwhile. After an exception it stays so."""
     Lock.release()

@@ -68,7 +68,7 @@ func (in *Input) Vector(p Profile, n int) []float64 {
 
 // Matrix draws an r×c matrix, at times with zero, equal, opposite or dependent
 // rows and columns, at times as a window of a larger one that holds NaN. It is
-// nil, or empty, where a side is 0.
+// nil, or empty, if a side is 0.
 func (in *Input) Matrix(p Profile, r, c int) *mat.Dense {
 	if r <= 0 || c <= 0 {
 		if in.IntN(2) == 0 {
@@ -203,10 +203,10 @@ func Dot(a, b [][]float64) float64 {
 }
 
 // Slope compares a derivative with differences of f, which reports whether it
-// has a value. size is that of the terms of derivative. It fails where the
+// has a value. size is the size of the terms of derivative. It fails where the
 // differences over two short steps agree with each other and not with
-// derivative: at a kink, their mean is that of the slopes from both sides. Those
-// of a step that ends before the next kink agree with derivative: down to the
+// derivative: at a kink, their mean is the mean of the slopes from both sides. The differences
+// over a step that ends before the next kink agree with derivative: down to the
 // shortest step at which rounding leaves two digits, they are tried, too, as
 // both sides may end alike beyond a kink on each.
 func (in *Input) Slope(call string, f func(step float64) (float64, bool), derivative, size float64) {

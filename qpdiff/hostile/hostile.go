@@ -36,7 +36,7 @@ var (
 	some     = flag.String("hostile.kinds", "", "draw hostile inputs of these `kinds` alone (names with commas between)")
 )
 
-// A Kind is a sort of inputs, and what is done with them.
+// A Kind is a sort of inputs, and the test of one.
 type Kind struct {
 	Name string
 	// Weight is how often the kind is drawn, relative to the others.
@@ -74,7 +74,7 @@ type Input struct {
 	run   *run
 }
 
-// run is what the inputs of one test share.
+// run holds the state that the inputs of one test share.
 type run struct {
 	mu       sync.Mutex
 	replay   string
@@ -105,7 +105,7 @@ func (in *Input) Failf(category, format string, args ...any) {
 	if f == nil {
 		f = &failure{index: in.index + 1}
 		r.failures[category] = f
-		// A long run shows what it has found before its end.
+		// A long run shows its findings before its end.
 		r.logf("input %d: %s: %s", in.index, category, fmt.Sprintf(format, args...))
 	}
 	f.count++
@@ -164,8 +164,7 @@ func (in *Input) Stop() { panic(stop{}) }
 
 type stop struct{}
 
-// place is where a panic arose: the innermost line of this module that is no
-// test.
+// place returns the origin of a panic: the innermost line of this module outside tests.
 func place() string {
 	var pcs [64]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])

@@ -51,7 +51,7 @@ func (RBF) Eval(params, x, z []float64) float64 {
 // Grad adds −s·‖x−z‖²·k, −2γs·k·(x−z) and its negative.
 func (k RBF) Grad(dparams, dx, dz []float64, s, value float64, params, x, z []float64) {
 	if s *= value; s == 0 {
-		return // also where the distance overflows, which makes value 0
+		return // also if the distance overflows, which makes value 0
 	}
 	d := squaredDistance(x, z)
 	if dparams != nil {
@@ -159,8 +159,8 @@ func isRBF(k Kernel) bool {
 // (the median heuristic).
 const widthRange = 1e3
 
-// width describes the parameter γ of the RBF kernel exp(−γ‖x−x′‖²). Its default is that of
-// scikit-learn: one over the number of features times their variance.
+// width describes the parameter γ of the RBF kernel exp(−γ‖x−x′‖²). Its default is
+// scikit-learn's: one over the number of features times their variance.
 func width(m learn.Moments) learn.Hyperparameter {
 	middle := m.Distance()
 	h := learn.Hyperparameter{Name: "γ", Lower: 1 / (widthRange * middle), Upper: widthRange / middle}

@@ -15,8 +15,25 @@ import (
 // learner returns the learner, or before the first Load something of its kind.
 func (l *kernelMachine) learner() any { return cmp.Or[any](l.through, (*Machine)(nil)) }
 
+// Model returns the prediction function of the last fit, with the support vectors of an
+// [SVM] alone, in storage of its own. The error is ErrNotFitted.
+func (l *kernelMachine) Model() (*Model, error) {
+	if err := l.state.Fitted(); err != nil {
+		return nil, learner.Named(l.learner(), err)
+	}
+	m := &Model{Kernel: l.kernel, Params: append([]float64{}, l.kernelParams...), Intercept: l.b}
+	if len(l.support) > 0 {
+		m.X = mat.NewDense(len(l.support), l.n, nil)
+	}
+	for k, i := range l.support {
+		m.X.SetRow(k, l.row(i))
+		m.Coef = append(m.Coef, l.coef[i])
+	}
+	return m, nil
+}
+
 // VJP adds dthetaᵀ·∂b/∂input at the last fit to each field of g that is not nil. Its
-// errors are those of PredictVJP.
+// errors are the same as PredictVJP's.
 func (l *kernelMachine) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {
 	defer learner.Name(l.learner(), &err)
 	d := qpdiff.Scratch[kernelDerivative](w)
@@ -35,7 +52,7 @@ func (l *kernelMachine) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64
 }
 
 // JVP sets dtheta to the derivative of b at the last fit along d, whose fields are
-// tangents of the inputs (nil: zero). Its errors are those of PredictJVP.
+// tangents of the inputs (nil: zero). Its errors are the same as PredictJVP's.
 func (l *kernelMachine) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err error) {
 	defer learner.Name(l.learner(), &err)
 	if err := l.state.CheckForward(dtheta, d); err != nil {
@@ -68,8 +85,8 @@ func (l *kernelMachine) Predict(w *qpdiff.Workspace, dst []float64, x *mat.Dense
 // At λ = 0 the derivative of a [Ridge] in λ is that from the right. Where training rows
 // of an [SVM] coincide, g.X and g.Y hold the derivative along moves that keep them equal;
 // [SVM.Ties] lists the pairs for which that matters. Errors: ErrNotFitted; an ArgError of
-// kind ErrShape or ErrNotFinite for x, and ErrNotFinite for ddst or where a product
-// overflows, which leaves g and dx undefined. Those of an SVM alone: where strict
+// kind ErrShape or ErrNotFinite for x, and ErrNotFinite for ddst or if a product
+// overflows, which leaves g and dx undefined. An SVM alone has these too: if strict
 // complementarity fails and Generalised is not set, a NotDifferentiableError that names
 // the rows; an ArgError of kind ErrIllPosed, Generalised or not, where rounding hides
 // whether it does and may have moved the β of the rows in question by more than a
@@ -98,10 +115,10 @@ func (l *kernelMachine) PredictVJP(w *qpdiff.Workspace, g *learn.Grad, dx, x *ma
 
 // PredictJVP sets each dst_t to the derivative of f(x_t) at the last fit along d, whose
 // fields are tangents of the inputs of the fit (nil: zero), and along dx, the tangent of
-// x (nil: zero). Errors are those of PredictVJP, with dx and d in the place of ddst, and
+// x (nil: zero). Errors are the same as PredictVJP's, with dx and d in the place of ddst, and
 // for an [SVM] an ArgError of kind ErrNotDifferentiable where d parts equal rows whose β
-// have a unique sum only, or which bound b where all β are at a bound. Where a value
-// overflows dst is undefined.
+// have a unique sum only, or which bound b where all β are at a bound. If a value
+// overflows, dst is undefined.
 func (l *kernelMachine) PredictJVP(w *qpdiff.Workspace, dst []float64, x, dx *mat.Dense, d *learn.Grad) (err error) {
 	defer learner.Name(l.learner(), &err)
 	if err := l.checkForwardRows(dst, x, dx, d); err != nil {
@@ -150,7 +167,7 @@ func (d *kernelDerivative) valuesAt(l *kernelMachine, t int, x *mat.Dense) []flo
 
 // predictions adds the derivative of Σ_t ddst_t·f(x_t) at fixed coef and b to dx, to the
 // sums of d and, unless those are not wanted, to the cotangent v of coef. It returns
-// that of b.
+// the cotangent of b.
 func (d *kernelDerivative) predictions(l *kernelMachine, g *learn.Grad, dx, x *mat.Dense, ddst []float64) (db float64) {
 	wanted := learner.Wants(g)
 	inputs := g.X != nil || g.Hyper != nil || dx != nil

@@ -4,6 +4,7 @@ import (
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/learner"
 	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/mat"
@@ -26,7 +27,9 @@ type Model struct {
 
 // Check reports the first part of m that is not finite, outside its domain or does not
 // fit the others. The error is an ArgError of kind ErrShape, ErrNotFinite or ErrDomain.
-func (m *Model) Check() error {
+func (m *Model) Check() error { return learner.Named(m, m.check()) }
+
+func (m *Model) check() error {
 	rows, n := 0, 0
 	if m.X != nil {
 		rows, n = m.X.Dims()
@@ -41,8 +44,8 @@ func (m *Model) Check() error {
 		}
 	}
 	const remedy = "use the model of a fit that succeeded"
-	for _, err := range []error{check.Finite("Model.Params", remedy, m.Params), check.Finite("KernelModel.Coef", remedy, m.Coef),
-		check.Finite("Model.Intercept", remedy, []float64{m.Intercept}), check.FiniteRows("KernelModel.X", remedy, m.X)} {
+	for _, err := range []error{check.Finite("Model.Params", remedy, m.Params), check.Finite("Model.Coef", remedy, m.Coef),
+		check.Finite("Model.Intercept", remedy, []float64{m.Intercept}), check.FiniteRows("Model.X", remedy, m.X)} {
 		if err != nil {
 			return err
 		}
@@ -54,10 +57,11 @@ func (m *Model) Check() error {
 }
 
 // Predict writes f(x) for each row of x to dst, with the same bits as the learner's
-// Predict. Errors are those of Check, and ArgErrors of kind ErrShape or ErrNotFinite for
+// Predict. Errors: as for Check, and ArgErrors of kind ErrShape or ErrNotFinite for
 // x and for a value that overflows, from whose row on dst is undefined.
-func (m *Model) Predict(dst []float64, x *mat.Dense) error {
-	if err := m.Check(); err != nil {
+func (m *Model) Predict(dst []float64, x *mat.Dense) (err error) {
+	defer learner.Name(m, &err)
+	if err := m.check(); err != nil {
 		return err
 	}
 	if x == nil {
@@ -83,23 +87,6 @@ func (m *Model) Predict(dst []float64, x *mat.Dense) error {
 		}
 	}
 	return nil
-}
-
-// Model returns the prediction function of the last fit, with the support vectors of an
-// [SVM] alone, in storage of its own. The error is ErrNotFitted.
-func (l *kernelMachine) Model() (*Model, error) {
-	if err := l.state.Fitted(); err != nil {
-		return nil, err
-	}
-	m := &Model{Kernel: l.kernel, Params: append([]float64{}, l.kernelParams...), Intercept: l.b}
-	if len(l.support) > 0 {
-		m.X = mat.NewDense(len(l.support), l.n, nil)
-	}
-	for k, i := range l.support {
-		m.X.SetRow(k, l.row(i))
-		m.Coef = append(m.Coef, l.coef[i])
-	}
-	return m, nil
 }
 
 // A Machine is a Predictor whose prediction function is a [Model].

@@ -18,7 +18,7 @@ import (
 // linear kernel f is the prediction of [linear.ElasticNet] at λ1 = 0 and λ2 = λ. The sums over
 // the rows have each as often as it counts in the [learn.Data].
 //
-// The hyperparameters are λ ≥ 0, then those of the kernel. λ = 0 interpolates, where
+// The hyperparameters are λ ≥ 0, then the kernel's. λ = 0 interpolates, if
 // the kernel matrix is regular.
 //
 // The prediction is not θᵀx: θ is b alone with Intercept and empty without, and
@@ -29,7 +29,7 @@ import (
 //
 // # Method
 //
-// With w_i what row i counts and N their sum, the solution is that of
+// With w_i the weight of row i and N their sum, the solution solves
 //
 //	(K + Nλ·diag(1/w))·c + b·1 = y,   with Intercept Σc = 0
 //
@@ -57,7 +57,7 @@ type Ridge struct {
 func (l *Ridge) Dims(n int) (theta, hyper int) { return dims(l.Kernel, l.Intercept, n) }
 
 // Load makes d the data of the following fits. It keeps a reference to d, whose Rows and
-// Weights count. Errors are those of [learn.Data.Check]; after one, the learner has no data.
+// Weights count. Errors: as for [learn.Data.Check]; after one, the learner has no data.
 func (l *Ridge) Load(d learn.Data) (err error) {
 	defer learner.Name(l, &err)
 	l.loo = 0
@@ -77,9 +77,9 @@ func (l *Ridge) Reset() {
 
 // Fit solves the problem at hyper = (λ, kernel parameters…) and writes b to theta with
 // Intercept. Errors: an ArgError that matches ErrShape, ErrNotFinite or ErrDomain for
-// hyper, ErrNotFitted without data, ErrIllPosed where the system is singular to machine
-// precision, ErrNonconvex where the kernel turns out not to be positive semidefinite,
-// ErrNotFinite where the kernel or c overflows. After an error there is no fit, and θ is
+// hyper, ErrNotFitted without data, ErrIllPosed if the system is singular to machine
+// precision, ErrNonconvex if the kernel turns out not to be positive semidefinite,
+// ErrNotFinite if the kernel or c overflows. After an error there is no fit, and θ is
 // left as it was.
 func (l *Ridge) Fit(theta, hyper []float64) (err error) {
 	defer learner.Name(l, &err)
@@ -102,7 +102,7 @@ func (l *Ridge) Fit(theta, hyper []float64) (err error) {
 // The error is ErrNotFitted.
 func (l *Ridge) Coefficients(dst []float64) ([]float64, error) {
 	if err := l.state.Fitted(); err != nil {
-		return nil, err
+		return nil, learner.Named(l, err)
 	}
 	dst = dense.Zeros(dst, len(l.state.Data.Y))
 	dense.Scatter(dst, l.c, l.rows)
@@ -112,7 +112,7 @@ func (l *Ridge) Coefficients(dst []float64) ([]float64, error) {
 // LeaveOneOut writes to dst, for each row of X, the prediction of the fit at hyper to the
 // other rows, which has λ·(N−1) on the diagonal of its matrix. It ends the last Fit: what
 // follows is LeaveOneOutVJP. All N predictions cost one factorisation and one inverse,
-// N³ multiplications. Errors are those of Fit, and an ArgError of kind ErrDomain where
+// N³ multiplications. Errors: as for Fit, and an ArgError of kind ErrDomain if
 // the data has one row, or Rows or Weights. After an error dst is left as it was.
 func (l *Ridge) LeaveOneOut(dst, hyper []float64) (err error) {
 	defer learner.Name(l, &err)
@@ -136,7 +136,7 @@ func (l *Ridge) LeaveOneOut(dst, hyper []float64) (err error) {
 // fitted to, and dx, unless that is nil, that with respect to the rows as those predicted
 // for: the derivative in X is the sum. It costs N³/2 multiplications and up to 5N²/2
 // gradients of the kernel. Errors: ErrNotFitted without a LeaveOneOut after the last
-// Load, Fit or Reset; an ArgError of kind ErrNotFinite for ddst or where a product
+// Load, Fit or Reset; an ArgError of kind ErrNotFinite for ddst or if a product
 // overflows, which leaves g and dx undefined.
 func (l *Ridge) LeaveOneOutVJP(w *qpdiff.Workspace, g *learn.Grad, dx *mat.Dense, ddst []float64) (err error) {
 	defer learner.Name(l, &err)
@@ -164,7 +164,7 @@ func (*Ridge) Convention() learn.Convention { return learn.Convention{Loss: lear
 // Bounds of λ and its default, whose kernels are 1 at equal rows.
 const leastLambda, defaultLambda, mostLambda = 1e-8, 1e-2, 10
 
-// Hyperparameters describes λ and the γ of an RBF kernel; those of other kernels do not
+// Hyperparameters describes λ and the γ of an RBF kernel; the parameters of other kernels do not
 // follow from the data.
 func (l *Ridge) Hyperparameters(m learn.Moments) []learn.Hyperparameter {
 	if !isRBF(l.Kernel) {

@@ -13,7 +13,7 @@ func (*kernelRidgeFit) begin(*kernelDerivative, *learn.Grad) error { return nil 
 
 // finish goes back through the fit, from the cotangents v of c and db of b. With
 // (K + λ/share)·w + ω·1 = v and, with Intercept, 1ᵀw = db, the cotangent of y is w and
-// that of the matrix −w·cᵀ.
+// the cotangent of the matrix −w·cᵀ.
 func (l *kernelRidgeFit) finish(d *kernelDerivative, g *learn.Grad, db float64) error {
 	l.factor.solve(d.v, db)
 	if g.Y != nil {
@@ -99,7 +99,7 @@ func (d *kernelDerivative) adjointLeaveOneOut(l *kernelRidgeFit, g *learn.Grad, 
 				continue
 			}
 			s := 2*d.weights[i*m+j] + h[i]*l.c[j] + h[j]*l.c[i]
-			// What is due to the rows as those predicted for: without row i the
+			// The rows count as the predicted rows, too: without row i the
 			// coefficient of row j is c_j − G_ij·e_i.
 			at := l.inverse[i*m+j]
 			si, sj := ddst[i]*(l.c[j]-at*l.residual[i]), ddst[j]*(l.c[i]-at*l.residual[j])

@@ -51,7 +51,7 @@ func (f *kernelRidgeFactor) factorise(k []float64, rows []int, lambda, part floa
 			f.shift = 1
 		}
 	}
-	lost := 1.0 // by what the terms of a diagonal entry exceed it
+	lost := 1.0 // by how much the terms of a diagonal entry exceed it
 	for i := range n {
 		for j := range i + 1 {
 			f.a[i*n+j] = k[i*n+j] - f.u[i] - f.u[j] + f.shift

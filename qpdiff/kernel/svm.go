@@ -18,7 +18,7 @@ import (
 //
 // whose decision function is f(x) = Σ_i β_i k(x_i, x) + b, with b the
 // multiplier of the last constraint (0 without Intercept). β_i is y_i times the usual
-// dual variable. The hyperparameters are C > 0, then those of the kernel. A row that
+// dual variable. The hyperparameters are C > 0, then the kernel's. A row that
 // counts w times in the [learn.Data] has the bound C·w, so that C weighs a sum over the rows:
 // weights twice as large have the effect of a C twice as large.
 //
@@ -51,9 +51,9 @@ type SVM struct {
 	// Intercept adds an unpenalised constant to the decision function. It is read by
 	// Dims and Load.
 	Intercept bool
-	// Generalised makes the products answer where strict complementarity
-	// fails, as if each weakly active row stayed at the bound where it is or
-	// to which it is nearest. False: a NotDifferentiableError.
+	// Generalised makes the products answer if strict complementarity
+	// fails, as if each weakly active row stayed at its bound or
+	// at the nearest one. False: a NotDifferentiableError.
 	Generalised bool
 
 	kernelSVMFit
@@ -67,8 +67,8 @@ func (l *SVM) Dims(n int) (theta, hyper int) { return dims(l.Kernel, l.Intercept
 func (l *SVM) SetGeneralised(on bool) { l.Generalised = on }
 
 // Load makes d the data of the following fits. It keeps a reference to d, whose Rows and
-// Weights count. Errors are ArgErrors: those of [learn.Data.Check]; ErrDomain for a label other
-// than ±1, also of a row that does not count; ErrIllPosed where all labels that count
+// Weights count. Errors are ArgErrors: as for [learn.Data.Check]; ErrDomain for a label other
+// than ±1, also of a row that does not count; ErrIllPosed if all labels that count
 // are the same. After one, the learner has no data.
 func (l *SVM) Load(d learn.Data) (err error) {
 	defer learner.Name(l, &err)
@@ -90,8 +90,8 @@ func (l *SVM) Reset() {
 
 // Fit solves the dual at hyper = (C, kernel parameters…) and writes b to theta
 // with Intercept. Errors: an ArgError that matches ErrShape, ErrNotFinite or
-// ErrDomain for hyper, ErrNotFitted without data, ErrNonconvex where the kernel
-// turns out not to be positive semidefinite, ErrIterationLimit where the problem
+// ErrDomain for hyper, ErrNotFitted without data, ErrNonconvex if the kernel
+// turns out not to be positive semidefinite, ErrIterationLimit if the problem
 // is too ill-conditioned for the working precision: where rounding of the
 // kernel's values and of the solution may change a training row's decision value
 // by more than 1e-3, beside the margin 1. After an error there is no fit, and θ
@@ -136,12 +136,12 @@ func (l *SVM) Fit(theta, hyper []float64) (err error) {
 }
 
 // Multipliers returns the dual variable y_i·β_i of each training row at the last fit: C
-// times what the row counts where it violates the margin, 0 beyond it, between them where
+// times the row's weight if it violates the margin, 0 beyond it, between them if
 // y_i·f(x_i) = 1. Equal rows with equal labels, whose dual variables have a unique sum
 // only, share it by what they count. It overwrites dst, and allocates only where dst has
 // too little capacity. The error is ErrNotFitted.
 func (l *SVM) Multipliers(dst []float64) ([]float64, error) {
-	return l.rows.Spread(&l.state, dst, func(k int) float64 {
+	return l.rows.Spread(l, &l.state, dst, func(k int) float64 {
 		if l.q.atC(k, l.q.beta[k]) {
 			return l.c
 		}
@@ -154,7 +154,7 @@ func (l *SVM) Multipliers(dst []float64) ([]float64, error) {
 // dst, and allocates only where dst has too little capacity. The error is
 // ErrNotFitted.
 func (l *SVM) SupportVectors(dst []int) ([]int, error) {
-	return l.rows.Where(&l.state, dst, func(k int) bool { return l.q.beta[k] != 0 })
+	return l.rows.Where(l, &l.state, dst, func(k int) bool { return l.q.beta[k] != 0 })
 }
 
 // begin is part of a machineFit.
@@ -186,7 +186,7 @@ func (*SVM) Convention() learn.Convention { return learn.Convention{Loss: learn.
 // Bounds of C, whose kernels are 1 at equal rows.
 const leastC, mostC = 1e-3, 1e4
 
-// Hyperparameters describes C and the γ of an RBF kernel; those of other kernels do not
+// Hyperparameters describes C and the γ of an RBF kernel; the parameters of other kernels do not
 // follow from the data.
 func (l *SVM) Hyperparameters(m learn.Moments) []learn.Hyperparameter {
 	if !isRBF(l.Kernel) {

@@ -47,7 +47,7 @@ func (l *kernelSVMFit) prepare(d *kernelDerivative, generalised bool, g *learn.G
 	d.conditions = append(d.conditions[:0], d.free...)
 	if len(d.free) == 0 && q.balanced {
 		// b is differentiated as the middle of the interval that is left. It has two
-		// ends, unless a thousandth of one row's bound is more than those of the others.
+		// ends, unless a thousandth of one row's bound is more than the bounds of the others.
 		up, down := q.between(d.beta)
 		if up < 0 || down < 0 {
 			return check.ArgErrorf("Data", qpdiff.ErrIllPosed, remedyForDecisions, "is so ill-conditioned that rounding hides which rows are weakly active")
@@ -87,7 +87,7 @@ func (l *kernelSVMFit) finish(d *kernelDerivative, g *learn.Grad, db float64) er
 	return learner.CheckProduct(g)
 }
 
-// throughFit adds to g what the adjoint solution w, ω makes of the training
+// throughFit adds to g the products of the adjoint solution w, ω with the training
 // rows' kernel values, labels and C.
 func (d *kernelDerivative) throughFit(l *kernelSVMFit, g *learn.Grad, omega float64) {
 	q, n := &l.q, l.q.n

@@ -41,7 +41,7 @@ const (
 	// a free set only.
 	pairTol = 1e-4
 	// pairCurvature is the least curvature along a pair, of the first one's diagonal
-	// entry: what rounding leaves of 0 where the two rows are almost equal.
+	// entry: the rounding error of 0, for two rows that are almost equal.
 	pairCurvature = dense.Eps
 	// pairsPerRow bounds the pairs for each row that sequential minimal optimisation
 	// moves from a cold start, and one pair for every rowsPerPair rows is the bound
@@ -129,8 +129,8 @@ func (q *boxQP) shiftTo(i int, v float64) {
 // atC reports whether b is the bound of β_i that is not 0.
 func (q *boxQP) atC(i int, b float64) bool { return b != 0 && (b == q.lo[i] || b == q.hi[i]) }
 
-// between finds the rows whose r bound b from below and from above where beta
-// is at its bounds, −1 where there is none.
+// between finds the rows whose r bound b from below and from above, with beta
+// at its bounds, and returns −1 for none.
 func (q *boxQP) between(beta []float64) (up, down int) {
 	up, down = -1, -1
 	for i, v := range q.r {

@@ -45,7 +45,7 @@ func (f *freeFactor) solve(x []float64, sum float64) (b float64) {
 		over += v
 	}
 	b = over / f.weight
-	if math.Abs(b) < dense.SmallestNormal { // b underflows where the entries of x need not
+	if math.Abs(b) < dense.SmallestNormal { // b underflows though the entries of x need not
 		for i, v := range f.ones {
 			x[i] -= over * (v / f.weight)
 		}

@@ -21,7 +21,7 @@ type kernelSVMFit struct {
 	blur float64 // how far rounding may have moved the β of weakly active rows in all, in units of their bounds
 }
 
-// load takes the rows over from the data. A warm start survives where there were as many
+// load takes the rows over from the data. A warm start survives if there were as many
 // features, and the distinct rows are in the same places with the same labels and counts.
 func (l *kernelSVMFit) load(features int, bias bool) {
 	d, rows, n := l.state.Data, len(l.state.Data.Y), l.n
@@ -45,7 +45,7 @@ func (l *kernelSVMFit) load(features int, bias bool) {
 	for k, i := range l.rows.First {
 		copy(l.points[k*w:(k+1)*w], l.points[i*w:(i+1)*w])
 		y := l.points[k*w+n]
-		// The range between the bounds of the last fit is C times what the row counted.
+		// The range between the bounds of the last fit is C times the row's weight then.
 		same = same && l.q.y[k] == y && l.q.hi[k]-l.q.lo[k] == l.c*l.rows.Copies[k]
 		l.q.y[k] = y
 	}

@@ -49,7 +49,7 @@ func (q *boxQP) proximal() error {
 			break
 		}
 	}
-	// A basis of the free set: what is out of it keeps its β within the box.
+	// A basis of the free set: a row outside keeps its β within the box.
 	q.delta = 0
 	copy(q.lin, q.y)
 	for {

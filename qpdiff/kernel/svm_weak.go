@@ -51,8 +51,8 @@ func (l *kernelSVMFit) findWeak() error {
 func (q *boxQP) root(i int) float64 { return math.Sqrt(q.k[i*q.n+i] + q.shift) }
 
 // listWeak lists the rows that may be weakly active, by the condition of the free set's
-// system and the sizes of what it balances, or where b is between the rows up and down by
-// its interval.
+// system and the sizes of the terms that it balances, or, if b is between the rows up and
+// down, by its interval.
 func (l *kernelSVMFit) listWeak(label, size, right, cond float64, up, down int) {
 	q, next := &l.q, 0
 	for i, b := range q.beta {
@@ -74,8 +74,8 @@ func (l *kernelSVMFit) listWeak(label, size, right, cond float64, up, down int) 
 	}
 }
 
-// hidden reports whether rounding hides on which side of its kink row i is, from
-// what it does to that row's own β or margin: one solve, where findWeak bounds all
+// hidden reports whether rounding hides the side of its kink that row i is on, from
+// its effect on that row's own β or margin: one solve, whereas findWeak bounds all
 // rows by the condition of the free set's system.
 func (l *kernelSVMFit) hidden(i int) bool {
 	q := &l.q
@@ -134,7 +134,7 @@ func (q *boxQP) terms() (label, size, sum float64) {
 // first-order effect of rounding errors of K and of the conditions that
 // determine the free β. Each condition is off by the size of its terms, by signs
 // along the direction least that the factor makes least of. The terms of row i are bounded by root_i·Σ root_j|β_j| with root² = k_ii,
-// since an entry k_ij is rounded relative to what it is summed from.
+// since an entry k_ij is rounded relative to its own terms.
 func (q *boxQP) decisionError(least []float64) float64 {
 	n, s := q.n, len(q.free)
 	e, f := q.z[:s], q.rhs[:n]

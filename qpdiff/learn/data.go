@@ -15,10 +15,10 @@ import (
 // [linear.ElasticNet], [linear.Huber], [kernel.Ridge], [linear.Logistic], [linear.SparseLogistic], [margin.SVM], [margin.LearnedLoss]
 // and [kernel.SVM] learn from some of the rows, or from weighted ones; [smooth.Learner]
 // refuses Rows and Weights that are not nil. The N of the objectives is then the
-// sum of what the rows count. A [Grad] keeps the shape of X and Y: rows that do not count
+// sum of the rows' weights. A [Grad] keeps the shape of X and Y: rows that do not count
 // have the derivative 0.
 type Data struct {
-	// X is read in place where it is a *mat.Dense; Load copies a matrix of another kind.
+	// A *mat.Dense is read in place; Load copies a matrix of another kind.
 	X mat.Matrix
 	Y []float64
 	// Rows are the rows of X and Y to learn from, in any order. A row that is named
@@ -29,7 +29,7 @@ type Data struct {
 	Weights []float64
 }
 
-// Dense returns X: itself where it is a *mat.Dense, else a copy. It is nil without X.
+// Dense returns X: itself if it is a *mat.Dense, else a copy. It is nil without X.
 func (d Data) Dense() *mat.Dense {
 	if x, ok := d.X.(*mat.Dense); ok || d.X == nil {
 		return x

@@ -2,7 +2,7 @@ package learn
 
 // A Tunable is a Learner that tells how its field uses it: what its hyperparameters are on
 // given data, and the loss that judges it. A learner of your own that implements it is
-// tuned as those of this module are.
+// tuned like the learners of this module.
 type Tunable interface {
 	Learner
 	// New returns a new learner of the same type with the settings of this one, which are
@@ -12,7 +12,7 @@ type Tunable interface {
 	Convention() Convention
 	// Hyperparameters describes the hyperparameters on data of moments m, in the order of
 	// Fit: one description for each kind, which stands for as many hyperparameters as there
-	// are groups of features. Nil: they do not follow from the data, as those of a kernel
+	// are groups of features. Nil: they do not follow from the data, like the parameters of a kernel
 	// of your own.
 	Hyperparameters(m Moments) []Hyperparameter
 }
@@ -47,7 +47,7 @@ type Hyperparameter struct {
 }
 
 // Moments are the sizes of a training set that the bounds of hyperparameters follow from,
-// as the learner sees its features and labels. Where the data have a unit in which one
+// as the learner sees its features and labels. If the data have a unit in which one
 // under- or overflows it is 0 or +Inf, and where all that it is made of is 0 it is 1.
 type Moments struct {
 	Examples int     // N

@@ -27,7 +27,7 @@ type Case struct {
 	// ClassLabels is for learners that accept no labels but ±1: no differences with
 	// respect to y are taken (the VJP is still asked for it).
 	ClassLabels bool
-	// Step is that of the difference quotients: relative to a hyperparameter, absolute
+	// Step is the step of the difference quotients: relative to a hyperparameter, absolute
 	// along unit directions of X and y. At a hyperparameter 0 the quotient is
 	// one-sided, with a hundredth of it. Zero: 1e-3.
 	Step float64

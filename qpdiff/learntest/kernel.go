@@ -25,7 +25,7 @@ type kernelFunc interface {
 // Kernel tests a kernel.Kernel at parameters, for rows of n features: that it is symmetric and
 // positive semidefinite on random rows, that Check accepts the parameters, and that
 // Grad adds the derivatives that difference quotients give to 1e-7, to each destination
-// that is not nil, also where the one of x is that of z.
+// that is not nil, also if x and z have the same.
 func Kernel(t *testing.T, k kernelFunc, n int, params ...float64) {
 	t.Helper()
 	if got := k.NumParams(n); got != len(params) {

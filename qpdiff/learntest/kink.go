@@ -17,11 +17,11 @@ import (
 )
 
 // A Kink is a point at which a learner's solution bends. Its Case needs no Residual, and its
-// Step is 1e-5 where it is zero. Neither rows that coincide nor, along a step, another
+// Step is 1e-5 if it is zero. Neither rows that coincide nor, along a step, another
 // kink may be near.
 type Kink struct {
 	Case
-	// Weak and Inputs are those of the [*qpdiff.NotDifferentiableError] of a VJP. The
+	// Weak and Inputs are fields of the [*qpdiff.NotDifferentiableError] of a VJP. The
 	// derivatives in other inputs exist.
 	Weak   qpdiff.Weak
 	Inputs []qpdiff.Input
@@ -36,10 +36,10 @@ type Kink struct {
 // generalised derivative from one beside the kink, relative to the largest entry.
 const kinkTol = 1e-6
 
-// Kinks tests a learner at kinks. A VJP names what is weakly active, also behind rows that
+// Kinks tests a learner at kinks. A VJP names the weakly active rows and coordinates, also behind rows that
 // do not count, and the inputs without a derivative, and leaves their fields alone. A JVP
 // is the limit of one-sided difference quotients, or is refused likewise. In the other
-// inputs it is linear, and that of the VJP. A generalised VJP sets Grad.Generalised where it
+// inputs it is linear, and agrees with the VJP. A generalised VJP sets Grad.Generalised if it
 // adds an element of the generalised derivative and nowhere else, and is the derivative on Side.
 func Kinks(t *testing.T, newLearner func() learn.KinkedLearner, kinks ...Kink) {
 	t.Helper()
@@ -110,7 +110,7 @@ func (k *kinkTest) refused(t *testing.T) {
 	numtest.NearAll(t, "θ after a VJP of nothing", again, k.theta, 1e-14, 0)
 }
 
-// behind: the rows that an error names are those of the data, also behind rows that do
+// behind: an error names rows of the data, also behind rows that do
 // not count.
 func (k *kinkTest) behind(t *testing.T) {
 	rows, n := k.Data.X.Dims()
@@ -161,7 +161,7 @@ func (k *kinkTest) tangents(t *testing.T) {
 	}
 }
 
-// along compares one JVP; smooth: where there is a derivative.
+// along compares one JVP; smooth: there is a derivative.
 func (k *kinkTest) along(t *testing.T, j learn.ForwardLearner, d *learn.Grad, smooth bool, what string) {
 	got := numtest.NaNs(len(k.theta), 0)
 	err := j.JVP(nil, got, d)
@@ -205,7 +205,7 @@ func (k *kinkTest) quotient(t *testing.T, d *learn.Grad) []float64 {
 	return slopes
 }
 
-// linear: where there is a derivative, that along −d is the opposite, and VJP has it too.
+// linear: a derivative along −d is the opposite of the one along d, and VJP has it too.
 func (k *kinkTest) linear(t *testing.T, j learn.ForwardLearner, d *learn.Grad, along []float64) {
 	g := newGrad(k.Case, 0)
 	_ = k.l.VJP(nil, g, k.v) // refuses other inputs

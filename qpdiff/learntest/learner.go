@@ -16,8 +16,8 @@ import (
 // fewer examples than features, one feature, both sides of any size at which its code
 // takes another path.
 //
-// It checks: optimality; VJPs against difference quotients to 1e-7; that the JVP, where
-// there is one, is the adjoint of the VJP, in all inputs and in each alone, to 1e-12 of the
+// It checks: optimality; VJPs against difference quotients to 1e-7; that the JVP, if
+// the learner has one, is the adjoint of the VJP, in all inputs and in each alone, to 1e-12 of the
 // terms; that VJPs add and leave Grad.Generalised alone, that
 // they leave the bits of a field whatever others are wanted, that fits overwrite, and
 // that neither writes to its inputs; refits after Reset and after another data set bit

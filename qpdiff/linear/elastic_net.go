@@ -14,31 +14,31 @@ import (
 //
 //	minimise over θ   1/(2N)·‖Xθ − y‖² + Σ_j λ1_j·|θ_j| + ½·Σ_j λ2_j·θ_j²
 //
-// where the sum over the rows has each as often as it counts in the [learn.Data].
+// in whose sum over the rows each row counts as [learn.Data] states.
 //
 // The hyperparameters are (λ1, λ2), shared by all n features, or with G Groups
-// (λ1_0 … λ1_{G−1}, λ2_0 … λ2_{G−1}): λ1_j above is that of the group of feature j. All
+// (λ1_0 … λ1_{G−1}, λ2_0 … λ2_{G−1}): λ1_j above belongs to the group of feature j. All
 // are at or above zero; zeros are fine wherever the solution stays unique.
 //
 // The solver is exact: it finds the support and the signs of θ and solves the
 // linear system (X_SᵀX_S/N + diag λ2_S)·θ_S = X_Sᵀy/N − λ1_S∘sign θ_S. It starts
 // from the support of the last fit, which a small step of the hyperparameters
 // seldom changes. θ depends on that start only through the support found. Up to 200
-// features it uses XᵀX/N of all; above, that of a working set of features, which grows until
+// features it uses XᵀX/N of all; above, XᵀX/N of a working set of features, which grows until
 // the slopes at all others show that they stay at zero, and systems in as many unknowns as
-// there are rows where the support is larger. A fit then costs about as much as some
+// there are rows if the support is larger. A fit then costs about as much as some
 // products with X, and memory for the columns of the working set.
 //
 // The derivatives follow from the implicit function theorem at that system.
 // They exist where strict complementarity holds: θ_j ≠ 0 or |x_jᵀ(y−Xθ)|/N < λ1_j
-// for each j. A coordinate counts as weakly active, that is at its kink, where
-// rounding hides on which side of it it is: where the margin λ1_j − |x_jᵀ(y−Xθ)|/N
+// for each j. A coordinate counts as weakly active, that is at its kink, if
+// rounding hides its side of the kink: if the margin λ1_j − |x_jᵀ(y−Xθ)|/N
 // of a zero coordinate, or |θ_j| of another, is not above 256 times the error that
 // rounding of the terms of the linear system makes in it. At λ1_j = 0, the end of its
 // domain, the derivative with respect to λ1_j is the one from the right. A feature that
 // is zero throughout has θ_j = 0 whatever λ1 is, which is no kink as long as λ2_j > 0.
 //
-// The zero value is ready for Load. Fits after the first allocate nothing, but where a
+// The zero value is ready for Load. Fits after the first allocate nothing, unless a
 // working set grows.
 type ElasticNet struct {
 	// Groups holds for each feature the number of its group, whose pair of penalties
@@ -46,9 +46,9 @@ type ElasticNet struct {
 	// is read by Dims and Fit. Nil: one group of all features.
 	Groups []int
 
-	// Generalised makes VJP answer at weakly active coordinates too, where no
-	// derivative exists, with one element of the generalised (Clarke)
-	// Jacobian: that of the problem without those coordinates, as if each
+	// Generalised makes VJP answer at weakly active coordinates too, which have no
+	// derivative, with one element of the generalised (Clarke)
+	// Jacobian: the Jacobian of the problem without those coordinates, as if each
 	// stayed at zero. False: such a VJP is refused with a
 	// NotDifferentiableError.
 	Generalised bool
@@ -63,8 +63,8 @@ func (e *ElasticNet) Dims(n int) (theta, hyper int) { return n, 2 * groupCount(e
 func (e *ElasticNet) SetGeneralised(on bool) { e.Generalised = on }
 
 // Load makes d the data of the following fits and computes XᵀX/N up to 200 features. It keeps a
-// reference to d, whose Rows and Weights count. Errors are ArgErrors: those of
-// [learn.Data.Check], and of kind ErrNotFinite where XᵀX or Xᵀy overflows. After one, the
+// reference to d, whose Rows and Weights count. Errors are ArgErrors: as for
+// [learn.Data.Check], and of kind ErrNotFinite if XᵀX or Xᵀy overflows. After one, the
 // learner has no data.
 func (e *ElasticNet) Load(d learn.Data) (err error) {
 	defer learner.Name(e, &err)
@@ -118,15 +118,15 @@ func (e *ElasticNet) Fit(theta, hyper []float64) (err error) {
 //
 // and the λ1 and λ2 of a group get the sum over its features j.
 //
-// Errors: ErrNotFitted; an ArgError of kind ErrNotFinite for dtheta; where a
+// Errors: ErrNotFitted; an ArgError of kind ErrNotFinite for dtheta; if a
 // coordinate is weakly active and Generalised is not set, a
 // NotDifferentiableError that names the inputs wanted in vain and the weakly
 // active coordinates. What exists is added all the same: derivatives with
-// respect to λ2, X and y where the kink is one in λ1 only (θ_j = 0 at λ1_j = 0);
-// where θ = 0 that with respect to λ2 is zero whatever the kinks. Where rounding
+// respect to λ2, X and y if the kink is one in λ1 only (θ_j = 0 at λ1_j = 0);
+// at θ = 0 the derivative with respect to λ2 is zero whatever the kinks. Where rounding
 // hides whether a coordinate is weakly active and may have moved θ by more than 1e-6
 // of its scale, an ArgError of kind ErrIllPosed takes the place of that error,
-// Generalised or not. An ArgError of kind ErrNotFinite where a product overflows,
+// Generalised or not. An ArgError of kind ErrNotFinite if a product overflows,
 // which leaves g undefined.
 func (e *ElasticNet) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) error {
 	return learner.Named(e, qpdiff.Scratch[penalisedDerivative](w).adjoint(&e.elasticNetFit, e.Generalised, g, dtheta))
@@ -154,7 +154,7 @@ func (*ElasticNet) Convention() learn.Convention {
 }
 
 // Hyperparameters describes λ1 and λ2. λ1 is searched from 1e-5 times the smallest one at
-// which θ is 0, and from 1e-3 times that where there are more than 200 features, and more
+// which θ is 0, and from 1e-3 times that with more than 200 features, and more
 // than examples.
 func (*ElasticNet) Hyperparameters(m learn.Moments) []learn.Hyperparameter {
 	return []learn.Hyperparameter{learner.Lambda1(m, m.Correlation), learner.Lambda2(m, true)}

@@ -18,10 +18,10 @@ type elasticNetFit struct {
 	inv                float64     // 1/N
 	spread             float64     // N over the least positive count
 	scaled             []float64   // with counts: √count·x by row
-	working            *workingSet // nil where the Gram matrix of all features serves
+	working            *workingSet // nil if the Gram matrix of all features serves
 }
 
-// shape makes room for rows of n features. The warm start survives where the shape stays.
+// shape makes room for rows of n features. The warm start survives if the shape stays.
 func (e *elasticNetFit) shape(rows, n int) {
 	wide := ways.WorkingSet(rows, n)
 	if n == e.params && rows == e.rows && wide == (e.working != nil) {

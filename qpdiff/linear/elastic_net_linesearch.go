@@ -11,8 +11,8 @@ import (
 )
 
 // stepTo moves x towards the minimiser z of the active system, which lies
-// beyond some kinks: to z or to that kink on the way where the objective is
-// lowest. The coordinates whose kink is there leave the active set, those that
+// beyond some kinks: to z or to the kink on the way with the lowest
+// objective. The coordinates whose kink is there leave the active set, those that
 // crossed theirs change sides. It reports whether x moved.
 //
 // Along x + t(z−x) the slope is (t−1)·dᵀHd, d = z−x, plus (up_j+lo_j)·|d_j| for
@@ -107,7 +107,7 @@ func (q *piecewiseQP) compact() {
 // slide deals with member k of act being linearly dependent on those before
 // it: along that dependency the objective is linear, so x moves down it to the
 // next kink, whose coordinate leaves. It reports whether x moved, and ok false
-// where no kink bounds the way: then the solution is not unique.
+// if no kink bounds the way: then the solution is not unique.
 func (q *piecewiseQP) slide(k int) (moved, ok bool) {
 	s := len(q.act)
 	// The dependency v: v_k = 1, v_<k = −H_<k⁻¹h_k. Column k of the partial
@@ -122,7 +122,7 @@ func (q *piecewiseQP) slide(k int) (moved, ok bool) {
 	for i, t := range v {
 		down += q.linear(i) * t
 	}
-	// Where the objective is flat along v, rounding decides which way is down:
+	// If the objective is flat along v, rounding decides which way is down:
 	// if no kink bounds that one, the other is as good.
 	if down < 0 {
 		floats.Scale(-1, v)

@@ -28,7 +28,7 @@ type penalisedDerivative struct {
 	all   []float64   // a vector of all entries of θ
 	act   []int       // what named returns
 	hyper []float64   // products with respect to the hyperparameters
-	part  piecewiseQP // the problem restricted, where a coordinate is weakly active
+	part  piecewiseQP // the problem restricted, if a coordinate is weakly active
 }
 
 // resize gives the scratch the size of e.

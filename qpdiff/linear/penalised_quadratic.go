@@ -114,9 +114,8 @@ func (e *penalisedQuadratic) settleWeak() error {
 	return nil
 }
 
-// listWeak lists the coordinates that are weakly active where the solution and
-// the right-hand side of the active system have the given size and the system
-// the condition cond. It reports whether there are any.
+// listWeak lists the weakly active coordinates, given the size of the solution and of
+// the right-hand side of the active system and the system's condition cond. It reports whether there are any.
 func (e *penalisedQuadratic) listWeak(size, cond float64) bool {
 	e.weak, e.weakFree = e.weak[:0], e.weakFree[:0]
 	q := &e.qp
@@ -194,8 +193,8 @@ func (e *penalisedQuadratic) sign(j int) float64 {
 	return dense.Sign(e.qp.grad[j])
 }
 
-// kinkedAtZero reports whether a coordinate of a group, or any where group is below 0, has a
-// kink in λ1 at 0. That of a feature that is zero throughout has none: it does not leave 0.
+// kinkedAtZero reports whether a coordinate of a group, or any if group is below 0, has a
+// kink in λ1 at 0. The coordinate of a feature that is zero throughout has none: it does not leave 0.
 func (e *penalisedQuadratic) kinkedAtZero(group int) bool {
 	return len(e.weakFree) > 0 && slices.ContainsFunc(e.weakFree, func(j int) bool {
 		return (group < 0 || e.groups.at(j) == group) && e.qp.diag[j] != 0

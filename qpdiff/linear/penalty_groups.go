@@ -18,8 +18,8 @@ func PerFeature(n int) []int {
 	return groups
 }
 
-// groupCount returns the number of groups: one where groups is empty. It is at least 1
-// and not above the number of features, also where a number is not one of a group.
+// groupCount returns the number of groups: one if groups is empty. It is at least 1
+// and not above the number of features, also if a number belongs to no group.
 func groupCount(groups []int) int {
 	if len(groups) == 0 {
 		return 1
@@ -27,15 +27,15 @@ func groupCount(groups []int) int {
 	return min(max(0, slices.Max(groups)), len(groups)-1) + 1
 }
 
-// penaltyGroups is the groups of features of one fit: those of a group share λ1 and λ2.
+// penaltyGroups lists the groups of features of one fit: the features of a group share λ1 and λ2.
 // The hyperparameters are λ1 of each group, then λ2 of each.
 type penaltyGroups struct {
-	of    []int // the group of each feature, empty where there is one group
+	of    []int // the group of each feature, empty for one group
 	count int
 	seen  []bool // work of set
 }
 
-// set makes groups those of the n features, and reports a number that is not one of a
+// set takes over the groups of the n features, and reports a number that belongs to no
 // group, or a group without features.
 func (p *penaltyGroups) set(groups []int, n int) error {
 	p.of, p.count = p.of[:0], 1

@@ -18,8 +18,8 @@ import (
 // Learner is for a moderate number of them (some hundreds).
 //
 // With Objective set the value is ready for Load. Fits, and products with a
-// workspace, allocate only what the objective's functions do; those must allow
-// concurrent calls where products run at the same time.
+// workspace, allocate only in the objective's functions, which must allow
+// concurrent calls if products run at the same time.
 type Learner struct {
 	Objective Objective // it is read by Dims, Load and Fit
 	MaxIter   int       // Newton steps of one fit at most; zero: 200
@@ -64,8 +64,8 @@ func (l *Learner) Reset() {
 
 // Fit minimises F at hyper and writes θ, from θ = 0 or the last solution.
 // Errors: an ArgError that matches ErrShape, ErrNotFinite or ErrDomain for
-// hyper, ErrNotFitted without data, ErrNotFinite where F has no finite gradient
-// at the start, ErrIllPosed where the Hessian is not positive definite,
+// hyper, ErrNotFitted without data, ErrNotFinite if F has no finite gradient
+// at the start, ErrIllPosed if the Hessian is not positive definite,
 // ErrIterationLimit. After an error there is no fit, and θ is left as it was.
 func (l *Learner) Fit(theta, hyper []float64) (err error) {
 	defer learner.Name(l, &err)
@@ -99,8 +99,8 @@ func (l *Learner) Fit(theta, hyper []float64) (err error) {
 
 // VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not
 // nil. Errors: ErrNotFitted; an ArgError of kind ErrNotFinite for dtheta;
-// ErrIllPosed where the Hessian is singular to working precision; ErrNotFinite
-// where a product overflows, which leaves g undefined.
+// ErrIllPosed if the Hessian is singular to working precision; ErrNotFinite
+// if a product overflows, which leaves g undefined.
 func (l *Learner) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) error {
 	return learner.Named(l, qpdiff.Scratch[smoothDerivative](w).adjoint(&l.smoothFit, g, dtheta))
 }
@@ -113,5 +113,5 @@ func (l *Learner) New() learn.Learner {
 // Convention returns that no loss is usual.
 func (*Learner) Convention() learn.Convention { return learn.Convention{} }
 
-// Hyperparameters returns nil: those of an objective of your own do not follow from the data.
+// Hyperparameters returns nil: the hyperparameters of your objective do not follow from the data.
 func (*Learner) Hyperparameters(learn.Moments) []learn.Hyperparameter { return nil }

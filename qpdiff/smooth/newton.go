@@ -29,8 +29,8 @@ func (l *smoothFit) resize(k int) {
 	l.h = dense.Grow(l.h, k*k)
 }
 
-// minimise runs Newton's method from l.theta. A step is cut to where the slope
-// along it is still negative but no more than half of what it was; convexity
+// minimise runs Newton's method from l.theta. A step is cut until the slope
+// along it is still negative but at most half of its first value; convexity
 // makes such a step descend.
 func (l *smoothFit) minimise(limit int) error {
 	o, k := &l.objective, len(l.theta)
@@ -88,7 +88,7 @@ func (l *smoothFit) lineSearch(slope float64) (rounding bool) {
 		if s < slope/2 {
 			lo = t
 		} else {
-			hi = t // also where the gradient overflows
+			hi = t // also if the gradient overflows
 		}
 		t = (lo + hi) / 2
 	}
@@ -167,7 +167,7 @@ func (l *smoothFit) noise() bool {
 	}
 	copy(l.left, l.g)
 	copy(l.right, l.gc)
-	at, width := 0.0, 1.0 // the part of the step where the gradient jumps most
+	at, width := 0.0, 1.0 // the part of the step at which the gradient jumps most
 	for range jumpHalvings {
 		width /= 2
 		for j, v := range l.theta {

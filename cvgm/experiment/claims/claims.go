@@ -19,18 +19,18 @@ import (
 // Results are what the claims are judged by. A nil Result leaves its
 // measurements out.
 type Results struct {
-	ElasticNet      *elasticnet.ElasticNetResult
-	ElasticNetSeeds *elasticnet.ElasticNetSeeds
+	ElasticNet      *elasticnet.Result
+	ElasticNetSeeds *elasticnet.Seeds
 	Rings           *kernels.RingsResult
 	XOR             *kernels.XORResult
-	SampleSize      *samplesize.SampleSizeResult
-	Searches        *searches.SearchesResult
-	Dimensions      *searches.SearchDimensionsResult
-	Splits          *splits.SplitsResult
+	SampleSize      *samplesize.Result
+	Searches        *searches.Result
+	Dimensions      *searches.DimensionsResult
+	Splits          *splits.Result
 	Unrolled        *differentiability.UnrolledResult
-	Stability       *stability.StabilityResult
+	Stability       *stability.Result
 	Derivatives     *differentiability.DerivativeChecks
-	Limits          *differentiability.DifferentiabilityLimits
+	Limits          *differentiability.Limits
 	Learning        *differentiability.Learning
 	Ablation        *samplesize.AblationResult
 	Errata          *differentiability.ErrataResult

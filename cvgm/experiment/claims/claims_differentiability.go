@@ -103,7 +103,7 @@ func (all *measurements) derivatives(r *differentiability.DerivativeChecks) {
 		Remark: "Doubtful. " + erratum}, above(0))
 }
 
-func (all *measurements) limits(r *differentiability.DifferentiabilityLimits) {
+func (all *measurements) limits(r *differentiability.Limits) {
 	jumps := func(v []float64) experiment.Estimate {
 		jumps := make([]float64, len(v))
 		for i, change := range v {

@@ -9,13 +9,13 @@ import (
 	"cvgm/cvgm/experiment/elasticnet"
 )
 
-func (all *measurements) elasticNet(r *elasticnet.ElasticNetResult) {
+func (all *measurements) elasticNet(r *elasticnet.Result) {
 	start, ols, setting := r.CVGM.TestLoss[0], r.LeastSquares, describe(netSetting, r.Params)
 	all.add(saysTable, Measurement{Text: "test loss of CVGM", Setting: setting, Quoted: Printed.CVGM, Ours: once(r.CVGM.Final()),
 		Control: &Control{Text: "CVGM's start", Ours: once(start)},
 		Remark:  "The paper's number comes from another run of the code than the steps it prints, which end where the replay does."}, asPrinted(Printed.CVGM))
 	for _, m := range []struct {
-		search elasticnet.ElasticNetSearch
+		search elasticnet.Search
 		quoted Quoted
 	}{{r.Exhaustive, Printed.Exhaustive}, {r.Random, Printed.Random}} {
 		all.add(saysTable, Measurement{Text: "test loss of " + strings.ToLower(m.search.Name), Setting: setting, Quoted: m.quoted, Ours: once(m.search.Final()),
@@ -49,11 +49,11 @@ func (all *measurements) elasticNet(r *elasticnet.ElasticNetResult) {
 		Remark: erratum}, exactly(float64(r.Params.Features)).or(PaperError))
 }
 
-func (all *measurements) elasticNetSeeds(r *elasticnet.ElasticNetSeeds) {
-	at := func(method int) elasticnet.ElasticNetMethod { return r.Methods[method] }
-	cvgm, exhaustive, start, ols := at(elasticnet.ElasticNetCVGM), at(elasticnet.ElasticNetExhaustive), at(elasticnet.ElasticNetStart), at(elasticnet.ElasticNetLeastSquares)
+func (all *measurements) elasticNetSeeds(r *elasticnet.Seeds) {
+	at := func(method int) elasticnet.Method { return r.Methods[method] }
+	cvgm, exhaustive, start, ols := at(elasticnet.CVGM), at(elasticnet.Exhaustive), at(elasticnet.Start), at(elasticnet.LeastSquares)
 	setting := describe(netSetting, freshSetting, r.Params, "a search ends at its lowest CV loss, CVGM at its last point")
-	for _, k := range []int{elasticnet.ElasticNetExhaustive, elasticnet.ElasticNetRandom} {
+	for _, k := range []int{elasticnet.Exhaustive, elasticnet.Random} {
 		rival := at(k)
 		name := strings.ToLower(rival.Name)
 		all.add(saysTestLoss, Measurement{Text: "test loss of CVGM less that of " + name + ", fresh data", Setting: setting, Ours: rival.CVGMMinusTest.Difference,

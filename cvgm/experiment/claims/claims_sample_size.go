@@ -14,7 +14,7 @@ import (
 )
 
 // leads are the differences of two methods' accuracies, by size and seed.
-func leads(r *samplesize.SampleSizeResult, method, rival int) [][]float64 {
+func leads(r *samplesize.Result, method, rival int) [][]float64 {
 	leads := make([][]float64, len(r.Sizes))
 	for i := range leads {
 		for seed, a := range r.Methods[method].Accuracy[i] {
@@ -26,7 +26,7 @@ func leads(r *samplesize.SampleSizeResult, method, rival int) [][]float64 {
 
 // perDoubling estimates the slope of values per doubling of the size. Each seed
 // gives one: the cells of different sizes are independent.
-func perDoubling(r *samplesize.SampleSizeResult, values [][]float64) experiment.Estimate {
+func perDoubling(r *samplesize.Result, values [][]float64) experiment.Estimate {
 	var slopes []float64
 	for seed := range values[0] {
 		var x, y []float64
@@ -42,7 +42,7 @@ func perDoubling(r *samplesize.SampleSizeResult, values [][]float64) experiment.
 }
 
 // smallLessLarge is the mean of values at sizes up to n, less that at larger ones.
-func smallLessLarge(r *samplesize.SampleSizeResult, values [][]float64, n int) experiment.Estimate {
+func smallLessLarge(r *samplesize.Result, values [][]float64, n int) experiment.Estimate {
 	var small, large []float64
 	for i, size := range r.Sizes {
 		for _, v := range values[i] {
@@ -63,7 +63,7 @@ var FewExamples = []int{20, 28, 40, 60, 100}
 
 // SampleSizeLead is CVGM's lead in test accuracy over another method.
 type SampleSizeLead struct {
-	Rival          int  // one of SampleSizeResult.Methods
+	Rival          int  // one of samplesize.Result.Methods
 	Full           bool // along the full gradient; else along the published one
 	All            experiment.Estimate
 	SmallLessLarge []experiment.Estimate // the lead up to each of FewExamples less that at larger sizes; NaN where there are none
@@ -80,7 +80,7 @@ var leadNames = map[int]string{
 
 // SampleSizeLeads returns CVGM's leads over the methods of the paper, and over the network
 // trained by Adam.
-func SampleSizeLeads(r *samplesize.SampleSizeResult) []SampleSizeLead {
+func SampleSizeLeads(r *samplesize.Result) []SampleSizeLead {
 	if len(r.Sizes) == 0 {
 		return nil
 	}
@@ -103,7 +103,7 @@ func SampleSizeLeads(r *samplesize.SampleSizeResult) []SampleSizeLead {
 	return all
 }
 
-func (all *measurements) sampleSize(r *samplesize.SampleSizeResult) {
+func (all *measurements) sampleSize(r *samplesize.Result) {
 	for _, m := range []Measurement{
 		{Text: "seeds in the published code", Quoted: Printed.Seeds, Remark: "Here they are the text's."},
 		{Text: "largest size in the published code", Quoted: Printed.LargestSize, Remark: "Here the sizes are the text's."},
@@ -140,7 +140,7 @@ func (all *measurements) sampleSize(r *samplesize.SampleSizeResult) {
 }
 
 // overfitting judges what the network loses by training to convergence.
-func (all *measurements) overfitting(r *samplesize.SampleSizeResult) {
+func (all *measurements) overfitting(r *samplesize.Result) {
 	loses := leads(r, samplesize.SizeAdam, samplesize.SizeAdamLong)
 	var lost []float64
 	for i, e := range r.Overfitting {

@@ -13,8 +13,8 @@ import (
 
 // excessAt returns the excess of the CV loss over the minimum that a method has
 // reached on each data set after so many evaluations.
-func excessAt(r *searches.SearchesResult, name string, evaluations int) []float64 {
-	m := r.Methods[slices.IndexFunc(r.Methods, func(m searches.SearchMethod) bool { return m.Name == name })]
+func excessAt(r *searches.Result, name string, evaluations int) []float64 {
+	m := r.Methods[slices.IndexFunc(r.Methods, func(m searches.Method) bool { return m.Name == name })]
 	v := make([]float64, len(m.Excess))
 	for i, e := range m.Excess {
 		v[i] = experiment.AtStep(e, evaluations-1)
@@ -33,33 +33,33 @@ func lowerShare(a, b []float64) experiment.Estimate {
 
 // quasiNewtonBelowGrid is the share of data sets on which a quasi-Newton search is
 // below exhaustive search, after so many evaluations of each.
-func quasiNewtonBelowGrid(r *searches.SearchesResult) (share experiment.Estimate, within, budget int) {
+func quasiNewtonBelowGrid(r *searches.Result) (share experiment.Estimate, within, budget int) {
 	within, budget = 24, r.Params.Budget
-	return lowerShare(excessAt(r, searches.SearchQuasiNewton, within), excessAt(r, "exhaustive", budget)), within, budget
+	return lowerShare(excessAt(r, searches.QuasiNewton, within), excessAt(r, "exhaustive", budget)), within, budget
 }
 
-func (all *measurements) searches(r *searches.SearchesResult) {
+func (all *measurements) searches(r *searches.Result) {
 	excess := func(name string, evaluations int) []float64 { return excessAt(r, name, evaluations) }
 	less := func(a, b []float64) experiment.Estimate { return experiment.Compare(a, b).Difference }
 	share, within, budget := quasiNewtonBelowGrid(r)
-	paper, grid, random, bayesian := excess(searches.SearchPaperStep, budget), excess("exhaustive", budget), excess("random", budget), excess("Bayesian", budget)
-	start := excess(searches.SearchPaperStep, 1)
+	paper, grid, random, bayesian := excess(searches.PaperStep, budget), excess("exhaustive", budget), excess("random", budget), excess("Bayesian", budget)
+	start := excess(searches.PaperStep, 1)
 	setting := describe(netSetting, freshSetting, r.Params.RegressionData, r.Params.PenaltyCVGM, "lowest CV loss so far")
 	toGrid := describe(setting, quasiNewton, pick(r.Params, "GridPoints"), pick(r.Params, "BoxLow", "BoxHigh"))
 	all.add(saysMuchFaster, Measurement{Text: fmt.Sprintf("share of data sets on which a quasi-Newton search after %d evaluations is below exhaustive search after %d", within, budget),
 		Setting: toGrid,
 		Ours:    share,
-		Control: &Control{Text: fmt.Sprintf("the paper's constant step size after %d", within), Ours: lowerShare(excess(searches.SearchPaperStep, within), grid)},
-		Remark:  fmt.Sprintf("The mean difference of the CV losses is %s ± %s.", short(less(excess(searches.SearchQuasiNewton, within), grid).Mean), short(less(excess(searches.SearchQuasiNewton, within), grid).Margin))}, above(.5))
+		Control: &Control{Text: fmt.Sprintf("the paper's constant step size after %d", within), Ours: lowerShare(excess(searches.PaperStep, within), grid)},
+		Remark:  fmt.Sprintf("The mean difference of the CV losses is %s ± %s.", short(less(excess(searches.QuasiNewton, within), grid).Mean), short(less(excess(searches.QuasiNewton, within), grid).Margin))}, above(.5))
 	all.add(saysMuchFaster, Measurement{Text: fmt.Sprintf("share of data sets on which the paper's constant step size after %d evaluations is below exhaustive search after as many", budget), Setting: toGrid, Aside: true, Ours: lowerShare(paper, grid),
 		Remark: "The gradient helps a method that uses it well."}, above(.5))
 	step := pick(r.Params, "LongStepSize")
-	for _, method := range [][2]string{{"Nesterov", "Nesterov: momentum k/(k+3), restarted where a step goes against it, " + step}, {"Adam", "Adam: β₁ = .9, β₂ = .999, " + step}, {searches.SearchQuasiNewton, quasiNewton}} {
+	for _, method := range [][2]string{{"Nesterov", "Nesterov: momentum k/(k+3), restarted where a step goes against it, " + step}, {"Adam", "Adam: β₁ = .9, β₂ = .999, " + step}, {searches.QuasiNewton, quasiNewton}} {
 		name := method[0]
 		all.add(saysOtherMethods, Measurement{Text: fmt.Sprintf("CV loss of %s less that of the constant step size, after %d evaluations", name, budget),
 			Setting: describe(setting, method[1]),
 			Ours:    less(excess(name, budget), paper),
-			Aside:   name == searches.SearchQuasiNewton,
+			Aside:   name == searches.QuasiNewton,
 			Control: &Control{Text: "the constant step size in its place", Ours: less(paper, paper)}}, below(0))
 	}
 	all.add(saysFierceCompetitor, Measurement{Text: fmt.Sprintf("CV loss of random search less that of a Bayesian one, after %d evaluations", budget), Setting: describe(setting, pick(r.Params, "Budget", "BoxLow", "BoxHigh"), improvement+"λ1 and λ2 themselves from their bounds to the same upper end, after the start and 5 uniform points"), Ours: less(random, bayesian),
@@ -76,15 +76,15 @@ func (all *measurements) searches(r *searches.SearchesResult) {
 		Control: &Control{Text: "a loss with one minimum", Ours: once(0)}}, above(0))
 }
 
-func (all *measurements) dimensions(r *searches.SearchDimensionsResult) {
-	at := func(d searches.SearchDimension, name string) searches.SearchDimensionMethod {
-		return d.Methods[slices.IndexFunc(d.Methods, func(m searches.SearchDimensionMethod) bool { return m.Name == name })]
+func (all *measurements) dimensions(r *searches.DimensionsResult) {
+	at := func(d searches.Dimension, name string) searches.DimensionMethod {
+		return d.Methods[slices.IndexFunc(d.Methods, func(m searches.DimensionMethod) bool { return m.Name == name })]
 	}
 	if len(r.Dimensions) == 0 {
 		return
 	}
-	most := slices.MaxFunc(r.Dimensions, func(a, b searches.SearchDimension) int { return cmp.Compare(a.Hyperparameters, b.Hyperparameters) })
-	gradient, random := at(most, searches.SearchQuasiNewton), at(most, "random")
+	most := slices.MaxFunc(r.Dimensions, func(a, b searches.Dimension) int { return cmp.Compare(a.Hyperparameters, b.Hyperparameters) })
+	gradient, random := at(most, searches.QuasiNewton), at(most, "random")
 	all.add(saysEfficient, Measurement{Text: fmt.Sprintf("CV loss of a quasi-Newton search less that of random search, %d hyperparameters, same budget", most.Hyperparameters),
 		Setting: describe(pick(r.Params, "Budget"), r.Params.Rings.RingsData, pick(r.Params.Rings, "Train", "K", "P", "C", "Hidden"), gradients[kernels.Full],
 			"start: the initial weights; random search: draws of these", pick(r.Params, "RingsRadius"), quasiNewton),
@@ -92,7 +92,7 @@ func (all *measurements) dimensions(r *searches.SearchDimensionsResult) {
 		Control: &Control{Text: "random search in its place", Ours: experiment.Compare(random.CV, random.CV).Difference},
 		Remark: fmt.Sprintf("This is the CV loss alone. The test loss there is %s ± %s, that of random search %s ± %s. The paper's constant step is not among these searches.",
 			short(gradient.TestMean.Mean), short(gradient.TestMean.Margin), short(random.TestMean.Mean), short(random.TestMean.Margin))}, below(0))
-	var low, high *searches.SearchDimension // with a grid
+	var low, high *searches.Dimension // with a grid
 	for i := range r.Dimensions {
 		d := &r.Dimensions[i]
 		if len(at(*d, "exhaustive").CV) == 0 {
@@ -120,7 +120,7 @@ func (all *measurements) dimensions(r *searches.SearchDimensionsResult) {
 	all.add(saysProhibitive, Measurement{Text: fmt.Sprintf("CV loss of exhaustive search above the lowest known, with %d hyperparameters less with %d, same budget", high.Hyperparameters, low.Hyperparameters),
 		Setting: setting(fmt.Sprintf("%d or %d", low.Hyperparameters, high.Hyperparameters)),
 		Ours:    rises("exhaustive"),
-		Control: &Control{Text: "a quasi-Newton search in its place", Ours: rises(searches.SearchQuasiNewton)},
+		Control: &Control{Text: "a quasi-Newton search in its place", Ours: rises(searches.QuasiNewton)},
 		Remark:  fmt.Sprintf("With %d the budget is enough for a grid of %d values of each.", high.Hyperparameters, grid.PerAxis)}, tie)
 	all.add(saysRandomBeatsGrid, Measurement{Text: fmt.Sprintf("CV loss of random search less that of exhaustive search, %d hyperparameters, same budget", high.Hyperparameters),
 		Setting: setting(fmt.Sprint(high.Hyperparameters)),

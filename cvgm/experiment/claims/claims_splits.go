@@ -11,12 +11,12 @@ import (
 	"cvgm/cvgm/experiment/splits"
 )
 
-func (all *measurements) splits(r *splits.SplitsResult) {
-	byK := func(k int) splits.SplitsSetting {
-		return closest(r.ByK, func(s splits.SplitsSetting) float64 { return math.Abs(float64(s.K - k)) })
+func (all *measurements) splits(r *splits.Result) {
+	byK := func(k int) splits.Setting {
+		return closest(r.ByK, func(s splits.Setting) float64 { return math.Abs(float64(s.K - k)) })
 	}
-	byP := func(p float64) splits.SplitsSetting {
-		return closest(r.ByP, func(s splits.SplitsSetting) float64 { return math.Abs(s.P - p) })
+	byP := func(p float64) splits.Setting {
+		return closest(r.ByP, func(s splits.Setting) float64 { return math.Abs(s.P - p) })
 	}
 	many := byK(120)
 	tuned := func(fixed string) string {
@@ -32,7 +32,7 @@ func (all *measurements) splits(r *splits.SplitsResult) {
 	all.add(saysBalanced, Measurement{Text: "test loss of the tuned model with balanced splits less that with uniform ones", Setting: tuned(fmt.Sprintf("K = %d, ", many.K) + pick(r.Params, "P")), Ours: many.BalancedMinusUniform.Difference, Aside: true,
 		Control: &Control{Text: "uniform splits in their place", Ours: once(0)}}, below(0))
 	first, last := r.ByK[0], r.ByK[len(r.ByK)-1]
-	rises := func(from, to splits.SplitsSetting) experiment.Estimate {
+	rises := func(from, to splits.Setting) experiment.Estimate {
 		return experiment.Difference(to.Uniform.GradientSD, from.Uniform.GradientSD)
 	}
 	all.add(saysLargerK, Measurement{Text: fmt.Sprintf("standard deviation of the gradient at K = %d less that at K = %d", last.K, first.K), Setting: gradient, Ours: rises(first, last),
@@ -41,7 +41,7 @@ func (all *measurements) splits(r *splits.SplitsResult) {
 	all.add(saysKAndP, Measurement{Text: fmt.Sprintf("test loss at K = %d less that at K = %d, elastic net", few.K, last.K), Setting: tuned(pick(r.Params, "P")), Ours: few.MinusLast.Difference,
 		Control: &Control{Text: fmt.Sprintf("K = %d", first.K), Ours: first.MinusLast.Difference},
 		Remark:  fmt.Sprintf("The paper's range is 16 to 128. K = %d stands for its lower end.", few.K)}, littleOf(first.MinusLast.Difference, fmt.Sprintf("K = %d", first.K)))
-	rings, one := closest(r.RingsByK, func(s splits.SplitsSetting) float64 { return math.Abs(float64(s.K - few.K)) }), r.RingsByK[0]
+	rings, one := closest(r.RingsByK, func(s splits.Setting) float64 { return math.Abs(float64(s.K - few.K)) }), r.RingsByK[0]
 	all.add(saysKAndP, Measurement{Text: fmt.Sprintf("test error at K = %d less that at K = %d, rings", rings.K, r.RingsByK[len(r.RingsByK)-1].K), Setting: describe(r.Params.Rings.RingsData, pick(r.Params.Rings, "Train", "Test", "C", "Hidden"), "CV loss: logistic loss of uniform splits, drawn anew at each K, "+pick(r.Params.Rings, "P"), gradients[kernels.Full], pick(r.Params.Rings, "Steps", "StepSize")), Ours: rings.MinusLast.Difference,
 		Control: &Control{Text: fmt.Sprintf("K = %d", one.K), Ours: one.MinusLast.Difference},
 		Remark:  fmt.Sprintf("The paper's range is 16 to 128. K = %d stands for its lower end.", rings.K)}, littleOf(one.MinusLast.Difference, fmt.Sprintf("K = %d", one.K)))
@@ -51,6 +51,6 @@ func (all *measurements) splits(r *splits.SplitsResult) {
 }
 
 // closest returns the setting of least distance.
-func closest(settings []splits.SplitsSetting, distance func(splits.SplitsSetting) float64) splits.SplitsSetting {
-	return slices.MinFunc(settings, func(a, b splits.SplitsSetting) int { return cmp.Compare(distance(a), distance(b)) })
+func closest(settings []splits.Setting, distance func(splits.Setting) float64) splits.Setting {
+	return slices.MinFunc(settings, func(a, b splits.Setting) int { return cmp.Compare(distance(a), distance(b)) })
 }

@@ -10,9 +10,9 @@ import (
 	"cvgm/cvgm/experiment/stability"
 )
 
-func (all *measurements) stability(r *stability.StabilityResult) {
+func (all *measurements) stability(r *stability.Result) {
 	settings := r.Settings()
-	share := func(holds func(stability.StabilityParts) bool) experiment.Estimate {
+	share := func(holds func(stability.Parts) bool) experiment.Estimate {
 		n := 0
 		for _, s := range settings {
 			if holds(s) {
@@ -21,8 +21,8 @@ func (all *measurements) stability(r *stability.StabilityResult) {
 		}
 		return once(float64(n) / float64(len(settings)))
 	}
-	all.add(saysStabilityTheorem, Measurement{Text: fmt.Sprintf("share of %d settings whose interval of the difference of both sides, E[R − R_emp] and Δ, contains 0", len(settings)), Setting: describe(stabilitySides(r.Params), pick(r.Params, "RidgeLambda2"), pick(r.Params, "ElasticNetLambda1", "ElasticNetLambda2"), pick(r.Params, "LogisticC"), pick(r.Params, "PathSteps"), r.Params.PenaltyCVGM, "both sides on separate data sets, Δ by a refit after the replacement of each example"), Ours: share(stability.StabilityParts.Holds),
-		Control: &Control{Text: "0 in the place of Δ", Ours: share(func(s stability.StabilityParts) bool { return math.Abs(s.Gap.Mean) <= s.Gap.Margin })},
+	all.add(saysStabilityTheorem, Measurement{Text: fmt.Sprintf("share of %d settings whose interval of the difference of both sides, E[R − R_emp] and Δ, contains 0", len(settings)), Setting: describe(stabilitySides(r.Params), pick(r.Params, "RidgeLambda2"), pick(r.Params, "ElasticNetLambda1", "ElasticNetLambda2"), pick(r.Params, "LogisticC"), pick(r.Params, "PathSteps"), r.Params.PenaltyCVGM, "both sides on separate data sets, Δ by a refit after the replacement of each example"), Ours: share(stability.Parts.Holds),
+		Control: &Control{Text: "0 in the place of Δ", Ours: share(func(s stability.Parts) bool { return math.Abs(s.Gap.Mean) <= s.Gap.Margin })},
 		Remark:  "In expectation, for symmetric algorithms at fixed hyperparameters."}, above(.9))
 	first, last := r.Path[0], r.Path[len(r.Path)-1]
 	along := pathSetting(r.Params, first.Hyper, last.Hyper, r.Steps[len(r.Steps)-1])
@@ -31,7 +31,7 @@ func (all *measurements) stability(r *stability.StabilityResult) {
 	all.add(saysStability, Measurement{Text: "change of the training loss E[R_emp] along CVGM's path, published data", Setting: along, Ours: r.EmpChange,
 		Remark: "CVGM descends the sum Δ + E[R_emp], as the sentences before say: E[R_emp] rises while Δ falls."},
 		littleOf(minus(r.DeltaChange), "Δ"))
-	heavy := slices.MaxFunc(r.Starts, func(a, b stability.StabilityStart) int {
+	heavy := slices.MaxFunc(r.Starts, func(a, b stability.Start) int {
 		return cmp.Compare(a.Start.Hyper[0]+a.Start.Hyper[1], b.Start.Hyper[0]+b.Start.Hyper[1])
 	})
 	all.add(saysStability, Measurement{Text: fmt.Sprintf("change of Δ along CVGM's path from large penalties, λ1 = %g, λ2 = %g", heavy.Start.Hyper[0], heavy.Start.Hyper[1]), Setting: pathSetting(r.Params, heavy.Start.Hyper, heavy.End.Hyper, r.Params.StartsSteps), Ours: heavy.DeltaChange,

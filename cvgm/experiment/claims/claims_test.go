@@ -63,30 +63,30 @@ func scramble(v reflect.Value, rng *rand.Rand) {
 // fakeResults are results of the right shape with random numbers in them.
 func fakeResults(seed uint64) Results {
 	rng := rand.New(rand.NewPCG(seed, 1))
-	r := Results{SampleSize: &samplesize.SampleSizeResult{Params: samplesize.DefaultSampleSize(), Sizes: []int{8, 20, 24},
+	r := Results{SampleSize: &samplesize.Result{Params: samplesize.DefaultSampleSize(), Sizes: []int{8, 20, 24},
 		Methods: make([]samplesize.SizeMethod, samplesize.SizeAdamLong+1), Overfitting: []experiment.Estimate{{N: 1}, {N: 1}, {N: 1}}}}
 	for k := range r.SampleSize.Methods {
 		r.SampleSize.Methods[k].Accuracy = make([][]float64, 3)
 		r.SampleSize.Methods[k].Mean = make([]experiment.Estimate, 3)
 	}
-	r.ElasticNetSeeds = &elasticnet.ElasticNetSeeds{Methods: make([]elasticnet.ElasticNetMethod, elasticnet.ElasticNetTrue+1)}
+	r.ElasticNetSeeds = &elasticnet.Seeds{Methods: make([]elasticnet.Method, elasticnet.TrueCoefficients+1)}
 	r.Rings, r.XOR = new(kernels.RingsResult), new(kernels.XORResult)
 	for _, k := range []*kernels.LearnedKernelResult{&r.Rings.LearnedKernelResult, &r.XOR.LearnedKernelResult} {
-		k.Runs = make([]kernels.KernelRun, len(kernels.Variants))
+		k.Runs = make([]kernels.Run, len(kernels.Variants))
 		for i, v := range kernels.Variants {
 			k.Runs[i].Variant = v
 		}
 	}
-	r.Searches = new(searches.SearchesResult)
-	for _, name := range []string{"exhaustive", "random", "Bayesian", "Nesterov", "Adam", searches.SearchQuasiNewton, searches.SearchPaperStep} {
-		r.Searches.Methods = append(r.Searches.Methods, searches.SearchMethod{Name: name})
+	r.Searches = new(searches.Result)
+	for _, name := range []string{"exhaustive", "random", "Bayesian", "Nesterov", "Adam", searches.QuasiNewton, searches.PaperStep} {
+		r.Searches.Methods = append(r.Searches.Methods, searches.Method{Name: name})
 	}
 	r.Learning = &differentiability.Learning{Loss: differentiability.LearnedLosses{Methods: []differentiability.LossMethod{{Name: "learned"}, {Name: "hinge"}, {Name: "logistic"}}}}
 	for _, n := range []int{2, 5} {
 		if r.Dimensions == nil {
-			r.Dimensions = new(searches.SearchDimensionsResult)
+			r.Dimensions = new(searches.DimensionsResult)
 		}
-		r.Dimensions.Dimensions = append(r.Dimensions.Dimensions, searches.SearchDimension{Hyperparameters: n, Methods: []searches.SearchDimensionMethod{{Name: "exhaustive"}, {Name: "random"}, {Name: searches.SearchQuasiNewton}}})
+		r.Dimensions.Dimensions = append(r.Dimensions.Dimensions, searches.Dimension{Hyperparameters: n, Methods: []searches.DimensionMethod{{Name: "exhaustive"}, {Name: "random"}, {Name: searches.QuasiNewton}}})
 	}
 	r.Timings = &Timings{Benchmarks: map[string]map[string]BenchStat{}}
 	for _, name := range []string{"ElasticNetCold/value", "ElasticNetCold/gradient", "LearnedKernelStep/rings/value", "LearnedKernelStep/rings/step",
@@ -99,7 +99,7 @@ func fakeResults(seed uint64) Results {
 	r.Regret = &searches.RegretResult{Rows: []searches.RegretRow{{Hyperparameters: 2}, {Hyperparameters: 5}}}
 	r.Printed = &elasticnet.RegressionPrinted{Tests: make([]elasticnet.RegressionTest, elasticnet.TestPrintedCall+1)}
 	r.Ablation.Params.Rings.Budgets = []int{100}
-	r.Splits = &splits.SplitsResult{ByK: []splits.SplitsSetting{{K: 15}, {K: 120}, {K: 240}}, ByP: []splits.SplitsSetting{{P: .65}, {P: .95}}}
+	r.Splits = &splits.Result{ByK: []splits.Setting{{K: 15}, {K: 120}, {K: 240}}, ByP: []splits.Setting{{P: .65}, {P: .95}}}
 	scramble(reflect.ValueOf(&r).Elem(), rng)
 	for i := range r.Derivatives.Checks {
 		r.Derivatives.Checks[i].Input = "X"
@@ -423,14 +423,14 @@ func TestWideIntervalsDecideNothing(t *testing.T) {
 
 // What was not measured is NaN and makes a claim that is not testable.
 func TestWithoutMeasurement(t *testing.T) {
-	run := new(kernels.KernelRun)
-	for name, v := range map[string]float64{"LastLoss": run.LastLoss(), "FinalAccuracy": run.FinalAccuracy(), "Final": elasticnet.ElasticNetSearch{}.Final()} {
+	run := new(kernels.Run)
+	for name, v := range map[string]float64{"LastLoss": run.LastLoss(), "FinalAccuracy": run.FinalAccuracy(), "Final": elasticnet.Search{}.Final()} {
 		if !math.IsNaN(v) {
 			t.Errorf("%s of nothing is %v", name, v)
 		}
 	}
-	dimensions := &searches.SearchDimensionsResult{Dimensions: []searches.SearchDimension{{Hyperparameters: 5, Methods: []searches.SearchDimensionMethod{{Name: "exhaustive", CV: []float64{1}, Excess: once(1)}, {Name: "random"}, {Name: searches.SearchQuasiNewton}}}}}
-	for _, r := range []any{new(searches.SearchDimensionsResult), dimensions, &differentiability.UnrolledResult{ByRate: []differentiability.UnrolledRun{{Rate: 3}}}} {
+	dimensions := &searches.DimensionsResult{Dimensions: []searches.Dimension{{Hyperparameters: 5, Methods: []searches.DimensionMethod{{Name: "exhaustive", CV: []float64{1}, Excess: once(1)}, {Name: "random"}, {Name: searches.QuasiNewton}}}}}
+	for _, r := range []any{new(searches.DimensionsResult), dimensions, &differentiability.UnrolledResult{ByRate: []differentiability.UnrolledRun{{Rate: 3}}}} {
 		for text, m := range measured(claimsOf(r)) {
 			if m.Verdict != NotTestable {
 				t.Errorf("%T: %q is %s, measured %v", r, text, m.Verdict, m.Ours)

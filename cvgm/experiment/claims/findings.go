@@ -42,11 +42,11 @@ func Findings(r Results) []Finding {
 			add("03_sample_size", r.Rings[k].Difference, "For a network's weights no such help is seen: test error on the rings of all sizes after the descent of the CV loss less that after the descent of the training loss")
 		}
 	})
-	measure(r.ElasticNetSeeds, func(r *elasticnet.ElasticNetSeeds) {
-		m := r.Methods[elasticnet.ElasticNetExhaustive].CVGMMinusTest.Difference
+	measure(r.ElasticNetSeeds, func(r *elasticnet.Seeds) {
+		m := r.Methods[elasticnet.Exhaustive].CVGMMinusTest.Difference
 		add("01_elastic_net", m, "Table 1 shows one favourable data set: test loss of CVGM less that of exhaustive search on %d others", m.N)
 	})
-	measure(r.Searches, func(r *searches.SearchesResult) {
+	measure(r.Searches, func(r *searches.Result) {
 		share, within, budget := quasiNewtonBelowGrid(r)
 		add("06_searches", share, "The gradient needs a method that uses it: share of the data sets on which a quasi-Newton search is lower after %d evaluations than exhaustive search after %d", within, budget)
 	})

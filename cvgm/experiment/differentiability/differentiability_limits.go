@@ -79,8 +79,8 @@ type DiscontinuousLoss struct {
 	ZeroOneJump, LogisticJump []float64
 }
 
-// DifferentiabilityLimits is the result of the experiment.
-type DifferentiabilityLimits struct {
+// Limits is the result of the experiment.
+type Limits struct {
 	Params DifferentiabilityLimitsParams
 	Range  RangeCounterexample
 	// ElasticNet and SVM are kinks in λ1 at a λ2 above 0.
@@ -95,11 +95,11 @@ type DifferentiabilityLimits struct {
 }
 
 // Run measures them.
-func (p DifferentiabilityLimitsParams) Run(ctx context.Context) (*DifferentiabilityLimits, error) {
+func (p DifferentiabilityLimitsParams) Run(ctx context.Context) (*Limits, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
 	}
-	r := &DifferentiabilityLimits{Params: p}
+	r := &Limits{Params: p}
 	err := experiment.InTurn(ctx,
 		r.Range.measure,
 		func() error { return p.kinks(&r.ElasticNet, &r.SVM) },
@@ -334,7 +334,7 @@ func largestJump(cv *cvgm.CV) (jump float64, err error) {
 	return change(low, high), err
 }
 
-func sharedMultipliers(r *DifferentiabilityLimits) error {
+func sharedMultipliers(r *Limits) error {
 	q := qpdiff.QP{Q: mat.NewDense(2, 2, []float64{1, 0, 0, 1}), P: []float64{-3, -1},
 		G: mat.NewDense(2, 2, []float64{1, 0, 1, 0}), H: []float64{1, 1}}
 	var s qpdiff.Solution

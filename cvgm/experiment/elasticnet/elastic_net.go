@@ -46,8 +46,8 @@ func (ElasticNetParams) Defaults() any { return DefaultElasticNet() }
 
 func (p ElasticNetParams) Check() error { return p.CheckLeastSquares() }
 
-// ElasticNetResult is what Run measures.
-type ElasticNetResult struct {
+// Result is what Run measures.
+type Result struct {
 	Params ElasticNetParams
 	// The test loss of the least-squares fit and of the coefficients that made
 	// the data: the frame in which the methods compete.
@@ -55,17 +55,17 @@ type ElasticNetResult struct {
 	// TrueCoefficientsSingle is the same with the test data rounded to single
 	// precision, in which the published code keeps it.
 	TrueCoefficientsSingle   float64
-	CVGM, Exhaustive, Random ElasticNetSearch
+	CVGM, Exhaustive, Random Search
 	// TestSD is the standard deviation of CVGM's last test loss between test sets
 	// of this size.
 	TestSD float64
 	// Long is CVGM run on for Params.LongSteps.
-	Long    ElasticNetSearch
+	Long    Search
 	Surface experiment.ElasticNetSurface
 }
 
-// ElasticNetSearch is one search over (λ1, λ2).
-type ElasticNetSearch struct {
+// Search is one search over (λ1, λ2).
+type Search struct {
 	Name string
 	// Lambda holds the points in the order of their evaluation and CVLoss the
 	// loss there.
@@ -81,11 +81,11 @@ type ElasticNetSearch struct {
 }
 
 // Final returns the test loss that the search ends with, or NaN without points.
-func (s ElasticNetSearch) Final() float64 { return experiment.FromEnd(s.TestLoss, 1) }
+func (s Search) Final() float64 { return experiment.FromEnd(s.TestLoss, 1) }
 
 // Run draws the data and the splits of the published run, runs the three
 // searches on them and computes the two loss surfaces that they search.
-func (p ElasticNetParams) Run(ctx context.Context) (*ElasticNetResult, error) {
+func (p ElasticNetParams) Run(ctx context.Context) (*Result, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
 	}
@@ -93,9 +93,9 @@ func (p ElasticNetParams) Run(ctx context.Context) (*ElasticNetResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &ElasticNetResult{Params: p}
+	r := &Result{Params: p}
 	for _, m := range []struct {
-		to       *ElasticNetSearch
+		to       *Search
 		name     string
 		searcher search.Searcher
 	}{
@@ -171,7 +171,7 @@ func linearRisk(d learn.Data, coef []float64, round func(float64) float64) float
 func asIs(v float64) float64 { return v }
 
 // record keeps the points and losses of a search.
-func (s *ElasticNetSearch) record(steps iter.Seq2[search.Step, error], testLoss func([]float64) (float64, error)) error {
+func (s *Search) record(steps iter.Seq2[search.Step, error], testLoss func([]float64) (float64, error)) error {
 	best := math.Inf(1)
 	for step, err := range steps {
 		if err != nil {

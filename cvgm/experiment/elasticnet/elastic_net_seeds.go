@@ -36,14 +36,14 @@ func DefaultElasticNetSeeds() ElasticNetSeedsParams {
 
 func (ElasticNetSeedsParams) Defaults() any { return DefaultElasticNetSeeds() }
 
-// ElasticNetSeeds is the paper's first experiment repeated on fresh data sets,
+// Seeds is the paper's first experiment repeated on fresh data sets,
 // with streams of our own: what of Table 1 is the method, and what the seed.
-type ElasticNetSeeds struct {
+type Seeds struct {
 	Params  ElasticNetSeedsParams
-	Methods []ElasticNetMethod // CVGM first
+	Methods []Method // CVGM first
 	// Minimum is the CV loss's minimum on each data set, the lowest of quasi-Newton searches
 	// from (.1, .1) and from the best points of both grids.
-	Minimum []ElasticNetMinimum
+	Minimum []Minimum
 	// MinimumOutside is the share of the data sets whose minimum lies outside the box of the
 	// paper's grid, and MinimumAbove where a penalty exceeds the box's upper end. OnEdge and
 	// WideOnEdge are the shares on which the lowest point of the paper's and of the wide grid
@@ -54,17 +54,17 @@ type ElasticNetSeeds struct {
 	WideLess struct{ ExhaustiveCV, ExhaustiveTest, RandomCV, RandomTest experiment.Comparison }
 }
 
-// ElasticNetMinimum is the lowest CV loss on a data set, its penalties, and the lowest
+// Minimum is the lowest CV loss on a data set, its penalties, and the lowest
 // points of the two grids.
-type ElasticNetMinimum struct {
+type Minimum struct {
 	CV             float64
 	At, Grid, Wide [2]float64
 }
 
-// ElasticNetMethod is what one method reaches on each data set: at its last
+// Method is what one method reaches on each data set: at its last
 // point for CVGM, else at its point of lowest CV loss. A baseline that no CV
 // loss belongs to has none.
-type ElasticNetMethod struct {
+type Method struct {
 	Name          string
 	Test, CV      []float64
 	TestMean      experiment.Estimate
@@ -73,23 +73,23 @@ type ElasticNetMethod struct {
 	CVGMMinusCV   experiment.Comparison
 }
 
-// The order of ElasticNetSeeds.Methods.
+// The order of Seeds.Methods.
 const (
-	ElasticNetCVGM = iota
-	ElasticNetLong
-	ElasticNetExhaustive
-	ElasticNetRandom
-	ElasticNetWideExhaustive
-	ElasticNetWideRandom
-	ElasticNetStart // of CVGM
-	ElasticNetLeastSquares
-	ElasticNetTrue
+	CVGM = iota
+	Long
+	Exhaustive
+	Random
+	WideExhaustive
+	WideRandom
+	Start // of CVGM
+	LeastSquares
+	TrueCoefficients
 )
 
 func (p ElasticNetSeedsParams) Check() error { return p.CheckLeastSquares() }
 
 // Run repeats the experiment on the data sets, in parallel.
-func (p ElasticNetSeedsParams) Run(ctx context.Context) (*ElasticNetSeeds, error) {
+func (p ElasticNetSeedsParams) Run(ctx context.Context) (*Seeds, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
 	}
@@ -99,19 +99,19 @@ func (p ElasticNetSeedsParams) Run(ctx context.Context) (*ElasticNetSeeds, error
 	if err != nil {
 		return nil, err
 	}
-	r := &ElasticNetSeeds{Params: p}
+	r := &Seeds{Params: p}
 	for k, name := range []string{"CVGM", fmt.Sprintf("CVGM, %d steps", p.LongSteps), "Exhaustive search", "Random search", "Exhaustive search, wide box", "Random search, wide box", "CVGM's start", "Least squares", "True coefficients"} {
-		m := ElasticNetMethod{Name: name}
+		m := Method{Name: name}
 		for _, losses := range seeds {
 			m.Test, m.CV = append(m.Test, losses.Test[k]), append(m.CV, losses.CV[k])
 		}
 		r.Methods = append(r.Methods, m)
 	}
-	first := &r.Methods[ElasticNetCVGM]
+	first := &r.Methods[CVGM]
 	for k := range r.Methods {
 		m := &r.Methods[k]
 		m.TestMean, m.CVGMMinusTest = experiment.EstimateOf(m.Test), experiment.Compare(first.Test, m.Test)
-		if k >= ElasticNetLeastSquares {
+		if k >= LeastSquares {
 			m.CV = nil
 			continue
 		}
@@ -122,27 +122,27 @@ func (p ElasticNetSeedsParams) Run(ctx context.Context) (*ElasticNetSeeds, error
 }
 
 // summariseBoxes compares the wide box with the paper's.
-func (r *ElasticNetSeeds) summariseBoxes(seeds []seedLosses) {
+func (r *Seeds) summariseBoxes(seeds []seedLosses) {
 	paper, wideBox := r.Params.SearchBox, r.Params.wide()
 	for _, losses := range seeds {
 		r.Minimum = append(r.Minimum, losses.Minimum)
 	}
-	over := func(counted func(m ElasticNetMinimum) bool) experiment.Estimate {
+	over := func(counted func(m Minimum) bool) experiment.Estimate {
 		var shares []float64
 		for _, m := range r.Minimum {
 			shares = append(shares, share(counted(m)))
 		}
 		return experiment.EstimateOf(shares)
 	}
-	r.MinimumOutside = over(func(m ElasticNetMinimum) bool { return !paper.inside(m.At) })
-	r.MinimumAbove = over(func(m ElasticNetMinimum) bool { return max(m.At[0], m.At[1]) > math.Pow(10, paper.BoxHigh) })
-	r.OnEdge = over(func(m ElasticNetMinimum) bool { return paper.onEdge(m.Grid) })
-	r.OnUpper = over(func(m ElasticNetMinimum) bool { return paper.onUpper(m.Grid) })
-	r.WideOnEdge = over(func(m ElasticNetMinimum) bool { return wideBox.onEdge(m.Wide) })
-	r.WideOnUpper = over(func(m ElasticNetMinimum) bool { return wideBox.onUpper(m.Wide) })
-	narrow, wide, less := &r.Methods[ElasticNetExhaustive], &r.Methods[ElasticNetWideExhaustive], &r.WideLess
+	r.MinimumOutside = over(func(m Minimum) bool { return !paper.inside(m.At) })
+	r.MinimumAbove = over(func(m Minimum) bool { return max(m.At[0], m.At[1]) > math.Pow(10, paper.BoxHigh) })
+	r.OnEdge = over(func(m Minimum) bool { return paper.onEdge(m.Grid) })
+	r.OnUpper = over(func(m Minimum) bool { return paper.onUpper(m.Grid) })
+	r.WideOnEdge = over(func(m Minimum) bool { return wideBox.onEdge(m.Wide) })
+	r.WideOnUpper = over(func(m Minimum) bool { return wideBox.onUpper(m.Wide) })
+	narrow, wide, less := &r.Methods[Exhaustive], &r.Methods[WideExhaustive], &r.WideLess
 	less.ExhaustiveCV, less.ExhaustiveTest = experiment.Compare(wide.CV, narrow.CV), experiment.Compare(wide.Test, narrow.Test)
-	narrow, wide = &r.Methods[ElasticNetRandom], &r.Methods[ElasticNetWideRandom]
+	narrow, wide = &r.Methods[Random], &r.Methods[WideRandom]
 	less.RandomCV, less.RandomTest = experiment.Compare(wide.CV, narrow.CV), experiment.Compare(wide.Test, narrow.Test)
 }
 
@@ -161,8 +161,8 @@ func (p ElasticNetSeedsParams) wide() SearchBox {
 
 // seedLosses are the losses of all methods on one data set.
 type seedLosses struct {
-	Test, CV [ElasticNetTrue + 1]float64
-	Minimum  ElasticNetMinimum
+	Test, CV [TrueCoefficients + 1]float64
+	Minimum  Minimum
 }
 
 // seed runs all methods on the data set of one seed.
@@ -181,7 +181,7 @@ func (p ElasticNetSeedsParams) seed(ctx context.Context, seed uint64) (losses se
 		if err != nil {
 			return losses, fmt.Errorf("CVGM: %w", err)
 		}
-		for method, steps := range map[int]int{ElasticNetStart: 1, ElasticNetCVGM: p.Steps, ElasticNetLong: p.LongSteps} {
+		for method, steps := range map[int]int{Start: 1, CVGM: p.Steps, Long: p.LongSteps} {
 			if step.Evaluations == steps || step.Converged && step.Evaluations < steps {
 				if err := put(method, step.X, step.Loss); err != nil {
 					return losses, err
@@ -194,10 +194,10 @@ func (p ElasticNetSeedsParams) seed(ctx context.Context, seed uint64) (losses se
 		name     string
 		searcher search.Searcher
 	}{
-		{ElasticNetExhaustive, "exhaustive search", p.Exhaustive()},
-		{ElasticNetRandom, "random search", p.Random(func() cvgm.Source { return synth.NewStream(seed, "elastic net: random search") })},
-		{ElasticNetWideExhaustive, "exhaustive search, wide box", p.wide().Exhaustive()},
-		{ElasticNetWideRandom, "random search, wide box", p.wide().Random(func() cvgm.Source { return synth.NewStream(seed, "elastic net: random search, wide box") })},
+		{Exhaustive, "exhaustive search", p.Exhaustive()},
+		{Random, "random search", p.Random(func() cvgm.Source { return synth.NewStream(seed, "elastic net: random search") })},
+		{WideExhaustive, "exhaustive search, wide box", p.wide().Exhaustive()},
+		{WideRandom, "random search, wide box", p.wide().Random(func() cvgm.Source { return synth.NewStream(seed, "elastic net: random search, wide box") })},
 	} {
 		best, err := search.Best(s.Search(ctx, m.searcher))
 		if err != nil {
@@ -207,21 +207,21 @@ func (p ElasticNetSeedsParams) seed(ctx context.Context, seed uint64) (losses se
 			return losses, err
 		}
 		switch m.method {
-		case ElasticNetExhaustive:
+		case Exhaustive:
 			losses.Minimum.Grid = [2]float64(best.X)
-		case ElasticNetWideExhaustive:
+		case WideExhaustive:
 			losses.Minimum.Wide = [2]float64(best.X)
 		}
 	}
 	if err := p.minimum(ctx, s, &losses.Minimum); err != nil {
 		return losses, experiment.Wrap(err, "minimum of the CV loss")
 	}
-	losses.Test[ElasticNetTrue] = linearRisk(s.Test, s.Coef, asIs)
-	return losses, put(ElasticNetLeastSquares, leastSquares, math.NaN())
+	losses.Test[TrueCoefficients] = linearRisk(s.Test, s.Coef, asIs)
+	return losses, put(LeastSquares, leastSquares, math.NaN())
 }
 
 // minimum sets the lowest CV loss of several quasi-Newton searches.
-func (p ElasticNetSeedsParams) minimum(ctx context.Context, s *experiment.Setup, m *ElasticNetMinimum) error {
+func (p ElasticNetSeedsParams) minimum(ctx context.Context, s *experiment.Setup, m *Minimum) error {
 	m.CV = math.Inf(1)
 	for _, start := range [][2]float64{{.1, .1}, m.Grid, m.Wide} {
 		from := *s

@@ -30,16 +30,16 @@ func TestElasticNetSeedsFillEverySlotWithTheRightPoint(t *testing.T) {
 			}
 		}
 	}
-	for i := range r.Methods[ElasticNetCVGM].CV {
+	for i := range r.Methods[CVGM].CV {
 		// Small enough steps descend, until the search has converged.
-		if long, short := r.Methods[ElasticNetLong].CV[i], r.Methods[ElasticNetCVGM].CV[i]; !(long <= short) {
+		if long, short := r.Methods[Long].CV[i], r.Methods[CVGM].CV[i]; !(long <= short) {
 			t.Errorf("seed %d: CV loss %v after %d steps, %v after %d", i, long, r.Params.LongSteps, short, r.Params.Steps)
 		}
 	}
-	if r.Methods[ElasticNetTrue].CV != nil || r.Methods[ElasticNetExhaustive].CVMean.N != 6 {
+	if r.Methods[TrueCoefficients].CV != nil || r.Methods[Exhaustive].CVMean.N != 6 {
 		t.Error("CV losses belong to the searches alone")
 	}
-	if c := r.Methods[ElasticNetTrue].CVGMMinusTest; c.Wins != 0 || math.IsNaN(c.Difference.Margin) {
+	if c := r.Methods[TrueCoefficients].CVGMMinusTest; c.Wins != 0 || math.IsNaN(c.Difference.Margin) {
 		t.Errorf("CVGM against the true coefficients: %+v", c)
 	}
 }
@@ -54,7 +54,7 @@ func TestElasticNetMinimumAndBoxes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, m := range r.Minimum {
-		for _, method := range r.Methods[:ElasticNetLeastSquares] {
+		for _, method := range r.Methods[:LeastSquares] {
 			if method.CV[i] < m.CV-1e-9 {
 				t.Errorf("seed %d: minimum %v, %s %v", i, m.CV, method.Name, method.CV[i])
 			}

@@ -30,7 +30,7 @@ type golden struct {
 
 // replay runs the experiment once for all tests, less what the published code
 // does not have: the long run and the surfaces.
-func replay(t *testing.T) *ElasticNetResult {
+func replay(t *testing.T) *Result {
 	t.Helper()
 	r, err := replayed()
 	if err != nil {
@@ -39,7 +39,7 @@ func replay(t *testing.T) *ElasticNetResult {
 	return r
 }
 
-var replayed = sync.OnceValues(func() (*ElasticNetResult, error) {
+var replayed = sync.OnceValues(func() (*Result, error) {
 	p := DefaultElasticNet()
 	p.LongSteps, p.SurfacePoints = 2, 2
 	return p.Run(context.Background())

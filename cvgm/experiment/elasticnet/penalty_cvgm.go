@@ -37,7 +37,7 @@ func (e PenaltyCVGM) Setup(d experiment.RegressionData, data, splits synth.Sourc
 	if err != nil {
 		return nil, err
 	}
-	s.CV, err = ElasticNetCV(s.Train, drawn, cvgm.FixedLeastSquares, workers)
+	s.CV, err = NewCV(s.Train, drawn, cvgm.FixedLeastSquares, workers)
 	return s, err
 }
 
@@ -52,7 +52,7 @@ func (e PenaltyCVGM) Published(ctx context.Context, d experiment.PublishedRegres
 	return s, src, err
 }
 
-func ElasticNetCV(train learn.Data, splits []cvgm.Split, centring cvgm.Centring, workers int) (*cvgm.CV, error) {
+func NewCV(train learn.Data, splits []cvgm.Split, centring cvgm.Centring, workers int) (*cvgm.CV, error) {
 	return cvgm.New(cvgm.Config{
 		Data: train, Splits: splits,
 		// Of the hundred millions of fits over all seeds, one comes so close to a

@@ -29,13 +29,13 @@ type LearnedKernel struct {
 // measure in common.
 type LearnedKernelResult struct {
 	Train, Test synth.Data
-	Runs        []KernelRun // one per variant, in the order of Variants
+	Runs        []Run // one per variant, in the order of Variants
 	Bayes       BayesAccuracy
 }
 
 // Run returns the run of a variant.
-func (r *LearnedKernelResult) Run(v Variant) *KernelRun {
-	return &r.Runs[slices.IndexFunc(r.Runs, func(run KernelRun) bool { return run.Variant == v })]
+func (r *LearnedKernelResult) Run(v Variant) *Run {
+	return &r.Runs[slices.IndexFunc(r.Runs, func(run Run) bool { return run.Variant == v })]
 }
 
 // BayesAccuracy is the accuracy of the best rule there is.
@@ -46,8 +46,8 @@ type BayesAccuracy struct {
 	Scores Scores
 }
 
-// KernelRun is the gradient method along one variant of the gradient.
-type KernelRun struct {
+// Run is the gradient method along one variant of the gradient.
+type Run struct {
 	Variant Variant
 	// After 0, 1, …, Steps steps: the CV loss, the accuracy on the test
 	// examples of the model fitted to all training examples, and the cosine
@@ -64,10 +64,10 @@ type KernelRun struct {
 
 // LastLoss returns the CV loss before the last step, the last one that the
 // published code prints, or NaN without steps.
-func (r *KernelRun) LastLoss() float64 { return experiment.FromEnd(r.CVLoss, 2) }
+func (r *Run) LastLoss() float64 { return experiment.FromEnd(r.CVLoss, 2) }
 
 // FinalAccuracy returns the test accuracy after the last step, or NaN.
-func (r *KernelRun) FinalAccuracy() float64 { return experiment.FromEnd(r.Accuracy, 1) }
+func (r *Run) FinalAccuracy() float64 { return experiment.FromEnd(r.Accuracy, 1) }
 
 // The perturbed run starts from weights that are larger by a share of
 // perturbation, which is far above one rounding and far below what a result
@@ -81,7 +81,7 @@ const (
 // StableSteps returns the number of steps after which Perturbed is still within
 // 1e-4 of the CV loss. What comes later is decided by rounding, and differs from
 // machine to machine.
-func (r *KernelRun) StableSteps() int {
+func (r *Run) StableSteps() int {
 	for k, loss := range r.CVLoss {
 		if !(math.Abs(loss-r.Perturbed[k]) <= stableTol) {
 			return k - 1
@@ -142,7 +142,7 @@ func (p LearnedKernel) run(ctx context.Context, draw drawKernel) (*LearnedKernel
 	}
 	runs, err := experiment.Cells(ctx, len(Variants),
 		func(i int) string { return Variants[i].String() },
-		func(i int) (KernelRun, error) { return p.runVariant(ctx, Variants[i], draw) })
+		func(i int) (Run, error) { return p.runVariant(ctx, Variants[i], draw) })
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +158,7 @@ func (p LearnedKernel) run(ctx context.Context, draw drawKernel) (*LearnedKernel
 }
 
 // runVariant runs one variant twice, the second time perturbed.
-func (p LearnedKernel) runVariant(ctx context.Context, v Variant, draw drawKernel) (run KernelRun, err error) {
+func (p LearnedKernel) runVariant(ctx context.Context, v Variant, draw drawKernel) (run Run, err error) {
 	run.Variant = v
 	w, err := p.stepper(v, draw)
 	if err != nil {

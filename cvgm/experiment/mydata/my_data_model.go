@@ -18,10 +18,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// MyModel is a tuned model: of the target, or of one class against the others.
-type MyModel struct {
+// Model is a tuned model: of the target, or of one class against the others.
+type Model struct {
 	Class string // that +1 stands for; empty: the target is a number
-	Hyper []MyHyper
+	Hyper []Hyper
 	// LossName names the validation loss that the following are of: CV losses at the tuned
 	// hyperparameters, with its standard error, at the default ones and of the best constant
 	// prediction, and the training loss.
@@ -30,41 +30,41 @@ type MyModel struct {
 	Risk                                                      *tune.Risk  // the nested estimate; nil: none
 	Evaluations                                               int         // of the CV loss, in all searches
 	Warnings                                                  []string    // sentences
-	Curves                                                    []MyCurve   // of the hyperparameters that were searched
+	Curves                                                    []Curve     // of the hyperparameters that were searched
 	Axes                                                      [][]float64 // of Surface, ascending; nil: there are not two hyperparameters
 	Surface                                                   [][]float64 // the CV loss [i][j] at Axes[0][i], Axes[1][j]; NaN where the fit fails
 	Path                                                      []tune.Step // the search
 	Features                                                  []string    // that the columns become
 	Coefficients                                              []float64   // of the features per standard deviation; nil for a kernel
 	Y, OutOfFold                                              []float64   // target and out-of-fold prediction of each row
-	ROC                                                       MyROC       // empty for a target that is a number
+	ROC                                                       ROC         // empty for a target that is a number
 	Pipeline                                                  string      // as JSON
 }
 
-// MyHyper is a hyperparameter with its bounds.
-type MyHyper struct {
+// Hyper is a hyperparameter with its bounds.
+type Hyper struct {
 	Name                         string
 	Lower, Default, Tuned, Upper float64
 	Zero                         bool // 0 was tried, too
 }
 
-// MyCurve is the CV loss along one hyperparameter through the tuned point, with its standard
+// Curve is the CV loss along one hyperparameter through the tuned point, with its standard
 // error; NaN where the fit fails.
-type MyCurve struct {
+type Curve struct {
 	Hyper           string
 	At, Loss, Error []float64
 	Tuned           float64
 }
 
-// MyROC is the receiver operating characteristic of out-of-fold decisions: the rates of +1
+// ROC is the receiver operating characteristic of out-of-fold decisions: the rates of +1
 // among the decisions above each threshold, from (0, 0) to (1, 1).
-type MyROC struct {
+type ROC struct {
 	FalsePositive, TruePositive []float64
 	Area                        float64 // under it
 }
 
-// MyBoundary holds decisions over two numeric columns.
-type MyBoundary struct {
+// Boundary holds decisions over two numeric columns.
+type Boundary struct {
 	Names  [2]string
 	Axes   [2][]float64
 	Margin [][][]float64 // [k][i][j] of two classes the decision, else that of class k less the largest other one
@@ -73,8 +73,8 @@ type MyBoundary struct {
 }
 
 // model returns what the tuned model of a table gives.
-func (p MyDataParams) model(ctx context.Context, tuned *tune.Tuned, t *table.Table, surface bool) (MyModel, error) {
-	m := MyModel{
+func (p MyDataParams) model(ctx context.Context, tuned *tune.Tuned, t *table.Table, surface bool) (Model, error) {
+	m := Model{
 		LossName: lossName(tuned.Config.Loss), Loss: tuned.Loss, StandardError: tuned.StandardError, DefaultLoss: tuned.DefaultLoss, ConstantLoss: tuned.ConstantLoss,
 		TrainLoss: tuned.TrainLoss, Risk: tuned.Risk, Evaluations: tuned.Evaluations, Path: tuned.Path, Y: slices.Clone(t.Y), OutOfFold: tuned.OutOfFold,
 		Warnings: warnings(tuned, t),
@@ -83,7 +83,7 @@ func (p MyDataParams) model(ctx context.Context, tuned *tune.Tuned, t *table.Tab
 		m.Class, m.ROC = t.Classes[1], roc(t.Y, tuned.OutOfFold)
 	}
 	for i, h := range tuned.Searched {
-		m.Hyper = append(m.Hyper, MyHyper{h.Name, h.Lower, h.Default, tuned.Hyper[i], h.Upper, h.Zero})
+		m.Hyper = append(m.Hyper, Hyper{h.Name, h.Lower, h.Default, tuned.Hyper[i], h.Upper, h.Zero})
 	}
 	if encoder, ok := tuned.Model.Prepared.(*table.Encoder); ok {
 		m.Features = encoder.Names()
@@ -100,7 +100,7 @@ func (p MyDataParams) model(ctx context.Context, tuned *tune.Tuned, t *table.Tab
 }
 
 // around evaluates the CV loss around the tuned hyperparameters.
-func (p MyDataParams) around(ctx context.Context, m *MyModel, tuned *tune.Tuned, surface bool) error {
+func (p MyDataParams) around(ctx context.Context, m *Model, tuned *tune.Tuned, surface bool) error {
 	cv, err := cvgm.New(tuned.Config)
 	if err != nil {
 		return err
@@ -125,7 +125,7 @@ func (p MyDataParams) around(ctx context.Context, m *MyModel, tuned *tune.Tuned,
 		if h.Lower == h.Upper {
 			continue
 		}
-		c := MyCurve{Hyper: h.Name, At: h.within(p.CurvePoints), Tuned: h.Tuned}
+		c := Curve{Hyper: h.Name, At: h.within(p.CurvePoints), Tuned: h.Tuned}
 		if h.Tuned > h.Lower && h.Tuned < h.Upper {
 			at, _ := slices.BinarySearch(c.At, h.Tuned)
 			c.At = slices.Insert(c.At, at, h.Tuned)
@@ -164,7 +164,7 @@ func (p MyDataParams) around(ctx context.Context, m *MyModel, tuned *tune.Tuned,
 const noticeable = 1e-2
 
 // within returns n points between the bounds of a hyperparameter, at equal ratios.
-func (h MyHyper) within(n int) []float64 {
+func (h Hyper) within(n int) []float64 {
 	v := make([]float64, n)
 	for i := range v {
 		v[i] = min(max(h.Lower*math.Pow(h.Upper/h.Lower, float64(i)/float64(n-1)), h.Lower), h.Upper)
@@ -205,7 +205,7 @@ func warnings(tuned *tune.Tuned, t *table.Table) []string {
 
 // roc returns the receiver operating characteristic of decisions for labels ±1. Equal
 // decisions are one step. Decisions that are NaN are left out.
-func roc(y, decisions []float64) MyROC {
+func roc(y, decisions []float64) ROC {
 	var order []int
 	var positives, negatives float64
 	for i, d := range decisions {
@@ -220,7 +220,7 @@ func roc(y, decisions []float64) MyROC {
 		}
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(decisions[b], decisions[a]) })
-	r := MyROC{FalsePositive: []float64{0}, TruePositive: []float64{0}}
+	r := ROC{FalsePositive: []float64{0}, TruePositive: []float64{0}}
 	var falses, trues float64
 	for k, i := range order {
 		if y[i] > 0 {
@@ -241,7 +241,7 @@ func roc(y, decisions []float64) MyROC {
 
 // confusion counts the rows of each class by the class of their out-of-fold decisions: of two
 // classes by the sign, of more by the largest decision.
-func confusion(t *table.Table, models []MyModel) [][]int {
+func confusion(t *table.Table, models []Model) [][]int {
 	n := len(t.Classes)
 	if n == 0 {
 		return nil
@@ -280,11 +280,11 @@ func classOf(t *table.Table, i int) int {
 }
 
 // boundary returns the decisions over the plane of exactly two numeric columns, or nil.
-func (p MyDataParams) boundary(t *table.Table, d learn.Data, tuned []*tune.Tuned) (*MyBoundary, error) {
+func (p MyDataParams) boundary(t *table.Table, d learn.Data, tuned []*tune.Tuned) (*Boundary, error) {
 	if len(t.Classes) == 0 || len(t.Columns) != 2 || t.Columns[0].Kind != table.Numeric || t.Columns[1].Kind != table.Numeric {
 		return nil, nil
 	}
-	b := &MyBoundary{Names: [2]string{t.Columns[0].Name, t.Columns[1].Name}}
+	b := &Boundary{Names: [2]string{t.Columns[0].Name, t.Columns[1].Name}}
 	for j := range b.Names {
 		b.X[j] = mat.Col(nil, j, d.X)
 		low, high := math.Inf(1), math.Inf(-1)

@@ -15,26 +15,26 @@ import (
 	"cvgm/qpdiff/linear/margin"
 )
 
-// MyDataResult is what tuning on a table gives.
-type MyDataResult struct {
+// Result is what tuning on a table gives.
+type Result struct {
 	Name    string // of the data
 	Target  string
 	Classes []string // of the target: of two the second is +1; none: the target is a number
 	Rows    int      // used
 	Dropped int      // left out, because they lack a value
 	Groups  int      // of rows that stay together; 0: none
-	Columns []MyColumn
-	Learner string    // in words
-	Models  []MyModel // one, or with three and more classes one for each
+	Columns []Column
+	Learner string  // in words
+	Models  []Model // one, or with three and more classes one for each
 	// Confusion counts the examples of each class (row) by the class that is predicted for them
 	// out of fold (column).
 	Confusion [][]int
-	Boundary  *MyBoundary // of classes of exactly two numeric columns; nil: there is none
-	Houses    string      // the CSV of the made-up houses, where they are the data
+	Boundary  *Boundary // of classes of exactly two numeric columns; nil: there is none
+	Houses    string    // the CSV of the made-up houses, where they are the data
 }
 
-// MyColumn describes a column of the table.
-type MyColumn struct {
+// Column describes a column of the table.
+type Column struct {
 	Name      string
 	Numeric   bool
 	Levels    []string // of a categorical column
@@ -44,7 +44,7 @@ type MyColumn struct {
 }
 
 // Run tunes the learner. Without Read it reads the file from the working folder.
-func (p MyDataParams) Run(ctx context.Context) (*MyDataResult, error) {
+func (p MyDataParams) Run(ctx context.Context) (*Result, error) {
 	if p.content == nil {
 		var err error
 		if p, err = p.Read(""); err != nil {
@@ -56,7 +56,7 @@ func (p MyDataParams) Run(ctx context.Context) (*MyDataResult, error) {
 	}
 	whole := p.content.table
 	rows, _ := whole.Dims()
-	r := &MyDataResult{Name: p.Name(), Target: whole.Target, Classes: whole.Classes, Rows: rows, Dropped: p.dropped(whole)}
+	r := &Result{Name: p.Name(), Target: whole.Target, Classes: whole.Classes, Rows: rows, Dropped: p.dropped(whole)}
 	if p.File == "" {
 		r.Houses = p.content.text
 	}
@@ -81,7 +81,7 @@ func (p MyDataParams) Run(ctx context.Context) (*MyDataResult, error) {
 	r.Columns = myColumns(whole.Columns, d)
 	prototype, name := p.learner(len(whole.Classes) > 0)
 	r.Learner = name
-	models, tuned := make([]MyModel, len(single)), make([]*tune.Tuned, len(single))
+	models, tuned := make([]Model, len(single)), make([]*tune.Tuned, len(single))
 	for k, binary := range single {
 		report := experiment.Progress(ctx)
 		tuner := tune.Tuner{Learner: prototype, Seed: p.Seed, OuterFolds: p.OuterFolds, MaxTime: time.Duration(p.Seconds * float64(time.Second)),
@@ -151,11 +151,11 @@ func (p MyDataParams) dropped(t *table.Table) int {
 }
 
 // myColumns describes the columns of the values that Table.Data returns.
-func myColumns(columns []table.Column, d learn.Data) []MyColumn {
-	var all []MyColumn
+func myColumns(columns []table.Column, d learn.Data) []Column {
+	var all []Column
 	n := len(d.Y)
 	for j, c := range columns {
-		m := MyColumn{Name: c.Name, Numeric: c.Kind == table.Numeric, Levels: c.Levels, Low: math.Inf(1), High: math.Inf(-1)}
+		m := Column{Name: c.Name, Numeric: c.Kind == table.Numeric, Levels: c.Levels, Low: math.Inf(1), High: math.Inf(-1)}
 		for i := range n {
 			v := d.X.At(i, j)
 			if v != v {
@@ -178,7 +178,7 @@ func myColumns(columns []table.Column, d learn.Data) []MyColumn {
 
 // Sentences describes the result of each model in words: what the search gained, the nested
 // estimate, and the warnings.
-func (r *MyDataResult) Sentences() []string {
+func (r *Result) Sentences() []string {
 	var all []string
 	for _, m := range r.Models {
 		of := ""
@@ -202,15 +202,15 @@ func (r *MyDataResult) Sentences() []string {
 	return all
 }
 
-// MyFile is a file to write beside the outputs.
-type MyFile struct{ Name, Text, About string }
+// File is a file to write beside the outputs.
+type File struct{ Name, Text, About string }
 
 // Files returns the models as JSON for [table.Pipeline], and the CSV of the made-up houses where
 // they are the data. About describes each in a sentence.
-func (r *MyDataResult) Files() []MyFile {
-	var all []MyFile
+func (r *Result) Files() []File {
+	var all []File
 	for k, m := range r.Models {
-		f := MyFile{Name: "my_data_pipeline.json", Text: m.Pipeline, About: fmt.Sprintf("predicts %s", r.Target)}
+		f := File{Name: "my_data_pipeline.json", Text: m.Pipeline, About: fmt.Sprintf("predicts %s", r.Target)}
 		switch {
 		case len(r.Models) > 1:
 			f.Name = fmt.Sprintf("my_data_pipeline_%d.json", k+1)
@@ -222,7 +222,7 @@ func (r *MyDataResult) Files() []MyFile {
 		all = append(all, f)
 	}
 	if r.Houses != "" {
-		all = append(all, MyFile{"houses.csv", r.Houses, "houses.csv holds the made-up houses."})
+		all = append(all, File{"houses.csv", r.Houses, "houses.csv holds the made-up houses."})
 	}
 	return all
 }

@@ -99,7 +99,7 @@ func TestMyDataHouses(t *testing.T) {
 	casetest.Near(t, "the training loss of the pipeline", train, m.TrainLoss, rounding*m.TrainLoss)
 }
 
-func runMyData(t *testing.T, p MyDataParams) *MyDataResult {
+func runMyData(t *testing.T, p MyDataParams) *Result {
 	t.Helper()
 	r, err := p.Run(t.Context())
 	if err != nil {
@@ -300,10 +300,10 @@ func TestMyDataScaled(t *testing.T) {
 }
 
 func TestMyDataFiles(t *testing.T) {
-	three := &MyDataResult{Target: "kind", Classes: []string{"a", "b", "c"}, Models: []MyModel{{Class: "a", Pipeline: "{}"}, {Class: "b", Pipeline: "{}"}, {Class: "c", Pipeline: "{}"}}}
-	two := &MyDataResult{Target: "kind", Classes: []string{"a", "b"}, Models: []MyModel{{Class: "b", Pipeline: "{}"}}}
-	one := &MyDataResult{Target: "y", Models: []MyModel{{Pipeline: "{}"}}, Houses: "x,y\n"}
-	for r, want := range map[*MyDataResult][]string{
+	three := &Result{Target: "kind", Classes: []string{"a", "b", "c"}, Models: []Model{{Class: "a", Pipeline: "{}"}, {Class: "b", Pipeline: "{}"}, {Class: "c", Pipeline: "{}"}}}
+	two := &Result{Target: "kind", Classes: []string{"a", "b"}, Models: []Model{{Class: "b", Pipeline: "{}"}}}
+	one := &Result{Target: "y", Models: []Model{{Pipeline: "{}"}}, Houses: "x,y\n"}
+	for r, want := range map[*Result][]string{
 		three: {`my_data_pipeline_1.json tells "a" from the other classes of kind.`, `my_data_pipeline_2.json tells "b"`, `my_data_pipeline_3.json tells "c"`},
 		two:   {`my_data_pipeline.json tells "b", which is +1, from "a" in kind.`},
 		one:   {"my_data_pipeline.json predicts y.", "houses.csv holds"},
@@ -403,7 +403,7 @@ func TestMyDataHostileTables(t *testing.T) {
 
 // Names of strangers reach neither a terminal nor a notebook but as visible text.
 func TestSentencesOfStrangers(t *testing.T) {
-	r := &MyDataResult{Target: "\x1b]0;owned\x07", Models: []MyModel{{Class: "a\x1b[31m", Pipeline: "{}"}, {Class: "\u202eb"}, {Warnings: []string{"two\nlines."}}}}
+	r := &Result{Target: "\x1b]0;owned\x07", Models: []Model{{Class: "a\x1b[31m", Pipeline: "{}"}, {Class: "\u202eb"}, {Warnings: []string{"two\nlines."}}}}
 	texts := r.Sentences()
 	for _, f := range r.Files() {
 		texts = append(texts, f.About)

@@ -301,7 +301,7 @@ func (p AblationNet) losses(seed uint64) (*experiment.Setup, search.Objective, e
 		return nil, nil, err
 	}
 	d, splits := resubstitution(s.Train)
-	training, err := elasticnet.ElasticNetCV(d, splits, cvgm.FixedLeastSquares, 1)
+	training, err := elasticnet.NewCV(d, splits, cvgm.FixedLeastSquares, 1)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -78,7 +78,7 @@ func (p SampleSizeParams) Check() error {
 	return nil
 }
 
-// The order of SampleSizeResult.Methods.
+// The order of Result.Methods.
 const (
 	SizeBayes = iota
 	SizeCVGMFull
@@ -112,8 +112,8 @@ var sizeMethods = []string{
 	SizeAdamLong:         "network, Adam to convergence",
 }
 
-// SampleSizeResult is the accuracy of each method at each size.
-type SampleSizeResult struct {
+// Result is the accuracy of each method at each size.
+type Result struct {
 	Params  SampleSizeParams
 	Sizes   []int
 	Methods []SizeMethod
@@ -151,7 +151,7 @@ type CellFailure struct {
 }
 
 // summarise computes the means and comparisons.
-func (r *SampleSizeResult) summarise() {
+func (r *Result) summarise() {
 	for k := range r.Methods {
 		m := &r.Methods[k]
 		m.Mean = make([]experiment.Estimate, len(r.Sizes))
@@ -164,7 +164,7 @@ func (r *SampleSizeResult) summarise() {
 	r.Overfitting = r.against(SizeAdam, SizeAdamLong).BySize
 }
 
-func (r *SampleSizeResult) against(first, second int) (c SizeComparison) {
+func (r *Result) against(first, second int) (c SizeComparison) {
 	var all, small, large [2][]float64
 	for i, size := range r.Sizes {
 		var here [2][]float64

@@ -20,11 +20,11 @@ import (
 // an error. Every cell has data, splits and initial weights of its own, so that
 // cells are independent; all methods of a cell share its data, and all networks
 // of a cell their initial weights.
-func (p SampleSizeParams) Run(ctx context.Context) (*SampleSizeResult, error) {
+func (p SampleSizeParams) Run(ctx context.Context) (*Result, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
 	}
-	r := &SampleSizeResult{Params: p}
+	r := &Result{Params: p}
 	for n := p.MinSize; n <= p.MaxSize; n += p.SizeStep {
 		r.Sizes = append(r.Sizes, n)
 	}

@@ -29,25 +29,25 @@ func DefaultSearchDimensions() SearchDimensionsParams {
 
 func (SearchDimensionsParams) Defaults() any { return DefaultSearchDimensions() }
 
-// SearchDimensionsResult is what Run measures.
-type SearchDimensionsResult struct {
+// DimensionsResult is what Run measures.
+type DimensionsResult struct {
 	Params     SearchDimensionsParams
-	Dimensions []SearchDimension
+	Dimensions []Dimension
 }
 
-// SearchDimension holds all searchers at one number of hyperparameters.
-type SearchDimension struct {
+// Dimension holds all searchers at one number of hyperparameters.
+type Dimension struct {
 	Hyperparameters int
-	Methods         []SearchDimensionMethod
+	Methods         []DimensionMethod
 	// Best is the mean of the lowest CV loss known, by any search or by a long
 	// run of the quasi-Newton method.
 	Best experiment.Estimate
 }
 
-// SearchDimensionMethod is one searcher at one number of hyperparameters. A
+// DimensionMethod is one searcher at one number of hyperparameters. A
 // grid that cannot have two values of each within the budget does not run: its
 // fields are empty.
-type SearchDimensionMethod struct {
+type DimensionMethod struct {
 	Name        string
 	Evaluations int       // the most spent on a data set
 	CV, Test    []float64 // the lowest CV loss on each data set, and the test loss there
@@ -61,7 +61,7 @@ type SearchDimensionMethod struct {
 
 // Run measures all searchers at all numbers of hyperparameters, the data sets
 // in parallel.
-func (p SearchDimensionsParams) Run(ctx context.Context) (*SearchDimensionsResult, error) {
+func (p SearchDimensionsParams) Run(ctx context.Context) (*DimensionsResult, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func (p SearchDimensionsParams) Run(ctx context.Context) (*SearchDimensionsResul
 	if err != nil {
 		return nil, err
 	}
-	r := &SearchDimensionsResult{Params: p}
+	r := &DimensionsResult{Params: p}
 	for k, n := range problems {
 		r.Dimensions = append(r.Dimensions, p.summarise(n, data[k]))
 	}
@@ -151,7 +151,7 @@ func (p SearchDimensionsParams) searchers(problem, dataSet int) []searchEntry {
 	}
 	return []searchEntry{
 		{name: "adaptive gradient", searcher: search.AdaptiveGradient{MaxEvals: p.Budget}},
-		{name: SearchQuasiNewton, searcher: search.QuasiNewton{MaxEvals: p.Budget}},
+		{name: QuasiNewton, searcher: search.QuasiNewton{MaxEvals: p.Budget}},
 		{name: "CMA-ES", searcher: log(search.CMAES{Source: src("CMA-ES"), Sigma: sigma, MaxEvals: p.Budget})},
 		{name: "Bayesian", searcher: log(search.Bayesian{Source: src("Bayesian"), MaxEvals: p.Budget})},
 		{name: "random", searcher: search.RandomSearch{Source: src("random"), Draw: draw, MaxEvals: p.Budget}},
@@ -177,15 +177,15 @@ func (p SearchDimensionsParams) grid(groups int) search.Searcher {
 }
 
 // summarise compares the searchers over the data sets.
-func (p SearchDimensionsParams) summarise(hyperparameters int, data []dimensionCell) SearchDimension {
-	d := SearchDimension{Hyperparameters: hyperparameters}
+func (p SearchDimensionsParams) summarise(hyperparameters int, data []dimensionCell) Dimension {
+	d := Dimension{Hyperparameters: hyperparameters}
 	var lowest []float64
 	for _, c := range data {
 		lowest = append(lowest, c.Lowest)
 	}
 	d.Best = experiment.EstimateOf(lowest)
 	for k, e := range p.searchers(0, 0) {
-		m := SearchDimensionMethod{Name: e.name}
+		m := DimensionMethod{Name: e.name}
 		if e.name == "exhaustive" {
 			m.PerAxis, m.GridNeeded = p.perAxis(hyperparameters), math.Pow(2, float64(hyperparameters))
 		}

@@ -63,8 +63,8 @@ func (p SearchesParams) Check() error {
 	return nil
 }
 
-// SearchesResult is what Run measures.
-type SearchesResult struct {
+// Result is what Run measures.
+type Result struct {
 	Params SearchesParams
 	// Minimum is the lowest CV loss of each data set, At its penalties, and
 	// LocalMinima the number of local minima, apart by more than Tol. They are found without
@@ -73,12 +73,12 @@ type SearchesResult struct {
 	Minimum     []float64
 	At          [][2]float64
 	LocalMinima []int
-	Methods     []SearchMethod
-	Surface     SearchSurface
+	Methods     []Method
+	Surface     Surface
 }
 
-// SearchMethod is one searcher on all data sets.
-type SearchMethod struct {
+// Method is one searcher on all data sets.
+type Method struct {
 	Name     string
 	Gradient bool // it uses gradients
 	// Excess is the lowest CV loss found within 1, 2, … evaluations, less the
@@ -96,7 +96,7 @@ type SearchMethod struct {
 
 // Within counts the data sets in which the minimum is reached within so many
 // evaluations, among the first n data sets.
-func (m SearchMethod) Within(evaluations, n int) int {
+func (m Method) Within(evaluations, n int) int {
 	count := 0
 	for _, r := range m.Reached[:n] {
 		if r > 0 && r <= evaluations {
@@ -106,9 +106,9 @@ func (m SearchMethod) Within(evaluations, n int) int {
 	return count
 }
 
-// SearchSurface is the CV loss of one data set, with the points of the
+// Surface is the CV loss of one data set, with the points of the
 // quasi-Newton search and the lowest point from each start of multi-start.
-type SearchSurface struct {
+type Surface struct {
 	experiment.ElasticNetSurface
 	Path    [][2]float64
 	Ends    [][2]float64
@@ -117,9 +117,9 @@ type SearchSurface struct {
 
 // The names of the searchers that others refer to.
 const (
-	SearchPaperStep   = "projected gradient, paper's step"
-	SearchQuasiNewton = "quasi-Newton"
-	SearchMultiStart  = "quasi-Newton, multi-start"
+	PaperStep   = "projected gradient, paper's step"
+	QuasiNewton = "quasi-Newton"
+	MultiStart  = "quasi-Newton, multi-start"
 )
 
 // logSigma is the standard deviation of the first points of CMA-ES in
@@ -136,14 +136,14 @@ func (p SearchesParams) searchers(dataSet int) []searchEntry {
 	log := func(s search.Searcher) search.Searcher { return search.LogSpace{Searcher: s} }
 	const sigma = .1
 	return []searchEntry{
-		{SearchPaperStep, true, false, p.Gradient(p.Budget)},
+		{PaperStep, true, false, p.Gradient(p.Budget)},
 		{"projected gradient", true, false, search.ProjectedGradient{StepSize: p.LongStepSize, MaxEvals: p.Budget}},
 		{"heavy ball", true, false, search.HeavyBall{StepSize: p.HeavyBallStepSize, MaxEvals: p.Budget}},
 		{"Nesterov", true, false, search.Nesterov{StepSize: p.LongStepSize, MaxEvals: p.Budget}},
 		{"Adam", true, false, search.Adam{StepSize: p.LongStepSize, Epsilon: 1e-8, MaxEvals: p.Budget}},
 		{"adaptive gradient", true, false, search.AdaptiveGradient{MaxEvals: p.Budget}},
-		{SearchQuasiNewton, true, false, search.QuasiNewton{MaxEvals: p.Budget}},
-		{SearchMultiStart, true, false, search.MultiStart{Searcher: search.QuasiNewton{MaxEvals: p.Budget}, Source: stream("starts"), Draw: search.LogUniform(p.BoxLow, p.BoxHigh), Starts: p.Starts}},
+		{QuasiNewton, true, false, search.QuasiNewton{MaxEvals: p.Budget}},
+		{MultiStart, true, false, search.MultiStart{Searcher: search.QuasiNewton{MaxEvals: p.Budget}, Source: stream("starts"), Draw: search.LogUniform(p.BoxLow, p.BoxHigh), Starts: p.Starts}},
 		{"exhaustive", false, true, box.Exhaustive()},
 		{"random", false, true, box.Random(stream("random"))},
 		{"Bayesian", false, false, search.Bayesian{Source: stream("Bayesian"), MaxEvals: p.Budget}},
@@ -179,7 +179,7 @@ func (p SearchesParams) bounded(s *experiment.Setup, e searchEntry) *experiment.
 }
 
 // Run runs every searcher on every data set, the data sets in parallel.
-func (p SearchesParams) Run(ctx context.Context) (*SearchesResult, error) {
+func (p SearchesParams) Run(ctx context.Context) (*Result, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
 	}
@@ -189,12 +189,12 @@ func (p SearchesParams) Run(ctx context.Context) (*SearchesResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &SearchesResult{Params: p, Surface: data[p.SurfaceDataSet].Surface}
+	r := &Result{Params: p, Surface: data[p.SurfaceDataSet].Surface}
 	for _, c := range data {
 		r.Minimum, r.At, r.LocalMinima = append(r.Minimum, c.Reference.Minimum), append(r.At, c.Reference.At), append(r.LocalMinima, c.Reference.LocalMinima)
 	}
 	for k, e := range p.searchers(0) {
-		m := SearchMethod{Name: e.name, Gradient: e.gradient}
+		m := Method{Name: e.name, Gradient: e.gradient}
 		longest := 0
 		for _, c := range data {
 			s := c.Searches[k]
@@ -217,10 +217,10 @@ func (p SearchesParams) Run(ctx context.Context) (*SearchesResult, error) {
 type searchesCell struct {
 	Reference reference
 	Searches  []searchOutcome // in the order of the searchers
-	Surface   SearchSurface   // of Params.SurfaceDataSet, else empty
+	Surface   Surface         // of Params.SurfaceDataSet, else empty
 }
 
-// searchOutcome is one search on one data set; see SearchMethod.
+// searchOutcome is one search on one data set; see Method.
 type searchOutcome struct {
 	Excess               []float64
 	Reached, Evaluations int
@@ -270,12 +270,12 @@ func (p SearchesParams) cell(ctx context.Context, dataSet int) (c searchesCell, 
 }
 
 // add keeps a step of the searches that the surface shows. Starts count from 0.
-func (s *SearchSurface) add(name string, step search.Step, start int) {
+func (s *Surface) add(name string, step search.Step, start int) {
 	x := [2]float64(step.X)
 	switch {
-	case name == SearchQuasiNewton:
+	case name == QuasiNewton:
 		s.Path = append(s.Path, x)
-	case name != SearchMultiStart:
+	case name != MultiStart:
 	case start == len(s.Ends):
 		s.Ends, s.EndLoss = append(s.Ends, x), append(s.EndLoss, step.Loss)
 	case step.Loss < s.EndLoss[start]:
@@ -283,7 +283,7 @@ func (s *SearchSurface) add(name string, step search.Step, start int) {
 	}
 }
 
-// reference is the lowest CV loss of a data set; see SearchesResult.
+// reference is the lowest CV loss of a data set; see Result.
 type reference struct {
 	Minimum     float64
 	At          [2]float64

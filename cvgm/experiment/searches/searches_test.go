@@ -42,7 +42,7 @@ func TestSearchesFindNothingBelowTheTrueMinimum(t *testing.T) {
 				t.Errorf("%s, data set %d: not reached at %d first", m.Name, i, k)
 			}
 		}
-		if m.Name == SearchMultiStart && m.Within(math.MaxInt, p.DataSets) != p.DataSets {
+		if m.Name == MultiStart && m.Within(math.MaxInt, p.DataSets) != p.DataSets {
 			t.Errorf("multi-start reaches %v", m.Reached)
 		}
 	}
@@ -60,7 +60,7 @@ func TestSearchSurfaceShowsTheSearches(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, e := range p.searchers(0) {
-		if e.name != SearchQuasiNewton && e.name != SearchMultiStart {
+		if e.name != QuasiNewton && e.name != MultiStart {
 			continue
 		}
 		s, err := p.setup(0)
@@ -74,7 +74,7 @@ func TestSearchSurfaceShowsTheSearches(t *testing.T) {
 			}
 			losses[[2]float64(step.X)] = step.Loss
 		}
-		if e.name == SearchQuasiNewton {
+		if e.name == QuasiNewton {
 			for _, x := range r.Surface.Path {
 				if _, ok := losses[x]; !ok {
 					t.Errorf("%v is not on the way of the quasi-Newton search", x)
@@ -105,7 +105,7 @@ func TestQuasiNewtonReachesTheMinimumOnFourOfFiveSeeds(t *testing.T) {
 			return r, err
 		}
 		for _, e := range p.searchers(i) {
-			if e.name != SearchQuasiNewton && e.name != SearchMultiStart {
+			if e.name != QuasiNewton && e.name != MultiStart {
 				continue
 			}
 			for step, err := range p.bounded(s, e).Search(context.Background(), e.searcher) {
@@ -113,8 +113,8 @@ func TestQuasiNewtonReachesTheMinimumOnFourOfFiveSeeds(t *testing.T) {
 					return r, err
 				}
 				at := step.Loss <= lowest.Minimum+p.Tol
-				r.few = r.few || at && e.name == SearchQuasiNewton && step.Evaluations <= p.SmallBudget
-				r.all = r.all || at && e.name == SearchMultiStart
+				r.few = r.few || at && e.name == QuasiNewton && step.Evaluations <= p.SmallBudget
+				r.all = r.all || at && e.name == MultiStart
 			}
 		}
 		return r, nil

@@ -58,32 +58,32 @@ func DefaultSplits() SplitsParams {
 
 func (SplitsParams) Defaults() any { return DefaultSplits() }
 
-// SplitsResult is what Run measures.
-type SplitsResult struct {
+// Result is what Run measures.
+type Result struct {
 	Params SplitsParams
 	// ByK and ByP are the sweeps on the elastic net, RingsByK and RingsByP
 	// those on the rings, where only uniform splits are used and Test is the
 	// share of test examples classified wrongly.
-	ByK, ByP, RingsByK, RingsByP []SplitsSetting
+	ByK, ByP, RingsByK, RingsByP []Setting
 	Bayes                        float64 // the rings' lowest possible share of errors
 	// RingsByStep are constant step sizes on the rings, with K and p of Params.Rings. The
 	// last is the quasi-Newton method with as many evaluations.
-	RingsByStep []SplitsStep
+	RingsByStep []Step
 }
 
-// SplitsStep is the gradient method with one constant step size on the rings.
-type SplitsStep struct {
+// Step is the gradient method with one constant step size on the rings.
+type Step struct {
 	StepSize  float64               // 0: the quasi-Newton method
 	CV, Test  experiment.Estimate   // CV loss at the end, and share of test examples classified wrongly
 	Rises     experiment.Estimate   // share of the steps in which the CV loss rises
 	MinusLast experiment.Comparison // CV loss less that of the quasi-Newton method, on the same data
 }
 
-// SplitsSetting is one K and p.
-type SplitsSetting struct {
+// Setting is one K and p.
+type Setting struct {
 	K                 int
 	P                 float64
-	Uniform, Balanced SplitsMeasure
+	Uniform, Balanced Measure
 	// BalancedMinusUniform compares the test losses with balanced and with uniform
 	// splits on the same data.
 	BalancedMinusUniform experiment.Comparison
@@ -95,8 +95,8 @@ type SplitsSetting struct {
 	LossShare, GradientShare experiment.Estimate
 }
 
-// SplitsMeasure holds the measurements with one kind of splits.
-type SplitsMeasure struct {
+// Measure holds the measurements with one kind of splits.
+type Measure struct {
 	// LossSD and GradientSD are the standard deviations, over draws of the
 	// splits for the same data, of the CV loss and (root of the summed
 	// variances) of its gradient, as means over the data sets. On the rings they
@@ -125,7 +125,7 @@ type splitsTask struct {
 }
 
 // Run sweeps K and p, in parallel over data sets.
-func (p SplitsParams) Run(ctx context.Context) (*SplitsResult, error) {
+func (p SplitsParams) Run(ctx context.Context) (*Result, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
 	}
@@ -133,14 +133,14 @@ func (p SplitsParams) Run(ctx context.Context) (*SplitsResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &SplitsResult{Params: p, Bayes: 1 - rule.Accuracy}
+	r := &Result{Params: p, Bayes: 1 - rule.Accuracy}
 	for _, k := range p.Ks {
-		r.ByK = append(r.ByK, SplitsSetting{K: k, P: p.P})
-		r.RingsByK = append(r.RingsByK, SplitsSetting{K: k, P: p.Rings.P})
+		r.ByK = append(r.ByK, Setting{K: k, P: p.P})
+		r.RingsByK = append(r.RingsByK, Setting{K: k, P: p.Rings.P})
 	}
 	for _, fraction := range p.Ps {
-		r.ByP = append(r.ByP, SplitsSetting{K: p.K, P: fraction})
-		r.RingsByP = append(r.RingsByP, SplitsSetting{K: p.Rings.K, P: fraction})
+		r.ByP = append(r.ByP, Setting{K: p.K, P: fraction})
+		r.RingsByP = append(r.RingsByP, Setting{K: p.Rings.K, P: fraction})
 	}
 	losses := make([][]float64, len(p.StepSizes)+1)
 	if err := measureTasks(ctx, slices.Concat(p.sweepTasks(ctx, r), p.stepTasks(ctx, r, losses))); err != nil {
@@ -167,15 +167,15 @@ func (p SplitsParams) Run(ctx context.Context) (*SplitsResult, error) {
 // turn.
 const ringsSweeps = 2
 
-func (r *SplitsResult) sweeps() [][]SplitsSetting {
-	return [][]SplitsSetting{r.RingsByK, r.RingsByP, r.ByK, r.ByP}
+func (r *Result) sweeps() [][]Setting {
+	return [][]Setting{r.RingsByK, r.RingsByP, r.ByK, r.ByP}
 }
 
 // sweepTasks returns the tasks that fill the settings of the sweeps.
-func (p SplitsParams) sweepTasks(ctx context.Context, r *SplitsResult) []splitsTask {
+func (p SplitsParams) sweepTasks(ctx context.Context, r *Result) []splitsTask {
 	var tasks []splitsTask
 	for k, sweep := range r.sweeps() {
-		of := func(problem string, s *SplitsSetting, kind string) string {
+		of := func(problem string, s *Setting, kind string) string {
 			return fmt.Sprintf("%s, sweep over %s, K = %d, p = %g, %s splits", problem, []string{"K", "p"}[k%2], s.K, s.P, kind)
 		}
 		for i := range sweep {
@@ -194,14 +194,14 @@ func (p SplitsParams) sweepTasks(ctx context.Context, r *SplitsResult) []splitsT
 
 // stepTasks returns the tasks that fill RingsByStep, and the CV losses by step size and data
 // set.
-func (p SplitsParams) stepTasks(ctx context.Context, r *SplitsResult, losses [][]float64) []splitsTask {
+func (p SplitsParams) stepTasks(ctx context.Context, r *Result, losses [][]float64) []splitsTask {
 	var tasks []splitsTask
 	for i, size := range append(slices.Clone(p.StepSizes), 0) {
 		searcher, name := search.Searcher(search.QuasiNewton{MaxEvals: p.Rings.Steps + 1}), "rings, quasi-Newton"
 		if size > 0 {
 			searcher, name = kernels.GradientDescent(size, p.Rings.Steps), fmt.Sprintf("rings, step size %g", size)
 		}
-		r.RingsByStep = append(r.RingsByStep, SplitsStep{StepSize: size})
+		r.RingsByStep = append(r.RingsByStep, Step{StepSize: size})
 		tasks = append(tasks, splitsTask{name, func(data []splitsCell) {
 			var test, rises []float64
 			for _, c := range data {
@@ -262,7 +262,7 @@ func shares(of, whole []float64) experiment.Estimate {
 }
 
 // summarise sets the means over the data sets.
-func (m *SplitsMeasure) summarise(data []splitsCell) {
+func (m *Measure) summarise(data []splitsCell) {
 	var loss, gradient []float64
 	for _, c := range data {
 		loss, gradient, m.TestLosses = append(loss, c.LossSD), append(gradient, c.GradientSD), append(m.TestLosses, c.Test)
@@ -295,7 +295,7 @@ func (p SplitsParams) measure(ctx context.Context, dataSet, k int, fraction floa
 			return c, err
 		}
 		// The same intercept as with FixedLeastSquares, found faster.
-		if s.CV, err = elasticnet.ElasticNetCV(s.Train, splits, cvgm.MeanCentring, 1); err != nil {
+		if s.CV, err = elasticnet.NewCV(s.Train, splits, cvgm.MeanCentring, 1); err != nil {
 			return c, err
 		}
 		loss, err := s.CV.Eval(grad, at)

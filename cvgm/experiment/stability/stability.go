@@ -72,12 +72,12 @@ func (p StabilityParams) Check() error {
 	return nil
 }
 
-// StabilityParts are the parts of the identity for one learner at fixed
+// Parts are the parts of the identity for one learner at fixed
 // hyperparameters. Gap and Delta come from separate data, so that their
 // difference has an independent error on each side: its interval contains 0
 // nineteen times in twenty if the identity holds, whatever the two have in
 // common by construction.
-type StabilityParts struct {
+type Parts struct {
 	Hyper          []float64
 	Risk, Training experiment.Estimate // R and R_emp
 	Gap            experiment.Estimate // R − R_emp
@@ -88,44 +88,44 @@ type StabilityParts struct {
 	Sum experiment.Estimate
 }
 
-// StabilityStart is the gradient method from one start, on the published data, and how its
+// Start is the gradient method from one start, on the published data, and how its
 // end differs from its start over data sets of the population, at fixed hyperparameters.
-type StabilityStart struct {
+type Start struct {
 	CVLoss                             [2]float64 // at the start and at the end
-	Start, End                         StabilityParts
+	Start, End                         Parts
 	RiskChange, DeltaChange, EmpChange experiment.Estimate // of R, Δ and R_emp, paired
 }
 
 // Holds reports whether the interval of the difference contains 0.
-func (s StabilityParts) Holds() bool { return math.Abs(s.Difference.Mean) <= s.Difference.Margin }
+func (s Parts) Holds() bool { return math.Abs(s.Difference.Mean) <= s.Difference.Margin }
 
-// StabilityLearner is one learner at several hyperparameters.
-type StabilityLearner struct {
+// Learner is one learner at several hyperparameters.
+type Learner struct {
 	Name  string // of the learner
 	Hyper string // of the hyperparameter that varies
 	At    []float64
-	Parts []StabilityParts
+	Parts []Parts
 }
 
-// StabilityResult is what Run measures.
-type StabilityResult struct {
+// Result is what Run measures.
+type Result struct {
 	Params   StabilityParams
-	Learners []StabilityLearner
+	Learners []Learner
 	// Path holds the parts at Steps of CVGM's path over the published data:
 	// Params.PathSteps, as far as the search goes. CVLoss and TestLoss are those
 	// of that run.
 	Steps            []int
-	Path             []StabilityParts
+	Path             []Parts
 	CVLoss, TestLoss []float64
 	// DeltaChange and EmpChange are those of Δ and R_emp from the first point of Path to the last,
 	// paired.
 	DeltaChange, EmpChange experiment.Estimate
-	Starts                 []StabilityStart
+	Starts                 []Start
 }
 
 // Settings returns the parts of all learners and of the path.
-func (r *StabilityResult) Settings() []StabilityParts {
-	var all []StabilityParts
+func (r *Result) Settings() []Parts {
+	var all []Parts
 	for _, l := range r.Learners {
 		all = append(all, l.Parts...)
 	}
@@ -190,7 +190,7 @@ func (p StabilityParams) families(regression Population) []stabilityFamily {
 }
 
 // alongPath follows CVGM's path, notes its losses at PathSteps in r and returns the cases there.
-func (p StabilityParams) alongPath(ctx context.Context, s *experiment.Setup, r *StabilityResult, regression Population) ([]stabilityCase, error) {
+func (p StabilityParams) alongPath(ctx context.Context, s *experiment.Setup, r *Result, regression Population) ([]stabilityCase, error) {
 	var cases []stabilityCase
 	for step, err := range s.Search(ctx, p.Gradient(slices.Max(p.PathSteps))) {
 		if err != nil {
@@ -211,12 +211,12 @@ func (p StabilityParams) alongPath(ctx context.Context, s *experiment.Setup, r *
 
 // fromStarts follows the paths from the other starts, notes their CV losses in r and returns the
 // cases at the start and at the end of each.
-func (p StabilityParams) fromStarts(ctx context.Context, s *experiment.Setup, r *StabilityResult, regression Population) ([]stabilityCase, error) {
+func (p StabilityParams) fromStarts(ctx context.Context, s *experiment.Setup, r *Result, regression Population) ([]stabilityCase, error) {
 	var cases []stabilityCase
 	for i, lambda1 := range p.StartsLambda1 {
 		from := *s
 		from.Start = []float64{lambda1, p.StartsLambda2[i]}
-		var start StabilityStart
+		var start Start
 		first := true
 		var x []float64
 		for step, err := range from.Search(ctx, p.Gradient(p.StartsSteps)) {
@@ -235,7 +235,7 @@ func (p StabilityParams) fromStarts(ctx context.Context, s *experiment.Setup, r 
 }
 
 // Run measures the parts at every setting, in parallel over the data sets.
-func (p StabilityParams) Run(ctx context.Context) (*StabilityResult, error) {
+func (p StabilityParams) Run(ctx context.Context) (*Result, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
 	}
@@ -243,7 +243,7 @@ func (p StabilityParams) Run(ctx context.Context) (*StabilityResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &StabilityResult{Params: p}
+	r := &Result{Params: p}
 	regression := Population{Coef: s.Coef, Noise: p.Noise / p.Scale}
 	families := p.families(regression)
 	var cases []stabilityCase
@@ -280,7 +280,7 @@ func (p StabilityParams) Run(ctx context.Context) (*StabilityResult, error) {
 	}
 	parts = parts[:before]
 	for _, l := range families {
-		r.Learners = append(r.Learners, StabilityLearner{l.name, l.hyper, l.at, parts[:len(l.at)]})
+		r.Learners = append(r.Learners, Learner{l.name, l.hyper, l.at, parts[:len(l.at)]})
 		parts = parts[len(l.at):]
 	}
 	r.Path = parts
@@ -293,7 +293,7 @@ type stabilityValues [5]float64
 
 // measure estimates the parts of every case over the same data sets, and returns the values
 // by data set and case as well.
-func (p StabilityParams) measure(ctx context.Context, cases []stabilityCase) ([]StabilityParts, [][]stabilityValues, error) {
+func (p StabilityParams) measure(ctx context.Context, cases []stabilityCase) ([]Parts, [][]stabilityValues, error) {
 	label := func(i int) string { return fmt.Sprintf("data set %d", i) }
 	sets, err := experiment.Cells(ctx, p.DataSets, label, func(i int) ([]stabilityValues, error) {
 		drawn := make(map[bool]stabilityData)
@@ -320,13 +320,13 @@ func (p StabilityParams) measure(ctx context.Context, cases []stabilityCase) ([]
 	if err != nil {
 		return nil, nil, err
 	}
-	parts := make([]StabilityParts, len(cases))
+	parts := make([]Parts, len(cases))
 	for k, c := range cases {
 		var e [len(stabilityValues{})]experiment.Estimate
 		for part := range e {
 			e[part] = experiment.EstimateOf(valuesOf(sets, k, part))
 		}
-		parts[k] = StabilityParts{
+		parts[k] = Parts{
 			Hyper: c.hyper, Risk: e[0], Training: e[1], Gap: e[2], Delta: e[3], Sum: e[4], Difference: experiment.Difference(e[2], e[3])}
 	}
 	return parts, sets, nil

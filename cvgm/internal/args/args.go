@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
@@ -12,9 +13,26 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Bad returns the error of the named argument.
+// Bad returns the error of the named argument, with the library in front.
 func Bad(arg string, why error, remedy, format string, args ...any) error {
-	return &qpdiff.ArgError{Arg: arg, Why: why, Problem: fmt.Sprintf(format, args...), Remedy: remedy}
+	return fmt.Errorf("cvgm: %w", &qpdiff.ArgError{Arg: arg, Why: why, Problem: fmt.Sprintf(format, args...), Remedy: remedy})
+}
+
+// placedError is an error with its place in front.
+type placedError struct {
+	error
+	place string
+}
+
+func (e *placedError) Error() string {
+	return "cvgm: " + e.place + ": " + strings.TrimPrefix(e.error.Error(), "cvgm: ")
+}
+
+func (e *placedError) Unwrap() error { return e.error }
+
+// At returns err with its place in front, behind the library.
+func At(err error, format string, args ...any) error {
+	return &placedError{err, fmt.Sprintf(format, args...)}
 }
 
 // BadIf returns the error of a bad argument where it is one.
@@ -51,7 +69,10 @@ func Data(arg string, d learn.Data, prepared bool) error {
 	if x := d.Dense(); prepared && x != nil && !x.IsEmpty() {
 		d.X = mat.NewDense(x.RawMatrix().Rows, 1, nil)
 	}
-	return First(BadIf(d.Rows != nil, arg, qpdiff.ErrDomain, "select rows of X and Y, or give Weights", "has Rows, which only learners use"), d.Check())
+	if err := d.Check(); err != nil && d.Rows == nil {
+		return fmt.Errorf("cvgm: %w", err)
+	}
+	return BadIf(d.Rows != nil, arg, qpdiff.ErrDomain, "select rows of X and Y, or give Weights", "has Rows, which only learners use")
 }
 
 // Finite reports whether v is neither NaN nor infinite.

@@ -59,7 +59,8 @@ func Must[T any](v T, err error) func(t fatal) T {
 // Near reports whether a and b differ by at most tol of their size.
 func Near(a, b, tol float64) bool { return math.Abs(a-b) <= tol*(math.Abs(a)+math.Abs(b)) }
 
-// WantArgErrors fails where one of the calls panics or returns no ArgError.
+// WantArgErrors fails where one of the calls panics or returns no ArgError, where its message
+// does not begin with the library, or where it calls nothing a wrong shape.
 func WantArgErrors(t *testing.T, calls map[string]func() error) {
 	t.Helper()
 	for name, call := range calls {
@@ -70,7 +71,7 @@ func WantArgErrors(t *testing.T, calls map[string]func() error) {
 				}
 			}()
 			var arg *qpdiff.ArgError
-			if err := call(); !errors.As(err, &arg) {
+			if err := call(); !errors.As(err, &arg) || !strings.HasPrefix(err.Error(), "cvgm: ") || strings.HasPrefix(arg.Problem, "is nil") && arg.Why != qpdiff.ErrEmpty {
 				t.Errorf("%s: error %v", name, err)
 			}
 		}()

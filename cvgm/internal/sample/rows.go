@@ -2,7 +2,6 @@
 package sample
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -140,7 +139,7 @@ func Prepare(dst []float64, p interface {
 	for i, row := range rows {
 		out := dst[i*m : (i+1)*m : (i+1)*m]
 		if err := p.Apply(out, x.RawRowView(row)); err != nil {
-			return fmt.Errorf("cvgm: prepare row %d of Data.X: %w", row, err)
+			return args.At(err, "prepare row %d of Data.X", row)
 		}
 		for j, v := range out {
 			if !args.Finite(v) {

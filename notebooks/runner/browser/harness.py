@@ -26,7 +26,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from checkout import PYTHON, ROOT, RUNNER, digest, write_atomic  # noqa: E402
 from environment import PIP_OPTIONS, ask_go, base_environment, prepare  # noqa: E402
-from processes import Lock, command  # noqa: E402
+from processes import command, locked  # noqa: E402
 
 REQUIREMENTS = RUNNER / "requirements-browser.txt"
 DRIVER = ROOT / ".cache" / "browser"
@@ -67,9 +67,15 @@ def link(source, target):
 
 def make_checkout():
     """CHECKOUT anew, from the files here that git has or would take."""
-    lock = Lock()
-    prepare(True, *ask_go())
-    lock.release()
+    with locked():
+        prepare(True, *ask_go())
+        copy_checkout()
+    git("init", "-q")
+    git("add", "-A")
+    git("commit", "-qm", "as it was")
+
+
+def copy_checkout():
     shutil.rmtree(CHECKOUT, ignore_errors=True)
     CHECKOUT.mkdir(parents=True)
     names = subprocess.run(["git", "ls-files", "-zco", "--exclude-standard"], cwd=ROOT, check=True, capture_output=True, text=True, timeout=COMMAND).stdout
@@ -80,9 +86,6 @@ def make_checkout():
     for name in (".venv", ".cache/bin", ".cache/bin-lab", ".work/store"):
         if (ROOT / name).exists():
             shutil.copytree(ROOT / name, CHECKOUT / name, symlinks=True, copy_function=link)
-    git("init", "-q")
-    git("add", "-A")
-    git("commit", "-qm", "as it was")
 
 
 def changed_files():

@@ -17,6 +17,8 @@ import time
 import unittest
 from pathlib import Path
 
+from processes import locked
+
 ROOT = Path(__file__).resolve().parents[3]
 
 WRITES = """%%
@@ -57,7 +59,7 @@ required = False  # whether tests that need JupyterLab must not be skipped
 
 
 def lab_is_set_up():
-    return (ROOT / ".venv/requirements-lab.txt.installed").exists() and (ROOT / ".cache/bin-lab").is_dir()
+    return all((ROOT / stamp).exists() for stamp in (".venv/requirements-lab.txt.installed", ".cache/bin-lab/go.mod.installed"))
 
 
 def require_lab():
@@ -110,9 +112,6 @@ class Small(unittest.TestCase):
     @staticmethod
     def make():
         """Makes the copy, one for all tests."""
-        for needed in (".venv", ".cache/bin"):
-            if not (ROOT / needed).is_dir():
-                raise RuntimeError(f"{ROOT / needed} is missing; run ./reproduce.sh once")
         Small.folder = tempfile.TemporaryDirectory()
         atexit.register(Small.folder.cleanup)
         Small.checkout = checkout = Path(Small.folder.name, "a=b c", "checkout")
@@ -124,8 +123,11 @@ class Small(unittest.TestCase):
             copy = checkout / path.relative_to(ROOT)
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(path, copy)
-        for name in (".venv", ".cache/bin"):
-            shutil.copytree(ROOT / name, checkout / name, symlinks=True, copy_function=link)
+        with locked():
+            for name in (".venv", ".cache/bin"):
+                if not (ROOT / name).is_dir():
+                    raise RuntimeError(f"{ROOT / name} is missing; run ./reproduce.sh once")
+                shutil.copytree(ROOT / name, checkout / name, symlinks=True, copy_function=link)
         # A kernel's folder is found, and missed, in a temporary folder of its own,
         # to which other users have a way.
         os.chmod(Small.folder.name, 0o755)

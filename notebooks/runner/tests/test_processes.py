@@ -133,6 +133,13 @@ class Locking(unittest.TestCase):
         processes.Lock.release()
         self.assertEqual(third.stdout.readline(), "locked\n")
 
+    def test_another_run_waits_while_this_one_is_locked(self):
+        with self.assertRaises(ZeroDivisionError), processes.locked():
+            other = self.hold()
+            self.assertIn(f"(process {os.getpid()})", other.stdout.readline())
+            raise ZeroDivisionError
+        self.assertEqual(other.stdout.readline(), "locked\n")
+
     def test_the_lock_outlives_the_work_folder_and_names_its_owner(self):
         first = self.hold()
         self.assertEqual(first.stdout.readline(), "locked\n")

@@ -19,11 +19,11 @@ type Steer struct {
 	Data    learn.Data
 	Hyper   []float64
 	Which   int // the hyperparameter that moves
-	// Face lists what the last fit has active. Gap is the distance of the fit from its
+	// Face lists the active rows and coordinates of the last fit. Gap is the distance of the fit from its
 	// nearest kink, relative to the size of the terms, and the condition of its system.
 	Face func() []int
 	Gap  func() (gap, cond float64)
-	// Where the condition is at most Cond, every VJP is answered from a gap of 1e-6 on,
+	// If the condition is at most Cond, every VJP is answered from a gap of 1e-6 on,
 	// and beside a kink none is, but for a gap above Slack, by which a fit may stay on its
 	// face beyond the kink.
 	Cond, Slack float64

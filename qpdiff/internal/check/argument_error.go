@@ -3,6 +3,7 @@ package check
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // The kinds of failure, for errors.Is.
@@ -28,8 +29,8 @@ func (emptyError) Error() string { return "missing or empty" }
 
 func (emptyError) Is(target error) bool { return target == ErrShape }
 
-// ArgError names an argument that cannot be used, what is wrong with it and what
-// to do about it. It wraps one of the Err… kinds. The packages above this one
+// ArgError names an argument that cannot be used, the problem with it and a
+// remedy. It wraps one of the Err… kinds. The packages above this one
 // report their bad arguments with it too.
 type ArgError struct {
 	Arg     string // the argument, as the documentation spells it
@@ -39,6 +40,9 @@ type ArgError struct {
 }
 
 func (e *ArgError) Error() string {
+	if e.Why == ErrEmpty { // the problem tells it
+		return fmt.Sprintf("%s %s: %s", e.Arg, e.Problem, e.Remedy)
+	}
 	return fmt.Sprintf("%s %s (%v): %s", e.Arg, e.Problem, e.Why, e.Remedy)
 }
 
@@ -46,4 +50,24 @@ func (e *ArgError) Unwrap() error { return e.Why }
 
 func ArgErrorf(arg string, why error, remedy, format string, args ...any) *ArgError {
 	return &ArgError{Arg: arg, Why: why, Problem: fmt.Sprintf(format, args...), Remedy: remedy}
+}
+
+// namedError is an error with the name of the package, or of the package and the type, in front.
+type namedError struct {
+	error
+	name string
+}
+
+func (e *namedError) Error() string {
+	return e.name + ": " + strings.TrimPrefix(e.error.Error(), "qpdiff: ")
+}
+
+func (e *namedError) Unwrap() error { return e.error }
+
+// Named returns err, unless it is nil, with name in front, in place of this module's "qpdiff".
+func Named(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &namedError{err, name}
 }

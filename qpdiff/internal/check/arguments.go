@@ -32,7 +32,7 @@ func FiniteRows(arg, remedy string, x *mat.Dense) error {
 	return nil
 }
 
-// Length panics where the argument x has not n entries: like a wrong shape, that
+// Length panics if the argument x has not n entries: like a wrong shape, that
 // is a bug of the caller, not a property of the data.
 func Length(arg string, x []float64, n int) {
 	if len(x) != n {

@@ -10,7 +10,7 @@ var states atomic.Uint64
 func NewState() uint64 { return states.Add(1) }
 
 // A Home is part of a value with storage that a copy of the value would share. Once it
-// is taken, a copy panics where it is used, rather than return the numbers of another
+// is taken, a copy panics when it is used, rather than return the numbers of another
 // problem.
 type Home struct{ self *Home }
 
@@ -22,7 +22,7 @@ func (h *Home) Take() {
 	h.Check()
 }
 
-// Check panics where the value is a copy.
+// Check panics if the value is a copy.
 func (h *Home) Check() {
 	if h.self != nil && h.self != h {
 		panic("qpdiff: a learner, a Solution or a Workspace was copied after its first use")

@@ -27,7 +27,7 @@ func Negligible(value, scale, cond float64) bool {
 const HiddenTol = 1e-6
 
 // Unsolvable reports whether a linear system of condition cond cannot be told
-// from a singular one: where an entry as large as the solution itself would be
+// from a singular one: if an entry as large as the solution itself would be
 // [Negligible]. One pivot cannot tell, since the rounding of a pivot grows with
 // the square of the dependency that it stands for, and the product of a few
 // small pivots counts.

@@ -1,3 +1,3 @@
-// Package learner holds what the learners share and their users do not see: the state of
+// Package learner holds the parts of learners that all share and no user sees: the state of
 // a fit, the checks of arguments, and sets of equal rows.
 package learner

@@ -14,17 +14,17 @@ import (
 // A RowSet is the set of distinct rows of a matrix.
 type RowSet struct {
 	First  []int     // of each distinct row: its first place
-	Of     []int     // of each row: its place among the distinct, −1 where it does not count
+	Of     []int     // of each row: its place among the distinct, −1 if it does not count
 	Copies []float64 // of each distinct row: how often it occurs, or what its copies count
 	Counts []float64 // what each row counts, nil: one each
 	table  []int     // by hash: a distinct row plus 1
 }
 
-// Where sets dst to the rows whose distinct row is one of those that is picks. The
-// error is that of a learner without a fit.
-func (s *RowSet) Where(l *State, dst []int, is func(distinct int) bool) ([]int, error) {
-	if err := l.Fitted(); err != nil {
-		return nil, err
+// Where sets dst to the rows whose distinct row satisfies is. The
+// error, of the learner l, is its having no fit.
+func (s *RowSet) Where(l any, state *State, dst []int, is func(distinct int) bool) ([]int, error) {
+	if err := state.Fitted(); err != nil {
+		return nil, Named(l, err)
 	}
 	dst = dst[:0]
 	for i, k := range s.Of {
@@ -36,10 +36,10 @@ func (s *RowSet) Where(l *State, dst []int, is func(distinct int) bool) ([]int, 
 }
 
 // Spread sets dst to what each row counts times the value of each copy of its distinct
-// row. The error is that of a learner without a fit.
-func (s *RowSet) Spread(l *State, dst []float64, value func(distinct int) float64) ([]float64, error) {
-	if err := l.Fitted(); err != nil {
-		return nil, err
+// row. The error, of the learner l, is its having no fit.
+func (s *RowSet) Spread(l any, state *State, dst []float64, value func(distinct int) float64) ([]float64, error) {
+	if err := state.Fitted(); err != nil {
+		return nil, Named(l, err)
 	}
 	dst = dst[:0]
 	for i, k := range s.Of {

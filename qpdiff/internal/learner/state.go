@@ -67,7 +67,7 @@ func (f *State) BeginTheta(theta []float64, params, hypers int) error {
 // Finish ends a successful Fit.
 func (f *State) Finish() { f.Fit = check.NewState() }
 
-// Fitted returns an error where there is no fit.
+// Fitted returns an error without a fit.
 func (f *State) Fitted() error {
 	if f.Home.Check(); f.Fit == 0 {
 		return ErrNoFit
@@ -88,7 +88,7 @@ func (f *State) CheckForward(dtheta []float64, d *learn.Grad) error {
 	return CheckTangent(d)
 }
 
-// checkDerivative checks what the arguments of a VJP and of a JVP have in common; arg names g.
+// checkDerivative makes the checks that a VJP and a JVP share; arg names g.
 func (f *State) checkDerivative(arg string, g *learn.Grad, dtheta []float64) error {
 	if err := f.Fitted(); err != nil {
 		return err
@@ -97,7 +97,7 @@ func (f *State) checkDerivative(arg string, g *learn.Grad, dtheta []float64) err
 	return f.CheckShape(arg, g)
 }
 
-// CheckShape panics where a field of g that is not nil has another shape than its
+// CheckShape panics if a field of g that is not nil has another shape than its
 // input. A nil g, named arg, is an error.
 func (f *State) CheckShape(arg string, g *learn.Grad) error {
 	if g == nil {

@@ -47,7 +47,7 @@ func (l *PreciseDual) Decisions(size, d float64) (f []float64, exact []*big.Floa
 	return f, exact
 }
 
-// activeSet is where the method stands.
+// activeSet is the state of the method.
 type activeSet struct {
 	*PreciseDual
 	k            [][]*big.Float

@@ -25,5 +25,5 @@ func Many(n int) bool { return int64(n) > gram.Load() }
 func WorkingSet(rows, n int) bool { return Many(n) || n > rows && Many(2*n) }
 
 // SetGramFeatures changes the number of features up to which the Gram matrix of all serves,
-// for tests, and returns what it was.
+// for tests, and returns its old value.
 func SetGramFeatures(n int) (old int) { return int(gram.Swap(int64(n))) }

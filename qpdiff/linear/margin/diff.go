@@ -14,7 +14,7 @@ import (
 type marginDerivative struct {
 	fit  uint64      // the fit that face, psi and curvature are prepared for
 	face *marginFace // the fit's, or own
-	own  marginFace  // the fit's less what is weakly active, or with a factor
+	own  marginFace  // the fit's less its weakly active rows and coordinates, or with a factor
 
 	// By distinct row: the derivative of its loss in its margin, and the second.
 	psi, curvature []float64
@@ -25,7 +25,7 @@ type marginDerivative struct {
 	dm           []float64 // of a JVP, by row of the data: the change of its margin at fixed θ
 }
 
-// prepare makes face that of l less what is weakly active, with its factor. The elbow's
+// prepare sets face to l's less the weakly active rows and coordinates, with its factor. The elbow's
 // multipliers are between their bounds, so that its rows stay there: where their normals
 // are independent only with the weakly active coordinates, those stay too.
 func (d *marginDerivative) prepare(l *marginFit) error {
@@ -56,7 +56,7 @@ func (d *marginDerivative) withoutWeak(l *marginFit, coords bool) bool {
 	return d.own.refactorise(&l.p.marginProblem, d.v, l.p.theta, l.p.m)
 }
 
-// leaveOutWeak makes face that of l less what is weakly active, without a factor:
+// leaveOutWeak sets face to l's less the weakly active rows and coordinates, without a factor:
 // such rows go to the side where their multiplier puts them, such coordinates are
 // held at 0 if coords is set.
 func (d *marginDerivative) leaveOutWeak(l *marginFit, coords bool) {
@@ -106,7 +106,7 @@ func (d *marginDerivative) solve(p *marginProblem) {
 }
 
 // adjoint begins a VJP: it checks the arguments and solves the adjoint system for
-// dtheta on the face without what is weakly active,
+// dtheta on the face without weakly active rows and coordinates,
 // H·w − Σ_E u_i z_i = dtheta on the support, z_iᵀw = 0 on the elbow. hyper are the
 // names of the hyperparameters.
 func (d *marginDerivative) adjoint(l *marginFit, generalised bool, g *learn.Grad, dtheta []float64, hyper ...qpdiff.Input) error {

@@ -54,8 +54,8 @@ func (p *marginSolver) dual(limit int) bool {
 }
 
 // damp takes the step to the minimiser of the model, or that part of it with which
-// the objective falls as it should, and reports whether it took all. Of a part the
-// face is that of the margins.
+// the objective falls as it should, and reports whether it took all. A part has the
+// face of the margins.
 func (p *marginSolver) damp() (whole bool) {
 	f, q := p.objective(p.theta, p.m), p.decrement
 	from := p.coef[:p.n]
@@ -77,7 +77,7 @@ func (p *marginSolver) damp() (whole bool) {
 	for i, m := range p.m {
 		p.side[i] = sideIf(m < 1)
 	}
-	return t <= dense.Eps // where the fall is lost in rounding
+	return t <= dense.Eps // the fall is lost in rounding
 }
 
 // feasible makes a point of the dual of the face at hand: what its multipliers and
@@ -105,8 +105,8 @@ func (p *marginSolver) feasible() {
 }
 
 // moveFree moves the free variables towards the minimiser of their face: to the
-// first bounds on the way, where it reports true and the variables there are no
-// longer free, or to the minimiser.
+// first bounds on the way, whose variables are then no longer free, or to the
+// minimiser. It reports whether it met a bound.
 func (p *marginSolver) moveFree() (stopped bool) {
 	t := math.Inf(1)
 	part := p.part[:0] // by free variable: the part of the way to its bound
@@ -176,8 +176,8 @@ func (p *marginSolver) mostViolated() int {
 	return id
 }
 
-// enter makes the variable of a row, or of rows+coordinate, free. Where its normal
-// depends on those of the free ones, they first move along that dependency, which
+// enter makes the variable of a row, or of rows+coordinate, free. If its normal
+// depends on the normals of the free ones, they first move along that dependency, which
 // leaves θ as it is and lowers the dual objective, until one is at a bound: that
 // may be the new one's other bound.
 func (p *marginSolver) enter(id int) {

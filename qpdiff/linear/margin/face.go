@@ -19,7 +19,7 @@ type marginFace struct {
 	act   []int     // support: coordinates not held at 0, ascending
 	sgn   []float64 // sign of each member of act, 0 where λ1 = 0
 	pos   []int     // by coordinate: its place in act, or −1
-	model bool      // ℓ is on the side of its kink where the margin is, not side
+	model bool      // ℓ is on the margin's side of its kink, not on side
 
 	h, dinv []float64 // factor of the Hessian on the support, if curved
 	root    []float64 // √ of its pivots
@@ -52,7 +52,7 @@ func sideIf(below bool) int8 {
 	return 1
 }
 
-// support makes the support and its signs those of theta: with λ1 = 0, all
+// support sets the support and its signs from theta: with λ1 = 0, all
 // coordinates.
 func (f *marginFace) support(theta []float64, l1 float64) {
 	f.act, f.sgn = f.act[:0], f.sgn[:0]
@@ -178,7 +178,7 @@ func (f *marginFace) unwhiten(p *marginProblem, x []float64) {
 
 // factorise sets g as gradient does and prepares solves with the face's optimality
 // system. A member of the elbow that depends on those before it goes to the side of
-// its margin. It reports false where the Hessian is singular.
+// its margin. It reports false if the Hessian is singular.
 func (f *marginFace) factorise(p *marginProblem, g, theta, m []float64) bool {
 	f.gradient(p, g, theta, m)
 	s := len(f.act)
@@ -204,7 +204,7 @@ func (f *marginFace) factorise(p *marginProblem, g, theta, m []float64) bool {
 }
 
 // refactorise is factorise at a solution, whose elbow has multipliers: it reports false
-// also where a member of the elbow depends on those before it.
+// also if a member of the elbow depends on those before it.
 func (f *marginFace) refactorise(p *marginProblem, g, theta, m []float64) bool {
 	elbow := len(f.elbow)
 	return f.factorise(p, g, theta, m) && len(f.elbow) == elbow
@@ -212,7 +212,7 @@ func (f *marginFace) refactorise(p *marginProblem, g, theta, m []float64) bool {
 
 // orthogonalise makes the whitened normal of row i the e-th row of Q, by Gram
 // and Schmidt's method, twice for orthogonality to working precision. It
-// reports false where the normal depends on the earlier ones.
+// reports false if the normal depends on the earlier ones.
 func (f *marginFace) orthogonalise(p *marginProblem, i, e int) bool {
 	n, s := p.n, len(f.act)
 	b := f.q[e*s : (e+1)*s]
@@ -288,8 +288,8 @@ func (f *marginFace) system(p *marginProblem, v, c, work []float64) (decrement f
 		}
 		c[e] = x / f.r[e*n+e]
 	}
-	// Where the Hessian is small v dwarfs d. A round leaves eps of what it moves,
-	// so that one which moves more than there is of d is not the last.
+	// If the Hessian is small, v dwarfs d. A round leaves eps of its own step,
+	// so that a round whose step is longer than d is not the last.
 	b := work[:len(c)]
 	clear(b)
 	for round := range systemRounds {
@@ -304,7 +304,7 @@ func (f *marginFace) system(p *marginProblem, v, c, work []float64) (decrement f
 		if round > 0 && moved <= dense.Largest(v)+dense.Largest(c) {
 			break
 		}
-		if len(c) == s { // d has no part but Qᵀc, and what is left of v is rounding
+		if len(c) == s { // d has no part but Qᵀc, and the rest of v is rounding
 			clear(v)
 			for e, x := range c {
 				dense.Axpy(x, f.q[e*s:(e+1)*s], v)
@@ -335,7 +335,7 @@ func (f *marginFace) elbowCond(a, dinv, size, x []float64) float64 {
 }
 
 // elbowCondBound bounds what elbowCond estimates from above. The pivots are the
-// squares of R's diagonal, those of the normals' lengths sums over its rows.
+// squares of R's diagonal, and the squared lengths of the normals are sums over its rows.
 func (f *marginFace) elbowCondBound() float64 {
 	n, pivots := len(f.pos), 1.0
 	for k := range f.elbow {

@@ -7,8 +7,8 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// marginFit is a [marginProblem] on its data, solved: what the derivatives of its
-// learners read.
+// marginFit is a [marginProblem] on its data, solved: the derivatives of its
+// learners read it.
 type marginFit struct {
 	state learner.State
 	p     marginSolver
@@ -63,11 +63,9 @@ func (l *marginFit) solve(theta []float64, l1 bool) error {
 	return nil
 }
 
-// Elbow returns the training rows i with y_iθᵀx_i = 1 at the last fit, which the
-// kink of the hinge loss holds there, ascending. It overwrites dst, and allocates only
-// where dst has too little capacity. The error is ErrNotFitted.
-func (l *marginFit) Elbow(dst []int) ([]int, error) {
-	return l.p.Where(&l.state, dst, func(k int) bool { return l.p.side[k] == 0 })
+// elbow is the Elbow of the learner.
+func (l *marginFit) elbow(learner any, dst []int) ([]int, error) {
+	return l.p.Where(learner, &l.state, dst, func(k int) bool { return l.p.side[k] == 0 })
 }
 
 // notDifferentiable is the error of the wanted inputs that have no derivative; hyper

@@ -43,14 +43,14 @@ import (
 // where rows of the elbow do not count for ℓ_1', ψ_i is the derivative of the
 // objective in m_i (−b_i for the hinge loss of an elbow row) and u_i is 0 off
 // the elbow. At α_k = 0, the end of its domain, the derivative with respect to
-// α_k is the one from the right. Where strict complementarity fails, which is
-// where a row of the elbow has its multiplier at 0 or α1/N, or a margin is 1
-// beside the elbow (with α1 = α3 = 0 that is a kink in α1 only), there is no
+// α_k is the one from the right. Strict complementarity fails if
+// a row of the elbow has its multiplier at 0 or α1/N, or a margin is 1
+// beside the elbow (with α1 = α3 = 0 that is a kink in α1 only). Then there is no
 // derivative; see SVM, also for the tolerance and for equal rows.
 //
 // The zero value is ready for Load. Fits after the first allocate nothing.
 type LearnedLoss struct {
-	// Generalised makes VJP answer at weakly active rows too, as that of SVM
+	// Generalised makes VJP answer at weakly active rows too, as SVM's
 	// does. False: such a VJP is refused with a NotDifferentiableError.
 	Generalised bool
 
@@ -69,13 +69,13 @@ func (l *LearnedLoss) Dims(n int) (theta, hyper int) { return n, 5 }
 func (l *LearnedLoss) SetGeneralised(on bool) { l.Generalised = on }
 
 // Load makes d the data of the following fits. It keeps a reference to d, whose Rows and
-// Weights count. Errors are ArgErrors: those of [learn.Data.Check]; ErrDomain for a label other
-// than ±1, also of a row that does not count; ErrIllPosed where all labels that count
-// are the same; ErrNotFinite where the squared norm of a row overflows. After one, the
+// Weights count. Errors are ArgErrors: as for [learn.Data.Check]; ErrDomain for a label other
+// than ±1, also of a row that does not count; ErrIllPosed if all labels that count
+// are the same; ErrNotFinite if the squared norm of a row overflows. After one, the
 // learner has no data.
 func (l *LearnedLoss) Load(d learn.Data) error { return learner.Named(l, l.load(d)) }
 
-// Fit solves the problem at hyper and writes θ (n entries). Errors are those of
+// Fit solves the problem at hyper and writes θ (n entries). Errors: as for
 // [SVM.Fit], with λ for λ2.
 func (l *LearnedLoss) Fit(theta, hyper []float64) (err error) {
 	defer learner.Name(l, &err)
@@ -93,6 +93,9 @@ func (l *LearnedLoss) Fit(theta, hyper []float64) (err error) {
 	l.p.l2 = hyper[4]
 	return l.solve(theta, false)
 }
+
+// Elbow returns the training rows at the loss's kink, as [SVM.Elbow] does.
+func (l *LearnedLoss) Elbow(dst []int) ([]int, error) { return l.elbow(l, dst) }
 
 // VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not nil.
 // Errors: ErrNotFitted; an ArgError of kind ErrNotFinite for dtheta, for hyper where
@@ -127,7 +130,7 @@ func (l *LearnedLoss) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) 
 }
 
 // slopes returns the derivatives of the four losses at row i, whose margin is on the
-// given side of 1; on the elbow that of the hinge loss is in the multiplier.
+// given side of 1; on the elbow the multiplier holds the hinge loss's.
 func (l *LearnedLoss) slopes(i int, side int8) (d [4]float64) {
 	m := l.p.m[i]
 	if side < 0 {

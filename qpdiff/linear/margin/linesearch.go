@@ -54,9 +54,9 @@ func atStart(way, v, scale float64) float64 {
 	return t
 }
 
-// search returns how far to go along the step: to where the objective stops
-// falling. kinks are cut to those passed; blocked is the one where the search
-// ended, or −1 where it ended between kinks.
+// search returns how far to go along the step: until the objective stops
+// falling. kinks are cut to those passed; blocked is the kink at the end of the
+// search, or −1 if it ended between kinks.
 func (p *marginSolver) search(moved float64) (t float64, blocked int, ok bool) {
 	slices.SortFunc(p.kinks, func(a, b kink) int {
 		return cmp.Or(cmp.Compare(a.t, b.t), cmp.Compare(a.id, b.id))
@@ -84,7 +84,7 @@ func (p *marginSolver) search(moved float64) (t float64, blocked int, ok bool) {
 	return 1 - jumps/c, -1, true
 }
 
-// searchCurved is search where the slope between kinks is not linear.
+// searchCurved is search for a slope that is not linear between kinks.
 func (p *marginSolver) searchCurved() (t float64, blocked int, ok bool) {
 	d := p.dir[:len(p.act)]
 	var atZero, dd float64 // slope of the linear and quadratic terms at 0, and its growth

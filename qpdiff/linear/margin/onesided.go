@@ -12,7 +12,7 @@ import (
 )
 
 // forward begins a JVP: it checks the arguments, clears the right-hand side w and
-// makes face that of l less what is weakly active.
+// sets face to l's less the weakly active rows and coordinates.
 func (d *marginDerivative) forward(l *marginFit, dtheta []float64, t *learn.Grad) error {
 	d.adjointFit = 0
 	if err := l.state.CheckForward(dtheta, t); err != nil {
@@ -32,7 +32,7 @@ func (d *marginDerivative) forward(l *marginFit, dtheta []float64, t *learn.Grad
 		d.leaveOutWeak(l, true)
 		if l.p.hinge == 0 {
 			for _, i := range l.weak.Rows {
-				d.own.side[i] = 1 // oneSided adds what the other side has more
+				d.own.side[i] = 1 // oneSided adds the excess of the other side
 			}
 		}
 		d.differentiateLosses(l)
@@ -42,7 +42,7 @@ func (d *marginDerivative) forward(l *marginFit, dtheta []float64, t *learn.Grad
 }
 
 // checkEqual reports equal rows on the elbow that t parts: only the sum of their
-// multipliers is unique. Those of weakly active ones are all at the same bound.
+// multipliers is unique. The multipliers of weakly active ones are all at the same bound.
 func (l *marginFit) checkEqual(t *learn.Grad) error {
 	p := &l.p
 	return p.CheckEqual(t, l.state.Data.Y,
@@ -233,7 +233,7 @@ type rowPart struct {
 	u, copies float64 // copies: what they count
 }
 
-// parts returns those of the rows given.
+// parts returns the parts of the rows given.
 func (d *marginDerivative) parts(l *marginFit, rows []int) (parts []rowPart) {
 	for i, k := range l.p.Of {
 		if !slices.Contains(rows, k) {

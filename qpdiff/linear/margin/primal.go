@@ -50,7 +50,7 @@ func (p *marginSolver) resume() bool {
 			p.side[i] = sideIf(m < 1)
 		}
 	}
-	// Where the data has changed, that can be worse than nothing at all.
+	// After a change of the data, that can be worse than nothing at all.
 	return p.objective(p.theta, p.m) <= p.total*(p.hinge+p.smooth[0]+p.smooth[1]+p.smooth[2]*math.Ln2)
 }
 
@@ -130,8 +130,8 @@ func (p *marginSolver) primal() error {
 // correct puts every row on the side where its margin is, and reports whether
 // rounding had put any on the other. With a large weight of the squared hinge loss
 // a margin that is beyond 1 by rounding alone counts too, as that loss has a slope
-// there on one side only. Where it is so large that the rounding of a margin of 1
-// makes any slope the row goes, once, to the side above, which has none: from there
+// there on one side only. If it is so large that the rounding of a margin of 1
+// makes any slope, the row goes, once, to the side above, which has none: from there
 // a step leads away, or back, and then it stays.
 func (p *marginSolver) correct() (changed bool) {
 	p.hidden = false
@@ -160,7 +160,7 @@ func (p *marginSolver) correct() (changed bool) {
 }
 
 // onElbow reports whether the elbow's rows have their margins at 1. A step that
-// is large beside what it has to move a row leaves them elsewhere.
+// is much longer than a row has to move leaves them elsewhere.
 func (p *marginSolver) onElbow() bool {
 	size := math.Sqrt(dense.Dot(p.theta, p.theta))
 	for _, i := range p.elbow {

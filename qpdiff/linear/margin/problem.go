@@ -9,7 +9,7 @@ import (
 	"cvgm/qpdiff/internal/learner"
 )
 
-// Tolerances and caps of [marginSolver]. The caps decide results only where a problem
+// Tolerances and caps of [marginSolver]. The caps decide results only if a problem
 // is degenerate or ill-conditioned.
 const (
 	// marginTol bounds the rounding of a margin, a coordinate, a multiplier or an entry
@@ -22,8 +22,8 @@ const (
 	// step. It is above marginTol since a step carries the error of a solved system.
 	stillTol = 1e-12
 
-	// dependentTol is the part of a normal's length up to which what is left of it,
-	// less its parts along others, counts as rounding. Gram and Schmidt's method, done
+	// dependentTol: a normal depends on the others if its orthogonal remainder is at most
+	// dependentTol times its length. Gram and Schmidt's method, done
 	// twice, leaves a few eps for each of the others.
 	dependentTol = 1e-13
 
@@ -36,7 +36,7 @@ const (
 	lastStep = 1e-8
 
 	// roundedStep is the change of the margins below which a Newton step is the last
-	// where it is more than half as long as the one before: quadratic convergence would
+	// if it is more than half as long as the one before: quadratic convergence would
 	// leave less, so that the rest is rounding.
 	roundedStep = 1e-4
 
@@ -78,7 +78,7 @@ const (
 	// square of the relative error of those before it.
 	refinements = 3
 
-	// looseBound is where a bound of the elbow's condition is too loose to save time:
+	// looseBound is the bound of the elbow's condition from which on it is too loose to save time:
 	// too many rows are looked at twice. Results do not depend on it.
 	looseBound = 1e8
 )
@@ -96,7 +96,7 @@ var (
 //
 //	Σ_i w_i·(hinge·max(0, 1−m_i) + ℓ(m_i)) + λ1·‖θ‖₁ + λ2/2·‖θ‖²,  λ2 > 0,
 //
-// where w_i is what the copies of row i count in the data (equal rows are one row
+// where w_i is the weight of all copies of row i in the data (equal rows are one row
 // here, or the multipliers of an elbow with copies would not be unique), and
 // ℓ(m) = smooth[0]·exp(−m) + smooth[1]·max(0, 1−m)² + smooth[2]·log(1+exp(−2m)).
 type marginProblem struct {

@@ -33,7 +33,7 @@ type marginSolver struct {
 
 	tried  []bool // correct has put the row on its other side though its margin is 1 but for rounding
 	hidden bool   // correct has left a margin beyond 1 by more than decisionTol
-	warm   bool   // theta and the face are those of the last solve
+	warm   bool   // theta and the face come from the last solve
 	rounds int    // faces of the last solve
 
 	dir       []float64 // step on the support
@@ -121,7 +121,7 @@ func (p *marginSolver) take(t float64) {
 }
 
 // newtonStep sets dir to the step to the face's minimiser, which is Newton's if
-// curved, and mult to the multipliers there. It reports false where the Hessian is
+// curved, and mult to the multipliers there. It reports false if the Hessian is
 // singular.
 func (p *marginSolver) newtonStep() bool {
 	p.rounds++
@@ -168,7 +168,7 @@ func (p *marginSolver) zero(j int) {
 	p.theta[j] = 0
 }
 
-// gradSize is the size of the terms that make up entry j of the gradient, where a
+// gradSize is the size of the terms that make up entry j of the gradient, to which a
 // row on the elbow counts by its multiplier: with few violators that can be much
 // less than the weight of its loss.
 func (p *marginSolver) gradSize(j int) float64 {
@@ -214,15 +214,15 @@ func (p *marginSolver) outweighs(i int, slope float64) bool {
 
 // negative reports whether the multiplier of the elbow's member e is below 0 by more
 // than rounding: of its largest value, or else of the terms that it balances, which
-// without violators are those of the ridge alone, however small.
+// without violators are the terms of the ridge alone, however small.
 func (p *marginSolver) negative(e int) bool {
 	b, i := p.mult[e], p.elbow[e]
 	return b < 0 && (b < -marginTol*p.top(i) || p.outweighs(i, -b/marginTol))
 }
 
-// refine corrects theta, without ℓ, where the elbow's margins differ from 1 by more
+// refine corrects theta, without ℓ, if the elbow's margins differ from 1 by more
 // than the rounding of the terms of each: the face's system is solved to rounding of
-// ‖z_i‖‖θ‖, which is far more where the large entries of z_i meet small ones of θ.
+// ‖z_i‖‖θ‖, which is far more if the large entries of z_i meet small ones of θ.
 func (p *marginSolver) refine() {
 	for range refinements {
 		off := p.work[:len(p.elbow)]
@@ -248,8 +248,8 @@ func (p *marginSolver) refine() {
 }
 
 // release lets go of constraints whose multipliers have the wrong sign, all of
-// them or with one set only the first, and returns how many. At the face's
-// minimiser, where it is called, it completes grad.
+// them or with one set only the first, and returns how many. It is called at the
+// face's minimiser, and completes grad there.
 func (p *marginSolver) release(one bool) int {
 	if !p.curved {
 		for j, t := range p.theta {

@@ -28,7 +28,7 @@ import (
 //	λ2·θ_S + λ1·s − 1/N·Σ_V z_i − Σ_E b_i z_i = 0,   z_iᵀθ_S = 1 for i ∈ E
 //
 // with 0 ≤ b_i ≤ 1/N. An active-set method in θ finds E, V, S and s exactly,
-// starting from those of the last fit.
+// starting from the last fit's.
 //
 // # Derivatives
 //
@@ -38,13 +38,13 @@ import (
 //	λ1: −sᵀw    λ2: −θᵀw
 //	z_i: w/N for i ∈ V,  b_i·w + u_i·θ for i ∈ E,  0 beyond the margin
 //
-// and z_i = y_i·x_i gives those of X and y, where a label is taken as the real
-// number it is in y_iθᵀx_i.
+// and z_i = y_i·x_i gives the derivatives in X and y, in which a label counts as the real
+// number that it is in y_iθᵀx_i.
 //
 // They exist where strict complementarity holds: no row is on the elbow with a
 // multiplier at 0 or 1/N, or has its margin at 1 without being needed on the
-// elbow, and no coordinate is at its kink. λ2 > 0 alone, which is what the
-// paper asks for, is not enough. At λ1 = 0, the end of its domain, the
+// elbow, and no coordinate is at its kink. λ2 > 0 alone, the
+// condition of the paper, is not enough. At λ1 = 0, the end of its domain, the
 // derivative with respect to λ1 is the one from the right. Margins, multipliers
 // and coordinates count as being at their kink where rounding hides on which side
 // they are: within 256 times the error that rounding of the terms of the system
@@ -56,11 +56,11 @@ import (
 // The zero value is ready for Load. Fits after the first allocate nothing.
 type SVM struct {
 	// Generalised makes VJP answer at weakly active rows and coordinates too,
-	// where no derivative exists, with one element of the generalised (Clarke)
-	// Jacobian: that of the problem in which each such row stays on the side
-	// where its multiplier puts it and each such coordinate stays at zero; where
+	// which have no derivative, with one element of the generalised (Clarke)
+	// Jacobian: the Jacobian of the problem in which each such row stays on the side
+	// that its multiplier chooses and each such coordinate stays at zero; if
 	// the rows on the elbow are linearly dependent without those coordinates, each
-	// stays where the fit has it, at zero or in the support.
+	// stays at zero or in the support, as the fit has it.
 	// False: such a VJP is refused with a NotDifferentiableError.
 	Generalised bool
 
@@ -74,9 +74,9 @@ func (l *SVM) Dims(n int) (theta, hyper int) { return n, 2 }
 func (l *SVM) SetGeneralised(on bool) { l.Generalised = on }
 
 // Load makes d the data of the following fits. It keeps a reference to d, whose Rows and
-// Weights count. Errors are ArgErrors: those of [learn.Data.Check]; ErrDomain for a label other
-// than ±1, also of a row that does not count; ErrIllPosed where all labels that count
-// are the same; ErrNotFinite where the squared norm of a row overflows. After one, the
+// Weights count. Errors are ArgErrors: as for [learn.Data.Check]; ErrDomain for a label other
+// than ±1, also of a row that does not count; ErrIllPosed if all labels that count
+// are the same; ErrNotFinite if the squared norm of a row overflows. After one, the
 // learner has no data.
 func (l *SVM) Load(d learn.Data) error { return learner.Named(l, l.load(d)) }
 
@@ -99,12 +99,12 @@ func (l *SVM) Fit(theta, hyper []float64) (err error) {
 }
 
 // Multipliers returns the dual variable b_i of each training row at the last fit,
-// with λ2·θ = Σ_i b_i·y_i·x_i − λ1·s for a subgradient s of ‖θ‖₁: 1/N times what the row
-// counts where it violates the margin, 0 beyond it, between them on the elbow. Equal rows z_i, whose
+// with λ2·θ = Σ_i b_i·y_i·x_i − λ1·s for a subgradient s of ‖θ‖₁: 1/N times the row's
+// weight if it violates the margin, 0 beyond it, between them on the elbow. Equal rows z_i, whose
 // multipliers have a unique sum only, share it equally. It overwrites dst, and
 // allocates only where dst has too little capacity. The error is ErrNotFitted.
 func (l *SVM) Multipliers(dst []float64) ([]float64, error) {
-	return l.p.Spread(&l.state, dst, l.multiplier)
+	return l.p.Spread(l, &l.state, dst, l.multiplier)
 }
 
 // multiplier returns the multiplier of each copy of the distinct row k.
@@ -122,15 +122,20 @@ func (l *SVM) multiplier(k int) float64 {
 // fit, ascending: θ does not depend on the others. It overwrites dst, and allocates
 // only where dst has too little capacity. The error is ErrNotFitted.
 func (l *SVM) SupportVectors(dst []int) ([]int, error) {
-	return l.p.Where(&l.state, dst, func(k int) bool { return l.multiplier(k) != 0 })
+	return l.p.Where(l, &l.state, dst, func(k int) bool { return l.multiplier(k) != 0 })
 }
+
+// Elbow returns the training rows i with y_iθᵀx_i = 1 at the last fit, which the
+// kink of the hinge loss holds there, ascending. It overwrites dst, and allocates only
+// where dst has too little capacity. The error is ErrNotFitted.
+func (l *SVM) Elbow(dst []int) ([]int, error) { return l.elbow(l, dst) }
 
 // VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not nil.
 // Where rows coincide, g.X and g.Y hold the derivative along moves that keep them
 // equal; [SVM.Ties] lists the pairs for which that matters.
 // Errors: ErrNotFitted; an ArgError of kind ErrNotFinite for dtheta; where strict
 // complementarity fails and Generalised is not set, a NotDifferentiableError; an
-// ArgError of kind ErrNotFinite where a product overflows, which leaves g undefined.
+// ArgError of kind ErrNotFinite if a product overflows, which leaves g undefined.
 func (l *SVM) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {
 	defer learner.Name(l, &err)
 	d := qpdiff.Scratch[marginDerivative](w)
@@ -184,7 +189,7 @@ func (l *SVM) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err err
 // of the last VJP with w is the derivative along moves dX with dᵀdX_i = sign·dᵀdX_k
 // for each d that visit is called with (n entries, valid during the call). Along
 // other moves there is no derivative. visit returns whether it needs the pair's other
-// d. There are no pairs without a fit, nor where the last derivative with w was
+// d. There are no pairs without a fit, nor if the last derivative with w was
 // another one than a VJP of this fit.
 func (l *marginFit) Ties(w *qpdiff.Workspace, visit func(i, k int, sign float64, d []float64) bool) {
 	if w != nil {

@@ -25,7 +25,7 @@ func (w *weakMargins) resize(rows, n int) {
 	dense.GrowAll(n, &w.root, &w.length, &w.v, &w.b)
 }
 
-// find lists what is weakly active at the solution of p. l1 reports whether λ1 is a
+// find lists the weakly active rows and coordinates at the solution of p. l1 reports whether λ1 is a
 // hyperparameter.
 func (w *weakMargins) find(p *marginSolver, l1 bool) error {
 	s := len(p.act)
@@ -101,7 +101,7 @@ func (w *weakMargins) decided(p *marginSolver, id int) bool {
 		}
 		value, err = p.l1-math.Abs(p.grad[j]), p.gradSize(j)
 	}
-	// The error is that of the terms of the face's system, beside its own.
+	// The error comes from the terms of the face's system, beside its own.
 	p.system(&p.marginProblem, v, b, p.coef)
 	var terms float64
 	for _, j := range p.act {
@@ -130,7 +130,7 @@ func (w *weakMargins) list(p *marginSolver, l1 bool, theta float64, root []float
 		terms += t * t
 	}
 	size, terms = math.Sqrt(size), math.Sqrt(terms)
-	// What the elbow does not determine the gradient does, with the rounding of
+	// The gradient determines the rest beside the elbow, with the rounding of
 	// its terms.
 	drift := terms
 	if p.curved {
