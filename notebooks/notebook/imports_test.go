@@ -16,6 +16,7 @@ import (
 // imports lists, for each package of the module in their order, the others that it
 // imports. Each is earlier in the list. Tests may import any.
 var imports = []struct{ path, code string }{
+	{"internal/memory", ""},
 	{"synth", ""},
 	{"qpdiff/internal/dense", ""},
 	{"qpdiff/internal/check", "qpdiff/internal/dense"},
@@ -24,7 +25,7 @@ var imports = []struct{ path, code string }{
 	{"qpdiff", "qpdiff/internal/check qpdiff/internal/dense"},
 	{"qpdiff/hostile", "qpdiff"},
 	{"qpdiff/learn", "qpdiff qpdiff/internal/check"},
-	{"qpdiff/internal/learner", "qpdiff qpdiff/internal/check qpdiff/internal/dense qpdiff/internal/ways qpdiff/learn"},
+	{"qpdiff/internal/learner", "internal/memory qpdiff qpdiff/internal/check qpdiff/internal/dense qpdiff/internal/ways qpdiff/learn"},
 	{"qpdiff/learntest", "qpdiff qpdiff/internal/numtest qpdiff/learn"},
 	{"qpdiff/smooth", learner},
 	{"qpdiff/internal/casetest", "qpdiff qpdiff/internal/dense qpdiff/internal/numtest qpdiff/internal/ways qpdiff/learn qpdiff/learntest qpdiff/smooth"},

@@ -31,6 +31,17 @@ type Learner interface {
 	Reset()
 }
 
+// A SizedLearner is a Learner that counts its memory before it is allocated. All learners of
+// this module are. A CV cannot count that of others.
+type SizedLearner interface {
+	Learner
+	// Bytes returns how many bytes the learner holds at most for data of these sizes: from Load
+	// on, with what Fit, and VJP with one workspace, add, but without X. What grows in Fit
+	// beyond what Load allocates, as working sets do, is left out: Fit refuses it where
+	// it exceeds Data.MaxBytes. A number beyond int64 is the largest int64.
+	Bytes(s Size) int64
+}
+
 // A ForwardLearner is a Learner with derivatives along a direction.
 type ForwardLearner interface {
 	Learner

@@ -143,13 +143,16 @@ type columnQuadratic struct {
 	scaled    []float64 // work of factorK: by rows, √(inv/r_j) times the columns of the support
 	fit       []float64 // work: Cx
 	fitSize   float64   // bounds the size of the terms of Cx, over √N
+
+	held float64 // entries that are held beside the active systems
+	most int64   // the MaxBytes of the data
 }
 
 func (c *columnQuadratic) column(j int) []float64 { return c.columns[j*c.rows : (j+1)*c.rows] }
 
 // shared returns the same G with work of its own.
 func (c *columnQuadratic) shared() columnQuadratic {
-	return columnQuadratic{columns: c.columns, rows: c.rows, inv: c.inv}
+	return columnQuadratic{columns: c.columns, rows: c.rows, inv: c.inv, held: c.held, most: c.most}
 }
 
 // products sets dst to the entries of row j of G at the places of at.

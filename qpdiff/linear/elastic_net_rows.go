@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
@@ -35,6 +37,16 @@ const (
 func (q *piecewiseQP) crowded() bool {
 	s := len(q.act)
 	return q.columns != nil && s > largestSystem && s > systemPerRow*q.rows && !q.byRows()
+}
+
+// tooLarge is the error of an active system that factor has no room for: it is held here, and
+// for the weakly active coordinates and the derivatives.
+func (q *piecewiseQP) tooLarge() error {
+	if q.columns == nil || q.byRows() {
+		return nil
+	}
+	s := len(q.act)
+	return learner.Exceeds(learner.Entries(q.held+3*float64(s)*float64(s+1)), q.most, learn.Size{Rows: q.rows, Features: s})
 }
 
 // gatherColumns is gather where G is not kept.

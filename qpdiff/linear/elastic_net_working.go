@@ -55,6 +55,17 @@ func (s *workingSet) resize(n, rows int) {
 	s.reset()
 }
 
+// workingEntries counts the entries of resize for n features, and of gather, and what is
+// derived from it, for a set of so many of them. The active system is counted by crowded.
+func workingEntries(rows, n, set float64) float64 {
+	const all, coordinates, copies = 14, 14 + 3*12 + 10, 1.25 + 1 + 1 // vectors of all features; of the set; columns, those before, and scaled ones
+	gram := 0.0
+	if set <= gramPerRow*rows {
+		gram = 2.25 * set * set
+	}
+	return all*n + coordinates*set + copies*set*rows + gram + 3*rows*(rows+4)
+}
+
 // reset forgets the warm start.
 func (s *workingSet) reset() {
 	s.features, s.warm = s.features[:0], false
