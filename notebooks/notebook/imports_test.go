@@ -38,7 +38,7 @@ var imports = []struct{ path, code string }{
 	{"cvgm/internal/strictjson", "qpdiff cvgm/internal/args"},
 	{"cvgm/internal/casetest", "qpdiff qpdiff/learn cvgm/internal/strictjson synth"},
 	{"cvgm/search", "qpdiff cvgm/internal/args"},
-	{"cvgm", "qpdiff qpdiff/learn qpdiff/kernel cvgm/search cvgm/internal/args cvgm/internal/sample cvgm/internal/normalise cvgm/internal/strictjson"},
+	{"cvgm", "internal/memory qpdiff qpdiff/learn qpdiff/kernel cvgm/search cvgm/internal/args cvgm/internal/sample cvgm/internal/normalise cvgm/internal/strictjson"},
 	{"cvgm/table", "qpdiff qpdiff/learn cvgm cvgm/internal/args cvgm/internal/sample cvgm/internal/strictjson"},
 	{"cvgm/tune", "qpdiff qpdiff/learn cvgm cvgm/search cvgm/table cvgm/internal/args cvgm/internal/sample cvgm/internal/normalise qpdiff/linear"},
 	{"cvgm/cvgmtest", "qpdiff cvgm cvgm/search"},

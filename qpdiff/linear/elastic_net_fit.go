@@ -53,7 +53,8 @@ func (e *elasticNetFit) Bytes(s learn.Size) int64 {
 		counts = rows
 	}
 	if ways.WorkingSet(s.Features) {
-		return learner.Entries(counts + workingEntries(rows, n, min(n, firstFeatures)))
+		first := min(n, firstFeatures) // a set of so many is never refused in a fit
+		return learner.Entries(counts + workingEntries(rows, n, first) + systemEntries(first))
 	}
 	if s.Weighted {
 		counts += rows * n // scaled

@@ -39,14 +39,17 @@ func (q *piecewiseQP) crowded() bool {
 	return q.columns != nil && s > largestSystem && s > systemPerRow*q.rows && !q.byRows()
 }
 
-// tooLarge is the error of an active system that factor has no room for: it is held here, and
-// for the weakly active coordinates and the derivatives.
+// systemEntries counts the entries of active systems of so many features: one is held here,
+// one for the weakly active coordinates, and one for the derivatives.
+func systemEntries(features float64) float64 { return 3 * features * (features + 1) }
+
+// tooLarge is the error of an active system that factor has no room for.
 func (q *piecewiseQP) tooLarge() error {
 	if q.columns == nil || q.byRows() {
 		return nil
 	}
 	s := len(q.act)
-	return learner.Exceeds(learner.Entries(q.held+3*float64(s)*float64(s+1)), q.most, learn.Size{Rows: q.rows, Features: s})
+	return learner.Exceeds(learner.Entries(q.held+systemEntries(float64(s))), q.most, learn.Size{Rows: q.rows, Features: s})
 }
 
 // gatherColumns is gather where G is not kept.

@@ -49,11 +49,10 @@ func (e *penalisedQuadratic) resize(n, features int) {
 	e.qp.r = e.l2
 }
 
-// penalisedEntries counts the entries of resize for n coordinates, and those of the derivatives: the
-// active system is kept in qp, in part and in that of a penalisedDerivative.
+// penalisedEntries counts the entries of resize for n coordinates, and those of the derivatives.
 func penalisedEntries(n float64) float64 {
 	const own, coordinates, derivative = 8 + 6, 9, 7 // vectors: with lists; of a piecewiseQP; of its derivative
-	return 3*n*(n+1) + n*(own+3*coordinates+2*3+derivative)
+	return systemEntries(n) + n*(own+3*coordinates+2*3+derivative)
 }
 
 // errSolutionOverflows is the error of a fit without a finite solution.
