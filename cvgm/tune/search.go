@@ -12,6 +12,7 @@ import (
 	"cvgm/cvgm/internal/args"
 	"cvgm/cvgm/internal/normalise"
 	"cvgm/cvgm/search"
+	"cvgm/internal/memory"
 )
 
 const (
@@ -58,6 +59,11 @@ type tuneSearch struct {
 func (w *tuning) newSearch(rows []int, splits []cvgm.Split) (*tuneSearch, error) {
 	c := w.c
 	c.Splits = splits
+	beside := memory.Add(w.beside, w.seenBytes(len(rows)))
+	if err := tooLarge(c, memory.Add(c.Bytes(), beside), len(splits)); err != nil {
+		return nil, err
+	}
+	c.MaxBytes = less(c.MaxBytes, beside)
 	cv, err := cvgm.New(c)
 	if err != nil {
 		return nil, err
