@@ -46,7 +46,9 @@ var sized = []struct {
 	// One of four; the support may be smaller than the rows.
 	{"kernel SVM", func() learn.SizedLearner { return &kernel.SVM{Intercept: true} }, []float64{.8, .4}, 2},
 	{"kernel ridge", func() learn.SizedLearner { return &kernel.Ridge{Intercept: true} }, []float64{.1, .4}, 1.5},
-	{"smooth", func() learn.SizedLearner { return &smooth.Learner{Objective: casetest.LinearModel(casetest.PseudoHuber)} }, []float64{.1}, 1.5},
+	{"smooth", func() learn.SizedLearner {
+		return &smooth.Learner{Objective: casetest.LinearModel(casetest.PseudoHuber)}
+	}, []float64{.1}, 1.5},
 }
 
 // heldBy returns the bytes that are held after f and were not before.

@@ -107,11 +107,6 @@ func (q *piecewiseQP) errOpen(j int) error {
 	return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "raise λ2 or drop features", "leaves the solution open: feature %d is zero or depends linearly on others", q.feature(j))
 }
 
-// errCrowded is the error of a support too large for what λ2 tells apart.
-func (q *piecewiseQP) errCrowded() error {
-	return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "raise λ2 or λ1", "leaves %d features for %d rows in the model, which so small a λ2 does not tell apart", len(q.act), q.rows)
-}
-
 // activate makes the active set that of x: all free coordinates and those that
 // are not zero.
 func (q *piecewiseQP) activate() {
@@ -144,15 +139,16 @@ type columnQuadratic struct {
 	fit       []float64 // work: Cx
 	fitSize   float64   // bounds the size of the terms of Cx, over √N
 
-	held float64 // entries that are held beside the active systems
-	most int64   // the MaxBytes of the data
+	largest int     // support: see limit
+	held    float64 // entries that are held beside the active systems
+	most    int64   // the MaxBytes of the data
 }
 
 func (c *columnQuadratic) column(j int) []float64 { return c.columns[j*c.rows : (j+1)*c.rows] }
 
 // shared returns the same G with work of its own.
 func (c *columnQuadratic) shared() columnQuadratic {
-	return columnQuadratic{columns: c.columns, rows: c.rows, inv: c.inv, held: c.held, most: c.most}
+	return columnQuadratic{columns: c.columns, rows: c.rows, inv: c.inv, largest: c.largest, held: c.held, most: c.most}
 }
 
 // products sets dst to the entries of row j of G at the places of at.

@@ -32,9 +32,6 @@ func (q *piecewiseQP) solve() error {
 		if q.crowded() {
 			return q.errCrowded()
 		}
-		if err := q.tooLarge(); err != nil {
-			return err
-		}
 		if k := q.factor(); k < s {
 			phases = max(0, phases-1)
 			moved, ok := q.slide(k)

@@ -141,10 +141,11 @@ func (e *elasticNetFit) change() error {
 		}
 	}
 	e.qp.features = s.features
-	e.qp.held, e.qp.most = workingEntries(float64(e.rows), float64(e.params), float64(len(s.features)))+float64(len(e.counts)), e.state.Data.MaxBytes
-	if err := learner.Exceeds(learner.Entries(e.qp.held), e.qp.most, learn.Size{Rows: e.rows, Features: len(s.features)}); err != nil {
+	held, most := workingEntries(float64(e.rows), float64(e.params), float64(len(s.features)))+float64(len(e.counts)), e.state.Data.MaxBytes
+	if err := learner.Exceeds(learner.Entries(held), most, learn.Size{Rows: e.rows, Features: len(s.features)}); err != nil {
 		return err
 	}
+	e.qp.limit(held, most)
 	if e.n != len(s.features) || !slices.Equal(s.features, s.old) {
 		e.gather()
 	}

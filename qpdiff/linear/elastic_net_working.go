@@ -56,7 +56,7 @@ func (s *workingSet) resize(n, rows int) {
 }
 
 // workingEntries counts the entries of resize for n features, and of gather, and what is
-// derived from it, for a set of so many of them. The active system is counted by crowded.
+// derived from it, for a set of so many of them. systemEntries counts the active system.
 func workingEntries(rows, n, set float64) float64 {
 	const all, coordinates, copies = 14, 14 + 3*12 + 10, 1.25 + 1 + 1 // vectors of all features; of the set; columns, those before, and scaled ones
 	gram := 0.0

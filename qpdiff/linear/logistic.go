@@ -114,8 +114,10 @@ func (l *Logistic) LoadSubset(full learn.Learner, out []int) (err error) {
 	if !ok || f == nil || f.state.Data.X == nil || f.full != nil || f.intercept != l.Intercept {
 		return check.ArgErrorf("full", qpdiff.ErrDomain, "give another *Logistic of the same Intercept that has all rows loaded", "is a %T that does not hold all rows with this Intercept", full)
 	}
-	if err := learner.CheckBytes(l, f.state.Data); err != nil {
-		return err
+	if l.m != f.m || l.d != f.d { // else the storage is there
+		if err := learner.CheckBytes(l, f.state.Data); err != nil {
+			return err
+		}
 	}
 	rows, n := f.state.Data.X.Dims()
 	l.shape(rows, n, l.Intercept)

@@ -35,6 +35,11 @@ func Exceeds(need, most int64, s learn.Size) error {
 	if need <= memory.Bound(most) {
 		return nil
 	}
+	return TooLarge(need, most, s)
+}
+
+// TooLarge is the error of Exceeds.
+func TooLarge(need, most int64, s learn.Size) error {
 	return check.ArgErrorf("Data", qpdiff.ErrTooLarge, "give fewer features or rows, or raise MaxBytes; linear.ElasticNet needs least for many features, and linear learners for many rows",
 		"%s, for %d rows × %d features", memory.Needs(need, memory.Bound(most)), s.Rows, s.Features)
 }
@@ -49,6 +54,11 @@ const (
 // Entries returns the number of bytes of a learner with so many float64s. Counts are
 // float64s: they do not overflow.
 func Entries(n float64) int64 { return memory.Bytes(allocated*Word*n + structs) }
+
+// Room is the inverse of Entries for the MaxBytes of data.
+func Room(most int64) float64 {
+	return (float64(memory.Bound(most)) - structs) / (allocated * Word)
+}
 
 // Sizes returns the sizes of s as float64s.
 func Sizes(s learn.Size) (rows, n, counting float64) {
