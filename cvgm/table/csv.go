@@ -49,6 +49,10 @@ type CSV struct {
 	Unknown UnknownRule
 	// Comma separates fields. Zero: ','.
 	Comma rune
+	// MaxBytes bounds the memory that Read holds, which is some 24 bytes for each field beside the text: a text that needs
+	// more is an error of kind qpdiff.ErrTooLarge, which names the number of bytes by the first rows and the size of
+	// a file. So is a table whose levels make too many features. Zero: the default that [learn.Data] documents.
+	MaxBytes int64
 }
 
 // maxClasses bounds the classes of a text target. A text of more values is hardly a
@@ -76,10 +80,11 @@ func (c CSV) ReadFile(path string) (*Table, error) {
 // ErrShape for a text without examples or features, ErrNotFinite for a missing value
 // and for text in place of a number, and ErrDomain for settings, names and kinds; a record
 // with another number of fields than the header is a *csv.ParseError of package encoding/csv.
-// It holds the whole text in memory.
+// It holds the whole text in memory, as far as MaxBytes allows, and only the values after that.
 func (c CSV) Read(r io.Reader) (*Table, error) {
 	if err := args.First(
 		args.BadIf(c.Comma != 0 && !validComma(c.Comma), "CSV.Comma", qpdiff.ErrDomain, "use a character that is no quote and no line end", "is %q", c.Comma),
+		args.BadIf(c.MaxBytes < 0, "CSV.MaxBytes", qpdiff.ErrDomain, "use a positive number, or zero for the default", "is %d", c.MaxBytes),
 		args.BadIf(c.Missing < 0 || c.Missing > MissingIsMean, "CSV.Missing", qpdiff.ErrDomain, "use one of the constants", "is %v", c.Missing),
 		args.BadIf(c.Unknown < 0 || c.Unknown > UnknownIsZero, "CSV.Unknown", qpdiff.ErrDomain, "use one of the constants", "is %v", c.Unknown),
 	); err != nil {
@@ -356,7 +361,7 @@ func (t *Table) readTarget(text *csvText, i int) error {
 }
 
 func newCSVReader(c CSV) *csvReader {
-	r := &csvReader{comma: c.Comma, missingTexts: slices.Clone(c.MissingTexts), unknown: c.Unknown}
+	r := &csvReader{comma: c.Comma, missingTexts: slices.Clone(c.MissingTexts), unknown: c.Unknown, maxBytes: c.MaxBytes}
 	if r.comma == 0 {
 		r.comma = ','
 	}

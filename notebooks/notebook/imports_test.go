@@ -39,7 +39,7 @@ var imports = []struct{ path, code string }{
 	{"cvgm/internal/casetest", "qpdiff qpdiff/learn cvgm/internal/strictjson synth"},
 	{"cvgm/search", "qpdiff cvgm/internal/args"},
 	{"cvgm", "internal/memory qpdiff qpdiff/learn qpdiff/kernel cvgm/search cvgm/internal/args cvgm/internal/sample cvgm/internal/normalise cvgm/internal/strictjson"},
-	{"cvgm/table", "qpdiff qpdiff/learn cvgm cvgm/internal/args cvgm/internal/sample cvgm/internal/strictjson"},
+	{"cvgm/table", "internal/memory qpdiff qpdiff/learn cvgm cvgm/internal/args cvgm/internal/sample cvgm/internal/strictjson"},
 	{"cvgm/tune", "internal/memory qpdiff qpdiff/learn cvgm cvgm/search cvgm/table cvgm/internal/args cvgm/internal/sample cvgm/internal/normalise qpdiff/linear"},
 	{"cvgm/cvgmtest", "qpdiff cvgm cvgm/search"},
 	{"cvgm/experiment", "cvgm cvgm/search qpdiff qpdiff/learn synth"},
