@@ -95,7 +95,7 @@ func (c CSV) Read(r io.Reader) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	roles, err := c.roles(text)
+	roles, named, err := c.roles(text)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func (c CSV) Read(r io.Reader) (*Table, error) {
 		if roles[i] != isFeature {
 			continue
 		}
-		column, err := c.column(text, i, name)
+		column, err := c.column(text, i, named[name])
 		if err != nil {
 			return nil, err
 		}
@@ -143,9 +143,10 @@ const (
 	isGroup
 )
 
-// roles returns the role of each column of the file, and checks the names in c.
-func (c CSV) roles(text *csvText) ([]role, error) {
-	roles, named := make([]role, len(text.header)), map[string]string{}
+// roles returns the role of each column of the file and the field that names it, and checks the
+// names in c.
+func (c CSV) roles(text *csvText) (roles []role, named map[string]string, err error) {
+	roles, named = make([]role, len(text.header)), map[string]string{}
 	name := func(field string, r role, names ...string) error {
 		for _, n := range names {
 			at, ok := text.at[n]
@@ -170,7 +171,7 @@ func (c CSV) roles(text *csvText) ([]role, error) {
 		name("CSV.Numeric", isFeature, c.Numeric...),
 		name("CSV.Categorical", isFeature, c.Categorical...),
 	); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, n := range slices.Sorted(maps.Keys(c.MissingIn)) {
 		at, ok := text.at[n]
@@ -181,15 +182,15 @@ func (c CSV) roles(text *csvText) ([]role, error) {
 			args.BadIf(rule == MissingIsMean && ok && roles[at] != isFeature, "CSV.MissingIn", qpdiff.ErrDomain, "use MissingDropsRow",
 				"is MissingIsMean for column %q, which is no feature", n),
 		); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	for i, n := range text.header {
-		if n == "" && roles[i] == isFeature && !slices.Contains(c.Numeric, n) && !slices.Contains(c.Categorical, n) {
-			return nil, args.Bad("CSV", qpdiff.ErrDomain, `name it, or put "" into Ignore`, "has no name for column %d, which may be a row number", i+1)
+		if n == "" && roles[i] == isFeature && named[n] == "" {
+			return nil, nil, args.Bad("CSV", qpdiff.ErrDomain, `name it, or put "" into Ignore`, "has no name for column %d, which may be a row number", i+1)
 		}
 	}
-	return roles, nil
+	return roles, named, nil
 }
 
 // missingRule returns the rule of a column of the file.
@@ -243,18 +244,19 @@ func (c CSV) dropRows(text *csvText, roles []role) error {
 	return nil
 }
 
-// column infers the kind and the levels of column i of the file.
-func (c CSV) column(text *csvText, i int, name string) (Column, error) {
+// column infers the kind and the levels of column i of the file, which a field of c may name.
+func (c CSV) column(text *csvText, i int, field string) (Column, error) {
+	name := text.header[i]
 	column := Column{Name: name, Missing: c.missingRule(name, isFeature)}
 	present, numbers := text.scan(i)
 	if present == 0 {
 		return column, args.Bad("CSV", qpdiff.ErrDomain, "put it into Ignore", "has no value in column %q", name)
 	}
-	if listed := slices.Contains(c.Categorical, name); !listed {
+	if field != "CSV.Categorical" {
 		if numbers {
 			return column, nil
 		}
-		if slices.Contains(c.Numeric, name) || text.mostlyNumbers(i) {
+		if field == "CSV.Numeric" || text.mostlyNumbers(i) {
 			return column, text.errNumber(i)
 		}
 	}

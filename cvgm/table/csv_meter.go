@@ -35,9 +35,9 @@ type meter struct {
 	line, parts float64 // bytes and separators since the last record
 }
 
-func newMeter(from io.Reader, r *csvReader) *meter {
-	comma := utf8.AppendRune(nil, r.comma)
-	return &meter{from: from, size: sizeOf(from), bound: memory.Bound(r.maxBytes), separator: comma[len(comma)-1]}
+func newMeter(from io.Reader, comma rune, maxBytes int64) *meter {
+	separator := utf8.AppendRune(nil, comma)
+	return &meter{from: from, size: sizeOf(from), bound: memory.Bound(maxBytes), separator: separator[len(separator)-1]}
 }
 
 // sizeOf returns how many bytes r has left, 0 where it does not tell.

@@ -82,7 +82,7 @@ func (r *csvReader) header(from io.Reader) (*csvText, error) {
 	if from == nil {
 		return nil, args.Bad("r", qpdiff.ErrShape, "give a reader of the CSV's text", "is nil")
 	}
-	m := newMeter(from, r)
+	m := newMeter(from, r.comma, r.maxBytes)
 	text := bufio.NewReader(m)
 	const mark = "\ufeff"
 	start, err := text.Peek(len(mark))

@@ -179,5 +179,8 @@ func (in *pipelineJSON) encoder() (*Encoder, error) {
 // valueOf returns the constant with a name.
 func valueOf[T ~int](key string, names []string, name string) (T, error) {
 	at := slices.Index(names, name)
-	return T(at), args.BadIf(at < 0, key, qpdiff.ErrDomain, fmt.Sprintf("use one of %q", names), "is %q", name)
+	if at < 0 {
+		return T(at), args.Bad(key, qpdiff.ErrDomain, fmt.Sprintf("use one of %q", names), "is %q", name)
+	}
+	return T(at), nil
 }

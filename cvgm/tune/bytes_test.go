@@ -123,3 +123,22 @@ func TestBytesHeldByTune(t *testing.T) {
 		t.Errorf("counts %.0f bytes, and holds %.0f", need, got)
 	}
 }
+
+// A working set that outgrows MaxBytes at some point of the search is the error of Tune: with
+// another point in its place the result would depend on the memory.
+func TestWorkingSetsBeyondMaxBytes(t *testing.T) {
+	d := casetest.Regression(3, 30, 1500)
+	tuner := Tuner{OuterFolds: -1, MaxEvals: 9, Folds: 3}
+	want, err := tuner.Tune(t.Context(), d)
+	casetest.OK(t, err)
+	tuner.MaxBytes = want.Config.Bytes() + 8*30*1500
+	if got, err := tuner.Tune(t.Context(), d); !errors.Is(err, qpdiff.ErrTooLarge) || got != nil {
+		t.Errorf("with no bytes for sets to grow: %v", err)
+	}
+	tuner.MaxBytes *= 8
+	got, err := tuner.Tune(t.Context(), d)
+	casetest.OK(t, err)
+	if got.Loss != want.Loss || !slices.Equal(got.Hyper, want.Hyper) {
+		t.Error("other numbers within MaxBytes")
+	}
+}

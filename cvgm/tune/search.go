@@ -13,6 +13,7 @@ import (
 	"cvgm/cvgm/internal/normalise"
 	"cvgm/cvgm/search"
 	"cvgm/internal/memory"
+	"cvgm/qpdiff"
 )
 
 const (
@@ -128,6 +129,8 @@ func (s *tuneSearch) eval(grad, hyper []float64) (float64, error) {
 			return 0, context.Cause(s.w.ctx)
 		case s.w.limit.Err() != nil && errors.Is(err, context.DeadlineExceeded):
 			return 0, errTime
+		case errors.Is(err, qpdiff.ErrTooLarge): // another point instead would let the result depend on the memory
+			return 0, err
 		}
 		if !s.triesZero(hyper) {
 			if s.failure == nil {

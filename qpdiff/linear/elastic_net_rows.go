@@ -64,6 +64,16 @@ func (q *piecewiseQP) errCrowded() error {
 	return learner.TooLarge(learner.Entries(q.held+systemEntries(float64(s))), q.most, learn.Size{Rows: q.rows, Features: s})
 }
 
+// partRoom reports that there is no room for the problems restricted that weakly active
+// coordinates need: one in the fit and one in a derivative. The systems are in largest.
+func (q *piecewiseQP) partRoom() error {
+	if q.columns == nil {
+		return nil
+	}
+	const vectors = 12 // of a piecewiseQP, with restrict
+	return learner.Exceeds(learner.Entries(q.held+systemEntries(float64(len(q.act)))+2*vectors*float64(q.n)), q.most, learn.Size{Rows: q.rows, Features: q.n})
+}
+
 // gatherColumns is gather where G is not kept.
 func (q *piecewiseQP) gatherColumns(w int) {
 	s := len(q.act)

@@ -55,10 +55,11 @@ func (s *workingSet) resize(n, rows int) {
 	s.reset()
 }
 
-// workingEntries counts the entries of resize for n features, and of gather, and what is
-// derived from it, for a set of so many of them. systemEntries counts the active system.
+// workingEntries counts the entries of resize for n features, and of gather for a set of so
+// many of them, with the vectors of the derivatives. systemEntries counts the active system, and
+// partRoom what weakly active coordinates take.
 func workingEntries(rows, n, set float64) float64 {
-	const all, coordinates, copies = 14, 14 + 3*12 + 10, 1.25 + 1 + 1 // vectors of all features; of the set; columns, those before, and scaled ones
+	const all, coordinates, copies = 14, 34, 1.25 + 1 + 1 // vectors of all features; of the set; columns, those before, and scaled ones
 	gram := 0.0
 	if set <= gramPerRow*rows {
 		gram = 2.25 * set * set

@@ -113,6 +113,9 @@ func (e *penalisedQuadratic) settleWeak() error {
 	if !e.retest() {
 		return nil
 	}
+	if err := e.qp.partRoom(); err != nil {
+		return err
+	}
 	s := e.part.restrict(e, func(j int, active, weak bool) bool { return active || weak })
 	if k := s.factor(); k < len(s.act) {
 		return e.qp.errOpen(s.act[k])
