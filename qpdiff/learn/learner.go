@@ -18,7 +18,8 @@ type Learner interface {
 	// its prediction is θᵀx (+ θ_n).
 	Dims(n int) (theta, hyper int)
 	// Load makes d the data of the following fits. It must be called again after an
-	// entry of d changed. The warm start survives where the shape stays the same.
+	// entry of d changed. The warm start survives where the shape stays the same. Data that
+	// need more than d.MaxBytes are an error of kind [qpdiff.ErrTooLarge]: see [SizedLearner].
 	Load(d Data) error
 	// Fit solves the problem at the hyperparameters and writes θ.
 	Fit(theta, hyper []float64) error
