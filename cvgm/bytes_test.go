@@ -170,7 +170,11 @@ func TestMaxBytes(t *testing.T) {
 	if _, err := New(c); !errors.Is(err, qpdiff.ErrDomain) {
 		t.Errorf("a negative MaxBytes gives %v", err)
 	}
-	c.MaxBytes = 0
+	c.MaxBytes, c.Data.MaxBytes = 0, -1
+	if _, err := New(c); !errors.Is(err, qpdiff.ErrDomain) {
+		t.Errorf("a negative Data.MaxBytes gives %v", err)
+	}
+	c.Data.MaxBytes = 0
 	old := memory.SetDefault(1000)
 	_, err := New(c)
 	memory.SetDefault(old)

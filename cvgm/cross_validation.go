@@ -88,7 +88,9 @@ func New(c Config) (*CV, error) {
 // prepareData makes Data.X a *mat.Dense, once.
 func (c *Config) prepareData() error {
 	if err := args.First(
-		args.BadIf(c.MaxBytes < 0, "Config.MaxBytes", qpdiff.ErrDomain, "use a positive number, or zero for the default", "is %d", c.MaxBytes)); err != nil {
+		args.BadIf(c.MaxBytes < 0, "Config.MaxBytes", qpdiff.ErrDomain, "use a positive number, or zero for the default", "is %d", c.MaxBytes),
+		args.BadIf(c.Data.MaxBytes < 0, "Config.Data.MaxBytes", qpdiff.ErrDomain, "use a positive number, or zero for the default", "is %d", c.Data.MaxBytes),
+	); err != nil {
 		return err
 	}
 	if _, ok := c.Data.X.(*mat.Dense); !ok && c.Data.X != nil {

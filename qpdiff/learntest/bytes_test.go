@@ -203,6 +203,10 @@ func TestTooLarge(t *testing.T) {
 		numtest.OK(t, l.Load(small), l.Fit(theta, c.hyper))
 		large.MaxBytes++
 		numtest.OK(t, l.Load(large))
+		large.MaxBytes = -1
+		if err := l.Load(large); !errors.Is(err, qpdiff.ErrDomain) {
+			t.Errorf("%s: a negative MaxBytes returns %v", c.name, err)
+		}
 		old := memory.SetDefault(100)
 		large.MaxBytes = 0
 		if err := l.Load(large); !errors.Is(err, qpdiff.ErrTooLarge) {

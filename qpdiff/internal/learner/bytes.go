@@ -22,6 +22,9 @@ func CheckBytes(l Sized, d learn.Data) error {
 	if d.X == nil || ok && x == nil {
 		return nil
 	}
+	if d.MaxBytes < 0 {
+		return check.ArgErrorf("Data.MaxBytes", qpdiff.ErrDomain, "give a positive number, or zero for the default", "is %d", d.MaxBytes)
+	}
 	s := d.Size()
 	need := l.Bytes(s)
 	if !ok {
