@@ -201,7 +201,15 @@ func (t *csvText) errNumber(i int) error {
 // number parses a finite decimal number.
 func number(field string) (float64, bool) {
 	v, err := strconv.ParseFloat(field, 64)
-	return v, err == nil && args.Finite(v) && !strings.ContainsAny(field, "xX_")
+	if err != nil || !args.Finite(v) {
+		return v, false
+	}
+	for i := range len(field) {
+		if c := field[i]; c == 'x' || c == 'X' || c == '_' {
+			return v, false
+		}
+	}
+	return v, true
 }
 
 // numberLike reports whether a text may be meant as a number: a finite one, one that is

@@ -1,7 +1,11 @@
 package memory
 
 import (
+	"fmt"
 	"maps"
+	"os"
+	"os/exec"
+	"strings"
 	"testing"
 	"testing/fstest"
 )
@@ -35,5 +39,29 @@ func TestFiles(t *testing.T) {
 	}
 	if got := system(); got <= 0 || got == Unbounded {
 		t.Errorf("this system has the limit %d", got)
+	}
+}
+
+// The default follows the limits of the process, here of processes that this test starts.
+func TestLimitsOfAProcess(t *testing.T) {
+	const child = "CVGM_TEST_LIMIT"
+	if os.Getenv(child) != "" {
+		fmt.Printf("bound %d\n", Bound(0))
+		return
+	}
+	for limit, want := range map[string]int64{
+		`GOMEMLIMIT=64MiB exec "$0" "$@"`:                             64 << 20 / 4,
+		`ulimit -v 3000000 && exec "$0" "$@"`:                         3000000 << 10 / 4,
+		`ulimit -d 1000000 && exec "$0" "$@"`:                         1000000 << 10 / 4,
+		`ulimit -v 3000000 && GOMEMLIMIT=100000000 exec "$0" "$@"`:    25000000,
+		`ulimit -v unlimited && GOMEMLIMIT=off exec "$0" "$@" # none`: share(system()),
+	} {
+		command := exec.Command("sh", "-c", limit, os.Args[0], "-test.run=^TestLimitsOfAProcess$")
+		command.Env = append(os.Environ(), "GOMEMLIMIT=off", child+"=1")
+		want = min(want, share(system())) // of a small machine
+		out, err := command.CombinedOutput()
+		if err != nil || !strings.Contains(string(out), fmt.Sprintf("bound %d\n", want)) {
+			t.Errorf("%s: want %d: %s (%v)", limit, want, out, err)
+		}
 	}
 }
