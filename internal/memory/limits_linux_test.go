@@ -49,6 +49,9 @@ func TestLimitsOfAProcess(t *testing.T) {
 		fmt.Printf("bound %d\n", Bound(0))
 		return
 	}
+	if testing.Short() {
+		t.Skip("starts processes")
+	}
 	for limit, want := range map[string]int64{
 		`GOMEMLIMIT=64MiB exec "$0" "$@"`:                             64 << 20 / 4,
 		`ulimit -v 3000000 && exec "$0" "$@"`:                         3000000 << 10 / 4,
