@@ -243,7 +243,7 @@ func TestWorkingSetMaxBytes(t *testing.T) {
 	c.MaxBytes = c.Bytes()
 	cv := casetest.Must(New(c))(t)
 	_, err := cv.Eval(nil, []float64{1e-3, 1e-3})
-	wantTooLarge(t, "a large model", err)
+	wantTooLarge(t, "a large model", err, "split ", fmt.Sprintf("Config.MaxBytes, %d, leaves to each of 6 learners", c.MaxBytes))
 	var split *SplitError
 	if !errors.As(err, &split) {
 		t.Errorf("the error names no split: %v", err)

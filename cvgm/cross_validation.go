@@ -258,7 +258,7 @@ func (cv *CV) evalSplit(j int) error {
 		err = f.eval(&cv.c, cv.run.hyper, cv.run.gradient, cv.run.data)
 	}
 	if err != nil {
-		return &SplitError{j, err}
+		return &SplitError{j, cv.ofShare(err)}
 	}
 	return nil
 }

@@ -1,7 +1,11 @@
 package cvgm
 
 import (
+	"errors"
+	"fmt"
+
 	"cvgm/internal/memory"
+	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/mat"
@@ -16,6 +20,14 @@ func (cv *CV) share(l learn.Learner, s learn.Size) int64 {
 	}
 	rest := float64(bound-cv.count.total()) / float64(cv.count.fits)
 	return max(1, memory.Bytes(learnerBytes(l, s)+max(0, rest)))
+}
+
+// ofShare tells with the error of a learner that has too few bytes that they are its share.
+func (cv *CV) ofShare(err error) error {
+	if !errors.Is(err, qpdiff.ErrTooLarge) {
+		return err
+	}
+	return fmt.Errorf("%w (its MaxBytes is what Config.MaxBytes, %d, leaves to each of %d learners)", err, cv.c.bound(), cv.count.fits)
 }
 
 // prepare makes the storage of f, which may only follow a count of it.
