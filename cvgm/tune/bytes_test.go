@@ -97,7 +97,7 @@ func TestMaxBytesIsRefused(t *testing.T) {
 func TestBytesHeldByTune(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("y")
-	const rows, columns = 60, 150 // no working sets, which grow
+	const rows, columns = 60, 90 // no working sets, which grow
 	for j := range columns {
 		fmt.Fprintf(&text, ",c%d", j)
 	}

@@ -22,7 +22,7 @@ func (w *tuning) splits(rows []int, folds int) ([]cvgm.Split, error) {
 	}
 	if folds == 0 {
 		folds = smallFolds
-		if len(rows) > largeData {
+		if len(rows) > largeData || w.large() {
 			folds = largeFolds
 		}
 		if folds = min(folds, w.mostFolds(rows)); folds < 2 {

@@ -14,6 +14,9 @@ import (
 	"cvgm/cvgm/search"
 	"cvgm/internal/memory"
 	"cvgm/qpdiff"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/floats/scalar"
 )
 
 const (
@@ -35,6 +38,8 @@ const (
 	// apart is the distance from the first start, as a share of the range of one kind of
 	// hyperparameters, from which a look may be the next start.
 	apart = .2
+	// sameHyper is the relative change of a hyperparameter that counts as rounding.
+	sameHyper = 1e-14
 	// sameLoss is the share of the loss of the constant prediction within which two losses count as equal.
 	sameLoss = 1e-6
 )
@@ -49,11 +54,18 @@ type tuneSearch struct {
 	lookAt  [][]float64 // the points of looks not yet taken
 	path    []Step
 	best    Step
-	start   int // the number of the descent
+	start   int     // the number of the descent
+	known   []point // looks with their gradients
 	failed  int
 	failure error     // the first of the failed fits
 	outOf   string    // why the search ended early
 	trial   []float64 // storage for a point to be evaluated
+}
+
+// point is a point of the CV loss with its gradient.
+type point struct {
+	hyper, grad []float64
+	loss        float64
 }
 
 // newSearch returns a search on the rows that the splits draw on.
@@ -99,11 +111,31 @@ func (s *tuneSearch) looks(count int) error {
 	for range min(count, len(s.lookAt)) {
 		x := s.lookAt[0]
 		s.lookAt = s.lookAt[1:]
-		if _, err := s.eval(nil, x); err != nil {
+		var grad []float64
+		if s.w.large() {
+			grad = make([]float64, len(x))
+		}
+		loss, err := s.eval(grad, x)
+		if err != nil {
 			return err
+		}
+		if grad != nil {
+			s.known = append(s.known, point{x, grad, loss})
 		}
 	}
 	return nil
+}
+
+// look returns the loss at a look where its gradient is known, which it writes. Logarithms of
+// hyperparameters and back round.
+func (s *tuneSearch) look(grad, hyper []float64) (loss float64, ok bool) {
+	for _, p := range s.known {
+		if floats.EqualFunc(p.hyper, hyper, func(a, b float64) bool { return scalar.EqualWithinRel(a, b, sameHyper) }) {
+			copy(grad, p.grad)
+			return p.loss, true
+		}
+	}
+	return 0, false
 }
 
 // errEvals ends a search that has spent its evaluations.
@@ -356,9 +388,11 @@ func (s *tuneSearch) search(x []float64, bounds func(i int) (lower, upper float6
 		if g == nil {
 			full = nil
 		}
-		var loss float64
-		if loss, stop = s.eval(full, hyper); stop != nil {
-			return 0, stop
+		loss, ok := s.look(full, hyper)
+		if !ok {
+			if loss, stop = s.eval(full, hyper); stop != nil {
+				return 0, stop
+			}
 		}
 		for k := range g {
 			g[k] = math.Ldexp(grad[at[k]], -exponent) * s.hyper[at[k]].Lower

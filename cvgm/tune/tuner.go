@@ -44,8 +44,8 @@ type Tuner struct {
 	// Where each trains on rows before all those that it validates on, as [cvgm.TimeSplits] do, so does the nested
 	// estimate: its outer folds are the last of the splits, and their searches use the splits before.
 	Splits []cvgm.Split
-	// Folds is the number of folds. Zero: 10 up to 1000 examples, 5 beyond, never
-	// more than there are examples, groups, or examples of the smaller class.
+	// Folds is the number of folds. Zero: 10 up to 1000 examples and 200,000 numbers in the
+	// table, 5 beyond, never more than there are examples, groups, or examples of the smaller class.
 	Folds int
 	// Groups has a number for each example: examples with the same one stay together in
 	// all folds, those of the nested estimate too. With Splits it checks them.

@@ -79,6 +79,16 @@ func (w *tuning) starts() int {
 	return cmp.Or(w.Starts, defaultStarts)
 }
 
+// largeTable is the number of entries of a table from which on an evaluation takes so long that there
+// are fewer folds, and that the looks compute the gradients that the descents from them begin with.
+const largeTable = 200_000
+
+// large reports whether the table of examples and columns is large.
+func (w *tuning) large() bool {
+	rows, columns := w.c.Data.X.Dims()
+	return rows*columns > largeTable
+}
+
 // kinked reports whether the validation loss has kinks.
 func (w *tuning) kinked() bool {
 	_, kinks := w.c.Loss.(cvgm.KinkedLoss)

@@ -45,7 +45,7 @@ func (q *piecewiseQP) dualNewton() {
 			if q.dualPoint(v, step); floats.Norm(step, 2) <= dualTol*floats.Norm(v, 2) || !q.factorK(true) {
 				break
 			}
-			dense.LDLSolve(q.k, q.kinv, rows, rows, step)
+			q.kernel.Solve(step)
 			floats.AddScaled(v, q.dualLength(v, step), step)
 		}
 		signs, exact := true, true

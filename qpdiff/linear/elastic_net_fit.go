@@ -25,7 +25,7 @@ type elasticNetFit struct {
 
 // shape makes room for rows of n features. The warm start survives where the shape stays.
 func (e *elasticNetFit) shape(rows, n int) {
-	wide := ways.WorkingSet(n)
+	wide := ways.WorkingSet(rows, n)
 	if n == e.params && rows == e.rows && wide == (e.working != nil) {
 		return
 	}
@@ -52,9 +52,9 @@ func (e *elasticNetFit) Bytes(s learn.Size) int64 {
 	if s.Weighted {
 		counts = rows
 	}
-	if ways.WorkingSet(s.Features) {
+	if ways.WorkingSet(s.Rows, s.Features) {
 		first := min(n, firstFeatures) // a set of so many is never refused in a fit
-		return learner.Entries(counts + workingEntries(rows, n, first) + systemEntries(first))
+		return learner.Entries(counts + workingEntries(rows, n, first, first) + systemEntries(first))
 	}
 	if s.Weighted {
 		counts += rows * n // scaled
@@ -67,6 +67,7 @@ func (e *elasticNetFit) reset() {
 	e.qp.reset()
 	if e.working != nil {
 		e.working.reset()
+		e.qp.kernel.Forget()
 	}
 }
 

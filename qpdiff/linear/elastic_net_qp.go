@@ -4,6 +4,7 @@ import (
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/woodbury"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -125,26 +126,27 @@ func (q *piecewiseQP) activate() {
 
 // columnQuadratic is G of a piecewiseQP as inv·CᵀC, by the columns of C.
 type columnQuadratic struct {
-	columns []float64 // column j is columns[j·rows : (j+1)·rows]
+	columns [][]float64 // of each feature of all, which coordinate j is as features[j]; nil: not gathered
 	rows    int
 	inv     float64
 
 	// Where the support is larger than rows and each of its r_j is positive, the active
 	// system is solved by the identity of Woodbury with K = I + inv·C_S·diag(1/r_S)·C_Sᵀ.
 	rowFactor bool // the last factor is that of K
-	k, kinv   []float64
-	dual      []float64 // work of dualNewton: v, and the step
-	along     []float64 // of each coordinate: the change of u along the step, with the opposite sign
-	scaled    []float64 // work of factorK: by rows, √(inv/r_j) times the columns of the support
-	fit       []float64 // work: Cx
-	fitSize   float64   // bounds the size of the terms of Cx, over √N
+	kernel    woodbury.Sum
+	support   []woodbury.Member // work of factorK
+	dual      []float64         // work of dualNewton: v, and the step
+	along     []float64         // of each coordinate: the change of u along the step, with the opposite sign
+	fit       []float64         // work: Cx
+	fitSize   float64           // bounds the size of the terms of Cx, over √N
 
 	largest int     // support: see limit
 	held    float64 // entries that are held beside the active systems
 	most    int64   // the MaxBytes of the data
 }
 
-func (c *columnQuadratic) column(j int) []float64 { return c.columns[j*c.rows : (j+1)*c.rows] }
+// column returns column j of C.
+func (q *piecewiseQP) column(j int) []float64 { return q.columns[q.features[j]] }
 
 // shared returns the same G with work of its own.
 func (c *columnQuadratic) shared() columnQuadratic {
@@ -152,18 +154,18 @@ func (c *columnQuadratic) shared() columnQuadratic {
 }
 
 // products sets dst to the entries of row j of G at the places of at.
-func (c *columnQuadratic) products(dst []float64, j int, at []int) {
+func (q *piecewiseQP) products(dst []float64, j int, at []int) {
 	for i, k := range at {
-		dst[i] = c.inv * floats.Dot(c.column(j), c.column(k))
+		dst[i] = q.inv * floats.Dot(q.column(j), q.column(k))
 	}
 }
 
 // combine sets fit to the sum of the columns in at times x.
-func (c *columnQuadratic) combine(fit, x []float64, at []int) {
+func (q *piecewiseQP) combine(fit, x []float64, at []int) {
 	clear(fit)
 	for i, j := range at {
 		if x[i] != 0 {
-			floats.AddScaled(fit, x[i], c.column(j))
+			floats.AddScaled(fit, x[i], q.column(j))
 		}
 	}
 }

@@ -7,10 +7,9 @@ import (
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/internal/woodbury"
 	"cvgm/qpdiff/learn"
 
-	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -64,6 +63,12 @@ func (q *piecewiseQP) errCrowded() error {
 	return learner.TooLarge(learner.Entries(q.held+systemEntries(float64(s))), q.most, learn.Size{Rows: q.rows, Features: s})
 }
 
+// kernelEntries counts the entries of kernel and support.
+func kernelEntries(rows, n, set float64) float64 {
+	const members = 11 // of the support, and terms of the sum
+	return 2*n + members*set + rows*(2*rows+1) + 2*rows*min(set, woodbury.ChunkTerms)
+}
+
 // partRoom reports that there is no room for the problems restricted that weakly active
 // coordinates need: one in the fit and one in a derivative. The systems are in largest.
 func (q *piecewiseQP) partRoom() error {
@@ -71,7 +76,23 @@ func (q *piecewiseQP) partRoom() error {
 		return nil
 	}
 	const vectors = 12 // of a piecewiseQP, with restrict
-	return learner.Exceeds(learner.Entries(q.held+systemEntries(float64(len(q.act)))+2*vectors*float64(q.n)), q.most, learn.Size{Rows: q.rows, Features: q.n})
+	n := float64(q.n)
+	return learner.Exceeds(learner.Entries(q.held+systemEntries(float64(len(q.act)))+2*(vectors*n+kernelEntries(float64(q.rows), float64(len(q.columns)), n))), q.most, learn.Size{Rows: q.rows, Features: q.n})
+}
+
+// open returns a coordinate that depends linearly on others for certain, or -1: of those
+// without a kink and without an r, no more than rows are independent.
+func (q *piecewiseQP) open() int {
+	left := q.rows
+	for i, j := range q.act {
+		if q.sgn[i] != 0 || q.r[j] > 0 {
+			continue
+		}
+		if left--; left < 0 {
+			return j
+		}
+	}
+	return -1
 }
 
 // gatherColumns is gather where G is not kept.
@@ -148,26 +169,15 @@ func (q *piecewiseQP) proximal(j int) float64 {
 // factorK factorises K, of r with or without the proximal terms, and reports whether it is
 // finite.
 func (q *piecewiseQP) factorK(proximal bool) bool {
-	s, rows := len(q.act), q.rows
-	q.scaled, q.k, q.kinv = dense.Grow(q.scaled, s*rows), dense.Grow(q.k, rows*rows), dense.Grow(q.kinv, rows)
-	for i, j := range q.act {
+	q.support = q.support[:0]
+	for _, j := range q.act {
 		r := q.r[j]
 		if proximal {
 			r += q.proximal(j)
 		}
-		root := math.Sqrt(q.inv / r)
-		for k, v := range q.column(j) {
-			q.scaled[k*s+i] = root * v
-		}
+		q.support = append(q.support, woodbury.Member{Feature: q.features[j], R: r, Diag: q.diag[j]})
 	}
-	if clear(q.k); s > 0 {
-		blas64.Syrk(blas.NoTrans, 1, blas64.General{Rows: rows, Cols: s, Stride: s, Data: q.scaled}, 0,
-			blas64.Symmetric{Uplo: blas.Upper, N: rows, Stride: rows, Data: q.k})
-	}
-	for i := range rows {
-		q.k[i*rows+i]++
-	}
-	return dense.LDLFactor(q.k, q.kinv, rows, rows, 0) == rows
+	return q.kernel.Factor(q.columns, q.rows, q.inv, q.support)
 }
 
 // solveRows solves the active system in place, as factorised last by factorRows. work has
@@ -182,7 +192,7 @@ func (q *piecewiseQP) solveRows(u, work []float64) {
 			change[i] = rest[i] / q.r[j]
 		}
 		q.combine(fit, change, q.act)
-		dense.LDLSolve(q.k, q.kinv, q.rows, q.rows, fit)
+		q.kernel.Solve(fit)
 		whole, part := 0.0, 0.0
 		for i, j := range q.act {
 			change[i] -= q.inv * floats.Dot(q.column(j), fit) / q.r[j]

@@ -20,6 +20,11 @@ import (
 // twice, so they are finitely many.
 func (q *piecewiseQP) solve() error {
 	q.activate()
+	if q.columns != nil {
+		if j := q.open(); j >= 0 {
+			return q.errOpen(j)
+		}
+	}
 	phases := cdPhases
 	if !q.warm {
 		q.coordinateDescent()
@@ -137,7 +142,9 @@ func (q *piecewiseQP) admit(tol float64, one bool) int {
 		q.act, q.sgn = append(q.act, j), append(q.sgn, side)
 	}
 	added := len(q.act) - s
-	q.sortActive(s)
+	if added > 0 {
+		q.sortActive(s)
+	}
 	return added
 }
 
@@ -157,13 +164,16 @@ func (q *piecewiseQP) slopeSize(j, s int) float64 {
 
 // sortActive merges the ascending members from s on into the ascending first s.
 func (q *piecewiseQP) sortActive(s int) {
-	for i := s; i < len(q.act); i++ {
-		j, t := q.act[i], q.sgn[i]
-		k := i
-		for ; k > 0 && q.act[k-1] > j; k-- {
-			q.act[k], q.sgn[k] = q.act[k-1], q.sgn[k-1]
+	added := copy(q.cross[:len(q.act)-s], q.act[s:])
+	copy(q.at, q.sgn[s:])
+	for to, k := len(q.act)-1, s-1; added > 0; to-- {
+		if k >= 0 && q.act[k] > q.cross[added-1] {
+			q.act[to], q.sgn[to] = q.act[k], q.sgn[k]
+			k--
+			continue
 		}
-		q.act[k], q.sgn[k] = j, t
+		added--
+		q.act[to], q.sgn[to] = q.cross[added], q.at[added]
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 // sumsWorking sets the sums over the rows of d, each as often as it counts, of all features.
 func (e *elasticNetFit) sumsWorking(d learn.Data) (root, xty []float64) {
 	s := e.working
-	s.features = s.features[:0] // the columns are those of the data before
+	s.renew(&e.qp)
 	clear(s.root)
 	clear(s.xty)
 	e.counts = learner.Counts(d, e.counts)
@@ -36,6 +36,7 @@ func (e *elasticNetFit) sumsWorking(d learn.Data) (root, xty []float64) {
 	}
 	e.inv, e.spread = 1/e.total, e.total/least
 	e.rmsY = math.Sqrt(yy * e.inv)
+	e.qp.inv = e.inv
 	floats.Scale(e.inv, s.xty)
 	for j, v := range s.root {
 		s.root[j] = math.Sqrt(v * e.inv)
@@ -141,7 +142,13 @@ func (e *elasticNetFit) change() error {
 		}
 	}
 	e.qp.features = s.features
-	held, most := workingEntries(float64(e.rows), float64(e.params), float64(len(s.features)))+float64(len(e.counts)), e.state.Data.MaxBytes
+	fetched := s.used
+	for _, j := range s.features {
+		if e.qp.columns[j] == nil {
+			fetched++
+		}
+	}
+	held, most := workingEntries(float64(e.rows), float64(e.params), float64(len(s.features)), float64(fetched))+float64(len(e.counts)), e.state.Data.MaxBytes
 	if err := learner.Exceeds(learner.Entries(held), most, learn.Size{Rows: e.rows, Features: len(s.features)}); err != nil {
 		return err
 	}
@@ -161,29 +168,25 @@ func (e *elasticNetFit) change() error {
 
 // gather gives the quadratic problem the data of the features in the set.
 func (e *elasticNetFit) gather() {
-	s, q, rows, n, was := e.working, &e.qp, e.rows, len(e.working.features), len(e.working.old)
-	s.oldColumns = append(s.oldColumns[:0], q.columns[:was*rows]...)
+	s, q, n, was := e.working, &e.qp, len(e.working.features), len(e.working.old)
 	s.oldGram = append(s.oldGram[:0], q.g...)
 	cached := len(q.g) > 0
 	e.resize(n)
-	q.inv, q.g = e.inv, nil
-	q.columns, q.diag, s.place = dense.Grow(q.columns, n*rows), dense.Grow(q.diag, n), s.place[:0]
+	e.fetch()
+	q.g, q.diag, s.place = nil, dense.Grow(q.diag, n), s.place[:0]
 	next := 0
 	for k, j := range s.features {
 		for next < was && s.old[next] < j {
 			next++
 		}
-		column, place := q.column(k), -1
+		place := -1
 		if next < was && s.old[next] == j {
 			place = next
-			copy(column, s.oldColumns[place*rows:])
-		} else {
-			e.column(column, j)
 		}
 		s.place = append(s.place, place)
-		e.root[k], e.xty[k], q.diag[k] = s.root[j], s.xty[j], e.inv*floats.Dot(column, column)
+		e.root[k], e.xty[k], q.diag[k] = s.root[j], s.xty[j], s.diag[j]
 	}
-	if n > gramPerRow*rows {
+	if n > gramPerRow*e.rows {
 		return
 	}
 	e.gram = dense.Grow(e.gram, n*n)
@@ -201,13 +204,30 @@ func (e *elasticNetFit) gather() {
 	}
 }
 
-// column sets dst to √count·x of feature j in all rows.
-func (e *elasticNetFit) column(dst []float64, j int) {
-	x := e.state.Data.Dense().RawMatrix()
-	for i := range dst {
-		dst[i] = x.Data[i*x.Stride+j]
+// fetch copies the columns of the features in the set that are not there yet, each entry
+// times √count.
+func (e *elasticNetFit) fetch() {
+	s, q := e.working, &e.qp
+	s.enter = s.enter[:0]
+	for _, j := range s.features {
+		if q.columns[j] == nil {
+			s.enter = append(s.enter, j)
+		}
 	}
-	for i, c := range e.counts {
-		dst[i] *= math.Sqrt(c)
+	s.room(q)
+	// By blocks of features and by rows, in the order in which the data lie.
+	for enter := s.enter; len(enter) > 0; {
+		block := enter[:min(fetchBlock, len(enter))]
+		for i := range e.rows {
+			x, root := e.state.Data.Dense().RawRowView(i), math.Sqrt(dense.CountAt(e.counts, i))
+			for _, j := range block {
+				q.columns[j][i] = root * x[j]
+			}
+		}
+		enter = enter[len(block):]
+	}
+	for _, j := range s.enter {
+		c := q.columns[j]
+		s.diag[j] = e.inv * floats.Dot(c, c)
 	}
 }

@@ -1,7 +1,6 @@
 package linear
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -13,7 +12,10 @@ const (
 	firstFeatures = 32
 	// spareFeatures is how many times the support a working set may be, beyond
 	// firstFeatures, before the next fit begins with the support alone.
-	spareFeatures = 4
+	spareFeatures = 2
+	// fetchBlock is how many columns are fetched at a time: as many as can be written by rows
+	// without leaving the processor's first cache.
+	fetchBlock = 256
 	// gramPerRow is how many features for each row a working set has at most for which its
 	// Gram matrix is kept. Beyond, the columns take its place, of which a product costs less.
 	gramPerRow = 2
@@ -33,44 +35,72 @@ type workingSet struct {
 
 	// Of all features.
 	root, xty, l1, l2 []float64
+	diag              []float64 // of G; of those alone whose columns have been fetched
 	groups            penaltyGroups
 	theta, slope      []float64
 
-	residual []float64 // of each row
-	reach    float64   // bounds the size of the terms of the residual, over √N
-	warm     bool      // theta comes from a fit
-	enter    []int     // features about to enter
+	residual []float64   // of each row
+	reach    float64     // bounds the size of the terms of the residual, over √N
+	warm     bool        // theta comes from a fit
+	enter    []int       // features about to enter
+	order    []float64   // work of violators
+	rooms    [][]float64 // for columns, of which the first used are taken
+	used     int
 
 	// Work of gather: what was in the set, and the place there of what is.
 	old, place []int
-	oldColumns []float64
 	oldGram    []float64 // empty where there was none
 }
 
 // resize gives the set n features, none of them in it, and rows rows.
 func (s *workingSet) resize(n, rows int) {
-	dense.GrowAll(n, &s.root, &s.xty, &s.l1, &s.l2, &s.theta, &s.slope)
+	dense.GrowAll(n, &s.root, &s.diag, &s.xty, &s.l1, &s.l2, &s.theta, &s.slope)
 	s.features = dense.Grow(s.features, n)
 	s.in, s.residual = dense.Grow(s.in, n), dense.Grow(s.residual, rows)
+	s.rooms, s.used = nil, 0
 	s.reset()
 }
 
 // workingEntries counts the entries of resize for n features, and of gather for a set of so
-// many of them, with the vectors of the derivatives. systemEntries counts the active system, and
-// partRoom what weakly active coordinates take.
-func workingEntries(rows, n, set float64) float64 {
-	const all, coordinates, copies = 14, 34, 1.25 + 1 + 1 // vectors of all features; of the set; columns, those before, and scaled ones
+// many of them and so many whose columns were fetched, with the vectors of the derivatives.
+// systemEntries counts the active system, and partRoom what weakly active coordinates take.
+func workingEntries(rows, n, set, fetched float64) float64 {
+	const all, coordinates, room = 18, 34, 4.5 // vectors of all features; of the set; the slice of a column
 	gram := 0.0
 	if set <= gramPerRow*rows {
 		gram = 2.25 * set * set
 	}
-	return all*n + coordinates*set + copies*set*rows + gram + 3*rows*(rows+4)
+	return all*n + coordinates*set + fetched*(rows+room) + gram + 4*rows + kernelEntries(rows, n, set)
 }
 
 // reset forgets the warm start.
 func (s *workingSet) reset() {
 	s.features, s.warm = s.features[:0], false
 	clear(s.theta)
+}
+
+// renew forgets the columns of q, for other data.
+func (s *workingSet) renew(q *piecewiseQP) {
+	s.features = s.features[:0]
+	q.columns = dense.Grow(q.columns, len(s.root))
+	clear(q.columns)
+	s.used = 0
+	q.kernel.Forget()
+}
+
+// room gives the features about to enter room for their columns.
+func (s *workingSet) room(q *piecewiseQP) {
+	rows := len(s.residual)
+	if lack := s.used + len(s.enter) - len(s.rooms); lack > 0 {
+		block := make([]float64, lack*rows)
+		for ; len(block) > 0; block = block[rows:] {
+			s.rooms = append(s.rooms, block[:rows:rows])
+		}
+	}
+	for _, j := range s.enter {
+		q.columns[j] = s.rooms[s.used]
+		s.used++
+	}
 }
 
 // begin chooses the features that a fit begins with: those of the last fit, but the support
@@ -118,11 +148,19 @@ func (s *workingSet) violators(enter []int, most int) []int {
 			enter = append(enter, j)
 		}
 	}
-	if len(enter) > most {
-		slices.SortFunc(enter, func(j, k int) int {
-			return cmp.Or(cmp.Compare(excess(k)/s.root[k], excess(j)/s.root[j]), cmp.Compare(j, k))
-		})
-		enter = enter[:most]
+	if len(enter) <= most {
+		return enter
 	}
-	return enter
+	s.order = s.order[:0]
+	for _, j := range enter {
+		s.order = append(s.order, excess(j)/s.root[j])
+	}
+	slices.Sort(s.order)
+	least, kept := s.order[len(enter)-most], enter[:0]
+	for _, j := range enter {
+		if excess(j)/s.root[j] >= least && len(kept) < most {
+			kept = append(kept, j)
+		}
+	}
+	return kept
 }

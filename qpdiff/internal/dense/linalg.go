@@ -31,42 +31,6 @@ func Axpy(a float64, x, y []float64) {
 	}
 }
 
-// Gram sets g (n×n, both triangles) to scale·XᵀX for the rows×n matrix x with
-// the given stride.
-func Gram(g []float64, scale float64, x []float64, rows, n, stride int) {
-	clear(g)
-	// Four rows of x at a time, which quarters the passes over g.
-	i := 0
-	for ; i+4 <= rows; i += 4 {
-		r0 := x[i*stride:][:n]
-		r1 := x[(i+1)*stride:][:n]
-		r2 := x[(i+2)*stride:][:n]
-		r3 := x[(i+3)*stride:][:n]
-		for j, a0 := range r0 {
-			a1, a2, a3 := r1[j], r2[j], r3[j]
-			s0 := r0[j:]
-			s1, s2, s3 := r1[j:][:len(s0)], r2[j:][:len(s0)], r3[j:][:len(s0)]
-			dst := g[j*n+j:][:len(s0)]
-			for k, v := range s0 {
-				dst[k] += (a0*v + a1*s1[k]) + (a2*s2[k] + a3*s3[k])
-			}
-		}
-	}
-	for ; i < rows; i++ {
-		r := x[i*stride:][:n]
-		for j, v := range r {
-			Axpy(v, r[j:], g[j*n+j:])
-		}
-	}
-	for i := range n {
-		for j := i; j < n; j++ {
-			v := g[i*n+j] * scale
-			g[i*n+j] = v
-			g[j*n+i] = v
-		}
-	}
-}
-
 // LDLFactor factorises the symmetric positive definite matrix held in the
 // upper triangle of a (n rows of the given stride) as A = LDLᵀ, in place: row k
 // of the result is row k of DLᵀ, and dinv[k] = 1/d_k. Columns n, n+1, … < stride
@@ -82,41 +46,76 @@ func LDLFactor(a, dinv []float64, n, stride int, tol float64) int {
 	for k := range n {
 		dinv[k] = a[k*stride+k]
 	}
-	// Two pivots at a time, which halves the passes over the rows below.
-	for k := 0; k < n; k += 2 {
-		r0 := a[k*stride+k : (k+1)*stride]
-		d := r0[0]
-		if !(d > tol*dinv[k]) || d < SmallestNormal {
-			return k
+	fast := vectors && n >= 2*vectorMin
+	// Rows below a block of pivots take them all at once, and so leave the cache once for each.
+	for from := 0; from < n; from += ldlBlock {
+		to := min(from+ldlBlock, n)
+		// Two pivots at a time, which halves the passes over the rows.
+		for k := from; k < to; k += 2 {
+			r0 := a[k*stride+k : (k+1)*stride]
+			d := r0[0]
+			if !(d > tol*dinv[k]) || d < SmallestNormal {
+				return k
+			}
+			inv0 := 1 / d
+			dinv[k] = inv0
+			if k+1 == n {
+				break
+			}
+			r0 = r0[1:]
+			r1 := a[(k+1)*stride+k+1 : (k+2)*stride][:len(r0)]
+			f := r0[0] * inv0
+			for j, v := range r0 {
+				r1[j] -= f * v
+			}
+			d = r1[0]
+			if !(d > tol*dinv[k+1]) || d < SmallestNormal {
+				return k + 1
+			}
+			inv1 := 1 / d
+			dinv[k+1] = inv1
+			if fast {
+				for i := k + 2; i < to; i++ {
+					ldlRow(a, dinv, i, k, stride)
+				}
+				continue
+			}
+			for i := k + 2; i < to; i++ {
+				s0 := r0[i-k-1:]
+				s1 := r1[i-k-1:][:len(s0)]
+				dst := a[i*stride+i:][:len(s0)]
+				f0, f1 := s0[0]*inv0, s1[0]*inv1
+				for j, v := range s0 {
+					dst[j] -= f0*v + f1*s1[j]
+				}
+			}
 		}
-		inv0 := 1 / d
-		dinv[k] = inv0
-		if k+1 == n {
-			break
-		}
-		r0 = r0[1:]
-		r1 := a[(k+1)*stride+k+1 : (k+2)*stride][:len(r0)]
-		f := r0[0] * inv0
-		for j, v := range r0 {
-			r1[j] -= f * v
-		}
-		d = r1[0]
-		if !(d > tol*dinv[k+1]) || d < SmallestNormal {
-			return k + 1
-		}
-		inv1 := 1 / d
-		dinv[k+1] = inv1
-		for i := k + 2; i < n; i++ {
-			s0 := r0[i-k-1:]
-			s1 := r1[i-k-1:][:len(s0)]
-			dst := a[i*stride+i:][:len(s0)]
-			f0, f1 := s0[0]*inv0, s1[0]*inv1
-			for j, v := range s0 {
-				dst[j] -= f0*v + f1*s1[j]
+		for i := to; i < n; i++ {
+			for k := from; k < to; k += 2 {
+				ldlRow(a, dinv, i, k, stride)
 			}
 		}
 	}
 	return n
+}
+
+// ldlBlock is how many pivots a row takes at a time; it is even. With 32 of them, rows of
+// 1000 entries stay in the second cache.
+const ldlBlock = 32
+
+// ldlRow takes pivots k and k+1 from row i.
+func ldlRow(a, dinv []float64, i, k, stride int) {
+	dst := a[i*stride+i : (i+1)*stride]
+	s0 := a[k*stride+i:][:len(dst)]
+	s1 := a[(k+1)*stride+i:][:len(dst)]
+	f0, f1 := s0[0]*dinv[k], s1[0]*dinv[k+1]
+	if vectors && len(dst) >= vectorMin {
+		subtract2(&dst[0], &s0[0], &s1[0], len(dst), f0, f1)
+		return
+	}
+	for j, v := range s0 {
+		dst[j] -= f0*v + f1*s1[j]
+	}
 }
 
 // LDLForward replaces x by L⁻¹x for a factor made by ldlFactor.

@@ -23,7 +23,7 @@ const (
 // on.
 func Lambda1(m learn.Moments, most float64) learn.Hyperparameter {
 	least := leastLambda1
-	if m.Features > m.Examples && ways.WorkingSet(m.Features) {
+	if m.Features > m.Examples && ways.Many(m.Features) {
 		least = leastWide
 	}
 	return learn.Hyperparameter{Name: "λ1", Lower: least * most, Default: defaultLambda1 * most, Upper: most, Zero: true}

@@ -15,9 +15,14 @@ var gram atomic.Int64
 
 func init() { gram.Store(gramFeatures) }
 
-// WorkingSet reports whether a problem with n features and a kink at zero in each is
-// solved on working sets of its features, and not by the Gram matrix of all.
-func WorkingSet(n int) bool { return int64(n) > gram.Load() }
+// Many reports whether n features are too many for the Gram matrix of all.
+func Many(n int) bool { return int64(n) > gram.Load() }
+
+// WorkingSet reports whether a problem with n features and a kink at zero in each is solved
+// on working sets of its features, and not by the Gram matrix of all. Where there are more
+// features than rows, of which systems have as many unknowns as rows, it costs as much from
+// half as many on.
+func WorkingSet(rows, n int) bool { return Many(n) || n > rows && Many(2*n) }
 
 // SetGramFeatures changes the number of features up to which the Gram matrix of all serves,
 // for tests, and returns what it was.

@@ -1,0 +1,92 @@
+package dense
+
+// Gram sets g (n×n, both triangles) to scale·XᵀX for the rows×n matrix x with
+// the given stride.
+func Gram(g []float64, scale float64, x []float64, rows, n, stride int) {
+	clear(g)
+	AddProducts(g, x, x, rows, n, stride)
+	for i := range n {
+		for j := i; j < n; j++ {
+			v := g[i*n+j] * scale
+			g[i*n+j] = v
+			g[j*n+i] = v
+		}
+	}
+}
+
+// AddProducts adds AᵀB, which is symmetric, to the upper triangle of g (n×n), for rows×n
+// matrices a and b with the given stride. Entries below may change.
+func AddProducts(g, a, b []float64, rows, n, stride int) {
+	groups := rows / 4
+	if vectors && n >= tileColumns {
+		addTiles(g, a, b, groups, n, stride)
+	} else {
+		addGroups(g, a, b, groups, n, stride)
+	}
+	for i := 4 * groups; i < rows; i++ {
+		r := b[i*stride:][:n]
+		for j, v := range a[i*stride:][:n] {
+			Axpy(v, r[j:], g[j*n+j:])
+		}
+	}
+}
+
+// addGroups adds products by four rows at a time, which quarters the passes over g.
+func addGroups(g, a, b []float64, groups, n, stride int) {
+	for i := range groups {
+		row := func(x []float64, k int) []float64 { return x[(4*i+k)*stride:][:n] }
+		b0, b1, b2, b3 := row(b, 0), row(b, 1), row(b, 2), row(b, 3)
+		a1, a2, a3 := row(a, 1), row(a, 2), row(a, 3)
+		for j, f0 := range row(a, 0) {
+			f1, f2, f3 := a1[j], a2[j], a3[j]
+			s0 := b0[j:]
+			s1, s2, s3 := b1[j:][:len(s0)], b2[j:][:len(s0)], b3[j:][:len(s0)]
+			dst := g[j*n+j:][:len(s0)]
+			for k, v := range s0 {
+				dst[k] += (f0*v + f1*s1[k]) + (f2*s2[k] + f3*s3[k])
+			}
+		}
+	}
+}
+
+const (
+	// tileRows and tileColumns are the size of what gramTile adds to.
+	tileRows    = 2
+	tileColumns = 8
+	// gramBlock is how many entries of the data all tiles take before the next: they stay in
+	// the second cache. leastGroups groups of rows are worth a pass over g.
+	gramBlock   = 1 << 15
+	leastGroups = 16
+)
+
+// addTiles is addGroups by the vector units, for n of at least tileColumns.
+func addTiles(g, a, b []float64, groups, n, stride int) {
+	var edge [tileRows * tileColumns]float64
+	block := max(leastGroups, gramBlock/(4*n))
+	for from := 0; from < groups; from += block {
+		count := min(block, groups-from)
+		a, b := a[4*from*stride:], b[4*from*stride:]
+		for i := 0; i < n; i += tileRows {
+			row := min(i, n-tileRows)
+			for j := i; j < n; j += tileColumns {
+				column := min(j, n-tileColumns)
+				if row == i && column == j {
+					gramTile(&g[i*n+j], n, &a[i], &b[j], stride, count)
+					continue
+				}
+				// What of a tile lies beyond the edge, another tile has: it is left out.
+				clear(edge[:])
+				tile := func(at func(e *float64, g *float64)) {
+					for r := i; r < min(i+tileRows, n); r++ {
+						for c := j; c < min(j+tileColumns, n); c++ {
+							at(&edge[(r-row)*tileColumns+c-column], &g[r*n+c])
+						}
+					}
+				}
+				tile(func(e, g *float64) { *e = *g })
+				gramTile(&edge[0], tileColumns, &a[row], &b[column], stride, count)
+				tile(func(e, g *float64) { *g = *e })
+			}
+		}
+	}
+}

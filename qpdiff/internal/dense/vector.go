@@ -1,0 +1,19 @@
+package dense
+
+import "golang.org/x/sys/cpu"
+
+//go:generate go -C vector run . -out ../vector_amd64.s -stubs ../vector_amd64.go -pkg dense
+
+// vectors reports whether the processor has the vector units that the assembly takes. Go
+// code beside each call gives the same bits.
+var vectors = cpu.X86.HasAVX
+
+// SetVectors switches the vector units off, or on where there are any, for tests, and
+// returns whether they were on.
+func SetVectors(on bool) (old bool) {
+	old, vectors = vectors, on && cpu.X86.HasAVX
+	return old
+}
+
+// vectorMin is the least number of entries for which a call of assembly pays.
+const vectorMin = 16

@@ -1,0 +1,164 @@
+// The program writes the assembly of package dense, which go generate runs it for. It is a
+// module of its own, so that users of the library do not depend on avo. Products are rounded
+// before they are added, as in the Go code beside each call, so that both have the same bits.
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+const lanes = 4 // float64 in a register
+
+func main() {
+	subtract2()
+	gramTile()
+	Generate()
+}
+
+// subtract2 writes dst − (a·x + b·y) to dst.
+func subtract2() {
+	TEXT("subtract2", NOSPLIT, "func(dst, x, y *float64, n int, a, b float64)")
+	Pragma("noescape")
+	Doc("subtract2 sets the n entries of dst to dst − (a·x + b·y).")
+	dst, x, y, n := Load(Param("dst"), GP64()), Load(Param("x"), GP64()), Load(Param("y"), GP64()), Load(Param("n"), GP64())
+	a, b := YMM(), YMM()
+	VBROADCASTSD(parameter("a"), a)
+	VBROADCASTSD(parameter("b"), b)
+	entry := func(p reg.Register, at int) Mem { return Mem{Base: p, Disp: at * 8} }
+	step := func(count int) {
+		for k := range count {
+			u, v := YMM(), YMM()
+			VMULPD(entry(x, k*lanes), a, u)
+			VMULPD(entry(y, k*lanes), b, v)
+			VADDPD(v, u, u)
+			VMOVUPD(entry(dst, k*lanes), v)
+			VSUBPD(u, v, v)
+			VMOVUPD(v, entry(dst, k*lanes))
+		}
+		for _, p := range []reg.Register{dst, x, y} {
+			ADDQ(Imm(uint64(count*lanes*8)), p)
+		}
+		SUBQ(Imm(uint64(count*lanes)), n)
+	}
+	Label("four")
+	CMPQ(n, Imm(4*lanes))
+	JL(LabelRef("one"))
+	step(4)
+	JMP(LabelRef("four"))
+	Label("one")
+	CMPQ(n, Imm(lanes))
+	JL(LabelRef("rest"))
+	step(1)
+	JMP(LabelRef("one"))
+	Label("rest")
+	TESTQ(n, n)
+	JE(LabelRef("end"))
+	u, v := XMM(), XMM()
+	VMULSD(entry(x, 0), a.AsX(), u)
+	VMULSD(entry(y, 0), b.AsX(), v)
+	VADDSD(v, u, u)
+	VMOVSD(entry(dst, 0), v)
+	VSUBSD(u, v, v)
+	VMOVSD(v, entry(dst, 0))
+	for _, p := range []reg.Register{dst, x, y} {
+		ADDQ(Imm(8), p)
+	}
+	DECQ(n)
+	JMP(LabelRef("rest"))
+	Label("end")
+	VZEROUPPER()
+	RET()
+}
+
+// The size of a tile of a Gram matrix.
+const (
+	tileRows    = 2
+	tileColumns = 2 * lanes
+)
+
+// gramTile sums products of two columns with eight, four rows of the data at a time.
+func gramTile() {
+	TEXT("gramTile", NOSPLIT, "func(dst *float64, width int, a, b *float64, stride, groups int)")
+	Pragma("noescape")
+	Doc("gramTile adds to two rows of eight entries of dst, a matrix with the given width, the products",
+		"of the two columns at a with the eight at b, both in rows stride entries apart, four in each",
+		"group: the sum of four products is added at a time.")
+	dst, width := Load(Param("dst"), GP64()), Load(Param("width"), GP64())
+	next := GP64() // the second row of dst
+	LEAQ(Mem{Base: dst, Index: width, Scale: 8}, next)
+	place := func(row, k int) Mem { return Mem{Base: []reg.Register{dst, next}[row], Disp: k * lanes * 8} }
+	a, b, groups := Load(Param("a"), GP64()), Load(Param("b"), GP64()), Load(Param("groups"), GP64())
+	stride := Load(Param("stride"), GP64())
+	SHLQ(Imm(3), stride)
+	var sum [tileRows][2]reg.VecVirtual
+	for i := range sum {
+		for k := range sum[i] {
+			sum[i][k] = YMM()
+			VMOVUPD(place(i, k), sum[i][k])
+		}
+	}
+	Label("group")
+	TESTQ(groups, groups)
+	JE(LabelRef("store"))
+	var part [tileRows][2]reg.VecVirtual // of the first two rows, then of all four
+	for pair := range 2 {
+		var term [tileRows][2]reg.VecVirtual
+		for row := range 2 {
+			var x [2]reg.VecVirtual
+			for k := range x {
+				x[k] = YMM()
+				VMOVUPD(Mem{Base: b, Disp: k * lanes * 8}, x[k])
+			}
+			for i := range sum {
+				f := YMM()
+				VBROADCASTSD(Mem{Base: a, Disp: i * 8}, f)
+				for k := range x {
+					p := YMM()
+					VMULPD(x[k], f, p)
+					if row == 0 {
+						term[i][k] = p
+					} else {
+						VADDPD(p, term[i][k], term[i][k])
+					}
+				}
+			}
+			ADDQ(stride, a)
+			ADDQ(stride, b)
+		}
+		for i := range sum {
+			for k := range sum[i] {
+				if pair == 0 {
+					part[i][k] = term[i][k]
+				} else {
+					VADDPD(term[i][k], part[i][k], part[i][k])
+				}
+			}
+		}
+	}
+	for i := range sum {
+		for k := range sum[i] {
+			VADDPD(part[i][k], sum[i][k], sum[i][k])
+		}
+	}
+	DECQ(groups)
+	JMP(LabelRef("group"))
+	Label("store")
+	for i := range sum {
+		for k := range sum[i] {
+			VMOVUPD(sum[i][k], place(i, k))
+		}
+	}
+	VZEROUPPER()
+	RET()
+}
+
+// parameter returns the place of a parameter.
+func parameter(name string) Mem {
+	p, err := Param(name).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	return p.Addr
+}

@@ -1,0 +1,7 @@
+//go:build !amd64
+
+package dense
+
+func subtract2(dst, x, y *float64, n int, a, b float64) { panic("no vectors") }
+
+func gramTile(dst *float64, width int, a, b *float64, stride, groups int) { panic("no vectors") }

@@ -1,0 +1,101 @@
+package dense
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// TestVectors checks that the vector units give the bits of the Go code.
+func TestVectors(t *testing.T) {
+	if !vectors {
+		t.Skip("no vector units")
+	}
+	rng := rand.New(rand.NewPCG(3, 1))
+	draw := func(n int) []float64 {
+		x := make([]float64, n)
+		for i := range x {
+			x[i] = rng.NormFloat64()
+		}
+		return x
+	}
+	both := func(name string, sizes []int, run func() []float64) {
+		t.Helper()
+		with := run()
+		defer SetVectors(SetVectors(false))
+		if !slices.Equal(with, run()) {
+			t.Errorf("%s, sizes %v: not the same bits", name, sizes)
+		}
+	}
+	for range 300 {
+		rows, n, extra := rng.IntN(60), 1+rng.IntN(90), rng.IntN(3)
+		stride := n + extra
+		sizes := []int{rows, n, stride}
+		if rng.IntN(20) == 0 {
+			rows = 4000
+		}
+		x, y, g := draw(rows*stride+n), draw(rows*stride+n), draw(n*n)
+		both("Gram", sizes, func() []float64 {
+			out := make([]float64, n*n)
+			Gram(out, .3, x, rows, n, stride)
+			return out
+		})
+		both("AddProducts", sizes, func() []float64 {
+			out := slices.Clone(g)
+			AddProducts(out, x, y, rows, n, stride)
+			for i := range n {
+				clear(out[i*n : i*n+i])
+			}
+			return out
+		})
+		m := make([]float64, n*stride)
+		h := draw(n * n)
+		for i := range n {
+			for j := range stride {
+				m[i*stride+j] = rng.NormFloat64()
+				if j < n {
+					m[i*stride+j] = Dot(h[i*n:(i+1)*n], h[j*n:(j+1)*n])
+				}
+			}
+			if rng.IntN(40) == 0 { // a pivot that fails
+				m[i*stride+i] = 0
+			}
+		}
+		both("LDLFactor", sizes, func() []float64 {
+			out, inv := slices.Clone(m), make([]float64, n)
+			k := LDLFactor(out, inv, n, stride, Eps)
+			return append(append(out[:k*stride], inv[:k]...), float64(k))
+		})
+	}
+}
+
+func BenchmarkVectors(b *testing.B) {
+	for _, n := range []int{10, 20, 50, 180, 800} {
+		rng := rand.New(rand.NewPCG(3, 1))
+		const rows = 400
+		x := make([]float64, rows*n)
+		for i := range x {
+			x[i] = rng.NormFloat64()
+		}
+		g, f, inv := make([]float64, n*n), make([]float64, n*n), make([]float64, n)
+		for _, on := range []bool{false, true} {
+			b.Run(fmt.Sprintf("Gram n=%d vectors=%v", n, on), func(b *testing.B) {
+				defer SetVectors(SetVectors(on))
+				for b.Loop() {
+					Gram(g, 1./rows, x, rows, n, n)
+				}
+			})
+			for i := range n {
+				g[i*n+i] += 1
+			}
+			b.Run(fmt.Sprintf("LDL n=%d vectors=%v", n, on), func(b *testing.B) {
+				defer SetVectors(SetVectors(on))
+				for b.Loop() {
+					copy(f, g)
+					LDLFactor(f, inv, n, n, 0)
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,168 @@
+// Package woodbury solves systems with more unknowns than rows of data in as many unknowns as
+// rows, by the identity of Woodbury.
+package woodbury
+
+import (
+	"math"
+
+	"cvgm/qpdiff/internal/dense"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+const (
+	// ChunkTerms is how many terms are added to a sum at a time.
+	ChunkTerms = 256
+	// sameWeight is the relative change of a weight that counts as its rounding.
+	sameWeight = 8 * dense.Eps
+)
+
+// Sum is Σ_f w_f·C_f·C_fᵀ over the features f of a support S, whose w_f are proportional to
+// 1/r_f, with the factor of K = I + inv·C_S·diag(1/r_S)·C_Sᵀ. From one support to the next the
+// sum changes by the terms that differ. It is computed anew if that costs less or if the terms
+// that leave would cost digits. The rounding of all changes together is a few times as large
+// as that of a sum computed anew; solutions are to be corrected by their residual.
+type Sum struct {
+	rows   int
+	sum    []float64 // rows×rows, upper triangle
+	weight []float64 // w_f of each feature of all; 0 outside of the sum
+	in     []int     // the features in the sum
+	moved  float64   // the traces of the terms that came or left since it was computed anew
+	scale  float64   // inv/ρ of K
+	k, inv []float64 // factor of K
+
+	// Work of update: the weights as they are to be, the terms that differ, and some C_f with
+	// and without their weights.
+	want        []float64
+	come, leave []term
+	chunk       []float64
+}
+
+// Member is a feature of a support.
+type Member struct {
+	Feature int
+	R, Diag float64 // above 0; of inv·CᵀC
+}
+
+// term is a change of the weight of a feature, its size above 0.
+type term struct {
+	feature int
+	size    float64
+}
+
+// Forget makes the next sum begin anew, as for other columns.
+func (o *Sum) Forget() { o.rows, o.scale = 0, -1 }
+
+// begin empties the sum.
+func (o *Sum) begin(rows, features int) {
+	o.rows, o.in, o.moved, o.scale = rows, o.in[:0], 0, -1
+	o.weight, o.want = dense.Zeros(o.weight, features), dense.Zeros(o.want, features)
+	o.sum = dense.Zeros(o.sum, rows*rows)
+}
+
+// Factor factorises K of a support, with the columns of all features, each of rows entries, and
+// reports whether it is finite.
+func (o *Sum) Factor(columns [][]float64, rows int, inv float64, support []Member) bool {
+	if o.rows == 0 {
+		o.begin(rows, len(columns))
+	}
+	scale := inv / o.update(columns, inv, support)
+	if len(o.come)+len(o.leave) == 0 && math.Abs(scale-o.scale) <= sameWeight*scale {
+		return true
+	}
+	o.scale = scale
+	o.k, o.inv = dense.Grow(o.k, rows*rows), dense.Grow(o.inv, rows)
+	for i := range rows {
+		row := o.k[i*rows : (i+1)*rows]
+		for j := i; j < rows; j++ {
+			row[j] = scale * o.sum[i*rows+j]
+		}
+		row[i]++
+	}
+	if dense.LDLFactor(o.k, o.inv, rows, rows, 0) < rows {
+		o.Forget()
+		return false
+	}
+	return true
+}
+
+// Solve replaces x by K⁻¹x.
+func (o *Sum) Solve(x []float64) { dense.LDLSolve(o.k, o.inv, o.rows, o.rows, x) }
+
+// update makes the weights ρ/r_f on the support and 0 elsewhere, and returns ρ.
+func (o *Sum) update(columns [][]float64, inv float64, support []Member) float64 {
+	rho := math.Inf(1)
+	for _, m := range support {
+		// A member that stays keeps its weight: a factor that all r share changes none.
+		if w := o.weight[m.Feature]; w > 0 {
+			rho = w * m.R
+			break
+		}
+		rho = min(rho, m.R)
+	}
+	whole := o.differ(rho, support)
+	for _, terms := range [][]term{o.come, o.leave} {
+		for _, t := range terms {
+			c := columns[t.feature]
+			o.moved += t.size * inv * floats.Dot(c, c)
+		}
+	}
+	if !(o.moved <= whole) || len(o.come)+len(o.leave) > len(support) {
+		o.begin(o.rows, len(columns))
+		for _, m := range support {
+			rho = min(rho, m.R)
+		}
+		o.differ(rho, support)
+	}
+	o.add(columns, 1, o.come)
+	o.add(columns, -1, o.leave)
+	return rho
+}
+
+// differ lists the terms whose weights are not ρ/r_f, sets the weights to that, and returns
+// inv times the trace of the sum as it becomes.
+func (o *Sum) differ(rho float64, support []Member) (trace float64) {
+	o.come, o.leave = o.come[:0], o.leave[:0]
+	for _, m := range support {
+		w := rho / m.R
+		o.want[m.Feature] = w
+		trace += w * m.Diag
+		if o.weight[m.Feature] == 0 {
+			o.come = append(o.come, term{m.Feature, w})
+		}
+	}
+	for _, f := range o.in {
+		switch d := o.want[f] - o.weight[f]; {
+		case math.Abs(d) <= sameWeight*o.weight[f]:
+			o.want[f] = o.weight[f]
+		case d > 0:
+			o.come = append(o.come, term{f, d})
+		default:
+			o.leave = append(o.leave, term{f, -d})
+		}
+		o.weight[f] = 0
+	}
+	o.in = o.in[:0]
+	for _, m := range support {
+		o.weight[m.Feature], o.want[m.Feature] = o.want[m.Feature], 0
+		o.in = append(o.in, m.Feature)
+	}
+	return trace
+}
+
+// add adds sign times the terms to the sum.
+func (o *Sum) add(columns [][]float64, sign float64, terms []term) {
+	n := o.rows
+	o.chunk = dense.Grow(o.chunk, 2*n*min(ChunkTerms, len(terms)))
+	for len(terms) > 0 {
+		m := min(ChunkTerms, len(terms))
+		weighted, plain := o.chunk[:n*m], o.chunk[n*m:2*n*m]
+		for i, t := range terms[:m] {
+			c := columns[t.feature]
+			copy(plain[i*n:], c)
+			floats.ScaleTo(weighted[i*n:(i+1)*n], sign*t.size, c)
+		}
+		dense.AddProducts(o.sum, weighted, plain, m, n, n)
+		terms = terms[m:]
+	}
+}
