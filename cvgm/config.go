@@ -74,6 +74,12 @@ type Config struct {
 	// Workers bounds the goroutines that share the splits. Zero: GOMAXPROCS.
 	// The results do not depend on it.
 	Workers int
+	// MaxBytes bounds the memory that the CV holds, with its learners, evaluations and Final: see
+	// [Config.Bytes]. Beyond it New returns an error of kind qpdiff.ErrTooLarge before the
+	// allocation, as DataGradient does, and Eval where splits that leave one example out have to be fitted one by one.
+	// What is left is shared among the learners, for working sets that grow. The results
+	// do not depend on it. Zero: Data.MaxBytes, or the default that [learn.Data] documents.
+	MaxBytes int64
 }
 
 // learned reports whether the features depend on α.

@@ -7,6 +7,7 @@ import (
 
 	"cvgm/cvgm/internal/args"
 	"cvgm/cvgm/internal/sample"
+	"cvgm/internal/memory"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
 
@@ -15,8 +16,13 @@ import (
 
 // New checks the configuration and prepares every split. Errors name the
 // argument; those that belong to one split are a [SplitError].
+//
+// It allocates the copies of the rows for each split, but only where they fit into
+// Config.MaxBytes.
 func New(c Config) (*CV, error) {
-	c.Data.X = c.Data.Dense() // once, where it is a matrix of another kind
+	if err := c.prepareData(); err != nil {
+		return nil, err
+	}
 	if err := args.First(
 		args.BadIf(len(c.Splits) == 0, "Config.Splits", qpdiff.ErrEmpty, "draw some, for example with RandomSplits", "is empty"),
 		args.BadIf(c.Learner == nil, "Config.Learner", qpdiff.ErrEmpty, "give a function that returns a new learner", "is nil"),
@@ -31,12 +37,9 @@ func New(c Config) (*CV, error) {
 	if err := c.checkPreparer(raw); err != nil {
 		return nil, err
 	}
-	cv := &CV{c: c, features: raw}
-	if c.Prepare != nil {
-		_, cv.features = c.Prepare.Dims()
-	}
+	cv := &CV{c: c, features: c.width()}
 	if c.Features != nil {
-		if err := cv.useMap(n, raw); err != nil {
+		if err := cv.checkMap(raw); err != nil {
 			return nil, err
 		}
 	}
@@ -51,12 +54,25 @@ func New(c Config) (*CV, error) {
 		return nil, args.Bad("Config.Hyper", qpdiff.ErrShape, "give one value per hyperparameter of the learner",
 			"has %d entries where the learner has %d hyperparameters", len(c.Hyper), hyper)
 	}
-	if l, ok := first.(learn.SubsetLearner); ok && !c.Standardise && c.Centring == NoCentring && c.Prepare == nil {
-		cv.full, cv.fullTheta = l, make([]float64, theta)
-	} else {
+	if cv.full = c.wholeLearner(first); cv.full == nil {
 		cv.loo = newLeaveOneOut(&cv.c, first)
 	}
+	cv.count = c.count(first, cv.features, cv.loo == nil)
+	if err := c.tooLarge(cv.count.total()); err != nil {
+		return nil, err
+	}
+	if cv.full != nil {
+		cv.fullTheta = make([]float64, theta)
+	}
+	if c.Features != nil {
+		cv.asTraining, cv.asValidation, cv.total = mat.NewDense(n, cv.features, nil), mat.NewDense(n, cv.features, nil), mat.NewDense(n, cv.features, nil)
+	}
 	cv.fits = make([]splitFit, len(c.Splits))
+	if cv.full != nil && c.Features == nil {
+		if err := cv.full.Load(cv.all(c.Data.Dense(), cv.full)); err != nil {
+			return nil, err
+		}
+	}
 	for j := range c.Splits {
 		if err := cv.addSplit(j, first); err != nil {
 			return nil, err
@@ -69,8 +85,26 @@ func New(c Config) (*CV, error) {
 	return cv, nil
 }
 
-// useMap checks Config.Features for N rows of raw columns and makes room for its cotangents.
-func (cv *CV) useMap(n, raw int) error {
+// prepareData makes Data.X a *mat.Dense, once.
+func (c *Config) prepareData() error {
+	if err := args.First(
+		args.BadIf(c.MaxBytes < 0, "Config.MaxBytes", qpdiff.ErrDomain, "use a positive number, or zero for the default", "is %d", c.MaxBytes),
+		args.BadIf(c.Data.MaxBytes < 0, "Config.Data.MaxBytes", qpdiff.ErrDomain, "use a positive number, or zero for the default", "is %d", c.Data.MaxBytes),
+	); err != nil {
+		return err
+	}
+	if _, ok := c.Data.X.(*mat.Dense); !ok && c.Data.X != nil {
+		rows, n := c.Data.X.Dims()
+		if err := c.tooLarge(memory.Bytes(word * float64(rows) * float64(n))); err != nil {
+			return err
+		}
+	}
+	c.Data.X = c.Data.Dense()
+	return nil
+}
+
+// checkMap checks Config.Features for rows of raw columns.
+func (cv *CV) checkMap(raw int) error {
 	c := &cv.c
 	in, out := c.Features.Dims()
 	fixed := c.Centring == FixedLeastSquares && c.learned()
@@ -87,10 +121,6 @@ func (cv *CV) useMap(n, raw int) error {
 		// constant also where features are almost linearly dependent.
 		c.Centring = MeanCentring
 	}
-	cv.features = out
-	cv.asTraining = mat.NewDense(n, out, nil)
-	cv.asValidation = mat.NewDense(n, out, nil)
-	cv.total = mat.NewDense(n, out, nil)
 	return nil
 }
 
@@ -114,19 +144,27 @@ func (cv *CV) addSplit(j int, first learn.Learner) error {
 	if cv.loo != nil {
 		return nil
 	}
-	f.prepare(c, cv.features)
 	if cv.full != nil {
 		f.out = sample.Complement(f.split.Train, n)
-		if c.Features != nil {
-			f.grad.X = mat.NewDense(n, cv.features, nil)
-		}
 	}
-	if c.Features == nil {
-		if err := f.load(c, c.Data.Dense()); err != nil {
-			return &SplitError{j, err}
-		}
+	cv.prepare(f)
+	switch {
+	case c.Features != nil:
+	case cv.full != nil:
+		err = cv.loadSubset(f, c.Data.Dense())
+	default:
+		err = f.load(c, c.Data.Dense())
+	}
+	if err != nil {
+		return &SplitError{j, err}
 	}
 	return nil
+}
+
+// loadSubset is load for cv.full.
+func (cv *CV) loadSubset(f *splitFit, x *mat.Dense) error {
+	sample.Gather(f.val, x, f.split.Val)
+	return f.learner.(learn.SubsetLearner).LoadSubset(cv.full, f.out)
 }
 
 // Eval returns L_cv(α) and, where grad is not nil, overwrites it with the
@@ -162,7 +200,7 @@ func (cv *CV) eval(ctx context.Context, grad []float64, data *dataGradient, alph
 		return math.NaN(), err
 	}
 	if cv.full != nil {
-		if err := cv.full.Load(learn.Data{X: x, Y: cv.c.Data.Y, Weights: cv.c.Data.Weights}); err != nil {
+		if err := cv.full.Load(cv.all(x, cv.full)); err != nil {
 			return math.NaN(), err
 		}
 		cv.full.Fit(cv.fullTheta, hyper) // where that fails, each split says so itself, or starts from scratch
@@ -170,11 +208,14 @@ func (cv *CV) eval(ctx context.Context, grad []float64, data *dataGradient, alph
 	cv.run.ctx, cv.run.x, cv.run.hyper, cv.run.gradient, cv.run.data = ctx, x, hyper, grad != nil, data
 	k := float64(len(cv.fits))
 	var loss float64
-	atOnce := cv.loo != nil && data == nil && cv.loo.eval(&cv.c, x, hyper, grad != nil) && (grad == nil || cv.gradientAtOnce(grad))
+	atOnce := cv.loo != nil && data == nil && cv.loo.eval(&cv.c, cv.all(x, cv.loo.learner), hyper, grad != nil) && (grad == nil || cv.gradientAtOnce(grad))
 	cv.run.atOnce = atOnce
 	if atOnce {
 		loss = cv.loo.fit.loss
 	} else {
+		if err := cv.countSplits(); err != nil {
+			return math.NaN(), err
+		}
 		if err := qpdiff.ForEach(cv.c.Workers, len(cv.fits), cv.run.split); err != nil {
 			return math.NaN(), err
 		}
@@ -206,11 +247,10 @@ func (cv *CV) evalSplit(j int) error {
 	switch {
 	case err != nil:
 	case cv.full != nil:
-		sample.Gather(f.val, cv.run.x, f.split.Val)
-		err = f.learner.(learn.SubsetLearner).LoadSubset(cv.full, f.out)
+		err = cv.loadSubset(f, cv.run.x)
 	case cv.c.Features != nil || f.train.X == nil:
 		if f.train.X == nil {
-			f.prepare(cv.c, cv.features)
+			cv.prepare(f)
 		}
 		err = f.load(cv.c, cv.run.x)
 	}
@@ -218,7 +258,7 @@ func (cv *CV) evalSplit(j int) error {
 		err = f.eval(&cv.c, cv.run.hyper, cv.run.gradient, cv.run.data)
 	}
 	if err != nil {
-		return &SplitError{j, err}
+		return &SplitError{j, cv.ofShare(err)}
 	}
 	return nil
 }

@@ -19,6 +19,7 @@ import (
 // and must not be shared between goroutines.
 type CV struct {
 	c        Config
+	count    footprint
 	features int // m, the number of features that the learner sees
 	hyper    int
 	fits     []splitFit

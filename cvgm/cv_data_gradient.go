@@ -8,6 +8,7 @@ import (
 
 	"cvgm/cvgm/internal/args"
 	"cvgm/cvgm/internal/sample"
+	"cvgm/internal/memory"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
 
@@ -49,10 +50,13 @@ func (cv *CV) DataGradient(dx *mat.Dense, dy, alpha []float64) (float64, error) 
 		panic("cvgm: dy has the wrong length")
 	}
 	d := &dataGradient{wantX: dx != nil, wantY: dy != nil, y: make([]float64, rows)}
-	if d.wantX {
-		d.features = mat.NewDense(rows, cv.features, nil)
+	loss, err := math.NaN(), cv.c.tooLarge(memory.Add(cv.count.total(), memory.Bytes(cv.countData(d.wantX))))
+	if err == nil {
+		if d.wantX {
+			d.features = mat.NewDense(rows, cv.features, nil)
+		}
+		loss, err = cv.eval(context.Background(), nil, d, alpha)
 	}
-	loss, err := cv.eval(context.Background(), nil, d, alpha)
 	if err != nil {
 		d.errX, d.errY = err, err
 	} else {

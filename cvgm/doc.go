@@ -13,5 +13,6 @@
 // data with text, classes or missing values, and package tune does all of this in one call.
 //
 // Results have the same bits for any GOMAXPROCS: every split owns its storage
-// and its warm start, and sums run in the order of the splits.
+// and its warm start, and sums run in the order of the splits. New allocates only what
+// Config.MaxBytes allows ([Config.Bytes]), by default a quarter of what the process may use.
 package cvgm

@@ -17,6 +17,7 @@ type leaveOneOut struct {
 	predictions []float64 // by example
 	ddst        []float64 // their cotangent
 	features    *mat.Dense
+	fitted      bool // the splits are fitted one by one, too, and counted
 }
 
 // newLeaveOneOut returns nil where the splits have to be fitted one by one.
@@ -39,9 +40,9 @@ func newLeaveOneOut(c *Config, learner learn.Learner) *leaveOneOut {
 // eval sets fit's loss and, where wanted, the cotangents of its predictions. It reports
 // false where one of the fits fails or the loss has no derivative: fits one by one
 // then give the error.
-func (a *leaveOneOut) eval(c *Config, x *mat.Dense, hyper []float64, gradient bool) bool {
-	if x != a.features || c.Features != nil {
-		if a.features = nil; a.learner.Load(learn.Data{X: x, Y: c.Data.Y}) != nil {
+func (a *leaveOneOut) eval(c *Config, d learn.Data, hyper []float64, gradient bool) bool {
+	if x := d.Dense(); x != a.features || c.Features != nil {
+		if a.features = nil; a.learner.Load(d) != nil {
 			return false
 		}
 		a.features = x

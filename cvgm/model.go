@@ -58,7 +58,7 @@ func (cv *CV) Final(alpha []float64) (*Model, error) {
 		return nil, err
 	}
 	f := splitFit{split: Split{Train: sample.Positive(sample.Complement(nil, n), cv.c.Data.Weights)}, learner: learner}
-	f.prepare(cv.c, cv.features)
+	cv.prepare(&f)
 	if err := f.load(cv.c, x); err != nil {
 		return nil, err
 	}

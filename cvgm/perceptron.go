@@ -149,6 +149,16 @@ func (p *Perceptron) prepare(params []float64, x *mat.Dense) error {
 	return nil
 }
 
+// hiddenEntries counts the entries of the layers but for the output of the last one, and
+// those of the transposed matrices.
+func (p *Perceptron) hiddenEntries(rows float64) float64 {
+	entries := 2 * float64(p.NumParams())
+	for l := 1; l < len(p.Widths)-1; l++ {
+		entries += rows * float64(p.Widths[l])
+	}
+	return entries
+}
+
 // forward sets z = W·h + b.
 func (y *layer) forward(z, h []float64) {
 	copy(z, y.b)

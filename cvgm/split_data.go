@@ -54,7 +54,7 @@ func (f *splitFit) dataBackward(c *Config, want *dataGradient) error {
 		args.BadIf(want.wantX && f.norm.Scale && f.norm.Jump >= 0, "Config.Data.X", qpdiff.ErrNotDifferentiable, "do not standardise, or drop the feature",
 			"has a feature %d that is constant on the training rows, where the standardised feature jumps", f.norm.Jump))
 	d.errY = args.First(fixed, d.errY)
-	rows, m := f.train.X.Dims()
+	rows, m := len(f.split.Train), f.features
 	if f.out != nil { // the learner has the shape of all examples
 		rows = len(c.Data.Y)
 	}

@@ -25,10 +25,11 @@ type splitFit struct {
 	work        qpdiff.Workspace
 	prepared    Prepared             // fitted to the training rows; nil without Config.Prepare
 	norm        normalise.Normaliser // with the weights of the training rows
-	train       learn.Data           // normalised rows, labels less the intercept
-	val         []float64            // normalised rows, row-major
-	valX        *mat.Dense           // val as a matrix
-	valY        []float64            // raw labels
+	features    int
+	train       learn.Data // normalised rows, labels less the intercept; empty with cv.full
+	val         []float64  // normalised rows, row-major
+	valX        *mat.Dense // val as a matrix
+	valY        []float64  // raw labels
 	valWeights  sample.Weights
 	intercept   float64
 	theta       []float64
@@ -44,21 +45,27 @@ type splitFit struct {
 }
 
 // prepare makes the storage for m features.
-func (f *splitFit) prepare(c Config, m int) {
+func (f *splitFit) prepare(c *Config, m int) {
 	t, v := len(f.split.Train), len(f.split.Val)
 	theta, hyper := f.learner.Dims(m)
 	f.predictor, _ = f.learner.(learn.Predictor)
 	f.norm = normalise.Normaliser{Centre: c.Standardise || c.Centring == MeanCentring, Scale: c.Standardise, Learned: c.learned(),
 		Weights: sample.Relative(c.Data.Weights, f.split.Train)}
 	f.valWeights = sample.Relative(c.Data.Weights, f.split.Val)
-	f.train = learn.Data{X: mat.NewDense(t, m, nil), Y: make([]float64, t), Weights: sample.Pick(c.Data.Weights, f.split.Train)}
+	f.features = m
+	shape := t // of the learner's data
+	if f.out != nil {
+		shape = len(c.Data.Y) // which are those of cv.full
+	} else {
+		f.train = learn.Data{X: mat.NewDense(t, m, nil), Y: make([]float64, t), Weights: sample.Pick(c.Data.Weights, f.split.Train)}
+	}
 	f.val, f.valY = make([]float64, v*m), sample.Pick(c.Data.Y, f.split.Val)
 	f.theta, f.dtheta = make([]float64, theta), make([]float64, theta)
 	if c.Hyper == nil {
 		f.grad.Hyper = make([]float64, hyper)
 	}
 	if c.Features != nil {
-		f.grad.X, f.dval = mat.NewDense(t, m, nil), make([]float64, v*m)
+		f.grad.X, f.dval = mat.NewDense(shape, m, nil), make([]float64, v*m)
 	}
 	f.prediction, f.dprediction = make([]float64, v), make([]float64, v)
 	if v > 0 {
@@ -152,10 +159,10 @@ func (f *splitFit) atKink(i int, p, y, distance float64) bool {
 // sum of. Those of a learn.Predictor and of leaveOneOut are not known; the prediction
 // stands for them.
 func (f *splitFit) size(i int, p float64) float64 {
-	if f.predictor != nil || f.train.X == nil {
+	if f.predictor != nil || f.features == 0 {
 		return math.Abs(p)
 	}
-	_, m := f.train.X.Dims()
+	m := f.features
 	size := math.Abs(f.intercept)
 	for j, w := range f.theta {
 		if j < m {
@@ -203,7 +210,7 @@ func (f *splitFit) product(g *learn.Grad, dval *mat.Dense) error {
 	if f.predictor != nil {
 		return f.predictor.PredictVJP(&f.work, g, dval, f.valX, f.dprediction)
 	}
-	_, m := f.train.X.Dims()
+	m := f.features
 	clear(f.dtheta)
 	for i, d := range f.dprediction {
 		for j, xj := range f.val[i*m : i*m+m] {

@@ -26,5 +26,7 @@
 // message that begins with "qpdiff: "; so does a copy of a learner, a [Solution] or a
 // [Workspace] that was in use. All that depends on data comes back as
 // an error that can be matched with errors.Is against the Err… values of this
-// package, and with errors.As against [ArgError] and [NotDifferentiableError].
+// package, and with errors.As against [ArgError] and [NotDifferentiableError]. The matrices
+// of a [QP] are the caller's, and its solution takes a small multiple of them; learners, whose
+// matrices may be far larger than the data, count them first and return [ErrTooLarge].
 package qpdiff

@@ -21,6 +21,9 @@ var (
 	ErrIterationLimit    = check.ErrIterationLimit
 	ErrNotFitted         = check.ErrNotFitted
 	ErrNotDifferentiable = check.ErrNotDifferentiable
+	// ErrTooLarge is the kind of a problem that needs more bytes than MaxBytes allows. It is
+	// found before they are allocated.
+	ErrTooLarge = check.ErrTooLarge
 )
 
 // ArgError names an argument that cannot be used (its field Arg, as the documentation

@@ -49,6 +49,10 @@ type CSV struct {
 	Unknown UnknownRule
 	// Comma separates fields. Zero: ','.
 	Comma rune
+	// MaxBytes bounds the memory that Read holds, which is some 24 bytes for each field beside the text: a text that needs
+	// more is an error of kind qpdiff.ErrTooLarge, which names the number of bytes by the first rows and the size of
+	// a file. So is a table whose levels make too many features. Zero: the default that [learn.Data] documents.
+	MaxBytes int64
 }
 
 // maxClasses bounds the classes of a text target. A text of more values is hardly a
@@ -76,10 +80,11 @@ func (c CSV) ReadFile(path string) (*Table, error) {
 // ErrShape for a text without examples or features, ErrNotFinite for a missing value
 // and for text in place of a number, and ErrDomain for settings, names and kinds; a record
 // with another number of fields than the header is a *csv.ParseError of package encoding/csv.
-// It holds the whole text in memory.
+// It holds the whole text in memory, as far as MaxBytes allows, and only the values after that.
 func (c CSV) Read(r io.Reader) (*Table, error) {
 	if err := args.First(
 		args.BadIf(c.Comma != 0 && !validComma(c.Comma), "CSV.Comma", qpdiff.ErrDomain, "use a character that is no quote and no line end", "is %q", c.Comma),
+		args.BadIf(c.MaxBytes < 0, "CSV.MaxBytes", qpdiff.ErrDomain, "use a positive number, or zero for the default", "is %d", c.MaxBytes),
 		args.BadIf(c.Missing < 0 || c.Missing > MissingIsMean, "CSV.Missing", qpdiff.ErrDomain, "use one of the constants", "is %v", c.Missing),
 		args.BadIf(c.Unknown < 0 || c.Unknown > UnknownIsZero, "CSV.Unknown", qpdiff.ErrDomain, "use one of the constants", "is %v", c.Unknown),
 	); err != nil {
@@ -90,7 +95,7 @@ func (c CSV) Read(r io.Reader) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	roles, err := c.roles(text)
+	roles, named, err := c.roles(text)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +111,7 @@ func (c CSV) Read(r io.Reader) (*Table, error) {
 		if roles[i] != isFeature {
 			continue
 		}
-		column, err := c.column(text, i, name)
+		column, err := c.column(text, i, named[name])
 		if err != nil {
 			return nil, err
 		}
@@ -138,9 +143,10 @@ const (
 	isGroup
 )
 
-// roles returns the role of each column of the file, and checks the names in c.
-func (c CSV) roles(text *csvText) ([]role, error) {
-	roles, named := make([]role, len(text.header)), map[string]string{}
+// roles returns the role of each column of the file and the field that names it, and checks the
+// names in c.
+func (c CSV) roles(text *csvText) (roles []role, named map[string]string, err error) {
+	roles, named = make([]role, len(text.header)), map[string]string{}
 	name := func(field string, r role, names ...string) error {
 		for _, n := range names {
 			at, ok := text.at[n]
@@ -165,7 +171,7 @@ func (c CSV) roles(text *csvText) ([]role, error) {
 		name("CSV.Numeric", isFeature, c.Numeric...),
 		name("CSV.Categorical", isFeature, c.Categorical...),
 	); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, n := range slices.Sorted(maps.Keys(c.MissingIn)) {
 		at, ok := text.at[n]
@@ -176,15 +182,15 @@ func (c CSV) roles(text *csvText) ([]role, error) {
 			args.BadIf(rule == MissingIsMean && ok && roles[at] != isFeature, "CSV.MissingIn", qpdiff.ErrDomain, "use MissingDropsRow",
 				"is MissingIsMean for column %q, which is no feature", n),
 		); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	for i, n := range text.header {
-		if n == "" && roles[i] == isFeature && !slices.Contains(c.Numeric, n) && !slices.Contains(c.Categorical, n) {
-			return nil, args.Bad("CSV", qpdiff.ErrDomain, `name it, or put "" into Ignore`, "has no name for column %d, which may be a row number", i+1)
+		if n == "" && roles[i] == isFeature && named[n] == "" {
+			return nil, nil, args.Bad("CSV", qpdiff.ErrDomain, `name it, or put "" into Ignore`, "has no name for column %d, which may be a row number", i+1)
 		}
 	}
-	return roles, nil
+	return roles, named, nil
 }
 
 // missingRule returns the rule of a column of the file.
@@ -238,18 +244,19 @@ func (c CSV) dropRows(text *csvText, roles []role) error {
 	return nil
 }
 
-// column infers the kind and the levels of column i of the file.
-func (c CSV) column(text *csvText, i int, name string) (Column, error) {
+// column infers the kind and the levels of column i of the file, which a field of c may name.
+func (c CSV) column(text *csvText, i int, field string) (Column, error) {
+	name := text.header[i]
 	column := Column{Name: name, Missing: c.missingRule(name, isFeature)}
 	present, numbers := text.scan(i)
 	if present == 0 {
 		return column, args.Bad("CSV", qpdiff.ErrDomain, "put it into Ignore", "has no value in column %q", name)
 	}
-	if listed := slices.Contains(c.Categorical, name); !listed {
+	if field != "CSV.Categorical" {
 		if numbers {
 			return column, nil
 		}
-		if slices.Contains(c.Numeric, name) || text.mostlyNumbers(i) {
+		if field == "CSV.Numeric" || text.mostlyNumbers(i) {
 			return column, text.errNumber(i)
 		}
 	}
@@ -356,7 +363,7 @@ func (t *Table) readTarget(text *csvText, i int) error {
 }
 
 func newCSVReader(c CSV) *csvReader {
-	r := &csvReader{comma: c.Comma, missingTexts: slices.Clone(c.MissingTexts), unknown: c.Unknown}
+	r := &csvReader{comma: c.Comma, missingTexts: slices.Clone(c.MissingTexts), unknown: c.Unknown, maxBytes: c.MaxBytes}
 	if r.comma == 0 {
 		r.comma = ','
 	}

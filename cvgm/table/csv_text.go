@@ -21,6 +21,7 @@ type csvReader struct {
 	comma        rune
 	missingTexts []string
 	unknown      UnknownRule
+	maxBytes     int64 // as CSV has it; its default where the settings come from JSON
 }
 
 // validComma reports whether package encoding/csv takes the character between fields.
@@ -69,6 +70,7 @@ func (r *csvReader) value(c *Column, field string) (float64, error) {
 type csvText struct {
 	reader  *csvReader
 	in      *csv.Reader
+	meter   *meter
 	header  []string
 	at      map[string]int // the column of a name
 	records [][]string
@@ -80,18 +82,29 @@ func (r *csvReader) header(from io.Reader) (*csvText, error) {
 	if from == nil {
 		return nil, args.Bad("r", qpdiff.ErrEmpty, "give a reader of the CSV's text", "is nil")
 	}
-	text := bufio.NewReader(from)
+	m := newMeter(from, r.comma, r.maxBytes)
+	text := bufio.NewReader(m)
 	const mark = "\ufeff"
-	if start, _ := text.Peek(len(mark)); string(start) == mark {
+	start, err := text.Peek(len(mark))
+	if errors.Is(err, qpdiff.ErrTooLarge) {
+		return nil, err
+	}
+	if string(start) == mark {
 		text.Discard(len(mark))
 	}
 	in := csv.NewReader(text)
 	in.Comma = r.comma
 	header, err := in.Read()
+	if errors.Is(err, qpdiff.ErrTooLarge) {
+		return nil, err
+	}
 	if err != nil {
 		return nil, fmt.Errorf("cvgm: the CSV has no header line: %w", err)
 	}
-	t := &csvText{reader: r, in: in, header: header, at: make(map[string]int, len(header))}
+	if err := m.took(len(header)); err != nil {
+		return nil, err
+	}
+	t := &csvText{reader: r, in: in, meter: m, header: header, at: make(map[string]int, len(header))}
 	for i := range header {
 		header[i] = strings.TrimSpace(header[i])
 		if j, ok := t.at[header[i]]; ok {
@@ -112,8 +125,14 @@ func (t *csvText) read() error {
 		if errors.Is(err, io.EOF) {
 			break
 		}
+		if errors.Is(err, qpdiff.ErrTooLarge) {
+			return err
+		}
 		if err != nil {
 			return fmt.Errorf("cvgm: %w", err) // the reader names the line
+		}
+		if err := t.meter.took(len(record)); err != nil {
+			return err
 		}
 		line, _ := t.in.FieldPos(0)
 		for i := range record {
@@ -182,7 +201,15 @@ func (t *csvText) errNumber(i int) error {
 // number parses a finite decimal number.
 func number(field string) (float64, bool) {
 	v, err := strconv.ParseFloat(field, 64)
-	return v, err == nil && args.Finite(v) && !strings.ContainsAny(field, "xX_")
+	if err != nil || !args.Finite(v) {
+		return v, false
+	}
+	for i := range len(field) {
+		if c := field[i]; c == 'x' || c == 'X' || c == '_' {
+			return v, false
+		}
+	}
+	return v, true
 }
 
 // numberLike reports whether a text may be meant as a number: a finite one, one that is

@@ -63,7 +63,8 @@ func (p *Pipeline) encoder() (*Encoder, error) {
 // Read reads the rows of a CSV to predict from. The columns of the model must be there,
 // in any order, and the target's may be; others are ignored. Numbers, levels and missing
 // values are read as the model's table was, but a missing value with MissingDropsRow is an
-// error: each record gives one row. Errors are those of [CSV.Read].
+// error: each record gives one row. Errors are those of [CSV.Read]; MaxBytes is that of the
+// model's table, and its default where the pipeline was read from JSON.
 func (p *Pipeline) Read(r io.Reader) (*Table, error) {
 	e, err := p.encoder()
 	if err != nil {

@@ -152,15 +152,7 @@ func (in *pipelineJSON) encoder() (*Encoder, error) {
 		if column.Missing, err = valueOf[MissingRule]("missing", missingNames[:], c.Missing); err != nil {
 			return nil, err
 		}
-		numeric := column.Kind == Numeric
-		if err := args.First(
-			args.BadIf(numeric && len(c.Levels) > 0, "levels", qpdiff.ErrDomain, "leave them out", "belong to the numeric column %q", c.Name),
-			args.BadIf(!numeric && len(c.Levels) == 0, "levels", qpdiff.ErrEmpty, "give at least one", "are missing for the categorical column %q", c.Name),
-			args.BadIf(c.MissingLevel && (numeric || column.Missing != MissingIsMean), "missing_level", qpdiff.ErrDomain, "leave it out",
-				"is true for the %s column %q with missing %q", c.Kind, c.Name, c.Missing),
-			args.BadIf((c.Mean != nil) != column.imputed(), "mean", qpdiff.ErrShape, `give it for numeric columns with missing "mean" alone`,
-				"is %s for the %s column %q with missing %q", map[bool]string{true: "missing", false: "given"}[c.Mean == nil], c.Kind, c.Name, c.Missing),
-		); err != nil {
+		if err := c.check(&column); err != nil {
 			return nil, err
 		}
 		for k, level := range c.Levels {
@@ -176,8 +168,30 @@ func (in *pipelineJSON) encoder() (*Encoder, error) {
 	return e, nil
 }
 
+// check reports parts that do not fit the kind and the rule of the column.
+func (c *columnJSON) check(column *Column) error {
+	numeric, given := column.Kind == Numeric, "given"
+	if c.Mean == nil {
+		given = "missing"
+	}
+	switch {
+	case numeric && len(c.Levels) > 0:
+		return args.Bad("levels", qpdiff.ErrDomain, "leave them out", "belong to the numeric column %q", c.Name)
+	case !numeric && len(c.Levels) == 0:
+		return args.Bad("levels", qpdiff.ErrEmpty, "give at least one", "are missing for the categorical column %q", c.Name)
+	case c.MissingLevel && (numeric || column.Missing != MissingIsMean):
+		return args.Bad("missing_level", qpdiff.ErrDomain, "leave it out", "is true for the %s column %q with missing %q", c.Kind, c.Name, c.Missing)
+	case (c.Mean != nil) != column.imputed():
+		return args.Bad("mean", qpdiff.ErrShape, `give it for numeric columns with missing "mean" alone`, "is %s for the %s column %q with missing %q", given, c.Kind, c.Name, c.Missing)
+	}
+	return nil
+}
+
 // valueOf returns the constant with a name.
 func valueOf[T ~int](key string, names []string, name string) (T, error) {
 	at := slices.Index(names, name)
-	return T(at), args.BadIf(at < 0, key, qpdiff.ErrDomain, fmt.Sprintf("use one of %q", names), "is %q", name)
+	if at < 0 {
+		return T(at), args.Bad(key, qpdiff.ErrDomain, fmt.Sprintf("use one of %q", names), "is %q", name)
+	}
+	return T(at), nil
 }

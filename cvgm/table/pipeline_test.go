@@ -196,8 +196,8 @@ func TestTableOfTooManyLevels(t *testing.T) {
 	for i := range 50_000 {
 		fmt.Fprintf(&text, "c%d,%d,%d\n", i/2, i%7, i%5)
 	}
-	table := read(t, CSV{}, text.String())
-	if _, _, err := table.Data(); !errors.Is(err, qpdiff.ErrShape) || !strings.Contains(err.Error(), `column "code" with 25000 levels`) {
+	table := read(t, CSV{MaxBytes: 1 << 30}, text.String())
+	if _, _, err := table.Data(); !errors.Is(err, qpdiff.ErrTooLarge) || !strings.Contains(err.Error(), `column "code" with 25000 levels`) {
 		t.Error(err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"cvgm/cvgm/internal/args"
 	"cvgm/cvgm/internal/sample"
+	"cvgm/internal/memory"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
 
@@ -96,16 +97,12 @@ func (t *Table) classRemedy() string {
 	return fmt.Sprintf("name one of %q", t.Classes)
 }
 
-// maxLevelEntries bounds the features that levels make, in all rows: 2²⁸ of them take 2 GiB, and each
-// split holds them once. Go ends a program that asks for more memory than there is.
-const maxLevelEntries = 1 << 28
-
 // Data returns what [cvgm.New] takes: the values and the target for Config.Data, and for
 // Config.Prepare the encoder that makes features of the values. The values are of no
 // use without the encoder: they hold indices of levels, and NaN where values are
 // missing. They share storage with the table. A table without target, a target
-// of more than two classes, which needs [Table.Binary], and one whose levels make more than
-// 2²⁸ entries of features are errors.
+// of more than two classes, which needs [Table.Binary], and one whose levels make more
+// features than CSV.MaxBytes allows, as [qpdiff.ErrTooLarge], are errors.
 func (t *Table) Data() (learn.Data, *Encoder, error) {
 	if err := t.check(); err != nil {
 		return learn.Data{}, nil, err
@@ -123,9 +120,11 @@ func (t *Table) Data() (learn.Data, *Encoder, error) {
 		return learn.Data{}, nil, args.Bad("Table", qpdiff.ErrShape, "add a column that varies", "has no features: each column has one level only")
 	}
 	most := slices.MaxFunc(t.Columns, func(a, b Column) int { return cmp.Compare(len(a.Levels), len(b.Levels)) })
-	if rows, columns := t.Dims(); m > columns && m > maxLevelEntries/rows {
-		return learn.Data{}, nil, args.Bad("Table", qpdiff.ErrShape, "put it into Ignore, or merge its levels",
-			"makes %d features of each of %d rows, most of column %q with %d levels", m, rows, most.Name, len(most.Levels))
+	rows, columns := t.Dims()
+	need, bound := memory.Bytes(8*float64(rows)*float64(m)), memory.Bound(t.reader.maxBytes)
+	if m > columns && need > bound {
+		return learn.Data{}, nil, args.Bad("Table", qpdiff.ErrTooLarge, "put it into Ignore, merge its levels, or raise CSV.MaxBytes",
+			"%s: it makes %d features of each of %d rows, most of column %q with %d levels", memory.Needs(need, bound), m, rows, most.Name, len(most.Levels))
 	}
 	return learn.Data{X: t.x, Y: t.Y}, e, nil
 }

@@ -138,6 +138,10 @@ func (w *tuning) outerFold(outer cvgm.Split) ([3][]float64, error) {
 	if len(splits) == 0 {
 		return losses, args.Bad("Tuner.Splits", qpdiff.ErrShape, "use Folds, or OuterFolds: -1", "have no rows among those of an outer fold")
 	}
+	c := w.c
+	c.Splits = []cvgm.Split{outer}
+	w.beside = c.Bytes()
+	defer func() { w.beside = 0 }()
 	s, err := w.newSearch(outer.Train, splits)
 	if err == nil {
 		err = s.run()
@@ -148,8 +152,9 @@ func (w *tuning) outerFold(outer cvgm.Split) ([3][]float64, error) {
 	if s.outOf == "MaxTime" {
 		return losses, errTime
 	}
-	c := w.c
-	c.Splits = []cvgm.Split{outer}
+	within := w.c
+	within.Splits = splits
+	c.MaxBytes = less(c.MaxBytes, within.Bytes())
 	cv, err := cvgm.New(c)
 	if err != nil {
 		return losses, err

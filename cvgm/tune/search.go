@@ -12,6 +12,8 @@ import (
 	"cvgm/cvgm/internal/args"
 	"cvgm/cvgm/internal/normalise"
 	"cvgm/cvgm/search"
+	"cvgm/internal/memory"
+	"cvgm/qpdiff"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/floats/scalar"
@@ -70,6 +72,11 @@ type point struct {
 func (w *tuning) newSearch(rows []int, splits []cvgm.Split) (*tuneSearch, error) {
 	c := w.c
 	c.Splits = splits
+	beside := memory.Add(w.beside, w.seenBytes(len(rows)))
+	if err := tooLarge(c, memory.Add(c.Bytes(), beside), len(splits)); err != nil {
+		return nil, err
+	}
+	c.MaxBytes = less(c.MaxBytes, beside)
 	cv, err := cvgm.New(c)
 	if err != nil {
 		return nil, err
@@ -154,6 +161,8 @@ func (s *tuneSearch) eval(grad, hyper []float64) (float64, error) {
 			return 0, context.Cause(s.w.ctx)
 		case s.w.limit.Err() != nil && errors.Is(err, context.DeadlineExceeded):
 			return 0, errTime
+		case errors.Is(err, qpdiff.ErrTooLarge): // another point instead would let the result depend on the memory
+			return 0, err
 		}
 		if !s.triesZero(hyper) {
 			if s.failure == nil {

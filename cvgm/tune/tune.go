@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -11,6 +12,8 @@ import (
 	"cvgm/cvgm/table"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
+
+	"gonum.org/v1/gonum/mat"
 )
 
 // Tune tunes the learner on d, of N rows and n features, without Rows. Where ctx ends,
@@ -104,10 +107,17 @@ func (t Tuner) tune(ctx context.Context, c cvgm.Config, table *table.Table) (*Tu
 // begin checks t and the data, and completes c.
 func (t Tuner) begin(ctx context.Context, c cvgm.Config, table *table.Table) (*tuning, error) {
 	began := time.Now()
-	c.Data.X = c.Data.Dense()
 	if ctx == nil {
 		return nil, args.Bad("ctx", qpdiff.ErrEmpty, "use context.Background()", "is nil")
 	}
+	c.MaxBytes = cmp.Or(max(t.MaxBytes, 0), c.Data.MaxBytes)
+	if _, ok := c.Data.X.(*mat.Dense); !ok && c.Data.X != nil {
+		rows, n := c.Data.X.Dims()
+		if err := tooLarge(c, bytesOf(rows, n), 0); err != nil {
+			return nil, err
+		}
+	}
+	c.Data.X = c.Data.Dense()
 	if err := t.check(c.Data); err != nil {
 		return nil, err
 	}

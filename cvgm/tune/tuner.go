@@ -74,6 +74,11 @@ type Tuner struct {
 	OuterFolds int
 	// Workers bounds the goroutines that share the splits. Zero: GOMAXPROCS.
 	Workers int
+	// MaxBytes bounds the memory that a search and what it is judged by hold at a time, with
+	// all their CVs: see [cvgm.Config.Bytes]. Beyond it Tune returns an error of kind
+	// qpdiff.ErrTooLarge before the allocation; where the nested estimate alone needs more, there is none, with
+	// a warning. The result does not depend on it. Zero: Data.MaxBytes, or the default that [learn.Data] documents.
+	MaxBytes int64
 	// Progress is called after each evaluation, from the goroutine that calls Tune. Nil: no calls.
 	Progress func(Progress)
 }
@@ -238,6 +243,7 @@ func (t Tuner) check(d learn.Data) error {
 		args.BadIf(t.Starts < 0, "Tuner.Starts", qpdiff.ErrDomain, "use a positive number, or zero for the default", "is %d", t.Starts),
 		args.BadIf(t.MaxEvals < 0, "Tuner.MaxEvals", qpdiff.ErrDomain, "use a positive number, or zero for the default", "is %d", t.MaxEvals),
 		args.BadIf(t.MaxTime < 0, "Tuner.MaxTime", qpdiff.ErrDomain, "use a positive time, or zero for no bound", "is %v", t.MaxTime),
+		args.BadIf(t.MaxBytes < 0, "Tuner.MaxBytes", qpdiff.ErrDomain, "use a positive number, or zero for the default", "is %d", t.MaxBytes),
 		args.BadIf(t.Groups != nil && len(t.Groups) != n, "Tuner.Groups", qpdiff.ErrShape, "give one number per example", "has %d entries for N = %d examples", len(t.Groups), n),
 		args.BadIf(t.Splits != nil && t.Folds != 0, "Tuner.Folds", qpdiff.ErrDomain, "set one of them", "is set together with Splits"),
 	); err != nil {

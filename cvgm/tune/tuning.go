@@ -26,6 +26,7 @@ type tuning struct {
 	deadline time.Time // zero: none
 	out      *Tuned
 
+	beside      int64 // bytes that are held beside a search
 	stage       string
 	evaluations int           // of all searches
 	each        time.Duration // of an evaluation, as measured

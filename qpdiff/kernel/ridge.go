@@ -61,12 +61,27 @@ func (l *Ridge) Dims(n int) (theta, hyper int) { return dims(l.Kernel, l.Interce
 func (l *Ridge) Load(d learn.Data) (err error) {
 	defer learner.Name(l, &err)
 	l.loo = 0
-	if d, err = l.state.Take(d, false); err != nil {
+	if d, err = l.state.Take(l, d, false); err != nil {
 		return err
 	}
 	l.accept(l, l.Kernel, l.Intercept, d)
 	l.load(l.Intercept)
 	return nil
+}
+
+// Bytes implements [learn.SizedLearner]: what load, factorise and the derivatives allocate, and
+// with LeaveOneOut the inverse.
+func (l *Ridge) Bytes(s learn.Size) int64 {
+	rows, n, m := learner.Sizes(s)
+	counts := rows // and rows
+	if s.Weighted {
+		counts += rows
+	}
+	entries := counts + m*n + 2*m*m + 8*m
+	if s.LeaveOneOut {
+		entries += 2*m*m + 3*m // inverse, and weights of a kernelDerivative
+	}
+	return learner.Entries(entries + derivativeEntries(m, n, float64(s.Predicted)))
 }
 
 // Reset forgets the last fit. The data stays loaded.
@@ -124,6 +139,11 @@ func (l *Ridge) LeaveOneOut(dst, hyper []float64) (err error) {
 		return err
 	}
 	check.Length("dst", dst, len(l.state.Data.Y))
+	size := l.state.Data.Size()
+	size.LeaveOneOut = true
+	if err := learner.Exceeds(l.Bytes(size), l.state.Data.MaxBytes, size); err != nil {
+		return err
+	}
 	if err := l.leaveOneOut(dst, hyper); err != nil {
 		return err
 	}

@@ -72,7 +72,7 @@ func (l *SVM) SetGeneralised(on bool) { l.Generalised = on }
 // are the same. After one, the learner has no data.
 func (l *SVM) Load(d learn.Data) (err error) {
 	defer learner.Name(l, &err)
-	if d, err = l.state.Take(d, true); err != nil {
+	if d, err = l.state.Take(l, d, true); err != nil {
 		l.q.reset()
 		return err
 	}
@@ -80,6 +80,13 @@ func (l *SVM) Load(d learn.Data) (err error) {
 	l.accept(l, l.Kernel, l.Intercept, d)
 	l.load(known, l.Intercept)
 	return nil
+}
+
+// Bytes implements [learn.SizedLearner]: what load and the derivatives allocate.
+func (l *SVM) Bytes(s learn.Size) int64 {
+	rows, n, m := learner.Sizes(s)
+	entries := rows*(n+1) + 2*rows + learner.RowSetEntries(rows, s.Weighted) + 2*m*m + 14*m
+	return learner.Entries(entries + m*m + 2*m + derivativeEntries(m, n, float64(s.Predicted))) // factor of a kernelDerivative
 }
 
 // Reset forgets the warm start and the last fit. The data stays loaded.

@@ -27,6 +27,34 @@ type Data struct {
 	// Weights has one entry for each row of X, at or above 0: a row of weight w
 	// counts as w equal rows. Nil: one each.
 	Weights []float64
+	// MaxBytes bounds the memory that a learner holds for the data, X itself not included: a
+	// Load that needs more, and a Fit whose working set grows beyond, is an error of kind
+	// [qpdiff.ErrTooLarge] before the allocation. No result depends on it. Zero: a quarter
+	// of the least of GOMEMLIMIT, the address space and, on Linux, RLIMIT_AS, RLIMIT_DATA, the
+	// limits of the control groups (versions 1 and 2) and the physical memory, as they are at the first need.
+	// The heap may grow to twice of what is held before the garbage collector runs.
+	MaxBytes int64
+}
+
+// Size returns the sizes of d, whose X is not nil.
+func (d Data) Size() Size {
+	rows, n := d.X.Dims()
+	s := Size{Rows: rows, Features: n, Counting: rows, Weighted: d.Rows != nil || d.Weights != nil}
+	if d.Rows != nil {
+		s.Counting = min(rows, len(d.Rows))
+	}
+	return s
+}
+
+// A Size holds the sizes that the memory of a learner depends on.
+type Size struct {
+	Rows, Features int  // of X
+	Counting       int  // rows that count, at most
+	Weighted       bool // Data has Rows or Weights
+	// Predicted rows are given to [Predictor.Predict] at a time, with a workspace.
+	Predicted int
+	// LeaveOneOut: so are the fits of a [LeaveOneOutLearner], in place of Fit.
+	LeaveOneOut bool
 }
 
 // Dense returns X: itself if it is a *mat.Dense, else a copy. It is nil without X.

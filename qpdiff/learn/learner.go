@@ -18,7 +18,8 @@ type Learner interface {
 	// its prediction is θᵀx (+ θ_n).
 	Dims(n int) (theta, hyper int)
 	// Load makes d the data of the following fits. It must be called again after an
-	// entry of d changed. The warm start survives if the shape stays the same.
+	// entry of d changed. The warm start survives if the shape stays the same. Data that
+	// need more than d.MaxBytes are an error of kind [qpdiff.ErrTooLarge]: see [SizedLearner].
 	Load(d Data) error
 	// Fit solves the problem at the hyperparameters and writes θ.
 	Fit(theta, hyper []float64) error
@@ -29,6 +30,17 @@ type Learner interface {
 	// Reset forgets the warm start and the last fit: a fit that follows has the same
 	// bits as the first fit of a new learner.
 	Reset()
+}
+
+// A SizedLearner is a Learner that counts its memory before it is allocated. All learners of
+// this module are. A CV cannot count that of others.
+type SizedLearner interface {
+	Learner
+	// Bytes returns how many bytes the learner holds at most for data of these sizes: from Load
+	// on, with what Fit, and VJP with one workspace, add, but without X. What grows in Fit
+	// beyond what Load allocates, as working sets do, is left out: Fit refuses it where
+	// it exceeds Data.MaxBytes. A number beyond int64 is the largest int64.
+	Bytes(s Size) int64
 }
 
 // A ForwardLearner is a Learner with derivatives along a direction.

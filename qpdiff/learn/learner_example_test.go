@@ -39,6 +39,20 @@ func ExampleArgError() {
 	// true
 }
 
+// How many bytes learners need for 100 rows of 50 000 features, and what a bound does.
+func ExampleSizedLearner() {
+	size := learn.Size{Rows: 100, Features: 50_000, Counting: 100}
+	for _, l := range []learn.SizedLearner{new(linear.ElasticNet), new(margin.SVM)} {
+		fmt.Printf("%T: %.0g bytes\n", l, float64(l.Bytes(size)))
+	}
+	d := learn.Data{X: mat.NewDense(2, 3, nil), Y: []float64{1, -1}, MaxBytes: 1000}
+	fmt.Println(errors.Is(new(margin.SVM).Load(d), qpdiff.ErrTooLarge))
+	// Output:
+	// *linear.ElasticNet: 6e+06 bytes
+	// *margin.SVM: 1e+11 bytes
+	// true
+}
+
 // The same move of the hyperparameters, for each learner that has a JVP.
 func ExampleForwardLearner() {
 	d := learn.Data{X: mat.NewDense(3, 1, []float64{1, -1, .5}), Y: []float64{1, -1, -1}}

@@ -68,7 +68,7 @@ func (e *ElasticNet) SetGeneralised(on bool) { e.Generalised = on }
 // learner has no data.
 func (e *ElasticNet) Load(d learn.Data) (err error) {
 	defer learner.Name(e, &err)
-	if d, err = e.state.Take(d, false); err != nil {
+	if d, err = e.state.Take(e, d, false); err != nil {
 		e.reset()
 		return err
 	}
@@ -94,7 +94,8 @@ func (e *ElasticNet) Reset() {
 // feature that is not in the support. Errors: an ArgError that matches ErrShape,
 // ErrNotFinite or ErrDomain for hyper and Groups, and ErrNotFitted without data; ErrIllPosed
 // where θ is not unique (to working precision), as without λ2 when features of
-// the support, or those about to enter it, are linearly dependent. After an
+// the support, or those about to enter it, are linearly dependent; ErrTooLarge where a
+// working set or its system would need more than Data.MaxBytes. After an
 // error there is no fit, and θ is left as it was.
 func (e *ElasticNet) Fit(theta, hyper []float64) (err error) {
 	defer learner.Name(e, &err)

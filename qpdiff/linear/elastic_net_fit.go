@@ -5,7 +5,9 @@ import (
 	"math"
 
 	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/learner"
 	"cvgm/qpdiff/internal/ways"
+	"cvgm/qpdiff/learn"
 )
 
 // elasticNetFit is an elastic net on its data, solved: what its derivatives read.
@@ -41,6 +43,23 @@ func (e *elasticNetFit) shape(rows, n int) {
 		e.qp.g, e.qp.diag = e.gram, dense.Grow(e.qp.diag, n)
 	}
 	e.reset()
+}
+
+// Bytes implements [learn.SizedLearner]: what shape, sums and the derivatives allocate.
+func (e *elasticNetFit) Bytes(s learn.Size) int64 {
+	rows, n, _ := learner.Sizes(s)
+	counts := 0.0
+	if s.Weighted {
+		counts = rows
+	}
+	if ways.WorkingSet(s.Rows, s.Features) {
+		first := min(n, firstFeatures) // a set of so many is never refused in a fit
+		return learner.Entries(counts + workingEntries(rows, n, first, first) + systemEntries(first))
+	}
+	if s.Weighted {
+		counts += rows * n // scaled
+	}
+	return learner.Entries(counts + n*n + 2*n + penalisedEntries(n)) // gram, xty and diag
 }
 
 // reset forgets the warm start.

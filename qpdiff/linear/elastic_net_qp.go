@@ -108,11 +108,6 @@ func (q *piecewiseQP) errOpen(j int) error {
 	return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "raise λ2 or drop features", "leaves the solution open: feature %d is zero or depends linearly on others", q.feature(j))
 }
 
-// errCrowded is the error of a support too large for what λ2 tells apart.
-func (q *piecewiseQP) errCrowded() error {
-	return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "raise λ2 or λ1", "leaves %d features for %d rows in the model, which so small a λ2 does not tell apart", len(q.act), q.rows)
-}
-
 // activate makes the active set that of x: all free coordinates and those that
 // are not zero.
 func (q *piecewiseQP) activate() {
@@ -144,6 +139,10 @@ type columnQuadratic struct {
 	along     []float64         // of each coordinate: the change of u along the step, with the opposite sign
 	fit       []float64         // work: Cx
 	fitSize   float64           // bounds the size of the terms of Cx, over √N
+
+	largest int     // support: see limit
+	held    float64 // entries that are held beside the active systems
+	most    int64   // the MaxBytes of the data
 }
 
 // column returns column j of C.
@@ -151,7 +150,7 @@ func (q *piecewiseQP) column(j int) []float64 { return q.columns[q.features[j]] 
 
 // shared returns the same G with work of its own.
 func (c *columnQuadratic) shared() columnQuadratic {
-	return columnQuadratic{columns: c.columns, rows: c.rows, inv: c.inv}
+	return columnQuadratic{columns: c.columns, rows: c.rows, inv: c.inv, largest: c.largest, held: c.held, most: c.most}
 }
 
 // products sets dst to the entries of row j of G at the places of at.

@@ -3,8 +3,12 @@ package linear
 import (
 	"math"
 
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/learner"
 	"cvgm/qpdiff/internal/woodbury"
+	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -29,11 +33,51 @@ const (
 	dualProximal = 1e-3
 )
 
-// crowded reports whether the active system is too large for what r tells apart: see
-// largestSystem.
+// crowded reports whether the active system is too large: see largestSystem, and limit.
 func (q *piecewiseQP) crowded() bool {
 	s := len(q.act)
-	return q.columns != nil && s > largestSystem && s > systemPerRow*q.rows && !q.byRows()
+	return q.columns != nil && s > q.largest && !q.byRows()
+}
+
+// systemEntries counts the entries of active systems of so many features: one is held here,
+// one for the weakly active coordinates, and one for the derivatives.
+func systemEntries(features float64) float64 { return 3 * features * (features + 1) }
+
+// limit sets the largest support: that which r tells apart, or that whose systems fit into
+// most bytes beside the entries that are held.
+func (q *piecewiseQP) limit(held float64, most int64) {
+	q.held, q.most = held, most
+	room := max(0, learner.Room(most)-held)
+	q.largest = int(min(math.Sqrt(room/3+.25)-.5, float64(q.distinct()))) // the inverse of systemEntries
+}
+
+// distinct is the largest support that r tells apart.
+func (q *piecewiseQP) distinct() int { return max(largestSystem, systemPerRow*q.rows) }
+
+// errCrowded is the error of a support that is too large.
+func (q *piecewiseQP) errCrowded() error {
+	s := len(q.act)
+	if s > q.distinct() {
+		return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "raise λ2 or λ1", "leaves %d features for %d rows in the model, which so small a λ2 does not tell apart", s, q.rows)
+	}
+	return learner.TooLarge(learner.Entries(q.held+systemEntries(float64(s))), q.most, learn.Size{Rows: q.rows, Features: s})
+}
+
+// kernelEntries counts the entries of kernel and support.
+func kernelEntries(rows, n, set float64) float64 {
+	const members = 11 // of the support, and terms of the sum
+	return 2*n + members*set + rows*(2*rows+1) + 2*rows*min(set, woodbury.ChunkTerms)
+}
+
+// partRoom reports that there is no room for the problems restricted that weakly active
+// coordinates need: one in the fit and one in a derivative. The systems are in largest.
+func (q *piecewiseQP) partRoom() error {
+	if q.columns == nil {
+		return nil
+	}
+	const vectors = 12 // of a piecewiseQP, with restrict
+	n := float64(q.n)
+	return learner.Exceeds(learner.Entries(q.held+systemEntries(float64(len(q.act)))+2*(vectors*n+kernelEntries(float64(q.rows), float64(len(q.columns)), n))), q.most, learn.Size{Rows: q.rows, Features: q.n})
 }
 
 // open returns a coordinate that depends linearly on others for certain, or -1: of those

@@ -51,7 +51,9 @@ func (e *elasticNetFit) solveWorking() error {
 	s.begin(e.rmsY)
 	warm := s.warm
 	for s.warm = false; ; warm = true {
-		e.change()
+		if err := e.change(); err != nil {
+			return err
+		}
 		e.qp.warm = warm
 		if err := e.qp.solve(); err != nil {
 			return err
@@ -125,8 +127,9 @@ func (e *elasticNetFit) slopes() {
 }
 
 // change gives the quadratic problem the features that are to be in the set, and those
-// that enter, at theta. It keeps what it has of their columns and of the Gram matrix.
-func (e *elasticNetFit) change() {
+// that enter, at theta. It keeps what it has of their columns and of the Gram matrix. A set
+// for which the data allow too few bytes is an error.
+func (e *elasticNetFit) change() error {
 	s := e.working
 	for _, j := range s.enter {
 		s.in[j] = true
@@ -139,6 +142,17 @@ func (e *elasticNetFit) change() {
 		}
 	}
 	e.qp.features = s.features
+	fetched := s.used
+	for _, j := range s.features {
+		if e.qp.columns[j] == nil {
+			fetched++
+		}
+	}
+	held, most := workingEntries(float64(e.rows), float64(e.params), float64(len(s.features)), float64(fetched))+float64(len(e.counts)), e.state.Data.MaxBytes
+	if err := learner.Exceeds(learner.Entries(held), most, learn.Size{Rows: e.rows, Features: len(s.features)}); err != nil {
+		return err
+	}
+	e.qp.limit(held, most)
 	if e.n != len(s.features) || !slices.Equal(s.features, s.old) {
 		e.gather()
 	}
@@ -149,6 +163,7 @@ func (e *elasticNetFit) change() {
 			e.groups.of = append(e.groups.of, s.groups.of[j])
 		}
 	}
+	return nil
 }
 
 // gather gives the quadratic problem the data of the features in the set.

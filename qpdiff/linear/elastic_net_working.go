@@ -61,6 +61,18 @@ func (s *workingSet) resize(n, rows int) {
 	s.reset()
 }
 
+// workingEntries counts the entries of resize for n features, and of gather for a set of so
+// many of them and so many whose columns were fetched, with the vectors of the derivatives.
+// systemEntries counts the active system, and partRoom what weakly active coordinates take.
+func workingEntries(rows, n, set, fetched float64) float64 {
+	const all, coordinates, room = 18, 34, 4.5 // vectors of all features; of the set; the slice of a column
+	gram := 0.0
+	if set <= gramPerRow*rows {
+		gram = 2.25 * set * set
+	}
+	return all*n + coordinates*set + fetched*(rows+room) + gram + 4*rows + kernelEntries(rows, n, set)
+}
+
 // reset forgets the warm start.
 func (s *workingSet) reset() {
 	s.features, s.warm = s.features[:0], false

@@ -74,11 +74,24 @@ func (l *Huber) SetGeneralised(on bool) { l.Generalised = on }
 // where XᵀX or Xᵀy overflows. After one, the learner has no data.
 func (l *Huber) Load(d learn.Data) (err error) {
 	defer learner.Name(l, &err)
-	if d, err = l.state.Take(d, false); err != nil {
+	if d, err = l.state.Take(l, d, false); err != nil {
 		l.warm = false
 		return err
 	}
 	return l.load(d, l.Intercept)
+}
+
+// Bytes implements [learn.SizedLearner]: what load, findWeak and the derivatives allocate.
+func (l *Huber) Bytes(s learn.Size) int64 {
+	rows, n, m := learner.Sizes(s)
+	counts := rows // and rows
+	if s.Weighted {
+		counts += rows
+	}
+	if l.Intercept {
+		n++
+	}
+	return learner.Entries(counts + huberEntries(m, n) + 2*n*n + 3*n + m) // without, and that of huberDerivative
 }
 
 // Reset forgets the warm start and the last fit. The data stays loaded.

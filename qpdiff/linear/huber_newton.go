@@ -53,6 +53,9 @@ func (l *huberNewton) resize(m, k int) {
 	l.zone = dense.Grow(l.zone, m)
 }
 
+// huberEntries counts the entries of resize.
+func huberEntries(m, k float64) float64 { return m*k + k*k + 8*m + 10*k }
+
 func (l *huberNewton) row(i int) []float64 { return l.z[i*l.k : (i+1)*l.k] }
 
 // hessian sets the upper triangle of h to that of the objective, in which each row has

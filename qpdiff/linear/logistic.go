@@ -73,8 +73,11 @@ func (l *Logistic) Dims(n int) (theta, hyper int) { return l.Intercept.params(n)
 func (l *Logistic) Load(d learn.Data) (err error) {
 	defer learner.Name(l, &err)
 	l.state.Unload()
-	d.X = d.Dense()
 	l.full, l.out = nil, nil
+	if err := learner.CheckBytes(l, d); err != nil {
+		return err
+	}
+	d.X = d.Dense()
 	if err := checkRows(d); err != nil {
 		return err
 	}
@@ -111,6 +114,11 @@ func (l *Logistic) LoadSubset(full learn.Learner, out []int) (err error) {
 	if !ok || f == nil || f.state.Data.X == nil || f.full != nil || f.intercept != l.Intercept {
 		return check.ArgErrorf("full", qpdiff.ErrDomain, "give another *Logistic of the same Intercept that has all rows loaded", "is a %T that does not hold all rows with this Intercept", full)
 	}
+	if l.m != f.m || l.d != f.d { // else the storage is there
+		if err := learner.CheckBytes(l, f.state.Data); err != nil {
+			return err
+		}
+	}
 	rows, n := f.state.Data.X.Dims()
 	l.shape(rows, n, l.Intercept)
 	l.full, l.out = &f.logisticFit, out
@@ -130,6 +138,22 @@ func (l *Logistic) LoadSubset(full learn.Learner, out []int) (err error) {
 		}
 	}
 	return l.accept(f.state.Data)
+}
+
+// Bytes implements [learn.SizedLearner]: what Load, Fit and the derivatives allocate.
+func (l *Logistic) Bytes(s learn.Size) int64 {
+	m, n, _ := learner.Sizes(s)
+	k := max(logisticSmall, n)
+	if l.Intercept != NoIntercept {
+		k = max(logisticSmall, n+1)
+	}
+	counted := 0.0
+	if s.Weighted {
+		counted = 4 * m // counts and work, and those of a logisticDerivative
+	}
+	problem := m*k + 2*k
+	newton := k*k + 5*k + m + m                                                         // with moved of determined
+	return learner.Entries(problem + newton + 2*pointEntries(m, k) + m + 2*k + counted) // one point is that of a logisticDerivative
 }
 
 // Reset forgets the warm start and the last fit. The data stays loaded.

@@ -206,6 +206,15 @@ func (p *logisticProblem) resize(m, d int) {
 	dense.Fill(p.pen, 1)
 }
 
+// pointEntries counts the entries of resize.
+func pointEntries(m, k float64) float64 {
+	entries := 2*m + k*k + k
+	if k > logisticSmall {
+		entries += (k + 1) * m
+	}
+	return entries
+}
+
 // resize gives the point the shape of p.
 func (pt *logisticPoint) resize(p *logisticProblem) {
 	pt.s, pt.w = dense.Grow(pt.s, p.m), dense.Grow(pt.w, p.m)

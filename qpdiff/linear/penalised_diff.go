@@ -65,6 +65,9 @@ func (d *penalisedDerivative) adjoint(m penalisedModel, generalised bool, g *lea
 		if refused {
 			return e.notDifferentiable(g)
 		}
+		if err := q.partRoom(); err != nil {
+			return err
+		}
 		q = d.part.restrict(e, func(j int, active, weak bool) bool { return active && !weak })
 		if k := q.factor(); k < len(q.act) {
 			return q.errOpen(q.act[k])
@@ -161,6 +164,9 @@ func (d *penalisedDerivative) forward(m penalisedModel, dtheta []float64, t *lea
 	}
 	if e.blur > dense.HiddenTol && (len(e.weak) > 0 || t.Hyper != nil) {
 		return e.blurred()
+	}
+	if err := e.qp.partRoom(); err != nil {
+		return err
 	}
 	q := d.part.restrict(e, func(j int, active, weak bool) bool { return active || weak })
 	copy(q.c, b)

@@ -49,6 +49,12 @@ func (e *penalisedQuadratic) resize(n, features int) {
 	e.qp.r = e.l2
 }
 
+// penalisedEntries counts the entries of resize for n coordinates, and those of the derivatives.
+func penalisedEntries(n float64) float64 {
+	const own, coordinates, derivative = 8 + 6, 9, 7 // vectors: with lists; of a piecewiseQP; of its derivative
+	return systemEntries(n) + n*(own+3*coordinates+2*3+derivative)
+}
+
 // errSolutionOverflows is the error of a fit without a finite solution.
 var errSolutionOverflows = check.ArgErrorf("hyper", qpdiff.ErrNotFinite, "raise λ2, or scale the features and labels", "leaves a solution that overflows")
 
@@ -106,6 +112,9 @@ func (e *penalisedQuadratic) suspectWeak() (any bool, err error) {
 func (e *penalisedQuadratic) settleWeak() error {
 	if !e.retest() {
 		return nil
+	}
+	if err := e.qp.partRoom(); err != nil {
+		return err
 	}
 	s := e.part.restrict(e, func(j int, active, weak bool) bool { return active || weak })
 	if k := s.factor(); k < len(s.act) {

@@ -86,6 +86,9 @@ func (l *SparseLogistic) SetGeneralised(on bool) { l.Generalised = on }
 func (l *SparseLogistic) Load(d learn.Data) (err error) {
 	defer learner.Name(l, &err)
 	l.state.Unload()
+	if err := learner.CheckBytes(l, d); err != nil {
+		return err
+	}
 	d.X = d.Dense()
 	if err := checkRows(d); err != nil {
 		return err
@@ -104,6 +107,21 @@ func (l *SparseLogistic) Load(d learn.Data) (err error) {
 	}
 	l.state.Data = d
 	return nil
+}
+
+// Bytes implements [learn.SizedLearner]: what shape and the derivatives allocate.
+func (l *SparseLogistic) Bytes(s learn.Size) int64 {
+	m, n, _ := learner.Sizes(s)
+	if l.Intercept {
+		n++
+	}
+	counts := 0.0
+	if s.Weighted {
+		counts = m
+	}
+	problem := m*n + 2*n                                                         // logisticProblem
+	own := n*m + 2*n*n + 11*n + 9*m                                              // rows; gram and block
+	return learner.Entries(counts + problem + own + penalisedEntries(n) + m + n) // with the rows of a penalisedDerivative
 }
 
 // Reset forgets the warm start and the last fit. The data stays loaded.

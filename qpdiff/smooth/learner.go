@@ -42,6 +42,10 @@ func (l *Learner) Dims(n int) (theta, hyper int) { return l.Objective.dims(n) }
 func (l *Learner) Load(d learn.Data) (err error) {
 	defer learner.Name(l, &err)
 	l.state.Unload()
+	if err := learner.CheckBytes(l, d); err != nil {
+		l.warm = false
+		return err
+	}
 	d.X = d.Dense()
 	if err := learner.CheckAll(d, "smooth.Learner"); err != nil {
 		l.warm = false
@@ -54,6 +58,14 @@ func (l *Learner) Load(d learn.Data) (err error) {
 	}
 	l.state.Data = d
 	return nil
+}
+
+// Bytes implements [learn.SizedLearner]: what resize and the derivatives allocate. It does not
+// count what the objective's functions do.
+func (l *Learner) Bytes(s learn.Size) int64 {
+	params, _ := l.Dims(s.Features)
+	k := float64(params)
+	return learner.Entries(2*k*k + 16*k)
 }
 
 // Reset forgets the warm start and the last fit. The data stays loaded.

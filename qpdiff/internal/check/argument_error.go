@@ -18,6 +18,7 @@ var (
 	ErrIterationLimit    = errors.New("iteration limit reached")
 	ErrNotFitted         = errors.New("no successful fit yet")
 	ErrNotDifferentiable = errors.New("not differentiable here")
+	ErrTooLarge          = errors.New("too large")
 )
 
 // ErrEmpty is the kind of a nil or empty argument. It matches ErrShape.

@@ -102,6 +102,15 @@ func (s *RowSet) Distinct(x []float64, rows, n int) (changed bool) {
 	return changed
 }
 
+// RowSetEntries counts the entries of a RowSet.
+func RowSetEntries(rows float64, weighted bool) float64 {
+	entries := 3*rows + 4*rows // table
+	if weighted {
+		entries += rows
+	}
+	return entries
+}
+
 // Equal visits the rows k that have an earlier copy, with the first one i.
 func (s *RowSet) Equal(visit func(i, k int) bool) {
 	for k, row := range s.Of {

@@ -26,10 +26,13 @@ func (f *State) Unload() {
 	f.Data, f.Fit = learn.Data{}, 0
 }
 
-// Take begins a Load: it returns d with a *mat.Dense as X, and what Check and, with classes,
-// CheckClasses report.
-func (f *State) Take(d learn.Data, classes bool) (learn.Data, error) {
+// Take begins a Load of l: it returns d with a *mat.Dense as X, and what CheckBytes, Check
+// and, with classes, CheckClasses report.
+func (f *State) Take(l Sized, d learn.Data, classes bool) (learn.Data, error) {
 	f.Unload()
+	if err := CheckBytes(l, d); err != nil {
+		return d, err
+	}
 	d.X = d.Dense()
 	err := d.Check()
 	if err == nil && classes {

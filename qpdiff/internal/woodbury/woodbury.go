@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// chunkTerms is how many terms are added to a sum at a time.
-	chunkTerms = 256
+	// ChunkTerms is how many terms are added to a sum at a time.
+	ChunkTerms = 256
 	// sameWeight is the relative change of a weight that counts as its rounding.
 	sameWeight = 8 * dense.Eps
 )
@@ -153,9 +153,9 @@ func (o *Sum) differ(rho float64, support []Member) (trace float64) {
 // add adds sign times the terms to the sum.
 func (o *Sum) add(columns [][]float64, sign float64, terms []term) {
 	n := o.rows
-	o.chunk = dense.Grow(o.chunk, 2*n*min(chunkTerms, len(terms)))
+	o.chunk = dense.Grow(o.chunk, 2*n*min(ChunkTerms, len(terms)))
 	for len(terms) > 0 {
-		m := min(chunkTerms, len(terms))
+		m := min(ChunkTerms, len(terms))
 		weighted, plain := o.chunk[:n*m], o.chunk[n*m:2*n*m]
 		for i, t := range terms[:m] {
 			c := columns[t.feature]

@@ -35,6 +35,9 @@ func (f *marginFace) resize(rows, n int) {
 	dense.GrowAll(n*n, &f.h, &f.q, &f.r)
 }
 
+// faceEntries counts the entries of resize.
+func faceEntries(rows, n float64) float64 { return 3*n*n + 6*n + rows/8 }
+
 // copyFrom makes f the face o, without its factor.
 func (f *marginFace) copyFrom(o *marginFace) {
 	f.resize(len(o.side), len(o.pos))

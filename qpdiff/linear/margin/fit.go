@@ -18,7 +18,7 @@ type marginFit struct {
 
 // load makes d the data.
 func (l *marginFit) load(d learn.Data) error {
-	d, err := l.state.Take(d, true)
+	d, err := l.state.Take(l, d, true)
 	if err == nil {
 		err = l.p.load(d)
 	}
@@ -31,6 +31,15 @@ func (l *marginFit) load(d learn.Data) error {
 	l.resize(rows, n)
 	l.state.Data = d
 	return nil
+}
+
+// Bytes implements [learn.SizedLearner]: what load and the derivatives allocate, but for a JVP
+// at a kink.
+func (l *marginFit) Bytes(s learn.Size) int64 {
+	rows, n, _ := learner.Sizes(s)
+	lists := 3*rows + 9*n                             // mult and weakMargins
+	derivative := faceEntries(rows, n) + 4*rows + 4*n // own, and the vectors of a marginDerivative
+	return learner.Entries(solverEntries(rows, n, s.Weighted) + lists + derivative)
 }
 
 // Reset forgets the warm start and the last fit. The data stays loaded.

@@ -68,6 +68,11 @@ func (p *marginSolver) resize(rows, n int) {
 	p.marginFace.resize(rows, n)
 }
 
+// solverEntries counts the entries of resize, and of the row set.
+func solverEntries(rows, n float64, weighted bool) float64 {
+	return rows*n + 5*rows + 3*(rows+n) + 9*n + n*n + faceEntries(rows, n) + learner.RowSetEntries(rows, weighted)
+}
+
 // load copies the distinct y_i·x_i.
 func (p *marginSolver) load(d learn.Data) error {
 	rows, n := d.X.Dims()

@@ -1,0 +1,151 @@
+package cvgm
+
+import (
+	"cmp"
+
+	"cvgm/cvgm/internal/args"
+	"cvgm/internal/memory"
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+const (
+	word       = 8       // bytes of a float64, and at most of an int
+	splitBytes = 3 << 10 // of a splitFit and its matrices
+)
+
+// A footprint is the memory of a CV, in bytes as float64s: they do not overflow.
+type footprint struct {
+	own    float64 // of the CV but for its splits
+	splits float64 // of the fits of the splits, with their learners
+	model  float64 // of Final, and of a prediction of all rows by its model
+	fits   int     // learners that a rest of the bound is shared among
+}
+
+// total is what New, evaluations and Final hold at most.
+func (n footprint) total() int64 { return memory.Bytes(n.own + n.splits + n.model) }
+
+// bound returns how many bytes c allows.
+func (c *Config) bound() int64 { return memory.Bound(cmp.Or(c.MaxBytes, c.Data.MaxBytes)) }
+
+// Bytes returns how many bytes New(c), evaluations and Final hold at most: the copies of the
+// rows of X for each split, what learners that are [learn.SizedLearner]s count, and the
+// features of Features. It does not count X itself, what a Preparer and a FeatureMap of your
+// own hold beside their output, and what DataGradient adds. It is 0 for a Config
+// without Data.X or Learner, and costs a call of Learner and of Dims.
+func (c Config) Bytes() int64 {
+	if x, ok := c.Data.X.(*mat.Dense); c.Data.X == nil || ok && x == nil || c.Learner == nil {
+		return 0
+	}
+	learner := c.Learner()
+	if learner == nil {
+		return 0
+	}
+	return c.count(learner, c.width(), newLeaveOneOut(&c, learner) == nil).total()
+}
+
+// width returns the number of features that the learner sees.
+func (c *Config) width() int {
+	_, m := c.Data.X.Dims()
+	if c.Prepare != nil {
+		_, m = c.Prepare.Dims()
+	}
+	if c.Features != nil {
+		_, m = c.Features.Dims()
+	}
+	return m
+}
+
+// wholeLearner returns first where the learners of the splits leave rows out of what it
+// holds, else nil.
+func (c *Config) wholeLearner(first learn.Learner) learn.SubsetLearner {
+	if l, ok := first.(learn.SubsetLearner); ok && !c.Standardise && c.Centring == NoCentring && c.Prepare == nil {
+		return l
+	}
+	return nil
+}
+
+// count counts what a CV of m features holds where each split has its fit, or where they
+// are evaluated all at once.
+func (c *Config) count(learner learn.Learner, m int, each bool) footprint {
+	rows, raw := c.Data.X.Dims()
+	weighted := c.Data.Weights != nil
+	params, hyper := learner.Dims(m)
+	n, features := float64(rows), float64(m)
+	var entries float64
+	if _, ok := c.Data.X.(*mat.Dense); !ok {
+		entries += n * float64(raw)
+	}
+	mapped := 0.0 // entries for each entry of a feature
+	if c.Features != nil {
+		mapped = 1
+		entries += 3*n*features + mapEntries(c.Features, n)
+		if c.learned() {
+			entries += n*features + 3*float64(c.Features.NumParams()) // of tieTest
+		}
+	}
+	number := footprint{}
+	whole := c.wholeLearner(learner) != nil
+	if whole || !each {
+		number.own += learnerBytes(learner, learn.Size{Rows: rows, Features: m, Counting: rows, Weighted: weighted, LeaveOneOut: !each})
+		number.fits++
+		entries += 6*n + float64(params)
+	}
+	number.own += word * entries
+	vectors := 2*float64(params) + float64(hyper) + 2*features // θ and its cotangent; means and deviations
+	largest := 0.0
+	for _, s := range c.Splits {
+		if !each {
+			number.splits += splitBytes
+			continue
+		}
+		t, v := float64(len(s.Train)), float64(len(s.Val))
+		train, shape := t, t
+		if whole { // the learner has the rows; their cotangents have the shape of all
+			train, shape = 0, n
+		}
+		of := (train+v+mapped*(shape+v))*features + 5*(t+v) + vectors
+		number.splits += splitBytes + word*of +
+			learnerBytes(learner, learn.Size{Rows: len(s.Train), Features: m, Counting: len(s.Train), Weighted: weighted, Predicted: len(s.Val)})
+		largest = max(largest, t)
+		number.fits++
+	}
+	final := learnerBytes(learner, learn.Size{Rows: rows, Features: m, Counting: rows, Weighted: weighted})
+	number.model = word*(n*features+5*n+vectors) + max(final, word*2*n*features)
+	if c.Prepare != nil { // the columns, to fit to, of one split at a time
+		number.model += word * max(n, largest) * float64(raw)
+	}
+	number.fits++
+	return number
+}
+
+// learnerBytes returns what l counts, and 0 where it does not.
+func learnerBytes(l learn.Learner, s learn.Size) float64 {
+	if l, ok := l.(learn.SizedLearner); ok {
+		return float64(l.Bytes(s))
+	}
+	return 0
+}
+
+// mapEntries counts the entries that a feature map holds for n rows.
+func mapEntries(f FeatureMap, n float64) float64 {
+	_, out := f.Dims()
+	entries := n*float64(out) + float64(f.NumParams())
+	if p, ok := f.(*Perceptron); ok {
+		entries += p.hiddenEntries(n)
+	}
+	return entries
+}
+
+// tooLarge reports a need of more bytes than c allows.
+func (c *Config) tooLarge(need int64) error {
+	bound := c.bound()
+	if need <= bound {
+		return nil
+	}
+	rows, _ := c.Data.X.Dims()
+	return args.Bad("Config", qpdiff.ErrTooLarge, "give fewer features, fewer splits or rows, or raise MaxBytes; linear.ElasticNet needs least for many features, and linear learners for many rows",
+		"%s, for %d rows × %d features in %d splits", memory.Needs(need, bound), rows, c.width(), len(c.Splits))
+}

@@ -1,0 +1,87 @@
+package cvgm
+
+import (
+	"errors"
+	"fmt"
+
+	"cvgm/internal/memory"
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// share returns the MaxBytes of a learner for data of a size: what it counts, and its share
+// of what is left of the bound, for what grows in its fits.
+func (cv *CV) share(l learn.Learner, s learn.Size) int64 {
+	bound := cv.c.bound()
+	if bound == memory.Unbounded {
+		return bound
+	}
+	rest := float64(bound-cv.count.total()) / float64(cv.count.fits)
+	return max(1, memory.Bytes(learnerBytes(l, s)+max(0, rest)))
+}
+
+// ofShare tells with the error of a learner that has too few bytes that they are its share.
+func (cv *CV) ofShare(err error) error {
+	if !errors.Is(err, qpdiff.ErrTooLarge) {
+		return err
+	}
+	return fmt.Errorf("%w (its MaxBytes is what Config.MaxBytes, %d, leaves to each of %d learners)", err, cv.c.bound(), cv.count.fits)
+}
+
+// prepare makes the storage of f, which may only follow a count of it.
+func (cv *CV) prepare(f *splitFit) {
+	f.prepare(&cv.c, cv.features)
+	if f.out == nil {
+		f.train.MaxBytes = cv.share(f.learner, f.train.Size())
+	}
+}
+
+// all returns the data of a learner of all examples, with the features x.
+func (cv *CV) all(x *mat.Dense, l learn.Learner) learn.Data {
+	d := learn.Data{X: x, Y: cv.c.Data.Y, Weights: cv.c.Data.Weights}
+	size := d.Size()
+	size.LeaveOneOut = cv.loo != nil
+	d.MaxBytes = cv.share(l, size)
+	return d
+}
+
+// countSplits counts the fits of all splits, where they were evaluated at once before.
+func (cv *CV) countSplits() error {
+	if cv.loo == nil || cv.loo.fitted {
+		return nil
+	}
+	each := cv.c.count(cv.fits[0].learner, cv.features, true)
+	each.own = cv.count.own
+	if err := cv.c.tooLarge(each.total()); err != nil {
+		return err
+	}
+	cv.count, cv.loo.fitted = each, true
+	return nil
+}
+
+// countData counts what a DataGradient adds.
+func (cv *CV) countData(wantX bool) float64 {
+	rows, raw := cv.c.Data.X.Dims()
+	n, m := float64(rows), float64(cv.features)
+	var entries float64
+	_, tied := cv.fits[0].learner.(learn.TiedLearner)
+	for _, s := range cv.c.Splits {
+		t, v := float64(len(s.Train)), float64(len(s.Val))
+		if cv.full != nil {
+			t = n
+		}
+		if wantX || tied {
+			entries += (t + v) * m
+		}
+		entries += t + v
+	}
+	if wantX {
+		entries += n * m
+	}
+	if tied { // tieTest
+		entries += n*m + 3*n*max(m, float64(raw))
+	}
+	return word * entries
+}

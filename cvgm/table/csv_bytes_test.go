@@ -1,0 +1,166 @@
+package table
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+
+	"cvgm/cvgm/internal/casetest"
+	"cvgm/internal/memory"
+	"cvgm/qpdiff"
+)
+
+// numbers returns a CSV of numbers.
+func numbers(rows, columns int) string {
+	var b strings.Builder
+	b.WriteString("y")
+	for j := range columns - 1 {
+		fmt.Fprintf(&b, ",x%d", j)
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range rows {
+		b.WriteByte('\n')
+		for j := range columns {
+			if j > 0 {
+				b.WriteByte(',')
+			}
+			b.WriteString(strconv.FormatFloat(rng.NormFloat64(), 'f', 4, 64))
+		}
+	}
+	return b.String() + "\n"
+}
+
+// atEnd calls a function at the end of a text.
+type atEnd struct {
+	io.Reader
+	call func()
+}
+
+func (r atEnd) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	if err == io.EOF {
+		r.call()
+	}
+	return n, err
+}
+
+// Read holds no more than MaxBytes, and not much less before it refuses: no value depends on
+// it.
+func TestBytesOfRead(t *testing.T) {
+	for _, size := range [][2]int{{2000, 8}, {20, 5000}, {300, 300}} {
+		text := numbers(size[0], size[1])
+		heap := func() int64 {
+			var m runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&m)
+			return int64(m.HeapAlloc)
+		}
+		start, held := heap(), int64(0)
+		want := casetest.Must(CSV{Target: "y"}.Read(atEnd{strings.NewReader(text), func() { held = heap() - start }}))(t)
+		held += int64(8 * size[0] * size[1]) // the values, which follow
+		low, high := int64(0), 8*held
+		for high-low > held/50 {
+			middle := (low + high) / 2
+			got, err := CSV{Target: "y", MaxBytes: middle}.Read(strings.NewReader(text))
+			switch {
+			case err == nil:
+				got.reader.maxBytes = 0
+				if high = middle; !reflect.DeepEqual(got, want) {
+					t.Errorf("%d × %d: another table within %d bytes", size[0], size[1], middle)
+				}
+			case errors.Is(err, qpdiff.ErrTooLarge):
+				low = middle
+			default:
+				t.Fatal(err)
+			}
+		}
+		if high < held || float64(high) > 2*float64(held) {
+			t.Errorf("%d × %d: counts %d bytes and holds %d, a factor of %.2f", size[0], size[1], high, held, float64(high)/float64(held))
+		}
+	}
+}
+
+// endless repeats a text, and counts what is read of it.
+type endless struct {
+	text string
+	read int
+}
+
+func (r *endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = r.text[r.read%len(r.text)]
+		r.read++
+	}
+	return len(p), nil
+}
+
+// A text without an end is left before it takes more than MaxBytes, whatever it is made of.
+func TestReadOfEndlessTexts(t *testing.T) {
+	const bound = 4 << 20
+	for name, text := range map[string]string{
+		"a header without end": "x,", "a name without end": "x", "separators": ",",
+		"rows": "1,2,3\n", "empty rows of one field": "a\n", "long fields": strings.Repeat("7", 3000) + ",1\n",
+	} {
+		for _, header := range []string{"", "\"", "a,b,c\n", "a,y\n", "a\n"} {
+			r := &endless{text: text}
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			_, err := CSV{Target: "y", Ignore: []string{"z"}, MaxBytes: bound}.Read(io.MultiReader(strings.NewReader(header), r))
+			runtime.ReadMemStats(&after)
+			var arg *qpdiff.ArgError
+			if !errors.As(err, &arg) || r.read > bound || after.TotalAlloc-before.TotalAlloc > 4*bound {
+				t.Errorf("%s after %q: %d bytes are read and %d allocated in all: %v", name, header, r.read, after.TotalAlloc-before.TotalAlloc, err)
+			}
+		}
+	}
+}
+
+// The error names what a file needs by its size and its first rows, within a factor of 2, and
+// comes at once where the text alone is too large.
+func TestBytesNeededByAFile(t *testing.T) {
+	text := numbers(3000, 40)
+	path := filepath.Join(t.TempDir(), "large.csv")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	need := float64(len(text) + 24*3000*40)
+	for _, bound := range []int64{400_000, int64(len(text) - 1), int64(need / 2), int64(need * .9)} {
+		for name, err := range map[string]error{
+			"file":   second(CSV{Target: "y", MaxBytes: bound}.ReadFile(path)),
+			"string": second(CSV{Target: "y", MaxBytes: bound}.Read(strings.NewReader(text))),
+		} {
+			var named float64
+			if !errors.Is(err, qpdiff.ErrTooLarge) {
+				t.Errorf("%s, MaxBytes %d: %v", name, bound, err)
+				continue
+			}
+			message := strings.TrimPrefix(err.Error(), path+": ")
+			if _, e := fmt.Sscanf(message, "CSV needs %f bytes", &named); e != nil || named < .5*need || named > 2*need {
+				t.Errorf("%s, MaxBytes %d: it needs %.0f bytes: %v", name, bound, need, err)
+			}
+			if !strings.Contains(err.Error(), fmt.Sprint(bound)) || !strings.Contains(err.Error(), "by its size and its first ") || !strings.Contains(err.Error(), "rows of 40 columns") {
+				t.Errorf("%s, MaxBytes %d: %v", name, bound, err)
+			}
+			if bound < int64(len(text)) && !strings.Contains(err.Error(), "first 1 rows") {
+				t.Errorf("%s, MaxBytes %d: more is read than one row: %v", name, bound, err)
+			}
+		}
+	}
+	if err := second(CSV{Target: "y", MaxBytes: -1}.ReadFile(path)); !errors.Is(err, qpdiff.ErrDomain) {
+		t.Errorf("a negative MaxBytes: %v", err)
+	}
+	defer memory.SetDefault(memory.SetDefault(100_000))
+	if err := second(CSV{Target: "y"}.ReadFile(path)); !errors.Is(err, qpdiff.ErrTooLarge) {
+		t.Errorf("beyond the default: %v", err)
+	}
+}
+
+func second[T any](_ T, err error) error { return err }

@@ -1,0 +1,112 @@
+package table
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"io/fs"
+	"unicode/utf8"
+
+	"cvgm/cvgm/internal/args"
+	"cvgm/internal/memory"
+	"cvgm/qpdiff"
+)
+
+// What package encoding/csv and the records take in bytes, slices that grow included.
+const (
+	lineBytes      = 4   // for each byte of the line that is read, until its record is there
+	separatorBytes = 64  // and for each of its separators
+	fieldBytes     = 24  // for each field of a record, beside its text: a string and a value
+	recordBytes    = 128 // for each record: slices, line, target and level
+	columnBytes    = 192 // for each column: its name, place and description
+)
+
+// A meter counts what the text read takes in memory, and ends the reading before that exceeds
+// the bound.
+type meter struct {
+	from        io.Reader
+	size        int64 // of the text, 0 where it is not known
+	bound       int64
+	separator   byte // the last byte of it
+	columns     int  // 0 before the header is read
+	records     int
+	read        int64   // bytes
+	held        float64 // by the records
+	line, parts float64 // bytes and separators since the last record
+}
+
+func newMeter(from io.Reader, comma rune, maxBytes int64) *meter {
+	separator := utf8.AppendRune(nil, comma)
+	return &meter{from: from, size: sizeOf(from), bound: memory.Bound(maxBytes), separator: separator[len(separator)-1]}
+}
+
+// sizeOf returns how many bytes r has left, 0 where it does not tell.
+func sizeOf(r io.Reader) int64 {
+	switch r := r.(type) {
+	case interface{ Len() int }:
+		return int64(r.Len())
+	case interface{ Stat() (fs.FileInfo, error) }:
+		info, err := r.Stat()
+		if err != nil || !info.Mode().IsRegular() {
+			return 0
+		}
+		at := int64(0)
+		if s, ok := r.(io.Seeker); ok {
+			at, _ = s.Seek(0, io.SeekCurrent)
+		}
+		return max(0, info.Size()-at)
+	}
+	return 0
+}
+
+// Read reads from the text. Its error is that of check.
+func (m *meter) Read(p []byte) (int, error) {
+	n, err := m.from.Read(p)
+	m.read += int64(n)
+	m.line += float64(n)
+	m.parts += float64(bytes.Count(p[:n], []byte{m.separator}))
+	if wrong := m.check(m.held + lineBytes*m.line + separatorBytes*m.parts); wrong != nil {
+		return 0, wrong
+	}
+	return n, err
+}
+
+// took counts a record of so many fields, and reports a text whose rest alone takes too much:
+// a field takes more than its characters.
+func (m *meter) took(fields int) error {
+	if m.columns == 0 {
+		m.columns = fields
+		m.held += columnBytes * float64(fields)
+	} else {
+		m.records++
+	}
+	m.held += m.line + fieldBytes*float64(fields) + recordBytes
+	m.line, m.parts = 0, 0
+	if m.records == 0 {
+		return nil
+	}
+	return m.check(m.held + float64(max(0, m.size-m.read)))
+}
+
+// check reports that so many bytes are beyond the bound, with the number that all of the text
+// needs, as far as it can be told.
+func (m *meter) check(held float64) error {
+	if m.bound == memory.Unbounded || held <= float64(m.bound) {
+		return nil
+	}
+	by := ""
+	if m.size > 0 {
+		by = "by its size and "
+		held = max(held, m.held*float64(m.size)/float64(max(1, m.read)))
+	}
+	return args.Bad("CSV", qpdiff.ErrTooLarge, "cut the file into fewer rows or columns, or raise CSV.MaxBytes",
+		"%s, %s", memory.Needs(memory.Bytes(held), m.bound), by+m.seen())
+}
+
+// seen names what was read.
+func (m *meter) seen() string {
+	if m.columns == 0 {
+		return fmt.Sprintf("%d bytes of its header line", m.read)
+	}
+	return fmt.Sprintf("its first %d rows of %d columns", m.records, m.columns)
+}

@@ -1,0 +1,43 @@
+package tune
+
+import (
+	"cvgm/cvgm"
+	"cvgm/cvgm/internal/args"
+	"cvgm/internal/memory"
+	"cvgm/qpdiff"
+)
+
+// bytesOf counts a matrix.
+func bytesOf(rows, columns int) int64 { return memory.Bytes(8 * float64(rows) * float64(columns)) }
+
+// seenBytes counts what seen allocates for so many rows.
+func (w *tuning) seenBytes(rows int) int64 {
+	_, n := w.c.Data.X.Dims()
+	if w.c.Prepare == nil {
+		return bytesOf(rows, n)
+	}
+	_, m := w.c.Prepare.Dims()
+	return memory.Add(bytesOf(rows, n), bytesOf(rows, m))
+}
+
+// tooLarge reports a need of more bytes than c allows, for a CV of so many splits.
+func tooLarge(c cvgm.Config, need int64, splits int) error {
+	bound := memory.Bound(c.MaxBytes)
+	if need <= bound {
+		return nil
+	}
+	rows, n := c.Data.X.Dims()
+	if c.Prepare != nil {
+		_, n = c.Prepare.Dims()
+	}
+	return args.Bad("Tuner", qpdiff.ErrTooLarge, "give fewer features or rows, fewer Folds, OuterFolds −1, or raise MaxBytes; linear.ElasticNet needs least for many features, and linear learners for many rows",
+		"%s, for %d rows × %d features in %d splits", memory.Needs(need, bound), rows, n, splits)
+}
+
+// less returns what a bound leaves beside so many bytes.
+func less(bound, beside int64) int64 {
+	if bound = memory.Bound(bound); bound == memory.Unbounded {
+		return bound
+	}
+	return max(1, bound-beside)
+}

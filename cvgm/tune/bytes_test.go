@@ -1,0 +1,144 @@
+package tune
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"cvgm/cvgm/internal/casetest"
+	"cvgm/cvgm/table"
+	"cvgm/internal/memory"
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/kernel"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+	"cvgm/qpdiff/linear/margin"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Whatever the learner, a Tuner that has too few bytes returns the error, and one that has
+// enough the same numbers as without a bound.
+func TestMaxBytes(t *testing.T) {
+	for _, l := range []learn.Learner{nil, &linear.ElasticNet{Groups: linear.PerFeature(3)}, &linear.Huber{Intercept: true}, &linear.Logistic{}, &linear.SparseLogistic{}, &margin.SVM{},
+		&kernel.SVM{}, &kernel.Ridge{Intercept: true}} {
+		d := casetest.Regression(3, 24, 3)
+		for i := range d.Y {
+			d.Y[i] = []float64{1, -1}[i%2]
+		}
+		tuner := Tuner{Learner: l, MaxEvals: 12, OuterFolds: 2, Folds: 3}
+		want, err := tuner.Tune(t.Context(), d)
+		casetest.OK(t, err)
+		for _, bound := range []int64{1, 1000, want.Config.Bytes()} {
+			tuner.MaxBytes = bound
+			tuned, err := tuner.Tune(t.Context(), d)
+			var arg *qpdiff.ArgError
+			if !errors.Is(err, qpdiff.ErrTooLarge) || !errors.As(err, &arg) || tuned != nil || !strings.Contains(err.Error(), fmt.Sprintf("%d bytes", bound)) || !strings.Contains(err.Error(), "24 rows × 3 features in 3 splits") {
+				t.Errorf("%T, MaxBytes %d: %v", l, bound, err)
+			}
+		}
+		tuner.MaxBytes = 4 * want.Config.Bytes()
+		got, err := tuner.Tune(t.Context(), d)
+		casetest.OK(t, err)
+		if got.Loss != want.Loss || !reflect.DeepEqual(got.Risk, want.Risk) || !slices.Equal(got.Hyper, want.Hyper) {
+			t.Errorf("%T: other numbers within MaxBytes", l)
+		}
+		tuner.MaxBytes, d.MaxBytes = 0, 1000
+		if _, err := tuner.Tune(t.Context(), d); !errors.Is(err, qpdiff.ErrTooLarge) {
+			t.Errorf("%T, Data.MaxBytes: %v", l, err)
+		}
+	}
+}
+
+// The two CVs of an outer fold count together: where they alone need too much, the result comes
+// without the nested estimate.
+func TestMaxBytesOfOuterFolds(t *testing.T) {
+	d := casetest.Regression(3, 400, 10)
+	tuner := Tuner{Folds: 2, OuterFolds: 20, MaxEvals: 4} // of 380 rows each, and one fit to all of these
+	want, err := tuner.Tune(t.Context(), d)
+	casetest.OK(t, err)
+	tuner.MaxBytes = want.Config.Bytes() + 8*400*10
+	got, err := tuner.Tune(t.Context(), d)
+	casetest.OK(t, err)
+	if want.Risk == nil || got.Risk != nil || got.Loss != want.Loss {
+		t.Errorf("the risk is %v within MaxBytes, and %v without", got.Risk, want.Risk)
+	}
+	if k := slices.IndexFunc(got.Warnings, func(w Warning) bool { return w.Kind == NoRisk }); k < 0 || !strings.Contains(got.Warnings[k].Text, "MaxBytes") {
+		t.Errorf("the warnings are %v", got.Warnings)
+	}
+	// The search before has given back its memory: the least bound with an estimate is less than both need.
+	tuner.MaxBytes = 2 * want.Config.Bytes()
+	if got, err = tuner.Tune(t.Context(), d); err != nil || got.Risk == nil {
+		t.Errorf("without an estimate for twice the memory of the search: %v", err)
+	}
+}
+
+func TestMaxBytesIsRefused(t *testing.T) {
+	d := casetest.Regression(3, 24, 3)
+	if _, err := (Tuner{MaxBytes: -1}).Tune(t.Context(), d); !errors.Is(err, qpdiff.ErrDomain) {
+		t.Errorf("a negative bound: %v", err)
+	}
+	defer memory.SetDefault(memory.SetDefault(1000))
+	if _, err := (Tuner{}).Tune(t.Context(), d); !errors.Is(err, qpdiff.ErrTooLarge) {
+		t.Errorf("the default: %v", err)
+	}
+	d.X = mat.DenseCopyOf(d.X.T()).T()
+	if _, err := (Tuner{MaxBytes: 8*24*3 - 1}).Tune(t.Context(), d); !errors.Is(err, qpdiff.ErrTooLarge) {
+		t.Errorf("the copy of a transposed matrix: %v", err)
+	}
+}
+
+// Tune holds no more than its count for the search, with the table's encoder.
+func TestBytesHeldByTune(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("y")
+	const rows, columns = 60, 90 // no working sets, which grow
+	for j := range columns {
+		fmt.Fprintf(&text, ",c%d", j)
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range rows {
+		fmt.Fprintf(&text, "\n%.4f", rng.NormFloat64())
+		for range columns {
+			fmt.Fprintf(&text, ",%.4f", rng.NormFloat64())
+		}
+	}
+	data := casetest.Must(table.ReadCSV(strings.NewReader(text.String()), "y"))(t)
+	most, start := uint64(0), uint64(0)
+	held := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	start = held()
+	tuned, err := Tuner{OuterFolds: -1, MaxEvals: 40, Workers: 1, Progress: func(Progress) { most = max(most, held()) }}.TuneTable(t.Context(), data)
+	casetest.OK(t, err)
+	if need, got := float64(tuned.Config.Bytes()), float64(most-start); need < got || need > 2.5*got {
+		t.Errorf("counts %.0f bytes, and holds %.0f", need, got)
+	}
+}
+
+// A working set that outgrows MaxBytes at some point of the search is the error of Tune: with
+// another point in its place the result would depend on the memory.
+func TestWorkingSetsBeyondMaxBytes(t *testing.T) {
+	d := casetest.Regression(3, 30, 1500)
+	tuner := Tuner{OuterFolds: -1, MaxEvals: 9, Folds: 3}
+	want, err := tuner.Tune(t.Context(), d)
+	casetest.OK(t, err)
+	tuner.MaxBytes = want.Config.Bytes() + 8*30*1500
+	if got, err := tuner.Tune(t.Context(), d); !errors.Is(err, qpdiff.ErrTooLarge) || got != nil {
+		t.Errorf("with no bytes for sets to grow: %v", err)
+	}
+	tuner.MaxBytes *= 8
+	got, err := tuner.Tune(t.Context(), d)
+	casetest.OK(t, err)
+	if got.Loss != want.Loss || !slices.Equal(got.Hyper, want.Hyper) {
+		t.Error("other numbers within MaxBytes")
+	}
+}

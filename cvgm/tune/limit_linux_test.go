@@ -1,0 +1,93 @@
+package tune
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"cvgm/cvgm/internal/casetest"
+	"cvgm/cvgm/table"
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/kernel"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+	"cvgm/qpdiff/linear/margin"
+)
+
+// limitVariable holds the MaxBytes of a process that TestWithinALimit starts.
+const limitVariable = "CVGM_TEST_MAXBYTES"
+
+// TestWithinALimit starts this test again, in a process that may use 4 GB of addresses: tables and
+// learners that need more end with an error, and those that need less with a model. Without a
+// bound Go ends the process.
+func TestWithinALimit(t *testing.T) {
+	if most := os.Getenv(limitVariable); most != "" {
+		var bytes int64
+		fmt.Sscan(most, &bytes)
+		withinALimit(t, bytes)
+		return
+	}
+	if testing.Short() {
+		t.Skip("starts processes")
+	}
+	for most, want := range map[string]string{"0": "PASS", fmt.Sprint(int64(1) << 60): "out of memory"} {
+		command := exec.Command("sh", "-c", `ulimit -v 4000000 && exec "$0" "$@"`, os.Args[0], "-test.run=^TestWithinALimit$", "-test.v")
+		command.Env = append(os.Environ(), limitVariable+"="+most, "GOMAXPROCS=1")
+		out, err := command.CombinedOutput()
+		if !strings.Contains(string(out), want) || (err == nil) != (most == "0") {
+			t.Errorf("with MaxBytes %s the process ends with %v: %.4000s", most, err, out)
+		}
+	}
+}
+
+// withinALimit is TestWithinALimit in the limited process.
+func withinALimit(t *testing.T, most int64) {
+	path := filepath.Join(t.TempDir(), "wide.csv")
+	casetest.OK(t, os.WriteFile(path, []byte(wideText(12, 20_000)), 0o600))
+	data := casetest.Must(table.CSV{Target: "y", MaxBytes: most}.ReadFile(path))(t)
+	ctx := context.Background()
+	tuner := Tuner{OuterFolds: -1, MaxEvals: 2, MaxBytes: most, Workers: 1}
+	if _, err := tuner.TuneTable(ctx, data); err != nil {
+		t.Errorf("an elastic net for 20 000 features: %v", err)
+	}
+	for _, l := range []learn.Learner{new(linear.Huber), new(linear.Logistic), new(linear.SparseLogistic), new(margin.SVM)} {
+		tuner.Learner, tuner.Loss = l, nil
+		data.Y = []float64{1, -1, 1, -1, 1, -1, 1, -1, 1, -1, 1, -1}
+		if _, err := tuner.TuneTable(ctx, data); !errors.Is(err, qpdiff.ErrTooLarge) {
+			t.Errorf("%T for 20 000 features: %v", l, err)
+		}
+	}
+	tuner.Learner = new(kernel.Ridge)
+	if _, err := tuner.Tune(ctx, casetest.Regression(1, 20_000, 2)); !errors.Is(err, qpdiff.ErrTooLarge) {
+		t.Errorf("a kernel for 20 000 rows: %v", err)
+	}
+	// 10⁵ rows of 10⁴ numbers, of which the first are there.
+	casetest.OK(t, os.WriteFile(path, []byte(wideText(3, 10_000)), 0o600), os.Truncate(path, 9e9))
+	if _, err := (table.CSV{Target: "y", MaxBytes: most}).ReadFile(path); !errors.Is(err, qpdiff.ErrTooLarge) {
+		t.Errorf("a file of 9 GB: %v", err)
+	}
+}
+
+// wideText returns a CSV of numbers.
+func wideText(rows, columns int) string {
+	var b strings.Builder
+	b.WriteString("y")
+	for j := range columns - 1 {
+		fmt.Fprintf(&b, ",x%d", j)
+	}
+	for i := range rows {
+		b.WriteByte('\n')
+		for j := range columns {
+			if j > 0 {
+				b.WriteByte(',')
+			}
+			fmt.Fprint(&b, (i*7919+j*104729)%1000)
+		}
+	}
+	return b.String() + "\n"
+}

@@ -1,0 +1,54 @@
+package memory
+
+import (
+	"fmt"
+	"math"
+)
+
+// Unbounded is the limit where none can be read. It stands for all numbers of bytes beyond it,
+// too.
+const Unbounded = math.MaxInt64
+
+// Bytes returns a number of bytes. Counts are kept as float64s, which do not overflow.
+func Bytes(v float64) int64 {
+	if v >= Unbounded {
+		return Unbounded
+	}
+	return int64(v)
+}
+
+// Add returns the sum of numbers of bytes, at most Unbounded.
+func Add(numbers ...int64) int64 {
+	sum := 0.0
+	exact := int64(0)
+	for _, n := range numbers {
+		sum += float64(n)
+		exact += n
+	}
+	if sum >= Unbounded {
+		return Unbounded
+	}
+	return exact
+}
+
+// Needs words that need exceeds bound, as the problem of an argument.
+func Needs(need, bound int64) string {
+	return fmt.Sprintf("needs %s where MaxBytes allows %s", text(need), text(bound))
+}
+
+// text writes a number of bytes.
+func text(bytes int64) string {
+	if bytes == Unbounded {
+		return "2⁶³ bytes or more"
+	}
+	const units = "kMGTPE"
+	v, at := float64(bytes), -1
+	for v >= 999.5 && at < len(units)-1 {
+		v /= 1000
+		at++
+	}
+	if at < 0 {
+		return fmt.Sprintf("%d bytes", bytes)
+	}
+	return fmt.Sprintf("%d bytes (%.3g %cB)", bytes, v, units[at])
+}

@@ -1,0 +1,69 @@
+package memory
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// system returns the least limit of the operating system.
+func system() int64 {
+	low := files(os.DirFS("/"))
+	for _, which := range []int{syscall.RLIMIT_AS, syscall.RLIMIT_DATA} {
+		var r syscall.Rlimit
+		if syscall.Getrlimit(which, &r) == nil && r.Cur < Unbounded {
+			low = min(low, int64(r.Cur))
+		}
+	}
+	return low
+}
+
+// files returns the least of the limits that files below root hold: the physical memory,
+// and those of the control groups of both versions.
+func files(root fs.FS) int64 {
+	low := int64(Unbounded)
+	see := func(value string, unit int64) {
+		if v, err := strconv.ParseInt(value, 10, 64); err == nil && v > 0 && v <= Unbounded/unit { // "max" is no number
+			low = min(low, v*unit)
+		}
+	}
+	info, _ := fs.ReadFile(root, "proc/meminfo")
+	for line := range bytes.Lines(info) {
+		if fields := strings.Fields(string(line)); len(fields) > 1 && fields[0] == "MemTotal:" {
+			see(fields[1], 1024)
+		}
+	}
+	groups, _ := fs.ReadFile(root, "proc/self/cgroup")
+	for line := range bytes.Lines(groups) { // hierarchy:controllers:group
+		parts := strings.SplitN(strings.TrimSpace(string(line)), ":", 3)
+		if len(parts) < 3 {
+			continue
+		}
+		switch {
+		case parts[0] == "0" && parts[1] == "":
+			group(root, "sys/fs/cgroup", parts[2], "memory.max", see)
+			group(root, "sys/fs/cgroup/unified", parts[2], "memory.max", see)
+		case slices.Contains(strings.Split(parts[1], ","), "memory"):
+			group(root, "sys/fs/cgroup/memory", parts[2], "memory.limit_in_bytes", see)
+		}
+	}
+	return low
+}
+
+// group shows the limits of a control group and of all above it. In a container the group may
+// be named as outside of it: then only those of the mount's root are found.
+func group(root fs.FS, mount, group, name string, see func(value string, unit int64)) {
+	for group = path.Clean("/" + group); ; group = path.Dir(group) {
+		if value, err := fs.ReadFile(root, path.Join(mount, group, name)); err == nil {
+			see(strings.TrimSpace(string(value)), 1)
+		}
+		if group == "/" {
+			return
+		}
+	}
+}

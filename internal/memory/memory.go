@@ -1,0 +1,62 @@
+// Package memory bounds what the packages of this module hold: it finds how much memory the
+// process may use, counts bytes, and words the errors. Go ends a program that asks for more
+// memory than there is, so that a bound must be tested before an allocation. The bound decides
+// between an answer and an error alone: no result depends on it.
+package memory
+
+import (
+	"math"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+)
+
+// defaultShare is the part of the least limit that is the default bound. The garbage
+// collector lets a heap grow to twice of what is held, and the caller has data of its own.
+const defaultShare = 4
+
+// usual is the default bound, 0 before it is known.
+var usual atomic.Int64
+
+// once reads the limits at the first need: a program that needs no bound opens no file.
+var once = sync.OnceValue(func() int64 { return share(least(debug.SetMemoryLimit(-1), math.MaxInt, system())) })
+
+// share returns the default bound for a limit.
+func share(limit int64) int64 {
+	if limit == Unbounded {
+		return Unbounded
+	}
+	return limit / defaultShare
+}
+
+func least(limits ...int64) int64 {
+	low := int64(Unbounded)
+	for _, l := range limits {
+		if l > 0 {
+			low = min(low, l)
+		}
+	}
+	return low
+}
+
+// Bound returns most, the bound of the caller, or for 0 and below the default: a quarter of the
+// least of GOMEMLIMIT, the address space, RLIMIT_AS and RLIMIT_DATA, the limits of the process's control
+// group and those above it, and the physical memory. It is read once, and Unbounded where
+// nothing bounds the memory. All but the first two are read on Linux alone.
+func Bound(most int64) int64 {
+	if most > 0 {
+		return most
+	}
+	if b := usual.Load(); b != 0 {
+		return b
+	}
+	usual.CompareAndSwap(0, once())
+	return usual.Load()
+}
+
+// SetDefault changes the default bound, for tests, and returns what it was.
+func SetDefault(bytes int64) (old int64) {
+	old = Bound(0)
+	usual.Store(bytes)
+	return old
+}

@@ -1,0 +1,69 @@
+package learner
+
+import (
+	"cvgm/internal/memory"
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/learn"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Word is the number of bytes of a float64, and at most of an int.
+const Word = 8
+
+// Sized is the part of a [learn.SizedLearner] that counts.
+type Sized interface{ Bytes(s learn.Size) int64 }
+
+// CheckBytes reports data for which l needs more bytes than they allow, those of a copy of
+// an X that is no *mat.Dense included. Check reports an X that is missing or empty.
+func CheckBytes(l Sized, d learn.Data) error {
+	x, ok := d.X.(*mat.Dense)
+	if d.X == nil || ok && x == nil {
+		return nil
+	}
+	if d.MaxBytes < 0 {
+		return check.ArgErrorf("Data.MaxBytes", qpdiff.ErrDomain, "give a positive number, or zero for the default", "is %d", d.MaxBytes)
+	}
+	s := d.Size()
+	need := l.Bytes(s)
+	if !ok {
+		need = memory.Add(need, memory.Bytes(float64(s.Rows)*float64(s.Features)*Word))
+	}
+	return Exceeds(need, d.MaxBytes, s)
+}
+
+// Exceeds reports a need beyond most, the MaxBytes of data of that size.
+func Exceeds(need, most int64, s learn.Size) error {
+	if need <= memory.Bound(most) {
+		return nil
+	}
+	return TooLarge(need, most, s)
+}
+
+// TooLarge is the error of Exceeds.
+func TooLarge(need, most int64, s learn.Size) error {
+	return check.ArgErrorf("Data", qpdiff.ErrTooLarge, "give fewer features or rows, or raise MaxBytes; linear.ElasticNet needs least for many features, and linear learners for many rows",
+		"%s, for %d rows × %d features", memory.Needs(need, memory.Bound(most)), s.Rows, s.Features)
+}
+
+// The allocator rounds sizes up: some dozens of slices take allocated times their entries,
+// and a learner and a workspace themselves take structs bytes.
+const (
+	allocated = 1 + 1./16
+	structs   = 5 << 10
+)
+
+// Entries returns the number of bytes of a learner with so many float64s. Counts are
+// float64s: they do not overflow.
+func Entries(n float64) int64 { return memory.Bytes(allocated*Word*n + structs) }
+
+// Room is the inverse of Entries for the MaxBytes of data.
+func Room(most int64) float64 {
+	return (float64(memory.Bound(most)) - structs) / (allocated * Word)
+}
+
+// Sizes returns the sizes of s as float64s.
+func Sizes(s learn.Size) (rows, n, counting float64) {
+	return float64(s.Rows), float64(s.Features), float64(s.Counting)
+}

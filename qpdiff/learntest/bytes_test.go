@@ -1,0 +1,251 @@
+package learntest_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"cvgm/internal/memory"
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/casetest"
+	"cvgm/qpdiff/internal/numtest"
+	"cvgm/qpdiff/internal/ways"
+	"cvgm/qpdiff/kernel"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+	"cvgm/qpdiff/linear/margin"
+	"cvgm/qpdiff/smooth"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// sized lists all learners of the module, with hyperparameters, and by what factor their
+// count may exceed what a usual fit holds.
+var sized = []struct {
+	name   string
+	fresh  func() learn.SizedLearner
+	hyper  []float64
+	factor float64
+}{
+	// Two of four n×n matrices serve weakly active coordinates alone.
+	{"elastic net", func() learn.SizedLearner { return new(linear.ElasticNet) }, []float64{.05, .1}, 2.2},
+	{"elastic net, weakly active", func() learn.SizedLearner { return &linear.ElasticNet{Generalised: true} }, nil, 1.5},
+	// One of three.
+	{"Huber", func() learn.SizedLearner { return &linear.Huber{Intercept: true} }, []float64{.05, .4}, 1.5},
+	// One of two points, which a derivative needs where the last step of the fit counts.
+	{"logistic", func() learn.SizedLearner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} }, []float64{1.5}, 1.8},
+	// Two of five.
+	{"sparse logistic", func() learn.SizedLearner { return &linear.SparseLogistic{Intercept: true} }, []float64{.03, .2}, 1.7},
+	// Three of seven.
+	{"SVM", func() learn.SizedLearner { return new(margin.SVM) }, []float64{.03, .2}, 1.8},
+	{"learned loss", func() learn.SizedLearner { return new(margin.LearnedLoss) }, []float64{.3, .2, .1, .4, .3}, 1.8},
+	// One of four; the support may be smaller than the rows.
+	{"kernel SVM", func() learn.SizedLearner { return &kernel.SVM{Intercept: true} }, []float64{.8, .4}, 2},
+	{"kernel ridge", func() learn.SizedLearner { return &kernel.Ridge{Intercept: true} }, []float64{.1, .4}, 1.5},
+	{"smooth", func() learn.SizedLearner {
+		return &smooth.Learner{Objective: casetest.LinearModel(casetest.PseudoHuber)}
+	}, []float64{.1}, 1.5},
+}
+
+// heldBy returns the bytes that are held after f and were not before.
+func heldBy(f func()) int64 {
+	var before, after runtime.MemStats
+	for _, m := range []*runtime.MemStats{&before, &after} {
+		runtime.GC()
+		runtime.GC() // what finalizers and pools held
+		runtime.ReadMemStats(m)
+		if m == &before {
+			f()
+		}
+	}
+	return int64(after.HeapAlloc) - int64(before.HeapAlloc)
+}
+
+// A learner holds no more than Bytes counts, and not much less.
+func TestBytes(t *testing.T) {
+	defer ways.SetGramFeatures(ways.SetGramFeatures(1000))
+	for _, c := range sized {
+		for _, size := range [][2]int{{60, 150}, {400, 40}, {150, 150}, {500, 4}, {12, 3}} {
+			for _, weighted := range []bool{false, true} {
+				d := casetest.ClassData(1, size[0], size[1])
+				if weighted {
+					if c.name == "smooth" {
+						continue
+					}
+					d.Weights = slices.Repeat([]float64{1, 2}, (size[0]+1)/2)[:size[0]]
+				}
+				l, hyper := c.fresh(), c.hyper
+				p, h := l.Dims(size[1])
+				if hyper == nil { // the smallest λ1 at which θ is 0
+					hyper = []float64{largestSlope(d), .1}
+				}
+				theta, w, g := make([]float64, p), new(qpdiff.Workspace), casetest.NewGrad(d, h)
+				s := d.Size()
+				v := slices.Repeat([]float64{1}, p)
+				held := heldBy(func() {
+					numtest.OK(t, l.Load(d), l.Fit(theta, hyper))
+					if k, ok := l.(learn.Predictor); ok {
+						s.Predicted = size[0]
+						ddst := slices.Repeat([]float64{1}, size[0])
+						numtest.OK(t, k.Predict(w, ddst, d.Dense()), k.PredictVJP(w, g, nil, d.Dense(), ddst))
+						return
+					}
+					numtest.OK(t, l.VJP(w, g, v))
+				})
+				const structs = 5 << 10 // beside which small data are nothing
+				if need := l.Bytes(s); need < held || float64(need) > c.factor*float64(held)+structs {
+					t.Errorf("%s, %d × %d, weighted %v: counts %d bytes and holds %d, a factor of %.2f", c.name, size[0], size[1], weighted, need, held, float64(need)/float64(held))
+				}
+				runtime.KeepAlive(l)
+				runtime.KeepAlive(w)
+			}
+		}
+	}
+}
+
+// largestSlope returns the largest |x_jᵀy|/N.
+func largestSlope(d learn.Data) (most float64) {
+	rows, n := d.X.Dims()
+	for j := range n {
+		var sum, total float64
+		for i := range rows {
+			c := 1.
+			if d.Weights != nil {
+				c = d.Weights[i]
+			}
+			sum += c * d.X.At(i, j) * d.Y[i]
+			total += c
+		}
+		most = max(most, math.Abs(sum)/total)
+	}
+	return most
+}
+
+// A working set holds no more than the count of its size, and grows no further than MaxBytes
+// allows: Fit refuses that, and not Load. The same fit within a bound has the same bits.
+func TestBytesOfWorkingSets(t *testing.T) {
+	for _, size := range [][2]int{{40, 1000}, {20, 5000}} {
+		d := casetest.RandomData(1, size[0], size[1], false)
+		hyper := []float64{.001, .5} // almost all features are in the set
+		var l *linear.ElasticNet
+		var theta []float64
+		w, g := new(qpdiff.Workspace), casetest.NewGrad(d, 2)
+		theta = make([]float64, size[1])
+		held := heldBy(func() {
+			l = new(linear.ElasticNet)
+			numtest.OK(t, l.Load(d), l.Fit(theta, hyper), l.VJP(w, g, theta))
+		})
+		// The least bound at which the fit succeeds is what it counts.
+		low, high := int64(1), 16*held
+		for high-low > held/100 {
+			d.MaxBytes = (low + high) / 2
+			l, got := new(linear.ElasticNet), make([]float64, size[1])
+			err := l.Load(d)
+			if err == nil {
+				err = l.Fit(got, hyper)
+			}
+			switch {
+			case err == nil && !slices.Equal(got, theta):
+				t.Fatalf("%d × %d: other bits within %d bytes", size[0], size[1], d.MaxBytes)
+			case err == nil:
+				high = d.MaxBytes
+			case !errors.Is(err, qpdiff.ErrTooLarge):
+				t.Fatal(err)
+			default:
+				low = d.MaxBytes
+				if err := l.Fit(got, []float64{100, .5}); d.MaxBytes > l.Bytes(d.Size()) && err != nil {
+					t.Errorf("%d × %d: the empty model is refused after a large one: %v", size[0], size[1], err)
+				}
+			}
+		}
+		if high < held || float64(high) > 2*float64(held) {
+			t.Errorf("%d × %d: counts %d bytes and holds %d, a factor of %.2f", size[0], size[1], high, held, float64(high)/float64(held))
+		}
+		if need := l.Bytes(d.Size()); need > held {
+			t.Errorf("%d × %d: the first set counts %d bytes where the last holds %d", size[0], size[1], need, held)
+		}
+		runtime.KeepAlive(w)
+	}
+}
+
+// Too little memory is an error before the allocation, and leaves a learner that can load
+// smaller data.
+func TestTooLarge(t *testing.T) {
+	small, large := casetest.ClassData(1, 12, 3), casetest.ClassData(2, 400, 150)
+	for _, c := range sized {
+		if c.hyper == nil {
+			continue
+		}
+		l := c.fresh()
+		p, _ := l.Dims(3)
+		theta := make([]float64, p)
+		large.MaxBytes = l.Bytes(large.Size()) - 1
+		var err error
+		if held := heldBy(func() { err = l.Load(large) }); held > large.MaxBytes/4 {
+			t.Errorf("%s: %d bytes are held after the error", c.name, held)
+		}
+		var arg *qpdiff.ArgError
+		if !errors.Is(err, qpdiff.ErrTooLarge) || !errors.As(err, &arg) {
+			t.Fatalf("%s: a Load beyond MaxBytes returns %v", c.name, err)
+		}
+		for _, part := range []string{fmt.Sprint(large.MaxBytes), fmt.Sprint(large.MaxBytes + 1), "400 rows × 150 features", "MaxBytes"} {
+			if !strings.Contains(err.Error(), part) {
+				t.Errorf("%s: the error does not name %q: %v", c.name, part, err)
+			}
+		}
+		if err := l.Fit(theta, c.hyper); !errors.Is(err, qpdiff.ErrNotFitted) {
+			t.Errorf("%s: a Fit after the error returns %v", c.name, err)
+		}
+		numtest.OK(t, l.Load(small), l.Fit(theta, c.hyper))
+		large.MaxBytes++
+		numtest.OK(t, l.Load(large))
+		large.MaxBytes = -1
+		if err := l.Load(large); !errors.Is(err, qpdiff.ErrDomain) {
+			t.Errorf("%s: a negative MaxBytes returns %v", c.name, err)
+		}
+		old := memory.SetDefault(100)
+		large.MaxBytes = 0
+		if err := l.Load(large); !errors.Is(err, qpdiff.ErrTooLarge) {
+			t.Errorf("%s: a Load beyond the default returns %v", c.name, err)
+		}
+		memory.SetDefault(old)
+		// A matrix of another kind is copied.
+		large.MaxBytes = l.Bytes(large.Size())
+		other := large
+		other.X = mat.DenseCopyOf(large.X.T()).T()
+		if err := l.Load(other); !errors.Is(err, qpdiff.ErrTooLarge) {
+			t.Errorf("%s: the copy of a transposed matrix is not counted: %v", c.name, err)
+		}
+		if need := l.Bytes(learn.Size{Rows: math.MaxInt, Features: math.MaxInt, Counting: math.MaxInt}); need != math.MaxInt64 {
+			t.Errorf("%s: the largest sizes count %d bytes", c.name, need)
+		}
+	}
+}
+
+// The inverse of a leave-one-out fit is counted where it is asked for.
+func TestLeaveOneOutTooLarge(t *testing.T) {
+	d := casetest.RandomData(1, 200, 3, false)
+	var l kernel.Ridge
+	d.MaxBytes = l.Bytes(d.Size())
+	dst := make([]float64, 200)
+	numtest.OK(t, l.Load(d))
+	if err := l.LeaveOneOut(dst, []float64{.1, .4}); !errors.Is(err, qpdiff.ErrTooLarge) {
+		t.Errorf("LeaveOneOut beyond MaxBytes returns %v", err)
+	}
+	s := d.Size()
+	s.LeaveOneOut = true
+	d.MaxBytes = l.Bytes(s)
+	g, w := casetest.NewGrad(d, 2), new(qpdiff.Workspace)
+	l = kernel.Ridge{}
+	held := heldBy(func() {
+		numtest.OK(t, l.Load(d), l.LeaveOneOut(dst, []float64{.1, .4}), l.LeaveOneOutVJP(w, g, nil, dst))
+	})
+	if need := float64(l.Bytes(s)); need < float64(held) || need > 1.5*float64(held) {
+		t.Errorf("counts %v bytes and holds %d", need, held)
+	}
+	runtime.KeepAlive(w)
+}
