@@ -142,7 +142,7 @@ func TestBytesNeededByAFile(t *testing.T) {
 				t.Errorf("%s, MaxBytes %d: %v", name, bound, err)
 				continue
 			}
-			message := strings.TrimPrefix(err.Error(), path+": ")
+			message := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "cvgm: "), path+": ")
 			if _, e := fmt.Sscanf(message, "CSV needs %f bytes", &named); e != nil || named < .5*need || named > 2*need {
 				t.Errorf("%s, MaxBytes %d: it needs %.0f bytes: %v", name, bound, need, err)
 			}

@@ -48,7 +48,7 @@ func ExampleSizedLearner() {
 	d := learn.Data{X: mat.NewDense(2, 3, nil), Y: []float64{1, -1}, MaxBytes: 1000}
 	fmt.Println(errors.Is(new(margin.SVM).Load(d), qpdiff.ErrTooLarge))
 	// Output:
-	// *linear.ElasticNet: 6e+06 bytes
+	// *linear.ElasticNet: 9e+06 bytes
 	// *margin.SVM: 1e+11 bytes
 	// true
 }
