@@ -41,81 +41,49 @@ func Axpy(a float64, x, y []float64) {
 // precision the leading rows up to and including that one are linearly dependent.
 // The converse does not hold; see [Unsolvable].
 func LDLFactor(a, dinv []float64, n, stride int, tol float64) int {
+	if vectors && n >= 2*vectorMin {
+		return ldlBlocks(a, dinv, n, stride, tol)
+	}
 	// dinv holds the original diagonal until the pivot's reciprocal takes its
 	// place.
 	for k := range n {
 		dinv[k] = a[k*stride+k]
 	}
-	fast := vectors && n >= 2*vectorMin
-	// Rows below a block of pivots take them all at once, and so leave the cache once for each.
-	for from := 0; from < n; from += ldlBlock {
-		to := min(from+ldlBlock, n)
-		// Two pivots at a time, which halves the passes over the rows.
-		for k := from; k < to; k += 2 {
-			r0 := a[k*stride+k : (k+1)*stride]
-			d := r0[0]
-			if !(d > tol*dinv[k]) || d < SmallestNormal {
-				return k
-			}
-			inv0 := 1 / d
-			dinv[k] = inv0
-			if k+1 == n {
-				break
-			}
-			r0 = r0[1:]
-			r1 := a[(k+1)*stride+k+1 : (k+2)*stride][:len(r0)]
-			f := r0[0] * inv0
-			for j, v := range r0 {
-				r1[j] -= f * v
-			}
-			d = r1[0]
-			if !(d > tol*dinv[k+1]) || d < SmallestNormal {
-				return k + 1
-			}
-			inv1 := 1 / d
-			dinv[k+1] = inv1
-			if fast {
-				for i := k + 2; i < to; i++ {
-					ldlRow(a, dinv, i, k, stride)
-				}
-				continue
-			}
-			for i := k + 2; i < to; i++ {
-				s0 := r0[i-k-1:]
-				s1 := r1[i-k-1:][:len(s0)]
-				dst := a[i*stride+i:][:len(s0)]
-				f0, f1 := s0[0]*inv0, s1[0]*inv1
-				for j, v := range s0 {
-					dst[j] -= f0*v + f1*s1[j]
-				}
-			}
+	// Two pivots at a time, which halves the passes over the rows below.
+	for k := 0; k < n; k += 2 {
+		r0 := a[k*stride+k : (k+1)*stride]
+		d := r0[0]
+		if !(d > tol*dinv[k]) || d < SmallestNormal {
+			return k
 		}
-		for i := to; i < n; i++ {
-			for k := from; k < to; k += 2 {
-				ldlRow(a, dinv, i, k, stride)
+		inv0 := 1 / d
+		dinv[k] = inv0
+		if k+1 == n {
+			break
+		}
+		r0 = r0[1:]
+		r1 := a[(k+1)*stride+k+1 : (k+2)*stride][:len(r0)]
+		f := r0[0] * inv0
+		for j, v := range r0 {
+			r1[j] -= f * v
+		}
+		d = r1[0]
+		if !(d > tol*dinv[k+1]) || d < SmallestNormal {
+			return k + 1
+		}
+		inv1 := 1 / d
+		dinv[k+1] = inv1
+		for i := k + 2; i < n; i++ {
+			s0 := r0[i-k-1:]
+			s1 := r1[i-k-1:][:len(s0)]
+			dst := a[i*stride+i:][:len(s0)]
+			f0, f1 := s0[0]*inv0, s1[0]*inv1
+			for j, v := range s0 {
+				dst[j] -= f0*v + f1*s1[j]
 			}
 		}
 	}
 	return n
-}
-
-// ldlBlock is how many pivots a row takes at a time; it is even. With 32 of them, rows of
-// 1000 entries stay in the second cache.
-const ldlBlock = 32
-
-// ldlRow takes pivots k and k+1 from row i.
-func ldlRow(a, dinv []float64, i, k, stride int) {
-	dst := a[i*stride+i : (i+1)*stride]
-	s0 := a[k*stride+i:][:len(dst)]
-	s1 := a[(k+1)*stride+i:][:len(dst)]
-	f0, f1 := s0[0]*dinv[k], s1[0]*dinv[k+1]
-	if vectors && len(dst) >= vectorMin {
-		subtract2(&dst[0], &s0[0], &s1[0], len(dst), f0, f1)
-		return
-	}
-	for j, v := range s0 {
-		dst[j] -= f0*v + f1*s1[j]
-	}
 }
 
 // LDLForward replaces x by L⁻¹x for a factor made by ldlFactor.
