@@ -142,18 +142,10 @@ func (e *elasticNetFit) change() error {
 		}
 	}
 	e.qp.features = s.features
-	fetched := s.used
-	for _, j := range s.features {
-		if e.qp.columns[j] == nil {
-			fetched++
-		}
-	}
-	held, most := workingEntries(float64(e.rows), float64(e.params), float64(len(s.features)), float64(fetched))+float64(len(e.counts)), e.state.Data.MaxBytes
-	if err := learner.Exceeds(learner.Entries(held), most, learn.Size{Rows: e.rows, Features: len(s.features)}); err != nil {
-		return err
-	}
-	e.qp.limit(held, most)
 	if e.n != len(s.features) || !slices.Equal(s.features, s.old) {
+		if err := e.makeRoom(); err != nil {
+			return err
+		}
 		e.gather()
 	}
 	e.groups.of, e.groups.count = e.groups.of[:0], s.groups.count
@@ -163,6 +155,24 @@ func (e *elasticNetFit) change() error {
 			e.groups.of = append(e.groups.of, s.groups.of[j])
 		}
 	}
+	return nil
+}
+
+// makeRoom reports a set for which the data allow too few bytes, and sets the bound of its active
+// systems.
+func (e *elasticNetFit) makeRoom() error {
+	s, most := e.working, e.state.Data.MaxBytes
+	fetched := s.used
+	for _, j := range s.features {
+		if e.qp.columns[j] == nil {
+			fetched++
+		}
+	}
+	held := workingEntries(float64(e.rows), float64(e.params), float64(len(s.features)), float64(fetched)) + float64(len(e.counts))
+	if err := learner.Exceeds(learner.Entries(held), most, learn.Size{Rows: e.rows, Features: len(s.features)}); err != nil {
+		return err
+	}
+	e.qp.limit(held, most)
 	return nil
 }
 
