@@ -4,9 +4,9 @@ import (
 	"cmp"
 
 	"cvgm/cvgm/internal/args"
-	"cvgm/internal/memory"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/memory"
 
 	"gonum.org/v1/gonum/mat"
 )

@@ -11,12 +11,12 @@ import (
 	"testing"
 
 	"cvgm/cvgm/internal/casetest"
-	"cvgm/internal/memory"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/kernel"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
 	"cvgm/qpdiff/linear/margin"
+	"cvgm/qpdiff/memory"
 
 	"gonum.org/v1/gonum/mat"
 )

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 
-	"cvgm/internal/memory"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/memory"
 
 	"gonum.org/v1/gonum/mat"
 )

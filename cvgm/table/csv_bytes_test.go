@@ -14,8 +14,8 @@ import (
 	"testing"
 
 	"cvgm/cvgm/internal/casetest"
-	"cvgm/internal/memory"
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/memory"
 )
 
 // numbers returns a CSV of numbers.

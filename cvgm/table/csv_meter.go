@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 
 	"cvgm/cvgm/internal/args"
-	"cvgm/internal/memory"
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/memory"
 )
 
 // What package encoding/csv and the records take in bytes, slices that grow included.

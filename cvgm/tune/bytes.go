@@ -3,8 +3,8 @@ package tune
 import (
 	"cvgm/cvgm"
 	"cvgm/cvgm/internal/args"
-	"cvgm/internal/memory"
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/memory"
 )
 
 // bytesOf counts a matrix.

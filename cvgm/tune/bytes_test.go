@@ -12,12 +12,12 @@ import (
 
 	"cvgm/cvgm/internal/casetest"
 	"cvgm/cvgm/table"
-	"cvgm/internal/memory"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/kernel"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
 	"cvgm/qpdiff/linear/margin"
+	"cvgm/qpdiff/memory"
 
 	"gonum.org/v1/gonum/mat"
 )

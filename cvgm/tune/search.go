@@ -12,8 +12,8 @@ import (
 	"cvgm/cvgm/internal/args"
 	"cvgm/cvgm/internal/normalise"
 	"cvgm/cvgm/search"
-	"cvgm/internal/memory"
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/memory"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/floats/scalar"

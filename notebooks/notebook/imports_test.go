@@ -16,7 +16,7 @@ import (
 // imports lists, for each package of the module in their order, the others that it
 // imports. Each is earlier in the list. Tests may import any.
 var imports = []struct{ path, code string }{
-	{"internal/memory", ""},
+	{"qpdiff/memory", ""},
 	{"synth", ""},
 	{"qpdiff/internal/dense", ""},
 	{"qpdiff/internal/check", "qpdiff/internal/dense"},
@@ -26,7 +26,7 @@ var imports = []struct{ path, code string }{
 	{"qpdiff", "qpdiff/internal/check qpdiff/internal/dense"},
 	{"qpdiff/hostile", "qpdiff"},
 	{"qpdiff/learn", "qpdiff qpdiff/internal/check"},
-	{"qpdiff/internal/learner", "internal/memory qpdiff qpdiff/internal/check qpdiff/internal/dense qpdiff/internal/ways qpdiff/learn"},
+	{"qpdiff/internal/learner", "qpdiff/memory qpdiff qpdiff/internal/check qpdiff/internal/dense qpdiff/internal/ways qpdiff/learn"},
 	{"qpdiff/learntest", "qpdiff qpdiff/internal/numtest qpdiff/learn"},
 	{"qpdiff/smooth", learner},
 	{"qpdiff/internal/casetest", "qpdiff qpdiff/internal/dense qpdiff/internal/numtest qpdiff/internal/ways qpdiff/learn qpdiff/learntest qpdiff/smooth"},
@@ -39,9 +39,9 @@ var imports = []struct{ path, code string }{
 	{"cvgm/internal/strictjson", "qpdiff cvgm/internal/args"},
 	{"cvgm/internal/casetest", "qpdiff qpdiff/learn cvgm/internal/strictjson synth"},
 	{"cvgm/search", "qpdiff cvgm/internal/args"},
-	{"cvgm", "internal/memory qpdiff qpdiff/learn qpdiff/kernel cvgm/search cvgm/internal/args cvgm/internal/sample cvgm/internal/normalise cvgm/internal/strictjson"},
-	{"cvgm/table", "internal/memory qpdiff qpdiff/learn cvgm cvgm/internal/args cvgm/internal/sample cvgm/internal/strictjson"},
-	{"cvgm/tune", "internal/memory qpdiff qpdiff/learn cvgm cvgm/search cvgm/table cvgm/internal/args cvgm/internal/sample cvgm/internal/normalise qpdiff/linear"},
+	{"cvgm", "qpdiff/memory qpdiff qpdiff/learn qpdiff/kernel cvgm/search cvgm/internal/args cvgm/internal/sample cvgm/internal/normalise cvgm/internal/strictjson"},
+	{"cvgm/table", "qpdiff/memory qpdiff qpdiff/learn cvgm cvgm/internal/args cvgm/internal/sample cvgm/internal/strictjson"},
+	{"cvgm/tune", "qpdiff/memory qpdiff qpdiff/learn cvgm cvgm/search cvgm/table cvgm/internal/args cvgm/internal/sample cvgm/internal/normalise qpdiff/linear"},
 	{"cvgm/cvgmtest", "qpdiff cvgm cvgm/search"},
 	{"cvgm/experiment", "cvgm cvgm/search qpdiff qpdiff/learn synth"},
 	{"cvgm/experiment/internal/casetest", "cvgm/experiment synth"},

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"cvgm/internal/memory"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/casetest"
 	"cvgm/qpdiff/internal/numtest"
@@ -18,6 +17,7 @@ import (
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
 	"cvgm/qpdiff/linear/margin"
+	"cvgm/qpdiff/memory"
 	"cvgm/qpdiff/smooth"
 
 	"gonum.org/v1/gonum/mat"

@@ -1,10 +1,10 @@
 package learner
 
 import (
-	"cvgm/internal/memory"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/memory"
 
 	"gonum.org/v1/gonum/mat"
 )
