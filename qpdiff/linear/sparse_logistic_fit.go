@@ -8,6 +8,7 @@ import (
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
@@ -232,4 +233,19 @@ func (l *sparseLogisticFit) settle() error {
 	}
 	l.model(l.free)
 	return l.settleWeak()
+}
+
+// dataVJP is part of a penalisedModel.
+func (l *sparseLogisticFit) dataVJP(d *penalisedDerivative, g *learn.Grad, act []int, w []float64) error {
+	u := dense.Zeros(d.b, l.d)
+	dense.Scatter(u, w, act)
+	d.rows = dense.Grow(d.rows, l.m)
+	l.product(d.rows, u)
+	return l.logisticProblem.dataVJP(g, l.state.Data, l.qp.x, u, l.cs, l.ch, d.rows)
+}
+
+// dataJVP is part of a penalisedModel.
+func (l *sparseLogisticFit) dataJVP(d *penalisedDerivative, b []float64, t *learn.Grad) {
+	d.rows = dense.Grow(d.rows, l.d)
+	l.logisticProblem.dataJVP(b, t, l.state.Data, l.qp.x, l.cs, l.ch, d.rows)
 }

@@ -11,9 +11,17 @@ import "sync/atomic"
 // such.
 const gramFeatures = 200
 
-var gram atomic.Int64
+// productFeatures weighs the cost of a factor of the normal equations, which grows with the
+// square of the features, against those of products with the rows, of which a fit takes some
+// dozens.
+const productFeatures = 40
 
-func init() { gram.Store(gramFeatures) }
+var gram, product atomic.Int64
+
+func init() {
+	gram.Store(gramFeatures)
+	product.Store(productFeatures)
+}
 
 // WorkingSet reports whether a problem with n features and a kink at zero in each is
 // solved on working sets of its features, and not by the Gram matrix of all.
@@ -22,3 +30,15 @@ func WorkingSet(n int) bool { return int64(n) > gram.Load() }
 // SetGramFeatures changes the number of features up to which the Gram matrix of all serves,
 // for tests, and returns what it was.
 func SetGramFeatures(n int) (old int) { return int(gram.Swap(int64(n))) }
+
+// Products reports whether a smooth problem with n parameters is solved by products with its
+// rows, and not by the entries of its normal equations alone.
+func Products(n int) bool { return int64(n) > product.Load() }
+
+// Rows reports whether the systems of a smooth problem with n parameters are solved in as many
+// unknowns as there are rows.
+func Rows(rows, n int) bool { return Products(n) && n > rows }
+
+// SetProductFeatures changes the number of parameters up to which the normal equations serve,
+// for tests, and returns what it was.
+func SetProductFeatures(n int) (old int) { return int(product.Swap(int64(n))) }
