@@ -135,6 +135,7 @@ func (l *Logistic) LoadSubset(full learn.Learner, out []int) (err error) {
 // Reset forgets the warm start and the last fit. The data stays loaded.
 func (l *Logistic) Reset() {
 	l.state.Forget()
+	l.large.solver.Reset()
 	l.warm = false
 }
 

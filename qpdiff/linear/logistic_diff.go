@@ -4,6 +4,7 @@ import (
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/internal/ridge"
 	"cvgm/qpdiff/learn"
 )
 
@@ -14,10 +15,12 @@ type logisticDerivative struct {
 	fit      uint64 // the fit that own belongs to
 	own      logisticPoint
 	factored bool // own has its factor
+	solver   ridge.Solver
 
 	u  []float64 // k entries: solution of a system with the Hessian
 	dz []float64 // k entries: tangent of one zᵢ
 	dm []float64 // m entries: uᵀzᵢ
+	b  []float64 // k entries: right-hand side of a JVP
 
 	countedS, countedW []float64 // work of rows
 }
@@ -30,7 +33,7 @@ func (d *logisticDerivative) weights(l *logisticFit) *logisticPoint {
 	}
 	if d.fit != l.state.Fit {
 		d.fit, d.factored = l.state.Fit, false
-		d.own.resize(&l.logisticProblem)
+		d.own.resize(&l.logisticProblem, true)
 		l.product(d.dm, l.last)
 		logisticWeightsNext(d.own.s, d.own.w, l.s, l.w, d.dm)
 	}
@@ -57,6 +60,15 @@ func (d *logisticDerivative) point(l *logisticFit) (*logisticPoint, error) {
 
 // solve sets d.u = H⁻¹v, padded, and returns the point of θ.
 func (d *logisticDerivative) solve(l *logisticFit, v []float64) (*logisticPoint, error) {
+	if g := &l.large; g.on && !g.direct {
+		at := d.weights(l)
+		clear(d.u[l.d:])
+		// From the factor of the fit: the result does not depend on the derivatives before.
+		if d.solver.Borrow(&g.solver); !d.solver.Exact(&g.sys, d.u, v[:l.d]) {
+			return nil, errLogisticSingular
+		}
+		return at, nil
+	}
 	at, err := d.point(l)
 	if err != nil {
 		return nil, err
@@ -125,25 +137,23 @@ func (d *logisticDerivative) forward(l *logisticFit, dtheta []float64, t *learn.
 	if err := l.state.CheckForward(dtheta, t); err != nil {
 		return err
 	}
-	at, err := d.point(l)
-	if err != nil {
-		return err
-	}
-	out := d.u
-	clear(out)
+	at := d.weights(l)
+	d.b = dense.Zeros(d.b, l.k)
 	if t.Hyper != nil {
 		for j, p := range l.pen {
-			out[j] += t.Hyper[0] * p * l.theta[j] / l.c
+			d.b[j] += t.Hyper[0] * p * l.theta[j] / l.c
 		}
 	}
 	if t.X != nil || t.Y != nil {
 		s, w := d.rows(l, at)
-		l.dataJVP(out, t, l.state.Data, l.theta, s, w, d.dz)
+		l.dataJVP(d.b, t, l.state.Data, l.theta, s, w, d.dz)
 	}
-	at.backsolve(out)
-	if err := learner.CheckTangentOut(out); err != nil {
+	if _, err := d.solve(l, d.b); err != nil {
 		return err
 	}
-	copy(dtheta, out)
+	if err := learner.CheckTangentOut(d.u); err != nil {
+		return err
+	}
+	copy(dtheta, d.u)
 	return nil
 }

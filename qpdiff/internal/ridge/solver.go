@@ -194,9 +194,9 @@ func (s *Solver) Condition(sys *System, c *Condition) {
 	}
 }
 
-// Errors bounds what errors of so large terms of the equations make of Zu at most: Reach
-// for a row whose own weight and size are given. By the inequality of Cauchy and Schwarz it
-// is at most √(zᵀH⁻¹z)·√(tᵀH⁻¹t), and H is at least each of its parts.
+// Errors times the Reach of a row z bounds Σ_j |(H⁻¹z)_j|·t_j for the terms t: by the
+// inequality of Cauchy and Schwarz that is at most √(zᵀH⁻¹z)·√(tᵀH⁻¹t) with some signs of t,
+// and H is at least each of its parts.
 func (c *Condition) Errors(sys *System, terms []float64) (size float64) {
 	sum, free := 0.0, 0.0
 	for j, t := range terms[:sys.K] {
@@ -213,15 +213,15 @@ func (c *Condition) Errors(sys *System, terms []float64) (size float64) {
 	return math.Sqrt(sum)
 }
 
-// Reach bounds √(zᵀH⁻¹z) for row i with the sum of squares of its penalised entries, and its
-// product with c.Along, given.
+// Reach bounds √(zᵀH⁻¹z) for row i, from the sum of squares of its penalised entries and its
+// product with c.Along, or for any row with i = −1.
 func (c *Condition) Reach(sys *System, i int, squares, along float64) float64 {
 	sum := squares / sys.Ridge
 	if c.Schur > 0 {
 		sum += along * along / c.Schur
 	}
-	if w := sys.Weights[i]; w*sum > 1 {
-		sum = 1 / w
+	if i >= 0 && sys.Weights[i]*sum > 1 {
+		sum = 1 / sys.Weights[i]
 	}
 	return math.Sqrt(sum)
 }
