@@ -11,7 +11,7 @@ import (
 const (
 	// correctionTol is how exactly one round of conjugate gradients solves, in the norm of
 	// the factor: the rounds correct each other.
-	correctionTol = 1e-10
+	correctionTol = 1e-9
 	// corrections bounds the rounds, and corrected is the part of the solution that the last
 	// one may be: the next one would be about its square.
 	corrections = 4
@@ -45,13 +45,29 @@ func (s *Solver) Borrow(from *Solver) {
 	s.Factor, s.fresh, s.spent = from.Factor, from.fresh, 0
 }
 
+// firstShare is the part of the cost of a factor that steps with a diagonal may have cost
+// before the first one: it serves the systems that follow, too.
+const firstShare = 1. / 3
+
 // budget is the number of steps that cost as much as a factor.
-func (s *System) budget() int {
+func (s *System) budget() float64 {
 	m, k := float64(s.M), float64(s.K)
 	if s.byRows {
-		return int(m * m * m / 3 / (4*m*k + m*m))
+		return m * m * m / 3 / (4*m*k + m*m)
 	}
-	return int((m*k*k/2 + k*k*k/3) / (2*m*k + k*k))
+	return (m*k*k/2 + k*k*k/3) / (2*m*k + k*k)
+}
+
+// left is the number of steps that are left with this factor.
+func (s *Solver) left(sys *System) int {
+	if s.fresh {
+		return freshSteps
+	}
+	budget := sys.budget()
+	if !s.Factor.made {
+		budget *= firstShare
+	}
+	return int(budget) - s.spent
 }
 
 // Factorise makes the factor that of the system, and reports whether that is regular to
@@ -76,11 +92,7 @@ func (s *Solver) Solve(sys *System, x, b []float64, tol float64) bool {
 		}
 	}
 	for {
-		most := freshSteps
-		if !s.fresh {
-			most = sys.budget() - s.spent
-		}
-		steps, ok := s.conjugate(sys, x, b, tol, most)
+		steps, ok := s.conjugate(sys, x, b, tol, s.left(sys))
 		if s.spent += steps; ok {
 			return true
 		}
