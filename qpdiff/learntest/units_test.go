@@ -29,6 +29,8 @@ func TestLearnersUnits(t *testing.T) {
 		{"ElasticNet, working sets", func() learn.Learner { return casetest.WorkingSets{ForwardLearner: new(linear.ElasticNet)} }, false, -1, [][4]float64{{0, .3, 1, 1}, {0, .1, 2, 0}}},
 		{"least squares", func() learn.Learner { return new(linear.ElasticNet) }, false, -1, [][4]float64{{0, 0, 1, 1}, {0, 0, 2, 0}}},
 		{"Huber", func() learn.Learner { return new(linear.Huber) }, false, -1, [][4]float64{{0, .1, 2, 0}, {.1, 1.1, 0, 1}}},
+		{"Huber, products", func() learn.Learner { return casetest.WorkingSets{ForwardLearner: new(linear.Huber)} }, false, -1, [][4]float64{{0, .1, 2, 0}, {.1, 1.1, 0, 1}}},
+		{"Logistic, products", func() learn.Learner { return casetest.WorkingSets{ForwardLearner: new(linear.Logistic)} }, true, -1, [][4]float64{{.1, 100, -2, 0}}},
 		{"Logistic", func() learn.Learner { return new(linear.Logistic) }, true, -1, [][4]float64{{.1, 100, -2, 0}}},
 		{"SparseLogistic", func() learn.Learner { return new(linear.SparseLogistic) }, true, -1, [][4]float64{{0, .2, 1, 0}, {0, .1, 2, 0}}},
 		{"lasso logistic", func() learn.Learner { return new(linear.SparseLogistic) }, true, -1, [][4]float64{{.01, .2, 1, 0}, {0, 0, 2, 0}}},

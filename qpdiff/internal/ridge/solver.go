@@ -108,35 +108,31 @@ func (s *Solver) Exact(sys *System, x, b []float64) bool {
 	k := sys.K
 	dense.GrowAll(k, &s.rest, &s.change)
 	clear(x[:k])
-	// Squares of b might overflow.
-	_, unit := math.Frexp(dense.Largest(b[:k]))
-	for j, v := range b[:k] {
-		s.rest[j] = math.Ldexp(v, -unit)
-	}
+	copy(s.rest, b[:k])
 	for range 1 + corrections {
 		if !s.Solve(sys, s.change, s.rest, correctionTol) {
 			return false
 		}
 		floats.Add(x[:k], s.change)
-		// In the norm of the diagonal, up to a bound of that.
+		// The parameter without a penalty may be of another size than all others.
 		sys.Diagonal(s.z, true)
-		whole, part := 0.0, 0.0
-		for j, d := range s.z {
-			d = math.Sqrt(d)
-			whole, part = max(whole, d*math.Abs(x[j])), max(part, d*math.Abs(s.change[j]))
-		}
-		if !(part > corrected*whole) {
+		if corrects(s.z[:sys.Penalised], x, s.change) && corrects(s.z[sys.Penalised:], x[sys.Penalised:], s.change[sys.Penalised:]) {
 			break
 		}
 		sys.Product(s.rest, x[:k], s.t)
-		for j, v := range b[:k] {
-			s.rest[j] = math.Ldexp(v, -unit) - s.rest[j]
-		}
-	}
-	for j, v := range x[:k] {
-		x[j] = math.Ldexp(v, unit)
+		floats.SubTo(s.rest, b[:k], s.rest)
 	}
 	return dense.AllFinite(x[:k])
+}
+
+// corrects reports whether the change of x was small, in the norm of the diagonal.
+func corrects(diagonal, x, change []float64) bool {
+	whole, part := 0.0, 0.0
+	for j, d := range diagonal {
+		d = math.Sqrt(d)
+		whole, part = max(whole, d*math.Abs(x[j])), max(part, d*math.Abs(change[j]))
+	}
+	return !(part > corrected*whole)
 }
 
 // A Condition tells how well a system is determined.
@@ -247,18 +243,23 @@ func (s *Solver) conjugate(sys *System, x, b []float64, tol float64, most int) (
 	dense.GrowAll(k, &s.r, &s.p, &s.q, &s.z)
 	s.t = dense.Grow(s.t, sys.M+k)
 	clear(x[:k])
-	copy(s.r, b[:k])
+	// Squares of b might overflow, or vanish.
+	largest := dense.Largest(b[:k])
+	if largest == 0 {
+		return 0, true
+	}
+	_, unit := math.Frexp(largest)
+	for j, v := range b[:k] {
+		s.r[j] = math.Ldexp(v, -unit)
+	}
 	copy(s.z, s.r)
 	s.Factor.solve(sys, s.z, s.t)
 	copy(s.p, s.z)
 	size := floats.Dot(s.r, s.z)
-	if size == 0 {
-		return 0, true
-	}
-	for end := tol * tol * size; steps < most; steps++ {
-		form := sys.Product(s.q, s.p, s.t)
-		alpha := size / form
-		if !(form > 0) || !dense.Finite(alpha) {
+	end := tol * tol * size
+	for ; steps < most; steps++ {
+		alpha := size / sys.Product(s.q, s.p, s.t)
+		if !(alpha > 0) || !dense.Finite(alpha) {
 			return steps, false
 		}
 		floats.AddScaled(x[:k], alpha, s.p)
@@ -267,12 +268,13 @@ func (s *Solver) conjugate(sys *System, x, b []float64, tol float64, most int) (
 		s.Factor.solve(sys, s.z, s.t)
 		next := floats.Dot(s.r, s.z)
 		if next <= end {
+			for j, v := range x[:k] {
+				x[j] = math.Ldexp(v, unit)
+			}
 			return steps + 1, true
 		}
 		floats.AddScaledTo(s.p, s.z, next/size, s.p)
-		if size = next; !dense.Finite(size) {
-			return steps, false
-		}
+		size = next
 	}
 	return steps, false
 }

@@ -220,8 +220,8 @@ func (f *Factor) diagonal(s *System) {
 		if j < s.Penalised {
 			d += s.Ridge
 		}
-		if f.scale[j] = 1 / d; !dense.Finite(f.scale[j]) {
-			f.scale[j] = 1 // a parameter without rows or penalty
+		if f.scale[j] = 1 / d; !(f.scale[j] > 0) || !dense.Finite(f.scale[j]) {
+			f.scale[j] = 1 // a parameter without rows or penalty, or with terms that overflow
 		}
 	}
 }
