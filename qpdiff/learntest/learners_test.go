@@ -42,6 +42,7 @@ var learners = []struct {
 	}, []float64{1.5}, true},
 	{"logistic, intercept", func() learn.ForwardLearner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} }, []float64{1.5}, true},
 	{"sparse logistic", func() learn.ForwardLearner { return new(linear.SparseLogistic) }, []float64{.03, .2}, false},
+	{"sparse logistic, working sets", func() learn.ForwardLearner { return casetest.WorkingSets{ForwardLearner: new(linear.SparseLogistic)} }, []float64{.03, .2}, false},
 	{"SVM", func() learn.ForwardLearner { return new(margin.SVM) }, []float64{.03, .2}, false},
 	{"learned loss", func() learn.ForwardLearner { return new(margin.LearnedLoss) }, []float64{.3, .2, .1, .4, .3}, false},
 	{"kernel SVM", func() learn.ForwardLearner { return &casetest.Predictions{P: new(kernel.SVM)} }, []float64{.8, .4}, true},

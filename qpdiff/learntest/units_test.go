@@ -33,6 +33,7 @@ func TestLearnersUnits(t *testing.T) {
 		{"Logistic, products", func() learn.Learner { return casetest.WorkingSets{ForwardLearner: new(linear.Logistic)} }, true, -1, [][4]float64{{.1, 100, -2, 0}}},
 		{"Logistic", func() learn.Learner { return new(linear.Logistic) }, true, -1, [][4]float64{{.1, 100, -2, 0}}},
 		{"SparseLogistic", func() learn.Learner { return new(linear.SparseLogistic) }, true, -1, [][4]float64{{0, .2, 1, 0}, {0, .1, 2, 0}}},
+		{"SparseLogistic, working sets", func() learn.Learner { return casetest.WorkingSets{ForwardLearner: new(linear.SparseLogistic)} }, true, -1, [][4]float64{{0, .2, 1, 0}, {0, .1, 2, 0}}},
 		{"lasso logistic", func() learn.Learner { return new(linear.SparseLogistic) }, true, -1, [][4]float64{{.01, .2, 1, 0}, {0, 0, 2, 0}}},
 		{"SVM", func() learn.Learner { return new(margin.SVM) }, true, -1, [][4]float64{{0, .1, 1, 0}, {.01, 1, 2, 0}}},
 		{"LearnedLoss", func() learn.Learner { return new(margin.LearnedLoss) }, true, -1, [][4]float64{{0, 1}, {0, 1}, {0, 1}, {0, 1}, {.01, 1, 2, 0}}},

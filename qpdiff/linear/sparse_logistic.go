@@ -122,13 +122,13 @@ func (l *SparseLogistic) Reset() {
 // error there is no fit, and θ is left as it was.
 func (l *SparseLogistic) Fit(theta, hyper []float64) (err error) {
 	defer learner.Name(l, &err)
-	if err := l.begin(&l.groups, l.l1[:l.features], l.l2[:l.features], l.Groups, theta, hyper); err != nil {
+	if err := l.begin(&l.all.groups, l.all.l1[:l.penalised], l.all.l2[:l.penalised], l.Groups, theta, hyper); err != nil {
 		return err
 	}
 	if err := l.solve(); err != nil {
 		return err
 	}
-	copy(theta, l.qp.x)
+	copy(theta, l.theta)
 	l.state.Finish()
 	return nil
 }

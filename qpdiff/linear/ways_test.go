@@ -105,8 +105,8 @@ func TestElasticNetWays(t *testing.T) {
 	}
 }
 
-// The smooth learners have the same answers by their normal equations and by products with
-// their rows, along a path of hyperparameters.
+// Huber and logistic regressions have the same answers by their normal equations, and by
+// products with their rows or on working sets, along a path of hyperparameters.
 func TestSmoothWays(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -123,6 +123,9 @@ func TestSmoothWays(t *testing.T) {
 			}
 			return new(linear.Logistic)
 		}, true, func(rng *rand.Rand) []float64 { return []float64{math.Exp(12*rng.Float64() - 8)} }},
+		{"SparseLogistic", func(intercept bool) learn.ForwardLearner { return &linear.SparseLogistic{Intercept: intercept} }, true, func(rng *rand.Rand) []float64 {
+			return []float64{math.Exp(-1 - 6*rng.Float64()), math.Exp(-9 * rng.Float64())}
+		}},
 	} {
 		fits := 0
 		for i := range numtest.Long(300) {
@@ -145,7 +148,7 @@ func TestSmoothWays(t *testing.T) {
 			err := equations.Load(d)
 			if other := (casetest.WorkingSets{ForwardLearner: products}).Load(d); err != nil || other != nil {
 				if (err == nil) != (other == nil) {
-					t.Errorf("%s %d: %v, by products %v", c.name, i, err, other)
+					t.Errorf("%s %d: %v, and otherwise %v", c.name, i, err, other)
 				}
 				continue
 			}
@@ -210,7 +213,7 @@ func agree(t *testing.T, what string, rng *rand.Rand, d learn.Data, one, other l
 		}
 		name := fmt.Sprintf("%s, step %d at %v", what, step, hyper)
 		if (errs[0] == nil) != (errs[1] == nil) {
-			t.Errorf("%s: %v, by products %v", name, errs[0], errs[1])
+			t.Errorf("%s: %v, and otherwise %v", name, errs[0], errs[1])
 		}
 		if errs[0] != nil || errs[1] != nil {
 			continue
