@@ -103,6 +103,10 @@ func (l *Huber) Fit(theta, hyper []float64) (err error) {
 		return check.ArgErrorf("hyper", qpdiff.ErrDomain, "give a threshold δ above 0, in the unit of the labels", "holds 0 as δ")
 	}
 	l.l2, l.delta = hyper[0], hyper[1]
+	if err := l.choose(); err != nil {
+		l.warm = false
+		return err
+	}
 	limit := cmp.Or(max(l.MaxIter, 0), huberMaxIter)
 	err = l.minimise(limit)
 	if err != nil && l.warm { // the last zones may lead far off

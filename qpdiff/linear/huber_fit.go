@@ -28,7 +28,7 @@ func (l *huberNewton) resize(m, k int) {
 		l.warm = false
 	}
 	l.large.resize(m, k)
-	l.huberProblem.resize(m, k, l.large.byRows)
+	l.huberProblem.resize(m, k)
 	dense.GrowAll(m, &l.along, &l.lastR)
 	dense.GrowAll(k, &l.last, &l.step)
 	l.open = dense.Grow(l.open, m)

@@ -3,6 +3,8 @@ package linear
 import (
 	"math"
 
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
 	"cvgm/qpdiff/internal/ridge"
@@ -21,7 +23,8 @@ const huberCancelled = 4
 // as there are rows, and bounds take the place of the terms' sizes.
 type huberLarge struct {
 	on     bool
-	byRows bool
+	wide   bool // more parameters than rows
+	byRows bool // the last fit's systems are solved by rows
 
 	sys       ridge.System
 	solver    ridge.Solver
@@ -53,17 +56,30 @@ type huberSystem struct {
 }
 
 func (g *huberLarge) resize(m, k int) {
-	g.on, g.byRows = ways.Products(k), ways.Rows(m, k)
+	g.on, g.wide = ways.Products(k), ways.Rows(m, k)
 	g.reset()
-	if !g.on {
-		return
+	if g.on {
+		dense.GrowAll(k, &g.root, &g.zmax, &g.mass, &g.out)
+		g.reach = dense.Grow(g.reach, m)
 	}
-	dense.GrowAll(k, &g.root, &g.zmax, &g.mass, &g.out)
-	g.reach = dense.Grow(g.reach, m)
-	if !g.byRows {
+}
+
+// choose chooses the way of a fit: by rows where there are fewer of them, unless the penalty
+// is too small for that.
+func (l *huberSystem) choose() error {
+	g, m, k := &l.large, l.m, l.k
+	if g.byRows = g.wide && g.sys.Penalises(l.l2, dense.Largest(l.share)); g.byRows {
+		return nil
+	}
+	if g.wide && k > largestSystem && k > systemPerRow*m {
+		return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "raise λ2", "leaves %d parameters for %d rows, which so small a λ2 does not tell apart", k, m)
+	}
+	l.h = dense.Grow(l.h, k*k)
+	if g.on && !g.made {
 		g.inside, g.changed, g.weights = dense.Grow(g.inside, m), dense.Grow(g.changed, m), dense.Grow(g.weights, huberBlock)
 		g.quad, g.block = dense.Grow(g.quad, k*k), dense.Grow(g.block, huberBlock+huberStride*k)
 	}
+	return nil
 }
 
 // reset forgets all that fits have left.
@@ -90,7 +106,7 @@ func (l *huberSystem) loadLarge(penalised int) {
 		}
 	}
 	g.sys.Rows, g.sys.Penalised = ridge.Rows{M: l.m, K: l.k, Data: l.z}, penalised
-	if g.byRows {
+	if g.wide {
 		g.sys.Load(true)
 	}
 }
@@ -203,29 +219,15 @@ func (l *huberSystem) factorRows(weight func(i int) float64) (at int) {
 		g.sys.Weights[i] = s * weight(i)
 	}
 	g.solver.Moved()
-	l.cond = math.Inf(1)
-	if !(l.l2 > 0) || !g.solver.Factorise(&g.sys) {
-		return l.dependent()
+	if !g.solver.Factorise(&g.sys) {
+		l.cond = math.Inf(1)
+		return l.k - 1
 	}
 	g.solver.Condition(&g.sys, &g.condition)
 	if l.cond = g.condition.Cond; dense.Unsolvable(l.cond) {
 		return g.condition.At
 	}
 	return l.k
-}
-
-// dependent returns a parameter that the penalty does not determine: one more than the rows
-// may determine is among the first m + 1.
-func (l *huberSystem) dependent() int {
-	k := min(l.m+1, l.k)
-	h, dinv := make([]float64, k*k), make([]float64, k)
-	for i, w := range l.large.sys.Weights {
-		z := l.row(i)[:k]
-		for a, v := range z {
-			dense.Axpy(w*v, z[a:], h[a*k+a:(a+1)*k])
-		}
-	}
-	return min(dense.LDLFactor(h, dinv, k, k, dense.ComplementarityTol*dense.Eps), k-1)
 }
 
 // solveRows replaces x by the solution of the system of the Hessian, by rows.

@@ -28,16 +28,12 @@ type huberProblem struct {
 	work, root []float64
 }
 
-// resize makes room for m rows and k parameters, and for a Hessian unless that is solved by
-// rows.
-func (l *huberProblem) resize(m, k int, byRows bool) {
+// resize makes room for m rows and k parameters, but for a Hessian.
+func (l *huberProblem) resize(m, k int) {
 	l.m, l.k = m, k
 	dense.GrowAll(m, &l.y, &l.share, &l.r)
 	dense.GrowAll(k, &l.pen, &l.theta, &l.dinv, &l.terms, &l.grad, &l.work, &l.root)
 	l.z, l.zone = dense.Grow(l.z, m*k), dense.Grow(l.zone, m)
-	if !byRows {
-		l.h = dense.Grow(l.h, k*k)
-	}
 }
 
 func (l *huberProblem) row(i int) []float64 { return l.z[i*l.k : (i+1)*l.k] }

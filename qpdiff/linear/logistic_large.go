@@ -3,6 +3,8 @@ package linear
 import (
 	"math"
 
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
 	"cvgm/qpdiff/internal/ridge"
@@ -14,7 +16,7 @@ import (
 type logisticLarge struct {
 	on     bool
 	byRows bool
-	direct bool // the last fit needed the Hessian's entries all the same
+	direct bool // the last fit took the Hessian's entries all the same
 
 	sys       ridge.System
 	solver    ridge.Solver
@@ -41,6 +43,16 @@ func (g *logisticLarge) load(p *logisticProblem, penalised int) {
 	g.sys.Load(g.byRows)
 	dense.GrowAll(p.d, &g.terms, &g.row)
 	dense.GrowAll(p.m, &g.squares, &g.along)
+}
+
+// choose chooses the way of a fit of p: the Hessian's entries, where the penalty is too small
+// for solves by rows.
+func (g *logisticLarge) choose(p *logisticProblem) error {
+	g.direct = g.byRows && !g.sys.Penalises(1, p.c*p.most/4)
+	if g.direct && p.d > largestSystem && p.d > systemPerRow*p.m {
+		return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "lower C", "leaves %d parameters for %d rows, which so large a C does not tell apart", p.d, p.m)
+	}
+	return nil
 }
 
 // weigh makes the system the Hessian of p where π(1−π) of each row is w.

@@ -52,11 +52,15 @@ func (l *logisticNewton) resizeHessian(wanted bool) {
 // warm. Where that fails, as where every π is 0 or 1 and the Hessian is singular, it
 // begins at θ = 0, where the Hessian is as well conditioned as the data.
 func (l *logisticNewton) solve(limit int) error {
-	minimise := l.minimise
-	if l.large.on {
-		minimise = l.minimiseLarge
+	if err := l.large.choose(&l.logisticProblem); err != nil {
+		return err
 	}
-	if l.large.direct = false; l.warm && minimise(min(limit, logisticWarmSteps)) == nil {
+	minimise := l.minimiseLarge
+	if l.large.direct || !l.large.on {
+		minimise = l.minimise
+		l.resizeHessian(true)
+	}
+	if l.warm && minimise(min(limit, logisticWarmSteps)) == nil {
 		return nil
 	}
 	clear(l.theta)
@@ -97,7 +101,11 @@ func (l *logisticNewton) minimiseLarge(limit int) error {
 		if r <= logisticLastStep && tol <= logisticLastStep || hidden && r <= learner.DecisionTol {
 			dense.Axpy(1, l.step, l.theta)
 			l.evaluatePoint(l.theta)
-			return g.determined(&l.logisticProblem, l.s, l.theta)
+			if r > logisticStall*last || tol*r <= dense.Eps*dense.Largest(l.dm) {
+				return g.determined(&l.logisticProblem, l.s, l.theta)
+			}
+			last = r // what the step left out is not yet rounding of so small margins
+			continue
 		}
 		if hidden {
 			if err := g.determined(&l.logisticProblem, l.s, l.theta); err != nil {

@@ -137,7 +137,7 @@ func corrects(diagonal, x, change []float64) bool {
 
 // A Condition tells how well a system is determined.
 type Condition struct {
-	Cond float64 // estimates that of H, scaled to a unit diagonal; its largest eigenvalue counts as √K
+	Cond float64 // bounds that of H, scaled to a unit diagonal; its largest eigenvalue counts as √K
 	At   int     // the parameter that is determined least
 	// Of a parameter without a penalty, where there is one: what remains of its entry of
 	// the diagonal beside the others, and by how much they would move where it moves by 1.
@@ -148,32 +148,40 @@ type Condition struct {
 // conditionTol is how exactly the condition of a parameter without a penalty is known.
 const conditionTol = 1e-2
 
-// Condition estimates the condition of H: with a penalty of each parameter that is at least
-// a part of its entry of the diagonal, no eigenvalue is below the least of these parts. A
+// Condition bounds the condition of H. With a penalty of each parameter that is at least a
+// part of its entry of the diagonal, no eigenvalue is below the least of these parts, and a
 // parameter without a penalty takes one solve.
 func (s *Solver) Condition(sys *System, c *Condition) {
-	k := sys.K
-	dense.GrowAll(k, &s.rest, &s.change, &c.Along)
-	roots := math.Sqrt(float64(k))
-	for _, bound := range []bool{true, false} {
-		sys.Diagonal(s.rest, bound)
-		least := 1.0
-		c.At = 0
-		for j := range sys.Penalised {
-			if part := sys.Ridge / s.rest[j]; !(part >= least) {
-				least, c.At = part, j
-			}
-		}
-		if c.Cond = roots / least; !dense.Unsolvable(c.Cond) {
-			break
+	dense.GrowAll(sys.K, &s.rest, &s.change, &c.Along)
+	sys.Diagonal(s.rest, true)
+	if c.bound(sys, s.rest); dense.Unsolvable(c.Cond) {
+		sys.Diagonal(s.rest, false)
+		c.bound(sys, s.rest)
+	}
+	if c.Schur = 0; sys.Penalised < sys.K {
+		s.single(sys, c)
+	}
+	if !(c.Cond >= 1) {
+		c.Cond = math.Inf(1)
+	}
+}
+
+// bound bounds the condition by the penalties, with the diagonal given.
+func (c *Condition) bound(sys *System, diagonal []float64) {
+	least := 1.0
+	c.At = 0
+	for j, d := range diagonal[:sys.Penalised] {
+		if part := sys.Ridge / d; !(part >= least) {
+			least, c.At = part, j
 		}
 	}
-	c.Schur = 0
-	if sys.Penalised == k || !dense.Finite(c.Cond) {
-		return
-	}
-	free := sys.Penalised
-	own := 0.0
+	c.Cond = math.Sqrt(float64(sys.K)) / least
+}
+
+// single sets what there is of the parameter without a penalty, and adds its part of the
+// condition. The diagonal is in rest.
+func (s *Solver) single(sys *System, c *Condition) {
+	free, own := sys.Penalised, 0.0
 	for i, w := range sys.Weights {
 		v := sys.Entry(i, free)
 		own += w * v * v
@@ -191,15 +199,11 @@ func (s *Solver) Condition(sys *System, c *Condition) {
 		moved += c.Along[j] * c.Along[j] * s.rest[j] / own
 	}
 	c.Along[free] = 1
-	if open := roots * moved * own / c.Schur; open > c.Cond {
+	part := math.Sqrt(float64(sys.K)) * moved * own / c.Schur
+	if part > c.Cond {
 		c.At = free
-		c.Cond += open
-	} else {
-		c.Cond += open
 	}
-	if !(c.Cond >= 1) {
-		c.Cond = math.Inf(1)
-	}
+	c.Cond += part
 }
 
 // Errors times the Reach of a row z bounds Σ_j |(H⁻¹z)_j|·t_j for the terms t: by the

@@ -196,6 +196,21 @@ func (s *System) Diagonal(dst []float64, bound bool) {
 	}
 }
 
+// rowsFloor is the least part of its entry of the diagonal that each penalty is where systems
+// are solved by rows: a smaller one costs digits that corrections do not bring back.
+const rowsFloor = 1e-9
+
+// Penalises reports whether the penalty, at weights that are nowhere above most, is large
+// enough for solves by rows.
+func (s *System) Penalises(ridge, most float64) bool {
+	for _, v := range s.squares[:s.Penalised] {
+		if !(ridge > rowsFloor*most*v) {
+			return false
+		}
+	}
+	return true
+}
+
 // A Factor is a matrix near to H that is easily solved: H at some weights, or a diagonal.
 type Factor struct {
 	made    bool      // l is a Cholesky factor
