@@ -84,7 +84,7 @@ func (l *Huber) Load(d learn.Data) (err error) {
 // Reset forgets the warm start and the last fit. The data stays loaded.
 func (l *Huber) Reset() {
 	l.state.Forget()
-	l.large.reset()
+	l.sums.reset()
 	l.warm = false
 }
 

@@ -43,7 +43,7 @@ func (d *huberDerivative) begin(l *huberFit, generalised bool, g *learn.Grad) er
 	}
 	d.fit = 0
 	d.zone = append(d.zone[:0], l.zone...)
-	if l.large.byRows {
+	if l.sums.byRows {
 		return d.beginRows(l)
 	}
 	d.h, d.dinv = append(d.h[:0], l.h...), append(d.dinv[:0], l.dinv...)
@@ -67,8 +67,8 @@ func (d *huberDerivative) begin(l *huberFit, generalised bool, g *learn.Grad) er
 
 // beginRows is begin where the systems are solved by rows.
 func (d *huberDerivative) beginRows(l *huberFit) error {
-	d.sys = l.large.sys
-	d.solver.Borrow(&l.large.solver)
+	d.sys = l.sums.sys
+	d.solver.Borrow(&l.sums.solver)
 	if len(l.weak) > 0 {
 		d.sys.Weights = append([]float64(nil), d.sys.Weights...)
 		for _, at := range l.weak {
@@ -84,7 +84,7 @@ func (d *huberDerivative) beginRows(l *huberFit) error {
 
 // solve replaces u by the solution of the system of the Hessian.
 func (d *huberDerivative) solve(l *huberFit) error {
-	if !l.large.byRows {
+	if !l.sums.byRows {
 		dense.LDLSolve(d.h, d.dinv, l.k, l.k, d.u)
 		return nil
 	}

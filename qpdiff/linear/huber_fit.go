@@ -13,7 +13,7 @@ import (
 // huberNewton minimises a huberProblem. The objective is quadratic where no residual crosses
 // ±delta, and its gradient is continuous: Newton's method on these pieces, with an exact line
 // search, ends at the minimiser of the piece that the minimiser is in. θ depends on the way
-// there only through that piece, up to rounding in a large problem.
+// there only through that piece, but for rounding.
 type huberNewton struct {
 	huberSystem
 	last, lastR []float64 // θ and r before a step
@@ -27,7 +27,7 @@ func (l *huberNewton) resize(m, k int) {
 	if m != l.m || k != l.k {
 		l.warm = false
 	}
-	l.large.resize(m, k)
+	l.sums.resize(m, k)
 	l.huberProblem.resize(m, k)
 	dense.GrowAll(m, &l.along, &l.lastR)
 	dense.GrowAll(k, &l.last, &l.step)
@@ -67,7 +67,7 @@ func (l *huberNewton) minimise(limit int) error {
 			return check.ArgErrorf("Data", qpdiff.ErrNotFinite, "scale the features and labels, or raise λ2", "leaves a solution that overflows")
 		}
 		if at < l.k || l.hidden {
-			if l.gradientExact(); l.stationary() {
+			if l.gradientTerms(); l.stationary() {
 				if at == l.k {
 					break
 				}
@@ -87,11 +87,7 @@ func (l *huberNewton) minimise(limit int) error {
 			break
 		}
 		dense.Axpy(t, l.step, l.theta)
-		if l.large.on {
-			dense.Axpy(-t, l.along, l.r) // confirm begins anew, from 0
-		} else {
-			l.residuals()
-		}
+		dense.Axpy(-t, l.along, l.r) // confirm begins anew, from 0
 	}
 	return check.ArgErrorf("hyper", qpdiff.ErrIterationLimit, "raise δ or λ2, or standardise the features",
 		"has a δ of %v, beside which no %d steps, or rounding, tell which residuals are beyond it", l.delta, limit)
@@ -296,7 +292,7 @@ func (l *huberFit) load(d learn.Data, intercept bool) error {
 			return check.ArgErrorf("Data", qpdiff.ErrNotFinite, "scale the features and labels", "is so large that XᵀX or Xᵀy overflows at column %d", j)
 		}
 	}
-	l.loadLarge(n)
+	l.loadSums(n)
 	l.state.Data = d
 	return nil
 }
@@ -323,7 +319,7 @@ func (l *huberFit) findWeak() error {
 		}
 		return l.quadratic(i)
 	}
-	if l.large.byRows {
+	if l.sums.byRows {
 		// The fit ends with the system of all rows in the zone.
 		cond := l.cond
 		at := l.factorRows(quadratic)

@@ -103,8 +103,8 @@ func (l *huberProblem) rowSize(i int) float64 {
 	return size
 }
 
-// gradientExact is gradient without a bound.
-func (l *huberProblem) gradientExact() {
+// gradientTerms sets grad to the gradient at θ, and terms to the size of its terms.
+func (l *huberProblem) gradientTerms() {
 	for j, t := range l.theta {
 		l.grad[j] = l.l2 * l.pen[j] * t
 		l.terms[j] = math.Abs(l.grad[j])

@@ -18,11 +18,10 @@ import (
 // rounding.
 const huberCancelled = 4
 
-// huberLarge is the part of a Huber regression with many parameters: the Hessian follows from
-// the last one by the rows that changed zones, or its systems are solved in as many unknowns
-// as there are rows, and bounds take the place of the terms' sizes.
-type huberLarge struct {
-	on     bool
+// huberSums is what the systems of a Huber regression, and the bounds of their errors, take of
+// its rows: the Hessian follows from the last one by the rows that changed zones, or its
+// systems are solved in as many unknowns as there are rows.
+type huberSums struct {
 	wide   bool // more parameters than rows
 	byRows bool // the last fit's systems are solved by rows
 
@@ -51,23 +50,21 @@ type huberLarge struct {
 // is that it is solved by.
 type huberSystem struct {
 	huberProblem
-	large huberLarge
+	sums  huberSums
 	along []float64 // of each row: work, and in a line search zᵀ·step
 }
 
-func (g *huberLarge) resize(m, k int) {
-	g.on, g.wide = ways.Products(k), ways.Rows(m, k)
+func (g *huberSums) resize(m, k int) {
+	g.wide = ways.Rows(m, k)
 	g.reset()
-	if g.on {
-		dense.GrowAll(k, &g.root, &g.zmax, &g.mass, &g.out)
-		g.reach = dense.Grow(g.reach, m)
-	}
+	dense.GrowAll(k, &g.root, &g.zmax, &g.mass, &g.out)
+	g.reach = dense.Grow(g.reach, m)
 }
 
 // choose chooses the way of a fit: by rows where there are fewer of them, unless the penalty
 // is too small for that.
 func (l *huberSystem) choose() error {
-	g, m, k := &l.large, l.m, l.k
+	g, m, k := &l.sums, l.m, l.k
 	if g.byRows = g.wide && g.sys.Penalises(l.l2, dense.Largest(l.share)); g.byRows {
 		return nil
 	}
@@ -75,7 +72,7 @@ func (l *huberSystem) choose() error {
 		return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "raise λ2", "leaves %d parameters for %d rows, which so small a λ2 does not tell apart", k, m)
 	}
 	l.h = dense.Grow(l.h, k*k)
-	if g.on && !g.made {
+	if !g.made {
 		g.inside, g.changed, g.weights = dense.Grow(g.inside, m), dense.Grow(g.changed, m), dense.Grow(g.weights, huberBlock)
 		g.quad, g.block = dense.Grow(g.quad, k*k), dense.Grow(g.block, huberBlock+huberStride*k)
 	}
@@ -83,17 +80,14 @@ func (l *huberSystem) choose() error {
 }
 
 // reset forgets all that fits have left.
-func (g *huberLarge) reset() {
+func (g *huberSums) reset() {
 	g.made = false
 	g.solver.Reset()
 }
 
-// loadLarge prepares the problem for its rows, of which the first parameters have penalties.
-func (l *huberSystem) loadLarge(penalised int) {
-	g := &l.large
-	if !g.on {
-		return
-	}
+// loadSums prepares the problem for its rows, of which the first parameters have penalties.
+func (l *huberSystem) loadSums(penalised int) {
+	g := &l.sums
 	for j, xx := range l.work {
 		g.root[j] = math.Sqrt(xx)
 	}
@@ -111,22 +105,22 @@ func (l *huberSystem) loadLarge(penalised int) {
 	}
 }
 
-// gradientLarge is gradient without terms.
-func (l *huberSystem) gradientLarge() {
+// gradient sets grad to the gradient at θ.
+func (l *huberSystem) gradient() {
 	for j, t := range l.theta {
 		l.grad[j] = l.l2 * l.pen[j] * t
 	}
 	for i, s := range l.share {
 		l.along[i] = s * l.slope(i, l.zone[i])
 	}
-	l.large.sys.Add(l.grad, -1, l.along)
+	l.sums.sys.Add(l.grad, -1, l.along)
 }
 
 // leaves reports whether a solution of the system of new zones is out of them by more than
 // corrections would bring back.
 func (l *huberSystem) leaves() bool {
-	g := &l.large
-	if !g.on || g.byRows || len(g.changed) == 0 || !dense.AllFinite(l.theta) {
+	g := &l.sums
+	if g.byRows || len(g.changed) == 0 || !dense.AllFinite(l.theta) {
 		return false
 	}
 	for i := range l.r {
@@ -139,7 +133,7 @@ func (l *huberSystem) leaves() bool {
 
 // boundTerms sets terms to a bound, by the inequality of Cauchy and Schwarz.
 func (l *huberSystem) boundTerms() {
-	g := &l.large
+	g := &l.sums
 	g.exact = false
 	g.terms = 0
 	for j, t := range l.theta {
@@ -159,9 +153,9 @@ func (l *huberSystem) boundTerms() {
 	}
 }
 
-// measureLarge sets what errorBound takes.
-func (l *huberSystem) measureLarge() {
-	g := &l.large
+// measure sets what errorBound takes.
+func (l *huberSystem) measure() {
+	g := &l.sums
 	l.boundTerms()
 	if !g.byRows {
 		dense.LDLSize(l.h, l.dinv, l.k, l.k, l.root)
@@ -186,7 +180,7 @@ func (l *huberSystem) measureLarge() {
 
 // errorBound bounds the error of the residual of row i, in units of eps.
 func (l *huberSystem) errorBound(i int) float64 {
-	g := &l.large
+	g := &l.sums
 	moved := g.moved
 	if g.byRows {
 		moved *= g.reach[i]
@@ -196,12 +190,12 @@ func (l *huberSystem) errorBound(i int) float64 {
 
 // exactTerms makes terms, root and size those that the gradient has.
 func (l *huberSystem) exactTerms() {
-	g := &l.large
+	g := &l.sums
 	if g.exact {
 		return
 	}
 	g.exact = true
-	l.gradientExact()
+	l.gradientTerms()
 	if g.byRows {
 		g.sys.Diagonal(l.root, false)
 		for j, d := range l.root {
@@ -213,7 +207,7 @@ func (l *huberSystem) exactTerms() {
 
 // factorRows is factor by rows.
 func (l *huberSystem) factorRows(weight func(i int) float64) (at int) {
-	g := &l.large
+	g := &l.sums
 	g.sys.Ridge = l.l2
 	for i, s := range l.share {
 		g.sys.Weights[i] = s * weight(i)
@@ -232,7 +226,7 @@ func (l *huberSystem) factorRows(weight func(i int) float64) (at int) {
 
 // solveRows replaces x by the solution of the system of the Hessian, by rows.
 func (l *huberSystem) solveRows(x []float64) {
-	if g := &l.large; g.solver.Exact(&g.sys, g.out, x) {
+	if g := &l.sums; g.solver.Exact(&g.sys, g.out, x) {
 		copy(x, g.out)
 	} else {
 		dense.Fill(x, math.NaN())
@@ -243,10 +237,10 @@ func (l *huberSystem) solveRows(x []float64) {
 // from one parameter to the next: no power of two, whose multiples share places in a cache.
 const huberBlock, huberStride = 256, 264
 
-// newtonLarge is newton with the Hessian of the last zones, corrected for the rows that
+// newtonEntries is newton with the Hessian of the last zones, corrected for the rows that
 // changed them.
-func (l *huberSystem) newtonLarge() (at int) {
-	g, k := &l.large, l.k
+func (l *huberSystem) newtonEntries() (at int) {
+	g, k := &l.sums, l.k
 	count := l.listChanged()
 	if g.made = g.made && len(g.changed) < count; g.made {
 		l.change()
@@ -275,7 +269,7 @@ func (l *huberSystem) newtonLarge() (at int) {
 // listChanged sets changed to the rows that are not in quad though their zone is quadratic,
 // or the reverse, and returns how many rows have that zone.
 func (l *huberSystem) listChanged() (count int) {
-	g := &l.large
+	g := &l.sums
 	g.changed = g.changed[:0]
 	for i, zone := range l.zone {
 		if zone == 0 {
@@ -290,7 +284,7 @@ func (l *huberSystem) listChanged() (count int) {
 
 // change adds the rows in changed to quad, or takes them out.
 func (l *huberSystem) change() {
-	g, k := &l.large, l.k
+	g, k := &l.sums, l.k
 	for first := 0; first < len(g.changed); first += huberBlock {
 		rows := g.changed[first:min(first+huberBlock, len(g.changed))]
 		b := g.block[huberBlock:]
@@ -312,7 +306,7 @@ func (l *huberSystem) change() {
 // factor sets the Hessian to that in which each row has the given weight and factorises it,
 // as factorise does.
 func (l *huberSystem) factor(weight func(i int) float64) (at int) {
-	if l.large.byRows {
+	if l.sums.byRows {
 		return l.factorRows(weight)
 	}
 	l.hessian(l.h, weight)
@@ -322,7 +316,7 @@ func (l *huberSystem) factor(weight func(i int) float64) (at int) {
 
 // solve replaces x by the solution of the system of the Hessian.
 func (l *huberSystem) solve(x []float64) {
-	if l.large.byRows {
+	if l.sums.byRows {
 		l.solveRows(x)
 		return
 	}
@@ -335,44 +329,21 @@ func (l *huberSystem) residuals() {
 	floats.SubTo(l.r, l.y, l.r)
 }
 
-// gradient sets grad to the gradient at θ, and terms to the size of its terms, or to a bound
-// of that in a large problem.
-func (l *huberSystem) gradient() {
-	if l.large.on {
-		l.gradientLarge()
-		return
-	}
-	l.gradientExact()
-}
-
 // newton factorises the Hessian of zone as factorise does.
 func (l *huberSystem) newton() (at int) {
-	if l.large.on && !l.large.byRows {
-		return l.newtonLarge()
+	if l.sums.byRows {
+		return l.factorRows(l.quadratic)
 	}
-	return l.factor(l.quadratic)
-}
-
-// measure sets root to the roots of the diagonal of the Hessian, and size.
-func (l *huberSystem) measure() {
-	if l.large.on {
-		l.measureLarge()
-		return
-	}
-	l.gradient()
-	dense.LDLSize(l.h, l.dinv, l.k, l.k, l.root)
-	l.sizeTerms()
+	return l.newtonEntries()
 }
 
 // hides reports whether rounding of its own terms, and of those that determine θ, hides
 // that the residual of row i is off from where it would have to be.
 func (l *huberSystem) hides(i int, off float64) bool {
-	if l.large.on {
-		if !dense.Negligible(off, l.errorBound(i), 1) {
-			return false
-		}
-		l.exactTerms()
+	if !dense.Negligible(off, l.errorBound(i), 1) {
+		return false
 	}
+	l.exactTerms()
 	// The bound takes the condition of the whole system; this row's own error takes one
 	// solve.
 	own := l.rowSize(i) + l.delta
@@ -396,11 +367,5 @@ func (l *huberSystem) rowError(i int) float64 {
 
 // products sets dst to zv.
 func (l *huberSystem) products(dst, v []float64) {
-	if l.large.on {
-		l.large.sys.Times(dst, v)
-		return
-	}
-	for i := range dst {
-		dst[i] = dense.Dot(l.row(i), v)
-	}
+	l.sums.sys.Times(dst, v)
 }
