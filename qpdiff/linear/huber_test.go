@@ -179,3 +179,79 @@ func TestHuberPaths(t *testing.T) {
 		}
 	}
 }
+
+// Rows that leave the quadratic zone, however large they are, leave no more rounding in its
+// Hessian than others do.
+func TestHuberHessianForgetsRows(t *testing.T) {
+	for seed := range uint64(40) {
+		const rows, n = 60, 4
+		rng := rand.New(rand.NewPCG(seed, 7))
+		d := casetest.RandomData(seed, rows, n, false)
+		large := math.Pow(10, float64(seed%6))
+		for j, v := range d.Dense().RawRowView(7) {
+			d.Dense().Set(7, j, large*v)
+		}
+		var l Huber
+		numtest.OK(t, l.Load(d), l.Fit(make([]float64, n), []float64{.01, 1e9}))
+		for step := range 6 {
+			for i := range l.zone {
+				if l.zone[i] = 0; rng.IntN(5) == 0 || i == 7 && step%3 > 0 {
+					l.zone[i] = 1
+				}
+			}
+			made := l.newton()
+			got, want := make([]float64, n*n), make([]float64, n*n)
+			l.hessian(want, l.quadratic)
+			for j := range n {
+				want[j*n+j] -= l.l2
+				for k := j; k < n; k++ {
+					got[j*n+k] = l.sums.quad[k*n+j]
+				}
+			}
+			if made < n {
+				t.Fatal("singular")
+			}
+			numtest.NearAll(t, fmt.Sprintf("seed %d, step %d, a row times %g", seed, step, large), got, want, 1e-13, 0)
+		}
+	}
+}
+
+// The line search ends where the slope changes its sign.
+func TestHuberLineSearch(t *testing.T) {
+	between := 0
+	for seed := range uint64(200) {
+		rng := rand.New(rand.NewPCG(seed, 6))
+		rows, n := 2+rng.IntN(30), 1+rng.IntN(4)
+		var l Huber
+		numtest.OK(t, l.Load(outliers(casetest.RandomData(seed, rows, n, false))))
+		l.l2, l.delta = rng.Float64(), math.Exp(rng.NormFloat64()-1)
+		copy(l.theta, numtest.Normals(rng, n))
+		copy(l.step, numtest.Normals(rng, n))
+		slope := func(t float64) (sum float64) {
+			for j, s := range l.step {
+				sum += l.l2 * s * (l.theta[j] + t*s)
+			}
+			for i, y := range l.y {
+				a := dense.Dot(l.row(i), l.step)
+				r := y - dense.Dot(l.row(i), l.theta) - t*a
+				sum -= l.share[i] * a * max(-l.delta, min(r, l.delta))
+			}
+			return sum
+		}
+		if slope(0) > 0 {
+			for j := range l.step {
+				l.step[j] *= -1
+			}
+		}
+		l.residuals()
+		switch at := l.lineSearch(); {
+		case !(at > 0) || !(math.Abs(slope(at)) <= 1e-12*math.Abs(slope(0))):
+			t.Errorf("seed %d: slope %v at %v, %v at 0", seed, slope(at), at, slope(0))
+		case at != 1:
+			between++
+		}
+	}
+	if between < 100 {
+		t.Error(between)
+	}
+}

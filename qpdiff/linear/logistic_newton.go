@@ -101,11 +101,7 @@ func (l *logisticNewton) minimiseLarge(limit int) error {
 		if r <= logisticLastStep && tol <= logisticLastStep || hidden && r <= learner.DecisionTol {
 			dense.Axpy(1, l.step, l.theta)
 			l.evaluatePoint(l.theta)
-			if r > logisticStall*last || tol*r <= dense.Eps*dense.Largest(l.dm) {
-				return g.determined(&l.logisticProblem, l.s, l.theta)
-			}
-			last = r // what the step left out is not yet rounding of so small margins
-			continue
+			return g.determined(&l.logisticProblem, l.s, l.theta)
 		}
 		if hidden {
 			if err := g.determined(&l.logisticProblem, l.s, l.theta); err != nil {
