@@ -52,6 +52,13 @@ import (
 // the Hessian of the point before: the first derivative of a fit with a workspace
 // computes that at the solution, and each costs N·n operations more.
 //
+// With more than 30 parameters, conjugate gradients solve the systems of the steps and of the
+// derivatives, the latter to rounding: each of some dozen products with the Hessian costs N·n
+// operations. The factor of the Hessian at some point of the last fits speeds them up, and is
+// made anew where they have cost as much. With more parameters than rows that factor has as
+// many unknowns as there are rows, unless C is so large that the penalty is below 1e-9 of an
+// entry of the Hessian's diagonal.
+//
 // The zero value is ready for Load and has no intercept.
 type Logistic struct {
 	// Intercept is read by Dims, Load and LoadSubset.

@@ -41,7 +41,8 @@ import (
 // last step is shorter than 1e-8 in the margins, and the optimality conditions then hold
 // to the rounding of their terms. Fit begins at the last solution.
 //
-// A step costs N·s² operations for s such coordinates, and N·n for n features.
+// A step costs N·s² operations for s such coordinates, and N·n for n features. With more than
+// 200 features no more of them may leave zero in one step than are not zero, or 32.
 //
 // The zero value is ready for Load and has no intercept. Fits after the first allocate
 // nothing.
