@@ -255,3 +255,33 @@ func TestHuberLineSearch(t *testing.T) {
 		t.Error(between)
 	}
 }
+
+// By rows, kinks are refused and answered as by the Hessian's entries.
+func TestHuberKinksByRows(t *testing.T) {
+	for seed := range uint64(20) {
+		const rows, n = 9, 14
+		d := casetest.RandomData(seed, rows, n, false)
+		intercept := seed%2 == 0
+		entries, other := &Huber{Intercept: intercept}, &Huber{Intercept: intercept}
+		k, _ := entries.Dims(n)
+		numtest.OK(t, entries.Load(d), casetest.WorkingSets{ForwardLearner: other}.Load(d))
+		theta := make([]float64, k)
+		numtest.OK(t, entries.Fit(theta, []float64{.3, 1e9}))
+		hyper := []float64{.3, dense.Largest(entries.r)}
+		want, got := casetest.NewGrad(d, 2), casetest.NewGrad(d, 2)
+		for _, l := range []*Huber{entries, other} {
+			numtest.OK(t, l.Fit(theta, hyper))
+			if err := l.VJP(nil, want, theta); !casetest.Refuses(err, qpdiff.Weak{Rows: l.weak}, "λ2", "δ", "X", "y") || len(l.weak) != 1 {
+				t.Errorf("seed %d, by rows %v: %v", seed, l.sums.byRows, err)
+			}
+			l.Generalised = true
+		}
+		numtest.OK(t, entries.VJP(nil, want, theta), other.VJP(nil, got, theta))
+		if !other.sums.byRows || entries.sums.byRows || !got.Generalised {
+			t.Error("the ways are others")
+		}
+		for i, s := range casetest.GradSlices(got) {
+			numtest.NearAll(t, fmt.Sprint("seed ", seed, ", field ", i), s, casetest.GradSlices(want)[i], 1e-11, 0)
+		}
+	}
+}
