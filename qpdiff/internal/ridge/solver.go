@@ -37,7 +37,7 @@ type Solver struct {
 // Reset forgets the factor.
 func (s *Solver) Reset() { s.Factor, s.spent, s.fresh = nil, 0, false }
 
-// Moved tells the solver that the system has other weights, or another ridge.
+// Moved marks the factor as that of another system: the weights or the ridge have changed.
 func (s *Solver) Moved() { s.fresh = false }
 
 // Borrow makes the solver begin with the factor of another one, which it only reads.
@@ -135,7 +135,7 @@ func corrects(diagonal, x, change []float64) bool {
 	return !(part > corrected*whole)
 }
 
-// A Condition tells how well a system is determined.
+// A Condition is how well a system determines its solution.
 type Condition struct {
 	Cond float64 // bounds that of H, scaled to a unit diagonal; its largest eigenvalue counts as √K
 	At   int     // the parameter that is determined least

@@ -20,6 +20,7 @@ type Rows struct {
 	ByColumn bool
 }
 
+// matrix returns the data as it lies, and how Z follows from it.
 func (z *Rows) matrix() (blas64.General, blas.Transpose) {
 	if z.ByColumn {
 		return blas64.General{Rows: z.K, Cols: z.M, Stride: z.M, Data: z.Data}, blas.Trans
@@ -91,46 +92,29 @@ func (z *Rows) Squares(dst, w []float64) {
 // multiples share places there.
 const gramWidth, gramStride = 256, 264
 
-// block copies entries first to first + width of each row of the transpose of the matrix,
-// which has rows of the given stride, to dst.
-func block(dst, data []float64, rows, stride, first, width int) {
-	for i := range width {
-		for j, v := range data[(first+i)*stride : (first+i)*stride+rows] {
-			dst[j*gramStride+i] = v
+// addGram adds A·diag(w)·Aᵀ to the lower triangle of g, for A with n rows of count entries: a
+// part of the rows of data, which have the given stride, or transposed of its columns. A nil w
+// counts as ones. work grows.
+func addGram(g []float64, n, count int, data []float64, stride int, transposed bool, w []float64, work *[]float64) {
+	if !transposed {
+		*work = dense.Grow(*work, gramWidth)
+		dense.AddGram(g, n, data, stride, count, w, *work)
+		return
+	}
+	*work = dense.Grow(*work, gramWidth+gramStride*n)
+	block := (*work)[gramWidth:]
+	for first := 0; first < count; first += gramWidth {
+		width := min(gramWidth, count-first)
+		for i := range width {
+			for j, v := range data[(first+i)*stride : (first+i)*stride+n] {
+				block[j*gramStride+i] = v
+			}
 		}
-	}
-}
-
-// ByFeatures adds Σ_i w_i z_i z_iᵀ to the lower triangle of h, of K rows. work grows.
-func (z *Rows) ByFeatures(h []float64, w []float64, work *[]float64) {
-	if z.ByColumn {
-		*work = dense.Grow(*work, gramWidth)
-		dense.AddGram(h, z.K, z.Data, z.M, z.M, w, *work)
-		return
-	}
-	*work = dense.Grow(*work, gramWidth+gramStride*z.K)
-	for first := 0; first < z.M; first += gramWidth {
-		width := min(gramWidth, z.M-first)
-		b := (*work)[gramWidth:]
-		block(b, z.Data, z.K, z.K, first, width)
-		dense.AddGram(h, z.K, b, gramStride, width, w[first:first+width], (*work)[:gramWidth])
-	}
-}
-
-// ByRows adds the products of the first k entries of the rows with each other to the lower
-// triangle of g, of M rows. work grows.
-func (z *Rows) ByRows(g []float64, k int, work *[]float64) {
-	if !z.ByColumn {
-		*work = dense.Grow(*work, gramWidth)
-		dense.AddGram(g, z.M, z.Data, z.K, k, nil, *work)
-		return
-	}
-	*work = dense.Grow(*work, gramWidth+gramStride*z.M)
-	for first := 0; first < k; first += gramWidth {
-		width := min(gramWidth, k-first)
-		b := (*work)[gramWidth:]
-		block(b, z.Data, z.M, z.M, first, width)
-		dense.AddGram(g, z.M, b, gramStride, width, nil, (*work)[:gramWidth])
+		part := w
+		if w != nil {
+			part = w[first : first+width]
+		}
+		dense.AddGram(g, n, block, gramStride, width, part, (*work)[:gramWidth])
 	}
 }
 
@@ -157,7 +141,8 @@ func (s *System) Load(byRows bool) {
 	s.Squares(s.squares, s.Weights)
 	if byRows {
 		s.rows = dense.Zeros(s.rows, s.M*s.M)
-		s.ByRows(s.rows, s.Penalised, &s.work)
+		a, way := s.matrix()
+		addGram(s.rows, s.M, s.Penalised, a.Data, a.Stride, way == blas.Trans, nil, &s.work)
 	}
 }
 
@@ -251,7 +236,8 @@ func (f *Factor) factorise(s *System) bool {
 		f.gatherRows(s)
 	} else {
 		f.l = dense.Zeros(f.l, size*size)
-		s.ByFeatures(f.l, s.Weights, &f.scratch)
+		a, way := s.matrix()
+		addGram(f.l, size, s.M, a.Data, a.Stride, way == blas.NoTrans, s.Weights, &f.scratch)
 		for j := range s.Penalised {
 			f.l[j*size+j] += s.Ridge
 		}
