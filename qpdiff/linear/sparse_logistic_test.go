@@ -83,7 +83,7 @@ func TestSparseLogisticContract(t *testing.T) {
 			add("28x10 all zero", casetest.RandomData(10, 28, 10, true), 100, .1)
 		}
 		add("80x70", casetest.RandomData(9, 80, 70, true), .02, .1)
-		add("60x250", casetest.RandomData(11, 60, 250, true), .1, .05)  // a small working set
+		add("60x250", casetest.RandomData(14, 60, 250, true), .1, .05)  // a small working set
 		add("15x300", casetest.RandomData(13, 15, 300, true), .005, .5) // a support larger than the rows
 		casetest.Contract(t, func() learn.Learner { return &SparseLogistic{Intercept: intercept} }, cases...)
 		t.Run("working sets", func(t *testing.T) {
