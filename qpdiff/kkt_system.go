@@ -77,20 +77,18 @@ func (f *triangle) project(m []float64, norm2 float64, t, w, dt []float64) float
 	copy(w, m)
 	dense.Products(t, f.q1, n, m)
 	for i, v := range t {
-		if v != 0 {
-			floats.AddScaled(w, -v, f.q1[i*n:(i+1)*n])
-		}
+		dt[i] = -v
 	}
+	dense.AddRows(w, dt, f.q1, n)
 	left := floats.Dot(w, w)
 	for pass := 0; pass < 2 && left < cancelled*norm2 && k > 0; pass++ {
 		norm2 = left
 		dense.Products(dt, f.q1, n, w)
 		for i, v := range dt {
 			t[i] += v
-			if v != 0 {
-				floats.AddScaled(w, -v, f.q1[i*n:(i+1)*n])
-			}
+			dt[i] = -v
 		}
+		dense.AddRows(w, dt, f.q1, n)
 		left = floats.Dot(w, w)
 	}
 	return left

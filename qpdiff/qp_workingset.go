@@ -192,11 +192,7 @@ func (a *activeSet) offsets() {
 func (a *activeSet) point() {
 	n := a.n
 	copy(a.step, a.perp)
-	for i, v := range a.e[:len(a.w)] {
-		if v != 0 {
-			floats.AddScaled(a.step, v, a.q1[i*n:(i+1)*n])
-		}
-	}
+	dense.AddRows(a.step, a.e[:len(a.w)], a.q1, n)
 	a.back(a.step)
 	floats.AddTo(a.z, a.base, a.step)
 	slack := a.slack[:a.rows]

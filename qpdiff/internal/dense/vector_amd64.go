@@ -19,3 +19,9 @@ func gramTile(dst *float64, width int, a *float64, b *float64, stride int, group
 //
 //go:noescape
 func dot4(dst *float64, a *float64, stride int, x *float64, n int)
+
+// add4 adds f[0] times the row of n entries at a to dst, then f[1] times that stride entries further,
+// and so on for four rows.
+//
+//go:noescape
+func add4(dst *float64, n int, f *float64, a *float64, stride int)

@@ -247,3 +247,66 @@ end:
 	VMOVSD    X3, 24(AX)
 	VZEROUPPER
 	RET
+
+// func add4(dst *float64, n int, f *float64, a *float64, stride int)
+// Requires: AVX
+TEXT ·add4(SB), NOSPLIT, $0-40
+	MOVQ         dst+0(FP), AX
+	MOVQ         n+8(FP), CX
+	MOVQ         f+16(FP), DX
+	MOVQ         a+24(FP), BX
+	MOVQ         stride+32(FP), SI
+	SHLQ         $0x03, SI
+	VBROADCASTSD (DX), Y0
+	LEAQ         (BX)(SI*1), DI
+	VBROADCASTSD 8(DX), Y1
+	LEAQ         (DI)(SI*1), R8
+	VBROADCASTSD 16(DX), Y2
+	LEAQ         (R8)(SI*1), SI
+	VBROADCASTSD 24(DX), Y3
+
+lanes:
+	CMPQ    CX, $0x04
+	JL      one
+	VMOVUPD (AX), Y4
+	VMULPD  (BX), Y0, Y5
+	VADDPD  Y5, Y4, Y4
+	VMULPD  (DI), Y1, Y5
+	VADDPD  Y5, Y4, Y4
+	VMULPD  (R8), Y2, Y5
+	VADDPD  Y5, Y4, Y4
+	VMULPD  (SI), Y3, Y5
+	VADDPD  Y5, Y4, Y4
+	VMOVUPD Y4, (AX)
+	ADDQ    $0x20, AX
+	ADDQ    $0x20, BX
+	ADDQ    $0x20, DI
+	ADDQ    $0x20, R8
+	ADDQ    $0x20, SI
+	SUBQ    $0x04, CX
+	JMP     lanes
+
+one:
+	TESTQ  CX, CX
+	JE     end
+	VMOVSD (AX), X4
+	VMULSD (BX), X0, X5
+	VADDSD X5, X4, X4
+	VMULSD (DI), X1, X5
+	VADDSD X5, X4, X4
+	VMULSD (R8), X2, X5
+	VADDSD X5, X4, X4
+	VMULSD (SI), X3, X5
+	VADDSD X5, X4, X4
+	VMOVSD X4, (AX)
+	ADDQ   $0x08, AX
+	ADDQ   $0x08, BX
+	ADDQ   $0x08, DI
+	ADDQ   $0x08, R8
+	ADDQ   $0x08, SI
+	SUBQ   $0x01, CX
+	JMP    one
+
+end:
+	VZEROUPPER
+	RET

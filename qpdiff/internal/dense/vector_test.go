@@ -54,6 +54,16 @@ func TestVectors(t *testing.T) {
 			Products(out, x, stride, y[:n])
 			return out
 		})
+		both("AddRows", sizes, func() []float64 {
+			out, f := slices.Clone(y[:n]), slices.Clone(x[:rows])
+			for i := range f {
+				if i%7 == 3 {
+					f[i] = 0
+				}
+			}
+			AddRows(out, f, x, stride)
+			return out
+		})
 		m := make([]float64, n*stride)
 		h := draw(n * n)
 		for i := range n {

@@ -15,6 +15,7 @@ func main() {
 	subtract2()
 	gramTile()
 	dot4()
+	add4()
 	Generate()
 }
 
@@ -223,6 +224,63 @@ func dot4() {
 		VADDSD(high[k], low, low)
 		VMOVSD(low, Mem{Base: dst, Disp: k * 8})
 	}
+	VZEROUPPER()
+	RET()
+}
+
+// add4 adds rows to dst one after the other, entry by entry, so that dst is read and written
+// once for all.
+func add4() {
+	TEXT("add4", NOSPLIT, "func(dst *float64, n int, f, a *float64, stride int)")
+	Pragma("noescape")
+	Doc("add4 adds f[0] times the row of n entries at a to dst, then f[1] times that stride entries further,",
+		"and so on for four rows.")
+	dst, n, f, a, stride := Load(Param("dst"), GP64()), Load(Param("n"), GP64()), Load(Param("f"), GP64()), Load(Param("a"), GP64()), Load(Param("stride"), GP64())
+	SHLQ(Imm(3), stride)
+	rows := [dotRows]reg.Register{a}
+	var factors [dotRows]reg.VecVirtual
+	for k := range rows {
+		if k > 0 {
+			next := GP64()
+			LEAQ(Mem{Base: rows[k-1], Index: stride, Scale: 1}, next)
+			rows[k] = next
+		}
+		factors[k] = YMM()
+		VBROADCASTSD(Mem{Base: f, Disp: k * 8}, factors[k])
+	}
+	advance := func(entries int) {
+		for _, p := range append([]reg.Register{dst}, rows[:]...) {
+			ADDQ(Imm(uint64(8*entries)), p)
+		}
+		SUBQ(Imm(uint64(entries)), n)
+	}
+	Label("lanes")
+	CMPQ(n, Imm(lanes))
+	JL(LabelRef("one"))
+	v := YMM()
+	VMOVUPD(Mem{Base: dst}, v)
+	for k, row := range rows {
+		p := YMM()
+		VMULPD(Mem{Base: row}, factors[k], p)
+		VADDPD(p, v, v)
+	}
+	VMOVUPD(v, Mem{Base: dst})
+	advance(lanes)
+	JMP(LabelRef("lanes"))
+	Label("one")
+	TESTQ(n, n)
+	JE(LabelRef("end"))
+	w := XMM()
+	VMOVSD(Mem{Base: dst}, w)
+	for k, row := range rows {
+		p := XMM()
+		VMULSD(Mem{Base: row}, factors[k].AsX(), p)
+		VADDSD(p, w, w)
+	}
+	VMOVSD(w, Mem{Base: dst})
+	advance(1)
+	JMP(LabelRef("one"))
+	Label("end")
 	VZEROUPPER()
 	RET()
 }
