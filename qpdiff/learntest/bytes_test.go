@@ -128,17 +128,19 @@ func largestSlope(d learn.Data) (most float64) {
 // A working set holds no more than the count of its size, and grows no further than MaxBytes
 // allows: Fit refuses that, and not Load. The same fit within a bound has the same bits.
 func TestBytesOfWorkingSets(t *testing.T) {
-	for _, size := range [][2]int{{40, 1000}, {20, 5000}} {
+	for _, size := range [][2]int{{40, 1000}, {20, 5000}, {600, 300}, {300, 500}, {2000, 250}, {300, 1200}, {250, 700}} {
 		d := casetest.RandomData(1, size[0], size[1], false)
 		hyper := []float64{.001, .5} // almost all features are in the set
 		var l *linear.ElasticNet
 		var theta []float64
-		w, g := new(qpdiff.Workspace), casetest.NewGrad(d, 2)
+		var w *qpdiff.Workspace
+		g := casetest.NewGrad(d, 2)
 		theta = make([]float64, size[1])
-		held := heldBy(func() {
-			l = new(linear.ElasticNet)
+		fit := func() {
+			l, w = new(linear.ElasticNet), new(qpdiff.Workspace)
 			numtest.OK(t, l.Load(d), l.Fit(theta, hyper), l.VJP(w, g, theta))
-		})
+		}
+		held := heldBy(fit)
 		// The least bound at which the fit succeeds is what it counts.
 		low, high := int64(1), 16*held
 		for high-low > held/100 {
@@ -162,6 +164,8 @@ func TestBytesOfWorkingSets(t *testing.T) {
 				}
 			}
 		}
+		d.MaxBytes, l, w = high, nil, nil
+		held = heldBy(fit) // less, where a matrix that a set has outgrown was given back
 		if high < held || float64(high) > 2*float64(held) {
 			t.Errorf("%d × %d: counts %d bytes and holds %d, a factor of %.2f", size[0], size[1], high, held, float64(high)/float64(held))
 		}
@@ -169,6 +173,48 @@ func TestBytesOfWorkingSets(t *testing.T) {
 			t.Errorf("%d × %d: the first set counts %d bytes where the last holds %d", size[0], size[1], need, held)
 		}
 		runtime.KeepAlive(w)
+	}
+}
+
+// A bound that a fit of a new learner needs suffices for it after fits to other features.
+func TestBytesOfOneSetAfterAnother(t *testing.T) {
+	const n = 1000
+	d, groups := casetest.RandomData(1, 60, n, false), make([]int, n)
+	for j := range n / 2 {
+		groups[j] = 1
+	}
+	hypers := [][]float64{{.001, 100, .5, .5}, {100, .001, .5, .5}} // features of one group alone
+	fit := func(l *linear.ElasticNet, hyper []float64) ([]float64, error) {
+		theta := make([]float64, n)
+		return theta, l.Fit(theta, hyper)
+	}
+	alone := func(hyper []float64) ([]float64, error) {
+		l := &linear.ElasticNet{Groups: groups}
+		numtest.OK(t, l.Load(d))
+		return fit(l, hyper)
+	}
+	low, high := new(linear.ElasticNet).Bytes(d.Size()), int64(1e9)
+	for high-low > 100 {
+		d.MaxBytes = (low + high) / 2
+		_, err0 := alone(hypers[0])
+		_, err1 := alone(hypers[1])
+		if err := errors.Join(err0, err1); err == nil {
+			high = d.MaxBytes
+		} else {
+			low = d.MaxBytes
+		}
+	}
+	d.MaxBytes = high
+	bounded, free := &linear.ElasticNet{Groups: groups}, &linear.ElasticNet{Groups: groups}
+	numtest.OK(t, bounded.Load(d))
+	d.MaxBytes = math.MaxInt64
+	numtest.OK(t, free.Load(d))
+	for k := range 6 {
+		got, err := fit(bounded, hypers[k%2])
+		want, e := fit(free, hypers[k%2])
+		if err != nil || e != nil || !slices.Equal(got, want) {
+			t.Errorf("fit %d: %v, %v; other bits within a bound: %v", k, err, e, !slices.Equal(got, want))
+		}
 	}
 }
 
