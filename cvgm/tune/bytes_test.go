@@ -142,3 +142,41 @@ func TestWorkingSetsBeyondMaxBytes(t *testing.T) {
 		t.Error("other numbers within MaxBytes")
 	}
 }
+
+// Whatever the bound, Tune returns the error or the numbers without a bound: it settles for no
+// other point, and judges the defaults no worse, where the fit to all examples or to those of
+// an outer fold needs more than the search.
+func TestNoNumberDependsOnMaxBytes(t *testing.T) {
+	const rows, columns = 150, 400
+	d := casetest.Regression(3, rows, columns)
+	rng := rand.New(rand.NewPCG(1, 2))
+	for i := range d.Y { // noise, so that much is kept of it
+		d.Y[i] = rng.NormFloat64()
+		for j := range columns {
+			d.Dense().Set(i, j, rng.NormFloat64())
+		}
+	}
+	for _, outer := range []int{-1, 3} {
+		tuner := Tuner{OuterFolds: outer, MaxEvals: 14, Folds: 4, Workers: 1}
+		want, err := tuner.Tune(t.Context(), d)
+		casetest.OK(t, err)
+		refused, whole := 0, 0
+		for tuner.MaxBytes = want.Config.Bytes() + 8*rows*columns; whole < 1; tuner.MaxBytes += tuner.MaxBytes / 24 {
+			got, err := tuner.Tune(t.Context(), d)
+			if errors.Is(err, qpdiff.ErrTooLarge) && got == nil {
+				refused++
+				continue
+			}
+			casetest.OK(t, err)
+			if got.Loss != want.Loss || !slices.Equal(got.Hyper, want.Hyper) || got.Risk != nil && !reflect.DeepEqual(got.Risk, want.Risk) {
+				t.Errorf("%d outer folds, MaxBytes %d: loss %v and %v, risk %v and %v", outer, tuner.MaxBytes, got.Loss, want.Loss, got.Risk, want.Risk)
+			}
+			if (got.Risk == nil) == (want.Risk == nil) {
+				whole++
+			}
+		}
+		if refused < 2 {
+			t.Errorf("%d outer folds: %d bounds are refused", outer, refused)
+		}
+	}
+}
