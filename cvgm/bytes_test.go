@@ -243,7 +243,10 @@ func TestWorkingSetMaxBytes(t *testing.T) {
 	c.MaxBytes = c.Bytes()
 	cv := casetest.Must(New(c))(t)
 	_, err := cv.Eval(nil, []float64{1e-3, 1e-3})
-	wantTooLarge(t, "a large model", err, "split ", fmt.Sprintf("Config.MaxBytes, %d, leaves to each of 6 learners", c.MaxBytes))
+	share := fmt.Sprintf("Config.MaxBytes, %d, leaves to each of 6 learners", c.MaxBytes)
+	wantTooLarge(t, "a large model", err, "split ", share)
+	_, final := cv.Final([]float64{1e-3, 1e-3})
+	wantTooLarge(t, "the model of all examples", final, share)
 	var split *SplitError
 	if !errors.As(err, &split) {
 		t.Errorf("the error names no split: %v", err)
