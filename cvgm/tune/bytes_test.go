@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"cvgm/cvgm"
 	"cvgm/cvgm/internal/casetest"
 	"cvgm/cvgm/table"
 	"cvgm/qpdiff"
@@ -143,40 +144,50 @@ func TestWorkingSetsBeyondMaxBytes(t *testing.T) {
 	}
 }
 
-// Whatever the bound, Tune returns the error or the numbers without a bound: it settles for no
-// other point, and judges the defaults no worse, where the fit to all examples or to those of
-// an outer fold needs more than the search.
-func TestNoNumberDependsOnMaxBytes(t *testing.T) {
-	const rows, columns = 150, 400
-	d := casetest.Regression(3, rows, columns)
-	rng := rand.New(rand.NewPCG(1, 2))
-	for i := range d.Y { // noise, so that much is kept of it
-		d.Y[i] = rng.NormFloat64()
-		for j := range columns {
-			d.Dense().Set(i, j, rng.NormFloat64())
-		}
+// greedy needs too much memory for so many examples at some hyperparameters.
+type greedy struct {
+	linear.ElasticNet
+	Examples int
+	At       func(l1 float64) bool
+	n        int
+}
+
+func (l *greedy) New() learn.Learner { return &greedy{Examples: l.Examples, At: l.At} }
+
+func (l *greedy) Load(d learn.Data) error {
+	l.n = len(d.Y)
+	return l.ElasticNet.Load(d)
+}
+
+func (l *greedy) Fit(theta, hyper []float64) error {
+	if l.n == l.Examples && l.At(hyper[0]) {
+		return qpdiff.ErrTooLarge
 	}
-	for _, outer := range []int{-1, 3} {
-		tuner := Tuner{OuterFolds: outer, MaxEvals: 14, Folds: 4, Workers: 1}
-		want, err := tuner.Tune(t.Context(), d)
-		casetest.OK(t, err)
-		refused, whole := 0, 0
-		for tuner.MaxBytes = want.Config.Bytes() + 8*rows*columns; whole < 1; tuner.MaxBytes += tuner.MaxBytes / 24 {
-			got, err := tuner.Tune(t.Context(), d)
-			if errors.Is(err, qpdiff.ErrTooLarge) && got == nil {
-				refused++
-				continue
-			}
-			casetest.OK(t, err)
-			if got.Loss != want.Loss || !slices.Equal(got.Hyper, want.Hyper) || got.Risk != nil && !reflect.DeepEqual(got.Risk, want.Risk) {
-				t.Errorf("%d outer folds, MaxBytes %d: loss %v and %v, risk %v and %v", outer, tuner.MaxBytes, got.Loss, want.Loss, got.Risk, want.Risk)
-			}
-			if (got.Risk == nil) == (want.Risk == nil) {
-				whole++
-			}
-		}
-		if refused < 2 {
-			t.Errorf("%d outer folds: %d bounds are refused", outer, refused)
+	return l.ElasticNet.Fit(theta, hyper)
+}
+
+// Too little memory for the model, or for a model of the nested estimate, is an error or a
+// warning: neither another point nor an infinite risk of the defaults takes its place.
+func TestTooLittleMemoryAfterTheSearch(t *testing.T) {
+	const lowest, usual = .02, .3 // of λ1, and its default
+	d := casetest.Regression(3, 40, 3)
+	hyper := []learn.Hyperparameter{{Name: "λ1", Lower: 1e-3, Default: usual, Upper: 1}, {Name: "λ2", Lower: 1e-3, Default: .1, Upper: 1}}
+	tune := func(examples int, at func(l1 float64) bool) (*Tuned, error) {
+		return Tuner{Learner: &greedy{Examples: examples, At: at}, Hyper: hyper, Loss: cvgm.SquaredError{}, OuterFolds: 4}.Tune(t.Context(), d)
+	}
+	want, err := tune(0, nil)
+	casetest.OK(t, err)
+	if want.Hyper[0] > lowest || want.Risk == nil {
+		t.Fatalf("λ1 ends at %v, risk %v", want.Hyper[0], want.Risk)
+	}
+	atLowest, atDefault := func(l1 float64) bool { return l1 <= lowest }, func(l1 float64) bool { return l1 == usual }
+	if got, err := tune(40, atLowest); !errors.Is(err, qpdiff.ErrTooLarge) || got != nil {
+		t.Errorf("the model needs too much: %v, %v", got, err)
+	}
+	for name, at := range map[string]func(float64) bool{"tuned": atLowest, "default": atDefault} {
+		got, err := tune(30, at) // of an outer fold
+		if err != nil || got.Risk != nil || got.Loss != want.Loss || !slices.ContainsFunc(got.Warnings, func(w Warning) bool { return w.Kind == NoRisk }) {
+			t.Errorf("the %s model of an outer fold needs too much: %v, %v", name, got, err)
 		}
 	}
 }
