@@ -2,8 +2,9 @@ package qpdiff
 
 import "cvgm/qpdiff/internal/dense"
 
-// This file holds the tolerances and caps of the solver and of the derivatives, each with its
-// reason. qp_tolerance_test.go pins those of the solver from both sides.
+// This file holds the tolerances and caps of the solver and of the derivatives: what each
+// decides and, for those that are more than the rounding of that decision, why.
+// qp_tolerance_test.go pins those of the solver from both sides.
 
 // What a program may hold.
 const (

@@ -86,7 +86,8 @@ func (w *tuning) estimateRisk() error {
 	return nil
 }
 
-// outer returns the outer folds, as many at most: other ones than those of the search. In the order of time they
+// outer returns the outer folds, as many at most. They are drawn as those of the search are (see draw), from
+// a seed of their own that PCG with Seed and 1 gives. In the order of time they
 // are the last of the splits, without those that have no split of the search before them, or a
 // validation row of a later one.
 func (w *tuning) outer(rows []int, folds int) ([]cvgm.Split, error) {

@@ -70,7 +70,8 @@ type Tuner struct {
 	// estimate, with warnings. Zero: no bound.
 	MaxTime time.Duration
 	// OuterFolds is the number of folds of the nested estimate. Zero: 5, or fewer
-	// where the data or Splits in the order of time require it. Below zero: no estimate.
+	// where the data or Splits in the order of time require it. Below zero: no estimate. They are drawn as the folds
+	// of the search are: within groups, by class, or by chance.
 	OuterFolds int
 	// Workers bounds the goroutines that share the splits. Zero: GOMAXPROCS.
 	Workers int

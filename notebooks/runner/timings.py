@@ -20,10 +20,11 @@ from checkout import ROOT, as_json, log, write_atomic
 from experiments import experiments
 
 # Those timed, by package: a step of each experiment, warm and cold, every
-# searcher, both kinds of differentiation, and the QP solver on the sizes at which
-# such solvers are compared.
+# searcher, both kinds of differentiation, the QP solver on the sizes at which such
+# solvers are compared, and learners of large tables.
 BENCHMARKS = {
     "cvgm": ["ElasticNetStep", "ElasticNetCold", "LearnedKernelStep"],
+    "cvgm/tune": ["LargeCV", "LargeTune"],
     "cvgm/experiment/differentiability": ["Differentiation"],
     "cvgm/experiment/searches": ["Searcher"],
     "qpdiff": ["QPSolve", "QPWarm", "QPBackward"],

@@ -34,12 +34,12 @@ var sized = []struct {
 	// Two of four n×n matrices serve weakly active coordinates alone.
 	{"elastic net", func() learn.SizedLearner { return new(linear.ElasticNet) }, []float64{.05, .1}, 2.2},
 	{"elastic net, weakly active", func() learn.SizedLearner { return &linear.ElasticNet{Generalised: true} }, nil, 1.5},
-	// One of three.
-	{"Huber", func() learn.SizedLearner { return &linear.Huber{Intercept: true} }, []float64{.05, .4}, 1.5},
+	// One of four, or by rows half of all, which serves weakly active rows alone.
+	{"Huber", func() learn.SizedLearner { return &linear.Huber{Intercept: true} }, []float64{.05, .4}, 2},
 	// One of two points, which a derivative needs where the last step of the fit counts.
 	{"logistic", func() learn.SizedLearner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} }, []float64{1.5}, 1.8},
-	// Two of five.
-	{"sparse logistic", func() learn.SizedLearner { return &linear.SparseLogistic{Intercept: true} }, []float64{.03, .2}, 1.7},
+	// The working set may have all features, a third of which are in this one.
+	{"sparse logistic", func() learn.SizedLearner { return &linear.SparseLogistic{Intercept: true} }, []float64{.03, .2}, 5},
 	// Three of seven.
 	{"SVM", func() learn.SizedLearner { return new(margin.SVM) }, []float64{.03, .2}, 1.8},
 	{"learned loss", func() learn.SizedLearner { return new(margin.LearnedLoss) }, []float64{.3, .2, .1, .4, .3}, 1.8},
@@ -125,52 +125,72 @@ func largestSlope(d learn.Data) (most float64) {
 	return most
 }
 
-// A working set holds no more than the count of its size, and grows no further than MaxBytes
-// allows: Fit refuses that, and not Load. The same fit within a bound has the same bits.
-func TestBytesOfWorkingSets(t *testing.T) {
-	for _, size := range [][2]int{{40, 1000}, {20, 5000}, {600, 300}, {300, 500}, {2000, 250}, {300, 1200}, {250, 700}} {
-		d := casetest.RandomData(1, size[0], size[1], false)
-		hyper := []float64{.001, .5} // almost all features are in the set
-		var l *linear.ElasticNet
-		var theta []float64
+// What a fit takes beyond what Load counts, as a working set or the entries of a Hessian that
+// rows do not serve for, is no more than its count, which MaxBytes bounds: Fit refuses that,
+// and not Load. The same fit within a bound has the same bits.
+func TestBytesOfFits(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		fresh   func() learn.SizedLearner
+		rows, n int
+		hyper   []float64
+		small   []float64 // for which what Load counts is enough
+		factor  float64   // see sized
+	}{
+		// Almost all features are in the set.
+		{"elastic net", func() learn.SizedLearner { return new(linear.ElasticNet) }, 40, 1000, []float64{.001, .5}, []float64{100, .5}, 2},
+		{"elastic net", func() learn.SizedLearner { return new(linear.ElasticNet) }, 20, 5000, []float64{.001, .5}, []float64{100, .5}, 2},
+		// No support is larger than the rows; a set outgrows its Gram matrix.
+		{"elastic net", func() learn.SizedLearner { return new(linear.ElasticNet) }, 600, 300, []float64{.001, .5}, []float64{100, .5}, 2},
+		{"elastic net", func() learn.SizedLearner { return new(linear.ElasticNet) }, 300, 500, []float64{.001, .5}, []float64{100, .5}, 2},
+		{"elastic net", func() learn.SizedLearner { return new(linear.ElasticNet) }, 2000, 250, []float64{.001, .5}, []float64{100, .5}, 2},
+		{"elastic net", func() learn.SizedLearner { return new(linear.ElasticNet) }, 300, 1200, []float64{.001, .5}, []float64{100, .5}, 2},
+		{"elastic net", func() learn.SizedLearner { return new(linear.ElasticNet) }, 250, 700, []float64{.001, .5}, []float64{100, .5}, 2},
+		{"sparse logistic", func() learn.SizedLearner { return new(linear.SparseLogistic) }, 40, 1000, []float64{.001, .5}, []float64{100, .5}, 2},
+		// Penalties too small for systems by rows.
+		{"Huber", func() learn.SizedLearner { return new(linear.Huber) }, 30, 300, []float64{1e-11, .5}, []float64{.1, .5}, 2},
+		{"logistic", func() learn.SizedLearner { return new(linear.Logistic) }, 30, 300, []float64{1e10}, []float64{1}, 2},
+	} {
+		d := casetest.ClassData(1, c.rows, c.n)
+		g := casetest.NewGrad(d, len(c.hyper))
+		theta := make([]float64, c.n)
+		var l learn.SizedLearner
 		var w *qpdiff.Workspace
-		g := casetest.NewGrad(d, 2)
-		theta = make([]float64, size[1])
 		fit := func() {
-			l, w = new(linear.ElasticNet), new(qpdiff.Workspace)
-			numtest.OK(t, l.Load(d), l.Fit(theta, hyper), l.VJP(w, g, theta))
+			l, w = c.fresh(), new(qpdiff.Workspace)
+			numtest.OK(t, l.Load(d), l.Fit(theta, c.hyper), l.VJP(w, g, theta))
 		}
 		held := heldBy(fit)
 		// The least bound at which the fit succeeds is what it counts.
 		low, high := int64(1), 16*held
 		for high-low > held/100 {
 			d.MaxBytes = (low + high) / 2
-			l, got := new(linear.ElasticNet), make([]float64, size[1])
+			l, got := c.fresh(), make([]float64, c.n)
 			err := l.Load(d)
 			if err == nil {
-				err = l.Fit(got, hyper)
+				err = l.Fit(got, c.hyper)
 			}
 			switch {
 			case err == nil && !slices.Equal(got, theta):
-				t.Fatalf("%d × %d: other bits within %d bytes", size[0], size[1], d.MaxBytes)
+				t.Fatalf("%s, %d × %d: other bits within %d bytes", c.name, c.rows, c.n, d.MaxBytes)
 			case err == nil:
 				high = d.MaxBytes
 			case !errors.Is(err, qpdiff.ErrTooLarge):
-				t.Fatal(err)
+				t.Fatalf("%s: %v", c.name, err)
 			default:
 				low = d.MaxBytes
-				if err := l.Fit(got, []float64{100, .5}); d.MaxBytes > l.Bytes(d.Size()) && err != nil {
-					t.Errorf("%d × %d: the empty model is refused after a large one: %v", size[0], size[1], err)
+				if err := l.Fit(got, c.small); d.MaxBytes > l.Bytes(d.Size()) && err != nil {
+					t.Errorf("%s, %d × %d: a small fit is refused after a large one: %v", c.name, c.rows, c.n, err)
 				}
 			}
 		}
 		d.MaxBytes, l, w = high, nil, nil
 		held = heldBy(fit) // less, where a matrix that a set has outgrown was given back
-		if high < held || float64(high) > 2*float64(held) {
-			t.Errorf("%d × %d: counts %d bytes and holds %d, a factor of %.2f", size[0], size[1], high, held, float64(high)/float64(held))
+		if high < held || float64(high) > c.factor*float64(held) {
+			t.Errorf("%s, %d × %d: counts %d bytes and holds %d, a factor of %.2f", c.name, c.rows, c.n, high, held, float64(high)/float64(held))
 		}
 		if need := l.Bytes(d.Size()); need > held {
-			t.Errorf("%d × %d: the first set counts %d bytes where the last holds %d", size[0], size[1], need, held)
+			t.Errorf("%s, %d × %d: Load counts %d bytes where the fit holds %d", c.name, c.rows, c.n, need, held)
 		}
 		runtime.KeepAlive(w)
 	}

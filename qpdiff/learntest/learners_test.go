@@ -33,9 +33,16 @@ var learners = []struct {
 	{"elastic net", func() learn.ForwardLearner { return new(linear.ElasticNet) }, []float64{.05, .1}, false},
 	{"elastic net, working sets", func() learn.ForwardLearner { return casetest.WorkingSets{ForwardLearner: new(linear.ElasticNet)} }, []float64{.05, .1}, false},
 	{"Huber", func() learn.ForwardLearner { return new(linear.Huber) }, []float64{.05, .4}, false},
+	{"Huber, products", func() learn.ForwardLearner {
+		return casetest.WorkingSets{ForwardLearner: &linear.Huber{Intercept: true}}
+	}, []float64{.05, .4}, false},
 	{"logistic", func() learn.ForwardLearner { return new(linear.Logistic) }, []float64{1.5}, true},
+	{"logistic, products", func() learn.ForwardLearner {
+		return casetest.WorkingSets{ForwardLearner: &linear.Logistic{Intercept: linear.UnpenalisedIntercept}}
+	}, []float64{1.5}, true},
 	{"logistic, intercept", func() learn.ForwardLearner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} }, []float64{1.5}, true},
 	{"sparse logistic", func() learn.ForwardLearner { return new(linear.SparseLogistic) }, []float64{.03, .2}, false},
+	{"sparse logistic, working sets", func() learn.ForwardLearner { return casetest.WorkingSets{ForwardLearner: new(linear.SparseLogistic)} }, []float64{.03, .2}, false},
 	{"SVM", func() learn.ForwardLearner { return new(margin.SVM) }, []float64{.03, .2}, false},
 	{"learned loss", func() learn.ForwardLearner { return new(margin.LearnedLoss) }, []float64{.3, .2, .1, .4, .3}, false},
 	{"kernel SVM", func() learn.ForwardLearner { return &casetest.Predictions{P: new(kernel.SVM)} }, []float64{.8, .4}, true},

@@ -6,6 +6,7 @@ import (
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/internal/ways"
 	"cvgm/qpdiff/learn"
 )
 
@@ -31,7 +32,12 @@ import (
 // The solver finds Q by Newton's method with an exact line search, from the Q of the last
 // fit, and ends where the solution of the system has the residuals that it assumes. It is
 // unique where the matrix is regular, which takes enough rows in Q or λ2 > 0, and with
-// Intercept one row in Q. A fit costs some systems of N·n² multiplications.
+// Intercept one row in Q.
+//
+// The first system costs N·n² multiplications, and each later one n² for every row that
+// changed sides, n³ for its factor and some N·n. With more than 30 features, and more features
+// than rows, the systems have as many unknowns as there are rows, unless λ2 is below 1e-9 of
+// the mean square of a feature: a Load then costs N²·n multiplications, and a system N³.
 //
 // # Derivatives
 //
@@ -91,12 +97,13 @@ func (l *Huber) Bytes(s learn.Size) int64 {
 	if l.Intercept {
 		n++
 	}
-	return learner.Entries(counts + huberEntries(m, n) + 2*n*n + 3*n + m) // without, and that of huberDerivative
+	return learner.Entries(counts + huberEntries(m, n, ways.Rows(s.Rows, int(n))))
 }
 
 // Reset forgets the warm start and the last fit. The data stays loaded.
 func (l *Huber) Reset() {
 	l.state.Forget()
+	l.sums.reset()
 	l.warm = false
 }
 
@@ -115,6 +122,10 @@ func (l *Huber) Fit(theta, hyper []float64) (err error) {
 		return check.ArgErrorf("hyper", qpdiff.ErrDomain, "give a threshold δ above 0, in the unit of the labels", "holds 0 as δ")
 	}
 	l.l2, l.delta = hyper[0], hyper[1]
+	if err := l.choose(); err != nil {
+		l.warm = false
+		return err
+	}
 	limit := cmp.Or(max(l.MaxIter, 0), huberMaxIter)
 	err = l.minimise(limit)
 	if err != nil && l.warm { // the last zones may lead far off

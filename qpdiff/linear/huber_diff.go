@@ -1,10 +1,13 @@
 package linear
 
 import (
+	"math"
+
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/internal/ridge"
 	"cvgm/qpdiff/learn"
 )
 
@@ -14,14 +17,18 @@ type huberDerivative struct {
 	fit     uint64
 	zone    []int8
 	h, dinv []float64
+	sys     ridge.System // by rows
+	solver  ridge.Solver
 
-	u []float64
+	u  []float64
+	zu []float64 // of each row: zᵀu
+	b  []float64 // work of solve
 }
 
 // begin checks that there is a derivative with respect to the fields of g, and prepares
 // d for the fit.
 func (d *huberDerivative) begin(l *huberFit, generalised bool, g *learn.Grad) error {
-	d.u = dense.Grow(d.u, l.k)
+	d.u, d.zu = dense.Grow(d.u, l.k), dense.Grow(d.zu, l.m)
 	if len(l.weak) > 0 && learner.Wants(g) {
 		if l.blur > dense.HiddenTol {
 			return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "raise delta, or standardise the features",
@@ -36,6 +43,9 @@ func (d *huberDerivative) begin(l *huberFit, generalised bool, g *learn.Grad) er
 	}
 	d.fit = 0
 	d.zone = append(d.zone[:0], l.zone...)
+	if l.sums.byRows {
+		return d.beginRows(l)
+	}
 	d.h, d.dinv = append(d.h[:0], l.h...), append(d.dinv[:0], l.dinv...)
 	if len(l.weak) > 0 {
 		for _, at := range l.weak {
@@ -55,6 +65,36 @@ func (d *huberDerivative) begin(l *huberFit, generalised bool, g *learn.Grad) er
 	return nil
 }
 
+// beginRows is begin where the systems are solved by rows.
+func (d *huberDerivative) beginRows(l *huberFit) error {
+	d.sys = l.sums.sys
+	d.solver.Borrow(&l.sums.solver)
+	if len(l.weak) > 0 {
+		d.sys.Weights = append([]float64(nil), d.sys.Weights...)
+		for _, at := range l.weak {
+			d.zone[at], d.sys.Weights[at] = 0, l.share[at]
+		}
+		if !d.solver.Factorise(&d.sys) {
+			return errHuberOpen(l.k - 1)
+		}
+	}
+	d.fit = l.state.Fit
+	return nil
+}
+
+// solve replaces u by the solution of the system of the Hessian.
+func (d *huberDerivative) solve(l *huberFit) error {
+	if !l.sums.byRows {
+		dense.LDLSolve(d.h, d.dinv, l.k, l.k, d.u)
+		return nil
+	}
+	d.b = append(d.b[:0], d.u...)
+	if !d.solver.Exact(&d.sys, d.u, d.b) {
+		return learner.CheckTangentOut([]float64{math.NaN()})
+	}
+	return nil
+}
+
 // adjoint is [Huber.VJP].
 func (d *huberDerivative) adjoint(l *huberFit, generalised bool, g *learn.Grad, dtheta []float64) error {
 	if err := l.state.CheckAdjoint(g, dtheta); err != nil {
@@ -64,7 +104,10 @@ func (d *huberDerivative) adjoint(l *huberFit, generalised bool, g *learn.Grad, 
 		return err
 	}
 	copy(d.u, dtheta)
-	dense.LDLSolve(d.h, d.dinv, l.k, l.k, d.u)
+	if err := d.solve(l); err != nil {
+		return err
+	}
+	l.products(d.zu, d.u)
 	_, n := l.state.Data.X.Dims()
 	if g.Hyper != nil {
 		for j, p := range l.pen {
@@ -72,7 +115,7 @@ func (d *huberDerivative) adjoint(l *huberFit, generalised bool, g *learn.Grad, 
 		}
 	}
 	for at, i := range l.rows {
-		zu := l.share[at] * dense.Dot(l.row(at), d.u)
+		zu := l.share[at] * d.zu[at]
 		if s := d.zone[at]; s != 0 {
 			if g.Hyper != nil {
 				g.Hyper[1] += float64(s) * zu
@@ -125,7 +168,9 @@ func (d *huberDerivative) forward(l *huberFit, generalised bool, dtheta []float6
 			dense.Axpy(l.share[at]*l.slope(at, d.zone[at]), t.X.RawRowView(i)[:n], d.u)
 		}
 	}
-	dense.LDLSolve(d.h, d.dinv, l.k, l.k, d.u)
+	if err := d.solve(l); err != nil {
+		return err
+	}
 	copy(dtheta, d.u)
 	return learner.CheckTangentOut(dtheta)
 }

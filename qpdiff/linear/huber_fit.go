@@ -10,6 +10,240 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
+// huberNewton minimises a huberProblem. The objective is quadratic where no residual crosses
+// ±delta, and its gradient is continuous: Newton's method on these pieces, with an exact line
+// search, ends at the minimiser of the piece that the minimiser is in. θ depends on the way
+// there only through that piece, but for rounding.
+type huberNewton struct {
+	huberSystem
+	last, lastR []float64 // θ and r before a step
+	step        []float64
+	open        []int // work of lineSearch
+	warm        bool  // zone is that of the last minimiser
+	hidden      bool  // see confirm
+}
+
+func (l *huberNewton) resize(m, k int) {
+	if m != l.m || k != l.k {
+		l.warm = false
+	}
+	l.sums.resize(m, k)
+	l.huberProblem.resize(m, k)
+	dense.GrowAll(m, &l.along, &l.lastR)
+	dense.GrowAll(k, &l.last, &l.step)
+	l.open = dense.Grow(l.open, m)
+}
+
+// minimise finds θ, in so many steps at most.
+func (l *huberNewton) minimise(limit int) error {
+	done, at := false, 0
+	if l.warm {
+		done, at = l.start()
+	}
+	if !l.warm || !done && (at < l.k || l.hidden || !dense.AllFinite(l.theta)) {
+		// Where all rows together do not determine θ, no zone does.
+		clear(l.zone)
+		if done, at = l.start(); at < l.k {
+			return errHuberOpen(at)
+		}
+	}
+	for range limit {
+		if done {
+			return nil
+		}
+		for i, r := range l.r {
+			l.zone[i] = 0
+			if math.Abs(r) > l.delta {
+				l.zone[i] = int8(dense.Sign(r))
+			}
+		}
+		if at = l.newton(); at == l.k {
+			done = l.confirm()
+		}
+		if done {
+			return nil
+		}
+		if !dense.AllFinite(l.theta) {
+			return check.ArgErrorf("Data", qpdiff.ErrNotFinite, "scale the features and labels, or raise λ2", "leaves a solution that overflows")
+		}
+		if at < l.k || l.hidden {
+			if l.gradientTerms(); l.stationary() {
+				if at == l.k {
+					break
+				}
+				return errHuberOpen(at)
+			}
+			// The quadratic that touches the objective at θ and is nowhere below it.
+			if at := l.factor(func(i int) float64 { return min(1, l.delta/math.Abs(l.r[i])) }); at < l.k {
+				return errHuberOpen(at)
+			}
+			for j, g := range l.grad {
+				l.step[j] = -g
+			}
+			l.solve(l.step)
+		}
+		t := l.lineSearch()
+		if t == 0 {
+			break
+		}
+		dense.Axpy(t, l.step, l.theta)
+		dense.Axpy(-t, l.along, l.r) // confirm begins anew, from 0
+	}
+	return check.ArgErrorf("hyper", qpdiff.ErrIterationLimit, "raise δ or λ2, or standardise the features",
+		"has a δ of %v, beside which no %d steps, or rounding, tell which residuals are beyond it", l.delta, limit)
+}
+
+// start sets θ to the minimiser of the piece of zone, and reports whether that is the
+// minimiser of the objective. at is that of factorise.
+func (l *huberNewton) start() (done bool, at int) {
+	clear(l.theta)
+	l.residuals()
+	if at = l.newton(); at < l.k || l.confirm() {
+		return at == l.k, at
+	}
+	dense.Axpy(1, l.step, l.theta)
+	l.residuals()
+	return false, at
+}
+
+// errHuberOpen is the error of a solution that is not unique, in parameter j.
+func errHuberOpen(j int) error {
+	return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "raise λ2 or δ, or drop features",
+		"leaves the solution open: the rows with a residual up to δ do not determine parameter %d", j)
+}
+
+// confirm goes to the minimiser of the piece of zone, for which h is, and reports whether
+// that is in the piece, which makes it the minimiser of the objective. Where it is not, θ
+// and r are as before, and step goes from there to it; hidden reports that rounding
+// leaves a residual too uncertain beside delta to tell.
+func (l *huberNewton) confirm() bool {
+	l.hidden = false
+	copy(l.last, l.theta)
+	copy(l.lastR, l.r)
+	// From 0 rather than from θ, whose rounding may be larger than the solution; the
+	// second time refines.
+	clear(l.theta)
+	copy(l.r, l.y)
+	for round := range 2 {
+		l.gradient()
+		l.solve(l.grad)
+		dense.Axpy(-1, l.grad, l.theta)
+		l.residuals()
+		if round == 0 && l.leaves() {
+			l.stepBack()
+			return false
+		}
+	}
+	l.measure()
+	for i := range l.r {
+		beyond := l.beyond(i)
+		l.hidden = l.hides(i, math.Abs(beyond)) && !(dense.ComplementarityTol*dense.Eps*l.rowError(i) <= learner.DecisionTol*l.delta)
+		if !l.hidden && (beyond <= 0 || l.hides(i, beyond)) {
+			continue
+		}
+		l.stepBack()
+		return false
+	}
+	if !dense.Finite(l.size) {
+		dense.Fill(l.theta, math.NaN())
+	}
+	return dense.AllFinite(l.theta)
+}
+
+// stepBack sets step to the way from the last point to θ, and goes back to it.
+func (l *huberNewton) stepBack() {
+	for j, t := range l.last {
+		l.step[j] = l.theta[j] - t
+	}
+	copy(l.theta, l.last)
+	copy(l.r, l.lastR)
+}
+
+// lineSearch returns the t > 0 at which the objective is least along θ + t·step, 0 where
+// rounding leaves no descent. The slope is continuous and increasing, and linear between the
+// knots, which are the t at which a residual crosses ±delta. Each knot tried halves the rows
+// that are left with knots near the minimum.
+func (l *huberNewton) lineSearch() float64 {
+	var rest slopeLine // the slope of all but the rows in open
+	for j, s := range l.step {
+		rest.base += l.l2 * l.pen[j] * l.theta[j] * s
+		rest.curve += l.l2 * l.pen[j] * s * s
+	}
+	l.products(l.along, l.step)
+	l.open = l.open[:0]
+	for i, a := range l.along {
+		if a != 0 {
+			l.open = append(l.open, i)
+		}
+	}
+	if !(l.slopeAlong(rest, 0) < 0) {
+		return 0
+	}
+	lo, hi := 0.0, math.Inf(1)
+	for l.fold(&rest, lo, hi); len(l.open) > 0; l.fold(&rest, lo, hi) {
+		first, last := l.crossings(l.open[len(l.open)/2])
+		knot := first
+		if !(first > lo && first < hi) {
+			knot = last
+		}
+		if !(knot > lo && knot < hi) {
+			return lo // not a number
+		}
+		if l.slopeAlong(rest, knot) < 0 {
+			lo = knot
+		} else {
+			hi = knot
+		}
+	}
+	if !(rest.curve > 0) {
+		return lo // by rounding: the slope beyond all knots is not negative
+	}
+	return min(max(lo, -rest.base/rest.curve), hi)
+}
+
+// slopeLine is the slope base + t·curve at t.
+type slopeLine struct{ base, curve float64 }
+
+// slopeAlong returns the slope of the objective at θ + t·step, with all but the rows in open
+// in rest.
+func (l *huberNewton) slopeAlong(rest slopeLine, t float64) float64 {
+	slope := rest.base + t*rest.curve
+	for _, i := range l.open {
+		a := l.along[i]
+		slope -= l.share[i] * a * max(-l.delta, min(l.r[i]-t*a, l.delta))
+	}
+	return slope
+}
+
+// fold moves to rest the rows in open without a knot between lo and hi.
+func (l *huberNewton) fold(rest *slopeLine, lo, hi float64) {
+	keep := l.open[:0]
+	for _, i := range l.open {
+		first, last := l.crossings(i)
+		a := l.share[i] * l.along[i]
+		switch side := math.Copysign(l.delta, l.along[i]); {
+		case first >= hi: // before both knots
+			rest.base -= a * side
+		case last <= lo: // behind them
+			rest.base += a * side
+		case first <= lo && last >= hi:
+			rest.base -= a * l.r[i]
+			rest.curve += a * l.along[i]
+		default:
+			keep = append(keep, i)
+		}
+	}
+	l.open = keep
+}
+
+// crossings returns the t at which the residual of row i enters the quadratic zone and leaves
+// it, along θ + t·step.
+func (l *huberNewton) crossings(i int) (first, last float64) {
+	a := l.along[i]
+	side := math.Copysign(l.delta, a)
+	return (l.r[i] - side) / a, (l.r[i] + side) / a
+}
+
 // huberFit is a Huber regression on its data, solved: what its derivatives read.
 type huberFit struct {
 	state learner.State
@@ -58,6 +292,8 @@ func (l *huberFit) load(d learn.Data, intercept bool) error {
 			return check.ArgErrorf("Data", qpdiff.ErrNotFinite, "scale the features and labels", "is so large that XᵀX or Xᵀy overflows at column %d", j)
 		}
 	}
+	l.sums.most = d.MaxBytes
+	l.loadSums(n)
 	l.state.Data = d
 	return nil
 }
@@ -77,14 +313,25 @@ func (l *huberFit) findWeak() error {
 	if len(l.weak) == 0 {
 		return nil
 	}
-	l.without, l.pivots = dense.Grow(l.without, l.k*l.k), dense.Grow(l.pivots, l.k)
 	next := 0
-	l.hessian(l.without, func(i int) float64 {
+	quadratic := func(i int) float64 {
 		if dense.IsNext(l.weak, &next, i) {
 			return 0
 		}
 		return l.quadratic(i)
-	})
+	}
+	if l.sums.byRows {
+		// The fit ends with the system of all rows in the zone.
+		cond := l.cond
+		at := l.factorRows(quadratic)
+		if l.factorRows(l.quadratic); at < l.k {
+			return errHuberOpen(at)
+		}
+		l.cond = cond
+		return nil
+	}
+	l.without, l.pivots = dense.Grow(l.without, l.k*l.k), dense.Grow(l.pivots, l.k)
+	l.hessian(l.without, quadratic)
 	if _, at := l.factorise(l.without, l.pivots); at < l.k {
 		return errHuberOpen(at)
 	}

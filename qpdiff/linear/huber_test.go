@@ -72,7 +72,11 @@ func TestHuberContract(t *testing.T) {
 		add("6x1", casetest.RandomData(4, 6, 1, false), .05, .3)
 		add("50x3 quadratic", casetest.RandomData(5, 50, 3, false), .05, 20)
 		add("50x3 nearly absolute", outliers(casetest.RandomData(6, 50, 3, false)), .01, .03)
+		add("20x60", outliers(casetest.RandomData(7, 20, 60, false)), .1, .4)
 		casetest.Contract(t, func() learn.Learner { return &Huber{Intercept: intercept} }, cases...)
+		t.Run("products", func(t *testing.T) {
+			casetest.Contract(t, func() learn.Learner { return casetest.WorkingSets{ForwardLearner: &Huber{Intercept: intercept}} }, cases...)
+		})
 	}
 }
 
@@ -172,6 +176,112 @@ func TestHuberPaths(t *testing.T) {
 			if err == nil {
 				numtest.NearAll(t, fmt.Sprintf("seed %d at %v", seed, hyper), got, want, 1e-9, 1)
 			}
+		}
+	}
+}
+
+// Rows that leave the quadratic zone, however large they are, leave no more rounding in its
+// Hessian than others do.
+func TestHuberHessianForgetsRows(t *testing.T) {
+	for seed := range uint64(40) {
+		const rows, n = 60, 4
+		rng := rand.New(rand.NewPCG(seed, 7))
+		d := casetest.RandomData(seed, rows, n, false)
+		large := math.Pow(10, float64(seed%6))
+		for j, v := range d.Dense().RawRowView(7) {
+			d.Dense().Set(7, j, large*v)
+		}
+		var l Huber
+		numtest.OK(t, l.Load(d), l.Fit(make([]float64, n), []float64{.01, 1e9}))
+		for step := range 6 {
+			for i := range l.zone {
+				if l.zone[i] = 0; rng.IntN(5) == 0 || i == 7 && step%3 > 0 {
+					l.zone[i] = 1
+				}
+			}
+			made := l.newton()
+			got, want := make([]float64, n*n), make([]float64, n*n)
+			l.hessian(want, l.quadratic)
+			for j := range n {
+				want[j*n+j] -= l.l2
+				for k := j; k < n; k++ {
+					got[j*n+k] = l.sums.quad[k*n+j]
+				}
+			}
+			if made < n {
+				t.Fatal("singular")
+			}
+			numtest.NearAll(t, fmt.Sprintf("seed %d, step %d, a row times %g", seed, step, large), got, want, 1e-13, 0)
+		}
+	}
+}
+
+// The line search ends where the slope changes its sign.
+func TestHuberLineSearch(t *testing.T) {
+	between := 0
+	for seed := range uint64(200) {
+		rng := rand.New(rand.NewPCG(seed, 6))
+		rows, n := 2+rng.IntN(30), 1+rng.IntN(4)
+		var l Huber
+		numtest.OK(t, l.Load(outliers(casetest.RandomData(seed, rows, n, false))))
+		l.l2, l.delta = rng.Float64(), math.Exp(rng.NormFloat64()-1)
+		copy(l.theta, numtest.Normals(rng, n))
+		copy(l.step, numtest.Normals(rng, n))
+		slope := func(t float64) (sum float64) {
+			for j, s := range l.step {
+				sum += l.l2 * s * (l.theta[j] + t*s)
+			}
+			for i, y := range l.y {
+				a := dense.Dot(l.row(i), l.step)
+				r := y - dense.Dot(l.row(i), l.theta) - t*a
+				sum -= l.share[i] * a * max(-l.delta, min(r, l.delta))
+			}
+			return sum
+		}
+		if slope(0) > 0 {
+			for j := range l.step {
+				l.step[j] *= -1
+			}
+		}
+		l.residuals()
+		switch at := l.lineSearch(); {
+		case !(at > 0) || !(math.Abs(slope(at)) <= 1e-12*math.Abs(slope(0))):
+			t.Errorf("seed %d: slope %v at %v, %v at 0", seed, slope(at), at, slope(0))
+		case at != 1:
+			between++
+		}
+	}
+	if between < 100 {
+		t.Error(between)
+	}
+}
+
+// By rows, kinks are refused and answered as by the Hessian's entries.
+func TestHuberKinksByRows(t *testing.T) {
+	for seed := range uint64(20) {
+		const rows, n = 9, 14
+		d := casetest.RandomData(seed, rows, n, false)
+		intercept := seed%2 == 0
+		entries, other := &Huber{Intercept: intercept}, &Huber{Intercept: intercept}
+		k, _ := entries.Dims(n)
+		numtest.OK(t, entries.Load(d), casetest.WorkingSets{ForwardLearner: other}.Load(d))
+		theta := make([]float64, k)
+		numtest.OK(t, entries.Fit(theta, []float64{.3, 1e9}))
+		hyper := []float64{.3, dense.Largest(entries.r)}
+		want, got := casetest.NewGrad(d, 2), casetest.NewGrad(d, 2)
+		for _, l := range []*Huber{entries, other} {
+			numtest.OK(t, l.Fit(theta, hyper))
+			if err := l.VJP(nil, want, theta); !casetest.Refuses(err, qpdiff.Weak{Rows: l.weak}, "λ2", "δ", "X", "y") || len(l.weak) != 1 {
+				t.Errorf("seed %d, by rows %v: %v", seed, l.sums.byRows, err)
+			}
+			l.Generalised = true
+		}
+		numtest.OK(t, entries.VJP(nil, want, theta), other.VJP(nil, got, theta))
+		if !other.sums.byRows || entries.sums.byRows || !got.Generalised {
+			t.Error("the ways are others")
+		}
+		for i, s := range casetest.GradSlices(got) {
+			numtest.NearAll(t, fmt.Sprint("seed ", seed, ", field ", i), s, casetest.GradSlices(want)[i], 1e-11, 0)
 		}
 	}
 }

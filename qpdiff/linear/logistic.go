@@ -7,6 +7,8 @@ import (
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/internal/ridge"
+	"cvgm/qpdiff/internal/ways"
 	"cvgm/qpdiff/learn"
 )
 
@@ -51,6 +53,13 @@ import (
 // A Newton step costs N·n² operations for N rows of n features. The last one leaves
 // the Hessian of the point before: the first derivative of a fit with a workspace
 // computes that at the solution, and each costs N·n operations more.
+//
+// With more than 30 parameters, conjugate gradients solve the systems of the steps and of the
+// derivatives, the latter to rounding: each of some dozen products with the Hessian costs N·n
+// operations. The factor of the Hessian at some point of the last fits speeds them up, and is
+// made anew where they have cost as much. With more parameters than rows that factor has as
+// many unknowns as there are rows, unless C is so large that the penalty is below 1e-9 of an
+// entry of the Hessian's diagonal.
 //
 // The zero value is ready for Load and has no intercept.
 type Logistic struct {
@@ -143,22 +152,28 @@ func (l *Logistic) LoadSubset(full learn.Learner, out []int) (err error) {
 // Bytes implements [learn.SizedLearner]: what Load, Fit and the derivatives allocate.
 func (l *Logistic) Bytes(s learn.Size) int64 {
 	m, n, _ := learner.Sizes(s)
-	k := max(logisticSmall, n)
 	if l.Intercept != NoIntercept {
-		k = max(logisticSmall, n+1)
+		n++
 	}
+	k := max(logisticSmall, n)
 	counted := 0.0
 	if s.Weighted {
 		counted = 4 * m // counts and work, and those of a logisticDerivative
 	}
 	problem := m*k + 2*k
-	newton := k*k + 5*k + m + m                                                         // with moved of determined
-	return learner.Entries(problem + newton + 2*pointEntries(m, k) + m + 2*k + counted) // one point is that of a logisticDerivative
+	newton := 5*k + m + m // with moved of determined
+	entries := problem + newton + m + 2*k + counted
+	if !ways.Products(int(n)) {
+		return learner.Entries(entries + hessianEntries(m, k))
+	}
+	system, solver := ridge.Entries(m, k, ways.Rows(s.Rows, int(n)), true)
+	return learner.Entries(entries + system + 2*solver + 4*m + 4*k)
 }
 
 // Reset forgets the warm start and the last fit. The data stays loaded.
 func (l *Logistic) Reset() {
 	l.state.Forget()
+	l.large.solver.Reset()
 	l.warm = false
 }
 

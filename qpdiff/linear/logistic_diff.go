@@ -1,10 +1,15 @@
 package linear
 
 import (
+	"math"
+
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/internal/ridge"
 	"cvgm/qpdiff/learn"
+
+	"gonum.org/v1/gonum/blas/blas64"
 )
 
 // logisticDerivative is the storage of a logistic regression's derivatives.
@@ -14,10 +19,12 @@ type logisticDerivative struct {
 	fit      uint64 // the fit that own belongs to
 	own      logisticPoint
 	factored bool // own has its factor
+	solver   ridge.Solver
 
 	u  []float64 // k entries: solution of a system with the Hessian
 	dz []float64 // k entries: tangent of one zᵢ
 	dm []float64 // m entries: uᵀzᵢ
+	b  []float64 // k entries: right-hand side of a JVP
 
 	countedS, countedW []float64 // work of rows
 }
@@ -30,7 +37,7 @@ func (d *logisticDerivative) weights(l *logisticFit) *logisticPoint {
 	}
 	if d.fit != l.state.Fit {
 		d.fit, d.factored = l.state.Fit, false
-		d.own.resize(&l.logisticProblem)
+		d.own.resize(&l.logisticProblem, true)
 		l.product(d.dm, l.last)
 		logisticWeightsNext(d.own.s, d.own.w, l.s, l.w, d.dm)
 	}
@@ -57,6 +64,15 @@ func (d *logisticDerivative) point(l *logisticFit) (*logisticPoint, error) {
 
 // solve sets d.u = H⁻¹v, padded, and returns the point of θ.
 func (d *logisticDerivative) solve(l *logisticFit, v []float64) (*logisticPoint, error) {
+	if g := &l.large; g.on && !g.direct {
+		at := d.weights(l)
+		clear(d.u[l.d:])
+		// From the factor of the fit: the result does not depend on the derivatives before.
+		if d.solver.Borrow(&g.solver); !d.solver.Exact(&g.sys, d.u, v[:l.d]) {
+			return nil, errLogisticSingular
+		}
+		return at, nil
+	}
 	at, err := d.point(l)
 	if err != nil {
 		return nil, err
@@ -125,25 +141,128 @@ func (d *logisticDerivative) forward(l *logisticFit, dtheta []float64, t *learn.
 	if err := l.state.CheckForward(dtheta, t); err != nil {
 		return err
 	}
-	at, err := d.point(l)
-	if err != nil {
-		return err
-	}
-	out := d.u
-	clear(out)
+	at := d.weights(l)
+	d.b = dense.Zeros(d.b, l.k)
 	if t.Hyper != nil {
 		for j, p := range l.pen {
-			out[j] += t.Hyper[0] * p * l.theta[j] / l.c
+			d.b[j] += t.Hyper[0] * p * l.theta[j] / l.c
 		}
 	}
 	if t.X != nil || t.Y != nil {
 		s, w := d.rows(l, at)
-		l.dataJVP(out, t, l.state.Data, l.theta, s, w, d.dz)
+		l.dataJVP(d.b, t, l.state.Data, l.theta, s, w, d.dz)
 	}
-	at.backsolve(out)
-	if err := learner.CheckTangentOut(out); err != nil {
+	if _, err := d.solve(l, d.b); err != nil {
 		return err
 	}
-	copy(dtheta, out)
+	if err := learner.CheckTangentOut(d.u); err != nil {
+		return err
+	}
+	copy(dtheta, d.u)
 	return nil
+}
+
+// dataVJP adds to g.X and g.Y the products of u with the derivatives of minus the gradient
+// of the loss on data at fixed θ, where 1−π of each row is in s and π(1−π) in w, both times
+// what the row counts, and uᵀzᵢ in dm. It reports an overflow in any field of g.
+func (p *logisticProblem) dataVJP(g *learn.Grad, data learn.Data, theta, u, s, w, dm []float64) error {
+	if g.X != nil {
+		p.addX(g.X.RawMatrix(), data.Y, theta, u, s, w, dm)
+	}
+	if g.Y != nil {
+		_, n := data.X.Dims()
+		features := data.Dense()
+		for i, a := range dm {
+			if s[i] == 0 { // the row is left out, whatever it holds
+				continue
+			}
+			x := features.RawRowView(i)
+			ux, tx := dense.Dot(u[:n], x), dense.Dot(theta[:n], x)
+			if p.d > n {
+				ux += u[n]
+				tx += theta[n]
+			}
+			g.Y[i] += p.c * (s[i]*ux - w[i]*a*tx)
+		}
+	}
+	// What addX adds, and each product on the way, is at most cy(|u| + |uᵀz|·max(1, |θ|)),
+	// times what a row counts, which comes last.
+	var uz float64
+	for j, v := range u {
+		uz += p.zmax[j] * math.Abs(v)
+	}
+	if g.X != nil && dense.Finite(p.c*max(1, p.most)*p.ymax*(dense.Largest(u)+uz*max(1, dense.Largest(theta)))) {
+		return learner.CheckProduct(&learn.Grad{Hyper: g.Hyper, Y: g.Y})
+	}
+	return learner.CheckProduct(g)
+}
+
+// addX adds yᵢ C((1−πᵢ) u − πᵢ(1−πᵢ)(uᵀzᵢ) θ) to row i of gx as often as it counts, with
+// 1−π in s, π(1−π) in w and uᵀzᵢ in dm.
+func (p *logisticProblem) addX(gx blas64.General, y, theta, u, s, w, dm []float64) {
+	n, m, c := gx.Cols, p.m, p.c
+	y, s, w, dm = y[:m], s[:m], w[:m], dm[:m]
+	data, stride := gx.Data, gx.Stride
+	if n == 2 {
+		u0, u1, t0, t1 := u[0], u[1], theta[0], theta[1]
+		for i, a := range dm {
+			if s[i] == 0 { // left out, whatever the label
+				continue
+			}
+			cy := c * y[i]
+			p, q := cy*s[i], cy*w[i]*a
+			data[i*stride] += p*u0 - q*t0
+			data[i*stride+1] += p*u1 - q*t1
+		}
+		return
+	}
+	for i, a := range dm {
+		if s[i] == 0 {
+			continue
+		}
+		cy := c * y[i]
+		addBoth(data[i*stride:][:n], cy*s[i], u, -cy*w[i]*a, theta)
+	}
+}
+
+// addBoth adds p·u and q·v to the row. Inlined, its loop would lack registers.
+//
+//go:noinline
+func addBoth(row []float64, p float64, u []float64, q float64, v []float64) {
+	u, v = u[:len(row)], v[:len(row)]
+	for j, r := range row {
+		row[j] = r + p*u[j] + q*v[j]
+	}
+}
+
+// dataJVP adds to out the derivative of minus the gradient of the loss at fixed θ along t.X
+// and t.Y, with s and w as for dataVJP. Row i moves zᵢ = yᵢxᵢ by dz, which is work, and
+// −∇L by C((1−πᵢ) dz − πᵢ(1−πᵢ)(θᵀdz) zᵢ).
+func (p *logisticProblem) dataJVP(out []float64, t *learn.Grad, data learn.Data, theta, s, w, dz []float64) {
+	_, n := data.X.Dims()
+	features := data.Dense()
+	for i := range p.m {
+		if s[i] == 0 { // the row is left out, whatever it holds
+			continue
+		}
+		x, y := features.RawRowView(i), data.Y[i]
+		clear(dz)
+		if t.X != nil {
+			for j := range n {
+				dz[j] = y * t.X.At(i, j)
+			}
+		}
+		if t.Y != nil {
+			for j, v := range x {
+				dz[j] += t.Y[i] * v
+			}
+			if p.d > n {
+				dz[n] = t.Y[i]
+			}
+		}
+		a, b := p.c*s[i], p.c*w[i]*dense.Dot(theta, dz)
+		for j, v := range dz {
+			out[j] += a*v - b*p.z[j*p.m+i]
+		}
+	}
 }

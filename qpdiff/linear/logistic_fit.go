@@ -51,6 +51,12 @@ func (l *logisticFit) accept(d learn.Data) error {
 		return check.ArgErrorf("Data.Y", qpdiff.ErrIllPosed, "penalise the intercept or give examples of both classes",
 			"has labels of one sign only, so that an unpenalised intercept has no minimiser")
 	}
+	penalised := l.d
+	if l.intercept == UnpenalisedIntercept {
+		penalised--
+	}
+	l.large.most = d.MaxBytes
+	l.large.load(&l.logisticProblem, penalised)
 	l.state.Data = d
 	return nil
 }
@@ -61,6 +67,12 @@ func (l *logisticFit) accept(d learn.Data) error {
 func (l *logisticFit) startAtFull() {
 	f := l.full
 	if l.warm || f == nil || f.state.Fit == 0 || f.c != l.c {
+		return
+	}
+	if l.large.on {
+		copy(l.theta, f.theta)
+		l.large.solver.Borrow(&f.large.solver)
+		l.warm = true
 		return
 	}
 	m, k := l.m, l.k

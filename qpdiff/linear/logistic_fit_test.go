@@ -10,6 +10,7 @@ import (
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/casetest"
 	"cvgm/qpdiff/internal/numtest"
+	"cvgm/qpdiff/internal/ways"
 	"cvgm/qpdiff/learn"
 
 	"github.com/google/go-cmp/cmp"
@@ -23,6 +24,9 @@ import (
 func TestLogisticWithout(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		seed := rapid.Uint64().Draw(t, "seed")
+		if rapid.Bool().Draw(t, "products") {
+			defer ways.SetProductFeatures(ways.SetProductFeatures(0))
+		}
 		rows, n := 30, rapid.IntRange(1, 5).Draw(t, "n")
 		kind := Intercept(rapid.IntRange(0, 2).Draw(t, "intercept"))
 		d := casetest.RandomData(seed, rows, n, true)

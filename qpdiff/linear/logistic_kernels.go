@@ -72,6 +72,13 @@ const (
 	logisticLargestMargin = 700
 )
 
+// errLogisticBlurred is the error of a fit where rounding hides the solution.
+var errLogisticBlurred = check.ArgErrorf("Data", qpdiff.ErrIllPosed, "scale or centre the features, or lower C", "has terms so large that the rounding of their sum hides the solution")
+
+// errLogisticSingular is the error of a fit or a derivative where the Hessian is
+// singular to working precision.
+var errLogisticSingular = check.ArgErrorf("Data", qpdiff.ErrIllPosed, "scale or centre the features, lower C, or penalise the intercept", "gives a Hessian that is singular to machine precision")
+
 // logisticProblem is the minimisation of ½ θᵀRθ + C Σᵢ log(1 + exp(−θᵀzᵢ)), with
 // zᵢ = yᵢxᵢ and a diagonal R. Vectors of θ have k entries.
 type logisticProblem struct {
@@ -206,18 +213,22 @@ func (p *logisticProblem) resize(m, d int) {
 	dense.Fill(p.pen, 1)
 }
 
-// pointEntries counts the entries of resize.
-func pointEntries(m, k float64) float64 {
-	entries := 2*m + k*k + k
+// hessianEntries counts the entries of two points with Hessians, of which one is that of a
+// logisticDerivative, and of the Hessian itself.
+func hessianEntries(m, k float64) float64 {
+	point := 2*m + k*k + k
 	if k > logisticSmall {
-		entries += (k + 1) * m
+		point += (k + 1) * m
 	}
-	return entries
+	return 2*point + k*k
 }
 
-// resize gives the point the shape of p.
-func (pt *logisticPoint) resize(p *logisticProblem) {
+// resize gives the point the shape of p, with room for a Hessian or without.
+func (pt *logisticPoint) resize(p *logisticProblem, hessian bool) {
 	pt.s, pt.w = dense.Grow(pt.s, p.m), dense.Grow(pt.w, p.m)
+	if !hessian {
+		return
+	}
 	pt.h, pt.dinv = dense.Grow(pt.h, p.k*p.k), dense.Grow(pt.dinv, p.k)
 	if p.k > logisticSmall {
 		pt.root = dense.Grow(pt.root, (p.k+1)*p.m)

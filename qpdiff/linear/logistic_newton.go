@@ -1,20 +1,15 @@
 package linear
 
 import (
+	"errors"
 	"math"
 
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/learn"
 )
-
-// errLogisticBlurred is the error of a fit where rounding hides the solution.
-var errLogisticBlurred = check.ArgErrorf("Data", qpdiff.ErrIllPosed, "scale or centre the features, or lower C", "has terms so large that the rounding of their sum hides the solution")
-
-// errLogisticSingular is the error of a fit or a derivative where the Hessian is
-// singular to working precision.
-var errLogisticSingular = check.ArgErrorf("Data", qpdiff.ErrIllPosed, "scale or centre the features, lower C, or penalise the intercept", "gives a Hessian that is singular to machine precision")
 
 // logisticNewton solves a logistic problem by Newton's method. Its point is the one
 // evaluated last; after a fit that of the last factor.
@@ -32,6 +27,7 @@ type logisticNewton struct {
 	warm      bool      // theta is the start of the next fit
 	evaluated bool      // the point, g and h are those at theta
 	stale     bool      // the point is that of theta − last
+	large     logisticLarge
 }
 
 // resize gives the solver m rows and d parameters. It forgets the warm start where
@@ -39,23 +35,130 @@ type logisticNewton struct {
 func (l *logisticNewton) resize(m, d int) {
 	l.warm = l.warm && d == l.d
 	l.logisticProblem.resize(m, d)
-	l.logisticPoint.resize(&l.logisticProblem)
-	k := l.k
-	l.theta, l.cand, l.g = dense.Grow(l.theta, k), dense.Grow(l.cand, k), dense.Grow(l.g, k)
-	l.step, l.last, l.hess, l.dm = dense.Grow(l.step, k), dense.Grow(l.last, k), dense.Grow(l.hess, k*k), dense.Grow(l.dm, m)
+	l.large.resize(&l.logisticProblem)
+	dense.GrowAll(l.k, &l.theta, &l.cand, &l.g, &l.step, &l.last)
+	l.dm = dense.Grow(l.dm, m)
+	l.resizeHessian(!l.large.on)
+}
+
+// resizeHessian makes room for the point, and for the Hessian's entries if they are wanted.
+func (l *logisticNewton) resizeHessian(wanted bool) {
+	l.logisticPoint.resize(&l.logisticProblem, wanted)
+	if wanted {
+		l.hess = dense.Grow(l.hess, l.k*l.k)
+	}
+}
+
+// takeEntries makes the Hessian's entries the way of a fit that began by products.
+func (l *logisticNewton) takeEntries() error {
+	m, k := float64(l.m), float64(l.k)
+	held := learner.Entries(m*k + hessianEntries(m, k))
+	if err := learner.Exceeds(held, l.large.most, learn.Size{Rows: l.m, Features: l.d}); err != nil {
+		return err
+	}
+	l.large.direct = true
+	l.resizeHessian(true)
+	return nil
 }
 
 // solve moves theta to the solution with at most limit steps, from where it is if
 // warm. Where that fails, as where every π is 0 or 1 and the Hessian is singular, it
 // begins at θ = 0, where the Hessian is as well conditioned as the data.
 func (l *logisticNewton) solve(limit int) error {
-	if l.warm && l.minimise(min(limit, logisticWarmSteps)) == nil {
+	if err := l.large.choose(&l.logisticProblem); err != nil {
+		return err
+	}
+	minimise := l.minimise
+	if l.large.direct {
+		if err := l.takeEntries(); err != nil {
+			return err
+		}
+	} else if l.large.on {
+		minimise = l.minimiseLarge
+	}
+	if l.warm && minimise(min(limit, logisticWarmSteps)) == nil {
 		return nil
 	}
 	clear(l.theta)
-	err := l.minimise(limit)
+	err := minimise(limit)
+	if l.large.on && !l.large.byRows && errors.Is(err, qpdiff.ErrIllPosed) {
+		// The entries of the Hessian tell for certain.
+		if err := l.takeEntries(); err != nil {
+			return err
+		}
+		clear(l.theta)
+		err = l.minimise(limit)
+	}
 	l.warm = err == nil
 	return err
+}
+
+// logisticLooseStep is the part of a Newton step that conjugate gradients may leave out far
+// from the solution. Nearer to it they leave out a part of the size of the step before, or of
+// its square, so that convergence is quadratic.
+const logisticLooseStep = .1
+
+// minimiseLarge is minimise by products with the rows.
+func (l *logisticNewton) minimiseLarge(limit int) error {
+	g, d := &l.large, l.d
+	last := math.Inf(1)
+	l.evaluated, l.stale = false, false
+	l.evaluatePoint(l.theta)
+	for l.iter = 1; l.iter <= limit; l.iter++ {
+		for j, v := range l.g {
+			l.cand[j], l.step[j] = -v, 0
+		}
+		tol := max(logisticLastStep, min(logisticLooseStep, last*min(last, 1)))
+		if !g.solver.Solve(&g.sys, l.step[:d], l.cand[:d], tol) || !dense.AllFinite(l.step) {
+			return errLogisticSingular
+		}
+		l.product(l.dm, l.step)
+		r := dense.Largest(l.dm)
+		hidden := r > logisticStall*last && r > logisticLastStep && l.gradientIsRoundoff()
+		if r <= logisticLastStep && tol <= logisticLastStep || hidden && r <= learner.DecisionTol {
+			dense.Axpy(1, l.step, l.theta)
+			l.evaluatePoint(l.theta)
+			return g.determined(&l.logisticProblem, l.s, l.theta)
+		}
+		if hidden {
+			if err := g.determined(&l.logisticProblem, l.s, l.theta); err != nil {
+				return err
+			}
+		}
+		last = r
+		l.lineSearchLarge(r)
+		l.theta, l.cand = l.cand, l.theta
+	}
+	return l.errSteps(limit)
+}
+
+// lineSearchLarge is lineSearch without the Hessian, where dm is the change of the margins.
+func (l *logisticNewton) lineSearchLarge(r float64) {
+	move := func(t float64) {
+		for j, v := range l.theta {
+			l.cand[j] = v + t*l.step[j]
+		}
+	}
+	if r > logisticSeries {
+		descent(r, dense.Dot(l.g, l.step), func(t float64) float64 {
+			move(t)
+			l.evaluatePoint(l.cand)
+			return dense.Dot(l.g, l.step)
+		})
+		return
+	}
+	move(1)
+	logisticWeightsNear(l.s, l.w, l.s, l.w, l.dm, r)
+	l.gradient(l.g, l.counted(&l.work, l.s), l.cand)
+	l.large.weigh(&l.logisticProblem, l.w)
+}
+
+// evaluatePoint makes the point, g and the system those at theta.
+func (l *logisticNewton) evaluatePoint(theta []float64) {
+	l.product(l.dm, theta)
+	logisticWeights(l.s, l.w, l.dm)
+	l.gradient(l.g, l.counted(&l.work, l.s), theta)
+	l.large.weigh(&l.logisticProblem, l.w)
 }
 
 // minimise runs Newton's method from theta.
@@ -98,6 +201,11 @@ func (l *logisticNewton) minimise(limit int) error {
 		l.lineSearch(r)
 		l.theta, l.cand = l.cand, l.theta
 	}
+	return l.errSteps(limit)
+}
+
+// errSteps is the error of a fit that takes more steps.
+func (l *logisticNewton) errSteps(limit int) error {
 	return check.ArgErrorf("Logistic.MaxIter", qpdiff.ErrIterationLimit, "raise it, or scale the features", "allows %d Newton steps, which are not enough", limit)
 }
 

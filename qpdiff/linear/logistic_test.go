@@ -156,6 +156,9 @@ func TestLogisticContract(t *testing.T) {
 				cases = append(cases, lc)
 			}
 			casetest.Contract(t, func() learn.Learner { return &Logistic{Intercept: kind} }, cases...)
+			t.Run("products", func(t *testing.T) {
+				casetest.Contract(t, func() learn.Learner { return casetest.WorkingSets{ForwardLearner: &Logistic{Intercept: kind}} }, cases...)
+			})
 		})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/internal/ways"
 	"cvgm/qpdiff/learn"
 )
 
@@ -41,7 +42,8 @@ import (
 // last step is shorter than 1e-8 in the margins, and the optimality conditions then hold
 // to the rounding of their terms. Fit begins at the last solution.
 //
-// A step costs N·s² operations for s such coordinates, and N·n for n features.
+// A step costs N·s² operations for s such coordinates, and N·n for n features. With more than
+// 200 features no more of them may leave zero in one step than are not zero, or 32.
 //
 // The zero value is ready for Load and has no intercept. Fits after the first allocate
 // nothing.
@@ -109,19 +111,23 @@ func (l *SparseLogistic) Load(d learn.Data) (err error) {
 	return nil
 }
 
-// Bytes implements [learn.SizedLearner]: what shape and the derivatives allocate.
+// Bytes implements [learn.SizedLearner]: what shape and the derivatives allocate, and a first
+// working set where there are many features.
 func (l *SparseLogistic) Bytes(s learn.Size) int64 {
 	m, n, _ := learner.Sizes(s)
+	set := n
+	if ways.WorkingSet(s.Rows, s.Features) {
+		set = firstFeatures
+	}
 	if l.Intercept {
 		n++
+		set++
 	}
 	counts := 0.0
 	if s.Weighted {
 		counts = m
 	}
-	problem := m*n + 2*n                                                         // logisticProblem
-	own := n*m + 2*n*n + 11*n + 9*m                                              // rows; gram and block
-	return learner.Entries(counts + problem + own + penalisedEntries(n) + m + n) // with the rows of a penalisedDerivative
+	return learner.Entries(counts + sparseEntries(m, n, set, set <= gramPerRow*m || !ways.WorkingSet(s.Rows, s.Features)) + systemEntries(set))
 }
 
 // Reset forgets the warm start and the last fit. The data stays loaded.
@@ -140,13 +146,13 @@ func (l *SparseLogistic) Reset() {
 // error there is no fit, and θ is left as it was.
 func (l *SparseLogistic) Fit(theta, hyper []float64) (err error) {
 	defer learner.Name(l, &err)
-	if err := l.begin(&l.groups, l.l1[:l.features], l.l2[:l.features], l.Groups, theta, hyper); err != nil {
+	if err := l.begin(&l.all.groups, l.all.l1[:l.penalised], l.all.l2[:l.penalised], l.Groups, theta, hyper); err != nil {
 		return err
 	}
 	if err := l.solve(); err != nil {
 		return err
 	}
-	copy(theta, l.qp.x)
+	copy(theta, l.theta)
 	l.state.Finish()
 	return nil
 }

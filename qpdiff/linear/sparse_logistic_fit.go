@@ -8,6 +8,8 @@ import (
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/internal/ways"
+	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
@@ -22,35 +24,48 @@ const sparseRoundoff = 64 * dense.Eps
 var errSparseBlurred = check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "raise λ2, or scale or centre the features", "leaves the solution open: it is not unique within the rounding of the terms of the data")
 
 // sparseLogisticFit is a sparse logistic regression on its data, solved: what its
-// derivatives read. After a fit its penalisedQuadratic is the second-order model of the
-// loss at θ, with G on the support, and θ is that model's qp.x.
+// derivatives read. Its penalisedQuadratic is the second-order model of the loss on a working
+// set of its coordinates: those that are not zero, and those that are about to leave it. After
+// a fit it is that at θ.
 type sparseLogisticFit struct {
 	penalisedQuadratic
 	logisticProblem
-	inv float64 // 1/N
+	inv       float64 // 1/N
+	penalised int     // coordinates with penalties: all, but for an intercept
+	bounded   bool    // no more than a number of coordinates enter the set at a time
+	all       sparseCoordinates
 
-	limit []float64 // of each coordinate: Σ|zᵢⱼ|/N, which bounds the modulus of g
 	ridge []float64 // λ2 of the model, with what damps a step
-	hold  []float64 // λ1 of a coordinate that may move, +Inf of one that may not
 	lin   []float64 // c of the model
-	free  []int     // the coordinates that may move
+	free  []int     // the working set, ascending
 
 	theta  []float64
 	margin []float64 // m entries: θᵀzᵢ
 	s, h   []float64 // m entries: the probability of the label not seen, and s(1−s)
 	cs, ch []float64 // s and h times what the row counts, over N
 	g      []float64 // gradient of the loss
-	sums   []float64 // of each coordinate: Σ cs·|zᵢⱼ|
 	reach  []float64 // m entries: Σ|zᵢⱼθ_j|, of which the margins are the sums
 
-	step  []float64 // the step of θ
-	dm    []float64 // the change of the margins along it
-	roots []float64 // work of model
-	rows  []float64
+	step  []float64   // the step of θ
+	dm    []float64   // the change of the margins along it
+	roots []float64   // work of model
+	rows  []float64   // the columns of the set, times roots
+	views [][]float64 // of each coordinate: its part of rows
 	block []float64
+	enter []int // work of choose
 
 	iter int  // steps of the last fit
 	warm bool // theta is the start of the next fit
+}
+
+// sparseCoordinates is what a sparse logistic regression has of each of its coordinates.
+type sparseCoordinates struct {
+	l1, l2      []float64
+	groups      penaltyGroups
+	limit       []float64 // Σ|zᵢⱼ|/N, which bounds the modulus of g
+	size        []float64 // √(Σzᵢⱼ²/N)
+	sums        []float64 // Σ cs·|zᵢⱼ|
+	terms, root []float64 // see penalisedQuadratic
 }
 
 // shape makes room for m rows of n features.
@@ -59,20 +74,20 @@ func (l *sparseLogisticFit) shape(m, n int, intercept bool) {
 	if intercept {
 		d++
 	}
-	l.warm = l.warm && d == l.d && n == l.features
+	l.warm = l.warm && d == l.d && n == l.penalised
 	l.logisticProblem.resize(m, d)
-	l.penalisedQuadratic.resize(d, n)
-	l.params = d
-	l.gram = dense.Grow(l.gram, d*d)
-	l.qp.g, l.qp.diag = l.gram, dense.Zeros(l.qp.diag, d)
-	dense.GrowAll(d, &l.limit, &l.ridge, &l.hold, &l.lin, &l.theta, &l.g, &l.sums, &l.step)
+	l.params, l.penalised, l.bounded = d, n, ways.WorkingSet(m, n)
+	all := &l.all
+	dense.GrowAll(d, &all.l1, &all.l2, &all.limit, &all.size, &all.sums, &all.terms, &all.root, &l.theta, &l.g, &l.step)
 	dense.GrowAll(m, &l.margin, &l.reach, &l.s, &l.h, &l.cs, &l.ch, &l.dm, &l.roots)
-	l.rows, l.block = dense.Grow(l.rows, d*m), dense.Grow(l.block, d*d)
-	l.free = dense.Grow(l.free, d)
-	clear(l.gram)
-	l.qp.c, l.qp.r, l.qp.up, l.qp.lo, l.qp.intercept = l.lin, l.ridge, l.hold, l.hold, intercept
+	dense.GrowAll(d, &l.free, &l.enter)
+	l.qp.columnQuadratic = columnQuadratic{rows: m, inv: 1}
+	l.qp.intercept = intercept
 	if intercept {
-		l.l1[n], l.l2[n] = 0, 0
+		all.l1[n], all.l2[n] = 0, 0
+	}
+	if !l.warm {
+		clear(l.theta)
 	}
 }
 
@@ -91,7 +106,7 @@ func (l *sparseLogisticFit) bounds() error {
 			sum += c * math.Abs(v)
 			squares += c * v * v
 		}
-		if l.limit[j] = sum; !dense.Finite(squares) {
+		if l.all.limit[j], l.all.size[j] = sum, math.Sqrt(squares); !dense.Finite(squares) {
 			return check.ArgErrorf("Data", qpdiff.ErrNotFinite, "scale the features and labels", "is so large that XᵀX overflows at column %d", j)
 		}
 	}
@@ -121,26 +136,111 @@ func (l *sparseLogisticFit) evaluate() {
 	}
 }
 
-// model sets G to the Hessian of the loss at the coordinates set, which are ascending.
-func (l *sparseLogisticFit) model(set []int) {
-	s, m, n := len(set), l.m, l.n
-	if s == 0 {
-		return
+// sparseEntries counts the entries of m rows and d coordinates with a working set and its Gram
+// matrix, but for those of its active systems.
+func sparseEntries(m, d, set float64, gram bool) float64 {
+	const all, coordinates, rows = 20, 34, 11 // vectors of all coordinates, with views; of the set; of the rows
+	// What grows takes up to a quarter more.
+	entries := m*d + all*d + rows*m + coordinates*set + 1.25*set*m
+	if set > m {
+		entries += kernelEntries(m, d, set)
+	}
+	if gram {
+		entries += 2.25 * set * set
+	}
+	return entries
+}
+
+// makeRoom reports a set for which the data allow too few bytes, and sets the bound of its active
+// systems.
+func (l *sparseLogisticFit) makeRoom(set int) error {
+	most := l.state.Data.MaxBytes
+	held := sparseEntries(float64(l.m), float64(l.d), float64(set), !l.bounded || set <= gramPerRow*l.m) + float64(len(l.counts))
+	l.qp.limit(held, most)
+	return learner.Exceeds(learner.Entries(held), most, learn.Size{Rows: l.m, Features: set})
+}
+
+// model makes the quadratic problem the second-order model of the loss at theta on the
+// coordinates set, which are ascending, with the penalties. x is theta.
+func (l *sparseLogisticFit) model(set []int) error {
+	if err := l.makeRoom(len(set)); err != nil {
+		return err
+	}
+	s, m, q := len(set), l.m, &l.qp
+	features := s
+	if l.d > l.penalised {
+		features--
+	}
+	q.features = set // so that resize makes no room for a system: factor does
+	l.penalisedQuadratic.resize(s, features)
+	dense.GrowAll(s, &l.ridge, &l.lin, &q.diag)
+	q.c, q.r, q.up, q.lo = l.lin, l.ridge, l.l1, l.l1
+	dense.Gather(l.l1, l.all.l1, set)
+	dense.Gather(l.l2, l.all.l2, set)
+	dense.Gather(l.root, l.all.root, set)
+	dense.Gather(l.terms, l.all.terms, set)
+	dense.Gather(q.x, l.theta, set)
+	copy(l.ridge, l.l2)
+	l.groups.of, l.groups.count = l.groups.of[:0], l.all.groups.count
+	if len(l.all.groups.of) > 0 {
+		for _, j := range set[:features] {
+			l.groups.of = append(l.groups.of, l.all.groups.of[j])
+		}
 	}
 	for i, c := range l.ch {
 		l.roots[i] = math.Sqrt(c)
 	}
+	l.rows, l.views = dense.Grow(l.rows, s*m), dense.Grow(l.views, l.d)
+	q.columns = l.views
+	q.kernel.Forget()
 	for p, j := range set {
-		floats.MulTo(l.rows[p*m:(p+1)*m], l.column(j), l.roots)
+		l.views[j] = l.rows[p*m : (p+1)*m]
+		floats.MulTo(l.views[j], l.column(j), l.roots)
+	}
+	if q.g = nil; l.bounded && s > gramPerRow*m {
+		for p := range set {
+			q.diag[p] = floats.Dot(q.column(p), q.column(p))
+		}
+		return nil
+	}
+	l.gram, l.block = dense.Grow(l.gram, s*s), dense.Grow(l.block, s*s)
+	q.g = l.gram
+	if s == 0 {
+		return nil
 	}
 	blas64.Syrk(blas.NoTrans, 1, blas64.General{Rows: s, Cols: m, Stride: m, Data: l.rows}, 0,
 		blas64.Symmetric{Uplo: blas.Upper, N: s, Stride: s, Data: l.block})
-	for p, j := range set {
-		for q := p; q < s; q++ {
-			k, v := set[q], l.block[p*s+q]
-			l.gram[j*n+k], l.gram[k*n+j] = v, v
+	for p := range s {
+		for k := p; k < s; k++ {
+			v := l.block[p*s+k]
+			l.gram[p*s+k], l.gram[k*s+p] = v, v
 		}
-		l.qp.diag[j] = l.gram[j*n+j]
+		q.diag[p] = l.gram[p*s+p]
+	}
+	return nil
+}
+
+// curve returns sum plus entry i of Gv, for v of the set and its combination of columns in fit.
+func (l *sparseLogisticFit) curve(sum float64, i int, v, fit []float64) float64 {
+	if l.qp.g == nil {
+		return sum + floats.Dot(l.qp.column(i), fit)
+	}
+	for k, g := range l.gram[i*l.n : (i+1)*l.n] {
+		sum += g * v[k]
+	}
+	return sum
+}
+
+// combine sets fit to the combination v of the columns of the set, if curve takes it.
+func (l *sparseLogisticFit) combine(fit, v []float64) {
+	if l.qp.g != nil {
+		return
+	}
+	clear(fit)
+	for i, x := range v {
+		if x != 0 {
+			floats.AddScaled(fit, x, l.qp.column(i))
+		}
 	}
 }
 
@@ -163,7 +263,7 @@ func (l *sparseLogisticFit) measure() {
 			moved += h * l.reach[i] * a
 			squares += h * v * v
 		}
-		l.sums[j], l.terms[j], l.root[j] = sum, sum+moved, math.Sqrt(squares)
+		l.all.sums[j], l.all.terms[j], l.all.root[j] = sum, sum+moved, math.Sqrt(squares)
 	}
 }
 
@@ -172,9 +272,9 @@ func (l *sparseLogisticFit) measure() {
 func (l *sparseLogisticFit) slope(j int) float64 {
 	t, g := l.theta[j], l.g[j]
 	if t == 0 {
-		return math.Copysign(max(0, math.Abs(g)-l.l1[j]), g)
+		return math.Copysign(max(0, math.Abs(g)-l.all.l1[j]), g)
 	}
-	return g + l.l2[j]*t + l.l1[j]*dense.Sign(t)
+	return g + l.all.l2[j]*t + l.all.l1[j]*dense.Sign(t)
 }
 
 // optimal reports whether theta meets the optimality conditions to the rounding of their
@@ -182,7 +282,7 @@ func (l *sparseLogisticFit) slope(j int) float64 {
 func (l *sparseLogisticFit) optimal() bool {
 	tol := sparseRoundoff + dense.Eps*math.Sqrt(float64(l.m))
 	for j, t := range l.theta {
-		size := l.terms[j] + l.l1[j] + l.l2[j]*math.Abs(t)
+		size := l.all.terms[j] + l.all.l1[j] + l.all.l2[j]*math.Abs(t)
 		if !(math.Abs(l.slope(j)) <= tol*size) {
 			return false
 		}
@@ -193,43 +293,96 @@ func (l *sparseLogisticFit) optimal() bool {
 // settle makes the quadratic problem that of theta, with the factor of its active system,
 // and finds the weakly active coordinates.
 func (l *sparseLogisticFit) settle() error {
-	q := &l.qp
-	copy(q.x, l.theta)
-	copy(l.hold, l.l1)
-	copy(l.ridge, l.l2)
-	q.activate()
-	l.model(q.act)
-	clear(l.lin)
-	if k := q.factor(); k < len(q.act) {
-		return q.errOpen(q.act[k])
+	q, all := &l.qp, &l.all
+	l.free = l.free[:0]
+	for j, t := range l.theta {
+		if t != 0 || all.l1[j] == 0 {
+			l.free = append(l.free, j)
+		}
+	}
+	if err := l.activate(); err != nil {
+		return err
 	}
 	// Where the rounding of the margins moves the terms of a slope by more than their
 	// size, any θ is optimal.
-	for _, j := range q.act {
-		if size := l.sums[j] + l.l1[j] + l.l2[j]*math.Abs(l.theta[j]); !(dense.Eps*(l.terms[j]-l.sums[j]) <= learner.DecisionTol*size) {
+	for _, j := range l.free {
+		if size := all.sums[j] + all.l1[j] + all.l2[j]*math.Abs(l.theta[j]); !(dense.Eps*(all.terms[j]-all.sums[j]) <= learner.DecisionTol*size) {
 			return errSparseBlurred
 		}
 	}
 	l.rmsY = 0
-	for j, g := range l.g {
-		q.grad[j] = -g
-		if l.root[j] > 0 {
-			l.rmsY = max(l.rmsY, l.sums[j]/l.root[j])
-		} else if l.sums[j] > 0 && l.theta[j] != 0 {
+	for j, root := range all.root {
+		if root > 0 {
+			l.rmsY = max(l.rmsY, all.sums[j]/root)
+		} else if all.sums[j] > 0 && l.theta[j] != 0 {
 			return errSparseBlurred
 		}
 	}
 	any, err := l.suspectWeak()
-	if !any {
+	if err != nil {
 		return err
 	}
-	l.free = l.free[:0]
-	next := 0
-	for j := range l.n {
-		if active := dense.IsNext(q.act, &next, j); active || slices.Contains(l.weak, j) {
+	if l.addUndecided(q.bound) && l.addUndecided(q.cond()) {
+		slices.Sort(l.free)
+		if err := l.activate(); err != nil {
+			return err
+		}
+		if any, err = l.suspectWeak(); err != nil {
+			return err
+		}
+	}
+	if !any {
+		return nil
+	}
+	return l.settleWeak()
+}
+
+// activate makes the set that of free, with the factor of its active system.
+func (l *sparseLogisticFit) activate() error {
+	q := &l.qp
+	if err := l.model(l.free); err != nil {
+		return err
+	}
+	clear(l.lin)
+	q.activate()
+	if k := q.factor(); k < len(q.act) {
+		return q.errOpen(q.act[k])
+	}
+	for i, j := range l.free {
+		q.grad[i] = -l.g[j]
+	}
+	return nil
+}
+
+// addUndecided makes free the set with the coordinates outside of it that may be weakly active
+// for an active system of the condition cond, as listWeak has it, and reports whether there are
+// any.
+func (l *sparseLogisticFit) addUndecided(cond float64) bool {
+	l.free = l.free[:l.n]
+	next, size := 0, l.rmsY+l.norm
+	for j, l1 := range l.all.l1 {
+		if dense.IsNext(l.free[:l.n], &next, j) {
+			continue
+		}
+		if dense.Negligible(l1-math.Abs(l.g[j]), l1+l.all.root[j]*size, cond) {
 			l.free = append(l.free, j)
 		}
 	}
-	l.model(l.free)
-	return l.settleWeak()
+	return len(l.free) > l.n
+}
+
+// dataVJP is part of a penalisedModel.
+func (l *sparseLogisticFit) dataVJP(d *penalisedDerivative, g *learn.Grad, act []int, w []float64) error {
+	d.all = dense.Zeros(d.all, l.d)
+	dense.Scatter(d.all, w, d.named(&l.qp, act))
+	d.rows = dense.Grow(d.rows, l.m)
+	l.product(d.rows, d.all)
+	return l.logisticProblem.dataVJP(g, l.state.Data, l.theta, d.all, l.cs, l.ch, d.rows)
+}
+
+// dataJVP is part of a penalisedModel.
+func (l *sparseLogisticFit) dataJVP(d *penalisedDerivative, b []float64, t *learn.Grad) {
+	d.rows, d.all = dense.Grow(d.rows, l.d), dense.Zeros(d.all, l.d)
+	l.logisticProblem.dataJVP(d.all, t, l.state.Data, l.theta, l.cs, l.ch, d.rows)
+	dense.Gather(b, d.all, l.qp.features)
 }

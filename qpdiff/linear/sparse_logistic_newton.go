@@ -1,7 +1,9 @@
 package linear
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
@@ -42,8 +44,8 @@ var errSparseOverflow = check.ArgErrorf("hyper", qpdiff.ErrNotFinite, "raise λ2
 func (l *sparseLogisticFit) solve() error {
 	if l.warm {
 		l.warm = false
-		for j, l1 := range l.l1 {
-			if l1 > l.limit[j] { // certainly zero
+		for j, l1 := range l.all.l1 {
+			if l1 > l.all.limit[j] { // certainly zero
 				l.theta[j] = 0
 			}
 		}
@@ -53,8 +55,8 @@ func (l *sparseLogisticFit) solve() error {
 		}
 	}
 	clear(l.theta)
-	if l.d > l.features {
-		l.theta[l.features] = l.logOdds()
+	if l.d > l.penalised {
+		l.theta[l.penalised] = l.logOdds()
 	}
 	err := l.minimise(sparseMaxIter, false)
 	l.warm = err == nil
@@ -65,7 +67,7 @@ func (l *sparseLogisticFit) solve() error {
 // unless a weight of the Hessian underflows there.
 func (l *sparseLogisticFit) logOdds() float64 {
 	up, down := 0.0, 0.0
-	for i, y := range l.column(l.features) {
+	for i, y := range l.column(l.penalised) {
 		if share := dense.CountAt(l.counts, i) * l.inv; y > 0 {
 			up += share
 		} else {
@@ -96,7 +98,7 @@ func (l *sparseLogisticFit) minimise(limit int, warm bool) error {
 		}
 		flat := dense.Eps
 		if singular != nil {
-			if flat = sparseDamping * dense.Eps * float64(l.n); l.diverges(flat) {
+			if flat = sparseDamping * dense.Eps * float64(l.d); l.diverges(flat) {
 				return errSparseSeparable
 			}
 			if streak++; r <= learner.DecisionTol || streak == sparseSingular { // too short to make the model regular
@@ -138,40 +140,30 @@ func (l *sparseLogisticFit) minimise(limit int, warm bool) error {
 }
 
 // newtonStep sets step to the difference between theta and the minimiser of the
-// second-order model of the loss plus the penalties, on the coordinates that are not
-// zero or whose kink does not hold them there. That minimiser is left in qp.x. Where it
-// is not unique to working precision, which is the error singular, the model has a part
-// of its diagonal added, centred at theta: away from there, as rows become certain, the
-// model may be regular.
+// second-order model of the loss plus the penalties, on the coordinates that choose chooses.
+// That minimiser is left in qp.x. Where it is not unique to working precision, which is the
+// error singular, the model has a part of its diagonal added, centred at theta: away from
+// there, as rows become certain, the model may be regular.
 func (l *sparseLogisticFit) newtonStep(warm bool) (singular, err error) {
-	q, n := &l.qp, l.n
-	l.free = l.free[:0]
-	for j, t := range l.theta {
-		l.hold[j] = math.Inf(1)
-		if t != 0 || l.l1[j] == 0 || math.Abs(l.g[j]) > l.l1[j] {
-			l.hold[j] = l.l1[j]
-			l.free = append(l.free, j)
-		}
+	q := &l.qp
+	l.choose()
+	if err := l.model(l.free); err != nil {
+		return nil, err
 	}
-	l.model(l.free)
-	for _, j := range l.free {
-		row, c := l.gram[j*n:(j+1)*n], -l.g[j]
-		for _, k := range l.free {
-			c += row[k] * l.theta[k]
-		}
-		l.lin[j] = c
+	fit := l.reach
+	l.combine(fit, q.x)
+	for i, j := range l.free {
+		l.lin[i] = l.curve(-l.g[j], i, q.x, fit)
 	}
-	copy(q.x, l.theta)
-	copy(l.ridge, l.l2)
 	q.warm = warm
 	if singular = q.solve(); singular != nil {
-		damping := sparseDamping * dense.Eps * float64(n)
-		for _, j := range l.free {
-			d := damping * l.gram[j*n+j]
-			l.ridge[j] += d
-			l.lin[j] += d * l.theta[j]
+		damping := sparseDamping * dense.Eps * float64(l.d)
+		dense.Gather(q.x, l.theta, l.free)
+		for i, x := range q.x {
+			d := damping * q.diag[i]
+			l.ridge[i] += d
+			l.lin[i] += d * x
 		}
-		copy(q.x, l.theta)
 		if q.solve() != nil {
 			return nil, singular
 		}
@@ -180,22 +172,55 @@ func (l *sparseLogisticFit) newtonStep(warm bool) (singular, err error) {
 	if !dense.AllFinite(q.x) {
 		return nil, errSparseOverflow
 	}
-	floats.SubTo(l.step, q.x, l.theta)
+	l.setStep()
 	return singular, nil
+}
+
+// choose sets free to the coordinates that may move: those that are not zero, or whose kinks
+// do not hold them there. Where there are many features, no more of the latter than the set
+// has, or firstFeatures: those furthest beyond their kinks, in units in which the features
+// have the same size.
+func (l *sparseLogisticFit) choose() {
+	l.free, l.enter = l.free[:0], l.enter[:0]
+	excess := func(j int) float64 { return math.Abs(l.g[j]) - l.all.l1[j] }
+	for j, t := range l.theta {
+		switch {
+		case t != 0 || l.all.l1[j] == 0:
+			l.free = append(l.free, j)
+		case excess(j) > 0:
+			l.enter = append(l.enter, j)
+		}
+	}
+	if most := max(firstFeatures, len(l.free)); l.bounded && len(l.enter) > most {
+		slices.SortFunc(l.enter, func(j, k int) int {
+			return cmp.Or(cmp.Compare(excess(k)/l.all.size[k], excess(j)/l.all.size[j]), cmp.Compare(j, k))
+		})
+		l.enter = l.enter[:most]
+	}
+	l.free = append(l.free, l.enter...)
+	slices.Sort(l.free)
+}
+
+// setStep sets step to the difference between qp.x and theta.
+func (l *sparseLogisticFit) setStep() {
+	clear(l.step)
+	for i, j := range l.free {
+		l.step[j] = l.qp.x[i] - l.theta[j]
+	}
 }
 
 // refine takes from qp.x what the rounding of c made of it: the slopes of the model
 // follow from the gradient and the step, which becomes small where θ does not.
 func (l *sparseLogisticFit) refine() {
-	q, n := &l.qp, l.n
-	floats.SubTo(l.step, q.x, l.theta)
-	for i, j := range q.act {
-		row := l.gram[j*n : (j+1)*n]
-		slope := l.g[j] + l.l1[j]*q.sgn[i] + l.l2[j]*q.x[j] + (l.ridge[j]-l.l2[j])*l.step[j]
-		for _, k := range l.free {
-			slope += row[k] * l.step[k]
-		}
-		l.v[j] = -slope
+	q := &l.qp
+	fit, moves := l.reach, q.z
+	for i, j := range l.free {
+		moves[i] = q.x[i] - l.theta[j]
+	}
+	l.combine(fit, moves)
+	for i, p := range q.act {
+		slope := l.g[l.free[p]] + l.l1[p]*q.sgn[i] + l.l2[p]*q.x[p] + (l.ridge[p]-l.l2[p])*moves[p]
+		l.v[p] = -l.curve(slope, p, moves, fit)
 	}
 	for i, d := range q.solveActive(l.w, l.v) {
 		j := q.act[i]
@@ -216,7 +241,7 @@ func (l *sparseLogisticFit) lineSearch(r float64) {
 		t = descent(r, l.slopeAlong(0), l.slopeAlong)
 	}
 	if t == 1 {
-		copy(l.theta, l.qp.x)
+		dense.Scatter(l.theta, l.qp.x, l.free)
 		return
 	}
 	floats.AddScaled(l.theta, t, l.step)
@@ -243,7 +268,7 @@ func (l *sparseLogisticFit) slopeAlong(t float64) float64 {
 		case v == 0:
 			side = -dense.Sign(d)
 		}
-		slope += d * (l.l1[j]*side + l.l2[j]*v)
+		slope += d * (l.all.l1[j]*side + l.all.l2[j]*v)
 	}
 	return slope
 }
@@ -254,16 +279,16 @@ func (l *sparseLogisticFit) slopeAlong(t float64) float64 {
 // separate the classes, they move rows with as large a part to smaller margins.
 func (l *sparseLogisticFit) diverges(flat float64) bool {
 	found := false
-	for j := range l.features {
-		found = found || l.l1[j] == 0 && l.l2[j] == 0
+	for j := range l.penalised {
+		found = found || l.all.l1[j] == 0 && l.all.l2[j] == 0
 	}
 	if !found {
 		return false
 	}
-	dm := l.rows[:l.m]
+	dm := l.reach
 	clear(dm)
 	for j, d := range l.step {
-		if l.l1[j] == 0 && l.l2[j] == 0 && d != 0 {
+		if l.all.l1[j] == 0 && l.all.l2[j] == 0 && d != 0 {
 			floats.AddScaled(dm, d, l.column(j))
 		}
 	}

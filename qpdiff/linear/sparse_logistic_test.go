@@ -83,7 +83,14 @@ func TestSparseLogisticContract(t *testing.T) {
 			add("28x10 all zero", casetest.RandomData(10, 28, 10, true), 100, .1)
 		}
 		add("80x70", casetest.RandomData(9, 80, 70, true), .02, .1)
+		add("60x250", casetest.RandomData(14, 60, 250, true), .1, .05)  // a small working set
+		add("15x300", casetest.RandomData(13, 15, 300, true), .005, .5) // a support larger than the rows
 		casetest.Contract(t, func() learn.Learner { return &SparseLogistic{Intercept: intercept} }, cases...)
+		t.Run("working sets", func(t *testing.T) {
+			casetest.Contract(t, func() learn.Learner {
+				return casetest.WorkingSets{ForwardLearner: &SparseLogistic{Intercept: intercept}}
+			}, cases...)
+		})
 	}
 }
 
@@ -99,6 +106,11 @@ func TestSparseLogisticGroupsContract(t *testing.T) {
 		add("5x4", learn.Data{X: casetest.RandomData(2, 5, 4, true).X, Y: []float64{1, 1, -1, 1, -1}}, .02, .03, .05, .01, .07, .01, 1e-2, .1)
 		add("28x4, one group free", casetest.NoisyClasses(3, 28, 4), 0, .1, .05, .02, 0, .01, 1e-2, .1)
 		casetest.Contract(t, func() learn.Learner { return &SparseLogistic{Intercept: true, Groups: groups} }, cases...)
+		t.Run("working sets", func(t *testing.T) {
+			casetest.Contract(t, func() learn.Learner {
+				return casetest.WorkingSets{ForwardLearner: &SparseLogistic{Intercept: true, Groups: groups}}
+			}, cases...)
+		})
 	}
 }
 
@@ -111,7 +123,7 @@ func TestSparseLogisticIsLogisticWithoutLambda1(t *testing.T) {
 		rows, n   int
 		intercept bool
 		weighted  bool
-	}{{20, 3, true, false}, {20, 3, false, false}, {6, 9, true, false}, {30, 5, true, true}} {
+	}{{20, 3, true, false}, {20, 3, false, false}, {6, 9, true, false}, {30, 5, true, true}, {12, 250, true, false}} {
 		d := casetest.RandomData(uint64(c.rows), c.rows, c.n, true)
 		d.Y[0], d.Y[1] = 1, -1
 		total := float64(c.rows)

@@ -104,6 +104,12 @@ func TestVerdicts(t *testing.T) {
 	v(t, "any θ from 1 to 9", new(Huber), apart, ill, "parameter 0", 0, 1)
 	v(t, "any θ from 1 to 9, ridge", new(Huber), apart, nil, "", .1, 1)
 	v(t, "any intercept", &Huber{Intercept: true}, apart, ill, "parameter 1", .1, 1)
+	many := casetest.RandomData(3, 4, largestSystem+1, true)
+	many.Y[0], many.Y[1] = 1, -1
+	v(t, "very many features", new(Huber), many, ill, "does not tell apart", 0, 1)
+	v(t, "very many features, ridge", &Huber{Intercept: true}, many, nil, "", .1, 1)
+	v(t, "very many features, large C", new(Logistic), many, ill, "does not tell apart", 1e12)
+	v(t, "very many features", &Logistic{Intercept: UnpenalisedIntercept}, many, nil, "", 1)
 	v(t, "a larger δ", &Huber{Intercept: true}, apart, nil, "", .1, 6)
 	v(t, "overflow of XᵀX", new(Huber), huge, notFinite, "column 0", 1, 1)
 	v(t, "overflow of Xᵀy", &Huber{Intercept: true}, learn.Data{X: mat.NewDense(2, 2, []float64{1, 1e100, 1, 2}), Y: []float64{1e250, 1}}, notFinite, "column", 1, 1)

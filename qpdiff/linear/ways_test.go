@@ -104,3 +104,127 @@ func TestElasticNetWays(t *testing.T) {
 		t.Error(fits, "fits")
 	}
 }
+
+// Huber and logistic regressions have the same answers by their normal equations, and by
+// products with their rows or on working sets, along a path of hyperparameters.
+func TestSmoothWays(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		fresh   func(intercept bool) learn.ForwardLearner
+		classes bool
+		hyper   func(rng *rand.Rand) []float64
+	}{
+		{"Huber", func(intercept bool) learn.ForwardLearner { return &linear.Huber{Intercept: intercept} }, false, func(rng *rand.Rand) []float64 {
+			return []float64{math.Exp(-9 * rng.Float64()), 3 * math.Exp(-5*rng.Float64())}
+		}},
+		{"Logistic", func(intercept bool) learn.ForwardLearner {
+			if intercept {
+				return &linear.Logistic{Intercept: linear.UnpenalisedIntercept}
+			}
+			return new(linear.Logistic)
+		}, true, func(rng *rand.Rand) []float64 { return []float64{math.Exp(12*rng.Float64() - 8)} }},
+		{"SparseLogistic", func(intercept bool) learn.ForwardLearner { return &linear.SparseLogistic{Intercept: intercept} }, true, func(rng *rand.Rand) []float64 {
+			return []float64{math.Exp(-1 - 6*rng.Float64()), math.Exp(-9 * rng.Float64())}
+		}},
+	} {
+		fits := 0
+		for i := range numtest.Long(300) {
+			rng := rand.New(rand.NewPCG(37, uint64(i)))
+			rows, n := 2+rng.IntN(40), 1+rng.IntN(60)
+			d := casetest.RandomData(uint64(i), rows, n, c.classes)
+			if c.classes {
+				d.Y[0], d.Y[1] = 1, -1
+			}
+			if rng.IntN(3) == 0 {
+				d.Weights = make([]float64, rows)
+				for k := range d.Weights {
+					d.Weights[k] = float64(1+rng.IntN(3)) * math.Exp(rng.NormFloat64())
+				}
+				d.Weights[rng.IntN(rows)] = 0
+			}
+			change(rng, d)
+			intercept := rng.IntN(2) == 0
+			equations, products := c.fresh(intercept), c.fresh(intercept)
+			err := equations.Load(d)
+			if other := (casetest.WorkingSets{ForwardLearner: products}).Load(d); err != nil || other != nil {
+				if (err == nil) != (other == nil) {
+					t.Errorf("%s %d: %v, and otherwise %v", c.name, i, err, other)
+				}
+				continue
+			}
+			fits += agree(t, fmt.Sprintf("%s %d, %d × %d", c.name, i, rows, n), rng, d, equations, products, c.hyper)
+		}
+		if fits < numtest.Long(1000) {
+			t.Error(c.name, fits, "fits")
+		}
+	}
+}
+
+// change makes features of d near to each other, equal, constant or of other sizes.
+func change(rng *rand.Rand, d learn.Data) {
+	kind := rng.IntN(7)
+	rows, n := d.X.Dims()
+	for i := range rows {
+		row := d.Dense().RawRowView(i)
+		for j := 1; j < n; j++ {
+			switch kind {
+			case 0:
+				row[j] = row[0] + .1*row[j]
+			case 1:
+				row[j] = row[j-j%2]
+			case 2:
+				row[j] *= math.Exp(3 * math.Sin(float64(5*j)))
+			case 3:
+				if j == n/2 {
+					row[j] = 3
+				}
+			}
+		}
+		if kind == 4 && i > rows/2 {
+			copy(row, d.Dense().RawRowView(i-1))
+		}
+	}
+}
+
+// agree counts the fits that both learners answer, and compares them.
+func agree(t *testing.T, what string, rng *rand.Rand, d learn.Data, one, other learn.ForwardLearner, draw func(rng *rand.Rand) []float64) (fits int) {
+	t.Helper()
+	_, n := d.X.Dims()
+	p, h := one.Dims(n)
+	for step := range 5 {
+		hyper := draw(rng)
+		if rng.IntN(9) == 0 {
+			other.Reset()
+		}
+		var theta, dtheta [2][]float64
+		var grads [2]*learn.Grad
+		var errs [2]error
+		v, along := numtest.Normals(rng, p), casetest.NewGrad(d, h)
+		for _, s := range casetest.GradSlices(along) {
+			copy(s, numtest.Normals(rng, len(s)))
+		}
+		for k, l := range []learn.ForwardLearner{one, other} {
+			theta[k], dtheta[k], grads[k] = make([]float64, p), make([]float64, p), casetest.NewGrad(d, h)
+			if errs[k] = l.Fit(theta[k], hyper); errs[k] == nil {
+				if errs[k] = l.VJP(nil, grads[k], v); errs[k] == nil {
+					errs[k] = l.JVP(nil, dtheta[k], along)
+				}
+			}
+		}
+		name := fmt.Sprintf("%s, step %d at %v", what, step, hyper)
+		if (errs[0] == nil) != (errs[1] == nil) {
+			t.Errorf("%s: %v, and otherwise %v", name, errs[0], errs[1])
+		}
+		if errs[0] != nil || errs[1] != nil {
+			continue
+		}
+		fits++
+		const tol, floor = 1e-8, 1e-3 // hyperparameters that have no part in θ have rounding for a derivative
+		numtest.NearAll(t, name+": θ", theta[1], theta[0], tol, floor)
+		numtest.NearAll(t, name+": JVP", dtheta[1], dtheta[0], tol, floor)
+		for k, s := range casetest.GradSlices(grads[1]) {
+			numtest.NearAll(t, fmt.Sprint(name, ": VJP ", k), s, casetest.GradSlices(grads[0])[k], tol, floor)
+		}
+	}
+	return fits
+}

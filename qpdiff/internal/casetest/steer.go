@@ -97,5 +97,6 @@ type WorkingSets struct{ learn.ForwardLearner }
 
 func (l WorkingSets) Load(d learn.Data) error {
 	defer ways.SetGramFeatures(ways.SetGramFeatures(0))
+	defer ways.SetProductFeatures(ways.SetProductFeatures(0))
 	return l.ForwardLearner.Load(d)
 }

@@ -1,5 +1,11 @@
 package dense
 
+import (
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/floats"
+)
+
 // Gram sets g (n×n, both triangles) to scale·XᵀX for the rows×n matrix x with
 // the given stride.
 func Gram(g []float64, scale float64, x []float64, rows, n, stride int) {
@@ -87,6 +93,24 @@ func addTiles(g, a, b []float64, groups, n, stride int) {
 				gramTile(&edge[0], tileColumns, &a[row], &b[column], stride, count)
 				tile(func(e, g *float64) { *g = *e })
 			}
+		}
+	}
+}
+
+// AddGram adds A·diag(w)·Aᵀ to the lower triangle of g, for the n×width matrix A with the
+// given stride; a nil w counts as ones. work has at least as many entries as are taken of a
+// row of A at a time, which keeps its rows in the cache. From some 30 rows on it is five times
+// as fast as [Gram].
+func AddGram(g []float64, n int, a []float64, stride, width int, w, work []float64) {
+	for first := 0; first < width; first += len(work) {
+		size := min(len(work), width-first)
+		x := work[:size]
+		for j := range n {
+			if copy(x, a[j*stride+first:]); w != nil {
+				floats.Mul(x, w[first:first+size])
+			}
+			blas64.Gemv(blas.NoTrans, 1, blas64.General{Rows: j + 1, Cols: size, Stride: stride, Data: a[first:]},
+				blas64.Vector{N: size, Inc: 1, Data: x}, 1, blas64.Vector{N: j + 1, Inc: 1, Data: g[j*n : j*n+j+1]})
 		}
 	}
 }

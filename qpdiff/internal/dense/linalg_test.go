@@ -2,6 +2,7 @@ package dense
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 )
 
@@ -49,5 +50,40 @@ func TestMostDependentRow(t *testing.T) {
 	const n = 5
 	if k := LDLDependent(a, dinv, n, n, make([]float64, n), make([]float64, n)); k != 2 {
 		t.Errorf("row %d instead of 2", k)
+	}
+}
+
+// AddGram adds what Gram sets, whatever fits into its work.
+func TestAddGram(t *testing.T) {
+	const n, width, stride = 7, 23, 25
+	rng := rand.New(rand.NewPCG(5, 5))
+	a, w := make([]float64, n*stride), make([]float64, width)
+	for i := range a {
+		a[i] = rng.NormFloat64()
+	}
+	columns := make([]float64, width*n)
+	for i := range width {
+		w[i] = float64(i - 3)
+		for j := range n {
+			columns[i*n+j] = a[j*stride+i]
+		}
+	}
+	want := make([]float64, n*n)
+	Gram(want, 1, columns, width, n, n)
+	for _, size := range []int{1, 10, width, 100} {
+		got, weighted := make([]float64, n*n), make([]float64, n*n)
+		AddGram(got, n, a, stride, width, nil, make([]float64, size))
+		AddGram(weighted, n, a, stride, width, w, make([]float64, size))
+		for j := range n {
+			for k := range j + 1 {
+				sum := 0.0
+				for i, v := range w {
+					sum += v * a[j*stride+i] * a[k*stride+i]
+				}
+				if !(math.Abs(got[j*n+k]-want[j*n+k]) <= 1e-12) || !(math.Abs(weighted[j*n+k]-sum) <= 1e-11) {
+					t.Errorf("entry (%d, %d) is %v and %v, want %v and %v", j, k, got[j*n+k], weighted[j*n+k], want[j*n+k], sum)
+				}
+			}
+		}
 	}
 }

@@ -15,7 +15,8 @@ import (
 //
 // The hyperparameters are (λ1, λ2) with λ1 ≥ 0 and λ2 > 0. Labels are ±1. (The
 // supplement writes y ∈ {0,1}; with a label 0 the hinge loss max(0, 1−yŷ) would
-// be 1 whatever the prediction, so that this is a slip for {−1,1}.) Rows of X may
+// be 1 whatever the prediction, so that this is a slip for {−1,1}.) There is no C: that of
+// ½‖θ‖² + C·Σ_i max(0, 1 − y_i θᵀx_i) is 1/(λ2·N) at λ1 = 0. Rows of X may
 // be features φ(x) of a map that is itself learned.
 //
 // # Method

@@ -1,0 +1,138 @@
+package tune_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"cvgm/cvgm"
+	"cvgm/cvgm/tune"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+	"cvgm/synth"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// informative is how many features of largeData have a part in the labels.
+const informative = 50
+
+// largeData draws data as scikit-learn's make_regression does with noise 10, the labels over
+// their standard deviation, or their signs as classes.
+func largeData(rows, n int, classes bool) learn.Data {
+	src := synth.NewStream(1, "large")
+	weights := make([]float64, n)
+	for j := range min(n, informative) {
+		weights[j] = 100 * src.Float64()
+	}
+	d := learn.Data{X: mat.NewDense(rows, n, nil), Y: make([]float64, rows)}
+	var sum, squares float64
+	for i := range d.Y {
+		y := 10 * src.NormFloat64()
+		for j, w := range weights {
+			x := src.NormFloat64()
+			d.Dense().Set(i, j, x)
+			y += w * x
+		}
+		d.Y[i] = y
+		sum, squares = sum+y, squares+y*y
+	}
+	mean := sum / float64(rows)
+	deviation := math.Sqrt(squares/float64(rows) - mean*mean)
+	for i, y := range d.Y {
+		if d.Y[i] = y / deviation; classes {
+			d.Y[i] = math.Copysign(1, y)
+		}
+	}
+	return d
+}
+
+// strongest returns the least λ1 at which the elastic net of d is 0, or the sparse logistic
+// regression of classes.
+func strongest(d learn.Data, classes bool) (most float64) {
+	rows, n := d.X.Dims()
+	for j := range n {
+		sum := 0.0
+		for i, y := range d.Y {
+			sum += d.X.At(i, j) * y
+		}
+		most = max(most, math.Abs(sum)/float64(rows))
+	}
+	if classes {
+		most /= 2
+	}
+	return most
+}
+
+// BenchmarkLargeCV makes the CV of a large table and takes its value and gradient: 5 folds, standardised, on one
+// goroutine.
+func BenchmarkLargeCV(b *testing.B) {
+	elasticNet := func() learn.Learner { return new(linear.ElasticNet) }
+	logistic := func() learn.Learner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} }
+	sparse := func() learn.Learner { return &linear.SparseLogistic{Intercept: true} }
+	huber := func() learn.Learner { return &linear.Huber{Intercept: true} }
+	for _, c := range []struct {
+		name     string
+		rows, n  int
+		learner  func() learn.Learner
+		loss     cvgm.Loss
+		centring cvgm.Centring
+		hyper    []float64
+		share    float64 // of the strongest λ1, in place of the first of hyper
+	}{
+		{"elastic net", 500, 5000, elasticNet, cvgm.SquaredError{}, cvgm.MeanCentring, []float64{0, 1e-3}, .1},
+		{"elastic net", 500, 5000, elasticNet, cvgm.SquaredError{}, cvgm.MeanCentring, []float64{0, 1e-3}, .03},
+		{"elastic net", 500, 5000, elasticNet, cvgm.SquaredError{}, cvgm.MeanCentring, []float64{0, 1e-3}, .01},
+		{"elastic net", 2000, 500, elasticNet, cvgm.SquaredError{}, cvgm.MeanCentring, []float64{0, 1e-3}, .1},
+		{"elastic net", 20_000, 50, elasticNet, cvgm.SquaredError{}, cvgm.MeanCentring, []float64{0, 1e-3}, .1},
+		{"logistic", 2000, 500, logistic, cvgm.LogisticLoss{}, cvgm.NoCentring, []float64{.1}, 0},
+		{"logistic", 100, 2000, logistic, cvgm.LogisticLoss{}, cvgm.NoCentring, []float64{.1}, 0},
+		{"sparse logistic", 100, 2000, sparse, cvgm.LogisticLoss{}, cvgm.NoCentring, []float64{0, 1e-3}, .1},
+		{"Huber", 500, 2000, huber, cvgm.HuberLoss{Delta: .5}, cvgm.NoCentring, []float64{.1, .5}, 0},
+		{"Huber", 2000, 100, huber, cvgm.HuberLoss{Delta: .5}, cvgm.NoCentring, []float64{.1, .5}, 0},
+		{"Huber", 20_000, 50, huber, cvgm.HuberLoss{Delta: .5}, cvgm.NoCentring, []float64{.1, .5}, 0},
+	} {
+		name := fmt.Sprintf("%s %d × %d", c.name, c.rows, c.n)
+		if c.share > 0 {
+			name += fmt.Sprintf(", %v of the strongest λ1", c.share)
+		}
+		b.Run(name, func(b *testing.B) {
+			_, classes := c.loss.(cvgm.LogisticLoss)
+			d := largeData(c.rows, c.n, classes)
+			if c.share > 0 {
+				c.hyper[0] = c.share * strongest(d, classes)
+			}
+			splits, err := cvgm.KFold(synth.NewStream(1, "folds"), c.rows, 5)
+			grad := make([]float64, len(c.hyper))
+			for b.Loop() {
+				if err != nil {
+					b.Fatal(err)
+				}
+				var cv *cvgm.CV
+				if cv, err = cvgm.New(cvgm.Config{Data: d, Splits: splits, Learner: c.learner, Loss: c.loss, Standardise: true, Centring: c.centring, Workers: 1}); err == nil {
+					_, err = cv.Eval(grad, c.hyper)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkLargeTune tunes elastic nets with more features than examples, on one goroutine: the search alone, and
+// with the nested estimate.
+func BenchmarkLargeTune(b *testing.B) {
+	for _, size := range [][2]int{{60, 200}, {38, 600}, {38, 7129}, {200, 2000}} {
+		d := largeData(size[0], size[1], false)
+		for _, c := range []struct {
+			name  string
+			outer int
+		}{{"search", -1}, {"with the nested estimate", 0}} {
+			b.Run(fmt.Sprintf("%d × %d, %s", size[0], size[1], c.name), func(b *testing.B) {
+				for b.Loop() {
+					if _, err := (tune.Tuner{OuterFolds: c.outer, Workers: 1}).Tune(b.Context(), d); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,271 @@
+package ridge
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/numtest"
+)
+
+// draw returns a system of m rows and k parameters in the given layout.
+func draw(rng *rand.Rand, m, k int, byColumn, byRows, free bool) *System {
+	s := &System{Rows: Rows{M: m, K: k, Data: numtest.Normals(rng, m*k), ByColumn: byColumn}, Penalised: k, Ridge: math.Exp(rng.NormFloat64())}
+	if free { // the last parameter depends on the others, but for little
+		s.Penalised--
+		for i := range m {
+			for j := range k {
+				at := i*k + j
+				if byColumn {
+					at = j*m + i
+				}
+				if s.Data[at] = 3 + s.Data[at]; j == k-1 {
+					s.Data[at] = 1
+				}
+			}
+		}
+	}
+	s.Load(byRows)
+	for i := range s.Weights {
+		s.Weights[i] = math.Exp(rng.NormFloat64())
+	}
+	s.Weights[rng.IntN(m)] = 0
+	return s
+}
+
+// entries returns H.
+func (s *System) entries() []float64 {
+	k := s.K
+	h := make([]float64, k*k)
+	for i, w := range s.Weights {
+		for a := range k {
+			for b := range k {
+				h[a*k+b] += w * s.Entry(i, a) * s.Entry(i, b)
+			}
+		}
+	}
+	for j := range s.Penalised {
+		h[j*k+j] += s.Ridge
+	}
+	return h
+}
+
+// each runs f on systems of all kinds.
+func each(t *testing.T, f func(t *testing.T, rng *rand.Rand, s *System)) {
+	for i := range 120 {
+		rng := rand.New(rand.NewPCG(1, uint64(i)))
+		byRows := i%2 == 0
+		m, k := 4+rng.IntN(30), 2+rng.IntN(20)
+		if byRows {
+			m, k = min(m, k+1), max(m, k+1)
+		}
+		f(t, rng, draw(rng, m, k, i%4 < 2, byRows, i%8 < 4))
+	}
+}
+
+// Solutions are those of the entries of H, from a diagonal, a factor, and one of other
+// weights; b has no unit.
+func TestExact(t *testing.T) {
+	each(t, func(t *testing.T, rng *rand.Rand, s *System) {
+		h, dinv := s.entries(), make([]float64, s.K)
+		b := numtest.Normals(rng, s.K)
+		want, got := slices.Clone(b), make([]float64, s.K)
+		if dense.LDLFactor(h, dinv, s.K, s.K, dense.Eps) < s.K {
+			return // the parameter without a penalty has no rows
+		}
+		dense.LDLSolve(h, dinv, s.K, s.K, want)
+		var fresh, stale Solver
+		weights := slices.Clone(s.Weights)
+		for i := range weights {
+			s.Weights[i] *= math.Exp(rng.NormFloat64() / 4)
+		}
+		if !stale.Factorise(s) {
+			t.Fatal("no factor")
+		}
+		stale.Moved()
+		copy(s.Weights, weights)
+		for _, unit := range []float64{1, 0x1p900, 0x1p-900} {
+			for j := range b {
+				b[j] *= unit
+			}
+			for _, solver := range []*Solver{&fresh, &stale} {
+				if !solver.Exact(s, got, b) {
+					t.Fatalf("%d × %d is not solved", s.M, s.K)
+				}
+				for j := range got {
+					got[j] /= unit
+				}
+				numtest.NearAll(t, fmt.Sprintf("%d × %d by rows %v, b times %g", s.M, s.K, s.byRows, unit), got, want, 1e-11, 0)
+			}
+			for j := range b {
+				b[j] /= unit
+			}
+		}
+	})
+}
+
+// Conjugate gradients correct themselves to rounding.
+func TestExactCorrects(t *testing.T) {
+	for i := range 20 {
+		rng := rand.New(rand.NewPCG(5, uint64(i)))
+		s := draw(rng, 200, 60, i%2 == 0, false, false)
+		h, dinv := s.entries(), make([]float64, s.K)
+		b, got := numtest.Normals(rng, s.K), make([]float64, s.K)
+		want := slices.Clone(b)
+		if dense.LDLFactor(h, dinv, s.K, s.K, dense.Eps) < s.K {
+			t.Fatal("singular")
+		}
+		dense.LDLSolve(h, dinv, s.K, s.K, want)
+		var solver Solver
+		solver.Factor, solver.spent = &solver.own, -1000 // no factor comes
+		if solver.own.diagonal(s); !solver.Exact(s, got, b) {
+			t.Fatal("not solved")
+		}
+		numtest.NearAll(t, "x", got, want, 1e-13, 0)
+	}
+}
+
+// A parameter without a penalty may be of another size than all others, which have their
+// digits all the same.
+func TestExactOfTwoSizes(t *testing.T) {
+	for i := range 20 {
+		rng := rand.New(rand.NewPCG(6, uint64(i)))
+		s := draw(rng, 6, 12, true, i%2 == 0, true)
+		for j := range s.Weights {
+			s.Weights[j] *= 1e-20
+		}
+		b, got := numtest.Normals(rng, s.K), make([]float64, s.K)
+		var solver Solver
+		if !solver.Exact(s, got, b) {
+			t.Fatal("not solved")
+		}
+		// H is diagonal but for the last row and column.
+		for j := range s.Penalised {
+			b[j] = (b[j] - got[s.Penalised]*s.column(j)) / s.Ridge
+		}
+		numtest.NearAll(t, "x", got[:s.Penalised], b[:s.Penalised], 1e-13, 0)
+	}
+}
+
+// column is the entry of H of parameter j and the one without a penalty.
+func (s *System) column(j int) (sum float64) {
+	for i, w := range s.Weights {
+		sum += w * s.Entry(i, j) * s.Entry(i, s.Penalised)
+	}
+	return sum
+}
+
+// Down to the least penalty that solves by rows take, solutions have the digits that the
+// condition leaves; ten times below rowsFloor the verdict is no.
+func TestRowsFloor(t *testing.T) {
+	for i := range 20 {
+		rng := rand.New(rand.NewPCG(2, uint64(i)))
+		s := draw(rng, 8, 20, i%2 == 0, true, false)
+		dense.Fill(s.Weights, 1)
+		s.Ridge = 1.01 * rowsFloor * dense.Largest(s.squares)
+		if !s.Penalises(s.Ridge, 1) || s.Penalises(s.Ridge/10, 1) {
+			t.Error("the floor is elsewhere")
+		}
+		truth, b, got := numtest.Normals(rng, s.K), make([]float64, s.K), make([]float64, s.K)
+		s.Product(b, truth, make([]float64, s.M))
+		var solver Solver
+		if !solver.Exact(s, got, b) {
+			t.Fatal("not solved")
+		}
+		numtest.NearAll(t, "x", got, truth, 1e-6, 0)
+	}
+}
+
+// A factor comes when the steps with a diagonal have cost their part of it, and once more
+// when the steps with it have cost as much.
+func TestFactorsCome(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 3))
+	s := draw(rng, 300, 60, true, false, false)
+	b, x := numtest.Normals(rng, s.K), make([]float64, s.K)
+	var solver Solver
+	for range 1000 {
+		if solver.Moved(); !solver.Solve(s, x, b, 1e-3) {
+			t.Fatal("not solved")
+		}
+		if solver.own.made {
+			break
+		}
+		if solver.spent > 6 { // a factor costs as much as 15
+			t.Errorf("%d steps without a factor", solver.spent)
+		}
+	}
+	if !solver.own.made {
+		t.Error("no factor")
+	}
+	for range 1000 {
+		spent := solver.spent
+		if solver.Moved(); !solver.Solve(s, x, b, 1e-3) {
+			t.Fatal("not solved")
+		}
+		if solver.spent < spent {
+			return
+		}
+	}
+	t.Error("the factor was kept for ever")
+}
+
+// The condition is a bound, and no more than some tens too large where H is not near to
+// singular. With it, the error that terms of the equations make in a row is bounded.
+func TestConditionBounds(t *testing.T) {
+	each(t, func(t *testing.T, rng *rand.Rand, s *System) {
+		h, dinv := s.entries(), make([]float64, s.K)
+		if dense.LDLFactor(h, dinv, s.K, s.K, dense.Eps) < s.K {
+			return
+		}
+		work := make([]float64, 2*s.K)
+		cond := dense.LDLCond(h, dinv, s.K, s.K, work[:s.K], work[s.K:])
+		var solver Solver
+		var c Condition
+		if solver.Condition(s, &c); !(c.Cond >= .9*cond) || !(c.Cond <= 1e4*cond) {
+			t.Errorf("%d × %d: condition %.3g, bound %.3g", s.M, s.K, cond, c.Cond)
+		}
+		terms, along := make([]float64, s.K), make([]float64, s.M)
+		for j := range terms {
+			terms[j] = math.Exp(rng.NormFloat64())
+		}
+		if c.Schur > 0 {
+			s.Times(along, c.Along)
+		}
+		size, most := c.Errors(s, terms), 0.0
+		for i := range s.M {
+			z := slices.Clone(s.Row(make([]float64, s.K), i))
+			squares := 0.0
+			for _, v := range z[:s.Penalised] {
+				squares += v * v
+			}
+			if s.byRows && math.Abs(s.Norm(i)-squares) > 1e-12*squares {
+				t.Errorf("norm %v, want %v", s.Norm(i), squares)
+			}
+			dense.LDLSolve(h, dinv, s.K, s.K, z)
+			moved, bound := dense.AbsDot(z, terms), size*c.Reach(s, i, squares, along[i])
+			if !(moved <= 1.02*bound) || bound > size*c.Reach(s, -1, squares, along[i]) {
+				t.Errorf("%d × %d: row %d moves by %.3g, bound %.3g", s.M, s.K, i, moved, bound)
+			}
+			most = max(most, moved/bound)
+		}
+		if most < 1e-3 {
+			t.Errorf("%d × %d: bounds are %.2g times too large", s.M, s.K, 1/most)
+		}
+	})
+}
+
+// Without rows that count, a parameter without a penalty is open.
+func TestConditionOpen(t *testing.T) {
+	for _, byRows := range []bool{false, true} {
+		s := draw(rand.New(rand.NewPCG(4, 4)), 3, 5, false, byRows, true)
+		clear(s.Weights)
+		var solver Solver
+		var c Condition
+		if solver.Condition(s, &c); !math.IsInf(c.Cond, 1) || c.At != 4 {
+			t.Errorf("condition %v, at parameter %d", c.Cond, c.At)
+		}
+	}
+}

@@ -1,0 +1,303 @@
+package ridge
+
+import (
+	"math"
+
+	"cvgm/qpdiff/internal/dense"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+const (
+	// correctionTol is how exactly one round of conjugate gradients solves, in the norm of
+	// the factor: the rounds correct each other.
+	correctionTol = 1e-9
+	// corrections bounds the rounds, and corrected is the part of the solution that the last
+	// one may be: the next one would be about its square.
+	corrections = 4
+	corrected   = 1e-8
+	// freshSteps bounds the steps with the factor of the system itself, of which a few are
+	// the rule: more show that rounding is all that is left of it.
+	freshSteps = 100
+)
+
+// A Solver solves Systems by conjugate gradients with a Factor, which it makes anew where
+// the steps since the last one have cost as much. All depends on the systems that it solved
+// since Reset, and on no clock.
+type Solver struct {
+	Factor *Factor // the one in use; nil: none yet
+	own    Factor
+	fresh  bool // the factor is that of the system
+	spent  int  // steps with this factor
+
+	r, p, q, z, t []float64
+	rest, change  []float64
+}
+
+// Reset forgets the factor.
+func (s *Solver) Reset() { s.Factor, s.spent, s.fresh = nil, 0, false }
+
+// Moved marks the factor as that of another system: the weights or the ridge have changed.
+func (s *Solver) Moved() { s.fresh = false }
+
+// Borrow makes the solver begin with the factor of another one, which it only reads.
+func (s *Solver) Borrow(from *Solver) {
+	s.Factor, s.fresh, s.spent = from.Factor, from.fresh, 0
+}
+
+// firstShare is the part of the cost of a factor that steps with a diagonal may have cost
+// before the first one: it serves the systems that follow, too.
+const firstShare = 1. / 3
+
+// budget is the number of steps that cost as much as a factor.
+func (s *System) budget() float64 {
+	m, k := float64(s.M), float64(s.K)
+	if s.byRows {
+		return m * m * m / 3 / (4*m*k + m*m)
+	}
+	return (m*k*k/2 + k*k*k/3) / (2*m*k + k*k)
+}
+
+// left is the number of steps that are left with this factor.
+func (s *Solver) left(sys *System) int {
+	if s.fresh {
+		return freshSteps
+	}
+	budget := sys.budget()
+	if !s.Factor.made {
+		budget *= firstShare
+	}
+	return int(budget) - s.spent
+}
+
+// Factorise makes the factor that of the system, and reports whether that is regular to
+// working precision.
+func (s *Solver) Factorise(sys *System) bool {
+	s.Factor, s.spent = &s.own, 0
+	s.fresh = s.own.factorise(sys)
+	return s.fresh
+}
+
+// Solve sets x to the solution of Hx = b, with an error of so small a part of it in the norm
+// of the factor. It reports whether it converges, which it does but for rounding.
+func (s *Solver) Solve(sys *System, x, b []float64, tol float64) bool {
+	if s.Factor == nil {
+		if sys.byRows {
+			if !s.Factorise(sys) {
+				return false
+			}
+		} else {
+			s.own.diagonal(sys)
+			s.Factor, s.spent = &s.own, 0
+		}
+	}
+	for {
+		steps, ok := s.conjugate(sys, x, b, tol, s.left(sys))
+		if s.spent += steps; ok {
+			return true
+		}
+		if s.fresh || !s.Factorise(sys) {
+			return false
+		}
+	}
+}
+
+// Exact sets x to the solution of Hx = b to the rounding of the products with H, and reports
+// whether there is one.
+func (s *Solver) Exact(sys *System, x, b []float64) bool {
+	k := sys.K
+	dense.GrowAll(k, &s.rest, &s.change)
+	clear(x[:k])
+	copy(s.rest, b[:k])
+	for range 1 + corrections {
+		if !s.Solve(sys, s.change, s.rest, correctionTol) {
+			return false
+		}
+		floats.Add(x[:k], s.change)
+		// The parameter without a penalty may be of another size than all others.
+		sys.Diagonal(s.z, true)
+		if corrects(s.z[:sys.Penalised], x, s.change) && corrects(s.z[sys.Penalised:], x[sys.Penalised:], s.change[sys.Penalised:]) {
+			break
+		}
+		sys.Product(s.rest, x[:k], s.t)
+		floats.SubTo(s.rest, b[:k], s.rest)
+	}
+	return dense.AllFinite(x[:k])
+}
+
+// corrects reports whether the change of x was small, in the norm of the diagonal.
+func corrects(diagonal, x, change []float64) bool {
+	whole, part := 0.0, 0.0
+	for j, d := range diagonal {
+		d = math.Sqrt(d)
+		whole, part = max(whole, d*math.Abs(x[j])), max(part, d*math.Abs(change[j]))
+	}
+	return !(part > corrected*whole)
+}
+
+// A Condition is how well a system determines its solution.
+type Condition struct {
+	Cond float64 // bounds that of H, scaled to a unit diagonal; its largest eigenvalue counts as √K
+	At   int     // the parameter that is determined least
+	// Of a parameter without a penalty, where there is one: what remains of its entry of
+	// the diagonal beside the others, and by how much they would move where it moves by 1.
+	Schur float64
+	Along []float64
+}
+
+// conditionTol is how exactly the condition of a parameter without a penalty is known.
+const conditionTol = 1e-2
+
+// Condition bounds the condition of H. With a penalty of each parameter that is at least a
+// part of its entry of the diagonal, no eigenvalue is below the least of these parts, and a
+// parameter without a penalty takes one solve.
+func (s *Solver) Condition(sys *System, c *Condition) {
+	dense.GrowAll(sys.K, &s.rest, &s.change, &c.Along)
+	sys.Diagonal(s.rest, true)
+	if c.bound(sys, s.rest); dense.Unsolvable(c.Cond) {
+		sys.Diagonal(s.rest, false)
+		c.bound(sys, s.rest)
+	}
+	if c.Schur = 0; sys.Penalised < sys.K {
+		s.single(sys, c)
+	}
+	if !(c.Cond >= 1) {
+		c.Cond = math.Inf(1)
+	}
+}
+
+// bound bounds the condition by the penalties, with the diagonal given.
+func (c *Condition) bound(sys *System, diagonal []float64) {
+	least := 1.0
+	c.At = 0
+	for j, d := range diagonal[:sys.Penalised] {
+		if part := sys.Ridge / d; !(part >= least) {
+			least, c.At = part, j
+		}
+	}
+	c.Cond = math.Sqrt(float64(sys.K)) / least
+}
+
+// single sets what there is of the parameter without a penalty, and adds its part of the
+// condition. The diagonal is in rest.
+func (s *Solver) single(sys *System, c *Condition) {
+	free, own := sys.Penalised, 0.0
+	for i, w := range sys.Weights {
+		v := sys.Entry(i, free)
+		own += w * v * v
+	}
+	clear(s.change)
+	s.change[free] = 1
+	if !(own > 0) || !s.Solve(sys, c.Along, s.change, conditionTol) || !(c.Along[free] > 0) {
+		c.Cond, c.At = math.Inf(1), free
+		return
+	}
+	c.Schur = 1 / c.Along[free]
+	moved := 1.0
+	for j := range free {
+		c.Along[j] *= c.Schur
+		moved += c.Along[j] * c.Along[j] * s.rest[j] / own
+	}
+	c.Along[free] = 1
+	part := math.Sqrt(float64(sys.K)) * moved * own / c.Schur
+	if part > c.Cond {
+		c.At = free
+	}
+	c.Cond += part
+}
+
+// Errors times the Reach of a row z bounds Σ_j |(H⁻¹z)_j|·t_j for the terms t: by the
+// inequality of Cauchy and Schwarz that is at most √(zᵀH⁻¹z)·√(tᵀH⁻¹t) with some signs of t,
+// and H is at least each of its parts.
+func (c *Condition) Errors(sys *System, terms []float64) (size float64) {
+	sum, free := 0.0, 0.0
+	for j, t := range terms[:sys.K] {
+		if j < sys.Penalised {
+			sum += t * t / sys.Ridge
+		}
+		if c.Schur > 0 {
+			free += math.Abs(c.Along[j]) * t
+		}
+	}
+	if c.Schur > 0 {
+		sum += free * free / c.Schur
+	}
+	return math.Sqrt(sum)
+}
+
+// Reach bounds √(zᵀH⁻¹z) for row i, from the sum of squares of its penalised entries and its
+// product with c.Along, or for any row with i = −1.
+func (c *Condition) Reach(sys *System, i int, squares, along float64) float64 {
+	sum := squares / sys.Ridge
+	if c.Schur > 0 {
+		sum += along * along / c.Schur
+	}
+	if i >= 0 && sys.Weights[i]*sum > 1 {
+		sum = 1 / sys.Weights[i]
+	}
+	return math.Sqrt(sum)
+}
+
+// Norm returns the sum of squares of the penalised entries of row i, of a system by rows.
+func (s *System) Norm(i int) float64 { return s.rows[i*s.M+i] }
+
+// conjugate takes at most so many steps of conjugate gradients from zero.
+func (s *Solver) conjugate(sys *System, x, b []float64, tol float64, most int) (steps int, ok bool) {
+	k := sys.K
+	dense.GrowAll(k, &s.r, &s.p, &s.q, &s.z)
+	s.t = dense.Grow(s.t, sys.M+k)
+	clear(x[:k])
+	// Squares of b might overflow, or vanish.
+	largest := dense.Largest(b[:k])
+	if largest == 0 {
+		return 0, true
+	}
+	_, unit := math.Frexp(largest)
+	for j, v := range b[:k] {
+		s.r[j] = math.Ldexp(v, -unit)
+	}
+	copy(s.z, s.r)
+	s.Factor.solve(sys, s.z, s.t)
+	copy(s.p, s.z)
+	size := floats.Dot(s.r, s.z)
+	end := tol * tol * size
+	for ; steps < most; steps++ {
+		alpha := size / sys.Product(s.q, s.p, s.t)
+		if !(alpha > 0) || !dense.Finite(alpha) {
+			return steps, false
+		}
+		floats.AddScaled(x[:k], alpha, s.p)
+		floats.AddScaled(s.r, -alpha, s.q)
+		copy(s.z, s.r)
+		s.Factor.solve(sys, s.z, s.t)
+		next := floats.Dot(s.r, s.z)
+		if next <= end {
+			for j, v := range x[:k] {
+				x[j] = math.Ldexp(v, unit)
+			}
+			return steps + 1, true
+		}
+		floats.AddScaledTo(s.p, s.z, next/size, s.p)
+		size = next
+	}
+	return steps, false
+}
+
+// Entries counts what a System with the given rows and parameters takes, loaded by rows or not,
+// and what a Solver takes with its Condition. byColumn is that of the Rows.
+func Entries(m, k float64, byRows, byColumn bool) (system, solver float64) {
+	system, solver = k+m+gramWidth, 8*k+m+gramWidth
+	size := k // of the factor
+	if byRows {
+		size = m
+		system, solver = system+m*m, solver+m
+	}
+	if byRows == byColumn { // addGram transposes
+		if byRows {
+			system += gramStride * m
+		} else {
+			solver += gramStride * k
+		}
+	}
+	return system, solver + size*size + size + k
+}

@@ -1,0 +1,313 @@
+// Package ridge solves the systems of ridge regressions with weighted rows by products with
+// the rows, in time that grows with the entries of the data rather than with the square of
+// the number of parameters.
+package ridge
+
+import (
+	"math"
+
+	"cvgm/qpdiff/internal/dense"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+)
+
+// Rows are the rows z_i of a linear model's data, in either layout.
+type Rows struct {
+	M, K int
+	Data []float64 // M×K, K×M with ByColumn
+	// ByColumn is set where each parameter's entries follow one another.
+	ByColumn bool
+}
+
+// matrix returns the data as it lies, and how Z follows from it.
+func (z *Rows) matrix() (blas64.General, blas.Transpose) {
+	if z.ByColumn {
+		return blas64.General{Rows: z.K, Cols: z.M, Stride: z.M, Data: z.Data}, blas.Trans
+	}
+	return blas64.General{Rows: z.M, Cols: z.K, Stride: z.K, Data: z.Data}, blas.NoTrans
+}
+
+// Times sets dst to Zv.
+func (z *Rows) Times(dst, v []float64) {
+	a, way := z.matrix()
+	blas64.Gemv(way, 1, a, vector(v[:z.K]), 0, vector(dst[:z.M]))
+}
+
+// Add adds scale·Zᵀu to dst.
+func (z *Rows) Add(dst []float64, scale float64, u []float64) {
+	a, way := z.matrix()
+	if way == blas.Trans {
+		way = blas.NoTrans
+	} else {
+		way = blas.Trans
+	}
+	blas64.Gemv(way, scale, a, vector(u[:z.M]), 1, vector(dst[:z.K]))
+}
+
+func vector(v []float64) blas64.Vector { return blas64.Vector{N: len(v), Inc: 1, Data: v} }
+
+// Entry is entry j of row i.
+func (z *Rows) Entry(i, j int) float64 {
+	if z.ByColumn {
+		return z.Data[j*z.M+i]
+	}
+	return z.Data[i*z.K+j]
+}
+
+// Row returns row i, in work where the entries do not follow one another.
+func (z *Rows) Row(work []float64, i int) []float64 {
+	if !z.ByColumn {
+		return z.Data[i*z.K : (i+1)*z.K]
+	}
+	for j := range work[:z.K] {
+		work[j] = z.Data[j*z.M+i]
+	}
+	return work[:z.K]
+}
+
+// Squares adds Σ_i w_i·z_ij² to dst_j.
+func (z *Rows) Squares(dst, w []float64) {
+	if z.ByColumn {
+		for j := range dst[:z.K] {
+			sum := 0.0
+			for i, v := range z.Data[j*z.M : (j+1)*z.M] {
+				sum += w[i] * v * v
+			}
+			dst[j] += sum
+		}
+		return
+	}
+	for i, c := range w[:z.M] {
+		if c != 0 {
+			for j, v := range z.Data[i*z.K : (i+1)*z.K] {
+				dst[j] += c * v * v
+			}
+		}
+	}
+}
+
+// gramWidth is the number of columns that a block of a Gram matrix takes, which stays in the
+// cache, and gramStride what is from one of its rows to the next: no power of two, whose
+// multiples share places there.
+const gramWidth, gramStride = 256, 264
+
+// addGram adds A·diag(w)·Aᵀ to the lower triangle of g, for A with n rows of count entries: a
+// part of the rows of data, which have the given stride, or transposed of its columns. A nil w
+// counts as ones. work grows.
+func addGram(g []float64, n, count int, data []float64, stride int, transposed bool, w []float64, work *[]float64) {
+	if !transposed {
+		*work = dense.Grow(*work, gramWidth)
+		dense.AddGram(g, n, data, stride, count, w, *work)
+		return
+	}
+	*work = dense.Grow(*work, gramWidth+gramStride*n)
+	block := (*work)[gramWidth:]
+	for first := 0; first < count; first += gramWidth {
+		width := min(gramWidth, count-first)
+		for i := range width {
+			for j, v := range data[(first+i)*stride : (first+i)*stride+n] {
+				block[j*gramStride+i] = v
+			}
+		}
+		part := w
+		if w != nil {
+			part = w[first : first+width]
+		}
+		dense.AddGram(g, n, block, gramStride, width, part, (*work)[:gramWidth])
+	}
+}
+
+// A System is the matrix H = ridge·R + Σ_i w_i z_i z_iᵀ with w_i ≥ 0, in which R is the unit
+// matrix on the first penalised parameters and zero elsewhere: there is one other parameter
+// at most.
+type System struct {
+	Rows
+	Penalised int
+	Ridge     float64
+	Weights   []float64 // w
+	squares   []float64 // Σ_i z_ij²
+	rows      []float64 // the products of the rows on the penalised parameters, lower triangle
+	byRows    bool
+	work      []float64 // of Load
+}
+
+// Load prepares the system for its Rows. By rows, it is factorised in as many unknowns as
+// there are rows.
+func (s *System) Load(byRows bool) {
+	s.byRows = byRows
+	s.squares, s.Weights = dense.Zeros(s.squares, s.K), dense.Grow(s.Weights, s.M)
+	dense.Fill(s.Weights, 1)
+	s.Squares(s.squares, s.Weights)
+	if byRows {
+		s.rows = dense.Zeros(s.rows, s.M*s.M)
+		a, way := s.matrix()
+		addGram(s.rows, s.M, s.Penalised, a.Data, a.Stride, way == blas.Trans, nil, &s.work)
+	}
+}
+
+// Product returns vᵀHv and sets dst to Hv. t has room for the rows.
+func (s *System) Product(dst, v, t []float64) (form float64) {
+	s.Times(t, v)
+	for i, w := range s.Weights {
+		form += w * t[i] * t[i]
+		t[i] *= w
+	}
+	for j, x := range v {
+		dst[j] = 0
+		if j < s.Penalised {
+			dst[j] = s.Ridge * x
+			form += s.Ridge * x * x
+		}
+	}
+	s.Add(dst, 1, t)
+	return form
+}
+
+// Diagonal sets dst to the diagonal of H, or to a bound of it that costs no pass over the
+// rows.
+func (s *System) Diagonal(dst []float64, bound bool) {
+	clear(dst)
+	if bound {
+		most := dense.Largest(s.Weights)
+		for j, v := range s.squares {
+			dst[j] = most * v
+		}
+	} else {
+		s.Squares(dst, s.Weights)
+	}
+	for j := range s.Penalised {
+		dst[j] += s.Ridge
+	}
+}
+
+// rowsFloor is the least part of its entry of the diagonal that each penalty is where systems
+// are solved by rows: a smaller one costs digits that corrections do not bring back.
+const rowsFloor = 1e-9
+
+// Penalises reports whether the penalty, at weights that are nowhere above most, is large
+// enough for solves by rows.
+func (s *System) Penalises(ridge, most float64) bool {
+	for _, v := range s.squares[:s.Penalised] {
+		if !(ridge > rowsFloor*most*v) {
+			return false
+		}
+	}
+	return true
+}
+
+// A Factor is a matrix near to H that is easily solved: H at some weights, or a diagonal.
+type Factor struct {
+	made    bool      // l is a Cholesky factor
+	byRows  bool      // of I + √w·Z·diag(scale)·Zᵀ·√w, else of H
+	l, inv  []float64 // lower triangle
+	scale   []float64 // by rows: 1 over R with a penalty for each parameter, and without a factor 1 over a diagonal near to that of H
+	root    []float64 // √w
+	scratch []float64
+}
+
+// diagonal makes f a diagonal near to that of the system.
+func (f *Factor) diagonal(s *System) {
+	f.made, f.byRows = false, false
+	f.scale = dense.Grow(f.scale, s.K)
+	mean := 0.0
+	for _, w := range s.Weights {
+		mean += w
+	}
+	mean /= float64(s.M)
+	for j := range f.scale {
+		d := mean * s.squares[j]
+		if j < s.Penalised {
+			d += s.Ridge
+		}
+		if f.scale[j] = 1 / d; !(f.scale[j] > 0) || !dense.Finite(f.scale[j]) {
+			f.scale[j] = 1 // a parameter without rows or penalty, or with terms that overflow
+		}
+	}
+}
+
+// factorise makes f the factor of the system, and reports whether that is regular to working
+// precision.
+func (f *Factor) factorise(s *System) bool {
+	f.byRows = s.byRows
+	size := s.K
+	if f.byRows {
+		size = s.M
+		f.gatherRows(s)
+	} else {
+		f.l = dense.Zeros(f.l, size*size)
+		a, way := s.matrix()
+		addGram(f.l, size, s.M, a.Data, a.Stride, way == blas.NoTrans, s.Weights, &f.scratch)
+		for j := range s.Penalised {
+			f.l[j*size+j] += s.Ridge
+		}
+	}
+	f.inv = dense.Grow(f.inv, size)
+	f.made = dense.Cholesky(f.l, f.inv, size, dense.Eps) == size
+	return f.made
+}
+
+// gatherRows sets l to I + √w·Z·diag(scale)·Zᵀ·√w. The parameter without a penalty gets
+// one of the size of its own part of H: products with H correct that in one step.
+func (f *Factor) gatherRows(s *System) {
+	m := s.M
+	f.scale, f.root = dense.Grow(f.scale, s.K), dense.Grow(f.root, m)
+	dense.Fill(f.scale, 1/s.Ridge)
+	free := 0.0
+	for i, w := range s.Weights {
+		f.root[i] = math.Sqrt(w)
+		if s.Penalised < s.K {
+			v := s.Entry(i, s.Penalised)
+			free += w * v * v
+		}
+	}
+	if free = 1 / free; !dense.Finite(free) {
+		free = 1
+	}
+	if s.Penalised < s.K {
+		f.scale[s.Penalised] = free
+	}
+	f.l = dense.Grow(f.l, m*m)
+	for i, w := range f.root {
+		row, products := f.l[i*m:i*m+i+1], s.rows[i*m:i*m+i+1]
+		for k, p := range products {
+			if p /= s.Ridge; s.Penalised < s.K {
+				p += free * s.Entry(i, s.Penalised) * s.Entry(k, s.Penalised)
+			}
+			row[k] = w * f.root[k] * p
+		}
+		row[i]++
+	}
+}
+
+// solve replaces x by the solution of the factor's matrix. t has M + K entries.
+func (f *Factor) solve(s *System, x, t []float64) {
+	switch {
+	case !f.made:
+		for j, c := range f.scale {
+			x[j] *= c
+		}
+	case !f.byRows:
+		dense.ForwardSolve(f.l, f.inv, s.K, s.K, x)
+		dense.BackSolve(f.l, f.inv, s.K, s.K, x)
+	default:
+		fit, back := t[:s.M], t[s.M:s.M+s.K]
+		for j, c := range f.scale {
+			x[j] *= c
+		}
+		s.Times(fit, x)
+		for i, r := range f.root {
+			fit[i] *= r
+		}
+		dense.ForwardSolve(f.l, f.inv, s.M, s.M, fit)
+		dense.BackSolve(f.l, f.inv, s.M, s.M, fit)
+		for i, r := range f.root {
+			fit[i] *= r
+		}
+		clear(back)
+		s.Add(back, 1, fit)
+		for j, c := range f.scale {
+			x[j] -= c * back[j]
+		}
+	}
+}

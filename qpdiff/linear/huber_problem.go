@@ -1,0 +1,141 @@
+package linear
+
+import (
+	"math"
+
+	"cvgm/qpdiff/internal/dense"
+)
+
+// huberProblem is the minimisation of Σ_i share_i·h(y_i − z_iᵀθ) + ½·l2·Σ_j pen_j·θ_j² over
+// θ, with the Huber loss h(r) = ½r² for |r| ≤ delta and delta·(|r| − ½delta) beyond, at one θ.
+type huberProblem struct {
+	m, k      int
+	z         []float64 // m×k, rows that count
+	y, share  []float64 // share sums to 1
+	pen       []float64 // 1, or 0 for the intercept
+	delta, l2 float64
+
+	theta []float64
+	r     []float64 // y − zθ
+	zone  []int8    // of each row: 0 where it is quadratic, else the sign of its residual
+	h     []float64 // factor of the Hessian of zone, unless that is solved by rows
+	dinv  []float64
+	cond  float64 // and its condition
+
+	grad       []float64
+	terms      []float64 // by parameter: the size of the terms of the gradient
+	size       float64   // of θ and of the terms, in units of the Hessian's diagonal
+	work, root []float64
+}
+
+// resize makes room for m rows and k parameters, but for a Hessian.
+func (l *huberProblem) resize(m, k int) {
+	l.m, l.k = m, k
+	dense.GrowAll(m, &l.y, &l.share, &l.r)
+	dense.GrowAll(k, &l.pen, &l.theta, &l.dinv, &l.terms, &l.grad, &l.work, &l.root)
+	l.z, l.zone = dense.Grow(l.z, m*k), dense.Grow(l.zone, m)
+}
+
+func (l *huberProblem) row(i int) []float64 { return l.z[i*l.k : (i+1)*l.k] }
+
+// hessian sets the upper triangle of h to that of the objective, in which each row has
+// the given weight.
+func (l *huberProblem) hessian(h []float64, weight func(i int) float64) {
+	k := l.k
+	clear(h)
+	for i, s := range l.share {
+		if s *= weight(i); s == 0 {
+			continue
+		}
+		z := l.row(i)
+		for a, v := range z {
+			dense.Axpy(s*v, z[a:], h[a*k+a:(a+1)*k])
+		}
+	}
+	for j, p := range l.pen {
+		h[j*k+j] += l.l2 * p
+	}
+}
+
+// factorise factorises the Hessian h and returns its condition, and the first parameter
+// that depends on those before it where it is singular to machine precision, else k.
+func (l *huberProblem) factorise(h, dinv []float64) (cond float64, at int) {
+	k := l.k
+	if at = dense.LDLFactor(h, dinv, k, k, dense.Eps); at < k {
+		return math.Inf(1), at
+	}
+	if cond = dense.LDLCond(h, dinv, k, k, l.root, l.work); dense.Unsolvable(cond) {
+		return cond, dense.LDLDependent(h, dinv, k, k, l.root, l.work)
+	}
+	return cond, k
+}
+
+// quadratic is the weight of row i in the Hessian of zone.
+func (l *huberProblem) quadratic(i int) float64 {
+	if l.zone[i] == 0 {
+		return 1
+	}
+	return 0
+}
+
+// slope is the derivative of the loss in the residual of row i, in the zone given.
+func (l *huberProblem) slope(i int, zone int8) float64 {
+	if zone != 0 {
+		return float64(zone) * l.delta
+	}
+	return l.r[i]
+}
+
+// beyond returns how far the residual of row i is out of its zone.
+func (l *huberProblem) beyond(i int) float64 {
+	if s := l.zone[i]; s != 0 {
+		return l.delta - float64(s)*l.r[i]
+	}
+	return math.Abs(l.r[i]) - l.delta
+}
+
+// rowSize is the size of the terms of the residual of row i.
+func (l *huberProblem) rowSize(i int) float64 {
+	size := math.Abs(l.y[i])
+	for j, v := range l.row(i) {
+		size += math.Abs(v * l.theta[j])
+	}
+	return size
+}
+
+// gradientTerms sets grad to the gradient at θ, and terms to the size of its terms.
+func (l *huberProblem) gradientTerms() {
+	for j, t := range l.theta {
+		l.grad[j] = l.l2 * l.pen[j] * t
+		l.terms[j] = math.Abs(l.grad[j])
+	}
+	for i, s := range l.share {
+		z := l.row(i)
+		slope, size := s*l.slope(i, l.zone[i]), s*l.delta
+		if l.zone[i] == 0 {
+			size = s * l.rowSize(i)
+		}
+		for j, v := range z {
+			l.grad[j] -= slope * v
+			l.terms[j] += size * math.Abs(v)
+		}
+	}
+}
+
+// stationary reports whether the gradient is 0 but for rounding.
+func (l *huberProblem) stationary() bool {
+	for j, g := range l.grad {
+		if !dense.Negligible(math.Abs(g), l.terms[j], 1) {
+			return false
+		}
+	}
+	return true
+}
+
+// sizeTerms sets size.
+func (l *huberProblem) sizeTerms() {
+	l.size = 0
+	for j, d := range l.root {
+		l.size = max(l.size, d*math.Abs(l.theta[j]), l.terms[j]/d)
+	}
+}

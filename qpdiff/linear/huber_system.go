@@ -1,0 +1,391 @@
+package linear
+
+import (
+	"math"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/internal/ridge"
+	"cvgm/qpdiff/internal/ways"
+	"cvgm/qpdiff/learn"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// huberCancelled is how many times an entry of the Hessian's diagonal the rows that made it
+// may be, those taken out again included, before it is made anew: each such row leaves its
+// rounding.
+const huberCancelled = 4
+
+// huberSums is what the systems of a Huber regression, and the bounds of their errors, take of
+// its rows: the Hessian follows from the last one by the rows that changed zones, or its
+// systems are solved in as many unknowns as there are rows.
+type huberSums struct {
+	wide   bool // more parameters than rows
+	byRows bool // the last fit's systems are solved by rows
+
+	most      int64 // the MaxBytes of the data
+	sys       ridge.System
+	solver    ridge.Solver
+	condition ridge.Condition
+	root      []float64 // of each parameter: √Σ share·z²
+	zmax      []float64 // and its largest |z|
+	out       []float64 // work of solveRows
+	reach     []float64 // by rows: bounds of what an error of the equations moves in a residual
+
+	quad    []float64 // k×k lower triangle: Σ share·z·zᵀ over the rows inside
+	inside  []bool
+	made    bool
+	mass    []float64 // of each parameter: Σ share·z² over the rows that came and went
+	changed []int
+	weights []float64
+	block   []float64
+
+	terms float64 // bounds the terms of a residual, less its label
+	moved float64 // and by how much errors of the equations move it, in units of reach by rows
+	exact bool    // terms, size and root are exact
+}
+
+// huberSystem is a Huber regression at one θ with the system of its Hessian, whatever the way
+// is that it is solved by.
+type huberSystem struct {
+	huberProblem
+	sums  huberSums
+	along []float64 // of each row: work, and in a line search zᵀ·step
+}
+
+func (g *huberSums) resize(m, k int) {
+	g.wide = ways.Rows(m, k)
+	g.reset()
+	dense.GrowAll(k, &g.root, &g.zmax, &g.mass, &g.out)
+	g.reach = dense.Grow(g.reach, m)
+}
+
+// huberEntries counts the entries of huberSystem and huberNewton, and of a derivative, by rows
+// or by the entries of the Hessian.
+func huberEntries(m, k float64, byRows bool) float64 {
+	entries := m*k + 9*m + 17*k
+	if byRows {
+		system, solver := ridge.Entries(m, k, true, false)
+		return entries + 2*(system+solver) // those of a derivative serve weakly active rows alone
+	}
+	const kept = 4 // quad, h and without, and h of a derivative
+	return entries + kept*k*k + 2*huberBlock + huberStride*k
+}
+
+// choose chooses the way of a fit: by rows where there are fewer of them, unless the penalty
+// is too small for that.
+func (l *huberSystem) choose() error {
+	g, m, k := &l.sums, l.m, l.k
+	if g.byRows = g.wide && g.sys.Penalises(l.l2, dense.Largest(l.share)); g.byRows {
+		return nil
+	}
+	if g.wide && k > largestSystem && k > systemPerRow*m {
+		return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "raise λ2", "leaves %d parameters for %d rows, which so small a λ2 does not tell apart", k, m)
+	}
+	if g.wide {
+		held := learner.Entries(huberEntries(float64(m), float64(k), false))
+		if err := learner.Exceeds(held, g.most, learn.Size{Rows: m, Features: k}); err != nil {
+			return err
+		}
+	}
+	l.h = dense.Grow(l.h, k*k)
+	if !g.made {
+		g.inside, g.changed, g.weights = dense.Grow(g.inside, m), dense.Grow(g.changed, m), dense.Grow(g.weights, huberBlock)
+		g.quad, g.block = dense.Grow(g.quad, k*k), dense.Grow(g.block, huberBlock+huberStride*k)
+	}
+	return nil
+}
+
+// reset forgets all that fits have left.
+func (g *huberSums) reset() {
+	g.made = false
+	g.solver.Reset()
+}
+
+// loadSums prepares the problem for its rows, of which the first parameters have penalties.
+func (l *huberSystem) loadSums(penalised int) {
+	g := &l.sums
+	for j, xx := range l.work {
+		g.root[j] = math.Sqrt(xx)
+	}
+	clear(g.zmax)
+	for i := range l.m {
+		for j, v := range l.row(i) {
+			if v = math.Abs(v); v > g.zmax[j] {
+				g.zmax[j] = v
+			}
+		}
+	}
+	g.sys.Rows, g.sys.Penalised = ridge.Rows{M: l.m, K: l.k, Data: l.z}, penalised
+	if g.wide {
+		g.sys.Load(true)
+	}
+}
+
+// gradient sets grad to the gradient at θ.
+func (l *huberSystem) gradient() {
+	for j, t := range l.theta {
+		l.grad[j] = l.l2 * l.pen[j] * t
+	}
+	for i, s := range l.share {
+		l.along[i] = s * l.slope(i, l.zone[i])
+	}
+	l.sums.sys.Add(l.grad, -1, l.along)
+}
+
+// leaves reports whether a solution of the system of new zones is out of them by more than
+// corrections would bring back.
+func (l *huberSystem) leaves() bool {
+	g := &l.sums
+	if g.byRows || len(g.changed) == 0 || !dense.AllFinite(l.theta) {
+		return false
+	}
+	for i := range l.r {
+		if l.beyond(i) > learner.DecisionTol*l.delta {
+			return true
+		}
+	}
+	return false
+}
+
+// boundTerms sets terms to a bound, by the inequality of Cauchy and Schwarz.
+func (l *huberSystem) boundTerms() {
+	g := &l.sums
+	g.exact = false
+	g.terms = 0
+	for j, t := range l.theta {
+		g.terms += g.zmax[j] * math.Abs(t)
+	}
+	sum := 0.0
+	for i, s := range l.share {
+		size := l.delta
+		if l.zone[i] == 0 {
+			size = math.Abs(l.y[i]) + g.terms
+		}
+		sum += s * size * size
+	}
+	sum = math.Sqrt(sum)
+	for j, t := range l.theta {
+		l.terms[j] = l.l2*l.pen[j]*math.Abs(t) + g.root[j]*sum
+	}
+}
+
+// measure sets what errorBound takes.
+func (l *huberSystem) measure() {
+	g := &l.sums
+	l.boundTerms()
+	if !g.byRows {
+		dense.LDLSize(l.h, l.dinv, l.k, l.k, l.root)
+		l.sizeTerms()
+		sum := 0.0
+		for j, d := range l.root {
+			sum += g.zmax[j] / d
+		}
+		g.moved = l.cond * sum * l.size
+		return
+	}
+	g.moved = g.condition.Errors(&g.sys, l.terms)
+	l.size = g.moved
+	clear(g.reach)
+	if g.condition.Schur > 0 {
+		g.sys.Times(g.reach, g.condition.Along)
+	}
+	for i, along := range g.reach {
+		g.reach[i] = g.condition.Reach(&g.sys, i, g.sys.Norm(i), along)
+	}
+}
+
+// errorBound bounds the error of the residual of row i, in units of eps.
+func (l *huberSystem) errorBound(i int) float64 {
+	g := &l.sums
+	moved := g.moved
+	if g.byRows {
+		moved *= g.reach[i]
+	}
+	return math.Abs(l.y[i]) + g.terms + l.delta + moved
+}
+
+// exactTerms makes terms, root and size those that the gradient has.
+func (l *huberSystem) exactTerms() {
+	g := &l.sums
+	if g.exact {
+		return
+	}
+	g.exact = true
+	l.gradientTerms()
+	if g.byRows {
+		g.sys.Diagonal(l.root, false)
+		for j, d := range l.root {
+			l.root[j] = math.Sqrt(d)
+		}
+	}
+	l.sizeTerms()
+}
+
+// factorRows is factor by rows.
+func (l *huberSystem) factorRows(weight func(i int) float64) (at int) {
+	g := &l.sums
+	g.sys.Ridge = l.l2
+	for i, s := range l.share {
+		g.sys.Weights[i] = s * weight(i)
+	}
+	g.solver.Moved()
+	if !g.solver.Factorise(&g.sys) {
+		l.cond = math.Inf(1)
+		return l.k - 1
+	}
+	g.solver.Condition(&g.sys, &g.condition)
+	if l.cond = g.condition.Cond; dense.Unsolvable(l.cond) {
+		return g.condition.At
+	}
+	return l.k
+}
+
+// solveRows replaces x by the solution of the system of the Hessian, by rows.
+func (l *huberSystem) solveRows(x []float64) {
+	if g := &l.sums; g.solver.Exact(&g.sys, g.out, x) {
+		copy(x, g.out)
+	} else {
+		dense.Fill(x, math.NaN())
+	}
+}
+
+// huberBlock is how many rows that changed zones are gathered at a time, with huberStride
+// from one parameter to the next: no power of two, whose multiples share places in a cache.
+const huberBlock, huberStride = 256, 264
+
+// newtonEntries is newton with the Hessian of the last zones, corrected for the rows that
+// changed them.
+func (l *huberSystem) newtonEntries() (at int) {
+	g, k := &l.sums, l.k
+	count := l.listChanged()
+	if g.made = g.made && len(g.changed) < count; g.made {
+		l.change()
+		for j, mass := range g.mass {
+			g.made = g.made && mass <= huberCancelled*g.quad[j*k+j]
+		}
+	}
+	if !g.made {
+		clear(g.quad)
+		clear(g.mass)
+		clear(g.inside)
+		l.listChanged()
+		l.change()
+		g.made = true
+	}
+	for j := range k {
+		for c := j; c < k; c++ {
+			l.h[j*k+c] = g.quad[c*k+j]
+		}
+		l.h[j*k+j] += l.l2 * l.pen[j]
+	}
+	l.cond, at = l.factorise(l.h, l.dinv)
+	return at
+}
+
+// listChanged sets changed to the rows that are not in quad though their zone is quadratic,
+// or the reverse, and returns how many rows have that zone.
+func (l *huberSystem) listChanged() (count int) {
+	g := &l.sums
+	g.changed = g.changed[:0]
+	for i, zone := range l.zone {
+		if zone == 0 {
+			count++
+		}
+		if g.inside[i] != (zone == 0) {
+			g.changed = append(g.changed, i)
+		}
+	}
+	return count
+}
+
+// change adds the rows in changed to quad, or takes them out.
+func (l *huberSystem) change() {
+	g, k := &l.sums, l.k
+	for first := 0; first < len(g.changed); first += huberBlock {
+		rows := g.changed[first:min(first+huberBlock, len(g.changed))]
+		b := g.block[huberBlock:]
+		for at, i := range rows {
+			share := l.share[i]
+			for j, v := range l.row(i) {
+				b[j*huberStride+at] = v
+				g.mass[j] += share * v * v
+			}
+			if g.weights[at] = share; g.inside[i] {
+				g.weights[at] = -share
+			}
+			g.inside[i] = !g.inside[i]
+		}
+		dense.AddGram(g.quad, k, b, huberStride, len(rows), g.weights[:len(rows)], g.block[:huberBlock])
+	}
+}
+
+// factor sets the Hessian to that in which each row has the given weight and factorises it,
+// as factorise does.
+func (l *huberSystem) factor(weight func(i int) float64) (at int) {
+	if l.sums.byRows {
+		return l.factorRows(weight)
+	}
+	l.hessian(l.h, weight)
+	l.cond, at = l.factorise(l.h, l.dinv)
+	return at
+}
+
+// solve replaces x by the solution of the system of the Hessian.
+func (l *huberSystem) solve(x []float64) {
+	if l.sums.byRows {
+		l.solveRows(x)
+		return
+	}
+	dense.LDLSolve(l.h, l.dinv, l.k, l.k, x)
+}
+
+// residuals sets r to y − zθ.
+func (l *huberSystem) residuals() {
+	l.products(l.r, l.theta)
+	floats.SubTo(l.r, l.y, l.r)
+}
+
+// newton factorises the Hessian of zone as factorise does.
+func (l *huberSystem) newton() (at int) {
+	if l.sums.byRows {
+		return l.factorRows(l.quadratic)
+	}
+	return l.newtonEntries()
+}
+
+// hides reports whether rounding of its own terms, and of those that determine θ, hides
+// that the residual of row i is off from where it would have to be.
+func (l *huberSystem) hides(i int, off float64) bool {
+	if !dense.Negligible(off, l.errorBound(i), 1) {
+		return false
+	}
+	l.exactTerms()
+	// The bound takes the condition of the whole system; this row's own error takes one
+	// solve.
+	own := l.rowSize(i) + l.delta
+	reach := 0.0
+	for j, v := range l.row(i) {
+		reach += math.Abs(v) / l.root[j]
+	}
+	return dense.Negligible(off, own+l.cond*reach*l.size, 1) && dense.Negligible(off, l.rowError(i), 1)
+}
+
+// rowError estimates the error of the residual of row i, in units of eps.
+func (l *huberSystem) rowError(i int) float64 {
+	err := l.rowSize(i) + l.delta
+	copy(l.work, l.row(i))
+	l.solve(l.work)
+	for j, v := range l.work {
+		err += math.Abs(v) * l.terms[j]
+	}
+	return err
+}
+
+// products sets dst to zv.
+func (l *huberSystem) products(dst, v []float64) {
+	l.sums.sys.Times(dst, v)
+}

@@ -1,0 +1,125 @@
+package linear
+
+import (
+	"math"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/internal/ridge"
+	"cvgm/qpdiff/internal/ways"
+)
+
+// logisticLarge is the part of a logistic regression with many parameters, whose systems are
+// solved by products with its rows.
+type logisticLarge struct {
+	on     bool
+	byRows bool
+	direct bool // the last fit took the Hessian's entries all the same
+
+	most      int64 // the MaxBytes of the data
+	sys       ridge.System
+	solver    ridge.Solver
+	condition ridge.Condition
+	terms     []float64 // of each parameter: bounds the rounding of its gradient
+	squares   []float64 // of each row: the sum of squares of its penalised entries
+	along     []float64
+	row       []float64
+}
+
+// resize chooses the way for p.
+func (g *logisticLarge) resize(p *logisticProblem) {
+	g.on, g.byRows, g.direct = ways.Products(p.d), ways.Rows(p.m, p.d), false
+	g.solver.Reset()
+}
+
+// load prepares the systems of p, of which the first parameters have penalties.
+func (g *logisticLarge) load(p *logisticProblem, penalised int) {
+	if !g.on {
+		return
+	}
+	g.sys.Rows = ridge.Rows{M: p.m, K: p.d, Data: p.z[:p.d*p.m], ByColumn: true}
+	g.sys.Penalised, g.sys.Ridge = penalised, 1
+	g.sys.Load(g.byRows)
+	dense.GrowAll(p.d, &g.terms, &g.row)
+	dense.GrowAll(p.m, &g.squares, &g.along)
+}
+
+// choose chooses the way of a fit of p: the Hessian's entries, where the penalty is too small
+// for solves by rows.
+func (g *logisticLarge) choose(p *logisticProblem) error {
+	g.direct = g.byRows && !g.sys.Penalises(1, p.c*p.most/4)
+	if g.direct && p.d > largestSystem && p.d > systemPerRow*p.m {
+		return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "lower C", "leaves %d parameters for %d rows, which so large a C does not tell apart", p.d, p.m)
+	}
+	return nil
+}
+
+// weigh makes the system the Hessian of p where π(1−π) of each row is w.
+func (g *logisticLarge) weigh(p *logisticProblem, w []float64) {
+	for i, v := range w {
+		g.sys.Weights[i] = p.c * dense.CountAt(p.counts, i) * v
+	}
+	g.solver.Moved()
+}
+
+// determined is that of logisticNewton, at theta, where 1−π is s. Without a system by rows
+// its errors are no verdict: the Hessian's entries decide.
+func (g *logisticLarge) determined(p *logisticProblem, s, theta []float64) error {
+	g.solver.Condition(&g.sys, &g.condition)
+	if dense.Unsolvable(g.condition.Cond) {
+		return errLogisticSingular
+	}
+	most := logisticRounding * p.c * p.total
+	squares, along := 0.0, 0.0 // of a row with the largest entries
+	for j, z := range p.zmax[:p.d] {
+		g.terms[j] = most*z + logisticRounding*p.pen[j]*math.Abs(theta[j])
+		if j < g.sys.Penalised {
+			squares += z * z
+		}
+		if g.condition.Schur > 0 {
+			along += math.Abs(g.condition.Along[j]) * z
+		}
+	}
+	if g.condition.Errors(&g.sys, g.terms)*g.condition.Reach(&g.sys, -1, squares, along) <= learner.DecisionTol {
+		return nil
+	}
+	for j := range g.terms {
+		g.terms[j] = logisticRounding * p.gradientSize(j, s, theta)
+	}
+	g.measureRows()
+	size := g.condition.Errors(&g.sys, g.terms)
+	for i, v := range g.squares {
+		if size*g.condition.Reach(&g.sys, i, v, g.along[i]) <= learner.DecisionTol {
+			continue
+		}
+		if !g.byRows || !(g.moved(i) <= learner.DecisionTol) {
+			return errLogisticBlurred
+		}
+	}
+	return nil
+}
+
+// measureRows sets squares and along.
+func (g *logisticLarge) measureRows() {
+	clear(g.squares)
+	for j := range g.sys.Penalised {
+		for i, v := range g.sys.Data[j*g.sys.M : (j+1)*g.sys.M] {
+			g.squares[i] += v * v
+		}
+	}
+	clear(g.along)
+	if g.condition.Schur > 0 {
+		g.sys.Times(g.along, g.condition.Along)
+	}
+}
+
+// moved estimates by how much the rounding of the gradient moves the margin of row i.
+func (g *logisticLarge) moved(i int) (sum float64) {
+	moves := make([]float64, g.sys.K)
+	if !g.solver.Exact(&g.sys, moves, g.sys.Row(g.row, i)) {
+		return math.Inf(1)
+	}
+	return dense.AbsDot(moves, g.terms)
+}
