@@ -97,6 +97,24 @@ func addTiles(g, a, b []float64, groups, n, stride int) {
 	}
 }
 
+// Products sets dst_i to the product of x with row i of a, whose rows are stride entries
+// apart: the bits are those of floats.Dot.
+func Products(dst, a []float64, stride int, x []float64) {
+	n, i := len(x), 0
+	if vectors && n >= leastDot {
+		for ; i+dotRows <= len(dst); i += dotRows {
+			_ = a[(i+dotRows-1)*stride+n-1]
+			dot4(&dst[i], &a[i*stride], stride, &x[0], n)
+		}
+	}
+	for ; i < len(dst); i++ {
+		dst[i] = floats.Dot(a[i*stride:i*stride+n], x)
+	}
+}
+
+// dot4 takes dotRows rows, which pays from leastDot entries on.
+const dotRows, leastDot = 4, 8
+
 // AddGram adds A·diag(w)·Aᵀ to the lower triangle of g, for the n×width matrix A with the
 // given stride; a nil w counts as ones. work has at least as many entries as are taken of a
 // row of A at a time, which keeps its rows in the cache. From some 30 rows on it is five times

@@ -52,6 +52,11 @@ func TestVectors(t *testing.T) {
 			}
 			return out
 		})
+		both("Products", sizes, func() []float64 {
+			out := make([]float64, rows)
+			Products(out, x, stride, y[:n])
+			return out
+		})
 		m := make([]float64, n*stride)
 		h := draw(n * n)
 		for i := range n {
