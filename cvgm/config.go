@@ -77,7 +77,7 @@ type Config struct {
 	// MaxBytes bounds the memory that the CV holds, with its learners, evaluations and Final: see
 	// [Config.Bytes]. Beyond it New returns an error of kind qpdiff.ErrTooLarge before the
 	// allocation, as DataGradient does, and Eval where splits that leave one example out have to be fitted one by one.
-	// What is left is shared among the learners, for working sets that grow. The results
+	// What is left is shared among the learners by their rows, for working sets that grow. The results
 	// do not depend on it. Zero: Data.MaxBytes, or the default that [learn.Data] documents.
 	MaxBytes int64
 }
