@@ -38,6 +38,7 @@ type qpDerivative struct {
 	v, y []float64  // the last solution
 	// Right-hand side and residual.
 	cz, cy, rz, ry []float64
+	qv             []float64        // Qv, in residual
 	sums           []derivativeSums // of the parts, in residual
 	free           []int            // see findPinned
 	// Work of uniquePrimal.
@@ -174,11 +175,13 @@ func (d *qpDerivative) residual() (left, noise float64) {
 			floats.AddScaled(rz, y[i], a.crow(r))
 		}
 	}
+	qv := d.qv[:n]
+	dense.Products(qv, a.q, n, v)
 	d.sums = dense.Grow(d.sums, len(a.parts))
 	for k := range d.sums {
 		var left, terms, size float64
 		for _, j := range a.parts[k].variables {
-			unit, qv, c := a.unit[j], floats.Dot(a.q[j*n:(j+1)*n], v), rz[j]
+			unit, qv, c := a.unit[j], qv[j], rz[j]
 			off := d.cz[j] - c - qv
 			rz[j] = off
 			off = math.Abs(off)

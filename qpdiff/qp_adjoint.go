@@ -31,7 +31,7 @@ func (d *qpDerivative) prepare() {
 	a := d.sys
 	d.weak, d.spare, d.full = d.weak[:0], d.spare[:0], nil
 	n, k := a.n, len(a.w)
-	dense.GrowAll(n, &d.v, &d.y, &d.cz, &d.cy, &d.rz, &d.ry, &d.mroot)
+	dense.GrowAll(n, &d.v, &d.y, &d.cz, &d.cy, &d.rz, &d.ry, &d.mroot, &d.qv)
 	d.tri = a.triangle
 	d.rows = append(d.rows[:0], a.w...)
 	dependent := slices.Contains(a.skip[a.m:], true)

@@ -33,12 +33,13 @@ func (a *activeSet) measure(s *qpReport, thorough bool) {
 	sum := 0.0
 	a.coarse = false
 	terms := a.work2
+	dense.Products(a.grad, a.q, n, a.z)
 	for k := range a.parts {
 		part := &a.parts[k]
 		var zqz, pz, gradient, dual, size, rawDual, rawZ float64
 		for _, i := range part.variables {
 			z, p, c := a.z[i], a.p[i], cl[i]
-			v := floats.Dot(a.q[i*n:(i+1)*n], a.z)
+			v := a.grad[i]
 			zqz += v * z
 			pz += p * z
 			g := v + p + c
