@@ -79,10 +79,10 @@ func (cv *CV) checkAlpha(alpha []float64) error {
 	return args.CheckFinite("alpha", alpha, "take a smaller step or project onto bounds")
 }
 
-// Generalised reports whether the last gradient, of Eval or DataGradient, is not a derivative,
-// because a kink was met, but the chain rule with an element of a generalised derivative: see
-// Config.Generalised. It is false before the first gradient and after one that failed. It may
-// be true without Config.Generalised if the learner's own settings allow kinks.
+// Generalised reports whether the last gradient, of Eval or DataGradient, met a kink, so that
+// it is the chain rule with an element of a generalised derivative: see Config.Generalised. It
+// is false before the first gradient and after one that failed. It may be true without
+// Config.Generalised if the learner's own settings allow kinks.
 func (cv *CV) Generalised() bool { return cv.generalised }
 
 // FeatureCotangents returns the two parts of ∂L_cv/∂φ at the last gradient of Eval, each N×m.

@@ -22,7 +22,7 @@ func (cv *CV) share(l learn.Learner, s learn.Size) int64 {
 	return max(1, memory.Bytes(learnerBytes(l, s)+max(0, rest)))
 }
 
-// ofShare tells with the error of a learner that has too few bytes that they are its share.
+// ofShare adds to the error of a learner that has too few bytes that they are its share.
 func (cv *CV) ofShare(err error) error {
 	if !errors.Is(err, qpdiff.ErrTooLarge) {
 		return err

@@ -23,15 +23,15 @@ import (
 // and losses of labels ±1, dy is the derivative of their formulas in y.
 //
 // It returns the errors of Eval with a gradient; then the loss, dx and dy are NaN. A block that
-// has no derivative is an error of kind ErrNotDifferentiable that names it and the lowest such
-// split, and is set to NaN; loss and the other block are given. Without a derivative are
+// has no derivative is set to NaN, with an error of kind ErrNotDifferentiable that names it and
+// the lowest such split. Loss and the other block are given. Without a derivative are
 //   - dx with Config.Prepare,
 //   - dx if Standardise is set and a feature is constant on a split's training rows,
 //   - dx and dy with FixedLeastSquares without Standardise,
 //   - dy with a Loss that is no [LabelLoss],
-//   - and, unless Config.Generalised is set: a block that meets a kink of the learner, dx at a
-//     kink of the feature map, and a block whose moves, of the rows (dx) or of the labels (dy),
-//     part training rows that are equal to a [learn.TiedLearner].
+//   - and, unless Config.Generalised is set, a block at a kink of the learner and dx at a kink
+//     of the feature map. So is a block whose moves, of the rows (dx) or of the labels (dy),
+//     part training rows that a [learn.TiedLearner] treats as equal.
 //
 // With Config.Generalised these give an element of the generalised derivative, and
 // [CV.Generalised] reports it: the multipliers of equal rows are shared equally.

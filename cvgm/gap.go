@@ -120,7 +120,7 @@ func (m GapMonitor) judge(g *GapStep) (err error) {
 }
 
 // Best watches a search to its end and returns the step of lowest estimate, with slices of its
-// own: the best point to stop, by examples that the CV loss has not seen. With an error it
+// own. It is the point to stop, by examples that the CV loss has not seen. With an error it
 // returns the best step before it. A search without steps, or without a finite estimate, is an
 // error of kind [qpdiff.ErrNotFinite].
 func (m GapMonitor) Best(steps iter.Seq2[search.Step, error]) (GapStep, error) {

@@ -37,7 +37,7 @@ type Model struct {
 }
 
 // Final fits a new learner to all examples at α, with features normalised and the intercept
-// taken as Config says: the last step of the method, after α has been found. It returns the
+// taken by Config. It is the last step of the method, after α has been found. It returns the
 // errors of Eval, without a SplitError.
 func (cv *CV) Final(alpha []float64) (*Model, error) {
 	if err := cv.checkAlpha(alpha); err != nil {

@@ -57,10 +57,10 @@ func LeaveOneOut(n int) ([]Split, error) {
 }
 
 // BalancedSplits draws k splits with ⌊p·n⌋ training rows each, like [RandomSplits], but deals
-// the validation rows from one random permutation after the other. The numbers of splits that
-// validate on two examples then differ by one at most: the "uniform sampling of splits" that
-// the paper proposes as an improvement (Section 4). An example that a split already holds waits
-// for the next one.
+// the validation rows from one random permutation after the other. For any two examples, the
+// numbers of splits that validate on them then differ by one at most: the "uniform sampling of
+// splits" that the paper proposes as an improvement (Section 4). An example that a split
+// already holds waits for the next one.
 func BalancedSplits(src Source, n, k int, p float64) ([]Split, error) {
 	train, err := trainRows(n, k, p)
 	if err != nil {

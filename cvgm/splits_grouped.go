@@ -14,9 +14,9 @@ import (
 // are the distinct labels. Split j validates on fold j and trains on the others, in the order
 // of the examples. It draws one permutation from src.
 //
-// Errors match qpdiff.ErrNotFinite for a label that is not finite, and
-// qpdiff.ErrDomain for another k and for a class of one example, which the split that
-// validates on it would not train on.
+// Errors match qpdiff.ErrNotFinite for a label that is not finite, and qpdiff.ErrDomain for
+// another k and for a class of one example. The split that validates on such an example would
+// not train on its class.
 func StratifiedKFold(src Source, y []float64, k int) ([]Split, error) {
 	n := len(y)
 	if err := args.First(checkFolds(n, k), args.CheckFinite("y", y, "remove the example")); err != nil {
@@ -50,12 +50,12 @@ func singleExample(y []float64) int {
 	return at
 }
 
-// GroupedKFold cuts the N = len(groups) examples into k folds without parting a group,
-// the examples of one value of groups, such as those of one patient. Split j validates
-// on fold j and trains on the others, in the order of the examples. The groups join, by
-// falling size, the fold with the fewest examples so far; src, of which it draws one
-// permutation, decides between groups of equal size. Fold sizes differ by no more than
-// the size of the largest group.
+// GroupedKFold cuts the N = len(groups) examples into k folds without parting a group, the
+// examples of one value of groups, for example all examples of one patient. Split j validates
+// on fold j and trains on the others, in the order of the examples. The groups join, by falling
+// size, the fold with the fewest examples so far; src, of which it draws one permutation,
+// decides between groups of equal size. Fold sizes differ by no more than the size of the
+// largest group.
 //
 // Errors match qpdiff.ErrDomain for a k below 2 or above the number of groups.
 func GroupedKFold(src Source, groups []int, k int) ([]Split, error) {
