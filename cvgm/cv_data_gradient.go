@@ -30,8 +30,8 @@ import (
 //   - dx and dy with FixedLeastSquares without Standardise,
 //   - dy with a Loss that is no [LabelLoss],
 //   - and, unless Config.Generalised is set, a block at a kink of the learner and dx at a kink
-//     of the feature map. So is a block whose moves, of the rows (dx) or of the labels (dy),
-//     part training rows that a [learn.TiedLearner] treats as equal.
+//     of the feature map. The same holds for a block whose moves, of the rows (dx) or of the
+//     labels (dy), part training rows that a [learn.TiedLearner] treats as equal.
 //
 // With Config.Generalised these give an element of the generalised derivative, and
 // [CV.Generalised] reports it: the multipliers of equal rows are shared equally.

@@ -12,9 +12,9 @@ import (
 
 // OutOfFold writes to dst, which has one entry per example, the prediction for each example at
 // the last Eval or DataGradient. It comes from the splits that validate on the example and so
-// did not train on it: their mean if there are several, and NaN if there is none or the example
-// has the weight 0. The error matches qpdiff.ErrNotFitted if there was no evaluation, or the
-// last one returned an error instead of a loss.
+// did not train on it. It is their mean if there are several, and NaN if there is none or the
+// example has the weight 0. The error matches qpdiff.ErrNotFitted if there was no evaluation,
+// or the last one returned an error instead of a loss.
 func (cv *CV) OutOfFold(dst []float64) error {
 	if len(dst) != len(cv.c.Data.Y) {
 		panic("cvgm: dst has the wrong length")
@@ -30,7 +30,7 @@ func (cv *CV) OutOfFold(dst []float64) error {
 // the examples: the standard deviation of the n examples' losses (with n−1) over √n. n counts
 // the examples that some split validates on; the loss of an example that several splits
 // validate on is its mean over them. With weights w it is the standard error of the weighted
-// mean, √(n/(n−1)·Σ_i w_i²(c_i − c̄)²)/Σ_i w_i: an example of weight 2 is one example, not two,
+// mean, √(n/(n−1)·Σ_i w_i²(c_i − c̄)²)/Σ_i w_i. An example of weight 2 is one example, not two,
 // and the unit of the weights does not matter. More splits of the same examples do not lower
 // it, as they would the standard error over the splits. It is optimistic: it takes the examples
 // as independent, and the fits, which share training rows, as fixed (Bengio and Grandvalet

@@ -100,8 +100,8 @@ func (m Model) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads the text of MarshalJSON. Text that makes no model is an error, and m is
 // left as it was. The error is a *qpdiff.ArgError if a part is missing, unknown, repeated or
-// null, if the parts do not fit together, or if the checksum is missing or does not match.
-// Other spaces, escapes, orders of keys and forms of the same float64s are read.
+// null, or if the parts do not fit together or the checksum is missing or wrong. Other spaces,
+// escapes, orders of keys and forms of the same float64s are read.
 func (m *Model) UnmarshalJSON(text []byte) error {
 	var in modelJSON
 	// The format comes first, so that another version is not called damaged.

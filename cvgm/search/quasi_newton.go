@@ -238,7 +238,7 @@ func newBFGSMatrix(n, memory int) *bfgsMatrix {
 	return &bfgsMatrix{forgotten: true, diag: make([]float64, n), memory: memory, bs: make([]float64, n)}
 }
 
-// reset sets B to a diagonal: scale, if coordinate i has the unit share[i].
+// reset sets B to a diagonal that is scale in units of share[i] for coordinate i.
 func (c *bfgsMatrix) reset(scale float64, share []float64) {
 	c.forgotten = false
 	for i, v := range share {

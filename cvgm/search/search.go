@@ -41,10 +41,10 @@ type Step struct {
 //
 // A searcher with gradient has converged when moves within the scales lower the loss, to first
 // order, by at most Tol·|f(x)| in total. The scale of a coordinate here is at least |x| and the
-// length of the searcher's next step. If the loss tends to zero, Tol·|f(x0)| suffices if the
-// secant between the last two gradients, met within √Tol of the scales, puts the minimum within
-// Tol of them. For a convex loss the first test bounds the remaining gain within the scales. A
-// negative Tol is never reached.
+// length of the searcher's next step. For a loss that tends to zero, Tol·|f(x0)| suffices if
+// the secant between the last two gradients, met within √Tol of the scales, puts the minimum
+// within Tol of them. For a convex loss the first test bounds the remaining gain within the
+// scales. A negative Tol is never reached.
 //
 // Searchers are values: a second search of the same one repeats the first, as
 // does a second pass over its sequence. Those that draw random numbers have a

@@ -51,8 +51,8 @@ type CSV struct {
 	Comma rune
 	// MaxBytes bounds the memory that Read holds, which is some 24 bytes for each field beside
 	// the text. A text that needs more is an error of kind qpdiff.ErrTooLarge. It names the
-	// number of bytes, by the first rows and the size of a file. So is a table whose levels
-	// make too many features. Zero: the default that [learn.Data] documents.
+	// number of bytes, by the first rows and the size of a file. A table whose levels make too
+	// many features is such an error, too. Zero: the default that [learn.Data] documents.
 	MaxBytes int64
 }
 
@@ -80,7 +80,7 @@ func (c CSV) ReadFile(path string) (*Table, error) {
 // Read reads a table. An error of the text names line, column and field. Its kind is ErrShape
 // for a text without examples or features, ErrNotFinite for a missing value and for text in
 // place of a number, and ErrDomain for settings, names and kinds. A record with another number
-// of fields than the header is a *csv.ParseError of package encoding/csv. It holds the whole
+// of fields than the header is a *csv.ParseError of package encoding/csv. Read holds the whole
 // text in memory, as far as MaxBytes allows, and only the values after that.
 func (c CSV) Read(r io.Reader) (*Table, error) {
 	if err := args.First(

@@ -95,7 +95,7 @@ func (e *Encoder) Fit(train *mat.Dense, weights []float64) (cvgm.Prepared, error
 }
 
 // presentMean returns the weighted mean of the entries of column j that are not NaN, and
-// whether any entry counts. It lies between the least and the largest of them, also where sums
+// whether any entry counts. It lies between the least and the largest of them, also if sums
 // overflow.
 func presentMean(x *mat.Dense, j int, weights []float64) (mean float64, ok bool) {
 	each := func(visit func(v, w float64)) {

@@ -76,10 +76,10 @@ func (p Pipeline) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON reads the text of MarshalJSON; predictions then have the same bits. Text that
-// makes no pipeline is an error, and p is left as it was. The error is a *qpdiff.ArgError if
-// the format or the version is another one, if a part is missing, unknown, repeated or null, if
-// the parts do not fit together, or if a checksum is missing or does not match. Other spaces,
-// escapes, orders of keys and forms of the same float64s are read.
+// makes no pipeline is an error, and p is left as it was. The error is a *qpdiff.ArgError for
+// another format or version, for a part that is missing, unknown, repeated or null, and for
+// parts that do not fit together. It is one also for a checksum that is missing or wrong. Other
+// spaces, escapes, orders of keys and forms of the same float64s are read.
 func (p *Pipeline) UnmarshalJSON(text []byte) error {
 	var header struct {
 		Format  *string      `json:"format"`

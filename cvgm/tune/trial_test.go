@@ -174,8 +174,8 @@ func findsCells(ctx context.Context, s trialSet, size trialSize) ([]string, erro
 	return []string{fmt.Sprintf("%.2g", excess), strconv.Itoa(len(tuned.Path)), low.place(tuned.Hyper), low.place(low.x), cause}, nil
 }
 
-// A lowest point of the CV loss is the lower one of random search and exhaustive search within
-// the tuner's bounds.
+// A lowest point of the CV loss is the lowest that random search and exhaustive search find
+// together within the tuner's bounds.
 type lowest struct {
 	*tuneSearch
 	loss float64

@@ -116,10 +116,10 @@ func (e *ElasticNet) Fit(theta, hyper []float64) (err error) {
 //
 // and the λ1 and λ2 of a group get the sum over its features j.
 //
-// Errors: ErrNotFitted; an ArgError of kind ErrNotFinite for dtheta; if a coordinate is weakly
-// active and Generalised is not set, a NotDifferentiableError that names the inputs wanted in
-// vain and the weakly active coordinates. The derivatives that exist are added all the same:
-// with respect to λ2, X and y if the kink is one in λ1 only (θ_j = 0 at λ1_j = 0). At θ = 0 the
+// Errors: ErrNotFitted; an ArgError of kind ErrNotFinite for dtheta. If a coordinate is weakly
+// active and Generalised is not set, a NotDifferentiableError names the inputs wanted in vain
+// and the weakly active coordinates. The derivatives that exist are added all the same: with
+// respect to λ2, X and y if the kink is one in λ1 only (θ_j = 0 at λ1_j = 0). At θ = 0 the
 // derivative with respect to λ2 is zero whatever the kinks. If rounding hides whether a
 // coordinate is weakly active and may have moved θ by more than 1e-6 of its scale, an ArgError
 // of kind ErrIllPosed takes the place of that error, Generalised or not. An ArgError of kind

@@ -103,8 +103,8 @@ func checkRows(d learn.Data) error {
 	return check.Counts(d.Rows, d.Weights, len(d.Y))
 }
 
-// fold sets z to the labels times the features of d, whose shape and counts have been checked,
-// with the labels as the last entry of each row if d has one feature less than the problem. It
+// fold sets z to the labels times the features of d, whose shape and counts have been checked.
+// If d has one feature less than the problem, the labels are the last entry of each row. It
 // returns the errors of [Logistic.Load].
 func (p *logisticProblem) fold(d learn.Data) error {
 	raw := d.Dense().RawMatrix()

@@ -136,10 +136,10 @@ func (l *SparseLogistic) Reset() {
 // support, and the intercept last. Errors: an ArgError that matches ErrShape, ErrNotFinite or
 // ErrDomain for hyper and Groups, and ErrNotFitted without data; ErrIllPosed; ErrIterationLimit
 // after 200 steps. An error matches ErrIllPosed if there is no solution, because features
-// without penalties separate the classes, or if rounding of the data's terms hides it. So does
-// the error if θ is not unique (to working precision), as without λ2 when features of the
-// support, or those about to enter it, are linearly dependent. After an error there is no fit,
-// and θ is left as it was.
+// without penalties separate the classes, or if rounding of the data's terms hides it. It
+// matches ErrIllPosed also if θ is not unique (to working precision), as without λ2 when
+// features of the support, or those about to enter it, are linearly dependent. After an error
+// there is no fit, and θ is left as it was.
 func (l *SparseLogistic) Fit(theta, hyper []float64) (err error) {
 	defer learner.Name(l, &err)
 	if err := l.begin(&l.all.groups, l.all.l1[:l.penalised], l.all.l2[:l.penalised], l.Groups, theta, hyper); err != nil {

@@ -60,7 +60,7 @@ func Must[T any](v T, err error) func(t fatal) T {
 func Near(a, b, tol float64) bool { return math.Abs(a-b) <= tol*(math.Abs(a)+math.Abs(b)) }
 
 // WantArgErrors fails if one of the calls panics or returns no ArgError, if its message does
-// not begin with the library, or if it calls a nil argument a wrong shape.
+// not begin with the library, or calls a nil argument a wrong shape.
 func WantArgErrors(t *testing.T, calls map[string]func() error) {
 	t.Helper()
 	for name, call := range calls {

@@ -189,8 +189,8 @@ func (z *Normaliser) Backward(train, val, dtrain, dval []float64) {
 }
 
 // LeastSquaresIntercept returns the intercept of the weighted least-squares fit of y on the
-// rows of x with an intercept: ȳ − x̄ᵀθ, with the θ of least norm if several fit. It is NaN if
-// the fit fails.
+// rows of x with an intercept. It is ȳ − x̄ᵀθ, with the θ of least norm if several fit. It is
+// NaN if the fit fails.
 func LeastSquaresIntercept(x []float64, m int, y []float64, weights sample.Weights) float64 {
 	n := len(y)
 	z := Normaliser{Centre: true, Weights: weights}

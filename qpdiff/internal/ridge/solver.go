@@ -138,8 +138,9 @@ func corrects(diagonal, x, change []float64) bool {
 type Condition struct {
 	Cond float64 // bounds the condition of H, scaled to a unit diagonal; its largest eigenvalue counts as √K
 	At   int     // the parameter that is determined least
-	// If there is a parameter without a penalty: Schur is the remainder of its entry of the
-	// diagonal beside the others, and Along the moves of all parameters when it moves by 1.
+	// For a parameter without a penalty, if there is one, Schur is the remainder of its entry
+	// of the diagonal beside the others. Along holds the moves of all parameters when it moves
+	// by 1.
 	Schur float64
 	Along []float64
 }

@@ -118,9 +118,9 @@ func addGram(g []float64, n, count int, data []float64, stride int, transposed b
 	}
 }
 
-// A System is the matrix H = ridge·R + Σ_i w_i z_i z_iᵀ with w_i ≥ 0, in which R is the unit
-// matrix on the first Penalised parameters and zero elsewhere. There is one other parameter at
-// most.
+// A System is the matrix H = ridge·R + Σ_i w_i z_i z_iᵀ with w_i ≥ 0. R is the
+// unit matrix on the first Penalised parameters and zero elsewhere. There is one other
+// parameter at most.
 type System struct {
 	Rows
 	Penalised int

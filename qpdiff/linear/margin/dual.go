@@ -25,8 +25,8 @@ import (
 // With ℓ, and λ1 = 0, it does so for the quadratic model of ℓ at θ, whose minimiser
 // it goes to: Newton's method with all kinks at once, damped.
 //
-// dual starts from the multipliers of the face at hand, and returns false where
-// that has a singular system or rounds exceed limit.
+// dual starts from the multipliers of the face at hand, and returns false if its system is
+// singular or rounds exceed limit.
 func (p *marginSolver) dual(limit int) bool {
 	p.model = p.curved
 	defer func() { p.model = false }()
