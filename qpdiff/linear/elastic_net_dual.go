@@ -60,7 +60,7 @@ func (q *piecewiseQP) dualNewton() {
 	q.activate()
 }
 
-// soft shrinks u by the strength of the kink of coordinate j on its side, to 0 at most.
+// soft shrinks u towards 0 by the strength of the kink of coordinate j on u's side.
 func (q *piecewiseQP) soft(j int, u float64) float64 {
 	switch {
 	case u > q.up[j]:
