@@ -21,7 +21,14 @@ type footprint struct {
 	own    float64 // of the CV but for its splits
 	splits float64 // of the fits of the splits, with their learners
 	model  float64 // of Final, and of a prediction of all rows by its model
-	fits   int     // learners that a rest of the bound is shared among
+	// fits learners share the rest of the bound, by the rows that count for each.
+	fits, rows float64
+}
+
+// share counts a learner of so many rows.
+func (n *footprint) share(rows float64) {
+	n.fits++
+	n.rows += rows
 }
 
 // total is the most that New, evaluations and Final hold.
@@ -90,7 +97,7 @@ func (c *Config) count(learner learn.Learner, m int, each bool) footprint {
 	whole := c.wholeLearner(learner) != nil
 	if whole || !each {
 		number.own += learnerBytes(learner, learn.Size{Rows: rows, Features: m, Counting: rows, Weighted: weighted, LeaveOneOut: !each})
-		number.fits++
+		number.share(n)
 		entries += 6*n + float64(params)
 	}
 	number.own += word * entries
@@ -110,14 +117,14 @@ func (c *Config) count(learner learn.Learner, m int, each bool) footprint {
 		number.splits += splitBytes + word*of +
 			learnerBytes(learner, learn.Size{Rows: len(s.Train), Features: m, Counting: len(s.Train), Weighted: weighted, Predicted: len(s.Val)})
 		largest = max(largest, t)
-		number.fits++
+		number.share(t)
 	}
 	final := learnerBytes(learner, learn.Size{Rows: rows, Features: m, Counting: rows, Weighted: weighted})
 	number.model = word*(n*features+5*n+vectors) + max(final, word*2*n*features)
 	if c.Prepare != nil { // the columns, to fit to, of one split at a time
 		number.model += word * max(n, largest) * float64(raw)
 	}
-	number.fits++
+	number.share(n)
 	return number
 }
 

@@ -243,12 +243,36 @@ func TestWorkingSetMaxBytes(t *testing.T) {
 	c.MaxBytes = c.Bytes()
 	cv := casetest.Must(New(c))(t)
 	_, err := cv.Eval(nil, []float64{1e-3, 1e-3})
-	wantTooLarge(t, "a large model", err, "split ", fmt.Sprintf("Config.MaxBytes, %d, leaves to each of 6 learners", c.MaxBytes))
+	share := fmt.Sprintf("Config.MaxBytes, %d, leaves to it as one of 6 learners", c.MaxBytes)
+	wantTooLarge(t, "a large model", err, "split ", share)
+	_, final := cv.Final([]float64{1e-3, 1e-3})
+	wantTooLarge(t, "the model of all examples", final, share)
 	var split *SplitError
 	if !errors.As(err, &split) {
 		t.Errorf("the error names no split: %v", err)
 	}
 	if _, err := cv.Eval(nil, []float64{20, .1}); err != nil {
 		t.Errorf("a small model after it: %v", err)
+	}
+}
+
+// The model of all examples has more rows than the splits' models, and so a larger share: it
+// can be fitted within a bound in which they can.
+func TestShareOfFinal(t *testing.T) {
+	c, _ := memoryCases[1].config(t)
+	alpha := []float64{1e-3, 1e-3}
+	low, high := c.Bytes(), 100*c.Bytes()
+	var cv *CV
+	for high-low > low/100 {
+		c.MaxBytes = (low + high) / 2
+		bounded := casetest.Must(New(c))(t)
+		if _, err := bounded.Eval(nil, alpha); err == nil {
+			cv, high = bounded, c.MaxBytes
+		} else {
+			low = c.MaxBytes
+		}
+	}
+	if _, err := cv.Final(alpha); err != nil {
+		t.Errorf("within %d bytes, which suffice for the splits: %v", high, err)
 	}
 }

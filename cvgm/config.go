@@ -74,10 +74,10 @@ type Config struct {
 	Workers int
 	// MaxBytes bounds the memory that the CV holds, with its learners, evaluations and Final:
 	// see [Config.Bytes]. Beyond it New and DataGradient return an error of kind
-	// qpdiff.ErrTooLarge before the allocation; so does Eval when splits that leave one example
-	// out have to be fitted one by one. The learners share the rest of the bound, for working
-	// sets that grow. The results do not depend on it. Zero: Data.MaxBytes, or the default that
-	// [learn.Data] documents.
+	// qpdiff.ErrTooLarge before the allocation. So does Eval when splits that leave one example
+	// out have to be fitted one by one. The learners share the rest of the bound by their rows,
+	// for working sets that grow. The results do not depend on it. Zero: Data.MaxBytes, or the
+	// default that [learn.Data] documents.
 	MaxBytes int64
 }
 

@@ -18,7 +18,7 @@ func (cv *CV) share(l learn.Learner, s learn.Size) int64 {
 	if bound == memory.Unbounded {
 		return bound
 	}
-	rest := float64(bound-cv.count.total()) / float64(cv.count.fits)
+	rest := float64(bound-cv.count.total()) * float64(s.Counting) / cv.count.rows
 	return max(1, memory.Bytes(learnerBytes(l, s)+max(0, rest)))
 }
 
@@ -27,7 +27,7 @@ func (cv *CV) ofShare(err error) error {
 	if !errors.Is(err, qpdiff.ErrTooLarge) {
 		return err
 	}
-	return fmt.Errorf("%w (its MaxBytes is what Config.MaxBytes, %d, leaves to each of %d learners)", err, cv.c.bound(), cv.count.fits)
+	return fmt.Errorf("%w (its MaxBytes is what Config.MaxBytes, %d, leaves to it as one of %.0f learners)", err, cv.c.bound(), cv.count.fits)
 }
 
 // prepare makes the storage of f, which may only follow a count of it.

@@ -63,7 +63,7 @@ func (cv *CV) Final(alpha []float64) (*Model, error) {
 		return nil, err
 	}
 	if err := f.learner.Fit(f.theta, hyper); err != nil {
-		return nil, err
+		return nil, cv.ofShare(err)
 	}
 	m.Theta, m.Intercept, m.Mean, m.Std = f.theta, f.intercept, f.norm.Mean, f.norm.Std
 	m.Prepared = f.prepared

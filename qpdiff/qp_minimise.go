@@ -48,8 +48,9 @@ func (a *activeSet) start() int {
 	copy(a.base, a.z)
 	a.slacks()
 	copy(a.baseSlack, a.slack)
+	dense.Products(a.perp, a.q, n, a.z)
 	for i, v := range a.p {
-		a.perp[i] = -v - floats.Dot(a.q[i*n:(i+1)*n], a.z)
+		a.perp[i] = -v - a.perp[i]
 	}
 	a.forward(a.perp, 0)
 	a.measureNoise()

@@ -192,15 +192,13 @@ func (a *activeSet) offsets() {
 func (a *activeSet) point() {
 	n := a.n
 	copy(a.step, a.perp)
-	for i, v := range a.e[:len(a.w)] {
-		if v != 0 {
-			floats.AddScaled(a.step, v, a.q1[i*n:(i+1)*n])
-		}
-	}
+	dense.AddRows(a.step, a.e[:len(a.w)], a.q1, n)
 	a.back(a.step)
 	floats.AddTo(a.z, a.base, a.step)
-	for r := range a.rows {
-		a.slack[r] = a.baseSlack[r] - floats.Dot(a.c[r*n:(r+1)*n], a.step)
+	slack := a.slack[:a.rows]
+	dense.Products(slack, a.c, n, a.step)
+	for r, v := range slack {
+		slack[r] = a.baseSlack[r] - v
 	}
 }
 
@@ -263,8 +261,9 @@ func (a *activeSet) rounding(k int) float64 {
 }
 
 func (a *activeSet) slacks() {
-	n := a.n
-	for r := range a.rows {
-		a.slack[r] = a.r[r] - floats.Dot(a.c[r*n:(r+1)*n], a.z)
+	slack := a.slack[:a.rows]
+	dense.Products(slack, a.c, a.n, a.z)
+	for r, v := range slack {
+		slack[r] = a.r[r] - v
 	}
 }

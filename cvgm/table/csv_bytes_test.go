@@ -88,6 +88,30 @@ func TestBytesOfRead(t *testing.T) {
 	}
 }
 
+// A table keeps the texts of its levels and classes, and not the lines that they are in.
+func TestBytesOfLevels(t *testing.T) {
+	const rows, note = 400, 10_000
+	var b strings.Builder
+	b.WriteString("y,place,note\n")
+	for i := range rows {
+		fmt.Fprintf(&b, "class %d,level %d,%s\n", i%20, i/2, strings.Repeat("n", note))
+	}
+	text := strings.NewReader(b.String())
+	b = strings.Builder{}
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	table, err := CSV{Target: "y", Ignore: []string{"note"}}.Read(text)
+	casetest.OK(t, err)
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if held := int64(after.HeapAlloc) - int64(before.HeapAlloc); held > rows*note/10 {
+		t.Errorf("a table of %d levels and %d classes holds %d bytes", len(table.Columns[0].Levels), len(table.Classes), held)
+	}
+	runtime.KeepAlive(text)
+	runtime.KeepAlive(table)
+}
+
 // endless repeats a text, and counts the bytes read.
 type endless struct {
 	text string

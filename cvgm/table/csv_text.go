@@ -170,7 +170,7 @@ func (t *csvText) levels(i int) []string {
 	texts := make(map[string]bool)
 	for _, record := range t.records {
 		if !texts[record[i]] && !t.reader.missing(record[i]) {
-			texts[record[i]] = true
+			texts[strings.Clone(record[i])] = true // which does not hold the line
 		}
 	}
 	return slices.Sorted(maps.Keys(texts))

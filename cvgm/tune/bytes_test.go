@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"cvgm/cvgm"
 	"cvgm/cvgm/internal/casetest"
 	"cvgm/cvgm/table"
 	"cvgm/qpdiff"
@@ -140,5 +141,53 @@ func TestWorkingSetsBeyondMaxBytes(t *testing.T) {
 	casetest.OK(t, err)
 	if got.Loss != want.Loss || !slices.Equal(got.Hyper, want.Hyper) {
 		t.Error("other numbers within MaxBytes")
+	}
+}
+
+// greedy needs too much memory for so many examples at some hyperparameters.
+type greedy struct {
+	linear.ElasticNet
+	Examples int
+	At       func(l1 float64) bool
+	n        int
+}
+
+func (l *greedy) New() learn.Learner { return &greedy{Examples: l.Examples, At: l.At} }
+
+func (l *greedy) Load(d learn.Data) error {
+	l.n = len(d.Y)
+	return l.ElasticNet.Load(d)
+}
+
+func (l *greedy) Fit(theta, hyper []float64) error {
+	if l.n == l.Examples && l.At(hyper[0]) {
+		return qpdiff.ErrTooLarge
+	}
+	return l.ElasticNet.Fit(theta, hyper)
+}
+
+// Too little memory for the model, or for a model of the nested estimate, is an error or a
+// warning: neither another point nor an infinite risk of the defaults takes its place.
+func TestTooLittleMemoryAfterTheSearch(t *testing.T) {
+	const lowest, usual = .02, .3 // of λ1, and its default
+	d := casetest.Regression(3, 40, 3)
+	hyper := []learn.Hyperparameter{{Name: "λ1", Lower: 1e-3, Default: usual, Upper: 1}, {Name: "λ2", Lower: 1e-3, Default: .1, Upper: 1}}
+	tune := func(examples int, at func(l1 float64) bool) (*Tuned, error) {
+		return Tuner{Learner: &greedy{Examples: examples, At: at}, Hyper: hyper, Loss: cvgm.SquaredError{}, OuterFolds: 4}.Tune(t.Context(), d)
+	}
+	want, err := tune(0, nil)
+	casetest.OK(t, err)
+	if want.Hyper[0] > lowest || want.Risk == nil {
+		t.Fatalf("λ1 ends at %v, risk %v", want.Hyper[0], want.Risk)
+	}
+	atLowest, atDefault := func(l1 float64) bool { return l1 <= lowest }, func(l1 float64) bool { return l1 == usual }
+	if got, err := tune(40, atLowest); !errors.Is(err, qpdiff.ErrTooLarge) || got != nil {
+		t.Errorf("the model needs too much: %v, %v", got, err)
+	}
+	for name, at := range map[string]func(float64) bool{"tuned": atLowest, "default": atDefault} {
+		got, err := tune(30, at) // of an outer fold
+		if err != nil || got.Risk != nil || got.Loss != want.Loss || !slices.ContainsFunc(got.Warnings, func(w Warning) bool { return w.Kind == NoRisk }) {
+			t.Errorf("the %s model of an outer fold needs too much: %v, %v", name, got, err)
+		}
 	}
 }

@@ -178,7 +178,9 @@ func (w *tuning) outerFold(outer cvgm.Split) ([3][]float64, error) {
 		return losses, err
 	}
 	byDefault := s.path[0].Hyper
-	if judge(1, byDefault) != nil {
+	if err := judge(1, byDefault); errors.Is(err, qpdiff.ErrTooLarge) {
+		return losses, err
+	} else if err != nil {
 		losses[1] = slices.Repeat([]float64{math.Inf(1)}, len(outer.Val))
 	}
 	w.judged = append(w.judged, judged{outer, s.best.Hyper, byDefault})

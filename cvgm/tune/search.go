@@ -197,20 +197,24 @@ func (s *tuneSearch) run() error {
 
 // settle calls fit with the best point and, as long as it fails, with the best of the others,
 // which then is s.best. It returns whether a fit succeeded, with the first failure, or with
-// ctx's error if ctx ends.
+// ctx's error if ctx ends. A fit that needs too much memory ends it: another point instead
+// would let the result depend on the memory.
 func (s *tuneSearch) settle(fit func() error) (settled bool, failure error) {
 	if failure = fit(); failure == nil {
 		return true, nil
 	}
 	best, left := s.best, slices.Clone(s.path)
 	slices.SortStableFunc(left, func(a, b Step) int { return cmp.Compare(a.Loss, b.Loss) })
-	for s.w.ctx.Err() == nil {
+	for s.w.ctx.Err() == nil && !errors.Is(failure, qpdiff.ErrTooLarge) {
 		left = slices.DeleteFunc(left, func(step Step) bool { return slices.Equal(step.Hyper, s.best.Hyper) })
 		if len(left) == 0 || !args.Finite(left[0].Loss) {
 			break
 		}
-		if s.best = left[0]; fit() == nil {
+		s.best = left[0]
+		if err := fit(); err == nil {
 			return true, failure
+		} else if errors.Is(err, qpdiff.ErrTooLarge) {
+			failure = err
 		}
 	}
 	s.best = best

@@ -140,19 +140,27 @@ func TestBytesOfFits(t *testing.T) {
 		// Almost all features are in the set.
 		{"elastic net", func() learn.SizedLearner { return new(linear.ElasticNet) }, 40, 1000, []float64{.001, .5}, []float64{100, .5}, 2},
 		{"elastic net", func() learn.SizedLearner { return new(linear.ElasticNet) }, 20, 5000, []float64{.001, .5}, []float64{100, .5}, 2},
+		// No support is larger than the rows; a set outgrows its Gram matrix.
+		{"elastic net", func() learn.SizedLearner { return new(linear.ElasticNet) }, 600, 300, []float64{.001, .5}, []float64{100, .5}, 2},
+		{"elastic net", func() learn.SizedLearner { return new(linear.ElasticNet) }, 300, 500, []float64{.001, .5}, []float64{100, .5}, 2},
+		{"elastic net", func() learn.SizedLearner { return new(linear.ElasticNet) }, 2000, 250, []float64{.001, .5}, []float64{100, .5}, 2},
+		{"elastic net", func() learn.SizedLearner { return new(linear.ElasticNet) }, 300, 1200, []float64{.001, .5}, []float64{100, .5}, 2},
+		{"elastic net", func() learn.SizedLearner { return new(linear.ElasticNet) }, 250, 700, []float64{.001, .5}, []float64{100, .5}, 2},
 		{"sparse logistic", func() learn.SizedLearner { return new(linear.SparseLogistic) }, 40, 1000, []float64{.001, .5}, []float64{100, .5}, 2},
 		// Penalties too small for systems by rows.
 		{"Huber", func() learn.SizedLearner { return new(linear.Huber) }, 30, 300, []float64{1e-11, .5}, []float64{.1, .5}, 2},
 		{"logistic", func() learn.SizedLearner { return new(linear.Logistic) }, 30, 300, []float64{1e10}, []float64{1}, 2},
 	} {
 		d := casetest.ClassData(1, c.rows, c.n)
-		w, g := new(qpdiff.Workspace), casetest.NewGrad(d, len(c.hyper))
+		g := casetest.NewGrad(d, len(c.hyper))
 		theta := make([]float64, c.n)
 		var l learn.SizedLearner
-		held := heldBy(func() {
-			l = c.fresh()
+		var w *qpdiff.Workspace
+		fit := func() {
+			l, w = c.fresh(), new(qpdiff.Workspace)
 			numtest.OK(t, l.Load(d), l.Fit(theta, c.hyper), l.VJP(w, g, theta))
-		})
+		}
+		held := heldBy(fit)
 		// The least bound at which the fit succeeds is what it counts.
 		low, high := int64(1), 16*held
 		for high-low > held/100 {
@@ -176,6 +184,8 @@ func TestBytesOfFits(t *testing.T) {
 				}
 			}
 		}
+		d.MaxBytes, l, w = high, nil, nil
+		held = heldBy(fit) // less, where a matrix that a set has outgrown was given back
 		if high < held || float64(high) > c.factor*float64(held) {
 			t.Errorf("%s, %d × %d: counts %d bytes and holds %d, a factor of %.2f", c.name, c.rows, c.n, high, held, float64(high)/float64(held))
 		}
@@ -183,6 +193,48 @@ func TestBytesOfFits(t *testing.T) {
 			t.Errorf("%s, %d × %d: Load counts %d bytes where the fit holds %d", c.name, c.rows, c.n, need, held)
 		}
 		runtime.KeepAlive(w)
+	}
+}
+
+// A bound that a fit of a new learner needs suffices for it after fits to other features.
+func TestBytesOfOneSetAfterAnother(t *testing.T) {
+	const n = 1000
+	d, groups := casetest.RandomData(1, 60, n, false), make([]int, n)
+	for j := range n / 2 {
+		groups[j] = 1
+	}
+	hypers := [][]float64{{.001, 100, .5, .5}, {100, .001, .5, .5}} // features of one group alone
+	fit := func(l *linear.ElasticNet, hyper []float64) ([]float64, error) {
+		theta := make([]float64, n)
+		return theta, l.Fit(theta, hyper)
+	}
+	alone := func(hyper []float64) ([]float64, error) {
+		l := &linear.ElasticNet{Groups: groups}
+		numtest.OK(t, l.Load(d))
+		return fit(l, hyper)
+	}
+	low, high := new(linear.ElasticNet).Bytes(d.Size()), int64(1e9)
+	for high-low > 100 {
+		d.MaxBytes = (low + high) / 2
+		_, err0 := alone(hypers[0])
+		_, err1 := alone(hypers[1])
+		if err := errors.Join(err0, err1); err == nil {
+			high = d.MaxBytes
+		} else {
+			low = d.MaxBytes
+		}
+	}
+	d.MaxBytes = high
+	bounded, free := &linear.ElasticNet{Groups: groups}, &linear.ElasticNet{Groups: groups}
+	numtest.OK(t, bounded.Load(d))
+	d.MaxBytes = math.MaxInt64
+	numtest.OK(t, free.Load(d))
+	for k := range 6 {
+		got, err := fit(bounded, hypers[k%2])
+		want, e := fit(free, hypers[k%2])
+		if err != nil || e != nil || !slices.Equal(got, want) {
+			t.Errorf("fit %d: %v, %v; other bits within a bound: %v", k, err, e, !slices.Equal(got, want))
+		}
 	}
 }
 

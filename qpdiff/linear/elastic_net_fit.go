@@ -54,7 +54,7 @@ func (e *elasticNetFit) Bytes(s learn.Size) int64 {
 	}
 	if ways.WorkingSet(s.Rows, s.Features) {
 		first := min(n, firstFeatures) // a set of so many is never refused in a fit
-		return learner.Entries(counts + workingEntries(rows, n, first, first) + systemEntries(first))
+		return learner.Entries(counts + workingEntries(rows, n, first, first) + gramEntries(rows, first) + systemEntries(first))
 	}
 	if s.Weighted {
 		counts += rows * n // scaled

@@ -63,8 +63,12 @@ func (q *piecewiseQP) errCrowded() error {
 	return learner.TooLarge(learner.Entries(q.held+systemEntries(float64(s))), q.most, learn.Size{Rows: q.rows, Features: s})
 }
 
-// kernelEntries counts the entries of kernel and support.
+// kernelEntries counts the entries of kernel and support: none for a set in which no support
+// is larger than the rows.
 func kernelEntries(rows, n, set float64) float64 {
+	if set <= rows {
+		return 0
+	}
 	const members = 11 // of the support, and terms of the sum
 	return 2*n + members*set + rows*(2*rows+1) + 2*rows*min(set, woodbury.ChunkTerms)
 }

@@ -157,22 +157,38 @@ func (e *elasticNetFit) change() error {
 	return nil
 }
 
-// makeRoom reports a set for which the data allow too few bytes, and sets the bound of its active
-// systems.
+// makeRoom returns an error for a set for which the data allow too few bytes, and sets the
+// bound of its active systems. Storage of larger sets and other features is given back before
+// it counts against the bound.
 func (e *elasticNetFit) makeRoom() error {
 	s, most := e.working, e.state.Data.MaxBytes
+	exceeds := func() error {
+		return learner.Exceeds(learner.Entries(e.held()), most, learn.Size{Rows: e.rows, Features: len(s.features)})
+	}
+	if exceeds() != nil {
+		s.release(&e.qp)
+		e.gram = nil
+		if err := exceeds(); err != nil {
+			return err
+		}
+	}
+	s.largest = max(s.largest, len(s.features))
+	e.qp.limit(e.held(), most)
+	return nil
+}
+
+// held counts the entries that the set is about to hold, beside its active systems. Storage of
+// a larger set stays, and so does a Gram matrix that a set has outgrown.
+func (e *elasticNetFit) held() float64 {
+	s, rows := e.working, float64(e.rows)
 	fetched := s.used
 	for _, j := range s.features {
 		if e.qp.columns[j] == nil {
 			fetched++
 		}
 	}
-	held := workingEntries(float64(e.rows), float64(e.params), float64(len(s.features)), float64(fetched)) + float64(len(e.counts))
-	if err := learner.Exceeds(learner.Entries(held), most, learn.Size{Rows: e.rows, Features: len(s.features)}); err != nil {
-		return err
-	}
-	e.qp.limit(held, most)
-	return nil
+	return workingEntries(rows, float64(e.params), float64(max(s.largest, len(s.features))), float64(max(fetched, len(s.rooms)))) + float64(len(e.counts)) +
+		max(gramEntries(rows, float64(len(s.features))), float64(cap(e.gram)+cap(s.oldGram)))
 }
 
 // gather gives the quadratic problem the data of the features in the set.

@@ -46,6 +46,7 @@ type workingSet struct {
 	order    []float64   // work of violators
 	rooms    [][]float64 // for columns, of which the first used are taken
 	used     int
+	largest  int // the most features that were in the set
 
 	// Work of gather: the features of the set before, and the place there of each present one.
 	old, place []int
@@ -57,21 +58,25 @@ func (s *workingSet) resize(n, rows int) {
 	dense.GrowAll(n, &s.root, &s.diag, &s.xty, &s.l1, &s.l2, &s.theta, &s.slope)
 	s.features = dense.Grow(s.features, n)
 	s.in, s.residual = dense.Grow(s.in, n), dense.Grow(s.residual, rows)
-	s.rooms, s.used = nil, 0
+	s.rooms, s.used, s.largest = nil, 0, 0
 	s.reset()
 }
 
 // workingEntries counts the entries of resize for n features, and of gather for a set of so
-// many of them and so many whose columns were fetched, with the vectors of the derivatives.
-// systemEntries counts the active system, and partRoom the entries for weakly active
-// coordinates.
+// many of them and so many whose columns were fetched, with the vectors of the derivatives, but
+// without the Gram matrix. systemEntries counts the active system, and partRoom the entries for
+// weakly active coordinates.
 func workingEntries(rows, n, set, fetched float64) float64 {
 	const all, coordinates, room = 18, 34, 4.5 // vectors of all features; of the set; the slice of a column
-	gram := 0.0
-	if set <= gramPerRow*rows {
-		gram = 2.25 * set * set
+	return all*n + coordinates*set + fetched*(rows+room) + 4*rows + kernelEntries(rows, n, set)
+}
+
+// gramEntries counts the entries of the Gram matrix of a set, and of its copy.
+func gramEntries(rows, set float64) float64 {
+	if set > gramPerRow*rows {
+		return 0
 	}
-	return all*n + coordinates*set + fetched*(rows+room) + gram + 4*rows + kernelEntries(rows, n, set)
+	return 2.25 * set * set
 }
 
 // reset forgets the warm start.
@@ -87,6 +92,14 @@ func (s *workingSet) renew(q *piecewiseQP) {
 	clear(q.columns)
 	s.used = 0
 	q.kernel.Forget()
+}
+
+// release gives back the storage of the sets so far, but for the sum of the kernel: solutions
+// depend on its rounding.
+func (s *workingSet) release(q *piecewiseQP) {
+	clear(q.columns)
+	s.rooms, s.used, s.oldGram = nil, 0, nil
+	q.g, q.a = nil, nil
 }
 
 // room gives the features about to enter room for their columns.

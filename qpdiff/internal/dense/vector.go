@@ -5,7 +5,8 @@ import "golang.org/x/sys/cpu"
 //go:generate go -C vector run . -out ../vector_amd64.s -stubs ../vector_amd64.go -pkg dense
 
 // vectors reports whether the processor has the vector units that the assembly takes. Go
-// code beside each call gives the same bits.
+// code beside each call gives the same bits, unless the compiler fuses its products and sums, as
+// for GOAMD64=v3.
 var vectors = cpu.X86.HasAVX
 
 // SetVectors switches the vector units off, or on where there are any, for tests, and

@@ -164,3 +164,149 @@ store:
 	VMOVUPD Y3, 32(CX)
 	VZEROUPPER
 	RET
+
+// func dot4(dst *float64, a *float64, stride int, x *float64, n int)
+// Requires: AVX
+TEXT ·dot4(SB), NOSPLIT, $0-40
+	MOVQ   a+8(FP), AX
+	MOVQ   stride+16(FP), CX
+	MOVQ   x+24(FP), DX
+	MOVQ   n+32(FP), BX
+	SHLQ   $0x03, CX
+	VXORPD Y0, Y0, Y0
+	LEAQ   (AX)(CX*1), SI
+	VXORPD Y1, Y1, Y1
+	LEAQ   (SI)(CX*1), DI
+	VXORPD Y2, Y2, Y2
+	LEAQ   (DI)(CX*1), CX
+	VXORPD Y3, Y3, Y3
+
+lanes:
+	CMPQ    BX, $0x04
+	JL      rest
+	VMOVUPD (DX), Y4
+	VMULPD  (AX), Y4, Y5
+	VADDPD  Y5, Y0, Y0
+	ADDQ    $0x20, AX
+	VMULPD  (SI), Y4, Y5
+	VADDPD  Y5, Y1, Y1
+	ADDQ    $0x20, SI
+	VMULPD  (DI), Y4, Y5
+	VADDPD  Y5, Y2, Y2
+	ADDQ    $0x20, DI
+	VMULPD  (CX), Y4, Y4
+	VADDPD  Y4, Y3, Y3
+	ADDQ    $0x20, CX
+	ADDQ    $0x20, DX
+	SUBQ    $0x04, BX
+	JMP     lanes
+
+rest:
+	VEXTRACTF128 $0x01, Y0, X4
+	VEXTRACTF128 $0x01, Y1, X5
+	VEXTRACTF128 $0x01, Y2, X6
+	VEXTRACTF128 $0x01, Y3, X7
+
+one:
+	TESTQ  BX, BX
+	JE     end
+	VMOVSD (DX), X8
+	VMULSD (AX), X8, X9
+	VADDSD X9, X0, X0
+	ADDQ   $0x08, AX
+	VMULSD (SI), X8, X9
+	VADDSD X9, X1, X1
+	ADDQ   $0x08, SI
+	VMULSD (DI), X8, X9
+	VADDSD X9, X2, X2
+	ADDQ   $0x08, DI
+	VMULSD (CX), X8, X8
+	VADDSD X8, X3, X3
+	ADDQ   $0x08, CX
+	ADDQ   $0x08, DX
+	DECQ   BX
+	JMP    one
+
+end:
+	MOVQ      dst+0(FP), AX
+	VADDPD    X4, X0, X0
+	VUNPCKHPD X0, X0, X4
+	VADDSD    X4, X0, X0
+	VMOVSD    X0, (AX)
+	VADDPD    X5, X1, X1
+	VUNPCKHPD X1, X1, X5
+	VADDSD    X5, X1, X1
+	VMOVSD    X1, 8(AX)
+	VADDPD    X6, X2, X2
+	VUNPCKHPD X2, X2, X6
+	VADDSD    X6, X2, X2
+	VMOVSD    X2, 16(AX)
+	VADDPD    X7, X3, X3
+	VUNPCKHPD X3, X3, X7
+	VADDSD    X7, X3, X3
+	VMOVSD    X3, 24(AX)
+	VZEROUPPER
+	RET
+
+// func add4(dst *float64, n int, f *float64, a *float64, stride int)
+// Requires: AVX
+TEXT ·add4(SB), NOSPLIT, $0-40
+	MOVQ         dst+0(FP), AX
+	MOVQ         n+8(FP), CX
+	MOVQ         f+16(FP), DX
+	MOVQ         a+24(FP), BX
+	MOVQ         stride+32(FP), SI
+	SHLQ         $0x03, SI
+	VBROADCASTSD (DX), Y0
+	LEAQ         (BX)(SI*1), DI
+	VBROADCASTSD 8(DX), Y1
+	LEAQ         (DI)(SI*1), R8
+	VBROADCASTSD 16(DX), Y2
+	LEAQ         (R8)(SI*1), SI
+	VBROADCASTSD 24(DX), Y3
+
+lanes:
+	CMPQ    CX, $0x04
+	JL      one
+	VMOVUPD (AX), Y4
+	VMULPD  (BX), Y0, Y5
+	VADDPD  Y5, Y4, Y4
+	VMULPD  (DI), Y1, Y5
+	VADDPD  Y5, Y4, Y4
+	VMULPD  (R8), Y2, Y5
+	VADDPD  Y5, Y4, Y4
+	VMULPD  (SI), Y3, Y5
+	VADDPD  Y5, Y4, Y4
+	VMOVUPD Y4, (AX)
+	ADDQ    $0x20, AX
+	ADDQ    $0x20, BX
+	ADDQ    $0x20, DI
+	ADDQ    $0x20, R8
+	ADDQ    $0x20, SI
+	SUBQ    $0x04, CX
+	JMP     lanes
+
+one:
+	TESTQ  CX, CX
+	JE     end
+	VMOVSD (AX), X4
+	VMULSD (BX), X0, X5
+	VADDSD X5, X4, X4
+	VMULSD (DI), X1, X5
+	VADDSD X5, X4, X4
+	VMULSD (R8), X2, X5
+	VADDSD X5, X4, X4
+	VMULSD (SI), X3, X5
+	VADDSD X5, X4, X4
+	VMOVSD X4, (AX)
+	ADDQ   $0x08, AX
+	ADDQ   $0x08, BX
+	ADDQ   $0x08, DI
+	ADDQ   $0x08, R8
+	ADDQ   $0x08, SI
+	SUBQ   $0x01, CX
+	JMP    one
+
+end:
+	VZEROUPPER
+	RET

@@ -5,3 +5,7 @@ package dense
 func subtract2(dst, x, y *float64, n int, a, b float64) { panic("no vectors") }
 
 func gramTile(dst *float64, width int, a, b *float64, stride, groups int) { panic("no vectors") }
+
+func dot4(dst, a *float64, stride int, x *float64, n int) { panic("no vectors") }
+
+func add4(dst *float64, n int, f, a *float64, stride int) { panic("no vectors") }

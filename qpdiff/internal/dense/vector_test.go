@@ -12,6 +12,9 @@ func TestVectors(t *testing.T) {
 	if !vectors {
 		t.Skip("no vector units")
 	}
+	if fuses(1+Eps, 1-Eps, -1) {
+		t.Skip("the compiler fuses products and sums of the Go code")
+	}
 	rng := rand.New(rand.NewPCG(3, 1))
 	draw := func(n int) []float64 {
 		x := make([]float64, n)
@@ -49,6 +52,21 @@ func TestVectors(t *testing.T) {
 			}
 			return out
 		})
+		both("Products", sizes, func() []float64 {
+			out := make([]float64, rows)
+			Products(out, x, stride, y[:n])
+			return out
+		})
+		both("AddRows", sizes, func() []float64 {
+			out, f := slices.Clone(y[:n]), slices.Clone(x[:rows])
+			for i := range f {
+				if i%7 == 3 {
+					f[i] = 0
+				}
+			}
+			AddRows(out, f, x, stride)
+			return out
+		})
 		m := make([]float64, n*stride)
 		h := draw(n * n)
 		for i := range n {
@@ -69,6 +87,12 @@ func TestVectors(t *testing.T) {
 		})
 	}
 }
+
+// fuses reports whether a sum x·y + z, of numbers whose product is not exact, has no rounding
+// of that product.
+//
+//go:noinline
+func fuses(x, y, z float64) bool { return x*y+z != float64(x*y)+z }
 
 func BenchmarkVectors(b *testing.B) {
 	for _, n := range []int{10, 20, 50, 180, 800} {

@@ -14,6 +14,8 @@ const lanes = 4 // float64 in a register
 func main() {
 	subtract2()
 	gramTile()
+	dot4()
+	add4()
 	Generate()
 }
 
@@ -150,6 +152,135 @@ func gramTile() {
 			VMOVUPD(sum[i][k], place(i, k))
 		}
 	}
+	VZEROUPPER()
+	RET()
+}
+
+// dotRows is how many rows dot4 takes.
+const dotRows = 4
+
+// dot4 has a sum of four lanes for each row, as gonum's dot product of two vectors has: four
+// rows at a time hide the time that an addition takes.
+func dot4() {
+	TEXT("dot4", NOSPLIT, "func(dst, a *float64, stride int, x *float64, n int)")
+	Pragma("noescape")
+	Doc("dot4 sets the four entries of dst to the products of x with the rows of n entries at a, stride",
+		"entries apart, in the order of gonum's DotUnitary.")
+	a, stride, x, n := Load(Param("a"), GP64()), Load(Param("stride"), GP64()), Load(Param("x"), GP64()), Load(Param("n"), GP64())
+	SHLQ(Imm(3), stride)
+	rows := [dotRows]reg.Register{a}
+	var sums [dotRows]reg.VecVirtual
+	for k := range sums {
+		if k > 0 {
+			next := GP64()
+			LEAQ(Mem{Base: rows[k-1], Index: stride, Scale: 1}, next)
+			rows[k] = next
+		}
+		sums[k] = YMM()
+		VXORPD(sums[k], sums[k], sums[k])
+	}
+	Label("lanes")
+	CMPQ(n, Imm(lanes))
+	JL(LabelRef("rest"))
+	v := YMM()
+	VMOVUPD(Mem{Base: x}, v)
+	for k, row := range rows {
+		p := YMM()
+		VMULPD(Mem{Base: row}, v, p)
+		VADDPD(p, sums[k], sums[k])
+		ADDQ(Imm(lanes*8), row)
+	}
+	ADDQ(Imm(lanes*8), x)
+	SUBQ(Imm(lanes), n)
+	JMP(LabelRef("lanes"))
+	Label("rest")
+	// What is left is added to the first lane, whose register an addition of one entry clears
+	// beyond the first two: the others are kept apart.
+	var high [dotRows]reg.VecVirtual
+	for k := range sums {
+		high[k] = XMM()
+		VEXTRACTF128(Imm(1), sums[k], high[k])
+	}
+	Label("one")
+	TESTQ(n, n)
+	JE(LabelRef("end"))
+	w := XMM()
+	VMOVSD(Mem{Base: x}, w)
+	for k, row := range rows {
+		p := XMM()
+		VMULSD(Mem{Base: row}, w, p)
+		VADDSD(p, sums[k].AsX(), sums[k].AsX())
+		ADDQ(Imm(8), row)
+	}
+	ADDQ(Imm(8), x)
+	DECQ(n)
+	JMP(LabelRef("one"))
+	Label("end")
+	dst := Load(Param("dst"), GP64())
+	for k := range sums {
+		low := sums[k].AsX()
+		VADDPD(high[k], low, low)
+		VUNPCKHPD(low, low, high[k])
+		VADDSD(high[k], low, low)
+		VMOVSD(low, Mem{Base: dst, Disp: k * 8})
+	}
+	VZEROUPPER()
+	RET()
+}
+
+// add4 adds rows to dst one after the other, entry by entry, so that dst is read and written
+// once for all.
+func add4() {
+	TEXT("add4", NOSPLIT, "func(dst *float64, n int, f, a *float64, stride int)")
+	Pragma("noescape")
+	Doc("add4 adds f[0] times the row of n entries at a to dst, then f[1] times that stride entries further,",
+		"and so on for four rows.")
+	dst, n, f, a, stride := Load(Param("dst"), GP64()), Load(Param("n"), GP64()), Load(Param("f"), GP64()), Load(Param("a"), GP64()), Load(Param("stride"), GP64())
+	SHLQ(Imm(3), stride)
+	rows := [dotRows]reg.Register{a}
+	var factors [dotRows]reg.VecVirtual
+	for k := range rows {
+		if k > 0 {
+			next := GP64()
+			LEAQ(Mem{Base: rows[k-1], Index: stride, Scale: 1}, next)
+			rows[k] = next
+		}
+		factors[k] = YMM()
+		VBROADCASTSD(Mem{Base: f, Disp: k * 8}, factors[k])
+	}
+	advance := func(entries int) {
+		for _, p := range append([]reg.Register{dst}, rows[:]...) {
+			ADDQ(Imm(uint64(8*entries)), p)
+		}
+		SUBQ(Imm(uint64(entries)), n)
+	}
+	Label("lanes")
+	CMPQ(n, Imm(lanes))
+	JL(LabelRef("one"))
+	v := YMM()
+	VMOVUPD(Mem{Base: dst}, v)
+	for k, row := range rows {
+		p := YMM()
+		VMULPD(Mem{Base: row}, factors[k], p)
+		VADDPD(p, v, v)
+	}
+	VMOVUPD(v, Mem{Base: dst})
+	advance(lanes)
+	JMP(LabelRef("lanes"))
+	Label("one")
+	TESTQ(n, n)
+	JE(LabelRef("end"))
+	w := XMM()
+	VMOVSD(Mem{Base: dst}, w)
+	for k, row := range rows {
+		p := XMM()
+		VMULSD(Mem{Base: row}, factors[k].AsX(), p)
+		VADDSD(p, w, w)
+	}
+	VMOVSD(w, Mem{Base: dst})
+	advance(1)
+	JMP(LabelRef("one"))
+	Label("end")
 	VZEROUPPER()
 	RET()
 }
