@@ -21,7 +21,7 @@ type footprint struct {
 	own    float64 // of the CV but for its splits
 	splits float64 // of the fits of the splits, with their learners
 	model  float64 // of Final, and of a prediction of all rows by its model
-	// fits learners share what is left of the bound, by the rows that count for each.
+	// fits learners share the rest of the bound, by the rows that count for each.
 	fits, rows float64
 }
 
@@ -31,17 +31,17 @@ func (n *footprint) share(rows float64) {
 	n.rows += rows
 }
 
-// total is what New, evaluations and Final hold at most.
+// total is the most that New, evaluations and Final hold.
 func (n footprint) total() int64 { return memory.Bytes(n.own + n.splits + n.model) }
 
 // bound returns how many bytes c allows.
 func (c *Config) bound() int64 { return memory.Bound(cmp.Or(c.MaxBytes, c.Data.MaxBytes)) }
 
 // Bytes returns how many bytes New(c), evaluations and Final hold at most: the copies of the
-// rows of X for each split, what learners that are [learn.SizedLearner]s count, and the
-// features of Features. It does not count X itself, what a Preparer and a FeatureMap of your
-// own hold beside their output, and what DataGradient adds. It is 0 for a Config
-// without Data.X or Learner, and costs a call of Learner and of Dims.
+// rows of X for each split, the Bytes of learners that are [learn.SizedLearner]s, and the
+// features of Features. It does not count X itself, the memory that a Preparer and a FeatureMap
+// of your own hold beside their output, and the additional memory of DataGradient. It is 0 for
+// a Config without Data.X or Learner, and costs a call of Learner and of Dims.
 func (c Config) Bytes() int64 {
 	if x, ok := c.Data.X.(*mat.Dense); c.Data.X == nil || ok && x == nil || c.Learner == nil {
 		return 0
@@ -65,8 +65,8 @@ func (c *Config) width() int {
 	return m
 }
 
-// wholeLearner returns first where the learners of the splits leave rows out of what it
-// holds, else nil.
+// wholeLearner returns first if the learners of the splits leave rows out of its data, else
+// nil.
 func (c *Config) wholeLearner(first learn.Learner) learn.SubsetLearner {
 	if l, ok := first.(learn.SubsetLearner); ok && !c.Standardise && c.Centring == NoCentring && c.Prepare == nil {
 		return l
@@ -74,8 +74,8 @@ func (c *Config) wholeLearner(first learn.Learner) learn.SubsetLearner {
 	return nil
 }
 
-// count counts what a CV of m features holds where each split has its fit, or where they
-// are evaluated all at once.
+// count counts the memory of a CV of m features: with a fit for each split, or with all splits
+// evaluated at once.
 func (c *Config) count(learner learn.Learner, m int, each bool) footprint {
 	rows, raw := c.Data.X.Dims()
 	weighted := c.Data.Weights != nil
@@ -128,7 +128,7 @@ func (c *Config) count(learner learn.Learner, m int, each bool) footprint {
 	return number
 }
 
-// learnerBytes returns what l counts, and 0 where it does not.
+// learnerBytes returns the bytes that l counts, and 0 if l counts none.
 func learnerBytes(l learn.Learner, s learn.Size) float64 {
 	if l, ok := l.(learn.SizedLearner); ok {
 		return float64(l.Bytes(s))

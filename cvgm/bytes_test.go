@@ -28,8 +28,8 @@ type memoryCase struct {
 	signs   bool
 	change  func(c *Config)
 	alpha   []float64
-	// factor bounds what Bytes counts, of what the CV holds: the learners count work for
-	// kinks and Final.
+	// factor bounds Bytes as a multiple of the memory that the CV holds: the learners count
+	// work for kinks and Final.
 	factor float64
 }
 
@@ -99,8 +99,8 @@ func (m memoryCase) config(t *testing.T) (Config, []float64) {
 	return c, alpha
 }
 
-// A CV holds no more than Config.Bytes counts, and not much less, and New refuses what
-// exceeds MaxBytes: no result depends on the bound.
+// A CV holds no more than Config.Bytes counts, and not much less, and New refuses a CV beyond
+// MaxBytes: no result depends on the bound.
 func TestBytes(t *testing.T) {
 	for _, m := range memoryCases {
 		c, alpha := m.config(t)
@@ -220,7 +220,7 @@ type huge struct{ *linear.ElasticNet }
 
 func (huge) Bytes(learn.Size) int64 { return math.MaxInt64 }
 
-// Splits that leave one example out are counted at once, and one by one where they have to be
+// Splits that leave one example out are counted at once, and one by one if they have to be
 // fitted so: the way never depends on the memory.
 func TestLeaveOneOutMaxBytes(t *testing.T) {
 	m := memoryCases[len(memoryCases)-1]
@@ -256,8 +256,8 @@ func TestWorkingSetMaxBytes(t *testing.T) {
 	}
 }
 
-// The model of all examples has more rows than those of the splits, and so a larger share: it can
-// be fitted within a bound in which the splits' can.
+// The model of all examples has more rows than the splits' models, and so a larger share: it
+// can be fitted within a bound in which they can.
 func TestShareOfFinal(t *testing.T) {
 	c, _ := memoryCases[1].config(t)
 	alpha := []float64{1e-3, 1e-3}

@@ -6,12 +6,12 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// Centring selects what a CV subtracts from features and labels before a
-// learner without an intercept of its own is fitted, and adds to its
-// predictions. All but NoCentring suit learners of a squared loss. Learners with
-// an intercept of their own (Logistic, kernel.SVM with Intercept) and learners of
-// labels ±1 need NoCentring, since the others change the labels. For Huber regression set
-// its Intercept: the means are not optimal together with θ for its loss.
+// Centring selects the means that a CV subtracts from features and labels before the fit of a
+// learner without its own intercept, and adds to its predictions. All but NoCentring suit
+// learners of a squared loss. Learners with an intercept of their own (Logistic, kernel.SVM
+// with Intercept) and learners of labels ±1 need NoCentring, since the others change the
+// labels. For Huber regression set its Intercept: the means are not optimal together with θ for
+// its loss.
 type Centring int
 
 const (
@@ -35,50 +35,49 @@ const (
 // required.
 type Config struct {
 	// Data has no Rows, and must not change as long as the CV is in use: other data need
-	// another CV. An example of weight w counts as w equal ones in the fits, in the means
-	// of validation losses and in what Standardise and Centring compute. Examples of
-	// weight 0 count neither in training nor in validation. The unit of the weights does
-	// not matter, except to learners whose C weighs a sum over the examples
-	// (linear.Logistic, kernel.SVM). Gradients take the weights as constant.
-	// Learners that cannot weigh examples refuse Weights. See [BalancedWeights].
+	// another CV. An example of weight w counts as w equal ones in the fits, in the means of
+	// validation losses and in the means and deviations of Standardise and Centring. Examples
+	// of weight 0 count neither in training nor in validation. The unit of the weights does not
+	// matter, except to learners whose C weighs a sum over the examples (linear.Logistic,
+	// kernel.SVM). Gradients take the weights as constant. Learners that cannot weigh examples
+	// refuse Weights. See [BalancedWeights].
 	Data   learn.Data
 	Splits []Split
 	// Learner returns a new learner, never the same one again. New calls it once
 	// more than there are splits, and each call of [CV.Final] once.
 	Learner func() learn.Learner
 	Loss    Loss
-	// Prepare makes the features of the columns of Data.X, fitted to each split's
-	// training rows and, by [CV.Final], to all rows. Data.X may then hold NaN for
-	// missing values. For a table it is a [table.Encoder], which tells what becomes of
-	// categories. Features must be nil. Nil: the columns are the features.
+	// Prepare makes the features of the columns of Data.X, fitted to each split's training rows
+	// and, by [CV.Final], to all rows. Data.X may then hold NaN for missing values. For a table
+	// it is a [table.Encoder], which documents the features of categories. Features must be
+	// nil. Nil: the columns are the features.
 	Prepare Preparer
-	// Features maps the rows of Data.X to what the learner sees. Its parameters
-	// follow the learner's hyperparameters in α. Nil: the features are Data.X.
+	// Features maps the rows of Data.X to the learner's features. Its parameters follow the
+	// learner's hyperparameters in α. Nil: the features are Data.X.
 	Features FeatureMap
-	// Hyper, where not nil, holds the learner's hyperparameters constant: α is
-	// then the feature map's parameters alone.
+	// Hyper, if not nil, holds the learner's hyperparameters constant: α is then the feature
+	// map's parameters alone.
 	Hyper []float64
-	// Standardise maps every feature to (weighted) mean 0 and (population) standard
-	// deviation 1 on each split's training rows. A feature that is constant on
-	// them, up to rounding, is centred only, as if its deviation were 1. With a
-	// feature map that has parameters such a feature is an error, since the CV
-	// loss jumps where a feature becomes constant.
+	// Standardise maps every feature to (weighted) mean 0 and (population) standard deviation 1
+	// on each split's training rows. A feature that is constant on them, up to rounding, is
+	// centred only, as if its deviation were 1. With a feature map that has parameters such a
+	// feature is an error, since the CV loss jumps when a feature becomes constant.
 	Standardise bool
 	Centring    Centring
-	// Generalised selects what the gradient is where it does not exist, at kinks
-	// of the learner, the loss or the feature map. False: an error that matches
-	// qpdiff.ErrNotDifferentiable. True: the chain rule with one element of the
-	// generalised derivative at each kink; see [CV.Generalised], [learn.KinkedLearner],
-	// [KinkedLoss] and [KinkedMap].
+	// Generalised selects the result at kinks of the learner, the loss or the feature map, at
+	// which no gradient exists. False: an error that matches qpdiff.ErrNotDifferentiable. True:
+	// the chain rule with one element of the generalised derivative at each kink; see
+	// [CV.Generalised], [learn.KinkedLearner], [KinkedLoss] and [KinkedMap].
 	Generalised bool
 	// Workers bounds the goroutines that share the splits. Zero: GOMAXPROCS.
 	// The results do not depend on it.
 	Workers int
-	// MaxBytes bounds the memory that the CV holds, with its learners, evaluations and Final: see
-	// [Config.Bytes]. Beyond it New returns an error of kind qpdiff.ErrTooLarge before the
-	// allocation, as DataGradient does, and Eval where splits that leave one example out have to be fitted one by one.
-	// What is left is shared among the learners by their rows, for working sets that grow. The results
-	// do not depend on it. Zero: Data.MaxBytes, or the default that [learn.Data] documents.
+	// MaxBytes bounds the memory that the CV holds, with its learners, evaluations and Final:
+	// see [Config.Bytes]. Beyond it New and DataGradient return an error of kind
+	// qpdiff.ErrTooLarge before the allocation. So does Eval when splits that leave one example
+	// out have to be fitted one by one. The learners share the rest of the bound by their rows,
+	// for working sets that grow. The results do not depend on it. Zero: Data.MaxBytes, or the
+	// default that [learn.Data] documents.
 	MaxBytes int64
 }
 

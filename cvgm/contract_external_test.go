@@ -62,7 +62,7 @@ func TestCheckGradientOfACV(t *testing.T) {
 	cvgmtest.CheckGradient(t, cv.Eval, []float64{.1, .2})
 }
 
-// failures collects what a contract reports.
+// failures collects the failures of a contract.
 type failures struct {
 	*testing.T
 	messages []string
@@ -77,7 +77,7 @@ func (f *failures) Fatalf(format string, args ...any) {
 	panic(f)
 }
 
-// failuresOf returns what contract reports, in one string.
+// failuresOf returns the failures of contract, in one string.
 func failuresOf(t *testing.T, contract func(t cvgmtest.TB)) string {
 	f := &failures{T: t}
 	func() {
@@ -209,8 +209,8 @@ func TestContractsFindFaults(t *testing.T) {
 	}
 }
 
-// scaled is a LinearMap times a unit, whose derivative in the parameters has the wrong
-// sign where it has the fault.
+// scaled is a LinearMap times a unit, whose derivative in the parameters has the wrong sign if
+// it has the fault.
 type scaled struct {
 	cvgm.LinearMap
 	unit  float64

@@ -17,7 +17,7 @@ import (
 // New checks the configuration and prepares every split. Errors name the
 // argument; those that belong to one split are a [SplitError].
 //
-// It allocates the copies of the rows for each split, but only where they fit into
+// It allocates the copies of the rows for each split, but only if they fit into
 // Config.MaxBytes.
 func New(c Config) (*CV, error) {
 	if err := c.prepareData(); err != nil {
@@ -117,8 +117,8 @@ func (cv *CV) checkMap(raw int) error {
 		return err
 	}
 	if fixed {
-		// The two are equal on standardised features. The mean of y is
-		// constant also where features are almost linearly dependent.
+		// The two are equal on standardised features. The mean of y is constant also for
+		// features that are almost linearly dependent.
 		c.Centring = MeanCentring
 	}
 	return nil
@@ -167,19 +167,16 @@ func (cv *CV) loadSubset(f *splitFit, x *mat.Dense) error {
 	return f.learner.(learn.SubsetLearner).LoadSubset(cv.full, f.out)
 }
 
-// Eval returns L_cv(α) and, where grad is not nil, overwrites it with the
-// gradient. It is an [search.Objective]. An α of the wrong length is an error, a grad
-// of the wrong length a panic. Errors of a split are a [SplitError]. Errors
-// match qpdiff.ErrNotDifferentiable where the gradient does not exist and
-// Config.Generalised is not set, and qpdiff.ErrNotFinite where a loss or a
-// derivative overflows. After an error the loss is NaN, and grad holds no
-// gradient.
+// Eval returns L_cv(α) and, if grad is not nil, overwrites grad with the gradient. It is an
+// [search.Objective]. An α of the wrong length is an error, a grad of the wrong length a panic.
+// Errors of a split are a [SplitError]. Errors match qpdiff.ErrNotDifferentiable if the
+// gradient does not exist and Config.Generalised is not set, and qpdiff.ErrNotFinite if a loss
+// or a derivative overflows. After an error the loss is NaN, and grad holds no gradient.
 func (cv *CV) Eval(grad, alpha []float64) (float64, error) {
 	return cv.eval(context.Background(), grad, nil, alpha)
 }
 
-// EvalContext is Eval that ends between splits when ctx does, with its error as that of a
-// split.
+// EvalContext is Eval that ends between splits when ctx does, with ctx's error as the split's.
 func (cv *CV) EvalContext(ctx context.Context, grad, alpha []float64) (float64, error) {
 	return cv.eval(ctx, grad, nil, alpha)
 }
@@ -203,7 +200,7 @@ func (cv *CV) eval(ctx context.Context, grad []float64, data *dataGradient, alph
 		if err := cv.full.Load(cv.all(x, cv.full)); err != nil {
 			return math.NaN(), err
 		}
-		cv.full.Fit(cv.fullTheta, hyper) // where that fails, each split says so itself, or starts from scratch
+		cv.full.Fit(cv.fullTheta, hyper) // if it fails, each split returns its own error, or starts from scratch
 	}
 	cv.run.ctx, cv.run.x, cv.run.hyper, cv.run.gradient, cv.run.data = ctx, x, hyper, grad != nil, data
 	k := float64(len(cv.fits))

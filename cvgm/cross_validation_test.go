@@ -58,8 +58,8 @@ func checkGradient(t *testing.T, f search.Objective, x []float64, h, tol float64
 	}
 }
 
-// The paper's unpenalised intercept, taken from least squares and held
-// constant, is the exact one where features are standardised.
+// The paper's unpenalised intercept, taken from least squares and held constant, is the exact
+// one for standardised features.
 func TestFixedLeastSquaresIsExactOnStandardisedFeatures(t *testing.T) {
 	published := elasticNetCV(t, 5, 16, func(c *Config) { c.Centring = FixedLeastSquares })
 	exact := elasticNetCV(t, 5, 16, nil)
@@ -75,8 +75,8 @@ func TestFixedLeastSquaresIsExactOnStandardisedFeatures(t *testing.T) {
 	}
 }
 
-// On raw features the exact intercept is that of the joint problem: no other
-// constant, with θ fitted to what remains, has a lower objective.
+// On raw features the exact intercept solves the joint problem: no other constant, with θ
+// fitted to the remainder, has a lower objective.
 func TestMeanCentringIsOptimal(t *testing.T) {
 	d := casetest.Regression(7, 12, 3)
 	for i := range d.Y {
@@ -185,8 +185,8 @@ func TestZeroOneLossIsEvaluatedButNotDescended(t *testing.T) {
 	}
 }
 
-// A step is what CVGM does at each iterate of the paper's first experiment:
-// value and gradient while λ moves a little.
+// A step is the work of CVGM at each iterate of the paper's first experiment: value and
+// gradient while λ moves a little.
 func BenchmarkElasticNetStep(b *testing.B) {
 	for _, k := range []int{128, 2048} {
 		for _, workers := range []int{1, 2} {
@@ -198,7 +198,7 @@ func BenchmarkElasticNetStep(b *testing.B) {
 	}
 }
 
-// BenchmarkElasticNetCold compares value and gradient where no fit is warm.
+// BenchmarkElasticNetCold compares value and gradient without warm fits.
 func BenchmarkElasticNetCold(b *testing.B) {
 	for _, gradient := range []bool{false, true} {
 		b.Run(map[bool]string{false: "value", true: "gradient"}[gradient], func(b *testing.B) {
@@ -226,8 +226,8 @@ func benchmarkEval(b *testing.B, cv *CV, gradient, cold bool) {
 	}
 }
 
-// Where a CV answers from scratch, so does one from its last solution, though that may lead to a face at which a
-// weight many decades above the others leaves no digits.
+// If a CV answers from scratch, so does one from its last solution. That solution may lead to a
+// face at which a weight many decades above the others leaves no digits.
 func TestWarmStartAnswersWhereColdDoes(t *testing.T) {
 	cv, err := New(Config{
 		Data: learn.Data{

@@ -23,12 +23,12 @@ type CV struct {
 	features int // m, the number of features that the learner sees
 	hyper    int
 	fits     []splitFit
-	// full learns from all examples where the learners of the splits are
-	// [learn.SubsetLearner]s and see the features as they are; otherwise it is nil.
+	// full learns from all examples if the learners of the splits are [learn.SubsetLearner]s
+	// and see the features as they are; otherwise it is nil.
 	full      learn.SubsetLearner
 	fullTheta []float64
-	// loo evaluates all splits at once where each leaves one example out; otherwise it is
-	// nil. The fits are then prepared when they are first needed.
+	// loo evaluates all splits at once if each leaves one example out; otherwise it is nil. The
+	// fits are then prepared when they are first needed.
 	loo *leaveOneOut
 	// Cotangents of the N×m features at the last gradient, as rows trained on,
 	// as rows validated on, and in all. Only with a feature map.
@@ -79,26 +79,24 @@ func (cv *CV) checkAlpha(alpha []float64) error {
 	return args.CheckFinite("alpha", alpha, "take a smaller step or project onto bounds")
 }
 
-// Generalised reports whether the last gradient, of Eval or DataGradient, is not a
-// derivative but the chain rule with an element of a generalised derivative, because a kink was
-// met: see Config.Generalised. It is false before the first gradient and after
-// one that failed, and may be true without Config.Generalised where the
-// learner's own settings make it answer at kinks.
+// Generalised reports whether the last gradient, of Eval or DataGradient, met a kink, so that
+// it is the chain rule with an element of a generalised derivative: see Config.Generalised. It
+// is false before the first gradient and after one that failed. It may be true without
+// Config.Generalised if the learner's own settings allow kinks.
 func (cv *CV) Generalised() bool { return cv.generalised }
 
-// FeatureCotangents returns the two parts of ∂L_cv/∂φ at the last gradient of Eval,
-// each N×m: of the features as rows that the splits train on, which reach the
-// loss through the fitted θ, and of the features as rows that the splits
-// validate on, which reach it directly through the predictions. Their sum is
-// the whole cotangent, which for rows of equal features may hold only along moves
-// that keep them equal: see [learn.TiedLearner]. They are nil without a feature map, and
-// valid until the next call of Eval.
+// FeatureCotangents returns the two parts of ∂L_cv/∂φ at the last gradient of Eval, each N×m.
+// The first is through the rows that the splits train on, by the fitted θ; the second through
+// the rows that they validate on, by the predictions. Their sum is the whole cotangent. For
+// rows of equal features it may hold only along moves that keep them equal: see
+// [learn.TiedLearner]. They are nil without a feature map, and valid until the next call of
+// Eval.
 func (cv *CV) FeatureCotangents() (asTraining, asValidation *mat.Dense) {
 	return cv.asTraining, cv.asValidation
 }
 
-// Reset forgets every warm start: what follows has the same bits as with a new
-// CV of the same Config.
+// Reset forgets every warm start: later results have the same bits as with a new CV of the same
+// Config.
 func (cv *CV) Reset() {
 	if cv.full != nil {
 		cv.full.Reset()

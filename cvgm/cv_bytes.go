@@ -11,8 +11,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// share returns the MaxBytes of a learner for data of a size: what it counts, and its share
-// of what is left of the bound, for what grows in its fits.
+// share returns the MaxBytes of a learner for data of a size: the bytes that it counts, plus
+// its share of the rest of the bound, for storage that grows in its fits.
 func (cv *CV) share(l learn.Learner, s learn.Size) int64 {
 	bound := cv.c.bound()
 	if bound == memory.Unbounded {
@@ -22,7 +22,7 @@ func (cv *CV) share(l learn.Learner, s learn.Size) int64 {
 	return max(1, memory.Bytes(learnerBytes(l, s)+max(0, rest)))
 }
 
-// ofShare tells with the error of a learner that has too few bytes that they are its share.
+// ofShare adds to the error of a learner that has too few bytes that they are its share.
 func (cv *CV) ofShare(err error) error {
 	if !errors.Is(err, qpdiff.ErrTooLarge) {
 		return err
@@ -47,7 +47,7 @@ func (cv *CV) all(x *mat.Dense, l learn.Learner) learn.Data {
 	return d
 }
 
-// countSplits counts the fits of all splits, where they were evaluated at once before.
+// countSplits counts the fits of all splits, if they were evaluated at once before.
 func (cv *CV) countSplits() error {
 	if cv.loo == nil || cv.loo.fitted {
 		return nil
@@ -61,7 +61,7 @@ func (cv *CV) countSplits() error {
 	return nil
 }
 
-// countData counts what a DataGradient adds.
+// countData counts the additional memory of a DataGradient.
 func (cv *CV) countData(wantX bool) float64 {
 	rows, raw := cv.c.Data.X.Dims()
 	n, m := float64(rows), float64(cv.features)

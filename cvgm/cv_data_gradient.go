@@ -22,17 +22,16 @@ import (
 // neither may share memory with Config.Data or α. Another shape panics. For learners
 // and losses of labels ±1, dy is the derivative of their formulas in y.
 //
-// Errors are those of Eval with a gradient; then the loss, dx and dy are NaN. A block
-// that has no derivative is an error of kind ErrNotDifferentiable that names it and the
-// lowest such split, and is set to NaN; loss and the other block are given. Without a
-// derivative are
+// It returns the errors of Eval with a gradient; then the loss, dx and dy are NaN. A block that
+// has no derivative is set to NaN, with an error of kind ErrNotDifferentiable that names it and
+// the lowest such split. Loss and the other block are given. Without a derivative are
 //   - dx with Config.Prepare,
-//   - dx where Standardise is set and a feature is constant on a split's training rows,
+//   - dx if Standardise is set and a feature is constant on a split's training rows,
 //   - dx and dy with FixedLeastSquares without Standardise,
 //   - dy with a Loss that is no [LabelLoss],
-//   - and, unless Config.Generalised is set, what meets a kink of the learner or dx at one
-//     of the feature map, and training rows of a [learn.TiedLearner] that are equal to it
-//     and that moves of the rows (dx) or of the labels (dy) part.
+//   - and, unless Config.Generalised is set, a block at a kink of the learner and dx at a kink
+//     of the feature map. The same holds for a block whose moves, of the rows (dx) or of the
+//     labels (dy), part training rows that a [learn.TiedLearner] treats as equal.
 //
 // With Config.Generalised these give an element of the generalised derivative, and
 // [CV.Generalised] reports it: the multipliers of equal rows are shared equally.
@@ -99,7 +98,7 @@ func (cv *CV) addSplits(d *dataGradient, dx *mat.Dense) error {
 	return nil
 }
 
-// addSplitData adds what split j has found.
+// addSplitData adds the cotangents of split j.
 func (cv *CV) addSplitData(d *dataGradient, j int, ties *tieTest) {
 	f := &cv.fits[j]
 	part, scale := f.data, 1/float64(len(cv.fits))

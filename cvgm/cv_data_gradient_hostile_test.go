@@ -281,7 +281,7 @@ func TestDataGradientAtTiesPartedByTheMean(t *testing.T) {
 }
 
 // At λ1 = 0, with a feature that is 0 throughout, equal rows, one row left out and one
-// validated on: the gradients are those of the loss.
+// validated on: the gradients are the derivatives of the loss.
 func TestDataGradientAtEdges(t *testing.T) {
 	src := synth.NewStream(6, "edges")
 	d := classData(src, 11, 3)

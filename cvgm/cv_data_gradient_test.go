@@ -19,9 +19,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// checkDataGradient compares the gradient in the rows, and in the labels where the
-// learner takes any, with differences along a random direction. It reports whether
-// the loss is smooth along it.
+// checkDataGradient compares the gradient in the rows, and in the labels if the learner takes
+// any, with differences along a random direction. It reports whether the loss is smooth along
+// it.
 func checkDataGradient(t *testing.T, title string, c Config, alpha []float64, anyLabel bool, src *synth.Stream) (smooth bool) {
 	t.Helper()
 	rows, n := c.Data.X.Dims()
@@ -92,8 +92,8 @@ type unlabelled struct{}
 
 func (unlabelled) Eval(p, y float64) (loss, slope float64) { return SquaredError{}.Eval(p, y) }
 
-// Where one block does not exist the error names the split and the column, and the
-// other block is given.
+// If one block does not exist the error names the split and the column, and the other block is
+// given.
 func TestDataGradientRefusesOneBlock(t *testing.T) {
 	base := casetest.Regression(3, 12, 3)
 	splits := casetest.Must(KFold(synth.NewStream(3, "splits"), 12, 3))(t)

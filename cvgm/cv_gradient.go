@@ -26,8 +26,7 @@ func (cv *CV) gradientOfSplits(grad []float64, k float64) (generalised bool) {
 	return generalised
 }
 
-// gradientAtOnce is gradientOfSplits for cv.loo, and reports false where that has no
-// derivative.
+// gradientAtOnce is gradientOfSplits for cv.loo. It returns false if cv.loo has no derivative.
 func (cv *CV) gradientAtOnce(grad []float64) bool {
 	clear(grad)
 	dhyper, _ := cv.unpack(grad, nil)
@@ -44,8 +43,8 @@ func (cv *CV) gradientAtOnce(grad []float64) bool {
 	return true
 }
 
-// gradient completes grad, which has its part of the hyperparameters. generalised reports
-// whether that is at a kink, atOnce whether it is that of cv.loo.
+// gradient completes grad, whose part for the hyperparameters is set: at a kink if generalised,
+// and by cv.loo if atOnce.
 func (cv *CV) gradient(grad []float64, generalised, atOnce bool) error {
 	_, dparams := cv.unpack(grad, nil)
 	if cv.c.Features != nil {
@@ -97,7 +96,7 @@ func (cv *CV) gatherCotangents() {
 	cv.total.Add(cv.asTraining, cv.asValidation)
 }
 
-// findOverflow names what makes entry i of the gradient g, which is not finite.
+// findOverflow names the source of entry i of the gradient g, which is not finite.
 func (cv *CV) findOverflow(i int, g float64) error {
 	for j := range cv.fits {
 		f := &cv.fits[j]

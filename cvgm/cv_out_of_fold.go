@@ -10,11 +10,11 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// OutOfFold writes to dst, which has one entry per example, the prediction for each
-// example at the last Eval or DataGradient by the splits that validate on it, which did
-// not train on it: the mean where there are several such splits, and NaN where there is
-// none or the example has the weight 0. The error matches qpdiff.ErrNotFitted where there
-// was no evaluation, or the last one returned an error instead of a loss.
+// OutOfFold writes to dst, which has one entry per example, the prediction for each example at
+// the last Eval or DataGradient. It comes from the splits that validate on the example and so
+// did not train on it. It is their mean if there are several, and NaN if there is none or the
+// example has the weight 0. The error matches qpdiff.ErrNotFitted if there was no evaluation,
+// or the last one returned an error instead of a loss.
 func (cv *CV) OutOfFold(dst []float64) error {
 	if len(dst) != len(cv.c.Data.Y) {
 		panic("cvgm: dst has the wrong length")
@@ -26,19 +26,18 @@ func (cv *CV) OutOfFold(dst []float64) error {
 	return nil
 }
 
-// StandardError returns the standard error of the CV loss at the last Eval or
-// DataGradient over the examples: the standard deviation of the n examples' losses (with
-// n−1) over √n, where n counts the examples that some split validates on, and the loss of
-// one that several splits validate on is its mean over them. With weights w it is that of
-// the weighted mean, √(n/(n−1)·Σ_i w_i²(c_i − c̄)²)/Σ_i w_i: an example of weight 2 is one
-// example, not two, and the unit of the weights does not matter. More splits of the same
-// examples do not lower it, as they would the standard error over the splits. It is
-// optimistic: it takes the examples as independent, and the fits, which share training
-// rows, as fixed (Bengio and Grandvalet 2004). Where examples depend on each other, as in
-// groups or in time, it may be far too low.
+// StandardError returns the standard error of the CV loss at the last Eval or DataGradient over
+// the examples: the standard deviation of the n examples' losses (with n−1) over √n. n counts
+// the examples that some split validates on; the loss of an example that several splits
+// validate on is its mean over them. With weights w it is the standard error of the weighted
+// mean, √(n/(n−1)·Σ_i w_i²(c_i − c̄)²)/Σ_i w_i. An example of weight 2 is one example, not two,
+// and the unit of the weights does not matter. More splits of the same examples do not lower
+// it, as they would the standard error over the splits. It is optimistic: it takes the examples
+// as independent, and the fits, which share training rows, as fixed (Bengio and Grandvalet
+// 2004). If examples depend on each other, as in groups or in time, it may be far too low.
 //
-// Errors match qpdiff.ErrNotFitted as in [CV.OutOfFold], qpdiff.ErrShape where the splits
-// validate on fewer than two examples, and qpdiff.ErrNotFinite where it overflows.
+// Errors match qpdiff.ErrNotFitted as in [CV.OutOfFold], qpdiff.ErrShape if the splits validate
+// on fewer than two examples, and qpdiff.ErrNotFinite if it overflows.
 func (cv *CV) StandardError() (float64, error) {
 	if err := cv.checkEvaluated(); err != nil {
 		return math.NaN(), err
@@ -77,8 +76,8 @@ func (cv *CV) checkEvaluated() error {
 	return args.BadIf(!cv.evaluated, "CV", qpdiff.ErrNotFitted, "call Eval first", "has no evaluation, or the last one failed")
 }
 
-// meanOverSplits sets dst, for each example, to the mean of value over the splits that
-// validate on it, or to NaN where none does.
+// meanOverSplits sets dst, for each example, to the mean of value over the splits that validate
+// on it, or to NaN if none does.
 func (cv *CV) meanOverSplits(dst []float64, value func(prediction, y float64) float64) {
 	counts := make([]float64, len(dst))
 	for j := range cv.fits {

@@ -43,8 +43,8 @@ func TestStandardErrorByHand(t *testing.T) {
 	}
 }
 
-// Each prediction is the mean of those of the models fitted to the training rows of the
-// splits that validate on the example.
+// Each prediction is the mean of the predictions by the models of the splits that validate on
+// the example.
 func TestOutOfFoldPredictsAsModelsOfTheSplits(t *testing.T) {
 	splits := casetest.Must(RandomSplits(synth.NewStream(1, "splits"), 30, 6, .8))(t)
 	cv := elasticNetCV(t, 3, 1, func(c *Config) { c.Splits = splits })
@@ -173,7 +173,7 @@ type product struct{}
 
 func (product) Eval(prediction, y float64) (loss, slope float64) { return prediction * y, y }
 
-// Eval keeps what these methods need without an allocation.
+// Eval keeps the losses and predictions for these methods without an allocation.
 func TestEvalDoesNotAllocate(t *testing.T) {
 	cv := elasticNetCV(t, 3, 8, func(c *Config) { c.Workers = 1 })
 	x, grad := []float64{.02, .03}, make([]float64, 2)

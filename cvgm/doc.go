@@ -1,8 +1,7 @@
-// Package cvgm makes the cross-validation loss of a convex learning method a
-// differentiable function of its hyperparameters and minimises it: the
-// cross-validation gradient method of Barratt and Sharma, "Optimizing for
-// Generalization in Machine Learning with Cross-Validation Gradients"
-// (arXiv:1805.07072), Algorithm 1.
+// Package cvgm makes the cross-validation loss of a convex learning method a differentiable
+// function of its hyperparameters and minimises it. It implements the cross-validation gradient
+// method of Barratt and Sharma, "Optimizing for Generalization in Machine Learning with
+// Cross-Validation Gradients" (arXiv:1805.07072), Algorithm 1.
 //
 // The types follow the way of the data. A [Split] divides the examples into training
 // and validation rows ([RandomSplits], [KFold], [StratifiedKFold], [GroupedKFold],
@@ -12,7 +11,7 @@
 // [Model] of [CV.Final] is the learner fitted to all data at the α found. Package table reads
 // data with text, classes or missing values, and package tune does all of this in one call.
 //
-// Results have the same bits for any GOMAXPROCS: every split owns its storage
-// and its warm start, and sums run in the order of the splits. New allocates only what
-// Config.MaxBytes allows ([Config.Bytes]), by default a quarter of what the process may use.
+// Results have the same bits for any GOMAXPROCS: every split owns its storage and its warm
+// start, and sums run in the order of the splits. New allocates at most Config.MaxBytes
+// ([Config.Bytes]), by default a quarter of the memory that the process may use.
 package cvgm

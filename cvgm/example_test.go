@@ -77,7 +77,7 @@ func ExampleCV_Eval() {
 	if err != nil {
 		panic(err)
 	}
-	// The gradient is that of the loss: a small step against it gains
+	// The gradient is the derivative of the loss: a small step against it gains
 	// step·‖gradient‖².
 	const step = 1e-6
 	lower, err := cv.Eval(nil, []float64{.1 - step*grad[0], .01 - step*grad[1]})

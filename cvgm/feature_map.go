@@ -24,10 +24,10 @@ type FeatureMap interface {
 	// Forward maps the N rows of x. The N×out result belongs to the map and
 	// holds until the next call. A feature that is not finite is an error.
 	Forward(params []float64, x *mat.Dense) (*mat.Dense, error)
-	// Backward adds to dparams the derivative of a scalar with respect to the
-	// parameters at the last Forward, and to dx that with respect to the N×in rows,
-	// given its derivative with respect to the N×out features. A nil dx is not
-	// wanted. Derivatives that overflow are ±Inf or NaN.
+	// Backward takes the derivative of a scalar with respect to the N×out features of the last
+	// Forward. It adds to dparams the derivative with respect to the parameters, and to dx the
+	// derivative with respect to the N×in rows. A nil dx is not wanted. Derivatives that
+	// overflow are ±Inf or NaN.
 	Backward(dparams []float64, dx, dfeatures *mat.Dense)
 }
 
@@ -41,7 +41,7 @@ type KinkedMap interface {
 	Generalised() bool
 }
 
-// features returns the rows of x as f maps them, or x itself where f is nil.
+// features returns the rows of x as f maps them, or x itself if f is nil.
 func features(f FeatureMap, params []float64, x *mat.Dense) (*mat.Dense, error) {
 	if f == nil {
 		return x, nil
@@ -87,8 +87,7 @@ func checkForward(f FeatureMap, params []float64, x *mat.Dense) error {
 	return nil
 }
 
-// checkBackward panics where an argument does not fit the last Forward, of
-// rows examples.
+// checkBackward panics if an argument does not fit the last Forward, of rows examples.
 func checkBackward(f FeatureMap, rows int, dparams []float64, dx, dfeatures *mat.Dense) {
 	if rows == 0 {
 		panic("cvgm: Backward before Forward")

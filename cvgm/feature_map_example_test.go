@@ -105,8 +105,8 @@ func ExampleLinearMap() {
 	// Output: [3 2]
 }
 
-// Logistic regression is a SubsetLearner: it fits what is left of a data set from
-// the fit to all of it.
+// Logistic regression is a SubsetLearner: it fits the remaining rows of a data set from the fit
+// to all rows.
 func ExampleSubsetLearner() {
 	d, err := synth.MakeRings(synth.NewStream(1, "rings"), 60, synth.Rings{})
 	if err != nil {
@@ -133,7 +133,7 @@ func ExampleSubsetLearner() {
 	// [-0.258 0.120]
 }
 
-// A network's hidden unit has a kink where its input is 0: here at the second row.
+// A network's hidden unit has a kink if its input is 0: here at the second row.
 func ExampleKinkedMap() {
 	var m cvgm.KinkedMap = &cvgm.Perceptron{Widths: []int{1, 1, 1}}
 	params := []float64{1, 0, 2, 0} // z = 1·x + 0, φ = 2·max(z, 0) + 0

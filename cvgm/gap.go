@@ -12,12 +12,11 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// A GapMonitor watches a search for over-fitting of the CV loss: with many
-// hyperparameters a search can fit the validation rows as closely as a learner
-// its training rows, and the CV loss is then far below the risk. To each step the
-// monitor adds an estimate of the risk from data that the search has not seen: from
-// held-out examples (HeldOut) or from the same search on parts of the data (Nested).
-// It can stop the search by that estimate:
+// A GapMonitor watches a search for over-fitting of the CV loss. With many hyperparameters a
+// search can fit the validation rows as closely as a learner its training rows, and the CV loss
+// is then far below the risk. To each step the monitor adds an estimate of the risk from data
+// that the search has not seen: from held-out examples (HeldOut) or from the same search on
+// parts of the data (Nested). It can stop the search by that estimate:
 //
 //	monitor := cvgm.GapMonitor{HeldOut: cv.RiskAt(loss, heldOut), Patience: 20}
 //	for step, err := range monitor.Watch(search.Search(problem, x0)) {
@@ -27,14 +26,13 @@ type GapMonitor struct {
 	// HeldOut estimates the risk at a step; see [CV.RiskAt]. Either it or
 	// Nested is required.
 	HeldOut func(search.Step) (float64, error)
-	// Nested are runs of the same search on the training rows of outer splits,
-	// each with the risk on that split's validation rows. They advance with
-	// the search watched, one evaluation each; one that has ended stays at its
-	// last. The estimate is the mean of their risks: what searching for so
-	// long gives on examples not seen, with somewhat less data (nested
-	// cross-validation; Varma and Simon 2006).
+	// Nested are runs of the same search on the training rows of outer splits, each with the
+	// risk on that split's validation rows. They advance with the search watched, one
+	// evaluation each; one that has ended stays at its last. The estimate is the mean of their
+	// risks: the risk of so long a search on examples not seen, with somewhat fewer data
+	// (nested cross-validation; Varma and Simon 2006).
 	Nested []NestedSearch
-	// Risk is the true risk at a step, where it is known. Nil: it is not.
+	// Risk is the true risk at a step. Nil: it is not known.
 	Risk func(search.Step) (float64, error)
 	// Patience ends the sequence after so many steps in a row without a new
 	// lowest estimate. Zero: it ends with the search.
@@ -47,12 +45,11 @@ type NestedSearch struct {
 	Risk  func(search.Step) (float64, error) // on the rest of the data
 }
 
-// A GapStep is a Step with the estimated risk at its X and, where it is known, the
-// true risk.
+// A GapStep is a Step with the estimated risk at its X and the true risk, if that is known.
 type GapStep struct {
 	search.Step         // Loss is the CV loss
 	HeldOut     float64 // the monitor's estimate of the risk
-	Risk        float64 // the true risk; NaN where it is not known
+	Risk        float64 // the true risk; NaN if it is not known
 	Best        bool    // HeldOut is lower than at all steps before
 }
 
@@ -122,11 +119,10 @@ func (m GapMonitor) judge(g *GapStep) (err error) {
 			"scale the loss", "has a gap that overflows, between the loss %v and the estimate %v", g.Loss, g.HeldOut))
 }
 
-// Best watches a search to its end and returns the step of lowest estimate,
-// with slices of its own: where to stop, by examples that the CV loss has not
-// seen. With an error it returns the best step before it. A search without
-// steps, or without a finite estimate, is an error of kind
-// [qpdiff.ErrNotFinite].
+// Best watches a search to its end and returns the step of lowest estimate, with slices of its
+// own. It is the point to stop, by examples that the CV loss has not seen. With an error it
+// returns the best step before it. A search without steps, or without a finite estimate, is an
+// error of kind [qpdiff.ErrNotFinite].
 func (m GapMonitor) Best(steps iter.Seq2[search.Step, error]) (GapStep, error) {
 	best := GapStep{HeldOut: math.Inf(1), Risk: math.NaN()}
 	for s, err := range m.Watch(steps) {
@@ -162,9 +158,9 @@ func (m GapMonitor) nested(next []func() (search.Step, error, bool)) func(search
 	}
 }
 
-// RiskAt returns the function that fits the learner to all of the CV's data at
-// a step's X, as [CV.Final] does, and gives its mean loss on d, which should
-// hold none of that data: a [GapMonitor]'s HeldOut or Risk.
+// RiskAt returns a [GapMonitor]'s HeldOut or Risk: a function that fits the learner to all of
+// the CV's data at a step's X, as [CV.Final] does, and returns its mean loss on d. d should
+// hold none of the CV's data.
 func (cv *CV) RiskAt(loss Loss, d learn.Data) func(search.Step) (float64, error) {
 	return func(s search.Step) (float64, error) {
 		m, err := cv.Final(s.X)

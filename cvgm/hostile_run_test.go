@@ -257,7 +257,7 @@ func evaluate(in *hostile.Input, c *cvgm.Config, cv *cvgm.CV, alpha []float64, p
 		in.Failf("gradient: generalised without being told to", "error %v at %v", errGrad, alpha)
 	}
 	if errors.Is(err, qpdiff.ErrNotFinite) {
-		return // at the edge of what overflows a warm start may decide
+		return // at the edge of overflow a warm start may decide
 	}
 	if answered && err != nil {
 		in.Failf("Eval: refuses the loss where it answers with the gradient", "%v at %v", err, alpha)
@@ -334,8 +334,8 @@ func evaluate(in *hostile.Input, c *cvgm.Config, cv *cvgm.CV, alpha []float64, p
 	if hostile.Norm(thetas...) > 1e4 || size > 1e4*(1+math.Abs(loss)) {
 		return
 	}
-	// Where every example is fitted exactly the loss is the square of a rounding error,
-	// and so are its differences, of which those over a short step show no slope.
+	// If every example is fitted exactly the loss is the square of a rounding error, and so are
+	// its differences; over a short step they show no slope.
 	if math.Abs(loss) < 1e-20 && rounding(in, c, alpha, loss) > 1e-3*math.Abs(loss) {
 		return
 	}
@@ -368,11 +368,10 @@ func generalised(c *cvgm.Config) bool {
 	return false
 }
 
-// rounding estimates the error of a computed loss: the most that it moves under
-// small relative changes of the features, by as much as qpdiff's rule of strict
-// complementarity takes for rounding, 256·2⁻⁵². It follows the condition of the
-// problem and the slope of the loss, which is 0 where an example is fitted
-// exactly. Infinite: a problem near by is refused.
+// rounding estimates the error of a computed loss: the most that it moves under small relative
+// changes of the features. They are 256·2⁻⁵², the rounding in qpdiff's rule of strict
+// complementarity. The error follows the condition of the problem and the slope of the loss,
+// which is 0 for an example that is fitted exactly. Infinite: a problem near by is refused.
 func rounding(in *hostile.Input, c *cvgm.Config, alpha []float64, loss float64) float64 {
 	const relative = 256 * 0x1p-52
 	most := 0.0

@@ -188,7 +188,7 @@ func predictText(in *hostile.Input, p *table.Pipeline, text string) {
 	}
 }
 
-// answersCSV is Answer for errors of texts, which may be those of package encoding/csv.
+// answersCSV is Answer for errors of texts, which may come from package encoding/csv.
 func answersCSV(in *hostile.Input, call string, err error) bool {
 	var parse *csv.ParseError
 	if errors.As(err, &parse) {

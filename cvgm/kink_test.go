@@ -61,7 +61,7 @@ func TestGeneralisedGradient(t *testing.T) {
 	if want := 2 * (2*2.8 - 8) * 2 * -.2 / 2; math.Abs(grad[0]-want) > 1e-14 {
 		t.Errorf("∂/∂λ1 is %v, want %v, that of the other split", grad[0], want)
 	}
-	eval(nil, smooth, true) // still that of the last gradient
+	eval(nil, smooth, true) // still the last gradient's
 	eval(grad, smooth, false)
 	eval(grad, kink, true)
 	if _, err := cv.Eval(grad, []float64{-1, 0}); err == nil || cv.Generalised() {
@@ -252,7 +252,7 @@ func contains(err error, part string) bool {
 }
 
 // A validation row that equals a support vector at the margin has the prediction 1 but for the
-// rounding of the terms of the kernel, which are a million times as large: the hinge loss has a
+// rounding of the terms of the kernel, which are a million times as large. The hinge loss has a
 // kink there.
 func TestKinkOfLargeKernelTerms(t *testing.T) {
 	x, y := []float64{1, 4, 3, -6, 8, -6, 7}, []float64{1, -1, -1, 1, 1, 1, 1}

@@ -13,14 +13,14 @@ import (
 // learners that see the features and labels as they are.
 type leaveOneOut struct {
 	learner     learn.LeaveOneOutLearner
-	fit         splitFit  // its validation rows are those of the splits, in their order
+	fit         splitFit  // its validation rows are the splits' own, in their order
 	predictions []float64 // by example
 	ddst        []float64 // their cotangent
 	features    *mat.Dense
 	fitted      bool // the splits are fitted one by one, too, and counted
 }
 
-// newLeaveOneOut returns nil where the splits have to be fitted one by one.
+// newLeaveOneOut returns nil if the splits have to be fitted one by one.
 func newLeaveOneOut(c *Config, learner learn.Learner) *leaveOneOut {
 	n := len(c.Data.Y)
 	l, ok := learner.(learn.LeaveOneOutLearner)
@@ -37,9 +37,8 @@ func newLeaveOneOut(c *Config, learner learn.Learner) *leaveOneOut {
 	return a
 }
 
-// eval sets fit's loss and, where wanted, the cotangents of its predictions. It reports
-// false where one of the fits fails or the loss has no derivative: fits one by one
-// then give the error.
+// eval sets fit's loss and, if wanted, the cotangents of its predictions. It returns false if
+// one of the fits fails or the loss has no derivative: fits one by one then give the error.
 func (a *leaveOneOut) eval(c *Config, d learn.Data, hyper []float64, gradient bool) bool {
 	if x := d.Dense(); x != a.features || c.Features != nil {
 		if a.features = nil; a.learner.Load(d) != nil {

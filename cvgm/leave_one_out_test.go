@@ -33,8 +33,8 @@ func (l *counting) Fit(theta, hyper []float64) error {
 }
 
 // atOnceTol is the difference of one fit of all rows from N fits, relative to the largest
-// entry: rounding times the condition of the fits, which features of a network make some
-// 1e6. Processors that fuse products reach 1.1e-10.
+// entry. It is rounding times the condition of the fits, some 1e6 with the features of a
+// network. Processors that fuse products reach 1.1e-10.
 const atOnceTol = 1e-9
 
 func nearEntries(t *testing.T, what string, got, want []float64, size float64) {
@@ -178,7 +178,7 @@ func TestLeaveOneOutAtOnceNeedsTheFeaturesAsTheyAre(t *testing.T) {
 	}
 }
 
-// What one fit refuses, and a kink of the loss, is the error of the split.
+// The error of one fit, or a kink of the loss, is the error of the split.
 func TestLeaveOneOutAtOnceErrors(t *testing.T) {
 	splits, err := LeaveOneOut(6)
 	if err != nil {
@@ -279,7 +279,8 @@ func BenchmarkLeaveOneOut(b *testing.B) {
 	}
 }
 
-// With weights the splits give what fits one by one give: a fit of all rows at once has none.
+// With weights the splits give the same as fits one by one: a fit of all rows at once has no
+// weights.
 func TestLeaveOneOutWithWeights(t *testing.T) {
 	const rows = 9
 	splits := casetest.Must(LeaveOneOut(rows))(t)

@@ -7,17 +7,15 @@ import (
 	"cvgm/qpdiff"
 )
 
-// A Loss is a cost c(ŷ, y) of predicting ŷ where the label is y. Slope is
-// ∂c/∂ŷ; it is NaN where the loss has no derivative, and a gradient of the CV
-// loss that needs it is then refused, unless the loss is a [KinkedLoss] and
-// Config.Generalised is set.
+// A Loss is a cost c(ŷ, y) of predicting ŷ for the label y. Slope is ∂c/∂ŷ, or NaN if the loss
+// has no derivative there. A gradient of the CV loss that needs it is then refused, unless the
+// loss is a [KinkedLoss] and Config.Generalised is set.
 type Loss interface {
 	Eval(prediction, y float64) (loss, slope float64)
 }
 
-// A KinkedLoss is a continuous Loss with kinks in the prediction, at which it
-// has one-sided slopes. A CV takes its slope from Kink where the prediction is
-// at a kink to working precision.
+// A KinkedLoss is a continuous Loss with kinks in the prediction, at which it has one-sided
+// slopes. A CV takes its slope from Kink if the prediction is at a kink to working precision.
 type KinkedLoss interface {
 	Loss
 	// Kink returns the distance from the prediction to the nearest kink, +Inf if
@@ -29,15 +27,14 @@ type KinkedLoss interface {
 // gradient in the labels; see [CV.DataGradient].
 type LabelLoss interface {
 	Loss
-	// LabelSlope returns ∂c/∂y, NaN where it does not exist.
+	// LabelSlope returns ∂c/∂y, NaN if it does not exist.
 	LabelSlope(prediction, y float64) float64
 }
 
-// lossKinkTol bounds the distance from a kink of the loss at which a prediction
-// counts as being at it, relative to the size of the terms of the prediction. A
-// prediction carries the error of the fit, 2⁻⁵² times the condition of the
-// problem: 1e-10 covers conditions up to 5e5, and a prediction is that near to a
-// kink by chance in one of 10¹⁰ cases.
+// lossKinkTol bounds the distance from a kink of the loss at which a prediction counts as being
+// at it, relative to the size of the terms of the prediction. A prediction carries the error of
+// the fit, 2⁻⁵² times the condition of the problem. 1e-10 covers conditions up to 5e5; a
+// prediction is that near to a kink by chance in one of 10¹⁰ cases.
 const lossKinkTol = 1e-10
 
 // nearLossKink bounds the distance from a kink, relative to prediction and label, within
@@ -57,8 +54,8 @@ func (SquaredError) Eval(prediction, y float64) (loss, slope float64) {
 // LabelSlope returns 2(y − ŷ).
 func (SquaredError) LabelSlope(prediction, y float64) float64 { return 2 * (y - prediction) }
 
-// AbsoluteError is the regression loss |ŷ − y|, in the unit of y. It has a kink where
-// ŷ = y: there its slope is NaN.
+// AbsoluteError is the regression loss |ŷ − y|, in the unit of y. It has a kink at ŷ = y: there
+// its slope is NaN.
 type AbsoluteError struct{}
 
 // Eval returns |ŷ − y| and the sign of ŷ − y or, at ŷ = y, NaN.
@@ -79,8 +76,8 @@ func (AbsoluteError) Kink(prediction, y float64) (distance, slope float64) {
 }
 
 // HuberLoss is the regression loss ½r² for a residual r = ŷ − y with |r| ≤ Delta, and
-// Delta·(|r| − ½Delta) beyond (Huber 1964): an outlier counts by its distance, not by
-// the square of it. Its slope is continuous, so that it has no kink.
+// Delta·(|r| − ½Delta) beyond (Huber 1964). An outlier counts by its distance, not by the
+// square of the distance. Its slope is continuous, so it has no kink.
 //
 // Delta is in the unit of y, finite and above 0. It has no default: [New] and
 // [Model.Risk] refuse another one with an error of kind qpdiff.ErrDomain.
@@ -138,8 +135,8 @@ func labelSlope(l Loss, prediction, y float64) float64 {
 	return slope
 }
 
-// Hinge is the classification loss max(0, 1 − y·ŷ) for labels ±1. It has a kink
-// where y·ŷ = 1: there its slope is NaN.
+// Hinge is the classification loss max(0, 1 − y·ŷ) for labels ±1. It has a kink at y·ŷ = 1:
+// there its slope is NaN.
 type Hinge struct{}
 
 // Eval returns max(0, 1 − yŷ) and −y, 0 or, at yŷ = 1, NaN.
@@ -175,8 +172,7 @@ func (SquaredHinge) Eval(prediction, y float64) (loss, slope float64) {
 // LabelSlope returns −2ŷ·max(0, 1 − yŷ).
 func (l SquaredHinge) LabelSlope(prediction, y float64) float64 { return labelSlope(l, prediction, y) }
 
-// Exponential is the classification loss exp(−y·ŷ) for labels ±1. It overflows
-// where y·ŷ < −709.
+// Exponential is the classification loss exp(−y·ŷ) for labels ±1. It overflows for y·ŷ < −709.
 type Exponential struct{}
 
 // Eval returns exp(−yŷ) and −y·exp(−yŷ).
@@ -188,10 +184,9 @@ func (Exponential) Eval(prediction, y float64) (loss, slope float64) {
 // LabelSlope returns −ŷ·exp(−yŷ).
 func (l Exponential) LabelSlope(prediction, y float64) float64 { return labelSlope(l, prediction, y) }
 
-// ZeroOne is the misclassification loss for labels ±1: 0 where the prediction
-// has the label's sign, else 1. A prediction of zero is wrong for either label.
-// It has no useful derivative, and no generalised one: its CV loss is not
-// even continuous in the hyperparameters.
+// ZeroOne is the misclassification loss for labels ±1: 0 if the prediction has the label's
+// sign, else 1. A prediction of zero is wrong for either label. It has no useful derivative,
+// and no generalised one: its CV loss is not even continuous in the hyperparameters.
 type ZeroOne struct{}
 
 // Eval returns 0 or 1, and NaN as the slope.

@@ -54,7 +54,7 @@ func TestZeroOneHasNoSlope(t *testing.T) {
 	}
 }
 
-// A threshold that makes no loss is refused by name where a CV or a model would use it.
+// A threshold that makes no loss is refused by name when a CV or a model would use it.
 func TestHuberLossNeedsAThreshold(t *testing.T) {
 	d := casetest.Regression(1, 12, 2)
 	splits := casetest.Must(LeaveOneOut(12))(t)

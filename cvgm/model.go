@@ -25,20 +25,20 @@ type Model struct {
 	Mean, Std []float64 // features are (φ(x) − Mean)/Std
 	Features  FeatureMap
 	Params    []float64 // of the feature map
-	// Kernel predicts in place of θᵀx where the learner is a [kernel.Machine]; it
-	// holds the support rows. Else nil.
+	// Kernel predicts in place of θᵀx if the learner is a [kernel.Machine]; it holds the
+	// support rows. Else nil.
 	Kernel *kernel.Model
 	// Predictor predicts in place of θᵀx for other learners that do, with the data that
 	// they hold. Else nil.
 	Predictor learn.Predictor
-	// LogOdds is set where the predictions are the log odds of +1: the learner's Convention
-	// is learn.LogisticLoss. Its JSON does not hold it; that of a pipeline does.
+	// LogOdds is set if the predictions are the log odds of +1: the learner's Convention is
+	// learn.LogisticLoss. A model's JSON does not hold it; a pipeline's does.
 	LogOdds bool
 }
 
-// Final fits a new learner to all examples at α, with features normalised and
-// the intercept taken as Config says: the last step of the method, after α has
-// been found. Its errors are those of Eval, without a SplitError.
+// Final fits a new learner to all examples at α, with features normalised and the intercept
+// taken by Config. It is the last step of the method, after α has been found. It returns the
+// errors of Eval, without a SplitError.
 func (cv *CV) Final(alpha []float64) (*Model, error) {
 	if err := cv.checkAlpha(alpha); err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func (cv *CV) Final(alpha []float64) (*Model, error) {
 	return m, nil
 }
 
-// together is the remedy where parts of a model do not fit.
+// together is the remedy if parts of a model do not fit.
 const together = "keep the parts of a model together"
 
 // check reports the first part of a model that is not finite, or does not fit
@@ -201,10 +201,9 @@ func (m *Model) Predict(dst []float64, x *mat.Dense) error {
 	return nil
 }
 
-// Risk returns the mean loss of the model's predictions on d, weighted by d.Weights. Its
-// errors are those of Predict and of Data.Check, match ErrDomain for Rows, which it does
-// not use, and for a HuberLoss without a threshold, and ErrNotFinite where a loss
-// overflows.
+// Risk returns the mean loss of the model's predictions on d, weighted by d.Weights. It returns
+// the errors of Predict and of Data.Check. Other errors match ErrDomain for Rows, which it does
+// not use, and for a HuberLoss without a threshold, and ErrNotFinite if a loss overflows.
 func (m *Model) Risk(loss Loss, d learn.Data) (float64, error) {
 	if err := m.check(); err != nil {
 		return math.NaN(), err

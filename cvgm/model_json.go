@@ -59,11 +59,11 @@ var modelKeys = map[string]map[string]bool{
 	"kernel_machine": {"kernel": true, "degree": false, "kernel_parameters": true, "rows": true, "coefficients": true, "constant": true},
 }
 
-// MarshalJSON writes a linear model or a kernel machine with a kernel.RBF or
-// kernel.Polynomial kernel and its support rows, with the hyperparameters it was tuned
-// to, its standardisation and its feature map if that is a Perceptron or a LinearMap.
-// The text ends with a checksum of the values. Other kernels, maps and predictors are refused, and so is a model whose parts do not
-// fit together or are not finite.
+// MarshalJSON writes a linear model, or a kernel machine with a kernel.RBF or kernel.Polynomial
+// kernel and its support rows. It adds the hyperparameters it was tuned to, its
+// standardisation, and its feature map if that is a Perceptron or a LinearMap. The text ends
+// with a checksum of the values. Other kernels, maps and predictors are refused, and so is a
+// model whose parts do not fit together or are not finite.
 func (m Model) MarshalJSON() ([]byte, error) {
 	if m.Predictor != nil {
 		return nil, fmt.Errorf("cvgm: a model of %T cannot be written as JSON: its prediction needs the training data; save those and fit again", m.Predictor)
@@ -98,11 +98,10 @@ func (m Model) MarshalJSON() ([]byte, error) {
 	return strictjson.WithChecksum(out)
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote. Text that makes no model is an
-// error, a *qpdiff.ArgError where a part is missing, unknown, repeated or null,
-// where the parts do not fit together, or where the checksum is missing or that of other
-// values; then m is left as it was. Other spaces, escapes, orders of keys and forms of the
-// same float64s are read.
+// UnmarshalJSON reads the text of MarshalJSON. Text that makes no model is an error, and m is
+// left as it was. The error is a *qpdiff.ArgError if a part is missing, unknown, repeated or
+// null, or if the parts do not fit together or the checksum is missing or wrong. Other spaces,
+// escapes, orders of keys and forms of the same float64s are read.
 func (m *Model) UnmarshalJSON(text []byte) error {
 	var in modelJSON
 	// The format comes first, so that another version is not called damaged.
@@ -146,7 +145,7 @@ func (m *Model) UnmarshalJSON(text []byte) error {
 			return err
 		}
 	}
-	if err := args.First(read.check(), strictjson.Verify(text)); err != nil { // the checksum last: what else is wrong is told more closely
+	if err := args.First(read.check(), strictjson.Verify(text)); err != nil { // the checksum last: the other errors are more precise
 		return err
 	}
 	*m = read

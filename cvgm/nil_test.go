@@ -8,7 +8,7 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// What is nil where a value is needed is an argument's error, and no panic.
+// A nil in place of a value that is needed is an argument's error, and no panic.
 func TestNilIsAnArgError(t *testing.T) {
 	var noModel *Model
 	m := new(Model)

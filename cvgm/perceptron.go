@@ -13,10 +13,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A Perceptron is a feature map made of fully connected layers with rectified
-// linear units between them: z = W·h + b at each layer, and h = max(z, 0) after
-// each but the last. The paper learns kernels of Widths 2-64-2 (322 parameters)
-// and 2-64-64-2 (4482).
+// A Perceptron is a feature map made of fully connected layers with rectified linear units
+// between them. Each layer computes z = W·h + b, and each but the last h = max(z, 0). The paper
+// learns kernels of Widths 2-64-2 (322 parameters) and 2-64-64-2 (4482).
 //
 // The parameters stand layer after layer: the weights W row by row (one row of
 // inputs per output), then the constants b. At z = 0, a kink, the derivative of
@@ -28,7 +27,7 @@ type Perceptron struct {
 	// and of features: at least two positive numbers.
 	Widths []int
 
-	params []float64 // a copy of those of the last Forward
+	params []float64 // a copy of the parameters of the last Forward
 	layers []layer
 	x      blas64.General // the input of the last Forward
 	out    mat.Dense      // view of the last layer's h
@@ -104,7 +103,7 @@ func (p *Perceptron) Forward(params []float64, x *mat.Dense) (*mat.Dense, error)
 				if z == 0 {
 					y.kinks = append(y.kinks, i)
 				}
-				y.h[i] = max(z, 0) // and NaN where z is
+				y.h[i] = max(z, 0) // and NaN if z is
 			}
 		}
 		h = blas64.General{Rows: h.Rows, Cols: y.out, Stride: y.out, Data: y.h}
@@ -149,8 +148,8 @@ func (p *Perceptron) prepare(params []float64, x *mat.Dense) error {
 	return nil
 }
 
-// hiddenEntries counts the entries of the layers but for the output of the last one, and
-// those of the transposed matrices.
+// hiddenEntries counts the entries of the layers but for the output of the last one, and the
+// entries of the transposed matrices.
 func (p *Perceptron) hiddenEntries(rows float64) float64 {
 	entries := 2 * float64(p.NumParams())
 	for l := 1; l < len(p.Widths)-1; l++ {
@@ -175,10 +174,9 @@ func (y *layer) forward(z, h []float64) {
 	}
 }
 
-// Backward adds to dparams the derivative of a scalar with respect to the
-// parameters, and to dx, unless that is nil, with respect to the rows, given its
-// derivative with respect to the features of the last Forward. Slices of another
-// size, or a missing Forward, panic.
+// Backward takes the derivative of a scalar with respect to the features of the last Forward.
+// It adds to dparams the derivative with respect to the parameters and, if dx is not nil, to dx
+// the derivative with respect to the rows. Slices of another size, or a missing Forward, panic.
 func (p *Perceptron) Backward(dparams []float64, dx, dfeatures *mat.Dense) {
 	rows, _ := p.out.Dims()
 	checkBackward(p, rows, dparams, dx, dfeatures)
@@ -214,8 +212,9 @@ func (p *Perceptron) Backward(dparams []float64, dx, dfeatures *mat.Dense) {
 	}
 }
 
-// rowBackward adds what row i has in the derivatives to dparams. dz begins with the cotangent
-// of its features. It returns the cotangent of the row, which is empty unless it is wanted.
+// rowBackward adds the part of row i in the derivatives to dparams. dz begins with the
+// cotangent of its features. It returns the cotangent of the row, which is empty unless it is
+// wanted.
 func (p *Perceptron) rowBackward(dparams []float64, i int, wanted bool) (dh []float64) {
 	end := len(dparams)
 	for l := len(p.layers) - 1; l >= 0; l-- {
@@ -244,8 +243,8 @@ func (p *Perceptron) rowBackward(dparams []float64, i int, wanted bool) (dh []fl
 // took it to be the one of z < 0.
 func (p *Perceptron) Generalised() bool { return p.kinked }
 
-// rectify replaces dh, the cotangent of row i of h, by that of z, and reports
-// whether it was not 0 at a kink.
+// rectify replaces dh, the cotangent of row i of h, by the cotangent of z, and reports whether
+// dh was not 0 at a kink.
 func (y *layer) rectify(dh []float64, i int) (kinked bool) {
 	at, _ := slices.BinarySearch(y.kinks, i*y.out)
 	for _, k := range y.kinks[at:] {

@@ -128,8 +128,7 @@ func TestMapsRefuseFeaturesThatAreNotFinite(t *testing.T) {
 	}
 }
 
-// A Perceptron reports a unit at its kink where a cotangent reaches it, and only
-// there.
+// A Perceptron reports a unit at its kink if a cotangent reaches it, and only then.
 func TestPerceptronReportsItsKinks(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -16,10 +16,9 @@ type Preparer interface {
 	// Dims returns the number of columns of X and of features. The number of
 	// features must not depend on the rows.
 	Dims() (in, out int)
-	// Fit learns from the rows of train (T×in), which hold NaN where a value is
-	// missing. Row i counts as weights[i] equal rows, or once where weights is nil.
-	// Fit must neither keep nor change its arguments, and must not change what
-	// earlier calls returned.
+	// Fit learns from the rows of train (T×in), which hold NaN for a missing value. Row i
+	// counts as weights[i] equal rows, or once if weights is nil. Fit must neither keep nor
+	// change its arguments, and must not change the results of earlier calls.
 	Fit(train *mat.Dense, weights []float64) (Prepared, error)
 }
 

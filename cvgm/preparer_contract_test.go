@@ -15,7 +15,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// meter is a preparer of one column: its values less their mean. faulty selects what it does wrong.
+// meter is a preparer of one column: its values minus their mean. faulty selects its fault.
 type meter struct {
 	faulty string
 	mean   *float64

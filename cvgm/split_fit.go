@@ -21,12 +21,12 @@ type splitFit struct {
 	split       Split // without the rows of weight 0
 	out         []int // the examples that are not in split.Train, with cv.full
 	learner     learn.Learner
-	predictor   learn.Predictor // the learner, where it predicts in place of θᵀx
+	predictor   learn.Predictor // the learner, if it predicts in place of θᵀx
 	work        qpdiff.Workspace
 	prepared    Prepared             // fitted to the training rows; nil without Config.Prepare
 	norm        normalise.Normaliser // with the weights of the training rows
 	features    int
-	train       learn.Data // normalised rows, labels less the intercept; empty with cv.full
+	train       learn.Data // normalised rows, labels minus the intercept; empty with cv.full
 	val         []float64  // normalised rows, row-major
 	valX        *mat.Dense // val as a matrix
 	valY        []float64  // raw labels
@@ -55,7 +55,7 @@ func (f *splitFit) prepare(c *Config, m int) {
 	f.features = m
 	shape := t // of the learner's data
 	if f.out != nil {
-		shape = len(c.Data.Y) // which are those of cv.full
+		shape = len(c.Data.Y) // as many as cv.full's
 	} else {
 		f.train = learn.Data{X: mat.NewDense(t, m, nil), Y: make([]float64, t), Weights: sample.Pick(c.Data.Weights, f.split.Train)}
 	}
@@ -144,9 +144,9 @@ func (f *splitFit) judge(c *Config, gradient bool) error {
 	return nil
 }
 
-// atKink reports whether prediction p of validation row i, with label y, counts as being at
-// a kink of the loss at that distance: see lossKinkTol. The terms of a kernel machine are
-// summed only where a kink is near, because they cost as much as the prediction.
+// atKink reports whether prediction p of validation row i, with label y, counts as being at a
+// kink of the loss at that distance: see lossKinkTol. The terms of a kernel machine are summed
+// only if a kink is near, because they cost as much as the prediction.
 func (f *splitFit) atKink(i int, p, y, distance float64) bool {
 	if distance <= lossKinkTol*f.size(i, p) {
 		return true
@@ -155,9 +155,8 @@ func (f *splitFit) atKink(i int, p, y, distance float64) bool {
 	return ok && distance <= nearLossKink*(math.Abs(p)+math.Abs(y)) && distance <= lossKinkTol*k.PredictionSize(f.valX.RawRowView(i))
 }
 
-// size returns the size of the terms that prediction p of validation row i is a
-// sum of. Those of a learn.Predictor and of leaveOneOut are not known; the prediction
-// stands for them.
+// size returns the size of the terms that sum to prediction p of validation row i. The terms of
+// a learn.Predictor and of leaveOneOut are not known; |p| is taken instead.
 func (f *splitFit) size(i int, p float64) float64 {
 	if f.predictor != nil || f.features == 0 {
 		return math.Abs(p)
@@ -173,9 +172,8 @@ func (f *splitFit) size(i int, p float64) float64 {
 	return size
 }
 
-// predictRows writes the predictions for the normalised rows of x to dst: those of
-// learner or, where that is nil, θᵀx plus the learner's own intercept, and in both cases the
-// intercept.
+// predictRows writes the predictions for the normalised rows of x to dst: learner's or, if
+// learner is nil, θᵀx plus the learner's own intercept. It adds intercept to both.
 func predictRows(dst []float64, learner learn.Predictor, w *qpdiff.Workspace, theta []float64, intercept float64, x *mat.Dense) error {
 	if learner != nil {
 		err := learner.Predict(w, dst, x)
@@ -194,9 +192,9 @@ func predictRows(dst []float64, learner learn.Predictor, w *qpdiff.Workspace, th
 	return nil
 }
 
-// backward adds the cotangents of hyperparameters and normalised features to g, from
-// those of the predictions, and sets dval to those of the validation rows if g.X is
-// wanted.
+// backward takes the cotangents of the predictions. It adds the cotangents of hyperparameters
+// and normalised features to g and, if g.X is wanted, sets dval to the cotangents of the
+// validation rows.
 func (f *splitFit) backward(c *Config, g *learn.Grad, dval *mat.Dense) error {
 	err := f.product(g, dval)
 	if _, ok := f.learner.(learn.KinkedLearner); c.Generalised && !ok && errors.Is(err, qpdiff.ErrNotDifferentiable) {
@@ -237,7 +235,7 @@ type dataGradient struct {
 	errX, errY   error // of the lowest split that has one
 }
 
-// splitData is what one split adds to a dataGradient.
+// splitData is the part of one split in a dataGradient.
 type splitData struct {
 	grad       learn.Grad // of its training rows and labels
 	val        *mat.Dense // cotangent of the validation rows
@@ -245,7 +243,7 @@ type splitData struct {
 	errX, errY error
 }
 
-// gather copies the split's rows of x, through Config.Prepare where there is one.
+// gather copies the split's rows of x, through Config.Prepare if there is one.
 func (f *splitFit) gather(c *Config, x *mat.Dense) error {
 	train := f.train.Dense().RawMatrix()
 	if c.Prepare == nil {

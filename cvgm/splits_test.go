@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// checkSplits verifies what every kind of split promises.
+// checkSplits verifies the properties of every kind of split.
 func checkSplits(t rapid.TB, splits []Split, n int) {
 	t.Helper()
 	for j, s := range splits {

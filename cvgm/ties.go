@@ -50,9 +50,9 @@ func (t *tieTest) find(f *splitFit) {
 	}
 }
 
-// visit is what find asks [learn.TiedLearner] to call. The derivatives of dᵀφ are
-// taken one example at a time and compared: their difference, taken at once, would
-// have the rounding of both.
+// visit is the function that find passes to [learn.TiedLearner]. The derivatives of dᵀφ are
+// taken one example at a time and compared: their difference, taken at once, would have the
+// rounding of both.
 func (t *tieTest) visit(i, k int, sign float64, d []float64) (more bool) {
 	f := t.fit
 	if f.out == nil {
@@ -80,8 +80,8 @@ func (t *tieTest) visit(i, k int, sign float64, d []float64) (more bool) {
 	return !t.parted
 }
 
-// moves returns the derivative of scale·Σdᵀφ, weighted, over the examples in what moves,
-// in the storage numbered at.
+// moves returns the derivative of scale·Σdᵀφ, weighted, over the examples, with respect to the
+// rows or the parameters, in the storage numbered at.
 func (t *tieTest) moves(at int, d []float64, scale float64, weights sample.Weights, examples ...int) []float64 {
 	f, m := t.fit, t.c.Features
 	for nr, example := range examples {
@@ -106,8 +106,8 @@ func (t *tieTest) moves(at int, d []float64, scale float64, weights sample.Weigh
 	return t.dparams[at]
 }
 
-// backwardMap is Backward of m, which is the identity where it is nil, and reports
-// whether that was at a kink.
+// backwardMap is Backward of m, or of the identity if m is nil. It reports whether it met a
+// kink.
 func backwardMap(m FeatureMap, dparams []float64, dx, dfeatures *mat.Dense) (kinked bool) {
 	if m == nil {
 		dx.Add(dx, dfeatures)
@@ -118,6 +118,6 @@ func backwardMap(m FeatureMap, dparams []float64, dx, dfeatures *mat.Dense) (kin
 	return ok && k.Generalised()
 }
 
-// tieTol is the rounding of a sum over the training rows, relative to its terms: a move
-// of the mean that makes up for those of two examples differs from them by no more.
+// tieTol is the rounding of a sum over the training rows, relative to its terms. A move of the
+// mean that makes up for the moves of two examples differs from them by no more.
 const tieTol = 1e-12

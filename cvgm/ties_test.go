@@ -182,8 +182,8 @@ func TestTiesThatTheFeatureMapParts(t *testing.T) {
 	}
 }
 
-// Rows that every move of the parameters keeps equal, or moves apart only where
-// the fit does not look, leave the derivative as it is.
+// Rows that every move of the parameters keeps equal, or moves apart only in a feature without
+// weight, leave the derivative as it is.
 func TestTiesThatTheFeatureMapKeeps(t *testing.T) {
 	x := []float64{1, 0, 2, 0, -3, -1, 0, 2, 1, 1.5, -1, .3}
 	y := []float64{1, 1, -1, 1, 1, -1}
@@ -191,7 +191,7 @@ func TestTiesThatTheFeatureMapKeeps(t *testing.T) {
 	kernel := func(c *Config) { c.Learner = func() learn.Learner { return new(kernel.SVM) } }
 	both := func(a, b func(*Config)) func(*Config) { return func(c *Config) { a(c); b(c) } }
 	network := func(c *Config) { c.Features = &Perceptron{Widths: []int{2, 2, 1}} }
-	// The units are .9 − x₀ − x₁ and 1.5 − 2x₀ − x₁ where these are positive.
+	// The units are .9 − x₀ − x₁ and 1.5 − 2x₀ − x₁ if these are positive.
 	dead := []float64{-1, -1, -2, -1, .9, 1.5, .4, -1, 2}
 	twice := slices.Clone(x)
 	copy(twice[6:8], twice[2:4])
@@ -244,8 +244,8 @@ func TestTiesThatTheFeatureMapKeeps(t *testing.T) {
 	}
 }
 
-// Examples 1 and 3 are at the kink of a unit whose weights are orthogonal to their
-// cotangent: only what their ties add meets the kink.
+// Examples 1 and 3 are at the kink of a unit whose weights are orthogonal to their cotangent:
+// only the cotangent of their ties meets the kink.
 func TestTiesAtAKinkOfTheFeatureMap(t *testing.T) {
 	c := tieCase{x: []float64{1, 0, 2, 0, -3, -1, 0, 2, -1, 1.5, -1, .3}, y: []float64{1, 1, -1, 1, 1, -1}, train: []int{1, 2, 3},
 		change: func(c *Config) { c.Features = &Perceptron{Widths: []int{2, 2, 2}} },
@@ -265,9 +265,9 @@ func TestTiesAtAKinkOfTheFeatureMap(t *testing.T) {
 	}
 }
 
-// Where the fit does not look at the feature that parts the examples, but its
-// derivative does, another share of the multiplier than the equal one belongs to
-// the derivative: example 3 with the feature 0 takes all of it.
+// The feature that parts the examples has no weight in the fit, but a part in its derivative.
+// Another share of the multiplier than the equal one then belongs to the derivative: example 3
+// with the feature 0 takes all of it.
 func TestTiesThatOnlyTheDerivativeParts(t *testing.T) {
 	x := []float64{0, 1.5, 0, 2, 0, 1, -3, 1, 0, 2, 0, 0, -3, -1, 0}
 	c := tieCase{x: x, y: []float64{1, 1, -1, 1, -1}, train: []int{1, 2, 3, 4}}

@@ -20,7 +20,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// constantColumns returns columns of n entries by what they are.
+// constantColumns returns columns of n entries by their descriptions.
 func constantColumns(n int) (constant, varying [][]float64) {
 	fill := func(v float64, f func(i int) float64) []float64 {
 		x := make([]float64, n)
@@ -50,8 +50,8 @@ func constantColumns(n int) (constant, varying [][]float64) {
 	return constant, varying
 }
 
-// A constant column is centred only, exactly where its entries are equal; with a
-// learned map it is an error that names it.
+// A constant column is centred only, exactly if its entries are equal; with a learned map it is
+// an error that names it.
 func TestConstantColumns(t *testing.T) {
 	for _, n := range []int{1, 2, 29, 1000} {
 		constant, varying := constantColumns(n)
@@ -88,9 +88,8 @@ func TestConstantColumns(t *testing.T) {
 	}
 }
 
-// One split with a constant feature does not stop a cross-validation: the
-// gradient is that of the loss, the feature has weight 0 there, and the model
-// agrees with the split.
+// One split with a constant feature does not stop a cross-validation. The gradient is the
+// derivative of the loss, the feature has weight 0 there, and the model agrees with the split.
 func TestOneSplitWithAConstantFeature(t *testing.T) {
 	d := casetest.Regression(1, 30, 4)
 	for i := range 27 {
@@ -145,10 +144,10 @@ func TestOneSplitWithAConstantFeature(t *testing.T) {
 	}
 }
 
-// Features whose dependence is rounding are dropped from the least-squares
-// intercept, and others are not. The first feature is u + 1, the second u + δv, with
-// u and v orthogonal and of mean 0: y = v has the intercept 1/δ, and 0 without
-// the difference of the two, whose singular value is δ/2 of the other.
+// Features whose dependence is rounding are dropped from the least-squares intercept, and
+// others are not. The first feature is u + 1, the second u + δv, with u and v orthogonal and of
+// mean 0: y = v has the intercept 1/δ, and 0 without the difference of the two. That difference
+// has δ/2 times the other singular value.
 func TestLeastSquaresInterceptDropsDependentFeatures(t *testing.T) {
 	u, v := []float64{1, -1, 1, -1}, []float64{1, 1, -1, -1}
 	for _, c := range []struct {

@@ -21,7 +21,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// weightedResult is what a CV and its final model give.
+// weightedResult holds the results of a CV and its final model.
 type weightedResult struct {
 	loss, risk  float64
 	grad        []float64
@@ -105,9 +105,9 @@ func eachWeighable(t *testing.T, f func(title string, c Config, alpha []float64,
 	}
 }
 
-// nearWeighted bounds the difference of two results of the same fits that sum in another
-// order, relative to the largest number: the solvers are right to 1e-12 or so, and
-// derivatives lose some digits.
+// nearWeighted bounds the difference of two results of the same fits that sum in another order,
+// relative to the largest number. The solvers are right to 1e-12 or so, and derivatives lose
+// some digits.
 const nearWeighted = 1e-9
 
 func compareWeighted(t *testing.T, what string, got, want []float64) {
@@ -216,8 +216,8 @@ func TestWeightsOfAnyUnit(t *testing.T) {
 	})
 }
 
-// The standard deviation and least squares with weights are those of repeated rows, also
-// where squares overflow.
+// The standard deviation and least squares with weights are the same as with repeated rows,
+// also if squares overflow.
 func TestWeightedNormalisation(t *testing.T) {
 	x, y := []float64{1, 5, 2, -1, 4, 3, 7, 7}, []float64{1, 2, 0, 4}
 	weights := []float64{1, 3, 2, 1}
@@ -244,8 +244,8 @@ func TestWeightedNormalisation(t *testing.T) {
 	}
 }
 
-// With weights the standard error is that of the weighted mean over examples: equal
-// weights and their unit do not matter, and an example of weight 0 is none.
+// With weights the standard error is the weighted mean's over examples: equal weights and their
+// unit do not matter, and an example of weight 0 is none.
 func TestWeightedStandardError(t *testing.T) {
 	folds := casetest.Must(KFold(synth.NewStream(1, "folds"), 30, 5))(t)
 	errorOf := func(weights []float64) float64 {
@@ -325,7 +325,7 @@ func TestExamplesOfWeightZeroAreAbsent(t *testing.T) {
 	}
 }
 
-// Weights add no allocation to Eval, also where each Eval loads the learners again.
+// Weights add no allocation to Eval, also if each Eval loads the learners again.
 func TestWeightedEvalDoesNotAllocate(t *testing.T) {
 	eachWeighable(t, func(title string, c Config, alpha []float64, _ bool) {
 		if c.Centring == FixedLeastSquares && !c.Standardise {

@@ -28,12 +28,11 @@ type TB interface {
 // at which the map is smooth within step. reference, unless nil, computes one example's
 // features from the definition.
 //
-// It checks the shapes; the features against reference; the derivatives in the
-// parameters and in the rows against difference quotients to 1e-7, that Backward adds
-// them and that dx does not change the parameters'; the same bits for a new map and for
-// matrices that are windows of larger ones; that Forward refuses arguments of another
-// size with errors of kind qpdiff.ErrShape; and that Backward panics on them and before
-// the first Forward.
+// It checks the shapes, and the features against reference. It checks the derivatives in the
+// parameters and in the rows against difference quotients to 1e-7, that Backward adds them and
+// that dx does not change the parameters'. It checks for the same bits from a new map and from
+// matrices that are windows of larger ones. Forward must refuse arguments of another size with
+// errors of kind qpdiff.ErrShape; Backward must panic on them and before the first Forward.
 func FeatureMap(t TB, fresh func() cvgm.FeatureMap, reference func(params, x []float64) []float64, params []float64, x *mat.Dense, step float64) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(11, 13))
@@ -93,7 +92,7 @@ func (p *mapPoint) slope(at func(h float64) float64) float64 {
 	return (8*(at(p.step)-at(-p.step)) - (at(2*p.step) - at(-2*p.step))) / (12 * p.step)
 }
 
-// features checks the shape of the features, and their values where there is a reference.
+// features checks the shape of the features, and their values if there is a reference.
 func (p *mapPoint) features(rng *rand.Rand, reference func(params, x []float64) []float64) {
 	p.t.Helper()
 	in, out := p.f.Dims()
@@ -210,7 +209,7 @@ func (p *mapPoint) windows(rng *rand.Rand, g cvgm.FeatureMap, once []float64) {
 	}
 }
 
-// refusals checks what is refused and what panics, also of a new map.
+// refusals checks the errors and the panics, also of a new map.
 func (p *mapPoint) refusals(rng *rand.Rand, g cvgm.FeatureMap, grad []float64) {
 	p.t.Helper()
 	rows, _ := p.x.Dims()

@@ -10,14 +10,13 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Preparer tests a preparer on the rows of x, which may hold NaN where the preparer takes
-// it. Fit must succeed on every half of the rows.
+// Preparer tests a preparer on the rows of x, which may hold NaN if the preparer takes it. Fit
+// must succeed on every half of the rows.
 //
-// It checks the Dims before and after Fit; that Fit and Apply change neither their
-// arguments nor what was fitted before, so that nothing of one split reaches another;
-// that features are finite and have the same bits each time; that weights of 1 change no
-// bit, that a row of weight 2 counts as two rows to 1e-12, and that a row of weight 0
-// does not count.
+// It checks the Dims before and after Fit. Fit and Apply must change neither their arguments
+// nor earlier results of Fit, so that nothing of one split reaches another. Features must be
+// finite and have the same bits each time. Weights of 1 must change no bit, a row of weight 2
+// must count as two rows to 1e-12, and a row of weight 0 must not count.
 func Preparer(t TB, p cvgm.Preparer, x *mat.Dense) {
 	t.Helper()
 	rows, _ := x.Dims()

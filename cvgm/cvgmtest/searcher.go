@@ -11,7 +11,7 @@ import (
 	"cvgm/qpdiff"
 )
 
-// A Search lists what [Searcher] expects of a searcher.
+// A Search lists the properties that [Searcher] expects of a searcher.
 type Search struct {
 	// Gradient: it asks the objective for gradients.
 	Gradient bool
@@ -24,12 +24,12 @@ type Search struct {
 // Searcher tests a searcher on convex quadratics of two variables in a box; make
 // returns it with a budget of evaluations.
 //
-// It checks: that every evaluation is a step, within bounds and budget, counted, with
-// the X, loss and gradient of the evaluation; that x0 and the bounds are left alone;
-// that nothing follows convergence, unless it restarts; that a second search, and a
-// second pass over the sequence of one, repeat the first; that an error of the
-// objective ends the search as a [search.Error] with the X where it arose; that NaN
-// is an error of kind qpdiff.ErrNotFinite; and that it stops when the caller does.
+// It checks that every evaluation is a step, within bounds and budget, counted, with the X,
+// loss and gradient of the evaluation. x0 and the bounds must not change, and nothing may
+// follow convergence, unless the searcher restarts. A second search, and a second pass over the
+// sequence of one, must repeat the first. An error of the objective must end the search as a
+// [search.Error] with the X at which it arose. NaN must be an error of kind
+// qpdiff.ErrNotFinite, and the search must stop when the caller does.
 func Searcher(t TB, make func(budget int) search.Searcher, expect Search) {
 	t.Helper()
 	for _, budget := range []int{1, 2, 7, 30} {

@@ -10,12 +10,10 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// AdaptiveGradient is projected gradient descent with a step size that adapts
-// to the curvature met, without line search, so that every evaluation is a step
-// (Malitsky and Mishchenko, "Adaptive proximal gradient method for convex
-// optimization", 2023): with the curvature
-// L = ‖∇f(x) − ∇f(x⁻)‖/‖x − x⁻‖ between the last two points and the ratio θ of
-// the last two step sizes,
+// AdaptiveGradient is projected gradient descent with a step size that adapts to the curvature
+// met, without line search: every evaluation is a step (Malitsky and Mishchenko, "Adaptive
+// proximal gradient method for convex optimization", 2023). With the curvature L = ‖∇f(x) −
+// ∇f(x⁻)‖/‖x − x⁻‖ between the last two points and the ratio θ of the last two step sizes,
 //
 //	s⁺ = min(√(2/3 + θ)·s, s/√(max(2s²L² − 1, 0))),   x⁺ = P(x − s⁺·∇f(x)).
 //
@@ -23,9 +21,8 @@ import (
 // loss may rise on the way. One step size for coordinates of different units is
 // slow.
 type AdaptiveGradient struct {
-	// FirstStep is how far the first step moves an entry at most, as a share of
-	// its scale or, where that is less, of the largest |x0|. Too small costs a
-	// few steps. Zero: .01.
+	// FirstStep is how far the first step moves an entry at most, as a share of its scale or,
+	// if that is smaller, of the largest |x0|. Too small costs a few steps. Zero: .01.
 	FirstStep float64
 	MaxEvals  int     // evaluations at most; zero: 1000
 	Tol       float64 // of the test of convergence; see [Searcher]. Zero: 1e-9
@@ -63,8 +60,8 @@ type adaptation struct {
 	reach          []float64 // work
 }
 
-// adapt sets s for the step from X. It returns the lengths of that step or, where the
-// curvature tells it, of the one to the minimum; nil before the first step.
+// adapt sets s for the step from X. It returns the lengths of this step or, if the curvature
+// predicts it, of the step to the minimum; nil before the first step.
 func (r *adaptation) adapt(firstStep float64) []float64 {
 	w := r.w
 	if r.s == 0 {

@@ -12,24 +12,22 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Bayesian is Bayesian optimisation without gradients: a Gaussian process with
-// a Matérn-5/2 kernel models the losses seen, and the next point is one of the
-// highest expected improvement (Jones, Schonlau and Welch 1998; Snoek,
-// Larochelle and Adams 2012). The kernel's length scales, one per coordinate
-// up to ten coordinates and a common one beyond, are the likeliest under a
-// log-normal prior; mean and variance of the process are profiled out.
+// Bayesian is Bayesian optimisation without gradients. A Gaussian process with a Matérn-5/2
+// kernel models the losses seen. The next point is one of the highest expected improvement
+// (Jones, Schonlau and Welch 1998; Snoek, Larochelle and Adams 2012). The kernel's length
+// scales, one per coordinate up to ten coordinates and a common one beyond, are the likeliest
+// under a log-normal prior; mean and variance of the process are profiled out.
 //
-// It requires finite bounds, which set the unit of its length scales, and suits
-// losses so costly that some hundred evaluations are all there is: the model's
-// own cost grows with their cube. A loss of +Inf enters the model as the highest
-// finite loss so far.
+// It requires finite bounds, which set the unit of its length scales. It suits losses so costly
+// that the budget is some hundred evaluations: the model's own cost grows with their cube. A
+// loss of +Inf enters the model as the highest finite loss so far.
 type Bayesian struct {
 	Source   func() Source // required; see [Searcher]
 	Initial  int           // points before the model takes over, x0 included; zero: 2n + 2, at most 20
 	MaxEvals int           // evaluations at most; zero: 100
-	// Candidates is the number of points drawn, half over the box and half
-	// around the best point, at which the expected improvement is compared
-	// before the best of them is refined by about as many. Zero: 200.
+	// Candidates is the number of points drawn, half over the box and half around the best
+	// point. The expected improvement is compared at them, and the best of them is refined by
+	// about as many. Zero: 200.
 	Candidates int
 }
 
@@ -74,7 +72,7 @@ func (m Bayesian) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	})
 }
 
-// toUnit returns x as a point of the unit cube, or an error where the box is no cube.
+// toUnit returns x as a point of the unit cube, or an error if the box is no cube.
 func (p Problem) toUnit(x []float64) ([]float64, error) {
 	unit := make([]float64, len(x))
 	for i, x := range x {
@@ -106,8 +104,8 @@ type gaussianProcess struct {
 	best     int
 }
 
-// nugget is the share of the variance left to what the kernel cannot explain,
-// and what keeps the correlation matrix regular.
+// nugget is the share of the variance that the kernel cannot explain. It keeps the correlation
+// matrix regular.
 const nugget = 1e-8
 
 func newGaussianProcess(n int) *gaussianProcess {
@@ -163,7 +161,7 @@ func (g *gaussianProcess) posterior() float64 {
 	}
 	ones := mat.NewVecDense(n, slices.Repeat([]float64{1}, n))
 	var kOnes, kY mat.VecDense
-	// Conditioning errors of these solves are what the nugget is for.
+	// Conditioning errors of these solves are ignored: the nugget bounds the condition.
 	_ = g.chol.SolveVecTo(&kOnes, ones)
 	y := mat.NewVecDense(n, g.y)
 	g.mean = mat.Dot(&kOnes, y) / mat.Dot(&kOnes, ones)
@@ -180,8 +178,8 @@ func (g *gaussianProcess) posterior() float64 {
 	return density
 }
 
-// fit climbs to likelier lengths, one coordinate after the other, from those
-// of the last fit.
+// fit climbs to likelier lengths, one coordinate after the other, from the lengths of the last
+// fit.
 func (g *gaussianProcess) fit() {
 	best := g.posterior()
 	for i := range g.logLength {
@@ -221,7 +219,7 @@ func (g *gaussianProcess) improvement(x []float64) float64 {
 	sd := math.Sqrt(g.variance)
 	gain := (g.y[g.best] - g.mean - mean) / sd
 	s := math.Sqrt(max(1+nugget-explained, 0))
-	z := gain / s // ±Inf where s is 0: the result is max(gain, 0), or NaN, never the best
+	z := gain / s // ±Inf if s is 0: the result is max(gain, 0), or NaN, never the best
 	return gain*.5*math.Erfc(-z/math.Sqrt2) + s*math.Exp(-.5*z*z)/math.Sqrt(2*math.Pi)
 }
 

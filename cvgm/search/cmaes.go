@@ -13,12 +13,11 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// CMAES is the evolution strategy with covariance matrix adaptation, without
-// gradients, in the form that updates a Cholesky factor (Krause, Arbonès and
-// Igel, "CMA-ES with optimal covariance update and storage complexity", 2016,
-// with the constants of Hansen's tutorial, arXiv:1604.00772). Each generation
-// draws points around a mean and moves mean, covariance and step size by the
-// better half. A point outside the constraint set is replaced by its
+// CMAES is the evolution strategy with covariance matrix adaptation, without gradients, in the
+// form that updates a Cholesky factor (Krause, Arbonès and Igel, "CMA-ES with optimal
+// covariance update and storage complexity", 2016). Its constants are from Hansen's tutorial
+// (arXiv:1604.00772). Each generation draws points around a mean and moves mean, covariance and
+// step size by the better half. A point outside the constraint set is replaced by its
 // projection, for the evaluation as for the update.
 //
 // The method in gonum's package optimize is not used: it draws without the step
@@ -32,9 +31,9 @@ type CMAES struct {
 	Sigma      float64
 	Population int // points of a generation; zero: 4 + ⌊3·ln n⌋
 	MaxEvals   int // evaluations at most; zero: 1000
-	// Tol ends the search, at the end of a generation, where no coordinate's
-	// standard deviation exceeds Tol of its scale, or of |x| where that is
-	// larger. Zero: 1e-12. Negative: never.
+	// Tol ends the search, at the end of a generation, when no coordinate's standard deviation
+	// exceeds Tol times its scale, or times |x| if that is larger. Zero: 1e-12. Negative:
+	// never.
 	Tol float64
 }
 
@@ -49,7 +48,7 @@ func (m CMAES) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 		args.BadIf(!(m.Sigma >= 0) || math.IsInf(m.Sigma, 1), "CMAES.Sigma", qpdiff.ErrDomain, "use a positive number, or zero for the default", "is %v", m.Sigma),
 		args.BadIf(lambda < 4, "CMAES.Population", qpdiff.ErrDomain, "use at least 4 points", "is %d", lambda))
 	return drawingSearch(p, x0, cmp.Or(m.MaxEvals, 1000), settings, m.Source, func(w *searchRun, src Source) {
-		if m.Sigma > 0 { // the scale where x0 and bounds give none
+		if m.Sigma > 0 { // the scale if x0 and bounds give none
 			w.p.scale = w.p.scales(w.X)
 			for i, s := range w.p.scale {
 				w.p.scale[i] = cmp.Or(s, m.Sigma)
@@ -114,8 +113,7 @@ func newCMAState(w *searchRun, sigma float64, lambda int) *cmaState {
 	return g
 }
 
-// evaluate draws and evaluates a generation. It returns false where the search
-// is over.
+// evaluate draws and evaluates a generation. It returns false when the search is over.
 func (g *cmaState) evaluate(w *searchRun, src Source, tol float64) bool {
 	upper := g.chol.RawU()
 	for k, x := range g.x {
@@ -162,9 +160,8 @@ func (g *cmaState) update() {
 	floats.SubTo(g.mid, g.mean, g.old)
 	floats.Scale(1/g.sigma, g.mid)
 
-	// The path of the step size, in coordinates where the covariance is I.
-	// A triangular factor with positive diagonal is never singular; that it
-	// may be badly conditioned is no reason to stop.
+	// The path of the step size, in coordinates in which the covariance is I. A triangular
+	// factor with positive diagonal is never singular; a bad condition is no reason to stop.
 	_ = g.z.SolveVec(g.chol.RawU().T(), mat.NewVecDense(g.n, g.mid))
 	floats.Scale(1-g.cs, g.ps)
 	floats.AddScaled(g.ps, math.Sqrt(g.cs*(2-g.cs)*g.muEff), g.z.RawVector().Data)

@@ -401,8 +401,8 @@ func TestQuasiNewtonEndsAtAKink(t *testing.T) {
 	}
 }
 
-// Rosenbrock's valley is not convex; the number of evaluations is that of a
-// good quasi-Newton method.
+// Rosenbrock's valley is not convex; a good quasi-Newton method takes this number of
+// evaluations.
 func TestQuasiNewtonFollowsACurvedValley(t *testing.T) {
 	valley := func(grad, x []float64) (float64, error) {
 		a, b := 1-x[0], x[1]-x[0]*x[0]

@@ -48,7 +48,7 @@ func hostileSearchers() []contestant {
 	return c
 }
 
-// What the loss is where a search starts, and later.
+// The loss at the start of a search, and later.
 func TestSearchersTreatInfiniteLossesAsDocumented(t *testing.T) {
 	for _, c := range hostileSearchers() {
 		for _, loss := range []float64{math.NaN(), math.Inf(-1), math.Inf(1)} {
@@ -127,7 +127,7 @@ func TestSearchersMarkGeneralisedGradients(t *testing.T) {
 	}
 }
 
-// How searches end where the objective, or their own steps, leave them nothing else.
+// How searches end if the objective, or their own steps, leave them nothing else.
 func TestSearchesEnd(t *testing.T) {
 	line := func(g, x []float64) (float64, error) { return 2*x[0] + x[1], setSlope(g, 2, 1) }
 	flat := func(g, x []float64) (float64, error) { return 3, setSlope(g, 0, 0) }

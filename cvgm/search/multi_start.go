@@ -21,9 +21,9 @@ type MultiStart struct {
 	Starts int // in all, x0 included; zero: 10
 }
 
-// Search yields the steps of all searches as one sequence: Evaluations counts
-// through, Converged is each search's own. The scales are those of x0 for all
-// searches. An error of one search ends them all.
+// Search yields the steps of all searches as one sequence: Evaluations counts through,
+// Converged is each search's own. All searches take their scales from x0. An error of one
+// search ends them all.
 func (m MultiStart) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	settings := args.First(
 		args.BadIf(m.Searcher == nil || m.Draw == nil, "MultiStart", qpdiff.ErrEmpty, "set Searcher, and Draw, for example to LogUniform(-4, 0)", "lacks Searcher or Draw"),

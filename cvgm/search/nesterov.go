@@ -21,8 +21,7 @@ type Nesterov struct {
 	Tol      float64 // of the test of convergence, at y; see [Searcher]. Zero: 1e-9
 }
 
-// Search starts at the projection of x0 and yields the points y, where it
-// evaluates.
+// Search starts at the projection of x0 and yields the points y, at which it evaluates.
 func (m Nesterov) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	return search(p, x0, cmp.Or(m.MaxEvals, 1000), true, checkStep("Nesterov", m.StepSize), func(w *searchRun) {
 		x := slices.Clone(w.X)

@@ -9,21 +9,20 @@ import (
 	"cvgm/qpdiff"
 )
 
-// An Objective returns f(x) and, where grad is not nil, overwrites grad with
-// ∇f(x). Value and gradient come together because they share every fit.
+// An Objective returns f(x) and, if grad is not nil, overwrites grad with ∇f(x). Value and
+// gradient come together because they share every fit.
 type Objective func(grad, x []float64) (float64, error)
 
-// A Problem is what a Searcher minimises: an objective over a constraint set,
-// which is a box or what Project projects onto. No searcher evaluates the
-// objective outside it, or at coordinates that are not finite.
+// A Problem is an objective over a constraint set, for a Searcher to minimise. The set is a box
+// or the image of Project. No searcher evaluates the objective outside it, or at coordinates
+// that are not finite.
 //
-// An objective returns an error where it has no value. NaN and −Inf are errors
-// of kind [qpdiff.ErrNotFinite] at every point. So are, at the start of a
-// search, a loss of +Inf and a gradient that is not finite. Later both are a
-// failed trial to [QuasiNewton] and [AdaptiveGradient], which shorten the step;
-// [CMAES] and [Bayesian] rank +Inf last; the other searchers with gradient end
-// with an error. [GridSearch] and [RandomSearch] have no start: +Inf is a loss
-// to them.
+// An objective returns an error at a point without a value. NaN and −Inf are errors of kind
+// [qpdiff.ErrNotFinite] at every point. So are, at the start of a search, a loss of +Inf and a
+// gradient that is not finite. Later both are a failed trial to [QuasiNewton] and
+// [AdaptiveGradient], which shorten the step; [CMAES] and [Bayesian] rank +Inf last; the other
+// searchers with gradient end with an error. [GridSearch] and [RandomSearch] have no start:
+// +Inf is a loss to them.
 type Problem struct {
 	Objective Objective
 	// Lower and Upper bound x entry by entry; infinite entries bound nothing.
@@ -37,8 +36,8 @@ type Problem struct {
 	// marks the [Step]. Nil: never.
 	Generalised func() bool
 
-	// scale holds the scales that an enclosing searcher has determined; zero
-	// where it could not. Nil: see scales.
+	// scale holds the scales that an enclosing searcher has determined; zero if it could not.
+	// Nil: see scales.
 	scale []float64
 	// shifted: x has no zero, so that scales do not grow with |x|.
 	shifted bool
@@ -55,7 +54,7 @@ func (p Problem) project(x []float64) {
 	}
 }
 
-// check reports what no searcher can start from.
+// check returns an error if no searcher can start from x0.
 func (p Problem) check(x0 []float64) error {
 	checkBounds := func(name string, bounds []float64) error {
 		return args.BadIf(bounds != nil && len(bounds) != len(x0), name, qpdiff.ErrShape, "give one bound per coordinate of x0, infinite where there is none",

@@ -6,14 +6,13 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Simplex moves x, in place, to the nearest point of the probability simplex
-// {x : x ≥ 0, Σ_i x_i = 1}, which is max(x − τ, 0) for the one τ that sums to 1. It
-// is exact up to rounding: the entries that become 0 are found in passes, each
-// of which drops those at or below the τ of the entries left (Michelot, Journal
-// of Optimization Theory and Applications 50, 1986). Where the largest entry is
-// infinite, the entries equal to it share the 1 equally; with a NaN in x every
-// entry becomes NaN. A [Problem] over several blocks of hyperparameters projects
-// them one by one:
+// Simplex moves x, in place, to the nearest point of the probability simplex {x : x ≥ 0, Σ_i
+// x_i = 1}. That point is max(x − τ, 0), with the τ for which it sums to 1. It is exact up to
+// rounding: the entries that become 0 are found in passes. Each pass drops the entries at or
+// below the τ of the entries left (Michelot, Journal of Optimization Theory and Applications
+// 50, 1986). If the largest entry is infinite, the entries equal to it share the 1 equally;
+// with a NaN in x every entry becomes NaN. A [Problem] over several blocks of hyperparameters
+// projects them one by one:
 //
 //	Project: func(x []float64) { Simplex(x[:4]); x[4] = max(x[4], 1e-3) }
 func Simplex(x []float64) {
@@ -49,7 +48,7 @@ func Simplex(x []float64) {
 	}
 }
 
-// vertex is Simplex where the largest entry, top, is infinite or NaN.
+// vertex is Simplex if the largest entry, top, is infinite or NaN.
 func vertex(x []float64, top float64) {
 	for i, v := range x {
 		if x[i] = 0; v == top {

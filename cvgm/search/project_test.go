@@ -44,8 +44,8 @@ func TestSimplexEndsOnTheSimplex(t *testing.T) {
 	}
 }
 
-// The projection p of x is optimal: p is on the simplex and x − p is a constant
-// τ where p > 0 and at most τ elsewhere.
+// The projection p of x is optimal: p is on the simplex and x − p is a constant τ for p > 0 and
+// at most τ elsewhere.
 func TestSimplexIsOptimal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		x := rapid.SliceOfN(rapid.Float64Range(-10, 10), 1, 20).Draw(t, "x")
@@ -74,7 +74,7 @@ func TestSimplexIsOptimal(t *testing.T) {
 	})
 }
 
-// What comes of a NaN must not pass for a point of the simplex.
+// The projection of a NaN must not pass for a point of the simplex.
 func TestSimplexOfNaN(t *testing.T) {
 	for _, x := range [][]float64{{math.NaN(), 1}, {1, math.NaN()}, {math.Inf(1), math.NaN()}} {
 		Simplex(x)

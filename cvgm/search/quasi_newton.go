@@ -12,35 +12,32 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// QuasiNewton is a limited-memory BFGS method for boxes. Each step minimises
-// the model ∇fᵀd + ½dᵀBd over the d that stay within the bounds, then
-// searches along d for a point that is low enough (Armijo's rule, with cubic
-// interpolation). B takes in, by the BFGS formula, the change of gradient over
-// each of the last steps, damped where the curvature is not positive (Powell
-// 1978), to a diagonal that takes in the changes over all steps since the last
-// restart (Gilbert and Lemaréchal 1989). After a restart this is the same for
-// every coordinate, in units of its scale. Bounds are thus met exactly, and many
-// of them change sides within one step.
+// QuasiNewton is a limited-memory BFGS method for boxes. Each step minimises the model ∇fᵀd +
+// ½dᵀBd over the d that stay within the bounds. It then searches along d for a point that is
+// low enough (Armijo's rule, with cubic interpolation). B is a diagonal, updated by the BFGS
+// formula with the change of gradient over each of the last steps, damped if the curvature is
+// not positive (Powell 1978). The diagonal learns from the changes over all steps since the
+// last restart (Gilbert and Lemaréchal 1989). After a restart it is the same for every
+// coordinate, in units of its scale. Bounds are thus met exactly, and many of them change sides
+// within one step.
 //
 // It needs a box and a gradient that is exact. From a start at 1e-9 of the size
 // at which a coordinate matters it may not move that coordinate: moves within
 // such a scale gain less than Tol. Its own work per step is some hundred products
 // of vectors.
 type QuasiNewton struct {
-	// FirstStep is how far the first step, and the first after a restart, moves
-	// the entry that moves most, but for the bounds, as a share of the largest
-	// |x|, both in units of the entries' scales; where x is zero, as a share of
-	// the scale. Zero: .2.
+	// FirstStep is how far the first step, and the first after a restart, moves the entry that
+	// moves most, but for the bounds. It is a share of the largest |x|, both in units of the
+	// entries' scales; if x is zero, a share of the scale. Zero: .2.
 	FirstStep float64
 	Memory    int     // steps remembered; zero: 10
 	MaxEvals  int     // evaluations at most, those within line searches included; zero: 1000
 	Tol       float64 // of the test of convergence; see [Searcher]. Zero: 1e-9
 }
 
-// Search starts at the projection of x0 and yields every evaluation, those that
-// the line search rejects included. It also ends, without Converged, where it
-// no longer gains 1e-8 of the loss between two restarts of its model, as at a
-// kink.
+// Search starts at the projection of x0 and yields every evaluation, those that the line search
+// rejects included. It also ends, without Converged, when it no longer gains 1e-8 of the loss
+// between two restarts of its model, as at a kink.
 func (m QuasiNewton) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	settings := args.First(p.box("QuasiNewton"), checkFirstStep("QuasiNewton", m.FirstStep),
 		args.BadIf(m.Memory < 0, "QuasiNewton.Memory", qpdiff.ErrDomain, "use a positive number of steps, or zero for the default", "is %d", m.Memory))
@@ -113,8 +110,8 @@ func (r *descent) accept() {
 	r.loss = r.w.Loss
 }
 
-// direct sets d to the step from x that the model proposes. It returns
-// false where the search no longer gains.
+// direct sets d to the step from x that the model proposes. It returns false when the search no
+// longer gains.
 func (r *descent) direct() bool {
 	if r.b.forgotten {
 		if !(r.loss < r.restarted-minGain*math.Abs(r.loss)) {
@@ -129,8 +126,8 @@ func (r *descent) direct() bool {
 	return true
 }
 
-// converged tests X with the lengths of the model's step. They mean nothing
-// before the first curvature and where the last one was damped.
+// converged tests X with the lengths of the model's step. The lengths mean nothing before the
+// first curvature, or if the last one was damped.
 func (r *descent) converged() bool {
 	if !r.known {
 		return r.w.converged(nil, r.Tol)
@@ -141,8 +138,8 @@ func (r *descent) converged() bool {
 	return r.w.converged(r.reach, r.Tol)
 }
 
-// step searches along d for the next point, and proposes the d from there. It returns
-// false where the search ends.
+// step searches along d for the next point, and proposes the d from there. It returns false
+// when the search ends.
 func (r *descent) step() bool {
 	w, slope := r.w, floats.Dot(r.grad, r.d)
 	for t, trials := 1., 1; ; trials++ {
@@ -212,8 +209,8 @@ func (r *descent) take(trials int) bool {
 	return w.next(r.converged()) && more
 }
 
-// cubicStep returns the minimiser on [0, 1] of the cubic with values f0, f1
-// and slopes g0 < 0, g1 at 0 and 1, kept within [.1, .5]: f1 was too high.
+// cubicStep returns the minimiser on [0, 1] of the cubic with values f0, f1 and slopes g0 < 0,
+// g1 at 0 and 1. It is kept within [.1, .5], because f1 was too high.
 func cubicStep(f0, g0, f1, g1 float64) float64 {
 	c := g0 + g1 - 3*(f1-f0)
 	root := math.Sqrt(c*c - g0*g1)
@@ -241,8 +238,7 @@ func newBFGSMatrix(n, memory int) *bfgsMatrix {
 	return &bfgsMatrix{forgotten: true, diag: make([]float64, n), memory: memory, bs: make([]float64, n)}
 }
 
-// reset sets B to a diagonal: scale, in units where coordinate i has the unit
-// share[i].
+// reset sets B to a diagonal that is scale in units of share[i] for coordinate i.
 func (c *bfgsMatrix) reset(scale float64, share []float64) {
 	c.forgotten = false
 	for i, v := range share {
@@ -260,7 +256,7 @@ func (c *bfgsMatrix) times(dst, v []float64, k int) {
 	}
 }
 
-// next returns storage for one more step, that of the oldest where the memory is full.
+// next returns storage for one more step: the oldest step's if the memory is full.
 func (c *bfgsMatrix) next() bfgsStep {
 	switch {
 	case c.count == c.memory:
@@ -286,19 +282,18 @@ func (c *bfgsMatrix) next() bfgsStep {
 }
 
 const (
-	// minCurvature is the curvature along a step, as a share of the model's,
-	// below which it is damped. Powell damps below .2 already, which hurts on
-	// convex losses whose curvature falls fast; what matters is that B stays
-	// positive definite by far more than rounding. An entry of the diagonal
-	// falls by no more within a step.
+	// minCurvature is the curvature along a step, as a share of the model's, below which it is
+	// damped. Powell damps below .2 already, which hurts on convex losses whose curvature falls
+	// fast. B need only stay positive definite by far more than rounding. An entry of the
+	// diagonal falls by no more within a step.
 	minCurvature = 1e-10
 	// dampedCurvature is the curvature, as a share of the model's, that takes
 	// its place (Powell 1978).
 	dampedCurvature = .2
 )
 
-// add takes in that the gradient changed by y over the step s. It returns false
-// where it had to damp the change, or leave it out.
+// add updates B with the change y of the gradient over the step s. It returns false if it had
+// to damp the change, or leave it out.
 func (c *bfgsMatrix) add(s, y []float64) bool {
 	c.times(c.bs, s, c.count)
 	sBs, sy := floats.Dot(s, c.bs), floats.Dot(s, y)
@@ -341,13 +336,13 @@ func (c *bfgsMatrix) learn(s, y []float64) {
 	}
 }
 
-// modelTol is the share of the gradient that the model's minimiser may leave:
-// far below what the next evaluation changes, far above rounding.
+// modelTol is the share of the gradient that the model's minimiser may leave: far below the
+// change by the next evaluation, far above rounding.
 const modelTol = 1e-10
 
-// boxModel minimises gᵀd + ½dᵀBd over the box lower − x ≤ d ≤ upper − x: by
-// conjugate gradients on the free coordinates, which are found anew whenever
-// one hits a bound or the free ones are done.
+// boxModel minimises gᵀd + ½dᵀBd over the box lower − x ≤ d ≤ upper − x by conjugate gradients
+// on the free coordinates. These are found anew whenever one hits a bound or the minimum over
+// them is reached.
 type boxModel struct {
 	p        Problem
 	down, up []float64 // from x to its bounds: d at a bound equals one of them

@@ -28,7 +28,7 @@ func TestSearchesConvergeByTheDocumentedTest(t *testing.T) {
 		{1, 0, 30},    // x ≤ 1e-9
 		{1, 1e-5, 17}, // x ≤ 1e-5
 		{0, 0, 31},    // x ≤ 1e-9·½, the loss at the start
-		{-.5, 0, 31},  // the same, where the loss starts from zero: |f| is ½ at the end
+		{-.5, 0, 31},  // the same, with a loss that starts from zero: |f| is ½ at the end
 	} {
 		steps := Collect(t, ProjectedGradient{StepSize: .5, Tol: c.tol}, parabola(0, c.lowest), []float64{1})
 		if last := steps[len(steps)-1]; !last.Converged || last.Evaluations != c.want+1 {
@@ -60,8 +60,8 @@ func TestNegativeTolIsNeverReached(t *testing.T) {
 	}
 }
 
-// A start of a tiny number is no sign that a loss depends on changes as tiny;
-// but what the loss does not resolve at all ends a search.
+// A start of a tiny number is no sign that a loss depends on changes as tiny; but a change that
+// the loss does not resolve at all ends a search.
 func TestSearchesLeaveTinyStarts(t *testing.T) {
 	for _, s := range []Searcher{QuasiNewton{}, AdaptiveGradient{}} {
 		for _, x0 := range []float64{1e-3, 1e-9, 3e-15} {
@@ -98,7 +98,7 @@ func TestScalesFollowTheDocumentedRule(t *testing.T) {
 	for name, c := range map[string]struct {
 		p    Problem
 		x0   []float64
-		grad float64 // of the largest entry at the start, where the loss is 6
+		grad float64 // of the largest entry at the start, with a loss of 6
 		want []float64
 	}{
 		"signs fixed":           {Problem{Lower: []float64{0, -inf, 1}, Upper: []float64{inf, 0, 9}}, []float64{.1, -20, 3}, 1, []float64{.1, 20, 3}},
@@ -243,9 +243,8 @@ func TestCurvatureIsTakenAsItIsUnlessLost(t *testing.T) {
 	}
 }
 
-// A step that much search finds and that gains less than 1e-10 of the loss ends
-// the model. The search restarts where it has gained 1e-8 since the last restart,
-// and ends otherwise.
+// A step that much search finds and that gains less than 1e-10 of the loss ends the model. The
+// search restarts if it has gained 1e-8 since the last restart, and ends otherwise.
 func TestQuasiNewtonRestartsWhereItGained(t *testing.T) {
 	for _, c := range []struct {
 		gain, creep float64 // of the first step, of the one after some rejections
@@ -307,8 +306,8 @@ func scripted(script ...[2]float64) Problem {
 	}}
 }
 
-// From x = 1, slope 1 and loss 1 the first step leads to .8. The search goes on
-// from there where it accepts the step, and comes back where it does not.
+// From x = 1, slope 1 and loss 1 the first step leads to .8. The search continues from there if
+// it accepts the step, and comes back if it does not.
 func TestQuasiNewtonAcceptsByTheDocumentedRule(t *testing.T) {
 	for _, c := range []struct {
 		loss, slope float64 // at .8
@@ -470,8 +469,8 @@ func TestCurvatureDiagonalStaysPositive(t *testing.T) {
 	}
 }
 
-// A rejected trial ends the search where its loss is the last one's within Tol
-// and its slope gains nothing.
+// A rejected trial ends the search if its loss is the last one's within Tol and its slope gains
+// nothing.
 func TestQuasiNewtonConvergesAtARejectedTrial(t *testing.T) {
 	for loss, want := range map[float64]bool{1 + .7e-9: true, 1 + 1.5e-9: false} {
 		steps := Collect(t, QuasiNewton{MaxEvals: 3}, scripted([2]float64{1, 1}, [2]float64{loss, 1e-16}, [2]float64{1, 1}), []float64{1})
@@ -571,8 +570,8 @@ func TestAdaptiveGradientProjectsFinitePoints(t *testing.T) {
 	Collect(t, AdaptiveGradient{MaxEvals: 9}, p, []float64{.5, .1})
 }
 
-// Where the loss selects nothing the step size of a CMAES wanders about its
-// first value: its path has the length that chance gives it.
+// If the loss selects nothing the step size of a CMAES wanders about its first value: its path
+// has the length that chance gives it.
 func TestCMAESKeepsItsStepSizeWithoutSelection(t *testing.T) {
 	p := Problem{Objective: func(_, x []float64) (float64, error) { return 1, nil }}
 	steps := Collect(t, CMAES{Source: stream("flat"), Sigma: 1, Population: 8, MaxEvals: 4001, Tol: -1}, p, make([]float64, 5))

@@ -29,9 +29,9 @@ type searchRun struct {
 	work           []float64
 }
 
-// search returns the evaluations that run makes. X starts as the projection of
-// x0, and Grad, where wanted, as zeros. Bad settings, or a problem that nothing
-// can start from, come back as the sequence's only element.
+// search returns the evaluations that run makes. X starts as the projection of x0, and Grad, if
+// wanted, as zeros. The error for bad settings, or for a problem without a start, is the
+// sequence's only element.
 func search(p Problem, x0 []float64, limit int, gradient bool, settings error, run func(w *searchRun)) iter.Seq2[Step, error] {
 	return func(yield func(Step, error) bool) {
 		w := &searchRun{Step: Step{X: slices.Clone(x0)}, p: p, yield: yield, limit: limit,
@@ -68,8 +68,8 @@ func (w *searchRun) fail(err error) {
 	w.yield(w.Step, &Error{Evaluations: w.Evaluations, X: slices.Clone(w.X), Err: err})
 }
 
-// eval evaluates at X and requires a finite loss and gradient. Where it returns
-// false the search is over.
+// eval evaluates at X and requires a finite loss and gradient. If it returns false the search
+// is over.
 func (w *searchRun) eval() bool {
 	if !w.evaluate() {
 		return false
@@ -84,8 +84,8 @@ func (w *searchRun) eval() bool {
 // defined reports whether loss and gradient are finite.
 func (w *searchRun) defined() bool { return args.Finite(w.Loss) && args.AllFinite(w.Grad) }
 
-// evaluate evaluates at X, where the loss may be +Inf and the gradient not
-// finite. Where it returns false the search is over.
+// evaluate evaluates at X; the loss may be +Inf and the gradient not finite. If it returns
+// false the search is over.
 func (w *searchRun) evaluate() bool {
 	if !args.AllFinite(w.X) {
 		w.fail(args.Bad("x", qpdiff.ErrNotFinite, "bound the search, or use shorter steps", "is proposed for the next evaluation but is not finite"))
@@ -179,7 +179,7 @@ func (w *searchRun) next(converged bool) bool {
 	return w.yield(w.Step, nil) && !converged && w.Evaluations < w.limit
 }
 
-// pass yields what a search inside this one has yielded.
+// pass yields a step or an error of a search inside this one.
 func (w *searchRun) pass(s Step, err error) bool {
 	if err == nil {
 		return w.yield(s, nil)
@@ -193,10 +193,9 @@ func (w *searchRun) pass(s Step, err error) bool {
 }
 
 const (
-	// defaultTol is the Tol of searchers with gradient. Losses are exact to
-	// about 1e-15 of themselves and gradients to about 1e-12 of loss over
-	// scale; 1e-9 is above both, and below what a choice of hyperparameters
-	// can depend on.
+	// defaultTol is the Tol of searchers with gradient. Losses are exact to about 1e-15 of
+	// themselves and gradients to about 1e-12 of loss over scale; 1e-9 is above both, and too
+	// small to matter to a choice of hyperparameters.
 	defaultTol = 1e-9
 	// unseenTol replaces a larger Tol as long as a searcher that derives its
 	// steps from curvatures has met none. A gain below it is lost in the
@@ -239,9 +238,9 @@ func (w *searchRun) gain(next []float64) float64 {
 		}
 		return gain
 	}
-	// The coordinates of a general set move together: the largest entry of the
-	// gradient goes with the largest scale. What the projection leaves of that
-	// move counts in full, since a curved boundary hides the slope along it.
+	// The coordinates of a general set move together: the largest entry of the gradient goes
+	// with the largest scale. The projected move counts in full, since a curved boundary hides
+	// the slope along it.
 	top := floats.Norm(w.Grad, math.Inf(1))
 	if top == 0 {
 		return 0

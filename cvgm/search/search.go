@@ -13,9 +13,9 @@ import (
 // A Step is one evaluation of a search. Its slices belong to the searcher and
 // hold until the next step; copy what you keep.
 type Step struct {
-	X           []float64 // where the objective was evaluated
+	X           []float64 // the point of the evaluation
 	Loss        float64   // its value there
-	Grad        []float64 // its gradient there; nil where the searcher uses none
+	Grad        []float64 // its gradient there; nil if the searcher uses none
 	Evaluations int       // of the objective in this search, this one included: 1, 2, …
 	// Converged: the searcher's test of convergence holds at X; see [Searcher].
 	Converged bool
@@ -24,32 +24,27 @@ type Step struct {
 	Generalised bool
 }
 
-// A Searcher minimises a Problem, one evaluation at a time. The sequence ends
-// when the searcher has converged or spent its budget. The caller's loop records,
-// tests and stops it for other reasons. After an error, given with the X where it
-// arose, the sequence ends.
+// A Searcher minimises a Problem, one evaluation at a time. The sequence ends when the searcher
+// has converged or spent its budget. The caller's loop records, tests and stops it for other
+// reasons. After an error, given with the X at which it arose, the sequence ends.
 //
-// Searchers are independent of units. A coordinate whose bounds fix its sign
-// has the scale |x0|: it is a penalty or a width. Any other is a weight, whose
-// |x0| may be small by chance: its scale is the width of its bounds or, where
-// that is infinite, the largest |x0| of all such coordinates. Where this is zero
-// the scale is the first of the following that is not: |lower|, |upper|, the
-// largest scale of the other coordinates, |f|/‖∇f‖∞ at the start, 1.
+// Searchers are independent of units. A coordinate whose bounds fix its sign has the scale
+// |x0|: it is a penalty or a width. Any other is a weight, whose |x0| may be small by chance:
+// its scale is the width of its bounds or, if that is infinite, the largest |x0| of all such
+// coordinates. If this is zero the scale is the first of the following that is not: |lower|,
+// |upper|, the largest scale of the other coordinates, |f|/‖∇f‖∞ at the start, 1.
 //
-// Where coordinates have different units, [QuasiNewton], [CMAES], [Bayesian] and
-// [LogSpace] still make the same steps. Searchers with a StepSize do not, for
-// it has one unit; neither does [AdaptiveGradient], which has one step size, nor
-// a search over a set that is no box. From a start of 0 without bounds a
-// coordinate has the unit of the others.
+// If coordinates have different units, [QuasiNewton], [CMAES], [Bayesian] and [LogSpace] still
+// make the same steps. Searchers with a StepSize do not, for it has one unit; neither does
+// [AdaptiveGradient], which has one step size, nor a search over a set that is no box. A
+// coordinate that starts at 0 without bounds takes the unit of the others.
 //
-// A searcher with gradient has converged where moves within the scales lower
-// the loss, to first order, by at most Tol·|f(x)| in total. The scale of a
-// coordinate here is at least |x| and the length of the searcher's next step.
-// Where the loss tends to zero, Tol·|f(x0)| suffices if the secant between the
-// last two gradients, met within √Tol of the scales, puts the minimum within Tol
-// of them. For a convex
-// loss the first test bounds what is left to gain within the scales. A negative
-// Tol is never reached.
+// A searcher with gradient has converged when moves within the scales lower the loss, to first
+// order, by at most Tol·|f(x)| in total. The scale of a coordinate here is at least |x| and the
+// length of the searcher's next step. For a loss that tends to zero, Tol·|f(x0)| suffices if
+// the secant between the last two gradients, met within √Tol of the scales, puts the minimum
+// within Tol of them. For a convex loss the first test bounds the remaining gain within the
+// scales. A negative Tol is never reached.
 //
 // Searchers are values: a second search of the same one repeats the first, as
 // does a second pass over its sequence. Those that draw random numbers have a
@@ -59,11 +54,10 @@ type Searcher interface {
 	Search(p Problem, x0 []float64) iter.Seq2[Step, error]
 }
 
-// Best runs a search to its end and returns the step of lowest loss, with
-// slices of its own: of equal ones the first. Its Evaluations is 1 where the search did not
-// improve on its first point. With an error it returns the best step before it. A search
-// without steps, or without a finite loss, is an error of kind
-// [qpdiff.ErrNotFinite].
+// Best runs a search to its end and returns the step of lowest loss, with slices of its own: of
+// equal ones the first. Its Evaluations is 1 if the search did not improve on its first point.
+// With an error it returns the best step before it. A search without steps, or without a finite
+// loss, is an error of kind [qpdiff.ErrNotFinite].
 func Best(steps iter.Seq2[Step, error]) (Step, error) {
 	best := Step{Loss: math.Inf(1)}
 	if steps == nil {
@@ -93,11 +87,10 @@ func (s Step) clone() Step {
 	return s
 }
 
-// An Error is the error of a search, with the place where it arose.
+// An Error is the error of a search, with the point at which it arose.
 type Error struct {
-	// Evaluations counts those of the objective up to the error, one that
-	// failed included. It is 0 for settings or a problem that the searcher
-	// refuses.
+	// Evaluations counts the evaluations of the objective up to the error, a failed one
+	// included. It is 0 for settings or a problem that the searcher refuses.
 	Evaluations int
 	X           []float64
 	Err         error

@@ -8,8 +8,8 @@ import (
 	"cvgm/synth"
 )
 
-// unitSearcher makes a searcher whose settings are carried along: f is the
-// unit of the loss, x those of the coordinates.
+// unitSearcher makes a searcher whose settings are carried along: f is the unit of the loss, x
+// the units of the coordinates.
 type unitSearcher struct {
 	Name string
 	Make func(f float64, x []float64) Searcher
@@ -109,8 +109,8 @@ func inUnits(p Problem, x0 []float64, f float64, x []float64) (Problem, []float6
 	return q, scaled(x0)
 }
 
-// The same search in other units makes the same steps and ends with the same
-// verdict: exactly in units that are powers of two, where there is no rounding.
+// The same search in other units makes the same steps and ends with the same verdict: exactly
+// in units that are powers of two, which add no rounding.
 func TestSearchersAreIndependentOfUnits(t *testing.T) {
 	src := synth.NewStream(1, "units")
 	round := func() unitProblem {
@@ -224,7 +224,7 @@ func CompareUnits(t *testing.T, what string, got, want []Step, f float64, x []fl
 		check(-1, last, end)
 	}
 	for k, w := range want {
-		// Beside the minimum rounding decides what the next step is.
+		// Beside the minimum rounding decides the next step.
 		if tol > 0 && end.Converged && math.Abs(w.Loss-end.Loss) <= nearEnd*(1+math.Abs(end.Loss)) {
 			break
 		}

@@ -19,14 +19,14 @@ const (
 
 func (k Kind) String() string { return nameOf(kindNames[:], k) }
 
-// MissingRule selects what a missing value of a column does.
+// MissingRule selects the effect of a missing value of a column.
 type MissingRule int
 
 const (
 	// MissingIsError makes it an error that names line and column.
 	MissingIsError MissingRule = iota
-	// MissingDropsRow leaves the row out when a table is read for training. Where
-	// rows are predicted, it is an error: there is one prediction for each row.
+	// MissingDropsRow leaves the row out when a table is read for training. In a table for
+	// predictions a missing value is an error: there is one prediction for each row.
 	MissingDropsRow
 	// MissingIsMean takes, in a numeric column, the mean of the training rows
 	// that have a value, and in a categorical column a level of its own.
@@ -35,14 +35,13 @@ const (
 
 func (m MissingRule) String() string { return nameOf(missingNames[:], m) }
 
-// UnknownRule selects what happens at a prediction from a level that the table
-// that the model was trained on does not have.
+// UnknownRule selects the prediction from a level that is not in the model's training table.
 type UnknownRule int
 
 const (
 	// UnknownIsError makes it an error that names line and column.
 	UnknownIsError UnknownRule = iota
-	// UnknownIsZero sets all features of the column to 0: the prediction is that of the
+	// UnknownIsZero sets all features of the column to 0: the prediction is the same as for the
 	// column's first level.
 	UnknownIsZero
 )
@@ -86,8 +85,7 @@ func (c *Column) width() int {
 	return w
 }
 
-// level returns the index of text in the sorted Levels, and len(Levels) where it is
-// unknown.
+// level returns the index of text in the sorted Levels, and len(Levels) if it is unknown.
 func (c *Column) level(text string) int {
 	if at, ok := slices.BinarySearch(c.Levels, text); ok {
 		return at

@@ -14,8 +14,8 @@ import (
 )
 
 // CSV reads a [Table] from comma-separated text in UTF-8 with a header line. It skips a
-// byte-order mark, empty lines, and spaces around names and fields. Every column is a
-// feature, except those of Target, Group and Ignore. Only Target is required.
+// byte-order mark, empty lines, and spaces around names and fields. Every column is a feature,
+// except the columns named by Target, Group and Ignore. Only Target is required.
 //
 // A column is numeric if all its present fields are finite decimal numbers, else
 // categorical. A column is refused if more than half of its different texts, but not
@@ -49,9 +49,10 @@ type CSV struct {
 	Unknown UnknownRule
 	// Comma separates fields. Zero: ','.
 	Comma rune
-	// MaxBytes bounds the memory that Read holds, which is some 24 bytes for each field beside the text: a text that needs
-	// more is an error of kind qpdiff.ErrTooLarge, which names the number of bytes by the first rows and the size of
-	// a file. So is a table whose levels make too many features. Zero: the default that [learn.Data] documents.
+	// MaxBytes bounds the memory that Read holds, which is some 24 bytes for each field beside
+	// the text. A text that needs more is an error of kind qpdiff.ErrTooLarge. It names the
+	// number of bytes, by the first rows and the size of a file. A table whose levels make too
+	// many features is such an error, too. Zero: the default that [learn.Data] documents.
 	MaxBytes int64
 }
 
@@ -76,11 +77,11 @@ func (c CSV) ReadFile(path string) (*Table, error) {
 	return table, nil
 }
 
-// Read reads a table. An error of the text names line, column and field: of kind
-// ErrShape for a text without examples or features, ErrNotFinite for a missing value
-// and for text in place of a number, and ErrDomain for settings, names and kinds; a record
-// with another number of fields than the header is a *csv.ParseError of package encoding/csv.
-// It holds the whole text in memory, as far as MaxBytes allows, and only the values after that.
+// Read reads a table. An error of the text names line, column and field. Its kind is ErrShape
+// for a text without examples or features, ErrNotFinite for a missing value and for text in
+// place of a number, and ErrDomain for settings, names and kinds. A record with another number
+// of fields than the header is a *csv.ParseError of package encoding/csv. Read holds the whole
+// text in memory, as far as MaxBytes allows, and only the values after that.
 func (c CSV) Read(r io.Reader) (*Table, error) {
 	if err := args.First(
 		args.BadIf(c.Comma != 0 && !validComma(c.Comma), "CSV.Comma", qpdiff.ErrDomain, "use a character that is no quote and no line end", "is %q", c.Comma),
@@ -133,7 +134,7 @@ func (c CSV) Read(r io.Reader) (*Table, error) {
 	return t, nil
 }
 
-// role is what a column of the file is.
+// role is the role of a column of the file.
 type role int
 
 const (
@@ -204,8 +205,8 @@ func (c CSV) missingRule(name string, r role) MissingRule {
 	return c.Missing
 }
 
-// dropRows leaves out the records that lack a value where the rule drops rows, and
-// reports a value that must not be missing in the others.
+// dropRows leaves out the records that lack a value if the column's rule drops rows, and
+// returns an error for a value that must not be missing in the others.
 func (c CSV) dropRows(text *csvText, roles []role) error {
 	kept, lacking := 0, make([]int, len(text.header)) // rows that each column drops
 	for k, record := range text.records {

@@ -112,7 +112,7 @@ func TestBytesOfLevels(t *testing.T) {
 	runtime.KeepAlive(table)
 }
 
-// endless repeats a text, and counts what is read of it.
+// endless repeats a text, and counts the bytes read.
 type endless struct {
 	text string
 	read int
@@ -147,8 +147,8 @@ func TestReadOfEndlessTexts(t *testing.T) {
 	}
 }
 
-// The error names what a file needs by its size and its first rows, within a factor of 2, and
-// comes at once where the text alone is too large.
+// The error names the memory that a file needs, by its size and its first rows, within a factor
+// of 2. It comes at once if the text alone is too large.
 func TestBytesNeededByAFile(t *testing.T) {
 	text := numbers(3000, 40)
 	path := filepath.Join(t.TempDir(), "large.csv")

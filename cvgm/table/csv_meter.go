@@ -12,7 +12,7 @@ import (
 	"cvgm/qpdiff/memory"
 )
 
-// What package encoding/csv and the records take in bytes, slices that grow included.
+// The bytes that package encoding/csv and the records take, slices that grow included.
 const (
 	lineBytes      = 4   // for each byte of the line that is read, until its record is there
 	separatorBytes = 64  // and for each of its separators
@@ -21,11 +21,10 @@ const (
 	columnBytes    = 192 // for each column: its name, place and description
 )
 
-// A meter counts what the text read takes in memory, and ends the reading before that exceeds
-// the bound.
+// A meter counts the memory of the text read, and ends the reading before it exceeds the bound.
 type meter struct {
 	from        io.Reader
-	size        int64 // of the text, 0 where it is not known
+	size        int64 // of the text, 0 if it is not known
 	bound       int64
 	separator   byte // the last byte of it
 	columns     int  // 0 before the header is read
@@ -40,7 +39,7 @@ func newMeter(from io.Reader, comma rune, maxBytes int64) *meter {
 	return &meter{from: from, size: sizeOf(from), bound: memory.Bound(maxBytes), separator: separator[len(separator)-1]}
 }
 
-// sizeOf returns how many bytes r has left, 0 where it does not tell.
+// sizeOf returns how many bytes r has left, 0 if that is not known.
 func sizeOf(r io.Reader) int64 {
 	switch r := r.(type) {
 	case interface{ Len() int }:
@@ -59,7 +58,7 @@ func sizeOf(r io.Reader) int64 {
 	return 0
 }
 
-// Read reads from the text. Its error is that of check.
+// Read reads from the text. It returns the error of check.
 func (m *meter) Read(p []byte) (int, error) {
 	n, err := m.from.Read(p)
 	m.read += int64(n)
@@ -88,8 +87,8 @@ func (m *meter) took(fields int) error {
 	return m.check(m.held + float64(max(0, m.size-m.read)))
 }
 
-// check reports that so many bytes are beyond the bound, with the number that all of the text
-// needs, as far as it can be told.
+// check reports that so many bytes are beyond the bound, with an estimate of the number that
+// the whole text needs.
 func (m *meter) check(held float64) error {
 	if m.bound == memory.Unbounded || held <= float64(m.bound) {
 		return nil
@@ -103,7 +102,7 @@ func (m *meter) check(held float64) error {
 		"%s, %s", memory.Needs(memory.Bytes(held), m.bound), by+m.seen())
 }
 
-// seen names what was read.
+// seen describes the text read so far.
 func (m *meter) seen() string {
 	if m.columns == 0 {
 		return fmt.Sprintf("%d bytes of its header line", m.read)

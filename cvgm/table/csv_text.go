@@ -21,7 +21,7 @@ type csvReader struct {
 	comma        rune
 	missingTexts []string
 	unknown      UnknownRule
-	maxBytes     int64 // as CSV has it; its default where the settings come from JSON
+	maxBytes     int64 // as CSV has it; its default if the settings come from JSON
 }
 
 // validComma reports whether package encoding/csv takes the character between fields.
@@ -212,13 +212,14 @@ func number(field string) (float64, bool) {
 	return v, true
 }
 
-// numberLike reports whether a text may be meant as a number: a finite one, one that is
-// too large, infinite or hexadecimal, or one with commas or with what separates thousands.
+// numberLike reports whether a text may be meant as a number: a finite one, one that is too
+// large, infinite or hexadecimal, or one with commas or separators of thousands.
 func numberLike(field string) bool {
 	_, err := strconv.ParseFloat(separators.Replace(field), 64)
 	e, ok := err.(*strconv.NumError)
 	return err == nil || ok && e.Err == strconv.ErrRange
 }
 
-// separators removes what may separate thousands, and the decimal comma: also spaces that do not break.
+// separators removes the separators of thousands, also spaces that do not break, and the
+// decimal comma.
 var separators = strings.NewReplacer(",", "", "'", "", "’", "", " ", "", "\u00a0", "", "\u2009", "", "\u202f", "")

@@ -14,24 +14,23 @@ import (
 
 // An Encoder makes features of the rows of a [Table]:
 //
-//   - of a numeric column its number, or, where that is missing, the mean of the
-//     training rows that have one;
-//   - of a categorical column with L levels the L−1 features of its levels but the
-//     first: 1 for the row's own level, else 0. A missing value is one more level where
-//     the table has one. The first level has no feature, because with an intercept the
-//     features of all levels would be collinear.
+//   - of a numeric column its number, or, if that is missing, the mean of the training rows
+//     that have one;
+//   - of a categorical column with L levels the L−1 features of its levels but the first: 1 for
+//     the row's own level, else 0. A missing value is one more level if the table has one. The
+//     first level has no feature, because with an intercept the features of all levels would be
+//     collinear.
 //
 // [Table.Data] returns it. It is a [cvgm.Preparer] that a CV fits to the training rows of
 // each split, and as Prepared it is part of the [cvgm.Model] and the [Pipeline].
 //
-// All that is learnt from values, which are the means, is learnt from the training
-// rows alone. The levels, and which one is the first, are those of the whole table, so
-// that every split has the same features. This is no leak: levels depend on no target
-// and on no number. A later level that the training rows lack has the feature 0 in all
-// of them. Its weight is then 0 under any penalty, or not unique, which the learner
-// refuses. So it changes no fit, and a validation row with it is predicted like one of
-// the first level, except by a kernel that compares rows. The first level of the table
-// is a choice of code like the unit of a number: penalties shrink the other levels
+// The means, which alone are learnt from values, are learnt from the training rows. The levels
+// and their order come from the whole table, so every split has the same features. This is no
+// leak: levels depend on no target and on no number. A later level that the training rows lack
+// has the feature 0 in all of them. Its weight is then 0 under any penalty, or not unique,
+// which the learner refuses. So it changes no fit, and a validation row with it is predicted
+// like one of the first level, except by a kernel that compares rows. The first level of the
+// table is a choice of code like the unit of a number: penalties shrink the other levels
 // towards it, in every split alike.
 type Encoder struct {
 	columns []Column
@@ -95,9 +94,9 @@ func (e *Encoder) Fit(train *mat.Dense, weights []float64) (cvgm.Prepared, error
 	return &fitted, nil
 }
 
-// presentMean returns the weighted mean of the entries of column j that are not NaN,
-// and whether there are any that count. It lies between the least and the largest of
-// them, also where sums overflow.
+// presentMean returns the weighted mean of the entries of column j that are not NaN, and
+// whether any entry counts. It lies between the least and the largest of them, also if sums
+// overflow.
 func presentMean(x *mat.Dense, j int, weights []float64) (mean float64, ok bool) {
 	each := func(visit func(v, w float64)) {
 		for i := range x.RawMatrix().Rows {

@@ -102,7 +102,7 @@ func ExampleTable() {
 	// [not pear pear] [1 -1 -1] [3 4 5]
 }
 
-// The mean of the rooms is that of the rows fitted to, of which one has no number.
+// The mean of the rooms is over the rows fitted to, of which one has no number.
 func ExampleEncoder() {
 	data, encoder, err := readFlats().Data()
 	if err != nil {

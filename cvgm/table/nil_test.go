@@ -6,7 +6,7 @@ import (
 	"cvgm/cvgm/internal/casetest"
 )
 
-// What is nil where a value is needed is an argument's error, and no panic.
+// A nil in place of a value that is needed is an argument's error, and no panic.
 func TestNilIsAnArgErrorTable(t *testing.T) {
 	p := pears(t)
 	e := p.Model.Prepared.(*Encoder)

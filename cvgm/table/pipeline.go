@@ -60,11 +60,11 @@ func (p *Pipeline) encoder() (*Encoder, error) {
 	return e, nil
 }
 
-// Read reads the rows of a CSV to predict from. The columns of the model must be there,
-// in any order, and the target's may be; others are ignored. Numbers, levels and missing
-// values are read as the model's table was, but a missing value with MissingDropsRow is an
-// error: each record gives one row. Errors are those of [CSV.Read]; MaxBytes is that of the
-// model's table, and its default where the pipeline was read from JSON.
+// Read reads the rows of a CSV to predict from. The columns of the model must be there, in any
+// order, and the target's may be; others are ignored. Numbers, levels and missing values are
+// read as the model's table was, but a missing value with MissingDropsRow is an error: each
+// record gives one row. It returns the errors of [CSV.Read]. MaxBytes is taken from the CSV of
+// the model's table, or is its default if the pipeline was read from JSON.
 func (p *Pipeline) Read(r io.Reader) (*Table, error) {
 	e, err := p.encoder()
 	if err != nil {
@@ -126,10 +126,10 @@ func (p *Pipeline) Record(fields map[string]string) (*Table, error) {
 	return t, nil
 }
 
-// Decision returns the model's prediction for each row: a number, or, for two classes,
-// a number that is above 0 for Classes[1]. The table is one of Read, of Record, or
-// the one that the model was trained on; another table is an error of kind ErrDomain,
-// since its levels may have other indices.
+// Decision returns the model's prediction for each row: a number, or, for two classes, a number
+// that is above 0 for Classes[1]. The table comes from Read or Record, or is the one that the
+// model was trained on. Another table is an error of kind ErrDomain, since its levels may have
+// other indices.
 func (p *Pipeline) Decision(t *Table) ([]float64, error) {
 	e, err := p.encoder()
 	if err != nil {
@@ -150,8 +150,8 @@ func (p *Pipeline) Decision(t *Table) ([]float64, error) {
 	return decisions, nil
 }
 
-// Predict returns the prediction for each row in the numbers of Table.Y: the decision or,
-// for two classes, +1 where the decision is above 0, else −1. Errors are those of Decision.
+// Predict returns the prediction for each row in the numbers of Table.Y: the decision or, for
+// two classes, +1 if the decision is above 0, else −1. It returns the errors of Decision.
 func (p *Pipeline) Predict(t *Table) ([]float64, error) {
 	predictions, err := p.Decision(t)
 	if err != nil || len(p.Classes) == 0 {
@@ -180,7 +180,7 @@ func (p *Pipeline) PredictRecord(fields map[string]string) (float64, error) {
 }
 
 // Class returns the class that Predict gives each row. A target that is a number is an error of
-// kind ErrDomain; other errors are those of Decision.
+// kind ErrDomain; other errors come from Decision.
 func (p *Pipeline) Class(t *Table) ([]string, error) {
 	if p != nil && len(p.Classes) == 0 { // Decision refuses nil
 		return nil, args.Bad("Pipeline.Classes", qpdiff.ErrDomain, "use Predict, or read the training table with CSV.Positive", "is empty: the target %q is a number", p.Target)

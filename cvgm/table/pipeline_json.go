@@ -41,8 +41,8 @@ const (
 	pipelineVersion = 1
 )
 
-// pipelineKeys are the keys of a pipeline's JSON text. The value of "model" is judged where
-// it is read.
+// pipelineKeys are the keys of a pipeline's JSON text. The value of "model" is checked when it
+// is read.
 var pipelineKeys = map[string]map[string]bool{
 	"pipeline": {"format": true, "version": true, "target": true, "classes": false, "class_of_others": false, "log_odds": true,
 		"comma": true, "missing_texts": true, "unknown_levels": true, "columns": true, "model": true, strictjson.ChecksumKey: false},
@@ -50,9 +50,9 @@ var pipelineKeys = map[string]map[string]bool{
 	"model":   nil,
 }
 
-// MarshalJSON writes the pipeline: the columns with their levels and means, the classes,
-// how a CSV is read, the model, and a checksum of all these. Its errors are those of [cvgm.Model.MarshalJSON], and a
-// pipeline whose parts do not fit together is refused.
+// MarshalJSON writes the pipeline: the columns with their levels and means, the classes, how a
+// CSV is read, the model, and a checksum of all these. It returns the errors of
+// [cvgm.Model.MarshalJSON], and refuses a pipeline whose parts do not fit together.
 func (p Pipeline) MarshalJSON() ([]byte, error) {
 	e, err := p.encoder()
 	if err != nil {
@@ -75,11 +75,11 @@ func (p Pipeline) MarshalJSON() ([]byte, error) {
 	return strictjson.WithChecksum(out)
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote; predictions then have the same bits. Text
-// that makes no pipeline is an error, a *qpdiff.ArgError where the format or the version
-// is another one, a part is missing, unknown, repeated or null, the parts do not fit
-// together, or a checksum is missing or that of other values; then p is left as it was.
-// Other spaces, escapes, orders of keys and forms of the same float64s are read.
+// UnmarshalJSON reads the text of MarshalJSON; predictions then have the same bits. Text that
+// makes no pipeline is an error, and p is left as it was. The error is a *qpdiff.ArgError for
+// another format or version, for a part that is missing, unknown, repeated or null, and for
+// parts that do not fit together. It is one also for a checksum that is missing or wrong. Other
+// spaces, escapes, orders of keys and forms of the same float64s are read.
 func (p *Pipeline) UnmarshalJSON(text []byte) error {
 	var header struct {
 		Format  *string      `json:"format"`

@@ -59,8 +59,8 @@ func pears(t testing.TB) *Pipeline {
 	return pipelineOf(t, pearTable(t), func() learn.Learner { return new(linear.Logistic) }, cvgm.LogisticLoss{}, cvgm.NoCentring, []float64{.1})
 }
 
-// The predictions are those of the model on features computed by hand, whether the rows come from the
-// training table, a CSV or a record.
+// The predictions equal the model's on features computed by hand, whether the rows come from
+// the training table, a CSV or a record.
 func TestPipelinePredictsFromTexts(t *testing.T) {
 	p := pears(t)
 	if diff := cmp.Diff([]string{"not pear", "pear"}, p.Classes); diff != "" || !p.Model.LogOdds {
@@ -202,7 +202,7 @@ func TestTableOfTooManyLevels(t *testing.T) {
 	}
 }
 
-// A table whose values have other meanings is refused: also where a column differs in its level of
+// A table whose values have other meanings is refused, also if a column differs in its level of
 // missing values alone.
 func TestPipelineRefusesATableWithAnotherLevelOfMissing(t *testing.T) {
 	const text = "a,b,y\n1,u,1\n2,v,2\n3,u,4\n4,v,3\n"

@@ -23,8 +23,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// patients returns a table of 40 rows in which values of a are missing where the target
-// is large, so that the mean over all rows depends on the targets of validation rows.
+// patients returns a table of 40 rows in which values of a are missing for large targets. The
+// mean over all rows then depends on the targets of validation rows.
 func patients(t *testing.T) *Table {
 	t.Helper()
 	src := synth.NewStream(5, "patients")
@@ -359,8 +359,8 @@ func (s spy) Fit(train *mat.Dense, weights []float64) (cvgm.Prepared, error) {
 	return fitted, err
 }
 
-// The derivative in the labels goes past the preparer and is that of features computed
-// by hand, also where rows coincide to the learner; the one in the rows is refused.
+// The derivative in the labels goes past the preparer. It is the same as with features computed
+// by hand, also if rows coincide to the learner. The derivative in the rows is refused.
 func TestPreparedDataGradient(t *testing.T) {
 	table := patients(t)
 	for name, edit := range map[string]func(*cvgm.Config){

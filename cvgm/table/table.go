@@ -19,12 +19,11 @@ import (
 type Table struct {
 	Columns []Column // in the order of the file, without target, group and ignored columns
 	Target  string   // the name of the target's column
-	// Y holds the target of each row: the number, ±1 for two classes, or, for
-	// more classes, the index in Classes. It is nil where a table for predictions
-	// has no target.
+	// Y holds the target of each row: the number, ±1 for two classes, or, for more classes, the
+	// index in Classes. It is nil if a table for predictions has no target.
 	Y []float64
-	// Classes holds the classes of the target: two, of which Classes[1] is +1, or more,
-	// sorted. It is nil where the target is a number.
+	// Classes holds the classes of the target: two, of which Classes[1] is +1, or more, sorted.
+	// It is nil if the target is a number.
 	Classes []string
 	// Groups holds the number of each row's group, by first appearance from 0. It is
 	// nil without CSV.Group.
@@ -97,12 +96,12 @@ func (t *Table) classRemedy() string {
 	return fmt.Sprintf("name one of %q", t.Classes)
 }
 
-// Data returns what [cvgm.New] takes: the values and the target for Config.Data, and for
-// Config.Prepare the encoder that makes features of the values. The values are of no
-// use without the encoder: they hold indices of levels, and NaN where values are
-// missing. They share storage with the table. A table without target, a target
-// of more than two classes, which needs [Table.Binary], and one whose levels make more
-// features than CSV.MaxBytes allows, as [qpdiff.ErrTooLarge], are errors.
+// Data returns the input of [cvgm.New]: the values and the target for Config.Data, and for
+// Config.Prepare the encoder that makes features of the values. The values are of no use
+// without the encoder: they hold indices of levels, and NaN for missing values. They share
+// storage with the table. A table without target is an error; so is a target of more than two
+// classes, which needs [Table.Binary]. A table whose levels make more features than
+// CSV.MaxBytes allows is an error of kind [qpdiff.ErrTooLarge].
 func (t *Table) Data() (learn.Data, *Encoder, error) {
 	if err := t.check(); err != nil {
 		return learn.Data{}, nil, err

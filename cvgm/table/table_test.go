@@ -259,8 +259,8 @@ func TestUnitsOfColumnsDoNotMatter(t *testing.T) {
 	}
 }
 
-// The mean that replaces missing values is the weighted one whatever the units, also where the sum of the
-// values overflows.
+// The mean that replaces missing values is the weighted one whatever the units, also if the sum
+// of the values overflows.
 func TestMeanOfPresentValuesInAnyUnit(t *testing.T) {
 	values, weights := []float64{1, 1.5, missing, 1.25, 9}, []float64{1, 3, 7, 2, 0} // (1 + 4.5 + 2.5)/6
 	for _, unit := range []float64{1, 0x1p1023, 0x1p-1000} {

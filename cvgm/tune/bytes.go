@@ -10,7 +10,7 @@ import (
 // bytesOf counts a matrix.
 func bytesOf(rows, columns int) int64 { return memory.Bytes(8 * float64(rows) * float64(columns)) }
 
-// seenBytes counts what seen allocates for so many rows.
+// seenBytes counts the bytes that seen allocates for so many rows.
 func (w *tuning) seenBytes(rows int) int64 {
 	_, n := w.c.Data.X.Dims()
 	if w.c.Prepare == nil {
@@ -34,7 +34,8 @@ func tooLarge(c cvgm.Config, need int64, splits int) error {
 		"%s, for %d rows × %d features in %d splits", memory.Needs(need, bound), rows, n, splits)
 }
 
-// less returns what a bound leaves beside so many bytes.
+// less returns the bound minus the bytes beside, at least 1 because a MaxBytes of 0 is the
+// default.
 func less(bound, beside int64) int64 {
 	if bound = memory.Bound(bound); bound == memory.Unbounded {
 		return bound

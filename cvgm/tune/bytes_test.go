@@ -56,7 +56,7 @@ func TestMaxBytes(t *testing.T) {
 	}
 }
 
-// The two CVs of an outer fold count together: where they alone need too much, the result comes
+// The two CVs of an outer fold count together: if they alone need too much, the result comes
 // without the nested estimate.
 func TestMaxBytesOfOuterFolds(t *testing.T) {
 	d := casetest.Regression(3, 400, 10)

@@ -10,7 +10,7 @@ import (
 	"cvgm/qpdiff"
 )
 
-// splits returns those of the CV loss on some of the rows.
+// splits returns the splits of the CV loss on some of the rows.
 func (w *tuning) splits(rows []int, folds int) ([]cvgm.Split, error) {
 	if w.Tuner.Splits != nil {
 		return restrict(w.Tuner.Splits, rows), nil

@@ -52,8 +52,8 @@ func TestTuneWithoutWeight(t *testing.T) {
 
 // Labels in units of which squares of losses over- or underflow have the same interval.
 func TestTuneRiskIsFreeOfUnits(t *testing.T) {
-	// near is a share of the constant prediction's risk: searches end within 1e-4 of the CV loss, by rounding
-	// at another point, at which the risk, which is not minimised, is another.
+	// near is a share of the constant prediction's risk. Searches end within 1e-4 of the CV
+	// loss, by rounding at another point. The risk, which is not minimised, differs there.
 	const near = 1e-2
 	d := houses(40)
 	want := mustTune(t, Tuner{OuterFolds: 3}, d).Risk
@@ -72,8 +72,8 @@ func TestTuneRiskIsFreeOfUnits(t *testing.T) {
 	}
 }
 
-// The constant prediction of lowest loss is found where the loss has kinks at the points of the
-// bisection, and where it has no slope at all.
+// The constant prediction of lowest loss is found if the loss has kinks at the points of the
+// bisection, and if it has no slope at all.
 func TestTuneConstantPrediction(t *testing.T) {
 	for _, test := range []struct {
 		loss cvgm.Loss
@@ -110,8 +110,8 @@ func TestTuneRefusesSplits(t *testing.T) {
 	}
 }
 
-// Of a name and the same name with an index the index counts, whatever the order of the map.
-// Where all are fixed, each search has one evaluation.
+// Of a name and the same name with an index the index counts, whatever the order of the map. If
+// all are fixed, each search has one evaluation.
 func TestTuneFixedByIndex(t *testing.T) {
 	for range 20 {
 		tuned := mustTune(t, Tuner{Fixed: map[string]float64{"λ1": .1, "λ2": .2, "λ2[0]": .3}, Learner: &margin.LearnedLoss{}, Loss: cvgm.LogisticLoss{}, Hyper: []learn.Hyperparameter{
@@ -197,7 +197,7 @@ func TestTunedLossHasTheBitsOfANewCV(t *testing.T) {
 	}
 }
 
-// Where a penalty of 0 leaves the solution open, the try of it is no failed fit.
+// If a penalty of 0 leaves the solution open, trying it is no failed fit.
 func TestTuneTriesZerosWithoutWarning(t *testing.T) {
 	d := houses(40)
 	for i := range d.Y {
@@ -211,7 +211,7 @@ func TestTuneTriesZerosWithoutWarning(t *testing.T) {
 	}
 }
 
-// Where the best look is at the bound at which penalties hide all features, a narrow valley of a
+// If the best look is at the bound at which penalties hide all features, a narrow valley of a
 // few features is found near the bound of the other penalty.
 func TestTuneFindsAValleyAtTheEdge(t *testing.T) {
 	const valley = .975 // of the constant prediction's CV loss; an exhaustive search finds .9718
@@ -277,7 +277,7 @@ func (l *picky) Fit(theta, hyper []float64) error {
 	return l.ElasticNet.Fit(theta, hyper)
 }
 
-// Where the defaults fail, any success is an improvement, and the nested estimate is there.
+// If the defaults fail, any success is an improvement, and the nested estimate is there.
 func TestTuneFailingDefault(t *testing.T) {
 	hyper := []learn.Hyperparameter{{Name: "λ1", Lower: 1e-3, Default: 1, Upper: 1}, {Name: "λ2", Lower: 1e-3, Default: .1, Upper: 1}}
 	tuned := mustTune(t, Tuner{Learner: &picky{Most: .1}, Hyper: hyper, Loss: cvgm.SquaredError{}, OuterFolds: 3}, houses(30))
@@ -398,8 +398,9 @@ func TestTuneOuterFoldsInTheOrderOfTime(t *testing.T) {
 	}
 }
 
-// The intervals hold the mean as often as they claim: exactly where losses differ between folds alone, with the
-// correlation of Nadeau and Bengio, and no less often where their own deviations count, too.
+// The intervals hold the mean as often as they claim: exactly if losses differ between folds
+// alone, with the correlation of Nadeau and Bengio, and at least as often if they also differ
+// within folds.
 func TestEstimateCovers(t *testing.T) {
 	const (
 		k, perFold, repetitions = 5, 12, 4000
@@ -473,7 +474,7 @@ func (l evals) Eval(p, y float64) (float64, float64) {
 	return l.LogisticLoss.Eval(p, y)
 }
 
-// After the end of ctx no work is left that grows with the examples beyond that of one fit.
+// After the end of ctx no work is left that grows with the examples faster than one fit.
 func TestTuneEndsSoonAfterCancel(t *testing.T) {
 	const n = 3000
 	d, loss := twoClasses(n, 2), evals{count: new(atomic.Int64)}

@@ -22,9 +22,9 @@ import (
 // limitVariable holds the MaxBytes of a process that TestWithinALimit starts.
 const limitVariable = "CVGM_TEST_MAXBYTES"
 
-// TestWithinALimit starts this test again, in a process that may use 4 GB of addresses: tables and
-// learners that need more end with an error, and those that need less with a model. Without a
-// bound Go ends the process.
+// TestWithinALimit starts this test again, in a process that may use 4 GB of addresses. Tables
+// and learners that need more end with an error, and the others with a model. Without a bound
+// Go ends the process.
 func TestWithinALimit(t *testing.T) {
 	if most := os.Getenv(limitVariable); most != "" {
 		var bytes int64

@@ -7,7 +7,7 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// What is nil where a value is needed is an argument's error, and no panic.
+// A nil in place of a value that is needed is an argument's error, and no panic.
 func TestNilIsAnArgErrorTune(t *testing.T) {
 	casetest.WantArgErrors(t, map[string]func() error{
 		"Tuner.TuneTable":   func() error { _, err := Tuner{}.TuneTable(t.Context(), nil); return err },

@@ -19,8 +19,8 @@ import (
 // widthPairs is the number of pairs of rows in the median of their distances.
 const widthPairs = 2000
 
-// hyperparameters returns those of the learner, by the rows of X given: with bounds and
-// defaults in the units that the data have there, and the kind of each.
+// hyperparameters returns the learner's hyperparameters and the kind of each. Bounds and
+// defaults come from the given rows, in the units of the data there.
 func (w *tuning) hyperparameters(rows []int, x *mat.Dense, y []float64) (plan []learn.Hyperparameter, kinds []int, err error) {
 	_, n := x.Dims()
 	_, count := w.learner.Dims(n)
@@ -73,8 +73,8 @@ func (w *tuning) moments(rows []int, x *mat.Dense, y []float64) learn.Moments {
 	return m
 }
 
-// spread returns the spread of the labels, or, where most or all of them are equal, another
-// unit of theirs.
+// spread returns the spread of the labels, or another unit of theirs if most or all of them are
+// equal.
 func spread(y []float64, weights sample.Weights) float64 {
 	middle := median(y, weights)
 	distances := make([]float64, len(y))
@@ -137,8 +137,8 @@ func measure(x *mat.Dense, y []float64, weights sample.Weights) learn.Moments {
 	return m
 }
 
-// distance returns the median of the squared distance between rows, where a pair of rows
-// counts as the product of their weights.
+// distance returns the median of the squared distance between rows. A pair of rows has the
+// product of their weights as its weight.
 func distance(x *mat.Dense, weights sample.Weights) float64 {
 	rows, _ := x.Dims()
 	var squares []float64

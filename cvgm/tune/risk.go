@@ -86,10 +86,10 @@ func (w *tuning) estimateRisk() error {
 	return nil
 }
 
-// outer returns the outer folds, as many at most. They are drawn as those of the search are (see draw), from
-// a seed of their own that PCG with Seed and 1 gives. In the order of time they
-// are the last of the splits, without those that have no split of the search before them, or a
-// validation row of a later one.
+// outer returns the outer folds, as many at most. They are drawn like the search's folds (see
+// draw), from another seed, which PCG with Seed and 1 gives. In the order of time they are the
+// last of the splits. A split is left out if no split of the search precedes it, or if it
+// shares a validation row with a later one.
 func (w *tuning) outer(rows []int, folds int) ([]cvgm.Split, error) {
 	if w.ordered() {
 		var last []cvgm.Split
@@ -192,16 +192,16 @@ func (w *tuning) outerFold(outer cvgm.Split) ([3][]float64, error) {
 	return losses, nil
 }
 
-// estimate returns the weighted mean μ of the losses a, less those of b unless that is nil, of k outer
-// folds, whose training sets are 1/share times as large as they are. of has the fold of each loss. With
-// e_i = (w_i/Σw)(a_i − b_i − μ), n of them of positive weight, the interval is
+// estimate returns the weighted mean μ of the losses a, or of a − b if b is not nil, on k outer
+// folds. A training set has 1/share times as many rows as its fold. of has the fold of each
+// loss. With e_i = (w_i/Σw)(a_i − b_i − μ), n of them of positive weight, the interval is
 //
 //	μ ± t √(1 + k·share) √max(n/(n−1) Σ_i e_i², k/(k−1) Σ_j (Σ_{i in fold j} e_i)²).
 //
-// The first sum is for independent losses. The second (Liang and Zeger 1986) is larger where losses of a fold have a
-// part in common, as that of their model or of a group; t is the quantile of Student's distribution
-// with n − 1 or k − 1 degrees of freedom. The factor is for what the folds' models have in common, since
-// they share examples (Nadeau and Bengio 2003).
+// The first sum is for independent losses. The second (Liang and Zeger 1986) is larger if
+// losses of a fold have a common part, from their model or from a group. t is the quantile of
+// Student's distribution with n − 1 or k − 1 degrees of freedom. The factor covers the
+// dependence of the folds' models, which share examples (Nadeau and Bengio 2003).
 func estimate(a, b, weights []float64, of []int, share float64) Estimate {
 	d := slices.Clone(a)
 	for i := range b {
@@ -269,8 +269,9 @@ func (w *tuning) constantLoss(splits []cvgm.Split) (float64, error) {
 // smallestLoss bounds the losses that underflow: it is the smallest number with all digits.
 const smallestLoss = 0x1p-1022
 
-// constantOn returns the constant prediction of lowest mean loss on the rows, for a convex loss, and
-// for others the best of the smallest label, the largest, and what bisection finds between them.
+// constantOn returns the constant prediction of lowest mean loss on the rows, for a convex
+// loss. For other losses it is the best of three: the smallest label, the largest, and the
+// point that bisection finds between them.
 func (w *tuning) constantOn(rows []int) float64 {
 	rows = sample.Positive(rows, w.c.Data.Weights)
 	labels, weights := sample.Pick(w.c.Data.Y, rows), sample.Relative(w.c.Data.Weights, rows)

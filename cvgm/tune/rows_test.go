@@ -48,8 +48,9 @@ func (tr tuneTrial) table() *trialTable {
 	return &trialTable{slices.Concat([]string{"set", "trait", "N", "n"}, tr.columns, []string{"source"}), map[int][]string{}}
 }
 
-// rowSource hashes what makes rows of that size: the Go files of this package, of those that it imports from this module and
-// of the trials, without comments and layout, and go.mod, which has the versions of the rest.
+// rowSource hashes the sources of rows of that size. They are the Go files of this package, of
+// the packages that it imports from this module and of the trials, without comments and layout,
+// and go.mod, which has the versions of the rest.
 func rowSource(size trialSize) (string, error) { return hashSources(size, "../..") }
 
 // hashSources is rowSource for a module in the folder root.
@@ -120,7 +121,8 @@ func hashTokens(h io.Writer, text []byte) {
 	}
 }
 
-// runTrial makes a table of *tuneSets rows, in the file of that name where there is a folder for it.
+// runTrial makes a table of *tuneSets rows, in the file of that name if there is a folder for
+// it.
 func runTrial(t *testing.T, tr tuneTrial) *trialTable {
 	size := smallTrial
 	if *tuneSets > 30 {
@@ -233,9 +235,10 @@ func (t *trialTable) name(k int) string {
 	return fmt.Sprintf("%d %s N=%s n=%s", k, t.text(k, "trait"), t.text(k, "N"), t.text(k, "n"))
 }
 
-// otherRounding is by how much a number of a row, in units of the constant prediction's CV loss and of itself where it is
-// larger, may differ where a processor rounds differently and searches end elsewhere within their tolerance. Counts, places
-// and what comparisons give are not compared there.
+// otherRounding bounds the difference of a number of a row on a processor that rounds
+// differently, so that searches end elsewhere within their tolerance. Its unit is the constant
+// prediction's CV loss, or the number itself if that is larger. Counts, places and results of
+// comparisons are not compared there.
 const otherRounding = 1e-3
 
 // differences lists the cells in which a row computed again differs from that kept: any, or with another rounding
@@ -315,7 +318,7 @@ func TestTuneRowsDiffer(t *testing.T) {
 	}
 }
 
-// Rows are stale where code changed that made them, and only there.
+// Rows are stale if code changed that made them, and only then.
 func TestTuneRowsGoStale(t *testing.T) {
 	root := t.TempDir()
 	hash := func() string {
@@ -396,12 +399,12 @@ func TestTuneFindsTheMinimum(t *testing.T) {
 	}
 }
 
-// The intervals of the nested estimate hold, as often as they claim, the mean risk on fresh examples of the models
-// of the outer folds, and the mean difference to the risks of the defaults.
+// The intervals of the nested estimate hold, as often as they claim, the mean risk of the outer
+// folds' models on fresh examples, and the mean difference from the risks of the defaults.
 func TestTuneRiskIntervals(t *testing.T) { judgeRisks(t, risksTrial) }
 
-// So they do where labels and features have nothing in common, and few tuned models are called lower
-// than the default and the constant prediction.
+// So they do if labels and features are independent, and few tuned models are called lower than
+// the default and the constant prediction.
 func TestTuneRiskShuffled(t *testing.T) {
 	table := judgeRisks(t, shuffledTrial)
 	if improved := table.count("verdict", "tuned is lower than default"); 20*improved > *tuneSets {

@@ -52,8 +52,8 @@ func (w *tuning) run() (*Tuned, error) {
 	return w.out, nil
 }
 
-// stopped returns what ctx's end has left of a search, without another fit; after another error, that
-// alone.
+// stopped returns the results of a search that ctx ended, without another fit; after another
+// error, the error alone.
 func (w *tuning) stopped(s *tuneSearch, err error) (*Tuned, error) {
 	if s == nil || w.ctx.Err() == nil || !args.Finite(s.best.Loss) {
 		return nil, err
@@ -103,7 +103,7 @@ func (w *tuning) economise(s *tuneSearch, rows []int) (*tuneSearch, error) {
 	return fewer, nil
 }
 
-// record fills in what the search has found.
+// record fills in the results of the search.
 func (w *tuning) record(s *tuneSearch) {
 	out := w.out
 	out.Hyper, out.Path, out.Splits = s.best.Hyper, s.path, s.splits
@@ -119,8 +119,8 @@ func (w *tuning) record(s *tuneSearch) {
 	out.Evaluations = w.evaluations
 }
 
-// finish fits the model and fills in all but the nested estimate. Where the learner fails at the lowest point on all
-// data, or without a warm start, the next one takes its place.
+// finish fits the model and fills in all but the nested estimate. If the learner fails at the
+// lowest point on all data, or without a warm start, the next one takes its place.
 func (w *tuning) finish(s *tuneSearch) error {
 	var err error
 	if w.out.ConstantLoss, err = w.constantLoss(s.splits); err != nil {
@@ -142,7 +142,7 @@ func (w *tuning) finish(s *tuneSearch) error {
 func (w *tuning) fit(s *tuneSearch) error {
 	w.record(s)
 	out := w.out
-	s.cv.Reset() // Loss has the bits of a new CV: those of a warm start may differ
+	s.cv.Reset() // Loss has the bits of a new CV: a warm start may change them
 	loss, err := s.cv.EvalContext(w.ctx, nil, out.Hyper)
 	if w.ctx.Err() != nil {
 		return context.Cause(w.ctx)

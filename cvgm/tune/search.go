@@ -21,14 +21,14 @@ import (
 
 const (
 	looks = 9 // at the CV loss before the first descent, the default included
-	// kinkedLooks takes their place where the loss has kinks: as that of a machine with a hinge loss, such a CV loss has
-	// many valleys, and descents end in the one where they begin.
+	// kinkedLooks takes their place if the loss has kinks. Such a CV loss has many valleys, for
+	// example with a hinge loss, and each descent ends in the valley in which it begins.
 	kinkedLooks = 25
-	// tuneTol ends a descent where a change of each hyperparameter by a factor e would lower
-	// the CV loss by this share at most, to first order.
+	// tuneTol ends a descent when a change of each hyperparameter by a factor e would lower the
+	// CV loss by this share at most, to first order.
 	tuneTol = 1e-4
-	// descentEvals bounds the evaluations of a descent for each free kind of hyperparameters: at a kink it may
-	// creep along. What it has not found by then, the pattern search finds sooner.
+	// descentEvals bounds the evaluations of a descent for each free kind of hyperparameters:
+	// at a kink it may creep along. The pattern search is faster from there.
 	descentEvals = 25
 	// firstPattern and lastPattern are the first and the last step of the pattern search, as shares of the range.
 	firstPattern, lastPattern = .08, .01
@@ -106,7 +106,7 @@ func (w *tuning) newSearch(rows []int, splits []cvgm.Split) (*tuneSearch, error)
 	return s, nil
 }
 
-// looks takes so many of the looks that are left.
+// looks evaluates the next count points of the design.
 func (s *tuneSearch) looks(count int) error {
 	for range min(count, len(s.lookAt)) {
 		x := s.lookAt[0]
@@ -126,8 +126,8 @@ func (s *tuneSearch) looks(count int) error {
 	return nil
 }
 
-// look returns the loss at a look where its gradient is known, which it writes. Logarithms of
-// hyperparameters and back round.
+// look returns the loss at a look and writes its gradient, if both are known. It compares
+// within rounding, because hyperparameters pass through logarithms and back.
 func (s *tuneSearch) look(grad, hyper []float64) (loss float64, ok bool) {
 	for _, p := range s.known {
 		if floats.EqualFunc(p.hyper, hyper, func(a, b float64) bool { return scalar.EqualWithinRel(a, b, sameHyper) }) {
@@ -141,7 +141,7 @@ func (s *tuneSearch) look(grad, hyper []float64) (loss float64, ok bool) {
 // errEvals ends a search that has spent its evaluations.
 var errEvals = errors.New("cvgm: Tuner.MaxEvals is spent")
 
-// eval returns the CV loss and its gradient: +Inf where the fit fails. Its error ends the search.
+// eval returns the CV loss and its gradient: +Inf if the fit fails. Its error ends the search.
 func (s *tuneSearch) eval(grad, hyper []float64) (float64, error) {
 	if s.w.ctx.Err() != nil {
 		return 0, context.Cause(s.w.ctx)
@@ -195,9 +195,10 @@ func (s *tuneSearch) run() error {
 	return nil
 }
 
-// settle calls fit with the best point and, as long as it fails, with the best of the others, which then is s.best.
-// It returns whether a point settled it, with the first failure: that of ctx where it ends. A fit that needs too much
-// memory ends it: another point instead would let the result depend on the memory.
+// settle calls fit with the best point and, as long as it fails, with the best of the others,
+// which then is s.best. It returns whether a fit succeeded, with the first failure, or with
+// ctx's error if ctx ends. A fit that needs too much memory ends it: another point instead
+// would let the result depend on the memory.
 func (s *tuneSearch) settle(fit func() error) (settled bool, failure error) {
 	if failure = fit(); failure == nil {
 		return true, nil
@@ -276,10 +277,10 @@ func (s *tuneSearch) descents() error {
 	return s.zeros()
 }
 
-// edges looks, where the best point is at an upper bound of one kind, at points at which another kind
-// alone is near its own, and descends from those that are better. Where one penalty hides
-// all features, another one, just strong enough to leave the best of them, may do better: the CV loss
-// then has a valley too narrow for the first looks.
+// edges applies if the best point is at an upper bound of one kind. It looks at points at which
+// another kind alone is near its upper bound, and descends from the better ones. When one
+// penalty hides all features, another one, just strong enough to leave the best of them, may do
+// better. The CV loss then has a valley too narrow for the first looks.
 func (s *tuneSearch) edges() error {
 	atBound := make([]bool, s.kinds)
 	for i, h := range s.hyper {
@@ -315,8 +316,8 @@ func (s *tuneSearch) edges() error {
 }
 
 // pattern moves the kinds of free hyperparameters up and down from the best point, by shares of
-// their ranges that are halved where no move lowers the CV loss. It needs no gradient: kinks,
-// at which a descent may end early, do not stop it.
+// their ranges that are halved when no move lowers the CV loss. It needs no gradient: kinks, at
+// which a descent may end early, do not stop it.
 func (s *tuneSearch) pattern() error {
 	for step := firstPattern; step >= lastPattern; step /= 2 {
 		for moved := true; moved; {
@@ -333,8 +334,8 @@ func (s *tuneSearch) pattern() error {
 	return nil
 }
 
-// move moves one kind up or, where that is not lower, down. It reports whether the CV loss fell
-// by more than rounding.
+// move moves one kind up or, if that does not lower the CV loss, down. It reports whether the
+// CV loss fell by more than rounding.
 func (s *tuneSearch) move(kind int, step float64) (gained bool, err error) {
 	for _, by := range []float64{step, -step} {
 		before := s.best.Loss
@@ -362,9 +363,10 @@ func (s *tuneSearch) descend(x []float64) error {
 	return s.search(x, func(i int) (lower, upper float64) { return s.hyper[i].Lower, s.hyper[i].Upper }, search.LogSpace{Searcher: search.QuasiNewton{Tol: tuneTol, MaxEvals: descentEvals}})
 }
 
-// search runs a searcher on the free hyperparameters within bounds. It sees them in units of their lower
-// bounds, and the loss in a power of 2 near the lowest one: neither their units nor those of labels
-// then change its rounding, or overflow in the squares of its gradients.
+// search runs a searcher on the free hyperparameters within bounds. It sees them in units of
+// their lower bounds, and the loss in a power of 2 near the lowest one. The units of
+// hyperparameters and labels then neither change its rounding nor overflow in the squares of
+// its gradients.
 func (s *tuneSearch) search(x []float64, bounds func(i int) (lower, upper float64), searcher search.Searcher) error {
 	var at []int
 	var p search.Problem
@@ -407,16 +409,16 @@ func (s *tuneSearch) search(x []float64, bounds func(i int) (lower, upper float6
 		if stop != nil {
 			return stop
 		}
-		if err != nil { // of the search, as where a gradient overflows: what it has found counts
+		if err != nil { // of the search, for example an overflow of a gradient: its results so far count
 			break
 		}
 	}
 	return stop
 }
 
-// zeros sets the hyperparameters that may vanish and are near their lower bounds to 0, all and
-// then each, as long as the CV loss does not rise, and goes on from there with the others, and with
-// these in raw values.
+// zeros sets the hyperparameters that may vanish and are near their lower bounds to 0, all at
+// once and then each, as long as the CV loss does not rise. The search then continues from
+// there in raw values, with the lower bound 0 for those that may vanish.
 func (s *tuneSearch) zeros() error {
 	var near []int
 	for i, h := range s.hyper {
@@ -448,7 +450,7 @@ func (s *tuneSearch) zeros() error {
 	}, search.QuasiNewton{Tol: tuneTol, MaxEvals: evalsPerStart / 2})
 }
 
-// zero sets some entries of the best point to 0 where that does not raise the CV loss.
+// zero sets some entries of the best point to 0 if the CV loss does not rise.
 func (s *tuneSearch) zero(some []int) (bool, error) {
 	x := slices.Clone(s.best.Hyper)
 	for _, i := range some {

@@ -12,7 +12,7 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// A space is where a search looks for hyperparameters: a box, in logarithms.
+// A space is a box of hyperparameters in logarithms, which a search explores.
 type space struct {
 	hyper []learn.Hyperparameter
 	free  []bool // those that Fixed does not hold
@@ -59,9 +59,9 @@ func (s space) fix(name string, v float64) error {
 	return nil
 }
 
-// design returns so many points: the default, then points that fill the box evenly
-// (the sequence of Roberts, an extension of the golden ratio), where hyperparameters of
-// one kind are at the same share of their ranges.
+// design returns so many points: the default, then points that fill the box evenly (the
+// sequence of Roberts, an extension of the golden ratio). Hyperparameters of one kind are at
+// the same share of their ranges.
 func (s space) design(count int) [][]float64 {
 	first := make([]float64, len(s.hyper))
 	for i, h := range s.hyper {

@@ -20,12 +20,12 @@ import (
 // This file makes the rows of the trials of Tuner, and a change of it makes kept rows stale (rowSource);
 // tune_rows_test.go judges them.
 
-// A trialSize bounds the data sets of a trial and what a search is compared with.
+// A trialSize bounds the data sets of a trial and the searches that tuning is compared with.
 type trialSize struct{ rows, columns, random, grid int }
 
 var (
 	smallTrial = trialSize{120, 20, 200, 12}
-	fullTrial  = trialSize{2000, 200, 1000, 20} // that of the kept rows
+	fullTrial  = trialSize{2000, 200, 1000, 20} // the size of the kept rows
 )
 
 // A tuneTrial has a row for each generated data set: its number, trait, rows and columns, then the cells of the outcome.
@@ -151,8 +151,8 @@ func (s trialSet) smaller() int {
 	return min(positive, len(s.data.Y)-positive)
 }
 
-// nearLowest is the excess of the CV loss, as a share of that of the constant prediction, up to which a search has found
-// the lowest.
+// nearLowest is the excess of the CV loss, as a share of the constant prediction's, up to which
+// a search has found the lowest.
 const nearLowest = 1e-3
 
 // findsCells compares the end of a search with the lowest CV loss that random and exhaustive search find together.
@@ -174,12 +174,12 @@ func findsCells(ctx context.Context, s trialSet, size trialSize) ([]string, erro
 	return []string{fmt.Sprintf("%.2g", excess), strconv.Itoa(len(tuned.Path)), low.place(tuned.Hyper), low.place(low.x), cause}, nil
 }
 
-// A lowest point of the CV loss is what random search and exhaustive search find together within the tuner's
-// bounds.
+// A lowest point of the CV loss is the lowest that random search and exhaustive search find
+// together within the tuner's bounds.
 type lowest struct {
 	*tuneSearch
 	loss float64
-	x    []float64 // where
+	x    []float64 // the point
 }
 
 func (t Tuner) lowest(ctx context.Context, d learn.Data, tuned *Tuned, size trialSize) (*lowest, error) {
@@ -230,8 +230,8 @@ func (l *lowest) place(x []float64) string {
 	return strings.Join(shares, " ")
 }
 
-// cause returns why the tuned point is not the lowest: between the two, along a line in logarithms, the CV loss
-// rises above that of the tuned point, or it does not.
+// cause returns why the tuned point is not the lowest: along a line in logarithms between the
+// two, the CV loss rises above the tuned point's, or it does not.
 func (l *lowest) cause(tuned *Tuned) string {
 	const points = 50
 	for p := range points {

@@ -16,15 +16,15 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Tune tunes the learner on d, of N rows and n features, without Rows. Where ctx ends,
-// Tune returns within one fit, with an error that matches ctx's and the best point so far, nil before the
-// first evaluation. Such a result has no model unless the nested estimate was under way, and no
-// out-of-fold predictions; its StandardError and TrainLoss are NaN. New(Config) and [cvgm.CV.Final] at Hyper fit the
-// model. All other errors come without a result: they name the field or the data that
-// they refuse, or are that of the fit where none succeeded.
+// Tune tunes the learner on d, of N rows and n features, without Rows. If ctx ends, Tune
+// returns within one fit: an error that matches ctx's, and the best point so far, nil before
+// the first evaluation. Such a result has no model unless the nested estimate was under way,
+// and no out-of-fold predictions; its StandardError and TrainLoss are NaN. New(Config) and
+// [cvgm.CV.Final] at Hyper fit the model. All other errors come without a result: they name the
+// field or the data that they refuse, or are the first fit's error if no fit succeeded.
 //
-// It costs some 60 evaluations of the CV loss for a search, and some 150 for a loss with kinks,
-// each of one fit and one derivative per split, and as many again for each outer fold.
+// A search costs some 60 evaluations of the CV loss, and some 150 for a loss with kinks. Each
+// evaluation takes one fit and one derivative per split. Each outer fold costs one more search.
 func (t Tuner) Tune(ctx context.Context, d learn.Data) (*Tuned, error) {
 	return t.tune(ctx, cvgm.Config{Data: d}, nil)
 }
@@ -70,7 +70,7 @@ func (t Tuner) TuneClasses(ctx context.Context, table *table.Table) (*TunedClass
 }
 
 // Class returns, for each row of a table, the class whose model has the largest decision value.
-// Errors are those of [table.Pipeline.Decision].
+// It returns the errors of [table.Pipeline.Decision].
 func (c *TunedClasses) Class(table *table.Table) ([]string, error) {
 	var classes []string
 	var most []float64
@@ -94,8 +94,8 @@ func (c *TunedClasses) Class(table *table.Table) ([]string, error) {
 	return classes, nil
 }
 
-// tune is Tune with the data, and how they are prepared, in c; they are those of a table
-// unless that is nil.
+// tune is Tune with the data and their preparation in c. They come from the table, if it is not
+// nil.
 func (t Tuner) tune(ctx context.Context, c cvgm.Config, table *table.Table) (*Tuned, error) {
 	w, err := t.begin(ctx, c, table)
 	if err != nil {

@@ -73,7 +73,8 @@ func (t *Tuned) kinds() []WarningKind {
 	return kinds
 }
 
-// The result is consistent: its CV loss is that of a CV on its splits at its hyperparameters.
+// The result is consistent: its CV loss equals the loss of a CV on its splits at its
+// hyperparameters.
 func TestTunedIsWhatItSays(t *testing.T) {
 	for name, d := range map[string]learn.Data{"regression": houses(80), "classes": twoClasses(150, 4)} {
 		t.Run(name, func(t *testing.T) {
@@ -280,7 +281,7 @@ func slowFits(each func(fit int) time.Duration) Tuner {
 		Hyper:   []learn.Hyperparameter{{Name: "λ1", Lower: 1e-3, Default: .1, Upper: 1}, {Name: "λ2", Lower: 1e-3, Default: .1, Upper: 1}}}
 }
 
-// Where the time does not suffice, Tune takes less, says so, and ends. Fits alone move the clock.
+// If the time does not suffice, Tune takes less, warns, and ends. Fits alone move the clock.
 func TestTuneEconomises(t *testing.T) {
 	const each, folds = time.Second, 10
 	for _, test := range []struct {
@@ -552,9 +553,10 @@ func TestTuneClasses(t *testing.T) {
 	}
 }
 
-// BenchmarkTune tunes an elastic net with 10 folds, without the nested estimate: until the search
-// converges, and with a budget that ends it first, so that the last digits of a loss do not change
-// the work. It reports the evaluations of the CV loss and the time of each.
+// BenchmarkTune tunes an elastic net with 10 folds, without the nested estimate. One search
+// converges; the other has a budget that ends it first, so that the last digits of a loss do
+// not change the work. The benchmark reports the evaluations of the CV loss and the time of
+// each.
 func BenchmarkTune(b *testing.B) {
 	for _, c := range []struct {
 		name         string
@@ -582,8 +584,8 @@ func BenchmarkTune(b *testing.B) {
 func TestTuneAllocatesThePathAlone(t *testing.T) {
 	const (
 		looked = 100 // evaluations one by one
-		// growing is a bound on the allocations by which the path grows to some hundred entries, and
-		// on those of the runtime, which AllocsPerRun counts, too.
+		// growing bounds the allocations by which the path grows to some hundred entries, and
+		// the runtime's own, which AllocsPerRun counts, too.
 		growing  = 10
 		starting = 70 // of a descent, which takes 20 evaluations; the race detector adds one
 	)
@@ -702,8 +704,8 @@ func TestTuneMovesHyperparametersApart(t *testing.T) {
 	}
 }
 
-// A penalty is set to 0 only where the CV loss does not rise by any part, and the search then goes on
-// from there.
+// A penalty is set to 0 only if the CV loss does not rise by any part, and the search then
+// continues from there.
 func TestTuneSetsNoPenaltyToZeroAtAHigherLoss(t *testing.T) {
 	w := casetest.Must(Tuner{}.begin(t.Context(), cvgm.Config{Data: houses(40)}, nil))(t)
 	splits := casetest.Must(w.splits(w.rows(), 5))(t)
@@ -750,8 +752,8 @@ func TestTuneFoldsByTheSmallerClass(t *testing.T) {
 	}
 }
 
-// Outer folds in the order of time judge an example once, also where the user's splits validate on it
-// more than once.
+// Outer folds in the order of time judge an example once, also if the user's splits validate on
+// it more than once.
 func TestTuneOuterFoldsInTimeShareNoExample(t *testing.T) {
 	var splits []cvgm.Split
 	rows := sample.Complement(nil, 40)
@@ -813,8 +815,9 @@ func TestTuneConstantLossCountsWeights(t *testing.T) {
 	}
 }
 
-// In the nested estimate an example counts as its weight: the risk of the constant prediction is the weighted
-// mean, over all outer folds, of its losses on the examples that the fold leaves out.
+// In the nested estimate an example counts as its weight. The risk of the constant prediction
+// is the weighted mean, over all outer folds, of its losses on the examples that the fold
+// leaves out.
 func TestTuneRiskCountsWeights(t *testing.T) {
 	d := houses(30)
 	for i := range d.Y {

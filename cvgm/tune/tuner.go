@@ -14,15 +14,15 @@ import (
 )
 
 // A Tuner fits a learner to data, with hyperparameters that minimise the CV loss. The zero
-// value is a good start: it tunes a logistic regression with intercept where all labels are
-// ±1, and an elastic net otherwise.
+// value is a good start: it tunes a logistic regression with intercept if all labels are ±1,
+// and an elastic net otherwise.
 //
-// Tune standardises the features on the training rows of each split, draws splits, takes
-// bounds and starts of the hyperparameters from the data, descends the CV loss in
-// their logarithms by its exact gradient (see [search.QuasiNewton]), tries exact zeros where a penalty may
-// vanish, and estimates by nested cross-validation the risk of all that. Units of features
-// and labels do not change the result. The same Tuner and data give the same bits whatever
-// Workers is, as long as MaxTime does not intervene.
+// Tune draws splits, standardises the features on the training rows of each split, and takes
+// bounds and starts of the hyperparameters from the data. It descends the CV loss in their
+// logarithms by its exact gradient (see [search.QuasiNewton]), and tries exact zeros for a
+// penalty that may vanish. Nested cross-validation estimates the risk of the whole procedure.
+// Units of features and labels do not change the result. The same Tuner and data give the same
+// bits whatever Workers is, as long as MaxTime does not intervene.
 //
 // Fields may be set in any combination. A Tuner is not changed by Tune and may be used by
 // several goroutines at the same time.
@@ -30,25 +30,28 @@ type Tuner struct {
 	// Learner is a [learn.Tunable], which all learners of this module are: Tune makes new ones with
 	// its settings. Nil: see above.
 	Learner learn.Learner
-	// Loss is the validation loss. Nil: that of the learner's Convention, without which it is required.
+	// Loss is the validation loss. Nil: the loss of the learner's Convention; a learner without
+	// one requires Loss.
 	Loss cvgm.Loss
 	// Hyper describes the learner's hyperparameters in their order. Nil: those that the learner
-	// finds for the data. Where it finds none, as with a kernel of your own, Hyper is required.
+	// finds for the data. If it finds none, for example with a kernel of your own, Hyper is
+	// required.
 	Hyper []learn.Hyperparameter
 	// Fixed holds hyperparameters constant, by name: "λ1": 0 makes an elastic
 	// net a ridge regression, "λ2": 0 a lasso. "lambda1" is read as "λ1", and so on.
 	Fixed map[string]float64
 
-	// Splits are those of the CV loss. Nil: folds, as many as Folds, drawn by the first of these
-	// that applies: [cvgm.GroupedKFold] with Groups, [cvgm.StratifiedKFold] where all labels are ±1, [cvgm.KFold].
-	// Where each trains on rows before all those that it validates on, as [cvgm.TimeSplits] do, so does the nested
-	// estimate: its outer folds are the last of the splits, and their searches use the splits before.
+	// Splits are the splits of the CV loss. Nil: folds, as many as Folds, drawn by the first of
+	// these that applies: [cvgm.GroupedKFold] with Groups, [cvgm.StratifiedKFold] if all labels
+	// are ±1, [cvgm.KFold]. If every split trains on rows before its validation rows, as in
+	// [cvgm.TimeSplits], the nested estimate keeps that order. Its outer folds are the last of
+	// the splits, and their searches use the splits before.
 	Splits []cvgm.Split
 	// Folds is the number of folds. Zero: 10 up to 1000 examples and 200,000 numbers in the
 	// table, 5 beyond, never more than there are examples, groups, or examples of the smaller class.
 	Folds int
-	// Groups has a number for each example: examples with the same one stay together in
-	// all folds, those of the nested estimate too. With Splits it checks them.
+	// Groups has a number for each example: examples with the same one stay together in all
+	// folds, also in the nested estimate. With Splits it checks them.
 	Groups []int
 	// Balanced gives both classes of labels ±1 the same total weight, in fits, CV loss, risk
 	// and model; see [cvgm.BalancedWeights]. Weights of the data are then refused.
@@ -57,28 +60,30 @@ type Tuner struct {
 	// deviation 1 on each split's training rows.
 	Raw bool
 
-	// Seed is that of the random numbers, drawn from math/rand/v2's PCG with this and 0 as its state.
-	// Only the folds are random.
+	// Seed seeds the random numbers, drawn from math/rand/v2's PCG with Seed and 0 as its
+	// state. Only the folds are random.
 	Seed uint64
 	// Starts is the number of descents, from the best of some looks at the CV loss. Zero: 3, and 5
 	// for a loss with kinks ([cvgm.KinkedLoss]).
 	Starts int
 	// MaxEvals bounds the evaluations of the CV loss in one search. Zero: 200.
 	MaxEvals int
-	// MaxTime bounds the time of the call, but for the first evaluation, fits under way, one evaluation at the best point and the fit of the model. After two
-	// evaluations, where the time will not suffice, Tune takes fewer starts, then fewer folds, then no nested
+	// MaxTime is the time limit. The call may exceed it by the first evaluation, fits under
+	// way, one evaluation at the best point and the fit of the model. If after two evaluations
+	// the time will not suffice, Tune takes fewer starts, then fewer folds, then no nested
 	// estimate, with warnings. Zero: no bound.
 	MaxTime time.Duration
-	// OuterFolds is the number of folds of the nested estimate. Zero: 5, or fewer
-	// where the data or Splits in the order of time require it. Below zero: no estimate. They are drawn as the folds
-	// of the search are: within groups, by class, or by chance.
+	// OuterFolds is the number of folds of the nested estimate. Zero: 5, or fewer if the data
+	// or Splits in the order of time require it. Below zero: no estimate. They are drawn like
+	// the folds of the search: within groups, by class, or by chance.
 	OuterFolds int
 	// Workers bounds the goroutines that share the splits. Zero: GOMAXPROCS.
 	Workers int
-	// MaxBytes bounds the memory that a search and what it is judged by hold at a time, with
-	// all their CVs: see [cvgm.Config.Bytes]. Beyond it Tune returns an error of kind
-	// qpdiff.ErrTooLarge before the allocation; where the nested estimate alone needs more, there is none, with
-	// a warning. The result does not depend on it. Zero: Data.MaxBytes, or the default that [learn.Data] documents.
+	// MaxBytes bounds the memory that a search and its nested estimate hold at a time, with all
+	// their CVs: see [cvgm.Config.Bytes]. Beyond it Tune returns an error of kind
+	// qpdiff.ErrTooLarge before the allocation. If the nested estimate alone needs more, there
+	// is none, with a warning. The result does not depend on it. Zero: Data.MaxBytes, or the
+	// default that [learn.Data] documents.
 	MaxBytes int64
 	// Progress is called after each evaluation, from the goroutine that calls Tune. Nil: no calls.
 	Progress func(Progress)
@@ -88,7 +93,7 @@ type Tuner struct {
 type Progress struct {
 	Stage       string  // "search", or "outer fold 2 of 5"
 	Evaluations int     // of the CV loss in all searches so far
-	Loss        float64 // the CV loss at the last evaluation; +Inf where the fit failed
+	Loss        float64 // the CV loss at the last evaluation; +Inf if the fit failed
 	Best        float64 // the lowest one of this search
 	// Elapsed is the time since the call of Tune, and Left the estimated rest: 0 before two evaluations.
 	Elapsed, Left time.Duration
@@ -97,24 +102,25 @@ type Progress struct {
 // A Step is one evaluation of the CV loss.
 type Step struct {
 	Hyper []float64
-	Loss  float64 // +Inf where the fit failed
+	Loss  float64 // +Inf if the fit failed
 	Start int     // the number of the descent, from 1; 0 for looks and for tries of zeros
 }
 
-// Tuned is what [Tuner.Tune] returns.
+// Tuned is the result of [Tuner.Tune].
 type Tuned struct {
-	Model *cvgm.Model // fitted to all data at Hyper; nil where ctx ended before
+	Model *cvgm.Model // fitted to all data at Hyper; nil if ctx ended before
 	// Pipeline is the model with the encoder and the classes of the table; nil without a table, and with Model.
 	Pipeline *table.Pipeline
 	Hyper    []float64
 	Names    []string // of the hyperparameters
-	// Loss is the CV loss at Hyper, the lowest one found where the model can be fitted. It is optimistic: it was minimised
-	// over the same splits. Risk holds estimates that are not.
+	// Loss is the CV loss at Hyper, the lowest one found at which the model can be fitted. It
+	// is optimistic: it was minimised over the same splits. Risk holds estimates that are not.
 	Loss float64
-	// StandardError is that of Loss over the losses of the N examples; see [cvgm.CV.StandardError].
+	// StandardError is the standard error of Loss over the losses of the N examples; see
+	// [cvgm.CV.StandardError].
 	StandardError float64
 	DefaultHyper  []float64
-	DefaultLoss   float64 // the CV loss at DefaultHyper; +Inf where the fit failed
+	DefaultLoss   float64 // the CV loss at DefaultHyper; +Inf if the fit failed
 	ConstantLoss  float64 // the CV loss of the best constant prediction on each split's training rows
 	TrainLoss     float64 // the mean loss of Model on the data that it is fitted to
 	// OutOfFold holds the predictions for each example by the splits that validate on it; see [cvgm.CV.OutOfFold].
@@ -123,9 +129,9 @@ type Tuned struct {
 	// Config makes the CV loss that was minimised: New(Config) gives it on Splits, in the hyperparameters
 	// Searched.
 	Config   cvgm.Config
-	Searched []learn.Hyperparameter // as they were searched for, with their bounds; Lower = Upper for those of Fixed
+	Searched []learn.Hyperparameter // as they were searched for, with their bounds; Lower = Upper if in Fixed
 	Path     []Step                 // all evaluations of the search, in their order
-	// Evaluations counts those of the nested estimate, too.
+	// Evaluations includes the evaluations for the nested estimate.
 	Evaluations int
 	Elapsed     time.Duration
 	Risk        *Risk // nil: no estimate
@@ -144,7 +150,7 @@ func (w Warning) String() string { return w.Text }
 type WarningKind int
 
 const (
-	NoImprovement       WarningKind = iota // the CV loss at the end is that of the defaults
+	NoImprovement       WarningKind = iota // the CV loss at the end equals the one at the defaults
 	AtBound                                // a hyperparameter ended at a bound
 	Overfitting                            // the CV loss is far above the training loss
 	OneClass                               // a split validates on one class alone
@@ -195,19 +201,19 @@ func (t *Tuned) String() string {
 	return b.String()
 }
 
-// Risk estimates risks by nested cross-validation (Varma and Simon 2006): on each of
-// the outer folds the whole search is repeated on the other examples, and its model judged on
-// the fold, which it has not seen. It estimates the risk of tuning on somewhat fewer examples: what its
-// intervals are for is the mean risk of the models of the outer folds.
+// Risk estimates risks by nested cross-validation (Varma and Simon 2006). For each outer fold
+// the whole search is repeated on the other examples, and its model judged on the fold, which
+// it has not seen. It estimates the risk of tuning on somewhat fewer examples: its intervals
+// are for the mean risk of the models of the outer folds.
 type Risk struct {
 	Folds int
 	Tuned Estimate // the risk of tuning
-	// Default is that of the defaults, by the same rules from the same data: +Inf where the fit failed on a fold, and
-	// LessDefault is then −Inf.
+	// Default is the risk of the defaults, by the same rules from the same data. If the fit
+	// failed on a fold, Default is +Inf and LessDefault −Inf.
 	Default  Estimate
-	Constant Estimate // that of the best constant prediction
-	// LessDefault and LessConstant are the risk of tuning less that of the defaults and that
-	// of the constant prediction, from the differences of the examples' losses.
+	Constant Estimate // the risk of the best constant prediction
+	// LessDefault and LessConstant are the risk of tuning minus the risk of the defaults, or of
+	// the constant prediction, from the differences of the examples' losses.
 	LessDefault, LessConstant Estimate
 }
 
@@ -216,9 +222,10 @@ type Estimate struct{ Mean, Low, High float64 }
 
 func (e Estimate) String() string { return fmt.Sprintf("%.4g [%.4g, %.4g]", e.Mean, e.Low, e.High) }
 
-// Verdict tells in words whether tuning lowers the risk below that of the defaults, by the interval of
-// LessDefault. Where no feature predicts anything, tuning is lower than defaults that fit noise, and yet no
-// gain: the verdict then names the constant prediction, by the interval of LessConstant.
+// Verdict says in words whether tuning has a lower risk than the defaults, by the interval of
+// LessDefault. If no feature predicts anything, tuning is lower than defaults that fit noise,
+// and yet no gain: the verdict then names the constant prediction, by the interval of
+// LessConstant.
 func (r *Risk) Verdict() string {
 	switch {
 	case r.LessDefault.High < 0 && r.LessConstant.High < 0:

@@ -20,23 +20,22 @@ import (
 // (λ1_0 … λ1_{G−1}, λ2_0 … λ2_{G−1}): λ1_j above belongs to the group of feature j. All
 // are at or above zero; zeros are fine wherever the solution stays unique.
 //
-// The solver is exact: it finds the support and the signs of θ and solves the
-// linear system (X_SᵀX_S/N + diag λ2_S)·θ_S = X_Sᵀy/N − λ1_S∘sign θ_S. It starts
-// from the support of the last fit, which a small step of the hyperparameters
-// seldom changes. θ depends on that start only through the support found. Up to 200
-// features it uses XᵀX/N of all; above, XᵀX/N of a working set of features, which grows until
-// the slopes at all others show that they stay at zero, and systems in as many unknowns as
-// there are rows if the support is larger. A fit then costs about as much as some
-// products with X, and memory for the columns of the working set.
+// The solver is exact: it finds the support and the signs of θ and solves the linear system
+// (X_SᵀX_S/N + diag λ2_S)·θ_S = X_Sᵀy/N − λ1_S∘sign θ_S. It starts from the support of the last
+// fit, which a small step of the hyperparameters seldom changes. θ depends on that start only
+// through the support found. Up to 200 features it uses XᵀX/N of all. Above, it uses XᵀX/N of a
+// working set of features, which grows until the slopes at all others show that they stay at
+// zero. If the support is larger than the number of rows, the systems have as many unknowns as
+// rows. A fit then costs about as much as some products with X, and memory for the columns of
+// the working set.
 //
-// The derivatives follow from the implicit function theorem at that system.
-// They exist where strict complementarity holds: θ_j ≠ 0 or |x_jᵀ(y−Xθ)|/N < λ1_j
-// for each j. A coordinate counts as weakly active, that is at its kink, if
-// rounding hides its side of the kink: if the margin λ1_j − |x_jᵀ(y−Xθ)|/N
-// of a zero coordinate, or |θ_j| of another, is not above 256 times the error that
-// rounding of the terms of the linear system makes in it. At λ1_j = 0, the end of its
-// domain, the derivative with respect to λ1_j is the one from the right. A feature that
-// is zero throughout has θ_j = 0 whatever λ1 is, which is no kink as long as λ2_j > 0.
+// The derivatives follow from the implicit function theorem at that system. They exist under
+// strict complementarity: θ_j ≠ 0 or |x_jᵀ(y−Xθ)|/N < λ1_j for each j. A coordinate counts as
+// weakly active, that is at its kink, if rounding hides its side of the kink. The margin λ1_j −
+// |x_jᵀ(y−Xθ)|/N of a zero coordinate, or |θ_j| of another, is then at most 256 times its error
+// by rounding of the terms of the linear system. At λ1_j = 0, the end of its domain, the
+// derivative with respect to λ1_j is the one from the right. A feature that is zero throughout
+// has θ_j = 0 whatever λ1 is, which is no kink as long as λ2_j > 0.
 //
 // The zero value is ready for Load. Fits after the first allocate nothing, unless a
 // working set grows.
@@ -46,10 +45,9 @@ type ElasticNet struct {
 	// is read by Dims and Fit. Nil: one group of all features.
 	Groups []int
 
-	// Generalised makes VJP answer at weakly active coordinates too, which have no
-	// derivative, with one element of the generalised (Clarke)
-	// Jacobian: the Jacobian of the problem without those coordinates, as if each
-	// stayed at zero. False: such a VJP is refused with a
+	// Generalised makes VJP answer at weakly active coordinates too, which have no derivative,
+	// with one element of the generalised (Clarke) Jacobian. It is the Jacobian of the problem
+	// without those coordinates, as if each stayed at zero. False: such a VJP is refused with a
 	// NotDifferentiableError.
 	Generalised bool
 
@@ -90,13 +88,12 @@ func (e *ElasticNet) Reset() {
 	e.reset()
 }
 
-// Fit solves the problem at hyper and writes θ (n entries), with one zero per
-// feature that is not in the support. Errors: an ArgError that matches ErrShape,
-// ErrNotFinite or ErrDomain for hyper and Groups, and ErrNotFitted without data; ErrIllPosed
-// where θ is not unique (to working precision), as without λ2 when features of
-// the support, or those about to enter it, are linearly dependent; ErrTooLarge where a
-// working set or its system would need more than Data.MaxBytes. After an
-// error there is no fit, and θ is left as it was.
+// Fit solves the problem at hyper and writes θ (n entries), with one zero per feature that is
+// not in the support. Errors: an ArgError that matches ErrShape, ErrNotFinite or ErrDomain for
+// hyper and Groups, and ErrNotFitted without data; ErrTooLarge if a working set or its system
+// would need more than Data.MaxBytes. The error matches ErrIllPosed if θ is not unique (to
+// working precision), as without λ2 when features of the support, or those about to enter it,
+// are linearly dependent. After an error there is no fit, and θ is left as it was.
 func (e *ElasticNet) Fit(theta, hyper []float64) (err error) {
 	defer learner.Name(e, &err)
 	if err := e.begin(e.Groups, theta, hyper); err != nil {
@@ -119,27 +116,24 @@ func (e *ElasticNet) Fit(theta, hyper []float64) (err error) {
 //
 // and the λ1 and λ2 of a group get the sum over its features j.
 //
-// Errors: ErrNotFitted; an ArgError of kind ErrNotFinite for dtheta; if a
-// coordinate is weakly active and Generalised is not set, a
-// NotDifferentiableError that names the inputs wanted in vain and the weakly
-// active coordinates. What exists is added all the same: derivatives with
-// respect to λ2, X and y if the kink is one in λ1 only (θ_j = 0 at λ1_j = 0);
-// at θ = 0 the derivative with respect to λ2 is zero whatever the kinks. Where rounding
-// hides whether a coordinate is weakly active and may have moved θ by more than 1e-6
-// of its scale, an ArgError of kind ErrIllPosed takes the place of that error,
-// Generalised or not. An ArgError of kind ErrNotFinite if a product overflows,
-// which leaves g undefined.
+// Errors: ErrNotFitted; an ArgError of kind ErrNotFinite for dtheta. If a coordinate is weakly
+// active and Generalised is not set, a NotDifferentiableError names the inputs wanted in vain
+// and the weakly active coordinates. The derivatives that exist are added all the same: with
+// respect to λ2, X and y if the kink is one in λ1 only (θ_j = 0 at λ1_j = 0). At θ = 0 the
+// derivative with respect to λ2 is zero whatever the kinks. If rounding hides whether a
+// coordinate is weakly active and may have moved θ by more than 1e-6 of its scale, an ArgError
+// of kind ErrIllPosed takes the place of that error, Generalised or not. An ArgError of kind
+// ErrNotFinite if a product overflows, which leaves g undefined.
 func (e *ElasticNet) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) error {
 	return learner.Named(e, qpdiff.Scratch[penalisedDerivative](w).adjoint(&e.elasticNetFit, e.Generalised, g, dtheta))
 }
 
-// JVP sets dtheta to the directional derivative of θ at the last fit along d,
-// whose fields are tangents of the inputs (nil: zero). It exists also where
-// coordinates are weakly active: there it is not linear in d, and solves the
-// quadratic problem that keeps each weakly active coordinate on its side of
-// the kink. Errors: ErrNotFitted; an ArgError of kind ErrNotFinite for d or where
-// dtheta overflows, of kind ErrIllPosed as for VJP, or ErrDomain where d lowers
-// λ1_j from 0 at θ_j = 0.
+// JVP sets dtheta to the directional derivative of θ at the last fit along d, whose fields are
+// tangents of the inputs (nil: zero). It exists also with weakly active coordinates. It is then
+// not linear in d, and solves the quadratic problem that keeps each weakly active coordinate on
+// its side of the kink. Errors: ErrNotFitted; an ArgError of kind ErrNotFinite for d or if
+// dtheta overflows, of kind ErrIllPosed as for VJP, or ErrDomain if d lowers λ1_j from 0 at θ_j
+// = 0.
 func (e *ElasticNet) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) error {
 	return learner.Named(e, qpdiff.Scratch[penalisedDerivative](w).forward(&e.elasticNetFit, dtheta, d))
 }

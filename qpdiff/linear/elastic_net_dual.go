@@ -25,11 +25,11 @@ const (
 //
 //	v = C·θ(v),  θ_j(v) = soft(u_j) / (r_j + p_j),  u_j = c_j − inv·C_jᵀv + p_j·x_j
 //
-// and makes its support the active set. soft takes from u_j what the kink holds. Where r_j
-// is small, p_j is a proximal term about x, which θ(v) becomes until its signs stay. v solves
-// the equation where the function φ(v) = inv·‖v‖²/2 + Σ soft(u_j)²/(2(r_j + p_j)) is least.
-// (Li, Sun and Toh 2018, "A highly efficient semismooth Newton augmented Lagrangian method
-// for solving lasso problems".)
+// and makes its support the active set. soft shrinks u_j by the strength of its kink. For a
+// small r_j, p_j is a proximal term about x; x then takes the value θ(v) until its signs stay.
+// v solves the equation at the minimum of φ(v) = inv·‖v‖²/2 + Σ soft(u_j)²/(2(r_j + p_j)). (Li,
+// Sun and Toh 2018, "A highly efficient semismooth Newton augmented Lagrangian method for
+// solving lasso problems".)
 func (q *piecewiseQP) dualNewton() {
 	rows := q.rows
 	q.dual, q.along = dense.Grow(q.dual, 2*rows), dense.Grow(q.along, q.n)
@@ -60,7 +60,7 @@ func (q *piecewiseQP) dualNewton() {
 	q.activate()
 }
 
-// soft takes from u what the kink of coordinate j holds.
+// soft shrinks u towards 0 by the strength of the kink of coordinate j on u's side.
 func (q *piecewiseQP) soft(j int, u float64) float64 {
 	switch {
 	case u > q.up[j]:

@@ -79,8 +79,8 @@ func (q *piecewiseQP) cond() float64 {
 	return dense.LDLCond(q.a, q.dinv, s, s+1, q.d, q.at)
 }
 
-// pivotTol is the rounding of a pivot. With columns it does not depend on what else is in the
-// working set.
+// pivotTol is the rounding of a pivot. With columns it does not depend on the inactive features
+// of the working set.
 func (q *piecewiseQP) pivotTol() float64 {
 	terms := float64(q.n)
 	if q.columns != nil {
@@ -89,9 +89,9 @@ func (q *piecewiseQP) pivotTol() float64 {
 	return pivotRounding * dense.Eps * terms
 }
 
-// solveActive solves the active system, as factorised last, for the right-hand
-// side v (n entries, of which it reads the active ones) and returns the
-// solution, one entry per member of act, in w, which has room entries.
+// solveActive solves the active system, as factorised last, for the right-hand side v (n
+// entries, of which it reads the active ones). It returns the solution, one entry per member of
+// act, in w, which has room entries.
 func (q *piecewiseQP) solveActive(w, v []float64) []float64 {
 	s := len(q.act)
 	w = w[:s]

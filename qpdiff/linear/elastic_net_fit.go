@@ -10,12 +10,12 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// elasticNetFit is an elastic net on its data, solved: what its derivatives read.
+// elasticNetFit is an elastic net on its data, solved; its derivatives read it.
 type elasticNetFit struct {
 	penalisedQuadratic             // its G is XᵀX/N, its rmsY ‖y‖/√N
 	xty                []float64   // Xᵀy/N, its c
 	rows               int         // of X
-	counts             []float64   // what each row counts, nil: one each
+	counts             []float64   // the weight of each row, nil: one each
 	total              float64     // the sum of the counts, N
 	inv                float64     // 1/N
 	spread             float64     // N over the least positive count
@@ -45,7 +45,7 @@ func (e *elasticNetFit) shape(rows, n int) {
 	e.reset()
 }
 
-// Bytes implements [learn.SizedLearner]: what shape, sums and the derivatives allocate.
+// Bytes implements [learn.SizedLearner]: the allocations of shape, sums and the derivatives.
 func (e *elasticNetFit) Bytes(s learn.Size) int64 {
 	rows, n, _ := learner.Sizes(s)
 	counts := 0.0
@@ -105,5 +105,5 @@ func (e *elasticNetFit) theta() []float64 {
 	return e.qp.x
 }
 
-// share is what row i counts of all.
+// share is the weight of row i as a part of all.
 func (e *elasticNetFit) share(i int) float64 { return dense.CountAt(e.counts, i) * e.inv }

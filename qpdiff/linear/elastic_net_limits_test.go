@@ -26,9 +26,9 @@ func orthonormalColumns(rng *rand.Rand, rows, n int) *mat.Dense {
 	return mat.DenseCopyOf(q.Slice(0, rows, 0, n))
 }
 
-// elasticNetAt makes data X and y whose solution at λ1, λ2 is θ and whose
-// gradient at the zero coordinates is share·λ1 in modulus: y = Xθ + r with
-// Xᵀr/N = λ1·s + λ2·θ. X has singular values from 1 down to 1/√cond.
+// elasticNetAt makes data X and y whose solution at λ1, λ2 is θ and whose gradient at the zero
+// coordinates is share·λ1 in modulus. y = Xθ + r with Xᵀr/N = λ1·s + λ2·θ. X has singular
+// values from 1 down to 1/√cond.
 func elasticNetAt(rng *rand.Rand, theta, share []float64, rows int, cond, l1, l2 float64) learn.Data {
 	n := len(theta)
 	u, v := orthonormalColumns(rng, rows, n), orthonormalColumns(rng, n, n)
@@ -59,8 +59,8 @@ func elasticNetAt(rng *rand.Rand, theta, share []float64, rows int, cond, l1, l2
 	return learn.Data{X: &x, Y: y.RawVector().Data}
 }
 
-// gap is how far the solution is from a kink: the least slack of a zero coordinate and the
-// least of the others, relative to the size of their terms, and the condition of the
+// gap is the distance of the solution from a kink: the least slack of a zero coordinate and the
+// least of the others, relative to the size of their terms. It also has the condition of the
 // support's system.
 func (e *penalisedQuadratic) gap() (gap, cond float64) {
 	q, size := &e.qp, e.rmsY+e.norm
@@ -154,8 +154,8 @@ func TestElasticNetWithoutUniqueSolution(t *testing.T) {
 	}
 }
 
-// Where a feature depends on others but for a little, least squares are refused
-// only if their digits are gone.
+// If a feature depends on others but for a little, least squares are refused only if their
+// digits are gone.
 func TestElasticNetNearlyDependent(t *testing.T) {
 	rng := rand.New(rand.NewPCG(18, 4))
 	for range 2000 {
@@ -349,8 +349,8 @@ func TestElasticNetLassoAfterRidge(t *testing.T) {
 	}
 }
 
-// Where labels are 0, θ = 0 is at its kinks in λ1 = 0, also where the determinant of the
-// system underflows.
+// If labels are 0, θ = 0 is at its kinks in λ1 = 0, also if the determinant of the system
+// underflows.
 func TestElasticNetKinkOfTinyDeterminant(t *testing.T) {
 	const rows, n = 90, 70
 	d := casetest.RandomData(1, rows, n, false)
@@ -370,8 +370,8 @@ func TestElasticNetKinkOfTinyDeterminant(t *testing.T) {
 	}
 }
 
-// Where the support is larger than the rows, the condition is estimated as from the system
-// itself: a ridge regression has derivatives by either way.
+// If the support is larger than the number of rows, the estimated condition is as good as from
+// the system itself: a ridge regression has derivatives by either way.
 func TestElasticNetConditionByRows(t *testing.T) {
 	for _, seed := range []uint64{8, 47} {
 		rng := rand.New(rand.NewPCG(82, seed))

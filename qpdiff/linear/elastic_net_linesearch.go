@@ -15,10 +15,9 @@ import (
 // objective. The coordinates whose kink is there leave the active set, those that
 // crossed theirs change sides. It reports whether x moved.
 //
-// Along x + t(z−x) the slope is (t−1)·dᵀHd, d = z−x, plus (up_j+lo_j)·|d_j| for
-// each kink crossed. (This is the line search of Lee, Battle, Raina and Ng
-// 2006, "Efficient sparse coding algorithms".) A coordinate that reaches its
-// kink has moved, also where t underflows.
+// Along x + t(z−x) the slope is (t−1)·dᵀHd, d = z−x, plus (up_j+lo_j)·|d_j| for each kink
+// crossed. (This is the line search of Lee, Battle, Raina and Ng 2006, "Efficient sparse coding
+// algorithms".) A coordinate that reaches its kink has moved, also if t underflows.
 func (q *piecewiseQP) stepTo() (moved bool) {
 	s := len(q.act)
 	d, at, cross := q.d[:s], q.at[:s], q.cross[:0]
@@ -104,10 +103,10 @@ func (q *piecewiseQP) compact() {
 	q.act, q.sgn = q.act[:k], q.sgn[:k]
 }
 
-// slide deals with member k of act being linearly dependent on those before
-// it: along that dependency the objective is linear, so x moves down it to the
-// next kink, whose coordinate leaves. It reports whether x moved, and ok false
-// if no kink bounds the way: then the solution is not unique.
+// slide handles a member k of act that is linearly dependent on those before it. Along that
+// dependency the objective is linear, so x moves down it to the next kink, whose coordinate
+// leaves. It reports whether x moved, and ok false if no kink bounds the way: then the solution
+// is not unique.
 func (q *piecewiseQP) slide(k int) (moved, ok bool) {
 	s := len(q.act)
 	// The dependency v: v_k = 1, v_<k = −H_<k⁻¹h_k. Column k of the partial

@@ -14,9 +14,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A product with Generalised is right to a thousandth of θ's scale or refused,
-// however ill-conditioned the fit: λ1·∂θ/∂λ1 lies between its one-sided values,
-// which are one where λ1 is not at a kink.
+// A product with Generalised is right to a thousandth of θ's scale or refused, however
+// ill-conditioned the fit. λ1·∂θ/∂λ1 lies between its one-sided values, which are equal if λ1
+// is not at a kink.
 func TestElasticNetGeneralisedRightOrRefused(t *testing.T) {
 	const tol, h = 1e-3, 1e-20
 	// Of 30000 trials, those with the least errors that hid a kink which is not

@@ -14,8 +14,8 @@ import (
 const (
 	cdSweeps = 8
 	cdPhases = 60
-	// minFactorisations and factorisationsPerFeature bound the factorisations of one
-	// solve: the method is finite, and what takes more goes round by rounding.
+	// minFactorisations and factorisationsPerFeature bound the factorisations of one solve: the
+	// method is finite, and a solve that takes more goes round by rounding.
 	minFactorisations        = 200
 	factorisationsPerFeature = 20
 	// admitTol is the rounding of a slope, relative to the size of its terms, within
@@ -33,23 +33,22 @@ const (
 //
 //	½ xᵀ(G + diag r)x − cᵀx + Σ_j up_j·max(x_j,0) + lo_j·max(−x_j,0)
 //
-// exactly: by finding the active set (the coordinates that are not held at
-// zero by their kink) and solving the linear system on it. up = lo = λ is an
-// ℓ₁ penalty, up = lo = 0 leaves the coordinate free, lo = +Inf forbids
-// negative values and up = lo = +Inf holds it at zero.
+// exactly: by finding the active set (the coordinates that are not held at zero by their kink)
+// and solving the linear system on it. up = lo = λ is an ℓ₁ penalty, and up = lo = 0 leaves the
+// coordinate free. lo = +Inf forbids negative values, and up = lo = +Inf holds it at zero.
 //
 // x depends on how the active set was found only through the set itself: two
 // runs that end at the same set and signs give the same bits.
 type piecewiseQP struct {
 	n            int
-	g            []float64 // G, n×n, both triangles; nil where columns stands for it
+	g            []float64 // G, n×n, both triangles; nil if columns replaces it
 	diag         []float64 // of G
 	c, r, up, lo []float64
 	x            []float64 // a feasible point, after solve the solution
 	act          []int     // the active set, ascending: free, or not held at zero
 	sgn          []float64 // per member of act: the side of the kink, 0 if free
 	a, dinv      []float64 // factor of the active system, its right-hand side as last column
-	z, grad      []float64 // work; after solve: c − Gx where x_j is held at zero
+	z, grad      []float64 // work; after solve: c − Gx for the x_j held at zero
 	d, at        []float64 // work of stepTo
 	cross        []int
 	bound        float64 // of the condition of the active system, from above
@@ -108,8 +107,7 @@ func (q *piecewiseQP) errOpen(j int) error {
 	return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "raise λ2 or drop features", "leaves the solution open: feature %d is zero or depends linearly on others", q.feature(j))
 }
 
-// activate makes the active set that of x: all free coordinates and those that
-// are not zero.
+// activate sets the active set from x: all free coordinates and those that are not zero.
 func (q *piecewiseQP) activate() {
 	q.act, q.sgn = q.act[:0], q.sgn[:0]
 	for j, v := range q.x {
@@ -130,9 +128,9 @@ type columnQuadratic struct {
 	rows    int
 	inv     float64
 
-	// Where the support is larger than rows and each of its r_j is positive, the active
-	// system is solved by the identity of Woodbury with K = I + inv·C_S·diag(1/r_S)·C_Sᵀ.
-	rowFactor bool // the last factor is that of K
+	// If the support is larger than rows and each of its r_j is positive, the active system is
+	// solved by the identity of Woodbury with K = I + inv·C_S·diag(1/r_S)·C_Sᵀ.
+	rowFactor bool // the last factor is K's
 	kernel    woodbury.Sum
 	support   []woodbury.Member // work of factorK
 	dual      []float64         // work of dualNewton: v, and the step

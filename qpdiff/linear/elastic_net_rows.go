@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	// rowsFloor is the least part of its diagonal entry that each λ2 of a support is where
-	// the active system is solved in as many unknowns as there are rows: a smaller one costs
-	// digits that corrections do not bring back.
+	// rowsFloor is the least ratio of a λ2 of the support to its diagonal entry for solves in
+	// as many unknowns as there are rows. A smaller one costs digits that corrections do not
+	// bring back.
 	rowsFloor = 1e-9
-	// largestSystem and systemPerRow bound a support for which that is too small: it is larger
-	// than the rows, so that λ2 alone tells its features apart, and its system may take more
+	// largestSystem and systemPerRow bound a support with a smaller λ2. It is larger than the
+	// number of rows, so that λ2 alone distinguishes its features, and its system may take more
 	// memory than there is.
 	largestSystem = 2000
 	systemPerRow  = 8
@@ -28,8 +28,8 @@ const (
 	rowsCorrections = 4
 	rowsCorrected   = 1e-9
 	// dualProximal is the part of its diagonal entry below which r_j has a proximal term of
-	// that size: with smaller ones Newton's method takes many more steps, with larger ones
-	// more proximal terms follow one another.
+	// that size. Smaller terms cost many more steps of Newton's method, larger ones more
+	// proximal points.
 	dualProximal = 1e-3
 )
 
@@ -99,7 +99,7 @@ func (q *piecewiseQP) open() int {
 	return -1
 }
 
-// gatherColumns is gather where G is not kept.
+// gatherColumns is gather without a stored G.
 func (q *piecewiseQP) gatherColumns(w int) {
 	s := len(q.act)
 	for i, j := range q.act {
@@ -214,9 +214,9 @@ func (q *piecewiseQP) solveRows(u, work []float64) {
 	}
 }
 
-// fitError bounds by how much errors of the size of the terms move Cx, over √N, where the
-// last factor is that of K: their solution is C·H⁻¹t = K⁻¹·C·diag(1/r)·t, and the singular
-// values of √inv·K⁻¹·C·diag(1/√r) are at most ½.
+// fitError bounds by how much errors of the size of the terms move Cx, over √N, if the last
+// factor is K's. Errors t move it by C·H⁻¹t = K⁻¹·C·diag(1/r)·t, and the singular values of
+// √inv·K⁻¹·C·diag(1/√r) are at most ½.
 func (q *piecewiseQP) fitError(terms func(j int) float64) float64 {
 	sum := 0.0
 	for _, j := range q.act {

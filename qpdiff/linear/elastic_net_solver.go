@@ -10,14 +10,13 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// solve moves x to the solution and leaves the factor of its active system in
-// a, dinv. It starts from the active set and x of the last solve: where λ moved
-// little, one factorisation confirms the set. Otherwise it alternates sweeps of
-// coordinate descent, which are cheap and change many signs, with exact steps
-// on the active set, and in the end takes exact steps alone. Those lower the
-// objective each time x moves, and come to the minimiser of an active set
-// before another coordinate may enter; no active set has its minimiser visited
-// twice, so they are finitely many.
+// solve moves x to the solution and leaves the factor of its active system in a, dinv. It
+// starts from the active set and x of the last solve: if λ moved little, one factorisation
+// confirms the set. Otherwise it alternates sweeps of coordinate descent, which are cheap and
+// change many signs, with exact steps on the active set, and in the end takes exact steps
+// alone. Each of those that moves x lowers the objective, and reaches the minimiser of an
+// active set before another coordinate may enter. No active set has its minimiser visited
+// twice, so the steps are finitely many.
 func (q *piecewiseQP) solve() error {
 	q.activate()
 	if q.columns != nil {
@@ -89,10 +88,9 @@ func (q *piecewiseQP) fresh() bool {
 	return false
 }
 
-// admit adds to the active set the coordinates at zero whose kink is too weak
-// to hold them there, by more than tol times the size of the terms compared, or
-// if one is set the one of them that violates its kink most. It returns how
-// many it added.
+// admit adds to the active set the coordinates at zero whose kink is too weak to hold them
+// there, by more than tol times the size of the terms compared. If one is set, it adds only the
+// coordinate that violates its kink most. It returns how many it added.
 func (q *piecewiseQP) admit(tol float64, one bool) int {
 	n, s := q.n, len(q.act)
 	if q.g == nil {
@@ -148,8 +146,8 @@ func (q *piecewiseQP) admit(tol float64, one bool) int {
 	return added
 }
 
-// slopeSize returns the size of the terms of c − Gz at coordinate j, where z has entries for
-// the first s of act.
+// slopeSize returns the size of the terms of c − Gz at coordinate j. z has entries for the
+// first s of act.
 func (q *piecewiseQP) slopeSize(j, s int) float64 {
 	size := math.Abs(q.c[j])
 	if q.g == nil {

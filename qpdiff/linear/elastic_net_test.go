@@ -240,10 +240,9 @@ func drawElasticNet(t *rapid.T) learn.Data {
 	return d
 }
 
-// Along any sequence of distant hyperparameters, warm and cold fits are optimal and have
-// the same support, elastic nets with the same bits. They are refused only where λ2 is
-// rounding beside XᵀX/N: all points along a flat direction are then equally good, or the
-// loss underflows.
+// Along any sequence of distant hyperparameters, warm and cold fits are optimal and have the
+// same support, elastic nets with the same bits. They are refused only if λ2 is rounding beside
+// XᵀX/N: all points along a flat direction are then equally good, or the loss underflows.
 func TestPenalisedOptimalOnPaths(t *testing.T) {
 	const illPosedTol = 1e-12
 	rapid.Check(t, func(t *rapid.T) {

@@ -45,7 +45,7 @@ func (e *elasticNetFit) sumsWorking(d learn.Data) (root, xty []float64) {
 }
 
 // solveWorking solves the problem on working sets that grow until the kinks of all other
-// features hold them, by more than what rounding hides.
+// features hold them, by more than rounding.
 func (e *elasticNetFit) solveWorking() error {
 	s := e.working
 	s.begin(e.rmsY)
@@ -68,7 +68,7 @@ func (e *elasticNetFit) solveWorking() error {
 	}
 }
 
-// grow chooses the features that enter the set. Where it is larger than the number of rows,
+// grow chooses the features that enter the set. If the set is larger than the number of rows,
 // all may enter at once: the systems then have as many unknowns as there are rows.
 func (e *elasticNetFit) grow() {
 	s := e.working
@@ -81,10 +81,9 @@ func (e *elasticNetFit) grow() {
 	}
 }
 
-// undecided appends the features outside of the set of which the condition of the active
-// system does not show that rounding hides no kink: see listWeak and retest, which judge
-// them in the set. What retest measures of a slope's error is at most the size of the terms
-// times 1 + √(s·cond) for a support of s.
+// undecided appends the features outside of the set that may be weakly active, by the condition
+// of the active system: see listWeak and retest, which decide in the set. The error of a slope
+// that retest measures is at most the size of the terms times 1 + √(s·cond) for a support of s.
 func (e *elasticNetFit) undecided(enter []int) []int {
 	s, q := e.working, &e.qp
 	list := func(cond float64) {
@@ -126,8 +125,8 @@ func (e *elasticNetFit) slopes() {
 	}
 }
 
-// change gives the quadratic problem the features that are to be in the set, and those
-// that enter, at theta. It keeps what it has of their columns and of the Gram matrix. A set
+// change gives the quadratic problem the features that are to be in the set, and those that
+// enter, at theta. It keeps their columns and entries of the Gram matrix if it has them. A set
 // for which the data allow too few bytes is an error.
 func (e *elasticNetFit) change() error {
 	s := e.working
@@ -158,8 +157,9 @@ func (e *elasticNetFit) change() error {
 	return nil
 }
 
-// makeRoom reports a set for which the data allow too few bytes, and sets the bound of its active
-// systems. What larger sets and other features took is given back before it counts against it.
+// makeRoom returns an error for a set for which the data allow too few bytes, and sets the
+// bound of its active systems. Storage of larger sets and other features is given back before
+// it counts against the bound.
 func (e *elasticNetFit) makeRoom() error {
 	s, most := e.working, e.state.Data.MaxBytes
 	exceeds := func() error {
@@ -177,8 +177,8 @@ func (e *elasticNetFit) makeRoom() error {
 	return nil
 }
 
-// held counts the entries that the set is about to hold, beside its active systems. What a larger
-// set took stays, a Gram matrix that a set has outgrown too.
+// held counts the entries that the set is about to hold, beside its active systems. Storage of
+// a larger set stays, and so does a Gram matrix that a set has outgrown.
 func (e *elasticNetFit) held() float64 {
 	s, rows := e.working, float64(e.rows)
 	fetched := s.used

@@ -24,11 +24,11 @@ const (
 	ridgeRounding = 1e-11
 )
 
-// workingSet holds the features on which an elastic net is solved where there are too many
-// for the Gram matrix of all: the quadratic problem has these coordinates alone, and the
-// slopes at the others show whether their kinks hold them at zero. (Massias, Gramfort and
-// Salmon 2018, "Celer: a fast solver for the lasso with dual extrapolation", grow a working
-// set likewise.) θ depends on the set only through the support.
+// workingSet holds the features on which an elastic net is solved if there are too many for the
+// Gram matrix of all. The quadratic problem has these coordinates alone, and the slopes at the
+// others show whether their kinks hold them at zero. (Massias, Gramfort and Salmon 2018,
+// "Celer: a fast solver for the lasso with dual extrapolation", grow a working set likewise.) θ
+// depends on the set only through the support.
 type workingSet struct {
 	features []int  // ascending; coordinate j of the quadratic problem is features[j]
 	in       []bool // of all features: whether it is to be in the set
@@ -48,9 +48,9 @@ type workingSet struct {
 	used     int
 	largest  int // the most features that were in the set
 
-	// Work of gather: what was in the set, and the place there of what is.
+	// Work of gather: the features of the set before, and the place there of each present one.
 	old, place []int
-	oldGram    []float64 // empty where there was none
+	oldGram    []float64 // empty if there was none
 }
 
 // resize gives the set n features, none of them in it, and rows rows.
@@ -64,14 +64,14 @@ func (s *workingSet) resize(n, rows int) {
 
 // workingEntries counts the entries of resize for n features, and of gather for a set of so
 // many of them and so many whose columns were fetched, with the vectors of the derivatives, but
-// without the Gram matrix. systemEntries counts the active system, and partRoom what weakly
-// active coordinates take.
+// without the Gram matrix. systemEntries counts the active system, and partRoom the entries for
+// weakly active coordinates.
 func workingEntries(rows, n, set, fetched float64) float64 {
 	const all, coordinates, room = 18, 34, 4.5 // vectors of all features; of the set; the slice of a column
 	return all*n + coordinates*set + fetched*(rows+room) + 4*rows + kernelEntries(rows, n, set)
 }
 
-// gramEntries counts those of the Gram matrix of a set, and of its copy.
+// gramEntries counts the entries of the Gram matrix of a set, and of its copy.
 func gramEntries(rows, set float64) float64 {
 	if set > gramPerRow*rows {
 		return 0
@@ -94,8 +94,8 @@ func (s *workingSet) renew(q *piecewiseQP) {
 	q.kernel.Forget()
 }
 
-// release gives back what the sets so far took, but for the sum of the kernel: solutions depend
-// on its rounding.
+// release gives back the storage of the sets so far, but for the sum of the kernel: solutions
+// depend on its rounding.
 func (s *workingSet) release(q *piecewiseQP) {
 	clear(q.columns)
 	s.rooms, s.used, s.oldGram = nil, 0, nil
@@ -117,10 +117,10 @@ func (s *workingSet) room(q *piecewiseQP) {
 	}
 }
 
-// begin chooses the features that a fit begins with: those of the last fit, but the support
-// alone where that is much smaller, and those without a kink. It forgets the last fit where
-// λ2 is now rounding for more of its support than there are rows: these depend on each other,
-// and would leave one by one, with a factorisation each.
+// begin chooses the features that a fit begins with: the features of the last fit, or its
+// support alone if that is much smaller, and those without a kink. It forgets the last fit if
+// λ2 is now rounding for more features of its support than there are rows. These depend on each
+// other, and would leave one by one, with a factorisation each.
 func (s *workingSet) begin(rmsY float64) {
 	support, open := 0, 0
 	for j, l1 := range s.l1 {
@@ -152,8 +152,8 @@ func (s *workingSet) begin(rmsY float64) {
 	}
 }
 
-// violators appends the features outside of the set whose slopes are beyond their kinks by
-// more than rounding, and no more than most of them: those furthest beyond, in units in
+// violators appends the features outside of the set whose slopes are beyond their kinks by more
+// than rounding. If there are more than most, it takes the ones furthest beyond, in units in
 // which the features have the same size.
 func (s *workingSet) violators(enter []int, most int) []int {
 	excess := func(j int) float64 { return math.Abs(s.slope[j]) - s.l1[j] }

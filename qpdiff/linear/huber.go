@@ -16,35 +16,34 @@ import (
 //	minimise over θ and b   1/N·Σ_i h(y_i − θᵀx_i − b) + ½·λ2·‖θ‖²
 //	h(r) = ½r² for |r| ≤ δ, and δ·(|r| − ½δ) beyond
 //
-// with b = 0 without Intercept. An outlier moves θ as if its residual were ±δ, however
-// large it is. The sum over the rows has each as often as it counts in the [learn.Data]. Where
-// δ is not below the largest residual this is [ElasticNet] at λ1 = 0.
+// with b = 0 without Intercept. An outlier moves θ as if its residual were ±δ, however large it
+// is. The sum weights each row as the [learn.Data] does. If δ is not below the largest residual
+// this is [ElasticNet] at λ1 = 0.
 //
 // The hyperparameters are (λ2, δ): λ2 ≥ 0, and δ > 0 in the unit of y.
 //
 // # Method
 //
-// With Q the rows with |r_i| ≤ δ, z_i the row x_i, with Intercept followed by 1, and R the
-// unit matrix without the intercept's 1, the solution is that of
+// Q is the set of rows with |r_i| ≤ δ, z_i the row x_i, with Intercept followed by 1, and R the
+// unit matrix without the intercept's 1. θ solves
 //
 //	(1/N·Σ_Q z_i z_iᵀ + λ2·R)·θ = 1/N·(Σ_Q y_i·z_i + δ·Σ_{i∉Q} sign(r_i)·z_i)
 //
-// The solver finds Q by Newton's method with an exact line search, from the Q of the last
-// fit, and ends where the solution of the system has the residuals that it assumes. It is
-// unique where the matrix is regular, which takes enough rows in Q or λ2 > 0, and with
-// Intercept one row in Q.
+// The solver finds Q by Newton's method with an exact line search, from the Q of the last fit,
+// and ends when the solution of the system has the residuals that it assumes. It is unique if
+// the matrix is regular, which takes enough rows in Q or λ2 > 0, and with Intercept one row in
+// Q.
 //
-// The first system costs N·n² multiplications, and each later one n² for every row that
-// changed sides, n³ for its factor and some N·n. With more than 30 features, and more features
-// than rows, the systems have as many unknowns as there are rows, unless λ2 is below 1e-9 of
-// the mean square of a feature: a Load then costs N²·n multiplications, and a system N³.
+// The first system costs N·n² multiplications, and each later one n² for every row that changed
+// sides, n³ for its factor and some N·n. With more than 30 features, and more features than
+// rows, the systems have as many unknowns as there are rows, unless λ2 is below 1e-9 of the
+// mean square of a feature. A Load then costs N²·n multiplications, and a system N³.
 //
 // # Derivatives
 //
-// They follow from the implicit function theorem at that system and exist where no
-// residual is ±δ: there the second derivative jumps. A residual counts as ±δ within 256
-// times the error that rounding of its terms, and of those that determine θ, makes in
-// it.
+// They follow from the implicit function theorem at that system and exist if no residual is ±δ,
+// at which the second derivative jumps. A residual counts as ±δ within 256 times its error, by
+// rounding of its terms and of the terms that determine θ.
 //
 // The zero value is ready for Load. Fits after the first allocate nothing.
 type Huber struct {
@@ -60,8 +59,8 @@ type Huber struct {
 	huberFit
 }
 
-// huberMaxIter is the zero value's [Huber.MaxIter]. Some ten steps are the rule; where the
-// rows in Q do not determine θ convergence is linear.
+// huberMaxIter is the zero value's [Huber.MaxIter]. Some ten steps are the rule; if the rows in
+// Q do not determine θ convergence is linear.
 const huberMaxIter = 500
 
 // Dims returns n parameters, with Intercept n+1, and 2 hyperparameters (λ2, δ).
@@ -76,8 +75,8 @@ func (l *Huber) Dims(n int) (theta, hyper int) {
 func (l *Huber) SetGeneralised(on bool) { l.Generalised = on }
 
 // Load makes d the data of the following fits. It keeps a reference to d, whose Rows and
-// Weights count. Errors are ArgErrors: those of [learn.Data.Check], and of kind ErrNotFinite
-// where XᵀX or Xᵀy overflows. After one, the learner has no data.
+// Weights count. Its errors are ArgErrors: from [learn.Data.Check], and of kind ErrNotFinite if
+// XᵀX or Xᵀy overflows. After one, the learner has no data.
 func (l *Huber) Load(d learn.Data) (err error) {
 	defer learner.Name(l, &err)
 	if d, err = l.state.Take(l, d, false); err != nil {
@@ -87,7 +86,7 @@ func (l *Huber) Load(d learn.Data) (err error) {
 	return l.load(d, l.Intercept)
 }
 
-// Bytes implements [learn.SizedLearner]: what load, findWeak and the derivatives allocate.
+// Bytes implements [learn.SizedLearner]: the allocations of load, findWeak and the derivatives.
 func (l *Huber) Bytes(s learn.Size) int64 {
 	rows, n, m := learner.Sizes(s)
 	counts := rows // and rows
@@ -107,12 +106,11 @@ func (l *Huber) Reset() {
 	l.warm = false
 }
 
-// Fit solves the problem at hyper = (λ2, δ) and writes θ, with Intercept b behind it.
-// Errors: an ArgError that matches ErrShape, ErrNotFinite or ErrDomain for hyper,
-// ErrNotFitted without data, ErrIllPosed where θ is not unique to working precision,
-// ErrNotFinite where it overflows, and ErrIterationLimit, as where δ is so far below the
-// residuals that rounding hides Q. After an error there is no fit, and θ is left as it
-// was.
+// Fit solves the problem at hyper = (λ2, δ) and writes θ, with Intercept b behind it. Errors:
+// an ArgError that matches ErrShape, ErrNotFinite or ErrDomain for hyper, ErrNotFitted without
+// data, ErrIllPosed if θ is not unique to working precision, and ErrNotFinite if it overflows.
+// The error matches ErrIterationLimit, for example, if δ is so far below the residuals that
+// rounding hides Q. After an error there is no fit, and θ is left as it was.
 func (l *Huber) Fit(theta, hyper []float64) (err error) {
 	defer learner.Name(l, &err)
 	if err := l.state.Begin(theta, hyper, l.k, 2); err != nil {
@@ -150,18 +148,17 @@ func (l *Huber) Fit(theta, hyper []float64) (err error) {
 //	λ2: −θᵀRu    δ: 1/N·Σ_{i∉Q} s_i·z_iᵀu    y_i: z_iᵀu/N in Q, else 0
 //	x_i: (r_i·u − z_iᵀu·θ)/N in Q, else δ·s_i·u/N
 //
-// Errors: ErrNotFitted; an ArgError of kind ErrNotFinite for dtheta; where a residual is
-// ±δ and Generalised is not set, a NotDifferentiableError that names the rows; where
-// rounding hides whether it is and may have moved it by more than 1e-6 of δ, an
-// ArgError of kind ErrIllPosed, Generalised or not; one of kind ErrNotFinite where a
-// product overflows, which leaves g undefined.
+// Errors: ErrNotFitted; an ArgError of kind ErrNotFinite for dtheta; if a residual is ±δ and
+// Generalised is not set, a NotDifferentiableError that names the rows. If rounding hides
+// whether a residual is ±δ and may have moved it by more than 1e-6 of δ, an ArgError of kind
+// ErrIllPosed, Generalised or not. An ArgError of kind ErrNotFinite if a product overflows,
+// which leaves g undefined.
 func (l *Huber) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) error {
 	return learner.Named(l, qpdiff.Scratch[huberDerivative](w).adjoint(&l.huberFit, l.Generalised, g, dtheta))
 }
 
-// JVP sets dtheta to the derivative of θ at the last fit along d, whose fields are
-// tangents of the inputs (nil: zero). Its errors are those of VJP, with d in the place of
-// dtheta.
+// JVP sets dtheta to the derivative of θ at the last fit along d, whose fields are tangents of
+// the inputs (nil: zero). It returns the errors of VJP, with d in the place of dtheta.
 func (l *Huber) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) error {
 	return learner.Named(l, qpdiff.Scratch[huberDerivative](w).forward(&l.huberFit, l.Generalised, dtheta, d))
 }

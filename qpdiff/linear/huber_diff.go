@@ -65,7 +65,7 @@ func (d *huberDerivative) begin(l *huberFit, generalised bool, g *learn.Grad) er
 	return nil
 }
 
-// beginRows is begin where the systems are solved by rows.
+// beginRows is begin for systems solved by rows.
 func (d *huberDerivative) beginRows(l *huberFit) error {
 	d.sys = l.sums.sys
 	d.solver.Borrow(&l.sums.solver)

@@ -10,16 +10,16 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// huberNewton minimises a huberProblem. The objective is quadratic where no residual crosses
-// ±delta, and its gradient is continuous: Newton's method on these pieces, with an exact line
-// search, ends at the minimiser of the piece that the minimiser is in. θ depends on the way
-// there only through that piece, but for rounding.
+// huberNewton minimises a huberProblem. The objective is quadratic on each piece, within which
+// no residual crosses ±delta, and its gradient is continuous. Newton's method on the pieces,
+// with an exact line search, ends at the minimiser of the piece that holds the solution. θ
+// depends on the way there only through that piece, but for rounding.
 type huberNewton struct {
 	huberSystem
 	last, lastR []float64 // θ and r before a step
 	step        []float64
 	open        []int // work of lineSearch
-	warm        bool  // zone is that of the last minimiser
+	warm        bool  // zone is the last minimiser's
 	hidden      bool  // see confirm
 }
 
@@ -41,7 +41,7 @@ func (l *huberNewton) minimise(limit int) error {
 		done, at = l.start()
 	}
 	if !l.warm || !done && (at < l.k || l.hidden || !dense.AllFinite(l.theta)) {
-		// Where all rows together do not determine θ, no zone does.
+		// If all rows together do not determine θ, no zone does.
 		clear(l.zone)
 		if done, at = l.start(); at < l.k {
 			return errHuberOpen(at)
@@ -93,8 +93,8 @@ func (l *huberNewton) minimise(limit int) error {
 		"has a δ of %v, beside which no %d steps, or rounding, tell which residuals are beyond it", l.delta, limit)
 }
 
-// start sets θ to the minimiser of the piece of zone, and reports whether that is the
-// minimiser of the objective. at is that of factorise.
+// start sets θ to the minimiser of the piece of zone, and reports whether it is the minimiser
+// of the objective. at is as in factorise.
 func (l *huberNewton) start() (done bool, at int) {
 	clear(l.theta)
 	l.residuals()
@@ -112,10 +112,10 @@ func errHuberOpen(j int) error {
 		"leaves the solution open: the rows with a residual up to δ do not determine parameter %d", j)
 }
 
-// confirm goes to the minimiser of the piece of zone, for which h is, and reports whether
-// that is in the piece, which makes it the minimiser of the objective. Where it is not, θ
-// and r are as before, and step goes from there to it; hidden reports that rounding
-// leaves a residual too uncertain beside delta to tell.
+// confirm goes to the minimiser of the piece of zone, by its factor h, and reports whether it
+// is in the piece, which makes it the minimiser of the objective. If not, θ and r are as
+// before, and step goes from there to the piece's minimiser. hidden is set if rounding leaves a
+// residual too uncertain beside delta to decide.
 func (l *huberNewton) confirm() bool {
 	l.hidden = false
 	copy(l.last, l.theta)
@@ -159,10 +159,10 @@ func (l *huberNewton) stepBack() {
 	copy(l.r, l.lastR)
 }
 
-// lineSearch returns the t > 0 at which the objective is least along θ + t·step, 0 where
-// rounding leaves no descent. The slope is continuous and increasing, and linear between the
-// knots, which are the t at which a residual crosses ±delta. Each knot tried halves the rows
-// that are left with knots near the minimum.
+// lineSearch returns the t > 0 at which the objective is least along θ + t·step, 0 if rounding
+// leaves no descent. The slope is continuous and increasing. It is linear between the knots,
+// the t at which a residual crosses ±delta. Each knot tried halves the rows that are left with
+// knots near the minimum.
 func (l *huberNewton) lineSearch() float64 {
 	var rest slopeLine // the slope of all but the rows in open
 	for j, s := range l.step {
@@ -244,7 +244,7 @@ func (l *huberNewton) crossings(i int) (first, last float64) {
 	return (l.r[i] - side) / a, (l.r[i] + side) / a
 }
 
-// huberFit is a Huber regression on its data, solved: what its derivatives read.
+// huberFit is a Huber regression on its data, solved; its derivatives read it.
 type huberFit struct {
 	state learner.State
 	huberNewton
@@ -298,9 +298,9 @@ func (l *huberFit) load(d learn.Data, intercept bool) error {
 	return nil
 }
 
-// findWeak lists the rows at the kink of the second derivative. Where the others in the
-// quadratic zone do not determine θ, it is at the end of a set of minimisers, or a
-// rounding error apart from that.
+// findWeak lists the rows at the kink of the second derivative. If the others in the quadratic
+// zone do not determine θ, it is at the end of a set of minimisers, or a rounding error apart
+// from one.
 func (l *huberFit) findWeak() error {
 	l.weak, l.blur = l.weak[:0], 0
 	for i, r := range l.r {

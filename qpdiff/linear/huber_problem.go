@@ -6,8 +6,8 @@ import (
 	"cvgm/qpdiff/internal/dense"
 )
 
-// huberProblem is the minimisation of Σ_i share_i·h(y_i − z_iᵀθ) + ½·l2·Σ_j pen_j·θ_j² over
-// θ, with the Huber loss h(r) = ½r² for |r| ≤ delta and delta·(|r| − ½delta) beyond, at one θ.
+// huberProblem is the minimisation of Σ_i share_i·h(y_i − z_iᵀθ) + ½·l2·Σ_j pen_j·θ_j² over θ,
+// at one θ. The Huber loss h(r) is ½r² for |r| ≤ delta and delta·(|r| − ½delta) beyond.
 type huberProblem struct {
 	m, k      int
 	z         []float64 // m×k, rows that count
@@ -17,7 +17,7 @@ type huberProblem struct {
 
 	theta []float64
 	r     []float64 // y − zθ
-	zone  []int8    // of each row: 0 where it is quadratic, else the sign of its residual
+	zone  []int8    // of each row: 0 if it is quadratic, else the sign of its residual
 	h     []float64 // factor of the Hessian of zone, unless that is solved by rows
 	dinv  []float64
 	cond  float64 // and its condition
@@ -38,8 +38,8 @@ func (l *huberProblem) resize(m, k int) {
 
 func (l *huberProblem) row(i int) []float64 { return l.z[i*l.k : (i+1)*l.k] }
 
-// hessian sets the upper triangle of h to that of the objective, in which each row has
-// the given weight.
+// hessian sets the upper triangle of h to the Hessian of the objective, with the given weight
+// for each row.
 func (l *huberProblem) hessian(h []float64, weight func(i int) float64) {
 	k := l.k
 	clear(h)
@@ -57,8 +57,8 @@ func (l *huberProblem) hessian(h []float64, weight func(i int) float64) {
 	}
 }
 
-// factorise factorises the Hessian h and returns its condition, and the first parameter
-// that depends on those before it where it is singular to machine precision, else k.
+// factorise factorises the Hessian h and returns its condition. If h is singular to machine
+// precision, at is the first parameter that depends on those before it, else k.
 func (l *huberProblem) factorise(h, dinv []float64) (cond float64, at int) {
 	k := l.k
 	if at = dense.LDLFactor(h, dinv, k, k, dense.Eps); at < k {

@@ -14,14 +14,14 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// huberCancelled is how many times an entry of the Hessian's diagonal the rows that made it
-// may be, those taken out again included, before it is made anew: each such row leaves its
-// rounding.
+// huberCancelled bounds the sum of the rows that came into an entry of the Hessian's diagonal
+// or left it, in multiples of the entry. Beyond it the Hessian is made anew, because each such
+// row leaves its rounding.
 const huberCancelled = 4
 
-// huberSums is what the systems of a Huber regression, and the bounds of their errors, take of
-// its rows: the Hessian follows from the last one by the rows that changed zones, or its
-// systems are solved in as many unknowns as there are rows.
+// huberSums holds the sums over the rows that the systems of a Huber regression, and the bounds
+// of their errors, are made of. The Hessian follows from the last one by the rows that changed
+// zones, or its systems are solved in as many unknowns as there are rows.
 type huberSums struct {
 	wide   bool // more parameters than rows
 	byRows bool // the last fit's systems are solved by rows
@@ -33,7 +33,7 @@ type huberSums struct {
 	root      []float64 // of each parameter: √Σ share·z²
 	zmax      []float64 // and its largest |z|
 	out       []float64 // work of solveRows
-	reach     []float64 // by rows: bounds of what an error of the equations moves in a residual
+	reach     []float64 // by rows: bounds the move of a residual by an error of the equations
 
 	quad    []float64 // k×k lower triangle: Σ share·z·zᵀ over the rows inside
 	inside  []bool
@@ -43,7 +43,7 @@ type huberSums struct {
 	weights []float64
 	block   []float64
 
-	terms float64 // bounds the terms of a residual, less its label
+	terms float64 // bounds the terms of a residual without its label
 	moved float64 // and by how much errors of the equations move it, in units of reach by rows
 	exact bool    // terms, size and root are exact
 }
@@ -69,14 +69,14 @@ func huberEntries(m, k float64, byRows bool) float64 {
 	entries := m*k + 9*m + 17*k
 	if byRows {
 		system, solver := ridge.Entries(m, k, true, false)
-		return entries + 2*(system+solver) // those of a derivative serve weakly active rows alone
+		return entries + 2*(system+solver) // a derivative's own serve weakly active rows alone
 	}
 	const kept = 4 // quad, h and without, and h of a derivative
 	return entries + kept*k*k + 2*huberBlock + huberStride*k
 }
 
-// choose chooses the way of a fit: by rows where there are fewer of them, unless the penalty
-// is too small for that.
+// choose chooses the way of a fit: by rows if there are fewer of them than parameters, unless
+// the penalty is too small.
 func (l *huberSystem) choose() error {
 	g, m, k := &l.sums, l.m, l.k
 	if g.byRows = g.wide && g.sys.Penalises(l.l2, dense.Largest(l.share)); g.byRows {
@@ -173,7 +173,7 @@ func (l *huberSystem) boundTerms() {
 	}
 }
 
-// measure sets what errorBound takes.
+// measure sets moved, reach and size for errorBound.
 func (l *huberSystem) measure() {
 	g := &l.sums
 	l.boundTerms()
@@ -253,8 +253,9 @@ func (l *huberSystem) solveRows(x []float64) {
 	}
 }
 
-// huberBlock is how many rows that changed zones are gathered at a time, with huberStride
-// from one parameter to the next: no power of two, whose multiples share places in a cache.
+// huberBlock is how many rows that changed zones are gathered at a time, with huberStride from
+// one parameter to the next. The stride is no power of two, because the multiples of one share
+// places in a cache.
 const huberBlock, huberStride = 256, 264
 
 // newtonEntries is newton with the Hessian of the last zones, corrected for the rows that
@@ -357,8 +358,8 @@ func (l *huberSystem) newton() (at int) {
 	return l.newtonEntries()
 }
 
-// hides reports whether rounding of its own terms, and of those that determine θ, hides
-// that the residual of row i is off from where it would have to be.
+// hides reports whether the offset off is within the error of the residual of row i, by
+// rounding of its own terms and of the terms that determine θ.
 func (l *huberSystem) hides(i int, off float64) bool {
 	if !dense.Negligible(off, l.errorBound(i), 1) {
 		return false

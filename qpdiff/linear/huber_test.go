@@ -80,8 +80,7 @@ func TestHuberContract(t *testing.T) {
 	}
 }
 
-// Where δ is above all residuals the regression is an elastic net without λ1, weights
-// included.
+// If δ is above all residuals the regression is an elastic net without λ1, weights included.
 func TestHuberIsRidgeRegressionAtLargeDelta(t *testing.T) {
 	for seed := range uint64(5) {
 		d := casetest.RandomData(seed, 20, 4, false)
@@ -128,7 +127,7 @@ func TestHuberIterationLimit(t *testing.T) {
 	}
 }
 
-// Outliers of any size leave θ where it is: their residual counts as δ.
+// Outliers of any size leave θ as it is: their residual counts as δ.
 func TestHuberBoundsOutliers(t *testing.T) {
 	d := casetest.RandomData(7, 30, 3, false)
 	var l Huber
@@ -216,7 +215,7 @@ func TestHuberHessianForgetsRows(t *testing.T) {
 	}
 }
 
-// The line search ends where the slope changes its sign.
+// The line search ends at the point at which the slope changes its sign.
 func TestHuberLineSearch(t *testing.T) {
 	between := 0
 	for seed := range uint64(200) {

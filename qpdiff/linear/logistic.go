@@ -17,11 +17,10 @@ import (
 //
 //	minimise L(θ) = ½ θᵀRθ + C Σᵢ log(1 + exp(−yᵢ θᵀxᵢ)),
 //
-// where the sum over the rows has each as often as it counts in the [learn.Data].
-// With an intercept, xᵢ is (xᵢ, 1) and R depends on the penalty; see [Intercept].
-// The only hyperparameter is C > 0. A label is used as the real number it is in
-// yᵢ θᵀxᵢ, so the solution is differentiable in y as well. The label 0 is refused: its
-// loss is log 2 whatever θ is.
+// The sum weights each row as the [learn.Data] does. With an intercept, xᵢ is (xᵢ, 1) and R
+// depends on the penalty; see [Intercept]. The only hyperparameter is C > 0. A label is used as
+// the real number it is in yᵢ θᵀxᵢ, so the solution is differentiable in y as well. The label 0
+// is refused: its loss is log 2 whatever θ is.
 //
 // # Derivatives
 //
@@ -41,13 +40,12 @@ import (
 //
 // # Method
 //
-// Newton's method with a line search on slopes alone. Bach's bound for
-// generalised self-concordant functions (Electronic Journal of Statistics 4,
-// 2010) implies that a fraction t of the Newton step δ descends if it changes no
-// margin yᵢ θᵀxᵢ by more than 1.5; and L being convex, so does one at whose end
-// the slope along δ is still negative. Fit begins at the last solution as long
-// as the number of features stays the same, and ends at machine precision. Once
-// no margin changes by more than ½ in a step, series give the probabilities and
+// Newton's method with a line search on slopes alone. A fraction t of the Newton step δ
+// descends if it changes no margin yᵢ θᵀxᵢ by more than 1.5, by Bach's bound for generalised
+// self-concordant functions (Electronic Journal of Statistics 4, 2010). L is convex, so a
+// fraction at whose end the slope along δ is still negative descends too. Fit begins at the
+// last solution as long as the number of features stays the same, and ends at machine
+// precision. Once no margin changes by more than ½ in a step, series give the probabilities and
 // no exponential is computed any more.
 //
 // A Newton step costs N·n² operations for N rows of n features. The last one leaves
@@ -55,11 +53,11 @@ import (
 // computes that at the solution, and each costs N·n operations more.
 //
 // With more than 30 parameters, conjugate gradients solve the systems of the steps and of the
-// derivatives, the latter to rounding: each of some dozen products with the Hessian costs N·n
+// derivatives, the latter to rounding. Each of some dozen products with the Hessian costs N·n
 // operations. The factor of the Hessian at some point of the last fits speeds them up, and is
-// made anew where they have cost as much. With more parameters than rows that factor has as
-// many unknowns as there are rows, unless C is so large that the penalty is below 1e-9 of an
-// entry of the Hessian's diagonal.
+// made anew when they have cost as much. With more parameters than rows that factor has as many
+// unknowns as there are rows, unless C is so large that the penalty is below 1e-9 of an entry
+// of the Hessian's diagonal.
 //
 // The zero value is ready for Load and has no intercept.
 type Logistic struct {
@@ -74,11 +72,11 @@ type Logistic struct {
 // Dims returns n (n+1 with an intercept) and 1.
 func (l *Logistic) Dims(n int) (theta, hyper int) { return l.Intercept.params(n), 1 }
 
-// Load makes d the data of the following fits. It keeps a reference to d, and must be
-// called again after an entry of d changed. Errors are ArgErrors: those of [learn.Data.Check];
-// ErrDomain for a label 0, as the classes 0 and 1 have it; ErrIllPosed where the
-// intercept is unpenalised and all labels that count have one sign, since there is no
-// solution then. After one, the learner has no data.
+// Load makes d the data of the following fits. It keeps a reference to d, and must be called
+// again after an entry of d changed. Its errors are ArgErrors: from [learn.Data.Check];
+// ErrDomain for a label 0, as the classes 0 and 1 have it. If the intercept is unpenalised and
+// all labels that count have one sign, there is no solution and the error matches ErrIllPosed.
+// After one, the learner has no data.
 func (l *Logistic) Load(d learn.Data) (err error) {
 	defer learner.Name(l, &err)
 	l.state.Unload()
@@ -102,11 +100,10 @@ func (l *Logistic) Load(d learn.Data) (err error) {
 	return l.accept(d)
 }
 
-// LoadSubset makes the data of full, less the rows out, the data of the following
-// fits, for cross-validation. A Fit at the C of full's last fit begins at that
-// solution, corrected to first order for the rows left out: that Newton step costs
-// next to nothing. l keeps no warm start of its own, so that its result depends on
-// full alone.
+// LoadSubset loads the data of full without the rows out for the following fits, as in
+// cross-validation. A Fit at the C of full's last fit begins at that solution, corrected to
+// first order for the rows left out. That Newton step costs next to nothing. l keeps no warm
+// start of its own, so that its result depends on full alone.
 //
 // The fields of the Grad in VJP and JVP have the shape of full's data; the rows left
 // out have derivative zero, and probability 1 in Probabilities.
@@ -149,7 +146,7 @@ func (l *Logistic) LoadSubset(full learn.Learner, out []int) (err error) {
 	return l.accept(f.state.Data)
 }
 
-// Bytes implements [learn.SizedLearner]: what Load, Fit and the derivatives allocate.
+// Bytes implements [learn.SizedLearner]: the allocations of Load, Fit and the derivatives.
 func (l *Logistic) Bytes(s learn.Size) int64 {
 	m, n, _ := learner.Sizes(s)
 	if l.Intercept != NoIntercept {
@@ -158,7 +155,7 @@ func (l *Logistic) Bytes(s learn.Size) int64 {
 	k := max(logisticSmall, n)
 	counted := 0.0
 	if s.Weighted {
-		counted = 4 * m // counts and work, and those of a logisticDerivative
+		counted = 4 * m // counts and work, also of a logisticDerivative
 	}
 	problem := m*k + 2*k
 	newton := 5*k + m + m // with moved of determined
@@ -177,12 +174,11 @@ func (l *Logistic) Reset() {
 	l.warm = false
 }
 
-// Fit writes the minimiser to theta (n entries, with an intercept n+1, the
-// intercept last) at hyper = [C]. The errors match ErrShape, ErrNotFinite or
-// ErrDomain for a hyper that is not one positive number, ErrNotFitted before
-// the first Load, ErrIllPosed where the Hessian at the solution is singular to
-// machine precision or overflows, and ErrIterationLimit, where theta holds the
-// last iterate. After any other error theta is as it was.
+// Fit writes the minimiser to theta (n entries, with an intercept n+1, the intercept last) at
+// hyper = [C]. The errors match ErrShape, ErrNotFinite or ErrDomain for a hyper that is not one
+// positive number, ErrNotFitted before the first Load, and ErrIllPosed if the Hessian at the
+// solution is singular to machine precision or overflows. After an error that matches
+// ErrIterationLimit theta holds the last iterate; after any other it is as it was.
 func (l *Logistic) Fit(theta, hyper []float64) (err error) {
 	defer learner.Name(l, &err)
 	if err := l.state.Begin(theta, hyper, l.d, 1); err != nil {
@@ -192,7 +188,7 @@ func (l *Logistic) Fit(theta, hyper []float64) (err error) {
 		return check.ArgErrorf("hyper", qpdiff.ErrDomain, "give a weight C above 0", "holds 0 at index 0")
 	}
 	l.c = hyper[0]
-	l.iter = 0 // that of the last fit has no part in this one
+	l.iter = 0 // the count of the last fit has no part in this one
 	l.startAtFull()
 	err = l.solve(cmp.Or(max(l.MaxIter, 0), logisticMaxIter))
 	if err == nil || errors.Is(err, qpdiff.ErrIterationLimit) {
@@ -213,17 +209,17 @@ func (l *Logistic) Fit(theta, hyper []float64) (err error) {
 	return nil
 }
 
-// Probabilities writes πᵢ = 1/(1 + exp(−yᵢ θᵀxᵢ)) at the last successful Fit to dst,
-// one entry for each row: the probability that the fitted model gives to the row's
-// label. A nil w allocates. The error matches ErrNotFitted.
+// Probabilities writes πᵢ = 1/(1 + exp(−yᵢ θᵀxᵢ)) at the last successful Fit to dst, one entry
+// for each row. It is the probability that the fitted model gives to the row's label. A nil w
+// allocates. The error matches ErrNotFitted.
 func (l *Logistic) Probabilities(w *qpdiff.Workspace, dst []float64) error {
 	return learner.Named(l, qpdiff.Scratch[logisticDerivative](w).probabilities(&l.logisticFit, dst))
 }
 
-// SolveHessian writes H⁻¹v to dst, for the Hessian H of L at the last successful Fit:
-// the product that every derivative of θ is made of. dst and v have as many entries
-// as θ and may be the same slice. A nil w allocates. The errors are those of VJP,
-// with ErrNotFinite for v; after one, dst is as it was.
+// SolveHessian writes H⁻¹v to dst, for the Hessian H of L at the last successful Fit: the
+// product that every derivative of θ is made of. dst and v have as many entries as θ and may be
+// the same slice. A nil w allocates. It returns the errors of VJP, with ErrNotFinite for v;
+// after one, dst is as it was.
 func (l *Logistic) SolveHessian(w *qpdiff.Workspace, dst, v []float64) error {
 	return learner.Named(l, qpdiff.Scratch[logisticDerivative](w).solveHessian(&l.logisticFit, dst, v))
 }
@@ -234,16 +230,16 @@ func (l *Logistic) SolveHessian(w *qpdiff.Workspace, dst, v []float64) error {
 //
 //	C: uᵀRθ/C    xᵢ: −uᵀ∇_{xᵢ}∇_θ L    yᵢ: −uᵀ∂∇_θ L/∂yᵢ
 //
-// It solves one system with the Hessian. The errors match ErrNotFitted; ErrIllPosed where the
-// Hessian turns out to be singular to machine precision; ErrNotFinite for dtheta, or
-// where a product overflows, which leaves g undefined.
+// It solves one system with the Hessian. The errors match ErrNotFitted; ErrIllPosed if the
+// Hessian turns out to be singular to machine precision; ErrNotFinite for dtheta, or if a
+// product overflows, which leaves g undefined.
 func (l *Logistic) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) error {
 	return learner.Named(l, qpdiff.Scratch[logisticDerivative](w).adjoint(&l.logisticFit, g, dtheta))
 }
 
-// JVP writes to dtheta the directional derivative of θ at the last successful Fit
-// along d, in which a nil field means no change. The errors are those of VJP, with
-// ErrNotFinite for d; after one, dtheta is as it was.
+// JVP writes to dtheta the directional derivative of θ at the last successful Fit along d, in
+// which a nil field means no change. It returns the errors of VJP, with ErrNotFinite for d;
+// after one, dtheta is as it was.
 func (l *Logistic) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) error {
 	return learner.Named(l, qpdiff.Scratch[logisticDerivative](w).forward(&l.logisticFit, dtheta, d))
 }

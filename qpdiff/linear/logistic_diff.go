@@ -44,7 +44,7 @@ func (d *logisticDerivative) weights(l *logisticFit) *logisticPoint {
 	return &d.own
 }
 
-// rows returns s and w of the point times what each row counts.
+// rows returns s and w of the point times the weight of each row.
 func (d *logisticDerivative) rows(l *logisticFit, at *logisticPoint) (s, w []float64) {
 	return l.counted(&d.countedS, at.s), l.counted(&d.countedW, at.w)
 }
@@ -162,9 +162,9 @@ func (d *logisticDerivative) forward(l *logisticFit, dtheta []float64, t *learn.
 	return nil
 }
 
-// dataVJP adds to g.X and g.Y the products of u with the derivatives of minus the gradient
-// of the loss on data at fixed θ, where 1−π of each row is in s and π(1−π) in w, both times
-// what the row counts, and uᵀzᵢ in dm. It reports an overflow in any field of g.
+// dataVJP adds to g.X and g.Y the products of u with the derivatives of minus the gradient of
+// the loss on data at fixed θ. s holds 1−π of each row and w π(1−π), both times the row's
+// weight, and dm holds uᵀzᵢ. It returns an error for an overflow in any field of g.
 func (p *logisticProblem) dataVJP(g *learn.Grad, data learn.Data, theta, u, s, w, dm []float64) error {
 	if g.X != nil {
 		p.addX(g.X.RawMatrix(), data.Y, theta, u, s, w, dm)
@@ -185,8 +185,8 @@ func (p *logisticProblem) dataVJP(g *learn.Grad, data learn.Data, theta, u, s, w
 			g.Y[i] += p.c * (s[i]*ux - w[i]*a*tx)
 		}
 	}
-	// What addX adds, and each product on the way, is at most cy(|u| + |uᵀz|·max(1, |θ|)),
-	// times what a row counts, which comes last.
+	// The terms of addX, and each product on the way, are at most cy(|u| + |uᵀz|·max(1, |θ|)),
+	// times a row's weight, which comes last.
 	var uz float64
 	for j, v := range u {
 		uz += p.zmax[j] * math.Abs(v)

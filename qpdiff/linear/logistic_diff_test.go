@@ -106,7 +106,7 @@ func TestLogisticOverflow(t *testing.T) {
 	}
 }
 
-// A row that is left out has derivative zero, also where its terms would overflow.
+// A row that is left out has derivative zero, also if its terms would overflow.
 func TestLogisticLeavesOutWhatOverflows(t *testing.T) {
 	for _, n := range []int{2, 3} {
 		d := casetest.RandomData(5, 12, n, true)
@@ -138,8 +138,8 @@ func TestLogisticLeavesOutWhatOverflows(t *testing.T) {
 	}
 }
 
-// SolveHessian and Probabilities may run at the same time as derivatives, also where
-// the last step of the fit counts, and have the bits that they have alone.
+// SolveHessian and Probabilities may run at the same time as derivatives, also if the last step
+// of the fit counts, and have the same bits as alone.
 func TestLogisticConcurrent(t *testing.T) {
 	stale := 0
 	for seed := range uint64(16) {

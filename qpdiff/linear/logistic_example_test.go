@@ -45,7 +45,7 @@ func ExampleIntercept() {
 	// 4 1
 }
 
-// Leave-one-out: each fit starts where the fit to all examples ended.
+// Leave-one-out: each fit starts from the end of the fit to all examples.
 func ExampleLogistic_LoadSubset() {
 	d := learn.Data{
 		X: mat.NewDense(6, 1, []float64{.5, 1, 2, 2.5, 3, 4}),

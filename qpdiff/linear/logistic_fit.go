@@ -26,13 +26,12 @@ func (i Intercept) params(n int) int {
 	return n + 1
 }
 
-// logisticFit is a logistic regression on its data, solved: what its derivatives
-// read.
+// logisticFit is a logistic regression on its data, solved; its derivatives read it.
 type logisticFit struct {
 	state learner.State
 	logisticNewton
 	intercept Intercept    // of the data loaded
-	full      *logisticFit // the fit to all rows, nil where this is one
+	full      *logisticFit // the fit to all rows, nil if this is one
 	out       []int        // the rows of full that this one leaves out
 }
 

@@ -18,9 +18,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Leaving rows out gives the fit and the derivatives that a copy of the other
-// rows gives, those of the rows left out being zero; and the same bits whatever
-// the learner did before.
+// A fit that leaves rows out has the same θ and derivatives as a fit to a copy of the other
+// rows, with zero for the rows left out. It has the same bits whatever the learner did before.
 func TestLogisticWithout(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		seed := rapid.Uint64().Draw(t, "seed")

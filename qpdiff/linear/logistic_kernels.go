@@ -22,19 +22,18 @@ const (
 	// by one unrolled kernel.
 	logisticSmall = 3
 
-	// Newton steps of one fit, where MaxIter is 0: fits of separable data at a large
-	// C take some dozens.
+	// Newton steps of one fit, if MaxIter is 0: fits of separable data at a large C take some
+	// dozens.
 	logisticMaxIter = 200
-	// A warm start that takes more steps than this is given up for θ = 0: there,
-	// where every π is ½, a fit of ordinary data takes fewer.
+	// A warm start that takes more steps than this is given up for θ = 0. Every π is ½ there,
+	// and a fit of ordinary data takes fewer.
 	logisticWarmSteps = 25
 
-	// A step of this length descends: L(θ+δ) ≤ L(θ) − λ² + λ²(eʳ−r−1)/r², with the
-	// Newton decrement λ and the length r of the step δ, and (eʳ−r−1)/r² < 1 for
-	// r < 1.79.
+	// A step of this length descends: L(θ+δ) ≤ L(θ) − λ² + λ²(eʳ−r−1)/r², with the Newton
+	// decrement λ and the length r of the step δ. (eʳ−r−1)/r² < 1 for r < 1.79.
 	logisticSafeStep = 1.5
-	// The line search ends where the slope has fallen to this part of what it was. A
-	// larger part would accept shorter steps, a smaller one take more bisections.
+	// The line search ends when the slope has fallen to this part of the first one. A larger
+	// part would accept shorter steps, a smaller one take more bisections.
 	logisticSlope = .5
 	// Bisections of one line search: rounding alone could keep the slope from that
 	// range. So many halve a step to nothing.
@@ -67,16 +66,16 @@ const (
 	logisticShortSeries = 1. / 16
 	logisticTaylor      = 2e-4
 
-	// Beyond this margin exp would overflow soon, and 1−π and w are nothing beside
-	// those of any other row.
+	// Beyond this margin exp would overflow soon, and 1−π and w are negligible beside any other
+	// row's.
 	logisticLargestMargin = 700
 )
 
-// errLogisticBlurred is the error of a fit where rounding hides the solution.
+// errLogisticBlurred is the error of a fit whose solution rounding hides.
 var errLogisticBlurred = check.ArgErrorf("Data", qpdiff.ErrIllPosed, "scale or centre the features, or lower C", "has terms so large that the rounding of their sum hides the solution")
 
-// errLogisticSingular is the error of a fit or a derivative where the Hessian is
-// singular to working precision.
+// errLogisticSingular is the error of a fit or a derivative with a Hessian that is singular to
+// working precision.
 var errLogisticSingular = check.ArgErrorf("Data", qpdiff.ErrIllPosed, "scale or centre the features, lower C, or penalise the intercept", "gives a Hessian that is singular to machine precision")
 
 // logisticProblem is the minimisation of ½ θᵀRθ + C Σᵢ log(1 + exp(−θᵀzᵢ)), with
@@ -84,14 +83,14 @@ var errLogisticSingular = check.ArgErrorf("Data", qpdiff.ErrIllPosed, "scale or 
 type logisticProblem struct {
 	m    int // rows
 	d    int // entries of θ
-	k    int // d, or logisticSmall where d is less: the rest is padding
+	k    int // d, or logisticSmall if d is less: the rest is padding
 	c    float64
 	z    []float64 // k×m: entry (j, i) is yᵢxᵢⱼ, 0 for a row left out
 	zmax []float64 // largest modulus of each row of z, or a bound
 	ymax float64   // largest modulus of a label
 	pen  []float64 // diagonal of R
 
-	counts []float64 // what each row counts, nil: one each; 0 also where z is 0
+	counts []float64 // the weight of each row, nil: one each; 0 also if z is 0
 	total  float64   // their sum
 	most   float64   // the largest of them
 }
@@ -104,9 +103,9 @@ func checkRows(d learn.Data) error {
 	return check.Counts(d.Rows, d.Weights, len(d.Y))
 }
 
-// fold sets z to the labels times the features of d, whose shape and counts have been
-// checked, with the labels as the last entry of each row if d has one feature less than
-// the problem. Its errors are those of [Logistic.Load].
+// fold sets z to the labels times the features of d, whose shape and counts have been checked.
+// If d has one feature less than the problem, the labels are the last entry of each row. It
+// returns the errors of [Logistic.Load].
 func (p *logisticProblem) fold(d learn.Data) error {
 	raw := d.Dense().RawMatrix()
 	m, n := raw.Rows, raw.Cols
@@ -159,10 +158,10 @@ func (p *logisticProblem) oneSign() bool {
 		!slices.ContainsFunc(labels, func(y float64) bool { return y < 0 })
 }
 
-// descent returns the part t of a step of length r with which the objective descends for
-// certain: where the length is at most logisticSafeStep, or the slope at its end still
-// negative. It tries the full step first; if that is too long, it bisects until the slope
-// is between 0 and logisticSlope of slope0, which it is at the start.
+// descent returns a part t of a step of length r with which the objective descends for certain.
+// The part's length is at most logisticSafeStep, or the slope at its end is still negative. It
+// tries the full step first. If that is too long, it bisects until the slope is between 0 and
+// logisticSlope times slope0, the slope at the start.
 func descent(r, slope0 float64, slope func(t float64) float64) float64 {
 	lo, hi, t := 0.0, math.Inf(1), 1.0
 	for range logisticBisections {
@@ -180,7 +179,7 @@ func descent(r, slope0 float64, slope func(t float64) float64) float64 {
 	return t
 }
 
-// counted returns v times what each row counts, in dst where that is not v itself.
+// counted returns v times the weight of each row, in dst, or v itself if counts is nil.
 func (p *logisticProblem) counted(dst *[]float64, v []float64) []float64 {
 	if p.counts == nil {
 		return v
@@ -213,7 +212,7 @@ func (p *logisticProblem) resize(m, d int) {
 	dense.Fill(p.pen, 1)
 }
 
-// hessianEntries counts the entries of two points with Hessians, of which one is that of a
+// hessianEntries counts the entries of two points with Hessians, of which one belongs to a
 // logisticDerivative, and of the Hessian itself.
 func hessianEntries(m, k float64) float64 {
 	point := 2*m + k*k + k
@@ -255,7 +254,7 @@ func (p *logisticProblem) matrix() blas64.General {
 	return blas64.General{Rows: p.k, Cols: p.m, Stride: p.m, Data: p.z}
 }
 
-// gradient sets g to the gradient at theta, where 1−π is s.
+// gradient sets g to the gradient at theta, with 1−π in s.
 func (p *logisticProblem) gradient(g, s, theta []float64) {
 	m, k := p.m, p.k
 	if k == logisticSmall {

@@ -46,8 +46,8 @@ func (g *logisticLarge) load(p *logisticProblem, penalised int) {
 	dense.GrowAll(p.m, &g.squares, &g.along)
 }
 
-// choose chooses the way of a fit of p: the Hessian's entries, where the penalty is too small
-// for solves by rows.
+// choose chooses the way of a fit of p: the Hessian's entries, if the penalty is too small for
+// solves by rows.
 func (g *logisticLarge) choose(p *logisticProblem) error {
 	g.direct = g.byRows && !g.sys.Penalises(1, p.c*p.most/4)
 	if g.direct && p.d > largestSystem && p.d > systemPerRow*p.m {
@@ -56,7 +56,7 @@ func (g *logisticLarge) choose(p *logisticProblem) error {
 	return nil
 }
 
-// weigh makes the system the Hessian of p where π(1−π) of each row is w.
+// weigh makes the system the Hessian of p with π(1−π) of each row in w.
 func (g *logisticLarge) weigh(p *logisticProblem, w []float64) {
 	for i, v := range w {
 		g.sys.Weights[i] = p.c * dense.CountAt(p.counts, i) * v
@@ -64,8 +64,8 @@ func (g *logisticLarge) weigh(p *logisticProblem, w []float64) {
 	g.solver.Moved()
 }
 
-// determined is that of logisticNewton, at theta, where 1−π is s. Without a system by rows
-// its errors are no verdict: the Hessian's entries decide.
+// determined is logisticNewton's, at theta, with 1−π in s. Without a system by rows its errors
+// are not final: the Hessian's entries decide.
 func (g *logisticLarge) determined(p *logisticProblem, s, theta []float64) error {
 	g.solver.Condition(&g.sys, &g.condition)
 	if dense.Unsolvable(g.condition.Cond) {

@@ -11,8 +11,8 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// logisticNewton solves a logistic problem by Newton's method. Its point is the one
-// evaluated last; after a fit that of the last factor.
+// logisticNewton solves a logistic problem by Newton's method. Its point is the one evaluated
+// last, and after a fit the one factored last.
 type logisticNewton struct {
 	logisticProblem
 	logisticPoint
@@ -20,18 +20,18 @@ type logisticNewton struct {
 	cand      []float64 // the candidate for θ in a line search
 	g         []float64 // gradient
 	step      []float64 // Newton step
-	last      []float64 // the last step of a fit, where stale
+	last      []float64 // the last step of a fit, if stale
 	hess      []float64 // k×k: H before it was factored
 	dm        []float64 // m entries: change of the margins
 	iter      int       // steps of the last fit
 	warm      bool      // theta is the start of the next fit
 	evaluated bool      // the point, g and h are those at theta
-	stale     bool      // the point is that of theta − last
+	stale     bool      // the point belongs to theta − last
 	large     logisticLarge
 }
 
-// resize gives the solver m rows and d parameters. It forgets the warm start where
-// the number of parameters changes.
+// resize gives the solver m rows and d parameters. It forgets the warm start if the number of
+// parameters changes.
 func (l *logisticNewton) resize(m, d int) {
 	l.warm = l.warm && d == l.d
 	l.logisticProblem.resize(m, d)
@@ -61,9 +61,9 @@ func (l *logisticNewton) takeEntries() error {
 	return nil
 }
 
-// solve moves theta to the solution with at most limit steps, from where it is if
-// warm. Where that fails, as where every π is 0 or 1 and the Hessian is singular, it
-// begins at θ = 0, where the Hessian is as well conditioned as the data.
+// solve moves theta to the solution with at most limit steps, from its present value if warm.
+// If that fails, for example because every π is 0 or 1 and the Hessian is singular, it begins
+// at θ = 0. The Hessian there is as well conditioned as the data.
 func (l *logisticNewton) solve(limit int) error {
 	if err := l.large.choose(&l.logisticProblem); err != nil {
 		return err
@@ -132,7 +132,7 @@ func (l *logisticNewton) minimiseLarge(limit int) error {
 	return l.errSteps(limit)
 }
 
-// lineSearchLarge is lineSearch without the Hessian, where dm is the change of the margins.
+// lineSearchLarge is lineSearch without the Hessian. dm is the change of the margins.
 func (l *logisticNewton) lineSearchLarge(r float64) {
 	move := func(t float64) {
 		for j, v := range l.theta {
@@ -182,15 +182,15 @@ func (l *logisticNewton) minimise(limit int) error {
 			dense.Axpy(1, l.step, l.theta)
 			if r > logisticSettled {
 				copy(l.last, l.step)
-				l.stale = true // a derivative evaluates theta, where one is wanted
+				l.stale = true // a derivative evaluates theta, if one is wanted
 			}
 			return l.determined()
 		case hidden:
 			if err := l.determined(); err != nil {
 				return err
 			}
-			// The gradient is more than rounding. The test has overwritten what belongs
-			// to the step.
+			// The gradient is more than rounding. The test has overwritten the storage of the
+			// step.
 			l.evaluate(l.theta)
 			if _, err := l.newtonStep(); err != nil {
 				return err
@@ -209,8 +209,8 @@ func (l *logisticNewton) errSteps(limit int) error {
 	return check.ArgErrorf("Logistic.MaxIter", qpdiff.ErrIterationLimit, "raise it, or scale the features", "allows %d Newton steps, which are not enough", limit)
 }
 
-// lineSearch evaluates at cand = θ + t·step for the t of descent, where the length of the
-// full step is r.
+// lineSearch evaluates at cand = θ + t·step for the t of descent. The length of the full step
+// is r.
 func (l *logisticNewton) lineSearch(r float64) {
 	if r <= logisticSeries {
 		for j, v := range l.theta {
@@ -258,8 +258,8 @@ func (l *logisticNewton) evaluate(theta []float64) {
 	l.hessian(&l.logisticPoint)
 }
 
-// evaluateNear is evaluate from the s and w of theta − step, where the length of step
-// is at most r ≤ logisticSeries.
+// evaluateNear is evaluate from the s and w of theta − step. The length of step is at most r ≤
+// logisticSeries.
 func (l *logisticNewton) evaluateNear(s0, w0, theta []float64, r float64) {
 	l.product(l.dm, l.step)
 	logisticWeightsNear(l.s, l.w, s0, w0, l.dm, r)
@@ -267,9 +267,9 @@ func (l *logisticNewton) evaluateNear(s0, w0, theta []float64, r float64) {
 	l.hessian(&l.logisticPoint)
 }
 
-// newtonStep factors h in place and sets step = −h⁻¹g. Where h is singular to working
-// precision, it takes h plus a part of its diagonal just above the rounding of the
-// pivots: away from there, as rows become certain, h may be regular.
+// newtonStep factors h in place and sets step = −h⁻¹g. If h is singular to working precision,
+// it takes h plus a part of its diagonal just above the rounding of the pivots. Further on, as
+// rows become certain, h may be regular.
 func (l *logisticNewton) newtonStep() (damped bool, err error) {
 	copy(l.hess, l.h)
 	if !l.factor() {
@@ -292,10 +292,9 @@ func (l *logisticNewton) newtonStep() (damped bool, err error) {
 	return damped, nil
 }
 
-// determined returns an error where the factor is of no use, so that rounding hides
-// θ and its derivatives, and where the rounding of the gradient may move a margin by
-// more than decisionTol. Bounds come first, since they decide almost always and cost
-// next to nothing.
+// determined returns an error if the factor is of no use, so that rounding hides θ and its
+// derivatives, or if the rounding of the gradient may move a margin by more than decisionTol.
+// Bounds come first: they almost always decide and cost next to nothing.
 func (l *logisticNewton) determined() error {
 	k := l.k
 	pivots, margin, noise := 1.0, 0.0, 0.0 // squared norms in variables that give h a unit diagonal

@@ -17,8 +17,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// At either end of every branch of evaluateNear, s and w are those of an evaluation
-// with more digits.
+// At either end of every branch of evaluateNear, s and w agree with an evaluation with more
+// digits.
 func TestLogisticEvaluateNear(t *testing.T) {
 	const rows = 16
 	d := learn.Data{X: mat.NewDense(rows, 1, nil), Y: make([]float64, rows)}
@@ -67,9 +67,8 @@ func TestLogisticEvaluateNear(t *testing.T) {
 	}
 }
 
-// From wherever it starts, the line search ends at the full step, at a step so short
-// that it descends for certain, or where the slope has fallen by half or more and is
-// still negative.
+// From wherever it starts, the line search ends at the full step, at a step so short that it
+// descends for certain, or when the slope has fallen by half or more and is still negative.
 func TestLogisticLineSearch(t *testing.T) {
 	if bound := func(r float64) float64 { return (math.Exp(r) - r - 1) / (r * r) }; !(bound(logisticSafeStep) < 1) || bound(1.25*logisticSafeStep) < 1 {
 		t.Errorf("a step of length %v may ascend, or a longer one descends for certain", logisticSafeStep)
@@ -142,8 +141,8 @@ func TestLogisticGivesUpASlowStart(t *testing.T) {
 	}
 }
 
-// The Hessian maps what is orthogonal to the rows to itself. Where rounding
-// hides that, the fit is refused.
+// The Hessian maps a vector that is orthogonal to the rows to itself. If rounding hides that,
+// the fit is refused.
 func TestLogisticSingular(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 2))
 	refused, answered := 0, 0
@@ -192,9 +191,9 @@ func TestLogisticSingular(t *testing.T) {
 	}
 }
 
-// A row so large that the Hessian at θ = 0 is singular to working precision does
-// not keep a fit from the solution, where it is regular: there the row is certain.
-// A start near the solution answers the same.
+// A row so large that the Hessian at θ = 0 is singular to working precision does not keep a fit
+// from the solution. The Hessian is regular there, because the row is certain. A start near the
+// solution answers the same.
 func TestLogisticSingularOnTheWay(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 3))
 	singular := 0
@@ -235,8 +234,8 @@ func TestLogisticSingularOnTheWay(t *testing.T) {
 	}
 }
 
-// A learner without some rows begins at the solution of the learner of all rows
-// only where that is one for its own C.
+// A learner without some rows begins at the solution of the learner of all rows only if that is
+// one for its own C.
 func TestLogisticStartsAtItsOwnC(t *testing.T) {
 	d := casetest.RandomData(2, 40, 3, true)
 	fit := func(fullC float64) ([]float64, int) {
@@ -258,9 +257,9 @@ func TestLogisticStartsAtItsOwnC(t *testing.T) {
 	}
 }
 
-// Two rows of opposite labels that all but coincide leave a gradient that is
-// nothing but their rounding where others of their size decide. Whether there is
-// an answer, and which, does not depend on the start then.
+// Two rows of opposite labels that all but coincide leave a gradient that is only their
+// rounding, if others of their size decide. The answer, or its absence, does not depend on the
+// start then.
 func TestLogisticRoundingHidesTheSolution(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	blurred := 0

@@ -11,8 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A row that LoadSubset leaves out counts as one of weight 0, also where the others have
-// weights.
+// A row that LoadSubset leaves out counts as one of weight 0, also if the others have weights.
 func TestLogisticSubsetOfWeightedRows(t *testing.T) {
 	d := casetest.RandomData(2, 20, 2, true)
 	d.Weights = make([]float64, 20)

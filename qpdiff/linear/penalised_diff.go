@@ -26,7 +26,7 @@ type penalisedDerivative struct {
 	u, b  []float64   // solution and right-hand side of the active system
 	rows  []float64   // work of dataVJP and dataJVP
 	all   []float64   // a vector of all entries of θ
-	act   []int       // what named returns
+	act   []int       // the result of named
 	hyper []float64   // products with respect to the hyperparameters
 	part  piecewiseQP // the problem restricted, if a coordinate is weakly active
 }

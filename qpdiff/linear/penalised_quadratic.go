@@ -49,7 +49,7 @@ func (e *penalisedQuadratic) resize(n, features int) {
 	e.qp.r = e.l2
 }
 
-// penalisedEntries counts the entries of resize for n coordinates, and those of the derivatives.
+// penalisedEntries counts the entries of resize for n coordinates, and of the derivatives.
 func penalisedEntries(n float64) float64 {
 	const own, coordinates, derivative = 8 + 6, 9, 7 // vectors: with lists; of a piecewiseQP; of its derivative
 	return systemEntries(n) + n*(own+3*coordinates+2*3+derivative)
@@ -148,10 +148,9 @@ func (e *penalisedQuadratic) listWeak(size, cond float64) bool {
 	return len(e.weak)+len(e.weakFree) > 0
 }
 
-// retest takes from the coordinates listed those whose own error does not hide on
-// which side of their kink they are: one solve each, where listWeak bounds all
-// errors by the condition of the system. It reports whether any that remains is at
-// zero.
+// retest removes from the coordinates listed those whose own error does not hide their side of
+// the kink. It takes one solve for each; listWeak bounds all errors by the condition of the
+// system. It reports whether any that remains is at zero.
 func (e *penalisedQuadratic) retest() (atZero bool) {
 	q := &e.qp
 	terms := func(j int) float64 { return e.terms[j] + e.l1[j] + e.l2[j]*math.Abs(q.x[j]) }
@@ -194,7 +193,7 @@ func (e *penalisedQuadratic) retest() (atZero bool) {
 	return atZero
 }
 
-// sign returns sign(θ_j), or the sign of its subgradient where θ_j = 0.
+// sign returns sign(θ_j), or the sign of its subgradient if θ_j = 0.
 func (e *penalisedQuadratic) sign(j int) float64 {
 	if v := e.qp.x[j]; v != 0 || e.l1[j] == 0 {
 		return dense.Sign(v)

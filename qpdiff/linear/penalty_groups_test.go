@@ -33,7 +33,7 @@ func (l *PerFeatureNet) Load(d learn.Data) error {
 	return l.ElasticNet.Load(d)
 }
 
-// perFeatureHyper returns the hyperparameters of n features from those of their groups.
+// perFeatureHyper returns the hyperparameters of n features from their groups' hyperparameters.
 func perFeatureHyper(groups []int, n int, hyper []float64) []float64 {
 	if groups == nil {
 		groups = make([]int, n)
@@ -69,9 +69,8 @@ func TestElasticNetGroupsContract(t *testing.T) {
 	})
 }
 
-// A fit with groups is that of penalties for each feature: θ has its bits, and products
-// with respect to the penalties are its sums over each group. Kinks are among the
-// trials.
+// A fit with groups equals a fit with penalties for each feature: θ has its bits, and products
+// with respect to the penalties are its sums over each group. Kinks are among the trials.
 func TestElasticNetGroupsSumOverFeatures(t *testing.T) {
 	const sumTol = 1e-14 // of the terms: a sum of at most ten, in another order
 	rng := rand.New(rand.NewPCG(31, 1))
@@ -186,7 +185,7 @@ func TestElasticNetGroupsRefused(t *testing.T) {
 	}
 }
 
-// At λ1 = 0 and y = 0 each group has a kink of its own: along (dλ1, dy) orthogonal features move by
+// At λ1 = 0 and y = 0 each group has its own kink. Along (dλ1, dy) orthogonal features move by
 // the soft threshold of x_jᵀdy/N at their own group's dλ1, over 1 + λ2.
 func TestGroupsKinkedAtZeroByHand(t *testing.T) {
 	l := ElasticNet{Groups: []int{0, 1}}

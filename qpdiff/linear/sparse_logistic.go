@@ -14,11 +14,10 @@ import (
 //
 //	minimise over θ, b   1/N·Σᵢ log(1 + exp(−yᵢ(θᵀxᵢ + b))) + Σ_j λ1_j·|θ_j| + ½·Σ_j λ2_j·θ_j²
 //
-// where the sum over the rows has each as often as it counts in the [learn.Data]. The
-// intercept b is unpenalised, and 0 unless Intercept is set. The hyperparameters are
-// those of ElasticNet, with the same Groups. A label is used as the real number it is,
-// so the solution is differentiable in y as well; the label 0 is refused, as by
-// [Logistic].
+// The sum weights each row as the [learn.Data] does. The intercept b is unpenalised, and 0
+// unless Intercept is set. The hyperparameters are the same as for ElasticNet, with the same
+// Groups. A label is used as the real number it is, so the solution is differentiable in y as
+// well; the label 0 is refused, as by [Logistic].
 //
 // # Derivatives
 //
@@ -27,20 +26,19 @@ import (
 //
 //	Σᵢ sᵢyᵢxᵢ/N = λ1∘sign θ + λ2∘θ,
 //
-// and the derivatives follow from the implicit function theorem at that system, whose
-// matrix is H = Σᵢ wᵢyᵢ²xᵢxᵢᵀ/N + diag λ2. They exist where strict complementarity
-// holds: θ_j ≠ 0 or |Σᵢ sᵢyᵢxᵢⱼ|/N < λ1_j for each j. The rule for weakly active
-// coordinates, the derivative at λ1_j = 0 and features that are zero throughout are as
-// in ElasticNet.
+// and the derivatives follow from the implicit function theorem at that system, whose matrix is
+// H = Σᵢ wᵢyᵢ²xᵢxᵢᵀ/N + diag λ2. They exist under strict complementarity: θ_j ≠ 0 or |Σᵢ
+// sᵢyᵢxᵢⱼ|/N < λ1_j for each j. The rule for weakly active coordinates, the derivative at λ1_j
+// = 0 and features that are zero throughout are as in ElasticNet.
 //
 // # Method
 //
-// Proximal Newton (Lee, Sun and Saunders 2014): each step minimises the second-order
-// model of the loss plus the penalties exactly, by the active-set method of ElasticNet,
-// on the coordinates that are not zero or whose kink does not hold them at zero. A line
-// search on slopes alone ends where the step is certain to descend, as in Logistic. The
-// last step is shorter than 1e-8 in the margins, and the optimality conditions then hold
-// to the rounding of their terms. Fit begins at the last solution.
+// Proximal Newton (Lee, Sun and Saunders 2014): each step minimises the second-order model of
+// the loss plus the penalties exactly, by the active-set method of ElasticNet. It moves the
+// coordinates that are not zero or whose kink does not hold them at zero. A line search on
+// slopes alone ends when the step is certain to descend, as in Logistic. The last step is
+// shorter than 1e-8 in the margins, and the optimality conditions then hold to the rounding of
+// their terms. Fit begins at the last solution.
 //
 // A step costs N·s² operations for s such coordinates, and N·n for n features. With more than
 // 200 features no more of them may leave zero in one step than are not zero, or 32.
@@ -57,10 +55,9 @@ type SparseLogistic struct {
 	// is read by Dims and Fit. Nil: one group of all features.
 	Groups []int
 
-	// Generalised makes VJP answer at weakly active coordinates too, where no
-	// derivative exists, with one element of the generalised (Clarke)
-	// Jacobian: that of the problem without those coordinates, as if each
-	// stayed at zero. False: such a VJP is refused with a
+	// Generalised makes VJP answer at weakly active coordinates too, which have no derivative,
+	// with one element of the generalised (Clarke) Jacobian. It is the Jacobian of the problem
+	// without those coordinates, as if each stayed at zero. False: such a VJP is refused with a
 	// NotDifferentiableError.
 	Generalised bool
 
@@ -79,12 +76,11 @@ func (l *SparseLogistic) Dims(n int) (theta, hyper int) {
 // SetGeneralised sets the field Generalised.
 func (l *SparseLogistic) SetGeneralised(on bool) { l.Generalised = on }
 
-// Load makes d the data of the following fits. It keeps a reference to d, and must be
-// called again after an entry of d changed. Errors are ArgErrors: those of [learn.Data.Check];
-// ErrDomain for a label 0, as the classes 0 and 1 have it; ErrNotFinite where the sum of
-// squares of a feature overflows; ErrIllPosed where Intercept is set and all labels that
-// count have one sign, since there is no solution then. After one, the learner has no
-// data.
+// Load makes d the data of the following fits. It keeps a reference to d, and must be called
+// again after an entry of d changed. Its errors are ArgErrors: from [learn.Data.Check];
+// ErrDomain for a label 0, as the classes 0 and 1 have it; ErrNotFinite if the sum of squares
+// of a feature overflows. If Intercept is set and all labels that count have one sign, there is
+// no solution and the error matches ErrIllPosed. After one, the learner has no data.
 func (l *SparseLogistic) Load(d learn.Data) (err error) {
 	defer learner.Name(l, &err)
 	l.state.Unload()
@@ -111,8 +107,8 @@ func (l *SparseLogistic) Load(d learn.Data) (err error) {
 	return nil
 }
 
-// Bytes implements [learn.SizedLearner]: what shape and the derivatives allocate, and a first
-// working set where there are many features.
+// Bytes implements [learn.SizedLearner]: the allocations of shape and the derivatives, and a
+// first working set if there are many features.
 func (l *SparseLogistic) Bytes(s learn.Size) int64 {
 	m, n, _ := learner.Sizes(s)
 	set := n
@@ -136,14 +132,14 @@ func (l *SparseLogistic) Reset() {
 	l.warm = false
 }
 
-// Fit solves the problem at hyper and writes θ, with one zero per feature that is not in
-// the support, and the intercept last. Errors: an ArgError that matches ErrShape,
-// ErrNotFinite or ErrDomain for hyper and Groups, and ErrNotFitted without data;
-// ErrIllPosed where there is no solution, as without penalties of features that separate
-// the classes, where θ is not unique (to working precision), as without λ2 when features
-// of the support, or those about to enter it, are linearly dependent, and where rounding
-// of the data's terms hides the solution; ErrIterationLimit after 200 steps. After an
-// error there is no fit, and θ is left as it was.
+// Fit solves the problem at hyper and writes θ, with one zero per feature that is not in the
+// support, and the intercept last. Errors: an ArgError that matches ErrShape, ErrNotFinite or
+// ErrDomain for hyper and Groups, and ErrNotFitted without data; ErrIllPosed; ErrIterationLimit
+// after 200 steps. An error matches ErrIllPosed if there is no solution, because features
+// without penalties separate the classes, or if rounding of the data's terms hides it. It
+// matches ErrIllPosed also if θ is not unique (to working precision), as without λ2 when
+// features of the support, or those about to enter it, are linearly dependent. After an error
+// there is no fit, and θ is left as it was.
 func (l *SparseLogistic) Fit(theta, hyper []float64) (err error) {
 	defer learner.Name(l, &err)
 	if err := l.begin(&l.all.groups, l.all.l1[:l.penalised], l.all.l2[:l.penalised], l.Groups, theta, hyper); err != nil {
@@ -163,19 +159,18 @@ func (l *SparseLogistic) Fit(theta, hyper []float64) (err error) {
 //	λ1_j: −sign(θ_j)·u_j    λ2_j: −θ_j·u_j
 //	xᵢ: yᵢ(sᵢ·u − wᵢyᵢ(uᵀxᵢ)·θ)/N    yᵢ: (sᵢ·uᵀxᵢ − wᵢyᵢ(uᵀxᵢ)(θᵀxᵢ + b))/N
 //
-// where uᵀxᵢ has the intercept's entry of u added, and the λ1 and λ2 of a group get the
-// sum over its features j.
+// uᵀxᵢ has the intercept's entry of u added, and the λ1 and λ2 of a group get the sum over its
+// features j.
 //
 // Errors: as of [ElasticNet.VJP].
 func (l *SparseLogistic) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) error {
 	return learner.Named(l, qpdiff.Scratch[penalisedDerivative](w).adjoint(&l.sparseLogisticFit, l.Generalised, g, dtheta))
 }
 
-// JVP sets dtheta to the directional derivative of θ at the last fit along d,
-// whose fields are tangents of the inputs (nil: zero). It exists also where
-// coordinates are weakly active: there it is not linear in d, and solves the
-// quadratic problem that keeps each weakly active coordinate on its side of
-// the kink. Errors: as of [ElasticNet.JVP].
+// JVP sets dtheta to the directional derivative of θ at the last fit along d, whose fields are
+// tangents of the inputs (nil: zero). It exists also with weakly active coordinates. It is then
+// not linear in d, and solves the quadratic problem that keeps each weakly active coordinate on
+// its side of the kink. Errors: as of [ElasticNet.JVP].
 func (l *SparseLogistic) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) error {
 	return learner.Named(l, qpdiff.Scratch[penalisedDerivative](w).forward(&l.sparseLogisticFit, dtheta, d))
 }

@@ -10,9 +10,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Hours of study, hours of sleep and the seat number, and whether the examination was
-// passed. The fit leaves out the seat; the derivatives are those of the weight of the
-// hours of study.
+// Hours of study, hours of sleep and the seat number, and whether the examination was passed.
+// The fit leaves out the seat; the derivatives are for the weight of the hours of study.
 func ExampleSparseLogistic() {
 	d := learn.Data{
 		X: mat.NewDense(8, 3, []float64{

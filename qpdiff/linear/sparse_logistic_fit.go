@@ -16,17 +16,17 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// sparseRoundoff is the rounding of a slope relative to the size of its terms, apart from
-// that of a sum over many rows.
+// sparseRoundoff is the rounding of a slope relative to the size of its terms, apart from the
+// rounding of a sum over many rows.
 const sparseRoundoff = 64 * dense.Eps
 
-// errSparseBlurred is the error of a fit where rounding hides the solution.
+// errSparseBlurred is the error of a fit whose solution rounding hides.
 var errSparseBlurred = check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "raise λ2, or scale or centre the features", "leaves the solution open: it is not unique within the rounding of the terms of the data")
 
-// sparseLogisticFit is a sparse logistic regression on its data, solved: what its
-// derivatives read. Its penalisedQuadratic is the second-order model of the loss on a working
-// set of its coordinates: those that are not zero, and those that are about to leave it. After
-// a fit it is that at θ.
+// sparseLogisticFit is a sparse logistic regression on its data, solved; its derivatives read
+// it. Its penalisedQuadratic is the second-order model of the loss on a working set of its
+// coordinates: those that are not zero, and those that are about to leave it. After a fit it is
+// the model at θ.
 type sparseLogisticFit struct {
 	penalisedQuadratic
 	logisticProblem
@@ -35,14 +35,14 @@ type sparseLogisticFit struct {
 	bounded   bool    // no more than a number of coordinates enter the set at a time
 	all       sparseCoordinates
 
-	ridge []float64 // λ2 of the model, with what damps a step
+	ridge []float64 // λ2 of the model, with the damping of a step
 	lin   []float64 // c of the model
 	free  []int     // the working set, ascending
 
 	theta  []float64
 	margin []float64 // m entries: θᵀzᵢ
 	s, h   []float64 // m entries: the probability of the label not seen, and s(1−s)
-	cs, ch []float64 // s and h times what the row counts, over N
+	cs, ch []float64 // s and h times the weight of the row, over N
 	g      []float64 // gradient of the loss
 	reach  []float64 // m entries: Σ|zᵢⱼθ_j|, of which the margins are the sums
 
@@ -58,7 +58,8 @@ type sparseLogisticFit struct {
 	warm bool // theta is the start of the next fit
 }
 
-// sparseCoordinates is what a sparse logistic regression has of each of its coordinates.
+// sparseCoordinates holds the values of a sparse logistic regression for each of its
+// coordinates.
 type sparseCoordinates struct {
 	l1, l2      []float64
 	groups      penaltyGroups
@@ -137,10 +138,10 @@ func (l *sparseLogisticFit) evaluate() {
 }
 
 // sparseEntries counts the entries of m rows and d coordinates with a working set and its Gram
-// matrix, but for those of its active systems.
+// matrix, without its active systems.
 func sparseEntries(m, d, set float64, gram bool) float64 {
 	const all, coordinates, rows = 20, 34, 11 // vectors of all coordinates, with views; of the set; of the rows
-	// What grows takes up to a quarter more.
+	// Storage that grows takes up to a quarter more.
 	entries := m*d + all*d + rows*m + coordinates*set + 1.25*set*m
 	if set > m {
 		entries += kernelEntries(m, d, set)
@@ -244,8 +245,8 @@ func (l *sparseLogisticFit) combine(fit, v []float64) {
 	}
 }
 
-// measure sets sums, terms and root at theta. The terms are those of the gradient, and of
-// the margins times what they make of it.
+// measure sets sums, terms and root at theta. The terms are the gradient's, and the margins'
+// times their effect on the gradient.
 func (l *sparseLogisticFit) measure() {
 	clear(l.reach)
 	for j, t := range l.theta {
@@ -267,8 +268,8 @@ func (l *sparseLogisticFit) measure() {
 	}
 }
 
-// slope returns the slope of the objective in coordinate j at theta on the side of its
-// kink where θ_j is, and at the kink that beyond what the kink holds.
+// slope returns the slope of the objective in coordinate j at theta on θ_j's side of the kink,
+// and at the kink the part of the slope beyond the kink's strength.
 func (l *sparseLogisticFit) slope(j int) float64 {
 	t, g := l.theta[j], l.g[j]
 	if t == 0 {
@@ -290,7 +291,7 @@ func (l *sparseLogisticFit) optimal() bool {
 	return true
 }
 
-// settle makes the quadratic problem that of theta, with the factor of its active system,
+// settle makes the quadratic problem the model at theta, with the factor of its active system,
 // and finds the weakly active coordinates.
 func (l *sparseLogisticFit) settle() error {
 	q, all := &l.qp, &l.all
@@ -303,8 +304,8 @@ func (l *sparseLogisticFit) settle() error {
 	if err := l.activate(); err != nil {
 		return err
 	}
-	// Where the rounding of the margins moves the terms of a slope by more than their
-	// size, any θ is optimal.
+	// If the rounding of the margins moves the terms of a slope by more than their size, any θ
+	// is optimal.
 	for _, j := range l.free {
 		if size := all.sums[j] + all.l1[j] + all.l2[j]*math.Abs(l.theta[j]); !(dense.Eps*(all.terms[j]-all.sums[j]) <= learner.DecisionTol*size) {
 			return errSparseBlurred
@@ -337,7 +338,7 @@ func (l *sparseLogisticFit) settle() error {
 	return l.settleWeak()
 }
 
-// activate makes the set that of free, with the factor of its active system.
+// activate makes free the set, with the factor of its active system.
 func (l *sparseLogisticFit) activate() error {
 	q := &l.qp
 	if err := l.model(l.free); err != nil {
@@ -354,9 +355,9 @@ func (l *sparseLogisticFit) activate() error {
 	return nil
 }
 
-// addUndecided makes free the set with the coordinates outside of it that may be weakly active
-// for an active system of the condition cond, as listWeak has it, and reports whether there are
-// any.
+// addUndecided sets free to the set and the coordinates outside of it that may be weakly
+// active, by listWeak's test with the condition cond of the active system. It reports whether
+// there are any.
 func (l *sparseLogisticFit) addUndecided(cond float64) bool {
 	l.free = l.free[:l.n]
 	next, size := 0, l.rmsY+l.norm

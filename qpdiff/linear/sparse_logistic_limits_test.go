@@ -111,8 +111,8 @@ func TestSparseLogisticUnevenClasses(t *testing.T) {
 	}
 }
 
-// Where rounding hides which features are in the support, the fit ends with an error that
-// names it, and at once.
+// If rounding hides which features are in the support, the fit ends with an error that names
+// it, and at once.
 func TestSparseLogisticHiddenSupport(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(2, 4, []float64{1e6, 1e6, 1e6, -2e6, 2e6, 0, 1e6, -1e6}), Y: []float64{1, -1}}
 	var l SparseLogistic
@@ -122,8 +122,8 @@ func TestSparseLogisticHiddenSupport(t *testing.T) {
 	}
 }
 
-// The optimality conditions count as met where a slope is rounding of its terms: at a
-// third of the tolerance, and not at three times it.
+// The optimality conditions count as met if a slope is rounding of its terms: at a third of the
+// tolerance, and not at three times the tolerance.
 func TestSparseLogisticRoundoffTolerance(t *testing.T) {
 	d := casetest.NoisyClasses(4, 100, 1)
 	hyper := []float64{0, .1}
@@ -142,8 +142,8 @@ func TestSparseLogisticRoundoffTolerance(t *testing.T) {
 	}
 }
 
-// Data that one row keeps from being separable by a little has its solution without
-// penalties: 3s(θ) = a·s(−aθ) on z = 1, 1, 1 and −a. It is lost where s is below rounding.
+// Data that one row keeps from being separable by a little has its solution without penalties:
+// 3s(θ) = a·s(−aθ) on z = 1, 1, 1 and −a. It is lost if s is below rounding.
 func TestSparseLogisticBarelyInseparable(t *testing.T) {
 	for _, a := range []float64{1, 1e-3, 1e-6, 1e-9, 1e-12, 1e-14, 1e-20} {
 		for _, unit := range []float64{1, 1e-6, 1e6} {

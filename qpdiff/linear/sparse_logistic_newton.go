@@ -17,14 +17,14 @@ const (
 	// sparseMaxIter limits the Newton steps of one fit: a fit of separable data at small
 	// penalties takes some dozens.
 	sparseMaxIter = 200
-	// sparseStuck is how many steps in a row, all short enough to be the last, may leave
-	// the optimality conditions unmet, as where a coordinate enters after the first. More
-	// show that rounding of the model hides what is unmet.
+	// sparseStuck is how many steps in a row, all short enough to be the last, may leave the
+	// optimality conditions unmet, as when a coordinate enters after the first. More show that
+	// rounding of the model hides the unmet condition.
 	sparseStuck = 5
 	// sparseDamping times eps for each coordinate is the part of the diagonal that makes a
 	// singular model regular to working precision: see unsolvable.
 	sparseDamping = 4 * dense.ComplementarityTol
-	// sparseSingular is how many steps in a row may have a singular model: where it becomes
+	// sparseSingular is how many steps in a row may have a singular model: if it becomes
 	// regular, margins of some dozens make it so.
 	sparseSingular = 50
 	// sparseDiverged is the length of a step that does not converge, and sparseFlat the
@@ -39,8 +39,8 @@ var errSparseSeparable = check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "raise λ1
 // errSparseOverflow is the error of a fit whose terms overflow.
 var errSparseOverflow = check.ArgErrorf("hyper", qpdiff.ErrNotFinite, "raise λ2, or scale the features and labels", "leaves terms that overflow")
 
-// solve finds the solution, from theta if that is warm. Where that fails it begins at
-// θ = 0, where the Hessian is as well conditioned as the data.
+// solve finds the solution, from theta if that is warm. If that fails it begins at θ = 0. The
+// Hessian there is as well conditioned as the data.
 func (l *sparseLogisticFit) solve() error {
 	if l.warm {
 		l.warm = false
@@ -139,11 +139,11 @@ func (l *sparseLogisticFit) minimise(limit int, warm bool) error {
 	return check.ArgErrorf("Data", qpdiff.ErrIterationLimit, "raise λ1 or λ2, or scale the features", "takes more than %d Newton steps", limit)
 }
 
-// newtonStep sets step to the difference between theta and the minimiser of the
-// second-order model of the loss plus the penalties, on the coordinates that choose chooses.
-// That minimiser is left in qp.x. Where it is not unique to working precision, which is the
-// error singular, the model has a part of its diagonal added, centred at theta: away from
-// there, as rows become certain, the model may be regular.
+// newtonStep sets step to the difference between theta and the minimiser of the second-order
+// model of the loss plus the penalties, on the coordinates that choose chooses. That minimiser
+// is left in qp.x. If it is not unique to working precision, which is the error singular, the
+// model has a part of its diagonal added, centred at theta. Further on, as rows become certain,
+// the model may be regular.
 func (l *sparseLogisticFit) newtonStep(warm bool) (singular, err error) {
 	q := &l.qp
 	l.choose()
@@ -176,10 +176,10 @@ func (l *sparseLogisticFit) newtonStep(warm bool) (singular, err error) {
 	return singular, nil
 }
 
-// choose sets free to the coordinates that may move: those that are not zero, or whose kinks
-// do not hold them there. Where there are many features, no more of the latter than the set
-// has, or firstFeatures: those furthest beyond their kinks, in units in which the features
-// have the same size.
+// choose sets free to the coordinates that may move: those that are not zero, or whose kinks do
+// not hold them there. With many features, at most as many of the latter enter as the set has,
+// or firstFeatures: those furthest beyond their kinks, in units in which the features have the
+// same size.
 func (l *sparseLogisticFit) choose() {
 	l.free, l.enter = l.free[:0], l.enter[:0]
 	excess := func(j int) float64 { return math.Abs(l.g[j]) - l.all.l1[j] }
@@ -209,8 +209,8 @@ func (l *sparseLogisticFit) setStep() {
 	}
 }
 
-// refine takes from qp.x what the rounding of c made of it: the slopes of the model
-// follow from the gradient and the step, which becomes small where θ does not.
+// refine corrects the error of qp.x by the rounding of c. The slopes of the model follow from
+// the gradient and the step, which becomes small even if θ does not.
 func (l *sparseLogisticFit) refine() {
 	q := &l.qp
 	fit, moves := l.reach, q.z
@@ -232,9 +232,8 @@ func (l *sparseLogisticFit) refine() {
 
 // lineSearch moves theta by the part of the step, whose length is r, that descent returns.
 //
-// With the second-order model in place of Newton's the bound is the same: its minimum
-// along the step is at the step's end, where it has fallen by half of stepᵀH·step at
-// least.
+// With the second-order model in place of Newton's the bound is the same. Its minimum along the
+// step is at the step's end, at which it has fallen by half of stepᵀH·step at least.
 func (l *sparseLogisticFit) lineSearch(r float64) {
 	t := 1.0
 	if r > logisticSafeStep {
@@ -247,8 +246,8 @@ func (l *sparseLogisticFit) lineSearch(r float64) {
 	floats.AddScaled(l.theta, t, l.step)
 }
 
-// slopeAlong returns the slope of the objective along the step where a part t of it has
-// been made: that from the left, and that from the right at t = 0.
+// slopeAlong returns the slope of the objective along the step after a part t of it: the slope
+// from the left, and from the right at t = 0.
 func (l *sparseLogisticFit) slopeAlong(t float64) float64 {
 	slope := 0.0
 	for i, dm := range l.dm {
@@ -273,10 +272,10 @@ func (l *sparseLogisticFit) slopeAlong(t float64) float64 {
 	return slope
 }
 
-// diverges reports whether the step shows that features without penalty separate the
-// classes to working precision: it moves rows by them, all to larger margins, and the
-// part s of all these rows in the gradient is at most flat. Where such features do not
-// separate the classes, they move rows with as large a part to smaller margins.
+// diverges reports whether the step shows that features without penalty separate the classes to
+// working precision. It moves rows by them, all to larger margins, and the part s of all these
+// rows in the gradient is at most flat. If such features do not separate the classes, they move
+// rows with as large a part to smaller margins.
 func (l *sparseLogisticFit) diverges(flat float64) bool {
 	found := false
 	for j := range l.penalised {

@@ -14,10 +14,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// sparseLogisticResidual returns a residual for one pair of penalties, or one for each
-// feature: the largest violation of 0 ∈ ∇f(θ) + λ1 ∂|θ| + λ2 θ over the coordinates and of
-// ∇f = 0 in the intercept, row by row from X. It is relative to the sizes of the terms,
-// with those that the rounding of the margins makes.
+// sparseLogisticResidual returns a residual for one pair of penalties, or one for each feature.
+// It is the largest violation of 0 ∈ ∇f(θ) + λ1 ∂|θ| + λ2 θ over the coordinates and of ∇f = 0
+// in the intercept, row by row from X. It is relative to the sizes of the terms, including the
+// rounding of the margins.
 func sparseLogisticResidual(intercept bool) func(d learn.Data, theta, hyper []float64) float64 {
 	return func(d learn.Data, theta, hyper []float64) float64 {
 		rows, n := d.X.Dims()

@@ -25,7 +25,8 @@ func residualOf(l learn.Learner, d learn.Data, theta, hyper []float64) float64 {
 	return elasticNetResidual(d, theta, hyper)
 }
 
-// What has no unique solution is refused by name, and what has one all the same is found.
+// A problem without a unique solution is refused by name, and a solution that is unique all the
+// same is found.
 func TestVerdicts(t *testing.T) {
 	column := func(y []float64, x ...float64) learn.Data {
 		return learn.Data{X: mat.NewDense(len(x), 1, x), Y: y}

@@ -12,8 +12,8 @@ import (
 	"cvgm/qpdiff/linear"
 )
 
-// The elastic net has the same answers by the Gram matrix of all features and on working
-// sets, along a path of penalties: θ, its derivatives, and what is refused.
+// The elastic net has the same answers by the Gram matrix of all features and on working sets,
+// along a path of penalties: θ, its derivatives, and the errors.
 func TestElasticNetWays(t *testing.T) {
 	fits := 0
 	for i := range numtest.Long(600) {
@@ -91,7 +91,7 @@ func TestElasticNetWays(t *testing.T) {
 			}
 			fits++
 			// Columns that differ by a hundredth give the active systems conditions of 1e8 and
-			// more where λ2 is small, and derivatives in λ are differences of their solutions.
+			// more for small λ2, and derivatives in λ are differences of their solutions.
 			const fitTol, derivativeTol = 1e-8, 2e-6
 			numtest.NearAll(t, what+": θ", theta[1], theta[0], fitTol, 0)
 			numtest.NearAll(t, what+": JVP", dtheta[1], dtheta[0], derivativeTol, 0)

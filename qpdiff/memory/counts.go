@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// Unbounded is the limit where none can be read. It stands for all numbers of bytes beyond it,
-// too.
+// Unbounded is the limit if none can be read. It also represents all numbers of bytes beyond
+// it.
 const Unbounded = math.MaxInt64
 
 // Bytes returns a number of bytes. Counts are kept as float64s, which do not overflow.

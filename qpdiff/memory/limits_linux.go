@@ -23,8 +23,8 @@ func system() int64 {
 	return low
 }
 
-// files returns the least of the limits that files below root hold: the physical memory,
-// and those of the control groups of both versions.
+// files returns the least of the limits in files below root: the physical memory, and the
+// limits of the control groups of both versions.
 func files(root fs.FS) int64 {
 	low := int64(Unbounded)
 	see := func(value string, unit int64) {
@@ -56,7 +56,7 @@ func files(root fs.FS) int64 {
 }
 
 // group shows the limits of a control group and of all above it. In a container the group may
-// be named as outside of it: then only those of the mount's root are found.
+// have its name outside; then only the limits of the mount's root are found.
 func group(root fs.FS, mount, group, name string, see func(value string, unit int64)) {
 	for group = path.Clean("/" + group); ; group = path.Dir(group) {
 		if value, err := fs.ReadFile(root, path.Join(mount, group, name)); err == nil {

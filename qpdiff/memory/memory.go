@@ -1,6 +1,6 @@
-// Package memory bounds what the packages of this module hold: it finds how much memory the
+// Package memory bounds the memory of the packages of this module. It finds how much memory the
 // process may use, counts bytes, and words the errors. Go ends a program that asks for more
-// memory than there is, so that a bound must be tested before an allocation. The bound decides
+// memory than there is, so a bound must be tested before an allocation. The bound decides
 // between an answer and an error alone: no result depends on it.
 package memory
 
@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 )
 
-// defaultShare is the part of the least limit that is the default bound. The garbage
-// collector lets a heap grow to twice of what is held, and the caller has data of its own.
+// defaultShare is the part of the least limit that is the default bound. The garbage collector
+// lets a heap grow to twice the live memory, and the caller has data of its own.
 const defaultShare = 4
 
 // usual is the default bound, 0 before it is known.
@@ -40,9 +40,10 @@ func least(limits ...int64) int64 {
 }
 
 // Bound returns most, the bound of the caller, or for 0 and below the default: a quarter of the
-// least of GOMEMLIMIT, the address space, RLIMIT_AS and RLIMIT_DATA, the limits of the process's control
-// group and those above it, and the physical memory. It is read once, and Unbounded where
-// nothing bounds the memory. All but the first two are read on Linux alone.
+// least limit. The limits are GOMEMLIMIT, the address space, RLIMIT_AS and RLIMIT_DATA, the
+// limits of the process's control group and of the groups above it, and the physical memory.
+// The default is read once, and is Unbounded if nothing bounds the memory. All but the first
+// two are read on Linux alone.
 func Bound(most int64) int64 {
 	if most > 0 {
 		return most
@@ -54,7 +55,7 @@ func Bound(most int64) int64 {
 	return usual.Load()
 }
 
-// SetDefault changes the default bound, for tests, and returns what it was.
+// SetDefault changes the default bound, for tests, and returns the old one.
 func SetDefault(bytes int64) (old int64) {
 	old = Bound(0)
 	usual.Store(bytes)

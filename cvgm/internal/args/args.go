@@ -35,7 +35,7 @@ func At(err error, format string, args ...any) error {
 	return &placedError{err, fmt.Sprintf(format, args...)}
 }
 
-// BadIf returns the error of a bad argument where it is one.
+// BadIf returns the error of a bad argument if it is one.
 func BadIf(bad bool, arg string, why error, remedy, format string, args ...any) error {
 	if !bad {
 		return nil
@@ -63,8 +63,8 @@ func First(errs ...error) error {
 	return nil
 }
 
-// Data reports the first thing in d that cannot be used. The values of X are not
-// checked where they are prepared: NaN is a missing one.
+// Data returns an error for the first field or value of d that cannot be used. The values of X
+// are not checked if they are prepared: NaN is a missing one.
 func Data(arg string, d learn.Data, prepared bool) error {
 	if x := d.Dense(); prepared && x != nil && !x.IsEmpty() {
 		d.X = mat.NewDense(x.RawMatrix().Rows, 1, nil)

@@ -1,4 +1,4 @@
-// Package casetest holds what tests of several packages share.
+// Package casetest holds checks that tests of several packages share.
 package casetest
 
 import (
@@ -59,8 +59,8 @@ func Must[T any](v T, err error) func(t fatal) T {
 // Near reports whether a and b differ by at most tol of their size.
 func Near(a, b, tol float64) bool { return math.Abs(a-b) <= tol*(math.Abs(a)+math.Abs(b)) }
 
-// WantArgErrors fails where one of the calls panics or returns no ArgError, where its message
-// does not begin with the library, or where it calls nothing a wrong shape.
+// WantArgErrors fails if one of the calls panics or returns no ArgError, if its message does
+// not begin with the library, or calls a nil argument a wrong shape.
 func WantArgErrors(t *testing.T, calls map[string]func() error) {
 	t.Helper()
 	for name, call := range calls {
@@ -78,8 +78,8 @@ func WantArgErrors(t *testing.T, calls map[string]func() error) {
 	}
 }
 
-// CheckChangedJSON fails where a text with a changed byte is neither refused nor read as
-// the same values. kinds are JSON texts, and what reads them.
+// CheckChangedJSON fails if a text with a changed byte is neither refused nor read as the same
+// values. kinds are JSON texts with their readers.
 func CheckChangedJSON(t *testing.T, kinds map[string]func() json.Unmarshaler) {
 	t.Helper()
 	const changes = 1500 // of each text
@@ -116,8 +116,8 @@ func CheckChangedJSON(t *testing.T, kinds map[string]func() json.Unmarshaler) {
 	}
 }
 
-// CheckFormsOfJSON fails where a text in another form is not read, or one without a
-// checksum, or with another text's, is not refused with a remedy.
+// CheckFormsOfJSON fails if a text in another form is not read. It also fails if a text without
+// a checksum, or with another text's, is not refused with a remedy.
 func CheckFormsOfJSON(t *testing.T, kinds map[string]func() json.Unmarshaler) {
 	t.Helper()
 	for good, into := range kinds {
@@ -159,8 +159,8 @@ func formsOf(t *testing.T, good string) []string {
 
 var checksumPair = regexp.MustCompile(`"checksum" *: *"[^"]*"`)
 
-// Rechecked returns the JSON of a model or pipeline with the checksums of its values, so
-// that tests reach what else is checked. Text without them stays as it is.
+// Rechecked returns the JSON of a model or pipeline with the checksums of its values, so that
+// tests reach the other checks. Text without them stays as it is.
 func Rechecked(text []byte) []byte {
 	var parts struct {
 		Model json.RawMessage `json:"model"`

@@ -24,10 +24,9 @@ type Normaliser struct {
 	Jump          int // the first feature that is constant and scaled, −1 if there is none
 }
 
-// constantTol bounds the difference of the entries of a constant column, in
-// units of 2⁻⁵² and relative to their size and number: the error of their
-// computed mean has that bound, so that centring leaves nothing but rounding.
-// It is the convention of scikit-learn.
+// constantTol bounds the difference of the entries of a constant column, in units of 2⁻⁵² and
+// relative to their size and number. The error of their computed mean has that bound, so
+// centring leaves nothing but rounding. It is the convention of scikit-learn.
 const constantTol = 1
 
 // ConstantColumn reports whether column j of x (row-major, m columns) is
@@ -78,7 +77,8 @@ func (z *Normaliser) Fit(x []float64, m int) error {
 	return nil
 }
 
-// settle replaces μ and σ of a constant column j, and reports what cannot be used.
+// settle replaces μ and σ of a constant column j, and returns an error for values that cannot
+// be used.
 func (z *Normaliser) settle(x []float64, j int) error {
 	switch {
 	case !ConstantColumn(x, len(z.Mean), j):
@@ -117,15 +117,14 @@ func (z *Normaliser) deviations(x []float64) {
 	}
 }
 
-// smallestSquares bounds the sums of squares below which some squares may have
-// lost bits to underflow: the smallest normal number over 2⁻⁵² is 1e-292, and
-// the bound leaves room for 10¹² rows. The exact bound does not matter: where
-// no square underflows, scaledDeviation gives the same but for rounding.
+// smallestSquares is the sum of squares below which some squares may have lost bits to
+// underflow. The smallest normal number over 2⁻⁵² is 1e-292, and the bound leaves room for 10¹²
+// rows. The exact bound does not matter: if no square underflows, scaledDeviation gives the
+// same but for rounding.
 const smallestSquares = 1e-280
 
-// scaledDeviation is the standard deviation of column j where the squares of
-// its entries over- or underflow. It has the bits of the same column in a unit in which
-// they do not.
+// scaledDeviation is the standard deviation of column j when the squares of its entries over-
+// or underflow. It has the bits of the same column in a unit in which they do not.
 func (z *Normaliser) scaledDeviation(x []float64, j int) float64 {
 	m := len(z.Mean)
 	var size, s float64
@@ -189,9 +188,9 @@ func (z *Normaliser) Backward(train, val, dtrain, dval []float64) {
 	}
 }
 
-// LeastSquaresIntercept returns the intercept of the weighted least-squares fit of y on
-// the rows of x with an intercept: ȳ − x̄ᵀθ, with the θ of least norm where
-// several fit. It is NaN where the fit fails.
+// LeastSquaresIntercept returns the intercept of the weighted least-squares fit of y on the
+// rows of x with an intercept. It is ȳ − x̄ᵀθ, with the θ of least norm if several fit. It is
+// NaN if the fit fails.
 func LeastSquaresIntercept(x []float64, m int, y []float64, weights sample.Weights) float64 {
 	n := len(y)
 	z := Normaliser{Centre: true, Weights: weights}
@@ -226,8 +225,7 @@ func LeastSquaresIntercept(x []float64, m int, y []float64, weights sample.Weigh
 	return mean
 }
 
-// interceptRankTol bounds the singular values that count as zero in
-// leastSquaresIntercept, relative to the largest one: linearly dependent
-// features have singular values of some 1e-15, and features whose dependence
-// cannot be told from rounding of the data have up to 1e-13.
+// interceptRankTol bounds the singular values that count as zero in leastSquaresIntercept,
+// relative to the largest one. Linearly dependent features have singular values of some 1e-15;
+// features that are dependent within rounding of the data have up to 1e-13.
 const interceptRankTol = 1e-12

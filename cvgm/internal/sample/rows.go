@@ -1,4 +1,4 @@
-// Package sample holds what is done with rows of data: selection, complements, weights.
+// Package sample holds the operations on rows of data: selection, complements, weights.
 package sample
 
 import (
@@ -51,7 +51,7 @@ func ScatterAdd(dst *mat.Dense, src []float64, rows []int, scale float64) {
 	}
 }
 
-// Pick returns the named entries of s, or nil where s is nil.
+// Pick returns the named entries of s, or nil if s is nil.
 func Pick[T any](s []T, rows []int) []T {
 	if s == nil {
 		return nil
@@ -63,12 +63,12 @@ func Pick[T any](s []T, rows []int) []T {
 	return out
 }
 
-// Weights are the weights of some rows, times a power of two so that the largest is
-// between 1 and 2: their unit does not matter to a mean, and cannot make it overflow. Nil:
-// 1 each, which gives the same bits as weights of 1.
+// Weights are the weights of some rows, times a power of two so that the largest is between 1
+// and 2. Their unit does not matter to a mean, and cannot make it overflow. Nil: 1 each, which
+// gives the same bits as weights of 1.
 type Weights []float64
 
-// Relative returns those of the rows, of which one at least has a positive weight.
+// Relative returns the weights of the rows, at least one of which is positive.
 func Relative(weights []float64, rows []int) Weights {
 	if weights == nil {
 		return nil

@@ -55,10 +55,11 @@ func Verify(text []byte) error {
 	)
 }
 
-// Read reads valid JSON of what into an object, and reports nulls, and keys that are unknown, repeated or
-// missing by the map keys: it lists the keys of the object of each key, what for the outermost, and whether
-// they are required. The value of a key with nil in keys is skipped. encoding/json accepts
-// all of them, and keys in another case.
+// Read reads valid JSON of what into an object. It returns an error for nulls, and for keys
+// that are unknown, repeated or missing by the map keys. That map lists the keys of the object
+// of each key, with the name what for the outermost, and whether they are required. The value
+// of a key with nil in keys is skipped. encoding/json accepts all of them, and keys in another
+// case.
 func Read(text []byte, keys map[string]map[string]bool, what string, into any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber() // a number out of range is found below

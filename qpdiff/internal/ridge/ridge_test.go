@@ -66,8 +66,8 @@ func each(t *testing.T, f func(t *testing.T, rng *rand.Rand, s *System)) {
 	}
 }
 
-// Solutions are those of the entries of H, from a diagonal, a factor, and one of other
-// weights; b has no unit.
+// Solutions agree with the solution by the entries of H, from a diagonal, a factor, and a
+// factor of other weights; b has no unit.
 func TestExact(t *testing.T) {
 	each(t, func(t *testing.T, rng *rand.Rand, s *System) {
 		h, dinv := s.entries(), make([]float64, s.K)
@@ -212,8 +212,8 @@ func TestFactorsCome(t *testing.T) {
 	t.Error("the factor was kept for ever")
 }
 
-// The condition is a bound, and no more than some tens too large where H is not near to
-// singular. With it, the error that terms of the equations make in a row is bounded.
+// The condition is a bound, and at most some tens too large if H is not near to singular. With
+// it, the error that terms of the equations make in a row is bounded.
 func TestConditionBounds(t *testing.T) {
 	each(t, func(t *testing.T, rng *rand.Rand, s *System) {
 		h, dinv := s.entries(), make([]float64, s.K)

@@ -16,18 +16,18 @@ const (
 	// one may be: the next one would be about its square.
 	corrections = 4
 	corrected   = 1e-8
-	// freshSteps bounds the steps with the factor of the system itself, of which a few are
-	// the rule: more show that rounding is all that is left of it.
+	// freshSteps bounds the steps with the factor of the system itself, of which a few are the
+	// rule. More show that only rounding is left of the factor.
 	freshSteps = 100
 )
 
-// A Solver solves Systems by conjugate gradients with a Factor, which it makes anew where
-// the steps since the last one have cost as much. All depends on the systems that it solved
-// since Reset, and on no clock.
+// A Solver solves Systems by conjugate gradients with a Factor, which it makes anew when the
+// steps since the last one have cost as much. Its results depend only on the systems that it
+// solved since Reset, and on no clock.
 type Solver struct {
 	Factor *Factor // the one in use; nil: none yet
 	own    Factor
-	fresh  bool // the factor is that of the system
+	fresh  bool // the factor belongs to the system
 	spent  int  // steps with this factor
 
 	r, p, q, z, t []float64
@@ -37,7 +37,7 @@ type Solver struct {
 // Reset forgets the factor.
 func (s *Solver) Reset() { s.Factor, s.spent, s.fresh = nil, 0, false }
 
-// Moved marks the factor as that of another system: the weights or the ridge have changed.
+// Moved marks the factor as belonging to another system: the weights or the ridge have changed.
 func (s *Solver) Moved() { s.fresh = false }
 
 // Borrow makes the solver begin with the factor of another one, which it only reads.
@@ -70,16 +70,15 @@ func (s *Solver) left(sys *System) int {
 	return int(budget) - s.spent
 }
 
-// Factorise makes the factor that of the system, and reports whether that is regular to
-// working precision.
+// Factorise factorises the system, and reports whether it is regular to working precision.
 func (s *Solver) Factorise(sys *System) bool {
 	s.Factor, s.spent = &s.own, 0
 	s.fresh = s.own.factorise(sys)
 	return s.fresh
 }
 
-// Solve sets x to the solution of Hx = b, with an error of so small a part of it in the norm
-// of the factor. It reports whether it converges, which it does but for rounding.
+// Solve sets x to the solution of Hx = b, with an error of at most tol times the solution in
+// the norm of the factor. It reports whether it converges; only rounding prevents that.
 func (s *Solver) Solve(sys *System, x, b []float64, tol float64) bool {
 	if s.Factor == nil {
 		if sys.byRows {
@@ -137,10 +136,11 @@ func corrects(diagonal, x, change []float64) bool {
 
 // A Condition is how well a system determines its solution.
 type Condition struct {
-	Cond float64 // bounds that of H, scaled to a unit diagonal; its largest eigenvalue counts as √K
+	Cond float64 // bounds the condition of H, scaled to a unit diagonal; its largest eigenvalue counts as √K
 	At   int     // the parameter that is determined least
-	// Of a parameter without a penalty, where there is one: what remains of its entry of
-	// the diagonal beside the others, and by how much they would move where it moves by 1.
+	// For a parameter without a penalty, if there is one, Schur is the remainder of its entry
+	// of the diagonal beside the others. Along holds the moves of all parameters when it moves
+	// by 1.
 	Schur float64
 	Along []float64
 }
@@ -148,9 +148,8 @@ type Condition struct {
 // conditionTol is how exactly the condition of a parameter without a penalty is known.
 const conditionTol = 1e-2
 
-// Condition bounds the condition of H. With a penalty of each parameter that is at least a
-// part of its entry of the diagonal, no eigenvalue is below the least of these parts, and a
-// parameter without a penalty takes one solve.
+// Condition bounds the condition of H. No eigenvalue is below the least ratio of a parameter's
+// penalty to its entry of the diagonal. A parameter without a penalty takes one solve.
 func (s *Solver) Condition(sys *System, c *Condition) {
 	dense.GrowAll(sys.K, &s.rest, &s.change, &c.Along)
 	sys.Diagonal(s.rest, true)
@@ -178,7 +177,7 @@ func (c *Condition) bound(sys *System, diagonal []float64) {
 	c.Cond = math.Sqrt(float64(sys.K)) / least
 }
 
-// single sets what there is of the parameter without a penalty, and adds its part of the
+// single sets Schur and Along for the parameter without a penalty, and adds its part of the
 // condition. The diagonal is in rest.
 func (s *Solver) single(sys *System, c *Condition) {
 	free, own := sys.Penalised, 0.0
@@ -206,8 +205,8 @@ func (s *Solver) single(sys *System, c *Condition) {
 	c.Cond += part
 }
 
-// Errors times the Reach of a row z bounds Σ_j |(H⁻¹z)_j|·t_j for the terms t: by the
-// inequality of Cauchy and Schwarz that is at most √(zᵀH⁻¹z)·√(tᵀH⁻¹t) with some signs of t,
+// Errors times the Reach of a row z bounds Σ_j |(H⁻¹z)_j|·t_j for the terms t. By the
+// inequality of Cauchy and Schwarz the sum is at most √(zᵀH⁻¹z)·√(tᵀH⁻¹t) with some signs of t,
 // and H is at least each of its parts.
 func (c *Condition) Errors(sys *System, terms []float64) (size float64) {
 	sum, free := 0.0, 0.0
@@ -283,8 +282,8 @@ func (s *Solver) conjugate(sys *System, x, b []float64, tol float64, most int) (
 	return steps, false
 }
 
-// Entries counts what a System with the given rows and parameters takes, loaded by rows or not,
-// and what a Solver takes with its Condition. byColumn is that of the Rows.
+// Entries counts the float64s of a System with the given rows and parameters, loaded by rows or
+// not, and of a Solver with its Condition. byColumn is the layout of the Rows.
 func Entries(m, k float64, byRows, byColumn bool) (system, solver float64) {
 	system, solver = k+m+gramWidth, 8*k+m+gramWidth
 	size := k // of the factor

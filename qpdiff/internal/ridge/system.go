@@ -1,6 +1,6 @@
-// Package ridge solves the systems of ridge regressions with weighted rows by products with
-// the rows, in time that grows with the entries of the data rather than with the square of
-// the number of parameters.
+// Package ridge solves the systems of ridge regressions with weighted rows by products with the
+// rows. Its time grows with the entries of the data rather than with the square of the number
+// of parameters.
 package ridge
 
 import (
@@ -16,7 +16,7 @@ import (
 type Rows struct {
 	M, K int
 	Data []float64 // M×K, K×M with ByColumn
-	// ByColumn is set where each parameter's entries follow one another.
+	// ByColumn is set if each parameter's entries follow one another.
 	ByColumn bool
 }
 
@@ -55,7 +55,7 @@ func (z *Rows) Entry(i, j int) float64 {
 	return z.Data[i*z.K+j]
 }
 
-// Row returns row i, in work where the entries do not follow one another.
+// Row returns row i, in work if the entries do not follow one another.
 func (z *Rows) Row(work []float64, i int) []float64 {
 	if !z.ByColumn {
 		return z.Data[i*z.K : (i+1)*z.K]
@@ -88,13 +88,13 @@ func (z *Rows) Squares(dst, w []float64) {
 }
 
 // gramWidth is the number of columns that a block of a Gram matrix takes, which stays in the
-// cache, and gramStride what is from one of its rows to the next: no power of two, whose
-// multiples share places there.
+// cache. gramStride is the distance from one of its rows to the next: no power of two, because
+// the multiples of one share places in the cache.
 const gramWidth, gramStride = 256, 264
 
-// addGram adds A·diag(w)·Aᵀ to the lower triangle of g, for A with n rows of count entries: a
-// part of the rows of data, which have the given stride, or transposed of its columns. A nil w
-// counts as ones. work grows.
+// addGram adds A·diag(w)·Aᵀ to the lower triangle of g, for A with n rows of count entries. A
+// is a part of the rows of data, which have the given stride, or the transpose of a part of its
+// columns. A nil w counts as ones. work grows.
 func addGram(g []float64, n, count int, data []float64, stride int, transposed bool, w []float64, work *[]float64) {
 	if !transposed {
 		*work = dense.Grow(*work, gramWidth)
@@ -118,9 +118,9 @@ func addGram(g []float64, n, count int, data []float64, stride int, transposed b
 	}
 }
 
-// A System is the matrix H = ridge·R + Σ_i w_i z_i z_iᵀ with w_i ≥ 0, in which R is the unit
-// matrix on the first penalised parameters and zero elsewhere: there is one other parameter
-// at most.
+// A System is the matrix H = ridge·R + Σ_i w_i z_i z_iᵀ with w_i ≥ 0. R is the
+// unit matrix on the first Penalised parameters and zero elsewhere. There is one other
+// parameter at most.
 type System struct {
 	Rows
 	Penalised int
@@ -181,8 +181,8 @@ func (s *System) Diagonal(dst []float64, bound bool) {
 	}
 }
 
-// rowsFloor is the least part of its entry of the diagonal that each penalty is where systems
-// are solved by rows: a smaller one costs digits that corrections do not bring back.
+// rowsFloor is the least ratio of a penalty to its entry of the diagonal for solves by rows. A
+// smaller one costs digits that corrections do not bring back.
 const rowsFloor = 1e-9
 
 // Penalises reports whether the penalty, at weights that are nowhere above most, is large
@@ -201,12 +201,12 @@ type Factor struct {
 	made    bool      // l is a Cholesky factor
 	byRows  bool      // of I + √w·Z·diag(scale)·Zᵀ·√w, else of H
 	l, inv  []float64 // lower triangle
-	scale   []float64 // by rows: 1 over R with a penalty for each parameter, and without a factor 1 over a diagonal near to that of H
+	scale   []float64 // by rows: 1 over R with a penalty for each parameter, and without a factor 1 over a diagonal near to H's
 	root    []float64 // √w
 	scratch []float64
 }
 
-// diagonal makes f a diagonal near to that of the system.
+// diagonal makes f a diagonal near to the system's.
 func (f *Factor) diagonal(s *System) {
 	f.made, f.byRows = false, false
 	f.scale = dense.Grow(f.scale, s.K)

@@ -19,9 +19,9 @@ const (
 
 // Sum is Σ_f w_f·C_f·C_fᵀ over the features f of a support S, whose w_f are proportional to
 // 1/r_f, with the factor of K = I + inv·C_S·diag(1/r_S)·C_Sᵀ. From one support to the next the
-// sum changes by the terms that differ. It is computed anew if that costs less or if the terms
-// that leave would cost digits. The rounding of all changes together is a few times as large
-// as that of a sum computed anew; solutions are to be corrected by their residual.
+// sum changes by the terms that differ. It is computed anew if that is cheaper or if the terms
+// that leave would cost digits. All changes together round by a few times as much as a sum
+// computed anew; callers correct solutions by their residual.
 type Sum struct {
 	rows   int
 	sum    []float64 // rows×rows, upper triangle

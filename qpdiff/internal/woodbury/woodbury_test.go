@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// The factor of K after a way of supports and penalties is that of a sum computed anew, up to
-// rounding, though some columns that leave are far larger than those that stay.
+// The factor of K after a path of supports and penalties equals, up to rounding, the factor of
+// a sum computed anew. Some columns that leave are far larger than those that stay.
 func TestSum(t *testing.T) {
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 5))

@@ -9,12 +9,12 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// marginDerivative is the scratch of the derivatives of a [marginFit], and what they
-// prepare once for each fit.
+// marginDerivative is the scratch of the derivatives of a [marginFit], and the results that
+// they prepare once for each fit.
 type marginDerivative struct {
 	fit  uint64      // the fit that face, psi and curvature are prepared for
 	face *marginFace // the fit's, or own
-	own  marginFace  // the fit's less its weakly active rows and coordinates, or with a factor
+	own  marginFace  // the fit's without its weakly active rows and coordinates, or with a factor
 
 	// By distinct row: the derivative of its loss in its margin, and the second.
 	psi, curvature []float64
@@ -25,9 +25,9 @@ type marginDerivative struct {
 	dm           []float64 // of a JVP, by row of the data: the change of its margin at fixed θ
 }
 
-// prepare sets face to l's less the weakly active rows and coordinates, with its factor. The elbow's
-// multipliers are between their bounds, so that its rows stay there: where their normals
-// are independent only with the weakly active coordinates, those stay too.
+// prepare sets face to l's without the weakly active rows and coordinates, with its factor. The
+// elbow's multipliers are between their bounds, so its rows stay there. If their normals are
+// independent only with the weakly active coordinates, those stay too.
 func (d *marginDerivative) prepare(l *marginFit) error {
 	if d.fit == l.state.Fit {
 		return nil
@@ -56,9 +56,9 @@ func (d *marginDerivative) withoutWeak(l *marginFit, coords bool) bool {
 	return d.own.refactorise(&l.p.marginProblem, d.v, l.p.theta, l.p.m)
 }
 
-// leaveOutWeak sets face to l's less the weakly active rows and coordinates, without a factor:
-// such rows go to the side where their multiplier puts them, such coordinates are
-// held at 0 if coords is set.
+// leaveOutWeak sets face to l's without the weakly active rows and coordinates, and without a
+// factor. Such rows go to the side that their multiplier chooses; such coordinates are held at
+// 0 if coords is set.
 func (d *marginDerivative) leaveOutWeak(l *marginFit, coords bool) {
 	p, f := &l.p, &d.own
 	d.resize(p.rows, p.n)
@@ -105,10 +105,9 @@ func (d *marginDerivative) solve(p *marginProblem) {
 	dense.Scatter(d.u, b, f.elbow)
 }
 
-// adjoint begins a VJP: it checks the arguments and solves the adjoint system for
-// dtheta on the face without weakly active rows and coordinates,
-// H·w − Σ_E u_i z_i = dtheta on the support, z_iᵀw = 0 on the elbow. hyper are the
-// names of the hyperparameters.
+// adjoint begins a VJP. It checks the arguments and solves the adjoint system for dtheta on the
+// face without weakly active rows and coordinates. The system is H·w − Σ_E u_i z_i = dtheta on
+// the support, z_iᵀw = 0 on the elbow. hyper are the names of the hyperparameters.
 func (d *marginDerivative) adjoint(l *marginFit, generalised bool, g *learn.Grad, dtheta []float64, hyper ...qpdiff.Input) error {
 	d.adjointFit = 0
 	if err := l.state.CheckAdjoint(g, dtheta); err != nil {
@@ -144,9 +143,9 @@ func (d *marginDerivative) finishAdjoint(l *marginFit, generalised bool, g *lear
 	return nil
 }
 
-// dataVJP adds to g.X and g.Y for the adjoint solution w, u: the cotangent of
-// z_i is −ψ_i·w + (u_i − c_i·wᵀz_i)·θ, in parts to its copies by what they count.
-// It reports an overflow in any field of g.
+// dataVJP adds to g.X and g.Y for the adjoint solution w, u. The cotangent of z_i is −ψ_i·w +
+// (u_i − c_i·wᵀz_i)·θ, shared among its copies by their weights. It reports an overflow in any
+// field of g.
 func (d *marginDerivative) dataVJP(l *marginFit, g *learn.Grad) error {
 	if g.X == nil && g.Y == nil {
 		return learner.CheckProduct(g)

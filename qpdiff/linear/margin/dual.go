@@ -9,25 +9,24 @@ import (
 // dual goes to the solution's face by the dual of the problem, without ℓ,
 //
 //	minimise λ2/2·‖θ‖² − Σ_i b_i   over 0 ≤ b_i ≤ w_i·hinge and |v_j| ≤ λ1,
-//	where λ2·θ = Zᵀb + v,
+//	with λ2·θ = Zᵀb + v,
 //
 // with the derivatives m_i−1 in b_i and θ_j in v_j. Free between their bounds are
 // the multipliers of the elbow and the gradients v_j off the support; the sides
 // and the signs are the bounds of the others.
 //
-// The primal method may cycle through the faces that meet in one θ, where more kinks
-// do than θ has coordinates. Here many margins of 1 are many derivatives of 0. At
-// the minimiser of its free variables, one whose derivative has the wrong sign
-// joins them (as in the method of Lawson and Hanson 1974 for least squares with
-// bounds). The others lie between their bounds, so that the next step has a
-// length and the dual objective falls; each step that ends at a bound takes
-// variables away. Hence no face has its minimiser visited twice.
+// The primal method may cycle through the faces that meet in one θ, if more kinks meet there
+// than θ has coordinates. In the dual, many margins of 1 are many derivatives of 0. At the
+// minimiser of its free variables, one whose derivative has the wrong sign joins them (as in
+// the method of Lawson and Hanson 1974 for least squares with bounds). The others lie between
+// their bounds, so the next step has a length and the dual objective falls. Each step that ends
+// at a bound takes variables away. Hence no face has its minimiser visited twice.
 //
 // With ℓ, and λ1 = 0, it does so for the quadratic model of ℓ at θ, whose minimiser
 // it goes to: Newton's method with all kinks at once, damped.
 //
-// dual starts from the multipliers of the face at hand, and returns false where
-// that has a singular system or rounds exceed limit.
+// dual starts from the multipliers of the face at hand, and returns false if its system is
+// singular or rounds exceed limit.
 func (p *marginSolver) dual(limit int) bool {
 	p.model = p.curved
 	defer func() { p.model = false }()
@@ -80,8 +79,8 @@ func (p *marginSolver) damp() (whole bool) {
 	return t <= dense.Eps // the fall is lost in rounding
 }
 
-// feasible makes a point of the dual of the face at hand: what its multipliers and
-// its gradient have beyond a bound goes to that bound.
+// feasible makes a point of the dual of the face at hand: its multipliers and the entries of
+// its gradient that are beyond a bound go to that bound.
 func (p *marginSolver) feasible() {
 	p.addMultipliers()
 	for e, i := range p.elbow {
@@ -176,10 +175,10 @@ func (p *marginSolver) mostViolated() int {
 	return id
 }
 
-// enter makes the variable of a row, or of rows+coordinate, free. If its normal
-// depends on the normals of the free ones, they first move along that dependency, which
-// leaves θ as it is and lowers the dual objective, until one is at a bound: that
-// may be the new one's other bound.
+// enter makes the variable of a row, or of rows+coordinate, free. If its normal depends on the
+// normals of the free ones, they first move along that dependency, which leaves θ as it is and
+// lowers the dual objective. They stop when one is at a bound, which may be the new one's other
+// bound.
 func (p *marginSolver) enter(id int) {
 	n, s := p.n, len(p.act)
 	way, room := 0.0, 2*p.l1 // direction of the variable, and how far its other bound is
@@ -212,8 +211,7 @@ func (p *marginSolver) enter(id int) {
 }
 
 // moveDependent moves the variable id and the free ones along a dependency with the
-// coefficients c, and returns how far. Where that is room, id goes to its other
-// bound.
+// coefficients c, and returns how far. If that is room, id goes to its other bound.
 func (p *marginSolver) moveDependent(id int, way, room float64, c []float64) float64 {
 	n, t := p.n, room
 	for e, i := range p.elbow {

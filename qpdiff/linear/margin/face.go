@@ -17,7 +17,7 @@ type marginFace struct {
 	side  []int8    // of m_i about 1: −1 below, +1 above, 0 on the elbow
 	elbow []int     // rows held at m_i = 1, ascending
 	act   []int     // support: coordinates not held at 0, ascending
-	sgn   []float64 // sign of each member of act, 0 where λ1 = 0
+	sgn   []float64 // sign of each member of act, 0 if λ1 = 0
 	pos   []int     // by coordinate: its place in act, or −1
 	model bool      // ℓ is on the margin's side of its kink, not on side
 
@@ -233,8 +233,8 @@ func (f *marginFace) orthogonalise(p *marginProblem, i, e int) bool {
 	return true
 }
 
-// project takes from x its parts along the first len(c) rows of Q, whose coefficients
-// are c, and returns the length of the rest, and whether it is more than rounding.
+// project takes from x its parts along the first len(c) rows of Q, whose coefficients are c. It
+// returns the length of the rest, and whether it is more than rounding.
 func (f *marginFace) project(x, c []float64) (length float64, independent bool) {
 	s := len(x)
 	size := math.Sqrt(dense.Dot(x, x))
@@ -263,8 +263,8 @@ func (f *marginFace) solveR(c []float64) {
 	}
 }
 
-// dependency returns the coefficients c with which the elbow's normals add up to a
-// on the support, or nil where they do not. It overwrites a.
+// dependency returns the coefficients c with which the elbow's normals add up to a on the
+// support, or nil if they do not. It overwrites a.
 func (f *marginFace) dependency(p *marginProblem, a, c []float64) []float64 {
 	f.whiten(p, a)
 	c = c[:len(f.elbow)]
@@ -337,8 +337,8 @@ func (f *marginFace) elbowCond(a, dinv, size, x []float64) float64 {
 	return dense.LDLCond(a[:e*e], dinv[:e], e, e, size, x)
 }
 
-// elbowCondBound bounds what elbowCond estimates from above. The pivots are the
-// squares of R's diagonal, and the squared lengths of the normals are sums over its rows.
+// elbowCondBound bounds the estimate of elbowCond from above. The pivots are the squares of R's
+// diagonal, and the squared lengths of the normals are sums over its rows.
 func (f *marginFace) elbowCondBound() float64 {
 	n, pivots := len(f.pos), 1.0
 	for k := range f.elbow {

@@ -11,42 +11,38 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// LearnedLoss is linear classification with a loss that is itself learned: a
-// conic combination of four surrogates of the 0–1 loss (Barratt and Sharma 2018,
-// supplement B), with a ridge penalty and without intercept:
+// LearnedLoss is linear classification with a loss that is itself learned, a ridge penalty and
+// no intercept. The loss is a conic combination of four surrogates of the 0–1 loss (Barratt and
+// Sharma 2018, supplement B):
 //
 //	minimise over θ   1/N·Σ_i [ α1·max(0, 1−m_i) + α2·exp(−m_i)
 //	                   + α3·max(0, 1−m_i)² + α4·log(1+exp(−2m_i)) ] + λ/2·‖θ‖²
 //
-// where m_i = y_i θᵀx_i, labels are ±1, and the sum over the rows has each as often as
-// it counts in the [learn.Data]. The hyperparameters are
-// (α1, α2, α3, α4, λ), all α at or above 0 and λ > 0. The paper keeps α in the
-// probability simplex; that constraint belongs to the search (search.Simplex),
-// not to the fit.
+// with m_i = y_i θᵀx_i and labels ±1. The sum weights each row as the [learn.Data] does. The
+// hyperparameters are (α1, α2, α3, α4, λ), all α at or above 0 and λ > 0. The paper keeps α in
+// the probability simplex; that constraint belongs to the search (search.Simplex), not to the
+// fit.
 //
 // # Method
 //
-// Newton's method over the faces of the hinge loss: rows with m_i = 1, the
-// elbow, are held there as long as their multipliers b_i stay between 0 and
-// α1/N, exactly as in [SVM]; in between, steps go only as far as the objective
-// falls.
+// Newton's method over the faces of the hinge loss. Rows with m_i = 1, the elbow, are held
+// there as long as their multipliers b_i stay between 0 and α1/N, exactly as in [SVM]. In
+// between, steps go only as far as the objective falls.
 //
 // # Derivatives
 //
-// With Z_E the rows z_i = y_i x_i of the elbow, H = λI + 1/N·Σ ℓ″(m_i)·z_i z_iᵀ
-// for the smooth part ℓ of the loss, and (w, u) from H·w − Z_Eᵀu = dθ and Z_E·w
-// = 0,
+// Z_E are the rows z_i = y_i x_i of the elbow, and H = λI + 1/N·Σ ℓ″(m_i)·z_i z_iᵀ for the
+// smooth part ℓ of the loss. With (w, u) from H·w − Z_Eᵀu = dθ and Z_E·w = 0,
 //
 //	α_k: −1/N·Σ_i ℓ_k'(m_i)·z_iᵀw    λ: −θᵀw
 //	z_i: −ψ_i·w + (u_i − ℓ″(m_i)·z_iᵀw/N)·θ
 //
-// where rows of the elbow do not count for ℓ_1', ψ_i is the derivative of the
-// objective in m_i (−b_i for the hinge loss of an elbow row) and u_i is 0 off
-// the elbow. At α_k = 0, the end of its domain, the derivative with respect to
-// α_k is the one from the right. Strict complementarity fails if
-// a row of the elbow has its multiplier at 0 or α1/N, or a margin is 1
-// beside the elbow (with α1 = α3 = 0 that is a kink in α1 only). Then there is no
-// derivative; see SVM, also for the tolerance and for equal rows.
+// Rows of the elbow do not count for ℓ_1'. ψ_i is the derivative of the objective in m_i (−b_i
+// for the hinge loss of an elbow row), and u_i is 0 off the elbow. At α_k = 0, the end of its
+// domain, the derivative with respect to α_k is the one from the right. Strict complementarity
+// fails if a row of the elbow has its multiplier at 0 or α1/N, or a margin is 1 beside the
+// elbow. (With α1 = α3 = 0 such a margin is a kink in α1 only.) Then there is no derivative;
+// see SVM, also for the tolerance and for equal rows.
 //
 // The zero value is ready for Load. Fits after the first allocate nothing.
 type LearnedLoss struct {
@@ -70,9 +66,9 @@ func (l *LearnedLoss) SetGeneralised(on bool) { l.Generalised = on }
 
 // Load makes d the data of the following fits. It keeps a reference to d, whose Rows and
 // Weights count. Errors are ArgErrors: as for [learn.Data.Check]; ErrDomain for a label other
-// than ±1, also of a row that does not count; ErrIllPosed if all labels that count
-// are the same; ErrNotFinite if the squared norm of a row overflows. After one, the
-// learner has no data.
+// than ±1, also of a row that does not count. They match ErrIllPosed if all labels that count
+// are the same, and ErrNotFinite if the squared norm of a row overflows. After one, the learner
+// has no data.
 func (l *LearnedLoss) Load(d learn.Data) error { return learner.Named(l, l.load(d)) }
 
 // Fit solves the problem at hyper and writes θ (n entries). Errors: as for
@@ -97,11 +93,10 @@ func (l *LearnedLoss) Fit(theta, hyper []float64) (err error) {
 // Elbow returns the training rows at the loss's kink, as [SVM.Elbow] does.
 func (l *LearnedLoss) Elbow(dst []int) ([]int, error) { return l.elbow(l, dst) }
 
-// VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not nil.
-// Errors: ErrNotFitted; an ArgError of kind ErrNotFinite for dtheta, for hyper where
-// α2 = 0 and its derivative overflows, or where another product overflows, which
-// leaves g undefined; where strict complementarity fails
-// and Generalised is not set, a NotDifferentiableError that names the rows.
+// VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not nil. Errors:
+// ErrNotFitted; an ArgError of kind ErrNotFinite for dtheta, for hyper if α2 = 0 and its
+// derivative overflows, or if another product overflows, which leaves g undefined. If strict
+// complementarity fails and Generalised is not set, a NotDifferentiableError names the rows.
 func (l *LearnedLoss) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {
 	defer learner.Name(l, &err)
 	m := qpdiff.Scratch[marginDerivative](w)
@@ -141,11 +136,11 @@ func (l *LearnedLoss) slopes(i int, side int8) (d [4]float64) {
 	return d
 }
 
-// JVP sets dtheta to the directional derivative of θ at the last fit along d,
-// whose fields are tangents of the inputs (nil: zero), also where strict
-// complementarity fails, as [SVM.JVP] does. Errors: ErrNotFitted; an ArgError of
-// kind ErrNotFinite for d or where dtheta, or the change of the gradient
-// along d, overflows, or ErrDomain where d lowers α1 from 0 at a margin of 1.
+// JVP sets dtheta to the directional derivative of θ at the last fit along d, whose fields are
+// tangents of the inputs (nil: zero). It exists also without strict complementarity, as for
+// [SVM.JVP]. Errors: ErrNotFitted; an ArgError of kind ErrNotFinite for d or if dtheta, or the
+// change of the gradient along d, overflows. The kind is ErrDomain if d lowers α1 from 0 at a
+// margin of 1.
 func (l *LearnedLoss) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err error) {
 	defer learner.Name(l, &err)
 	m := qpdiff.Scratch[marginDerivative](w)

@@ -43,9 +43,9 @@ func (p *marginSolver) collect() (moved float64, crossed int) {
 	return moved, len(p.kinks)
 }
 
-// atStart returns the place t = way/v along a step. One that differs from the
-// start by rounding, at a way that is rounding of scale, is the start, so that
-// kinks which coincide are passed in the order of their ids.
+// atStart returns the place t = way/v along a step. A place that differs from the start by
+// rounding, at a way that is rounding of scale, is the start. Kinks which coincide are then
+// passed in the order of their ids.
 func atStart(way, v, scale float64) float64 {
 	t := way / v
 	if t < stillTol && math.Abs(way) <= stillTol*scale {

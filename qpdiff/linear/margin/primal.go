@@ -27,9 +27,8 @@ func (p *marginSolver) solve() error {
 	return p.primal()
 }
 
-// resume goes to the minimiser of the last solution's face in the problem as
-// it is now, one Newton step if curved, and says whether that is a point to
-// start from.
+// resume goes to the minimiser of the last solution's face in the present problem, by one
+// Newton step if curved. It reports whether the search can start from there.
 func (p *marginSolver) resume() bool {
 	if p.hinge == 0 {
 		for _, i := range p.elbow {
@@ -127,12 +126,11 @@ func (p *marginSolver) primal() error {
 	return check.ArgErrorf("Data", qpdiff.ErrIterationLimit, "raise the ridge penalty, or scale the features", "is so ill-conditioned that no active set was confirmed")
 }
 
-// correct puts every row on the side where its margin is, and reports whether
-// rounding had put any on the other. With a large weight of the squared hinge loss
-// a margin that is beyond 1 by rounding alone counts too, as that loss has a slope
-// there on one side only. If it is so large that the rounding of a margin of 1
-// makes any slope, the row goes, once, to the side above, which has none: from there
-// a step leads away, or back, and then it stays.
+// correct puts every row on the side of its margin, and reports whether rounding had put any on
+// the other. With a large weight of the squared hinge loss a margin that is beyond 1 by
+// rounding alone counts too: that loss has a slope there on one side only. The weight may be so
+// large that the rounding of a margin of 1 makes any slope. The row then goes, once, to the
+// side above, which has none. From there a step leads away, or back, and then it stays.
 func (p *marginSolver) correct() (changed bool) {
 	p.hidden = false
 	size := math.Sqrt(dense.Dot(p.theta, p.theta))

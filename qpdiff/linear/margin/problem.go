@@ -12,14 +12,14 @@ import (
 // Tolerances and caps of [marginSolver]. The caps decide results only if a problem
 // is degenerate or ill-conditioned.
 const (
-	// marginTol bounds the rounding of a margin, a coordinate, a multiplier or an entry
-	// of the gradient, relative to the size of its terms: a sum of some dozens of terms
-	// is off by less.
+	// marginTol bounds the rounding of a margin, a coordinate, a multiplier or an entry of the
+	// gradient, relative to the size of its terms. A sum of some dozens of terms is off by
+	// less.
 	marginTol = 64 * dense.Eps
 
-	// stillTol bounds the rounding that a step makes: in a margin or a coordinate,
-	// relative to the size of its terms, or in the place of a kink, as a part of the
-	// step. It is above marginTol since a step carries the error of a solved system.
+	// stillTol bounds the rounding by a step. For a margin or a coordinate it is relative to
+	// the size of its terms; for the place of a kink, a part of the step. It is above marginTol
+	// since a step carries the error of a solved system.
 	stillTol = 1e-12
 
 	// dependentTol: a normal depends on the others if its orthogonal remainder is at most
@@ -35,9 +35,9 @@ const (
 	// quadratic convergence leaves less than its square.
 	lastStep = 1e-8
 
-	// roundedStep is the change of the margins below which a Newton step is the last
-	// if it is more than half as long as the one before: quadratic convergence would
-	// leave less, so that the rest is rounding.
+	// roundedStep is the change of the margins below which a Newton step is the last if it is
+	// more than half as long as the one before. Quadratic convergence would leave less, so the
+	// rest is rounding.
 	roundedStep = 1e-4
 
 	// nearStep is the change of the margins up to which the signs of the multipliers
@@ -86,8 +86,8 @@ const (
 var (
 	errSingularMargins = check.ArgErrorf("Data", qpdiff.ErrIllPosed, "raise the ridge penalty, or scale the features", "gives optimality conditions that are singular to machine precision")
 
-	// errHiddenSide is the error of a fit that ends with a margin well on the other side
-	// of 1 than the solver took it for, since ‖z_i‖‖θ‖ is large beside it.
+	// errHiddenSide is the error of a fit that ends with a margin well on the other side of 1
+	// than the solver assumed. ‖z_i‖‖θ‖ is then large beside the margin.
 	errHiddenSide = check.ArgErrorf("Data", qpdiff.ErrIllPosed, "scale the features", "has features of sizes so different that rounding hides on which side of 1 a margin is")
 )
 
@@ -96,13 +96,13 @@ var (
 //
 //	Σ_i w_i·(hinge·max(0, 1−m_i) + ℓ(m_i)) + λ1·‖θ‖₁ + λ2/2·‖θ‖²,  λ2 > 0,
 //
-// where w_i is the weight of all copies of row i in the data (equal rows are one row
-// here, or the multipliers of an elbow with copies would not be unique), and
-// ℓ(m) = smooth[0]·exp(−m) + smooth[1]·max(0, 1−m)² + smooth[2]·log(1+exp(−2m)).
+// with ℓ(m) = smooth[0]·exp(−m) + smooth[1]·max(0, 1−m)² + smooth[2]·log(1+exp(−2m)). w_i is
+// the weight of all copies of row i in the data: equal rows are one row here, or the
+// multipliers of an elbow with copies would not be unique.
 type marginProblem struct {
 	rows, n int // distinct rows, coordinates
 	learner.RowSet
-	total         float64   // what all rows of the data count
+	total         float64   // the weight of all rows of the data
 	z             []float64 // rows×n: y_i·x_i
 	norm          []float64 // ‖z_i‖
 	hinge, l1, l2 float64

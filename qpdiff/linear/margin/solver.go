@@ -13,13 +13,12 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// marginSolver solves a [marginProblem] by a primal active-set method: it takes the
-// Newton step of a face, which without ℓ ends at the face's minimiser, but only as
-// far as the objective falls along it. A kink that ends the step joins the face's
-// constraints, and at a face's minimiser a constraint whose multiplier has the wrong
-// sign leaves. The objective falls with every step that has a length, so that the
-// number of faces is finite where steps without length are few: where they are many,
-// dual takes over.
+// marginSolver solves a [marginProblem] by a primal active-set method. It takes the Newton step
+// of a face, which without ℓ ends at the face's minimiser, but only as far as the objective
+// falls along it. A kink that ends the step joins the face's constraints, and at a face's
+// minimiser a constraint whose multiplier has the wrong sign leaves. The objective falls with
+// every step that has a length, so the number of faces is finite if steps without length are
+// few. If they are many, dual takes over.
 //
 // Without ℓ, θ depends on the way to a face only through the face.
 type marginSolver struct {
@@ -47,8 +46,8 @@ type marginSolver struct {
 	gram      []float64 // work of elbowCond
 }
 
-// A kink of the objective along a step: row or rows+coordinate, where, and by
-// how much the slope jumps there.
+// A kink of the objective along a step: row or rows+coordinate, place, and jump of the slope
+// there.
 type kink struct {
 	id      int
 	t, jump float64
@@ -173,9 +172,9 @@ func (p *marginSolver) zero(j int) {
 	p.theta[j] = 0
 }
 
-// gradSize is the size of the terms that make up entry j of the gradient, to which a
-// row on the elbow counts by its multiplier: with few violators that can be much
-// less than the weight of its loss.
+// gradSize is the size of the terms that make up entry j of the gradient. A row on the elbow
+// counts by its multiplier, which with few violators can be much smaller than the weight of its
+// loss.
 func (p *marginSolver) gradSize(j int) float64 {
 	size := p.l1 + p.l2*math.Abs(p.theta[j])
 	e := 0
@@ -217,17 +216,17 @@ func (p *marginSolver) outweighs(i int, slope float64) bool {
 	return slope != 0 && slices.ContainsFunc(p.act, func(j int) bool { return slope*math.Abs(p.z[i*p.n+j]) > p.gradSize(j) })
 }
 
-// negative reports whether the multiplier of the elbow's member e is below 0 by more
-// than rounding: of its largest value, or else of the terms that it balances, which
-// without violators are the terms of the ridge alone, however small.
+// negative reports whether the multiplier of the elbow's member e is below 0 by more than
+// rounding of its largest value, or else of the terms that it balances. Without violators these
+// are the terms of the ridge alone, however small.
 func (p *marginSolver) negative(e int) bool {
 	b, i := p.mult[e], p.elbow[e]
 	return b < 0 && (b < -marginTol*p.top(i) || p.outweighs(i, -b/marginTol))
 }
 
-// refine corrects theta, without ℓ, if the elbow's margins differ from 1 by more
-// than the rounding of the terms of each: the face's system is solved to rounding of
-// ‖z_i‖‖θ‖, which is far more if the large entries of z_i meet small ones of θ.
+// refine corrects theta, without ℓ, if the elbow's margins differ from 1 by more than the
+// rounding of the terms of each. The face's system is solved to rounding of ‖z_i‖‖θ‖, which is
+// far more if the large entries of z_i meet small ones of θ.
 func (p *marginSolver) refine() {
 	for range refinements {
 		off := p.work[:len(p.elbow)]

@@ -31,9 +31,9 @@ func (p *marginProblem) marginObjective(theta []float64) (value, size float64) {
 	return value, p.objective(theta, m)
 }
 
-// One hyperparameter may be a hundred orders of magnitude larger or smaller than
-// the others: a fit without an error is still a minimum, and no point near it
-// or at the minimum of a tamer problem is lower.
+// One hyperparameter may be a hundred orders of magnitude larger or smaller than the others. A
+// fit without an error is still a minimum: no point near it or at the minimum of a tamer
+// problem is lower.
 func TestMarginProblemsWithExtremeWeights(t *testing.T) {
 	const rounding = 1e-11 // of the terms of F, at conditions far above 1
 	rng := rand.New(rand.NewPCG(27, 1))
@@ -112,9 +112,9 @@ func TestMarginProblemsWithExtremeWeights(t *testing.T) {
 	}
 }
 
-// A search whose step is too short for float64 fails at once, and does not
-// return the same point over and over: along the step the squared loss of a
-// margin that moves 1e80 times as far as the other rises from 5e-161 on.
+// A search whose step is too short for float64 fails at once, and does not return the same
+// point over and over. Along the step the squared loss of a margin that moves 1e80 times as far
+// as the other rises from 5e-161 on.
 func TestMarginSearchWithoutLength(t *testing.T) {
 	p := marginSolver{
 		marginProblem: marginProblem{rows: 2, RowSet: learner.RowSet{Copies: []float64{1, 1}}, smooth: [3]float64{0, 1, 0}},
@@ -130,8 +130,8 @@ func TestMarginSearchWithoutLength(t *testing.T) {
 	}
 }
 
-// The margins of the elbow are 1 but for the rounding of their own terms, also where
-// the features' units differ so that these are far smaller than ‖z‖‖θ‖.
+// The margins of the elbow are 1 but for the rounding of their own terms, also if the features'
+// units differ so that these terms are far smaller than ‖z‖‖θ‖.
 func TestSVMElbowInAnyUnits(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 8))
 	elbows, hidden := 0, 0

@@ -17,7 +17,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// faceIDs lists what tells one face from another.
+// faceIDs lists the ids by which faces differ.
 func (p *marginSolver) faceIDs() (f []int) {
 	for _, v := range p.side {
 		f = append(f, int(v))
@@ -29,8 +29,8 @@ func (p *marginSolver) faceIDs() (f []int) {
 	return f
 }
 
-// gap is how near a solution of the hinge loss is to a kink, relative to the size
-// of the terms, and the condition of the Gram matrix of the elbow's normals.
+// gap is the distance of a solution of the hinge loss from a kink, relative to the size of the
+// terms, with the condition of the Gram matrix of the elbow's normals.
 func (p *marginSolver) gap() (gap, cond float64) {
 	n := p.n
 	size := math.Sqrt(dense.Dot(p.theta, p.theta))
@@ -63,10 +63,10 @@ func (p *marginSolver) gap() (gap, cond float64) {
 	return gap, numtest.EquilibratedCond(len(p.elbow), func(i, k int) float64 { return on(p.elbow[i], p.elbow[k]) })
 }
 
-// No product is answered at kinks that bisection of a penalty finds, with a margin loss
-// with and without curvature, and every product is away from them. Units do not matter.
-// The solver may keep a row on its side, or on the elbow, for 1e-12 of its terms beyond
-// the kink: an answer there is off it by more than rounding.
+// No product is answered at kinks that bisection of a penalty finds, with a margin loss with
+// and without curvature, and every product is away from them. Units do not matter. The solver
+// may keep a row on its side, or on the elbow, for 1e-12 of its terms beyond the kink. An
+// answer there is off the kink by more than rounding.
 func TestMarginLearnersStrictComplementarity(t *testing.T) {
 	rng := rand.New(rand.NewPCG(20, 1))
 	var refused, answered [2]int
@@ -97,10 +97,10 @@ func TestMarginLearnersStrictComplementarity(t *testing.T) {
 	}
 }
 
-// A Hessian whose condition leaves no digit of θ is refused, though every pivot is
-// well above the rounding of its diagonal entry. Two examples contradict each other
-// along (3, 1, 1, 0), where the logistic loss is as steep as α4; across, two others
-// are far beyond their margins and λ alone is left.
+// A Hessian whose condition leaves no digit of θ is refused, though every pivot is well above
+// the rounding of its diagonal entry. Two examples contradict each other along (3, 1, 1, 0),
+// and the logistic loss there is as steep as α4. Across, two others are far beyond their
+// margins and λ alone is left.
 func TestLearnedLossIllConditioned(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(4, 4, []float64{6, 2, 2, 0, 1, -1, 0, -3, 3, 1, 1, 0, -3, -3, -3, 3}), Y: []float64{1, -1, -1, -1}}
 	theta := make([]float64, 4)
@@ -115,9 +115,9 @@ func TestLearnedLossIllConditioned(t *testing.T) {
 	}
 }
 
-// With a large weight α3 the squared hinge loss has its minimiser within rounding of
-// a margin of 1, on the side where it ends as well as beyond. A fit goes on from
-// there as far as the other terms lead, and not where nothing leads.
+// With a large weight α3 the squared hinge loss has its minimiser within rounding of a margin
+// of 1, on the side at which it ends as well as beyond. A fit continues from there as far as
+// the other terms lead, and stops if nothing leads on.
 func TestLearnedLossSteepSquaredHinge(t *testing.T) {
 	for _, x := range []float64{1, 1 - dense.Eps/2, 1 + dense.Eps} {
 		d := learn.Data{X: mat.NewDense(2, 1, []float64{1, -x}), Y: []float64{1, -1}}
@@ -156,8 +156,8 @@ func TestSVMLeastRidge(t *testing.T) {
 	}
 }
 
-// However small λ2 is, a multiplier is far from 0 where its size is that of the
-// terms which it balances: without violators those are λ2·θ, not the loss's weight.
+// However small λ2 is, a multiplier is far from 0 if it has the size of the terms which it
+// balances. Without violators those terms are λ2·θ, not the loss's weight.
 func TestSVMHardMargin(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(2, 2, []float64{1, 0, 0, -2}), Y: []float64{1, -1}}
 	for _, l2 := range []float64{1e-3, 1e-15, 1e-100} {

@@ -13,9 +13,9 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// A product with Generalised is right to a thousandth of the margin, also where rows
-// nearly coincide and λ2 is small: λ2·∂(θᵀx)/∂λ2 lies between its one-sided values,
-// which are one where λ2 is not at a kink.
+// A product with Generalised is right to a thousandth of the margin, also if rows nearly
+// coincide and λ2 is small. λ2·∂(θᵀx)/∂λ2 lies between its one-sided values, which are equal if
+// λ2 is not at a kink.
 func TestSVMGeneralisedRight(t *testing.T) {
 	const tol, h = 1e-3, 1e-20
 	generalised, exact := 0, 0
@@ -67,8 +67,8 @@ func TestSVMGeneralisedRight(t *testing.T) {
 	}
 }
 
-// A fit is right to 1e-6 of the margin, or refused, also where large entries of a row
-// meet small ones of θ: ‖x‖‖θ‖ is no measure of a margin's rounding there.
+// A fit is right to 1e-6 of the margin, or refused, also if large entries of a row meet small
+// ones of θ. ‖x‖‖θ‖ is then no measure of a margin's rounding.
 func TestSVMRightOrRefusedInMixedUnits(t *testing.T) {
 	const tol = 1e-6
 	refused := 0

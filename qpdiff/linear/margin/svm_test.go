@@ -19,9 +19,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// svmResidual is the violation of the optimality conditions of the SVM, by a
-// linear program's worth of slack: the distance of 0 from the subdifferential,
-// with the elbow's multipliers found by least squares on its rows.
+// svmResidual is the violation of the optimality conditions of the SVM, by a linear program's
+// worth of slack. It is the distance of 0 from the subdifferential, with the elbow's
+// multipliers found by least squares on its rows.
 func svmResidual(d learn.Data, theta, hyper []float64) float64 {
 	return marginResidual(d, theta, 1, [3]float64{}, hyper[0], hyper[1])
 }
@@ -253,8 +253,8 @@ func TestSVMByHand(t *testing.T) {
 	}
 }
 
-// Where three rows meet in a point of the plane their multipliers are not unique: a JVP
-// refuses moves of X, and is one-sided along the penalties.
+// If three rows meet in a point of the plane their multipliers are not unique: a JVP refuses
+// moves of X, and is one-sided along the penalties.
 func TestSVMWithoutUniqueMultipliers(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(3, 2, []float64{1, 0, 0, -1, .5, .5}), Y: []float64{1, -1, 1}}
 	var l, probe SVM
@@ -317,7 +317,7 @@ func svmGap(l *SVM, d learn.Data, theta []float64) float64 {
 	return primal - dual
 }
 
-// A duality gap of zero is optimality, degenerate or not. That of a learned loss is a
+// A duality gap of zero is optimality, degenerate or not. For a learned loss optimality is a
 // subgradient of least norm 0, by the solver's multipliers. On a path of hyperparameters the
 // solver starts warm.
 func TestMarginLearnersOptimalOnPaths(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"cvgm/qpdiff/internal/dense"
 )
 
-// weakMargins lists where strict complementarity fails at the solution of a
-// [marginSolver].
+// weakMargins lists the rows and coordinates that violate strict complementarity at the
+// solution of a [marginSolver].
 type weakMargins struct {
 	weak     qpdiff.Weak // weakly active, by distinct row
 	weakFree qpdiff.Weak // kinks in a hyperparameter at 0 only: coordinates in λ1, rows in the hinge loss's weight
@@ -77,7 +77,7 @@ func (w *weakMargins) find(p *marginSolver, l1 bool) error {
 }
 
 // decided reports whether the row or rows+coordinate id, listed as weakly active, is on its
-// side of the kink by more than its own error, without ℓ: one solve, where list bounds all
+// side of the kink by more than its own error, without ℓ. It takes one solve; list bounds all
 // errors by the condition of the face's system.
 func (w *weakMargins) decided(p *marginSolver, id int) bool {
 	v, b := dense.Zeros(w.v, len(p.act)), dense.Zeros(w.b, len(p.elbow))
@@ -115,9 +115,9 @@ func (w *weakMargins) decided(p *marginSolver, id int) bool {
 	return !dense.Negligible(value, err, 1)
 }
 
-// list lists the weakly active rows and coordinates where ‖θ‖ is theta, the
-// diagonal of H holds the squares of root, and the face's system has the
-// condition cond, with rows and columns scaled to a unit diagonal and length.
+// list lists the weakly active rows and coordinates. theta is ‖θ‖, root has the roots of the
+// diagonal of H, and cond is the condition of the face's system with rows and columns scaled to
+// a unit diagonal and length.
 func (w *weakMargins) list(p *marginSolver, l1 bool, theta float64, root []float64, cond float64) {
 	weak, free := &w.weak, &w.weakFree
 	weak.Rows, weak.Coords, free.Rows, free.Coords = weak.Rows[:0], weak.Coords[:0], free.Rows[:0], free.Coords[:0]
@@ -163,8 +163,8 @@ func (w *weakMargins) list(p *marginSolver, l1 bool, theta float64, root []float
 			e++
 			continue
 		}
-		// The solver leaves a row on the other side only where rounding hides that.
-		// The bound comes first: it takes no pass over the row.
+		// The solver leaves a row on the other side only if rounding hides that. The bound
+		// comes first: it takes no pass over the row.
 		slack := (m - 1) * float64(p.side[i])
 		if slack > 0 && (!dense.Negligible(slack, cond+p.norm[i]*sway, 1) || !dense.Negligible(slack, cond*(1+p.norm[i]*theta)+p.scaledLength(i, root)*drift, 1)) {
 			continue
