@@ -117,22 +117,23 @@ func BenchmarkLargeCV(b *testing.B) {
 	}
 }
 
-// BenchmarkLargeTune tunes elastic nets with more features than examples, on one goroutine: the search alone, and
-// with the nested estimate.
+// BenchmarkLargeTune tunes elastic nets with more features than examples, and a large logistic
+// regression, on one goroutine: the search alone, and elastic nets with the nested estimate.
 func BenchmarkLargeTune(b *testing.B) {
+	run := func(name string, d learn.Data, outer int) {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := (tune.Tuner{OuterFolds: outer, Workers: 1}).Tune(b.Context(), d); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 	for _, size := range [][2]int{{60, 200}, {38, 600}, {38, 7129}, {200, 2000}} {
 		d := largeData(size[0], size[1], false)
-		for _, c := range []struct {
-			name  string
-			outer int
-		}{{"search", -1}, {"with the nested estimate", 0}} {
-			b.Run(fmt.Sprintf("%d × %d, %s", size[0], size[1], c.name), func(b *testing.B) {
-				for b.Loop() {
-					if _, err := (tune.Tuner{OuterFolds: c.outer, Workers: 1}).Tune(b.Context(), d); err != nil {
-						b.Fatal(err)
-					}
-				}
-			})
-		}
+		name := fmt.Sprintf("elastic net %d × %d, ", size[0], size[1])
+		run(name+"search", d, -1)
+		run(name+"with the nested estimate", d, 0)
 	}
+	run("logistic 2000 × 500, search", largeData(2000, 500, true), -1)
 }
