@@ -1,5 +1,8 @@
+//go:build ignore
+
 // The program writes the assembly of package dense, which go generate runs it for. It is a
-// module of its own, so that users of the library do not depend on avo. Products are rounded
+// module of its own, so that users of the library do not depend on avo, and no part of a
+// package, so that a copy of the sources without that module compiles. Products are rounded
 // before they are added, as in the Go code beside each call, so that both have the same bits.
 package main
 
