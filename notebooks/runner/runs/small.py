@@ -118,7 +118,7 @@ class Small(unittest.TestCase):
         parts = ["reproduce.sh", "go.mod", "go.sum", "notebooks/live/page.html", *ROOT.glob("notebooks/runner/tools/*")]
         parts += [*ROOT.glob("notebooks/runner/requirements*.txt"), *ROOT.glob("notebooks/runner/*.py")]
         for package in ("synth", "qpdiff", "cvgm", "figures", *(f"notebooks/{name}" for name in ("live", "notebook", "source", "stale", "store", "worker"))):
-            parts += [p for p in ROOT.glob(f"{package}/**/*.go") if not p.name.endswith("_test.go")]
+            parts += [p for p in ROOT.glob(f"{package}/**/*.*") if p.suffix in (".go", ".s") and not p.name.endswith("_test.go")]
         for path in (ROOT / part for part in parts):
             copy = checkout / path.relative_to(ROOT)
             copy.parent.mkdir(parents=True, exist_ok=True)
