@@ -7,6 +7,7 @@ import (
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/internal/ridge"
 	"cvgm/qpdiff/internal/woodbury"
 	"cvgm/qpdiff/learn"
 
@@ -14,11 +15,7 @@ import (
 )
 
 const (
-	// rowsFloor is the least ratio of a λ2 of the support to its diagonal entry for solves in
-	// as many unknowns as there are rows. A smaller one costs digits that corrections do not
-	// bring back.
-	rowsFloor = 1e-9
-	// largestSystem and systemPerRow bound a support with a smaller λ2. It is larger than the
+	// largestSystem and systemPerRow bound a support with a λ2 below ridge.RowsFloor. It is larger than the
 	// number of rows, so that λ2 alone distinguishes its features, and its system may take more
 	// memory than there is.
 	largestSystem = 2000
@@ -48,16 +45,16 @@ func systemEntries(features float64) float64 { return 3 * features * (features +
 func (q *piecewiseQP) limit(held float64, most int64) {
 	q.held, q.most = held, most
 	room := max(0, learner.Room(most)-held)
-	q.largest = int(min(math.Sqrt(room/3+.25)-.5, float64(q.distinct()))) // the inverse of systemEntries
+	q.largest = int(min(math.Sqrt(room/3+.25)-.5, float64(distinct(q.rows)))) // the inverse of systemEntries
 }
 
-// distinct is the largest support that r tells apart.
-func (q *piecewiseQP) distinct() int { return max(largestSystem, systemPerRow*q.rows) }
+// distinct is the largest support that so small an r tells apart in so many rows.
+func distinct(rows int) int { return max(largestSystem, systemPerRow*rows) }
 
 // errCrowded is the error of a support that is too large.
 func (q *piecewiseQP) errCrowded() error {
 	s := len(q.act)
-	if s > q.distinct() {
+	if s > distinct(q.rows) {
 		return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "raise λ2 or λ1", "leaves %d features for %d rows in the model, which so small a λ2 does not tell apart", s, q.rows)
 	}
 	return learner.TooLarge(learner.Entries(q.held+systemEntries(float64(s))), q.most, learn.Size{Rows: q.rows, Features: s})
@@ -73,8 +70,9 @@ func kernelEntries(rows, n, set float64) float64 {
 	return 2*n + members*set + rows*(2*rows+1) + 2*rows*min(set, woodbury.ChunkTerms)
 }
 
-// partRoom reports that there is no room for the problems restricted that weakly active
-// coordinates need: one in the fit and one in a derivative. The systems are in largest.
+// partRoom returns an error if there is no room for the two restricted problems of weakly
+// active coordinates, one in the fit and one in a derivative. The bound largest counts their
+// systems.
 func (q *piecewiseQP) partRoom() error {
 	if q.columns == nil {
 		return nil
@@ -128,7 +126,7 @@ func (q *piecewiseQP) byRows() bool {
 		return false
 	}
 	for _, j := range q.act {
-		if !(q.r[j] > rowsFloor*q.diag[j]) {
+		if !(q.r[j] > ridge.RowsFloor*q.diag[j]) {
 			return false
 		}
 	}

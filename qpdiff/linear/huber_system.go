@@ -82,7 +82,7 @@ func (l *huberSystem) choose() error {
 	if g.byRows = g.wide && g.sys.Penalises(l.l2, dense.Largest(l.share)); g.byRows {
 		return nil
 	}
-	if g.wide && k > largestSystem && k > systemPerRow*m {
+	if g.wide && k > distinct(m) {
 		return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "raise λ2", "leaves %d parameters for %d rows, which so small a λ2 does not tell apart", k, m)
 	}
 	if g.wide {

@@ -50,7 +50,7 @@ func (g *logisticLarge) load(p *logisticProblem, penalised int) {
 // solves by rows.
 func (g *logisticLarge) choose(p *logisticProblem) error {
 	g.direct = g.byRows && !g.sys.Penalises(1, p.c*p.most/4)
-	if g.direct && p.d > largestSystem && p.d > systemPerRow*p.m {
+	if g.direct && p.d > distinct(p.m) {
 		return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "lower C", "leaves %d parameters for %d rows, which so large a C does not tell apart", p.d, p.m)
 	}
 	return nil

@@ -66,37 +66,12 @@ func TestElasticNetWays(t *testing.T) {
 			case 2:
 				clear(hyper[h/2:])
 			}
-			var theta, dtheta [2][]float64
-			var grads [2]*learn.Grad
-			var errs [2]error
-			v, along := numtest.Normals(rng, n), casetest.NewGrad(d, h)
-			for _, s := range casetest.GradSlices(along) {
-				copy(s, numtest.Normals(rng, len(s)))
-			}
-			for k, l := range []learn.ForwardLearner{gram, set} {
-				theta[k], dtheta[k], grads[k] = make([]float64, n), make([]float64, n), casetest.NewGrad(d, h)
-				if errs[k] = l.Fit(theta[k], hyper); errs[k] == nil {
-					if errs[k] = l.VJP(nil, grads[k], v); errs[k] == nil {
-						errs[k] = l.JVP(nil, dtheta[k], along)
-					}
-				}
-			}
 			what := fmt.Sprintf("%d, %d × %d, step %d", i, rows, n, step)
-			if (errs[0] == nil) != (errs[1] == nil) {
-				t.Errorf("%s: %v, and on working sets %v", what, errs[0], errs[1])
-				continue
-			}
-			if errs[0] != nil {
-				continue
-			}
-			fits++
 			// Columns that differ by a hundredth give the active systems conditions of 1e8 and
 			// more for small λ2, and derivatives in λ are differences of their solutions.
 			const fitTol, derivativeTol = 1e-8, 2e-6
-			numtest.NearAll(t, what+": θ", theta[1], theta[0], fitTol, 0)
-			numtest.NearAll(t, what+": JVP", dtheta[1], dtheta[0], derivativeTol, 0)
-			for k, s := range casetest.GradSlices(grads[1]) {
-				numtest.NearAll(t, fmt.Sprint(what, ": VJP ", k), s, casetest.GradSlices(grads[0])[k], derivativeTol, 0)
+			if sameAnswers(t, what, rng, d, gram, set, hyper, fitTol, derivativeTol, 0) {
+				fits++
 			}
 		}
 	}
@@ -189,42 +164,51 @@ func change(rng *rand.Rand, d learn.Data) {
 // agree counts the fits that both learners answer, and compares them.
 func agree(t *testing.T, what string, rng *rand.Rand, d learn.Data, one, other learn.ForwardLearner, draw func(rng *rand.Rand) []float64) (fits int) {
 	t.Helper()
-	_, n := d.X.Dims()
-	p, h := one.Dims(n)
 	for step := range 5 {
 		hyper := draw(rng)
 		if rng.IntN(9) == 0 {
 			other.Reset()
 		}
-		var theta, dtheta [2][]float64
-		var grads [2]*learn.Grad
-		var errs [2]error
-		v, along := numtest.Normals(rng, p), casetest.NewGrad(d, h)
-		for _, s := range casetest.GradSlices(along) {
-			copy(s, numtest.Normals(rng, len(s)))
-		}
-		for k, l := range []learn.ForwardLearner{one, other} {
-			theta[k], dtheta[k], grads[k] = make([]float64, p), make([]float64, p), casetest.NewGrad(d, h)
-			if errs[k] = l.Fit(theta[k], hyper); errs[k] == nil {
-				if errs[k] = l.VJP(nil, grads[k], v); errs[k] == nil {
-					errs[k] = l.JVP(nil, dtheta[k], along)
-				}
-			}
-		}
 		name := fmt.Sprintf("%s, step %d at %v", what, step, hyper)
-		if (errs[0] == nil) != (errs[1] == nil) {
-			t.Errorf("%s: %v, and otherwise %v", name, errs[0], errs[1])
-		}
-		if errs[0] != nil || errs[1] != nil {
-			continue
-		}
-		fits++
 		const tol, floor = 1e-8, 1e-3 // hyperparameters that have no part in θ have rounding for a derivative
-		numtest.NearAll(t, name+": θ", theta[1], theta[0], tol, floor)
-		numtest.NearAll(t, name+": JVP", dtheta[1], dtheta[0], tol, floor)
-		for k, s := range casetest.GradSlices(grads[1]) {
-			numtest.NearAll(t, fmt.Sprint(name, ": VJP ", k), s, casetest.GradSlices(grads[0])[k], tol, floor)
+		if sameAnswers(t, name, rng, d, one, other, hyper, tol, tol, floor) {
+			fits++
 		}
 	}
 	return fits
+}
+
+// sameAnswers compares θ and its derivatives at hyper by both learners, or that both refuse
+// them, and reports whether both answer.
+func sameAnswers(t *testing.T, what string, rng *rand.Rand, d learn.Data, one, other learn.ForwardLearner, hyper []float64, fitTol, derivativeTol, floor float64) bool {
+	t.Helper()
+	_, n := d.X.Dims()
+	p, h := one.Dims(n)
+	var theta, dtheta [2][]float64
+	var grads [2]*learn.Grad
+	var errs [2]error
+	v, along := numtest.Normals(rng, p), casetest.NewGrad(d, h)
+	for _, s := range casetest.GradSlices(along) {
+		copy(s, numtest.Normals(rng, len(s)))
+	}
+	for k, l := range []learn.ForwardLearner{one, other} {
+		theta[k], dtheta[k], grads[k] = make([]float64, p), make([]float64, p), casetest.NewGrad(d, h)
+		if errs[k] = l.Fit(theta[k], hyper); errs[k] == nil {
+			if errs[k] = l.VJP(nil, grads[k], v); errs[k] == nil {
+				errs[k] = l.JVP(nil, dtheta[k], along)
+			}
+		}
+	}
+	if (errs[0] == nil) != (errs[1] == nil) {
+		t.Errorf("%s: %v, and the other way %v", what, errs[0], errs[1])
+	}
+	if errs[0] != nil || errs[1] != nil {
+		return false
+	}
+	numtest.NearAll(t, what+": θ", theta[1], theta[0], fitTol, floor)
+	numtest.NearAll(t, what+": JVP", dtheta[1], dtheta[0], derivativeTol, floor)
+	for k, s := range casetest.GradSlices(grads[1]) {
+		numtest.NearAll(t, fmt.Sprint(what, ": VJP ", k), s, casetest.GradSlices(grads[0])[k], derivativeTol, floor)
+	}
+	return true
 }

@@ -41,7 +41,7 @@ func Axpy(a float64, x, y []float64) {
 // precision the leading rows up to and including that one are linearly dependent.
 // The converse does not hold; see [Unsolvable].
 func LDLFactor(a, dinv []float64, n, stride int, tol float64) int {
-	if vectors && n >= 2*vectorMin {
+	if vectors && n >= leastBlocks {
 		return ldlBlocks(a, dinv, n, stride, tol)
 	}
 	// dinv holds the original diagonal until the pivot's reciprocal takes its
@@ -89,6 +89,9 @@ func LDLFactor(a, dinv []float64, n, stride int, tol float64) int {
 // ldlBlock is how many pivots a row takes at a time; it is even. With 32 of them, rows of
 // 1000 entries stay in the second cache.
 const ldlBlock = 32
+
+// leastBlocks is the number of unknowns from which on ldlBlocks pays.
+const leastBlocks = 32
 
 // ldlBlocks is LDLFactor by the vector units. Rows below a block of pivots take them all at
 // once, and so leave the cache once for each block.

@@ -15,6 +15,3 @@ func SetVectors(on bool) (old bool) {
 	old, vectors = vectors, on && cpu.X86.HasAVX
 	return old
 }
-
-// vectorMin is the least number of entries for which a call of assembly pays.
-const vectorMin = 16

@@ -159,13 +159,13 @@ func (s *System) column(j int) (sum float64) {
 }
 
 // Down to the least penalty that solves by rows take, solutions have the digits that the
-// condition leaves; ten times below rowsFloor the verdict is no.
+// condition leaves; ten times below RowsFloor the verdict is no.
 func TestRowsFloor(t *testing.T) {
 	for i := range 20 {
 		rng := rand.New(rand.NewPCG(2, uint64(i)))
 		s := draw(rng, 8, 20, i%2 == 0, true, false)
 		dense.Fill(s.Weights, 1)
-		s.Ridge = 1.01 * rowsFloor * dense.Largest(s.squares)
+		s.Ridge = 1.01 * RowsFloor * dense.Largest(s.squares)
 		if !s.Penalises(s.Ridge, 1) || s.Penalises(s.Ridge/10, 1) {
 			t.Error("the floor is elsewhere")
 		}

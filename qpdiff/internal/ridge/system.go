@@ -181,15 +181,15 @@ func (s *System) Diagonal(dst []float64, bound bool) {
 	}
 }
 
-// rowsFloor is the least ratio of a penalty to its entry of the diagonal for solves by rows. A
-// smaller one costs digits that corrections do not bring back.
-const rowsFloor = 1e-9
+// RowsFloor is the least ratio of a penalty to its entry of the diagonal for solves in as many
+// unknowns as there are rows. A smaller one costs digits that corrections do not bring back.
+const RowsFloor = 1e-9
 
 // Penalises reports whether the penalty, at weights that are nowhere above most, is large
 // enough for solves by rows.
 func (s *System) Penalises(ridge, most float64) bool {
 	for _, v := range s.squares[:s.Penalised] {
-		if !(ridge > rowsFloor*most*v) {
+		if !(ridge > RowsFloor*most*v) {
 			return false
 		}
 	}

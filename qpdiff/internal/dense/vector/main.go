@@ -159,8 +159,20 @@ func gramTile() {
 	RET()
 }
 
-// dotRows is how many rows dot4 takes.
+// dotRows is how many rows dot4 and add4 take.
 const dotRows = 4
+
+// rowsFrom returns the rows from a on, stride entries apart; stride becomes bytes.
+func rowsFrom(a, stride reg.Register) [dotRows]reg.Register {
+	SHLQ(Imm(3), stride)
+	rows := [dotRows]reg.Register{a}
+	for k := 1; k < dotRows; k++ {
+		next := GP64()
+		LEAQ(Mem{Base: rows[k-1], Index: stride, Scale: 1}, next)
+		rows[k] = next
+	}
+	return rows
+}
 
 // dot4 has a sum of four lanes for each row, as gonum's dot product of two vectors has: four
 // rows at a time hide the time that an addition takes.
@@ -170,15 +182,9 @@ func dot4() {
 	Doc("dot4 sets the four entries of dst to the products of x with the rows of n entries at a, stride",
 		"entries apart, in the order of gonum's DotUnitary.")
 	a, stride, x, n := Load(Param("a"), GP64()), Load(Param("stride"), GP64()), Load(Param("x"), GP64()), Load(Param("n"), GP64())
-	SHLQ(Imm(3), stride)
-	rows := [dotRows]reg.Register{a}
+	rows := rowsFrom(a, stride)
 	var sums [dotRows]reg.VecVirtual
 	for k := range sums {
-		if k > 0 {
-			next := GP64()
-			LEAQ(Mem{Base: rows[k-1], Index: stride, Scale: 1}, next)
-			rows[k] = next
-		}
 		sums[k] = YMM()
 		VXORPD(sums[k], sums[k], sums[k])
 	}
@@ -239,15 +245,9 @@ func add4() {
 	Doc("add4 adds f[0] times the row of n entries at a to dst, then f[1] times that stride entries further,",
 		"and so on for four rows.")
 	dst, n, f, a, stride := Load(Param("dst"), GP64()), Load(Param("n"), GP64()), Load(Param("f"), GP64()), Load(Param("a"), GP64()), Load(Param("stride"), GP64())
-	SHLQ(Imm(3), stride)
-	rows := [dotRows]reg.Register{a}
+	rows := rowsFrom(a, stride)
 	var factors [dotRows]reg.VecVirtual
 	for k := range rows {
-		if k > 0 {
-			next := GP64()
-			LEAQ(Mem{Base: rows[k-1], Index: stride, Scale: 1}, next)
-			rows[k] = next
-		}
 		factors[k] = YMM()
 		VBROADCASTSD(Mem{Base: f, Disp: k * 8}, factors[k])
 	}
