@@ -5,6 +5,7 @@ import (
 
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/internal/dense"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -18,7 +19,9 @@ import (
 // sum of the rows' weights. A [Grad] keeps the shape of X and Y: rows that do not count
 // have the derivative 0.
 type Data struct {
-	// A *mat.Dense is read in place; Load copies a matrix of another kind.
+	// A *mat.Dense is read in place; Load copies a matrix of another kind. [linear.ElasticNet],
+	// [linear.Logistic] and [linear.SparseLogistic] read a sparse X by its stored entries:
+	// see [SparseLearner] and [Data.Sparse].
 	X mat.Matrix
 	Y []float64
 	// Rows are the rows of X and Y to learn from, in any order. A row that is named
@@ -27,6 +30,10 @@ type Data struct {
 	// Weights has one entry for each row of X, at or above 0: a row of weight w
 	// counts as w equal rows. Nil: one each.
 	Weights []float64
+	// Centre and Scale, for a [SparseLearner] and a sparse X only, have one entry for each
+	// feature: the learner sees (x − Centre)/Scale. Derivatives with respect to X are those at
+	// fixed Centre and Scale. Nil: 0 and 1.
+	Centre, Scale []float64
 	// MaxBytes bounds the memory that a learner holds for the data, X itself not included: a
 	// Load that needs more, and a Fit whose working set grows beyond, is an error of kind
 	// [qpdiff.ErrTooLarge] before the allocation. No result depends on it. Zero: a quarter
@@ -40,6 +47,9 @@ type Data struct {
 func (d Data) Size() Size {
 	rows, n := d.X.Dims()
 	s := Size{Rows: rows, Features: n, Counting: rows, Weighted: d.Rows != nil || d.Weights != nil}
+	if s.Sparse = d.Sparse(); s.Sparse {
+		s.Stored = d.Stored()
+	}
 	if d.Rows != nil {
 		s.Counting = min(rows, len(d.Rows))
 	}
@@ -51,10 +61,28 @@ type Size struct {
 	Rows, Features int  // of X
 	Counting       int  // rows that count, at most
 	Weighted       bool // Data has Rows or Weights
+	Sparse         bool // see [Data.Sparse]
+	Stored         int  // entries of a sparse X
 	// Predicted rows are given to [Predictor.Predict] at a time, with a workspace.
 	Predicted int
 	// LeaveOneOut: so are the fits of a [LeaveOneOutLearner], in place of Fit.
 	LeaveOneOut bool
+}
+
+// Sparse reports whether X is sparse: a [mat.RowNonZeroDoer], which visits the entries that it
+// stores, and no *mat.Dense. It must visit each at most once.
+func (d Data) Sparse() bool {
+	_, visits := d.X.(mat.RowNonZeroDoer)
+	return visits
+}
+
+// Stored returns the number of entries that a sparse X visits, zeros among them included.
+func (d Data) Stored() (entries int) {
+	rows, _ := d.X.Dims()
+	for i := range rows {
+		d.X.(mat.RowNonZeroDoer).DoRowNonZero(i, func(_, _ int, _ float64) { entries++ })
+	}
+	return entries
 }
 
 // Dense returns X: itself if it is a *mat.Dense, else a copy. It is nil without X.
@@ -77,6 +105,9 @@ type Grad struct {
 	Hyper []float64
 	X     *mat.Dense
 	Y     []float64
+	// Stored takes the place of X for a sparse X, with one entry for each one stored, row by
+	// row in the order in which [mat.RowNonZeroDoer] visits them.
+	Stored []float64
 	// Generalised is set by a VJP that added an element of a generalised
 	// derivative, because the derivative wanted does not exist: see the field
 	// Generalised of the learners. A VJP never clears it, and a JVP ignores it.
@@ -89,14 +120,72 @@ type Grad struct {
 // that counts. The error is an [*qpdiff.ArgError] of kind ErrShape, ErrNotFinite or, for
 // Rows and the values of Weights, ErrDomain.
 func (d Data) Check() error {
+	if d.Sparse() {
+		return d.checkSparse()
+	}
+	if d.Centre != nil || d.Scale != nil {
+		return check.ArgErrorf("Data.Centre and Data.Scale", qpdiff.ErrDomain, "give centred and scaled features", "are for a sparse X")
+	}
 	x := d.Dense()
 	if x == nil || x.IsEmpty() {
-		return &qpdiff.ArgError{Arg: "Data.X", Why: check.ErrEmpty, Problem: "is empty", Remedy: "give at least one example with one feature"}
+		return errEmpty
 	}
 	r, _ := x.Dims()
 	if len(d.Y) != r {
-		return check.ArgErrorf("Data.Y", qpdiff.ErrShape, "give one label per row of X", "has %d labels for the %d rows of X", len(d.Y), r)
+		return errLabels(len(d.Y), r)
 	}
-	const remedy = "remove or impute the entry"
-	return cmp.Or(check.FiniteRows("Data.X", remedy, x), check.Finite("Data.Y", remedy, d.Y), check.Counts(d.Rows, d.Weights, r))
+	return cmp.Or(check.FiniteRows("Data.X", remedyEntry, x), check.Finite("Data.Y", remedyEntry, d.Y), check.Counts(d.Rows, d.Weights, r))
+}
+
+const remedyEntry = "remove or impute the entry"
+
+var errEmpty = &qpdiff.ArgError{Arg: "Data.X", Why: check.ErrEmpty, Problem: "is empty", Remedy: "give at least one example with one feature"}
+
+// errLabels is the error of so many labels for so many rows.
+func errLabels(labels, rows int) error {
+	return check.ArgErrorf("Data.Y", qpdiff.ErrShape, "give one label per row of X", "has %d labels for the %d rows of X", labels, rows)
+}
+
+// checkSparse is Check for a sparse X.
+func (d Data) checkSparse() error {
+	r, n := d.X.Dims()
+	if r < 1 || n < 1 {
+		return errEmpty
+	}
+	if len(d.Y) != r {
+		return errLabels(len(d.Y), r)
+	}
+	seen := make([]int, n) // the last row in which each column was visited, from 1 on
+	var err error
+	for i := range r {
+		d.X.(mat.RowNonZeroDoer).DoRowNonZero(i, func(row, j int, v float64) {
+			switch {
+			case err != nil:
+			case row != i || j < 0 || j >= n || seen[j] == i+1:
+				err = check.ArgErrorf("Data.X", qpdiff.ErrDomain, "let DoRowNonZero visit each stored entry of the row once", "visits row %d, column %d in row %d of %d×%d, or that twice", row, j, i, r, n)
+			case !dense.Finite(v):
+				err = check.ArgErrorf("Data.X", qpdiff.ErrNotFinite, remedyEntry, "holds %v at row %d, column %d", v, i, j)
+			default:
+				seen[j] = i + 1
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return cmp.Or(check.Finite("Data.Y", remedyEntry, d.Y), check.Counts(d.Rows, d.Weights, r),
+		check.Columns("Data.Centre", d.Centre, n, false), check.Columns("Data.Scale", d.Scale, n, true))
+}
+
+// VisitStored calls visit for each entry x_ij that a sparse X stores, in the order of
+// Grad.Stored, in which it is entry number at.
+func (d Data) VisitStored(visit func(at, i, j int, x float64)) {
+	rows, _ := d.X.Dims()
+	at := 0
+	for i := range rows {
+		d.X.(mat.RowNonZeroDoer).DoRowNonZero(i, func(_, j int, x float64) {
+			visit(at, i, j, x)
+			at++
+		})
+	}
 }

@@ -43,6 +43,15 @@ type SizedLearner interface {
 	Bytes(s Size) int64
 }
 
+// A SparseLearner is a Learner that reads a sparse X by its stored entries alone, as seen through
+// Data.Centre and Data.Scale. Other learners of this module copy such an X as a dense one, and
+// refuse Centre and Scale.
+type SparseLearner interface {
+	Learner
+	// ReadsStored marks such a learner.
+	ReadsStored()
+}
+
 // A ForwardLearner is a Learner with derivatives along a direction.
 type ForwardLearner interface {
 	Learner

@@ -70,7 +70,7 @@ func (e *ElasticNet) Load(d learn.Data) (err error) {
 		e.reset()
 		return err
 	}
-	e.shape(d.X.Dims())
+	e.shape(d)
 	root, xty := e.sums(d)
 	for j, r := range root {
 		if !dense.Finite(r*e.rmsY) || !dense.Finite(xty[j]) {

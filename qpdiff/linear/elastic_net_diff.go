@@ -11,6 +11,9 @@ import (
 // dataVJP is part of a penalisedModel.
 func (e *elasticNetFit) dataVJP(d *penalisedDerivative, g *learn.Grad, act []int, w []float64) error {
 	theta, features := e.theta(), d.named(&e.qp, act)
+	if e.qp.sparse != nil {
+		return e.sparseVJP(d, g, features, w)
+	}
 	rows := e.state.Data.Dense()
 	for i, y := range e.state.Data.Y {
 		inv := e.share(i)
@@ -67,7 +70,11 @@ func (e *elasticNetFit) dataJVP(d *penalisedDerivative, b []float64, t *learn.Gr
 		return
 	}
 	d.all = dense.Zeros(d.all, e.params)
-	e.tangent(d.all, t)
+	if e.qp.sparse != nil {
+		e.sparseTangent(d, d.all, t)
+	} else {
+		e.tangent(d.all, t)
+	}
 	dense.Gather(b, d.all, e.qp.features)
 }
 

@@ -10,7 +10,10 @@ import (
 // left in z. It returns the first dependent member of act, or len(act).
 func (q *piecewiseQP) factor() int {
 	s := len(q.act)
-	if q.columns != nil {
+	if q.iterative = q.sparse != nil && q.g == nil; q.iterative {
+		return q.solveSparse()
+	}
+	if q.byColumns() {
 		if q.rowFactor = q.byRows() && q.factorRows(); q.rowFactor {
 			return s
 		}
@@ -68,11 +71,19 @@ func (q *piecewiseQP) condBound() float64 {
 }
 
 // room is the number of entries of the first argument of solveActive.
-func (q *piecewiseQP) room() int { return q.rows + 3*q.n }
+func (q *piecewiseQP) room() int {
+	if q.sparse != nil {
+		return q.rows + gradientsRoom*q.n
+	}
+	return q.rows + 3*q.n
+}
 
 // cond estimates it. The largest eigenvalue counts as √s, see [dense.LDLCond].
 func (q *piecewiseQP) cond() float64 {
 	s := len(q.act)
+	if q.iterative {
+		return q.bound
+	}
 	if q.rowFactor {
 		return q.bound / math.Sqrt(float64(s))
 	}
@@ -83,7 +94,7 @@ func (q *piecewiseQP) cond() float64 {
 // of the working set.
 func (q *piecewiseQP) pivotTol() float64 {
 	terms := float64(q.n)
-	if q.columns != nil {
+	if q.byColumns() {
 		terms = float64(len(q.act)) + math.Sqrt(float64(q.rows))
 	}
 	return pivotRounding * dense.Eps * terms
@@ -96,6 +107,12 @@ func (q *piecewiseQP) solveActive(w, v []float64) []float64 {
 	s := len(q.act)
 	w = w[:s]
 	dense.Gather(w, v, q.act)
+	if q.iterative {
+		b := w[s : 2*s]
+		copy(b, w)
+		new(conjugateGradients).solve(q, w, b, w[2*s:cap(w)])
+		return w
+	}
 	if q.rowFactor {
 		q.solveRows(w, w[s:cap(w)])
 		return w

@@ -6,6 +6,7 @@ import (
 
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/internal/sparse"
 	"cvgm/qpdiff/internal/ways"
 	"cvgm/qpdiff/learn"
 )
@@ -21,16 +22,24 @@ type elasticNetFit struct {
 	spread             float64     // N over the least positive count
 	scaled             []float64   // with counts: √count·x by row
 	working            *workingSet // nil if the Gram matrix of all features serves
+	sparse             sparse.Columns
 }
 
-// shape makes room for rows of n features. The warm start survives if the shape stays.
-func (e *elasticNetFit) shape(rows, n int) {
-	wide := ways.WorkingSet(rows, n)
+// shape makes room for the data. The warm start survives if the shape stays.
+func (e *elasticNetFit) shape(d learn.Data) {
+	rows, n := d.X.Dims()
+	wide := d.Sparse() || ways.WorkingSet(rows, n)
+	if d.Sparse() != (e.qp.sparse != nil) {
+		e.params = 0
+	}
 	if n == e.params && rows == e.rows && wide == (e.working != nil) {
 		return
 	}
 	e.params, e.rows = n, rows
 	e.qp.columnQuadratic = columnQuadratic{}
+	if d.Sparse() {
+		e.qp.sparse = &e.sparse
+	}
 	if wide {
 		e.working = cmp.Or(e.working, new(workingSet))
 		e.working.resize(n, rows)
@@ -51,6 +60,10 @@ func (e *elasticNetFit) Bytes(s learn.Size) int64 {
 	counts := 0.0
 	if s.Weighted {
 		counts = rows
+	}
+	if s.Sparse {
+		first := min(n, firstFeatures)
+		return learner.Entries(counts + rows + sparse.Entries(rows, n, float64(s.Stored)) + setEntries(rows, n, first) + gramEntries(rows, first) + systemEntries(first) + gradientsEntries(rows, first))
 	}
 	if ways.WorkingSet(s.Rows, s.Features) {
 		first := min(n, firstFeatures) // a set of so many is never refused in a fit

@@ -4,6 +4,7 @@ import (
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/sparse"
 	"cvgm/qpdiff/internal/woodbury"
 
 	"gonum.org/v1/gonum/floats"
@@ -125,6 +126,7 @@ func (q *piecewiseQP) activate() {
 // columnQuadratic is G of a piecewiseQP as inv·CᵀC, by the columns of C.
 type columnQuadratic struct {
 	columns [][]float64 // of each feature of all, which coordinate j is as features[j]; nil: not gathered
+	sparse  *sparse.Columns // they take the place of columns
 	rows    int
 	inv     float64
 
@@ -138,17 +140,24 @@ type columnQuadratic struct {
 	fit       []float64         // work: Cx
 	fitSize   float64           // bounds the size of the terms of Cx, over √N
 
+	// Without Gram matrix, sparse systems are solved by conjugate gradients.
+	iterative bool // the last system was
+	gradients conjugateGradients
+
 	largest int     // support: see limit
 	held    float64 // entries that are held beside the active systems
 	most    int64   // the MaxBytes of the data
 }
+
+// byColumns reports whether q has the columns.
+func (q *piecewiseQP) byColumns() bool { return q.columns != nil || q.sparse != nil }
 
 // column returns column j of C.
 func (q *piecewiseQP) column(j int) []float64 { return q.columns[q.features[j]] }
 
 // shared returns the same G with work of its own.
 func (c *columnQuadratic) shared() columnQuadratic {
-	return columnQuadratic{columns: c.columns, rows: c.rows, inv: c.inv, largest: c.largest, held: c.held, most: c.most}
+	return columnQuadratic{columns: c.columns, sparse: c.sparse, rows: c.rows, inv: c.inv, largest: c.largest, held: c.held, most: c.most}
 }
 
 // products sets dst to the entries of row j of G at the places of at.
@@ -158,9 +167,35 @@ func (q *piecewiseQP) products(dst []float64, j int, at []int) {
 	}
 }
 
+// rowSum returns the part of v that the products of all columns with it share: see dot.
+func (q *piecewiseQP) rowSum(v []float64) float64 {
+	if q.sparse == nil {
+		return 0
+	}
+	return q.sparse.Along(v)
+}
+
+// dot returns C_jᵀv, with the along of v.
+func (q *piecewiseQP) dot(j int, v []float64, along float64) float64 {
+	if q.sparse != nil {
+		return q.sparse.Dot(q.features[j], v, along)
+	}
+	return floats.Dot(q.column(j), v)
+}
+
 // combine sets fit to the sum of the columns in at times x.
 func (q *piecewiseQP) combine(fit, x []float64, at []int) {
 	clear(fit)
+	if q.sparse != nil {
+		spread := 0.0
+		for i, j := range at {
+			if x[i] != 0 {
+				spread += q.sparse.Add(fit, x[i], q.features[j])
+			}
+		}
+		q.sparse.Spread(fit, spread)
+		return
+	}
 	for i, j := range at {
 		if x[i] != 0 {
 			floats.AddScaled(fit, x[i], q.column(j))

@@ -33,7 +33,8 @@ const (
 // crowded reports whether the active system is too large: see largestSystem, and limit.
 func (q *piecewiseQP) crowded() bool {
 	s := len(q.act)
-	return q.columns != nil && s > q.largest && !q.byRows()
+	systems := q.columns != nil || q.sparse != nil && q.g != nil
+	return systems && s > q.largest && !q.byRows()
 }
 
 // systemEntries counts the entries of active systems of so many features: one is held here,
@@ -74,7 +75,7 @@ func kernelEntries(rows, n, set float64) float64 {
 // active coordinates, one in the fit and one in a derivative. The bound largest counts their
 // systems.
 func (q *piecewiseQP) partRoom() error {
-	if q.columns == nil {
+	if !q.byColumns() {
 		return nil
 	}
 	const vectors = 12 // of a piecewiseQP, with restrict
@@ -114,6 +115,10 @@ func (q *piecewiseQP) row(dst []float64, j int) {
 		copy(dst, q.g[j*q.n:(j+1)*q.n])
 		return
 	}
+	if q.sparse != nil {
+		q.sparseRow(dst, j)
+		return
+	}
 	for _, k := range q.act {
 		dst[k] = q.inv * floats.Dot(q.column(j), q.column(k))
 	}
@@ -122,7 +127,7 @@ func (q *piecewiseQP) row(dst []float64, j int) {
 // byRows reports whether the active system is to be solved in as many unknowns as there
 // are rows.
 func (q *piecewiseQP) byRows() bool {
-	if len(q.act) <= q.rows {
+	if len(q.act) <= q.rows || q.sparse != nil {
 		return false
 	}
 	for _, j := range q.act {
@@ -236,10 +241,11 @@ func (q *piecewiseQP) decides(j int, active bool, err, l1 float64) bool {
 // form returns dᵀ(G + diag r)d on the active set, as factorised last.
 func (q *piecewiseQP) form(d []float64) float64 {
 	s := len(q.act)
-	if !q.rowFactor {
+	if !q.rowFactor && !q.iterative {
 		return dense.LDLForm(q.a, q.dinv, s, s+1, d)
 	}
-	fit := q.fit[:q.rows]
+	q.fit = dense.Grow(q.fit, q.rows)
+	fit := q.fit
 	q.combine(fit, d, q.act)
 	sum := q.inv * floats.Dot(fit, fit)
 	for i, j := range q.act {

@@ -6,8 +6,6 @@ import (
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
-
-	"gonum.org/v1/gonum/floats"
 )
 
 // solve moves x to the solution and leaves the factor of its active system in a, dinv. It
@@ -19,7 +17,7 @@ import (
 // twice, so the steps are finitely many.
 func (q *piecewiseQP) solve() error {
 	q.activate()
-	if q.columns != nil {
+	if q.byColumns() {
 		if j := q.open(); j >= 0 {
 			return q.errOpen(j)
 		}
@@ -37,6 +35,9 @@ func (q *piecewiseQP) solve() error {
 			return q.errCrowded()
 		}
 		if k := q.factor(); k < s {
+			if q.iterative {
+				return q.errOpen(q.act[k])
+			}
 			phases = max(0, phases-1)
 			moved, ok := q.slide(k)
 			if !ok {
@@ -47,7 +48,7 @@ func (q *piecewiseQP) solve() error {
 			}
 			continue
 		}
-		if !q.rowFactor {
+		if !q.rowFactor && !q.iterative {
 			dense.LDLBack(q.a, q.dinv, s, s+1, q.z[:s])
 		}
 		wrong := 0
@@ -101,7 +102,10 @@ func (q *piecewiseQP) admit(tol float64, one bool) int {
 			q.fitSize += math.Sqrt(q.diag[j]) * math.Abs(q.z[i])
 		}
 	}
-	next := 0
+	next, along := 0, 0.0
+	if q.g == nil {
+		along = q.rowSum(q.fit[:q.rows])
+	}
 	worst := 0.0
 	for j := range n {
 		if next < s && q.act[next] == j {
@@ -110,7 +114,7 @@ func (q *piecewiseQP) admit(tol float64, one bool) int {
 		}
 		d := q.c[j]
 		if q.g == nil {
-			d -= q.inv * floats.Dot(q.column(j), q.fit[:q.rows])
+			d -= q.inv * q.dot(j, q.fit[:q.rows], along)
 		} else {
 			row := q.g[j*n : (j+1)*n]
 			for i, k := range q.act[:s] {
@@ -178,7 +182,12 @@ func (q *piecewiseQP) sortActive(s int) {
 // coordinateDescent runs from x until a sweep leaves all signs as
 // they were, and makes its support the active set.
 func (q *piecewiseQP) coordinateDescent() {
-	if q.g == nil {
+	switch {
+	case q.g != nil:
+	case q.sparse != nil:
+		q.descendSparse()
+		return
+	default:
 		q.dualNewton()
 		return
 	}

@@ -6,6 +6,7 @@ import (
 
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/internal/ways"
 	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/floats"
@@ -25,10 +26,12 @@ func (e *elasticNetFit) sumsWorking(d learn.Data) (root, xty []float64) {
 		if c == 0 {
 			continue
 		}
-		x := d.Dense().RawRowView(i)
-		floats.AddScaled(s.xty, c*y, x)
-		for j, v := range x {
-			s.root[j] += c * v * v
+		if e.qp.sparse == nil {
+			x := d.Dense().RawRowView(i)
+			floats.AddScaled(s.xty, c*y, x)
+			for j, v := range x {
+				s.root[j] += c * v * v
+			}
 		}
 		e.total += c
 		yy += c * y * y
@@ -37,6 +40,9 @@ func (e *elasticNetFit) sumsWorking(d learn.Data) (root, xty []float64) {
 	e.inv, e.spread = 1/e.total, e.total/least
 	e.rmsY = math.Sqrt(yy * e.inv)
 	e.qp.inv = e.inv
+	if e.qp.sparse != nil {
+		e.sumsSparse(d)
+	}
 	floats.Scale(e.inv, s.xty)
 	for j, v := range s.root {
 		s.root[j] = math.Sqrt(v * e.inv)
@@ -104,20 +110,32 @@ func (e *elasticNetFit) undecided(enter []int) []int {
 // slopes sets theta, and the slopes at it of the squared error, with the opposite sign, in
 // all features.
 func (e *elasticNetFit) slopes() {
-	s, rows := e.working, e.state.Data.Dense()
+	s := e.working
 	clear(s.theta)
 	dense.Scatter(s.theta, e.qp.x, s.features)
 	for i, y := range e.state.Data.Y {
 		s.residual[i] = math.Sqrt(dense.CountAt(e.counts, i)) * y
 	}
 	s.reach = e.rmsY
+	spread := 0.0
 	for k, t := range e.qp.x {
-		if t != 0 {
-			s.reach += e.root[k] * math.Abs(t)
+		if t == 0 {
+			continue
+		}
+		s.reach += e.root[k] * math.Abs(t)
+		if e.qp.sparse != nil {
+			spread += e.sparse.Add(s.residual, -t, s.features[k])
+		} else {
 			floats.AddScaled(s.residual, -t, e.qp.column(k))
 		}
 	}
 	clear(s.slope)
+	if e.qp.sparse != nil {
+		e.sparse.Spread(s.residual, spread)
+		e.sparse.AddTransposed(s.slope, e.inv, s.residual)
+		return
+	}
+	rows := e.state.Data.Dense()
 	for i, r := range s.residual {
 		if r != 0 {
 			floats.AddScaled(s.slope, math.Sqrt(dense.CountAt(e.counts, i))*e.inv*r, rows.RawRowView(i))
@@ -181,13 +199,17 @@ func (e *elasticNetFit) makeRoom() error {
 // a larger set stays, and so does a Gram matrix that a set has outgrown.
 func (e *elasticNetFit) held() float64 {
 	s, rows := e.working, float64(e.rows)
+	set := float64(max(s.largest, len(s.features)))
+	if e.qp.sparse != nil {
+		return e.sparseHeld(set)
+	}
 	fetched := s.used
 	for _, j := range s.features {
 		if e.qp.columns[j] == nil {
 			fetched++
 		}
 	}
-	return workingEntries(rows, float64(e.params), float64(max(s.largest, len(s.features))), float64(max(fetched, len(s.rooms)))) + float64(len(e.counts)) +
+	return workingEntries(rows, float64(e.params), set, float64(max(fetched, len(s.rooms)))) + float64(len(e.counts)) +
 		max(gramEntries(rows, float64(len(s.features))), float64(cap(e.gram)+cap(s.oldGram)))
 }
 
@@ -211,20 +233,32 @@ func (e *elasticNetFit) gather() {
 		s.place = append(s.place, place)
 		e.root[k], e.xty[k], q.diag[k] = s.root[j], s.xty[j], s.diag[j]
 	}
-	if n > gramPerRow*e.rows {
+	if q.sparse == nil && n > gramPerRow*e.rows || q.sparse != nil && ways.Gradients(n) {
 		return
 	}
 	e.gram = dense.Grow(e.gram, n*n)
 	q.g = e.gram
+	if q.sparse != nil {
+		q.fit = dense.Zeros(q.fit, q.rows)
+	}
 	for k, place := range s.place {
+		if q.sparse != nil {
+			q.sparse.Add(q.fit, 1, s.features[k])
+		}
 		for l, o := range s.place[:k+1] {
 			var v float64
-			if cached && place >= 0 && o >= 0 {
+			switch {
+			case cached && place >= 0 && o >= 0:
 				v = s.oldGram[place*was+o]
-			} else {
+			case q.sparse != nil:
+				v = e.inv * q.sparse.Product(s.features[k], s.features[l], q.fit)
+			default:
 				v = e.inv * floats.Dot(q.column(k), q.column(l))
 			}
 			e.gram[k*n+l], e.gram[l*n+k] = v, v
+		}
+		if q.sparse != nil {
+			q.sparse.Clear(q.fit, s.features[k])
 		}
 	}
 }
@@ -233,6 +267,9 @@ func (e *elasticNetFit) gather() {
 // times √count.
 func (e *elasticNetFit) fetch() {
 	s, q := e.working, &e.qp
+	if q.sparse != nil {
+		return
+	}
 	s.enter = s.enter[:0]
 	for _, j := range s.features {
 		if q.columns[j] == nil {

@@ -67,8 +67,14 @@ func (s *workingSet) resize(n, rows int) {
 // without the Gram matrix. systemEntries counts the active system, and partRoom the entries for
 // weakly active coordinates.
 func workingEntries(rows, n, set, fetched float64) float64 {
-	const all, coordinates, room = 18, 34, 4.5 // vectors of all features; of the set; the slice of a column
-	return all*n + coordinates*set + fetched*(rows+room) + 4*rows + kernelEntries(rows, n, set)
+	const room = 4.5 // the slice of a column
+	return setEntries(rows, n, set) + fetched*(rows+room) + kernelEntries(rows, n, set)
+}
+
+// setEntries counts those of workingEntries without columns.
+func setEntries(rows, n, set float64) float64 {
+	const all, coordinates = 18, 34 // vectors of all features; of the set
+	return all*n + coordinates*set + 4*rows
 }
 
 // gramEntries counts the entries of the Gram matrix of a set, and of its copy.
@@ -88,8 +94,10 @@ func (s *workingSet) reset() {
 // renew forgets the columns of q, for other data.
 func (s *workingSet) renew(q *piecewiseQP) {
 	s.features = s.features[:0]
-	q.columns = dense.Grow(q.columns, len(s.root))
-	clear(q.columns)
+	if q.sparse == nil {
+		q.columns = dense.Grow(q.columns, len(s.root))
+		clear(q.columns)
+	}
 	s.used = 0
 	q.kernel.Forget()
 }

@@ -25,6 +25,7 @@ type penalisedModel interface {
 type penalisedDerivative struct {
 	u, b  []float64   // solution and right-hand side of the active system
 	rows  []float64   // work of dataVJP and dataJVP
+	fit   []float64   // likewise
 	all   []float64   // a vector of all entries of θ
 	act   []int       // the result of named
 	hyper []float64   // products with respect to the hyperparameters
@@ -93,7 +94,7 @@ func (d *penalisedDerivative) adjoint(m penalisedModel, generalised bool, g *lea
 			h[groups+k] -= d.hyper[groups+k]
 		}
 	}
-	if g.X == nil && g.Y == nil {
+	if !learner.WantsRows(g) && g.Y == nil {
 		if err := learner.CheckProduct(g); err != nil {
 			return err
 		}
@@ -115,7 +116,7 @@ func (e *penalisedQuadratic) notDifferentiable(g *learn.Grad) error {
 	hyper := []qpdiff.Input{"λ1"}
 	if len(weak) == 0 {
 		weak = slices.DeleteFunc(slices.Clone(e.weakFree), func(j int) bool { return e.qp.diag[j] == 0 })
-		wanted.X, wanted.Y = nil, nil
+		wanted.X, wanted.Stored, wanted.Y = nil, nil, nil
 	} else if slices.ContainsFunc(e.qp.x[:e.features], func(v float64) bool { return v != 0 }) {
 		hyper = append(hyper, "λ2")
 	}
@@ -146,7 +147,7 @@ func (d *penalisedDerivative) forward(m penalisedModel, dtheta []float64, t *lea
 	theta := e.qp.x
 	b := d.b
 	clear(b)
-	if t.X != nil || t.Y != nil {
+	if learner.WantsRows(t) || t.Y != nil {
 		m.dataJVP(d, b, t)
 	}
 	if h := t.Hyper; h != nil {

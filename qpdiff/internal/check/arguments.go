@@ -32,6 +32,20 @@ func FiniteRows(arg, remedy string, x *mat.Dense) error {
 	return nil
 }
 
+// Columns reports the first thing in s, of a Data, that cannot be used where X has n columns:
+// nil, or a finite entry for each column, above 0 if positive is set.
+func Columns(arg string, s []float64, n int, positive bool) error {
+	if s != nil && len(s) != n {
+		return ArgErrorf(arg, ErrShape, "give one entry for each column of X, or nil", "has %d entries for the %d columns of X", len(s), n)
+	}
+	for j, v := range s {
+		if positive && !(v > 0) {
+			return ArgErrorf(arg, ErrDomain, "give positive scales", "holds %v at index %d", v, j)
+		}
+	}
+	return Finite(arg, "give finite numbers", s)
+}
+
 // Length panics if the argument x has not n entries: like a wrong shape, that
 // is a bug of the caller, not a property of the data.
 func Length(arg string, x []float64, n int) {

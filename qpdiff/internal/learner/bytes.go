@@ -27,7 +27,7 @@ func CheckBytes(l Sized, d learn.Data) error {
 	}
 	s := d.Size()
 	need := l.Bytes(s)
-	if !ok {
+	if _, stored := l.(learn.SparseLearner); !ok && !(stored && s.Sparse) {
 		need = memory.Add(need, memory.Bytes(float64(s.Rows)*float64(s.Features)*Word))
 	}
 	return Exceeds(need, d.MaxBytes, s)

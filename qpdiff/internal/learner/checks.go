@@ -33,7 +33,7 @@ func CheckHyper(hyper []float64, want int) error {
 // CheckTangent reports the first entry of d that is not finite.
 func CheckTangent(d *learn.Grad) error {
 	const remedy = "give a finite tangent"
-	return cmp.Or(check.Finite("d.Hyper", remedy, d.Hyper), check.FiniteRows("d.X", remedy, d.X), check.Finite("d.Y", remedy, d.Y))
+	return cmp.Or(check.Finite("d.Hyper", remedy, d.Hyper), check.FiniteRows("d.X", remedy, d.X), check.Finite("d.Stored", remedy, d.Stored), check.Finite("d.Y", remedy, d.Y))
 }
 
 // errOverflow is the error of a product beyond the range of float64.
@@ -42,7 +42,7 @@ var errOverflow = &qpdiff.ArgError{Arg: "Data", Why: qpdiff.ErrNotFinite, Proble
 // CheckProduct reports an entry of g that is not finite. A VJP that can bound its
 // entries does so instead, which saves a pass over the rows.
 func CheckProduct(g *learn.Grad) error {
-	if !dense.AllFinite(g.Hyper) || !dense.AllFinite(g.Y) || check.FiniteRows("", "", g.X) != nil {
+	if !dense.AllFinite(g.Hyper) || !dense.AllFinite(g.Y) || !dense.AllFinite(g.Stored) || check.FiniteRows("", "", g.X) != nil {
 		return errOverflow
 	}
 	return nil
@@ -102,7 +102,10 @@ func Counting(d learn.Data, dst []float64, rows []int) (counts []float64, counti
 func plain(d learn.Data) bool { return d.Rows == nil && d.Weights == nil }
 
 // Wants reports whether any cotangent is wanted.
-func Wants(g *learn.Grad) bool { return g.Hyper != nil || g.X != nil || g.Y != nil }
+func Wants(g *learn.Grad) bool { return g.Hyper != nil || WantsRows(g) || g.Y != nil }
+
+// WantsRows reports whether the cotangent of X is wanted.
+func WantsRows(g *learn.Grad) bool { return g.X != nil || g.Stored != nil }
 
 // ErrNoFit is the error of a VJP or JVP before the first successful Fit
 // after Load, after Reset, and after a Fit that failed.

@@ -26,19 +26,27 @@ func (f *State) Unload() {
 	f.Data, f.Fit = learn.Data{}, 0
 }
 
-// Take begins a Load of l: it returns d with a *mat.Dense as X, and what CheckBytes, Check
+// Take begins a Load of l: it returns d with a *mat.Dense as X, unless l reads a sparse one, and what CheckBytes, Check
 // and, with classes, CheckClasses report.
 func (f *State) Take(l Sized, d learn.Data, classes bool) (learn.Data, error) {
 	f.Unload()
 	if err := CheckBytes(l, d); err != nil {
 		return d, err
 	}
-	d.X = d.Dense()
+	d = Held(l, d)
 	err := d.Check()
 	if err == nil && classes {
 		err = CheckClasses(d)
 	}
 	return d, err
+}
+
+// Held returns d with X as l holds it: a *mat.Dense, or a sparse matrix if l reads one.
+func Held(l any, d learn.Data) learn.Data {
+	if _, ok := l.(learn.SparseLearner); !ok || !d.Sparse() {
+		d.X = d.Dense()
+	}
+	return d
 }
 
 // Forget forgets the fit.
@@ -108,6 +116,16 @@ func (f *State) CheckShape(arg string, g *learn.Grad) error {
 	}
 	rows, cols := f.Data.X.Dims()
 	check.Vector("Grad.Hyper", g.Hyper, f.Hypers)
+	if f.Data.Sparse() {
+		if g.X != nil {
+			panic("qpdiff: Grad.X is set for a sparse X, whose derivative goes to Grad.Stored")
+		}
+		if g.Stored != nil {
+			check.Vector("Grad.Stored", g.Stored, f.Data.Stored())
+		}
+	} else if g.Stored != nil {
+		panic("qpdiff: Grad.Stored is set for an X that is not sparse")
+	}
 	check.Matrix("Grad.X", g.X, rows, cols)
 	check.Vector("Grad.Y", g.Y, rows)
 	return nil
@@ -125,7 +143,7 @@ func NotDifferentiable(g *learn.Grad, weak qpdiff.Weak, rows []int, remedy strin
 	if g.Hyper != nil {
 		inputs = append(inputs, hyper...)
 	}
-	if g.X != nil {
+	if g.X != nil || g.Stored != nil {
 		inputs = append(inputs, "X")
 	}
 	if g.Y != nil {

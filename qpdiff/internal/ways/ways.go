@@ -17,11 +17,16 @@ const gramFeatures = 200
 // .5 to .8 times at 30 and .2 to .3 times at 100.
 const productFeatures = 30
 
-var gram, product atomic.Int64
+// sparseFeatures bounds the memory of a Gram matrix, which conjugate gradients with sparse
+// columns do without.
+const sparseFeatures = 1000
+
+var gram, product, sparse atomic.Int64
 
 func init() {
 	gram.Store(gramFeatures)
 	product.Store(productFeatures)
+	sparse.Store(sparseFeatures)
 }
 
 // Many reports whether n features are too many for the Gram matrix of all.
@@ -48,3 +53,11 @@ func Rows(rows, n int) bool { return Products(n) && n > rows }
 // SetProductFeatures changes the number of parameters up to which the Hessian's entries serve,
 // for tests, and returns what it was.
 func SetProductFeatures(n int) (old int) { return int(product.Swap(int64(n))) }
+
+// Gradients reports whether systems of n sparse columns are solved by conjugate gradients, and
+// not by a factor.
+func Gradients(n int) bool { return int64(n) > sparse.Load() }
+
+// SetSparseFeatures changes the number of sparse columns up to which a factor serves, for
+// tests, and returns its old value.
+func SetSparseFeatures(n int) (old int) { return int(sparse.Swap(int64(n))) }

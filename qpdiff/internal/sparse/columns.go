@@ -1,0 +1,278 @@
+// Package sparse holds the columns of sparse data as learners see them.
+package sparse
+
+import (
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/learn"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// Columns are the columns of a matrix A of M rows and N columns with the entries
+//
+//	a_ij = ρ_i·(x_ij − centre_j)/scale_j
+//
+// by the entries that x stores. The centres are implicit, so that A takes the memory of x.
+// Products with a column add a term for all rows, of which a sum over the rows is shared by
+// the products of many columns with one vector: see Along and Spread.
+//
+// A column that stores more than half of the rows that count is kept whole. With equal weights
+// the implicit part of no other column exceeds what it stores, so that no product loses digits
+// to it. If a few rows have almost all of the weight, products lose as many digits as that part
+// exceeds the rest.
+type Columns struct {
+	M, N  int
+	Root  []float64 // ρ_i; 0 for a row that does not count
+	Total float64   // Σρ²
+
+	start []int // of each column its first entry, then the end of the last column
+	row   []int32
+	value []float64 // ρ_i·x_ij/scale_j, of a whole column a_ij
+	shift []float64 // centre_j/scale_j, 0 for a whole column; nil without centres
+	along []float64 // Σ_i ρ_i·value_ij
+	whole []bool
+
+	// Work of Load: the next place of each column, and the place of each row in whole columns.
+	next, place []int
+}
+
+// Load makes c the columns of d, whose X is sparse and was checked, with ρ in root.
+func (c *Columns) Load(d learn.Data, root []float64) {
+	x := d.X.(mat.RowNonZeroDoer)
+	c.M, c.N = d.X.Dims()
+	c.Root = append(c.Root[:0], root...)
+	c.Total = floats.Dot(root, root)
+	c.begin(d, x)
+	stored := c.start[c.N]
+	c.row, c.value = dense.Grow(c.row, stored), dense.Grow(c.value, stored)
+	c.next = append(c.next[:0], c.start[:c.N]...)
+	for j, whole := range c.whole {
+		if !whole {
+			continue
+		}
+		at, rest := c.start[j], -d.Centre[j]/Scale(d, j)
+		for i, r := range root { // entries that are not stored; the others replace them
+			if r != 0 {
+				c.row[at+c.place[i]], c.value[at+c.place[i]] = int32(i), r*rest
+			}
+		}
+	}
+	for i, r := range root {
+		if r == 0 {
+			continue
+		}
+		x.DoRowNonZero(i, func(_, j int, v float64) {
+			if c.whole[j] {
+				c.value[c.start[j]+c.place[i]] = r * ((v - d.Centre[j]) / Scale(d, j))
+				return
+			}
+			c.row[c.next[j]], c.value[c.next[j]] = int32(i), r*(v/Scale(d, j))
+			c.next[j]++
+		})
+	}
+	c.sum(d)
+}
+
+// begin finds the columns that are to be kept whole, and the places of all.
+func (c *Columns) begin(d learn.Data, x mat.RowNonZeroDoer) {
+	c.start, c.whole = dense.Grow(c.start, c.N+1), dense.Grow(c.whole, c.N)
+	clear(c.start)
+	counting := 0
+	c.place = dense.Grow(c.place, c.M)
+	for i, r := range c.Root {
+		if r != 0 {
+			c.place[i] = counting
+			counting++
+			x.DoRowNonZero(i, func(_, j int, _ float64) { c.start[j+1]++ })
+		}
+	}
+	for j := range c.N {
+		if c.whole[j] = d.Centre != nil && 2*c.start[j+1] > counting; c.whole[j] {
+			c.start[j+1] = counting
+		}
+		c.start[j+1] += c.start[j]
+	}
+}
+
+// sum sets shift and along.
+func (c *Columns) sum(d learn.Data) {
+	c.shift, c.along = c.shift[:0], dense.Grow(c.along, c.N)
+	for j := range c.N {
+		if d.Centre != nil {
+			shift := 0.0
+			if !c.whole[j] {
+				shift = d.Centre[j] / Scale(d, j)
+			}
+			c.shift = append(c.shift, shift)
+		}
+		row, value := c.column(j)
+		sum := 0.0
+		for k, i := range row {
+			sum += c.Root[i] * value[k]
+		}
+		c.along[j] = sum
+	}
+}
+
+// Scale returns the scale of feature j.
+func Scale(d learn.Data, j int) float64 {
+	if d.Scale == nil {
+		return 1
+	}
+	return d.Scale[j]
+}
+
+// column returns the rows and values that are kept of column j.
+func (c *Columns) column(j int) ([]int32, []float64) {
+	from, to := c.start[j], c.start[j+1]
+	return c.row[from:to], c.value[from:to]
+}
+
+// Shift returns centre_j/scale_j if it is implicit, else 0.
+func (c *Columns) Shift(j int) float64 {
+	if len(c.shift) == 0 {
+		return 0
+	}
+	return c.shift[j]
+}
+
+// Stored returns how many entries are kept.
+func (c *Columns) Stored() int { return len(c.value) }
+
+// Along returns Σ_i ρ_i·v_i, the part of v in Dot's sums that all columns share.
+func (c *Columns) Along(v []float64) float64 {
+	if len(c.shift) == 0 {
+		return 0
+	}
+	return floats.Dot(c.Root, v)
+}
+
+// Dot returns a_jᵀv, with along = Along(v).
+func (c *Columns) Dot(j int, v []float64, along float64) float64 {
+	row, value := c.column(j)
+	sum := 0.0
+	for k, i := range row {
+		sum += value[k] * v[i]
+	}
+	return sum - c.Shift(j)*along
+}
+
+// DotRest is Dot for the vector v less spread·ρ, with its along.
+func (c *Columns) DotRest(j int, v []float64, spread, along float64) float64 {
+	return c.Dot(j, v, along) - spread*c.along[j]
+}
+
+// AlongColumn returns Along(a_j).
+func (c *Columns) AlongColumn(j int) float64 { return c.along[j] - c.Shift(j)*c.Total }
+
+// Add adds t·a_j to dst but for the implicit part, and returns what Spread is to take of ρ for
+// that. The parts of several columns add up.
+func (c *Columns) Add(dst []float64, t float64, j int) (spread float64) {
+	row, value := c.column(j)
+	for k, i := range row {
+		dst[i] += t * value[k]
+	}
+	return t * c.Shift(j)
+}
+
+// Spread takes spread·ρ from dst.
+func (c *Columns) Spread(dst []float64, spread float64) {
+	if spread != 0 {
+		floats.AddScaled(dst, -spread, c.Root)
+	}
+}
+
+// Square returns a_jᵀa_j.
+func (c *Columns) Square(j int) float64 {
+	_, value := c.column(j)
+	s := c.Shift(j)
+	return floats.Dot(value, value) - s*(2*c.along[j]-s*c.Total)
+}
+
+// Squares adds Σ_i w_i·a_ij² to dst_j.
+func (c *Columns) Squares(dst, w []float64) {
+	all := 0.0
+	for i, r := range c.Root {
+		all += w[i] * r * r
+	}
+	for j := range c.N {
+		s := c.Shift(j)
+		row, value := c.column(j)
+		sum := s * s * all
+		for k, i := range row {
+			v := value[k]
+			sum += w[i] * v * (v - 2*s*c.Root[i])
+		}
+		dst[j] += sum
+	}
+}
+
+// Times sets dst to Av.
+func (c *Columns) Times(dst, v []float64) {
+	clear(dst)
+	spread := 0.0
+	for j, t := range v[:c.N] {
+		if t != 0 {
+			spread += c.Add(dst, t, j)
+		}
+	}
+	c.Spread(dst, spread)
+}
+
+// AddTransposed adds scale·Aᵀu to dst.
+func (c *Columns) AddTransposed(dst []float64, scale float64, u []float64) {
+	along := c.Along(u)
+	for j := range c.N {
+		dst[j] += scale * c.Dot(j, u, along)
+	}
+}
+
+// Product returns a_jᵀa_k, with the entries that are kept of column j in of, and 0 elsewhere.
+func (c *Columns) Product(j, k int, of []float64) float64 {
+	row, value := c.column(k)
+	sum := 0.0
+	for p, i := range row {
+		sum += value[p] * of[i]
+	}
+	s, t := c.Shift(j), c.Shift(k)
+	return sum - t*c.along[j] - s*c.along[k] + s*t*c.Total
+}
+
+// Clear sets the entries of dst to 0 that column j keeps.
+func (c *Columns) Clear(dst []float64, j int) {
+	row, _ := c.column(j)
+	for _, i := range row {
+		dst[i] = 0
+	}
+}
+
+// Take makes c the columns set of from, each row times its root.
+func (c *Columns) Take(from *Columns, set []int, roots []float64) {
+	c.M, c.N = from.M, len(set)
+	c.Root = dense.Grow(c.Root, c.M)
+	floats.MulTo(c.Root, from.Root, roots)
+	c.Total = floats.Dot(c.Root, c.Root)
+	c.start, c.row, c.value, c.shift = append(c.start[:0], 0), c.row[:0], c.value[:0], c.shift[:0]
+	c.along = dense.Grow(c.along, c.N)
+	for at, j := range set {
+		row, value := from.column(j)
+		sum := 0.0
+		for k, i := range row {
+			v := roots[i] * value[k]
+			sum += c.Root[i] * v
+			c.row, c.value = append(c.row, i), append(c.value, v)
+		}
+		c.along[at] = sum
+		c.start = append(c.start, len(c.row))
+		if len(from.shift) > 0 {
+			c.shift = append(c.shift, from.shift[j])
+		}
+	}
+}
+
+// Entries counts the entries of Columns in float64s, for rows×n data with so many stored:
+// columns kept whole hold fewer than twice what they store.
+func Entries(rows, n, stored float64) float64 {
+	return 1.5*(2*stored+n) + 5.5*n + rows
+}

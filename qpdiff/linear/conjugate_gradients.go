@@ -1,0 +1,168 @@
+package linear
+
+import (
+	"math"
+
+	"cvgm/qpdiff/internal/dense"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+const (
+	// gradientsRoom is the number of vectors of coordinates that a solve takes.
+	gradientsRoom = 8
+	// gradientsRound is how far one round of conjugate gradients lowers the residual, and
+	// gradientsRounds bounds the rounds, each of which begins at the residual computed anew.
+	gradientsRound  = 1e-8
+	gradientsRounds = 8
+	// gradientsSteps bounds the steps of a round: in exact arithmetic a system has its solution
+	// after as many as it has unknowns, and a well-conditioned one after some dozens.
+	gradientsSteps = 2000
+	// residualTol is the residual, relative to the size of its terms, that a solution leaves at
+	// most, and residualFloor that at which no further round begins.
+	residualTol   = 1e-12
+	residualFloor = 4 * dense.Eps
+)
+
+// conjugateGradients solves active systems of sparse columns, in variables that give them a unit
+// diagonal, without a factor. From the start 0 it finds, of several solutions, the one of
+// least norm in these variables.
+type conjugateGradients struct {
+	least, most float64 // the eigenvalues met last: Ritz values
+	work        []float64
+	alpha, beta []float64
+}
+
+// solve sets x to the solution of the active system of q for b. work has q.rows entries and
+// gradientsRoom−2 times as many as the system. It returns the residual, relative to the size of
+// its terms, and the coordinate with the largest.
+func (g *conjugateGradients) solve(q *piecewiseQP, x, b, work []float64) (residual float64, worst int) {
+	s := len(x)
+	fit := work[:q.rows]
+	work = work[q.rows:]
+	next := func() (v []float64) {
+		v, work = work[:s:s], work[s:]
+		return v
+	}
+	unit, rest, change, along, image := next(), next(), next(), next(), next()
+	for i, j := range q.act {
+		if unit[i] = 1 / math.Sqrt(q.diag[j]+q.r[j]); !dense.Finite(unit[i]) {
+			return math.Inf(1), i
+		}
+	}
+	clear(x)
+	floats.MulTo(rest, unit, b)
+	g.least, g.most = 1, 1
+	size := floats.Norm(rest, 2) // of the terms of the residual
+	residual = 1
+	if size == 0 {
+		return 0, 0
+	}
+	for range gradientsRounds {
+		g.round(q, change, rest, along, image, unit, fit)
+		for i, c := range change {
+			x[i] += unit[i] * c
+		}
+		q.applySparse(image, x, fit)
+		solution := 0.0
+		for i, v := range image {
+			rest[i] = unit[i] * (b[i] - v)
+			solution += x[i] / unit[i] * (x[i] / unit[i])
+		}
+		before := residual
+		residual = floats.Norm(rest, 2) / (size + g.most*math.Sqrt(solution))
+		if !(residual > residualFloor) || !(residual < before/2) {
+			break
+		}
+	}
+	for i, v := range rest {
+		if math.Abs(v) > math.Abs(rest[worst]) {
+			worst = i
+		}
+	}
+	if residual != residual {
+		residual = math.Inf(1)
+	}
+	return residual, worst
+}
+
+// round sets change to a solution for the right-hand side rest, which it overwrites, in
+// variables of unit diagonal.
+func (g *conjugateGradients) round(q *piecewiseQP, change, rest, along, image, unit, fit []float64) {
+	clear(change)
+	copy(along, rest)
+	g.alpha, g.beta = g.alpha[:0], g.beta[:0]
+	rr := floats.Dot(rest, rest)
+	for end := gradientsRound * gradientsRound * rr; rr > end && len(g.alpha) < gradientsSteps; {
+		floats.Mul(along, unit)
+		q.applySparse(image, along, fit)
+		floats.Div(along, unit)
+		floats.Mul(image, unit)
+		curve := floats.Dot(along, image)
+		if !(curve > 0) || !dense.Finite(curve) {
+			break
+		}
+		a := rr / curve
+		floats.AddScaled(change, a, along)
+		floats.AddScaled(rest, -a, image)
+		was := rr
+		rr = floats.Dot(rest, rest)
+		g.alpha, g.beta = append(g.alpha, a), append(g.beta, rr/was)
+		floats.Scale(rr/was, along)
+		floats.Add(along, rest)
+	}
+	if least, most := ritz(g.alpha, g.beta); least < g.least || most > g.most {
+		g.least, g.most = min(g.least, least), max(g.most, most)
+	}
+}
+
+// ritz bounds the eigenvalues met by conjugate gradients with these step lengths and ratios:
+// those of the tridiagonal matrix of the method of Lanczos, by bisection on Sturm sequences.
+func ritz(alpha, beta []float64) (least, most float64) {
+	if len(alpha) == 0 {
+		return 1, 1
+	}
+	diag := func(i int) float64 {
+		d := 1 / alpha[i]
+		if i > 0 {
+			d += beta[i-1] / alpha[i-1]
+		}
+		return d
+	}
+	// below counts the eigenvalues below x.
+	below := func(x float64) (n int) {
+		d := 1.0
+		for i := range alpha {
+			off := 0.0 // the square of the entry beside the diagonal
+			if i > 0 {
+				off = beta[i-1] / (alpha[i-1] * alpha[i-1])
+			}
+			if d = diag(i) - x - off/d; d == 0 {
+				d = dense.SmallestNormal
+			}
+			if d < 0 {
+				n++
+			}
+		}
+		return n
+	}
+	top := 0.0
+	for i := range alpha {
+		top = max(top, 2*diag(i)) // at least the trace of two neighbours: Gershgorin
+	}
+	find := func(count int) float64 {
+		lo, hi := 0.0, top
+		for range ritzBisections {
+			if mid := (lo + hi) / 2; below(mid) >= count {
+				hi = mid
+			} else {
+				lo = mid
+			}
+		}
+		return hi
+	}
+	return find(1), find(len(alpha))
+}
+
+// ritzBisections brings an eigenvalue to a part of 1e-18 of the largest.
+const ritzBisections = 60
