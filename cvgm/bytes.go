@@ -68,7 +68,7 @@ func (c *Config) width() int {
 // wholeLearner returns first if the learners of the splits leave rows out of its data, else
 // nil.
 func (c *Config) wholeLearner(first learn.Learner) learn.SubsetLearner {
-	if l, ok := first.(learn.SubsetLearner); ok && !c.Standardise && c.Centring == NoCentring && c.Prepare == nil {
+	if l, ok := first.(learn.SubsetLearner); ok && !c.Standardise && c.Centring == NoCentring && c.Prepare == nil && !c.stored(first) {
 		return l
 	}
 	return nil
@@ -79,10 +79,24 @@ func (c *Config) wholeLearner(first learn.Learner) learn.SubsetLearner {
 func (c *Config) count(learner learn.Learner, m int, each bool) footprint {
 	rows, raw := c.Data.X.Dims()
 	weighted := c.Data.Weights != nil
+	stored := c.stored(learner)
+	all := learn.Size{}
+	if stored {
+		all = c.Data.Size()
+		all.Weighted = true // by Rows
+	}
+	size := func(counting int) learn.Size {
+		if stored {
+			s := all
+			s.Counting = counting
+			return s
+		}
+		return learn.Size{Rows: counting, Features: m, Counting: counting, Weighted: weighted}
+	}
 	params, hyper := learner.Dims(m)
 	n, features := float64(rows), float64(m)
 	var entries float64
-	if _, ok := c.Data.X.(*mat.Dense); !ok {
+	if _, ok := c.Data.X.(*mat.Dense); !ok && !stored {
 		entries += n * float64(raw)
 	}
 	mapped := 0.0 // entries for each entry of a feature
@@ -96,7 +110,9 @@ func (c *Config) count(learner learn.Learner, m int, each bool) footprint {
 	number := footprint{}
 	whole := c.wholeLearner(learner) != nil
 	if whole || !each {
-		number.own += learnerBytes(learner, learn.Size{Rows: rows, Features: m, Counting: rows, Weighted: weighted, LeaveOneOut: !each})
+		one := size(rows)
+		one.LeaveOneOut = !each
+		number.own += learnerBytes(learner, one)
 		number.share(n)
 		entries += 6*n + float64(params)
 	}
@@ -110,17 +126,25 @@ func (c *Config) count(learner learn.Learner, m int, each bool) footprint {
 		}
 		t, v := float64(len(s.Train)), float64(len(s.Val))
 		train, shape := t, t
-		if whole { // the learner has the rows; their cotangents have the shape of all
+		of := 5*(t+v) + vectors
+		if stored {
+			of += n
+		} else if whole { // the learner has the rows; their cotangents have the shape of all
 			train, shape = 0, n
 		}
-		of := (train+v+mapped*(shape+v))*features + 5*(t+v) + vectors
-		number.splits += splitBytes + word*of +
-			learnerBytes(learner, learn.Size{Rows: len(s.Train), Features: m, Counting: len(s.Train), Weighted: weighted, Predicted: len(s.Val)})
+		if !stored {
+			of += (train + v + mapped*(shape+v)) * features
+		}
+		fit := size(len(s.Train))
+		fit.Predicted = len(s.Val)
+		number.splits += splitBytes + word*of + learnerBytes(learner, fit)
 		largest = max(largest, t)
 		number.share(t)
 	}
-	final := learnerBytes(learner, learn.Size{Rows: rows, Features: m, Counting: rows, Weighted: weighted})
-	number.model = word*(n*features+5*n+vectors) + max(final, word*2*n*features)
+	number.model = word*(5*n+vectors) + learnerBytes(learner, size(rows))
+	if !stored {
+		number.model = word*(n*features+5*n+vectors) + max(learnerBytes(learner, size(rows)), word*2*n*features)
+	}
 	if c.Prepare != nil { // the columns, to fit to, of one split at a time
 		number.model += word * max(n, largest) * float64(raw)
 	}

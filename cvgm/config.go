@@ -84,6 +84,13 @@ type Config struct {
 // learned reports whether the features depend on α.
 func (c *Config) learned() bool { return c.Features != nil && c.Features.NumParams() > 0 }
 
+// stored reports whether the splits read a sparse Data.X by its stored entries, or features that
+// Prepare stores so. Feature maps take dense rows.
+func (c *Config) stored(l learn.Learner) bool {
+	_, reads := l.(learn.SparseLearner)
+	return reads && c.Features == nil && c.Prepare == nil && c.Data.Sparse()
+}
+
 // newLearner returns a new learner that treats kinks as c says.
 func (c *Config) newLearner() (learn.Learner, error) {
 	l := c.Learner()

@@ -20,17 +20,22 @@ import (
 // It allocates the copies of the rows for each split, but only if they fit into
 // Config.MaxBytes.
 func New(c Config) (*CV, error) {
-	if err := c.prepareData(); err != nil {
-		return nil, err
-	}
 	if err := args.First(
+		args.BadIf(c.MaxBytes < 0, "Config.MaxBytes", qpdiff.ErrDomain, "use a positive number, or zero for the default", "is %d", c.MaxBytes),
+		args.BadIf(c.Data.MaxBytes < 0, "Config.Data.MaxBytes", qpdiff.ErrDomain, "use a positive number, or zero for the default", "is %d", c.Data.MaxBytes),
 		args.BadIf(len(c.Splits) == 0, "Config.Splits", qpdiff.ErrEmpty, "draw some, for example with RandomSplits", "is empty"),
 		args.BadIf(c.Learner == nil, "Config.Learner", qpdiff.ErrEmpty, "give a function that returns a new learner", "is nil"),
 		args.BadIf(c.Loss == nil, "Config.Loss", qpdiff.ErrEmpty, "use SquaredError{}, LogisticLoss{}, …", "is nil"),
 		checkLoss(c.Loss),
 		args.BadIf(c.Centring < NoCentring || c.Centring > MeanCentring, "Config.Centring", qpdiff.ErrDomain, "use one of the constants", "is %d", c.Centring),
-		args.Data("Config.Data", c.Data, c.Prepare != nil),
 	); err != nil {
+		return nil, err
+	}
+	first, err := c.newLearner()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.prepareData(first); err != nil {
 		return nil, err
 	}
 	n, raw := c.Data.X.Dims()
@@ -44,10 +49,6 @@ func New(c Config) (*CV, error) {
 		}
 	}
 	c = cv.c
-	first, err := c.newLearner()
-	if err != nil {
-		return nil, err
-	}
 	theta, hyper := first.Dims(cv.features)
 	cv.hyper = hyper
 	if c.Hyper != nil && len(c.Hyper) != hyper {
@@ -85,13 +86,18 @@ func New(c Config) (*CV, error) {
 	return cv, nil
 }
 
-// prepareData makes Data.X a *mat.Dense, once.
-func (c *Config) prepareData() error {
-	if err := args.First(
-		args.BadIf(c.MaxBytes < 0, "Config.MaxBytes", qpdiff.ErrDomain, "use a positive number, or zero for the default", "is %d", c.MaxBytes),
-		args.BadIf(c.Data.MaxBytes < 0, "Config.Data.MaxBytes", qpdiff.ErrDomain, "use a positive number, or zero for the default", "is %d", c.Data.MaxBytes),
-	); err != nil {
-		return err
+// prepareData checks Data and makes its X a *mat.Dense, once, unless the learner l reads its
+// stored entries.
+func (c *Config) prepareData(l learn.Learner) error {
+	if c.stored(l) {
+		fixed := c.Centring == FixedLeastSquares
+		if fixed && c.Standardise {
+			c.Centring = MeanCentring // the two are equal on standardised features
+		}
+		return args.First(
+			args.BadIf(fixed && !c.Standardise, "Config.Centring", qpdiff.ErrDomain, "use MeanCentring, or set Standardise", "is FixedLeastSquares, which needs a dense Data.X"),
+			args.Data("Config.Data", c.Data, false),
+		)
 	}
 	if _, ok := c.Data.X.(*mat.Dense); !ok && c.Data.X != nil {
 		rows, n := c.Data.X.Dims()
@@ -100,7 +106,7 @@ func (c *Config) prepareData() error {
 		}
 	}
 	c.Data.X = c.Data.Dense()
-	return nil
+	return args.Data("Config.Data", c.Data, c.Prepare != nil)
 }
 
 // checkMap checks Config.Features for rows of raw columns.
@@ -153,7 +159,7 @@ func (cv *CV) addSplit(j int, first learn.Learner) error {
 	case cv.full != nil:
 		err = cv.loadSubset(f, c.Data.Dense())
 	default:
-		err = f.load(c, c.Data.Dense())
+		err = f.load(c, c.dense())
 	}
 	if err != nil {
 		return &SplitError{j, err}
@@ -192,7 +198,7 @@ func (cv *CV) eval(ctx context.Context, grad []float64, data *dataGradient, alph
 		panic("cvgm: grad has the wrong length")
 	}
 	hyper, params := cv.unpack(alpha, cv.c.Hyper)
-	x, err := features(cv.c.Features, params, cv.c.Data.Dense())
+	x, err := features(cv.c.Features, params, cv.c.dense())
 	if err != nil {
 		return math.NaN(), err
 	}
@@ -266,7 +272,9 @@ func (f *splitFit) eval(c *Config, hyper []float64, gradient bool, data *dataGra
 	if err := f.learner.Fit(f.theta, hyper); err != nil {
 		return err
 	}
-	if err := predictRows(f.prediction, f.predictor, &f.work, f.theta, f.intercept, f.valX); err != nil {
+	if f.stored {
+		predictStored(f.prediction, f.train.X, f.split.Val, f.theta, f.intercept, &f.norm)
+	} else if err := predictRows(f.prediction, f.predictor, &f.work, f.theta, f.intercept, f.valX); err != nil {
 		return err
 	}
 	if data != nil {

@@ -118,7 +118,7 @@ func (cv *CV) addSplitData(d *dataGradient, j int, ties *tieTest) {
 		d.errY = &SplitError{j, part.errY}
 	}
 	add := func(dst *mat.Dense, train, val []float64) {
-		if f.out != nil { // the learner has the shape of all examples
+		if f.out != nil || f.stored { // the learner has the shape of all examples
 			floats.AddScaled(dst.RawMatrix().Data, scale, train)
 		} else {
 			sample.ScatterAdd(dst, train, f.split.Train, scale)

@@ -49,7 +49,7 @@ func (cv *CV) Final(alpha []float64) (*Model, error) {
 	if m.Features != nil {
 		m.Params = slices.Clone(params)
 	}
-	x, err := features(m.Features, m.Params, cv.c.Data.Dense())
+	x, err := features(m.Features, m.Params, cv.c.dense())
 	if err != nil {
 		return nil, err
 	}
@@ -155,12 +155,14 @@ func (m *Model) columns() int {
 // Predict writes the prediction for each row of x to dst. Errors match
 // ErrShape for an x of another width and for a model whose parts do not fit
 // together, and ErrNotFinite for predictions that are not finite; then dst holds
-// no predictions.
-func (m *Model) Predict(dst []float64, x *mat.Dense) error {
+// no predictions. A sparse x, as [learn.Data] has it, is read by its stored entries if
+// the features are its columns; another matrix is copied as a dense one.
+func (m *Model) Predict(dst []float64, x mat.Matrix) error {
 	if err := m.check(); err != nil {
 		return err
 	}
-	if x == nil || x.IsEmpty() {
+	d := learn.Data{X: x}
+	if dense, ok := x.(*mat.Dense); x == nil || ok && (dense == nil || dense.IsEmpty()) {
 		return args.Bad("x", qpdiff.ErrEmpty, "give at least one row", "is empty")
 	}
 	rows, cols := x.Dims()
@@ -170,6 +172,20 @@ func (m *Model) Predict(dst []float64, x *mat.Dense) error {
 	if want := m.columns(); m.Features == nil && cols != want {
 		return args.Bad("x", qpdiff.ErrShape, "give the columns that the model was fitted to", "has %d columns instead of %d", cols, want)
 	}
+	if d.Sparse() && m.Prepared == nil && m.Features == nil && m.Kernel == nil && m.Predictor == nil {
+		norm := normalise.Normaliser{Centre: true, Mean: m.Mean, Std: m.Std}
+		predictStored(dst, x, sample.Complement(nil, rows), m.Theta, m.Intercept, &norm)
+		return m.checkPredictions(dst)
+	}
+	if err := m.predictDense(dst, d.Dense()); err != nil {
+		return err
+	}
+	return m.checkPredictions(dst)
+}
+
+// predictDense is Predict for a dense x that has been checked.
+func (m *Model) predictDense(dst []float64, x *mat.Dense) error {
+	rows, _ := x.Dims()
 	if m.Prepared != nil {
 		ready := mat.NewDense(rows, len(m.Mean), nil)
 		if err := sample.Prepare(ready.RawMatrix().Data, m.Prepared, x, sample.Complement(nil, rows)); err != nil {
@@ -190,9 +206,11 @@ func (m *Model) Predict(dst []float64, x *mat.Dense) error {
 	} else {
 		err = predictRows(dst, m.Predictor, nil, m.Theta, m.Intercept, scaled)
 	}
-	if err != nil {
-		return err
-	}
+	return err
+}
+
+// checkPredictions reports the first prediction that is not finite.
+func (m *Model) checkPredictions(dst []float64) error {
 	for i, p := range dst {
 		if !args.Finite(p) {
 			return args.Bad("x", qpdiff.ErrNotFinite, "remove or impute the row, or scale the features", "gives the prediction %v for row %d", p, i)
@@ -208,12 +226,11 @@ func (m *Model) Risk(loss Loss, d learn.Data) (float64, error) {
 	if err := m.check(); err != nil {
 		return math.NaN(), err
 	}
-	d.X = d.Dense()
 	if err := args.First(args.Data("d", d, m.Prepared != nil), checkLoss(loss)); err != nil {
 		return math.NaN(), err
 	}
 	predictions := make([]float64, len(d.Y))
-	if err := m.Predict(predictions, d.Dense()); err != nil {
+	if err := m.Predict(predictions, d.X); err != nil {
 		return math.NaN(), err
 	}
 	weights := sample.Relative(d.Weights, sample.Complement(nil, len(d.Y)))

@@ -49,13 +49,14 @@ func (f *splitFit) dataBackward(c *Config, want *dataGradient) error {
 	fixed := args.BadIf(c.Centring == FixedLeastSquares && !c.Standardise, "Config.Centring", qpdiff.ErrNotDifferentiable, "use MeanCentring, or set Standardise",
 		"is FixedLeastSquares, through which no derivative goes")
 	d.errX = args.First(fixed,
+		args.BadIf(want.wantX && f.stored, "Config.Data.X", qpdiff.ErrNotDifferentiable, "ask for dy alone, or give Data.Dense()", "is sparse, and its derivative is dense through the means"),
 		args.BadIf(want.wantX && c.Prepare != nil, "Config.Data.X", qpdiff.ErrNotDifferentiable, "ask for dy alone, or prepare the rows of each part yourself",
 			"reaches the learner through Config.Prepare, through which no derivative goes"),
 		args.BadIf(want.wantX && f.norm.Scale && f.norm.Jump >= 0, "Config.Data.X", qpdiff.ErrNotDifferentiable, "do not standardise, or drop the feature",
 			"has a feature %d that is constant on the training rows, where the standardised feature jumps", f.norm.Jump))
 	d.errY = args.First(fixed, d.errY)
 	rows, m := len(f.split.Train), f.features
-	if f.out != nil { // the learner has the shape of all examples
+	if f.out != nil || f.stored { // the learner has the shape of all examples
 		rows = len(c.Data.Y)
 	}
 	wantedX, wantedY := want.wantX && d.errX == nil, want.wantY && d.errY == nil
@@ -73,9 +74,12 @@ func (f *splitFit) dataBackward(c *Config, want *dataGradient) error {
 	}
 	if wantedY && c.Centring != NoCentring { // the mean of y is subtracted, and added to predictions
 		mean := sample.Sum(-floats.Sum(d.grad.Y), f.dprediction)
-		total := f.norm.Weights.Total(rows)
-		for i := range d.grad.Y {
-			d.grad.Y[i] += f.norm.Weights.At(i) * mean / total
+		total := f.norm.Weights.Total(len(f.split.Train))
+		for at, i := range f.split.Train {
+			if !f.stored {
+				i = at
+			}
+			d.grad.Y[i] += f.norm.Weights.At(at) * mean / total
 		}
 	}
 	if wantedX && f.out == nil {

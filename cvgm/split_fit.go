@@ -20,6 +20,7 @@ import (
 type splitFit struct {
 	split       Split // without the rows of weight 0
 	out         []int // the examples that are not in split.Train, with cv.full
+	stored      bool  // train is all examples, with a sparse X, the rows of split.Train and the means and deviations of norm
 	learner     learn.Learner
 	predictor   learn.Predictor // the learner, if it predicts in place of θᵀx
 	work        qpdiff.Workspace
@@ -54,12 +55,18 @@ func (f *splitFit) prepare(c *Config, m int) {
 	f.valWeights = sample.Relative(c.Data.Weights, f.split.Val)
 	f.features = m
 	shape := t // of the learner's data
-	if f.out != nil {
+	if f.stored = c.stored(f.learner); f.stored {
+		n := len(c.Data.Y)
+		f.train = learn.Data{X: c.Data.X, Y: make([]float64, n), Rows: f.split.Train, Weights: c.Data.Weights}
+		v = 0
+	} else if f.out != nil {
 		shape = len(c.Data.Y) // as many as cv.full's
 	} else {
 		f.train = learn.Data{X: mat.NewDense(t, m, nil), Y: make([]float64, t), Weights: sample.Pick(c.Data.Weights, f.split.Train)}
 	}
-	f.val, f.valY = make([]float64, v*m), sample.Pick(c.Data.Y, f.split.Val)
+	f.valY = sample.Pick(c.Data.Y, f.split.Val)
+	f.prediction, f.dprediction = make([]float64, len(f.valY)), make([]float64, len(f.valY))
+	f.val = make([]float64, v*m)
 	f.theta, f.dtheta = make([]float64, theta), make([]float64, theta)
 	if c.Hyper == nil {
 		f.grad.Hyper = make([]float64, hyper)
@@ -67,7 +74,6 @@ func (f *splitFit) prepare(c *Config, m int) {
 	if c.Features != nil {
 		f.grad.X, f.dval = mat.NewDense(shape, m, nil), make([]float64, v*m)
 	}
-	f.prediction, f.dprediction = make([]float64, v), make([]float64, v)
 	if v > 0 {
 		f.valX = mat.NewDense(v, m, f.val)
 		if f.dval != nil {
@@ -80,6 +86,9 @@ func (f *splitFit) prepare(c *Config, m int) {
 // training rows, subtracts the intercept from the labels and hands the training
 // rows to the learner.
 func (f *splitFit) load(c Config, x *mat.Dense) error {
+	if f.stored {
+		return f.loadStored(&c)
+	}
 	if err := f.gather(&c, x); err != nil {
 		return err
 	}
@@ -162,6 +171,9 @@ func (f *splitFit) size(i int, p float64) float64 {
 		return math.Abs(p)
 	}
 	m := f.features
+	if f.stored {
+		return f.storedSize(f.split.Val[i])
+	}
 	size := math.Abs(f.intercept)
 	for j, w := range f.theta {
 		if j < m {
@@ -210,6 +222,10 @@ func (f *splitFit) product(g *learn.Grad, dval *mat.Dense) error {
 	}
 	m := f.features
 	clear(f.dtheta)
+	if f.stored {
+		f.addStored(f.dtheta)
+		return f.learner.VJP(&f.work, g, f.dtheta)
+	}
 	for i, d := range f.dprediction {
 		for j, xj := range f.val[i*m : i*m+m] {
 			f.dtheta[j] += d * xj

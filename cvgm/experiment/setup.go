@@ -102,7 +102,9 @@ func Until[S any](ctx context.Context, steps iter.Seq2[S, error]) iter.Seq2[S, e
 type Metrics struct{ Loss, Accuracy float64 }
 
 // Evaluate evaluates a model on the examples.
-func Evaluate(m *cvgm.Model, d learn.Data) (Metrics, error) { return EvaluateFunc(m.Predict, d) }
+func Evaluate(m *cvgm.Model, d learn.Data) (Metrics, error) {
+	return EvaluateFunc(func(dst []float64, x *mat.Dense) error { return m.Predict(dst, x) }, d)
+}
 
 // EvaluateFunc evaluates a prediction function.
 func EvaluateFunc(predict func(dst []float64, x *mat.Dense) error, d learn.Data) (Metrics, error) {

@@ -13,6 +13,9 @@ func bytesOf(rows, columns int) int64 { return memory.Bytes(8 * float64(rows) * 
 // seenBytes counts the bytes that seen allocates for so many rows.
 func (w *tuning) seenBytes(rows int) int64 {
 	_, n := w.c.Data.X.Dims()
+	if w.stored {
+		return bytesOf(momentColumns, n)
+	}
 	if w.c.Prepare == nil {
 		return bytesOf(rows, n)
 	}

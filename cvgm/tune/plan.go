@@ -19,11 +19,10 @@ import (
 // widthPairs is the number of pairs of rows in the median of their distances.
 const widthPairs = 2000
 
-// hyperparameters returns the learner's hyperparameters and the kind of each. Bounds and
-// defaults come from the given rows, in the units of the data there.
-func (w *tuning) hyperparameters(rows []int, x *mat.Dense, y []float64) (plan []learn.Hyperparameter, kinds []int, err error) {
-	_, n := x.Dims()
-	_, count := w.learner.Dims(n)
+// hyperparameters returns the learner's hyperparameters and the kind of each, with bounds and
+// defaults for data of moments m.
+func (w *tuning) hyperparameters(m learn.Moments) (plan []learn.Hyperparameter, kinds []int, err error) {
+	_, count := w.learner.Dims(m.Features)
 	if w.Hyper != nil {
 		if len(w.Hyper) != count {
 			return nil, nil, args.Bad("Tuner.Hyper", qpdiff.ErrShape, "give one entry per hyperparameter of the learner", "has %d entries where %T has %d", len(w.Hyper), w.learner, count)
@@ -36,7 +35,7 @@ func (w *tuning) hyperparameters(rows []int, x *mat.Dense, y []float64) (plan []
 		}
 		return slices.Clone(w.Hyper), kinds, nil
 	}
-	described := w.learner.Hyperparameters(w.moments(rows, x, y))
+	described := w.learner.Hyperparameters(m)
 	if len(described) == 0 {
 		return nil, nil, args.Bad("Tuner.Hyper", qpdiff.ErrEmpty, "describe each hyperparameter with its bounds", "is nil, and those of %T do not follow from the data", w.learner)
 	}
@@ -59,18 +58,26 @@ func (w *tuning) hyperparameters(rows []int, x *mat.Dense, y []float64) (plan []
 	return plan, kinds, nil
 }
 
-// moments returns the moments of the rows given, whose features and labels are x and y.
-func (w *tuning) moments(rows []int, x *mat.Dense, y []float64) learn.Moments {
+// moments returns the moments of the rows given, as the learner sees them in training on all of
+// them, and whether no feature varies.
+func (w *tuning) moments(rows []int) (m learn.Moments, flat bool, err error) {
 	weights := sample.Relative(w.c.Data.Weights, rows)
-	m := measure(x, y, weights)
+	y := sample.Pick(w.c.Data.Y, rows)
+	if w.stored {
+		m, flat, err = w.measureStored(rows, y, weights)
+	} else {
+		var x *mat.Dense
+		if x, err = w.seen(rows); err == nil {
+			m, flat = measure(x, y, weights)
+			m.Distance = func() float64 { return distance(x, weights) }
+		}
+	}
 	m.Examples = len(rows)
-	_, m.Features = x.Dims()
 	for _, i := range rows {
 		m.Weight += w.weight(i)
 	}
 	m.Spread = func() float64 { return spread(y, weights) }
-	m.Distance = func() float64 { return distance(x, weights) }
-	return m
+	return m, flat, err
 }
 
 // spread returns the spread of the labels, or another unit of theirs if most or all of them are
@@ -101,13 +108,13 @@ func median(values []float64, weights sample.Weights) float64 {
 	return stat.Quantile(.5, stat.Empirical, sorted, w)
 }
 
-// measure returns the sizes of the data with weights.
-func measure(x *mat.Dense, y []float64, weights sample.Weights) learn.Moments {
+// measure returns the sizes of the data with weights, and whether no feature varies.
+func measure(x *mat.Dense, y []float64, weights sample.Weights) (learn.Moments, bool) {
 	rows, n := x.Dims()
 	mean, total := weights.Mean(y), weights.Total(rows)
-	var m learn.Moments
-	varying, correlated := 0, false
+	s, flat := featureSizes{}, true
 	for j := range n {
+		flat = flat && normalise.ConstantColumn(x.RawMatrix().Data, n, j)
 		var size, squares, product float64
 		for i := range rows {
 			size = max(size, math.Abs(x.At(i, j)))
@@ -120,21 +127,78 @@ func measure(x *mat.Dense, y []float64, weights sample.Weights) learn.Moments {
 			squares += weights.At(i) * v * v
 			product += weights.At(i) * v * (y[i] - mean)
 		}
-		v := squares / total * size * size
-		m.Trace += v
-		m.Largest = max(m.Largest, v)
-		m.Correlation = max(m.Correlation, math.Abs(product)/total*size)
-		varying++
-		correlated = correlated || product != 0
+		s.add(squares/total*size*size, product/total*size)
 	}
-	if varying == 0 {
-		return learn.Moments{Trace: 1, Largest: 1, Variance: 1, Correlation: 1}
+	return s.moments(n), flat
+}
+
+// featureSizes collects the sizes of features.
+type featureSizes struct {
+	m          learn.Moments
+	varying    int
+	correlated bool
+}
+
+// add takes a feature that is not zero throughout, by its mean square and its mean product with
+// the labels less their mean.
+func (s *featureSizes) add(square, product float64) {
+	s.m.Trace += square
+	s.m.Largest = max(s.m.Largest, square)
+	s.m.Correlation = max(s.m.Correlation, math.Abs(product))
+	s.varying++
+	s.correlated = s.correlated || product != 0
+}
+
+// moments returns the moments of n features.
+func (s *featureSizes) moments(n int) learn.Moments {
+	m := s.m
+	if s.varying == 0 {
+		m = learn.Moments{Trace: 1, Largest: 1, Variance: 1, Correlation: 1}
+	} else {
+		m.Variance = m.Trace / float64(s.varying)
+		if !s.correlated {
+			m.Correlation = 1
+		}
 	}
-	m.Variance = m.Trace / float64(varying)
-	if !correlated {
-		m.Correlation = 1
-	}
+	m.Features = n
 	return m
+}
+
+// momentColumns is the number of vectors of features that measureStored takes.
+const momentColumns = 12
+
+// measureStored is measure for a sparse X, of which it takes the rows given.
+func (w *tuning) measureStored(rows []int, y []float64, weights sample.Weights) (m learn.Moments, flat bool, err error) {
+	x := w.c.Data.X
+	norm := w.normaliser(rows)
+	if err := norm.FitStored(x, rows); err != nil {
+		return m, false, err
+	}
+	n := len(norm.Mean)
+	mean, total := weights.Mean(y), weights.Total(len(rows))
+	squares, products, stored := make([]float64, n), make([]float64, n), make([]float64, n)
+	for at, i := range rows {
+		weight := weights.At(at)
+		x.(mat.RowNonZeroDoer).DoRowNonZero(i, func(_, j int, v float64) {
+			v = (v - norm.Mean[j]) / norm.Std[j]
+			stored[j] += weight
+			squares[j] += weight * v * v
+			products[j] += weight * v * (y[at] - mean)
+		})
+	}
+	s := featureSizes{}
+	for j := range n {
+		rest := -norm.Mean[j] / norm.Std[j] // of the entries that are not stored
+		square := squares[j]/total + max(0, total-stored[j])/total*rest*rest
+		if square == 0 {
+			continue
+		}
+		s.add(square, products[j]/total)
+	}
+	m = s.moments(n)
+	m.Sparse = true
+	constant, _ := normalise.ConstantStored(x, rows)
+	return m, !slices.Contains(constant, false), nil
 }
 
 // distance returns the median of the squared distance between rows. A pair of rows has the
@@ -171,21 +235,26 @@ func distance(x *mat.Dense, weights sample.Weights) float64 {
 	return 1
 }
 
+// normaliser returns the normaliser of the learner's features on the rows.
+func (w *tuning) normaliser(rows []int) normalise.Normaliser {
+	return normalise.Normaliser{Centre: w.c.Standardise || w.c.Centring == cvgm.MeanCentring, Scale: w.c.Standardise, Weights: sample.Relative(w.c.Data.Weights, rows)}
+}
+
 // seen returns the rows as the learner would see them in training on all of them.
-func (w *tuning) seen(rows []int) (*mat.Dense, []float64, error) {
+func (w *tuning) seen(rows []int) (*mat.Dense, error) {
 	_, n := w.c.Data.X.Dims()
-	x, y := mat.NewDense(len(rows), n, nil), sample.Pick(w.c.Data.Y, rows)
+	x := mat.NewDense(len(rows), n, nil)
 	sample.Gather(x.RawMatrix().Data, w.c.Data.Dense(), rows)
 	if w.c.Prepare != nil {
 		prepared, err := w.c.Prepare.Fit(x, sample.Pick(w.c.Data.Weights, rows))
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		raw := x
 		_, n = prepared.Dims()
 		x = mat.NewDense(len(rows), n, nil)
 		if err := sample.Prepare(x.RawMatrix().Data, prepared, raw, sample.Complement(nil, len(rows))); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
 	for j := range n {
@@ -195,10 +264,10 @@ func (w *tuning) seen(rows []int) (*mat.Dense, []float64, error) {
 			}
 		}
 	}
-	norm := normalise.Normaliser{Centre: w.c.Standardise || w.c.Centring == cvgm.MeanCentring, Scale: w.c.Standardise, Weights: sample.Relative(w.c.Data.Weights, rows)}
+	norm := w.normaliser(rows)
 	if err := norm.Fit(x.RawMatrix().Data, n); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	norm.Apply(x.RawMatrix().Data)
-	return x, y, nil
+	return x, nil
 }

@@ -10,7 +10,6 @@ import (
 
 	"cvgm/cvgm"
 	"cvgm/cvgm/internal/args"
-	"cvgm/cvgm/internal/normalise"
 	"cvgm/cvgm/search"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/memory"
@@ -81,11 +80,11 @@ func (w *tuning) newSearch(rows []int, splits []cvgm.Split) (*tuneSearch, error)
 	if err != nil {
 		return nil, err
 	}
-	x, y, err := w.seen(rows)
+	m, flat, err := w.moments(rows)
 	if err != nil {
 		return nil, err
 	}
-	hyper, kind, err := w.hyperparameters(rows, x, y)
+	hyper, kind, err := w.hyperparameters(m)
 	if err != nil {
 		return nil, err
 	}
@@ -93,11 +92,7 @@ func (w *tuning) newSearch(rows []int, splits []cvgm.Split) (*tuneSearch, error)
 	if err != nil {
 		return nil, err
 	}
-	s := &tuneSearch{space: within, w: w, cv: cv, splits: splits, flat: true, best: Step{Loss: math.Inf(1)}, trial: make([]float64, len(hyper))}
-	_, n := x.Dims()
-	for j := range n {
-		s.flat = s.flat && normalise.ConstantColumn(x.RawMatrix().Data, n, j)
-	}
+	s := &tuneSearch{space: within, w: w, cv: cv, splits: splits, flat: flat, best: Step{Loss: math.Inf(1)}, trial: make([]float64, len(hyper))}
 	count := looks
 	if w.kinked() {
 		count = kinkedLooks

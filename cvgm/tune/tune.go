@@ -111,18 +111,22 @@ func (t Tuner) begin(ctx context.Context, c cvgm.Config, table *table.Table) (*t
 		return nil, args.Bad("ctx", qpdiff.ErrEmpty, "use context.Background()", "is nil")
 	}
 	c.MaxBytes = cmp.Or(max(t.MaxBytes, 0), c.Data.MaxBytes)
-	if _, ok := c.Data.X.(*mat.Dense); !ok && c.Data.X != nil {
+	learner, err := t.prototype(c.Data.Y)
+	if err != nil {
+		return nil, err
+	}
+	_, reads := learner.(learn.SparseLearner)
+	stored := reads && c.Data.Sparse() && c.Prepare == nil
+	if _, ok := c.Data.X.(*mat.Dense); !ok && c.Data.X != nil && !stored {
 		rows, n := c.Data.X.Dims()
 		if err := tooLarge(c, bytesOf(rows, n), 0); err != nil {
 			return nil, err
 		}
 	}
-	c.Data.X = c.Data.Dense()
-	if err := t.check(c.Data); err != nil {
-		return nil, err
+	if !stored {
+		c.Data.X = c.Data.Dense()
 	}
-	learner, err := t.prototype(c.Data.Y)
-	if err != nil {
+	if err := t.check(c.Data); err != nil {
 		return nil, err
 	}
 	if t.Balanced {
@@ -150,7 +154,11 @@ func (t Tuner) begin(ctx context.Context, c cvgm.Config, table *table.Table) (*t
 	if learner.Convention().Centred {
 		c.Centring = cvgm.MeanCentring
 	}
-	w := &tuning{Tuner: t, c: c, table: table, learner: learner, ctx: ctx, limit: ctx, began: began, out: &Tuned{}}
+	w := &tuning{Tuner: t, c: c, stored: stored, table: table, learner: learner, ctx: ctx, limit: ctx, began: began, out: &Tuned{}}
+	rows, columns := c.Data.X.Dims()
+	if w.entries = float64(rows) * float64(columns); stored {
+		w.entries = float64(c.Data.Stored())
+	}
 	if t.MaxTime > 0 {
 		w.deadline = began.Add(t.MaxTime)
 	}

@@ -18,6 +18,8 @@ import (
 type tuning struct {
 	Tuner
 	c        cvgm.Config   // without Splits
+	stored   bool          // the learner reads the stored entries of a sparse X
+	entries  float64       // of X, of a sparse one those stored
 	table    *table.Table  // that the data are of, or nil
 	learner  learn.Tunable // the prototype
 	ctx      context.Context
@@ -79,15 +81,14 @@ func (w *tuning) starts() int {
 	return cmp.Or(w.Starts, defaultStarts)
 }
 
-// largeTable is the number of entries of a table from which on an evaluation is slow. There are
+// largeTable is the number of entries of a table, of a sparse one those stored, from which on an evaluation is slow. There are
 // then fewer folds, and the looks also compute the gradients with which the descents from them
 // begin.
 const largeTable = 200_000
 
 // large reports whether the table of examples and columns is large.
 func (w *tuning) large() bool {
-	rows, columns := w.c.Data.X.Dims()
-	return rows*columns > largeTable
+	return w.entries > largeTable
 }
 
 // kinked reports whether the validation loss has kinks.

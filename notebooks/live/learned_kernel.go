@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"cvgm/cvgm"
 	"cvgm/cvgm/experiment"
 	"cvgm/figures"
 	"cvgm/qpdiff/learn"
@@ -96,11 +97,16 @@ func (t *kernelTrial) plane(title string, v view) *figures.Panel {
 	}
 	p.Contour("Bayes boundary", axis, axis, t.best, 0, bayesStyle)
 	if v.pinned != nil {
-		p.Contour("pinned boundary", axis, axis, onGrid(axis, v.beside().Model.Predict), 0, pinStyle)
+		p.Contour("pinned boundary", axis, axis, onGrid(axis, dense(v.beside().Model)), 0, pinStyle)
 	}
-	p.Contour("boundary", axis, axis, onGrid(axis, v.state().Model.Predict), 0, boundaryStyle)
+	p.Contour("boundary", axis, axis, onGrid(axis, dense(v.state().Model)), 0, boundaryStyle)
 	p.Range(-t.half, t.half, -t.half, t.half)
 	return p
+}
+
+// dense returns the predictions of m for dense rows.
+func dense(m *cvgm.Model) func(dst []float64, x *mat.Dense) error {
+	return func(dst []float64, x *mat.Dense) error { return m.Predict(dst, x) }
 }
 
 // onGrid returns the predictions at axis × axis; none where they fail, which

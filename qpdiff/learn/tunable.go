@@ -52,6 +52,7 @@ type Hyperparameter struct {
 type Moments struct {
 	Examples int     // N
 	Features int     // n
+	Sparse   bool    // X is read by its stored entries
 	Weight   float64 // the sum of the examples' weights; Examples without weights
 
 	Trace       float64 // of XᵀX/N, which is at least its largest eigenvalue

@@ -125,7 +125,7 @@ func (q *piecewiseQP) activate() {
 
 // columnQuadratic is G of a piecewiseQP as inv·CᵀC, by the columns of C.
 type columnQuadratic struct {
-	columns [][]float64 // of each feature of all, which coordinate j is as features[j]; nil: not gathered
+	columns [][]float64     // of each feature of all, which coordinate j is as features[j]; nil: not gathered
 	sparse  *sparse.Columns // they take the place of columns
 	rows    int
 	inv     float64

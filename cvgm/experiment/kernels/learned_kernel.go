@@ -184,7 +184,7 @@ func (p LearnedKernel) runVariant(ctx context.Context, v Variant, draw drawKerne
 			run.Manifolds = append(run.Manifolds, m)
 		}
 		if state.Step == p.Steps {
-			if run.Boundary, err = p.scores(state.Model.Predict); err != nil {
+			if run.Boundary, err = p.scores(func(dst []float64, x *mat.Dense) error { return state.Model.Predict(dst, x) }); err != nil {
 				return run, err
 			}
 			break

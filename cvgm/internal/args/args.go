@@ -66,8 +66,10 @@ func First(errs ...error) error {
 // Data returns an error for the first field or value of d that cannot be used. The values of X
 // are not checked if they are prepared: NaN is a missing one.
 func Data(arg string, d learn.Data, prepared bool) error {
-	if x := d.Dense(); prepared && x != nil && !x.IsEmpty() {
-		d.X = mat.NewDense(x.RawMatrix().Rows, 1, nil)
+	if prepared {
+		if x := d.Dense(); x != nil && !x.IsEmpty() {
+			d.X = mat.NewDense(x.RawMatrix().Rows, 1, nil)
+		}
 	}
 	if err := d.Check(); err != nil && d.Rows == nil {
 		return fmt.Errorf("cvgm: %w", err)

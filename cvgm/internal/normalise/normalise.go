@@ -63,33 +63,38 @@ func (z *Normaliser) Fit(x []float64, m int) error {
 	for j := range z.Mean {
 		z.Mean[j] /= total
 		if !args.Finite(z.Mean[j]) {
-			return args.Bad("Data.X", qpdiff.ErrNotFinite, "scale the feature", "has mean %v in feature %d over the training rows", z.Mean[j], j)
+			return z.errMean(j)
 		}
 	}
 	if z.Scale {
 		z.deviations(x)
 	}
 	for j := range m {
-		if err := z.settle(x, j); err != nil {
+		if err := z.settle(j, ConstantColumn(x, m, j), x[j]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// settle replaces μ and σ of a constant column j, and returns an error for values that cannot
-// be used.
-func (z *Normaliser) settle(x []float64, j int) error {
+// errMean is the error of a mean that is not finite.
+func (z *Normaliser) errMean(j int) error {
+	return args.Bad("Data.X", qpdiff.ErrNotFinite, "scale the feature", "has mean %v in feature %d over the training rows", z.Mean[j], j)
+}
+
+// settle replaces μ and σ of column j if it is constant with the first entry first, and returns an
+// error for values that cannot be used.
+func (z *Normaliser) settle(j int, constant bool, first float64) error {
 	switch {
-	case !ConstantColumn(x, len(z.Mean), j):
+	case !constant:
 		if !(z.Std[j] > 0) || !args.Finite(z.Std[j]) {
 			return args.Bad("Data.X", qpdiff.ErrNotFinite, "scale the feature", "has standard deviation %v in feature %d over the training rows", z.Std[j], j)
 		}
 	case z.Scale && z.Learned:
 		return args.Bad("Features", qpdiff.ErrDomain, "move its parameters, use more training rows, or do not standardise",
-			"has the constant %v as feature %d over the training rows, where the standardised feature jumps", x[j], j)
+			"has the constant %v as feature %d over the training rows, where the standardised feature jumps", first, j)
 	default:
-		z.Mean[j], z.Std[j] = x[j], 1
+		z.Mean[j], z.Std[j] = first, 1
 		if z.Scale && z.Jump < 0 {
 			z.Jump = j
 		}

@@ -10,7 +10,7 @@ import (
 // eigenvalue, for λ2. Values beyond change the predictions by about such a share.
 const (
 	leastLambda1 = 1e-5
-	// leastWide takes its place with many features, more than examples: below, θ fits all of
+	// leastWide takes its place for sparse data, and with many features, more than examples: below, θ fits all of
 	// them, and costs much to find. The peers' grids end there, too.
 	leastWide      = 1e-3
 	leastLambda2   = 1e-8
@@ -23,7 +23,7 @@ const (
 // on.
 func Lambda1(m learn.Moments, most float64) learn.Hyperparameter {
 	least := leastLambda1
-	if m.Features > m.Examples && ways.Many(m.Features) {
+	if m.Sparse || m.Features > m.Examples && ways.Many(m.Features) {
 		least = leastWide
 	}
 	return learn.Hyperparameter{Name: "λ1", Lower: least * most, Default: defaultLambda1 * most, Upper: most, Zero: true}

@@ -1,0 +1,104 @@
+package normalise
+
+import (
+	"math"
+
+	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/sample"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// FitStored is Fit on the named rows of a sparse x, by its stored entries. z.Weights has an
+// entry for each of these rows.
+func (z *Normaliser) FitStored(x mat.Matrix, rows []int) error {
+	_, m := x.Dims()
+	z.Mean, z.Std, z.Jump = sample.Resize(z.Mean, m), sample.Resize(z.Std, m), -1
+	for j := range m {
+		z.Mean[j], z.Std[j] = 0, 1
+	}
+	if !z.Centre {
+		return nil
+	}
+	visit := visitor(x, rows, z.Weights)
+	total := z.Weights.Total(len(rows))
+	constant, first := ConstantStored(x, rows)
+	c := columns{weight: make([]float64, m), size: make([]float64, m)}
+	visit(func(j int, v, w float64) {
+		c.weight[j] += w
+		c.size[j] = max(c.size[j], math.Abs(v))
+		z.Mean[j] += w * v
+	})
+	for j := range m {
+		if z.Mean[j] /= total; !args.Finite(z.Mean[j]) {
+			return z.errMean(j)
+		}
+	}
+	if z.Scale {
+		z.storedDeviations(visit, &c, total)
+	}
+	for j := range m {
+		if err := z.settle(j, constant[j], first[j]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// visitor returns a function that visits the stored entries of the named rows.
+func visitor(x mat.Matrix, rows []int, weights sample.Weights) func(each func(j int, v, weight float64)) {
+	return func(each func(j int, v, weight float64)) {
+		for at, i := range rows {
+			w := weights.At(at)
+			x.(mat.RowNonZeroDoer).DoRowNonZero(i, func(_, j int, v float64) { each(j, v, w) })
+		}
+	}
+}
+
+// ConstantStored returns whether each column of the named rows of a sparse x is constant up to
+// rounding, as ConstantColumn has it, and an entry of each column.
+func ConstantStored(x mat.Matrix, rows []int) (constant []bool, first []float64) {
+	_, m := x.Dims()
+	constant, first = make([]bool, m), make([]float64, m)
+	stored, zeros := make([]int, m), make([]bool, m)
+	near := constantTol * float64(len(rows)) * 0x1p-52
+	for j := range constant {
+		constant[j], zeros[j] = true, true
+	}
+	visitor(x, rows, nil)(func(j int, v, _ float64) {
+		if stored[j]++; stored[j] == 1 {
+			first[j] = v
+		}
+		constant[j] = constant[j] && math.Abs(v-first[j]) <= near*math.Abs(first[j])
+		zeros[j] = zeros[j] && v == 0
+	})
+	for j, n := range stored {
+		if n < len(rows) {
+			constant[j] = zeros[j] // beside entries that are not stored
+		}
+	}
+	return constant, first
+}
+
+// columns holds what FitStored sees of each column: the weight of its stored entries, and their
+// largest modulus.
+type columns struct{ weight, size []float64 }
+
+// storedDeviations sets σ. Each column is measured in a unit, a power of two, in which its
+// entries are near 1, so that no square over- or underflows.
+func (z *Normaliser) storedDeviations(visit func(func(j int, v, w float64)), c *columns, total float64) {
+	clear(z.Std)
+	exponent := make([]int, len(z.Mean))
+	for j, size := range c.size {
+		_, exponent[j] = math.Frexp(size)
+	}
+	visit(func(j int, v, w float64) {
+		d := math.Ldexp(v-z.Mean[j], -exponent[j])
+		z.Std[j] += w * (d * d)
+	})
+	for j := range z.Std {
+		d := math.Ldexp(z.Mean[j], -exponent[j])
+		z.Std[j] += max(0, total-c.weight[j]) * (d * d) // the entries that are not stored
+		z.Std[j] = math.Ldexp(math.Sqrt(z.Std[j]/total), exponent[j])
+	}
+}

@@ -1,0 +1,133 @@
+package cvgm_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"cvgm/cvgm"
+	"cvgm/cvgm/internal/sample"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// drawStored draws a sparse matrix with columns of few, of most and of all entries, some far
+// from zero and one constant.
+func drawStored(rng *rand.Rand, rows, n int) *sample.Stored {
+	s := sample.NewStored(n)
+	part, offset := make([]float64, n), make([]float64, n)
+	for j := range n {
+		part[j], offset[j] = []float64{.1, .3, .9, 1}[rng.IntN(4)], []float64{0, 1, 20}[rng.IntN(3)]
+	}
+	for range rows {
+		for j := range n {
+			switch {
+			case j == n-1:
+				s.Set(j, 3)
+			case rng.Float64() < part[j]:
+				s.Set(j, offset[j]+rng.NormFloat64())
+			}
+		}
+		s.EndRow()
+	}
+	return s
+}
+
+// unreadable is a sparse matrix whose At panics.
+type unreadable struct{ *sample.Stored }
+
+func (unreadable) At(i, j int) float64 { panic("an entry of a sparse matrix was read by At") }
+
+// A CV on a sparse X gives what it gives on a dense copy, and reads stored entries alone.
+func TestStoredEqualsDense(t *testing.T) {
+	const tol = 1e-9 // of systems with conditions up to some 1e4
+	for seed := range uint64(60) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(seed, 7))
+			rows, n := 12+rng.IntN(40), 2+rng.IntN(12)
+			x := drawStored(rng, rows, n)
+			dense := mat.DenseCopyOf(x)
+			y := make([]float64, rows)
+			for i := range y {
+				y[i] = 3 + dense.At(i, 0) + .3*rng.NormFloat64()
+			}
+			splits, err := cvgm.RandomSplits(rng, rows, 3, .7)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := cvgm.Config{Data: learn.Data{X: unreadable{x}, Y: y}, Splits: splits, Loss: cvgm.SquaredError{},
+				Learner: func() learn.Learner { return new(linear.ElasticNet) }, Standardise: rng.IntN(3) > 0, Centring: []cvgm.Centring{cvgm.NoCentring, cvgm.MeanCentring}[rng.IntN(2)]}
+			if rng.IntN(2) == 0 {
+				c.Data.Weights = make([]float64, rows)
+				for i := range y {
+					c.Data.Weights[i] = .5 + rng.Float64()
+				}
+			}
+			if rng.IntN(3) == 0 {
+				c.Loss = cvgm.AbsoluteError{}
+			}
+			other := c
+			other.Data.X = dense
+			cv, err := cvgm.New(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			reference, err := cvgm.New(other)
+			if err != nil {
+				t.Fatal(err)
+			}
+			alpha := []float64{.02 + .1*rng.Float64(), .05 + rng.Float64()}
+			near := func(name string, got, want []float64) {
+				t.Helper()
+				if size := 1 + floats.Norm(want, math.Inf(1)); !(floats.Distance(got, want, math.Inf(1)) <= tol*size) {
+					t.Errorf("%s: %v, and %v on the dense copy", name, got, want)
+				}
+			}
+			grad, wantGrad := make([]float64, 2), make([]float64, 2)
+			loss, err := cv.Eval(grad, alpha)
+			want, wantErr := reference.Eval(wantGrad, alpha)
+			if err != nil || wantErr != nil {
+				t.Fatal(err, wantErr)
+			}
+			near("the loss", []float64{loss}, []float64{want})
+			near("the gradient", grad, wantGrad)
+			dy, wantDy := make([]float64, rows), make([]float64, rows)
+			if _, err := cv.DataGradient(nil, dy, alpha); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := reference.DataGradient(nil, wantDy, alpha); err != nil {
+				t.Fatal(err)
+			}
+			near("the gradient in the labels", dy, wantDy)
+			model, err := cv.Final(alpha)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantModel, err := reference.Final(alpha)
+			if err != nil {
+				t.Fatal(err)
+			}
+			predictions, wantPredictions := make([]float64, rows), make([]float64, rows)
+			for _, err := range []error{model.Predict(predictions, c.Data.X), wantModel.Predict(wantPredictions, dense)} {
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			near("the predictions", predictions, wantPredictions)
+			if err := model.Predict(predictions, dense); err != nil {
+				t.Fatal(err)
+			}
+			near("the predictions for the dense copy", predictions, wantPredictions)
+			risk, err := model.Risk(c.Loss, c.Data)
+			wantRisk, wantErr := wantModel.Risk(c.Loss, other.Data)
+			if err != nil || wantErr != nil {
+				t.Fatal(err, wantErr)
+			}
+			near("the risk", []float64{risk}, []float64{wantRisk})
+		})
+	}
+}
