@@ -4,6 +4,8 @@ import (
 	"cvgm/cvgm/internal/args"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
+
+	"gonum.org/v1/gonum/mat"
 )
 
 // Centring selects the means that a CV subtracts from features and labels before the fit of a
@@ -89,6 +91,12 @@ func (c *Config) learned() bool { return c.Features != nil && c.Features.NumPara
 func (c *Config) stored(l learn.Learner) bool {
 	_, reads := l.(learn.SparseLearner)
 	return reads && c.Features == nil && c.Prepare == nil && c.Data.Sparse()
+}
+
+// dense returns Data.X if it is dense, else nil: the splits then read its stored entries.
+func (c *Config) dense() *mat.Dense {
+	x, _ := c.Data.X.(*mat.Dense)
+	return x
 }
 
 // newLearner returns a new learner that treats kinks as c says.

@@ -273,7 +273,7 @@ func (f *splitFit) eval(c *Config, hyper []float64, gradient bool, data *dataGra
 		return err
 	}
 	if f.stored {
-		predictStored(f.prediction, f.train.X, f.split.Val, f.theta, f.intercept, &f.norm)
+		f.norm.PredictStored(f.prediction, f.train.X, f.split.Val, f.theta, f.intercept)
 	} else if err := predictRows(f.prediction, f.predictor, &f.work, f.theta, f.intercept, f.valX); err != nil {
 		return err
 	}

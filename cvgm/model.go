@@ -174,7 +174,7 @@ func (m *Model) Predict(dst []float64, x mat.Matrix) error {
 	}
 	if d.Sparse() && m.Prepared == nil && m.Features == nil && m.Kernel == nil && m.Predictor == nil {
 		norm := normalise.Normaliser{Centre: true, Mean: m.Mean, Std: m.Std}
-		predictStored(dst, x, sample.Complement(nil, rows), m.Theta, m.Intercept, &norm)
+		norm.PredictStored(dst, x, sample.Complement(nil, rows), m.Theta, m.Intercept)
 		return m.checkPredictions(dst)
 	}
 	if err := m.predictDense(dst, d.Dense()); err != nil {

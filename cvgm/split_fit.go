@@ -115,6 +115,25 @@ func (f *splitFit) load(c Config, x *mat.Dense) error {
 	return f.learner.Load(f.train)
 }
 
+// loadStored is load for a sparse X.
+func (f *splitFit) loadStored(c *Config) error {
+	if err := f.norm.FitStored(f.train.X, f.split.Train); err != nil {
+		return err
+	}
+	if f.intercept = 0; c.Centring != NoCentring {
+		f.intercept = f.norm.Weights.Mean(sample.Pick(c.Data.Y, f.split.Train))
+	}
+	if !args.Finite(f.intercept) {
+		return args.Bad("Data", qpdiff.ErrNotFinite, "scale the labels", "has the intercept %v over the training rows", f.intercept)
+	}
+	copy(f.train.Y, c.Data.Y)
+	floats.AddConst(-f.intercept, f.train.Y)
+	if f.norm.Centre {
+		f.train.Centre, f.train.Scale = f.norm.Mean, f.norm.Std
+	}
+	return f.learner.Load(f.train)
+}
+
 // judge sets the loss and, if wanted, its cotangents of the predictions.
 func (f *splitFit) judge(c *Config, gradient bool) error {
 	kinks, _ := c.Loss.(KinkedLoss)
@@ -172,7 +191,7 @@ func (f *splitFit) size(i int, p float64) float64 {
 	}
 	m := f.features
 	if f.stored {
-		return f.storedSize(f.split.Val[i])
+		return math.Abs(f.intercept) + f.norm.SizeStored(f.train.X, f.split.Val[i], f.theta)
 	}
 	size := math.Abs(f.intercept)
 	for j, w := range f.theta {
@@ -223,7 +242,7 @@ func (f *splitFit) product(g *learn.Grad, dval *mat.Dense) error {
 	m := f.features
 	clear(f.dtheta)
 	if f.stored {
-		f.addStored(f.dtheta)
+		f.norm.AddStored(f.dtheta, f.train.X, f.split.Val, f.dprediction)
 		return f.learner.VJP(&f.work, g, f.dtheta)
 	}
 	for i, d := range f.dprediction {

@@ -347,11 +347,11 @@ func TestTuneBoundsCountWeights(t *testing.T) {
 		plan := func(d learn.Data) []learn.Hyperparameter {
 			made := casetest.Must(Tuner{Learner: learner}.prototype(d.Y))(t)
 			w := &tuning{c: cvgm.Config{Data: d, Standardise: true}, learner: made}
-			x, y, err := w.seen(w.rows())
+			m, _, err := w.moments(w.rows())
 			if err != nil {
 				t.Fatal(err)
 			}
-			hyper, _, err := w.hyperparameters(w.rows(), x, y)
+			hyper, _, err := w.hyperparameters(m)
 			if err != nil {
 				t.Fatal(err)
 			}

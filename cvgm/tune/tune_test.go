@@ -692,7 +692,11 @@ func TestTuneMovesHyperparametersApart(t *testing.T) {
 	for _, learner := range []learn.Tunable{&linear.ElasticNet{}, &linear.SparseLogistic{}, &linear.Huber{}, &kernel.Ridge{}, &linear.Logistic{}, &margin.SVM{}, &kernel.SVM{}} {
 		d := twoClasses(40, 3)
 		w := &tuning{Tuner: Tuner{}, learner: learner, c: cvgm.Config{Data: d}}
-		plan, kinds, err := w.hyperparameters(sample.Complement(nil, len(d.Y)), d.Dense(), d.Y)
+		m, _, err := w.moments(sample.Complement(nil, len(d.Y)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, kinds, err := w.hyperparameters(m)
 		if err != nil {
 			t.Fatal(err)
 		}

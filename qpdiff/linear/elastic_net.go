@@ -138,6 +138,9 @@ func (e *ElasticNet) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) e
 	return learner.Named(e, qpdiff.Scratch[penalisedDerivative](w).forward(&e.elasticNetFit, dtheta, d))
 }
 
+// ReadsStored implements [learn.SparseLearner].
+func (e *ElasticNet) ReadsStored() {}
+
 // New returns a new learner with the same Groups and Generalised.
 func (e *ElasticNet) New() learn.Learner {
 	return &ElasticNet{Groups: e.Groups, Generalised: e.Generalised}

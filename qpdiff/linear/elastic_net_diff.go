@@ -5,7 +5,10 @@ import (
 
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/internal/sparse"
 	"cvgm/qpdiff/learn"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // dataVJP is part of a penalisedModel.
@@ -99,4 +102,59 @@ func (e *elasticNetFit) tangent(b []float64, t *learn.Grad) {
 		}
 		dense.Axpy(dr*inv, x, b)
 	}
+}
+
+// rowsOf sets dst to the products of the rows with v, an entry for each feature. Rows that do
+// not count have 0.
+func (e *elasticNetFit) rowsOf(dst, v []float64) []float64 {
+	dst = dense.Grow(dst, e.rows)
+	e.sparse.Times(dst, v)
+	for i, r := range e.sparse.Root {
+		if r != 0 {
+			dst[i] /= r
+		}
+	}
+	return dst
+}
+
+// sparseVJP is dataVJP for a sparse X.
+func (e *elasticNetFit) sparseVJP(d *penalisedDerivative, g *learn.Grad, features []int, w []float64) error {
+	theta := e.theta()
+	d.all = dense.Zeros(d.all, e.params)
+	dense.Scatter(d.all, w, features)
+	d.rows = e.rowsOf(d.rows, d.all)
+	if g.Y != nil {
+		for i, xw := range d.rows {
+			g.Y[i] += e.share(i) * xw
+		}
+	}
+	if g.Stored != nil {
+		d.fit = e.rowsOf(d.fit, theta)
+		data := &e.state.Data
+		data.VisitStored(func(at, i, j int, _ float64) {
+			if share := e.share(i); share != 0 {
+				g.Stored[at] += share * ((data.Y[i]-d.fit[i])*d.all[j] - d.rows[i]*theta[j]) / sparse.Scale(*data, j)
+			}
+		})
+	}
+	return learner.CheckProduct(g)
+}
+
+// sparseTangent is tangent for a sparse X.
+func (e *elasticNetFit) sparseTangent(d *penalisedDerivative, b []float64, t *learn.Grad) {
+	theta, data := e.theta(), &e.state.Data
+	d.rows = dense.Zeros(d.rows, e.rows) // the change of the residual
+	if t.Y != nil {
+		copy(d.rows, t.Y)
+	}
+	if t.Stored != nil {
+		d.fit = e.rowsOf(d.fit, theta)
+		data.VisitStored(func(at, i, j int, _ float64) {
+			dx := t.Stored[at] / sparse.Scale(*data, j)
+			d.rows[i] -= dx * theta[j]
+			b[j] += e.share(i) * (data.Y[i] - d.fit[i]) * dx
+		})
+	}
+	floats.Mul(d.rows, e.sparse.Root)
+	e.sparse.AddTransposed(b, e.inv, d.rows)
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/sparse"
 )
 
 // factor gathers the active system and factorises it. The solution's start is
@@ -34,6 +35,27 @@ func (q *piecewiseQP) factor() int {
 	}
 	for i := range s {
 		q.z[i] = q.a[i*w+s]
+	}
+	return s
+}
+
+// solveSparse leaves the solution of the active system in z, and the condition that its solve
+// met in bound. It returns the coordinate with the largest residual if the system cannot be
+// solved, else len(act).
+func (q *piecewiseQP) solveSparse() int {
+	s, m := len(q.act), &q.system
+	m.Columns, m.Inv = q.sparse, q.inv
+	dense.GrowAll(s, &m.R, &m.Diag)
+	m.Set = m.Set[:0]
+	b := q.grad[:s]
+	for i, j := range q.act {
+		m.Set = append(m.Set, q.features[j])
+		m.R[i], m.Diag[i], b[i] = q.r[j], q.diag[j], q.linear(i)
+	}
+	q.work = dense.Grow(q.work, sparse.Room(q.rows, s))
+	residual, worst := q.gradients.Solve(m, q.z[:s], b, q.work)
+	if q.bound = q.gradients.Most / q.gradients.Least; !(residual <= sparse.ResidualTol) || dense.Unsolvable(q.bound) {
+		return worst
 	}
 	return s
 }
@@ -73,7 +95,7 @@ func (q *piecewiseQP) condBound() float64 {
 // room is the number of entries of the first argument of solveActive.
 func (q *piecewiseQP) room() int {
 	if q.sparse != nil {
-		return q.rows + gradientsRoom*q.n
+		return sparse.Room(q.rows, q.n) + 2*q.n
 	}
 	return q.rows + 3*q.n
 }
@@ -110,7 +132,7 @@ func (q *piecewiseQP) solveActive(w, v []float64) []float64 {
 	if q.iterative {
 		b := w[s : 2*s]
 		copy(b, w)
-		new(conjugateGradients).solve(q, w, b, w[2*s:cap(w)])
+		new(sparse.Gradients).Solve(&q.system, w, b, w[2*s:cap(w)])
 		return w
 	}
 	if q.rowFactor {

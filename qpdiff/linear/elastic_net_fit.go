@@ -63,7 +63,7 @@ func (e *elasticNetFit) Bytes(s learn.Size) int64 {
 	}
 	if s.Sparse {
 		first := min(n, firstFeatures)
-		return learner.Entries(counts + rows + sparse.Entries(rows, n, float64(s.Stored)) + setEntries(rows, n, first) + gramEntries(rows, first) + systemEntries(first) + gradientsEntries(rows, first))
+		return learner.Entries(counts + rows + sparse.Entries(rows, n, float64(s.Stored)) + setEntries(rows, n, first) + gramEntries(rows, first) + systemEntries(first) + sparse.SolveEntries(rows, first))
 	}
 	if ways.WorkingSet(s.Rows, s.Features) {
 		first := min(n, firstFeatures) // a set of so many is never refused in a fit

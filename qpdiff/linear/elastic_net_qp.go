@@ -10,10 +10,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// cdSweeps bounds the coordinate descent sweeps between two exact steps, and
-// cdPhases how often descent is tried before exact steps alone finish.
 const (
-	cdSweeps = 8
+	// cdPhases is how often descent is tried before exact steps alone finish.
 	cdPhases = 60
 	// minFactorisations and factorisationsPerFeature bound the factorisations of one solve: the
 	// method is finite, and a solve that takes more goes round by rounding.
@@ -142,7 +140,9 @@ type columnQuadratic struct {
 
 	// Without Gram matrix, sparse systems are solved by conjugate gradients.
 	iterative bool // the last system was
-	gradients conjugateGradients
+	system    sparse.System
+	gradients sparse.Gradients
+	work      []float64
 
 	largest int     // support: see limit
 	held    float64 // entries that are held beside the active systems

@@ -124,6 +124,16 @@ func (q *piecewiseQP) row(dst []float64, j int) {
 	}
 }
 
+// sparseRow is row for sparse columns.
+func (q *piecewiseQP) sparseRow(dst []float64, j int) {
+	q.fit = dense.Zeros(q.fit, q.rows)
+	f := q.features[j]
+	q.sparse.Add(q.fit, 1, f)
+	for _, k := range q.act {
+		dst[k] = q.inv * q.sparse.Product(f, q.features[k], q.fit)
+	}
+}
+
 // byRows reports whether the active system is to be solved in as many unknowns as there
 // are rows.
 func (q *piecewiseQP) byRows() bool {

@@ -6,6 +6,7 @@ import (
 
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/internal/sparse"
 	"cvgm/qpdiff/internal/ways"
 	"cvgm/qpdiff/learn"
 
@@ -48,6 +49,22 @@ func (e *elasticNetFit) sumsWorking(d learn.Data) (root, xty []float64) {
 		s.root[j] = math.Sqrt(v * e.inv)
 	}
 	return s.root, s.xty
+}
+
+// sumsSparse is the part of sumsWorking for the features of a sparse X, but for a factor 1/N.
+func (e *elasticNetFit) sumsSparse(d learn.Data) {
+	s := e.working
+	roots := s.residual
+	for i := range roots {
+		roots[i] = math.Sqrt(dense.CountAt(e.counts, i))
+	}
+	e.sparse.Load(d, roots)
+	floats.Mul(roots, d.Y)
+	e.sparse.AddTransposed(s.xty, 1, roots)
+	for j := range s.root {
+		s.root[j] = max(0, e.sparse.Square(j))
+		s.diag[j] = e.inv * s.root[j]
+	}
 }
 
 // solveWorking solves the problem on working sets that grow until the kinks of all other
@@ -211,6 +228,16 @@ func (e *elasticNetFit) held() float64 {
 	}
 	return workingEntries(rows, float64(e.params), set, float64(max(fetched, len(s.rooms)))) + float64(len(e.counts)) +
 		max(gramEntries(rows, float64(len(s.features))), float64(cap(e.gram)+cap(s.oldGram)))
+}
+
+// sparseHeld is held for a set of sparse columns.
+func (e *elasticNetFit) sparseHeld(set float64) float64 {
+	rows, n := float64(e.rows), float64(e.params)
+	gram := float64(cap(e.gram) + cap(e.working.oldGram))
+	if !ways.Gradients(int(set)) {
+		gram = max(gram, 2.25*set*set)
+	}
+	return sparse.Entries(rows, n, float64(e.sparse.Stored())) + setEntries(rows, n, set) + gram + sparse.SolveEntries(rows, set) + float64(len(e.counts))
 }
 
 // gather gives the quadratic problem the data of the features in the set.

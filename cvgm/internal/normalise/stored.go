@@ -102,3 +102,52 @@ func (z *Normaliser) storedDeviations(visit func(func(j int, v, w float64)), c *
 		z.Std[j] = math.Ldexp(math.Sqrt(z.Std[j]/total), exponent[j])
 	}
 }
+
+// constant returns what all rows share of θᵀx for normalised rows, and own intercepts after the
+// entries for features.
+func (z *Normaliser) constant(theta []float64) float64 {
+	sum := sample.Sum(0, theta[len(z.Mean):])
+	for j, mean := range z.Mean {
+		sum -= theta[j] * (mean / z.Std[j])
+	}
+	return sum
+}
+
+// PredictStored writes intercept + θᵀx to dst for the named rows of a sparse x, normalised. The
+// entries of theta after those for features are constants.
+func (z *Normaliser) PredictStored(dst []float64, x mat.Matrix, rows []int, theta []float64, intercept float64) {
+	constant := intercept + z.constant(theta)
+	for at, i := range rows {
+		p := constant
+		x.(mat.RowNonZeroDoer).DoRowNonZero(i, func(_, j int, v float64) { p += theta[j] * (v / z.Std[j]) })
+		dst[at] = p
+	}
+}
+
+// SizeStored returns the size of the terms of PredictStored for row i, without the intercept.
+func (z *Normaliser) SizeStored(x mat.Matrix, i int, theta []float64) (size float64) {
+	for j, w := range theta {
+		if j < len(z.Mean) {
+			w *= z.Mean[j] / z.Std[j]
+		}
+		size += math.Abs(w)
+	}
+	x.(mat.RowNonZeroDoer).DoRowNonZero(i, func(_, j int, v float64) { size += math.Abs(theta[j] * (v / z.Std[j])) })
+	return size
+}
+
+// AddStored adds to dtheta the cotangent of theta, for dpredictions of PredictStored.
+func (z *Normaliser) AddStored(dtheta []float64, x mat.Matrix, rows []int, dpredictions []float64) {
+	for at, i := range rows {
+		d := dpredictions[at]
+		x.(mat.RowNonZeroDoer).DoRowNonZero(i, func(_, j int, v float64) { dtheta[j] += d * (v / z.Std[j]) })
+	}
+	all := sample.Sum(0, dpredictions)
+	for j := range dtheta {
+		if j < len(z.Mean) {
+			dtheta[j] -= all * (z.Mean[j] / z.Std[j])
+		} else {
+			dtheta[j] += all
+		}
+	}
+}

@@ -208,6 +208,18 @@ func (c *Columns) Squares(dst, w []float64) {
 	}
 }
 
+// Combine sets dst to the sum of the columns set times v.
+func (c *Columns) Combine(dst, v []float64, set []int) {
+	clear(dst)
+	spread := 0.0
+	for i, j := range set {
+		if v[i] != 0 {
+			spread += c.Add(dst, v[i], j)
+		}
+	}
+	c.Spread(dst, spread)
+}
+
 // Times sets dst to Av.
 func (c *Columns) Times(dst, v []float64) {
 	clear(dst)

@@ -2,11 +2,18 @@ package linear
 
 import (
 	"cvgm/qpdiff/internal/dense"
+	"math"
 
 	"gonum.org/v1/gonum/floats"
 )
 
 const (
+	// cdSweeps bounds the sweeps of coordinate descent between two exact steps, and
+	// sparseSweeps those with sparse columns, which end when no sign changes and no coordinate
+	// moves by more than sparseSettled of the largest.
+	cdSweeps      = 8
+	sparseSweeps  = 200
+	sparseSettled = 1e-6
 	// dualPoints and dualSteps bound the proximal terms, and the steps with each. Exact
 	// steps on the active set go on from any point.
 	dualPoints = 10
@@ -19,6 +26,96 @@ const (
 	dualDescent  = 1e-4
 	dualHalvings = 30
 )
+
+// coordinateDescent runs from x until a sweep leaves all signs as
+// they were, and makes its support the active set.
+func (q *piecewiseQP) coordinateDescent() {
+	switch {
+	case q.g != nil:
+	case q.sparse != nil:
+		q.descendSparse()
+		return
+	default:
+		q.dualNewton()
+		return
+	}
+	n := q.n
+	d := q.grad
+	copy(d, q.c)
+	for j, v := range q.x {
+		if v != 0 {
+			dense.Axpy(-v, q.g[j*n:(j+1)*n], d)
+		}
+	}
+	for range cdSweeps + len(q.act)/2 {
+		moved := false
+		for j := range n {
+			row := q.g[j*n : (j+1)*n]
+			h := row[j] + q.r[j]
+			if !(h > 0) {
+				continue
+			}
+			old := q.x[j]
+			rho := d[j] + row[j]*old
+			var v float64
+			if rho > q.up[j] {
+				v = (rho - q.up[j]) / h
+			} else if -rho > q.lo[j] {
+				v = (rho + q.lo[j]) / h
+			}
+			if v == old {
+				continue
+			}
+			if v > 0 != (old > 0) || v < 0 != (old < 0) {
+				moved = true
+			}
+			q.x[j] = v
+			dense.Axpy(old-v, row, d)
+		}
+		if !moved {
+			break
+		}
+	}
+	q.activate()
+}
+
+// descendSparse is coordinateDescent on the residual c − Gx, by the rows. Sparse columns touch
+// few of them.
+func (q *piecewiseQP) descendSparse() {
+	c := q.sparse
+	q.fit = dense.Zeros(q.fit, q.rows)
+	rest, spread := q.fit, 0.0 // −Cx is rest less spread·ρ
+	for j, v := range q.x {
+		if v != 0 {
+			spread += c.Add(rest, -v, q.features[j])
+		}
+	}
+	along := c.Along(rest) - spread*c.Total
+	for range sparseSweeps {
+		signs, moved, largest := false, 0.0, 0.0
+		for j, old := range q.x {
+			f, h := q.features[j], q.diag[j]+q.r[j]
+			if !(h > 0) {
+				continue
+			}
+			rho := q.c[j] + q.inv*c.DotRest(f, rest, spread, along) + q.diag[j]*old
+			v := q.soft(j, rho) / h
+			largest = max(largest, math.Abs(v)*math.Sqrt(h))
+			if v == old {
+				continue
+			}
+			signs = signs || dense.Sign(v) != dense.Sign(old)
+			moved = max(moved, math.Abs(v-old)*math.Sqrt(h))
+			q.x[j] = v
+			spread += c.Add(rest, old-v, f)
+			along += (old - v) * c.AlongColumn(f)
+		}
+		if !signs && moved <= sparseSettled*largest {
+			break
+		}
+	}
+	q.activate()
+}
 
 // dualNewton moves x near to the solution by Newton's method in as many unknowns as there
 // are rows, on the equation

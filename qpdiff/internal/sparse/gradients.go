@@ -1,4 +1,4 @@
-package linear
+package sparse
 
 import (
 	"math"
@@ -9,68 +9,92 @@ import (
 )
 
 const (
-	// gradientsRoom is the number of vectors of coordinates that a solve takes.
-	gradientsRoom = 8
-	// gradientsRound is how far one round of conjugate gradients lowers the residual, and
-	// gradientsRounds bounds the rounds, each of which begins at the residual computed anew.
-	gradientsRound  = 1e-8
-	gradientsRounds = 8
-	// gradientsSteps bounds the steps of a round: in exact arithmetic a system has its solution
+	// vectors is the number of vectors of members that a solve takes.
+	vectors = 5
+	// roundTol is how far one round of conjugate gradients lowers the residual, and
+	// rounds bounds the rounds, each of which begins at the residual computed anew.
+	roundTol = 1e-8
+	rounds   = 8
+	// steps bounds the steps of a round: in exact arithmetic a system has its solution
 	// after as many as it has unknowns, and a well-conditioned one after some dozens.
-	gradientsSteps = 2000
-	// residualTol is the residual, relative to the size of its terms, that a solution leaves at
+	steps = 2000
+	// ResidualTol is the residual, relative to the size of its terms, that a solution leaves at
 	// most, and residualFloor that at which no further round begins.
-	residualTol   = 1e-12
+	ResidualTol   = 1e-12
 	residualFloor = 4 * dense.Eps
 )
 
-// conjugateGradients solves active systems of sparse columns, in variables that give them a unit
-// diagonal, without a factor. From the start 0 it finds, of several solutions, the one of
-// least norm in these variables.
-type conjugateGradients struct {
-	least, most float64 // the eigenvalues met last: Ritz values
-	work        []float64
+// A System is the matrix inv·A_SᵀA_S + diag r on a set S of columns.
+type System struct {
+	*Columns
+	Set     []int // S
+	Inv     float64
+	R, Diag []float64 // of each member: r, and inv·a_jᵀa_j
+}
+
+// Apply sets dst to the product with v. fit is work of M entries.
+func (s *System) Apply(dst, v, fit []float64) {
+	s.Combine(fit, v, s.Set)
+	along := s.Along(fit)
+	for i, j := range s.Set {
+		dst[i] = s.Inv*s.Dot(j, fit, along) + s.R[i]*v[i]
+	}
+}
+
+// Gradients solves Systems by conjugate gradients, in variables that give them a unit diagonal,
+// without a factor. From the start 0 it finds, of several solutions, the one of least norm in
+// these variables.
+type Gradients struct {
+	Least, Most float64 // eigenvalues in these variables as met by the last solve: Ritz values
 	alpha, beta []float64
 }
 
-// solve sets x to the solution of the active system of q for b. work has q.rows entries and
-// gradientsRoom−2 times as many as the system. It returns the residual, relative to the size of
-// its terms, and the coordinate with the largest.
-func (g *conjugateGradients) solve(q *piecewiseQP, x, b, work []float64) (residual float64, worst int) {
+// Room is the number of entries of work of a solve.
+func Room(rows, set int) int { return rows + vectors*set }
+
+// SolveEntries counts the entries of a System and its Gradients with their work, and of the work
+// of a second solve.
+func SolveEntries(rows, set float64) float64 {
+	return 1.25 * (2*(rows+vectors*set) + 5*set + 2*steps)
+}
+
+// Solve sets x to the solution for b. work has Room entries. It returns the residual, relative
+// to the size of its terms, and the member with the largest.
+func (g *Gradients) Solve(q *System, x, b, work []float64) (residual float64, worst int) {
 	s := len(x)
-	fit := work[:q.rows]
-	work = work[q.rows:]
+	fit := work[:q.M]
+	work = work[q.M:]
 	next := func() (v []float64) {
 		v, work = work[:s:s], work[s:]
 		return v
 	}
 	unit, rest, change, along, image := next(), next(), next(), next(), next()
-	for i, j := range q.act {
-		if unit[i] = 1 / math.Sqrt(q.diag[j]+q.r[j]); !dense.Finite(unit[i]) {
+	for i, d := range q.Diag {
+		if unit[i] = 1 / math.Sqrt(d+q.R[i]); !dense.Finite(unit[i]) {
 			return math.Inf(1), i
 		}
 	}
 	clear(x)
 	floats.MulTo(rest, unit, b)
-	g.least, g.most = 1, 1
+	g.Least, g.Most = 1, 1
 	size := floats.Norm(rest, 2) // of the terms of the residual
 	residual = 1
 	if size == 0 {
 		return 0, 0
 	}
-	for range gradientsRounds {
+	for range rounds {
 		g.round(q, change, rest, along, image, unit, fit)
 		for i, c := range change {
 			x[i] += unit[i] * c
 		}
-		q.applySparse(image, x, fit)
+		q.Apply(image, x, fit)
 		solution := 0.0
 		for i, v := range image {
 			rest[i] = unit[i] * (b[i] - v)
 			solution += x[i] / unit[i] * (x[i] / unit[i])
 		}
 		before := residual
-		residual = floats.Norm(rest, 2) / (size + g.most*math.Sqrt(solution))
+		residual = floats.Norm(rest, 2) / (size + g.Most*math.Sqrt(solution))
 		if !(residual > residualFloor) || !(residual < before/2) {
 			break
 		}
@@ -88,14 +112,14 @@ func (g *conjugateGradients) solve(q *piecewiseQP, x, b, work []float64) (residu
 
 // round sets change to a solution for the right-hand side rest, which it overwrites, in
 // variables of unit diagonal.
-func (g *conjugateGradients) round(q *piecewiseQP, change, rest, along, image, unit, fit []float64) {
+func (g *Gradients) round(q *System, change, rest, along, image, unit, fit []float64) {
 	clear(change)
 	copy(along, rest)
 	g.alpha, g.beta = g.alpha[:0], g.beta[:0]
 	rr := floats.Dot(rest, rest)
-	for end := gradientsRound * gradientsRound * rr; rr > end && len(g.alpha) < gradientsSteps; {
+	for end := roundTol * roundTol * rr; rr > end && len(g.alpha) < steps; {
 		floats.Mul(along, unit)
-		q.applySparse(image, along, fit)
+		q.Apply(image, along, fit)
 		floats.Div(along, unit)
 		floats.Mul(image, unit)
 		curve := floats.Dot(along, image)
@@ -111,8 +135,8 @@ func (g *conjugateGradients) round(q *piecewiseQP, change, rest, along, image, u
 		floats.Scale(rr/was, along)
 		floats.Add(along, rest)
 	}
-	if least, most := ritz(g.alpha, g.beta); least < g.least || most > g.most {
-		g.least, g.most = min(g.least, least), max(g.most, most)
+	if least, most := ritz(g.alpha, g.beta); least < g.Least || most > g.Most {
+		g.Least, g.Most = min(g.Least, least), max(g.Most, most)
 	}
 }
 
