@@ -201,8 +201,8 @@ func TestTunedLossHasTheBitsOfANewCV(t *testing.T) {
 func TestTuneTriesZerosWithoutWarning(t *testing.T) {
 	d := houses(40)
 	for i := range d.Y {
-		d.Dense().Set(i, 1, d.X.At(i, 0))
-		d.Y[i] = d.X.At(i, 0) - 2*d.X.At(i, 4) + 5
+		d.Dense().Set(i, 1, 100*d.X.At(i, 0)-d.X.At(i, 2))
+		d.Y[i] = 5 - 2*d.X.At(i, 4)
 	}
 	tuned := mustTune(t, Tuner{OuterFolds: -1}, d)
 	failed := slices.ContainsFunc(tuned.Path, func(s Step) bool { return math.IsInf(s.Loss, 1) })

@@ -14,6 +14,9 @@ import (
 // dataVJP is part of a penalisedModel.
 func (e *elasticNetFit) dataVJP(d *penalisedDerivative, g *learn.Grad, act []int, w []float64) error {
 	theta, features := e.theta(), d.named(&e.qp, act)
+	if e.equal != nil {
+		features, w = d.shareOut(e.equal, features, w)
+	}
 	if e.qp.sparse != nil {
 		return e.sparseVJP(d, g, features, w)
 	}
@@ -45,7 +48,7 @@ func (e *elasticNetFit) dataVJP(d *penalisedDerivative, g *learn.Grad, act []int
 			}
 		}
 	}
-	if e.state.Data.Weights != nil || !dense.Finite(e.largestProduct(act, w)) {
+	if e.equal != nil || e.state.Data.Weights != nil || !dense.Finite(e.largestProduct(act, w)) {
 		return learner.CheckProduct(g)
 	}
 	return learner.CheckProduct(&learn.Grad{Hyper: g.Hyper})

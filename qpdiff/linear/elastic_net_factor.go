@@ -3,6 +3,8 @@ package linear
 import (
 	"math"
 
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/sparse"
 )
@@ -53,12 +55,33 @@ func (q *piecewiseQP) solveSparse() int {
 		m.R[i], m.Diag[i], b[i] = q.r[j], q.diag[j], q.linear(i)
 	}
 	q.work = dense.Grow(q.work, sparse.Room(q.rows, s))
-	residual, worst := q.gradients.Solve(m, q.z[:s], b, q.work)
+	residual, worst := q.gradients.Solve(m, q.z[:s], b, q.work, sparse.Rounds)
 	if q.bound = q.gradients.Most / q.gradients.Least; !(residual <= sparse.ResidualTol) || dense.Unsolvable(q.bound) {
 		return worst
 	}
 	return s
 }
+
+// regular reports whether the active system, solved last by solveSparse, has one solution, by a
+// second solve. The first one meets no direction that its right-hand side lacks.
+func (q *piecewiseQP) regular() (worst int, ok bool) {
+	s := len(q.act)
+	b, x, part := q.at[:s], q.d[:s], 0.0
+	for i, j := range q.act {
+		// Multiples of the golden ratio, modulo 1: no direction of the data is left out.
+		_, part = math.Modf(part + math.Phi)
+		b[i] = (part - .5) * math.Sqrt(q.diag[j]+q.r[j])
+	}
+	residual, worst := q.gradients.Solve(&q.system, x, b, q.work, 1)
+	q.bound = max(q.bound, q.gradients.Most/q.gradients.Least)
+	return worst, residual <= sparse.ProbeTol && !dense.Unsolvable(q.bound)
+}
+
+// errUnsolved is the error of a derivative whose system conjugate gradients do not solve.
+var errUnsolved = check.ArgErrorf("Data", qpdiff.ErrIllPosed, "raise λ2 or drop features", "is so ill-conditioned that conjugate gradients do not solve the system of the derivative")
+
+// unsolved reports whether w is the result of a solveActive that failed.
+func unsolved(w []float64) bool { return len(w) > 0 && w[0] != w[0] }
 
 // gather fills in the active system, with its right-hand side as last of w columns.
 func (q *piecewiseQP) gather(w int) {
@@ -124,7 +147,7 @@ func (q *piecewiseQP) pivotTol() float64 {
 
 // solveActive solves the active system, as factorised last, for the right-hand side v (n
 // entries, of which it reads the active ones). It returns the solution, one entry per member of
-// act, in w, which has room entries.
+// act, in w, which has room entries. It is NaN if conjugate gradients find none: see unsolved.
 func (q *piecewiseQP) solveActive(w, v []float64) []float64 {
 	s := len(q.act)
 	w = w[:s]
@@ -132,7 +155,9 @@ func (q *piecewiseQP) solveActive(w, v []float64) []float64 {
 	if q.iterative {
 		b := w[s : 2*s]
 		copy(b, w)
-		new(sparse.Gradients).Solve(&q.system, w, b, w[2*s:cap(w)])
+		if residual, _ := new(sparse.Gradients).Solve(&q.system, w, b, w[2*s:cap(w)], sparse.Rounds); !(residual <= sparse.ResidualTol) {
+			dense.Fill(w, math.NaN())
+		}
 		return w
 	}
 	if q.rowFactor {

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/equal"
 	"cvgm/qpdiff/internal/learner"
 	"cvgm/qpdiff/internal/sparse"
 	"cvgm/qpdiff/internal/ways"
@@ -23,6 +24,10 @@ type elasticNetFit struct {
 	scaled             []float64   // with counts: √count·x by row
 	working            *workingSet // nil if the Gram matrix of all features serves
 	sparse             sparse.Columns
+	classes            *equal.Columns // of all features that are equal to others, once looked for
+	looked             bool
+	shared             equal.Columns // storage of equal
+	whole              []float64     // the solution with a share for each equal feature, if equal is not nil
 }
 
 // shape makes room for the data. The warm start survives if the shape stays.
@@ -91,12 +96,67 @@ func (e *elasticNetFit) resize(n int) {
 	e.qp.c, e.qp.up, e.qp.lo = e.xty, e.l1, e.l1
 }
 
+// penalties returns the groups and the penalties of all features, and the roots of their squares.
+func (e *elasticNetFit) penalties() (groups *penaltyGroups, l1, l2, root []float64) {
+	if s := e.working; s != nil {
+		return &s.groups, s.l1, s.l2, s.root
+	}
+	return &e.groups, e.l1, e.l2, e.root
+}
+
 // begin begins a Fit: it checks the arguments and sets the penalties.
 func (e *elasticNetFit) begin(groups []int, theta, hyper []float64) error {
-	if s := e.working; s != nil {
-		return e.penalisedQuadratic.begin(&s.groups, s.l1, s.l2, groups, theta, hyper)
+	of, l1, l2, _ := e.penalties()
+	if err := e.penalisedQuadratic.begin(of, l1, l2, groups, theta, hyper); err != nil {
+		return err
 	}
-	return e.penalisedQuadratic.begin(&e.groups, e.l1, e.l2, groups, theta, hyper)
+	e.hold()
+	return nil
+}
+
+// hold holds equal features at zero, but for the first of each class, if their penalties are
+// the same and λ2 is too small to give them one value. Features of zeros without penalties have
+// no value at all.
+func (e *elasticNetFit) hold() {
+	e.equal = nil
+	if e.classes == nil {
+		return
+	}
+	of, l1, l2, root := e.penalties()
+	e.equal = e.classes.Restrict(&e.shared, func(first, k int) bool {
+		return of.at(first) == of.at(k) && l2[k] <= ridgeRounding*root[k]*root[k] && (root[k] > 0 || l1[k] == 0)
+	})
+	if e.equal == nil {
+		return
+	}
+	for j := range l1 {
+		if e.equal.Held(j) {
+			l1[j] = math.Inf(1)
+		}
+	}
+}
+
+// featureColumn writes column j of the data, each entry times √count, to dst.
+func (e *elasticNetFit) featureColumn(dst []float64, j int) {
+	clear(dst)
+	if e.qp.sparse != nil {
+		e.sparse.Spread(dst, e.sparse.Add(dst, 1, j))
+		return
+	}
+	x := e.state.Data.Dense()
+	for i := range dst {
+		if count := dense.CountAt(e.counts, i); count > 0 {
+			dst[i] = math.Sqrt(count) * x.At(i, j)
+		}
+	}
+}
+
+// finish sets whole at the end of a fit.
+func (e *elasticNetFit) finish() {
+	if e.equal != nil {
+		e.whole = append(e.whole[:0], e.solution()...)
+		e.equal.Share(e.whole)
+	}
 }
 
 // sizeTerms sets terms to a bound.
@@ -110,8 +170,16 @@ func (e *elasticNetFit) sizeTerms() {
 	}
 }
 
-// theta returns the solution.
+// theta returns the solution at the end of a fit.
 func (e *elasticNetFit) theta() []float64 {
+	if e.equal != nil {
+		return e.whole
+	}
+	return e.solution()
+}
+
+// solution returns the solution with one feature of each class of equal ones.
+func (e *elasticNetFit) solution() []float64 {
 	if e.working != nil {
 		return e.working.theta
 	}

@@ -65,6 +65,11 @@ func (q *piecewiseQP) solve() error {
 			dense.Scatter(q.x, q.z, q.act)
 			wrong = q.admit(tol, phases == 0)
 			if wrong == 0 {
+				if q.iterative {
+					if k, ok := q.regular(); !ok {
+						return q.errOpen(q.act[k])
+					}
+				}
 				q.warm = true
 				return nil
 			}

@@ -1,9 +1,12 @@
 package linear
 
 import (
+	"errors"
 	"math"
 
+	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/equal"
 	"cvgm/qpdiff/internal/learner"
 	"cvgm/qpdiff/learn"
 
@@ -77,4 +80,22 @@ func (e *elasticNetFit) solve() error {
 		err = e.settleWeak()
 	}
 	return err
+}
+
+// solveShared solves the problem. If that fails because θ is not unique, it looks for equal features,
+// once for the data, and gives them one value.
+func (e *elasticNetFit) solveShared() error {
+	err := e.solve()
+	if err == nil || e.looked || !errors.Is(err, qpdiff.ErrIllPosed) {
+		return err
+	}
+	e.looked = true
+	if e.classes = equal.Find(e.rows, e.params, e.featureColumn); e.classes == nil {
+		return err
+	}
+	if e.hold(); e.equal == nil {
+		return err
+	}
+	e.reset()
+	return e.solve()
 }

@@ -113,7 +113,7 @@ func (e *elasticNetFit) undecided(enter []int) []int {
 		enter = enter[:0]
 		for j, in := range s.in {
 			size := s.root[j] * s.reach
-			if !in && dense.Negligible(s.l1[j]-math.Abs(s.slope[j]), s.l1[j]+size, 1+math.Sqrt(float64(len(q.act))*cond)) {
+			if !in && !math.IsInf(s.l1[j], 1) && dense.Negligible(s.l1[j]-math.Abs(s.slope[j]), s.l1[j]+size, 1+math.Sqrt(float64(len(q.act))*cond)) {
 				enter = append(enter, j)
 			}
 		}

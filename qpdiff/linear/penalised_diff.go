@@ -7,6 +7,7 @@ import (
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/equal"
 	"cvgm/qpdiff/internal/learner"
 	"cvgm/qpdiff/learn"
 )
@@ -23,13 +24,14 @@ type penalisedModel interface {
 
 // penalisedDerivative is the scratch of the derivatives of a penalisedModel.
 type penalisedDerivative struct {
-	u, b  []float64   // solution and right-hand side of the active system
-	rows  []float64   // work of dataVJP and dataJVP
-	fit   []float64   // likewise
-	all   []float64   // a vector of all entries of θ
-	act   []int       // the result of named
-	hyper []float64   // products with respect to the hyperparameters
-	part  piecewiseQP // the problem restricted, if a coordinate is weakly active
+	u, b      []float64   // solution and right-hand side of the active system
+	rows      []float64   // work of dataVJP and dataJVP
+	fit       []float64   // likewise
+	all       []float64   // a vector of all entries of θ
+	act       []int       // the result of named
+	collected []float64   // dtheta with one entry for each class of equal features
+	hyper     []float64   // products with respect to the hyperparameters
+	part      piecewiseQP // the problem restricted, if a coordinate is weakly active
 }
 
 // resize gives the scratch the size of e.
@@ -49,14 +51,47 @@ func (d *penalisedDerivative) named(q *piecewiseQP, act []int) []int {
 	return d.act
 }
 
+// shareOut returns the features of which w is the part of a vector, and that part, with the
+// shares of equal features.
+func (d *penalisedDerivative) shareOut(c *equal.Columns, features []int, w []float64) ([]int, []float64) {
+	d.all = dense.Zeros(d.all, len(c.First))
+	dense.Scatter(d.all, w, features)
+	c.Share(d.all)
+	var at []int
+	var shares []float64
+	for j, v := range d.all {
+		if v != 0 {
+			at, shares = append(at, j), append(shares, v)
+		}
+	}
+	return at, shares
+}
+
 // adjoint is the VJP of m.
 func (d *penalisedDerivative) adjoint(m penalisedModel, generalised bool, g *learn.Grad, dtheta []float64) error {
-	e := m.quadratic()
+	e, whole := m.quadratic(), dtheta
 	if err := e.state.CheckAdjoint(g, dtheta); err != nil {
 		return err
 	}
 	d.resize(e)
 	q := &e.qp
+	if e.equal != nil {
+		d.collected = append(d.collected[:0], dtheta...)
+		e.equal.Collect(d.collected)
+		dtheta = d.collected
+		if learner.WantsRows(g) && e.sharing() {
+			if !generalised {
+				rest := *g
+				rest.X, rest.Stored = nil, nil
+				if err := d.adjoint(m, generalised, &rest, whole); err != nil {
+					return err
+				}
+				g.Generalised = rest.Generalised
+				return e.parted(g)
+			}
+			g.Generalised = true
+		}
+	}
 	if q.features != nil {
 		dense.Gather(d.b, dtheta, q.features)
 		dtheta = d.b
@@ -76,6 +111,9 @@ func (d *penalisedDerivative) adjoint(m penalisedModel, generalised bool, g *lea
 		g.Generalised = g.Generalised || learner.Wants(g)
 	}
 	u := q.solveActive(d.u, dtheta)
+	if unsolved(u) {
+		return errUnsolved
+	}
 	if h := g.Hyper; h != nil {
 		x, groups := e.qp.x, e.groups.count
 		d.hyper = dense.Zeros(d.hyper, 2*groups)
@@ -85,7 +123,7 @@ func (d *penalisedDerivative) adjoint(m penalisedModel, generalised bool, g *lea
 			}
 			k := e.groups.at(j)
 			d.hyper[k] += e.sign(j) * u[i]
-			d.hyper[groups+k] += x[j] * u[i]
+			d.hyper[groups+k] += x[j] / e.copies(j) * u[i]
 		}
 		for k := range groups {
 			if !refused || !e.kinkedAtZero(k) {
@@ -108,6 +146,32 @@ func (d *penalisedDerivative) adjoint(m penalisedModel, generalised bool, g *lea
 		g.Generalised = true
 	}
 	return nil
+}
+
+// copies returns the number of equal features that share the value of coordinate j.
+func (e *penalisedQuadratic) copies(j int) float64 {
+	if e.equal == nil || e.equal.Held(e.qp.feature(j)) {
+		return 1
+	}
+	return float64(e.equal.Copies(e.qp.feature(j)))
+}
+
+// sharing reports whether equal features share a value that is not zero.
+func (e *penalisedQuadratic) sharing() bool {
+	return slices.ContainsFunc(e.qp.act, func(j int) bool { return e.copies(j) > 1 })
+}
+
+// parted is the error of a derivative with respect to rows in which features are equal.
+func (e *penalisedQuadratic) parted(g *learn.Grad) error {
+	weak := []int{}
+	for k, j := range e.equal.First {
+		if j >= 0 && e.equal.Copies(j) > 1 {
+			weak = append(weak, k)
+		}
+	}
+	rows := *g
+	rows.Hyper, rows.Y = nil, nil
+	return learner.NotDifferentiable(&rows, qpdiff.Weak{Coords: weak}, nil, "drop all but one of the equal features, raise λ2, or set Generalised")
 }
 
 // notDifferentiable is the error of the wanted inputs that have no derivative here.
@@ -141,6 +205,22 @@ func (d *penalisedDerivative) forward(m penalisedModel, dtheta []float64, t *lea
 	if err := e.state.CheckForward(dtheta, t); err != nil {
 		return err
 	}
+	if e.equal == nil {
+		return d.along(m, dtheta, t)
+	}
+	if learner.WantsRows(t) && e.sharing() {
+		return e.parted(t)
+	}
+	if err := d.along(m, dtheta, t); err != nil {
+		return err
+	}
+	e.equal.Share(dtheta)
+	return nil
+}
+
+// along is forward with one feature of each class of equal ones.
+func (d *penalisedDerivative) along(m penalisedModel, dtheta []float64, t *learn.Grad) error {
+	e := m.quadratic()
 	d.resize(e)
 
 	// b is the derivative of c − Gθ − λ1∘sign θ − λ2∘θ along t at fixed θ.
@@ -153,12 +233,15 @@ func (d *penalisedDerivative) forward(m penalisedModel, dtheta []float64, t *lea
 	if h := t.Hyper; h != nil {
 		for j := range e.features {
 			k := e.groups.at(j)
-			b[j] -= h[k]*e.sign(j) + h[e.groups.count+k]*theta[j]
+			b[j] -= h[k]*e.sign(j) + h[e.groups.count+k]*(theta[j]/e.copies(j))
 		}
 	}
 
 	if len(e.weak)+len(e.weakFree) == 0 {
 		w := e.qp.solveActive(d.u, b)
+		if unsolved(w) {
+			return errUnsolved
+		}
 		clear(dtheta)
 		dense.Scatter(dtheta, w, d.named(&e.qp, e.qp.act))
 		return learner.CheckTangentOut(dtheta)

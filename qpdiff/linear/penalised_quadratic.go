@@ -7,6 +7,7 @@ import (
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/equal"
 	"cvgm/qpdiff/internal/learner"
 )
 
@@ -29,10 +30,11 @@ type penalisedQuadratic struct {
 	l1, l2   []float64
 	qp       piecewiseQP
 
-	groups   penaltyGroups // as of the last fit
-	weak     []int         // weakly active with λ1 > 0
-	weakFree []int         // θ_j ≈ 0 with λ1_j = 0: a kink in λ1 only
-	blur     float64       // how far rounding may have moved the weakly active θ_j at most, in the scale of θ
+	groups   penaltyGroups  // as of the last fit
+	equal    *equal.Columns // equal features that share one value in the last fit; nil: none
+	weak     []int          // weakly active with λ1 > 0
+	weakFree []int          // θ_j ≈ 0 with λ1_j = 0: a kink in λ1 only
+	blur     float64        // how far rounding may have moved the weakly active θ_j at most, in the scale of θ
 
 	terms []float64   // size of the terms of Gθ − c, for settleWeak
 	norm  float64     // ‖θ‖ in variables that give the active system a unit diagonal
@@ -117,7 +119,13 @@ func (e *penalisedQuadratic) settleWeak() error {
 		return err
 	}
 	s := e.part.restrict(e, func(j int, active, weak bool) bool { return active || weak })
-	if k := s.factor(); k < len(s.act) {
+	k := s.factor()
+	if s.iterative {
+		if worst, ok := s.regular(); !ok {
+			k = worst
+		}
+	}
+	if k < len(s.act) {
 		return e.qp.errOpen(s.act[k])
 	}
 	return nil
@@ -141,7 +149,7 @@ func (e *penalisedQuadratic) listWeak(size, cond float64) bool {
 				}
 			}
 			next++
-		} else if dense.Negligible(e.l1[j]-math.Abs(q.grad[j]), e.l1[j]+e.root[j]*size, cond) {
+		} else if !math.IsInf(e.l1[j], 1) && dense.Negligible(e.l1[j]-math.Abs(q.grad[j]), e.l1[j]+e.root[j]*size, cond) {
 			e.weak = append(e.weak, j)
 		}
 	}

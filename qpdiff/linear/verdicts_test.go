@@ -56,14 +56,15 @@ func TestVerdicts(t *testing.T) {
 	one := learn.Data{X: mat.NewDense(3, 2, []float64{1, 2, 3, 4, 5, 6}), Y: []float64{1, 1, 1}}
 	ill, domain, notFinite := qpdiff.ErrIllPosed, qpdiff.ErrDomain, qpdiff.ErrNotFinite
 	v := casetest.Residual(residualOf).Verdict
-	v(t, "same features, least squares", new(ElasticNet), same, ill, "feature", 0, 0)
-	v(t, "same features, lasso", new(ElasticNet), same, ill, "feature", .01, 0)
+	v(t, "same features, least squares", new(ElasticNet), same, nil, "", 0, 0)
+	v(t, "same features, lasso", new(ElasticNet), same, nil, "", .01, 0)
+	v(t, "same features, each with penalties of its own", &ElasticNet{Groups: PerFeature(4)}, same, ill, "feature", .01, .01, .01, .01, 0, 0, 0, 0)
 	v(t, "same features at zero", new(ElasticNet), same, nil, "", 100, 0)
 	v(t, "same features, elastic net", new(ElasticNet), same, nil, "", .01, 1e-7)
 	v(t, "n > N, least squares", new(ElasticNet), wide, ill, "", 0, 0)
 	v(t, "n > N, lasso", new(ElasticNet), wide, nil, "", .01, 0)
 	v(t, "n > N, nearly least squares", new(ElasticNet), wide, nil, "", 0, 1e-7)
-	v(t, "zero feature, least squares", new(ElasticNet), zero, ill, "feature 0", 0, 0)
+	v(t, "zero feature, least squares", new(ElasticNet), zero, nil, "", 0, 0)
 	v(t, "zero feature, lasso", new(ElasticNet), zero, nil, "", 1, 0)
 	v(t, "zero feature, ridge", new(ElasticNet), zero, nil, "", 0, 1)
 	v(t, "overflow of XᵀX", new(ElasticNet), huge, notFinite, "column 0", 1, 1)

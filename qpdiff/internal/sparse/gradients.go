@@ -12,12 +12,14 @@ const (
 	// vectors is the number of vectors of members that a solve takes.
 	vectors = 5
 	// roundTol is how far one round of conjugate gradients lowers the residual, and
-	// rounds bounds the rounds, each of which begins at the residual computed anew.
+	// Rounds bounds the rounds, each of which begins at the residual computed anew.
 	roundTol = 1e-8
-	rounds   = 8
+	Rounds   = 8
 	// steps bounds the steps of a round: in exact arithmetic a system has its solution
 	// after as many as it has unknowns, and a well-conditioned one after some dozens.
 	steps = 2000
+	// ProbeTol is that of one round for a system that has one solution.
+	ProbeTol = 1e-6
 	// ResidualTol is the residual, relative to the size of its terms, that a solution leaves at
 	// most, and residualFloor that at which no further round begins.
 	ResidualTol   = 1e-12
@@ -59,8 +61,8 @@ func SolveEntries(rows, set float64) float64 {
 }
 
 // Solve sets x to the solution for b. work has Room entries. It returns the residual, relative
-// to the size of its terms, and the member with the largest.
-func (g *Gradients) Solve(q *System, x, b, work []float64) (residual float64, worst int) {
+// to the size of its terms, and the member with the largest. It takes so many rounds at most.
+func (g *Gradients) Solve(q *System, x, b, work []float64, rounds int) (residual float64, worst int) {
 	s := len(x)
 	fit := work[:q.M]
 	work = work[q.M:]

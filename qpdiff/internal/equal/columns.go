@@ -1,0 +1,185 @@
+// Package equal finds columns of data that are equal up to their sign. A loss without a strictly
+// convex penalty does not tell them apart; the limit of a vanishing one gives them one value.
+package equal
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"cvgm/qpdiff/internal/dense"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+const (
+	// entryTol is how far entries of equal columns are apart, in units of 2⁻⁵² and relative to
+	// the largest: features are scaled and centred by some operations, each with a rounding.
+	entryTol = 16
+	// projectionTol is how far projections of equal columns of length 1 are apart, which are
+	// sums over the rows.
+	projectionTol = 1e-9
+)
+
+// Columns are the classes of equal columns.
+type Columns struct {
+	First []int     // of each column, the first one of its class; −1 for a column of zeros
+	Sign  []float64 // of each column, that of its product with the first one
+	Size  []int     // of each column that is the first, the number of columns in its class
+}
+
+// Find returns the classes of n columns of so many entries, which column writes to dst, or nil if
+// all columns differ and none is zero. It costs a pass over the entries, and one more for each pair of columns that a
+// projection on a line does not tell apart.
+func Find(rows, n int, column func(dst []float64, j int)) *Columns {
+	c := &Columns{make([]int, n), make([]float64, n), make([]int, n)}
+	a, b := make([]float64, rows), make([]float64, rows)
+	projection := make([]float64, n)
+	order := make([]int, 0, n)
+	found := false
+	for j := range n {
+		c.First[j], c.Sign[j], c.Size[j] = j, 1, 1
+		column(a, j)
+		norm := floats.Norm(a, 2)
+		if norm == 0 {
+			c.First[j], c.Size[j], found = -1, 0, true
+			continue
+		}
+		sum, part := 0.0, 0.0
+		for _, v := range a {
+			// Multiples of the golden ratio, modulo 1: no simple relation between rows cancels.
+			_, part = math.Modf(part + math.Phi)
+			sum += (1 + part) * (v / norm)
+		}
+		projection[j] = math.Abs(sum)
+		order = append(order, j)
+	}
+	slices.SortFunc(order, func(j, k int) int { return cmp.Or(cmp.Compare(projection[j], projection[k]), cmp.Compare(j, k)) })
+	near := projectionTol * math.Sqrt(float64(rows))
+	for at, j := range order {
+		if c.First[j] != j {
+			continue
+		}
+		column(a, j)
+		size := dense.Largest(a)
+		for _, k := range order[at+1:] {
+			if projection[k]-projection[j] > near {
+				break
+			}
+			if c.First[k] != k || c.Size[k] > 1 {
+				continue
+			}
+			column(b, k)
+			sign := dense.Sign(floats.Dot(a, b))
+			if !equal(a, b, sign, entryTol*dense.Eps*size) {
+				continue
+			}
+			c.First[k], c.Sign[k], c.Size[k] = j, sign, 0
+			c.Size[j]++
+			found = true
+		}
+	}
+	if !found {
+		return nil
+	}
+	c.sort()
+	return c
+}
+
+func equal(a, b []float64, sign, tol float64) bool {
+	for i, v := range a {
+		if !(math.Abs(v-sign*b[i]) <= tol) {
+			return false
+		}
+	}
+	return true
+}
+
+// sort makes the first column of each class the one of the lowest number.
+func (c *Columns) sort() {
+	lowest := make([]int, len(c.First))
+	for j := range lowest {
+		lowest[j] = -1
+	}
+	sign := slices.Clone(c.Sign)
+	for k, j := range c.First {
+		if j < 0 {
+			continue
+		}
+		if lowest[j] < 0 {
+			lowest[j] = k
+		}
+	}
+	size := make([]int, len(c.Size))
+	for k, j := range c.First {
+		if j < 0 {
+			continue
+		}
+		f := lowest[j]
+		c.First[k], c.Sign[k] = f, sign[k]*sign[f]
+		size[f]++
+	}
+	c.Size = size
+}
+
+// Share gives the columns of each class the value of the first one divided among them.
+func (c *Columns) Share(theta []float64) {
+	for k, j := range slices.Backward(c.First) {
+		if j >= 0 && j < k {
+			theta[k] = c.Sign[k] * theta[j] / float64(c.Size[j])
+		}
+	}
+	for j, size := range c.Size {
+		if size > 1 {
+			theta[j] /= float64(size)
+		}
+	}
+}
+
+// Collect is the adjoint of Share: it gives the first column of each class the mean of the
+// class, by their signs.
+func (c *Columns) Collect(dtheta []float64) {
+	for k, j := range c.First {
+		if j >= 0 && j < k {
+			dtheta[j] += c.Sign[k] * dtheta[k]
+			dtheta[k] = 0
+		}
+	}
+	for j, size := range c.Size {
+		if size > 1 {
+			dtheta[j] /= float64(size)
+		}
+	}
+}
+
+// Restrict returns the classes all of whose columns alike reports to be like the first one, in
+// the storage of dst, or nil if none is left.
+func (c *Columns) Restrict(dst *Columns, alike func(first, k int) bool) *Columns {
+	dst.First, dst.Sign, dst.Size = append(dst.First[:0], c.First...), append(dst.Sign[:0], c.Sign...), append(dst.Size[:0], c.Size...)
+	for k, j := range c.First {
+		if j >= 0 && !alike(j, k) {
+			dst.Size[j] = 1
+		}
+	}
+	found := false
+	for k, j := range c.First {
+		switch {
+		case j < 0 && !alike(k, k):
+			dst.First[k] = k
+		case j >= 0 && dst.Size[j] == 1:
+			dst.First[k], dst.Sign[k], dst.Size[k] = k, 1, 1
+		default:
+			found = found || j != k
+		}
+	}
+	if !found {
+		return nil
+	}
+	return dst
+}
+
+// Held reports whether column j has the value of an earlier one, or is zero.
+func (c *Columns) Held(j int) bool { return c.First[j] != j }
+
+// Copies returns the number of columns that share the value of column j, which is not held.
+func (c *Columns) Copies(j int) int { return max(1, c.Size[j]) }

@@ -1,0 +1,226 @@
+package linear_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/casetest"
+	"cvgm/qpdiff/internal/numtest"
+	"cvgm/qpdiff/internal/ways"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// repeated draws data of features of which each occurs up to three times, with either sign, in a random
+// order, and of some features of zeros. of holds for each feature the one that it repeats, or −1.
+func repeated(rng *rand.Rand, rows, distinct int) (d learn.Data, of []int, sign []float64) {
+	for k := range distinct {
+		for range 1 + rng.IntN(3) {
+			of = append(of, k)
+		}
+	}
+	of = append(of, -1)
+	rng.Shuffle(len(of), func(i, j int) { of[i], of[j] = of[j], of[i] })
+	few := casetest.RandomData(rng.Uint64(), rows, distinct, false)
+	unit := math.Pow(10, 6*rng.Float64()-3)
+	d = learn.Data{X: mat.NewDense(rows, len(of), nil), Y: few.Y}
+	if rng.IntN(2) == 0 {
+		d.Weights = make([]float64, rows)
+		for i := range d.Weights {
+			d.Weights[i] = .5 + rng.Float64()
+		}
+	}
+	for j, k := range of {
+		sign = append(sign, float64(1-2*rng.IntN(2)))
+		for i := range rows {
+			if k >= 0 {
+				d.Dense().Set(i, j, unit*sign[j]*few.X.At(i, k)*(1+1e-16*rng.NormFloat64()))
+			}
+		}
+	}
+	return d, of, sign
+}
+
+// fit fits l to d and returns θ.
+func fit(t *testing.T, l learn.Learner, d learn.Data, hyper ...float64) []float64 {
+	t.Helper()
+	theta := numtest.NaNs(l.Dims(d.X.(*mat.Dense).RawMatrix().Cols))
+	numtest.OK(t, l.Load(d), l.Fit(theta, hyper))
+	return theta
+}
+
+// A lasso, and least squares, give equal features one value, in the limit of a vanishing λ2, by
+// all ways. Derivatives in the hyperparameters and labels are those of that solution.
+func TestEqualFeaturesShareOneValue(t *testing.T) {
+	for trial := range numtest.Long(300) {
+		rng := rand.New(rand.NewPCG(uint64(trial), 12))
+		distinct := 2 + rng.IntN(5)
+		d, of, sign := repeated(rng, distinct+3+rng.IntN(20), distinct)
+		rows, n := d.X.Dims()
+		size := d.Dense().Norm(2) / math.Sqrt(float64(rows))
+		l1 := []float64{0, .02, .2}[rng.IntN(3)] * size
+		fresh := func() learn.Learner { return new(linear.ElasticNet) }
+		if rng.IntN(2) == 0 {
+			fresh = func() learn.Learner { return casetest.WorkingSets{ForwardLearner: new(linear.ElasticNet)} }
+		}
+		name := fmt.Sprintf("trial %d, %d×%d, λ1 %.3g", trial, rows, n, l1)
+		l := fresh()
+		theta := fit(t, l, d, l1, 0)
+		limit := fit(t, fresh(), d, l1, 1e-7*size*size)
+		if e := numtest.RelErr(theta, limit); !(e <= 1e-4) {
+			t.Fatalf("%s: θ %v, in the limit %v", name, theta, limit)
+		}
+		first := map[int]int{}
+		for j, k := range of {
+			at, seen := first[k]
+			if !seen {
+				first[k], at = j, j
+			}
+			if k < 0 && theta[j] != 0 || k >= 0 && theta[j] != sign[j]*sign[at]*theta[at] {
+				t.Fatalf("%s: θ %v, of the features %v", name, theta, of)
+			}
+		}
+		// A warm fit and a fit after one without equal values have the same bits.
+		again := make([]float64, n)
+		numtest.OK(t, l.Fit(again, []float64{1.5*l1 + size, size * size}), l.Fit(again, []float64{l1, 0}))
+		if !numtest.SameBits(again, theta) {
+			t.Fatalf("%s: θ %v, warm %v", name, theta, again)
+		}
+
+		v := numtest.Normals(rng, n)
+		g := &learn.Grad{Hyper: make([]float64, 2), Y: make([]float64, rows)}
+		switch err := l.VJP(nil, g, v); {
+		case l1 == 0: // the end of the domain of λ1, with features at their kink or none
+			g.Hyper = nil
+			if err != nil && !errors.Is(err, qpdiff.ErrNotDifferentiable) {
+				t.Fatalf("%s: %v", name, err)
+			}
+		case err != nil:
+			t.Fatalf("%s: %v", name, err)
+		}
+		value := func(hyper []float64, moved learn.Data) float64 {
+			return floats.Dot(v, fit(t, fresh(), moved, hyper...))
+		}
+		at, tol := floats.Dot(v, theta), 1e-4*floats.Norm(theta, 1)*floats.Norm(v, 2)
+		if g.Hyper != nil {
+			h := 1e-5 * l1
+			if q := (value([]float64{l1 + h, 0}, d) - value([]float64{l1 - h, 0}, d)) / (2 * h); !(math.Abs(q-g.Hyper[0])*l1 <= tol) {
+				t.Fatalf("%s: derivative in λ1 %v, quotient %v", name, g.Hyper[0], q)
+			}
+		}
+		if g.Hyper != nil {
+			h := 1e-6 * size * size
+			if q := (value([]float64{l1, h}, d) - at) / h; !(math.Abs(q-g.Hyper[1])*size*size <= 1e3*tol) {
+				t.Fatalf("%s: derivative in λ2 %v, quotient %v", name, g.Hyper[1], q)
+			}
+		}
+		i, h := rng.IntN(rows), 1e-5
+		moved := d
+		moved.Y = append([]float64{}, d.Y...)
+		moved.Y[i] += h
+		up := value([]float64{l1, 0}, moved)
+		moved.Y[i] -= 2 * h
+		if q := (up - value([]float64{l1, 0}, moved)) / (2 * h); !(math.Abs(q-g.Y[i]) <= tol) {
+			t.Fatalf("%s: derivative in y %v, quotient %v", name, g.Y[i], q)
+		}
+
+		// The directional derivative agrees with the product.
+		move := &learn.Grad{Y: numtest.Normals(rng, rows)}
+		want := floats.Dot(move.Y, g.Y)
+		if g.Hyper != nil {
+			move.Hyper = []float64{rng.NormFloat64() * l1, rng.Float64()}
+			want += floats.Dot(move.Hyper, g.Hyper)
+		}
+		along := make([]float64, n)
+		numtest.OK(t, l.(learn.ForwardLearner).JVP(nil, along, move))
+		if got := floats.Dot(v, along); !(math.Abs(got-want) <= 1e-9*(math.Abs(want)+floats.Norm(along, 2))) {
+			t.Fatalf("%s: JVP %v, VJP %v", name, got, want)
+		}
+
+		// Rows in which features are equal have no derivative if the features have a value.
+		shared := false
+		for j, k := range of {
+			shared = shared || k >= 0 && theta[j] != 0 && first[k] != j
+		}
+		gx := &learn.Grad{X: mat.NewDense(rows, n, nil), Y: make([]float64, rows)}
+		err := l.VJP(nil, gx, v)
+		if errors.Is(err, qpdiff.ErrNotDifferentiable) != shared || !shared && err != nil || numtest.RelErr(gx.Y, g.Y) > 1e-12 {
+			t.Fatalf("%s: error %v in X, with values that are shared: %v", name, err, shared)
+		}
+	}
+}
+
+// The same by conjugate gradients on a sparse X, and with Generalised the product with respect to
+// rows holds along moves that keep the features equal.
+func TestEqualFeaturesSparse(t *testing.T) {
+	for _, most := range []int{1000, 0} {
+		inSupport := 0
+		defer ways.SetSparseFeatures(ways.SetSparseFeatures(most))
+		for trial := range 50 {
+			rng := rand.New(rand.NewPCG(uint64(trial), 13))
+			rows := 10 + rng.IntN(20)
+			x := numtest.DrawStored(rng, rows, 6)
+			for i := range rows { // column 6 is column 0
+				for k, j := range x.Index[i] {
+					if j == 0 {
+						x.Index[i], x.Value[i] = append(x.Index[i], 6), append(x.Value[i], x.Value[i][k])
+						break
+					}
+				}
+			}
+			x.Columns = 7
+			y := numtest.Normals(rng, rows)
+			seen := x.Seen(nil, nil)
+			for i := range y {
+				y[i] = .1*y[i] + 3*seen.At(i, 0) - seen.At(i, 2)
+			}
+			l, dense := &linear.ElasticNet{Generalised: true}, &linear.ElasticNet{Generalised: true}
+			theta, want := make([]float64, 7), make([]float64, 7)
+			hyper := []float64{.05, 0}
+			numtest.OK(t, l.Load(learn.Data{X: x, Y: y}), dense.Load(learn.Data{X: seen, Y: y}), l.Fit(theta, hyper), dense.Fit(want, hyper))
+			if theta[0] == 0 {
+				continue
+			}
+			inSupport++
+			if theta[0] != theta[6] || !(numtest.RelErr(theta, want) < 1e-9) {
+				t.Fatalf("trial %d: θ %v, dense %v", trial, theta, want)
+			}
+			g, gd := &learn.Grad{Stored: make([]float64, learn.Data{X: x}.Stored())}, &learn.Grad{X: mat.NewDense(rows, 7, nil)}
+			v := numtest.Normals(rng, 7)
+			e1, e2 := l.VJP(nil, g, v), dense.VJP(nil, gd, v)
+			if e1 != nil || e2 != nil {
+				t.Log(trial, theta, e1, e2, gd.X, g.Stored)
+			}
+			numtest.OK(t, e1, e2)
+			if !g.Generalised || !gd.Generalised {
+				t.Fatal("the derivative is not marked as generalised")
+			}
+			var stored []float64
+			learn.Data{X: x}.VisitStored(func(_, i, j int, _ float64) { stored = append(stored, gd.X.At(i, j)) })
+			if !(numtest.RelErr(g.Stored, stored) < 1e-8) {
+				t.Fatalf("trial %d: derivative %v, dense %v", trial, g.Stored, stored)
+			}
+			const h = 1e-6
+			value := func(s float64) float64 {
+				moved := mat.DenseCopyOf(seen)
+				for _, j := range []int{0, 6} {
+					moved.Set(3, j, moved.At(3, j)+s)
+				}
+				return floats.Dot(v, fit(t, new(linear.ElasticNet), learn.Data{X: moved, Y: y}, hyper...))
+			}
+			if q, got := (value(h)-value(-h))/(2*h), gd.X.At(3, 0)+gd.X.At(3, 6); !(math.Abs(q-got) <= 1e-4*(1+math.Abs(q))) {
+				t.Fatalf("trial %d: derivative along an equal move %v, quotient %v", trial, got, q)
+			}
+		}
+		if inSupport < 30 {
+			t.Errorf("the equal features have a value in %d of 50 trials", inSupport)
+		}
+	}
+}
