@@ -21,7 +21,7 @@ import (
 type Data struct {
 	// A *mat.Dense is read in place; Load copies a matrix of another kind. [linear.ElasticNet],
 	// [linear.Logistic] and [linear.SparseLogistic] read a sparse X by its stored entries:
-	// see [SparseLearner] and [Data.Sparse].
+	// see [ViewLearner] and [Data.Sparse].
 	X mat.Matrix
 	Y []float64
 	// Rows are the rows of X and Y to learn from, in any order. A row that is named
@@ -30,8 +30,9 @@ type Data struct {
 	// Weights has one entry for each row of X, at or above 0: a row of weight w
 	// counts as w equal rows. Nil: one each.
 	Weights []float64
-	// Centre and Scale, for a [SparseLearner] and a sparse X only, have one entry for each
-	// feature: the learner sees (x − Centre)/Scale. Derivatives with respect to X are those at
+	// Centre and Scale, for a [ViewLearner] only, have one entry for each feature: the learner
+	// sees (x − Centre)/Scale. Sums over the rows are taken of x, so that a Centre far beyond the
+	// deviation of a feature costs digits. Derivatives with respect to X are those at
 	// fixed Centre and Scale. Nil: 0 and 1.
 	Centre, Scale []float64
 	// MaxBytes bounds the memory that a learner holds for the data, X itself not included: a
@@ -123,9 +124,6 @@ func (d Data) Check() error {
 	if d.Sparse() {
 		return d.checkSparse()
 	}
-	if d.Centre != nil || d.Scale != nil {
-		return check.ArgErrorf("Data.Centre and Data.Scale", qpdiff.ErrDomain, "give centred and scaled features", "are for a sparse X")
-	}
 	x := d.Dense()
 	if x == nil || x.IsEmpty() {
 		return errEmpty
@@ -134,7 +132,24 @@ func (d Data) Check() error {
 	if len(d.Y) != r {
 		return errLabels(len(d.Y), r)
 	}
-	return cmp.Or(check.FiniteRows("Data.X", remedyEntry, x), check.Finite("Data.Y", remedyEntry, d.Y), check.Counts(d.Rows, d.Weights, r))
+	return cmp.Or(check.FiniteRows("Data.X", remedyEntry, x), check.Finite("Data.Y", remedyEntry, d.Y), check.Counts(d.Rows, d.Weights, r), d.checkView())
+}
+
+// checkView reports what cannot be used in Centre and Scale.
+func (d Data) checkView() error {
+	_, n := d.X.Dims()
+	return cmp.Or(check.Columns("Data.Centre", d.Centre, n, false), check.Columns("Data.Scale", d.Scale, n, true))
+}
+
+// Seen returns what the learner sees of an entry x of column j.
+func (d Data) Seen(j int, x float64) float64 {
+	if d.Centre != nil {
+		x -= d.Centre[j]
+	}
+	if d.Scale != nil {
+		x /= d.Scale[j]
+	}
+	return x
 }
 
 const remedyEntry = "remove or impute the entry"
@@ -173,8 +188,7 @@ func (d Data) checkSparse() error {
 			return err
 		}
 	}
-	return cmp.Or(check.Finite("Data.Y", remedyEntry, d.Y), check.Counts(d.Rows, d.Weights, r),
-		check.Columns("Data.Centre", d.Centre, n, false), check.Columns("Data.Scale", d.Scale, n, true))
+	return cmp.Or(check.Finite("Data.Y", remedyEntry, d.Y), check.Counts(d.Rows, d.Weights, r), d.checkView())
 }
 
 // VisitStored calls visit for each entry x_ij that a sparse X stores, in the order of

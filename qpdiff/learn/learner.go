@@ -43,13 +43,13 @@ type SizedLearner interface {
 	Bytes(s Size) int64
 }
 
-// A SparseLearner is a Learner that reads a sparse X by its stored entries alone, as seen through
-// Data.Centre and Data.Scale. Other learners of this module copy such an X as a dense one, and
-// refuse Centre and Scale.
-type SparseLearner interface {
+// A ViewLearner is a Learner that reads X in place, as seen through Data.Centre and Data.Scale: of
+// a sparse X the stored entries alone. Other learners of this module copy a sparse X as a dense
+// one, and refuse Centre and Scale.
+type ViewLearner interface {
 	Learner
-	// ReadsStored marks such a learner.
-	ReadsStored()
+	// Views reports whether the learner does so for data of these sizes.
+	Views(s Size) bool
 }
 
 // A ForwardLearner is a Learner with derivatives along a direction.

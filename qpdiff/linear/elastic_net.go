@@ -5,6 +5,7 @@ import (
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/internal/ways"
 	"cvgm/qpdiff/learn"
 )
 
@@ -149,8 +150,8 @@ func (e *ElasticNet) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) e
 	return learner.Named(e, qpdiff.Scratch[penalisedDerivative](w).forward(&e.elasticNetFit, dtheta, d))
 }
 
-// ReadsStored implements [learn.SparseLearner].
-func (e *ElasticNet) ReadsStored() {}
+// Views implements [learn.ViewLearner]: it reports whether a fit is made on working sets.
+func (e *ElasticNet) Views(s learn.Size) bool { return s.Sparse || ways.WorkingSet(s.Rows, s.Features) }
 
 // New returns a new learner with the same Groups and Generalised.
 func (e *ElasticNet) New() learn.Learner {

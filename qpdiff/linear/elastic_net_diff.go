@@ -20,13 +20,19 @@ func (e *elasticNetFit) dataVJP(d *penalisedDerivative, g *learn.Grad, act []int
 	if e.qp.sparse != nil {
 		return e.sparseVJP(d, g, features, w)
 	}
-	rows := e.state.Data.Dense()
-	for i, y := range e.state.Data.Y {
+	data := e.state.Data
+	rows := data.Dense()
+	viewed := data.Centre != nil || data.Scale != nil
+	for i, y := range data.Y {
 		inv := e.share(i)
 		if inv == 0 {
 			continue
 		}
 		x := rows.RawRowView(i)
+		if viewed {
+			d.all = see(d.all, data, x)
+			x = d.all
+		}
 		var xw float64
 		for k, j := range features {
 			xw += x[j] * w[k]
@@ -38,6 +44,10 @@ func (e *elasticNetFit) dataVJP(d *penalisedDerivative, g *learn.Grad, act []int
 		if g.X != nil {
 			r := (y - dense.Dot(theta, x)) * inv
 			row := g.X.RawRowView(i)
+			if data.Scale != nil {
+				d.rows = dense.Zeros(d.rows, len(theta))
+				row = d.rows
+			}
 			for k, j := range features {
 				row[j] += r * w[k]
 			}
@@ -46,9 +56,12 @@ func (e *elasticNetFit) dataVJP(d *penalisedDerivative, g *learn.Grad, act []int
 					row[j] -= xw * t
 				}
 			}
+			for j, c := range data.Scale {
+				g.X.RawRowView(i)[j] += row[j] / c
+			}
 		}
 	}
-	if e.equal != nil || e.state.Data.Weights != nil || !dense.Finite(e.largestProduct(act, w)) {
+	if viewed || e.equal != nil || e.state.Data.Weights != nil || !dense.Finite(e.largestProduct(act, w)) {
 		return learner.CheckProduct(g)
 	}
 	return learner.CheckProduct(&learn.Grad{Hyper: g.Hyper})
@@ -72,34 +85,43 @@ func (e *elasticNetFit) largestProduct(act []int, w []float64) float64 {
 // dataJVP is part of a penalisedModel.
 func (e *elasticNetFit) dataJVP(d *penalisedDerivative, b []float64, t *learn.Grad) {
 	if e.qp.features == nil {
-		e.tangent(b, t)
+		e.tangent(d, b, t)
 		return
 	}
 	d.all = dense.Zeros(d.all, e.params)
 	if e.qp.sparse != nil {
 		e.sparseTangent(d, d.all, t)
 	} else {
-		e.tangent(d.all, t)
+		e.tangent(d, d.all, t)
 	}
 	dense.Gather(b, d.all, e.qp.features)
 }
 
 // tangent is dataJVP for all features.
-func (e *elasticNetFit) tangent(b []float64, t *learn.Grad) {
-	theta := e.theta()
-	rows := e.state.Data.Dense()
-	for i, y := range e.state.Data.Y {
+func (e *elasticNetFit) tangent(d *penalisedDerivative, b []float64, t *learn.Grad) {
+	theta, data := e.theta(), e.state.Data
+	rows := data.Dense()
+	for i, y := range data.Y {
 		inv := e.share(i)
 		if inv == 0 {
 			continue
 		}
 		x := rows.RawRowView(i)
+		if data.Centre != nil || data.Scale != nil {
+			d.rows = see(d.rows, data, x)
+			x = d.rows
+		}
 		var dr float64
 		if t.Y != nil {
 			dr = t.Y[i]
 		}
 		if t.X != nil {
 			dx := t.X.RawRowView(i)
+			if data.Scale != nil {
+				d.fit = append(d.fit[:0], dx...)
+				floats.Div(d.fit, data.Scale)
+				dx = d.fit
+			}
 			dr -= dense.Dot(theta, dx)
 			dense.Axpy((y-dense.Dot(theta, x))*inv, dx, b)
 		}

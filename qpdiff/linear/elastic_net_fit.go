@@ -1,7 +1,6 @@
 package linear
 
 import (
-	"cmp"
 	"math"
 
 	"cvgm/qpdiff/internal/dense"
@@ -16,7 +15,8 @@ import (
 type elasticNetFit struct {
 	penalisedQuadratic             // its G is XᵀX/N, its rmsY ‖y‖/√N
 	xty                []float64   // Xᵀy/N, its c
-	rows               int         // of X
+	rows               int         // of the columns: of X, or those that count
+	row                []float64   // work of seen
 	counts             []float64   // the weight of each row, nil: one each
 	total              float64     // the sum of the counts, N
 	inv                float64     // 1/N
@@ -33,11 +33,18 @@ type elasticNetFit struct {
 // shape makes room for the data. The warm start survives if the shape stays.
 func (e *elasticNetFit) shape(d learn.Data) {
 	rows, n := d.X.Dims()
+	e.counts = learner.Counts(d, e.counts)
 	wide := d.Sparse() || ways.WorkingSet(rows, n)
+	if wide {
+		if e.working == nil {
+			e.working = new(workingSet)
+		}
+		rows = e.working.count(d, e.counts)
+	}
 	if d.Sparse() != (e.qp.sparse != nil) {
 		e.params = 0
 	}
-	if n == e.params && rows == e.rows && wide == (e.working != nil) {
+	if n == e.params && rows == e.rows && wide == (e.qp.features != nil) {
 		return
 	}
 	e.params, e.rows = n, rows
@@ -46,7 +53,6 @@ func (e *elasticNetFit) shape(d learn.Data) {
 		e.qp.sparse = &e.sparse
 	}
 	if wide {
-		e.working = cmp.Or(e.working, new(workingSet))
 		e.working.resize(n, rows)
 		e.qp.features, e.qp.rows = e.working.features, rows
 		e.resize(0)
@@ -143,10 +149,15 @@ func (e *elasticNetFit) featureColumn(dst []float64, j int) {
 		e.sparse.Spread(dst, e.sparse.Add(dst, 1, j))
 		return
 	}
-	x := e.state.Data.Dense()
-	for i := range dst {
+	d := e.state.Data
+	x := d.Dense()
+	for k := range dst {
+		i := k
+		if e.working != nil {
+			i = e.working.counting[k]
+		}
 		if count := dense.CountAt(e.counts, i); count > 0 {
-			dst[i] = math.Sqrt(count) * x.At(i, j)
+			dst[k] = math.Sqrt(count) * d.Seen(j, x.At(i, j))
 		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/equal"
-	"cvgm/qpdiff/internal/learner"
 	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/floats"
@@ -21,7 +20,7 @@ func (e *elasticNetFit) sums(d learn.Data) (root, xty []float64) {
 	}
 	n, raw := e.n, d.Dense().RawMatrix()
 	clear(e.xty)
-	if e.counts = learner.Counts(d, e.counts); e.counts == nil {
+	if e.counts == nil {
 		e.total, e.spread = float64(e.rows), float64(e.rows)
 		e.inv = 1 / e.total
 		dense.Gram(e.gram, e.inv, raw.Data, e.rows, n, raw.Stride)

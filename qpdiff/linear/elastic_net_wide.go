@@ -19,16 +19,15 @@ func (e *elasticNetFit) sumsWorking(d learn.Data) (root, xty []float64) {
 	s.renew(&e.qp)
 	clear(s.root)
 	clear(s.xty)
-	e.counts = learner.Counts(d, e.counts)
 	e.total = 0
 	yy, least := 0.0, math.Inf(1)
-	for i, y := range d.Y {
-		c := dense.CountAt(e.counts, i)
+	for _, i := range s.counting {
+		c, y := dense.CountAt(e.counts, i), d.Y[i]
 		if c == 0 {
 			continue
 		}
 		if e.qp.sparse == nil {
-			x := d.Dense().RawRowView(i)
+			x := e.seen(d, i)
 			floats.AddScaled(s.xty, c*y, x)
 			for j, v := range x {
 				s.root[j] += c * v * v
@@ -49,6 +48,25 @@ func (e *elasticNetFit) sumsWorking(d learn.Data) (root, xty []float64) {
 		s.root[j] = math.Sqrt(v * e.inv)
 	}
 	return s.root, s.xty
+}
+
+// seen returns row i of a dense X as the learner sees it.
+func (e *elasticNetFit) seen(d learn.Data, i int) []float64 {
+	x := d.Dense().RawRowView(i)
+	if d.Centre == nil && d.Scale == nil {
+		return x
+	}
+	e.row = see(e.row, d, x)
+	return e.row
+}
+
+// see sets dst to what the learner sees of a row x of X.
+func see(dst []float64, d learn.Data, x []float64) []float64 {
+	dst = append(dst[:0], x...)
+	for j, v := range x {
+		dst[j] = d.Seen(j, v)
+	}
+	return dst
 }
 
 // sumsSparse is the part of sumsWorking for the features of a sparse X, but for a factor 1/N.
@@ -130,8 +148,8 @@ func (e *elasticNetFit) slopes() {
 	s := e.working
 	clear(s.theta)
 	dense.Scatter(s.theta, e.qp.x, s.features)
-	for i, y := range e.state.Data.Y {
-		s.residual[i] = math.Sqrt(dense.CountAt(e.counts, i)) * y
+	for k, i := range s.counting {
+		s.residual[k] = math.Sqrt(dense.CountAt(e.counts, i)) * e.state.Data.Y[i]
 	}
 	s.reach = e.rmsY
 	spread := 0.0
@@ -152,11 +170,21 @@ func (e *elasticNetFit) slopes() {
 		e.sparse.AddTransposed(s.slope, e.inv, s.residual)
 		return
 	}
-	rows := e.state.Data.Dense()
-	for i, r := range s.residual {
+	d, all := e.state.Data, 0.0
+	rows := d.Dense()
+	for k, r := range s.residual {
 		if r != 0 {
-			floats.AddScaled(s.slope, math.Sqrt(dense.CountAt(e.counts, i))*e.inv*r, rows.RawRowView(i))
+			i := s.counting[k]
+			r *= math.Sqrt(dense.CountAt(e.counts, i)) * e.inv
+			floats.AddScaled(s.slope, r, rows.RawRowView(i))
+			all += r
 		}
+	}
+	for j := range d.Centre {
+		s.slope[j] -= all * d.Centre[j]
+	}
+	for j, c := range d.Scale {
+		s.slope[j] /= c
 	}
 }
 
@@ -307,10 +335,11 @@ func (e *elasticNetFit) fetch() {
 	// By blocks of features and by rows, in the order in which the data lie.
 	for enter := s.enter; len(enter) > 0; {
 		block := enter[:min(fetchBlock, len(enter))]
-		for i := range e.rows {
-			x, root := e.state.Data.Dense().RawRowView(i), math.Sqrt(dense.CountAt(e.counts, i))
+		d := e.state.Data
+		for k, i := range s.counting {
+			x, root := d.Dense().RawRowView(i), math.Sqrt(dense.CountAt(e.counts, i))
 			for _, j := range block {
-				q.columns[j][i] = root * x[j]
+				q.columns[j][k] = root * d.Seen(j, x[j])
 			}
 		}
 		enter = enter[len(block):]

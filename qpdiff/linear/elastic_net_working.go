@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/learn"
 )
 
 const (
@@ -39,7 +40,8 @@ type workingSet struct {
 	groups            penaltyGroups
 	theta, slope      []float64
 
-	residual []float64   // of each row
+	counting []int       // the rows of X that count, ascending; the rows of the columns are these, or all of a sparse X
+	residual []float64   // of each of these rows
 	reach    float64     // bounds the size of the terms of the residual, over √N
 	warm     bool        // theta comes from a fit
 	enter    []int       // features about to enter
@@ -51,6 +53,18 @@ type workingSet struct {
 	// Work of gather: the features of the set before, and the place there of each present one.
 	old, place []int
 	oldGram    []float64 // empty if there was none
+}
+
+// count lists the rows of the columns: those of d that count, or all of a sparse X. It returns
+// their number.
+func (s *workingSet) count(d learn.Data, counts []float64) (rows int) {
+	s.counting = s.counting[:0]
+	for i := range d.Y {
+		if d.Sparse() || dense.CountAt(counts, i) > 0 {
+			s.counting = append(s.counting, i)
+		}
+	}
+	return len(s.counting)
 }
 
 // resize gives the set n features, none of them in it, and rows rows.

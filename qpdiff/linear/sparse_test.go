@@ -28,7 +28,11 @@ func TestElasticNetSparse(t *testing.T) {
 	for _, most := range []int{1000, 3, 0} { // by a factor, both ways, and by conjugate gradients
 		t.Run(fmt.Sprint(most), func(t *testing.T) {
 			defer ways.SetSparseFeatures(ways.SetSparseFeatures(most))
-			learntest.Sparse(t, func() learn.Learner { return new(linear.ElasticNet) }, regression)
+			learntest.Views(t, func() learn.Learner { return new(linear.ElasticNet) }, regression)
 		})
 	}
+	t.Run("dense", func(t *testing.T) {
+		defer ways.SetGramFeatures(ways.SetGramFeatures(0))
+		learntest.Views(t, func() learn.Learner { return new(linear.ElasticNet) }, regression)
+	})
 }

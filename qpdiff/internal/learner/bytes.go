@@ -27,7 +27,7 @@ func CheckBytes(l Sized, d learn.Data) error {
 	}
 	s := d.Size()
 	need := l.Bytes(s)
-	if _, stored := l.(learn.SparseLearner); !ok && !(stored && s.Sparse) {
+	if v, views := l.(learn.ViewLearner); !ok && !(views && s.Sparse && v.Views(s)) {
 		need = memory.Add(need, memory.Bytes(float64(s.Rows)*float64(s.Features)*Word))
 	}
 	return Exceeds(need, d.MaxBytes, s)

@@ -8,6 +8,8 @@ import (
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/learn"
+
+	"gonum.org/v1/gonum/mat"
 )
 
 // State is the part that all learners share: the data, the state of the last fit,
@@ -33,20 +35,34 @@ func (f *State) Take(l Sized, d learn.Data, classes bool) (learn.Data, error) {
 	if err := CheckBytes(l, d); err != nil {
 		return d, err
 	}
-	d = Held(l, d)
-	err := d.Check()
+	d, err := Held(l, d)
+	if err == nil {
+		err = d.Check()
+	}
 	if err == nil && classes {
 		err = CheckClasses(d)
 	}
 	return d, err
 }
 
-// Held returns d with X as l holds it: a *mat.Dense, or a sparse matrix if l reads one.
-func Held(l any, d learn.Data) learn.Data {
-	if _, ok := l.(learn.SparseLearner); !ok || !d.Sparse() {
+// Held returns d with X as l holds it: a *mat.Dense, or a sparse matrix if l reads one. It
+// reports a Centre or Scale that l cannot use.
+func Held(l any, d learn.Data) (learn.Data, error) {
+	if d.X == nil {
+		return d, nil
+	}
+	if x, ok := d.X.(*mat.Dense); ok && x == nil {
+		return d, nil
+	}
+	v, ok := l.(learn.ViewLearner)
+	views := ok && v.Views(d.Size())
+	if (d.Centre != nil || d.Scale != nil) && !views {
+		return d, check.ArgErrorf("Data.Centre and Data.Scale", qpdiff.ErrDomain, "give centred and scaled features", "are not nil, which %T cannot use for data of this size", l)
+	}
+	if !views || !d.Sparse() {
 		d.X = d.Dense()
 	}
-	return d
+	return d, nil
 }
 
 // Forget forgets the fit.

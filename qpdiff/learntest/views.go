@@ -17,16 +17,16 @@ import (
 // relative to the largest entry. Their systems have conditions up to some 1e4.
 const sparseTol = 1e-9
 
-// Sparse checks that a learner gives on a sparse X, seen through Centre and Scale, what it gives
-// on a dense copy of what it sees: θ, the VJP and the JVP. draw returns labels, and
+// Views checks that a [learn.ViewLearner] gives on a sparse X, and on a dense one that it reads in place, seen
+// through Centre and Scale, what it gives on a dense copy of what it sees: θ, the VJP and the JVP. draw returns labels, and
 // hyperparameters at which the solution is smooth and well-conditioned.
-func Sparse(t *testing.T, newLearner func() learn.Learner, draw func(rng *rand.Rand, x *mat.Dense) (y, hyper []float64)) {
+func Views(t *testing.T, newLearner func() learn.Learner, draw func(rng *rand.Rand, x *mat.Dense) (y, hyper []float64)) {
 	for seed := range uint64(150) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) { sparse(t, newLearner, draw, rand.New(rand.NewPCG(seed, 36))) })
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { views(t, newLearner, draw, rand.New(rand.NewPCG(seed, 36))) })
 	}
 }
 
-func sparse(t *testing.T, newLearner func() learn.Learner, draw func(*rand.Rand, *mat.Dense) (y, hyper []float64), rng *rand.Rand) {
+func views(t *testing.T, newLearner func() learn.Learner, draw func(*rand.Rand, *mat.Dense) (y, hyper []float64), rng *rand.Rand) {
 	rows, n := 4+rng.IntN(60), 1+rng.IntN(40)
 	x := numtest.DrawStored(rng, rows, n)
 	d := learn.Data{X: x}
@@ -46,10 +46,13 @@ func sparse(t *testing.T, newLearner func() learn.Learner, draw func(*rand.Rand,
 	}
 	seen := d
 	seen.X, seen.Centre, seen.Scale = x.Seen(d.Centre, d.Scale), nil, nil
+	l, reference := newLearner(), newLearner()
+	if inPlace := (learn.Data{X: x.Seen(nil, nil)}); l.(learn.ViewLearner).Views(inPlace.Size()) && rng.IntN(2) == 0 {
+		d.X = inPlace.X
+	}
 	y, hyper := draw(rng, seen.Dense())
 	d.Y, seen.Y = y, y
 
-	l, reference := newLearner(), newLearner()
 	params, hypers := l.Dims(n)
 	theta, want := numtest.NaNs(params, 0), numtest.NaNs(params, 0)
 	numtest.OK(t, l.Load(d), reference.Load(seen), l.Fit(theta, hyper), reference.Fit(want, hyper))
@@ -62,32 +65,61 @@ func sparse(t *testing.T, newLearner func() learn.Learner, draw func(*rand.Rand,
 	near(t, "θ of a warm fit", theta, want)
 
 	v := numtest.Normals(rng, params)
-	stored := d.Stored()
-	g := &learn.Grad{Hyper: make([]float64, hypers), Stored: make([]float64, stored), Y: make([]float64, rows)}
+	g := &learn.Grad{Hyper: make([]float64, hypers), Y: make([]float64, rows)}
+	newRows(g, d, func(n int) []float64 { return make([]float64, n) })
 	dense := &learn.Grad{Hyper: make([]float64, hypers), X: mat.NewDense(rows, n, nil), Y: make([]float64, rows)}
 	numtest.OK(t, l.VJP(nil, g, v), reference.VJP(nil, dense, v))
 	near(t, "the derivative in the hyperparameters", g.Hyper, dense.Hyper)
 	near(t, "the derivative in y", g.Y, dense.Y)
-	wantStored := make([]float64, stored)
 	scale := func(j int) float64 {
 		if d.Scale == nil {
 			return 1
 		}
 		return d.Scale[j]
 	}
-	d.VisitStored(func(at, i, j int, _ float64) { wantStored[at] = dense.X.At(i, j) / scale(j) })
-	near(t, "the derivative in the stored entries", g.Stored, wantStored)
+	wantRows := rowsOf(&learn.Grad{X: dense.X}, learn.Data{X: dense.X})
+	if d.Sparse() {
+		wantRows = nil
+		d.VisitStored(func(at, i, j int, _ float64) { wantRows = append(wantRows, dense.X.At(i, j)/scale(j)) })
+	} else {
+		for at := range wantRows {
+			wantRows[at] /= scale(at % n)
+		}
+	}
+	near(t, "the derivative in X", rowsOf(g, d), wantRows)
 
 	forward, ok := l.(learn.ForwardLearner)
 	if !ok {
 		return
 	}
-	move := &learn.Grad{Hyper: numtest.Normals(rng, hypers), Stored: numtest.Normals(rng, stored), Y: numtest.Normals(rng, rows)}
+	move := &learn.Grad{Hyper: numtest.Normals(rng, hypers), Y: numtest.Normals(rng, rows)}
+	newRows(move, d, func(n int) []float64 { return numtest.Normals(rng, n) })
 	denseMove := &learn.Grad{Hyper: move.Hyper, X: mat.NewDense(rows, n, nil), Y: move.Y}
-	d.VisitStored(func(at, i, j int, _ float64) { denseMove.X.Set(i, j, move.Stored[at]/scale(j)) })
+	if d.Sparse() {
+		d.VisitStored(func(at, i, j int, _ float64) { denseMove.X.Set(i, j, move.Stored[at]/scale(j)) })
+	} else {
+		denseMove.X.Apply(func(i, j int, v float64) float64 { return v / scale(j) }, move.X)
+	}
 	got, wantMove := make([]float64, params), make([]float64, params)
 	numtest.OK(t, forward.JVP(nil, got, move), reference.(learn.ForwardLearner).JVP(nil, wantMove, denseMove))
 	near(t, "the directional derivative", got, wantMove)
+}
+
+// newRows gives g the field for the rows of d, with the entries that fill returns.
+func newRows(g *learn.Grad, d learn.Data, fill func(n int) []float64) {
+	if rows, n := d.X.Dims(); d.Sparse() {
+		g.Stored = fill(d.Stored())
+	} else {
+		g.X = mat.NewDense(rows, n, fill(rows*n))
+	}
+}
+
+// rowsOf returns the entries of g for the rows of d.
+func rowsOf(g *learn.Grad, d learn.Data) []float64 {
+	if d.Sparse() {
+		return g.Stored
+	}
+	return g.X.RawMatrix().Data
 }
 
 // moments returns the weighted mean and deviation of the columns of x, 1 for a constant one.
