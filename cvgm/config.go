@@ -89,8 +89,8 @@ func (c *Config) learned() bool { return c.Features != nil && c.Features.NumPara
 // stored reports whether the splits read a sparse Data.X by its stored entries, or features that
 // Prepare stores so. Feature maps take dense rows.
 func (c *Config) stored(l learn.Learner) bool {
-	_, reads := l.(learn.SparseLearner)
-	return reads && c.Features == nil && c.Prepare == nil && c.Data.Sparse()
+	v, ok := l.(learn.ViewLearner)
+	return ok && c.Features == nil && c.Prepare == nil && c.Data.Sparse() && v.Views(learn.Size{Sparse: true})
 }
 
 // dense returns Data.X if it is dense, else nil: the splits then read its stored entries.

@@ -6,6 +6,7 @@ import (
 	"cvgm/cvgm/internal/args"
 	"cvgm/cvgm/internal/sample"
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -24,6 +25,29 @@ func (cv *CV) OutOfFold(dst []float64) error {
 	}
 	cv.meanOverSplits(dst, func(prediction, _ float64) float64 { return prediction })
 	return nil
+}
+
+// Residual returns the largest residual of the optimality conditions of the splits' fits at the
+// last Eval or DataGradient, each relative to the size of its terms: see
+// [learn.VerifiedLearner]. Errors match qpdiff.ErrNotFitted as in [CV.OutOfFold], and
+// qpdiff.ErrDomain if the learner measures no residual or all splits were evaluated at once.
+func (cv *CV) Residual() (float64, error) {
+	if err := cv.checkEvaluated(); err != nil {
+		return math.NaN(), err
+	}
+	worst := 0.0
+	for j := range cv.fits {
+		l, ok := cv.fits[j].learner.(learn.VerifiedLearner)
+		if !ok || cv.run.atOnce {
+			return math.NaN(), args.Bad("Config.Learner", qpdiff.ErrDomain, "use a learner with a method Residual", "measures no residual: %T", cv.fits[j].learner)
+		}
+		r, err := l.Residual()
+		if err != nil {
+			return math.NaN(), &SplitError{j, err}
+		}
+		worst = max(worst, r)
+	}
+	return worst, nil
 }
 
 // StandardError returns the standard error of the CV loss at the last Eval or DataGradient over

@@ -93,6 +93,9 @@ func TestStoredEqualsDense(t *testing.T) {
 			if err != nil || wantErr != nil {
 				t.Fatal(err, wantErr)
 			}
+			if r, err := cv.Residual(); err != nil || !(r <= 1e-12) {
+				t.Errorf("residual %v, error %v", r, err)
+			}
 			near("the loss", []float64{loss}, []float64{want})
 			near("the gradient", grad, wantGrad)
 			dy, wantDy := make([]float64, rows), make([]float64, rows)

@@ -115,7 +115,7 @@ func (w *tuning) record(s *tuneSearch) {
 		out.DefaultHyper = append(out.DefaultHyper, h.Default)
 	}
 	out.Loss, out.DefaultLoss = s.best.Loss, s.path[0].Loss
-	out.StandardError, out.TrainLoss, out.OutOfFold = math.NaN(), math.NaN(), nil
+	out.StandardError, out.TrainLoss, out.Residual, out.OutOfFold = math.NaN(), math.NaN(), math.NaN(), nil
 	out.Evaluations = w.evaluations
 }
 
@@ -153,6 +153,9 @@ func (w *tuning) fit(s *tuneSearch) error {
 	out.Loss = loss
 	if out.StandardError, err = s.cv.StandardError(); err != nil {
 		return err
+	}
+	if r, err := s.cv.Residual(); err == nil {
+		out.Residual = r
 	}
 	out.OutOfFold = make([]float64, len(w.c.Data.Y))
 	if err := s.cv.OutOfFold(out.OutOfFold); err != nil {

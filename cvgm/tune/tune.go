@@ -19,7 +19,7 @@ import (
 // Tune tunes the learner on d, of N rows and n features, without Rows. If ctx ends, Tune
 // returns within one fit: an error that matches ctx's, and the best point so far, nil before
 // the first evaluation. Such a result has no model unless the nested estimate was under way,
-// and no out-of-fold predictions; its StandardError and TrainLoss are NaN. New(Config) and
+// and no out-of-fold predictions; its StandardError, TrainLoss and Residual are NaN. New(Config) and
 // [cvgm.CV.Final] at Hyper fit the model. All other errors come without a result: they name the
 // field or the data that they refuse, or are the first fit's error if no fit succeeded.
 //
@@ -115,8 +115,8 @@ func (t Tuner) begin(ctx context.Context, c cvgm.Config, table *table.Table) (*t
 	if err != nil {
 		return nil, err
 	}
-	_, reads := learner.(learn.SparseLearner)
-	stored := reads && c.Data.Sparse() && c.Prepare == nil
+	v, ok := learner.(learn.ViewLearner)
+	stored := ok && c.Data.Sparse() && c.Prepare == nil && v.Views(learn.Size{Sparse: true})
 	if _, ok := c.Data.X.(*mat.Dense); !ok && c.Data.X != nil && !stored {
 		rows, n := c.Data.X.Dims()
 		if err := tooLarge(c, bytesOf(rows, n), 0); err != nil {

@@ -123,6 +123,9 @@ type Tuned struct {
 	DefaultLoss   float64 // the CV loss at DefaultHyper; +Inf if the fit failed
 	ConstantLoss  float64 // the CV loss of the best constant prediction on each split's training rows
 	TrainLoss     float64 // the mean loss of Model on the data that it is fitted to
+	// Residual is the largest residual of the optimality conditions of the splits' fits at Hyper; see
+	// [cvgm.CV.Residual]. NaN if the learner measures none.
+	Residual float64
 	// OutOfFold holds the predictions for each example by the splits that validate on it; see [cvgm.CV.OutOfFold].
 	OutOfFold []float64
 	Splits    []cvgm.Split

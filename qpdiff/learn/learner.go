@@ -52,6 +52,16 @@ type ViewLearner interface {
 	Views(s Size) bool
 }
 
+// A VerifiedLearner is a Learner that measures its fits by the data.
+type VerifiedLearner interface {
+	Learner
+	// Residual returns by how much the last fit misses its optimality conditions, relative to
+	// the size of their terms: the largest over all parameters, computed anew from the data.
+	// Rounding leaves some 1e-14. It costs a pass over the data, allocates, and only reads the
+	// learner. After a Fit that failed the error matches [qpdiff.ErrNotFitted].
+	Residual() (float64, error)
+}
+
 // A ForwardLearner is a Learner with derivatives along a direction.
 type ForwardLearner interface {
 	Learner

@@ -18,9 +18,18 @@ import (
 )
 
 func optimality(t *testing.T, newLearner func() learn.Learner, c Case) {
-	_, theta := fitted(t, newLearner, c)
+	l, theta := fitted(t, newLearner, c)
 	if r := c.Residual(c.Data, theta, c.Hyper); !(r <= c.Tol) {
 		t.Errorf("optimality residual %.3g, want at most %.3g", r, c.Tol)
+	}
+	if l, ok := l.(learn.VerifiedLearner); ok {
+		if r, err := l.Residual(); err != nil || !(r <= c.Tol) {
+			t.Errorf("Residual %.3g, want at most %.3g; error %v", r, c.Tol, err)
+		}
+		l.Reset()
+		if r, err := l.Residual(); !errors.Is(err, qpdiff.ErrNotFitted) || r == r {
+			t.Errorf("Residual after Reset %v, error %v", r, err)
+		}
 	}
 	if len(theta) == 0 {
 		return

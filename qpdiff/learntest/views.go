@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"cvgm/qpdiff/internal/numtest"
@@ -17,6 +18,10 @@ import (
 // relative to the largest entry. Their systems have conditions up to some 1e4.
 const sparseTol = 1e-9
 
+// residualTol bounds the residual of a fit, which conjugate gradients take to 1e-12 of the size of
+// the terms of its whole system.
+const residualTol = 1e-11
+
 // Views checks that a [learn.ViewLearner] gives on a sparse X, and on a dense one that it reads in place, seen
 // through Centre and Scale, what it gives on a dense copy of what it sees: θ, the VJP and the JVP. draw returns labels, and
 // hyperparameters at which the solution is smooth and well-conditioned.
@@ -26,7 +31,13 @@ func Views(t *testing.T, newLearner func() learn.Learner, draw func(rng *rand.Ra
 	}
 }
 
-func views(t *testing.T, newLearner func() learn.Learner, draw func(*rand.Rand, *mat.Dense) (y, hyper []float64), rng *rand.Rand) {
+// A view is data that a learner reads in place, with a dense copy of what it sees.
+type view struct {
+	data, seen learn.Data
+}
+
+// drawView draws a view without labels for l.
+func drawView(rng *rand.Rand, l learn.ViewLearner) view {
 	rows, n := 4+rng.IntN(60), 1+rng.IntN(40)
 	x := numtest.DrawStored(rng, rows, n)
 	d := learn.Data{X: x}
@@ -46,16 +57,21 @@ func views(t *testing.T, newLearner func() learn.Learner, draw func(*rand.Rand, 
 	}
 	seen := d
 	seen.X, seen.Centre, seen.Scale = x.Seen(d.Centre, d.Scale), nil, nil
-	l, reference := newLearner(), newLearner()
-	if inPlace := (learn.Data{X: x.Seen(nil, nil)}); l.(learn.ViewLearner).Views(inPlace.Size()) && rng.IntN(2) == 0 {
+	if inPlace := (learn.Data{X: x.Seen(nil, nil)}); l.Views(inPlace.Size()) && rng.IntN(2) == 0 {
 		d.X = inPlace.X
 	}
-	y, hyper := draw(rng, seen.Dense())
-	d.Y, seen.Y = y, y
+	return view{d, seen}
+}
 
-	params, hypers := l.Dims(n)
+func views(t *testing.T, newLearner func() learn.Learner, draw func(*rand.Rand, *mat.Dense) (y, hyper []float64), rng *rand.Rand) {
+	l, reference := newLearner(), newLearner()
+	d := drawView(rng, l.(learn.ViewLearner))
+	y, hyper := draw(rng, d.seen.Dense())
+	d.data.Y, d.seen.Y = y, y
+	_, n := d.data.X.Dims()
+	params, _ := l.Dims(n)
 	theta, want := numtest.NaNs(params, 0), numtest.NaNs(params, 0)
-	numtest.OK(t, l.Load(d), reference.Load(seen), l.Fit(theta, hyper), reference.Fit(want, hyper))
+	numtest.OK(t, l.Load(d.data), reference.Load(d.seen), l.Fit(theta, hyper), reference.Fit(want, hyper))
 	near(t, "θ", theta, want)
 
 	// A warm fit after another point.
@@ -63,63 +79,64 @@ func views(t *testing.T, newLearner func() learn.Learner, draw func(*rand.Rand, 
 	floats.AddScaled(other, 1.3, hyper)
 	numtest.OK(t, l.Fit(theta, other), l.Fit(theta, hyper))
 	near(t, "θ of a warm fit", theta, want)
+	if l, ok := l.(learn.VerifiedLearner); ok {
+		if r, err := l.Residual(); err != nil || !(r <= residualTol) {
+			t.Errorf("residual %v, error %v", r, err)
+		}
+	}
 
+	g, dense := d.grads(len(hyper), func(n int) []float64 { return make([]float64, n) })
 	v := numtest.Normals(rng, params)
-	g := &learn.Grad{Hyper: make([]float64, hypers), Y: make([]float64, rows)}
-	newRows(g, d, func(n int) []float64 { return make([]float64, n) })
-	dense := &learn.Grad{Hyper: make([]float64, hypers), X: mat.NewDense(rows, n, nil), Y: make([]float64, rows)}
 	numtest.OK(t, l.VJP(nil, g, v), reference.VJP(nil, dense, v))
 	near(t, "the derivative in the hyperparameters", g.Hyper, dense.Hyper)
 	near(t, "the derivative in y", g.Y, dense.Y)
-	scale := func(j int) float64 {
-		if d.Scale == nil {
-			return 1
-		}
-		return d.Scale[j]
-	}
-	wantRows := rowsOf(&learn.Grad{X: dense.X}, learn.Data{X: dense.X})
-	if d.Sparse() {
-		wantRows = nil
-		d.VisitStored(func(at, i, j int, _ float64) { wantRows = append(wantRows, dense.X.At(i, j)/scale(j)) })
-	} else {
-		for at := range wantRows {
-			wantRows[at] /= scale(at % n)
-		}
-	}
-	near(t, "the derivative in X", rowsOf(g, d), wantRows)
+	var rows, wantRows []float64
+	d.each(g, func(own float64, i, j int, scale float64) {
+		rows, wantRows = append(rows, own), append(wantRows, dense.X.At(i, j)/scale)
+	})
+	near(t, "the derivative in X", rows, wantRows)
 
 	forward, ok := l.(learn.ForwardLearner)
 	if !ok {
 		return
 	}
-	move := &learn.Grad{Hyper: numtest.Normals(rng, hypers), Y: numtest.Normals(rng, rows)}
-	newRows(move, d, func(n int) []float64 { return numtest.Normals(rng, n) })
-	denseMove := &learn.Grad{Hyper: move.Hyper, X: mat.NewDense(rows, n, nil), Y: move.Y}
-	if d.Sparse() {
-		d.VisitStored(func(at, i, j int, _ float64) { denseMove.X.Set(i, j, move.Stored[at]/scale(j)) })
-	} else {
-		denseMove.X.Apply(func(i, j int, v float64) float64 { return v / scale(j) }, move.X)
-	}
+	move, denseMove := d.grads(len(hyper), func(n int) []float64 { return numtest.Normals(rng, n) })
+	d.each(move, func(own float64, i, j int, scale float64) { denseMove.X.Set(i, j, own/scale) })
 	got, wantMove := make([]float64, params), make([]float64, params)
 	numtest.OK(t, forward.JVP(nil, got, move), reference.(learn.ForwardLearner).JVP(nil, wantMove, denseMove))
 	near(t, "the directional derivative", got, wantMove)
 }
 
-// newRows gives g the field for the rows of d, with the entries that fill returns.
-func newRows(g *learn.Grad, d learn.Data, fill func(n int) []float64) {
-	if rows, n := d.X.Dims(); d.Sparse() {
-		g.Stored = fill(d.Stored())
+// grads returns Grads of the view and of the dense copy, with the entries that fill returns, the
+// same for hyperparameters and labels, but for the rows of the copy, which are zero.
+func (d *view) grads(hypers int, fill func(n int) []float64) (own, dense *learn.Grad) {
+	rows, n := d.data.X.Dims()
+	own = &learn.Grad{Hyper: fill(hypers), Y: fill(rows)}
+	if d.data.Sparse() {
+		own.Stored = fill(d.data.Stored())
 	} else {
-		g.X = mat.NewDense(rows, n, fill(rows*n))
+		own.X = mat.NewDense(rows, n, fill(rows*n))
 	}
+	return own, &learn.Grad{Hyper: slices.Clone(own.Hyper), X: mat.NewDense(rows, n, nil), Y: slices.Clone(own.Y)}
 }
 
-// rowsOf returns the entries of g for the rows of d.
-func rowsOf(g *learn.Grad, d learn.Data) []float64 {
-	if d.Sparse() {
-		return g.Stored
+// each visits the entries of own for the rows of the view, with the scale of their columns.
+func (d *view) each(own *learn.Grad, visit func(v float64, i, j int, scale float64)) {
+	scale := func(j int) float64 {
+		if d.data.Scale == nil {
+			return 1
+		}
+		return d.data.Scale[j]
 	}
-	return g.X.RawMatrix().Data
+	if d.data.Sparse() {
+		d.data.VisitStored(func(at, i, j int, _ float64) { visit(own.Stored[at], i, j, scale(j)) })
+		return
+	}
+	for i := range own.X.RawMatrix().Rows {
+		for j, v := range own.X.RawRowView(i) {
+			visit(v, i, j, scale(j))
+		}
+	}
 }
 
 // moments returns the weighted mean and deviation of the columns of x, 1 for a constant one.

@@ -1,6 +1,8 @@
 package linear
 
 import (
+	"math"
+
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
@@ -148,6 +150,14 @@ func (e *ElasticNet) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) e
 // = 0. A move of X where equal features share a value is a NotDifferentiableError.
 func (e *ElasticNet) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) error {
 	return learner.Named(e, qpdiff.Scratch[penalisedDerivative](w).forward(&e.elasticNetFit, dtheta, d))
+}
+
+// Residual implements [learn.VerifiedLearner].
+func (e *ElasticNet) Residual() (float64, error) {
+	if err := e.state.Fitted(); err != nil {
+		return math.NaN(), learner.Named(e, err)
+	}
+	return e.residual(), nil
 }
 
 // Views implements [learn.ViewLearner]: it reports whether a fit is made on working sets.

@@ -98,3 +98,48 @@ func (e *elasticNetFit) solveShared() error {
 	e.reset()
 	return e.solve()
 }
+
+// residual returns the residual of the optimality conditions, relative to the size of their
+// terms.
+func (e *elasticNetFit) residual() float64 {
+	theta, d := e.theta(), e.state.Data
+	slope := make([]float64, e.params)
+	if e.qp.sparse != nil {
+		r := e.rowsOf(nil, theta)
+		for i, y := range d.Y {
+			r[i] = e.sparse.Root[i] * (y - r[i])
+		}
+		e.sparse.AddTransposed(slope, e.inv, r)
+	} else {
+		var row []float64
+		for i, y := range d.Y {
+			share := e.share(i)
+			if share == 0 {
+				continue
+			}
+			row = see(row, d, d.Dense().RawRowView(i))
+			dense.Axpy(share*(y-dense.Dot(theta, row)), row, slope)
+		}
+	}
+	_, l1, l2, root := e.penalties()
+	reach, worst := e.rmsY, 0.0
+	for j, t := range theta {
+		reach += root[j] * math.Abs(t)
+	}
+	for j, t := range theta {
+		first := j
+		if e.equal != nil && e.equal.Held(j) {
+			if first = e.equal.First[j]; first < 0 { // a feature of zeros
+				continue
+			}
+		}
+		miss := math.Abs(slope[j] - l2[j]*t - l1[first]*dense.Sign(t))
+		if t == 0 {
+			miss = max(0, math.Abs(slope[j])-l1[first])
+		}
+		if miss > 0 {
+			worst = max(worst, miss/(l1[first]+l2[j]*math.Abs(t)+root[j]*reach))
+		}
+	}
+	return worst
+}

@@ -2,6 +2,7 @@ package linear
 
 import (
 	"cmp"
+	"math"
 
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
@@ -161,6 +162,14 @@ func (l *Huber) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) error 
 // the inputs (nil: zero). It returns the errors of VJP, with d in the place of dtheta.
 func (l *Huber) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) error {
 	return learner.Named(l, qpdiff.Scratch[huberDerivative](w).forward(&l.huberFit, l.Generalised, dtheta, d))
+}
+
+// Residual implements [learn.VerifiedLearner].
+func (l *Huber) Residual() (float64, error) {
+	if err := l.state.Fitted(); err != nil {
+		return math.NaN(), learner.Named(l, err)
+	}
+	return l.residual(), nil
 }
 
 // New returns a new learner with the same settings.

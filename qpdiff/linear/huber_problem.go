@@ -139,3 +139,22 @@ func (l *huberProblem) sizeTerms() {
 		l.size = max(l.size, d*math.Abs(l.theta[j]), l.terms[j]/d)
 	}
 }
+
+// residual returns the residual of the optimality conditions, relative to the size of their
+// terms.
+func (l *huberProblem) residual() (worst float64) {
+	p := *l
+	p.r, p.zone, p.grad, p.terms = make([]float64, l.m), make([]int8, l.m), make([]float64, l.k), make([]float64, l.k)
+	for i, y := range l.y {
+		if p.r[i] = y - dense.Dot(l.theta, l.row(i)); math.Abs(p.r[i]) > l.delta {
+			p.zone[i] = int8(dense.Sign(p.r[i]))
+		}
+	}
+	p.gradientTerms()
+	for j, g := range p.grad {
+		if g != 0 {
+			worst = max(worst, math.Abs(g)/p.terms[j])
+		}
+	}
+	return worst
+}
