@@ -79,6 +79,15 @@ func New(c Config) (*CV, error) {
 			return nil, err
 		}
 	}
+	if cv.loo == nil && c.Features == nil {
+		workers := c.Workers
+		if c.Prepare != nil {
+			workers = 1 // a Preparer's Fit is not for concurrent use
+		}
+		if err := qpdiff.ForEach(workers, len(cv.fits), cv.loadSplit); err != nil {
+			return nil, err
+		}
+	}
 	cv.run.split = cv.evalSplit
 	if c.learned() {
 		cv.ties.prepare(&cv.c, cv.features, false)
@@ -130,7 +139,7 @@ func (cv *CV) checkMap(raw int) error {
 	return nil
 }
 
-// addSplit makes the fit of split j. first is the learner that Config.Learner returned first.
+// addSplit makes the fit of split j, without its features. first is the learner that Config.Learner returned first.
 func (cv *CV) addSplit(j int, first learn.Learner) error {
 	c, s, f := cv.c, cv.c.Splits[j], &cv.fits[j]
 	n := len(c.Data.Y)
@@ -154,12 +163,15 @@ func (cv *CV) addSplit(j int, first learn.Learner) error {
 		f.out = sample.Complement(f.split.Train, n)
 	}
 	cv.prepare(f)
-	switch {
-	case c.Features != nil:
-	case cv.full != nil:
-		err = cv.loadSubset(f, c.Data.Dense())
-	default:
-		err = f.load(c, c.dense())
+	return nil
+}
+
+// loadSplit loads split j with features that do not depend on α.
+func (cv *CV) loadSplit(j int) (err error) {
+	if f := &cv.fits[j]; cv.full != nil {
+		err = cv.loadSubset(f, cv.c.dense())
+	} else {
+		err = f.load(cv.c, cv.c.dense())
 	}
 	if err != nil {
 		return &SplitError{j, err}
