@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/sample"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/memory"
@@ -38,7 +39,7 @@ func (n footprint) total() int64 { return memory.Bytes(n.own + n.splits + n.mode
 func (c *Config) bound() int64 { return memory.Bound(cmp.Or(c.MaxBytes, c.Data.MaxBytes)) }
 
 // Bytes returns how many bytes New(c), evaluations and Final hold at most: the copies of the
-// rows of X for each split, the Bytes of learners that are [learn.SizedLearner]s, and the
+// rows of X for each split, or the features that a [StoredPreparer] stores of them, the Bytes of learners that are [learn.SizedLearner]s, and the
 // features of Features. It does not count X itself, the memory that a Preparer and a FeatureMap
 // of your own hold beside their output, and the additional memory of DataGradient. It is 0 for
 // a Config without Data.X or Learner, and costs a call of Learner and of Dims.
@@ -79,11 +80,9 @@ func (c *Config) wholeLearner(first learn.Learner) learn.SubsetLearner {
 func (c *Config) count(learner learn.Learner, m int, each bool) footprint {
 	rows, raw := c.Data.X.Dims()
 	weighted := c.Data.Weights != nil
-	stored := c.stored(learner)
-	all := learn.Size{}
+	stored, all := c.stored(learner), learn.Size{}
 	if stored {
-		all = c.Data.Size()
-		all.Weighted = true // by Rows
+		all = c.storedSize(m)
 	}
 	size := func(counting int) learn.Size {
 		if stored {
@@ -96,7 +95,7 @@ func (c *Config) count(learner learn.Learner, m int, each bool) footprint {
 	params, hyper := learner.Dims(m)
 	n, features := float64(rows), float64(m)
 	var entries float64
-	if _, ok := c.Data.X.(*mat.Dense); !ok && !stored {
+	if _, ok := c.Data.X.(*mat.Dense); !ok && (!stored || c.Prepare != nil) {
 		entries += n * float64(raw)
 	}
 	mapped := 0.0 // entries for each entry of a feature
@@ -129,6 +128,7 @@ func (c *Config) count(learner learn.Learner, m int, each bool) footprint {
 		of := 5*(t+v) + vectors
 		if stored {
 			of += n
+			number.splits += c.preparedBytes(t+v, m)
 		} else if whole { // the learner has the rows; their cotangents have the shape of all
 			train, shape = 0, n
 		}
@@ -141,7 +141,7 @@ func (c *Config) count(learner learn.Learner, m int, each bool) footprint {
 		largest = max(largest, t)
 		number.share(t)
 	}
-	number.model = word*(5*n+vectors) + learnerBytes(learner, size(rows))
+	number.model = word*(5*n+vectors) + learnerBytes(learner, size(rows)) + c.preparedBytes(n, m)
 	if !stored {
 		number.model = word*(n*features+5*n+vectors) + max(learnerBytes(learner, size(rows)), word*2*n*features)
 	}
@@ -150,6 +150,28 @@ func (c *Config) count(learner learn.Learner, m int, each bool) footprint {
 	}
 	number.share(n)
 	return number
+}
+
+// storedSize returns the sizes of all rows with m features that are stored, at most.
+func (c *Config) storedSize(m int) learn.Size {
+	rows, _ := c.Data.X.Dims()
+	s := learn.Size{Rows: rows, Features: m, Sparse: true}
+	if c.Prepare == nil {
+		s = c.Data.Size()
+	} else {
+		s.Stored = rows * sample.MostStored(c.Prepare)
+	}
+	s.Weighted = true // by Rows
+	return s
+}
+
+// preparedBytes counts what Prepare stores of so many rows, with m features.
+func (c *Config) preparedBytes(rows float64, m int) float64 {
+	if c.Prepare == nil {
+		return 0
+	}
+	all, _ := c.Data.X.Dims()
+	return sample.StoredBytes(float64(all), rows, float64(sample.MostStored(c.Prepare)), float64(m))
 }
 
 // learnerBytes returns the bytes that l counts, and 0 if l counts none.
@@ -178,5 +200,5 @@ func (c *Config) tooLarge(need int64) error {
 	}
 	rows, _ := c.Data.X.Dims()
 	return args.Bad("Config", qpdiff.ErrTooLarge, "give fewer features, fewer splits or rows, or raise MaxBytes; linear.ElasticNet needs least for many features, and linear learners for many rows",
-		"%s, for %d rows × %d features in %d splits", memory.Needs(need, bound), rows, c.width(), len(c.Splits))
+		"%s, for %d rows × %d features in %d splits%s", memory.Needs(need, bound), rows, c.width(), len(c.Splits), sample.Widest(c.Prepare))
 }

@@ -2,6 +2,7 @@ package cvgm
 
 import (
 	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/sample"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
 
@@ -51,7 +52,8 @@ type Config struct {
 	Loss    Loss
 	// Prepare makes the features of the columns of Data.X, fitted to each split's training rows
 	// and, by [CV.Final], to all rows. Data.X may then hold NaN for missing values. For a table
-	// it is a [table.Encoder], which documents the features of categories. Features must be
+	// it is a [table.Encoder], which documents the features of categories. Of a
+	// [StoredPreparer] with many features the CV holds the stored ones alone. Features must be
 	// nil. Nil: the columns are the features.
 	Prepare Preparer
 	// Features maps the rows of Data.X to the learner's features. Its parameters follow the
@@ -87,10 +89,11 @@ type Config struct {
 func (c *Config) learned() bool { return c.Features != nil && c.Features.NumParams() > 0 }
 
 // stored reports whether the splits read a sparse Data.X by its stored entries, or features that
-// Prepare stores so. Feature maps take dense rows.
+// Prepare stores so. Feature maps take dense rows, and so does the intercept of
+// FixedLeastSquares.
 func (c *Config) stored(l learn.Learner) bool {
-	v, ok := l.(learn.ViewLearner)
-	return ok && c.Features == nil && c.Prepare == nil && c.Data.Sparse() && v.Views(learn.Size{Sparse: true})
+	dense := c.Features != nil || c.Prepare != nil && c.Centring == FixedLeastSquares && !c.Standardise
+	return !dense && sample.ReadsStored(l, c.Data, c.Prepare)
 }
 
 // dense returns Data.X if it is dense, else nil: the splits then read its stored entries.

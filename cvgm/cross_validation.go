@@ -98,13 +98,14 @@ func New(c Config) (*CV, error) {
 // prepareData checks Data and makes its X a *mat.Dense, once, unless the learner l reads its
 // stored entries.
 func (c *Config) prepareData(l learn.Learner) error {
-	if c.stored(l) {
+	stored := c.stored(l)
+	if stored && c.Centring == FixedLeastSquares && c.Standardise {
+		c.Centring = MeanCentring // the two are equal on standardised features
+	}
+	if stored && c.Prepare == nil {
 		fixed := c.Centring == FixedLeastSquares
-		if fixed && c.Standardise {
-			c.Centring = MeanCentring // the two are equal on standardised features
-		}
 		return args.First(
-			args.BadIf(fixed && !c.Standardise, "Config.Centring", qpdiff.ErrDomain, "use MeanCentring, or set Standardise", "is FixedLeastSquares, which needs a dense Data.X"),
+			args.BadIf(fixed, "Config.Centring", qpdiff.ErrDomain, "use MeanCentring, or set Standardise", "is FixedLeastSquares, which needs a dense Data.X"),
 			args.Data("Config.Data", c.Data, false),
 		)
 	}

@@ -33,9 +33,17 @@ func (cv *CV) ofShare(err error) error {
 // prepare makes the storage of f, which may only follow a count of it.
 func (cv *CV) prepare(f *splitFit) {
 	f.prepare(&cv.c, cv.features)
-	if f.out == nil {
-		f.train.MaxBytes = cv.share(f.learner, f.train.Size())
+	if f.out != nil {
+		return
 	}
+	size := learn.Size{}
+	if f.stored {
+		size = cv.c.storedSize(cv.features)
+		size.Counting = len(f.split.Train)
+	} else {
+		size = f.train.Size()
+	}
+	f.train.MaxBytes = cv.share(f.learner, size)
 }
 
 // all returns the data of a learner of all examples, with the features x.
@@ -69,7 +77,7 @@ func (cv *CV) countData(wantX bool) float64 {
 	_, tied := cv.fits[0].learner.(learn.TiedLearner)
 	for _, s := range cv.c.Splits {
 		t, v := float64(len(s.Train)), float64(len(s.Val))
-		if cv.full != nil {
+		if cv.full != nil || cv.fits[0].stored {
 			t = n
 		}
 		if wantX || tied {

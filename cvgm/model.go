@@ -156,7 +156,8 @@ func (m *Model) columns() int {
 // ErrShape for an x of another width and for a model whose parts do not fit
 // together, and ErrNotFinite for predictions that are not finite; then dst holds
 // no predictions. A sparse x, as [learn.Data] has it, is read by its stored entries if
-// the features are its columns; another matrix is copied as a dense one.
+// the features are its columns; another matrix is copied as a dense one. Of a [StoredPrepared]
+// a linear model takes the stored features alone, by the rule of [StoredPreparer].
 func (m *Model) Predict(dst []float64, x mat.Matrix) error {
 	if err := m.check(); err != nil {
 		return err
@@ -172,15 +173,29 @@ func (m *Model) Predict(dst []float64, x mat.Matrix) error {
 	if want := m.columns(); m.Features == nil && cols != want {
 		return args.Bad("x", qpdiff.ErrShape, "give the columns that the model was fitted to", "has %d columns instead of %d", cols, want)
 	}
-	if d.Sparse() && m.Prepared == nil && m.Features == nil && m.Kernel == nil && m.Predictor == nil {
-		norm := normalise.Normaliser{Centre: true, Mean: m.Mean, Std: m.Std}
-		norm.PredictStored(dst, x, sample.Complement(nil, rows), m.Theta, m.Intercept)
-		return m.checkPredictions(dst)
+	var err error
+	p, stores := m.Prepared.(StoredPrepared)
+	linear := m.Features == nil && m.Kernel == nil && m.Predictor == nil
+	switch {
+	case linear && m.Prepared == nil && d.Sparse():
+		m.predictStored(dst, x)
+	case linear && stores && sample.MostStored(p) > 0:
+		if x, err = sample.PrepareStored(p, d.Dense(), sample.Complement(nil, rows)); err == nil {
+			m.predictStored(dst, x)
+		}
+	default:
+		err = m.predictDense(dst, d.Dense())
 	}
-	if err := m.predictDense(dst, d.Dense()); err != nil {
+	if err != nil {
 		return err
 	}
 	return m.checkPredictions(dst)
+}
+
+// predictStored is Predict of a linear model for the features x, by those that x stores.
+func (m *Model) predictStored(dst []float64, x mat.Matrix) {
+	norm := normalise.Normaliser{Centre: true, Mean: m.Mean, Std: m.Std}
+	norm.PredictStored(dst, x, sample.Complement(nil, len(dst)), m.Theta, m.Intercept)
 }
 
 // predictDense is Predict for a dense x that has been checked.

@@ -31,6 +31,33 @@ type Prepared interface {
 	Apply(dst, row []float64) error
 }
 
+// A StoredPreparer is a [Preparer] of rows in which few features are other than 0, such as one
+// feature for each level of a category. Its Fit returns a [StoredPrepared].
+//
+// A CV whose learner is a [learn.ViewLearner] then holds for each split, of the N rows, only
+// what ApplyStored gives, some 12 bytes for each, if there are more than 200 features and
+// MostStored is at most a quarter of them. Otherwise, and with FixedLeastSquares without
+// Standardise, it holds dense rows of all features. The two ways differ by rounding. The sizes
+// alone decide, never the memory.
+type StoredPreparer interface {
+	Preparer
+	// MostStored returns the largest number of features that ApplyStored gives of a row. It
+	// must not depend on the rows.
+	MostStored() int
+}
+
+// StoredPrepared is a fitted [StoredPreparer]. A [Model] of a linear learner predicts by its
+// ApplyStored, by the same rule.
+type StoredPrepared interface {
+	Prepared
+	// MostStored returns what that of the Preparer does.
+	MostStored() int
+	// ApplyStored calls set for the features of a row, each at most once and in any order,
+	// with the values of Apply. The features without a call are 0. It changes neither the row
+	// nor the receiver, and calls set no more after an error.
+	ApplyStored(row []float64, set func(feature int, v float64)) error
+}
+
 // checkPrepared reports a Prepared of another shape than in columns and out features.
 func checkPrepared(p Prepared, in, out int) error {
 	const remedy = "let Fit return a Prepared with the Dims of the Preparer"

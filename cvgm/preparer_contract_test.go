@@ -67,6 +67,57 @@ func (m meter) Apply(dst, row []float64) error {
 	return nil
 }
 
+// levels is a stored preparer of one column: 70 features, of which the one with its value is 1.
+// The text names its fault.
+type levels string
+
+func (levels) Dims() (in, out int) { return 1, 70 }
+
+func (levels) MostStored() int { return 2 }
+
+func (l levels) Fit(*mat.Dense, []float64) (cvgm.Prepared, error) {
+	switch l {
+	case "dense":
+		return struct{ cvgm.Prepared }{l}, nil
+	case "other":
+		return anotherMost{l}, nil
+	}
+	return l, nil
+}
+
+// anotherMost is levels with another bound.
+type anotherMost struct{ levels }
+
+func (anotherMost) MostStored() int { return 1 }
+
+func (levels) Apply(dst, row []float64) error {
+	clear(dst)
+	dst[int(row[0])] = 1
+	return nil
+}
+
+func (l levels) ApplyStored(row []float64, set func(feature int, v float64)) error {
+	at := int(row[0])
+	switch l {
+	case "column":
+		at = 70
+	case "twice":
+		set(at, 1)
+	case "more":
+		set(0, 0)
+		set(69, 0)
+	case "value":
+		set(at, 2)
+		return nil
+	case "row":
+		row[0] = 0
+	case "error":
+		return fmt.Errorf("no shelf")
+	}
+	set(at, 1)
+	return nil
+}
+
 func TestPreparerContract(t *testing.T) {
 	x := mat.NewDense(7, 1, []float64{1, 2, 4, 8, 16, 32, 65})
 	cvgmtest.Preparer(t, newMeter(""), x)
@@ -75,6 +126,15 @@ func TestPreparerContract(t *testing.T) {
 		"row": "Apply changes row", "error": "no ink", "weights": "weights of 0",
 	} {
 		if got := failuresOf(t, func(t cvgmtest.TB) { cvgmtest.Preparer(t, newMeter(faulty), x) }); !strings.Contains(got, want) {
+			t.Errorf("%s: the contract reports %q, which lacks %q", faulty, got, want)
+		}
+	}
+	cvgmtest.Preparer(t, levels(""), x)
+	for faulty, want := range map[string]string{
+		"dense": "no StoredPrepared", "other": "same MostStored", "column": "sets feature 70 of 70", "twice": "sets it twice", "more": "MostStored is 2",
+		"value": "and Apply", "row": "ApplyStored changes row", "error": "no shelf",
+	} {
+		if got := failuresOf(t, func(t cvgmtest.TB) { cvgmtest.Preparer(t, levels(faulty), x) }); !strings.Contains(got, want) {
 			t.Errorf("%s: the contract reports %q, which lacks %q", faulty, got, want)
 		}
 	}

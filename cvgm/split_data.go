@@ -49,9 +49,9 @@ func (f *splitFit) dataBackward(c *Config, want *dataGradient) error {
 	fixed := args.BadIf(c.Centring == FixedLeastSquares && !c.Standardise, "Config.Centring", qpdiff.ErrNotDifferentiable, "use MeanCentring, or set Standardise",
 		"is FixedLeastSquares, through which no derivative goes")
 	d.errX = args.First(fixed,
-		args.BadIf(want.wantX && f.stored, "Config.Data.X", qpdiff.ErrNotDifferentiable, "ask for dy alone, or give Data.Dense()", "is sparse, and its derivative is dense through the means"),
 		args.BadIf(want.wantX && c.Prepare != nil, "Config.Data.X", qpdiff.ErrNotDifferentiable, "ask for dy alone, or prepare the rows of each part yourself",
 			"reaches the learner through Config.Prepare, through which no derivative goes"),
+		args.BadIf(want.wantX && f.stored, "Config.Data.X", qpdiff.ErrNotDifferentiable, "ask for dy alone, or give Data.Dense()", "is sparse, and its derivative is dense through the means"),
 		args.BadIf(want.wantX && f.norm.Scale && f.norm.Jump >= 0, "Config.Data.X", qpdiff.ErrNotDifferentiable, "do not standardise, or drop the feature",
 			"has a feature %d that is constant on the training rows, where the standardised feature jumps", f.norm.Jump))
 	d.errY = args.First(fixed, d.errY)

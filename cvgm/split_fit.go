@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"cvgm/cvgm/internal/args"
 	"cvgm/cvgm/internal/normalise"
@@ -20,7 +21,7 @@ import (
 type splitFit struct {
 	split       Split // without the rows of weight 0
 	out         []int // the examples that are not in split.Train, with cv.full
-	stored      bool  // train is all examples, with a sparse X, the rows of split.Train and the means and deviations of norm
+	stored      bool  // train is all examples, with a sparse X, of Prepare with the rows of the split alone, the rows of split.Train and the means and deviations of norm
 	learner     learn.Learner
 	predictor   learn.Predictor // the learner, if it predicts in place of θᵀx
 	work        qpdiff.Workspace
@@ -56,8 +57,7 @@ func (f *splitFit) prepare(c *Config, m int) {
 	f.features = m
 	shape := t // of the learner's data
 	if f.stored = c.stored(f.learner); f.stored {
-		n := len(c.Data.Y)
-		f.train = learn.Data{X: c.Data.X, Y: make([]float64, n), Rows: f.split.Train, Weights: c.Data.Weights}
+		f.train = learn.Data{Y: make([]float64, len(c.Data.Y)), Rows: f.split.Train, Weights: c.Data.Weights}
 		v = 0
 	} else if f.out != nil {
 		shape = len(c.Data.Y) // as many as cv.full's
@@ -115,8 +115,22 @@ func (f *splitFit) load(c Config, x *mat.Dense) error {
 	return f.learner.Load(f.train)
 }
 
-// loadStored is load for a sparse X.
+// loadStored is load for features that are stored.
 func (f *splitFit) loadStored(c *Config) error {
+	if f.train.X = c.Data.X; c.Prepare != nil {
+		if err := f.fitPrepared(c, c.dense()); err != nil {
+			return err
+		}
+		p, ok := f.prepared.(StoredPrepared)
+		if !ok {
+			return args.Bad("Config.Prepare", qpdiff.ErrDomain, "let Fit return a StoredPrepared, or leave out MostStored", "returns %T from Fit, which is none", f.prepared)
+		}
+		x, err := sample.PrepareStored(p, c.dense(), slices.Concat(f.split.Train, f.split.Val))
+		if err != nil {
+			return err
+		}
+		f.train.X = x
+	}
 	if err := f.norm.FitStored(f.train.X, f.split.Train); err != nil {
 		return err
 	}
@@ -278,6 +292,17 @@ type splitData struct {
 	errX, errY error
 }
 
+// fitPrepared sets prepared to Config.Prepare, fitted to the training rows of x.
+func (f *splitFit) fitPrepared(c *Config, x *mat.Dense) (err error) {
+	_, n := x.Dims()
+	raw := mat.NewDense(len(f.split.Train), n, nil)
+	sample.Gather(raw.RawMatrix().Data, x, f.split.Train)
+	if f.prepared, err = c.Prepare.Fit(raw, sample.Pick(c.Data.Weights, f.split.Train)); err != nil {
+		return err
+	}
+	return checkPrepared(f.prepared, n, f.features)
+}
+
 // gather copies the split's rows of x, through Config.Prepare if there is one.
 func (f *splitFit) gather(c *Config, x *mat.Dense) error {
 	train := f.train.Dense().RawMatrix()
@@ -286,14 +311,7 @@ func (f *splitFit) gather(c *Config, x *mat.Dense) error {
 		sample.Gather(f.val, x, f.split.Val)
 		return nil
 	}
-	_, n := x.Dims()
-	raw := mat.NewDense(len(f.split.Train), n, nil)
-	sample.Gather(raw.RawMatrix().Data, x, f.split.Train)
-	var err error
-	if f.prepared, err = c.Prepare.Fit(raw, f.train.Weights); err != nil {
-		return err
-	}
-	if err := checkPrepared(f.prepared, n, train.Cols); err != nil {
+	if err := f.fitPrepared(c, x); err != nil {
 		return err
 	}
 	if err := sample.Prepare(train.Data, f.prepared, x, f.split.Train); err != nil {

@@ -16,7 +16,8 @@ import (
 // It checks the Dims before and after Fit. Fit and Apply must change neither their arguments
 // nor earlier results of Fit, so that nothing of one split reaches another. Features must be
 // finite and have the same bits each time. Weights of 1 must change no bit, a row of weight 2
-// must count as two rows to 1e-12, and a row of weight 0 must not count.
+// must count as two rows to 1e-12, and a row of weight 0 must not count. The features of
+// ApplyStored of a [cvgm.StoredPreparer] must equal those of Apply.
 func Preparer(t TB, p cvgm.Preparer, x *mat.Dense) {
 	t.Helper()
 	rows, _ := x.Dims()
@@ -70,6 +71,11 @@ func (c preparerCase) fit(rows []int, weights []float64) cvgm.Prepared {
 	if i, o := f.Dims(); i != c.in || o != c.out {
 		c.Fatalf("maps %d columns to %d features after Fit instead of %d to %d", i, o, c.in, c.out)
 	}
+	if p, ok := c.p.(cvgm.StoredPreparer); ok {
+		if s, ok := f.(cvgm.StoredPrepared); !ok || s.MostStored() != p.MostStored() {
+			c.Fatalf("Fit returns %T, which is no StoredPrepared with the same MostStored, %d", f, p.MostStored())
+		}
+	}
 	train.Zero() // belongs to the caller again
 	return f
 }
@@ -92,9 +98,36 @@ func (c preparerCase) apply(f cvgm.Prepared) []float64 {
 				c.Fatalf("feature %d of row %d is %v", j, i, v)
 			}
 		}
+		if s, ok := f.(cvgm.StoredPrepared); ok {
+			c.stored(s, i, dst)
+		}
 		features = append(features, dst...)
 	}
 	return features
+}
+
+// stored compares the features of row i that s stores with those of Apply.
+func (c preparerCase) stored(s cvgm.StoredPrepared, i int, want []float64) {
+	c.Helper()
+	row, got, seen, calls := slices.Clone(c.x.RawRowView(i)), make([]float64, c.out), make([]bool, c.out), 0
+	err := s.ApplyStored(row, func(j int, v float64) {
+		if calls++; j < 0 || j >= c.out || seen[j] {
+			c.Fatalf("ApplyStored sets feature %d of %d in row %d, or sets it twice", j, c.out, i)
+		}
+		got[j], seen[j] = v, true
+	})
+	if err != nil {
+		c.Fatalf("row %d: ApplyStored: %v", i, err)
+	}
+	if !equalBits(row, c.x.RawRowView(i)) {
+		c.Fatalf("ApplyStored changes row %d", i)
+	}
+	if calls > s.MostStored() {
+		c.Errorf("ApplyStored sets %d features of row %d, and MostStored is %d", calls, i, s.MostStored())
+	}
+	if !slices.Equal(got, want) {
+		c.Errorf("ApplyStored gives the features %v of row %d, and Apply %v", got, i, want)
+	}
 }
 
 func (c preparerCase) same(what string, got, want []float64, tol float64) {

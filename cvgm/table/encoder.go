@@ -22,7 +22,9 @@ import (
 //     collinear.
 //
 // [Table.Data] returns it. It is a [cvgm.Preparer] that a CV fits to the training rows of
-// each split, and as Prepared it is part of the [cvgm.Model] and the [Pipeline].
+// each split, and as Prepared it is part of the [cvgm.Model] and the [Pipeline]. Of a row it
+// stores one feature for each column at most: by the rule of [cvgm.StoredPreparer] a table of
+// many levels takes the memory of its columns, and not that of its features.
 //
 // The means, which alone are learnt from values, are learnt from the training rows. The levels
 // and their order come from the whole table, so every split has the same features. This is no
@@ -66,6 +68,16 @@ func (e *Encoder) Names() []string {
 		}
 	}
 	return names
+}
+
+// Widest returns the column of which the most features are made, with their number.
+func (e *Encoder) Widest() (column string, features int) {
+	for j := range e.columns {
+		if w := e.columns[j].width(); w > features {
+			column, features = e.columns[j].Name, w
+		}
+	}
+	return column, features
 }
 
 // Fit returns an encoder with the means of the rows of train, the values of a table of
@@ -126,6 +138,17 @@ func presentMean(x *mat.Dense, j int, weights []float64) (mean float64, ok bool)
 // Apply writes the features of a row of values to dst. A missing value or an unknown
 // level that the column's rules do not allow is an error that names the column.
 func (e *Encoder) Apply(dst, row []float64) error {
+	clear(dst)
+	return e.ApplyStored(row, func(feature int, v float64) { dst[feature] = v })
+}
+
+// MostStored returns the number of columns.
+func (e *Encoder) MostStored() int { return len(e.columns) }
+
+// ApplyStored is Apply by the features of the columns' own values: it calls set for that of
+// each numeric column, and of each categorical one whose level has a feature. It costs O(p) for
+// p columns.
+func (e *Encoder) ApplyStored(row []float64, set func(feature int, v float64)) error {
 	if e.means == nil {
 		return fmt.Errorf("cvgm: encoder: %w: call Fit first", qpdiff.ErrNotFitted)
 	}
@@ -143,17 +166,16 @@ func (e *Encoder) Apply(dst, row []float64) error {
 			case !args.Finite(v):
 				return args.Bad("column", qpdiff.ErrNotFinite, "give finite numbers", "%q holds %v", c.Name, v)
 			}
-			dst[at] = v
+			set(at, v)
 			at++
 			continue
 		}
-		of := dst[at : at+c.width()]
+		first := at
 		at += c.width()
-		clear(of)
 		n := len(c.Levels)
 		switch {
 		case lacks && c.MissingLevel:
-			of[n-1] = 1
+			set(first+n-1, 1)
 		case lacks && c.Missing != MissingIsMean:
 			return c.errMissing()
 		case lacks || v == float64(n):
@@ -163,7 +185,7 @@ func (e *Encoder) Apply(dst, row []float64) error {
 		case !(v >= 0 && v < float64(n)) || v != math.Floor(v):
 			return args.Bad("column", qpdiff.ErrDomain, "give values of a table of the same columns", "%q with %d levels holds %v", c.Name, n, v)
 		case v > 0:
-			of[int(v)-1] = 1
+			set(first+int(v)-1, 1)
 		}
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 
 	"cvgm/cvgm"
 	"cvgm/cvgm/internal/casetest"
+	"cvgm/cvgm/internal/sample"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
@@ -189,7 +190,7 @@ func TestPipelineNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
-// Levels that make more features than memory holds are refused by the name of their column.
+// Dense features of more levels than memory holds are refused by the name of their column.
 func TestTableOfTooManyLevels(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("code,x,y\n")
@@ -197,7 +198,19 @@ func TestTableOfTooManyLevels(t *testing.T) {
 		fmt.Fprintf(&text, "c%d,%d,%d\n", i/2, i%7, i%5)
 	}
 	table := read(t, CSV{MaxBytes: 1 << 30}, text.String())
-	if _, _, err := table.Data(); !errors.Is(err, qpdiff.ErrTooLarge) || !strings.Contains(err.Error(), `column "code" with 25000 levels`) {
+	d, encoder, err := table.Data()
+	casetest.OK(t, err)
+	c := cvgm.Config{Data: d, Prepare: encoder, Splits: casetest.Must(cvgm.KFold(synth.NewStream(1, "levels"), len(d.Y), 2))(t), Loss: cvgm.SquaredError{}, MaxBytes: 1 << 30}
+	c.Learner = func() learn.Learner { return new(linear.Huber) }
+	if _, err := cvgm.New(c); !errors.Is(err, qpdiff.ErrTooLarge) || !strings.Contains(err.Error(), `24999 of them of column "code"`) {
+		t.Error(err)
+	}
+	c.Learner = func() learn.Learner { return new(linear.ElasticNet) }
+	if _, err := cvgm.New(c); err != nil {
+		t.Errorf("stored features: %v", err)
+	}
+	defer sample.SetDenseFeatures(sample.SetDenseFeatures(25_000))
+	if _, _, err := table.Data(); !errors.Is(err, qpdiff.ErrTooLarge) || !strings.Contains(err.Error(), `24999 of them of column "code"`) {
 		t.Error(err)
 	}
 }

@@ -1,7 +1,6 @@
 package table
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -101,7 +100,8 @@ func (t *Table) classRemedy() string {
 // without the encoder: they hold indices of levels, and NaN for missing values. They share
 // storage with the table. A table without target is an error; so is a target of more than two
 // classes, which needs [Table.Binary]. A table whose levels make more features than
-// CSV.MaxBytes allows is an error of kind [qpdiff.ErrTooLarge].
+// CSV.MaxBytes allows is an error of kind [qpdiff.ErrTooLarge], unless few of many are stored:
+// see [cvgm.StoredPreparer].
 func (t *Table) Data() (learn.Data, *Encoder, error) {
 	if err := t.check(); err != nil {
 		return learn.Data{}, nil, err
@@ -118,12 +118,11 @@ func (t *Table) Data() (learn.Data, *Encoder, error) {
 	if m == 0 {
 		return learn.Data{}, nil, args.Bad("Table", qpdiff.ErrShape, "add a column that varies", "has no features: each column has one level only")
 	}
-	most := slices.MaxFunc(t.Columns, func(a, b Column) int { return cmp.Compare(len(a.Levels), len(b.Levels)) })
 	rows, columns := t.Dims()
 	need, bound := memory.Bytes(8*float64(rows)*float64(m)), memory.Bound(t.reader.maxBytes)
-	if m > columns && need > bound {
+	if sample.MostStored(e) == 0 && m > columns && need > bound {
 		return learn.Data{}, nil, args.Bad("Table", qpdiff.ErrTooLarge, "put it into Ignore, merge its levels, or raise CSV.MaxBytes",
-			"%s: it makes %d features of each of %d rows, most of column %q with %d levels", memory.Needs(need, bound), m, rows, most.Name, len(most.Levels))
+			"%s: it makes %d features of each of %d rows%s", memory.Needs(need, bound), m, rows, sample.Widest(e))
 	}
 	return learn.Data{X: t.x, Y: t.Y}, e, nil
 }

@@ -3,6 +3,7 @@ package tune
 import (
 	"cvgm/cvgm"
 	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/sample"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/memory"
 )
@@ -13,14 +14,19 @@ func bytesOf(rows, columns int) int64 { return memory.Bytes(8 * float64(rows) * 
 // seenBytes counts the bytes that seen allocates for so many rows.
 func (w *tuning) seenBytes(rows int) int64 {
 	_, n := w.c.Data.X.Dims()
-	if w.stored {
+	if w.c.Prepare == nil && w.stored {
 		return bytesOf(momentColumns, n)
 	}
 	if w.c.Prepare == nil {
 		return bytesOf(rows, n)
 	}
 	_, m := w.c.Prepare.Dims()
-	return memory.Add(bytesOf(rows, n), bytesOf(rows, m))
+	if !w.stored {
+		return memory.Add(bytesOf(rows, n), bytesOf(rows, m))
+	}
+	all, _ := w.c.Data.X.Dims()
+	stored := sample.StoredBytes(float64(all), float64(rows), float64(sample.MostStored(w.c.Prepare)), float64(m))
+	return memory.Add(bytesOf(rows, n), memory.Bytes(stored), bytesOf(momentColumns, m))
 }
 
 // tooLarge reports a need of more bytes than c allows, for a CV of so many splits.
@@ -34,7 +40,7 @@ func tooLarge(c cvgm.Config, need int64, splits int) error {
 		_, n = c.Prepare.Dims()
 	}
 	return args.Bad("Tuner", qpdiff.ErrTooLarge, "give fewer features or rows, fewer Folds, OuterFolds −1, or raise MaxBytes; linear.ElasticNet needs least for many features, and linear learners for many rows",
-		"%s, for %d rows × %d features in %d splits", memory.Needs(need, bound), rows, n, splits)
+		"%s, for %d rows × %d features in %d splits%s", memory.Needs(need, bound), rows, n, splits, sample.Widest(c.Prepare))
 }
 
 // less returns the bound minus the bytes beside, at least 1 because a MaxBytes of 0 is the

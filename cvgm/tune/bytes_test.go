@@ -110,6 +110,15 @@ func TestBytesHeldByTune(t *testing.T) {
 		}
 	}
 	data := casetest.Must(table.ReadCSV(strings.NewReader(text.String()), "y"))(t)
+	heldByTune(t, data, Tuner{})
+	// Stored features, of which penalties keep the working sets small.
+	strong := []learn.Hyperparameter{{Name: "λ1", Lower: .2, Default: .3, Upper: .4}, {Name: "λ2", Lower: .1, Default: .2, Upper: .3}}
+	heldByTune(t, readLevels(t, levelsText(rng, 3000, 4, 300)), Tuner{Hyper: strong})
+}
+
+// heldByTune compares what a search holds with its count.
+func heldByTune(t *testing.T, data *table.Table, tuner Tuner) {
+	t.Helper()
 	most, start := uint64(0), uint64(0)
 	held := func() uint64 {
 		var m runtime.MemStats
@@ -118,7 +127,9 @@ func TestBytesHeldByTune(t *testing.T) {
 		return m.HeapAlloc
 	}
 	start = held()
-	tuned, err := Tuner{OuterFolds: -1, MaxEvals: 40, Workers: 1, Progress: func(Progress) { most = max(most, held()) }}.TuneTable(t.Context(), data)
+	tuner.OuterFolds, tuner.MaxEvals, tuner.Workers = -1, 40, 1
+	tuner.Progress = func(Progress) { most = max(most, held()) }
+	tuned, err := tuner.TuneTable(t.Context(), data)
 	casetest.OK(t, err)
 	if need, got := float64(tuned.Config.Bytes()), float64(most-start); need < got || need > 2.5*got {
 		t.Errorf("counts %.0f bytes, and holds %.0f", need, got)

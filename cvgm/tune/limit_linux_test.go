@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -73,6 +74,49 @@ func withinALimit(t *testing.T, most int64) {
 	casetest.OK(t, os.WriteFile(path, []byte(wideText(3, 10_000)), 0o600), os.Truncate(path, 9e9))
 	if _, err := (table.CSV{Target: "y", MaxBytes: most}).ReadFile(path); !errors.Is(err, qpdiff.ErrTooLarge) {
 		t.Errorf("a file of 9 GB: %v", err)
+	}
+}
+
+// levelsVariable holds the path of the table of a process that TestLevelsWithinALimit starts.
+const levelsVariable = "CVGM_TEST_LEVELS"
+
+// TestLevelsWithinALimit tunes a table of 6 columns of 1500 levels each, whose 9000 features of
+// 20 000 rows would take 1.4 GB for each copy, in a process that may use 1.5 GB of addresses, of
+// which Go itself takes 1.3 GB. With fewer bytes, and by dense rows, there is an error.
+func TestLevelsWithinALimit(t *testing.T) {
+	if os.Getenv(levelsVariable) != "" {
+		levelsWithinALimit(t)
+		return
+	}
+	if testing.Short() {
+		t.Skip("starts processes")
+	}
+	path := filepath.Join(t.TempDir(), "levels.csv")
+	casetest.OK(t, os.WriteFile(path, []byte(levelsText(rand.New(rand.NewPCG(8, 8)), 20_000, 6, 1500)), 0o600))
+	command := exec.Command("sh", "-c", `ulimit -v 1500000 && exec "$0" "$@"`, os.Args[0], "-test.run=^TestLevelsWithinALimit$", "-test.v")
+	command.Env = append(os.Environ(), levelsVariable+"="+path, "GOMAXPROCS=1")
+	if out, err := command.CombinedOutput(); err != nil || !strings.Contains(string(out), "PASS") {
+		t.Errorf("the process ends with %v: %.4000s", err, out)
+	}
+}
+
+// levelsWithinALimit is TestLevelsWithinALimit in the limited process.
+func levelsWithinALimit(t *testing.T) {
+	text := string(casetest.Must(os.ReadFile(os.Getenv(levelsVariable)))(t))
+	data := readLevels(t, text)
+	for _, test := range []struct {
+		learner learn.Learner
+		bytes   int64
+		want    error
+	}{{new(linear.ElasticNet), 0, nil}, {new(linear.ElasticNet), 60e6, qpdiff.ErrTooLarge}, {new(linear.Huber), 0, qpdiff.ErrTooLarge}} {
+		tuner := Tuner{Learner: test.learner, OuterFolds: -1, MaxEvals: 2, Workers: 1, MaxBytes: test.bytes}
+		_, err := tuner.TuneTable(t.Context(), data)
+		if !errors.Is(err, test.want) {
+			t.Errorf("%T with MaxBytes %d: %v", test.learner, test.bytes, err)
+		}
+		if named := `9001 features in 5 splits, 1500 of them of column "c0"`; test.want != nil && !strings.Contains(fmt.Sprint(err), named) {
+			t.Errorf("%T with MaxBytes %d: the error lacks %q: %v", test.learner, test.bytes, named, err)
+		}
 	}
 }
 

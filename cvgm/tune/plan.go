@@ -165,25 +165,37 @@ func (s *featureSizes) moments(n int) learn.Moments {
 }
 
 // momentColumns is the number of vectors of features that measureStored takes.
-const momentColumns = 12
+const momentColumns = 13
 
-// measureStored is measure for a sparse X, of which it takes the rows given.
+// measureStored is measure for features that are stored, of which it takes the rows given.
 func (w *tuning) measureStored(rows []int, y []float64, weights sample.Weights) (m learn.Moments, flat bool, err error) {
 	x := w.c.Data.X
+	if w.c.Prepare != nil {
+		prepared, _, err := w.fitPrepared(rows)
+		if err != nil {
+			return m, false, err
+		}
+		if x, err = sample.PrepareStored(prepared.(cvgm.StoredPrepared), w.c.Data.Dense(), rows); err != nil {
+			return m, false, err
+		}
+	}
 	norm := w.normaliser(rows)
 	if err := norm.FitStored(x, rows); err != nil {
 		return m, false, err
 	}
 	n := len(norm.Mean)
 	mean, total := weights.Mean(y), weights.Total(len(rows))
-	squares, products, stored := make([]float64, n), make([]float64, n), make([]float64, n)
+	squares, products, stored, labels := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
+	all := 0.0
 	for at, i := range rows {
-		weight := weights.At(at)
+		weight, label := weights.At(at), y[at]-mean
+		all += weight * label
 		x.(mat.RowNonZeroDoer).DoRowNonZero(i, func(_, j int, v float64) {
 			v = (v - norm.Mean[j]) / norm.Std[j]
 			stored[j] += weight
 			squares[j] += weight * v * v
-			products[j] += weight * v * (y[at] - mean)
+			products[j] += weight * v * label
+			labels[j] += weight * label
 		})
 	}
 	s := featureSizes{}
@@ -193,7 +205,7 @@ func (w *tuning) measureStored(rows []int, y []float64, weights sample.Weights) 
 		if square == 0 {
 			continue
 		}
-		s.add(square, products[j]/total)
+		s.add(square, (products[j]+rest*(all-labels[j]))/total)
 	}
 	m = s.moments(n)
 	m.Sparse = true
@@ -240,17 +252,32 @@ func (w *tuning) normaliser(rows []int) normalise.Normaliser {
 	return normalise.Normaliser{Centre: w.c.Standardise || w.c.Centring == cvgm.MeanCentring, Scale: w.c.Standardise, Weights: sample.Relative(w.c.Data.Weights, rows)}
 }
 
-// seen returns the rows as the learner would see them in training on all of them.
-func (w *tuning) seen(rows []int) (*mat.Dense, error) {
+// fitPrepared returns Config.Prepare fitted to the rows, and their values.
+func (w *tuning) fitPrepared(rows []int) (cvgm.Prepared, *mat.Dense, error) {
+	raw := w.gather(rows)
+	prepared, err := w.c.Prepare.Fit(raw, sample.Pick(w.c.Data.Weights, rows))
+	return prepared, raw, err
+}
+
+// gather returns the values of the rows.
+func (w *tuning) gather(rows []int) *mat.Dense {
 	_, n := w.c.Data.X.Dims()
 	x := mat.NewDense(len(rows), n, nil)
 	sample.Gather(x.RawMatrix().Data, w.c.Data.Dense(), rows)
-	if w.c.Prepare != nil {
-		prepared, err := w.c.Prepare.Fit(x, sample.Pick(w.c.Data.Weights, rows))
+	return x
+}
+
+// seen returns the rows as the learner would see them in training on all of them.
+func (w *tuning) seen(rows []int) (*mat.Dense, error) {
+	_, n := w.c.Data.X.Dims()
+	var x *mat.Dense
+	if w.c.Prepare == nil {
+		x = w.gather(rows)
+	} else {
+		prepared, raw, err := w.fitPrepared(rows)
 		if err != nil {
 			return nil, err
 		}
-		raw := x
 		_, n = prepared.Dims()
 		x = mat.NewDense(len(rows), n, nil)
 		if err := sample.Prepare(x.RawMatrix().Data, prepared, raw, sample.Complement(nil, len(rows))); err != nil {

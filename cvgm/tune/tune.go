@@ -9,6 +9,7 @@ import (
 
 	"cvgm/cvgm"
 	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/sample"
 	"cvgm/cvgm/table"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
@@ -115,15 +116,15 @@ func (t Tuner) begin(ctx context.Context, c cvgm.Config, table *table.Table) (*t
 	if err != nil {
 		return nil, err
 	}
-	v, ok := learner.(learn.ViewLearner)
-	stored := ok && c.Data.Sparse() && c.Prepare == nil && v.Views(learn.Size{Sparse: true})
-	if _, ok := c.Data.X.(*mat.Dense); !ok && c.Data.X != nil && !stored {
+	stored := sample.ReadsStored(learner, c.Data, c.Prepare)
+	asItIs := stored && c.Prepare == nil
+	if _, ok := c.Data.X.(*mat.Dense); !ok && c.Data.X != nil && !asItIs {
 		rows, n := c.Data.X.Dims()
 		if err := tooLarge(c, bytesOf(rows, n), 0); err != nil {
 			return nil, err
 		}
 	}
-	if !stored {
+	if !asItIs {
 		c.Data.X = c.Data.Dense()
 	}
 	if err := t.check(c.Data); err != nil {
@@ -156,7 +157,7 @@ func (t Tuner) begin(ctx context.Context, c cvgm.Config, table *table.Table) (*t
 	}
 	w := &tuning{Tuner: t, c: c, stored: stored, table: table, learner: learner, ctx: ctx, limit: ctx, began: began, out: &Tuned{}}
 	rows, columns := c.Data.X.Dims()
-	if w.entries = float64(rows) * float64(columns); stored {
+	if w.entries = float64(rows) * float64(columns); asItIs {
 		w.entries = float64(c.Data.Stored())
 	}
 	if t.MaxTime > 0 {

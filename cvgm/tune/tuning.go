@@ -18,7 +18,7 @@ import (
 type tuning struct {
 	Tuner
 	c        cvgm.Config   // without Splits
-	stored   bool          // the learner reads the stored entries of a sparse X
+	stored   bool          // the learner reads stored entries: of a sparse X, or of Prepare
 	entries  float64       // of X, of a sparse one those stored
 	table    *table.Table  // that the data are of, or nil
 	learner  learn.Tunable // the prototype

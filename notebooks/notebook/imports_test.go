@@ -37,7 +37,7 @@ var imports = []struct{ path, code string }{
 	{"qpdiff/linear/margin", learner},
 	{"qpdiff/kernel", learner},
 	{"cvgm/internal/args", "qpdiff qpdiff/learn"},
-	{"cvgm/internal/sample", "qpdiff cvgm/internal/args"},
+	{"cvgm/internal/sample", "qpdiff qpdiff/learn cvgm/internal/args"},
 	{"cvgm/internal/normalise", "qpdiff cvgm/internal/args cvgm/internal/sample"},
 	{"cvgm/internal/strictjson", "qpdiff cvgm/internal/args"},
 	{"cvgm/internal/casetest", "qpdiff qpdiff/learn cvgm/internal/strictjson synth"},

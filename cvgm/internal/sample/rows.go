@@ -143,10 +143,15 @@ func Prepare(dst []float64, p interface {
 		}
 		for j, v := range out {
 			if !args.Finite(v) {
-				return args.Bad("Config.Prepare", qpdiff.ErrNotFinite, "use a Preparer that replaces missing values, or remove the row",
-					"makes %v of row %d as feature %d", v, row, j)
+				return errPrepared(v, row, j)
 			}
 		}
 	}
 	return nil
+}
+
+// errPrepared is the error of a feature that is not finite.
+func errPrepared(v float64, row, feature int) error {
+	return args.Bad("Config.Prepare", qpdiff.ErrNotFinite, "use a Preparer that replaces missing values, or remove the row",
+		"makes %v of row %d as feature %d", v, row, feature)
 }

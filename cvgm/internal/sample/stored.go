@@ -1,6 +1,121 @@
 package sample
 
-import "gonum.org/v1/gonum/mat"
+import (
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	"cvgm/cvgm/internal/args"
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// denseFeatures is the number of features up to which prepared rows are dense: linear learners
+// then take the Gram matrix of all. rowsPerStored is how many times fewer features of a row than
+// all are stored at most, so that the stored entries with their columns take less than half of
+// the dense row.
+const denseFeatures, rowsPerStored = 200, 4
+
+var mostDense atomic.Int64
+
+func init() { mostDense.Store(denseFeatures) }
+
+// SetDenseFeatures changes the number of features up to which prepared rows are dense, for
+// tests, and returns its old value.
+func SetDenseFeatures(n int) (old int) { return int(mostDense.Swap(int64(n))) }
+
+// MostStored returns how many features of a row p stores at most, of a p that makes rows of
+// which few of many features are other than 0. Of others it returns 0: their rows are dense.
+func MostStored(p any) int {
+	s, ok := p.(interface {
+		Dims() (in, out int)
+		MostStored() int
+	})
+	if !ok {
+		return 0
+	}
+	_, m := s.Dims()
+	if most := s.MostStored(); int64(m) > mostDense.Load() && rowsPerStored*most <= m {
+		return max(1, most)
+	}
+	return 0
+}
+
+// Widest words, for an error, of which column p makes the most features, if it makes several.
+func Widest(p any) string {
+	if w, ok := p.(interface{ Widest() (string, int) }); ok {
+		if column, features := w.Widest(); features > 1 {
+			return fmt.Sprintf(", %d of them of column %q", features, column)
+		}
+	}
+	return ""
+}
+
+// ReadsStored reports whether l reads the features of d, which p makes of them unless it is nil,
+// by their stored entries.
+func ReadsStored(l learn.Learner, d learn.Data, p any) bool {
+	v, ok := l.(learn.ViewLearner)
+	if !ok || !v.Views(learn.Size{Sparse: true}) {
+		return false
+	}
+	if p == nil {
+		return d.Sparse()
+	}
+	return MostStored(p) > 0
+}
+
+// PrepareStored returns the features of the named rows of x as p stores them, in a matrix of as
+// many rows as x whose other rows are 0. A feature that is not finite is an error.
+func PrepareStored(p interface {
+	Dims() (in, out int)
+	MostStored() int
+	ApplyStored(row []float64, set func(feature int, v float64)) error
+}, x *mat.Dense, rows []int) (*Stored, error) {
+	n, _ := x.Dims()
+	_, m := p.Dims()
+	in, seen := make([]bool, n), make([]int, m) // the last row that set each feature, from 1 on
+	for _, i := range rows {
+		in[i] = true
+	}
+	s := NewStored(m)
+	s.grow(n, len(rows)*p.MostStored())
+	for i, named := range in {
+		if !named {
+			s.EndRow()
+			continue
+		}
+		var wrong error
+		left := p.MostStored()
+		err := p.ApplyStored(x.RawRowView(i), func(j int, v float64) {
+			left--
+			switch {
+			case wrong != nil:
+			case j < 0 || j >= m || seen[j] == i+1 || left < 0:
+				wrong = args.Bad("Config.Prepare", qpdiff.ErrShape, "let ApplyStored set each feature of Dims at most once, and no more than MostStored",
+					"sets feature %d of %d in row %d, or that twice, or more than %d", j, m, i, p.MostStored())
+			case !args.Finite(v):
+				wrong = errPrepared(v, i, j)
+			default:
+				seen[j] = i + 1
+				s.Set(j, v)
+			}
+		})
+		if err != nil {
+			return nil, args.At(err, "prepare row %d of Data.X", i)
+		}
+		if wrong != nil {
+			return nil, wrong
+		}
+		s.EndRow()
+	}
+	return s, nil
+}
+
+// StoredBytes counts the bytes of PrepareStored for so many of all rows, with most features of
+// each and m in all.
+func StoredBytes(all, rows, most, m float64) float64 { return 9*(all+1) + 12*rows*most + 8*m }
 
 // Stored is a sparse matrix by rows, which are appended one after the other.
 type Stored struct {
@@ -12,6 +127,12 @@ type Stored struct {
 
 // NewStored returns a matrix of so many columns without rows.
 func NewStored(columns int) *Stored { return &Stored{columns: columns, start: []int{0}} }
+
+// grow makes room for so many rows and entries.
+func (s *Stored) grow(rows, entries int) {
+	s.start = slices.Grow(s.start, rows)
+	s.column, s.value = slices.Grow(s.column, entries), slices.Grow(s.value, entries)
+}
 
 // Set appends an entry to the row under way. No column may be set twice.
 func (s *Stored) Set(column int, value float64) {

@@ -1,0 +1,113 @@
+package tune
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"cvgm/cvgm"
+	"cvgm/cvgm/internal/casetest"
+	"cvgm/cvgm/internal/sample"
+	"cvgm/cvgm/table"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+)
+
+// levelsText returns a CSV of so many columns of levels and a number, of which some are missing.
+func levelsText(rng *rand.Rand, rows, columns, levels int) string {
+	var b strings.Builder
+	for c := range columns {
+		fmt.Fprintf(&b, "c%d,", c)
+	}
+	b.WriteString("age,y\n")
+	for range rows {
+		y := .3 * rng.NormFloat64()
+		for c := range columns {
+			level := rng.IntN(levels)
+			if level%(levels/4+1) == 0 {
+				y += float64(c%3) - 1
+			}
+			if rng.IntN(30) > 0 {
+				fmt.Fprintf(&b, "level %d", level)
+			}
+			b.WriteByte(',')
+		}
+		if rng.IntN(9) > 0 {
+			fmt.Fprint(&b, 20+rng.IntN(60))
+		}
+		fmt.Fprintf(&b, ",%.6f\n", y)
+	}
+	return b.String()
+}
+
+// readLevels reads a table of levelsText.
+func readLevels(t *testing.T, text string) *table.Table {
+	t.Helper()
+	return casetest.Must(table.CSV{Target: "y", Missing: table.MissingIsMean, MissingIn: map[string]table.MissingRule{"y": table.MissingIsError}}.Read(strings.NewReader(text)))(t)
+}
+
+// A Tuner finds the same by the stored features of a table as by dense rows, with the same
+// hyperparameters to search in: the bounds for stored features are others.
+func TestTuneByStoredFeatures(t *testing.T) {
+	const tol = 1e-6 // of the searches, which go on from numbers that differ by rounding
+	defer sample.SetDenseFeatures(sample.SetDenseFeatures(0))
+	for seed := range uint64(4) {
+		data := readLevels(t, levelsText(rand.New(rand.NewPCG(seed, 5)), 80, 4, 9))
+		tuner := Tuner{Folds: 3, OuterFolds: 2, MaxEvals: 20}
+		first := casetest.Must(tuner.TuneTable(t.Context(), data))(t)
+		tuner.Hyper = first.Searched
+		got := casetest.Must(tuner.TuneTable(t.Context(), data))(t)
+		sample.SetDenseFeatures(math.MaxInt)
+		want := casetest.Must(tuner.TuneTable(t.Context(), data))(t)
+		sample.SetDenseFeatures(0)
+		for name, pair := range map[string][2]float64{
+			"loss": {got.Loss, want.Loss}, "default": {got.DefaultLoss, want.DefaultLoss}, "error": {got.StandardError, want.StandardError},
+			"training loss": {got.TrainLoss, want.TrainLoss}, "risk": {got.Risk.Tuned.Mean, want.Risk.Tuned.Mean},
+		} {
+			if !casetest.Near(pair[0], pair[1], tol) {
+				t.Errorf("seed %d: the %s is %v, and %v by dense rows", seed, name, pair[0], pair[1])
+			}
+		}
+		if len(got.Path) != len(want.Path) {
+			t.Errorf("seed %d: %d evaluations, and %d by dense rows", seed, len(got.Path), len(want.Path))
+		}
+	}
+}
+
+// The moments of the stored features of some rows are those of dense rows.
+func TestMomentsOfStoredFeatures(t *testing.T) {
+	for seed := range uint64(20) {
+		rng := rand.New(rand.NewPCG(seed, 6))
+		data := readLevels(t, levelsText(rng, 60, 3, 8))
+		var moments [2]learn.Moments
+		for k, dense := range []int{0, math.MaxInt} {
+			old := sample.SetDenseFeatures(dense)
+			d, encoder, err := data.Data()
+			casetest.OK(t, err)
+			if seed%2 == 0 {
+				d.Weights = make([]float64, len(d.Y))
+				for i := range d.Weights {
+					d.Weights[i] = float64(i % 4)
+				}
+			}
+			w := casetest.Must(Tuner{Learner: new(linear.ElasticNet), Raw: seed%3 == 0}.begin(t.Context(), cvgm.Config{Data: d, Prepare: encoder}, data))(t)
+			rows := w.rows()
+			m, flat, err := w.moments(rows[:len(rows)-7])
+			casetest.OK(t, err)
+			if flat || w.stored != (k == 0) || m.Sparse != w.stored {
+				t.Errorf("seed %d: flat %v, stored %v, sparse %v", seed, flat, w.stored, m.Sparse)
+			}
+			moments[k] = m
+			sample.SetDenseFeatures(old)
+		}
+		numbers := func(m learn.Moments) []float64 {
+			return []float64{float64(m.Examples), float64(m.Features), m.Weight, m.Trace, m.Largest, m.Variance, m.Correlation, m.Spread()}
+		}
+		if got, want := numbers(moments[0]), numbers(moments[1]); !slices.EqualFunc(got, want, func(a, b float64) bool { return casetest.Near(a, b, 1e-12) }) {
+			t.Errorf("seed %d: %v, and %v by dense rows", seed, got, want)
+		}
+	}
+}
