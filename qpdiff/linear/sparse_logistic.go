@@ -87,12 +87,11 @@ func (l *SparseLogistic) Load(d learn.Data) (err error) {
 	if err := learner.CheckBytes(l, d); err != nil {
 		return err
 	}
-	d.X = d.Dense()
+	d = learner.Held(l, d)
 	if err := checkRows(d); err != nil {
 		return err
 	}
-	rows, n := d.X.Dims()
-	l.shape(rows, n, l.Intercept)
+	l.shape(d, l.Intercept)
 	if err := l.fold(d); err != nil {
 		return err
 	}
@@ -112,7 +111,7 @@ func (l *SparseLogistic) Load(d learn.Data) (err error) {
 func (l *SparseLogistic) Bytes(s learn.Size) int64 {
 	m, n, _ := learner.Sizes(s)
 	set := n
-	if ways.WorkingSet(s.Rows, s.Features) {
+	if s.Sparse || ways.WorkingSet(s.Rows, s.Features) {
 		set = firstFeatures
 	}
 	if l.Intercept {
@@ -122,6 +121,10 @@ func (l *SparseLogistic) Bytes(s learn.Size) int64 {
 	counts := 0.0
 	if s.Weighted {
 		counts = m
+	}
+	if s.Sparse {
+		set = min(set, n)
+		return learner.Entries(counts + storedEntries(m, n, set, float64(s.Stored)) + systemEntries(set))
 	}
 	return learner.Entries(counts + sparseEntries(m, n, set, set <= gramPerRow*m || !ways.WorkingSet(s.Rows, s.Features)) + systemEntries(set))
 }
@@ -152,6 +155,9 @@ func (l *SparseLogistic) Fit(theta, hyper []float64) (err error) {
 	l.state.Finish()
 	return nil
 }
+
+// ReadsStored implements [learn.SparseLearner].
+func (l *SparseLogistic) ReadsStored() {}
 
 // VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not
 // nil. With u = H⁻¹·dtheta on the support S with the intercept, and zero elsewhere:
