@@ -318,10 +318,10 @@ func (l *logisticNewton) determined() error {
 		return nil
 	}
 	moved, off := make([]float64, l.m), l.cand
-	size := l.sizes(l.g)
+	l.sizes(l.g)
 	for j := range k {
 		clear(off)
-		off[j] = logisticRounding * size(j)
+		off[j] = logisticRounding * l.size(j, l.g)
 		l.backsolve(off)
 		l.product(l.dm, off)
 		for i, dm := range l.dm {
@@ -337,20 +337,26 @@ func (l *logisticNewton) determined() error {
 // gradientIsRoundoff reports whether no entry of the gradient exceeds the rounding of
 // the sums that it is made of.
 func (l *logisticNewton) gradientIsRoundoff() bool {
-	size := l.sizes(l.cand)
+	l.sizes(l.cand)
 	for j, g := range l.g {
-		if math.Abs(g) > logisticRoundoff*size(j) {
+		if math.Abs(g) > logisticRoundoff*l.size(j, l.cand) {
 			return false
 		}
 	}
 	return true
 }
 
-// sizes returns gradientSize at theta. work is for those of a sparse X.
-func (l *logisticNewton) sizes(work []float64) func(j int) float64 {
-	if l.stored == nil {
-		return func(j int) float64 { return l.gradientSize(j, l.s, l.theta) }
+// sizes prepares size, with work for the sizes of a sparse X.
+func (l *logisticNewton) sizes(work []float64) {
+	if l.stored != nil {
+		l.storedSizes(work, l.counted(&l.work, l.s), l.theta)
 	}
-	l.storedSizes(work, l.counted(&l.work, l.s), l.theta)
-	return func(j int) float64 { return work[j] }
+}
+
+// size returns gradientSize at theta, with the work of sizes.
+func (l *logisticNewton) size(j int, work []float64) float64 {
+	if l.stored != nil {
+		return work[j]
+	}
+	return l.gradientSize(j, l.s, l.theta)
 }
