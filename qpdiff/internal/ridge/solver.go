@@ -64,10 +64,6 @@ func (s *System) budget() float64 {
 	return (m*k*k/2 + k*k*k/3) / (2*m*k + k*k)
 }
 
-// iterativeSteps bounds the steps of a system that is not factorised: in exact arithmetic they
-// are as many as it has parameters, and for a well-conditioned one some dozens.
-const iterativeSteps = 2000
-
 // left is the number of steps that are left with this factor.
 func (s *Solver) left(sys *System) int {
 	if s.fresh {
@@ -95,7 +91,7 @@ func (s *Solver) Solve(sys *System, x, b []float64, tol float64) bool {
 			s.own.exactDiagonal(sys)
 			s.Factor, s.fresh = &s.own, true
 		}
-		_, ok := s.conjugate(sys, x, b, tol, iterativeSteps)
+		_, ok := s.conjugate(sys, x, b, tol, sparse.MostSteps)
 		return ok
 	}
 	if s.Factor == nil {

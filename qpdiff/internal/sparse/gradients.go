@@ -18,6 +18,8 @@ const (
 	// steps bounds the steps of a round: in exact arithmetic a system has its solution
 	// after as many as it has unknowns, and a well-conditioned one after some dozens.
 	steps = 2000
+	// MostSteps bounds those of all rounds.
+	MostSteps = rounds * steps
 	// ResidualTol is the residual, relative to the size of its terms, that a solution leaves at
 	// most, and residualFloor that at which no further round begins.
 	ResidualTol   = 1e-12
