@@ -8,6 +8,7 @@ import (
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/learner"
 	"cvgm/qpdiff/internal/ridge"
+	"cvgm/qpdiff/internal/sparse"
 	"cvgm/qpdiff/internal/ways"
 	"cvgm/qpdiff/learn"
 )
@@ -84,16 +85,16 @@ func (l *Logistic) Load(d learn.Data) (err error) {
 	if err := learner.CheckBytes(l, d); err != nil {
 		return err
 	}
-	d.X = d.Dense()
+	if d, err = learner.Held(l, d); err != nil {
+		return err
+	}
 	if err := checkRows(d); err != nil {
 		return err
 	}
 	if l.Intercept < NoIntercept || l.Intercept > PenalisedIntercept {
 		return check.ArgErrorf("Logistic.Intercept", qpdiff.ErrDomain, "use one of the constants", "is %d", l.Intercept)
 	}
-	raw := d.Dense().RawMatrix()
-	m, n := raw.Rows, raw.Cols
-	l.shape(m, n, l.Intercept)
+	l.shape(d, l.Intercept)
 	if err := l.fold(d); err != nil {
 		return err
 	}
@@ -125,8 +126,8 @@ func (l *Logistic) LoadSubset(full learn.Learner, out []int) (err error) {
 			return err
 		}
 	}
-	rows, n := f.state.Data.X.Dims()
-	l.shape(rows, n, l.Intercept)
+	rows, _ := f.state.Data.X.Dims()
+	l.shape(f.state.Data, l.Intercept)
 	l.full, l.out = &f.logisticFit, out
 	copy(l.z, f.z)
 	copy(l.zmax, f.zmax)
@@ -140,7 +141,14 @@ func (l *Logistic) LoadSubset(full learn.Learner, out []int) (err error) {
 			return check.ArgErrorf("out", qpdiff.ErrDomain, "use row numbers of full's data", "holds %d at index %d where there are %d rows", r, i, rows)
 		}
 		for j := range l.d {
-			l.z[j*rows+r] = 0
+			if l.stored == nil {
+				l.z[j*rows+r] = 0
+			}
+		}
+	}
+	if l.stored != nil {
+		if err := l.foldStored(f.state.Data, out); err != nil {
+			return err
 		}
 	}
 	return l.accept(f.state.Data)
@@ -158,6 +166,9 @@ func (l *Logistic) Bytes(s learn.Size) int64 {
 		counted = 4 * m // counts and work, also of a logisticDerivative
 	}
 	problem := m*k + 2*k
+	if s.Sparse {
+		return learner.Entries(3*k + 5*k + m + m + m + 2*k + counted + sparse.Entries(m, k, float64(s.Stored)+m) + storedSystemEntries(m, n, float64(s.Stored)) + 4*m + 4*k)
+	}
 	newton := 5*k + m + m // with moved of determined
 	entries := problem + newton + m + 2*k + counted
 	if !ways.Products(int(n)) {
@@ -223,6 +234,9 @@ func (l *Logistic) Probabilities(w *qpdiff.Workspace, dst []float64) error {
 func (l *Logistic) SolveHessian(w *qpdiff.Workspace, dst, v []float64) error {
 	return learner.Named(l, qpdiff.Scratch[logisticDerivative](w).solveHessian(&l.logisticFit, dst, v))
 }
+
+// Views implements [learn.ViewLearner].
+func (l *Logistic) Views(s learn.Size) bool { return s.Sparse }
 
 // VJP adds dthetaᵀ·∂θ/∂input at the last successful Fit to every field of g that is
 // not nil: Hyper one entry (C), X and Y of the shape of the data. With u = H⁻¹·dtheta, in

@@ -7,6 +7,7 @@ import (
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
 	"cvgm/qpdiff/internal/ridge"
+	"cvgm/qpdiff/internal/sparse"
 	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/blas/blas64"
@@ -24,6 +25,7 @@ type logisticDerivative struct {
 	u  []float64 // k entries: solution of a system with the Hessian
 	dz []float64 // k entries: tangent of one zᵢ
 	dm []float64 // m entries: uᵀzᵢ
+	tm []float64 // with a sparse X, m entries: θᵀzᵢ
 	b  []float64 // k entries: right-hand side of a JVP
 
 	countedS, countedW []float64 // work of rows
@@ -128,11 +130,15 @@ func (d *logisticDerivative) adjoint(l *logisticFit, g *learn.Grad, dtheta []flo
 		}
 		g.Hyper[0] += sum / l.c
 	}
-	if g.X == nil && g.Y == nil {
+	if !learner.WantsRows(g) && g.Y == nil {
 		return learner.CheckProduct(g)
 	}
 	l.product(d.dm, u)
 	s, w := d.rows(l, at)
+	if l.stored != nil {
+		d.tm = dense.Grow(d.tm, l.m)
+		return l.storedVJP(g, l.state.Data, l.theta, u, s, w, d.dm, d.tm)
+	}
 	return l.dataVJP(g, l.state.Data, l.theta, u, s, w, d.dm)
 }
 
@@ -148,7 +154,11 @@ func (d *logisticDerivative) forward(l *logisticFit, dtheta []float64, t *learn.
 			d.b[j] += t.Hyper[0] * p * l.theta[j] / l.c
 		}
 	}
-	if t.X != nil || t.Y != nil {
+	if l.stored != nil && (t.Stored != nil || t.Y != nil) {
+		s, w := d.rows(l, at)
+		d.tm = dense.Grow(d.tm, l.m)
+		l.storedJVP(d.b, t, l.state.Data, l.theta, s, w, d.dm, d.tm)
+	} else if t.X != nil || t.Y != nil {
 		s, w := d.rows(l, at)
 		l.dataJVP(d.b, t, l.state.Data, l.theta, s, w, d.dz)
 	}
@@ -265,4 +275,46 @@ func (p *logisticProblem) dataJVP(out []float64, t *learn.Grad, data learn.Data,
 			out[j] += a*v - b*p.z[j*p.m+i]
 		}
 	}
+}
+
+// storedVJP is dataVJP for a sparse X. tm is work of the rows.
+func (p *logisticProblem) storedVJP(g *learn.Grad, data learn.Data, theta, u, s, w, dm, tm []float64) error {
+	if g.Y != nil {
+		p.stored.Times(tm, theta)
+		for i, y := range data.Y {
+			g.Y[i] += p.c * (s[i] - w[i]*tm[i]) * dm[i] / y
+		}
+	}
+	if g.Stored != nil {
+		data.VisitStored(func(at, i, j int, _ float64) {
+			if s[i] != 0 {
+				cy := p.c * data.Y[i]
+				g.Stored[at] += (cy*s[i]*u[j] - cy*w[i]*dm[i]*theta[j]) / sparse.Scale(data, j)
+			}
+		})
+	}
+	return learner.CheckProduct(g)
+}
+
+// storedJVP is dataJVP for a sparse X. dm and tm are work of the rows.
+func (p *logisticProblem) storedJVP(out []float64, t *learn.Grad, data learn.Data, theta, s, w, dm, tm []float64) {
+	clear(dm) // θᵀdzᵢ, then what row i adds of zᵢ
+	if t.Stored != nil {
+		data.VisitStored(func(at, i, j int, _ float64) {
+			if s[i] != 0 {
+				dz := data.Y[i] * t.Stored[at] / sparse.Scale(data, j)
+				dm[i] += dz * theta[j]
+				out[j] += p.c * s[i] * dz
+			}
+		})
+	}
+	p.stored.Times(tm, theta)
+	for i, y := range data.Y {
+		part := 0.0 // of zᵢ by which it changes with yᵢ
+		if t.Y != nil {
+			part = t.Y[i] / y
+		}
+		dm[i] = p.c * (s[i]*part - w[i]*(dm[i]+part*tm[i]))
+	}
+	p.stored.AddTransposed(out, 1, dm)
 }

@@ -35,10 +35,11 @@ type logisticFit struct {
 	out       []int        // the rows of full that this one leaves out
 }
 
-// shape makes room for m rows of n features.
-func (l *logisticFit) shape(m, n int, intercept Intercept) {
+// shape makes room for the data.
+func (l *logisticFit) shape(d learn.Data, intercept Intercept) {
+	m, n := d.X.Dims()
 	l.intercept = intercept
-	l.resize(m, intercept.params(n))
+	l.resize(m, intercept.params(n), d.Sparse())
 	if intercept == UnpenalisedIntercept {
 		l.pen[n] = 0
 	}

@@ -1,6 +1,7 @@
 package linear
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -8,6 +9,7 @@ import (
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/internal/sparse"
 	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/blas"
@@ -93,10 +95,15 @@ type logisticProblem struct {
 	counts []float64 // the weight of each row, nil: one each; 0 also if z is 0
 	total  float64   // their sum
 	most   float64   // the largest of them
+
+	stored *sparse.Columns // of a sparse X, they take the place of z: each row times its label
 }
 
 // checkRows is [learn.Data.Check] without the entries, which fold checks.
 func checkRows(d learn.Data) error {
+	if d.Sparse() || d.Centre != nil || d.Scale != nil {
+		return d.Check()
+	}
 	if x := d.Dense(); x == nil || x.IsEmpty() || len(d.Y) != x.RawMatrix().Rows {
 		return d.Check()
 	}
@@ -107,16 +114,19 @@ func checkRows(d learn.Data) error {
 // If d has one feature less than the problem, the labels are the last entry of each row. It
 // returns the errors of [Logistic.Load].
 func (p *logisticProblem) fold(d learn.Data) error {
-	raw := d.Dense().RawMatrix()
-	m, n := raw.Rows, raw.Cols
 	p.ymax = 0
 	if p.counts = learner.Counts(d, p.counts); p.counts != nil {
 		p.total, p.most = floats.Sum(p.counts), slices.Max(p.counts)
 	}
+	if p.stored != nil {
+		return p.foldStored(d, nil)
+	}
+	raw := d.Dense().RawMatrix()
+	m, n := raw.Rows, raw.Cols
 	zero := 0.0 // stays zero as long as every product is finite
 	for i, y := range d.Y {
 		if y == 0 {
-			return check.ArgErrorf("Data.Y", qpdiff.ErrDomain, "use the labels -1 and 1, not 0 and 1; drop an example that is not to count", "holds the label 0 at index %d, whose loss does not depend on θ", i)
+			return errLabelZero(i)
 		}
 		zero += 0 * y
 		p.ymax = max(p.ymax, math.Abs(y))
@@ -145,15 +155,55 @@ func (p *logisticProblem) fold(d learn.Data) error {
 		if err := d.Check(); err != nil {
 			return err
 		}
-		return check.ArgErrorf("Data", qpdiff.ErrNotFinite, "scale the features", "has a product of a label and a feature that overflows")
+		return errFoldOverflows
 	}
 	return nil
 }
 
-// oneSign reports whether the labels that count, which are the last of the d rows of z,
-// have one sign only.
+var errFoldOverflows = check.ArgErrorf("Data", qpdiff.ErrNotFinite, "scale the features", "has a product of a label and a feature that overflows")
+
+// errLabelZero is the error of the label 0 in row i.
+func errLabelZero(i int) error {
+	return check.ArgErrorf("Data.Y", qpdiff.ErrDomain, "use the labels -1 and 1, not 0 and 1; drop an example that is not to count", "holds the label 0 at index %d, whose loss does not depend on θ", i)
+}
+
+// foldStored is fold for a sparse X, without the rows out.
+func (p *logisticProblem) foldStored(d learn.Data, out []int) error {
+	labels := append(p.stored.Root[:0], d.Y...)
+	for i, y := range labels {
+		if y == 0 {
+			return errLabelZero(i)
+		}
+		p.ymax = max(p.ymax, math.Abs(y))
+		if dense.CountAt(p.counts, i) == 0 {
+			labels[i] = 0
+		}
+	}
+	for _, i := range out {
+		labels[i] = 0
+	}
+	p.stored.Load(d, labels)
+	if p.d > p.stored.N {
+		p.stored.AddRoots()
+	}
+	if p.stored.Largest(p.zmax); !dense.AllFinite(p.zmax) {
+		return errFoldOverflows
+	}
+	return nil
+}
+
+// labels returns the label of each row, 0 of one that does not count. They are the last of the d
+// rows of z.
+func (p *logisticProblem) labels() []float64 {
+	if p.stored != nil {
+		return p.stored.Root
+	}
+	return p.z[(p.d-1)*p.m : p.d*p.m]
+}
+
+// oneSign reports whether the labels that count have one sign only, with an intercept.
 func (p *logisticProblem) oneSign() bool {
-	labels := p.z[(p.d-1)*p.m : p.d*p.m]
+	labels := p.labels()
 	return !slices.ContainsFunc(labels, func(y float64) bool { return y > 0 }) ||
 		!slices.ContainsFunc(labels, func(y float64) bool { return y < 0 })
 }
@@ -198,17 +248,26 @@ type logisticPoint struct {
 	h    []float64 // k×k upper triangle, row-major: the Hessian H, then its factor
 	dinv []float64 // k entries: reciprocal pivots of the factor
 	root []float64 // (k+1)×m: work of hessian
+
+	taken sparse.Columns // with a sparse X, likewise
+	set   []int          // all columns
+
 	work []float64 // m entries, with counts: work of counted
 }
 
-// resize gives the problem m rows and d parameters, with R = I.
-func (p *logisticProblem) resize(m, d int) {
+// resize gives the problem m rows and d parameters, with R = I, of a sparse X or not.
+func (p *logisticProblem) resize(m, d int, stored bool) {
 	k := max(d, logisticSmall)
 	p.m, p.d, p.k = m, d, k
 	p.total, p.most = float64(m), 1
-	p.z, p.zmax, p.pen = dense.Grow(p.z, k*m), dense.Grow(p.zmax, k), dense.Grow(p.pen, k)
-	clear(p.z[d*m:])
+	p.zmax, p.pen = dense.Grow(p.zmax, k), dense.Grow(p.pen, k)
 	clear(p.zmax)
+	if stored {
+		p.stored, p.z = cmp.Or(p.stored, new(sparse.Columns)), nil
+	} else {
+		p.stored, p.z = nil, dense.Grow(p.z, k*m)
+		clear(p.z[d*m:])
+	}
 	dense.Fill(p.pen, 1)
 }
 
@@ -222,6 +281,11 @@ func hessianEntries(m, k float64) float64 {
 	return 2*point + k*k
 }
 
+// storedHessianEntries counts them for a sparse X, with the columns taken.
+func storedHessianEntries(m, k, stored float64) float64 {
+	return 2*(3*m+k*k+2*k+sparse.TakenEntries(m, k, stored)) + k*k
+}
+
 // resize gives the point the shape of p, with room for a Hessian or without.
 func (pt *logisticPoint) resize(p *logisticProblem, hessian bool) {
 	pt.s, pt.w = dense.Grow(pt.s, p.m), dense.Grow(pt.w, p.m)
@@ -229,13 +293,19 @@ func (pt *logisticPoint) resize(p *logisticProblem, hessian bool) {
 		return
 	}
 	pt.h, pt.dinv = dense.Grow(pt.h, p.k*p.k), dense.Grow(pt.dinv, p.k)
-	if p.k > logisticSmall {
+	if p.stored != nil {
+		pt.root = dense.Grow(pt.root, p.m)
+	} else if p.k > logisticSmall {
 		pt.root = dense.Grow(pt.root, (p.k+1)*p.m)
 	}
 }
 
 // product writes Zᵀv, one entry per row of data.
 func (p *logisticProblem) product(dst, v []float64) {
+	if p.stored != nil {
+		p.stored.Times(dst, v)
+		return
+	}
 	m := p.m
 	if p.k == logisticSmall {
 		z0, z1, z2 := p.z[:m], p.z[m:2*m], p.z[2*m:3*m]
@@ -257,7 +327,10 @@ func (p *logisticProblem) matrix() blas64.General {
 // gradient sets g to the gradient at theta, with 1−π in s.
 func (p *logisticProblem) gradient(g, s, theta []float64) {
 	m, k := p.m, p.k
-	if k == logisticSmall {
+	if p.stored != nil {
+		clear(g)
+		p.stored.AddTransposed(g, -p.c, s)
+	} else if k == logisticSmall {
 		// Apart from the Hessian, whose sums take all registers.
 		z0, z1, z2 := p.z[:m], p.z[m:2*m], p.z[2*m:3*m]
 		var g0, g1, g2 float64
@@ -272,6 +345,16 @@ func (p *logisticProblem) gradient(g, s, theta []float64) {
 	}
 	for j, r := range p.pen {
 		g[j] += r * theta[j]
+	}
+}
+
+// storedSizes sets dst to gradientSize of all parameters for a sparse X, from s times the weight
+// of each row.
+func (p *logisticProblem) storedSizes(dst, s, theta []float64) {
+	clear(dst)
+	p.stored.Sizes(dst, s)
+	for j := range dst {
+		dst[j] = p.c*dst[j] + p.pen[j]*math.Abs(theta[j])
 	}
 }
 
@@ -293,7 +376,9 @@ func (p *logisticProblem) gradientSize(j int, s, theta []float64) float64 {
 func (p *logisticProblem) hessian(pt *logisticPoint) {
 	m, k := p.m, p.k
 	weights := p.counted(&pt.work, pt.w)
-	if k == logisticSmall {
+	if p.stored != nil {
+		p.storedHessian(pt, weights)
+	} else if k == logisticSmall {
 		z0, z1, z2 := p.z[:m], p.z[m:2*m], p.z[2*m:3*m]
 		var h00, h01, h02, h11, h12, h22 float64
 		for i, w := range weights[:m] {
@@ -327,6 +412,24 @@ func (p *logisticProblem) hessian(pt *logisticPoint) {
 	for j, r := range p.pen {
 		pt.h[j*k+j] += r
 	}
+}
+
+// storedHessian is the part of hessian that a sparse X makes.
+func (p *logisticProblem) storedHessian(pt *logisticPoint, weights []float64) {
+	pt.set = pt.set[:0]
+	for j := range p.d {
+		pt.set = append(pt.set, j)
+	}
+	for i, w := range weights {
+		pt.root[i] = math.Sqrt(p.c * w)
+	}
+	pt.taken.Take(p.stored, pt.set, pt.root)
+	pt.taken.Gram(pt.h[:p.d*p.d], pt.set, pt.root)
+	for j := p.d - 1; j >= 0 && p.d < p.k; j-- { // spread over the rows with padding
+		copy(pt.h[j*p.k:], pt.h[j*p.d:(j+1)*p.d])
+		clear(pt.h[j*p.k+p.d : (j+1)*p.k])
+	}
+	clear(pt.h[p.d*p.k:])
 }
 
 // factor overwrites h by its factor and reports whether h is regular to working

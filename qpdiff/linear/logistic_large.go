@@ -8,7 +8,10 @@ import (
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
 	"cvgm/qpdiff/internal/ridge"
+	"cvgm/qpdiff/internal/sparse"
 	"cvgm/qpdiff/internal/ways"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // logisticLarge is the part of a logistic regression with many parameters, whose systems are
@@ -16,6 +19,7 @@ import (
 type logisticLarge struct {
 	on     bool
 	byRows bool
+	final  bool // the Hessian's entries do not decide where products fail
 	direct bool // the last fit took the Hessian's entries all the same
 
 	most      int64 // the MaxBytes of the data
@@ -30,7 +34,12 @@ type logisticLarge struct {
 
 // resize chooses the way for p.
 func (g *logisticLarge) resize(p *logisticProblem) {
-	g.on, g.byRows, g.direct = ways.Products(p.d), ways.Rows(p.m, p.d), false
+	if g.direct = false; p.stored != nil {
+		g.on, g.byRows, g.final = true, false, ways.Gradients(p.d)
+	} else {
+		g.on, g.byRows = ways.Products(p.d), ways.Rows(p.m, p.d)
+		g.final = g.byRows
+	}
 	g.solver.Reset()
 }
 
@@ -39,7 +48,10 @@ func (g *logisticLarge) load(p *logisticProblem, penalised int) {
 	if !g.on {
 		return
 	}
-	g.sys.Rows = ridge.Rows{M: p.m, K: p.d, Data: p.z[:p.d*p.m], ByColumn: true}
+	g.sys.Rows = ridge.Rows{M: p.m, K: p.d, ByColumn: true, Stored: p.stored}
+	if p.stored == nil {
+		g.sys.Data = p.z[:p.d*p.m]
+	}
 	g.sys.Penalised, g.sys.Ridge = penalised, 1
 	g.sys.Load(g.byRows)
 	dense.GrowAll(p.d, &g.terms, &g.row)
@@ -64,8 +76,8 @@ func (g *logisticLarge) weigh(p *logisticProblem, w []float64) {
 	g.solver.Moved()
 }
 
-// determined is logisticNewton's, at theta, with 1−π in s. Without a system by rows its errors
-// are not final: the Hessian's entries decide.
+// determined is logisticNewton's, at theta, with 1−π in s. Unless they are final, the Hessian's
+// entries decide after its errors.
 func (g *logisticLarge) determined(p *logisticProblem, s, theta []float64) error {
 	g.solver.Condition(&g.sys, &g.condition)
 	if dense.Unsolvable(g.condition.Cond) {
@@ -85,8 +97,16 @@ func (g *logisticLarge) determined(p *logisticProblem, s, theta []float64) error
 	if g.condition.Errors(&g.sys, g.terms)*g.condition.Reach(&g.sys, -1, squares, along) <= learner.DecisionTol {
 		return nil
 	}
-	for j := range g.terms {
-		g.terms[j] = logisticRounding * p.gradientSize(j, s, theta)
+	if p.stored != nil {
+		for i, v := range s {
+			g.along[i] = v * dense.CountAt(p.counts, i)
+		}
+		p.storedSizes(g.terms, g.along, theta)
+		floats.Scale(logisticRounding, g.terms)
+	} else {
+		for j := range g.terms {
+			g.terms[j] = logisticRounding * p.gradientSize(j, s, theta)
+		}
 	}
 	g.measureRows()
 	size := g.condition.Errors(&g.sys, g.terms)
@@ -103,10 +123,14 @@ func (g *logisticLarge) determined(p *logisticProblem, s, theta []float64) error
 
 // measureRows sets squares and along.
 func (g *logisticLarge) measureRows() {
-	clear(g.squares)
-	for j := range g.sys.Penalised {
-		for i, v := range g.sys.Data[j*g.sys.M : (j+1)*g.sys.M] {
-			g.squares[i] += v * v
+	if g.sys.Stored != nil {
+		g.sys.Stored.RowSquares(g.squares, g.sys.Penalised)
+	} else {
+		clear(g.squares)
+		for j := range g.sys.Penalised {
+			for i, v := range g.sys.Data[j*g.sys.M : (j+1)*g.sys.M] {
+				g.squares[i] += v * v
+			}
 		}
 	}
 	clear(g.along)
@@ -122,4 +146,13 @@ func (g *logisticLarge) moved(i int) (sum float64) {
 		return math.Inf(1)
 	}
 	return dense.AbsDot(moves, g.terms)
+}
+
+// storedSystemEntries counts the entries of the system and the solvers of a sparse X.
+func storedSystemEntries(m, k, stored float64) float64 {
+	system, solver := 2*k+m, 10*k+2*m
+	if !ways.Gradients(int(k)) {
+		solver += k*k + 2*k + sparse.TakenEntries(m, k, stored)
+	}
+	return system + 2*solver
 }

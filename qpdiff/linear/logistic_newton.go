@@ -30,11 +30,11 @@ type logisticNewton struct {
 	large     logisticLarge
 }
 
-// resize gives the solver m rows and d parameters. It forgets the warm start if the number of
-// parameters changes.
-func (l *logisticNewton) resize(m, d int) {
+// resize gives the solver m rows and d parameters, of a sparse X or not. It forgets the warm
+// start if the number of parameters changes.
+func (l *logisticNewton) resize(m, d int, stored bool) {
 	l.warm = l.warm && d == l.d
-	l.logisticProblem.resize(m, d)
+	l.logisticProblem.resize(m, d, stored)
 	l.large.resize(&l.logisticProblem)
 	dense.GrowAll(l.k, &l.theta, &l.cand, &l.g, &l.step, &l.last)
 	l.dm = dense.Grow(l.dm, m)
@@ -53,6 +53,9 @@ func (l *logisticNewton) resizeHessian(wanted bool) {
 func (l *logisticNewton) takeEntries() error {
 	m, k := float64(l.m), float64(l.k)
 	held := learner.Entries(m*k + hessianEntries(m, k))
+	if l.stored != nil {
+		held = learner.Entries(storedHessianEntries(m, k, float64(l.stored.Stored())))
+	}
 	if err := learner.Exceeds(held, l.large.most, learn.Size{Rows: l.m, Features: l.d}); err != nil {
 		return err
 	}
@@ -81,7 +84,7 @@ func (l *logisticNewton) solve(limit int) error {
 	}
 	clear(l.theta)
 	err := minimise(limit)
-	if l.large.on && !l.large.byRows && errors.Is(err, qpdiff.ErrIllPosed) {
+	if l.large.on && !l.large.final && errors.Is(err, qpdiff.ErrIllPosed) {
 		// The entries of the Hessian tell for certain.
 		if err := l.takeEntries(); err != nil {
 			return err
@@ -315,9 +318,10 @@ func (l *logisticNewton) determined() error {
 		return nil
 	}
 	moved, off := make([]float64, l.m), l.cand
+	l.sizes(l.g)
 	for j := range k {
 		clear(off)
-		off[j] = logisticRounding * l.gradientSize(j, l.s, l.theta)
+		off[j] = logisticRounding * l.size(j, l.g)
 		l.backsolve(off)
 		l.product(l.dm, off)
 		for i, dm := range l.dm {
@@ -333,10 +337,26 @@ func (l *logisticNewton) determined() error {
 // gradientIsRoundoff reports whether no entry of the gradient exceeds the rounding of
 // the sums that it is made of.
 func (l *logisticNewton) gradientIsRoundoff() bool {
+	l.sizes(l.cand)
 	for j, g := range l.g {
-		if math.Abs(g) > logisticRoundoff*l.gradientSize(j, l.s, l.theta) {
+		if math.Abs(g) > logisticRoundoff*l.size(j, l.cand) {
 			return false
 		}
 	}
 	return true
+}
+
+// sizes prepares size, with work for the sizes of a sparse X.
+func (l *logisticNewton) sizes(work []float64) {
+	if l.stored != nil {
+		l.storedSizes(work, l.counted(&l.work, l.s), l.theta)
+	}
+}
+
+// size returns gradientSize at theta, with the work of sizes.
+func (l *logisticNewton) size(j int, work []float64) float64 {
+	if l.stored != nil {
+		return work[j]
+	}
+	return l.gradientSize(j, l.s, l.theta)
 }

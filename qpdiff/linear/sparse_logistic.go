@@ -87,12 +87,13 @@ func (l *SparseLogistic) Load(d learn.Data) (err error) {
 	if err := learner.CheckBytes(l, d); err != nil {
 		return err
 	}
-	d.X = d.Dense()
+	if d, err = learner.Held(l, d); err != nil {
+		return err
+	}
 	if err := checkRows(d); err != nil {
 		return err
 	}
-	rows, n := d.X.Dims()
-	l.shape(rows, n, l.Intercept)
+	l.shape(d, l.Intercept)
 	if err := l.fold(d); err != nil {
 		return err
 	}
@@ -112,7 +113,7 @@ func (l *SparseLogistic) Load(d learn.Data) (err error) {
 func (l *SparseLogistic) Bytes(s learn.Size) int64 {
 	m, n, _ := learner.Sizes(s)
 	set := n
-	if ways.WorkingSet(s.Rows, s.Features) {
+	if s.Sparse || ways.WorkingSet(s.Rows, s.Features) {
 		set = firstFeatures
 	}
 	if l.Intercept {
@@ -122,6 +123,10 @@ func (l *SparseLogistic) Bytes(s learn.Size) int64 {
 	counts := 0.0
 	if s.Weighted {
 		counts = m
+	}
+	if s.Sparse {
+		set = min(set, n)
+		return learner.Entries(counts + storedEntries(m, n, set, float64(s.Stored)) + systemEntries(set))
 	}
 	return learner.Entries(counts + sparseEntries(m, n, set, set <= gramPerRow*m || !ways.WorkingSet(s.Rows, s.Features)) + systemEntries(set))
 }
@@ -152,6 +157,9 @@ func (l *SparseLogistic) Fit(theta, hyper []float64) (err error) {
 	l.state.Finish()
 	return nil
 }
+
+// Views implements [learn.ViewLearner].
+func (l *SparseLogistic) Views(s learn.Size) bool { return s.Sparse }
 
 // VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not
 // nil. With u = H⁻¹·dtheta on the support S with the intercept, and zero elsewhere:

@@ -8,6 +8,7 @@ import (
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/internal/sparse"
 	"cvgm/qpdiff/internal/ways"
 	"cvgm/qpdiff/learn"
 
@@ -46,11 +47,13 @@ type sparseLogisticFit struct {
 	g      []float64 // gradient of the loss
 	reach  []float64 // m entries: Σ|zᵢⱼθ_j|, of which the margins are the sums
 
-	step  []float64   // the step of θ
-	dm    []float64   // the change of the margins along it
-	roots []float64   // work of model
-	rows  []float64   // the columns of the set, times roots
-	views [][]float64 // of each coordinate: its part of rows
+	step  []float64      // the step of θ
+	dm    []float64      // the change of the margins along it
+	roots []float64      // work of model
+	rows  []float64      // the columns of the set, times roots
+	views [][]float64    // of each coordinate: its part of rows
+	taken sparse.Columns // they take the place of rows and views for a sparse X
+	along float64        // of the rows that curve takes
 	block []float64
 	enter []int // work of choose
 
@@ -69,20 +72,23 @@ type sparseCoordinates struct {
 	terms, root []float64 // see penalisedQuadratic
 }
 
-// shape makes room for m rows of n features.
-func (l *sparseLogisticFit) shape(m, n int, intercept bool) {
+// shape makes room for the data.
+func (l *sparseLogisticFit) shape(data learn.Data, intercept bool) {
+	m, n := data.X.Dims()
 	d := n
 	if intercept {
 		d++
 	}
 	l.warm = l.warm && d == l.d && n == l.penalised
-	l.logisticProblem.resize(m, d)
-	l.params, l.penalised, l.bounded = d, n, ways.WorkingSet(m, n)
+	l.logisticProblem.resize(m, d, data.Sparse())
+	l.params, l.penalised, l.bounded = d, n, data.Sparse() || ways.WorkingSet(m, n)
 	all := &l.all
 	dense.GrowAll(d, &all.l1, &all.l2, &all.limit, &all.size, &all.sums, &all.terms, &all.root, &l.theta, &l.g, &l.step)
 	dense.GrowAll(m, &l.margin, &l.reach, &l.s, &l.h, &l.cs, &l.ch, &l.dm, &l.roots)
 	dense.GrowAll(d, &l.free, &l.enter)
-	l.qp.columnQuadratic = columnQuadratic{rows: m, inv: 1}
+	if l.qp.columnQuadratic = (columnQuadratic{rows: m, inv: 1}); l.stored != nil {
+		l.qp.sparse = &l.taken
+	}
 	l.qp.intercept = intercept
 	if intercept {
 		all.l1[n], all.l2[n] = 0, 0
@@ -100,6 +106,9 @@ func (l *sparseLogisticFit) bounds() error {
 	l.inv = 1 / l.total
 	// Derivatives take cs and ch, in which 1/N is.
 	l.c, l.most = 1, l.most*l.inv
+	if l.stored != nil {
+		return l.storedBounds()
+	}
 	for j := range l.d {
 		sum, squares := 0.0, 0.0
 		for i, v := range l.column(j) {
@@ -108,7 +117,29 @@ func (l *sparseLogisticFit) bounds() error {
 			squares += c * v * v
 		}
 		if l.all.limit[j], l.all.size[j] = sum, math.Sqrt(squares); !dense.Finite(squares) {
-			return check.ArgErrorf("Data", qpdiff.ErrNotFinite, "scale the features and labels", "is so large that XᵀX overflows at column %d", j)
+			return errSquareOverflows(j)
+		}
+	}
+	return nil
+}
+
+// errSquareOverflows is the error of a feature whose sum of squares overflows.
+func errSquareOverflows(j int) error {
+	return check.ArgErrorf("Data", qpdiff.ErrNotFinite, "scale the features and labels", "is so large that XᵀX overflows at column %d", j)
+}
+
+// storedBounds is the part of bounds that reads a sparse X.
+func (l *sparseLogisticFit) storedBounds() error {
+	shares := l.cs
+	for i := range shares {
+		shares[i] = dense.CountAt(l.counts, i) * l.inv
+	}
+	l.stored.Sizes(l.all.limit, shares)
+	clear(l.all.size)
+	l.stored.Squares(l.all.size, shares)
+	for j, squares := range l.all.size {
+		if l.all.size[j] = math.Sqrt(squares); !dense.Finite(squares) {
+			return errSquareOverflows(j)
 		}
 	}
 	return nil
@@ -116,6 +147,10 @@ func (l *sparseLogisticFit) bounds() error {
 
 // product sets dst to Zᵀv.
 func (l *sparseLogisticFit) product(dst, v []float64) {
+	if l.stored != nil {
+		l.stored.Times(dst, v)
+		return
+	}
 	clear(dst)
 	for j, t := range v {
 		if t != 0 {
@@ -131,6 +166,11 @@ func (l *sparseLogisticFit) evaluate() {
 	for i := range l.cs {
 		share := dense.CountAt(l.counts, i) * l.inv
 		l.cs[i], l.ch[i] = share*l.s[i], share*l.h[i]
+	}
+	if l.stored != nil {
+		clear(l.g)
+		l.stored.AddTransposed(l.g, -1, l.cs)
+		return
 	}
 	for j := range l.g {
 		l.g[j] = -floats.Dot(l.cs, l.column(j))
@@ -152,11 +192,24 @@ func sparseEntries(m, d, set float64, gram bool) float64 {
 	return entries
 }
 
+// storedEntries counts them for a sparse X with so many entries stored.
+func storedEntries(m, d, set, stored float64) float64 {
+	const all, coordinates, rows = 20, 34, 13
+	entries := sparse.Entries(m, d, stored+m) + sparse.TakenEntries(m, d, stored) + all*d + rows*m + coordinates*set + sparse.SolveEntries(m, set)
+	if !ways.Gradients(int(set)) {
+		entries += 2.25 * set * set
+	}
+	return entries
+}
+
 // makeRoom reports a set for which the data allow too few bytes, and sets the bound of its active
 // systems.
 func (l *sparseLogisticFit) makeRoom(set int) error {
 	most := l.state.Data.MaxBytes
 	held := sparseEntries(float64(l.m), float64(l.d), float64(set), !l.bounded || set <= gramPerRow*l.m) + float64(len(l.counts))
+	if l.stored != nil {
+		held = storedEntries(float64(l.m), float64(l.d), float64(set), float64(l.stored.Stored())) + float64(len(l.counts))
+	}
 	l.qp.limit(held, most)
 	return learner.Exceeds(learner.Entries(held), most, learn.Size{Rows: l.m, Features: set})
 }
@@ -191,6 +244,10 @@ func (l *sparseLogisticFit) model(set []int) error {
 	for i, c := range l.ch {
 		l.roots[i] = math.Sqrt(c)
 	}
+	if l.stored != nil {
+		l.storedModel(set)
+		return nil
+	}
 	l.rows, l.views = dense.Grow(l.rows, s*m), dense.Grow(l.views, l.d)
 	q.columns = l.views
 	q.kernel.Forget()
@@ -221,10 +278,28 @@ func (l *sparseLogisticFit) model(set []int) error {
 	return nil
 }
 
+// storedModel is the part of model that reads a sparse X.
+func (l *sparseLogisticFit) storedModel(set []int) {
+	s, q := len(set), &l.qp
+	l.taken.Take(l.stored, set, l.roots)
+	if q.g = nil; ways.Gradients(s) {
+		for p, j := range set {
+			q.diag[p] = max(0, l.taken.Square(j))
+		}
+		return
+	}
+	l.gram = dense.Grow(l.gram, s*s)
+	q.g = l.gram
+	l.taken.Gram(l.gram, set, l.roots)
+	for p := range s {
+		q.diag[p] = l.gram[p*s+p]
+	}
+}
+
 // curve returns sum plus entry i of Gv, for v of the set and its combination of columns in fit.
 func (l *sparseLogisticFit) curve(sum float64, i int, v, fit []float64) float64 {
 	if l.qp.g == nil {
-		return sum + floats.Dot(l.qp.column(i), fit)
+		return sum + l.qp.dot(i, fit, l.along)
 	}
 	for k, g := range l.gram[i*l.n : (i+1)*l.n] {
 		sum += g * v[k]
@@ -235,6 +310,11 @@ func (l *sparseLogisticFit) curve(sum float64, i int, v, fit []float64) float64 
 // combine sets fit to the combination v of the columns of the set, if curve takes it.
 func (l *sparseLogisticFit) combine(fit, v []float64) {
 	if l.qp.g != nil {
+		return
+	}
+	if l.stored != nil {
+		l.taken.Combine(fit, v, l.qp.features)
+		l.along = l.qp.rowSum(fit)
 		return
 	}
 	clear(fit)
@@ -248,6 +328,10 @@ func (l *sparseLogisticFit) combine(fit, v []float64) {
 // measure sets sums, terms and root at theta. The terms are the gradient's, and the margins'
 // times their effect on the gradient.
 func (l *sparseLogisticFit) measure() {
+	if l.stored != nil {
+		l.storedMeasure()
+		return
+	}
 	clear(l.reach)
 	for j, t := range l.theta {
 		if t = math.Abs(t); t != 0 {
@@ -265,6 +349,21 @@ func (l *sparseLogisticFit) measure() {
 			squares += h * v * v
 		}
 		l.all.sums[j], l.all.terms[j], l.all.root[j] = sum, sum+moved, math.Sqrt(squares)
+	}
+}
+
+// storedMeasure is measure for a sparse X.
+func (l *sparseLogisticFit) storedMeasure() {
+	all, moves := &l.all, l.roots
+	l.stored.FitSizes(l.reach, l.theta)
+	floats.MulTo(moves, l.ch, l.reach)
+	l.stored.Sizes(all.sums, l.cs)
+	l.stored.Sizes(all.terms, moves)
+	floats.Add(all.terms, all.sums)
+	clear(all.root)
+	l.stored.Squares(all.root, l.ch)
+	for j, squares := range all.root {
+		all.root[j] = math.Sqrt(squares)
 	}
 }
 
@@ -378,12 +477,22 @@ func (l *sparseLogisticFit) dataVJP(d *penalisedDerivative, g *learn.Grad, act [
 	dense.Scatter(d.all, w, d.named(&l.qp, act))
 	d.rows = dense.Grow(d.rows, l.m)
 	l.product(d.rows, d.all)
+	if l.stored != nil {
+		d.fit = dense.Grow(d.fit, l.m)
+		return l.storedVJP(g, l.state.Data, l.theta, d.all, l.cs, l.ch, d.rows, d.fit)
+	}
 	return l.logisticProblem.dataVJP(g, l.state.Data, l.theta, d.all, l.cs, l.ch, d.rows)
 }
 
 // dataJVP is part of a penalisedModel.
 func (l *sparseLogisticFit) dataJVP(d *penalisedDerivative, b []float64, t *learn.Grad) {
 	d.rows, d.all = dense.Grow(d.rows, l.d), dense.Zeros(d.all, l.d)
+	if l.stored != nil {
+		d.rows, d.fit = dense.Grow(d.rows, l.m), dense.Grow(d.fit, l.m)
+		l.storedJVP(d.all, t, l.state.Data, l.theta, l.cs, l.ch, d.rows, d.fit)
+		dense.Gather(b, d.all, l.qp.features)
+		return
+	}
 	l.logisticProblem.dataJVP(d.all, t, l.state.Data, l.theta, l.cs, l.ch, d.rows)
 	dense.Gather(b, d.all, l.qp.features)
 }

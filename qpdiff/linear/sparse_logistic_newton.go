@@ -67,7 +67,7 @@ func (l *sparseLogisticFit) solve() error {
 // unless a weight of the Hessian underflows there.
 func (l *sparseLogisticFit) logOdds() float64 {
 	up, down := 0.0, 0.0
-	for i, y := range l.column(l.penalised) {
+	for i, y := range l.labels() {
 		if share := dense.CountAt(l.counts, i) * l.inv; y > 0 {
 			up += share
 		} else {
@@ -286,10 +286,19 @@ func (l *sparseLogisticFit) diverges(flat float64) bool {
 	}
 	dm := l.reach
 	clear(dm)
+	spread := 0.0
 	for j, d := range l.step {
-		if l.all.l1[j] == 0 && l.all.l2[j] == 0 && d != 0 {
+		if l.all.l1[j] != 0 || l.all.l2[j] != 0 || d == 0 {
+			continue
+		}
+		if l.stored != nil {
+			spread += l.stored.Add(dm, d, j)
+		} else {
 			floats.AddScaled(dm, d, l.column(j))
 		}
+	}
+	if l.stored != nil {
+		l.stored.Spread(dm, spread)
 	}
 	r := dense.Largest(dm)
 	if r == 0 {

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/sparse"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -27,8 +28,9 @@ const (
 type Solver struct {
 	Factor *Factor // the one in use; nil: none yet
 	own    Factor
-	fresh  bool // the factor belongs to the system
-	spent  int  // steps with this factor
+	fresh  bool    // the factor belongs to the system
+	spent  int     // steps with this factor
+	most   float64 // bounds from below the largest eigenvalue, in the factor's norm, that steps met
 
 	r, p, q, z, t []float64
 	rest, change  []float64
@@ -52,6 +54,10 @@ const firstShare = 1. / 3
 // budget is the number of steps that cost as much as a factor.
 func (s *System) budget() float64 {
 	m, k := float64(s.M), float64(s.K)
+	if s.Stored != nil {
+		stored := float64(s.Stored.Stored())
+		return (stored*k/2 + k*k*k/3) / (2*stored + k*k)
+	}
 	if s.byRows {
 		return m * m * m / 3 / (4*m*k + m*m)
 	}
@@ -80,6 +86,14 @@ func (s *Solver) Factorise(sys *System) bool {
 // Solve sets x to the solution of Hx = b, with an error of at most tol times the solution in
 // the norm of the factor. It reports whether it converges; only rounding prevents that.
 func (s *Solver) Solve(sys *System, x, b []float64, tol float64) bool {
+	if sys.iterative {
+		if !s.fresh {
+			s.own.exactDiagonal(sys)
+			s.Factor, s.fresh = &s.own, true
+		}
+		_, ok := s.conjugate(sys, x, b, tol, sparse.MostSteps)
+		return ok
+	}
 	if s.Factor == nil {
 		if sys.byRows {
 			if !s.Factorise(sys) {
@@ -108,6 +122,7 @@ func (s *Solver) Exact(sys *System, x, b []float64) bool {
 	dense.GrowAll(k, &s.rest, &s.change)
 	clear(x[:k])
 	copy(s.rest, b[:k])
+	s.most = 0
 	for range 1 + corrections {
 		if !s.Solve(sys, s.change, s.rest, correctionTol) {
 			return false
@@ -121,7 +136,24 @@ func (s *Solver) Exact(sys *System, x, b []float64) bool {
 		sys.Product(s.rest, x[:k], s.t)
 		floats.SubTo(s.rest, b[:k], s.rest)
 	}
-	return dense.AllFinite(x[:k])
+	return dense.AllFinite(x[:k]) && (!sys.iterative || s.leaves(sys, x, b) <= sparse.ResidualTol)
+}
+
+// leaves returns the residual of the solution x for b of a system that is not factorised,
+// relative to the size of its terms, in the norms of the diagonal.
+func (s *Solver) leaves(sys *System, x, b []float64) float64 {
+	sys.Product(s.rest, x[:sys.K], s.t)
+	rest, right, solution := 0.0, 0.0, 0.0
+	for j, unit := range s.Factor.scale {
+		r := b[j] - s.rest[j]
+		rest += unit * r * r
+		right += unit * b[j] * b[j]
+		solution += x[j] * x[j] / unit
+	}
+	if rest == 0 {
+		return 0
+	}
+	return math.Sqrt(rest) / (math.Sqrt(right) + s.most*math.Sqrt(solution))
 }
 
 // corrects reports whether the change of x was small, in the norm of the diagonal.
@@ -182,7 +214,7 @@ func (c *Condition) bound(sys *System, diagonal []float64) {
 func (s *Solver) single(sys *System, c *Condition) {
 	free, own := sys.Penalised, 0.0
 	for i, w := range sys.Weights {
-		v := sys.Entry(i, free)
+		v := sys.free(i, free)
 		own += w * v * v
 	}
 	clear(s.change)
@@ -265,6 +297,7 @@ func (s *Solver) conjugate(sys *System, x, b []float64, tol float64, most int) (
 		if !(alpha > 0) || !dense.Finite(alpha) {
 			return steps, false
 		}
+		s.most = max(s.most, 1/alpha)
 		floats.AddScaled(x[:k], alpha, s.p)
 		floats.AddScaled(s.r, -alpha, s.q)
 		copy(s.z, s.r)

@@ -7,6 +7,8 @@ import (
 	"math"
 
 	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/sparse"
+	"cvgm/qpdiff/internal/ways"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
@@ -18,6 +20,9 @@ type Rows struct {
 	Data []float64 // M×K, K×M with ByColumn
 	// ByColumn is set if each parameter's entries follow one another.
 	ByColumn bool
+	// Stored, if not nil, takes the place of Data. A parameter without a penalty has the roots
+	// as its column.
+	Stored *sparse.Columns
 }
 
 // matrix returns the data as it lies, and how Z follows from it.
@@ -30,12 +35,20 @@ func (z *Rows) matrix() (blas64.General, blas.Transpose) {
 
 // Times sets dst to Zv.
 func (z *Rows) Times(dst, v []float64) {
+	if z.Stored != nil {
+		z.Stored.Times(dst[:z.M], v)
+		return
+	}
 	a, way := z.matrix()
 	blas64.Gemv(way, 1, a, vector(v[:z.K]), 0, vector(dst[:z.M]))
 }
 
 // Add adds scale·Zᵀu to dst.
 func (z *Rows) Add(dst []float64, scale float64, u []float64) {
+	if z.Stored != nil {
+		z.Stored.AddTransposed(dst, scale, u[:z.M])
+		return
+	}
 	a, way := z.matrix()
 	if way == blas.Trans {
 		way = blas.NoTrans
@@ -47,7 +60,7 @@ func (z *Rows) Add(dst []float64, scale float64, u []float64) {
 
 func vector(v []float64) blas64.Vector { return blas64.Vector{N: len(v), Inc: 1, Data: v} }
 
-// Entry is entry j of row i.
+// Entry is entry j of row i, of rows that are not Stored.
 func (z *Rows) Entry(i, j int) float64 {
 	if z.ByColumn {
 		return z.Data[j*z.M+i]
@@ -55,7 +68,7 @@ func (z *Rows) Entry(i, j int) float64 {
 	return z.Data[i*z.K+j]
 }
 
-// Row returns row i, in work if the entries do not follow one another.
+// Row returns row i, of rows that are not Stored, in work if the entries do not follow one another.
 func (z *Rows) Row(work []float64, i int) []float64 {
 	if !z.ByColumn {
 		return z.Data[i*z.K : (i+1)*z.K]
@@ -68,6 +81,10 @@ func (z *Rows) Row(work []float64, i int) []float64 {
 
 // Squares adds Σ_i w_i·z_ij² to dst_j.
 func (z *Rows) Squares(dst, w []float64) {
+	if z.Stored != nil {
+		z.Stored.Squares(dst, w)
+		return
+	}
 	if z.ByColumn {
 		for j := range dst[:z.K] {
 			sum := 0.0
@@ -85,6 +102,14 @@ func (z *Rows) Squares(dst, w []float64) {
 			}
 		}
 	}
+}
+
+// free is the entry of row i of the parameter without a penalty, which is number j.
+func (z *Rows) free(i, j int) float64 {
+	if z.Stored != nil {
+		return z.Stored.Root[i]
+	}
+	return z.Entry(i, j)
 }
 
 // gramWidth is the number of columns that a block of a Gram matrix takes, which stays in the
@@ -129,13 +154,14 @@ type System struct {
 	squares   []float64 // Σ_i z_ij²
 	rows      []float64 // the products of the rows on the penalised parameters, lower triangle
 	byRows    bool
+	iterative bool
 	work      []float64 // of Load
 }
 
-// Load prepares the system for its Rows. By rows, it is factorised in as many unknowns as
-// there are rows.
+// Load prepares the system for its Rows. By rows, which are not Stored, it is factorised in as
+// many unknowns as there are rows. Stored rows of many parameters are not factorised at all.
 func (s *System) Load(byRows bool) {
-	s.byRows = byRows
+	s.byRows, s.iterative = byRows, s.Stored != nil && ways.Gradients(s.K)
 	s.squares, s.Weights = dense.Zeros(s.squares, s.K), dense.Grow(s.Weights, s.M)
 	dense.Fill(s.Weights, 1)
 	s.Squares(s.squares, s.Weights)
@@ -204,6 +230,8 @@ type Factor struct {
 	scale   []float64 // by rows: 1 over R with a penalty for each parameter, and without a factor 1 over a diagonal near to H's
 	root    []float64 // √w
 	scratch []float64
+	taken   sparse.Columns
+	set     []int
 }
 
 // diagonal makes f a diagonal near to the system's.
@@ -226,6 +254,18 @@ func (f *Factor) diagonal(s *System) {
 	}
 }
 
+// exactDiagonal makes f the system's diagonal.
+func (f *Factor) exactDiagonal(s *System) {
+	f.made, f.byRows = false, false
+	f.scale = dense.Grow(f.scale, s.K)
+	s.Diagonal(f.scale, false)
+	for j, d := range f.scale {
+		if f.scale[j] = 1 / d; !(f.scale[j] > 0) || !dense.Finite(f.scale[j]) {
+			f.scale[j] = 1
+		}
+	}
+}
+
 // factorise makes f the factor of the system, and reports whether that is regular to working
 // precision.
 func (f *Factor) factorise(s *System) bool {
@@ -234,6 +274,20 @@ func (f *Factor) factorise(s *System) bool {
 	if f.byRows {
 		size = s.M
 		f.gatherRows(s)
+	} else if s.Stored != nil {
+		f.l, f.scratch = dense.Grow(f.l, size*size), dense.Grow(f.scratch, s.M)
+		f.set = f.set[:0]
+		for j := range size {
+			f.set = append(f.set, j)
+		}
+		for i, w := range s.Weights {
+			f.scratch[i] = math.Sqrt(w)
+		}
+		f.taken.Take(s.Stored, f.set, f.scratch)
+		f.taken.Gram(f.l, f.set, f.scratch)
+		for j := range s.Penalised {
+			f.l[j*size+j] += s.Ridge
+		}
 	} else {
 		f.l = dense.Zeros(f.l, size*size)
 		a, way := s.matrix()

@@ -2,6 +2,8 @@
 package sparse
 
 import (
+	"math"
+
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/learn"
 
@@ -190,21 +192,88 @@ func (c *Columns) Square(j int) float64 {
 	return floats.Dot(value, value) - s*(2*c.along[j]-s*c.Total)
 }
 
-// Squares adds Σ_i w_i·a_ij² to dst_j.
+// Squares adds Σ_i w_i·a_ij² to dst_j, for w at or above 0.
 func (c *Columns) Squares(dst, w []float64) {
 	all := 0.0
 	for i, r := range c.Root {
 		all += w[i] * r * r
 	}
 	for j := range c.N {
+		s, rest, sum := c.Shift(j), all, 0.0 // rest: of the rows that are not stored
+		row, value := c.column(j)
+		for k, i := range row {
+			r := c.Root[i]
+			v := value[k] - s*r
+			sum += w[i] * v * v
+			rest -= w[i] * r * r
+		}
+		dst[j] += sum + s*s*max(0, rest)
+	}
+}
+
+// RowSquares sets dst_i to Σ_j a_ij² over the first n columns.
+func (c *Columns) RowSquares(dst []float64, n int) {
+	clear(dst)
+	all := 0.0
+	for j := range n {
+		s := c.Shift(j)
+		all += s * s
+		row, value := c.column(j)
+		for k, i := range row {
+			r := c.Root[i]
+			v := value[k] - s*r
+			dst[i] += v*v - s*s*r*r
+		}
+	}
+	for i, r := range c.Root {
+		dst[i] = max(0, dst[i]+all*r*r)
+	}
+}
+
+// Sizes sets dst_j to the sum of the moduli of the terms of Dot(j, w), for w at or above 0. It is
+// at least Σ_i w_i·|a_ij|.
+func (c *Columns) Sizes(dst, w []float64) {
+	all := dense.AbsDot(w, c.Root)
+	for j := range c.N {
+		row, value := c.column(j)
+		sum := math.Abs(c.Shift(j)) * all
+		for k, i := range row {
+			sum += w[i] * math.Abs(value[k])
+		}
+		dst[j] = sum
+	}
+}
+
+// FitSizes sets dst to the sums of the moduli of the terms of Av.
+func (c *Columns) FitSizes(dst, v []float64) {
+	clear(dst)
+	spread := 0.0
+	for j, t := range v[:c.N] {
+		if t = math.Abs(t); t == 0 {
+			continue
+		}
+		row, value := c.column(j)
+		for k, i := range row {
+			dst[i] += t * math.Abs(value[k])
+		}
+		spread += t * math.Abs(c.Shift(j))
+	}
+	for i, r := range c.Root {
+		dst[i] += spread * math.Abs(r)
+	}
+}
+
+// Largest sets dst_j to a bound of the moduli of a_ij.
+func (c *Columns) Largest(dst []float64) {
+	most := dense.Largest(c.Root)
+	for j := range c.N {
 		s := c.Shift(j)
 		row, value := c.column(j)
-		sum := s * s * all
+		size := math.Abs(s) * most
 		for k, i := range row {
-			v := value[k]
-			sum += w[i] * v * (v - 2*s*c.Root[i])
+			size = max(size, math.Abs(value[k]-s*c.Root[i]))
 		}
-		dst[j] += sum
+		dst[j] = size
 	}
 }
 
@@ -259,27 +328,60 @@ func (c *Columns) Clear(dst []float64, j int) {
 	}
 }
 
-// Take makes c the columns set of from, each row times its root.
+// Gram sets g to the products a_jᵀa_k of the columns set, both triangles. fit is work of M entries.
+func (c *Columns) Gram(g []float64, set []int, fit []float64) {
+	clear(fit)
+	n := len(set)
+	for p, j := range set {
+		c.Add(fit, 1, j)
+		for q, k := range set[:p+1] {
+			v := c.Product(j, k, fit)
+			g[p*n+q], g[q*n+p] = v, v
+		}
+		c.Clear(fit, j)
+	}
+}
+
+// AddRoots adds a column of the entries ρ_i: an intercept's.
+func (c *Columns) AddRoots() {
+	for i, r := range c.Root {
+		if r != 0 {
+			c.row, c.value = append(c.row, int32(i)), append(c.value, r)
+		}
+	}
+	c.start, c.whole = append(c.start, len(c.value)), append(c.whole, true)
+	c.along = append(c.along, c.Total)
+	if len(c.shift) > 0 {
+		c.shift = append(c.shift, 0)
+	}
+	c.N++
+}
+
+// Take makes c the columns set of from, which are ascending, each row times its root. The others
+// are zero.
 func (c *Columns) Take(from *Columns, set []int, roots []float64) {
-	c.M, c.N = from.M, len(set)
+	c.M, c.N = from.M, from.N
 	c.Root = dense.Grow(c.Root, c.M)
 	floats.MulTo(c.Root, from.Root, roots)
 	c.Total = floats.Dot(c.Root, c.Root)
-	c.start, c.row, c.value, c.shift = append(c.start[:0], 0), c.row[:0], c.value[:0], c.shift[:0]
-	c.along = dense.Grow(c.along, c.N)
-	for at, j := range set {
-		row, value := from.column(j)
-		sum := 0.0
-		for k, i := range row {
-			v := roots[i] * value[k]
-			sum += c.Root[i] * v
-			c.row, c.value = append(c.row, i), append(c.value, v)
+	c.start, c.row, c.value = append(c.start[:0], 0), c.row[:0], c.value[:0]
+	c.shift, c.along = dense.Zeros(c.shift, len(from.shift)), dense.Zeros(c.along, c.N)
+	next := 0
+	for j := range c.N {
+		if dense.IsNext(set, &next, j) {
+			row, value := from.column(j)
+			sum := 0.0
+			for k, i := range row {
+				v := roots[i] * value[k]
+				sum += c.Root[i] * v
+				c.row, c.value = append(c.row, i), append(c.value, v)
+			}
+			c.along[j] = sum
+			if len(from.shift) > 0 {
+				c.shift[j] = from.shift[j]
+			}
 		}
-		c.along[at] = sum
 		c.start = append(c.start, len(c.row))
-		if len(from.shift) > 0 {
-			c.shift = append(c.shift, from.shift[j])
-		}
 	}
 }
 
@@ -288,3 +390,6 @@ func (c *Columns) Take(from *Columns, set []int, roots []float64) {
 func Entries(rows, n, stored float64) float64 {
 	return 1.5*(2*stored+n) + 5.5*n + rows
 }
+
+// TakenEntries counts those of Take, and of AddRoots before it.
+func TakenEntries(rows, n, stored float64) float64 { return 1.25*1.5*(2*stored+n+rows) + 4*n + rows }

@@ -20,6 +20,8 @@ const (
 	steps = 2000
 	// ProbeTol is that of one round for a system that has one solution.
 	ProbeTol = 1e-6
+	// MostSteps bounds those of all rounds.
+	MostSteps = Rounds * steps
 	// ResidualTol is the residual, relative to the size of its terms, that a solution leaves at
 	// most, and residualFloor that at which no further round begins.
 	ResidualTol   = 1e-12
