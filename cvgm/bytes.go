@@ -69,7 +69,7 @@ func (c *Config) width() int {
 // wholeLearner returns first if the learners of the splits leave rows out of its data, else
 // nil.
 func (c *Config) wholeLearner(first learn.Learner) learn.SubsetLearner {
-	if l, ok := first.(learn.SubsetLearner); ok && !c.Standardise && c.Centring == NoCentring && c.Prepare == nil && !c.stored(first) {
+	if l, ok := first.(learn.SubsetLearner); ok && !c.Standardise && c.Centring == NoCentring && c.Prepare == nil && !c.views(first) {
 		return l
 	}
 	return nil
@@ -80,12 +80,12 @@ func (c *Config) wholeLearner(first learn.Learner) learn.SubsetLearner {
 func (c *Config) count(learner learn.Learner, m int, each bool) footprint {
 	rows, raw := c.Data.X.Dims()
 	weighted := c.Data.Weights != nil
-	stored, all := c.stored(learner), learn.Size{}
-	if stored {
-		all = c.storedSize(m)
+	viewed, all := c.views(learner), learn.Size{}
+	if viewed {
+		all = c.viewSize(m)
 	}
 	size := func(counting int) learn.Size {
-		if stored {
+		if viewed {
 			s := all
 			s.Counting = counting
 			return s
@@ -95,8 +95,11 @@ func (c *Config) count(learner learn.Learner, m int, each bool) footprint {
 	params, hyper := learner.Dims(m)
 	n, features := float64(rows), float64(m)
 	var entries float64
-	if _, ok := c.Data.X.(*mat.Dense); !ok && (!stored || c.Prepare != nil) {
+	if _, ok := c.Data.X.(*mat.Dense); !ok && (!viewed || c.Prepare != nil) {
 		entries += n * float64(raw)
+	}
+	if viewed && !all.Sparse && c.centres() {
+		entries += n * features // the normalised rows
 	}
 	mapped := 0.0 // entries for each entry of a feature
 	if c.Features != nil {
@@ -126,13 +129,13 @@ func (c *Config) count(learner learn.Learner, m int, each bool) footprint {
 		t, v := float64(len(s.Train)), float64(len(s.Val))
 		train, shape := t, t
 		of := 5*(t+v) + vectors
-		if stored {
+		if viewed {
 			of += n
 			number.splits += c.preparedBytes(t+v, m)
 		} else if whole { // the learner has the rows; their cotangents have the shape of all
 			train, shape = 0, n
 		}
-		if !stored {
+		if !viewed {
 			of += (train + v + mapped*(shape+v)) * features
 		}
 		fit := size(len(s.Train))
@@ -142,7 +145,7 @@ func (c *Config) count(learner learn.Learner, m int, each bool) footprint {
 		number.share(t)
 	}
 	number.model = word*(5*n+vectors) + learnerBytes(learner, size(rows)) + c.preparedBytes(n, m)
-	if !stored {
+	if !viewed {
 		number.model = word*(n*features+5*n+vectors) + max(learnerBytes(learner, size(rows)), word*2*n*features)
 	}
 	if c.Prepare != nil { // the columns, to fit to, of one split at a time
@@ -152,8 +155,8 @@ func (c *Config) count(learner learn.Learner, m int, each bool) footprint {
 	return number
 }
 
-// storedSize returns the sizes of all rows with m features that are stored, at most.
-func (c *Config) storedSize(m int) learn.Size {
+// viewSize returns the sizes of all rows with m features that are read in place, at most.
+func (c *Config) viewSize(m int) learn.Size {
 	rows, _ := c.Data.X.Dims()
 	s := learn.Size{Rows: rows, Features: m, Sparse: true}
 	if c.Prepare == nil {

@@ -88,13 +88,20 @@ type Config struct {
 // learned reports whether the features depend on α.
 func (c *Config) learned() bool { return c.Features != nil && c.Features.NumParams() > 0 }
 
-// stored reports whether the splits read a sparse Data.X by its stored entries, or features that
-// Prepare stores so. Feature maps take dense rows, and so does the intercept of
-// FixedLeastSquares.
-func (c *Config) stored(l learn.Learner) bool {
-	dense := c.Features != nil || c.Prepare != nil && c.Centring == FixedLeastSquares && !c.Standardise
-	return !dense && sample.ReadsStored(l, c.Data, c.Prepare)
+// views reports whether the splits read the rows of Data.X in place, of a sparse one by its
+// stored entries, or features that Prepare stores so. Feature maps take copies of dense rows,
+// and so does the intercept of FixedLeastSquares.
+func (c *Config) views(l learn.Learner) bool {
+	fixed := c.Centring == FixedLeastSquares && !c.Standardise
+	copies := c.Features != nil || fixed && (c.Prepare != nil || !c.Data.Sparse())
+	if _, dense := c.Data.X.(*mat.Dense); c.Prepare == nil && !dense && !c.Data.Sparse() {
+		return false
+	}
+	return !copies && sample.Views(l, c.Data, c.Prepare)
 }
+
+// centres reports whether means are subtracted from features.
+func (c *Config) centres() bool { return c.Standardise || c.Centring == MeanCentring }
 
 // dense returns Data.X if it is dense, else nil: the splits then read its stored entries.
 func (c *Config) dense() *mat.Dense {

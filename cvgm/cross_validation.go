@@ -6,6 +6,7 @@ import (
 	"reflect"
 
 	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/normalise"
 	"cvgm/cvgm/internal/sample"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
@@ -69,6 +70,9 @@ func New(c Config) (*CV, error) {
 		cv.asTraining, cv.asValidation, cv.total = mat.NewDense(n, cv.features, nil), mat.NewDense(n, cv.features, nil), mat.NewDense(n, cv.features, nil)
 	}
 	cv.fits = make([]splitFit, len(c.Splits))
+	if err := cv.takeRows(first); err != nil {
+		return nil, err
+	}
 	if cv.full != nil && c.Features == nil {
 		if err := cv.full.Load(cv.all(c.Data.Dense(), cv.full)); err != nil {
 			return nil, err
@@ -98,7 +102,7 @@ func New(c Config) (*CV, error) {
 // prepareData checks Data and makes its X a *mat.Dense, once, unless the learner l reads its
 // stored entries.
 func (c *Config) prepareData(l learn.Learner) error {
-	stored := c.stored(l)
+	stored := c.views(l)
 	if stored && c.Centring == FixedLeastSquares && c.Standardise {
 		c.Centring = MeanCentring // the two are equal on standardised features
 	}
@@ -140,6 +144,30 @@ func (cv *CV) checkMap(raw int) error {
 	return nil
 }
 
+// takeRows sets x and outer, for a learner l.
+func (cv *CV) takeRows(l learn.Learner) error {
+	c := &cv.c
+	if cv.x = c.dense(); cv.x == nil || c.Prepare != nil || !c.views(l) || !c.centres() {
+		return nil
+	}
+	rows, n := cv.x.Dims()
+	counting := sample.Positive(sample.Complement(nil, rows), c.Data.Weights)
+	cv.outer = &normalise.Normaliser{Centre: true, Scale: c.Standardise, Weights: sample.Relative(c.Data.Weights, counting)}
+	if err := cv.outer.FitStored(cv.x, counting); err != nil {
+		return err
+	}
+	scaled := mat.NewDense(rows, n, nil)
+	scaled.Copy(cv.x)
+	cv.outer.Apply(scaled.RawMatrix().Data)
+	for i, w := range c.Data.Weights { // a row that does not count may overflow
+		if w == 0 {
+			clear(scaled.RawRowView(i))
+		}
+	}
+	cv.x = scaled
+	return nil
+}
+
 // addSplit makes the fit of split j, without its features. first is the learner that Config.Learner returned first.
 func (cv *CV) addSplit(j int, first learn.Learner) error {
 	c, s, f := cv.c, cv.c.Splits[j], &cv.fits[j]
@@ -170,9 +198,9 @@ func (cv *CV) addSplit(j int, first learn.Learner) error {
 // loadSplit loads split j with features that do not depend on α.
 func (cv *CV) loadSplit(j int) (err error) {
 	if f := &cv.fits[j]; cv.full != nil {
-		err = cv.loadSubset(f, cv.c.dense())
+		err = cv.loadSubset(f, cv.x)
 	} else {
-		err = f.load(cv.c, cv.c.dense())
+		err = f.load(cv.c, cv.x)
 	}
 	if err != nil {
 		return &SplitError{j, err}
@@ -211,7 +239,7 @@ func (cv *CV) eval(ctx context.Context, grad []float64, data *dataGradient, alph
 		panic("cvgm: grad has the wrong length")
 	}
 	hyper, params := cv.unpack(alpha, cv.c.Hyper)
-	x, err := features(cv.c.Features, params, cv.c.dense())
+	x, err := features(cv.c.Features, params, cv.x)
 	if err != nil {
 		return math.NaN(), err
 	}
@@ -285,8 +313,8 @@ func (f *splitFit) eval(c *Config, hyper []float64, gradient bool, data *dataGra
 	if err := f.learner.Fit(f.theta, hyper); err != nil {
 		return err
 	}
-	if f.stored {
-		f.norm.PredictStored(f.prediction, f.train.X, f.split.Val, f.theta, f.intercept)
+	if f.viewed {
+		f.view.PredictStored(f.prediction, f.train.X, f.split.Val, f.theta, f.intercept)
 	} else if err := predictRows(f.prediction, f.predictor, &f.work, f.theta, f.intercept, f.valX); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/normalise"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
 
@@ -23,6 +24,11 @@ type CV struct {
 	features int // m, the number of features that the learner sees
 	hyper    int
 	fits     []splitFit
+	// x holds the rows that the splits take: Data.X or, where they read them in place, a copy that
+	// outer normalises by all rows. The centres of the splits are then small beside the
+	// deviations. It is nil for a sparse Data.X.
+	x     *mat.Dense
+	outer *normalise.Normaliser // nil: x is Data.X
 	// full learns from all examples if the learners of the splits are [learn.SubsetLearner]s
 	// and see the features as they are; otherwise it is nil.
 	full      learn.SubsetLearner

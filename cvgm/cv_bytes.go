@@ -33,12 +33,13 @@ func (cv *CV) ofShare(err error) error {
 // prepare makes the storage of f, which may only follow a count of it.
 func (cv *CV) prepare(f *splitFit) {
 	f.prepare(&cv.c, cv.features)
+	f.outer = cv.outer
 	if f.out != nil {
 		return
 	}
 	size := learn.Size{}
-	if f.stored {
-		size = cv.c.storedSize(cv.features)
+	if f.viewed {
+		size = cv.c.viewSize(cv.features)
 		size.Counting = len(f.split.Train)
 	} else {
 		size = f.train.Size()
@@ -77,13 +78,16 @@ func (cv *CV) countData(wantX bool) float64 {
 	_, tied := cv.fits[0].learner.(learn.TiedLearner)
 	for _, s := range cv.c.Splits {
 		t, v := float64(len(s.Train)), float64(len(s.Val))
-		if cv.full != nil || cv.fits[0].stored {
+		if cv.full != nil || cv.fits[0].viewed {
 			t = n
 		}
 		if wantX || tied {
 			entries += (t + v) * m
 		}
 		entries += t + v
+		if wantX && cv.fits[0].viewed { // the split's own rows, and their cotangents
+			entries += (2*float64(len(s.Train)) + v) * m
+		}
 	}
 	if wantX {
 		entries += n * m

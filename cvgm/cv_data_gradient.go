@@ -117,8 +117,8 @@ func (cv *CV) addSplitData(d *dataGradient, j int, ties *tieTest) {
 	if d.errY == nil && part.errY != nil {
 		d.errY = &SplitError{j, part.errY}
 	}
-	add := func(dst *mat.Dense, train, val []float64) {
-		if f.out != nil || f.stored { // the learner has the shape of all examples
+	add := func(dst *mat.Dense, train, val []float64, all bool) {
+		if all { // the learner has the shape of all examples
 			floats.AddScaled(dst.RawMatrix().Data, scale, train)
 		} else {
 			sample.ScatterAdd(dst, train, f.split.Train, scale)
@@ -126,10 +126,10 @@ func (cv *CV) addSplitData(d *dataGradient, j int, ties *tieTest) {
 		sample.ScatterAdd(dst, val, f.split.Val, scale)
 	}
 	if d.wantX && d.errX == nil {
-		add(d.features, part.grad.X.RawMatrix().Data, part.val.RawMatrix().Data)
+		add(d.features, part.grad.X.RawMatrix().Data, part.val.RawMatrix().Data, f.out != nil)
 	}
 	if d.wantY && d.errY == nil {
-		add(mat.NewDense(len(d.y), 1, d.y), part.grad.Y, part.label)
+		add(mat.NewDense(len(d.y), 1, d.y), part.grad.Y, part.label, f.out != nil || f.viewed)
 	}
 }
 

@@ -49,7 +49,7 @@ func (cv *CV) Final(alpha []float64) (*Model, error) {
 	if m.Features != nil {
 		m.Params = slices.Clone(params)
 	}
-	x, err := features(m.Features, m.Params, cv.c.dense())
+	x, err := features(m.Features, m.Params, cv.x)
 	if err != nil {
 		return nil, err
 	}
@@ -212,17 +212,30 @@ func (m *Model) predictDense(dst []float64, x *mat.Dense) error {
 	if err != nil {
 		return err
 	}
-	scaled := mat.DenseCopyOf(x)
 	norm := normalise.Normaliser{Centre: true, Mean: m.Mean, Std: m.Std}
-	norm.Apply(scaled.RawMatrix().Data)
-	if m.Kernel != nil {
-		err = m.Kernel.Predict(dst, scaled)
-		floats.AddConst(m.Intercept, dst)
-	} else {
-		err = predictRows(dst, m.Predictor, nil, m.Theta, m.Intercept, scaled)
+	some := rows
+	if m.Kernel == nil && m.Predictor == nil { // a row's prediction does not depend on the others
+		some = min(rows, max(1, predictedEntries/len(m.Mean)))
+	}
+	scaled := new(mat.Dense)
+	for first := 0; first < rows && err == nil; first += some {
+		last := min(first+some, rows)
+		part := dst[first:last]
+		scaled.Reset()
+		scaled.CloneFrom(x.Slice(first, last, 0, len(m.Mean)))
+		norm.Apply(scaled.RawMatrix().Data)
+		if m.Kernel != nil {
+			err = m.Kernel.Predict(part, scaled)
+			floats.AddConst(m.Intercept, part)
+		} else {
+			err = predictRows(part, m.Predictor, nil, m.Theta, m.Intercept, scaled)
+		}
 	}
 	return err
 }
+
+// predictedEntries is the number of entries of the rows that a linear model normalises at a time.
+const predictedEntries = 1 << 16
 
 // checkPredictions reports the first prediction that is not finite.
 func (m *Model) checkPredictions(dst []float64) error {

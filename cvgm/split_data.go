@@ -51,12 +51,12 @@ func (f *splitFit) dataBackward(c *Config, want *dataGradient) error {
 	d.errX = args.First(fixed,
 		args.BadIf(want.wantX && c.Prepare != nil, "Config.Data.X", qpdiff.ErrNotDifferentiable, "ask for dy alone, or prepare the rows of each part yourself",
 			"reaches the learner through Config.Prepare, through which no derivative goes"),
-		args.BadIf(want.wantX && f.stored, "Config.Data.X", qpdiff.ErrNotDifferentiable, "ask for dy alone, or give Data.Dense()", "is sparse, and its derivative is dense through the means"),
+		args.BadIf(want.wantX && f.viewed && c.Data.Sparse(), "Config.Data.X", qpdiff.ErrNotDifferentiable, "ask for dy alone, or give Data.Dense()", "is sparse, and its derivative is dense through the means"),
 		args.BadIf(want.wantX && f.norm.Scale && f.norm.Jump >= 0, "Config.Data.X", qpdiff.ErrNotDifferentiable, "do not standardise, or drop the feature",
 			"has a feature %d that is constant on the training rows, where the standardised feature jumps", f.norm.Jump))
 	d.errY = args.First(fixed, d.errY)
 	rows, m := len(f.split.Train), f.features
-	if f.out != nil || f.stored { // the learner has the shape of all examples
+	if f.out != nil || f.viewed { // the learner has the shape of all examples
 		rows = len(c.Data.Y)
 	}
 	wantedX, wantedY := want.wantX && d.errX == nil, want.wantY && d.errY == nil
@@ -76,16 +76,39 @@ func (f *splitFit) dataBackward(c *Config, want *dataGradient) error {
 		mean := sample.Sum(-floats.Sum(d.grad.Y), f.dprediction)
 		total := f.norm.Weights.Total(len(f.split.Train))
 		for at, i := range f.split.Train {
-			if !f.stored {
+			if !f.viewed {
 				i = at
 			}
 			d.grad.Y[i] += f.norm.Weights.At(at) * mean / total
 		}
 	}
-	if wantedX && f.out == nil {
+	if wantedX && f.viewed {
+		f.ownRows(c)
+	} else if wantedX && f.out == nil {
 		f.norm.Backward(f.train.Dense().RawMatrix().Data, f.val, d.grad.X.RawMatrix().Data, d.val.RawMatrix().Data)
 	}
 	return nil
+}
+
+// ownRows makes the cotangents of the rows of a viewed train those of the split's own rows of
+// Data.X, first the training rows alone.
+func (f *splitFit) ownRows(c *Config) {
+	d, x := f.data, c.dense()
+	gather := func(src *mat.Dense, rows []int) []float64 {
+		dst := make([]float64, len(rows)*f.features)
+		sample.Gather(dst, src, rows)
+		return dst
+	}
+	train, val, dtrain := gather(x, f.split.Train), gather(x, f.split.Val), gather(d.grad.X, f.split.Train)
+	f.norm.Apply(train)
+	f.norm.Apply(val)
+	if f.norm.Centre { // of the rows as the learner sees them
+		for i := range f.split.Train {
+			floats.Mul(dtrain[i*f.features:(i+1)*f.features], f.view.Std)
+		}
+	}
+	f.norm.Backward(train, val, dtrain, d.val.RawMatrix().Data)
+	d.grad.X = mat.NewDense(len(f.split.Train), f.features, dtrain)
 }
 
 // blame makes err, of a derivative, the error of the wanted blocks that have none. It reports

@@ -21,12 +21,14 @@ import (
 type splitFit struct {
 	split       Split // without the rows of weight 0
 	out         []int // the examples that are not in split.Train, with cv.full
-	stored      bool  // train is all examples, with a sparse X, of Prepare with the rows of the split alone, the rows of split.Train and the means and deviations of norm
+	viewed      bool  // train is all examples, read in place: the rows of split.Train, of Prepare stored, through view
 	learner     learn.Learner
 	predictor   learn.Predictor // the learner, if it predicts in place of θᵀx
 	work        qpdiff.Workspace
-	prepared    Prepared             // fitted to the training rows; nil without Config.Prepare
-	norm        normalise.Normaliser // with the weights of the training rows
+	prepared    Prepared              // fitted to the training rows; nil without Config.Prepare
+	norm        normalise.Normaliser  // with the weights of the training rows
+	view        normalise.Normaliser  // what norm is to the rows of a viewed train
+	outer       *normalise.Normaliser // of the CV
 	features    int
 	train       learn.Data // normalised rows, labels minus the intercept; empty with cv.full
 	val         []float64  // normalised rows, row-major
@@ -51,12 +53,12 @@ func (f *splitFit) prepare(c *Config, m int) {
 	t, v := len(f.split.Train), len(f.split.Val)
 	theta, hyper := f.learner.Dims(m)
 	f.predictor, _ = f.learner.(learn.Predictor)
-	f.norm = normalise.Normaliser{Centre: c.Standardise || c.Centring == MeanCentring, Scale: c.Standardise, Learned: c.learned(),
+	f.norm = normalise.Normaliser{Centre: c.centres(), Scale: c.Standardise, Learned: c.learned(),
 		Weights: sample.Relative(c.Data.Weights, f.split.Train)}
 	f.valWeights = sample.Relative(c.Data.Weights, f.split.Val)
 	f.features = m
 	shape := t // of the learner's data
-	if f.stored = c.stored(f.learner); f.stored {
+	if f.viewed = c.views(f.learner); f.viewed {
 		f.train = learn.Data{Y: make([]float64, len(c.Data.Y)), Rows: f.split.Train, Weights: c.Data.Weights}
 		v = 0
 	} else if f.out != nil {
@@ -86,8 +88,8 @@ func (f *splitFit) prepare(c *Config, m int) {
 // training rows, subtracts the intercept from the labels and hands the training
 // rows to the learner.
 func (f *splitFit) load(c Config, x *mat.Dense) error {
-	if f.stored {
-		return f.loadStored(&c)
+	if f.viewed {
+		return f.loadView(&c, x)
 	}
 	if err := f.gather(&c, x); err != nil {
 		return err
@@ -115,9 +117,14 @@ func (f *splitFit) load(c Config, x *mat.Dense) error {
 	return f.learner.Load(f.train)
 }
 
-// loadStored is load for features that are stored.
-func (f *splitFit) loadStored(c *Config) error {
-	if f.train.X = c.Data.X; c.Prepare != nil {
+// loadView is load for rows of x that are read in place, or of a sparse Data.X if x is nil, and for
+// prepared features that are stored.
+func (f *splitFit) loadView(c *Config, x *mat.Dense) error {
+	raw := c.Data.X
+	if f.train.X = raw; x != nil {
+		f.train.X = x
+	}
+	if c.Prepare != nil {
 		if err := f.fitPrepared(c, c.dense()); err != nil {
 			return err
 		}
@@ -129,10 +136,13 @@ func (f *splitFit) loadStored(c *Config) error {
 		if err != nil {
 			return err
 		}
-		f.train.X = x
+		f.train.X, raw = x, x
 	}
-	if err := f.norm.FitStored(f.train.X, f.split.Train); err != nil {
+	if err := f.norm.FitStored(raw, f.split.Train); err != nil {
 		return err
+	}
+	if f.view = f.norm; f.outer != nil {
+		f.view = f.norm.Within(f.outer)
 	}
 	if f.intercept = 0; c.Centring != NoCentring {
 		f.intercept = f.norm.Weights.Mean(sample.Pick(c.Data.Y, f.split.Train))
@@ -143,7 +153,7 @@ func (f *splitFit) loadStored(c *Config) error {
 	copy(f.train.Y, c.Data.Y)
 	floats.AddConst(-f.intercept, f.train.Y)
 	if f.norm.Centre {
-		f.train.Centre, f.train.Scale = f.norm.Mean, f.norm.Std
+		f.train.Centre, f.train.Scale = f.view.Mean, f.view.Std
 	}
 	return f.learner.Load(f.train)
 }
@@ -204,8 +214,8 @@ func (f *splitFit) size(i int, p float64) float64 {
 		return math.Abs(p)
 	}
 	m := f.features
-	if f.stored {
-		return math.Abs(f.intercept) + f.norm.SizeStored(f.train.X, f.split.Val[i], f.theta)
+	if f.viewed {
+		return math.Abs(f.intercept) + f.view.SizeStored(f.train.X, f.split.Val[i], f.theta)
 	}
 	size := math.Abs(f.intercept)
 	for j, w := range f.theta {
@@ -255,8 +265,13 @@ func (f *splitFit) product(g *learn.Grad, dval *mat.Dense) error {
 	}
 	m := f.features
 	clear(f.dtheta)
-	if f.stored {
-		f.norm.AddStored(f.dtheta, f.train.X, f.split.Val, f.dprediction)
+	if f.viewed {
+		f.view.AddStored(f.dtheta, f.train.X, f.split.Val, f.dprediction)
+		if dval != nil {
+			for i, d := range f.dprediction {
+				floats.ScaleTo(dval.RawRowView(i), d, f.theta[:m])
+			}
+		}
 		return f.learner.VJP(&f.work, g, f.dtheta)
 	}
 	for i, d := range f.dprediction {

@@ -14,14 +14,14 @@ func bytesOf(rows, columns int) int64 { return memory.Bytes(8 * float64(rows) * 
 // seenBytes counts the bytes that seen allocates for so many rows.
 func (w *tuning) seenBytes(rows int) int64 {
 	_, n := w.c.Data.X.Dims()
-	if w.c.Prepare == nil && w.stored {
+	if w.c.Prepare == nil && w.viewed {
 		return bytesOf(momentColumns, n)
 	}
 	if w.c.Prepare == nil {
 		return bytesOf(rows, n)
 	}
 	_, m := w.c.Prepare.Dims()
-	if !w.stored {
+	if !w.viewed {
 		return memory.Add(bytesOf(rows, n), bytesOf(rows, m))
 	}
 	all, _ := w.c.Data.X.Dims()

@@ -63,8 +63,8 @@ func (w *tuning) hyperparameters(m learn.Moments) (plan []learn.Hyperparameter, 
 func (w *tuning) moments(rows []int) (m learn.Moments, flat bool, err error) {
 	weights := sample.Relative(w.c.Data.Weights, rows)
 	y := sample.Pick(w.c.Data.Y, rows)
-	if w.stored {
-		m, flat, err = w.measureStored(rows, y, weights)
+	if w.viewed {
+		m, flat, err = w.measureView(rows, y, weights)
 	} else {
 		var x *mat.Dense
 		if x, err = w.seen(rows); err == nil {
@@ -164,11 +164,11 @@ func (s *featureSizes) moments(n int) learn.Moments {
 	return m
 }
 
-// momentColumns is the number of vectors of features that measureStored takes.
+// momentColumns is the number of vectors of features that measureView takes.
 const momentColumns = 13
 
-// measureStored is measure for features that are stored, of which it takes the rows given.
-func (w *tuning) measureStored(rows []int, y []float64, weights sample.Weights) (m learn.Moments, flat bool, err error) {
+// measureView is measure for rows that are read in place, of which it takes those given.
+func (w *tuning) measureView(rows []int, y []float64, weights sample.Weights) (m learn.Moments, flat bool, err error) {
 	x := w.c.Data.X
 	if w.c.Prepare != nil {
 		prepared, _, err := w.fitPrepared(rows)
@@ -190,7 +190,7 @@ func (w *tuning) measureStored(rows []int, y []float64, weights sample.Weights) 
 	for at, i := range rows {
 		weight, label := weights.At(at), y[at]-mean
 		all += weight * label
-		x.(mat.RowNonZeroDoer).DoRowNonZero(i, func(_, j int, v float64) {
+		sample.VisitRow(x, i, func(j int, v float64) {
 			v = (v - norm.Mean[j]) / norm.Std[j]
 			stored[j] += weight
 			squares[j] += weight * v * v
@@ -208,7 +208,7 @@ func (w *tuning) measureStored(rows []int, y []float64, weights sample.Weights) 
 		s.add(square, (products[j]+rest*(all-labels[j]))/total)
 	}
 	m = s.moments(n)
-	m.Sparse = true
+	m.Sparse = learn.Data{X: x}.Sparse()
 	constant, _ := normalise.ConstantStored(x, rows)
 	return m, !slices.Contains(constant, false), nil
 }

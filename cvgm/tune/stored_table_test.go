@@ -97,8 +97,8 @@ func TestMomentsOfStoredFeatures(t *testing.T) {
 			rows := w.rows()
 			m, flat, err := w.moments(rows[:len(rows)-7])
 			casetest.OK(t, err)
-			if flat || w.stored != (k == 0) || m.Sparse != w.stored {
-				t.Errorf("seed %d: flat %v, stored %v, sparse %v", seed, flat, w.stored, m.Sparse)
+			if flat || w.viewed != (k == 0) || m.Sparse != w.viewed {
+				t.Errorf("seed %d: flat %v, stored %v, sparse %v", seed, flat, w.viewed, m.Sparse)
 			}
 			moments[k] = m
 			sample.SetDenseFeatures(old)

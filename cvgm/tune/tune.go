@@ -116,8 +116,8 @@ func (t Tuner) begin(ctx context.Context, c cvgm.Config, table *table.Table) (*t
 	if err != nil {
 		return nil, err
 	}
-	stored := sample.ReadsStored(learner, c.Data, c.Prepare)
-	asItIs := stored && c.Prepare == nil
+	viewed := sample.Views(learner, c.Data, c.Prepare)
+	asItIs := viewed && c.Prepare == nil
 	if _, ok := c.Data.X.(*mat.Dense); !ok && c.Data.X != nil && !asItIs {
 		rows, n := c.Data.X.Dims()
 		if err := tooLarge(c, bytesOf(rows, n), 0); err != nil {
@@ -155,9 +155,9 @@ func (t Tuner) begin(ctx context.Context, c cvgm.Config, table *table.Table) (*t
 	if learner.Convention().Centred {
 		c.Centring = cvgm.MeanCentring
 	}
-	w := &tuning{Tuner: t, c: c, stored: stored, table: table, learner: learner, ctx: ctx, limit: ctx, began: began, out: &Tuned{}}
+	w := &tuning{Tuner: t, c: c, viewed: viewed, table: table, learner: learner, ctx: ctx, limit: ctx, began: began, out: &Tuned{}}
 	rows, columns := c.Data.X.Dims()
-	if w.entries = float64(rows) * float64(columns); asItIs {
+	if w.entries = float64(rows) * float64(columns); asItIs && c.Data.Sparse() {
 		w.entries = float64(c.Data.Stored())
 	}
 	if t.MaxTime > 0 {

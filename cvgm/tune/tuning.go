@@ -18,7 +18,7 @@ import (
 type tuning struct {
 	Tuner
 	c        cvgm.Config   // without Splits
-	stored   bool          // the learner reads stored entries: of a sparse X, or of Prepare
+	viewed   bool          // the learner reads X in place, or the stored features of Prepare
 	entries  float64       // of X, of a sparse one those stored
 	table    *table.Table  // that the data are of, or nil
 	learner  learn.Tunable // the prototype

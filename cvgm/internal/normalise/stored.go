@@ -6,11 +6,12 @@ import (
 	"cvgm/cvgm/internal/args"
 	"cvgm/cvgm/internal/sample"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
-// FitStored is Fit on the named rows of a sparse x, by its stored entries. z.Weights has an
-// entry for each of these rows.
+// FitStored is Fit on the named rows of x, of a sparse one by its stored entries. z.Weights has
+// an entry for each of these rows.
 func (z *Normaliser) FitStored(x mat.Matrix, rows []int) error {
 	_, m := x.Dims()
 	z.Mean, z.Std, z.Jump = sample.Resize(z.Mean, m), sample.Resize(z.Std, m), -1
@@ -50,12 +51,12 @@ func visitor(x mat.Matrix, rows []int, weights sample.Weights) func(each func(j 
 	return func(each func(j int, v, weight float64)) {
 		for at, i := range rows {
 			w := weights.At(at)
-			x.(mat.RowNonZeroDoer).DoRowNonZero(i, func(_, j int, v float64) { each(j, v, w) })
+			sample.VisitRow(x, i, func(j int, v float64) { each(j, v, w) })
 		}
 	}
 }
 
-// ConstantStored returns whether each column of the named rows of a sparse x is constant up to
+// ConstantStored returns whether each column of the named rows of x, which may be sparse, is constant up to
 // rounding, as ConstantColumn has it, and an entry of each column.
 func ConstantStored(x mat.Matrix, rows []int) (constant []bool, first []float64) {
 	_, m := x.Dims()
@@ -113,13 +114,22 @@ func (z *Normaliser) constant(theta []float64) float64 {
 	return sum
 }
 
-// PredictStored writes intercept + θᵀx to dst for the named rows of a sparse x, normalised. The
-// entries of theta after those for features are constants.
+// PredictStored writes intercept + θᵀx to dst for the named rows of x, normalised. The entries of
+// theta after those for features are constants.
 func (z *Normaliser) PredictStored(dst []float64, x mat.Matrix, rows []int, theta []float64, intercept float64) {
 	constant := intercept + z.constant(theta)
+	dense, _ := x.(*mat.Dense)
+	if dense != nil {
+		z.work = append(z.work[:0], theta[:len(z.Mean)]...)
+		floats.Div(z.work, z.Std)
+	}
 	for at, i := range rows {
 		p := constant
-		x.(mat.RowNonZeroDoer).DoRowNonZero(i, func(_, j int, v float64) { p += theta[j] * (v / z.Std[j]) })
+		if dense != nil {
+			p += floats.Dot(z.work, dense.RawRowView(i))
+		} else {
+			sample.VisitRow(x, i, func(j int, v float64) { p += theta[j] * (v / z.Std[j]) })
+		}
 		dst[at] = p
 	}
 }
@@ -132,22 +142,40 @@ func (z *Normaliser) SizeStored(x mat.Matrix, i int, theta []float64) (size floa
 		}
 		size += math.Abs(w)
 	}
-	x.(mat.RowNonZeroDoer).DoRowNonZero(i, func(_, j int, v float64) { size += math.Abs(theta[j] * (v / z.Std[j])) })
+	sample.VisitRow(x, i, func(j int, v float64) { size += math.Abs(theta[j] * (v / z.Std[j])) })
 	return size
 }
 
 // AddStored adds to dtheta the cotangent of theta, for dpredictions of PredictStored.
 func (z *Normaliser) AddStored(dtheta []float64, x mat.Matrix, rows []int, dpredictions []float64) {
+	z.work = sample.Resize(z.work, len(z.Mean))
+	clear(z.work)
+	dense, _ := x.(*mat.Dense)
 	for at, i := range rows {
 		d := dpredictions[at]
-		x.(mat.RowNonZeroDoer).DoRowNonZero(i, func(_, j int, v float64) { dtheta[j] += d * (v / z.Std[j]) })
+		if dense != nil {
+			floats.AddScaled(z.work, d, dense.RawRowView(i))
+		} else {
+			sample.VisitRow(x, i, func(j int, v float64) { z.work[j] += d * v })
+		}
 	}
 	all := sample.Sum(0, dpredictions)
 	for j := range dtheta {
 		if j < len(z.Mean) {
-			dtheta[j] -= all * (z.Mean[j] / z.Std[j])
+			dtheta[j] += (z.work[j] - all*z.Mean[j]) / z.Std[j]
 		} else {
 			dtheta[j] += all
 		}
 	}
+}
+
+// Within returns the normaliser of rows that outer has normalised to what z makes of the rows
+// themselves.
+func (z *Normaliser) Within(outer *Normaliser) Normaliser {
+	in := Normaliser{Centre: z.Centre, Scale: z.Scale, Weights: z.Weights, Jump: z.Jump}
+	for j, mean := range z.Mean {
+		in.Mean = append(in.Mean, (mean-outer.Mean[j])/outer.Std[j])
+		in.Std = append(in.Std, z.Std[j]/outer.Std[j])
+	}
+	return in
 }

@@ -24,6 +24,17 @@ func Gather(dst []float64, src *mat.Dense, rows []int) {
 	}
 }
 
+// VisitRow visits the entries of row i of x: those that a sparse x stores, of a *mat.Dense all.
+func VisitRow(x mat.Matrix, i int, visit func(j int, v float64)) {
+	if x, ok := x.(*mat.Dense); ok {
+		for j, v := range x.RawRowView(i) {
+			visit(j, v)
+		}
+		return
+	}
+	x.(mat.RowNonZeroDoer).DoRowNonZero(i, func(_, j int, v float64) { visit(j, v) })
+}
+
 // Complement returns the numbers from 0 to n−1 that rows does not hold. It is
 // never nil.
 func Complement(rows []int, n int) []int {

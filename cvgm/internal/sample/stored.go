@@ -53,17 +53,23 @@ func Widest(p any) string {
 	return ""
 }
 
-// ReadsStored reports whether l reads the features of d, which p makes of them unless it is nil,
-// by their stored entries.
-func ReadsStored(l learn.Learner, d learn.Data, p any) bool {
+// Views reports whether l reads the rows of d in place, or the features that p makes of them
+// unless it is nil, by their stored entries.
+func Views(l learn.Learner, d learn.Data, p any) bool {
 	v, ok := l.(learn.ViewLearner)
-	if !ok || !v.Views(learn.Size{Sparse: true}) {
+	switch {
+	case !ok:
+		return false
+	case p != nil:
+		return MostStored(p) > 0 && v.Views(learn.Size{Sparse: true})
+	}
+	if x, dense := d.X.(*mat.Dense); d.X == nil || dense && x == nil {
 		return false
 	}
-	if p == nil {
-		return d.Sparse()
+	if d.Sparse() {
+		return v.Views(learn.Size{Sparse: true})
 	}
-	return MostStored(p) > 0
+	return v.Views(d.Size())
 }
 
 // PrepareStored returns the features of the named rows of x as p stores them, in a matrix of as
