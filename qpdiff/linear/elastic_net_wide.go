@@ -248,20 +248,20 @@ func (e *elasticNetFit) held() float64 {
 	if e.qp.sparse != nil {
 		return e.sparseHeld(set)
 	}
-	fetched := s.used
+	fetched := s.rooms - len(s.free)
 	for _, j := range s.features {
 		if e.qp.columns[j] == nil {
 			fetched++
 		}
 	}
-	return workingEntries(rows, float64(e.params), set, float64(max(fetched, len(s.rooms)))) + float64(len(e.counts)) +
-		max(gramEntries(rows, float64(len(s.features))), float64(cap(e.gram)+cap(s.oldGram)))
+	return workingEntries(rows, float64(e.params), set, float64(max(fetched, s.rooms))) + float64(len(e.counts)) +
+		max(gramEntries(rows, float64(len(s.features))), float64(cap(e.gram)))
 }
 
 // sparseHeld is held for a set of sparse columns.
 func (e *elasticNetFit) sparseHeld(set float64) float64 {
 	rows, n := float64(e.rows), float64(e.params)
-	gram := float64(cap(e.gram) + cap(e.working.oldGram))
+	gram := float64(cap(e.gram))
 	if !ways.Gradients(int(set)) {
 		gram = max(gram, 2.25*set*set)
 	}
@@ -271,40 +271,41 @@ func (e *elasticNetFit) sparseHeld(set float64) float64 {
 // gather gives the quadratic problem the data of the features in the set.
 func (e *elasticNetFit) gather() {
 	s, q, n, was := e.working, &e.qp, len(e.working.features), len(e.working.old)
-	s.oldGram = append(s.oldGram[:0], q.g...)
 	cached := len(q.g) > 0
 	e.resize(n)
 	e.fetch()
-	q.g, q.diag, s.place = nil, dense.Grow(q.diag, n), s.place[:0]
+	q.g, q.diag = nil, dense.Grow(q.diag, n)
+	s.from, s.to = s.from[:0], s.to[:0]
 	next := 0
 	for k, j := range s.features {
 		for next < was && s.old[next] < j {
 			next++
 		}
-		place := -1
-		if next < was && s.old[next] == j {
-			place = next
+		if cached && next < was && s.old[next] == j {
+			s.from, s.to = append(s.from, next), append(s.to, k)
 		}
-		s.place = append(s.place, place)
 		e.root[k], e.xty[k], q.diag[k] = s.root[j], s.xty[j], s.diag[j]
 	}
 	if q.sparse == nil && n > gramPerRow*e.rows || q.sparse != nil && ways.Gradients(n) {
 		return
 	}
-	e.gram = dense.Grow(e.gram, n*n)
+	e.gram = rearrange(e.gram, was, n, s.from, s.to)
 	q.g = e.gram
 	if q.sparse != nil {
 		q.fit = dense.Zeros(q.fit, q.rows)
 	}
-	for k, place := range s.place {
+	kept := 0
+	for k := range n {
+		isKept := dense.IsNext(s.to, &kept, k)
 		if q.sparse != nil {
 			q.sparse.Add(q.fit, 1, s.features[k])
 		}
-		for l, o := range s.place[:k+1] {
+		other := 0
+		for l := range k + 1 {
 			var v float64
 			switch {
-			case cached && place >= 0 && o >= 0:
-				v = s.oldGram[place*was+o]
+			case dense.IsNext(s.to, &other, l) && isKept:
+				continue
 			case q.sparse != nil:
 				v = e.inv * q.sparse.Product(s.features[k], s.features[l], q.fit)
 			default:
@@ -316,6 +317,30 @@ func (e *elasticNetFit) gather() {
 			q.sparse.Clear(q.fit, s.features[k])
 		}
 	}
+}
+
+// rearrange makes the was×was matrix g an n×n matrix whose rows and columns to are the rows and
+// columns from, in its own storage if that is large enough. Both lists ascend. The other
+// entries are not set.
+func rearrange(g []float64, was, n int, from, to []int) []float64 {
+	// Entries move forward to a matrix of those that stay, then backward to their places: no
+	// entry is overwritten before it has moved.
+	m := len(from)
+	for a, i := range from {
+		for b, j := range from {
+			g[a*m+b] = g[i*was+j]
+		}
+	}
+	if cap(g) < n*n {
+		g = append(make([]float64, 0, n*n), g[:m*m]...)
+	}
+	g = g[:n*n]
+	for a := m - 1; a >= 0; a-- {
+		for b := m - 1; b >= 0; b-- {
+			g[to[a]*n+to[b]] = g[a*m+b]
+		}
+	}
+	return g
 }
 
 // fetch copies the columns of the features in the set that are not there yet, each entry

@@ -46,13 +46,13 @@ type workingSet struct {
 	warm     bool        // theta comes from a fit
 	enter    []int       // features about to enter
 	order    []float64   // work of violators
-	rooms    [][]float64 // for columns, of which the first used are taken
-	used     int
-	largest  int // the most features that were in the set
+	free     [][]float64 // rooms for columns that are not taken
+	rooms    int         // in all
+	largest  int         // the most features that were in the set
 
-	// Work of gather: the features of the set before, and the place there of each present one.
-	old, place []int
-	oldGram    []float64 // empty if there was none
+	// Work of gather: the features of the set before, and of those that are in the set still, the
+	// places there and here.
+	old, from, to []int
 }
 
 // count lists the rows of the columns: those of d that count, or all of a sparse X. It returns
@@ -72,7 +72,7 @@ func (s *workingSet) resize(n, rows int) {
 	dense.GrowAll(n, &s.root, &s.diag, &s.xty, &s.l1, &s.l2, &s.theta, &s.slope)
 	s.features = dense.Grow(s.features, n)
 	s.in, s.residual = dense.Grow(s.in, n), dense.Grow(s.residual, rows)
-	s.rooms, s.used, s.largest = nil, 0, 0
+	s.free, s.rooms, s.largest = nil, 0, 0
 	s.reset()
 }
 
@@ -91,7 +91,8 @@ func setEntries(rows, n, set float64) float64 {
 	return all*n + coordinates*set + 4*rows
 }
 
-// gramEntries counts the entries of the Gram matrix of a set, and of its copy.
+// gramEntries counts the entries of the Gram matrix of a set, and of that of the set before
+// while it grows.
 func gramEntries(rows, set float64) float64 {
 	if set > gramPerRow*rows {
 		return 0
@@ -109,10 +110,12 @@ func (s *workingSet) reset() {
 func (s *workingSet) renew(q *piecewiseQP) {
 	s.features = s.features[:0]
 	if q.sparse == nil {
-		q.columns = dense.Grow(q.columns, len(s.root))
-		clear(q.columns)
+		if len(q.columns) != len(s.root) {
+			q.columns = make([][]float64, len(s.root))
+		}
+		clear(s.in)
+		s.reclaim(q)
 	}
-	s.used = 0
 	q.kernel.Forget()
 }
 
@@ -120,22 +123,35 @@ func (s *workingSet) renew(q *piecewiseQP) {
 // depend on its rounding.
 func (s *workingSet) release(q *piecewiseQP) {
 	clear(q.columns)
-	s.rooms, s.used, s.oldGram = nil, 0, nil
+	s.free, s.rooms = nil, 0
 	q.g, q.a = nil, nil
 }
 
 // room gives the features about to enter room for their columns.
 func (s *workingSet) room(q *piecewiseQP) {
 	rows := len(s.residual)
-	if lack := s.used + len(s.enter) - len(s.rooms); lack > 0 {
+	if len(s.free) < len(s.enter) && q.kernel.Empty() {
+		s.reclaim(q)
+	}
+	if lack := len(s.enter) - len(s.free); lack > 0 {
 		block := make([]float64, lack*rows)
 		for ; len(block) > 0; block = block[rows:] {
-			s.rooms = append(s.rooms, block[:rows:rows])
+			s.free = append(s.free, block[:rows:rows])
 		}
+		s.rooms += lack
 	}
 	for _, j := range s.enter {
-		q.columns[j] = s.rooms[s.used]
-		s.used++
+		last := len(s.free) - 1
+		q.columns[j], s.free = s.free[last], s.free[:last]
+	}
+}
+
+// reclaim takes back the rooms of the columns outside of the set.
+func (s *workingSet) reclaim(q *piecewiseQP) {
+	for j, c := range q.columns {
+		if c != nil && !s.in[j] {
+			s.free, q.columns[j] = append(s.free, c), nil
+		}
 	}
 }
 

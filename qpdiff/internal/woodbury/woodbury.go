@@ -53,6 +53,9 @@ type term struct {
 // Forget makes the next sum begin anew, as for other columns.
 func (o *Sum) Forget() { o.rows, o.scale = 0, -1 }
 
+// Empty reports whether the sum has no terms, and needs no columns.
+func (o *Sum) Empty() bool { return o.rows == 0 }
+
 // begin empties the sum.
 func (o *Sum) begin(rows, features int) {
 	o.rows, o.in, o.moved, o.scale = rows, o.in[:0], 0, -1
