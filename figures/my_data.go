@@ -288,6 +288,7 @@ func myCoefficients(r *mydata.Result) *Figure {
 	f := &Figure{Name: "my_data_coefficients", Legend: LegendBelow,
 		Caption: fmt.Sprintf("%s: how far the prediction moves when a feature grows by one standard deviation. A text column has a feature for each level but its first, which is the one it is compared with.%s", r.Name, shownNote(r))}
 	var row []*Panel
+	features := 0 // most of a model
 	for _, m := range r.Models[:min(len(r.Models), shownModels)] {
 		order := make([]int, 0, len(m.Coefficients))
 		zeros := 0
@@ -309,6 +310,7 @@ func myCoefficients(r *mydata.Result) *Figure {
 		if zeros > 0 {
 			title += fmt.Sprintf(": %d of %d are 0", zeros, len(m.Coefficients))
 		}
+		features = max(features, len(order))
 		order = order[:min(len(order), shownCoefficients)]
 		slices.Reverse(order) // the largest above
 		p := NewPanel(panelName(r, m, "coefficients"), title, "coefficient per standard deviation", "")
@@ -335,6 +337,9 @@ func myCoefficients(r *mydata.Result) *Figure {
 		}
 		row = append(row, p)
 		f.Height = max(f.Height, vg.Length(1.3+.2*float64(len(order)))*vg.Inch)
+	}
+	if features > shownCoefficients {
+		f.Caption += fmt.Sprintf(" Of %d coefficients the %d largest are shown.", features, shownCoefficients)
 	}
 	if row != nil {
 		f.Panels = [][]*Panel{row}

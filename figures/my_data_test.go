@@ -113,6 +113,25 @@ func TestMyDataCoefficients(t *testing.T) {
 	}
 }
 
+// Of many levels and coefficients the first and the largest are shown, and the others counted.
+func TestMyDataOfManyLevels(t *testing.T) {
+	const levels = 20_000
+	r := &mydata.Result{Name: "n", Target: "y", Columns: []mydata.Column{{Name: "c"}}, Models: []mydata.Model{{}}}
+	for j := range levels {
+		name := fmt.Sprintf("level %05d", j)
+		r.Columns[0].Levels = append(r.Columns[0].Levels, name)
+		r.Models[0].Features, r.Models[0].Coefficients = append(r.Models[0].Features, "c="+name), append(r.Models[0].Coefficients, float64(j%7))
+	}
+	f, columns := myCoefficients(r), MyDataColumns(r)
+	checkFigure(t, f)
+	if n := strings.Count(f.CSV(), "\n"); n > 100 || !strings.Contains(f.Caption, "Of 20000 coefficients the 20 largest are shown.") {
+		t.Errorf("%d lines with the caption %q", n, f.Caption)
+	}
+	if text := columns.CSV(); len(text) > 1000 || !strings.Contains(text, "… 19992 more") {
+		t.Errorf("the columns take %d bytes: %.1000s", len(text), text)
+	}
+}
+
 // The note below the columns names what a reader has to know of them.
 func TestMyDataColumnsNote(t *testing.T) {
 	r := myResult(t, "id,x,g,y\n1,4,a,2\n2,2,a,3\n3,5,b,5\n4,1,b,4\n5,7,c,6\n6,5,c,\n", func(p *mydata.MyDataParams) { p.Group, p.OuterFolds = "g", 0 })

@@ -52,7 +52,8 @@ type CSV struct {
 	// MaxBytes bounds the memory that Read holds, which is some 24 bytes for each field beside
 	// the text. A text that needs more is an error of kind qpdiff.ErrTooLarge. It names the
 	// number of bytes, by the first rows and the size of a file. A table whose levels make too
-	// many features is such an error, too. Zero: the default that [learn.Data] documents.
+	// many dense features is such an error, too: see [Table.Data]. Zero: the default that
+	// [learn.Data] documents.
 	MaxBytes int64
 }
 

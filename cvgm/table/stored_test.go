@@ -63,10 +63,24 @@ func drawStoredCase(t *testing.T, seed uint64) storedCase {
 	}
 	c := cvgm.Config{Data: d, Prepare: encoder, Splits: casetest.Must(cvgm.KFold(rng, len(d.Y), 3))(t), Loss: cvgm.SquaredError{}, Generalised: true,
 		Learner: func() learn.Learner { return new(linear.ElasticNet) }, Standardise: rng.IntN(3) > 0, Centring: cvgm.MeanCentring}
-	if rng.IntN(3) == 0 {
+	switch learner := seed % 4; learner {
+	case 0, 1:
+		c.Loss, c.Centring = cvgm.LogisticLoss{}, cvgm.NoCentring
+		c.Data.Y = slices.Clone(d.Y)
+		for i, y := range d.Y {
+			c.Data.Y[i] = math.Copysign(1, y-1)
+		}
+		if c.Learner = func() learn.Learner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} }; learner == 1 {
+			c.Learner = func() learn.Learner { return &linear.SparseLogistic{Intercept: true} }
+		}
+	case 2:
 		c.Loss = cvgm.AbsoluteError{}
 	}
-	return storedCase{c, []float64{.02 + .1*rng.Float64(), .05 + rng.Float64()}, table, drawTexts(rng, 20, levels, levels)}
+	alpha := []float64{.02 + .1*rng.Float64(), .05 + rng.Float64()}
+	if seed%4 == 0 {
+		alpha = alpha[1:]
+	}
+	return storedCase{c, alpha, table, drawTexts(rng, 20, levels, levels)}
 }
 
 // results returns what a CV of c and its model give.
@@ -203,7 +217,7 @@ func TestHostileValuesOfStoredFeatures(t *testing.T) {
 
 // Without standardisation the intercept of least squares takes dense rows, also of many features.
 func TestLeastSquaresInterceptOfManyFeatures(t *testing.T) {
-	c := drawStoredCase(t, 5)
+	c := drawStoredCase(t, 7)
 	c.Standardise, c.Centring = false, cvgm.FixedLeastSquares
 	want, _ := evalOnce(t, c.Config, c.alpha)
 	defer sample.SetDenseFeatures(sample.SetDenseFeatures(0))
