@@ -53,11 +53,19 @@ func (q *piecewiseQP) solveSparse() int {
 		m.R[i], m.Diag[i], b[i] = q.r[j], q.diag[j], q.linear(i)
 	}
 	q.work = dense.Grow(q.work, sparse.Room(q.rows, s))
-	residual, worst := q.gradients.Solve(m, q.z[:s], b, q.work)
-	if q.bound = q.gradients.Most / q.gradients.Least; !(residual <= sparse.ResidualTol) || dense.Unsolvable(q.bound) {
+	residual, worst := q.gradients.Solve(m, q.z[:s], b, q.work, q.residualFloor())
+	if q.bound = q.gradients.Most / q.gradients.Least; !(residual <= max(sparse.ResidualTol, q.residualFloor())) || dense.Unsolvable(q.bound) {
 		return worst
 	}
 	return s
+}
+
+// residualFloor is the residual at which conjugate gradients end.
+func (q *piecewiseQP) residualFloor() float64 {
+	if q.loose {
+		return sparse.LooseFloor
+	}
+	return sparse.Floor
 }
 
 // gather fills in the active system, with its right-hand side as last of w columns.
@@ -132,7 +140,7 @@ func (q *piecewiseQP) solveActive(w, v []float64) []float64 {
 	if q.iterative {
 		b := w[s : 2*s]
 		copy(b, w)
-		new(sparse.Gradients).Solve(&q.system, w, b, w[2*s:cap(w)])
+		new(sparse.Gradients).Solve(&q.system, w, b, w[2*s:cap(w)], q.residualFloor())
 		return w
 	}
 	if q.rowFactor {

@@ -262,12 +262,18 @@ func (l *Logistic) New() learn.Learner { return &Logistic{Intercept: l.Intercept
 // Convention returns the logistic loss.
 func (*Logistic) Convention() learn.Convention { return learn.Convention{Loss: learn.LogisticLoss} }
 
-// C·N times the largest variance of a feature is a ratio of loss to penalty.
-const leastC, mostC = 1e-3, 1e6
+// C·N times the largest variance of a feature is a ratio of loss to penalty. Beyond mostStoredC,
+// which takes the place of mostC for sparse data, θ fits all classes, and costs much to find.
+const leastC, mostC, mostStoredC = 1e-3, 1e6, 1e4
 
 // Hyperparameters describes C.
 func (*Logistic) Hyperparameters(m learn.Moments) []learn.Hyperparameter {
 	unit := 1 / (m.Weight * m.Largest)
 	share := float64(m.Examples) / m.Weight // C multiplies a sum of weighted losses
-	return []learn.Hyperparameter{{Name: "C", Lower: leastC * unit, Default: share / m.Variance, Upper: mostC * unit}}
+	c := learn.Hyperparameter{Name: "C", Lower: leastC * unit, Default: share / m.Variance, Upper: mostC * unit}
+	if m.Sparse {
+		c.Upper = mostStoredC * unit
+		c.Default = min(c.Default, c.Upper)
+	}
+	return []learn.Hyperparameter{c}
 }

@@ -156,6 +156,8 @@ func (l *sparseLogisticFit) newtonStep(warm bool) (singular, err error) {
 		l.lin[i] = l.curve(-l.g[j], i, q.x, fit)
 	}
 	q.warm = warm
+	q.loose = true
+	defer func() { q.loose = false }()
 	if singular = q.solve(); singular != nil {
 		damping := sparseDamping * dense.Eps * float64(l.d)
 		dense.Gather(q.x, l.theta, l.free)

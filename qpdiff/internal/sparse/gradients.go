@@ -21,9 +21,11 @@ const (
 	// MostSteps bounds those of all rounds.
 	MostSteps = rounds * steps
 	// ResidualTol is the residual, relative to the size of its terms, that a solution leaves at
-	// most, and residualFloor that at which no further round begins.
-	ResidualTol   = 1e-12
-	residualFloor = 4 * dense.Eps
+	// most, and Floor that at which no further round begins. LooseFloor takes its place where a
+	// correction follows.
+	ResidualTol = 1e-12
+	Floor       = 4 * dense.Eps
+	LooseFloor  = roundTol
 )
 
 // A System is the matrix inv·A_SᵀA_S + diag r on a set S of columns.
@@ -60,9 +62,10 @@ func SolveEntries(rows, set float64) float64 {
 	return 1.25 * (2*(rows+vectors*set) + 5*set + 2*steps)
 }
 
-// Solve sets x to the solution for b. work has Room entries. It returns the residual, relative
-// to the size of its terms, and the member with the largest.
-func (g *Gradients) Solve(q *System, x, b, work []float64) (residual float64, worst int) {
+// Solve sets x to the solution for b, with a residual of floor if that is reached. work has Room
+// entries. It returns the residual, relative to the size of its terms, and the member with the
+// largest.
+func (g *Gradients) Solve(q *System, x, b, work []float64, floor float64) (residual float64, worst int) {
 	s := len(x)
 	fit := work[:q.M]
 	work = work[q.M:]
@@ -97,7 +100,7 @@ func (g *Gradients) Solve(q *System, x, b, work []float64) (residual float64, wo
 		}
 		before := residual
 		residual = floats.Norm(rest, 2) / (size + g.Most*math.Sqrt(solution))
-		if !(residual > residualFloor) || !(residual < before/2) {
+		if !(residual > floor) || !(residual < before/2) {
 			break
 		}
 	}
