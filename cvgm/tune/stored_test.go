@@ -18,11 +18,9 @@ import (
 func TestTuneStoredEqualsDense(t *testing.T) {
 	const near = 1e-6 // of the constant prediction's loss
 	for _, learner := range []learn.Learner{new(linear.ElasticNet), &linear.Logistic{Intercept: linear.UnpenalisedIntercept}, &linear.SparseLogistic{Intercept: true}} {
-		d := oneHot(240, 4, 6)
-		if _, regression := learner.(*linear.ElasticNet); !regression {
-			for i, y := range d.Y {
-				d.Y[i] = math.Copysign(1, y)
-			}
+		d := oneHotClasses(240, 4, 6)
+		if _, regression := learner.(*linear.ElasticNet); regression {
+			d = oneHot(240, 4, 6)
 		}
 		splits := casetest.Must(cvgm.KFold(synth.NewStream(1, "folds"), len(d.Y), 5))(t)
 		tuner := tune.Tuner{Learner: learner, Splits: splits, OuterFolds: -1}

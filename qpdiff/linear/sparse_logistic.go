@@ -43,6 +43,11 @@ import (
 // A step costs N·s² operations for s such coordinates, and N·n for n features. With more than
 // 200 features no more of them may leave zero in one step than are not zero, or 32.
 //
+// A sparse X is read by its stored entries. A step then costs as many operations as are stored of
+// such coordinates, times s up to 1000 of them. With more of them conjugate gradients take its
+// place, and systems that they do not solve to 1e-12 of the size of their terms are errors that
+// match ErrIllPosed.
+//
 // The zero value is ready for Load and has no intercept. Fits after the first allocate
 // nothing.
 type SparseLogistic struct {

@@ -1,12 +1,14 @@
 package linear_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
+	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/numtest"
 	"cvgm/qpdiff/internal/ways"
 	"cvgm/qpdiff/learn"
@@ -195,6 +197,18 @@ func TestSparseHostile(t *testing.T) {
 		}
 		if fits < numtest.Long(2500) {
 			t.Error(fits, "fits")
+		}
+	}
+}
+
+// Centre and Scale are for a sparse X: learners do not pass over those of another one.
+func TestCentreOfDenseData(t *testing.T) {
+	for _, l := range []learn.Learner{new(linear.ElasticNet), new(linear.Logistic), new(linear.SparseLogistic), new(linear.Huber)} {
+		for _, d := range []learn.Data{{Centre: []float64{1}}, {Scale: []float64{1}}} {
+			d.X, d.Y = mat.NewDense(2, 1, []float64{1, 2}), []float64{1, -1}
+			if err := l.Load(d); !errors.Is(err, qpdiff.ErrDomain) {
+				t.Errorf("%T loads a dense X with a Centre or Scale: %v", l, err)
+			}
 		}
 	}
 }
