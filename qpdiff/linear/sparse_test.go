@@ -212,3 +212,27 @@ func TestCentreOfDenseData(t *testing.T) {
 		}
 	}
 }
+
+// Labels and entries that a sparse X cannot be fitted with are refused by Load.
+func TestSparseLogisticRefusals(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		value float64
+		y     []float64
+		kind  error
+	}{
+		{"an entry that is NaN", math.NaN(), []float64{1, -1, 1}, qpdiff.ErrNotFinite},
+		{"a product that overflows", 1e300, []float64{1e20, -1, 1}, qpdiff.ErrNotFinite},
+		{"squares of labels that overflow", 1, []float64{1e200, -1, 1}, qpdiff.ErrNotFinite},
+		{"the label 0", 1, []float64{1, 0, 1}, qpdiff.ErrDomain},
+		{"one class", 1, []float64{1, 1, 1}, qpdiff.ErrIllPosed},
+		{"too few labels", 1, []float64{1, -1}, qpdiff.ErrShape},
+	} {
+		x := &numtest.Stored{Rows: 3, Columns: 2, Index: [][]int{{0}, {}, {1}}, Value: [][]float64{{c.value}, {}, {1}}}
+		for _, l := range []learn.Learner{&linear.Logistic{Intercept: linear.UnpenalisedIntercept}, &linear.SparseLogistic{Intercept: true}} {
+			if err := l.Load(learn.Data{X: x, Y: c.y}); !errors.Is(err, c.kind) {
+				t.Errorf("%T, %s: %v, want %v", l, c.name, err, c.kind)
+			}
+		}
+	}
+}
