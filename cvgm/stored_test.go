@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"cvgm/cvgm"
@@ -42,34 +43,62 @@ type unreadable struct{ *sample.Stored }
 
 func (unreadable) At(i, j int) float64 { panic("an entry of a sparse matrix was read by At") }
 
+// storedConfig draws a CV of an elastic net on a sparse X.
+func storedConfig(t *testing.T, rng *rand.Rand) (c cvgm.Config, dense *mat.Dense) {
+	rows, n := 12+rng.IntN(40), 2+rng.IntN(12)
+	x := drawStored(rng, rows, n)
+	dense = mat.DenseCopyOf(x)
+	y := make([]float64, rows)
+	for i := range y {
+		y[i] = 3 + dense.At(i, 0) + .3*rng.NormFloat64()
+	}
+	splits, err := cvgm.RandomSplits(rng, rows, 3, .7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c = cvgm.Config{Data: learn.Data{X: unreadable{x}, Y: y}, Splits: splits, Loss: cvgm.SquaredError{},
+		Learner: func() learn.Learner { return new(linear.ElasticNet) }, Standardise: rng.IntN(3) > 0, Centring: []cvgm.Centring{cvgm.NoCentring, cvgm.MeanCentring}[rng.IntN(2)]}
+	if rng.IntN(2) == 0 {
+		c.Data.Weights = make([]float64, rows)
+		for i := range y {
+			c.Data.Weights[i] = .5 + rng.Float64()
+		}
+	}
+	if rng.IntN(3) == 0 {
+		c.Loss = cvgm.AbsoluteError{}
+	}
+	return c, dense
+}
+
+// classify makes c the CV of a classifier, with labels of both classes in each split.
+func classify(c cvgm.Config, learner func() learn.Learner) cvgm.Config {
+	middle := slices.Sorted(slices.Values(c.Data.Y))[len(c.Data.Y)/2]
+	for i, y := range c.Data.Y {
+		c.Data.Y[i] = 1
+		if y < middle {
+			c.Data.Y[i] = -1
+		}
+	}
+	c.Learner, c.Loss, c.Centring = learner, cvgm.LogisticLoss{}, cvgm.NoCentring
+	return c
+}
+
 // A CV on a sparse X gives what it gives on a dense copy, and reads stored entries alone.
 func TestStoredEqualsDense(t *testing.T) {
 	const tol = 1e-9 // of systems with conditions up to some 1e4
-	for seed := range uint64(60) {
+	for seed := range uint64(180) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 7))
-			rows, n := 12+rng.IntN(40), 2+rng.IntN(12)
-			x := drawStored(rng, rows, n)
-			dense := mat.DenseCopyOf(x)
-			y := make([]float64, rows)
-			for i := range y {
-				y[i] = 3 + dense.At(i, 0) + .3*rng.NormFloat64()
+			c, dense := storedConfig(t, rng)
+			alpha := []float64{.02 + .1*rng.Float64(), .05 + rng.Float64()}
+			switch seed / 60 {
+			case 1:
+				c = classify(c, func() learn.Learner { return &linear.Logistic{Intercept: linear.Intercept(seed % 3)} })
+				alpha = alpha[:1]
+			case 2:
+				c = classify(c, func() learn.Learner { return &linear.SparseLogistic{Intercept: seed%2 == 0} })
 			}
-			splits, err := cvgm.RandomSplits(rng, rows, 3, .7)
-			if err != nil {
-				t.Fatal(err)
-			}
-			c := cvgm.Config{Data: learn.Data{X: unreadable{x}, Y: y}, Splits: splits, Loss: cvgm.SquaredError{},
-				Learner: func() learn.Learner { return new(linear.ElasticNet) }, Standardise: rng.IntN(3) > 0, Centring: []cvgm.Centring{cvgm.NoCentring, cvgm.MeanCentring}[rng.IntN(2)]}
-			if rng.IntN(2) == 0 {
-				c.Data.Weights = make([]float64, rows)
-				for i := range y {
-					c.Data.Weights[i] = .5 + rng.Float64()
-				}
-			}
-			if rng.IntN(3) == 0 {
-				c.Loss = cvgm.AbsoluteError{}
-			}
+			rows := len(c.Data.Y)
 			other := c
 			other.Data.X = dense
 			cv, err := cvgm.New(c)
@@ -80,14 +109,13 @@ func TestStoredEqualsDense(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			alpha := []float64{.02 + .1*rng.Float64(), .05 + rng.Float64()}
 			near := func(name string, got, want []float64) {
 				t.Helper()
 				if size := 1 + floats.Norm(want, math.Inf(1)); !(floats.Distance(got, want, math.Inf(1)) <= tol*size) {
 					t.Errorf("%s: %v, and %v on the dense copy", name, got, want)
 				}
 			}
-			grad, wantGrad := make([]float64, 2), make([]float64, 2)
+			grad, wantGrad := make([]float64, len(alpha)), make([]float64, len(alpha))
 			loss, err := cv.Eval(grad, alpha)
 			want, wantErr := reference.Eval(wantGrad, alpha)
 			if err != nil || wantErr != nil {

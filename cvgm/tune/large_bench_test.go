@@ -72,6 +72,15 @@ func oneHot(rows, columns, levels int) learn.Data {
 	return d
 }
 
+// oneHotClasses is oneHot with the signs of the labels as classes.
+func oneHotClasses(rows, columns, levels int) learn.Data {
+	d := oneHot(rows, columns, levels)
+	for i, y := range d.Y {
+		d.Y[i] = math.Copysign(1, y)
+	}
+	return d
+}
+
 // strongest returns the least λ1 at which the elastic net of d is 0, or the sparse logistic
 // regression of classes.
 func strongest(d learn.Data, classes bool) (most float64) {
@@ -135,6 +144,33 @@ func BenchmarkLargeCV(b *testing.B) {
 				}
 				var cv *cvgm.CV
 				if cv, err = cvgm.New(cvgm.Config{Data: d, Splits: splits, Learner: c.learner, Loss: c.loss, Standardise: true, Centring: c.centring, Workers: 1}); err == nil {
+					_, err = cv.Eval(grad, c.hyper)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkStoredCV is BenchmarkLargeCV for classes on a sparse matrix.
+func BenchmarkStoredCV(b *testing.B) {
+	d := oneHotClasses(50_000, 10, 2000)
+	for _, c := range []struct {
+		name    string
+		learner func() learn.Learner
+		hyper   []float64
+	}{
+		{"logistic", func() learn.Learner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} }, []float64{.1}},
+		{"sparse logistic", func() learn.Learner { return &linear.SparseLogistic{Intercept: true} }, []float64{.0014, 0}}, // a tenth of the strongest
+	} {
+		b.Run(c.name+", one-hot 50 000 × 20 000", func(b *testing.B) {
+			splits, err := cvgm.KFold(synth.NewStream(1, "folds"), len(d.Y), 5)
+			grad := make([]float64, len(c.hyper))
+			for b.Loop() {
+				if err != nil {
+					b.Fatal(err)
+				}
+				var cv *cvgm.CV
+				if cv, err = cvgm.New(cvgm.Config{Data: d, Splits: splits, Learner: c.learner, Loss: cvgm.LogisticLoss{}, Standardise: true, Workers: 1}); err == nil {
 					_, err = cv.Eval(grad, c.hyper)
 				}
 			}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"runtime"
 	"slices"
 	"strings"
@@ -102,6 +103,49 @@ func TestBytes(t *testing.T) {
 				}
 				runtime.KeepAlive(l)
 				runtime.KeepAlive(w)
+			}
+		}
+	}
+}
+
+// A learner on a sparse X holds no more than Bytes counts, and not much less, with factors of its
+// systems and by conjugate gradients.
+func TestBytesOfStored(t *testing.T) {
+	for _, most := range []int{1000, 0} {
+		defer ways.SetSparseFeatures(ways.SetSparseFeatures(most))
+		for _, c := range []struct {
+			name   string
+			fresh  func() learn.SizedLearner
+			hyper  []float64 // that leaves few features, where a set grows
+			factor float64
+		}{
+			{"elastic net", func() learn.SizedLearner { return new(linear.ElasticNet) }, []float64{.3, .1}, 3},
+			{"logistic", func() learn.SizedLearner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} }, []float64{1.5}, 3},
+			{"sparse logistic", func() learn.SizedLearner { return &linear.SparseLogistic{Intercept: true} }, []float64{.15, .1}, 4},
+		} {
+			for _, size := range [][2]int{{60, 400}, {4000, 40}, {300, 300}, {12, 3}} {
+				for _, weighted := range []bool{false, true} {
+					rng := rand.New(rand.NewPCG(1, 36))
+					rows, n := size[0], size[1]
+					d := learn.Data{X: numtest.DrawStored(rng, rows, n), Y: numtest.Normals(rng, rows), Centre: make([]float64, n)}
+					for i, y := range d.Y {
+						d.Y[i] = math.Copysign(1, y)
+					}
+					if weighted {
+						d.Weights = slices.Repeat([]float64{1, 2}, rows/2)
+					}
+					l := c.fresh()
+					p, h := l.Dims(n)
+					theta, w, g := make([]float64, p), new(qpdiff.Workspace), &learn.Grad{Hyper: make([]float64, h), Stored: make([]float64, d.Stored()), Y: make([]float64, rows)}
+					v := slices.Repeat([]float64{1}, p)
+					held := heldBy(func() { numtest.OK(t, l.Load(d), l.Fit(theta, c.hyper), l.VJP(w, g, v)) })
+					const structs = 48 << 10 // and the steps of conjugate gradients, beside which small data are nothing
+					if need := l.Bytes(d.Size()); need < held || float64(need) > c.factor*float64(held)+structs {
+						t.Errorf("%s, %d × %d, weighted %v, factors up to %d: counts %d bytes and holds %d, a factor of %.2f", c.name, rows, n, weighted, most, need, held, float64(need)/float64(held))
+					}
+					runtime.KeepAlive(l)
+					runtime.KeepAlive(w)
+				}
 			}
 		}
 	}

@@ -55,8 +55,8 @@ func (q *piecewiseQP) solveSparse() int {
 		m.R[i], m.Diag[i], b[i] = q.r[j], q.diag[j], q.linear(i)
 	}
 	q.work = dense.Grow(q.work, sparse.Room(q.rows, s))
-	residual, worst := q.gradients.Solve(m, q.z[:s], b, q.work, sparse.Rounds)
-	if q.bound = q.gradients.Most / q.gradients.Least; !(residual <= sparse.ResidualTol) || dense.Unsolvable(q.bound) {
+	residual, worst := q.gradients.Solve(m, q.z[:s], b, q.work, q.residualFloor())
+	if q.bound = q.gradients.Most / q.gradients.Least; !(residual <= max(sparse.ResidualTol, q.residualFloor())) || dense.Unsolvable(q.bound) {
 		return worst
 	}
 	return s
@@ -72,9 +72,20 @@ func (q *piecewiseQP) regular() (worst int, ok bool) {
 		_, part = math.Modf(part + math.Phi)
 		b[i] = (part - .5) * math.Sqrt(q.diag[j]+q.r[j])
 	}
-	residual, worst := q.gradients.Solve(&q.system, x, b, q.work, 1)
+	residual, worst := q.gradients.Solve(&q.system, x, b, q.work, sparse.LooseFloor)
 	q.bound = max(q.bound, q.gradients.Most/q.gradients.Least)
 	return worst, residual <= sparse.ProbeTol && !dense.Unsolvable(q.bound)
+}
+
+// factorRegular is factor, of a system that must have one solution for any right-hand side.
+func (q *piecewiseQP) factorRegular() int {
+	k := q.factor()
+	if q.iterative {
+		if worst, ok := q.regular(); !ok {
+			return worst
+		}
+	}
+	return k
 }
 
 // errUnsolved is the error of a derivative whose system conjugate gradients do not solve.
@@ -82,6 +93,14 @@ var errUnsolved = check.ArgErrorf("Data", qpdiff.ErrIllPosed, "raise λ2 or drop
 
 // unsolved reports whether w is the result of a solveActive that failed.
 func unsolved(w []float64) bool { return len(w) > 0 && w[0] != w[0] }
+
+// residualFloor is the residual at which conjugate gradients end.
+func (q *piecewiseQP) residualFloor() float64 {
+	if q.loose {
+		return sparse.LooseFloor
+	}
+	return sparse.Floor
+}
 
 // gather fills in the active system, with its right-hand side as last of w columns.
 func (q *piecewiseQP) gather(w int) {
@@ -155,7 +174,8 @@ func (q *piecewiseQP) solveActive(w, v []float64) []float64 {
 	if q.iterative {
 		b := w[s : 2*s]
 		copy(b, w)
-		if residual, _ := new(sparse.Gradients).Solve(&q.system, w, b, w[2*s:cap(w)], sparse.Rounds); !(residual <= sparse.ResidualTol) {
+		floor := q.residualFloor()
+		if residual, _ := new(sparse.Gradients).Solve(&q.system, w, b, w[2*s:cap(w)], floor); !(residual <= max(sparse.ResidualTol, floor)) {
 			dense.Fill(w, math.NaN())
 		}
 		return w

@@ -143,6 +143,7 @@ type columnQuadratic struct {
 	system    sparse.System
 	gradients sparse.Gradients
 	work      []float64
+	loose     bool // solutions are corrected later
 
 	largest int     // support: see limit
 	held    float64 // entries that are held beside the active systems

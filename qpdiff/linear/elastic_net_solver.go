@@ -65,7 +65,7 @@ func (q *piecewiseQP) solve() error {
 			dense.Scatter(q.x, q.z, q.act)
 			wrong = q.admit(tol, phases == 0)
 			if wrong == 0 {
-				if q.iterative {
+				if q.iterative && !q.loose {
 					if k, ok := q.regular(); !ok {
 						return q.errOpen(q.act[k])
 					}

@@ -60,6 +60,11 @@ import (
 // unknowns as there are rows, unless C is so large that the penalty is below 1e-9 of an entry
 // of the Hessian's diagonal.
 //
+// A sparse X is read by its stored entries, with products whatever the number of parameters: each
+// costs as many operations as entries are stored. With more than 1000 parameters there is no
+// factor of the Hessian; a solve that then leaves more than 1e-12 of the size of its terms is an
+// error that matches ErrIllPosed.
+//
 // The zero value is ready for Load and has no intercept.
 type Logistic struct {
 	// Intercept is read by Dims, Load and LoadSubset.
@@ -129,7 +134,6 @@ func (l *Logistic) LoadSubset(full learn.Learner, out []int) (err error) {
 	rows, _ := f.state.Data.X.Dims()
 	l.shape(f.state.Data, l.Intercept)
 	l.full, l.out = &f.logisticFit, out
-	copy(l.z, f.z)
 	copy(l.zmax, f.zmax)
 	l.ymax = f.ymax
 	l.total, l.most = f.total, f.most
@@ -140,15 +144,17 @@ func (l *Logistic) LoadSubset(full learn.Learner, out []int) (err error) {
 		if r < 0 || r >= rows {
 			return check.ArgErrorf("out", qpdiff.ErrDomain, "use row numbers of full's data", "holds %d at index %d where there are %d rows", r, i, rows)
 		}
-		for j := range l.d {
-			if l.stored == nil {
-				l.z[j*rows+r] = 0
-			}
-		}
 	}
 	if l.stored != nil {
 		if err := l.foldStored(f.state.Data, out); err != nil {
 			return err
+		}
+		return l.accept(f.state.Data)
+	}
+	copy(l.z, f.z)
+	for _, r := range out {
+		for j := range l.d {
+			l.z[j*rows+r] = 0
 		}
 	}
 	return l.accept(f.state.Data)
@@ -264,12 +270,18 @@ func (l *Logistic) New() learn.Learner { return &Logistic{Intercept: l.Intercept
 // Convention returns the logistic loss.
 func (*Logistic) Convention() learn.Convention { return learn.Convention{Loss: learn.LogisticLoss} }
 
-// C·N times the largest variance of a feature is a ratio of loss to penalty.
-const leastC, mostC = 1e-3, 1e6
+// C·N times the largest variance of a feature is a ratio of loss to penalty. Beyond mostStoredC,
+// which takes the place of mostC for sparse data, θ fits all classes, and costs much to find.
+const leastC, mostC, mostStoredC = 1e-3, 1e6, 1e4
 
 // Hyperparameters describes C.
 func (*Logistic) Hyperparameters(m learn.Moments) []learn.Hyperparameter {
 	unit := 1 / (m.Weight * m.Largest)
 	share := float64(m.Examples) / m.Weight // C multiplies a sum of weighted losses
-	return []learn.Hyperparameter{{Name: "C", Lower: leastC * unit, Default: share / m.Variance, Upper: mostC * unit}}
+	c := learn.Hyperparameter{Name: "C", Lower: leastC * unit, Default: share / m.Variance, Upper: mostC * unit}
+	if m.Sparse {
+		c.Upper = mostStoredC * unit
+		c.Default = min(c.Default, c.Upper)
+	}
+	return []learn.Hyperparameter{c}
 }

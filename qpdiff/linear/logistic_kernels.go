@@ -189,6 +189,9 @@ func (p *logisticProblem) foldStored(d learn.Data, out []int) error {
 	if p.stored.Largest(p.zmax); !dense.AllFinite(p.zmax) {
 		return errFoldOverflows
 	}
+	if !dense.Finite(p.stored.Total) {
+		return check.ArgErrorf("Data.Y", qpdiff.ErrNotFinite, "scale the labels", "is so large that the sum of its squares overflows")
+	}
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/internal/sparse"
 	"cvgm/qpdiff/learn"
 )
 
@@ -54,7 +55,8 @@ func (l *logisticNewton) takeEntries() error {
 	m, k := float64(l.m), float64(l.k)
 	held := learner.Entries(m*k + hessianEntries(m, k))
 	if l.stored != nil {
-		held = learner.Entries(storedHessianEntries(m, k, float64(l.stored.Stored())))
+		stored := float64(l.stored.Stored())
+		held = learner.Entries(sparse.Entries(m, k, stored) + storedHessianEntries(m, k, stored))
 	}
 	if err := learner.Exceeds(held, l.large.most, learn.Size{Rows: l.m, Features: l.d}); err != nil {
 		return err

@@ -119,13 +119,7 @@ func (e *penalisedQuadratic) settleWeak() error {
 		return err
 	}
 	s := e.part.restrict(e, func(j int, active, weak bool) bool { return active || weak })
-	k := s.factor()
-	if s.iterative {
-		if worst, ok := s.regular(); !ok {
-			k = worst
-		}
-	}
-	if k < len(s.act) {
+	if k := s.factorRegular(); k < len(s.act) {
 		return e.qp.errOpen(s.act[k])
 	}
 	return nil

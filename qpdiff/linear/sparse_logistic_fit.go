@@ -445,7 +445,7 @@ func (l *sparseLogisticFit) activate() error {
 	}
 	clear(l.lin)
 	q.activate()
-	if k := q.factor(); k < len(q.act) {
+	if k := q.factorRegular(); k < len(q.act) {
 		return q.errOpen(q.act[k])
 	}
 	for i, j := range l.free {

@@ -17,6 +17,8 @@ const (
 	// sparseMaxIter limits the Newton steps of one fit: a fit of separable data at small
 	// penalties takes some dozens.
 	sparseMaxIter = 200
+	// sparseNear is the length of a step after which the next one may be the last.
+	sparseNear = 1e-4
 	// sparseStuck is how many steps in a row, all short enough to be the last, may leave the
 	// optimality conditions unmet, as when a coordinate enters after the first. More show that
 	// rounding of the model hides the unmet condition.
@@ -87,7 +89,7 @@ func (l *sparseLogisticFit) minimise(limit int, warm bool) error {
 		if !dense.AllFinite(l.g) {
 			return errSparseOverflow
 		}
-		singular, err := l.newtonStep(warm || l.iter > 1)
+		singular, err := l.newtonStep(warm || l.iter > 1, last > sparseNear)
 		if err != nil {
 			return err
 		}
@@ -143,8 +145,9 @@ func (l *sparseLogisticFit) minimise(limit int, warm bool) error {
 // model of the loss plus the penalties, on the coordinates that choose chooses. That minimiser
 // is left in qp.x. If it is not unique to working precision, which is the error singular, the
 // model has a part of its diagonal added, centred at theta. Further on, as rows become certain,
-// the model may be regular.
-func (l *sparseLogisticFit) newtonStep(warm bool) (singular, err error) {
+// the model may be regular. Conjugate gradients solve a loose step to fewer digits, of which
+// refine corrects the rest: those of coordinates that matter little may lack.
+func (l *sparseLogisticFit) newtonStep(warm, loose bool) (singular, err error) {
 	q := &l.qp
 	l.choose()
 	if err := l.model(l.free); err != nil {
@@ -156,6 +159,8 @@ func (l *sparseLogisticFit) newtonStep(warm bool) (singular, err error) {
 		l.lin[i] = l.curve(-l.g[j], i, q.x, fit)
 	}
 	q.warm = warm
+	q.loose = loose
+	defer func() { q.loose = false }()
 	if singular = q.solve(); singular != nil {
 		damping := sparseDamping * dense.Eps * float64(l.d)
 		dense.Gather(q.x, l.theta, l.free)

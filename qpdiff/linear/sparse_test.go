@@ -1,11 +1,14 @@
 package linear_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
+	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/numtest"
 	"cvgm/qpdiff/internal/ways"
 	"cvgm/qpdiff/learn"
@@ -76,5 +79,164 @@ func TestSparseLogisticSparse(t *testing.T) {
 				return y, []float64{.01 + .1*rng.Float64(), .01 + rng.Float64()}
 			})
 		})
+	}
+}
+
+// hostileStored draws a sparse X in units from 1e-12 to 1e12 that Scale takes back, with constant
+// and empty columns, columns of equal entries and of zeros, and weights of many sizes.
+func hostileStored(rng *rand.Rand) (d learn.Data) {
+	rows, n := 1+rng.IntN(30), 1+rng.IntN(40)
+	x := numtest.DrawStored(rng, rows, n)
+	kind, unit := make([]int, n), make([]float64, n)
+	d.Centre, d.Scale = make([]float64, n), make([]float64, n)
+	for j := range n {
+		kind[j], unit[j] = rng.IntN(6), math.Exp2(float64(rng.IntN(81)-40))
+		d.Scale[j] = unit[j] * (.5 + rng.Float64())
+		if rng.IntN(2) == 0 {
+			d.Centre[j] = unit[j] * rng.NormFloat64()
+		}
+		if kind[j] == 0 && rng.IntN(2) == 0 {
+			d.Centre[j] = 3 * unit[j] // of a constant column
+		}
+	}
+	for i := range x.Index {
+		x.Index[i], x.Value[i] = slices.Clone(x.Index[i]), slices.Clone(x.Value[i])
+		kept := 0
+		for k, j := range x.Index[i] {
+			v := x.Value[i][k]
+			switch kind[j] {
+			case 1:
+				continue
+			case 2:
+				v = 1
+			}
+			x.Index[i][kept], x.Value[i][kept] = j, v*unit[j]
+			kept++
+		}
+		x.Index[i], x.Value[i] = x.Index[i][:kept], x.Value[i][:kept]
+		for j, k := range kind {
+			if k == 0 { // a constant column, all stored
+				at := slices.Index(x.Index[i], j)
+				if at < 0 {
+					x.Index[i], x.Value[i], at = append(x.Index[i], j), append(x.Value[i], 0), len(x.Index[i])
+				}
+				x.Value[i][at] = 3 * unit[j]
+			}
+		}
+	}
+	d.X, d.Y = x, numtest.Normals(rng, rows)
+	for i, y := range d.Y {
+		d.Y[i] = math.Copysign(1, y)
+	}
+	if rng.IntN(2) == 0 {
+		d.Weights = make([]float64, rows)
+		for i := range d.Weights {
+			d.Weights[i] = math.Exp(5 * rng.NormFloat64())
+		}
+		if rows > 1 {
+			d.Weights[rng.IntN(rows)] = 0
+		}
+	}
+	return d
+}
+
+// Hostile sparse data are fitted as their dense copies are, or refused with an error that tells
+// why.
+func TestSparseHostile(t *testing.T) {
+	const tol = 1e-5 // of θ: losses of weight 1e9 and more leave it open to rounding by that
+	for _, most := range []int{1000, 0} {
+		defer ways.SetSparseFeatures(ways.SetSparseFeatures(most))
+		fits := 0
+		for seed := range uint64(numtest.Long(1500)) {
+			rng := rand.New(rand.NewPCG(seed, 38))
+			d := hostileStored(rng)
+			seen := d
+			seen.X, seen.Centre, seen.Scale = d.X.(*numtest.Stored).Seen(d.Centre, d.Scale), nil, nil
+			lasso := []float64{math.Exp(-8 * rng.Float64()), math.Exp(-12 * rng.Float64())}
+			if rng.IntN(5) == 0 {
+				lasso[rng.IntN(2)] = 0
+			}
+			for _, c := range []struct {
+				l, reference learn.Learner
+				hyper        []float64
+			}{
+				{&linear.Logistic{Intercept: linear.Intercept(seed % 3)}, &linear.Logistic{Intercept: linear.Intercept(seed % 3)}, []float64{math.Exp(6 * rng.NormFloat64())}},
+				{&linear.SparseLogistic{Intercept: seed%2 == 0}, &linear.SparseLogistic{Intercept: seed%2 == 0}, lasso},
+			} {
+				name := fmt.Sprintf("%T %d at %v, factors up to %d", c.l, seed, c.hyper, most)
+				_, n := d.X.Dims()
+				p, h := c.l.Dims(n)
+				theta, want := make([]float64, p), make([]float64, p)
+				err, wantErr := c.l.Load(d), c.reference.Load(seen)
+				if err == nil {
+					err = c.l.Fit(theta, c.hyper)
+				}
+				if wantErr == nil {
+					wantErr = c.reference.Fit(want, c.hyper)
+				}
+				if (err == nil) != (wantErr == nil) {
+					t.Errorf("%s: %v, and on the dense copy %v", name, err, wantErr)
+				}
+				if err != nil || wantErr != nil {
+					continue
+				}
+				size := 1e-6 // beside labels of size 1
+				for _, v := range want {
+					size = max(size, math.Abs(v))
+				}
+				for j, v := range theta {
+					if !(math.Abs(v-want[j]) <= tol*size) {
+						t.Errorf("%s: θ is %v at %d, and %v on the dense copy, of %v", name, v, j, want[j], size)
+						break
+					}
+				}
+				g := &learn.Grad{Hyper: make([]float64, h), Stored: make([]float64, d.Stored()), Y: make([]float64, len(d.Y))}
+				v := numtest.Normals(rng, p)
+				err, wantErr = c.l.VJP(nil, g, v), c.reference.VJP(nil, &learn.Grad{Hyper: make([]float64, h)}, v)
+				if (err == nil) != (wantErr == nil) {
+					t.Errorf("%s: VJP: %v, and on the dense copy %v", name, err, wantErr)
+				}
+				fits++
+			}
+		}
+		if fits < numtest.Long(2500) {
+			t.Error(fits, "fits")
+		}
+	}
+}
+
+// Centre and Scale are for a sparse X: learners do not pass over those of another one.
+func TestCentreOfDenseData(t *testing.T) {
+	for _, l := range []learn.Learner{new(linear.ElasticNet), new(linear.Logistic), new(linear.SparseLogistic), new(linear.Huber)} {
+		for _, d := range []learn.Data{{Centre: []float64{1}}, {Scale: []float64{1}}} {
+			d.X, d.Y = mat.NewDense(2, 1, []float64{1, 2}), []float64{1, -1}
+			if err := l.Load(d); !errors.Is(err, qpdiff.ErrDomain) {
+				t.Errorf("%T loads a dense X with a Centre or Scale: %v", l, err)
+			}
+		}
+	}
+}
+
+// Labels and entries that a sparse X cannot be fitted with are refused by Load.
+func TestSparseLogisticRefusals(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		value float64
+		y     []float64
+		kind  error
+	}{
+		{"an entry that is NaN", math.NaN(), []float64{1, -1, 1}, qpdiff.ErrNotFinite},
+		{"a product that overflows", 1e300, []float64{1e20, -1, 1}, qpdiff.ErrNotFinite},
+		{"squares of labels that overflow", 1, []float64{1e200, -1, 1}, qpdiff.ErrNotFinite},
+		{"the label 0", 1, []float64{1, 0, 1}, qpdiff.ErrDomain},
+		{"one class", 1, []float64{1, 1, 1}, qpdiff.ErrIllPosed},
+		{"too few labels", 1, []float64{1, -1}, qpdiff.ErrShape},
+	} {
+		x := &numtest.Stored{Rows: 3, Columns: 2, Index: [][]int{{0}, {}, {1}}, Value: [][]float64{{c.value}, {}, {1}}}
+		for _, l := range []learn.Learner{&linear.Logistic{Intercept: linear.UnpenalisedIntercept}, &linear.SparseLogistic{Intercept: true}} {
+			if err := l.Load(learn.Data{X: x, Y: c.y}); !errors.Is(err, c.kind) {
+				t.Errorf("%T, %s: %v, want %v", l, c.name, err, c.kind)
+			}
+		}
 	}
 }

@@ -174,9 +174,21 @@ class Tab:
         self.page.set_default_timeout(1000 * PATIENCE)
         self.page.on("pageerror", self.note)
         self.page.on("dialog", lambda dialog: dialog.accept())  # to leave unsaved changes
+        self.saves = set()  # requests under way
+        saves = lambda request: request.method == "PUT" and "/api/contents/" in request.url  # noqa: E731
+        self.page.on("request", lambda request: saves(request) and self.saves.add(request))
+        for end in "requestfinished", "requestfailed":
+            self.page.on(end, self.saves.discard)
         self.path = path
         self.page.goto(f"{lab.url}/lab/tree/{path}?token={lab.token}{'&reset' if reset else ''}")
         self.loaded()
+
+    def close(self):
+        """Closes the page. A save under way would reach the file after the test has restored it."""
+        deadline = time.monotonic() + PATIENCE
+        while self.saves and time.monotonic() < deadline:
+            self.page.wait_for_timeout(100)
+        self.page.close()
 
     def reload(self):
         self.page.reload()
@@ -363,6 +375,10 @@ class Test(unittest.TestCase):
         watchdog.arm()
         return super().run(result)
 
+    def setUp(self):
+        late = [path.name for path, data in self.notebooks.items() if path.read_bytes() != data]
+        self.assertEqual(late, [], "notebooks that were saved after their test")
+
     @staticmethod
     def path(name):
         return f"notebooks/copies/{name}.ipynb"
@@ -377,7 +393,7 @@ class Test(unittest.TestCase):
         from playwright.sync_api import Error
 
         for t in self.tabs:
-            for leave in (lambda t=t: t.shot(self.id().rpartition(".")[2]), t.page.close):
+            for leave in (lambda t=t: t.shot(self.id().rpartition(".")[2]), t.close):
                 with contextlib.suppress(Error):  # a crash may have closed it
                     leave()
         errors = [e for t in self.tabs for e in t.errors]

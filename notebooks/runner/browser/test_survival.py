@@ -5,7 +5,7 @@ import signal
 import time
 
 from explore import Explore, OnePage
-from harness import Test, cells, kernels, until
+from harness import CHECKOUT, Test, cells, kernels, until
 
 
 class Survival(Test):
@@ -72,6 +72,7 @@ class Survival(Test):
         self.addCleanup(self.lab.settings, "PUT", setting, {"raw": raw})
         self.lab.settings("PUT", setting, {"raw": '{"autosave": false}'})  # JupyterLab would save it every two minutes
         p, before = self.explore()
+        self.assertNotIn("cvgm-live", (CHECKOUT / p.path).read_text(), "the notebook was saved")
         p.reload()
         self.assertEqual(p.root.count(), 0)
         p.start()

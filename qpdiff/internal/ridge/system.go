@@ -154,7 +154,7 @@ type System struct {
 	squares   []float64 // Σ_i z_ij²
 	rows      []float64 // the products of the rows on the penalised parameters, lower triangle
 	byRows    bool
-	iterative bool
+	iterative bool      // not factorised
 	work      []float64 // of Load
 }
 
@@ -230,8 +230,8 @@ type Factor struct {
 	scale   []float64 // by rows: 1 over R with a penalty for each parameter, and without a factor 1 over a diagonal near to H's
 	root    []float64 // √w
 	scratch []float64
-	taken   sparse.Columns
-	set     []int
+	taken   sparse.Columns // work for Stored rows: these times √w
+	set     []int          // and the numbers of all columns
 }
 
 // diagonal makes f a diagonal near to the system's.

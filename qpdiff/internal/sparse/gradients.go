@@ -12,20 +12,22 @@ const (
 	// vectors is the number of vectors of members that a solve takes.
 	vectors = 5
 	// roundTol is how far one round of conjugate gradients lowers the residual, and
-	// Rounds bounds the rounds, each of which begins at the residual computed anew.
+	// rounds bounds the rounds, each of which begins at the residual computed anew.
 	roundTol = 1e-8
-	Rounds   = 8
+	rounds   = 8
 	// steps bounds the steps of a round: in exact arithmetic a system has its solution
 	// after as many as it has unknowns, and a well-conditioned one after some dozens.
 	steps = 2000
-	// ProbeTol is that of one round for a system that has one solution.
+	// ProbeTol is the residual for any right-hand side of a system that has one solution.
 	ProbeTol = 1e-6
 	// MostSteps bounds those of all rounds.
-	MostSteps = Rounds * steps
+	MostSteps = rounds * steps
 	// ResidualTol is the residual, relative to the size of its terms, that a solution leaves at
-	// most, and residualFloor that at which no further round begins.
-	ResidualTol   = 1e-12
-	residualFloor = 4 * dense.Eps
+	// most, and Floor that at which no further round begins. LooseFloor takes its place where a
+	// correction follows.
+	ResidualTol = 1e-12
+	Floor       = 4 * dense.Eps
+	LooseFloor  = roundTol
 )
 
 // A System is the matrix inv·A_SᵀA_S + diag r on a set S of columns.
@@ -62,9 +64,10 @@ func SolveEntries(rows, set float64) float64 {
 	return 1.25 * (2*(rows+vectors*set) + 5*set + 2*steps)
 }
 
-// Solve sets x to the solution for b. work has Room entries. It returns the residual, relative
-// to the size of its terms, and the member with the largest. It takes so many rounds at most.
-func (g *Gradients) Solve(q *System, x, b, work []float64, rounds int) (residual float64, worst int) {
+// Solve sets x to the solution for b, with a residual of floor if that is reached. work has Room
+// entries. It returns the residual, relative to the size of its terms, and the member with the
+// largest.
+func (g *Gradients) Solve(q *System, x, b, work []float64, floor float64) (residual float64, worst int) {
 	s := len(x)
 	fit := work[:q.M]
 	work = work[q.M:]
@@ -99,7 +102,7 @@ func (g *Gradients) Solve(q *System, x, b, work []float64, rounds int) (residual
 		}
 		before := residual
 		residual = floats.Norm(rest, 2) / (size + g.Most*math.Sqrt(solution))
-		if !(residual > residualFloor) || !(residual < before/2) {
+		if !(residual > floor) || !(residual < before/2) {
 			break
 		}
 	}

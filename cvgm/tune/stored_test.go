@@ -1,0 +1,37 @@
+package tune_test
+
+import (
+	"math"
+	"testing"
+
+	"cvgm/cvgm"
+	"cvgm/cvgm/internal/casetest"
+	"cvgm/cvgm/tune"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+	"cvgm/synth"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// A search on a sparse X ends at the CV loss of a search on its dense copy.
+func TestTuneStoredEqualsDense(t *testing.T) {
+	const near = 1e-6 // of the constant prediction's loss
+	for _, learner := range []learn.Learner{new(linear.ElasticNet), &linear.Logistic{Intercept: linear.UnpenalisedIntercept}, &linear.SparseLogistic{Intercept: true}} {
+		d := oneHotClasses(240, 4, 6)
+		if _, regression := learner.(*linear.ElasticNet); regression {
+			d = oneHot(240, 4, 6)
+		}
+		splits := casetest.Must(cvgm.KFold(synth.NewStream(1, "folds"), len(d.Y), 5))(t)
+		tuner := tune.Tuner{Learner: learner, Splits: splits, OuterFolds: -1}
+		got := casetest.Must(tuner.Tune(t.Context(), d))(t)
+		d.X = mat.DenseCopyOf(d.X)
+		want := casetest.Must(tuner.Tune(t.Context(), d))(t)
+		if size := want.ConstantLoss; !(math.Abs(got.Loss-want.Loss) <= near*size) {
+			t.Errorf("%T: the CV loss %v at %v, and %v at %v on the dense copy; the constant prediction's is %v", learner, got.Loss, got.Hyper, want.Loss, want.Hyper, size)
+		}
+		if !(want.Loss < .9*want.ConstantLoss) {
+			t.Errorf("%T: the CV loss %v beside a constant prediction's %v: the data teach nothing", learner, want.Loss, want.ConstantLoss)
+		}
+	}
+}
