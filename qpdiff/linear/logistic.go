@@ -3,6 +3,7 @@ package linear
 import (
 	"cmp"
 	"errors"
+	"math"
 
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
@@ -239,6 +240,14 @@ func (l *Logistic) Probabilities(w *qpdiff.Workspace, dst []float64) error {
 // after one, dst is as it was.
 func (l *Logistic) SolveHessian(w *qpdiff.Workspace, dst, v []float64) error {
 	return learner.Named(l, qpdiff.Scratch[logisticDerivative](w).solveHessian(&l.logisticFit, dst, v))
+}
+
+// Residual implements [learn.VerifiedLearner].
+func (l *Logistic) Residual() (float64, error) {
+	if err := l.state.Fitted(); err != nil {
+		return math.NaN(), learner.Named(l, err)
+	}
+	return l.residual(), nil
 }
 
 // Views implements [learn.ViewLearner].

@@ -1,6 +1,8 @@
 package linear
 
 import (
+	"math"
+
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
@@ -102,4 +104,28 @@ func (l *logisticFit) startAtFull() {
 		}
 	}
 	l.warm = true
+}
+
+// residual returns the residual of the optimality conditions, relative to the size of their
+// terms.
+func (l *logisticFit) residual() (worst float64) {
+	margins, s, w := make([]float64, l.m), make([]float64, l.m), make([]float64, l.m)
+	g, sizes := make([]float64, l.k), make([]float64, l.k)
+	l.product(margins, l.theta)
+	logisticWeights(s, w, margins)
+	var work []float64
+	l.gradient(g, l.counted(&work, s), l.theta)
+	if l.stored != nil {
+		l.storedSizes(sizes[:l.d], l.counted(&work, s), l.theta)
+	} else {
+		for j := range l.d {
+			sizes[j] = l.gradientSize(j, s, l.theta)
+		}
+	}
+	for j, v := range g[:l.d] {
+		if v != 0 {
+			worst = max(worst, math.Abs(v)/sizes[j])
+		}
+	}
+	return worst
 }

@@ -6,6 +6,7 @@ import (
 	"cvgm/qpdiff/internal/learner"
 	"cvgm/qpdiff/internal/ways"
 	"cvgm/qpdiff/learn"
+	"math"
 )
 
 // SparseLogistic is logistic regression with an ℓ₁ and a squared ℓ₂ penalty and labels
@@ -161,6 +162,14 @@ func (l *SparseLogistic) Fit(theta, hyper []float64) (err error) {
 	copy(theta, l.theta)
 	l.state.Finish()
 	return nil
+}
+
+// Residual implements [learn.VerifiedLearner].
+func (l *SparseLogistic) Residual() (float64, error) {
+	if err := l.state.Fitted(); err != nil {
+		return math.NaN(), learner.Named(l, err)
+	}
+	return l.residual(), nil
 }
 
 // Views implements [learn.ViewLearner].

@@ -496,3 +496,20 @@ func (l *sparseLogisticFit) dataJVP(d *penalisedDerivative, b []float64, t *lear
 	l.logisticProblem.dataJVP(d.all, t, l.state.Data, l.theta, l.cs, l.ch, d.rows)
 	dense.Gather(b, d.all, l.qp.features)
 }
+
+// residual returns the residual of the optimality conditions, relative to the size of their
+// terms.
+func (l *sparseLogisticFit) residual() (worst float64) {
+	c := sparseLogisticFit{logisticProblem: l.logisticProblem, inv: l.inv, theta: l.theta}
+	dense.GrowAll(l.m, &c.margin, &c.s, &c.h, &c.cs, &c.ch, &c.reach, &c.roots)
+	c.all = sparseCoordinates{l1: l.all.l1, l2: l.all.l2}
+	dense.GrowAll(l.d, &c.g, &c.all.sums, &c.all.terms, &c.all.root)
+	c.evaluate()
+	c.measure()
+	for j, t := range c.theta {
+		if miss := math.Abs(c.slope(j)); miss > 0 {
+			worst = max(worst, miss/(c.all.terms[j]+c.all.l1[j]+c.all.l2[j]*math.Abs(t)))
+		}
+	}
+	return worst
+}

@@ -175,13 +175,16 @@ class Tab:
         self.page.on("pageerror", self.note)
         self.page.on("dialog", lambda dialog: dialog.accept())  # to leave unsaved changes
         self.saves = set()  # requests under way
-        saves = lambda request: request.method == "PUT" and "/api/contents/" in request.url  # noqa: E731
-        self.page.on("request", lambda request: saves(request) and self.saves.add(request))
+        self.page.on("request", self.begin_save)
         for end in "requestfinished", "requestfailed":
-            self.page.on(end, self.saves.discard)
+            self.page.on(end, lambda request: self.saves.discard(request))
         self.path = path
         self.page.goto(f"{lab.url}/lab/tree/{path}?token={lab.token}{'&reset' if reset else ''}")
         self.loaded()
+
+    def begin_save(self, request):
+        if request.method == "PUT" and "/api/contents/" in request.url:
+            self.saves.add(request)
 
     def close(self):
         """Closes the page. A save under way would reach the file after the test has restored it."""
