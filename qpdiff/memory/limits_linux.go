@@ -18,9 +18,27 @@ func system() int64 {
 		var r syscall.Rlimit
 		if syscall.Getrlimit(which, &r) == nil && r.Cur < Unbounded {
 			low = min(low, int64(r.Cur))
+			if which == syscall.RLIMIT_AS {
+				low = min(low, addresses(int64(r.Cur)-mapped(os.DirFS("/"))))
+			}
 		}
 	}
 	return low
+}
+
+// addresses returns the limit that leaves the given number of addresses free: half of them is
+// its share. Go reserves more than 1 GiB at the start.
+func addresses(free int64) int64 { return max(1, free) * defaultShare / 2 }
+
+// mapped returns how many bytes of addresses the process has taken, 0 if that cannot be read.
+func mapped(root fs.FS) int64 {
+	pages, _ := fs.ReadFile(root, "proc/self/statm")
+	if fields := strings.Fields(string(pages)); len(fields) > 0 {
+		if n, err := strconv.ParseInt(fields[0], 10, 64); err == nil && n > 0 && n < Unbounded/int64(os.Getpagesize()) {
+			return n * int64(os.Getpagesize())
+		}
+	}
+	return 0
 }
 
 // files returns the least of the limits in files below root: the physical memory, and the

@@ -37,6 +37,11 @@ func TestFiles(t *testing.T) {
 			t.Errorf("%s: %d bytes instead of %d", c.name, got, c.want)
 		}
 	}
+	for text, want := range map[string]int64{"300 20 1 1 0 1 0\n": 300 * int64(os.Getpagesize()), "": 0, "x": 0, "-5 1": 0, "99999999999999999 1": 0} {
+		if got := mapped(fstest.MapFS{"proc/self/statm": {Data: []byte(text)}}); got != want {
+			t.Errorf("%q: %d bytes instead of %d", text, got, want)
+		}
+	}
 	if got := system(); got <= 0 || got == Unbounded {
 		t.Errorf("this system has the limit %d", got)
 	}
@@ -47,6 +52,9 @@ func TestLimitsOfAProcess(t *testing.T) {
 	const child = "CVGM_TEST_LIMIT"
 	if os.Getenv(child) != "" {
 		fmt.Printf("bound %d\n", Bound(0))
+		if os.Getenv(child) == "tight" && !(Bound(0) > 1<<20 && Bound(0) < 1500000<<10/8) {
+			t.Errorf("of few addresses beside those that Go reserves: %d bytes", Bound(0))
+		}
 		return
 	}
 	if testing.Short() {
@@ -66,5 +74,10 @@ func TestLimitsOfAProcess(t *testing.T) {
 		if err != nil || !strings.Contains(string(out), fmt.Sprintf("bound %d\n", want)) {
 			t.Errorf("%s: want %d: %s (%v)", limit, want, out, err)
 		}
+	}
+	command := exec.Command("sh", "-c", `ulimit -v 1500000 && exec "$0" "$@"`, os.Args[0], "-test.run=^TestLimitsOfAProcess$")
+	command.Env = append(os.Environ(), "GOMEMLIMIT=off", child+"=tight")
+	if out, err := command.CombinedOutput(); err != nil {
+		t.Errorf("tight: %s (%v)", out, err)
 	}
 }

@@ -132,15 +132,17 @@ func (f *State) CheckShape(arg string, g *learn.Grad) error {
 	}
 	rows, cols := f.Data.X.Dims()
 	check.Vector("Grad.Hyper", g.Hyper, f.Hypers)
-	if f.Data.Sparse() {
+	if _, dense := f.Data.X.(*mat.Dense); dense {
+		if g.Stored != nil {
+			panic("qpdiff: Grad.Stored is set for an X that is not sparse")
+		}
+	} else {
 		if g.X != nil {
 			panic("qpdiff: Grad.X is set for a sparse X, whose derivative goes to Grad.Stored")
 		}
 		if g.Stored != nil {
 			check.Vector("Grad.Stored", g.Stored, f.Data.Stored())
 		}
-	} else if g.Stored != nil {
-		panic("qpdiff: Grad.Stored is set for an X that is not sparse")
 	}
 	check.Matrix("Grad.X", g.X, rows, cols)
 	check.Vector("Grad.Y", g.Y, rows)
