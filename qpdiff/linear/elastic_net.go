@@ -110,11 +110,15 @@ func (e *ElasticNet) Fit(theta, hyper []float64) (err error) {
 	if err := e.begin(e.Groups, theta, hyper); err != nil {
 		return err
 	}
-	if err := e.solveShared(); err != nil {
-		e.reset()
-		return err
+	if err := e.solve(); err != nil {
+		if err = e.solveShared(err); err != nil {
+			e.reset()
+			return err
+		}
 	}
-	e.finish()
+	if e.equal != nil {
+		e.finish()
+	}
 	copy(theta, e.theta())
 	e.state.Finish()
 	return nil

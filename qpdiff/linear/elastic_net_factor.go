@@ -9,24 +9,14 @@ import (
 	"cvgm/qpdiff/internal/sparse"
 )
 
-// factor gathers the active system and factorises it. The solution's start is
-// left in z. It returns the first dependent member of act, or len(act).
+// factor gathers the active system and factorises it. The solution is left in z. It returns the first dependent member of act, or len(act).
 func (q *piecewiseQP) factor() int {
 	s := len(q.act)
-	if q.iterative = q.sparse != nil && q.g == nil; q.iterative {
-		return q.solveSparse()
-	}
-	if q.byColumns() {
-		if q.rowFactor = q.byRows() && q.factorRows(); q.rowFactor {
-			return s
-		}
-		q.a = dense.Grow(q.a, s*(s+1))
-	}
 	w := s + 1
-	if q.g != nil {
+	if q.features == nil {
 		q.gather(w)
-	} else {
-		q.gatherColumns(w)
+	} else if k, done := q.factorColumns(w); done {
+		return k
 	}
 	if k := dense.LDLFactor(q.a, q.dinv, s, w, q.pivotTol()); k < s {
 		return k
@@ -38,7 +28,29 @@ func (q *piecewiseQP) factor() int {
 	for i := range s {
 		q.z[i] = q.a[i*w+s]
 	}
+	dense.LDLBack(q.a, q.dinv, s, w, q.z[:s])
 	return s
+}
+
+// factorColumns is the part of factor for a problem of some features of all: it gathers the active
+// system, of w columns, or solves it in another way.
+func (q *piecewiseQP) factorColumns(w int) (dependent int, done bool) {
+	s := len(q.act)
+	if q.iterative = q.sparse != nil && q.g == nil; q.iterative {
+		return q.solveSparse(), true
+	}
+	if q.byColumns() {
+		if q.rowFactor = q.byRows() && q.factorRows(); q.rowFactor {
+			return s, true
+		}
+		q.a = dense.Grow(q.a, s*(s+1))
+	}
+	if q.g != nil {
+		q.gather(w)
+	} else {
+		q.gatherColumns(w)
+	}
+	return s, false
 }
 
 // solveSparse leaves the solution of the active system in z, and the condition that its solve
@@ -164,6 +176,17 @@ func (q *piecewiseQP) pivotTol() float64 {
 	return pivotRounding * dense.Eps * terms
 }
 
+// solveActiveSparse is solveActive by conjugate gradients, in place.
+func (q *piecewiseQP) solveActiveSparse(w []float64) {
+	s := len(w)
+	b := w[s : 2*s]
+	copy(b, w)
+	floor := q.residualFloor()
+	if residual, _ := new(sparse.Gradients).Solve(&q.system, w, b, w[2*s:cap(w)], floor); !(residual <= max(sparse.ResidualTol, floor)) {
+		dense.Fill(w, math.NaN())
+	}
+}
+
 // solveActive solves the active system, as factorised last, for the right-hand side v (n
 // entries, of which it reads the active ones). It returns the solution, one entry per member of
 // act, in w, which has room entries. It is NaN if conjugate gradients find none: see unsolved.
@@ -171,17 +194,12 @@ func (q *piecewiseQP) solveActive(w, v []float64) []float64 {
 	s := len(q.act)
 	w = w[:s]
 	dense.Gather(w, v, q.act)
-	if q.iterative {
-		b := w[s : 2*s]
-		copy(b, w)
-		floor := q.residualFloor()
-		if residual, _ := new(sparse.Gradients).Solve(&q.system, w, b, w[2*s:cap(w)], floor); !(residual <= max(sparse.ResidualTol, floor)) {
-			dense.Fill(w, math.NaN())
-		}
-		return w
-	}
-	if q.rowFactor {
+	switch {
+	case q.rowFactor:
 		q.solveRows(w, w[s:cap(w)])
+		return w
+	case q.iterative:
+		q.solveActiveSparse(w)
 		return w
 	}
 	dense.LDLForward(q.a, q.dinv, s, s+1, w)

@@ -112,22 +112,22 @@ func (e *elasticNetFit) penalties() (groups *penaltyGroups, l1, l2, root []float
 
 // begin begins a Fit: it checks the arguments and sets the penalties.
 func (e *elasticNetFit) begin(groups []int, theta, hyper []float64) error {
-	of, l1, l2, _ := e.penalties()
-	if err := e.penalisedQuadratic.begin(of, l1, l2, groups, theta, hyper); err != nil {
-		return err
+	e.equal = nil
+	of, l1, l2 := &e.groups, e.l1, e.l2
+	if s := e.working; s != nil {
+		of, l1, l2 = &s.groups, s.l1, s.l2
 	}
-	e.hold()
-	return nil
+	err := e.penalisedQuadratic.begin(of, l1, l2, groups, theta, hyper)
+	if err == nil && e.classes != nil {
+		e.hold()
+	}
+	return err
 }
 
 // hold holds equal features at zero, but for the first of each class, if their penalties are
 // the same and λ2 is too small to give them one value. Features of zeros without penalties have
 // no value at all.
 func (e *elasticNetFit) hold() {
-	e.equal = nil
-	if e.classes == nil {
-		return
-	}
 	of, l1, l2, root := e.penalties()
 	e.equal = e.classes.Restrict(&e.shared, func(first, k int) bool {
 		return of.at(first) == of.at(k) && l2[k] <= ridgeRounding*root[k]*root[k] && (root[k] > 0 || l1[k] == 0)
@@ -137,7 +137,7 @@ func (e *elasticNetFit) hold() {
 	}
 	for j := range l1 {
 		if e.equal.Held(j) {
-			l1[j] = math.Inf(1)
+			l1[j] = math.MaxFloat64
 		}
 	}
 }
@@ -162,12 +162,10 @@ func (e *elasticNetFit) featureColumn(dst []float64, j int) {
 	}
 }
 
-// finish sets whole at the end of a fit.
+// finish sets whole at the end of a fit with equal features.
 func (e *elasticNetFit) finish() {
-	if e.equal != nil {
-		e.whole = append(e.whole[:0], e.solution()...)
-		e.equal.Share(e.whole)
-	}
+	e.whole = append(e.whole[:0], e.solution()...)
+	e.equal.Share(e.whole)
 }
 
 // sizeTerms sets terms to a bound.

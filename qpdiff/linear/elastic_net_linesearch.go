@@ -108,6 +108,9 @@ func (q *piecewiseQP) compact() {
 // leaves. It reports whether x moved, and ok false if no kink bounds the way: then the solution
 // is not unique.
 func (q *piecewiseQP) slide(k int) (moved, ok bool) {
+	if q.iterative {
+		return false, false
+	}
 	s := len(q.act)
 	// The dependency v: v_k = 1, v_<k = −H_<k⁻¹h_k. Column k of the partial
 	// factor holds L⁻¹h_k.

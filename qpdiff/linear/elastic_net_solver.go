@@ -35,9 +35,6 @@ func (q *piecewiseQP) solve() error {
 			return q.errCrowded()
 		}
 		if k := q.factor(); k < s {
-			if q.iterative {
-				return q.errOpen(q.act[k])
-			}
 			phases = max(0, phases-1)
 			moved, ok := q.slide(k)
 			if !ok {
@@ -47,9 +44,6 @@ func (q *piecewiseQP) solve() error {
 				tol = math.Inf(1)
 			}
 			continue
-		}
-		if !q.rowFactor && !q.iterative {
-			dense.LDLBack(q.a, q.dinv, s, s+1, q.z[:s])
 		}
 		wrong := 0
 		for i, v := range q.z[:s] {
@@ -65,11 +59,6 @@ func (q *piecewiseQP) solve() error {
 			dense.Scatter(q.x, q.z, q.act)
 			wrong = q.admit(tol, phases == 0)
 			if wrong == 0 {
-				if q.iterative && !q.loose {
-					if k, ok := q.regular(); !ok {
-						return q.errOpen(q.act[k])
-					}
-				}
 				q.warm = true
 				return nil
 			}

@@ -81,11 +81,10 @@ func (e *elasticNetFit) solve() error {
 	return err
 }
 
-// solveShared solves the problem. If that fails because θ is not unique, it looks for equal features,
-// once for the data, and gives them one value.
-func (e *elasticNetFit) solveShared() error {
-	err := e.solve()
-	if err == nil || e.looked || !errors.Is(err, qpdiff.ErrIllPosed) {
+// solveShared solves the problem after the error err. If that is because θ is not unique, it looks
+// for equal features, once for the data, and gives them one value.
+func (e *elasticNetFit) solveShared(err error) error {
+	if e.looked || !errors.Is(err, qpdiff.ErrIllPosed) {
 		return err
 	}
 	e.looked = true
@@ -111,13 +110,17 @@ func (e *elasticNetFit) residual() float64 {
 		}
 		e.sparse.AddTransposed(slope, e.inv, r)
 	} else {
-		var row []float64
+		rows, viewed, work := d.Dense(), d.Centre != nil || d.Scale != nil, []float64(nil)
 		for i, y := range d.Y {
 			share := e.share(i)
 			if share == 0 {
 				continue
 			}
-			row = see(row, d, d.Dense().RawRowView(i))
+			row := rows.RawRowView(i)
+			if viewed {
+				work = see(work, &d, row)
+				row = work
+			}
 			dense.Axpy(share*(y-dense.Dot(theta, row)), row, slope)
 		}
 	}

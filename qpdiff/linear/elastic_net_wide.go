@@ -56,15 +56,38 @@ func (e *elasticNetFit) seen(d learn.Data, i int) []float64 {
 	if d.Centre == nil && d.Scale == nil {
 		return x
 	}
-	e.row = see(e.row, d, x)
+	e.row = see(e.row, &d, x)
+	return e.row
+}
+
+// seenEntries is seen for the entries of the features alone.
+func (e *elasticNetFit) seenEntries(x []float64, features []int) []float64 {
+	centre, scale := e.state.Data.Centre, e.state.Data.Scale
+	if centre == nil && scale == nil {
+		return x
+	}
+	e.row = dense.Grow(e.row, len(x))
+	for _, j := range features {
+		v := x[j]
+		if centre != nil {
+			v -= centre[j]
+		}
+		if scale != nil {
+			v /= scale[j]
+		}
+		e.row[j] = v
+	}
 	return e.row
 }
 
 // see sets dst to what the learner sees of a row x of X.
-func see(dst []float64, d learn.Data, x []float64) []float64 {
+func see(dst []float64, d *learn.Data, x []float64) []float64 {
 	dst = append(dst[:0], x...)
-	for j, v := range x {
-		dst[j] = d.Seen(j, v)
+	if d.Centre != nil {
+		floats.Sub(dst, d.Centre)
+	}
+	if d.Scale != nil {
+		floats.Div(dst, d.Scale)
 	}
 	return dst
 }
@@ -102,10 +125,16 @@ func (e *elasticNetFit) solveWorking() error {
 		if e.slopes(); !dense.Finite(s.reach) {
 			return errSolutionOverflows
 		}
-		if e.grow(); len(s.enter) == 0 {
-			s.warm = true
-			return nil
+		if e.grow(); len(s.enter) > 0 {
+			continue
 		}
+		if q := &e.qp; q.iterative {
+			if k, ok := q.regular(); !ok {
+				return q.errOpen(q.act[k])
+			}
+		}
+		s.warm = true
+		return nil
 	}
 }
 
@@ -131,7 +160,7 @@ func (e *elasticNetFit) undecided(enter []int) []int {
 		enter = enter[:0]
 		for j, in := range s.in {
 			size := s.root[j] * s.reach
-			if !in && !math.IsInf(s.l1[j], 1) && dense.Negligible(s.l1[j]-math.Abs(s.slope[j]), s.l1[j]+size, 1+math.Sqrt(float64(len(q.act))*cond)) {
+			if !in && dense.Negligible(s.l1[j]-math.Abs(s.slope[j]), s.l1[j]+size, 1+math.Sqrt(float64(len(q.act))*cond)) {
 				enter = append(enter, j)
 			}
 		}
@@ -326,18 +355,22 @@ func rearrange(g []float64, was, n int, from, to []int) []float64 {
 	// Entries move forward to a matrix of those that stay, then backward to their places: no
 	// entry is overwritten before it has moved.
 	m := len(from)
-	for a, i := range from {
-		for b, j := range from {
-			g[a*m+b] = g[i*was+j]
+	if m < was {
+		for a, i := range from {
+			to, row := g[a*m:a*m+m], g[i*was:i*was+was]
+			for b, j := range from {
+				to[b] = row[j]
+			}
 		}
 	}
 	if cap(g) < n*n {
 		g = append(make([]float64, 0, n*n), g[:m*m]...)
 	}
 	g = g[:n*n]
-	for a := m - 1; a >= 0; a-- {
+	for a := m - 1; a >= 0 && m < n; a-- {
+		row, out := g[a*m:a*m+m], g[to[a]*n:to[a]*n+n]
 		for b := m - 1; b >= 0; b-- {
-			g[to[a]*n+to[b]] = g[a*m+b]
+			out[to[b]] = row[b]
 		}
 	}
 	return g
@@ -360,11 +393,11 @@ func (e *elasticNetFit) fetch() {
 	// By blocks of features and by rows, in the order in which the data lie.
 	for enter := s.enter; len(enter) > 0; {
 		block := enter[:min(fetchBlock, len(enter))]
-		d := e.state.Data
+		x := e.state.Data.Dense()
 		for k, i := range s.counting {
-			x, root := d.Dense().RawRowView(i), math.Sqrt(dense.CountAt(e.counts, i))
+			row, root := e.seenEntries(x.RawRowView(i), block), math.Sqrt(dense.CountAt(e.counts, i))
 			for _, j := range block {
-				q.columns[j][k] = root * d.Seen(j, x[j])
+				q.columns[j][k] = root * row[j]
 			}
 		}
 		enter = enter[len(block):]

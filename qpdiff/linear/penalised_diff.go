@@ -123,7 +123,11 @@ func (d *penalisedDerivative) adjoint(m penalisedModel, generalised bool, g *lea
 			}
 			k := e.groups.at(j)
 			d.hyper[k] += e.sign(j) * u[i]
-			d.hyper[groups+k] += x[j] / e.copies(j) * u[i]
+			v := x[j]
+			if e.equal != nil {
+				v /= e.copies(j)
+			}
+			d.hyper[groups+k] += v * u[i]
 		}
 		for k := range groups {
 			if !refused || !e.kinkedAtZero(k) {

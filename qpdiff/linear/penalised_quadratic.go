@@ -143,7 +143,7 @@ func (e *penalisedQuadratic) listWeak(size, cond float64) bool {
 				}
 			}
 			next++
-		} else if !math.IsInf(e.l1[j], 1) && dense.Negligible(e.l1[j]-math.Abs(q.grad[j]), e.l1[j]+e.root[j]*size, cond) {
+		} else if dense.Negligible(e.l1[j]-math.Abs(q.grad[j]), e.l1[j]+e.root[j]*size, cond) {
 			e.weak = append(e.weak, j)
 		}
 	}
