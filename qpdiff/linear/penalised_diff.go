@@ -67,30 +67,35 @@ func (d *penalisedDerivative) shareOut(c *equal.Columns, features []int, w []flo
 	return at, shares
 }
 
+// withoutRows is adjoint with the error of the rows, in which equal features have no derivative.
+func (d *penalisedDerivative) withoutRows(m penalisedModel, g *learn.Grad, dtheta []float64) error {
+	rest := *g
+	rest.X, rest.Stored = nil, nil
+	if err := d.adjoint(m, false, &rest, dtheta); err != nil {
+		return err
+	}
+	g.Generalised = rest.Generalised
+	return m.quadratic().parted(g)
+}
+
 // adjoint is the VJP of m.
 func (d *penalisedDerivative) adjoint(m penalisedModel, generalised bool, g *learn.Grad, dtheta []float64) error {
-	e, whole := m.quadratic(), dtheta
+	e := m.quadratic()
 	if err := e.state.CheckAdjoint(g, dtheta); err != nil {
 		return err
 	}
 	d.resize(e)
 	q := &e.qp
 	if e.equal != nil {
-		d.collected = append(d.collected[:0], dtheta...)
-		e.equal.Collect(d.collected)
-		dtheta = d.collected
 		if learner.WantsRows(g) && e.sharing() {
 			if !generalised {
-				rest := *g
-				rest.X, rest.Stored = nil, nil
-				if err := d.adjoint(m, generalised, &rest, whole); err != nil {
-					return err
-				}
-				g.Generalised = rest.Generalised
-				return e.parted(g)
+				return d.withoutRows(m, g, dtheta)
 			}
 			g.Generalised = true
 		}
+		d.collected = append(d.collected[:0], dtheta...)
+		e.equal.Collect(d.collected)
+		dtheta = d.collected
 	}
 	if q.features != nil {
 		dense.Gather(d.b, dtheta, q.features)

@@ -19,16 +19,13 @@ func system() int64 {
 		if syscall.Getrlimit(which, &r) == nil && r.Cur < Unbounded {
 			low = min(low, int64(r.Cur))
 			if which == syscall.RLIMIT_AS {
-				low = min(low, addresses(int64(r.Cur)-mapped(os.DirFS("/"))))
+				// Go itself reserves more than 1 GiB. The default share of twice the rest is half of it.
+				low = min(low, 2*max(1, int64(r.Cur)-mapped(os.DirFS("/"))))
 			}
 		}
 	}
 	return low
 }
-
-// addresses returns the limit that leaves the given number of addresses free: half of them is
-// its share. Go reserves more than 1 GiB at the start.
-func addresses(free int64) int64 { return max(1, free) * defaultShare / 2 }
 
 // mapped returns how many bytes of addresses the process has taken, 0 if that cannot be read.
 func mapped(root fs.FS) int64 {
