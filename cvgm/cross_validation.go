@@ -20,7 +20,11 @@ import (
 //
 // It allocates the copies of the rows for each split, but only if they fit into
 // Config.MaxBytes.
-func New(c Config) (*CV, error) {
+func New(c Config) (*CV, error) { return NewContext(context.Background(), c) }
+
+// NewContext is New that ends between the loads of splits when ctx does, with ctx's error as the
+// split's.
+func NewContext(ctx context.Context, c Config) (*CV, error) {
 	if err := args.First(
 		args.BadIf(c.MaxBytes < 0, "Config.MaxBytes", qpdiff.ErrDomain, "use a positive number, or zero for the default", "is %d", c.MaxBytes),
 		args.BadIf(c.Data.MaxBytes < 0, "Config.Data.MaxBytes", qpdiff.ErrDomain, "use a positive number, or zero for the default", "is %d", c.Data.MaxBytes),
@@ -88,7 +92,12 @@ func New(c Config) (*CV, error) {
 		if c.Prepare != nil {
 			workers = 1 // a Preparer's Fit is not for concurrent use
 		}
-		if err := qpdiff.ForEach(workers, len(cv.fits), cv.loadSplit); err != nil {
+		if err := qpdiff.ForEach(workers, len(cv.fits), func(j int) error {
+			if err := ctx.Err(); err != nil {
+				return &SplitError{j, err}
+			}
+			return cv.loadSplit(j)
+		}); err != nil {
 			return nil, err
 		}
 	}

@@ -156,7 +156,7 @@ func (w *tuning) outerFold(outer cvgm.Split) ([3][]float64, error) {
 	within := w.c
 	within.Splits = splits
 	c.MaxBytes = less(c.MaxBytes, within.Bytes())
-	cv, err := cvgm.New(c)
+	cv, err := w.load(c)
 	if err != nil {
 		return losses, err
 	}

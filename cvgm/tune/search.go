@@ -67,16 +67,37 @@ type point struct {
 	loss        float64
 }
 
+// load makes a CV of c. The end of the context ends it between the splits, and so does MaxTime if
+// there was an evaluation.
+func (w *tuning) load(c cvgm.Config) (*cvgm.CV, error) {
+	ctx := w.ctx
+	if w.evaluations > 0 {
+		ctx = w.limit
+	}
+	cv, err := cvgm.NewContext(ctx, c)
+	switch {
+	case err == nil:
+	case w.ctx.Err() != nil:
+		err = context.Cause(w.ctx)
+	case w.limit.Err() != nil && errors.Is(err, context.DeadlineExceeded):
+		err = errTime
+	}
+	return cv, err
+}
+
 // newSearch returns a search on the rows that the splits draw on.
 func (w *tuning) newSearch(rows []int, splits []cvgm.Split) (*tuneSearch, error) {
 	c := w.c
 	c.Splits = splits
+	if w.Progress != nil && w.large() {
+		w.Progress(Progress{Stage: "loading", Evaluations: w.evaluations, Loss: math.NaN(), Best: math.Inf(1), Elapsed: time.Since(w.began)})
+	}
 	beside := memory.Add(w.beside, w.seenBytes(len(rows)))
 	if err := tooLarge(c, memory.Add(c.Bytes(), beside), len(splits)); err != nil {
 		return nil, err
 	}
 	c.MaxBytes = less(c.MaxBytes, beside)
-	cv, err := cvgm.New(c)
+	cv, err := w.load(c)
 	if err != nil {
 		return nil, err
 	}

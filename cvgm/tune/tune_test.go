@@ -248,6 +248,22 @@ func TestTuneCancelled(t *testing.T) {
 			t.Errorf("%d fits, want %d", fits, last)
 		}
 	}
+	// While a large table is loaded, which the first report tells: no split is loaded.
+	large := learn.Data{X: mat.NewDense(500, 500, nil), Y: make([]float64, 500)}
+	for i := range large.Y {
+		large.Y[i] = float64(i % 7)
+		large.Dense().Set(i, i, 1)
+	}
+	loading, leave := context.WithCancel(t.Context())
+	loads, reports := 0, []Progress{}
+	counted := &countingLearner{Loads: func() { loads++ }}
+	tuned, err = Tuner{Learner: counted, Hyper: hyper, Loss: cvgm.SquaredError{}, Progress: func(p Progress) {
+		reports = append(reports, p)
+		leave()
+	}}.Tune(loading, large)
+	if !errors.Is(err, context.Canceled) || tuned != nil || loads > 0 || len(reports) != 1 || reports[0].Stage != "loading" || reports[0].Evaluations != 0 {
+		t.Errorf("cancelled while loading: %v, %v after %d loads and the reports %v", tuned, err, loads, reports)
+	}
 	// In the nested estimate: all but that is there.
 	ctx, stop := context.WithCancel(t.Context())
 	tuned, err = Tuner{Progress: func(p Progress) {
@@ -263,10 +279,18 @@ func TestTuneCancelled(t *testing.T) {
 // countingLearner is an elastic net that tells of each fit.
 type countingLearner struct {
 	linear.ElasticNet
-	Fits func()
+	Fits  func()
+	Loads func() // nil: not counted
 }
 
-func (l *countingLearner) New() learn.Learner { return &countingLearner{Fits: l.Fits} }
+func (l *countingLearner) New() learn.Learner { return &countingLearner{Fits: l.Fits, Loads: l.Loads} }
+
+func (l *countingLearner) Load(d learn.Data) error {
+	if l.Loads != nil {
+		l.Loads()
+	}
+	return l.ElasticNet.Load(d)
+}
 
 func (l *countingLearner) Fit(theta, hyper []float64) error {
 	l.Fits()

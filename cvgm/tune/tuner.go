@@ -85,15 +85,16 @@ type Tuner struct {
 	// is none, with a warning. The result does not depend on it. Zero: Data.MaxBytes, or the
 	// default that [learn.Data] documents.
 	MaxBytes int64
-	// Progress is called after each evaluation, from the goroutine that calls Tune. Nil: no calls.
+	// Progress is called after each evaluation, and before the splits of a search in a large table
+	// are loaded, from the goroutine that calls Tune. Nil: no calls.
 	Progress func(Progress)
 }
 
 // Progress describes a [Tuner]'s work so far.
 type Progress struct {
-	Stage       string  // "search", or "outer fold 2 of 5"
+	Stage       string  // "loading", "search", or "outer fold 2 of 5"
 	Evaluations int     // of the CV loss in all searches so far
-	Loss        float64 // the CV loss at the last evaluation; +Inf if the fit failed
+	Loss        float64 // the CV loss at the last evaluation; +Inf if the fit failed, NaN while loading
 	Best        float64 // the lowest one of this search
 	// Elapsed is the time since the call of Tune, and Left the estimated rest: 0 before two evaluations.
 	Elapsed, Left time.Duration
