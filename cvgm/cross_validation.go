@@ -88,16 +88,7 @@ func NewContext(ctx context.Context, c Config) (*CV, error) {
 		}
 	}
 	if cv.loo == nil && c.Features == nil {
-		workers := c.Workers
-		if c.Prepare != nil {
-			workers = 1 // a Preparer's Fit is not for concurrent use
-		}
-		if err := qpdiff.ForEach(workers, len(cv.fits), func(j int) error {
-			if err := ctx.Err(); err != nil {
-				return &SplitError{j, err}
-			}
-			return cv.loadSplit(j)
-		}); err != nil {
+		if err := cv.loadSplits(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -202,6 +193,20 @@ func (cv *CV) addSplit(j int, first learn.Learner) error {
 	}
 	cv.prepare(f)
 	return nil
+}
+
+// loadSplits loads the splits with features that do not depend on α.
+func (cv *CV) loadSplits(ctx context.Context) error {
+	workers := cv.c.Workers
+	if cv.c.Prepare != nil {
+		workers = 1 // a Preparer's Fit is not for concurrent use
+	}
+	return qpdiff.ForEach(workers, len(cv.fits), func(j int) error {
+		if err := ctx.Err(); err != nil {
+			return &SplitError{j, err}
+		}
+		return cv.loadSplit(j)
+	})
 }
 
 // loadSplit loads split j with features that do not depend on α.
