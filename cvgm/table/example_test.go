@@ -120,6 +120,41 @@ func ExampleEncoder() {
 	// Output: [rooms heating=oil heating=wood] [4 1 0]
 }
 
+// A category of 1,000 levels makes 999 features. A row stores one of them at most, and the row of
+// a number beside it two.
+func Example_storedFeatures() {
+	var text strings.Builder
+	text.WriteString("size,street,price\n")
+	for i := range 2000 {
+		fmt.Fprintf(&text, "%d,street %03d,%d\n", 1+i%7, i%1000, 100+i%13)
+	}
+	tbl, err := table.CSV{Target: "price"}.Read(strings.NewReader(text.String()))
+	if err != nil {
+		panic(err)
+	}
+	data, encoder, err := tbl.Data()
+	if err != nil {
+		panic(err)
+	}
+	var stores cvgm.StoredPreparer = encoder
+	_, features := stores.Dims()
+	fmt.Println(features, "features, stored in a row at most", stores.MostStored())
+	fitted, err := stores.Fit(data.Dense(), nil)
+	if err != nil {
+		panic(err)
+	}
+	err = fitted.(cvgm.StoredPrepared).ApplyStored(data.Dense().RawRowView(500), func(j int, v float64) {
+		fmt.Println(encoder.Names()[j], v)
+	})
+	if err != nil {
+		panic(err)
+	}
+	// Output:
+	// 1000 features, stored in a row at most 2
+	// size 4
+	// street=street 500 1
+}
+
 // From a text to a model in a file, and from the file to predictions.
 func ExamplePipeline() {
 	tbl := readFlats()

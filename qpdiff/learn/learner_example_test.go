@@ -53,6 +53,69 @@ func ExampleSizedLearner() {
 	// true
 }
 
+// oneHot is a sparse matrix of categories: each row stores a one in the column of its category.
+type oneHot struct {
+	category []int
+	levels   int
+}
+
+func (x oneHot) Dims() (r, c int) { return len(x.category), x.levels }
+func (x oneHot) T() mat.Matrix    { return mat.Transpose{Matrix: x} }
+
+func (x oneHot) At(i, j int) float64 {
+	if x.category[i] == j {
+		return 1
+	}
+	return 0
+}
+
+// DoRowNonZero makes it a mat.RowNonZeroDoer: learners that read stored entries need no more.
+func (x oneHot) DoRowNonZero(i int, visit func(i, j int, v float64)) { visit(i, x.category[i], 1) }
+
+// A sparse matrix of 4 examples and 100,000 features, seen through the centres of the features, and
+// the derivative of a parameter with respect to the entries that are stored.
+func ExampleViewLearner() {
+	x := oneHot{[]int{7, 7, 50_000, 99_999}, 100_000}
+	d := learn.Data{X: x, Y: []float64{2, 2, -2, -2}, Centre: make([]float64, x.levels)}
+	for _, j := range x.category {
+		d.Centre[j] += 1. / 4
+	}
+	var l learn.ViewLearner = new(linear.ElasticNet)
+	fmt.Println("read in place:", l.Views(d.Size()))
+	theta := fitted(l, d, .01, .1)
+	for j, v := range theta {
+		if v != 0 {
+			fmt.Printf("θ_%d = %.3f\n", j, v)
+		}
+	}
+	cotangent := make([]float64, x.levels)
+	cotangent[7] = 1
+	g := &learn.Grad{Stored: make([]float64, d.Stored())}
+	if err := l.VJP(nil, g, cotangent); err != nil {
+		panic(err)
+	}
+	fmt.Printf("%.3f\n", g.Stored)
+	// Output:
+	// read in place: true
+	// θ_7 = 2.111
+	// θ_50000 = -1.005
+	// θ_99999 = -1.005
+	// [-0.032 -0.032 -0.555 -0.555]
+}
+
+// The residual of a fit, from the data.
+func ExampleVerifiedLearner() {
+	d := learn.Data{X: mat.NewDense(3, 1, []float64{1, -1, .5}), Y: []float64{1, -1, -1}}
+	for _, l := range []learn.VerifiedLearner{new(linear.ElasticNet), new(linear.Huber)} {
+		fitted(l, d, .1, .5)
+		residual, err := l.Residual()
+		fmt.Printf("%T: %v %v\n", l, residual < 1e-12, err)
+	}
+	// Output:
+	// *linear.ElasticNet: true <nil>
+	// *linear.Huber: true <nil>
+}
+
 // The same move of the hyperparameters, for each learner that has a JVP.
 func ExampleForwardLearner() {
 	d := learn.Data{X: mat.NewDense(3, 1, []float64{1, -1, .5}), Y: []float64{1, -1, -1}}
