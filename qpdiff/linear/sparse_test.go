@@ -205,18 +205,6 @@ func TestSparseHostile(t *testing.T) {
 	}
 }
 
-// Centre and Scale are for a sparse X: learners do not pass over those of another one.
-func TestCentreOfDenseData(t *testing.T) {
-	for _, l := range []learn.Learner{new(linear.ElasticNet), new(linear.Logistic), new(linear.SparseLogistic), new(linear.Huber)} {
-		for _, d := range []learn.Data{{Centre: []float64{1}}, {Scale: []float64{1}}} {
-			d.X, d.Y = mat.NewDense(2, 1, []float64{1, 2}), []float64{1, -1}
-			if err := l.Load(d); !errors.Is(err, qpdiff.ErrDomain) {
-				t.Errorf("%T loads a dense X with a Centre or Scale: %v", l, err)
-			}
-		}
-	}
-}
-
 // Labels and entries that a sparse X cannot be fitted with are refused by Load.
 func TestSparseLogisticRefusals(t *testing.T) {
 	for _, c := range []struct {

@@ -46,8 +46,10 @@ func (l *Learner) Load(d learn.Data) (err error) {
 		l.warm = false
 		return err
 	}
-	d.X = d.Dense()
-	if err := learner.CheckAll(d, "smooth.Learner"); err != nil {
+	if d, err = learner.Held(l, d); err == nil {
+		err = learner.CheckAll(d, "smooth.Learner")
+	}
+	if err != nil {
 		l.warm = false
 		return err
 	}
