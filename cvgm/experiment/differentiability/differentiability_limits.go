@@ -58,8 +58,8 @@ type VanishingRidge struct {
 	Lambda2            []float64
 	Independent, Twice []float64
 	// IndependentAtZero is the norm at λ2 = 0, where it exists, and
-	// TwiceRefusal what the library says to such a fit with a feature given
-	// twice; SVMRefusal what it says to a support vector machine at λ2 = 0.
+	// TwiceRefusal the library's answer to such a derivative with a feature given
+	// twice; SVMRefusal its answer to a support vector machine at λ2 = 0.
 	IndependentAtZero        float64
 	TwiceRefusal, SVMRefusal string
 }
@@ -231,7 +231,7 @@ func (p LinearProblem) vanishingRidge(v *VanishingRidge) error {
 		return err
 	}
 	if _, err = norm(twice, 0); err == nil {
-		return errors.New("experiment: a fit without a unique solution succeeded")
+		return errors.New("experiment: the derivative of a solution that is not unique succeeded")
 	}
 	v.TwiceRefusal = err.Error()
 	if err := experiment.Fit(new(margin.SVM), p.classes(src, p.Train), make([]float64, p.Features), []float64{p.Lambda1, 0}); err != nil {
