@@ -111,10 +111,8 @@ func (e *ElasticNet) Fit(theta, hyper []float64) (err error) {
 		return err
 	}
 	if err := e.solve(); err != nil {
-		if err = e.solveShared(err); err != nil {
-			e.reset()
-			return err
-		}
+		e.reset()
+		return err
 	}
 	if e.equal != nil {
 		e.finish()

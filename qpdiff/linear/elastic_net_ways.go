@@ -1,12 +1,9 @@
 package linear
 
 import (
-	"errors"
 	"math"
 
-	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/dense"
-	"cvgm/qpdiff/internal/equal"
 	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/floats"
@@ -79,23 +76,6 @@ func (e *elasticNetFit) solve() error {
 		err = e.settleWeak()
 	}
 	return err
-}
-
-// solveShared solves the problem after the error err. If that is because θ is not unique, it looks
-// for equal features, once for the data, and gives them one value.
-func (e *elasticNetFit) solveShared(err error) error {
-	if e.looked || !errors.Is(err, qpdiff.ErrIllPosed) {
-		return err
-	}
-	e.looked = true
-	if e.classes = equal.Find(e.rows, e.params, e.featureColumn); e.classes == nil {
-		return err
-	}
-	if e.hold(); e.equal == nil {
-		return err
-	}
-	e.reset()
-	return e.solve()
 }
 
 // residual returns the residual of the optimality conditions, relative to the size of their

@@ -87,7 +87,7 @@ func workingEntries(rows, n, set, fetched float64) float64 {
 
 // setEntries counts those of workingEntries without columns.
 func setEntries(rows, n, set float64) float64 {
-	const all, coordinates = 18, 34 // vectors of all features; of the set
+	const all, coordinates = 18 + equalVectors, 34 // vectors of all features; of the set
 	return all*n + coordinates*set + 4*rows
 }
 

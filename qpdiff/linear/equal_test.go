@@ -224,3 +224,39 @@ func TestEqualFeaturesSparse(t *testing.T) {
 		}
 	}
 }
+
+// Whether equal features share one value depends on the data and hyperparameters alone: fits
+// after others have the bits of the first fit of a new learner, also where the system of the
+// features that are equal could be solved.
+func TestEqualFeaturesAfterOtherFits(t *testing.T) {
+	for trial := range numtest.Long(300) {
+		rng := rand.New(rand.NewPCG(uint64(trial), 14))
+		distinct := 1 + rng.IntN(5)
+		d, _, _ := repeated(rng, distinct+3+rng.IntN(20), distinct)
+		rows, n := d.X.Dims()
+		size := d.Dense().Norm(2) / math.Sqrt(float64(rows))
+		if rng.IntN(2) == 0 {
+			x := &numtest.Stored{Rows: rows, Columns: n, Index: make([][]int, rows), Value: make([][]float64, rows)}
+			for i := range rows {
+				for j, v := range d.Dense().RawRowView(i) {
+					x.Index[i], x.Value[i] = append(x.Index[i], j), append(x.Value[i], v)
+				}
+			}
+			d.X = x
+		}
+		l := new(linear.ElasticNet)
+		numtest.OK(t, l.Load(d))
+		for step := range 6 {
+			hyper := []float64{size * math.Exp(-1-7*rng.Float64()), size * size * math.Pow(10, -14*rng.Float64())}
+			hyper[rng.IntN(2)] *= float64(rng.IntN(2))
+			if rng.IntN(4) == 0 {
+				l.Reset()
+			}
+			theta, want, fresh := make([]float64, n), make([]float64, n), new(linear.ElasticNet)
+			numtest.OK(t, l.Fit(theta, hyper), fresh.Load(d), fresh.Fit(want, hyper))
+			if !numtest.SameBits(theta, want) {
+				t.Fatalf("trial %d, step %d, %d×%d, λ %v: θ %v, of a new learner %v", trial, step, rows, n, hyper, theta, want)
+			}
+		}
+	}
+}

@@ -5,21 +5,29 @@ package equal
 import (
 	"cmp"
 	"math"
+	"math/rand/v2"
 	"slices"
 
 	"cvgm/qpdiff/internal/dense"
-
-	"gonum.org/v1/gonum/floats"
 )
 
-const (
-	// entryTol is how far entries of equal columns are apart, in units of 2⁻⁵² and relative to
-	// the largest: features are scaled and centred by some operations, each with a rounding.
-	entryTol = 16
-	// projectionTol is how far projections of equal columns of length 1 are apart, which are
-	// sums over the rows.
-	projectionTol = 1e-9
-)
+// entryTol is how far entries of equal columns are apart, in units of 2⁻⁵² and relative to the
+// largest: features are scaled and centred by some operations, each with a rounding.
+const entryTol = 16
+
+// projectionTol bounds in these units, for each row, how far projections of equal columns of
+// largest entry 1 are apart: by their entries, by the largest, and by the rounding of sums.
+const projectionTol = 4 * entryTol
+
+// A Matrix has the columns to compare.
+type Matrix interface {
+	// Project sets size to the largest modulus in each column, and sums to the products of the
+	// columns with a vector, of which weight returns the entries, row by row.
+	Project(sums, size []float64, weight func() float64)
+	// Alike reports whether the entries of column first are those of column k times sign, but
+	// for tol. Calls with one first follow each other.
+	Alike(first, k int, sign, tol float64) bool
+}
 
 // Columns are the classes of equal columns.
 type Columns struct {
@@ -28,50 +36,39 @@ type Columns struct {
 	Size  []int     // of each column that is the first, the number of columns in its class
 }
 
-// Find returns the classes of n columns of so many entries, which column writes to dst, or nil if
-// all columns differ and none is zero. It costs a pass over the entries, and one more for each pair of columns that a
-// projection on a line does not tell apart.
-func Find(rows, n int, column func(dst []float64, j int)) *Columns {
+// Find returns the classes of n columns of so many rows, or nil if all columns differ and none
+// is zero. It costs a pass over the entries, and a comparison for each pair of columns that a
+// random projection on a line does not tell apart.
+func Find(rows, n int, m Matrix) *Columns {
 	c := &Columns{make([]int, n), make([]float64, n), make([]int, n)}
-	a, b := make([]float64, rows), make([]float64, rows)
-	projection := make([]float64, n)
+	sum, size := make([]float64, n), make([]float64, n)
+	rng := rand.New(rand.NewPCG(1, 1))
+	m.Project(sum, size, func() float64 { return math.Copysign(1+rng.Float64(), rng.Float64()-.5) })
 	order := make([]int, 0, n)
 	found := false
 	for j := range n {
 		c.First[j], c.Sign[j], c.Size[j] = j, 1, 1
-		column(a, j)
-		norm := floats.Norm(a, 2)
-		if norm == 0 {
+		if size[j] == 0 {
 			c.First[j], c.Size[j], found = -1, 0, true
 			continue
 		}
-		sum, part := 0.0, 0.0
-		for _, v := range a {
-			// Multiples of the golden ratio, modulo 1: no simple relation between rows cancels.
-			_, part = math.Modf(part + math.Phi)
-			sum += (1 + part) * (v / norm)
-		}
-		projection[j] = math.Abs(sum)
+		sum[j] /= size[j]
 		order = append(order, j)
 	}
-	slices.SortFunc(order, func(j, k int) int { return cmp.Or(cmp.Compare(projection[j], projection[k]), cmp.Compare(j, k)) })
-	near := projectionTol * math.Sqrt(float64(rows))
+	slices.SortFunc(order, func(j, k int) int {
+		return cmp.Or(cmp.Compare(math.Abs(sum[j]), math.Abs(sum[k])), cmp.Compare(j, k))
+	})
+	near := projectionTol * dense.Eps * float64(rows)
 	for at, j := range order {
 		if c.First[j] != j {
 			continue
 		}
-		column(a, j)
-		size := dense.Largest(a)
 		for _, k := range order[at+1:] {
-			if projection[k]-projection[j] > near {
+			if math.Abs(sum[k])-math.Abs(sum[j]) > near {
 				break
 			}
-			if c.First[k] != k || c.Size[k] > 1 {
-				continue
-			}
-			column(b, k)
-			sign := dense.Sign(floats.Dot(a, b))
-			if !equal(a, b, sign, entryTol*dense.Eps*size) {
+			sign := dense.Sign(sum[j] * sum[k])
+			if c.First[k] != k || !m.Alike(j, k, sign, entryTol*dense.Eps*size[j]) {
 				continue
 			}
 			c.First[k], c.Sign[k], c.Size[k] = j, sign, 0
@@ -84,15 +81,6 @@ func Find(rows, n int, column func(dst []float64, j int)) *Columns {
 	}
 	c.sort()
 	return c
-}
-
-func equal(a, b []float64, sign, tol float64) bool {
-	for i, v := range a {
-		if !(math.Abs(v-sign*b[i]) <= tol) {
-			return false
-		}
-	}
-	return true
 }
 
 // sort makes the first column of each class the one of the lowest number.

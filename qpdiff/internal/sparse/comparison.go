@@ -1,0 +1,95 @@
+package sparse
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// A Comparison compares Columns by the entries that are kept.
+type Comparison struct {
+	c     *Columns
+	order []int32   // the rows that count, by ρ, the largest first
+	seen  []int     // of each row, the number of the last pass that met it
+	pass  int       // the number of this pass
+	first int       // the column in entry, or −1
+	entry []float64 // what is kept of it
+}
+
+// Compare returns a comparison of the columns of c, whose ρ are at or above 0.
+func (c *Columns) Compare() *Comparison {
+	m := &Comparison{c: c, seen: make([]int, c.M), first: -1, entry: make([]float64, c.M)}
+	for i, r := range c.Root {
+		if r != 0 {
+			m.order = append(m.order, int32(i))
+		}
+	}
+	slices.SortStableFunc(m.order, func(i, k int32) int { return cmp.Compare(c.Root[k], c.Root[i]) })
+	return m
+}
+
+// rest returns the largest ρ of the rows that the pass has not met.
+func (m *Comparison) rest() float64 {
+	for _, i := range m.order {
+		if m.seen[i] != m.pass {
+			return m.c.Root[i]
+		}
+	}
+	return 0
+}
+
+// Project implements equal.Matrix.
+func (m *Comparison) Project(sums, size []float64, weight func() float64) {
+	c, v := m.c, m.entry
+	for i := range v {
+		v[i] = weight()
+	}
+	clear(sums)
+	c.AddTransposed(sums, 1, v)
+	clear(v)
+	for j := range size {
+		m.pass++
+		shift, largest := c.Shift(j), 0.0
+		row, value := c.column(j)
+		for k, i := range row {
+			m.seen[i] = m.pass
+			largest = max(largest, math.Abs(value[k]-shift*c.Root[i]))
+		}
+		if shift != 0 {
+			largest = max(largest, math.Abs(shift)*m.rest())
+		}
+		size[j] = largest
+	}
+}
+
+// Alike implements equal.Matrix.
+func (m *Comparison) Alike(first, k int, sign, tol float64) bool {
+	c := m.c
+	if m.first != first {
+		if m.first >= 0 {
+			c.Clear(m.entry, m.first)
+		}
+		m.first = first
+		c.Add(m.entry, 1, first)
+	}
+	shift := c.Shift(first) - sign*c.Shift(k)
+	m.pass++
+	row, value := c.column(k)
+	for p, i := range row {
+		m.seen[i] = m.pass
+		if !(math.Abs(m.entry[i]-sign*value[p]-shift*c.Root[i]) <= tol) {
+			return false
+		}
+	}
+	row, value = c.column(first)
+	for p, i := range row {
+		if m.seen[i] == m.pass {
+			continue
+		}
+		m.seen[i] = m.pass
+		if !(math.Abs(value[p]-shift*c.Root[i]) <= tol) {
+			return false
+		}
+	}
+	return shift == 0 || math.Abs(shift)*m.rest() <= tol
+}
