@@ -2,6 +2,7 @@ package linear
 
 import (
 	"math"
+	"slices"
 
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
@@ -83,6 +84,7 @@ func (e *ElasticNet) Load(d learn.Data) (err error) {
 	e.shape(d)
 	e.classes, e.equal, e.looked = nil, nil, false
 	root, xty := e.sums(d)
+	e.widest = slices.Max(root)
 	for j, r := range root {
 		if !dense.Finite(r*e.rmsY) || !dense.Finite(xty[j]) {
 			e.reset()

@@ -2,6 +2,7 @@ package linear
 
 import (
 	"math"
+	"slices"
 
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/equal"
@@ -28,6 +29,7 @@ type elasticNetFit struct {
 	sparse             sparse.Columns
 	classes            *equal.Columns // of all features that are equal to others, once looked for
 	looked             bool
+	widest             float64       // the largest root
 	shared             equal.Columns // storage of equal
 	whole              []float64     // the solution with a share for each equal feature, if equal is not nil
 }
@@ -123,7 +125,7 @@ func (e *elasticNetFit) begin(groups []int, theta, hyper []float64) error {
 		of, l1, l2 = &s.groups, s.l1, s.l2
 	}
 	err := e.penalisedQuadratic.begin(of, l1, l2, groups, theta, hyper)
-	if err == nil {
+	if err == nil && slices.Min(hyper[of.count:]) <= ridgeRounding*e.widest*e.widest {
 		e.hold()
 	}
 	return err
@@ -157,6 +159,8 @@ func (e *elasticNetFit) hold() {
 	for j := range l1 {
 		if e.equal.Held(j) {
 			l1[j] = math.MaxFloat64
+		} else if copies := e.equal.Copies(j); copies > 1 {
+			l2[j] /= float64(copies) // of the sum of their shares
 		}
 	}
 }

@@ -110,18 +110,19 @@ func (e *elasticNetFit) residual() float64 {
 		reach += root[j] * math.Abs(t)
 	}
 	for j, t := range theta {
-		first := j
-		if e.equal != nil && e.equal.Held(j) {
+		first, ridge := j, l2[j]
+		if e.equal != nil {
 			if first = e.equal.First[j]; first < 0 { // a feature of zeros
 				continue
 			}
+			ridge = l2[first] * float64(e.equal.Copies(first))
 		}
-		miss := math.Abs(slope[j] - l2[j]*t - l1[first]*dense.Sign(t))
+		miss := math.Abs(slope[j] - ridge*t - l1[first]*dense.Sign(t))
 		if t == 0 {
 			miss = max(0, math.Abs(slope[j])-l1[first])
 		}
 		if miss > 0 {
-			worst = max(worst, miss/(l1[first]+l2[j]*math.Abs(t)+root[j]*reach))
+			worst = max(worst, miss/(l1[first]+ridge*math.Abs(t)+root[j]*reach))
 		}
 	}
 	return worst

@@ -113,7 +113,7 @@ func (c *Columns) sort() {
 // Share gives the columns of each class the value of the first one divided among them.
 func (c *Columns) Share(theta []float64) {
 	for k, j := range slices.Backward(c.First) {
-		if j >= 0 && j < k {
+		if j >= 0 && j < k && theta[j] != 0 { // no zero gets a sign
 			theta[k] = c.Sign[k] * theta[j] / float64(c.Size[j])
 		}
 	}
