@@ -31,8 +31,6 @@ type elasticNetFit struct {
 	whole              []float64     // the solution with a share for each equal feature, if equal is not nil
 }
 
-// equalVectors is how many vectors of all features equal ones take: classes, shared and whole.
-const equalVectors = 3 + 3 + 1
 
 // shape makes room for the data. The warm start survives if the shape stays.
 func (e *elasticNetFit) shape(d learn.Data) {
