@@ -31,7 +31,6 @@ type elasticNetFit struct {
 	whole              []float64     // the solution with a share for each equal feature, if equal is not nil
 }
 
-
 // shape makes room for the data. The warm start survives if the shape stays.
 func (e *elasticNetFit) shape(d learn.Data) {
 	rows, n := d.X.Dims()
