@@ -242,7 +242,8 @@ func drawElasticNet(t *rapid.T) learn.Data {
 
 // Along any sequence of distant hyperparameters, warm and cold fits are optimal and have the
 // same support, elastic nets with the same bits. They are refused only if λ2 is rounding beside
-// XᵀX/N: all points along a flat direction are then equally good, or the loss underflows.
+// XᵀX/N: all points along a flat direction are then equally good, or the loss underflows. A λ2
+// that is rounding and not 0 may be refused in one of the two alone.
 func TestPenalisedOptimalOnPaths(t *testing.T) {
 	const illPosedTol = 1e-12
 	rapid.Check(t, func(t *rapid.T) {
@@ -289,7 +290,9 @@ func TestPenalisedOptimalOnPaths(t *testing.T) {
 					t.Fatalf("at %v: %v", hyper, errs[i])
 				}
 			}
-			if !sparse && (errs[0] == nil) != (errs[1] == nil) {
+			// A λ2 near rounding tells features apart or not by the active sets on the way.
+			edge := slices.ContainsFunc(hyper[nh/2:], func(l2 float64) bool { return l2 > 0 && l2 <= illPosedTol*size })
+			if !sparse && !edge && (errs[0] == nil) != (errs[1] == nil) {
 				t.Fatalf("warm: %v; cold: %v", errs[0], errs[1])
 			}
 			if errs[0] != nil || errs[1] != nil {
