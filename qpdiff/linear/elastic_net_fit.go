@@ -9,8 +9,6 @@ import (
 	"cvgm/qpdiff/internal/sparse"
 	"cvgm/qpdiff/internal/ways"
 	"cvgm/qpdiff/learn"
-
-	"gonum.org/v1/gonum/floats"
 )
 
 // elasticNetFit is an elastic net on its data, solved; its derivatives read it.
@@ -31,9 +29,6 @@ type elasticNetFit struct {
 	shared             equal.Columns // storage of equal
 	whole              []float64     // the solution with a share for each equal feature, if equal is not nil
 }
-
-// equalVectors is how many vectors of all features equal ones take: classes, shared and whole.
-const equalVectors = 3 + 3 + 1
 
 // shape makes room for the data. The warm start survives if the shape stays.
 func (e *elasticNetFit) shape(d learn.Data) {
@@ -113,94 +108,6 @@ func (e *elasticNetFit) penalties() (groups *penaltyGroups, l1, l2, root []float
 		return &s.groups, s.l1, s.l2, s.root
 	}
 	return &e.groups, e.l1, e.l2, e.root
-}
-
-// begin begins a Fit: it checks the arguments and sets the penalties.
-func (e *elasticNetFit) begin(groups []int, theta, hyper []float64) error {
-	e.equal = nil
-	of, l1, l2 := &e.groups, e.l1, e.l2
-	if s := e.working; s != nil {
-		of, l1, l2 = &s.groups, s.l1, s.l2
-	}
-	err := e.penalisedQuadratic.begin(of, l1, l2, groups, theta, hyper)
-	if err == nil {
-		e.hold()
-	}
-	return err
-}
-
-// open reports whether λ2 is too small to give feature k a value of its own beside features
-// that are equal to it. A feature of zeros has no value at all without penalties.
-func (e *elasticNetFit) open(k int, l1, l2, root []float64) bool {
-	return l2[k] <= ridgeRounding*root[k]*root[k] && (root[k] > 0 || l1[k] == 0)
-}
-
-// hold holds equal features at zero, but for the first of each class, if their penalties are
-// the same and they are open. It looks for them at the first fit with such a λ2, so that no
-// solution depends on the fits before.
-func (e *elasticNetFit) hold() {
-	of, l1, l2, root := e.penalties()
-	for k := 0; !e.looked && k < len(l1); k++ {
-		if e.open(k, l1, l2, root) {
-			e.findEqual()
-		}
-	}
-	if e.classes == nil {
-		return
-	}
-	e.equal = e.classes.Restrict(&e.shared, func(first, k int) bool {
-		return of.at(first) == of.at(k) && e.open(k, l1, l2, root)
-	})
-	if e.equal == nil {
-		return
-	}
-	for j := range l1 {
-		if e.equal.Held(j) {
-			l1[j] = math.MaxFloat64
-		}
-	}
-}
-
-// findEqual sets classes, once for the data.
-func (e *elasticNetFit) findEqual() {
-	e.looked = true
-	if e.qp.sparse != nil {
-		e.classes = equal.Find(e.rows, e.params, e.sparse.Compare())
-		return
-	}
-	e.classes = equal.Find(e.rows, e.params, seenColumns{e})
-}
-
-// seenColumns are the columns of a dense X as the learner sees them, each entry times √count.
-type seenColumns struct{ *elasticNetFit }
-
-// Project implements [equal.Matrix].
-func (e seenColumns) Project(sums, size []float64, weight func() float64) {
-	d := e.state.Data
-	for i := range d.Y {
-		if root := math.Sqrt(dense.CountAt(e.counts, i)); root > 0 {
-			x := e.seen(d, i)
-			floats.AddScaled(sums, root*weight(), x)
-			for j, v := range x {
-				size[j] = max(size[j], root*math.Abs(v))
-			}
-		}
-	}
-}
-
-// Alike implements [equal.Matrix].
-func (e seenColumns) Alike(first, k int, sign, tol float64) bool {
-	d := e.state.Data
-	x := d.Dense()
-	for i := range d.Y {
-		if root := math.Sqrt(dense.CountAt(e.counts, i)); root > 0 {
-			row := x.RawRowView(i)
-			if !(root*math.Abs(d.Seen(first, row[first])-sign*d.Seen(k, row[k])) <= tol) {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 // finish sets whole at the end of a fit with equal features.

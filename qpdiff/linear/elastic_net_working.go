@@ -85,6 +85,9 @@ func workingEntries(rows, n, set, fetched float64) float64 {
 	return setEntries(rows, n, set) + fetched*(rows+room) + kernelEntries(rows, n, set)
 }
 
+// equalVectors is how many vectors of all features equal ones take: classes, shared and whole.
+const equalVectors = 3 + 3 + 1
+
 // setEntries counts those of workingEntries without columns.
 func setEntries(rows, n, set float64) float64 {
 	const all, coordinates = 18 + equalVectors, 34 // vectors of all features; of the set
