@@ -37,8 +37,9 @@ import (
 // in a working set, conjugate gradients solve the systems to a residual of 1e-12.
 //
 // If λ2 is too small to distinguish features that are equal up to their sign, and they are in one
-// group, they share one value, as in the limit of a vanishing λ2. Without penalties the value of
-// a feature of zeros is 0 likewise.
+// group, they share one value, as in the limit of a vanishing λ2: from 1e-11 of their mean square
+// down. Without penalties the value of a feature of zeros is 0 likewise. The first fit with such a
+// λ2 looks for equal features, which costs a pass over the data.
 //
 // The derivatives follow from the implicit function theorem at that system. They exist under
 // strict complementarity: θ_j ≠ 0 or |x_jᵀ(y−Xθ)|/N < λ1_j for each j. A coordinate counts as
@@ -49,7 +50,7 @@ import (
 // has θ_j = 0 whatever λ1 is, which is no kink as long as λ2_j > 0.
 //
 // The zero value is ready for Load. Fits after the first allocate nothing, unless a
-// working set grows.
+// working set grows or equal features are looked for.
 type ElasticNet struct {
 	// Groups holds for each feature the number of its group, whose pair of penalties
 	// it has: 0 … G−1, each at least once. [PerFeature] makes each feature a group. It
@@ -84,7 +85,8 @@ func (e *ElasticNet) Load(d learn.Data) (err error) {
 	e.shape(d)
 	e.classes, e.equal, e.looked = nil, nil, false
 	root, xty := e.sums(d)
-	e.widest = slices.Max(root)
+	widest := slices.Max(root)
+	e.openBelow = ridgeRounding * widest * widest
 	for j, r := range root {
 		if !dense.Finite(r*e.rmsY) || !dense.Finite(xty[j]) {
 			e.reset()

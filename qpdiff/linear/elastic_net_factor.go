@@ -197,12 +197,11 @@ func (q *piecewiseQP) solveActive(w, v []float64) []float64 {
 	switch {
 	case q.rowFactor:
 		q.solveRows(w, w[s:cap(w)])
-		return w
 	case q.iterative:
 		q.solveActiveSparse(w)
-		return w
+	default:
+		dense.LDLForward(q.a, q.dinv, s, s+1, w)
+		dense.LDLBack(q.a, q.dinv, s, s+1, w)
 	}
-	dense.LDLForward(q.a, q.dinv, s, s+1, w)
-	dense.LDLBack(q.a, q.dinv, s, s+1, w)
 	return w
 }

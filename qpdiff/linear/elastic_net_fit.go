@@ -26,7 +26,7 @@ type elasticNetFit struct {
 	sparse             sparse.Columns
 	classes            *equal.Columns // of all features that are equal to others, once looked for
 	looked             bool
-	widest             float64       // the largest root
+	openBelow          float64       // at a larger λ2 no feature is open
 	shared             equal.Columns // storage of equal
 	whole              []float64     // the solution with a share for each equal feature, if equal is not nil
 }

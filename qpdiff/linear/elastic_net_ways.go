@@ -61,7 +61,7 @@ func (e *elasticNetFit) begin(groups []int, theta, hyper []float64) error {
 		of, l1, l2 = &s.groups, s.l1, s.l2
 	}
 	err := e.penalisedQuadratic.begin(of, l1, l2, groups, theta, hyper)
-	if err == nil && slices.Min(hyper[of.count:]) <= ridgeRounding*e.widest*e.widest {
+	if err == nil && (hyper[of.count] <= e.openBelow || of.count > 1 && slices.Min(hyper[of.count:]) <= e.openBelow) {
 		e.hold()
 	}
 	return err

@@ -107,25 +107,39 @@ func (l *logisticFit) startAtFull() {
 }
 
 // residual returns the residual of the optimality conditions, relative to the size of their
-// terms.
+// terms, in variables that give the Hessian a unit diagonal: a fit determines no parameter
+// better than the largest of these.
 func (l *logisticFit) residual() (worst float64) {
 	margins, s, w := make([]float64, l.m), make([]float64, l.m), make([]float64, l.m)
-	g, sizes := make([]float64, l.k), make([]float64, l.k)
+	g, sizes, diag := make([]float64, l.k), make([]float64, l.d), make([]float64, l.d)
 	l.product(margins, l.theta)
 	logisticWeights(s, w, margins)
 	var work []float64
 	l.gradient(g, l.counted(&work, s), l.theta)
 	if l.stored != nil {
-		l.storedSizes(sizes[:l.d], l.counted(&work, s), l.theta)
+		l.storedSizes(sizes, l.counted(&work, s), l.theta)
+		l.stored.Squares(diag, l.counted(&work, w))
 	} else {
-		for j := range l.d {
+		weights := l.counted(&work, w)
+		for j := range sizes {
 			sizes[j] = l.gradientSize(j, s, l.theta)
+			for i, v := range l.z[j*l.m : (j+1)*l.m] {
+				diag[j] += weights[i] * v * v
+			}
 		}
 	}
-	for j, v := range g[:l.d] {
-		if v != 0 {
-			worst = max(worst, math.Abs(v)/sizes[j])
+	size := 0.0
+	for j, h := range diag {
+		unit := math.Sqrt(l.c*h + l.pen[j])
+		if g[j] != 0 {
+			worst = max(worst, math.Abs(g[j])/unit)
+		}
+		if sizes[j] != 0 {
+			size = max(size, sizes[j]/unit)
 		}
 	}
-	return worst
+	if worst == 0 {
+		return 0
+	}
+	return worst / size
 }

@@ -133,6 +133,9 @@ func hostileStored(rng *rand.Rand) (d learn.Data) {
 		for i := range d.Weights {
 			d.Weights[i] = math.Exp(5 * rng.NormFloat64())
 		}
+		if rng.IntN(4) == 0 { // a row that decides
+			d.Weights[rng.IntN(rows)] = 1e12
+		}
 		if rows > 1 {
 			d.Weights[rng.IntN(rows)] = 0
 		}
@@ -176,6 +179,14 @@ func TestSparseHostile(t *testing.T) {
 				}
 				if (err == nil) != (wantErr == nil) {
 					t.Errorf("%s: %v, and on the dense copy %v", name, err, wantErr)
+				}
+				for l, failed := range map[learn.Learner]error{c.l: err, c.reference: wantErr} {
+					if failed != nil {
+						continue
+					}
+					if r, err := l.(learn.VerifiedLearner).Residual(); err != nil || !(r <= 1e-11) {
+						t.Errorf("%s: residual %v, error %v", name, r, err)
+					}
 				}
 				if err != nil || wantErr != nil {
 					continue
