@@ -221,7 +221,6 @@ func (m *Model) predictDense(dst []float64, x *mat.Dense) error {
 	for first := 0; first < rows && err == nil; first += some {
 		last := min(first+some, rows)
 		part := dst[first:last]
-		scaled.Reset()
 		scaled.CloneFrom(x.Slice(first, last, 0, len(m.Mean)))
 		norm.Apply(scaled.RawMatrix().Data)
 		if m.Kernel != nil {

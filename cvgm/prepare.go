@@ -50,7 +50,7 @@ type StoredPreparer interface {
 // ApplyStored, by the same rule.
 type StoredPrepared interface {
 	Prepared
-	// MostStored returns what that of the Preparer does.
+	// MostStored returns the number of the Preparer's.
 	MostStored() int
 	// ApplyStored calls set for the features of a row, each at most once and in any order,
 	// with the values of Apply. The features without a call are 0. It changes neither the row

@@ -186,17 +186,11 @@ func (q *piecewiseQP) dot(j int, v []float64, along float64) float64 {
 
 // combine sets fit to the sum of the columns in at times x.
 func (q *piecewiseQP) combine(fit, x []float64, at []int) {
-	clear(fit)
 	if q.sparse != nil {
-		spread := 0.0
-		for i, j := range at {
-			if x[i] != 0 {
-				spread += q.sparse.Add(fit, x[i], q.features[j])
-			}
-		}
-		q.sparse.Spread(fit, spread)
+		q.sparse.Combine(fit, x, at, q.features)
 		return
 	}
+	clear(fit)
 	for i, j := range at {
 		if x[i] != 0 {
 			floats.AddScaled(fit, x[i], q.column(j))

@@ -314,7 +314,7 @@ func (l *sparseLogisticFit) combine(fit, v []float64) {
 		return
 	}
 	if l.stored != nil {
-		l.taken.Combine(fit, v, l.qp.features)
+		l.taken.Combine(fit, v, l.qp.features, nil)
 		l.along = l.qp.rowSum(fit)
 		return
 	}

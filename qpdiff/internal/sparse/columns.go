@@ -277,11 +277,15 @@ func (c *Columns) Largest(dst []float64) {
 	}
 }
 
-// Combine sets dst to the sum of the columns set times v.
-func (c *Columns) Combine(dst, v []float64, set []int) {
+// Combine sets dst to the sum of the columns of the set times v: member i is column names[set_i],
+// or set_i if names is nil.
+func (c *Columns) Combine(dst, v []float64, set, names []int) {
 	clear(dst)
 	spread := 0.0
 	for i, j := range set {
+		if names != nil {
+			j = names[j]
+		}
 		if v[i] != 0 {
 			spread += c.Add(dst, v[i], j)
 		}
@@ -311,13 +315,8 @@ func (c *Columns) AddTransposed(dst []float64, scale float64, u []float64) {
 
 // Product returns a_jᵀa_k, with the entries that are kept of column j in of, and 0 elsewhere.
 func (c *Columns) Product(j, k int, of []float64) float64 {
-	row, value := c.column(k)
-	sum := 0.0
-	for p, i := range row {
-		sum += value[p] * of[i]
-	}
 	s, t := c.Shift(j), c.Shift(k)
-	return sum - t*c.along[j] - s*c.along[k] + s*t*c.Total
+	return c.Dot(k, of, c.along[j]) - s*c.along[k] + s*t*c.Total
 }
 
 // Clear sets the entries of dst to 0 that column j keeps.

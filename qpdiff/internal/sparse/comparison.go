@@ -13,7 +13,7 @@ type Comparison struct {
 	seen  []int     // of each row, the number of the last pass that met it
 	pass  int       // the number of this pass
 	first int       // the column in entry, or −1
-	entry []float64 // what is kept of it
+	entry []float64 // its kept entries
 }
 
 // Compare returns a comparison of the columns of c, whose ρ are at or above 0.

@@ -40,7 +40,7 @@ type System struct {
 
 // Apply sets dst to the product with v. fit is work of M entries.
 func (s *System) Apply(dst, v, fit []float64) {
-	s.Combine(fit, v, s.Set)
+	s.Combine(fit, v, s.Set, nil)
 	along := s.Along(fit)
 	for i, j := range s.Set {
 		dst[i] = s.Inv*s.Dot(j, fit, along) + s.R[i]*v[i]
