@@ -52,18 +52,50 @@ var sized = []struct {
 	}, []float64{.1}, 1.5},
 }
 
-// heldBy returns the bytes that are held after f and were not before.
-func heldBy(f func()) int64 {
-	var before, after runtime.MemStats
-	for _, m := range []*runtime.MemStats{&before, &after} {
-		runtime.GC()
-		runtime.GC() // what finalizers and pools held
-		runtime.ReadMemStats(m)
-		if m == &before {
-			f()
+// heldBy returns the bytes that are held after f and were not before, after begin.
+// It calls both again where the runtime has started a thread meanwhile, as it does on a busy
+// machine: a thread holds 5 KB, and their number is bounded.
+func heldBy(begin, f func()) int64 {
+	for {
+		begin()
+		threads, _ := runtime.ThreadCreateProfile(nil)
+		var before, after runtime.MemStats
+		for _, m := range []*runtime.MemStats{&before, &after} {
+			runtime.GC()
+			runtime.GC() // what finalizers and pools held
+			runtime.ReadMemStats(m)
+			if m == &before {
+				f()
+			}
+		}
+		if now, _ := runtime.ThreadCreateProfile(nil); now == threads {
+			return int64(after.HeapAlloc) - int64(before.HeapAlloc)
 		}
 	}
-	return int64(after.HeapAlloc) - int64(before.HeapAlloc)
+}
+
+// heldBy is the same beside threads that start.
+func TestHeldBy(t *testing.T) {
+	var held []byte
+	release := make(chan bool)
+	threads, _ := runtime.ThreadCreateProfile(nil)
+	defer close(release)
+	got := heldBy(func() { held = nil }, func() {
+		for ; threads >= 0; threads-- { // one goroutine more than threads, each of which keeps its own
+			locked := make(chan bool)
+			go func() {
+				runtime.LockOSThread()
+				locked <- true
+				<-release
+				runtime.UnlockOSThread()
+			}()
+			<-locked
+		}
+		held = make([]byte, 1<<10)
+	})
+	if runtime.KeepAlive(held); got < 1<<10 || got > 2<<10 {
+		t.Errorf("1024 bytes are %d", got)
+	}
 }
 
 // A learner holds no more than Bytes counts, and not much less.
@@ -79,15 +111,17 @@ func TestBytes(t *testing.T) {
 					}
 					d.Weights = slices.Repeat([]float64{1, 2}, (size[0]+1)/2)[:size[0]]
 				}
-				l, hyper := c.fresh(), c.hyper
-				p, h := l.Dims(size[1])
+				hyper := c.hyper
+				var l learn.SizedLearner
+				var w *qpdiff.Workspace
+				p, h := c.fresh().Dims(size[1])
 				if hyper == nil { // the smallest λ1 at which θ is 0
 					hyper = []float64{largestSlope(d), .1}
 				}
-				theta, w, g := make([]float64, p), new(qpdiff.Workspace), casetest.NewGrad(d, h)
+				theta, g := make([]float64, p), casetest.NewGrad(d, h)
 				s := d.Size()
 				v := slices.Repeat([]float64{1}, p)
-				held := heldBy(func() {
+				held := heldBy(func() { l, w = c.fresh(), new(qpdiff.Workspace) }, func() {
 					numtest.OK(t, l.Load(d), l.Fit(theta, hyper))
 					if k, ok := l.(learn.Predictor); ok {
 						s.Predicted = size[0]
@@ -134,11 +168,14 @@ func TestBytesOfStored(t *testing.T) {
 					if weighted {
 						d.Weights = slices.Repeat([]float64{1, 2}, rows/2)
 					}
-					l := c.fresh()
-					p, h := l.Dims(n)
-					theta, w, g := make([]float64, p), new(qpdiff.Workspace), &learn.Grad{Hyper: make([]float64, h), Stored: make([]float64, d.Stored()), Y: make([]float64, rows)}
+					var l learn.SizedLearner
+					var w *qpdiff.Workspace
+					p, h := c.fresh().Dims(n)
+					theta, g := make([]float64, p), &learn.Grad{Hyper: make([]float64, h), Stored: make([]float64, d.Stored()), Y: make([]float64, rows)}
 					v := slices.Repeat([]float64{1}, p)
-					held := heldBy(func() { numtest.OK(t, l.Load(d), l.Fit(theta, c.hyper), l.VJP(w, g, v)) })
+					held := heldBy(
+						func() { l, w = c.fresh(), new(qpdiff.Workspace) },
+						func() { numtest.OK(t, l.Load(d), l.Fit(theta, c.hyper), l.VJP(w, g, v)) })
 					const structs = 48 << 10 // and the steps of conjugate gradients, beside which small data are nothing
 					if need := l.Bytes(d.Size()); need < held || float64(need) > c.factor*float64(held)+structs {
 						t.Errorf("%s, %d × %d, weighted %v, factors up to %d: counts %d bytes and holds %d, a factor of %.2f", c.name, rows, n, weighted, most, need, held, float64(need)/float64(held))
@@ -200,11 +237,11 @@ func TestBytesOfFits(t *testing.T) {
 		theta := make([]float64, c.n)
 		var l learn.SizedLearner
 		var w *qpdiff.Workspace
+		begin := func() { l, w = c.fresh(), new(qpdiff.Workspace) }
 		fit := func() {
-			l, w = c.fresh(), new(qpdiff.Workspace)
 			numtest.OK(t, l.Load(d), l.Fit(theta, c.hyper), l.VJP(w, g, theta))
 		}
-		held := heldBy(fit)
+		held := heldBy(begin, fit)
 		// The least bound at which the fit succeeds is what it counts.
 		low, high := int64(1), 16*held
 		for high-low > held/100 {
@@ -229,7 +266,7 @@ func TestBytesOfFits(t *testing.T) {
 			}
 		}
 		d.MaxBytes, l, w = high, nil, nil
-		held = heldBy(fit) // less, where a matrix that a set has outgrown was given back
+		held = heldBy(begin, fit) // less, where a matrix that a set has outgrown was given back
 		if high < held || float64(high) > c.factor*float64(held) {
 			t.Errorf("%s, %d × %d: counts %d bytes and holds %d, a factor of %.2f", c.name, c.rows, c.n, high, held, float64(high)/float64(held))
 		}
@@ -295,7 +332,7 @@ func TestTooLarge(t *testing.T) {
 		theta := make([]float64, p)
 		large.MaxBytes = l.Bytes(large.Size()) - 1
 		var err error
-		if held := heldBy(func() { err = l.Load(large) }); held > large.MaxBytes/4 {
+		if held := heldBy(func() {}, func() { err = l.Load(large) }); held > large.MaxBytes/4 {
 			t.Errorf("%s: %d bytes are held after the error", c.name, held)
 		}
 		var arg *qpdiff.ArgError
@@ -349,11 +386,13 @@ func TestLeaveOneOutTooLarge(t *testing.T) {
 	s := d.Size()
 	s.LeaveOneOut = true
 	d.MaxBytes = l.Bytes(s)
-	g, w := casetest.NewGrad(d, 2), new(qpdiff.Workspace)
-	l = kernel.Ridge{}
-	held := heldBy(func() {
-		numtest.OK(t, l.Load(d), l.LeaveOneOut(dst, []float64{.1, .4}), l.LeaveOneOutVJP(w, g, nil, dst))
-	})
+	g := casetest.NewGrad(d, 2)
+	var w *qpdiff.Workspace
+	held := heldBy(
+		func() { l, w = kernel.Ridge{}, new(qpdiff.Workspace) },
+		func() {
+			numtest.OK(t, l.Load(d), l.LeaveOneOut(dst, []float64{.1, .4}), l.LeaveOneOutVJP(w, g, nil, dst))
+		})
 	if need := float64(l.Bytes(s)); need < float64(held) || need > 1.5*float64(held) {
 		t.Errorf("counts %v bytes and holds %d", need, held)
 	}
