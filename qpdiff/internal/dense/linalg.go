@@ -91,38 +91,39 @@ func LDLFactor(a, dinv []float64, n, stride int, tol float64) int {
 const ldlBlock = 32
 
 // leastBlocks is the number of unknowns from which on ldlBlocks pays.
-const leastBlocks = 32
+const leastBlocks = 16
 
-// ldlBlocks is LDLFactor by the vector units. Rows below a block of pivots take them all at
-// once, and so leave the cache once for each block.
+// ldlBlocks is LDLFactor by the vector units. A row takes the pivots of a block at once, and so
+// leaves the cache once for each block.
 func ldlBlocks(a, dinv []float64, n, stride int, tol float64) int {
 	for k := range n {
 		dinv[k] = a[k*stride+k]
 	}
+	var factors [ldlBlock]float64
 	for from := 0; from < n; from += ldlBlock {
 		to := min(from+ldlBlock, n)
-		for k := from; k < to; k += 2 {
-			if !ldlPivot(a, dinv, k, stride, tol) {
-				return k
+		for i := from; i < n; i++ {
+			row := a[i*stride+i : (i+1)*stride]
+			if pivots := min(i, to) - from; pivots > 1 {
+				above := a[from*stride+i:]
+				for k := range pivots {
+					factors[k] = above[k*stride] * dinv[from+k]
+				}
+				_ = above[(pivots-1)*stride+len(row)-1]
+				subtractPairs(&row[0], len(row), &above[0], stride, &factors[0], pivots/2)
 			}
-			if k+1 == n {
-				break
+			if i >= to {
+				continue
 			}
-			r0, r1 := a[k*stride+k+1:(k+1)*stride], a[(k+1)*stride+k+1:(k+2)*stride]
-			f := r0[0] * dinv[k]
-			for j, v := range r0 {
-				r1[j] -= f * v
+			if (i-from)%2 == 1 {
+				r := a[(i-1)*stride+i:][:len(row)]
+				f := r[0] * dinv[i-1]
+				for j, v := range r {
+					row[j] -= f * v
+				}
 			}
-			if !ldlPivot(a, dinv, k+1, stride, tol) {
-				return k + 1
-			}
-			for i := k + 2; i < to; i++ {
-				ldlRow(a, dinv, i, k, stride)
-			}
-		}
-		for i := to; i < n; i++ {
-			for k := from; k < to; k += 2 {
-				ldlRow(a, dinv, i, k, stride)
+			if !ldlPivot(a, dinv, i, stride, tol) {
+				return i
 			}
 		}
 	}
@@ -138,14 +139,6 @@ func ldlPivot(a, dinv []float64, k, stride int, tol float64) bool {
 	}
 	dinv[k] = 1 / d
 	return true
-}
-
-// ldlRow takes pivots k and k+1 from row i.
-func ldlRow(a, dinv []float64, i, k, stride int) {
-	dst := a[i*stride+i : (i+1)*stride]
-	s0 := a[k*stride+i:][:len(dst)]
-	s1 := a[(k+1)*stride+i:][:len(dst)]
-	subtract2(&dst[0], &s0[0], &s1[0], len(dst), s0[0]*dinv[k], s1[0]*dinv[k+1])
 }
 
 // LDLForward replaces x by L⁻¹x for a factor made by ldlFactor.
@@ -164,9 +157,30 @@ func LDLForward(a, dinv []float64, n, stride int, x []float64) {
 // LDLBack replaces x by (DLᵀ)⁻¹x for a factor made by ldlFactor.
 func LDLBack(a, dinv []float64, n, stride int, x []float64) {
 	x = x[:n]
-	for k := n - 1; k >= 0; k-- {
-		// From the far end, so that the entry found last is needed last.
-		row := a[k*stride : k*stride+n]
+	k := n
+	// A sum waits for its last term, and four sums at a time for each other's. They are from the far
+	// end, so that the entry found last is needed last.
+	for k >= 4 {
+		known := x[k:]
+		k -= 4
+		r0, r1, r2, r3 := a[k*stride:][:n], a[(k+1)*stride:][:n], a[(k+2)*stride:][:n], a[(k+3)*stride:][:n]
+		t0, t1, t2, t3 := r0[k+4:][:len(known)], r1[k+4:][:len(known)], r2[k+4:][:len(known)], r3[k+4:][:len(known)]
+		s0, s1, s2, s3 := x[k], x[k+1], x[k+2], x[k+3]
+		for j := len(known) - 1; j >= 0; j-- {
+			v := known[j]
+			s0 -= t0[j] * v
+			s1 -= t1[j] * v
+			s2 -= t2[j] * v
+			s3 -= t3[j] * v
+		}
+		s3 *= dinv[k+3]
+		s2 = (s2 - r2[k+3]*s3) * dinv[k+2]
+		s1 = (s1 - r1[k+3]*s3 - r1[k+2]*s2) * dinv[k+1]
+		s0 = (s0 - r0[k+3]*s3 - r0[k+2]*s2 - r0[k+1]*s1) * dinv[k]
+		x[k], x[k+1], x[k+2], x[k+3] = s0, s1, s2, s3
+	}
+	for k--; k >= 0; k-- {
+		row := a[k*stride:][:n]
 		s := x[k]
 		for j := n - 1; j > k; j-- {
 			s -= row[j] * x[j]

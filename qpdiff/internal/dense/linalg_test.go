@@ -22,6 +22,37 @@ func ldlOf(t *testing.T, rows [][]float64) (a, dinv []float64) {
 	return a, dinv
 }
 
+// LDLSolve finds a solution of small integers, whatever the number of rows and the stride.
+func TestLDLSolve(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 1))
+	for n := range 70 {
+		for _, stride := range []int{n, n + 3} {
+			a, dinv, x, want := make([]float64, n*stride), make([]float64, n), make([]float64, n), make([]float64, n)
+			for i := range n {
+				want[i] = float64(rng.IntN(9) - 4)
+				for j := range i {
+					a[j*stride+i] = float64(rng.IntN(5) - 2)
+				}
+				a[i*stride+i] = float64(3*n + rng.IntN(9))
+			}
+			for i := range n {
+				for j := range n {
+					x[i] += a[min(i, j)*stride+max(i, j)] * want[j]
+				}
+			}
+			if k := LDLFactor(a, dinv, n, stride, Eps); k < n {
+				t.Fatalf("%d rows: stops at %d", n, k)
+			}
+			LDLSolve(a, dinv, n, stride, x)
+			for i, v := range x {
+				if math.Abs(v-want[i]) > 1e-13 {
+					t.Errorf("%d rows, stride %d: unknown %d is %v instead of %v", n, stride, i, v, want[i])
+				}
+			}
+		}
+	}
+}
+
 // The largest eigenvalue counts as √n, between its bounds 1 and n; units of the
 // rows do not count.
 func TestConditionOfIndependentRows(t *testing.T) {

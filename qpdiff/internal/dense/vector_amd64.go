@@ -2,10 +2,11 @@
 
 package dense
 
-// subtract2 sets the n entries of dst to dst − (a·x + b·y).
+// subtractPairs subtracts f[0] times the row of n entries at a plus f[1] times that stride entries
+// further from dst, and so on for so many pairs of rows.
 //
 //go:noescape
-func subtract2(dst *float64, x *float64, y *float64, n int, a float64, b float64)
+func subtractPairs(dst *float64, n int, a *float64, stride int, f *float64, pairs int)
 
 // gramTile adds to two rows of eight entries of dst, a matrix with the given width, the products
 // of the two columns at a with the eight at b, both in rows stride entries apart, four in each

@@ -2,80 +2,113 @@
 
 #include "textflag.h"
 
-// func subtract2(dst *float64, x *float64, y *float64, n int, a float64, b float64)
+// func subtractPairs(dst *float64, n int, a *float64, stride int, f *float64, pairs int)
 // Requires: AVX
-TEXT ·subtract2(SB), NOSPLIT, $0-48
-	MOVQ         dst+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         y+16(FP), DX
-	MOVQ         n+24(FP), BX
-	VBROADCASTSD a+32(FP), Y0
-	VBROADCASTSD b+40(FP), Y1
+TEXT ·subtractPairs(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ n+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ stride+24(FP), BX
+	MOVQ f+32(FP), SI
+	MOVQ pairs+40(FP), DI
+	SHLQ $0x03, BX
 
 four:
-	CMPQ    BX, $0x10
-	JL      one
-	VMULPD  (CX), Y0, Y2
-	VMULPD  (DX), Y1, Y3
-	VADDPD  Y3, Y2, Y2
-	VMOVUPD (AX), Y3
-	VSUBPD  Y2, Y3, Y3
-	VMOVUPD Y3, (AX)
-	VMULPD  32(CX), Y0, Y2
-	VMULPD  32(DX), Y1, Y3
-	VADDPD  Y3, Y2, Y2
-	VMOVUPD 32(AX), Y3
-	VSUBPD  Y2, Y3, Y3
-	VMOVUPD Y3, 32(AX)
-	VMULPD  64(CX), Y0, Y2
-	VMULPD  64(DX), Y1, Y3
-	VADDPD  Y3, Y2, Y2
-	VMOVUPD 64(AX), Y3
-	VSUBPD  Y2, Y3, Y3
-	VMOVUPD Y3, 64(AX)
-	VMULPD  96(CX), Y0, Y2
-	VMULPD  96(DX), Y1, Y3
-	VADDPD  Y3, Y2, Y2
+	CMPQ    CX, $0x10
+	JL      fourEnd
+	VMOVUPD (AX), Y0
+	VMOVUPD 32(AX), Y1
+	VMOVUPD 64(AX), Y2
 	VMOVUPD 96(AX), Y3
-	VSUBPD  Y2, Y3, Y3
-	VMOVUPD Y3, 96(AX)
-	ADDQ    $0x80, AX
-	ADDQ    $0x80, CX
-	ADDQ    $0x80, DX
-	SUBQ    $0x10, BX
-	JMP     four
+	MOVQ    DX, R8
+	MOVQ    SI, R9
+	MOVQ    DI, R10
 
+fourPair:
+	VBROADCASTSD (R9), Y4
+	VBROADCASTSD 8(R9), Y5
+	VMULPD       (R8), Y4, Y6
+	VMULPD       (R8)(BX*1), Y5, Y7
+	VADDPD       Y7, Y6, Y6
+	VSUBPD       Y6, Y0, Y0
+	VMULPD       32(R8), Y4, Y6
+	VMULPD       32(R8)(BX*1), Y5, Y7
+	VADDPD       Y7, Y6, Y6
+	VSUBPD       Y6, Y1, Y1
+	VMULPD       64(R8), Y4, Y6
+	VMULPD       64(R8)(BX*1), Y5, Y7
+	VADDPD       Y7, Y6, Y6
+	VSUBPD       Y6, Y2, Y2
+	VMULPD       96(R8), Y4, Y4
+	VMULPD       96(R8)(BX*1), Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VSUBPD       Y4, Y3, Y3
+	LEAQ         (R8)(BX*2), R8
+	ADDQ         $0x10, R9
+	DECQ         R10
+	JNE          fourPair
+	VMOVUPD      Y0, (AX)
+	VMOVUPD      Y1, 32(AX)
+	VMOVUPD      Y2, 64(AX)
+	VMOVUPD      Y3, 96(AX)
+	ADDQ         $0x80, AX
+	ADDQ         $0x80, DX
+	SUBQ         $0x10, CX
+	JMP          four
+
+fourEnd:
 one:
-	CMPQ    BX, $0x04
-	JL      rest
-	VMULPD  (CX), Y0, Y2
-	VMULPD  (DX), Y1, Y3
-	VADDPD  Y3, Y2, Y2
-	VMOVUPD (AX), Y3
-	VSUBPD  Y2, Y3, Y3
-	VMOVUPD Y3, (AX)
-	ADDQ    $0x20, AX
-	ADDQ    $0x20, CX
-	ADDQ    $0x20, DX
-	SUBQ    $0x04, BX
-	JMP     one
+	CMPQ    CX, $0x04
+	JL      oneEnd
+	VMOVUPD (AX), Y0
+	MOVQ    DX, R8
+	MOVQ    SI, R9
+	MOVQ    DI, R10
 
+onePair:
+	VBROADCASTSD (R9), Y1
+	VBROADCASTSD 8(R9), Y2
+	VMULPD       (R8), Y1, Y1
+	VMULPD       (R8)(BX*1), Y2, Y2
+	VADDPD       Y2, Y1, Y1
+	VSUBPD       Y1, Y0, Y0
+	LEAQ         (R8)(BX*2), R8
+	ADDQ         $0x10, R9
+	DECQ         R10
+	JNE          onePair
+	VMOVUPD      Y0, (AX)
+	ADDQ         $0x20, AX
+	ADDQ         $0x20, DX
+	SUBQ         $0x04, CX
+	JMP          one
+
+oneEnd:
 rest:
-	TESTQ  BX, BX
-	JE     end
-	VMULSD (CX), X0, X2
-	VMULSD (DX), X1, X3
-	VADDSD X3, X2, X2
-	VMOVSD (AX), X3
-	VSUBSD X2, X3, X3
-	VMOVSD X3, (AX)
+	CMPQ   CX, $0x01
+	JL     restEnd
+	VMOVSD (AX), X0
+	MOVQ   DX, R8
+	MOVQ   SI, R9
+	MOVQ   DI, R10
+
+restPair:
+	VMOVSD (R9), X1
+	VMOVSD 8(R9), X2
+	VMULSD (R8), X1, X1
+	VMULSD (R8)(BX*1), X2, X2
+	VADDSD X2, X1, X1
+	VSUBSD X1, X0, X0
+	LEAQ   (R8)(BX*2), R8
+	ADDQ   $0x10, R9
+	DECQ   R10
+	JNE    restPair
+	VMOVSD X0, (AX)
 	ADDQ   $0x08, AX
-	ADDQ   $0x08, CX
 	ADDQ   $0x08, DX
-	DECQ   BX
+	SUBQ   $0x01, CX
 	JMP    rest
 
-end:
+restEnd:
 	VZEROUPPER
 	RET
 

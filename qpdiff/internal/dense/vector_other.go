@@ -2,7 +2,9 @@
 
 package dense
 
-func subtract2(dst, x, y *float64, n int, a, b float64) { panic("no vectors") }
+func subtractPairs(dst *float64, n int, a *float64, stride int, f *float64, pairs int) {
+	panic("no vectors")
+}
 
 func gramTile(dst *float64, width int, a, b *float64, stride, groups int) { panic("no vectors") }
 

@@ -15,64 +15,70 @@ import (
 const lanes = 4 // float64 in a register
 
 func main() {
-	subtract2()
+	subtractPairs()
 	gramTile()
 	dot4()
 	add4()
 	Generate()
 }
 
-// subtract2 writes dst − (a·x + b·y) to dst.
-func subtract2() {
-	TEXT("subtract2", NOSPLIT, "func(dst, x, y *float64, n int, a, b float64)")
+// subtractPairs keeps a part of dst in registers while all pairs of rows are taken from it.
+func subtractPairs() {
+	TEXT("subtractPairs", NOSPLIT, "func(dst *float64, n int, a *float64, stride int, f *float64, pairs int)")
 	Pragma("noescape")
-	Doc("subtract2 sets the n entries of dst to dst − (a·x + b·y).")
-	dst, x, y, n := Load(Param("dst"), GP64()), Load(Param("x"), GP64()), Load(Param("y"), GP64()), Load(Param("n"), GP64())
-	a, b := YMM(), YMM()
-	VBROADCASTSD(parameter("a"), a)
-	VBROADCASTSD(parameter("b"), b)
-	entry := func(p reg.Register, at int) Mem { return Mem{Base: p, Disp: at * 8} }
-	step := func(count int) {
-		for k := range count {
-			u, v := YMM(), YMM()
-			VMULPD(entry(x, k*lanes), a, u)
-			VMULPD(entry(y, k*lanes), b, v)
-			VADDPD(v, u, u)
-			VMOVUPD(entry(dst, k*lanes), v)
-			VSUBPD(u, v, v)
-			VMOVUPD(v, entry(dst, k*lanes))
+	Doc("subtractPairs subtracts f[0] times the row of n entries at a plus f[1] times that stride entries",
+		"further from dst, and so on for so many pairs of rows.")
+	dst, n, a, stride := Load(Param("dst"), GP64()), Load(Param("n"), GP64()), Load(Param("a"), GP64()), Load(Param("stride"), GP64())
+	f, pairs := Load(Param("f"), GP64()), Load(Param("pairs"), GP64())
+	SHLQ(Imm(3), stride)
+	row, factor, left := GP64(), GP64(), GP64()
+	// take repeats itself while dst has so many registers of entries, of a vector each or of one.
+	take := func(name string, registers, each int) {
+		entries := registers * each
+		Label(name)
+		CMPQ(n, Imm(uint64(entries)))
+		JL(LabelRef(name + "End"))
+		load, multiply, add, subtract, broadcast := VMOVUPD, VMULPD, VADDPD, VSUBPD, VBROADCASTSD
+		register := func() reg.VecVirtual { return YMM() }
+		if each == 1 {
+			load, multiply, add, subtract, broadcast = VMOVSD, VMULSD, VADDSD, VSUBSD, VMOVSD
+			register = func() reg.VecVirtual { return XMM() }
 		}
-		for _, p := range []reg.Register{dst, x, y} {
-			ADDQ(Imm(uint64(count*lanes*8)), p)
+		sums := make([]reg.VecVirtual, registers)
+		for k := range sums {
+			sums[k] = register()
+			load(Mem{Base: dst, Disp: k * each * 8}, sums[k])
 		}
-		SUBQ(Imm(uint64(count*lanes)), n)
+		MOVQ(a, row)
+		MOVQ(f, factor)
+		MOVQ(pairs, left)
+		Label(name + "Pair")
+		f0, f1 := register(), register()
+		broadcast(Mem{Base: factor}, f0)
+		broadcast(Mem{Base: factor, Disp: 8}, f1)
+		for k, sum := range sums {
+			u, v := register(), register()
+			multiply(Mem{Base: row, Disp: k * each * 8}, f0, u)
+			multiply(Mem{Base: row, Index: stride, Scale: 1, Disp: k * each * 8}, f1, v)
+			add(v, u, u)
+			subtract(u, sum, sum)
+		}
+		LEAQ(Mem{Base: row, Index: stride, Scale: 2}, row)
+		ADDQ(Imm(16), factor)
+		DECQ(left)
+		JNE(LabelRef(name + "Pair"))
+		for k, sum := range sums {
+			load(sum, Mem{Base: dst, Disp: k * each * 8})
+		}
+		ADDQ(Imm(uint64(8*entries)), dst)
+		ADDQ(Imm(uint64(8*entries)), a)
+		SUBQ(Imm(uint64(entries)), n)
+		JMP(LabelRef(name))
+		Label(name + "End")
 	}
-	Label("four")
-	CMPQ(n, Imm(4*lanes))
-	JL(LabelRef("one"))
-	step(4)
-	JMP(LabelRef("four"))
-	Label("one")
-	CMPQ(n, Imm(lanes))
-	JL(LabelRef("rest"))
-	step(1)
-	JMP(LabelRef("one"))
-	Label("rest")
-	TESTQ(n, n)
-	JE(LabelRef("end"))
-	u, v := XMM(), XMM()
-	VMULSD(entry(x, 0), a.AsX(), u)
-	VMULSD(entry(y, 0), b.AsX(), v)
-	VADDSD(v, u, u)
-	VMOVSD(entry(dst, 0), v)
-	VSUBSD(u, v, v)
-	VMOVSD(v, entry(dst, 0))
-	for _, p := range []reg.Register{dst, x, y} {
-		ADDQ(Imm(8), p)
-	}
-	DECQ(n)
-	JMP(LabelRef("rest"))
-	Label("end")
+	take("four", 4, lanes)
+	take("one", 1, lanes)
+	take("rest", 1, 1)
 	VZEROUPPER()
 	RET()
 }
@@ -286,13 +292,4 @@ func add4() {
 	Label("end")
 	VZEROUPPER()
 	RET()
-}
-
-// parameter returns the place of a parameter.
-func parameter(name string) Mem {
-	p, err := Param(name).Resolve()
-	if err != nil {
-		panic(err)
-	}
-	return p.Addr
 }
