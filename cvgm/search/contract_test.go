@@ -254,6 +254,7 @@ func TestSearchersRefuseBadSettings(t *testing.T) {
 		{AdaptiveGradient{FirstStep: -1}, qpdiff.ErrDomain},
 		{QuasiNewton{FirstStep: math.Inf(1)}, qpdiff.ErrDomain},
 		{QuasiNewton{Memory: -1}, qpdiff.ErrDomain},
+		{QuasiNewton{MaxStep: math.NaN()}, qpdiff.ErrDomain},
 		{MultiStart{Source: src, Draw: draw}, qpdiff.ErrShape},
 		{MultiStart{Searcher: QuasiNewton{}, Draw: draw}, qpdiff.ErrShape},
 		{MultiStart{Searcher: QuasiNewton{}, Source: src}, qpdiff.ErrShape},

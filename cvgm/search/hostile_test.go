@@ -33,6 +33,7 @@ func hostileSearchers() []contestant {
 		{"AdaptiveGradient, no Tol", func(b int) Searcher { return AdaptiveGradient{FirstStep: 1e3, MaxEvals: b, Tol: -1} }, false},
 		{"QuasiNewton, no Tol", func(b int) Searcher { return QuasiNewton{FirstStep: 1e200, MaxEvals: b, Tol: -1} }, true},
 		{"QuasiNewton, short", func(b int) Searcher { return QuasiNewton{FirstStep: 1e-200, MaxEvals: b, Memory: 1} }, true},
+		{"QuasiNewton, tiny MaxStep", func(b int) Searcher { return QuasiNewton{MaxStep: 1e-300, MaxEvals: b} }, true},
 		{"CMAES, no Tol", func(b int) Searcher {
 			return CMAES{Source: stream("cma-es"), Sigma: 1e100, MaxEvals: b, Tol: -1}
 		}, false},

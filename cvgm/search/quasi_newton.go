@@ -30,9 +30,12 @@ type QuasiNewton struct {
 	// moves most, but for the bounds. It is a share of the largest |x|, both in units of the
 	// entries' scales; if x is zero, a share of the scale. Zero: .2.
 	FirstStep float64
-	Memory    int     // steps remembered; zero: 10
-	MaxEvals  int     // evaluations at most, those within line searches included; zero: 1000
-	Tol       float64 // of the test of convergence; see [Searcher]. Zero: 1e-9
+	// MaxStep is how far a step moves an entry at most, in units of its scale; zero: as far as the
+	// bounds.
+	MaxStep  float64
+	Memory   int     // steps remembered; zero: 10
+	MaxEvals int     // evaluations at most, those within line searches included; zero: 1000
+	Tol      float64 // of the test of convergence; see [Searcher]. Zero: 1e-9
 }
 
 // Search starts at the projection of x0 and yields every evaluation, those that the line search
@@ -40,6 +43,7 @@ type QuasiNewton struct {
 // between two restarts of its model, as at a kink.
 func (m QuasiNewton) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	settings := args.First(p.box("QuasiNewton"), checkFirstStep("QuasiNewton", m.FirstStep),
+		args.BadIf(!(m.MaxStep >= 0), "QuasiNewton.MaxStep", qpdiff.ErrDomain, "use a positive multiple of the scale, or zero for none", "is %v", m.MaxStep),
 		args.BadIf(m.Memory < 0, "QuasiNewton.Memory", qpdiff.ErrDomain, "use a positive number of steps, or zero for the default", "is %d", m.Memory))
 	return search(p, x0, cmp.Or(m.MaxEvals, 1000), true, settings, func(w *searchRun) { m.run(w) })
 }
@@ -92,7 +96,7 @@ func (m QuasiNewton) run(w *searchRun) {
 		return
 	}
 	vector := func() []float64 { return make([]float64, len(w.X)) }
-	r := &descent{QuasiNewton: m, w: w, b: newBFGSMatrix(len(w.X), cmp.Or(m.Memory, defaultMemory)), box: newBoxModel(w.p, len(w.X)), share: w.shares(),
+	r := &descent{QuasiNewton: m, w: w, b: newBFGSMatrix(len(w.X), cmp.Or(m.Memory, defaultMemory)), box: newBoxModel(w.p, w.scale, cmp.Or(m.MaxStep, math.Inf(1))), share: w.shares(),
 		x: vector(), grad: vector(), d: vector(), reach: vector(), s: vector(), y: vector(), restarted: math.Inf(1), tol: cmp.Or(m.Tol, defaultTol)}
 	// At a minimum the first step, whose length no curvature has determined,
 	// is rejected. Then it confirms the start.
@@ -182,7 +186,7 @@ func (r *descent) step() bool {
 func (r *descent) place(t float64) {
 	floats.AddScaledTo(r.w.X, r.x, t, r.d)
 	if t == 1 {
-		r.box.snap(r.w.X, r.d)
+		r.box.snap(r.w.X, r.x, r.d)
 	}
 	r.w.p.project(r.w.X) // against rounding
 }
@@ -345,26 +349,31 @@ const modelTol = 1e-10
 // them is reached.
 type boxModel struct {
 	p        Problem
-	down, up []float64 // from x to its bounds: d at a bound equals one of them
+	reach    []float64 // how far a step moves each coordinate at most
+	down, up []float64 // from x to its bounds, or as far as a step: d at a bound equals one of them
 	free     []bool
 	r, w     []float64 // the model's gradient g + Bd, the same over B's diagonal
 	v, bv    []float64 // a direction, B times it
 }
 
-func newBoxModel(p Problem, n int) *boxModel {
-	return &boxModel{p: p, down: make([]float64, n), up: make([]float64, n),
+// newBoxModel bounds a step by so many scales of each coordinate.
+func newBoxModel(p Problem, scale []float64, most float64) *boxModel {
+	n := len(scale)
+	reach := make([]float64, n)
+	floats.ScaleTo(reach, most, scale)
+	return &boxModel{p: p, reach: reach, down: make([]float64, n), up: make([]float64, n),
 		free: make([]bool, n), r: make([]float64, n), w: make([]float64, n), v: make([]float64, n), bv: make([]float64, n)}
 }
 
-// snap puts the entries of x that d takes to a bound there: x + (bound − x) may
-// miss it by rounding.
-func (m *boxModel) snap(x, d []float64) {
+// snap puts the entries of x that d takes from their old values to a bound there: old + (bound −
+// old) may miss it by rounding.
+func (m *boxModel) snap(x, old, d []float64) {
 	for i, v := range d {
 		lower, upper := m.p.bounds(i)
 		switch v {
-		case m.down[i]:
+		case lower - old[i]:
 			x[i] = lower
-		case m.up[i]:
+		case upper - old[i]:
 			x[i] = upper
 		}
 	}
@@ -376,7 +385,7 @@ func (m *boxModel) minimise(d, x, g []float64, b *bfgsMatrix) {
 	copy(m.r, g)
 	for i, v := range x {
 		lower, upper := m.p.bounds(i)
-		m.down[i], m.up[i], m.free[i] = lower-v, upper-v, true
+		m.down[i], m.up[i], m.free[i] = max(lower-v, -m.reach[i]), min(upper-v, m.reach[i]), true
 	}
 	enough := modelTol * modelTol * m.precondition(b.diag)
 	for range 3*len(d) + 10 {

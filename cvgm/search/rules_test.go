@@ -367,7 +367,7 @@ func TestBoxModelIsSolvedToItsTolerance(t *testing.T) {
 			b.add(s, y)
 		}
 		d, g := make([]float64, n), vector()
-		newBoxModel(Problem{}, n).minimise(d, zeros, g, b)
+		newBoxModel(Problem{}, slices.Repeat([]float64{1}, n), math.Inf(1)).minimise(d, zeros, g, b)
 		b.times(bd, d, b.count)
 		var left, all float64
 		for i, v := range g {
@@ -433,6 +433,38 @@ func TestDefaultsAreThoseDocumented(t *testing.T) {
 	}
 }
 
+// No evaluation of a quasi-Newton search is further than MaxStep from all before it, and the search
+// ends where one without MaxStep ends: at a bound of one coordinate and within those of the other.
+func TestQuasiNewtonMaxStep(t *testing.T) {
+	p := Problem{Lower: []float64{1e-6, 1e-6}, Upper: []float64{1e6, 1e2}, Objective: func(grad, x []float64) (float64, error) {
+		a, b := math.Log(x[0])-3, math.Log(x[1])-9
+		grad[0], grad[1] = a/math.Hypot(1, a)/x[0], b/math.Hypot(1, b)/x[1]
+		return math.Hypot(1, a) + math.Hypot(1, b), nil
+	}}
+	start := []float64{1e-5, 1e-5}
+	furthest := func(most float64) (furthest float64) {
+		var seen [][]float64
+		steps := Collect(t, LogSpace{QuasiNewton{MaxStep: most}}, p, start)
+		for k, step := range steps {
+			x := []float64{math.Log(step.X[0]), math.Log(step.X[1])}
+			nearest := math.Inf(1)
+			for _, y := range seen {
+				nearest = min(nearest, floats.Distance(x, y, math.Inf(1)))
+			}
+			if seen = append(seen, x); k > 0 {
+				furthest = max(furthest, nearest)
+			}
+		}
+		if last := steps[len(steps)-1]; !last.Converged || math.Abs(math.Log(last.X[0])-3) > 1e-4 || last.X[1] != 1e2 {
+			t.Errorf("MaxStep %v ends at %v, converged: %v", most, last.X, last.Converged)
+		}
+		return furthest
+	}
+	if free, short := furthest(0), furthest(1.5); free < 3 || short > 1.5*(1+1e-12) || short < 1.4 {
+		t.Errorf("steps reach up to %v, and %v with MaxStep 1.5", free, short)
+	}
+}
+
 // cubicStep finds the minimum of a cubic with slope k(t − at)(t + 1) within
 // [.1, .5].
 func TestCubicStep(t *testing.T) {
@@ -490,7 +522,7 @@ func TestBoxModelMeetsManyBounds(t *testing.T) {
 		ones[i], lower[i], g[i] = 1, -1+.02*float64(i), 1
 	}
 	b.reset(1, ones)
-	newBoxModel(Problem{Lower: lower}, n).minimise(d, make([]float64, n), g, b)
+	newBoxModel(Problem{Lower: lower}, ones, math.Inf(1)).minimise(d, make([]float64, n), g, b)
 	b.times(bd, d, 0)
 	for i := range n {
 		if slope := g[i] + bd[i]; !(d[i] == lower[i] && slope > 0 || math.Abs(slope) < 1e-9) {

@@ -46,6 +46,7 @@ func UnitSearchers() []unitSearcher {
 		{Name: "AdaptiveGradient, FirstStep", Make: func(f float64, x []float64) Searcher { return AdaptiveGradient{FirstStep: .5, MaxEvals: budget} }},
 		{Name: "QuasiNewton", Make: func(f float64, x []float64) Searcher { return QuasiNewton{MaxEvals: budget} }, Own: true, needsBox: true},
 		{Name: "QuasiNewton, Memory", Make: func(f float64, x []float64) Searcher { return QuasiNewton{Memory: 1, MaxEvals: budget} }, Own: true, needsBox: true},
+		{Name: "QuasiNewton, MaxStep", Make: func(f float64, x []float64) Searcher { return QuasiNewton{MaxStep: .01, MaxEvals: budget} }, Own: true, needsBox: true},
 		{Name: "QuasiNewton, FirstStep", Make: func(f float64, x []float64) Searcher { return QuasiNewton{FirstStep: 2, MaxEvals: budget} }, Own: true, needsBox: true},
 		{Name: "MultiStart", Make: func(f float64, x []float64) Searcher {
 			return MultiStart{Searcher: QuasiNewton{MaxEvals: budget / 3}, Source: stream("units"), Draw: drawn(x), Starts: 3}

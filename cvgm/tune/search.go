@@ -29,6 +29,11 @@ const (
 	// descentEvals bounds the evaluations of a descent for each free kind of hyperparameters:
 	// at a kink it may creep along. The pattern search is faster from there.
 	descentEvals = 25
+	// storedStep is how far a step of a descent moves the logarithm of a hyperparameter at most if
+	// there are more than storedFeatures stored features. Fits at small penalties have so many of
+	// them that one evaluation may take longer than all others.
+	storedStep     = 3
+	storedFeatures = 1000
 	// firstPattern and lastPattern are the first and the last step of the pattern search, as shares of the range.
 	firstPattern, lastPattern = .08, .01
 	// nearZero is the share of its range, from the lower bound, within which 0 is tried for a
@@ -50,6 +55,7 @@ type tuneSearch struct {
 	cv      *cvgm.CV
 	splits  []cvgm.Split
 	flat    bool        // no feature varies
+	longest float64     // MaxStep of the descents
 	lookAt  [][]float64 // the points of looks not yet taken
 	path    []Step
 	best    Step
@@ -114,6 +120,9 @@ func (w *tuning) newSearch(rows []int, splits []cvgm.Split) (*tuneSearch, error)
 		return nil, err
 	}
 	s := &tuneSearch{space: within, w: w, cv: cv, splits: splits, flat: flat, best: Step{Loss: math.Inf(1)}, trial: make([]float64, len(hyper))}
+	if m.Sparse && m.Features > storedFeatures {
+		s.longest = storedStep
+	}
 	count := looks
 	if w.kinked() {
 		count = kinkedLooks
@@ -376,7 +385,8 @@ func (s *tuneSearch) move(kind int, step float64) (gained bool, err error) {
 
 // descend descends the CV loss in logarithms of the free hyperparameters from x.
 func (s *tuneSearch) descend(x []float64) error {
-	return s.search(x, func(i int) (lower, upper float64) { return s.hyper[i].Lower, s.hyper[i].Upper }, search.LogSpace{Searcher: search.QuasiNewton{Tol: tuneTol, MaxEvals: descentEvals}})
+	searcher := search.QuasiNewton{MaxStep: s.longest, Tol: tuneTol, MaxEvals: descentEvals}
+	return s.search(x, func(i int) (lower, upper float64) { return s.hyper[i].Lower, s.hyper[i].Upper }, search.LogSpace{Searcher: searcher})
 }
 
 // search runs a searcher on the free hyperparameters within bounds. It sees them in units of

@@ -14,6 +14,9 @@ import (
 	"cvgm/cvgm/table"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
+	"cvgm/synth"
+
+	"gonum.org/v1/gonum/mat"
 )
 
 // levelsText returns a CSV of so many columns of levels and a number, of which some are missing.
@@ -108,6 +111,30 @@ func TestMomentsOfStoredFeatures(t *testing.T) {
 		}
 		if got, want := numbers(moments[0]), numbers(moments[1]); !slices.EqualFunc(got, want, func(a, b float64) bool { return casetest.Near(a, b, 1e-12) }) {
 			t.Errorf("seed %d: %v, and %v by dense rows", seed, got, want)
+		}
+	}
+}
+
+// The steps of descents are bounded on many stored features, and on no others.
+func TestDescentsOnManyStoredFeatures(t *testing.T) {
+	for _, features := range []int{storedFeatures, storedFeatures + 1} {
+		x := sample.NewStored(features)
+		for i := range 8 {
+			for j := i; j < features; j += 3 {
+				x.Set(j, float64(i+1))
+			}
+			x.EndRow()
+		}
+		d := learn.Data{X: x, Y: []float64{1, 2, 4, 1, 3, 2, 5, 1}}
+		for _, stored := range []bool{true, false} {
+			if !stored {
+				d.X = mat.DenseCopyOf(x)
+			}
+			w := casetest.Must(Tuner{}.begin(t.Context(), cvgm.Config{Data: d}, nil))(t)
+			s := casetest.Must(w.newSearch([]int{0, 1, 2, 3, 4, 5, 6, 7}, casetest.Must(cvgm.KFold(synth.NewStream(1, "folds"), 8, 2))(t)))(t)
+			if bounded := s.longest > 0; bounded != (stored && features > storedFeatures) {
+				t.Errorf("%d features, stored: %v: steps of at most %v", features, stored, s.longest)
+			}
 		}
 	}
 }
