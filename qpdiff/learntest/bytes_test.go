@@ -145,7 +145,7 @@ func TestBytes(t *testing.T) {
 // A learner on a sparse X holds no more than Bytes counts, and not much less, with factors of its
 // systems and by conjugate gradients.
 func TestBytesOfStored(t *testing.T) {
-	for _, most := range []int{1000, 0} {
+	for _, most := range []int{5000, 0} {
 		defer ways.SetSparseFeatures(ways.SetSparseFeatures(most))
 		for _, c := range []struct {
 			name   string

@@ -291,7 +291,7 @@ func (e *elasticNetFit) held() float64 {
 func (e *elasticNetFit) sparseHeld(set float64) float64 {
 	rows, n := float64(e.rows), float64(e.params)
 	gram := float64(cap(e.gram))
-	if !ways.Gradients(int(set)) {
+	if !ways.Gradients(int(set), 0) {
 		gram = max(gram, 2.25*set*set)
 	}
 	return sparse.Entries(rows, n, float64(e.sparse.Stored())) + setEntries(rows, n, set) + gram + sparse.SolveEntries(rows, set) + float64(len(e.counts))
@@ -315,7 +315,7 @@ func (e *elasticNetFit) gather() {
 		}
 		e.root[k], e.xty[k], q.diag[k] = s.root[j], s.xty[j], s.diag[j]
 	}
-	if q.sparse == nil && n > gramPerRow*e.rows || q.sparse != nil && ways.Gradients(n) {
+	if q.sparse == nil && n > gramPerRow*e.rows || q.sparse != nil && ways.Gradients(n, 0) {
 		return
 	}
 	e.gram = rearrange(e.gram, was, n, s.from, s.to)

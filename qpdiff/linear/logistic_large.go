@@ -35,7 +35,7 @@ type logisticLarge struct {
 // resize chooses the way for p.
 func (g *logisticLarge) resize(p *logisticProblem) {
 	if g.direct = false; p.stored != nil {
-		g.on, g.byRows, g.final = true, false, ways.Gradients(p.d)
+		g.on, g.byRows, g.final = true, false, ways.Gradients(p.d, 0)
 	} else {
 		g.on, g.byRows = ways.Products(p.d), ways.Rows(p.m, p.d)
 		g.final = g.byRows
@@ -58,10 +58,14 @@ func (g *logisticLarge) load(p *logisticProblem, penalised int) {
 	dense.GrowAll(p.m, &g.squares, &g.along)
 }
 
-// choose chooses the way of a fit of p: the Hessian's entries, if the penalty is too small for
-// solves by rows.
+// choose chooses the way of a fit of p: conjugate gradients without a factor, or the Hessian's
+// entries if the penalty is too small for solves by rows.
 func (g *logisticLarge) choose(p *logisticProblem) error {
-	g.direct = g.byRows && !g.sys.Penalises(1, p.c*p.most/4)
+	most := p.c * p.most / 4
+	if p.stored != nil {
+		g.sys.Iterative = ways.Gradients(p.d, g.sys.Penalty(1, most))
+	}
+	g.direct = g.byRows && !g.sys.Penalises(1, most)
 	if g.direct && p.d > distinct(p.m) {
 		return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "lower C", "leaves %d parameters for %d rows, which so large a C does not tell apart", p.d, p.m)
 	}
@@ -151,7 +155,7 @@ func (g *logisticLarge) moved(i int) (sum float64) {
 // storedSystemEntries counts the entries of the system and the solvers of a sparse X.
 func storedSystemEntries(m, k, stored float64) float64 {
 	system, solver := 2*k+m, 10*k+2*m
-	if !ways.Gradients(int(k)) {
+	if !ways.Gradients(int(k), 0) {
 		solver += k*k + 2*k + sparse.TakenEntries(m, k, stored)
 	}
 	return system + 2*solver

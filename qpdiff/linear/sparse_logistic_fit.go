@@ -197,7 +197,7 @@ func sparseEntries(m, d, set float64, gram bool) float64 {
 func storedEntries(m, d, set, stored float64) float64 {
 	const all, coordinates, rows = 20, 34, 13
 	entries := sparse.Entries(m, d, stored+m) + sparse.TakenEntries(m, d, stored) + all*d + rows*m + coordinates*set + sparse.SolveEntries(m, set)
-	if !ways.Gradients(int(set)) {
+	if !ways.Gradients(int(set), 0) {
 		entries += 2.25 * set * set
 	}
 	return entries
@@ -283,10 +283,13 @@ func (l *sparseLogisticFit) model(set []int) error {
 func (l *sparseLogisticFit) storedModel(set []int) {
 	s, q := len(set), &l.qp
 	l.taken.Take(l.stored, set, l.roots)
-	if q.g = nil; ways.Gradients(s) {
-		for p, j := range set {
-			q.diag[p] = max(0, l.taken.Square(j))
+	penalty := math.Inf(1)
+	for p, j := range set {
+		if q.diag[p] = max(0, l.taken.Square(j)); j < l.penalised {
+			penalty = min(penalty, l.l2[p]/q.diag[p])
 		}
+	}
+	if q.g = nil; ways.Gradients(s, penalty) {
 		return
 	}
 	l.gram = dense.Grow(l.gram, s*s)

@@ -15,6 +15,7 @@ import (
 	"cvgm/qpdiff/learntest"
 	"cvgm/qpdiff/linear"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -47,7 +48,7 @@ func classes(rng *rand.Rand, x *mat.Dense) (y, hyper []float64) {
 
 // sparse runs the contract by a factor, both ways, and by conjugate gradients.
 func sparse(t *testing.T, newLearner func() learn.Learner, draw func(*rand.Rand, *mat.Dense) (y, hyper []float64)) {
-	for _, most := range []int{1000, 3, 0} {
+	for _, most := range []int{1000, 15, 0} { // 15: penalties decide from 3 on
 		t.Run(fmt.Sprint(most), func(t *testing.T) {
 			defer ways.SetSparseFeatures(ways.SetSparseFeatures(most))
 			learntest.Views(t, newLearner, draw)
@@ -79,6 +80,40 @@ func TestSparseLogisticSparse(t *testing.T) {
 				return y, []float64{.01 + .1*rng.Float64(), .01 + rng.Float64()}
 			})
 		})
+	}
+}
+
+// A learner whose penalties decide between a factor and conjugate gradients has, after fits by the
+// other way, the solution of a new learner.
+func TestSparseChangesWay(t *testing.T) {
+	defer ways.SetSparseFeatures(ways.SetSparseFeatures(100))
+	rng := rand.New(rand.NewPCG(2, 38))
+	x := numtest.DrawStored(rng, 200, 60)
+	y, _ := classes(rng, x.Seen(nil, nil))
+	d := learn.Data{X: x, Y: y}
+	for _, c := range []struct {
+		fresh  func() learn.Learner
+		hypers [2][]float64 // by conjugate gradients, by a factor
+	}{
+		{func() learn.Learner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} }, [2][]float64{{.1}, {1e9}}},
+		{func() learn.Learner { return &linear.SparseLogistic{Intercept: true} }, [2][]float64{{.001, .1}, {.001, 0}}},
+	} {
+		l := c.fresh()
+		p, _ := l.Dims(60)
+		numtest.OK(t, l.Load(d))
+		var want [2][]float64
+		for k := range 6 {
+			got, hyper := make([]float64, p), c.hypers[k%2]
+			numtest.OK(t, l.Fit(got, hyper))
+			if want[k%2] == nil {
+				one := c.fresh()
+				want[k%2] = make([]float64, p)
+				numtest.OK(t, one.Load(d), one.Fit(want[k%2], hyper))
+			}
+			if off := floats.Distance(got, want[k%2], 2) / floats.Norm(want[k%2], 2); !(off <= 1e-11) {
+				t.Errorf("%T, fit %d: off by %v", l, k, off)
+			}
+		}
 	}
 }
 
@@ -147,7 +182,7 @@ func hostileStored(rng *rand.Rand) (d learn.Data) {
 // why.
 func TestSparseHostile(t *testing.T) {
 	const tol = 1e-5 // of θ: losses of weight 1e9 and more leave it open to rounding by that
-	for _, most := range []int{1000, 0} {
+	for _, most := range []int{1000, 15, 0} {
 		defer ways.SetSparseFeatures(ways.SetSparseFeatures(most))
 		fits := 0
 		for seed := range uint64(numtest.Long(1500)) {

@@ -86,7 +86,7 @@ func (s *Solver) Factorise(sys *System) bool {
 // Solve sets x to the solution of Hx = b, with an error of at most tol times the solution in
 // the norm of the factor. It reports whether it converges; only rounding prevents that.
 func (s *Solver) Solve(sys *System, x, b []float64, tol float64) bool {
-	if sys.iterative {
+	if sys.Iterative {
 		if !s.fresh {
 			s.own.exactDiagonal(sys)
 			s.Factor, s.fresh = &s.own, true
@@ -136,7 +136,7 @@ func (s *Solver) Exact(sys *System, x, b []float64) bool {
 		sys.Product(s.rest, x[:k], s.t)
 		floats.SubTo(s.rest, b[:k], s.rest)
 	}
-	return dense.AllFinite(x[:k]) && (!sys.iterative || s.leaves(sys, x, b) <= sparse.ResidualTol)
+	return dense.AllFinite(x[:k]) && (!sys.Iterative || s.leaves(sys, x, b) <= sparse.ResidualTol)
 }
 
 // leaves returns the residual of the solution x for b of a system that is not factorised,

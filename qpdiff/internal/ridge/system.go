@@ -8,7 +8,6 @@ import (
 
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/sparse"
-	"cvgm/qpdiff/internal/ways"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
@@ -151,17 +150,17 @@ type System struct {
 	Penalised int
 	Ridge     float64
 	Weights   []float64 // w
+	Iterative bool      // not factorised: conjugate gradients with a diagonal solve it
 	squares   []float64 // Σ_i z_ij²
 	rows      []float64 // the products of the rows on the penalised parameters, lower triangle
 	byRows    bool
-	iterative bool      // not factorised
 	work      []float64 // of Load
 }
 
 // Load prepares the system for its Rows. By rows, which are not Stored, it is factorised in as
-// many unknowns as there are rows. Stored rows of many parameters are not factorised at all.
+// many unknowns as there are rows.
 func (s *System) Load(byRows bool) {
-	s.byRows, s.iterative = byRows, s.Stored != nil && ways.Gradients(s.K)
+	s.byRows = byRows
 	s.squares, s.Weights = dense.Zeros(s.squares, s.K), dense.Grow(s.Weights, s.M)
 	dense.Fill(s.Weights, 1)
 	s.Squares(s.squares, s.Weights)
@@ -211,16 +210,15 @@ func (s *System) Diagonal(dst []float64, bound bool) {
 // unknowns as there are rows. A smaller one costs digits that corrections do not bring back.
 const RowsFloor = 1e-9
 
+// Penalty returns the least ratio of a penalty to its entry of the diagonal at the weights most,
+// from which it follows for all below.
+func (s *System) Penalty(ridge, most float64) float64 {
+	return ridge / (most * dense.Largest(s.squares[:s.Penalised]))
+}
+
 // Penalises reports whether the penalty, at weights that are nowhere above most, is large
 // enough for solves by rows.
-func (s *System) Penalises(ridge, most float64) bool {
-	for _, v := range s.squares[:s.Penalised] {
-		if !(ridge > RowsFloor*most*v) {
-			return false
-		}
-	}
-	return true
-}
+func (s *System) Penalises(ridge, most float64) bool { return s.Penalty(ridge, most) > RowsFloor }
 
 // A Factor is a matrix near to H that is easily solved: H at some weights, or a diagonal.
 type Factor struct {

@@ -17,9 +17,16 @@ const gramFeatures = 200
 // .5 to .8 times at 30 and .2 to .3 times at 100.
 const productFeatures = 30
 
-// sparseFeatures bounds the memory of a Gram matrix, which conjugate gradients with sparse
-// columns do without.
-const sparseFeatures = 1000
+// Conjugate gradients with sparse columns do without a Gram matrix and its factor. A factor finds
+// which columns depend on others, so it serves for up to sparseFeatures columns. If each has a
+// penalty of at least leastPenalty times its own entry, all are independent, and conjugate
+// gradients take fewer steps than there are columns. They then serve from a fifth of that number
+// on: one-hot data of 3000 × 800 and 600 × 800 are tuned 2 to 20 times as fast.
+const (
+	sparseFeatures = 1000
+	penalisedShare = 5
+	leastPenalty   = 1e-6
+)
 
 var gram, product, sparse atomic.Int64
 
@@ -55,8 +62,15 @@ func Rows(rows, n int) bool { return Products(n) && n > rows }
 func SetProductFeatures(n int) (old int) { return int(product.Swap(int64(n))) }
 
 // Gradients reports whether systems of n sparse columns are solved by conjugate gradients, and
-// not by a factor.
-func Gradients(n int) bool { return int64(n) > sparse.Load() }
+// not by a factor. The least penalty is relative to the entry of its column without it, and 0
+// if not known.
+func Gradients(n int, penalty float64) bool {
+	most := sparse.Load()
+	if penalty >= leastPenalty {
+		most /= penalisedShare
+	}
+	return int64(n) > most
+}
 
 // SetSparseFeatures changes the number of sparse columns up to which a factor serves, for
 // tests, and returns its old value.
