@@ -72,11 +72,7 @@ func (q *piecewiseQP) coordinateDescent() {
 				moved = true
 			}
 			q.x[j] = v
-			if n < leastScaled {
-				dense.Axpy(old-v, row, d)
-			} else {
-				floats.AddScaled(d, old-v, row)
-			}
+			floats.AddScaled(d, old-v, row)
 		}
 		if !moved {
 			break
