@@ -233,7 +233,9 @@ func (e *elasticNetFit) change() error {
 		}
 	}
 	e.qp.features = s.features
-	if e.n != len(s.features) || !slices.Equal(s.features, s.old) {
+	gradients := e.qp.sparse != nil && ways.Gradients(len(s.features), s.penalty())
+	if e.n != len(s.features) || gradients != s.gradients || !slices.Equal(s.features, s.old) {
+		s.gradients = gradients
 		if err := e.makeRoom(); err != nil {
 			return err
 		}
@@ -315,7 +317,7 @@ func (e *elasticNetFit) gather() {
 		}
 		e.root[k], e.xty[k], q.diag[k] = s.root[j], s.xty[j], s.diag[j]
 	}
-	if q.sparse == nil && n > gramPerRow*e.rows || q.sparse != nil && ways.Gradients(n, 0) {
+	if q.sparse == nil && n > gramPerRow*e.rows || s.gradients {
 		return
 	}
 	e.gram = rearrange(e.gram, was, n, s.from, s.to)

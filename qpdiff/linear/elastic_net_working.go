@@ -50,6 +50,8 @@ type workingSet struct {
 	rooms    int         // in all
 	largest  int         // the most features that were in the set
 
+	gradients bool // conjugate gradients with sparse columns solve the systems of the set
+
 	// Work of gather: the features of the set before, and of those that are in the set still, the
 	// places there and here.
 	old, from, to []int
@@ -192,6 +194,15 @@ func (s *workingSet) begin(rmsY float64) {
 		s.reach = rmsY
 		s.enter = s.violators(s.enter, firstFeatures)
 	}
+}
+
+// penalty returns the least ratio of λ2 to the entry of G over the features in the set.
+func (s *workingSet) penalty() float64 {
+	least := math.Inf(1)
+	for _, j := range s.features {
+		least = min(least, s.l2[j]/s.diag[j])
+	}
+	return least
 }
 
 // violators appends the features outside of the set whose slopes are beyond their kinks by more

@@ -96,6 +96,7 @@ func TestSparseChangesWay(t *testing.T) {
 		hypers [2][]float64 // by conjugate gradients, by a factor
 	}{
 		{func() learn.Learner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} }, [2][]float64{{.1}, {1e9}}},
+		{func() learn.Learner { return new(linear.ElasticNet) }, [2][]float64{{.001, .1}, {.001, 0}}},
 		{func() learn.Learner { return &linear.SparseLogistic{Intercept: true} }, [2][]float64{{.001, .1}, {.001, 0}}},
 	} {
 		l := c.fresh()
