@@ -34,7 +34,7 @@ import (
 // the working set.
 //
 // A sparse X is read by its stored entries, always on working sets. With more than 1,000 features
-// in a working set, or more than 200 whose λ2 is at least 1e-6 of their mean square, conjugate
+// in a working set, or more than 200 whose λ2 is at least 1e-5 of their mean square, conjugate
 // gradients solve the systems to a residual of 1e-12.
 //
 // If λ2 is too small to distinguish features that are equal up to their sign, and they are in one

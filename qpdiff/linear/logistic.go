@@ -64,7 +64,8 @@ import (
 // A sparse X is read by its stored entries, with products whatever the number of parameters: each
 // costs as many operations as entries are stored. With more than 1000 parameters there is no
 // factor of the Hessian; a solve that then leaves more than 1e-12 of the size of its terms is an
-// error that matches ErrIllPosed.
+// error that matches ErrIllPosed. With more than 200 there is none as long as the penalty is at
+// least 1e-5 of all diagonal entries of the Hessian, as bounded by those at θ = 0.
 //
 // The zero value is ready for Load and has no intercept.
 type Logistic struct {

@@ -44,10 +44,11 @@ import (
 // A step costs N·s² operations for s such coordinates, and N·n for n features. With more than
 // 200 features no more of them may leave zero in one step than are not zero, or 32.
 //
-// A sparse X is read by its stored entries. With more than 1000 such coordinates conjugate
-// gradients solve the systems of the steps, of which each product costs as many operations as
-// these coordinates store. A system that they do not solve to 1e-12 of the size of its terms is
-// an error that matches ErrIllPosed.
+// A sparse X is read by its stored entries. With more than 1000 such coordinates, or more than 200
+// whose λ2 is at least 1e-5 of their entry of the Hessian, conjugate gradients solve the systems
+// of the steps, of which each product costs as many operations as these coordinates store. A
+// system that they do not solve to 1e-12 of the size of its terms is an error that matches
+// ErrIllPosed.
 //
 // The zero value is ready for Load and has no intercept. Fits after the first allocate
 // nothing.

@@ -25,7 +25,7 @@ const productFeatures = 30
 const (
 	sparseFeatures = 1000
 	penalisedShare = 5
-	leastPenalty   = 1e-6
+	leastPenalty   = 1e-5
 )
 
 var gram, product, sparse atomic.Int64
