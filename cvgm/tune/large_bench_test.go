@@ -178,8 +178,9 @@ func BenchmarkStoredCV(b *testing.B) {
 	}
 }
 
-// BenchmarkLargeTune tunes elastic nets with more features than examples, and a large logistic
-// regression, on one goroutine: the search alone, and elastic nets with the nested estimate.
+// BenchmarkLargeTune tunes elastic nets with more features than examples, a large logistic
+// regression, and models of sparse data, on one goroutine: the search alone, and elastic nets with
+// the nested estimate.
 func BenchmarkLargeTune(b *testing.B) {
 	tuner := tune.Tuner{Workers: 1}
 	run := func(name string, d learn.Data, outer int) {
@@ -201,4 +202,6 @@ func BenchmarkLargeTune(b *testing.B) {
 	run("logistic 2000 × 500, search", largeData(2000, 500, true), -1)
 	tuner.Fixed = map[string]float64{"λ2": 0}
 	run("lasso, one-hot 50 000 × 20 000, search", oneHot(50_000, 10, 2000), -1)
+	tuner = tune.Tuner{Workers: 1, Learner: &linear.SparseLogistic{Intercept: true}}
+	run("sparse logistic, one-hot 10 000 × 4 000, search", oneHotClasses(10_000, 10, 400), -1)
 }

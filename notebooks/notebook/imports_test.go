@@ -28,7 +28,7 @@ var imports = []struct{ path, code string }{
 	{"qpdiff/learn", "qpdiff qpdiff/internal/check qpdiff/internal/dense"},
 	{"qpdiff/internal/equal", "qpdiff/internal/dense"},
 	{"qpdiff/internal/sparse", "qpdiff/internal/dense qpdiff/learn"},
-	{"qpdiff/internal/ridge", "qpdiff/internal/dense qpdiff/internal/sparse qpdiff/internal/ways"},
+	{"qpdiff/internal/ridge", "qpdiff/internal/dense qpdiff/internal/sparse"},
 	{"qpdiff/internal/learner", "qpdiff/memory qpdiff qpdiff/internal/check qpdiff/internal/dense qpdiff/internal/ways qpdiff/learn"},
 	{"qpdiff/learntest", "qpdiff qpdiff/internal/numtest qpdiff/learn"},
 	{"qpdiff/smooth", learner},
