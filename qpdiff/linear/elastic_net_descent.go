@@ -11,9 +11,7 @@ const (
 	// cdSweeps bounds the sweeps of coordinate descent between two exact steps, and
 	// sparseSweeps those with sparse columns, which end when no sign changes and no coordinate
 	// moves by more than sparseSettled of the largest.
-	cdSweeps = 8
-	// leastScaled is the number of features from which on a call of gonum is faster than a loop.
-	leastScaled   = 32
+	cdSweeps      = 8
 	sparseSweeps  = 200
 	sparseSettled = 1e-6
 	// dualPoints and dualSteps bound the proximal terms, and the steps with each. Exact

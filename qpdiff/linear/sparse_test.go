@@ -118,6 +118,27 @@ func TestSparseChangesWay(t *testing.T) {
 	}
 }
 
+// Without λ2 a factor serves up to the whole number of columns, since it finds which of them depend
+// on others: all levels of two categorical columns do, and ℓ1 penalties decide between them.
+func TestDependentSparseColumns(t *testing.T) {
+	const rows, levels = 400, 30
+	defer ways.SetSparseFeatures(ways.SetSparseFeatures(2 * levels))
+	rng := rand.New(rand.NewPCG(3, 38))
+	x := numtest.DrawStored(rng, rows, 2*levels)
+	for i := range x.Index {
+		x.Index[i], x.Value[i] = []int{rng.IntN(levels), levels + rng.IntN(levels)}, []float64{1, 1}
+	}
+	d := learn.Data{X: x, Y: numtest.Normals(rng, rows), Scale: make([]float64, 2*levels)}
+	for j := range d.Scale { // with equal units both columns may be as good
+		d.Scale[j] = 1 + rng.Float64()
+	}
+	l, theta := new(linear.ElasticNet), make([]float64, 2*levels)
+	numtest.OK(t, l.Load(d), l.Fit(theta, []float64{1e-5, 0}))
+	if zeros := slices.Index(theta, 0); zeros < 0 || floats.Count(func(v float64) bool { return v == 0 }, theta) > 5 {
+		t.Errorf("the coefficients %v: want few zeros, and one at least", theta)
+	}
+}
+
 // hostileStored draws a sparse X in units from 1e-12 to 1e12 that Scale takes back, with constant
 // and empty columns, columns of equal entries and of zeros, and weights of many sizes.
 func hostileStored(rng *rand.Rand) (d learn.Data) {
