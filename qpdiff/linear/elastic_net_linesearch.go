@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/sparse"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -108,18 +109,10 @@ func (q *piecewiseQP) compact() {
 // leaves. It reports whether x moved, and ok false if no kink bounds the way: then the solution
 // is not unique.
 func (q *piecewiseQP) slide(k int) (moved, ok bool) {
-	if q.iterative {
+	v, ok := q.dependency(k)
+	if !ok {
 		return false, false
 	}
-	s := len(q.act)
-	// The dependency v: v_k = 1, v_<k = −H_<k⁻¹h_k. Column k of the partial
-	// factor holds L⁻¹h_k.
-	v := q.d[:k+1]
-	for i := range k {
-		v[i] = -q.a[i*(s+1)+k]
-	}
-	dense.LDLBack(q.a, q.dinv, k, s+1, v[:k])
-	v[k] = 1
 	var down float64
 	for i, t := range v {
 		down += q.linear(i) * t
@@ -149,6 +142,39 @@ func (q *piecewiseQP) slide(k int) (moved, ok bool) {
 	}
 	q.compact()
 	return moved || t > 0, true
+}
+
+// dependency returns a dependency of member k of act on those before it or, after conjugate
+// gradients, one of all members, if there is one.
+func (q *piecewiseQP) dependency(k int) (v []float64, ok bool) {
+	s := len(q.act)
+	if !q.iterative {
+		// v_k = 1, v_<k = −H_<k⁻¹h_k. Column k of the partial factor holds L⁻¹h_k.
+		v = q.d[:k+1]
+		for i := range k {
+			v[i] = -q.a[i*(s+1)+k]
+		}
+		dense.LDLBack(q.a, q.dinv, k, s+1, v[:k])
+		v[k] = 1
+		return v, true
+	}
+	// The part of the right-hand side outside of H's range, in variables that give H a unit
+	// diagonal: it less its projection. It is not 0, or there had been a solution.
+	v = q.d[:s]
+	image := q.at[:s]
+	for i, j := range q.act {
+		v[i] = q.linear(i) / (q.diag[j] + q.r[j])
+	}
+	q.system.Apply(image, v, q.work[:q.rows])
+	if residual, _ := q.gradients.Solve(&q.system, q.z[:s], image, q.work, sparse.Floor); !(residual <= sparse.ResidualTol) {
+		return nil, false
+	}
+	size := 0.0
+	for i, j := range q.act {
+		v[i] -= q.z[i]
+		size += v[i] * v[i] * (q.diag[j] + q.r[j])
+	}
+	return v, size > 0 && dense.Unsolvable(size/q.form(v))
 }
 
 // reach returns how far x can move along v, on the first members of the active

@@ -118,24 +118,43 @@ func TestSparseChangesWay(t *testing.T) {
 	}
 }
 
-// Without λ2 a factor serves up to the whole number of columns, since it finds which of them depend
-// on others: all levels of two categorical columns do, and ℓ1 penalties decide between them.
+// Lassos on dependent columns, as all levels of two and three categorical columns are, have the
+// same solutions by a factor and by conjugate gradients: ℓ1 penalties decide between the columns.
 func TestDependentSparseColumns(t *testing.T) {
-	const rows, levels = 400, 30
-	defer ways.SetSparseFeatures(ways.SetSparseFeatures(2 * levels))
-	rng := rand.New(rand.NewPCG(3, 38))
-	x := numtest.DrawStored(rng, rows, 2*levels)
-	for i := range x.Index {
-		x.Index[i], x.Value[i] = []int{rng.IntN(levels), levels + rng.IntN(levels)}, []float64{1, 1}
-	}
-	d := learn.Data{X: x, Y: numtest.Normals(rng, rows), Scale: make([]float64, 2*levels)}
-	for j := range d.Scale { // with equal units both columns may be as good
-		d.Scale[j] = 1 + rng.Float64()
-	}
-	l, theta := new(linear.ElasticNet), make([]float64, 2*levels)
-	numtest.OK(t, l.Load(d), l.Fit(theta, []float64{1e-5, 0}))
-	if zeros := slices.Index(theta, 0); zeros < 0 || floats.Count(func(v float64) bool { return v == 0 }, theta) > 5 {
-		t.Errorf("the coefficients %v: want few zeros, and one at least", theta)
+	const rows, levels = 400, 20
+	for seed := range uint64(40) {
+		rng := rand.New(rand.NewPCG(seed, 39))
+		columns := 2 + rng.IntN(2)
+		x := numtest.DrawStored(rng, rows, columns*levels)
+		d := learn.Data{X: x, Y: numtest.Normals(rng, rows), Scale: make([]float64, columns*levels)}
+		for i := range x.Index {
+			x.Index[i], x.Value[i] = nil, nil
+			for c := range columns {
+				x.Index[i], x.Value[i] = append(x.Index[i], c*levels+rng.IntN(levels)), append(x.Value[i], 1)
+			}
+		}
+		for j := range d.Scale { // in equal units both columns may be as good
+			d.Scale[j] = 1 + rng.Float64()
+		}
+		hyper := []float64{math.Exp(-6 - 6*rng.Float64()), 0}
+		for _, fresh := range []func() learn.Learner{
+			func() learn.Learner { return new(linear.ElasticNet) },
+			func() learn.Learner { return new(linear.SparseLogistic) },
+		} {
+			fit := func(most int) []float64 {
+				defer ways.SetSparseFeatures(ways.SetSparseFeatures(most))
+				l, theta := fresh(), make([]float64, columns*levels)
+				numtest.OK(t, l.Load(d), l.Fit(theta, hyper))
+				return theta
+			}
+			want, got := fit(columns*levels), fit(0)
+			if off := floats.Distance(got, want, math.Inf(1)); off > 1e-9*floats.Norm(want, math.Inf(1)) {
+				t.Errorf("%T, seed %d: off by %v", fresh(), seed, off)
+			}
+			for i, y := range d.Y {
+				d.Y[i] = math.Copysign(1, y)
+			}
+		}
 	}
 }
 
