@@ -98,11 +98,20 @@ func TestHeldBy(t *testing.T) {
 	}
 }
 
+// some returns the cases of a test of bytes: with -short only the first of them, since they are the
+// same on all processors.
+func some[T any](cases []T, first int) []T {
+	if testing.Short() {
+		return cases[:first]
+	}
+	return cases
+}
+
 // A learner holds no more than Bytes counts, and not much less.
 func TestBytes(t *testing.T) {
 	defer ways.SetGramFeatures(ways.SetGramFeatures(1000))
 	for _, c := range sized {
-		for _, size := range [][2]int{{60, 150}, {400, 40}, {150, 150}, {500, 4}, {12, 3}} {
+		for _, size := range some([][2]int{{12, 3}, {60, 150}, {400, 40}, {150, 150}, {500, 4}}, 2) {
 			for _, weighted := range []bool{false, true} {
 				d := casetest.ClassData(1, size[0], size[1])
 				if weighted {
@@ -157,7 +166,7 @@ func TestBytesOfStored(t *testing.T) {
 			{"logistic", func() learn.SizedLearner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} }, []float64{1.5}, 3},
 			{"sparse logistic", func() learn.SizedLearner { return &linear.SparseLogistic{Intercept: true} }, []float64{.15, .1}, 4},
 		} {
-			for _, size := range [][2]int{{60, 400}, {4000, 40}, {300, 300}, {12, 3}} {
+			for _, size := range some([][2]int{{12, 3}, {60, 400}, {4000, 40}, {300, 300}}, 2) {
 				for _, weighted := range []bool{false, true} {
 					rng := rand.New(rand.NewPCG(1, 36))
 					rows, n := size[0], size[1]
@@ -210,14 +219,15 @@ func largestSlope(d learn.Data) (most float64) {
 // rows do not serve for, is no more than its count, which MaxBytes bounds: Fit refuses that,
 // and not Load. The same fit within a bound has the same bits.
 func TestBytesOfFits(t *testing.T) {
-	for _, c := range []struct {
+	type fits struct {
 		name    string
 		fresh   func() learn.SizedLearner
 		rows, n int
 		hyper   []float64
 		small   []float64 // for which what Load counts is enough
 		factor  float64   // see sized
-	}{
+	}
+	for _, c := range some([]fits{
 		// Almost all features are in the set.
 		{"elastic net", func() learn.SizedLearner { return new(linear.ElasticNet) }, 40, 1000, []float64{.001, .5}, []float64{100, .5}, 2},
 		{"elastic net", func() learn.SizedLearner { return new(linear.ElasticNet) }, 20, 5000, []float64{.001, .5}, []float64{100, .5}, 2},
@@ -231,7 +241,7 @@ func TestBytesOfFits(t *testing.T) {
 		// Penalties too small for systems by rows.
 		{"Huber", func() learn.SizedLearner { return new(linear.Huber) }, 30, 300, []float64{1e-11, .5}, []float64{.1, .5}, 2},
 		{"logistic", func() learn.SizedLearner { return new(linear.Logistic) }, 30, 300, []float64{1e10}, []float64{1}, 2},
-	} {
+	}, 2) {
 		d := casetest.ClassData(1, c.rows, c.n)
 		g := casetest.NewGrad(d, len(c.hyper))
 		theta := make([]float64, c.n)

@@ -122,7 +122,7 @@ func TestSparseChangesWay(t *testing.T) {
 // same solutions by a factor and by conjugate gradients: ℓ1 penalties decide between the columns.
 func TestDependentSparseColumns(t *testing.T) {
 	const rows, levels = 400, 20
-	for seed := range uint64(40) {
+	for seed := range uint64(20) {
 		rng := rand.New(rand.NewPCG(seed, 39))
 		columns := 2 + rng.IntN(2)
 		x := numtest.DrawStored(rng, rows, columns*levels)
@@ -226,7 +226,7 @@ func TestSparseHostile(t *testing.T) {
 	for _, most := range []int{1000, 15, 0} {
 		defer ways.SetSparseFeatures(ways.SetSparseFeatures(most))
 		fits := 0
-		for seed := range uint64(numtest.Long(1500)) {
+		for seed := range uint64(numtest.Long(1000)) {
 			rng := rand.New(rand.NewPCG(seed, 38))
 			d := hostileStored(rng)
 			seen := d
