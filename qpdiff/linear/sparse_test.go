@@ -226,7 +226,7 @@ func TestSparseHostile(t *testing.T) {
 	for _, most := range []int{1000, 15, 0} {
 		defer ways.SetSparseFeatures(ways.SetSparseFeatures(most))
 		fits := 0
-		for seed := range uint64(numtest.Long(1000)) {
+		for seed := range uint64(numtest.Long(1500)) {
 			rng := rand.New(rand.NewPCG(seed, 38))
 			d := hostileStored(rng)
 			seen := d
