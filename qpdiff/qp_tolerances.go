@@ -4,7 +4,8 @@ import "cvgm/qpdiff/internal/dense"
 
 // This file holds the tolerances and caps of the solver and of the derivatives: what each
 // decides and, for those that are more than the rounding of that decision, why.
-// qp_tolerance_test.go pins those of the solver from both sides.
+// qp_tolerance_test.go pins those that decide a row or a status. A user sets Solution.Tol alone,
+// whose default is defaultTol. Strict complementarity is decided in internal/dense/complementarity.go.
 
 // What a program may hold.
 const (

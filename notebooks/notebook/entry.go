@@ -30,7 +30,8 @@ type entry struct {
 }
 
 // newEntry returns the place of a function's result for params. Source is a hash of
-// all that the function depends on.
+// all that the function depends on. The key is the hash of store.Format, source, function, the
+// type of params and their JSON; the cells of a result share it.
 func newEntry(dir, function, source string, params any) (*entry, error) {
 	function = path.Base(function) // experiment.ElasticNetParams.Run
 	text, err := json.Marshal(params)

@@ -260,6 +260,9 @@ func (l *Logistic) Views(s learn.Size) bool { return s.Sparse }
 //
 //	C: uᵀRθ/C    xᵢ: −uᵀ∇_{xᵢ}∇_θ L    yᵢ: −uᵀ∂∇_θ L/∂yᵢ
 //
+// They are derivatives and not directions of descent: positive where a larger input raises the loss
+// that dtheta is the gradient of. C's has no minus, since ∂∇_θ L/∂C = −Rθ/C at a solution.
+//
 // It solves one system with the Hessian. The errors match ErrNotFitted; ErrIllPosed if the
 // Hessian turns out to be singular to machine precision; ErrNotFinite for dtheta, or if a
 // product overflows, which leaves g undefined.

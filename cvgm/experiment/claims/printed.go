@@ -59,8 +59,9 @@ var Printed = struct {
 		Hyperparameters: Quoted{Paper: "4482"},
 		LastLoss:        Quoted{Code: ".3172"},
 		Accuracy:        Quoted{Paper: ".72", Code: ".716"},
-		// Judged by xor, claims_kernels.go, against synth.XOR.Bayes; why the code prints it: XORCoded,
-		// differentiability/errata.go.
+		// Judged by xor, claims_kernels.go, against synth.XOR.Bayes. The code prints it because it compares
+		// predictions in {0, 1} with labels in {−1, 1}, so that all examples of class −1 count as right:
+		// computed again as XORCoded, cvgm/experiment/differentiability/errata.go.
 		Bayes: Quoted{Paper: ".851", Code: ".851"},
 	},
 	SampleSizeWins: Quoted{Code: ".782608695652174"},

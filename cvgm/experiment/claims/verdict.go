@@ -140,7 +140,8 @@ func minus(m experiment.Estimate) experiment.Estimate {
 	return m
 }
 
-// conjunction is the verdict on a sentence that says all that these judge.
+// conjunction is the verdict on a sentence that says all that these judge: the first that any of
+// them has, in this order.
 func conjunction(of []Verdict) Verdict {
 	for _, v := range []Verdict{PaperError, Differs, NotDecided, Confirmed} {
 		for _, w := range of {
