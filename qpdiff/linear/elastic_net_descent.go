@@ -42,11 +42,13 @@ func (q *piecewiseQP) coordinateDescent() {
 	n := q.n
 	d := q.grad
 	copy(d, q.c)
+	rest := dense.Sum{Dst: d}
 	for j, v := range q.x {
 		if v != 0 {
-			dense.Axpy(-v, q.g[j*n:(j+1)*n], d)
+			rest.Add(-v, q.g[j*n:(j+1)*n])
 		}
 	}
+	rest.End()
 	for range cdSweeps + len(q.act)/2 {
 		moved := false
 		for j := range n {
@@ -132,11 +134,11 @@ func (q *piecewiseQP) dualNewton() {
 	q.dual, q.along = dense.Grow(q.dual, 2*rows), dense.Grow(q.along, q.n)
 	v, step := q.dual[:rows], q.dual[rows:]
 	clear(v)
+	start := dense.Sum{Dst: v}
 	for j, x := range q.x {
-		if x != 0 {
-			floats.AddScaled(v, x, q.column(j))
-		}
+		start.Add(x, q.column(j))
 	}
+	start.End()
 	for range dualPoints {
 		for range dualSteps {
 			if q.dualPoint(v, step); floats.Norm(step, 2) <= dualTol*floats.Norm(v, 2) || !q.factorK(true) {
@@ -172,24 +174,26 @@ func (q *piecewiseQP) soft(j int, u float64) float64 {
 func (q *piecewiseQP) dualPoint(v, rest []float64) {
 	floats.ScaleTo(rest, -1, v)
 	q.act = q.act[:0]
+	q.dots(q.grad, v, nil)
+	sum := dense.Sum{Dst: rest}
 	for j, c := range q.c {
 		p := q.proximal(j)
-		q.grad[j] = c - q.inv*floats.Dot(q.column(j), v) + p*q.x[j]
+		q.grad[j] = c - q.inv*q.grad[j] + p*q.x[j]
 		s := q.soft(j, q.grad[j])
 		if q.z[j] = 0; s != 0 {
 			q.z[j] = s / (q.r[j] + p)
 			q.act = append(q.act, j)
-			floats.AddScaled(rest, q.z[j], q.column(j))
+			sum.Add(q.z[j], q.column(j))
 		}
 	}
+	sum.End()
 }
 
 // dualLength returns how much of the step to make from v.
 func (q *piecewiseQP) dualLength(v, step []float64) float64 {
 	vv, vs, ss := floats.Dot(v, v), floats.Dot(v, step), floats.Dot(step, step)
-	for j := range q.along {
-		q.along[j] = q.inv * floats.Dot(q.column(j), step)
-	}
+	q.dots(q.along, step, nil)
+	floats.Scale(q.inv, q.along)
 	value := func(t float64) float64 {
 		sum := q.inv * (vv + 2*t*vs + t*t*ss)
 		for j, a := range q.along {

@@ -151,7 +151,7 @@ func (q *piecewiseQP) room() int {
 	if q.sparse != nil {
 		return sparse.Room(q.rows, q.n) + 2*q.n
 	}
-	return q.rows + 3*q.n
+	return q.rows + 4*q.n
 }
 
 // cond estimates it. The largest eigenvalue counts as √s, see [dense.LDLCond].

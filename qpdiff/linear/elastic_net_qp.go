@@ -163,8 +163,24 @@ func (c *columnQuadratic) shared() columnQuadratic {
 
 // products sets dst to the entries of row j of G at the places of at.
 func (q *piecewiseQP) products(dst []float64, j int, at []int) {
-	for i, k := range at {
-		dst[i] = q.inv * floats.Dot(q.column(j), q.column(k))
+	q.dots(dst, q.column(j), at)
+	floats.Scale(q.inv, dst)
+}
+
+// dots sets dst to the products of v with the columns in at, or with all columns if at is nil.
+func (q *piecewiseQP) dots(dst, v []float64, at []int) {
+	column := func(i int) []float64 {
+		if at != nil {
+			i = at[i]
+		}
+		return q.column(i)
+	}
+	i := 0
+	for ; i+4 <= len(dst); i += 4 {
+		dense.Products4(dst[i:], column(i), column(i+1), column(i+2), column(i+3), v)
+	}
+	for ; i < len(dst); i++ {
+		dst[i] = floats.Dot(column(i), v)
 	}
 }
 
@@ -191,9 +207,9 @@ func (q *piecewiseQP) combine(fit, x []float64, at []int) {
 		return
 	}
 	clear(fit)
+	sum := dense.Sum{Dst: fit}
 	for i, j := range at {
-		if x[i] != 0 {
-			floats.AddScaled(fit, x[i], q.column(j))
-		}
+		sum.Add(x[i], q.column(j))
 	}
+	sum.End()
 }

@@ -67,7 +67,7 @@ func kernelEntries(rows, n, set float64) float64 {
 	if set <= rows {
 		return 0
 	}
-	const members = 11 // of the support, and terms of the sum
+	const members = 14 // of the support, and terms of the sum
 	return 2*n + members*set + rows*(2*rows+1) + 2*rows*min(set, woodbury.ChunkTerms)
 }
 
@@ -116,22 +116,27 @@ func (q *piecewiseQP) row(dst []float64, j int) {
 		return
 	}
 	if q.sparse != nil {
-		q.sparseRow(dst, j)
-		return
+		q.fit = dense.Zeros(q.fit, q.rows)
 	}
-	for _, k := range q.act {
-		dst[k] = q.inv * floats.Dot(q.column(j), q.column(k))
-	}
+	q.rowOf(dst, j, q.act)
 }
 
-// sparseRow is row for sparse columns.
-func (q *piecewiseQP) sparseRow(dst []float64, j int) {
-	q.fit = dense.Zeros(q.fit, q.rows)
+// rowOf sets dst to row j of G, from the columns, at the ascending places of at. The other entries
+// have no meaning. If the columns are sparse, fit must be 0, and stays so.
+func (q *piecewiseQP) rowOf(dst []float64, j int, at []int) {
+	if q.sparse == nil {
+		q.products(dst[:len(at)], j, at)
+		for i := len(at) - 1; i >= 0; i-- {
+			dst[at[i]] = dst[i] // is not before it
+		}
+		return
+	}
 	f := q.features[j]
 	q.sparse.Add(q.fit, 1, f)
-	for _, k := range q.act {
+	for _, k := range at {
 		dst[k] = q.inv * q.sparse.Product(f, q.features[k], q.fit)
 	}
+	q.sparse.Clear(q.fit, f)
 }
 
 // byRows reports whether the active system is to be solved in as many unknowns as there
@@ -160,7 +165,7 @@ func (q *piecewiseQP) factorRows() bool {
 	}
 	// In the variables that give it a unit diagonal the system has the trace s.
 	q.bound = float64(s) / q.floor()
-	q.fit = dense.Grow(q.fit, q.rows+2*s)
+	q.fit = dense.Grow(q.fit, q.rows+3*s)
 	q.solveRows(q.z[:s], q.fit)
 	return true
 }
@@ -198,10 +203,11 @@ func (q *piecewiseQP) factorK(proximal bool) bool {
 }
 
 // solveRows solves the active system in place, as factorised last by factorRows. work has
-// at least rows + 2·s entries.
+// at least rows + 3·s entries.
 func (q *piecewiseQP) solveRows(u, work []float64) {
 	s := len(u)
-	fit, rest, change := work[:q.rows], work[q.rows:q.rows+s], work[q.rows+s:q.rows+2*s]
+	fit, work := work[:q.rows], work[q.rows:]
+	rest, change, along := work[:s], work[s:2*s], work[2*s:3*s]
 	copy(rest, u)
 	clear(u)
 	for range 1 + rowsCorrections {
@@ -211,8 +217,9 @@ func (q *piecewiseQP) solveRows(u, work []float64) {
 		q.combine(fit, change, q.act)
 		q.kernel.Solve(fit)
 		whole, part := 0.0, 0.0
+		q.dots(along, fit, q.act)
 		for i, j := range q.act {
-			change[i] -= q.inv * floats.Dot(q.column(j), fit) / q.r[j]
+			change[i] -= q.inv * along[i] / q.r[j]
 			u[i] += change[i]
 			h := q.diag[j] + q.r[j]
 			whole, part = max(whole, h*u[i]*u[i]), max(part, h*change[i]*change[i])
@@ -221,8 +228,9 @@ func (q *piecewiseQP) solveRows(u, work []float64) {
 			return
 		}
 		q.combine(fit, change, q.act)
+		q.dots(along, fit, q.act)
 		for i, j := range q.act {
-			rest[i] -= q.inv*floats.Dot(q.column(j), fit) + q.r[j]*change[i]
+			rest[i] -= q.inv*along[i] + q.r[j]*change[i]
 		}
 	}
 }

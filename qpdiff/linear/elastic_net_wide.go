@@ -181,7 +181,7 @@ func (e *elasticNetFit) slopes() {
 		s.residual[k] = math.Sqrt(dense.CountAt(e.counts, i)) * e.state.Data.Y[i]
 	}
 	s.reach = e.rmsY
-	spread := 0.0
+	spread, fit := 0.0, dense.Sum{Dst: s.residual}
 	for k, t := range e.qp.x {
 		if t == 0 {
 			continue
@@ -190,9 +190,10 @@ func (e *elasticNetFit) slopes() {
 		if e.qp.sparse != nil {
 			spread += e.sparse.Add(s.residual, -t, s.features[k])
 		} else {
-			floats.AddScaled(s.residual, -t, e.qp.column(k))
+			fit.Add(-t, e.qp.column(k))
 		}
 	}
+	fit.End()
 	clear(s.slope)
 	if e.qp.sparse != nil {
 		e.sparse.Spread(s.residual, spread)
@@ -200,15 +201,14 @@ func (e *elasticNetFit) slopes() {
 		return
 	}
 	d, all := e.state.Data, 0.0
-	rows := d.Dense()
+	rows, slope := d.Dense(), dense.Sum{Dst: s.slope}
 	for k, r := range s.residual {
-		if r != 0 {
-			i := s.counting[k]
-			r *= math.Sqrt(dense.CountAt(e.counts, i)) * e.inv
-			floats.AddScaled(s.slope, r, rows.RawRowView(i))
-			all += r
-		}
+		i := s.counting[k]
+		r *= math.Sqrt(dense.CountAt(e.counts, i)) * e.inv
+		slope.Add(r, rows.RawRowView(i))
+		all += r
 	}
+	slope.End()
 	for j := range d.Centre {
 		s.slope[j] -= all * d.Centre[j]
 	}
@@ -327,25 +327,19 @@ func (e *elasticNetFit) gather() {
 	}
 	kept := 0
 	for k := range n {
-		isKept := dense.IsNext(s.to, &kept, k)
-		if q.sparse != nil {
-			q.sparse.Add(q.fit, 1, s.features[k])
+		if dense.IsNext(s.to, &kept, k) {
+			continue
 		}
-		other := 0
+		// With all features before it, and those after it that have their products already.
+		s.with = s.with[:0]
 		for l := range k + 1 {
-			var v float64
-			switch {
-			case dense.IsNext(s.to, &other, l) && isKept:
-				continue
-			case q.sparse != nil:
-				v = e.inv * q.sparse.Product(s.features[k], s.features[l], q.fit)
-			default:
-				v = e.inv * floats.Dot(q.column(k), q.column(l))
-			}
-			e.gram[k*n+l], e.gram[l*n+k] = v, v
+			s.with = append(s.with, l)
 		}
-		if q.sparse != nil {
-			q.sparse.Clear(q.fit, s.features[k])
+		s.with = append(s.with, s.to[kept:]...)
+		row := e.gram[k*n : (k+1)*n]
+		q.rowOf(row, k, s.with)
+		for _, l := range s.with {
+			e.gram[l*n+k] = row[l]
 		}
 	}
 }

@@ -52,9 +52,9 @@ type workingSet struct {
 
 	gradients bool // conjugate gradients with sparse columns solve the systems of the set
 
-	// Work of gather: the features of the set before, and of those that are in the set still, the
-	// places there and here.
-	old, from, to []int
+	// Work of gather: the features of the set before; of those that are in the set still, the
+	// places there and here; and the places whose products with a new feature are found with it.
+	old, from, to, with []int
 }
 
 // count lists the rows of the columns: those of d that count, or all of a sparse X. It returns
@@ -93,7 +93,7 @@ const equalVectors = 3 + 3 + 1
 
 // setEntries counts those of workingEntries without columns.
 func setEntries(rows, n, set float64) float64 {
-	const all, coordinates = 18 + equalVectors, 34 // vectors of all features; of the set
+	const all, coordinates = 18 + equalVectors, 37 // vectors of all features; of the set
 	return all*n + coordinates*set + 4*rows
 }
 

@@ -152,11 +152,11 @@ func (l *sparseLogisticFit) product(dst, v []float64) {
 		return
 	}
 	clear(dst)
+	sum := dense.Sum{Dst: dst}
 	for j, t := range v {
-		if t != 0 {
-			floats.AddScaled(dst, t, l.column(j))
-		}
+		sum.Add(t, l.column(j))
 	}
+	sum.End()
 }
 
 // evaluate sets the margins, the probabilities and the gradient to those at theta.
@@ -172,9 +172,8 @@ func (l *sparseLogisticFit) evaluate() {
 		l.stored.AddTransposed(l.g, -1, l.cs)
 		return
 	}
-	for j := range l.g {
-		l.g[j] = -floats.Dot(l.cs, l.column(j))
-	}
+	dense.Products(l.g, l.z, l.m, l.cs)
+	floats.Scale(-1, l.g)
 }
 
 // sparseEntries counts the entries of m rows and d coordinates with a working set and its Gram
@@ -322,11 +321,11 @@ func (l *sparseLogisticFit) combine(fit, v []float64) {
 		return
 	}
 	clear(fit)
+	sum := dense.Sum{Dst: fit}
 	for i, x := range v {
-		if x != 0 {
-			floats.AddScaled(fit, x, l.qp.column(i))
-		}
+		sum.Add(x, l.qp.column(i))
 	}
+	sum.End()
 }
 
 // measure sets sums, terms and root at theta. The terms are the gradient's, and the margins'

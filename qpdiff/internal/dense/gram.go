@@ -1,6 +1,8 @@
 package dense
 
 import (
+	"unsafe"
+
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
@@ -97,6 +99,9 @@ func addTiles(g, a, b []float64, groups, n, stride int) {
 	}
 }
 
+// dot4 and add4 take dotRows rows, which pays from leastDot entries on.
+const dotRows, leastDot = 4, 8
+
 // Products sets dst_i to the product of x with row i of a, whose rows are stride entries
 // apart: the bits are those of floats.Dot.
 func Products(dst, a []float64, stride int, x []float64) {
@@ -104,12 +109,77 @@ func Products(dst, a []float64, stride int, x []float64) {
 	if vectors && n >= leastDot {
 		for ; i+dotRows <= len(dst); i += dotRows {
 			_ = a[(i+dotRows-1)*stride+n-1]
-			dot4(&dst[i], &a[i*stride], stride, &x[0], n)
+			r := &a[i*stride]
+			dot4(&dst[i], r, below(r, stride), below(r, 2*stride), below(r, 3*stride), &x[0], n)
 		}
 	}
 	for ; i < len(dst); i++ {
 		dst[i] = floats.Dot(a[i*stride:i*stride+n], x)
 	}
+}
+
+// below returns the entry so many after p, of the same slice: indices of it would each be checked.
+func below(p *float64, entries int) *float64 {
+	return (*float64)(unsafe.Add(unsafe.Pointer(p), entries*8))
+}
+
+// Products4 sets the first four entries of dst to the products of x with a, b, c and d, which are
+// as long: the bits are those of floats.Dot.
+func Products4(dst, a, b, c, d, x []float64) {
+	if n := len(x); vectors && n >= leastDot {
+		_, _, _, _, _ = dst[dotRows-1], a[n-1], b[n-1], c[n-1], d[n-1]
+		dot4(&dst[0], &a[0], &b[0], &c[0], &d[0], &x[0], n)
+		return
+	}
+	dst[0], dst[1], dst[2], dst[3] = floats.Dot(a, x), floats.Dot(b, x), floats.Dot(c, x), floats.Dot(d, x)
+}
+
+// A Sum adds multiples of rows to Dst, in turn but several at a time: the bits are those of
+// floats.AddScaled. The last ones are added by End.
+type Sum struct {
+	Dst  []float64
+	rows [dotRows][]float64
+	f    [dotRows]float64
+	held int
+}
+
+// leastSum is the length of rows from which on it pays to hold them.
+const leastSum = 32
+
+// Add adds f times a row as long as Dst, which must stay as it is until End. It leaves out rows
+// with an f of 0.
+func (s *Sum) Add(f float64, row []float64) {
+	if f == 0 {
+		return
+	}
+	if len(s.Dst) < leastSum {
+		Axpy(f, row, s.Dst)
+		return
+	}
+	s.rows[s.held], s.f[s.held] = row, f
+	if s.held++; s.held == dotRows {
+		s.four()
+	}
+}
+
+func (s *Sum) four() {
+	n := len(s.Dst)
+	if !vectors {
+		s.End()
+		return
+	}
+	r := &s.rows
+	_, _, _, _ = r[0][n-1], r[1][n-1], r[2][n-1], r[3][n-1]
+	add4(&s.Dst[0], n, &s.f[0], &r[0][0], &r[1][0], &r[2][0], &r[3][0])
+	s.held = 0
+}
+
+// End adds what is held.
+func (s *Sum) End() {
+	for i, f := range s.f[:s.held] {
+		floats.AddScaled(s.Dst, f, s.rows[i])
+	}
+	s.held = 0
 }
 
 // AddRows adds f_i times row i of a, whose rows are stride entries apart, to dst, for each i
@@ -123,7 +193,8 @@ func AddRows(dst, f, a []float64, stride int) {
 				continue
 			}
 			_ = a[(i+dotRows-1)*stride+n-1]
-			add4(&dst[0], n, &f[i], &a[i*stride], stride)
+			r := &a[i*stride]
+			add4(&dst[0], n, &f[i], r, below(r, stride), below(r, 2*stride), below(r, 3*stride))
 		}
 	}
 	if i < len(f) {
@@ -138,9 +209,6 @@ func addRows(dst, f, a []float64, stride int) {
 		}
 	}
 }
-
-// dot4 and add4 take dotRows rows, which pays from leastDot entries on.
-const dotRows, leastDot = 4, 8
 
 // AddGram adds A·diag(w)·Aᵀ to the lower triangle of g, for the n×width matrix A with the
 // given stride; a nil w counts as ones. work has at least as many entries as are taken of a

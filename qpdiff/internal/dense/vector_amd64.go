@@ -15,14 +15,14 @@ func subtractPairs(dst *float64, n int, a *float64, stride int, f *float64, pair
 //go:noescape
 func gramTile(dst *float64, width int, a *float64, b *float64, stride int, groups int)
 
-// dot4 sets the four entries of dst to the products of x with the rows of n entries at a, stride
-// entries apart, in the order of gonum's DotUnitary.
+// dot4 sets the four entries of dst to the products of x with the rows of n entries at a, b, c
+// and d, in the order of gonum's DotUnitary.
 //
 //go:noescape
-func dot4(dst *float64, a *float64, stride int, x *float64, n int)
+func dot4(dst *float64, a *float64, b *float64, c *float64, d *float64, x *float64, n int)
 
-// add4 adds f[0] times the row of n entries at a to dst, then f[1] times that stride entries further,
-// and so on for four rows.
+// add4 adds f[0] times the row of n entries at a to dst, then f[1] times the row at b, and so on for
+// the rows at c and d.
 //
 //go:noescape
-func add4(dst *float64, n int, f *float64, a *float64, stride int)
+func add4(dst *float64, n int, f *float64, a *float64, b *float64, c *float64, d *float64)

@@ -198,40 +198,38 @@ store:
 	VZEROUPPER
 	RET
 
-// func dot4(dst *float64, a *float64, stride int, x *float64, n int)
+// func dot4(dst *float64, a *float64, b *float64, c *float64, d *float64, x *float64, n int)
 // Requires: AVX
-TEXT ·dot4(SB), NOSPLIT, $0-40
-	MOVQ   a+8(FP), AX
-	MOVQ   stride+16(FP), CX
-	MOVQ   x+24(FP), DX
-	MOVQ   n+32(FP), BX
-	SHLQ   $0x03, CX
-	LEAQ   (AX)(CX*1), SI
-	LEAQ   (SI)(CX*1), DI
-	LEAQ   (DI)(CX*1), CX
+TEXT ·dot4(SB), NOSPLIT, $0-56
+	MOVQ   x+40(FP), AX
+	MOVQ   n+48(FP), CX
+	MOVQ   a+8(FP), DX
+	MOVQ   b+16(FP), BX
+	MOVQ   c+24(FP), SI
+	MOVQ   d+32(FP), DI
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
 
 lanes:
-	CMPQ    BX, $0x04
+	CMPQ    CX, $0x04
 	JL      rest
-	VMOVUPD (DX), Y4
-	VMULPD  (AX), Y4, Y5
+	VMOVUPD (AX), Y4
+	VMULPD  (DX), Y4, Y5
 	VADDPD  Y5, Y0, Y0
-	ADDQ    $0x20, AX
-	VMULPD  (SI), Y4, Y5
-	VADDPD  Y5, Y1, Y1
-	ADDQ    $0x20, SI
-	VMULPD  (DI), Y4, Y5
-	VADDPD  Y5, Y2, Y2
-	ADDQ    $0x20, DI
-	VMULPD  (CX), Y4, Y4
-	VADDPD  Y4, Y3, Y3
-	ADDQ    $0x20, CX
 	ADDQ    $0x20, DX
-	SUBQ    $0x04, BX
+	VMULPD  (BX), Y4, Y5
+	VADDPD  Y5, Y1, Y1
+	ADDQ    $0x20, BX
+	VMULPD  (SI), Y4, Y5
+	VADDPD  Y5, Y2, Y2
+	ADDQ    $0x20, SI
+	VMULPD  (DI), Y4, Y4
+	VADDPD  Y4, Y3, Y3
+	ADDQ    $0x20, DI
+	ADDQ    $0x20, AX
+	SUBQ    $0x04, CX
 	JMP     lanes
 
 rest:
@@ -241,23 +239,23 @@ rest:
 	VEXTRACTF128 $0x01, Y3, X7
 
 one:
-	TESTQ  BX, BX
+	TESTQ  CX, CX
 	JE     end
-	VMOVSD (DX), X8
-	VMULSD (AX), X8, X9
+	VMOVSD (AX), X8
+	VMULSD (DX), X8, X9
 	VADDSD X9, X0, X0
-	ADDQ   $0x08, AX
-	VMULSD (SI), X8, X9
-	VADDSD X9, X1, X1
-	ADDQ   $0x08, SI
-	VMULSD (DI), X8, X9
-	VADDSD X9, X2, X2
-	ADDQ   $0x08, DI
-	VMULSD (CX), X8, X8
-	VADDSD X8, X3, X3
-	ADDQ   $0x08, CX
 	ADDQ   $0x08, DX
-	DECQ   BX
+	VMULSD (BX), X8, X9
+	VADDSD X9, X1, X1
+	ADDQ   $0x08, BX
+	VMULSD (SI), X8, X9
+	VADDSD X9, X2, X2
+	ADDQ   $0x08, SI
+	VMULSD (DI), X8, X8
+	VADDSD X8, X3, X3
+	ADDQ   $0x08, DI
+	ADDQ   $0x08, AX
+	DECQ   CX
 	JMP    one
 
 end:
@@ -281,18 +279,16 @@ end:
 	VZEROUPPER
 	RET
 
-// func add4(dst *float64, n int, f *float64, a *float64, stride int)
+// func add4(dst *float64, n int, f *float64, a *float64, b *float64, c *float64, d *float64)
 // Requires: AVX
-TEXT ·add4(SB), NOSPLIT, $0-40
+TEXT ·add4(SB), NOSPLIT, $0-56
 	MOVQ         dst+0(FP), AX
 	MOVQ         n+8(FP), CX
 	MOVQ         f+16(FP), DX
 	MOVQ         a+24(FP), BX
-	MOVQ         stride+32(FP), SI
-	SHLQ         $0x03, SI
-	LEAQ         (BX)(SI*1), DI
-	LEAQ         (DI)(SI*1), R8
-	LEAQ         (R8)(SI*1), SI
+	MOVQ         b+32(FP), SI
+	MOVQ         c+40(FP), DI
+	MOVQ         d+48(FP), R8
 	VBROADCASTSD (DX), Y0
 	VBROADCASTSD 8(DX), Y1
 	VBROADCASTSD 16(DX), Y2
@@ -304,18 +300,18 @@ lanes:
 	VMOVUPD (AX), Y4
 	VMULPD  (BX), Y0, Y5
 	VADDPD  Y5, Y4, Y4
-	VMULPD  (DI), Y1, Y5
+	VMULPD  (SI), Y1, Y5
 	VADDPD  Y5, Y4, Y4
-	VMULPD  (R8), Y2, Y5
+	VMULPD  (DI), Y2, Y5
 	VADDPD  Y5, Y4, Y4
-	VMULPD  (SI), Y3, Y5
+	VMULPD  (R8), Y3, Y5
 	VADDPD  Y5, Y4, Y4
 	VMOVUPD Y4, (AX)
 	ADDQ    $0x20, AX
 	ADDQ    $0x20, BX
+	ADDQ    $0x20, SI
 	ADDQ    $0x20, DI
 	ADDQ    $0x20, R8
-	ADDQ    $0x20, SI
 	SUBQ    $0x04, CX
 	JMP     lanes
 
@@ -325,18 +321,18 @@ one:
 	VMOVSD (AX), X4
 	VMULSD (BX), X0, X5
 	VADDSD X5, X4, X4
-	VMULSD (DI), X1, X5
+	VMULSD (SI), X1, X5
 	VADDSD X5, X4, X4
-	VMULSD (R8), X2, X5
+	VMULSD (DI), X2, X5
 	VADDSD X5, X4, X4
-	VMULSD (SI), X3, X5
+	VMULSD (R8), X3, X5
 	VADDSD X5, X4, X4
 	VMOVSD X4, (AX)
 	ADDQ   $0x08, AX
 	ADDQ   $0x08, BX
+	ADDQ   $0x08, SI
 	ADDQ   $0x08, DI
 	ADDQ   $0x08, R8
-	ADDQ   $0x08, SI
 	SUBQ   $0x01, CX
 	JMP    one
 

@@ -8,6 +8,6 @@ func subtractPairs(dst *float64, n int, a *float64, stride int, f *float64, pair
 
 func gramTile(dst *float64, width int, a, b *float64, stride, groups int) { panic("no vectors") }
 
-func dot4(dst, a *float64, stride int, x *float64, n int) { panic("no vectors") }
+func dot4(dst, a, b, c, d, x *float64, n int) { panic("no vectors") }
 
-func add4(dst *float64, n int, f, a *float64, stride int) { panic("no vectors") }
+func add4(dst *float64, n int, f, a, b, c, d *float64) { panic("no vectors") }

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // TestVectors checks that the vector units give the bits of the Go code.
@@ -65,6 +67,30 @@ func TestVectors(t *testing.T) {
 				}
 			}
 			AddRows(out, f, x, stride)
+			return out
+		})
+		row := func(i int) []float64 { return x[i*n : (i+1)*n] }
+		both("Products4", sizes, func() []float64 {
+			out := make([]float64, 4)
+			if rows >= 4 {
+				Products4(out, row(3), row(0), row(2), row(1), y[:n])
+			}
+			return out
+		})
+		both("Sum", sizes, func() []float64 {
+			out, want := slices.Clone(y[:n]), slices.Clone(y[:n])
+			sum := Sum{Dst: out}
+			for i := range rows {
+				f := x[i]
+				if i%7 == 3 {
+					f = 0
+				}
+				sum.Add(f, row(i))
+				floats.AddScaled(want, f, row(i))
+			}
+			if sum.End(); !slices.Equal(out, want) {
+				t.Errorf("Sum, sizes %v: not the bits of floats.AddScaled", sizes)
+			}
 			return out
 		})
 		m := make([]float64, n*stride)

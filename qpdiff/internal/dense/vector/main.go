@@ -165,30 +165,27 @@ func gramTile() {
 	RET()
 }
 
-// dotRows is how many rows dot4 and add4 take.
+// dotRows is how many rows dot4 and add4 take, and rowNames are their parameters.
 const dotRows = 4
 
-// rowsFrom returns the rows from a on, stride entries apart; stride becomes bytes.
-func rowsFrom(a, stride reg.Register) [dotRows]reg.Register {
-	SHLQ(Imm(3), stride)
-	rows := [dotRows]reg.Register{a}
-	for k := 1; k < dotRows; k++ {
-		next := GP64()
-		LEAQ(Mem{Base: rows[k-1], Index: stride, Scale: 1}, next)
-		rows[k] = next
+var rowNames = [dotRows]string{"a", "b", "c", "d"}
+
+// rows returns the parameters that point to rows.
+func rows() (at [dotRows]reg.Register) {
+	for k, name := range rowNames {
+		at[k] = Load(Param(name), GP64())
 	}
-	return rows
+	return at
 }
 
 // dot4 has a sum of four lanes for each row, as gonum's dot product of two vectors has: four
 // rows at a time hide the time that an addition takes.
 func dot4() {
-	TEXT("dot4", NOSPLIT, "func(dst, a *float64, stride int, x *float64, n int)")
+	TEXT("dot4", NOSPLIT, "func(dst, a, b, c, d, x *float64, n int)")
 	Pragma("noescape")
-	Doc("dot4 sets the four entries of dst to the products of x with the rows of n entries at a, stride",
-		"entries apart, in the order of gonum's DotUnitary.")
-	a, stride, x, n := Load(Param("a"), GP64()), Load(Param("stride"), GP64()), Load(Param("x"), GP64()), Load(Param("n"), GP64())
-	rows := rowsFrom(a, stride)
+	Doc("dot4 sets the four entries of dst to the products of x with the rows of n entries at a, b, c",
+		"and d, in the order of gonum's DotUnitary.")
+	x, n, rows := Load(Param("x"), GP64()), Load(Param("n"), GP64()), rows()
 	var sums [dotRows]reg.VecVirtual
 	for k := range sums {
 		sums[k] = YMM()
@@ -246,12 +243,11 @@ func dot4() {
 // add4 adds rows to dst one after the other, entry by entry, so that dst is read and written
 // once for all.
 func add4() {
-	TEXT("add4", NOSPLIT, "func(dst *float64, n int, f, a *float64, stride int)")
+	TEXT("add4", NOSPLIT, "func(dst *float64, n int, f, a, b, c, d *float64)")
 	Pragma("noescape")
-	Doc("add4 adds f[0] times the row of n entries at a to dst, then f[1] times that stride entries further,",
-		"and so on for four rows.")
-	dst, n, f, a, stride := Load(Param("dst"), GP64()), Load(Param("n"), GP64()), Load(Param("f"), GP64()), Load(Param("a"), GP64()), Load(Param("stride"), GP64())
-	rows := rowsFrom(a, stride)
+	Doc("add4 adds f[0] times the row of n entries at a to dst, then f[1] times the row at b, and so on for",
+		"the rows at c and d.")
+	dst, n, f, rows := Load(Param("dst"), GP64()), Load(Param("n"), GP64()), Load(Param("f"), GP64()), rows()
 	var factors [dotRows]reg.VecVirtual
 	for k := range rows {
 		factors[k] = YMM()
