@@ -144,16 +144,20 @@ func (cv *CV) checkMap(raw int) error {
 	return nil
 }
 
-// takeRows sets x and outer, for a learner l.
+// takeRows sets x, outer and gram, for a learner l.
 func (cv *CV) takeRows(l learn.Learner) error {
 	c := &cv.c
-	if cv.x = c.dense(); cv.x == nil || c.Prepare != nil || !c.views(l) || !c.centres() {
+	if cv.x = c.dense(); cv.x == nil || c.Prepare != nil || !c.views(l) {
+		return nil
+	}
+	defer func() { cv.gram = learn.NewGram(cv.x, c.Data.Weights) }()
+	if !c.centres() {
 		return nil
 	}
 	rows, n := cv.x.Dims()
 	counting := sample.Positive(sample.Complement(nil, rows), c.Data.Weights)
 	cv.outer = &normalise.Normaliser{Centre: true, Scale: c.Standardise, Weights: sample.Relative(c.Data.Weights, counting)}
-	if err := cv.outer.FitStored(cv.x, counting); err != nil {
+	if err := cv.outer.FitRows(cv.x, counting); err != nil {
 		return err
 	}
 	scaled := mat.NewDense(rows, n, nil)

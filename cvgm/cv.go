@@ -29,6 +29,7 @@ type CV struct {
 	// deviations. It is nil for a sparse Data.X.
 	x     *mat.Dense
 	outer *normalise.Normaliser // nil: x is Data.X
+	gram  *learn.Gram           // of x, if the splits read its rows in place
 	// full learns from all examples if the learners of the splits are [learn.SubsetLearner]s
 	// and see the features as they are; otherwise it is nil.
 	full      learn.SubsetLearner

@@ -33,7 +33,7 @@ func (cv *CV) ofShare(err error) error {
 // prepare makes the storage of f, which may only follow a count of it.
 func (cv *CV) prepare(f *splitFit) {
 	f.prepare(&cv.c, cv.features)
-	f.outer = cv.outer
+	f.outer, f.train.Gram = cv.outer, cv.gram
 	if f.out != nil {
 		return
 	}

@@ -138,7 +138,7 @@ func (f *splitFit) loadView(c *Config, x *mat.Dense) error {
 		}
 		f.train.X, raw = x, x
 	}
-	if err := f.norm.FitStored(raw, f.split.Train); err != nil {
+	if err := f.norm.FitRows(raw, f.split.Train); err != nil {
 		return err
 	}
 	if f.view = f.norm; f.outer != nil {

@@ -180,7 +180,7 @@ func (w *tuning) measureView(rows []int, y []float64, weights sample.Weights) (m
 		}
 	}
 	norm := w.normaliser(rows)
-	if err := norm.FitStored(x, rows); err != nil {
+	if err := norm.FitRows(x, rows); err != nil {
 		return m, false, err
 	}
 	n := len(norm.Mean)

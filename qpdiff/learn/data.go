@@ -35,6 +35,10 @@ type Data struct {
 	// deviation of a feature costs digits. Derivatives with respect to X are those at
 	// fixed Centre and Scale. Nil: 0 and 1.
 	Centre, Scale []float64
+	// Gram is that of X, for several learners of parts of its rows: [linear.ElasticNet] then sums
+	// over the rows that its data leave out, if these are fewer, and not over its own. No answer
+	// differs by more than rounding. It must belong to the same X, a *mat.Dense. Nil: none.
+	Gram *Gram
 	// MaxBytes bounds the memory that a learner holds for the data, X itself not included: a
 	// Load that needs more, and a Fit whose working set grows beyond, is an error of kind
 	// [qpdiff.ErrTooLarge] before the allocation. No result depends on it. Zero: a quarter
@@ -138,6 +142,9 @@ func (d Data) Check() error {
 // checkView reports what cannot be used in Centre and Scale.
 func (d Data) checkView() error {
 	_, n := d.X.Dims()
+	if d.Gram != nil && d.X != d.Gram.x {
+		return check.ArgErrorf("Data.Gram", qpdiff.ErrDomain, "give NewGram(X, weights) of the same X, or nil", "is that of another matrix")
+	}
 	return cmp.Or(check.Columns("Data.Centre", d.Centre, n, false), check.Columns("Data.Scale", d.Scale, n, true))
 }
 

@@ -198,3 +198,30 @@ func ExampleTunable() {
 	// λ2 from 5e-08 to 50, default 0.03
 	// true true
 }
+
+// Learners of the first and of the last three quarters of the rows share a Gram of all rows, and
+// so each sums a quarter of them alone.
+func ExampleGram() {
+	const rows = 8000
+	x, y := mat.NewDense(rows, 2, nil), make([]float64, rows)
+	for i := range rows {
+		t := float64(i) / rows
+		x.SetRow(i, []float64{math.Sin(9 * t), math.Cos(7 * t)})
+		y[i] = 2*x.At(i, 0) - x.At(i, 1)
+	}
+	shared := learn.NewGram(x, nil)
+	for first := 0; first <= rows/4; first += rows / 4 {
+		part := make([]int, rows*3/4)
+		for i := range part {
+			part[i] = first + i
+		}
+		theta := fitted(new(linear.ElasticNet), learn.Data{X: x, Y: y, Rows: part, Gram: shared}, .1, 0)
+		fmt.Printf("%.4f\n", theta)
+	}
+	other := learn.Data{X: mat.NewDense(1, 1, []float64{1}), Y: []float64{1}, Gram: shared}
+	fmt.Println(new(linear.ElasticNet).Load(other))
+	// Output:
+	// [1.3291 -0.3187]
+	// [0.8938 0.0000]
+	// linear.ElasticNet: Data.Gram is that of another matrix (outside its domain): give NewGram(X, weights) of the same X, or nil
+}

@@ -58,7 +58,9 @@ func drawView(rng *rand.Rand, l learn.ViewLearner) view {
 	seen := d
 	seen.X, seen.Centre, seen.Scale = x.Seen(d.Centre, d.Scale), nil, nil
 	if inPlace := (learn.Data{X: x.Seen(nil, nil)}); l.Views(inPlace.Size()) && rng.IntN(2) == 0 {
-		d.X = inPlace.X
+		if d.X = inPlace.X; rng.IntN(2) == 0 {
+			d.Gram = learn.NewGram(inPlace.Dense(), d.Weights)
+		}
 	}
 	return view{d, seen}
 }

@@ -27,7 +27,8 @@ import (
 // The solver is exact: it finds the support and the signs of θ and solves the linear system
 // (X_SᵀX_S/N + diag λ2_S)·θ_S = X_Sᵀy/N − λ1_S∘sign θ_S. It starts from the support of the last
 // fit, which a small step of the hyperparameters seldom changes. θ depends on that start only
-// through the support found. Up to 200 features it uses XᵀX/N of all. Above, it uses XᵀX/N of a
+// through the support found. Up to 200 features it uses XᵀX/N of all, which
+// with at least 4000 rows it makes without a copy of them, or from Data.Gram. Above, it uses XᵀX/N of a
 // working set of features, which grows until the slopes at all others show that they stay at
 // zero. If the support is larger than the number of rows, the systems have as many unknowns as
 // rows. A fit then costs about as much as some products with X, and memory for the columns of
@@ -167,8 +168,11 @@ func (e *ElasticNet) Residual() (float64, error) {
 	return e.residual(), nil
 }
 
-// Views implements [learn.ViewLearner]: it reports whether a fit is made on working sets.
-func (e *ElasticNet) Views(s learn.Size) bool { return s.Sparse || ways.WorkingSet(s.Rows, s.Features) }
+// Views implements [learn.ViewLearner]: it reports whether a fit is made on working sets, or has at
+// least 4000 rows.
+func (e *ElasticNet) Views(s learn.Size) bool {
+	return s.Sparse || ways.WorkingSet(s.Rows, s.Features) || ways.ManyRows(s.Rows, s.Features)
+}
 
 // New returns a new learner with the same Groups and Generalised.
 func (e *ElasticNet) New() learn.Learner {

@@ -5,6 +5,7 @@ import (
 
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/equal"
+	"cvgm/qpdiff/internal/gram"
 	"cvgm/qpdiff/internal/learner"
 	"cvgm/qpdiff/internal/sparse"
 	"cvgm/qpdiff/internal/ways"
@@ -13,15 +14,17 @@ import (
 
 // elasticNetFit is an elastic net on its data, solved; its derivatives read it.
 type elasticNetFit struct {
-	penalisedQuadratic             // its G is XᵀX/N, its rmsY ‖y‖/√N
-	xty                []float64   // Xᵀy/N, its c
-	rows               int         // of the columns: of X, or those that count
-	row                []float64   // work of seen
-	counts             []float64   // the weight of each row, nil: one each
-	total              float64     // the sum of the counts, N
-	inv                float64     // 1/N
-	spread             float64     // N over the least positive count
-	scaled             []float64   // with counts: √count·x by row
+	penalisedQuadratic           // its G is XᵀX/N, its rmsY ‖y‖/√N
+	xty                []float64 // Xᵀy/N, its c
+	rows               int       // of the columns: of X, or those that count
+	row                []float64 // work of seen
+	counts             []float64 // the weight of each row, nil: one each
+	total              float64   // the sum of the counts, N
+	inv                float64   // 1/N
+	spread             float64   // N over the least positive count
+	scaled             []float64 // with counts: √count·x by row
+	many               bool      // sums are made as package gram does
+	maker              gram.Maker
 	working            *workingSet // nil if the Gram matrix of all features serves
 	sparse             sparse.Columns
 	classes            *equal.Columns // of all features that are equal to others, once looked for
@@ -42,6 +45,7 @@ func (e *elasticNetFit) shape(d learn.Data) {
 		}
 		rows = e.working.count(d, e.counts)
 	}
+	e.many = !d.Sparse() && ways.ManyRows(rows, n)
 	if d.Sparse() != (e.qp.sparse != nil) {
 		e.params = 0
 	}
@@ -81,7 +85,9 @@ func (e *elasticNetFit) Bytes(s learn.Size) int64 {
 		first := min(n, firstFeatures) // a set of so many is never refused in a fit
 		return learner.Entries(counts + workingEntries(rows, n, first, first) + gramEntries(rows, first) + systemEntries(first))
 	}
-	if s.Weighted {
+	if ways.ManyRows(s.Rows, s.Features) {
+		counts += gram.Entries(n)
+	} else if s.Weighted {
 		counts += rows * n // scaled
 	}
 	return learner.Entries(counts + n*n + (2+equalVectors)*n + penalisedEntries(n)) // gram, xty and diag

@@ -19,7 +19,9 @@ func (e *elasticNetFit) sums(d learn.Data) (root, xty []float64) {
 	}
 	n, raw := e.n, d.Dense().RawMatrix()
 	clear(e.xty)
-	if e.counts == nil {
+	if e.many {
+		e.sumsMany(d)
+	} else if e.counts == nil {
 		e.total, e.spread = float64(e.rows), float64(e.rows)
 		e.inv = 1 / e.total
 		dense.Gram(e.gram, e.inv, raw.Data, e.rows, n, raw.Stride)
@@ -51,6 +53,23 @@ func (e *elasticNetFit) sums(d learn.Data) (root, xty []float64) {
 		e.root[j] = math.Sqrt(e.qp.diag[j])
 	}
 	return e.root, e.xty
+}
+
+// sumsMany is the part of sums for many rows, but for a factor 1/N.
+func (e *elasticNetFit) sumsMany(d learn.Data) {
+	e.total = 0
+	yy, least := 0.0, math.Inf(1)
+	for i, y := range d.Y {
+		if c := dense.CountAt(e.counts, i); c > 0 {
+			e.total += c
+			yy += c * y * y
+			least = min(least, c)
+		}
+	}
+	e.inv, e.spread = 1/e.total, e.total/least
+	e.rmsY = math.Sqrt(yy * e.inv)
+	e.maker.Make(e.gram, e.xty, &d, e.counts)
+	floats.Scale(e.inv, e.gram)
 }
 
 // begin begins a Fit: it checks the arguments and sets the penalties.

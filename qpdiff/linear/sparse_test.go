@@ -62,6 +62,10 @@ func TestElasticNetSparse(t *testing.T) {
 		defer ways.SetGramFeatures(ways.SetGramFeatures(0))
 		learntest.Views(t, func() learn.Learner { return new(linear.ElasticNet) }, regression)
 	})
+	t.Run("many rows", func(t *testing.T) {
+		defer ways.SetManyRows(ways.SetManyRows(0))
+		learntest.Views(t, func() learn.Learner { return new(linear.ElasticNet) }, regression)
+	})
 }
 
 func TestLogisticSparse(t *testing.T) {

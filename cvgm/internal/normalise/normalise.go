@@ -30,12 +30,37 @@ type Normaliser struct {
 // centring leaves nothing but rounding. It is the convention of scikit-learn.
 const constantTol = 1
 
+// table holds rows of m entries, stride entries apart, of which the named ones count; nil: all,
+// without gaps.
+type table struct {
+	x         []float64
+	m, stride int
+	named     []int
+}
+
+func (t *table) rows() int {
+	if t.named != nil {
+		return len(t.named)
+	}
+	return len(t.x) / t.m
+}
+
+func (t *table) row(i int) []float64 {
+	if t.named != nil {
+		i = t.named[i]
+	}
+	return t.x[i*t.stride : i*t.stride+t.m]
+}
+
 // ConstantColumn reports whether column j of x (row-major, m columns) is
 // constant up to rounding.
-func ConstantColumn(x []float64, m, j int) bool {
-	near := constantTol * float64(len(x)/m) * 0x1p-52 * math.Abs(x[j])
-	for i := j + m; i < len(x); i += m {
-		if !(math.Abs(x[i]-x[j]) <= near) {
+func ConstantColumn(x []float64, m, j int) bool { return (&table{x: x, m: m, stride: m}).constant(j) }
+
+func (t *table) constant(j int) bool {
+	rows, first := t.rows(), t.row(0)[j]
+	near := constantTol * float64(rows) * 0x1p-52 * math.Abs(first)
+	for i := 1; i < rows; i++ {
+		if !(math.Abs(t.row(i)[j]-first) <= near) {
 			return false
 		}
 	}
@@ -45,19 +70,26 @@ func ConstantColumn(x []float64, m, j int) bool {
 // Fit computes μ and σ from the rows of x (row-major, m columns). A constant
 // column has its first entry as μ, so that equal entries become exactly 0, and
 // σ = 1.
-func (z *Normaliser) Fit(x []float64, m int) error {
+func (z *Normaliser) Fit(x []float64, m int) error { return z.fit(&table{x: x, m: m, stride: m}) }
+
+// begin makes μ 0 and σ 1.
+func (z *Normaliser) begin(m int) {
 	z.Mean, z.Std, z.Jump = sample.Resize(z.Mean, m), sample.Resize(z.Std, m), -1
-	rows := len(x) / m
-	total := z.Weights.Total(rows)
 	for j := range m {
 		z.Mean[j], z.Std[j] = 0, 1
 	}
+}
+
+func (z *Normaliser) fit(x *table) error {
+	z.begin(x.m)
+	rows := x.rows()
+	total := z.Weights.Total(rows)
 	if !z.Centre {
 		return nil
 	}
 	for i := range rows {
 		weight := z.Weights.At(i)
-		for j, v := range x[i*m : i*m+m] {
+		for j, v := range x.row(i) {
 			z.Mean[j] += weight * v
 		}
 	}
@@ -70,8 +102,9 @@ func (z *Normaliser) Fit(x []float64, m int) error {
 	if z.Scale {
 		z.deviations(x)
 	}
-	for j := range m {
-		if err := z.settle(j, ConstantColumn(x, m, j), x[j]); err != nil {
+	first := x.row(0)
+	for j := range first {
+		if err := z.settle(j, x.constant(j), first[j]); err != nil {
 			return err
 		}
 	}
@@ -104,13 +137,12 @@ func (z *Normaliser) settle(j int, constant bool, first float64) error {
 }
 
 // deviations sets σ.
-func (z *Normaliser) deviations(x []float64) {
-	m := len(z.Mean)
-	rows := len(x) / m
+func (z *Normaliser) deviations(x *table) {
+	rows := x.rows()
 	clear(z.Std)
 	for i := range rows {
 		weight := z.Weights.At(i)
-		for j, v := range x[i*m : i*m+m] {
+		for j, v := range x.row(i) {
 			d := v - z.Mean[j]
 			z.Std[j] += weight * (d * d)
 		}
@@ -131,16 +163,15 @@ const smallestSquares = 1e-280
 
 // scaledDeviation is the standard deviation of column j when the squares of its entries over-
 // or underflow. It has the bits of the same column in a unit in which they do not.
-func (z *Normaliser) scaledDeviation(x []float64, j int) float64 {
-	m := len(z.Mean)
+func (z *Normaliser) scaledDeviation(x *table, j int) float64 {
 	var size, s float64
-	for i := j; i < len(x); i += m {
-		size = max(size, math.Abs(x[i]-z.Mean[j]))
+	rows := x.rows()
+	for i := range rows {
+		size = max(size, math.Abs(x.row(i)[j]-z.Mean[j]))
 	}
 	_, exponent := math.Frexp(size)
-	rows := len(x) / m
 	for i := range rows {
-		d := math.Ldexp(x[i*m+j]-z.Mean[j], -exponent)
+		d := math.Ldexp(x.row(i)[j]-z.Mean[j], -exponent)
 		s += z.Weights.At(i) * (d * d)
 	}
 	return math.Ldexp(math.Sqrt(s/z.Weights.Total(rows)), exponent)

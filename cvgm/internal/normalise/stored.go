@@ -10,15 +10,15 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// FitStored is Fit on the named rows of x, of a sparse one by its stored entries. z.Weights has
+// FitRows is Fit on the named rows of x, of a sparse one by its stored entries. z.Weights has
 // an entry for each of these rows.
-func (z *Normaliser) FitStored(x mat.Matrix, rows []int) error {
-	_, m := x.Dims()
-	z.Mean, z.Std, z.Jump = sample.Resize(z.Mean, m), sample.Resize(z.Std, m), -1
-	for j := range m {
-		z.Mean[j], z.Std[j] = 0, 1
+func (z *Normaliser) FitRows(x mat.Matrix, rows []int) error {
+	if x, ok := x.(*mat.Dense); ok {
+		raw := x.RawMatrix()
+		return z.fit(&table{raw.Data, raw.Cols, raw.Stride, rows})
 	}
-	if !z.Centre {
+	_, m := x.Dims()
+	if z.begin(m); !z.Centre {
 		return nil
 	}
 	visit := visitor(x, rows, z.Weights)
@@ -81,7 +81,7 @@ func ConstantStored(x mat.Matrix, rows []int) (constant []bool, first []float64)
 	return constant, first
 }
 
-// columns holds what FitStored sees of each column: the weight of its stored entries, and their
+// columns holds what FitRows sees of each column: the weight of its stored entries, and their
 // largest modulus.
 type columns struct{ weight, size []float64 }
 
@@ -118,18 +118,17 @@ func (z *Normaliser) constant(theta []float64) float64 {
 // theta after those for features are constants.
 func (z *Normaliser) PredictStored(dst []float64, x mat.Matrix, rows []int, theta []float64, intercept float64) {
 	constant := intercept + z.constant(theta)
-	dense, _ := x.(*mat.Dense)
-	if dense != nil {
+	if dense, ok := x.(*mat.Dense); ok {
 		z.work = append(z.work[:0], theta[:len(z.Mean)]...)
 		floats.Div(z.work, z.Std)
+		for at, i := range rows {
+			dst[at] = constant + floats.Dot(z.work, dense.RawRowView(i))
+		}
+		return
 	}
 	for at, i := range rows {
 		p := constant
-		if dense != nil {
-			p += floats.Dot(z.work, dense.RawRowView(i))
-		} else {
-			sample.VisitRow(x, i, func(j int, v float64) { p += theta[j] * (v / z.Std[j]) })
-		}
+		sample.VisitRow(x, i, func(j int, v float64) { p += theta[j] * (v / z.Std[j]) })
 		dst[at] = p
 	}
 }

@@ -39,6 +39,36 @@ func AddProducts(g, a, b []float64, rows, n, stride int) {
 	}
 }
 
+// SquareBlock is how many entries of rows AddSquares takes at a time: they stay in the second cache.
+const SquareBlock = 1 << 14
+
+// AddSquares adds Σ_i weight(i)·x_i·x_iᵀ over the rows of x to the upper triangle of g. Entries
+// below may change. Rows with a weight of 0 are not read.
+func AddSquares(g []float64, x blas64.General, weight func(i int) float64) {
+	n := x.Cols
+	most := 4 * max(1, SquareBlock/(4*n))
+	plain, weighted := make([]float64, 0, most*n), make([]float64, 0, most*n)
+	flush := func() {
+		AddProducts(g, weighted, plain, len(plain)/n, n, n)
+		plain, weighted = plain[:0], weighted[:0]
+	}
+	for i := range x.Rows {
+		w := weight(i)
+		if w == 0 {
+			continue
+		}
+		row := x.Data[i*x.Stride : i*x.Stride+n]
+		plain, weighted = append(plain, row...), append(weighted, row...)
+		if w != 1 {
+			floats.Scale(w, weighted[len(weighted)-n:])
+		}
+		if len(plain) == most*n {
+			flush()
+		}
+	}
+	flush()
+}
+
 // addGroups adds products by four rows at a time, which quarters the passes over g.
 func addGroups(g, a, b []float64, groups, n, stride int) {
 	for i := range groups {

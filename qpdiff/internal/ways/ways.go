@@ -28,12 +28,16 @@ const (
 	leastPenalty   = 1e-5
 )
 
-var gram, product, sparse atomic.Int64
+// manyRows lies above all sizes at which the matrix is a small part of a search.
+const manyRows = 4000
+
+var gram, product, sparse, many atomic.Int64
 
 func init() {
 	gram.Store(gramFeatures)
 	product.Store(productFeatures)
 	sparse.Store(sparseFeatures)
+	many.Store(manyRows)
 }
 
 // Many reports whether n features are too many for the Gram matrix of all.
@@ -44,6 +48,15 @@ func Many(n int) bool { return int64(n) > gram.Load() }
 // features than rows, of which systems have as many unknowns as rows, it costs as much from
 // half as many on.
 func WorkingSet(rows, n int) bool { return Many(n) || n > rows && Many(2*n) }
+
+// ManyRows reports whether the Gram matrix of n features is made of so many rows by blocks, and of
+// parts of them by subtraction: the copies of the rows that this saves are then larger than all
+// else.
+func ManyRows(rows, n int) bool { return int64(rows) >= many.Load() && !WorkingSet(rows, n) }
+
+// SetManyRows changes the number of rows from which on that is done, for tests, and returns its
+// old value.
+func SetManyRows(rows int) (old int) { return int(many.Swap(int64(rows))) }
 
 // SetGramFeatures changes the number of features up to which the Gram matrix of all serves,
 // for tests, and returns its old value.
