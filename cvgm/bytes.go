@@ -51,6 +51,7 @@ func (c Config) Bytes() int64 {
 	if learner == nil {
 		return 0
 	}
+	c, _ = c.withoutPlain()
 	return c.count(learner, c.width(), newLeaveOneOut(&c, learner) == nil).total()
 }
 

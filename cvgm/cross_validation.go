@@ -36,6 +36,7 @@ func NewContext(ctx context.Context, c Config) (*CV, error) {
 	); err != nil {
 		return nil, err
 	}
+	c, plain := c.withoutPlain()
 	first, err := c.newLearner()
 	if err != nil {
 		return nil, err
@@ -47,7 +48,7 @@ func NewContext(ctx context.Context, c Config) (*CV, error) {
 	if err := c.checkPreparer(raw); err != nil {
 		return nil, err
 	}
-	cv := &CV{c: c, features: c.width()}
+	cv := &CV{c: c, plain: plain, features: c.width()}
 	if c.Features != nil {
 		if err := cv.checkMap(raw); err != nil {
 			return nil, err

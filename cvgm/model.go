@@ -66,7 +66,11 @@ func (cv *CV) Final(alpha []float64) (*Model, error) {
 		return nil, cv.ofShare(err)
 	}
 	m.Theta, m.Intercept, m.Mean, m.Std = f.theta, f.intercept, f.norm.Mean, f.norm.Std
-	m.Prepared = f.prepared
+	if m.Prepared = f.prepared; cv.plain != nil {
+		if m.Prepared, err = cv.fitPlain(f.split.Train); err != nil {
+			return nil, err
+		}
+	}
 	if t, ok := learner.(learn.Tunable); ok {
 		m.LogOdds = t.Convention().Loss == learn.LogisticLoss
 	}
@@ -81,6 +85,15 @@ func (cv *CV) Final(alpha []float64) (*Model, error) {
 		return nil, err
 	}
 	return m, nil
+}
+
+// fitPlain returns Config.Prepare that has nothing to do, fitted to the named rows.
+func (cv *CV) fitPlain(rows []int) (Prepared, error) {
+	f := splitFit{split: Split{Train: rows}, features: cv.features}
+	c := cv.c
+	c.Prepare = cv.plain
+	err := f.fitPrepared(&c, c.dense())
+	return f.prepared, err
 }
 
 // together is the remedy if parts of a model do not fit.

@@ -2,6 +2,7 @@ package cvgm
 
 import (
 	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/sample"
 	"cvgm/qpdiff"
 
 	"gonum.org/v1/gonum/mat"
@@ -56,6 +57,26 @@ type StoredPrepared interface {
 	// with the values of Apply. The features without a call are 0. It changes neither the row
 	// nor the receiver, and calls set no more after an error.
 	ApplyStored(row []float64, set func(feature int, v float64)) error
+}
+
+// A PlainPreparer is a [Preparer] that may have nothing to do, as for a table of numbers without
+// a missing one. A CV then takes the columns of Data.X as the features, without copies of them if
+// its learner reads rows in place. It is fitted for the [Model] alone.
+type PlainPreparer interface {
+	Preparer
+	// Plain reports whether the features of each row of x are its columns as they are, whatever
+	// rows of x the Preparer is fitted to.
+	Plain(x *mat.Dense) bool
+}
+
+// withoutPlain returns c without a Prepare that has nothing to do, and that Prepare or nil.
+func (c Config) withoutPlain() (Config, Preparer) {
+	if x := c.dense(); x != nil && sample.Plain(c.Prepare, x) {
+		plain := c.Prepare
+		c.Prepare = nil
+		return c, plain
+	}
+	return c, nil
 }
 
 // checkPrepared reports a Prepared of another shape than in columns and out features.

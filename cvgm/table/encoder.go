@@ -142,6 +142,22 @@ func (e *Encoder) Apply(dst, row []float64) error {
 	return e.ApplyStored(row, func(feature int, v float64) { dst[feature] = v })
 }
 
+// Plain implements [cvgm.PlainPreparer]: x holds values of the table's columns.
+func (e *Encoder) Plain(x *mat.Dense) bool {
+	for _, c := range e.columns {
+		if c.Kind != Numeric {
+			return false
+		}
+	}
+	rows, _ := x.Dims()
+	for i := range rows {
+		if !args.AllFinite(x.RawRowView(i)) {
+			return false
+		}
+	}
+	return true
+}
+
 // MostStored returns the number of columns.
 func (e *Encoder) MostStored() int { return len(e.columns) }
 

@@ -14,18 +14,18 @@ func bytesOf(rows, columns int) int64 { return memory.Bytes(8 * float64(rows) * 
 // seenBytes counts the bytes that seen allocates for so many rows.
 func (w *tuning) seenBytes(rows int) int64 {
 	_, n := w.c.Data.X.Dims()
-	if w.c.Prepare == nil && w.viewed {
+	if w.prepare == nil && w.viewed {
 		return bytesOf(momentColumns, n)
 	}
-	if w.c.Prepare == nil {
+	if w.prepare == nil {
 		return bytesOf(rows, n)
 	}
-	_, m := w.c.Prepare.Dims()
+	_, m := w.prepare.Dims()
 	if !w.viewed {
 		return memory.Add(bytesOf(rows, n), bytesOf(rows, m))
 	}
 	all, _ := w.c.Data.X.Dims()
-	stored := sample.StoredBytes(float64(all), float64(rows), float64(sample.MostStored(w.c.Prepare)), float64(m))
+	stored := sample.StoredBytes(float64(all), float64(rows), float64(sample.MostStored(w.prepare)), float64(m))
 	return memory.Add(bytesOf(rows, n), memory.Bytes(stored), bytesOf(momentColumns, m))
 }
 

@@ -170,7 +170,7 @@ const momentColumns = 13
 // measureView is measure for rows that are read in place, of which it takes those given.
 func (w *tuning) measureView(rows []int, y []float64, weights sample.Weights) (m learn.Moments, flat bool, err error) {
 	x := w.c.Data.X
-	if w.c.Prepare != nil {
+	if w.prepare != nil {
 		prepared, _, err := w.fitPrepared(rows)
 		if err != nil {
 			return m, false, err
@@ -255,7 +255,7 @@ func (w *tuning) normaliser(rows []int) normalise.Normaliser {
 // fitPrepared returns Config.Prepare fitted to the rows, and their values.
 func (w *tuning) fitPrepared(rows []int) (cvgm.Prepared, *mat.Dense, error) {
 	raw := w.gather(rows)
-	prepared, err := w.c.Prepare.Fit(raw, sample.Pick(w.c.Data.Weights, rows))
+	prepared, err := w.prepare.Fit(raw, sample.Pick(w.c.Data.Weights, rows))
 	return prepared, raw, err
 }
 
@@ -271,7 +271,7 @@ func (w *tuning) gather(rows []int) *mat.Dense {
 func (w *tuning) seen(rows []int) (*mat.Dense, error) {
 	_, n := w.c.Data.X.Dims()
 	var x *mat.Dense
-	if w.c.Prepare == nil {
+	if w.prepare == nil {
 		x = w.gather(rows)
 	} else {
 		prepared, raw, err := w.fitPrepared(rows)

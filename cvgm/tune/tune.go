@@ -120,8 +120,12 @@ func (t Tuner) begin(ctx context.Context, c cvgm.Config, table *table.Table) (*t
 	if err != nil {
 		return nil, err
 	}
-	viewed := sample.Views(learner, c.Data, c.Prepare)
-	asItIs := viewed && c.Prepare == nil
+	prepare := c.Prepare
+	if x, ok := c.Data.X.(*mat.Dense); ok && x != nil && sample.Plain(prepare, x) {
+		prepare = nil
+	}
+	viewed := sample.Views(learner, c.Data, prepare)
+	asItIs := viewed && prepare == nil
 	if _, ok := c.Data.X.(*mat.Dense); !ok && c.Data.X != nil && !asItIs {
 		rows, n := c.Data.X.Dims()
 		if err := tooLarge(c, bytesOf(rows, n), 0); err != nil {
@@ -159,7 +163,7 @@ func (t Tuner) begin(ctx context.Context, c cvgm.Config, table *table.Table) (*t
 	if learner.Convention().Centred {
 		c.Centring = cvgm.MeanCentring
 	}
-	w := &tuning{Tuner: t, c: c, viewed: viewed, table: table, learner: learner, ctx: ctx, limit: ctx, began: began, out: &Tuned{}}
+	w := &tuning{Tuner: t, c: c, prepare: prepare, viewed: viewed, table: table, learner: learner, ctx: ctx, limit: ctx, began: began, out: &Tuned{}}
 	rows, columns := c.Data.X.Dims()
 	if w.entries = float64(rows) * float64(columns); asItIs && c.Data.Sparse() {
 		w.entries = float64(c.Data.Stored())

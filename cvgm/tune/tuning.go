@@ -18,6 +18,7 @@ import (
 type tuning struct {
 	Tuner
 	c        cvgm.Config   // without Splits
+	prepare  cvgm.Preparer // of c, nil if it has nothing to do
 	viewed   bool          // the learner reads X in place, or the stored features of Prepare
 	entries  float64       // of X, of a sparse one those stored
 	table    *table.Table  // that the data are of, or nil

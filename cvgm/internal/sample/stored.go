@@ -43,6 +43,20 @@ func MostStored(p any) int {
 	return 0
 }
 
+// Plain reports whether p, which may be nil, makes of the rows of x their columns as they are.
+func Plain(p any, x *mat.Dense) bool {
+	plain, ok := p.(interface {
+		Dims() (in, out int)
+		Plain(x *mat.Dense) bool
+	})
+	if !ok {
+		return false
+	}
+	_, n := x.Dims()
+	in, out := plain.Dims()
+	return in == n && out == n && plain.Plain(x)
+}
+
 // Widest words, for an error, of which column p makes the most features, if it makes several.
 func Widest(p any) string {
 	if w, ok := p.(interface{ Widest() (string, int) }); ok {
