@@ -109,6 +109,16 @@ func (c *Config) dense() *mat.Dense {
 	return x
 }
 
+// withoutPlain returns c without a Prepare that has nothing to do, and that Prepare or nil.
+func (c Config) withoutPlain() (Config, Preparer) {
+	if x := c.dense(); x != nil && sample.Plain(c.Prepare, x) {
+		plain := c.Prepare
+		c.Prepare = nil
+		return c, plain
+	}
+	return c, nil
+}
+
 // newLearner returns a new learner that treats kinks as c says.
 func (c *Config) newLearner() (learn.Learner, error) {
 	l := c.Learner()

@@ -2,7 +2,6 @@ package cvgm
 
 import (
 	"cvgm/cvgm/internal/args"
-	"cvgm/cvgm/internal/sample"
 	"cvgm/qpdiff"
 
 	"gonum.org/v1/gonum/mat"
@@ -67,16 +66,6 @@ type PlainPreparer interface {
 	// Plain reports whether the features of each row of x are its columns as they are, whatever
 	// rows of x the Preparer is fitted to.
 	Plain(x *mat.Dense) bool
-}
-
-// withoutPlain returns c without a Prepare that has nothing to do, and that Prepare or nil.
-func (c Config) withoutPlain() (Config, Preparer) {
-	if x := c.dense(); x != nil && sample.Plain(c.Prepare, x) {
-		plain := c.Prepare
-		c.Prepare = nil
-		return c, plain
-	}
-	return c, nil
 }
 
 // checkPrepared reports a Prepared of another shape than in columns and out features.
