@@ -12,7 +12,7 @@ import (
 // factor gathers the active system and factorises it. The solution is left in z. It returns the first dependent member of act, or len(act).
 func (q *piecewiseQP) factor() int {
 	s := len(q.act)
-	w := s + 1
+	w := dense.LDLStride(s)
 	if q.features == nil {
 		q.gather(w)
 	} else if k, done := q.factorColumns(w); done {
@@ -43,7 +43,7 @@ func (q *piecewiseQP) factorColumns(w int) (dependent int, done bool) {
 		if q.rowFactor = q.byRows() && q.factorRows(); q.rowFactor {
 			return s, true
 		}
-		q.a = dense.Grow(q.a, s*(s+1))
+		q.a = dense.Grow(q.a, s*dense.LDLStride(s))
 	}
 	if q.g != nil {
 		q.gather(w)
@@ -117,18 +117,14 @@ func (q *piecewiseQP) residualFloor() float64 {
 // gather fills in the active system, with its right-hand side as last of w columns.
 func (q *piecewiseQP) gather(w int) {
 	s := len(q.act)
-	for i, j := range q.act {
-		row := q.g[j*q.n : (j+1)*q.n]
-		out := q.a[i*w : (i+1)*w]
-		if s == q.n {
-			copy(out[i:], row[i:])
-		} else {
-			for k := i; k < s; k++ {
-				out[k] = row[q.act[k]]
-			}
-		}
-		out[i] += q.r[j]
-		out[s] = q.linear(i)
+	if s == 0 {
+		return
+	}
+	dense.GatherUpper(q.a, w, q.g, q.n, q.r, q.act)
+	for i := range s {
+		rest := q.a[i*w+s : (i+1)*w] // the right-hand side, and what fills up the row
+		rest[0] = q.linear(i)
+		clear(rest[1:])
 	}
 }
 
@@ -163,7 +159,7 @@ func (q *piecewiseQP) cond() float64 {
 	if q.rowFactor {
 		return q.bound / math.Sqrt(float64(s))
 	}
-	return dense.LDLCond(q.a, q.dinv, s, s+1, q.d, q.at)
+	return dense.LDLCond(q.a, q.dinv, s, dense.LDLStride(s), q.d, q.at)
 }
 
 // pivotTol is the rounding of a pivot. With columns it does not depend on the inactive features
@@ -200,8 +196,8 @@ func (q *piecewiseQP) solveActive(w, v []float64) []float64 {
 	case q.iterative:
 		q.solveActiveSparse(w)
 	default:
-		dense.LDLForward(q.a, q.dinv, s, s+1, w)
-		dense.LDLBack(q.a, q.dinv, s, s+1, w)
+		dense.LDLForward(q.a, q.dinv, s, dense.LDLStride(s), w)
+		dense.LDLBack(q.a, q.dinv, s, dense.LDLStride(s), w)
 	}
 	return w
 }

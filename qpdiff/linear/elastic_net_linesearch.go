@@ -152,9 +152,9 @@ func (q *piecewiseQP) dependency(k int) (v []float64, ok bool) {
 		// v_k = 1, v_<k = −H_<k⁻¹h_k. Column k of the partial factor holds L⁻¹h_k.
 		v = q.d[:k+1]
 		for i := range k {
-			v[i] = -q.a[i*(s+1)+k]
+			v[i] = -q.a[i*dense.LDLStride(s)+k]
 		}
-		dense.LDLBack(q.a, q.dinv, k, s+1, v[:k])
+		dense.LDLBack(q.a, q.dinv, k, dense.LDLStride(s), v[:k])
 		v[k] = 1
 		return v, true
 	}

@@ -67,7 +67,7 @@ func (q *piecewiseQP) feature(j int) int {
 
 func (q *piecewiseQP) resize(n int) {
 	if q.features == nil { // else factor makes room for the active set alone
-		q.a = dense.Grow(q.a, n*(n+1))
+		q.a = dense.Grow(q.a, n*dense.LDLStride(n))
 	}
 	if q.n == n {
 		return

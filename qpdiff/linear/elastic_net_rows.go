@@ -39,14 +39,14 @@ func (q *piecewiseQP) crowded() bool {
 
 // systemEntries counts the entries of active systems of so many features: one is held here,
 // one for the weakly active coordinates, and one for the derivatives.
-func systemEntries(features float64) float64 { return 3 * features * (features + 1) }
+func systemEntries(features float64) float64 { return 3 * features * (features + 4) }
 
 // limit sets the largest support: that which r tells apart, or that whose systems fit into
 // most bytes beside the entries that are held.
 func (q *piecewiseQP) limit(held float64, most int64) {
 	q.held, q.most = held, most
 	room := max(0, learner.Room(most)-held)
-	q.largest = int(min(math.Sqrt(room/3+.25)-.5, float64(distinct(q.rows)))) // the inverse of systemEntries
+	q.largest = int(min(math.Sqrt(room/3+4)-2, float64(distinct(q.rows)))) // the inverse of systemEntries
 }
 
 // distinct is the largest support that so small an r tells apart in so many rows.
@@ -106,6 +106,7 @@ func (q *piecewiseQP) gatherColumns(w int) {
 		q.products(out[i:s], j, q.act[i:])
 		out[i] += q.r[j]
 		out[s] = q.linear(i)
+		clear(out[s+1:])
 	}
 }
 
@@ -260,7 +261,7 @@ func (q *piecewiseQP) decides(j int, active bool, err, l1 float64) bool {
 func (q *piecewiseQP) form(d []float64) float64 {
 	s := len(q.act)
 	if !q.rowFactor && !q.iterative {
-		return dense.LDLForm(q.a, q.dinv, s, s+1, d)
+		return dense.LDLForm(q.a, q.dinv, s, dense.LDLStride(s), d)
 	}
 	q.fit = dense.Grow(q.fit, q.rows)
 	fit := q.fit

@@ -31,9 +31,13 @@ func Axpy(a float64, x, y []float64) {
 	}
 }
 
+// LDLStride returns a stride for LDLFactor with n unknowns and one right-hand side, with
+// which the vector units take small matrices: rows are whole vectors.
+func LDLStride(n int) int { return (n + 4) &^ 3 }
+
 // LDLFactor factorises the symmetric positive definite matrix held in the
 // upper triangle of a (n rows of the given stride) as A = LDLᵀ, in place: row k
-// of the result is row k of DLᵀ, and dinv[k] = 1/d_k. Columns n, n+1, … < stride
+// of the result is row k of DLᵀ, and dinv[k] = 1/d_k. Entries below the diagonal may change. Columns n, n+1, … < stride
 // are right-hand sides that leave multiplied by L⁻¹.
 //
 // It stops at the first pivot that is not above tol times its diagonal entry, or
@@ -41,8 +45,13 @@ func Axpy(a float64, x, y []float64) {
 // precision the leading rows up to and including that one are linearly dependent.
 // The converse does not hold; see [Unsolvable].
 func LDLFactor(a, dinv []float64, n, stride int, tol float64) int {
-	if vectors && n >= leastBlocks {
+	switch {
+	case !vectors:
+	case n >= leastBlocks:
 		return ldlBlocks(a, dinv, n, stride, tol)
+	case n > 0 && stride%4 == 0:
+		_, _ = a[n*stride-1], dinv[n-1]
+		return ldlSmall(&a[0], &dinv[0], n, stride, tol)
 	}
 	// dinv holds the original diagonal until the pivot's reciprocal takes its
 	// place.
@@ -144,6 +153,11 @@ func ldlPivot(a, dinv []float64, k, stride int, tol float64) bool {
 // LDLForward replaces x by L⁻¹x for a factor made by ldlFactor.
 func LDLForward(a, dinv []float64, n, stride int, x []float64) {
 	x = x[:n]
+	if vectors && n > 0 {
+		_, _ = a[(n-1)*stride+n-1], dinv[n-1]
+		ldlForward(&a[0], &dinv[0], n, stride, &x[0])
+		return
+	}
 	for k := range x {
 		rest := x[k+1:]
 		f := x[k] * dinv[k]
@@ -157,6 +171,11 @@ func LDLForward(a, dinv []float64, n, stride int, x []float64) {
 // LDLBack replaces x by (DLᵀ)⁻¹x for a factor made by ldlFactor.
 func LDLBack(a, dinv []float64, n, stride int, x []float64) {
 	x = x[:n]
+	if vectors && n > 0 {
+		_, _ = a[(n-1)*stride+n-1], dinv[n-1]
+		ldlBack(&a[0], &dinv[0], n, stride, &x[0])
+		return
+	}
 	k := n
 	// A sum waits for its last term, and four sums at a time for each other's. They are from the far
 	// end, so that the entry found last is needed last.
@@ -322,6 +341,26 @@ func Zeros(x []float64, n int) []float64 {
 func Gather(dst, x []float64, at []int) {
 	for k, j := range at {
 		dst[k] = x[j]
+	}
+}
+
+// GatherUpper sets the upper triangle of dst, with rows of the given stride, to the rows and columns
+// at, at least one, of the n×n matrix g, plus r_j on the diagonal for each j of at. Entries below
+// the diagonal may change.
+func GatherUpper(dst []float64, stride int, g []float64, n int, r []float64, at []int) {
+	s := len(at)
+	if vectors {
+		last := at[s-1] // at ascends
+		_, _, _ = dst[(s-1)*stride+s-1], g[last*n+last], r[last]
+		gatherUpper(&dst[0], stride, &g[0], n, &r[0], &at[0], s)
+		return
+	}
+	for i, j := range at {
+		row, out := g[j*n:(j+1)*n], dst[i*stride:i*stride+s]
+		for k := i; k < s; k++ {
+			out[k] = row[at[k]]
+		}
+		out[i] += r[j]
 	}
 }
 

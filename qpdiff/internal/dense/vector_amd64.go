@@ -26,3 +26,25 @@ func dot4(dst *float64, a *float64, b *float64, c *float64, d *float64, x *float
 //
 //go:noescape
 func add4(dst *float64, n int, f *float64, a *float64, b *float64, c *float64, d *float64)
+
+// gatherUpper sets the upper triangle of dst to the count rows and columns at of the n×n matrix m, plus
+// the entries at of r on the diagonal. Entries below the diagonal may change.
+//
+//go:noescape
+func gatherUpper(dst *float64, stride int, m *float64, n int, r *float64, at *int, count int)
+
+// ldlSmall is LDLFactor for n of at least 1, and rows of whole vectors. Entries below the diagonal may
+// change.
+//
+//go:noescape
+func ldlSmall(a *float64, dinv *float64, n int, stride int, tol float64) (row int)
+
+// ldlForward is LDLForward for n of at least 1.
+//
+//go:noescape
+func ldlForward(a *float64, dinv *float64, n int, stride int, x *float64)
+
+// ldlBack is LDLBack for n of at least 1.
+//
+//go:noescape
+func ldlBack(a *float64, dinv *float64, n int, stride int, x *float64)

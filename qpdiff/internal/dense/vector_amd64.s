@@ -339,3 +339,493 @@ one:
 end:
 	VZEROUPPER
 	RET
+
+// func gatherUpper(dst *float64, stride int, m *float64, n int, r *float64, at *int, count int)
+// Requires: AVX
+TEXT ·gatherUpper(SB), NOSPLIT, $0-56
+	MOVQ dst+0(FP), AX
+	MOVQ stride+8(FP), CX
+	MOVQ m+16(FP), DX
+	MOVQ n+24(FP), BX
+	MOVQ r+32(FP), SI
+	MOVQ at+40(FP), DI
+	MOVQ count+48(FP), R8
+	SHLQ $0x03, CX
+	SHLQ $0x03, BX
+	XORQ R9, R9
+
+row:
+	MOVQ  (DI)(R9*8), R11
+	IMULQ BX, R11
+	ADDQ  DX, R11
+	MOVQ  R9, R10
+	ANDQ  $-4, R10
+
+entries:
+	MOVQ    (DI)(R10*8), R12
+	LEAQ    4(R10), R13
+	CMPQ    R13, R8
+	JG      single
+	LEAQ    3(R12), R13
+	CMPQ    R13, 24(DI)(R10*8)
+	JNE     single
+	VMOVUPD (R11)(R12*8), Y0
+	VMOVUPD Y0, (AX)(R10*8)
+	ADDQ    $0x04, R10
+	CMPQ    R10, R8
+	JL      entries
+	JMP     diagonal
+
+single:
+	VMOVSD (R11)(R12*8), X0
+	VMOVSD X0, (AX)(R10*8)
+	INCQ   R10
+	CMPQ   R10, R8
+	JGE    diagonal
+	MOVQ   (DI)(R10*8), R12
+	TESTQ  $0x00000003, R10
+	JNE    single
+	JMP    entries
+
+diagonal:
+	MOVQ   (DI)(R9*8), R12
+	VMOVSD (AX)(R9*8), X0
+	VADDSD (SI)(R12*8), X0, X0
+	VMOVSD X0, (AX)(R9*8)
+	ADDQ   CX, AX
+	INCQ   R9
+	CMPQ   R9, R8
+	JNE    row
+	VZEROUPPER
+	RET
+
+// func ldlSmall(a *float64, dinv *float64, n int, stride int, tol float64) (row int)
+// Requires: AVX, SSE2
+TEXT ·ldlSmall(SB), NOSPLIT, $0-48
+	MOVQ  a+0(FP), AX
+	MOVQ  dinv+8(FP), CX
+	MOVQ  n+16(FP), DX
+	MOVQ  stride+24(FP), BX
+	MOVSD tol+32(FP), X0
+	SHLQ  $0x03, BX
+	MOVQ  AX, DI
+	XORQ  SI, SI
+
+diagonal:
+	VMOVSD (DI)(SI*8), X1
+	VMOVSD X1, (CX)(SI*8)
+	ADDQ   BX, DI
+	INCQ   SI
+	CMPQ   SI, DX
+	JNE    diagonal
+	MOVQ   $0x0010000000000000, SI
+	MOVQ   SI, X1
+	MOVQ   $0x3ff0000000000000, SI
+	MOVQ   SI, X2
+	XORQ   SI, SI
+
+pair:
+	VMOVSD       (AX)(SI*8), X3
+	VMULSD       (CX)(SI*8), X0, X4
+	VUCOMISD     X4, X3
+	JBE          stop
+	VUCOMISD     X1, X3
+	JB           stop
+	VDIVSD       X3, X2, X3
+	VMOVSD       X3, (CX)(SI*8)
+	VMOVDDUP     X3, X3
+	VINSERTF128  $0x01, X3, Y3, Y4
+	INCQ         SI
+	CMPQ         SI, DX
+	JE           stop
+	LEAQ         (AX)(BX*1), DI
+	VBROADCASTSD (AX)(SI*8), Y5
+	VMULPD       Y4, Y5, Y5
+	MOVQ         SI, R10
+	ANDQ         $-4, R10
+	SHLQ         $0x03, R10
+
+second:
+	VMOVUPD     (DI)(R10*1), Y6
+	VMULPD      (AX)(R10*1), Y5, Y7
+	VSUBPD      Y7, Y6, Y6
+	VMOVUPD     Y6, (DI)(R10*1)
+	ADDQ        $0x20, R10
+	CMPQ        R10, BX
+	JNE         second
+	VMOVSD      (DI)(SI*8), X3
+	VMULSD      (CX)(SI*8), X0, X5
+	VUCOMISD    X5, X3
+	JBE         stop
+	VUCOMISD    X1, X3
+	JB          stop
+	VDIVSD      X3, X2, X3
+	VMOVSD      X3, (CX)(SI*8)
+	VMOVDDUP    X3, X3
+	VINSERTF128 $0x01, X3, Y3, Y5
+	INCQ        SI
+	CMPQ        SI, DX
+	JE          stop
+	LEAQ        (DI)(BX*1), R8
+	MOVQ        SI, R9
+
+row:
+	VBROADCASTSD (AX)(R9*8), Y6
+	VMULPD       Y4, Y6, Y6
+	VBROADCASTSD (DI)(R9*8), Y7
+	VMULPD       Y5, Y7, Y7
+	MOVQ         R9, R10
+	ANDQ         $-4, R10
+	SHLQ         $0x03, R10
+
+rest:
+	VMOVUPD (R8)(R10*1), Y8
+	VMULPD  (AX)(R10*1), Y6, Y9
+	VMULPD  (DI)(R10*1), Y7, Y10
+	VADDPD  Y10, Y9, Y9
+	VSUBPD  Y9, Y8, Y8
+	VMOVUPD Y8, (R8)(R10*1)
+	ADDQ    $0x20, R10
+	CMPQ    R10, BX
+	JNE     rest
+	ADDQ    BX, R8
+	INCQ    R9
+	CMPQ    R9, DX
+	JNE     row
+	LEAQ    (DI)(BX*1), AX
+	JMP     pair
+
+stop:
+	VZEROUPPER
+	MOVQ SI, row+40(FP)
+	RET
+
+// func ldlForward(a *float64, dinv *float64, n int, stride int, x *float64)
+// Requires: AVX
+TEXT ·ldlForward(SB), NOSPLIT, $0-40
+	MOVQ a+0(FP), AX
+	MOVQ dinv+8(FP), CX
+	MOVQ n+16(FP), DX
+	MOVQ stride+24(FP), BX
+	MOVQ x+32(FP), SI
+	XORQ DI, DI
+	SHLQ $0x03, BX
+	LEAQ (AX)(BX*1), R9
+	LEAQ (R9)(BX*1), R10
+	LEAQ (R10)(BX*1), R11
+	SHLQ $0x02, BX
+
+group:
+	MOVQ        DX, R12
+	SUBQ        DI, R12
+	CMPQ        R12, $0x04
+	JLE         last
+	VMOVSD      (SI)(DI*8), X0
+	VMULSD      (CX)(DI*8), X0, X0
+	VMOVSD      8(SI)(DI*8), X1
+	VMULSD      8(AX)(DI*8), X0, X2
+	VSUBSD      X2, X1, X1
+	VMOVSD      X1, 8(SI)(DI*8)
+	VMULSD      8(CX)(DI*8), X1, X1
+	VMOVSD      16(SI)(DI*8), X2
+	VMULSD      16(AX)(DI*8), X0, X3
+	VSUBSD      X3, X2, X2
+	VMULSD      16(R9)(DI*8), X1, X3
+	VSUBSD      X3, X2, X2
+	VMOVSD      X2, 16(SI)(DI*8)
+	VMULSD      16(CX)(DI*8), X2, X2
+	VMOVSD      24(SI)(DI*8), X3
+	VMULSD      24(AX)(DI*8), X0, X4
+	VSUBSD      X4, X3, X3
+	VMULSD      24(R9)(DI*8), X1, X4
+	VSUBSD      X4, X3, X3
+	VMULSD      24(R10)(DI*8), X2, X4
+	VSUBSD      X4, X3, X3
+	VMOVSD      X3, 24(SI)(DI*8)
+	VMULSD      24(CX)(DI*8), X3, X3
+	LEAQ        4(DI), R8
+	SUBQ        $0x04, R12
+	VMOVDDUP    X0, X5
+	VINSERTF128 $0x01, X5, Y5, Y4
+	VMOVDDUP    X1, X5
+	VINSERTF128 $0x01, X5, Y5, Y6
+	VMOVDDUP    X2, X5
+	VINSERTF128 $0x01, X5, Y5, Y7
+	VMOVDDUP    X3, X5
+	VINSERTF128 $0x01, X5, Y5, Y8
+
+lanes:
+	CMPQ    R12, $0x04
+	JL      one
+	VMOVUPD (SI)(R8*8), Y9
+	VMULPD  (AX)(R8*8), Y4, Y10
+	VSUBPD  Y10, Y9, Y9
+	VMULPD  (R9)(R8*8), Y6, Y10
+	VSUBPD  Y10, Y9, Y9
+	VMULPD  (R10)(R8*8), Y7, Y10
+	VSUBPD  Y10, Y9, Y9
+	VMULPD  (R11)(R8*8), Y8, Y10
+	VSUBPD  Y10, Y9, Y9
+	VMOVUPD Y9, (SI)(R8*8)
+	ADDQ    $0x04, R8
+	SUBQ    $0x04, R12
+	JMP     lanes
+
+one:
+	TESTQ  R12, R12
+	JE     next
+	VMOVSD (SI)(R8*8), X4
+	VMULSD (AX)(R8*8), X0, X5
+	VSUBSD X5, X4, X4
+	VMULSD (R9)(R8*8), X1, X5
+	VSUBSD X5, X4, X4
+	VMULSD (R10)(R8*8), X2, X5
+	VSUBSD X5, X4, X4
+	VMULSD (R11)(R8*8), X3, X5
+	VSUBSD X5, X4, X4
+	VMOVSD X4, (SI)(R8*8)
+	INCQ   R8
+	DECQ   R12
+	JMP    one
+
+next:
+	ADDQ $0x04, DI
+	ADDQ BX, AX
+	ADDQ BX, R9
+	ADDQ BX, R10
+	ADDQ BX, R11
+	JMP  group
+
+last:
+	CMPQ   R12, $0x02
+	JNE    twoNot
+	VMOVSD (SI)(DI*8), X0
+	VMULSD (CX)(DI*8), X0, X0
+	VMOVSD 8(SI)(DI*8), X1
+	VMULSD 8(AX)(DI*8), X0, X0
+	VSUBSD X0, X1, X1
+	VMOVSD X1, 8(SI)(DI*8)
+	VMULSD 8(CX)(DI*8), X1, X0
+	JMP    end
+
+twoNot:
+	CMPQ   R12, $0x03
+	JNE    threeNot
+	VMOVSD (SI)(DI*8), X0
+	VMULSD (CX)(DI*8), X0, X0
+	VMOVSD 8(SI)(DI*8), X1
+	VMULSD 8(AX)(DI*8), X0, X2
+	VSUBSD X2, X1, X1
+	VMOVSD X1, 8(SI)(DI*8)
+	VMULSD 8(CX)(DI*8), X1, X1
+	VMOVSD 16(SI)(DI*8), X2
+	VMULSD 16(AX)(DI*8), X0, X0
+	VSUBSD X0, X2, X2
+	VMULSD 16(R9)(DI*8), X1, X0
+	VSUBSD X0, X2, X2
+	VMOVSD X2, 16(SI)(DI*8)
+	VMULSD 16(CX)(DI*8), X2, X0
+	JMP    end
+
+threeNot:
+	CMPQ   R12, $0x04
+	JNE    fourNot
+	VMOVSD (SI)(DI*8), X0
+	VMULSD (CX)(DI*8), X0, X0
+	VMOVSD 8(SI)(DI*8), X1
+	VMULSD 8(AX)(DI*8), X0, X2
+	VSUBSD X2, X1, X1
+	VMOVSD X1, 8(SI)(DI*8)
+	VMULSD 8(CX)(DI*8), X1, X1
+	VMOVSD 16(SI)(DI*8), X2
+	VMULSD 16(AX)(DI*8), X0, X3
+	VSUBSD X3, X2, X2
+	VMULSD 16(R9)(DI*8), X1, X3
+	VSUBSD X3, X2, X2
+	VMOVSD X2, 16(SI)(DI*8)
+	VMULSD 16(CX)(DI*8), X2, X2
+	VMOVSD 24(SI)(DI*8), X3
+	VMULSD 24(AX)(DI*8), X0, X0
+	VSUBSD X0, X3, X3
+	VMULSD 24(R9)(DI*8), X1, X0
+	VSUBSD X0, X3, X3
+	VMULSD 24(R10)(DI*8), X2, X0
+	VSUBSD X0, X3, X3
+	VMOVSD X3, 24(SI)(DI*8)
+	VMULSD 24(CX)(DI*8), X3, X0
+	JMP    end
+
+fourNot:
+end:
+	VZEROUPPER
+	RET
+
+// func ldlBack(a *float64, dinv *float64, n int, stride int, x *float64)
+// Requires: AVX
+TEXT ·ldlBack(SB), NOSPLIT, $0-40
+	MOVQ a+0(FP), AX
+	MOVQ dinv+8(FP), CX
+	MOVQ n+16(FP), DX
+	MOVQ stride+24(FP), BX
+	MOVQ x+32(FP), SI
+	MOVQ DX, DI
+	SHLQ $0x03, BX
+
+group:
+	CMPQ   DI, $0x04
+	JL     rest
+	SUBQ   $0x04, DI
+	MOVQ   DI, R8
+	IMULQ  BX, R8
+	ADDQ   AX, R8
+	LEAQ   (R8)(BX*1), R10
+	LEAQ   (R10)(BX*1), R11
+	LEAQ   (R11)(BX*1), R12
+	VMOVSD (SI)(DI*8), X0
+	VMOVSD 8(SI)(DI*8), X1
+	VMOVSD 16(SI)(DI*8), X2
+	VMOVSD 24(SI)(DI*8), X3
+	LEAQ   4(DI), R13
+	MOVQ   DX, R9
+
+fourKnown:
+	CMPQ   R9, R13
+	JE     fourFind
+	DECQ   R9
+	VMOVSD (SI)(R9*8), X4
+	VMULSD (R8)(R9*8), X4, X5
+	VSUBSD X5, X0, X0
+	VMULSD (R10)(R9*8), X4, X5
+	VSUBSD X5, X1, X1
+	VMULSD (R11)(R9*8), X4, X5
+	VSUBSD X5, X2, X2
+	VMULSD (R12)(R9*8), X4, X4
+	VSUBSD X4, X3, X3
+	JMP    fourKnown
+
+fourFind:
+	VMULSD 24(CX)(DI*8), X3, X3
+	VMOVSD X3, 24(SI)(DI*8)
+	VMULSD 24(R11)(DI*8), X3, X4
+	VSUBSD X4, X2, X2
+	VMULSD 16(CX)(DI*8), X2, X2
+	VMOVSD X2, 16(SI)(DI*8)
+	VMULSD 24(R10)(DI*8), X3, X4
+	VSUBSD X4, X1, X1
+	VMULSD 16(R10)(DI*8), X2, X4
+	VSUBSD X4, X1, X1
+	VMULSD 8(CX)(DI*8), X1, X1
+	VMOVSD X1, 8(SI)(DI*8)
+	VMULSD 24(R8)(DI*8), X3, X3
+	VSUBSD X3, X0, X0
+	VMULSD 16(R8)(DI*8), X2, X2
+	VSUBSD X2, X0, X0
+	VMULSD 8(R8)(DI*8), X1, X1
+	VSUBSD X1, X0, X0
+	VMULSD (CX)(DI*8), X0, X0
+	VMOVSD X0, (SI)(DI*8)
+	JMP    group
+
+rest:
+	CMPQ   DI, $0x03
+	JNE    threeNot
+	SUBQ   $0x03, DI
+	MOVQ   DI, R8
+	IMULQ  BX, R8
+	ADDQ   AX, R8
+	LEAQ   (R8)(BX*1), AX
+	LEAQ   (AX)(BX*1), BX
+	VMOVSD (SI)(DI*8), X0
+	VMOVSD 8(SI)(DI*8), X1
+	VMOVSD 16(SI)(DI*8), X2
+	LEAQ   3(DI), R10
+	MOVQ   DX, R9
+
+threeKnown:
+	CMPQ   R9, R10
+	JE     threeFind
+	DECQ   R9
+	VMOVSD (SI)(R9*8), X3
+	VMULSD (R8)(R9*8), X3, X4
+	VSUBSD X4, X0, X0
+	VMULSD (AX)(R9*8), X3, X4
+	VSUBSD X4, X1, X1
+	VMULSD (BX)(R9*8), X3, X3
+	VSUBSD X3, X2, X2
+	JMP    threeKnown
+
+threeFind:
+	VMULSD 16(CX)(DI*8), X2, X2
+	VMOVSD X2, 16(SI)(DI*8)
+	VMULSD 16(AX)(DI*8), X2, X3
+	VSUBSD X3, X1, X1
+	VMULSD 8(CX)(DI*8), X1, X1
+	VMOVSD X1, 8(SI)(DI*8)
+	VMULSD 16(R8)(DI*8), X2, X2
+	VSUBSD X2, X0, X0
+	VMULSD 8(R8)(DI*8), X1, X1
+	VSUBSD X1, X0, X0
+	VMULSD (CX)(DI*8), X0, X0
+	VMOVSD X0, (SI)(DI*8)
+	JMP    end
+
+threeNot:
+	CMPQ   DI, $0x02
+	JNE    twoNot
+	SUBQ   $0x02, DI
+	MOVQ   DI, R8
+	IMULQ  BX, R8
+	ADDQ   AX, R8
+	LEAQ   (R8)(BX*1), AX
+	VMOVSD (SI)(DI*8), X0
+	VMOVSD 8(SI)(DI*8), X1
+	LEAQ   2(DI), BX
+	MOVQ   DX, R9
+
+twoKnown:
+	CMPQ   R9, BX
+	JE     twoFind
+	DECQ   R9
+	VMOVSD (SI)(R9*8), X2
+	VMULSD (R8)(R9*8), X2, X3
+	VSUBSD X3, X0, X0
+	VMULSD (AX)(R9*8), X2, X2
+	VSUBSD X2, X1, X1
+	JMP    twoKnown
+
+twoFind:
+	VMULSD 8(CX)(DI*8), X1, X1
+	VMOVSD X1, 8(SI)(DI*8)
+	VMULSD 8(R8)(DI*8), X1, X1
+	VSUBSD X1, X0, X0
+	VMULSD (CX)(DI*8), X0, X0
+	VMOVSD X0, (SI)(DI*8)
+	JMP    end
+
+twoNot:
+	TESTQ  DI, DI
+	JE     end
+	SUBQ   $0x01, DI
+	MOVQ   DI, R8
+	IMULQ  BX, R8
+	ADDQ   AX, R8
+	VMOVSD (SI)(DI*8), X0
+	LEAQ   1(DI), AX
+	MOVQ   DX, R9
+
+singleKnown:
+	CMPQ   R9, AX
+	JE     singleFind
+	DECQ   R9
+	VMOVSD (SI)(R9*8), X1
+	VMULSD (R8)(R9*8), X1, X1
+	VSUBSD X1, X0, X0
+	JMP    singleKnown
+
+singleFind:
+	VMULSD (CX)(DI*8), X0, X0
+	VMOVSD X0, (SI)(DI*8)
+
+end:
+	VZEROUPPER
+	RET

@@ -6,6 +6,16 @@ func subtractPairs(dst *float64, n int, a *float64, stride int, f *float64, pair
 	panic("no vectors")
 }
 
+func gatherUpper(dst *float64, stride int, m *float64, n int, r *float64, at *int, count int) {
+	panic("no vectors")
+}
+
+func ldlSmall(a, dinv *float64, n, stride int, tol float64) int { panic("no vectors") }
+
+func ldlForward(a, dinv *float64, n, stride int, x *float64) { panic("no vectors") }
+
+func ldlBack(a, dinv *float64, n, stride int, x *float64) { panic("no vectors") }
+
 func gramTile(dst *float64, width int, a, b *float64, stride, groups int) { panic("no vectors") }
 
 func dot4(dst, a, b, c, d, x *float64, n int) { panic("no vectors") }

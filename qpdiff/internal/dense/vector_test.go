@@ -109,7 +109,13 @@ func TestVectors(t *testing.T) {
 		both("LDLFactor", sizes, func() []float64 {
 			out, inv := slices.Clone(m), make([]float64, n)
 			k := LDLFactor(out, inv, n, stride, Eps)
-			return append(append(out[:k*stride], inv[:k]...), float64(k))
+			forward, back := slices.Clone(y[:k]), slices.Clone(y[:k])
+			LDLForward(out, inv, k, stride, forward)
+			LDLBack(out, inv, k, stride, back)
+			for i := range k {
+				clear(out[i*stride : i*stride+i])
+			}
+			return slices.Concat(out[:k*stride], inv[:k], forward, back, []float64{float64(k)})
 		})
 	}
 }

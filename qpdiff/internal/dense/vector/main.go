@@ -19,6 +19,7 @@ func main() {
 	gramTile()
 	dot4()
 	add4()
+	small()
 	Generate()
 }
 

@@ -1,0 +1,363 @@
+//go:build ignore
+
+package main
+
+import (
+	"math"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// small writes what factorises and solves a system in one call, which counts most for systems of
+// some ten unknowns.
+func small() {
+	gatherUpper()
+	ldlSmall()
+	ldlForward()
+	ldlBack()
+}
+
+// gatherUpper copies a vector where four columns lie side by side.
+func gatherUpper() {
+	TEXT("gatherUpper", NOSPLIT, "func(dst *float64, stride int, m *float64, n int, r *float64, at *int, count int)")
+	Pragma("noescape")
+	Doc("gatherUpper sets the upper triangle of dst to the count rows and columns at of the n×n matrix m, plus",
+		"the entries at of r on the diagonal. Entries below the diagonal may change.")
+	dst, stride, m := Load(Param("dst"), GP64()), Load(Param("stride"), GP64()), Load(Param("m"), GP64())
+	n, r, at, count := Load(Param("n"), GP64()), Load(Param("r"), GP64()), Load(Param("at"), GP64()), Load(Param("count"), GP64())
+	i, k, row, from, to := GP64(), GP64(), GP64(), GP64(), GP64()
+	SHLQ(Imm(3), stride)
+	SHLQ(Imm(3), n)
+	XORQ(i, i)
+	Label("row")
+	MOVQ(Mem{Base: at, Index: i, Scale: 8}, row)
+	IMULQ(n, row)
+	ADDQ(m, row)
+	MOVQ(i, k)
+	ANDQ(I32(-lanes), k)
+	Label("entries")
+	MOVQ(Mem{Base: at, Index: k, Scale: 8}, from)
+	LEAQ(Mem{Base: k, Disp: lanes}, to)
+	CMPQ(to, count)
+	JG(LabelRef("single"))
+	LEAQ(Mem{Base: from, Disp: lanes - 1}, to)
+	CMPQ(to, Mem{Base: at, Index: k, Scale: 8, Disp: 8 * (lanes - 1)})
+	JNE(LabelRef("single"))
+	v := YMM()
+	VMOVUPD(Mem{Base: row, Index: from, Scale: 8}, v)
+	VMOVUPD(v, Mem{Base: dst, Index: k, Scale: 8})
+	ADDQ(Imm(lanes), k)
+	CMPQ(k, count)
+	JL(LabelRef("entries"))
+	JMP(LabelRef("diagonal"))
+	Label("single")
+	x := XMM()
+	VMOVSD(Mem{Base: row, Index: from, Scale: 8}, x)
+	VMOVSD(x, Mem{Base: dst, Index: k, Scale: 8})
+	INCQ(k)
+	CMPQ(k, count)
+	JGE(LabelRef("diagonal"))
+	MOVQ(Mem{Base: at, Index: k, Scale: 8}, from)
+	TESTQ(U32(lanes-1), k)
+	JNE(LabelRef("single"))
+	JMP(LabelRef("entries"))
+	Label("diagonal")
+	d := XMM()
+	MOVQ(Mem{Base: at, Index: i, Scale: 8}, from)
+	VMOVSD(Mem{Base: dst, Index: i, Scale: 8}, d)
+	VADDSD(Mem{Base: r, Index: from, Scale: 8}, d, d)
+	VMOVSD(d, Mem{Base: dst, Index: i, Scale: 8})
+	ADDQ(stride, dst)
+	INCQ(i)
+	CMPQ(i, count)
+	JNE(LabelRef("row"))
+	VZEROUPPER()
+	RET()
+}
+
+// ldlSmall takes two pivots at a time, as the Go code, and always the same vectors of a row, which
+// begin at multiples of four columns: a load then finds all that it needs in one store.
+func ldlSmall() {
+	TEXT("ldlSmall", NOSPLIT, "func(a, dinv *float64, n, stride int, tol float64) (row int)")
+	Pragma("noescape")
+	Doc("ldlSmall is LDLFactor for n of at least 1, and rows of whole vectors. Entries below the diagonal may",
+		"change.")
+	r0, dinv := Load(Param("a"), GP64()), Load(Param("dinv"), GP64())
+	n, stride := Load(Param("n"), GP64()), Load(Param("stride"), GP64())
+	tol := Load(Param("tol"), XMM())
+	k, at, r1, dst, i, index := GP64(), GP64(), GP64(), GP64(), GP64(), GP64()
+	SHLQ(Imm(3), stride)
+	MOVQ(r0, at)
+	XORQ(k, k)
+	Label("diagonal")
+	d := XMM()
+	VMOVSD(Mem{Base: at, Index: k, Scale: 8}, d)
+	VMOVSD(d, Mem{Base: dinv, Index: k, Scale: 8})
+	ADDQ(stride, at)
+	INCQ(k)
+	CMPQ(k, n)
+	JNE(LabelRef("diagonal"))
+	smallest, one := XMM(), XMM()
+	constant(smallest, 0x1p-1022)
+	constant(one, 1)
+	XORQ(k, k)
+	// pivot returns the reciprocal of the pivot in a row, in all lanes.
+	pivot := func(row reg.Register) reg.VecVirtual {
+		d, least, all := XMM(), XMM(), YMM()
+		VMOVSD(Mem{Base: row, Index: k, Scale: 8}, d)
+		VMULSD(Mem{Base: dinv, Index: k, Scale: 8}, tol, least)
+		VUCOMISD(least, d)
+		JBE(LabelRef("stop"))
+		VUCOMISD(smallest, d)
+		JB(LabelRef("stop"))
+		VDIVSD(d, one, d)
+		VMOVSD(d, Mem{Base: dinv, Index: k, Scale: 8})
+		VMOVDDUP(d, d)
+		VINSERTF128(Imm(1), d, d.AsY(), all)
+		INCQ(k)
+		CMPQ(k, n)
+		JE(LabelRef("stop"))
+		return all
+	}
+	// vectors changes a row from the vector that holds column c on.
+	vectors := func(name string, c, row reg.Register, change func(here func(base reg.Register) Mem, v reg.VecVirtual)) {
+		MOVQ(c, index)
+		ANDQ(I32(-lanes), index)
+		SHLQ(Imm(3), index)
+		here := func(base reg.Register) Mem { return Mem{Base: base, Index: index, Scale: 1} }
+		Label(name)
+		v := YMM()
+		VMOVUPD(here(row), v)
+		change(here, v)
+		VMOVUPD(v, here(row))
+		ADDQ(Imm(8*lanes), index)
+		CMPQ(index, stride)
+		JNE(LabelRef(name))
+	}
+	factor := func(row, c reg.Register, inv reg.VecVirtual) reg.VecVirtual {
+		f := YMM()
+		VBROADCASTSD(Mem{Base: row, Index: c, Scale: 8}, f)
+		VMULPD(inv, f, f)
+		return f
+	}
+	Label("pair")
+	inv0 := pivot(r0)
+	LEAQ(Mem{Base: r0, Index: stride, Scale: 1}, r1)
+	f := factor(r0, k, inv0)
+	vectors("second", k, r1, func(here func(base reg.Register) Mem, v reg.VecVirtual) {
+		p := YMM()
+		VMULPD(here(r0), f, p)
+		VSUBPD(p, v, v)
+	})
+	inv1 := pivot(r1)
+	LEAQ(Mem{Base: r1, Index: stride, Scale: 1}, dst)
+	MOVQ(k, i)
+	Label("row")
+	f0, f1 := factor(r0, i, inv0), factor(r1, i, inv1)
+	vectors("rest", i, dst, func(here func(base reg.Register) Mem, v reg.VecVirtual) {
+		p, q := YMM(), YMM()
+		VMULPD(here(r0), f0, p)
+		VMULPD(here(r1), f1, q)
+		VADDPD(q, p, p)
+		VSUBPD(p, v, v)
+	})
+	ADDQ(stride, dst)
+	INCQ(i)
+	CMPQ(i, n)
+	JNE(LabelRef("row"))
+	LEAQ(Mem{Base: r1, Index: stride, Scale: 1}, r0)
+	JMP(LabelRef("pair"))
+	Label("stop")
+	VZEROUPPER()
+	Store(k, ReturnIndex(0))
+	RET()
+}
+
+// constant sets a register to v.
+func constant(to reg.VecVirtual, v float64) {
+	bits := GP64()
+	MOVQ(U64(math.Float64bits(v)), bits)
+	MOVQ(bits, to)
+}
+
+// ldlForward takes four rows at a time from what comes after them, which is read and written once
+// for all of them.
+func ldlForward() {
+	TEXT("ldlForward", NOSPLIT, "func(a, dinv *float64, n, stride int, x *float64)")
+	Pragma("noescape")
+	Doc("ldlForward is LDLForward for n of at least 1.")
+	a, dinv, n := Load(Param("a"), GP64()), Load(Param("dinv"), GP64()), Load(Param("n"), GP64())
+	stride, x := Load(Param("stride"), GP64()), Load(Param("x"), GP64())
+	k, j := GP64(), GP64()
+	XORQ(k, k)
+	SHLQ(Imm(3), stride)
+	rows := [dotRows]reg.Register{a}
+	for i := 1; i < dotRows; i++ {
+		next := GP64()
+		LEAQ(Mem{Base: rows[i-1], Index: stride, Scale: 1}, next)
+		rows[i] = next
+	}
+	SHLQ(Imm(2), stride)
+	place := func(base reg.Register, i int) Mem { return Mem{Base: base, Index: k, Scale: 8, Disp: 8 * i} }
+	// find subtracts rows of a group from each other's entries, and returns their factors.
+	find := func(count int) (f [dotRows]reg.VecVirtual) {
+		for i := range count {
+			v := XMM()
+			VMOVSD(place(x, i), v)
+			for before := range i {
+				p := XMM()
+				VMULSD(place(rows[before], i), f[before], p)
+				VSUBSD(p, v, v)
+			}
+			if i > 0 {
+				VMOVSD(v, place(x, i))
+			}
+			f[i] = XMM()
+			VMULSD(place(dinv, i), v, f[i])
+		}
+		return f
+	}
+	left := GP64()
+	Label("group")
+	MOVQ(n, left)
+	SUBQ(k, left)
+	CMPQ(left, Imm(dotRows))
+	JLE(LabelRef("last"))
+	f := find(dotRows)
+	LEAQ(Mem{Base: k, Disp: dotRows}, j)
+	SUBQ(Imm(dotRows), left)
+	at := func(base reg.Register) Mem { return Mem{Base: base, Index: j, Scale: 8} }
+	all := f
+	for i, v := range f {
+		all[i] = YMM()
+		m := XMM()
+		VMOVDDUP(v, m)
+		VINSERTF128(Imm(1), m, m.AsY(), all[i])
+	}
+	Label("lanes")
+	CMPQ(left, Imm(lanes))
+	JL(LabelRef("one"))
+	v := YMM()
+	VMOVUPD(at(x), v)
+	for i, row := range rows {
+		p := YMM()
+		VMULPD(at(row), all[i], p)
+		VSUBPD(p, v, v)
+	}
+	VMOVUPD(v, at(x))
+	ADDQ(Imm(lanes), j)
+	SUBQ(Imm(lanes), left)
+	JMP(LabelRef("lanes"))
+	Label("one")
+	TESTQ(left, left)
+	JE(LabelRef("next"))
+	w := XMM()
+	VMOVSD(at(x), w)
+	for i, row := range rows {
+		p := XMM()
+		VMULSD(at(row), f[i], p)
+		VSUBSD(p, w, w)
+	}
+	VMOVSD(w, at(x))
+	INCQ(j)
+	DECQ(left)
+	JMP(LabelRef("one"))
+	Label("next")
+	ADDQ(Imm(dotRows), k)
+	for _, row := range rows {
+		ADDQ(stride, row)
+	}
+	JMP(LabelRef("group"))
+	Label("last")
+	for count := 2; count <= dotRows; count++ {
+		name := []string{"two", "three", "four"}[count-2]
+		CMPQ(left, Imm(uint64(count)))
+		JNE(LabelRef(name + "Not"))
+		find(count)
+		JMP(LabelRef("end"))
+		Label(name + "Not")
+	}
+	Label("end")
+	VZEROUPPER()
+	RET()
+}
+
+// ldlBack takes four rows at a time, and then what is left: a sum waits for its last term, and
+// several at a time for each other's.
+func ldlBack() {
+	TEXT("ldlBack", NOSPLIT, "func(a, dinv *float64, n, stride int, x *float64)")
+	Pragma("noescape")
+	Doc("ldlBack is LDLBack for n of at least 1.")
+	a, dinv, n := Load(Param("a"), GP64()), Load(Param("dinv"), GP64()), Load(Param("n"), GP64())
+	stride, x := Load(Param("stride"), GP64()), Load(Param("x"), GP64())
+	k, row, j := GP64(), GP64(), GP64()
+	MOVQ(n, k)
+	SHLQ(Imm(3), stride)
+	// block finds so many unknowns from x[k] on.
+	block := func(name string, size int) {
+		SUBQ(Imm(uint64(size)), k)
+		MOVQ(k, row)
+		IMULQ(stride, row)
+		ADDQ(a, row)
+		rows := []reg.Register{row}
+		for i := 1; i < size; i++ {
+			next := GP64()
+			LEAQ(Mem{Base: rows[i-1], Index: stride, Scale: 1}, next)
+			rows = append(rows, next)
+		}
+		place := func(base reg.Register, i int) Mem { return Mem{Base: base, Index: k, Scale: 8, Disp: 8 * i} }
+		var sums []reg.VecVirtual
+		for i := range size {
+			s := XMM()
+			VMOVSD(place(x, i), s)
+			sums = append(sums, s)
+		}
+		first := GP64()
+		LEAQ(Mem{Base: k, Disp: size}, first)
+		MOVQ(n, j)
+		Label(name + "Known")
+		CMPQ(j, first)
+		JE(LabelRef(name + "Find"))
+		DECQ(j)
+		v := XMM()
+		VMOVSD(Mem{Base: x, Index: j, Scale: 8}, v)
+		for i, s := range sums {
+			p := XMM()
+			VMULSD(Mem{Base: rows[i], Index: j, Scale: 8}, v, p)
+			VSUBSD(p, s, s)
+		}
+		JMP(LabelRef(name + "Known"))
+		Label(name + "Find")
+		for i := size - 1; i >= 0; i-- {
+			for later := size - 1; later > i; later-- {
+				p := XMM()
+				VMULSD(place(rows[i], later), sums[later], p)
+				VSUBSD(p, sums[i], sums[i])
+			}
+			VMULSD(place(dinv, i), sums[i], sums[i])
+			VMOVSD(sums[i], place(x, i))
+		}
+	}
+	Label("group")
+	CMPQ(k, Imm(lanes))
+	JL(LabelRef("rest"))
+	block("four", lanes)
+	JMP(LabelRef("group"))
+	Label("rest")
+	for _, size := range []int{3, 2} {
+		name := []string{"two", "three"}[size-2]
+		CMPQ(k, Imm(uint64(size)))
+		JNE(LabelRef(name + "Not"))
+		block(name, size)
+		JMP(LabelRef("end"))
+		Label(name + "Not")
+	}
+	TESTQ(k, k)
+	JE(LabelRef("end"))
+	block("single", 1)
+	Label("end")
+	VZEROUPPER()
+	RET()
+}
