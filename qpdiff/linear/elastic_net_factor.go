@@ -121,10 +121,16 @@ func (q *piecewiseQP) gather(w int) {
 		return
 	}
 	dense.GatherUpper(q.a, w, q.g, q.n, q.r, q.act)
-	for i := range s {
-		rest := q.a[i*w+s : (i+1)*w] // the right-hand side, and what fills up the row
-		rest[0] = q.linear(i)
-		clear(rest[1:])
+	a, at := q.a, s
+	for i, j := range q.act {
+		v := q.c[j] // see linear
+		if t := q.sgn[i]; t > 0 {
+			v -= q.up[j]
+		} else if t < 0 {
+			v += q.lo[j]
+		}
+		a[at] = v
+		at += w
 	}
 }
 
@@ -132,9 +138,10 @@ func (q *piecewiseQP) gather(w int) {
 // diagonal, as factorised last, from above.
 func (q *piecewiseQP) condBound() float64 {
 	inv := 1.0
-	dinv := q.dinv[:len(q.act)]
+	dinv, diag := q.dinv[:len(q.act)], q.diag
+	r := q.r[:len(diag)]
 	for i, j := range q.act {
-		inv *= (q.diag[j] + q.r[j]) * dinv[i]
+		inv *= (diag[j] + r[j]) * dinv[i]
 	}
 	if inv <= looseInverse {
 		return dense.CondBound(len(q.act), 1/inv, 0)

@@ -108,17 +108,25 @@ func (q *piecewiseQP) errOpen(j int) error {
 
 // activate sets the active set from x: all free coordinates and those that are not zero.
 func (q *piecewiseQP) activate() {
-	q.act, q.sgn = q.act[:0], q.sgn[:0]
+	n := len(q.x)
+	act, sgn := dense.Grow(q.act, n), dense.Grow(q.sgn, n)
+	up, lo := q.up[:n], q.lo[:n]
+	s := 0
 	for j, v := range q.x {
+		var side float64
 		switch {
-		case q.up[j] == 0 && q.lo[j] == 0:
-			q.act, q.sgn = append(q.act, j), append(q.sgn, 0)
+		case up[j] == 0 && lo[j] == 0:
 		case v > 0:
-			q.act, q.sgn = append(q.act, j), append(q.sgn, 1)
+			side = 1
 		case v < 0:
-			q.act, q.sgn = append(q.act, j), append(q.sgn, -1)
+			side = -1
+		default:
+			continue
 		}
+		act[s], sgn[s] = j, side
+		s++
 	}
+	q.act, q.sgn = act[:s], sgn[:s]
 }
 
 // columnQuadratic is G of a piecewiseQP as inv·CᵀC, by the columns of C.

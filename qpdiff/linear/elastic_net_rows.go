@@ -106,7 +106,6 @@ func (q *piecewiseQP) gatherColumns(w int) {
 		q.products(out[i:s], j, q.act[i:])
 		out[i] += q.r[j]
 		out[s] = q.linear(i)
-		clear(out[s+1:])
 	}
 }
 

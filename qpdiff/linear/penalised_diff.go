@@ -120,20 +120,9 @@ func (d *penalisedDerivative) adjoint(m penalisedModel, generalised bool, g *lea
 		return errUnsolved
 	}
 	if h := g.Hyper; h != nil {
-		x, groups := e.qp.x, e.groups.count
+		groups := e.groups.count
 		d.hyper = dense.Zeros(d.hyper, 2*groups)
-		for i, j := range q.act {
-			if j >= e.features {
-				continue
-			}
-			k := e.groups.at(j)
-			d.hyper[k] += e.sign(j) * u[i]
-			v := x[j]
-			if e.equal != nil {
-				v /= e.copies(j)
-			}
-			d.hyper[groups+k] += v * u[i]
-		}
+		e.addHyper(d.hyper[:groups], d.hyper[groups:], q.act, u)
 		for k := range groups {
 			if !refused || !e.kinkedAtZero(k) {
 				h[k] -= d.hyper[k]
@@ -155,6 +144,33 @@ func (d *penalisedDerivative) adjoint(m penalisedModel, generalised bool, g *lea
 		g.Generalised = true
 	}
 	return nil
+}
+
+// addHyper adds the products of the derivatives of Gθ − c at fixed θ with u, on the coordinates act, to
+// l1 and l2 of each group.
+func (e *penalisedQuadratic) addHyper(l1, l2 []float64, act []int, u []float64) {
+	x, of := e.qp.x, e.groups.of
+	u = u[:len(act)]
+	for i, j := range act {
+		if j >= e.features {
+			continue
+		}
+		k := 0
+		if len(of) > 0 {
+			k = of[j]
+		}
+		v, side := x[j], 1.0
+		if v < 0 {
+			side = -1
+		} else if !(v > 0) {
+			side = e.sign(j)
+		}
+		l1[k] += side * u[i]
+		if e.equal != nil {
+			v /= e.copies(j)
+		}
+		l2[k] += v * u[i]
+	}
 }
 
 // copies returns the number of equal features that share the value of coordinate j.

@@ -84,11 +84,13 @@ func (e *penalisedQuadratic) suspectWeak() (any bool, err error) {
 	q := &e.qp
 	// In the variables √h_jj·θ_j, which give the active system a unit diagonal.
 	sum, in := 0.0, 0.0
-	scaled := q.z // the moduli in these variables, by member of act
+	scaled := q.z[:len(q.act)] // the moduli in these variables, by member of act
+	diag := q.diag
+	l2, x := e.l2[:len(diag)], q.x[:len(diag)]
 	for i, j := range q.act {
-		h := q.diag[j] + e.l2[j]
-		sum += h * q.x[j] * q.x[j]
-		scaled[i] = math.Sqrt(h) * math.Abs(q.x[j])
+		h, v := diag[j]+l2[j], x[j]
+		sum += h * v * v
+		scaled[i] = math.Sqrt(h) * math.Abs(v)
 	}
 	e.norm = math.Sqrt(sum)
 	if !dense.Finite(e.norm) {
@@ -130,10 +132,11 @@ func (e *penalisedQuadratic) settleWeak() error {
 func (e *penalisedQuadratic) listWeak(size, cond float64) bool {
 	e.weak, e.weakFree = e.weak[:0], e.weakFree[:0]
 	q := &e.qp
-	scaled := q.z // see suspectWeak
+	act := q.act
+	scaled := q.z[:len(act)] // see suspectWeak
 	next := 0
 	for j := range e.n {
-		if next < len(q.act) && q.act[next] == j {
+		if next < len(act) && act[next] == j {
 			if dense.Negligible(scaled[next], size, cond) {
 				switch {
 				case q.sgn[next] != 0:

@@ -9,6 +9,9 @@ import (
 
 // Finite reports the first entry of s that is not finite.
 func Finite(arg, remedy string, s []float64) error {
+	if dense.AllFinite(s) {
+		return nil
+	}
 	for i, v := range s {
 		if !dense.Finite(v) {
 			return ArgErrorf(arg, ErrNotFinite, remedy, "holds %v at index %d", v, i)
@@ -23,6 +26,9 @@ func FiniteRows(arg, remedy string, x *mat.Dense) error {
 		return nil
 	}
 	for i := range x.RawMatrix().Rows {
+		if dense.AllFinite(x.RawRowView(i)) {
+			continue
+		}
 		for j, v := range x.RawRowView(i) {
 			if !dense.Finite(v) {
 				return ArgErrorf(arg, ErrNotFinite, remedy, "holds %v at row %d, column %d", v, i, j)

@@ -32,7 +32,8 @@ func Axpy(a float64, x, y []float64) {
 }
 
 // LDLStride returns a stride for LDLFactor with n unknowns and one right-hand side, with
-// which the vector units take small matrices: rows are whole vectors.
+// which the vector units take small matrices: rows are whole vectors. Columns beyond the
+// right-hand side have no meaning.
 func LDLStride(n int) int { return (n + 4) &^ 3 }
 
 // LDLFactor factorises the symmetric positive definite matrix held in the
@@ -498,7 +499,11 @@ func Largest(s []float64) float64 {
 
 // AllFinite reports whether no entry is NaN or infinite.
 func AllFinite(x []float64) bool {
-	return !slices.ContainsFunc(x, func(v float64) bool { return !Finite(v) })
+	sum := 0.0
+	for _, v := range x {
+		sum += v * 0 // NaN for others
+	}
+	return sum == 0
 }
 
 // CountAt returns what row i counts by counts: one each where that is nil.
