@@ -41,7 +41,7 @@ func (d *logisticDerivative) weights(l *logisticFit) *logisticPoint {
 		d.fit, d.factored = l.state.Fit, false
 		d.own.resize(&l.logisticProblem, true)
 		l.product(d.dm, l.last)
-		logisticWeightsNext(d.own.s, d.own.w, l.s, l.w, d.dm)
+		dense.LogisticNext(d.own.s, d.own.w, l.s, l.w, d.dm)
 	}
 	return &d.own
 }

@@ -98,7 +98,7 @@ func (l *logisticFit) startAtFull() {
 		if f.stale {
 			dense.Axpy(1, f.last, l.step) // counted from the point of full
 		}
-		if r := l.stepLength(); r <= logisticSeries {
+		if r := l.stepLength(); r <= dense.LogisticSeries {
 			l.evaluateNear(f.s, f.w, l.theta, r)
 			l.evaluated = true
 		}

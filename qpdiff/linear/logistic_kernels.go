@@ -61,13 +61,6 @@ const (
 	// bound may never fall below logisticLastStep.
 	logisticBoundSteps = 8
 
-	// Up to these lengths of a step, s and w follow by series: of 14 terms for
-	// exp(−dm) − 1, of 9, and of 4 for s and w themselves. The first term that each
-	// leaves out is below eps.
-	logisticSeries      = .5
-	logisticShortSeries = 1. / 16
-	logisticTaylor      = 2e-4
-
 	// Beyond this margin exp would overflow soon, and 1−π and w are negligible beside any other
 	// row's.
 	logisticLargestMargin = 700
@@ -311,12 +304,7 @@ func (p *logisticProblem) product(dst, v []float64) {
 	}
 	m := p.m
 	if p.k == logisticSmall {
-		z0, z1, z2 := p.z[:m], p.z[m:2*m], p.z[2*m:3*m]
-		v0, v1, v2 := v[0], v[1], v[2]
-		dst = dst[:m]
-		for i := range dst {
-			dst[i] = v0*z0[i] + v1*z1[i] + v2*z2[i]
-		}
+		dense.Combine3(dst[:m], v, p.z)
 		return
 	}
 	blas64.Gemv(blas.Trans, 1, p.matrix(), blas64.Vector{N: p.k, Inc: 1, Data: v}, 0, blas64.Vector{N: m, Inc: 1, Data: dst})
@@ -334,14 +322,7 @@ func (p *logisticProblem) gradient(g, s, theta []float64) {
 		clear(g)
 		p.stored.AddTransposed(g, -p.c, s)
 	} else if k == logisticSmall {
-		// Apart from the Hessian, whose sums take all registers.
-		z0, z1, z2 := p.z[:m], p.z[m:2*m], p.z[2*m:3*m]
-		var g0, g1, g2 float64
-		for i, s := range s[:m] {
-			g0 += s * z0[i]
-			g1 += s * z1[i]
-			g2 += s * z2[i]
-		}
+		g0, g1, g2 := dense.Products3(s[:m], p.z)
 		g[0], g[1], g[2] = -p.c*g0, -p.c*g1, -p.c*g2
 	} else {
 		blas64.Gemv(blas.NoTrans, -p.c, p.matrix(), blas64.Vector{N: m, Inc: 1, Data: s}, 0, blas64.Vector{N: k, Inc: 1, Data: g})
@@ -382,22 +363,7 @@ func (p *logisticProblem) hessian(pt *logisticPoint) {
 	if p.stored != nil {
 		p.storedHessian(pt, weights)
 	} else if k == logisticSmall {
-		z0, z1, z2 := p.z[:m], p.z[m:2*m], p.z[2*m:3*m]
-		var h00, h01, h02, h11, h12, h22 float64
-		for i, w := range weights[:m] {
-			a, b, c := z0[i], z1[i], z2[i]
-			wa, wb := w*a, w*b
-			h00 += wa * a
-			h01 += wa * b
-			h11 += wb * b
-			h02 += wa * c
-			h12 += wb * c
-			h22 += w * c * c
-		}
-		c := p.c
-		h := pt.h[:9]
-		h[0], h[1], h[2] = c*h00, c*h01, c*h02
-		h[4], h[5], h[8] = c*h11, c*h12, c*h22
+		dense.Moments3(pt.h, p.c, weights[:m], p.z)
 	} else {
 		roots := pt.root[k*m:]
 		for i, w := range weights {
@@ -457,71 +423,4 @@ func logisticWeights(s, w, margins []float64) {
 		s[i] = si
 		w[i] = e * si * si
 	}
-}
-
-// logisticWeightsNear sets s and w to full precision and without an exponential,
-// from s0 and w0 at margins from which those wanted differ by dm, at most by
-// r ≤ logisticSeries. With q = exp(−dm) − 1,
-//
-//	s = s₀(1+q)/(1+s₀q),  w = w₀(1+q)/(1+s₀q)².
-//
-// s may be s0, and w may be w0.
-func logisticWeightsNear(s, w, s0, w0, dm []float64, r float64) {
-	s, w = s[:len(dm)], w[:len(dm)]
-	s0, w0 = s0[:len(dm)], w0[:len(dm)]
-	switch {
-	case r <= logisticTaylor:
-		for i, dm := range dm {
-			// The derivatives of s in the margin are −w, w(1−2s), −w(1−6w), …
-			si, wi := s0[i], w0[i]
-			w2 := wi * (1 - 2*si)
-			w3 := wi * (1 - 6*wi)
-			s[i] = si - dm*(wi-dm*(w2*(1./2)-dm*(w3*(1./6))))
-			w[i] = wi - dm*(w2-dm*(w3*(1./2)-dm*(w2*(1-12*wi)*(1./6))))
-		}
-	case r <= logisticShortSeries:
-		for i, dm := range dm {
-			q := expm1Short(-dm)
-			inv := 1 / (1 + s0[i]*q)
-			q = (1 + q) * inv
-			s[i] = s0[i] * q
-			w[i] = w0[i] * q * inv
-		}
-	default:
-		for i, dm := range dm {
-			q := expm1(-dm)
-			inv := 1 / (1 + s0[i]*q)
-			q = (1 + q) * inv
-			s[i] = s0[i] * q
-			w[i] = w0[i] * q * inv
-		}
-	}
-}
-
-// logisticWeightsNext is logisticWeightsNear for a step of up to logisticLastStep,
-// whose square is rounding.
-func logisticWeightsNext(s, w, s0, w0, dm []float64) {
-	s, w = s[:len(dm)], w[:len(dm)]
-	s0, w0 = s0[:len(dm)], w0[:len(dm)]
-	for i, dm := range dm {
-		si, wi := s0[i], w0[i]
-		s[i] = si - dm*wi
-		w[i] = wi - dm*wi*(1-2*si)
-	}
-}
-
-// expm1 returns exp(y) − 1 for |y| ≤ logisticSeries: the terms of the series that
-// it leaves out are below rounding.
-func expm1(y float64) float64 {
-	y2 := y * y
-	y4 := y2 * y2
-	return y * ((1 + y*(1./2)) + y2*(1./6+y*(1./24)) + y4*((1./120+y*(1./720))+y2*(1./5040+y*(1./40320))+
-		y4*((1./362880+y*(1./3628800))+y2*(1./39916800+y*(1./479001600))+y4*(1./6227020800+y*(1./87178291200)))))
-}
-
-// expm1Short is expm1 for |y| ≤ logisticShortSeries.
-func expm1Short(y float64) float64 {
-	y2 := y * y
-	y4 := y2 * y2
-	return y * ((1 + y*(1./2)) + y2*(1./6+y*(1./24)) + y4*((1./120+y*(1./720))+y2*(1./5040+y*(1./40320))+y4*(1./362880)))
 }

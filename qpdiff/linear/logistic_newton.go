@@ -144,7 +144,7 @@ func (l *logisticNewton) lineSearchLarge(r float64) {
 			l.cand[j] = v + t*l.step[j]
 		}
 	}
-	if r > logisticSeries {
+	if r > dense.LogisticSeries {
 		descent(r, dense.Dot(l.g, l.step), func(t float64) float64 {
 			move(t)
 			l.evaluatePoint(l.cand)
@@ -153,7 +153,7 @@ func (l *logisticNewton) lineSearchLarge(r float64) {
 		return
 	}
 	move(1)
-	logisticWeightsNear(l.s, l.w, l.s, l.w, l.dm, r)
+	dense.LogisticNear(l.s, l.w, l.s, l.w, l.dm, r)
 	l.gradient(l.g, l.counted(&l.work, l.s), l.cand)
 	l.large.weigh(&l.logisticProblem, l.w)
 }
@@ -217,7 +217,7 @@ func (l *logisticNewton) errSteps(limit int) error {
 // lineSearch evaluates at cand = θ + t·step for the t of descent. The length of the full step
 // is r.
 func (l *logisticNewton) lineSearch(r float64) {
-	if r <= logisticSeries {
+	if r <= dense.LogisticSeries {
 		for j, v := range l.theta {
 			l.cand[j] = v + l.step[j]
 		}
@@ -241,7 +241,7 @@ func (l *logisticNewton) stepLength() float64 {
 		for j, v := range l.step {
 			r += l.zmax[j] * math.Abs(v)
 		}
-		if r <= logisticSeries {
+		if r <= dense.LogisticSeries {
 			return r
 		}
 	}
@@ -264,10 +264,10 @@ func (l *logisticNewton) evaluate(theta []float64) {
 }
 
 // evaluateNear is evaluate from the s and w of theta − step. The length of step is at most r ≤
-// logisticSeries.
+// dense.LogisticSeries.
 func (l *logisticNewton) evaluateNear(s0, w0, theta []float64, r float64) {
 	l.product(l.dm, l.step)
-	logisticWeightsNear(l.s, l.w, s0, w0, l.dm, r)
+	dense.LogisticNear(l.s, l.w, s0, w0, l.dm, r)
 	l.gradient(l.g, l.counted(&l.work, l.s), theta)
 	l.hessian(&l.logisticPoint)
 }

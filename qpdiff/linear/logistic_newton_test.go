@@ -26,7 +26,7 @@ func TestLogisticEvaluateNear(t *testing.T) {
 		d.Dense().Set(i, 0, 1)
 		d.Y[i] = 1 - float64(i)/32
 	}
-	for _, r := range []float64{1e-9, logisticTaylor / 10, logisticTaylor, logisticTaylor * (1 + 1e-9), logisticShortSeries, logisticShortSeries * (1 + 1e-9), logisticSeries} {
+	for _, r := range []float64{1e-9, dense.LogisticTaylor / 10, dense.LogisticTaylor, dense.LogisticTaylor * (1 + 1e-9), dense.LogisticShortSeries, dense.LogisticShortSeries * (1 + 1e-9), dense.LogisticSeries} {
 		for _, theta := range []float64{-6, -.7, 0, .4, 3, 30} {
 			for _, step := range []float64{r, -r} {
 				var l Logistic
@@ -35,12 +35,12 @@ func TestLogisticEvaluateNear(t *testing.T) {
 				exact := func(m, dm float64) (s, w *big.Float) {
 					// e = exp(m)·exp(dm), s = 1/(1+e), w = e·s², from the m of s0.
 					one := numtest.Precise(1)
-					e := bigExpm1(m / 32)
+					e := numtest.PreciseExpm1(m / 32)
 					e.Add(e, one)
 					for range 5 {
 						e.Mul(e, e)
 					}
-					q := bigExpm1(dm)
+					q := numtest.PreciseExpm1(dm)
 					e.Mul(e, q.Add(q, one))
 					s = numtest.Precise(1)
 					s.Quo(s, one.Add(one, e))
@@ -58,7 +58,7 @@ func TestLogisticEvaluateNear(t *testing.T) {
 				l.evaluateNear(s0, w0, []float64{theta + step, 0, 0}, r)
 				for i := range rows {
 					s, w := exact(theta*d.Y[i], step*d.Y[i])
-					if e, f := bigRelErr(l.s[i], s), bigRelErr(l.w[i], w); !(e <= 4*dense.Eps && f <= 4*dense.Eps) {
+					if e, f := numtest.PreciseRelErr(l.s[i], s), numtest.PreciseRelErr(l.w[i], w); !(e <= 4*dense.Eps && f <= 4*dense.Eps) {
 						t.Fatalf("reach %g, θ = %g, step %g, label %g: s is off by %.2f, w by %.2f roundings", r, theta, step, d.Y[i], e/dense.Eps, f/dense.Eps)
 					}
 				}

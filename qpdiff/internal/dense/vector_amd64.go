@@ -48,3 +48,39 @@ func ldlForward(a *float64, dinv *float64, n int, stride int, x *float64)
 //
 //go:noescape
 func ldlBack(a *float64, dinv *float64, n int, stride int, x *float64)
+
+// logisticTaylor is a branch of LogisticNear or LogisticNext for n rows, a positive multiple of four.
+//
+//go:noescape
+func logisticTaylor(s *float64, w *float64, s0 *float64, w0 *float64, dm *float64, n int)
+
+// logisticNext is a branch of LogisticNear or LogisticNext for n rows, a positive multiple of four.
+//
+//go:noescape
+func logisticNext(s *float64, w *float64, s0 *float64, w0 *float64, dm *float64, n int)
+
+// logisticShort is a branch of LogisticNear or LogisticNext for n rows, a positive multiple of four.
+//
+//go:noescape
+func logisticShort(s *float64, w *float64, s0 *float64, w0 *float64, dm *float64, n int)
+
+// logisticLong is a branch of LogisticNear or LogisticNext for n rows, a positive multiple of four.
+//
+//go:noescape
+func logisticLong(s *float64, w *float64, s0 *float64, w0 *float64, dm *float64, n int)
+
+// combine3 is Combine3 for n rows, a positive multiple of four.
+//
+//go:noescape
+func combine3(dst *float64, v *float64, z *float64, stride int, n int)
+
+// moments3 is Moments3 for n rows, a positive multiple of four.
+//
+//go:noescape
+func moments3(h *float64, w *float64, z *float64, stride int, n int)
+
+// products3 is Products3 for n rows, a positive multiple of four. It sets four entries of sums, the last to
+// those of the third.
+//
+//go:noescape
+func products3(sums *float64, s *float64, z *float64, stride int, n int)

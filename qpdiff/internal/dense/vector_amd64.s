@@ -829,3 +829,429 @@ singleFind:
 end:
 	VZEROUPPER
 	RET
+
+// func logisticTaylor(s *float64, w *float64, s0 *float64, w0 *float64, dm *float64, n int)
+// Requires: AVX
+TEXT ·logisticTaylor(SB), NOSPLIT, $0-48
+	MOVQ s+0(FP), AX
+	MOVQ w+8(FP), CX
+	MOVQ s0+16(FP), DX
+	MOVQ w0+24(FP), BX
+	MOVQ dm+32(FP), SI
+	MOVQ n+40(FP), DI
+	XORQ R8, R8
+
+rows:
+	VMOVUPD (DX)(R8*8), Y0
+	VMOVUPD (BX)(R8*8), Y1
+	VMOVUPD (SI)(R8*8), Y2
+	VMULPD  lanes1<>+0(SB), Y0, Y3
+	VMOVUPD lanes0<>+0(SB), Y4
+	VSUBPD  Y3, Y4, Y3
+	VMULPD  Y3, Y1, Y3
+	VMULPD  lanes2<>+0(SB), Y1, Y4
+	VMOVUPD lanes0<>+0(SB), Y5
+	VSUBPD  Y4, Y5, Y4
+	VMULPD  Y4, Y1, Y4
+	VMULPD  lanes3<>+0(SB), Y3, Y5
+	VMULPD  lanes4<>+0(SB), Y4, Y6
+	VMULPD  Y6, Y2, Y6
+	VSUBPD  Y6, Y5, Y5
+	VMULPD  Y5, Y2, Y5
+	VSUBPD  Y5, Y1, Y5
+	VMULPD  Y5, Y2, Y5
+	VSUBPD  Y5, Y0, Y0
+	VMULPD  lanes5<>+0(SB), Y1, Y5
+	VMOVUPD lanes0<>+0(SB), Y6
+	VSUBPD  Y5, Y6, Y5
+	VMULPD  Y5, Y3, Y5
+	VMULPD  lanes4<>+0(SB), Y5, Y5
+	VMULPD  lanes3<>+0(SB), Y4, Y4
+	VMULPD  Y5, Y2, Y5
+	VSUBPD  Y5, Y4, Y4
+	VMULPD  Y4, Y2, Y4
+	VSUBPD  Y4, Y3, Y3
+	VMULPD  Y3, Y2, Y2
+	VSUBPD  Y2, Y1, Y1
+	VMOVUPD Y0, (AX)(R8*8)
+	VMOVUPD Y1, (CX)(R8*8)
+	ADDQ    $0x04, R8
+	CMPQ    R8, DI
+	JNE     rows
+	VZEROUPPER
+	RET
+
+DATA lanes0<>+0(SB)/8, $0x3ff0000000000000
+DATA lanes0<>+8(SB)/8, $0x3ff0000000000000
+DATA lanes0<>+16(SB)/8, $0x3ff0000000000000
+DATA lanes0<>+24(SB)/8, $0x3ff0000000000000
+GLOBL lanes0<>(SB), RODATA|NOPTR, $32
+
+DATA lanes1<>+0(SB)/8, $0x4000000000000000
+DATA lanes1<>+8(SB)/8, $0x4000000000000000
+DATA lanes1<>+16(SB)/8, $0x4000000000000000
+DATA lanes1<>+24(SB)/8, $0x4000000000000000
+GLOBL lanes1<>(SB), RODATA|NOPTR, $32
+
+DATA lanes2<>+0(SB)/8, $0x4018000000000000
+DATA lanes2<>+8(SB)/8, $0x4018000000000000
+DATA lanes2<>+16(SB)/8, $0x4018000000000000
+DATA lanes2<>+24(SB)/8, $0x4018000000000000
+GLOBL lanes2<>(SB), RODATA|NOPTR, $32
+
+DATA lanes3<>+0(SB)/8, $0x3fe0000000000000
+DATA lanes3<>+8(SB)/8, $0x3fe0000000000000
+DATA lanes3<>+16(SB)/8, $0x3fe0000000000000
+DATA lanes3<>+24(SB)/8, $0x3fe0000000000000
+GLOBL lanes3<>(SB), RODATA|NOPTR, $32
+
+DATA lanes4<>+0(SB)/8, $0x3fc5555555555555
+DATA lanes4<>+8(SB)/8, $0x3fc5555555555555
+DATA lanes4<>+16(SB)/8, $0x3fc5555555555555
+DATA lanes4<>+24(SB)/8, $0x3fc5555555555555
+GLOBL lanes4<>(SB), RODATA|NOPTR, $32
+
+DATA lanes5<>+0(SB)/8, $0x4028000000000000
+DATA lanes5<>+8(SB)/8, $0x4028000000000000
+DATA lanes5<>+16(SB)/8, $0x4028000000000000
+DATA lanes5<>+24(SB)/8, $0x4028000000000000
+GLOBL lanes5<>(SB), RODATA|NOPTR, $32
+
+// func logisticNext(s *float64, w *float64, s0 *float64, w0 *float64, dm *float64, n int)
+// Requires: AVX
+TEXT ·logisticNext(SB), NOSPLIT, $0-48
+	MOVQ s+0(FP), AX
+	MOVQ w+8(FP), CX
+	MOVQ s0+16(FP), DX
+	MOVQ w0+24(FP), BX
+	MOVQ dm+32(FP), SI
+	MOVQ n+40(FP), DI
+	XORQ R8, R8
+
+rows:
+	VMOVUPD (DX)(R8*8), Y0
+	VMOVUPD (BX)(R8*8), Y1
+	VMOVUPD (SI)(R8*8), Y2
+	VMULPD  Y1, Y2, Y3
+	VSUBPD  Y3, Y0, Y3
+	VMULPD  Y1, Y2, Y2
+	VMULPD  lanes1<>+0(SB), Y0, Y0
+	VMOVUPD lanes0<>+0(SB), Y4
+	VSUBPD  Y0, Y4, Y0
+	VMULPD  Y0, Y2, Y0
+	VSUBPD  Y0, Y1, Y0
+	VMOVUPD Y3, (AX)(R8*8)
+	VMOVUPD Y0, (CX)(R8*8)
+	ADDQ    $0x04, R8
+	CMPQ    R8, DI
+	JNE     rows
+	VZEROUPPER
+	RET
+
+// func logisticShort(s *float64, w *float64, s0 *float64, w0 *float64, dm *float64, n int)
+// Requires: AVX
+TEXT ·logisticShort(SB), NOSPLIT, $0-48
+	MOVQ s+0(FP), AX
+	MOVQ w+8(FP), CX
+	MOVQ s0+16(FP), DX
+	MOVQ w0+24(FP), BX
+	MOVQ dm+32(FP), SI
+	MOVQ n+40(FP), DI
+	XORQ R8, R8
+
+rows:
+	VMOVUPD (DX)(R8*8), Y0
+	VMOVUPD (BX)(R8*8), Y1
+	VMOVUPD (SI)(R8*8), Y2
+	VXORPD  lanes6<>+0(SB), Y2, Y2
+	VMULPD  Y2, Y2, Y3
+	VMULPD  Y3, Y3, Y4
+	VMULPD  lanes3<>+0(SB), Y2, Y5
+	VADDPD  lanes0<>+0(SB), Y5, Y5
+	VMULPD  lanes7<>+0(SB), Y2, Y6
+	VADDPD  lanes4<>+0(SB), Y6, Y6
+	VMULPD  Y6, Y3, Y6
+	VADDPD  Y6, Y5, Y5
+	VMULPD  lanes9<>+0(SB), Y2, Y6
+	VADDPD  lanes8<>+0(SB), Y6, Y6
+	VMULPD  lanes11<>+0(SB), Y2, Y7
+	VADDPD  lanes10<>+0(SB), Y7, Y7
+	VMULPD  Y7, Y3, Y3
+	VADDPD  Y3, Y6, Y3
+	VMULPD  lanes12<>+0(SB), Y4, Y6
+	VADDPD  Y6, Y3, Y3
+	VMULPD  Y3, Y4, Y3
+	VADDPD  Y3, Y5, Y3
+	VMULPD  Y3, Y2, Y2
+	VMULPD  Y2, Y0, Y3
+	VADDPD  lanes0<>+0(SB), Y3, Y3
+	VMOVUPD lanes0<>+0(SB), Y4
+	VDIVPD  Y3, Y4, Y3
+	VADDPD  lanes0<>+0(SB), Y2, Y2
+	VMULPD  Y3, Y2, Y2
+	VMULPD  Y2, Y0, Y0
+	VMULPD  Y2, Y1, Y1
+	VMULPD  Y3, Y1, Y1
+	VMOVUPD Y0, (AX)(R8*8)
+	VMOVUPD Y1, (CX)(R8*8)
+	ADDQ    $0x04, R8
+	CMPQ    R8, DI
+	JNE     rows
+	VZEROUPPER
+	RET
+
+DATA lanes6<>+0(SB)/8, $0x8000000000000000
+DATA lanes6<>+8(SB)/8, $0x8000000000000000
+DATA lanes6<>+16(SB)/8, $0x8000000000000000
+DATA lanes6<>+24(SB)/8, $0x8000000000000000
+GLOBL lanes6<>(SB), RODATA|NOPTR, $32
+
+DATA lanes7<>+0(SB)/8, $0x3fa5555555555555
+DATA lanes7<>+8(SB)/8, $0x3fa5555555555555
+DATA lanes7<>+16(SB)/8, $0x3fa5555555555555
+DATA lanes7<>+24(SB)/8, $0x3fa5555555555555
+GLOBL lanes7<>(SB), RODATA|NOPTR, $32
+
+DATA lanes8<>+0(SB)/8, $0x3f81111111111111
+DATA lanes8<>+8(SB)/8, $0x3f81111111111111
+DATA lanes8<>+16(SB)/8, $0x3f81111111111111
+DATA lanes8<>+24(SB)/8, $0x3f81111111111111
+GLOBL lanes8<>(SB), RODATA|NOPTR, $32
+
+DATA lanes9<>+0(SB)/8, $0x3f56c16c16c16c17
+DATA lanes9<>+8(SB)/8, $0x3f56c16c16c16c17
+DATA lanes9<>+16(SB)/8, $0x3f56c16c16c16c17
+DATA lanes9<>+24(SB)/8, $0x3f56c16c16c16c17
+GLOBL lanes9<>(SB), RODATA|NOPTR, $32
+
+DATA lanes10<>+0(SB)/8, $0x3f2a01a01a01a01a
+DATA lanes10<>+8(SB)/8, $0x3f2a01a01a01a01a
+DATA lanes10<>+16(SB)/8, $0x3f2a01a01a01a01a
+DATA lanes10<>+24(SB)/8, $0x3f2a01a01a01a01a
+GLOBL lanes10<>(SB), RODATA|NOPTR, $32
+
+DATA lanes11<>+0(SB)/8, $0x3efa01a01a01a01a
+DATA lanes11<>+8(SB)/8, $0x3efa01a01a01a01a
+DATA lanes11<>+16(SB)/8, $0x3efa01a01a01a01a
+DATA lanes11<>+24(SB)/8, $0x3efa01a01a01a01a
+GLOBL lanes11<>(SB), RODATA|NOPTR, $32
+
+DATA lanes12<>+0(SB)/8, $0x3ec71de3a556c734
+DATA lanes12<>+8(SB)/8, $0x3ec71de3a556c734
+DATA lanes12<>+16(SB)/8, $0x3ec71de3a556c734
+DATA lanes12<>+24(SB)/8, $0x3ec71de3a556c734
+GLOBL lanes12<>(SB), RODATA|NOPTR, $32
+
+// func logisticLong(s *float64, w *float64, s0 *float64, w0 *float64, dm *float64, n int)
+// Requires: AVX
+TEXT ·logisticLong(SB), NOSPLIT, $0-48
+	MOVQ s+0(FP), AX
+	MOVQ w+8(FP), CX
+	MOVQ s0+16(FP), DX
+	MOVQ w0+24(FP), BX
+	MOVQ dm+32(FP), SI
+	MOVQ n+40(FP), DI
+	XORQ R8, R8
+
+rows:
+	VMOVUPD (DX)(R8*8), Y0
+	VMOVUPD (BX)(R8*8), Y1
+	VMOVUPD (SI)(R8*8), Y2
+	VXORPD  lanes6<>+0(SB), Y2, Y2
+	VMULPD  Y2, Y2, Y3
+	VMULPD  Y3, Y3, Y4
+	VMULPD  lanes3<>+0(SB), Y2, Y5
+	VADDPD  lanes0<>+0(SB), Y5, Y5
+	VMULPD  lanes7<>+0(SB), Y2, Y6
+	VADDPD  lanes4<>+0(SB), Y6, Y6
+	VMULPD  Y6, Y3, Y6
+	VADDPD  Y6, Y5, Y5
+	VMULPD  lanes13<>+0(SB), Y2, Y6
+	VADDPD  lanes12<>+0(SB), Y6, Y6
+	VMULPD  lanes15<>+0(SB), Y2, Y7
+	VADDPD  lanes14<>+0(SB), Y7, Y7
+	VMULPD  Y7, Y3, Y7
+	VADDPD  Y7, Y6, Y6
+	VMULPD  lanes17<>+0(SB), Y2, Y7
+	VADDPD  lanes16<>+0(SB), Y7, Y7
+	VMULPD  Y7, Y4, Y7
+	VADDPD  Y7, Y6, Y6
+	VMULPD  lanes9<>+0(SB), Y2, Y7
+	VADDPD  lanes8<>+0(SB), Y7, Y7
+	VMULPD  lanes11<>+0(SB), Y2, Y8
+	VADDPD  lanes10<>+0(SB), Y8, Y8
+	VMULPD  Y8, Y3, Y3
+	VADDPD  Y3, Y7, Y3
+	VMULPD  Y6, Y4, Y6
+	VADDPD  Y6, Y3, Y3
+	VMULPD  Y3, Y4, Y3
+	VADDPD  Y3, Y5, Y3
+	VMULPD  Y3, Y2, Y2
+	VMULPD  Y2, Y0, Y3
+	VADDPD  lanes0<>+0(SB), Y3, Y3
+	VMOVUPD lanes0<>+0(SB), Y4
+	VDIVPD  Y3, Y4, Y3
+	VADDPD  lanes0<>+0(SB), Y2, Y2
+	VMULPD  Y3, Y2, Y2
+	VMULPD  Y2, Y0, Y0
+	VMULPD  Y2, Y1, Y1
+	VMULPD  Y3, Y1, Y1
+	VMOVUPD Y0, (AX)(R8*8)
+	VMOVUPD Y1, (CX)(R8*8)
+	ADDQ    $0x04, R8
+	CMPQ    R8, DI
+	JNE     rows
+	VZEROUPPER
+	RET
+
+DATA lanes13<>+0(SB)/8, $0x3e927e4fb7789f5c
+DATA lanes13<>+8(SB)/8, $0x3e927e4fb7789f5c
+DATA lanes13<>+16(SB)/8, $0x3e927e4fb7789f5c
+DATA lanes13<>+24(SB)/8, $0x3e927e4fb7789f5c
+GLOBL lanes13<>(SB), RODATA|NOPTR, $32
+
+DATA lanes14<>+0(SB)/8, $0x3e5ae64567f544e4
+DATA lanes14<>+8(SB)/8, $0x3e5ae64567f544e4
+DATA lanes14<>+16(SB)/8, $0x3e5ae64567f544e4
+DATA lanes14<>+24(SB)/8, $0x3e5ae64567f544e4
+GLOBL lanes14<>(SB), RODATA|NOPTR, $32
+
+DATA lanes15<>+0(SB)/8, $0x3e21eed8eff8d898
+DATA lanes15<>+8(SB)/8, $0x3e21eed8eff8d898
+DATA lanes15<>+16(SB)/8, $0x3e21eed8eff8d898
+DATA lanes15<>+24(SB)/8, $0x3e21eed8eff8d898
+GLOBL lanes15<>(SB), RODATA|NOPTR, $32
+
+DATA lanes16<>+0(SB)/8, $0x3de6124613a86d09
+DATA lanes16<>+8(SB)/8, $0x3de6124613a86d09
+DATA lanes16<>+16(SB)/8, $0x3de6124613a86d09
+DATA lanes16<>+24(SB)/8, $0x3de6124613a86d09
+GLOBL lanes16<>(SB), RODATA|NOPTR, $32
+
+DATA lanes17<>+0(SB)/8, $0x3da93974a8c07c9d
+DATA lanes17<>+8(SB)/8, $0x3da93974a8c07c9d
+DATA lanes17<>+16(SB)/8, $0x3da93974a8c07c9d
+DATA lanes17<>+24(SB)/8, $0x3da93974a8c07c9d
+GLOBL lanes17<>(SB), RODATA|NOPTR, $32
+
+// func combine3(dst *float64, v *float64, z *float64, stride int, n int)
+// Requires: AVX
+TEXT ·combine3(SB), NOSPLIT, $0-40
+	MOVQ         dst+0(FP), AX
+	MOVQ         v+8(FP), CX
+	MOVQ         z+16(FP), DX
+	MOVQ         stride+24(FP), BX
+	MOVQ         n+32(FP), SI
+	SHLQ         $0x03, BX
+	LEAQ         (DX)(BX*1), DI
+	LEAQ         (DX)(BX*2), BX
+	VBROADCASTSD (CX), Y0
+	VBROADCASTSD 8(CX), Y1
+	VBROADCASTSD 16(CX), Y2
+	XORQ         CX, CX
+
+rows:
+	VMULPD  (DX)(CX*8), Y0, Y3
+	VMULPD  (DI)(CX*8), Y1, Y4
+	VADDPD  Y4, Y3, Y3
+	VMULPD  (BX)(CX*8), Y2, Y4
+	VADDPD  Y4, Y3, Y3
+	VMOVUPD Y3, (AX)(CX*8)
+	ADDQ    $0x04, CX
+	CMPQ    CX, SI
+	JNE     rows
+	VZEROUPPER
+	RET
+
+// func moments3(h *float64, w *float64, z *float64, stride int, n int)
+// Requires: AVX
+TEXT ·moments3(SB), NOSPLIT, $0-40
+	MOVQ   h+0(FP), AX
+	MOVQ   w+8(FP), CX
+	MOVQ   z+16(FP), DX
+	MOVQ   stride+24(FP), BX
+	MOVQ   n+32(FP), SI
+	SHLQ   $0x03, BX
+	LEAQ   (DX)(BX*1), DI
+	LEAQ   (DX)(BX*2), R8
+	VXORPD Y0, Y0, Y0
+	VXORPD X1, X1, X1
+	XORQ   BX, BX
+
+rows:
+	VMOVUPD      (R8)(BX*8), Y2
+	VMOVUPD      (CX)(BX*8), Y3
+	VMULPD       (DX)(BX*8), Y3, Y4
+	VMULPD       (DI)(BX*8), Y3, Y5
+	VMULPD       Y2, Y3, Y3
+	VMULPD       (DX)(BX*8), Y4, Y6
+	VMULPD       (DI)(BX*8), Y4, Y7
+	VMULPD       (DI)(BX*8), Y5, Y8
+	VMULPD       Y2, Y4, Y4
+	VMULPD       Y2, Y5, Y5
+	VMULPD       Y2, Y3, Y2
+	VUNPCKLPD    Y7, Y6, Y3
+	VUNPCKHPD    Y7, Y6, Y6
+	VUNPCKLPD    Y4, Y8, Y7
+	VUNPCKHPD    Y4, Y8, Y9
+	VPERM2F128   $0x20, Y7, Y3, Y4
+	VPERM2F128   $0x20, Y9, Y6, Y8
+	VPERM2F128   $0x31, Y7, Y3, Y3
+	VPERM2F128   $0x31, Y9, Y6, Y6
+	VADDPD       Y4, Y0, Y0
+	VADDPD       Y8, Y0, Y0
+	VADDPD       Y3, Y0, Y0
+	VADDPD       Y6, Y0, Y0
+	VUNPCKLPD    Y2, Y5, Y3
+	VUNPCKHPD    Y2, Y5, Y2
+	VADDPD       X3, X1, X1
+	VADDPD       X2, X1, X1
+	VEXTRACTF128 $0x01, Y3, X3
+	VADDPD       X3, X1, X1
+	VEXTRACTF128 $0x01, Y2, X3
+	VADDPD       X3, X1, X1
+	ADDQ         $0x04, BX
+	CMPQ         BX, SI
+	JNE          rows
+	VMOVUPD      Y0, (AX)
+	VMOVUPD      X1, 32(AX)
+	VZEROUPPER
+	RET
+
+// func products3(sums *float64, s *float64, z *float64, stride int, n int)
+// Requires: AVX
+TEXT ·products3(SB), NOSPLIT, $0-40
+	MOVQ   sums+0(FP), AX
+	MOVQ   s+8(FP), CX
+	MOVQ   z+16(FP), DX
+	MOVQ   stride+24(FP), BX
+	MOVQ   n+32(FP), SI
+	SHLQ   $0x03, BX
+	LEAQ   (DX)(BX*1), DI
+	LEAQ   (DX)(BX*2), R8
+	VXORPD Y0, Y0, Y0
+	XORQ   BX, BX
+
+rows:
+	VMOVUPD    (CX)(BX*8), Y1
+	VMULPD     (R8)(BX*8), Y1, Y2
+	VMULPD     (DX)(BX*8), Y1, Y3
+	VMULPD     (DI)(BX*8), Y1, Y1
+	VUNPCKLPD  Y1, Y3, Y4
+	VUNPCKHPD  Y1, Y3, Y1
+	VUNPCKLPD  Y2, Y2, Y3
+	VUNPCKHPD  Y2, Y2, Y6
+	VPERM2F128 $0x20, Y3, Y4, Y2
+	VPERM2F128 $0x20, Y6, Y1, Y5
+	VPERM2F128 $0x31, Y3, Y4, Y3
+	VPERM2F128 $0x31, Y6, Y1, Y1
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y5, Y0, Y0
+	VADDPD     Y3, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	ADDQ       $0x04, BX
+	CMPQ       BX, SI
+	JNE        rows
+	VMOVUPD    Y0, (AX)
+	VZEROUPPER
+	RET

@@ -10,6 +10,20 @@ func gatherUpper(dst *float64, stride int, m *float64, n int, r *float64, at *in
 	panic("no vectors")
 }
 
+func logisticTaylor(s, w, s0, w0, dm *float64, n int) { panic("no vectors") }
+
+func logisticShort(s, w, s0, w0, dm *float64, n int) { panic("no vectors") }
+
+func logisticLong(s, w, s0, w0, dm *float64, n int) { panic("no vectors") }
+
+func logisticNext(s, w, s0, w0, dm *float64, n int) { panic("no vectors") }
+
+func combine3(dst, v, z *float64, stride, n int) { panic("no vectors") }
+
+func moments3(h, w, z *float64, stride, n int) { panic("no vectors") }
+
+func products3(sums, s, z *float64, stride, n int) { panic("no vectors") }
+
 func ldlSmall(a, dinv *float64, n, stride int, tol float64) int { panic("no vectors") }
 
 func ldlForward(a, dinv *float64, n, stride int, x *float64) { panic("no vectors") }

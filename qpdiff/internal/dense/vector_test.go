@@ -2,6 +2,7 @@ package dense
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -69,6 +70,7 @@ func TestVectors(t *testing.T) {
 			AddRows(out, f, x, stride)
 			return out
 		})
+		draws := draw(3 * n)
 		row := func(i int) []float64 { return x[i*n : (i+1)*n] }
 		both("Products4", sizes, func() []float64 {
 			out := make([]float64, 4)
@@ -92,6 +94,27 @@ func TestVectors(t *testing.T) {
 				t.Errorf("Sum, sizes %v: not the bits of floats.AddScaled", sizes)
 			}
 			return out
+		})
+		near := []float64{LogisticTaylor / 2, LogisticShortSeries / 2, LogisticSeries}[rng.IntN(3)]
+		both("LogisticNear", sizes, func() []float64 {
+			dm, s0, w0 := make([]float64, n), make([]float64, n), make([]float64, n)
+			for i := range n {
+				dm[i] = near * (math.Mod(x[i%len(x)], 1))
+				s0[i] = 1 / (1 + math.Exp(y[i]))
+				w0[i] = s0[i] * (1 - s0[i])
+			}
+			s, w, s1, w1 := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
+			LogisticNear(s, w, s0, w0, dm, near)
+			LogisticNext(s1, w1, s0, w0, dm)
+			return slices.Concat(s, w, s1, w1)
+		})
+		both("three columns", sizes, func() []float64 {
+			z := draws[:3*n]
+			out, h := make([]float64, n), make([]float64, 9)
+			Combine3(out, []float64{.3, -2, 1.7}, z)
+			g0, g1, g2 := Products3(y[:n], z)
+			Moments3(h, .7, x[:n], z)
+			return slices.Concat(out, h, []float64{g0, g1, g2})
 		})
 		m := make([]float64, n*stride)
 		h := draw(n * n)

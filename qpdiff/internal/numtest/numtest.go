@@ -241,3 +241,23 @@ func Near(got, want []float64) bool {
 	}
 	return true
 }
+
+// PreciseExpm1 returns exp(y) − 1 for |y| ≤ 1, to 400 bits.
+func PreciseExpm1(y float64) *big.Float {
+	x, term, sum := Precise(y), Precise(1), Precise(0)
+	for k := 1; k < 60; k++ {
+		term.Mul(term, x)
+		term.Quo(term, Precise(float64(k)))
+		sum.Add(sum, term)
+	}
+	return sum
+}
+
+// PreciseRelErr returns |got − want|/|want|.
+func PreciseRelErr(got float64, want *big.Float) float64 {
+	d := Precise(got)
+	d.Sub(d, want)
+	d.Quo(d, want)
+	v, _ := d.Float64()
+	return math.Abs(v)
+}

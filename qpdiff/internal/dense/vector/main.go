@@ -20,6 +20,7 @@ func main() {
 	dot4()
 	add4()
 	small()
+	logistic()
 	Generate()
 }
 

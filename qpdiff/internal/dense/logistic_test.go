@@ -1,0 +1,30 @@
+package dense_test
+
+import (
+	"testing"
+
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/numtest"
+)
+
+// Every term of the series counts: up to the branches' ends they are exp(y) − 1
+// to within two units of rounding.
+func TestLogisticSeries(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		f    func(float64) float64
+		end  float64
+	}{{"expm1", dense.Expm1, dense.LogisticSeries}, {"expm1Short", dense.Expm1Short, dense.LogisticShortSeries}} {
+		worst := 0.0
+		for k := range 401 {
+			y := c.end * float64(k-200) / 200
+			if y == 0 {
+				continue
+			}
+			worst = max(worst, numtest.PreciseRelErr(c.f(y), numtest.PreciseExpm1(y)))
+		}
+		if !(worst <= 2*dense.Eps) {
+			t.Errorf("%s: relative error %.3g, in units of eps %.2f", c.name, worst, worst/dense.Eps)
+		}
+	}
+}
