@@ -50,31 +50,7 @@ func (q *piecewiseQP) coordinateDescent() {
 	}
 	rest.End()
 	for range cdSweeps + len(q.act)/2 {
-		moved := false
-		for j := range n {
-			row := q.g[j*n : (j+1)*n]
-			h := row[j] + q.r[j]
-			if !(h > 0) {
-				continue
-			}
-			old := q.x[j]
-			rho := d[j] + row[j]*old
-			var v float64
-			if rho > q.up[j] {
-				v = (rho - q.up[j]) / h
-			} else if -rho > q.lo[j] {
-				v = (rho + q.lo[j]) / h
-			}
-			if v == old {
-				continue
-			}
-			if v > 0 != (old > 0) || v < 0 != (old < 0) {
-				moved = true
-			}
-			q.x[j] = v
-			floats.AddScaled(d, old-v, row)
-		}
-		if !moved {
+		if !dense.DescendKinks(q.x, d, q.g, q.r, q.up, q.lo) {
 			break
 		}
 	}

@@ -345,6 +345,44 @@ func Gather(dst, x []float64, at []int) {
 	}
 }
 
+// DescendKinks is a sweep of coordinate descent on ½ xᵀ(G + diag r)x − cᵀx + Σ_j (up_j·max(x_j, 0)
+// − lo_j·min(x_j, 0)), for the n×n matrix G in m and with c − Gx in rest. It reports whether a sign
+// has changed.
+func DescendKinks(x, rest, m, r, up, lo []float64) (moved bool) {
+	n := len(x)
+	if n == 0 {
+		return false
+	}
+	rest, r, up, lo = rest[:n], r[:n], up[:n], lo[:n]
+	if vectors {
+		_ = m[n*n-1]
+		return descendKinks(&x[0], &rest[0], &m[0], &r[0], &up[0], &lo[0], n)
+	}
+	for j, old := range x {
+		row := m[j*n : (j+1)*n]
+		h := row[j] + r[j]
+		if !(h > 0) {
+			continue
+		}
+		rho := rest[j] + row[j]*old
+		var v float64
+		if rho > up[j] {
+			v = (rho - up[j]) / h
+		} else if -rho > lo[j] {
+			v = (rho + lo[j]) / h
+		}
+		if v == old {
+			continue
+		}
+		if v > 0 != (old > 0) || v < 0 != (old < 0) {
+			moved = true
+		}
+		x[j] = v
+		floats.AddScaled(rest, old-v, row)
+	}
+	return moved
+}
+
 // GatherUpper sets the upper triangle of dst, with rows of the given stride, to the rows and columns
 // at, at least one, of the n×n matrix g, plus r_j on the diagonal for each j of at. Entries below
 // the diagonal may change.

@@ -49,6 +49,11 @@ func ldlForward(a *float64, dinv *float64, n int, stride int, x *float64)
 //go:noescape
 func ldlBack(a *float64, dinv *float64, n int, stride int, x *float64)
 
+// descendKinks is DescendKinks for n of at least 1.
+//
+//go:noescape
+func descendKinks(x *float64, rest *float64, m *float64, r *float64, up *float64, lo *float64, n int) (moved bool)
+
 // logisticTaylor is a branch of LogisticNear or LogisticNext for n rows, a positive multiple of four.
 //
 //go:noescape

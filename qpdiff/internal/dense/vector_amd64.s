@@ -830,6 +830,100 @@ end:
 	VZEROUPPER
 	RET
 
+// func descendKinks(x *float64, rest *float64, m *float64, r *float64, up *float64, lo *float64, n int) (moved bool)
+// Requires: AVX, SSE2
+TEXT ·descendKinks(SB), NOSPLIT, $0-57
+	MOVQ   x+0(FP), AX
+	MOVQ   rest+8(FP), CX
+	MOVQ   m+16(FP), DX
+	MOVQ   r+24(FP), BX
+	MOVQ   up+32(FP), SI
+	MOVQ   lo+40(FP), DI
+	MOVQ   n+48(FP), R8
+	XORB   R11, R11
+	VXORPD X0, X0, X0
+	MOVQ   $0x8000000000000000, R9
+	MOVQ   R9, X1
+	XORQ   R9, R9
+
+coordinate:
+	VMOVSD   (DX)(R9*8), X4
+	VADDSD   (BX)(R9*8), X4, X2
+	VUCOMISD X0, X2
+	JBE      next
+	VMOVSD   (AX)(R9*8), X3
+	VMULSD   X3, X4, X4
+	VADDSD   (CX)(R9*8), X4, X4
+	VXORPD   X5, X5, X5
+	VMOVSD   (SI)(R9*8), X6
+	VUCOMISD X6, X4
+	JBE      below
+	VSUBSD   X6, X4, X5
+	VDIVSD   X2, X5, X5
+	JMP      found
+
+below:
+	VXORPD   X1, X4, X7
+	VMOVSD   (DI)(R9*8), X6
+	VUCOMISD X6, X7
+	JBE      found
+	VADDSD   X6, X4, X5
+	VDIVSD   X2, X5, X5
+
+found:
+	VUCOMISD X3, X5
+	JPS      move
+	JE       next
+
+move:
+	VMOVSD      X5, (AX)(R9*8)
+	VUCOMISD    X0, X5
+	SETHI       R10
+	VUCOMISD    X0, X3
+	SETHI       R12
+	VUCOMISD    X5, X0
+	SETHI       R13
+	VUCOMISD    X3, X0
+	SETHI       R14
+	XORB        R12, R10
+	XORB        R14, R13
+	ORB         R10, R11
+	ORB         R13, R11
+	VSUBSD      X5, X3, X2
+	VMOVDDUP    X2, X2
+	VINSERTF128 $0x01, X2, Y2, Y3
+	MOVQ        R8, R12
+	ANDQ        $-4, R12
+	XORQ        R10, R10
+	CMPQ        R10, R12
+	JE          one
+
+lanes:
+	VMULPD  (DX)(R10*8), Y3, Y4
+	VADDPD  (CX)(R10*8), Y4, Y4
+	VMOVUPD Y4, (CX)(R10*8)
+	ADDQ    $0x04, R10
+	CMPQ    R10, R12
+	JNE     lanes
+
+one:
+	CMPQ   R10, R8
+	JE     next
+	VMULSD (DX)(R10*8), X2, X3
+	VADDSD (CX)(R10*8), X3, X3
+	VMOVSD X3, (CX)(R10*8)
+	INCQ   R10
+	JMP    one
+
+next:
+	LEAQ (DX)(R8*8), DX
+	INCQ R9
+	CMPQ R9, R8
+	JNE  coordinate
+	VZEROUPPER
+	MOVB R11, moved+56(FP)
+	RET
+
 // func logisticTaylor(s *float64, w *float64, s0 *float64, w0 *float64, dm *float64, n int)
 // Requires: AVX
 TEXT ·logisticTaylor(SB), NOSPLIT, $0-48

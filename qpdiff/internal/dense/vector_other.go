@@ -24,6 +24,8 @@ func moments3(h, w, z *float64, stride, n int) { panic("no vectors") }
 
 func products3(sums, s, z *float64, stride, n int) { panic("no vectors") }
 
+func descendKinks(x, rest, m, r, up, lo *float64, n int) bool { panic("no vectors") }
+
 func ldlSmall(a, dinv *float64, n, stride int, tol float64) int { panic("no vectors") }
 
 func ldlForward(a, dinv *float64, n, stride int, x *float64) { panic("no vectors") }

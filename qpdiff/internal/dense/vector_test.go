@@ -70,7 +70,10 @@ func TestVectors(t *testing.T) {
 			AddRows(out, f, x, stride)
 			return out
 		})
-		draws := draw(3 * n)
+		draws, kinds := draw(3*n), make([]int, n)
+		for i := range kinds {
+			kinds[i] = rng.IntN(6)
+		}
 		row := func(i int) []float64 { return x[i*n : (i+1)*n] }
 		both("Products4", sizes, func() []float64 {
 			out := make([]float64, 4)
@@ -107,6 +110,55 @@ func TestVectors(t *testing.T) {
 			LogisticNear(s, w, s0, w0, dm, near)
 			LogisticNext(s1, w1, s0, w0, dm)
 			return slices.Concat(s, w, s1, w1)
+		})
+		both("DescendKinks", sizes, func() []float64 {
+			point, rest, q, r, up, lo := slices.Clone(draws[:n]), slices.Clone(draws[n:2*n]), make([]float64, n*n), make([]float64, n), make([]float64, n), make([]float64, n)
+			for i := range n {
+				r[i] = math.Abs(draws[2*n+i]) + float64(n)
+				up[i], lo[i] = math.Abs(y[i]), math.Abs(draws[n-1-i])
+				switch kinds[i] {
+				case 0:
+					up[i], lo[i] = 0, 0
+				case 1:
+					r[i] = -1
+				case 2:
+					point[i] = 0
+				case 3:
+					point[i], up[i] = math.Inf(1), math.NaN()
+				}
+				for j := range n {
+					q[i*n+j] = g[min(i, j)*n+max(i, j)]
+				}
+				q[i*n+i] = 0
+			}
+			var signs []float64
+			for range 3 {
+				if DescendKinks(point, rest, q, r, up, lo) {
+					signs = append(signs, 1)
+				}
+			}
+			for _, v := range [][]float64{point, rest} {
+				for i := range v {
+					if v[i] != v[i] { // numbers may have other bits
+						v[i] = 7e77
+					}
+				}
+			}
+			return slices.Concat(point, rest, signs)
+		})
+		both("GatherUpper", sizes, func() []float64 {
+			var at []int
+			for i := range n {
+				if i == n/2 || math.Mod(math.Abs(y[i]), .1) < .07 {
+					at = append(at, i)
+				}
+			}
+			out := make([]float64, len(at)*LDLStride(len(at)))
+			GatherUpper(out, LDLStride(len(at)), g, n, y[:n], at)
+			for i := range at {
+				clear(out[i*LDLStride(len(at)):][:i])
+			}
+			return out
 		})
 		both("three columns", sizes, func() []float64 {
 			z := draws[:3*n]
