@@ -96,11 +96,8 @@ func (c *Config) count(learner learn.Learner, m int, each bool) footprint {
 	params, hyper := learner.Dims(m)
 	n, features := float64(rows), float64(m)
 	var entries float64
-	if _, ok := c.Data.X.(*mat.Dense); !ok && (!viewed || c.Prepare != nil) {
+	if _, ok := c.Data.X.(*mat.Dense); !ok && !(viewed && c.Prepare == nil && c.Data.Sparse()) {
 		entries += n * float64(raw)
-	}
-	if viewed && !all.Sparse && c.centres() {
-		entries += n * features // the normalised rows
 	}
 	mapped := 0.0 // entries for each entry of a feature
 	if c.Features != nil {

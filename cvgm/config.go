@@ -94,10 +94,17 @@ func (c *Config) learned() bool { return c.Features != nil && c.Features.NumPara
 func (c *Config) views(l learn.Learner) bool {
 	fixed := c.Centring == FixedLeastSquares && !c.Standardise
 	copies := c.Features != nil || fixed && (c.Prepare != nil || !c.Data.Sparse())
-	if _, dense := c.Data.X.(*mat.Dense); c.Prepare == nil && !dense && !c.Data.Sparse() {
-		return false
+	least := len(c.Data.Y)
+	for _, s := range c.Splits {
+		counting := 0
+		for _, i := range s.Train {
+			if w := c.Data.Weights; i >= 0 && i < len(c.Data.Y) && (w == nil || i < len(w) && w[i] > 0) {
+				counting++
+			}
+		}
+		least = min(least, counting)
 	}
-	return !copies && sample.Views(l, c.Data, c.Prepare)
+	return !copies && sample.Views(l, c.Data, c.Prepare, least)
 }
 
 // centres reports whether means are subtracted from features.
@@ -111,7 +118,7 @@ func (c *Config) dense() *mat.Dense {
 
 // withoutPlain returns c without a Prepare that has nothing to do, and that Prepare or nil.
 func (c Config) withoutPlain() (Config, Preparer) {
-	if x := c.dense(); x != nil && sample.Plain(c.Prepare, x) {
+	if x := c.dense(); x != nil && c.Features == nil && sample.Plain(c.Prepare, x) {
 		plain := c.Prepare
 		c.Prepare = nil
 		return c, plain

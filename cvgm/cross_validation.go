@@ -6,7 +6,6 @@ import (
 	"reflect"
 
 	"cvgm/cvgm/internal/args"
-	"cvgm/cvgm/internal/normalise"
 	"cvgm/cvgm/internal/sample"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
@@ -75,9 +74,7 @@ func NewContext(ctx context.Context, c Config) (*CV, error) {
 		cv.asTraining, cv.asValidation, cv.total = mat.NewDense(n, cv.features, nil), mat.NewDense(n, cv.features, nil), mat.NewDense(n, cv.features, nil)
 	}
 	cv.fits = make([]splitFit, len(c.Splits))
-	if err := cv.takeRows(first); err != nil {
-		return nil, err
-	}
+	cv.takeRows(first)
 	if cv.full != nil && c.Features == nil {
 		if err := cv.full.Load(cv.all(c.Data.Dense(), cv.full)); err != nil {
 			return nil, err
@@ -104,8 +101,17 @@ func NewContext(ctx context.Context, c Config) (*CV, error) {
 // stored entries.
 func (c *Config) prepareData(l learn.Learner) error {
 	stored := c.views(l)
-	if stored && c.Centring == FixedLeastSquares && c.Standardise {
-		c.Centring = MeanCentring // the two are equal on standardised features
+	inPlace := stored && c.Prepare == nil && c.Data.Sparse()
+	if _, ok := c.Data.X.(*mat.Dense); !ok && c.Data.X != nil && !inPlace {
+		rows, n := c.Data.X.Dims()
+		if err := c.tooLarge(memory.Bytes(word * float64(rows) * float64(n))); err != nil {
+			return err
+		}
+		c.Data.X = c.Data.Dense()
+	}
+	if c.Centring == FixedLeastSquares && c.Standardise {
+		// The two are equal on standardised features. The mean of y has no rank to decide.
+		c.Centring = MeanCentring
 	}
 	if stored && c.Prepare == nil {
 		fixed := c.Centring == FixedLeastSquares
@@ -114,13 +120,6 @@ func (c *Config) prepareData(l learn.Learner) error {
 			args.Data("Config.Data", c.Data, false),
 		)
 	}
-	if _, ok := c.Data.X.(*mat.Dense); !ok && c.Data.X != nil {
-		rows, n := c.Data.X.Dims()
-		if err := c.tooLarge(memory.Bytes(word * float64(rows) * float64(n))); err != nil {
-			return err
-		}
-	}
-	c.Data.X = c.Data.Dense()
 	return args.Data("Config.Data", c.Data, c.Prepare != nil)
 }
 
@@ -145,32 +144,13 @@ func (cv *CV) checkMap(raw int) error {
 	return nil
 }
 
-// takeRows sets x, outer and gram, for a learner l.
-func (cv *CV) takeRows(l learn.Learner) error {
+// takeRows sets x, viewed and gram, for a learner l.
+func (cv *CV) takeRows(l learn.Learner) {
 	c := &cv.c
-	if cv.x = c.dense(); cv.x == nil || c.Prepare != nil || !c.views(l) {
-		return nil
+	cv.viewed = c.views(l)
+	if cv.x = c.dense(); cv.x != nil && c.Prepare == nil && cv.viewed {
+		cv.gram = learn.NewGram(cv.x, c.Data.Weights)
 	}
-	defer func() { cv.gram = learn.NewGram(cv.x, c.Data.Weights) }()
-	if !c.centres() {
-		return nil
-	}
-	rows, n := cv.x.Dims()
-	counting := sample.Positive(sample.Complement(nil, rows), c.Data.Weights)
-	cv.outer = &normalise.Normaliser{Centre: true, Scale: c.Standardise, Weights: sample.Relative(c.Data.Weights, counting)}
-	if err := cv.outer.FitRows(cv.x, counting); err != nil {
-		return err
-	}
-	scaled := mat.NewDense(rows, n, nil)
-	scaled.Copy(cv.x)
-	cv.outer.Apply(scaled.RawMatrix().Data)
-	for i, w := range c.Data.Weights { // a row that does not count may overflow
-		if w == 0 {
-			clear(scaled.RawRowView(i))
-		}
-	}
-	cv.x = scaled
-	return nil
 }
 
 // addSplit makes the fit of split j, without its features. first is the learner that Config.Learner returned first.
@@ -333,7 +313,7 @@ func (f *splitFit) eval(c *Config, hyper []float64, gradient bool, data *dataGra
 		return err
 	}
 	if f.viewed {
-		f.view.PredictStored(f.prediction, f.train.X, f.split.Val, f.theta, f.intercept)
+		f.norm.PredictStored(f.prediction, f.train.X, f.split.Val, f.theta, f.intercept)
 	} else if err := predictRows(f.prediction, f.predictor, &f.work, f.theta, f.intercept, f.valX); err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"cvgm/cvgm/internal/args"
-	"cvgm/cvgm/internal/normalise"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
 
@@ -25,12 +24,9 @@ type CV struct {
 	features int // m, the number of features that the learner sees
 	hyper    int
 	fits     []splitFit
-	// x holds the rows that the splits take: Data.X or, where they read them in place, a copy that
-	// outer normalises by all rows. The centres of the splits are then small beside the
-	// deviations. It is nil for a sparse Data.X.
-	x     *mat.Dense
-	outer *normalise.Normaliser // nil: x is Data.X
-	gram  *learn.Gram           // of x, if the splits read its rows in place
+	x        *mat.Dense  // Data.X, the rows that the splits take; nil if it is sparse
+	viewed   bool        // the splits read rows in place, or stored features
+	gram     *learn.Gram // of x, if they read its rows
 	// full learns from all examples if the learners of the splits are [learn.SubsetLearner]s
 	// and see the features as they are; otherwise it is nil.
 	full      learn.SubsetLearner

@@ -32,8 +32,8 @@ func (cv *CV) ofShare(err error) error {
 
 // prepare makes the storage of f, which may only follow a count of it.
 func (cv *CV) prepare(f *splitFit) {
-	f.prepare(&cv.c, cv.features)
-	f.outer, f.train.Gram = cv.outer, cv.gram
+	f.prepare(&cv.c, cv.features, cv.viewed)
+	f.train.Gram = cv.gram
 	if f.out != nil {
 		return
 	}

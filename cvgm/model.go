@@ -67,7 +67,7 @@ func (cv *CV) Final(alpha []float64) (*Model, error) {
 	}
 	m.Theta, m.Intercept, m.Mean, m.Std = f.theta, f.intercept, f.norm.Mean, f.norm.Std
 	if m.Prepared = f.prepared; cv.plain != nil {
-		if m.Prepared, err = cv.fitPlain(f.split.Train); err != nil {
+		if m.Prepared, err = cv.plain.Fit(cv.c.dense(), cv.c.Data.Weights); err != nil {
 			return nil, err
 		}
 	}
@@ -85,15 +85,6 @@ func (cv *CV) Final(alpha []float64) (*Model, error) {
 		return nil, err
 	}
 	return m, nil
-}
-
-// fitPlain returns Config.Prepare that has nothing to do, fitted to the named rows.
-func (cv *CV) fitPlain(rows []int) (Prepared, error) {
-	f := splitFit{split: Split{Train: rows}, features: cv.features}
-	c := cv.c
-	c.Prepare = cv.plain
-	err := f.fitPrepared(&c, c.dense())
-	return f.prepared, err
 }
 
 // together is the remedy if parts of a model do not fit.
@@ -214,7 +205,7 @@ func (m *Model) predictStored(dst []float64, x mat.Matrix) {
 // predictDense is Predict for a dense x that has been checked.
 func (m *Model) predictDense(dst []float64, x *mat.Dense) error {
 	rows, _ := x.Dims()
-	if m.Prepared != nil {
+	if m.Prepared != nil && !sample.Plain(m.Prepared, x) {
 		ready := mat.NewDense(rows, len(m.Mean), nil)
 		if err := sample.Prepare(ready.RawMatrix().Data, m.Prepared, x, sample.Complement(nil, rows)); err != nil {
 			return err

@@ -64,8 +64,9 @@ type StoredPrepared interface {
 type PlainPreparer interface {
 	Preparer
 	// Plain reports whether the features of each row of x are its columns as they are, whatever
-	// rows of x the Preparer is fitted to.
-	Plain(x *mat.Dense) bool
+	// rows of x the Preparer is fitted to. self is the Preparer, or the Prepared: a type that
+	// embeds one with this method is another one, which the method must not speak for.
+	Plain(self any, x *mat.Dense) bool
 }
 
 // checkPrepared reports a Prepared of another shape than in columns and out features.

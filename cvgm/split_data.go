@@ -104,7 +104,7 @@ func (f *splitFit) ownRows(c *Config) {
 	f.norm.Apply(val)
 	if f.norm.Centre { // of the rows as the learner sees them
 		for i := range f.split.Train {
-			floats.Mul(dtrain[i*f.features:(i+1)*f.features], f.view.Std)
+			floats.Mul(dtrain[i*f.features:(i+1)*f.features], f.norm.Std)
 		}
 	}
 	f.norm.Backward(train, val, dtrain, d.val.RawMatrix().Data)

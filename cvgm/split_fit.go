@@ -21,14 +21,12 @@ import (
 type splitFit struct {
 	split       Split // without the rows of weight 0
 	out         []int // the examples that are not in split.Train, with cv.full
-	viewed      bool  // train is all examples, read in place: the rows of split.Train, of Prepare stored, through view
+	viewed      bool  // train is all examples, read in place: the rows of split.Train, of Prepare stored, through norm
 	learner     learn.Learner
 	predictor   learn.Predictor // the learner, if it predicts in place of θᵀx
 	work        qpdiff.Workspace
-	prepared    Prepared              // fitted to the training rows; nil without Config.Prepare
-	norm        normalise.Normaliser  // with the weights of the training rows
-	view        normalise.Normaliser  // what norm is to the rows of a viewed train
-	outer       *normalise.Normaliser // of the CV
+	prepared    Prepared             // fitted to the training rows; nil without Config.Prepare
+	norm        normalise.Normaliser // with the weights of the training rows
 	features    int
 	train       learn.Data // normalised rows, labels minus the intercept; empty with cv.full
 	val         []float64  // normalised rows, row-major
@@ -49,7 +47,7 @@ type splitFit struct {
 }
 
 // prepare makes the storage for m features.
-func (f *splitFit) prepare(c *Config, m int) {
+func (f *splitFit) prepare(c *Config, m int, viewed bool) {
 	t, v := len(f.split.Train), len(f.split.Val)
 	theta, hyper := f.learner.Dims(m)
 	f.predictor, _ = f.learner.(learn.Predictor)
@@ -58,7 +56,7 @@ func (f *splitFit) prepare(c *Config, m int) {
 	f.valWeights = sample.Relative(c.Data.Weights, f.split.Val)
 	f.features = m
 	shape := t // of the learner's data
-	if f.viewed = c.views(f.learner); f.viewed {
+	if f.viewed = viewed; viewed {
 		f.train = learn.Data{Y: make([]float64, len(c.Data.Y)), Rows: f.split.Train, Weights: c.Data.Weights}
 		v = 0
 	} else if f.out != nil {
@@ -141,9 +139,6 @@ func (f *splitFit) loadView(c *Config, x *mat.Dense) error {
 	if err := f.norm.FitRows(raw, f.split.Train); err != nil {
 		return err
 	}
-	if f.view = f.norm; f.outer != nil {
-		f.view = f.norm.Within(f.outer)
-	}
 	if f.intercept = 0; c.Centring != NoCentring {
 		f.intercept = f.norm.Weights.Mean(sample.Pick(c.Data.Y, f.split.Train))
 	}
@@ -153,7 +148,7 @@ func (f *splitFit) loadView(c *Config, x *mat.Dense) error {
 	copy(f.train.Y, c.Data.Y)
 	floats.AddConst(-f.intercept, f.train.Y)
 	if f.norm.Centre {
-		f.train.Centre, f.train.Scale = f.view.Mean, f.view.Std
+		f.train.Centre, f.train.Scale = f.norm.Mean, f.norm.Std
 	}
 	return f.learner.Load(f.train)
 }
@@ -215,7 +210,7 @@ func (f *splitFit) size(i int, p float64) float64 {
 	}
 	m := f.features
 	if f.viewed {
-		return math.Abs(f.intercept) + f.view.SizeStored(f.train.X, f.split.Val[i], f.theta)
+		return math.Abs(f.intercept) + f.norm.SizeStored(f.train.X, f.split.Val[i], f.theta)
 	}
 	size := math.Abs(f.intercept)
 	for j, w := range f.theta {
@@ -266,7 +261,7 @@ func (f *splitFit) product(g *learn.Grad, dval *mat.Dense) error {
 	m := f.features
 	clear(f.dtheta)
 	if f.viewed {
-		f.view.AddStored(f.dtheta, f.train.X, f.split.Val, f.dprediction)
+		f.norm.AddStored(f.dtheta, f.train.X, f.split.Val, f.dprediction)
 		if dval != nil {
 			for i, d := range f.dprediction {
 				floats.ScaleTo(dval.RawRowView(i), d, f.theta[:m])

@@ -59,8 +59,8 @@ func TestViewEqualsCopies(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 8))
 			rows, n := 20+rng.IntN(30), 201+rng.IntN(60)
-			if seed%4 == 3 { // many rows; a split has not so many that the learner of copies has the same way
-				rows, n = 4000+rng.IntN(1000), 1+rng.IntN(12)
+			if seed%4 == 3 { // many rows
+				rows, n = 6003+rng.IntN(1000), 1+rng.IntN(12) // 3 folds of at least 4000 rows to train on
 			}
 			d := viewedData(rng, rows, n)
 			splits, err := cvgm.KFold(rng, rows, 3)
@@ -169,5 +169,201 @@ func TestViewDataGradient(t *testing.T) {
 		if q, got := (up-value(moved, nil))/(2*h), dx.At(at[0], at[1]); !(math.Abs(q-got) <= tol*dx.Norm(math.Inf(1))) {
 			t.Errorf("at %v: derivative %v, quotient %v", at, got, q)
 		}
+	}
+}
+
+// spiked returns rows of three features and splits that have none of the last two rows, in which
+// feature 1 is v.
+func spiked(t *testing.T, v float64) (learn.Data, []cvgm.Split) {
+	t.Helper()
+	const rows = 6002
+	rng := rand.New(rand.NewPCG(1, 36))
+	d := learn.Data{X: mat.NewDense(rows, 3, nil), Y: make([]float64, rows)}
+	for i := range rows {
+		for j := range 3 {
+			d.Dense().Set(i, j, rng.NormFloat64())
+		}
+		d.Y[i] = d.X.At(i, 0) + 3*d.X.At(i, 1) + rng.NormFloat64()
+	}
+	splits, err := cvgm.KFold(rng, rows-2, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Dense().Set(rows-2, 1, v)
+	d.Dense().Set(rows-1, 1, v)
+	return d, splits
+}
+
+// A row that no split has, or that a split leaves out, does not change what the split sees of the
+// others: here a large number in place of a missing one.
+func TestViewOutlierLeftOut(t *testing.T) {
+	value := func(v float64) (float64, error) {
+		d, splits := spiked(t, v)
+		cv, err := cvgm.New(cvgm.Config{Data: d, Splits: splits, Loss: cvgm.SquaredError{}, Standardise: true, Centring: cvgm.MeanCentring,
+			Learner: func() learn.Learner { return new(linear.ElasticNet) }})
+		if err != nil {
+			return 0, err
+		}
+		return cv.Eval(nil, []float64{.01, .01})
+	}
+	want, err := value(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range []float64{1e10, 1e14, 1e17, 1e20, 1e30, 1e300, 1.7e308} {
+		if got, err := value(v); err != nil || !(math.Abs(got-want) <= 1e-6*want) {
+			t.Errorf("with %g in rows of no split the loss is %v instead of %v, error %v", v, got, want, err)
+		}
+	}
+}
+
+// Two features of which one is three times the other are equal on the training rows of a split,
+// also if the rows left out are a thousand times as large: a lasso gives them one value.
+func TestViewEqualFeaturesBesideLargeRows(t *testing.T) {
+	const rows = 6000
+	rng := rand.New(rand.NewPCG(2, 36))
+	d := learn.Data{X: mat.NewDense(rows, 3, nil), Y: make([]float64, rows)}
+	splits, err := cvgm.KFold(rng, rows, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range rows {
+		v := float64(rng.IntN(2000) - 1000)
+		d.Dense().SetRow(i, []float64{v, 3 * v, rng.NormFloat64()})
+		d.Y[i] = v / 100
+	}
+	for _, i := range splits[0].Val {
+		d.Dense().Set(i, 0, 1000*d.X.At(i, 0))
+		d.Dense().Set(i, 1, 1000*d.X.At(i, 1))
+	}
+	for name, learner := range map[string]func() learn.Learner{
+		"copies": func() learn.Learner { return copying{new(linear.ElasticNet)} },
+		"view":   func() learn.Learner { return new(linear.ElasticNet) },
+	} {
+		cv, err := cvgm.New(cvgm.Config{Data: d, Splits: splits[:1], Loss: cvgm.SquaredError{}, Standardise: true, Centring: cvgm.MeanCentring, Learner: learner})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if loss, err := cv.Eval(nil, []float64{.1, 0}); err != nil {
+			t.Errorf("%s: %v, %v", name, loss, err)
+		}
+	}
+}
+
+// A feature that is constant on the training rows of a split, in whatever unit, does not overflow.
+func TestViewConstantFeatureInLargeUnit(t *testing.T) {
+	const rows = 6000
+	for seed := range uint64(8) {
+		rng := rand.New(rand.NewPCG(seed, 36))
+		d := learn.Data{X: mat.NewDense(rows, 2, nil), Y: make([]float64, rows)}
+		for i := range rows {
+			d.Dense().SetRow(i, []float64{rng.NormFloat64(), 1e160 * rng.NormFloat64()})
+			d.Y[i] = d.X.At(i, 0) + rng.NormFloat64()
+		}
+		splits, err := cvgm.KFold(rng, rows, 5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range splits[0].Train {
+			d.Dense().Set(i, 1, .3e160)
+		}
+		for name, learner := range map[string]func() learn.Learner{
+			"copies": func() learn.Learner { return copying{new(linear.ElasticNet)} },
+			"view":   func() learn.Learner { return new(linear.ElasticNet) },
+		} {
+			if _, err := cvgm.New(cvgm.Config{Data: d, Splits: splits, Loss: cvgm.SquaredError{}, Standardise: true, Centring: cvgm.MeanCentring, Learner: learner}); err != nil {
+				t.Errorf("seed %d, %s: %v", seed, name, err)
+			}
+		}
+	}
+}
+
+// Bytes counts no less than New for an X that is neither dense nor sparse.
+func TestViewBytesOfOtherMatrix(t *testing.T) {
+	const rows = 6000
+	rng := rand.New(rand.NewPCG(2, 36))
+	x, y := mat.NewDense(2, rows, nil), make([]float64, rows)
+	for i := range rows {
+		x.Set(0, i, rng.NormFloat64())
+		x.Set(1, i, rng.NormFloat64())
+		y[i] = rng.NormFloat64()
+	}
+	splits, err := cvgm.KFold(rng, rows, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := cvgm.Config{Data: learn.Data{X: x.T(), Y: y}, Splits: splits, Loss: cvgm.SquaredError{}, Standardise: true, Centring: cvgm.MeanCentring,
+		Learner: func() learn.Learner { return new(linear.ElasticNet) }}
+	c.MaxBytes = c.Bytes()
+	if _, err := cvgm.New(c); err != nil {
+		t.Errorf("with MaxBytes = Bytes() = %d: %v", c.MaxBytes, err)
+	}
+}
+
+// FixedLeastSquares equals MeanCentring on standardised features, as documented, also if one
+// feature is another in another unit.
+func TestFixedLeastSquaresOfEqualFeatures(t *testing.T) {
+	const rows = 40
+	rng := rand.New(rand.NewPCG(2, 36))
+	d := learn.Data{X: mat.NewDense(rows, 2, nil), Y: make([]float64, rows)}
+	for i := range rows {
+		v := 1e5 + rng.NormFloat64()
+		d.Dense().SetRow(i, []float64{v, 3*v + .1})
+		d.Y[i] = v - 1e5 + rng.NormFloat64()
+	}
+	splits, err := cvgm.KFold(rng, rows, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var loss [2]float64
+	for k, centring := range []cvgm.Centring{cvgm.FixedLeastSquares, cvgm.MeanCentring} {
+		cv, err := cvgm.New(cvgm.Config{Data: d, Splits: splits, Loss: cvgm.SquaredError{}, Standardise: true, Centring: centring,
+			Learner: func() learn.Learner { return new(linear.ElasticNet) }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if loss[k], err = cv.Eval(nil, []float64{.01, .1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !(math.Abs(loss[0]-loss[1]) <= 1e-6*loss[1]) {
+		t.Errorf("the loss is %v with FixedLeastSquares and %v with MeanCentring", loss[0], loss[1])
+	}
+}
+
+// A row that no split has puts no prediction at a kink of the loss.
+func TestViewKinkBesideOutlier(t *testing.T) {
+	for name, learner := range map[string]func() learn.Learner{
+		"copies": func() learn.Learner { return copying{new(linear.ElasticNet)} },
+		"view":   func() learn.Learner { return new(linear.ElasticNet) },
+	} {
+		for _, v := range []float64{1e9, 1e10} {
+			d, splits := spiked(t, v)
+			cv, err := cvgm.New(cvgm.Config{Data: d, Splits: splits, Loss: cvgm.AbsoluteError{}, Standardise: true, Centring: cvgm.MeanCentring, Learner: learner})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := cv.Eval(make([]float64, 2), []float64{.01, .01}); err != nil {
+				t.Errorf("%s, %g: %v", name, v, err)
+			}
+		}
+	}
+}
+
+// Splits of few rows of many take the memory of their own rows, and not that of all rows for each.
+func TestViewBytesOfSmallSplits(t *testing.T) {
+	const rows, n = 20_000, 5
+	rng := rand.New(rand.NewPCG(1, 36))
+	d := learn.Data{X: mat.NewDense(rows, n, nil), Y: make([]float64, rows)}
+	var splits []cvgm.Split
+	for range 500 {
+		p := rng.Perm(rows)
+		splits = append(splits, cvgm.Split{Train: p[:50], Val: p[50:100]})
+	}
+	c := cvgm.Config{Data: d, Splits: splits, Loss: cvgm.SquaredError{}, Standardise: true, Centring: cvgm.MeanCentring,
+		Learner: func() learn.Learner { return new(linear.ElasticNet) }}
+	const before = 13_211_676 // of copies, with the learners
+	if bytes := c.Bytes(); bytes > 2*before {
+		t.Errorf("%d bytes where copies of the rows take %d", bytes, before)
 	}
 }

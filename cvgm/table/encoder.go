@@ -143,7 +143,10 @@ func (e *Encoder) Apply(dst, row []float64) error {
 }
 
 // Plain implements [cvgm.PlainPreparer]: x holds values of the table's columns.
-func (e *Encoder) Plain(x *mat.Dense) bool {
+func (e *Encoder) Plain(self any, x *mat.Dense) bool {
+	if self != any(e) {
+		return false
+	}
 	for _, c := range e.columns {
 		if c.Kind != Numeric {
 			return false

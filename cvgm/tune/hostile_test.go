@@ -554,3 +554,46 @@ func TestTuneFixedInLetters(t *testing.T) {
 		t.Errorf("%v, with λ1 %v", got.Hyper, want.Hyper)
 	}
 }
+
+// A matrix that is neither dense nor sparse is copied, whatever its size.
+func TestTuneOtherMatrix(t *testing.T) {
+	for _, size := range [][2]int{{3999, 2}, {4000, 2}, {50, 201}} {
+		t.Run(fmt.Sprint(size), func(t *testing.T) {
+			defer func() {
+				if r := recover(); r != nil {
+					t.Errorf("panics: %v", r)
+				}
+			}()
+			d := casetest.Regression(1, size[0], size[1])
+			d.X = mat.DenseCopyOf(d.X.T()).T()
+			if _, err := (Tuner{OuterFolds: -1, Folds: 3, MaxEvals: 3}).Tune(t.Context(), d); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// The rounding of a feature that is constant up to rounding is no information, also where rows are
+// read in place: the default of λ2 is the same beside it.
+func TestMomentsBesideConstantFeature(t *testing.T) {
+	for _, rows := range []int{3999, 4000} {
+		d := casetest.Regression(1, rows, 2)
+		x := mat.NewDense(rows, 6, nil)
+		for i := range rows {
+			x.Set(i, 0, d.X.At(i, 0))
+			x.Set(i, 1, d.X.At(i, 1))
+			for j := 2; j < 6; j++ {
+				if x.Set(i, j, .3); i%2 > 0 {
+					x.Set(i, j, math.Nextafter(.3, 1))
+				}
+			}
+		}
+		d.X = x
+		w := casetest.Must(Tuner{}.begin(t.Context(), cvgm.Config{Data: d}, nil))(t)
+		m, _, err := w.moments(w.rows())
+		casetest.OK(t, err)
+		if !casetest.Near(m.Variance, 1, 1e-6) {
+			t.Errorf("%d rows: the variance of a feature that varies is %v instead of 1", rows, m.Variance)
+		}
+	}
+}

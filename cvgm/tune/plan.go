@@ -183,6 +183,7 @@ func (w *tuning) measureView(rows []int, y []float64, weights sample.Weights) (m
 	if err := norm.FitRows(x, rows); err != nil {
 		return m, false, err
 	}
+	constant, _ := normalise.ConstantStored(x, rows)
 	n := len(norm.Mean)
 	mean, total := weights.Mean(y), weights.Total(len(rows))
 	squares, products, stored, labels := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
@@ -191,6 +192,9 @@ func (w *tuning) measureView(rows []int, y []float64, weights sample.Weights) (m
 		weight, label := weights.At(at), y[at]-mean
 		all += weight * label
 		sample.VisitRow(x, i, func(j int, v float64) {
+			if constant[j] { // its rounding is no information
+				return
+			}
 			v = (v - norm.Mean[j]) / norm.Std[j]
 			stored[j] += weight
 			squares[j] += weight * v * v
@@ -200,6 +204,9 @@ func (w *tuning) measureView(rows []int, y []float64, weights sample.Weights) (m
 	}
 	s := featureSizes{}
 	for j := range n {
+		if constant[j] {
+			continue
+		}
 		rest := -norm.Mean[j] / norm.Std[j] // of the entries that are not stored
 		square := squares[j]/total + max(0, total-stored[j])/total*rest*rest
 		if square == 0 {
@@ -209,7 +216,6 @@ func (w *tuning) measureView(rows []int, y []float64, weights sample.Weights) (m
 	}
 	m = s.moments(n)
 	m.Sparse = learn.Data{X: x}.Sparse()
-	constant, _ := normalise.ConstantStored(x, rows)
 	return m, !slices.Contains(constant, false), nil
 }
 

@@ -124,8 +124,8 @@ func (t Tuner) begin(ctx context.Context, c cvgm.Config, table *table.Table) (*t
 	if x, ok := c.Data.X.(*mat.Dense); ok && x != nil && sample.Plain(prepare, x) {
 		prepare = nil
 	}
-	viewed := sample.Views(learner, c.Data, prepare)
-	asItIs := viewed && prepare == nil
+	viewed := sample.Views(learner, c.Data, prepare, len(c.Data.Y))
+	asItIs := viewed && prepare == nil && c.Data.Sparse()
 	if _, ok := c.Data.X.(*mat.Dense); !ok && c.Data.X != nil && !asItIs {
 		rows, n := c.Data.X.Dims()
 		if err := tooLarge(c, bytesOf(rows, n), 0); err != nil {
@@ -165,7 +165,7 @@ func (t Tuner) begin(ctx context.Context, c cvgm.Config, table *table.Table) (*t
 	}
 	w := &tuning{Tuner: t, c: c, prepare: prepare, viewed: viewed, table: table, learner: learner, ctx: ctx, limit: ctx, began: began, out: &Tuned{}}
 	rows, columns := c.Data.X.Dims()
-	if w.entries = float64(rows) * float64(columns); asItIs && c.Data.Sparse() {
+	if w.entries = float64(rows) * float64(columns); asItIs {
 		w.entries = float64(c.Data.Stored())
 	}
 	if t.MaxTime > 0 {

@@ -31,8 +31,8 @@ type Data struct {
 	// counts as w equal rows. Nil: one each.
 	Weights []float64
 	// Centre and Scale, for a [ViewLearner] only, have one entry for each feature: the learner
-	// sees (x − Centre)/Scale. Sums over the rows are taken of x, so that a Centre far beyond the
-	// deviation of a feature costs digits. Derivatives with respect to X are those at
+	// sees (x − Centre)/Scale. For a sparse X sums over the rows are taken of x, so that a Centre far
+	// beyond the deviation of a feature costs digits. Derivatives with respect to X are those at
 	// fixed Centre and Scale. Nil: 0 and 1.
 	Centre, Scale []float64
 	// Gram is that of X, for several learners of parts of its rows: [linear.ElasticNet] then sums
@@ -142,8 +142,14 @@ func (d Data) Check() error {
 // checkView reports what cannot be used in Centre and Scale.
 func (d Data) checkView() error {
 	_, n := d.X.Dims()
-	if d.Gram != nil && d.X != d.Gram.x {
-		return check.ArgErrorf("Data.Gram", qpdiff.ErrDomain, "give NewGram(X, weights) of the same X, or nil", "is that of another matrix")
+	if g := d.Gram; g != nil {
+		const remedy = "give NewGram(X, weights) of the same X, or nil"
+		if d.X != g.x {
+			return check.ArgErrorf("Data.Gram", qpdiff.ErrDomain, remedy, "is that of another matrix")
+		}
+		if rows, _ := d.X.Dims(); g.weights != nil && len(g.weights) != rows {
+			return check.ArgErrorf("Data.Gram", qpdiff.ErrShape, remedy, "has %d weights for the %d rows of X", len(g.weights), rows)
+		}
 	}
 	return cmp.Or(check.Columns("Data.Centre", d.Centre, n, false), check.Columns("Data.Scale", d.Scale, n, true))
 }

@@ -5,16 +5,19 @@ import (
 
 	"cvgm/qpdiff/internal/dense"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
-// A Gram is the sum of the squares x_i·x_iᵀ of the rows of a matrix, each as often as it counts.
-// Learners of most of these rows take it in place of a sum of their own: see [Data].Gram. The sum
-// is made once, for the first that takes it. A Gram is safe for concurrent use.
+// A Gram is the sum of (x_i − c)·(x_i − c)ᵀ over the rows of a matrix, each as often as it counts,
+// with their mean as c. Learners of most of these rows take it in place of a sum of their own:
+// see [Data].Gram. The sum is made once, for the first that takes it. A Gram is safe for concurrent
+// use.
 type Gram struct {
 	x       *mat.Dense
 	weights []float64
 	once    sync.Once
+	centre  []float64
 	sums    *mat.SymDense
 }
 
@@ -22,15 +25,30 @@ type Gram struct {
 // weights is nil. It keeps references to both, which must not change any more.
 func NewGram(x *mat.Dense, weights []float64) *Gram { return &Gram{x: x, weights: weights} }
 
-// Sums returns Σ_i weights_i·x_i·x_iᵀ (n×n). The first call costs N·n² operations and n² numbers.
-func (g *Gram) Sums() *mat.SymDense {
+// Sums returns the sum (n×n) and its c, which must not be changed. They hold infinities or NaN if
+// squares overflow. The first call costs N·n² operations and n² numbers.
+func (g *Gram) Sums() (sums *mat.SymDense, c []float64) {
 	g.once.Do(func() {
-		_, n := g.x.Dims()
-		sums := make([]float64, n*n)
-		dense.AddSquares(sums, g.x.RawMatrix(), g.Weight)
-		g.sums = mat.NewSymDense(n, sums)
+		rows, n := g.x.Dims()
+		g.centre = make([]float64, n)
+		total, mean := 0.0, dense.Sum{Dst: g.centre}
+		for i := range rows {
+			w := g.Weight(i)
+			mean.Add(w, g.x.RawRowView(i))
+			total += w
+		}
+		mean.End()
+		floats.Scale(1/total, g.centre)
+		for j, v := range g.centre {
+			if !dense.Finite(v) {
+				g.centre[j] = 0
+			}
+		}
+		all := make([]float64, n*n)
+		dense.AddSquares(all, g.x.RawMatrix(), g.centre, g.Weight)
+		g.sums = mat.NewSymDense(n, all)
 	})
-	return g.sums
+	return g.sums, g.centre
 }
 
 // Weight returns how often row i counts.

@@ -45,7 +45,8 @@ type SizedLearner interface {
 
 // A ViewLearner is a Learner that reads X in place, as seen through Data.Centre and Data.Scale: of
 // a sparse X the stored entries alone. Other learners of this module copy a sparse X as a dense
-// one, and refuse Centre and Scale.
+// one, and refuse Centre and Scale. A type that embeds a ViewLearner and has a Load of its own
+// needs a Views of its own, too.
 type ViewLearner interface {
 	Learner
 	// Views reports whether the learner does so for data of these sizes.

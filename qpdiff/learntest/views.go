@@ -57,7 +57,7 @@ func drawView(rng *rand.Rand, l learn.ViewLearner) view {
 	}
 	seen := d
 	seen.X, seen.Centre, seen.Scale = x.Seen(d.Centre, d.Scale), nil, nil
-	if inPlace := (learn.Data{X: x.Seen(nil, nil)}); l.Views(inPlace.Size()) && rng.IntN(2) == 0 {
+	if inPlace := (learn.Data{X: x.Seen(nil, nil), Rows: d.Rows}); l.Views(inPlace.Size()) && rng.IntN(2) == 0 {
 		if d.X = inPlace.X; rng.IntN(2) == 0 {
 			d.Gram = learn.NewGram(inPlace.Dense(), d.Weights)
 		}

@@ -168,10 +168,10 @@ func (e *ElasticNet) Residual() (float64, error) {
 	return e.residual(), nil
 }
 
-// Views implements [learn.ViewLearner]: it reports whether a fit is made on working sets, or has at
-// least 4000 rows.
+// Views implements [learn.ViewLearner]: it reports whether a fit is made on working sets, or of at
+// least 4000 rows and half of all.
 func (e *ElasticNet) Views(s learn.Size) bool {
-	return s.Sparse || ways.WorkingSet(s.Rows, s.Features) || ways.ManyRows(s.Rows, s.Features)
+	return s.Sparse || ways.WorkingSet(s.Rows, s.Features) || ways.ManyRows(s.Rows, s.Counting, s.Features)
 }
 
 // New returns a new learner with the same Groups and Generalised.

@@ -45,7 +45,7 @@ func (e *elasticNetFit) shape(d learn.Data) {
 		}
 		rows = e.working.count(d, e.counts)
 	}
-	e.many = !d.Sparse() && ways.ManyRows(rows, n)
+	e.many = !d.Sparse() && ways.ManyRows(rows, d.Size().Counting, n)
 	if d.Sparse() != (e.qp.sparse != nil) {
 		e.params = 0
 	}
@@ -85,7 +85,7 @@ func (e *elasticNetFit) Bytes(s learn.Size) int64 {
 		first := min(n, firstFeatures) // a set of so many is never refused in a fit
 		return learner.Entries(counts + workingEntries(rows, n, first, first) + gramEntries(rows, first) + systemEntries(first))
 	}
-	if ways.ManyRows(s.Rows, s.Features) {
+	if ways.ManyRows(s.Rows, s.Counting, s.Features) {
 		counts += gram.Entries(n)
 	} else if s.Weighted {
 		counts += rows * n // scaled

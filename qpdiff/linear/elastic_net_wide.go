@@ -200,18 +200,13 @@ func (e *elasticNetFit) slopes() {
 		e.sparse.AddTransposed(s.slope, e.inv, s.residual)
 		return
 	}
-	d, all := e.state.Data, 0.0
-	rows, slope := d.Dense(), dense.Sum{Dst: s.slope}
+	d := e.state.Data
+	rows, slope := d.Dense(), dense.Sum{Dst: s.slope, Less: d.Centre}
 	for k, r := range s.residual {
 		i := s.counting[k]
-		r *= math.Sqrt(dense.CountAt(e.counts, i)) * e.inv
-		slope.Add(r, rows.RawRowView(i))
-		all += r
+		slope.Add(r*math.Sqrt(dense.CountAt(e.counts, i))*e.inv, rows.RawRowView(i))
 	}
 	slope.End()
-	for j := range d.Centre {
-		s.slope[j] -= all * d.Centre[j]
-	}
 	for j, c := range d.Scale {
 		s.slope[j] /= c
 	}

@@ -319,3 +319,51 @@ func TestSparseLogisticRefusals(t *testing.T) {
 		}
 	}
 }
+
+// With many rows, Scale takes features of any unit: the sums of squares neither over- nor underflow.
+func TestElasticNetScaleOfManyRows(t *testing.T) {
+	const rows = 4000
+	for _, e := range []float64{-170, -162, -161, -160, -158, -150, 0, 150, 152, 153, 154, 155, 160} {
+		rng := rand.New(rand.NewPCG(1, 36))
+		unit := math.Pow(10, e)
+		x, seen, y := mat.NewDense(rows, 2, nil), mat.NewDense(rows, 2, nil), make([]float64, rows)
+		for i := range rows {
+			for j := range 2 {
+				seen.Set(i, j, rng.NormFloat64())
+				x.Set(i, j, unit*seen.At(i, j))
+			}
+			y[i] = seen.At(i, 0) + rng.NormFloat64()
+		}
+		fit := func(d learn.Data) ([]float64, error) {
+			l, theta := new(linear.ElasticNet), make([]float64, 2)
+			if err := l.Load(d); err != nil {
+				return nil, err
+			}
+			return theta, l.Fit(theta, []float64{.01, .01})
+		}
+		want, err := fit(learn.Data{X: seen, Y: y})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := fit(learn.Data{X: x, Y: y, Scale: []float64{unit, unit}})
+		if err != nil || !floats.EqualApprox(got, want, 1e-9) {
+			t.Errorf("unit 1e%v: θ is %v instead of %v, error %v", e, got, want, err)
+		}
+	}
+}
+
+// A Gram of other weights than there are rows is an ArgError, as everything else that does not fit.
+func TestElasticNetGramOfOtherWeights(t *testing.T) {
+	const rows = 4000
+	rng := rand.New(rand.NewPCG(1, 36))
+	x := mat.NewDense(rows, 2, numtest.Normals(rng, 2*rows))
+	defer func() {
+		if r := recover(); r != nil {
+			t.Errorf("panics: %v", r)
+		}
+	}()
+	err := new(linear.ElasticNet).Load(learn.Data{X: x, Y: numtest.Normals(rng, rows), Gram: learn.NewGram(x, []float64{1, 1})})
+	if arg := new(qpdiff.ArgError); !errors.As(err, &arg) {
+		t.Errorf("error %v", err)
+	}
+}

@@ -21,7 +21,7 @@ type Normaliser struct {
 	Learned       bool // the features depend on parameters to be differentiated
 	Weights       sample.Weights
 	Mean, Std     []float64
-	work          []float64
+	work, ratio   []float64
 	Jump          int // the first feature that is constant and scaled, −1 if there is none
 }
 

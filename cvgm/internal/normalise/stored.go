@@ -117,15 +117,14 @@ func (z *Normaliser) constant(theta []float64) float64 {
 // PredictStored writes intercept + θᵀx to dst for the named rows of x, normalised. The entries of
 // theta after those for features are constants.
 func (z *Normaliser) PredictStored(dst []float64, x mat.Matrix, rows []int, theta []float64, intercept float64) {
-	constant := intercept + z.constant(theta)
-	if dense, ok := x.(*mat.Dense); ok {
-		z.work = append(z.work[:0], theta[:len(z.Mean)]...)
-		floats.Div(z.work, z.Std)
+	if x, ok := x.(*mat.Dense); ok {
+		own, scaled := z.scaled(theta)
 		for at, i := range rows {
-			dst[at] = constant + floats.Dot(z.work, dense.RawRowView(i))
+			dst[at] = intercept + own + floats.Dot(scaled, z.centred(x, i))
 		}
 		return
 	}
+	constant := intercept + z.constant(theta)
 	for at, i := range rows {
 		p := constant
 		sample.VisitRow(x, i, func(j int, v float64) { p += theta[j] * (v / z.Std[j]) })
@@ -133,13 +132,36 @@ func (z *Normaliser) PredictStored(dst []float64, x mat.Matrix, rows []int, thet
 	}
 }
 
+// scaled returns the sum of the constants after the entries of theta for features, and these
+// entries over σ.
+func (z *Normaliser) scaled(theta []float64) (own float64, scaled []float64) {
+	m := len(z.Mean)
+	z.ratio = append(z.ratio[:0], theta[:m]...)
+	floats.Div(z.ratio, z.Std)
+	return sample.Sum(0, theta[m:]), z.ratio
+}
+
+// centred returns row i of x less μ, in z.work.
+func (z *Normaliser) centred(x *mat.Dense, i int) []float64 {
+	z.work = sample.Resize(z.work, len(z.Mean))
+	return floats.SubTo(z.work, x.RawRowView(i), z.Mean)
+}
+
 // SizeStored returns the size of the terms of PredictStored for row i, without the intercept.
 func (z *Normaliser) SizeStored(x mat.Matrix, i int, theta []float64) (size float64) {
-	for j, w := range theta {
-		if j < len(z.Mean) {
-			w *= z.Mean[j] / z.Std[j]
-		}
+	m := len(z.Mean)
+	for _, w := range theta[m:] {
 		size += math.Abs(w)
+	}
+	if x, ok := x.(*mat.Dense); ok {
+		_, scaled := z.scaled(theta)
+		for j, v := range z.centred(x, i) {
+			size += math.Abs(scaled[j] * v)
+		}
+		return size
+	}
+	for j, mean := range z.Mean {
+		size += math.Abs(theta[j] * (mean / z.Std[j]))
 	}
 	sample.VisitRow(x, i, func(j int, v float64) { size += math.Abs(theta[j] * (v / z.Std[j])) })
 	return size
@@ -147,34 +169,27 @@ func (z *Normaliser) SizeStored(x mat.Matrix, i int, theta []float64) (size floa
 
 // AddStored adds to dtheta the cotangent of theta, for dpredictions of PredictStored.
 func (z *Normaliser) AddStored(dtheta []float64, x mat.Matrix, rows []int, dpredictions []float64) {
-	z.work = sample.Resize(z.work, len(z.Mean))
+	m, all := len(z.Mean), sample.Sum(0, dpredictions)
+	for j := m; j < len(dtheta); j++ {
+		dtheta[j] += all
+	}
+	if x, ok := x.(*mat.Dense); ok {
+		z.ratio = sample.Resize(z.ratio, m)
+		clear(z.ratio)
+		for at, i := range rows {
+			floats.AddScaled(z.ratio, dpredictions[at], z.centred(x, i))
+		}
+		floats.Div(z.ratio, z.Std)
+		floats.Add(dtheta[:m], z.ratio)
+		return
+	}
+	z.work = sample.Resize(z.work, m)
 	clear(z.work)
-	dense, _ := x.(*mat.Dense)
 	for at, i := range rows {
 		d := dpredictions[at]
-		if dense != nil {
-			floats.AddScaled(z.work, d, dense.RawRowView(i))
-		} else {
-			sample.VisitRow(x, i, func(j int, v float64) { z.work[j] += d * v })
-		}
+		sample.VisitRow(x, i, func(j int, v float64) { z.work[j] += d * v })
 	}
-	all := sample.Sum(0, dpredictions)
-	for j := range dtheta {
-		if j < len(z.Mean) {
-			dtheta[j] += (z.work[j] - all*z.Mean[j]) / z.Std[j]
-		} else {
-			dtheta[j] += all
-		}
+	for j := range m {
+		dtheta[j] += (z.work[j] - all*z.Mean[j]) / z.Std[j]
 	}
-}
-
-// Within returns the normaliser of rows that outer has normalised to what z makes of the rows
-// themselves.
-func (z *Normaliser) Within(outer *Normaliser) Normaliser {
-	in := Normaliser{Centre: z.Centre, Scale: z.Scale, Weights: z.Weights, Jump: z.Jump}
-	for j, mean := range z.Mean {
-		in.Mean = append(in.Mean, (mean-outer.Mean[j])/outer.Std[j])
-		in.Std = append(in.Std, z.Std[j]/outer.Std[j])
-	}
-	return in
 }

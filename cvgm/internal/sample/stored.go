@@ -47,14 +47,14 @@ func MostStored(p any) int {
 func Plain(p any, x *mat.Dense) bool {
 	plain, ok := p.(interface {
 		Dims() (in, out int)
-		Plain(x *mat.Dense) bool
+		Plain(self any, x *mat.Dense) bool
 	})
 	if !ok {
 		return false
 	}
 	_, n := x.Dims()
 	in, out := plain.Dims()
-	return in == n && out == n && plain.Plain(x)
+	return in == n && out == n && plain.Plain(p, x)
 }
 
 // Widest words, for an error, of which column p makes the most features, if it makes several.
@@ -67,9 +67,10 @@ func Widest(p any) string {
 	return ""
 }
 
-// Views reports whether l reads the rows of d in place, or the features that p makes of them
-// unless it is nil, by their stored entries.
-func Views(l learn.Learner, d learn.Data, p any) bool {
+// Views reports whether l reads the counting ones of the rows of d in place, or the features that p
+// makes of them unless it is nil, by their stored entries. A matrix that is not sparse counts as
+// dense.
+func Views(l learn.Learner, d learn.Data, p any, counting int) bool {
 	v, ok := l.(learn.ViewLearner)
 	switch {
 	case !ok:
@@ -83,7 +84,9 @@ func Views(l learn.Learner, d learn.Data, p any) bool {
 	if d.Sparse() {
 		return v.Views(learn.Size{Sparse: true})
 	}
-	return v.Views(d.Size())
+	s := d.Size()
+	s.Counting = counting
+	return v.Views(s)
 }
 
 // PrepareStored returns the features of the named rows of x as p stores them, in a matrix of as

@@ -42,9 +42,9 @@ func AddProducts(g, a, b []float64, rows, n, stride int) {
 // SquareBlock is how many entries of rows AddSquares takes at a time: they stay in the second cache.
 const SquareBlock = 1 << 14
 
-// AddSquares adds Σ_i weight(i)·x_i·x_iᵀ over the rows of x to the upper triangle of g. Entries
-// below may change. Rows with a weight of 0 are not read.
-func AddSquares(g []float64, x blas64.General, weight func(i int) float64) {
+// AddSquares adds Σ_i weight(i)·(x_i − c)·(x_i − c)ᵀ over the rows of x to the upper triangle of g, for
+// c = less, or 0 if that is nil. Entries below may change. Rows with a weight of 0 are not read.
+func AddSquares(g []float64, x blas64.General, less []float64, weight func(i int) float64) {
 	n := x.Cols
 	most := 4 * max(1, SquareBlock/(4*n))
 	plain, weighted := make([]float64, 0, most*n), make([]float64, 0, most*n)
@@ -57,8 +57,12 @@ func AddSquares(g []float64, x blas64.General, weight func(i int) float64) {
 		if w == 0 {
 			continue
 		}
-		row := x.Data[i*x.Stride : i*x.Stride+n]
-		plain, weighted = append(plain, row...), append(weighted, row...)
+		plain = append(plain, x.Data[i*x.Stride:i*x.Stride+n]...)
+		row := plain[len(plain)-n:]
+		if less != nil {
+			floats.Sub(row, less)
+		}
+		weighted = append(weighted, row...)
 		if w != 1 {
 			floats.Scale(w, weighted[len(weighted)-n:])
 		}
@@ -165,9 +169,11 @@ func Products4(dst, a, b, c, d, x []float64) {
 }
 
 // A Sum adds multiples of rows to Dst, in turn but several at a time: the bits are those of
-// floats.AddScaled. The last ones are added by End.
+// floats.AddScaled. The last ones are added by End. Less is subtracted from each row first, unless
+// it is nil.
 type Sum struct {
 	Dst  []float64
+	Less []float64
 	rows [dotRows][]float64
 	f    [dotRows]float64
 	held int
@@ -182,7 +188,7 @@ func (s *Sum) Add(f float64, row []float64) {
 	if f == 0 {
 		return
 	}
-	if len(s.Dst) < leastSum {
+	if len(s.Dst) < leastSum && s.Less == nil {
 		Axpy(f, row, s.Dst)
 		return
 	}
@@ -194,20 +200,30 @@ func (s *Sum) Add(f float64, row []float64) {
 
 func (s *Sum) four() {
 	n := len(s.Dst)
-	if !vectors {
+	if !vectors || n == 0 {
 		s.End()
 		return
 	}
 	r := &s.rows
 	_, _, _, _ = r[0][n-1], r[1][n-1], r[2][n-1], r[3][n-1]
-	add4(&s.Dst[0], n, &s.f[0], &r[0][0], &r[1][0], &r[2][0], &r[3][0])
-	s.held = 0
+	if s.held = 0; s.Less == nil {
+		add4(&s.Dst[0], n, &s.f[0], &r[0][0], &r[1][0], &r[2][0], &r[3][0])
+		return
+	}
+	add4Less(&s.Dst[0], n, &s.f[0], &r[0][0], &r[1][0], &r[2][0], &r[3][0], &s.Less[:n][0])
 }
 
 // End adds what is held.
 func (s *Sum) End() {
 	for i, f := range s.f[:s.held] {
-		floats.AddScaled(s.Dst, f, s.rows[i])
+		if s.Less == nil {
+			floats.AddScaled(s.Dst, f, s.rows[i])
+			continue
+		}
+		row := s.rows[i][:len(s.Dst)]
+		for j, c := range s.Less[:len(s.Dst)] {
+			s.Dst[j] += f * (row[j] - c)
+		}
 	}
 	s.held = 0
 }

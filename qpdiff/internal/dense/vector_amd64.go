@@ -21,11 +21,17 @@ func gramTile(dst *float64, width int, a *float64, b *float64, stride int, group
 //go:noescape
 func dot4(dst *float64, a *float64, b *float64, c *float64, d *float64, x *float64, n int)
 
-// add4 adds f[0] times the row of n entries at a to dst, then f[1] times the row at b, and so on for
-// the rows at c and d.
+// add4 adds f[0] times the row of n entries at a to dst, then f[1] times that at b, and so on for
+// c and d.
 //
 //go:noescape
 func add4(dst *float64, n int, f *float64, a *float64, b *float64, c *float64, d *float64)
+
+// add4Less adds f[0] times the row of n entries at a less that at e to dst, then f[1] times that at b, and so on for
+// c and d.
+//
+//go:noescape
+func add4Less(dst *float64, n int, f *float64, a *float64, b *float64, c *float64, d *float64, e *float64)
 
 // gatherUpper sets the upper triangle of dst to the count rows and columns at of the n×n matrix m, plus
 // the entries at of r on the diagonal. Entries below the diagonal may change.

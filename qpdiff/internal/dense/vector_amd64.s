@@ -316,8 +316,8 @@ lanes:
 	JMP     lanes
 
 one:
-	TESTQ  CX, CX
-	JE     end
+	CMPQ   CX, $0x01
+	JL     end
 	VMOVSD (AX), X4
 	VMULSD (BX), X0, X5
 	VADDSD X5, X4, X4
@@ -333,6 +333,94 @@ one:
 	ADDQ   $0x08, SI
 	ADDQ   $0x08, DI
 	ADDQ   $0x08, R8
+	SUBQ   $0x01, CX
+	JMP    one
+
+end:
+	VZEROUPPER
+	RET
+
+// func add4Less(dst *float64, n int, f *float64, a *float64, b *float64, c *float64, d *float64, e *float64)
+// Requires: AVX
+TEXT ·add4Less(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         n+8(FP), CX
+	MOVQ         f+16(FP), DX
+	MOVQ         a+24(FP), BX
+	MOVQ         b+32(FP), SI
+	MOVQ         c+40(FP), DI
+	MOVQ         d+48(FP), R8
+	MOVQ         e+56(FP), R9
+	VBROADCASTSD (DX), Y0
+	VBROADCASTSD 8(DX), Y1
+	VBROADCASTSD 16(DX), Y2
+	VBROADCASTSD 24(DX), Y3
+
+lanes:
+	CMPQ    CX, $0x04
+	JL      one
+	VMOVUPD (AX), Y4
+	VMOVUPD (BX), Y5
+	VMOVUPD (R9), Y6
+	VSUBPD  Y6, Y5, Y5
+	VMULPD  Y5, Y0, Y5
+	VADDPD  Y5, Y4, Y4
+	VMOVUPD (SI), Y5
+	VMOVUPD (R9), Y6
+	VSUBPD  Y6, Y5, Y5
+	VMULPD  Y5, Y1, Y5
+	VADDPD  Y5, Y4, Y4
+	VMOVUPD (DI), Y5
+	VMOVUPD (R9), Y6
+	VSUBPD  Y6, Y5, Y5
+	VMULPD  Y5, Y2, Y5
+	VADDPD  Y5, Y4, Y4
+	VMOVUPD (R8), Y5
+	VMOVUPD (R9), Y6
+	VSUBPD  Y6, Y5, Y5
+	VMULPD  Y5, Y3, Y5
+	VADDPD  Y5, Y4, Y4
+	VMOVUPD Y4, (AX)
+	ADDQ    $0x20, AX
+	ADDQ    $0x20, BX
+	ADDQ    $0x20, SI
+	ADDQ    $0x20, DI
+	ADDQ    $0x20, R8
+	ADDQ    $0x20, R9
+	SUBQ    $0x04, CX
+	JMP     lanes
+
+one:
+	CMPQ   CX, $0x01
+	JL     end
+	VMOVSD (AX), X4
+	VMOVSD (BX), X5
+	VMOVSD (R9), X6
+	VSUBSD X6, X5, X5
+	VMULSD X5, X0, X5
+	VADDSD X5, X4, X4
+	VMOVSD (SI), X5
+	VMOVSD (R9), X6
+	VSUBSD X6, X5, X5
+	VMULSD X5, X1, X5
+	VADDSD X5, X4, X4
+	VMOVSD (DI), X5
+	VMOVSD (R9), X6
+	VSUBSD X6, X5, X5
+	VMULSD X5, X2, X5
+	VADDSD X5, X4, X4
+	VMOVSD (R8), X5
+	VMOVSD (R9), X6
+	VSUBSD X6, X5, X5
+	VMULSD X5, X3, X5
+	VADDSD X5, X4, X4
+	VMOVSD X4, (AX)
+	ADDQ   $0x08, AX
+	ADDQ   $0x08, BX
+	ADDQ   $0x08, SI
+	ADDQ   $0x08, DI
+	ADDQ   $0x08, R8
+	ADDQ   $0x08, R9
 	SUBQ   $0x01, CX
 	JMP    one
 

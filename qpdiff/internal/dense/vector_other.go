@@ -36,4 +36,6 @@ func gramTile(dst *float64, width int, a, b *float64, stride, groups int) { pani
 
 func dot4(dst, a, b, c, d, x *float64, n int) { panic("no vectors") }
 
+func add4Less(dst *float64, n int, f, a, b, c, d, e *float64) { panic("no vectors") }
+
 func add4(dst *float64, n int, f, a, b, c, d *float64) { panic("no vectors") }

@@ -96,7 +96,13 @@ func TestVectors(t *testing.T) {
 			if sum.End(); !slices.Equal(out, want) {
 				t.Errorf("Sum, sizes %v: not the bits of floats.AddScaled", sizes)
 			}
-			return out
+			less := slices.Clone(y[:n])
+			shifted := Sum{Dst: less, Less: x[:n]}
+			for i := range rows {
+				shifted.Add(x[i], row(i))
+			}
+			shifted.End()
+			return append(out, less...)
 		})
 		near := []float64{LogisticTaylor / 2, LogisticShortSeries / 2, LogisticSeries}[rng.IntN(3)]
 		both("LogisticNear", sizes, func() []float64 {

@@ -3,8 +3,6 @@
 package gram
 
 import (
-	"math"
-
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/learn"
 
@@ -13,28 +11,39 @@ import (
 
 // leastKept is the least part of the sum of squares of a feature that may be left once other
 // rows and the centre have been subtracted: then no more than two digits are lost. A feature of which less
-// is left is summed by its own rows, as the learner sees them.
-const leastKept = .01
+// is left, or less than leastSquares, below which squares lose bits to underflow, is summed by its own
+// rows, as the learner sees them.
+const (
+	leastKept    = .01
+	leastSquares = 1e-280
+)
 
 // A Maker makes Gram matrices and holds its work.
 type Maker struct {
-	sum, size []float64 // Σ c·x; the sums that were subtracted from
+	sum, size []float64 // Σ c·(x − reference); the sums that were subtracted from
+	shift     []float64 // the centre less the reference
 	seen      []float64
 	few       []int // features of which too little is left
 }
 
 // Entries counts the entries that a Maker, and the Gram of the data, hold for n features.
-func Entries(n float64) float64 { return n*n + 4*n + 2*dense.SquareBlock }
+func Entries(n float64) float64 { return n*n + 6*n + 2*dense.SquareBlock }
 
 // Make sets g (n×n) to the sum over the rows of d, as the learner sees them and each as often as it
 // counts, of the squares x·xᵀ, and xty to that of y·x. X is a *mat.Dense.
 func (m *Maker) Make(g, xty []float64, d *learn.Data, counts []float64) {
 	x := d.Dense()
 	n := len(xty)
-	m.sum, m.size = dense.Zeros(m.sum, n), dense.Grow(m.size, n)
-	m.start(g, d, counts)
+	m.sum, m.size, m.shift = dense.Zeros(m.sum, n), dense.Grow(m.size, n), dense.Zeros(m.shift, n)
+	reference := m.start(g, d, counts)
+	if d.Centre != nil {
+		copy(m.shift, d.Centre)
+	}
+	if reference != nil {
+		floats.Sub(m.shift, reference)
+	}
 	clear(xty)
-	sum, products := dense.Sum{Dst: m.sum}, dense.Sum{Dst: xty}
+	sum, products := dense.Sum{Dst: m.sum, Less: reference}, dense.Sum{Dst: xty, Less: reference}
 	total, ySum := 0.0, 0.0
 	for i, y := range d.Y {
 		c := dense.CountAt(counts, i)
@@ -47,17 +56,22 @@ func (m *Maker) Make(g, xty []float64, d *learn.Data, counts []float64) {
 	sum.End()
 	products.End()
 	m.few = m.few[:0]
-	for j := range n {
-		centre, scale := view(d, j)
+	for j, shift := range m.shift {
 		row := g[j*n : (j+1)*n]
 		for k := j; k < n; k++ {
-			ck, sk := view(d, k)
-			row[k] = (row[k] - centre*m.sum[k] - ck*m.sum[j] + total*centre*ck) / (scale * sk)
+			row[k] += total*shift*m.shift[k] - shift*m.sum[k] - m.shift[k]*m.sum[j]
 		}
-		xty[j] = (xty[j] - centre*ySum) / scale
-		if !(row[j]*scale*scale >= leastKept*m.size[j]) {
+		if !(row[j] >= max(leastKept*m.size[j], leastSquares)) || !dense.Finite(row[j]) {
 			m.few = append(m.few, j)
 		}
+		xty[j] -= shift * ySum
+		if d.Scale == nil {
+			continue
+		}
+		for k := j; k < n; k++ {
+			row[k] = row[k] / d.Scale[j] / d.Scale[k]
+		}
+		xty[j] /= d.Scale[j]
 	}
 	for j := range n {
 		for k := range j {
@@ -67,36 +81,25 @@ func (m *Maker) Make(g, xty []float64, d *learn.Data, counts []float64) {
 	m.again(g, xty, d, counts)
 }
 
-// view returns the centre and the scale of feature j.
-func view(d *learn.Data, j int) (centre, scale float64) {
-	scale = 1
-	if d.Centre != nil {
-		centre = d.Centre[j]
-	}
-	if d.Scale != nil {
-		scale = d.Scale[j]
-	}
-	return centre, scale
-}
-
-// start sets the upper triangle of g to the sum of the rows of X, and size to the entries on its
-// diagonal that take part in subtractions.
-func (m *Maker) start(g []float64, d *learn.Data, counts []float64) {
+// start sets the upper triangle of g to the sum over the rows of X less the reference that it
+// returns, nil for 0, and size to the entries on its diagonal that take part in subtractions.
+func (m *Maker) start(g []float64, d *learn.Data, counts []float64) (reference []float64) {
 	x, n := d.Dense().RawMatrix(), len(m.size)
-	sums := func(g []float64) {
-		for j := range n {
-			m.size[j] = g[j*n+j]
-		}
-	}
-	if !subtracts(d, counts) {
+	all := g
+	if subtracts(d, counts) {
+		sums, c := d.Gram.Sums()
+		all, reference = sums.RawSymmetric().Data, c
+		copy(g, all)
+		dense.AddSquares(g, x, c, func(i int) float64 { return dense.CountAt(counts, i) - d.Gram.Weight(i) })
+	} else {
+		reference = d.Centre
 		clear(g)
-		dense.AddSquares(g, x, func(i int) float64 { return dense.CountAt(counts, i) })
-		sums(g)
-		return
+		dense.AddSquares(g, x, reference, func(i int) float64 { return dense.CountAt(counts, i) })
 	}
-	copy(g, d.Gram.Sums().RawSymmetric().Data)
-	sums(g)
-	dense.AddSquares(g, x, func(i int) float64 { return dense.CountAt(counts, i) - d.Gram.Weight(i) })
+	for j := range n {
+		m.size[j] = all[j*n+j]
+	}
+	return reference
 }
 
 // subtracts reports whether fewer rows are missing from d.Gram than count. No row may count more
@@ -151,7 +154,6 @@ func (m *Maker) again(g, xty []float64, d *learn.Data, counts []float64) {
 		}
 	}
 	for _, j := range m.few {
-		g[j*n+j] = math.Max(0, g[j*n+j])
 		for k := range n {
 			g[k*n+j] = g[j*n+k]
 		}

@@ -49,13 +49,15 @@ func Many(n int) bool { return int64(n) > gram.Load() }
 // half as many on.
 func WorkingSet(rows, n int) bool { return Many(n) || n > rows && Many(2*n) }
 
-// ManyRows reports whether the Gram matrix of n features is made of so many rows by blocks, and of
-// parts of them by subtraction: the copies of the rows that this saves are then larger than all
-// else.
-func ManyRows(rows, n int) bool { return int64(rows) >= many.Load() && !WorkingSet(rows, n) }
+// ManyRows reports whether the Gram matrix of n features of the counting ones of all rows is made in place, by
+// blocks or by subtraction: the copies of the rows that this saves are larger than all else. If
+// fewer than half of all count, vectors of all would cost more.
+func ManyRows(all, counting, n int) bool {
+	return int64(counting) >= many.Load() && 2*counting >= all && !WorkingSet(all, n)
+}
 
-// SetManyRows changes the number of rows from which on that is done, for tests, and returns its
-// old value.
+// SetManyRows changes the number of counting rows from which on that is done, for tests, and returns
+// its old value.
 func SetManyRows(rows int) (old int) { return int(many.Swap(int64(rows))) }
 
 // SetGramFeatures changes the number of features up to which the Gram matrix of all serves,

@@ -18,7 +18,8 @@ func main() {
 	subtractPairs()
 	gramTile()
 	dot4()
-	add4()
+	add4(false)
+	add4(true)
 	small()
 	logistic()
 	Generate()
@@ -243,50 +244,56 @@ func dot4() {
 }
 
 // add4 adds rows to dst one after the other, entry by entry, so that dst is read and written
-// once for all.
-func add4() {
-	TEXT("add4", NOSPLIT, "func(dst *float64, n int, f, a, b, c, d *float64)")
+// once for all. With less, a row is subtracted from each of them first.
+func add4(less bool) {
+	name, params, what := "add4", "dst *float64, n int, f, a, b, c, d *float64", "the row of n entries at a"
+	if less {
+		name, params, what = "add4Less", params+", e *float64", "the row of n entries at a less that at e"
+	}
+	TEXT(name, NOSPLIT, "func("+params+")")
 	Pragma("noescape")
-	Doc("add4 adds f[0] times the row of n entries at a to dst, then f[1] times the row at b, and so on for",
-		"the rows at c and d.")
+	Doc(name+" adds f[0] times "+what+" to dst, then f[1] times that at b, and so on for",
+		"c and d.")
 	dst, n, f, rows := Load(Param("dst"), GP64()), Load(Param("n"), GP64()), Load(Param("f"), GP64()), rows()
+	pointers := append([]reg.Register{dst}, rows[:]...)
+	var shift reg.Register
+	if less {
+		shift = Load(Param("e"), GP64())
+		pointers = append(pointers, shift)
+	}
 	var factors [dotRows]reg.VecVirtual
 	for k := range rows {
 		factors[k] = YMM()
 		VBROADCASTSD(Mem{Base: f, Disp: k * 8}, factors[k])
 	}
-	advance := func(entries int) {
-		for _, p := range append([]reg.Register{dst}, rows[:]...) {
+	take := func(label, end string, entries int, register func() reg.VecVirtual, load, multiply, add, subtract func(ops ...Op), factor func(k int) reg.Register) {
+		Label(label)
+		CMPQ(n, Imm(uint64(entries)))
+		JL(LabelRef(end))
+		v := register()
+		load(Mem{Base: dst}, v)
+		for k, row := range rows {
+			p := register()
+			if less {
+				u, e := register(), register()
+				load(Mem{Base: row}, u)
+				load(Mem{Base: shift}, e)
+				subtract(e, u, u)
+				multiply(u, factor(k), p)
+			} else {
+				multiply(Mem{Base: row}, factor(k), p)
+			}
+			add(p, v, v)
+		}
+		load(v, Mem{Base: dst})
+		for _, p := range pointers {
 			ADDQ(Imm(uint64(8*entries)), p)
 		}
 		SUBQ(Imm(uint64(entries)), n)
+		JMP(LabelRef(label))
 	}
-	Label("lanes")
-	CMPQ(n, Imm(lanes))
-	JL(LabelRef("one"))
-	v := YMM()
-	VMOVUPD(Mem{Base: dst}, v)
-	for k, row := range rows {
-		p := YMM()
-		VMULPD(Mem{Base: row}, factors[k], p)
-		VADDPD(p, v, v)
-	}
-	VMOVUPD(v, Mem{Base: dst})
-	advance(lanes)
-	JMP(LabelRef("lanes"))
-	Label("one")
-	TESTQ(n, n)
-	JE(LabelRef("end"))
-	w := XMM()
-	VMOVSD(Mem{Base: dst}, w)
-	for k, row := range rows {
-		p := XMM()
-		VMULSD(Mem{Base: row}, factors[k].AsX(), p)
-		VADDSD(p, w, w)
-	}
-	VMOVSD(w, Mem{Base: dst})
-	advance(1)
-	JMP(LabelRef("one"))
+	take("lanes", "one", lanes, func() reg.VecVirtual { return YMM() }, VMOVUPD, VMULPD, VADDPD, VSUBPD, func(k int) reg.Register { return factors[k] })
+	take("one", "end", 1, func() reg.VecVirtual { return XMM() }, VMOVSD, VMULSD, VADDSD, VSUBSD, func(k int) reg.Register { return factors[k].AsX() })
 	Label("end")
 	VZEROUPPER()
 	RET()
