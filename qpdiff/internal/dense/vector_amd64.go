@@ -26,3 +26,15 @@ func dot4(dst *float64, a *float64, stride int, x *float64, n int)
 //
 //go:noescape
 func add4(dst *float64, n int, f *float64, a *float64, stride int)
+
+// productTile adds to four rows of eight entries of dst, width entries apart, the products of the
+// four rows of depth entries at a, stride entries apart, with the depth rows of eight at b.
+//
+//go:noescape
+func productTile(dst *float64, width int, a *float64, stride int, b *float64, depth int)
+
+// distances sets dst, of a multiple of four entries, to the sums of the squared differences between
+// the n entries at x and a column each at points, whose n rows are stride entries apart.
+//
+//go:noescape
+func distances(dst *float64, count int, x *float64, n int, points *float64, stride int)

@@ -343,3 +343,152 @@ one:
 end:
 	VZEROUPPER
 	RET
+
+// func productTile(dst *float64, width int, a *float64, stride int, b *float64, depth int)
+// Requires: AVX
+TEXT ·productTile(SB), NOSPLIT, $0-48
+	MOVQ    dst+0(FP), AX
+	MOVQ    width+8(FP), CX
+	MOVQ    a+16(FP), DX
+	MOVQ    stride+24(FP), BX
+	MOVQ    b+32(FP), SI
+	MOVQ    depth+40(FP), DI
+	SHLQ    $0x03, BX
+	LEAQ    (DX)(BX*1), R8
+	LEAQ    (R8)(BX*1), R9
+	LEAQ    (R9)(BX*1), BX
+	SHLQ    $0x03, CX
+	LEAQ    (AX)(CX*1), R10
+	LEAQ    (R10)(CX*1), R11
+	LEAQ    (R11)(CX*1), CX
+	VMOVUPD (AX), Y0
+	VMOVUPD 32(AX), Y1
+	VMOVUPD (R10), Y2
+	VMOVUPD 32(R10), Y3
+	VMOVUPD (R11), Y4
+	VMOVUPD 32(R11), Y5
+	VMOVUPD (CX), Y6
+	VMOVUPD 32(CX), Y7
+	XORQ    R12, R12
+
+term:
+	CMPQ         R12, DI
+	JGE          store
+	VMOVUPD      (SI), Y8
+	VMOVUPD      32(SI), Y9
+	VBROADCASTSD (DX)(R12*8), Y10
+	VMULPD       Y8, Y10, Y11
+	VADDPD       Y11, Y0, Y0
+	VMULPD       Y9, Y10, Y10
+	VADDPD       Y10, Y1, Y1
+	VBROADCASTSD (R8)(R12*8), Y10
+	VMULPD       Y8, Y10, Y11
+	VADDPD       Y11, Y2, Y2
+	VMULPD       Y9, Y10, Y10
+	VADDPD       Y10, Y3, Y3
+	VBROADCASTSD (R9)(R12*8), Y10
+	VMULPD       Y8, Y10, Y11
+	VADDPD       Y11, Y4, Y4
+	VMULPD       Y9, Y10, Y10
+	VADDPD       Y10, Y5, Y5
+	VBROADCASTSD (BX)(R12*8), Y10
+	VMULPD       Y8, Y10, Y8
+	VADDPD       Y8, Y6, Y6
+	VMULPD       Y9, Y10, Y8
+	VADDPD       Y8, Y7, Y7
+	ADDQ         $0x40, SI
+	INCQ         R12
+	JMP          term
+
+store:
+	VMOVUPD Y0, (AX)
+	VMOVUPD Y1, 32(AX)
+	VMOVUPD Y2, (R10)
+	VMOVUPD Y3, 32(R10)
+	VMOVUPD Y4, (R11)
+	VMOVUPD Y5, 32(R11)
+	VMOVUPD Y6, (CX)
+	VMOVUPD Y7, 32(CX)
+	VZEROUPPER
+	RET
+
+// func distances(dst *float64, count int, x *float64, n int, points *float64, stride int)
+// Requires: AVX
+TEXT ·distances(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ count+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ n+24(FP), BX
+	MOVQ points+32(FP), SI
+	MOVQ stride+40(FP), DI
+	SHLQ $0x03, DI
+
+four:
+	CMPQ   CX, $0x10
+	JL     fourEnd
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	MOVQ   SI, R9
+	XORQ   R8, R8
+
+fourFeature:
+	CMPQ         R8, BX
+	JGE          fourStore
+	VBROADCASTSD (DX)(R8*8), Y4
+	VSUBPD       (R9), Y4, Y5
+	VMULPD       Y5, Y5, Y5
+	VADDPD       Y5, Y0, Y0
+	VSUBPD       32(R9), Y4, Y5
+	VMULPD       Y5, Y5, Y5
+	VADDPD       Y5, Y1, Y1
+	VSUBPD       64(R9), Y4, Y5
+	VMULPD       Y5, Y5, Y5
+	VADDPD       Y5, Y2, Y2
+	VSUBPD       96(R9), Y4, Y4
+	VMULPD       Y4, Y4, Y4
+	VADDPD       Y4, Y3, Y3
+	ADDQ         DI, R9
+	INCQ         R8
+	JMP          fourFeature
+
+fourStore:
+	VMOVUPD Y0, (AX)
+	VMOVUPD Y1, 32(AX)
+	VMOVUPD Y2, 64(AX)
+	VMOVUPD Y3, 96(AX)
+	ADDQ    $0x80, AX
+	ADDQ    $0x80, SI
+	SUBQ    $0x10, CX
+	JMP     four
+
+fourEnd:
+one:
+	CMPQ   CX, $0x04
+	JL     oneEnd
+	VXORPD Y0, Y0, Y0
+	MOVQ   SI, R9
+	XORQ   R8, R8
+
+oneFeature:
+	CMPQ         R8, BX
+	JGE          oneStore
+	VBROADCASTSD (DX)(R8*8), Y1
+	VSUBPD       (R9), Y1, Y1
+	VMULPD       Y1, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	ADDQ         DI, R9
+	INCQ         R8
+	JMP          oneFeature
+
+oneStore:
+	VMOVUPD Y0, (AX)
+	ADDQ    $0x20, AX
+	ADDQ    $0x20, SI
+	SUBQ    $0x04, CX
+	JMP     one
+
+oneEnd:
+	VZEROUPPER
+	RET

@@ -11,3 +11,11 @@ func gramTile(dst *float64, width int, a, b *float64, stride, groups int) { pani
 func dot4(dst, a *float64, stride int, x *float64, n int) { panic("no vectors") }
 
 func add4(dst *float64, n int, f, a *float64, stride int) { panic("no vectors") }
+
+func productTile(dst *float64, width int, a *float64, stride int, b *float64, depth int) {
+	panic("no vectors")
+}
+
+func distances(dst *float64, count int, x *float64, n int, points *float64, stride int) {
+	panic("no vectors")
+}

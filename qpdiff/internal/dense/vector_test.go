@@ -33,6 +33,9 @@ func TestVectors(t *testing.T) {
 	}
 	for range 300 {
 		rows, n, extra := rng.IntN(60), 1+rng.IntN(90), rng.IntN(3)
+		if rng.IntN(20) == 0 {
+			n += 250
+		}
 		stride := n + extra
 		sizes := []int{rows, n, stride}
 		if rng.IntN(20) == 0 {
@@ -85,7 +88,40 @@ func TestVectors(t *testing.T) {
 			k := LDLFactor(out, inv, n, stride, Eps)
 			return append(append(out[:k*stride], inv[:k]...), float64(k))
 		})
+		both("Distances", sizes, func() []float64 {
+			out := make([]float64, n)
+			Distances(out, y[:rows], x, stride)
+			return out
+		})
+		work := make([]float64, BlockWork(n))
+		both("CholeskyBlocks", sizes, func() []float64 {
+			out, inv := packRows(m, n, stride), make([]float64, n)
+			k := CholeskyBlocks(out, inv, n, Eps, work)
+			if k == n {
+				InverseBlocks(out, inv, n, work)
+			}
+			return append(append(out[:k*n], inv[:k]...), float64(k))
+		})
+		both("WeightedProducts", sizes, func() []float64 {
+			first := n / 3 / 4 * 4
+			count := min(BlockSize, n-first)
+			out := make([]float64, (n-first)*count)
+			WeightedProducts(out, first, count, h, n, g[:n], work)
+			for i := range min(count, n-first) {
+				clear(out[i*count+i+1 : (i+1)*count])
+			}
+			return out
+		})
 	}
+}
+
+// packRows returns the first n columns of n rows of the given stride.
+func packRows(m []float64, n, stride int) []float64 {
+	out := make([]float64, 0, n*n)
+	for i := range n {
+		out = append(out, m[i*stride:i*stride+n]...)
+	}
+	return out
 }
 
 // fuses reports whether a sum x·y + z, of numbers whose product is not exact, has no rounding

@@ -19,6 +19,8 @@ func main() {
 	gramTile()
 	dot4()
 	add4()
+	productTile()
+	distances()
 	Generate()
 }
 
@@ -290,6 +292,111 @@ func add4() {
 	advance(1)
 	JMP(LabelRef("one"))
 	Label("end")
+	VZEROUPPER()
+	RET()
+}
+
+// productRows is how many rows a tile of a product has; it is two vectors wide.
+const productRows = 4
+
+// productTile keeps a tile in registers while it takes all terms of its sums, one after the other.
+func productTile() {
+	TEXT("productTile", NOSPLIT, "func(dst *float64, width int, a *float64, stride int, b *float64, depth int)")
+	Pragma("noescape")
+	Doc("productTile adds to four rows of eight entries of dst, width entries apart, the products of the",
+		"four rows of depth entries at a, stride entries apart, with the depth rows of eight at b.")
+	dst, width := Load(Param("dst"), GP64()), Load(Param("width"), GP64())
+	a, stride := Load(Param("a"), GP64()), Load(Param("stride"), GP64())
+	b, depth := Load(Param("b"), GP64()), Load(Param("depth"), GP64())
+	rows, places := rowsFrom(a, stride), rowsFrom(dst, width)
+	var sums [productRows][2]reg.VecVirtual
+	for i := range sums {
+		for k := range sums[i] {
+			sums[i][k] = YMM()
+			VMOVUPD(Mem{Base: places[i], Disp: k * lanes * 8}, sums[i][k])
+		}
+	}
+	at := GP64()
+	XORQ(at, at)
+	Label("term")
+	CMPQ(at, depth)
+	JGE(LabelRef("store"))
+	var x [2]reg.VecVirtual
+	for k := range x {
+		x[k] = YMM()
+		VMOVUPD(Mem{Base: b, Disp: k * lanes * 8}, x[k])
+	}
+	for i, row := range rows {
+		f := YMM()
+		VBROADCASTSD(Mem{Base: row, Index: at, Scale: 8}, f)
+		for k := range x {
+			p := YMM()
+			VMULPD(x[k], f, p)
+			VADDPD(p, sums[i][k], sums[i][k])
+		}
+	}
+	ADDQ(Imm(2*lanes*8), b)
+	INCQ(at)
+	JMP(LabelRef("term"))
+	Label("store")
+	for i := range sums {
+		for k := range sums[i] {
+			VMOVUPD(sums[i][k], Mem{Base: places[i], Disp: k * lanes * 8})
+		}
+	}
+	VZEROUPPER()
+	RET()
+}
+
+// distances has a sum for each point, to which the features add in turn.
+func distances() {
+	TEXT("distances", NOSPLIT, "func(dst *float64, count int, x *float64, n int, points *float64, stride int)")
+	Pragma("noescape")
+	Doc("distances sets dst, of a multiple of four entries, to the sums of the squared differences between",
+		"the n entries at x and a column each at points, whose n rows are stride entries apart.")
+	dst, count := Load(Param("dst"), GP64()), Load(Param("count"), GP64())
+	x, n := Load(Param("x"), GP64()), Load(Param("n"), GP64())
+	points, stride := Load(Param("points"), GP64()), Load(Param("stride"), GP64())
+	SHLQ(Imm(3), stride)
+	at, row := GP64(), GP64()
+	take := func(name string, registers int) {
+		entries := registers * lanes
+		Label(name)
+		CMPQ(count, Imm(uint64(entries)))
+		JL(LabelRef(name + "End"))
+		sums := make([]reg.VecVirtual, registers)
+		for k := range sums {
+			sums[k] = YMM()
+			VXORPD(sums[k], sums[k], sums[k])
+		}
+		MOVQ(points, row)
+		XORQ(at, at)
+		Label(name + "Feature")
+		CMPQ(at, n)
+		JGE(LabelRef(name + "Store"))
+		f := YMM()
+		VBROADCASTSD(Mem{Base: x, Index: at, Scale: 8}, f)
+		for k, sum := range sums {
+			v := YMM()
+			VSUBPD(Mem{Base: row, Disp: k * lanes * 8}, f, v)
+			VMULPD(v, v, v)
+			VADDPD(v, sum, sum)
+		}
+		ADDQ(stride, row)
+		INCQ(at)
+		JMP(LabelRef(name + "Feature"))
+		Label(name + "Store")
+		for k, sum := range sums {
+			VMOVUPD(sum, Mem{Base: dst, Disp: k * lanes * 8})
+		}
+		ADDQ(Imm(uint64(8*entries)), dst)
+		ADDQ(Imm(uint64(8*entries)), points)
+		SUBQ(Imm(uint64(entries)), count)
+		JMP(LabelRef(name))
+		Label(name + "End")
+	}
+	take("four", 4)
+	take("one", 1)
 	VZEROUPPER()
 	RET()
 }
