@@ -77,9 +77,10 @@ func (l *Ridge) Bytes(s learn.Size) int64 {
 	if s.Weighted {
 		counts += rows
 	}
-	entries := counts + m*n + 2*m*m + 8*m
+	work := float64(dense.BlockWork(s.Counting))
+	entries := counts + 2*m*n + 2*m*m + 8*m + work
 	if s.LeaveOneOut {
-		entries += 2*m*m + 3*m // inverse, and weights of a kernelDerivative
+		entries += (dense.BlockSize+3)*m + work // of a kernelDerivative
 	}
 	return learner.Entries(entries + derivativeEntries(m, n, float64(s.Predicted)))
 }

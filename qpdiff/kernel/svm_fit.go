@@ -49,6 +49,7 @@ func (l *kernelSVMFit) load(features int, bias bool) {
 		same = same && l.q.y[k] == y && l.q.hi[k]-l.q.lo[k] == l.c*l.rows.Copies[k]
 		l.q.y[k] = y
 	}
+	l.transpose(l.q.n)
 	if !same {
 		l.q.reset()
 	}
