@@ -135,10 +135,19 @@ func (l *kernelMachine) values(dst, params, x []float64, rows []int) {
 // distances sets each dst_k to the squared distance between the row rows_k, or k without rows, and
 // x. rows are ascending.
 func (l *kernelMachine) distances(dst, x []float64, rows []int) {
-	if rows == nil {
-		dense.Distances(dst, x, l.columns, l.count)
+	first, last := 0, len(dst)-1
+	if rows != nil && last >= 0 {
+		first, last = rows[0], rows[last]
+	}
+	if last-first < len(dst) {
+		dense.Distances(dst, x, l.columns[first:], l.count)
 		return
 	}
+	l.spans(dst, x, rows)
+}
+
+// spans is distances for rows that do not follow one another.
+func (l *kernelMachine) spans(dst, x []float64, rows []int) {
 	// All rows of a span are as fast as a quarter of them one by one.
 	var span [256]float64
 	const spread = 4

@@ -233,11 +233,13 @@ func (d *kernelDerivative) addGradients(l *kernelMachine, g *learn.Grad, dx, val
 	}
 	d.distances = dense.Grow(d.distances, len(rows))
 	l.distances(d.distances, x, rows)
-	for k, v := range values {
-		if s := d.s[k] * v; s != 0 { // the distance may overflow, which makes v 0
-			dparams[0] -= s * d.distances[k]
+	sum, distances := dparams[0], d.distances[:len(values)]
+	for k, s := range d.s[:len(values)] {
+		if s *= values[k]; s != 0 { // the distance may overflow, which makes the value 0
+			sum -= s * distances[k]
 		}
 	}
+	dparams[0] = sum
 }
 
 func (d *kernelDerivative) dparamsOf(g *learn.Grad) []float64 {

@@ -53,8 +53,11 @@ func (f *kernelRidgeFactor) factorise(k []float64, rows []int, lambda, part floa
 	}
 	lost := 1.0 // by how much the terms of a diagonal entry exceed it
 	for i := range n {
-		for j := range i + 1 {
-			f.a[i*n+j] = k[i*n+j] - f.u[i] - f.u[j] + f.shift
+		row := f.a[i*n : i*n+i+1]
+		if copy(row, k[i*n:]); f.balanced {
+			for j, u := range f.u[:i+1] {
+				row[j] = row[j] - f.u[i] - u + f.shift
+			}
 		}
 		f.a[i*n+i] += f.ridge / f.share[i]
 		f.size[i] = math.Sqrt(f.a[i*n+i])

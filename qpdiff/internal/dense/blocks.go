@@ -160,6 +160,10 @@ func solveRows(x []float64, rows int, l, inv []float64, n, stride int, work []fl
 		width := min(productColumns, n-j)
 		(&product{c: x[j:], a: x, b: l[j*stride:], inC: stride, inA: stride, inB: stride,
 			rows: rows, columns: width, depth: j, scale: -1}).add(work)
+		if width == productColumns {
+			solveTiles(x[j:], rows, l[j*stride+j:], inv[j:], stride)
+			continue
+		}
 		for i := range rows {
 			t := x[i*stride+j:][:width]
 			for k := range t {
@@ -170,6 +174,27 @@ func solveRows(x []float64, rows int, l, inv []float64, n, stride int, work []fl
 				t[k] = s * inv[j+k]
 			}
 		}
+	}
+}
+
+// solveTiles is solveRows for productColumns columns.
+func solveTiles(x []float64, rows int, l, inv []float64, stride int) {
+	var c [productColumns][productColumns]float64
+	for k := range c {
+		copy(c[k][:k], l[k*stride:])
+		c[k][k] = inv[k]
+	}
+	for i := range rows {
+		t := (*[productColumns]float64)(x[i*stride:])
+		x0 := t[0] * c[0][0]
+		x1 := (t[1] - c[1][0]*x0) * c[1][1]
+		x2 := (t[2] - c[2][0]*x0 - c[2][1]*x1) * c[2][2]
+		x3 := (t[3] - c[3][0]*x0 - c[3][1]*x1 - c[3][2]*x2) * c[3][3]
+		x4 := (t[4] - c[4][0]*x0 - c[4][1]*x1 - c[4][2]*x2 - c[4][3]*x3) * c[4][4]
+		x5 := (t[5] - c[5][0]*x0 - c[5][1]*x1 - c[5][2]*x2 - c[5][3]*x3 - c[5][4]*x4) * c[5][5]
+		x6 := (t[6] - c[6][0]*x0 - c[6][1]*x1 - c[6][2]*x2 - c[6][3]*x3 - c[6][4]*x4 - c[6][5]*x5) * c[6][6]
+		x7 := (t[7] - c[7][0]*x0 - c[7][1]*x1 - c[7][2]*x2 - c[7][3]*x3 - c[7][4]*x4 - c[7][5]*x5 - c[7][6]*x6) * c[7][7]
+		*t = [productColumns]float64{x0, x1, x2, x3, x4, x5, x6, x7}
 	}
 }
 

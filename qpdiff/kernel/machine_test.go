@@ -1,0 +1,104 @@
+package kernel
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/casetest"
+	"cvgm/qpdiff/internal/numtest"
+	"cvgm/qpdiff/learn"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// plain is the RBF kernel as one that a user has written.
+type plain struct{ RBF }
+
+// Rows of an RBF kernel at once give the bits of its values and gradients one by one, for all
+// learners, sizes and kinds of rows, and where distances overflow or vanish.
+func TestRowsAtOnce(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 5))
+	fits := map[string]int{}
+	for round := range 120 {
+		rows, n := 2+rng.IntN(60), rng.IntN(7)+1
+		if round%10 == 0 {
+			rows += 200 + rng.IntN(100)
+		}
+		d := casetest.ClassData(uint64(round), rows, n)
+		x := d.X.(*mat.Dense)
+		for i := range rows {
+			switch rng.IntN(12) {
+			case 0:
+				copy(x.RawRowView(i), x.RawRowView(rng.IntN(rows)))
+			case 1:
+				x.Set(i, 0, x.At(i, 0)*1e160)
+			}
+			if round%3 == 0 {
+				d.Weights = append(d.Weights, float64(rng.IntN(3)))
+			}
+		}
+		hyper := []float64{math.Pow(10, -2+3*rng.Float64()), math.Pow(10, -4+6*rng.Float64())}
+		intercept := round%2 == 0
+		for name, pair := range map[string][2]learn.Predictor{
+			"ridge": {&Ridge{Intercept: intercept}, &Ridge{Kernel: plain{}, Intercept: intercept}},
+			"SVM":   {&SVM{Intercept: intercept, Generalised: true}, &SVM{Kernel: plain{}, Intercept: intercept, Generalised: true}},
+		} {
+			got, gotErr := products(pair[0], d, hyper)
+			want, wantErr := products(pair[1], d, hyper)
+			if gotErr == nil && !numtest.SameBits(got, want) || fmt.Sprint(gotErr) != fmt.Sprint(wantErr) {
+				t.Fatalf("%s, round %d, %d rows: %v, %v\none by one %v, %v", name, round, rows, got, gotErr, want, wantErr)
+			}
+			if gotErr == nil {
+				fits[name]++
+			}
+		}
+	}
+	if fits["ridge"] < 60 || fits["SVM"] < 60 {
+		t.Errorf("only %v of 120 rounds have a fit", fits)
+	}
+}
+
+// products returns predictions of a fit and what their derivatives give without and with those in
+// the rows, and those of leave-one-out predictions of a learner that has them.
+func products(l learn.Predictor, d learn.Data, hyper []float64) (out []float64, err error) {
+	rows, n := d.X.Dims()
+	theta := make([]float64, numtest.First(l.Dims(n)))
+	if err := l.Load(d); err != nil {
+		return nil, err
+	}
+	w, x, dst := new(qpdiff.Workspace), d.Dense().Slice(rows/3, rows, 0, n).(*mat.Dense), make([]float64, rows-rows/3)
+	if err = l.Fit(theta, hyper); err == nil {
+		err = l.Predict(w, dst, x)
+	}
+	out = append(slices.Clone(theta), dst...)
+	for _, g := range []*learn.Grad{{Hyper: make([]float64, 2)}, casetest.NewGrad(d, 2)} {
+		if err == nil {
+			err = l.PredictVJP(w, g, nil, x, dst)
+		}
+		out = append(out, entries(g)...)
+	}
+	if r, ok := l.(*Ridge); ok && d.Weights == nil && err == nil {
+		all := make([]float64, rows)
+		err = r.LeaveOneOut(all, hyper)
+		for _, g := range []*learn.Grad{{Hyper: make([]float64, 2)}, casetest.NewGrad(d, 2)} {
+			if err == nil {
+				err = r.LeaveOneOutVJP(w, g, nil, all)
+			}
+			out = append(out, entries(g)...)
+		}
+		out = append(out, all...)
+	}
+	return out, err
+}
+
+func entries(g *learn.Grad) []float64 {
+	out := slices.Concat(g.Hyper, g.Y)
+	if g.X != nil {
+		out = append(out, g.X.RawMatrix().Data...)
+	}
+	return out
+}
