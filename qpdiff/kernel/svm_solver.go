@@ -78,7 +78,7 @@ func (q *boxQP) proximal() error {
 func (q *boxQP) solveExactly(phases int) error {
 	q.residual()
 	if !q.warm {
-		q.optimisePairs(pairsPerRow * q.n)
+		q.optimisePairs(q.n * max(pairsPerRow, q.n/rowsPerRound))
 	}
 	q.warm = false
 	still := 0

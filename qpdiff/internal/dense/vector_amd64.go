@@ -38,3 +38,18 @@ func productTile(dst *float64, width int, a *float64, stride int, b *float64, de
 //
 //go:noescape
 func distances(dst *float64, count int, x *float64, n int, points *float64, stride int)
+
+// highest sets the first four entries of dst to the largest entries of x at places equal modulo four
+// at which a is less than b, or −Inf, and the next four to the first places of those. n is a multiple
+// of four.
+//
+//go:noescape
+func highest(dst *float64, x *float64, a *float64, b *float64, n int)
+
+// steepest sets the first four entries of dst to the largest d²/max(h + diagonal − 2·row, least) at
+// places equal modulo four at which a is greater than b and d = top − r is positive, or 0, the next
+// four to the first places of those, and four more to the largest d. terms are top, h, least and 2. n is
+// a multiple of four.
+//
+//go:noescape
+func steepest(dst *float64, terms *float64, r *float64, diagonal *float64, row *float64, a *float64, b *float64, n int)

@@ -492,3 +492,100 @@ oneStore:
 oneEnd:
 	VZEROUPPER
 	RET
+
+DATA places<>+0(SB)/8, $0x0000000000000000
+DATA places<>+8(SB)/8, $0x3ff0000000000000
+DATA places<>+16(SB)/8, $0x4000000000000000
+DATA places<>+24(SB)/8, $0x4008000000000000
+DATA places<>+32(SB)/8, $0x4010000000000000
+GLOBL places<>(SB), RODATA|NOPTR, $40
+
+// func highest(dst *float64, x *float64, a *float64, b *float64, n int)
+// Requires: AVX
+TEXT ·highest(SB), NOSPLIT, $0-40
+	MOVQ         x+8(FP), AX
+	MOVQ         a+16(FP), CX
+	MOVQ         b+24(FP), DX
+	MOVQ         n+32(FP), BX
+	VBROADCASTSD infinity<>+0(SB), Y0
+	VMOVUPD      Y0, Y1
+	VMOVUPD      places<>+0(SB), Y3
+	VBROADCASTSD places<>+32(SB), Y4
+	VXORPD       Y2, Y2, Y2
+	XORQ         SI, SI
+
+lanes:
+	CMPQ      SI, BX
+	JGE       end
+	VMOVUPD   (CX)(SI*8), Y5
+	VCMPPD    $0x11, (DX)(SI*8), Y5, Y5
+	VBLENDVPD Y5, (AX)(SI*8), Y0, Y5
+	VCMPPD    $0x11, Y5, Y1, Y6
+	VBLENDVPD Y6, Y5, Y1, Y1
+	VBLENDVPD Y6, Y3, Y2, Y2
+	VADDPD    Y4, Y3, Y3
+	ADDQ      $0x04, SI
+	JMP       lanes
+
+end:
+	MOVQ    dst+0(FP), AX
+	VMOVUPD Y1, (AX)
+	VMOVUPD Y2, 32(AX)
+	VZEROUPPER
+	RET
+
+DATA infinity<>+0(SB)/8, $0xfff0000000000000
+GLOBL infinity<>(SB), RODATA|NOPTR, $8
+
+// func steepest(dst *float64, terms *float64, r *float64, diagonal *float64, row *float64, a *float64, b *float64, n int)
+// Requires: AVX
+TEXT ·steepest(SB), NOSPLIT, $0-64
+	MOVQ         terms+8(FP), AX
+	MOVQ         r+16(FP), CX
+	MOVQ         diagonal+24(FP), DX
+	MOVQ         row+32(FP), BX
+	MOVQ         a+40(FP), SI
+	MOVQ         b+48(FP), DI
+	MOVQ         n+56(FP), R8
+	VBROADCASTSD (AX), Y0
+	VBROADCASTSD 8(AX), Y1
+	VBROADCASTSD 16(AX), Y2
+	VBROADCASTSD 24(AX), Y3
+	VXORPD       Y4, Y4, Y4
+	VXORPD       Y5, Y5, Y5
+	VXORPD       Y6, Y6, Y6
+	VMOVUPD      places<>+0(SB), Y8
+	VBROADCASTSD places<>+32(SB), Y9
+	VXORPD       Y7, Y7, Y7
+	XORQ         AX, AX
+
+lanes:
+	CMPQ      AX, R8
+	JGE       end
+	VSUBPD    (CX)(AX*8), Y0, Y10
+	VMOVUPD   (DI)(AX*8), Y11
+	VCMPPD    $0x11, (SI)(AX*8), Y11, Y11
+	VCMPPD    $0x11, Y10, Y4, Y12
+	VANDPD    Y12, Y11, Y11
+	VANDPD    Y11, Y10, Y10
+	VMAXPD    Y10, Y5, Y5
+	VMULPD    (BX)(AX*8), Y3, Y11
+	VADDPD    (DX)(AX*8), Y1, Y12
+	VSUBPD    Y11, Y12, Y11
+	VMAXPD    Y2, Y11, Y11
+	VMULPD    Y10, Y10, Y10
+	VDIVPD    Y11, Y10, Y10
+	VCMPPD    $0x11, Y10, Y6, Y11
+	VBLENDVPD Y11, Y10, Y6, Y6
+	VBLENDVPD Y11, Y8, Y7, Y7
+	VADDPD    Y9, Y8, Y8
+	ADDQ      $0x04, AX
+	JMP       lanes
+
+end:
+	MOVQ    dst+0(FP), AX
+	VMOVUPD Y6, (AX)
+	VMOVUPD Y7, 32(AX)
+	VMOVUPD Y5, 64(AX)
+	VZEROUPPER
+	RET

@@ -19,3 +19,7 @@ func productTile(dst *float64, width int, a *float64, stride int, b *float64, de
 func distances(dst *float64, count int, x *float64, n int, points *float64, stride int) {
 	panic("no vectors")
 }
+
+func highest(dst, x, a, b *float64, n int) { panic("no vectors") }
+
+func steepest(dst, terms, r, diagonal, row, a, b *float64, n int) { panic("no vectors") }

@@ -2,6 +2,7 @@ package dense
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -92,6 +93,20 @@ func TestVectors(t *testing.T) {
 			out := make([]float64, n)
 			Distances(out, y[:rows], x, stride)
 			return out
+		})
+		row := func(i int) []float64 { return h[i*n : (i+1)*n] }
+		bounds := slices.Clone(row(0))
+		for i := range n { // ties of values and bounds
+			bounds[i] = math.Round(bounds[i])
+			row(n - 1)[i] = math.Round(2 * row(n - 1)[i])
+		}
+		both("Highest", sizes, func() []float64 {
+			at, value := Highest(row(n-1), bounds, row(n/2))
+			return []float64{float64(at), value}
+		})
+		both("Steepest", sizes, func() []float64 {
+			at, gain, gap := Steepest(row(n - 1)[n/3], 1, Eps, row(n-1), row(n/3), row(n/2), bounds, row(n-1))
+			return []float64{float64(at), gain, gap}
 		})
 		work := make([]float64, BlockWork(n))
 		both("CholeskyBlocks", sizes, func() []float64 {

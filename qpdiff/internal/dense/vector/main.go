@@ -7,6 +7,8 @@
 package main
 
 import (
+	"math"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -21,6 +23,9 @@ func main() {
 	add4()
 	productTile()
 	distances()
+	declarePlaces()
+	highest()
+	steepest()
 	Generate()
 }
 
@@ -397,6 +402,128 @@ func distances() {
 	}
 	take("four", 4)
 	take("one", 1)
+	VZEROUPPER()
+	RET()
+}
+
+// best has the largest value of each lane so far and its place.
+type best struct{ value, at, place, step reg.VecVirtual }
+
+// startBest begins at place 0 with the value of first in each lane.
+func startBest(first reg.VecVirtual) best {
+	b := best{value: first, at: YMM(), place: YMM(), step: YMM()}
+	VMOVUPD(places, b.place)
+	VBROADCASTSD(places.Offset(8*lanes), b.step)
+	VXORPD(b.at, b.at, b.at)
+	return b
+}
+
+// places are the first places, then how far the next ones are.
+var places Mem
+
+func declarePlaces() {
+	places = GLOBL("places", RODATA|NOPTR)
+	for k := range lanes + 1 {
+		DATA(8*k, U64(math.Float64bits(float64(k))))
+	}
+}
+
+// take compares the values at the next places, of which the first of the largest stays.
+func (b best) take(values reg.VecVirtual) {
+	larger := YMM()
+	VCMPPD(Imm(orderedLess), values, b.value, larger)
+	VBLENDVPD(larger, values, b.value, b.value)
+	VBLENDVPD(larger, b.place, b.at, b.at)
+	VADDPD(b.step, b.place, b.place)
+}
+
+// orderedLess is the predicate of VCMPPD that its last source is less than the other, and none is
+// NaN.
+const orderedLess = 17
+
+// highest takes −Inf at places that do not count.
+func highest() {
+	TEXT("highest", NOSPLIT, "func(dst, x, a, b *float64, n int)")
+	Pragma("noescape")
+	Doc("highest sets the first four entries of dst to the largest entries of x at places equal modulo four",
+		"at which a is less than b, or −Inf, and the next four to the first places of those. n is a multiple",
+		"of four.")
+	x, a, b := Load(Param("x"), GP64()), Load(Param("a"), GP64()), Load(Param("b"), GP64())
+	n := Load(Param("n"), GP64())
+	none, value := YMM(), YMM()
+	infinity := GLOBL("infinity", RODATA|NOPTR)
+	DATA(0, U64(math.Float64bits(math.Inf(-1))))
+	VBROADCASTSD(infinity, none)
+	VMOVUPD(none, value)
+	largest := startBest(value)
+	at := GP64()
+	XORQ(at, at)
+	Label("lanes")
+	CMPQ(at, n)
+	JGE(LabelRef("end"))
+	entries := func(p reg.Register) Mem { return Mem{Base: p, Index: at, Scale: 8} }
+	counts, v := YMM(), YMM()
+	VMOVUPD(entries(a), counts)
+	VCMPPD(Imm(orderedLess), entries(b), counts, counts)
+	VBLENDVPD(counts, entries(x), none, v)
+	largest.take(v)
+	ADDQ(Imm(lanes), at)
+	JMP(LabelRef("lanes"))
+	Label("end")
+	dst := Load(Param("dst"), GP64())
+	VMOVUPD(largest.value, Mem{Base: dst})
+	VMOVUPD(largest.at, Mem{Base: dst, Disp: 8 * lanes})
+	VZEROUPPER()
+	RET()
+}
+
+// steepest divides by the curvature at all places, and clears what does not count.
+func steepest() {
+	TEXT("steepest", NOSPLIT, "func(dst, terms, r, diagonal, row, a, b *float64, n int)")
+	Pragma("noescape")
+	Doc("steepest sets the first four entries of dst to the largest d²/max(h + diagonal − 2·row, least) at",
+		"places equal modulo four at which a is greater than b and d = top − r is positive, or 0, the next",
+		"four to the first places of those, and four more to the largest d. terms are top, h, least and 2. n is",
+		"a multiple of four.")
+	terms, r, diagonal, row := Load(Param("terms"), GP64()), Load(Param("r"), GP64()), Load(Param("diagonal"), GP64()), Load(Param("row"), GP64())
+	a, b, n := Load(Param("a"), GP64()), Load(Param("b"), GP64()), Load(Param("n"), GP64())
+	top, h, least, two := YMM(), YMM(), YMM(), YMM()
+	for k, term := range []reg.VecVirtual{top, h, least, two} {
+		VBROADCASTSD(Mem{Base: terms, Disp: 8 * k}, term)
+	}
+	zero, widest, value := YMM(), YMM(), YMM()
+	for _, v := range []reg.VecVirtual{zero, widest, value} {
+		VXORPD(v, v, v)
+	}
+	gain := startBest(value)
+	at := GP64()
+	XORQ(at, at)
+	Label("lanes")
+	CMPQ(at, n)
+	JGE(LabelRef("end"))
+	entries := func(p reg.Register) Mem { return Mem{Base: p, Index: at, Scale: 8} }
+	d, counts, positive, curvature := YMM(), YMM(), YMM(), YMM()
+	VSUBPD(entries(r), top, d)
+	VMOVUPD(entries(b), counts)
+	VCMPPD(Imm(orderedLess), entries(a), counts, counts)
+	VCMPPD(Imm(orderedLess), d, zero, positive)
+	VANDPD(positive, counts, counts)
+	VANDPD(counts, d, d)
+	VMAXPD(d, widest, widest)
+	VMULPD(entries(row), two, curvature)
+	VADDPD(entries(diagonal), h, positive)
+	VSUBPD(curvature, positive, curvature)
+	VMAXPD(least, curvature, curvature)
+	VMULPD(d, d, d)
+	VDIVPD(curvature, d, d)
+	gain.take(d)
+	ADDQ(Imm(lanes), at)
+	JMP(LabelRef("lanes"))
+	Label("end")
+	dst := Load(Param("dst"), GP64())
+	for k, v := range []reg.VecVirtual{gain.value, gain.at, widest} {
+		VMOVUPD(v, Mem{Base: dst, Disp: 8 * lanes * k})
+	}
 	VZEROUPPER()
 	RET()
 }
