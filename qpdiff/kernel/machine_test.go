@@ -62,6 +62,38 @@ func TestRowsAtOnce(t *testing.T) {
 	}
 }
 
+// From hundreds of rows on sequential minimal optimisation leaves few rows to exact steps, from a
+// cold start and from another C and γ, which hold one at a time.
+func TestManyRowsNeedFewExactSteps(t *testing.T) {
+	const rows, left = 400, 8
+	d := casetest.ClassData(1, rows, 5)
+	l := &SVM{Intercept: true}
+	theta := make([]float64, 1)
+	numtest.OK(t, l.Load(d))
+	for _, hyper := range [][]float64{{1000, .1}, {1500, .15}, {1000, .1}} {
+		q, few := &l.q, pairsPerRow*rows
+		if q.warm {
+			few = rows / rowsPerPair
+		}
+		numtest.OK(t, l.gramMatrix(hyper[1:]), l.bounds(hyper[0]))
+		copy(q.lin, q.y)
+		q.residual()
+		q.optimisePairs(q.pairs(few))
+		guess := slices.Clone(q.free)
+		l.Reset()
+		numtest.OK(t, l.Fit(theta, hyper))
+		wrong := 0
+		for i := range rows {
+			if slices.Contains(q.free, i) != slices.Contains(guess, i) {
+				wrong++
+			}
+		}
+		if wrong > left {
+			t.Errorf("C = %v, γ = %v: %d rows are guessed wrong, beside %d free ones", hyper[0], hyper[1], wrong, len(q.free))
+		}
+	}
+}
+
 // products returns predictions of a fit and what their derivatives give without and with those in
 // the rows, and those of leave-one-out predictions of a learner that has them.
 func products(l learn.Predictor, d learn.Data, hyper []float64) (out []float64, err error) {

@@ -52,8 +52,10 @@ const (
 	// end.
 	pairsPerRow = 3
 	rowsPerPair = 2
-	// rowsPerRound
-	rowsPerRound = 32
+	// From manyRows rows on the bound is, of each row, a pair for every rowsPerRound rows. An exact
+	// step costs the cube of the rows there, and holds one row at a time; the pairs cost as much
+	// as some 20 exact steps, and rarely are that many.
+	manyRows, rowsPerRound = 256, 16
 	// pairPhases bounds how often it runs between exact steps, since it may undo what
 	// these have found.
 	pairPhases = 4

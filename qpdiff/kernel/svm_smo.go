@@ -49,6 +49,15 @@ func (q *boxQP) optimisePairs(limit int) {
 	}
 }
 
+// pairs bounds the steps of sequential minimal optimisation: few of them, or of manyRows rows on as
+// many as cost less than the exact steps that they save.
+func (q *boxQP) pairs(few int) int {
+	if q.n < manyRows {
+		return few
+	}
+	return max(few, q.n*q.n/rowsPerRound)
+}
+
 // bestSingle returns the β whose own move gains most, that gain, and the largest |r| of those that
 // may move.
 func (q *boxQP) bestSingle() (at int, gain, gap float64) {
