@@ -35,6 +35,8 @@ type boxQP struct {
 	factor      freeFactor // of free at the solution
 	rhs, z      []float64  // the free set's right-hand side and solution
 	fix         []float64  // work: correction of z
+	minus       []float64  // work of bestSingle: −r
+	zeros       []float64
 	warm        bool
 	size        float64 // of the terms of r
 }
@@ -93,6 +95,9 @@ func (q *boxQP) resize(n int) {
 	}
 	q.n = n
 	dense.GrowAll(n, &q.y, &q.lo, &q.hi, &q.diagonal, &q.lin, &q.center, &q.beta, &q.r, &q.rhs, &q.z, &q.fix, &q.factor.dinv, &q.factor.ones)
+	if !q.balanced {
+		q.minus, q.zeros = dense.Grow(q.minus, n), dense.Zeros(q.zeros, n)
+	}
 	dense.GrowAll(n*n, &q.k, &q.factor.a)
 	q.free = slices.Grow(q.free, n-len(q.free))
 }

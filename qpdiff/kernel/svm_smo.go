@@ -1,9 +1,9 @@
 package kernel
 
 import (
-	"math"
-
 	"cvgm/qpdiff/internal/dense"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // optimisePairs makes at most limit steps of sequential minimal optimisation: each
@@ -61,14 +61,11 @@ func (q *boxQP) pairs(few int) int {
 // bestSingle returns the β whose own move gains most, that gain, and the largest |r| of those that
 // may move.
 func (q *boxQP) bestSingle() (at int, gain, gap float64) {
-	at = -1
-	for k, v := range q.r {
-		if v > 0 && q.beta[k] < q.hi[k] || v < 0 && q.beta[k] > q.lo[k] {
-			gap = max(gap, math.Abs(v))
-			if d := v * v / q.diagonal[k]; d > gain {
-				at, gain = k, d
-			}
-		}
+	floats.ScaleTo(q.minus, -1, q.r)
+	at, gain, gap = dense.Steepest(0, 0, 0, q.minus, q.diagonal, q.zeros, q.hi, q.beta)
+	down, g, most := dense.Steepest(0, 0, 0, q.r, q.diagonal, q.zeros, q.beta, q.lo)
+	if g > gain {
+		at, gain = down, g
 	}
-	return at, gain, gap
+	return at, gain, max(gap, most)
 }
