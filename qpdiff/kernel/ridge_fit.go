@@ -18,7 +18,7 @@ import (
 // centred, K′_ij = K_ij − u_i − u_j with K′·share = 0. Neither changes x where sum = 0,
 // and the matrix is positive definite wherever x is unique.
 type kernelRidgeFactor struct {
-	a, inv   []float64 // Cholesky factor, lower triangle
+	a, inv   []float64 // Cholesky factor, lower triangle; a is G after invert
 	share    []float64
 	ridge    float64
 	balanced bool
