@@ -222,11 +222,14 @@ func (d *kernelDerivative) predictionsAlong(l *kernelMachine, dst []float64, x, 
 // is values_k, to those sums of d that g wants, and to dx, unless that is nil.
 func (d *kernelDerivative) addGradients(l *kernelMachine, g *learn.Grad, dx, values, x []float64, rows []int) {
 	dparams := d.dparamsOf(g)
-	if g.X != nil || dx != nil || !isRBF(l.kernel) {
+	if !isRBF(l.kernel) {
 		for k, i := range rows {
 			l.kernel.Grad(dparams, rowOf(g, d.gx, i, l.n), dx, d.s[k], values[k], l.kernelParams, l.row(i), x)
 		}
 		return
+	}
+	if g.X != nil || dx != nil {
+		d.addRows(l, g, dx, values, x, rows)
 	}
 	if dparams == nil {
 		return
@@ -240,6 +243,31 @@ func (d *kernelDerivative) addGradients(l *kernelMachine, g *learn.Grad, dx, val
 		}
 	}
 	dparams[0] = sum
+}
+
+// addRows is the part of addGradients in the rows and x, for an RBF kernel.
+func (d *kernelDerivative) addRows(l *kernelMachine, g *learn.Grad, dx, values, x []float64, rows []int) {
+	for k, i := range rows {
+		s := d.s[k] * values[k]
+		if s == 0 {
+			continue // also if the distance overflows
+		}
+		s *= -2 * l.kernelParams[0]
+		row := l.row(i)
+		gx := rowOf(g, d.gx, i, l.n)
+		if dx == nil {
+			for j, v := range x[:len(row)] {
+				gx[j] += s * (row[j] - v)
+			}
+			continue
+		}
+		for j, v := range x[:len(row)] {
+			v = s * (row[j] - v)
+			if dx[j] -= v; gx != nil {
+				gx[j] += v
+			}
+		}
+	}
 }
 
 func (d *kernelDerivative) dparamsOf(g *learn.Grad) []float64 {
