@@ -49,7 +49,7 @@ func (q *boxQP) optimisePairs(limit int) {
 	}
 }
 
-// pairs bounds the steps of sequential minimal optimisation: few of them, or of manyRows rows on as
+// pairs bounds the steps of sequential minimal optimisation: few of them, or from manyRows rows on as
 // many as cost less than the exact steps that they save.
 func (q *boxQP) pairs(few int) int {
 	if q.n < manyRows {
