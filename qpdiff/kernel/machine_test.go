@@ -9,6 +9,7 @@ import (
 
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/casetest"
+	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/numtest"
 	"cvgm/qpdiff/learn"
 
@@ -91,6 +92,53 @@ func TestManyRowsNeedFewExactSteps(t *testing.T) {
 		if wrong > left {
 			t.Errorf("C = %v, γ = %v: %d rows are guessed wrong, beside %d free ones", hyper[0], hyper[1], wrong, len(q.free))
 		}
+	}
+}
+
+// ridgeResidualTol bounds what a ridge regression leaves of its conditions, of the largest sum of
+// the moduli of a condition's terms: the factor is backward stable, however near to singular.
+const ridgeResidualTol = 16 * dense.Eps
+
+// Factors by blocks solve the conditions of ridge regressions of hundreds of rows to rounding, with
+// equal rows, rows that do not count, and penalties and widths of many sizes.
+func TestManyRowsLeaveNoResidual(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 5))
+	fits := 0
+	for round := range numtest.Long(60) {
+		rows := 100 + rng.IntN(200)
+		d := casetest.RandomData(uint64(round), rows, 1+rng.IntN(6), false)
+		for i := range rows {
+			if rng.IntN(5) == 0 {
+				copy(d.Dense().RawRowView(i), d.Dense().RawRowView(rng.IntN(rows)))
+			}
+			if round%2 == 0 {
+				d.Weights = append(d.Weights, float64(rng.IntN(3))*math.Pow(10, float64(rng.IntN(5)-2)))
+			}
+		}
+		l := &Ridge{Intercept: rng.IntN(2) == 0}
+		theta := make([]float64, numtest.First(l.Dims(1)))
+		numtest.OK(t, l.Load(d))
+		lambda := math.Pow(10, -13+13*rng.Float64())
+		if l.Fit(theta, []float64{lambda, math.Pow(10, -4+6*rng.Float64())}) != nil {
+			continue
+		}
+		fits++
+		m, worst, size := len(l.rows), 0.0, 0.0
+		for k, i := range l.rows {
+			own := lambda / l.factor.share[k] * l.c[k]
+			left, terms := d.Y[i]-l.b-own, math.Abs(d.Y[i])+math.Abs(l.b)+math.Abs(own)
+			for j, c := range l.c {
+				left -= l.k[k*m+j] * c
+				terms += math.Abs(l.k[k*m+j] * c)
+			}
+			worst, size = max(worst, math.Abs(left)), max(size, terms)
+		}
+		if !(worst <= ridgeResidualTol*size) {
+			t.Errorf("round %d, %d rows, λ = %v: a condition leaves %v, its terms are up to %v", round, m, lambda, worst, size)
+		}
+	}
+	if fits < numtest.Long(60)/2 {
+		t.Errorf("only %d fits", fits)
 	}
 }
 
