@@ -22,6 +22,8 @@ type kernelMachine struct {
 	n            int        // features
 	points       []float64  // the rows x_i, of stride entries each
 	stride       int
+	columns      []float64 // of an RBF kernel: their features, each of count entries
+	count        int
 	kernel       Kernel    // as of the last Load
 	kernelParams []float64 // that the kernel matrix belongs to
 	stale        bool      // the kernel matrix does not belong to the rows
@@ -50,19 +52,23 @@ type kernelDerivative struct {
 	dparams      []float64 // cotangent of the kernel's parameters
 	gradX, gradZ []float64 // gradient of one kernel value
 
-	values kernelValues
-	row    []float64 // the kernel's values of one row with the support
+	values    kernelValues
+	row       []float64 // the kernel's values of one row with the support
+	s         []float64 // cotangents of the kernel's values of one row
+	distances []float64 // of one row
 
 	z []float64 // right-hand side of a tangent
 
-	// Of a Ridge's leave-one-out fit: cotangents of the diagonal of G, negated, and of the
-	// kernel matrix, upper triangle.
-	q, weights []float64
+	// Of a Ridge's leave-one-out fit: ddst over the diagonal of G, cotangents of that diagonal,
+	// and some columns of those of the kernel matrix, lower triangle.
+	p, q, weights []float64
+	work          []float64
 
 	// Of the SVM's fit with the number fit, without its weakly active rows:
 	fit        uint64
 	beta       []float64  // by distinct row: its β, with weakly active ones at a bound
 	free       []int      // rows of the free set
+	rows       []int      // whose beta is not 0
 	conditions []int      // the rows whose conditions determine β of the free set and b
 	factor     freeFactor // of free, where rows are weakly active
 
@@ -94,6 +100,70 @@ func (l *kernelMachine) accept(through machineFit, k Kernel, intercept bool, d l
 // row is x_k.
 func (l *kernelMachine) row(k int) []float64 { return l.points[k*l.stride : k*l.stride+l.n] }
 
+// transpose makes the first count of the points the rows x_i.
+func (l *kernelMachine) transpose(count int) {
+	l.count, l.columns = count, l.columns[:0]
+	if !isRBF(l.kernel) {
+		return
+	}
+	l.columns = dense.Grow(l.columns, count*l.n)
+	for i := range count {
+		for j, v := range l.row(i) {
+			l.columns[j*count+i] = v
+		}
+	}
+}
+
+// values sets each dst_k to the kernel's value of the row rows_k, or k without rows, with x.
+func (l *kernelMachine) values(dst, params, x []float64, rows []int) {
+	if !isRBF(l.kernel) {
+		for k := range dst {
+			i := k
+			if rows != nil {
+				i = rows[k]
+			}
+			dst[k] = l.kernel.Eval(params, l.row(i), x)
+		}
+		return
+	}
+	l.distances(dst, x, rows)
+	for k, d := range dst {
+		dst[k] = math.Exp(-params[0] * d)
+	}
+}
+
+// distances sets each dst_k to the squared distance between the row rows_k, or k without rows, and
+// x. rows are ascending.
+func (l *kernelMachine) distances(dst, x []float64, rows []int) {
+	first, last := 0, len(dst)-1
+	if rows != nil && last >= 0 {
+		first, last = rows[0], rows[last]
+	}
+	if last-first < len(dst) {
+		dense.Distances(dst, x, l.columns[first:], l.count)
+		return
+	}
+	l.spans(dst, x, rows)
+}
+
+// spans is distances for rows that do not follow one another.
+func (l *kernelMachine) spans(dst, x []float64, rows []int) {
+	// All rows of a span are as fast as a quarter of them one by one.
+	var span [256]float64
+	const spread = 4
+	for at := 0; at < len(rows); {
+		first, end := rows[at], at+1
+		for end < len(rows) && rows[end]-first < min(len(span), spread*(end+1-at)) {
+			end++
+		}
+		d := span[:rows[end-1]-first+1]
+		dense.Distances(d, x, l.columns[first:], l.count)
+		for ; at < end; at++ {
+			dst[at] = d[rows[at]-first]
+		}
+	}
+}
+
 // checkHyper checks the first hyperparameter, which first does for a finite one, and
 // the kernel's parameters.
 func (l *kernelMachine) checkHyper(hyper []float64, name string, first func(v float64) error) error {
@@ -116,13 +186,12 @@ func (l *kernelMachine) gram(k []float64, of []int, params []float64) (changed b
 	n := len(of)
 	sum := 0.0
 	for i := range n {
-		x := l.row(i)
-		for j := i; j < n; j++ {
-			v := l.kernel.Eval(params, x, l.row(j))
-			k[i*n+j], k[j*n+i] = v, v
+		values := k[i*n : i*n+i+1]
+		l.values(values, params, l.row(i), nil)
+		for _, v := range values {
 			sum += math.Abs(v)
 		}
-		d := k[i*n+i]
+		d := values[i]
 		largest = max(largest, d)
 		if d < 0 {
 			return true, 0, check.ArgErrorf("Kernel", qpdiff.ErrNonconvex, "use a positive semidefinite kernel", "is %v between row %d and itself", d, of[i])
@@ -131,6 +200,7 @@ func (l *kernelMachine) gram(k []float64, of []int, params []float64) (changed b
 	if !dense.Finite(4 * sum) { // the curvature along a pair of rows sums four values
 		return true, 0, check.ArgErrorf("Kernel", qpdiff.ErrNotFinite, "scale the features or change the kernel's parameters", "overflows or is not a number on the training rows")
 	}
+	dense.Mirror(k, n)
 	l.stale = false
 	l.kernelParams = append(l.kernelParams[:0], params...)
 	return true, largest, nil
@@ -155,17 +225,21 @@ func (l *kernelMachine) predict(keep *kernelValues, dst []float64, x *mat.Dense)
 	if keep != nil {
 		keep.fit, keep.values = l.state.Fit, keep.values[:0]
 	}
+	var chunk [256]float64
 	for t := range dst {
 		f := l.b
 		xt := x.RawRowView(t)
 		if keep != nil {
 			keep.values = append(keep.values, xt...)
 		}
-		for _, i := range l.support {
-			k := l.kernel.Eval(l.kernelParams, l.row(i), xt)
-			f += l.coef[i] * k
+		for rows := range slices.Chunk(l.support, len(chunk)) {
+			values := chunk[:len(rows)]
+			l.values(values, l.kernelParams, xt, rows)
+			for k, i := range rows {
+				f += l.coef[i] * values[k]
+			}
 			if keep != nil {
-				keep.values = append(keep.values, k)
+				keep.values = append(keep.values, values...)
 			}
 		}
 		dst[t] = f

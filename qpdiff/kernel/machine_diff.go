@@ -137,7 +137,7 @@ func (l *kernelMachine) PredictJVP(w *qpdiff.Workspace, dst []float64, x, dx *ma
 // the kernel's values that a Predict keeps for so many rows.
 func derivativeEntries(m, n, predicted float64) float64 {
 	const grown = 1.5 // a slice that is appended to
-	return 2*m*n + 10*m + 4*n + grown*predicted*(n+m)
+	return 2*m*n + 12*m + 4*n + grown*predicted*(n+m)
 }
 
 // start prepares d for a product.
@@ -165,10 +165,8 @@ func (d *kernelDerivative) valuesAt(l *kernelMachine, t int, x *mat.Dense) []flo
 			return kept[l.n:width]
 		}
 	}
-	d.row = d.row[:0]
-	for _, i := range l.support {
-		d.row = append(d.row, l.kernel.Eval(l.kernelParams, l.row(i), xt))
-	}
+	d.row = dense.Grow(d.row, len(l.support))
+	l.values(d.row, l.kernelParams, xt, l.support)
 	return d.row
 }
 
@@ -189,13 +187,15 @@ func (d *kernelDerivative) predictions(l *kernelMachine, g *learn.Grad, dx, x *m
 		if dx != nil {
 			dxt = dx.RawRowView(t)
 		}
+		d.s = dense.Grow(d.s, len(l.support))
 		for at, i := range l.support {
 			if wanted {
 				d.v[i] += dt * values[at]
 			}
-			if inputs {
-				l.kernel.Grad(d.dparamsOf(g), rowOf(g, d.gx, i, l.n), dxt, dt*l.coef[i], values[at], l.kernelParams, l.row(i), xt)
-			}
+			d.s[at] = dt * l.coef[i]
+		}
+		if inputs {
+			d.addGradients(l, g, dxt, values, xt, l.support)
 		}
 	}
 	return db
@@ -214,6 +214,58 @@ func (d *kernelDerivative) predictionsAlong(l *kernelMachine, dst []float64, x, 
 		}
 		for at, i := range l.support {
 			dst[s] += dcoef[i]*values[at] + d.kernelTangent(l, t, rowOf(t, d.tx, i, l.n), dxs, l.coef[i], values[at], l.row(i), xs)
+		}
+	}
+}
+
+// addGradients adds s_k times the derivative of the kernel's value of the row rows_k with x, which
+// is values_k, to those sums of d that g wants, and to dx, unless that is nil.
+func (d *kernelDerivative) addGradients(l *kernelMachine, g *learn.Grad, dx, values, x []float64, rows []int) {
+	dparams := d.dparamsOf(g)
+	if !isRBF(l.kernel) {
+		for k, i := range rows {
+			l.kernel.Grad(dparams, rowOf(g, d.gx, i, l.n), dx, d.s[k], values[k], l.kernelParams, l.row(i), x)
+		}
+		return
+	}
+	if g.X != nil || dx != nil {
+		d.addRows(l, g, dx, values, x, rows)
+	}
+	if dparams == nil {
+		return
+	}
+	d.distances = dense.Grow(d.distances, len(rows))
+	l.distances(d.distances, x, rows)
+	sum, distances := dparams[0], d.distances[:len(values)]
+	for k, s := range d.s[:len(values)] {
+		if s *= values[k]; s != 0 { // the distance may overflow, which makes the value 0
+			sum -= s * distances[k]
+		}
+	}
+	dparams[0] = sum
+}
+
+// addRows is the part of addGradients in the rows and x, for an RBF kernel.
+func (d *kernelDerivative) addRows(l *kernelMachine, g *learn.Grad, dx, values, x []float64, rows []int) {
+	for k, i := range rows {
+		s := d.s[k] * values[k]
+		if s == 0 {
+			continue // also if the distance overflows
+		}
+		s *= -2 * l.kernelParams[0]
+		row := l.row(i)
+		gx := rowOf(g, d.gx, i, l.n)
+		if dx == nil {
+			for j, v := range x[:len(row)] {
+				gx[j] += s * (row[j] - v)
+			}
+			continue
+		}
+		for j, v := range x[:len(row)] {
+			v = s * (row[j] - v)
+			if dx[j] -= v; gx != nil {
+				gx[j] += v
+			}
 		}
 	}
 }

@@ -35,7 +35,7 @@ import (
 //
 // where rows that do not count have c_i = 0. The kernel matrix is centred with
 // Intercept, which leaves c as it is and takes a constant of the kernel out of the
-// condition; then one Cholesky factorisation gives c and b. A fit costs N³/3
+// condition; then one Cholesky factorisation gives c and b. A fit costs N³/6
 // multiplications and N²/2 values of the kernel, which are kept while the kernel's
 // parameters stay the same. Derivatives follow from the same system, are exact and
 // exist wherever there is a fit: a product costs one solve and N²/2 gradients of the
@@ -77,9 +77,10 @@ func (l *Ridge) Bytes(s learn.Size) int64 {
 	if s.Weighted {
 		counts += rows
 	}
-	entries := counts + m*n + 2*m*m + 8*m
+	work := float64(dense.BlockWork(s.Counting))
+	entries := counts + 2*m*n + 2*m*m + 8*m + work
 	if s.LeaveOneOut {
-		entries += 2*m*m + 3*m // inverse, and weights of a kernelDerivative
+		entries += (dense.BlockSize+3)*m + work // of a kernelDerivative
 	}
 	return learner.Entries(entries + derivativeEntries(m, n, float64(s.Predicted)))
 }
@@ -127,8 +128,9 @@ func (l *Ridge) Coefficients(dst []float64) ([]float64, error) {
 // LeaveOneOut writes to dst, for each row of X, the prediction of the fit at hyper to the
 // other rows, which has λ·(N−1) on the diagonal of its matrix. It ends the last Fit: what
 // follows is LeaveOneOutVJP. All N predictions cost one factorisation and one inverse,
-// N³ multiplications. Errors: as for Fit, and an ArgError of kind ErrDomain if
-// the data has one row, or Rows or Weights. After an error dst is left as it was.
+// N³/2 multiplications, and two N×N matrices of memory. Errors: as for Fit, and an
+// ArgError of kind ErrDomain if the data has one row, or Rows or Weights. After an error
+// dst is left as it was.
 func (l *Ridge) LeaveOneOut(dst, hyper []float64) (err error) {
 	defer learner.Name(l, &err)
 	l.loo = 0
@@ -154,10 +156,10 @@ func (l *Ridge) LeaveOneOut(dst, hyper []float64) (err error) {
 // LeaveOneOutVJP adds the derivative of Σ_i ddst_i·dst_i at the last LeaveOneOut to each
 // field of g that is not nil. g.X gets the derivative with respect to the rows as those
 // fitted to, and dx, unless that is nil, that with respect to the rows as those predicted
-// for: the derivative in X is the sum. It costs N³/2 multiplications and up to 5N²/2
-// gradients of the kernel. Errors: ErrNotFitted without a LeaveOneOut after the last
-// Load, Fit or Reset; an ArgError of kind ErrNotFinite for ddst or if a product
-// overflows, which leaves g and dx undefined.
+// for: the derivative in X is the sum. It costs N³/2 multiplications and N²/2 gradients of
+// the kernel, up to 5N²/2 with those in the rows. Errors: ErrNotFitted without a
+// LeaveOneOut after the last Load, Fit or Reset; an ArgError of kind ErrNotFinite for
+// ddst or if a product overflows, which leaves g and dx undefined.
 func (l *Ridge) LeaveOneOutVJP(w *qpdiff.Workspace, g *learn.Grad, dx *mat.Dense, ddst []float64) (err error) {
 	defer learner.Name(l, &err)
 	if l.state.Home.Check(); l.loo == 0 {

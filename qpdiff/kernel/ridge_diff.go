@@ -5,6 +5,7 @@ import (
 	"cvgm/qpdiff/internal/learner"
 	"cvgm/qpdiff/learn"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -27,14 +28,13 @@ func (l *kernelRidgeFit) finish(d *kernelDerivative, g *learn.Grad, db float64) 
 		}
 	}
 	if m := len(l.c); g.X != nil || g.Hyper != nil {
-		for i, w := range d.v {
-			for j := i; j < m; j++ {
-				s := -w * l.c[j]
-				if i != j {
-					s -= d.v[j] * l.c[i]
-				}
-				l.kernel.Grad(d.dparamsOf(g), rowOf(g, d.gx, i, l.n), rowOf(g, d.gx, j, l.n), s, l.k[i*m+j], l.kernelParams, l.row(i), l.row(j))
+		d.s = dense.Grow(d.s, m)
+		for j, w := range d.v {
+			for i, u := range d.v[:j] {
+				d.s[i] = -u*l.c[j] - w*l.c[i]
 			}
+			d.s[j] = -w * l.c[j]
+			d.addGradients(&l.kernelMachine, g, rowOf(g, d.gx, j, l.n), l.k[j*m:j*m+j+1], l.row(j), l.support[:j+1])
 		}
 	}
 	return d.addInputs(l, g)
@@ -57,15 +57,15 @@ func (d *kernelDerivative) addInputs(l *kernelRidgeFit, g *learn.Grad) error {
 // p_i = ddst_i/G_ii, h = G·p and q_i = p_i·e_i, the cotangents are ddst − h of y and
 // ½(h·cᵀ + c·hᵀ) − G·diag(q)·G of K + (N−1)λ·I.
 func (d *kernelDerivative) adjointLeaveOneOut(l *kernelRidgeFit, g *learn.Grad, dx *mat.Dense, ddst []float64) error {
-	m, n := len(l.c), l.n
+	m, inverse := len(l.c), l.factor.a
 	d.clear(&l.kernelMachine)
-	d.q = dense.Grow(d.q, m)
-	h := d.v
+	dense.GrowAll(m, &d.p, &d.q)
 	for i, a := range ddst {
-		h[i] = a / l.inverse[i*m+i]
-		d.q[i] = h[i] * l.residual[i]
+		d.p[i] = a / inverse[i*m+i]
+		d.q[i] = -d.p[i] * l.residual[i]
 	}
-	l.factor.solve(h, 0)
+	h := d.v
+	dense.Products(h, inverse, m, d.p)
 	if g.Y != nil {
 		for i, a := range ddst {
 			g.Y[i] += a - h[i]
@@ -74,52 +74,74 @@ func (d *kernelDerivative) adjointLeaveOneOut(l *kernelRidgeFit, g *learn.Grad, 
 	if g.Hyper != nil {
 		var trace float64
 		for i, q := range d.q {
-			column := l.inverse[i*m : (i+1)*m]
-			trace += h[i]*l.c[i] - q*dense.Dot(column, column)
+			column := inverse[i*m : (i+1)*m]
+			trace += h[i]*l.c[i] + q*floats.Dot(column, column)
 		}
 		g.Hyper[0] += float64(m-1) * trace
 	}
 	if g.X == nil && (g.Hyper == nil || len(l.kernelParams) == 0) && dx == nil {
 		return learner.CheckProduct(g)
 	}
-	d.weights = dense.Zeros(d.weights, m*m)
-	if g.X != nil || g.Hyper != nil {
-		for k, q := range d.q {
-			column := l.inverse[k*m : (k+1)*m]
-			for i, v := range column {
-				dense.Axpy(-q*v, column[i:], d.weights[i*m+i:(i+1)*m])
-			}
-		}
-	}
-	for i := range m {
-		for j := i; j < m; j++ {
-			value, xi, xj := l.k[i*m+j], l.row(i), l.row(j)
-			if i == j {
-				l.kernel.Grad(d.dparamsOf(g), rowOf(g, d.gx, i, n), rowOf(g, d.gx, i, n), d.weights[i*m+i]+h[i]*l.c[i], value, l.kernelParams, xi, xi)
-				continue
-			}
-			s := 2*d.weights[i*m+j] + h[i]*l.c[j] + h[j]*l.c[i]
-			// The rows count as the predicted rows, too: without row i the
-			// coefficient of row j is c_j − G_ij·e_i.
-			at := l.inverse[i*m+j]
-			si, sj := ddst[i]*(l.c[j]-at*l.residual[i]), ddst[j]*(l.c[i]-at*l.residual[j])
-			if dparams := d.dparamsOf(g); dparams != nil {
-				l.kernel.Grad(dparams, nil, nil, s, value, l.kernelParams, xi, xj)
-			}
-			if g.X != nil {
-				l.kernel.Grad(nil, rowOf(g, d.gx, i, n), nil, s-si, value, l.kernelParams, xi, xj)
-				l.kernel.Grad(nil, nil, rowOf(g, d.gx, j, n), s-sj, value, l.kernelParams, xi, xj)
-			}
-			if dx != nil {
-				l.kernel.Grad(nil, dx.RawRowView(i), nil, si, value, l.kernelParams, xi, xj)
-				l.kernel.Grad(nil, nil, dx.RawRowView(j), sj, value, l.kernelParams, xi, xj)
-			}
-		}
+	d.s, d.work = dense.Grow(d.s, m), dense.Grow(d.work, dense.BlockWork(m))
+	d.weights = dense.Grow(d.weights, min(m, dense.BlockSize)*m)
+	for first := 0; first < m; first += dense.BlockSize {
+		d.leaveOneOutColumns(l, g, dx, ddst, first, min(dense.BlockSize, m-first))
 	}
 	if err := d.addInputs(l, g); err != nil {
 		return err
 	}
 	return learner.CheckProduct(&learn.Grad{X: dx})
+}
+
+// leaveOneOutColumns adds the part of the kernel's values on and below the diagonal in so many
+// columns from first on.
+func (d *kernelDerivative) leaveOneOutColumns(l *kernelRidgeFit, g *learn.Grad, dx *mat.Dense, ddst []float64, first, count int) {
+	m, h := len(l.c), d.v
+	if g.X != nil || g.Hyper != nil {
+		dense.WeightedProducts(d.weights, first, count, l.factor.a, m, d.q, d.work)
+	}
+	for j := first; j < m; j++ {
+		rows := l.support[first:min(first+count, j+1)]
+		for k, i := range rows {
+			s := 2*d.weights[(j-first)*count+k] + h[i]*l.c[j] + h[j]*l.c[i]
+			if i == j {
+				s /= 2
+			}
+			d.s[k] = s
+		}
+		values := l.k[j*m+first:][:len(rows)]
+		if g.Hyper != nil {
+			d.addGradients(&l.kernelMachine, &learn.Grad{Hyper: g.Hyper}, nil, values, l.row(j), rows)
+		}
+		if g.X != nil || dx != nil {
+			d.leaveOneOutRow(l, g, dx, ddst, j, values, rows)
+		}
+	}
+}
+
+// leaveOneOutRow adds to the cotangents of the rows as those fitted to and predicted for what the
+// kernel's values of row j with the given rows, none beyond it, give. The cotangents of the values
+// are in s.
+func (d *kernelDerivative) leaveOneOutRow(l *kernelRidgeFit, g *learn.Grad, dx *mat.Dense, ddst []float64, j int, values []float64, rows []int) {
+	m, n, xj := len(l.c), l.n, l.row(j)
+	for k, i := range rows {
+		s, xi := d.s[k], l.row(i)
+		var si, sj float64
+		if i != j {
+			// The rows count as the predicted rows, too: without row i the
+			// coefficient of row j is c_j − G_ij·e_i.
+			at := l.factor.a[j*m+i]
+			si, sj = ddst[i]*(l.c[j]-at*l.residual[i]), ddst[j]*(l.c[i]-at*l.residual[j])
+		}
+		if g.X != nil {
+			l.kernel.Grad(nil, rowOf(g, d.gx, i, n), nil, s-si, values[k], l.kernelParams, xi, xj)
+			l.kernel.Grad(nil, nil, rowOf(g, d.gx, j, n), s-sj, values[k], l.kernelParams, xi, xj)
+		}
+		if dx != nil && i != j {
+			l.kernel.Grad(nil, dx.RawRowView(i), nil, si, values[k], l.kernelParams, xi, xj)
+			l.kernel.Grad(nil, nil, dx.RawRowView(j), sj, values[k], l.kernelParams, xi, xj)
+		}
+	}
 }
 
 // tangent returns the derivatives of c, in z, and of b along t.

@@ -18,14 +18,14 @@ import (
 // centred, K′_ij = K_ij − u_i − u_j with K′·share = 0. Neither changes x where sum = 0,
 // and the matrix is positive definite wherever x is unique.
 type kernelRidgeFactor struct {
-	a, inv   []float64 // Cholesky factor, lower triangle
+	a, inv   []float64 // Cholesky factor, lower triangle; a is G after invert
 	share    []float64
 	ridge    float64
 	balanced bool
 	u        []float64
 	shift    float64
 
-	size, x []float64 // work of factorise
+	size, x, work []float64 // of factorise
 }
 
 // factorise factorises for the matrix k and ridge = lambda·part; rows are the numbers of
@@ -34,7 +34,7 @@ func (f *kernelRidgeFactor) factorise(k []float64, rows []int, lambda, part floa
 	f.ridge = lambda * part
 	n := len(f.share)
 	dense.GrowAll(n, &f.inv, &f.u, &f.size, &f.x)
-	f.a = dense.Grow(f.a, n*n)
+	f.a, f.work = dense.Grow(f.a, n*n), dense.Grow(f.work, dense.BlockWork(n))
 	clear(f.u)
 	f.shift = 0
 	if f.balanced {
@@ -53,15 +53,18 @@ func (f *kernelRidgeFactor) factorise(k []float64, rows []int, lambda, part floa
 	}
 	lost := 1.0 // by how much the terms of a diagonal entry exceed it
 	for i := range n {
-		for j := range i + 1 {
-			f.a[i*n+j] = k[i*n+j] - f.u[i] - f.u[j] + f.shift
+		row := f.a[i*n : i*n+i+1]
+		if copy(row, k[i*n:]); f.balanced {
+			for j, u := range f.u[:i+1] {
+				row[j] = row[j] - f.u[i] - u + f.shift
+			}
 		}
 		f.a[i*n+i] += f.ridge / f.share[i]
 		f.size[i] = math.Sqrt(f.a[i*n+i])
 		lost = max(lost, k[i*n+i]/f.a[i*n+i])
 	}
 	const remedy = "raise lambda, or drop one of equal rows"
-	if at := dense.Cholesky(f.a, f.inv, n, dense.Eps); at < n {
+	if at := dense.CholeskyBlocks(f.a, f.inv, n, dense.Eps, f.work); at < n {
 		if pivot := f.a[at*n+at]; pivot < -dense.ComplementarityTol*dense.Eps*float64(n)*f.reach(k, at) {
 			return check.ArgErrorf("Kernel", qpdiff.ErrNonconvex, "use a positive semidefinite kernel", "has a direction of negative curvature at row %d", rows[at])
 		} else if !dense.Finite(pivot) {
@@ -114,6 +117,26 @@ func (f *kernelRidgeFactor) solve(x []float64, sum float64) (b float64) {
 	return b
 }
 
+// invert replaces the factor by G, with x = G·r for sum = 0: solve is lost.
+func (f *kernelRidgeFactor) invert() {
+	n := len(f.share)
+	dense.InverseBlocks(f.a, f.inv, n, f.work)
+	if !f.balanced {
+		return
+	}
+	sums, whole := f.x, 0.0
+	for i := range n {
+		sums[i] = floats.Sum(f.a[i*n : (i+1)*n])
+		whole += sums[i]
+	}
+	for i, s := range f.share {
+		row := f.a[i*n : (i+1)*n]
+		for j, t := range f.share {
+			row[j] -= s*sums[j] + t*sums[i] - s*t*whole
+		}
+	}
+}
+
 // kernelRidgeFit is a kernel ridge regression on its data, solved: what its derivatives
 // read.
 type kernelRidgeFit struct {
@@ -124,9 +147,8 @@ type kernelRidgeFit struct {
 	c             []float64
 	factor        kernelRidgeFactor
 
-	loo      uint64    // the number of the last leave-one-out fit, 0 without one
-	inverse  []float64 // of that: the matrix G with c = G·y
-	residual []float64 // and y_i minus the prediction of the fit without row i
+	loo      uint64    // the number of the last leave-one-out fit, whose factor is inverted; 0 without one
+	residual []float64 // of that: y_i minus the prediction of the fit without row i
 }
 
 // load takes the rows over from the data.
@@ -146,6 +168,7 @@ func (l *kernelRidgeFit) load(bias bool) {
 		l.factor.share[k] = dense.CountAt(l.counts, i) / total
 		l.support[k] = k
 	}
+	l.transpose(m)
 	l.factor.balanced = bias
 }
 
@@ -186,13 +209,12 @@ func (l *kernelRidgeFit) leaveOneOut(dst, hyper []float64) error {
 	if _, err := l.solve(hyper, float64(m-1)/float64(m)); err != nil {
 		return err
 	}
-	l.inverse, l.residual = dense.Zeros(l.inverse, m*m), dense.Grow(l.residual, m)
+	l.factor.invert()
+	l.residual = dense.Grow(l.residual, m)
 	for i := range m {
-		column := l.inverse[i*m : (i+1)*m]
-		column[i] = 1
-		l.factor.solve(column, 0)
-		l.residual[i] = l.c[i] / column[i]
-		if !(column[i] > 0) || !dense.Finite(l.residual[i]) {
+		part := l.factor.a[i*m+i]
+		l.residual[i] = l.c[i] / part
+		if !(part > 0) || !dense.Finite(l.residual[i]) {
 			return check.ArgErrorf("Data", qpdiff.ErrNotFinite, "scale the labels or the kernel, or raise lambda", "leaves a residual of %v for row %d", l.residual[i], i)
 		}
 	}

@@ -85,7 +85,7 @@ func (l *SVM) Load(d learn.Data) (err error) {
 // Bytes implements [learn.SizedLearner]: what load and the derivatives allocate.
 func (l *SVM) Bytes(s learn.Size) int64 {
 	rows, n, m := learner.Sizes(s)
-	entries := rows*(n+1) + 2*rows + learner.RowSetEntries(rows, s.Weighted) + 2*m*m + 14*m
+	entries := rows*(2*n+1) + 3*rows + learner.RowSetEntries(rows, s.Weighted) + 2*m*m + 17*m
 	return learner.Entries(entries + m*m + 2*m + derivativeEntries(m, n, float64(s.Predicted))) // factor of a kernelDerivative
 }
 

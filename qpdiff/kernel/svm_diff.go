@@ -92,6 +92,13 @@ func (l *kernelSVMFit) finish(d *kernelDerivative, g *learn.Grad, db float64) er
 func (d *kernelDerivative) throughFit(l *kernelSVMFit, g *learn.Grad, omega float64) {
 	q, n := &l.q, l.q.n
 	inputs := g.X != nil || g.Hyper != nil
+	d.rows = d.rows[:0]
+	for j, b := range d.beta {
+		if b != 0 {
+			d.rows = append(d.rows, j)
+		}
+	}
+	d.s, d.row = dense.Grow(d.s, len(d.rows)), dense.Grow(d.row, len(d.rows))
 	var dc float64
 	for i, w := range d.w {
 		if w != 0 {
@@ -99,12 +106,10 @@ func (d *kernelDerivative) throughFit(l *kernelSVMFit, g *learn.Grad, omega floa
 			row := q.k[i*n : (i+1)*n]
 			dense.Axpy(-w, row, d.v)
 			if inputs {
-				xi := l.row(i)
-				for j, b := range d.beta {
-					if b != 0 {
-						l.kernel.Grad(d.dparamsOf(g), rowOf(g, d.gx, i, l.n), rowOf(g, d.gx, j, l.n), -w*b, row[j], l.kernelParams, xi, l.row(j))
-					}
+				for k, j := range d.rows {
+					d.s[k], d.row[k] = -w*d.beta[j], row[j]
 				}
+				d.addGradients(&l.kernelMachine, g, rowOf(g, d.gx, i, l.n), d.row, l.row(i), d.rows)
 			}
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"cvgm/qpdiff/internal/dense"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // boxQP minimises ½βᵀKβ − yᵀβ over lo ≤ β ≤ hi, and with balanced over Σβ = 0
@@ -18,6 +20,7 @@ import (
 type boxQP struct {
 	n         int
 	k         []float64 // n×n
+	diagonal  []float64 // of k
 	y, lo, hi []float64
 	balanced  bool
 	largest   float64 // entry on the diagonal of K
@@ -32,6 +35,8 @@ type boxQP struct {
 	factor      freeFactor // of free at the solution
 	rhs, z      []float64  // the free set's right-hand side and solution
 	fix         []float64  // work: correction of z
+	minus       []float64  // work of bestSingle: −r
+	zeros       []float64
 	warm        bool
 	size        float64 // of the terms of r
 }
@@ -49,6 +54,10 @@ const (
 	// end.
 	pairsPerRow = 3
 	rowsPerPair = 2
+	// From manyRows rows on the bound is, of each row, a pair for every rowsPerRound rows. An exact
+	// step costs the cube of the rows there, and holds one row at a time; the pairs cost as much
+	// as some 20 exact steps, and rarely are that many.
+	manyRows, rowsPerRound = 256, 16
 	// pairPhases bounds how often it runs between exact steps, since it may undo what
 	// these have found.
 	pairPhases = 4
@@ -85,7 +94,10 @@ func (q *boxQP) resize(n int) {
 		q.reset()
 	}
 	q.n = n
-	dense.GrowAll(n, &q.y, &q.lo, &q.hi, &q.lin, &q.center, &q.beta, &q.r, &q.rhs, &q.z, &q.fix, &q.factor.dinv, &q.factor.ones)
+	dense.GrowAll(n, &q.y, &q.lo, &q.hi, &q.diagonal, &q.lin, &q.center, &q.beta, &q.r, &q.rhs, &q.z, &q.fix, &q.factor.dinv, &q.factor.ones)
+	if !q.balanced {
+		q.minus, q.zeros = dense.Grow(q.minus, n), dense.Zeros(q.zeros, n)
+	}
 	dense.GrowAll(n*n, &q.k, &q.factor.a)
 	q.free = slices.Grow(q.free, n-len(q.free))
 }
@@ -104,7 +116,7 @@ func (q *boxQP) residual() {
 	for j, v := range q.beta {
 		if v != 0 {
 			row := q.k[j*q.n : (j+1)*q.n]
-			dense.Axpy(-v, row, q.r)
+			floats.AddScaled(q.r, -v, row)
 			q.r[j] -= q.delta * v
 			q.size = max(q.size, math.Abs(v*row[j]))
 		}
@@ -121,7 +133,7 @@ func (q *boxQP) shiftTo(i int, v float64) {
 	}
 	if d := v - q.beta[i]; d != 0 {
 		q.beta[i] = v
-		dense.Axpy(-d, q.k[i*q.n:(i+1)*q.n], q.r)
+		floats.AddScaled(q.r, -d, q.k[i*q.n:(i+1)*q.n])
 		q.r[i] -= q.delta * d
 	}
 }

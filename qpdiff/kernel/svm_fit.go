@@ -49,6 +49,7 @@ func (l *kernelSVMFit) load(features int, bias bool) {
 		same = same && l.q.y[k] == y && l.q.hi[k]-l.q.lo[k] == l.c*l.rows.Copies[k]
 		l.q.y[k] = y
 	}
+	l.transpose(l.q.n)
 	if !same {
 		l.q.reset()
 	}
@@ -60,6 +61,9 @@ func (l *kernelSVMFit) gramMatrix(params []float64) error {
 	changed, largest, err := l.gram(q.k, l.rows.First, params)
 	if changed {
 		q.largest, q.shift = largest, 0
+		for i := range q.n {
+			q.diagonal[i] = q.k[i*q.n+i]
+		}
 		if l.q.balanced {
 			q.shift = cmp.Or(largest, 1)
 		}

@@ -1,6 +1,10 @@
 package kernel
 
-import "math"
+import (
+	"cvgm/qpdiff/internal/dense"
+
+	"gonum.org/v1/gonum/floats"
+)
 
 // optimisePairs makes at most limit steps of sequential minimal optimisation: each
 // moves a pair of β in opposite directions, or where Σβ is free a single one if
@@ -8,44 +12,31 @@ import "math"
 func (q *boxQP) optimisePairs(limit int) {
 	n := q.n
 	for range limit {
-		// The largest r whose β may rise, and the best single β.
-		i, top := -1, math.Inf(-1)
+		// The largest r whose β may rise, its best partner, and the best single β.
 		single, gain, gap := -1, 0.0, 0.0
-		for k, v := range q.r {
-			up, down := q.beta[k] < q.hi[k], q.beta[k] > q.lo[k]
-			if up && v > top {
-				i, top = k, v
-			}
-			if !q.balanced && (up && v > 0 || down && v < 0) {
-				gap = max(gap, math.Abs(v))
-				if d := v * v / q.k[k*n+k]; d > gain {
-					single, gain = k, d
-				}
-			}
+		if !q.balanced {
+			single, gain, gap = q.bestSingle()
 		}
-		j, pairGap := -1, 0.0
+		i, top := dense.Highest(q.r, q.beta, q.hi)
+		j := -1
 		if i >= 0 {
-			row, dii := q.k[i*n:(i+1)*n], q.k[i*n+i]
-			for k, v := range q.r {
-				if d := top - v; d > 0 && q.beta[k] > q.lo[k] {
-					pairGap = max(pairGap, d)
-					if h := max(dii+q.k[k*n+k]-2*row[k], pairCurvature*dii); d*d > gain*h {
-						j, gain = k, d*d/h
-					}
-				}
+			least := pairCurvature * q.diagonal[i]
+			at, pairGain, pairGap := dense.Steepest(top, q.diagonal[i], least, q.r, q.diagonal, q.k[i*n:(i+1)*n], q.beta, q.lo)
+			if pairGain > gain {
+				j = at
 			}
-		}
-		if q.balanced {
-			gap = pairGap
+			if q.balanced {
+				gap = pairGap
+			}
 		}
 		if gap <= pairTol {
 			break
 		}
 		if j < 0 {
-			q.shiftTo(single, q.beta[single]+q.r[single]/q.k[single*n+single])
+			q.shiftTo(single, q.beta[single]+q.r[single]/q.diagonal[single])
 			continue
 		}
-		h := max(q.k[i*n+i]+q.k[j*n+j]-2*q.k[i*n+j], pairCurvature*q.k[i*n+i])
+		h := max(q.diagonal[i]+q.diagonal[j]-2*q.k[i*n+j], pairCurvature*q.diagonal[i])
 		t := min((top-q.r[j])/h, q.hi[i]-q.beta[i], q.beta[j]-q.lo[j])
 		q.shiftTo(i, q.beta[i]+t)
 		q.shiftTo(j, q.beta[j]-t)
@@ -56,4 +47,25 @@ func (q *boxQP) optimisePairs(limit int) {
 			q.free = append(q.free, i)
 		}
 	}
+}
+
+// pairs bounds the steps of sequential minimal optimisation: few of them, or from manyRows rows on as
+// many as cost less than the exact steps that they save.
+func (q *boxQP) pairs(few int) int {
+	if q.n < manyRows {
+		return few
+	}
+	return max(few, q.n*q.n/rowsPerRound)
+}
+
+// bestSingle returns the β whose own move gains most, that gain, and the largest |r| of those that
+// may move.
+func (q *boxQP) bestSingle() (at int, gain, gap float64) {
+	floats.ScaleTo(q.minus, -1, q.r)
+	at, gain, gap = dense.Steepest(0, 0, 0, q.minus, q.diagonal, q.zeros, q.hi, q.beta)
+	down, g, most := dense.Steepest(0, 0, 0, q.r, q.diagonal, q.zeros, q.beta, q.lo)
+	if g > gain {
+		at, gain = down, g
+	}
+	return at, gain, max(gap, most)
 }

@@ -78,7 +78,7 @@ func (q *boxQP) proximal() error {
 func (q *boxQP) solveExactly(phases int) error {
 	q.residual()
 	if !q.warm {
-		q.optimisePairs(pairsPerRow * q.n)
+		q.optimisePairs(q.pairs(pairsPerRow * q.n))
 	}
 	q.warm = false
 	still := 0
@@ -101,7 +101,7 @@ func (q *boxQP) solveExactly(phases int) error {
 				still = 0
 			}
 			if wrong > 1 && phases > 0 {
-				q.optimisePairs(q.n / rowsPerPair)
+				q.optimisePairs(q.pairs(q.n / rowsPerPair))
 				phases--
 			}
 			continue
@@ -120,7 +120,7 @@ func (q *boxQP) solveExactly(phases int) error {
 			return nil
 		}
 		if added > 1 && phases > 0 {
-			q.optimisePairs(q.n / rowsPerPair)
+			q.optimisePairs(q.pairs(q.n / rowsPerPair))
 			phases--
 		}
 	}

@@ -48,7 +48,7 @@ func (l *kernelSVMFit) findWeak() error {
 }
 
 // root is the root of the free set's diagonal at row i.
-func (q *boxQP) root(i int) float64 { return math.Sqrt(q.k[i*q.n+i] + q.shift) }
+func (q *boxQP) root(i int) float64 { return math.Sqrt(q.diagonal[i] + q.shift) }
 
 // listWeak lists the rows that may be weakly active, by the condition of the free set's
 // system and the sizes of the terms that it balances, or, if b is between the rows up and
@@ -93,7 +93,7 @@ func (l *kernelSVMFit) hidden(i int) bool {
 	}
 	dense.Gather(x, q.k[i*q.n:(i+1)*q.n], q.free)
 	label, size, _ := q.terms()
-	return dense.Negligible(math.Abs(q.r[i]-q.b), q.errorOf(x, 1)+label+math.Sqrt(q.k[i*q.n+i])*size, 1)
+	return dense.Negligible(math.Abs(q.r[i]-q.b), q.errorOf(x, 1)+label+math.Sqrt(q.diagonal[i])*size, 1)
 }
 
 // bindsB reports whether row i bounds b on the side of the nearer end.
@@ -124,7 +124,7 @@ func (q *boxQP) violation() float64 {
 // terms of label + √k_ii·size, and Σβ = 0 terms of sum.
 func (q *boxQP) terms() (label, size, sum float64) {
 	for i, b := range q.beta {
-		size += math.Sqrt(q.k[i*q.n+i]) * math.Abs(b)
+		size += math.Sqrt(q.diagonal[i]) * math.Abs(b)
 		sum += math.Abs(b)
 	}
 	return 1 + math.Abs(q.b), size, sum
@@ -140,7 +140,7 @@ func (q *boxQP) decisionError(least []float64) float64 {
 	e, f := q.z[:s], q.rhs[:n]
 	label, size, sum := q.terms()
 	for i, j := range q.free {
-		e[i] = math.Copysign(label+math.Sqrt(q.k[j*n+j])*size, least[i])
+		e[i] = math.Copysign(label+math.Sqrt(q.diagonal[j])*size, least[i])
 		if s == 1 {
 			e[i] = math.Abs(e[i])
 		}
@@ -151,7 +151,7 @@ func (q *boxQP) decisionError(least []float64) float64 {
 	}
 	worst := 0.0
 	for i, v := range f {
-		worst = max(worst, math.Abs(v)+label+math.Sqrt(q.k[i*n+i])*size)
+		worst = max(worst, math.Abs(v)+label+math.Sqrt(q.diagonal[i])*size)
 	}
 	return worst
 }
@@ -163,7 +163,7 @@ func (q *boxQP) errorOf(x []float64, weight float64) float64 {
 	label, size, sum := q.terms()
 	e := sum * math.Abs(q.factor.solve(x, weight))
 	for k, j := range q.free {
-		e += math.Abs(x[k]) * (label + math.Sqrt(q.k[j*q.n+j])*size)
+		e += math.Abs(x[k]) * (label + math.Sqrt(q.diagonal[j])*size)
 	}
 	return e
 }

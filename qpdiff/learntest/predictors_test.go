@@ -30,7 +30,10 @@ func TestLeaveOneOut(t *testing.T) {
 			{kernel.RBF{}, []float64{.05, .4}}, {kernel.RBF{}, []float64{0, 2}}, {kernel.RBF{}, []float64{1e-8, 1}},
 			{kernel.Polynomial{}, []float64{.1, .2, 1}}, {kernel.Polynomial{Degree: 1}, []float64{.3, 1, 0}},
 		} {
-			for _, rows := range []int{2, 3, 9, 25} {
+			for _, rows := range []int{2, 3, 9, 25, 131} { // the last in three blocks
+				if rows > 25 && c.hyper[0] < .05 {
+					continue // the tolerance is of conditions up to 1e5
+				}
 				t.Run(fmt.Sprintf("%T %v, intercept %v, %d rows", c.kernel, c.hyper, intercept, rows), func(t *testing.T) {
 					rng := rand.New(rand.NewPCG(uint64(rows), 3))
 					d := learn.Data{X: mat.NewDense(rows, 2, nil), Y: make([]float64, rows)}

@@ -426,13 +426,21 @@ func Fill[T any](x []T, v T) {
 // tol times its diagonal entry, leaves it in place, and returns that row, or n.
 func Cholesky(l, inv []float64, n int, tol float64) int {
 	for i := range n {
-		li := l[i*n : i*n+i+1]
+		inv[i] = l[i*n+i]
+	}
+	return choleskyRows(l, inv, n, n, tol)
+}
+
+// choleskyRows is Cholesky for rows of the given stride. inv holds the diagonal that pivots are
+// relative to until the inverses take its place.
+func choleskyRows(l, inv []float64, n, stride int, tol float64) int {
+	for i := range n {
+		li := l[i*stride : i*stride+i+1]
 		for j := range i {
-			li[j] = (li[j] - floats.Dot(li[:j], l[j*n:j*n+j])) * inv[j]
+			li[j] = (li[j] - floats.Dot(li[:j], l[j*stride:j*stride+j])) * inv[j]
 		}
-		diag := li[i]
-		d := diag - floats.Dot(li[:i], li[:i])
-		if !(d > tol*math.Abs(diag)) || !Finite(d) {
+		d := li[i] - floats.Dot(li[:i], li[:i])
+		if !(d > tol*math.Abs(inv[i])) || !Finite(d) {
 			li[i] = d
 			return i
 		}

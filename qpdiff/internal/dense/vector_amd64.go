@@ -95,3 +95,30 @@ func moments3(h *float64, w *float64, z *float64, stride int, n int)
 //
 //go:noescape
 func products3(sums *float64, s *float64, z *float64, stride int, n int)
+
+// productTile adds to four rows of eight entries of dst, width entries apart, the products of the
+// four rows of depth entries at a, stride entries apart, with the depth rows of eight at b.
+//
+//go:noescape
+func productTile(dst *float64, width int, a *float64, stride int, b *float64, depth int)
+
+// distances sets dst, of a multiple of four entries, to the sums of the squared differences between
+// the n entries at x and a column each at points, whose n rows are stride entries apart.
+//
+//go:noescape
+func distances(dst *float64, count int, x *float64, n int, points *float64, stride int)
+
+// highest sets the first four entries of dst to the largest entries of x at places equal modulo four
+// at which a is less than b, or −Inf, and the next four to the first places of those. n is a multiple
+// of four.
+//
+//go:noescape
+func highest(dst *float64, x *float64, a *float64, b *float64, n int)
+
+// steepest sets the first four entries of dst to the largest d²/max(h + diagonal − 2·row, least) at
+// places equal modulo four at which a is greater than b and d = top − r is positive, or 0, the next
+// four to the first places of those, and four more to the largest d. terms are top, h, least and 2. n is
+// a multiple of four.
+//
+//go:noescape
+func steepest(dst *float64, terms *float64, r *float64, diagonal *float64, row *float64, a *float64, b *float64, n int)

@@ -1437,3 +1437,249 @@ rows:
 	VMOVUPD    Y0, (AX)
 	VZEROUPPER
 	RET
+
+// func productTile(dst *float64, width int, a *float64, stride int, b *float64, depth int)
+// Requires: AVX
+TEXT ·productTile(SB), NOSPLIT, $0-48
+	MOVQ    dst+0(FP), AX
+	MOVQ    width+8(FP), CX
+	MOVQ    a+16(FP), DX
+	MOVQ    stride+24(FP), BX
+	MOVQ    b+32(FP), SI
+	MOVQ    depth+40(FP), DI
+	SHLQ    $0x03, BX
+	LEAQ    (DX)(BX*1), R8
+	LEAQ    (R8)(BX*1), R9
+	LEAQ    (R9)(BX*1), BX
+	SHLQ    $0x03, CX
+	LEAQ    (AX)(CX*1), R10
+	LEAQ    (R10)(CX*1), R11
+	LEAQ    (R11)(CX*1), CX
+	VMOVUPD (AX), Y0
+	VMOVUPD 32(AX), Y1
+	VMOVUPD (R10), Y2
+	VMOVUPD 32(R10), Y3
+	VMOVUPD (R11), Y4
+	VMOVUPD 32(R11), Y5
+	VMOVUPD (CX), Y6
+	VMOVUPD 32(CX), Y7
+	XORQ    R12, R12
+
+term:
+	CMPQ         R12, DI
+	JGE          store
+	VMOVUPD      (SI), Y8
+	VMOVUPD      32(SI), Y9
+	VBROADCASTSD (DX)(R12*8), Y10
+	VMULPD       Y8, Y10, Y11
+	VADDPD       Y11, Y0, Y0
+	VMULPD       Y9, Y10, Y10
+	VADDPD       Y10, Y1, Y1
+	VBROADCASTSD (R8)(R12*8), Y10
+	VMULPD       Y8, Y10, Y11
+	VADDPD       Y11, Y2, Y2
+	VMULPD       Y9, Y10, Y10
+	VADDPD       Y10, Y3, Y3
+	VBROADCASTSD (R9)(R12*8), Y10
+	VMULPD       Y8, Y10, Y11
+	VADDPD       Y11, Y4, Y4
+	VMULPD       Y9, Y10, Y10
+	VADDPD       Y10, Y5, Y5
+	VBROADCASTSD (BX)(R12*8), Y10
+	VMULPD       Y8, Y10, Y8
+	VADDPD       Y8, Y6, Y6
+	VMULPD       Y9, Y10, Y8
+	VADDPD       Y8, Y7, Y7
+	ADDQ         $0x40, SI
+	INCQ         R12
+	JMP          term
+
+store:
+	VMOVUPD Y0, (AX)
+	VMOVUPD Y1, 32(AX)
+	VMOVUPD Y2, (R10)
+	VMOVUPD Y3, 32(R10)
+	VMOVUPD Y4, (R11)
+	VMOVUPD Y5, 32(R11)
+	VMOVUPD Y6, (CX)
+	VMOVUPD Y7, 32(CX)
+	VZEROUPPER
+	RET
+
+// func distances(dst *float64, count int, x *float64, n int, points *float64, stride int)
+// Requires: AVX
+TEXT ·distances(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ count+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ n+24(FP), BX
+	MOVQ points+32(FP), SI
+	MOVQ stride+40(FP), DI
+	SHLQ $0x03, DI
+
+four:
+	CMPQ   CX, $0x10
+	JL     fourEnd
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	MOVQ   SI, R9
+	XORQ   R8, R8
+
+fourFeature:
+	CMPQ         R8, BX
+	JGE          fourStore
+	VBROADCASTSD (DX)(R8*8), Y4
+	VSUBPD       (R9), Y4, Y5
+	VMULPD       Y5, Y5, Y5
+	VADDPD       Y5, Y0, Y0
+	VSUBPD       32(R9), Y4, Y5
+	VMULPD       Y5, Y5, Y5
+	VADDPD       Y5, Y1, Y1
+	VSUBPD       64(R9), Y4, Y5
+	VMULPD       Y5, Y5, Y5
+	VADDPD       Y5, Y2, Y2
+	VSUBPD       96(R9), Y4, Y4
+	VMULPD       Y4, Y4, Y4
+	VADDPD       Y4, Y3, Y3
+	ADDQ         DI, R9
+	INCQ         R8
+	JMP          fourFeature
+
+fourStore:
+	VMOVUPD Y0, (AX)
+	VMOVUPD Y1, 32(AX)
+	VMOVUPD Y2, 64(AX)
+	VMOVUPD Y3, 96(AX)
+	ADDQ    $0x80, AX
+	ADDQ    $0x80, SI
+	SUBQ    $0x10, CX
+	JMP     four
+
+fourEnd:
+one:
+	CMPQ   CX, $0x04
+	JL     oneEnd
+	VXORPD Y0, Y0, Y0
+	MOVQ   SI, R9
+	XORQ   R8, R8
+
+oneFeature:
+	CMPQ         R8, BX
+	JGE          oneStore
+	VBROADCASTSD (DX)(R8*8), Y1
+	VSUBPD       (R9), Y1, Y1
+	VMULPD       Y1, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	ADDQ         DI, R9
+	INCQ         R8
+	JMP          oneFeature
+
+oneStore:
+	VMOVUPD Y0, (AX)
+	ADDQ    $0x20, AX
+	ADDQ    $0x20, SI
+	SUBQ    $0x04, CX
+	JMP     one
+
+oneEnd:
+	VZEROUPPER
+	RET
+
+DATA places<>+0(SB)/8, $0x0000000000000000
+DATA places<>+8(SB)/8, $0x3ff0000000000000
+DATA places<>+16(SB)/8, $0x4000000000000000
+DATA places<>+24(SB)/8, $0x4008000000000000
+DATA places<>+32(SB)/8, $0x4010000000000000
+GLOBL places<>(SB), RODATA|NOPTR, $40
+
+// func highest(dst *float64, x *float64, a *float64, b *float64, n int)
+// Requires: AVX
+TEXT ·highest(SB), NOSPLIT, $0-40
+	MOVQ         x+8(FP), AX
+	MOVQ         a+16(FP), CX
+	MOVQ         b+24(FP), DX
+	MOVQ         n+32(FP), BX
+	VBROADCASTSD infinity<>+0(SB), Y0
+	VMOVUPD      Y0, Y1
+	VMOVUPD      places<>+0(SB), Y3
+	VBROADCASTSD places<>+32(SB), Y4
+	VXORPD       Y2, Y2, Y2
+	XORQ         SI, SI
+
+lanes:
+	CMPQ      SI, BX
+	JGE       end
+	VMOVUPD   (CX)(SI*8), Y5
+	VCMPPD    $0x11, (DX)(SI*8), Y5, Y5
+	VBLENDVPD Y5, (AX)(SI*8), Y0, Y5
+	VCMPPD    $0x11, Y5, Y1, Y6
+	VBLENDVPD Y6, Y5, Y1, Y1
+	VBLENDVPD Y6, Y3, Y2, Y2
+	VADDPD    Y4, Y3, Y3
+	ADDQ      $0x04, SI
+	JMP       lanes
+
+end:
+	MOVQ    dst+0(FP), AX
+	VMOVUPD Y1, (AX)
+	VMOVUPD Y2, 32(AX)
+	VZEROUPPER
+	RET
+
+DATA infinity<>+0(SB)/8, $0xfff0000000000000
+GLOBL infinity<>(SB), RODATA|NOPTR, $8
+
+// func steepest(dst *float64, terms *float64, r *float64, diagonal *float64, row *float64, a *float64, b *float64, n int)
+// Requires: AVX
+TEXT ·steepest(SB), NOSPLIT, $0-64
+	MOVQ         terms+8(FP), AX
+	MOVQ         r+16(FP), CX
+	MOVQ         diagonal+24(FP), DX
+	MOVQ         row+32(FP), BX
+	MOVQ         a+40(FP), SI
+	MOVQ         b+48(FP), DI
+	MOVQ         n+56(FP), R8
+	VBROADCASTSD (AX), Y0
+	VBROADCASTSD 8(AX), Y1
+	VBROADCASTSD 16(AX), Y2
+	VBROADCASTSD 24(AX), Y3
+	VXORPD       Y4, Y4, Y4
+	VXORPD       Y5, Y5, Y5
+	VXORPD       Y6, Y6, Y6
+	VMOVUPD      places<>+0(SB), Y8
+	VBROADCASTSD places<>+32(SB), Y9
+	VXORPD       Y7, Y7, Y7
+	XORQ         AX, AX
+
+lanes:
+	CMPQ      AX, R8
+	JGE       end
+	VSUBPD    (CX)(AX*8), Y0, Y10
+	VMOVUPD   (DI)(AX*8), Y11
+	VCMPPD    $0x11, (SI)(AX*8), Y11, Y11
+	VCMPPD    $0x11, Y10, Y4, Y12
+	VANDPD    Y12, Y11, Y11
+	VANDPD    Y11, Y10, Y10
+	VMAXPD    Y10, Y5, Y5
+	VMULPD    (BX)(AX*8), Y3, Y11
+	VADDPD    (DX)(AX*8), Y1, Y12
+	VSUBPD    Y11, Y12, Y11
+	VMAXPD    Y2, Y11, Y11
+	VMULPD    Y10, Y10, Y10
+	VDIVPD    Y11, Y10, Y10
+	VCMPPD    $0x11, Y10, Y6, Y11
+	VBLENDVPD Y11, Y10, Y6, Y6
+	VBLENDVPD Y11, Y8, Y7, Y7
+	VADDPD    Y9, Y8, Y8
+	ADDQ      $0x04, AX
+	JMP       lanes
+
+end:
+	MOVQ    dst+0(FP), AX
+	VMOVUPD Y6, (AX)
+	VMOVUPD Y7, 32(AX)
+	VMOVUPD Y5, 64(AX)
+	VZEROUPPER
+	RET

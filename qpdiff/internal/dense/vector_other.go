@@ -39,3 +39,15 @@ func dot4(dst, a, b, c, d, x *float64, n int) { panic("no vectors") }
 func add4Less(dst *float64, n int, f, a, b, c, d, e *float64) { panic("no vectors") }
 
 func add4(dst *float64, n int, f, a, b, c, d *float64) { panic("no vectors") }
+
+func productTile(dst *float64, width int, a *float64, stride int, b *float64, depth int) {
+	panic("no vectors")
+}
+
+func distances(dst *float64, count int, x *float64, n int, points *float64, stride int) {
+	panic("no vectors")
+}
+
+func highest(dst, x, a, b *float64, n int) { panic("no vectors") }
+
+func steepest(dst, terms, r, diagonal, row, a, b *float64, n int) { panic("no vectors") }

@@ -36,6 +36,9 @@ func TestVectors(t *testing.T) {
 	}
 	for range 300 {
 		rows, n, extra := rng.IntN(60), 1+rng.IntN(90), rng.IntN(3)
+		if rng.IntN(20) == 0 {
+			n += 250
+		}
 		stride := n + extra
 		sizes := []int{rows, n, stride}
 		if rng.IntN(20) == 0 {
@@ -198,7 +201,54 @@ func TestVectors(t *testing.T) {
 			}
 			return slices.Concat(out[:k*stride], inv[:k], forward, back, []float64{float64(k)})
 		})
+		both("Distances", sizes, func() []float64 {
+			out := make([]float64, n)
+			Distances(out, y[:rows], x, stride)
+			return out
+		})
+		row = func(i int) []float64 { return h[i*n : (i+1)*n] }
+		bounds := slices.Clone(row(0))
+		for i := range n { // ties of values and bounds
+			bounds[i] = math.Round(bounds[i])
+			row(n - 1)[i] = math.Round(2 * row(n - 1)[i])
+		}
+		both("Highest", sizes, func() []float64 {
+			at, value := Highest(row(n-1), bounds, row(n/2))
+			return []float64{float64(at), value}
+		})
+		both("Steepest", sizes, func() []float64 {
+			at, gain, gap := Steepest(row(n - 1)[n/3], 1, Eps, row(n-1), row(n/3), row(n/2), bounds, row(n-1))
+			return []float64{float64(at), gain, gap}
+		})
+		work := make([]float64, BlockWork(n))
+		both("CholeskyBlocks", sizes, func() []float64 {
+			out, inv := packRows(m, n, stride), make([]float64, n)
+			k := CholeskyBlocks(out, inv, n, Eps, work)
+			if k == n {
+				InverseBlocks(out, inv, n, work)
+			}
+			return append(append(out[:k*n], inv[:k]...), float64(k))
+		})
+		both("WeightedProducts", sizes, func() []float64 {
+			first := n / 3 / 4 * 4
+			count := min(BlockSize, n-first)
+			out := make([]float64, (n-first)*count)
+			WeightedProducts(out, first, count, h, n, g[:n], work)
+			for i := range min(count, n-first) {
+				clear(out[i*count+i+1 : (i+1)*count])
+			}
+			return out
+		})
 	}
+}
+
+// packRows returns the first n columns of n rows of the given stride.
+func packRows(m []float64, n, stride int) []float64 {
+	out := make([]float64, 0, n*n)
+	for i := range n {
+		out = append(out, m[i*stride:i*stride+n]...)
+	}
+	return out
 }
 
 // fuses reports whether a sum x·y + z, of numbers whose product is not exact, has no rounding

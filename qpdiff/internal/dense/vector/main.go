@@ -7,6 +7,8 @@
 package main
 
 import (
+	"math"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -22,6 +24,11 @@ func main() {
 	add4(true)
 	small()
 	logistic()
+	productTile()
+	distances()
+	declarePlaces()
+	highest()
+	steepest()
 	Generate()
 }
 
@@ -173,6 +180,18 @@ const dotRows = 4
 
 var rowNames = [dotRows]string{"a", "b", "c", "d"}
 
+// rowsFrom returns the rows from a on, stride entries apart; stride becomes bytes.
+func rowsFrom(a, stride reg.Register) [dotRows]reg.Register {
+	SHLQ(Imm(3), stride)
+	rows := [dotRows]reg.Register{a}
+	for k := 1; k < dotRows; k++ {
+		next := GP64()
+		LEAQ(Mem{Base: rows[k-1], Index: stride, Scale: 1}, next)
+		rows[k] = next
+	}
+	return rows
+}
+
 // rows returns the parameters that point to rows.
 func rows() (at [dotRows]reg.Register) {
 	for k, name := range rowNames {
@@ -295,6 +314,233 @@ func add4(less bool) {
 	take("lanes", "one", lanes, func() reg.VecVirtual { return YMM() }, VMOVUPD, VMULPD, VADDPD, VSUBPD, func(k int) reg.Register { return factors[k] })
 	take("one", "end", 1, func() reg.VecVirtual { return XMM() }, VMOVSD, VMULSD, VADDSD, VSUBSD, func(k int) reg.Register { return factors[k].AsX() })
 	Label("end")
+	VZEROUPPER()
+	RET()
+}
+
+// productRows is how many rows a tile of a product has; it is two vectors wide.
+const productRows = 4
+
+// productTile keeps a tile in registers while it takes all terms of its sums, one after the other.
+func productTile() {
+	TEXT("productTile", NOSPLIT, "func(dst *float64, width int, a *float64, stride int, b *float64, depth int)")
+	Pragma("noescape")
+	Doc("productTile adds to four rows of eight entries of dst, width entries apart, the products of the",
+		"four rows of depth entries at a, stride entries apart, with the depth rows of eight at b.")
+	dst, width := Load(Param("dst"), GP64()), Load(Param("width"), GP64())
+	a, stride := Load(Param("a"), GP64()), Load(Param("stride"), GP64())
+	b, depth := Load(Param("b"), GP64()), Load(Param("depth"), GP64())
+	rows, places := rowsFrom(a, stride), rowsFrom(dst, width)
+	var sums [productRows][2]reg.VecVirtual
+	for i := range sums {
+		for k := range sums[i] {
+			sums[i][k] = YMM()
+			VMOVUPD(Mem{Base: places[i], Disp: k * lanes * 8}, sums[i][k])
+		}
+	}
+	at := GP64()
+	XORQ(at, at)
+	Label("term")
+	CMPQ(at, depth)
+	JGE(LabelRef("store"))
+	var x [2]reg.VecVirtual
+	for k := range x {
+		x[k] = YMM()
+		VMOVUPD(Mem{Base: b, Disp: k * lanes * 8}, x[k])
+	}
+	for i, row := range rows {
+		f := YMM()
+		VBROADCASTSD(Mem{Base: row, Index: at, Scale: 8}, f)
+		for k := range x {
+			p := YMM()
+			VMULPD(x[k], f, p)
+			VADDPD(p, sums[i][k], sums[i][k])
+		}
+	}
+	ADDQ(Imm(2*lanes*8), b)
+	INCQ(at)
+	JMP(LabelRef("term"))
+	Label("store")
+	for i := range sums {
+		for k := range sums[i] {
+			VMOVUPD(sums[i][k], Mem{Base: places[i], Disp: k * lanes * 8})
+		}
+	}
+	VZEROUPPER()
+	RET()
+}
+
+// distances has a sum for each point, to which the features add in turn.
+func distances() {
+	TEXT("distances", NOSPLIT, "func(dst *float64, count int, x *float64, n int, points *float64, stride int)")
+	Pragma("noescape")
+	Doc("distances sets dst, of a multiple of four entries, to the sums of the squared differences between",
+		"the n entries at x and a column each at points, whose n rows are stride entries apart.")
+	dst, count := Load(Param("dst"), GP64()), Load(Param("count"), GP64())
+	x, n := Load(Param("x"), GP64()), Load(Param("n"), GP64())
+	points, stride := Load(Param("points"), GP64()), Load(Param("stride"), GP64())
+	SHLQ(Imm(3), stride)
+	at, row := GP64(), GP64()
+	take := func(name string, registers int) {
+		entries := registers * lanes
+		Label(name)
+		CMPQ(count, Imm(uint64(entries)))
+		JL(LabelRef(name + "End"))
+		sums := make([]reg.VecVirtual, registers)
+		for k := range sums {
+			sums[k] = YMM()
+			VXORPD(sums[k], sums[k], sums[k])
+		}
+		MOVQ(points, row)
+		XORQ(at, at)
+		Label(name + "Feature")
+		CMPQ(at, n)
+		JGE(LabelRef(name + "Store"))
+		f := YMM()
+		VBROADCASTSD(Mem{Base: x, Index: at, Scale: 8}, f)
+		for k, sum := range sums {
+			v := YMM()
+			VSUBPD(Mem{Base: row, Disp: k * lanes * 8}, f, v)
+			VMULPD(v, v, v)
+			VADDPD(v, sum, sum)
+		}
+		ADDQ(stride, row)
+		INCQ(at)
+		JMP(LabelRef(name + "Feature"))
+		Label(name + "Store")
+		for k, sum := range sums {
+			VMOVUPD(sum, Mem{Base: dst, Disp: k * lanes * 8})
+		}
+		ADDQ(Imm(uint64(8*entries)), dst)
+		ADDQ(Imm(uint64(8*entries)), points)
+		SUBQ(Imm(uint64(entries)), count)
+		JMP(LabelRef(name))
+		Label(name + "End")
+	}
+	take("four", 4)
+	take("one", 1)
+	VZEROUPPER()
+	RET()
+}
+
+// best has the largest value of each lane so far and its place.
+type best struct{ value, at, place, step reg.VecVirtual }
+
+// startBest begins at place 0 with the value of first in each lane.
+func startBest(first reg.VecVirtual) best {
+	b := best{value: first, at: YMM(), place: YMM(), step: YMM()}
+	VMOVUPD(places, b.place)
+	VBROADCASTSD(places.Offset(8*lanes), b.step)
+	VXORPD(b.at, b.at, b.at)
+	return b
+}
+
+// places are the first places, then how far the next ones are.
+var places Mem
+
+func declarePlaces() {
+	places = GLOBL("places", RODATA|NOPTR)
+	for k := range lanes + 1 {
+		DATA(8*k, U64(math.Float64bits(float64(k))))
+	}
+}
+
+// take compares the values at the next places, of which the first of the largest stays.
+func (b best) take(values reg.VecVirtual) {
+	larger := YMM()
+	VCMPPD(Imm(orderedLess), values, b.value, larger)
+	VBLENDVPD(larger, values, b.value, b.value)
+	VBLENDVPD(larger, b.place, b.at, b.at)
+	VADDPD(b.step, b.place, b.place)
+}
+
+// orderedLess is the predicate of VCMPPD that its last source is less than the other, and none is
+// NaN.
+const orderedLess = 17
+
+// highest takes −Inf at places that do not count.
+func highest() {
+	TEXT("highest", NOSPLIT, "func(dst, x, a, b *float64, n int)")
+	Pragma("noescape")
+	Doc("highest sets the first four entries of dst to the largest entries of x at places equal modulo four",
+		"at which a is less than b, or −Inf, and the next four to the first places of those. n is a multiple",
+		"of four.")
+	x, a, b := Load(Param("x"), GP64()), Load(Param("a"), GP64()), Load(Param("b"), GP64())
+	n := Load(Param("n"), GP64())
+	none, value := YMM(), YMM()
+	infinity := GLOBL("infinity", RODATA|NOPTR)
+	DATA(0, U64(math.Float64bits(math.Inf(-1))))
+	VBROADCASTSD(infinity, none)
+	VMOVUPD(none, value)
+	largest := startBest(value)
+	at := GP64()
+	XORQ(at, at)
+	Label("lanes")
+	CMPQ(at, n)
+	JGE(LabelRef("end"))
+	entries := func(p reg.Register) Mem { return Mem{Base: p, Index: at, Scale: 8} }
+	counts, v := YMM(), YMM()
+	VMOVUPD(entries(a), counts)
+	VCMPPD(Imm(orderedLess), entries(b), counts, counts)
+	VBLENDVPD(counts, entries(x), none, v)
+	largest.take(v)
+	ADDQ(Imm(lanes), at)
+	JMP(LabelRef("lanes"))
+	Label("end")
+	dst := Load(Param("dst"), GP64())
+	VMOVUPD(largest.value, Mem{Base: dst})
+	VMOVUPD(largest.at, Mem{Base: dst, Disp: 8 * lanes})
+	VZEROUPPER()
+	RET()
+}
+
+// steepest divides by the curvature at all places, and clears what does not count.
+func steepest() {
+	TEXT("steepest", NOSPLIT, "func(dst, terms, r, diagonal, row, a, b *float64, n int)")
+	Pragma("noescape")
+	Doc("steepest sets the first four entries of dst to the largest d²/max(h + diagonal − 2·row, least) at",
+		"places equal modulo four at which a is greater than b and d = top − r is positive, or 0, the next",
+		"four to the first places of those, and four more to the largest d. terms are top, h, least and 2. n is",
+		"a multiple of four.")
+	terms, r, diagonal, row := Load(Param("terms"), GP64()), Load(Param("r"), GP64()), Load(Param("diagonal"), GP64()), Load(Param("row"), GP64())
+	a, b, n := Load(Param("a"), GP64()), Load(Param("b"), GP64()), Load(Param("n"), GP64())
+	top, h, least, two := YMM(), YMM(), YMM(), YMM()
+	for k, term := range []reg.VecVirtual{top, h, least, two} {
+		VBROADCASTSD(Mem{Base: terms, Disp: 8 * k}, term)
+	}
+	zero, widest, value := YMM(), YMM(), YMM()
+	for _, v := range []reg.VecVirtual{zero, widest, value} {
+		VXORPD(v, v, v)
+	}
+	gain := startBest(value)
+	at := GP64()
+	XORQ(at, at)
+	Label("lanes")
+	CMPQ(at, n)
+	JGE(LabelRef("end"))
+	entries := func(p reg.Register) Mem { return Mem{Base: p, Index: at, Scale: 8} }
+	d, counts, positive, curvature := YMM(), YMM(), YMM(), YMM()
+	VSUBPD(entries(r), top, d)
+	VMOVUPD(entries(b), counts)
+	VCMPPD(Imm(orderedLess), entries(a), counts, counts)
+	VCMPPD(Imm(orderedLess), d, zero, positive)
+	VANDPD(positive, counts, counts)
+	VANDPD(counts, d, d)
+	VMAXPD(d, widest, widest)
+	VMULPD(entries(row), two, curvature)
+	VADDPD(entries(diagonal), h, positive)
+	VSUBPD(curvature, positive, curvature)
+	VMAXPD(least, curvature, curvature)
+	VMULPD(d, d, d)
+	VDIVPD(curvature, d, d)
+	gain.take(d)
+	ADDQ(Imm(lanes), at)
+	JMP(LabelRef("lanes"))
+	Label("end")
+	dst := Load(Param("dst"), GP64())
+	for k, v := range []reg.VecVirtual{gain.value, gain.at, widest} {
+		VMOVUPD(v, Mem{Base: dst, Disp: 8 * lanes * k})
+	}
 	VZEROUPPER()
 	RET()
 }

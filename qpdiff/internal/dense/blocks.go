@@ -1,0 +1,302 @@
+package dense
+
+import "gonum.org/v1/gonum/floats"
+
+// Matrices of hundreds of rows in row-major storage, by blocks that stay in the caches.
+
+const (
+	// BlockSize is the size of a diagonal block, and how many columns of a product are packed
+	// at a time. With blockDepth terms they fill an eighth of a second cache of 1 MB.
+	BlockSize, blockDepth = 64, 256
+	// productRows and productColumns are the size of what productTile adds to.
+	productRows, productColumns = 4, 8
+)
+
+// packed returns how many entries a product packs for matrices of n rows and columns.
+func packed(n int) int {
+	return (min(n, BlockSize) + productColumns - 1) / productColumns * productColumns * min(n, blockDepth)
+}
+
+// BlockWork returns how many entries of work CholeskyBlocks and InverseBlocks take for n rows.
+func BlockWork(n int) int { return packed(n) + min(n, BlockSize)*min(n, BlockSize) }
+
+// A product adds scale·A·diag(w)·Bᵀ to C, for rows×depth A, columns×depth B and rows×columns C
+// with the given strides. A nil w counts as ones. Of a lower C, entries above the diagonal keep
+// their values. Each sum takes its terms in turn: its bits do not depend on blocks.
+type product struct {
+	c, a, b              []float64
+	inC, inA, inB        int // strides
+	rows, columns, depth int
+	lower                bool
+	scale                float64
+	w                    []float64
+}
+
+// add adds the product, with work for what it packs.
+func (p *product) add(work []float64) {
+	if p.rows == 0 {
+		return
+	}
+	for k := 0; k < p.depth; k += blockDepth {
+		depth := min(blockDepth, p.depth-k)
+		for j := 0; j < p.columns; j += BlockSize {
+			columns, first := min(BlockSize, p.columns-j), 0
+			p.pack(work, j, columns, k, depth)
+			if p.lower {
+				first = j
+			}
+			for i := first; i < p.rows; i += productRows {
+				for at := 0; at < columns && !(p.lower && i+productRows <= j+at); at += productColumns {
+					p.addTile(i, j+at, k, depth, work[at*depth:])
+				}
+			}
+		}
+	}
+}
+
+// pack sets dst to columns of diag(w)·Bᵀ times scale, productColumns at a time, with zeros beyond.
+func (p *product) pack(dst []float64, from, columns, k, depth int) {
+	for at := 0; at < columns; at += productColumns {
+		tile := dst[at*depth : (at+productColumns)*depth]
+		for q := range productColumns {
+			if at+q >= columns {
+				for t := range depth {
+					tile[t*productColumns+q] = 0
+				}
+				continue
+			}
+			row := p.b[(from+at+q)*p.inB+k:][:depth]
+			if p.w == nil {
+				for t, v := range row {
+					tile[t*productColumns+q] = p.scale * v
+				}
+				continue
+			}
+			for t, w := range p.w[k : k+depth] {
+				tile[t*productColumns+q] = p.scale * w * row[t]
+			}
+		}
+	}
+}
+
+// addTile adds the terms from k on to the tile of C at row i and column j.
+func (p *product) addTile(i, j, k, depth int, b []float64) {
+	rows, columns := min(productRows, p.rows-i), min(productColumns, p.columns-j)
+	if rows == productRows && columns == productColumns && !(p.lower && i < j+productColumns-1) {
+		addTile(p.c[i*p.inC+j:], p.inC, p.a[i*p.inA+k:], p.inA, b, depth)
+		return
+	}
+	// A tile at an edge, or one row of it, is a copy.
+	var edge [productRows * productColumns]float64
+	stride := p.inA
+	if rows < productRows {
+		rows, stride = 1, 0
+	}
+	for end := min(i+productRows, p.rows); i < end; i += rows {
+		width := func(r int) int {
+			if p.lower {
+				return max(min(columns, i+r+1-j), 0)
+			}
+			return columns
+		}
+		for r := range rows {
+			copy(edge[r*productColumns:], p.c[(i+r)*p.inC+j:][:width(r)])
+		}
+		addTile(edge[:], productColumns, p.a[i*p.inA+k:], stride, b, depth)
+		for r := range rows {
+			copy(p.c[(i+r)*p.inC+j:][:width(r)], edge[r*productColumns:])
+		}
+	}
+}
+
+// addTile is productTile.
+func addTile(c []float64, inC int, a []float64, inA int, b []float64, depth int) {
+	if vectors {
+		_, _, _ = c[(productRows-1)*inC+productColumns-1], a[(productRows-1)*inA+depth-1], b[productColumns*depth-1]
+		productTile(&c[0], inC, &a[0], inA, &b[0], depth)
+		return
+	}
+	const half = productColumns / 2
+	for r := range productRows {
+		row := a[r*inA:][:depth]
+		for h := 0; h < productColumns; h += half {
+			dst, b := c[r*inC+h:][:half], b[h:]
+			s0, s1, s2, s3 := dst[0], dst[1], dst[2], dst[3]
+			for k, f := range row {
+				t := b[k*productColumns:][:half]
+				s0 += f * t[0]
+				s1 += f * t[1]
+				s2 += f * t[2]
+				s3 += f * t[3]
+			}
+			dst[0], dst[1], dst[2], dst[3] = s0, s1, s2, s3
+		}
+	}
+}
+
+// CholeskyBlocks is [Cholesky] for many rows, with work of [BlockWork] entries.
+func CholeskyBlocks(l, inv []float64, n int, tol float64, work []float64) int {
+	for i := range n {
+		inv[i] = l[i*n+i]
+	}
+	for from := 0; from < n; from += BlockSize {
+		size := min(BlockSize, n-from)
+		block := l[from*n+from:]
+		(&product{c: block, a: l[from*n:], b: l[from*n:], inC: n, inA: n, inB: n,
+			rows: n - from, columns: size, depth: from, lower: true, scale: -1}).add(work)
+		if at := choleskyRows(block, inv[from:], size, n, tol); at < size {
+			return from + at
+		}
+		if next := from + size; next < n {
+			solveRows(l[next*n+from:], n-next, block, inv[from:], size, n, work)
+		}
+	}
+	return n
+}
+
+// solveRows replaces X by X·L⁻ᵀ, for rows×n X and the lower triangle L with the same stride.
+func solveRows(x []float64, rows int, l, inv []float64, n, stride int, work []float64) {
+	for j := 0; j < n; j += productColumns {
+		width := min(productColumns, n-j)
+		(&product{c: x[j:], a: x, b: l[j*stride:], inC: stride, inA: stride, inB: stride,
+			rows: rows, columns: width, depth: j, scale: -1}).add(work)
+		if width == productColumns {
+			solveTiles(x[j:], rows, l[j*stride+j:], inv[j:], stride)
+			continue
+		}
+		for i := range rows {
+			t := x[i*stride+j:][:width]
+			for k := range t {
+				s := t[k]
+				for q, v := range l[(j+k)*stride+j:][:k] {
+					s -= t[q] * v
+				}
+				t[k] = s * inv[j+k]
+			}
+		}
+	}
+}
+
+// solveTiles is solveRows for productColumns columns.
+func solveTiles(x []float64, rows int, l, inv []float64, stride int) {
+	var c [productColumns][productColumns]float64
+	for k := range c {
+		copy(c[k][:k], l[k*stride:])
+		c[k][k] = inv[k]
+	}
+	for i := range rows {
+		t := (*[productColumns]float64)(x[i*stride:])
+		x0 := t[0] * c[0][0]
+		x1 := (t[1] - c[1][0]*x0) * c[1][1]
+		x2 := (t[2] - c[2][0]*x0 - c[2][1]*x1) * c[2][2]
+		x3 := (t[3] - c[3][0]*x0 - c[3][1]*x1 - c[3][2]*x2) * c[3][3]
+		x4 := (t[4] - c[4][0]*x0 - c[4][1]*x1 - c[4][2]*x2 - c[4][3]*x3) * c[4][4]
+		x5 := (t[5] - c[5][0]*x0 - c[5][1]*x1 - c[5][2]*x2 - c[5][3]*x3 - c[5][4]*x4) * c[5][5]
+		x6 := (t[6] - c[6][0]*x0 - c[6][1]*x1 - c[6][2]*x2 - c[6][3]*x3 - c[6][4]*x4 - c[6][5]*x5) * c[6][6]
+		x7 := (t[7] - c[7][0]*x0 - c[7][1]*x1 - c[7][2]*x2 - c[7][3]*x3 - c[7][4]*x4 - c[7][5]*x5 - c[7][6]*x6) * c[7][7]
+		*t = [productColumns]float64{x0, x1, x2, x3, x4, x5, x6, x7}
+	}
+}
+
+// InverseBlocks replaces the Cholesky factor a of a matrix of n rows, whose diagonal has the
+// inverses inv, by the inverse of the matrix, both triangles. work has [BlockWork] entries.
+func InverseBlocks(a, inv []float64, n int, work []float64) {
+	wide := min(n, BlockSize)
+	block, work := work[:wide*wide], work[wide*wide:]
+	// First U = L⁻ᵀ above the diagonal; its diagonal is inv.
+	for from := 0; from < n; from += BlockSize {
+		size := min(BlockSize, n-from)
+		for i := range from {
+			clear(a[i*n+from : i*n+from+size])
+		}
+		for k := 0; k < from; k += BlockSize {
+			p := product{c: a[from:], a: a[k:], b: a[from*n+k:], inC: n, inA: n, inB: n,
+				rows: k, columns: size, depth: BlockSize, scale: -1}
+			p.add(work)
+			upperBlock(block, wide, a, inv, k, n)
+			p.c, p.a, p.inA, p.rows = a[k*n+from:], block, wide, BlockSize
+			p.add(work)
+		}
+		solveRows(a[from:], from, a[from*n+from:], inv[from:], size, n, work)
+		for i := from; i < from+size; i++ {
+			row := a[i*n : i*n+from+size]
+			for j := i + 1; j < len(row); j++ {
+				l := a[j*n : j*n+j]
+				row[j] = -inv[j] * (inv[i]*l[i] + floats.Dot(row[i+1:j], l[i+1:]))
+			}
+		}
+	}
+	// Then UUᵀ in the place of L.
+	for from := 0; from < n; from += BlockSize {
+		size := min(BlockSize, n-from)
+		for i := from; i < n; i++ {
+			clear(a[i*n+from : i*n+min(from+size, i+1)])
+		}
+		for k := from; k < n; k += BlockSize {
+			p := product{c: a[from*n+from:], a: a[from*n+k:], b: a[from*n+k:], inC: n, inA: n, inB: n,
+				rows: k - from, columns: size, depth: min(BlockSize, n-k), lower: true, scale: 1}
+			p.add(work)
+			upperBlock(block, wide, a, inv, k, n)
+			p.c, p.a, p.inA, p.rows = a[k*n+from:], block, wide, p.depth
+			if k == from {
+				p.b, p.inB = block, wide
+			} else {
+				p.lower = false
+			}
+			p.add(work)
+		}
+	}
+	Mirror(a, n)
+}
+
+// upperBlock sets block to the block of U on the diagonal from k on, with zeros below.
+func upperBlock(block []float64, wide int, a, inv []float64, k, n int) {
+	size := min(BlockSize, n-k)
+	for i := range size {
+		row := block[i*wide : i*wide+size]
+		clear(row[:i])
+		row[i] = inv[k+i]
+		copy(row[i+1:], a[(k+i)*n+k+i+1:])
+	}
+}
+
+// WeightedProducts sets g, rows of count ≤ [BlockSize] entries, to a part of A·diag(w)·A for a
+// symmetric A of n rows: the rows from first on of as many columns as count, from the same one on.
+// Only the lower triangle of the whole is defined. work has [BlockWork] entries.
+func WeightedProducts(g []float64, first, count int, a []float64, n int, w, work []float64) {
+	clear(g[:(n-first)*count])
+	(&product{c: g, a: a[first*n:], b: a[first*n:], inC: count, inA: n, inB: n,
+		rows: n - first, columns: count, depth: n, lower: true, scale: 1, w: w}).add(work)
+}
+
+// Mirror copies the lower triangle of a matrix of n rows to the upper one.
+func Mirror(a []float64, n int) {
+	const size = 16 // two lines of the cache
+	for from := 0; from < n; from += size {
+		for i := from; i < n; i++ {
+			for j, v := range a[i*n+from : i*n+min(from+size, i)] {
+				a[(from+j)*n+i] = v
+			}
+		}
+	}
+}
+
+// Distances sets dst_j to the squared distance between x and column j of points, whose rows, one
+// for each entry of x, are stride entries apart.
+func Distances(dst, x, points []float64, stride int) {
+	from := 0
+	if vectors && len(x) > 0 {
+		if from = len(dst) &^ 3; from > 0 {
+			_ = points[(len(x)-1)*stride+from-1]
+			distances(&dst[0], from, &x[0], len(x), &points[0], stride)
+		}
+	}
+	clear(dst[from:])
+	for f, v := range x {
+		column := points[f*stride:][:len(dst)]
+		for j := from; j < len(dst); j++ {
+			d := v - column[j]
+			dst[j] += d * d
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package dense
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// definite draws XXᵀ + ridge·I for n rows of as many normal numbers.
+func definite(rng *rand.Rand, n int, ridge float64) []float64 {
+	x, a := make([]float64, n*n), make([]float64, n*n)
+	for i := range x {
+		x[i] = rng.NormFloat64()
+	}
+	for i := range n {
+		for j := range n {
+			a[i*n+j] = Dot(x[i*n:(i+1)*n], x[j*n:(j+1)*n])
+		}
+		a[i*n+i] += ridge
+	}
+	return a
+}
+
+// The factor by blocks is that by rows, and its inverse the inverse, to rounding.
+func TestBlocks(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 4))
+	for _, n := range []int{1, 2, 7, 8, 9, 63, 64, 65, 71, 72, 127, 128, 130, 191, 200, 300, 321} {
+		a := definite(rng, n, float64(n))
+		byRows, blocks := slices.Clone(a), slices.Clone(a)
+		inv, blockInv, work := make([]float64, n), make([]float64, n), make([]float64, BlockWork(n))
+		if Cholesky(byRows, inv, n, Eps) != n || CholeskyBlocks(blocks, blockInv, n, Eps, work) != n {
+			t.Fatalf("n = %d: no factor", n)
+		}
+		tol := 4 * Eps * float64(n) * a[0]
+		for i := range n {
+			for j := range n {
+				if v, w := byRows[i*n+j], blocks[i*n+j]; j > i && w != a[i*n+j] || !(math.Abs(v-w) <= tol) {
+					t.Fatalf("n = %d: entry %d, %d of the factor is %v by rows and %v by blocks", n, i, j, v, w)
+				}
+			}
+		}
+		InverseBlocks(blocks, blockInv, n, work)
+		for i := range n {
+			for j := range n {
+				want, got := 0.0, Dot(a[i*n:(i+1)*n], blocks[j*n:(j+1)*n])
+				if i == j {
+					want = 1
+				}
+				if !(math.Abs(got-want) <= 1e-12) || blocks[i*n+j] != blocks[j*n+i] {
+					t.Fatalf("n = %d: entry %d, %d of the product with the inverse is %v", n, i, j, got)
+				}
+			}
+		}
+	}
+}
+
+// The first row that depends on those before it is found in each place of a block.
+func TestBlocksDependent(t *testing.T) {
+	const n = 140
+	for _, at := range []int{0, 1, 7, 8, 62, 63, 64, 65, 71, 127, 128, 139} {
+		a := definite(rand.New(rand.NewPCG(2, 4)), n, n)
+		for j := range n { // row at is that before it
+			v := 0.0
+			if at > 0 {
+				v = a[(at-1)*n+j]
+			}
+			a[at*n+j], a[j*n+at] = v, v
+		}
+		if at > 0 {
+			a[at*n+at] = a[(at-1)*n+at-1]
+		} else {
+			a[0] = 0
+		}
+		got := CholeskyBlocks(a, make([]float64, n), n, Eps*n, make([]float64, BlockWork(n)))
+		if got != at || !(math.Abs(a[at*n+at]) <= Eps*n*n*n) {
+			t.Errorf("row %d: stops at %d, whose pivot is %v", at, got, a[at*n+at])
+		}
+	}
+}
+
+func BenchmarkBlocks(b *testing.B) {
+	for _, n := range []int{50, 100, 200, 400, 1600} {
+		a := definite(rand.New(rand.NewPCG(1, 4)), n, float64(n))
+		l, inv, work := make([]float64, n*n), make([]float64, n), make([]float64, BlockWork(n))
+		for _, run := range []struct {
+			name string
+			f    func()
+		}{
+			{"by rows", func() { Cholesky(l, inv, n, Eps) }},
+			{"by blocks", func() { CholeskyBlocks(l, inv, n, Eps, work) }},
+			{"with inverse", func() { CholeskyBlocks(l, inv, n, Eps, work); InverseBlocks(l, inv, n, work) }},
+		} {
+			b.Run(fmt.Sprintf("%d/%s", n, run.name), func(b *testing.B) {
+				for b.Loop() {
+					copy(l, a)
+					run.f()
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,61 @@
+package dense
+
+import "math"
+
+// lanes is how many places highest and steepest keep apart.
+const lanes = 4
+
+// Highest returns the largest entry of x of those at which a is less than b, and the first place
+// of it: −1 and −Inf without one.
+func Highest(x, a, b []float64) (at int, value float64) {
+	at, value = -1, math.Inf(-1)
+	from := 0
+	if a, b = a[:len(x)], b[:len(x)]; vectors && len(x) >= lanes {
+		from = len(x) &^ (lanes - 1)
+		var found [2 * lanes]float64
+		highest(&found[0], &x[0], &a[0], &b[0], from)
+		at, value = first(found[:lanes], found[lanes:], value)
+	}
+	for k := from; k < len(x); k++ {
+		if v := x[k]; a[k] < b[k] && v > value {
+			at, value = k, v
+		}
+	}
+	return at, value
+}
+
+// first returns the first place of the largest value that is above least, or −1 and least.
+func first(values, places []float64, least float64) (at int, value float64) {
+	at, value = -1, least
+	for k, v := range values {
+		if place := int(places[k]); v > value || v == value && at > place {
+			at, value = place, v
+		}
+	}
+	return at, value
+}
+
+// Steepest returns the first place of the largest gain d²/max(h + diagonal − 2·row, least) with
+// d = top − r > 0 of those at which a is greater than b, that gain, and the largest d: −1, 0 and 0
+// without one.
+func Steepest(top, h, least float64, r, diagonal, row, a, b []float64) (at int, gain, gap float64) {
+	n := len(r)
+	at = -1
+	from := 0
+	if diagonal, row, a, b = diagonal[:n], row[:n], a[:n], b[:n]; vectors && n >= lanes {
+		from = n &^ (lanes - 1)
+		terms, found := [lanes]float64{top, h, least, 2}, [3 * lanes]float64{}
+		steepest(&found[0], &terms[0], &r[0], &diagonal[0], &row[0], &a[0], &b[0], from)
+		at, gain = first(found[:lanes], found[lanes:2*lanes], 0)
+		gap = Largest(found[2*lanes:])
+	}
+	for k := from; k < n; k++ {
+		if d := top - r[k]; d > 0 && a[k] > b[k] {
+			gap = max(gap, d)
+			if g := d * d / max(h+diagonal[k]-2*row[k], least); g > gain {
+				at, gain = k, g
+			}
+		}
+	}
+	return at, gain, gap
+}
