@@ -118,24 +118,20 @@ func (f *triangle) remove(j, n int, cos, sin []float64) {
 		f.tinv[i-1] = 1 / h
 		f.w[i-1] = f.w[i]
 	}
-	for c := j; c < k-1; c++ {
-		dense.Rotate(f.q1[c*n:(c+1)*n], f.q1[(c+1)*n:(c+2)*n], cos[c], sin[c])
-	}
+	dense.RotateRows(f.q1[j*n:k*n], n, n, cos[j:k-1], sin[j:k-1])
 	f.w = f.w[:k-1]
 }
 
 // forward replaces x by T⁻¹x.
 func (f *triangle) forward(n int, x []float64) {
-	for i := range x {
-		x[i] = (x[i] - floats.Dot(f.t[i*n:i*n+i], x[:i])) * f.tinv[i]
-	}
+	dense.ForwardSolve(f.t, f.tinv, len(x), n, x)
 }
 
 // forward replaces x by L⁻¹x; its first entries below from are zero.
 func (a *kktSystem) forward(x []float64, from int) {
 	n := a.n
-	for i := from; i < n; i++ {
-		x[i] = (x[i] - floats.Dot(a.l[i*n+from:i*n+i], x[from:i])) * a.linv[i]
+	if from < n {
+		dense.ForwardSolve(a.l[from*n+from:], a.linv[from:], n-from, n, x[from:])
 	}
 }
 

@@ -349,9 +349,7 @@ func Fill[T any](x []T, v T) {
 func Cholesky(l, inv []float64, n int, tol float64) int {
 	for i := range n {
 		li := l[i*n : i*n+i+1]
-		for j := range i {
-			li[j] = (li[j] - floats.Dot(li[:j], l[j*n:j*n+j])) * inv[j]
-		}
+		ForwardSolve(l, inv, i, n, li)
 		diag := li[i]
 		d := diag - floats.Dot(li[:i], li[:i])
 		if !(d > tol*math.Abs(diag)) || !Finite(d) {
@@ -389,31 +387,55 @@ func SmallestSingular(l, inv []float64, k, stride int, size, x []float64) float6
 	return before / floats.Norm(x, 2)
 }
 
-// ForwardSolve replaces x by (lower triangle)⁻¹ x.
+// leastRows is the number of rows of a triangle from which on the vector units pay.
+const leastRows = 4
+
+// ForwardSolve replaces the first k entries of x by (lower triangle)⁻¹ x.
 func ForwardSolve(l, inv []float64, k, stride int, x []float64) {
+	if vectors && k >= leastRows {
+		_, _, _ = l[(k-1)*stride+k-1], inv[k-1], x[k-1]
+		forwardRows(&x[0], &l[0], stride, &inv[0], k)
+		return
+	}
 	for i := range k {
 		x[i] = (x[i] - floats.Dot(l[i*stride:i*stride+i], x[:i])) * inv[i]
 	}
 }
 
-// BackSolve replaces x by (lower triangle)⁻ᵀ x.
+// BackSolve replaces the first k entries of x by (lower triangle)⁻ᵀ x.
 func BackSolve(l, inv []float64, k, stride int, x []float64) {
+	if vectors && k >= leastRows {
+		_, _, _ = l[(k-1)*stride+k-1], inv[k-1], x[k-1]
+		backRows(&x[0], &l[0], stride, &inv[0], k)
+		return
+	}
 	for i := k - 1; i >= 0; i-- {
 		v := x[i] * inv[i]
 		x[i] = v
-		if v != 0 {
-			floats.AddScaled(x[:i], -v, l[i*stride:i*stride+i])
-		}
+		floats.AddScaled(x[:i], -v, l[i*stride:i*stride+i])
 	}
 }
 
-// Rotate replaces (x, y) by (c·x + s·y, c·y − s·x).
-func Rotate(x, y []float64, c, s float64) {
-	y = y[:len(x)]
-	for i, v := range x {
-		w := y[i]
-		x[i] = c*v + s*w
-		y[i] = c*w - s*v
+// RotateRows replaces rows x and y of n entries, the first and the second of those at rows,
+// stride entries apart, by cos[0]·x + sin[0]·y and cos[0]·y − sin[0]·x, then the second and
+// the third with cos[1] and sin[1], and so on.
+func RotateRows(rows []float64, stride, n int, cos, sin []float64) {
+	count := len(cos)
+	if count == 0 {
+		return
+	}
+	if vectors {
+		_, _ = rows[count*stride+n-1], sin[count-1]
+		rotateRows(&rows[0], stride, n, &cos[0], &sin[0], count)
+		return
+	}
+	for k, c := range cos {
+		x, y, s := rows[k*stride:][:n], rows[(k+1)*stride:][:n], sin[k]
+		for i, v := range x {
+			w := y[i]
+			x[i] = c*v + s*w
+			y[i] = c*w - s*v
+		}
 	}
 }
 

@@ -26,3 +26,22 @@ func dot4(dst *float64, a *float64, stride int, x *float64, n int)
 //
 //go:noescape
 func add4(dst *float64, n int, f *float64, a *float64, stride int)
+
+// forwardRows replaces the n entries of x by (lower triangle)⁻¹x, for a triangle with rows stride
+// entries apart and the inverses of its diagonal in inv, in the order of gonum's DotUnitary.
+//
+//go:noescape
+func forwardRows(x *float64, l *float64, stride int, inv *float64, n int)
+
+// backRows replaces the k entries of x by (lower triangle)⁻ᵀx, for a triangle with rows stride
+// entries apart and the inverses of its diagonal in inv, in the order of gonum's AxpyUnitaryTo.
+//
+//go:noescape
+func backRows(x *float64, l *float64, stride int, inv *float64, k int)
+
+// rotateRows replaces the rows x and y of n entries, the first and the second at rows, stride entries
+// apart, by cos[0]·x + sin[0]·y and cos[0]·y − sin[0]·x, then the second and the third with cos[1] and
+// sin[1], and so on for so many rotations.
+//
+//go:noescape
+func rotateRows(rows *float64, stride int, n int, cos *float64, sin *float64, count int)

@@ -343,3 +343,414 @@ one:
 end:
 	VZEROUPPER
 	RET
+
+// func forwardRows(x *float64, l *float64, stride int, inv *float64, n int)
+// Requires: AVX
+TEXT ·forwardRows(SB), NOSPLIT, $0-40
+	MOVQ x+0(FP), AX
+	MOVQ l+8(FP), CX
+	MOVQ stride+16(FP), DX
+	MOVQ inv+24(FP), BX
+	MOVQ n+32(FP), SI
+	XORQ DI, DI
+	SHLQ $0x03, DX
+	LEAQ (CX)(DX*1), R9
+	LEAQ (R9)(DX*1), R10
+	LEAQ (R10)(DX*1), R11
+
+group:
+	CMPQ   SI, $0x04
+	JL     rest
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	XORQ   R8, R8
+
+lanes:
+	CMPQ    R8, DI
+	JE      lanesEnd
+	VMOVUPD (AX)(R8*1), Y4
+	VMULPD  (CX)(R8*1), Y4, Y5
+	VADDPD  Y5, Y0, Y0
+	VMULPD  (R9)(R8*1), Y4, Y5
+	VADDPD  Y5, Y1, Y1
+	VMULPD  (R10)(R8*1), Y4, Y5
+	VADDPD  Y5, Y2, Y2
+	VMULPD  (R11)(R8*1), Y4, Y4
+	VADDPD  Y4, Y3, Y3
+	ADDQ    $0x20, R8
+	JMP     lanes
+
+lanesEnd:
+	VEXTRACTF128 $0x01, Y0, X4
+	VADDPD       X4, X0, X0
+	VUNPCKHPD    X0, X0, X4
+	VADDSD       X4, X0, X0
+	VMOVSD       (AX)(DI*1), X4
+	VSUBSD       X0, X4, X4
+	VMULSD       (BX)(DI*1), X4, X4
+	VMOVSD       X4, (AX)(DI*1)
+	VEXTRACTF128 $0x01, Y1, X0
+	VMULSD       (R9)(DI*1), X4, X5
+	VADDSD       X5, X1, X1
+	VADDPD       X0, X1, X1
+	VUNPCKHPD    X1, X1, X0
+	VADDSD       X0, X1, X1
+	VMOVSD       8(AX)(DI*1), X0
+	VSUBSD       X1, X0, X0
+	VMULSD       8(BX)(DI*1), X0, X0
+	VMOVSD       X0, 8(AX)(DI*1)
+	VEXTRACTF128 $0x01, Y2, X1
+	VMULSD       (R10)(DI*1), X4, X5
+	VADDSD       X5, X2, X2
+	VMULSD       8(R10)(DI*1), X0, X5
+	VADDSD       X5, X2, X2
+	VADDPD       X1, X2, X2
+	VUNPCKHPD    X2, X2, X1
+	VADDSD       X1, X2, X2
+	VMOVSD       16(AX)(DI*1), X1
+	VSUBSD       X2, X1, X1
+	VMULSD       16(BX)(DI*1), X1, X1
+	VMOVSD       X1, 16(AX)(DI*1)
+	VEXTRACTF128 $0x01, Y3, X2
+	VMULSD       (R11)(DI*1), X4, X4
+	VADDSD       X4, X3, X3
+	VMULSD       8(R11)(DI*1), X0, X0
+	VADDSD       X0, X3, X3
+	VMULSD       16(R11)(DI*1), X1, X0
+	VADDSD       X0, X3, X3
+	VADDPD       X2, X3, X3
+	VUNPCKHPD    X3, X3, X2
+	VADDSD       X2, X3, X3
+	VMOVSD       24(AX)(DI*1), X0
+	VSUBSD       X3, X0, X0
+	VMULSD       24(BX)(DI*1), X0, X0
+	VMOVSD       X0, 24(AX)(DI*1)
+	LEAQ         (CX)(DX*4), CX
+	LEAQ         (R9)(DX*4), R9
+	LEAQ         (R10)(DX*4), R10
+	LEAQ         (R11)(DX*4), R11
+	ADDQ         $0x20, DI
+	SUBQ         $0x04, SI
+	JMP          group
+
+rest:
+	CMPQ   SI, $0x00
+	JE     end
+	VXORPD Y0, Y0, Y0
+	XORQ   R8, R8
+
+first:
+	CMPQ    R8, DI
+	JE      firstEnd
+	VMOVUPD (AX)(R8*1), Y1
+	VMULPD  (CX)(R8*1), Y1, Y1
+	VADDPD  Y1, Y0, Y0
+	ADDQ    $0x20, R8
+	JMP     first
+
+firstEnd:
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X1, X0, X0
+	VUNPCKHPD    X0, X0, X1
+	VADDSD       X1, X0, X0
+	VMOVSD       (AX)(DI*1), X1
+	VSUBSD       X0, X1, X1
+	VMULSD       (BX)(DI*1), X1, X1
+	VMOVSD       X1, (AX)(DI*1)
+	CMPQ         SI, $0x01
+	JE           end
+	VXORPD       Y0, Y0, Y0
+	XORQ         R8, R8
+
+second:
+	CMPQ    R8, DI
+	JE      secondEnd
+	VMOVUPD (AX)(R8*1), Y2
+	VMULPD  (R9)(R8*1), Y2, Y2
+	VADDPD  Y2, Y0, Y0
+	ADDQ    $0x20, R8
+	JMP     second
+
+secondEnd:
+	VEXTRACTF128 $0x01, Y0, X2
+	VMULSD       (R9)(DI*1), X1, X3
+	VADDSD       X3, X0, X0
+	VADDPD       X2, X0, X0
+	VUNPCKHPD    X0, X0, X2
+	VADDSD       X2, X0, X0
+	VMOVSD       8(AX)(DI*1), X2
+	VSUBSD       X0, X2, X2
+	VMULSD       8(BX)(DI*1), X2, X2
+	VMOVSD       X2, 8(AX)(DI*1)
+	CMPQ         SI, $0x02
+	JE           end
+	VXORPD       Y0, Y0, Y0
+	XORQ         R8, R8
+
+third:
+	CMPQ    R8, DI
+	JE      thirdEnd
+	VMOVUPD (AX)(R8*1), Y3
+	VMULPD  (R10)(R8*1), Y3, Y3
+	VADDPD  Y3, Y0, Y0
+	ADDQ    $0x20, R8
+	JMP     third
+
+thirdEnd:
+	VEXTRACTF128 $0x01, Y0, X3
+	VMULSD       (R10)(DI*1), X1, X1
+	VADDSD       X1, X0, X0
+	VMULSD       8(R10)(DI*1), X2, X1
+	VADDSD       X1, X0, X0
+	VADDPD       X3, X0, X0
+	VUNPCKHPD    X0, X0, X3
+	VADDSD       X3, X0, X0
+	VMOVSD       16(AX)(DI*1), X1
+	VSUBSD       X0, X1, X1
+	VMULSD       16(BX)(DI*1), X1, X1
+	VMOVSD       X1, 16(AX)(DI*1)
+
+end:
+	VZEROUPPER
+	RET
+
+// func backRows(x *float64, l *float64, stride int, inv *float64, k int)
+// Requires: AVX
+TEXT ·backRows(SB), NOSPLIT, $0-40
+	MOVQ     x+0(FP), AX
+	MOVQ     l+8(FP), CX
+	MOVQ     stride+16(FP), DX
+	MOVQ     inv+24(FP), BX
+	MOVQ     k+32(FP), SI
+	SHLQ     $0x03, DX
+	MOVQ     SI, DI
+	DECQ     DI
+	IMULQ    DX, DI
+	ADDQ     CX, DI
+	VPCMPEQD X0, X0, X0
+	VPSLLQ   $0x3f, X0, X0
+
+single:
+	TESTQ       $0x00000003, SI
+	JE          rows
+	DECQ        SI
+	VMOVSD      (AX)(SI*8), X1
+	VMULSD      (BX)(SI*8), X1, X1
+	VMOVSD      X1, (AX)(SI*8)
+	VXORPD      X1, X0, X2
+	VMOVDDUP    X2, X2
+	VINSERTF128 $0x01, X2, Y2, Y1
+	XORQ        CX, CX
+	MOVQ        SI, R8
+
+singleLanes:
+	CMPQ    R8, $0x04
+	JL      singleOne
+	VMULPD  (DI)(CX*8), Y1, Y3
+	VADDPD  (AX)(CX*8), Y3, Y3
+	VMOVUPD Y3, (AX)(CX*8)
+	ADDQ    $0x04, CX
+	SUBQ    $0x04, R8
+	JMP     singleLanes
+
+singleOne:
+	TESTQ  R8, R8
+	JE     singleEnd
+	VMULSD (DI)(CX*8), X1, X2
+	VADDSD (AX)(CX*8), X2, X2
+	VMOVSD X2, (AX)(CX*8)
+	INCQ   CX
+	DECQ   R8
+	JMP    singleOne
+
+singleEnd:
+	SUBQ DX, DI
+	JMP  single
+
+rows:
+	MOVQ DI, R8
+	SUBQ DX, R8
+	MOVQ R8, R9
+	SUBQ DX, R9
+	MOVQ R9, R10
+	SUBQ DX, R10
+	SHLQ $0x02, DX
+
+group:
+	TESTQ       SI, SI
+	JE          end
+	SUBQ        $0x04, SI
+	VMOVSD      24(AX)(SI*8), X1
+	VMULSD      24(BX)(SI*8), X1, X1
+	VMOVSD      X1, 24(AX)(SI*8)
+	VXORPD      X1, X0, X2
+	VMOVDDUP    X2, X2
+	VINSERTF128 $0x01, X2, Y2, Y1
+	VMOVSD      16(AX)(SI*8), X2
+	VMULSD      16(DI)(SI*8), X1, X3
+	VADDSD      X3, X2, X2
+	VMULSD      16(BX)(SI*8), X2, X2
+	VMOVSD      X2, 16(AX)(SI*8)
+	VXORPD      X2, X0, X2
+	VMOVDDUP    X2, X2
+	VINSERTF128 $0x01, X2, Y2, Y3
+	VMOVSD      8(AX)(SI*8), X2
+	VMULSD      8(DI)(SI*8), X1, X4
+	VADDSD      X4, X2, X2
+	VMULSD      8(R8)(SI*8), X3, X4
+	VADDSD      X4, X2, X2
+	VMULSD      8(BX)(SI*8), X2, X2
+	VMOVSD      X2, 8(AX)(SI*8)
+	VXORPD      X2, X0, X2
+	VMOVDDUP    X2, X2
+	VINSERTF128 $0x01, X2, Y2, Y4
+	VMOVSD      (AX)(SI*8), X2
+	VMULSD      (DI)(SI*8), X1, X5
+	VADDSD      X5, X2, X2
+	VMULSD      (R8)(SI*8), X3, X5
+	VADDSD      X5, X2, X2
+	VMULSD      (R9)(SI*8), X4, X5
+	VADDSD      X5, X2, X2
+	VMULSD      (BX)(SI*8), X2, X2
+	VMOVSD      X2, (AX)(SI*8)
+	VXORPD      X2, X0, X2
+	VMOVDDUP    X2, X2
+	VINSERTF128 $0x01, X2, Y2, Y5
+	XORQ        CX, CX
+
+groupLanes:
+	CMPQ    CX, SI
+	JE      groupEnd
+	VMOVUPD (AX)(CX*8), Y6
+	VMULPD  (DI)(CX*8), Y1, Y7
+	VADDPD  Y7, Y6, Y6
+	VMULPD  (R8)(CX*8), Y3, Y7
+	VADDPD  Y7, Y6, Y6
+	VMULPD  (R9)(CX*8), Y4, Y7
+	VADDPD  Y7, Y6, Y6
+	VMULPD  (R10)(CX*8), Y5, Y7
+	VADDPD  Y7, Y6, Y6
+	VMOVUPD Y6, (AX)(CX*8)
+	ADDQ    $0x04, CX
+	JMP     groupLanes
+
+groupEnd:
+	SUBQ DX, DI
+	SUBQ DX, R8
+	SUBQ DX, R9
+	SUBQ DX, R10
+	JMP  group
+
+end:
+	VZEROUPPER
+	RET
+
+// func rotateRows(rows *float64, stride int, n int, cos *float64, sin *float64, count int)
+// Requires: AVX
+TEXT ·rotateRows(SB), NOSPLIT, $0-48
+	MOVQ rows+0(FP), AX
+	MOVQ stride+8(FP), CX
+	MOVQ n+16(FP), DX
+	MOVQ cos+24(FP), BX
+	MOVQ sin+32(FP), SI
+	MOVQ count+40(FP), DI
+	SHLQ $0x03, CX
+
+two:
+	CMPQ    DX, $0x08
+	JL      twoEnd
+	VMOVUPD (AX), Y0
+	VMOVUPD 32(AX), Y1
+	MOVQ    AX, R8
+	XORQ    R9, R9
+
+twoRotation:
+	VBROADCASTSD (BX)(R9*8), Y2
+	VBROADCASTSD (SI)(R9*8), Y3
+	VMOVUPD      (R8)(CX*1), Y4
+	VMULPD       Y4, Y3, Y5
+	VMULPD       Y4, Y2, Y4
+	VMULPD       Y0, Y2, Y6
+	VADDPD       Y5, Y6, Y6
+	VMOVUPD      Y6, (R8)
+	VMULPD       Y0, Y3, Y0
+	VSUBPD       Y0, Y4, Y0
+	VMOVUPD      32(R8)(CX*1), Y4
+	VMULPD       Y4, Y3, Y5
+	VMULPD       Y4, Y2, Y4
+	VMULPD       Y1, Y2, Y2
+	VADDPD       Y5, Y2, Y2
+	VMOVUPD      Y2, 32(R8)
+	VMULPD       Y1, Y3, Y1
+	VSUBPD       Y1, Y4, Y1
+	ADDQ         CX, R8
+	INCQ         R9
+	CMPQ         R9, DI
+	JNE          twoRotation
+	VMOVUPD      Y0, (R8)
+	VMOVUPD      Y1, 32(R8)
+	ADDQ         $0x40, AX
+	SUBQ         $0x08, DX
+	JMP          two
+
+twoEnd:
+one:
+	CMPQ    DX, $0x04
+	JL      oneEnd
+	VMOVUPD (AX), Y0
+	MOVQ    AX, R8
+	XORQ    R9, R9
+
+oneRotation:
+	VBROADCASTSD (BX)(R9*8), Y1
+	VBROADCASTSD (SI)(R9*8), Y2
+	VMOVUPD      (R8)(CX*1), Y3
+	VMULPD       Y3, Y2, Y4
+	VMULPD       Y3, Y1, Y3
+	VMULPD       Y0, Y1, Y1
+	VADDPD       Y4, Y1, Y1
+	VMOVUPD      Y1, (R8)
+	VMULPD       Y0, Y2, Y0
+	VSUBPD       Y0, Y3, Y0
+	ADDQ         CX, R8
+	INCQ         R9
+	CMPQ         R9, DI
+	JNE          oneRotation
+	VMOVUPD      Y0, (R8)
+	ADDQ         $0x20, AX
+	SUBQ         $0x04, DX
+	JMP          one
+
+oneEnd:
+rest:
+	CMPQ   DX, $0x01
+	JL     restEnd
+	VMOVSD (AX), X0
+	MOVQ   AX, R8
+	XORQ   R9, R9
+
+restRotation:
+	VMOVSD (BX)(R9*8), X1
+	VMOVSD (SI)(R9*8), X2
+	VMOVSD (R8)(CX*1), X3
+	VMULSD X3, X2, X4
+	VMULSD X3, X1, X3
+	VMULSD X0, X1, X1
+	VADDSD X4, X1, X1
+	VMOVSD X1, (R8)
+	VMULSD X0, X2, X0
+	VSUBSD X0, X3, X0
+	ADDQ   CX, R8
+	INCQ   R9
+	CMPQ   R9, DI
+	JNE    restRotation
+	VMOVSD X0, (R8)
+	ADDQ   $0x08, AX
+	SUBQ   $0x01, DX
+	JMP    rest
+
+restEnd:
+	VZEROUPPER
+	RET

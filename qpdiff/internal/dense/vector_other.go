@@ -11,3 +11,9 @@ func gramTile(dst *float64, width int, a, b *float64, stride, groups int) { pani
 func dot4(dst, a *float64, stride int, x *float64, n int) { panic("no vectors") }
 
 func add4(dst *float64, n int, f, a *float64, stride int) { panic("no vectors") }
+
+func forwardRows(x, l *float64, stride int, inv *float64, n int) { panic("no vectors") }
+
+func backRows(x, l *float64, stride int, inv *float64, k int) { panic("no vectors") }
+
+func rotateRows(rows *float64, stride, n int, cos, sin *float64, count int) { panic("no vectors") }

@@ -67,6 +67,25 @@ func TestVectors(t *testing.T) {
 			AddRows(out, f, x, stride)
 			return out
 		})
+		lower, inv := draw((n+1)*stride), draw(n)
+		for i := range inv {
+			inv[i] /= float64(n) // the solution stays small
+		}
+		both("ForwardSolve", sizes, func() []float64 {
+			out := slices.Clone(lower[:n])
+			ForwardSolve(lower, inv, n, stride, out)
+			return out
+		})
+		both("BackSolve", sizes, func() []float64 {
+			out := slices.Clone(lower[:n])
+			BackSolve(lower, inv, n, stride, out)
+			return out
+		})
+		both("RotateRows", sizes, func() []float64 {
+			out, k := slices.Clone(lower), n/2
+			RotateRows(out, stride, n, lower[:k], lower[n:n+k])
+			return out
+		})
 		m := make([]float64, n*stride)
 		h := draw(n * n)
 		for i := range n {

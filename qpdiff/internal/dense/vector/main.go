@@ -19,6 +19,9 @@ func main() {
 	gramTile()
 	dot4()
 	add4()
+	forwardRows()
+	backRows()
+	rotateRows()
 	Generate()
 }
 
@@ -290,6 +293,277 @@ func add4() {
 	advance(1)
 	JMP(LabelRef("one"))
 	Label("end")
+	VZEROUPPER()
+	RET()
+}
+
+// forwardRows takes four rows at a time: their sums over what is known do not wait for each
+// other. What they have of each other's unknowns comes after, in the order of gonum's dot product.
+func forwardRows() {
+	TEXT("forwardRows", NOSPLIT, "func(x, l *float64, stride int, inv *float64, n int)")
+	Pragma("noescape")
+	Doc("forwardRows replaces the n entries of x by (lower triangle)⁻¹x, for a triangle with rows stride",
+		"entries apart and the inverses of its diagonal in inv, in the order of gonum's DotUnitary.")
+	x, l, stride := Load(Param("x"), GP64()), Load(Param("l"), GP64()), Load(Param("stride"), GP64())
+	inv, n := Load(Param("inv"), GP64()), Load(Param("n"), GP64())
+	known, at := GP64(), GP64() // bytes of x
+	XORQ(known, known)
+	row := rowsFrom(l, stride)
+	// add adds the products with what is known before this group of rows to their sums.
+	add := func(name string, rows []reg.Register) []reg.VecVirtual {
+		sums := make([]reg.VecVirtual, len(rows))
+		for k := range sums {
+			sums[k] = YMM()
+			VXORPD(sums[k], sums[k], sums[k])
+		}
+		XORQ(at, at)
+		Label(name)
+		CMPQ(at, known)
+		JE(LabelRef(name + "End"))
+		v := YMM()
+		VMOVUPD(Mem{Base: x, Index: at, Scale: 1}, v)
+		for k, r := range rows {
+			p := YMM()
+			VMULPD(Mem{Base: r, Index: at, Scale: 1}, v, p)
+			VADDPD(p, sums[k], sums[k])
+		}
+		ADDQ(Imm(lanes*8), at)
+		JMP(LabelRef(name))
+		Label(name + "End")
+		return sums
+	}
+	// find sets entry k of the group to what its row leaves, once products are in the lower half
+	// of its sum, and returns it.
+	find := func(low, high reg.Register, k int) reg.Register {
+		VADDPD(high, low, low)
+		VUNPCKHPD(low, low, high)
+		VADDSD(high, low, low)
+		v, place := XMM(), func(base reg.Register) Mem { return Mem{Base: base, Index: known, Scale: 1, Disp: 8 * k} }
+		VMOVSD(place(x), v)
+		VSUBSD(low, v, v)
+		VMULSD(place(inv), v, v)
+		VMOVSD(v, place(x))
+		return v
+	}
+	products := func(low, r reg.Register, found []reg.Register) {
+		for i, v := range found {
+			p := XMM()
+			VMULSD(Mem{Base: r, Index: known, Scale: 1, Disp: 8 * i}, v, p)
+			VADDSD(p, low, low)
+		}
+	}
+	Label("group")
+	CMPQ(n, Imm(dotRows))
+	JL(LabelRef("rest"))
+	sums := add("lanes", row[:])
+	var found []reg.Register
+	for k, r := range row {
+		low, high := sums[k].AsX(), XMM()
+		VEXTRACTF128(Imm(1), sums[k], high)
+		products(low, r, found)
+		found = append(found, find(low, high, k))
+	}
+	for _, r := range row {
+		LEAQ(Mem{Base: r, Index: stride, Scale: 4}, r)
+	}
+	ADDQ(Imm(lanes*8), known)
+	SUBQ(Imm(dotRows), n)
+	JMP(LabelRef("group"))
+	Label("rest")
+	found = nil
+	for k := range dotRows - 1 {
+		CMPQ(n, Imm(uint64(k)))
+		JE(LabelRef("end"))
+		sum := add([]string{"first", "second", "third"}[k], row[k:k+1])[0]
+		low, high := sum.AsX(), XMM()
+		VEXTRACTF128(Imm(1), sum, high)
+		products(low, row[k], found)
+		found = append(found, find(low, high, k))
+	}
+	Label("end")
+	VZEROUPPER()
+	RET()
+}
+
+// backRows takes four rows at a time, so that x is read and written once for all of them. Rows
+// beyond a multiple of four come first, one by one.
+func backRows() {
+	TEXT("backRows", NOSPLIT, "func(x, l *float64, stride int, inv *float64, k int)")
+	Pragma("noescape")
+	Doc("backRows replaces the k entries of x by (lower triangle)⁻ᵀx, for a triangle with rows stride",
+		"entries apart and the inverses of its diagonal in inv, in the order of gonum's AxpyUnitaryTo.")
+	x, l, stride := Load(Param("x"), GP64()), Load(Param("l"), GP64()), Load(Param("stride"), GP64())
+	inv, k := Load(Param("inv"), GP64()), Load(Param("k"), GP64())
+	SHLQ(Imm(3), stride)
+	row, at, left := GP64(), GP64(), GP64()
+	MOVQ(k, row)
+	DECQ(row)
+	IMULQ(stride, row)
+	ADDQ(l, row) // the last row
+	sign := XMM()
+	minusZero(sign)
+	Label("single")
+	TESTQ(U32(lanes-1), k)
+	JE(LabelRef("rows"))
+	DECQ(k)
+	v, f := XMM(), YMM()
+	VMOVSD(Mem{Base: x, Index: k, Scale: 8}, v)
+	VMULSD(Mem{Base: inv, Index: k, Scale: 8}, v, v)
+	VMOVSD(v, Mem{Base: x, Index: k, Scale: 8})
+	broadcastMinus(v, sign, f)
+	XORQ(at, at)
+	MOVQ(k, left)
+	Label("singleLanes")
+	CMPQ(left, Imm(lanes))
+	JL(LabelRef("singleOne"))
+	p := YMM()
+	VMULPD(Mem{Base: row, Index: at, Scale: 8}, f, p)
+	VADDPD(Mem{Base: x, Index: at, Scale: 8}, p, p)
+	VMOVUPD(p, Mem{Base: x, Index: at, Scale: 8})
+	ADDQ(Imm(lanes), at)
+	SUBQ(Imm(lanes), left)
+	JMP(LabelRef("singleLanes"))
+	Label("singleOne")
+	TESTQ(left, left)
+	JE(LabelRef("singleEnd"))
+	w := XMM()
+	VMULSD(Mem{Base: row, Index: at, Scale: 8}, f.AsX(), w)
+	VADDSD(Mem{Base: x, Index: at, Scale: 8}, w, w)
+	VMOVSD(w, Mem{Base: x, Index: at, Scale: 8})
+	INCQ(at)
+	DECQ(left)
+	JMP(LabelRef("singleOne"))
+	Label("singleEnd")
+	SUBQ(stride, row)
+	JMP(LabelRef("single"))
+	Label("rows")
+	rows := [dotRows]reg.Register{row} // the last first
+	for i := 1; i < dotRows; i++ {
+		next := GP64()
+		MOVQ(rows[i-1], next)
+		SUBQ(stride, next)
+		rows[i] = next
+	}
+	SHLQ(Imm(2), stride)
+	Label("group")
+	TESTQ(k, k)
+	JE(LabelRef("end"))
+	SUBQ(Imm(dotRows), k)
+	var minus [dotRows]reg.VecVirtual
+	place := func(base reg.Register, j int) Mem {
+		return Mem{Base: base, Index: k, Scale: 8, Disp: 8 * (dotRows - 1 - j)}
+	}
+	for i := range rows {
+		v := XMM()
+		VMOVSD(place(x, i), v)
+		for j := range i {
+			p := XMM()
+			VMULSD(place(rows[j], i), minus[j].AsX(), p)
+			VADDSD(p, v, v)
+		}
+		VMULSD(place(inv, i), v, v)
+		VMOVSD(v, place(x, i))
+		minus[i] = YMM()
+		broadcastMinus(v, sign, minus[i])
+	}
+	XORQ(at, at)
+	Label("groupLanes")
+	CMPQ(at, k)
+	JE(LabelRef("groupEnd"))
+	sum := YMM()
+	VMOVUPD(Mem{Base: x, Index: at, Scale: 8}, sum)
+	for i, r := range rows {
+		p := YMM()
+		VMULPD(Mem{Base: r, Index: at, Scale: 8}, minus[i], p)
+		VADDPD(p, sum, sum)
+	}
+	VMOVUPD(sum, Mem{Base: x, Index: at, Scale: 8})
+	ADDQ(Imm(lanes), at)
+	JMP(LabelRef("groupLanes"))
+	Label("groupEnd")
+	for _, r := range rows {
+		SUBQ(stride, r)
+	}
+	JMP(LabelRef("group"))
+	Label("end")
+	VZEROUPPER()
+	RET()
+}
+
+// minusZero sets both entries of x to -0.
+func minusZero(x reg.VecVirtual) {
+	VPCMPEQD(x, x, x)
+	VPSLLQ(Imm(63), x, x)
+}
+
+// broadcastMinus sets all lanes of to to -v. AVX broadcasts from memory alone.
+func broadcastMinus(v, sign, to reg.VecVirtual) {
+	m := XMM()
+	VXORPD(v, sign, m)
+	VMOVDDUP(m, m)
+	VINSERTF128(Imm(1), m, m.AsY(), to)
+}
+
+// rotateRows keeps a part of the row that goes from rotation to rotation in a register.
+func rotateRows() {
+	TEXT("rotateRows", NOSPLIT, "func(rows *float64, stride, n int, cos, sin *float64, count int)")
+	Pragma("noescape")
+	Doc("rotateRows replaces the rows x and y of n entries, the first and the second at rows, stride entries",
+		"apart, by cos[0]·x + sin[0]·y and cos[0]·y − sin[0]·x, then the second and the third with cos[1] and",
+		"sin[1], and so on for so many rotations.")
+	rows, stride, n := Load(Param("rows"), GP64()), Load(Param("stride"), GP64()), Load(Param("n"), GP64())
+	cos, sin, count := Load(Param("cos"), GP64()), Load(Param("sin"), GP64()), Load(Param("count"), GP64())
+	SHLQ(Imm(3), stride)
+	row, at := GP64(), GP64()
+	take := func(name string, registers, each int) {
+		entries := registers * each
+		Label(name)
+		CMPQ(n, Imm(uint64(entries)))
+		JL(LabelRef(name + "End"))
+		load, multiply, add, subtract, broadcast := VMOVUPD, VMULPD, VADDPD, VSUBPD, VBROADCASTSD
+		register := func() reg.VecVirtual { return YMM() }
+		if each == 1 {
+			load, multiply, add, subtract, broadcast = VMOVSD, VMULSD, VADDSD, VSUBSD, VMOVSD
+			register = func() reg.VecVirtual { return XMM() }
+		}
+		x := make([]reg.VecVirtual, registers)
+		for i := range x {
+			x[i] = register()
+			load(Mem{Base: rows, Disp: 8 * i * each}, x[i])
+		}
+		MOVQ(rows, row)
+		XORQ(at, at)
+		Label(name + "Rotation")
+		c, s := register(), register()
+		broadcast(Mem{Base: cos, Index: at, Scale: 8}, c)
+		broadcast(Mem{Base: sin, Index: at, Scale: 8}, s)
+		for i := range x {
+			y, cy, sy := register(), register(), register()
+			load(Mem{Base: row, Index: stride, Scale: 1, Disp: 8 * i * each}, y)
+			multiply(y, s, sy)
+			multiply(y, c, cy)
+			cx := register()
+			multiply(x[i], c, cx)
+			add(sy, cx, cx)
+			load(cx, Mem{Base: row, Disp: 8 * i * each})
+			multiply(x[i], s, x[i])
+			subtract(x[i], cy, x[i])
+		}
+		ADDQ(stride, row)
+		INCQ(at)
+		CMPQ(at, count)
+		JNE(LabelRef(name + "Rotation"))
+		for i := range x {
+			load(x[i], Mem{Base: row, Disp: 8 * i * each})
+		}
+		ADDQ(Imm(uint64(8*entries)), rows)
+		SUBQ(Imm(uint64(entries)), n)
+		JMP(LabelRef(name))
+		Label(name + "End")
+	}
+	take("two", 2, lanes)
+	take("one", 1, lanes)
+	take("rest", 1, 1)
 	VZEROUPPER()
 	RET()
 }
