@@ -97,50 +97,36 @@ func addTiles(g, a, b []float64, groups, n, stride int) {
 	}
 }
 
+// leastRows and leastEntries are the sizes from which on the vector units take rows.
+const leastRows, leastEntries = 4, 4
+
 // Products sets dst_i to the product of x with row i of a, whose rows are stride entries
 // apart: the bits are those of floats.Dot.
 func Products(dst, a []float64, stride int, x []float64) {
-	n, i := len(x), 0
-	if vectors && n >= leastDot {
-		for ; i+dotRows <= len(dst); i += dotRows {
-			_ = a[(i+dotRows-1)*stride+n-1]
-			dot4(&dst[i], &a[i*stride], stride, &x[0], n)
-		}
+	n, rows := len(x), len(dst)
+	if vectors && n >= leastEntries && rows >= leastRows {
+		_ = a[(rows-1)*stride+n-1]
+		dots(&dst[0], rows, &a[0], stride, &x[0], n)
+		return
 	}
-	for ; i < len(dst); i++ {
+	for i := range dst {
 		dst[i] = floats.Dot(a[i*stride:i*stride+n], x)
 	}
 }
 
 // AddRows adds f_i times row i of a, whose rows are stride entries apart, to dst, for each i
-// in turn where f_i is not zero: the bits are those of floats.AddScaled.
+// in turn: the bits are those of floats.AddScaled.
 func AddRows(dst, f, a []float64, stride int) {
-	n, i := len(dst), 0
-	if vectors && n >= leastDot {
-		for ; i+dotRows <= len(f); i += dotRows {
-			if g := f[i : i+dotRows]; g[0] == 0 || g[1] == 0 || g[2] == 0 || g[3] == 0 {
-				addRows(dst, g, a[i*stride:], stride)
-				continue
-			}
-			_ = a[(i+dotRows-1)*stride+n-1]
-			add4(&dst[0], n, &f[i], &a[i*stride], stride)
-		}
+	n, rows := len(dst), len(f)
+	if vectors && n >= leastEntries && rows > 0 {
+		_ = a[(rows-1)*stride+n-1]
+		addRowsTo(&dst[0], n, &f[0], &a[0], stride, rows)
+		return
 	}
-	if i < len(f) {
-		addRows(dst, f[i:], a[i*stride:], stride)
-	}
-}
-
-func addRows(dst, f, a []float64, stride int) {
 	for i, v := range f {
-		if v != 0 {
-			floats.AddScaled(dst, v, a[i*stride:i*stride+len(dst)])
-		}
+		floats.AddScaled(dst, v, a[i*stride:i*stride+n])
 	}
 }
-
-// dot4 and add4 take dotRows rows, which pays from leastDot entries on.
-const dotRows, leastDot = 4, 8
 
 // AddGram adds A·diag(w)·Aᵀ to the lower triangle of g, for the n×width matrix A with the
 // given stride; a nil w counts as ones. work has at least as many entries as are taken of a

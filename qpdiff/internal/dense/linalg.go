@@ -387,9 +387,6 @@ func SmallestSingular(l, inv []float64, k, stride int, size, x []float64) float6
 	return before / floats.Norm(x, 2)
 }
 
-// leastRows is the number of rows of a triangle from which on the vector units pay.
-const leastRows = 4
-
 // ForwardSolve replaces the first k entries of x by (lower triangle)⁻¹ x.
 func ForwardSolve(l, inv []float64, k, stride int, x []float64) {
 	if vectors && k >= leastRows {

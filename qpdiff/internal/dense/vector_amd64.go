@@ -15,17 +15,17 @@ func subtractPairs(dst *float64, n int, a *float64, stride int, f *float64, pair
 //go:noescape
 func gramTile(dst *float64, width int, a *float64, b *float64, stride int, groups int)
 
-// dot4 sets the four entries of dst to the products of x with the rows of n entries at a, stride
-// entries apart, in the order of gonum's DotUnitary.
+// dots sets the count entries of dst, at least four, to the products of x with the rows of n entries
+// at a, stride entries apart, in the order of gonum's DotUnitary.
 //
 //go:noescape
-func dot4(dst *float64, a *float64, stride int, x *float64, n int)
+func dots(dst *float64, count int, a *float64, stride int, x *float64, n int)
 
-// add4 adds f[0] times the row of n entries at a to dst, then f[1] times that stride entries further,
-// and so on for four rows.
+// addRowsTo adds f[0] times the row of n entries at a, at least four, to dst, then f[1] times that
+// stride entries further, and so on for count rows.
 //
 //go:noescape
-func add4(dst *float64, n int, f *float64, a *float64, stride int)
+func addRowsTo(dst *float64, n int, f *float64, a *float64, stride int, count int)
 
 // forwardRows replaces the n entries of x by (lower triangle)⁻¹x, for a triangle with rows stride
 // entries apart and the inverses of its diagonal in inv, in the order of gonum's DotUnitary.

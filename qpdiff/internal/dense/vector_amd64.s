@@ -198,40 +198,42 @@ store:
 	VZEROUPPER
 	RET
 
-// func dot4(dst *float64, a *float64, stride int, x *float64, n int)
-// Requires: AVX
-TEXT ·dot4(SB), NOSPLIT, $0-40
-	MOVQ   a+8(FP), AX
-	MOVQ   stride+16(FP), CX
-	MOVQ   x+24(FP), DX
-	MOVQ   n+32(FP), BX
-	SHLQ   $0x03, CX
-	LEAQ   (AX)(CX*1), SI
-	LEAQ   (SI)(CX*1), DI
-	LEAQ   (DI)(CX*1), CX
+// func dots(dst *float64, count int, a *float64, stride int, x *float64, n int)
+// Requires: AVX, CMOV
+TEXT ·dots(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ count+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ stride+24(FP), BX
+	MOVQ x+32(FP), SI
+	MOVQ n+40(FP), DI
+	SHLQ $0x03, BX
+	LEAQ (DX)(BX*1), R8
+	LEAQ (R8)(BX*1), R9
+	LEAQ (R9)(BX*1), R10
+	MOVQ DI, R11
+	ANDQ $-4, R11
+
+group:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
+	XORQ   R12, R12
 
 lanes:
-	CMPQ    BX, $0x04
-	JL      rest
-	VMOVUPD (DX), Y4
-	VMULPD  (AX), Y4, Y5
+	CMPQ    R12, R11
+	JE      rest
+	VMOVUPD (SI)(R12*8), Y4
+	VMULPD  (DX)(R12*8), Y4, Y5
 	VADDPD  Y5, Y0, Y0
-	ADDQ    $0x20, AX
-	VMULPD  (SI), Y4, Y5
+	VMULPD  (R8)(R12*8), Y4, Y5
 	VADDPD  Y5, Y1, Y1
-	ADDQ    $0x20, SI
-	VMULPD  (DI), Y4, Y5
+	VMULPD  (R9)(R12*8), Y4, Y5
 	VADDPD  Y5, Y2, Y2
-	ADDQ    $0x20, DI
-	VMULPD  (CX), Y4, Y4
+	VMULPD  (R10)(R12*8), Y4, Y4
 	VADDPD  Y4, Y3, Y3
-	ADDQ    $0x20, CX
-	ADDQ    $0x20, DX
-	SUBQ    $0x04, BX
+	ADDQ    $0x04, R12
 	JMP     lanes
 
 rest:
@@ -241,27 +243,21 @@ rest:
 	VEXTRACTF128 $0x01, Y3, X7
 
 one:
-	TESTQ  BX, BX
-	JE     end
-	VMOVSD (DX), X8
-	VMULSD (AX), X8, X9
+	CMPQ   R12, DI
+	JE     store
+	VMOVSD (SI)(R12*8), X8
+	VMULSD (DX)(R12*8), X8, X9
 	VADDSD X9, X0, X0
-	ADDQ   $0x08, AX
-	VMULSD (SI), X8, X9
+	VMULSD (R8)(R12*8), X8, X9
 	VADDSD X9, X1, X1
-	ADDQ   $0x08, SI
-	VMULSD (DI), X8, X9
+	VMULSD (R9)(R12*8), X8, X9
 	VADDSD X9, X2, X2
-	ADDQ   $0x08, DI
-	VMULSD (CX), X8, X8
+	VMULSD (R10)(R12*8), X8, X8
 	VADDSD X8, X3, X3
-	ADDQ   $0x08, CX
-	ADDQ   $0x08, DX
-	DECQ   BX
+	INCQ   R12
 	JMP    one
 
-end:
-	MOVQ      dst+0(FP), AX
+store:
 	VADDPD    X4, X0, X0
 	VUNPCKHPD X0, X0, X4
 	VADDSD    X4, X0, X0
@@ -278,67 +274,137 @@ end:
 	VUNPCKHPD X3, X3, X7
 	VADDSD    X7, X3, X3
 	VMOVSD    X3, 24(AX)
+	SUBQ      $0x04, CX
+	JE        end
+	MOVQ      $0x00000004, R12
+	CMPQ      CX, R12
+	CMOVQLT   CX, R12
+	LEAQ      (AX)(R12*8), AX
+	SUBQ      R12, CX
+	ADDQ      $0x04, CX
+	IMULQ     BX, R12
+	ADDQ      R12, DX
+	ADDQ      R12, R8
+	ADDQ      R12, R9
+	ADDQ      R12, R10
+	JMP       group
+
+end:
 	VZEROUPPER
 	RET
 
-// func add4(dst *float64, n int, f *float64, a *float64, stride int)
+// func addRowsTo(dst *float64, n int, f *float64, a *float64, stride int, count int)
 // Requires: AVX
-TEXT ·add4(SB), NOSPLIT, $0-40
-	MOVQ         dst+0(FP), AX
-	MOVQ         n+8(FP), CX
-	MOVQ         f+16(FP), DX
-	MOVQ         a+24(FP), BX
-	MOVQ         stride+32(FP), SI
-	SHLQ         $0x03, SI
-	LEAQ         (BX)(SI*1), DI
-	LEAQ         (DI)(SI*1), R8
-	LEAQ         (R8)(SI*1), SI
-	VBROADCASTSD (DX), Y0
-	VBROADCASTSD 8(DX), Y1
-	VBROADCASTSD 16(DX), Y2
-	VBROADCASTSD 24(DX), Y3
+TEXT ·addRowsTo(SB), NOSPLIT, $0-48
+	MOVQ    dst+0(FP), AX
+	MOVQ    n+8(FP), CX
+	MOVQ    f+16(FP), DX
+	MOVQ    a+24(FP), BX
+	MOVQ    stride+32(FP), SI
+	MOVQ    count+40(FP), DI
+	SHLQ    $0x03, SI
+	LEAQ    -32(AX)(CX*8), R10
+	TESTQ   $0x00000003, CX
+	JE      four
+	VMOVUPD -32(AX)(CX*8), Y0
+	LEAQ    -32(BX)(CX*8), R8
+	XORQ    R9, R9
 
-lanes:
-	CMPQ    CX, $0x04
-	JL      one
-	VMOVUPD (AX), Y4
-	VMULPD  (BX), Y0, Y5
-	VADDPD  Y5, Y4, Y4
-	VMULPD  (DI), Y1, Y5
-	VADDPD  Y5, Y4, Y4
-	VMULPD  (R8), Y2, Y5
-	VADDPD  Y5, Y4, Y4
-	VMULPD  (SI), Y3, Y5
-	VADDPD  Y5, Y4, Y4
-	VMOVUPD Y4, (AX)
-	ADDQ    $0x20, AX
-	ADDQ    $0x20, BX
-	ADDQ    $0x20, DI
-	ADDQ    $0x20, R8
-	ADDQ    $0x20, SI
-	SUBQ    $0x04, CX
-	JMP     lanes
+tailRow:
+	VBROADCASTSD (DX)(R9*8), Y1
+	VMULPD       (R8), Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	ADDQ         SI, R8
+	INCQ         R9
+	CMPQ         R9, DI
+	JNE          tailRow
+	VMOVAPD      Y0, Y0
 
+four:
+	CMPQ    CX, $0x10
+	JL      fourEnd
+	VMOVUPD (AX), Y1
+	VMOVUPD 32(AX), Y2
+	VMOVUPD 64(AX), Y3
+	VMOVUPD 96(AX), Y4
+	MOVQ    BX, R8
+	XORQ    R9, R9
+
+fourRow:
+	VBROADCASTSD (DX)(R9*8), Y5
+	VMULPD       (R8), Y5, Y6
+	VADDPD       Y6, Y1, Y1
+	VMULPD       32(R8), Y5, Y6
+	VADDPD       Y6, Y2, Y2
+	VMULPD       64(R8), Y5, Y6
+	VADDPD       Y6, Y3, Y3
+	VMULPD       96(R8), Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	ADDQ         SI, R8
+	INCQ         R9
+	CMPQ         R9, DI
+	JNE          fourRow
+	VMOVUPD      Y1, (AX)
+	VMOVUPD      Y2, 32(AX)
+	VMOVUPD      Y3, 64(AX)
+	VMOVUPD      Y4, 96(AX)
+	ADDQ         $0x80, AX
+	ADDQ         $0x80, BX
+	SUBQ         $0x10, CX
+	JMP          four
+
+fourEnd:
+two:
+	CMPQ    CX, $0x08
+	JL      twoEnd
+	VMOVUPD (AX), Y1
+	VMOVUPD 32(AX), Y2
+	MOVQ    BX, R8
+	XORQ    R9, R9
+
+twoRow:
+	VBROADCASTSD (DX)(R9*8), Y3
+	VMULPD       (R8), Y3, Y4
+	VADDPD       Y4, Y1, Y1
+	VMULPD       32(R8), Y3, Y3
+	VADDPD       Y3, Y2, Y2
+	ADDQ         SI, R8
+	INCQ         R9
+	CMPQ         R9, DI
+	JNE          twoRow
+	VMOVUPD      Y1, (AX)
+	VMOVUPD      Y2, 32(AX)
+	ADDQ         $0x40, AX
+	ADDQ         $0x40, BX
+	SUBQ         $0x08, CX
+	JMP          two
+
+twoEnd:
 one:
-	TESTQ  CX, CX
-	JE     end
-	VMOVSD (AX), X4
-	VMULSD (BX), X0, X5
-	VADDSD X5, X4, X4
-	VMULSD (DI), X1, X5
-	VADDSD X5, X4, X4
-	VMULSD (R8), X2, X5
-	VADDSD X5, X4, X4
-	VMULSD (SI), X3, X5
-	VADDSD X5, X4, X4
-	VMOVSD X4, (AX)
-	ADDQ   $0x08, AX
-	ADDQ   $0x08, BX
-	ADDQ   $0x08, DI
-	ADDQ   $0x08, R8
-	ADDQ   $0x08, SI
-	SUBQ   $0x01, CX
-	JMP    one
+	CMPQ    CX, $0x04
+	JL      oneEnd
+	VMOVUPD (AX), Y1
+	MOVQ    BX, R8
+	XORQ    R9, R9
+
+oneRow:
+	VBROADCASTSD (DX)(R9*8), Y2
+	VMULPD       (R8), Y2, Y2
+	VADDPD       Y2, Y1, Y1
+	ADDQ         SI, R8
+	INCQ         R9
+	CMPQ         R9, DI
+	JNE          oneRow
+	VMOVUPD      Y1, (AX)
+	ADDQ         $0x20, AX
+	ADDQ         $0x20, BX
+	SUBQ         $0x04, CX
+	JMP          one
+
+oneEnd:
+	TESTQ   CX, CX
+	JE      end
+	VMOVUPD Y0, (R10)
 
 end:
 	VZEROUPPER

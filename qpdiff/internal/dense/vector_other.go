@@ -8,9 +8,9 @@ func subtractPairs(dst *float64, n int, a *float64, stride int, f *float64, pair
 
 func gramTile(dst *float64, width int, a, b *float64, stride, groups int) { panic("no vectors") }
 
-func dot4(dst, a *float64, stride int, x *float64, n int) { panic("no vectors") }
+func dots(dst *float64, count int, a *float64, stride int, x *float64, n int) { panic("no vectors") }
 
-func add4(dst *float64, n int, f, a *float64, stride int) { panic("no vectors") }
+func addRowsTo(dst *float64, n int, f, a *float64, stride, count int) { panic("no vectors") }
 
 func forwardRows(x, l *float64, stride int, inv *float64, n int) { panic("no vectors") }
 

@@ -17,8 +17,8 @@ const lanes = 4 // float64 in a register
 func main() {
 	subtractPairs()
 	gramTile()
-	dot4()
-	add4()
+	dots()
+	addRowsTo()
 	forwardRows()
 	backRows()
 	rotateRows()
@@ -168,7 +168,7 @@ func gramTile() {
 	RET()
 }
 
-// dotRows is how many rows dot4 and add4 take.
+// dotRows is how many rows dots and the triangles take at a time.
 const dotRows = 4
 
 // rowsFrom returns the rows from a on, stride entries apart; stride becomes bytes.
@@ -183,33 +183,38 @@ func rowsFrom(a, stride reg.Register) [dotRows]reg.Register {
 	return rows
 }
 
-// dot4 has a sum of four lanes for each row, as gonum's dot product of two vectors has: four
-// rows at a time hide the time that an addition takes.
-func dot4() {
-	TEXT("dot4", NOSPLIT, "func(dst, a *float64, stride int, x *float64, n int)")
+// dots has a sum of four lanes for each row, as gonum's dot product of two vectors has: four
+// rows at a time hide the time that an addition takes. The last four rows may have some of those
+// before them again.
+func dots() {
+	TEXT("dots", NOSPLIT, "func(dst *float64, count int, a *float64, stride int, x *float64, n int)")
 	Pragma("noescape")
-	Doc("dot4 sets the four entries of dst to the products of x with the rows of n entries at a, stride",
-		"entries apart, in the order of gonum's DotUnitary.")
+	Doc("dots sets the count entries of dst, at least four, to the products of x with the rows of n entries",
+		"at a, stride entries apart, in the order of gonum's DotUnitary.")
+	dst, count := Load(Param("dst"), GP64()), Load(Param("count"), GP64())
 	a, stride, x, n := Load(Param("a"), GP64()), Load(Param("stride"), GP64()), Load(Param("x"), GP64()), Load(Param("n"), GP64())
 	rows := rowsFrom(a, stride)
+	whole, at := GP64(), GP64() // entries in whole registers
+	MOVQ(n, whole)
+	ANDQ(I32(-lanes), whole)
+	Label("group")
 	var sums [dotRows]reg.VecVirtual
 	for k := range sums {
 		sums[k] = YMM()
 		VXORPD(sums[k], sums[k], sums[k])
 	}
+	XORQ(at, at)
 	Label("lanes")
-	CMPQ(n, Imm(lanes))
-	JL(LabelRef("rest"))
+	CMPQ(at, whole)
+	JE(LabelRef("rest"))
 	v := YMM()
-	VMOVUPD(Mem{Base: x}, v)
+	VMOVUPD(Mem{Base: x, Index: at, Scale: 8}, v)
 	for k, row := range rows {
 		p := YMM()
-		VMULPD(Mem{Base: row}, v, p)
+		VMULPD(Mem{Base: row, Index: at, Scale: 8}, v, p)
 		VADDPD(p, sums[k], sums[k])
-		ADDQ(Imm(lanes*8), row)
 	}
-	ADDQ(Imm(lanes*8), x)
-	SUBQ(Imm(lanes), n)
+	ADDQ(Imm(lanes), at)
 	JMP(LabelRef("lanes"))
 	Label("rest")
 	// What is left is added to the first lane, whose register an addition of one entry clears
@@ -220,21 +225,18 @@ func dot4() {
 		VEXTRACTF128(Imm(1), sums[k], high[k])
 	}
 	Label("one")
-	TESTQ(n, n)
-	JE(LabelRef("end"))
+	CMPQ(at, n)
+	JE(LabelRef("store"))
 	w := XMM()
-	VMOVSD(Mem{Base: x}, w)
+	VMOVSD(Mem{Base: x, Index: at, Scale: 8}, w)
 	for k, row := range rows {
 		p := XMM()
-		VMULSD(Mem{Base: row}, w, p)
+		VMULSD(Mem{Base: row, Index: at, Scale: 8}, w, p)
 		VADDSD(p, sums[k].AsX(), sums[k].AsX())
-		ADDQ(Imm(8), row)
 	}
-	ADDQ(Imm(8), x)
-	DECQ(n)
+	INCQ(at)
 	JMP(LabelRef("one"))
-	Label("end")
-	dst := Load(Param("dst"), GP64())
+	Label("store")
 	for k := range sums {
 		low := sums[k].AsX()
 		VADDPD(high[k], low, low)
@@ -242,56 +244,92 @@ func dot4() {
 		VADDSD(high[k], low, low)
 		VMOVSD(low, Mem{Base: dst, Disp: k * 8})
 	}
+	SUBQ(Imm(dotRows), count)
+	JE(LabelRef("end"))
+	move := GP64() // how many rows further
+	MOVQ(U32(dotRows), move)
+	CMPQ(count, move)
+	CMOVQLT(count, move)
+	LEAQ(Mem{Base: dst, Index: move, Scale: 8}, dst)
+	SUBQ(move, count)
+	ADDQ(Imm(dotRows), count)
+	IMULQ(stride, move)
+	for _, row := range rows {
+		ADDQ(move, row)
+	}
+	JMP(LabelRef("group"))
+	Label("end")
 	VZEROUPPER()
 	RET()
 }
 
-// add4 adds rows to dst one after the other, entry by entry, so that dst is read and written
-// once for all.
-func add4() {
-	TEXT("add4", NOSPLIT, "func(dst *float64, n int, f, a *float64, stride int)")
+// addRowsTo keeps a part of dst in registers while all rows are added to it. What does not fill
+// a register is added together with entries before it, from what they were.
+func addRowsTo() {
+	TEXT("addRowsTo", NOSPLIT, "func(dst *float64, n int, f, a *float64, stride, count int)")
 	Pragma("noescape")
-	Doc("add4 adds f[0] times the row of n entries at a to dst, then f[1] times that stride entries further,",
-		"and so on for four rows.")
-	dst, n, f, a, stride := Load(Param("dst"), GP64()), Load(Param("n"), GP64()), Load(Param("f"), GP64()), Load(Param("a"), GP64()), Load(Param("stride"), GP64())
-	rows := rowsFrom(a, stride)
-	var factors [dotRows]reg.VecVirtual
-	for k := range rows {
-		factors[k] = YMM()
-		VBROADCASTSD(Mem{Base: f, Disp: k * 8}, factors[k])
-	}
-	advance := func(entries int) {
-		for _, p := range append([]reg.Register{dst}, rows[:]...) {
-			ADDQ(Imm(uint64(8*entries)), p)
+	Doc("addRowsTo adds f[0] times the row of n entries at a, at least four, to dst, then f[1] times that",
+		"stride entries further, and so on for count rows.")
+	dst, n, f, a := Load(Param("dst"), GP64()), Load(Param("n"), GP64()), Load(Param("f"), GP64()), Load(Param("a"), GP64())
+	stride, count := Load(Param("stride"), GP64()), Load(Param("count"), GP64())
+	SHLQ(Imm(3), stride)
+	row, k := GP64(), GP64()
+	// add adds the rows to the entries of dst from at on.
+	add := func(name string, at int, index reg.Register, registers int) []reg.VecVirtual {
+		sums := make([]reg.VecVirtual, registers)
+		for i := range sums {
+			sums[i] = YMM()
+			m := Mem{Base: dst, Disp: 8 * (at + i*lanes)}
+			if index != nil {
+				m.Index, m.Scale = index, 8
+			}
+			VMOVUPD(m, sums[i])
 		}
-		SUBQ(Imm(uint64(entries)), n)
+		if index == nil {
+			MOVQ(a, row)
+		} else {
+			LEAQ(Mem{Base: a, Index: index, Scale: 8, Disp: 8 * at}, row)
+			at = 0
+		}
+		XORQ(k, k)
+		Label(name + "Row")
+		factor := YMM()
+		VBROADCASTSD(Mem{Base: f, Index: k, Scale: 8}, factor)
+		for i, sum := range sums {
+			p := YMM()
+			VMULPD(Mem{Base: row, Disp: 8 * (at + i*lanes)}, factor, p)
+			VADDPD(p, sum, sum)
+		}
+		ADDQ(stride, row)
+		INCQ(k)
+		CMPQ(k, count)
+		JNE(LabelRef(name + "Row"))
+		return sums
 	}
-	Label("lanes")
-	CMPQ(n, Imm(lanes))
-	JL(LabelRef("one"))
-	v := YMM()
-	VMOVUPD(Mem{Base: dst}, v)
-	for k, row := range rows {
-		p := YMM()
-		VMULPD(Mem{Base: row}, factors[k], p)
-		VADDPD(p, v, v)
+	tail, last := YMM(), GP64()
+	LEAQ(Mem{Base: dst, Index: n, Scale: 8, Disp: -8 * lanes}, last)
+	TESTQ(U32(lanes-1), n)
+	JE(LabelRef("four"))
+	VMOVAPD(add("tail", -lanes, n, 1)[0], tail)
+	take := func(name string, registers int) {
+		Label(name)
+		CMPQ(n, Imm(uint64(registers*lanes)))
+		JL(LabelRef(name + "End"))
+		for i, sum := range add(name, 0, nil, registers) {
+			VMOVUPD(sum, Mem{Base: dst, Disp: 8 * i * lanes})
+		}
+		ADDQ(Imm(uint64(8*registers*lanes)), dst)
+		ADDQ(Imm(uint64(8*registers*lanes)), a)
+		SUBQ(Imm(uint64(registers*lanes)), n)
+		JMP(LabelRef(name))
+		Label(name + "End")
 	}
-	VMOVUPD(v, Mem{Base: dst})
-	advance(lanes)
-	JMP(LabelRef("lanes"))
-	Label("one")
+	take("four", 4)
+	take("two", 2)
+	take("one", 1)
 	TESTQ(n, n)
 	JE(LabelRef("end"))
-	w := XMM()
-	VMOVSD(Mem{Base: dst}, w)
-	for k, row := range rows {
-		p := XMM()
-		VMULSD(Mem{Base: row}, factors[k].AsX(), p)
-		VADDSD(p, w, w)
-	}
-	VMOVSD(w, Mem{Base: dst})
-	advance(1)
-	JMP(LabelRef("one"))
+	VMOVUPD(tail, Mem{Base: last})
 	Label("end")
 	VZEROUPPER()
 	RET()
