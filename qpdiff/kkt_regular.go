@@ -186,7 +186,7 @@ func (d *qpDerivative) residual() (left, noise float64) {
 			rz[j] = off
 			off = math.Abs(off)
 			own := math.Abs(d.cz[j]) + math.Abs(c) + math.Abs(qv)
-			larger(&noise, ratio(off, own))
+			noise = larger(noise, ratio(off, own))
 			left += unit * off
 			terms += unit * own
 			size += math.Abs(v[j]) / unit

@@ -18,8 +18,11 @@ func (a *activeSet) load(q *QP) error {
 	if err != nil {
 		return err
 	}
-	if !a.loaded || a.n != n || a.m != m || a.rows != rows {
+	if a.n != n || a.m != m || a.rows != rows {
 		a.resize(n, m, rows)
+	}
+	if !a.loaded {
+		a.empty()
 	}
 	sameQ, err := a.loadQ(q)
 	if err != nil {
@@ -113,19 +116,19 @@ func (a *activeSet) loadQ(q *QP) (same bool, err error) {
 	if same {
 		return true, nil
 	}
-	a.qmax = 0
-	symmetric := true
+	var largest, other uint64 // by their bits, which order numbers without a sign, and NaN above them
 	for i := range n {
-		for j, v := range a.q[i*n : i*n+i+1] {
-			if v != a.q[j*n+i] { // also if an entry is NaN
-				symmetric = false
-			}
-			if v = math.Abs(v); v > a.qmax {
-				a.qmax = v
-			}
+		column := a.q[i:]
+		at := 0
+		for _, v := range a.q[i*n : i*n+i+1] {
+			bits := math.Float64bits(v)
+			other |= bits ^ math.Float64bits(column[at])
+			at += n
+			largest = max(largest, bits&^(1<<63))
 		}
 	}
-	if symmetric && dense.Finite(a.qmax) {
+	a.qmax = math.Float64frombits(largest)
+	if other == 0 && dense.Finite(a.qmax) {
 		return false, nil
 	}
 	if err := check.FiniteRows("QP.Q", boundEntry, q.Q); err != nil {
@@ -198,24 +201,50 @@ func (a *activeSet) sameRow(r int, src []float64, v float64) bool {
 
 // scaleRow takes over the coefficients src of row r, whose norm is given.
 func (a *activeSet) scaleRow(r int, src []float64, norm float64) {
-	s, dst := 1.0, a.crow(r)
+	s := 1.0
 	if norm > 0 {
-		_, e := math.Frexp(norm)
-		s = math.Ldexp(1, -e)
+		// The power of two that brings it into [½, 1): rows' norms and their reciprocals are normal.
+		s = math.Float64frombits((2*exponentBias-1)<<mantissaBits - math.Float64bits(norm)&^(1<<mantissaBits-1))
 	}
 	a.scale[r] = s
-	a.single[r] = noEntry
-	entries := 0
-	for j, v := range src {
-		dst[j] = v * s
-		if v != 0 {
-			entries++
-			a.single[r] = j
+	a.single[r] = onlyEntry(src)
+	floats.ScaleTo(a.crow(r), s, src)
+}
+
+// The layout of a float64.
+const (
+	mantissaBits = 52
+	exponentBias = 1023
+)
+
+// onlyEntry returns the column of the only entry of a row, or manyEntries or noEntry.
+func onlyEntry(row []float64) int {
+	only := nextEntry(row, 0)
+	switch {
+	case only == len(row):
+		return noEntry
+	case nextEntry(row, only+1) < len(row):
+		return manyEntries
+	}
+	return only
+}
+
+// nextEntry returns the first column from j on whose entry is not zero, or the length of the row.
+func nextEntry(row []float64, j int) int {
+	if j < len(row) && row[j] != 0 { // the usual case
+		return j
+	}
+	for ; j+4 <= len(row); j += 4 {
+		next := row[j : j+4]
+		bits := math.Float64bits(next[0]) | math.Float64bits(next[1]) | math.Float64bits(next[2]) | math.Float64bits(next[3])
+		if bits<<1 != 0 {
+			break
 		}
 	}
-	if entries > 1 {
-		a.single[r] = manyEntries
+	for j < len(row) && row[j] == 0 {
+		j++
 	}
+	return j
 }
 
 // oddNorm is the norm of row i of g, whose sum of squares is no safe number.

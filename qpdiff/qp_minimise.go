@@ -96,7 +96,7 @@ func (a *activeSet) guessBounds() {
 	if a.rows != a.m || a.m == 0 || a.shifted {
 		return
 	}
-	lo, hi := a.work, a.work2
+	lo, hi := a.work[:n], a.work2[:n]
 	dense.Fill(lo, math.Inf(-1))
 	dense.Fill(hi, math.Inf(1))
 	for r, j := range a.single {
@@ -109,20 +109,31 @@ func (a *activeSet) guessBounds() {
 			lo[j] = max(lo[j], a.r[r]/a.crow(r)[j])
 		}
 	}
-	z := a.dz
+	z, grad := a.dz[:n], a.row[:n]
 	for j := range z {
 		z[j] = max(lo[j], min(0, hi[j]))
 	}
-	for sweep, quiet := 0, 0; sweep < guessSweeps && quiet < 4; sweep++ {
+	dense.Products(grad, a.q, n, z)
+	floats.Add(grad, a.p)
+	for sweep, quiet := 0, 0; sweep < guessSweeps && quiet < quietSweeps; sweep++ {
 		quiet++
-		for j := range n {
-			old := z[j]
-			v := old - (floats.Dot(a.q[j*n:(j+1)*n], z)+a.p[j])/a.q[j*n+j]
-			v = max(lo[j], min(v, hi[j]))
-			z[j] = v
-			if (v == lo[j] || v == hi[j]) != (old == lo[j] || old == hi[j]) {
+		for j, old := range z {
+			row, lo, hi := a.q[j*n:(j+1)*n], lo[j], hi[j]
+			v := old - grad[j]/row[j]
+			if v > hi {
+				v = hi
+			}
+			if v < lo {
+				v = lo
+			}
+			if v == old {
+				continue
+			}
+			if v == lo || v == hi || old == lo || old == hi {
 				quiet = 0
 			}
+			z[j] = v
+			floats.AddScaled(grad, v-old, row)
 		}
 	}
 	for r, j := range a.single {
@@ -130,6 +141,20 @@ func (a *activeSet) guessBounds() {
 			a.tryEnter(r)
 		}
 	}
+}
+
+// findBroken lists the inequalities outside the working set that are violated, and returns the
+// largest violation.
+func (a *activeSet) findBroken() (worst float64) {
+	a.broken = a.broken[:0]
+	size := a.size()
+	for r, slack := range a.slack[:a.m] {
+		if slack < 0 && a.violated(r, size) {
+			a.broken = append(a.broken, r)
+			worst = larger(worst, -slack)
+		}
+	}
+	return worst
 }
 
 // minimise finds the minimiser of the strictly convex program with the current
@@ -141,15 +166,8 @@ func (a *activeSet) minimise() int {
 	for patience > 0 {
 		a.multipliers()
 		a.point()
-		size := a.size()
-		bad := a.negative()
-		worst := 0.0
-		for r := range a.m {
-			if a.violated(r, size) {
-				bad++
-				worst = max(worst, -a.slack[r])
-			}
-		}
+		worst := a.findBroken()
+		bad := a.negative() + len(a.broken)
 		if bad == 0 {
 			return -1
 		}
@@ -159,8 +177,8 @@ func (a *activeSet) minimise() int {
 			patience--
 		}
 		a.dropNegative()
-		for r := range a.m {
-			if -a.slack[r] >= enterFraction*worst && a.violated(r, size) {
+		for _, r := range a.broken {
+			if -a.slack[r] >= enterFraction*worst {
 				a.tryEnter(r)
 			}
 		}

@@ -52,6 +52,9 @@ const (
 	// guessSweeps bounds the sweeps of coordinate descent before the method
 	// itself.
 	guessSweeps = 30
+	// quietSweeps is the number of sweeps that leave no bound and reach none after which no
+	// more is tried: the method itself corrects a wrong guess.
+	quietSweeps = 4
 )
 
 // The solve.

@@ -31,8 +31,7 @@ type activeSet struct {
 	// a proximal term.
 	curved, coupling []float64
 	logs             []float64 // work of geometricScale
-	mrows            []float64 // m_r where has[r], likewise mnorm and msize
-	msize            []float64 // largest entry of c_r in the units of the variables
+	mrows            []float64 // m_r where has[r], likewise mnorm
 	has              []bool
 	// current: t and q1 belong to the rows of w and the factor. redundant: some
 	// equalities depend on others, so that b has to be checked anew.
@@ -50,19 +49,27 @@ type activeSet struct {
 	row, wrow, work2       []float64
 	oldZ, oldLam           []float64
 	guess                  []int
+	broken                 []int // the violated rows that may enter
 	iterations, maxChanges int
 }
 
+// resize makes room for a program of another shape than the last.
 func (a *activeSet) resize(n, m, rows int) {
 	a.n, a.m, a.rows = n, m, rows
-	a.loaded, a.factored = false, false
+	a.loaded = false
 	dense.GrowAll(n*n, &a.q, &a.l, &a.t, &a.q1)
 	dense.GrowAll(rows*n, &a.c, &a.mrows)
 	dense.GrowAll(n, &a.p, &a.d, &a.prox, &a.unit, &a.curved, &a.coupling, &a.linv, &a.tinv, &a.g, &a.e, &a.lam, &a.z, &a.base, &a.step, &a.perp, &a.grad, &a.dz, &a.dl, &a.y, &a.work, &a.work2, &a.row, &a.wrow, &a.oldZ, &a.oldLam)
-	dense.GrowAll(rows, &a.r, &a.scale, &a.mnorm, &a.msize, &a.slack, &a.baseSlack)
+	dense.GrowAll(rows, &a.r, &a.scale, &a.mnorm, &a.slack, &a.baseSlack)
 	dense.GrowAll(rows, &a.has, &a.skip)
 	dense.GrowAll(rows, &a.at, &a.single)
 	dense.GrowAll(n, &a.w, &a.guess)
+	a.broken = dense.Grow(a.broken, m)
+}
+
+// empty forgets the last program and its working set.
+func (a *activeSet) empty() {
+	a.factored = false
 	a.w = a.w[:0]
 	clear(a.q)
 	a.qmax = 0
@@ -97,13 +104,8 @@ func (a *activeSet) mrow(r int) []float64 {
 		return m
 	}
 	copy(m, a.c[r*n:(r+1)*n])
-	from := 0
-	for from < n && m[from] == 0 {
-		from++
-	}
-	a.forward(m, from)
+	a.forward(m, nextEntry(m, 0))
 	a.mnorm[r] = floats.Dot(m, m)
-	a.msize[r] = a.rowSize(r)
 	a.has[r] = true
 	return m
 }
