@@ -161,7 +161,7 @@ func (a *activeSet) findBroken() (worst float64) {
 // factor. It returns a row that proves infeasibility, with its combination of
 // the working set in a.y, or -1.
 func (a *activeSet) minimise() int {
-	// Blocks, as long as they make progress.
+	// Blocks, as long as they make progress and not too many rows are violated.
 	best, patience := math.MaxInt, 3
 	for patience > 0 {
 		a.multipliers()
@@ -170,6 +170,9 @@ func (a *activeSet) minimise() int {
 		bad := a.negative() + len(a.broken)
 		if bad == 0 {
 			return -1
+		}
+		if len(a.broken) > a.n {
+			break // no more than n can hold with equality, and which of them do is not seen yet
 		}
 		if bad < best {
 			best, patience = bad, 3
