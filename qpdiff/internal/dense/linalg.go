@@ -395,7 +395,12 @@ func ForwardSolve(l, inv []float64, k, stride int, x []float64) {
 		return
 	}
 	for i := range k {
-		x[i] = (x[i] - floats.Dot(l[i*stride:i*stride+i], x[:i])) * inv[i]
+		row, before := l[i*stride:i*stride+i], i&^3
+		v := x[i] - floats.Dot(row[:before], x[:before])
+		for j := before; j < i; j++ {
+			v -= float64(row[j] * x[j])
+		}
+		x[i] = v * inv[i]
 	}
 }
 

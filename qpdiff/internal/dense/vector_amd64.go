@@ -28,13 +28,14 @@ func dots(dst *float64, count int, a *float64, stride int, x *float64, n int)
 func addRowsTo(dst *float64, n int, f *float64, a *float64, stride int, count int)
 
 // forwardRows replaces the n entries of x by (lower triangle)⁻¹x, for a triangle with rows stride
-// entries apart and the inverses of its diagonal in inv, in the order of gonum's DotUnitary.
+// entries apart and the inverses of its diagonal in inv. The products of a row with entries before
+// the last multiple of four are summed in the order of gonum's DotUnitary.
 //
 //go:noescape
 func forwardRows(x *float64, l *float64, stride int, inv *float64, n int)
 
 // backRows replaces the k entries of x by (lower triangle)⁻ᵀx, for a triangle with rows stride
-// entries apart and the inverses of its diagonal in inv, in the order of gonum's AxpyUnitaryTo.
+// entries apart and the inverses of its diagonal in inv, row by row from the last.
 //
 //go:noescape
 func backRows(x *float64, l *float64, stride int, inv *float64, k int)

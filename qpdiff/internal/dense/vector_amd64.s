@@ -451,48 +451,40 @@ lanes:
 lanesEnd:
 	VEXTRACTF128 $0x01, Y0, X4
 	VADDPD       X4, X0, X0
-	VUNPCKHPD    X0, X0, X4
-	VADDSD       X4, X0, X0
-	VMOVSD       (AX)(DI*1), X4
-	VSUBSD       X0, X4, X4
-	VMULSD       (BX)(DI*1), X4, X4
-	VMOVSD       X4, (AX)(DI*1)
-	VEXTRACTF128 $0x01, Y1, X0
-	VMULSD       (R9)(DI*1), X4, X5
-	VADDSD       X5, X1, X1
-	VADDPD       X0, X1, X1
-	VUNPCKHPD    X1, X1, X0
-	VADDSD       X0, X1, X1
-	VMOVSD       8(AX)(DI*1), X0
+	VEXTRACTF128 $0x01, Y1, X4
+	VADDPD       X4, X1, X1
+	VEXTRACTF128 $0x01, Y2, X4
+	VADDPD       X4, X2, X2
+	VEXTRACTF128 $0x01, Y3, X4
+	VADDPD       X4, X3, X3
+	VHADDPD      X1, X0, X0
+	VMOVUPD      (AX)(DI*1), X6
+	VSUBPD       X0, X6, X6
+	VUNPCKHPD    X6, X6, X0
+	VMULSD       (BX)(DI*1), X6, X6
+	VMULSD       (R9)(DI*1), X6, X1
 	VSUBSD       X1, X0, X0
 	VMULSD       8(BX)(DI*1), X0, X0
-	VMOVSD       X0, 8(AX)(DI*1)
-	VEXTRACTF128 $0x01, Y2, X1
-	VMULSD       (R10)(DI*1), X4, X5
-	VADDSD       X5, X2, X2
-	VMULSD       8(R10)(DI*1), X0, X5
-	VADDSD       X5, X2, X2
-	VADDPD       X1, X2, X2
-	VUNPCKHPD    X2, X2, X1
-	VADDSD       X1, X2, X2
-	VMOVSD       16(AX)(DI*1), X1
-	VSUBSD       X2, X1, X1
+	VHADDPD      X3, X2, X2
+	VMOVUPD      16(AX)(DI*1), X1
+	VSUBPD       X2, X1, X1
+	VUNPCKHPD    X1, X1, X2
+	VMULSD       (R10)(DI*1), X6, X3
+	VSUBSD       X3, X1, X1
+	VMULSD       8(R10)(DI*1), X0, X3
+	VSUBSD       X3, X1, X1
 	VMULSD       16(BX)(DI*1), X1, X1
-	VMOVSD       X1, 16(AX)(DI*1)
-	VEXTRACTF128 $0x01, Y3, X2
-	VMULSD       (R11)(DI*1), X4, X4
-	VADDSD       X4, X3, X3
-	VMULSD       8(R11)(DI*1), X0, X0
-	VADDSD       X0, X3, X3
-	VMULSD       16(R11)(DI*1), X1, X0
-	VADDSD       X0, X3, X3
-	VADDPD       X2, X3, X3
-	VUNPCKHPD    X3, X3, X2
-	VADDSD       X2, X3, X3
-	VMOVSD       24(AX)(DI*1), X0
-	VSUBSD       X3, X0, X0
-	VMULSD       24(BX)(DI*1), X0, X0
-	VMOVSD       X0, 24(AX)(DI*1)
+	VMULSD       (R11)(DI*1), X6, X3
+	VSUBSD       X3, X2, X2
+	VMULSD       8(R11)(DI*1), X0, X3
+	VSUBSD       X3, X2, X2
+	VMULSD       16(R11)(DI*1), X1, X3
+	VSUBSD       X3, X2, X2
+	VMULSD       24(BX)(DI*1), X2, X2
+	VUNPCKLPD    X0, X6, X6
+	VUNPCKLPD    X2, X1, X1
+	VINSERTF128  $0x01, X1, Y6, Y0
+	VMOVUPD      Y0, (AX)(DI*1)
 	LEAQ         (CX)(DX*4), CX
 	LEAQ         (R9)(DX*4), R9
 	LEAQ         (R10)(DX*4), R10
@@ -519,8 +511,7 @@ first:
 firstEnd:
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPD       X1, X0, X0
-	VUNPCKHPD    X0, X0, X1
-	VADDSD       X1, X0, X0
+	VHADDPD      X0, X0, X0
 	VMOVSD       (AX)(DI*1), X1
 	VSUBSD       X0, X1, X1
 	VMULSD       (BX)(DI*1), X1, X1
@@ -541,12 +532,11 @@ second:
 
 secondEnd:
 	VEXTRACTF128 $0x01, Y0, X2
-	VMULSD       (R9)(DI*1), X1, X3
-	VADDSD       X3, X0, X0
 	VADDPD       X2, X0, X0
-	VUNPCKHPD    X0, X0, X2
-	VADDSD       X2, X0, X0
+	VHADDPD      X0, X0, X0
 	VMOVSD       8(AX)(DI*1), X2
+	VSUBSD       X0, X2, X2
+	VMULSD       (R9)(DI*1), X1, X0
 	VSUBSD       X0, X2, X2
 	VMULSD       8(BX)(DI*1), X2, X2
 	VMOVSD       X2, 8(AX)(DI*1)
@@ -566,17 +556,16 @@ third:
 
 thirdEnd:
 	VEXTRACTF128 $0x01, Y0, X3
-	VMULSD       (R10)(DI*1), X1, X1
-	VADDSD       X1, X0, X0
-	VMULSD       8(R10)(DI*1), X2, X1
-	VADDSD       X1, X0, X0
 	VADDPD       X3, X0, X0
-	VUNPCKHPD    X0, X0, X3
-	VADDSD       X3, X0, X0
-	VMOVSD       16(AX)(DI*1), X1
-	VSUBSD       X0, X1, X1
-	VMULSD       16(BX)(DI*1), X1, X1
-	VMOVSD       X1, 16(AX)(DI*1)
+	VHADDPD      X0, X0, X0
+	VMOVSD       16(AX)(DI*1), X3
+	VSUBSD       X0, X3, X3
+	VMULSD       (R10)(DI*1), X1, X0
+	VSUBSD       X0, X3, X3
+	VMULSD       8(R10)(DI*1), X2, X0
+	VSUBSD       X0, X3, X3
+	VMULSD       16(BX)(DI*1), X3, X3
+	VMOVSD       X3, 16(AX)(DI*1)
 
 end:
 	VZEROUPPER
@@ -585,28 +574,25 @@ end:
 // func backRows(x *float64, l *float64, stride int, inv *float64, k int)
 // Requires: AVX
 TEXT ·backRows(SB), NOSPLIT, $0-40
-	MOVQ     x+0(FP), AX
-	MOVQ     l+8(FP), CX
-	MOVQ     stride+16(FP), DX
-	MOVQ     inv+24(FP), BX
-	MOVQ     k+32(FP), SI
-	SHLQ     $0x03, DX
-	MOVQ     SI, DI
-	DECQ     DI
-	IMULQ    DX, DI
-	ADDQ     CX, DI
-	VPCMPEQD X0, X0, X0
-	VPSLLQ   $0x3f, X0, X0
+	MOVQ  x+0(FP), AX
+	MOVQ  l+8(FP), CX
+	MOVQ  stride+16(FP), DX
+	MOVQ  inv+24(FP), BX
+	MOVQ  k+32(FP), SI
+	SHLQ  $0x03, DX
+	MOVQ  SI, DI
+	DECQ  DI
+	IMULQ DX, DI
+	ADDQ  CX, DI
 
 single:
 	TESTQ       $0x00000003, SI
 	JE          rows
 	DECQ        SI
-	VMOVSD      (AX)(SI*8), X1
-	VMULSD      (BX)(SI*8), X1, X1
-	VMOVSD      X1, (AX)(SI*8)
-	VXORPD      X1, X0, X2
-	VMOVDDUP    X2, X2
+	VMOVSD      (AX)(SI*8), X0
+	VMULSD      (BX)(SI*8), X0, X0
+	VMOVSD      X0, (AX)(SI*8)
+	VMOVDDUP    X0, X2
 	VINSERTF128 $0x01, X2, Y2, Y1
 	XORQ        CX, CX
 	MOVQ        SI, R8
@@ -615,8 +601,9 @@ singleLanes:
 	CMPQ    R8, $0x04
 	JL      singleOne
 	VMULPD  (DI)(CX*8), Y1, Y3
-	VADDPD  (AX)(CX*8), Y3, Y3
-	VMOVUPD Y3, (AX)(CX*8)
+	VMOVUPD (AX)(CX*8), Y4
+	VSUBPD  Y3, Y4, Y4
+	VMOVUPD Y4, (AX)(CX*8)
 	ADDQ    $0x04, CX
 	SUBQ    $0x04, R8
 	JMP     singleLanes
@@ -624,8 +611,9 @@ singleLanes:
 singleOne:
 	TESTQ  R8, R8
 	JE     singleEnd
-	VMULSD (DI)(CX*8), X1, X2
-	VADDSD (AX)(CX*8), X2, X2
+	VMULSD (DI)(CX*8), X0, X1
+	VMOVSD (AX)(CX*8), X2
+	VSUBSD X1, X2, X2
 	VMOVSD X2, (AX)(CX*8)
 	INCQ   CX
 	DECQ   R8
@@ -651,54 +639,50 @@ group:
 	VMOVSD      24(AX)(SI*8), X1
 	VMULSD      24(BX)(SI*8), X1, X1
 	VMOVSD      X1, 24(AX)(SI*8)
-	VXORPD      X1, X0, X2
-	VMOVDDUP    X2, X2
-	VINSERTF128 $0x01, X2, Y2, Y1
-	VMOVSD      16(AX)(SI*8), X2
-	VMULSD      16(DI)(SI*8), X1, X3
-	VADDSD      X3, X2, X2
-	VMULSD      16(BX)(SI*8), X2, X2
-	VMOVSD      X2, 16(AX)(SI*8)
-	VXORPD      X2, X0, X2
-	VMOVDDUP    X2, X2
-	VINSERTF128 $0x01, X2, Y2, Y3
-	VMOVSD      8(AX)(SI*8), X2
-	VMULSD      8(DI)(SI*8), X1, X4
-	VADDSD      X4, X2, X2
-	VMULSD      8(R8)(SI*8), X3, X4
-	VADDSD      X4, X2, X2
-	VMULSD      8(BX)(SI*8), X2, X2
-	VMOVSD      X2, 8(AX)(SI*8)
-	VXORPD      X2, X0, X2
-	VMOVDDUP    X2, X2
-	VINSERTF128 $0x01, X2, Y2, Y4
-	VMOVSD      (AX)(SI*8), X2
-	VMULSD      (DI)(SI*8), X1, X5
-	VADDSD      X5, X2, X2
-	VMULSD      (R8)(SI*8), X3, X5
-	VADDSD      X5, X2, X2
-	VMULSD      (R9)(SI*8), X4, X5
-	VADDSD      X5, X2, X2
-	VMULSD      (BX)(SI*8), X2, X2
-	VMOVSD      X2, (AX)(SI*8)
-	VXORPD      X2, X0, X2
-	VMOVDDUP    X2, X2
-	VINSERTF128 $0x01, X2, Y2, Y5
+	VMOVDDUP    X1, X0
+	VINSERTF128 $0x01, X0, Y0, Y2
+	VMOVSD      16(AX)(SI*8), X3
+	VMULSD      16(DI)(SI*8), X1, X0
+	VSUBSD      X0, X3, X3
+	VMULSD      16(BX)(SI*8), X3, X3
+	VMOVSD      X3, 16(AX)(SI*8)
+	VMOVDDUP    X3, X0
+	VINSERTF128 $0x01, X0, Y0, Y4
+	VMOVSD      8(AX)(SI*8), X5
+	VMULSD      8(DI)(SI*8), X1, X0
+	VSUBSD      X0, X5, X5
+	VMULSD      8(R8)(SI*8), X3, X0
+	VSUBSD      X0, X5, X5
+	VMULSD      8(BX)(SI*8), X5, X5
+	VMOVSD      X5, 8(AX)(SI*8)
+	VMOVDDUP    X5, X0
+	VINSERTF128 $0x01, X0, Y0, Y6
+	VMOVSD      (AX)(SI*8), X0
+	VMULSD      (DI)(SI*8), X1, X1
+	VSUBSD      X1, X0, X0
+	VMULSD      (R8)(SI*8), X3, X1
+	VSUBSD      X1, X0, X0
+	VMULSD      (R9)(SI*8), X5, X1
+	VSUBSD      X1, X0, X0
+	VMULSD      (BX)(SI*8), X0, X0
+	VMOVSD      X0, (AX)(SI*8)
+	VMOVDDUP    X0, X0
+	VINSERTF128 $0x01, X0, Y0, Y1
 	XORQ        CX, CX
 
 groupLanes:
 	CMPQ    CX, SI
 	JE      groupEnd
-	VMOVUPD (AX)(CX*8), Y6
-	VMULPD  (DI)(CX*8), Y1, Y7
-	VADDPD  Y7, Y6, Y6
-	VMULPD  (R8)(CX*8), Y3, Y7
-	VADDPD  Y7, Y6, Y6
-	VMULPD  (R9)(CX*8), Y4, Y7
-	VADDPD  Y7, Y6, Y6
-	VMULPD  (R10)(CX*8), Y5, Y7
-	VADDPD  Y7, Y6, Y6
-	VMOVUPD Y6, (AX)(CX*8)
+	VMOVUPD (AX)(CX*8), Y3
+	VMULPD  (DI)(CX*8), Y2, Y5
+	VSUBPD  Y5, Y3, Y3
+	VMULPD  (R8)(CX*8), Y4, Y5
+	VSUBPD  Y5, Y3, Y3
+	VMULPD  (R9)(CX*8), Y6, Y5
+	VSUBPD  Y5, Y3, Y3
+	VMULPD  (R10)(CX*8), Y1, Y5
+	VSUBPD  Y5, Y3, Y3
+	VMOVUPD Y3, (AX)(CX*8)
 	ADDQ    $0x04, CX
 	JMP     groupLanes
 

@@ -335,20 +335,22 @@ func addRowsTo() {
 	RET()
 }
 
-// forwardRows takes four rows at a time: their sums over what is known do not wait for each
-// other. What they have of each other's unknowns comes after, in the order of gonum's dot product.
+// forwardRows takes four rows at a time: their sums over what is known before them do not wait
+// for each other. What they have of each other's unknowns is subtracted after that, entry by entry.
 func forwardRows() {
 	TEXT("forwardRows", NOSPLIT, "func(x, l *float64, stride int, inv *float64, n int)")
 	Pragma("noescape")
 	Doc("forwardRows replaces the n entries of x by (lower triangle)⁻¹x, for a triangle with rows stride",
-		"entries apart and the inverses of its diagonal in inv, in the order of gonum's DotUnitary.")
+		"entries apart and the inverses of its diagonal in inv. The products of a row with entries before",
+		"the last multiple of four are summed in the order of gonum's DotUnitary.")
 	x, l, stride := Load(Param("x"), GP64()), Load(Param("l"), GP64()), Load(Param("stride"), GP64())
 	inv, n := Load(Param("inv"), GP64()), Load(Param("n"), GP64())
 	known, at := GP64(), GP64() // bytes of x
 	XORQ(known, known)
 	row := rowsFrom(l, stride)
-	// add adds the products with what is known before this group of rows to their sums.
-	add := func(name string, rows []reg.Register) []reg.VecVirtual {
+	place := func(base reg.Register, k int) Mem { return Mem{Base: base, Index: known, Scale: 1, Disp: 8 * k} }
+	// add returns the sums over what is known before this group of rows, each in two parts.
+	add := func(name string, rows []reg.Register) []reg.Register {
 		sums := make([]reg.VecVirtual, len(rows))
 		for k := range sums {
 			sums[k] = YMM()
@@ -368,39 +370,46 @@ func forwardRows() {
 		ADDQ(Imm(lanes*8), at)
 		JMP(LabelRef(name))
 		Label(name + "End")
-		return sums
-	}
-	// find sets entry k of the group to what its row leaves, once products are in the lower half
-	// of its sum, and returns it.
-	find := func(low, high reg.Register, k int) reg.Register {
-		VADDPD(high, low, low)
-		VUNPCKHPD(low, low, high)
-		VADDSD(high, low, low)
-		v, place := XMM(), func(base reg.Register) Mem { return Mem{Base: base, Index: known, Scale: 1, Disp: 8 * k} }
-		VMOVSD(place(x), v)
-		VSUBSD(low, v, v)
-		VMULSD(place(inv), v, v)
-		VMOVSD(v, place(x))
-		return v
-	}
-	products := func(low, r reg.Register, found []reg.Register) {
-		for i, v := range found {
-			p := XMM()
-			VMULSD(Mem{Base: r, Index: known, Scale: 1, Disp: 8 * i}, v, p)
-			VADDSD(p, low, low)
+		halves := make([]reg.Register, len(rows))
+		for k, sum := range sums {
+			high := XMM()
+			VEXTRACTF128(Imm(1), sum, high)
+			halves[k] = sum.AsX()
+			VADDPD(high, halves[k], halves[k])
 		}
+		return halves
+	}
+	// find makes v, what is left of entry k of the group, its solution.
+	find := func(v reg.Register, r reg.Register, found []reg.Register) {
+		for i, u := range found {
+			p := XMM()
+			VMULSD(place(r, i), u, p)
+			VSUBSD(p, v, v)
+		}
+		VMULSD(place(inv, len(found)), v, v)
 	}
 	Label("group")
 	CMPQ(n, Imm(dotRows))
 	JL(LabelRef("rest"))
-	sums := add("lanes", row[:])
+	halves := add("lanes", row[:])
 	var found []reg.Register
-	for k, r := range row {
-		low, high := sums[k].AsX(), XMM()
-		VEXTRACTF128(Imm(1), sums[k], high)
-		products(low, r, found)
-		found = append(found, find(low, high, k))
+	for k := 0; k < dotRows; k += 2 { // two sums, then what they leave
+		VHADDPD(halves[k+1], halves[k], halves[k])
+		v, w := XMM(), XMM()
+		VMOVUPD(place(x, k), v)
+		VSUBPD(halves[k], v, v)
+		VUNPCKHPD(v, v, w)
+		for i, u := range []reg.Register{v, w} {
+			find(u, row[k+i], found)
+			found = append(found, u)
+		}
 	}
+	// One store, which the next load can take from: it cannot wait for four.
+	VUNPCKLPD(found[1], found[0], found[0])
+	VUNPCKLPD(found[3], found[2], found[2])
+	four := YMM()
+	VINSERTF128(Imm(1), found[2], found[0].(reg.Vec).AsY(), four)
+	VMOVUPD(four, place(x, 0))
 	for _, r := range row {
 		LEAQ(Mem{Base: r, Index: stride, Scale: 4}, r)
 	}
@@ -412,11 +421,14 @@ func forwardRows() {
 	for k := range dotRows - 1 {
 		CMPQ(n, Imm(uint64(k)))
 		JE(LabelRef("end"))
-		sum := add([]string{"first", "second", "third"}[k], row[k:k+1])[0]
-		low, high := sum.AsX(), XMM()
-		VEXTRACTF128(Imm(1), sum, high)
-		products(low, row[k], found)
-		found = append(found, find(low, high, k))
+		half := add([]string{"first", "second", "third"}[k], row[k:k+1])[0]
+		VHADDPD(half, half, half)
+		v := XMM()
+		VMOVSD(place(x, k), v)
+		VSUBSD(half, v, v)
+		find(v, row[k], found)
+		VMOVSD(v, place(x, k))
+		found = append(found, v)
 	}
 	Label("end")
 	VZEROUPPER()
@@ -429,7 +441,7 @@ func backRows() {
 	TEXT("backRows", NOSPLIT, "func(x, l *float64, stride int, inv *float64, k int)")
 	Pragma("noescape")
 	Doc("backRows replaces the k entries of x by (lower triangle)⁻ᵀx, for a triangle with rows stride",
-		"entries apart and the inverses of its diagonal in inv, in the order of gonum's AxpyUnitaryTo.")
+		"entries apart and the inverses of its diagonal in inv, row by row from the last.")
 	x, l, stride := Load(Param("x"), GP64()), Load(Param("l"), GP64()), Load(Param("stride"), GP64())
 	inv, k := Load(Param("inv"), GP64()), Load(Param("k"), GP64())
 	SHLQ(Imm(3), stride)
@@ -438,8 +450,6 @@ func backRows() {
 	DECQ(row)
 	IMULQ(stride, row)
 	ADDQ(l, row) // the last row
-	sign := XMM()
-	minusZero(sign)
 	Label("single")
 	TESTQ(U32(lanes-1), k)
 	JE(LabelRef("rows"))
@@ -448,25 +458,27 @@ func backRows() {
 	VMOVSD(Mem{Base: x, Index: k, Scale: 8}, v)
 	VMULSD(Mem{Base: inv, Index: k, Scale: 8}, v, v)
 	VMOVSD(v, Mem{Base: x, Index: k, Scale: 8})
-	broadcastMinus(v, sign, f)
+	broadcast(v, f)
 	XORQ(at, at)
 	MOVQ(k, left)
 	Label("singleLanes")
 	CMPQ(left, Imm(lanes))
 	JL(LabelRef("singleOne"))
-	p := YMM()
+	p, sum := YMM(), YMM()
 	VMULPD(Mem{Base: row, Index: at, Scale: 8}, f, p)
-	VADDPD(Mem{Base: x, Index: at, Scale: 8}, p, p)
-	VMOVUPD(p, Mem{Base: x, Index: at, Scale: 8})
+	VMOVUPD(Mem{Base: x, Index: at, Scale: 8}, sum)
+	VSUBPD(p, sum, sum)
+	VMOVUPD(sum, Mem{Base: x, Index: at, Scale: 8})
 	ADDQ(Imm(lanes), at)
 	SUBQ(Imm(lanes), left)
 	JMP(LabelRef("singleLanes"))
 	Label("singleOne")
 	TESTQ(left, left)
 	JE(LabelRef("singleEnd"))
-	w := XMM()
-	VMULSD(Mem{Base: row, Index: at, Scale: 8}, f.AsX(), w)
-	VADDSD(Mem{Base: x, Index: at, Scale: 8}, w, w)
+	q, w := XMM(), XMM()
+	VMULSD(Mem{Base: row, Index: at, Scale: 8}, v, q)
+	VMOVSD(Mem{Base: x, Index: at, Scale: 8}, w)
+	VSUBSD(q, w, w)
 	VMOVSD(w, Mem{Base: x, Index: at, Scale: 8})
 	INCQ(at)
 	DECQ(left)
@@ -487,7 +499,7 @@ func backRows() {
 	TESTQ(k, k)
 	JE(LabelRef("end"))
 	SUBQ(Imm(dotRows), k)
-	var minus [dotRows]reg.VecVirtual
+	var found, factors [dotRows]reg.VecVirtual
 	place := func(base reg.Register, j int) Mem {
 		return Mem{Base: base, Index: k, Scale: 8, Disp: 8 * (dotRows - 1 - j)}
 	}
@@ -496,26 +508,26 @@ func backRows() {
 		VMOVSD(place(x, i), v)
 		for j := range i {
 			p := XMM()
-			VMULSD(place(rows[j], i), minus[j].AsX(), p)
-			VADDSD(p, v, v)
+			VMULSD(place(rows[j], i), found[j], p)
+			VSUBSD(p, v, v)
 		}
 		VMULSD(place(inv, i), v, v)
 		VMOVSD(v, place(x, i))
-		minus[i] = YMM()
-		broadcastMinus(v, sign, minus[i])
+		found[i], factors[i] = v, YMM()
+		broadcast(v, factors[i])
 	}
 	XORQ(at, at)
 	Label("groupLanes")
 	CMPQ(at, k)
 	JE(LabelRef("groupEnd"))
-	sum := YMM()
-	VMOVUPD(Mem{Base: x, Index: at, Scale: 8}, sum)
+	sums := YMM()
+	VMOVUPD(Mem{Base: x, Index: at, Scale: 8}, sums)
 	for i, r := range rows {
 		p := YMM()
-		VMULPD(Mem{Base: r, Index: at, Scale: 8}, minus[i], p)
-		VADDPD(p, sum, sum)
+		VMULPD(Mem{Base: r, Index: at, Scale: 8}, factors[i], p)
+		VSUBPD(p, sums, sums)
 	}
-	VMOVUPD(sum, Mem{Base: x, Index: at, Scale: 8})
+	VMOVUPD(sums, Mem{Base: x, Index: at, Scale: 8})
 	ADDQ(Imm(lanes), at)
 	JMP(LabelRef("groupLanes"))
 	Label("groupEnd")
@@ -528,17 +540,10 @@ func backRows() {
 	RET()
 }
 
-// minusZero sets both entries of x to -0.
-func minusZero(x reg.VecVirtual) {
-	VPCMPEQD(x, x, x)
-	VPSLLQ(Imm(63), x, x)
-}
-
-// broadcastMinus sets all lanes of to to -v. AVX broadcasts from memory alone.
-func broadcastMinus(v, sign, to reg.VecVirtual) {
+// broadcast sets all lanes of to to v. AVX broadcasts from memory alone.
+func broadcast(v, to reg.VecVirtual) {
 	m := XMM()
-	VXORPD(v, sign, m)
-	VMOVDDUP(m, m)
+	VMOVDDUP(v, m)
 	VINSERTF128(Imm(1), m, m.AsY(), to)
 }
 
