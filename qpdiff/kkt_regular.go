@@ -172,7 +172,7 @@ func (d *qpDerivative) residual() (left, noise float64) {
 	clear(rz)
 	for i, r := range d.rows {
 		if y[i] != 0 {
-			floats.AddScaled(rz, y[i], a.crow(r))
+			a.addRow(rz, y[i], r)
 		}
 	}
 	qv := d.qv[:n]

@@ -140,6 +140,15 @@ func (a *kktSystem) back(x []float64) { dense.BackSolve(a.l, a.linv, a.n, a.n, x
 
 func (a *kktSystem) crow(r int) []float64 { return a.c[r*a.n : (r+1)*a.n] }
 
+// addRow adds f times row r to x.
+func (a *kktSystem) addRow(x []float64, f float64, r int) {
+	if j := a.single[r]; j >= 0 {
+		x[j] += float64(f * a.c[r*a.n+j])
+		return
+	}
+	floats.AddScaled(x, f, a.crow(r))
+}
+
 // stack returns the coefficients of the rows given, one row after the other.
 func (a *kktSystem) stack(rows []int) []float64 {
 	c := make([]float64, 0, len(rows)*a.n)

@@ -42,6 +42,7 @@ func (a *activeSet) load(q *QP) error {
 	}
 	if !a.loaded || !sameQ || !sameRows {
 		a.findParts()
+		a.bounds = !slices.ContainsFunc(a.single[:rows], func(j int) bool { return j < 0 })
 	}
 	// A shifted factor belongs to the units of the variables and the weight of the
 	// proximal term that the rows gave.
@@ -104,14 +105,19 @@ func (a *activeSet) loadQ(q *QP) (same bool, err error) {
 		a.qmax = 0
 		return same, nil
 	}
+	raw := q.Q.RawMatrix()
 	same = a.loaded
-	for i := range n {
-		src, dst := q.Q.RawRowView(i), a.q[i*n:(i+1)*n]
-		if same && slices.Equal(src, dst) {
-			continue
+	if !same && raw.Stride == n {
+		copy(a.q, raw.Data)
+	} else {
+		for i := range n {
+			src, dst := raw.Data[i*raw.Stride:][:n], a.q[i*n:(i+1)*n]
+			if same && slices.Equal(src, dst) {
+				continue
+			}
+			same = false
+			copy(dst, src)
 		}
-		same = false
-		copy(dst, src)
 	}
 	if same {
 		return true, nil
@@ -155,9 +161,9 @@ func (a *activeSet) checkSymmetry() error {
 // loadRow takes over constraint r and reports whether its coefficients equal those
 // of the last problem.
 func (a *activeSet) loadRow(q *QP, r int) (same bool, err error) {
-	g, rhs, i, name, rhsName := q.G, q.H, r, "QP.G", "QP.H"
+	g, rhs, i := q.G, q.H, r
 	if r >= a.m {
-		g, rhs, i, name, rhsName = q.A, q.B, r-a.m, "QP.A", "QP.B"
+		g, rhs, i = q.A, q.B, r-a.m
 	}
 	src, v := g.RawRowView(i), rhs[i]
 	same = a.loaded && a.sameRow(r, src, v)
@@ -165,23 +171,41 @@ func (a *activeSet) loadRow(q *QP, r int) (same bool, err error) {
 		norm := floats.Dot(src, src)
 		if safeSquares < norm && norm < 1/safeSquares {
 			norm = math.Sqrt(norm)
-		} else if norm, err = a.oddNorm(name, g, i); err != nil {
+		} else if norm, err = a.oddNorm(r, i, g); err != nil {
 			return false, err
 		}
 		a.scaleRow(r, src, norm)
 	}
-	if math.IsNaN(v) || math.IsInf(v, -1) || r >= a.m && math.IsInf(v, 1) {
+	right := v * a.scale[r]
+	a.r[r] = right
+	if !(math.Abs(right) >= dense.SmallestNormal && math.Abs(right) <= math.MaxFloat64) && right != 0 || right == 0 && v != 0 {
+		return same, a.checkRight(r, i, v)
+	}
+	return same, nil
+}
+
+// names are those of the block of row r and of its right-hand sides.
+func (a *activeSet) names(r int) (rows, right string) {
+	if r >= a.m {
+		return "QP.A", "QP.B"
+	}
+	return "QP.G", "QP.H"
+}
+
+// checkRight reports the right-hand side v of row r, at index i, if it cannot be used.
+func (a *activeSet) checkRight(r, i int, v float64) error {
+	_, name := a.names(r)
+	switch {
+	case math.IsNaN(v) || math.IsInf(v, -1) || r >= a.m && math.IsInf(v, 1):
 		remedy := "give a number, or +Inf to switch the row off"
 		if r >= a.m {
 			remedy = "give a number"
 		}
-		return false, check.ArgErrorf(rhsName, ErrNotFinite, remedy, "holds %v at index %d", v, i)
+		return check.ArgErrorf(name, ErrNotFinite, remedy, "holds %v at index %d", v, i)
+	case math.Abs(a.r[r]) < dense.SmallestNormal:
+		return check.ArgErrorf(name, ErrNotFinite, "set it to 0, or measure the variables in smaller units", "holds %.3g at index %d, whose ratio to its row underflows", v, i)
 	}
-	a.r[r] = v * a.scale[r]
-	if math.Abs(a.r[r]) < dense.SmallestNormal && v != 0 {
-		return false, check.ArgErrorf(rhsName, ErrNotFinite, "set it to 0, or measure the variables in smaller units", "holds %.3g at index %d, whose ratio to its row underflows", v, i)
-	}
-	return same, nil
+	return nil
 }
 
 // sameRow reports whether row r has the coefficients src already, in a scale that suits the
@@ -247,9 +271,10 @@ func nextEntry(row []float64, j int) int {
 	return j
 }
 
-// oddNorm is the norm of row i of g, whose sum of squares is no safe number.
-func (a *activeSet) oddNorm(name string, g *mat.Dense, i int) (float64, error) {
+// oddNorm is the norm of row i of g, constraint r, whose sum of squares is no safe number.
+func (a *activeSet) oddNorm(r, i int, g *mat.Dense) (float64, error) {
 	var big float64
+	name, _ := a.names(r)
 	for _, v := range g.RawRowView(i) {
 		if !dense.Finite(v) {
 			return 0, check.FiniteRows(name, boundEntry, g)

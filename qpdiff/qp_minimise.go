@@ -93,20 +93,17 @@ func (a *activeSet) start() int {
 // nothing, and save most of the changes of the working set.
 func (a *activeSet) guessBounds() {
 	n := a.n
-	if a.rows != a.m || a.m == 0 || a.shifted {
+	if a.rows != a.m || a.m == 0 || a.shifted || !a.bounds {
 		return
 	}
 	lo, hi := a.work[:n], a.work2[:n]
 	dense.Fill(lo, math.Inf(-1))
 	dense.Fill(hi, math.Inf(1))
 	for r, j := range a.single {
-		switch {
-		case j < 0:
-			return
-		case a.crow(r)[j] > 0:
-			hi[j] = min(hi[j], a.r[r]/a.crow(r)[j])
-		default:
-			lo[j] = max(lo[j], a.r[r]/a.crow(r)[j])
+		if c := a.c[r*n+j]; c > 0 {
+			hi[j] = min(hi[j], a.r[r]/c)
+		} else {
+			lo[j] = max(lo[j], a.r[r]/c)
 		}
 	}
 	z, grad := a.dz[:n], a.row[:n]
@@ -115,11 +112,15 @@ func (a *activeSet) guessBounds() {
 	}
 	dense.Products(grad, a.q, n, z)
 	floats.Add(grad, a.p)
+	steps := a.wrow[:n]
+	for j := range steps {
+		steps[j] = 1 / a.q[j*n+j]
+	}
 	for sweep, quiet := 0, 0; sweep < guessSweeps && quiet < quietSweeps; sweep++ {
 		quiet++
 		for j, old := range z {
-			row, lo, hi := a.q[j*n:(j+1)*n], lo[j], hi[j]
-			v := old - grad[j]/row[j]
+			lo, hi := lo[j], hi[j]
+			v := old - grad[j]*steps[j]
 			if v > hi {
 				v = hi
 			}
@@ -133,7 +134,7 @@ func (a *activeSet) guessBounds() {
 				quiet = 0
 			}
 			z[j] = v
-			floats.AddScaled(grad, v-old, row)
+			floats.AddScaled(grad, v-old, a.q[j*n:(j+1)*n])
 		}
 	}
 	for r, j := range a.single {

@@ -24,10 +24,10 @@ func (a *activeSet) measure(s *qpReport, thorough bool) {
 	a.couple()
 	for i, r := range a.w {
 		if v := a.lam[i]; v != 0 {
-			floats.AddScaled(cl, v, a.crow(r))
+			a.addRow(cl, v, r)
 			part := &a.parts[a.rowPart[r]]
 			part.hl += v * a.r[r]
-			part.gapTerm = max(part.gapTerm, math.Abs(v*a.r[r]))
+			part.gapTerm = larger(part.gapTerm, math.Abs(v*a.r[r]))
 		}
 	}
 	sum := 0.0
@@ -279,19 +279,22 @@ func (a *activeSet) couple() {
 // products adds to the terms, which are maxima, the products that Qz sums and
 // those that C_Wᵀλ does: the sums may hide them. The largest of a part counts for it.
 func (a *activeSet) products(terms []float64) {
-	for i := range a.z {
-		for j, q := range a.q[i*a.n : (i+1)*a.n] {
-			terms[i] = max(terms[i], math.Abs(q*a.z[j]))
+	z := a.z[:a.n]
+	for i, most := range terms {
+		for j, q := range a.q[i*a.n:][:len(z)] {
+			most = larger(most, math.Abs(q*z[j]))
 		}
+		terms[i] = most
 	}
 	for i, r := range a.w {
-		for j, c := range a.crow(r) {
-			terms[j] = max(terms[j], math.Abs(c*a.lam[i]))
+		lam, row := a.lam[i], a.crow(r)
+		for j, most := range terms {
+			terms[j] = larger(most, math.Abs(row[j]*lam))
 		}
 	}
 	for i, v := range terms {
 		p := &a.parts[a.part[i]]
-		p.dual = max(p.dual, v*a.unit[i])
+		p.dual = larger(p.dual, v*a.unit[i])
 	}
 }
 

@@ -37,6 +37,8 @@ type activeSet struct {
 	// equalities depend on others, so that b has to be checked anew.
 	current, redundant bool
 
+	bounds bool // each row has one entry
+
 	g []float64 // Q₁u0, see perp
 	e []float64 // T⁻¹ baseSlack_W
 
@@ -104,7 +106,11 @@ func (a *activeSet) mrow(r int) []float64 {
 		return m
 	}
 	copy(m, a.c[r*n:(r+1)*n])
-	a.forward(m, nextEntry(m, 0))
+	from := a.single[r]
+	if from < 0 {
+		from = nextEntry(m, 0)
+	}
+	a.forward(m, from)
 	a.mnorm[r] = floats.Dot(m, m)
 	a.has[r] = true
 	return m
@@ -197,11 +203,7 @@ func (a *activeSet) point() {
 	dense.AddRows(a.step, a.e[:len(a.w)], a.q1, n)
 	a.back(a.step)
 	floats.AddTo(a.z, a.base, a.step)
-	slack := a.slack[:a.rows]
-	dense.Products(slack, a.c, n, a.step)
-	for r, v := range slack {
-		slack[r] = a.baseSlack[r] - v
-	}
+	a.subtractRows(a.slack, a.baseSlack, a.step)
 }
 
 // recentre makes z the base, which is also the centre of the proximal term,
@@ -262,10 +264,19 @@ func (a *activeSet) rounding(k int) float64 {
 	return off
 }
 
-func (a *activeSet) slacks() {
-	slack := a.slack[:a.rows]
-	dense.Products(slack, a.c, a.n, a.z)
-	for r, v := range slack {
-		slack[r] = a.r[r] - v
+func (a *activeSet) slacks() { a.subtractRows(a.slack, a.r, a.z) }
+
+// subtractRows sets dst to from less the products of the rows with x.
+func (a *activeSet) subtractRows(dst, from, x []float64) {
+	dst, from = dst[:a.rows], from[:a.rows]
+	if a.bounds {
+		for r, j := range a.single[:a.rows] {
+			dst[r] = from[r] - float64(a.c[r*a.n+j]*x[j])
+		}
+		return
+	}
+	dense.Products(dst, a.c, a.n, x)
+	for r, v := range dst {
+		dst[r] = from[r] - v
 	}
 }
