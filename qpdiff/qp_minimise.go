@@ -118,23 +118,8 @@ func (a *activeSet) guessBounds() {
 	}
 	for sweep, quiet := 0, 0; sweep < guessSweeps && quiet < quietSweeps; sweep++ {
 		quiet++
-		for j, old := range z {
-			lo, hi := lo[j], hi[j]
-			v := old - grad[j]*steps[j]
-			if v > hi {
-				v = hi
-			}
-			if v < lo {
-				v = lo
-			}
-			if v == old {
-				continue
-			}
-			if v == lo || v == hi || old == lo || old == hi {
-				quiet = 0
-			}
-			z[j] = v
-			floats.AddScaled(grad, v-old, a.q[j*n:(j+1)*n])
+		if dense.DescendBox(z, grad, a.q, steps, lo, hi) > 0 {
+			quiet = 0
 		}
 	}
 	for r, j := range a.single {

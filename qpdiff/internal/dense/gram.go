@@ -128,6 +128,35 @@ func AddRows(dst, f, a []float64, stride int) {
 	}
 }
 
+// DescendBox moves each entry of z in turn to the least of ½zᵀQz + pᵀz along it within lo and hi,
+// with grad = Qz + p before and after, for a symmetric n×n matrix Q and the reciprocals of its
+// diagonal in steps. It returns the number of entries that left or reached a bound.
+func DescendBox(z, grad, q, steps, lo, hi []float64) (met int) {
+	n := len(z)
+	if vectors {
+		_, _, _, _, _ = grad[n-1], q[n*n-1], steps[n-1], lo[n-1], hi[n-1]
+		return descendBox(&z[0], &grad[0], &q[0], &steps[0], &lo[0], &hi[0], n)
+	}
+	for j, old := range z {
+		v, lo, hi := old-float64(grad[j]*steps[j]), lo[j], hi[j]
+		if hi < v {
+			v = hi
+		}
+		if lo > v {
+			v = lo
+		}
+		if !(v < old || v > old) {
+			continue
+		}
+		if v == lo || v == hi || old == lo || old == hi {
+			met++
+		}
+		z[j] = v
+		floats.AddScaled(grad[:n], v-old, q[j*n:(j+1)*n])
+	}
+	return met
+}
+
 // AddGram adds A·diag(w)·Aᵀ to the lower triangle of g, for the n×width matrix A with the
 // given stride; a nil w counts as ones. work has at least as many entries as are taken of a
 // row of A at a time, which keeps its rows in the cache.

@@ -46,3 +46,9 @@ func backRows(x *float64, l *float64, stride int, inv *float64, k int)
 //
 //go:noescape
 func rotateRows(rows *float64, stride int, n int, cos *float64, sin *float64, count int)
+
+// descendBox is a sweep of coordinate descent, see DescendBox. It returns the number of moves from or to
+// a bound.
+//
+//go:noescape
+func descendBox(z *float64, grad *float64, q *float64, steps *float64, lo *float64, hi *float64, n int) (met int)

@@ -804,3 +804,77 @@ restRotation:
 restEnd:
 	VZEROUPPER
 	RET
+
+// func descendBox(z *float64, grad *float64, q *float64, steps *float64, lo *float64, hi *float64, n int) (met int)
+// Requires: AVX
+TEXT ·descendBox(SB), NOSPLIT, $0-64
+	MOVQ z+0(FP), AX
+	MOVQ grad+8(FP), CX
+	MOVQ q+16(FP), DX
+	MOVQ steps+24(FP), BX
+	MOVQ lo+32(FP), SI
+	MOVQ hi+40(FP), DI
+	MOVQ n+48(FP), R8
+	XORQ R9, R9
+	XORQ R12, R12
+
+coordinate:
+	VMOVSD   (AX)(R9*8), X0
+	VMOVSD   (CX)(R9*8), X1
+	VMULSD   (BX)(R9*8), X1, X1
+	VSUBSD   X1, X0, X1
+	VMOVSD   (SI)(R9*8), X2
+	VMOVSD   (DI)(R9*8), X3
+	VMINSD   X1, X3, X1
+	VMAXSD   X1, X2, X1
+	VUCOMISD X0, X1
+	JE       next
+	VUCOMISD X2, X1
+	JE       met
+	VUCOMISD X3, X1
+	JE       met
+	VUCOMISD X2, X0
+	JE       met
+	VUCOMISD X3, X0
+	JE       met
+	JMP      move
+
+met:
+	INCQ R12
+
+move:
+	VMOVSD      X1, (AX)(R9*8)
+	VSUBSD      X0, X1, X0
+	VMOVDDUP    X0, X2
+	VINSERTF128 $0x01, X2, Y2, Y1
+	XORQ        R10, R10
+	MOVQ        R8, R11
+
+lanes:
+	CMPQ    R11, $0x04
+	JL      one
+	VMULPD  (DX)(R10*8), Y1, Y3
+	VADDPD  (CX)(R10*8), Y3, Y3
+	VMOVUPD Y3, (CX)(R10*8)
+	ADDQ    $0x04, R10
+	SUBQ    $0x04, R11
+	JMP     lanes
+
+one:
+	TESTQ  R11, R11
+	JE     next
+	VMULSD (DX)(R10*8), X0, X1
+	VADDSD (CX)(R10*8), X1, X1
+	VMOVSD X1, (CX)(R10*8)
+	INCQ   R10
+	DECQ   R11
+	JMP    one
+
+next:
+	LEAQ (DX)(R8*8), DX
+	INCQ R9
+	CMPQ R9, R8
+	JNE  coordinate
+	VZEROUPPER
+	MOVQ R12, met+56(FP)
+	RET

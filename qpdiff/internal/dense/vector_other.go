@@ -17,3 +17,5 @@ func forwardRows(x, l *float64, stride int, inv *float64, n int) { panic("no vec
 func backRows(x, l *float64, stride int, inv *float64, k int) { panic("no vectors") }
 
 func rotateRows(rows *float64, stride, n int, cos, sin *float64, count int) { panic("no vectors") }
+
+func descendBox(z, grad, q, steps, lo, hi *float64, n int) (met int) { panic("no vectors") }

@@ -86,6 +86,19 @@ func TestVectors(t *testing.T) {
 			RotateRows(out, stride, n, lower[:k], lower[n:n+k])
 			return out
 		})
+		box := draw(4 * n)
+		both("DescendBox", sizes, func() []float64 {
+			z, grad, lo, hi := make([]float64, n), slices.Clone(box[:n]), slices.Clone(box[n:2*n]), slices.Clone(box[2*n:3*n])
+			for j, v := range hi {
+				lo[j], hi[j] = min(lo[j], v), max(lo[j], v)
+				z[j] = max(lo[j], min(hi[j], box[3*n+j]))
+			}
+			met := 0
+			for range 3 {
+				met += DescendBox(z, grad, g, inv, lo, hi)
+			}
+			return append(append(z, grad...), float64(met))
+		})
 		m := make([]float64, n*stride)
 		h := draw(n * n)
 		for i := range n {

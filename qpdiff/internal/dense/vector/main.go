@@ -22,6 +22,7 @@ func main() {
 	forwardRows()
 	backRows()
 	rotateRows()
+	descendBox()
 	Generate()
 }
 
@@ -608,5 +609,75 @@ func rotateRows() {
 	take("one", 1, lanes)
 	take("rest", 1, 1)
 	VZEROUPPER()
+	RET()
+}
+
+// descendBox moves one coordinate after the other, and the gradient with it.
+func descendBox() {
+	TEXT("descendBox", NOSPLIT, "func(z, grad, q, steps, lo, hi *float64, n int) (met int)")
+	Pragma("noescape")
+	Doc("descendBox is a sweep of coordinate descent, see DescendBox. It returns the number of moves from or to",
+		"a bound.")
+	z, grad, q, steps := Load(Param("z"), GP64()), Load(Param("grad"), GP64()), Load(Param("q"), GP64()), Load(Param("steps"), GP64())
+	lo, hi, n := Load(Param("lo"), GP64()), Load(Param("hi"), GP64()), Load(Param("n"), GP64())
+	j, at, left, met := GP64(), GP64(), GP64(), GP64()
+	XORQ(j, j)
+	XORQ(met, met)
+	Label("coordinate")
+	entry := func(base reg.Register, k reg.Register) Mem { return Mem{Base: base, Index: k, Scale: 8} }
+	old, v, low, high := XMM(), XMM(), XMM(), XMM()
+	VMOVSD(entry(z, j), old)
+	VMOVSD(entry(grad, j), v)
+	VMULSD(entry(steps, j), v, v)
+	VSUBSD(v, old, v)
+	VMOVSD(entry(lo, j), low)
+	VMOVSD(entry(hi, j), high)
+	VMINSD(v, high, v) // v where neither is less
+	VMAXSD(v, low, v)
+	VUCOMISD(old, v)
+	JE(LabelRef("next"))
+	for _, x := range []reg.VecVirtual{v, old} {
+		for _, bound := range []reg.VecVirtual{low, high} {
+			VUCOMISD(bound, x)
+			JE(LabelRef("met"))
+		}
+	}
+	JMP(LabelRef("move"))
+	Label("met")
+	INCQ(met)
+	Label("move")
+	VMOVSD(v, entry(z, j))
+	step, f := XMM(), YMM()
+	VSUBSD(old, v, step)
+	broadcast(step, f)
+	XORQ(at, at)
+	MOVQ(n, left)
+	Label("lanes")
+	CMPQ(left, Imm(lanes))
+	JL(LabelRef("one"))
+	p := YMM()
+	VMULPD(entry(q, at), f, p)
+	VADDPD(entry(grad, at), p, p)
+	VMOVUPD(p, entry(grad, at))
+	ADDQ(Imm(lanes), at)
+	SUBQ(Imm(lanes), left)
+	JMP(LabelRef("lanes"))
+	Label("one")
+	TESTQ(left, left)
+	JE(LabelRef("next"))
+	w := XMM()
+	VMULSD(entry(q, at), step, w)
+	VADDSD(entry(grad, at), w, w)
+	VMOVSD(w, entry(grad, at))
+	INCQ(at)
+	DECQ(left)
+	JMP(LabelRef("one"))
+	Label("next")
+	LEAQ(Mem{Base: q, Index: n, Scale: 8}, q)
+	INCQ(j)
+	CMPQ(j, n)
+	JNE(LabelRef("coordinate"))
+	VZEROUPPER()
+	Store(met, ReturnIndex(0))
 	RET()
 }
