@@ -2,6 +2,7 @@ package qpdiff
 
 import (
 	"math"
+	"slices"
 
 	"cvgm/qpdiff/internal/dense"
 
@@ -46,9 +47,14 @@ func (a *activeSet) start() int {
 	n := a.n
 	clear(a.skip)
 	copy(a.base, a.z)
-	a.slacks()
+	if slices.ContainsFunc(a.z, nonzero) {
+		a.slacks()
+		dense.Products(a.perp, a.q, n, a.z)
+	} else { // the usual case
+		copy(a.slack, a.r)
+		clear(a.perp)
+	}
 	copy(a.baseSlack, a.slack)
-	dense.Products(a.perp, a.q, n, a.z)
 	for i, v := range a.p {
 		a.perp[i] = -v - a.perp[i]
 	}

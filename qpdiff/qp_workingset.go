@@ -91,9 +91,9 @@ func (a *activeSet) forgetRows() {
 func (a *activeSet) factor(tol float64) int {
 	n := a.n
 	a.factors = check.NewState()
-	for i := range n {
-		copy(a.l[i*n:i*n+i+1], a.q[i*n:])
-		a.l[i*n+i] += a.prox[i]
+	copy(a.l, a.q)
+	for i, p := range a.prox {
+		a.l[i*n+i] += p
 	}
 	return dense.Cholesky(a.l, a.linv, n, tol)
 }
