@@ -196,32 +196,53 @@ func (a *activeSet) minimise() int {
 	return -1
 }
 
-// oneByOne lets the most violated row enter until none is left.
+// oneByOne lets the most violated row enter until none is left. Between two looks at all
+// rows only the slacks of those violated by at least a fraction of the largest violation follow
+// z, as long as one of them still is.
 func (a *activeSet) oneByOne() int {
 	for a.iterations <= a.maxChanges {
-		size := a.size()
-		r, worst := -1, 0.0
-		for i := range a.m {
-			if a.slack[i] < worst && a.violated(i, size) {
-				r, worst = i, a.slack[i]
-			}
-		}
-		if r < 0 {
+		worst := a.findBroken()
+		if len(a.broken) == 0 {
 			return -1
 		}
-		a.mrow(r)
-		if -a.slack[r] <= a.rounding(a.rowPart[r])*math.Sqrt(a.mnorm[r]) {
-			a.skip[r] = true
-			continue
-		}
-		if !a.satisfy(r) {
-			if a.provesInfeasible(r) {
-				return r
+		a.broken = slices.DeleteFunc(a.broken, func(r int) bool { return -a.slack[r] < enterFraction*worst })
+		for a.iterations <= a.maxChanges {
+			r := a.mostBroken()
+			if r < 0 || -a.slack[r] < enterFraction*worst {
+				break
 			}
-			a.skip[r] = true
+			a.mrow(r)
+			if -a.slack[r] <= a.rounding(a.rowPart[r])*math.Sqrt(a.mnorm[r]) {
+				a.skip[r] = true
+				continue
+			}
+			if !a.satisfy(r) {
+				if a.provesInfeasible(r) {
+					return r
+				}
+				a.skip[r] = true
+				continue
+			}
+			a.offsets()
+			a.move()
+			a.followRows(a.broken)
+			a.followRows(a.w)
 		}
+		a.subtractRows(a.slack, a.baseSlack, a.step)
 	}
 	return -1
+}
+
+// mostBroken returns the row in a.broken that is most violated, or -1.
+func (a *activeSet) mostBroken() int {
+	size := a.size()
+	r, worst := -1, 0.0
+	for _, i := range a.broken {
+		if a.slack[i] < worst && a.violated(i, size) {
+			r, worst = i, a.slack[i]
+		}
+	}
+	return r
 }
 
 // satisfy lets the violated row r enter, with the partial steps of Goldfarb
@@ -268,8 +289,6 @@ func (a *activeSet) satisfy(r int) bool {
 			a.leave(block)
 		}
 		if block < 0 || a.iterations > a.maxChanges {
-			a.offsets()
-			a.point()
 			return true
 		}
 	}

@@ -195,15 +195,26 @@ func (a *activeSet) offsets() {
 	a.triangle.forward(a.n, a.e[:k])
 }
 
-// point sets z to the minimiser on the working set, base + L⁻ᵀ(u⊥ + Q₁ᵀe), the
-// step from the base, and the slacks of all rows.
+// point sets z to the minimiser on the working set, and the slacks of all rows.
 func (a *activeSet) point() {
-	n := a.n
+	a.move()
+	a.subtractRows(a.slack, a.baseSlack, a.step)
+}
+
+// move sets z to the minimiser on the working set, base + L⁻ᵀ(u⊥ + Q₁ᵀe), the
+// step from the base.
+func (a *activeSet) move() {
 	copy(a.step, a.perp)
-	dense.AddRows(a.step, a.e[:len(a.w)], a.q1, n)
+	dense.AddRows(a.step, a.e[:len(a.w)], a.q1, a.n)
 	a.back(a.step)
 	floats.AddTo(a.z, a.base, a.step)
-	a.subtractRows(a.slack, a.baseSlack, a.step)
+}
+
+// followRows sets the slacks of the rows given, as point does.
+func (a *activeSet) followRows(rows []int) {
+	for _, r := range rows {
+		a.slack[r] = a.baseSlack[r] - floats.Dot(a.crow(r), a.step)
+	}
 }
 
 // recentre makes z the base, which is also the centre of the proximal term,
