@@ -36,6 +36,7 @@ type qpDerivative struct {
 	full *kktMatrix // of the rows in rows, if the matrix may be singular
 	rows []int      // the rows of y, as numbered in activeSet
 	v, y []float64  // the last solution
+	zvz  []float64  // z, v of the last adjoint, and z: what its cotangents are sums of
 	// Right-hand side and residual.
 	cz, cy, rz, ry []float64
 	qv             []float64        // Qv, in residual
