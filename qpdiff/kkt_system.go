@@ -59,11 +59,11 @@ func (f *triangle) clone() triangle {
 
 // add appends row r, whose m_r is row·Q₁ + outside, with ‖outside‖² = left.
 func (f *triangle) add(r, n int, left float64, row, outside []float64) {
-	k := len(f.w)
-	copy(f.t[k*n:k*n+k], row[:k])
-	d := math.Sqrt(left)
-	f.t[k*n+k], f.tinv[k] = d, 1/d
-	floats.ScaleTo(f.q1[k*n:(k+1)*n], 1/d, outside)
+	k, d := len(f.w), math.Sqrt(left)
+	t, inv := f.t[k*n:k*n+k+1], 1/d
+	copy(t, row[:k])
+	t[k], f.tinv[k] = d, inv
+	floats.ScaleTo(f.q1[k*n:(k+1)*n], inv, outside)
 	f.w = append(f.w, r)
 }
 
