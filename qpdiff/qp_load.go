@@ -243,6 +243,9 @@ const (
 
 // onlyEntry returns the column of the only entry of a row, or manyEntries or noEntry.
 func onlyEntry(row []float64) int {
+	if len(row) > 1 && row[0] != 0 && row[1] != 0 { // the usual case
+		return manyEntries
+	}
 	only := nextEntry(row, 0)
 	switch {
 	case only == len(row):
@@ -255,9 +258,6 @@ func onlyEntry(row []float64) int {
 
 // nextEntry returns the first column from j on whose entry is not zero, or the length of the row.
 func nextEntry(row []float64, j int) int {
-	if j < len(row) && row[j] != 0 { // the usual case
-		return j
-	}
 	for ; j+4 <= len(row); j += 4 {
 		next := row[j : j+4]
 		bits := math.Float64bits(next[0]) | math.Float64bits(next[1]) | math.Float64bits(next[2]) | math.Float64bits(next[3])

@@ -12,18 +12,8 @@ import (
 // violated reports whether inequality r, outside the working set, is violated
 // by more than rounding; size is the size of z.
 func (a *activeSet) violated(r int, size float64) bool {
-	v := -a.slack[r]
-	if !(v > 0) || a.at[r] >= 0 || a.skip[r] {
-		return false
-	}
-	bound := math.Abs(a.r[r])
-	if v > feasTol*(bound+size) || v <= feasTol*bound {
-		return v > feasTol*bound
-	}
-	for j, c := range a.crow(r) {
-		bound += math.Abs(c * a.z[j])
-	}
-	return v > feasTol*bound
+	v, bound := -a.slack[r], math.Abs(a.r[r])
+	return v > 0 && a.at[r] < 0 && !a.skip[r] && v > feasTol*bound && (v > feasTol*(bound+size) || v > feasTol*a.slackTerm(r))
 }
 
 // negative returns the number of negative multipliers of inequalities.

@@ -106,9 +106,9 @@ func (a *activeSet) mrow(r int) []float64 {
 		return m
 	}
 	copy(m, a.c[r*n:(r+1)*n])
-	from := a.single[r]
-	if from < 0 {
-		from = nextEntry(m, 0)
+	from := max(a.single[r], 0)
+	if m[from] == 0 {
+		from = nextEntry(m, from)
 	}
 	a.forward(m, from)
 	a.mnorm[r] = floats.Dot(m, m)
