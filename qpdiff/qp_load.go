@@ -241,36 +241,6 @@ const (
 	exponentBias = 1023
 )
 
-// onlyEntry returns the column of the only entry of a row, or manyEntries or noEntry.
-func onlyEntry(row []float64) int {
-	if len(row) > 1 && row[0] != 0 && row[1] != 0 { // the usual case
-		return manyEntries
-	}
-	only := nextEntry(row, 0)
-	switch {
-	case only == len(row):
-		return noEntry
-	case nextEntry(row, only+1) < len(row):
-		return manyEntries
-	}
-	return only
-}
-
-// nextEntry returns the first column from j on whose entry is not zero, or the length of the row.
-func nextEntry(row []float64, j int) int {
-	for ; j+4 <= len(row); j += 4 {
-		next := row[j : j+4]
-		bits := math.Float64bits(next[0]) | math.Float64bits(next[1]) | math.Float64bits(next[2]) | math.Float64bits(next[3])
-		if bits<<1 != 0 {
-			break
-		}
-	}
-	for j < len(row) && row[j] == 0 {
-		j++
-	}
-	return j
-}
-
 // oddNorm is the norm of row i of g, constraint r, whose sum of squares is no safe number.
 func (a *activeSet) oddNorm(r, i int, g *mat.Dense) (float64, error) {
 	var big float64

@@ -97,9 +97,6 @@ func addTiles(g, a, b []float64, groups, n, stride int) {
 	}
 }
 
-// leastRows and leastEntries are the sizes from which on the vector units take rows.
-const leastRows, leastEntries = 4, 4
-
 // Products sets dst_i to the product of x with row i of a, whose rows are stride entries
 // apart: the bits are those of floats.Dot.
 func Products(dst, a []float64, stride int, x []float64) {
