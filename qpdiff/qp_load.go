@@ -122,19 +122,9 @@ func (a *activeSet) loadQ(q *QP) (same bool, err error) {
 	if same {
 		return true, nil
 	}
-	var largest, other uint64 // by their bits, which order numbers without a sign, and NaN above them
-	for i := range n {
-		column := a.q[i:]
-		at := 0
-		for _, v := range a.q[i*n : i*n+i+1] {
-			bits := math.Float64bits(v)
-			other |= bits ^ math.Float64bits(column[at])
-			at += n
-			largest = max(largest, bits&^(1<<63))
-		}
-	}
-	a.qmax = math.Float64frombits(largest)
-	if other == 0 && dense.Finite(a.qmax) {
+	var symmetric bool
+	a.qmax, symmetric = dense.Symmetric(a.q, n)
+	if symmetric && dense.Finite(a.qmax) {
 		return false, nil
 	}
 	if err := check.FiniteRows("QP.Q", boundEntry, q.Q); err != nil {

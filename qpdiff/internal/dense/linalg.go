@@ -481,6 +481,28 @@ func Largest(s []float64) float64 {
 	return m
 }
 
+// Symmetric returns the largest modulus in the n×n matrix q, and reports whether q is the same as
+// its transpose, bit by bit. NaN is not, and is passed over.
+func Symmetric(q []float64, n int) (largest float64, same bool) {
+	if vectors && n >= leastRows {
+		_ = q[n*n-1]
+		largest, differ := compareHalves(&q[0], n)
+		return largest, differ == 0
+	}
+	same = true
+	for i := range n {
+		for j, v := range q[i*n : (i+1)*n] {
+			if math.Float64bits(v) != math.Float64bits(q[j*n+i]) || v != v {
+				same = false
+			}
+			if v = math.Abs(v); v > largest {
+				largest = v
+			}
+		}
+	}
+	return largest, same
+}
+
 // AllFinite reports whether no entry is NaN or infinite.
 func AllFinite(x []float64) bool {
 	return !slices.ContainsFunc(x, func(v float64) bool { return !Finite(v) })

@@ -52,3 +52,9 @@ func rotateRows(rows *float64, stride int, n int, cos *float64, sin *float64, co
 //
 //go:noescape
 func descendBox(z *float64, grad *float64, q *float64, steps *float64, lo *float64, hi *float64, n int) (met int)
+
+// compareHalves returns the largest modulus in the n×n matrix q, n at least four, and something other
+// than 0 if q is not the same as its transpose, bit by bit, or holds NaN: then largest passes over it.
+//
+//go:noescape
+func compareHalves(q *float64, n int) (largest float64, differ int)

@@ -878,3 +878,103 @@ next:
 	VZEROUPPER
 	MOVQ R12, met+56(FP)
 	RET
+
+// func compareHalves(q *float64, n int) (largest float64, differ int)
+// Requires: AVX, CMOV, SSE2
+TEXT ·compareHalves(SB), NOSPLIT, $0-32
+	MOVQ        q+0(FP), AX
+	MOVQ        n+8(FP), CX
+	LEAQ        (CX)(CX*1), DX
+	SHLQ        $0x02, DX
+	LEAQ        (DX)(DX*2), BX
+	LEAQ        -4(CX), SI
+	VPCMPEQD    X0, X0, X0
+	VPSRLQ      $0x01, X0, X0
+	VINSERTF128 $0x01, X0, Y0, Y0
+	VXORPD      Y1, Y1, Y1
+	VXORPD      Y2, Y2, Y2
+	XORQ        DI, DI
+
+rows:
+	MOVQ    DI, R8
+	CMPQ    SI, R8
+	CMOVQLT SI, R8
+	XORQ    R9, R9
+
+columns:
+	MOVQ         R9, R10
+	CMPQ         R8, R10
+	CMOVQLT      R8, R10
+	MOVQ         R8, R11
+	IMULQ        DX, R11
+	LEAQ         (R11)(R10*8), R11
+	ADDQ         AX, R11
+	IMULQ        DX, R10
+	LEAQ         (R10)(R8*8), R10
+	ADDQ         AX, R10
+	VMOVUPD      (R10), Y3
+	VANDPD       Y3, Y0, Y4
+	VMAXPD       Y1, Y4, Y1
+	VMOVUPD      (R10)(DX*1), Y5
+	VANDPD       Y5, Y0, Y4
+	VMAXPD       Y1, Y4, Y1
+	VMOVUPD      (R10)(DX*2), Y6
+	VANDPD       Y6, Y0, Y4
+	VMAXPD       Y1, Y4, Y1
+	VMOVUPD      (R10)(BX*1), Y7
+	VANDPD       Y7, Y0, Y4
+	VMAXPD       Y1, Y4, Y1
+	VUNPCKLPD    Y5, Y3, Y4
+	VUNPCKHPD    Y5, Y3, Y3
+	VUNPCKLPD    Y7, Y6, Y5
+	VUNPCKHPD    Y7, Y6, Y8
+	VPERM2F128   $0x20, Y5, Y4, Y6
+	VPERM2F128   $0x20, Y8, Y3, Y7
+	VPERM2F128   $0x31, Y5, Y4, Y4
+	VPERM2F128   $0x31, Y8, Y3, Y3
+	VMOVUPD      (R11), Y5
+	VANDPD       Y5, Y0, Y8
+	VMAXPD       Y1, Y8, Y1
+	VCMPPD       $0x03, Y5, Y5, Y8
+	VORPD        Y8, Y2, Y2
+	VXORPD       Y5, Y6, Y6
+	VORPD        Y6, Y2, Y2
+	VMOVUPD      (R11)(DX*1), Y5
+	VANDPD       Y5, Y0, Y6
+	VMAXPD       Y1, Y6, Y1
+	VCMPPD       $0x03, Y5, Y5, Y6
+	VORPD        Y6, Y2, Y2
+	VXORPD       Y5, Y7, Y7
+	VORPD        Y7, Y2, Y2
+	VMOVUPD      (R11)(DX*2), Y5
+	VANDPD       Y5, Y0, Y6
+	VMAXPD       Y1, Y6, Y1
+	VCMPPD       $0x03, Y5, Y5, Y6
+	VORPD        Y6, Y2, Y2
+	VXORPD       Y5, Y4, Y4
+	VORPD        Y4, Y2, Y2
+	VMOVUPD      (R11)(BX*1), Y4
+	VANDPD       Y4, Y0, Y5
+	VMAXPD       Y1, Y5, Y1
+	VCMPPD       $0x03, Y4, Y4, Y5
+	VORPD        Y5, Y2, Y2
+	VXORPD       Y4, Y3, Y3
+	VORPD        Y3, Y2, Y2
+	ADDQ         $0x04, R9
+	LEAQ         4(R8), R10
+	CMPQ         R9, R10
+	JL           columns
+	ADDQ         $0x04, DI
+	CMPQ         DI, CX
+	JL           rows
+	VEXTRACTF128 $0x01, Y1, X0
+	VMAXPD       X0, X1, X1
+	VUNPCKHPD    X1, X1, X0
+	VMAXSD       X0, X1, X1
+	XORQ         AX, AX
+	VPTEST       Y2, Y2
+	SETNE        AL
+	VZEROUPPER
+	MOVSD        X1, largest+16(FP)
+	MOVQ         AX, differ+24(FP)
+	RET

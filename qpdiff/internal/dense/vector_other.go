@@ -19,3 +19,5 @@ func backRows(x, l *float64, stride int, inv *float64, k int) { panic("no vector
 func rotateRows(rows *float64, stride, n int, cos, sin *float64, count int) { panic("no vectors") }
 
 func descendBox(z, grad, q, steps, lo, hi *float64, n int) (met int) { panic("no vectors") }
+
+func compareHalves(q *float64, n int) (largest float64, differ int) { panic("no vectors") }

@@ -2,6 +2,7 @@ package dense
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -84,6 +85,25 @@ func TestVectors(t *testing.T) {
 		both("RotateRows", sizes, func() []float64 {
 			out, k := slices.Clone(lower), n/2
 			RotateRows(out, stride, n, lower[:k], lower[n:n+k])
+			return out
+		})
+		both("Symmetric", sizes, func() []float64 {
+			q := make([]float64, n*n)
+			for i := range n {
+				for j := range i + 1 {
+					q[i*n+j], q[j*n+i] = g[i*n+j], g[i*n+j]
+				}
+			}
+			at := rows * 7 % (n * n)
+			out := []float64{}
+			for _, v := range []float64{q[at], -q[at], math.NaN(), math.Inf(-1)} {
+				q[at] = v
+				largest, same := Symmetric(q, n)
+				if diagonal := at%n == at/n; same != (v == g[max(at/n, at%n)*n+min(at/n, at%n)] || diagonal && v == v) {
+					t.Errorf("%d×%d with %v at %d: symmetric %v", n, n, v, at, same)
+				}
+				out = append(out, largest)
+			}
 			return out
 		})
 		box := draw(4 * n)
