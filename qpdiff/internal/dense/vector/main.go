@@ -351,36 +351,6 @@ func forwardRows() {
 	XORQ(known, known)
 	row := rowsFrom(l, stride)
 	place := func(base reg.Register, k int) Mem { return Mem{Base: base, Index: known, Scale: 1, Disp: 8 * k} }
-	// add returns the sums over what is known before this group of rows, each in two parts.
-	add := func(name string, rows []reg.Register) []reg.Register {
-		sums := make([]reg.VecVirtual, len(rows))
-		for k := range sums {
-			sums[k] = YMM()
-			VXORPD(sums[k], sums[k], sums[k])
-		}
-		XORQ(at, at)
-		Label(name)
-		CMPQ(at, known)
-		JE(LabelRef(name + "End"))
-		v := YMM()
-		VMOVUPD(Mem{Base: x, Index: at, Scale: 1}, v)
-		for k, r := range rows {
-			p := YMM()
-			VMULPD(Mem{Base: r, Index: at, Scale: 1}, v, p)
-			VADDPD(p, sums[k], sums[k])
-		}
-		ADDQ(Imm(lanes*8), at)
-		JMP(LabelRef(name))
-		Label(name + "End")
-		halves := make([]reg.Register, len(rows))
-		for k, sum := range sums {
-			high := XMM()
-			VEXTRACTF128(Imm(1), sum, high)
-			halves[k] = sum.AsX()
-			VADDPD(high, halves[k], halves[k])
-		}
-		return halves
-	}
 	// find makes v, what is left of entry k of the group, its solution.
 	find := func(v reg.Register, r reg.Register, found []reg.Register) {
 		for i, u := range found {
@@ -393,7 +363,7 @@ func forwardRows() {
 	Label("group")
 	CMPQ(n, Imm(dotRows))
 	JL(LabelRef("rest"))
-	halves := add("lanes", row[:])
+	halves := halfSums("lanes", x, known, at, row[:])
 	var found []reg.Register
 	for k := 0; k < dotRows; k += 2 { // two sums, then what they leave
 		VHADDPD(halves[k+1], halves[k], halves[k])
@@ -423,7 +393,7 @@ func forwardRows() {
 	for k := range dotRows - 1 {
 		CMPQ(n, Imm(uint64(k)))
 		JE(LabelRef("end"))
-		half := add([]string{"first", "second", "third"}[k], row[k:k+1])[0]
+		half := halfSums([]string{"first", "second", "third"}[k], x, known, at, row[k:k+1])[0]
 		VHADDPD(half, half, half)
 		v := XMM()
 		VMOVSD(place(x, k), v)
@@ -435,6 +405,38 @@ func forwardRows() {
 	Label("end")
 	VZEROUPPER()
 	RET()
+}
+
+// halfSums returns the products of the rows with the bytes of x before known, each a sum of two
+// entries.
+func halfSums(name string, x, known, at reg.Register, rows []reg.Register) []reg.Register {
+	sums := make([]reg.VecVirtual, len(rows))
+	for k := range sums {
+		sums[k] = YMM()
+		VXORPD(sums[k], sums[k], sums[k])
+	}
+	XORQ(at, at)
+	Label(name)
+	CMPQ(at, known)
+	JE(LabelRef(name + "End"))
+	v := YMM()
+	VMOVUPD(Mem{Base: x, Index: at, Scale: 1}, v)
+	for k, r := range rows {
+		p := YMM()
+		VMULPD(Mem{Base: r, Index: at, Scale: 1}, v, p)
+		VADDPD(p, sums[k], sums[k])
+	}
+	ADDQ(Imm(lanes*8), at)
+	JMP(LabelRef(name))
+	Label(name + "End")
+	halves := make([]reg.Register, len(rows))
+	for k, sum := range sums {
+		high := XMM()
+		VEXTRACTF128(Imm(1), sum, high)
+		halves[k] = sum.AsX()
+		VADDPD(high, halves[k], halves[k])
+	}
+	return halves
 }
 
 // backRows takes four rows at a time, so that x is read and written once for all of them. Rows
@@ -452,42 +454,7 @@ func backRows() {
 	DECQ(row)
 	IMULQ(stride, row)
 	ADDQ(l, row) // the last row
-	Label("single")
-	TESTQ(U32(lanes-1), k)
-	JE(LabelRef("rows"))
-	DECQ(k)
-	v, f := XMM(), YMM()
-	VMOVSD(Mem{Base: x, Index: k, Scale: 8}, v)
-	VMULSD(Mem{Base: inv, Index: k, Scale: 8}, v, v)
-	VMOVSD(v, Mem{Base: x, Index: k, Scale: 8})
-	broadcast(v, f)
-	XORQ(at, at)
-	MOVQ(k, left)
-	Label("singleLanes")
-	CMPQ(left, Imm(lanes))
-	JL(LabelRef("singleOne"))
-	p, sum := YMM(), YMM()
-	VMULPD(Mem{Base: row, Index: at, Scale: 8}, f, p)
-	VMOVUPD(Mem{Base: x, Index: at, Scale: 8}, sum)
-	VSUBPD(p, sum, sum)
-	VMOVUPD(sum, Mem{Base: x, Index: at, Scale: 8})
-	ADDQ(Imm(lanes), at)
-	SUBQ(Imm(lanes), left)
-	JMP(LabelRef("singleLanes"))
-	Label("singleOne")
-	TESTQ(left, left)
-	JE(LabelRef("singleEnd"))
-	q, w := XMM(), XMM()
-	VMULSD(Mem{Base: row, Index: at, Scale: 8}, v, q)
-	VMOVSD(Mem{Base: x, Index: at, Scale: 8}, w)
-	VSUBSD(q, w, w)
-	VMOVSD(w, Mem{Base: x, Index: at, Scale: 8})
-	INCQ(at)
-	DECQ(left)
-	JMP(LabelRef("singleOne"))
-	Label("singleEnd")
-	SUBQ(stride, row)
-	JMP(LabelRef("single"))
+	backSingles(x, inv, row, stride, k, at, left)
 	Label("rows")
 	rows := [dotRows]reg.Register{row} // the last first
 	for i := 1; i < dotRows; i++ {
@@ -540,6 +507,46 @@ func backRows() {
 	Label("end")
 	VZEROUPPER()
 	RET()
+}
+
+// backSingles takes the last rows, from row back, one by one, until a multiple of four are left.
+func backSingles(x, inv, row, stride, k, at, left reg.Register) {
+	Label("single")
+	TESTQ(U32(lanes-1), k)
+	JE(LabelRef("rows"))
+	DECQ(k)
+	v, f := XMM(), YMM()
+	VMOVSD(Mem{Base: x, Index: k, Scale: 8}, v)
+	VMULSD(Mem{Base: inv, Index: k, Scale: 8}, v, v)
+	VMOVSD(v, Mem{Base: x, Index: k, Scale: 8})
+	broadcast(v, f)
+	XORQ(at, at)
+	MOVQ(k, left)
+	Label("singleLanes")
+	CMPQ(left, Imm(lanes))
+	JL(LabelRef("singleOne"))
+	p, sum := YMM(), YMM()
+	VMULPD(Mem{Base: row, Index: at, Scale: 8}, f, p)
+	VMOVUPD(Mem{Base: x, Index: at, Scale: 8}, sum)
+	VSUBPD(p, sum, sum)
+	VMOVUPD(sum, Mem{Base: x, Index: at, Scale: 8})
+	ADDQ(Imm(lanes), at)
+	SUBQ(Imm(lanes), left)
+	JMP(LabelRef("singleLanes"))
+	Label("singleOne")
+	TESTQ(left, left)
+	JE(LabelRef("singleEnd"))
+	q, w := XMM(), XMM()
+	VMULSD(Mem{Base: row, Index: at, Scale: 8}, v, q)
+	VMOVSD(Mem{Base: x, Index: at, Scale: 8}, w)
+	VSUBSD(q, w, w)
+	VMOVSD(w, Mem{Base: x, Index: at, Scale: 8})
+	INCQ(at)
+	DECQ(left)
+	JMP(LabelRef("singleOne"))
+	Label("singleEnd")
+	SUBQ(stride, row)
+	JMP(LabelRef("single"))
 }
 
 // broadcast sets all lanes of to to v. AVX broadcasts from memory alone.
@@ -726,7 +733,33 @@ func compareHalves() {
 	rows := func(base reg.Register) [lanes]Mem {
 		return [lanes]Mem{{Base: base}, {Base: base, Index: stride, Scale: 1}, {Base: base, Index: stride, Scale: 2}, {Base: base, Index: three, Scale: 1}}
 	}
-	below, above := rows(block(i, j)), rows(block(j, i))
+	compareBlock(rows(block(i, j)), rows(block(j, i)), modulus, largest, differ)
+	ADDQ(Imm(lanes), column)
+	end := GP64()
+	LEAQ(Mem{Base: i, Disp: lanes}, end)
+	CMPQ(column, end)
+	JL(LabelRef("columns"))
+	ADDQ(Imm(lanes), row)
+	CMPQ(row, n)
+	JL(LabelRef("rows"))
+	high := XMM()
+	VEXTRACTF128(Imm(1), largest, high)
+	VMAXPD(high, largest.AsX(), largest.AsX())
+	VUNPCKHPD(largest.AsX(), largest.AsX(), high)
+	VMAXSD(high, largest.AsX(), largest.AsX())
+	found := GP64()
+	XORQ(found, found)
+	VPTEST(differ, differ)
+	SETNE(found.As8())
+	VZEROUPPER()
+	Store(largest.AsX(), ReturnIndex(0))
+	Store(found, ReturnIndex(1))
+	RET()
+}
+
+// compareBlock compares a block of four rows with the transpose of another. modulus clears the
+// sign of each lane.
+func compareBlock(below, above [lanes]Mem, modulus, largest, differ reg.VecVirtual) {
 	take := func(v reg.VecVirtual) {
 		m := YMM()
 		VANDPD(v, modulus, m)
@@ -754,25 +787,4 @@ func compareHalves() {
 		VXORPD(v, t, t)
 		VORPD(t, differ, differ)
 	}
-	ADDQ(Imm(lanes), column)
-	end := GP64()
-	LEAQ(Mem{Base: i, Disp: lanes}, end)
-	CMPQ(column, end)
-	JL(LabelRef("columns"))
-	ADDQ(Imm(lanes), row)
-	CMPQ(row, n)
-	JL(LabelRef("rows"))
-	high := XMM()
-	VEXTRACTF128(Imm(1), largest, high)
-	VMAXPD(high, largest.AsX(), largest.AsX())
-	VUNPCKHPD(largest.AsX(), largest.AsX(), high)
-	VMAXSD(high, largest.AsX(), largest.AsX())
-	found := GP64()
-	XORQ(found, found)
-	VPTEST(differ, differ)
-	SETNE(found.As8())
-	VZEROUPPER()
-	Store(largest.AsX(), ReturnIndex(0))
-	Store(found, ReturnIndex(1))
-	RET()
 }
