@@ -40,7 +40,7 @@ func ExampleLeaveOneOut() {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Printf("λ %.5f, γ %.3f, loss %.4f\n", best.X[0], best.X[1], best.Loss)
+	fmt.Printf("λ %.4f, γ %.3f, loss %.4f\n", best.X[0], best.X[1], best.Loss)
 
 	m, err := cv.Final(best.X)
 	if err != nil {
@@ -60,6 +60,6 @@ func ExampleLeaveOneOut() {
 	}
 	fmt.Printf("f(π/2) %.2f\n", f[0])
 	// Output:
-	// λ 0.00109, γ 0.317, loss 0.0103
+	// λ 0.0011, γ 0.317, loss 0.0103
 	// f(π/2) 1.01
 }

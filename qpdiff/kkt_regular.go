@@ -36,6 +36,7 @@ type qpDerivative struct {
 	full *kktMatrix // of the rows in rows, if the matrix may be singular
 	rows []int      // the rows of y, as numbered in activeSet
 	v, y []float64  // the last solution
+	zvz  []float64  // z, v of the last adjoint, and z: what its cotangents are sums of
 	// Right-hand side and residual.
 	cz, cy, rz, ry []float64
 	qv             []float64        // Qv, in residual
@@ -172,7 +173,7 @@ func (d *qpDerivative) residual() (left, noise float64) {
 	clear(rz)
 	for i, r := range d.rows {
 		if y[i] != 0 {
-			floats.AddScaled(rz, y[i], a.crow(r))
+			a.addRow(rz, y[i], r)
 		}
 	}
 	qv := d.qv[:n]
@@ -186,7 +187,7 @@ func (d *qpDerivative) residual() (left, noise float64) {
 			rz[j] = off
 			off = math.Abs(off)
 			own := math.Abs(d.cz[j]) + math.Abs(c) + math.Abs(qv)
-			larger(&noise, ratio(off, own))
+			noise = larger(noise, ratio(off, own))
 			left += unit * off
 			terms += unit * own
 			size += math.Abs(v[j]) / unit

@@ -59,11 +59,11 @@ func (f *triangle) clone() triangle {
 
 // add appends row r, whose m_r is row·Q₁ + outside, with ‖outside‖² = left.
 func (f *triangle) add(r, n int, left float64, row, outside []float64) {
-	k := len(f.w)
-	copy(f.t[k*n:k*n+k], row[:k])
-	d := math.Sqrt(left)
-	f.t[k*n+k], f.tinv[k] = d, 1/d
-	floats.ScaleTo(f.q1[k*n:(k+1)*n], 1/d, outside)
+	k, d := len(f.w), math.Sqrt(left)
+	t, inv := f.t[k*n:k*n+k+1], 1/d
+	copy(t, row[:k])
+	t[k], f.tinv[k] = d, inv
+	floats.ScaleTo(f.q1[k*n:(k+1)*n], inv, outside)
 	f.w = append(f.w, r)
 }
 
@@ -118,24 +118,20 @@ func (f *triangle) remove(j, n int, cos, sin []float64) {
 		f.tinv[i-1] = 1 / h
 		f.w[i-1] = f.w[i]
 	}
-	for c := j; c < k-1; c++ {
-		dense.Rotate(f.q1[c*n:(c+1)*n], f.q1[(c+1)*n:(c+2)*n], cos[c], sin[c])
-	}
+	dense.RotateRows(f.q1[j*n:k*n], n, n, cos[j:k-1], sin[j:k-1])
 	f.w = f.w[:k-1]
 }
 
 // forward replaces x by T⁻¹x.
 func (f *triangle) forward(n int, x []float64) {
-	for i := range x {
-		x[i] = (x[i] - floats.Dot(f.t[i*n:i*n+i], x[:i])) * f.tinv[i]
-	}
+	dense.ForwardSolve(f.t, f.tinv, len(x), n, x)
 }
 
 // forward replaces x by L⁻¹x; its first entries below from are zero.
 func (a *kktSystem) forward(x []float64, from int) {
 	n := a.n
-	for i := from; i < n; i++ {
-		x[i] = (x[i] - floats.Dot(a.l[i*n+from:i*n+i], x[from:i])) * a.linv[i]
+	if from < n {
+		dense.ForwardSolve(a.l[from*n+from:], a.linv[from:], n-from, n, x[from:])
 	}
 }
 
@@ -143,6 +139,15 @@ func (a *kktSystem) forward(x []float64, from int) {
 func (a *kktSystem) back(x []float64) { dense.BackSolve(a.l, a.linv, a.n, a.n, x) }
 
 func (a *kktSystem) crow(r int) []float64 { return a.c[r*a.n : (r+1)*a.n] }
+
+// addRow adds f times row r to x.
+func (a *kktSystem) addRow(x []float64, f float64, r int) {
+	if j := a.single[r]; j >= 0 {
+		x[j] += float64(f * a.c[r*a.n+j])
+		return
+	}
+	floats.AddScaled(x, f, a.crow(r))
+}
 
 // stack returns the coefficients of the rows given, one row after the other.
 func (a *kktSystem) stack(rows []int) []float64 {
@@ -158,6 +163,36 @@ const (
 	manyEntries = -1
 	noEntry     = -2
 )
+
+// onlyEntry returns the column of the only entry of a row, or manyEntries or noEntry.
+func onlyEntry(row []float64) int {
+	if len(row) > 1 && row[0] != 0 && row[1] != 0 { // the usual case
+		return manyEntries
+	}
+	only := nextEntry(row, 0)
+	switch {
+	case only == len(row):
+		return noEntry
+	case nextEntry(row, only+1) < len(row):
+		return manyEntries
+	}
+	return only
+}
+
+// nextEntry returns the first column from j on whose entry is not zero, or the length of the row.
+func nextEntry(row []float64, j int) int {
+	for ; j+4 <= len(row); j += 4 {
+		next := row[j : j+4]
+		bits := math.Float64bits(next[0]) | math.Float64bits(next[1]) | math.Float64bits(next[2]) | math.Float64bits(next[3])
+		if bits<<1 != 0 {
+			break
+		}
+	}
+	for j < len(row) && row[j] == 0 {
+		j++
+	}
+	return j
+}
 
 // solveKKT replaces (x, y) by the solution for the right-hand side (x, y) of the
 // KKT system of the rows in f, the working set or a part of it,

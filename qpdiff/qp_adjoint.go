@@ -300,6 +300,7 @@ func (d *qpDerivative) adjoint(g *QPGrad, dz, dlambda, dnu []float64) (exists [6
 	if !d.bounded() {
 		return exists, errDerivativeOverflow
 	}
+	d.zvz = append(append(append(d.zvz[:0], a.z...), d.v[:a.n]...), a.z...)
 	var residual [6]float64
 	for in := range exists {
 		exists[in] = true
@@ -368,9 +369,7 @@ func (d *qpDerivative) addCotangents(g *QPGrad, exists [6]bool) {
 	n, v, y, z := a.n, d.v, d.y, a.z
 	if g.Q != nil && exists[InputQ] {
 		for i := range n {
-			row := g.Q.RawRowView(i)
-			floats.AddScaled(row, -v[i]/2, z)
-			floats.AddScaled(row, -z[i]/2, v[:n])
+			dense.AddRows(g.Q.RawRowView(i), []float64{-v[i] / 2, -z[i] / 2}, d.zvz, n)
 		}
 	}
 	if g.P != nil && exists[InputP] {
@@ -387,11 +386,7 @@ func (d *qpDerivative) addCotangents(g *QPGrad, exists [6]bool) {
 			rhs[at] += yi
 		}
 		if m != nil && exists[inMat] {
-			row := m.RawRowView(at)
-			if lam := a.multiplier(r); lam != 0 {
-				floats.AddScaled(row, -lam, v[:n])
-			}
-			floats.AddScaled(row, -yi, z)
+			dense.AddRows(m.RawRowView(at), []float64{-a.multiplier(r), -yi}, d.zvz[n:], n)
 		}
 	}
 }

@@ -18,8 +18,11 @@ func (a *activeSet) load(q *QP) error {
 	if err != nil {
 		return err
 	}
-	if !a.loaded || a.n != n || a.m != m || a.rows != rows {
+	if a.n != n || a.m != m || a.rows != rows {
 		a.resize(n, m, rows)
+	}
+	if !a.loaded {
+		a.empty()
 	}
 	sameQ, err := a.loadQ(q)
 	if err != nil {
@@ -39,6 +42,7 @@ func (a *activeSet) load(q *QP) error {
 	}
 	if !a.loaded || !sameQ || !sameRows {
 		a.findParts()
+		a.bounds = !slices.ContainsFunc(a.single[:rows], func(j int) bool { return j < 0 })
 	}
 	// A shifted factor belongs to the units of the variables and the weight of the
 	// proximal term that the rows gave.
@@ -101,30 +105,25 @@ func (a *activeSet) loadQ(q *QP) (same bool, err error) {
 		a.qmax = 0
 		return same, nil
 	}
+	raw := q.Q.RawMatrix()
 	same = a.loaded
-	for i := range n {
-		src, dst := q.Q.RawRowView(i), a.q[i*n:(i+1)*n]
-		if same && slices.Equal(src, dst) {
-			continue
+	if !same && raw.Stride == n {
+		copy(a.q, raw.Data)
+	} else {
+		for i := range n {
+			src, dst := raw.Data[i*raw.Stride:][:n], a.q[i*n:(i+1)*n]
+			if same && slices.Equal(src, dst) {
+				continue
+			}
+			same = false
+			copy(dst, src)
 		}
-		same = false
-		copy(dst, src)
 	}
 	if same {
 		return true, nil
 	}
-	a.qmax = 0
-	symmetric := true
-	for i := range n {
-		for j, v := range a.q[i*n : i*n+i+1] {
-			if v != a.q[j*n+i] { // also if an entry is NaN
-				symmetric = false
-			}
-			if v = math.Abs(v); v > a.qmax {
-				a.qmax = v
-			}
-		}
-	}
+	var symmetric bool
+	a.qmax, symmetric = dense.Symmetric(a.q, n)
 	if symmetric && dense.Finite(a.qmax) {
 		return false, nil
 	}
@@ -152,9 +151,9 @@ func (a *activeSet) checkSymmetry() error {
 // loadRow takes over constraint r and reports whether its coefficients equal those
 // of the last problem.
 func (a *activeSet) loadRow(q *QP, r int) (same bool, err error) {
-	g, rhs, i, name, rhsName := q.G, q.H, r, "QP.G", "QP.H"
+	g, rhs, i := q.G, q.H, r
 	if r >= a.m {
-		g, rhs, i, name, rhsName = q.A, q.B, r-a.m, "QP.A", "QP.B"
+		g, rhs, i = q.A, q.B, r-a.m
 	}
 	src, v := g.RawRowView(i), rhs[i]
 	same = a.loaded && a.sameRow(r, src, v)
@@ -162,23 +161,41 @@ func (a *activeSet) loadRow(q *QP, r int) (same bool, err error) {
 		norm := floats.Dot(src, src)
 		if safeSquares < norm && norm < 1/safeSquares {
 			norm = math.Sqrt(norm)
-		} else if norm, err = a.oddNorm(name, g, i); err != nil {
+		} else if norm, err = a.oddNorm(r, i, g); err != nil {
 			return false, err
 		}
 		a.scaleRow(r, src, norm)
 	}
-	if math.IsNaN(v) || math.IsInf(v, -1) || r >= a.m && math.IsInf(v, 1) {
+	right := v * a.scale[r]
+	a.r[r] = right
+	if !(math.Abs(right) >= dense.SmallestNormal && math.Abs(right) <= math.MaxFloat64) && right != 0 || right == 0 && v != 0 {
+		return same, a.checkRight(r, i, v)
+	}
+	return same, nil
+}
+
+// names are those of the block of row r and of its right-hand sides.
+func (a *activeSet) names(r int) (rows, right string) {
+	if r >= a.m {
+		return "QP.A", "QP.B"
+	}
+	return "QP.G", "QP.H"
+}
+
+// checkRight reports the right-hand side v of row r, at index i, if it cannot be used.
+func (a *activeSet) checkRight(r, i int, v float64) error {
+	_, name := a.names(r)
+	switch {
+	case math.IsNaN(v) || math.IsInf(v, -1) || r >= a.m && math.IsInf(v, 1):
 		remedy := "give a number, or +Inf to switch the row off"
 		if r >= a.m {
 			remedy = "give a number"
 		}
-		return false, check.ArgErrorf(rhsName, ErrNotFinite, remedy, "holds %v at index %d", v, i)
+		return check.ArgErrorf(name, ErrNotFinite, remedy, "holds %v at index %d", v, i)
+	case math.Abs(a.r[r]) < dense.SmallestNormal:
+		return check.ArgErrorf(name, ErrNotFinite, "set it to 0, or measure the variables in smaller units", "holds %.3g at index %d, whose ratio to its row underflows", v, i)
 	}
-	a.r[r] = v * a.scale[r]
-	if math.Abs(a.r[r]) < dense.SmallestNormal && v != 0 {
-		return false, check.ArgErrorf(rhsName, ErrNotFinite, "set it to 0, or measure the variables in smaller units", "holds %.3g at index %d, whose ratio to its row underflows", v, i)
-	}
-	return same, nil
+	return nil
 }
 
 // sameRow reports whether row r has the coefficients src already, in a scale that suits the
@@ -198,29 +215,26 @@ func (a *activeSet) sameRow(r int, src []float64, v float64) bool {
 
 // scaleRow takes over the coefficients src of row r, whose norm is given.
 func (a *activeSet) scaleRow(r int, src []float64, norm float64) {
-	s, dst := 1.0, a.crow(r)
+	s := 1.0
 	if norm > 0 {
-		_, e := math.Frexp(norm)
-		s = math.Ldexp(1, -e)
+		// The power of two that brings it into [½, 1): rows' norms and their reciprocals are normal.
+		s = math.Float64frombits((2*exponentBias-1)<<mantissaBits - math.Float64bits(norm)&^(1<<mantissaBits-1))
 	}
 	a.scale[r] = s
-	a.single[r] = noEntry
-	entries := 0
-	for j, v := range src {
-		dst[j] = v * s
-		if v != 0 {
-			entries++
-			a.single[r] = j
-		}
-	}
-	if entries > 1 {
-		a.single[r] = manyEntries
-	}
+	a.single[r] = onlyEntry(src)
+	floats.ScaleTo(a.crow(r), s, src)
 }
 
-// oddNorm is the norm of row i of g, whose sum of squares is no safe number.
-func (a *activeSet) oddNorm(name string, g *mat.Dense, i int) (float64, error) {
+// The layout of a float64.
+const (
+	mantissaBits = 52
+	exponentBias = 1023
+)
+
+// oddNorm is the norm of row i of g, constraint r, whose sum of squares is no safe number.
+func (a *activeSet) oddNorm(r, i int, g *mat.Dense) (float64, error) {
 	var big float64
+	name, _ := a.names(r)
 	for _, v := range g.RawRowView(i) {
 		if !dense.Finite(v) {
 			return 0, check.FiniteRows(name, boundEntry, g)

@@ -2,6 +2,7 @@ package qpdiff
 
 import (
 	"math"
+	"slices"
 
 	"cvgm/qpdiff/internal/dense"
 
@@ -11,18 +12,8 @@ import (
 // violated reports whether inequality r, outside the working set, is violated
 // by more than rounding; size is the size of z.
 func (a *activeSet) violated(r int, size float64) bool {
-	v := -a.slack[r]
-	if !(v > 0) || a.at[r] >= 0 || a.skip[r] {
-		return false
-	}
-	bound := math.Abs(a.r[r])
-	if v > feasTol*(bound+size) || v <= feasTol*bound {
-		return v > feasTol*bound
-	}
-	for j, c := range a.crow(r) {
-		bound += math.Abs(c * a.z[j])
-	}
-	return v > feasTol*bound
+	v, bound := -a.slack[r], math.Abs(a.r[r])
+	return v > 0 && a.at[r] < 0 && !a.skip[r] && v > feasTol*bound && (v > feasTol*(bound+size) || v > feasTol*a.slackTerm(r))
 }
 
 // negative returns the number of negative multipliers of inequalities.
@@ -46,9 +37,14 @@ func (a *activeSet) start() int {
 	n := a.n
 	clear(a.skip)
 	copy(a.base, a.z)
-	a.slacks()
+	if slices.ContainsFunc(a.z, nonzero) {
+		a.slacks()
+		dense.Products(a.perp, a.q, n, a.z)
+	} else { // the usual case
+		copy(a.slack, a.r)
+		clear(a.perp)
+	}
 	copy(a.baseSlack, a.slack)
-	dense.Products(a.perp, a.q, n, a.z)
 	for i, v := range a.p {
 		a.perp[i] = -v - a.perp[i]
 	}
@@ -93,36 +89,33 @@ func (a *activeSet) start() int {
 // nothing, and save most of the changes of the working set.
 func (a *activeSet) guessBounds() {
 	n := a.n
-	if a.rows != a.m || a.m == 0 || a.shifted {
+	if a.rows != a.m || a.m == 0 || a.shifted || !a.bounds {
 		return
 	}
-	lo, hi := a.work, a.work2
+	lo, hi := a.work[:n], a.work2[:n]
 	dense.Fill(lo, math.Inf(-1))
 	dense.Fill(hi, math.Inf(1))
 	for r, j := range a.single {
-		switch {
-		case j < 0:
-			return
-		case a.crow(r)[j] > 0:
-			hi[j] = min(hi[j], a.r[r]/a.crow(r)[j])
-		default:
-			lo[j] = max(lo[j], a.r[r]/a.crow(r)[j])
+		if c := a.c[r*n+j]; c > 0 {
+			hi[j] = min(hi[j], a.r[r]/c)
+		} else {
+			lo[j] = max(lo[j], a.r[r]/c)
 		}
 	}
-	z := a.dz
+	z, grad := a.dz[:n], a.row[:n]
 	for j := range z {
 		z[j] = max(lo[j], min(0, hi[j]))
 	}
-	for sweep, quiet := 0, 0; sweep < guessSweeps && quiet < 4; sweep++ {
+	dense.Products(grad, a.q, n, z)
+	floats.Add(grad, a.p)
+	steps := a.wrow[:n]
+	for j := range steps {
+		steps[j] = 1 / a.q[j*n+j]
+	}
+	for sweep, quiet := 0, 0; sweep < guessSweeps && quiet < quietSweeps; sweep++ {
 		quiet++
-		for j := range n {
-			old := z[j]
-			v := old - (floats.Dot(a.q[j*n:(j+1)*n], z)+a.p[j])/a.q[j*n+j]
-			v = max(lo[j], min(v, hi[j]))
-			z[j] = v
-			if (v == lo[j] || v == hi[j]) != (old == lo[j] || old == hi[j]) {
-				quiet = 0
-			}
+		if dense.DescendBox(z, grad, a.q, steps, lo, hi) > 0 {
+			quiet = 0
 		}
 	}
 	for r, j := range a.single {
@@ -132,26 +125,36 @@ func (a *activeSet) guessBounds() {
 	}
 }
 
+// findBroken lists the inequalities outside the working set that are violated, and returns the
+// largest violation.
+func (a *activeSet) findBroken() (worst float64) {
+	a.broken = a.broken[:0]
+	size := a.size()
+	for r, slack := range a.slack[:a.m] {
+		if slack < 0 && a.violated(r, size) {
+			a.broken = append(a.broken, r)
+			worst = larger(worst, -slack)
+		}
+	}
+	return worst
+}
+
 // minimise finds the minimiser of the strictly convex program with the current
 // factor. It returns a row that proves infeasibility, with its combination of
 // the working set in a.y, or -1.
 func (a *activeSet) minimise() int {
-	// Blocks, as long as they make progress.
+	// Blocks, as long as they make progress and not too many rows are violated.
 	best, patience := math.MaxInt, 3
 	for patience > 0 {
 		a.multipliers()
 		a.point()
-		size := a.size()
-		bad := a.negative()
-		worst := 0.0
-		for r := range a.m {
-			if a.violated(r, size) {
-				bad++
-				worst = max(worst, -a.slack[r])
-			}
-		}
+		worst := a.findBroken()
+		bad := a.negative() + len(a.broken)
 		if bad == 0 {
 			return -1
+		}
+		if len(a.broken) > a.n {
+			break // no more than n can hold with equality, and which of them do is not seen yet
 		}
 		if bad < best {
 			best, patience = bad, 3
@@ -159,8 +162,8 @@ func (a *activeSet) minimise() int {
 			patience--
 		}
 		a.dropNegative()
-		for r := range a.m {
-			if -a.slack[r] >= enterFraction*worst && a.violated(r, size) {
+		for _, r := range a.broken {
+			if -a.slack[r] >= enterFraction*worst {
 				a.tryEnter(r)
 			}
 		}
@@ -183,32 +186,53 @@ func (a *activeSet) minimise() int {
 	return -1
 }
 
-// oneByOne lets the most violated row enter until none is left.
+// oneByOne lets the most violated row enter until none is left. Between two looks at all
+// rows only the slacks of those violated by at least a fraction of the largest violation follow
+// z, as long as one of them still is.
 func (a *activeSet) oneByOne() int {
 	for a.iterations <= a.maxChanges {
-		size := a.size()
-		r, worst := -1, 0.0
-		for i := range a.m {
-			if a.slack[i] < worst && a.violated(i, size) {
-				r, worst = i, a.slack[i]
-			}
-		}
-		if r < 0 {
+		worst := a.findBroken()
+		if len(a.broken) == 0 {
 			return -1
 		}
-		a.mrow(r)
-		if -a.slack[r] <= a.rounding(a.rowPart[r])*math.Sqrt(a.mnorm[r]) {
-			a.skip[r] = true
-			continue
-		}
-		if !a.satisfy(r) {
-			if a.provesInfeasible(r) {
-				return r
+		a.broken = slices.DeleteFunc(a.broken, func(r int) bool { return -a.slack[r] < enterFraction*worst })
+		for a.iterations <= a.maxChanges {
+			r := a.mostBroken()
+			if r < 0 || -a.slack[r] < enterFraction*worst {
+				break
 			}
-			a.skip[r] = true
+			a.mrow(r)
+			if -a.slack[r] <= a.rounding(a.rowPart[r])*math.Sqrt(a.mnorm[r]) {
+				a.skip[r] = true
+				continue
+			}
+			if !a.satisfy(r) {
+				if a.provesInfeasible(r) {
+					return r
+				}
+				a.skip[r] = true
+				continue
+			}
+			a.offsets()
+			a.move()
+			a.followRows(a.broken)
+			a.followRows(a.w)
 		}
+		a.subtractRows(a.slack, a.baseSlack, a.step)
 	}
 	return -1
+}
+
+// mostBroken returns the row in a.broken that is most violated, or -1.
+func (a *activeSet) mostBroken() int {
+	size := a.size()
+	r, worst := -1, 0.0
+	for _, i := range a.broken {
+		if a.slack[i] < worst && a.violated(i, size) {
+			r, worst = i, a.slack[i]
+		}
+	}
+	return r
 }
 
 // satisfy lets the violated row r enter, with the partial steps of Goldfarb
@@ -255,8 +279,6 @@ func (a *activeSet) satisfy(r int) bool {
 			a.leave(block)
 		}
 		if block < 0 || a.iterations > a.maxChanges {
-			a.offsets()
-			a.point()
 			return true
 		}
 	}

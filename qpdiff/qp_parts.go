@@ -1,5 +1,7 @@
 package qpdiff
 
+import "slices"
+
 // programPart is a part of the program that has nothing to do with the others: no
 // entry of Q, G or A connects a variable of one with a variable of another. Their
 // units are unrelated, so that no number of one part is measured by a number of another.
@@ -36,9 +38,13 @@ type rayResidual struct {
 func nonzero(v float64) bool { return v != 0 }
 
 // connectVariables sets first[j] to the first variable that rows of q or c connect with
-// variable j, unless all are connected, and returns the number of parts.
+// variable j, and returns the number of parts.
 func connectVariables(first []int, q, c []float64) (count int) {
 	n := len(first)
+	if !slices.Contains(q[:n], 0) { // the usual case
+		clear(first)
+		return 1
+	}
 	for j := range first {
 		first[j] = j
 	}

@@ -34,12 +34,12 @@ import (
 // method starts in blocks: the most violated rows enter and all negative
 // multipliers leave at once (after Júdice and Pires, 1994), which finds the
 // working set of most problems in a handful of steps; when that stops making
-// progress, rows enter one by one as in Goldfarb and Idnani (1983), which
-// cannot cycle. A Q that is only semidefinite is made definite by proximal
-// steps, each a warm start of the same method (Arnström, Bemporad and Axehill,
-// 2022); the steps of a program without a solution tend to the direction that
-// proves the program unbounded. Iterative refinement of the KKT system on the
-// working set ends every solve.
+// progress, or more rows are violated than there are variables, rows enter one by
+// one as in Goldfarb and Idnani (1983), which cannot cycle. A Q that is only
+// semidefinite is made definite by proximal steps, each a warm start of the same
+// method (Arnström, Bemporad and Axehill, 2022); the steps of a program without a
+// solution tend to the direction that proves the program unbounded. Iterative
+// refinement of the KKT system on the working set ends every solve.
 //
 // An active-set method gives exact zeros for the multipliers of inactive rows
 // and residuals near the rounding error, which the derivatives need and an

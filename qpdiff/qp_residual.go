@@ -24,10 +24,10 @@ func (a *activeSet) measure(s *qpReport, thorough bool) {
 	a.couple()
 	for i, r := range a.w {
 		if v := a.lam[i]; v != 0 {
-			floats.AddScaled(cl, v, a.crow(r))
+			a.addRow(cl, v, r)
 			part := &a.parts[a.rowPart[r]]
 			part.hl += v * a.r[r]
-			part.gapTerm = max(part.gapTerm, math.Abs(v*a.r[r]))
+			part.gapTerm = larger(part.gapTerm, math.Abs(v*a.r[r]))
 		}
 	}
 	sum := 0.0
@@ -36,7 +36,8 @@ func (a *activeSet) measure(s *qpReport, thorough bool) {
 	dense.Products(a.grad, a.q, n, a.z)
 	for k := range a.parts {
 		part := &a.parts[k]
-		var zqz, pz, gradient, dual, size, rawDual, rawZ float64
+		var zqz, pz, gradient, dual, size, rawDual, rawZ, rawGradient float64
+		coarse := false
 		for _, i := range part.variables {
 			z, p, c := a.z[i], a.p[i], cl[i]
 			v := a.grad[i]
@@ -45,20 +46,20 @@ func (a *activeSet) measure(s *qpReport, thorough bool) {
 			g := v + p + c
 			a.grad[i] = g
 			sum += g
-			term := math.Abs(v)
-			larger(&term, math.Abs(p))
-			larger(&term, math.Abs(c))
+			term := larger(larger(math.Abs(v), math.Abs(p)), math.Abs(c))
 			terms[i] = term
 			unit, z := a.unit[i], math.Abs(z)
 			g = math.Abs(g)
-			a.coarse = a.coarse || g > defaultTol*term
-			larger(&res.Dual, g)
-			larger(&gradient, unit*g)
-			larger(&dual, unit*term)
-			larger(&size, z/unit)
-			larger(&rawDual, term)
-			larger(&rawZ, z)
+			coarse = coarse || g > defaultTol*term
+			rawGradient = larger(rawGradient, g)
+			gradient = larger(gradient, unit*g)
+			dual = larger(dual, unit*term)
+			size = larger(size, z/unit)
+			rawDual = larger(rawDual, term)
+			rawZ = larger(rawZ, z)
 		}
+		a.coarse = a.coarse || coarse
+		res.Dual = larger(res.Dual, rawGradient)
 		part.zqz, part.pz, part.gradient, part.dual, part.z, part.rawDual, part.rawZ = zqz, pz, gradient, dual, size, rawDual, rawZ
 	}
 	a.slacks()
@@ -81,11 +82,13 @@ func (a *activeSet) measure(s *qpReport, thorough bool) {
 	}
 }
 
-// larger sets most to v if that is more. It costs half of max, and passes over NaN.
-func larger(most *float64, v float64) {
-	if v > *most {
-		*most = v
+// larger returns v if that is more than most, else most. It costs half of max, and passes over
+// NaN.
+func larger(most, v float64) float64 {
+	if v > most {
+		return v
 	}
+	return most
 }
 
 // compare sets the relative residual of each part, and of the program, for these terms of the
@@ -169,11 +172,7 @@ func (a *activeSet) violation(res *KKTResidual) (sum float64) {
 		res.Primal = max(res.Primal, v/a.scale[r])
 		term := math.Abs(a.r[r])
 		if v > refined*term {
-			size := a.msize[r]
-			if !a.has[r] {
-				size = a.rowSize(r)
-			}
-			term = max(term, size*p.z)
+			term = max(term, a.rowSize(r)*p.z)
 		}
 		p.primal = max(p.primal, ratio(v, term))
 		if v > looseTol*math.Abs(a.r[r]) {
@@ -280,19 +279,22 @@ func (a *activeSet) couple() {
 // products adds to the terms, which are maxima, the products that Qz sums and
 // those that C_Wᵀλ does: the sums may hide them. The largest of a part counts for it.
 func (a *activeSet) products(terms []float64) {
-	for i := range a.z {
-		for j, q := range a.q[i*a.n : (i+1)*a.n] {
-			terms[i] = max(terms[i], math.Abs(q*a.z[j]))
+	z := a.z[:a.n]
+	for i, most := range terms {
+		for j, q := range a.q[i*a.n:][:len(z)] {
+			most = larger(most, math.Abs(q*z[j]))
 		}
+		terms[i] = most
 	}
 	for i, r := range a.w {
-		for j, c := range a.crow(r) {
-			terms[j] = max(terms[j], math.Abs(c*a.lam[i]))
+		lam, row := a.lam[i], a.crow(r)
+		for j, most := range terms {
+			terms[j] = larger(most, math.Abs(row[j]*lam))
 		}
 	}
 	for i, v := range terms {
 		p := &a.parts[a.part[i]]
-		p.dual = max(p.dual, v*a.unit[i])
+		p.dual = larger(p.dual, v*a.unit[i])
 	}
 }
 

@@ -3,6 +3,7 @@ package qpdiff
 import (
 	"errors"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -167,6 +168,57 @@ func TestQPBoundThatUnderflows(t *testing.T) {
 		q := QP{Q: square(1), P: []float64{1}, A: square(1e220), B: []float64{c.bound}}
 		if err := s.Solve(&q); !errors.Is(err, c.err) {
 			t.Errorf("bound %v: %v", c.bound, err)
+		}
+	}
+}
+
+// Where far more rows are violated than can hold with equality they enter one by one. Blocks of
+// them took three times as many changes.
+func TestQPManyRows(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 3))
+	const n = 50
+	for range 3 {
+		q := randomQP(rng, n, 1000, 0)
+		var s Solution
+		if err := s.Solve(&q); err != nil {
+			t.Fatal(err)
+		}
+		if s.Iterations > 8*n {
+			t.Errorf("%d changes of the working set for %d active rows", s.Iterations, len(s.set.w))
+		}
+		if off := kktOf(&q, &s); off > 1e-12 {
+			t.Errorf("off the KKT conditions by %.2g", off)
+		}
+	}
+}
+
+// A row's only entry is found wherever it is.
+func TestOnlyEntry(t *testing.T) {
+	for n := range 12 {
+		row := make([]float64, n)
+		if got := onlyEntry(row); got != noEntry {
+			t.Errorf("%v: %d instead of none", row, got)
+		}
+		for i := range n {
+			row[i] = math.Copysign(math.SmallestNonzeroFloat64, -1)
+			if got := onlyEntry(row); got != i {
+				t.Errorf("%v: %d instead of %d", row, got, i)
+			}
+			for j := range n {
+				if j == i {
+					continue
+				}
+				row[j] = math.Copysign(0, -1)
+				if got := onlyEntry(row); got != i {
+					t.Errorf("%v: %d instead of %d", row, got, i)
+				}
+				row[j] = 1
+				if got := onlyEntry(row); got != manyEntries {
+					t.Errorf("%v: %d instead of many", row, got)
+				}
+				row[j] = 0
+			}
+			row[i] = 0
 		}
 	}
 }

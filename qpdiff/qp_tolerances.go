@@ -47,11 +47,15 @@ const (
 	roundings = 8
 	// enterFraction: a block takes in the rows violated by at least this
 	// fraction of the largest violation. All of them at once would be too many:
-	// most have to leave again.
+	// most have to leave again. One by one, such rows are watched between two looks at
+	// all rows: with more of them watching costs more than the looks that it saves.
 	enterFraction = 0.5
 	// guessSweeps bounds the sweeps of coordinate descent before the method
 	// itself.
 	guessSweeps = 30
+	// quietSweeps is the number of sweeps that leave no bound and reach none after which no
+	// more is tried: the method itself corrects a wrong guess.
+	quietSweeps = 4
 )
 
 // The solve.

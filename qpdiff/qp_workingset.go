@@ -31,12 +31,13 @@ type activeSet struct {
 	// a proximal term.
 	curved, coupling []float64
 	logs             []float64 // work of geometricScale
-	mrows            []float64 // m_r where has[r], likewise mnorm and msize
-	msize            []float64 // largest entry of c_r in the units of the variables
+	mrows            []float64 // m_r where has[r], likewise mnorm
 	has              []bool
 	// current: t and q1 belong to the rows of w and the factor. redundant: some
 	// equalities depend on others, so that b has to be checked anew.
 	current, redundant bool
+
+	bounds bool // each row has one entry
 
 	g []float64 // Q₁u0, see perp
 	e []float64 // T⁻¹ baseSlack_W
@@ -50,19 +51,27 @@ type activeSet struct {
 	row, wrow, work2       []float64
 	oldZ, oldLam           []float64
 	guess                  []int
+	broken                 []int // the violated rows that may enter
 	iterations, maxChanges int
 }
 
+// resize makes room for a program of another shape than the last.
 func (a *activeSet) resize(n, m, rows int) {
 	a.n, a.m, a.rows = n, m, rows
-	a.loaded, a.factored = false, false
+	a.loaded = false
 	dense.GrowAll(n*n, &a.q, &a.l, &a.t, &a.q1)
 	dense.GrowAll(rows*n, &a.c, &a.mrows)
 	dense.GrowAll(n, &a.p, &a.d, &a.prox, &a.unit, &a.curved, &a.coupling, &a.linv, &a.tinv, &a.g, &a.e, &a.lam, &a.z, &a.base, &a.step, &a.perp, &a.grad, &a.dz, &a.dl, &a.y, &a.work, &a.work2, &a.row, &a.wrow, &a.oldZ, &a.oldLam)
-	dense.GrowAll(rows, &a.r, &a.scale, &a.mnorm, &a.msize, &a.slack, &a.baseSlack)
+	dense.GrowAll(rows, &a.r, &a.scale, &a.mnorm, &a.slack, &a.baseSlack)
 	dense.GrowAll(rows, &a.has, &a.skip)
 	dense.GrowAll(rows, &a.at, &a.single)
 	dense.GrowAll(n, &a.w, &a.guess)
+	a.broken = dense.Grow(a.broken, m)
+}
+
+// empty forgets the last program and its working set.
+func (a *activeSet) empty() {
+	a.factored = false
 	a.w = a.w[:0]
 	clear(a.q)
 	a.qmax = 0
@@ -82,9 +91,9 @@ func (a *activeSet) forgetRows() {
 func (a *activeSet) factor(tol float64) int {
 	n := a.n
 	a.factors = check.NewState()
-	for i := range n {
-		copy(a.l[i*n:i*n+i+1], a.q[i*n:])
-		a.l[i*n+i] += a.prox[i]
+	copy(a.l, a.q)
+	for i, p := range a.prox {
+		a.l[i*n+i] += p
 	}
 	return dense.Cholesky(a.l, a.linv, n, tol)
 }
@@ -97,13 +106,12 @@ func (a *activeSet) mrow(r int) []float64 {
 		return m
 	}
 	copy(m, a.c[r*n:(r+1)*n])
-	from := 0
-	for from < n && m[from] == 0 {
-		from++
+	from := max(a.single[r], 0)
+	if m[from] == 0 {
+		from = nextEntry(m, from)
 	}
 	a.forward(m, from)
 	a.mnorm[r] = floats.Dot(m, m)
-	a.msize[r] = a.rowSize(r)
 	a.has[r] = true
 	return m
 }
@@ -187,18 +195,25 @@ func (a *activeSet) offsets() {
 	a.triangle.forward(a.n, a.e[:k])
 }
 
-// point sets z to the minimiser on the working set, base + L⁻ᵀ(u⊥ + Q₁ᵀe), the
-// step from the base, and the slacks of all rows.
+// point sets z to the minimiser on the working set, and the slacks of all rows.
 func (a *activeSet) point() {
-	n := a.n
+	a.move()
+	a.subtractRows(a.slack, a.baseSlack, a.step)
+}
+
+// move sets z to the minimiser on the working set, base + L⁻ᵀ(u⊥ + Q₁ᵀe), the
+// step from the base.
+func (a *activeSet) move() {
 	copy(a.step, a.perp)
-	dense.AddRows(a.step, a.e[:len(a.w)], a.q1, n)
+	dense.AddRows(a.step, a.e[:len(a.w)], a.q1, a.n)
 	a.back(a.step)
 	floats.AddTo(a.z, a.base, a.step)
-	slack := a.slack[:a.rows]
-	dense.Products(slack, a.c, n, a.step)
-	for r, v := range slack {
-		slack[r] = a.baseSlack[r] - v
+}
+
+// followRows sets the slacks of the rows given, as point does.
+func (a *activeSet) followRows(rows []int) {
+	for _, r := range rows {
+		a.slack[r] = a.baseSlack[r] - floats.Dot(a.crow(r), a.step)
 	}
 }
 
@@ -260,10 +275,19 @@ func (a *activeSet) rounding(k int) float64 {
 	return off
 }
 
-func (a *activeSet) slacks() {
-	slack := a.slack[:a.rows]
-	dense.Products(slack, a.c, a.n, a.z)
-	for r, v := range slack {
-		slack[r] = a.r[r] - v
+func (a *activeSet) slacks() { a.subtractRows(a.slack, a.r, a.z) }
+
+// subtractRows sets dst to from less the products of the rows with x.
+func (a *activeSet) subtractRows(dst, from, x []float64) {
+	dst, from = dst[:a.rows], from[:a.rows]
+	if a.bounds {
+		for r, j := range a.single[:a.rows] {
+			dst[r] = from[r] - float64(a.c[r*a.n+j]*x[j])
+		}
+		return
+	}
+	dense.Products(dst, a.c, a.n, x)
+	for r, v := range dst {
+		dst[r] = from[r] - v
 	}
 }

@@ -1,8 +1,6 @@
 package dense
 
 import (
-	"unsafe"
-
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
@@ -139,22 +137,15 @@ const dotRows, leastDot = 4, 8
 // Products sets dst_i to the product of x with row i of a, whose rows are stride entries
 // apart: the bits are those of floats.Dot.
 func Products(dst, a []float64, stride int, x []float64) {
-	n, i := len(x), 0
-	if vectors && n >= leastDot {
-		for ; i+dotRows <= len(dst); i += dotRows {
-			_ = a[(i+dotRows-1)*stride+n-1]
-			r := &a[i*stride]
-			dot4(&dst[i], r, below(r, stride), below(r, 2*stride), below(r, 3*stride), &x[0], n)
-		}
+	n, rows := len(x), len(dst)
+	if vectors && n >= leastEntries && rows >= leastRows {
+		_ = a[(rows-1)*stride+n-1]
+		dots(&dst[0], rows, &a[0], stride, &x[0], n)
+		return
 	}
-	for ; i < len(dst); i++ {
+	for i := range dst {
 		dst[i] = floats.Dot(a[i*stride:i*stride+n], x)
 	}
-}
-
-// below returns the entry so many after p, of the same slice: indices of it would each be checked.
-func below(p *float64, entries int) *float64 {
-	return (*float64)(unsafe.Add(unsafe.Pointer(p), entries*8))
 }
 
 // Products4 sets the first four entries of dst to the products of x with a, b, c and d, which are
@@ -229,31 +220,46 @@ func (s *Sum) End() {
 }
 
 // AddRows adds f_i times row i of a, whose rows are stride entries apart, to dst, for each i
-// in turn where f_i is not zero: the bits are those of floats.AddScaled.
+// in turn: the bits are those of floats.AddScaled.
 func AddRows(dst, f, a []float64, stride int) {
-	n, i := len(dst), 0
-	if vectors && n >= leastDot {
-		for ; i+dotRows <= len(f); i += dotRows {
-			if g := f[i : i+dotRows]; g[0] == 0 || g[1] == 0 || g[2] == 0 || g[3] == 0 {
-				addRows(dst, g, a[i*stride:], stride)
-				continue
-			}
-			_ = a[(i+dotRows-1)*stride+n-1]
-			r := &a[i*stride]
-			add4(&dst[0], n, &f[i], r, below(r, stride), below(r, 2*stride), below(r, 3*stride))
-		}
+	n, rows := len(dst), len(f)
+	if vectors && n >= leastEntries && rows > 0 {
+		_ = a[(rows-1)*stride+n-1]
+		addRowsTo(&dst[0], n, &f[0], &a[0], stride, rows)
+		return
 	}
-	if i < len(f) {
-		addRows(dst, f[i:], a[i*stride:], stride)
+	for i, v := range f {
+		floats.AddScaled(dst, v, a[i*stride:i*stride+n])
 	}
 }
 
-func addRows(dst, f, a []float64, stride int) {
-	for i, v := range f {
-		if v != 0 {
-			floats.AddScaled(dst, v, a[i*stride:i*stride+len(dst)])
-		}
+// DescendBox moves each entry of z in turn to the least of ½zᵀQz + pᵀz along it within lo and hi,
+// with grad = Qz + p before and after, for a symmetric n×n matrix Q and the reciprocals of its
+// diagonal in steps. It returns the number of entries that left or reached a bound.
+func DescendBox(z, grad, q, steps, lo, hi []float64) (met int) {
+	n := len(z)
+	if vectors {
+		_, _, _, _, _ = grad[n-1], q[n*n-1], steps[n-1], lo[n-1], hi[n-1]
+		return descendBox(&z[0], &grad[0], &q[0], &steps[0], &lo[0], &hi[0], n)
 	}
+	for j, old := range z {
+		v, lo, hi := old-float64(grad[j]*steps[j]), lo[j], hi[j]
+		if hi < v {
+			v = hi
+		}
+		if lo > v {
+			v = lo
+		}
+		if !(v < old || v > old) {
+			continue
+		}
+		if v == lo || v == hi || old == lo || old == hi {
+			met++
+		}
+		z[j] = v
+		floats.AddScaled(grad[:n], v-old, q[j*n:(j+1)*n])
+	}
+	return met
 }
 
 // AddGram adds A·diag(w)·Aᵀ to the lower triangle of g, for the n×width matrix A with the

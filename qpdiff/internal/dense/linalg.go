@@ -436,9 +436,7 @@ func Cholesky(l, inv []float64, n int, tol float64) int {
 func choleskyRows(l, inv []float64, n, stride int, tol float64) int {
 	for i := range n {
 		li := l[i*stride : i*stride+i+1]
-		for j := range i {
-			li[j] = (li[j] - floats.Dot(li[:j], l[j*stride:j*stride+j])) * inv[j]
-		}
+		ForwardSolve(l, inv, i, stride, li)
 		d := li[i] - floats.Dot(li[:i], li[:i])
 		if !(d > tol*math.Abs(inv[i])) || !Finite(d) {
 			li[i] = d
@@ -475,31 +473,57 @@ func SmallestSingular(l, inv []float64, k, stride int, size, x []float64) float6
 	return before / floats.Norm(x, 2)
 }
 
-// ForwardSolve replaces x by (lower triangle)⁻¹ x.
+// ForwardSolve replaces the first k entries of x by (lower triangle)⁻¹ x.
 func ForwardSolve(l, inv []float64, k, stride int, x []float64) {
+	if vectors && k >= leastRows {
+		_, _, _ = l[(k-1)*stride+k-1], inv[k-1], x[k-1]
+		forwardRows(&x[0], &l[0], stride, &inv[0], k)
+		return
+	}
 	for i := range k {
-		x[i] = (x[i] - floats.Dot(l[i*stride:i*stride+i], x[:i])) * inv[i]
+		row, before := l[i*stride:i*stride+i], i&^3
+		v := x[i] - floats.Dot(row[:before], x[:before])
+		for j := before; j < i; j++ {
+			v -= float64(row[j] * x[j])
+		}
+		x[i] = v * inv[i]
 	}
 }
 
-// BackSolve replaces x by (lower triangle)⁻ᵀ x.
+// BackSolve replaces the first k entries of x by (lower triangle)⁻ᵀ x.
 func BackSolve(l, inv []float64, k, stride int, x []float64) {
+	if vectors && k >= leastRows {
+		_, _, _ = l[(k-1)*stride+k-1], inv[k-1], x[k-1]
+		backRows(&x[0], &l[0], stride, &inv[0], k)
+		return
+	}
 	for i := k - 1; i >= 0; i-- {
 		v := x[i] * inv[i]
 		x[i] = v
-		if v != 0 {
-			floats.AddScaled(x[:i], -v, l[i*stride:i*stride+i])
-		}
+		floats.AddScaled(x[:i], -v, l[i*stride:i*stride+i])
 	}
 }
 
-// Rotate replaces (x, y) by (c·x + s·y, c·y − s·x).
-func Rotate(x, y []float64, c, s float64) {
-	y = y[:len(x)]
-	for i, v := range x {
-		w := y[i]
-		x[i] = c*v + s*w
-		y[i] = c*w - s*v
+// RotateRows replaces rows x and y of n entries, the first and the second of those at rows,
+// stride entries apart, by cos[0]·x + sin[0]·y and cos[0]·y − sin[0]·x, then the second and
+// the third with cos[1] and sin[1], and so on.
+func RotateRows(rows []float64, stride, n int, cos, sin []float64) {
+	count := len(cos)
+	if count == 0 {
+		return
+	}
+	if vectors {
+		_, _ = rows[count*stride+n-1], sin[count-1]
+		rotateRows(&rows[0], stride, n, &cos[0], &sin[0], count)
+		return
+	}
+	for k, c := range cos {
+		x, y, s := rows[k*stride:][:n], rows[(k+1)*stride:][:n], sin[k]
+		for i, v := range x {
+			w := y[i]
+			x[i] = c*v + s*w
+			y[i] = c*w - s*v
+		}
 	}
 }
 
@@ -541,6 +565,28 @@ func Largest(s []float64) float64 {
 		m = max(m, math.Abs(v))
 	}
 	return m
+}
+
+// Symmetric returns the largest modulus in the n×n matrix q, and reports whether q is the same as
+// its transpose, bit by bit. NaN is not, and is passed over.
+func Symmetric(q []float64, n int) (largest float64, same bool) {
+	if vectors && n >= leastRows {
+		_ = q[n*n-1]
+		largest, differ := compareHalves(&q[0], n)
+		return largest, differ == 0
+	}
+	same = true
+	for i := range n {
+		for j, v := range q[i*n : (i+1)*n] {
+			if math.Float64bits(v) != math.Float64bits(q[j*n+i]) || v != v {
+				same = false
+			}
+			if v = math.Abs(v); v > largest {
+				largest = v
+			}
+		}
+	}
+	return largest, same
 }
 
 // AllFinite reports whether no entry is NaN or infinite.

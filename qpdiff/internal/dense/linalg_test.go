@@ -53,6 +53,72 @@ func TestLDLSolve(t *testing.T) {
 	}
 }
 
+// Cholesky finds a factor of small integers, and ForwardSolve and BackSolve solutions of small
+// integers, whatever the number of rows.
+func TestTriangles(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 2))
+	for n := range 40 {
+		want, made, inv, x := make([]float64, n*n), make([]float64, n*n), make([]float64, n), make([]float64, n)
+		for i := range n {
+			x[i] = float64(rng.IntN(9) - 4)
+			for j := range i {
+				want[i*n+j] = float64(rng.IntN(5) - 2)
+			}
+			want[i*n+i] = float64(int(1) << rng.IntN(3))
+		}
+		forward, back := make([]float64, n), make([]float64, n) // Lx and Lᵀx
+		for i := range n {
+			for j := range i + 1 {
+				made[i*n+j] = Dot(want[i*n:i*n+j+1], want[j*n:j*n+j+1])
+				forward[i] += want[i*n+j] * x[j]
+				back[j] += want[i*n+j] * x[i]
+			}
+		}
+		if k := Cholesky(made, inv, n, Eps); k < n {
+			t.Fatalf("%d rows: stops at %d", n, k)
+		}
+		ForwardSolve(made, inv, n, n, forward)
+		BackSolve(made, inv, n, n, back)
+		for i := range n {
+			for j := range i + 1 {
+				if made[i*n+j] != want[i*n+j] {
+					t.Errorf("%d rows: entry (%d, %d) is %v instead of %v", n, i, j, made[i*n+j], want[i*n+j])
+				}
+			}
+			if forward[i] != x[i] || back[i] != x[i] {
+				t.Errorf("%d rows: unknown %d is %v and %v instead of %v", n, i, forward[i], back[i], x[i])
+			}
+		}
+	}
+}
+
+// A chain of plane rotations keeps the lengths of columns.
+func TestRotateRows(t *testing.T) {
+	for n := 2; n < 20; n++ {
+		rows, cos, sin := make([]float64, n*n), make([]float64, n-1), make([]float64, n-1)
+		for i := range n {
+			rows[i*n+i] = 1
+		}
+		for k := range cos {
+			cos[k], sin[k] = .6, .8
+		}
+		RotateRows(rows, n, n, cos, sin)
+		// Row 0 takes .6 of itself and .8 of the next; what is left goes on to the last row.
+		if rows[0] != .6 || rows[1] != .8 || math.Abs(rows[(n-1)*n]-math.Pow(-.8, float64(n-1))) > 1e-14 {
+			t.Errorf("%d rows: %v, %v … %v", n, rows[0], rows[1], rows[(n-1)*n])
+		}
+		for j := range n {
+			sum := 0.0
+			for i := range n {
+				sum += rows[i*n+j] * rows[i*n+j]
+			}
+			if math.Abs(sum-1) > 1e-13 {
+				t.Errorf("%d rows: column %d has the squared length %v", n, j, sum)
+			}
+		}
+	}
+}
+
 // The largest eigenvalue counts as √n, between its bounds 1 and n; units of the
 // rows do not count.
 func TestConditionOfIndependentRows(t *testing.T) {

@@ -9,6 +9,9 @@ import "golang.org/x/sys/cpu"
 // for GOAMD64=v3.
 var vectors = cpu.X86.HasAVX
 
+// leastRows and leastEntries are the sizes from which on the vector units take rows.
+const leastRows, leastEntries = 4, 4
+
 // SetVectors switches the vector units off, or on where there are any, for tests, and
 // returns whether they were on.
 func SetVectors(on bool) (old bool) {

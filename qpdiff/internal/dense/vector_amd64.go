@@ -122,3 +122,47 @@ func highest(dst *float64, x *float64, a *float64, b *float64, n int)
 //
 //go:noescape
 func steepest(dst *float64, terms *float64, r *float64, diagonal *float64, row *float64, a *float64, b *float64, n int)
+
+// dots sets the count entries of dst, at least four, to the products of x with the rows of n entries
+// at a, stride entries apart, in the order of gonum's DotUnitary.
+//
+//go:noescape
+func dots(dst *float64, count int, a *float64, stride int, x *float64, n int)
+
+// addRowsTo adds f[0] times the row of n entries at a, at least four, to dst, then f[1] times that
+// stride entries further, and so on for count rows.
+//
+//go:noescape
+func addRowsTo(dst *float64, n int, f *float64, a *float64, stride int, count int)
+
+// forwardRows replaces the n entries of x by (lower triangle)⁻¹x, for a triangle with rows stride
+// entries apart and the inverses of its diagonal in inv. The products of a row with entries before
+// the last multiple of four are summed in the order of gonum's DotUnitary.
+//
+//go:noescape
+func forwardRows(x *float64, l *float64, stride int, inv *float64, n int)
+
+// backRows replaces the k entries of x by (lower triangle)⁻ᵀx, for a triangle with rows stride
+// entries apart and the inverses of its diagonal in inv, row by row from the last.
+//
+//go:noescape
+func backRows(x *float64, l *float64, stride int, inv *float64, k int)
+
+// rotateRows replaces the rows x and y of n entries, the first and the second at rows, stride entries
+// apart, by cos[0]·x + sin[0]·y and cos[0]·y − sin[0]·x, then the second and the third with cos[1] and
+// sin[1], and so on for so many rotations.
+//
+//go:noescape
+func rotateRows(rows *float64, stride int, n int, cos *float64, sin *float64, count int)
+
+// descendBox is a sweep of coordinate descent, see DescendBox. It returns the number of moves from or to
+// a bound.
+//
+//go:noescape
+func descendBox(z *float64, grad *float64, q *float64, steps *float64, lo *float64, hi *float64, n int) (met int)
+
+// compareHalves returns the largest modulus in the n×n matrix q, n at least four, and something other
+// than 0 if q is not the same as its transpose, bit by bit, or holds NaN: then largest passes over it.
+//
+//go:noescape
+func compareHalves(q *float64, n int) (largest float64, differ int)

@@ -1683,3 +1683,784 @@ end:
 	VMOVUPD Y5, 64(AX)
 	VZEROUPPER
 	RET
+
+// func dots(dst *float64, count int, a *float64, stride int, x *float64, n int)
+// Requires: AVX, CMOV
+TEXT ·dots(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ count+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ stride+24(FP), BX
+	MOVQ x+32(FP), SI
+	MOVQ n+40(FP), DI
+	SHLQ $0x03, BX
+	LEAQ (DX)(BX*1), R8
+	LEAQ (R8)(BX*1), R9
+	LEAQ (R9)(BX*1), R10
+	MOVQ DI, R11
+	ANDQ $-4, R11
+
+group:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	XORQ   R12, R12
+
+lanes:
+	CMPQ    R12, R11
+	JE      rest
+	VMOVUPD (SI)(R12*8), Y4
+	VMULPD  (DX)(R12*8), Y4, Y5
+	VADDPD  Y5, Y0, Y0
+	VMULPD  (R8)(R12*8), Y4, Y5
+	VADDPD  Y5, Y1, Y1
+	VMULPD  (R9)(R12*8), Y4, Y5
+	VADDPD  Y5, Y2, Y2
+	VMULPD  (R10)(R12*8), Y4, Y4
+	VADDPD  Y4, Y3, Y3
+	ADDQ    $0x04, R12
+	JMP     lanes
+
+rest:
+	VEXTRACTF128 $0x01, Y0, X4
+	VEXTRACTF128 $0x01, Y1, X5
+	VEXTRACTF128 $0x01, Y2, X6
+	VEXTRACTF128 $0x01, Y3, X7
+
+one:
+	CMPQ   R12, DI
+	JE     store
+	VMOVSD (SI)(R12*8), X8
+	VMULSD (DX)(R12*8), X8, X9
+	VADDSD X9, X0, X0
+	VMULSD (R8)(R12*8), X8, X9
+	VADDSD X9, X1, X1
+	VMULSD (R9)(R12*8), X8, X9
+	VADDSD X9, X2, X2
+	VMULSD (R10)(R12*8), X8, X8
+	VADDSD X8, X3, X3
+	INCQ   R12
+	JMP    one
+
+store:
+	VADDPD    X4, X0, X0
+	VUNPCKHPD X0, X0, X4
+	VADDSD    X4, X0, X0
+	VMOVSD    X0, (AX)
+	VADDPD    X5, X1, X1
+	VUNPCKHPD X1, X1, X5
+	VADDSD    X5, X1, X1
+	VMOVSD    X1, 8(AX)
+	VADDPD    X6, X2, X2
+	VUNPCKHPD X2, X2, X6
+	VADDSD    X6, X2, X2
+	VMOVSD    X2, 16(AX)
+	VADDPD    X7, X3, X3
+	VUNPCKHPD X3, X3, X7
+	VADDSD    X7, X3, X3
+	VMOVSD    X3, 24(AX)
+	SUBQ      $0x04, CX
+	JE        end
+	MOVQ      $0x00000004, R12
+	CMPQ      CX, R12
+	CMOVQLT   CX, R12
+	LEAQ      (AX)(R12*8), AX
+	SUBQ      R12, CX
+	ADDQ      $0x04, CX
+	IMULQ     BX, R12
+	ADDQ      R12, DX
+	ADDQ      R12, R8
+	ADDQ      R12, R9
+	ADDQ      R12, R10
+	JMP       group
+
+end:
+	VZEROUPPER
+	RET
+
+// func addRowsTo(dst *float64, n int, f *float64, a *float64, stride int, count int)
+// Requires: AVX
+TEXT ·addRowsTo(SB), NOSPLIT, $0-48
+	MOVQ    dst+0(FP), AX
+	MOVQ    n+8(FP), CX
+	MOVQ    f+16(FP), DX
+	MOVQ    a+24(FP), BX
+	MOVQ    stride+32(FP), SI
+	MOVQ    count+40(FP), DI
+	SHLQ    $0x03, SI
+	LEAQ    -32(AX)(CX*8), R10
+	TESTQ   $0x00000003, CX
+	JE      four
+	VMOVUPD -32(AX)(CX*8), Y0
+	LEAQ    -32(BX)(CX*8), R8
+	XORQ    R9, R9
+
+tailRow:
+	VBROADCASTSD (DX)(R9*8), Y1
+	VMULPD       (R8), Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	ADDQ         SI, R8
+	INCQ         R9
+	CMPQ         R9, DI
+	JNE          tailRow
+	VMOVAPD      Y0, Y0
+
+four:
+	CMPQ    CX, $0x10
+	JL      fourEnd
+	VMOVUPD (AX), Y1
+	VMOVUPD 32(AX), Y2
+	VMOVUPD 64(AX), Y3
+	VMOVUPD 96(AX), Y4
+	MOVQ    BX, R8
+	XORQ    R9, R9
+
+fourRow:
+	VBROADCASTSD (DX)(R9*8), Y5
+	VMULPD       (R8), Y5, Y6
+	VADDPD       Y6, Y1, Y1
+	VMULPD       32(R8), Y5, Y6
+	VADDPD       Y6, Y2, Y2
+	VMULPD       64(R8), Y5, Y6
+	VADDPD       Y6, Y3, Y3
+	VMULPD       96(R8), Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	ADDQ         SI, R8
+	INCQ         R9
+	CMPQ         R9, DI
+	JNE          fourRow
+	VMOVUPD      Y1, (AX)
+	VMOVUPD      Y2, 32(AX)
+	VMOVUPD      Y3, 64(AX)
+	VMOVUPD      Y4, 96(AX)
+	ADDQ         $0x80, AX
+	ADDQ         $0x80, BX
+	SUBQ         $0x10, CX
+	JMP          four
+
+fourEnd:
+two:
+	CMPQ    CX, $0x08
+	JL      twoEnd
+	VMOVUPD (AX), Y1
+	VMOVUPD 32(AX), Y2
+	MOVQ    BX, R8
+	XORQ    R9, R9
+
+twoRow:
+	VBROADCASTSD (DX)(R9*8), Y3
+	VMULPD       (R8), Y3, Y4
+	VADDPD       Y4, Y1, Y1
+	VMULPD       32(R8), Y3, Y3
+	VADDPD       Y3, Y2, Y2
+	ADDQ         SI, R8
+	INCQ         R9
+	CMPQ         R9, DI
+	JNE          twoRow
+	VMOVUPD      Y1, (AX)
+	VMOVUPD      Y2, 32(AX)
+	ADDQ         $0x40, AX
+	ADDQ         $0x40, BX
+	SUBQ         $0x08, CX
+	JMP          two
+
+twoEnd:
+one:
+	CMPQ    CX, $0x04
+	JL      oneEnd
+	VMOVUPD (AX), Y1
+	MOVQ    BX, R8
+	XORQ    R9, R9
+
+oneRow:
+	VBROADCASTSD (DX)(R9*8), Y2
+	VMULPD       (R8), Y2, Y2
+	VADDPD       Y2, Y1, Y1
+	ADDQ         SI, R8
+	INCQ         R9
+	CMPQ         R9, DI
+	JNE          oneRow
+	VMOVUPD      Y1, (AX)
+	ADDQ         $0x20, AX
+	ADDQ         $0x20, BX
+	SUBQ         $0x04, CX
+	JMP          one
+
+oneEnd:
+	TESTQ   CX, CX
+	JE      end
+	VMOVUPD Y0, (R10)
+
+end:
+	VZEROUPPER
+	RET
+
+// func forwardRows(x *float64, l *float64, stride int, inv *float64, n int)
+// Requires: AVX
+TEXT ·forwardRows(SB), NOSPLIT, $0-40
+	MOVQ x+0(FP), AX
+	MOVQ l+8(FP), CX
+	MOVQ stride+16(FP), DX
+	MOVQ inv+24(FP), BX
+	MOVQ n+32(FP), SI
+	XORQ DI, DI
+	SHLQ $0x03, DX
+	LEAQ (CX)(DX*1), R9
+	LEAQ (R9)(DX*1), R10
+	LEAQ (R10)(DX*1), R11
+
+group:
+	CMPQ   SI, $0x04
+	JL     rest
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	XORQ   R8, R8
+
+lanes:
+	CMPQ    R8, DI
+	JE      lanesEnd
+	VMOVUPD (AX)(R8*1), Y4
+	VMULPD  (CX)(R8*1), Y4, Y5
+	VADDPD  Y5, Y0, Y0
+	VMULPD  (R9)(R8*1), Y4, Y5
+	VADDPD  Y5, Y1, Y1
+	VMULPD  (R10)(R8*1), Y4, Y5
+	VADDPD  Y5, Y2, Y2
+	VMULPD  (R11)(R8*1), Y4, Y4
+	VADDPD  Y4, Y3, Y3
+	ADDQ    $0x20, R8
+	JMP     lanes
+
+lanesEnd:
+	VEXTRACTF128 $0x01, Y0, X4
+	VADDPD       X4, X0, X0
+	VEXTRACTF128 $0x01, Y1, X4
+	VADDPD       X4, X1, X1
+	VEXTRACTF128 $0x01, Y2, X4
+	VADDPD       X4, X2, X2
+	VEXTRACTF128 $0x01, Y3, X4
+	VADDPD       X4, X3, X3
+	VHADDPD      X1, X0, X0
+	VMOVUPD      (AX)(DI*1), X6
+	VSUBPD       X0, X6, X6
+	VUNPCKHPD    X6, X6, X0
+	VMULSD       (BX)(DI*1), X6, X6
+	VMULSD       (R9)(DI*1), X6, X1
+	VSUBSD       X1, X0, X0
+	VMULSD       8(BX)(DI*1), X0, X0
+	VHADDPD      X3, X2, X2
+	VMOVUPD      16(AX)(DI*1), X1
+	VSUBPD       X2, X1, X1
+	VUNPCKHPD    X1, X1, X2
+	VMULSD       (R10)(DI*1), X6, X3
+	VSUBSD       X3, X1, X1
+	VMULSD       8(R10)(DI*1), X0, X3
+	VSUBSD       X3, X1, X1
+	VMULSD       16(BX)(DI*1), X1, X1
+	VMULSD       (R11)(DI*1), X6, X3
+	VSUBSD       X3, X2, X2
+	VMULSD       8(R11)(DI*1), X0, X3
+	VSUBSD       X3, X2, X2
+	VMULSD       16(R11)(DI*1), X1, X3
+	VSUBSD       X3, X2, X2
+	VMULSD       24(BX)(DI*1), X2, X2
+	VUNPCKLPD    X0, X6, X6
+	VUNPCKLPD    X2, X1, X1
+	VINSERTF128  $0x01, X1, Y6, Y0
+	VMOVUPD      Y0, (AX)(DI*1)
+	LEAQ         (CX)(DX*4), CX
+	LEAQ         (R9)(DX*4), R9
+	LEAQ         (R10)(DX*4), R10
+	LEAQ         (R11)(DX*4), R11
+	ADDQ         $0x20, DI
+	SUBQ         $0x04, SI
+	JMP          group
+
+rest:
+	CMPQ   SI, $0x00
+	JE     end
+	VXORPD Y0, Y0, Y0
+	XORQ   R8, R8
+
+first:
+	CMPQ    R8, DI
+	JE      firstEnd
+	VMOVUPD (AX)(R8*1), Y1
+	VMULPD  (CX)(R8*1), Y1, Y1
+	VADDPD  Y1, Y0, Y0
+	ADDQ    $0x20, R8
+	JMP     first
+
+firstEnd:
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X1, X0, X0
+	VHADDPD      X0, X0, X0
+	VMOVSD       (AX)(DI*1), X1
+	VSUBSD       X0, X1, X1
+	VMULSD       (BX)(DI*1), X1, X1
+	VMOVSD       X1, (AX)(DI*1)
+	CMPQ         SI, $0x01
+	JE           end
+	VXORPD       Y0, Y0, Y0
+	XORQ         R8, R8
+
+second:
+	CMPQ    R8, DI
+	JE      secondEnd
+	VMOVUPD (AX)(R8*1), Y2
+	VMULPD  (R9)(R8*1), Y2, Y2
+	VADDPD  Y2, Y0, Y0
+	ADDQ    $0x20, R8
+	JMP     second
+
+secondEnd:
+	VEXTRACTF128 $0x01, Y0, X2
+	VADDPD       X2, X0, X0
+	VHADDPD      X0, X0, X0
+	VMOVSD       8(AX)(DI*1), X2
+	VSUBSD       X0, X2, X2
+	VMULSD       (R9)(DI*1), X1, X0
+	VSUBSD       X0, X2, X2
+	VMULSD       8(BX)(DI*1), X2, X2
+	VMOVSD       X2, 8(AX)(DI*1)
+	CMPQ         SI, $0x02
+	JE           end
+	VXORPD       Y0, Y0, Y0
+	XORQ         R8, R8
+
+third:
+	CMPQ    R8, DI
+	JE      thirdEnd
+	VMOVUPD (AX)(R8*1), Y3
+	VMULPD  (R10)(R8*1), Y3, Y3
+	VADDPD  Y3, Y0, Y0
+	ADDQ    $0x20, R8
+	JMP     third
+
+thirdEnd:
+	VEXTRACTF128 $0x01, Y0, X3
+	VADDPD       X3, X0, X0
+	VHADDPD      X0, X0, X0
+	VMOVSD       16(AX)(DI*1), X3
+	VSUBSD       X0, X3, X3
+	VMULSD       (R10)(DI*1), X1, X0
+	VSUBSD       X0, X3, X3
+	VMULSD       8(R10)(DI*1), X2, X0
+	VSUBSD       X0, X3, X3
+	VMULSD       16(BX)(DI*1), X3, X3
+	VMOVSD       X3, 16(AX)(DI*1)
+
+end:
+	VZEROUPPER
+	RET
+
+// func backRows(x *float64, l *float64, stride int, inv *float64, k int)
+// Requires: AVX
+TEXT ·backRows(SB), NOSPLIT, $0-40
+	MOVQ  x+0(FP), AX
+	MOVQ  l+8(FP), CX
+	MOVQ  stride+16(FP), DX
+	MOVQ  inv+24(FP), BX
+	MOVQ  k+32(FP), SI
+	SHLQ  $0x03, DX
+	MOVQ  SI, DI
+	DECQ  DI
+	IMULQ DX, DI
+	ADDQ  CX, DI
+
+single:
+	TESTQ       $0x00000003, SI
+	JE          rows
+	DECQ        SI
+	VMOVSD      (AX)(SI*8), X0
+	VMULSD      (BX)(SI*8), X0, X0
+	VMOVSD      X0, (AX)(SI*8)
+	VMOVDDUP    X0, X2
+	VINSERTF128 $0x01, X2, Y2, Y1
+	XORQ        CX, CX
+	MOVQ        SI, R8
+
+singleLanes:
+	CMPQ    R8, $0x04
+	JL      singleOne
+	VMULPD  (DI)(CX*8), Y1, Y3
+	VMOVUPD (AX)(CX*8), Y4
+	VSUBPD  Y3, Y4, Y4
+	VMOVUPD Y4, (AX)(CX*8)
+	ADDQ    $0x04, CX
+	SUBQ    $0x04, R8
+	JMP     singleLanes
+
+singleOne:
+	TESTQ  R8, R8
+	JE     singleEnd
+	VMULSD (DI)(CX*8), X0, X1
+	VMOVSD (AX)(CX*8), X2
+	VSUBSD X1, X2, X2
+	VMOVSD X2, (AX)(CX*8)
+	INCQ   CX
+	DECQ   R8
+	JMP    singleOne
+
+singleEnd:
+	SUBQ DX, DI
+	JMP  single
+
+rows:
+	MOVQ DI, R8
+	SUBQ DX, R8
+	MOVQ R8, R9
+	SUBQ DX, R9
+	MOVQ R9, R10
+	SUBQ DX, R10
+	SHLQ $0x02, DX
+
+group:
+	TESTQ       SI, SI
+	JE          end
+	SUBQ        $0x04, SI
+	VMOVSD      24(AX)(SI*8), X1
+	VMULSD      24(BX)(SI*8), X1, X1
+	VMOVSD      X1, 24(AX)(SI*8)
+	VMOVDDUP    X1, X0
+	VINSERTF128 $0x01, X0, Y0, Y2
+	VMOVSD      16(AX)(SI*8), X3
+	VMULSD      16(DI)(SI*8), X1, X0
+	VSUBSD      X0, X3, X3
+	VMULSD      16(BX)(SI*8), X3, X3
+	VMOVSD      X3, 16(AX)(SI*8)
+	VMOVDDUP    X3, X0
+	VINSERTF128 $0x01, X0, Y0, Y4
+	VMOVSD      8(AX)(SI*8), X5
+	VMULSD      8(DI)(SI*8), X1, X0
+	VSUBSD      X0, X5, X5
+	VMULSD      8(R8)(SI*8), X3, X0
+	VSUBSD      X0, X5, X5
+	VMULSD      8(BX)(SI*8), X5, X5
+	VMOVSD      X5, 8(AX)(SI*8)
+	VMOVDDUP    X5, X0
+	VINSERTF128 $0x01, X0, Y0, Y6
+	VMOVSD      (AX)(SI*8), X0
+	VMULSD      (DI)(SI*8), X1, X1
+	VSUBSD      X1, X0, X0
+	VMULSD      (R8)(SI*8), X3, X1
+	VSUBSD      X1, X0, X0
+	VMULSD      (R9)(SI*8), X5, X1
+	VSUBSD      X1, X0, X0
+	VMULSD      (BX)(SI*8), X0, X0
+	VMOVSD      X0, (AX)(SI*8)
+	VMOVDDUP    X0, X0
+	VINSERTF128 $0x01, X0, Y0, Y1
+	XORQ        CX, CX
+
+groupLanes:
+	CMPQ    CX, SI
+	JE      groupEnd
+	VMOVUPD (AX)(CX*8), Y3
+	VMULPD  (DI)(CX*8), Y2, Y5
+	VSUBPD  Y5, Y3, Y3
+	VMULPD  (R8)(CX*8), Y4, Y5
+	VSUBPD  Y5, Y3, Y3
+	VMULPD  (R9)(CX*8), Y6, Y5
+	VSUBPD  Y5, Y3, Y3
+	VMULPD  (R10)(CX*8), Y1, Y5
+	VSUBPD  Y5, Y3, Y3
+	VMOVUPD Y3, (AX)(CX*8)
+	ADDQ    $0x04, CX
+	JMP     groupLanes
+
+groupEnd:
+	SUBQ DX, DI
+	SUBQ DX, R8
+	SUBQ DX, R9
+	SUBQ DX, R10
+	JMP  group
+
+end:
+	VZEROUPPER
+	RET
+
+// func rotateRows(rows *float64, stride int, n int, cos *float64, sin *float64, count int)
+// Requires: AVX
+TEXT ·rotateRows(SB), NOSPLIT, $0-48
+	MOVQ rows+0(FP), AX
+	MOVQ stride+8(FP), CX
+	MOVQ n+16(FP), DX
+	MOVQ cos+24(FP), BX
+	MOVQ sin+32(FP), SI
+	MOVQ count+40(FP), DI
+	SHLQ $0x03, CX
+
+two:
+	CMPQ    DX, $0x08
+	JL      twoEnd
+	VMOVUPD (AX), Y0
+	VMOVUPD 32(AX), Y1
+	MOVQ    AX, R8
+	XORQ    R9, R9
+
+twoRotation:
+	VBROADCASTSD (BX)(R9*8), Y2
+	VBROADCASTSD (SI)(R9*8), Y3
+	VMOVUPD      (R8)(CX*1), Y4
+	VMULPD       Y4, Y3, Y5
+	VMULPD       Y4, Y2, Y4
+	VMULPD       Y0, Y2, Y6
+	VADDPD       Y5, Y6, Y6
+	VMOVUPD      Y6, (R8)
+	VMULPD       Y0, Y3, Y0
+	VSUBPD       Y0, Y4, Y0
+	VMOVUPD      32(R8)(CX*1), Y4
+	VMULPD       Y4, Y3, Y5
+	VMULPD       Y4, Y2, Y4
+	VMULPD       Y1, Y2, Y2
+	VADDPD       Y5, Y2, Y2
+	VMOVUPD      Y2, 32(R8)
+	VMULPD       Y1, Y3, Y1
+	VSUBPD       Y1, Y4, Y1
+	ADDQ         CX, R8
+	INCQ         R9
+	CMPQ         R9, DI
+	JNE          twoRotation
+	VMOVUPD      Y0, (R8)
+	VMOVUPD      Y1, 32(R8)
+	ADDQ         $0x40, AX
+	SUBQ         $0x08, DX
+	JMP          two
+
+twoEnd:
+one:
+	CMPQ    DX, $0x04
+	JL      oneEnd
+	VMOVUPD (AX), Y0
+	MOVQ    AX, R8
+	XORQ    R9, R9
+
+oneRotation:
+	VBROADCASTSD (BX)(R9*8), Y1
+	VBROADCASTSD (SI)(R9*8), Y2
+	VMOVUPD      (R8)(CX*1), Y3
+	VMULPD       Y3, Y2, Y4
+	VMULPD       Y3, Y1, Y3
+	VMULPD       Y0, Y1, Y1
+	VADDPD       Y4, Y1, Y1
+	VMOVUPD      Y1, (R8)
+	VMULPD       Y0, Y2, Y0
+	VSUBPD       Y0, Y3, Y0
+	ADDQ         CX, R8
+	INCQ         R9
+	CMPQ         R9, DI
+	JNE          oneRotation
+	VMOVUPD      Y0, (R8)
+	ADDQ         $0x20, AX
+	SUBQ         $0x04, DX
+	JMP          one
+
+oneEnd:
+rest:
+	CMPQ   DX, $0x01
+	JL     restEnd
+	VMOVSD (AX), X0
+	MOVQ   AX, R8
+	XORQ   R9, R9
+
+restRotation:
+	VMOVSD (BX)(R9*8), X1
+	VMOVSD (SI)(R9*8), X2
+	VMOVSD (R8)(CX*1), X3
+	VMULSD X3, X2, X4
+	VMULSD X3, X1, X3
+	VMULSD X0, X1, X1
+	VADDSD X4, X1, X1
+	VMOVSD X1, (R8)
+	VMULSD X0, X2, X0
+	VSUBSD X0, X3, X0
+	ADDQ   CX, R8
+	INCQ   R9
+	CMPQ   R9, DI
+	JNE    restRotation
+	VMOVSD X0, (R8)
+	ADDQ   $0x08, AX
+	SUBQ   $0x01, DX
+	JMP    rest
+
+restEnd:
+	VZEROUPPER
+	RET
+
+// func descendBox(z *float64, grad *float64, q *float64, steps *float64, lo *float64, hi *float64, n int) (met int)
+// Requires: AVX
+TEXT ·descendBox(SB), NOSPLIT, $0-64
+	MOVQ z+0(FP), AX
+	MOVQ grad+8(FP), CX
+	MOVQ q+16(FP), DX
+	MOVQ steps+24(FP), BX
+	MOVQ lo+32(FP), SI
+	MOVQ hi+40(FP), DI
+	MOVQ n+48(FP), R8
+	XORQ R9, R9
+	XORQ R12, R12
+
+coordinate:
+	VMOVSD   (AX)(R9*8), X0
+	VMOVSD   (CX)(R9*8), X1
+	VMULSD   (BX)(R9*8), X1, X1
+	VSUBSD   X1, X0, X1
+	VMOVSD   (SI)(R9*8), X2
+	VMOVSD   (DI)(R9*8), X3
+	VMINSD   X1, X3, X1
+	VMAXSD   X1, X2, X1
+	VUCOMISD X0, X1
+	JE       next
+	VUCOMISD X2, X1
+	JE       met
+	VUCOMISD X3, X1
+	JE       met
+	VUCOMISD X2, X0
+	JE       met
+	VUCOMISD X3, X0
+	JE       met
+	JMP      move
+
+met:
+	INCQ R12
+
+move:
+	VMOVSD      X1, (AX)(R9*8)
+	VSUBSD      X0, X1, X0
+	VMOVDDUP    X0, X2
+	VINSERTF128 $0x01, X2, Y2, Y1
+	XORQ        R10, R10
+	MOVQ        R8, R11
+
+lanes:
+	CMPQ    R11, $0x04
+	JL      one
+	VMULPD  (DX)(R10*8), Y1, Y3
+	VADDPD  (CX)(R10*8), Y3, Y3
+	VMOVUPD Y3, (CX)(R10*8)
+	ADDQ    $0x04, R10
+	SUBQ    $0x04, R11
+	JMP     lanes
+
+one:
+	TESTQ  R11, R11
+	JE     next
+	VMULSD (DX)(R10*8), X0, X1
+	VADDSD (CX)(R10*8), X1, X1
+	VMOVSD X1, (CX)(R10*8)
+	INCQ   R10
+	DECQ   R11
+	JMP    one
+
+next:
+	LEAQ (DX)(R8*8), DX
+	INCQ R9
+	CMPQ R9, R8
+	JNE  coordinate
+	VZEROUPPER
+	MOVQ R12, met+56(FP)
+	RET
+
+// func compareHalves(q *float64, n int) (largest float64, differ int)
+// Requires: AVX, CMOV, SSE2
+TEXT ·compareHalves(SB), NOSPLIT, $0-32
+	MOVQ        q+0(FP), AX
+	MOVQ        n+8(FP), CX
+	LEAQ        (CX)(CX*1), DX
+	SHLQ        $0x02, DX
+	LEAQ        (DX)(DX*2), BX
+	LEAQ        -4(CX), SI
+	VPCMPEQD    X0, X0, X0
+	VPSRLQ      $0x01, X0, X0
+	VINSERTF128 $0x01, X0, Y0, Y0
+	VXORPD      Y1, Y1, Y1
+	VXORPD      Y2, Y2, Y2
+	XORQ        DI, DI
+
+rows:
+	MOVQ    DI, R8
+	CMPQ    SI, R8
+	CMOVQLT SI, R8
+	XORQ    R9, R9
+
+columns:
+	MOVQ         R9, R10
+	CMPQ         R8, R10
+	CMOVQLT      R8, R10
+	MOVQ         R8, R11
+	IMULQ        DX, R11
+	LEAQ         (R11)(R10*8), R11
+	ADDQ         AX, R11
+	IMULQ        DX, R10
+	LEAQ         (R10)(R8*8), R10
+	ADDQ         AX, R10
+	VMOVUPD      (R10), Y3
+	VANDPD       Y3, Y0, Y4
+	VMAXPD       Y1, Y4, Y1
+	VMOVUPD      (R10)(DX*1), Y5
+	VANDPD       Y5, Y0, Y4
+	VMAXPD       Y1, Y4, Y1
+	VMOVUPD      (R10)(DX*2), Y6
+	VANDPD       Y6, Y0, Y4
+	VMAXPD       Y1, Y4, Y1
+	VMOVUPD      (R10)(BX*1), Y7
+	VANDPD       Y7, Y0, Y4
+	VMAXPD       Y1, Y4, Y1
+	VUNPCKLPD    Y5, Y3, Y4
+	VUNPCKHPD    Y5, Y3, Y3
+	VUNPCKLPD    Y7, Y6, Y5
+	VUNPCKHPD    Y7, Y6, Y8
+	VPERM2F128   $0x20, Y5, Y4, Y6
+	VPERM2F128   $0x20, Y8, Y3, Y7
+	VPERM2F128   $0x31, Y5, Y4, Y4
+	VPERM2F128   $0x31, Y8, Y3, Y3
+	VMOVUPD      (R11), Y5
+	VANDPD       Y5, Y0, Y8
+	VMAXPD       Y1, Y8, Y1
+	VCMPPD       $0x03, Y5, Y5, Y8
+	VORPD        Y8, Y2, Y2
+	VXORPD       Y5, Y6, Y6
+	VORPD        Y6, Y2, Y2
+	VMOVUPD      (R11)(DX*1), Y5
+	VANDPD       Y5, Y0, Y6
+	VMAXPD       Y1, Y6, Y1
+	VCMPPD       $0x03, Y5, Y5, Y6
+	VORPD        Y6, Y2, Y2
+	VXORPD       Y5, Y7, Y7
+	VORPD        Y7, Y2, Y2
+	VMOVUPD      (R11)(DX*2), Y5
+	VANDPD       Y5, Y0, Y6
+	VMAXPD       Y1, Y6, Y1
+	VCMPPD       $0x03, Y5, Y5, Y6
+	VORPD        Y6, Y2, Y2
+	VXORPD       Y5, Y4, Y4
+	VORPD        Y4, Y2, Y2
+	VMOVUPD      (R11)(BX*1), Y4
+	VANDPD       Y4, Y0, Y5
+	VMAXPD       Y1, Y5, Y1
+	VCMPPD       $0x03, Y4, Y4, Y5
+	VORPD        Y5, Y2, Y2
+	VXORPD       Y4, Y3, Y3
+	VORPD        Y3, Y2, Y2
+	ADDQ         $0x04, R9
+	LEAQ         4(R8), R10
+	CMPQ         R9, R10
+	JL           columns
+	ADDQ         $0x04, DI
+	CMPQ         DI, CX
+	JL           rows
+	VEXTRACTF128 $0x01, Y1, X0
+	VMAXPD       X0, X1, X1
+	VUNPCKHPD    X1, X1, X0
+	VMAXSD       X0, X1, X1
+	XORQ         AX, AX
+	VPTEST       Y2, Y2
+	SETNE        AL
+	VZEROUPPER
+	MOVSD        X1, largest+16(FP)
+	MOVQ         AX, differ+24(FP)
+	RET

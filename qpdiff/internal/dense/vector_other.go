@@ -50,4 +50,17 @@ func distances(dst *float64, count int, x *float64, n int, points *float64, stri
 
 func highest(dst, x, a, b *float64, n int) { panic("no vectors") }
 
-func steepest(dst, terms, r, diagonal, row, a, b *float64, n int) { panic("no vectors") }
+func steepest(dst, terms, r, diagonal, row, a, b *float64, n int)             { panic("no vectors") }
+func dots(dst *float64, count int, a *float64, stride int, x *float64, n int) { panic("no vectors") }
+
+func addRowsTo(dst *float64, n int, f, a *float64, stride, count int) { panic("no vectors") }
+
+func forwardRows(x, l *float64, stride int, inv *float64, n int) { panic("no vectors") }
+
+func backRows(x, l *float64, stride int, inv *float64, k int) { panic("no vectors") }
+
+func rotateRows(rows *float64, stride, n int, cos, sin *float64, count int) { panic("no vectors") }
+
+func descendBox(z, grad, q, steps, lo, hi *float64, n int) (met int) { panic("no vectors") }
+
+func compareHalves(q *float64, n int) (largest float64, differ int) { panic("no vectors") }

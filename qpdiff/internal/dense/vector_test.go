@@ -107,6 +107,57 @@ func TestVectors(t *testing.T) {
 			shifted.End()
 			return append(out, less...)
 		})
+		lower, inv := draw((n+1)*stride), draw(n)
+		for i := range inv {
+			inv[i] /= float64(n) // the solution stays small
+		}
+		both("ForwardSolve", sizes, func() []float64 {
+			out := slices.Clone(lower[:n])
+			ForwardSolve(lower, inv, n, stride, out)
+			return out
+		})
+		both("BackSolve", sizes, func() []float64 {
+			out := slices.Clone(lower[:n])
+			BackSolve(lower, inv, n, stride, out)
+			return out
+		})
+		both("RotateRows", sizes, func() []float64 {
+			out, k := slices.Clone(lower), n/2
+			RotateRows(out, stride, n, lower[:k], lower[n:n+k])
+			return out
+		})
+		both("Symmetric", sizes, func() []float64 {
+			q := make([]float64, n*n)
+			for i := range n {
+				for j := range i + 1 {
+					q[i*n+j], q[j*n+i] = g[i*n+j], g[i*n+j]
+				}
+			}
+			at := rows * 7 % (n * n)
+			out := []float64{}
+			for _, v := range []float64{q[at], -q[at], math.NaN(), math.Inf(-1)} {
+				q[at] = v
+				largest, same := Symmetric(q, n)
+				if diagonal := at%n == at/n; same != (v == g[max(at/n, at%n)*n+min(at/n, at%n)] || diagonal && v == v) {
+					t.Errorf("%d×%d with %v at %d: symmetric %v", n, n, v, at, same)
+				}
+				out = append(out, largest)
+			}
+			return out
+		})
+		box := draw(4 * n)
+		both("DescendBox", sizes, func() []float64 {
+			z, grad, lo, hi := make([]float64, n), slices.Clone(box[:n]), slices.Clone(box[n:2*n]), slices.Clone(box[2*n:3*n])
+			for j, v := range hi {
+				lo[j], hi[j] = min(lo[j], v), max(lo[j], v)
+				z[j] = max(lo[j], min(hi[j], box[3*n+j]))
+			}
+			met := 0
+			for range 3 {
+				met += DescendBox(z, grad, g, inv, lo, hi)
+			}
+			return append(append(z, grad...), float64(met))
+		})
 		near := []float64{LogisticTaylor / 2, LogisticShortSeries / 2, LogisticSeries}[rng.IntN(3)]
 		both("LogisticNear", sizes, func() []float64 {
 			dm, s0, w0 := make([]float64, n), make([]float64, n), make([]float64, n)

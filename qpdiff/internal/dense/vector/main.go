@@ -29,6 +29,13 @@ func main() {
 	declarePlaces()
 	highest()
 	steepest()
+	dots()
+	addRowsTo()
+	forwardRows()
+	backRows()
+	rotateRows()
+	descendBox()
+	compareHalves()
 	Generate()
 }
 
@@ -543,4 +550,608 @@ func steepest() {
 	}
 	VZEROUPPER()
 	RET()
+}
+
+// dots has a sum of four lanes for each row, as gonum's dot product of two vectors has: four
+// rows at a time hide the time that an addition takes. The last four rows may have some of those
+// before them again.
+func dots() {
+	TEXT("dots", NOSPLIT, "func(dst *float64, count int, a *float64, stride int, x *float64, n int)")
+	Pragma("noescape")
+	Doc("dots sets the count entries of dst, at least four, to the products of x with the rows of n entries",
+		"at a, stride entries apart, in the order of gonum's DotUnitary.")
+	dst, count := Load(Param("dst"), GP64()), Load(Param("count"), GP64())
+	a, stride, x, n := Load(Param("a"), GP64()), Load(Param("stride"), GP64()), Load(Param("x"), GP64()), Load(Param("n"), GP64())
+	rows := rowsFrom(a, stride)
+	whole, at := GP64(), GP64() // entries in whole registers
+	MOVQ(n, whole)
+	ANDQ(I32(-lanes), whole)
+	Label("group")
+	var sums [dotRows]reg.VecVirtual
+	for k := range sums {
+		sums[k] = YMM()
+		VXORPD(sums[k], sums[k], sums[k])
+	}
+	XORQ(at, at)
+	Label("lanes")
+	CMPQ(at, whole)
+	JE(LabelRef("rest"))
+	v := YMM()
+	VMOVUPD(Mem{Base: x, Index: at, Scale: 8}, v)
+	for k, row := range rows {
+		p := YMM()
+		VMULPD(Mem{Base: row, Index: at, Scale: 8}, v, p)
+		VADDPD(p, sums[k], sums[k])
+	}
+	ADDQ(Imm(lanes), at)
+	JMP(LabelRef("lanes"))
+	Label("rest")
+	// What is left is added to the first lane, whose register an addition of one entry clears
+	// beyond the first two: the others are kept apart.
+	var high [dotRows]reg.VecVirtual
+	for k := range sums {
+		high[k] = XMM()
+		VEXTRACTF128(Imm(1), sums[k], high[k])
+	}
+	Label("one")
+	CMPQ(at, n)
+	JE(LabelRef("store"))
+	w := XMM()
+	VMOVSD(Mem{Base: x, Index: at, Scale: 8}, w)
+	for k, row := range rows {
+		p := XMM()
+		VMULSD(Mem{Base: row, Index: at, Scale: 8}, w, p)
+		VADDSD(p, sums[k].AsX(), sums[k].AsX())
+	}
+	INCQ(at)
+	JMP(LabelRef("one"))
+	Label("store")
+	for k := range sums {
+		low := sums[k].AsX()
+		VADDPD(high[k], low, low)
+		VUNPCKHPD(low, low, high[k])
+		VADDSD(high[k], low, low)
+		VMOVSD(low, Mem{Base: dst, Disp: k * 8})
+	}
+	SUBQ(Imm(dotRows), count)
+	JE(LabelRef("end"))
+	move := GP64() // how many rows further
+	MOVQ(U32(dotRows), move)
+	CMPQ(count, move)
+	CMOVQLT(count, move)
+	LEAQ(Mem{Base: dst, Index: move, Scale: 8}, dst)
+	SUBQ(move, count)
+	ADDQ(Imm(dotRows), count)
+	IMULQ(stride, move)
+	for _, row := range rows {
+		ADDQ(move, row)
+	}
+	JMP(LabelRef("group"))
+	Label("end")
+	VZEROUPPER()
+	RET()
+}
+
+// addRowsTo keeps a part of dst in registers while all rows are added to it. What does not fill
+// a register is added together with entries before it, from what they were.
+func addRowsTo() {
+	TEXT("addRowsTo", NOSPLIT, "func(dst *float64, n int, f, a *float64, stride, count int)")
+	Pragma("noescape")
+	Doc("addRowsTo adds f[0] times the row of n entries at a, at least four, to dst, then f[1] times that",
+		"stride entries further, and so on for count rows.")
+	dst, n, f, a := Load(Param("dst"), GP64()), Load(Param("n"), GP64()), Load(Param("f"), GP64()), Load(Param("a"), GP64())
+	stride, count := Load(Param("stride"), GP64()), Load(Param("count"), GP64())
+	SHLQ(Imm(3), stride)
+	row, k := GP64(), GP64()
+	// add adds the rows to the entries of dst from at on.
+	add := func(name string, at int, index reg.Register, registers int) []reg.VecVirtual {
+		sums := make([]reg.VecVirtual, registers)
+		for i := range sums {
+			sums[i] = YMM()
+			m := Mem{Base: dst, Disp: 8 * (at + i*lanes)}
+			if index != nil {
+				m.Index, m.Scale = index, 8
+			}
+			VMOVUPD(m, sums[i])
+		}
+		if index == nil {
+			MOVQ(a, row)
+		} else {
+			LEAQ(Mem{Base: a, Index: index, Scale: 8, Disp: 8 * at}, row)
+			at = 0
+		}
+		XORQ(k, k)
+		Label(name + "Row")
+		factor := YMM()
+		VBROADCASTSD(Mem{Base: f, Index: k, Scale: 8}, factor)
+		for i, sum := range sums {
+			p := YMM()
+			VMULPD(Mem{Base: row, Disp: 8 * (at + i*lanes)}, factor, p)
+			VADDPD(p, sum, sum)
+		}
+		ADDQ(stride, row)
+		INCQ(k)
+		CMPQ(k, count)
+		JNE(LabelRef(name + "Row"))
+		return sums
+	}
+	tail, last := YMM(), GP64()
+	LEAQ(Mem{Base: dst, Index: n, Scale: 8, Disp: -8 * lanes}, last)
+	TESTQ(U32(lanes-1), n)
+	JE(LabelRef("four"))
+	VMOVAPD(add("tail", -lanes, n, 1)[0], tail)
+	take := func(name string, registers int) {
+		Label(name)
+		CMPQ(n, Imm(uint64(registers*lanes)))
+		JL(LabelRef(name + "End"))
+		for i, sum := range add(name, 0, nil, registers) {
+			VMOVUPD(sum, Mem{Base: dst, Disp: 8 * i * lanes})
+		}
+		ADDQ(Imm(uint64(8*registers*lanes)), dst)
+		ADDQ(Imm(uint64(8*registers*lanes)), a)
+		SUBQ(Imm(uint64(registers*lanes)), n)
+		JMP(LabelRef(name))
+		Label(name + "End")
+	}
+	take("four", 4)
+	take("two", 2)
+	take("one", 1)
+	TESTQ(n, n)
+	JE(LabelRef("end"))
+	VMOVUPD(tail, Mem{Base: last})
+	Label("end")
+	VZEROUPPER()
+	RET()
+}
+
+// forwardRows takes four rows at a time: their sums over what is known before them do not wait
+// for each other. What they have of each other's unknowns is subtracted after that, entry by entry.
+func forwardRows() {
+	TEXT("forwardRows", NOSPLIT, "func(x, l *float64, stride int, inv *float64, n int)")
+	Pragma("noescape")
+	Doc("forwardRows replaces the n entries of x by (lower triangle)⁻¹x, for a triangle with rows stride",
+		"entries apart and the inverses of its diagonal in inv. The products of a row with entries before",
+		"the last multiple of four are summed in the order of gonum's DotUnitary.")
+	x, l, stride := Load(Param("x"), GP64()), Load(Param("l"), GP64()), Load(Param("stride"), GP64())
+	inv, n := Load(Param("inv"), GP64()), Load(Param("n"), GP64())
+	known, at := GP64(), GP64() // bytes of x
+	XORQ(known, known)
+	row := rowsFrom(l, stride)
+	place := func(base reg.Register, k int) Mem { return Mem{Base: base, Index: known, Scale: 1, Disp: 8 * k} }
+	// find makes v, what is left of entry k of the group, its solution.
+	find := func(v reg.Register, r reg.Register, found []reg.Register) {
+		for i, u := range found {
+			p := XMM()
+			VMULSD(place(r, i), u, p)
+			VSUBSD(p, v, v)
+		}
+		VMULSD(place(inv, len(found)), v, v)
+	}
+	Label("group")
+	CMPQ(n, Imm(dotRows))
+	JL(LabelRef("rest"))
+	halves := halfSums("lanes", x, known, at, row[:])
+	var found []reg.Register
+	for k := 0; k < dotRows; k += 2 { // two sums, then what they leave
+		VHADDPD(halves[k+1], halves[k], halves[k])
+		v, w := XMM(), XMM()
+		VMOVUPD(place(x, k), v)
+		VSUBPD(halves[k], v, v)
+		VUNPCKHPD(v, v, w)
+		for i, u := range []reg.Register{v, w} {
+			find(u, row[k+i], found)
+			found = append(found, u)
+		}
+	}
+	// One store, which the next load can take from: it cannot wait for four.
+	VUNPCKLPD(found[1], found[0], found[0])
+	VUNPCKLPD(found[3], found[2], found[2])
+	four := YMM()
+	VINSERTF128(Imm(1), found[2], found[0].(reg.Vec).AsY(), four)
+	VMOVUPD(four, place(x, 0))
+	for _, r := range row {
+		LEAQ(Mem{Base: r, Index: stride, Scale: 4}, r)
+	}
+	ADDQ(Imm(lanes*8), known)
+	SUBQ(Imm(dotRows), n)
+	JMP(LabelRef("group"))
+	Label("rest")
+	found = nil
+	for k := range dotRows - 1 {
+		CMPQ(n, Imm(uint64(k)))
+		JE(LabelRef("end"))
+		half := halfSums([]string{"first", "second", "third"}[k], x, known, at, row[k:k+1])[0]
+		VHADDPD(half, half, half)
+		v := XMM()
+		VMOVSD(place(x, k), v)
+		VSUBSD(half, v, v)
+		find(v, row[k], found)
+		VMOVSD(v, place(x, k))
+		found = append(found, v)
+	}
+	Label("end")
+	VZEROUPPER()
+	RET()
+}
+
+// halfSums returns the products of the rows with the bytes of x before known, each a sum of two
+// entries.
+func halfSums(name string, x, known, at reg.Register, rows []reg.Register) []reg.Register {
+	sums := make([]reg.VecVirtual, len(rows))
+	for k := range sums {
+		sums[k] = YMM()
+		VXORPD(sums[k], sums[k], sums[k])
+	}
+	XORQ(at, at)
+	Label(name)
+	CMPQ(at, known)
+	JE(LabelRef(name + "End"))
+	v := YMM()
+	VMOVUPD(Mem{Base: x, Index: at, Scale: 1}, v)
+	for k, r := range rows {
+		p := YMM()
+		VMULPD(Mem{Base: r, Index: at, Scale: 1}, v, p)
+		VADDPD(p, sums[k], sums[k])
+	}
+	ADDQ(Imm(lanes*8), at)
+	JMP(LabelRef(name))
+	Label(name + "End")
+	halves := make([]reg.Register, len(rows))
+	for k, sum := range sums {
+		high := XMM()
+		VEXTRACTF128(Imm(1), sum, high)
+		halves[k] = sum.AsX()
+		VADDPD(high, halves[k], halves[k])
+	}
+	return halves
+}
+
+// backRows takes four rows at a time, so that x is read and written once for all of them. Rows
+// beyond a multiple of four come first, one by one.
+func backRows() {
+	TEXT("backRows", NOSPLIT, "func(x, l *float64, stride int, inv *float64, k int)")
+	Pragma("noescape")
+	Doc("backRows replaces the k entries of x by (lower triangle)⁻ᵀx, for a triangle with rows stride",
+		"entries apart and the inverses of its diagonal in inv, row by row from the last.")
+	x, l, stride := Load(Param("x"), GP64()), Load(Param("l"), GP64()), Load(Param("stride"), GP64())
+	inv, k := Load(Param("inv"), GP64()), Load(Param("k"), GP64())
+	SHLQ(Imm(3), stride)
+	row, at, left := GP64(), GP64(), GP64()
+	MOVQ(k, row)
+	DECQ(row)
+	IMULQ(stride, row)
+	ADDQ(l, row) // the last row
+	backSingles(x, inv, row, stride, k, at, left)
+	Label("rows")
+	rows := [dotRows]reg.Register{row} // the last first
+	for i := 1; i < dotRows; i++ {
+		next := GP64()
+		MOVQ(rows[i-1], next)
+		SUBQ(stride, next)
+		rows[i] = next
+	}
+	SHLQ(Imm(2), stride)
+	Label("group")
+	TESTQ(k, k)
+	JE(LabelRef("end"))
+	SUBQ(Imm(dotRows), k)
+	var found, factors [dotRows]reg.VecVirtual
+	place := func(base reg.Register, j int) Mem {
+		return Mem{Base: base, Index: k, Scale: 8, Disp: 8 * (dotRows - 1 - j)}
+	}
+	for i := range rows {
+		v := XMM()
+		VMOVSD(place(x, i), v)
+		for j := range i {
+			p := XMM()
+			VMULSD(place(rows[j], i), found[j], p)
+			VSUBSD(p, v, v)
+		}
+		VMULSD(place(inv, i), v, v)
+		VMOVSD(v, place(x, i))
+		found[i], factors[i] = v, YMM()
+		broadcast(v, factors[i])
+	}
+	XORQ(at, at)
+	Label("groupLanes")
+	CMPQ(at, k)
+	JE(LabelRef("groupEnd"))
+	sums := YMM()
+	VMOVUPD(Mem{Base: x, Index: at, Scale: 8}, sums)
+	for i, r := range rows {
+		p := YMM()
+		VMULPD(Mem{Base: r, Index: at, Scale: 8}, factors[i], p)
+		VSUBPD(p, sums, sums)
+	}
+	VMOVUPD(sums, Mem{Base: x, Index: at, Scale: 8})
+	ADDQ(Imm(lanes), at)
+	JMP(LabelRef("groupLanes"))
+	Label("groupEnd")
+	for _, r := range rows {
+		SUBQ(stride, r)
+	}
+	JMP(LabelRef("group"))
+	Label("end")
+	VZEROUPPER()
+	RET()
+}
+
+// backSingles takes the last rows, from row back, one by one, until a multiple of four are left.
+func backSingles(x, inv, row, stride, k, at, left reg.Register) {
+	Label("single")
+	TESTQ(U32(lanes-1), k)
+	JE(LabelRef("rows"))
+	DECQ(k)
+	v, f := XMM(), YMM()
+	VMOVSD(Mem{Base: x, Index: k, Scale: 8}, v)
+	VMULSD(Mem{Base: inv, Index: k, Scale: 8}, v, v)
+	VMOVSD(v, Mem{Base: x, Index: k, Scale: 8})
+	broadcast(v, f)
+	XORQ(at, at)
+	MOVQ(k, left)
+	Label("singleLanes")
+	CMPQ(left, Imm(lanes))
+	JL(LabelRef("singleOne"))
+	p, sum := YMM(), YMM()
+	VMULPD(Mem{Base: row, Index: at, Scale: 8}, f, p)
+	VMOVUPD(Mem{Base: x, Index: at, Scale: 8}, sum)
+	VSUBPD(p, sum, sum)
+	VMOVUPD(sum, Mem{Base: x, Index: at, Scale: 8})
+	ADDQ(Imm(lanes), at)
+	SUBQ(Imm(lanes), left)
+	JMP(LabelRef("singleLanes"))
+	Label("singleOne")
+	TESTQ(left, left)
+	JE(LabelRef("singleEnd"))
+	q, w := XMM(), XMM()
+	VMULSD(Mem{Base: row, Index: at, Scale: 8}, v, q)
+	VMOVSD(Mem{Base: x, Index: at, Scale: 8}, w)
+	VSUBSD(q, w, w)
+	VMOVSD(w, Mem{Base: x, Index: at, Scale: 8})
+	INCQ(at)
+	DECQ(left)
+	JMP(LabelRef("singleOne"))
+	Label("singleEnd")
+	SUBQ(stride, row)
+	JMP(LabelRef("single"))
+}
+
+// broadcast sets all lanes of to to v. AVX broadcasts from memory alone.
+func broadcast(v, to reg.VecVirtual) {
+	m := XMM()
+	VMOVDDUP(v, m)
+	VINSERTF128(Imm(1), m, m.AsY(), to)
+}
+
+// rotateRows keeps a part of the row that goes from rotation to rotation in a register.
+func rotateRows() {
+	TEXT("rotateRows", NOSPLIT, "func(rows *float64, stride, n int, cos, sin *float64, count int)")
+	Pragma("noescape")
+	Doc("rotateRows replaces the rows x and y of n entries, the first and the second at rows, stride entries",
+		"apart, by cos[0]·x + sin[0]·y and cos[0]·y − sin[0]·x, then the second and the third with cos[1] and",
+		"sin[1], and so on for so many rotations.")
+	rows, stride, n := Load(Param("rows"), GP64()), Load(Param("stride"), GP64()), Load(Param("n"), GP64())
+	cos, sin, count := Load(Param("cos"), GP64()), Load(Param("sin"), GP64()), Load(Param("count"), GP64())
+	SHLQ(Imm(3), stride)
+	row, at := GP64(), GP64()
+	take := func(name string, registers, each int) {
+		entries := registers * each
+		Label(name)
+		CMPQ(n, Imm(uint64(entries)))
+		JL(LabelRef(name + "End"))
+		load, multiply, add, subtract, broadcast := VMOVUPD, VMULPD, VADDPD, VSUBPD, VBROADCASTSD
+		register := func() reg.VecVirtual { return YMM() }
+		if each == 1 {
+			load, multiply, add, subtract, broadcast = VMOVSD, VMULSD, VADDSD, VSUBSD, VMOVSD
+			register = func() reg.VecVirtual { return XMM() }
+		}
+		x := make([]reg.VecVirtual, registers)
+		for i := range x {
+			x[i] = register()
+			load(Mem{Base: rows, Disp: 8 * i * each}, x[i])
+		}
+		MOVQ(rows, row)
+		XORQ(at, at)
+		Label(name + "Rotation")
+		c, s := register(), register()
+		broadcast(Mem{Base: cos, Index: at, Scale: 8}, c)
+		broadcast(Mem{Base: sin, Index: at, Scale: 8}, s)
+		for i := range x {
+			y, cy, sy := register(), register(), register()
+			load(Mem{Base: row, Index: stride, Scale: 1, Disp: 8 * i * each}, y)
+			multiply(y, s, sy)
+			multiply(y, c, cy)
+			cx := register()
+			multiply(x[i], c, cx)
+			add(sy, cx, cx)
+			load(cx, Mem{Base: row, Disp: 8 * i * each})
+			multiply(x[i], s, x[i])
+			subtract(x[i], cy, x[i])
+		}
+		ADDQ(stride, row)
+		INCQ(at)
+		CMPQ(at, count)
+		JNE(LabelRef(name + "Rotation"))
+		for i := range x {
+			load(x[i], Mem{Base: row, Disp: 8 * i * each})
+		}
+		ADDQ(Imm(uint64(8*entries)), rows)
+		SUBQ(Imm(uint64(entries)), n)
+		JMP(LabelRef(name))
+		Label(name + "End")
+	}
+	take("two", 2, lanes)
+	take("one", 1, lanes)
+	take("rest", 1, 1)
+	VZEROUPPER()
+	RET()
+}
+
+// descendBox moves one coordinate after the other, and the gradient with it.
+func descendBox() {
+	TEXT("descendBox", NOSPLIT, "func(z, grad, q, steps, lo, hi *float64, n int) (met int)")
+	Pragma("noescape")
+	Doc("descendBox is a sweep of coordinate descent, see DescendBox. It returns the number of moves from or to",
+		"a bound.")
+	z, grad, q, steps := Load(Param("z"), GP64()), Load(Param("grad"), GP64()), Load(Param("q"), GP64()), Load(Param("steps"), GP64())
+	lo, hi, n := Load(Param("lo"), GP64()), Load(Param("hi"), GP64()), Load(Param("n"), GP64())
+	j, at, left, met := GP64(), GP64(), GP64(), GP64()
+	XORQ(j, j)
+	XORQ(met, met)
+	Label("coordinate")
+	entry := func(base reg.Register, k reg.Register) Mem { return Mem{Base: base, Index: k, Scale: 8} }
+	old, v, low, high := XMM(), XMM(), XMM(), XMM()
+	VMOVSD(entry(z, j), old)
+	VMOVSD(entry(grad, j), v)
+	VMULSD(entry(steps, j), v, v)
+	VSUBSD(v, old, v)
+	VMOVSD(entry(lo, j), low)
+	VMOVSD(entry(hi, j), high)
+	VMINSD(v, high, v) // v where neither is less
+	VMAXSD(v, low, v)
+	VUCOMISD(old, v)
+	JE(LabelRef("next"))
+	for _, x := range []reg.VecVirtual{v, old} {
+		for _, bound := range []reg.VecVirtual{low, high} {
+			VUCOMISD(bound, x)
+			JE(LabelRef("met"))
+		}
+	}
+	JMP(LabelRef("move"))
+	Label("met")
+	INCQ(met)
+	Label("move")
+	VMOVSD(v, entry(z, j))
+	step, f := XMM(), YMM()
+	VSUBSD(old, v, step)
+	broadcast(step, f)
+	XORQ(at, at)
+	MOVQ(n, left)
+	Label("lanes")
+	CMPQ(left, Imm(lanes))
+	JL(LabelRef("one"))
+	p := YMM()
+	VMULPD(entry(q, at), f, p)
+	VADDPD(entry(grad, at), p, p)
+	VMOVUPD(p, entry(grad, at))
+	ADDQ(Imm(lanes), at)
+	SUBQ(Imm(lanes), left)
+	JMP(LabelRef("lanes"))
+	Label("one")
+	TESTQ(left, left)
+	JE(LabelRef("next"))
+	w := XMM()
+	VMULSD(entry(q, at), step, w)
+	VADDSD(entry(grad, at), w, w)
+	VMOVSD(w, entry(grad, at))
+	INCQ(at)
+	DECQ(left)
+	JMP(LabelRef("one"))
+	Label("next")
+	LEAQ(Mem{Base: q, Index: n, Scale: 8}, q)
+	INCQ(j)
+	CMPQ(j, n)
+	JNE(LabelRef("coordinate"))
+	VZEROUPPER()
+	Store(met, ReturnIndex(0))
+	RET()
+}
+
+// compareHalves compares blocks of four rows and columns with those on the other side of the
+// diagonal. The last blocks may have some of the rows and columns before them again.
+func compareHalves() {
+	TEXT("compareHalves", NOSPLIT, "func(q *float64, n int) (largest float64, differ int)")
+	Pragma("noescape")
+	Doc("compareHalves returns the largest modulus in the n×n matrix q, n at least four, and something other",
+		"than 0 if q is not the same as its transpose, bit by bit, or holds NaN: then largest passes over it.")
+	q, n := Load(Param("q"), GP64()), Load(Param("n"), GP64())
+	stride, three := GP64(), GP64()
+	LEAQ(Mem{Base: n, Index: n, Scale: 1}, stride)
+	SHLQ(Imm(2), stride)
+	LEAQ(Mem{Base: stride, Index: stride, Scale: 2}, three)
+	last := GP64()
+	LEAQ(Mem{Base: n, Disp: -lanes}, last)
+	half, modulus := XMM(), YMM()
+	VPCMPEQD(half, half, half)
+	VPSRLQ(Imm(1), half, half)
+	VINSERTF128(Imm(1), half, half.AsY(), modulus)
+	largest, differ := YMM(), YMM()
+	VXORPD(largest, largest, largest)
+	VXORPD(differ, differ, differ)
+	row, i, column, j := GP64(), GP64(), GP64(), GP64() // i and j are at most last
+	XORQ(row, row)
+	Label("rows")
+	MOVQ(row, i)
+	CMPQ(last, i)
+	CMOVQLT(last, i)
+	XORQ(column, column)
+	Label("columns")
+	MOVQ(column, j)
+	CMPQ(i, j)
+	CMOVQLT(i, j)
+	block := func(i, j reg.Register) reg.Register { // the address of entry (i, j)
+		at := GP64()
+		MOVQ(i, at)
+		IMULQ(stride, at)
+		LEAQ(Mem{Base: at, Index: j, Scale: 8}, at)
+		ADDQ(q, at)
+		return at
+	}
+	rows := func(base reg.Register) [lanes]Mem {
+		return [lanes]Mem{{Base: base}, {Base: base, Index: stride, Scale: 1}, {Base: base, Index: stride, Scale: 2}, {Base: base, Index: three, Scale: 1}}
+	}
+	compareBlock(rows(block(i, j)), rows(block(j, i)), modulus, largest, differ)
+	ADDQ(Imm(lanes), column)
+	end := GP64()
+	LEAQ(Mem{Base: i, Disp: lanes}, end)
+	CMPQ(column, end)
+	JL(LabelRef("columns"))
+	ADDQ(Imm(lanes), row)
+	CMPQ(row, n)
+	JL(LabelRef("rows"))
+	high := XMM()
+	VEXTRACTF128(Imm(1), largest, high)
+	VMAXPD(high, largest.AsX(), largest.AsX())
+	VUNPCKHPD(largest.AsX(), largest.AsX(), high)
+	VMAXSD(high, largest.AsX(), largest.AsX())
+	found := GP64()
+	XORQ(found, found)
+	VPTEST(differ, differ)
+	SETNE(found.As8())
+	VZEROUPPER()
+	Store(largest.AsX(), ReturnIndex(0))
+	Store(found, ReturnIndex(1))
+	RET()
+}
+
+// compareBlock compares a block of four rows with the transpose of another. modulus clears the
+// sign of each lane.
+func compareBlock(below, above [lanes]Mem, modulus, largest, differ reg.VecVirtual) {
+	take := func(v reg.VecVirtual) {
+		m := YMM()
+		VANDPD(v, modulus, m)
+		VMAXPD(largest, m, largest) // largest where m is NaN
+	}
+	var u, pairs, transposed [lanes]reg.VecVirtual
+	for k := range u {
+		u[k], pairs[k], transposed[k] = YMM(), YMM(), YMM()
+		VMOVUPD(above[k], u[k])
+		take(u[k])
+	}
+	for k := 0; k < lanes; k += 2 {
+		VUNPCKLPD(u[k+1], u[k], pairs[k])
+		VUNPCKHPD(u[k+1], u[k], pairs[k+1])
+	}
+	for k := range transposed {
+		VPERM2F128(Imm(uint64([]int{0x20, 0x20, 0x31, 0x31}[k])), pairs[k%2+2], pairs[k%2], transposed[k])
+	}
+	for k, t := range transposed {
+		v, nan := YMM(), YMM()
+		VMOVUPD(below[k], v)
+		take(v)
+		VCMPPD(Imm(3), v, v, nan)
+		VORPD(nan, differ, differ)
+		VXORPD(v, t, t)
+		VORPD(t, differ, differ)
+	}
 }
