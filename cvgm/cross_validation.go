@@ -109,9 +109,8 @@ func (c *Config) prepareData(l learn.Learner) error {
 		}
 		c.Data.X = c.Data.Dense()
 	}
-	if c.Centring == FixedLeastSquares && c.Standardise {
-		// The two are equal on standardised features. The mean of y has no rank to decide.
-		c.Centring = MeanCentring
+	if stored && c.Centring == FixedLeastSquares && c.Standardise {
+		c.Centring = MeanCentring // the two are equal on standardised features
 	}
 	if stored && c.Prepare == nil {
 		fixed := c.Centring == FixedLeastSquares

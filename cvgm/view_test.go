@@ -300,37 +300,6 @@ func TestViewBytesOfOtherMatrix(t *testing.T) {
 	}
 }
 
-// FixedLeastSquares equals MeanCentring on standardised features, as documented, also if one
-// feature is another in another unit.
-func TestFixedLeastSquaresOfEqualFeatures(t *testing.T) {
-	const rows = 40
-	rng := rand.New(rand.NewPCG(2, 36))
-	d := learn.Data{X: mat.NewDense(rows, 2, nil), Y: make([]float64, rows)}
-	for i := range rows {
-		v := 1e5 + rng.NormFloat64()
-		d.Dense().SetRow(i, []float64{v, 3*v + .1})
-		d.Y[i] = v - 1e5 + rng.NormFloat64()
-	}
-	splits, err := cvgm.KFold(rng, rows, 4)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var loss [2]float64
-	for k, centring := range []cvgm.Centring{cvgm.FixedLeastSquares, cvgm.MeanCentring} {
-		cv, err := cvgm.New(cvgm.Config{Data: d, Splits: splits, Loss: cvgm.SquaredError{}, Standardise: true, Centring: centring,
-			Learner: func() learn.Learner { return new(linear.ElasticNet) }})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if loss[k], err = cv.Eval(nil, []float64{.01, .1}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if !(math.Abs(loss[0]-loss[1]) <= 1e-6*loss[1]) {
-		t.Errorf("the loss is %v with FixedLeastSquares and %v with MeanCentring", loss[0], loss[1])
-	}
-}
-
 // A row that no split has puts no prediction at a kink of the loss.
 func TestViewKinkBesideOutlier(t *testing.T) {
 	for name, learner := range map[string]func() learn.Learner{

@@ -113,7 +113,11 @@ func (p *product) addTile(i, j, k, depth int, b []float64) {
 func addTile(c []float64, inC int, a []float64, inA int, b []float64, depth int) {
 	if vectors {
 		_, _, _ = c[(productRows-1)*inC+productColumns-1], a[(productRows-1)*inA+depth-1], b[productColumns*depth-1]
-		productTile(&c[0], inC, &a[0], inA, &b[0], depth)
+		if wide {
+			productTileWide(&c[0], inC, &a[0], inA, &b[0], depth)
+		} else {
+			productTile(&c[0], inC, &a[0], inA, &b[0], depth)
+		}
 		return
 	}
 	const half = productColumns / 2

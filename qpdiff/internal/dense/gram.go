@@ -99,6 +99,15 @@ const (
 	leastGroups = 16
 )
 
+// addTileOf is gramTile by the widest registers.
+func addTileOf(dst *float64, width int, a, b *float64, stride, groups int) {
+	if wide {
+		gramTileWide(dst, width, a, b, stride, groups)
+		return
+	}
+	gramTile(dst, width, a, b, stride, groups)
+}
+
 // addTiles is addGroups by the vector units, for n of at least tileColumns.
 func addTiles(g, a, b []float64, groups, n, stride int) {
 	var edge [tileRows * tileColumns]float64
@@ -111,7 +120,7 @@ func addTiles(g, a, b []float64, groups, n, stride int) {
 			for j := i; j < n; j += tileColumns {
 				column := min(j, n-tileColumns)
 				if row == i && column == j {
-					gramTile(&g[i*n+j], n, &a[i], &b[j], stride, count)
+					addTileOf(&g[i*n+j], n, &a[i], &b[j], stride, count)
 					continue
 				}
 				// What of a tile lies beyond the edge, another tile has: it is left out.
@@ -124,7 +133,7 @@ func addTiles(g, a, b []float64, groups, n, stride int) {
 					}
 				}
 				tile(func(e, g *float64) { *e = *g })
-				gramTile(&edge[0], tileColumns, &a[row], &b[column], stride, count)
+				addTileOf(&edge[0], tileColumns, &a[row], &b[column], stride, count)
 				tile(func(e, g *float64) { *g = *e })
 			}
 		}

@@ -120,7 +120,11 @@ func ldlBlocks(a, dinv []float64, n, stride int, tol float64) int {
 					factors[k] = above[k*stride] * dinv[from+k]
 				}
 				_ = above[(pivots-1)*stride+len(row)-1]
-				subtractPairs(&row[0], len(row), &above[0], stride, &factors[0], pivots/2)
+				if wide {
+					subtractPairsWide(&row[0], len(row), &above[0], stride, &factors[0], pivots/2)
+				} else {
+					subtractPairs(&row[0], len(row), &above[0], stride, &factors[0], pivots/2)
+				}
 			}
 			if i >= to {
 				continue

@@ -16,5 +16,15 @@ const leastRows, leastEntries = 4, 4
 // returns whether they were on.
 func SetVectors(on bool) (old bool) {
 	old, vectors = vectors, on && cpu.X86.HasAVX
+	wide = vectors && cpu.X86.HasAVX512F
+	return old
+}
+
+// wide reports whether the processor has registers of eight numbers. They give the same bits.
+var wide = cpu.X86.HasAVX512F
+
+// setWide switches these off or on, as SetVectors does all.
+func setWide(on bool) (old bool) {
+	old, wide = wide, on && vectors && cpu.X86.HasAVX512F
 	return old
 }

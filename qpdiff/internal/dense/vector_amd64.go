@@ -15,6 +15,31 @@ func subtractPairs(dst *float64, n int, a *float64, stride int, f *float64, pair
 //go:noescape
 func gramTile(dst *float64, width int, a *float64, b *float64, stride int, groups int)
 
+// productTile adds to four rows of eight entries of dst, width entries apart, the products of the
+// four rows of depth entries at a, stride entries apart, with the depth rows of eight at b.
+//
+//go:noescape
+func productTile(dst *float64, width int, a *float64, stride int, b *float64, depth int)
+
+// subtractPairsWide subtracts f[0] times the row of n entries at a plus f[1] times that stride entries
+// further from dst, and so on for so many pairs of rows.
+//
+//go:noescape
+func subtractPairsWide(dst *float64, n int, a *float64, stride int, f *float64, pairs int)
+
+// gramTileWide adds to two rows of eight entries of dst, a matrix with the given width, the products
+// of the two columns at a with the eight at b, both in rows stride entries apart, four in each
+// group: the sum of four products is added at a time.
+//
+//go:noescape
+func gramTileWide(dst *float64, width int, a *float64, b *float64, stride int, groups int)
+
+// productTileWide adds to four rows of eight entries of dst, width entries apart, the products of the
+// four rows of depth entries at a, stride entries apart, with the depth rows of eight at b.
+//
+//go:noescape
+func productTileWide(dst *float64, width int, a *float64, stride int, b *float64, depth int)
+
 // dot4 sets the four entries of dst to the products of x with the rows of n entries at a, b, c
 // and d, in the order of gonum's DotUnitary.
 //
@@ -95,12 +120,6 @@ func moments3(h *float64, w *float64, z *float64, stride int, n int)
 //
 //go:noescape
 func products3(sums *float64, s *float64, z *float64, stride int, n int)
-
-// productTile adds to four rows of eight entries of dst, width entries apart, the products of the
-// four rows of depth entries at a, stride entries apart, with the depth rows of eight at b.
-//
-//go:noescape
-func productTile(dst *float64, width int, a *float64, stride int, b *float64, depth int)
 
 // distances sets dst, of a multiple of four entries, to the sums of the squared differences between
 // the n entries at x and a column each at points, whose n rows are stride entries apart.

@@ -51,8 +51,8 @@ fourPair:
 	VMOVUPD      Y1, 32(AX)
 	VMOVUPD      Y2, 64(AX)
 	VMOVUPD      Y3, 96(AX)
-	ADDQ         $0x80, AX
-	ADDQ         $0x80, DX
+	ADDQ         $0x00000080, AX
+	ADDQ         $0x00000080, DX
 	SUBQ         $0x10, CX
 	JMP          four
 
@@ -77,8 +77,8 @@ onePair:
 	DECQ         R10
 	JNE          onePair
 	VMOVUPD      Y0, (AX)
-	ADDQ         $0x20, AX
-	ADDQ         $0x20, DX
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000020, DX
 	SUBQ         $0x04, CX
 	JMP          one
 
@@ -103,8 +103,8 @@ restPair:
 	DECQ   R10
 	JNE    restPair
 	VMOVSD X0, (AX)
-	ADDQ   $0x08, AX
-	ADDQ   $0x08, DX
+	ADDQ   $0x00000008, AX
+	ADDQ   $0x00000008, DX
 	SUBQ   $0x01, CX
 	JMP    rest
 
@@ -195,6 +195,323 @@ store:
 	VMOVUPD Y1, 32(AX)
 	VMOVUPD Y2, (CX)
 	VMOVUPD Y3, 32(CX)
+	VZEROUPPER
+	RET
+
+// func productTile(dst *float64, width int, a *float64, stride int, b *float64, depth int)
+// Requires: AVX
+TEXT ·productTile(SB), NOSPLIT, $0-48
+	MOVQ    dst+0(FP), AX
+	MOVQ    width+8(FP), CX
+	MOVQ    a+16(FP), DX
+	MOVQ    stride+24(FP), BX
+	MOVQ    b+32(FP), SI
+	MOVQ    depth+40(FP), DI
+	SHLQ    $0x03, BX
+	LEAQ    (DX)(BX*1), R8
+	LEAQ    (R8)(BX*1), R9
+	LEAQ    (R9)(BX*1), BX
+	SHLQ    $0x03, CX
+	LEAQ    (AX)(CX*1), R10
+	LEAQ    (R10)(CX*1), R11
+	LEAQ    (R11)(CX*1), CX
+	VMOVUPD (AX), Y0
+	VMOVUPD 32(AX), Y1
+	VMOVUPD (R10), Y2
+	VMOVUPD 32(R10), Y3
+	VMOVUPD (R11), Y4
+	VMOVUPD 32(R11), Y5
+	VMOVUPD (CX), Y6
+	VMOVUPD 32(CX), Y7
+	XORQ    R12, R12
+
+term:
+	CMPQ         R12, DI
+	JGE          store
+	VMOVUPD      (SI), Y8
+	VMOVUPD      32(SI), Y9
+	VBROADCASTSD (DX)(R12*8), Y10
+	VMULPD       Y8, Y10, Y11
+	VADDPD       Y11, Y0, Y0
+	VMULPD       Y9, Y10, Y10
+	VADDPD       Y10, Y1, Y1
+	VBROADCASTSD (R8)(R12*8), Y10
+	VMULPD       Y8, Y10, Y11
+	VADDPD       Y11, Y2, Y2
+	VMULPD       Y9, Y10, Y10
+	VADDPD       Y10, Y3, Y3
+	VBROADCASTSD (R9)(R12*8), Y10
+	VMULPD       Y8, Y10, Y11
+	VADDPD       Y11, Y4, Y4
+	VMULPD       Y9, Y10, Y10
+	VADDPD       Y10, Y5, Y5
+	VBROADCASTSD (BX)(R12*8), Y10
+	VMULPD       Y8, Y10, Y8
+	VADDPD       Y8, Y6, Y6
+	VMULPD       Y9, Y10, Y8
+	VADDPD       Y8, Y7, Y7
+	ADDQ         $0x40, SI
+	INCQ         R12
+	JMP          term
+
+store:
+	VMOVUPD Y0, (AX)
+	VMOVUPD Y1, 32(AX)
+	VMOVUPD Y2, (R10)
+	VMOVUPD Y3, 32(R10)
+	VMOVUPD Y4, (R11)
+	VMOVUPD Y5, 32(R11)
+	VMOVUPD Y6, (CX)
+	VMOVUPD Y7, 32(CX)
+	VZEROUPPER
+	RET
+
+// func subtractPairsWide(dst *float64, n int, a *float64, stride int, f *float64, pairs int)
+// Requires: AVX, AVX512F
+TEXT ·subtractPairsWide(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ n+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ stride+24(FP), BX
+	MOVQ f+32(FP), SI
+	MOVQ pairs+40(FP), DI
+	SHLQ $0x03, BX
+
+four:
+	CMPQ    CX, $0x20
+	JL      fourEnd
+	VMOVUPD (AX), Z0
+	VMOVUPD 64(AX), Z1
+	VMOVUPD 128(AX), Z2
+	VMOVUPD 192(AX), Z3
+	MOVQ    DX, R8
+	MOVQ    SI, R9
+	MOVQ    DI, R10
+
+fourPair:
+	VBROADCASTSD (R9), Z4
+	VBROADCASTSD 8(R9), Z5
+	VMULPD       (R8), Z4, Z6
+	VMULPD       (R8)(BX*1), Z5, Z7
+	VADDPD       Z7, Z6, Z6
+	VSUBPD       Z6, Z0, Z0
+	VMULPD       64(R8), Z4, Z6
+	VMULPD       64(R8)(BX*1), Z5, Z7
+	VADDPD       Z7, Z6, Z6
+	VSUBPD       Z6, Z1, Z1
+	VMULPD       128(R8), Z4, Z6
+	VMULPD       128(R8)(BX*1), Z5, Z7
+	VADDPD       Z7, Z6, Z6
+	VSUBPD       Z6, Z2, Z2
+	VMULPD       192(R8), Z4, Z4
+	VMULPD       192(R8)(BX*1), Z5, Z5
+	VADDPD       Z5, Z4, Z4
+	VSUBPD       Z4, Z3, Z3
+	LEAQ         (R8)(BX*2), R8
+	ADDQ         $0x10, R9
+	DECQ         R10
+	JNE          fourPair
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD      Z2, 128(AX)
+	VMOVUPD      Z3, 192(AX)
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000100, DX
+	SUBQ         $0x20, CX
+	JMP          four
+
+fourEnd:
+one:
+	CMPQ    CX, $0x08
+	JL      oneEnd
+	VMOVUPD (AX), Z0
+	MOVQ    DX, R8
+	MOVQ    SI, R9
+	MOVQ    DI, R10
+
+onePair:
+	VBROADCASTSD (R9), Z1
+	VBROADCASTSD 8(R9), Z2
+	VMULPD       (R8), Z1, Z1
+	VMULPD       (R8)(BX*1), Z2, Z2
+	VADDPD       Z2, Z1, Z1
+	VSUBPD       Z1, Z0, Z0
+	LEAQ         (R8)(BX*2), R8
+	ADDQ         $0x10, R9
+	DECQ         R10
+	JNE          onePair
+	VMOVUPD      Z0, (AX)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, DX
+	SUBQ         $0x08, CX
+	JMP          one
+
+oneEnd:
+half:
+	CMPQ    CX, $0x04
+	JL      halfEnd
+	VMOVUPD (AX), Y0
+	MOVQ    DX, R8
+	MOVQ    SI, R9
+	MOVQ    DI, R10
+
+halfPair:
+	VBROADCASTSD (R9), Y1
+	VBROADCASTSD 8(R9), Y2
+	VMULPD       (R8), Y1, Y1
+	VMULPD       (R8)(BX*1), Y2, Y2
+	VADDPD       Y2, Y1, Y1
+	VSUBPD       Y1, Y0, Y0
+	LEAQ         (R8)(BX*2), R8
+	ADDQ         $0x10, R9
+	DECQ         R10
+	JNE          halfPair
+	VMOVUPD      Y0, (AX)
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000020, DX
+	SUBQ         $0x04, CX
+	JMP          half
+
+halfEnd:
+rest:
+	CMPQ   CX, $0x01
+	JL     restEnd
+	VMOVSD (AX), X0
+	MOVQ   DX, R8
+	MOVQ   SI, R9
+	MOVQ   DI, R10
+
+restPair:
+	VMOVSD (R9), X1
+	VMOVSD 8(R9), X2
+	VMULSD (R8), X1, X1
+	VMULSD (R8)(BX*1), X2, X2
+	VADDSD X2, X1, X1
+	VSUBSD X1, X0, X0
+	LEAQ   (R8)(BX*2), R8
+	ADDQ   $0x10, R9
+	DECQ   R10
+	JNE    restPair
+	VMOVSD X0, (AX)
+	ADDQ   $0x00000008, AX
+	ADDQ   $0x00000008, DX
+	SUBQ   $0x01, CX
+	JMP    rest
+
+restEnd:
+	VZEROUPPER
+	RET
+
+// func gramTileWide(dst *float64, width int, a *float64, b *float64, stride int, groups int)
+// Requires: AVX, AVX512F
+TEXT ·gramTileWide(SB), NOSPLIT, $0-48
+	MOVQ    dst+0(FP), AX
+	MOVQ    width+8(FP), CX
+	LEAQ    (AX)(CX*8), CX
+	MOVQ    a+16(FP), DX
+	MOVQ    b+24(FP), BX
+	MOVQ    groups+40(FP), SI
+	MOVQ    stride+32(FP), DI
+	SHLQ    $0x03, DI
+	VMOVUPD (AX), Z0
+	VMOVUPD (CX), Z1
+
+group:
+	TESTQ        SI, SI
+	JE           store
+	VMOVUPD      (BX), Z2
+	VBROADCASTSD (DX), Z3
+	VMULPD       Z2, Z3, Z3
+	VBROADCASTSD 8(DX), Z4
+	VMULPD       Z2, Z4, Z2
+	ADDQ         DI, DX
+	ADDQ         DI, BX
+	VMOVUPD      (BX), Z4
+	VBROADCASTSD (DX), Z5
+	VMULPD       Z4, Z5, Z5
+	VADDPD       Z5, Z3, Z3
+	VBROADCASTSD 8(DX), Z5
+	VMULPD       Z4, Z5, Z4
+	VADDPD       Z4, Z2, Z2
+	ADDQ         DI, DX
+	ADDQ         DI, BX
+	VMOVUPD      (BX), Z4
+	VBROADCASTSD (DX), Z5
+	VMULPD       Z4, Z5, Z5
+	VBROADCASTSD 8(DX), Z6
+	VMULPD       Z4, Z6, Z4
+	ADDQ         DI, DX
+	ADDQ         DI, BX
+	VMOVUPD      (BX), Z6
+	VBROADCASTSD (DX), Z7
+	VMULPD       Z6, Z7, Z7
+	VADDPD       Z7, Z5, Z5
+	VBROADCASTSD 8(DX), Z7
+	VMULPD       Z6, Z7, Z6
+	VADDPD       Z6, Z4, Z4
+	ADDQ         DI, DX
+	ADDQ         DI, BX
+	VADDPD       Z5, Z3, Z3
+	VADDPD       Z4, Z2, Z2
+	VADDPD       Z3, Z0, Z0
+	VADDPD       Z2, Z1, Z1
+	DECQ         SI
+	JMP          group
+
+store:
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z1, (CX)
+	VZEROUPPER
+	RET
+
+// func productTileWide(dst *float64, width int, a *float64, stride int, b *float64, depth int)
+// Requires: AVX, AVX512F
+TEXT ·productTileWide(SB), NOSPLIT, $0-48
+	MOVQ    dst+0(FP), AX
+	MOVQ    width+8(FP), CX
+	MOVQ    a+16(FP), DX
+	MOVQ    stride+24(FP), BX
+	MOVQ    b+32(FP), SI
+	MOVQ    depth+40(FP), DI
+	SHLQ    $0x03, BX
+	LEAQ    (DX)(BX*1), R8
+	LEAQ    (R8)(BX*1), R9
+	LEAQ    (R9)(BX*1), BX
+	SHLQ    $0x03, CX
+	LEAQ    (AX)(CX*1), R10
+	LEAQ    (R10)(CX*1), R11
+	LEAQ    (R11)(CX*1), CX
+	VMOVUPD (AX), Z0
+	VMOVUPD (R10), Z1
+	VMOVUPD (R11), Z2
+	VMOVUPD (CX), Z3
+	XORQ    R12, R12
+
+term:
+	CMPQ         R12, DI
+	JGE          store
+	VMOVUPD      (SI), Z4
+	VBROADCASTSD (DX)(R12*8), Z5
+	VMULPD       Z4, Z5, Z5
+	VADDPD       Z5, Z0, Z0
+	VBROADCASTSD (R8)(R12*8), Z5
+	VMULPD       Z4, Z5, Z5
+	VADDPD       Z5, Z1, Z1
+	VBROADCASTSD (R9)(R12*8), Z5
+	VMULPD       Z4, Z5, Z5
+	VADDPD       Z5, Z2, Z2
+	VBROADCASTSD (BX)(R12*8), Z5
+	VMULPD       Z4, Z5, Z4
+	VADDPD       Z4, Z3, Z3
+	ADDQ         $0x40, SI
+	INCQ         R12
+	JMP          term
+
+store:
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z1, (R10)
+	VMOVUPD Z2, (R11)
+	VMOVUPD Z3, (CX)
 	VZEROUPPER
 	RET
 
@@ -1435,74 +1752,6 @@ rows:
 	CMPQ       BX, SI
 	JNE        rows
 	VMOVUPD    Y0, (AX)
-	VZEROUPPER
-	RET
-
-// func productTile(dst *float64, width int, a *float64, stride int, b *float64, depth int)
-// Requires: AVX
-TEXT ·productTile(SB), NOSPLIT, $0-48
-	MOVQ    dst+0(FP), AX
-	MOVQ    width+8(FP), CX
-	MOVQ    a+16(FP), DX
-	MOVQ    stride+24(FP), BX
-	MOVQ    b+32(FP), SI
-	MOVQ    depth+40(FP), DI
-	SHLQ    $0x03, BX
-	LEAQ    (DX)(BX*1), R8
-	LEAQ    (R8)(BX*1), R9
-	LEAQ    (R9)(BX*1), BX
-	SHLQ    $0x03, CX
-	LEAQ    (AX)(CX*1), R10
-	LEAQ    (R10)(CX*1), R11
-	LEAQ    (R11)(CX*1), CX
-	VMOVUPD (AX), Y0
-	VMOVUPD 32(AX), Y1
-	VMOVUPD (R10), Y2
-	VMOVUPD 32(R10), Y3
-	VMOVUPD (R11), Y4
-	VMOVUPD 32(R11), Y5
-	VMOVUPD (CX), Y6
-	VMOVUPD 32(CX), Y7
-	XORQ    R12, R12
-
-term:
-	CMPQ         R12, DI
-	JGE          store
-	VMOVUPD      (SI), Y8
-	VMOVUPD      32(SI), Y9
-	VBROADCASTSD (DX)(R12*8), Y10
-	VMULPD       Y8, Y10, Y11
-	VADDPD       Y11, Y0, Y0
-	VMULPD       Y9, Y10, Y10
-	VADDPD       Y10, Y1, Y1
-	VBROADCASTSD (R8)(R12*8), Y10
-	VMULPD       Y8, Y10, Y11
-	VADDPD       Y11, Y2, Y2
-	VMULPD       Y9, Y10, Y10
-	VADDPD       Y10, Y3, Y3
-	VBROADCASTSD (R9)(R12*8), Y10
-	VMULPD       Y8, Y10, Y11
-	VADDPD       Y11, Y4, Y4
-	VMULPD       Y9, Y10, Y10
-	VADDPD       Y10, Y5, Y5
-	VBROADCASTSD (BX)(R12*8), Y10
-	VMULPD       Y8, Y10, Y8
-	VADDPD       Y8, Y6, Y6
-	VMULPD       Y9, Y10, Y8
-	VADDPD       Y8, Y7, Y7
-	ADDQ         $0x40, SI
-	INCQ         R12
-	JMP          term
-
-store:
-	VMOVUPD Y0, (AX)
-	VMOVUPD Y1, 32(AX)
-	VMOVUPD Y2, (R10)
-	VMOVUPD Y3, 32(R10)
-	VMOVUPD Y4, (R11)
-	VMOVUPD Y5, 32(R11)
-	VMOVUPD Y6, (CX)
-	VMOVUPD Y7, 32(CX)
 	VZEROUPPER
 	RET
 

@@ -32,6 +32,16 @@ func ldlForward(a, dinv *float64, n, stride int, x *float64) { panic("no vectors
 
 func ldlBack(a, dinv *float64, n, stride int, x *float64) { panic("no vectors") }
 
+func subtractPairsWide(dst *float64, n int, a *float64, stride int, f *float64, pairs int) {
+	panic("no vectors")
+}
+
+func gramTileWide(dst *float64, width int, a, b *float64, stride, groups int) { panic("no vectors") }
+
+func productTileWide(dst *float64, width int, a *float64, stride int, b *float64, depth int) {
+	panic("no vectors")
+}
+
 func gramTile(dst *float64, width int, a, b *float64, stride, groups int) { panic("no vectors") }
 
 func dot4(dst, a, b, c, d, x *float64, n int) { panic("no vectors") }

@@ -29,6 +29,12 @@ func TestVectors(t *testing.T) {
 	both := func(name string, sizes []int, run func() []float64) {
 		t.Helper()
 		with := run()
+		if old := setWide(false); old {
+			if !slices.Equal(with, run()) {
+				t.Errorf("%s, sizes %v: not the same bits by narrow registers", name, sizes)
+			}
+			setWide(true)
+		}
 		defer SetVectors(SetVectors(false))
 		if !slices.Equal(with, run()) {
 			t.Errorf("%s, sizes %v: not the same bits", name, sizes)

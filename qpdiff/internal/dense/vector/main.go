@@ -16,15 +16,29 @@ import (
 
 const lanes = 4 // float64 in a register
 
+// A unit is a kind of vector registers.
+type unit struct {
+	suffix   string // of the functions' names
+	lanes    int
+	register func() reg.VecVirtual
+}
+
+var (
+	narrow = unit{"", lanes, func() reg.VecVirtual { return YMM() }}
+	wide   = unit{"Wide", 2 * lanes, func() reg.VecVirtual { return ZMM() }} // AVX-512F
+)
+
 func main() {
-	subtractPairs()
-	gramTile()
+	for _, u := range []unit{narrow, wide} {
+		subtractPairs(u)
+		gramTile(u)
+		productTile(u)
+	}
 	dot4()
 	add4(false)
 	add4(true)
 	small()
 	logistic()
-	productTile()
 	distances()
 	declarePlaces()
 	highest()
@@ -40,10 +54,11 @@ func main() {
 }
 
 // subtractPairs keeps a part of dst in registers while all pairs of rows are taken from it.
-func subtractPairs() {
-	TEXT("subtractPairs", NOSPLIT, "func(dst *float64, n int, a *float64, stride int, f *float64, pairs int)")
+func subtractPairs(u unit) {
+	name := "subtractPairs" + u.suffix
+	TEXT(name, NOSPLIT, "func(dst *float64, n int, a *float64, stride int, f *float64, pairs int)")
 	Pragma("noescape")
-	Doc("subtractPairs subtracts f[0] times the row of n entries at a plus f[1] times that stride entries",
+	Doc(name+" subtracts f[0] times the row of n entries at a plus f[1] times that stride entries",
 		"further from dst, and so on for so many pairs of rows.")
 	dst, n, a, stride := Load(Param("dst"), GP64()), Load(Param("n"), GP64()), Load(Param("a"), GP64()), Load(Param("stride"), GP64())
 	f, pairs := Load(Param("f"), GP64()), Load(Param("pairs"), GP64())
@@ -56,8 +71,11 @@ func subtractPairs() {
 		CMPQ(n, Imm(uint64(entries)))
 		JL(LabelRef(name + "End"))
 		load, multiply, add, subtract, broadcast := VMOVUPD, VMULPD, VADDPD, VSUBPD, VBROADCASTSD
-		register := func() reg.VecVirtual { return YMM() }
-		if each == 1 {
+		register := u.register
+		switch each {
+		case lanes:
+			register = narrow.register
+		case 1:
 			load, multiply, add, subtract, broadcast = VMOVSD, VMULSD, VADDSD, VSUBSD, VMOVSD
 			register = func() reg.VecVirtual { return XMM() }
 		}
@@ -87,14 +105,17 @@ func subtractPairs() {
 		for k, sum := range sums {
 			load(sum, Mem{Base: dst, Disp: k * each * 8})
 		}
-		ADDQ(Imm(uint64(8*entries)), dst)
-		ADDQ(Imm(uint64(8*entries)), a)
+		ADDQ(U32(8*entries), dst)
+		ADDQ(U32(8*entries), a)
 		SUBQ(Imm(uint64(entries)), n)
 		JMP(LabelRef(name))
 		Label(name + "End")
 	}
-	take("four", 4, lanes)
-	take("one", 1, lanes)
+	take("four", 4, u.lanes)
+	take("one", 1, u.lanes)
+	if u.lanes > lanes {
+		take("half", 1, lanes)
+	}
 	take("rest", 1, 1)
 	VZEROUPPER()
 	RET()
@@ -107,43 +128,51 @@ const (
 )
 
 // gramTile sums products of two columns with eight, four rows of the data at a time.
-func gramTile() {
-	TEXT("gramTile", NOSPLIT, "func(dst *float64, width int, a, b *float64, stride, groups int)")
+func gramTile(u unit) {
+	name := "gramTile" + u.suffix
+	TEXT(name, NOSPLIT, "func(dst *float64, width int, a, b *float64, stride, groups int)")
 	Pragma("noescape")
-	Doc("gramTile adds to two rows of eight entries of dst, a matrix with the given width, the products",
+	Doc(name+" adds to two rows of eight entries of dst, a matrix with the given width, the products",
 		"of the two columns at a with the eight at b, both in rows stride entries apart, four in each",
 		"group: the sum of four products is added at a time.")
 	dst, width := Load(Param("dst"), GP64()), Load(Param("width"), GP64())
 	next := GP64() // the second row of dst
 	LEAQ(Mem{Base: dst, Index: width, Scale: 8}, next)
-	place := func(row, k int) Mem { return Mem{Base: []reg.Register{dst, next}[row], Disp: k * lanes * 8} }
+	place := func(row, k int) Mem { return Mem{Base: []reg.Register{dst, next}[row], Disp: k * u.lanes * 8} }
 	a, b, groups := Load(Param("a"), GP64()), Load(Param("b"), GP64()), Load(Param("groups"), GP64())
 	stride := Load(Param("stride"), GP64())
 	SHLQ(Imm(3), stride)
-	var sum [tileRows][2]reg.VecVirtual
+	vectors := tileColumns / u.lanes // in a row of the tile
+	block := func() (v [tileRows][]reg.VecVirtual) {
+		for i := range v {
+			v[i] = make([]reg.VecVirtual, vectors)
+		}
+		return v
+	}
+	sum := block()
 	for i := range sum {
 		for k := range sum[i] {
-			sum[i][k] = YMM()
+			sum[i][k] = u.register()
 			VMOVUPD(place(i, k), sum[i][k])
 		}
 	}
 	Label("group")
 	TESTQ(groups, groups)
 	JE(LabelRef("store"))
-	var part [tileRows][2]reg.VecVirtual // of the first two rows, then of all four
+	part := block() // of the first two rows, then of all four
 	for pair := range 2 {
-		var term [tileRows][2]reg.VecVirtual
+		term := block()
 		for row := range 2 {
-			var x [2]reg.VecVirtual
+			x := make([]reg.VecVirtual, vectors)
 			for k := range x {
-				x[k] = YMM()
-				VMOVUPD(Mem{Base: b, Disp: k * lanes * 8}, x[k])
+				x[k] = u.register()
+				VMOVUPD(Mem{Base: b, Disp: k * u.lanes * 8}, x[k])
 			}
 			for i := range sum {
-				f := YMM()
+				f := u.register()
 				VBROADCASTSD(Mem{Base: a, Disp: i * 8}, f)
 				for k := range x {
-					p := YMM()
+					p := u.register()
 					VMULPD(x[k], f, p)
 					if row == 0 {
 						term[i][k] = p
@@ -329,20 +358,23 @@ func add4(less bool) {
 const productRows = 4
 
 // productTile keeps a tile in registers while it takes all terms of its sums, one after the other.
-func productTile() {
-	TEXT("productTile", NOSPLIT, "func(dst *float64, width int, a *float64, stride int, b *float64, depth int)")
+func productTile(u unit) {
+	name := "productTile" + u.suffix
+	TEXT(name, NOSPLIT, "func(dst *float64, width int, a *float64, stride int, b *float64, depth int)")
 	Pragma("noescape")
-	Doc("productTile adds to four rows of eight entries of dst, width entries apart, the products of the",
+	Doc(name+" adds to four rows of eight entries of dst, width entries apart, the products of the",
 		"four rows of depth entries at a, stride entries apart, with the depth rows of eight at b.")
 	dst, width := Load(Param("dst"), GP64()), Load(Param("width"), GP64())
 	a, stride := Load(Param("a"), GP64()), Load(Param("stride"), GP64())
 	b, depth := Load(Param("b"), GP64()), Load(Param("depth"), GP64())
 	rows, places := rowsFrom(a, stride), rowsFrom(dst, width)
-	var sums [productRows][2]reg.VecVirtual
+	var sums [productRows][]reg.VecVirtual
+	vectors := 2 * lanes / u.lanes // in a row of the tile
 	for i := range sums {
+		sums[i] = make([]reg.VecVirtual, vectors)
 		for k := range sums[i] {
-			sums[i][k] = YMM()
-			VMOVUPD(Mem{Base: places[i], Disp: k * lanes * 8}, sums[i][k])
+			sums[i][k] = u.register()
+			VMOVUPD(Mem{Base: places[i], Disp: k * u.lanes * 8}, sums[i][k])
 		}
 	}
 	at := GP64()
@@ -350,16 +382,16 @@ func productTile() {
 	Label("term")
 	CMPQ(at, depth)
 	JGE(LabelRef("store"))
-	var x [2]reg.VecVirtual
+	x := make([]reg.VecVirtual, vectors)
 	for k := range x {
-		x[k] = YMM()
-		VMOVUPD(Mem{Base: b, Disp: k * lanes * 8}, x[k])
+		x[k] = u.register()
+		VMOVUPD(Mem{Base: b, Disp: k * u.lanes * 8}, x[k])
 	}
 	for i, row := range rows {
-		f := YMM()
+		f := u.register()
 		VBROADCASTSD(Mem{Base: row, Index: at, Scale: 8}, f)
 		for k := range x {
-			p := YMM()
+			p := u.register()
 			VMULPD(x[k], f, p)
 			VADDPD(p, sums[i][k], sums[i][k])
 		}
@@ -370,7 +402,7 @@ func productTile() {
 	Label("store")
 	for i := range sums {
 		for k := range sums[i] {
-			VMOVUPD(sums[i][k], Mem{Base: places[i], Disp: k * lanes * 8})
+			VMOVUPD(sums[i][k], Mem{Base: places[i], Disp: k * u.lanes * 8})
 		}
 	}
 	VZEROUPPER()
