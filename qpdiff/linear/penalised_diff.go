@@ -151,13 +151,15 @@ func (d *penalisedDerivative) adjoint(m penalisedModel, generalised bool, g *lea
 func (e *penalisedQuadratic) addHyper(l1, l2 []float64, act []int, u []float64) {
 	x, of := e.qp.x, e.groups.of
 	u = u[:len(act)]
+	k, sum1, sum2 := 0, l1[0], l2[0] // of one group at a time, apart from memory
 	for i, j := range act {
 		if j >= e.features {
 			continue
 		}
-		k := 0
-		if len(of) > 0 {
+		if len(of) > 0 && of[j] != k {
+			l1[k], l2[k] = sum1, sum2
 			k = of[j]
+			sum1, sum2 = l1[k], l2[k]
 		}
 		v, side := x[j], 1.0
 		if v < 0 {
@@ -165,12 +167,13 @@ func (e *penalisedQuadratic) addHyper(l1, l2 []float64, act []int, u []float64) 
 		} else if !(v > 0) {
 			side = e.sign(j)
 		}
-		l1[k] += side * u[i]
+		sum1 += side * u[i]
 		if e.equal != nil {
 			v /= e.copies(j)
 		}
-		l2[k] += v * u[i]
+		sum2 += v * u[i]
 	}
+	l1[k], l2[k] = sum1, sum2
 }
 
 // copies returns the number of equal features that share the value of coordinate j.

@@ -84,13 +84,13 @@ func (e *penalisedQuadratic) suspectWeak() (any bool, err error) {
 	q := &e.qp
 	// In the variables √h_jj·θ_j, which give the active system a unit diagonal.
 	sum, in := 0.0, 0.0
-	scaled := q.z[:len(q.act)] // the moduli in these variables, by member of act
+	squares := q.z[:len(q.act)] // in these variables, by member of act
 	diag := q.diag
 	l2, x := e.l2[:len(diag)], q.x[:len(diag)]
 	for i, j := range q.act {
 		h, v := diag[j]+l2[j], x[j]
-		sum += h * v * v
-		scaled[i] = math.Sqrt(h) * math.Abs(v)
+		squares[i] = h * v * v
+		sum += squares[i]
 	}
 	e.norm = math.Sqrt(sum)
 	if !dense.Finite(e.norm) {
@@ -131,13 +131,16 @@ func (e *penalisedQuadratic) settleWeak() error {
 // the right-hand side of the active system and the system's condition cond. It reports whether there are any.
 func (e *penalisedQuadratic) listWeak(size, cond float64) bool {
 	e.weak, e.weakFree = e.weak[:0], e.weakFree[:0]
+	negligible := dense.LargestNegligible(size, cond)
 	q := &e.qp
 	act := q.act
-	scaled := q.z[:len(act)] // see suspectWeak
+	squares := q.z[:len(act)] // see suspectWeak
 	next := 0
+	// A square beyond sure needs no root. The factor leaves room for the rounding of both.
+	sure := max(2*negligible*negligible, leastSquare)
 	for j := range e.n {
 		if next < len(act) && act[next] == j {
-			if dense.Negligible(scaled[next], size, cond) {
+			if squares[next] <= sure && math.Sqrt(q.diag[j]+e.l2[j])*math.Abs(q.x[j]) <= negligible {
 				switch {
 				case q.sgn[next] != 0:
 					e.weak = append(e.weak, j)
@@ -152,6 +155,9 @@ func (e *penalisedQuadratic) listWeak(size, cond float64) bool {
 	}
 	return len(e.weak)+len(e.weakFree) > 0
 }
+
+// leastSquare is the square below which underflow may hide a modulus.
+const leastSquare = 1e-300
 
 // retest removes from the coordinates listed those whose own error does not hide their side of
 // the kink. It takes one solve for each; listWeak bounds all errors by the condition of the

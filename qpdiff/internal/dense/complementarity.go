@@ -18,8 +18,11 @@ const ComplementarityTol = 256
 // that units cancel. cond ≥ 1 estimates the condition of the KKT system in that
 // scaling: the computed z and λ carry an error of eps·cond of their scale.
 func Negligible(value, scale, cond float64) bool {
-	return value <= ComplementarityTol*Eps*cond*scale
+	return value <= LargestNegligible(scale, cond)
 }
+
+// LargestNegligible returns the largest value that is [Negligible].
+func LargestNegligible(scale, cond float64) float64 { return ComplementarityTol * Eps * cond * scale }
 
 // HiddenTol is the part of its scale that rounding may hide of a quantity before no
 // derivative is given that takes it for zero, generalised or not: a kink so far away

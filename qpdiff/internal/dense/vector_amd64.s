@@ -828,22 +828,27 @@ diagonal:
 	MOVQ   $0x3ff0000000000000, SI
 	MOVQ   SI, X2
 	XORQ   SI, SI
+	VMOVSD (AX)(SI*8), X3
 
 pair:
-	VMOVSD       (AX)(SI*8), X3
 	VMULSD       (CX)(SI*8), X0, X4
 	VUCOMISD     X4, X3
 	JBE          stop
 	VUCOMISD     X1, X3
 	JB           stop
-	VDIVSD       X3, X2, X3
-	VMOVSD       X3, (CX)(SI*8)
-	VMOVDDUP     X3, X3
+	VDIVSD       X3, X2, X6
+	VMOVSD       X6, (CX)(SI*8)
+	VMOVDDUP     X6, X3
 	VINSERTF128  $0x01, X3, Y3, Y4
 	INCQ         SI
 	CMPQ         SI, DX
 	JE           stop
 	LEAQ         (AX)(BX*1), DI
+	VMOVSD       (DI)(SI*8), X3
+	VMOVSD       (AX)(SI*8), X5
+	VMULSD       X6, X5, X7
+	VMULSD       X5, X7, X7
+	VSUBSD       X7, X3, X3
 	VBROADCASTSD (AX)(SI*8), Y5
 	VMULPD       Y4, Y5, Y5
 	MOVQ         SI, R10
@@ -851,14 +856,13 @@ pair:
 	SHLQ         $0x03, R10
 
 second:
-	VMOVUPD     (DI)(R10*1), Y6
-	VMULPD      (AX)(R10*1), Y5, Y7
-	VSUBPD      Y7, Y6, Y6
-	VMOVUPD     Y6, (DI)(R10*1)
+	VMOVUPD     (DI)(R10*1), Y8
+	VMULPD      (AX)(R10*1), Y5, Y9
+	VSUBPD      Y9, Y8, Y8
+	VMOVUPD     Y8, (DI)(R10*1)
 	ADDQ        $0x20, R10
 	CMPQ        R10, BX
 	JNE         second
-	VMOVSD      (DI)(SI*8), X3
 	VMULSD      (CX)(SI*8), X0, X5
 	VUCOMISD    X5, X3
 	JBE         stop
@@ -866,30 +870,39 @@ second:
 	JB          stop
 	VDIVSD      X3, X2, X3
 	VMOVSD      X3, (CX)(SI*8)
-	VMOVDDUP    X3, X3
-	VINSERTF128 $0x01, X3, Y3, Y5
+	VMOVDDUP    X3, X7
+	VINSERTF128 $0x01, X7, Y7, Y5
 	INCQ        SI
 	CMPQ        SI, DX
 	JE          stop
 	LEAQ        (DI)(BX*1), R8
+	VMOVSD      (AX)(SI*8), X7
+	VMULSD      X6, X7, X6
+	VMULSD      X7, X6, X6
+	VMOVSD      (DI)(SI*8), X7
+	VMULSD      X3, X7, X3
+	VMULSD      X7, X3, X3
+	VADDSD      X3, X6, X6
+	VMOVSD      (R8)(SI*8), X3
+	VSUBSD      X6, X3, X3
 	MOVQ        SI, R9
 
 row:
 	VBROADCASTSD (AX)(R9*8), Y6
 	VMULPD       Y4, Y6, Y6
-	VBROADCASTSD (DI)(R9*8), Y7
-	VMULPD       Y5, Y7, Y7
+	VBROADCASTSD (DI)(R9*8), Y8
+	VMULPD       Y5, Y8, Y8
 	MOVQ         R9, R10
 	ANDQ         $-4, R10
 	SHLQ         $0x03, R10
 
 rest:
-	VMOVUPD (R8)(R10*1), Y8
-	VMULPD  (AX)(R10*1), Y6, Y9
-	VMULPD  (DI)(R10*1), Y7, Y10
-	VADDPD  Y10, Y9, Y9
-	VSUBPD  Y9, Y8, Y8
-	VMOVUPD Y8, (R8)(R10*1)
+	VMOVUPD (R8)(R10*1), Y9
+	VMULPD  (AX)(R10*1), Y6, Y10
+	VMULPD  (DI)(R10*1), Y8, Y11
+	VADDPD  Y11, Y10, Y10
+	VSUBPD  Y10, Y9, Y9
+	VMOVUPD Y9, (R8)(R10*1)
 	ADDQ    $0x20, R10
 	CMPQ    R10, BX
 	JNE     rest

@@ -79,7 +79,8 @@ func gatherUpper() {
 }
 
 // ldlSmall takes two pivots at a time, as the Go code, and always the same vectors of a row, which
-// begin at multiples of four columns: a load then finds all that it needs in one store.
+// begin at multiples of four columns: a load then finds all that it needs in one store. The next
+// pivot is found by itself first, so that its division does not wait for the rows.
 func ldlSmall() {
 	TEXT("ldlSmall", NOSPLIT, "func(a, dinv *float64, n, stride int, tol float64) (row int)")
 	Pragma("noescape")
@@ -104,23 +105,36 @@ func ldlSmall() {
 	constant(smallest, 0x1p-1022)
 	constant(one, 1)
 	XORQ(k, k)
-	// pivot returns the reciprocal of the pivot in a row, in all lanes.
-	pivot := func(row reg.Register) reg.VecVirtual {
-		d, least, all := XMM(), XMM(), YMM()
-		VMOVSD(Mem{Base: row, Index: k, Scale: 8}, d)
+	// pivot returns the reciprocal of a pivot, and that in all lanes.
+	pivot := func(d reg.VecVirtual) (inv, all reg.VecVirtual) {
+		least := XMM()
+		inv, all = XMM(), YMM()
 		VMULSD(Mem{Base: dinv, Index: k, Scale: 8}, tol, least)
 		VUCOMISD(least, d)
 		JBE(LabelRef("stop"))
 		VUCOMISD(smallest, d)
 		JB(LabelRef("stop"))
-		VDIVSD(d, one, d)
-		VMOVSD(d, Mem{Base: dinv, Index: k, Scale: 8})
-		VMOVDDUP(d, d)
-		VINSERTF128(Imm(1), d, d.AsY(), all)
+		VDIVSD(d, one, inv)
+		VMOVSD(inv, Mem{Base: dinv, Index: k, Scale: 8})
+		twice := XMM()
+		VMOVDDUP(inv, twice)
+		VINSERTF128(Imm(1), twice, twice.AsY(), all)
 		INCQ(k)
 		CMPQ(k, n)
 		JE(LabelRef("stop"))
-		return all
+		return inv, all
+	}
+	entry := func(row reg.Register) reg.VecVirtual {
+		v := XMM()
+		VMOVSD(Mem{Base: row, Index: k, Scale: 8}, v)
+		return v
+	}
+	// term returns what a row with the pivot of inv takes from entry k on the diagonal.
+	term := func(row reg.Register, inv reg.VecVirtual) reg.VecVirtual {
+		v, f := entry(row), XMM()
+		VMULSD(inv, v, f)
+		VMULSD(v, f, f)
+		return f
 	}
 	// vectors changes a row from the vector that holds column c on.
 	vectors := func(name string, c, row reg.Register, change func(here func(base reg.Register) Mem, v reg.VecVirtual)) {
@@ -143,17 +157,24 @@ func ldlSmall() {
 		VMULPD(inv, f, f)
 		return f
 	}
+	next := entry(r0)
 	Label("pair")
-	inv0 := pivot(r0)
+	one0, inv0 := pivot(next)
 	LEAQ(Mem{Base: r0, Index: stride, Scale: 1}, r1)
+	second := entry(r1)
+	VSUBSD(term(r0, one0), second, second)
 	f := factor(r0, k, inv0)
 	vectors("second", k, r1, func(here func(base reg.Register) Mem, v reg.VecVirtual) {
 		p := YMM()
 		VMULPD(here(r0), f, p)
 		VSUBPD(p, v, v)
 	})
-	inv1 := pivot(r1)
+	one1, inv1 := pivot(second)
 	LEAQ(Mem{Base: r1, Index: stride, Scale: 1}, dst)
+	taken := term(r0, one0)
+	VADDSD(term(r1, one1), taken, taken)
+	VMOVSD(Mem{Base: dst, Index: k, Scale: 8}, next)
+	VSUBSD(taken, next, next)
 	MOVQ(k, i)
 	Label("row")
 	f0, f1 := factor(r0, i, inv0), factor(r1, i, inv1)
