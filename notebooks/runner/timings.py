@@ -30,6 +30,7 @@ BENCHMARKS = {
     "qpdiff": ["QPSolve", "QPWarm", "QPBackward"],
 }
 COUNT = 7  # of which the median is taken
+BUSY = 0.5  # of a core: from this load on other work slows what is measured
 
 LINE = re.compile(r"^Benchmark(\S+)\s+\d+\s+(.*)$", re.M)
 
@@ -38,6 +39,8 @@ def record(env):
     """Times every benchmark and writes the file."""
     cores = os.cpu_count() or 1
     busy = os.getloadavg()[0]
+    if busy >= BUSY:
+        log.warning(f"the machine is busy (load {busy:.1f}): the times will be marked as such")
     found = {}
     for package, names in BENCHMARKS.items():
         log.info(f"timing {package}: {', '.join(names)}, {COUNT} times each")
@@ -46,7 +49,7 @@ def record(env):
         measured = parse(processes.command([*argv, f"./{package}"], env, f"timing {package}"), cores)
         found.update((f"{package}.{name}", values) for name, values in measured.items())
     content = {
-        "machine": {"processor": processor(), "cores": cores, "system": f"{sys.platform} {platform.machine()}", "load before": round(busy, 2)},
+        "machine": {"processor": processor(), "cores": cores, "system": f"{sys.platform} {platform.machine()}", "load before": round(busy, 2), "busy": busy >= BUSY},
         "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
         "Go": env[environment.TOOLCHAIN],
         "code": {k: v for k, v in provenance.version().items() if k != "changed"},
