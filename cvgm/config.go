@@ -94,6 +94,12 @@ func (c *Config) learned() bool { return c.Features != nil && c.Features.NumPara
 func (c *Config) views(l learn.Learner) bool {
 	fixed := c.Centring == FixedLeastSquares && !c.Standardise
 	copies := c.Features != nil || fixed && (c.Prepare != nil || !c.Data.Sparse())
+	return !copies && sample.Views(l, c.Data, c.Prepare, c.leastCounting)
+}
+
+// leastCounting returns the least number of rows that count in a split's training set. It costs as many
+// operations as there are such rows in all.
+func (c *Config) leastCounting() int {
 	least := len(c.Data.Y)
 	for _, s := range c.Splits {
 		counting := 0
@@ -104,7 +110,7 @@ func (c *Config) views(l learn.Learner) bool {
 		}
 		least = min(least, counting)
 	}
-	return !copies && sample.Views(l, c.Data, c.Prepare, least)
+	return least
 }
 
 // centres reports whether means are subtracted from features.

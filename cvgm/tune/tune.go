@@ -124,7 +124,7 @@ func (t Tuner) begin(ctx context.Context, c cvgm.Config, table *table.Table) (*t
 	if x, ok := c.Data.X.(*mat.Dense); ok && x != nil && sample.Plain(prepare, x) {
 		prepare = nil
 	}
-	viewed := sample.Views(learner, c.Data, prepare, len(c.Data.Y))
+	viewed := sample.Views(learner, c.Data, prepare, func() int { return len(c.Data.Y) })
 	asItIs := viewed && prepare == nil && c.Data.Sparse()
 	if _, ok := c.Data.X.(*mat.Dense); !ok && c.Data.X != nil && !asItIs {
 		rows, n := c.Data.X.Dims()

@@ -140,3 +140,17 @@ func circles(used map[string]map[string]token.Position) (sets [][]string) {
 	}
 	return sets
 }
+
+// The top level of the repository holds what its readers expect there, and nothing else.
+func TestTopLevel(t *testing.T) {
+	out, err := exec.Command("git", "-C", "../..", "ls-tree", "--name-only", "HEAD").Output()
+	if err != nil {
+		t.Skip("no git repository")
+	}
+	expected := strings.Fields(".ci .github .gitattributes .gitignore CHANGELOG.md CITATION.cff LICENSE README.md cvgm figures go.mod go.sum notebooks qpdiff reproduce.sh synth")
+	for _, name := range strings.Fields(string(out)) {
+		if !slices.Contains(expected, name) {
+			t.Errorf("%s does not belong to the top level", name)
+		}
+	}
+}

@@ -35,9 +35,9 @@ type Data struct {
 	// beyond the deviation of a feature costs digits. Derivatives with respect to X are those at
 	// fixed Centre and Scale. Nil: 0 and 1.
 	Centre, Scale []float64
-	// Gram is that of X, for several learners of parts of its rows: [linear.ElasticNet] then sums
+	// Gram belongs to X, for several learners of parts of its rows: [linear.ElasticNet] then sums
 	// over the rows that its data leave out, if these are fewer, and not over its own. No answer
-	// differs by more than rounding. It must belong to the same X, a *mat.Dense. Nil: none.
+	// differs by more than rounding. X is then a *mat.Dense. Nil: none.
 	Gram *Gram
 	// MaxBytes bounds the memory that a learner holds for the data, X itself not included: a
 	// Load that needs more, and a Fit whose working set grows beyond, is an error of kind

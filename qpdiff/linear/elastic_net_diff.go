@@ -30,7 +30,7 @@ func (e *elasticNetFit) dataVJP(d *penalisedDerivative, g *learn.Grad, act []int
 		}
 		x := rows.RawRowView(i)
 		if viewed {
-			d.all = see(d.all, &data, x)
+			d.all = learner.See(d.all, &data, x)
 			x = d.all
 		}
 		var xw float64
@@ -108,7 +108,7 @@ func (e *elasticNetFit) tangent(d *penalisedDerivative, b []float64, t *learn.Gr
 		}
 		x := rows.RawRowView(i)
 		if data.Centre != nil || data.Scale != nil {
-			d.rows = see(d.rows, &data, x)
+			d.rows = learner.See(d.rows, &data, x)
 			x = d.rows
 		}
 		var dr float64

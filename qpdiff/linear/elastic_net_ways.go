@@ -6,6 +6,7 @@ import (
 
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/equal"
+	"cvgm/qpdiff/internal/learner"
 	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/floats"
@@ -209,7 +210,7 @@ func (e *elasticNetFit) residual() float64 {
 			}
 			row := rows.RawRowView(i)
 			if viewed {
-				work = see(work, &d, row)
+				work = learner.See(work, &d, row)
 				row = work
 			}
 			dense.Axpy(share*(y-dense.Dot(theta, row)), row, slope)

@@ -56,7 +56,7 @@ func (e *elasticNetFit) seen(d learn.Data, i int) []float64 {
 	if d.Centre == nil && d.Scale == nil {
 		return x
 	}
-	e.row = see(e.row, &d, x)
+	e.row = learner.See(e.row, &d, x)
 	return e.row
 }
 
@@ -78,18 +78,6 @@ func (e *elasticNetFit) seenEntries(x []float64, features []int) []float64 {
 		e.row[j] = v
 	}
 	return e.row
-}
-
-// see sets dst to what the learner sees of a row x of X.
-func see(dst []float64, d *learn.Data, x []float64) []float64 {
-	dst = append(dst[:0], x...)
-	if d.Centre != nil {
-		floats.Sub(dst, d.Centre)
-	}
-	if d.Scale != nil {
-		floats.Div(dst, d.Scale)
-	}
-	return dst
 }
 
 // sumsSparse is the part of sumsWorking for the features of a sparse X, but for a factor 1/N.

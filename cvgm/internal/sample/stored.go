@@ -67,10 +67,10 @@ func Widest(p any) string {
 	return ""
 }
 
-// Views reports whether l reads the counting ones of the rows of d in place, or the features that p
+// Views reports whether l reads the counting ones of the rows of d, which are counted for a dense X alone, in place, or the features that p
 // makes of them unless it is nil, by their stored entries. A matrix that is not sparse counts as
 // dense.
-func Views(l learn.Learner, d learn.Data, p any, counting int) bool {
+func Views(l learn.Learner, d learn.Data, p any, counting func() int) bool {
 	v, ok := l.(learn.ViewLearner)
 	switch {
 	case !ok:
@@ -85,7 +85,7 @@ func Views(l learn.Learner, d learn.Data, p any, counting int) bool {
 		return v.Views(learn.Size{Sparse: true})
 	}
 	s := d.Size()
-	s.Counting = counting
+	s.Counting = counting()
 	return v.Views(s)
 }
 

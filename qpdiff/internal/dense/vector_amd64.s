@@ -1258,7 +1258,7 @@ TEXT ·descendKinks(SB), NOSPLIT, $0-57
 	MOVQ   up+32(FP), SI
 	MOVQ   lo+40(FP), DI
 	MOVQ   n+48(FP), R8
-	XORB   R11, R11
+	XORB   R12, R12
 	VXORPD X0, X0, X0
 	MOVQ   $0x8000000000000000, R9
 	MOVQ   R9, X1
@@ -1298,39 +1298,39 @@ move:
 	VUCOMISD    X0, X5
 	SETHI       R10
 	VUCOMISD    X0, X3
-	SETHI       R12
+	SETHI       R11
 	VUCOMISD    X5, X0
 	SETHI       R13
 	VUCOMISD    X3, X0
 	SETHI       R14
-	XORB        R12, R10
+	XORB        R11, R10
 	XORB        R14, R13
-	ORB         R10, R11
-	ORB         R13, R11
+	ORB         R10, R12
+	ORB         R13, R12
 	VSUBSD      X5, X3, X2
-	VMOVDDUP    X2, X2
-	VINSERTF128 $0x01, X2, Y2, Y3
-	MOVQ        R8, R12
-	ANDQ        $-4, R12
+	VMOVDDUP    X2, X3
+	VINSERTF128 $0x01, X3, Y3, Y2
 	XORQ        R10, R10
-	CMPQ        R10, R12
-	JE          one
+	MOVQ        R8, R11
 
 lanes:
-	VMULPD  (DX)(R10*8), Y3, Y4
+	CMPQ    R11, $0x04
+	JL      one
+	VMULPD  (DX)(R10*8), Y2, Y4
 	VADDPD  (CX)(R10*8), Y4, Y4
 	VMOVUPD Y4, (CX)(R10*8)
 	ADDQ    $0x04, R10
-	CMPQ    R10, R12
-	JNE     lanes
+	SUBQ    $0x04, R11
+	JMP     lanes
 
 one:
-	CMPQ   R10, R8
+	TESTQ  R11, R11
 	JE     next
 	VMULSD (DX)(R10*8), X2, X3
 	VADDSD (CX)(R10*8), X3, X3
 	VMOVSD X3, (CX)(R10*8)
 	INCQ   R10
+	DECQ   R11
 	JMP    one
 
 next:
@@ -1339,7 +1339,7 @@ next:
 	CMPQ R9, R8
 	JNE  coordinate
 	VZEROUPPER
-	MOVB R11, moved+56(FP)
+	MOVB R12, moved+56(FP)
 	RET
 
 // func logisticTaylor(s *float64, w *float64, s0 *float64, w0 *float64, dm *float64, n int)
@@ -2593,17 +2593,17 @@ met:
 move:
 	VMOVSD      X1, (AX)(R9*8)
 	VSUBSD      X0, X1, X0
-	VMOVDDUP    X0, X2
-	VINSERTF128 $0x01, X2, Y2, Y1
+	VMOVDDUP    X0, X1
+	VINSERTF128 $0x01, X1, Y1, Y0
 	XORQ        R10, R10
 	MOVQ        R8, R11
 
 lanes:
 	CMPQ    R11, $0x04
 	JL      one
-	VMULPD  (DX)(R10*8), Y1, Y3
-	VADDPD  (CX)(R10*8), Y3, Y3
-	VMOVUPD Y3, (CX)(R10*8)
+	VMULPD  (DX)(R10*8), Y0, Y2
+	VADDPD  (CX)(R10*8), Y2, Y2
+	VMOVUPD Y2, (CX)(R10*8)
 	ADDQ    $0x04, R10
 	SUBQ    $0x04, R11
 	JMP     lanes

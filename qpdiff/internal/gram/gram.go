@@ -4,6 +4,7 @@ package gram
 
 import (
 	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/learner"
 	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/floats"
@@ -30,7 +31,7 @@ type Maker struct {
 func Entries(n float64) float64 { return n*n + 6*n + 2*dense.SquareBlock }
 
 // Make sets g (n×n) to the sum over the rows of d, as the learner sees them and each as often as it
-// counts, of the squares x·xᵀ, and xty to that of y·x. X is a *mat.Dense.
+// counts, of the squares x·xᵀ, and xty to the sum of y·x. X is a *mat.Dense.
 func (m *Maker) Make(g, xty []float64, d *learn.Data, counts []float64) {
 	x := d.Dense()
 	n := len(xty)
@@ -139,13 +140,7 @@ func (m *Maker) again(g, xty []float64, d *learn.Data, counts []float64) {
 		if c == 0 {
 			continue
 		}
-		m.seen = append(m.seen[:0], x.RawRowView(i)...)
-		if d.Centre != nil {
-			floats.Sub(m.seen, d.Centre)
-		}
-		if d.Scale != nil {
-			floats.Div(m.seen, d.Scale)
-		}
+		m.seen = learner.See(m.seen, d, x.RawRowView(i))
 		for _, j := range m.few {
 			if v := c * m.seen[j]; v != 0 {
 				floats.AddScaled(g[j*n:(j+1)*n], v, m.seen)

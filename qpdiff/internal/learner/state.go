@@ -9,6 +9,7 @@ import (
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/learn"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -194,4 +195,16 @@ func CheckClasses(d learn.Data) error {
 		return check.ArgErrorf("Data.Y", qpdiff.ErrIllPosed, "give examples of both classes", "holds only the label %v", least)
 	}
 	return nil
+}
+
+// See sets dst to what the learner sees of a row x of X.
+func See(dst []float64, d *learn.Data, x []float64) []float64 {
+	dst = append(dst[:0], x...)
+	if d.Centre != nil {
+		floats.Sub(dst, d.Centre)
+	}
+	if d.Scale != nil {
+		floats.Div(dst, d.Scale)
+	}
+	return dst
 }

@@ -50,7 +50,7 @@ func Many(n int) bool { return int64(n) > gram.Load() }
 func WorkingSet(rows, n int) bool { return Many(n) || n > rows && Many(2*n) }
 
 // ManyRows reports whether the Gram matrix of n features of the counting ones of all rows is made in place, by
-// blocks or by subtraction: the copies of the rows that this saves are larger than all else. If
+// blocks or by subtraction: copies of the rows would be larger than all else. If
 // fewer than half of all count, vectors of all would cost more.
 func ManyRows(all, counting, n int) bool {
 	return int64(counting) >= many.Load() && 2*counting >= all && !WorkingSet(all, n)
