@@ -180,7 +180,7 @@ type Sum struct {
 }
 
 // leastSum is the length of rows from which on it pays to hold them.
-const leastSum = 32
+const leastSum = 12
 
 // Add adds f times a row as long as Dst, which must stay as it is until End. It leaves out rows
 // with an f of 0.
