@@ -26,7 +26,8 @@ import (
 //
 // The solver is exact: it finds the support and the signs of θ and solves the linear system
 // (X_SᵀX_S/N + diag λ2_S)·θ_S = X_Sᵀy/N − λ1_S∘sign θ_S. It starts from the support of the last
-// fit, which a small step of the hyperparameters seldom changes. θ depends on that start only
+// fit, which a small step of the hyperparameters seldom changes, or on working sets from the one
+// of the last dozen with the lowest objective. θ depends on that start only
 // through the support found. Up to 200 features it uses XᵀX/N of all, which
 // with at least 4000 rows it makes without a copy of them, or from Data.Gram. Above, it uses XᵀX/N of a
 // working set of features, which grows until the slopes at all others show that they stay at
@@ -52,7 +53,7 @@ import (
 // has θ_j = 0 whatever λ1 is, which is no kink as long as λ2_j > 0.
 //
 // The zero value is ready for Load. Fits after the first allocate nothing, unless a
-// working set grows or equal features are looked for.
+// working set grows, its fits are kept as starts, or equal features are looked for.
 type ElasticNet struct {
 	// Groups holds for each feature the number of its group, whose pair of penalties
 	// it has: 0 … G−1, each at least once. [PerFeature] makes each feature a group. It

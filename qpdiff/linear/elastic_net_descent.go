@@ -21,6 +21,9 @@ const (
 	// dualTol is the residual of the equation, relative to v, that ends its steps: the support
 	// is wanted and no digits.
 	dualTol = 1e-6
+	// dualPerRow is how many members of the active set there are for each row from which on a warm
+	// start begins with dualNewton.
+	dualPerRow = 8
 	// dualDescent is the part of the descent that the slope promises that a step makes at
 	// least, and dualHalvings bounds how often a step is halved for it.
 	dualDescent  = 1e-4
@@ -100,33 +103,47 @@ func (q *piecewiseQP) descendSparse() {
 //
 //	v = C·θ(v),  θ_j(v) = soft(u_j) / (r_j + p_j),  u_j = c_j − inv·C_jᵀv + p_j·x_j
 //
-// and makes its support the active set. soft shrinks u_j by the strength of its kink. For a
-// small r_j, p_j is a proximal term about x; x then takes the value θ(v) until its signs stay.
+// and makes its support the active set. soft shrinks u_j by the strength of its kink; grad holds
+// u. For a small r_j, p_j is a proximal term about x; x then takes the value θ(v) until its signs
+// stay.
 // v solves the equation at the minimum of φ(v) = inv·‖v‖²/2 + Σ soft(u_j)²/(2(r_j + p_j)). (Li,
 // Sun and Toh 2018, "A highly efficient semismooth Newton augmented Lagrangian method for
 // solving lasso problems".)
 func (q *piecewiseQP) dualNewton() {
 	rows := q.rows
 	q.dual, q.along = dense.Grow(q.dual, 2*rows), dense.Grow(q.along, q.n)
-	v, step := q.dual[:rows], q.dual[rows:]
-	clear(v)
-	start := dense.Sum{Dst: v}
-	for j, x := range q.x {
-		start.Add(x, q.column(j))
+	v, step, u := q.dual[:rows], q.dual[rows:], q.grad
+	if !q.known {
+		clear(v)
+		start := dense.Sum{Dst: v}
+		for j, x := range q.x {
+			start.Add(x, q.column(j))
+		}
+		start.End()
+		q.dots(u, v, nil)
+		for j, c := range q.c {
+			u[j] = c - q.inv*u[j]
+		}
 	}
-	start.End()
+	for j, x := range q.x {
+		u[j] += q.proximal(j) * x
+	}
 	for range dualPoints {
 		for range dualSteps {
 			if q.dualPoint(v, step); floats.Norm(step, 2) <= dualTol*floats.Norm(v, 2) || !q.factorK(true) {
 				break
 			}
 			q.kernel.Solve(step)
-			floats.AddScaled(v, q.dualLength(v, step), step)
+			t := q.dualLength(v, step)
+			floats.AddScaled(v, t, step)
+			floats.AddScaled(u, -t, q.along)
 		}
 		signs, exact := true, true
 		for j, z := range q.z {
+			p := q.proximal(j)
 			signs = signs && dense.Sign(z) == dense.Sign(q.x[j])
-			exact = exact && q.proximal(j) == 0
+			exact = exact && p == 0
+			u[j] += p * (z - q.x[j])
 		}
 		if copy(q.x, q.z); signs || exact {
 			break
@@ -146,18 +163,16 @@ func (q *piecewiseQP) soft(j int, u float64) float64 {
 	return 0
 }
 
-// dualPoint sets grad to u, z to θ(v), the active set to its support, and rest to C·θ(v) − v.
+// dualPoint sets z to θ(v), the active set to its support, and rest to C·θ(v) − v, for grad
+// that holds u.
 func (q *piecewiseQP) dualPoint(v, rest []float64) {
 	floats.ScaleTo(rest, -1, v)
 	q.act = q.act[:0]
-	q.dots(q.grad, v, nil)
 	sum := dense.Sum{Dst: rest}
-	for j, c := range q.c {
-		p := q.proximal(j)
-		q.grad[j] = c - q.inv*q.grad[j] + p*q.x[j]
-		s := q.soft(j, q.grad[j])
+	for j, u := range q.grad {
+		s := q.soft(j, u)
 		if q.z[j] = 0; s != 0 {
-			q.z[j] = s / (q.r[j] + p)
+			q.z[j] = s / (q.r[j] + q.proximal(j))
 			q.act = append(q.act, j)
 			sum.Add(q.z[j], q.column(j))
 		}
@@ -165,7 +180,7 @@ func (q *piecewiseQP) dualPoint(v, rest []float64) {
 	sum.End()
 }
 
-// dualLength returns how much of the step to make from v.
+// dualLength returns how much of the step to make from v, and sets along.
 func (q *piecewiseQP) dualLength(v, step []float64) float64 {
 	vv, vs, ss := floats.Dot(v, v), floats.Dot(v, step), floats.Dot(step, step)
 	q.dots(q.along, step, nil)
@@ -179,11 +194,13 @@ func (q *piecewiseQP) dualLength(v, step []float64) float64 {
 		}
 		return sum / 2
 	}
-	slope := q.inv * vs
+	start, slope := q.inv*vv, q.inv*vs
 	for _, j := range q.act {
+		start += q.soft(j, q.grad[j]) * q.z[j]
 		slope -= q.along[j] * q.z[j]
 	}
-	t, start := 1.0, value(0)
+	start /= 2
+	t := 1.0
 	for range dualHalvings {
 		if value(t) <= start+dualDescent*t*slope {
 			break

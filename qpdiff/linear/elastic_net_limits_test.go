@@ -393,3 +393,43 @@ func TestElasticNetConditionByRows(t *testing.T) {
 		numtest.NearAll(t, fmt.Sprint(seed), grads[1], grads[0], 1e-5, 0)
 	}
 }
+
+// A fit begins from the past fit with the lowest objective, and takes its place if both have the
+// same support. There are never more than pastFits, none larger than mostKept, and none of other
+// data.
+func TestPastFits(t *testing.T) {
+	rng := rand.New(rand.NewPCG(37, 1))
+	const rows, n = 20, 300
+	draw := func() learn.Data {
+		return learn.Data{X: mat.NewDense(rows, n, numtest.Normals(rng, rows*n)), Y: numtest.Normals(rng, rows)}
+	}
+	e, theta := new(ElasticNet), make([]float64, n)
+	numtest.OK(t, e.Load(draw()))
+	small, large := []float64{.02, .01}, []float64{.4, .01}
+	numtest.OK(t, e.Fit(theta, small), e.Fit(theta, large))
+	s := e.working
+	if len(s.past) != 2 || s.start != 1 {
+		t.Fatalf("%d past fits, the last one is %d", len(s.past), s.start)
+	}
+	numtest.OK(t, e.Fit(theta, []float64{small[0] * (1 + 1e-9), small[1]}))
+	if len(s.past) != 2 || s.start != 0 {
+		t.Errorf("%d past fits, the last one is %d, where it equals the first", len(s.past), s.start)
+	}
+	for k := range 3 * pastFits {
+		numtest.OK(t, e.Fit(theta, []float64{.02 * math.Pow(1.1, float64(k)), .01}))
+	}
+	if len(s.past) != pastFits {
+		t.Errorf("%d past fits, not %d", len(s.past), pastFits)
+	}
+	members := 0
+	for _, f := range s.past {
+		members = max(members, len(f.features))
+	}
+	if most := mostKept(rows, n); float64(members) > most {
+		t.Errorf("a past fit of %d features, more than %v", members, most)
+	}
+	numtest.OK(t, e.Load(draw()))
+	if len(s.past) != 0 || s.measured {
+		t.Error("past fits of other data")
+	}
+}

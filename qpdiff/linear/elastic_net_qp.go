@@ -142,6 +142,7 @@ type columnQuadratic struct {
 	kernel    woodbury.Sum
 	support   []woodbury.Member // work of factorK
 	dual      []float64         // work of dualNewton: v, and the step
+	known     bool              // dual and grad hold v = Cx and c − inv·Cᵀv already
 	along     []float64         // of each coordinate: the change of u along the step, with the opposite sign
 	fit       []float64         // work: Cx
 	fitSize   float64           // bounds the size of the terms of Cx, over √N

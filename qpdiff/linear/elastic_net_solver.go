@@ -16,29 +16,36 @@ import (
 // active set before another coordinate may enter. No active set has its minimiser visited
 // twice, so the steps are finitely many.
 func (q *piecewiseQP) solve() error {
+	_, err := q.advance(math.MaxInt)
+	return err
+}
+
+// advance is solve in so many exact steps at most. It reports whether x is the solution.
+func (q *piecewiseQP) advance(most int) (done bool, err error) {
 	q.activate()
 	if q.byColumns() {
 		if j := q.open(); j >= 0 {
-			return q.errOpen(j)
+			return false, q.errOpen(j)
 		}
 	}
 	phases := cdPhases
-	if !q.warm {
+	if !q.warm || q.dualFirst() {
 		q.coordinateDescent()
 		phases--
 	}
-	q.warm = false
+	q.warm, q.known = false, false
 	tol := admitTol
-	for range minFactorisations + factorisationsPerFeature*q.n {
+	limit := minFactorisations + factorisationsPerFeature*q.n
+	for range min(most, limit) {
 		s := len(q.act)
 		if q.crowded() {
-			return q.errCrowded()
+			return false, q.errCrowded()
 		}
 		if k := q.factor(); k < s {
 			phases = max(0, phases-1)
 			moved, ok := q.slide(k)
 			if !ok {
-				return q.errOpen(q.act[k])
+				return false, q.errOpen(q.act[k])
 			}
 			if !moved && !q.fresh() {
 				tol = math.Inf(1)
@@ -60,7 +67,7 @@ func (q *piecewiseQP) solve() error {
 			wrong = q.admit(tol, phases == 0)
 			if wrong == 0 {
 				q.warm = true
-				return nil
+				return true, nil
 			}
 		}
 		if wrong > 1 && phases > 0 {
@@ -68,7 +75,16 @@ func (q *piecewiseQP) solve() error {
 			phases--
 		}
 	}
-	return check.ArgErrorf("Data", qpdiff.ErrIterationLimit, "raise λ2", "is so ill-conditioned that no active set was confirmed")
+	if most < limit {
+		return false, nil
+	}
+	return false, check.ArgErrorf("Data", qpdiff.ErrIterationLimit, "raise λ2", "is so ill-conditioned that no active set was confirmed")
+}
+
+// dualFirst reports whether the active set is so large that some signs change for certain: an
+// exact step would come to nothing.
+func (q *piecewiseQP) dualFirst() bool {
+	return q.sparse == nil && q.g == nil && len(q.act) > dualPerRow*q.rows
 }
 
 // fresh reports whether a coordinate let into the active set has not left its

@@ -96,24 +96,35 @@ func (e *elasticNetFit) sumsSparse(d learn.Data) {
 	}
 }
 
+// earlySteps is how many exact steps are taken on a working set before the slopes show whether it
+// is to grow. Its own solution would then be of no use.
+const earlySteps = 6
+
 // solveWorking solves the problem on working sets that grow until the kinks of all other
 // features hold them, by more than rounding.
 func (e *elasticNetFit) solveWorking() error {
 	s := e.working
 	s.begin(e.rmsY)
-	warm := s.warm
+	warm, most := s.warm, earlySteps
 	for s.warm = false; ; warm = true {
 		if err := e.change(); err != nil {
 			return err
 		}
 		e.qp.warm = warm
-		if err := e.qp.solve(); err != nil {
+		e.know()
+		done, err := e.qp.advance(most)
+		if err != nil {
 			return err
 		}
 		if e.slopes(); !dense.Finite(s.reach) {
 			return errSolutionOverflows
 		}
-		if e.grow(); len(s.enter) > 0 {
+		e.grow(done)
+		if most = earlySteps; len(s.enter) > 0 {
+			continue
+		}
+		if !done {
+			most = math.MaxInt
 			continue
 		}
 		if q := &e.qp; q.iterative {
@@ -122,19 +133,34 @@ func (e *elasticNetFit) solveWorking() error {
 			}
 		}
 		s.warm = true
+		s.remember(e.inv / 2 * floats.Dot(s.residual, s.residual))
 		return nil
 	}
 }
 
+// know gives the quadratic problem v and u of its x, if x is the θ that slopes measured.
+func (e *elasticNetFit) know() {
+	s, q := e.working, &e.qp
+	if q.known = s.measured && q.sparse == nil && q.g == nil; !q.known {
+		return
+	}
+	q.dual = dense.Grow(q.dual, 2*e.rows)
+	for k, i := range s.counting {
+		q.dual[k] = math.Sqrt(dense.CountAt(e.counts, i))*e.state.Data.Y[i] - s.residual[k]
+	}
+	dense.Gather(q.grad, s.slope, s.features)
+}
+
 // grow chooses the features that enter the set. If the set is larger than the number of rows,
-// all may enter at once: the systems then have as many unknowns as there are rows.
-func (e *elasticNetFit) grow() {
+// all may enter at once: the systems then have as many unknowns as there are rows. If the solution
+// on the set is not done, no feature enters because rounding hides its side of the kink.
+func (e *elasticNetFit) grow(done bool) {
 	s := e.working
 	most := max(firstFeatures, len(s.features))
 	if len(s.features) > e.rows && e.qp.byRows() {
 		most = len(s.in)
 	}
-	if s.enter = s.violators(s.enter[:0], most); len(s.enter) == 0 {
+	if s.enter = s.violators(s.enter[:0], most); len(s.enter) == 0 && done {
 		s.enter = e.undecided(s.enter)
 	}
 }
@@ -165,6 +191,7 @@ func (e *elasticNetFit) slopes() {
 	s := e.working
 	clear(s.theta)
 	dense.Scatter(s.theta, e.qp.x, s.features)
+	s.measured = true
 	for k, i := range s.counting {
 		s.residual[k] = math.Sqrt(dense.CountAt(e.counts, i)) * e.state.Data.Y[i]
 	}

@@ -44,11 +44,17 @@ type workingSet struct {
 	residual []float64   // of each of these rows
 	reach    float64     // bounds the size of the terms of the residual, over √N
 	warm     bool        // theta comes from a fit
+	measured bool        // residual and slope are those of theta
+	loss     float64     // half the mean square of the residual, of the last fit
 	enter    []int       // features about to enter
 	order    []float64   // work of violators
 	free     [][]float64 // rooms for columns that are not taken
 	rooms    int         // in all
 	largest  int         // the most features that were in the set
+
+	past   []pastFit
+	oldest int // of past
+	start  int // the fit of past that the last fit is, or theta begins from; beyond past: none
 
 	gradients bool // conjugate gradients with sparse columns solve the systems of the set
 
@@ -94,7 +100,8 @@ const equalVectors = 3 + 3 + 1
 // setEntries counts those of workingEntries without columns.
 func setEntries(rows, n, set float64) float64 {
 	const all, coordinates = 18 + equalVectors, 37 // vectors of all features; of the set
-	return all*n + coordinates*set + 4*rows
+	const pair = 2 * pastFits                      // vectors of a support and its θ
+	return all*n + coordinates*set + 4*rows + pair*min(set, mostKept(rows, n))
 }
 
 // gramEntries counts the entries of the Gram matrix of a set, and of that of the set before
@@ -109,12 +116,19 @@ func gramEntries(rows, set float64) float64 {
 // reset forgets the warm start.
 func (s *workingSet) reset() {
 	s.features, s.warm = s.features[:0], false
+	s.forget()
 	clear(s.theta)
 }
 
-// renew forgets the columns of q, for other data.
+// forget forgets the past fits.
+func (s *workingSet) forget() {
+	s.measured, s.past, s.oldest, s.start = false, s.past[:0], 0, 0
+}
+
+// renew forgets the columns of q and the past fits, for other data.
 func (s *workingSet) renew(q *piecewiseQP) {
 	s.features = s.features[:0]
+	s.forget()
 	if q.sparse == nil {
 		if len(q.columns) != len(s.root) {
 			q.columns = make([][]float64, len(s.root))
@@ -162,16 +176,20 @@ func (s *workingSet) reclaim(q *piecewiseQP) {
 }
 
 // begin chooses the features that a fit begins with: the features of the last fit, or its
-// support alone if that is much smaller, and those without a kink. It forgets the last fit if
+// support alone if that is much smaller, that of a past fit that recall prefers, and those
+// without a kink. It forgets the last fit if
 // λ2 is now rounding for more features of its support than there are rows. These depend on each
 // other, and would leave one by one, with a factorisation each.
 func (s *workingSet) begin(rmsY float64) {
+	s.recall()
 	support, open := 0, 0
 	for j, l1 := range s.l1 {
-		if l1 > s.root[j]*rmsY { // certainly zero: see solve
-			s.theta[j] = 0
+		if s.theta[j] == 0 {
+			continue
 		}
-		if s.theta[j] != 0 {
+		if l1 > s.root[j]*rmsY { // certainly zero: see solve
+			s.theta[j], s.measured = 0, false
+		} else {
 			support++
 			if s.l2[j] <= ridgeRounding*s.root[j]*s.root[j] {
 				open++
@@ -230,4 +248,88 @@ func (s *workingSet) violators(enter []int, most int) []int {
 		}
 	}
 	return kept
+}
+
+// pastFit is an earlier fit, by its support.
+type pastFit struct {
+	features []int
+	theta    []float64
+	loss     float64 // half the mean square of the residual
+}
+
+const (
+	// pastFits is how many earlier fits a later one may begin from. A search leaves the place of
+	// a fit for far ones, and comes back.
+	pastFits = 12
+	// pastPerRow and pastShare bound the support of those kept, by the larger of two bounds: for
+	// each row, and as a part of all features. A larger support is found fast from any other.
+	pastPerRow, pastShare = 4, .25
+)
+
+// mostKept is the largest support of a past fit that is kept.
+func mostKept(rows, n float64) float64 { return min(n, max(pastPerRow*rows, pastShare*n)) }
+
+// remember keeps the fit, in the place of the one that it began from if both have the same
+// support, or of the oldest.
+func (s *workingSet) remember(loss float64) {
+	s.loss = loss
+	support := 0
+	for _, j := range s.features {
+		if s.theta[j] != 0 {
+			support++
+		}
+	}
+	if support > int(mostKept(float64(len(s.residual)), float64(len(s.theta)))) {
+		s.start = pastFits
+		return
+	}
+	if s.start >= len(s.past) || !s.past[s.start].supports(s.theta, support) {
+		s.start = s.oldest
+		s.oldest = (s.oldest + 1) % pastFits
+		if s.start == len(s.past) {
+			s.past = slices.Grow(s.past, 1)[:s.start+1] // with the storage of the fit that was there
+		}
+	}
+	f := &s.past[s.start]
+	f.features, f.theta, f.loss = f.features[:0], f.theta[:0], loss
+	for _, j := range s.features {
+		if t := s.theta[j]; t != 0 {
+			f.features, f.theta = append(f.features, j), append(f.theta, t)
+		}
+	}
+}
+
+// supports reports whether f has the support of theta, of so many features.
+func (f *pastFit) supports(theta []float64, support int) bool {
+	return len(f.features) == support && !slices.ContainsFunc(f.features, func(j int) bool { return theta[j] == 0 })
+}
+
+// recall makes theta that of the past fits whose objective is the lowest now.
+func (s *workingSet) recall() {
+	if !s.warm {
+		return
+	}
+	penalty := func(j int, t float64) float64 { return s.l1[j]*math.Abs(t) + s.l2[j]*t*t/2 }
+	best, least := -1, s.loss
+	for j, t := range s.theta {
+		if t != 0 {
+			least += penalty(j, t)
+		}
+	}
+	for k := range s.past {
+		f := &s.past[k]
+		value := f.loss
+		for i, j := range f.features {
+			value += penalty(j, f.theta[i])
+		}
+		if value < least {
+			best, least = k, value
+		}
+	}
+	if best < 0 {
+		return
+	}
+	s.start, s.measured = best, false
+	clear(s.theta)
+	dense.Scatter(s.theta, s.past[best].theta, s.past[best].features)
 }

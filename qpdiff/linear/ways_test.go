@@ -212,3 +212,30 @@ func sameAnswers(t *testing.T, what string, rng *rand.Rand, d learn.Data, one, o
 	}
 	return true
 }
+
+// A fit on working sets has the bits of a cold one wherever the search was before, and begins
+// from the past fit that is nearest, not from the last one alone.
+func TestElasticNetComesBack(t *testing.T) {
+	for i := range numtest.Long(60) {
+		rng := rand.New(rand.NewPCG(136, uint64(i)))
+		rows, n := 10+rng.IntN(30), 201+rng.IntN(200)
+		d := casetest.RandomData(uint64(i), rows, n, false)
+		warm, cold := new(linear.ElasticNet), new(linear.ElasticNet)
+		numtest.OK(t, warm.Load(d), cold.Load(d))
+		theta, want := make([]float64, n), make([]float64, n)
+		for step := range 30 {
+			// Between two valleys, far from each other.
+			hyper := []float64{.02 * math.Exp(.3*rng.NormFloat64()), .01}
+			if step%2 == 1 {
+				hyper = []float64{.3 * math.Exp(.3*rng.NormFloat64()), .1}
+			}
+			cold.Reset()
+			numtest.OK(t, warm.Fit(theta, hyper), cold.Fit(want, hyper))
+			for j, v := range want {
+				if d := math.Abs(theta[j] - v); !(d <= 1e-12*(1+math.Abs(v))) {
+					t.Fatalf("%d, %d × %d, step %d: θ_%d is %v, and %v after a cold start", i, rows, n, step, j, theta[j], v)
+				}
+			}
+		}
+	}
+}
