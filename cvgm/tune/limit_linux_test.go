@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"cvgm/cvgm/internal/casetest"
@@ -74,6 +75,39 @@ func withinALimit(t *testing.T, most int64) {
 	casetest.OK(t, os.WriteFile(path, []byte(wideText(3, 10_000)), 0o600), os.Truncate(path, 9e9))
 	if _, err := (table.CSV{Target: "y", MaxBytes: most}).ReadFile(path); !errors.Is(err, qpdiff.ErrTooLarge) {
 		t.Errorf("a file of 9 GB: %v", err)
+	}
+}
+
+// wideVariable is set in the process that TestWideWithinALimit starts.
+const wideVariable = "CVGM_TEST_WIDE"
+
+// wideMost bounds the memory in bytes that the process of TestWideWithinALimit has held at any time.
+// It holds some 300 to 380 MB; the bound leaves room for other moments of the garbage collections, and
+// none for vectors of all features that each split holds in vain, or for lists that grow entry by entry.
+const wideMost = 430e6
+
+// TestWideWithinALimit tunes a table of 12 rows and 100,000 columns in a process that may use 4 GB of
+// addresses, and looks at the most memory that it ever had. At the points of the search at which λ1 is 0,
+// every feature is in the model.
+func TestWideWithinALimit(t *testing.T) {
+	if path := os.Getenv(wideVariable); path != "" {
+		data := casetest.Must(table.CSV{Target: "y"}.ReadFile(path))(t)
+		casetest.Must(Tuner{OuterFolds: -1, MaxEvals: 12}.TuneTable(t.Context(), data))(t)
+		return
+	}
+	if testing.Short() {
+		t.Skip("starts a process")
+	}
+	path := filepath.Join(t.TempDir(), "wide.csv")
+	casetest.OK(t, os.WriteFile(path, []byte(wideText(12, 100_000)), 0o600))
+	command := exec.Command("sh", "-c", `ulimit -v 4000000 && exec "$0" "$@"`, os.Args[0], "-test.run=^TestWideWithinALimit$", "-test.v")
+	command.Env = append(os.Environ(), wideVariable+"="+path)
+	out, err := command.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "PASS") {
+		t.Fatalf("the process ends with %v: %.4000s", err, out)
+	}
+	if most := 1024 * command.ProcessState.SysUsage().(*syscall.Rusage).Maxrss; most > wideMost {
+		t.Errorf("the process held %d bytes", most)
 	}
 }
 

@@ -54,6 +54,7 @@ type kernelDerivative struct {
 
 	values    kernelValues
 	row       []float64 // the kernel's values of one row with the support
+	all       []float64 // and with all rows
 	s         []float64 // cotangents of the kernel's values of one row
 	distances []float64 // of one row
 
@@ -179,10 +180,9 @@ func (l *kernelMachine) checkHyper(hyper []float64, name string, first func(v fl
 // gram sets k to the kernel matrix of the rows, whose numbers in the data are of, unless
 // it is that already, and returns its largest diagonal entry.
 func (l *kernelMachine) gram(k []float64, of []int, params []float64) (changed bool, largest float64, err error) {
-	if !l.stale && slices.Equal(params, l.kernelParams) {
+	if !l.changes(params) {
 		return false, 0, nil
 	}
-	l.stale = true
 	n := len(of)
 	sum := 0.0
 	for i := range n {
@@ -194,16 +194,35 @@ func (l *kernelMachine) gram(k []float64, of []int, params []float64) (changed b
 		d := values[i]
 		largest = max(largest, d)
 		if d < 0 {
-			return true, 0, check.ArgErrorf("Kernel", qpdiff.ErrNonconvex, "use a positive semidefinite kernel", "is %v between row %d and itself", d, of[i])
+			return true, 0, errNegative(d, of[i])
 		}
 	}
 	if !dense.Finite(4 * sum) { // the curvature along a pair of rows sums four values
-		return true, 0, check.ArgErrorf("Kernel", qpdiff.ErrNotFinite, "scale the features or change the kernel's parameters", "overflows or is not a number on the training rows")
+		return true, 0, errValues
 	}
 	dense.Mirror(k, n)
+	l.took(params)
+	return true, largest, nil
+}
+
+// changes reports whether kernel values of the rows with params are other ones than those that are
+// there, which then count as stale until took.
+func (l *kernelMachine) changes(params []float64) bool {
+	l.stale = l.stale || !slices.Equal(params, l.kernelParams)
+	return l.stale
+}
+
+// took makes params those of the kernel values that are there.
+func (l *kernelMachine) took(params []float64) {
 	l.stale = false
 	l.kernelParams = append(l.kernelParams[:0], params...)
-	return true, largest, nil
+}
+
+var errValues = check.ArgErrorf("Kernel", qpdiff.ErrNotFinite, "scale the features or change the kernel's parameters", "overflows or is not a number on the training rows")
+
+// errNegative is the error of a kernel whose value between a row of the data and itself is d.
+func errNegative(d float64, row int) error {
+	return check.ArgErrorf("Kernel", qpdiff.ErrNonconvex, "use a positive semidefinite kernel", "is %v between row %d and itself", d, row)
 }
 
 // kernelValues are the kernel's values of a Predict: for each row of x its features,
@@ -223,7 +242,7 @@ func (l *kernelMachine) predict(keep *kernelValues, dst []float64, x *mat.Dense)
 		keep = nil
 	}
 	if keep != nil {
-		keep.fit, keep.values = l.state.Fit, keep.values[:0]
+		keep.fit, keep.values = l.state.Fit, dense.Grow(keep.values, len(dst)*(l.n+len(l.support)))[:0]
 	}
 	var chunk [256]float64
 	for t := range dst {

@@ -136,8 +136,7 @@ func (l *kernelMachine) PredictJVP(w *qpdiff.Workspace, dst []float64, x, dx *ma
 // derivativeEntries counts the entries of a kernelDerivative for m rows of n features, and of
 // the kernel's values that a Predict keeps for so many rows.
 func derivativeEntries(m, n, predicted float64) float64 {
-	const grown = 1.5 // a slice that is appended to
-	return 2*m*n + 12*m + 4*n + grown*predicted*(n+m)
+	return 2*m*n + 12*m + 4*n + predicted*(n+m)
 }
 
 // start prepares d for a product.

@@ -44,8 +44,16 @@ import (
 // part equal rows of F there is no derivative, since only the sum of their β is
 // unique; see [SVM.Ties].
 //
+// # Size
+//
+// Up to 4096 distinct rows the kernel matrix is held, 8 bytes for each pair of them. Beyond that,
+// rows of it are evaluated when they are needed, and 128 MiB at most hold those used last, less if MaxBytes
+// allows less; this changes no result. From 1024 rows on, those at a bound that they have no reason to leave are
+// set aside while the others are moved. In both ways the solution is checked on all rows at the end. A
+// fit starts from the last one, also after a change of C and of the kernel's parameters.
+//
 // The zero value, with the RBF kernel and no intercept, is ready for Load. Fits after the
-// first allocate nothing.
+// first allocate nothing, or of more than 1024 rows only what the rows inside their bounds need.
 type SVM struct {
 	Kernel Kernel // nil: RBF. It is read by Dims and Load.
 	// Intercept adds an unpenalised constant to the decision function. It is read by
@@ -82,11 +90,10 @@ func (l *SVM) Load(d learn.Data) (err error) {
 	return nil
 }
 
-// Bytes implements [learn.SizedLearner]: what load and the derivatives allocate.
+// Bytes implements [learn.SizedLearner]: the allocations of Load and of derivatives. Of more than 1024 rows
+// it leaves out factors, which take 8 bytes for each pair of rows inside their bounds, and Fit counts them.
 func (l *SVM) Bytes(s learn.Size) int64 {
-	rows, n, m := learner.Sizes(s)
-	entries := rows*(2*n+1) + 3*rows + learner.RowSetEntries(rows, s.Weighted) + 2*m*m + 17*m
-	return learner.Entries(entries + m*m + 2*m + derivativeEntries(m, n, float64(s.Predicted))) // factor of a kernelDerivative
+	return learner.Entries(l.entries(s))
 }
 
 // Reset forgets the warm start and the last fit. The data stays loaded.
@@ -97,7 +104,8 @@ func (l *SVM) Reset() {
 
 // Fit solves the dual at hyper = (C, kernel parameters…) and writes b to theta
 // with Intercept. Errors: an ArgError that matches ErrShape, ErrNotFinite or
-// ErrDomain for hyper, ErrNotFitted without data, ErrNonconvex if the kernel
+// ErrDomain for hyper, ErrNotFitted without data, ErrTooLarge if factors need more than
+// Data.MaxBytes, ErrNonconvex if the kernel
 // turns out not to be positive semidefinite, ErrIterationLimit if the problem
 // is too ill-conditioned for the working precision: where rounding of the
 // kernel's values and of the solution may change a training row's decision value

@@ -103,7 +103,7 @@ func (d *kernelDerivative) throughFit(l *kernelSVMFit, g *learn.Grad, omega floa
 	for i, w := range d.w {
 		if w != 0 {
 			d.dy[i] -= w
-			row := q.k[i*n : (i+1)*n]
+			row := q.rows.read(&d.all, i, n)
 			dense.Axpy(-w, row, d.v)
 			if inputs {
 				for k, j := range d.rows {
@@ -157,9 +157,10 @@ func (d *kernelDerivative) ties(l *kernelSVMFit, visit func(i, k int, sign float
 			continue
 		}
 		d.slope = dense.Zeros(d.slope, l.n) // the gradient of the decision function
+		values := l.q.rows.read(&d.all, row, l.q.n)
 		for j, b := range d.beta {
 			if b != 0 {
-				l.kernel.Grad(nil, nil, d.slope, b, l.q.k[j*l.q.n+row], l.kernelParams, l.row(j), l.row(row))
+				l.kernel.Grad(nil, nil, d.slope, b, values[j], l.kernelParams, l.row(j), l.row(row))
 			}
 		}
 		visit(i, k, 1, d.slope)
@@ -208,10 +209,11 @@ func (l *kernelSVMFit) tangent(d *kernelDerivative, t *learn.Grad) (dbeta []floa
 	// K_FF·dβ_F + db·1 = −dy_F − dK_F·β − K_FU·dβ_U, and Σdβ = 0 with Intercept.
 	d.z = dense.Grow(d.z, len(d.conditions))
 	for at, i := range d.conditions {
-		d.z[at] = -d.ty[i] - dense.Dot(q.k[i*n:(i+1)*n], d.dbeta)
+		row := q.rows.read(&d.all, i, n)
+		d.z[at] = -d.ty[i] - dense.Dot(row, d.dbeta)
 		for j, b := range d.beta {
 			if b != 0 {
-				d.z[at] -= d.kernelTangent(&l.kernelMachine, t, rowOf(t, d.tx, i, l.n), rowOf(t, d.tx, j, l.n), b, q.k[i*n+j], l.row(i), l.row(j))
+				d.z[at] -= d.kernelTangent(&l.kernelMachine, t, rowOf(t, d.tx, i, l.n), rowOf(t, d.tx, j, l.n), b, row[j], l.row(i), l.row(j))
 			}
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -19,8 +21,8 @@ import (
 // the set and the bounds of the others.
 type boxQP struct {
 	n         int
-	k         []float64 // n×n
-	diagonal  []float64 // of k
+	rows      kernelRows // of K
+	diagonal  []float64
 	y, lo, hi []float64
 	balanced  bool
 	largest   float64 // entry on the diagonal of K
@@ -30,15 +32,19 @@ type boxQP struct {
 	delta       float64
 	lin, center []float64
 	beta, r     []float64 // the solution; y − Kβ
+	was         []float64 // an earlier β
 	b           float64
 	free        []int      // ascending
 	factor      freeFactor // of free at the solution
 	rhs, z      []float64  // the free set's right-hand side and solution
 	fix         []float64  // work: correction of z
-	minus       []float64  // work of bestSingle: −r
-	zeros       []float64
+	entries     []float64  // work: of K
+	pairs       pairSteps
 	warm        bool
 	size        float64 // of the terms of r
+
+	base float64 // entries that Load counts
+	most int64   // the MaxBytes of the data
 }
 
 const (
@@ -88,6 +94,18 @@ const (
 
 const remedyForDecisions = "standardise the features, or lower C or the degree of a polynomial kernel"
 
+// pairSteps are steps of sequential minimal optimisation among some rows. Vectors have an entry for each of
+// these: they are parts of a boxQP's own, or copies.
+type pairSteps struct {
+	*boxQP
+	of                    []int // the rows, ascending; nil: all
+	r, beta, lo, hi, diag []float64
+	minus, zeros          []float64 // work of bestSingle: −r
+	kept                  []int     // work of setAside
+	copies                [5][]float64
+	places                []int // storage of of
+}
+
 // resize makes room for n rows. The warm start survives where n does not change.
 func (q *boxQP) resize(n int) {
 	if n != q.n {
@@ -95,10 +113,11 @@ func (q *boxQP) resize(n int) {
 	}
 	q.n = n
 	dense.GrowAll(n, &q.y, &q.lo, &q.hi, &q.diagonal, &q.lin, &q.center, &q.beta, &q.r, &q.rhs, &q.z, &q.fix, &q.factor.dinv, &q.factor.ones)
-	if !q.balanced {
-		q.minus, q.zeros = dense.Grow(q.minus, n), dense.Zeros(q.zeros, n)
+	if n > limits.whole {
+		q.rows.k = nil
+	} else {
+		q.rows.k = dense.Grow(q.rows.k, n*n)
 	}
-	dense.GrowAll(n*n, &q.k, &q.factor.a)
 	q.free = slices.Grow(q.free, n-len(q.free))
 }
 
@@ -115,7 +134,7 @@ func (q *boxQP) residual() {
 	q.size = 1
 	for j, v := range q.beta {
 		if v != 0 {
-			row := q.k[j*q.n : (j+1)*q.n]
+			row := q.row(j)
 			floats.AddScaled(q.r, -v, row)
 			q.r[j] -= q.delta * v
 			q.size = max(q.size, math.Abs(v*row[j]))
@@ -123,19 +142,26 @@ func (q *boxQP) residual() {
 	}
 }
 
-// shiftTo sets beta[i] to v within its bounds, to a bound exactly where v is
-// within rounding of it, and updates r.
-func (q *boxQP) shiftTo(i int, v float64) {
-	if tiny := boundTol * float64(q.n) * (q.hi[i] - q.lo[i]); v-q.lo[i] <= tiny {
-		v = q.lo[i]
-	} else if q.hi[i]-v <= tiny {
-		v = q.hi[i]
+// follow changes r from that of an earlier β, which was holds.
+func (q *boxQP) follow() {
+	q.size = 1
+	for j, v := range q.beta {
+		q.size = max(q.size, math.Abs(v*q.diagonal[j]))
+		if d := v - q.was[j]; d != 0 {
+			floats.AddScaled(q.r, -d, q.row(j))
+			q.r[j] -= q.delta * d
+		}
 	}
-	if d := v - q.beta[i]; d != 0 {
-		q.beta[i] = v
-		floats.AddScaled(q.r, -d, q.k[i*q.n:(i+1)*q.n])
-		q.r[i] -= q.delta * d
+}
+
+// snap returns v within the bounds lo and hi, and a bound exactly where v is within rounding of it.
+func (q *boxQP) snap(v, lo, hi float64) float64 {
+	if tiny := boundTol * float64(q.n) * (hi - lo); v-lo <= tiny {
+		return lo
+	} else if hi-v <= tiny {
+		return hi
 	}
+	return v
 }
 
 // atC reports whether b is the bound of β_i that is not 0.
@@ -162,12 +188,45 @@ func (q *boxQP) factorise(f *freeFactor, free []int, tol float64) int {
 	s := len(free)
 	f.a, f.balanced, f.shift = dense.Grow(f.a, s*s), q.balanced, q.shift
 	for i, j := range free {
-		row := q.k[j*q.n : (j+1)*q.n]
-		out := f.a[i*s : (i+1)*s]
-		for k := i; k < s; k++ {
-			out[k] = row[free[k]] + q.shift
+		out := f.a[i*s+i : (i+1)*s]
+		q.rows.gather(out, j, q.n, free[i:])
+		for k := range out {
+			out[k] += q.shift
 		}
-		out[i] += q.delta
+		out[0] += q.delta
 	}
 	return f.factorise(s, tol)
+}
+
+// row returns row j, which is valid until the next call.
+func (q *boxQP) row(j int) []float64 {
+	r := &q.rows
+	if row := r.held(j, q.n); row != nil {
+		return row
+	}
+	r.one = dense.Grow(r.one, q.n)
+	r.evaluate(r.one, j, nil)
+	return r.one
+}
+
+// makeRoom sets how many rows the cache may hold, and returns an error if factors of so many free rows
+// need more than the MaxBytes of the data. The cache gives way to factors.
+func (q *boxQP) makeRoom(free, factors int) error {
+	if q.n <= limits.shrink {
+		return nil // Load counts the factors
+	}
+	if err := q.rows.check(); err != nil {
+		return err
+	}
+	c := &q.rows.cache
+	room := learner.Room(q.most) - q.base - float64(factors)*float64(free)*float64(free)
+	least := float64(leastCached * q.n)
+	c.entries = int(min(max(room, 0)+least, float64(limits.cache)))
+	if len(c.store) > c.entries {
+		c.release()
+	}
+	if room < 0 {
+		return learner.TooLarge(learner.Entries(learner.Room(q.most)-room), q.most, learn.Size{Rows: q.n, Features: q.rows.of.n})
+	}
+	return nil
 }

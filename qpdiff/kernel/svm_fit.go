@@ -8,6 +8,7 @@ import (
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/learn"
 )
 
 // kernelSVMFit is a kernel machine on its data, solved: what its derivatives read.
@@ -50,20 +51,24 @@ func (l *kernelSVMFit) load(features int, bias bool) {
 		l.q.y[k] = y
 	}
 	l.transpose(l.q.n)
+	l.q.base, l.q.most = l.entries(d.Size()), d.MaxBytes
 	if !same {
 		l.q.reset()
 	}
 }
 
-// gramMatrix evaluates the kernel on the distinct rows.
+// entries counts what load and the derivatives allocate.
+func (l *kernelSVMFit) entries(s learn.Size) float64 {
+	rows, n, m := learner.Sizes(s)
+	return rows*(2*n+1) + 3*rows + learner.RowSetEntries(rows, s.Weighted) + 19*m + rowsEntries(m) + derivativeEntries(m, n, float64(s.Predicted))
+}
+
+// gramMatrix evaluates the kernel on the distinct rows, or on their diagonal if there are too many.
 func (l *kernelSVMFit) gramMatrix(params []float64) error {
 	q := &l.q
-	changed, largest, err := l.gram(q.k, l.rows.First, params)
+	changed, largest, err := q.rows.renew(&l.kernelMachine, l.rows.First, q.diagonal, params)
 	if changed {
 		q.largest, q.shift = largest, 0
-		for i := range q.n {
-			q.diagonal[i] = q.k[i*q.n+i]
-		}
 		if l.q.balanced {
 			q.shift = cmp.Or(largest, 1)
 		}

@@ -60,25 +60,24 @@ func (l *SVM) atTop() (rows []int) {
 // cond is the condition of the free set's matrix.
 func (l *SVM) gap() (gap, cond float64) {
 	q := &l.q
-	n := q.n
 	size := 0.0
 	for i, b := range q.beta {
-		size += math.Abs(b) * math.Sqrt(q.k[i*n+i]+q.shift)
+		size += math.Abs(b) * math.Sqrt(q.row(i)[i]+q.shift)
 	}
 	gap = math.Inf(1)
 	for i, b := range q.beta {
-		root := math.Sqrt(q.k[i*n+i] + q.shift)
+		root := math.Sqrt(q.row(i)[i] + q.shift)
 		if slices.Contains(q.free, i) {
 			top := l.c * l.rows.Copies[i]
 			gap = min(gap, min(math.Abs(b), top-math.Abs(b))*root/((1+math.Abs(q.b))/root+size))
 		} else {
-			gap = min(gap, math.Abs(1/q.y[i]-dense.Dot(q.k[i*n:(i+1)*n], q.beta)-q.b)/(1+math.Abs(q.b)+root*size))
+			gap = min(gap, math.Abs(1/q.y[i]-dense.Dot(q.row(i), q.beta)-q.b)/(1+math.Abs(q.b)+root*size))
 		}
 	}
 	if q.balanced && len(q.free) == 0 {
 		gap = 0 // there a margin counts that is not a row's own
 	}
-	return gap, numtest.EquilibratedCond(len(q.free), func(i, j int) float64 { return q.k[q.free[i]*n+q.free[j]] + q.shift })
+	return gap, numtest.EquilibratedCond(len(q.free), func(i, j int) float64 { return q.row(q.free[i])[q.free[j]] + q.shift })
 }
 
 // Where every free row is weakly active, b is differentiated as the middle of

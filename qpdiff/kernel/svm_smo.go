@@ -6,41 +6,57 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
+// shrinkPart is the part of the rows that are set aside at a time at least: rows of the kernel matrix are
+// copied then.
+const shrinkPart = 6
+
 // optimisePairs makes at most limit steps of sequential minimal optimisation: each
 // moves a pair of β in opposite directions, or where Σβ is free a single one if
 // that gains more.
 func (q *boxQP) optimisePairs(limit int) {
-	n := q.n
-	for range limit {
+	p := &q.pairs
+	p.begin(q)
+	for k := range limit {
 		// The largest r whose β may rise, its best partner, and the best single β.
 		single, gain, gap := -1, 0.0, 0.0
 		if !q.balanced {
-			single, gain, gap = q.bestSingle()
+			single, gain, gap = p.bestSingle()
 		}
-		i, top := dense.Highest(q.r, q.beta, q.hi)
-		j := -1
+		i, top := dense.Highest(p.r, p.beta, p.hi)
+		j, bottom := -1, 0.0
+		var row []float64
 		if i >= 0 {
-			least := pairCurvature * q.diagonal[i]
-			at, pairGain, pairGap := dense.Steepest(top, q.diagonal[i], least, q.r, q.diagonal, q.k[i*n:(i+1)*n], q.beta, q.lo)
+			row = p.row(i)
+			least := pairCurvature * p.diag[i]
+			at, pairGain, pairGap := dense.Steepest(top, p.diag[i], least, p.r, p.diag, row, p.beta, p.lo)
 			if pairGain > gain {
 				j = at
 			}
 			if q.balanced {
 				gap = pairGap
 			}
+			bottom = top - pairGap
 		}
 		if gap <= pairTol {
-			break
-		}
-		if j < 0 {
-			q.shiftTo(single, q.beta[single]+q.r[single]/q.diagonal[single])
+			if p.of == nil {
+				break
+			}
+			p.takeBack()
 			continue
 		}
-		h := max(q.diagonal[i]+q.diagonal[j]-2*q.k[i*n+j], pairCurvature*q.diagonal[i])
-		t := min((top-q.r[j])/h, q.hi[i]-q.beta[i], q.beta[j]-q.lo[j])
-		q.shiftTo(i, q.beta[i]+t)
-		q.shiftTo(j, q.beta[j]-t)
+		if q.n > limits.shrink && k%limits.every == limits.every-1 && i >= 0 && p.setAside(top, bottom) {
+			continue // at other places
+		}
+		if j < 0 {
+			p.shift(single, p.beta[single]+p.r[single]/p.diag[single])
+			continue
+		}
+		h := max(p.diag[i]+p.diag[j]-2*row[j], pairCurvature*p.diag[i])
+		t := min((top-p.r[j])/h, p.hi[i]-p.beta[i], p.beta[j]-p.lo[j])
+		p.shift(i, p.beta[i]+t)
+		p.shift(j, p.beta[j]-t)
 	}
+	p.takeBack()
 	q.free = q.free[:0]
 	for i, v := range q.beta {
 		if v > q.lo[i] && v < q.hi[i] {
@@ -49,9 +65,117 @@ func (q *boxQP) optimisePairs(limit int) {
 	}
 }
 
-// pairs bounds the steps of sequential minimal optimisation: few of them, or from manyRows rows on as
+// begin begins with all rows of q.
+func (p *pairSteps) begin(q *boxQP) {
+	p.boxQP = q
+	p.all()
+}
+
+// all takes all rows.
+func (p *pairSteps) all() {
+	q := p.boxQP
+	p.of = nil
+	p.r, p.beta, p.lo, p.hi, p.diag = q.r, q.beta, q.lo, q.hi, q.diagonal
+	if !q.balanced {
+		p.minus, p.zeros = dense.Grow(p.minus, q.n), dense.Zeros(p.zeros, q.n)
+	}
+	if c := &q.rows.cache; q.rows.k == nil && c.width != q.n {
+		c.begin(q.n, q.n)
+	}
+}
+
+// store gives q the β.
+func (p *pairSteps) store() {
+	for at, i := range p.of {
+		p.boxQP.beta[i] = p.beta[at]
+	}
+}
+
+// takeBack takes the rows back that were set aside.
+func (p *pairSteps) takeBack() {
+	if p.of == nil {
+		return
+	}
+	q := p.boxQP
+	p.store()
+	q.follow() // from the time when the first of them were set aside
+	for at, i := range p.of {
+		q.r[i] = p.r[at]
+	}
+	p.all()
+}
+
+// row returns the kernel's values of the row at place i with all others.
+func (p *pairSteps) row(i int) []float64 {
+	if p.of == nil && p.rows.k != nil {
+		return p.rows.k[i*p.n : (i+1)*p.n]
+	}
+	if p.of != nil {
+		i = p.of[i]
+	}
+	row := p.rows.cache.find(i)
+	if row == nil {
+		row = p.rows.cache.add(i)
+		p.rows.gather(row, i, p.n, p.of)
+	}
+	return row
+}
+
+// shift sets the β at place i to v within its bounds, and updates r.
+func (p *pairSteps) shift(i int, v float64) {
+	if v = p.snap(v, p.lo[i], p.hi[i]); v != p.beta[i] {
+		d := v - p.beta[i]
+		p.beta[i] = v
+		floats.AddScaled(p.r, -d, p.row(i))
+		p.r[i] -= p.delta * d
+	}
+}
+
+// setAside sets the rows aside that are at a bound and have no partner to leave it with, given the largest r of
+// those that may rise and the least of those that may fall, if they are many. (Joachims 1999, "Making large-scale
+// SVM learning practical".) Others may become their partners later: exact steps look at all rows.
+func (p *pairSteps) setAside(top, bottom float64) bool {
+	if !p.balanced { // a β has a step of its own too
+		top, bottom = max(top, 0), min(bottom, 0)
+	}
+	p.kept = dense.Grow(p.kept, len(p.r))[:0]
+	for i, v := range p.r {
+		if !(p.beta[i] == p.lo[i] && v < bottom || p.beta[i] == p.hi[i] && v > top) {
+			p.kept = append(p.kept, i)
+		}
+	}
+	m := len(p.kept)
+	if shrinkPart*m > (shrinkPart-1)*len(p.r) {
+		return false
+	}
+	p.store()
+	if c := &p.rows.cache; p.of == nil && p.rows.k != nil {
+		c.begin(p.n, m)
+	} else {
+		c.keep(p.kept)
+	}
+	for k, from := range []*[]float64{&p.r, &p.beta, &p.lo, &p.hi, &p.diag} {
+		to := dense.Grow(p.copies[k], m)
+		for at, i := range p.kept {
+			to[at] = (*from)[i] // not before it, if they are the same
+		}
+		p.copies[k], *from = to, to
+	}
+	if p.of == nil {
+		p.boxQP.was = append(p.boxQP.was[:0], p.boxQP.beta...)
+		p.places = append(p.places[:0], p.kept...)
+	} else {
+		for at, i := range p.kept {
+			p.places[at] = p.of[i]
+		}
+	}
+	p.of = p.places[:m]
+	return true
+}
+
+// mostPairs bounds the steps of sequential minimal optimisation: few of them, or from manyRows rows on as
 // many as cost less than the exact steps that they save.
-func (q *boxQP) pairs(few int) int {
+func (q *boxQP) mostPairs(few int) int {
 	if q.n < manyRows {
 		return few
 	}
@@ -60,10 +184,11 @@ func (q *boxQP) pairs(few int) int {
 
 // bestSingle returns the β whose own move gains most, that gain, and the largest |r| of those that
 // may move.
-func (q *boxQP) bestSingle() (at int, gain, gap float64) {
-	floats.ScaleTo(q.minus, -1, q.r)
-	at, gain, gap = dense.Steepest(0, 0, 0, q.minus, q.diagonal, q.zeros, q.hi, q.beta)
-	down, g, most := dense.Steepest(0, 0, 0, q.r, q.diagonal, q.zeros, q.beta, q.lo)
+func (p *pairSteps) bestSingle() (at int, gain, gap float64) {
+	minus, zeros := p.minus[:len(p.r)], p.zeros[:len(p.r)]
+	floats.ScaleTo(minus, -1, p.r)
+	at, gain, gap = dense.Steepest(0, 0, 0, minus, p.diag, zeros, p.hi, p.beta)
+	down, g, most := dense.Steepest(0, 0, 0, p.r, p.diag, zeros, p.beta, p.lo)
 	if g > gain {
 		at, gain = down, g
 	}

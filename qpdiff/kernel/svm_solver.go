@@ -53,6 +53,9 @@ func (q *boxQP) proximal() error {
 	q.delta = 0
 	copy(q.lin, q.y)
 	for {
+		if err := q.makeRoom(len(q.free), 1); err != nil {
+			return err
+		}
 		k := q.factorise(&q.factor, q.free, freeTol*float64(len(q.free)))
 		if k == len(q.free) {
 			break
@@ -62,6 +65,7 @@ func (q *boxQP) proximal() error {
 			return errNoActiveSet
 		}
 	}
+	q.residual()
 	q.solveFree()
 	if wrong, _ := q.outside(); wrong == 0 {
 		dense.Scatter(q.beta, q.z, q.free)
@@ -77,13 +81,20 @@ func (q *boxQP) proximal() error {
 // of phases of sequential minimal optimisation between them.
 func (q *boxQP) solveExactly(phases int) error {
 	q.residual()
-	if !q.warm {
-		q.optimisePairs(q.pairs(pairsPerRow * q.n))
+	if err := q.makeRoom(0, 0); err != nil {
+		return err
+	}
+	if !q.warm || q.rows.k == nil { // from so many rows on a look at all of them costs more than many pairs
+		q.optimisePairs(q.mostPairs(pairsPerRow * q.n))
 	}
 	q.warm = false
 	still := 0
 	for range exactSteps + exactStepsPerRow*q.n {
 		s := len(q.free)
+		if err := q.makeRoom(s, 1); err != nil {
+			return err
+		}
+		q.was = append(q.was[:0], q.beta...)
 		if k := q.factorise(&q.factor, q.free, freeTol*float64(s)); k < s {
 			if q.delta > 0 {
 				return check.ArgErrorf("Kernel", qpdiff.ErrNonconvex, "use a positive semidefinite kernel", "has a direction of negative curvature")
@@ -91,17 +102,17 @@ func (q *boxQP) solveExactly(phases int) error {
 			if q.factor.a[k*s+k] < -proximalTol*q.largest || !q.slide(k) {
 				break // not convex, or no digits left: proximal tells
 			}
-			q.residual()
+			q.moved()
 			continue
 		}
 		q.solveFree()
 		if wrong, moved := q.stepTo(); wrong > 0 {
-			q.residual()
+			q.moved()
 			if still++; moved {
 				still = 0
 			}
 			if wrong > 1 && phases > 0 {
-				q.optimisePairs(q.pairs(q.n / rowsPerPair))
+				q.optimisePairs(q.mostPairs(q.n / rowsPerPair))
 				phases--
 			}
 			continue
@@ -110,21 +121,73 @@ func (q *boxQP) solveExactly(phases int) error {
 		if q.balanced && s == 1 {
 			// Σβ = 0 leaves no choice: rounding must not make a bound free.
 			j := q.free[0]
-			if q.shiftTo(j, q.beta[j]); q.beta[j] == q.lo[j] || q.beta[j] == q.hi[j] {
+			if q.beta[j] = q.snap(q.beta[j], q.lo[j], q.hi[j]); q.beta[j] == q.lo[j] || q.beta[j] == q.hi[j] {
 				q.free = q.free[:0]
 			}
 		}
-		q.residual()
+		q.moved()
 		added := q.admit(phases == 0, still > stillSteps)
+		if added == 0 && q.rows.k == nil {
+			q.refine()
+			added = q.admit(phases == 0, still > stillSteps)
+		}
 		if added == 0 {
 			return nil
 		}
 		if added > 1 && phases > 0 {
-			q.optimisePairs(q.pairs(q.n / rowsPerPair))
+			q.optimisePairs(q.mostPairs(q.n / rowsPerPair))
 			phases--
 		}
 	}
 	return errNoActiveSet
+}
+
+// moved sets r after an exact step. With the kernel matrix it begins anew.
+func (q *boxQP) moved() {
+	if q.rows.k != nil {
+		q.residual()
+		return
+	}
+	q.follow()
+}
+
+// refine computes r anew, and repeats the exact step with it.
+func (q *boxQP) refine() {
+	q.residual()
+	if q.balanced && len(q.free) < 2 {
+		return // Σβ = 0 leaves no choice
+	}
+	copy(q.was, q.beta)
+	q.solveFree()
+	if wrong, _ := q.outside(); wrong == 0 {
+		dense.Scatter(q.beta, q.z, q.free)
+		q.follow()
+	}
+}
+
+// boundTerms sets rhs to the right-hand side of the free set's system, and returns the sum of the free β.
+// Without the kernel matrix it takes y − Kβ, which the free set has a part in.
+func (q *boxQP) boundTerms(rhs, work []float64) (sum float64) {
+	whole := q.rows.k != nil
+	dense.Gather(rhs, q.lin, q.free)
+	next := 0
+	for j, v := range q.beta {
+		if !dense.IsNext(q.free, &next, j) && v != 0 {
+			if sum -= v; whole {
+				q.rows.gather(work, j, q.n, q.free)
+				dense.Axpy(-v, work, rhs)
+			}
+		}
+	}
+	if !whole {
+		dense.Gather(rhs, q.r, q.free)
+		for i, j := range q.free {
+			q.rows.gather(work, j, q.n, q.free)
+			dense.Axpy(q.beta[j], work, rhs)
+			rhs[i] += q.delta * q.beta[j]
+		}
+	}
+	return sum
 }
 
 // solveFree solves the free set's system for z and b, from its factor and with
@@ -132,25 +195,15 @@ func (q *boxQP) solveExactly(phases int) error {
 func (q *boxQP) solveFree() {
 	s := len(q.free)
 	z, rhs, fix := q.z[:s], q.rhs[:s], q.fix[:s]
-	dense.Gather(rhs, q.lin, q.free)
-	sum := 0.0 // of the free β
-	next := 0
-	for j, v := range q.beta {
-		if !dense.IsNext(q.free, &next, j) && v != 0 {
-			sum -= v
-			row := q.k[j*q.n : (j+1)*q.n]
-			for i, f := range q.free {
-				rhs[i] -= v * row[f]
-			}
-		}
-	}
+	sum := q.boundTerms(rhs, fix)
 	copy(z, rhs)
 	q.b = q.factor.solve(z, sum)
+	q.entries = dense.Grow(q.entries, s)
 	for i, j := range q.free {
-		row := q.k[j*q.n : (j+1)*q.n]
+		q.rows.gather(q.entries, j, q.n, q.free)
 		r := rhs[i] - q.b - q.delta*z[i]
-		for k, f := range q.free {
-			r -= row[f] * z[k]
+		for k, v := range q.entries {
+			r -= v * z[k]
 		}
 		fix[i] = r
 	}

@@ -108,7 +108,7 @@ func TestKernelSVMForwardIsAdjoint(t *testing.T) {
 func (l *SVM) termsOf() float64 {
 	q := &l.q
 	_, size, _ := q.terms()
-	cond := numtest.EquilibratedCond(len(q.free), func(i, j int) float64 { return q.k[q.free[i]*q.n+q.free[j]] + q.shift })
+	cond := numtest.EquilibratedCond(len(q.free), func(i, j int) float64 { return q.row(q.free[i])[q.free[j]] + q.shift })
 	return math.Sqrt(q.largest) * size * max(1, cond/1e4)
 }
 

@@ -44,6 +44,9 @@ func (l *kernelSVMFit) findWeak() error {
 	if up < 0 || down < 0 { // else there is no system whose condition the bounds take
 		l.weak = slices.DeleteFunc(l.weak, func(i int) bool { return !l.hidden(i) })
 	}
+	if len(l.weak) > 0 {
+		return q.makeRoom(len(q.free), 2) // derivatives have a factor of their own
+	}
 	return nil
 }
 
@@ -91,7 +94,7 @@ func (l *kernelSVMFit) hidden(i int) bool {
 		l.blur += dense.ComplementarityTol * dense.Eps * terms / (q.hi[i] - q.lo[i])
 		return true
 	}
-	dense.Gather(x, q.k[i*q.n:(i+1)*q.n], q.free)
+	q.rows.gather(x, i, q.n, q.free)
 	label, size, _ := q.terms()
 	return dense.Negligible(math.Abs(q.r[i]-q.b), q.errorOf(x, 1)+label+math.Sqrt(q.diagonal[i])*size, 1)
 }
@@ -147,7 +150,7 @@ func (q *boxQP) decisionError(least []float64) float64 {
 	}
 	dense.Fill(f, q.factor.solve(e, sum))
 	for i, j := range q.free {
-		dense.Axpy(e[i], q.k[j*n:(j+1)*n], f)
+		dense.Axpy(e[i], q.row(j), f)
 	}
 	worst := 0.0
 	for i, v := range f {

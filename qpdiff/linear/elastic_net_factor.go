@@ -151,10 +151,13 @@ func (q *piecewiseQP) condBound() float64 {
 
 // room is the number of entries of the first argument of solveActive.
 func (q *piecewiseQP) room() int {
-	if q.sparse != nil {
+	switch {
+	case q.sparse != nil:
 		return sparse.Room(q.rows, q.n) + 2*q.n
+	case q.columns != nil:
+		return q.rows + 4*q.n
 	}
-	return q.rows + 4*q.n
+	return q.n
 }
 
 // cond estimates it. The largest eigenvalue counts as √s, see [dense.LDLCond].
@@ -199,7 +202,8 @@ func (q *piecewiseQP) solveActive(w, v []float64) []float64 {
 	dense.Gather(w, v, q.act)
 	switch {
 	case q.rowFactor:
-		q.solveRows(w, w[s:cap(w)])
+		work := w[s:cap(w)]
+		q.solveRows(w, work[3*s:], work, work[s:], work[2*s:])
 	case q.iterative:
 		q.solveActiveSparse(w)
 	default:

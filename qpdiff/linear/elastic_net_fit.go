@@ -17,7 +17,7 @@ type elasticNetFit struct {
 	penalisedQuadratic           // its G is XᵀX/N, its rmsY ‖y‖/√N
 	xty                []float64 // Xᵀy/N, its c
 	rows               int       // of the columns: of X, or those that count
-	row                []float64 // work of seen
+	row                []float64 // work of seenEntries
 	counts             []float64 // the weight of each row, nil: one each
 	total              float64   // the sum of the counts, N
 	inv                float64   // 1/N
@@ -129,6 +129,7 @@ func (e *elasticNetFit) sizeTerms() {
 	for j, t := range e.qp.x {
 		reach += e.root[j] * math.Abs(t)
 	}
+	e.terms = dense.Grow(e.terms, e.n)
 	for j, r := range e.root {
 		e.terms[j] = r * reach
 	}

@@ -48,7 +48,7 @@ type piecewiseQP struct {
 	sgn          []float64 // per member of act: the side of the kink, 0 if free
 	a, dinv      []float64 // factor of the active system, its right-hand side as last column
 	z, grad      []float64 // work; after solve: c − Gx for the x_j held at zero
-	d, at        []float64 // work of stepTo
+	d, at        []float64 // work
 	cross        []int
 	bound        float64 // of the condition of the active system, from above
 	warm         bool    // x comes from a solve
@@ -140,12 +140,12 @@ type columnQuadratic struct {
 	// solved by the identity of Woodbury with K = I + inv·C_S·diag(1/r_S)·C_Sᵀ.
 	rowFactor bool // the last factor is K's
 	kernel    woodbury.Sum
-	support   []woodbury.Member // work of factorK
-	dual      []float64         // work of dualNewton: v, and the step
-	known     bool              // dual and grad hold v = Cx and c − inv·Cᵀv already
-	along     []float64         // of each coordinate: the change of u along the step, with the opposite sign
-	fit       []float64         // work: Cx
-	fitSize   float64           // bounds the size of the terms of Cx, over √N
+	support   woodbury.Support
+	dual      []float64 // work of dualNewton: v, and the step
+	known     bool      // dual and grad hold v = Cx and c − inv·Cᵀv already
+	along     []float64 // of each coordinate: the change of u along the step, with the opposite sign
+	fit       []float64 // work: Cx
+	fitSize   float64   // bounds the size of the terms of Cx, over √N
 
 	// Without Gram matrix, sparse systems are solved by conjugate gradients.
 	iterative bool // the last system was

@@ -61,13 +61,13 @@ func (q *piecewiseQP) errCrowded() error {
 	return learner.TooLarge(learner.Entries(q.held+systemEntries(float64(s))), q.most, learn.Size{Rows: q.rows, Features: s})
 }
 
-// kernelEntries counts the entries of kernel and support: none for a set in which no support
+// kernelEntries counts the entries of kernel: none for a set in which no support
 // is larger than the rows.
 func kernelEntries(rows, n, set float64) float64 {
 	if set <= rows {
 		return 0
 	}
-	const members = 14 // of the support, and terms of the sum
+	const members = 4 // of the sum, and terms that come: lists that grow
 	return 2*n + members*set + rows*(2*rows+1) + 2*rows*min(set, woodbury.ChunkTerms)
 }
 
@@ -165,8 +165,8 @@ func (q *piecewiseQP) factorRows() bool {
 	}
 	// In the variables that give it a unit diagonal the system has the trace s.
 	q.bound = float64(s) / q.floor()
-	q.fit = dense.Grow(q.fit, q.rows+3*s)
-	q.solveRows(q.z[:s], q.fit)
+	q.fit = dense.Grow(q.fit, q.rows)
+	q.solveRows(q.z[:s], q.fit, q.d, q.at, q.dinv) // there are no other factors
 	return true
 }
 
@@ -191,23 +191,18 @@ func (q *piecewiseQP) proximal(j int) float64 {
 // factorK factorises K, of r with or without the proximal terms, and reports whether it is
 // finite.
 func (q *piecewiseQP) factorK(proximal bool) bool {
-	q.support = q.support[:0]
-	for _, j := range q.act {
-		r := q.r[j]
-		if proximal {
-			r += q.proximal(j)
-		}
-		q.support = append(q.support, woodbury.Member{Feature: q.features[j], R: r, Diag: q.diag[j]})
+	q.support = woodbury.Support{Act: q.act, Features: q.features, R: q.r, Diag: q.diag}
+	if proximal {
+		q.support.Proximal = dualProximal
 	}
-	return q.kernel.Factor(q.columns, q.rows, q.inv, q.support)
+	return q.kernel.Factor(q.columns, q.rows, q.inv, &q.support)
 }
 
-// solveRows solves the active system in place, as factorised last by factorRows. work has
-// at least rows + 3·s entries.
-func (q *piecewiseQP) solveRows(u, work []float64) {
+// solveRows solves the active system in place, as factorised last by factorRows. Work are rows
+// entries of fit, and as many as there are unknowns of the others.
+func (q *piecewiseQP) solveRows(u, fit, rest, change, along []float64) {
 	s := len(u)
-	fit, work := work[:q.rows], work[q.rows:]
-	rest, change, along := work[:s], work[s:2*s], work[2*s:3*s]
+	fit, rest, change, along = fit[:q.rows], rest[:s], change[:s], along[:s]
 	copy(rest, u)
 	clear(u)
 	for range 1 + rowsCorrections {

@@ -136,10 +136,10 @@ type seenColumns struct{ *elasticNetFit }
 
 // Project implements [equal.Matrix].
 func (e seenColumns) Project(sums, size []float64, weight func() float64) {
-	d := e.state.Data
+	d, row := e.state.Data, make([]float64, len(sums))
 	for i := range d.Y {
 		if root := math.Sqrt(dense.CountAt(e.counts, i)); root > 0 {
-			x := e.seen(d, i)
+			x := seen(row, d, i)
 			floats.AddScaled(sums, root*weight(), x)
 			for j, v := range x {
 				size[j] = max(size[j], root*math.Abs(v))

@@ -27,7 +27,7 @@ func (e *elasticNetFit) sumsWorking(d learn.Data) (root, xty []float64) {
 			continue
 		}
 		if e.qp.sparse == nil {
-			x := e.seen(d, i)
+			x := seen(s.slope, d, i) // which the next solve sets anew
 			floats.AddScaled(s.xty, c*y, x)
 			for j, v := range x {
 				s.root[j] += c * v * v
@@ -50,24 +50,20 @@ func (e *elasticNetFit) sumsWorking(d learn.Data) (root, xty []float64) {
 	return s.root, s.xty
 }
 
-// seen returns row i of a dense X as the learner sees it.
-func (e *elasticNetFit) seen(d learn.Data, i int) []float64 {
+// seen returns row i of a dense X as the learner sees it, in row if it differs from X's.
+func seen(row []float64, d learn.Data, i int) []float64 {
 	x := d.Dense().RawRowView(i)
 	if d.Centre == nil && d.Scale == nil {
 		return x
 	}
-	e.row = learner.See(e.row, &d, x)
-	return e.row
+	return learner.See(row, &d, x)
 }
 
-// seenEntries is seen for the entries of the features alone.
+// seenEntries is seen for the entries of the features alone, in their order.
 func (e *elasticNetFit) seenEntries(x []float64, features []int) []float64 {
 	centre, scale := e.state.Data.Centre, e.state.Data.Scale
-	if centre == nil && scale == nil {
-		return x
-	}
-	e.row = dense.Grow(e.row, len(x))
-	for _, j := range features {
+	e.row = dense.Grow(e.row, len(features))
+	for i, j := range features {
 		v := x[j]
 		if centre != nil {
 			v -= centre[j]
@@ -75,7 +71,7 @@ func (e *elasticNetFit) seenEntries(x []float64, features []int) []float64 {
 		if scale != nil {
 			v /= scale[j]
 		}
-		e.row[j] = v
+		e.row[i] = v
 	}
 	return e.row
 }
@@ -389,7 +385,7 @@ func (e *elasticNetFit) fetch() {
 	if q.sparse != nil {
 		return
 	}
-	s.enter = s.enter[:0]
+	s.enter = dense.Grow(s.enter, len(s.features))[:0]
 	for _, j := range s.features {
 		if q.columns[j] == nil {
 			s.enter = append(s.enter, j)
@@ -402,8 +398,8 @@ func (e *elasticNetFit) fetch() {
 		x := e.state.Data.Dense()
 		for k, i := range s.counting {
 			row, root := e.seenEntries(x.RawRowView(i), block), math.Sqrt(dense.CountAt(e.counts, i))
-			for _, j := range block {
-				q.columns[j][k] = root * row[j]
+			for at, j := range block {
+				q.columns[j][k] = root * row[at]
 			}
 		}
 		enter = enter[len(block):]

@@ -99,7 +99,7 @@ const equalVectors = 3 + 3 + 1
 
 // setEntries counts those of workingEntries without columns.
 func setEntries(rows, n, set float64) float64 {
-	const all, coordinates = 18 + equalVectors, 37 // vectors of all features; of the set
+	const all, coordinates = 18 + equalVectors, 34 // vectors of all features; of the set
 	const pair = 2 * pastFits                      // vectors of a support and its θ
 	return all*n + coordinates*set + 4*rows + pair*min(set, mostKept(rows, n))
 }
@@ -153,21 +153,27 @@ func (s *workingSet) room(q *piecewiseQP) {
 	if len(s.free) < len(s.enter) && q.kernel.Empty() {
 		s.reclaim(q)
 	}
-	if lack := len(s.enter) - len(s.free); lack > 0 {
-		block := make([]float64, lack*rows)
-		for ; len(block) > 0; block = block[rows:] {
-			s.free = append(s.free, block[:rows:rows])
-		}
-		s.rooms += lack
-	}
+	lack := max(0, len(s.enter)-len(s.free))
+	s.rooms += lack
+	block := make([]float64, lack*rows)
 	for _, j := range s.enter {
-		last := len(s.free) - 1
-		q.columns[j], s.free = s.free[last], s.free[:last]
+		if last := len(s.free) - 1; last >= 0 {
+			q.columns[j], s.free = s.free[last], s.free[:last]
+			continue
+		}
+		q.columns[j], block = block[:rows:rows], block[rows:]
 	}
 }
 
 // reclaim takes back the rooms of the columns outside of the set.
 func (s *workingSet) reclaim(q *piecewiseQP) {
+	taken := 0
+	for j, c := range q.columns {
+		if c != nil && !s.in[j] {
+			taken++
+		}
+	}
+	s.free = slices.Grow(s.free, taken)
 	for j, c := range q.columns {
 		if c != nil && !s.in[j] {
 			s.free, q.columns[j] = append(s.free, c), nil
@@ -228,6 +234,7 @@ func (s *workingSet) penalty() float64 {
 // which the features have the same size.
 func (s *workingSet) violators(enter []int, most int) []int {
 	excess := func(j int) float64 { return math.Abs(s.slope[j]) - s.l1[j] }
+	enter = slices.Grow(enter, len(s.in))
 	for j, in := range s.in {
 		if !in && excess(j) > admitTol*s.root[j]*s.reach {
 			enter = append(enter, j)
@@ -236,7 +243,7 @@ func (s *workingSet) violators(enter []int, most int) []int {
 	if len(enter) <= most {
 		return enter
 	}
-	s.order = s.order[:0]
+	s.order = dense.Grow(s.order, len(enter))[:0]
 	for _, j := range enter {
 		s.order = append(s.order, excess(j)/s.root[j])
 	}

@@ -44,7 +44,7 @@ func (d *penalisedDerivative) named(q *piecewiseQP, act []int) []int {
 	if q.features == nil {
 		return act
 	}
-	d.act = d.act[:0]
+	d.act = dense.Grow(d.act, len(act))[:0]
 	for _, j := range act {
 		d.act = append(d.act, q.features[j])
 	}

@@ -36,24 +36,23 @@ type penalisedQuadratic struct {
 	weakFree []int          // θ_j ≈ 0 with λ1_j = 0: a kink in λ1 only
 	blur     float64        // how far rounding may have moved the weakly active θ_j at most, in the scale of θ
 
-	terms []float64   // size of the terms of Gθ − c, for settleWeak
+	terms []float64   // size of the terms of Gθ − c, for settleWeak; made when they are needed
 	norm  float64     // ‖θ‖ in variables that give the active system a unit diagonal
-	w, v  []float64   // work of retest
+	w, v  []float64   // work, made by probe
 	part  piecewiseQP // work of settle
 }
 
 // resize gives the problem n coordinates, of which features have penalties.
 func (e *penalisedQuadratic) resize(n, features int) {
 	e.n, e.features = n, features
-	dense.GrowAll(n, &e.root, &e.terms, &e.l1, &e.l2, &e.w, &e.v)
+	dense.GrowAll(n, &e.root, &e.l1, &e.l2)
 	e.qp.resize(n)
-	e.w = dense.Grow(e.w, e.qp.room())
 	e.qp.r = e.l2
 }
 
 // penalisedEntries counts the entries of resize for n coordinates, and of the derivatives.
 func penalisedEntries(n float64) float64 {
-	const own, coordinates, derivative = 8 + 6, 9, 7 // vectors: with lists; of a piecewiseQP; of its derivative
+	const own, coordinates, derivative = 8 + 3, 9, 4 // vectors: with lists; of a piecewiseQP; of its derivative
 	return systemEntries(n) + n*(own+3*coordinates+2*3+derivative)
 }
 
@@ -159,11 +158,18 @@ func (e *penalisedQuadratic) listWeak(size, cond float64) bool {
 // leastSquare is the square below which underflow may hide a modulus.
 const leastSquare = 1e-300
 
+// probe makes room for solves of the active system beside the problem's own: v for their
+// right-hand sides, and w for solutions. Most fits need none.
+func (e *penalisedQuadratic) probe() {
+	e.v, e.w = dense.Grow(e.v, e.n), dense.Grow(e.w, e.qp.room())
+}
+
 // retest removes from the coordinates listed those whose own error does not hide their side of
 // the kink. It takes one solve for each; listWeak bounds all errors by the condition of the
 // system. It reports whether any that remains is at zero.
 func (e *penalisedQuadratic) retest() (atZero bool) {
 	q := &e.qp
+	e.probe()
 	terms := func(j int) float64 { return e.terms[j] + e.l1[j] + e.l2[j]*math.Abs(q.x[j]) }
 	fit := 0.0
 	if q.rowFactor {

@@ -227,7 +227,7 @@ func (l *sparseLogisticFit) model(set []int) error {
 	}
 	q.features = set // so that resize makes no room for a system: factor does
 	l.penalisedQuadratic.resize(s, features)
-	dense.GrowAll(s, &l.ridge, &l.lin, &q.diag)
+	dense.GrowAll(s, &l.terms, &l.ridge, &l.lin, &q.diag)
 	q.c, q.r, q.up, q.lo = l.lin, l.ridge, l.l1, l.l1
 	dense.Gather(l.l1, l.all.l1, set)
 	dense.Gather(l.l2, l.all.l2, set)

@@ -223,6 +223,7 @@ func (l *sparseLogisticFit) refine() {
 		moves[i] = q.x[i] - l.theta[j]
 	}
 	l.combine(fit, moves)
+	l.probe()
 	for i, p := range q.act {
 		slope := l.g[l.free[p]] + l.l1[p]*q.sgn[i] + l.l2[p]*q.x[p] + (l.ridge[p]-l.l2[p])*moves[p]
 		l.v[p] = -l.curve(slope, p, moves, fit)

@@ -44,6 +44,24 @@ type Member struct {
 	R, Diag float64 // above 0; of inv·CᵀC
 }
 
+// Support is the set of the features of some coordinates. Lists of Features, R and Diag have an entry for each
+// coordinate of all; R of less than Proximal times Diag is raised by that.
+type Support struct {
+	Act, Features []int
+	R, Diag       []float64
+	Proximal      float64
+}
+
+// member returns member i.
+func (s *Support) member(i int) Member {
+	j := s.Act[i]
+	m := Member{s.Features[j], s.R[j], s.Diag[j]}
+	if p := s.Proximal * m.Diag; m.R < p {
+		m.R += p
+	}
+	return m
+}
+
 // term is a change of the weight of a feature, its size above 0.
 type term struct {
 	feature int
@@ -65,7 +83,7 @@ func (o *Sum) begin(rows, features int) {
 
 // Factor factorises K of a support, with the columns of all features, each of rows entries, and
 // reports whether it is finite.
-func (o *Sum) Factor(columns [][]float64, rows int, inv float64, support []Member) bool {
+func (o *Sum) Factor(columns [][]float64, rows int, inv float64, support *Support) bool {
 	if o.rows == 0 {
 		o.begin(rows, len(columns))
 	}
@@ -93,9 +111,10 @@ func (o *Sum) Factor(columns [][]float64, rows int, inv float64, support []Membe
 func (o *Sum) Solve(x []float64) { dense.LDLSolve(o.k, o.inv, o.rows, o.rows, x) }
 
 // update makes the weights ρ/r_f on the support and 0 elsewhere, and returns ρ.
-func (o *Sum) update(columns [][]float64, inv float64, support []Member) float64 {
+func (o *Sum) update(columns [][]float64, inv float64, support *Support) float64 {
 	rho := math.Inf(1)
-	for _, m := range support {
+	for i := range support.Act {
+		m := support.member(i)
 		// A member that stays keeps its weight: a factor that all r share changes none.
 		if w := o.weight[m.Feature]; w > 0 {
 			rho = w * m.R
@@ -110,10 +129,10 @@ func (o *Sum) update(columns [][]float64, inv float64, support []Member) float64
 			o.moved += t.size * inv * floats.Dot(c, c)
 		}
 	}
-	if !(o.moved <= whole) || len(o.come)+len(o.leave) > len(support) {
+	if !(o.moved <= whole) || len(o.come)+len(o.leave) > len(support.Act) {
 		o.begin(o.rows, len(columns))
-		for _, m := range support {
-			rho = min(rho, m.R)
+		for i := range support.Act {
+			rho = min(rho, support.member(i).R)
 		}
 		o.differ(rho, support)
 	}
@@ -124,9 +143,10 @@ func (o *Sum) update(columns [][]float64, inv float64, support []Member) float64
 
 // differ lists the terms whose weights are not ρ/r_f, sets the weights to that, and returns
 // inv times the trace of the sum as it becomes.
-func (o *Sum) differ(rho float64, support []Member) (trace float64) {
-	o.come, o.leave = o.come[:0], o.leave[:0]
-	for _, m := range support {
+func (o *Sum) differ(rho float64, support *Support) (trace float64) {
+	o.come, o.leave = dense.Grow(o.come, len(support.Act))[:0], o.leave[:0]
+	for i := range support.Act {
+		m := support.member(i)
 		w := rho / m.R
 		o.want[m.Feature] = w
 		trace += w * m.Diag
@@ -145,10 +165,11 @@ func (o *Sum) differ(rho float64, support []Member) (trace float64) {
 		}
 		o.weight[f] = 0
 	}
-	o.in = o.in[:0]
-	for _, m := range support {
-		o.weight[m.Feature], o.want[m.Feature] = o.want[m.Feature], 0
-		o.in = append(o.in, m.Feature)
+	o.in = dense.Grow(o.in, len(support.Act))
+	for i, j := range support.Act {
+		f := support.Features[j]
+		o.weight[f], o.want[f] = o.want[f], 0
+		o.in[i] = f
 	}
 	return trace
 }

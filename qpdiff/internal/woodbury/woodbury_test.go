@@ -45,10 +45,10 @@ func TestSum(t *testing.T) {
 			default:
 				in[rng.IntN(features)] = true
 			}
-			var support []Member
+			support := &Support{Diag: diag}
 			for f := range features {
-				if in[f] {
-					support = append(support, Member{f, lambda[f%(1+groups)], diag[f]})
+				if support.Features, support.R = append(support.Features, f), append(support.R, lambda[f%(1+groups)]); in[f] {
+					support.Act = append(support.Act, f)
 				}
 			}
 			var anew Sum
@@ -63,7 +63,8 @@ func TestSum(t *testing.T) {
 			sum.Solve(x)
 			anew.Solve(want)
 			cond := 1.0
-			for _, m := range support {
+			for i := range support.Act {
+				m := support.member(i)
 				cond += m.Diag * float64(rows) / m.R
 			}
 			// Both are off by rounding, which the condition of K enlarges.

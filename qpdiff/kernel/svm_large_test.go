@@ -1,0 +1,149 @@
+package kernel
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/casetest"
+	"cvgm/qpdiff/internal/numtest"
+	"cvgm/qpdiff/learn"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// setLimits takes the ways of large problems for small ones during a test.
+func setLimits(t *testing.T, l rowLimits) {
+	was := limits
+	limits = l
+	t.Cleanup(func() { limits = was })
+}
+
+// large are the ways of large problems, for small ones: rows are set aside, with the kernel matrix or without.
+var large = []rowLimits{{whole: 1 << 12, every: 7}, {every: 7, cache: 16}, {every: 1 << 30, cache: 1 << 20}}
+
+// Machines of many rows, which set rows aside or hold few rows of the kernel matrix, have the solutions and
+// derivatives of the others.
+func TestKernelSVMManyRows(t *testing.T) {
+	rng, setAside := rand.New(rand.NewPCG(36, 37)), make([]int, len(large))
+	for trial := range 60 {
+		rows, n := 20+rng.IntN(120), 1+rng.IntN(5)
+		d := casetest.ClassData(rng.Uint64(), rows, n)
+		for range rng.IntN(3) { // equal rows
+			d.Dense().SetRow(rng.IntN(rows), slices.Clone(d.Dense().RawRowView(rng.IntN(rows))))
+		}
+		if trial%4 == 0 {
+			d.Weights = make([]float64, rows)
+			for i := range d.Weights {
+				d.Weights[i] = float64(rng.IntN(3)) + rng.Float64()
+			}
+		}
+		kernel := []Kernel{nil, RBF{}, Polynomial{Degree: 2}}[trial%3]
+		fresh := func() *SVM { return &SVM{Kernel: kernel, Intercept: trial%2 == 0, Generalised: true} }
+		hypers := [][]float64{{math.Pow(10, 4*rng.Float64()-2), .2}, {math.Pow(10, 4*rng.Float64()-2), .2}, {1, .7}}
+		if kernel == (Polynomial{Degree: 2}) {
+			for k := range hypers {
+				hypers[k] = []float64{.1 * hypers[k][0], .5, 1}
+			}
+		}
+		x := mat.NewDense(3, n, nil)
+		for i := range 3 {
+			x.SetRow(i, d.Dense().RawRowView(i))
+		}
+		results := func(l *SVM, hyper []float64) (beta, values, slopes []float64) {
+			theta, g, values := make([]float64, l.state.Params), &learn.Grad{Hyper: make([]float64, len(hyper)), X: mat.NewDense(rows, n, nil)}, make([]float64, 3)
+			numtest.OK(t, l.Fit(theta, hyper), l.Predict(nil, values, x), l.PredictVJP(new(qpdiff.Workspace), g, nil, x, []float64{1, -2, .5}))
+			return slices.Clone(l.q.beta), values, append(g.Hyper, g.X.RawMatrix().Data...)
+		}
+		usual := fresh()
+		numtest.OK(t, usual.Load(d))
+		for at, way := range large {
+			var betas, values, slopes [][]float64
+			for _, hyper := range hypers {
+				usual.Reset()
+				b, v, s := results(usual, hyper)
+				betas, values, slopes = append(betas, b), append(values, v), append(slopes, s)
+			}
+			func() {
+				was := limits
+				limits = way
+				defer func() { limits = was }()
+				l := fresh()
+				numtest.OK(t, l.Load(d))
+				if (l.q.rows.k == nil) != (way.whole == 0) {
+					t.Fatalf("way %v is not taken", way)
+				}
+				defer func() { setAside[at] += len(l.q.pairs.places) }()
+				for k, hyper := range hypers { // from a cold start, another C, and another width
+					b, v, s := results(l, hyper)
+					numtest.NearAll(t, "β", b, betas[k], 1e-8, 1e-9*hyper[0])
+					numtest.NearAll(t, "values", v, values[k], 1e-9, 1e-9)
+					numtest.NearAll(t, "derivatives", s, slopes[k], 1e-6, 1e-7*(1+hyper[0]))
+				}
+			}()
+		}
+	}
+	if setAside[0] == 0 || setAside[1] == 0 || setAside[2] > 0 {
+		t.Errorf("%v rows were left when others were set aside", setAside)
+	}
+}
+
+// The size of the cache of rows changes no bit.
+func TestKernelSVMCacheChangesNoBit(t *testing.T) {
+	d := casetest.ClassData(3, 150, 3)
+	var want []float64
+	for _, entries := range []int{0, 3000, 1 << 20} {
+		setLimits(t, rowLimits{every: 20, cache: entries})
+		l := &SVM{Intercept: true}
+		numtest.OK(t, l.Load(d), l.Fit(make([]float64, 1), []float64{30, .3}))
+		if got := slices.Clone(l.q.beta); want == nil {
+			want = got
+		} else if !numtest.SameBits(got, want) {
+			t.Errorf("with %d entries another β", entries)
+		}
+	}
+}
+
+// A fit whose factor needs more than MaxBytes is an error, and the cache gives way to factors before.
+func TestKernelSVMFactorBeyondMaxBytes(t *testing.T) {
+	setLimits(t, rowLimits{every: 50, cache: 1 << 20})
+	d := casetest.ClassData(3, 300, 3)
+	hard, easy, theta := []float64{1e4, 1}, []float64{1e-3, .1}, make([]float64, 1)
+	free := &SVM{Intercept: true}
+	numtest.OK(t, free.Load(d), free.Fit(theta, hard))
+	least, s := free.Bytes(d.Size()), len(free.q.free)
+	for _, c := range []struct {
+		most int64
+		want error
+	}{{least + int64(8*s*s)*3/4, qpdiff.ErrTooLarge}, {least + int64(8*s*s)*5/4, nil}} {
+		d.MaxBytes = c.most
+		l := &SVM{Intercept: true}
+		numtest.OK(t, l.Load(d), l.Fit(theta, easy))
+		if err := l.Fit(theta, hard); !errors.Is(err, c.want) {
+			t.Errorf("within %d bytes: %v", c.most, err)
+		} else if err == nil && !numtest.SameBits(l.q.beta, free.q.beta) && !slices.Equal(l.q.free, free.q.free) {
+			t.Error("a bound changes the solution")
+		}
+	}
+	d.MaxBytes = least / 2
+	if err := new(SVM).Load(d); !errors.Is(err, qpdiff.ErrTooLarge) {
+		t.Errorf("within half of what Load counts: %v", err)
+	}
+}
+
+// A kernel whose values are not all finite is an error, also where they are not all looked at first.
+func TestKernelSVMOpenRows(t *testing.T) {
+	setLimits(t, rowLimits{every: 50, cache: 1 << 20})
+	d := casetest.ClassData(3, 60, 2)
+	d.Dense().Set(0, 0, 1e150)
+	l := &SVM{Kernel: Polynomial{Degree: 2}, Intercept: true}
+	numtest.OK(t, l.Load(d))
+	for range 2 {
+		if err := l.Fit(make([]float64, 1), []float64{1, 1, 0}); !errors.Is(err, qpdiff.ErrNotFinite) {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,201 @@
+package kernel
+
+import (
+	"math"
+
+	"cvgm/qpdiff/internal/dense"
+)
+
+// leastCached is how many rows a cache holds at least.
+const leastCached = 16
+
+// rowLimits are the sizes from which on the ways of large problems are taken. Tests take them for small
+// ones.
+type rowLimits struct {
+	whole  int // the most rows whose kernel matrix is held
+	shrink int // the most rows of which none is set aside, and whose factors Load counts
+	every  int // pairs between two looks for rows to be set aside
+	cache  int // the most entries of the kernel matrix in a cache of rows
+}
+
+// A cache takes no more than the largest matrix that is held, 128 MiB.
+var limits = rowLimits{whole: 1 << 12, shrink: 1 << 10, every: 1000, cache: 1 << 24}
+
+// kernelRows are the rows of the kernel matrix of a machine. Beyond limits.whole rows they are evaluated when
+// they are needed; pairs of rows find those that they took last in the cache. Exact steps then follow y − Kβ,
+// and the last one begins with it anew, from all rows.
+type kernelRows struct {
+	of     *kernelMachine
+	params []float64 // of the kernel
+	k      []float64 // n×n; nil beyond limits.whole rows
+	cache  rowCache
+	one    []float64 // a row that is not in the cache
+	open   bool      // a value is not finite
+}
+
+// rowsEntries counts the entries of kernelRows with the smallest cache, and of the factors of m free
+// rows. For many rows a fit counts factors, and a cache that is larger.
+func rowsEntries(m float64) float64 {
+	switch {
+	case m <= float64(limits.shrink):
+		return 3 * m * m
+	case m <= float64(limits.whole):
+		return m*m + (leastCached+8)*m
+	}
+	return (leastCached + 8) * m
+}
+
+// read returns row j, in work if it is nowhere else. Others may do so at the same time.
+func (r *kernelRows) read(work *[]float64, j, n int) []float64 {
+	if row := r.held(j, n); row != nil {
+		return row
+	}
+	*work = dense.Grow(*work, n)
+	r.of.values(*work, r.params, r.of.row(j), nil)
+	return *work
+}
+
+// held returns row j if it is there, else nil.
+func (r *kernelRows) held(j, n int) []float64 {
+	if r.k != nil {
+		return r.k[j*n : (j+1)*n]
+	}
+	if c := &r.cache; c.width == n && c.place[j] >= 0 {
+		return c.store[c.place[j]*n : (c.place[j]+1)*n]
+	}
+	return nil
+}
+
+// gather sets dst to the entries of row j at the ascending places of at; nil: all of them.
+func (r *kernelRows) gather(dst []float64, j, n int, at []int) {
+	if row := r.held(j, n); at != nil && row != nil {
+		dense.Gather(dst, row, at)
+		return
+	}
+	r.evaluate(dst, j, at)
+}
+
+// evaluate sets dst to kernel values of row j with the rows at, or all.
+func (r *kernelRows) evaluate(dst []float64, j int, at []int) {
+	r.of.values(dst, r.params, r.of.row(j), at)
+	if isRBF(r.of.kernel) {
+		return // at most 1
+	}
+	sum := 0.0
+	for _, v := range dst {
+		sum += math.Abs(v)
+	}
+	r.open = r.open || !dense.Finite(4*sum)
+}
+
+// renew makes the rows those of the kernel with params, unless they are that already, and sets diagonal.
+func (r *kernelRows) renew(of *kernelMachine, first []int, diagonal, params []float64) (changed bool, largest float64, err error) {
+	n := len(first)
+	r.of = of
+	if r.k != nil {
+		if changed, largest, err = of.gram(r.k, first, params); changed {
+			for i := range diagonal {
+				diagonal[i] = r.k[i*n+i]
+			}
+		}
+		return changed, largest, err
+	}
+	if !of.changes(params) {
+		return false, 0, nil
+	}
+	of.stale, r.open = true, false
+	r.params = append(r.params[:0], params...)
+	r.cache.begin(n, n)
+	for i := range diagonal {
+		x := of.row(i)
+		d := of.kernel.Eval(params, x, x)
+		if diagonal[i], largest = d, max(largest, d); d < 0 {
+			return true, 0, errNegative(d, first[i])
+		}
+		r.open = r.open || !dense.Finite(4*d)
+	}
+	if err := r.check(); err != nil {
+		return true, 0, err
+	}
+	of.took(params)
+	return true, largest, nil
+}
+
+// check reports a value that was not finite.
+func (r *kernelRows) check() error {
+	if r.open {
+		r.of.stale = true
+		return errValues
+	}
+	return nil
+}
+
+// rowCache holds the rows that were used last, at some of all columns.
+type rowCache struct {
+	width   int // entries of a row
+	entries int // that it may hold
+	store   []float64
+	owner   []int // the row in each place
+	used    []int // when it was
+	place   []int // of each row of all; −1: none
+	now     int
+}
+
+// begin empties the cache, for n rows at so many columns.
+func (c *rowCache) begin(n, width int) {
+	c.place = dense.Grow(c.place, n)
+	dense.Fill(c.place, -1)
+	c.owner, c.used, c.now, c.width = c.owner[:0], c.used[:0], 0, width
+}
+
+// find returns row j if it is there, else nil.
+func (c *rowCache) find(j int) []float64 {
+	if len(c.place) <= j || c.place[j] < 0 {
+		return nil
+	}
+	at := c.place[j]
+	c.now++
+	c.used[at] = c.now
+	return c.store[at*c.width : (at+1)*c.width]
+}
+
+// add returns room for row j, in the place of the row that was not used for the longest time if there is none.
+func (c *rowCache) add(j int) []float64 {
+	at, most := len(c.owner), min(len(c.place), max(leastCached, c.entries/c.width))
+	if at < most {
+		c.owner, c.used = append(c.owner, j), append(c.used, 0)
+		if need := c.width * len(c.owner); need > len(c.store) {
+			c.store = append(make([]float64, 0, most*c.width), c.store...)
+			c.store = c.store[:most*c.width]
+		}
+	} else {
+		at = 0
+		for k, u := range c.used {
+			if u < c.used[at] {
+				at = k
+			}
+		}
+		c.place[c.owner[at]] = -1
+		c.owner[at] = j
+	}
+	c.place[j] = at
+	return c.find(j)
+}
+
+// keep leaves the ascending columns alone.
+func (c *rowCache) keep(columns []int) {
+	was, m := c.width, len(columns)
+	for at := range c.owner {
+		from, to := c.store[at*was:(at+1)*was], c.store[at*m:(at+1)*m]
+		for k, j := range columns {
+			to[k] = from[j] // is not before it
+		}
+	}
+	c.width = m
+}
+
+// release gives the storage back.
+func (c *rowCache) release() {
+	c.store = nil
+	c.begin(len(c.place), c.width)
+}
