@@ -52,7 +52,7 @@ func WithCells(ctx context.Context, f func(label string, cell any)) context.Cont
 }
 
 // MaxCells is the largest number of cells of an experiment: some hundred megabytes, and
-// a thousand times the number of any full size.
+// a thousand times the number of any default.
 const MaxCells = 1_000_000
 
 // ErrTooManyCells is in the error of an experiment of more than MaxCells cells.

@@ -1,7 +1,6 @@
 package notebook
 
 import (
-	"context"
 	"path/filepath"
 
 	"cvgm/cvgm/experiment/claims"
@@ -20,36 +19,27 @@ import (
 // the recorded timings.
 func Results() claims.Results {
 	return claims.Results{
-		ElasticNet:      judged(elasticnet.DefaultElasticNet()),
-		ElasticNetSeeds: judged(elasticnet.DefaultElasticNetSeeds()),
-		Rings:           judged(kernels.DefaultRings()),
-		XOR:             judged(kernels.DefaultXOR()),
-		SampleSize:      judged(samplesize.DefaultSampleSize()),
-		Searches:        judged(searches.DefaultSearches()),
-		Dimensions:      judged(searches.DefaultSearchDimensions()),
-		Splits:          judged(splits.DefaultSplits()),
-		Unrolled:        judged(differentiability.DefaultUnrolled()),
-		Stability:       judged(stability.DefaultStability()),
-		Derivatives:     judged(differentiability.DefaultDerivatives()),
-		Limits:          judged(differentiability.DefaultDifferentiabilityLimits()),
-		Learning:        judged(differentiability.DefaultLearning()),
-		Ablation:        judged(samplesize.DefaultAblation()),
-		Errata:          judged(differentiability.DefaultErrata()),
-		GradientParts:   judged(kernels.DefaultGradientParts()),
-		FewDimensions:   judged(searches.DefaultFewDimensions()),
-		Regret:          judged(searches.DefaultRegret()),
-		Printed:         judged(elasticnet.DefaultRegressionPrinted()),
+		ElasticNet:      Compute(elasticnet.DefaultElasticNet()),
+		ElasticNetSeeds: Compute(elasticnet.DefaultElasticNetSeeds()),
+		Rings:           Compute(kernels.DefaultRings()),
+		XOR:             Compute(kernels.DefaultXOR()),
+		SampleSize:      Compute(samplesize.DefaultSampleSize()),
+		Searches:        Compute(searches.DefaultSearches()),
+		Dimensions:      Compute(searches.DefaultSearchDimensions()),
+		Splits:          Compute(splits.DefaultSplits()),
+		Unrolled:        Compute(differentiability.DefaultUnrolled()),
+		Stability:       Compute(stability.DefaultStability()),
+		Derivatives:     Compute(differentiability.DefaultDerivatives()),
+		Limits:          Compute(differentiability.DefaultDifferentiabilityLimits()),
+		Learning:        Compute(differentiability.DefaultLearning()),
+		Ablation:        Compute(samplesize.DefaultAblation()),
+		Errata:          Compute(differentiability.DefaultErrata()),
+		GradientParts:   Compute(kernels.DefaultGradientParts()),
+		FewDimensions:   Compute(searches.DefaultFewDimensions()),
+		Regret:          Compute(searches.DefaultRegret()),
+		Printed:         Compute(elasticnet.DefaultRegressionPrinted()),
 		Timings:         Timings(),
 	}
-}
-
-// judged is Compute for a notebook that judges results: the CSV of their cells lies with the
-// notebooks that show them.
-func judged[R any](p interface {
-	Run(ctx context.Context) (R, error)
-}) R {
-	result, _ := obtain(p)
-	return result
 }
 
 // Timings returns what ./reproduce.sh --timings has recorded, or nil where

@@ -17,7 +17,6 @@ import prose
 import provenance
 import stylesheet
 from checkout import ROOT, sha256, write_atomic
-from compare import FULL
 
 PAGE = provenance.OUT / "report.html"
 FUNCTION = re.compile(r"^func (?:\([^)]*\b[A-Z]\w*\) )?([A-Z]\w*)\(", re.M)  # exported, and so is the type of a method
@@ -85,9 +84,7 @@ class Section:
 
     def origin(self):
         path = self.task.path
-        folder = self.task.out / FULL
-        full = f' <a href="{esc(to(folder))}">Tables of the full size.</a>' if folder.is_dir() else ""
-        return f'From <a href="{esc(to(path))}">{esc(path.relative_to(path.parents[1]))}</a>.{full}'
+        return f'From <a href="{esc(to(path))}">{esc(path.relative_to(path.parents[1]))}</a>.'
 
     def heading(self, level, text):
         if level == 1:

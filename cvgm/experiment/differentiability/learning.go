@@ -27,14 +27,14 @@ type LearningParams struct {
 	Evaluations int     `help:"evaluations of the CV loss in each search, at most" range:"[1,∞)" small:"[2,10]" setting:"at most %v evaluations in each search"`
 	GridPoints  int     `help:"points of the CV loss surfaces per hyperparameter" range:"[2,∞)" small:"[2,4]"`
 	Flips       float64 `help:"share of wrong labels where a loss is learned" range:"[0,.5)" small:"[0,.2]" setting:"a share %v of the training labels turned"`
-	LossSeeds   int     `help:"data sets on which a loss is learned" range:"[1,∞)" small:"[1,3]" full:"48"`
+	LossSeeds   int     `help:"data sets on which a loss is learned" range:"[1,∞)" small:"[1,3]"`
 }
 
 // DefaultLearning returns parameters of our own: the paper gives none.
 func DefaultLearning() LearningParams {
 	return LearningParams{
 		LinearExamples: defaultLinearExamples,
-		Test:           2000, K: 32, P: .8, Evaluations: 120, GridPoints: 25, Flips: .15, LossSeeds: 24,
+		Test:           2000, K: 32, P: .8, Evaluations: 120, GridPoints: 25, Flips: .15, LossSeeds: 48,
 	}
 }
 

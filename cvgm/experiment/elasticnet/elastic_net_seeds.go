@@ -22,15 +22,15 @@ type ElasticNetSeedsParams struct {
 	WideLow     float64 `help:"lower end of the wide range, searched with as many points" unit:"log10 of the penalty" range:"[-300,300]" below:"WideHigh" small:"[-8,-5]"`
 	WideHigh    float64 `help:"upper end of the wide range" unit:"log10 of the penalty" range:"[-300,300]" small:"[.5,2]"`
 	Evaluations int     `help:"evaluations of each quasi-Newton search for the CV loss's minimum" range:"[1,∞)" small:"[1,8]"`
-	Seeds       int     `help:"fresh data sets" range:"[1,∞)" small:"[1,4]" full:"500"`
+	Seeds       int     `help:"fresh data sets" range:"[1,∞)" small:"[1,4]"`
 }
 
-// DefaultElasticNetSeeds returns the parameters of [DefaultElasticNet], and 200
+// DefaultElasticNetSeeds returns the parameters of [DefaultElasticNet], and 500
 // data sets.
 func DefaultElasticNetSeeds() ElasticNetSeedsParams {
 	return ElasticNetSeedsParams{
 		RegressionData: experiment.PaperRegression, PenaltyCVGM: PaperPenaltyCVGM,
-		Steps: 99, LongSteps: 1000, SearchBox: paperSearchBox, WideLow: -4, WideHigh: .5, Evaluations: 60, Seeds: 200,
+		Steps: 99, LongSteps: 1000, SearchBox: paperSearchBox, WideLow: -4, WideHigh: .5, Evaluations: 60, Seeds: 500,
 	}
 }
 

@@ -60,8 +60,8 @@ type AblationMachine struct {
 	AblationLog
 }
 
-// DefaultAblation returns the paper's problems with a quarter of its splits, and budgets
-// around the paper's. The full size has the paper's splits as well.
+// DefaultAblation returns the paper's problems with its splits and with a quarter of them, and
+// budgets around the paper's.
 func DefaultAblation() AblationParams {
 	q, x := kernels.PaperRings(), kernels.DefaultXOR()
 	return AblationParams{

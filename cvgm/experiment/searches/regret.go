@@ -17,7 +17,7 @@ import (
 type RegretParams struct {
 	RidgeGroups
 	NarrowHigh float64 `help:"upper bound of the penalties in the narrow box, that of the paper's grid" unit:"log10 of the penalty" range:"[-300,300]" most:"BoxHigh" small:"[-1,0]"`
-	DataSets   int     `help:"data sets" range:"[2,∞)" small:"[2,7]" full:"100"`
+	DataSets   int     `help:"data sets" range:"[2,∞)" small:"[2,7]"`
 	Budget     int     `help:"evaluations of both searches" range:"[2,∞)" small:"[2,8]" setting:"%v evaluations of each search"`
 	LongBudget int     `help:"evaluations of each of the quasi-Newton searches for the lowest CV loss in the box" range:"[1,∞)" small:"[1,20]"`
 }
@@ -25,7 +25,7 @@ type RegretParams struct {
 // DefaultRegret returns the ridge regressions of DefaultSearchDimensions, with a start inside
 // both boxes: that of the others is the corner of the narrow one, where the lowest loss often lies.
 func DefaultRegret() RegretParams {
-	p := RegretParams{RidgeGroups: DefaultDimensionProblems().RidgeGroups, NarrowHigh: -1, DataSets: 40, Budget: 50, LongBudget: 100}
+	p := RegretParams{RidgeGroups: DefaultDimensionProblems().RidgeGroups, NarrowHigh: -1, DataSets: 100, Budget: 50, LongBudget: 100}
 	p.Groups, p.StartLambda2 = []int{2, 5, 20}, .01
 	return p
 }

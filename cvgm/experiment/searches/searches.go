@@ -22,7 +22,7 @@ import (
 type SearchesParams struct {
 	experiment.RegressionData
 	elasticnet.PenaltyCVGM
-	DataSets          int     `help:"fresh data sets" range:"[1,∞)" small:"[1,3]" full:"100"`
+	DataSets          int     `help:"fresh data sets" range:"[1,∞)" small:"[1,3]"`
 	Budget            int     `help:"evaluations of every search but exhaustive search; multi-start spends it at every start" range:"[1,∞)" small:"[2,12]" setting:"random search: %v points, log-uniform"`
 	SmallBudget       int     `help:"a smaller number of evaluations at which the searches are compared, too" range:"[1,∞)" small:"[1,8]"`
 	Tol               float64 `help:"a search has reached the minimum when its CV loss exceeds it by at most this" range:"(0,∞)" small:"[1e-4,1e-2]" setting:"ends whose CV losses differ by more than %v count as several minima"`
@@ -43,7 +43,7 @@ type SearchesParams struct {
 func DefaultSearches() SearchesParams {
 	p := SearchesParams{
 		RegressionData: experiment.PaperRegression, PenaltyCVGM: elasticnet.PaperPenaltyCVGM,
-		DataSets: 40, Budget: 100, SmallBudget: 24, Tol: 1e-6, Starts: 10,
+		DataSets: 100, Budget: 100, SmallBudget: 24, Tol: 1e-6, Starts: 10,
 		BoxLow: -4, BoxHigh: .5, GridPoints: 10, LongStepSize: .01, HeavyBallStepSize: .002,
 		ReferencePoints: 24, Refinements: 18, SurfaceGrid: experiment.DefaultSurface, SurfaceDataSet: 3,
 	}

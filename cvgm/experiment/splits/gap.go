@@ -18,7 +18,7 @@ import (
 // by a nested estimate.
 type GapParams struct {
 	searches.DimensionProblems
-	DataSets int `help:"data sets" range:"[2,∞)" small:"[2,3]" full:"40"`
+	DataSets int `help:"data sets" range:"[2,∞)" small:"[2,3]"`
 	Budget   int `help:"evaluations of every search" range:"[1,∞)" small:"[1,8]"`
 	Folds    int `help:"outer folds of the nested estimate" range:"[2,∞)" small:"[3,4]"`
 	Patience int `help:"evaluations without a new lowest estimate after which a search is stopped" range:"[1,∞)" small:"[1,5]"`
@@ -26,7 +26,7 @@ type GapParams struct {
 
 // DefaultGap returns the default parameters.
 func DefaultGap() GapParams {
-	p := GapParams{DimensionProblems: searches.DefaultDimensionProblems(), DataSets: 16, Budget: 150, Folds: 5, Patience: 30}
+	p := GapParams{DimensionProblems: searches.DefaultDimensionProblems(), DataSets: 40, Budget: 150, Folds: 5, Patience: 30}
 	p.Groups, p.Samples, p.Train = []int{2, 20}, 1040, 40
 	return p
 }

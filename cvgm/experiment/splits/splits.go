@@ -29,7 +29,7 @@ type SplitsParams struct {
 	Ks           []int     `help:"numbers of splits" range:"[1,∞)" len:"[1,∞)" small:"[1,8]"`
 	Ps           []float64 `help:"fractions of the examples that each split trains on" range:"(0,1)" splits:"Train,Sizes,MinSize" small:"[.5,.9]"`
 	Draws        int       `help:"draws of the splits per data set, over which the CV loss scatters" range:"[2,∞)" small:"[2,4]" setting:"%v draws of the splits"`
-	DataSets     int       `help:"data sets of the elastic net" range:"[2,∞)" small:"[2,3]" full:"80"`
+	DataSets     int       `help:"data sets of the elastic net" range:"[2,∞)" small:"[2,3]"`
 	At           float64   `help:"value of both penalties at which CV loss and gradient are compared" range:"[0,∞)" small:"[1e-2,1]" setting:"λ1 = λ2 = %v"`
 	Budget       int       `help:"evaluations of the quasi-Newton search for the lowest CV loss" range:"[1,∞)" small:"[1,8]" setting:"tuned by at most %v evaluations of a quasi-Newton search"`
 	StartLambda1 float64   `help:"start of that search, weight of the l1 penalty" range:"[0,∞)" small:"[1e-4,1]" setting:"start λ1 = %v"`
@@ -38,7 +38,7 @@ type SplitsParams struct {
 	MinLambda2   float64   `help:"lower bound of lambda2" range:"[0,∞)" small:"[1e-8,1e-4]" setting:"λ2 ≥ %v"`
 
 	Rings         kernels.RingsProblem
-	RingsDataSets int       `help:"data sets of the rings" range:"[2,∞)" small:"[2,3]" full:"48"`
+	RingsDataSets int       `help:"data sets of the rings" range:"[2,∞)" small:"[2,3]"`
 	StepSizes     []float64 `help:"constant step sizes of the gradient method on the rings" range:"(0,∞)" len:"[1,∞)" order:"ascending" small:"[.01,.3]"`
 }
 
@@ -48,9 +48,9 @@ func DefaultSplits() SplitsParams {
 	p := SplitsParams{
 		RegressionData: experiment.PaperRegression, K: e.K, P: e.P,
 		Ks: []int{1, 2, 4, 8, 15, 30, 60, 120, 240}, Ps: []float64{.35, .5, .65, .8, .9, .95},
-		Draws: 12, DataSets: 40, At: .1, Budget: 40,
+		Draws: 12, DataSets: 80, At: .1, Budget: 40,
 		StartLambda1: e.StartLambda1, StartLambda2: e.StartLambda2, MinLambda1: e.MinLambda1, MinLambda2: e.MinLambda2,
-		Rings: kernels.PaperRings(), RingsDataSets: 24, StepSizes: []float64{.01, .03, .1, .3, 1},
+		Rings: kernels.PaperRings(), RingsDataSets: 48, StepSizes: []float64{.01, .03, .1, .3, 1},
 	}
 	p.Samples, p.Rings.K = 530, p.K
 	return p

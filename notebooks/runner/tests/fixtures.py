@@ -14,7 +14,6 @@ import copies
 import durations
 import environment
 import experiments
-import full
 import lab
 import processes
 import provenance
@@ -44,7 +43,6 @@ class Checkout:
         provenance: {"ROOT": "", "NOTEBOOKS": "notebooks", "OUT": "figures/out", "RUNS": ".work/runs", "STORE": ".work/store", "TIMINGS": "figures/out/timings.json"},
         experiments: {"ROOT": "", "NOTEBOOKS": "notebooks"},
         copies: {"ROOT": "", "NOTEBOOKS": "notebooks", "FOLDER": "notebooks/copies"},
-        full: {"STORE": ".work/full"},
         durations: {"FILE": ".work/seconds.json"},
         lab: {"ROOT": "", "NOTEBOOKS": "notebooks"},
         main: {"ROOT": "", "WORK": ".work"},
