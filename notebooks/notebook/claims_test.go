@@ -22,7 +22,7 @@ func TestResultsOfTheClaims(t *testing.T) {
 	if !*keepResults {
 		t.Skip("-keep-results writes the file")
 	}
-	results := Results()
+	results := Results(ResultsParams{})
 	want := claims.Claims(results)
 	prune(reflect.ValueOf(&results).Elem(), func() (same bool) {
 		defer func() { _ = recover() }() // a claim that reads what is gone

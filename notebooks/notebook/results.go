@@ -2,7 +2,9 @@ package notebook
 
 import (
 	"path/filepath"
+	"strconv"
 
+	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/experiment/claims"
 	"cvgm/cvgm/experiment/differentiability"
 	"cvgm/cvgm/experiment/elasticnet"
@@ -14,32 +16,46 @@ import (
 	"cvgm/notebooks/source"
 )
 
-// Results returns the material for the judgement of the paper's claims: every
-// experiment at its default parameters, from the store where it holds them, and
-// the recorded timings.
-func Results() claims.Results {
+// ResultsParams are the parameters of [Results].
+type ResultsParams struct{ experiment.FreshData }
+
+func (ResultsParams) Defaults() any { return ResultsParams{} }
+
+// Results returns the material for the judgement of the paper's claims: every experiment at its
+// default parameters, from the store where it holds them, and the recorded timings. Experiments
+// with fresh data have that of p's draw.
+func Results(p ResultsParams) claims.Results {
+	Check(noteComputed(p))
 	return claims.Results{
 		ElasticNet:      Compute(elasticnet.DefaultElasticNet()),
-		ElasticNetSeeds: Compute(elasticnet.DefaultElasticNetSeeds()),
+		ElasticNetSeeds: Compute(onDraw(p, elasticnet.DefaultElasticNetSeeds())),
 		Rings:           Compute(kernels.DefaultRings()),
 		XOR:             Compute(kernels.DefaultXOR()),
-		SampleSize:      Compute(samplesize.DefaultSampleSize()),
-		Searches:        Compute(searches.DefaultSearches()),
-		Dimensions:      Compute(searches.DefaultSearchDimensions()),
-		Splits:          Compute(splits.DefaultSplits()),
+		SampleSize:      Compute(onDraw(p, samplesize.DefaultSampleSize())),
+		Searches:        Compute(onDraw(p, searches.DefaultSearches())),
+		Dimensions:      Compute(onDraw(p, searches.DefaultSearchDimensions())),
+		Splits:          Compute(onDraw(p, splits.DefaultSplits())),
 		Unrolled:        Compute(differentiability.DefaultUnrolled()),
-		Stability:       Compute(stability.DefaultStability()),
-		Derivatives:     Compute(differentiability.DefaultDerivatives()),
-		Limits:          Compute(differentiability.DefaultDifferentiabilityLimits()),
-		Learning:        Compute(differentiability.DefaultLearning()),
-		Ablation:        Compute(samplesize.DefaultAblation()),
-		Errata:          Compute(differentiability.DefaultErrata()),
-		GradientParts:   Compute(kernels.DefaultGradientParts()),
-		FewDimensions:   Compute(searches.DefaultFewDimensions()),
-		Regret:          Compute(searches.DefaultRegret()),
-		Printed:         Compute(elasticnet.DefaultRegressionPrinted()),
+		Stability:       Compute(onDraw(p, stability.DefaultStability())),
+		Derivatives:     Compute(onDraw(p, differentiability.DefaultDerivatives())),
+		Limits:          Compute(onDraw(p, differentiability.DefaultDifferentiabilityLimits())),
+		Learning:        Compute(onDraw(p, differentiability.DefaultLearning())),
+		Ablation:        Compute(onDraw(p, samplesize.DefaultAblation())),
+		Errata:          Compute(onDraw(p, differentiability.DefaultErrata())),
+		GradientParts:   Compute(onDraw(p, kernels.DefaultGradientParts())),
+		FewDimensions:   Compute(onDraw(p, searches.DefaultFewDimensions())),
+		Regret:          Compute(onDraw(p, searches.DefaultRegret())),
+		Printed:         Compute(onDraw(p, elasticnet.DefaultRegressionPrinted())),
 		Timings:         Timings(),
 	}
+}
+
+// onDraw returns an experiment's parameters on the draw of all results, which the notebook's
+// parameters have set.
+func onDraw[P any](all ResultsParams, p P) P {
+	Check(experiment.Set(&p, "Draw", strconv.Itoa(all.Draw)))
+	Check(noteSet([][]experiment.Change{nil}, []any{&p}))
+	return p
 }
 
 // Timings returns what ./reproduce.sh --timings has recorded, or nil where

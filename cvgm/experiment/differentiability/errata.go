@@ -126,7 +126,7 @@ func (p ErrataParams) Run(ctx context.Context) (*ErrataResult, error) {
 }
 
 func (p ErrataParams) jacobianErratum(e *JacobianErratum) error {
-	src := synth.NewStream(p.Seed, "jacobian")
+	src := p.stream("jacobian")
 	plane := stability.Population{Coef: []float64{1, .5}, Noise: p.Noise, Sign: true}
 	d, fresh := plane.Draw(src, p.Train), plane.Draw(src, p.Test)
 	var l linear.Logistic
@@ -207,7 +207,7 @@ func asZeroOne(d learn.Data) learn.Data {
 }
 
 func (p ErrataParams) labelErratum(e *LabelErratum) error {
-	src := synth.NewStream(p.Seed, "labels")
+	src := p.stream("labels")
 	d, test := p.classes(src, p.Train), p.classes(src, p.Test)
 	other := learn.Data{X: mat.DenseCopyOf(d.X), Y: d.Y} // the class −1 elsewhere
 	for i, y := range d.Y {
@@ -283,7 +283,7 @@ func elasticNetProgram(d learn.Data, lambda1, lambda2 float64) *qpdiff.QP {
 }
 
 func (p ErrataParams) programErratum(e *ProgramErratum) error {
-	src := synth.NewStream(p.Seed, "programs")
+	src := p.stream("programs")
 	d, classes := p.regression(src, p.Train), p.classes(src, p.Train)
 	n := p.Features
 	q := elasticNetProgram(d, p.Lambda1, p.Lambda2)

@@ -9,21 +9,21 @@ import (
 )
 
 func TestErrata(t *testing.T) {
-	for seed := range uint64(2) {
+	for draw := range 2 {
 		p := DefaultErrata()
-		p.Seed = seed
+		p.Draw = draw
 		r, err := p.Run(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		if j := r.Jacobian; j.CompleteError > 1e-8 || j.PrintedError < .05 || j.Cosine > .99 {
-			t.Errorf("seed %d: errors %g, %g, cosine %g", seed, j.CompleteError, j.PrintedError, j.Cosine)
+			t.Errorf("draw %d: errors %g, %g, cosine %g", draw, j.CompleteError, j.PrintedError, j.Cosine)
 		}
 		if l := r.Labels; l.ZeroSlope != 0 || l.ZeroMoves > 1e-12 || l.SignMoves < .01 || l.Refusal == "" {
-			t.Errorf("seed %d: labels %+v", seed, l)
+			t.Errorf("draw %d: labels %+v", draw, l)
 		}
 		if e := r.Program; math.Abs(e.SVM) > 1e-12 || math.Abs(e.ElasticNet-p.Lambda2) > 1e-12 || e.Difference > 1e-12 || e.Slope > 1e-12 {
-			t.Errorf("seed %d: programs %+v", seed, e)
+			t.Errorf("draw %d: programs %+v", draw, e)
 		}
 		if b := r.Bayes; math.Abs(b.XOR-13./18) > 1e-15 || b.XORCoded != .851 || b.XORTest != .708 || b.RingsTest != .915 {
 			t.Errorf("accuracies %+v", b)

@@ -113,8 +113,8 @@ func (p LearningParams) Run(ctx context.Context) (*Learning, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
 	}
-	src := synth.NewStream(p.Seed, "learning")
-	rings, err := kernels.PaperRings().Draw(src, src, p.Train, p.Test)
+	src := p.stream("learning")
+	rings, err := kernels.PaperRings().Examples(src, src, p.Train, p.Test)
 	if err != nil {
 		return nil, err
 	}
@@ -136,15 +136,15 @@ func (p LearningParams) Run(ctx context.Context) (*Learning, error) {
 	r := &Learning{Params: p}
 	label := func(i int) string {
 		if i < len(tasks) {
-			return tasks[i].name
+			return fmt.Sprintf("%s, data set %d", tasks[i].name, p.Draw)
 		}
-		return fmt.Sprintf("learned loss, data set %d", i-len(tasks))
+		return fmt.Sprintf("learned loss, data set %d", p.Number(i-len(tasks), p.LossSeeds))
 	}
 	results, err := experiment.Cells(ctx, len(tasks)+p.LossSeeds, label, func(i int) (c learningCell, err error) {
 		if i < len(tasks) {
 			c.Run, err = p.learn(ctx, tasks[i])
 		} else {
-			c.Losses, err = p.learnLosses(ctx, i-len(tasks))
+			c.Losses, err = p.learnLosses(ctx, p.Number(i-len(tasks), p.LossSeeds))
 		}
 		return c, err
 	})
@@ -186,7 +186,7 @@ func (p LearningParams) setup(src synth.Source, learner func() learn.Learner, tr
 
 func (p LearningParams) learn(ctx context.Context, t learningTask) (LearningRun, error) {
 	r := LearningRun{Name: t.name, Hyper: t.hyper}
-	s, err := p.setup(synth.NewStream(p.Seed, "splits of the "+t.name), t.learner, t.train, t.test)
+	s, err := p.setup(p.stream("splits of the "+t.name), t.learner, t.train, t.test)
 	if err != nil {
 		return r, err
 	}
@@ -217,7 +217,7 @@ func (p LearningParams) learn(ctx context.Context, t learningTask) (LearningRun,
 // learnLosses learns the weights of the losses, from equal weights and from each
 // single loss, and the penalty alone for each single loss, on one data set.
 func (p LearningParams) learnLosses(ctx context.Context, seed int) ([]lossFit, error) {
-	src := synth.NewStream(p.Seed, fmt.Sprintf("learned losses, data set %d", seed))
+	src := synth.NewStream(firstSeed, fmt.Sprintf("learned losses, data set %d", seed))
 	train, test := p.classes(src, p.Train), p.classes(src, p.Test)
 	for i := range train.Y {
 		if src.Float64() < p.Flips {

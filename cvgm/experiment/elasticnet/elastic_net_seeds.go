@@ -23,6 +23,7 @@ type ElasticNetSeedsParams struct {
 	WideHigh    float64 `help:"upper end of the wide range" unit:"log10 of the penalty" range:"[-300,300]" small:"[.5,2]"`
 	Evaluations int     `help:"evaluations of each quasi-Newton search for the CV loss's minimum" range:"[1,∞)" small:"[1,8]"`
 	Seeds       int     `help:"fresh data sets" range:"[1,∞)" small:"[1,4]"`
+	experiment.FreshData
 }
 
 // DefaultElasticNetSeeds returns the parameters of [DefaultElasticNet], and 500
@@ -94,8 +95,8 @@ func (p ElasticNetSeedsParams) Run(ctx context.Context) (*Seeds, error) {
 		return nil, err
 	}
 	seeds, err := experiment.Cells(ctx, p.Seeds,
-		func(i int) string { return fmt.Sprintf("seed %d", i) },
-		func(i int) (seedLosses, error) { return p.seed(ctx, uint64(i)) })
+		func(i int) string { return fmt.Sprintf("seed %d", p.Number(i, p.Seeds)) },
+		func(i int) (seedLosses, error) { return p.seed(ctx, uint64(p.Number(i, p.Seeds))) })
 	if err != nil {
 		return nil, err
 	}

@@ -28,6 +28,7 @@ type AblationParams struct {
 	NetLog AblationLog
 	// The kernel machine's rings are those of the network.
 	Machine AblationMachine
+	experiment.FreshData
 }
 
 // AblationRings is a kernel learned for rings of several sizes. Sizes take the place of
@@ -117,13 +118,13 @@ func (p AblationParams) Run(ctx context.Context) (*AblationResult, error) {
 			if seed >= problems[i].seeds {
 				return ""
 			}
-			return fmt.Sprintf("%s of %d examples, K = %d, data set %d", problems[i].name, problems[i].train, problems[i].k, seed)
+			return fmt.Sprintf("%s of %d examples, K = %d, data set %d", problems[i].name, problems[i].train, problems[i].k, p.Number(seed, problems[i].seeds))
 		},
 		func(i, seed int) (ablationCell, error) {
 			if seed >= problems[i].seeds {
 				return ablationCell{}, nil
 			}
-			return problems[i].measure(ctx, uint64(seed))
+			return problems[i].measure(ctx, uint64(p.Number(seed, problems[i].seeds)))
 		})
 	if err != nil {
 		return nil, err
@@ -311,7 +312,7 @@ func (p AblationNet) losses(seed uint64) (*experiment.Setup, search.Objective, e
 // machine draws rings and k splits for a kernel machine.
 func (p AblationParams) machine(k int, seed uint64) (*experiment.Setup, search.Objective, error) {
 	stream, m := kernels.AblationStream(seed, "kernel machine"), p.Machine
-	s, err := p.Rings.Draw(stream("training data"), stream("test data"), m.Train, p.Rings.Test)
+	s, err := p.Rings.Examples(stream("training data"), stream("test data"), m.Train, p.Rings.Test)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -20,6 +20,7 @@ type RegretParams struct {
 	DataSets   int     `help:"data sets" range:"[2,∞)" small:"[2,7]"`
 	Budget     int     `help:"evaluations of both searches" range:"[2,∞)" small:"[2,8]" setting:"%v evaluations of each search"`
 	LongBudget int     `help:"evaluations of each of the quasi-Newton searches for the lowest CV loss in the box" range:"[1,∞)" small:"[1,20]"`
+	experiment.FreshData
 }
 
 // DefaultRegret returns the ridge regressions of DefaultSearchDimensions, with a start inside
@@ -66,10 +67,10 @@ func (p RegretParams) Run(ctx context.Context) (*RegretResult, error) {
 	highs := []float64{p.NarrowHigh, p.BoxHigh}
 	measured, err := experiment.CellTable(ctx, len(p.Groups)*len(highs), p.DataSets,
 		func(i, dataSet int) string {
-			return fmt.Sprintf("%d hyperparameters up to 1e%g, data set %d", p.Groups[i/len(highs)], highs[i%len(highs)], dataSet)
+			return fmt.Sprintf("%d hyperparameters up to 1e%g, data set %d", p.Groups[i/len(highs)], highs[i%len(highs)], p.Number(dataSet, p.DataSets))
 		},
 		func(i, dataSet int) (regretCell, error) {
-			return p.measure(ctx, p.Groups[i/len(highs)], highs[i%len(highs)], dataSet)
+			return p.measure(ctx, p.Groups[i/len(highs)], highs[i%len(highs)], p.Number(dataSet, p.DataSets))
 		})
 	if err != nil {
 		return nil, err

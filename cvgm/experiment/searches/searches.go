@@ -35,7 +35,8 @@ type SearchesParams struct {
 	ReferencePoints   int     `help:"points per hyperparameter of the grid from which the true minimum is found" range:"[3,∞)" small:"[3,5]" setting:"grid of %v values of λ1 and of λ2, the lower bound and the others at equal ratios in the box"`
 	Refinements       int     `help:"halvings of the grid around each of its local minima" range:"[1,1000]" small:"[1,4]"`
 	experiment.SurfaceGrid
-	SurfaceDataSet int `help:"number of the data set whose loss surface is kept" range:"[0,∞)" below:"DataSets" small:"[0,2]"`
+	SurfaceDataSet int `help:"number, within the draw, of the data set whose loss surface is kept" range:"[0,∞)" below:"DataSets" small:"[0,2]"`
+	experiment.FreshData
 }
 
 // DefaultSearches returns the default parameters. The problem is the paper's,
@@ -184,7 +185,7 @@ func (p SearchesParams) Run(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	data, err := experiment.Cells(ctx, p.DataSets,
-		func(i int) string { return fmt.Sprintf("data set %d", i) },
+		func(i int) string { return fmt.Sprintf("data set %d", p.Number(i, p.DataSets)) },
 		func(i int) (searchesCell, error) { return p.cell(ctx, i) })
 	if err != nil {
 		return nil, err
@@ -227,14 +228,15 @@ type searchOutcome struct {
 }
 
 func (p SearchesParams) cell(ctx context.Context, dataSet int) (c searchesCell, err error) {
-	s, err := p.setup(dataSet)
+	number := p.Number(dataSet, p.DataSets)
+	s, err := p.setup(number)
 	if err != nil {
 		return c, err
 	}
 	if c.Reference, err = p.reference(ctx, s); err != nil {
 		return c, err
 	}
-	for _, e := range p.searchers(dataSet) {
+	for _, e := range p.searchers(number) {
 		start := 0
 		if multi, ok := e.searcher.(search.MultiStart); ok {
 			draw := multi.Draw

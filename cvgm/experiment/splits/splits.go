@@ -40,6 +40,7 @@ type SplitsParams struct {
 	Rings         kernels.RingsProblem
 	RingsDataSets int       `help:"data sets of the rings" range:"[2,∞)" small:"[2,3]"`
 	StepSizes     []float64 `help:"constant step sizes of the gradient method on the rings" range:"(0,∞)" len:"[1,∞)" order:"ascending" small:"[.01,.3]"`
+	experiment.FreshData
 }
 
 // DefaultSplits returns the paper's problems with K from 1 to 240.
@@ -143,7 +144,7 @@ func (p SplitsParams) Run(ctx context.Context) (*Result, error) {
 		r.RingsByP = append(r.RingsByP, Setting{K: p.Rings.K, P: fraction})
 	}
 	losses := make([][]float64, len(p.StepSizes)+1)
-	if err := measureTasks(ctx, slices.Concat(p.sweepTasks(ctx, r), p.stepTasks(ctx, r, losses))); err != nil {
+	if err := p.measureTasks(ctx, slices.Concat(p.sweepTasks(ctx, r), p.stepTasks(ctx, r, losses))); err != nil {
 		return nil, err
 	}
 	for i := range r.RingsByStep {
@@ -217,17 +218,17 @@ func (p SplitsParams) stepTasks(ctx context.Context, r *Result, losses [][]float
 }
 
 // measureTasks measures all tasks on all of their data sets.
-func measureTasks(ctx context.Context, tasks []splitsTask) error {
+func (p SplitsParams) measureTasks(ctx context.Context, tasks []splitsTask) error {
 	n := 0
 	for _, t := range tasks {
 		n += t.dataSets
 	}
-	// at returns the task of cell i, and its data set.
+	// at returns the task of cell i, and the number of its data set.
 	at := func(i int) (task, dataSet int) {
 		for ; i >= tasks[task].dataSets; task++ {
 			i -= tasks[task].dataSets
 		}
-		return task, i
+		return task, p.Number(i, tasks[task].dataSets)
 	}
 	measured, err := experiment.Cells(ctx, n, func(i int) string {
 		task, dataSet := at(i)
@@ -279,7 +280,7 @@ func (p SplitsParams) measure(ctx context.Context, dataSet, k int, fraction floa
 		return synth.NewStream(uint64(dataSet), "splits: "+purpose)
 	}
 	s := &experiment.Setup{Loss: cvgm.SquaredError{}, Start: []float64{p.StartLambda1, p.StartLambda2}, Lower: []float64{p.MinLambda1, p.MinLambda2}}
-	if s.Train, s.Test, s.Coef, err = p.Draw(stream("data")); err != nil {
+	if s.Train, s.Test, s.Coef, err = p.Examples(stream("data")); err != nil {
 		return c, err
 	}
 	src := stream(fmt.Sprint("K = ", k, ", p = ", fraction))
