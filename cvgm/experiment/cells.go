@@ -46,7 +46,7 @@ func WithKeeper(ctx context.Context, k Keeper) context.Context {
 
 // WithCells has f called with the label of each cell and a pointer to its value, in the
 // order of their numbers, once an experiment has computed all of them. A label is that of
-// the same cell in a run of another size.
+// the same cell in a run of another size, and differs from those of other draws.
 func WithCells(ctx context.Context, f func(label string, cell any)) context.Context {
 	return context.WithValue(ctx, valuesKey{}, f)
 }
