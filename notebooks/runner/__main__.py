@@ -85,12 +85,12 @@ all nodes share. Ctrl-C leaves the jobs at work. The same command returns to the
 after a failure submits the missing cells alone; without --on slurm it computes those
 here. --status describes the jobs and prints the scancel line.
 
---check fails and names every output that differs, but for PDFs, which git ignores: by its
-bytes on linux/amd64 with FMA, elsewhere by its numbers. Those may differ by 1e-9 of their size, by one
-unit of the last printed place, or by ten times the sensitivity of their series or
-place: how far it moves when all real parameters of the experiment are moved by
-2^-40 of themselves. --sensitivities runs the notebooks so and records that; use it
-after a run that changed outputs. Figures are compared by their plotted series.
+--check fails and names every output that differs, PDFs left out, which git ignores: by
+its bytes on linux/amd64 with FMA, elsewhere by its numbers. Those may differ by 1e-9 of
+their size, by one unit of the last printed place, or by ten times the sensitivity of
+their series or place: how far it moves when all real parameters of the experiment are
+moved by 2^-40 of themselves. --sensitivities runs the notebooks so and records that; use
+it after a run that changed outputs. Figures are compared by their plotted series.
 
 A cell that needs more memory than is free fails with one line that states this.
 Kernels are reached through sockets in a folder of the temporary directory that
