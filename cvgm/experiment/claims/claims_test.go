@@ -124,7 +124,12 @@ func fakeResults(seed uint64) Results {
 		r.Unrolled.ByRate[i].Rate = .1 * float64(i)
 	}
 	r.Unrolled.Params.Conditions = []float64{1, 2}
-	r.Searches.Params.Budget = 60
+	r.Searches.Params.Budget, r.Searches.Params.Tol = 60, 1e-6
+	for i := range 10 * seed { // more CV losses are convex
+		r.Searches.Above[i] = 0
+	}
+	r.GradientParts.Paths[1].At = append(slices.Clone(r.GradientParts.Paths[1].At[:1]), r.GradientParts.Paths[1].At...)
+	r.GradientParts.Paths[1].At[0].Steps = 0
 	r.Regret.Rows[0].BoxHigh, r.Regret.Rows[1].BoxHigh = -1, 1
 	r.Splits.ByP[0].P, r.Splits.ByP[1].P = .65, .95
 	r.Stability.Learners[0].At[0] = 1
@@ -169,7 +174,7 @@ func TestClaimsAreReadFromResults(t *testing.T) {
 // Someone who repeats a measurement needs its setting, which follows from the parameters: other
 // parameters, another setting. Those of results without parameters are constants.
 func TestSettingsAreReadFromParameters(t *testing.T) {
-	constant := []sentence{saysUnion, saysRange, saysSeeds, saysLinear, saysLittleOnTop, saysMostTime, saysSplitUp, saysSpecialised}
+	constant := []sentence{saysUnion, saysRange, saysSeeds, saysLinear, saysLittleOnTop, saysMostTime, saysSplitUp, saysSpecialised, saysFiveOrSix, saysBayesRule, saysSmoothInAlpha}
 	a, b := Claims(fakeResults(1)), Claims(fakeResults(2))
 	for i, c := range a {
 		for k, m := range c.Measured {
@@ -208,6 +213,9 @@ func TestEverySentenceIsJudged(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	for i, c := range claims {
+		if words := strings.Fields(c.Short); len(words) == 0 || len(words) > 12 {
+			t.Errorf("claim %d: %d words: %s", i+1, len(words), c.Short)
+		}
 		if c.Section == "" || c.Sentence == "" || c.Sentence != quotations[i].text || seen[c.Sentence] {
 			t.Errorf("claim %d: %q in %q", i+1, c.Sentence, c.Section)
 		}
@@ -311,41 +319,75 @@ func TestEveryResultHasClaims(t *testing.T) {
 
 func TestRules(t *testing.T) {
 	nan := math.NaN()
+	tenth := difference{.1, "a tenth"}
+	estimate := func(mean, margin float64) experiment.Estimate {
+		return experiment.Estimate{Mean: mean, Margin: margin, N: 9}
+	}
 	for _, c := range []struct {
 		rule rule
 		m    experiment.Estimate
-		want Verdict
+		want Judgement
 	}{
-		{equals(1, .1), once(1.05), Confirmed},
-		{equals(1, .1), once(1.2), Differs},
-		{equals(1, .1).or(PaperError), once(1.2), PaperError},
-		{equals(1, .1), experiment.Estimate{Mean: 1.05, Margin: .04, N: 9}, Confirmed},
-		{equals(1, .1), experiment.Estimate{Mean: 1.05, Margin: .06, N: 9}, NotDecided},
-		{exactly(322), once(322), Confirmed},
-		{exactly(322), once(323), Differs},
-		{asPrinted(Quoted{Paper: ".72"}), once(.716), Confirmed},
-		{asPrinted(Quoted{Paper: ".72"}), once(.725), Confirmed},
-		{asPrinted(Quoted{Paper: ".72"}), once(.7251), Differs},
-		{asPrinted(Quoted{Paper: "1.080"}), once(1.0795), Confirmed},
-		{asPrinted(Quoted{Paper: "1.080"}), once(1.0780), Differs},
-		{withinOne(Quoted{Paper: ".898"}, 1000), once(.899), Confirmed},
-		{withinOne(Quoted{Paper: ".898"}, 1000), once(.9), Differs},
-		{above(0), experiment.Estimate{Mean: 1, Margin: .5, N: 9}, Confirmed},
-		{above(0), experiment.Estimate{Mean: 1, Margin: 1.5, N: 9}, NotDecided},
-		{above(0), experiment.Estimate{Mean: -1, Margin: .5, N: 9}, Differs},
-		{above(0), once(0), Differs},
-		{below(0), experiment.Estimate{Mean: -1, Margin: .5, N: 9}, Confirmed},
-		{below(0), experiment.Estimate{Mean: -1, Margin: 1.5, N: 9}, NotDecided},
-		{below(0), experiment.Estimate{Mean: 0, Margin: 0, N: 9}, Differs},
-		{below(0), once(-1), Confirmed},
-		{littleOf(once(4), "the start"), experiment.Estimate{Mean: .5, Margin: .4, N: 9}, Confirmed},
-		{littleOf(once(4), "the start"), experiment.Estimate{Mean: .5, Margin: .6, N: 9}, NotDecided},
-		{littleOf(once(4), "the start"), once(4), Differs},
-		{above(0), once(nan), NotTestable},
+		{equals(1, .1, ""), once(1.05), Judgement{"", "", Confirmed}},
+		{equals(1, .1, ""), once(1.2), Judgement{"", "", Differs}},
+		{equals(1, .1, "").or(PaperError), once(1.2), Judgement{"", "", PaperError}},
+		{equals(1, .1, ""), estimate(1.05, .04), Judgement{Above, Negligible, Confirmed}},
+		{equals(1, .1, ""), estimate(1.05, .07), Judgement{Even, Undecided, NotDecided}},
+		{equals(1, .1, ""), estimate(1.2, .07), Judgement{Above, Matters, Differs}},
+		{zero(tenth).or(PaperError), estimate(-.2, .07), Judgement{Below, Matters, PaperError}},
+		{exactly(322), once(322), Judgement{"", "", Confirmed}},
+		{exactly(322), once(323), Judgement{"", "", Differs}},
+		{asPrinted(Quoted{Paper: ".72"}), once(.716), Judgement{"", "", Confirmed}},
+		{asPrinted(Quoted{Paper: ".72"}), once(.725), Judgement{"", "", Confirmed}},
+		{asPrinted(Quoted{Paper: ".72"}), once(.7251), Judgement{"", "", Differs}},
+		{asPrinted(Quoted{Paper: "1.080"}), once(1.0795), Judgement{"", "", Confirmed}},
+		{asPrinted(Quoted{Paper: "1.080"}), once(1.0780), Judgement{"", "", Differs}},
+		{withinOne(Quoted{Paper: ".898"}, 1000), once(.899), Judgement{"", "", Confirmed}},
+		{withinOne(Quoted{Paper: ".898"}, 1000), once(.9), Judgement{"", "", Differs}},
+		{above(0, tenth), estimate(1, .5), Judgement{Above, Matters, Confirmed}},
+		{above(0, tenth), estimate(.2, .15), Judgement{Above, Undecided, Confirmed}},
+		{above(0, tenth), estimate(.05, .03), Judgement{Above, Negligible, TooLittle}},
+		{above(0, tenth), estimate(.02, .04), Judgement{Even, Negligible, Differs}},
+		{above(0, tenth), estimate(1, 1.5), Judgement{Even, Undecided, NotDecided}},
+		{above(0, tenth), estimate(-.05, .03), Judgement{Below, Negligible, Differs}},
+		{above(0, tenth), estimate(-1, .5), Judgement{Below, Matters, Differs}},
+		{above(0, computed), once(0), Judgement{"", "", Differs}},
+		{below(0, tenth), estimate(-1, .5), Judgement{Below, Matters, Confirmed}},
+		{below(0, tenth), estimate(-1, 1.5), Judgement{Even, Undecided, NotDecided}},
+		{below(0, tenth), estimate(0, 0), Judgement{"", "", Differs}},
+		{below(0, computed), once(-1), Judgement{"", "", Confirmed}},
+		{littleOf(once(4), "the start"), estimate(.5, .4), Judgement{Above, Negligible, Confirmed}},
+		{littleOf(once(4), "the start"), estimate(.5, .65), Judgement{Even, Undecided, NotDecided}},
+		{littleOf(once(4), "the start"), estimate(1.5, .4), Judgement{Above, Matters, Differs}},
+		{littleOf(once(4), "the start"), once(4), Judgement{Even, Matters, Differs}},
+		{above(0, tenth), once(nan), Judgement{"", "", NotTestable}},
 	} {
-		if got := c.rule.judge(c.m); got != c.want {
-			t.Errorf("%s at %+v: %s, want %s", c.rule.text, c.m, got, c.want)
+		if got := c.rule.judge(c.m, nil); got != c.want {
+			t.Errorf("%s at %+v: %+v, want %+v", c.rule.text, c.m, got, c.want)
 		}
+	}
+	// A share that holds on all of few data sets is not yet above 9 of 10.
+	all := experiment.ShareOf([]float64{1, 1, 1, 1, 1, 1})
+	if got := above(.9, ofSets).judge(all, nil); got.Verdict != NotDecided {
+		t.Errorf("6 of 6: %+v", got)
+	}
+}
+
+// A bound that is measured on the same data enters with its error, and paired: what both share
+// cancels.
+func TestMeasuredBoundsEnterPaired(t *testing.T) {
+	src := synth.NewStream(1, "bounds")
+	var loss, worst []float64
+	for range 40 {
+		hard := 20 * (1 + src.Float64()) // of which both methods lose the same share
+		loss, worst = append(loss, .2*hard+.1*src.NormFloat64()), append(worst, hard)
+	}
+	r := littleOf(experiment.EstimateOf(worst), "the worst")
+	if got := r.judge(experiment.EstimateOf(loss), paired(loss, worst)); got.Verdict != Confirmed {
+		t.Errorf("paired: %+v", got)
+	}
+	if got := r.judge(scaled(1.2, experiment.EstimateOf(loss)), nil); got.Verdict != NotDecided {
+		t.Errorf("as independent: %+v", got)
 	}
 }
 
@@ -359,6 +401,8 @@ func TestConjunction(t *testing.T) {
 		{[]Verdict{Confirmed, NotDecided}, NotDecided},
 		{[]Verdict{NotDecided, Differs, Confirmed}, Differs},
 		{[]Verdict{Differs, PaperError}, PaperError},
+		{[]Verdict{Confirmed, TooLittle}, TooLittle},
+		{[]Verdict{TooLittle, NotDecided}, NotDecided},
 		{[]Verdict{NotTestable}, NotTestable},
 		{nil, NotTestable},
 	} {

@@ -25,6 +25,7 @@ type PrintedKernel struct {
 	Accuracy           Quoted // test accuracy after the last step
 	Bayes, BayesOnTest Quoted // accuracy of the Bayes rule, over the population and on the test set
 	Linear             Quoted // error of the best linear rule, over the population
+	Radius             Quoted // at which the Bayes rule changes its class
 }
 
 // Printed holds every number that is compared with what is measured here. Table
@@ -54,6 +55,7 @@ var Printed = struct {
 		Bayes:           Quoted{Paper: ".894"},
 		BayesOnTest:     Quoted{Paper: ".892"},
 		Linear:          Quoted{Paper: ".5"},
+		Radius:          Quoted{Paper: "1.5"},
 	},
 	XOR: PrintedKernel{
 		Hyperparameters: Quoted{Paper: "4482"},

@@ -55,10 +55,10 @@ type Seeds struct {
 	WideLess struct{ ExhaustiveCV, ExhaustiveTest, RandomCV, RandomTest experiment.Comparison }
 }
 
-// Minimum is the lowest CV loss on a data set, its penalties, and the lowest
+// Minimum is the lowest CV loss on a data set, the test loss there, its penalties, and the lowest
 // points of the two grids.
 type Minimum struct {
-	CV             float64
+	CV, Test       float64
 	At, Grid, Wide [2]float64
 }
 
@@ -133,7 +133,7 @@ func (r *Seeds) summariseBoxes(seeds []seedLosses) {
 		for _, m := range r.Minimum {
 			shares = append(shares, share(counted(m)))
 		}
-		return experiment.EstimateOf(shares)
+		return experiment.ShareOf(shares)
 	}
 	r.MinimumOutside = over(func(m Minimum) bool { return !paper.inside(m.At) })
 	r.MinimumAbove = over(func(m Minimum) bool { return max(m.At[0], m.At[1]) > math.Pow(10, paper.BoxHigh) })
@@ -235,5 +235,7 @@ func (p ElasticNetSeedsParams) minimum(ctx context.Context, s *experiment.Setup,
 			m.CV, m.At = best.Loss, [2]float64(best.X)
 		}
 	}
-	return nil
+	var err error
+	m.Test, err = s.TestLoss(m.At[:])
+	return err
 }

@@ -95,9 +95,9 @@ func (p FewDimensionsParams) Run(ctx context.Context) (*FewDimensionsResult, err
 		row := FewDimensionsRow{Matter: matter}
 		for _, c := range measured[i] {
 			row.Random, row.Grid = append(row.Random, c.Random), append(row.Grid, c.Grid)
-			row.RandomBelow = append(row.RandomBelow, experiment.Compare([]float64{c.Random}, []float64{c.Grid}).Wins)
 		}
-		row.RandomLess, row.RandomBelowOfSets = experiment.Compare(row.Random, row.Grid), experiment.EstimateOf(row.RandomBelow)
+		row.RandomBelow = experiment.Wins(row.Random, row.Grid)
+		row.RandomLess, row.RandomBelowOfSets = experiment.Compare(row.Random, row.Grid), experiment.ShareOf(row.RandomBelow)
 		r.Rows = append(r.Rows, row)
 	}
 	for _, c := range measured[problems] {

@@ -52,12 +52,16 @@ type RegretResult struct {
 type RegretRow struct {
 	Hyperparameters  int
 	BoxHigh          float64 // as in the parameters
+	Regrets          RegretsBySet
 	Bayesian, Random experiment.Median
 	Start            experiment.Median // of no search
 	BayesianLess     experiment.Median // Bayesian less random, paired
 	StartLess        experiment.Median // start less Bayesian, paired
 	Wins             float64           // share of the data sets with the lower regret of Bayesian; a tie counts half
 }
+
+// RegretsBySet are the regrets of both searches, and of the start, by data set.
+type RegretsBySet struct{ Bayesian, Random, Start []float64 }
 
 // Run measures all problems and boxes, in parallel over the data sets.
 func (p RegretParams) Run(ctx context.Context) (*RegretResult, error) {
@@ -78,14 +82,13 @@ func (p RegretParams) Run(ctx context.Context) (*RegretResult, error) {
 	r := &RegretResult{Params: p}
 	for i, cells := range measured {
 		row := RegretRow{Hyperparameters: p.Groups[i/len(highs)], BoxHigh: highs[i%len(highs)]}
-		var bayesian, random, start, less, startLess []float64
+		all := &row.Regrets
 		for _, c := range cells {
-			bayesian, random, start = append(bayesian, c.Bayesian), append(random, c.Random), append(start, c.Start)
-			less, startLess = append(less, c.Bayesian-c.Random), append(startLess, c.Start-c.Bayesian)
+			all.Bayesian, all.Random, all.Start = append(all.Bayesian, c.Bayesian), append(all.Random, c.Random), append(all.Start, c.Start)
 		}
-		row.Bayesian, row.Random, row.Start = experiment.MedianOf(bayesian), experiment.MedianOf(random), experiment.MedianOf(start)
-		row.BayesianLess, row.StartLess = experiment.MedianOf(less), experiment.MedianOf(startLess)
-		row.Wins = experiment.Compare(bayesian, random).Wins
+		row.Bayesian, row.Random, row.Start = experiment.MedianOf(all.Bayesian), experiment.MedianOf(all.Random), experiment.MedianOf(all.Start)
+		row.BayesianLess, row.StartLess = experiment.MedianOf(experiment.Less(all.Bayesian, all.Random)), experiment.MedianOf(experiment.Less(all.Start, all.Bayesian))
+		row.Wins = experiment.Compare(all.Bayesian, all.Random).Wins
 		r.Rows = append(r.Rows, row)
 	}
 	return r, nil

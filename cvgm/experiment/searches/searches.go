@@ -71,9 +71,12 @@ type Result struct {
 	// LocalMinima the number of local minima, apart by more than Tol. They are found without
 	// gradients: a dense grid, then ever finer grids that descend from each of
 	// its local minima. The plateau on which all coefficients are zero counts for none.
+	// Above is by how much the CV loss on that grid exceeds the chord of two neighbours, at most:
+	// above 0 it is not convex in the penalties.
 	Minimum     []float64
 	At          [][2]float64
 	LocalMinima []int
+	Above       []float64
 	Methods     []Method
 	Surface     Surface
 }
@@ -193,6 +196,7 @@ func (p SearchesParams) Run(ctx context.Context) (*Result, error) {
 	r := &Result{Params: p, Surface: data[p.SurfaceDataSet].Surface}
 	for _, c := range data {
 		r.Minimum, r.At, r.LocalMinima = append(r.Minimum, c.Reference.Minimum), append(r.At, c.Reference.At), append(r.LocalMinima, c.Reference.LocalMinima)
+		r.Above = append(r.Above, c.Reference.Above)
 	}
 	for k, e := range p.searchers(0) {
 		m := Method{Name: e.name, Gradient: e.gradient}
@@ -290,6 +294,7 @@ type reference struct {
 	Minimum     float64
 	At          [2]float64
 	LocalMinima int
+	Above       float64
 }
 
 // reference finds the lowest CV loss within the box: on a grid of zero and powers
@@ -328,8 +333,21 @@ func (p SearchesParams) reference(ctx context.Context, s *experiment.Setup) (r r
 			}
 		}
 	}
-	r.LocalMinima = max(1, len(ends))
+	r.LocalMinima, r.Above = max(1, len(ends)), aboveChords(axis, z)
 	return r, err
+}
+
+// aboveChords returns by how much the values on a grid exceed the chord of two neighbours on a
+// line along either axis, at most; below 0 for a strictly convex function.
+func aboveChords(axis []float64, z [][]float64) float64 {
+	most := math.Inf(-1)
+	for k := 1; k+1 < len(axis); k++ {
+		share := (axis[k] - axis[k-1]) / (axis[k+1] - axis[k-1])
+		for i := range axis {
+			most = max(most, z[i][k]-z[i][k-1]-share*(z[i][k+1]-z[i][k-1]), z[k][i]-z[k-1][i]-share*(z[k+1][i]-z[k-1][i]))
+		}
+	}
+	return most
 }
 
 // feasible returns x moved to the lower bounds.

@@ -204,3 +204,25 @@ func TestReferenceOfLargeLosses(t *testing.T) {
 		t.Fatal("the descent does not end")
 	}
 }
+
+// A convex function lies below its chords, by as much as is computed by hand, and one with a
+// bump above them.
+func TestAboveChords(t *testing.T) {
+	axis := []float64{0, 1, 3}
+	grid := func(f func(x, y float64) float64) [][]float64 {
+		z := make([][]float64, len(axis))
+		for i, x := range axis {
+			for _, y := range axis {
+				z[i] = append(z[i], f(x, y))
+			}
+		}
+		return z
+	}
+	// x² at 1 is 1, its chord from 0 to 3 there 3.
+	if got := aboveChords(axis, grid(func(x, y float64) float64 { return x*x + y*y })); got != -2 {
+		t.Errorf("a parabola is %v above its chords", got)
+	}
+	if got := aboveChords(axis, grid(func(x, y float64) float64 { return x*x - y*y })); got != 2 {
+		t.Errorf("a saddle is %v above its chords", got)
+	}
+}

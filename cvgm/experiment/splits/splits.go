@@ -259,7 +259,7 @@ func shares(of, whole []float64) experiment.Estimate {
 	if ratios == nil {
 		return experiment.Estimate{}
 	}
-	return experiment.EstimateOf(ratios)
+	return experiment.RatioOf(ratios)
 }
 
 // summarise sets the means over the data sets.
