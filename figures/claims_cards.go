@@ -1,0 +1,212 @@
+package figures
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"cvgm/cvgm/experiment/claims"
+	"cvgm/figures/internal/chart"
+)
+
+// ClaimCards has a card for each of the paper's sentences: its verdict, the number that decides it
+// with its interval as a bar, and why; folded below it all that is measured for it. The numbers in
+// full are in a CSV of the same name.
+type ClaimCards struct {
+	Claims []claims.Claim
+}
+
+// Describe returns the files' name and the caption.
+func (c *ClaimCards) Describe() (name, caption string) { return "claims", claimsCaption }
+
+const claimsCaption = "The paper's claims and what becomes of them"
+
+// Write writes dir/claims.md and dir/claims.csv.
+func (c *ClaimCards) Write(dir string) error {
+	t := claimsTable(c.Claims)
+	if err := t.WriteCSV(dir); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, t.Name+".md"), []byte(c.Markdown()), 0o644)
+}
+
+// Markdown returns the list of all claims, each with a link to its card, and the cards.
+func (c *ClaimCards) Markdown() string {
+	var b strings.Builder
+	b.WriteString(ClaimsAtAGlance(c.Claims).Markdown())
+	b.WriteString("\n## How to read a card\n\n" + claimsLegend(c.Claims) + "\n")
+	for _, claim := range c.Claims {
+		writeCard(&b, claim)
+	}
+	return b.String()
+}
+
+// claimsLegend explains what all cards share.
+func claimsLegend(all []claims.Claim) string {
+	r := claims.Reckon(all)
+	opened := "none"
+	if r.Opened != nil {
+		opened = strings.Join(r.Opened, ", ")
+	}
+	return strings.Join([]string{
+		"A bar shows the 95 % interval of a number, ● its estimate, and │ the bound of its rule. Within [ ] a difference is too small to matter, and the scale ends at five times that. The sign is judged by the 95 % interval, the size by the 90 % interval. A sentence holds if all that is measured for it does; a verdict in brackets is of something that the sentence does not say.",
+		"A control is a case in which the sentence is false, judged by the same rule. Where the paper calls something competitive, or says that it works well, the rule lets pass a quarter of what a choice known to be bad loses, measured on the same data.",
+		fmt.Sprintf("Repetitions decide %d rows. If the truth lay on every bound, %.0f of them would be decided wrongly by chance. Holm's correction for their number leaves not decided: %s.", r.Decided, r.Chance, opened),
+		"In settings N is the number of examples, and ε is standard normal. Each of K uniform splits trains on the integer part of p·N examples, drawn at random, and validates on the others. Balanced splits validate each example equally often. make_regression is scikit-learn's.",
+	}, "\n\n")
+}
+
+// writeCard writes the card of a claim.
+func writeCard(b *strings.Builder, c claims.Claim) {
+	md := func(text string) string { return chart.Markdown(text, false) }
+	fmt.Fprintf(b, "\n### %d. %s\n\n**%s** · %s · %s\n", c.Number, md(c.Short), md(string(c.Verdict)), md(c.Section), md(quotation(c.Sentence)))
+	if m := deciding(c); m != nil {
+		if p, ok := m.Position(); ok {
+			fmt.Fprintf(b, "\n`%s`\n", intervalBar(p))
+		}
+		fmt.Fprintf(b, "\n%s: **%s**%s. %s\n", md(m.Text), chart.Cell(measurement(m.Ours), " ± ", "–"), md(repetitions(m)), md(wanted(m)))
+		if m.Remark != "" {
+			fmt.Fprintf(b, "\n%s\n", linked(md(m.Remark)))
+		}
+	}
+	fmt.Fprintf(b, "\n<details><summary>All that is measured</summary>\n\n")
+	for k, m := range c.Measured {
+		verdict := string(m.Verdict)
+		if m.Aside {
+			verdict = "(" + verdict + ")"
+		}
+		bar := ""
+		if p, ok := m.Position(); ok {
+			bar = " `" + intervalBar(p) + "`"
+		}
+		fmt.Fprintf(b, "* **%s** %s: **%s**%s%s. %s %s.", claims.RowName(c.Number-1, k), md(m.Text), chart.Cell(measurement(m.Ours), " ± ", "–"), md(repetitions(&m)), bar, md(wanted(&m)), md(verdict))
+		if m.Control != nil && !failed(m.Verdict) {
+			fmt.Fprintf(b, " Control, %s: %s, %s.", md(m.Control.Text), chart.Cell(measurement(m.Control.Ours), " ± ", "–"), md(string(m.Control.Verdict)))
+		}
+		if d := m.Draws; d != nil && d.N > 1 && m.Ours.N > d.N {
+			fmt.Fprintf(b, " Draws that have another verdict alone: %d of %d, %.1f expected from their scatter.", d.Flips, d.N, d.Expected)
+		}
+		if m.Remark != "" {
+			b.WriteString(" " + linked(md(m.Remark)))
+		}
+		b.WriteString("\n")
+	}
+	for _, s := range settings(c) {
+		fmt.Fprintf(b, "* Setting of %s: %s.\n", strings.Join(s.rows, ", "), md(s.text))
+	}
+	b.WriteString("\n</details>\n")
+}
+
+// deciding returns the first measurement that has the claim's verdict, or the first that there is.
+func deciding(c claims.Claim) *claims.Measurement {
+	k := slices.IndexFunc(c.Measured, func(m claims.Measurement) bool { return m.Verdict == c.Verdict && !m.Aside })
+	if k = max(k, 0); k < len(c.Measured) {
+		return &c.Measured[k]
+	}
+	return nil
+}
+
+func failed(v claims.Verdict) bool {
+	return v == claims.Differs || v == claims.PaperError || v == claims.Slip
+}
+
+func repetitions(m *claims.Measurement) string {
+	if m.Ours.N < 2 {
+		return ""
+	}
+	return fmt.Sprintf(", %d repetitions", m.Ours.N)
+}
+
+// wanted tells what the rule asks for, what the paper gives and what came of it.
+func wanted(m *claims.Measurement) string {
+	if m.Verdict == claims.NotTestable {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "Confirmed if %s.", m.Rule)
+	if q := m.Quoted; q.Paper != "" || q.Code != "" {
+		b.WriteString(" " + printed(q))
+	}
+	if _, is := m.Position(); is && m.Smallest > 0 {
+		fmt.Fprintf(&b, " The smallest difference that matters is %.3g: %s.", m.Smallest, m.Reason)
+	}
+	if m.Sign != "" {
+		fmt.Fprintf(&b, " Sign: %s. Size: %s.", m.Sign, m.Size)
+	}
+	return b.String()
+}
+
+// printed tells what the paper and its code print.
+func printed(q claims.Quoted) string {
+	switch {
+	case q.Code == "":
+		return "The paper prints " + q.Paper + "."
+	case q.Paper == "":
+		return "The paper's code prints " + q.Code + "."
+	}
+	return "The paper prints " + q.Paper + ", its code " + q.Code + "."
+}
+
+// linked makes a link of the words that name a table elsewhere.
+func linked(text string) string {
+	for words, address := range claimLinks {
+		text = strings.ReplaceAll(text, words, "["+words+"]("+address+")")
+	}
+	return text
+}
+
+var claimLinks = map[string]string{"errata in 05_differentiability": "../05_differentiability/errata.md"}
+
+type setting struct {
+	rows []string
+	text string
+}
+
+// settings lists the settings of a claim's rows, equal ones once.
+func settings(c claims.Claim) []setting {
+	var all []setting
+	for k, m := range c.Measured {
+		name := claims.RowName(c.Number-1, k)
+		i := slices.IndexFunc(all, func(s setting) bool { return s.text == m.Setting })
+		switch {
+		case m.Setting == "":
+		case i >= 0:
+			all[i].rows = append(all[i].rows, name)
+		default:
+			all = append(all, setting{[]string{name}, m.Setting})
+		}
+	}
+	return all
+}
+
+// Of an intervalBar each unit, the smallest difference that matters, takes barUnit characters, and
+// it shows barReach units on each side of the bound.
+const (
+	barUnit  = 4
+	barReach = 5
+)
+
+// intervalBar draws an interval in characters. An arrow at an end takes the place of what lies
+// beyond it.
+func intervalBar(p claims.Position) string {
+	const half = barUnit * barReach
+	line := []rune(strings.Repeat("·", 2*half+1))
+	cell := func(v float64) int {
+		return half + int(max(-half, min(half, math.Round(barUnit*v))))
+	}
+	for i := cell(p.Low); i <= cell(p.High); i++ {
+		line[i] = '─'
+	}
+	line[half-barUnit], line[half], line[half+barUnit] = '[', '│', ']'
+	line[cell(p.At)] = '●'
+	if p.Low < -barReach {
+		line[0] = '◂'
+	}
+	if p.High > barReach {
+		line[2*half] = '▸'
+	}
+	return string(line)
+}
