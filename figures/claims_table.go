@@ -15,12 +15,12 @@ import (
 // measured for it: the setting, the number that the paper gives, the one that its code printed, the
 // one here, and the rule from which the verdict follows, beside what the rule says of a case in
 // which the sentence is false.
-func claimsTable(claims []claims.Claim) *Table {
+func claimsTable(all []claims.Claim) *Table {
 	t := &Table{
 		Name: "claims", Caption: claimsCaption,
 		Header: []string{"Claim", "Section", "Sentence or measurement", "Setting", "Paper", "Its code", "Here", "Repetitions", "Confirmed if", "Smallest difference", "Reason", "Tells", "Sign", "Size", "Verdict", "Draws", "Other verdicts", "Expected", "Control", "Control's value", "Control's verdict", "Remark"},
 	}
-	for _, c := range claims {
+	for _, c := range all {
 		row := make([]any, len(t.Header))
 		row[0], row[1], row[2], row[14] = c.Number, c.Section, quotation(c.Sentence), string(c.Verdict)
 		t.Rows = append(t.Rows, row)
@@ -55,9 +55,9 @@ func claimsRow(c claims.Claim, k int) []any {
 
 // ClaimsAtAGlance lists the paper's sentences in a few words with their verdicts, each with the
 // number that decides it.
-func ClaimsAtAGlance(claims []claims.Claim) *Table {
-	t := &Table{Name: "claims_at_a_glance", Caption: claimsCaption, Header: []string{"", "The paper says", "Verdict", "Number"}, Note: counted(claims)}
-	for _, c := range claims {
+func ClaimsAtAGlance(all []claims.Claim) *Table {
+	t := &Table{Name: "claims_at_a_glance", Caption: claimsCaption, Header: []string{"", "The paper says", "Verdict", "Number"}, Note: counted(all)}
+	for _, c := range all {
 		row := []any{c.Number, c.Short, string(c.Verdict), nil}
 		if m := deciding(c); m != nil {
 			row[3] = measurement(m.Ours)
@@ -67,18 +67,24 @@ func ClaimsAtAGlance(claims []claims.Claim) *Table {
 	return t
 }
 
-// FindingsTable lists what a reader takes home, each with its number.
-func FindingsTable(findings []claims.Finding, claims []claims.Claim) *Table {
-	t := &Table{Name: "findings", Caption: "Seven findings", Header: []string{"Finding", "Number", "Repetitions", "Shown in"}, Note: counted(claims) + " Intervals are 95 % confidence intervals over the repetitions."}
-	for _, f := range findings {
-		row := []any{f.Text, measurement(f.Ours), nil, f.Notebook}
-		if f.Ours.N > 1 {
-			row[2] = f.Ours.N
+// FindingsTable lists what a reader takes home, each with its number, and the number's interval as
+// a bar where it has one. The note goes below.
+func FindingsTable(all []claims.Claim, note string) *Table {
+	t := &Table{Name: "findings", Caption: "Seven findings", Header: []string{"Finding", "Number", "Beside what matters", "Verdict", "Repetitions", "Shown in"}, Note: strings.TrimSpace(counted(all) + " " + findingsNote + " " + note)}
+	for _, f := range claims.Findings(all) {
+		row := []any{f.Text, measurement(f.Row.Ours), nil, string(f.Row.Verdict), nil, f.Notebook}
+		if p, ok := f.Row.Position(); ok {
+			row[2] = Code(intervalBar(p))
+		}
+		if f.Row.Ours.N > 1 {
+			row[4] = f.Row.Ours.N
 		}
 		t.Rows = append(t.Rows, row)
 	}
 	return t
 }
+
+const findingsNote = "Intervals are 95 % confidence intervals over the repetitions. In a bar ● is the number, ─ its interval, and │ the bound of the rule; within [ ] a difference is too small to matter. The words of a finding follow from its verdict, which is that on a sentence of the paper or, where the finding says more, on ours."
 
 // optional returns a text, or nil for an empty one.
 func optional(text string) any {

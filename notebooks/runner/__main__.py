@@ -19,6 +19,7 @@ from pathlib import Path
 if sys.version_info < (3, 10):
     sys.exit(f"reproduce: Python {sys.version.split()[0]} is too old; Python 3.10 or newer is needed")
 
+import again
 import compare
 import copies
 import durations
@@ -120,6 +121,13 @@ def parameter(text):
     return name, value
 
 
+def draws(text):
+    """The number of draws after --again."""
+    if not re.fullmatch("[0-9]{1,4}", text) or not 1 <= int(text) <= again.MOST:
+        raise argparse.ArgumentTypeError(f"it takes a number of draws from 1 to {again.MOST}")
+    return int(text)
+
+
 def parse(argv):
     """The command line, as argparse has it; a UsageError where it makes no sense."""
     parser = Parser(
@@ -131,6 +139,7 @@ def parse(argv):
     modes = parser.add_mutually_exclusive_group()
     for mode, text in MODES.items():
         modes.add_argument(f"--{mode}", action="store_const", dest="mode", const=mode, help=text)
+    modes.add_argument("--again", type=draws, metavar="DRAWS", help="judge the claims on so many draws of the random data, and record them in figures/out/draws.csv")
     slurm.add_options(parser)
     parser.add_argument("--edit", action="store_true", help="with lab: open the notebooks themselves, not copies")
     for text in argv:
@@ -155,6 +164,10 @@ def parse(argv):
         args.mode, args.names = command, args.names[1:]
     if args.mode in ALWAYS_ALL and (args.names or args.overrides):
         parser.error(f"--{args.mode} takes nothing else: it always {ALWAYS_ALL[args.mode]}")
+    if args.again and (args.names or args.overrides):
+        parser.error("--again takes only a number of draws: it always judges all claims")
+    if args.again:
+        args.names = [again.NOTEBOOK]
     if args.overrides and not args.names:
         parser.error("-p sets parameters of a notebook: name it")
     if args.overrides and args.mode in ("check", "sensitivities"):
@@ -247,7 +260,7 @@ def run_task(task, inputs, args, env, progress, records, tolerance, version):
     before = task.path.read_bytes()
     with processes.temporary_folder() as temporary:
         staging = Staging(Path(temporary))
-        notebook = execute.run(task.path, temporary, staging, env, progress, records)
+        notebook = execute.run(task.path, temporary, staging, env | task.environment, progress, records)
         if args.mode == "check":
             lines = [f"  {line}" for line in differing(task, staging.path, notebook, tolerance)]
             staging.check()
@@ -293,7 +306,7 @@ def keep_results(fresh):
 
 def strays():
     """The files and folders in figures/out that belong to no notebook."""
-    known = {path.stem for path in experiments()} | {provenance.TIMINGS.name, sensitivities.FILE, report.PAGE.name}
+    known = {path.stem for path in experiments()} | {provenance.TIMINGS.name, sensitivities.FILE, report.PAGE.name, again.FILE.name}
     left = (p for p in provenance.OUT.glob("*") if p.name not in known)
     return sorted(p for p in left if p.is_file() or compare.files_in(p))
 
@@ -360,6 +373,8 @@ def main(argv):
     overrides = tuple(sorted(args.overrides.items()))
     names = [copies.name_of(name) for name in args.names] if args.mode == "reset" else args.names
     tasks = [Task(path, overrides) for path in select(names, experiments())]
+    if args.again:
+        tasks = again.tasks(select([again.NOTEBOOK], experiments())[0], args.again)
     if overrides:
         require_parameters(task.path for task in tasks)
     if args.mode != "lab" and not tasks:
@@ -389,6 +404,8 @@ def main(argv):
             rewrite(task)
         if not to_run(tasks, states, args):
             log.info("nothing is stale: " + ", ".join(task.name for task in tasks))
+            if args.again:
+                again.record(tasks)
             if args.names:
                 finish(tasks, states, args, settings)
                 return 0
@@ -420,12 +437,14 @@ def to_rewrite(tasks, states, args):
 
 
 def run(tasks, args, env):
-    own = {"CVGM_PARAMS": json.dumps(args.overrides) if args.overrides else "", "CVGM_TWIN": "1" if args.mode == "sensitivities" else ""}
+    own = {"CVGM_TWIN": "1" if args.mode == "sensitivities" else ""}
     states = to_run(tasks, examine(tasks, args, env), args)
     if args.on == "slurm":
         compute_on_slurm(states, args, env | own)
         states = to_run(tasks, examine(tasks, args, env), args)  # other runs may have written meanwhile
     status = run_all(states, args, env | own) if states else 0
+    if args.again and not status:
+        again.record(tasks)
     if args.mode == "check" and not args.names:
         for stray in strays():
             log.error(f"{stray.relative_to(ROOT)}: committed, but no notebook writes it")
@@ -438,8 +457,8 @@ def run(tasks, args, env):
 def finish(tasks, states, args, env, complete=True):
     """Brings the README up to date, and for all notebooks the store and the report,
     also where an earlier run was killed before it did so."""
-    if not args.overrides:
-        for task in tasks:
+    for task in tasks:
+        if not task.overrides:
             readme.update(task.out)
     if not args.names:
         if complete:

@@ -46,6 +46,11 @@ class Task:
         return RUNS / self.path.stem / (label if len(label) <= 100 else digest(label)[:32])
 
     @property
+    def environment(self):
+        """The variables by which its cells know the parameters."""
+        return {"CVGM_PARAMS": json.dumps(dict(self.overrides)) if self.overrides else ""}
+
+    @property
     def notebook(self):
         """Where the executed notebook goes."""
         return self.out / self.path.name if self.overrides else self.path

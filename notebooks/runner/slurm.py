@@ -228,7 +228,7 @@ def needs(tasks, env, execute, staging):
     for task in tasks:
         records = []
         with processes.temporary_folder() as temporary, contextlib.suppress(execute.ParameterError, execute.ParameterHelp):  # the run itself shows them
-            execute.run(task.path, temporary, staging(Path(temporary)), env | {"CVGM_LIST": "1"}, Silent(), records)
+            execute.run(task.path, temporary, staging(Path(temporary)), env | task.environment | {"CVGM_LIST": "1"}, Silent(), records)
         found |= {r["key"]: {"Name": r["missing"], "Params": r["parameters"], "Key": r["key"]} for r in records if "missing" in r}
     return found
 

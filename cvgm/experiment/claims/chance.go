@@ -42,7 +42,16 @@ type Reckoning struct {
 	Chance float64
 	// Opened are the rows that Holm's correction for their number leaves not decided.
 	Opened []string
+	// Of all verdicts of single draws Flips are not that of all draws together, where Expected would
+	// be by the scatter of the draws. Unsteady are the rows that flip more often than it predicts,
+	// at the level Unlikely and with Holm's correction.
+	Draws, Verdicts, Flips int
+	Expected               float64
+	Unsteady               []string
 }
+
+// Unlikely is the level at which a row flips more often than its scatter predicts.
+const Unlikely = .01
 
 // Level is the probability with which each test may decide wrongly.
 const Level = .05
@@ -50,26 +59,48 @@ const Level = .05
 // Reckon counts the rows that repetitions have decided, and corrects for their number by Holm
 // (1979), "A simple sequentially rejective multiple test procedure".
 func Reckon(claims []Claim) Reckoning {
-	type row struct {
-		name   string
-		chance float64
-	}
-	var decided []row
+	var r Reckoning
+	var decided, drawn []chanceOf
 	rows(claims, func(name string, m *Measurement) {
 		if p := m.chance(); !math.IsNaN(p) {
-			decided = append(decided, row{name, p})
+			decided = append(decided, chanceOf{name, p})
+		}
+		if d := m.Draws; d != nil && m.tested().Repeated() {
+			drawn = append(drawn, chanceOf{name, d.Chance})
+			r.Draws, r.Verdicts, r.Flips, r.Expected = d.N, r.Verdicts+d.N, r.Flips+d.Flips, r.Expected+d.Expected
 		}
 	})
-	r := Reckoning{Decided: len(decided), Chance: Level * float64(len(decided))}
-	slices.SortStableFunc(decided, func(a, b row) int { return cmp.Compare(a.chance, b.chance) })
-	for k, d := range decided {
-		if d.chance > Level/float64(len(decided)-k) {
-			for _, open := range decided[k:] {
-				r.Opened = append(r.Opened, open.name)
-			}
+	r.Decided, r.Chance = len(decided), Level*float64(len(decided))
+	_, r.Opened = holm(decided, Level)
+	r.Unsteady, _ = holm(drawn, Unlikely)
+	return r
+}
+
+// chanceOf is the probability of what was seen of a row, if nothing were there.
+type chanceOf struct {
+	name   string
+	chance float64
+}
+
+// holm splits rows into those that a level and Holm's correction for their number reject, and the
+// others.
+func holm(all []chanceOf, level float64) (rejected, others []string) {
+	slices.SortStableFunc(all, func(a, b chanceOf) int { return cmp.Compare(a.chance, b.chance) })
+	n := len(all)
+	for k, row := range all {
+		if row.chance > level/float64(len(all)-k) {
+			n = k
 			break
 		}
 	}
-	slices.SortFunc(r.Opened, compareRows)
-	return r
+	for k, row := range all {
+		if k < n {
+			rejected = append(rejected, row.name)
+		} else {
+			others = append(others, row.name)
+		}
+	}
+	slices.SortFunc(rejected, compareRows)
+	slices.SortFunc(others, compareRows)
+	return rejected, others
 }

@@ -95,6 +95,7 @@ func (all *measurements) derivatives(r *differentiability.DerivativeChecks) {
 		m := Measurement{Text: fmt.Sprintf("largest relative distance from the best finite difference, %d derivatives (%s)", n, what.name), Setting: describe("of "+strings.Join(r.Examples(), ", "), r.Params, fmt.Sprintf("central differences of a random projection along a random direction of each input, by the best of %d steps", len(r.Steps))), Ours: e,
 			Control: &Control{Text: "from the difference in the next input, the least", Ours: mixed}}
 		if what.input == "" {
+			m.role = exactGradients
 			m.Remark = fmt.Sprintf("That is the rounding error of the difference. From the cotangent's and from the direction's side the derivatives agree to %.0e.", apart)
 		}
 		all.add(saysDifferentiable, m, below(1e-8, computed))
@@ -138,7 +139,7 @@ func (all *measurements) errata(r *differentiability.ErrataResult) {
 	}
 	all.add(saysRange, Measurement{Text: "jump of the slope of min ½(x−a)², x ≤ 0, at a = 0, where all of that holds", Setting: "slope of the minimiser x(a) = min(a, 0), from the left and from the right", Ours: jump(r.Range.Left, r.Range.Right),
 		Remark: erratum}, smooth)
-	all.add(saysLogisticJacobian, Measurement{Text: "relative distance of the printed Jacobian from central differences", Setting: describe(logisticSetting, pick(r.Params, "C", "Train"), fmt.Sprintf("2 standard normal features, no intercept, labels the signs of x₁ + ½x₂ + %.6g·ε", r.Params.Noise), "Frobenius norm of the distance of the whole ∂θ/∂X, over the norm of the differences, at the minimiser θ"), Ours: once(r.Jacobian.PrintedError),
+	all.add(saysLogisticJacobian, Measurement{role: printedJacobian, Text: "relative distance of the printed Jacobian from central differences", Setting: describe(logisticSetting, pick(r.Params, "C", "Train"), fmt.Sprintf("2 standard normal features, no intercept, labels the signs of x₁ + ½x₂ + %.6g·ε", r.Params.Noise), "Frobenius norm of the distance of the whole ∂θ/∂X, over the norm of the differences, at the minimiser θ"), Ours: once(r.Jacobian.PrintedError),
 		Remark: erratum}, below(1e-6, computed).or(PaperError))
 	all.add(saysElasticNetDifferentiable, Measurement{Text: "jump of the elastic net's slope where a coefficient becomes 0", Setting: at(r.ElasticNet), Ours: jump(r.ElasticNet.Left, r.ElasticNet.Right),
 		Remark: erratum}, smooth)

@@ -60,9 +60,9 @@ func (all *measurements) xor(r *kernels.XORResult) {
 	all.add(saysXORParameters, Measurement{Text: "hyperparameters of the network", Setting: pick(r.Params, "Hidden"), Quoted: p.Hyperparameters, Ours: once(float64(r.Params.NumHyperparameters())),
 		Control: &Control{Text: "a network with one unit more", Ours: once(float64(oneUnitMore(r.Params.LearnedKernel).NumHyperparameters()))}},
 		exactly(number64(p.Hyperparameters.Paper)))
-	all.add(saysXOR, Measurement{Text: fmt.Sprintf("test accuracy after %d steps", r.Params.Steps), Setting: setting, Quoted: p.Accuracy, Ours: once(run.FinalAccuracy()),
+	all.add(saysXOR, Measurement{role: xorAccuracy, Text: fmt.Sprintf("test accuracy after %d steps", r.Params.Steps), Setting: setting, Quoted: p.Accuracy, Ours: once(run.FinalAccuracy()),
 		Control: &Control{Text: "before the first step", Ours: once(run.Accuracy[0])}}, asPrinted(p.Accuracy))
-	all.add(saysXOR, Measurement{Text: "accuracy of the Bayes rule, population", Setting: describe(r.Params.XORData, bayesSetting), Quoted: p.Bayes, Ours: once(r.Bayes.Population),
+	all.add(saysXOR, Measurement{role: xorBayes, Text: "accuracy of the Bayes rule, population", Setting: describe(r.Params.XORData, bayesSetting), Quoted: p.Bayes, Ours: once(r.Bayes.Population),
 		Remark: "CVGM's .72 is close to the best there is. " + erratum},
 		asPrinted(p.Bayes).or(PaperError))
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"cvgm/cvgm/experiment"
@@ -159,9 +160,12 @@ func (all *measurements) overfitting(r *samplesize.Result) {
 		Remark: "It grows with N in the place of falling."}, below(0, perDoublings(sizes[0], sizes[len(sizes)-1])))
 }
 
+// paperSteps are the steps along the CV loss of the paper's runs on the rings.
+const paperSteps = 100
+
 func (all *measurements) ablation(r *samplesize.AblationResult) {
+	budgets := r.Params.Rings.Budgets
 	for k, c := range r.Rings {
-		budgets := r.Params.Rings.Budgets
 		splits, steps := r.Params.Rings.Ks[k/len(budgets)], budgets[k%len(budgets)]
 		var start, learned []experiment.Estimate // start less descent of the training loss, and descent of the CV loss less start, by size
 		for _, row := range r.Rows {
@@ -169,26 +173,41 @@ func (all *measurements) ablation(r *samplesize.AblationResult) {
 				start, learned = append(start, minus(row.TrainingLessStart.Difference)), append(learned, row.CVLessStart.Difference)
 			}
 		}
-		all.add(saysFeatures, Measurement{Text: fmt.Sprintf("test error of the network that descends the CV loss, of %d splits, less that of one that descends the training loss, rings of all sizes, %d steps", splits, steps),
+		part := noRole
+		if splits == slices.Max(r.Params.Rings.Ks) && steps == paperSteps {
+			part = weights
+		}
+		all.add(saysFeatures, Measurement{role: part, Text: fmt.Sprintf("test error of the network that descends the CV loss, of %d splits, less that of one that descends the training loss, rings of all sizes, %d steps", splits, steps),
 			Setting: ablationSetting(r.Params, samplesize.AblationRow{Problem: kernels.ProblemRings, K: splits, Budget: steps}),
-			Ours:    c.Difference,
+			Ours:    c.Difference, Aside: part == noRole,
 			Control: &Control{Text: "the start in the place of the descent of the CV loss", Ours: experiment.MeanOf(start)},
-			Remark: fmt.Sprintf("All else is equal: network, start, step size, last layer. The test error after the descent of the CV loss less that at the start is %s ± %s. No interval is widened for the number of rows.",
+			Remark: fmt.Sprintf("All else is equal: network, start, step size, last layer. Learning helps by far more than the choice of the loss: the test error after the descent of the CV loss less that at the start is %s ± %s.",
 				short(experiment.MeanOf(learned).Mean), short(experiment.MeanOf(learned).Margin))}, below(0, ofAccuracy))
 	}
 	for _, row := range r.Rows {
-		if row.Problem == kernels.ProblemRings {
-			continue
-		}
-		smallest := ofSquaredLoss
+		smallest, of := ofSquaredLoss, "test loss"
 		if row.Problem != samplesize.ProblemNet && row.Problem != samplesize.ProblemNetLog {
-			smallest = ofAccuracy
+			smallest, of = ofAccuracy, "test error"
 		}
+		name := fmt.Sprintf("%s, N = %d, %d splits, budget %d", row.Problem, row.Train, row.K, row.Budget)
 		control := &Control{Text: "the descent of the training loss in its place", Ours: experiment.Estimate{Mean: 0, Margin: 0, N: row.CVLessTraining.Difference.N}}
-		if row.Problem == kernels.ProblemXOR {
+		if row.Problem == kernels.ProblemXOR || row.Problem == kernels.ProblemRings {
 			control = &Control{Text: "the start in its place", Ours: minus(row.TrainingLessStart.Difference)}
 		}
-		all.add(saysFeatures, Measurement{Text: fmt.Sprintf("test loss after the descent of the CV loss less that after the descent of the training loss, %s, %d splits, budget %d", row.Problem, row.K, row.Budget), Setting: ablationSetting(r.Params, row), Ours: row.CVLessTraining.Difference, Aside: true,
-			Control: control}, below(0, smallest))
+		loss, gradient := noRole, noRole
+		switch {
+		case row.Problem == kernels.ProblemRings:
+			loss = weightsBySize
+		case row.Problem == samplesize.ProblemNet && row.Budget <= r.Params.RandomBudget:
+			loss, gradient = penalties, penaltiesGradient
+		}
+		if row.Problem != kernels.ProblemRings || row.K == slices.Max(r.Params.Rings.Ks) && row.Budget == paperSteps {
+			all.add(saysFeatures, Measurement{role: loss, size: strconv.Itoa(row.Train), Text: of + " after the descent of the CV loss less that after the descent of the training loss, " + name, Setting: ablationSetting(r.Params, row), Ours: row.CVLessTraining.Difference, Aside: true,
+				Control: control, Remark: "The same data, start and steps; another loss."}, below(0, smallest))
+		}
+		if row.Random.N > 0 && row.Budget <= r.Params.RandomBudget && (row.Problem != kernels.ProblemRings || row.Budget == paperSteps) {
+			all.add(saysMuchFaster, Measurement{role: gradient, Text: of + " after the descent of the CV loss less that of a random search for its lowest value, " + name, Setting: describe(ablationSetting(r.Params, row), pick(r.Params, "RandomBudget")), Ours: row.CVLessRandom.Difference, Aside: true,
+				Control: &Control{Text: "the random search in its place", Ours: experiment.Estimate{Mean: 0, Margin: 0, N: row.CVLessRandom.Difference.N}}, Remark: "The same loss and number of evaluations; no gradient."}, below(0, smallest))
+		}
 	}
 }

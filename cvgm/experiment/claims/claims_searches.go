@@ -42,12 +42,12 @@ func (all *measurements) searches(r *searches.Result) {
 	start := excess(searches.PaperStep, 1)
 	setting := describe(netSetting, freshSetting, r.Params.RegressionData, r.Params.PenaltyCVGM, "lowest CV loss so far")
 	toGrid := describe(setting, quasiNewton, pick(r.Params, "GridPoints"), pick(r.Params, "BoxLow", "BoxHigh"))
-	all.add(saysMuchFaster, Measurement{Text: fmt.Sprintf("share of data sets on which a quasi-Newton search after %d evaluations is below exhaustive search after %d", within, budget),
+	all.add(saysMuchFaster, Measurement{role: quasiNewtonFaster, Text: fmt.Sprintf("share of data sets on which a quasi-Newton search after %d evaluations is below exhaustive search after %d", within, budget),
 		Setting: toGrid,
 		Ours:    share,
 		Control: &Control{Text: fmt.Sprintf("the paper's constant step size after %d", within), Ours: lowerShare(excess(searches.PaperStep, within), grid)},
 		Remark:  fmt.Sprintf("The mean difference of the CV losses is %s ± %s.", short(less(excess(searches.QuasiNewton, within), grid).Mean), short(less(excess(searches.QuasiNewton, within), grid).Margin))}, above(.5, ofSets))
-	all.add(saysMuchFaster, Measurement{Text: fmt.Sprintf("share of data sets on which the paper's constant step size after %d evaluations is below exhaustive search after as many", budget), Setting: toGrid, Aside: true, Ours: lowerShare(paper, grid),
+	all.add(saysMuchFaster, Measurement{role: paperStepFaster, Text: fmt.Sprintf("share of data sets on which the paper's constant step size after %d evaluations is below exhaustive search after as many", budget), Setting: toGrid, Aside: true, Ours: lowerShare(paper, grid),
 		Remark: "The gradient helps a method that uses it well."}, above(.5, ofSets))
 	step := pick(r.Params, "LongStepSize")
 	for _, method := range [][2]string{{"Nesterov", "Nesterov: momentum k/(k+3), restarted where a step goes against it, " + step}, {"Adam", "Adam: β₁ = .9, β₂ = .999, " + step}, {searches.QuasiNewton, quasiNewton}} {

@@ -195,13 +195,13 @@ func TestSettingsAreReadFromParameters(t *testing.T) {
 }
 
 func TestFindingsAreReadFromResults(t *testing.T) {
-	a, b := Findings(fakeResults(1)), Findings(fakeResults(2))
-	if len(a) != 7 || len(b) != 7 || len(Findings(Results{})) != 0 {
+	a, b := Findings(Claims(fakeResults(1))), Findings(Claims(fakeResults(2)))
+	if len(a) != 7 || len(b) != 7 || len(Findings(nil)) != 0 {
 		t.Fatalf("%d and %d findings", len(a), len(b))
 	}
 	for i, f := range a {
-		if f.Ours.Mean == b[i].Ours.Mean || f.Text == "" || f.Notebook == "" {
-			t.Errorf("%q: %v from two different results", f.Text, f.Ours.Mean)
+		if f.Row.Ours.Mean == b[i].Row.Ours.Mean || f.Text == "" || f.Notebook == "" {
+			t.Errorf("%q: %v from two different results", f.Text, f.Row.Ours.Mean)
 		}
 	}
 }
@@ -514,4 +514,55 @@ func claimsOf(result any) []Claim {
 		}
 	}
 	return Claims(all)
+}
+
+// The words of a finding follow from its row's verdict, and a control withdraws them.
+func TestFindingsChangeTheirWordsWithTheirVerdicts(t *testing.T) {
+	row := func(r rule, mean, margin float64, m Measurement) *Measurement {
+		m.Ours = experiment.Estimate{Mean: mean, Margin: margin, N: 100}
+		m.setRule(r)
+		m.judge()
+		return &m
+	}
+	tenth := difference{.1, ""}
+	loss := func(mean float64) *Measurement { return row(below(0, tenth), mean, .05, Measurement{}) }
+	for _, c := range []struct {
+		loss     float64
+		gradient []*Measurement
+		want     string
+	}{
+		{-.5, nil, "the CV loss is what helps"},
+		{-.5, []*Measurement{loss(-.5)}, "the CV loss is what helps, and its gradient adds to that"},
+		{-.5, []*Measurement{loss(0)}, "the CV loss is what helps, and a search without its gradient does as well"},
+		{-.5, []*Measurement{row(below(0, tenth), 0, .5, Measurement{})}, "the CV loss is what helps; it is open whether its gradient adds to that"},
+		{.5, nil, "the CV loss does not help"},
+	} {
+		if got := penaltiesText(loss(c.loss), c.gradient); got != c.want {
+			t.Errorf("%v: %q, want %q", c.loss, got, c.want)
+		}
+	}
+	sizes := []*Measurement{
+		row(below(0, tenth), -.5, .05, Measurement{size: "8"}), row(below(0, tenth), .01, .05, Measurement{size: "20"}),
+		row(below(0, tenth), .3, .05, Measurement{size: "60"}), row(below(0, tenth), .1, .3, Measurement{size: "200"}), row(below(0, tenth), .4, .05, Measurement{size: "300"}),
+	}
+	if got, want := bySize(sizes), "helps at N = 8; harms at N = 60, 300; makes no difference that matters at N = 20; is not decided on at N = 200"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	share := func(holds, n int) experiment.Estimate {
+		v := make([]float64, n)
+		for i := range holds {
+			v[i] = 1
+		}
+		return experiment.ShareOf(v)
+	}
+	for want, shares := range map[string][2]int{"The gradient needs a method that uses it": {39, 3}, "The gradient makes any search faster than a grid": {39, 38}, "The gradient does not make a search faster than a grid": {5, 3}} {
+		quick, paper := Measurement{role: quasiNewtonFaster, Ours: share(shares[0], 40)}, Measurement{role: paperStepFaster, Ours: share(shares[1], 40)}
+		for _, m := range []*Measurement{&quick, &paper} {
+			m.setRule(above(.5, ofSets))
+			m.judge()
+		}
+		if got := Findings([]Claim{{Measured: []Measurement{quick, paper}}}); len(got) != 1 || !strings.HasPrefix(got[0].Text, want+": ") {
+			t.Errorf("%v: %+v, want %q", shares, got, want)
+		}
+	}
 }

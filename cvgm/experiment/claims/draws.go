@@ -185,17 +185,15 @@ func (m Measurement) other(pooled *Measurement) float64 {
 
 var recordHeader = []string{"draw", "row", "part", "mean", "margin", "repetitions", "scale"}
 
-// WriteRecords writes the records of the draws 0, 1, … as CSV.
-func WriteRecords(w io.Writer, draws []Record) error {
+// Write writes the record of a draw as CSV, with a heading.
+func (r Record) Write(w io.Writer, draw int) error {
 	c := csv.NewWriter(w)
 	_ = c.Write(recordHeader) // Flush meets its error again, and Error reports it
 	exact := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
-	for d, r := range draws {
-		for _, name := range slices.SortedFunc(maps.Keys(r), compareRows) {
-			for _, part := range slices.Sorted(maps.Keys(r[name])) {
-				e := r[name][part]
-				_ = c.Write([]string{strconv.Itoa(d), name, part, exact(e.Mean), exact(e.Margin), strconv.Itoa(e.N), strconv.Itoa(int(e.Scale))})
-			}
+	for _, name := range slices.SortedFunc(maps.Keys(r), compareRows) {
+		for _, part := range slices.Sorted(maps.Keys(r[name])) {
+			e := r[name][part]
+			_ = c.Write([]string{strconv.Itoa(draw), name, part, exact(e.Mean), exact(e.Margin), strconv.Itoa(e.N), strconv.Itoa(int(e.Scale))})
 		}
 	}
 	c.Flush()
@@ -207,13 +205,17 @@ func compareRows(a, b string) int {
 	return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
 }
 
-// ReadRecords reads what WriteRecords writes.
+// ReadRecords reads the records of several draws, in their order and below one heading. Lines that
+// begin with # do not count.
 func ReadRecords(from io.Reader) ([]Record, error) {
-	lines, err := csv.NewReader(from).ReadAll()
+	c := csv.NewReader(from)
+	c.Comment = '#'
+	lines, err := c.ReadAll()
 	if err != nil || len(lines) == 0 || !slices.Equal(lines[0], recordHeader) {
 		return nil, fmt.Errorf("claims: records of draws: not a table of %v (%v)", recordHeader, err)
 	}
 	var draws []Record
+	last := -1
 	for k, line := range lines[1:] {
 		var e experiment.Estimate
 		var d, scale int
@@ -225,14 +227,14 @@ func ReadRecords(from io.Reader) ([]Record, error) {
 				return nil, fmt.Errorf("claims: records of draws: line %d: %q is no number", k+2, f.text)
 			}
 		}
-		if d == len(draws) {
-			draws = append(draws, make(Record))
-		}
-		if d != len(draws)-1 {
-			return nil, fmt.Errorf("claims: records of draws: line %d: draw %d after draw %d", k+2, d, len(draws)-1)
+		if last < 0 || d != last {
+			if d < last {
+				return nil, fmt.Errorf("claims: records of draws: line %d: draw %d after draw %d", k+2, d, last)
+			}
+			draws, last = append(draws, make(Record)), d
 		}
 		e.Scale = experiment.Scale(scale)
-		r := draws[d]
+		r := draws[len(draws)-1]
 		if r[line[1]] == nil {
 			r[line[1]] = make(map[string]experiment.Estimate)
 		}

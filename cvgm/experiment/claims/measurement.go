@@ -32,7 +32,9 @@ type Measurement struct {
 	Draws *Draws
 
 	rule  rule
-	timed bool // a time, which no draw moves
+	timed bool   // a time, which no draw moves
+	role  role   // in the findings
+	size  string // of the training set, where the role names it
 }
 
 // A Control is a measurement of what a rule must not confirm.

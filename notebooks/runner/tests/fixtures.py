@@ -8,6 +8,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parents[1]
 
+import again
 import checkout
 import compare
 import copies
@@ -36,6 +37,7 @@ class Checkout:
     """A folder that the runner's modules take for the checkout."""
 
     PLACES = {
+        again: {"ROOT": "", "FILE": "figures/out/draws.csv"},
         environment: {"ROOT": "", "CACHE": ".cache"},
         processes: {"ROOT": "", "NOTEBOOKS": "notebooks", "WORK": ".work", "CLAIMS": ".cache/temporary"},
         readme: {"README": "README.md", "TRIALS": "cvgm/tune/testdata/tune_trials"},
