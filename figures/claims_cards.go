@@ -140,7 +140,7 @@ func wanted(m *claims.Measurement) string {
 		b.WriteString(" " + printed(q))
 	}
 	if _, is := m.Position(); is && m.Smallest > 0 {
-		fmt.Fprintf(&b, " The smallest difference that matters is %.3g: %s.", m.Smallest, m.Reason)
+		fmt.Fprintf(&b, " The smallest difference that matters is %.3g: %s. These repetitions tell %.2g from none.", m.Smallest, m.Reason, m.Tells())
 	}
 	if m.Sign != "" {
 		fmt.Fprintf(&b, " Sign: %s. Size: %s.", m.Sign, m.Size)

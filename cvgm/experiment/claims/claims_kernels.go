@@ -27,7 +27,7 @@ func (all *measurements) rings(r *kernels.RingsResult) {
 	if step := slices.IndexFunc(run.Accuracy, func(a float64) bool { return a >= number64(p.Accuracy10.Paper) }); step >= 0 {
 		reached = fmt.Sprintf("It is reached at step %d.", step)
 	}
-	all.add(saysAfterTen, Measurement{Text: "test accuracy after 11 steps, the published run", Setting: setting, Quoted: p.Accuracy10, Ours: once(experiment.AtStep(run.Accuracy, 11)), Aside: true, Remark: fmt.Sprintf("It is %s after %d steps. %s This run is a slow one.", short(experiment.AtStep(run.Accuracy, aboutTen)), aboutTen, reached)}, asPrinted(p.Accuracy10))
+	all.add(saysAfterTen, Measurement{Text: "test accuracy after 11 steps, the published run", Setting: setting, Quoted: p.Accuracy10, Ours: once(experiment.AtStep(run.Accuracy, 11)), Aside: true, Remark: fmt.Sprintf("It is %s after %d steps. %s This run is a slow one.", short(experiment.AtStep(run.Accuracy, AboutTen)), AboutTen, reached)}, asPrinted(p.Accuracy10))
 	n := r.Params.Test
 	bayes := r.Bayes.Population
 	deviations := func(accuracy float64) experiment.Estimate {
@@ -44,8 +44,8 @@ func (all *measurements) rings(r *kernels.RingsResult) {
 		Remark: "The Jacobian lacks the derivative of π, and the code holds the validation features constant."}, above(.999, computed).or(PaperError))
 }
 
-// aboutTen is the paper's "about 10 iterations".
-const aboutTen = 10
+// AboutTen is the paper's "about 10 iterations".
+const AboutTen = 10
 
 // oneUnitMore returns the kernel with one unit more in its first hidden layer.
 func oneUnitMore(k kernels.LearnedKernel) kernels.LearnedKernel {
@@ -76,7 +76,7 @@ func (all *measurements) gradientParts(r *kernels.GradientPartsResult) {
 		Control: &Control{Text: "no descent", Ours: experiment.Estimate{Mean: 0, Margin: 0, N: learned.N}},
 		Remark:  "That is what the derivative in the data is used for."}, below(0, ofAccuracy))
 	path := along(kernels.Published)
-	k := slices.IndexFunc(path.At, func(at kernels.GradientParts) bool { return at.Steps == aboutTen })
+	k := slices.IndexFunc(path.At, func(at kernels.GradientParts) bool { return at.Steps == AboutTen })
 	if k < 0 {
 		return
 	}
@@ -85,14 +85,14 @@ func (all *measurements) gradientParts(r *kernels.GradientPartsResult) {
 	right, before := minus(missed), minus(path.At[0].Error)
 	right.Mean, before.Mean = 1+right.Mean, 1+before.Mean
 	_, line := differentiability.HalfPlane(r.Params.Rings.RingsData)
-	all.add(saysManifold, Measurement{Text: fmt.Sprintf("test accuracy of the linear classifier on the network's outputs after %d steps", aboutTen), Setting: setting, Ours: right,
+	all.add(saysManifold, Measurement{Text: fmt.Sprintf("test accuracy of the linear classifier on the network's outputs after %d steps", AboutTen), Setting: setting, Ours: right,
 		Control: &Control{Text: "before the first step", Ours: before},
 		Remark:  "The bound is the accuracy of the best line through the rings themselves, in the population."}, above(line, ofAccuracy))
 	deviations := func(accuracy float64) experiment.Estimate {
 		return once((accuracy - (1 - missed.Mean)) / experiment.Deviation(missed))
 	}
 	quoted := Printed.Rings.Accuracy10
-	all.add(saysAfterTen, Measurement{Text: fmt.Sprintf("distance of %s from the mean accuracy after %d steps over %d data sets, in standard deviations between them, N = %d", quoted.Paper, aboutTen, missed.N, path.Train),
+	all.add(saysAfterTen, Measurement{Text: fmt.Sprintf("distance of %s from the mean accuracy after %d steps over %d data sets, in standard deviations between them, N = %d", quoted.Paper, AboutTen, missed.N, path.Train),
 		Setting: setting,
 		Quoted:  Quoted{Paper: quoted.Paper}, Ours: deviations(number64(quoted.Paper)),
 		Control: &Control{Text: "a coin's .5", Ours: deviations(.5)},

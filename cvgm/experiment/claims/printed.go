@@ -17,6 +17,14 @@ func number64(printed string) float64 {
 	return v
 }
 
+// Number returns what the paper prints, as a number; false where it prints none.
+func (q Quoted) Number() (float64, bool) {
+	if q.Paper == "" {
+		return 0, false
+	}
+	return number64(q.Paper), true
+}
+
 // PrintedKernel holds what is printed of an experiment with a learned kernel.
 type PrintedKernel struct {
 	Hyperparameters    Quoted
