@@ -74,7 +74,7 @@ func (all *measurements) gradientParts(r *kernels.GradientPartsResult) {
 	learned := along(kernels.Full).Learned.Difference
 	all.add(saysDifferentiable, Measurement{Text: "test error of the rings' network after a descent through the derivative in the data's features less before", Setting: describe(r.Params.Rings, "drawn anew for each data set", r.Params.Rings.CVGM(along(kernels.Full).K), gradients[kernels.Full]), Ours: learned, Aside: true,
 		Control: &Control{Text: "no descent", Ours: experiment.Estimate{Mean: 0, Margin: 0, N: learned.N}},
-		Remark:  "That is what the derivative in the data is used for."}, below(0, ofAccuracy))
+		Remark:  "That is what the derivative in the data is used for."}, below(0, ofPoorAccuracy))
 	path := along(kernels.Published)
 	k := slices.IndexFunc(path.At, func(at kernels.GradientParts) bool { return at.Steps == AboutTen })
 	if k < 0 {

@@ -116,7 +116,7 @@ func (all *measurements) sampleSize(r *samplesize.Result) {
 	if i := slices.Index(r.Sizes, 20); i >= 0 {
 		logistic := r.Methods[samplesize.SizeLogistic]
 		all.add(saysFewExamples, Measurement{Text: "accuracy at N = 20 less that of logistic regression", Setting: describe("N = 20", r.Params.RingsData, pick(r.Params, "Seeds", "Test")+", drawn anew for each", r.Params.KernelCVGM, gradients[kernels.Published], rivalSetting(r.Params, samplesize.SizeLogistic)), Ours: logistic.Published.BySize[i],
-			Control: &Control{Text: "logistic regression in CVGM's place", Ours: experiment.Compare(logistic.Accuracy[i], logistic.Accuracy[i]).Difference}}, above(0, ofAccuracy))
+			Control: &Control{Text: "logistic regression in CVGM's place", Ours: experiment.Compare(logistic.Accuracy[i], logistic.Accuracy[i]).Difference}}, above(0, ofPoorAccuracy))
 	}
 	for _, l := range SampleSizeLeads(r) {
 		name, variant := leadNames[l.Rival], kernels.Published
@@ -136,7 +136,11 @@ func (all *measurements) sampleSize(r *samplesize.Result) {
 			}
 		}
 		m.Remark = "Lead at small N less that at larger N, in points: " + strings.Join(lead, ", ") + "."
-		all.add(saysOutperforms, m, below(0, perDoublings(r.Sizes[0], r.Sizes[len(r.Sizes)-1])))
+		smallest := ofAccuracy
+		if l.Rival == samplesize.SizeNetworkText || l.Rival == samplesize.SizeLogistic {
+			smallest = ofPoorAccuracy
+		}
+		all.add(saysOutperforms, m, below(0, smallest.perDoublings(r.Sizes[0], r.Sizes[len(r.Sizes)-1])))
 	}
 }
 
@@ -157,7 +161,7 @@ func (all *measurements) overfitting(r *samplesize.Result) {
 	all.add(saysOverfitting, Measurement{Text: fmt.Sprintf("accuracy that a network trained by Adam loses between step %d and step %d, all sizes", r.Params.AdamSteps, r.Params.LongSteps), Setting: setting, Ours: experiment.EstimateOf(lost),
 		Control: &Control{Text: "logistic regression, whose fit has converged", Ours: once(0)}}, above(0, ofAccuracy))
 	all.add(saysOverfitting, Measurement{Text: fmt.Sprintf("change per doubling of N of the accuracy that a network trained by Adam loses between step %d and step %d", r.Params.AdamSteps, r.Params.LongSteps), Setting: describe(setting, slopeSetting), Ours: perDoubling(r, loses),
-		Remark: "It grows with N in the place of falling."}, below(0, perDoublings(sizes[0], sizes[len(sizes)-1])))
+		Remark: "It grows with N in the place of falling."}, below(0, ofAccuracy.perDoublings(sizes[0], sizes[len(sizes)-1])))
 }
 
 // paperSteps are the steps along the CV loss of the paper's runs on the rings.
@@ -185,9 +189,14 @@ func (all *measurements) ablation(r *samplesize.AblationResult) {
 				short(experiment.MeanOf(learned).Mean), short(experiment.MeanOf(learned).Margin))}, below(0, ofAccuracy))
 	}
 	for _, row := range r.Rows {
-		smallest, of := ofSquaredLoss, "test loss"
-		if row.Problem != samplesize.ProblemNet && row.Problem != samplesize.ProblemNetLog {
-			smallest, of = ofAccuracy, "test error"
+		// Where the training loss chooses no penalty, and where a random search does not learn the
+		// weights of a network, the rival is a poor one.
+		training, random, of := ofPoorSquaredLoss, ofSquaredLoss, "test loss"
+		switch row.Problem {
+		case kernels.ProblemRings, kernels.ProblemXOR:
+			training, random, of = ofAccuracy, ofPoorAccuracy, "test error"
+		case samplesize.ProblemMachine:
+			training, random, of = ofPoorAccuracy, ofAccuracy, "test error"
 		}
 		name := fmt.Sprintf("%s, N = %d, %d splits, budget %d", row.Problem, row.Train, row.K, row.Budget)
 		control := &Control{Text: "the descent of the training loss in its place", Ours: experiment.Estimate{Mean: 0, Margin: 0, N: row.CVLessTraining.Difference.N}}
@@ -203,11 +212,11 @@ func (all *measurements) ablation(r *samplesize.AblationResult) {
 		}
 		if row.Problem != kernels.ProblemRings || row.K == slices.Max(r.Params.Rings.Ks) && row.Budget == paperSteps {
 			all.add(saysFeatures, Measurement{role: loss, size: strconv.Itoa(row.Train), Text: of + " after the descent of the CV loss less that after the descent of the training loss, " + name, Setting: ablationSetting(r.Params, row), Ours: row.CVLessTraining.Difference, Aside: true,
-				Control: control, Remark: "The same data, start and steps; another loss."}, below(0, smallest))
+				Control: control, Remark: "The same data, start and steps; another loss."}, below(0, training))
 		}
 		if row.Random.N > 0 && row.Budget <= r.Params.RandomBudget && (row.Problem != kernels.ProblemRings || row.Budget == paperSteps) {
 			all.add(saysMuchFaster, Measurement{role: gradient, Text: of + " after the descent of the CV loss less that of a random search for its lowest value, " + name, Setting: describe(ablationSetting(r.Params, row), pick(r.Params, "RandomBudget")), Ours: row.CVLessRandom.Difference, Aside: true,
-				Control: &Control{Text: "the random search in its place", Ours: experiment.Estimate{Mean: 0, Margin: 0, N: row.CVLessRandom.Difference.N}}, Remark: "The same loss and number of evaluations; no gradient."}, below(0, smallest))
+				Control: &Control{Text: "the random search in its place", Ours: experiment.Estimate{Mean: 0, Margin: 0, N: row.CVLessRandom.Difference.N}}, Remark: "The same loss and number of evaluations; no gradient."}, below(0, random))
 		}
 	}
 }

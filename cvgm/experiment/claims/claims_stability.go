@@ -39,5 +39,5 @@ func (all *measurements) stability(r *stability.Result) {
 		Remark:  "From over-regularised starts CVGM raises Δ: it goes where the CV loss is lower."}, below(0, ofSquaredLoss))
 	at := r.Learners[0]
 	all.add(saysCancel, Measurement{Text: fmt.Sprintf("what the display exceeds E[R] by, %s, %s = %g", at.Name, at.Hyper, at.At[0]), Setting: describe("the display, l(A(S), z′) in the place of l(A(Sⁱ), z′) in its last term, exceeds E[R] by Δ", stabilitySides(r.Params)), Ours: at.Parts[0].Delta,
-		Remark: erratum}, zero(ofSquaredLoss).or(PaperError))
+		Remark: erratum}, zero(ofPoorSquaredLoss).or(PaperError))
 }

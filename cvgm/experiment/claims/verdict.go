@@ -94,17 +94,20 @@ type difference struct {
 
 // The smallest differences that matter, by what is measured.
 var (
-	ofAccuracy    = difference{.005, "half a point is half of the standard deviation of an accuracy of .9 on the paper's test set of 1000 examples"}
-	ofSquaredLoss = difference{.01, "a hundredth of the variance of the labels' noise, which no method removes"}
-	ofLogLoss     = difference{math.Ln2 / 20, "a twentieth of log 2, the loss of a coin"}
-	ofSets        = difference{.1, "one data set in ten"}
-	ofWhole       = difference{.1, "a tenth of the whole"}
+	ofAccuracy = difference{.005, "half a point is half of the standard deviation of an accuracy of .9 on the paper's test set of 1000 examples"}
+	// of a rival that does not learn, or learns without a penalty
+	ofPoorAccuracy    = difference{.02, "two points are a fifteenth of what learning gains on the rings, and the rival does not learn"}
+	ofPoorSquaredLoss = difference{.04, "a twenty-fifth of the variance of the labels' noise; the rival has no penalty, or is known to be wrong"}
+	ofSquaredLoss     = difference{.01, "a hundredth of the variance of the labels' noise, which no method removes"}
+	ofLogLoss         = difference{math.Ln2 / 20, "a twentieth of log 2, the loss of a coin"}
+	ofSets            = difference{.1, "one data set in ten"}
+	ofWhole           = difference{.1, "a tenth of the whole"}
 )
 
-// perDoublings is half a point over all sizes, as a slope.
-func perDoublings(smallest, largest int) difference {
-	d := math.Log2(float64(largest) / float64(smallest))
-	return difference{ofAccuracy.size / d, fmt.Sprintf("half a point over the %.2g doublings from N = %d to %d", d, smallest, largest)}
+// perDoublings is a difference over all sizes, as a slope.
+func (d difference) perDoublings(smallest, largest int) difference {
+	n := math.Log2(float64(largest) / float64(smallest))
+	return difference{d.size / n, fmt.Sprintf("%g over the %.2g doublings from N = %d to %d; %s", d.size, n, smallest, largest, d.why)}
 }
 
 // equals asks for a number up to a tolerance, which is the smallest difference that matters.

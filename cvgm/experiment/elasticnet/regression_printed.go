@@ -23,7 +23,7 @@ type RegressionPrintedParams struct {
 
 // DefaultRegressionPrinted returns the parameters of [DefaultElasticNet], and 60 data sets.
 func DefaultRegressionPrinted() RegressionPrintedParams {
-	return RegressionPrintedParams{RegressionData: experiment.PaperRegression, PenaltyCVGM: PaperPenaltyCVGM, Steps: 99, Test: 1000, Seeds: 60}
+	return RegressionPrintedParams{RegressionData: experiment.PaperRegression, PenaltyCVGM: PaperPenaltyCVGM, Steps: 99, Test: 1000, Seeds: 100}
 }
 
 func (RegressionPrintedParams) Defaults() any { return DefaultRegressionPrinted() }

@@ -71,7 +71,7 @@ type AblationMachine struct {
 func DefaultAblation() AblationParams {
 	q, x := kernels.PaperRings(), kernels.DefaultXOR()
 	return AblationParams{
-		Seeds: 24, PairSeeds: 60, RandomBudget: 100,
+		Seeds: 24, PairSeeds: 150, RandomBudget: 100,
 		Rings:   AblationRings{RingsData: q.RingsData, AblationKernel: kernels.NewAblationKernel(q.KernelCVGM, 30, 100, 300, 1000), Sizes: []int{8, 20, 60, 200}},
 		XOR:     kernels.AblationXOR{XORData: x.XORData, AblationKernel: kernels.NewAblationKernel(x.KernelCVGM, 50), Train: x.Train},
 		Net:     AblationNet{RegressionData: experiment.PaperRegression, PenaltyCVGM: elasticnet.PaperPenaltyCVGM, Budgets: []int{99, 1000}, BoxLow: -4, BoxHigh: .5},
@@ -172,7 +172,7 @@ func (p AblationParams) Run(ctx context.Context) (*AblationResult, error) {
 const (
 	ProblemNet     = "elastic net, two penalties"
 	ProblemNetLog  = "elastic net, two penalties, quasi-Newton"
-	problemMachine = "rings, kernel machine: C and width"
+	ProblemMachine = "rings, kernel machine: C and width"
 )
 
 // ablationCell holds the risks on one data set: at the start, by budget along the two
@@ -301,7 +301,7 @@ func (p AblationParams) problems() []ablationProblem {
 		p.NetLog.problem(ProblemNetLog, p.PairSeeds, p.Net.Train, p.Net.K, p.Net.losses, cvgm.SquaredError{}))
 	for _, k := range p.Rings.Ks {
 		losses := func(seed uint64) (*ablationData, error) { return p.machine(k, seed) }
-		all = append(all, p.Machine.problem(problemMachine, p.PairSeeds, p.Machine.Train, k, losses, cvgm.ZeroOne{}))
+		all = append(all, p.Machine.problem(ProblemMachine, p.PairSeeds, p.Machine.Train, k, losses, cvgm.ZeroOne{}))
 	}
 	return all
 }
