@@ -170,9 +170,14 @@ func BenchmarkSearcher(b *testing.B) {
 	}
 	for _, e := range p.searchers(0) {
 		b.Run(e.name, func(b *testing.B) {
-			evaluations := 0
+			evaluations, spent := 0, time.Duration(0)
+			bounded := p.bounded(s, e)
+			bounded.Objective = func(gradient, x []float64) (float64, error) {
+				defer func(began time.Time) { spent += time.Since(began) }(time.Now())
+				return s.CV.Eval(gradient, x)
+			}
 			for b.Loop() {
-				for _, err := range p.bounded(s, e).Search(b.Context(), e.searcher) {
+				for _, err := range bounded.Search(b.Context(), e.searcher) {
 					if err != nil {
 						b.Fatal(err)
 					}
@@ -180,6 +185,7 @@ func BenchmarkSearcher(b *testing.B) {
 				}
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(evaluations), "ns/evaluation")
+			b.ReportMetric(spent.Seconds()/b.Elapsed().Seconds(), "evaluating/search")
 		})
 	}
 }
