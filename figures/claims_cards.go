@@ -81,32 +81,72 @@ func writeCard(b *strings.Builder, c claims.Claim) {
 			fmt.Fprintf(b, "\n%s\n", linked(md(m.Remark)))
 		}
 	}
-	fmt.Fprintf(b, "\n<details><summary>All that is measured</summary>\n\n")
-	for k, m := range c.Measured {
-		verdict := string(m.Verdict)
-		if m.Aside {
-			verdict = "(" + verdict + ")"
+	fmt.Fprintf(b, "\n<details><summary>All that is measured</summary>\n\n%s\n", measuredTable(c))
+	for k := range c.Measured {
+		if note := rowNote(&c.Measured[k]); note != "" {
+			fmt.Fprintf(b, "* %s: %s\n", claims.RowName(c.Number-1, k), note)
 		}
-		bar := ""
-		if p, ok := m.Position(); ok {
-			bar = " `" + intervalBar(p) + "`"
-		}
-		fmt.Fprintf(b, "* **%s** %s: **%s**%s%s. %s %s.", claims.RowName(c.Number-1, k), md(m.Text), chart.Cell(measurement(m.Ours), " ± ", "–"), md(repetitions(&m)), bar, md(wanted(&m)), md(verdict))
-		if m.Control != nil && !failed(m.Verdict) {
-			fmt.Fprintf(b, " Control, %s: %s, %s.", md(m.Control.Text), chart.Cell(measurement(m.Control.Ours), " ± ", "–"), md(string(m.Control.Verdict)))
-		}
-		if d := m.Draws; d != nil && d.N > 1 && m.Ours.N > d.N {
-			fmt.Fprintf(b, " Draws that have another verdict alone: %d of %d, %.1f expected from their scatter.", d.Flips, d.N, d.Expected)
-		}
-		if m.Remark != "" {
-			b.WriteString(" " + linked(md(m.Remark)))
-		}
-		b.WriteString("\n")
 	}
-	for _, s := range settings(c) {
-		fmt.Fprintf(b, "* Setting of %s: %s.\n", strings.Join(s.rows, ", "), md(s.text))
+	for _, of := range []struct {
+		what string
+		text func(m *claims.Measurement) string
+	}{{"What matters in", reasonOf}, {"Setting of", func(m *claims.Measurement) string { return m.Setting }}} {
+		for _, s := range shared(c, of.text) {
+			fmt.Fprintf(b, "* %s %s: %s.\n", of.what, strings.Join(s.rows, ", "), md(s.text))
+		}
 	}
 	b.WriteString("\n</details>\n")
+}
+
+// measuredTable lists all that is measured for a claim.
+func measuredTable(c claims.Claim) string {
+	t := &Table{Header: []string{"", "Measured", "Here", "Repetitions", "", "Confirmed if", "Matters from", "Sign", "Size", "Verdict"}}
+	for k := range c.Measured {
+		m := &c.Measured[k]
+		row := []any{claims.RowName(c.Number-1, k), m.Text, measurement(m.Ours), nil, nil, m.Rule, nil, optional(string(m.Sign)), optional(string(m.Size)), string(m.Verdict)}
+		if m.Ours.N > 1 {
+			row[3] = m.Ours.N
+		}
+		if p, ok := m.Position(); ok {
+			row[4], row[6] = Code(intervalBar(p)), Number{Value: m.Smallest, Digits: 4}
+		}
+		if m.Aside {
+			row[9] = fmt.Sprintf("(%s)", m.Verdict)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	_, rows, _ := strings.Cut(t.Markdown(), "\n\n") // less the caption
+	return rows
+}
+
+// rowNote tells of a row what the table of all rows has no column for.
+func rowNote(m *claims.Measurement) string {
+	var parts []string
+	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
+	if q := m.Quoted; q.Paper != "" || q.Code != "" {
+		add("%s", printed(q))
+	}
+	if m.Control != nil && !failed(m.Verdict) {
+		add("Control, %s: %s, %s.", chart.Markdown(m.Control.Text, false), chart.Cell(measurement(m.Control.Ours), " ± ", "–"), m.Control.Verdict)
+	}
+	if d := m.Draws; d != nil && d.N > 1 && m.Ours.N > d.N {
+		add("Draws that have another verdict alone: %d of %d, %.1f expected from their scatter.", d.Flips, d.N, d.Expected)
+	}
+	if tells := m.Tells(); tells > 0 {
+		add("These repetitions tell %.2g from none.", tells)
+	}
+	if m.Remark != "" {
+		add("%s", linked(chart.Markdown(m.Remark, false)))
+	}
+	return strings.Join(parts, " ")
+}
+
+// reasonOf tells why a difference matters from where it does.
+func reasonOf(m *claims.Measurement) string {
+	if _, ok := m.Position(); !ok {
+		return ""
+	}
+	return fmt.Sprintf("from %.4g on, for %s", m.Smallest, m.Reason)
 }
 
 // deciding returns the first measurement that has the claim's verdict, or the first that there is.
@@ -169,23 +209,24 @@ func linked(text string) string {
 
 var claimLinks = map[string]string{"errata in 05_differentiability": "../05_differentiability/errata.md"}
 
-type setting struct {
+// A sharedText is one that several rows have.
+type sharedText struct {
 	rows []string
 	text string
 }
 
-// settings lists the settings of a claim's rows, equal ones once.
-func settings(c claims.Claim) []setting {
-	var all []setting
-	for k, m := range c.Measured {
-		name := claims.RowName(c.Number-1, k)
-		i := slices.IndexFunc(all, func(s setting) bool { return s.text == m.Setting })
+// shared lists the texts of a claim's rows, equal ones once.
+func shared(c claims.Claim, of func(m *claims.Measurement) string) []sharedText {
+	var all []sharedText
+	for k := range c.Measured {
+		name, text := claims.RowName(c.Number-1, k), of(&c.Measured[k])
+		i := slices.IndexFunc(all, func(s sharedText) bool { return s.text == text })
 		switch {
-		case m.Setting == "":
+		case text == "":
 		case i >= 0:
 			all[i].rows = append(all[i].rows, name)
 		default:
-			all = append(all, setting{[]string{name}, m.Setting})
+			all = append(all, sharedText{[]string{name}, text})
 		}
 	}
 	return all
