@@ -86,6 +86,8 @@ func FindingsTable(all []claims.Claim, note string) *Table {
 
 const findingsNote = "Intervals are 95 % confidence intervals over the repetitions. In a bar ● is the number, ─ its interval, and │ the bound of the rule; within [ ] a difference is too small to matter. The words of a finding follow from its verdict, which is that on a sentence of the paper or, where the finding says more, on ours."
 
+const claimsCaption = "The paper's claims and what becomes of them"
+
 // optional returns a text, or nil for an empty one.
 func optional(text string) any {
 	if text == "" {

@@ -66,16 +66,6 @@ func RecordOf(claims []Claim) Record {
 	return r
 }
 
-// Draws is what several draws make of a row.
-type Draws struct {
-	N        int
-	Flips    int     // of the draws' own verdicts, those that are not that of all draws together
-	Expected float64 // as many as the scatter of single draws lets expect
-	// Chance is the probability of so many flips or more, if the truth is the estimate from all
-	// draws. A row that flips more often has errors that its repetitions do not show.
-	Chance float64
-}
-
 // Pool judges the claims by the repetitions of all draws together. The texts, the settings and
 // the rules are those of the claims. A row that a draw lacks, or that has other parts there, is an
 // error: that record is of another program.

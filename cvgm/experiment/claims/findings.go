@@ -13,24 +13,6 @@ type Finding struct {
 	Notebook string // that shows it
 }
 
-// A role is the part that a row has in the findings.
-type role int
-
-const (
-	noRole role = iota
-	exactGradients
-	printedJacobian
-	penalties         // the CV loss against the training loss
-	penaltiesGradient // the descent of the CV loss against a random search of it
-	weights           // of a network: the CV loss against the training loss, all sizes
-	weightsBySize     // the same by size
-	table1
-	quasiNewtonFaster
-	paperStepFaster
-	xorAccuracy
-	xorBayes
-)
-
 // Findings are the seven that matter most. One whose rows are not measured is left out.
 func Findings(claims []Claim) []Finding {
 	byRole := make(map[role][]*Measurement)

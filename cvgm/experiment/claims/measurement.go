@@ -44,6 +44,34 @@ type Control struct {
 	Verdict Verdict
 }
 
+// Draws is what several draws make of a row.
+type Draws struct {
+	N        int
+	Flips    int     // of the draws' own verdicts, those that are not that of all draws together
+	Expected float64 // as many as the scatter of single draws lets expect
+	// Chance is the probability of so many flips or more, if the truth is the estimate from all
+	// draws. A row that flips more often has errors that its repetitions do not show.
+	Chance float64
+}
+
+// A role is the part that a row has in the findings.
+type role int
+
+const (
+	noRole role = iota
+	exactGradients
+	printedJacobian
+	penalties         // the CV loss against the training loss
+	penaltiesGradient // the descent of the CV loss against a random search of it
+	weights           // of a network: the CV loss against the training loss, all sizes
+	weightsBySize     // the same by size
+	table1
+	quasiNewtonFaster
+	paperStepFaster
+	xorAccuracy
+	xorBayes
+)
+
 // Tells returns the smallest difference that the repetitions tell from none, see [Telling]; 0 for
 // what is computed once.
 func (m *Measurement) Tells() float64 { return Telling * m.tested().SE() }
