@@ -11,62 +11,82 @@ import (
 	"cvgm/figures/internal/chart"
 )
 
-// ClaimsTable lists the paper's sentences in its order, each with its verdict,
-// and below it what is measured for it: the setting, the number that the paper gives, the one
-// that its code printed, the one here, and the rule from which the verdict
-// follows, beside what the rule says of a case in which the sentence is false.
-func ClaimsTable(claims []claims.Claim) *Table {
+// claimsTable lists the paper's sentences in its order, each with its verdict, and below it what is
+// measured for it: the setting, the number that the paper gives, the one that its code printed, the
+// one here, and the rule from which the verdict follows, beside what the rule says of a case in
+// which the sentence is false.
+func claimsTable(all []claims.Claim) *Table {
 	t := &Table{
-		Name:    "claims",
-		Caption: "The paper's claims and what becomes of them",
-		Header:  []string{"Claim", "Section", "Sentence or measurement", "Setting", "Paper", "Its code", "Here", "Repetitions", "Confirmed if", "Verdict", "Control", "Control's value", "Control's verdict", "Remark"},
-		Links:   map[string]string{"errata in 05_differentiability": "../05_differentiability/errata.md"},
+		Name: "claims", Caption: claimsCaption,
+		Header: []string{"Claim", "Section", "Sentence or measurement", "Setting", "Paper", "Its code", "Here", "Repetitions", "Confirmed if", "Smallest difference", "Reason", "Tells", "Sign", "Size", "Verdict", "Draws", "Other verdicts", "Expected", "Control", "Control's value", "Control's verdict", "Remark"},
 	}
-	for i, c := range claims {
-		t.Rows = append(t.Rows, []any{i + 1, c.Section, quotation(c.Sentence), nil, nil, nil, nil, nil, nil, string(c.Verdict), nil, nil, nil, nil})
-		for k, m := range c.Measured {
-			row := []any{fmt.Sprintf("%d%c", i+1, 'a'+k), nil, m.Text, optional(m.Setting), chart.Quoted(m.Quoted.Paper), chart.Quoted(m.Quoted.Code), measurement(m.Ours), nil, m.Rule, string(m.Verdict), nil, nil, nil, m.Remark}
-			if m.Ours.N > 1 {
-				row[7] = m.Ours.N
-			}
-			if m.Aside {
-				row[9] = fmt.Sprintf("(%s)", m.Verdict)
-			}
-			if m.Control != nil {
-				row[10], row[11], row[12] = m.Control.Text, measurement(m.Control.Ours), string(m.Control.Verdict)
-			}
-			t.Rows = append(t.Rows, row)
+	for _, c := range all {
+		row := make([]any, len(t.Header))
+		row[0], row[1], row[2], row[14] = c.Number, c.Section, quotation(c.Sentence), string(c.Verdict)
+		t.Rows = append(t.Rows, row)
+		for k := range c.Measured {
+			t.Rows = append(t.Rows, claimsRow(c, k))
 		}
 	}
-	t.Note = counted(claims) + " A sentence holds if all that is measured for it does; a verdict in brackets is of something that the sentence does not say. Intervals are 95 % confidence intervals over the repetitions, unless the setting has another. " +
-		"A control is a case in which the sentence is false, judged by the same rule. It is left out where the verdict itself shows that the rule can fail. " +
-		"Where the paper calls something competitive, or says that it works well, the rule lets pass a quarter of what a choice known to be bad loses. " +
-		"In settings N is the number of examples, and ε is standard normal. Each of K uniform splits trains on the integer part of p·N examples, drawn at random, and validates on the others. Balanced splits validate each example equally often. " +
-		"make_regression is scikit-learn's."
 	return t
 }
 
-// ClaimsAtAGlance lists the paper's sentences with their verdicts.
-func ClaimsAtAGlance(claims []claims.Claim) *Table {
-	t := &Table{Name: "claims_at_a_glance", Caption: "The paper's claims and what becomes of them", Header: []string{"", "The paper's sentence", "Verdict"}, Note: counted(claims)}
-	for i, c := range claims {
-		t.Rows = append(t.Rows, []any{i + 1, quotation(c.Sentence), string(c.Verdict)})
+func claimsRow(c claims.Claim, k int) []any {
+	m := &c.Measured[k]
+	verdict := string(m.Verdict)
+	if m.Aside {
+		verdict = "(" + verdict + ")"
 	}
-	return t
+	row := []any{claims.RowName(c.Number-1, k), nil, m.Text, optional(m.Setting), chart.Quoted(m.Quoted.Paper), chart.Quoted(m.Quoted.Code), measurement(m.Ours), nil, m.Rule, Number{Value: m.Smallest, Digits: 4}, optional(m.Reason), nil, optional(string(m.Sign)), optional(string(m.Size)), verdict, nil, nil, nil, nil, nil, nil, optional(m.Remark)}
+	if m.Ours.N > 1 {
+		row[7] = m.Ours.N
+	}
+	if tells := m.Tells(); tells > 0 {
+		row[11] = Number{Value: tells, Digits: 4}
+	}
+	if d := m.Draws; d != nil {
+		row[15], row[16], row[17] = d.N, d.Flips, Number{Value: d.Expected, Digits: 1}
+	}
+	if m.Control != nil && !failed(m.Verdict) {
+		row[18], row[19], row[20] = m.Control.Text, measurement(m.Control.Ours), string(m.Control.Verdict)
+	}
+	return row
 }
 
-// FindingsTable lists what a reader takes home, each with its number.
-func FindingsTable(findings []claims.Finding, claims []claims.Claim) *Table {
-	t := &Table{Name: "findings", Caption: "Seven findings", Header: []string{"Finding", "Number", "Repetitions", "Shown in"}, Note: counted(claims) + " Intervals are 95 % confidence intervals over the repetitions."}
-	for _, f := range findings {
-		row := []any{f.Text, measurement(f.Ours), nil, f.Notebook}
-		if f.Ours.N > 1 {
-			row[2] = f.Ours.N
+// ClaimsAtAGlance lists the paper's sentences in a few words with their verdicts, each with the
+// number that decides it.
+func ClaimsAtAGlance(all []claims.Claim) *Table {
+	t := &Table{Name: "claims_at_a_glance", Caption: claimsCaption, Header: []string{"", "The paper says", "Verdict", "Number"}, Note: counted(all)}
+	for _, c := range all {
+		row := []any{c.Number, c.Short, string(c.Verdict), nil}
+		if m := deciding(c); m != nil {
+			row[3] = measurement(m.Ours)
 		}
 		t.Rows = append(t.Rows, row)
 	}
 	return t
 }
+
+// FindingsTable lists what a reader takes home, each with its number, and the number's interval as
+// a bar where it has one. The note goes below.
+func FindingsTable(all []claims.Claim, note string) *Table {
+	t := &Table{Name: "findings", Caption: "Seven findings", Header: []string{"Finding", "Number", "Beside what matters", "Verdict", "Repetitions", "Shown in"}, Note: strings.TrimSpace(counted(all) + " " + findingsNote + " " + note)}
+	for _, f := range claims.Findings(all) {
+		row := []any{f.Text, measurement(f.Row.Ours), nil, string(f.Row.Verdict), nil, f.Notebook}
+		if p, ok := f.Row.Position(); ok {
+			row[2] = Code(intervalBar(p))
+		}
+		if f.Row.Ours.N > 1 {
+			row[4] = f.Row.Ours.N
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+const findingsNote = "Intervals are 95 % confidence intervals over the repetitions. In a bar ● is the number, ─ its interval, and │ the bound of the rule; within [ ] a difference is too small to matter. The words of a finding follow from its verdict, which is that on a sentence of the paper or, where the finding says more, on ours."
+
+const claimsCaption = "The paper's claims and what becomes of them"
 
 // optional returns a text, or nil for an empty one.
 func optional(text string) any {
@@ -95,12 +115,12 @@ func measurement(m experiment.Estimate) any {
 	if math.IsNaN(m.Mean) {
 		return nil
 	}
-	n := Number{Value: m.Mean, Digits: 4}
-	if m.Mean == math.Trunc(m.Mean) && math.Abs(m.Mean) < 1e9 {
+	n := chart.Estimated(m, 4)
+	if m.Mean == math.Trunc(m.Mean) && math.Abs(m.Mean) < 1e9 && !m.Repeated() {
 		n.Digits = 0
 	}
-	if !math.IsNaN(m.Margin) {
-		n.Margin = m.Margin
+	if math.IsNaN(n.Margin) {
+		n.Margin = 0
 	}
 	return n
 }

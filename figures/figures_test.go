@@ -408,34 +408,62 @@ func TestContourOfACircleAndOfASaddle(t *testing.T) {
 
 func TestClaimsTables(t *testing.T) {
 	once := func(v float64) experiment.Estimate { return experiment.Estimate{Mean: v, Margin: math.NaN(), N: 1} }
-	claims := []claims.Claim{
-		{Section: "Table 1", Sentence: "s", Verdict: claims.Differs, Measured: []claims.Measurement{
-			{Text: "a", Setting: "30 rows", Quoted: claims.Quoted{Paper: "1.080"}, Ours: once(1.07797), Rule: "r", Verdict: claims.Differs, Remark: "See the errata in 05_differentiability."},
-			{Text: "b", Ours: once(322), Rule: "r", Verdict: claims.Confirmed, Control: &claims.Control{Text: "more", Ours: once(323), Verdict: claims.Differs}},
+	is := func(sign claims.Side, size claims.Size, v claims.Verdict) claims.Judgement {
+		return claims.Judgement{Sign: sign, Size: size, Verdict: v}
+	}
+	judged := []claims.Claim{
+		{Number: 1, Section: "Table 1", Sentence: "s", Short: "short s", Verdict: claims.Differs, Measured: []claims.Measurement{
+			{Text: "a", Setting: "30 rows", Quoted: claims.Quoted{Paper: "1.080", Code: "1.078"}, Ours: once(1.07797), Rule: "r", Judgement: is("", "", claims.Differs), Remark: "See the errata in 05_differentiability."},
+			{Text: "b", Setting: "30 rows", Ours: once(322), Rule: "r", Judgement: is("", "", claims.Confirmed), Control: &claims.Control{Text: "more", Ours: once(323), Verdict: claims.Differs}},
 		}},
-		{Section: "2", Sentence: "t", Verdict: claims.NotTestable, Measured: []claims.Measurement{
-			{Text: "c", Ours: experiment.Estimate{Mean: .5, Margin: .25, N: 9}, Rule: "r", Verdict: claims.Confirmed, Aside: true},
-			{Text: "d", Ours: once(math.NaN()), Verdict: claims.NotTestable},
+		{Number: 4, Section: "2", Sentence: "t", Short: "short t", Verdict: claims.NotTestable, Measured: []claims.Measurement{
+			{Text: "c", Ours: experiment.Estimate{Mean: .5, Margin: .25, N: 9}, Rule: "r", Smallest: .1, Reason: "a tenth", Judgement: is(claims.Above, claims.Undecided, claims.Confirmed), Aside: true, Draws: &claims.Draws{N: 3, Flips: 1, Expected: .52}},
+			{Text: "d", Ours: once(math.NaN()), Judgement: is("", "", claims.NotTestable)},
 		}},
 	}
-	all := ClaimsTable(claims).CSV()
-	for _, want := range []string{"1,Table 1,“s”,,,,,,,,differs,,,,\n", "1a,,a,30 rows,1.08,,1.07797,,,r,differs,,,,See the errata in 05_differentiability.\n", "1b,,b,,,,322,,,r,confirmed,more,323,differs,\n",
-		"2a,,c,,,,0.5,0.25,9,r,(confirmed),,,,\n", "2b,,d,,,,,,,,not testable,,,,\n"} {
+	cards := &ClaimCards{judged}
+	dir := t.TempDir()
+	if err := cards.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	read := func(name string) string {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	all, text := read("claims.csv"), read("claims.md")
+	for _, want := range []string{"1,Table 1,“s”,,,,,,,,,,,,,differs,,,,,,,\n", "1a,,a,30 rows,1.08,1.078,1.07797,,,r,0,,,,,differs,,,,,,,See the errata in 05_differentiability.\n",
+		"1b,,b,30 rows,,,322,,,r,0,,,,,confirmed,,,,more,323,differs,\n", "4a,,c,,,,0.5,0.25,9,r,0.1,a tenth,", ",above,not decided,(confirmed),3,1,0.52,,,,\n", "4b,,d,,,,,,,,0,,,,,not testable,,,,,,,\n"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("no line %q in\n%s", want, all)
 		}
 	}
 	const errata = "../05_differentiability/errata.md"
-	if text := ClaimsTable(claims).Markdown(); !strings.Contains(text, "See the [errata in 05_differentiability]("+errata+").") {
-		t.Errorf("no link to the errata in\n%s", text)
+	for _, want := range []string{"| 1 | short s | differs | 1.0780 |", "2 claims: 1 differs, 1 not testable.", "### 1. short s\n\n**differs** · Table 1 · “s”\n\na: **1.0780**. Confirmed if r. The paper prints 1.080, its code 1.078.\n",
+		"See the [errata in 05_differentiability](" + errata + ").", "* 1b: Control, more: 323, differs.\n", "* Setting of 1a, 1b: 30 rows.\n", "| r | 0.1000 | above | not decided | (confirmed) |", "* 4a: Draws that have another verdict alone: 1 of 3, 0.5 expected from their scatter."} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
 	}
 	if _, err := os.Stat(filepath.Join("out", "00_start", errata)); err != nil {
 		t.Error(err)
 	}
-	glance := ClaimsAtAGlance(claims).Markdown()
-	for _, want := range []string{"| 1 | “s” | differs |", "| 2 | “t” | not testable |", "2 claims: 1 differs, 1 not testable."} {
-		if !strings.Contains(glance, want) {
-			t.Errorf("no %q in\n%s", want, glance)
+}
+
+func TestIntervalBars(t *testing.T) {
+	for _, c := range []struct {
+		at   claims.Position
+		want string
+	}{
+		{claims.Position{Low: -.5, At: 0, High: .5}, "················[·──●──·]················"},
+		{claims.Position{Low: 1.25, At: 2, High: 2.75}, "················[···│···]───●───·········"},
+		{claims.Position{Low: -9, At: -7, High: -4.5}, "◂──·············[···│···]················"},
+		{claims.Position{Low: 3, At: 4, High: 70}, "················[···│···]·······────●───▸"},
+	} {
+		if got := intervalBar(c.at); got != c.want {
+			t.Errorf("%+v\n%s\n%s", c.at, got, c.want)
 		}
 	}
 }

@@ -108,7 +108,7 @@ func shownRuns(r *kernels.LearnedKernelResult) []kernels.Run {
 // Bayes rule's (the top of the paper's figure).
 func (e KernelExample) Boundary(r *kernels.LearnedKernelResult) *Figure {
 	f := &Figure{Name: e.name + "_boundary", Width: 7.6 * vg.Inch, Height: 4 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil},
-		Caption: e.title + ": the training examples of the two classes with the decision boundary that CVGM learns along the published and along the full gradient, and " + e.bayesAre + ". The titles give the accuracy on the test examples."}
+		Caption: e.title + ": the training examples of the two classes with the decision boundary that CVGM learns along the published and along the full gradient, and " + e.bayesAre + ". The titles give the accuracy on the test examples; " + e.printedNote() + "."}
 	for _, run := range shownRuns(r) {
 		v, b := run.Variant, r.Bayes.Scores
 		p := NewPanel(v.String(), fmt.Sprintf("%v gradient: test accuracy %.1f %%", v, 100*run.FinalAccuracy()), "x₁", "x₂")
@@ -152,7 +152,7 @@ func classes(p *Panel, x, y, labels []float64, radius vg.Length) {
 // gradient.
 func (e KernelExample) Manifold(r *kernels.LearnedKernelResult) *Figure {
 	f := &Figure{Name: e.name + "_manifold", Width: 10.5 * vg.Inch, Height: 5.4 * vg.Inch, Legend: LegendBelow,
-		Caption: e.title + ": the features φ of the test examples after some numbers of steps, above along the published gradient, below along the full one, with the straight line by which logistic regression separates them. The titles give the accuracy on these examples."}
+		Caption: e.title + ": the features φ of the test examples after some numbers of steps, above along the published gradient, below along the full one, with the straight line by which logistic regression separates them. The titles give the accuracy on these examples; " + e.printedNote() + "."}
 	for _, run := range shownRuns(r) {
 		v := run.Variant
 		var row []*Panel
@@ -201,11 +201,39 @@ func (e KernelExample) Variants(r *kernels.LearnedKernelResult) *Figure {
 			}
 		}
 	}
+	e.markPrinted(panels[1], r)
 	for k, p := range panels {
 		if at != nil {
 			p.Scatter("rounding decides from here", at, cut[k], Style{Color: Black, Glyph: draw.CrossGlyph{}, GlyphRadius: 3.5})
 		}
 	}
 	return &Figure{Name: e.name + "_variants_path", Width: 11 * vg.Inch, Height: 3.5 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{panels},
-		Caption: e.title + ": CV loss, test accuracy and direction along five variants of the gradient from the same start. The cosine is that of the angle between the direction descended and the exact gradient of the same loss: below 0 a step raises the loss. A line ends, at a cross, where rounding begins to decide its path."}
+		Caption: e.title + ": CV loss, test accuracy and direction along five variants of the gradient from the same start. The cosine is that of the angle between the direction descended and the exact gradient of the same loss: below 0 a step raises the loss. A line ends, at a cross, where rounding begins to decide its path. In the accuracy's panel " + e.printedNote() + "."}
+}
+
+// printedNote quotes the accuracies that the paper prints.
+func (e KernelExample) printedNote() string {
+	note := fmt.Sprintf("the paper prints %s after the last step", e.printed.Accuracy.Paper)
+	if e.printed.Accuracy10.Paper != "" {
+		note += fmt.Sprintf(", %s after about %d", e.printed.Accuracy10.Paper, claims.AboutTen)
+	}
+	return note + fmt.Sprintf(", and %s for the Bayes rule", e.printed.Bayes.Paper)
+}
+
+// markPrinted marks the accuracies that the paper prints.
+func (e KernelExample) markPrinted(p *Panel, r *kernels.LearnedKernelResult) {
+	last := len(chart.Nth(r.Runs, 0).CVLoss) - 1
+	var steps, accuracies []float64
+	for _, mark := range []struct {
+		step   int
+		quoted claims.Quoted
+	}{{claims.AboutTen, e.printed.Accuracy10}, {last, e.printed.Accuracy}} {
+		if accuracy, ok := mark.quoted.Number(); ok && mark.step <= last {
+			steps, accuracies = append(steps, float64(mark.step)), append(accuracies, accuracy)
+		}
+	}
+	p.Scatter("printed in the paper", steps, accuracies, chart.PrintedStyle)
+	if bayes, ok := e.printed.Bayes.Number(); ok {
+		p.Line("Bayes rule as printed", []float64{0, float64(last)}, []float64{bayes, bayes}, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
+	}
 }

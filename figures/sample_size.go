@@ -57,7 +57,7 @@ func SampleSizeCurves(r *samplesize.Result) *Figure {
 		drawSizeCurves(p, r.Sizes, curves)
 	}
 	return &Figure{Name: "sample_size", Width: 10.5 * vg.Inch, Height: 4.2 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{all, best}},
-		Caption: fmt.Sprintf("Test accuracy on the rings against the number of training examples, as means over %d data sets of each size. Right: the methods that learn, enlarged.", r.Params.Seeds)}
+		Caption: fmt.Sprintf("Test accuracy on the rings against the number of training examples, as means over %d data sets of each size. Right: the methods that learn, enlarged. The paper's text gives %s for the Bayes rule.", r.Params.Seeds, claims.Printed.Rings.Bayes.Paper)}
 }
 
 // SampleSizeLead shows by how much CVGM is more accurate than the fairly trained

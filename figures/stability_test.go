@@ -11,7 +11,7 @@ func TestStabilityOutputs(t *testing.T) {
 	for name, change := range map[string]func(p *stability.StabilityParams){
 		"small": func(p *stability.StabilityParams) {},
 		"one setting": func(p *stability.StabilityParams) {
-			p.StreamSeed, p.DataSets, p.RidgeLambda2, p.ElasticNetLambda1, p.LogisticC, p.PathSteps = 8, 2, []float64{7}, []float64{2}, []float64{9}, []int{1}
+			p.Draw, p.DataSets, p.RidgeLambda2, p.ElasticNetLambda1, p.LogisticC, p.PathSteps = 8, 2, []float64{7}, []float64{2}, []float64{9}, []int{1}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

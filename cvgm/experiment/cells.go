@@ -46,13 +46,13 @@ func WithKeeper(ctx context.Context, k Keeper) context.Context {
 
 // WithCells has f called with the label of each cell and a pointer to its value, in the
 // order of their numbers, once an experiment has computed all of them. A label is that of
-// the same cell in a run of another size.
+// the same cell in a run of another size, and differs from those of other draws.
 func WithCells(ctx context.Context, f func(label string, cell any)) context.Context {
 	return context.WithValue(ctx, valuesKey{}, f)
 }
 
 // MaxCells is the largest number of cells of an experiment: some hundred megabytes, and
-// a thousand times the number of any full size.
+// a thousand times the number of any default.
 const MaxCells = 1_000_000
 
 // ErrTooManyCells is in the error of an experiment of more than MaxCells cells.

@@ -10,6 +10,15 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
+// FreshData holds the draw of an experiment's random data. Each draw has data sets of its own.
+type FreshData struct {
+	Draw int `help:"draw of the random data, whose data sets follow those of the draw before" range:"[0,∞)" small:"[0,3]"`
+}
+
+// Number returns the number, over all draws, of data set i of a draw of n. So the data sets of
+// the draws 0 to 9 are those of draw 0 of 10·n.
+func (f FreshData) Number(i, n int) int { return f.Draw*n + i }
+
 // RegressionData describes the population and the size of the paper's regression
 // data.
 type RegressionData struct {
@@ -32,8 +41,8 @@ func (d RegressionData) CheckLeastSquares() error {
 	return nil
 }
 
-// Draw draws examples and cuts them into training and test rows.
-func (d RegressionData) Draw(src synth.Source) (train, test learn.Data, coef []float64, err error) {
+// Examples draws examples and cuts them into training and test rows.
+func (d RegressionData) Examples(src synth.Source) (train, test learn.Data, coef []float64, err error) {
 	all, coef, err := synth.MakeRegression(src, synth.Regression{Samples: d.Samples, Features: d.Features, Informative: d.Informative, Noise: d.Noise})
 	if err != nil {
 		return train, test, nil, err

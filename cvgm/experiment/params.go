@@ -29,10 +29,6 @@ import (
 // on: it lists fields of the same group, the first of which that exists holds the number
 // of examples.
 //
-// full is the full size, as Set takes it, of a number or list whose default is smaller to save
-// time: ./reproduce.sh --full runs the experiment with it. Lists have the default's entries, too,
-// so that all cells of the default size are among those of the full one.
-//
 // setting is the phrase, with %v for the value, by which package claims describes the parameter
 // to someone who repeats a measurement; what no measurement depends on has none.
 //
@@ -44,7 +40,6 @@ type Field struct {
 	Help  string
 	Unit  string
 	Range string
-	Full  string // its full size as Set takes it, where the default is smaller; else empty
 }
 
 // Fields lists the parameters in p, a struct or a pointer to one, as those of Check
@@ -52,7 +47,7 @@ type Field struct {
 func Fields(p any) []Field {
 	var all []Field
 	eachField(p, func(name string, v reflect.Value, tag reflect.StructTag) error {
-		all = append(all, Field{name, format(v), tag.Get("help"), tag.Get("unit"), tag.Get("range"), tag.Get("full")})
+		all = append(all, Field{name, format(v), tag.Get("help"), tag.Get("unit"), tag.Get("range")})
 		return nil
 	})
 	return all
@@ -101,49 +96,6 @@ func Changes(p any) []Change {
 		}
 	}
 	return changes
-}
-
-// HasFull reports whether a parameter in p, a struct or a pointer to one, has a full size.
-func HasFull(p any) bool {
-	return slices.ContainsFunc(Fields(p), func(f Field) bool { return f.Full != "" })
-}
-
-// SetFull sets those parameters of an experiment, in the struct that p points to, to their
-// full sizes that have one.
-func SetFull(p any) {
-	err := eachField(p, func(_ string, v reflect.Value, tag reflect.StructTag) error {
-		if full := tag.Get("full"); full != "" {
-			return parse(v, full)
-		}
-		return nil
-	})
-	if err != nil {
-		panic(fmt.Sprintf("experiment: a full size of %T cannot be read: %v", p, err))
-	}
-}
-
-// BelowFull lists the parameters in p, a struct or a pointer to one, that are below their
-// full sizes: smaller numbers, and lists without some of the entries.
-func BelowFull(p any) []Field {
-	var below []Field
-	for _, f := range Fields(p) {
-		if f.Full == "" {
-			continue
-		}
-		own, full := strings.Split(f.Value, ","), strings.Split(f.Full, ",")
-		if len(full) > 1 {
-			if slices.ContainsFunc(full, func(entry string) bool { return !slices.Contains(own, entry) }) {
-				below = append(below, f)
-			}
-			continue
-		}
-		a, errA := strconv.ParseFloat(f.Value, 64)
-		b, errB := strconv.ParseFloat(f.Full, 64)
-		if errA == nil && errB == nil && a < b {
-			below = append(below, f)
-		}
-	}
-	return below
 }
 
 // eachField calls f for each parameter in p, a struct or a pointer to one, and

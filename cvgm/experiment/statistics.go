@@ -9,28 +9,131 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// An Estimate is the mean of independent repetitions of a measurement.
+// An Estimate is the mean of independent repetitions of a measurement, with a confidence
+// interval that fits the quantity.
 type Estimate struct {
 	Mean   float64
-	Margin float64 // half of the 95 % confidence interval, by Student's t; NaN for fewer than two
+	Margin float64 // half of the 95 % confidence interval by Student's t; NaN for fewer than two repetitions
 	N      int
+	Scale  Scale // on which the interval is computed
 }
+
+// A Scale is what a quantity can be, and so what its interval may hold.
+type Scale int
+
+// The scales.
+const (
+	AnyNumber Scale = iota // any number: Student's t
+	Share                  // the share of the repetitions in which something holds, from 0 to 1: Wilson's interval
+	Positive               // a ratio or a risk, above 0: Student's t for its logarithm, by the delta method
+)
 
 // EstimateOf returns the estimate from independent repetitions.
 func EstimateOf(v []float64) Estimate {
-	n := float64(len(v))
 	mean, sd := stat.MeanStdDev(v, nil)
 	e := Estimate{Mean: mean, Margin: math.NaN(), N: len(v)}
 	if len(v) > 1 {
-		e.Margin = distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 1}.Quantile(.975) * sd / math.Sqrt(n)
+		e.Margin = e.student(.95) * sd / math.Sqrt(float64(len(v)))
 	}
 	return e
 }
 
+// ShareOf returns the share of independent repetitions in which something holds: 1 where it
+// does, 0 where it does not, and ½ for a tie.
+func ShareOf(v []float64) Estimate {
+	e := EstimateOf(v)
+	e.Scale = Share
+	return e
+}
+
+// RatioOf returns the mean of independent repetitions of a positive quantity.
+func RatioOf(v []float64) Estimate {
+	e := EstimateOf(v)
+	e.Scale = Positive
+	return e
+}
+
+// student is the quantile of Student's t at the upper end of a two-sided interval.
+func (e Estimate) student(level float64) float64 {
+	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(e.N - 1)}.Quantile((1 + level) / 2)
+}
+
+// Interval returns the ends of the two-sided confidence interval of a level such as .95: as
+// its scale demands. Wilson's is that of his "Probable inference, the law of succession, and
+// statistical inference" (1927). Without repetitions both ends are the value.
+func (e Estimate) Interval(level float64) (low, high float64) {
+	if !e.Repeated() {
+		return e.Mean, e.Mean
+	}
+	half := e.Margin
+	if level != .95 { // at .95 the ends keep the bits of Mean ∓ Margin
+		half *= e.student(level) / e.student(.95)
+	}
+	switch {
+	case e.Scale == Positive && e.Mean > 0:
+		return e.Mean * math.Exp(-half/e.Mean), e.Mean * math.Exp(half/e.Mean)
+	case e.Scale != Share:
+		return e.Mean - half, e.Mean + half
+	}
+	n, z := float64(e.N), distuv.UnitNormal.Quantile((1+level)/2)
+	middle := (e.Mean + z*z/(2*n)) / (1 + z*z/n)
+	half = z / (1 + z*z/n) * math.Sqrt(e.Mean*(1-e.Mean)/n+z*z/(4*n*n))
+	// Rounding alone leads beyond 0 and 1.
+	return max(0, middle-half), min(1, middle+half)
+}
+
+// Repeated reports whether the estimate has an interval: from repetitions that differ, or of a
+// share, which that of all repetitions alike has, too.
+func (e Estimate) Repeated() bool {
+	return e.N > 1 && (e.Margin > 0 || e.Scale == Share && !math.IsNaN(e.Margin))
+}
+
+// SE returns the standard error of the mean, 0 without an interval. That of a share is its
+// interval's.
+func (e Estimate) SE() float64 {
+	switch {
+	case !e.Repeated():
+		return 0
+	case e.Scale == Share:
+		low, high := e.Interval(.95)
+		return (high - low) / 2 / distuv.UnitNormal.Quantile(.975)
+	}
+	return e.Margin / e.student(.95)
+}
+
 // Deviation returns the standard deviation between the repetitions.
-func Deviation(e Estimate) float64 {
-	n := float64(e.N)
-	return e.Margin * math.Sqrt(n) / distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 1}.Quantile(.975)
+func Deviation(e Estimate) float64 { return e.Margin / e.student(.95) * math.Sqrt(float64(e.N)) }
+
+// Pool returns the estimate from the repetitions of several of one quantity: that from all of
+// them together. Of values without repetitions it is that value if all are
+// equal, and else the estimate from these values.
+func Pool(all ...Estimate) Estimate {
+	var single []float64
+	var p Estimate
+	for _, e := range all {
+		if e.N < 2 || math.IsNaN(e.Margin) {
+			single = append(single, e.Mean)
+		}
+		p.N += e.N
+		p.Mean += float64(e.N) * e.Mean
+		p.Scale = e.Scale
+	}
+	if len(single) > 0 {
+		if len(single) < len(all) {
+			panic("experiment: Pool: of some values the spread is unknown")
+		}
+		if slices.Min(single) == slices.Max(single) {
+			return all[0]
+		}
+		return EstimateOf(single)
+	}
+	p.Mean /= float64(p.N)
+	var squares float64
+	for _, e := range all {
+		squares += float64(e.N-1)*Deviation(e)*Deviation(e) + float64(e.N)*(e.Mean-p.Mean)*(e.Mean-p.Mean)
+	}
+	p.Margin = p.student(.95) * math.Sqrt(squares/float64(p.N-1)/float64(p.N))
+	return p
 }
 
 // Difference is that of two means of independent repetitions. Where they share
@@ -59,20 +162,29 @@ type Comparison struct {
 // methods on one data set differ by far more.
 const TieTol = 1e-6
 
-// Compare compares the losses of two methods on the same repetitions.
-func Compare(first, second []float64) Comparison {
-	differences := make([]float64, len(first))
-	var wins float64
+// Wins returns 1 for each repetition in which the first loss is the lower one, ½ for a tie and
+// else 0.
+func Wins(first, second []float64) []float64 {
+	wins := make([]float64, len(first))
 	for i, a := range first {
-		differences[i] = a - second[i]
 		switch b := second[i]; {
 		case math.Abs(a-b) <= TieTol*math.Abs(b):
-			wins += .5
+			wins[i] = .5
 		case a < b:
-			wins++
+			wins[i] = 1
 		}
 	}
-	return Comparison{EstimateOf(differences), wins / float64(len(first))}
+	return wins
+}
+
+// Compare compares the losses of two methods on the same repetitions.
+func Compare(first, second []float64) Comparison {
+	return Comparison{EstimateOf(Less(first, second)), floats.Sum(Wins(first, second)) / float64(len(first))}
+}
+
+// Less returns the differences of two methods on the same repetitions, first minus second.
+func Less(first, second []float64) []float64 {
+	return floats.SubTo(make([]float64, len(first)), first, second)
 }
 
 // FromEnd returns the k-th value from the end, or NaN where there are fewer.

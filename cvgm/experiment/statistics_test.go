@@ -41,6 +41,96 @@ func TestEstimateByHand(t *testing.T) {
 	}
 }
 
+// Wilson's interval of 7 of 10 and of 10 of 10, from his equation by hand: the roots of
+// (p − s)² = z²·s·(1−s)/n.
+func TestSharesStayWithinZeroAndOne(t *testing.T) {
+	for _, c := range []struct{ holds, n int }{{7, 10}, {10, 10}, {0, 4}, {37, 40}} {
+		v := make([]float64, c.n)
+		for i := range c.holds {
+			v[i] = 1
+		}
+		e := ShareOf(v)
+		low, high := e.Interval(.95)
+		const z = 1.959963984540054
+		for _, end := range []float64{low, high} {
+			if off := math.Abs((e.Mean-end)*(e.Mean-end) - z*z*end*(1-end)/float64(c.n)); off > 1e-15 || end < 0 || end > 1 {
+				t.Errorf("%d of %d: %v is no end, off by %g", c.holds, c.n, end, off)
+			}
+		}
+		if !(low <= e.Mean && e.Mean <= high && low < high) {
+			t.Errorf("%d of %d: %v to %v around %v", c.holds, c.n, low, high, e.Mean)
+		}
+	}
+}
+
+// Intervals of each scale hold the mean as often as they are to.
+func TestIntervalsCoverTheMean(t *testing.T) {
+	src := synth.NewStream(2, "intervals")
+	const trials = 4000
+	for _, c := range []struct {
+		name  string
+		n     int
+		draw  func() float64
+		mean  float64
+		of    func([]float64) Estimate
+		level float64
+		loose float64 // by how much the coverage may miss the level, beyond its scatter
+	}{
+		{"any number", 8, src.NormFloat64, 0, EstimateOf, .9, 0},
+		{"share", 40, func() float64 { return math.Floor(src.Float64() + .9) }, .9, ShareOf, .95, .015}, // discrete
+		{"ratio", 40, func() float64 { return math.Exp(.3 * src.NormFloat64()) }, math.Exp(.045), RatioOf, .95, .01},
+	} {
+		covered := 0
+		for range trials {
+			v := make([]float64, c.n)
+			for i := range v {
+				v[i] = c.draw()
+			}
+			if low, high := c.of(v).Interval(c.level); low <= c.mean && c.mean <= high {
+				covered++
+			}
+		}
+		if share := float64(covered) / trials; math.Abs(share-c.level) > c.loose+3*math.Sqrt(c.level*(1-c.level)/trials) {
+			t.Errorf("%s: %v of the intervals at %v cover the mean", c.name, share, c.level)
+		}
+	}
+	if low, _ := RatioOf([]float64{.1, .1, 8}).Interval(.95); low <= 0 {
+		t.Errorf("a ratio of %v", low)
+	}
+	if e := EstimateOf([]float64{1, 2, 3}); true {
+		if low, high := e.Interval(.95); low != e.Mean-e.Margin || high != e.Mean+e.Margin {
+			t.Errorf("%v to %v", low, high)
+		}
+	}
+}
+
+// A pool of estimates is the estimate from all repetitions.
+func TestPoolIsTheEstimateOfAll(t *testing.T) {
+	src := synth.NewStream(3, "pool")
+	var parts []Estimate
+	var all []float64
+	for k := range 5 {
+		v := make([]float64, 4+3*k)
+		for i := range v {
+			v[i] = float64(k) + src.NormFloat64()
+		}
+		parts, all = append(parts, RatioOf(v)), append(all, v...)
+	}
+	p, want := Pool(parts...), RatioOf(all)
+	if math.Abs(p.Mean-want.Mean) > 1e-14 || math.Abs(p.Margin-want.Margin) > 1e-13 || p.N != want.N || p.Scale != want.Scale {
+		t.Errorf("%+v, want %+v", p, want)
+	}
+	one := Estimate{Mean: 3, Margin: math.NaN(), N: 1}
+	if p := Pool(one, one); p.Mean != 3 || p.N != 1 || p.SE() != 0 {
+		t.Errorf("of one value: %+v", p)
+	}
+	other := one
+	other.Mean = 5
+	if p := Pool(one, other); p.Mean != 4 || p.N != 2 || !(p.Margin > 0) {
+		t.Errorf("of two values: %+v", p)
+	}
+}
+
 func TestCompareCountsTiesHalf(t *testing.T) {
 	c := Compare([]float64{1, 2, 3, 4}, []float64{2, 2, 2, 5})
 	if c.Wins != .625 || c.Difference.Mean != -.25 {

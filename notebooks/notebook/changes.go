@@ -27,8 +27,6 @@ type parameters struct {
 	given    bool                // whether Params took them
 	set      []experiment.Change // by -p
 	computed []experiment.Change // with which Compute ran
-	below    []experiment.Field  // below their full sizes, of those
-	sized    bool                // whether Compute ran an experiment that has a full size
 }
 
 // seen returns the entry of p's type, with p's values.
@@ -91,57 +89,6 @@ func noteComputed(p any) error {
 		}
 	}
 	return nil
-}
-
-// noteSize notes which parameters the experiment runs with below their full sizes, less those
-// that -p or an edit has set.
-func noteSize(p any) {
-	known.Lock()
-	defer known.Unlock()
-	own := experiment.Changes(p)
-	of := seen(p)
-	of.sized = experiment.HasFull(p)
-	of.below = slices.DeleteFunc(experiment.BelowFull(p), func(f experiment.Field) bool {
-		return slices.ContainsFunc(own, func(c experiment.Change) bool { return c.Name == f.Name })
-	})
-}
-
-// sizeLine describes in one sentence what this cell has computed below its full size; empty
-// where it is nothing. Of many experiments it has the names alone.
-func sizeLine() string {
-	known.Lock()
-	defer known.Unlock()
-	var names, parts []string
-	for _, of := range known.all {
-		if len(of.below) > 0 {
-			names = append(names, of.name)
-		}
-		for _, f := range of.below {
-			parts = append(parts, fmt.Sprintf("%s = %s (full size %s)", of.title(f.Name), shortened(f.Value), shortened(f.Full)))
-		}
-	}
-	slices.Sort(names)
-	slices.Sort(parts)
-	const few = 2 // experiments whose parameters a reader of one caption wants
-	switch {
-	case names == nil:
-		return ""
-	case len(names) <= few:
-		return "Smaller than full size: " + strings.Join(slices.Compact(parts), "; ") + "."
-	}
-	return "Smaller than full size: " + strings.Join(names, ", ") + "."
-}
-
-// sized reports whether this cell has computed an experiment that has a full size.
-func sized() bool {
-	known.Lock()
-	defer known.Unlock()
-	for _, of := range known.all {
-		if of.sized {
-			return true
-		}
-	}
-	return false
 }
 
 // refuse returns an error under ./reproduce.sh, whose outputs are those of the

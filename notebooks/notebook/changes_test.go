@@ -1,6 +1,7 @@
 package notebook
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -10,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/claims"
 	"cvgm/cvgm/experiment/elasticnet"
 	"cvgm/cvgm/experiment/kernels"
 	"cvgm/cvgm/experiment/registry"
@@ -314,5 +316,38 @@ func TestEachExperimentHasACellOfParameters(t *testing.T) {
 		if !strings.Contains(cells.String(), of+".Default"+name+"()") {
 			t.Errorf("no cell of parameters has those of %s", e.Name)
 		}
+	}
+}
+
+// All results of the claims are of the draw that -p sets, and of no other under
+// ./reproduce.sh.
+func TestResultsAreOfOneDraw(t *testing.T) {
+	newCell(t)
+	t.Setenv(RecordVar, filepath.Join(t.TempDir(), "record"))
+	t.Setenv(ParamsVar, `{"Draw": "3"}`)
+	var p ResultsParams
+	Params(&p)
+	own := onDraw(p, stability.DefaultStability())
+	if err := errors.Join(noteComputed(p), noteComputed(own)); err != nil || own.Draw != 3 {
+		t.Errorf("draw %d: %v", own.Draw, err)
+	}
+	if got := changedLine(changes()); got != "Draw = 3 (default 0)" {
+		t.Errorf("changes %q", got)
+	}
+	p.Draw = 2
+	if err := noteComputed(p); err == nil || !strings.Contains(err.Error(), "Draw = 2 where the default is 0") {
+		t.Errorf("of an edit: %v", err)
+	}
+
+	drawn := 0
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[claims.Results]()) {
+		if params, has := f.Type.Elem().FieldByName("Params"); has {
+			if _, has := params.Type.FieldByName("Draw"); has {
+				drawn++
+			}
+		}
+	}
+	if text := string(Must(os.ReadFile("results.go"))); drawn < 10 || strings.Count(text, "onDraw(p, ") != drawn {
+		t.Errorf("%d results have a draw; %d calls of onDraw", drawn, strings.Count(text, "onDraw(p, "))
 	}
 }

@@ -3,7 +3,6 @@ package notebook
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -13,7 +12,6 @@ import (
 
 	"cvgm/cvgm/experiment"
 	"cvgm/notebooks/source"
-	"cvgm/notebooks/store"
 )
 
 // Compute returns the result of the experiment with the parameters p, computed
@@ -23,22 +21,11 @@ import (
 // not of the notebook. Each cell of a repeated experiment is kept as soon as it is
 // done, and cells that workers of package worker have computed are used. An error ends the notebook's cell, and so does an interrupt. Under
 // ./reproduce.sh parameters other than the default ones and those of -p are refused.
-// The values of the cells of an experiment that has a full size are written as CSV to the
-// folder full of the output folder, for ./reproduce.sh to keep or to compare.
 //
 //	result := notebook.Compute(params())
 func Compute[R any](p interface {
 	Run(ctx context.Context) (R, error)
 }) R {
-	result, e := obtain(p)
-	Check(e.showCells(nameOf(p)))
-	return result
-}
-
-// obtain is Compute, less the CSV of the cells; it returns the result's place, too.
-func obtain[R any](p interface {
-	Run(ctx context.Context) (R, error)
-}) (R, *entry) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	NoteCopy()
@@ -46,22 +33,14 @@ func obtain[R any](p interface {
 	if os.Getenv(TwinVar) != "" {
 		p = twin(p)
 	}
-	if os.Getenv(FullVar) != "" {
-		p = fullSize(p)
-	}
-	noteSize(p)
 	t := reflect.TypeOf(p)
 	function := t.PkgPath() + "." + t.Name() + ".Run"
 	source := Must(module().Function(function))
 	e := Must(newEntry(storeDir(), function, source, p))
-	line := map[string]any{"function": e.function, "parameters": e.params, "key": e.key, "source": source}
-	if experiment.HasFull(p) {
-		line["experiment"] = nameOf(p)
-	}
-	Check(record(line))
+	Check(record(map[string]any{"function": e.function, "parameters": e.params, "key": e.key, "source": source}))
 	var result R
 	if e.load(e.path, &result) {
-		return result, e
+		return result
 	}
 	if listed(e, p) {
 		os.Exit(0)
@@ -70,10 +49,6 @@ func obtain[R any](p interface {
 	Check(record(map[string]any{"computing": e.function}))
 	report, end := progress()
 	ctx = experiment.WithKeeper(experiment.WithProgress(ctx, report), e)
-	var cells store.Cells
-	if experiment.HasFull(p) {
-		ctx = experiment.WithCells(ctx, cells.Add)
-	}
 	result, err := p.Run(ctx)
 	end()
 	if err != nil {
@@ -84,38 +59,8 @@ func obtain[R any](p interface {
 	}
 	Check(err)
 	Check(record(map[string]any{"computed": e.key, "seconds": time.Since(began).Seconds()}))
-	if experiment.HasFull(p) {
-		e.noteUnkept(cells.Write(store.CellsPath(e.path)))
-	}
 	e.close(e.save(e.path, &result))
-	return result, e
-}
-
-// FullFolder is the folder in a notebook's output folder that holds what ./reproduce.sh --full
-// keeps: tables and cells of the full size.
-const FullFolder = "full"
-
-// showCells copies the CSV of the cells to the output folder, as cells_EXPERIMENT.csv, where
-// ./reproduce.sh has set one and the store has the CSV.
-func (e *entry) showCells(experiment string) error {
-	if os.Getenv(OutVar) == "" {
-		return nil
-	}
-	text, err := os.ReadFile(store.CellsPath(e.path))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	} else if err != nil {
-		return err
-	}
-	return source.WriteFile(filepath.Join(os.Getenv(OutVar), FullFolder, "cells_"+experiment+".csv"), text)
-}
-
-// fullSize returns a copy of p with the full sizes of its parameters.
-func fullSize[P any](p P) P {
-	full := reflect.New(reflect.TypeOf(p))
-	full.Elem().Set(reflect.ValueOf(p))
-	experiment.SetFull(full.Interface())
-	return full.Elem().Interface().(P)
+	return result
 }
 
 // twinShift is far above one rounding, 2⁻⁵³, so that the twin shows the sum of a

@@ -4,12 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -17,9 +15,6 @@ import (
 	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/experiment/elasticnet"
 	"cvgm/cvgm/experiment/registry"
-	"cvgm/cvgm/experiment/searches"
-	"cvgm/cvgm/experiment/splits"
-	"cvgm/figures"
 	"cvgm/notebooks/store"
 
 	"github.com/google/go-cmp/cmp"
@@ -272,107 +267,11 @@ func TestComputeUsesKeptCells(t *testing.T) {
 		}
 		Compute(p)
 		files := Must(os.ReadDir(dir))
-		data := slices.Concat(Must(os.ReadFile(e.path)), Must(os.ReadFile(store.CellsPath(e.path))))
-		if len(files) != 2 || want != nil && !bytes.Equal(want, data) {
+		data := Must(os.ReadFile(e.path))
+		if len(files) != 1 || want != nil && !bytes.Equal(want, data) {
 			t.Errorf("%d kept cells: other bytes, or the store has other files: %v", kept, files)
 		}
 		want = data
-	}
-}
-
-// The cells of an experiment that has a full size lie in the folder full of the outputs,
-// also where the result comes from the store, and with the notebooks that show it alone.
-func TestCellsLieWithTheOutputs(t *testing.T) {
-	t.Setenv(StoreVar, t.TempDir())
-	p := elasticnet.DefaultElasticNetSeeds()
-	p.Seeds, p.Steps, p.LongSteps = 3, 2, 3
-	var texts []string
-	for _, show := range []func(){func() { Compute(p) }, func() { Compute(p) }, func() { judged(p) }} {
-		out := t.TempDir()
-		t.Setenv(OutVar, out)
-		show()
-		for _, file := range Must(filepath.Glob(filepath.Join(out, "*", "*"))) {
-			if Must(filepath.Rel(out, file)) != filepath.Join("full", "cells_elastic_net_seeds.csv") {
-				t.Errorf("there is %s", file)
-			}
-			texts = append(texts, string(Must(os.ReadFile(file))))
-		}
-	}
-	if len(texts) != 2 || texts[0] != texts[1] || strings.Count(texts[0], "\n") != 1+p.Seeds || !strings.Contains(texts[0], "\nseed 2,") {
-		t.Errorf("cells %q", texts)
-	}
-}
-
-type sizedParams struct {
-	N  int   `help:"repetitions" range:"[1,∞)" full:"5"`
-	Ks []int `help:"splits" range:"[1,∞)" full:"3,9"`
-	C  float64
-}
-
-func (p sizedParams) Run(context.Context) (*sizedParams, error) { return &p, nil }
-
-// Under FullVar an experiment runs at its full size, and what is shown are tables alone.
-// Else the outputs name what is smaller, once.
-func TestFullSize(t *testing.T) {
-	t.Setenv(StoreVar, t.TempDir())
-	record := filepath.Join(t.TempDir(), "record")
-	t.Setenv(RecordVar, record)
-	p := sizedParams{N: 2, Ks: []int{3}, C: 7}
-	for _, full := range []string{"", "1"} {
-		t.Setenv(FullVar, full)
-		newCell(t)
-		out := t.TempDir()
-		t.Setenv(OutVar, out)
-		want, files := p, []string{"f.csv", "f.pdf", "f.png", "f.svg", "t.csv", "t.md", "t.tex"}
-		if full != "" {
-			want, files = sizedParams{N: 5, Ks: []int{3, 9}, C: 7}, files[4:]
-		}
-		if diff := cmp.Diff(&want, Compute(p)); diff != "" {
-			t.Error(diff)
-		}
-		table := &figures.Table{Name: "t", Caption: "T", Header: []string{"a"}, Rows: [][]any{{1}}, Note: "A note."}
-		panel := figures.NewPanel("p", "p", "x", "y")
-		panel.Line("l", []float64{1, 2}, []float64{1, 2}, figures.Style{})
-		figure := &figures.Figure{Name: "f", Caption: "F.", Width: 300, Height: 200, Panels: [][]*figures.Panel{{panel}}}
-		Save(table, figure, table)
-		var found []string
-		for _, e := range Must(os.ReadDir(out)) {
-			if !e.IsDir() {
-				found = append(found, e.Name())
-			}
-		}
-		const line = "Smaller than full size: Ks = 3 (full size 3, 9); N = 2 (full size 5)."
-		note, caption := "A note. "+line, "F. "+line
-		if full != "" {
-			note, caption = "A note.", "F."
-		}
-		if !slices.Equal(found, files) || table.Note != note || figure.Caption != caption {
-			t.Errorf("full %q: files %v, note %q, caption %q", full, found, table.Note, figure.Caption)
-		}
-	}
-	if text := string(Must(os.ReadFile(record))); strings.Count(text, `"experiment":"sized"`) != 2 || !strings.Contains(text, `"parameters":{"N":5,"Ks":[3,9],"C":7},"source":"`) {
-		t.Errorf("record:\n%s", text)
-	}
-}
-
-// Of many experiments the names are enough.
-func TestSmallerExperimentsAreNamed(t *testing.T) {
-	newCell(t)
-	noteSize(splits.DefaultGap())
-	noteSize(elasticnet.DefaultElasticNet()) // has no full size
-	if got, want := sizeLine(), fmt.Sprintf("Smaller than full size: DataSets = 16 (full size %s).", experiment.BelowFull(splits.DefaultGap())[0].Full); got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-	own := splits.DefaultGap()
-	own.DataSets = 3 // by -p: the changes have it
-	if noteSize(own); sizeLine() != "" {
-		t.Errorf("%q for a change", sizeLine())
-	}
-	noteSize(splits.DefaultGap())
-	noteSize(searches.DefaultSearches())
-	noteSize(searches.DefaultRegret())
-	if got, want := sizeLine(), "Smaller than full size: gap, regret, searches."; got != want {
-		t.Errorf("%q, want %q", got, want)
 	}
 }
 

@@ -160,9 +160,6 @@ func describe(all []any) string {
 			if f.Unit != "" {
 				help += ", in " + f.Unit
 			}
-			if f.Full != "" {
-				help += "; full size " + f.Full
-			}
 			fmt.Fprintf(&b, "  %-*s %-10s %-12s %s\n", width, f.Name, f.Value, f.Range, help)
 		}
 	}

@@ -71,13 +71,13 @@ func figureMakers(t *testing.T) (names []string) {
 }
 
 // Each experiment's notebook begins with a question, and its first cell that computes
-// prints the answer in numbers from the results. Each cell with a figure tells what is to
+// prints the answer from the results. Each cell with a figure tells what is to
 // be seen in it.
 func TestNotebooksTellWhatTheyShow(t *testing.T) {
 	makers := figureMakers(t)
 	shown := 0
 	for path, cells := range cellsOf(t, "0[1-9]_*.ipynb") {
-		if first := cells[0].text(); !strings.Contains(first, "?") || !strings.Contains(first, "The cell below the parameters prints the numbers of this answer") {
+		if first := cells[0].text(); !strings.Contains(first, "?") || !strings.Contains(first, "The cell below the parameters answers") {
 			t.Errorf("%s begins without a question and the place of its answer", path)
 		}
 		computes := slices.IndexFunc(cells, func(c notebookCell) bool { return c.Type == "code" && strings.HasPrefix(c.text(), "%%") })

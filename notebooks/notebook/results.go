@@ -1,9 +1,10 @@
 package notebook
 
 import (
-	"context"
 	"path/filepath"
+	"strconv"
 
+	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/experiment/claims"
 	"cvgm/cvgm/experiment/differentiability"
 	"cvgm/cvgm/experiment/elasticnet"
@@ -15,41 +16,46 @@ import (
 	"cvgm/notebooks/source"
 )
 
-// Results returns the material for the judgement of the paper's claims: every
-// experiment at its default parameters, from the store where it holds them, and
-// the recorded timings.
-func Results() claims.Results {
+// ResultsParams are the parameters of [Results].
+type ResultsParams struct{ experiment.FreshData }
+
+func (ResultsParams) Defaults() any { return ResultsParams{} }
+
+// Results returns the material for the judgement of the paper's claims: every experiment at its
+// default parameters, from the store where it holds them, and the recorded timings. Experiments
+// with fresh data have that of p's draw.
+func Results(p ResultsParams) claims.Results {
+	Check(noteComputed(p))
 	return claims.Results{
-		ElasticNet:      judged(elasticnet.DefaultElasticNet()),
-		ElasticNetSeeds: judged(elasticnet.DefaultElasticNetSeeds()),
-		Rings:           judged(kernels.DefaultRings()),
-		XOR:             judged(kernels.DefaultXOR()),
-		SampleSize:      judged(samplesize.DefaultSampleSize()),
-		Searches:        judged(searches.DefaultSearches()),
-		Dimensions:      judged(searches.DefaultSearchDimensions()),
-		Splits:          judged(splits.DefaultSplits()),
-		Unrolled:        judged(differentiability.DefaultUnrolled()),
-		Stability:       judged(stability.DefaultStability()),
-		Derivatives:     judged(differentiability.DefaultDerivatives()),
-		Limits:          judged(differentiability.DefaultDifferentiabilityLimits()),
-		Learning:        judged(differentiability.DefaultLearning()),
-		Ablation:        judged(samplesize.DefaultAblation()),
-		Errata:          judged(differentiability.DefaultErrata()),
-		GradientParts:   judged(kernels.DefaultGradientParts()),
-		FewDimensions:   judged(searches.DefaultFewDimensions()),
-		Regret:          judged(searches.DefaultRegret()),
-		Printed:         judged(elasticnet.DefaultRegressionPrinted()),
+		ElasticNet:      Compute(elasticnet.DefaultElasticNet()),
+		ElasticNetSeeds: Compute(onDraw(p, elasticnet.DefaultElasticNetSeeds())),
+		Rings:           Compute(kernels.DefaultRings()),
+		XOR:             Compute(kernels.DefaultXOR()),
+		SampleSize:      Compute(onDraw(p, samplesize.DefaultSampleSize())),
+		Searches:        Compute(onDraw(p, searches.DefaultSearches())),
+		Dimensions:      Compute(onDraw(p, searches.DefaultSearchDimensions())),
+		Splits:          Compute(onDraw(p, splits.DefaultSplits())),
+		Unrolled:        Compute(differentiability.DefaultUnrolled()),
+		Stability:       Compute(onDraw(p, stability.DefaultStability())),
+		Derivatives:     Compute(onDraw(p, differentiability.DefaultDerivatives())),
+		Limits:          Compute(onDraw(p, differentiability.DefaultDifferentiabilityLimits())),
+		Learning:        Compute(onDraw(p, differentiability.DefaultLearning())),
+		Ablation:        Compute(onDraw(p, samplesize.DefaultAblation())),
+		Errata:          Compute(onDraw(p, differentiability.DefaultErrata())),
+		GradientParts:   Compute(onDraw(p, kernels.DefaultGradientParts())),
+		FewDimensions:   Compute(onDraw(p, searches.DefaultFewDimensions())),
+		Regret:          Compute(onDraw(p, searches.DefaultRegret())),
+		Printed:         Compute(onDraw(p, elasticnet.DefaultRegressionPrinted())),
 		Timings:         Timings(),
 	}
 }
 
-// judged is Compute for a notebook that judges results: the CSV of their cells lies with the
-// notebooks that show them.
-func judged[R any](p interface {
-	Run(ctx context.Context) (R, error)
-}) R {
-	result, _ := obtain(p)
-	return result
+// onDraw returns an experiment's parameters on the draw of all results, which the notebook's
+// parameters have set.
+func onDraw[P any](all ResultsParams, p P) P {
+	Check(experiment.Set(&p, "Draw", strconv.Itoa(all.Draw)))
+	Check(noteSet([][]experiment.Change{nil}, []any{&p}))
+	return p
 }
 
 // Timings returns what ./reproduce.sh --timings has recorded, or nil where

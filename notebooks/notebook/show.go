@@ -99,9 +99,6 @@ func quoted(text string) string {
 func Show(outputs ...figures.Output) {
 	for _, o := range outputs {
 		dir := save(o)
-		if os.Getenv(FullVar) != "" {
-			continue
-		}
 		switch o := o.(type) {
 		case *figures.Figure:
 			ShowDrawn(o, Must(os.ReadFile(filepath.Join(dir, o.Name+".png"))))
@@ -150,19 +147,9 @@ func SaveFile(name, text string) {
 
 // save writes an output and returns its folder. Where the cell computed with other
 // parameters than the default ones, the output names them, and a figure shows the
-// default curves behind its own. Where the defaults are below the full size, the caption or
-// the note says so. Under FullVar only tables of cells with experiments that have a full size
-// are written.
+// default curves behind its own.
 func save(o figures.Output) string {
 	root, changes := Must(source.Root()), changes()
-	if line := sizeLine(); line != "" {
-		switch o := o.(type) {
-		case *figures.Figure:
-			o.Caption = withSentence(o.Caption, line)
-		case *figures.Table:
-			o.Note = withSentence(o.Note, line)
-		}
-	}
 	name, caption := o.Describe()
 	line := map[string]any{"output": name, "caption": caption} // for the report
 	switch o := o.(type) {
@@ -176,21 +163,10 @@ func save(o figures.Output) string {
 		o.Changed = changedLine(changes)
 	}
 	dir := outFolder(root, name, changes)
-	if _, is := o.(*figures.Table); os.Getenv(FullVar) != "" && !(is && sized()) {
-		return dir
-	}
 	Check(os.MkdirAll(dir, 0o755))
 	Check(o.Write(dir))
 	Check(record(line))
 	return dir
-}
-
-// withSentence returns a text that ends with a sentence, once.
-func withSentence(text, sentence string) string {
-	if strings.HasSuffix(text, sentence) {
-		return text
-	}
-	return strings.TrimSpace(text + " " + sentence)
 }
 
 // figureHTML returns a figure for the notebook. Its width is that of the figure on

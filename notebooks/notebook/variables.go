@@ -16,10 +16,6 @@ const RecordVar = "CVGM_RECORD"
 // is not the same on all processors, may change.
 const TwinVar = "CVGM_TWIN"
 
-// FullVar names the environment variable that, where it is set, makes every Compute run the
-// experiment at its full size, and Show and Save write tables alone. ./reproduce.sh --full sets it.
-const FullVar = "CVGM_FULL"
-
 // OutVar names the environment variable with the folder that outputs are
 // written to: under ./reproduce.sh a staging folder that becomes figures/out/NAME
 // once the notebook NAME has succeeded.

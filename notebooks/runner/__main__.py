@@ -19,11 +19,11 @@ from pathlib import Path
 if sys.version_info < (3, 10):
     sys.exit(f"reproduce: Python {sys.version.split()[0]} is too old; Python 3.10 or newer is needed")
 
+import again
 import compare
 import copies
 import durations
 import environment
-import full
 import lab
 import layout
 import processes
@@ -45,7 +45,6 @@ STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 USAGE = """./reproduce.sh [NAME …]                    run the stale ones of all notebooks, or of these
        ./reproduce.sh NAME … -p PARAMETER=VALUE   run with other parameters
        ./reproduce.sh NAME -p help                list the parameters with their values and meanings
-       ./reproduce.sh --full [NAME …]             compute the tables of the full size
        ./reproduce.sh NAME … --on slurm           compute what is missing as a job array of Slurm
        ./reproduce.sh lab [PORT] [--edit]         open JupyterLab on 127.0.0.1
        ./reproduce.sh reset [NAME …]              replace working copies of notebooks by their originals
@@ -87,21 +86,12 @@ all nodes share. Ctrl-C leaves the jobs at work. The same command returns to the
 after a failure submits the missing cells alone; without --on slurm it computes those
 here. --status describes the jobs and prints the scancel line.
 
-Some experiments are smaller by default than they should be, to save time: -p help shows
-their full sizes, and captions name them. --full runs the notebooks at the full size and
-writes their tables, the values of all cells, and in full.json the parameters, sources,
-date and seconds to figures/out/NAME/full/. No other run changes this folder. --full
-resumes, too, and takes --on slurm; its results are kept in .work/full. The cells of the
-default size are among those of the full one: --check compares them bit by bit on
-linux/amd64 with FMA, and tells how many it has not recomputed. It and a plain run
-report where full/ is from older sources.
-
---check fails and names every output that differs: by its bytes on linux/amd64
-with FMA, elsewhere by its numbers. Those may differ by 1e-9 of their size, by one
-unit of the last printed place, or by ten times the sensitivity of their series or
-place: how far it moves when all real parameters of the experiment are moved by
-2^-40 of themselves. --sensitivities runs the notebooks so and records that; use it
-after a run that changed outputs. Figures are compared by their plotted series.
+--check fails and names every output that differs, PDFs left out, which git ignores: by
+its bytes on linux/amd64 with FMA, elsewhere by its numbers. Those may differ by 1e-9 of
+their size, by one unit of the last printed place, or by ten times the sensitivity of
+their series or place: how far it moves when all real parameters of the experiment are
+moved by 2^-40 of themselves. --sensitivities runs the notebooks so and records that; use
+it after a run that changed outputs. Figures are compared by their plotted series.
 
 A cell that needs more memory than is free fails with one line that states this.
 Kernels are reached through sockets in a folder of the temporary directory that
@@ -131,6 +121,13 @@ def parameter(text):
     return name, value
 
 
+def draws(text):
+    """The number of draws after --again."""
+    if not re.fullmatch("[0-9]{1,4}", text) or not 1 <= int(text) <= again.MOST:
+        raise argparse.ArgumentTypeError(f"it takes a number of draws from 1 to {again.MOST}")
+    return int(text)
+
+
 def parse(argv):
     """The command line, as argparse has it; a UsageError where it makes no sense."""
     parser = Parser(
@@ -142,6 +139,7 @@ def parse(argv):
     modes = parser.add_mutually_exclusive_group()
     for mode, text in MODES.items():
         modes.add_argument(f"--{mode}", action="store_const", dest="mode", const=mode, help=text)
+    modes.add_argument("--again", type=draws, metavar="DRAWS", help="judge the claims on so many draws of the random data, and record them in figures/out/draws.csv")
     slurm.add_options(parser)
     parser.add_argument("--edit", action="store_true", help="with lab: open the notebooks themselves, not copies")
     for text in argv:
@@ -166,12 +164,14 @@ def parse(argv):
         args.mode, args.names = command, args.names[1:]
     if args.mode in ALWAYS_ALL and (args.names or args.overrides):
         parser.error(f"--{args.mode} takes nothing else: it always {ALWAYS_ALL[args.mode]}")
+    if args.again and (args.names or args.overrides):
+        parser.error("--again takes only a number of draws: it always judges all claims")
+    if args.again:
+        args.names = [again.NOTEBOOK]
     if args.overrides and not args.names:
         parser.error("-p sets parameters of a notebook: name it")
     if args.overrides and args.mode in ("check", "sensitivities"):
         parser.error(f"--{args.mode} compares with the committed outputs, which have the default parameters: leave out -p")
-    if args.overrides and args.mode == "full":
-        parser.error("--full sets the parameters that have a full size: leave out -p")
     if "help" in args.overrides and args.mode:
         parser.error(f"-p help lists the parameters and does nothing else: leave out --{args.mode}")
     return args
@@ -181,7 +181,6 @@ MODES = {
     "why": "list the stale notebooks with the reasons; run nothing",
     "force": "run also those that are not stale, and compute every result again",
     "check": "recompute, compare with the committed outputs, write nothing",
-    "full": "compute the tables of the full size, in figures/out/NAME/full/",
     "sensitivities": "record in figures/out/sensitivities.json which numbers depend on rounding, and how far",
     "timings": "run the benchmarks and record them in figures/out/timings.json, with how long each notebook took here",
     "status": "describe the sweeps that --on slurm has submitted",
@@ -204,13 +203,11 @@ def run_all(states, args, env):
         )
     fresh = WORK / "fresh"
     shutil.rmtree(fresh, ignore_errors=True)
-    if args.mode == "full":
-        full.prepare()
-    env = env | {"CVGM_STORE": str(fresh if args.mode in ("check", "force") else store_of(args))}
+    env = env | {"CVGM_STORE": str(fresh if args.mode in ("check", "force") else provenance.STORE)}
     version = provenance.version()
     stored = set() if args.mode in ("check", "force", "sensitivities") else provenance.stored()
-    progress = Progress(len(states), durations.Estimate(states, stored, *[durations.UNKNOWN] * 2 if args.mode == "full" else []))
-    failed, used = [], set()
+    progress = Progress(len(states), durations.Estimate(states, stored))
+    failed = []
     try:
         for number, (task, state) in enumerate(states.items(), 1):
             progress.start(number, task)
@@ -226,8 +223,7 @@ def run_all(states, args, env):
             except (ReproduceError, OSError) as e:
                 outcome, lines = "FAILED", [f"notebooks/{task.path.name}: {in_words(e)}"]
             seconds = progress.end(outcome)
-            used |= {r["key"] for r in records if "key" in r}
-            if not lines and args.mode != "full":
+            if not lines:
                 durations.record(task, seconds, records)
             for note in dict.fromkeys(r["note"] for r in records if "note" in r):
                 log.info(f"  note: {note}")
@@ -240,18 +236,11 @@ def run_all(states, args, env):
         if args.mode == "force":
             keep_results(fresh)
         shutil.rmtree(fresh, ignore_errors=True)
-    if args.mode == "full" and not args.names and not failed:
-        full.prune(used)
     if len(states) > 1:
         log.info(f"{len(states)} notebooks, {progress.took()}")
     if failed:
         log.error(f"{len(failed)} of {len(states)} notebooks {'differ or ' if args.mode == 'check' else ''}failed: {', '.join(failed)}")
     return 1 if failed else 0
-
-
-def store_of(args):
-    """The store of a run."""
-    return full.STORE if args.mode == "full" else provenance.STORE
 
 
 def compute_on_slurm(tasks, args, env):
@@ -260,8 +249,7 @@ def compute_on_slurm(tasks, args, env):
 
     environment.build_packages(env)
     os.environ.update(env)  # jupyter_client reads its folders from here
-    store = store_of(args)
-    slurm.compute(tasks, args, env | {"CVGM_STORE": str(store)}, execute, Staging, store)
+    slurm.compute(tasks, args, env | {"CVGM_STORE": str(provenance.STORE)}, execute, Staging, provenance.STORE)
 
 
 def run_task(task, inputs, args, env, progress, records, tolerance, version):
@@ -272,14 +260,9 @@ def run_task(task, inputs, args, env, progress, records, tolerance, version):
     before = task.path.read_bytes()
     with processes.temporary_folder() as temporary:
         staging = Staging(Path(temporary))
-        notebook = execute.run(task.path, temporary, staging, env, progress, records)
+        notebook = execute.run(task.path, temporary, staging, env | task.environment, progress, records)
         if args.mode == "check":
             lines = [f"  {line}" for line in differing(task, staging.path, notebook, tolerance)]
-            if not tolerance:
-                off, notes = full.compared(task, staging.path)
-                lines += [f"  figures/out/{task.path.stem}/{line}" for line in off]
-                records += [{"note": note} for note in notes]
-            records += [{"note": note} for note in [full.older(task, records)] if note]
             staging.check()
             return f"DIFFERENCES: {len(lines)}" if lines else "agrees", lines
         if args.mode == "sensitivities":
@@ -287,11 +270,6 @@ def run_task(task, inputs, args, env, progress, records, tolerance, version):
             staging.check()
             sensitivities.record(task, found)
             return f"sensitive numbers and series: {sum(map(len, found.values()))}", []
-        if args.mode == "full":
-            made = full.made(task, staging.path)
-            staging.check()
-            changed = full.install(task, made, records)
-            return "has no full size" if changed is None else f"files changed: {changed} in {(task.out / full.FOLDER).relative_to(ROOT)}", []
         new = {task.out / name: data for name, data in compare.files_in(staging.path).items()} | {task.notebook: notebook}
         staging.check()
     if task.notebook == task.path and task.path.read_bytes() != before:
@@ -328,16 +306,19 @@ def keep_results(fresh):
 
 def strays():
     """The files and folders in figures/out that belong to no notebook."""
-    known = {path.stem for path in experiments()} | {provenance.TIMINGS.name, sensitivities.FILE, report.PAGE.name}
+    known = {path.stem for path in experiments()} | {provenance.TIMINGS.name, sensitivities.FILE, report.PAGE.name, again.FILE.name}
     left = (p for p in provenance.OUT.glob("*") if p.name not in known)
-    return sorted(p for p in left if p.is_file() or compare.files_in(p) or (p / compare.FULL).exists())
+    return sorted(p for p in left if p.is_file() or compare.files_in(p))
 
 
 def outputs(task, out, notebook):
     """The committed outputs of task and those of a run, each {name: bytes}: files of its
-    folder, outputs of its cells, and the README if the run wrote findings."""
-    old = compare.files_in(task.out) | compare.cells_of(task.path.read_bytes())
-    new = compare.files_in(out) | compare.cells_of(notebook)
+    folder but those that git ignores, outputs of its cells, and the README if the run wrote
+    findings."""
+    old, new = (
+        {name: data for name, data in compare.files_in(folder).items() if not name.endswith(compare.IGNORED)} | compare.cells_of(text)
+        for folder, text in ((task.out, task.path.read_bytes()), (out, notebook))
+    )
     text = readme.wanted(out)
     if text is not None:
         old[readme.README.name], new[readme.README.name] = readme.README.read_bytes(), text.encode()
@@ -392,6 +373,8 @@ def main(argv):
     overrides = tuple(sorted(args.overrides.items()))
     names = [copies.name_of(name) for name in args.names] if args.mode == "reset" else args.names
     tasks = [Task(path, overrides) for path in select(names, experiments())]
+    if args.again:
+        tasks = again.tasks(select([again.NOTEBOOK], experiments())[0], args.again)
     if overrides:
         require_parameters(task.path for task in tasks)
     if args.mode != "lab" and not tasks:
@@ -421,6 +404,8 @@ def main(argv):
             rewrite(task)
         if not to_run(tasks, states, args):
             log.info("nothing is stale: " + ", ".join(task.name for task in tasks))
+            if args.again:
+                again.record(tasks)
             if args.names:
                 finish(tasks, states, args, settings)
                 return 0
@@ -452,17 +437,19 @@ def to_rewrite(tasks, states, args):
 
 
 def run(tasks, args, env):
-    own = {"CVGM_PARAMS": json.dumps(args.overrides) if args.overrides else "", "CVGM_TWIN": "1" if args.mode == "sensitivities" else "", "CVGM_FULL": "1" if args.mode == "full" else ""}
+    own = {"CVGM_TWIN": "1" if args.mode == "sensitivities" else ""}
     states = to_run(tasks, examine(tasks, args, env), args)
     if args.on == "slurm":
         compute_on_slurm(states, args, env | own)
         states = to_run(tasks, examine(tasks, args, env), args)  # other runs may have written meanwhile
     status = run_all(states, args, env | own) if states else 0
+    if args.again and not status:
+        again.record(tasks)
     if args.mode == "check" and not args.names:
         for stray in strays():
             log.error(f"{stray.relative_to(ROOT)}: committed, but no notebook writes it")
             status = 1
-    if args.mode not in ("check", "sensitivities", "full"):
+    if args.mode not in ("check", "sensitivities"):
         finish(tasks, None if args.names else examine(tasks, args, env), args, env, complete=status == 0)
     return status
 
@@ -470,11 +457,9 @@ def run(tasks, args, env):
 def finish(tasks, states, args, env, complete=True):
     """Brings the README up to date, and for all notebooks the store and the report,
     also where an earlier run was killed before it did so."""
-    if not args.overrides:
-        for task in tasks:
+    for task in tasks:
+        if not task.overrides:
             readme.update(task.out)
-            if note := full.older(task, (provenance.read(task) or {"results": []})["results"]):
-                log.info(f"{task.name}: {note}")
     if not args.names:
         if complete:
             provenance.prune(states, slurm.keys())

@@ -211,15 +211,15 @@ def differences(old, new, tolerance, sensitive):
                 yield name, found
 
 
-# What a run leaves beside its outputs about itself, and the folder of the full size, which
-# --full alone writes; they are no outputs.
+# What a run leaves beside its outputs about itself; it is no output.
 PROVENANCE = "provenance.json"
-FULL = "full"
+
+IGNORED = ".pdf"  # ends the names of outputs that are not committed
 
 
 def files_in(folder):
     """The outputs below folder as {relative path: bytes}."""
-    paths = (p for p in sorted(folder.rglob("*")) if p.is_file() and p != folder / PROVENANCE and folder / FULL not in p.parents)
+    paths = (p for p in sorted(folder.rglob("*")) if p.is_file() and p != folder / PROVENANCE)
     return {p.relative_to(folder).as_posix(): p.read_bytes() for p in paths}
 
 

@@ -1,5 +1,6 @@
 """HTML of the Markdown in the notebooks: headings, paragraphs, lists, tables, code,
-emphasis, links and TeX. All else, HTML too, is shown as it is written."""
+emphasis, links, TeX and <details> on lines of their own. All else, HTML too, is shown as it is
+written."""
 
 import html
 import re
@@ -7,6 +8,7 @@ import re
 HEADING = re.compile(r"(#{1,6})\s+(.*?)\s*#*$")
 FENCE = re.compile(r"(`{3,}|~{3,})\s*(\S*)\s*$")
 ITEM = re.compile(r"(\s*)([*+-]|(\d{1,9})[.)])(\s+)(?=\S)")
+FOLD = re.compile(r"<details><summary>([^<]*)</summary>$|</details>$")
 RULE = re.compile(r"\|?(\s*:?-+:?\s*\|)*\s*:?-+:?\s*\|?\s*$")
 ADDRESS = re.compile(r"(https?|mailto):|[^:]*([/?#]|$)", re.I)  # which runs no script
 INLINE = re.compile(
@@ -39,6 +41,9 @@ def blocks(lines, link, heading):
             end = next((k for k in range(i + 1, len(lines)) if lines[k].strip() == found[1]), len(lines))
             yield code("\n".join(lines[i + 1 : end]))
             i = end + 1
+        elif found := FOLD.match(line):
+            yield "</details>" if found[1] is None else f"<details><summary>{inline(found[1], link)}</summary>"
+            i += 1
         elif found := HEADING.match(line):
             yield heading(len(found[1]), inline(found[2], link))
             i += 1
@@ -52,7 +57,7 @@ def blocks(lines, link, heading):
             i = end
         else:
             end = i + 1
-            while end < len(lines) and lines[end].strip() and not (FENCE.match(lines[end]) or HEADING.match(lines[end]) or ITEM.match(lines[end]) or is_table(lines, end)):
+            while end < len(lines) and lines[end].strip() and not (FENCE.match(lines[end]) or FOLD.match(lines[end]) or HEADING.match(lines[end]) or ITEM.match(lines[end]) or is_table(lines, end)):
                 end += 1
             yield f"<p>{inline(' '.join(part.strip() for part in lines[i:end]), link)}</p>"
             i = end

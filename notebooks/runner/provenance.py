@@ -46,6 +46,11 @@ class Task:
         return RUNS / self.path.stem / (label if len(label) <= 100 else digest(label)[:32])
 
     @property
+    def environment(self):
+        """The variables by which its cells know the parameters."""
+        return {"CVGM_PARAMS": json.dumps(dict(self.overrides)) if self.overrides else ""}
+
+    @property
     def notebook(self):
         """Where the executed notebook goes."""
         return self.out / self.path.name if self.overrides else self.path
@@ -135,13 +140,13 @@ def version():
 
 
 def short_key(path):
-    """The first 16 digits of the key of an entry of the store, of its cells or its shards."""
+    """The first 16 digits of the key of an entry of the store, or of its shards."""
     return path.name.rpartition("-")[2].partition(".")[0]
 
 
 def stored():
     """The short keys of the results in the store."""
-    return {short_key(path) for path in STORE.glob("*") if path.is_file() and path.suffix != ".cells"}
+    return {short_key(path) for path in STORE.glob("*") if path.is_file()}
 
 
 def prune(states, submitted=()):

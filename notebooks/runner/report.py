@@ -17,12 +17,11 @@ import prose
 import provenance
 import stylesheet
 from checkout import ROOT, sha256, write_atomic
-from compare import FULL
 
 PAGE = provenance.OUT / "report.html"
 FUNCTION = re.compile(r"^func (?:\([^)]*\b[A-Z]\w*\) )?([A-Z]\w*)\(", re.M)  # exported, and so is the type of a method
 CLAIMS, GLANCE, FINDINGS = "claims", "claims_at_a_glance", "findings"
-VERDICTS = {"paper's error": "error", "differs": "differs", "not decided": "untested", "confirmed": "confirmed", "not testable": "untested"}
+VERDICTS = {"paper's error": "error", "differs": "differs", "confirmed": "confirmed"}  # the others are "untested"
 
 
 def write(states, toolchain):
@@ -34,8 +33,8 @@ def write(states, toolchain):
 def page(states, toolchain):
     """The HTML of the page."""
     tasks = [task for task in states if not task.overrides]
-    judged = next((rows for task in tasks if (rows := claims(task.out))), [])
-    found = next((table(path.read_text(encoding="utf-8")) for task in tasks if (path := task.out / f"{FINDINGS}.md").exists()), "")
+    found = "".join(judged(path) for name in (FINDINGS, GLANCE) for task in tasks if (path := task.out / f"{name}.md").exists())
+    found = found or "<p>No claims are judged yet.</p>"
     for task in tasks:
         found = found.replace(f">{task.name}</td>", f'><a href="#{task.name}">{task.name}</a></td>')
     sections = [Section(task, {other.path.name for other in tasks}) for task in tasks]
@@ -47,7 +46,7 @@ def page(states, toolchain):
 <p>What Barratt and Sharma’s paper says, what its published code does, and what is measured here.</p></header>
 <nav aria-label="Contents"><ul><li><a href="#findings">Findings</a></li>{links}<li><a href="#times">Recorded times</a></li><li><a href="#environment">Environment</a></li></ul></nav>
 <main>
-<section><h2 id="findings">Findings</h2>{found}{findings(judged)}</section>
+<section><h2 id="findings">Findings</h2>{found}</section>
 {"".join(s.html(states[s.task]["reasons"]) for s in sections)}
 <section><h2 id="times">Recorded times</h2>{times()}</section>
 <section><h2 id="environment">Environment</h2>{surroundings(toolchain)}</section>
@@ -78,16 +77,12 @@ class Section:
                 parts.append(prose.convert(source(c), self.link, self.heading))
             elif c["cell_type"] == "code":
                 parts += [code(source(c)), *map(self.output, c.get("outputs", []))]
-        if self.shown & {CLAIMS, GLANCE}:
-            self.shown |= {CLAIMS, GLANCE}
         parts += (self.named(name) for name in [*self.tables.values(), *self.pictures.values()] if name not in self.shown)
         return f'<section><h2 id="{esc(self.task.name)}">{prose.inline(self.title)}</h2>{"".join(parts)}</section>\n'
 
     def origin(self):
         path = self.task.path
-        folder = self.task.out / FULL
-        full = f' <a href="{esc(to(folder))}">Tables of the full size.</a>' if folder.is_dir() else ""
-        return f'From <a href="{esc(to(path))}">{esc(path.relative_to(path.parents[1]))}</a>.{full}'
+        return f'From <a href="{esc(to(path))}">{esc(path.relative_to(path.parents[1]))}</a>.'
 
     def heading(self, level, text):
         if level == 1:
@@ -128,13 +123,19 @@ class Section:
     def named(self, name):
         """The HTML of an output in the notebook's folder."""
         self.shown.add(name)
-        if name == FINDINGS:
+        if name in (FINDINGS, GLANCE):
             return f'<p>The <a href="#findings">findings</a> begin this page. {self.files(name)}</p>'
         png, text = self.task.out / f"{name}.png", self.task.out / f"{name}.md"
         if png.exists():
             return self.picture(png.read_bytes())
-        body = claims_table(claims(self.task.out)) if name in (CLAIMS, GLANCE) else ""
-        return f'<figure class="table">{body or table(text.read_text(encoding="utf-8"))}<figcaption>{self.files(name)}</figcaption></figure>'
+        if name == CLAIMS:
+            return self.cards(text) + f'<p>{self.files(name)}</p>'
+        return f'<figure class="table">{table(text.read_text(encoding="utf-8"))}<figcaption>{self.files(name)}</figcaption></figure>'
+
+    def cards(self, path):
+        """The HTML of the cards of the claims: what follows their list, which begins the page."""
+        text = path.read_text(encoding="utf-8")
+        return minus(prose.convert(text[max(text.find("\n## "), 0) :], lambda target: to(path.parent / target), card_heading))
 
     def picture(self, png, alt="", below=""):
         """The HTML of a picture. What the notebook has as alternative text and below it is for
@@ -215,85 +216,22 @@ def minus(text):
     return re.sub(r"(?<=>)-(?=\.?\d)", "−", text).replace(" ± ", " ±\N{NO-BREAK SPACE}")
 
 
-def claims(folder):
-    """The table of claims in folder: each sentence's row {column: text} and, as
-    "measured", those of its measurements."""
-    try:
-        text = (folder / f"{CLAIMS}.md").read_text(encoding="utf-8")
-    except OSError:
-        return []
-    head, *rows = [prose.cells(line) for line in text.splitlines() if line.startswith("|")] or [[]]
-    if not {"Claim", SENTENCE, "Section", "Paper", "Here", "Verdict"} <= set(head):
-        return []
-    judged = []
-    rows = [[LINK.sub(r"\1", cell) for cell in row] for row in rows]  # their addresses are those of another folder
-    for row in (dict(zip(head, row)) for row in rows[1:] if len(row) == len(head)):
-        if told(row["Section"]):
-            judged.append(row | {"measured": []})
-        elif judged:
-            judged[-1]["measured"].append(row)
-    return judged
+def judged(path):
+    """A table of verdicts: claims link to their cards, and the verdicts have their colours."""
+    cards = path.with_name(f"{CLAIMS}.md")
+    carded = set(re.findall(r"(?m)^### (\d+)\.", cards.read_text(encoding="utf-8"))) if cards.exists() else ()
+
+    def linked(found):
+        return f'{found[1]}<a href="#claim-{found[2]}">{found[2]}</a>' if found[2] in carded else found[0]
+
+    body = re.sub(r'(<tr><td class="[^"]*" data-column="">)(\d+)(?=</td>)', linked, table(path.read_text(encoding="utf-8")))
+    return re.sub(r'<td class="" data-column="Verdict">([^<]*)', lambda m: f'<td class="verdict {VERDICTS.get(html.unescape(m[1]), "untested")}" data-column="Verdict">{m[1]}', body)
 
 
-def told(value):
-    return value not in ("", "–")
-
-
-def findings(rows):
-    """How many claims have which verdict, and each with what was measured for it."""
-    if not rows:
-        return "<p>No claims are judged yet.</p>"
-    by = {verdict: [row for row in rows if row["Verdict"] == verdict] for verdict in dict.fromkeys([*VERDICTS, *(r["Verdict"] for r in rows)])}
-    counts = "".join(f'<li class="{kind_of(v)}"><b>{len(found)}</b> {esc(v)}</li>' for v, found in by.items() if found)
-    parts = [f'<h3>The verdicts on {len(rows)} claims</h3><ul class="counts">{counts}</ul>']
-    for verdict, found in by.items():
-        if not found or verdict == "not testable":
-            continue
-        title = f"{esc(verdict[0].upper() + verdict[1:])}: {len(found)}"
-        shown = f'<ul class="findings">{"".join(map(finding, found))}</ul>'
-        parts.append(f"<details><summary>{title}</summary>{shown}</details>" if verdict == "confirmed" else f"<h4>{title}</h4>{shown}")
-    return "".join(parts)
-
-
-def finding(row):
-    """An entry for a claim: its sentence, and the measurements from which the verdict follows."""
-    because = "".join(
-        f'<span class="numbers">{esc(m[SENTENCE])}: {esc(signed(numbers(m)))}</span>{" " + esc(m["Remark"]) if told(m.get("Remark", "")) else ""} '
-        for m in row["measured"] if m["Verdict"] == row["Verdict"])  # fmt: skip
-    return f'<li class="{kind_of(row["Verdict"])}"><a href="#claim-{esc(row["Claim"])}">{esc(row[SENTENCE])}</a> {because}</li>'
-
-
-def numbers(row):
-    return ", ".join(f"{name} {value}" for name, value in (("paper", row["Paper"]), ("its code", row.get("Its code", "–")), ("here", row["Here"])) if told(value))
-
-
-def signed(text):
-    return re.sub(r"(?<![\w.])-(?=\.?\d)", "−", text)
-
-
-def kind_of(verdict):
-    return VERDICTS.get(verdict.strip("()"), "untested")
-
-
-SENTENCE = "Sentence or measurement"
-LINK = re.compile(r"\[([^]]*)\]\([^)]*\)")
-COLUMNS = ("Claim", SENTENCE, "Paper", "Here", "Verdict")
-
-
-def claims_table(rows):
-    """The claims in four columns, each sentence above its measurements; what else the
-    table holds is folded below them."""
-    body = "".join(claims_row(row, "sentence") + "".join(claims_row(m, "measured") for m in row["measured"]) for row in rows)
-    head = "".join(f'<th scope="col"{kind}>{name}</th>' for name, kind in (("Claim", ""), ("Paper", ' class="number"'), ("Here", ' class="number"'), ("Verdict", "")))
-    return f'<div class="wide"><table class="claims"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>' if rows else ""
-
-
-def claims_row(row, kind):
-    rest = "".join(f"<dt>{esc(name)}</dt><dd>{esc(signed(value))}</dd>" for name, value in row.items() if name not in (*COLUMNS, "measured") and told(value))
-    text = f'{esc(row["Claim"])}. {esc(row[SENTENCE])}'
-    claim = f"<details><summary>{text}</summary><dl>{rest}</dl></details>" if rest else text
-    values = "".join(f'<td class="number{"" if told(row[name]) else " none"}" data-column="{name}">{esc(signed(row[name])) if kind == "measured" else ""}</td>' for name in ("Paper", "Here"))
-    return f'<tr id="claim-{esc(row["Claim"])}" class="{kind}"><td>{claim}</td>{values}<td class="verdict {kind_of(row["Verdict"])}" data-column="Verdict">{esc(row["Verdict"])}</td></tr>'
+def card_heading(level, text):
+    number = re.match(r"(\d+)\.", text)
+    anchor = f' id="claim-{number[1]}"' if number else ""
+    return f"<h{level + 1}{anchor}>{text}</h{level + 1}>"
 
 
 # The benchmark that another is compared with, as a pattern of names and the baseline's name.

@@ -74,8 +74,8 @@ def check_options(parser, args):
                 parser.error(f"--sbatch: {long} is not for users of --on slurm: leave it out")
     if args.on != "slurm" and (args.shards or args.throttle or args.sbatch):
         parser.error("--shards, --throttle and --sbatch belong to --on slurm")
-    if args.on == "slurm" and (args.mode not in (None, "full") or not args.names):
-        parser.error("--on slurm takes names of notebooks and no other mode but --full: ./reproduce.sh NAME --on slurm")
+    if args.on == "slurm" and (args.mode or not args.names):
+        parser.error("--on slurm takes names of notebooks and no other mode: ./reproduce.sh NAME --on slurm")
 
 
 def ask(argv, script=None):
@@ -228,7 +228,7 @@ def needs(tasks, env, execute, staging):
     for task in tasks:
         records = []
         with processes.temporary_folder() as temporary, contextlib.suppress(execute.ParameterError, execute.ParameterHelp):  # the run itself shows them
-            execute.run(task.path, temporary, staging(Path(temporary)), env | {"CVGM_LIST": "1"}, Silent(), records)
+            execute.run(task.path, temporary, staging(Path(temporary)), env | task.environment | {"CVGM_LIST": "1"}, Silent(), records)
         found |= {r["key"]: {"Name": r["missing"], "Params": r["parameters"], "Key": r["key"]} for r in records if "missing" in r}
     return found
 

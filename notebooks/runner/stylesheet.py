@@ -33,10 +33,7 @@ th { background: var(--soft); overflow-wrap: normal }
 .number { text-align: right }
 td.number { font-variant-numeric: tabular-nums }
 td:not(:first-child) { overflow-wrap: normal }
-.claims, .times { width: 100% }
-.claims td.number { white-space: nowrap }
-.claims .measured td:first-child { padding-left: 2em }
-.claims .sentence td { border-bottom-color: transparent }
+.times { width: 100% }
 .times .base { font-weight: 600 }
 summary { cursor: pointer }
 details.code { margin: 1rem 0 .4rem; font-size: .875rem }
@@ -44,15 +41,9 @@ details.code summary { color: var(--dim) }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem .9rem; margin: .4rem 0; font-size: .95em }
 dt { color: var(--dim) }
 dd { margin: 0 }
-.verdict { font-weight: 600; white-space: nowrap }
+.verdict { font-weight: 600 }
 .confirmed { --verdict: var(--confirmed) } .differs { --verdict: var(--differs) } .error { --verdict: var(--error) } .untested { --verdict: var(--untested) }
 .verdict { color: var(--verdict) }
-.counts { display: flex; flex-wrap: wrap; gap: .6rem; list-style: none; padding: 0 }
-.counts li { border-left: .35rem solid var(--verdict); background: var(--soft); padding: .3rem .8rem }
-.counts b { font-size: 1.4rem; color: var(--verdict) }
-ul.findings { list-style: none; padding: 0 }
-ul.findings > li { border-left: .25rem solid var(--verdict); padding-left: .7rem; margin: .7rem 0; max-width: 52rem }
-ul.findings .numbers { display: block; font-size: .875rem; font-variant-numeric: tabular-nums }
 nav ul { columns: 2; padding-left: 1.1rem }
 @media screen and (max-width: 44rem) {
   p { overflow-x: auto }
@@ -77,13 +68,13 @@ nav ul { columns: 2; padding-left: 1.1rem }
   :root { color-scheme: light }
   html { font-size: 9.5pt }
   body { max-width: none; padding: 0 }
-  p, li, figcaption, ul.findings > li { max-width: none }
+  p, li, figcaption { max-width: none }
   nav, details.code { display: none }
   .wide, .display, pre { overflow: visible }
   pre code { white-space: pre-wrap }
   table { font-size: .8rem }
   pre { font-size: .85em }
-  figure, tr, pre, .findings > li { break-inside: avoid }
+  figure, tr, pre { break-inside: avoid }
   figure.table { break-inside: auto }
   h2, h3, h4, .caption, summary { break-after: avoid }
   h2 { break-before: page }

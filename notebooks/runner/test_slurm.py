@@ -350,16 +350,6 @@ class TestReproduce(small.Small):
         self.reproduce(*self.OPTIONS)
         self.assertEqual(self.made(), on_slurm)
 
-    def test_the_full_size(self):
-        self.edit("cvgm/experiment/elasticnet/elastic_net_seeds.go", 'full:"[0-9]+"', 'full:"8"')
-        self.assertIn("submitted 8 cells in 2 shards", said := self.reproduce("--full", "net", "--on", "slurm", "--shards", "2"))
-        self.assertIn("files changed: 4 in figures/out/01_net/full", said)
-        cells = self.checkout / "figures/out/01_net/full/cells_elastic_net_seeds.csv"
-        on_slurm = cells.read_bytes()
-        shutil.rmtree(self.checkout / ".work")
-        self.assertIn("files changed: 0", self.reproduce("--full", "net"))
-        self.assertEqual(cells.read_bytes(), on_slurm)
-
     def test_the_same_command_comes_back_and_the_checkout_is_free_meanwhile(self):
         with self.start(*self.OPTIONS, "--on", "slurm", "--sbatch", "--hold") as first:
             while "to stop them" not in (line := first.stdout.readline()):

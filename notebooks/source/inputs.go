@@ -15,9 +15,11 @@ import (
 	"strings"
 )
 
-// timingsFile is the record of timings, an input of source that has its name as
-// a string.
-const timingsFile = "figures/out/timings.json"
+// The records of timings and of the draws, inputs of source that has their names as strings.
+const (
+	timingsFile = "figures/out/timings.json"
+	drawsFile   = "figures/out/draws.csv"
+)
 
 // Inputs holds the version or the hash of each input by its name: "Go",
 // "go.mod's go line", "module PATH", "code cells", "FOLDER/DECLARATION", or
@@ -227,8 +229,10 @@ func (r *reach) add(at string, declarations ...*declaration) {
 		}
 		r.visited[d] = true
 		r.in[path.Join(r.m.listing.Packages[at].Folder, d.title)] = d.hash
-		if bytes.Contains(d.text, []byte(`"`+path.Base(timingsFile)+`"`)) {
-			r.file(timingsFile)
+		for _, file := range []string{timingsFile, drawsFile} {
+			if bytes.Contains(d.text, []byte(`"`+path.Base(file)+`"`)) {
+				r.file(file)
+			}
 		}
 		for _, n := range d.mentions {
 			r.visit(n)

@@ -145,7 +145,7 @@ func Compute[P interface{ Run() R }, R any](p P) R {
 
 func Show(f *figures.Figure) int { return f.PNG() }
 
-func Timings() string { return "timings.json" }
+func Timings() string { return "timings.json" + "draws.csv" }
 `,
 	"notebooks/live/l.go": "package live\n\nimport \"cvgm/cvgm/experiment\"\n\nfunc Show() any { return experiment.RingsParams{} }\n",
 }
@@ -325,14 +325,16 @@ func TestVersionsAreInputs(t *testing.T) {
 	}
 }
 
-func TestRecordedTimingsAreAnInputOfWhatNamesThem(t *testing.T) {
+func TestRecordsAreAnInputOfWhatNamesThem(t *testing.T) {
 	root := writeToy(t)
 	before := open(t, root)
-	write(t, root, timingsFile, "{}")
-	for name, cells := range toyCells {
-		in := before.Cells(cells)
-		if _, counts := in[timingsFile]; counts != (name == "times" || name == "broken") {
-			t.Errorf("%s: %v", name, counts)
+	for _, file := range []string{timingsFile, drawsFile} {
+		write(t, root, file, "{}")
+		for name, cells := range toyCells {
+			in := before.Cells(cells)
+			if _, counts := in[file]; counts != (name == "times" || name == "broken") {
+				t.Errorf("%s, %s: %v", file, name, counts)
+			}
 		}
 	}
 }

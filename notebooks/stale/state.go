@@ -28,9 +28,6 @@ const extension = ".ipynb" // of notebooks
 // provenanceFile lies beside a notebook's outputs.
 const provenanceFile = "provenance.json"
 
-// fullFolder lies beside a notebook's outputs: what ./reproduce.sh --full has written.
-const fullFolder = "full"
-
 // A state compares a notebook's outputs with what a run would write.
 type state struct {
 	Notebook string   `json:"notebook"`
@@ -205,8 +202,6 @@ func outputs(root, notebook, folder string, before provenance) (map[string]strin
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && file == filepath.Join(folder, fullFolder):
-			return filepath.SkipDir
 		case d.IsDir() || file == filepath.Join(folder, provenanceFile):
 			return nil
 		}

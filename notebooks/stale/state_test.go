@@ -111,14 +111,13 @@ func TestReasons(t *testing.T) {
 	c.want("it never ran here")
 	c.run(map[string]string{"t.csv": "1", "u.csv": "2"})
 	for name, text := range map[string]string{
-		"synth/s.go":               "package synth // not imported\n",
-		"qpdiff/a.go":              "package qpdiff\n\nfunc Q() {}\n\nfunc NotReached() { println() }\n",
-		"synth/new.go":             "package synth\n",
-		"figures/f_test.go":        "package figures\n",
-		"figures/f.go":             "package figures\n\nimport \"cvgm/qpdiff\"\n\nfunc A() { qpdiff.Q() } // as before\n\nfunc B() { println() }\n",
-		"figures/out/m/t.csv":      "another notebook's",
-		"figures/out/n/full/t.csv": "of the full size",
-		"notebooks/runner/r.py":    "does not run the cells",
+		"synth/s.go":            "package synth // not imported\n",
+		"qpdiff/a.go":           "package qpdiff\n\nfunc Q() {}\n\nfunc NotReached() { println() }\n",
+		"synth/new.go":          "package synth\n",
+		"figures/f_test.go":     "package figures\n",
+		"figures/f.go":          "package figures\n\nimport \"cvgm/qpdiff\"\n\nfunc A() { qpdiff.Q() } // as before\n\nfunc B() { println() }\n",
+		"figures/out/m/t.csv":   "another notebook's",
+		"notebooks/runner/r.py": "does not run the cells",
 	} {
 		c.write(name, text)
 		c.want()

@@ -121,11 +121,7 @@ func (s *sweep) gather(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	k := &gatherKeeper{all: all, cancel: cancel}
-	var cells store.Cells
 	ctx = experiment.WithKeeper(experiment.WithProgress(ctx, k.progress), k)
-	if experiment.HasFull(s.params) {
-		ctx = experiment.WithCells(ctx, cells.Add)
-	}
 	result, err := s.experiment.Run(ctx, s.params)
 	s.Total = k.total
 	if errors.Is(context.Cause(ctx), errMissing) {
@@ -136,10 +132,7 @@ func (s *sweep) gather(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.Name, err)
 	}
-	if experiment.HasFull(s.params) {
-		err = cells.Write(store.CellsPath(s.path))
-	}
-	if err := errors.Join(err, store.Write(s.path, result)); err != nil {
+	if err := store.Write(s.path, result); err != nil {
 		return fmt.Errorf("%s: the result is not kept: %w", s.Name, err)
 	}
 	_ = os.RemoveAll(s.folder()) // the cells are part of the result now

@@ -124,7 +124,7 @@ func (d *logisticDerivative) adjoint(l *logisticFit, g *learn.Grad, dtheta []flo
 	}
 	u := d.u
 	if g.Hyper != nil {
-		sum := 0.0
+		sum := 0.0 // uᵀRθ, R the penalty's diagonal
 		for j, p := range l.pen {
 			sum += p * u[j] * l.theta[j]
 		}

@@ -43,8 +43,10 @@ type Results struct {
 
 // A Claim is a sentence of the paper with what is measured for it.
 type Claim struct {
+	Number   int    // its place in the paper's order, from 1
 	Section  string // of the paper
 	Sentence string // quoted
+	Short    string // in at most twelve words of ours
 	Measured []Measurement
 	Verdict  Verdict // on the sentence: it holds if every measurement that is no aside confirms it
 }
@@ -78,17 +80,22 @@ func Claims(r Results) []Claim {
 		if len(measured) == 0 {
 			continue
 		}
-		c := Claim{Section: quotations[s].section, Sentence: quotations[s].text, Measured: measured}
-		var verdicts []Verdict
-		for _, m := range measured {
-			if !m.Aside {
-				verdicts = append(verdicts, m.Verdict)
-			}
-		}
-		c.Verdict = conjunction(verdicts)
+		c := Claim{Number: s + 1, Section: quotations[s].section, Sentence: quotations[s].text, Short: quotations[s].short, Measured: measured}
+		c.judge()
 		claims = append(claims, c)
 	}
 	return claims
+}
+
+// judge sets the verdict on the sentence.
+func (c *Claim) judge() {
+	var verdicts []Verdict
+	for _, m := range c.Measured {
+		if !m.Aside {
+			verdicts = append(verdicts, m.Verdict)
+		}
+	}
+	c.Verdict = conjunction(verdicts)
 }
 
 func measure[R any](r *R, by func(*R)) {

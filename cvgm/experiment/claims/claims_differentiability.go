@@ -24,7 +24,7 @@ func (all *measurements) unrolled(r *differentiability.UnrolledResult) {
 		return e
 	}
 	digitsLost := func(rounding float64) rule {
-		lost := above(math.Sqrt(rounding))
+		lost := above(math.Sqrt(rounding), computed)
 		lost.text += ": half of the digits are lost"
 		return lost
 	}
@@ -59,10 +59,10 @@ func (all *measurements) unrolled(r *differentiability.UnrolledResult) {
 	}
 	all.add(saysExploding, Measurement{Text: factor(fast), Setting: setting, Ours: last(fast),
 		Control: &Control{Text: fmt.Sprintf("ηL = %g", good.Rate), Ours: last(good)},
-		Remark:  "There the descent itself diverges."}, above(1/math.Sqrt(0x1p-52)))
+		Remark:  "There the descent itself diverges."}, above(1/math.Sqrt(0x1p-52), computed))
 	all.add(saysExploding, Measurement{Text: factor(good), Setting: setting, Ours: last(good),
 		Control: &Control{Text: fmt.Sprintf("through %d step", good.Steps[0]), Ours: once(good.Factor[0])},
-		Remark:  "The early steps no longer count. The gradient in λ₂ converges all the same: the late steps give it."}, below(math.Sqrt(0x1p-52)))
+		Remark:  "The early steps no longer count. The gradient in λ₂ converges all the same: the late steps give it."}, below(math.Sqrt(0x1p-52), computed))
 }
 
 // worstDerivative returns the largest relative distance of the derivatives in an input, or in
@@ -95,12 +95,13 @@ func (all *measurements) derivatives(r *differentiability.DerivativeChecks) {
 		m := Measurement{Text: fmt.Sprintf("largest relative distance from the best finite difference, %d derivatives (%s)", n, what.name), Setting: describe("of "+strings.Join(r.Examples(), ", "), r.Params, fmt.Sprintf("central differences of a random projection along a random direction of each input, by the best of %d steps", len(r.Steps))), Ours: e,
 			Control: &Control{Text: "from the difference in the next input, the least", Ours: mixed}}
 		if what.input == "" {
+			m.role = exactGradients
 			m.Remark = fmt.Sprintf("That is the rounding error of the difference. From the cotangent's and from the direction's side the derivatives agree to %.0e.", apart)
 		}
-		all.add(saysDifferentiable, m, below(1e-8))
+		all.add(saysDifferentiable, m, below(1e-8, computed))
 	}
 	all.add(saysFirstDerivation, Measurement{Text: "who was first", Ours: once(math.NaN()),
-		Remark: "Doubtful. " + erratum}, above(0))
+		Remark: "Doubtful. " + erratum}, above(0, computed))
 }
 
 func (all *measurements) limits(r *differentiability.Limits) {
@@ -111,11 +112,11 @@ func (all *measurements) limits(r *differentiability.Limits) {
 				jumps[i] = 1
 			}
 		}
-		return experiment.EstimateOf(jumps)
+		return experiment.ShareOf(jumps)
 	}
 	l := r.Loss
 	all.add(saysNotContinuous, Measurement{Text: fmt.Sprintf("share of data sets on which the 0–1 loss changes by more than 1e-6 between values of C that differ by %g of themselves", differentiability.JumpWidth), Setting: describe(r.Params.LinearExamples, logisticSetting, pick(r.Params, "K", "P"), "both values lie where the loss changes most between neighbours among 41 values of C from 0.001 to 100, halved again and again"), Ours: jumps(l.ZeroOneJump),
-		Control: &Control{Text: "the logistic loss", Ours: jumps(l.LogisticJump)}}, above(.5))
+		Control: &Control{Text: "the logistic loss", Ours: jumps(l.LogisticJump)}}, above(.5, ofSets))
 }
 
 func (all *measurements) learning(r *differentiability.Learning) {
@@ -123,13 +124,14 @@ func (all *measurements) learning(r *differentiability.Learning) {
 	byTest := func(a, b differentiability.LossMethod) int { return cmp.Compare(a.Test.Mean, b.Test.Mean) }
 	best, worst := slices.MinFunc(single, byTest), slices.MaxFunc(single, byTest)
 	loses := experiment.Compare(worst.TestLosses, best.TestLosses).Difference
-	all.add(saysConvexCombination, Measurement{Text: fmt.Sprintf("test loss of the learned combination less that of the best single loss, %s", best.Name), Setting: describe(r.Params, "θ minimises the mean of Σₖαₖ·lₖ(m), m = yθᵀx, plus ½·λ·‖θ‖², for the losses hinge max(0, 1−m), exponential exp(−m), truncated quadratic max(0, 1−m)², logistic log(1+exp(−2m))", "α on the simplex and λ ≥ 0.01 by projected gradient with adaptive steps, the best of the searches from equal weights and from each single loss; a single loss: λ alone", "test loss: logistic loss, by whose mean the best and the worst single loss are named"), Ours: best.LearnedMinusTest.Difference,
-		Control: &Control{Text: fmt.Sprintf("the worst single loss, %s, in its place", worst.Name), Ours: loses}}, littleOf(loses, worst.Name))
+	all.add(saysConvexCombination, Measurement{Text: "test loss of the learned combination less that of the best single loss", Setting: describe(r.Params, "θ minimises the mean of Σₖαₖ·lₖ(m), m = yθᵀx, plus ½·λ·‖θ‖², for the losses hinge max(0, 1−m), exponential exp(−m), truncated quadratic max(0, 1−m)², logistic log(1+exp(−2m))", "α on the simplex and λ ≥ 0.01 by projected gradient with adaptive steps, the best of the searches from equal weights and from each single loss; a single loss: λ alone", "test loss: logistic loss, by whose mean the best and the worst single loss are named"), Ours: best.LearnedMinusTest.Difference, Beyond: paired(experiment.Less(r.Loss.Methods[0].TestLosses, best.TestLosses), experiment.Less(worst.TestLosses, best.TestLosses)),
+		Control: &Control{Text: "the worst single loss in its place", Ours: loses},
+		Remark:  fmt.Sprintf("The best single loss is %s, the worst %s.", best.Name, worst.Name)}, littleOf(loses, "the worst single loss"))
 }
 
 func (all *measurements) errata(r *differentiability.ErrataResult) {
 	jump := func(left, right float64) experiment.Estimate { return once(math.Abs(left - right)) }
-	smooth := equals(0, 1e-6).or(PaperError)
+	smooth := equals(0, 1e-6, computed.why).or(PaperError)
 	at := func(k differentiability.Kink) string {
 		p := r.Params.LinearProblem
 		p.Lambda1 = k.At
@@ -137,16 +139,23 @@ func (all *measurements) errata(r *differentiability.ErrataResult) {
 	}
 	all.add(saysRange, Measurement{Text: "jump of the slope of min ½(x−a)², x ≤ 0, at a = 0, where all of that holds", Setting: "slope of the minimiser x(a) = min(a, 0), from the left and from the right", Ours: jump(r.Range.Left, r.Range.Right),
 		Remark: erratum}, smooth)
-	all.add(saysLogisticJacobian, Measurement{Text: "relative distance of the printed Jacobian from central differences", Setting: describe(logisticSetting, pick(r.Params, "C", "Train"), fmt.Sprintf("2 standard normal features, no intercept, labels the signs of x₁ + ½x₂ + %.6g·ε", r.Params.Noise), "Frobenius norm of the distance of the whole ∂θ/∂X, over the norm of the differences, at the minimiser θ"), Ours: once(r.Jacobian.PrintedError),
-		Remark: erratum}, below(1e-6).or(PaperError))
+	all.add(saysLogisticJacobian, Measurement{role: printedJacobian, Text: "relative distance of the printed Jacobian from central differences", Setting: describe(logisticSetting, pick(r.Params, "C", "Train"), fmt.Sprintf("2 standard normal features, no intercept, labels the signs of x₁ + ½x₂ + %.6g·ε", r.Params.Noise), "Frobenius norm of the distance of the whole ∂θ/∂X, over the norm of the differences, at the minimiser θ"), Ours: once(r.Jacobian.PrintedError),
+		Remark: erratum}, below(1e-6, computed).or(PaperError))
 	all.add(saysElasticNetDifferentiable, Measurement{Text: "jump of the elastic net's slope where a coefficient becomes 0", Setting: at(r.ElasticNet), Ours: jump(r.ElasticNet.Left, r.ElasticNet.Right),
 		Remark: erratum}, smooth)
 	all.add(saysSVMDifferentiable, Measurement{Text: "jump of the support vector machine's slope where a coefficient becomes 0", Setting: at(r.SVM), Ours: jump(r.SVM.Left, r.SVM.Right),
 		Remark: erratum}, smooth)
 	all.add(saysSVMDifferentiable, Measurement{Text: "smallest eigenvalue of its quadratic program, which is to be positive definite", Setting: "in θp, θn and the slacks t, of which t and θp + θn have no curvature, whatever the data", Ours: once(r.Program.SVM),
-		Remark: erratum}, above(1e-9).or(PaperError))
+		Remark: erratum}, above(1e-9, computed).or(PaperError))
+	kink := Measurement{Text: "jump of the slope of θ in the weight a of the hinge loss, where θ = min(a, 1)", Setting: "two examples x = y = ±1, θ minimises the mean of a·max(0, 1−m) plus ½θ²: slopes from the left and from the right at a = 1", Ours: jump(r.Loss.Left, r.Loss.Right),
+		Remark: "The program is convex in θ. Its solution has a kink in α wherever an example reaches the margin, as that of the support vector machine has. " + erratum}
+	all.add(saysSmoothInAlpha, kink, smooth)
+	all.add(saysBayesRule, Measurement{Text: "radius at which the likelier class changes", Setting: describe(kernels.DefaultRings().RingsData), Quoted: Printed.Rings.Radius, Ours: once(r.Bayes.Radius),
+		Control: &Control{Text: "the best half-plane's x₁", Ours: once(r.Bayes.Offset)}}, asPrinted(Printed.Rings.Radius))
 	all.add(saysSVMLabels, Measurement{Text: "largest change of θ when every example labelled 0 is replaced", Setting: describe(r.Params.LinearProblem, "0 for the label −1; the features of those examples drawn anew; θ by the program of the supplement"), Ours: once(r.Labels.ZeroMoves),
-		Remark: erratum}, above(1e-6).or(PaperError))
+		Remark: erratum}, above(1e-6, computed).or(Slip))
+	all.add(saysLinear, Measurement{Text: "error of every linear rule through the origin on the rings, population", Setting: describe(kernels.DefaultRings().RingsData, "the half-plane x₁ > 0; by symmetry every other one"), Quoted: Printed.Rings.Linear, Ours: once(1 - r.Bayes.Origin),
+		Control: &Control{Text: "with an intercept", Ours: once(1 - r.Bayes.HalfPlane)}}, asPrinted(Printed.Rings.Linear))
 	all.add(saysLinear, Measurement{Text: "error of the best linear rule with an intercept on the rings, population", Setting: describe(kernels.DefaultRings().RingsData, fmt.Sprintf("the best of the half-planes x₁ > t, at t = %.2f; without the intercept t the error is ½", r.Bayes.Offset)), Quoted: Printed.Rings.Linear, Ours: once(1 - r.Bayes.HalfPlane),
-		Remark: erratum}, equals(number64(Printed.Rings.Linear.Paper), .005).or(PaperError))
+		Remark: erratum}, equals(number64(Printed.Rings.Linear.Paper), ofAccuracy.size, ofAccuracy.why).or(PaperError))
 }

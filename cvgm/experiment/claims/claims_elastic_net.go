@@ -30,7 +30,7 @@ func (all *measurements) elasticNet(r *elasticnet.Result) {
 		Control: &Control{Text: "least squares in the place of CVGM", Ours: once((printed - ols) / r.TestSD)}}, ofAllSets)
 	others := min(r.Exhaustive.Final(), r.Random.Final())
 	all.add(saysTestLoss, Measurement{Text: "test loss of CVGM less the lower of the other two methods', published data", Setting: setting, Ours: once(r.CVGM.Final() - others),
-		Control: &Control{Text: "CVGM's start less that", Ours: once(start - others)}}, below(0))
+		Control: &Control{Text: "CVGM's start less that", Ours: once(start - others)}}, below(0, computed))
 	falls := func(loss []float64) experiment.Estimate {
 		var n float64
 		for k := 1; k < len(loss); k++ {
@@ -44,9 +44,9 @@ func (all *measurements) elasticNet(r *elasticnet.Result) {
 	slices.Reverse(back)
 	all.add(saysTestLoss, Measurement{Text: "share of CVGM's steps with which the test loss falls", Setting: setting, Ours: falls(r.CVGM.TestLoss),
 		Control: &Control{Text: "the same steps in the opposite order", Ours: falls(back)},
-		Remark:  "It falls while the search is stopped early; run on, it rises again."}, above(.5))
+		Remark:  "It falls while the search is stopped early; run on, it rises again."}, above(.5, computed))
 	all.add(saysUnion, Measurement{Text: "numbers in 𝒯ⱼ ∪ 𝒱ⱼ; n is that of the features", Setting: "the first experiment, Table 1", Ours: once(float64(r.Params.Train)),
-		Remark: erratum}, exactly(float64(r.Params.Features)).or(PaperError))
+		Remark: erratum}, exactly(float64(r.Params.Features)).or(Slip))
 }
 
 func (all *measurements) elasticNetSeeds(r *elasticnet.Seeds) {
@@ -56,16 +56,31 @@ func (all *measurements) elasticNetSeeds(r *elasticnet.Seeds) {
 	for _, k := range []int{elasticnet.Exhaustive, elasticnet.Random} {
 		rival := at(k)
 		name := strings.ToLower(rival.Name)
-		all.add(saysTestLoss, Measurement{Text: "test loss of CVGM less that of " + name + ", fresh data", Setting: setting, Ours: rival.CVGMMinusTest.Difference,
+		part := noRole
+		if k == elasticnet.Exhaustive {
+			part = table1
+		}
+		all.add(saysTestLoss, Measurement{role: part, Text: "test loss of CVGM less that of " + name + ", fresh data", Setting: setting, Ours: rival.CVGMMinusTest.Difference,
 			Control: &Control{Text: "least squares less " + name, Ours: experiment.Compare(ols.Test, rival.Test).Difference},
-			Remark:  "Table 1 shows one favourable data set."}, below(0))
-		all.add(saysCompetitive, Measurement{Text: "test loss of " + name + " less CVGM's, fresh data", Setting: setting, Ours: minus(rival.CVGMMinusTest.Difference),
+			Remark:  "Table 1 shows one favourable data set."}, below(0, ofSquaredLoss))
+		all.add(saysCompetitive, Measurement{Text: "test loss of " + name + " less CVGM's, fresh data", Setting: setting, Ours: minus(rival.CVGMMinusTest.Difference), Beyond: paired(experiment.Less(rival.Test, cvgm.Test), experiment.Less(ols.Test, cvgm.Test)),
 			Control: &Control{Text: "CVGM's start less CVGM", Ours: minus(start.CVGMMinusTest.Difference)},
 			Remark:  "The same numbers, with the other sign, are measured for the sentence on a lower test loss."},
 			littleOf(minus(ols.CVGMMinusTest.Difference), "least squares"))
 	}
+	var minimum []float64
+	for _, m := range r.Minimum {
+		minimum = append(minimum, m.Test)
+	}
+	all.add(saysSurrogate, Measurement{Text: "test loss at the lowest CV loss less that at CVGM's last point, fresh data", Setting: describe(setting, "the lowest CV loss over all penalties above their bounds"), Ours: experiment.Compare(minimum, cvgm.Test).Difference, Aside: true,
+		Control: &Control{Text: "least squares less CVGM", Ours: minus(ols.CVGMMinusTest.Difference)},
+		Remark:  "Nothing tells which surrogate would be the best. Here the lowest CV loss is not the lowest test loss: a search that stops before is better or as good."}, below(0, ofSquaredLoss))
+	lower := experiment.Wins(cvgm.CV, exhaustive.CV)
 	reachable := experiment.Compare(start.CV, exhaustive.CV).Difference
-	all.add(saysOtherMethods, Measurement{Text: "CV loss of the constant step size less that of exhaustive search, fresh data", Setting: setting, Ours: exhaustive.CVGMMinusCV.Difference,
+	all.add(saysOtherMethods, Measurement{Text: "share of data sets on which the constant step size is below exhaustive search in CV loss, fresh data", Setting: setting, Ours: experiment.ShareOf(lower),
+		Control: &Control{Text: "CVGM's start in its place", Ours: experiment.ShareOf(experiment.Wins(start.CV, exhaustive.CV))},
+		Remark:  "It gives away little, and is still the worse of the two on most data sets."}, above(.5, ofSets))
+	all.add(saysOtherMethods, Measurement{Text: "CV loss of the constant step size less that of exhaustive search, fresh data", Setting: setting, Ours: exhaustive.CVGMMinusCV.Difference, Beyond: paired(experiment.Less(cvgm.CV, exhaustive.CV), experiment.Less(start.CV, exhaustive.CV)),
 		Control: &Control{Text: "CVGM's start less exhaustive search", Ours: reachable},
 		Remark:  fmt.Sprintf("Mean CV losses: start %s, CVGM %s, exhaustive search %s.", short(start.CVMean.Mean), short(cvgm.CVMean.Mean), short(exhaustive.CVMean.Mean))},
 		littleOf(reachable, "the start"))
@@ -76,13 +91,10 @@ func (all *measurements) regressionPrinted(r *elasticnet.RegressionPrinted) {
 	setting := describe(netSetting, freshSetting, r.Params)
 	all.add(saysTestSet, Measurement{Text: "test loss of the coefficients that made the training labels, over the variance of the noise, test set by a second call of the command", Setting: setting, Ours: second.CoefMean,
 		Remark: fmt.Sprintf("A second call draws other coefficients, so that nothing learned from the training rows holds there. The code draws %d rows in one call and tests on those that it does not train on.", r.Params.Samples)},
-		equals(1, .05).or(PaperError))
+		equals(1, .2, "a fifth of the noise's variance").or(PaperError))
 	all.add(saysTestSet, Measurement{Text: "test loss of CVGM with all data from the printed command", Setting: describe(setting, "labels not divided; test rows by a second call"), Quoted: Quoted{Paper: Printed.CVGM.Paper}, Ours: printed.CVGMMean, Aside: true,
 		Remark: fmt.Sprintf("The code divides the labels by %g, which the text does not say. Even then a second call gives %s ± %s, the code's own test rows %s ± %s.", r.Params.Scale, short(second.CVGMMean.Mean), short(second.CVGMMean.Margin), short(code.CVGMMean.Mean), short(code.CVGMMean.Margin))},
 		asPrinted(Printed.CVGM))
-	little := quarter * experiment.Compare(code.LeastSquares, code.CVGM).Difference.Mean
-	same := equals(0, little)
-	same.text = fmt.Sprintf("within %s of 0, a quarter of what least squares loses", short(little))
 	all.add(saysTestSet, Measurement{Text: fmt.Sprintf("test loss of CVGM on %d further rows of the same draw less that on the code's test rows", r.Params.Test), Setting: setting, Ours: fresh.CVGMLessCode.Difference, Aside: true,
-		Control: &Control{Text: "a second call's rows in their place", Ours: second.CVGMLessCode.Difference}}, same)
+		Control: &Control{Text: "a second call's rows in their place", Ours: second.CVGMLessCode.Difference}}, zero(ofSquaredLoss))
 }

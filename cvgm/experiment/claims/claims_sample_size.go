@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"cvgm/cvgm/experiment"
@@ -115,7 +116,7 @@ func (all *measurements) sampleSize(r *samplesize.Result) {
 	if i := slices.Index(r.Sizes, 20); i >= 0 {
 		logistic := r.Methods[samplesize.SizeLogistic]
 		all.add(saysFewExamples, Measurement{Text: "accuracy at N = 20 less that of logistic regression", Setting: describe("N = 20", r.Params.RingsData, pick(r.Params, "Seeds", "Test")+", drawn anew for each", r.Params.KernelCVGM, gradients[kernels.Published], rivalSetting(r.Params, samplesize.SizeLogistic)), Ours: logistic.Published.BySize[i],
-			Control: &Control{Text: "logistic regression in CVGM's place", Ours: experiment.Compare(logistic.Accuracy[i], logistic.Accuracy[i]).Difference}}, above(0))
+			Control: &Control{Text: "logistic regression in CVGM's place", Ours: experiment.Compare(logistic.Accuracy[i], logistic.Accuracy[i]).Difference}}, above(0, ofPoorAccuracy))
 	}
 	for _, l := range SampleSizeLeads(r) {
 		name, variant := leadNames[l.Rival], kernels.Published
@@ -125,7 +126,7 @@ func (all *measurements) sampleSize(r *samplesize.Result) {
 		}
 		logistic, setting := leads(r, samplesize.SizeLogistic, l.Rival), describe(r.Params.RingsData, pick(r.Params, "MinSize", "MaxSize", "SizeStep", "Seeds", "Test"), "the mean is over all sizes and seeds", r.Params.KernelCVGM, gradients[variant], rivalSetting(r.Params, l.Rival))
 		all.add(saysOutperforms, Measurement{Text: "accuracy of CVGM less that of " + name, Setting: setting, Ours: l.All, Aside: l.Rival == samplesize.SizeAdam,
-			Control: &Control{Text: "logistic regression in CVGM's place", Ours: experiment.EstimateOf(slices.Concat(logistic...))}}, above(0))
+			Control: &Control{Text: "logistic regression in CVGM's place", Ours: experiment.EstimateOf(slices.Concat(logistic...))}}, above(0, ofAccuracy))
 		m := Measurement{Text: "change per doubling of N of CVGM's lead in accuracy over " + name, Setting: describe(setting, slopeSetting), Ours: l.PerDoubling, Aside: l.Rival == samplesize.SizeAdam,
 			Control: &Control{Text: "sizes in the opposite order", Ours: l.opposite}}
 		var lead []string
@@ -135,7 +136,11 @@ func (all *measurements) sampleSize(r *samplesize.Result) {
 			}
 		}
 		m.Remark = "Lead at small N less that at larger N, in points: " + strings.Join(lead, ", ") + "."
-		all.add(saysOutperforms, m, below(0))
+		smallest := ofAccuracy
+		if l.Rival == samplesize.SizeNetworkText || l.Rival == samplesize.SizeLogistic {
+			smallest = ofPoorAccuracy
+		}
+		all.add(saysOutperforms, m, below(0, smallest.perDoublings(r.Sizes[0], r.Sizes[len(r.Sizes)-1])))
 	}
 }
 
@@ -143,9 +148,10 @@ func (all *measurements) sampleSize(r *samplesize.Result) {
 func (all *measurements) overfitting(r *samplesize.Result) {
 	loses := leads(r, samplesize.SizeAdam, samplesize.SizeAdamLong)
 	var lost []float64
+	var sizes []int
 	for i, e := range r.Overfitting {
 		if e.N > 0 {
-			lost = append(lost, loses[i]...)
+			lost, sizes = append(lost, loses[i]...), append(sizes, r.Sizes[i])
 		}
 	}
 	if len(lost) == 0 {
@@ -153,14 +159,17 @@ func (all *measurements) overfitting(r *samplesize.Result) {
 	}
 	setting := describe(r.Params.RingsData, pick(r.Params, "RivalSizes")+" among these", pick(r.Params, "MinSize", "SizeStep", "Seeds", "Test"), pick(r.Params, "Hidden"), sameLayers, pick(r.Params, "AdamStepSize", "LongSteps"))
 	all.add(saysOverfitting, Measurement{Text: fmt.Sprintf("accuracy that a network trained by Adam loses between step %d and step %d, all sizes", r.Params.AdamSteps, r.Params.LongSteps), Setting: setting, Ours: experiment.EstimateOf(lost),
-		Control: &Control{Text: "logistic regression, whose fit has converged", Ours: once(0)}}, above(0))
+		Control: &Control{Text: "logistic regression, whose fit has converged", Ours: once(0)}}, above(0, ofAccuracy))
 	all.add(saysOverfitting, Measurement{Text: fmt.Sprintf("change per doubling of N of the accuracy that a network trained by Adam loses between step %d and step %d", r.Params.AdamSteps, r.Params.LongSteps), Setting: describe(setting, slopeSetting), Ours: perDoubling(r, loses),
-		Remark: "It grows with N in the place of falling."}, below(0))
+		Remark: "It grows with N in the place of falling."}, below(0, ofAccuracy.perDoublings(sizes[0], sizes[len(sizes)-1])))
 }
 
+// paperSteps are the steps along the CV loss of the paper's runs on the rings.
+const paperSteps = 100
+
 func (all *measurements) ablation(r *samplesize.AblationResult) {
+	budgets := r.Params.Rings.Budgets
 	for k, c := range r.Rings {
-		budgets := r.Params.Rings.Budgets
 		splits, steps := r.Params.Rings.Ks[k/len(budgets)], budgets[k%len(budgets)]
 		var start, learned []experiment.Estimate // start less descent of the training loss, and descent of the CV loss less start, by size
 		for _, row := range r.Rows {
@@ -168,22 +177,46 @@ func (all *measurements) ablation(r *samplesize.AblationResult) {
 				start, learned = append(start, minus(row.TrainingLessStart.Difference)), append(learned, row.CVLessStart.Difference)
 			}
 		}
-		all.add(saysFeatures, Measurement{Text: fmt.Sprintf("test error of the network that descends the CV loss, of %d splits, less that of one that descends the training loss, rings of all sizes, %d steps", splits, steps),
+		part := noRole
+		if splits == slices.Max(r.Params.Rings.Ks) && steps == paperSteps {
+			part = weights
+		}
+		all.add(saysFeatures, Measurement{role: part, Text: fmt.Sprintf("test error of the network that descends the CV loss, of %d splits, less that of one that descends the training loss, rings of all sizes, %d steps", splits, steps),
 			Setting: ablationSetting(r.Params, samplesize.AblationRow{Problem: kernels.ProblemRings, K: splits, Budget: steps}),
-			Ours:    c.Difference,
+			Ours:    c.Difference, Aside: part == noRole,
 			Control: &Control{Text: "the start in the place of the descent of the CV loss", Ours: experiment.MeanOf(start)},
-			Remark: fmt.Sprintf("All else is equal: network, start, step size, last layer. The test error after the descent of the CV loss less that at the start is %s ± %s. No interval is widened for the number of rows.",
-				short(experiment.MeanOf(learned).Mean), short(experiment.MeanOf(learned).Margin))}, below(0))
+			Remark: fmt.Sprintf("All else is equal: network, start, step size, last layer. Learning helps by far more than the choice of the loss: the test error after the descent of the CV loss less that at the start is %s ± %s.",
+				short(experiment.MeanOf(learned).Mean), short(experiment.MeanOf(learned).Margin))}, below(0, ofAccuracy))
 	}
 	for _, row := range r.Rows {
-		if row.Problem == kernels.ProblemRings {
-			continue
+		// Where the training loss chooses no penalty, and where a random search does not learn the
+		// weights of a network, the rival is a poor one.
+		training, random, of := ofPoorSquaredLoss, ofSquaredLoss, "test loss"
+		switch row.Problem {
+		case kernels.ProblemRings, kernels.ProblemXOR:
+			training, random, of = ofAccuracy, ofPoorAccuracy, "test error"
+		case samplesize.ProblemMachine:
+			training, random, of = ofPoorAccuracy, ofAccuracy, "test error"
 		}
+		name := fmt.Sprintf("%s, N = %d, %d splits, budget %d", row.Problem, row.Train, row.K, row.Budget)
 		control := &Control{Text: "the descent of the training loss in its place", Ours: experiment.Estimate{Mean: 0, Margin: 0, N: row.CVLessTraining.Difference.N}}
-		if row.Problem == kernels.ProblemXOR {
+		if row.Problem == kernels.ProblemXOR || row.Problem == kernels.ProblemRings {
 			control = &Control{Text: "the start in its place", Ours: minus(row.TrainingLessStart.Difference)}
 		}
-		all.add(saysFeatures, Measurement{Text: fmt.Sprintf("test loss after the descent of the CV loss less that after the descent of the training loss, %s, %d splits, budget %d", row.Problem, row.K, row.Budget), Setting: ablationSetting(r.Params, row), Ours: row.CVLessTraining.Difference, Aside: true,
-			Control: control}, below(0))
+		loss, gradient := noRole, noRole
+		switch {
+		case row.Problem == kernels.ProblemRings:
+			loss = weightsBySize
+		case row.Problem == samplesize.ProblemNet && row.Budget <= r.Params.RandomBudget:
+			loss, gradient = penalties, penaltiesGradient
+		}
+		if row.Problem != kernels.ProblemRings || row.K == slices.Max(r.Params.Rings.Ks) && row.Budget == paperSteps {
+			all.add(saysFeatures, Measurement{role: loss, size: strconv.Itoa(row.Train), Text: of + " after the descent of the CV loss less that after the descent of the training loss, " + name, Setting: ablationSetting(r.Params, row), Ours: row.CVLessTraining.Difference, Aside: true,
+				Control: control, Remark: "The same data, start and steps; another loss."}, below(0, training))
+		}
+		if row.Random.N > 0 && row.Budget <= r.Params.RandomBudget && (row.Problem != kernels.ProblemRings || row.Budget == paperSteps) {
+			all.add(saysMuchFaster, Measurement{role: gradient, Text: of + " after the descent of the CV loss less that of a random search for its lowest value, " + name, Setting: describe(ablationSetting(r.Params, row), pick(r.Params, "RandomBudget")), Ours: row.CVLessRandom.Difference, Aside: true,
+				Control: &Control{Text: "the random search in its place", Ours: experiment.Estimate{Mean: 0, Margin: 0, N: row.CVLessRandom.Difference.N}}, Remark: "The same loss and number of evaluations; no gradient."}, below(0, random))
+		}
 	}
 }

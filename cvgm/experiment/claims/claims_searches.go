@@ -24,11 +24,7 @@ func excessAt(r *searches.Result, name string, evaluations int) []float64 {
 
 // lowerShare estimates the share of data sets on which a is below b; a tie counts half.
 func lowerShare(a, b []float64) experiment.Estimate {
-	wins := make([]float64, len(a))
-	for i := range a {
-		wins[i] = experiment.Compare(a[i:i+1], b[i:i+1]).Wins
-	}
-	return experiment.EstimateOf(wins)
+	return experiment.ShareOf(experiment.Wins(a, b))
 }
 
 // quasiNewtonBelowGrid is the share of data sets on which a quasi-Newton search is
@@ -46,13 +42,13 @@ func (all *measurements) searches(r *searches.Result) {
 	start := excess(searches.PaperStep, 1)
 	setting := describe(netSetting, freshSetting, r.Params.RegressionData, r.Params.PenaltyCVGM, "lowest CV loss so far")
 	toGrid := describe(setting, quasiNewton, pick(r.Params, "GridPoints"), pick(r.Params, "BoxLow", "BoxHigh"))
-	all.add(saysMuchFaster, Measurement{Text: fmt.Sprintf("share of data sets on which a quasi-Newton search after %d evaluations is below exhaustive search after %d", within, budget),
+	all.add(saysMuchFaster, Measurement{role: quasiNewtonFaster, Text: fmt.Sprintf("share of data sets on which a quasi-Newton search after %d evaluations is below exhaustive search after %d", within, budget),
 		Setting: toGrid,
 		Ours:    share,
 		Control: &Control{Text: fmt.Sprintf("the paper's constant step size after %d", within), Ours: lowerShare(excess(searches.PaperStep, within), grid)},
-		Remark:  fmt.Sprintf("The mean difference of the CV losses is %s ± %s.", short(less(excess(searches.QuasiNewton, within), grid).Mean), short(less(excess(searches.QuasiNewton, within), grid).Margin))}, above(.5))
-	all.add(saysMuchFaster, Measurement{Text: fmt.Sprintf("share of data sets on which the paper's constant step size after %d evaluations is below exhaustive search after as many", budget), Setting: toGrid, Aside: true, Ours: lowerShare(paper, grid),
-		Remark: "The gradient helps a method that uses it well."}, above(.5))
+		Remark:  fmt.Sprintf("The mean difference of the CV losses is %s ± %s.", short(less(excess(searches.QuasiNewton, within), grid).Mean), short(less(excess(searches.QuasiNewton, within), grid).Margin))}, above(.5, ofSets))
+	all.add(saysMuchFaster, Measurement{role: paperStepFaster, Text: fmt.Sprintf("share of data sets on which the paper's constant step size after %d evaluations is below exhaustive search after as many", budget), Setting: toGrid, Aside: true, Ours: lowerShare(paper, grid),
+		Remark: "The gradient helps a method that uses it well."}, above(.5, ofSets))
 	step := pick(r.Params, "LongStepSize")
 	for _, method := range [][2]string{{"Nesterov", "Nesterov: momentum k/(k+3), restarted where a step goes against it, " + step}, {"Adam", "Adam: β₁ = .9, β₂ = .999, " + step}, {searches.QuasiNewton, quasiNewton}} {
 		name := method[0]
@@ -60,12 +56,21 @@ func (all *measurements) searches(r *searches.Result) {
 			Setting: describe(setting, method[1]),
 			Ours:    less(excess(name, budget), paper),
 			Aside:   name == searches.QuasiNewton,
-			Control: &Control{Text: "the constant step size in its place", Ours: less(paper, paper)}}, below(0))
+			Control: &Control{Text: "the constant step size in its place", Ours: less(paper, paper)}}, below(0, ofSquaredLoss))
 	}
-	all.add(saysFierceCompetitor, Measurement{Text: fmt.Sprintf("CV loss of random search less that of a Bayesian one, after %d evaluations", budget), Setting: describe(setting, pick(r.Params, "Budget", "BoxLow", "BoxHigh"), improvement+"λ1 and λ2 themselves from their bounds to the same upper end, after the start and 5 uniform points"), Ours: less(random, bayesian),
+	all.add(saysFierceCompetitor, Measurement{Text: fmt.Sprintf("CV loss of random search less that of a Bayesian one, after %d evaluations", budget), Setting: describe(setting, pick(r.Params, "Budget", "BoxLow", "BoxHigh"), improvement+"λ1 and λ2 themselves from their bounds to the same upper end, after the start and 5 uniform points"), Ours: less(random, bayesian), Beyond: paired(experiment.Less(random, bayesian), experiment.Less(start, bayesian)),
 		Control: &Control{Text: "the start less the Bayesian search", Ours: less(start, bayesian)},
 		Remark:  fmt.Sprintf("The medians of the excess over the minimum are %s and %s.", short(experiment.MedianValue(random)), short(experiment.MedianValue(bayesian)))},
 		littleOf(less(start, bayesian), "the start"))
+	convex := make([]float64, len(r.Above))
+	for i, above := range r.Above {
+		if above > r.Params.Tol {
+			convex[i] = 1
+		}
+	}
+	all.add(saysNonconvex, Measurement{Text: fmt.Sprintf("share of data sets on which the CV loss exceeds a chord by more than %g", r.Params.Tol), Setting: describe(netSetting, freshSetting, r.Params.RegressionData, pick(r.Params, "K", "P", "MinLambda1", "MinLambda2"), pick(r.Params, "ReferencePoints"), pick(r.Params, "BoxLow", "BoxHigh"), "each point of the grid against the line through its two neighbours along either axis"), Ours: experiment.ShareOf(convex),
+		Control: &Control{Text: "a convex function", Ours: once(0)},
+		Remark:  "It is bounded, as all coefficients are 0 where λ1 is large: no bounded function that falls and rises is convex."}, above(.5, ofSets))
 	several := 0
 	for _, n := range r.LocalMinima {
 		if n > 1 {
@@ -73,7 +78,7 @@ func (all *measurements) searches(r *searches.Result) {
 		}
 	}
 	all.add(saysSeveralStarts, Measurement{Text: fmt.Sprintf("of %d data sets of the elastic net, those on which the CV loss has several local minima", len(r.LocalMinima)), Setting: describe(netSetting, freshSetting, r.Params.RegressionData, pick(r.Params, "K", "P", "MinLambda1", "MinLambda2"), pick(r.Params, "ReferencePoints"), pick(r.Params, "BoxLow", "BoxHigh"), "a search by ever finer grids starts from each point of the grid at which the CV loss does not exceed that at its eight neighbours", pick(r.Params, "Tol"), "the plateau on which θ = 0 counts for none"), Ours: once(float64(several)),
-		Control: &Control{Text: "a loss with one minimum", Ours: once(0)}}, above(0))
+		Control: &Control{Text: "a loss with one minimum", Ours: once(0)}}, above(0, computed))
 }
 
 func (all *measurements) dimensions(r *searches.DimensionsResult) {
@@ -91,7 +96,7 @@ func (all *measurements) dimensions(r *searches.DimensionsResult) {
 		Ours:    experiment.Compare(gradient.CV, random.CV).Difference,
 		Control: &Control{Text: "random search in its place", Ours: experiment.Compare(random.CV, random.CV).Difference},
 		Remark: fmt.Sprintf("This is the CV loss alone. The test loss there is %s ± %s, that of random search %s ± %s. The paper's constant step is not among these searches.",
-			short(gradient.TestMean.Mean), short(gradient.TestMean.Margin), short(random.TestMean.Mean), short(random.TestMean.Margin))}, below(0))
+			short(gradient.TestMean.Mean), short(gradient.TestMean.Margin), short(random.TestMean.Mean), short(random.TestMean.Margin))}, below(0, ofLogLoss))
 	var low, high *searches.Dimension // with a grid
 	for i := range r.Dimensions {
 		d := &r.Dimensions[i]
@@ -115,18 +120,16 @@ func (all *measurements) dimensions(r *searches.DimensionsResult) {
 	setting := func(groups string) string {
 		return describe(fmt.Sprintf(groupsSetting, groups), freshSetting, r.Params.RidgeGroups, pick(r.Params, "Budget", "LongBudget"), "random search: log-uniform; grid: as many values per penalty as the budget allows, at equal ratios, fewer than 5 at the middles of equal parts of the box")
 	}
-	tie := above(experiment.TieTol * high.Best.Mean)
-	tie.text += ", up to which two losses are a tie"
 	all.add(saysProhibitive, Measurement{Text: fmt.Sprintf("CV loss of exhaustive search above the lowest known, with %d hyperparameters less with %d, same budget", high.Hyperparameters, low.Hyperparameters),
 		Setting: setting(fmt.Sprintf("%d or %d", low.Hyperparameters, high.Hyperparameters)),
 		Ours:    rises("exhaustive"),
 		Control: &Control{Text: "a quasi-Newton search in its place", Ours: rises(searches.QuasiNewton)},
-		Remark:  fmt.Sprintf("With %d the budget is enough for a grid of %d values of each.", high.Hyperparameters, grid.PerAxis)}, tie)
+		Remark:  fmt.Sprintf("With %d the budget is enough for a grid of %d values of each.", high.Hyperparameters, grid.PerAxis)}, above(0, ofSquaredLoss))
 	all.add(saysRandomBeatsGrid, Measurement{Text: fmt.Sprintf("CV loss of random search less that of exhaustive search, %d hyperparameters, same budget", high.Hyperparameters),
 		Setting: setting(fmt.Sprint(high.Hyperparameters)),
 		Ours:    experiment.Compare(random.CV, grid.CV).Difference,
 		Control: &Control{Text: "exhaustive search in its place", Ours: experiment.Compare(grid.CV, grid.CV).Difference},
-		Remark:  fmt.Sprintf("The grid, of %d values of each, spends %d of the %d evaluations.", grid.PerAxis, grid.Evaluations, r.Params.Budget)}, below(0))
+		Remark:  fmt.Sprintf("The grid, of %d values of each, spends %d of the %d evaluations.", grid.PerAxis, grid.Evaluations, r.Params.Budget)}, below(0, ofSquaredLoss))
 }
 
 func (all *measurements) fewDimensions(r *searches.FewDimensionsResult) {
@@ -138,25 +141,26 @@ func (all *measurements) fewDimensions(r *searches.FewDimensionsResult) {
 	all.add(saysRandomBeatsGrid, Measurement{Text: fmt.Sprintf("CV loss of random search less that of exhaustive search, %d hyperparameters, of which %d matter, %d evaluations of each", r.Params.Hyperparameters, most.Matter, r.Points),
 		Setting: setting,
 		Ours:    most.RandomLess.Difference,
-		Control: &Control{Text: "exhaustive search in its place", Ours: experiment.Compare(most.Grid, most.Grid).Difference}}, below(0))
+		Control: &Control{Text: "exhaustive search in its place", Ours: experiment.Compare(most.Grid, most.Grid).Difference}}, below(0, ofSquaredLoss))
 	all.add(saysFewMatter, Measurement{Text: fmt.Sprintf("share of data sets on which random search is below exhaustive search, where %d of %d hyperparameters matters, less that where %d matter", few.Matter, r.Params.Hyperparameters, most.Matter),
 		Setting: setting,
 		Ours:    experiment.Compare(few.RandomBelow, most.RandomBelow).Difference,
 		Control: &Control{Text: fmt.Sprintf("%d matter in both cases", most.Matter), Ours: experiment.Compare(most.RandomBelow, most.RandomBelow).Difference},
-		Remark:  fmt.Sprintf("Random search is ahead where all matter, too: on a share of %s ± %s.", short(most.RandomBelowOfSets.Mean), short(most.RandomBelowOfSets.Margin))}, above(0))
+		Remark:  fmt.Sprintf("Random search is ahead where all matter, too: on a share of %s ± %s.", short(most.RandomBelowOfSets.Mean), short(most.RandomBelowOfSets.Margin))}, above(0, ofSets))
 	all.add(saysFewMatter, Measurement{Text: fmt.Sprintf("least share of %d penalties that carries nine tenths of the mean squared slope of the CV loss in their logarithms", r.Params.Features),
 		Setting: describe(fmt.Sprintf(groupsSetting, r.Params.Features), freshSetting, r.Params.RidgeGroups, pick(r.Params, "Points")),
 		Ours:    experiment.EstimateOf(r.Carry),
-		Control: &Control{Text: "all matter alike", Ours: once(r.CarryEqual)}}, below(.5))
+		Control: &Control{Text: "all matter alike", Ours: once(r.CarryEqual)}}, below(.5, ofWhole))
 }
 
 func (all *measurements) regret(r *searches.RegretResult) {
 	for _, row := range r.Rows {
 		random, start := minus(symmetric(row.BayesianLess)), symmetric(row.StartLess)
+		beyond := symmetric(experiment.MedianOf(beyondQuarter(experiment.Less(row.Regrets.Random, row.Regrets.Bayesian), experiment.Less(row.Regrets.Start, row.Regrets.Bayesian))))
 		p := r.Params
 		p.BoxHigh = row.BoxHigh
 		all.add(saysFierceCompetitor, Measurement{Text: fmt.Sprintf("median of the lowest CV loss of random search less that of a Bayesian one, %d penalties of at most %.3g", row.Hyperparameters, math.Pow(10, row.BoxHigh)),
-			Setting: describe(fmt.Sprintf(groupsSetting, row.Hyperparameters), freshSetting, p, "the first of them at the start; random search: log-uniform", improvement+"logarithms", "the margin is the wider side of a distribution-free interval of the median"), Ours: random,
+			Setting: describe(fmt.Sprintf(groupsSetting, row.Hyperparameters), freshSetting, p, "the first of them at the start; random search: log-uniform", improvement+"logarithms", "the margin is the wider side of a distribution-free interval of the median"), Ours: random, Beyond: &beyond,
 			Control: &Control{Text: "the start less the Bayesian search", Ours: start},
 			Remark:  fmt.Sprintf("The medians of the excess over the minimum are %s and %s. The Bayesian search is lower on %.3g %% of the data sets.", short(row.Random.Median), short(row.Bayesian.Median), 100*row.Wins)}, littleOf(start, "the start"))
 	}

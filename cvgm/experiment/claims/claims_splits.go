@@ -9,6 +9,8 @@ import (
 	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/experiment/kernels"
 	"cvgm/cvgm/experiment/splits"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 func (all *measurements) splits(r *splits.Result) {
@@ -23,30 +25,35 @@ func (all *measurements) splits(r *splits.Result) {
 		return describe(netSetting, freshSetting, r.Params.RegressionData, fixed, pick(r.Params, "Budget", "StartLambda1", "StartLambda2", "MinLambda1", "MinLambda2"), "splits drawn anew at each setting")
 	}
 	gradient := describe(netSetting, freshSetting, r.Params.RegressionData, pick(r.Params, "P"), "gradient of the CV loss at "+pick(r.Params, "At"),
-		"standard deviation of a data set: root of the summed variances of both components over "+pick(r.Params, "Draws"), "then the mean over the data sets")
+		"standard deviation of a data set: root of the summed variances of both components over "+pick(r.Params, "Draws"))
 	all.add(saysBalanced, Measurement{Text: fmt.Sprintf("standard deviation of the gradient with balanced splits over that with uniform ones, K = %d", many.K),
-		Setting: describe(gradient, "here the ratio of each data set, then the mean"),
+		Setting: describe(gradient, ratioSetting),
 		Ours:    many.GradientShare,
 		Control: &Control{Text: "uniform splits in their place", Ours: once(1)},
-		Remark:  "The second 𝒱ⱼ is a slip. " + erratum}, below(1))
+		Remark:  "The second 𝒱ⱼ is a slip. " + erratum}, below(1, ofWhole))
 	all.add(saysBalanced, Measurement{Text: "test loss of the tuned model with balanced splits less that with uniform ones", Setting: tuned(fmt.Sprintf("K = %d, ", many.K) + pick(r.Params, "P")), Ours: many.BalancedMinusUniform.Difference, Aside: true,
-		Control: &Control{Text: "uniform splits in their place", Ours: once(0)}}, below(0))
+		Control: &Control{Text: "uniform splits in their place", Ours: once(0)}}, below(0, ofSquaredLoss))
 	first, last := r.ByK[0], r.ByK[len(r.ByK)-1]
 	rises := func(from, to splits.Setting) experiment.Estimate {
-		return experiment.Difference(to.Uniform.GradientSD, from.Uniform.GradientSD)
+		return experiment.RatioOf(floats.DivTo(make([]float64, len(to.Uniform.GradientSDs)), to.Uniform.GradientSDs, from.Uniform.GradientSDs))
 	}
-	all.add(saysLargerK, Measurement{Text: fmt.Sprintf("standard deviation of the gradient at K = %d less that at K = %d", last.K, first.K), Setting: gradient, Ours: rises(first, last),
-		Control: &Control{Text: "from the larger K to the smaller one", Ours: rises(last, first)}}, below(0))
+	all.add(saysLargerK, Measurement{Text: fmt.Sprintf("standard deviation of the gradient at K = %d over that at K = %d", last.K, first.K), Setting: describe(gradient, ratioSetting), Ours: rises(first, last),
+		Control: &Control{Text: "from the larger K to the smaller one", Ours: rises(last, first)}}, below(1, ofWhole))
+	// beyond is what a setting loses against the last one, beyond a quarter of what the first loses.
+	beyond := func(s splits.Setting, all []splits.Setting) *experiment.Estimate {
+		last := all[len(all)-1].Uniform.TestLosses
+		return paired(experiment.Less(s.Uniform.TestLosses, last), experiment.Less(all[0].Uniform.TestLosses, last))
+	}
 	few := byK(15)
-	all.add(saysKAndP, Measurement{Text: fmt.Sprintf("test loss at K = %d less that at K = %d, elastic net", few.K, last.K), Setting: tuned(pick(r.Params, "P")), Ours: few.MinusLast.Difference,
+	all.add(saysKAndP, Measurement{Text: fmt.Sprintf("test loss at K = %d less that at K = %d, elastic net", few.K, last.K), Setting: tuned(pick(r.Params, "P")), Ours: few.MinusLast.Difference, Beyond: beyond(few, r.ByK),
 		Control: &Control{Text: fmt.Sprintf("K = %d", first.K), Ours: first.MinusLast.Difference},
 		Remark:  fmt.Sprintf("The paper's range is 16 to 128. K = %d stands for its lower end.", few.K)}, littleOf(first.MinusLast.Difference, fmt.Sprintf("K = %d", first.K)))
 	rings, one := closest(r.RingsByK, func(s splits.Setting) float64 { return math.Abs(float64(s.K - few.K)) }), r.RingsByK[0]
-	all.add(saysKAndP, Measurement{Text: fmt.Sprintf("test error at K = %d less that at K = %d, rings", rings.K, r.RingsByK[len(r.RingsByK)-1].K), Setting: describe(r.Params.Rings.RingsData, pick(r.Params.Rings, "Train", "Test", "C", "Hidden"), "CV loss: logistic loss of uniform splits, drawn anew at each K, "+pick(r.Params.Rings, "P"), gradients[kernels.Full], pick(r.Params.Rings, "Steps", "StepSize")), Ours: rings.MinusLast.Difference,
+	all.add(saysKAndP, Measurement{Text: fmt.Sprintf("test error at K = %d less that at K = %d, rings", rings.K, r.RingsByK[len(r.RingsByK)-1].K), Setting: describe(r.Params.Rings.RingsData, pick(r.Params.Rings, "Train", "Test", "C", "Hidden"), "CV loss: logistic loss of uniform splits, drawn anew at each K, "+pick(r.Params.Rings, "P"), gradients[kernels.Full], pick(r.Params.Rings, "Steps", "StepSize")), Ours: rings.MinusLast.Difference, Beyond: beyond(rings, r.RingsByK),
 		Control: &Control{Text: fmt.Sprintf("K = %d", one.K), Ours: one.MinusLast.Difference},
 		Remark:  fmt.Sprintf("The paper's range is 16 to 128. K = %d stands for its lower end.", rings.K)}, littleOf(one.MinusLast.Difference, fmt.Sprintf("K = %d", one.K)))
 	half, least := byP(.65), r.ByP[0]
-	all.add(saysKAndP, Measurement{Text: fmt.Sprintf("test loss at p = %g less that at p = %g, elastic net", half.P, r.ByP[len(r.ByP)-1].P), Setting: tuned(pick(r.Params, "K")), Ours: half.MinusLast.Difference,
+	all.add(saysKAndP, Measurement{Text: fmt.Sprintf("test loss at p = %g less that at p = %g, elastic net", half.P, r.ByP[len(r.ByP)-1].P), Setting: tuned(pick(r.Params, "K")), Ours: half.MinusLast.Difference, Beyond: beyond(half, r.ByP),
 		Control: &Control{Text: fmt.Sprintf("p = %g", least.P), Ours: least.MinusLast.Difference}}, littleOf(least.MinusLast.Difference, fmt.Sprintf("p = %g", least.P)))
 }
 

@@ -124,7 +124,12 @@ func fakeResults(seed uint64) Results {
 		r.Unrolled.ByRate[i].Rate = .1 * float64(i)
 	}
 	r.Unrolled.Params.Conditions = []float64{1, 2}
-	r.Searches.Params.Budget = 60
+	r.Searches.Params.Budget, r.Searches.Params.Tol = 60, 1e-6
+	for i := range 10 * seed { // more CV losses are convex
+		r.Searches.Above[i] = 0
+	}
+	r.GradientParts.Paths[1].At = append(slices.Clone(r.GradientParts.Paths[1].At[:1]), r.GradientParts.Paths[1].At...)
+	r.GradientParts.Paths[1].At[0].Steps = 0
 	r.Regret.Rows[0].BoxHigh, r.Regret.Rows[1].BoxHigh = -1, 1
 	r.Splits.ByP[0].P, r.Splits.ByP[1].P = .65, .95
 	r.Stability.Learners[0].At[0] = 1
@@ -169,7 +174,7 @@ func TestClaimsAreReadFromResults(t *testing.T) {
 // Someone who repeats a measurement needs its setting, which follows from the parameters: other
 // parameters, another setting. Those of results without parameters are constants.
 func TestSettingsAreReadFromParameters(t *testing.T) {
-	constant := []sentence{saysUnion, saysRange, saysSeeds, saysLinear, saysLittleOnTop, saysMostTime, saysSplitUp, saysSpecialised}
+	constant := []sentence{saysUnion, saysRange, saysSeeds, saysLinear, saysLittleOnTop, saysMostTime, saysSplitUp, saysSpecialised, saysFiveOrSix, saysBayesRule, saysSmoothInAlpha}
 	a, b := Claims(fakeResults(1)), Claims(fakeResults(2))
 	for i, c := range a {
 		for k, m := range c.Measured {
@@ -190,13 +195,13 @@ func TestSettingsAreReadFromParameters(t *testing.T) {
 }
 
 func TestFindingsAreReadFromResults(t *testing.T) {
-	a, b := Findings(fakeResults(1)), Findings(fakeResults(2))
-	if len(a) != 7 || len(b) != 7 || len(Findings(Results{})) != 0 {
+	a, b := Findings(Claims(fakeResults(1))), Findings(Claims(fakeResults(2)))
+	if len(a) != 7 || len(b) != 7 || len(Findings(nil)) != 0 {
 		t.Fatalf("%d and %d findings", len(a), len(b))
 	}
 	for i, f := range a {
-		if f.Ours.Mean == b[i].Ours.Mean || f.Text == "" || f.Notebook == "" {
-			t.Errorf("%q: %v from two different results", f.Text, f.Ours.Mean)
+		if f.Row.Ours.Mean == b[i].Row.Ours.Mean || f.Text == "" || f.Notebook == "" {
+			t.Errorf("%q: %v from two different results", f.Text, f.Row.Ours.Mean)
 		}
 	}
 }
@@ -208,6 +213,9 @@ func TestEverySentenceIsJudged(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	for i, c := range claims {
+		if words := strings.Fields(c.Short); len(words) == 0 || len(words) > 12 {
+			t.Errorf("claim %d: %d words: %s", i+1, len(words), c.Short)
+		}
 		if c.Section == "" || c.Sentence == "" || c.Sentence != quotations[i].text || seen[c.Sentence] {
 			t.Errorf("claim %d: %q in %q", i+1, c.Sentence, c.Section)
 		}
@@ -311,41 +319,75 @@ func TestEveryResultHasClaims(t *testing.T) {
 
 func TestRules(t *testing.T) {
 	nan := math.NaN()
+	tenth := difference{.1, "a tenth"}
+	estimate := func(mean, margin float64) experiment.Estimate {
+		return experiment.Estimate{Mean: mean, Margin: margin, N: 9}
+	}
 	for _, c := range []struct {
 		rule rule
 		m    experiment.Estimate
-		want Verdict
+		want Judgement
 	}{
-		{equals(1, .1), once(1.05), Confirmed},
-		{equals(1, .1), once(1.2), Differs},
-		{equals(1, .1).or(PaperError), once(1.2), PaperError},
-		{equals(1, .1), experiment.Estimate{Mean: 1.05, Margin: .04, N: 9}, Confirmed},
-		{equals(1, .1), experiment.Estimate{Mean: 1.05, Margin: .06, N: 9}, NotDecided},
-		{exactly(322), once(322), Confirmed},
-		{exactly(322), once(323), Differs},
-		{asPrinted(Quoted{Paper: ".72"}), once(.716), Confirmed},
-		{asPrinted(Quoted{Paper: ".72"}), once(.725), Confirmed},
-		{asPrinted(Quoted{Paper: ".72"}), once(.7251), Differs},
-		{asPrinted(Quoted{Paper: "1.080"}), once(1.0795), Confirmed},
-		{asPrinted(Quoted{Paper: "1.080"}), once(1.0780), Differs},
-		{withinOne(Quoted{Paper: ".898"}, 1000), once(.899), Confirmed},
-		{withinOne(Quoted{Paper: ".898"}, 1000), once(.9), Differs},
-		{above(0), experiment.Estimate{Mean: 1, Margin: .5, N: 9}, Confirmed},
-		{above(0), experiment.Estimate{Mean: 1, Margin: 1.5, N: 9}, NotDecided},
-		{above(0), experiment.Estimate{Mean: -1, Margin: .5, N: 9}, Differs},
-		{above(0), once(0), Differs},
-		{below(0), experiment.Estimate{Mean: -1, Margin: .5, N: 9}, Confirmed},
-		{below(0), experiment.Estimate{Mean: -1, Margin: 1.5, N: 9}, NotDecided},
-		{below(0), experiment.Estimate{Mean: 0, Margin: 0, N: 9}, Differs},
-		{below(0), once(-1), Confirmed},
-		{littleOf(once(4), "the start"), experiment.Estimate{Mean: .5, Margin: .4, N: 9}, Confirmed},
-		{littleOf(once(4), "the start"), experiment.Estimate{Mean: .5, Margin: .6, N: 9}, NotDecided},
-		{littleOf(once(4), "the start"), once(4), Differs},
-		{above(0), once(nan), NotTestable},
+		{equals(1, .1, ""), once(1.05), Judgement{"", "", Confirmed}},
+		{equals(1, .1, ""), once(1.2), Judgement{"", "", Differs}},
+		{equals(1, .1, "").or(PaperError), once(1.2), Judgement{"", "", PaperError}},
+		{equals(1, .1, ""), estimate(1.05, .04), Judgement{Above, Negligible, Confirmed}},
+		{equals(1, .1, ""), estimate(1.05, .07), Judgement{Even, Undecided, NotDecided}},
+		{equals(1, .1, ""), estimate(1.2, .07), Judgement{Above, Matters, Differs}},
+		{zero(tenth).or(PaperError), estimate(-.2, .07), Judgement{Below, Matters, PaperError}},
+		{exactly(322), once(322), Judgement{"", "", Confirmed}},
+		{exactly(322), once(323), Judgement{"", "", Differs}},
+		{asPrinted(Quoted{Paper: ".72"}), once(.716), Judgement{"", "", Confirmed}},
+		{asPrinted(Quoted{Paper: ".72"}), once(.725), Judgement{"", "", Confirmed}},
+		{asPrinted(Quoted{Paper: ".72"}), once(.7251), Judgement{"", "", Differs}},
+		{asPrinted(Quoted{Paper: "1.080"}), once(1.0795), Judgement{"", "", Confirmed}},
+		{asPrinted(Quoted{Paper: "1.080"}), once(1.0780), Judgement{"", "", Differs}},
+		{withinOne(Quoted{Paper: ".898"}, 1000), once(.899), Judgement{"", "", Confirmed}},
+		{withinOne(Quoted{Paper: ".898"}, 1000), once(.9), Judgement{"", "", Differs}},
+		{above(0, tenth), estimate(1, .5), Judgement{Above, Matters, Confirmed}},
+		{above(0, tenth), estimate(.2, .15), Judgement{Above, Undecided, Confirmed}},
+		{above(0, tenth), estimate(.05, .03), Judgement{Above, Negligible, TooLittle}},
+		{above(0, tenth), estimate(.02, .04), Judgement{Even, Negligible, Differs}},
+		{above(0, tenth), estimate(1, 1.5), Judgement{Even, Undecided, NotDecided}},
+		{above(0, tenth), estimate(-.05, .03), Judgement{Below, Negligible, Differs}},
+		{above(0, tenth), estimate(-1, .5), Judgement{Below, Matters, Differs}},
+		{above(0, computed), once(0), Judgement{"", "", Differs}},
+		{below(0, tenth), estimate(-1, .5), Judgement{Below, Matters, Confirmed}},
+		{below(0, tenth), estimate(-1, 1.5), Judgement{Even, Undecided, NotDecided}},
+		{below(0, tenth), estimate(0, 0), Judgement{"", "", Differs}},
+		{below(0, computed), once(-1), Judgement{"", "", Confirmed}},
+		{littleOf(once(4), "the start"), estimate(.5, .4), Judgement{Above, Negligible, Confirmed}},
+		{littleOf(once(4), "the start"), estimate(.5, .65), Judgement{Even, Undecided, NotDecided}},
+		{littleOf(once(4), "the start"), estimate(1.5, .4), Judgement{Above, Matters, Differs}},
+		{littleOf(once(4), "the start"), once(4), Judgement{Even, Matters, Differs}},
+		{above(0, tenth), once(nan), Judgement{"", "", NotTestable}},
 	} {
-		if got := c.rule.judge(c.m); got != c.want {
-			t.Errorf("%s at %+v: %s, want %s", c.rule.text, c.m, got, c.want)
+		if got := c.rule.judge(c.m, nil); got != c.want {
+			t.Errorf("%s at %+v: %+v, want %+v", c.rule.text, c.m, got, c.want)
 		}
+	}
+	// A share that holds on all of few data sets is not yet above 9 of 10.
+	all := experiment.ShareOf([]float64{1, 1, 1, 1, 1, 1})
+	if got := above(.9, ofSets).judge(all, nil); got.Verdict != NotDecided {
+		t.Errorf("6 of 6: %+v", got)
+	}
+}
+
+// A bound that is measured on the same data enters with its error, and paired: what both share
+// cancels.
+func TestMeasuredBoundsEnterPaired(t *testing.T) {
+	src := synth.NewStream(1, "bounds")
+	var loss, worst []float64
+	for range 40 {
+		hard := 20 * (1 + src.Float64()) // of which both methods lose the same share
+		loss, worst = append(loss, .2*hard+.1*src.NormFloat64()), append(worst, hard)
+	}
+	r := littleOf(experiment.EstimateOf(worst), "the worst")
+	if got := r.judge(experiment.EstimateOf(loss), paired(loss, worst)); got.Verdict != Confirmed {
+		t.Errorf("paired: %+v", got)
+	}
+	if got := r.judge(scaled(1.2, experiment.EstimateOf(loss)), nil); got.Verdict != NotDecided {
+		t.Errorf("as independent: %+v", got)
 	}
 }
 
@@ -359,6 +401,8 @@ func TestConjunction(t *testing.T) {
 		{[]Verdict{Confirmed, NotDecided}, NotDecided},
 		{[]Verdict{NotDecided, Differs, Confirmed}, Differs},
 		{[]Verdict{Differs, PaperError}, PaperError},
+		{[]Verdict{Confirmed, TooLittle}, TooLittle},
+		{[]Verdict{TooLittle, NotDecided}, NotDecided},
 		{[]Verdict{NotTestable}, NotTestable},
 		{nil, NotTestable},
 	} {
@@ -470,4 +514,55 @@ func claimsOf(result any) []Claim {
 		}
 	}
 	return Claims(all)
+}
+
+// The words of a finding follow from its row's verdict, and a control withdraws them.
+func TestFindingsChangeTheirWordsWithTheirVerdicts(t *testing.T) {
+	row := func(r rule, mean, margin float64, m Measurement) *Measurement {
+		m.Ours = experiment.Estimate{Mean: mean, Margin: margin, N: 100}
+		m.setRule(r)
+		m.judge()
+		return &m
+	}
+	tenth := difference{.1, ""}
+	loss := func(mean float64) *Measurement { return row(below(0, tenth), mean, .05, Measurement{}) }
+	for _, c := range []struct {
+		loss     float64
+		gradient []*Measurement
+		want     string
+	}{
+		{-.5, nil, "the CV loss is what helps"},
+		{-.5, []*Measurement{loss(-.5)}, "the CV loss is what helps, and its gradient adds to that"},
+		{-.5, []*Measurement{loss(0)}, "the CV loss is what helps, and a search without its gradient does as well"},
+		{-.5, []*Measurement{row(below(0, tenth), 0, .5, Measurement{})}, "the CV loss is what helps; it is open whether its gradient adds to that"},
+		{.5, nil, "the CV loss does not help"},
+	} {
+		if got := penaltiesText(loss(c.loss), c.gradient); got != c.want {
+			t.Errorf("%v: %q, want %q", c.loss, got, c.want)
+		}
+	}
+	sizes := []*Measurement{
+		row(below(0, tenth), -.5, .05, Measurement{size: "8"}), row(below(0, tenth), .01, .05, Measurement{size: "20"}),
+		row(below(0, tenth), .3, .05, Measurement{size: "60"}), row(below(0, tenth), .1, .3, Measurement{size: "200"}), row(below(0, tenth), .4, .05, Measurement{size: "300"}),
+	}
+	if got, want := bySize(sizes), "helps at N = 8; harms at N = 60, 300; makes no difference that matters at N = 20; is not decided on at N = 200"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	share := func(holds, n int) experiment.Estimate {
+		v := make([]float64, n)
+		for i := range holds {
+			v[i] = 1
+		}
+		return experiment.ShareOf(v)
+	}
+	for want, shares := range map[string][2]int{"The gradient needs a method that uses it": {39, 3}, "The gradient makes any search faster than a grid": {39, 38}, "The gradient does not make a search faster than a grid": {5, 3}} {
+		quick, paper := Measurement{role: quasiNewtonFaster, Ours: share(shares[0], 40)}, Measurement{role: paperStepFaster, Ours: share(shares[1], 40)}
+		for _, m := range []*Measurement{&quick, &paper} {
+			m.setRule(above(.5, ofSets))
+			m.judge()
+		}
+		if got := Findings([]Claim{{Measured: []Measurement{quick, paper}}}); len(got) != 1 || !strings.HasPrefix(got[0].Text, want+": ") {
+			t.Errorf("%v: %+v, want %q", shares, got, want)
+		}
+	}
 }

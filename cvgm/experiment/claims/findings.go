@@ -2,56 +2,127 @@ package claims
 
 import (
 	"fmt"
-	"slices"
-
-	"cvgm/cvgm/experiment"
-	"cvgm/cvgm/experiment/differentiability"
-	"cvgm/cvgm/experiment/elasticnet"
-	"cvgm/cvgm/experiment/kernels"
-	"cvgm/cvgm/experiment/samplesize"
-	"cvgm/cvgm/experiment/searches"
+	"strings"
 )
 
-// A Finding is what a reader takes home: a sentence of ours, and its number.
+// A Finding is what a reader takes home: a sentence of ours, whose words follow from the verdict on
+// a row of a claim and from those on the row's controls, with that row's number.
 type Finding struct {
 	Text     string
-	Ours     experiment.Estimate
+	Row      *Measurement
 	Notebook string // that shows it
 }
 
-// Findings are the seven that matter most. One whose result is nil is left out.
-func Findings(r Results) []Finding {
+// Findings are the seven that matter most. One whose rows are not measured is left out.
+func Findings(claims []Claim) []Finding {
+	byRole := make(map[role][]*Measurement)
+	rows(claims, func(_ string, m *Measurement) {
+		byRole[m.role] = append(byRole[m.role], m)
+	})
 	var all []Finding
-	add := func(notebook string, ours experiment.Estimate, format string, args ...any) {
-		all = append(all, Finding{fmt.Sprintf(format, args...), ours, notebook})
+	add := func(r role, notebook string, text func(m *Measurement) string) {
+		if of := byRole[r]; len(of) > 0 {
+			all = append(all, Finding{text(of[0]), of[0], notebook})
+		}
 	}
-	measure(r.Derivatives, func(r *differentiability.DerivativeChecks) {
-		worst, _, n := worstDerivative(r, "")
-		add("05_differentiability", worst, "The CV loss has exact gradients: the largest relative distance of %d derivatives from finite differences", n)
+	holds := func(r role) bool { return len(byRole[r]) > 0 && byRole[r][0].holds() }
+	add(exactGradients, "05_differentiability", func(m *Measurement) string {
+		return choose(m.holds(), "The CV loss has exact gradients", "A gradient of the CV loss is not exact") + ": the " + m.Text
 	})
-	measure(r.Errata, func(r *differentiability.ErrataResult) {
-		add("05_differentiability", once(r.Jacobian.PrintedError), "The paper's Jacobian of logistic regression lacks a term: its relative error")
+	add(printedJacobian, "05_differentiability", func(m *Measurement) string {
+		return "The paper's Jacobian of logistic regression " + choose(m.holds(), "is right", "lacks a term") + ": " + m.Text
 	})
-	measure(r.Ablation, func(r *samplesize.AblationResult) {
-		row := func(problem string) samplesize.AblationRow {
-			return r.Rows[slices.IndexFunc(r.Rows, func(row samplesize.AblationRow) bool { return row.Problem == problem })]
+	add(penalties, "03_sample_size", func(m *Measurement) string {
+		return fmt.Sprintf("For two penalties %s: %s", penaltiesText(m, byRole[penaltiesGradient]), m.Text)
+	})
+	add(weights, "03_sample_size", func(m *Measurement) string {
+		return fmt.Sprintf("For a network's weights the CV loss %s: %s", bySize(byRole[weightsBySize]), m.Text)
+	})
+	add(table1, "01_elastic_net", func(m *Measurement) string {
+		what := "Table 1 shows one favourable data set"
+		switch m.Verdict {
+		case Confirmed:
+			what = "Table 1's order holds on other data"
+		case NotDecided:
+			what = "It is open whether Table 1's order holds on other data"
 		}
-		add("03_sample_size", row(samplesize.ProblemNet).CVLessTraining.Difference, "For penalties the gradient of the CV loss is what helps: test loss of the elastic net after its descent less that after the descent of the training loss")
-		k := slices.Index(r.Params.Rings.Budgets, 100)
-		if k >= 0 {
-			add("03_sample_size", r.Rings[k].Difference, "For a network's weights no such help is seen: test error on the rings of all sizes after the descent of the CV loss less that after the descent of the training loss")
+		return what + ": " + m.Text
+	})
+	add(quasiNewtonFaster, "06_searches", func(m *Measurement) string {
+		what := "The gradient does not make a search faster than a grid"
+		switch {
+		case m.holds() && holds(paperStepFaster):
+			what = "The gradient makes any search faster than a grid"
+		case m.holds():
+			what = "The gradient needs a method that uses it"
 		}
+		return what + ": " + m.Text
 	})
-	measure(r.ElasticNetSeeds, func(r *elasticnet.Seeds) {
-		m := r.Methods[elasticnet.Exhaustive].CVGMMinusTest.Difference
-		add("01_elastic_net", m, "Table 1 shows one favourable data set: test loss of CVGM less that of exhaustive search on %d others", m.N)
-	})
-	measure(r.Searches, func(r *searches.Result) {
-		share, within, budget := quasiNewtonBelowGrid(r)
-		add("06_searches", share, "The gradient needs a method that uses it: share of the data sets on which a quasi-Newton search is lower after %d evaluations than exhaustive search after %d", within, budget)
-	})
-	measure(r.XOR, func(r *kernels.XORResult) {
-		add("04_xor", once(r.Bayes.Population), "The best rule for XOR has this accuracy, not %s: CVGM with %.3f comes close to it", Printed.XOR.Bayes.Paper, r.Run(kernels.Published).FinalAccuracy())
+	add(xorBayes, "04_xor", func(m *Measurement) string {
+		near := ""
+		if of := byRole[xorAccuracy]; len(of) > 0 {
+			near = fmt.Sprintf(", and CVGM reaches %.3f", of[0].Ours.Mean)
+		}
+		return fmt.Sprintf("The best rule for XOR %s the accuracy %s%s: %s", choose(m.holds(), "has", "does not have"), m.Quoted.Paper, near, m.Text)
 	})
 	return all
+}
+
+// holds reports whether what the rule asks for holds.
+func (m *Measurement) holds() bool {
+	return m.Verdict == Confirmed || m.Verdict == TooLittle || m.Verdict == Identity
+}
+
+func choose(first bool, a, b string) string {
+	if first {
+		return a
+	}
+	return b
+}
+
+// penaltiesText tells apart what the CV loss does and what its gradient adds.
+func penaltiesText(loss *Measurement, gradient []*Measurement) string {
+	if loss.Verdict == NotDecided {
+		return "it is open whether the CV loss helps"
+	}
+	if !loss.holds() {
+		return "the CV loss does not help"
+	}
+	if len(gradient) == 0 {
+		return "the CV loss is what helps"
+	}
+	switch g := gradient[0]; {
+	case g.Verdict == Confirmed:
+		return "the CV loss is what helps, and its gradient adds to that"
+	case g.Verdict == NotDecided:
+		return "the CV loss is what helps; it is open whether its gradient adds to that"
+	}
+	return "the CV loss is what helps, and a search without its gradient does as well"
+}
+
+// bySize tells at which sizes the CV loss helps, harms, and does neither by an amount that matters.
+func bySize(of []*Measurement) string {
+	var parts [4][]string
+	for _, m := range of {
+		k := 3
+		switch {
+		case m.Sign == Below && m.Size != Negligible:
+			k = 0
+		case m.Sign == Above && m.Size != Negligible:
+			k = 1
+		case m.Size == Negligible:
+			k = 2
+		}
+		parts[k] = append(parts[k], m.size)
+	}
+	var words []string
+	for k, what := range []string{"helps", "harms", "makes no difference that matters", "is not decided on"} {
+		if parts[k] != nil {
+			words = append(words, what+" at N = "+strings.Join(parts[k], ", "))
+		}
+	}
+	if words == nil {
+		return "is compared with the training loss"
+	}
+	return strings.Join(words, "; ")
 }

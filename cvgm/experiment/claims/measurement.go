@@ -11,15 +11,30 @@ type Measurement struct {
 	Quoted  Quoted // the number that the paper gives, and the one that its code prints
 	// Ours is measured, with N = 1 and no margin where it is computed once; Mean is
 	// NaN where nothing can be measured.
-	Ours    experiment.Estimate
-	Rule    string // how the verdict follows from Ours
-	Verdict Verdict
+	Ours experiment.Estimate
+	// Beyond is, where the rule's bound is measured on the same data, Ours less that bound; else
+	// nil.
+	Beyond *experiment.Estimate
+	Rule   string // how the verdict follows from Ours
+	// Smallest is the smallest difference from the rule's bound that matters, in units of Ours,
+	// and Reason why.
+	Smallest float64
+	Reason   string
+	Judgement
 	// Control is a case in which the sentence is false, measured in the same way:
-	// a rule that does not deny it is none. It is nil where the verdict itself
-	// shows that the rule can fail.
+	// a rule that does not deny it is none. It is nil where the verdict itself shows that the rule
+	// can fail on any data.
 	Control *Control
 	Aside   bool   // it tells more than the sentence says, and does not decide
 	Remark  string // what explains a difference; empty: nothing to explain
+
+	// Draws tells what several draws make of it; nil: it is of one.
+	Draws *Draws
+
+	rule  rule
+	timed bool   // a time, which no draw moves
+	role  role   // in the findings
+	size  string // of the training set, where the role names it
 }
 
 // A Control is a measurement of what a rule must not confirm.
@@ -29,22 +44,78 @@ type Control struct {
 	Verdict Verdict
 }
 
+// Draws is what several draws make of a row.
+type Draws struct {
+	N        int
+	Flips    int     // of the draws' own verdicts, those that are not that of all draws together
+	Expected float64 // as many as the scatter of single draws lets expect
+	// Chance is the probability of so many flips or more, if the truth is the estimate from all
+	// draws. A row that flips more often has errors that its repetitions do not show.
+	Chance float64
+}
+
+// A role is the part that a row has in the findings.
+type role int
+
+const (
+	noRole role = iota
+	exactGradients
+	printedJacobian
+	penalties         // the CV loss against the training loss
+	penaltiesGradient // the descent of the CV loss against a random search of it
+	weights           // of a network: the CV loss against the training loss, all sizes
+	weightsBySize     // the same by size
+	table1
+	quasiNewtonFaster
+	paperStepFaster
+	xorAccuracy
+	xorBayes
+)
+
+// Tells returns the smallest difference that the repetitions tell from none, see [Telling]; 0 for
+// what is computed once.
+func (m *Measurement) Tells() float64 { return Telling * m.tested().SE() }
+
+// tested is the estimate on which the verdict rests.
+func (m *Measurement) tested() experiment.Estimate {
+	switch {
+	case m.Beyond != nil:
+		return *m.Beyond
+	case m.rule.bound != nil:
+		return m.rule.lessBound(m.Ours)
+	}
+	return m.Ours
+}
+
+func (m *Measurement) setRule(r rule) {
+	m.rule, m.Rule, m.Smallest, m.Reason = r, r.text, r.smallest.size, r.smallest.why
+}
+
+// judge applies the rule to the measurement and to its control.
+func (m *Measurement) judge() {
+	m.Judgement = m.rule.judge(m.Ours, m.Beyond)
+	if m.Verdict == NotTestable {
+		m.Rule = "–"
+	}
+	if m.Control != nil {
+		m.Control.Verdict = m.rule.judge(m.Control.Ours, nil).Verdict
+	}
+}
+
 // measurements collects them by sentence.
 type measurements [sentences][]Measurement
 
 func (all *measurements) add(s sentence, m Measurement, r rule) {
-	m.Rule, m.Verdict = r.text, r.judge(m.Ours)
-	switch m.Verdict {
-	case NotTestable:
-		m.Rule, m.Control = "–", nil
-	case Differs, PaperError:
-		m.Control = nil
-	default:
-		if m.Control != nil {
-			m.Control.Verdict = r.judge(m.Control.Ours)
-		}
-	}
+	m.setRule(r)
+	m.judge()
 	all[s] = append(all[s], m)
+}
+
+// paired returns the estimate of what losses exceed a quarter of those of a bad choice by, both on
+// the same data sets, for [Measurement.Beyond].
+func paired(losses, worst []float64) *experiment.Estimate {
+	e := experiment.EstimateOf(beyondQuarter(losses, worst))
+	return &e
 }
 
 // erratum is the remark where the paper prints something wrong: one table tells what.

@@ -17,6 +17,14 @@ func number64(printed string) float64 {
 	return v
 }
 
+// Number returns what the paper prints, as a number; false where it prints none.
+func (q Quoted) Number() (float64, bool) {
+	if q.Paper == "" {
+		return 0, false
+	}
+	return number64(q.Paper), true
+}
+
 // PrintedKernel holds what is printed of an experiment with a learned kernel.
 type PrintedKernel struct {
 	Hyperparameters    Quoted
@@ -25,6 +33,7 @@ type PrintedKernel struct {
 	Accuracy           Quoted // test accuracy after the last step
 	Bayes, BayesOnTest Quoted // accuracy of the Bayes rule, over the population and on the test set
 	Linear             Quoted // error of the best linear rule, over the population
+	Radius             Quoted // at which the Bayes rule changes its class
 }
 
 // Printed holds every number that is compared with what is measured here. Table
@@ -54,6 +63,7 @@ var Printed = struct {
 		Bayes:           Quoted{Paper: ".894"},
 		BayesOnTest:     Quoted{Paper: ".892"},
 		Linear:          Quoted{Paper: ".5"},
+		Radius:          Quoted{Paper: "1.5"},
 	},
 	XOR: PrintedKernel{
 		Hyperparameters: Quoted{Paper: "4482"},

@@ -77,6 +77,7 @@ const (
 	rawSetting      = "features as drawn, not standardised, no intercept"
 	freshSetting    = "coefficients drawn anew for each data set"
 	bayesSetting    = "the rule that takes the likelier class at each point, integrated over the population"
+	ratioSetting    = "the ratio of each data set, then the mean"
 	slopeSetting    = "slope of the least-squares line on log₂ N for each seed, then the mean over the seeds"
 	quasiNewton     = "quasi-Newton: L-BFGS with bounds, an evaluation is a loss with its gradient"
 	improvement     = "Bayesian search: Gaussian process with a Matérn 5/2 kernel and expected improvement, in "

@@ -76,6 +76,16 @@ func (t *Timings) Lowest(benchmark, unit string) float64 {
 	return math.NaN()
 }
 
+// measure returns what a benchmark reports in a unit, with the widest distance of a run; NaN where
+// nothing is recorded.
+func (t *Timings) measure(benchmark, unit string) experiment.Estimate {
+	m, ok := t.Benchmarks[benchmark][unit]
+	if !ok {
+		return once(math.NaN())
+	}
+	return experiment.Estimate{Mean: m.Median, Margin: max(m.Highest-m.Median, m.Median-m.Lowest), N: t.RunsOfEach}
+}
+
 // nanoseconds returns a benchmark's median time with its lowest and its highest, NaN
 // where none is recorded. In records that lack the highest it is taken to lie as far
 // from the median as the lowest.

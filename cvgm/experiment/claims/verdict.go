@@ -15,39 +15,112 @@ type Verdict string
 // The verdicts.
 const (
 	Confirmed Verdict = "confirmed"
+	// TooLittle: what the sentence says holds, by less than matters.
+	TooLittle Verdict = "confirmed, too little to matter"
 	Differs   Verdict = "differs"
-	// NotDecided: the interval holds values on both sides of the rule's bound.
-	NotDecided  Verdict = "not decided"
-	PaperError  Verdict = "paper's error"
+	// NotDecided: the repetitions are too few.
+	NotDecided Verdict = "not decided"
+	PaperError Verdict = "paper's error"
+	// Slip: the sentence is meant otherwise than it is printed, and what is meant holds.
+	Slip Verdict = "slip of notation"
+	// Identity: the sentence is proved, so the measurement checks the code here.
+	Identity    Verdict = "identity, checks the code"
 	NotTestable Verdict = "not testable"
 )
 
 // Verdicts lists them in the order in which tables count them.
-var Verdicts = []Verdict{Confirmed, Differs, NotDecided, PaperError, NotTestable}
+var Verdicts = []Verdict{Confirmed, TooLittle, Differs, NotDecided, PaperError, Slip, Identity, NotTestable}
+
+// A Judgement is what a rule says of an estimate.
+type Judgement struct {
+	// Sign tells on which side of the rule's bound the estimate lies, by its 95 % interval:
+	// Above, Below or Even; empty where there are no repetitions.
+	Sign Side
+	// Size tells whether the distance matters, by the 90 % interval, both ends of which are
+	// tests at the level 5 %: Matters, Negligible or Undecided; empty where there are no repetitions.
+	Size    Size
+	Verdict Verdict
+}
+
+// Side is the side of a bound.
+type Side string
+
+// Size is that of a distance from a bound.
+type Size string
+
+const (
+	Above Side = "above"
+	Below Side = "below"
+	Even  Side = "not decided"
+
+	Matters    Size = "matters"
+	Negligible Size = "too little to matter"
+	Undecided  Size = "not decided"
+)
+
+// Telling is the number of standard errors that a difference must have to be told from none:
+// then a true difference of 0 is found too little to matter, and one of twice as much is found
+// to matter, each with a probability of at least .9. By the normal distribution the first asks
+// for z(.95) + z(.95), the second for z(.95) + z(.90).
+const Telling = 2 * 1.6448536269514722
 
 func once(v float64) experiment.Estimate {
 	return experiment.Estimate{Mean: v, Margin: math.NaN(), N: 1}
 }
 
 // A rule turns a measurement into a verdict. It holds for true values from low
-// to high: where the whole interval lies there it is confirmed, where none of it
-// does it differs, and else it is not decided.
+// to high.
 type rule struct {
 	text      string
 	low, high float64
 	open      bool // low and high do not belong to it
-	// otherwise is the verdict where it does not hold; empty: Differs.
-	otherwise Verdict
+	// smallest is the least distance from a bound that matters. It has no part in the verdict on
+	// what is computed once.
+	smallest difference
+	// bound is where the rule lets pass a share of what a bad choice loses: that share, which is
+	// measured like the rest. Choice names the choice.
+	bound  *experiment.Estimate
+	choice string
+	// holds is the verdict where the rule holds, and otherwise that where it does not; empty:
+	// Confirmed and Differs.
+	holds, otherwise Verdict
 }
 
-// equals asks for a number up to a tolerance.
-func equals(want, tol float64) rule {
-	return rule{text: fmt.Sprintf("within %g of %g", tol, want), low: want - tol, high: want + tol}
+// A difference is the smallest one that matters, with its reason.
+type difference struct {
+	size float64
+	why  string
 }
+
+// The smallest differences that matter, by what is measured.
+var (
+	ofAccuracy = difference{.005, "half a point is half of the standard deviation of an accuracy of .9 on the paper's test set of 1000 examples"}
+	// of a rival that does not learn, or learns without a penalty
+	ofPoorAccuracy    = difference{.02, "two points are a fifteenth of what learning gains on the rings, and the rival does not learn"}
+	ofPoorSquaredLoss = difference{.04, "a twenty-fifth of the variance of the labels' noise; the rival has no penalty, or is known to be wrong"}
+	ofSquaredLoss     = difference{.01, "a hundredth of the variance of the labels' noise, which no method removes"}
+	ofLogLoss         = difference{math.Ln2 / 20, "a twentieth of log 2, the loss of a coin"}
+	ofSets            = difference{.1, "one data set in ten"}
+	ofWhole           = difference{.1, "a tenth of the whole"}
+)
+
+// perDoublings is a difference over all sizes, as a slope.
+func (d difference) perDoublings(smallest, largest int) difference {
+	n := math.Log2(float64(largest) / float64(smallest))
+	return difference{d.size / n, fmt.Sprintf("%g over the %.2g doublings from N = %d to %d; %s", d.size, n, smallest, largest, d.why)}
+}
+
+// equals asks for a number up to a tolerance, which is the smallest difference that matters.
+func equals(want, tol float64, why string) rule {
+	return rule{text: fmt.Sprintf("within %.4g of %g", tol, want), low: want - tol, high: want + tol, smallest: difference{tol, why}}
+}
+
+// zero asks for no difference that matters.
+func zero(d difference) rule { return equals(0, d.size, d.why) }
 
 // exactly asks for a count.
 func exactly(want float64) rule {
-	return rule{text: fmt.Sprintf("%g", want), low: want, high: want}
+	return rule{text: fmt.Sprintf("%g", want), low: want, high: want, smallest: difference{0, "a count"}}
 }
 
 // asPrinted asks for a number that the printed one is a rounding of.
@@ -59,6 +132,7 @@ func asPrinted(q Quoted) rule { return within(q, 0) }
 func withinOne(q Quoted, n int) rule {
 	r := within(q, 1/float64(n))
 	r.text = fmt.Sprintf("within one of %d examples of %s", n, q.Paper)
+	r.smallest.why = "one example, and the rounding of the printed number"
 	return r
 }
 
@@ -67,24 +141,28 @@ func withinOne(q Quoted, n int) rule {
 func within(q Quoted, tol float64) rule {
 	_, decimals, _ := strings.Cut(q.Paper, ".")
 	tol += math.Pow(10, -float64(len(decimals))) / 2
-	r := equals(number64(q.Paper), tol*(1+1e-9))
+	r := equals(number64(q.Paper), tol*(1+1e-9), "the rounding of the printed number")
 	r.text = "rounds to " + q.Paper
 	return r
 }
 
-// above asks for a value, or the whole interval where there is one, above a
-// bound.
-func above(bound float64) rule {
-	return rule{text: "above " + short(bound), low: bound, high: math.Inf(1), open: true}
+// above asks for a value above a bound. The smallest difference that matters is for values with
+// repetitions, and zero for what is computed once.
+func above(bound float64, d difference) rule {
+	return rule{text: "above " + short(bound), low: bound, high: math.Inf(1), open: true, smallest: d}
 }
 
-func below(bound float64) rule {
-	return rule{text: "below " + short(bound), low: math.Inf(-1), high: bound, open: true}
+func below(bound float64, d difference) rule {
+	return rule{text: "below " + short(bound), low: math.Inf(-1), high: bound, open: true, smallest: d}
 }
+
+// computed is the difference for values that are computed once and have no error but rounding:
+// the bound itself tells what matters.
+var computed = difference{0, "the value has no error but rounding"}
 
 // ofAllSets asks for a distance in standard deviations that 95 % of all data sets
 // or test sets stay within.
-var ofAllSets = rule{text: "within 1.96 of 0, as 95 % of all sets", low: -1.96, high: 1.96}
+var ofAllSets = rule{text: "within 1.96 of 0, as 95 % of all sets", low: -1.96, high: 1.96, smallest: difference{1.96, "what 19 of 20 sets stay within"}}
 
 func short(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) }
 
@@ -93,11 +171,26 @@ func short(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) }
 // a quarter of what a choice that is known to be bad gives away.
 const quarter = .25
 
-// littleOf asks for less than a quarter of what a bad choice loses.
+// littleOf asks for less than a quarter of what a bad choice loses. That is measured, too, so the
+// verdict is on the difference of both, [Measurement.Beyond].
 func littleOf(worst experiment.Estimate, choice string) rule {
-	r := below(quarter * worst.Mean)
-	r.text = fmt.Sprintf("below %s, a quarter of what %s loses", short(quarter*worst.Mean), choice)
+	return littleBound(scaled(quarter, worst), choice)
+}
+
+func littleBound(bound experiment.Estimate, choice string) rule {
+	r := below(bound.Mean, difference{bound.Mean, "a quarter of what " + choice + " loses"})
+	r.bound, r.choice = &bound, choice
+	r.text = fmt.Sprintf("below %s, a quarter of what %s loses", short(bound.Mean), choice)
 	return r
+}
+
+// beyondQuarter returns what losses, by data set, exceed a quarter of those of a bad choice by.
+func beyondQuarter(losses, worst []float64) []float64 {
+	beyond := make([]float64, len(losses))
+	for i := range beyond {
+		beyond[i] = losses[i] - quarter*worst[i]
+	}
+	return beyond
 }
 
 // or makes the verdict of a rule that does not hold another than Differs.
@@ -106,44 +199,136 @@ func (r rule) or(v Verdict) rule {
 	return r
 }
 
-func (r rule) judge(m experiment.Estimate) Verdict {
-	if math.IsNaN(m.Mean) {
-		return NotTestable
-	}
-	low, high := m.Mean-half(m), m.Mean+half(m)
-	inside, outside := r.low <= low && high <= r.high, high < r.low || low > r.high
-	if r.open {
-		inside, outside = r.low < low && high < r.high, high <= r.low || low >= r.high
-	}
+// proved makes the verdict of a rule that holds Identity.
+func (r rule) proved() rule {
+	r.holds = Identity
+	return r
+}
+
+// oneSided returns the only bound of a rule that asks for values above it or for values below it.
+func (r rule) oneSided() (bound float64, is bool) {
 	switch {
-	case inside:
+	case math.IsInf(r.low, 0):
+		return r.high, true
+	case math.IsInf(r.high, 0):
+		return r.low, true
+	}
+	return 0, false
+}
+
+// judge judges an estimate. Beyond is that of its distance from a measured bound; nil: the two
+// are taken as independent.
+func (r rule) judge(m experiment.Estimate, beyond *experiment.Estimate) Judgement {
+	j := r.plain(m, beyond)
+	switch {
+	case j.Verdict == Confirmed && r.holds != "":
+		j.Verdict = r.holds
+	case j.Verdict == Differs && r.otherwise != "":
+		j.Verdict = r.otherwise
+	}
+	return j
+}
+
+// plain is judge with the verdicts Confirmed and Differs.
+func (r rule) plain(m experiment.Estimate, beyond *experiment.Estimate) Judgement {
+	bound, oneSided := r.oneSided()
+	switch {
+	case math.IsNaN(m.Mean):
+		return Judgement{Verdict: NotTestable}
+	case r.bound != nil:
+		return r.judgeLittle(m, beyond)
+	case !m.Repeated():
+		return Judgement{Verdict: r.judgeOnce(m.Mean)}
+	case oneSided:
+		return r.judgeSide(m, bound)
+	}
+	j := Judgement{Sign: side(m, (r.low+r.high)/2), Size: Undecided, Verdict: NotDecided}
+	switch low, high := m.Interval(.9); {
+	case r.low <= low && high <= r.high:
+		j.Size, j.Verdict = Negligible, Confirmed
+	case high < r.low || low > r.high:
+		j.Size, j.Verdict = Matters, Differs
+	}
+	return j
+}
+
+func (r rule) judgeOnce(v float64) Verdict {
+	if r.low < v && v < r.high || !r.open && (v == r.low || v == r.high) {
 		return Confirmed
-	case !outside:
-		return NotDecided
-	case r.otherwise != "":
-		return r.otherwise
 	}
 	return Differs
 }
 
-// half returns half of the interval, or zero for what is computed once.
-func half(m experiment.Estimate) float64 {
-	if math.IsNaN(m.Margin) {
-		return 0
+// judgeSide judges by a rule with one bound.
+func (r rule) judgeSide(m experiment.Estimate, bound float64) Judgement {
+	want := Above
+	if bound == r.high {
+		want = Below
 	}
-	return m.Margin
+	j := Judgement{Sign: side(m, bound), Size: Undecided, Verdict: NotDecided}
+	switch low, high := m.Interval(.9); {
+	case low > bound-r.smallest.size && high < bound+r.smallest.size:
+		j.Size = Negligible
+	case low > bound+r.smallest.size || high < bound-r.smallest.size:
+		j.Size = Matters
+	}
+	switch {
+	case j.Sign == want && j.Size == Negligible:
+		j.Verdict = TooLittle
+	case j.Sign == want:
+		j.Verdict = Confirmed
+	case j.Sign != Even || j.Size == Negligible: // the other side, or no difference that matters
+		j.Verdict = Differs
+	}
+	return j
+}
+
+// judgeLittle judges what may be a share of what a bad choice loses. The sign is that of the
+// measurement itself.
+func (r rule) judgeLittle(m experiment.Estimate, beyond *experiment.Estimate) Judgement {
+	if beyond == nil {
+		d := r.lessBound(m)
+		beyond = &d
+	}
+	j := Judgement{Sign: side(m, 0), Size: Undecided, Verdict: NotDecided}
+	switch low, high := beyond.Interval(.9); {
+	case high < 0:
+		j.Size, j.Verdict = Negligible, Confirmed
+	case low > 0:
+		j.Size, j.Verdict = Matters, Differs
+	}
+	return j
+}
+
+// lessBound returns how far an estimate is beyond a measured bound that is independent of it.
+func (r rule) lessBound(m experiment.Estimate) experiment.Estimate {
+	return experiment.Difference(m, *r.bound)
+}
+
+// side tells on which side of a bound the 95 % interval lies.
+func side(m experiment.Estimate, bound float64) Side {
+	switch low, high := m.Interval(.95); {
+	case low > bound:
+		return Above
+	case high < bound:
+		return Below
+	}
+	return Even
+}
+
+// scaled returns the estimate of a multiple.
+func scaled(factor float64, m experiment.Estimate) experiment.Estimate {
+	m.Mean, m.Margin = factor*m.Mean, math.Abs(factor)*m.Margin
+	return m
 }
 
 // minus returns the estimate of the opposite.
-func minus(m experiment.Estimate) experiment.Estimate {
-	m.Mean = -m.Mean
-	return m
-}
+func minus(m experiment.Estimate) experiment.Estimate { return scaled(-1, m) }
 
 // conjunction is the verdict on a sentence that says all that these judge: the first that any of
 // them has, in this order.
 func conjunction(of []Verdict) Verdict {
-	for _, v := range []Verdict{PaperError, Differs, NotDecided, Confirmed} {
+	for _, v := range []Verdict{PaperError, Slip, Differs, NotDecided, TooLittle, Confirmed, Identity} {
 		for _, w := range of {
 			if v == w {
 				return v

@@ -3,6 +3,7 @@ package differentiability
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 
@@ -405,10 +406,10 @@ func (p DerivativesParams) Run(ctx context.Context) (*DerivativeChecks, error) {
 		{"CV loss", p.checkCV},
 	}
 	checks, err := experiment.Cells(ctx, len(examples),
-		func(i int) string { return examples[i].name },
+		func(i int) string { return fmt.Sprintf("%s, data set %d", examples[i].name, p.Draw) },
 		func(i int) ([]DerivativeCheck, error) {
 			c := &checker{example: examples[i].name, steps: r.Steps}
-			err := examples[i].run(c, synth.NewStream(p.Seed, "derivatives of "+c.example))
+			err := examples[i].run(c, p.stream("derivatives of "+c.example))
 			return c.checks, err
 		})
 	for _, c := range checks {

@@ -11,11 +11,11 @@ import (
 )
 
 // Each derivative meets the differences down to their rounding floor, at
-// several seeds, and both sides agree.
+// several draws, and both sides agree.
 func TestDerivativesMeetDifferences(t *testing.T) {
-	for seed := range uint64(5) {
+	for draw := range 5 {
 		p := DefaultDerivatives()
-		p.Seed = seed
+		p.Draw = draw
 		r, err := p.Run(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -26,10 +26,10 @@ func TestDerivativesMeetDifferences(t *testing.T) {
 		for _, c := range r.Checks {
 			// The floor is relative to a derivative that may be small by chance.
 			if i, e := c.Best(); e > 1e-8/math.Min(1, math.Abs(c.VJP)) {
-				t.Errorf("seed %d, %s in %s: %g from the best difference, at step %g", seed, c.Example, c.Input, e, r.Steps[i])
+				t.Errorf("draw %d, %s in %s: %g from the best difference, at step %g", draw, c.Example, c.Input, e, r.Steps[i])
 			}
 			if d := math.Abs(c.JVP - c.VJP); d > 1e-12*math.Max(1, math.Abs(c.VJP)) {
-				t.Errorf("seed %d, %s in %s: JVP and VJP differ by %g", seed, c.Example, c.Input, d)
+				t.Errorf("draw %d, %s in %s: JVP and VJP differ by %g", draw, c.Example, c.Input, d)
 			}
 		}
 	}

@@ -200,7 +200,7 @@ func outsideRange(a *mat.Dense, b []float64) float64 {
 }
 
 func (p LinearProblem) vanishingRidge(v *VanishingRidge) error {
-	src := synth.NewStream(p.Seed, "vanishing ridge")
+	src := p.stream("vanishing ridge")
 	d := p.regression(src, p.Train)
 	twice := learn.Data{X: mat.NewDense(p.Train, p.Features+1, nil), Y: d.Y}
 	for i := range p.Train {
@@ -241,7 +241,7 @@ func (p LinearProblem) vanishingRidge(v *VanishingRidge) error {
 }
 
 func (p DifferentiabilityLimitsParams) discontinuousLoss(l *DiscontinuousLoss) error {
-	zeroOne, soft, err := p.lossesOfC(synth.NewStream(p.Seed, "discontinuous loss"), linear.UnpenalisedIntercept)
+	zeroOne, soft, err := p.lossesOfC(p.stream("discontinuous loss"), linear.UnpenalisedIntercept)
 	if err != nil {
 		return err
 	}
@@ -266,7 +266,7 @@ func (p DifferentiabilityLimitsParams) discontinuousLoss(l *DiscontinuousLoss) e
 // jumps seeks jumps of both losses on several data sets.
 func (p DifferentiabilityLimitsParams) jumps(l *DiscontinuousLoss) error {
 	for set := range p.DataSets {
-		zeroOne, soft, err := p.lossesOfC(synth.NewStream(p.Seed, fmt.Sprintf("jumps of the loss, data set %d", set)), linear.NoIntercept)
+		zeroOne, soft, err := p.lossesOfC(synth.NewStream(firstSeed, fmt.Sprintf("jumps of the loss, data set %d", p.Number(set, p.DataSets))), linear.NoIntercept)
 		if err != nil {
 			return err
 		}

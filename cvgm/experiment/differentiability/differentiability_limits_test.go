@@ -10,9 +10,9 @@ import (
 )
 
 func TestDifferentiabilityLimits(t *testing.T) {
-	for seed := range uint64(2) {
+	for draw := range 2 {
 		p := DefaultDifferentiabilityLimits()
-		p.Seed, p.K = seed, 8
+		p.Draw, p.K = draw, 8
 		r, err := p.Run(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -23,13 +23,13 @@ func TestDifferentiabilityLimits(t *testing.T) {
 		}
 		for name, k := range map[string]Kink{"elastic net": r.ElasticNet, "machine": r.SVM} {
 			if math.Abs(k.Left-k.LeftDifference) > 1e-4*math.Abs(k.Left) || math.Abs(k.Right-k.RightDifference) > 1e-4*math.Abs(k.Left) || k.Left == k.Right {
-				t.Errorf("seed %d, %s: slopes %g, %g; differences %g, %g", seed, name, k.Left, k.Right, k.LeftDifference, k.RightDifference)
+				t.Errorf("draw %d, %s: slopes %g, %g; differences %g, %g", draw, name, k.Left, k.Right, k.LeftDifference, k.RightDifference)
 			}
 			if k.Generalised < math.Min(k.Left, k.Right) || k.Generalised > math.Max(k.Left, k.Right) {
-				t.Errorf("seed %d, %s: %g is not in the generalised Jacobian of %g and %g", seed, name, k.Generalised, k.Left, k.Right)
+				t.Errorf("draw %d, %s: %g is not in the generalised Jacobian of %g and %g", draw, name, k.Generalised, k.Left, k.Right)
 			}
 			if len(k.Weak) == 0 || k.Refusal == "" {
-				t.Errorf("seed %d, %s: no refusal", seed, name)
+				t.Errorf("draw %d, %s: no refusal", draw, name)
 			}
 		}
 		v := r.Ridge
@@ -42,10 +42,10 @@ func TestDifferentiabilityLimits(t *testing.T) {
 		}
 		least := 1 / float64(p.K*(p.Train-int(p.P*float64(p.Train)))) // one example misclassified in one split
 		if slices.Min(r.Loss.ZeroOneJump) < .99*least || slices.Max(r.Loss.LogisticJump) > 1e-6 {
-			t.Errorf("seed %d: the losses jump by %g and %g", seed, r.Loss.ZeroOneJump, r.Loss.LogisticJump)
+			t.Errorf("draw %d: the losses jump by %g and %g", draw, r.Loss.ZeroOneJump, r.Loss.LogisticJump)
 		}
 		if r.Loss.Jumps < 5 || r.Primal != -1 || r.Multipliers == "" || v.TwiceRefusal == "" || v.SVMRefusal == "" || r.Loss.Refusal == "" {
-			t.Errorf("seed %d: %d jumps, %g, %q, %q, %q, %q", seed, r.Loss.Jumps, r.Primal, r.Multipliers, v.TwiceRefusal, v.SVMRefusal, r.Loss.Refusal)
+			t.Errorf("draw %d: %d jumps, %g, %q, %q, %q, %q", draw, r.Loss.Jumps, r.Primal, r.Multipliers, v.TwiceRefusal, v.SVMRefusal, r.Loss.Refusal)
 		}
 	}
 }

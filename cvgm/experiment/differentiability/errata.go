@@ -45,6 +45,7 @@ type ErrataResult struct {
 	ElasticNet, SVM Kink
 	Labels          LabelErratum
 	Program         ProgramErratum
+	Loss            LossKink
 	Bayes           BayesErratum
 }
 
@@ -94,6 +95,13 @@ type ProgramErratum struct {
 	Difference, Slope float64
 }
 
+// LossKink holds the slopes of θ in the weight a of the hinge loss, for the two examples
+// x = y = ±1 and the penalty ½θ²: θ = min(a, 1) has two of them at a = 1.
+type LossKink struct {
+	Left, Right float64
+	Refusal     string // of the library, when asked for the derivative there
+}
+
 // BayesErratum is about accuracies that the paper's figures name.
 type BayesErratum struct {
 	// The best rule's accuracy on the rings: over the population, and on the
@@ -106,6 +114,9 @@ type BayesErratum struct {
 	// HalfPlane is the population accuracy of the best linear rule on the rings,
 	// x₁ > Offset, and HalfPlaneTest its accuracy on the published test set.
 	HalfPlane, Offset, HalfPlaneTest float64
+	Origin                           float64 // population accuracy of a half-plane through the origin
+	// Radius is where the likelier of the two rings changes.
+	Radius float64
 }
 
 // Run measures every erratum.
@@ -120,13 +131,14 @@ func (p ErrataParams) Run(ctx context.Context) (*ErrataResult, error) {
 		func() error { return p.jacobianErratum(&r.Jacobian) },
 		func() error { return p.labelErratum(&r.Labels) },
 		func() error { return p.programErratum(&r.Program) },
+		r.Loss.measure,
 		r.Bayes.measure,
 	)
 	return r, err
 }
 
 func (p ErrataParams) jacobianErratum(e *JacobianErratum) error {
-	src := synth.NewStream(p.Seed, "jacobian")
+	src := p.stream("jacobian")
 	plane := stability.Population{Coef: []float64{1, .5}, Noise: p.Noise, Sign: true}
 	d, fresh := plane.Draw(src, p.Train), plane.Draw(src, p.Test)
 	var l linear.Logistic
@@ -207,7 +219,7 @@ func asZeroOne(d learn.Data) learn.Data {
 }
 
 func (p ErrataParams) labelErratum(e *LabelErratum) error {
-	src := synth.NewStream(p.Seed, "labels")
+	src := p.stream("labels")
 	d, test := p.classes(src, p.Train), p.classes(src, p.Test)
 	other := learn.Data{X: mat.DenseCopyOf(d.X), Y: d.Y} // the class −1 elsewhere
 	for i, y := range d.Y {
@@ -283,7 +295,7 @@ func elasticNetProgram(d learn.Data, lambda1, lambda2 float64) *qpdiff.QP {
 }
 
 func (p ErrataParams) programErratum(e *ProgramErratum) error {
-	src := synth.NewStream(p.Seed, "programs")
+	src := p.stream("programs")
 	d, classes := p.regression(src, p.Train), p.classes(src, p.Train)
 	n := p.Features
 	q := elasticNetProgram(d, p.Lambda1, p.Lambda2)
@@ -317,6 +329,34 @@ func (p ErrataParams) programErratum(e *ProgramErratum) error {
 	return nil
 }
 
+// measure takes the one-sided slopes of a learned loss that is all hinge.
+func (k *LossKink) measure() error {
+	l, theta := new(margin.LearnedLoss), make([]float64, 1)
+	d := learn.Data{X: mat.NewDense(2, 1, []float64{1, -1}), Y: []float64{1, -1}}
+	const hinge, losses = 0, 5 // the weights of four losses, and that of the penalty
+	hyper := make([]float64, losses)
+	hyper[hinge], hyper[losses-1] = 1, 1
+	if err := experiment.Fit(l, d, theta, hyper); err != nil {
+		return err
+	}
+	var err error
+	if _, k.Refusal, err = refused(l.VJP(nil, &learn.Grad{Hyper: make([]float64, losses)}, []float64{1})); err != nil {
+		return err
+	}
+	slope, along := make([]float64, 1), make([]float64, losses)
+	for _, side := range []struct {
+		sign float64
+		to   *float64
+	}{{-1, &k.Left}, {1, &k.Right}} {
+		along[hinge] = side.sign
+		if err := l.JVP(nil, slope, &learn.Grad{Hyper: along}); err != nil {
+			return err
+		}
+		*side.to = side.sign * slope[0]
+	}
+	return nil
+}
+
 // measure measures the rules on the test sets of the published runs.
 func (b *BayesErratum) measure() error {
 	rings, xor := kernels.DefaultRings(), kernels.DefaultXOR()
@@ -326,6 +366,15 @@ func (b *BayesErratum) measure() error {
 		return err
 	}
 	b.Rings, b.RingsTest = ringsSetup.Rule.Accuracy, ringsSetup.Rule.SampleAccuracy(synth.Data{X: ringsSetup.Test.Dense(), Y: ringsSetup.Test.Y})
+	inner, outer := 0., rings.OuterRadius // of the first a point at radius r has label −1
+	for range 100 {
+		if middle := (inner + outer) / 2; ringsSetup.Rule.Label([]float64{middle, 0}) < 0 {
+			inner = middle
+		} else {
+			outer = middle
+		}
+	}
+	b.Radius = outer
 	b.XOR = xorSetup.Rule.Accuracy
 	test := xorSetup.Test
 	b.XORTest = xorSetup.Rule.SampleAccuracy(synth.Data{X: test.Dense(), Y: test.Y})
@@ -335,7 +384,8 @@ func (b *BayesErratum) measure() error {
 		}
 	}
 	b.XORCoded /= float64(len(test.Y))
-	b.Offset, b.HalfPlane = halfPlane(rings.RingsData)
+	b.Offset, b.HalfPlane = HalfPlane(rings.RingsData)
+	b.Origin = halfPlaneAt(rings.RingsData, 0)
 	on, err := experiment.EvaluateFunc(func(dst []float64, x *mat.Dense) error {
 		for i := range dst {
 			dst[i] = x.At(i, 0) - b.Offset
@@ -346,10 +396,21 @@ func (b *BayesErratum) measure() error {
 	return err
 }
 
-// halfPlane returns the best t of the rules x₁ > t on rings, and its accuracy. A
-// point at radius r has x₁ > t > 0 with probability arccos(t/|r|)/π where
+// HalfPlane returns the best t of the rules x₁ > t on rings, and its accuracy. A
+// point at radius r has x₁ > t ≥ 0 with probability arccos(t/|r|)/π where
 // |r| > t. By symmetry of the rings any other direction does as well.
-func halfPlane(d kernels.RingsData) (offset, rate float64) {
+func HalfPlane(d kernels.RingsData) (offset, rate float64) {
+	for k := range 300 {
+		t := .01 * float64(k)
+		if a := halfPlaneAt(d, t); a > rate {
+			offset, rate = t, a
+		}
+	}
+	return offset, rate
+}
+
+// halfPlaneAt returns the accuracy of the rule x₁ > t, with t ≥ 0.
+func halfPlaneAt(d kernels.RingsData, t float64) float64 {
 	beyond := func(mean, t float64) float64 { // P(x₁ > t)
 		const cells = 2000
 		var sum, weight float64
@@ -357,17 +418,10 @@ func halfPlane(d kernels.RingsData) (offset, rate float64) {
 			z := -8 + 16*(float64(k)+.5)/cells
 			density := math.Exp(-z * z / 2)
 			weight += density
-			if radius := math.Abs(mean + d.RadiusSD*z); radius > t {
-				sum += density * math.Acos(t/radius) / math.Pi
-			}
+			radius := max(math.Abs(mean+d.RadiusSD*z), math.SmallestNonzeroFloat64)
+			sum += density * math.Acos(min(1, t/radius)) / math.Pi
 		}
 		return sum / weight
 	}
-	for k := range 300 {
-		t := .01 * float64(k)
-		if a := .5 + (beyond(d.OuterRadius, t)-beyond(d.InnerRadius, t))/2; a > rate {
-			offset, rate = t, a
-		}
-	}
-	return offset, rate
+	return .5 + (beyond(d.OuterRadius, t)-beyond(d.InnerRadius, t))/2
 }

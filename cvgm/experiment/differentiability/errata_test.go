@@ -9,21 +9,29 @@ import (
 )
 
 func TestErrata(t *testing.T) {
-	for seed := range uint64(2) {
+	for draw := range 2 {
 		p := DefaultErrata()
-		p.Seed = seed
+		p.Draw = draw
 		r, err := p.Run(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		if j := r.Jacobian; j.CompleteError > 1e-8 || j.PrintedError < .05 || j.Cosine > .99 {
-			t.Errorf("seed %d: errors %g, %g, cosine %g", seed, j.CompleteError, j.PrintedError, j.Cosine)
+			t.Errorf("draw %d: errors %g, %g, cosine %g", draw, j.CompleteError, j.PrintedError, j.Cosine)
 		}
 		if l := r.Labels; l.ZeroSlope != 0 || l.ZeroMoves > 1e-12 || l.SignMoves < .01 || l.Refusal == "" {
-			t.Errorf("seed %d: labels %+v", seed, l)
+			t.Errorf("draw %d: labels %+v", draw, l)
 		}
 		if e := r.Program; math.Abs(e.SVM) > 1e-12 || math.Abs(e.ElasticNet-p.Lambda2) > 1e-12 || e.Difference > 1e-12 || e.Slope > 1e-12 {
-			t.Errorf("seed %d: programs %+v", seed, e)
+			t.Errorf("draw %d: programs %+v", draw, e)
+		}
+		if k := r.Loss; k.Left != 1 || k.Right != 0 || k.Refusal == "" { // θ = min(a, 1)
+			t.Errorf("slopes of a learned loss %+v", k)
+		}
+		// Where the densities of |r| are equal, by bisection of their difference: the tail below 0
+		// moves it from 1.5 by less than 1e-5.
+		if b := r.Bayes; math.Abs(b.Radius-1.5) > 1e-5 || math.Abs(b.Origin-.5) > 1e-15 {
+			t.Errorf("radius %v, accuracy %v", b.Radius, b.Origin)
 		}
 		if b := r.Bayes; math.Abs(b.XOR-13./18) > 1e-15 || b.XORCoded != .851 || b.XORTest != .708 || b.RingsTest != .915 {
 			t.Errorf("accuracies %+v", b)
@@ -33,7 +41,7 @@ func TestErrata(t *testing.T) {
 
 // The half-plane's accuracy by simulation: a standard error is 1e-3.
 func TestHalfPlane(t *testing.T) {
-	offset, rate := halfPlane(kernels.PaperRings().RingsData)
+	offset, rate := HalfPlane(kernels.PaperRings().RingsData)
 	d, err := synth.MakeRings(synth.NewStream(1, "half-plane"), 200000, synth.Rings{})
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,6 @@ import (
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
 	"cvgm/qpdiff/linear/margin"
-	"cvgm/synth"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -49,7 +48,7 @@ func refused(err error) (weak []int, words string, other error) {
 
 // kinks finds a kink of each learner's path in λ1.
 func (p LinearProblem) kinks(net, svm *Kink) error {
-	src := synth.NewStream(p.Seed, "kinks")
+	src := p.stream("kinks")
 	return experiment.FirstError(
 		experiment.Wrap(p.kink(net, p.regression(src, p.Train), new(linear.ElasticNet), &linear.ElasticNet{Generalised: true}), "elastic net"),
 		experiment.Wrap(p.kink(svm, p.classes(src, p.Train), new(margin.SVM), &margin.SVM{Generalised: true}), "support vector machine"))

@@ -27,14 +27,14 @@ type LearningParams struct {
 	Evaluations int     `help:"evaluations of the CV loss in each search, at most" range:"[1,∞)" small:"[2,10]" setting:"at most %v evaluations in each search"`
 	GridPoints  int     `help:"points of the CV loss surfaces per hyperparameter" range:"[2,∞)" small:"[2,4]"`
 	Flips       float64 `help:"share of wrong labels where a loss is learned" range:"[0,.5)" small:"[0,.2]" setting:"a share %v of the training labels turned"`
-	LossSeeds   int     `help:"data sets on which a loss is learned" range:"[1,∞)" small:"[1,3]" full:"48"`
+	LossSeeds   int     `help:"data sets on which a loss is learned" range:"[1,∞)" small:"[1,3]"`
 }
 
 // DefaultLearning returns parameters of our own: the paper gives none.
 func DefaultLearning() LearningParams {
 	return LearningParams{
 		LinearExamples: defaultLinearExamples,
-		Test:           2000, K: 32, P: .8, Evaluations: 120, GridPoints: 25, Flips: .15, LossSeeds: 24,
+		Test:           2000, K: 32, P: .8, Evaluations: 120, GridPoints: 25, Flips: .15, LossSeeds: 48,
 	}
 }
 
@@ -113,8 +113,8 @@ func (p LearningParams) Run(ctx context.Context) (*Learning, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
 	}
-	src := synth.NewStream(p.Seed, "learning")
-	rings, err := kernels.PaperRings().Draw(src, src, p.Train, p.Test)
+	src := p.stream("learning")
+	rings, err := kernels.PaperRings().Examples(src, src, p.Train, p.Test)
 	if err != nil {
 		return nil, err
 	}
@@ -136,15 +136,15 @@ func (p LearningParams) Run(ctx context.Context) (*Learning, error) {
 	r := &Learning{Params: p}
 	label := func(i int) string {
 		if i < len(tasks) {
-			return tasks[i].name
+			return fmt.Sprintf("%s, data set %d", tasks[i].name, p.Draw)
 		}
-		return fmt.Sprintf("learned loss, data set %d", i-len(tasks))
+		return fmt.Sprintf("learned loss, data set %d", p.Number(i-len(tasks), p.LossSeeds))
 	}
 	results, err := experiment.Cells(ctx, len(tasks)+p.LossSeeds, label, func(i int) (c learningCell, err error) {
 		if i < len(tasks) {
 			c.Run, err = p.learn(ctx, tasks[i])
 		} else {
-			c.Losses, err = p.learnLosses(ctx, i-len(tasks))
+			c.Losses, err = p.learnLosses(ctx, p.Number(i-len(tasks), p.LossSeeds))
 		}
 		return c, err
 	})
@@ -186,7 +186,7 @@ func (p LearningParams) setup(src synth.Source, learner func() learn.Learner, tr
 
 func (p LearningParams) learn(ctx context.Context, t learningTask) (LearningRun, error) {
 	r := LearningRun{Name: t.name, Hyper: t.hyper}
-	s, err := p.setup(synth.NewStream(p.Seed, "splits of the "+t.name), t.learner, t.train, t.test)
+	s, err := p.setup(p.stream("splits of the "+t.name), t.learner, t.train, t.test)
 	if err != nil {
 		return r, err
 	}
@@ -217,7 +217,7 @@ func (p LearningParams) learn(ctx context.Context, t learningTask) (LearningRun,
 // learnLosses learns the weights of the losses, from equal weights and from each
 // single loss, and the penalty alone for each single loss, on one data set.
 func (p LearningParams) learnLosses(ctx context.Context, seed int) ([]lossFit, error) {
-	src := synth.NewStream(p.Seed, fmt.Sprintf("learned losses, data set %d", seed))
+	src := synth.NewStream(firstSeed, fmt.Sprintf("learned losses, data set %d", seed))
 	train, test := p.classes(src, p.Train), p.classes(src, p.Test)
 	for i := range train.Y {
 		if src.Float64() < p.Flips {

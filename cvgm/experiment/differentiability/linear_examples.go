@@ -1,6 +1,7 @@
 package differentiability
 
 import (
+	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/experiment/stability"
 	"cvgm/qpdiff/learn"
 	"cvgm/synth"
@@ -10,14 +11,23 @@ import (
 // x₁ − x₂ + ½x₃ + noise·ε, or the signs of them. Further features have no
 // influence.
 type LinearExamples struct {
-	Seed     uint64  `help:"seed of all streams" range:"[0,∞)" small:"[0,1000]"`
+	experiment.FreshData
 	Train    int     `help:"training examples N" range:"[8,∞)" small:"[16,30]" setting:"N = %v examples"`
 	Features int     `help:"features n of the linear learners" range:"[3,∞)" small:"[3,5]" setting:"%v standard normal features as drawn, not standardised, no intercept"`
 	Noise    float64 `help:"standard deviation of the noise in the scores whose signs are the labels" unit:"scores" range:"[0,∞)" small:"[.1,1]" setting:"labels x₁ − x₂ + ½x₃ + %v·ε, for classes their signs"`
 }
 
 // The paper gives no examples: with these everything runs within a minute.
-var defaultLinearExamples = LinearExamples{Seed: 1, Train: 40, Features: 6, Noise: .5}
+var defaultLinearExamples = LinearExamples{Train: 40, Features: 6, Noise: .5}
+
+// firstSeed is the seed of all streams of draw 0, and in every draw of those whose purpose names
+// the number of a data set.
+const firstSeed = 1
+
+// stream returns the random numbers for one purpose, of which each draw has one data set.
+func (p LinearExamples) stream(purpose string) *synth.Stream {
+	return synth.NewStream(uint64(firstSeed+p.Draw), purpose)
+}
 
 func (p LinearExamples) population(sign bool) stability.Population {
 	coef := make([]float64, p.Features)

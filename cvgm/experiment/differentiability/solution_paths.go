@@ -10,7 +10,6 @@ import (
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
 	"cvgm/qpdiff/linear/margin"
-	"cvgm/synth"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -59,7 +58,7 @@ func (p SolutionPathsParams) Run(ctx context.Context) (*SolutionPaths, error) {
 		return nil, err
 	}
 	r := &SolutionPaths{Params: p}
-	src := synth.NewStream(p.Seed, "solution paths")
+	src := p.stream("solution paths")
 	regression, classes := p.regression(src, p.Train), p.classes(src, p.Train)
 	net, err := learnerPath("elastic net", "λ1", new(linear.ElasticNet), regression, linspace(.001, 1.2, p.PathPoints), func(v float64) []float64 { return []float64{v, p.Lambda2} })
 	if err != nil {

@@ -57,7 +57,7 @@ func (p UnrolledParams) Run(ctx context.Context) (*UnrolledResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	train, test, _, err := p.Draw(src)
+	train, test, _, err := p.Examples(src)
 	if err != nil {
 		return nil, err
 	}

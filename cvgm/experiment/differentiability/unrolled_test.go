@@ -109,7 +109,7 @@ func unrolledData(t testing.TB, p UnrolledParams) (train, test learn.Data) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	train, test, _, err = p.Draw(src)
+	train, test, _, err = p.Examples(src)
 	if err != nil {
 		t.Fatal(err)
 	}

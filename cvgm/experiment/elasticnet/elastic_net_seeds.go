@@ -22,15 +22,16 @@ type ElasticNetSeedsParams struct {
 	WideLow     float64 `help:"lower end of the wide range, searched with as many points" unit:"log10 of the penalty" range:"[-300,300]" below:"WideHigh" small:"[-8,-5]"`
 	WideHigh    float64 `help:"upper end of the wide range" unit:"log10 of the penalty" range:"[-300,300]" small:"[.5,2]"`
 	Evaluations int     `help:"evaluations of each quasi-Newton search for the CV loss's minimum" range:"[1,∞)" small:"[1,8]"`
-	Seeds       int     `help:"fresh data sets" range:"[1,∞)" small:"[1,4]" full:"500"`
+	Seeds       int     `help:"fresh data sets" range:"[1,∞)" small:"[1,4]"`
+	experiment.FreshData
 }
 
-// DefaultElasticNetSeeds returns the parameters of [DefaultElasticNet], and 200
+// DefaultElasticNetSeeds returns the parameters of [DefaultElasticNet], and 500
 // data sets.
 func DefaultElasticNetSeeds() ElasticNetSeedsParams {
 	return ElasticNetSeedsParams{
 		RegressionData: experiment.PaperRegression, PenaltyCVGM: PaperPenaltyCVGM,
-		Steps: 99, LongSteps: 1000, SearchBox: paperSearchBox, WideLow: -4, WideHigh: .5, Evaluations: 60, Seeds: 200,
+		Steps: 99, LongSteps: 1000, SearchBox: paperSearchBox, WideLow: -4, WideHigh: .5, Evaluations: 60, Seeds: 500,
 	}
 }
 
@@ -54,10 +55,10 @@ type Seeds struct {
 	WideLess struct{ ExhaustiveCV, ExhaustiveTest, RandomCV, RandomTest experiment.Comparison }
 }
 
-// Minimum is the lowest CV loss on a data set, its penalties, and the lowest
+// Minimum is the lowest CV loss on a data set, the test loss there, its penalties, and the lowest
 // points of the two grids.
 type Minimum struct {
-	CV             float64
+	CV, Test       float64
 	At, Grid, Wide [2]float64
 }
 
@@ -94,8 +95,8 @@ func (p ElasticNetSeedsParams) Run(ctx context.Context) (*Seeds, error) {
 		return nil, err
 	}
 	seeds, err := experiment.Cells(ctx, p.Seeds,
-		func(i int) string { return fmt.Sprintf("seed %d", i) },
-		func(i int) (seedLosses, error) { return p.seed(ctx, uint64(i)) })
+		func(i int) string { return fmt.Sprintf("seed %d", p.Number(i, p.Seeds)) },
+		func(i int) (seedLosses, error) { return p.seed(ctx, uint64(p.Number(i, p.Seeds))) })
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +133,7 @@ func (r *Seeds) summariseBoxes(seeds []seedLosses) {
 		for _, m := range r.Minimum {
 			shares = append(shares, share(counted(m)))
 		}
-		return experiment.EstimateOf(shares)
+		return experiment.ShareOf(shares)
 	}
 	r.MinimumOutside = over(func(m Minimum) bool { return !paper.inside(m.At) })
 	r.MinimumAbove = over(func(m Minimum) bool { return max(m.At[0], m.At[1]) > math.Pow(10, paper.BoxHigh) })
@@ -234,5 +235,7 @@ func (p ElasticNetSeedsParams) minimum(ctx context.Context, s *experiment.Setup,
 			m.CV, m.At = best.Loss, [2]float64(best.X)
 		}
 	}
-	return nil
+	var err error
+	m.Test, err = s.TestLoss(m.At[:])
+	return err
 }

@@ -30,7 +30,7 @@ var PaperPenaltyCVGM = PenaltyCVGM{K: 128, P: .95, StartLambda1: 1e-2, StartLamb
 func (e PenaltyCVGM) Setup(d experiment.RegressionData, data, splits synth.Source, workers int) (*experiment.Setup, error) {
 	s := &experiment.Setup{Loss: cvgm.SquaredError{}, Start: []float64{e.StartLambda1, e.StartLambda2}, Lower: []float64{e.MinLambda1, e.MinLambda2}}
 	var err error
-	if s.Train, s.Test, s.Coef, err = d.Draw(data); err != nil {
+	if s.Train, s.Test, s.Coef, err = d.Examples(data); err != nil {
 		return nil, err
 	}
 	drawn, err := cvgm.RandomSplits(splits, d.Train, e.K, e.P)

@@ -18,11 +18,12 @@ type RegressionPrintedParams struct {
 	Steps int `help:"evaluations of the gradient method" range:"[1,∞)" small:"[1,6]" setting:"%v evaluations of CVGM, the last of which counts"`
 	Test  int `help:"test examples of the printed command" range:"[1,∞)" small:"[20,50]"`
 	Seeds int `help:"data sets" range:"[1,∞)" small:"[1,4]"`
+	experiment.FreshData
 }
 
 // DefaultRegressionPrinted returns the parameters of [DefaultElasticNet], and 60 data sets.
 func DefaultRegressionPrinted() RegressionPrintedParams {
-	return RegressionPrintedParams{RegressionData: experiment.PaperRegression, PenaltyCVGM: PaperPenaltyCVGM, Steps: 99, Test: 1000, Seeds: 60}
+	return RegressionPrintedParams{RegressionData: experiment.PaperRegression, PenaltyCVGM: PaperPenaltyCVGM, Steps: 99, Test: 1000, Seeds: 100}
 }
 
 func (RegressionPrintedParams) Defaults() any { return DefaultRegressionPrinted() }
@@ -68,8 +69,8 @@ func (p RegressionPrintedParams) Run(ctx context.Context) (*RegressionPrinted, e
 		return nil, err
 	}
 	measured, err := experiment.Cells(ctx, p.Seeds,
-		func(i int) string { return fmt.Sprintf("data set %d", i) },
-		func(i int) (regressionCell, error) { return p.measure(ctx, uint64(i)) })
+		func(i int) string { return fmt.Sprintf("data set %d", p.Number(i, p.Seeds)) },
+		func(i int) (regressionCell, error) { return p.measure(ctx, uint64(p.Number(i, p.Seeds))) })
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +98,7 @@ func (p RegressionPrintedParams) measure(ctx context.Context, seed uint64) (c re
 			return c, err
 		}
 		draw.Train, draw.Samples = 1, 1+p.Test
-		_, second, _, err := draw.Draw(stream("second call"))
+		_, second, _, err := draw.Examples(stream("second call"))
 		if err != nil {
 			return c, err
 		}

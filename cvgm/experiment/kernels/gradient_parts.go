@@ -20,6 +20,7 @@ type GradientPartsParams struct {
 	Seeds int `help:"data sets of each problem" range:"[2,∞)" small:"[2,3]"`
 	Rings PartsRings
 	XOR   AblationXOR
+	experiment.FreshData
 }
 
 // PartsRings is a kernel learned for rings of one size.
@@ -98,10 +99,10 @@ func (p GradientPartsParams) Run(ctx context.Context) (*GradientPartsResult, err
 	n := len(partsVariants)
 	measured, err := experiment.CellTable(ctx, len(problems)*n, p.Seeds,
 		func(i, seed int) string {
-			return fmt.Sprintf("%s, K = %d, %v, data set %d", problems[i/n].name, problems[i/n].k, partsVariants[i%n], seed)
+			return fmt.Sprintf("%s, K = %d, %v, data set %d", problems[i/n].name, problems[i/n].k, partsVariants[i%n], p.Number(seed, p.Seeds))
 		},
 		func(i, seed int) (partsCell, error) {
-			return problems[i/n].measure(ctx, partsVariants[i%n], uint64(seed))
+			return problems[i/n].measure(ctx, partsVariants[i%n], uint64(p.Number(seed, p.Seeds)))
 		})
 	if err != nil {
 		return nil, err

@@ -20,8 +20,8 @@ func (d RingsData) Rings() synth.Rings {
 	return synth.Rings{Radii: [2]float64{d.InnerRadius, d.OuterRadius}, SD: d.RadiusSD}
 }
 
-// Draw draws n training examples and then m test examples.
-func (d RingsData) Draw(train, test synth.Source, n, m int) (*experiment.Setup, error) {
+// Examples draws n training examples and then m test examples.
+func (d RingsData) Examples(train, test synth.Source, n, m int) (*experiment.Setup, error) {
 	rule, err := d.Rings().Bayes()
 	first, errFirst := synth.MakeRings(train, n, d.Rings())
 	second, errSecond := synth.MakeRings(test, m, d.Rings())
@@ -50,7 +50,7 @@ func PaperRings() RingsProblem {
 // caller names that of the splits. The CV loss is that of the given rows of the
 // training examples; nil: all.
 func (p RingsProblem) Setup(v Variant, stream func(purpose string) *synth.Stream, splits string, rows []int) (*experiment.Setup, error) {
-	s, err := p.Draw(stream("training data"), stream("test data"), p.Train, p.Test)
+	s, err := p.Examples(stream("training data"), stream("test data"), p.Train, p.Test)
 	if err != nil {
 		return nil, err
 	}
@@ -108,6 +108,6 @@ func (p RingsParams) Draw() (*experiment.Setup, synth.Source, error) {
 		return nil, nil, err
 	}
 	src := synth.NewNumPy(p.Seed)
-	s, err := p.RingsData.Draw(src, src, p.Train, p.Test)
+	s, err := p.Examples(src, src, p.Train, p.Test)
 	return s, src, err
 }

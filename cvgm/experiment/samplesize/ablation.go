@@ -3,6 +3,7 @@ package samplesize
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"cvgm/cvgm"
@@ -14,12 +15,14 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// AblationParams are the parameters of the comparison of two descents that differ in
-// the loss alone: the CV loss, and the loss on the rows that the learner is fitted to.
-// Both have the same data, learner, searcher, start and number of steps.
+// AblationParams are the parameters of two comparisons with a descent of the CV loss. A descent of
+// the training loss, that on the rows to which the learner is fitted, differs from it in the loss
+// alone: data, learner, searcher, start and number of steps are the same. A random search for the
+// lowest CV loss differs in having no gradient.
 type AblationParams struct {
-	Seeds     int `help:"data sets of each size of the rings and of XOR" range:"[2,∞)" small:"[2,3]" setting:"%v data sets of each size"`
-	PairSeeds int `help:"data sets of each problem with two hyperparameters" range:"[2,∞)" small:"[2,4]"`
+	Seeds        int `help:"data sets of each size of the rings and of XOR" range:"[2,∞)" small:"[2,3]" setting:"%v data sets of each size"`
+	PairSeeds    int `help:"data sets of each problem with two hyperparameters" range:"[2,∞)" small:"[2,4]"`
+	RandomBudget int `help:"the random search is judged after budgets up to this" range:"[0,∞)" small:"[2,4]" setting:"random search with as many evaluations, judged at its lowest CV loss"`
 	// The rings' network, with steps up to the largest budget.
 	Rings AblationRings
 	XOR   kernels.AblationXOR
@@ -28,6 +31,7 @@ type AblationParams struct {
 	NetLog AblationLog
 	// The kernel machine's rings are those of the network.
 	Machine AblationMachine
+	experiment.FreshData
 }
 
 // AblationRings is a kernel learned for rings of several sizes. Sizes take the place of
@@ -42,7 +46,9 @@ type AblationRings struct {
 type AblationNet struct {
 	experiment.RegressionData
 	elasticnet.PenaltyCVGM
-	Budgets []int `help:"evaluations after which the models are judged" range:"[1,∞)" len:"[1,∞)" order:"ascending" small:"[1,6]"`
+	Budgets []int   `help:"evaluations after which the models are judged" range:"[1,∞)" len:"[1,∞)" order:"ascending" small:"[1,6]"`
+	BoxLow  float64 `help:"lower end of the random search" unit:"log10(lambda)" range:"[-300,300]" below:"BoxHigh" small:"[-4,-3]" setting:"random search: log-uniform, λ1 and λ2 from %v"`
+	BoxHigh float64 `help:"upper end of the random search" unit:"log10(lambda)" range:"[-300,300]" small:"[-1,0]" setting:"up to %v"`
 }
 
 // AblationLog is a search for two hyperparameters by quasi-Newton steps in their
@@ -60,15 +66,15 @@ type AblationMachine struct {
 	AblationLog
 }
 
-// DefaultAblation returns the paper's problems with a quarter of its splits, and budgets
-// around the paper's. The full size has the paper's splits as well.
+// DefaultAblation returns the paper's problems with its splits and with a quarter of them, and
+// budgets around the paper's.
 func DefaultAblation() AblationParams {
 	q, x := kernels.PaperRings(), kernels.DefaultXOR()
 	return AblationParams{
-		Seeds: 24, PairSeeds: 60,
+		Seeds: 24, PairSeeds: 150, RandomBudget: 100,
 		Rings:   AblationRings{RingsData: q.RingsData, AblationKernel: kernels.NewAblationKernel(q.KernelCVGM, 30, 100, 300, 1000), Sizes: []int{8, 20, 60, 200}},
 		XOR:     kernels.AblationXOR{XORData: x.XORData, AblationKernel: kernels.NewAblationKernel(x.KernelCVGM, 50), Train: x.Train},
-		Net:     AblationNet{RegressionData: experiment.PaperRegression, PenaltyCVGM: elasticnet.PaperPenaltyCVGM, Budgets: []int{99, 1000}},
+		Net:     AblationNet{RegressionData: experiment.PaperRegression, PenaltyCVGM: elasticnet.PaperPenaltyCVGM, Budgets: []int{99, 1000}, BoxLow: -4, BoxHigh: .5},
 		NetLog:  AblationLog{Start: .1, Reach: 1e5, Evaluations: 30},
 		Machine: AblationMachine{q.Train, AblationLog{Start: 1, Reach: 1e3, Evaluations: 30}},
 	}
@@ -89,9 +95,13 @@ type AblationRow struct {
 	Problem             string
 	Train, K, Budget    int
 	Start, CV, Training experiment.Estimate
-	CVLessTraining      experiment.Comparison
-	TrainingLessStart   experiment.Comparison
-	CVLessStart         experiment.Comparison
+	// Random is the risk at the lowest CV loss of a random search with as many evaluations; N = 0
+	// above RandomBudget.
+	Random            experiment.Estimate
+	CVLessRandom      experiment.Comparison
+	CVLessTraining    experiment.Comparison
+	TrainingLessStart experiment.Comparison
+	CVLessStart       experiment.Comparison
 }
 
 // Helps returns "yes" where the descent of the CV loss has the lower risk, "no, harms" where
@@ -117,13 +127,13 @@ func (p AblationParams) Run(ctx context.Context) (*AblationResult, error) {
 			if seed >= problems[i].seeds {
 				return ""
 			}
-			return fmt.Sprintf("%s of %d examples, K = %d, data set %d", problems[i].name, problems[i].train, problems[i].k, seed)
+			return fmt.Sprintf("%s of %d examples, K = %d, data set %d", problems[i].name, problems[i].train, problems[i].k, p.Number(seed, problems[i].seeds))
 		},
 		func(i, seed int) (ablationCell, error) {
 			if seed >= problems[i].seeds {
 				return ablationCell{}, nil
 			}
-			return problems[i].measure(ctx, uint64(seed))
+			return problems[i].measure(ctx, uint64(p.Number(seed, problems[i].seeds)), p.RandomBudget)
 		})
 	if err != nil {
 		return nil, err
@@ -133,9 +143,15 @@ func (p AblationParams) Run(ctx context.Context) (*AblationResult, error) {
 	for i, problem := range problems {
 		for k, budget := range problem.budgets {
 			row := AblationRow{Problem: problem.name, Train: problem.train, K: problem.k, Budget: budget}
-			var before, cv, training []float64 // by data set
+			var before, cv, training, random []float64 // by data set
 			for _, c := range measured[i][:problem.seeds] {
 				before, cv, training = append(before, c.Start), append(cv, c.CV[k]), append(training, c.Training[k])
+				if k < len(c.Random) {
+					random = append(random, c.Random[k])
+				}
+			}
+			if random != nil {
+				row.Random, row.CVLessRandom = experiment.EstimateOf(random), experiment.Compare(cv, random)
 			}
 			row.Start, row.CV, row.Training = experiment.EstimateOf(before), experiment.EstimateOf(cv), experiment.EstimateOf(training)
 			row.CVLessTraining, row.TrainingLessStart, row.CVLessStart = experiment.Compare(cv, training), experiment.Compare(training, before), experiment.Compare(cv, before)
@@ -156,14 +172,14 @@ func (p AblationParams) Run(ctx context.Context) (*AblationResult, error) {
 const (
 	ProblemNet     = "elastic net, two penalties"
 	ProblemNetLog  = "elastic net, two penalties, quasi-Newton"
-	problemMachine = "rings, kernel machine: C and width"
+	ProblemMachine = "rings, kernel machine: C and width"
 )
 
-// ablationCell holds the risks on one data set: at the start, and by budget along the two
-// gradients.
+// ablationCell holds the risks on one data set: at the start, by budget along the two
+// gradients, and by budget up to RandomBudget those of a random search.
 type ablationCell struct {
-	Start        float64
-	CV, Training []float64
+	Start                float64
+	CV, Training, Random []float64
 }
 
 // ablationProblem is one problem of one size.
@@ -175,15 +191,22 @@ type ablationProblem struct {
 	budgets  []int
 	searcher func(evaluations int) search.Searcher
 	first    int // evaluations before the first step is done
-	// setup returns the problem of a data set, with the CV loss as its objective, and the
-	// training loss.
-	setup func(seed uint64) (*experiment.Setup, search.Objective, error)
+	// setup returns the problem of a data set.
+	setup func(seed uint64) (*ablationData, error)
 	risk  cvgm.Loss
 }
 
-// measure searches along both gradients.
-func (a ablationProblem) measure(ctx context.Context, seed uint64) (c ablationCell, err error) {
-	s, training, err := a.setup(seed)
+// ablationData is the problem of a data set, with the CV loss as its objective.
+type ablationData struct {
+	*experiment.Setup
+	training search.Objective // the training loss
+	source   cvgm.Source      // of the random search
+	draw     func(src cvgm.Source, x []float64)
+}
+
+// measure searches along both gradients, and without one with budgets up to randomBudget.
+func (a ablationProblem) measure(ctx context.Context, seed uint64, randomBudget int) (c ablationCell, err error) {
+	s, err := a.setup(seed)
 	if err != nil {
 		return c, err
 	}
@@ -191,11 +214,11 @@ func (a ablationProblem) measure(ctx context.Context, seed uint64) (c ablationCe
 	if c.Start, err = s.TestLoss(s.Start); err != nil {
 		return c, err
 	}
-	searcher := a.searcher(slices.Max(a.budgets) + a.first)
+	searcher, cvLoss := a.searcher(slices.Max(a.budgets)+a.first), s.Objective
 	for _, along := range []struct {
 		objective search.Objective
 		risks     *[]float64
-	}{{s.Objective, &c.CV}, {training, &c.Training}} {
+	}{{cvLoss, &c.CV}, {s.training, &c.Training}} {
 		s.Objective = along.objective
 		var path [][]float64
 		for step, err := range s.Search(ctx, searcher) {
@@ -212,7 +235,35 @@ func (a ablationProblem) measure(ctx context.Context, seed uint64) (c ablationCe
 			*along.risks = append(*along.risks, risk)
 		}
 	}
-	return c, nil
+	s.Objective = cvLoss
+	c.Random, err = a.random(ctx, s, randomBudget)
+	return c, err
+}
+
+// random returns the risks at the lowest CV loss of a random search, by budget up to a limit.
+func (a ablationProblem) random(ctx context.Context, s *ablationData, limit int) (risks []float64, err error) {
+	within := slices.DeleteFunc(slices.Clone(a.budgets), func(budget int) bool { return budget > limit })
+	if len(within) == 0 {
+		return nil, nil
+	}
+	evaluations, lowest := 0, math.Inf(1)
+	var best []float64
+	for step, err := range s.Search(ctx, search.RandomSearch{Source: func() cvgm.Source { return s.source }, Draw: s.draw, MaxEvals: slices.Max(within) + a.first}) {
+		if err != nil {
+			return nil, err
+		}
+		if evaluations++; step.Loss < lowest {
+			lowest, best = step.Loss, slices.Clone(step.X)
+		}
+		if evaluations == within[len(risks)]+a.first {
+			risk, err := s.TestLoss(best)
+			if err != nil {
+				return nil, err
+			}
+			risks = append(risks, risk)
+		}
+	}
+	return risks, nil
 }
 
 func (p AblationParams) problems() []ablationProblem {
@@ -224,60 +275,65 @@ func (p AblationParams) problems() []ablationProblem {
 		rings := p.Rings.CVGM(k)
 		for _, n := range p.Rings.Sizes {
 			problem := kernels.RingsProblem{RingsData: p.Rings.RingsData, Train: n, Test: p.Rings.Test, KernelCVGM: rings}
-			all = append(all, ablationProblem{kernels.ProblemRings, p.Seeds, n, k, p.Rings.Budgets, steps(rings), 1, func(seed uint64) (*experiment.Setup, search.Objective, error) {
-				s, err := problem.Setup(kernels.Full, kernels.AblationStream(seed, fmt.Sprintf("rings %d", n)), "splits", nil)
+			all = append(all, ablationProblem{kernels.ProblemRings, p.Seeds, n, k, p.Rings.Budgets, steps(rings), 1, func(seed uint64) (*ablationData, error) {
+				stream := kernels.AblationStream(seed, fmt.Sprintf("rings %d", n))
+				s, err := problem.Setup(kernels.Full, stream, "splits", nil)
 				if err != nil {
-					return nil, nil, err
+					return nil, err
 				}
-				return withTraining(rings, s)
+				return withTraining(rings, s, stream("random"))
 			}, cvgm.ZeroOne{}})
 		}
 	}
 	for _, k := range p.XOR.Ks {
 		xor := p.XOR.CVGM(k)
-		all = append(all, ablationProblem{kernels.ProblemXOR, p.Seeds, p.XOR.Train, k, p.XOR.Budgets, steps(xor), 1, func(seed uint64) (*experiment.Setup, search.Objective, error) {
-			s, err := p.XOR.Setup(kernels.Full, k, kernels.AblationStream(seed, "XOR"))
+		all = append(all, ablationProblem{kernels.ProblemXOR, p.Seeds, p.XOR.Train, k, p.XOR.Budgets, steps(xor), 1, func(seed uint64) (*ablationData, error) {
+			stream := kernels.AblationStream(seed, "XOR")
+			s, err := p.XOR.Setup(kernels.Full, k, stream)
 			if err != nil {
-				return nil, nil, err
+				return nil, err
 			}
-			return withTraining(xor, s)
+			return withTraining(xor, s, stream("random"))
 		}, cvgm.ZeroOne{}})
 	}
 	all = append(all,
 		ablationProblem{ProblemNet, p.PairSeeds, p.Net.Train, p.Net.K, p.Net.Budgets, p.Net.Gradient, 0, p.Net.losses, cvgm.SquaredError{}},
 		p.NetLog.problem(ProblemNetLog, p.PairSeeds, p.Net.Train, p.Net.K, p.Net.losses, cvgm.SquaredError{}))
 	for _, k := range p.Rings.Ks {
-		losses := func(seed uint64) (*experiment.Setup, search.Objective, error) { return p.machine(k, seed) }
-		all = append(all, p.Machine.problem(problemMachine, p.PairSeeds, p.Machine.Train, k, losses, cvgm.ZeroOne{}))
+		losses := func(seed uint64) (*ablationData, error) { return p.machine(k, seed) }
+		all = append(all, p.Machine.problem(ProblemMachine, p.PairSeeds, p.Machine.Train, k, losses, cvgm.ZeroOne{}))
 	}
 	return all
 }
 
 // problem returns the problem whose data and losses another function gives, with the
 // start, the bounds and the searcher of l.
-func (l AblationLog) problem(name string, seeds, train, k int, losses func(uint64) (*experiment.Setup, search.Objective, error), risk cvgm.Loss) ablationProblem {
+func (l AblationLog) problem(name string, seeds, train, k int, losses func(uint64) (*ablationData, error), risk cvgm.Loss) ablationProblem {
 	searcher := func(evaluations int) search.Searcher {
 		return search.LogSpace{Searcher: search.QuasiNewton{MaxEvals: evaluations}}
 	}
-	return ablationProblem{name, seeds, train, k, []int{l.Evaluations}, searcher, 0, func(seed uint64) (*experiment.Setup, search.Objective, error) {
-		s, training, err := losses(seed)
+	return ablationProblem{name, seeds, train, k, []int{l.Evaluations}, searcher, 0, func(seed uint64) (*ablationData, error) {
+		s, err := losses(seed)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		s.Start = slices.Repeat([]float64{l.Start}, 2)
 		s.Lower, s.Upper = slices.Repeat([]float64{l.Start / l.Reach}, 2), slices.Repeat([]float64{l.Start * l.Reach}, 2)
-		return s, training, nil
+		s.draw = search.LogUniform(math.Log10(l.Start/l.Reach), math.Log10(l.Start*l.Reach))
+		return s, nil
 	}, risk}
 }
 
-// withTraining returns s, and the training loss of its kernel.
-func withTraining(m kernels.KernelCVGM, s *experiment.Setup) (*experiment.Setup, search.Objective, error) {
+// withTraining returns s with the training loss of its kernel. The random search draws initial
+// weights.
+func withTraining(m kernels.KernelCVGM, s *experiment.Setup, random cvgm.Source) (*ablationData, error) {
 	d, splits := resubstitution(s.Train)
-	cv, err := m.Loss(m.Kernel(), kernels.Full.Learner, s.Loss, d, splits)
+	phi := m.Kernel()
+	cv, err := m.Loss(phi, kernels.Full.Learner, s.Loss, d, splits)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return s, cv.Eval, nil
+	return &ablationData{s, cv.Eval, random, func(src cvgm.Source, x []float64) { phi.Init(x, src) }}, nil
 }
 
 // resubstitution returns d twice, one below the other, and the split that trains on the
@@ -294,30 +350,30 @@ func resubstitution(d learn.Data) (learn.Data, []cvgm.Split) {
 }
 
 // losses draws data and splits of an elastic net.
-func (p AblationNet) losses(seed uint64) (*experiment.Setup, search.Objective, error) {
+func (p AblationNet) losses(seed uint64) (*ablationData, error) {
 	stream := kernels.AblationStream(seed, "elastic net")
 	s, err := p.PenaltyCVGM.Setup(p.RegressionData, stream("data"), stream("splits"), 1)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	d, splits := resubstitution(s.Train)
 	training, err := elasticnet.NewCV(d, splits, cvgm.FixedLeastSquares, 1)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return s, training.Eval, nil
+	return &ablationData{s, training.Eval, stream("random"), search.LogUniform(p.BoxLow, p.BoxHigh)}, nil
 }
 
 // machine draws rings and k splits for a kernel machine.
-func (p AblationParams) machine(k int, seed uint64) (*experiment.Setup, search.Objective, error) {
+func (p AblationParams) machine(k int, seed uint64) (*ablationData, error) {
 	stream, m := kernels.AblationStream(seed, "kernel machine"), p.Machine
-	s, err := p.Rings.Draw(stream("training data"), stream("test data"), m.Train, p.Rings.Test)
+	s, err := p.Rings.Examples(stream("training data"), stream("test data"), m.Train, p.Rings.Test)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	splits, err := cvgm.RandomSplits(stream("splits"), m.Train, k, p.Rings.P)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	loss := func(d learn.Data, splits []cvgm.Split) (*cvgm.CV, error) {
 		return cvgm.New(cvgm.Config{
@@ -326,11 +382,11 @@ func (p AblationParams) machine(k int, seed uint64) (*experiment.Setup, search.O
 		})
 	}
 	if s.CV, err = loss(s.Train, splits); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	training, err := loss(resubstitution(s.Train))
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return s, training.Eval, nil
+	return &ablationData{s, training.Eval, stream("random"), nil}, nil
 }

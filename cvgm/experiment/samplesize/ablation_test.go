@@ -8,7 +8,6 @@ import (
 	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/experiment/internal/casetest"
 	"cvgm/cvgm/experiment/kernels"
-	"cvgm/cvgm/search"
 	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/floats/scalar"
@@ -19,14 +18,14 @@ import (
 // was fitted to, and its gradient is that loss's.
 func TestResubstitutionIsTheTrainingLoss(t *testing.T) {
 	p := DefaultAblation()
-	s, training, err := p.machine(4, 3)
+	s, err := p.machine(4, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.Loss = cvgm.SquaredHinge{}
 	at := []float64{1.7, .6}
 	gradient := make([]float64, 2)
-	loss, err := training(gradient, at)
+	loss, err := s.training(gradient, at)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,23 +55,71 @@ func TestResubstitutionIsTheTrainingLoss(t *testing.T) {
 func TestAblationComparesTheTwoGradients(t *testing.T) {
 	p := DefaultAblation()
 	for _, problem := range p.problems() {
-		s, training, err := problem.setup(1)
+		s, err := problem.setup(1)
 		if err != nil {
 			t.Fatal(err)
 		}
 		same := problem
-		same.budgets, same.setup = []int{2}, func(seed uint64) (*experiment.Setup, search.Objective, error) {
-			s, _, err := problem.setup(seed)
-			return s, s.Problem().Objective, err
+		same.budgets, same.setup = []int{2}, func(seed uint64) (*ablationData, error) {
+			s, err := problem.setup(seed)
+			s.training = s.Problem().Objective
+			return s, err
 		}
-		c, err := same.measure(t.Context(), 1)
+		c, err := same.measure(t.Context(), 1, 0)
 		if err != nil || c.CV[0] != c.Training[0] {
 			t.Errorf("%s: one loss, two risks: %v (%v)", problem.name, c, err)
 		}
 		own, errOwn := s.Problem().Objective(nil, s.Start)
-		other, errOther := training(nil, s.Start)
+		other, errOther := s.training(nil, s.Start)
 		if errOwn != nil || errOther != nil || own == other {
 			t.Errorf("%s: CV loss %v (%v), training loss %v (%v)", problem.name, own, errOwn, other, errOther)
+		}
+	}
+}
+
+// The random search is judged at the lowest CV loss of as many evaluations as a budget has, and
+// not above the budget's limit.
+func TestAblationWithoutAGradient(t *testing.T) {
+	p := DefaultAblation()
+	for _, problem := range p.problems() {
+		problem.budgets = []int{2, 5, 9}
+		s, err := problem.setup(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lowest, want := math.Inf(1), []float64(nil)
+		again, err := problem.setup(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again.Loss = problem.risk
+		for n := 1; n <= 5+problem.first; n++ {
+			x := make([]float64, len(s.Start))
+			s.draw(s.source, x)
+			for i := range s.Lower {
+				x[i] = max(x[i], s.Lower[i])
+			}
+			loss, err := again.Problem().Objective(nil, x)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if loss < lowest {
+				risk, err := again.TestLoss(x)
+				if err != nil {
+					t.Fatal(err)
+				}
+				lowest, want = loss, append(want, risk)
+			}
+			if n == 2+problem.first {
+				want = want[len(want)-1:]
+			}
+		}
+		c, err := problem.measure(t.Context(), 1, 5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(c.Random) != 2 || c.Random[0] != want[0] || c.Random[1] != want[len(want)-1] {
+			t.Errorf("%s: risks %v of a random search, want the first and the last of %v", problem.name, c.Random, want)
 		}
 	}
 }

@@ -30,6 +30,7 @@ type SampleSizeParams struct {
 	AdamSteps       int     `help:"steps of the network trained by Adam" range:"[1,∞)" small:"[1,10]" setting:"%v steps"`
 	LinearC         float64 `help:"C of logistic regression on the raw features" range:"(0,∞)" small:"[.1,10]" setting:"logistic regression on the two coordinates, intercept not penalised, C = %v"`
 	Rivals
+	experiment.FreshData
 }
 
 // Rivals are learners for the rings that a practitioner would try before a learned kernel,

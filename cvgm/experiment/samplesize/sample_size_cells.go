@@ -29,9 +29,9 @@ func (p SampleSizeParams) Run(ctx context.Context) (*Result, error) {
 		r.Sizes = append(r.Sizes, n)
 	}
 	measured, err := experiment.CellTable(ctx, len(r.Sizes), p.Seeds,
-		func(i, seed int) string { return fmt.Sprintf("size %d, seed %d", r.Sizes[i], seed) },
+		func(i, seed int) string { return fmt.Sprintf("size %d, seed %d", r.Sizes[i], p.Number(seed, p.Seeds)) },
 		func(i, seed int) (cell sizeCell, err error) {
-			cell.Accuracy, err = p.cell(ctx, r.Sizes[i], seed)
+			cell.Accuracy, err = p.cell(ctx, r.Sizes[i], p.Number(seed, p.Seeds))
 			if err != nil && ctx.Err() == nil {
 				cell.Accuracy = slices.Repeat([]float64{math.NaN()}, len(sizeMethods))
 				cell.Problem, err = err.Error(), nil
@@ -54,7 +54,7 @@ func (p SampleSizeParams) Run(ctx context.Context) (*Result, error) {
 		}
 		for seed, c := range measured[i] {
 			if c.Problem != "" {
-				r.Failures = append(r.Failures, CellFailure{size, seed, c.Problem})
+				r.Failures = append(r.Failures, CellFailure{size, p.Number(seed, p.Seeds), c.Problem})
 			}
 		}
 	}
@@ -77,7 +77,7 @@ func (p SampleSizeParams) cell(ctx context.Context, size, seed int) ([]float64, 
 	stream := func(purpose string) *synth.Stream {
 		return synth.NewStream(uint64(seed), fmt.Sprintf("sample size %d: %s", size, purpose))
 	}
-	s, err := p.Draw(stream("training data"), stream("test data"), size, p.Test)
+	s, err := p.Examples(stream("training data"), stream("test data"), size, p.Test)
 	if err != nil {
 		return nil, err
 	}

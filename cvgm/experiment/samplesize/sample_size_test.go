@@ -211,7 +211,7 @@ func TestDecayIsChosenByHeldOutLoss(t *testing.T) {
 	var signal, noise float64
 	for seed := range 5 {
 		stream := func(purpose string) *synth.Stream { return synth.NewStream(uint64(seed), "decay: "+purpose) }
-		s, err := p.Draw(stream("training"), stream("test"), 40, 10)
+		s, err := p.Examples(stream("training"), stream("test"), 40, 10)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -95,7 +95,7 @@ func (d RidgeGroups) ridge(groups int, stream func(purpose string) *synth.Stream
 		Lower: slices.Repeat([]float64{math.Pow(10, d.BoxLow)}, groups), Upper: slices.Repeat([]float64{math.Pow(10, d.BoxHigh)}, groups),
 	}
 	var err error
-	if s.Train, s.Test, s.Coef, err = d.Draw(stream("data")); err != nil {
+	if s.Train, s.Test, s.Coef, err = d.Examples(stream("data")); err != nil {
 		return nil, err
 	}
 	train := experiment.Pick(s.Train, rows)

@@ -23,6 +23,7 @@ type FewDimensionsParams struct {
 	PerAxis         int `help:"values of each hyperparameter in the grid; random search has as many points as the grid" range:"[1,10]" small:"[1,2]" setting:"grid: %v values of each, at the middles of equal parts of the box in logarithms"`
 	DataSets        int `help:"data sets" range:"[2,∞)" small:"[2,3]"`
 	Points          int `help:"random points at which the slope in each feature's own penalty is taken" range:"[1,∞)" small:"[1,4]" setting:"squared slopes in log λ2, mean over %v log-uniform points of the box"`
+	experiment.FreshData
 }
 
 // DefaultFewDimensions returns the ridge regressions of [DefaultSearchDimensions].
@@ -72,11 +73,13 @@ func (p FewDimensionsParams) Run(ctx context.Context) (*FewDimensionsResult, err
 	}
 	problems := len(p.Groups)
 	measured, err := experiment.CellTable(ctx, problems+1, p.DataSets, func(i, dataSet int) string {
+		dataSet = p.Number(dataSet, p.DataSets)
 		if i == problems {
 			return fmt.Sprintf("what single penalties carry, data set %d", dataSet)
 		}
 		return fmt.Sprintf("%d that matter, data set %d", p.Groups[i], dataSet)
 	}, func(i, dataSet int) (c fewCell, err error) {
+		dataSet = p.Number(dataSet, p.DataSets)
 		if i == problems {
 			c.Carry, err = p.carry(dataSet)
 		} else {
@@ -92,9 +95,9 @@ func (p FewDimensionsParams) Run(ctx context.Context) (*FewDimensionsResult, err
 		row := FewDimensionsRow{Matter: matter}
 		for _, c := range measured[i] {
 			row.Random, row.Grid = append(row.Random, c.Random), append(row.Grid, c.Grid)
-			row.RandomBelow = append(row.RandomBelow, experiment.Compare([]float64{c.Random}, []float64{c.Grid}).Wins)
 		}
-		row.RandomLess, row.RandomBelowOfSets = experiment.Compare(row.Random, row.Grid), experiment.EstimateOf(row.RandomBelow)
+		row.RandomBelow = experiment.Wins(row.Random, row.Grid)
+		row.RandomLess, row.RandomBelowOfSets = experiment.Compare(row.Random, row.Grid), experiment.ShareOf(row.RandomBelow)
 		r.Rows = append(r.Rows, row)
 	}
 	for _, c := range measured[problems] {

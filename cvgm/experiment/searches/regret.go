@@ -17,15 +17,16 @@ import (
 type RegretParams struct {
 	RidgeGroups
 	NarrowHigh float64 `help:"upper bound of the penalties in the narrow box, that of the paper's grid" unit:"log10 of the penalty" range:"[-300,300]" most:"BoxHigh" small:"[-1,0]"`
-	DataSets   int     `help:"data sets" range:"[2,∞)" small:"[2,7]" full:"100"`
+	DataSets   int     `help:"data sets" range:"[2,∞)" small:"[2,7]"`
 	Budget     int     `help:"evaluations of both searches" range:"[2,∞)" small:"[2,8]" setting:"%v evaluations of each search"`
 	LongBudget int     `help:"evaluations of each of the quasi-Newton searches for the lowest CV loss in the box" range:"[1,∞)" small:"[1,20]"`
+	experiment.FreshData
 }
 
 // DefaultRegret returns the ridge regressions of DefaultSearchDimensions, with a start inside
 // both boxes: that of the others is the corner of the narrow one, where the lowest loss often lies.
 func DefaultRegret() RegretParams {
-	p := RegretParams{RidgeGroups: DefaultDimensionProblems().RidgeGroups, NarrowHigh: -1, DataSets: 40, Budget: 50, LongBudget: 100}
+	p := RegretParams{RidgeGroups: DefaultDimensionProblems().RidgeGroups, NarrowHigh: -1, DataSets: 100, Budget: 50, LongBudget: 100}
 	p.Groups, p.StartLambda2 = []int{2, 5, 20}, .01
 	return p
 }
@@ -51,12 +52,16 @@ type RegretResult struct {
 type RegretRow struct {
 	Hyperparameters  int
 	BoxHigh          float64 // as in the parameters
+	Regrets          RegretsBySet
 	Bayesian, Random experiment.Median
 	Start            experiment.Median // of no search
 	BayesianLess     experiment.Median // Bayesian less random, paired
 	StartLess        experiment.Median // start less Bayesian, paired
 	Wins             float64           // share of the data sets with the lower regret of Bayesian; a tie counts half
 }
+
+// RegretsBySet are the regrets of both searches, and of the start, by data set.
+type RegretsBySet struct{ Bayesian, Random, Start []float64 }
 
 // Run measures all problems and boxes, in parallel over the data sets.
 func (p RegretParams) Run(ctx context.Context) (*RegretResult, error) {
@@ -66,10 +71,10 @@ func (p RegretParams) Run(ctx context.Context) (*RegretResult, error) {
 	highs := []float64{p.NarrowHigh, p.BoxHigh}
 	measured, err := experiment.CellTable(ctx, len(p.Groups)*len(highs), p.DataSets,
 		func(i, dataSet int) string {
-			return fmt.Sprintf("%d hyperparameters up to 1e%g, data set %d", p.Groups[i/len(highs)], highs[i%len(highs)], dataSet)
+			return fmt.Sprintf("%d hyperparameters up to 1e%g, data set %d", p.Groups[i/len(highs)], highs[i%len(highs)], p.Number(dataSet, p.DataSets))
 		},
 		func(i, dataSet int) (regretCell, error) {
-			return p.measure(ctx, p.Groups[i/len(highs)], highs[i%len(highs)], dataSet)
+			return p.measure(ctx, p.Groups[i/len(highs)], highs[i%len(highs)], p.Number(dataSet, p.DataSets))
 		})
 	if err != nil {
 		return nil, err
@@ -77,14 +82,13 @@ func (p RegretParams) Run(ctx context.Context) (*RegretResult, error) {
 	r := &RegretResult{Params: p}
 	for i, cells := range measured {
 		row := RegretRow{Hyperparameters: p.Groups[i/len(highs)], BoxHigh: highs[i%len(highs)]}
-		var bayesian, random, start, less, startLess []float64
+		all := &row.Regrets
 		for _, c := range cells {
-			bayesian, random, start = append(bayesian, c.Bayesian), append(random, c.Random), append(start, c.Start)
-			less, startLess = append(less, c.Bayesian-c.Random), append(startLess, c.Start-c.Bayesian)
+			all.Bayesian, all.Random, all.Start = append(all.Bayesian, c.Bayesian), append(all.Random, c.Random), append(all.Start, c.Start)
 		}
-		row.Bayesian, row.Random, row.Start = experiment.MedianOf(bayesian), experiment.MedianOf(random), experiment.MedianOf(start)
-		row.BayesianLess, row.StartLess = experiment.MedianOf(less), experiment.MedianOf(startLess)
-		row.Wins = experiment.Compare(bayesian, random).Wins
+		row.Bayesian, row.Random, row.Start = experiment.MedianOf(all.Bayesian), experiment.MedianOf(all.Random), experiment.MedianOf(all.Start)
+		row.BayesianLess, row.StartLess = experiment.MedianOf(experiment.Less(all.Bayesian, all.Random)), experiment.MedianOf(experiment.Less(all.Start, all.Bayesian))
+		row.Wins = experiment.Compare(all.Bayesian, all.Random).Wins
 		r.Rows = append(r.Rows, row)
 	}
 	return r, nil

@@ -16,15 +16,16 @@ import (
 type SearchDimensionsParams struct {
 	DimensionProblems
 	CMAESSigma float64 `help:"standard deviation of the first points of CMA-ES around the network's initial weights" range:"(0,∞)" small:"[.05,.5]"`
-	DataSets   int     `help:"data sets" range:"[1,∞)" small:"[1,3]" full:"40"`
+	DataSets   int     `help:"data sets" range:"[1,∞)" small:"[1,3]"`
 	Budget     int     `help:"evaluations of every search" range:"[1,∞)" small:"[1,8]" setting:"%v evaluations of each search"`
 	LongBudget int     `help:"evaluations of the quasi-Newton search that the others are measured against" range:"[1,∞)" small:"[1,20]" setting:"lowest known: that of all searches and of a quasi-Newton one of %v evaluations"`
+	experiment.FreshData
 }
 
 // DefaultSearchDimensions returns the default parameters. The rings are the
 // paper's.
 func DefaultSearchDimensions() SearchDimensionsParams {
-	return SearchDimensionsParams{DimensionProblems: DefaultDimensionProblems(), CMAESSigma: .1, DataSets: 20, Budget: 100, LongBudget: 300}
+	return SearchDimensionsParams{DimensionProblems: DefaultDimensionProblems(), CMAESSigma: .1, DataSets: 40, Budget: 100, LongBudget: 300}
 }
 
 func (SearchDimensionsParams) Defaults() any { return DefaultSearchDimensions() }
@@ -68,9 +69,11 @@ func (p SearchDimensionsParams) Run(ctx context.Context) (*DimensionsResult, err
 	problems := p.Hyperparameters()
 	data, err := experiment.CellTable(ctx, len(problems), p.DataSets,
 		func(problem, dataSet int) string {
-			return fmt.Sprintf("%d hyperparameters, data set %d", problems[problem], dataSet)
+			return fmt.Sprintf("%d hyperparameters, data set %d", problems[problem], p.Number(dataSet, p.DataSets))
 		},
-		func(problem, dataSet int) (dimensionCell, error) { return p.cell(ctx, problem, dataSet) })
+		func(problem, dataSet int) (dimensionCell, error) {
+			return p.cell(ctx, problem, p.Number(dataSet, p.DataSets))
+		})
 	if err != nil {
 		return nil, err
 	}

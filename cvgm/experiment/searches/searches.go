@@ -22,7 +22,7 @@ import (
 type SearchesParams struct {
 	experiment.RegressionData
 	elasticnet.PenaltyCVGM
-	DataSets          int     `help:"fresh data sets" range:"[1,∞)" small:"[1,3]" full:"100"`
+	DataSets          int     `help:"fresh data sets" range:"[1,∞)" small:"[1,3]"`
 	Budget            int     `help:"evaluations of every search but exhaustive search; multi-start spends it at every start" range:"[1,∞)" small:"[2,12]" setting:"random search: %v points, log-uniform"`
 	SmallBudget       int     `help:"a smaller number of evaluations at which the searches are compared, too" range:"[1,∞)" small:"[1,8]"`
 	Tol               float64 `help:"a search has reached the minimum when its CV loss exceeds it by at most this" range:"(0,∞)" small:"[1e-4,1e-2]" setting:"ends whose CV losses differ by more than %v count as several minima"`
@@ -35,7 +35,8 @@ type SearchesParams struct {
 	ReferencePoints   int     `help:"points per hyperparameter of the grid from which the true minimum is found" range:"[3,∞)" small:"[3,5]" setting:"grid of %v values of λ1 and of λ2, the lower bound and the others at equal ratios in the box"`
 	Refinements       int     `help:"halvings of the grid around each of its local minima" range:"[1,1000]" small:"[1,4]"`
 	experiment.SurfaceGrid
-	SurfaceDataSet int `help:"number of the data set whose loss surface is kept" range:"[0,∞)" below:"DataSets" small:"[0,2]"`
+	SurfaceDataSet int `help:"number, within the draw, of the data set whose loss surface is kept" range:"[0,∞)" below:"DataSets" small:"[0,2]"`
+	experiment.FreshData
 }
 
 // DefaultSearches returns the default parameters. The problem is the paper's,
@@ -43,7 +44,7 @@ type SearchesParams struct {
 func DefaultSearches() SearchesParams {
 	p := SearchesParams{
 		RegressionData: experiment.PaperRegression, PenaltyCVGM: elasticnet.PaperPenaltyCVGM,
-		DataSets: 40, Budget: 100, SmallBudget: 24, Tol: 1e-6, Starts: 10,
+		DataSets: 100, Budget: 100, SmallBudget: 24, Tol: 1e-6, Starts: 10,
 		BoxLow: -4, BoxHigh: .5, GridPoints: 10, LongStepSize: .01, HeavyBallStepSize: .002,
 		ReferencePoints: 24, Refinements: 18, SurfaceGrid: experiment.DefaultSurface, SurfaceDataSet: 3,
 	}
@@ -70,9 +71,12 @@ type Result struct {
 	// LocalMinima the number of local minima, apart by more than Tol. They are found without
 	// gradients: a dense grid, then ever finer grids that descend from each of
 	// its local minima. The plateau on which all coefficients are zero counts for none.
+	// Above is by how much the CV loss on that grid exceeds the chord of two neighbours, at most:
+	// above 0 it is not convex in the penalties.
 	Minimum     []float64
 	At          [][2]float64
 	LocalMinima []int
+	Above       []float64
 	Methods     []Method
 	Surface     Surface
 }
@@ -184,7 +188,7 @@ func (p SearchesParams) Run(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	data, err := experiment.Cells(ctx, p.DataSets,
-		func(i int) string { return fmt.Sprintf("data set %d", i) },
+		func(i int) string { return fmt.Sprintf("data set %d", p.Number(i, p.DataSets)) },
 		func(i int) (searchesCell, error) { return p.cell(ctx, i) })
 	if err != nil {
 		return nil, err
@@ -192,6 +196,7 @@ func (p SearchesParams) Run(ctx context.Context) (*Result, error) {
 	r := &Result{Params: p, Surface: data[p.SurfaceDataSet].Surface}
 	for _, c := range data {
 		r.Minimum, r.At, r.LocalMinima = append(r.Minimum, c.Reference.Minimum), append(r.At, c.Reference.At), append(r.LocalMinima, c.Reference.LocalMinima)
+		r.Above = append(r.Above, c.Reference.Above)
 	}
 	for k, e := range p.searchers(0) {
 		m := Method{Name: e.name, Gradient: e.gradient}
@@ -227,14 +232,15 @@ type searchOutcome struct {
 }
 
 func (p SearchesParams) cell(ctx context.Context, dataSet int) (c searchesCell, err error) {
-	s, err := p.setup(dataSet)
+	number := p.Number(dataSet, p.DataSets)
+	s, err := p.setup(number)
 	if err != nil {
 		return c, err
 	}
 	if c.Reference, err = p.reference(ctx, s); err != nil {
 		return c, err
 	}
-	for _, e := range p.searchers(dataSet) {
+	for _, e := range p.searchers(number) {
 		start := 0
 		if multi, ok := e.searcher.(search.MultiStart); ok {
 			draw := multi.Draw
@@ -288,6 +294,7 @@ type reference struct {
 	Minimum     float64
 	At          [2]float64
 	LocalMinima int
+	Above       float64
 }
 
 // reference finds the lowest CV loss within the box: on a grid of zero and powers
@@ -326,8 +333,21 @@ func (p SearchesParams) reference(ctx context.Context, s *experiment.Setup) (r r
 			}
 		}
 	}
-	r.LocalMinima = max(1, len(ends))
+	r.LocalMinima, r.Above = max(1, len(ends)), aboveChords(axis, z)
 	return r, err
+}
+
+// aboveChords returns by how much the values on a grid exceed the chord of two neighbours on a
+// line along either axis, at most; below 0 for a strictly convex function.
+func aboveChords(axis []float64, z [][]float64) float64 {
+	most := math.Inf(-1)
+	for k := 1; k+1 < len(axis); k++ {
+		share := (axis[k] - axis[k-1]) / (axis[k+1] - axis[k-1])
+		for i := range axis {
+			most = max(most, z[i][k]-z[i][k-1]-share*(z[i][k+1]-z[i][k-1]), z[k][i]-z[k-1][i]-share*(z[k+1][i]-z[k-1][i]))
+		}
+	}
+	return most
 }
 
 // feasible returns x moved to the lower bounds.

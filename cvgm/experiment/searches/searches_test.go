@@ -170,9 +170,14 @@ func BenchmarkSearcher(b *testing.B) {
 	}
 	for _, e := range p.searchers(0) {
 		b.Run(e.name, func(b *testing.B) {
-			evaluations := 0
+			evaluations, spent := 0, time.Duration(0)
+			bounded := p.bounded(s, e)
+			bounded.Objective = func(gradient, x []float64) (float64, error) {
+				defer func(began time.Time) { spent += time.Since(began) }(time.Now())
+				return s.CV.Eval(gradient, x)
+			}
 			for b.Loop() {
-				for _, err := range p.bounded(s, e).Search(b.Context(), e.searcher) {
+				for _, err := range bounded.Search(b.Context(), e.searcher) {
 					if err != nil {
 						b.Fatal(err)
 					}
@@ -180,6 +185,7 @@ func BenchmarkSearcher(b *testing.B) {
 				}
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(evaluations), "ns/evaluation")
+			b.ReportMetric(spent.Seconds()/b.Elapsed().Seconds(), "evaluating/search")
 		})
 	}
 }
@@ -202,5 +208,27 @@ func TestReferenceOfLargeLosses(t *testing.T) {
 		}
 	case <-time.After(30 * time.Second):
 		t.Fatal("the descent does not end")
+	}
+}
+
+// A convex function lies below its chords, by as much as is computed by hand, and one with a
+// bump above them.
+func TestAboveChords(t *testing.T) {
+	axis := []float64{0, 1, 3}
+	grid := func(f func(x, y float64) float64) [][]float64 {
+		z := make([][]float64, len(axis))
+		for i, x := range axis {
+			for _, y := range axis {
+				z[i] = append(z[i], f(x, y))
+			}
+		}
+		return z
+	}
+	// x² at 1 is 1, its chord from 0 to 3 there 3.
+	if got := aboveChords(axis, grid(func(x, y float64) float64 { return x*x + y*y })); got != -2 {
+		t.Errorf("a parabola is %v above its chords", got)
+	}
+	if got := aboveChords(axis, grid(func(x, y float64) float64 { return x*x - y*y })); got != 2 {
+		t.Errorf("a saddle is %v above its chords", got)
 	}
 }

@@ -18,15 +18,16 @@ import (
 // by a nested estimate.
 type GapParams struct {
 	searches.DimensionProblems
-	DataSets int `help:"data sets" range:"[2,∞)" small:"[2,3]" full:"40"`
+	DataSets int `help:"data sets" range:"[2,∞)" small:"[2,3]"`
 	Budget   int `help:"evaluations of every search" range:"[1,∞)" small:"[1,8]"`
 	Folds    int `help:"outer folds of the nested estimate" range:"[2,∞)" small:"[3,4]"`
 	Patience int `help:"evaluations without a new lowest estimate after which a search is stopped" range:"[1,∞)" small:"[1,5]"`
+	experiment.FreshData
 }
 
 // DefaultGap returns the default parameters.
 func DefaultGap() GapParams {
-	p := GapParams{DimensionProblems: searches.DefaultDimensionProblems(), DataSets: 16, Budget: 150, Folds: 5, Patience: 30}
+	p := GapParams{DimensionProblems: searches.DefaultDimensionProblems(), DataSets: 40, Budget: 150, Folds: 5, Patience: 30}
 	p.Groups, p.Samples, p.Train = []int{2, 20}, 1040, 40
 	return p
 }
@@ -69,10 +70,10 @@ func (p GapParams) Run(ctx context.Context) (*GapResult, error) {
 	problems := p.Hyperparameters()
 	data, err := experiment.CellTable(ctx, len(problems), p.DataSets,
 		func(problem, dataSet int) string {
-			return fmt.Sprintf("%d hyperparameters, data set %d", problems[problem], dataSet)
+			return fmt.Sprintf("%d hyperparameters, data set %d", problems[problem], p.Number(dataSet, p.DataSets))
 		},
 		func(problem, dataSet int) (gapCell, error) {
-			c, err := p.watch(ctx, problem, dataSet)
+			c, err := p.watch(ctx, problem, p.Number(dataSet, p.DataSets))
 			if err == nil {
 				err = c.stop(p.Patience)
 			}

@@ -29,7 +29,7 @@ type SplitsParams struct {
 	Ks           []int     `help:"numbers of splits" range:"[1,∞)" len:"[1,∞)" small:"[1,8]"`
 	Ps           []float64 `help:"fractions of the examples that each split trains on" range:"(0,1)" splits:"Train,Sizes,MinSize" small:"[.5,.9]"`
 	Draws        int       `help:"draws of the splits per data set, over which the CV loss scatters" range:"[2,∞)" small:"[2,4]" setting:"%v draws of the splits"`
-	DataSets     int       `help:"data sets of the elastic net" range:"[2,∞)" small:"[2,3]" full:"80"`
+	DataSets     int       `help:"data sets of the elastic net" range:"[2,∞)" small:"[2,3]"`
 	At           float64   `help:"value of both penalties at which CV loss and gradient are compared" range:"[0,∞)" small:"[1e-2,1]" setting:"λ1 = λ2 = %v"`
 	Budget       int       `help:"evaluations of the quasi-Newton search for the lowest CV loss" range:"[1,∞)" small:"[1,8]" setting:"tuned by at most %v evaluations of a quasi-Newton search"`
 	StartLambda1 float64   `help:"start of that search, weight of the l1 penalty" range:"[0,∞)" small:"[1e-4,1]" setting:"start λ1 = %v"`
@@ -38,8 +38,9 @@ type SplitsParams struct {
 	MinLambda2   float64   `help:"lower bound of lambda2" range:"[0,∞)" small:"[1e-8,1e-4]" setting:"λ2 ≥ %v"`
 
 	Rings         kernels.RingsProblem
-	RingsDataSets int       `help:"data sets of the rings" range:"[2,∞)" small:"[2,3]" full:"48"`
+	RingsDataSets int       `help:"data sets of the rings" range:"[2,∞)" small:"[2,3]"`
 	StepSizes     []float64 `help:"constant step sizes of the gradient method on the rings" range:"(0,∞)" len:"[1,∞)" order:"ascending" small:"[.01,.3]"`
+	experiment.FreshData
 }
 
 // DefaultSplits returns the paper's problems with K from 1 to 240.
@@ -48,9 +49,9 @@ func DefaultSplits() SplitsParams {
 	p := SplitsParams{
 		RegressionData: experiment.PaperRegression, K: e.K, P: e.P,
 		Ks: []int{1, 2, 4, 8, 15, 30, 60, 120, 240}, Ps: []float64{.35, .5, .65, .8, .9, .95},
-		Draws: 12, DataSets: 40, At: .1, Budget: 40,
+		Draws: 12, DataSets: 80, At: .1, Budget: 40,
 		StartLambda1: e.StartLambda1, StartLambda2: e.StartLambda2, MinLambda1: e.MinLambda1, MinLambda2: e.MinLambda2,
-		Rings: kernels.PaperRings(), RingsDataSets: 24, StepSizes: []float64{.01, .03, .1, .3, 1},
+		Rings: kernels.PaperRings(), RingsDataSets: 48, StepSizes: []float64{.01, .03, .1, .3, 1},
 	}
 	p.Samples, p.Rings.K = 530, p.K
 	return p
@@ -143,7 +144,7 @@ func (p SplitsParams) Run(ctx context.Context) (*Result, error) {
 		r.RingsByP = append(r.RingsByP, Setting{K: p.Rings.K, P: fraction})
 	}
 	losses := make([][]float64, len(p.StepSizes)+1)
-	if err := measureTasks(ctx, slices.Concat(p.sweepTasks(ctx, r), p.stepTasks(ctx, r, losses))); err != nil {
+	if err := p.measureTasks(ctx, slices.Concat(p.sweepTasks(ctx, r), p.stepTasks(ctx, r, losses))); err != nil {
 		return nil, err
 	}
 	for i := range r.RingsByStep {
@@ -217,17 +218,17 @@ func (p SplitsParams) stepTasks(ctx context.Context, r *Result, losses [][]float
 }
 
 // measureTasks measures all tasks on all of their data sets.
-func measureTasks(ctx context.Context, tasks []splitsTask) error {
+func (p SplitsParams) measureTasks(ctx context.Context, tasks []splitsTask) error {
 	n := 0
 	for _, t := range tasks {
 		n += t.dataSets
 	}
-	// at returns the task of cell i, and its data set.
+	// at returns the task of cell i, and the number of its data set.
 	at := func(i int) (task, dataSet int) {
 		for ; i >= tasks[task].dataSets; task++ {
 			i -= tasks[task].dataSets
 		}
-		return task, i
+		return task, p.Number(i, tasks[task].dataSets)
 	}
 	measured, err := experiment.Cells(ctx, n, func(i int) string {
 		task, dataSet := at(i)
@@ -258,7 +259,7 @@ func shares(of, whole []float64) experiment.Estimate {
 	if ratios == nil {
 		return experiment.Estimate{}
 	}
-	return experiment.EstimateOf(ratios)
+	return experiment.RatioOf(ratios)
 }
 
 // summarise sets the means over the data sets.
@@ -279,7 +280,7 @@ func (p SplitsParams) measure(ctx context.Context, dataSet, k int, fraction floa
 		return synth.NewStream(uint64(dataSet), "splits: "+purpose)
 	}
 	s := &experiment.Setup{Loss: cvgm.SquaredError{}, Start: []float64{p.StartLambda1, p.StartLambda2}, Lower: []float64{p.MinLambda1, p.MinLambda2}}
-	if s.Train, s.Test, s.Coef, err = p.Draw(stream("data")); err != nil {
+	if s.Train, s.Test, s.Coef, err = p.Examples(stream("data")); err != nil {
 		return c, err
 	}
 	src := stream(fmt.Sprint("K = ", k, ", p = ", fraction))

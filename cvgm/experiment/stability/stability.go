@@ -26,9 +26,9 @@ import (
 // i-th example replaced by the fresh z_i'. It holds for every algorithm that
 // does not mind the order of the examples, at fixed hyperparameters.
 type StabilityParams struct {
-	StreamSeed    uint64 `help:"seed of the streams from which the data sets are drawn" range:"[0,∞)" small:"[0,1000]"`
-	DataSets      int    `help:"data sets on each side of the identity" range:"[2,∞)" small:"[2,4]" setting:"means over %v data sets of N rows"`
-	FreshExamples int    `help:"fresh examples on which each risk R is measured" range:"[1,∞)" small:"[5,30]" setting:"R on %v fresh examples"`
+	experiment.FreshData
+	DataSets      int `help:"data sets on each side of the identity" range:"[2,∞)" small:"[2,4]" setting:"means over %v data sets of N rows"`
+	FreshExamples int `help:"fresh examples on which each risk R is measured" range:"[1,∞)" small:"[5,30]" setting:"R on %v fresh examples"`
 
 	RidgeLambda2      []float64 `help:"lambda2 of the ridge regressions" range:"(0,∞)" small:"[1e-2,10]" setting:"ridge regression with λ2 = %v"`
 	ElasticNetLambda1 []float64 `help:"lambda1 of the elastic nets" range:"(0,∞)" small:"[1e-3,1]" setting:"elastic net with λ1 = %v"`
@@ -294,14 +294,14 @@ type stabilityValues [5]float64
 // measure estimates the parts of every case over the same data sets, and returns the values
 // by data set and case as well.
 func (p StabilityParams) measure(ctx context.Context, cases []stabilityCase) ([]Parts, [][]stabilityValues, error) {
-	label := func(i int) string { return fmt.Sprintf("data set %d", i) }
+	label := func(i int) string { return fmt.Sprintf("data set %d", p.Number(i, p.DataSets)) }
 	sets, err := experiment.Cells(ctx, p.DataSets, label, func(i int) ([]stabilityValues, error) {
 		drawn := make(map[bool]stabilityData)
 		values := make([]stabilityValues, len(cases))
 		for k, c := range cases {
 			d, ok := drawn[c.population.Sign]
 			if !ok {
-				d = p.drawData(c.population, i)
+				d = p.drawData(c.population, p.Number(i, p.DataSets))
 				drawn[c.population.Sign] = d
 			}
 			f, err := c.fit(d.data)
@@ -347,7 +347,7 @@ type stabilityData struct{ data, fresh, replaced, replacements learn.Data }
 
 func (p StabilityParams) drawData(from Population, i int) stabilityData {
 	draw := func(purpose string, n int) learn.Data {
-		return from.Draw(synth.NewStream(p.StreamSeed, fmt.Sprintf("stability %d: %s", i, purpose)), n)
+		return from.Draw(synth.NewStream(0, fmt.Sprintf("stability %d: %s", i, purpose)), n)
 	}
 	n := p.Train
 	return stabilityData{draw("data", n), draw("fresh examples", p.FreshExamples), draw("data in which one example is replaced", n), draw("replacements", n)}

@@ -32,10 +32,11 @@ func PaletteColor(k int) color.NRGBA { return palette[k%len(palette)] }
 // IntervalEntry explains the bands of a figure.
 var IntervalEntry = LegendEntry{"95 % interval", Style{Color: color.NRGBA{120, 120, 120, 70}, Width: 9}}
 
-// StartStyle and EndStyle mark the ends of a path.
+// PrintedStyle marks a number that the paper prints, StartStyle and EndStyle the ends of a path.
 var (
-	StartStyle = Style{Color: Black, Glyph: draw.RingGlyph{}, GlyphRadius: 4}
-	EndStyle   = Style{Color: Black, Glyph: draw.SquareGlyph{}, GlyphRadius: 2.5}
+	PrintedStyle = Style{Color: Black, Glyph: draw.PyramidGlyph{}, GlyphRadius: 3.5}
+	StartStyle   = Style{Color: Black, Glyph: draw.RingGlyph{}, GlyphRadius: 4}
+	EndStyle     = Style{Color: Black, Glyph: draw.SquareGlyph{}, GlyphRadius: 2.5}
 )
 
 // CVStyle draws the CV loss beside other losses.

@@ -37,17 +37,25 @@ type Number struct {
 	Digits int
 	// Margin is half of the 95 % confidence interval; zero: none known.
 	Margin float64
+	// Low and High are the ends of one that is not Value ∓ Margin, in the place of Margin; both
+	// zero: there is none.
+	Low, High float64
 }
 
+// uneven reports whether Low and High are set.
+func (n Number) uneven() bool { return n.Low != 0 || n.High != 0 }
+
 func (n Number) text(plusMinus string) string {
-	if size := math.Abs(n.Value); !(n.Margin > 0) && (size >= 1e9 || size > 0 && size < .5*math.Pow10(-n.Digits)) {
+	if size := math.Abs(n.Value); !(n.Margin > 0) && !n.uneven() && (size >= 1e9 || size > 0 && size < .5*math.Pow10(-n.Digits)) {
 		return strconv.FormatFloat(n.Value, 'e', 1, 64) // no digit would be left to read, or too many
 	}
 	s := strconv.FormatFloat(n.Value, 'f', n.Digits, 64)
 	if strings.Trim(s, "-0.") == "" {
 		s = strings.TrimPrefix(s, "-") // a zero has no sign
 	}
-	if n.Margin > 0 {
+	if n.uneven() {
+		s += fmt.Sprintf(" (%.*f to %.*f)", n.Digits, n.Low, n.Digits, n.High)
+	} else if n.Margin > 0 {
 		s += plusMinus + strconv.FormatFloat(n.Margin, 'f', n.Digits, 64)
 	}
 	return s
@@ -216,13 +224,14 @@ func (t *Table) LaTeX() string {
 }
 
 // CSV returns the table with full precision; a Number with a margin takes two
-// columns.
+// columns, and one with an interval that is not even three.
 func (t *Table) CSV() string {
-	margins := make([]bool, len(t.Header))
+	margins, ends := make([]bool, len(t.Header)), make([]bool, len(t.Header))
 	for _, row := range t.Rows {
 		for i := range margins {
-			if n, ok := cellAt(row, i).(Number); ok && n.Margin > 0 {
-				margins[i] = true
+			if n, ok := cellAt(row, i).(Number); ok {
+				ends[i] = ends[i] || n.uneven()
+				margins[i] = margins[i] || n.Margin > 0 && !n.uneven()
 			}
 		}
 	}
@@ -230,23 +239,37 @@ func (t *Table) CSV() string {
 	for k, row := range append([][]any{nil}, t.Rows...) {
 		var fields []string
 		for i, value := range t.Header {
-			margin := value + " ±"
+			margin, low, high := value+" ±", value+" from", value+" to"
 			if k > 0 {
 				n, isNumber := cellAt(row, i).(Number)
-				if value, margin = Cell(cellAt(row, i), "", ""), ""; isNumber {
+				value, margin, low, high = Cell(cellAt(row, i), "", ""), "", "", ""
+				if isNumber {
 					value = FormatFull(n.Value)
 				}
-				if n.Margin > 0 {
+				if n.uneven() {
+					low, high = FormatFull(n.Low), FormatFull(n.High)
+				} else if n.Margin > 0 {
 					margin = FormatFull(n.Margin)
 				}
 			}
 			if fields = append(fields, value); margins[i] {
 				fields = append(fields, margin)
 			}
+			if ends[i] {
+				fields = append(fields, low, high)
+			}
 		}
 		records = append(records, fields)
 	}
 	return writeCSV(records)
+}
+
+// WriteCSV writes dir/Name.csv. It fails as Write does.
+func (t *Table) WriteCSV(dir string) error {
+	if err := t.check(); err != nil {
+		return err
+	}
+	return writeFiles(dir, t.Name, map[string]string{".csv": t.CSV()})
 }
 
 // Write writes dir/Name.csv, .md and .tex. It fails where a row is too long or too
@@ -258,8 +281,13 @@ func (t *Table) Write(dir string) error {
 	return writeFiles(dir, t.Name, map[string]string{".csv": t.CSV(), ".md": t.Markdown(), ".tex": t.LaTeX()})
 }
 
+// Estimated returns an estimate with its 95 % interval.
 func Estimated(e experiment.Estimate, digits int) Number {
-	return Number{Value: e.Mean, Digits: digits, Margin: e.Margin}
+	n := Number{Value: e.Mean, Digits: digits, Margin: e.Margin}
+	if e.Scale != experiment.AnyNumber && e.Repeated() {
+		n.Low, n.High = e.Interval(.95)
+	}
+	return n
 }
 
 func YesNo(b bool) string {

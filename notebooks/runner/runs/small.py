@@ -188,7 +188,7 @@ class Small(unittest.TestCase):
 
     def experiment(self, name="01_net", seeds=6):
         """A notebook of an experiment of a few seconds."""
-        for file, paper, small in (*DEFAULTS, ("cvgm/experiment/elasticnet/elastic_net_seeds.go", "Seeds: 200", f"Seeds: {seeds}")):
+        for file, paper, small in (*DEFAULTS, ("cvgm/experiment/elasticnet/elastic_net_seeds.go", "Seeds: 500", f"Seeds: {seeds}")):
             self.edit(file, paper, small)
         self.notebook(
             name,

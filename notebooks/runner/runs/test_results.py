@@ -32,7 +32,7 @@ class Results(Small):
         self.assertIn("01_net: would run, because\n  it never ran here", self.reproduce("--why"))
         self.reproduce()
         outputs, store = self.outputs(), self.store()
-        self.assertEqual(len(store), 3)  # two results, and the cells of one
+        self.assertEqual(len(store), 2)
         self.assertIn("nothing is stale: 01_net", self.reproduce())
         self.assertIn("01_net: is up to date", self.reproduce("--why"))
         self.assertEqual(self.store(), store)
@@ -58,7 +58,7 @@ class Results(Small):
         self.assertIn("synth: MakeRegression changed", self.reproduce("--why"))
         self.assertIn("nothing changed", self.reproduce())
         computed = self.store()
-        self.assertEqual(len(computed), 3, "results that nothing uses were kept")
+        self.assertEqual(len(computed), 2, "results that nothing uses were kept")
         self.assertFalse(computed.keys() & store.keys())
 
         self.assertIn("nothing changed", self.reproduce("--force"))
@@ -71,43 +71,6 @@ class Results(Small):
         self.assertIn("files changed: 1", self.reproduce())
         self.assertEqual({k: v for k, v in self.outputs().items() if "provenance" not in k}, {k: v for k, v in outputs.items() if "provenance" not in k})
         self.assertIn("agrees", self.reproduce("--check"))
-
-    def test_the_full_size(self):
-        self.experiment()
-        self.edit("cvgm/experiment/elasticnet/elastic_net_seeds.go", 'full:"[0-9]+"', 'full:"8"')
-        self.reproduce()
-        default = self.outputs()
-        self.assertIn(b"Smaller than full size: Seeds = 6 (full size 8).", default["figures/out/01_net/elastic_net_cv_loss.md"])
-        self.assertIn("files changed: 4 in figures/out/01_net/full", self.reproduce("--full"))
-        folder = self.checkout / "figures/out/01_net/full"
-        self.assertEqual(sorted(p.name for p in folder.iterdir()), ["cells_elastic_net_seeds.csv", "elastic_net_cv_loss.csv", "elastic_net_cv_loss.md", "full.json"])
-        self.assertNotIn("Smaller than", (folder / "elastic_net_cv_loss.md").read_text())
-        (result,) = json.loads((folder / "full.json").read_text())["results"]
-        self.assertEqual((result["experiment"], result["parameters"]["Seeds"]), ("elastic_net_seeds", 8))
-        self.assertGreater(result["seconds"], 0)
-        self.assertEqual({k: v for k, v in self.outputs().items() if "/full/" not in k}, default)
-        self.assertIn("files changed: 0", self.reproduce("--full", "net"))
-
-        self.assertEqual(self.reproduce(), "nothing is stale: 01_net\nreport: figures/out/report.html\n")
-        said = self.reproduce("--check")
-        self.assertIn("note: full/cells_elastic_net_seeds.csv: 6 cells agree, 2 were not recomputed", said)
-        self.assertNotIn("older", said)
-        cells = folder / "cells_elastic_net_seeds.csv"
-        text = cells.read_text()
-        row = next(line for line in text.splitlines() if line.startswith("seed 4,"))
-        cells.write_text(text.replace(row, row[:-1] + chr(ord(row[-1]) ^ 1)))
-        self.assertRegex(self.reproduce("--check", status=1), "figures/out/01_net/full/cells_elastic_net_seeds.csv: 1 of the 6 cells of the default size differ, the first: seed 4: .*: committed ")
-        cells.write_text(text)
-
-        self.edit("synth/regression.go", r"(func MakeRegression\(.*\n)", r"\1\t_ = 0\n")
-        older = "full/ is from older sources: ./reproduce.sh --full 01_net computes it again"
-        said = self.reproduce("--check")
-        self.assertIn(older, said)
-        self.assertIn("6 cells agree", said)
-        for _ in range(2):  # it runs, then nothing is stale
-            self.assertIn(f"01_net: {older}", self.reproduce())
-        self.assertIn("files changed: 1 in", self.reproduce("--full"))
-        self.assertNotIn("older", self.reproduce())
 
     def test_edited_text_needs_no_kernel(self):
         self.notebook("01_first", WRITES)

@@ -8,13 +8,13 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parents[1]
 
+import again
 import checkout
 import compare
 import copies
 import durations
 import environment
 import experiments
-import full
 import lab
 import processes
 import provenance
@@ -37,6 +37,7 @@ class Checkout:
     """A folder that the runner's modules take for the checkout."""
 
     PLACES = {
+        again: {"ROOT": "", "FILE": "figures/out/draws.csv"},
         environment: {"ROOT": "", "CACHE": ".cache"},
         processes: {"ROOT": "", "NOTEBOOKS": "notebooks", "WORK": ".work", "CLAIMS": ".cache/temporary"},
         readme: {"README": "README.md", "TRIALS": "cvgm/tune/testdata/tune_trials"},
@@ -44,7 +45,6 @@ class Checkout:
         provenance: {"ROOT": "", "NOTEBOOKS": "notebooks", "OUT": "figures/out", "RUNS": ".work/runs", "STORE": ".work/store", "TIMINGS": "figures/out/timings.json"},
         experiments: {"ROOT": "", "NOTEBOOKS": "notebooks"},
         copies: {"ROOT": "", "NOTEBOOKS": "notebooks", "FOLDER": "notebooks/copies"},
-        full: {"STORE": ".work/full"},
         durations: {"FILE": ".work/seconds.json"},
         lab: {"ROOT": "", "NOTEBOOKS": "notebooks"},
         main: {"ROOT": "", "WORK": ".work"},

@@ -46,7 +46,6 @@ class CommandLine(unittest.TestCase):
         for value in ("--partition=long", "--partition=long --time=60", "-p long", "--wait-all-nodes=1", ""):
             for argv in (["--sbatch", value, "01"], [f"--sbatch={value}", "01"]):
                 self.assertEqual(main.parse([*argv, "--on", "slurm"]).sbatch, value)
-        self.assertEqual(main.parse(["--full", "01", "--on", "slurm"]).mode, "full")
         for option in ("--array=0-9", "-a 0-9", "--arr=1", "--wait", "-W", "--clusters=b", "-Mb", "--wrap=true", "--job-name=x", "-o log"):
             with self.assertRaisesRegex(main.UsageError, "--sbatch: .* leave it out", msg=option):
                 main.parse(["01", "--on", "slurm", "--sbatch", f"--time=60 {option}"])
@@ -69,7 +68,7 @@ class CommandLine(unittest.TestCase):
             *(["--timings", "rings"], ["--timings", "--check"], ["lab", "--timings"]),
             *(["--edit"], ["rings", "--edit"], ["reset", "--edit"], ["reset", "--force"], ["reset", "rings", "-p", "K=1"], ["lab", "²"]),
             *(["lab", "--on", "slurm"], ["reset", "--on", "slurm"], ["--status", "rings"], ["--status", "rings", "-p", "K=1"], ["rings", "-p", "help", "--why"]),
-            *(["--full", "--check"], ["lab", "--full"], ["rings", "--full", "-p", "K=1"], ["--full", "--on", "slurm"]),
+            *(["--full"], ["rings", "--force", "--on", "slurm"]),
             *(["lab", "-p", "K=1"], ["rings", "--check", "-p", "K=1"], ["--check", "--force"], ["--why", "--force"]),
             *(["rings", "-p", "File=/tmp/h\udce4user.csv"], ["rings", "-p", "\udce4=1"]),  # no UTF-8
         ):

@@ -195,6 +195,12 @@ class Sensitivities(unittest.TestCase):
             self.assertEqual(len(lines), said)
         self.assertEqual(self.differing("1.00000", "2.60000", 0), ["notebooks/n.ipynb: cell 1, output 1 (stdout): 1 of 1 numbers differ, the most by 3.8e-02 of its size (line 1: committed 2.50000, recomputed 2.60000)"])
 
+    def test_what_git_ignores_is_not_compared(self):
+        self.checkout.write("fresh/f.pdf", "1")
+        self.assertEqual(self.differing("1.00000", "2.50000", 0), [])
+        self.checkout.write("fresh/f.svg", "1")
+        self.assertEqual(self.differing("1.00000", "2.50000", 0), ["figures/out/n/f.svg: written, but not committed"])
+
     def test_what_is_written_no_more_is_named(self):
         self.checkout.write("figures/out/sensitivities.json", '{"n": {"gone.csv": {"line 1 | 0": 1}}}')
         self.assertIn("gone.csv is no output", self.differing("1.00000", "2.50000", 0)[0])

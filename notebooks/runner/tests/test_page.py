@@ -88,19 +88,38 @@ def png(shade):
     return b"\x89PNG\r\n\x1a\n" + b"".join(struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in chunks)
 
 
-CLAIMS = """**Claims**
+GLANCE = """**Claims**
 
-| Claim | Section | Sentence or measurement | Paper | Its code | Here | Confirmed if | Verdict | Control | Remark |
-| --: | :-- | :-- | --: | --: | --: | :-- | :-- | :-- | :-- |
-| 1 | section 3 | “A <b>” | – | – | – | – | differs | – | – |
-| 1a | – | a number | 1 | – | -2.5 | within 1 of 1 | differs | – | Not so: see the [errata](../b/errata.md). |
-| 1b | – | another | – | – | 3 | above 1 | confirmed | none | – |
-| 2 | section 4 | “B” | – | – | – | – | not testable | – | – |
-| 3 | section 5 | “C” | – | – | – | – | not decided | – | – |
-| 3a | – | a share | 3 | 3.1 | 3.01 ± 1 | within .5 of 3 | not decided | – | – |
-| 4 | section 6 | “D” | – | – | – | – | confirmed | – | – |
+|  | The paper says | Verdict | Number |
+| --: | :-- | :-- | --: |
+| 1 | A <b> | differs | -2.5 |
+| 2 | B | not testable | – |
 
-4 claims.
+2 claims: 1 differs, 1 not testable.
+"""
+
+CLAIMS = GLANCE + """
+## How to read a card
+
+A bar.
+
+### 1. A <b>
+
+**differs** · section 3 · “A <b>”
+
+`[·│─●]`
+
+a number: **-2.5**. Not so: see the [errata](../b/errata.md).
+
+<details><summary>All that is measured</summary>
+
+* **1a** a number: **-2.5**.
+
+</details>
+
+### 2. B
+
+**not testable** · section 4 · “B”
 """
 
 
@@ -159,30 +178,27 @@ class Report(unittest.TestCase):
         self.in_order(text, "<img", "<figcaption>It &lt;falls&gt;. ")
         self.assertEqual([p["alt"] for p in page.pictures], ["A line"])
 
-    def test_findings_come_from_the_claims_table(self):
-        text, page = self.made([{"cell_type": "markdown", "source": "# First"}], {"claims.md": CLAIMS})
+    def test_claims_are_cards_that_their_list_links_to(self):
+        cells = [{"cell_type": "markdown", "source": "# First"}]
+        text, page = self.made(cells, {"claims.md": CLAIMS, "claims_at_a_glance.md": GLANCE, "claims.csv": "", "../b/errata.md": ""})
         findings = text[text.index('id="findings"') : text.index('id="01_a"')]
-        for words in ("<b>1</b> differs", "<b>1</b> confirmed", "<b>1</b> not testable", "<b>1</b> not decided", "a number: paper 1, here −2.5", "Not so: see the errata.", "its code 3.1", "A &lt;b&gt;"):
+        for words in ('<a href="#claim-1">1</a>', '<td class="verdict differs" data-column="Verdict">differs', '<td class="verdict untested" data-column="Verdict">not testable', "2 claims: 1 differs"):
             self.assertIn(words, findings)
-        self.assertNotIn("another", findings)  # it does not explain the verdict
-        claims = text[text.index('class="claims"') :]
-        self.assertEqual(re.findall(r'<th scope="col"[^>]*>(\w+)</th>', claims)[:4], ["Claim", "Paper", "Here", "Verdict"])
-        self.assertEqual(claims.count('class="sentence"'), 4)
-        self.assertEqual(claims.count('class="measured"'), 3)
-        self.assertIn("<dt>Its code</dt><dd>3.1</dd>", claims)
-        self.assertNotIn("<dt>Its code</dt><dd>–</dd>", claims)
+        self.in_order(text, 'id="01_a"', '<h4 id="claim-1">1. A &lt;b&gt;</h4>', "<strong>differs</strong>", "<code>[·│─●]</code>", "<strong>−2.5</strong>", 'href="b/errata.md"',
+                      "<details><summary>All that is measured</summary>", "<li><strong>1a</strong>", "</details>", 'id="claim-2"', 'href="01_a/claims.csv"')  # fmt: skip
+        self.assertEqual(text.count("2 claims: 1 differs"), 1)
 
     def test_the_findings_of_the_notebooks_come_first(self):
         shown = "**Two findings**\n\n| Finding | Number | Shown in |\n| :-- | --: | :-- |\n| It differs | -1 ± 2 | 02_b |\n"
         cells = [{"cell_type": "code", "source": "%%\nnotebook.Show(f())", "outputs": [{"output_type": "display_data", "data": {"text/markdown": shown}}]}]
-        text, _ = self.made(cells, {"claims.md": CLAIMS, "findings.md": shown})
-        self.in_order(text, 'id="findings"', "Two findings", "−1 ±\N{NO-BREAK SPACE}2", '<a href="#02_b">02_b</a>', "<b>1</b> differs", 'id="01_a"', 'href="#findings"')
+        text, _ = self.made(cells, {"claims_at_a_glance.md": GLANCE, "findings.md": shown})
+        self.in_order(text, 'id="findings"', "Two findings", "−1 ±\N{NO-BREAK SPACE}2", '<a href="#02_b">02_b</a>', "2 claims", 'id="01_a"', 'href="#findings"')
         self.assertEqual(text.count("It differs"), 1)
 
     def test_without_claims_and_outputs(self):
-        for claims in (None, "", "**T**\n\n| Claim |\n| --- |\n| a |\n", "| |\n"):
-            text, _ = self.made([], {} if claims is None else {"claims.md": claims})
-            self.assertIn("No claims are judged yet", text)
+        self.assertIn("No claims are judged yet", self.made([])[0])
+        for claims in ("", "**T**\n\n| Claim |\n| --- |\n| a |\n", "| |\n"):
+            self.made([], {"claims.md": claims, "claims_at_a_glance.md": claims})
 
     def test_nothing_is_taken_for_html(self):
         evil = "<script>alert(1)</script>"
@@ -191,7 +207,7 @@ class Report(unittest.TestCase):
             {"cell_type": "code", "source": evil, "outputs": [{"output_type": "stream", "name": "stdout", "text": evil}, {"output_type": "display_data", "data": {"text/markdown": evil, "text/html": evil}}]},
         ]
         with unittest.mock.patch(f"{__name__}.broken", lambda *_: set()):
-            text, page = self.made(cells, {"claims.md": CLAIMS.replace("Not so.", evil).replace("differs", evil), "one.png": png(1), "one.md": evil}, {"captions": {"one": evil}, "alts": {"one": evil + '"'}})
+            text, page = self.made(cells, {"claims.md": CLAIMS.replace("Not so", evil).replace("differs", evil), "one.png": png(1), "one.md": evil}, {"captions": {"one": evil}, "alts": {"one": evil + '"'}})
         self.assertEqual(page.names.count("script"), 1)
         self.assertIn(evil + '"', [p["alt"] for p in page.pictures])
 

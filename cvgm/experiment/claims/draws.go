@@ -1,0 +1,234 @@
+package claims
+
+import (
+	"cmp"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+
+	"cvgm/cvgm/experiment"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// A Record holds what one draw of the data has measured: the estimates of each row, by its name,
+// such as 28d, and by their part in it.
+type Record map[string]map[string]experiment.Estimate
+
+// The parts of a row in a Record.
+const (
+	partOurs    = "here"
+	partBeyond  = "beyond the bound"
+	partBound   = "bound"
+	partControl = "control"
+)
+
+// parts are the estimates of a row, by pointers into it.
+func (m *Measurement) parts() map[string]*experiment.Estimate {
+	all := map[string]*experiment.Estimate{partOurs: &m.Ours}
+	if m.Beyond != nil {
+		all[partBeyond] = m.Beyond
+	}
+	if m.rule.bound != nil {
+		all[partBound] = m.rule.bound
+	}
+	if m.Control != nil {
+		all[partControl] = &m.Control.Ours
+	}
+	return all
+}
+
+// RowName is the name of the measurement k of the claim i, both counted from 0.
+func RowName(i, k int) string { return fmt.Sprintf("%d%c", i+1, 'a'+k) }
+
+// rows calls f for each measurement.
+func rows(claims []Claim, f func(name string, m *Measurement)) {
+	for i := range claims {
+		for k := range claims[i].Measured {
+			f(RowName(claims[i].Number-1, k), &claims[i].Measured[k])
+		}
+	}
+}
+
+// RecordOf returns what the claims have measured.
+func RecordOf(claims []Claim) Record {
+	r := make(Record)
+	rows(claims, func(name string, m *Measurement) {
+		r[name] = make(map[string]experiment.Estimate)
+		for part, e := range m.parts() {
+			r[name][part] = *e
+		}
+	})
+	return r
+}
+
+// Pool judges the claims by the repetitions of all draws together. The texts, the settings and
+// the rules are those of the claims. A row that a draw lacks, or that has other parts there, is an
+// error: that record is of another program.
+func Pool(claims []Claim, draws []Record) ([]Claim, error) {
+	pooled := make([]Claim, len(claims))
+	for i, c := range claims {
+		c.Measured = slices.Clone(c.Measured)
+		pooled[i] = c
+	}
+	var err error
+	rows(pooled, func(name string, m *Measurement) {
+		if math.IsNaN(m.Ours.Mean) || m.timed {
+			return
+		}
+		of := make(map[string][]experiment.Estimate)
+		for d, r := range draws {
+			for part := range m.parts() {
+				e, ok := r[name][part]
+				if !ok && err == nil {
+					err = fmt.Errorf("claims: draw %d has no %q of row %s: record all draws again", d, part, name)
+				}
+				of[part] = append(of[part], e)
+			}
+		}
+		if err == nil {
+			m.pool(of)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i := range pooled {
+		pooled[i].judge()
+	}
+	return pooled, nil
+}
+
+// pool judges the row by the estimates of all draws, by part.
+func (m *Measurement) pool(of map[string][]experiment.Estimate) {
+	own := *m // for the draws, one after the other
+	m.Ours = experiment.Pool(of[partOurs]...)
+	if m.Control != nil {
+		control := *m.Control
+		control.Ours = experiment.Pool(of[partControl]...)
+		m.Control = &control
+	}
+	if m.Beyond != nil {
+		beyond := experiment.Pool(of[partBeyond]...)
+		m.Beyond = &beyond
+	}
+	m.setRule(m.rule.withBound(of[partBound]...))
+	m.judge()
+	d := Draws{N: len(of[partOurs])}
+	for k, ours := range of[partOurs] {
+		own.Ours, own.rule = ours, own.rule.withBound(element(of[partBound], k)...)
+		if own.Beyond != nil {
+			own.Beyond = &of[partBeyond][k]
+		}
+		if own.rule.judge(own.Ours, own.Beyond).Verdict != m.Verdict {
+			d.Flips++
+		}
+		d.Expected += own.other(m)
+	}
+	d.Chance = 1
+	if d.Flips > 0 {
+		d.Chance = 1 - distuv.Binomial{N: float64(d.N), P: d.Expected / float64(d.N)}.CDF(float64(d.Flips-1))
+	}
+	m.Draws = &d
+}
+
+func element(all []experiment.Estimate, k int) []experiment.Estimate {
+	if all == nil {
+		return nil
+	}
+	return all[k : k+1]
+}
+
+// withBound returns the rule with the bound from all these, if it has one that is measured.
+func (r rule) withBound(bounds ...experiment.Estimate) rule {
+	if r.bound == nil {
+		return r
+	}
+	other := littleBound(experiment.Pool(bounds...), r.choice)
+	other.holds, other.otherwise = r.holds, r.otherwise
+	return other
+}
+
+// other is the probability that a draw with the errors of m has another verdict than pooled, if the
+// truth is what pooled has estimated: the mean over the quantiles of the normal distribution.
+func (m Measurement) other(pooled *Measurement) float64 {
+	const points = 200
+	ours, beyond, n := m.Ours, m.Beyond, 0
+	for k := range points {
+		z := distuv.UnitNormal.Quantile((float64(k) + .5) / points)
+		ours.Mean = pooled.Ours.Mean + z*m.Ours.SE()
+		if beyond != nil {
+			shifted := *m.Beyond
+			shifted.Mean = pooled.Beyond.Mean + z*m.Beyond.SE()
+			beyond = &shifted
+		}
+		if m.rule.judge(ours, beyond).Verdict != pooled.Verdict {
+			n++
+		}
+	}
+	return float64(n) / points
+}
+
+var recordHeader = []string{"draw", "row", "part", "mean", "margin", "repetitions", "scale"}
+
+// Write writes the record of a draw as CSV, with a heading.
+func (r Record) Write(w io.Writer, draw int) error {
+	c := csv.NewWriter(w)
+	_ = c.Write(recordHeader) // Flush meets its error again, and Error reports it
+	exact := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+	for _, name := range slices.SortedFunc(maps.Keys(r), compareRows) {
+		for _, part := range slices.Sorted(maps.Keys(r[name])) {
+			e := r[name][part]
+			_ = c.Write([]string{strconv.Itoa(draw), name, part, exact(e.Mean), exact(e.Margin), strconv.Itoa(e.N), strconv.Itoa(int(e.Scale))})
+		}
+	}
+	c.Flush()
+	return c.Error()
+}
+
+// compareRows orders the names of rows as the table does: 9a, 9b, 10a.
+func compareRows(a, b string) int {
+	return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
+}
+
+// ReadRecords reads the records of several draws, in their order and below one heading. Lines that
+// begin with # do not count.
+func ReadRecords(from io.Reader) ([]Record, error) {
+	c := csv.NewReader(from)
+	c.Comment = '#'
+	lines, err := c.ReadAll()
+	if err != nil || len(lines) == 0 || !slices.Equal(lines[0], recordHeader) {
+		return nil, fmt.Errorf("claims: records of draws: not a table of %v (%v)", recordHeader, err)
+	}
+	var draws []Record
+	last := -1
+	for k, line := range lines[1:] {
+		var e experiment.Estimate
+		var d, scale int
+		for _, f := range []struct {
+			text string
+			to   any
+		}{{line[0], &d}, {line[3], &e.Mean}, {line[4], &e.Margin}, {line[5], &e.N}, {line[6], &scale}} {
+			if _, err := fmt.Sscan(f.text, f.to); err != nil {
+				return nil, fmt.Errorf("claims: records of draws: line %d: %q is no number", k+2, f.text)
+			}
+		}
+		if last < 0 || d != last {
+			if d < last {
+				return nil, fmt.Errorf("claims: records of draws: line %d: draw %d after draw %d", k+2, d, last)
+			}
+			draws, last = append(draws, make(Record)), d
+		}
+		e.Scale = experiment.Scale(scale)
+		r := draws[len(draws)-1]
+		if r[line[1]] == nil {
+			r[line[1]] = make(map[string]experiment.Estimate)
+		}
+		r[line[1]][line[2]] = e
+	}
+	return draws, nil
+}

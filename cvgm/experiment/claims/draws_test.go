@@ -1,0 +1,151 @@
+package claims
+
+import (
+	"bytes"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"cvgm/cvgm/experiment"
+	"cvgm/synth"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// drawn returns a claim whose first row is the mean of n normal numbers, and whose second is
+// little of what a bad choice loses, both as one draw of the data has them.
+func drawn(src *synth.Stream, n int, mean float64) []Claim {
+	var v, loss, worst []float64
+	for range n {
+		v = append(v, mean+src.NormFloat64())
+		hard := 1 + src.Float64()
+		loss, worst = append(loss, .1*hard), append(worst, hard+.01*src.NormFloat64())
+	}
+	var all measurements
+	all.add(saysEfficient, Measurement{Text: "a mean", Ours: experiment.EstimateOf(v), Control: &Control{Text: "none", Ours: once(0)}}, below(0, difference{.1, "a tenth"}))
+	all.add(saysEfficient, Measurement{Text: "little", Ours: experiment.EstimateOf(loss), Beyond: paired(loss, worst)}, littleOf(experiment.EstimateOf(worst), "the worst"))
+	c := Claim{Number: int(saysEfficient) + 1, Measured: all[saysEfficient]}
+	c.judge()
+	return []Claim{c}
+}
+
+// What no draw decides, ten of them do; and the draws' own verdicts flip as often as their scatter
+// predicts.
+func TestDrawsArePooled(t *testing.T) {
+	const draws, n = 10, 60
+	src := synth.NewStream(1, "draws")
+	var first []Claim
+	var records []Record
+	for d := range draws {
+		c := drawn(src, n, -.2)
+		if d == 0 {
+			first = c
+		}
+		records = append(records, RecordOf(c))
+	}
+	pooled, err := Pool(first, records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, little := pooled[0].Measured[0], pooled[0].Measured[1]
+	if m.Ours.N != draws*n || m.Verdict != Confirmed || m.Control.Verdict != Differs || little.Verdict != Confirmed || little.Ours.N != draws*n {
+		t.Errorf("%+v\n%+v", m, little)
+	}
+	if first[0].Measured[0].Verdict != NotDecided || first[0].Measured[0].Draws != nil {
+		t.Errorf("the draw itself: %+v", first[0].Measured[0].Judgement)
+	}
+	// Each draw sees −.2 ± .26, so that about two in three decide nothing.
+	if d := m.Draws; d.N != draws || d.Flips < 3 || d.Expected < 4 || d.Expected > 8 || d.Chance < .01 {
+		t.Errorf("%+v", d)
+	}
+	if d := little.Draws; d.Flips != 0 || d.Expected > .01 || d.Chance != 1 {
+		t.Errorf("%+v", d)
+	}
+	delete(records[3], "2b")
+	if _, err := Pool(first, records); err == nil || !strings.Contains(err.Error(), "draw 3") {
+		t.Errorf("a record that lacks a row: %v", err)
+	}
+}
+
+// A row whose draws differ by more than their repetitions show is found.
+func TestDrawsThatFlipTooOftenAreFound(t *testing.T) {
+	src := synth.NewStream(2, "draws")
+	var first []Claim
+	var records []Record
+	for d := range 10 {
+		c := drawn(src, 2000, .3*float64(1-2*(d%2))+.02) // now above, now below
+		if d == 0 {
+			first = c
+		}
+		records = append(records, RecordOf(c))
+	}
+	pooled, err := Pool(first, records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := pooled[0].Measured[0].Draws; d.Flips < 5 || d.Chance > .01 {
+		t.Errorf("%+v", d)
+	}
+	if r := Reckon(pooled); r.Draws != 10 || r.Verdicts != 20 || r.Flips < 5 || !slices.Equal(r.Unsteady, []string{"2a"}) {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestRecordsAreReadAsTheyAreWritten(t *testing.T) {
+	want := []Record{RecordOf(Claims(fakeResults(1))), RecordOf(Claims(fakeResults(2)))}
+	b := bytes.NewBufferString("# a source\n")
+	for d, r := range want {
+		var one bytes.Buffer
+		if err := r.Write(&one, d+4); err != nil {
+			t.Fatal(err)
+		}
+		text := one.String()
+		if d > 0 {
+			_, text, _ = strings.Cut(text, "\n")
+		}
+		b.WriteString(text)
+	}
+	got, err := ReadRecords(bytes.NewReader(b.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got, cmpopts.EquateNaNs()); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := Pool(Claims(fakeResults(1)), got); err != nil {
+		t.Error(err)
+	}
+	lines := strings.SplitAfter(b.String(), "\n")[1:]
+	for name, text := range map[string]string{
+		"nothing": "", "another heading": "a,b\n", "no number": lines[0] + "0,1a,here,x,NaN,1,0\n", "a draw comes back": lines[0] + "1,1a,here,1,NaN,1,0\n0,1a,here,1,NaN,1,0\n",
+	} {
+		if _, err := ReadRecords(strings.NewReader(text)); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+// Holm's correction by hand: with three decided rows the smallest p-value is compared with .05/3,
+// the next with .05/2.
+func TestReckon(t *testing.T) {
+	row := func(z float64) Measurement {
+		n := 100000 // so that t is normal
+		e := experiment.Estimate{Mean: -z, N: n}
+		e.Margin = 1.959963984540054
+		m := Measurement{Ours: e}
+		m.setRule(below(0, difference{1e-3, ""}))
+		m.judge()
+		return m
+	}
+	rows := []Measurement{row(2.1), row(4), row(2.2), row(1)} // p = .036, 6e-5, .028, not decided
+	r := Reckon([]Claim{{Number: 7, Measured: rows}})
+	if r.Decided != 3 || math.Abs(r.Chance-.15) > 1e-12 || !slices.Equal(r.Opened, []string{"7a", "7c"}) {
+		t.Errorf("%+v", r)
+	}
+	rows = append(rows[:1], row(2.6)) // p = .036 < .05 after .0093 < .025
+	if r := Reckon([]Claim{{Number: 7, Measured: rows}}); r.Decided != 2 || r.Opened != nil {
+		t.Errorf("%+v", r)
+	}
+}

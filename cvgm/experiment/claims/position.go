@@ -1,0 +1,25 @@
+package claims
+
+import "math"
+
+// A Position is where an estimate lies beside its rule's bound, in units of the smallest
+// difference that matters: 0 is the bound, and between −1 and 1 nothing matters.
+type Position struct{ Low, At, High float64 } // High and Low are the ends of the 95 % interval
+
+// Position returns where the estimate lies; false where it has no interval.
+func (m *Measurement) Position() (Position, bool) {
+	e := m.tested()
+	middle, oneSided := m.rule.oneSided()
+	switch {
+	case m.rule.bound != nil:
+		middle = 0
+	case !oneSided:
+		middle = (m.rule.low + m.rule.high) / 2
+	}
+	if !e.Repeated() || !(m.Smallest > 0) || math.IsNaN(e.Mean) {
+		return Position{}, false
+	}
+	low, high := e.Interval(.95)
+	at := func(v float64) float64 { return (v - middle) / m.Smallest }
+	return Position{at(low), at(e.Mean), at(high)}, true
+}

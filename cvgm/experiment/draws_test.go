@@ -1,0 +1,143 @@
+package experiment_test
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/registry"
+	"cvgm/synth"
+)
+
+// repetitions are the names of the parameters by which a draw's data sets are counted.
+var repetitions = []string{"Seeds", "PairSeeds", "DataSets", "RingsDataSets", "LossSeeds"}
+
+// singles are the cells of problems of which each draw has one data set.
+var singles = map[string]int{"derivatives": 8, "learning": 3}
+
+// Experiments have draws but for those on the paper's own data or on a file.
+func TestExperimentsWithFreshDataHaveDraws(t *testing.T) {
+	var without []string
+	for _, e := range registry.All() {
+		if !hasDraws(e) {
+			without = append(without, e.Name)
+		}
+	}
+	if want := []string{"elastic_net", "my_data", "rings", "unrolled", "xor"}; !slices.Equal(without, want) {
+		t.Errorf("without draws are %v, want %v", without, want)
+	}
+}
+
+func hasDraws(e *experiment.Experiment) bool { return experiment.Set(e.Params(), "Draw", "0") == nil }
+
+// The cells of draw 1 are, bit by bit, those that a run of draw 0 with twice the repetitions
+// adds to draw 0. No two draws have a label or a value of a cell in common, or the result. A
+// cell of one number, such as a share of few examples, may come again by chance.
+func TestDrawsFollowEachOther(t *testing.T) {
+	for _, e := range registry.All() {
+		if !hasDraws(e) {
+			continue
+		}
+		t.Run(e.Name, func(t *testing.T) {
+			t.Parallel()
+			p := e.Draw(synth.NewStream(1, "draws of "+e.Name))
+			var draws []map[string]string
+			var results []any
+			for draw := range 3 {
+				cells, result := runDraw(t, e, p, draw)
+				draws, results = append(draws, cells), append(results, result)
+				seen := make(map[string]bool)
+				for _, value := range cells {
+					seen[value] = true
+				}
+				for before := range draw {
+					if reflect.DeepEqual(results[before], result) {
+						t.Errorf("draws %d and %d have one result", before, draw)
+					}
+					for label, value := range draws[before] {
+						if cells[label] != "" || seen[value] && numbersIn(value) > 1 {
+							t.Errorf("draws %d and %d share %s: %s", before, draw, label, value)
+						}
+					}
+				}
+			}
+			was := double(t, p)
+			for draw := range 2 {
+				number(p, was, draw)
+				both, _ := runDraw(t, e, p, 0)
+				alone := 0
+				for label, value := range draws[draw] {
+					if both[label] == "" {
+						alone++
+					} else if both[label] != value {
+						t.Errorf("%s: %s in draw %d, %s in draw 0 of twice the repetitions", label, value, draw, both[label])
+					}
+				}
+				if alone != draw*singles[e.Name] || len(both) != len(draws[0])+len(draws[1])-singles[e.Name] {
+					t.Errorf("%d and %d cells of two draws, %d of twice the repetitions, which lack %d of draw %d", len(draws[0]), len(draws[1]), len(both), alone, draw)
+				}
+			}
+		})
+	}
+}
+
+// runDraw returns the cells of a draw by label, and the result with Params.Draw set to 0.
+func runDraw(t *testing.T, e *experiment.Experiment, p any, draw int) (map[string]string, any) {
+	t.Helper()
+	set(t, p, "Draw", draw)
+	cells := make(map[string]string)
+	ctx := experiment.WithCells(t.Context(), func(label string, cell any) {
+		if cells[label] != "" {
+			t.Errorf("two cells are %s", label)
+		}
+		cells[label] = fmt.Sprintf("%x", reflect.ValueOf(cell).Elem().Interface())
+	})
+	result, err := e.Run(ctx, p)
+	if err != nil {
+		t.Fatalf("draw %d: %v", draw, err)
+	}
+	reflect.ValueOf(result).Elem().FieldByName("Params").FieldByName("Draw").SetInt(0)
+	return cells, result
+}
+
+// double doubles the repetitions in p and returns what they were.
+func double(t *testing.T, p any) map[string]int {
+	t.Helper()
+	was := make(map[string]int)
+	for _, f := range experiment.Fields(p) {
+		if slices.Contains(repetitions, f.Name) {
+			was[f.Name], _ = strconv.Atoi(f.Value)
+			set(t, p, f.Name, 2*was[f.Name])
+		}
+	}
+	return was
+}
+
+// number moves on, to a draw of so many repetitions, what has to be below them: the number
+// within the draw of a data set of which more is kept.
+func number(p any, repetitions map[string]int, draw int) {
+	_ = experiment.EachField(p, func(_ string, v reflect.Value, tag reflect.StructTag) error {
+		if n, is := repetitions[tag.Get("below")]; is {
+			v.SetInt(v.Int() + int64(draw*n))
+		}
+		return nil
+	})
+}
+
+// numbersIn returns how many different numbers but 0 a value of a cell holds.
+func numbersIn(value string) int {
+	found := strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune("{}[] ", r) })
+	slices.Sort(found)
+	return len(slices.DeleteFunc(slices.Compact(found), func(number string) bool { return number == "0x0p+00" }))
+}
+
+func set(t *testing.T, p any, name string, value int) {
+	t.Helper()
+	if err := experiment.Set(p, name, strconv.Itoa(value)); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,217 @@
+package figures
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"cvgm/cvgm/experiment/claims"
+	"cvgm/figures/internal/chart"
+)
+
+// ClaimCards has a card for each of the paper's sentences: its verdict, the number that decides it
+// with its interval as a bar, and why; folded below it all that is measured for it. The numbers in
+// full are in a CSV of the same name.
+type ClaimCards struct {
+	Claims []claims.Claim
+}
+
+// Describe returns the files' name and the caption.
+func (c *ClaimCards) Describe() (name, caption string) { return "claims", claimsCaption }
+
+// Write writes dir/claims.md and dir/claims.csv.
+func (c *ClaimCards) Write(dir string) error {
+	t := claimsTable(c.Claims)
+	if err := t.WriteCSV(dir); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, t.Name+".md"), []byte(c.Markdown()), 0o644)
+}
+
+// Markdown returns the list of all claims, each with a link to its card, and the cards.
+func (c *ClaimCards) Markdown() string {
+	var b strings.Builder
+	b.WriteString(ClaimsAtAGlance(c.Claims).Markdown())
+	b.WriteString("\n## How to read a card\n\n" + claimsLegend(c.Claims) + "\n")
+	for _, claim := range c.Claims {
+		writeCard(&b, claim)
+	}
+	return b.String()
+}
+
+// claimsLegend explains what all cards share.
+func claimsLegend(all []claims.Claim) string {
+	r := claims.Reckon(all)
+	opened := "none"
+	if r.Opened != nil {
+		opened = strings.Join(r.Opened, ", ")
+	}
+	draws := "The verdicts are those of one draw of the random data."
+	if r.Draws > 1 {
+		unsteady := "no row flips"
+		if r.Unsteady != nil {
+			unsteady = strings.Join(r.Unsteady, ", ") + " flip"
+		}
+		draws = fmt.Sprintf("The verdicts are those of %d draws of the random data together. Judged alone, %d of the draws' %d verdicts are others; their scatter lets expect %.0f, and %s more often than it predicts (p < %g, Holm's correction).", r.Draws, r.Flips, r.Verdicts, r.Expected, unsteady, claims.Unlikely)
+	}
+	return strings.Join([]string{
+		draws,
+		"A bar shows the 95 % interval of a number, ● its estimate, and │ the bound of its rule. Within [ ] a difference is too small to matter, and the scale ends at five times that. The sign is judged by the 95 % interval, the size by the 90 % interval. A sentence holds if all that is measured for it does; a verdict in brackets is of something that the sentence does not say.",
+		"A control is a case in which the sentence is false, judged by the same rule. Where the paper calls something competitive, or says that it works well, the rule lets pass a quarter of what a choice known to be bad loses, measured on the same data.",
+		fmt.Sprintf("Repetitions decide %d rows. If the truth lay on every bound, %.0f of them would be decided wrongly by chance. Holm's correction for their number leaves not decided: %s.", r.Decided, r.Chance, opened),
+		"In settings N is the number of examples, and ε is standard normal. Each of K uniform splits trains on the integer part of p·N examples, drawn at random, and validates on the others. Balanced splits validate each example equally often. make_regression is scikit-learn's.",
+	}, "\n\n")
+}
+
+// writeCard writes the card of a claim.
+func writeCard(b *strings.Builder, c claims.Claim) {
+	md := func(text string) string { return chart.Markdown(text, false) }
+	fmt.Fprintf(b, "\n### %d. %s\n\n**%s** · %s · %s\n", c.Number, md(c.Short), md(string(c.Verdict)), md(c.Section), md(quotation(c.Sentence)))
+	if m := deciding(c); m != nil {
+		if p, ok := m.Position(); ok {
+			fmt.Fprintf(b, "\n`%s`\n", intervalBar(p))
+		}
+		fmt.Fprintf(b, "\n%s: **%s**%s. %s\n", md(m.Text), chart.Cell(measurement(m.Ours), " ± ", "–"), md(repetitions(m)), md(wanted(m)))
+		if m.Remark != "" {
+			fmt.Fprintf(b, "\n%s\n", linked(md(m.Remark)))
+		}
+	}
+	fmt.Fprintf(b, "\n<details><summary>All that is measured</summary>\n\n%s\n", measuredTable(c))
+	for k := range c.Measured {
+		if note := rowNote(&c.Measured[k]); note != "" {
+			fmt.Fprintf(b, "* %s: %s\n", claims.RowName(c.Number-1, k), note)
+		}
+	}
+	for _, of := range []struct {
+		what string
+		text func(m *claims.Measurement) string
+	}{{"What matters in", reasonOf}, {"Setting of", func(m *claims.Measurement) string { return m.Setting }}} {
+		for _, s := range shared(c, of.text) {
+			fmt.Fprintf(b, "* %s %s: %s.\n", of.what, strings.Join(s.rows, ", "), md(s.text))
+		}
+	}
+	b.WriteString("\n</details>\n")
+}
+
+// measuredTable lists all that is measured for a claim.
+func measuredTable(c claims.Claim) string {
+	t := &Table{Header: []string{"", "Measured", "Here", "Repetitions", "", "Confirmed if", "Matters from", "Sign", "Size", "Verdict"}}
+	for k := range c.Measured {
+		m := &c.Measured[k]
+		row := []any{claims.RowName(c.Number-1, k), m.Text, measurement(m.Ours), nil, nil, m.Rule, nil, optional(string(m.Sign)), optional(string(m.Size)), string(m.Verdict)}
+		if m.Ours.N > 1 {
+			row[3] = m.Ours.N
+		}
+		if p, ok := m.Position(); ok {
+			row[4], row[6] = Code(intervalBar(p)), Number{Value: m.Smallest, Digits: 4}
+		}
+		if m.Aside {
+			row[9] = fmt.Sprintf("(%s)", m.Verdict)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	_, rows, _ := strings.Cut(t.Markdown(), "\n\n") // less the caption
+	return rows
+}
+
+// rowNote tells of a row what the table of all rows has no column for.
+func rowNote(m *claims.Measurement) string {
+	var parts []string
+	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
+	if q := m.Quoted; q.Paper != "" || q.Code != "" {
+		add("%s", printed(q))
+	}
+	if m.Control != nil && !failed(m.Verdict) {
+		add("Control, %s: %s, %s.", chart.Markdown(m.Control.Text, false), chart.Cell(measurement(m.Control.Ours), " ± ", "–"), m.Control.Verdict)
+	}
+	if d := m.Draws; d != nil && d.N > 1 && m.Ours.N > d.N {
+		add("Draws that have another verdict alone: %d of %d, %.1f expected from their scatter.", d.Flips, d.N, d.Expected)
+	}
+	if tells := m.Tells(); tells > 0 {
+		add("These repetitions tell %.2g from none.", tells)
+	}
+	if m.Remark != "" {
+		add("%s", linked(chart.Markdown(m.Remark, false)))
+	}
+	return strings.Join(parts, " ")
+}
+
+// reasonOf tells why a difference matters from where it does.
+func reasonOf(m *claims.Measurement) string {
+	if _, ok := m.Position(); !ok {
+		return ""
+	}
+	return fmt.Sprintf("from %.4g on, for %s", m.Smallest, m.Reason)
+}
+
+func repetitions(m *claims.Measurement) string {
+	if m.Ours.N < 2 {
+		return ""
+	}
+	return fmt.Sprintf(", %d repetitions", m.Ours.N)
+}
+
+// wanted tells what the rule asks for, what the paper gives and what came of it.
+func wanted(m *claims.Measurement) string {
+	if m.Verdict == claims.NotTestable {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "Confirmed if %s.", m.Rule)
+	if q := m.Quoted; q.Paper != "" || q.Code != "" {
+		b.WriteString(" " + printed(q))
+	}
+	if _, is := m.Position(); is && m.Smallest > 0 {
+		fmt.Fprintf(&b, " The smallest difference that matters is %.3g: %s. These repetitions tell %.2g from none.", m.Smallest, m.Reason, m.Tells())
+	}
+	if m.Sign != "" {
+		fmt.Fprintf(&b, " Sign: %s. Size: %s.", m.Sign, m.Size)
+	}
+	return b.String()
+}
+
+// printed tells what the paper and its code print.
+func printed(q claims.Quoted) string {
+	switch {
+	case q.Code == "":
+		return "The paper prints " + q.Paper + "."
+	case q.Paper == "":
+		return "The paper's code prints " + q.Code + "."
+	}
+	return "The paper prints " + q.Paper + ", its code " + q.Code + "."
+}
+
+// linked makes a link of the words that name a table elsewhere.
+func linked(text string) string {
+	for words, address := range claimLinks {
+		text = strings.ReplaceAll(text, words, "["+words+"]("+address+")")
+	}
+	return text
+}
+
+var claimLinks = map[string]string{"errata in 05_differentiability": "../05_differentiability/errata.md"}
+
+// A sharedText is one that several rows have.
+type sharedText struct {
+	rows []string
+	text string
+}
+
+// shared lists the texts of a claim's rows, equal ones once.
+func shared(c claims.Claim, of func(m *claims.Measurement) string) []sharedText {
+	var all []sharedText
+	for k := range c.Measured {
+		name, text := claims.RowName(c.Number-1, k), of(&c.Measured[k])
+		i := slices.IndexFunc(all, func(s sharedText) bool { return s.text == text })
+		switch {
+		case text == "":
+		case i >= 0:
+			all[i].rows = append(all[i].rows, name)
+		default:
+			all = append(all, sharedText{[]string{name}, text})
+		}
+	}
+	return all
+}

@@ -1,0 +1,68 @@
+package notebook
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"cvgm/cvgm/experiment/claims"
+	"cvgm/notebooks/source"
+)
+
+// Judged returns the paper's claims as the results of a draw judge them. For draw 0 the verdicts are
+// those of all draws that ./reproduce.sh --again has recorded; note says if those are of other
+// sources, or cannot be used.
+func Judged(p ResultsParams, results claims.Results) (judged []claims.Claim, note string) {
+	judged = claims.Claims(results)
+	var record bytes.Buffer
+	Check(claims.RecordOf(judged).Write(&record, p.Draw))
+	SaveFile("estimates.csv", record.String())
+	if p.Draw != 0 {
+		return judged, fmt.Sprintf("These are the verdicts of draw %d alone.", p.Draw)
+	}
+	recorded, err := os.ReadFile(filepath.Join(Must(source.Root()), "figures", "out", "draws.csv"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return judged, ""
+	}
+	Check(err)
+	draws := Must(claims.ReadRecords(bytes.NewReader(recorded)))
+	pooled, err := claims.Pool(judged, draws)
+	if err != nil {
+		return judged, fmt.Sprintf("These are the verdicts of draw 0 alone, since the recorded draws are of other rows: %v. `./reproduce.sh --again %d` records them anew.", err, len(draws))
+	}
+	if older := olderSources(recorded, currentSource); older != nil {
+		note = fmt.Sprintf("The %d draws are from older sources of %s. `./reproduce.sh --again %d` records them anew.", len(draws), strings.Join(older, ", "), len(draws))
+	}
+	return pooled, note
+}
+
+var sourceLine = regexp.MustCompile(`(?m)^# (\S+) (\S+)$`)
+
+// olderSources names the experiments whose source was another when the draws were recorded, as the
+// comments there tell: a function and the hash of what it reaches.
+func olderSources(recorded []byte, current func(function string) string) []string {
+	var older []string
+	for _, found := range sourceLine.FindAllSubmatch(recorded, -1) {
+		function, hash := string(found[1]), string(found[2])
+		if current(function) != hash {
+			older = append(older, strings.TrimSuffix(path.Base(function), "Params.Run"))
+		}
+	}
+	return older
+}
+
+// currentSource returns the hash of what an experiment reaches, or "" where there is none of the
+// name.
+func currentSource(function string) string {
+	hash, err := module().Function(function)
+	if err != nil {
+		return ""
+	}
+	return hash
+}
