@@ -233,7 +233,4 @@ func (e KernelExample) markPrinted(p *Panel, r *kernels.LearnedKernelResult) {
 		}
 	}
 	p.Scatter("printed in the paper", steps, accuracies, chart.PrintedStyle)
-	if bayes, ok := e.printed.Bayes.Number(); ok {
-		p.Line("Bayes rule as printed", []float64{0, float64(last)}, []float64{bayes, bayes}, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
-	}
 }

@@ -258,7 +258,7 @@ func TestClaimsThatDoNotHoldHaveARemark(t *testing.T) {
 // Every rule says no, asides included: of the measurement, or of a case in which the
 // sentence is false.
 func TestEveryRuleCanFail(t *testing.T) {
-	fails := []Verdict{Differs, PaperError}
+	fails := []Verdict{Differs, PaperError, Slip}
 	for _, c := range keptClaims(t) {
 		for _, m := range c.Measured {
 			if m.Verdict == NotTestable || slices.Contains(fails, m.Verdict) {
@@ -296,7 +296,7 @@ func TestVerdictsAreThoseOfTheTable(t *testing.T) {
 	}
 	for text, m := range measured(keptClaims(t)) {
 		v := verdicts{Own: m.Verdict}
-		if m.Control != nil {
+		if m.Control != nil && !slices.Contains([]Verdict{Differs, PaperError, Slip}, m.Verdict) { // which shows itself that the rule can fail
 			v.Control = m.Control.Verdict
 		}
 		got[text] = v
@@ -359,7 +359,9 @@ func TestRules(t *testing.T) {
 		{littleOf(once(4), "the start"), estimate(.5, .4), Judgement{Above, Negligible, Confirmed}},
 		{littleOf(once(4), "the start"), estimate(.5, .65), Judgement{Even, Undecided, NotDecided}},
 		{littleOf(once(4), "the start"), estimate(1.5, .4), Judgement{Above, Matters, Differs}},
-		{littleOf(once(4), "the start"), once(4), Judgement{Even, Matters, Differs}},
+		{littleOf(once(4), "the start"), once(4), Judgement{Above, Matters, Differs}},
+		{littleOf(estimate(4, 1), "the start"), once(0), Judgement{Even, Negligible, Confirmed}},
+		{littleOf(estimate(4, 1), "the start"), once(1.1), Judgement{Above, Undecided, NotDecided}},
 		{above(0, tenth), once(nan), Judgement{"", "", NotTestable}},
 	} {
 		if got := c.rule.judge(c.m, nil); got != c.want {
@@ -426,7 +428,7 @@ func TestWideIntervalsDecideNothing(t *testing.T) {
 		case reflect.Struct:
 			if v.CanAddr() {
 				if e, is := v.Addr().Interface().(*experiment.Estimate); is {
-					e.Margin = math.MaxFloat64
+					e.Margin, e.N = math.MaxFloat64, 9
 					means[e.Mean] = true
 				}
 			}
@@ -441,11 +443,15 @@ func TestWideIntervalsDecideNothing(t *testing.T) {
 			}
 		}
 	}
+	r.Timings.RunsOfEach = 7
 	widen(reflect.ValueOf(&r).Elem())
 	judged, controls := 0, 0
 	for text, m := range measured(Claims(r)) {
 		if mean := math.Abs(m.Ours.Mean); mean > 0 && means[mean] && math.IsNaN(m.Ours.Margin) {
 			t.Errorf("%q: the mean %v has lost its interval", text, m.Ours.Mean)
+		}
+		if m.Beyond != nil {
+			continue // judged by an estimate that comes from the data sets
 		}
 		if m.Ours.Margin > 1e300 {
 			judged++

@@ -302,7 +302,16 @@ func (r rule) judgeLittle(m experiment.Estimate, beyond *experiment.Estimate) Ju
 
 // lessBound returns how far an estimate is beyond a measured bound that is independent of it.
 func (r rule) lessBound(m experiment.Estimate) experiment.Estimate {
-	return experiment.Difference(m, *r.bound)
+	switch {
+	case m.Repeated() && r.bound.Repeated():
+		return experiment.Difference(m, *r.bound)
+	case r.bound.Repeated():
+		beyond := *r.bound
+		beyond.Mean = m.Mean - r.bound.Mean
+		return beyond
+	}
+	m.Mean -= r.bound.Mean
+	return m
 }
 
 // side tells on which side of a bound the 95 % interval lies.

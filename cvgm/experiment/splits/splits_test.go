@@ -25,7 +25,7 @@ func TestSplitsSharesAndSteps(t *testing.T) {
 	s := r.ByK[0]
 	ratios := make([]float64, p.DataSets)
 	floats.DivTo(ratios, s.Balanced.LossSDs, s.Uniform.LossSDs)
-	if s.LossShare != experiment.EstimateOf(ratios) || !(s.GradientShare.Mean > 0) || s.GradientShare.N != p.DataSets {
+	if s.LossShare != experiment.RatioOf(ratios) || !(s.GradientShare.Mean > 0) || s.GradientShare.N != p.DataSets {
 		t.Errorf("shares %+v and %+v, by data set %v", s.LossShare, s.GradientShare, ratios)
 	}
 	if len(r.RingsByStep) != 3 || r.RingsByStep[2].StepSize != 0 || r.RingsByStep[2].MinusLast.Difference.Mean != 0 {

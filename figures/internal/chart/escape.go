@@ -88,12 +88,13 @@ var LatexEscapes = strings.NewReplacer(`\`, `\textbackslash{}`, "&", `\&`, "%", 
 	"{", `\{`, "}", `\}`, "^", `\textasciicircum{}`, "~", `\textasciitilde{}`,
 	"<", `\textless{}`, ">", `\textgreater{}`, "|", `\textbar{}`, // other letters in some fonts
 	"--", "-{}-{}", "``", "`{}`{}", "''", "'{}'{}", "?`", "?{}`", "!`", "!{}`", ",,", ",{},{}", // one letter for two
-	"∈", `$\in$`, "¹", "$^1$", "⁴", "$^4$", "⁻", "$^{-}$",
+	"∈", `$\in$`, "¹", "$^1$", "⁴", "$^4$", "⁶", "$^6$", "⁻", "$^{-}$",
 	"λ1", `$\lambda_1$`, "λ2", `$\lambda_2$`, "±", `$\pm$`, "θ", `$\theta$`, "Δ", `$\Delta$`, "∇", `$\nabla$`, "∂", `$\partial$`, "α", `$\alpha$`, "γ", `$\gamma$`, "λ", `$\lambda$`, "ν", `$\nu$`, "π", `$\pi$`,
 	"½", `$\frac12$`, "²", `$^2$`, "ᵀ", `$^\top$`, "ŷ", `$\hat y$`, "′", `$'$`, "ⁱ", `$^i$`, "…", `\dots{}`, "−", "$-$", "≤", `$\le$`, "≥", `$\ge$`, "×", `$\times$`, "–", "--",
 	"₁", "$_1$", "₂", "$_2$", "₃", "$_3$", "ₖ", "$_k$", "ᵢ", "$_i$", "ⱼ", "$_j$", "ₙ", "$_n$", "ₚ", "$_p$", "ₑₘₚ", `$_{\mathrm{emp}}$`, "ⁿ", "$^n$", "³", "$^3$", "⁺", "$^+$",
 	"𝒯", `$\mathcal{T}$`, "𝒱", `$\mathcal{V}$`, "𝒳", `$\mathcal{X}$`, "𝒴", `$\mathcal{Y}$`, "∩", `$\cap$`, "∪", `$\cup$`, "∅", `$\emptyset$`,
-	"β", `$\beta$`, "ε", `$\varepsilon$`, "η", `$\eta$`, "σ", `$\sigma$`, "·", `$\cdot$`, "°", `$^\circ$`, "“", "``", "”", "''", "‖", `$\|$`, "∞", `$\infty$`, "√", `$\surd$`, "Σ", `$\Sigma$`, "→", `$\to$`, "é", `\'e`)
+	"β", `$\beta$`, "ε", `$\varepsilon$`, "η", `$\eta$`, "σ", `$\sigma$`, "·", `$\cdot$`, "°", `$^\circ$`, "“", "``", "”", "''", "‖", `$\|$`, "∞", `$\infty$`, "√", `$\surd$`, "Σ", `$\Sigma$`, "→", `$\to$`, "é", `\'e`,
+	"─", "--", "│", `\textbar{}`, "●", `$\bullet$`, "◂", `$\triangleleft$`, "▸", `$\triangleright$`)
 
 // writeCSV returns records as CSV, in which no spreadsheet finds a formula.
 func writeCSV(records [][]string) string {
