@@ -90,7 +90,8 @@ func NewContext(ctx context.Context, c Config) (*CV, error) {
 			return nil, err
 		}
 	}
-	cv.run.split = cv.evalSplit
+	cv.together = cv.mostTogether()
+	cv.run.evalSplit, cv.run.evalBatch = cv.evalSplit, cv.evalBatch
 	if c.learned() {
 		cv.ties.prepare(&cv.c, cv.features, false)
 	}
@@ -221,7 +222,8 @@ func (cv *CV) Eval(grad, alpha []float64) (float64, error) {
 	return cv.eval(context.Background(), grad, nil, alpha)
 }
 
-// EvalContext is Eval that ends between splits when ctx does, with ctx's error as the split's.
+// EvalContext is Eval that ends between splits, or batches of a [learn.BatchLearner], when ctx does,
+// with ctx's error as the split's.
 func (cv *CV) EvalContext(ctx context.Context, grad, alpha []float64) (float64, error) {
 	return cv.eval(ctx, grad, nil, alpha)
 }
@@ -258,7 +260,12 @@ func (cv *CV) eval(ctx context.Context, grad []float64, data *dataGradient, alph
 		if err := cv.countSplits(); err != nil {
 			return math.NaN(), err
 		}
-		if err := qpdiff.ForEach(cv.c.Workers, len(cv.fits), cv.run.split); err != nil {
+		work, parts := cv.run.evalSplit, len(cv.fits)
+		if size := cv.batchSize(); size > 1 {
+			cv.run.batch = size
+			work, parts = cv.run.evalBatch, (parts+size-1)/size
+		}
+		if err := qpdiff.ForEach(cv.c.Workers, parts, work); err != nil {
 			return math.NaN(), err
 		}
 		for j := range cv.fits {
@@ -285,6 +292,18 @@ func (cv *CV) eval(ctx context.Context, grad []float64, data *dataGradient, alph
 // evalSplit does split j's part of an evaluation.
 func (cv *CV) evalSplit(j int) error {
 	f := &cv.fits[j]
+	err := cv.loadForEval(f)
+	if err == nil {
+		err = f.eval(&cv.c, cv.run.hyper, cv.run.gradient, cv.run.data)
+	}
+	if err != nil {
+		return &SplitError{j, cv.ofShare(err)}
+	}
+	return nil
+}
+
+// loadForEval loads split f, where an evaluation begins with that.
+func (cv *CV) loadForEval(f *splitFit) error {
 	err := cv.run.ctx.Err()
 	switch {
 	case err != nil:
@@ -296,13 +315,7 @@ func (cv *CV) evalSplit(j int) error {
 		}
 		err = f.load(cv.c, cv.run.x)
 	}
-	if err == nil {
-		err = f.eval(&cv.c, cv.run.hyper, cv.run.gradient, cv.run.data)
-	}
-	if err != nil {
-		return &SplitError{j, cv.ofShare(err)}
-	}
-	return nil
+	return err
 }
 
 // eval fits the split and computes its validation loss and, if wanted, the
@@ -311,6 +324,16 @@ func (f *splitFit) eval(c *Config, hyper []float64, gradient bool, data *dataGra
 	if err := f.learner.Fit(f.theta, hyper); err != nil {
 		return err
 	}
+	if err := f.value(c, gradient, data); err != nil || !gradient {
+		return err
+	}
+	f.clearGradient()
+	return f.endGradient(c, f.product(&f.grad, f.dvalX))
+}
+
+// value sets the loss of the fit and, if wanted, its cotangents of the predictions, and does
+// the part of data.
+func (f *splitFit) value(c *Config, gradient bool, data *dataGradient) error {
 	if f.viewed {
 		f.norm.PredictStored(f.prediction, f.train.X, f.split.Val, f.theta, f.intercept)
 	} else if err := predictRows(f.prediction, f.predictor, &f.work, f.theta, f.intercept, f.valX); err != nil {
@@ -319,23 +342,26 @@ func (f *splitFit) eval(c *Config, hyper []float64, gradient bool, data *dataGra
 	if data != nil {
 		f.data = f.newSplitData(c, data)
 	}
-	if err := f.judge(c, gradient || data != nil); err != nil || !gradient && data == nil {
+	if err := f.judge(c, gradient || data != nil); err != nil || data == nil {
 		return err
 	}
-	if data != nil {
-		return f.dataBackward(c, data)
-	}
+	return f.dataBackward(c, data)
+}
+
+// clearGradient sets what the gradient of the split adds to to zero.
+func (f *splitFit) clearGradient() {
 	f.grad.Generalised = false
 	clear(f.grad.Hyper)
 	if f.grad.X != nil {
 		clear(f.grad.X.RawMatrix().Data)
 		clear(f.dval)
 	}
-	if err := f.backward(c, &f.grad, f.dvalX); err != nil {
-		return err
-	}
-	if f.grad.X != nil && f.out == nil {
+}
+
+// endGradient ends a gradient of the split, whose product with the derivatives of the fit returned err.
+func (f *splitFit) endGradient(c *Config, err error) error {
+	if err = f.withoutKinks(c, err); err == nil && f.grad.X != nil && f.out == nil {
 		f.norm.Backward(f.train.Dense().RawMatrix().Data, f.val, f.grad.X.RawMatrix().Data, f.dval)
 	}
-	return nil
+	return err
 }

@@ -42,15 +42,18 @@ type CV struct {
 	// run is the evaluation under way; its closures are made once, so that an
 	// evaluation allocates nothing.
 	run struct {
-		ctx      context.Context // its end ends the evaluation between splits
-		x        *mat.Dense
-		hyper    []float64
-		gradient bool
-		atOnce   bool          // all splits, by loo
-		data     *dataGradient // of DataGradient, else nil
-		split    func(j int) error
+		ctx                  context.Context // its end ends the evaluation between splits
+		x                    *mat.Dense
+		hyper                []float64
+		gradient             bool
+		atOnce               bool              // all splits, by loo
+		data                 *dataGradient     // of DataGradient, else nil
+		batch                int               // splits that are evaluated together
+		evalSplit, evalBatch func(k int) error // the methods
 	}
-	ties tieTest // of the feature map's parameters
+	together int // see mostTogether
+	batches  batches
+	ties     tieTest // of the feature map's parameters
 }
 
 // Dims returns the length of α: the learner's hyperparameters, unless

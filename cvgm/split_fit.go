@@ -39,6 +39,7 @@ type splitFit struct {
 	loss        float64
 	grad        learn.Grad // Hyper unless Config.Hyper holds it; X only with a feature map
 	kinked      bool       // the last gradient met a kink of the loss
+	failed      bool       // before the gradient
 	dval        []float64
 	dvalX       *mat.Dense // dval as a matrix
 	prediction  []float64  // of the validation rows
@@ -233,9 +234,10 @@ func predictRows(dst []float64, learner learn.Predictor, w *qpdiff.Workspace, th
 	rows := x.RawMatrix()
 	constant := sample.Sum(intercept, theta[rows.Cols:])
 	for i := range dst {
-		p := constant
-		for j, v := range rows.Data[i*rows.Stride : i*rows.Stride+rows.Cols] {
-			p += theta[j] * v
+		row := rows.Data[i*rows.Stride : i*rows.Stride+rows.Cols]
+		p, weights := constant, theta[:len(row)]
+		for j, v := range row {
+			p += weights[j] * v
 		}
 		dst[i] = p
 	}
@@ -246,11 +248,19 @@ func predictRows(dst []float64, learner learn.Predictor, w *qpdiff.Workspace, th
 // and normalised features to g and, if g.X is wanted, sets dval to the cotangents of the
 // validation rows.
 func (f *splitFit) backward(c *Config, g *learn.Grad, dval *mat.Dense) error {
-	err := f.product(g, dval)
-	if _, ok := f.learner.(learn.KinkedLearner); c.Generalised && !ok && errors.Is(err, qpdiff.ErrNotDifferentiable) {
-		err = fmt.Errorf("%w (the learner %T has no method SetGeneralised)", err, f.learner)
+	return f.withoutKinks(c, f.product(g, dval))
+}
+
+// withoutKinks adds to the error of a derivative that the learner has no generalised one, where
+// that was wanted.
+func (f *splitFit) withoutKinks(c *Config, err error) error {
+	if err == nil || !c.Generalised || !errors.Is(err, qpdiff.ErrNotDifferentiable) {
+		return err
 	}
-	return err
+	if _, ok := f.learner.(learn.KinkedLearner); ok {
+		return err
+	}
+	return fmt.Errorf("%w (the learner %T has no method SetGeneralised)", err, f.learner)
 }
 
 // product is backward with the learner's own error.
@@ -258,6 +268,12 @@ func (f *splitFit) product(g *learn.Grad, dval *mat.Dense) error {
 	if f.predictor != nil {
 		return f.predictor.PredictVJP(&f.work, g, dval, f.valX, f.dprediction)
 	}
+	f.cotangent(g.X != nil, dval)
+	return f.learner.VJP(&f.work, g, f.dtheta)
+}
+
+// cotangent sets dtheta to the cotangent of θ and, if rows is set, dval to that of the validation rows.
+func (f *splitFit) cotangent(rows bool, dval *mat.Dense) {
 	m := f.features
 	clear(f.dtheta)
 	if f.viewed {
@@ -267,23 +283,42 @@ func (f *splitFit) product(g *learn.Grad, dval *mat.Dense) error {
 				floats.ScaleTo(dval.RawRowView(i), d, f.theta[:m])
 			}
 		}
-		return f.learner.VJP(&f.work, g, f.dtheta)
+		return
 	}
-	for i, d := range f.dprediction {
-		for j, xj := range f.val[i*m : i*m+m] {
-			f.dtheta[j] += d * xj
-		}
+	slopes := f.dprediction
+	for at := 0; at < len(slopes); at += 2 { // two rows at a time, one after the other
+		addRows(f.dtheta[:m], slopes[at:min(at+2, len(slopes))], f.val[at*m:])
+	}
+	if m == len(f.dtheta) && !rows {
+		return
+	}
+	for i, d := range slopes {
 		for j := m; j < len(f.dtheta); j++ {
 			f.dtheta[j] += d
 		}
-		if g.X != nil {
+		if rows {
 			row := dval.RawRowView(i)
 			for j, wj := range f.theta[:m] {
 				row[j] = d * wj
 			}
 		}
 	}
-	return f.learner.VJP(&f.work, g, f.dtheta)
+}
+
+// addRows adds the multiples by of one or two rows of x to dst.
+func addRows(dst, by, x []float64) {
+	first := x[:len(dst)]
+	if len(by) == 1 {
+		for j, v := range first {
+			dst[j] += by[0] * v
+		}
+		return
+	}
+	second := x[len(dst):][:len(dst)]
+	d, e := by[0], by[1]
+	for j, v := range first {
+		dst[j] = dst[j] + d*v + e*second[j]
+	}
 }
 
 // dataGradient is one call of DataGradient under way.

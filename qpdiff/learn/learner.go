@@ -53,6 +53,31 @@ type ViewLearner interface {
 	Views(s Size) bool
 }
 
+// A BatchLearner is a Learner that fits some of its kind, of data of the same size, in less time
+// together than one after the other, as cross-validation needs.
+type BatchLearner interface {
+	Learner
+	// Batch returns how many learners like l are best fitted together for data of these sizes. It
+	// is 1 for an l that embeds this learner, and may have a Fit of its own.
+	Batch(l Learner, s Size) int
+	// FitBatch does for each item whose Err is nil what its learner's Fit does, and sets its Err
+	// to the error. The results have the same bits. Like Fit it changes the learners.
+	FitBatch(w *qpdiff.Workspace, batch []BatchItem, hyper []float64)
+	// VJPBatch does for each item whose Err is nil what its learner's VJP does, and sets its Err
+	// to the error. The results have the same bits. Like VJP it only reads the learners. It
+	// takes least time with the w and the items of the last FitBatch. A nil w allocates.
+	VJPBatch(w *qpdiff.Workspace, batch []BatchItem)
+}
+
+// A BatchItem holds what Fit and VJP take and return, for one learner of a [BatchLearner]'s batch.
+type BatchItem struct {
+	Learner Learner
+	Theta   []float64 // of FitBatch
+	Grad    *Grad     // of VJPBatch
+	DTheta  []float64 // likewise
+	Err     error
+}
+
 // A VerifiedLearner is a Learner that measures its fits by the data.
 type VerifiedLearner interface {
 	Learner

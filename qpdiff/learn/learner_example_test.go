@@ -225,3 +225,25 @@ func ExampleGram() {
 	// [0.8938 0.0000]
 	// linear.ElasticNet: Data.Gram is that of another matrix (outside its domain): give NewGram(X, weights) of the same X, or nil
 }
+
+// Four fits together, as a cross-validation makes them, and their derivatives.
+func ExampleBatchLearner() {
+	batch := make([]learn.BatchItem, 4)
+	for i := range batch {
+		d := learn.Data{X: mat.NewDense(3, 1, []float64{1, -1, .5}), Y: []float64{1, -1, float64(i)}}
+		net := new(linear.ElasticNet)
+		batch[i] = learn.BatchItem{Learner: net, Theta: make([]float64, 1), Grad: &learn.Grad{Hyper: make([]float64, 2)}, DTheta: []float64{1}, Err: net.Load(d)}
+	}
+	var l learn.BatchLearner = new(linear.ElasticNet)
+	var w qpdiff.Workspace
+	l.FitBatch(&w, batch, []float64{.1, .5})
+	l.VJPBatch(&w, batch)
+	for _, b := range batch {
+		fmt.Printf("θ %.3f, dθ/dλ %.3f, %v\n", b.Theta, b.Grad.Hyper, b.Err)
+	}
+	// Output:
+	// θ [0.453], dθ/dλ [-0.800 -0.363], <nil>
+	// θ [0.587], dθ/dλ [-0.800 -0.469], <nil>
+	// θ [0.720], dθ/dλ [-0.800 -0.576], <nil>
+	// θ [0.853], dθ/dλ [-0.800 -0.683], <nil>
+}

@@ -52,13 +52,16 @@ func (q *piecewiseQP) coordinateDescent() {
 		}
 	}
 	rest.End()
-	for range cdSweeps + len(q.act)/2 {
+	for range q.sweeps() {
 		if !dense.DescendKinks(q.x, d, q.g, q.r, q.up, q.lo) {
 			break
 		}
 	}
 	q.activate()
 }
+
+// sweeps is how many sweeps coordinateDescent makes at most.
+func (q *piecewiseQP) sweeps() int { return cdSweeps + len(q.act)/2 }
 
 // descendSparse is coordinateDescent on the residual c − Gx, by the rows. Sparse columns touch
 // few of them.

@@ -21,6 +21,7 @@ type elasticNetFit struct {
 	counts             []float64 // the weight of each row, nil: one each
 	total              float64   // the sum of the counts, N
 	inv                float64   // 1/N
+	surely             float64   // beyond this λ1 a coordinate is at zero for certain
 	spread             float64   // N over the least positive count
 	scaled             []float64 // with counts: √count·x by row
 	many               bool      // sums are made as package gram does
@@ -65,7 +66,7 @@ func (e *elasticNetFit) shape(d learn.Data) {
 		e.working, e.qp.features = nil, nil
 		e.resize(n)
 		e.gram = dense.Grow(e.gram, n*n)
-		e.qp.g, e.qp.diag = e.gram, dense.Grow(e.qp.diag, n)
+		e.qp.g = e.gram
 	}
 	e.reset()
 }
@@ -104,8 +105,8 @@ func (e *elasticNetFit) reset() {
 
 // resize gives the quadratic problem n coordinates.
 func (e *elasticNetFit) resize(n int) {
+	dense.GrowAll(n, &e.xty, &e.qp.diag)
 	e.penalisedQuadratic.resize(n, n)
-	e.xty = dense.Grow(e.xty, n)
 	e.qp.c, e.qp.up, e.qp.lo = e.xty, e.l1, e.l1
 }
 

@@ -13,8 +13,7 @@ import (
 const (
 	// cdPhases is how often descent is tried before exact steps alone finish.
 	cdPhases = 60
-	// minFactorisations and factorisationsPerFeature bound the factorisations of one solve: the
-	// method is finite, and a solve that takes more goes round by rounding.
+	// minFactorisations and factorisationsPerFeature bound the factorisations of one solve.
 	minFactorisations        = 200
 	factorisationsPerFeature = 20
 	// admitTol is the rounding of a slope, relative to the size of its terms, within
@@ -46,14 +45,21 @@ type piecewiseQP struct {
 	x            []float64 // a feasible point, after solve the solution
 	act          []int     // the active set, ascending: free, or not held at zero
 	sgn          []float64 // per member of act: the side of the kink, 0 if free
-	a, dinv      []float64 // factor of the active system, its right-hand side as last column
+	a, dinv      []float64 // factor of the active system, its right-hand side as last column: see own
 	z, grad      []float64 // work; after solve: c − Gx for the x_j held at zero
 	d, at        []float64 // work
 	cross        []int
-	bound        float64 // of the condition of the active system, from above
-	warm         bool    // x comes from a solve
-	intercept    bool    // the last coordinate is an intercept
-	features     []int   // ascending: of each coordinate, the entry of θ; nil: the same
+	bound        float64          // of the condition of the active system, from above
+	phases       int              // of coordinate descent that a solve may still make
+	tol          float64          // of admit in a solve
+	free         bool             // the active set has or had free coordinates
+	warm         bool             // x comes from a solve
+	ready        bool             // z and bound are those of the active system, by an elasticNetBatch
+	elsewhere    uint32           // atomic: 1 if so was the last factor, which a and dinv do not hold
+	batch        *elasticNetBatch // during a fit, that which holds the factor
+	lane         int              // there
+	intercept    bool             // the last coordinate is an intercept
+	features     []int            // ascending: of each coordinate, the entry of θ; nil: the same
 	columnQuadratic
 }
 
@@ -73,14 +79,14 @@ func (q *piecewiseQP) resize(n int) {
 		return
 	}
 	q.n = n
-	dense.GrowAll(n, &q.dinv, &q.x, &q.z, &q.grad, &q.sgn, &q.d, &q.at)
+	dense.GrowAll(n, &q.x, &q.sgn, &q.z, &q.grad, &q.dinv, &q.d, &q.at)
 	dense.GrowAll(n, &q.act, &q.cross)
 	q.reset()
 }
 
 // reset forgets the warm start.
 func (q *piecewiseQP) reset() {
-	q.warm = false
+	q.warm, q.free = false, false
 	q.act, q.sgn = q.act[:0], q.sgn[:0]
 	clear(q.x)
 }
@@ -111,11 +117,12 @@ func (q *piecewiseQP) activate() {
 	n := len(q.x)
 	act, sgn := dense.Grow(q.act, n), dense.Grow(q.sgn, n)
 	up, lo := q.up[:n], q.lo[:n]
-	s := 0
+	s, free := 0, false
 	for j, v := range q.x {
 		var side float64
 		switch {
 		case up[j] == 0 && lo[j] == 0:
+			free = true
 		case v > 0:
 			side = 1
 		case v < 0:
@@ -126,8 +133,12 @@ func (q *piecewiseQP) activate() {
 		act[s], sgn[s] = j, side
 		s++
 	}
-	q.act, q.sgn = act[:s], sgn[:s]
+	q.act, q.sgn, q.free = act[:s], sgn[:s], free
 }
+
+// activated reports whether the active set is that of x, which comes from a solve or a reset, if the kinks
+// of all coordinates have some strength.
+func (q *piecewiseQP) activated() bool { return !q.free && (q.warm || len(q.act) == 0) }
 
 // columnQuadratic is G of a piecewiseQP as inv·CᵀC, by the columns of C.
 type columnQuadratic struct {

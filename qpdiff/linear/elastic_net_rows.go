@@ -255,6 +255,10 @@ func (q *piecewiseQP) decides(j int, active bool, err, l1 float64) bool {
 func (q *piecewiseQP) form(d []float64) float64 {
 	s := len(q.act)
 	if !q.rowFactor && !q.iterative {
+		if q.batch != nil && q.away() {
+			return dense.LDLLanesForm(q.batch.a, q.batch.dinv, q.batch.size, q.lane, d)
+		}
+		q.own()
 		return dense.LDLForm(q.a, q.dinv, s, dense.LDLStride(s), d)
 	}
 	q.fit = dense.Grow(q.fit, q.rows)

@@ -23,62 +23,95 @@ func (q *piecewiseQP) solve() error {
 // advance is solve in so many exact steps at most. It reports whether x is the solution.
 func (q *piecewiseQP) advance(most int) (done bool, err error) {
 	q.activate()
+	return q.advanceActivated(most)
+}
+
+// advanceActivated is advance where the active set is that of x.
+func (q *piecewiseQP) advanceActivated(most int) (done bool, err error) {
 	if q.byColumns() {
 		if j := q.open(); j >= 0 {
 			return false, q.errOpen(j)
 		}
 	}
-	phases := cdPhases
-	if !q.warm || q.dualFirst() {
+	descend := !q.warm || q.dualFirst()
+	if descend {
 		q.coordinateDescent()
-		phases--
 	}
-	q.warm, q.known = false, false
-	tol := admitTol
-	limit := minFactorisations + factorisationsPerFeature*q.n
+	q.begin(descend)
+	limit := q.mostSteps()
 	for range min(most, limit) {
-		s := len(q.act)
-		if q.crowded() {
-			return false, q.errCrowded()
-		}
-		if k := q.factor(); k < s {
-			phases = max(0, phases-1)
-			moved, ok := q.slide(k)
-			if !ok {
-				return false, q.errOpen(q.act[k])
-			}
-			if !moved && !q.fresh() {
-				tol = math.Inf(1)
-			}
-			continue
-		}
-		wrong := 0
-		for i, v := range q.z[:s] {
-			if t := q.sgn[i]; v*t <= 0 && t != 0 {
-				wrong++
-			}
-		}
-		if wrong > 0 {
-			if !q.stepTo() && !q.fresh() {
-				tol = math.Inf(1)
-			}
-		} else {
-			dense.Scatter(q.x, q.z, q.act)
-			wrong = q.admit(tol, phases == 0)
-			if wrong == 0 {
-				q.warm = true
-				return true, nil
-			}
-		}
-		if wrong > 1 && phases > 0 {
-			q.coordinateDescent()
-			phases--
+		if done, err := q.step(); done || err != nil {
+			return done, err
 		}
 	}
 	if most < limit {
 		return false, nil
 	}
-	return false, check.ArgErrorf("Data", qpdiff.ErrIterationLimit, "raise λ2", "is so ill-conditioned that no active set was confirmed")
+	return false, errNoActiveSet
+}
+
+// mostSteps bounds the steps of a solve: the method is finite, and one that takes more goes round by rounding.
+func (q *piecewiseQP) mostSteps() int { return minFactorisations + factorisationsPerFeature*q.n }
+
+// errNoActiveSet is the error of a solve that ends there.
+var errNoActiveSet = check.ArgErrorf("Data", qpdiff.ErrIterationLimit, "raise λ2", "is so ill-conditioned that no active set was confirmed")
+
+// begin begins the steps of a solve, after a coordinate descent if descended is set.
+func (q *piecewiseQP) begin(descended bool) {
+	q.phases, q.tol = cdPhases, admitTol
+	if descended {
+		q.phases--
+	}
+	q.warm, q.known = false, false
+}
+
+// step is one step of a solve: it factorises the active system and, unless that confirms the
+// set, changes the set.
+func (q *piecewiseQP) step() (done bool, err error) {
+	s := len(q.act)
+	if q.crowded() {
+		return false, q.errCrowded()
+	}
+	if k := q.factor(); k < s {
+		q.phases = max(0, q.phases-1)
+		moved, ok := q.slide(k)
+		if !ok {
+			return false, q.errOpen(q.act[k])
+		}
+		if !moved && !q.fresh() {
+			q.tol = math.Inf(1)
+		}
+		return false, nil
+	}
+	wrong := q.wrong()
+	if wrong > 0 {
+		if !q.stepTo() && !q.fresh() {
+			q.tol = math.Inf(1)
+		}
+	} else {
+		dense.Scatter(q.x, q.z, q.act)
+		wrong = q.admit(q.tol, q.phases == 0)
+		if wrong == 0 {
+			q.warm = true
+			return true, nil
+		}
+	}
+	if wrong > 1 && q.phases > 0 {
+		q.coordinateDescent()
+		q.phases--
+	}
+	return false, nil
+}
+
+// wrong counts the members of act whose entry of z is not on their side of the kink.
+func (q *piecewiseQP) wrong() (count int) {
+	sgn := q.sgn
+	for i, v := range q.z[:len(sgn)] {
+		if t := sgn[i]; v*t <= 0 && t != 0 {
+			count++
+		}
+	}
+	return count
 }
 
 // dualFirst reports whether the active set is so large that some signs change for certain: an
@@ -104,6 +137,9 @@ func (q *piecewiseQP) fresh() bool {
 // coordinate that violates its kink most. It returns how many it added.
 func (q *piecewiseQP) admit(tol float64, one bool) int {
 	n, s := q.n, len(q.act)
+	if s == n && q.g != nil {
+		return 0
+	}
 	if q.g == nil {
 		q.fit = dense.Grow(q.fit, q.rows)
 		q.combine(q.fit, q.z, q.act)

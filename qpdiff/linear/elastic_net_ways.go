@@ -53,6 +53,7 @@ func (e *elasticNetFit) sums(d learn.Data) (root, xty []float64) {
 		e.qp.diag[j] = e.gram[j*n+j]
 		e.root[j] = math.Sqrt(e.qp.diag[j])
 	}
+	e.surely = slices.Min(e.root) * e.rmsY
 	return e.root, e.xty
 }
 
@@ -170,18 +171,39 @@ func (e *elasticNetFit) solve() error {
 			return err
 		}
 	} else {
-		// The residual of the solution is not longer than y, so that some penalties
-		// hold their coordinates at zero for certain. In the warm start their slopes
-		// might overflow.
-		for j, l1 := range e.l1 {
-			if l1 > e.root[j]*e.rmsY {
-				e.qp.x[j] = 0
-			}
-		}
-		if err := e.qp.solve(); err != nil {
+		e.start()
+		if _, err := e.qp.advanceActivated(math.MaxInt); err != nil {
 			return err
 		}
 	}
+	return e.settle()
+}
+
+// start sets the active set to that of the warm start.
+func (e *elasticNetFit) start() {
+	if len(e.groups.of) == 0 && e.equal == nil && e.l1[0] > 0 && e.l1[0] <= e.surely {
+		if e.qp.activated() {
+			return
+		}
+	} else {
+		e.clip()
+	}
+	e.qp.activate()
+}
+
+// clip sets coordinates of the warm start to 0 that their penalties hold there for certain: the
+// residual of the solution is not longer than y. Their slopes might overflow.
+func (e *elasticNetFit) clip() {
+	root, x := e.root[:len(e.l1)], e.qp.x[:len(e.l1)]
+	for j, l1 := range e.l1 {
+		if l1 > root[j]*e.rmsY {
+			x[j] = 0
+		}
+	}
+}
+
+// settle finds the coordinates that are weakly active at the solution.
+func (e *elasticNetFit) settle() error {
 	any, err := e.suspectWeak()
 	if any {
 		e.sizeTerms()

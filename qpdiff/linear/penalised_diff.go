@@ -24,14 +24,14 @@ type penalisedModel interface {
 
 // penalisedDerivative is the scratch of the derivatives of a penalisedModel.
 type penalisedDerivative struct {
-	u, b      []float64   // solution and right-hand side of the active system
-	rows      []float64   // work of dataVJP and dataJVP
-	fit       []float64   // likewise
-	all       []float64   // a vector of all entries of θ
-	act       []int       // the result of named
-	collected []float64   // dtheta with one entry for each class of equal features
-	hyper     []float64   // products with respect to the hyperparameters
-	part      piecewiseQP // the problem restricted, if a coordinate is weakly active
+	u, b      []float64    // solution and right-hand side of the active system
+	rows      []float64    // work of dataVJP and dataJVP
+	fit       []float64    // likewise
+	all       []float64    // a vector of all entries of θ
+	act       []int        // the result of named
+	collected []float64    // dtheta with one entry for each class of equal features
+	hyper     []float64    // products with respect to the hyperparameters
+	part      *piecewiseQP // the problem restricted, if a coordinate is weakly active
 }
 
 // resize gives the scratch the size of e.
@@ -109,7 +109,7 @@ func (d *penalisedDerivative) adjoint(m penalisedModel, generalised bool, g *lea
 		if err := q.partRoom(); err != nil {
 			return err
 		}
-		q = d.part.restrict(e, func(j int, active, weak bool) bool { return active && !weak })
+		q = restrict(&d.part, e, func(j int, active, weak bool) bool { return active && !weak })
 		if k := q.factor(); k < len(q.act) {
 			return q.errOpen(q.act[k])
 		}
@@ -119,10 +119,17 @@ func (d *penalisedDerivative) adjoint(m penalisedModel, generalised bool, g *lea
 	if unsolved(u) {
 		return errUnsolved
 	}
+	return d.products(m, g, q, u, refused)
+}
+
+// products is adjoint with the solution u of the active system of q, and a derivative at kinks
+// unless it is refused.
+func (d *penalisedDerivative) products(m penalisedModel, g *learn.Grad, q *piecewiseQP, u []float64, refused bool) error {
+	e := m.quadratic()
 	if h := g.Hyper; h != nil {
 		groups := e.groups.count
 		d.hyper = dense.Zeros(d.hyper, 2*groups)
-		e.addHyper(d.hyper[:groups], d.hyper[groups:], q.act, u)
+		e.addHyper(d.hyper[:groups], d.hyper[groups:], q, u)
 		for k := range groups {
 			if !refused || !e.kinkedAtZero(k) {
 				h[k] -= d.hyper[k]
@@ -146,12 +153,25 @@ func (d *penalisedDerivative) adjoint(m penalisedModel, generalised bool, g *lea
 	return nil
 }
 
-// addHyper adds the products of the derivatives of Gθ − c at fixed θ with u, on the coordinates act, to
+// addHyper adds the products of the derivatives of Gθ − c at fixed θ with u, on the active set of q, to
 // l1 and l2 of each group.
-func (e *penalisedQuadratic) addHyper(l1, l2 []float64, act []int, u []float64) {
+func (e *penalisedQuadratic) addHyper(l1, l2 []float64, q *piecewiseQP, u []float64) {
 	x, of := e.qp.x, e.groups.of
-	u = u[:len(act)]
+	act := q.act
+	u, sgn := u[:len(act)], q.sgn[:len(act)]
 	k, sum1, sum2 := 0, l1[0], l2[0] // of one group at a time, apart from memory
+	if len(of) == 0 && e.equal == nil && e.features == e.n {
+		for i, j := range act {
+			side := sgn[i]
+			if side == 0 {
+				side = e.sign(j)
+			}
+			sum1 += side * u[i]
+			sum2 += x[j] * u[i]
+		}
+		l1[0], l2[0] = sum1, sum2
+		return
+	}
 	for i, j := range act {
 		if j >= e.features {
 			continue
@@ -161,10 +181,8 @@ func (e *penalisedQuadratic) addHyper(l1, l2 []float64, act []int, u []float64) 
 			k = of[j]
 			sum1, sum2 = l1[k], l2[k]
 		}
-		v, side := x[j], 1.0
-		if v < 0 {
-			side = -1
-		} else if !(v > 0) {
+		v, side := x[j], sgn[i]
+		if side == 0 {
 			side = e.sign(j)
 		}
 		sum1 += side * u[i]
@@ -280,7 +298,7 @@ func (d *penalisedDerivative) along(m penalisedModel, dtheta []float64, t *learn
 	if err := e.qp.partRoom(); err != nil {
 		return err
 	}
-	q := d.part.restrict(e, func(j int, active, weak bool) bool { return active || weak })
+	q := restrict(&d.part, e, func(j int, active, weak bool) bool { return active || weak })
 	copy(q.c, b)
 	for _, j := range e.weak {
 		if e.sign(j) > 0 {

@@ -36,16 +36,16 @@ type penalisedQuadratic struct {
 	weakFree []int          // θ_j ≈ 0 with λ1_j = 0: a kink in λ1 only
 	blur     float64        // how far rounding may have moved the weakly active θ_j at most, in the scale of θ
 
-	terms []float64   // size of the terms of Gθ − c, for settleWeak; made when they are needed
-	norm  float64     // ‖θ‖ in variables that give the active system a unit diagonal
-	w, v  []float64   // work, made by probe
-	part  piecewiseQP // work of settle
+	terms []float64    // size of the terms of Gθ − c, for settleWeak; made when they are needed
+	norm  float64      // ‖θ‖ in variables that give the active system a unit diagonal
+	w, v  []float64    // work, made by probe
+	part  *piecewiseQP // work of settle
 }
 
 // resize gives the problem n coordinates, of which features have penalties.
 func (e *penalisedQuadratic) resize(n, features int) {
 	e.n, e.features = n, features
-	dense.GrowAll(n, &e.root, &e.l1, &e.l2)
+	dense.GrowAll(n, &e.l1, &e.l2, &e.root)
 	e.qp.resize(n)
 	e.qp.r = e.l2
 }
@@ -119,7 +119,7 @@ func (e *penalisedQuadratic) settleWeak() error {
 	if err := e.qp.partRoom(); err != nil {
 		return err
 	}
-	s := e.part.restrict(e, func(j int, active, weak bool) bool { return active || weak })
+	s := restrict(&e.part, e, func(j int, active, weak bool) bool { return active || weak })
 	if k := s.factorRegular(); k < len(s.act) {
 		return e.qp.errOpen(s.act[k])
 	}
@@ -137,6 +137,17 @@ func (e *penalisedQuadratic) listWeak(size, cond float64) bool {
 	next := 0
 	// A square beyond sure needs no root. The factor leaves room for the rounding of both.
 	sure := max(2*negligible*negligible, leastSquare)
+	if len(act) == e.n {
+		near := 0
+		for _, square := range squares {
+			if square <= sure {
+				near++
+			}
+		}
+		if near == 0 {
+			return false
+		}
+	}
 	for j := range e.n {
 		if next < len(act) && act[next] == j {
 			if squares[next] <= sure && math.Sqrt(q.diag[j]+e.l2[j])*math.Abs(q.x[j]) <= negligible {
@@ -229,10 +240,13 @@ func (e *penalisedQuadratic) kinkedAtZero(group int) bool {
 // quadratic returns e.
 func (e *penalisedQuadratic) quadratic() *penalisedQuadratic { return e }
 
-// restrict makes q the quadratic of e without kinks, on the coordinates that keep
-// reports.
-func (q *piecewiseQP) restrict(e *penalisedQuadratic, keep func(j int, active, weak bool) bool) *piecewiseQP {
-	n := e.n
+// restrict returns the quadratic of e without kinks, on the coordinates that keep reports, in the
+// storage of part, which few problems need.
+func restrict(part **piecewiseQP, e *penalisedQuadratic, keep func(j int, active, weak bool) bool) *piecewiseQP {
+	if *part == nil {
+		*part = new(piecewiseQP)
+	}
+	q, n := *part, e.n
 	q.features = e.qp.features
 	q.resize(n)
 	dense.GrowAll(n, &q.c, &q.up, &q.lo)

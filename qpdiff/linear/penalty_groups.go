@@ -73,8 +73,11 @@ func (p *penaltyGroups) at(j int) int {
 // spread sets l1 and l2 to the penalties of each feature.
 func (p *penaltyGroups) spread(l1, l2, hyper []float64) {
 	if len(p.of) == 0 {
-		dense.Fill(l1, hyper[0])
-		dense.Fill(l2, hyper[1])
+		h1, h2 := hyper[0], hyper[1]
+		l2 = l2[:len(l1)]
+		for j := range l1 {
+			l1[j], l2[j] = h1, h2
+		}
 		return
 	}
 	for j := range l1 {

@@ -47,6 +47,8 @@ func LDLStride(n int) int { return (n + 4) &^ 3 }
 // The converse does not hold; see [Unsolvable].
 func LDLFactor(a, dinv []float64, n, stride int, tol float64) int {
 	switch {
+	case n == 3 && stride == 3:
+		return ldlFactor3(a, dinv, tol)
 	case !vectors:
 	case n >= leastBlocks:
 		return ldlBlocks(a, dinv, n, stride, tol)
@@ -158,6 +160,10 @@ func ldlPivot(a, dinv []float64, k, stride int, tol float64) bool {
 // LDLForward replaces x by L⁻¹x for a factor made by ldlFactor.
 func LDLForward(a, dinv []float64, n, stride int, x []float64) {
 	x = x[:n]
+	if n == 3 {
+		ldlForward3(a, dinv, stride, x)
+		return
+	}
 	if vectors && n > 0 {
 		_, _ = a[(n-1)*stride+n-1], dinv[n-1]
 		ldlForward(&a[0], &dinv[0], n, stride, &x[0])
@@ -176,6 +182,10 @@ func LDLForward(a, dinv []float64, n, stride int, x []float64) {
 // LDLBack replaces x by (DLᵀ)⁻¹x for a factor made by ldlFactor.
 func LDLBack(a, dinv []float64, n, stride int, x []float64) {
 	x = x[:n]
+	if n == 3 {
+		ldlBack3(a, dinv, stride, x)
+		return
+	}
 	if vectors && n > 0 {
 		_, _ = a[(n-1)*stride+n-1], dinv[n-1]
 		ldlBack(&a[0], &dinv[0], n, stride, &x[0])
@@ -328,8 +338,15 @@ func LDLDependent(a, dinv []float64, n, stride int, size, v []float64) int {
 // Its contents are undefined.
 func Grow[T any](x []T, n int) []T { return slices.Grow(x[:0], n)[:n] }
 
-// GrowAll makes each slice one of n entries, as grow does.
+// GrowAll makes each slice one of n entries, as Grow does. The first entries of all lie side by
+// side, which spares the processor cache lines.
 func GrowAll[T any](n int, xs ...*[]T) {
+	if !slices.ContainsFunc(xs, func(x *[]T) bool { return cap(*x) > 0 }) {
+		all := make([]T, n*len(xs))
+		for k, x := range xs {
+			*x = all[k*n : k*n : (k+1)*n]
+		}
+	}
 	for _, x := range xs {
 		*x = Grow(*x, n)
 	}

@@ -44,6 +44,14 @@ func BenchmarkSmall(b *testing.B) {
 				LDLForward(a, inv, n, w, y)
 				LDLBack(a, inv, n, w, y)
 			})
+			lanes, inverses, solutions := make([]float64, LaneCount*n*(n+1)), make([]float64, LaneCount*n), make([]float64, LaneCount*n)
+			var pivots [LaneCount]float64
+			ridge := make([]float64, LaneCount*n)
+			src := [LaneCount][]float64{g, g, g, g}
+			gather := func() { LaneUpper(lanes, &src, all, ridge, n) }
+			run("gather, four in lanes", gather)
+			run("gather+factor+back, four in lanes", func() { gather(); LDLLanes(lanes, inverses, solutions, &pivots, n, 0) })
+			run("forward+back, four in lanes", func() { copy(solutions, x); LDLLanesSolve(lanes, inverses, solutions, n) })
 		}
 	}
 }

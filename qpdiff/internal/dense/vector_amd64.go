@@ -85,6 +85,47 @@ func ldlBack(a *float64, dinv *float64, n int, stride int, x *float64)
 //go:noescape
 func descendKinks(x *float64, rest *float64, m *float64, r *float64, up *float64, lo *float64, n int) (moved bool)
 
+// laneRows sets dst to the n entries of a, b, c and d side by side, step vectors apart.
+//
+//go:noescape
+func laneRows(dst *float64, step int, a *float64, b *float64, c *float64, d *float64, n int)
+
+// rowsOfLanes sets a, b, c and d to the n entries of each that are side by side in src.
+//
+//go:noescape
+func rowsOfLanes(a *float64, b *float64, c *float64, d *float64, src *float64, n int)
+
+// laneUpper sets the upper triangle of dst to the first size rows and columns, at least four, of the n×n matrices
+// a, b, c and d side by side, plus r on the diagonal. dst has a column more. Entries below the diagonal may change.
+//
+//go:noescape
+func laneUpper(dst *float64, a *float64, b *float64, c *float64, d *float64, n int, r *float64, size int)
+
+// ldlLanes is LDLFactor and LDLBack of four systems of n unknowns, at least one, with a right-hand side
+// each as column n. It sets x to the solutions, and pivots to the product of the quotients of diagonal entries
+// and pivots. Bit i of the result is set if system i has all its pivots.
+//
+//go:noescape
+func ldlLanes(a *float64, dinv *float64, x *float64, pivots *float64, n int, tol float64) (regular int)
+
+// ldlLanesSolve is LDLSolve of four systems of n unknowns, at least one, as factorised by ldlLanes.
+//
+//go:noescape
+func ldlLanesSolve(a *float64, dinv *float64, x *float64, n int)
+
+// laneSums sets the first four entries of sums to the products of u and a, of n entries side by side, and
+// the next four to those of u and b.
+//
+//go:noescape
+func laneSums(sums *float64, u *float64, a *float64, b *float64, n int)
+
+// descendLanes is DescendKinks for four problems of n coordinates, at least one, of which those take part whose
+// entry of live is below 0. Kinks have the same strength on both sides. Bit i of the result is set if a
+// sign of problem i has changed.
+//
+//go:noescape
+func descendLanes(x *float64, rest *float64, m *float64, r *float64, bound *float64, n int, live *float64) (moved int)
+
 // logisticTaylor is a branch of LogisticNear or LogisticNext for n rows, a positive multiple of four.
 //
 //go:noescape

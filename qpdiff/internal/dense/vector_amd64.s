@@ -1342,6 +1342,540 @@ next:
 	MOVB R12, moved+56(FP)
 	RET
 
+// func laneRows(dst *float64, step int, a *float64, b *float64, c *float64, d *float64, n int)
+// Requires: AVX
+TEXT ·laneRows(SB), NOSPLIT, $0-56
+	MOVQ dst+0(FP), AX
+	MOVQ step+8(FP), CX
+	SHLQ $0x05, CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+	MOVQ c+32(FP), SI
+	MOVQ d+40(FP), DI
+	MOVQ n+48(FP), R8
+
+four:
+	CMPQ       R8, $0x04
+	JL         one
+	VMOVUPD    (DX), Y0
+	VMOVUPD    (BX), Y2
+	VMOVUPD    (SI), Y3
+	VMOVUPD    (DI), Y4
+	VUNPCKLPD  Y2, Y0, Y1
+	VUNPCKHPD  Y2, Y0, Y0
+	VUNPCKLPD  Y4, Y3, Y2
+	VUNPCKHPD  Y4, Y3, Y3
+	VPERM2F128 $0x20, Y2, Y1, Y4
+	VMOVUPD    Y4, (AX)
+	ADDQ       CX, AX
+	ADDQ       $0x20, DX
+	VPERM2F128 $0x20, Y3, Y0, Y4
+	VMOVUPD    Y4, (AX)
+	ADDQ       CX, AX
+	ADDQ       $0x20, BX
+	VPERM2F128 $0x31, Y2, Y1, Y1
+	VMOVUPD    Y1, (AX)
+	ADDQ       CX, AX
+	ADDQ       $0x20, SI
+	VPERM2F128 $0x31, Y3, Y0, Y0
+	VMOVUPD    Y0, (AX)
+	ADDQ       CX, AX
+	ADDQ       $0x20, DI
+	SUBQ       $0x04, R8
+	JMP        four
+
+one:
+	TESTQ R8, R8
+	JE    end
+	MOVQ  (DX), R9
+	MOVQ  R9, (AX)
+	ADDQ  $0x08, DX
+	MOVQ  (BX), R9
+	MOVQ  R9, 8(AX)
+	ADDQ  $0x08, BX
+	MOVQ  (SI), R9
+	MOVQ  R9, 16(AX)
+	ADDQ  $0x08, SI
+	MOVQ  (DI), R9
+	MOVQ  R9, 24(AX)
+	ADDQ  $0x08, DI
+	ADDQ  CX, AX
+	DECQ  R8
+	JMP   one
+
+end:
+	VZEROUPPER
+	RET
+
+// func rowsOfLanes(a *float64, b *float64, c *float64, d *float64, src *float64, n int)
+// Requires: AVX
+TEXT ·rowsOfLanes(SB), NOSPLIT, $0-48
+	MOVQ src+32(FP), AX
+	MOVQ a+0(FP), CX
+	MOVQ b+8(FP), DX
+	MOVQ c+16(FP), BX
+	MOVQ d+24(FP), SI
+	MOVQ n+40(FP), DI
+
+four:
+	CMPQ       DI, $0x04
+	JL         one
+	VMOVUPD    (AX), Y0
+	VMOVUPD    32(AX), Y2
+	VMOVUPD    64(AX), Y3
+	VMOVUPD    96(AX), Y4
+	VUNPCKLPD  Y2, Y0, Y1
+	VUNPCKHPD  Y2, Y0, Y0
+	VUNPCKLPD  Y4, Y3, Y2
+	VUNPCKHPD  Y4, Y3, Y3
+	VPERM2F128 $0x20, Y2, Y1, Y4
+	VMOVUPD    Y4, (CX)
+	ADDQ       $0x20, CX
+	VPERM2F128 $0x20, Y3, Y0, Y4
+	VMOVUPD    Y4, (DX)
+	ADDQ       $0x20, DX
+	VPERM2F128 $0x31, Y2, Y1, Y1
+	VMOVUPD    Y1, (BX)
+	ADDQ       $0x20, BX
+	VPERM2F128 $0x31, Y3, Y0, Y0
+	VMOVUPD    Y0, (SI)
+	ADDQ       $0x20, SI
+	ADDQ       $0x00000080, AX
+	SUBQ       $0x04, DI
+	JMP        four
+
+one:
+	TESTQ DI, DI
+	JE    end
+	MOVQ  (AX), R8
+	MOVQ  R8, (CX)
+	ADDQ  $0x08, CX
+	MOVQ  8(AX), R8
+	MOVQ  R8, (DX)
+	ADDQ  $0x08, DX
+	MOVQ  16(AX), R8
+	MOVQ  R8, (BX)
+	ADDQ  $0x08, BX
+	MOVQ  24(AX), R8
+	MOVQ  R8, (SI)
+	ADDQ  $0x08, SI
+	ADDQ  $0x20, AX
+	DECQ  DI
+	JMP   one
+
+end:
+	VZEROUPPER
+	RET
+
+// func laneUpper(dst *float64, a *float64, b *float64, c *float64, d *float64, n int, r *float64, size int)
+// Requires: AVX
+TEXT ·laneUpper(SB), NOSPLIT, $0-64
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ c+24(FP), BX
+	MOVQ d+32(FP), SI
+	MOVQ n+40(FP), DI
+	MOVQ r+48(FP), R8
+	MOVQ size+56(FP), R9
+	SHLQ $0x03, DI
+	LEAQ -4(R9), R13
+	XORQ R10, R10
+
+row:
+	MOVQ R13, R11
+
+entries:
+	MOVQ       R11, R12
+	SHLQ       $0x05, R12
+	ADDQ       AX, R12
+	VMOVUPD    (CX)(R11*8), Y0
+	VMOVUPD    (DX)(R11*8), Y2
+	VMOVUPD    (BX)(R11*8), Y3
+	VMOVUPD    (SI)(R11*8), Y4
+	VUNPCKLPD  Y2, Y0, Y1
+	VUNPCKHPD  Y2, Y0, Y0
+	VUNPCKLPD  Y4, Y3, Y2
+	VUNPCKHPD  Y4, Y3, Y3
+	VPERM2F128 $0x20, Y2, Y1, Y4
+	VMOVUPD    Y4, (R12)
+	VPERM2F128 $0x20, Y3, Y0, Y4
+	VMOVUPD    Y4, 32(R12)
+	VPERM2F128 $0x31, Y2, Y1, Y1
+	VMOVUPD    Y1, 64(R12)
+	VPERM2F128 $0x31, Y3, Y0, Y0
+	VMOVUPD    Y0, 96(R12)
+	CMPQ       R11, R10
+	JLE        diagonal
+	SUBQ       $0x04, R11
+	JGE        entries
+	XORQ       R11, R11
+	JMP        entries
+
+diagonal:
+	MOVQ    R10, R12
+	SHLQ    $0x05, R12
+	VMOVUPD (AX)(R12*1), Y0
+	VADDPD  (R8)(R12*1), Y0, Y0
+	VMOVUPD Y0, (AX)(R12*1)
+	ADDQ    DI, CX
+	ADDQ    DI, DX
+	ADDQ    DI, BX
+	ADDQ    DI, SI
+	LEAQ    1(R9), R12
+	SHLQ    $0x05, R12
+	ADDQ    R12, AX
+	INCQ    R10
+	CMPQ    R10, R9
+	JNE     row
+	VZEROUPPER
+	RET
+
+// func ldlLanes(a *float64, dinv *float64, x *float64, pivots *float64, n int, tol float64) (regular int)
+// Requires: AVX, SSE2
+TEXT ·ldlLanes(SB), NOSPLIT, $0-56
+	MOVQ        a+0(FP), AX
+	MOVQ        dinv+8(FP), CX
+	MOVQ        x+16(FP), DX
+	MOVQ        n+32(FP), BX
+	MOVSD       tol+40(FP), X0
+	VMOVDDUP    X0, X0
+	VINSERTF128 $0x01, X0, Y0, Y0
+	MOVQ        $0x0010000000000000, SI
+	MOVQ        SI, X1
+	VMOVDDUP    X1, X1
+	VINSERTF128 $0x01, X1, Y1, Y1
+	MOVQ        $0x3ff0000000000000, SI
+	MOVQ        SI, X2
+	VMOVDDUP    X2, X2
+	VINSERTF128 $0x01, X2, Y2, Y2
+	MOVQ        $0x3ff0000000000000, SI
+	MOVQ        SI, X3
+	VMOVDDUP    X3, X3
+	VINSERTF128 $0x01, X3, Y3, Y3
+	VCMPPD      $0x00, Y2, Y2, Y4
+	LEAQ        1(BX), SI
+	SHLQ        $0x05, SI
+	LEAQ        32(SI), DI
+	XORQ        R9, R9
+	MOVQ        AX, R8
+	MOVQ        BX, R10
+
+diagonal:
+	VMOVUPD (R8), Y5
+	VMOVUPD Y5, (CX)(R9*1)
+	ADDQ    DI, R8
+	ADDQ    $0x20, R9
+	DECQ    R10
+	JNE     diagonal
+	XORQ    R9, R9
+	VMOVUPD (AX), Y5
+
+pair:
+	VMOVUPD (CX)(R9*1), Y7
+	VMULPD  Y7, Y0, Y6
+	VCMPPD  $0x11, Y5, Y6, Y6
+	VANDPD  Y6, Y4, Y4
+	VCMPPD  $0x12, Y5, Y1, Y6
+	VANDPD  Y6, Y4, Y4
+	VDIVPD  Y5, Y2, Y6
+	VMOVUPD Y6, (CX)(R9*1)
+	VMULPD  Y6, Y7, Y7
+	VMULPD  Y7, Y3, Y3
+	ADDQ    $0x20, R9
+	DECQ    BX
+	JE      back
+	LEAQ    (AX)(DI*1), R8
+	MOVQ    BX, R12
+	INCQ    R12
+	SHLQ    $0x05, R12
+	VMULPD  32(AX), Y6, Y5
+	VMOVUPD (R8), Y7
+	VMULPD  32(AX), Y5, Y8
+	VSUBPD  Y8, Y7, Y7
+	LEAQ    32(AX), R10
+	XORQ    R13, R13
+
+second:
+	VMOVUPD (R8)(R13*1), Y9
+	VMULPD  (R10)(R13*1), Y5, Y8
+	VSUBPD  Y8, Y9, Y9
+	VMOVUPD Y9, (R8)(R13*1)
+	ADDQ    $0x20, R13
+	CMPQ    R13, R12
+	JNE     second
+	VMOVUPD (CX)(R9*1), Y5
+	VMULPD  Y5, Y0, Y8
+	VCMPPD  $0x11, Y7, Y8, Y8
+	VANDPD  Y8, Y4, Y4
+	VCMPPD  $0x12, Y7, Y1, Y8
+	VANDPD  Y8, Y4, Y4
+	VDIVPD  Y7, Y2, Y7
+	VMOVUPD Y7, (CX)(R9*1)
+	VMULPD  Y7, Y5, Y5
+	VMULPD  Y5, Y3, Y3
+	ADDQ    $0x20, R9
+	DECQ    BX
+	JE      back
+	LEAQ    64(AX), R10
+	LEAQ    32(R8), R11
+	LEAQ    (R8)(DI*1), R8
+	MOVQ    R8, AX
+	MOVQ    BX, R14
+	SUBQ    $0x20, R12
+	VMULPD  (R10), Y6, Y8
+	VMULPD  (R11), Y7, Y9
+	VMULPD  (R10), Y8, Y10
+	VMULPD  (R11), Y9, Y11
+	VADDPD  Y11, Y10, Y10
+	VMOVUPD (R8), Y5
+	VSUBPD  Y10, Y5, Y5
+
+row:
+	VMULPD (R10), Y6, Y8
+	VMULPD (R11), Y7, Y9
+	XORQ   R13, R13
+
+rest:
+	VMULPD  (R10)(R13*1), Y8, Y10
+	VMULPD  (R11)(R13*1), Y9, Y11
+	VMOVUPD (R8)(R13*1), Y12
+	VADDPD  Y11, Y10, Y10
+	VSUBPD  Y10, Y12, Y12
+	VMOVUPD Y12, (R8)(R13*1)
+	ADDQ    $0x20, R13
+	CMPQ    R13, R12
+	JNE     rest
+	ADDQ    $0x20, R10
+	ADDQ    $0x20, R11
+	ADDQ    DI, R8
+	SUBQ    $0x20, R12
+	DECQ    R14
+	JNE     row
+	JMP     pair
+
+back:
+	MOVQ      pivots+24(FP), AX
+	VMOVUPD   Y3, (AX)
+	VMOVMSKPD Y4, AX
+	MOVQ      AX, regular+48(FP)
+	MOVQ      n+32(FP), AX
+	MOVQ      AX, BX
+	DECQ      BX
+	IMULQ     SI, BX
+	MOVQ      a+0(FP), DI
+	ADDQ      DI, BX
+	SHLQ      $0x05, AX
+	LEAQ      -32(AX), DI
+	VMOVUPD   (BX)(AX*1), Y0
+	VMULPD    (CX)(DI*1), Y0, Y0
+	VMOVUPD   Y0, (DX)(DI*1)
+
+unknown:
+	SUBQ    SI, BX
+	SUBQ    $0x20, DI
+	JL      found
+	VMOVUPD (BX)(AX*1), Y1
+	LEAQ    32(DI), R9
+	LEAQ    -32(AX), R8
+	JMP     test
+
+known:
+	VMOVUPD (DX)(R8*1), Y2
+	VMULPD  (BX)(R8*1), Y2, Y2
+	VSUBPD  Y2, Y1, Y1
+	SUBQ    $0x20, R8
+
+test:
+	CMPQ    R8, R9
+	JNE     known
+	VMULPD  (BX)(R8*1), Y0, Y2
+	VSUBPD  Y2, Y1, Y0
+	VMULPD  (CX)(DI*1), Y0, Y0
+	VMOVUPD Y0, (DX)(DI*1)
+	JMP     unknown
+
+found:
+	VZEROUPPER
+	RET
+
+// func ldlLanesSolve(a *float64, dinv *float64, x *float64, n int)
+// Requires: AVX
+TEXT ·ldlLanesSolve(SB), NOSPLIT, $0-32
+	MOVQ    a+0(FP), AX
+	MOVQ    dinv+8(FP), CX
+	MOVQ    x+16(FP), DX
+	MOVQ    n+24(FP), BX
+	LEAQ    1(BX), SI
+	SHLQ    $0x05, SI
+	SHLQ    $0x05, BX
+	XORQ    DI, DI
+	VMOVUPD (DX)(DI*1), Y0
+
+pivot:
+	VMULPD  (CX)(DI*1), Y0, Y1
+	ADDQ    $0x20, DI
+	CMPQ    DI, BX
+	JE      turn
+	VMOVUPD (DX)(DI*1), Y0
+	VMULPD  (AX)(DI*1), Y1, Y2
+	VSUBPD  Y2, Y0, Y0
+	MOVQ    DI, R8
+
+rest:
+	VMOVUPD (DX)(R8*1), Y2
+	VMULPD  (AX)(R8*1), Y1, Y3
+	VSUBPD  Y3, Y2, Y2
+	VMOVUPD Y2, (DX)(R8*1)
+	ADDQ    $0x20, R8
+	CMPQ    R8, BX
+	JNE     rest
+	ADDQ    SI, AX
+	JMP     pivot
+
+turn:
+	LEAQ    -32(BX), DI
+	VMOVUPD (DX)(DI*1), Y0
+	VMULPD  (CX)(DI*1), Y0, Y0
+	VMOVUPD Y0, (DX)(DI*1)
+
+unknown:
+	SUBQ    SI, AX
+	SUBQ    $0x20, DI
+	JL      found
+	VMOVUPD (DX)(DI*1), Y1
+	LEAQ    32(DI), R9
+	LEAQ    -32(BX), R8
+	JMP     test
+
+known:
+	VMOVUPD (DX)(R8*1), Y2
+	VMULPD  (AX)(R8*1), Y2, Y2
+	VSUBPD  Y2, Y1, Y1
+	SUBQ    $0x20, R8
+
+test:
+	CMPQ    R8, R9
+	JNE     known
+	VMULPD  (AX)(R8*1), Y0, Y2
+	VSUBPD  Y2, Y1, Y0
+	VMULPD  (CX)(DI*1), Y0, Y0
+	VMOVUPD Y0, (DX)(DI*1)
+	JMP     unknown
+
+found:
+	VZEROUPPER
+	RET
+
+// func laneSums(sums *float64, u *float64, a *float64, b *float64, n int)
+// Requires: AVX
+TEXT ·laneSums(SB), NOSPLIT, $0-40
+	MOVQ   sums+0(FP), AX
+	MOVQ   u+8(FP), CX
+	MOVQ   a+16(FP), DX
+	MOVQ   b+24(FP), BX
+	MOVQ   n+32(FP), SI
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	SHLQ   $0x05, SI
+	XORQ   DI, DI
+
+entry:
+	VMOVUPD (CX)(DI*1), Y2
+	VMULPD  (DX)(DI*1), Y2, Y3
+	VMULPD  (BX)(DI*1), Y2, Y2
+	VADDPD  Y3, Y0, Y0
+	VADDPD  Y2, Y1, Y1
+	ADDQ    $0x20, DI
+	CMPQ    DI, SI
+	JNE     entry
+	VMOVUPD Y0, (AX)
+	VMOVUPD Y1, 32(AX)
+	VZEROUPPER
+	RET
+
+// func descendLanes(x *float64, rest *float64, m *float64, r *float64, bound *float64, n int, live *float64) (moved int)
+// Requires: AVX, SSE2
+TEXT ·descendLanes(SB), NOSPLIT, $0-64
+	MOVQ        x+0(FP), AX
+	MOVQ        rest+8(FP), CX
+	MOVQ        m+16(FP), DX
+	MOVQ        r+24(FP), BX
+	MOVQ        bound+32(FP), SI
+	MOVQ        n+40(FP), DI
+	MOVQ        live+48(FP), R8
+	VMOVUPD     (R8), Y0
+	MOVQ        $0x8000000000000000, R8
+	MOVQ        R8, X1
+	VMOVDDUP    X1, X1
+	VINSERTF128 $0x01, X1, Y1, Y3
+	VXORPD      Y1, Y1, Y1
+	VXORPD      Y2, Y2, Y2
+	VCMPPD      $0x11, Y2, Y0, Y0
+	SHLQ        $0x05, DI
+	XORQ        R8, R8
+	VMOVUPD     (CX)(R8*1), Y9
+
+coordinate:
+	VMOVUPD   (DX)(R8*1), Y6
+	VADDPD    (BX)(R8*1), Y6, Y4
+	VCMPPD    $0x11, Y4, Y2, Y8
+	VANDPD    Y0, Y8, Y8
+	VMOVUPD   (AX)(R8*1), Y5
+	VMULPD    Y5, Y6, Y6
+	VADDPD    Y9, Y6, Y6
+	VMOVUPD   (SI)(R8*1), Y7
+	VCMPPD    $0x11, Y6, Y7, Y10
+	VXORPD    Y3, Y6, Y11
+	VCMPPD    $0x11, Y11, Y7, Y11
+	VADDPD    Y7, Y6, Y12
+	VSUBPD    Y7, Y6, Y6
+	VBLENDVPD Y10, Y6, Y12, Y6
+	VORPD     Y10, Y11, Y11
+	VDIVPD    Y4, Y6, Y6
+	VANDPD    Y11, Y6, Y6
+	VBLENDVPD Y8, Y6, Y5, Y6
+	VSUBPD    Y6, Y5, Y4
+	VMOVUPD   Y6, (AX)(R8*1)
+	LEAQ      32(R8), R9
+	CMPQ      R9, DI
+	JE        last
+	VMULPD    (DX)(R9*1), Y4, Y7
+	VADDPD    (CX)(R9*1), Y7, Y9
+
+last:
+	VCMPPD    $0x04, Y5, Y6, Y7
+	VMOVMSKPD Y7, R9
+	TESTQ     R9, R9
+	JE        next
+	VCMPPD    $0x11, Y6, Y2, Y7
+	VCMPPD    $0x11, Y5, Y2, Y8
+	VXORPD    Y8, Y7, Y7
+	VORPD     Y7, Y1, Y1
+	VCMPPD    $0x11, Y2, Y6, Y7
+	VCMPPD    $0x11, Y2, Y5, Y8
+	VXORPD    Y8, Y7, Y7
+	VORPD     Y7, Y1, Y1
+	XORQ      R9, R9
+
+rest:
+	VMULPD  (DX)(R9*1), Y4, Y7
+	VADDPD  (CX)(R9*1), Y7, Y5
+	VMOVUPD Y5, (CX)(R9*1)
+	ADDQ    $0x20, R9
+	CMPQ    R9, DI
+	JNE     rest
+
+next:
+	ADDQ      DI, DX
+	ADDQ      $0x20, R8
+	CMPQ      R8, DI
+	JNE       coordinate
+	VMOVMSKPD Y1, R9
+	MOVQ      R9, moved+56(FP)
+	VZEROUPPER
+	RET
+
 // func logisticTaylor(s *float64, w *float64, s0 *float64, w0 *float64, dm *float64, n int)
 // Requires: AVX
 TEXT ·logisticTaylor(SB), NOSPLIT, $0-48

@@ -74,3 +74,19 @@ func rotateRows(rows *float64, stride, n int, cos, sin *float64, count int) { pa
 func descendBox(z, grad, q, steps, lo, hi *float64, n int) (met int) { panic("no vectors") }
 
 func compareHalves(q *float64, n int) (largest float64, differ int) { panic("no vectors") }
+
+func laneRows(dst *float64, step int, a, b, c, d *float64, n int) { panic("no vectors") }
+
+func rowsOfLanes(a, b, c, d, src *float64, n int) { panic("no vectors") }
+
+func laneUpper(dst, a, b, c, d *float64, n int, r *float64, size int) { panic("no vectors") }
+
+func ldlLanes(a, dinv, x, pivots *float64, n int, tol float64) (regular int) { panic("no vectors") }
+
+func ldlLanesSolve(a, dinv, x *float64, n int) { panic("no vectors") }
+
+func laneSums(sums, u, a, b *float64, n int) { panic("no vectors") }
+
+func descendLanes(x, rest, m, r, bound *float64, n int, live *float64) (moved int) {
+	panic("no vectors")
+}

@@ -38,6 +38,7 @@ func main() {
 	add4(false)
 	add4(true)
 	small()
+	inLanes()
 	logistic()
 	distances()
 	declarePlaces()

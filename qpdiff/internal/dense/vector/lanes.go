@@ -1,0 +1,518 @@
+//go:build ignore
+
+package main
+
+import (
+	"math"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// inLanes writes what treats four problems at once, entry beside entry: an operation that waits
+// for the one before, as a division, then serves all four.
+func inLanes() {
+	laneRows()
+	rowsOfLanes()
+	laneUpper()
+	ldlLanes()
+	ldlLanesSolve()
+	laneSums()
+	descendLanes()
+}
+
+// vector is the number of bytes of an entry of four problems.
+const vector = 8 * lanes
+
+// laneRows transposes four entries of each problem at a time.
+func laneRows() {
+	TEXT("laneRows", NOSPLIT, "func(dst *float64, step int, a, b, c, d *float64, n int)")
+	Pragma("noescape")
+	Doc("laneRows sets dst to the n entries of a, b, c and d side by side, step vectors apart.")
+	dst, step := Load(Param("dst"), GP64()), Load(Param("step"), GP64())
+	SHLQ(Imm(5), step)
+	var src [lanes]reg.Register
+	for i, name := range []string{"a", "b", "c", "d"} {
+		src[i] = Load(Param(name), GP64())
+	}
+	n := Load(Param("n"), GP64())
+	Label("four")
+	CMPQ(n, Imm(lanes))
+	JL(LabelRef("one"))
+	transpose(func(i int) Mem { return Mem{Base: src[i]} }, func(i int, v reg.VecVirtual) {
+		VMOVUPD(v, Mem{Base: dst})
+		ADDQ(step, dst)
+		ADDQ(Imm(vector), src[i])
+	})
+	SUBQ(Imm(lanes), n)
+	JMP(LabelRef("four"))
+	Label("one")
+	TESTQ(n, n)
+	JE(LabelRef("end"))
+	for i := range lanes {
+		x := GP64()
+		MOVQ(Mem{Base: src[i]}, x)
+		MOVQ(x, Mem{Base: dst, Disp: 8 * i})
+		ADDQ(Imm(8), src[i])
+	}
+	ADDQ(step, dst)
+	DECQ(n)
+	JMP(LabelRef("one"))
+	Label("end")
+	VZEROUPPER()
+	RET()
+}
+
+// rowsOfLanes transposes four entries of each problem at a time.
+func rowsOfLanes() {
+	TEXT("rowsOfLanes", NOSPLIT, "func(a, b, c, d, src *float64, n int)")
+	Pragma("noescape")
+	Doc("rowsOfLanes sets a, b, c and d to the n entries of each that are side by side in src.")
+	src := Load(Param("src"), GP64())
+	var dst [lanes]reg.Register
+	for i, name := range []string{"a", "b", "c", "d"} {
+		dst[i] = Load(Param(name), GP64())
+	}
+	n := Load(Param("n"), GP64())
+	Label("four")
+	CMPQ(n, Imm(lanes))
+	JL(LabelRef("one"))
+	transpose(func(i int) Mem { return Mem{Base: src, Disp: vector * i} }, func(i int, v reg.VecVirtual) {
+		VMOVUPD(v, Mem{Base: dst[i]})
+		ADDQ(Imm(vector), dst[i])
+	})
+	ADDQ(U32(vector*lanes), src)
+	SUBQ(Imm(lanes), n)
+	JMP(LabelRef("four"))
+	Label("one")
+	TESTQ(n, n)
+	JE(LabelRef("end"))
+	for i := range lanes {
+		x := GP64()
+		MOVQ(Mem{Base: src, Disp: 8 * i}, x)
+		MOVQ(x, Mem{Base: dst[i]})
+		ADDQ(Imm(8), dst[i])
+	}
+	ADDQ(Imm(vector), src)
+	DECQ(n)
+	JMP(LabelRef("one"))
+	Label("end")
+	VZEROUPPER()
+	RET()
+}
+
+// laneUpper transposes four entries of each row at a time, from the last ones on. Those before
+// come together with some below the diagonal.
+func laneUpper() {
+	TEXT("laneUpper", NOSPLIT, "func(dst, a, b, c, d *float64, n int, r *float64, size int)")
+	Pragma("noescape")
+	Doc("laneUpper sets the upper triangle of dst to the first size rows and columns, at least four, of the n×n matrices",
+		"a, b, c and d side by side, plus r on the diagonal. dst has a column more. Entries below the diagonal may change.")
+	dst := Load(Param("dst"), GP64())
+	var src [lanes]reg.Register
+	for i, name := range []string{"a", "b", "c", "d"} {
+		src[i] = Load(Param(name), GP64())
+	}
+	n, r, size := Load(Param("n"), GP64()), Load(Param("r"), GP64()), Load(Param("size"), GP64())
+	i, k, to, last := GP64(), GP64(), GP64(), GP64()
+	SHLQ(Imm(3), n)
+	LEAQ(Mem{Base: size, Disp: -lanes}, last)
+	XORQ(i, i)
+	Label("row")
+	MOVQ(last, k)
+	Label("entries")
+	MOVQ(k, to)
+	SHLQ(Imm(5), to)
+	ADDQ(dst, to)
+	transpose(func(i int) Mem { return Mem{Base: src[i], Index: k, Scale: 8} }, func(i int, v reg.VecVirtual) {
+		VMOVUPD(v, Mem{Base: to, Disp: vector * i})
+	})
+	CMPQ(k, i)
+	JLE(LabelRef("diagonal"))
+	SUBQ(Imm(lanes), k)
+	JGE(LabelRef("entries"))
+	XORQ(k, k)
+	JMP(LabelRef("entries"))
+	Label("diagonal")
+	v := YMM()
+	MOVQ(i, to)
+	SHLQ(Imm(5), to)
+	VMOVUPD(Mem{Base: dst, Index: to, Scale: 1}, v)
+	VADDPD(Mem{Base: r, Index: to, Scale: 1}, v, v)
+	VMOVUPD(v, Mem{Base: dst, Index: to, Scale: 1})
+	for _, row := range src {
+		ADDQ(n, row)
+	}
+	LEAQ(Mem{Base: size, Disp: 1}, to)
+	SHLQ(Imm(5), to)
+	ADDQ(to, dst)
+	INCQ(i)
+	CMPQ(i, size)
+	JNE(LabelRef("row"))
+	VZEROUPPER()
+	RET()
+}
+
+// transpose hands on four vectors of the entries of four rows side by side.
+func transpose(rows func(i int) Mem, take func(i int, v reg.VecVirtual)) {
+	var row, pair [lanes]reg.VecVirtual
+	for i := range row {
+		row[i], pair[i] = YMM(), YMM()
+		VMOVUPD(rows(i), row[i])
+	}
+	VUNPCKLPD(row[1], row[0], pair[0]) // a0 b0 a2 b2
+	VUNPCKHPD(row[1], row[0], pair[1]) // a1 b1 a3 b3
+	VUNPCKLPD(row[3], row[2], pair[2])
+	VUNPCKHPD(row[3], row[2], pair[3])
+	for i := range lanes {
+		out := YMM()
+		VPERM2F128(Imm(uint64(0x20+0x11*(i/2))), pair[2+i%2], pair[i%2], out)
+		take(i, out)
+	}
+}
+
+// eachLane sets a register to v in all lanes.
+func eachLane(v float64) reg.VecVirtual {
+	bits, x, all := GP64(), XMM(), YMM()
+	MOVQ(U64(math.Float64bits(v)), bits)
+	MOVQ(bits, x)
+	broadcast(x, all)
+	return all
+}
+
+// ldlLanes takes two pivots at a time, as the Go code of LDLFactor. The next pivot is found by itself
+// first, so that its division does not wait for the rows.
+func ldlLanes() {
+	TEXT("ldlLanes", NOSPLIT, "func(a, dinv, x, pivots *float64, n int, tol float64) (regular int)")
+	Pragma("noescape")
+	Doc("ldlLanes is LDLFactor and LDLBack of four systems of n unknowns, at least one, with a right-hand side",
+		"each as column n. It sets x to the solutions, and pivots to the product of the quotients of diagonal entries",
+		"and pivots. Bit i of the result is set if system i has all its pivots.")
+	p0, dinv, x := Load(Param("a"), GP64()), Load(Param("dinv"), GP64()), Load(Param("x"), GP64())
+	left, small, tol := Load(Param("n"), GP64()), XMM(), YMM()
+	Load(Param("tol"), small)
+	broadcast(small, tol)
+	smallest, one := eachLane(0x1p-1022), eachLane(1)
+	product, regular := eachLane(1), YMM()
+	VCMPPD(Imm(0), one, one, regular)
+	stride, step, at, k := GP64(), GP64(), GP64(), GP64()
+	LEAQ(Mem{Base: left, Disp: 1}, stride)
+	SHLQ(Imm(5), stride)
+	LEAQ(Mem{Base: stride, Disp: vector}, step) // from a diagonal entry to the next one
+	XORQ(k, k)
+	MOVQ(p0, at)
+	of := func(base reg.Register, disp int) Mem { return Mem{Base: base, Disp: disp} }
+	here := func(base, index reg.Register) Mem { return Mem{Base: base, Index: index, Scale: 1} }
+	// pivot returns the reciprocals of the pivots d.
+	pivot := func(d reg.VecVirtual, end string) reg.VecVirtual {
+		least, enough, inv, v := YMM(), YMM(), YMM(), YMM()
+		VMOVUPD(here(dinv, k), v) // the diagonal entry as it was
+		VMULPD(v, tol, least)
+		VCMPPD(Imm(orderedLess), d, least, enough)
+		VANDPD(enough, regular, regular)
+		VCMPPD(Imm(orderedLessEqual), d, smallest, enough)
+		VANDPD(enough, regular, regular)
+		VDIVPD(d, one, inv)
+		VMOVUPD(inv, here(dinv, k))
+		VMULPD(inv, v, v)
+		VMULPD(v, product, product)
+		ADDQ(Imm(vector), k)
+		DECQ(left)
+		JE(LabelRef(end))
+		return inv
+	}
+	// diagonals
+	count := GP64()
+	MOVQ(left, count)
+	Label("diagonal")
+	d := YMM()
+	VMOVUPD(of(at, 0), d)
+	VMOVUPD(d, here(dinv, k))
+	ADDQ(step, at)
+	ADDQ(Imm(vector), k)
+	DECQ(count)
+	JNE(LabelRef("diagonal"))
+	XORQ(k, k)
+	p1, s0, s1, dst, rows, length, index := GP64(), GP64(), GP64(), GP64(), GP64(), GP64(), GP64()
+	next := YMM()
+	VMOVUPD(of(p0, 0), next)
+	Label("pair")
+	inv0 := pivot(next, "back")
+	LEAQ(Mem{Base: p0, Index: step, Scale: 1}, p1)
+	MOVQ(left, length)
+	INCQ(length)
+	SHLQ(Imm(5), length) // bytes of the row from the second pivot on
+	f := YMM()
+	VMULPD(of(p0, vector), inv0, f)
+	second, p := YMM(), YMM()
+	VMOVUPD(of(p1, 0), second)
+	VMULPD(of(p0, vector), f, p)
+	VSUBPD(p, second, second)
+	LEAQ(Mem{Base: p0, Disp: vector}, s0)
+	XORQ(index, index)
+	Label("second")
+	v := YMM()
+	VMOVUPD(here(p1, index), v)
+	VMULPD(here(s0, index), f, p)
+	VSUBPD(p, v, v)
+	VMOVUPD(v, here(p1, index))
+	ADDQ(Imm(vector), index)
+	CMPQ(index, length)
+	JNE(LabelRef("second"))
+	inv1 := pivot(second, "back")
+	LEAQ(Mem{Base: p0, Disp: 2 * vector}, s0)
+	LEAQ(Mem{Base: p1, Disp: vector}, s1)
+	LEAQ(Mem{Base: p1, Index: step, Scale: 1}, dst)
+	MOVQ(dst, p0)
+	MOVQ(left, rows)
+	SUBQ(Imm(vector), length)
+	f0, f1, q0, q1 := YMM(), YMM(), YMM(), YMM()
+	factors := func() {
+		VMULPD(of(s0, 0), inv0, f0)
+		VMULPD(of(s1, 0), inv1, f1)
+	}
+	factors()
+	VMULPD(of(s0, 0), f0, q0)
+	VMULPD(of(s1, 0), f1, q1)
+	VADDPD(q1, q0, q0)
+	VMOVUPD(of(dst, 0), next)
+	VSUBPD(q0, next, next)
+	Label("row")
+	factors()
+	XORQ(index, index)
+	Label("rest")
+	w := YMM()
+	VMULPD(here(s0, index), f0, q0)
+	VMULPD(here(s1, index), f1, q1)
+	VMOVUPD(here(dst, index), w)
+	VADDPD(q1, q0, q0)
+	VSUBPD(q0, w, w)
+	VMOVUPD(w, here(dst, index))
+	ADDQ(Imm(vector), index)
+	CMPQ(index, length)
+	JNE(LabelRef("rest"))
+	ADDQ(Imm(vector), s0)
+	ADDQ(Imm(vector), s1)
+	ADDQ(step, dst)
+	SUBQ(Imm(vector), length)
+	DECQ(rows)
+	JNE(LabelRef("row"))
+	JMP(LabelRef("pair"))
+	Label("back")
+	out := GP64()
+	Load(Param("pivots"), out)
+	VMOVUPD(product, of(out, 0))
+	VMOVMSKPD(regular, out.As32())
+	Store(out, ReturnIndex(0))
+	// The last row, which ends with the right-hand side, comes first.
+	n := Load(Param("n"), GP64())
+	rhs := GP64()
+	MOVQ(n, rhs)
+	DECQ(rhs)
+	IMULQ(stride, rhs)
+	ADDQ(Load(Param("a"), GP64()), rhs)
+	SHLQ(Imm(5), n)
+	back(rhs, n, stride, dinv, x, func(k reg.Register) Mem { return here(rhs, n) })
+	VZEROUPPER()
+	RET()
+}
+
+// back finds the unknowns x from the last one on, from where row is. n is the number of bytes of
+// an unknown each.
+func back(row, n, stride, dinv, x reg.Register, rhs func(k reg.Register) Mem) {
+	here := func(base, index reg.Register) Mem { return Mem{Base: base, Index: index, Scale: 1} }
+	k, j, first := GP64(), GP64(), GP64()
+	LEAQ(Mem{Base: n, Disp: -vector}, k)
+	last, s, p := YMM(), YMM(), YMM()
+	VMOVUPD(rhs(k), last)
+	VMULPD(here(dinv, k), last, last)
+	VMOVUPD(last, here(x, k))
+	Label("unknown")
+	SUBQ(stride, row)
+	SUBQ(Imm(vector), k)
+	JL(LabelRef("found"))
+	VMOVUPD(rhs(k), s)
+	LEAQ(Mem{Base: k, Disp: vector}, first)
+	LEAQ(Mem{Base: n, Disp: -vector}, j)
+	JMP(LabelRef("test"))
+	Label("known")
+	VMOVUPD(here(x, j), p)
+	VMULPD(here(row, j), p, p)
+	VSUBPD(p, s, s)
+	SUBQ(Imm(vector), j)
+	Label("test")
+	CMPQ(j, first)
+	JNE(LabelRef("known"))
+	// The entry found last is not waited for in memory.
+	VMULPD(here(row, j), last, p)
+	VSUBPD(p, s, last)
+	VMULPD(here(dinv, k), last, last)
+	VMOVUPD(last, here(x, k))
+	JMP(LabelRef("unknown"))
+	Label("found")
+}
+
+// ldlLanesSolve goes forward and back.
+func ldlLanesSolve() {
+	TEXT("ldlLanesSolve", NOSPLIT, "func(a, dinv, x *float64, n int)")
+	Pragma("noescape")
+	Doc("ldlLanesSolve is LDLSolve of four systems of n unknowns, at least one, as factorised by ldlLanes.")
+	a, dinv, x := Load(Param("a"), GP64()), Load(Param("dinv"), GP64()), Load(Param("x"), GP64())
+	n, stride := Load(Param("n"), GP64()), GP64()
+	LEAQ(Mem{Base: n, Disp: 1}, stride)
+	SHLQ(Imm(5), stride)
+	SHLQ(Imm(5), n)
+	here := func(base, index reg.Register) Mem { return Mem{Base: base, Index: index, Scale: 1} }
+	k, j := GP64(), GP64()
+	XORQ(k, k)
+	next, f, q := YMM(), YMM(), YMM()
+	VMOVUPD(here(x, k), next)
+	Label("pivot")
+	VMULPD(here(dinv, k), next, f)
+	ADDQ(Imm(vector), k)
+	CMPQ(k, n)
+	JE(LabelRef("turn"))
+	VMOVUPD(here(x, k), next)
+	VMULPD(here(a, k), f, q)
+	VSUBPD(q, next, next)
+	MOVQ(k, j)
+	Label("rest")
+	v, p := YMM(), YMM()
+	VMOVUPD(here(x, j), v)
+	VMULPD(here(a, j), f, p)
+	VSUBPD(p, v, v)
+	VMOVUPD(v, here(x, j))
+	ADDQ(Imm(vector), j)
+	CMPQ(j, n)
+	JNE(LabelRef("rest"))
+	ADDQ(stride, a)
+	JMP(LabelRef("pivot"))
+	Label("turn")
+	back(a, n, stride, dinv, x, func(k reg.Register) Mem { return here(x, k) })
+	VZEROUPPER()
+	RET()
+}
+
+// laneSums sums in the order of the entries.
+func laneSums() {
+	TEXT("laneSums", NOSPLIT, "func(sums, u, a, b *float64, n int)")
+	Pragma("noescape")
+	Doc("laneSums sets the first four entries of sums to the products of u and a, of n entries side by side, and",
+		"the next four to those of u and b.")
+	sums, u, a, b := Load(Param("sums"), GP64()), Load(Param("u"), GP64()), Load(Param("a"), GP64()), Load(Param("b"), GP64())
+	n, k := Load(Param("n"), GP64()), GP64()
+	first, second, v, p, q := YMM(), YMM(), YMM(), YMM(), YMM()
+	VXORPD(first, first, first)
+	VXORPD(second, second, second)
+	SHLQ(Imm(5), n)
+	XORQ(k, k)
+	here := func(base reg.Register) Mem { return Mem{Base: base, Index: k, Scale: 1} }
+	Label("entry")
+	VMOVUPD(here(u), v)
+	VMULPD(here(a), v, p)
+	VMULPD(here(b), v, q)
+	VADDPD(p, first, first)
+	VADDPD(q, second, second)
+	ADDQ(Imm(vector), k)
+	CMPQ(k, n)
+	JNE(LabelRef("entry"))
+	VMOVUPD(first, Mem{Base: sums})
+	VMOVUPD(second, Mem{Base: sums, Disp: vector})
+	VZEROUPPER()
+	RET()
+}
+
+// The predicates of VCMPPD, of which the last source is the first.
+const (
+	orderedLessEqual = 18
+	notEqual         = 4 // or not a number
+)
+
+// descendLanes moves a coordinate of all four problems at once.
+func descendLanes() {
+	TEXT("descendLanes", NOSPLIT, "func(x, rest, m, r, bound *float64, n int, live *float64) (moved int)")
+	Pragma("noescape")
+	Doc("descendLanes is DescendKinks for four problems of n coordinates, at least one, of which those take part whose",
+		"entry of live is below 0. Kinks have the same strength on both sides. Bit i of the result is set if a",
+		"sign of problem i has changed.")
+	x, rest, row := Load(Param("x"), GP64()), Load(Param("rest"), GP64()), Load(Param("m"), GP64())
+	r, bound, n := Load(Param("r"), GP64()), Load(Param("bound"), GP64()), Load(Param("n"), GP64())
+	live := YMM()
+	VMOVUPD(Mem{Base: Load(Param("live"), GP64())}, live)
+	here := func(base, index reg.Register) Mem { return Mem{Base: base, Index: index, Scale: 1} }
+	moved, zero, sign := YMM(), YMM(), eachLane(math.Copysign(0, -1))
+	VXORPD(moved, moved, moved)
+	VXORPD(zero, zero, zero)
+	VCMPPD(Imm(orderedLess), zero, live, live)
+	j, k, bits := GP64(), GP64(), GP64()
+	SHLQ(Imm(5), n)
+	XORQ(j, j)
+	h, old, rho, b, v, open, next := YMM(), YMM(), YMM(), YMM(), YMM(), YMM(), YMM()
+	VMOVUPD(here(rest, j), next)
+	Label("coordinate")
+	VMOVUPD(here(row, j), rho)
+	VADDPD(here(r, j), rho, h)
+	VCMPPD(Imm(orderedLess), h, zero, open)
+	VANDPD(live, open, open)
+	VMOVUPD(here(x, j), old)
+	VMULPD(old, rho, rho)
+	VADDPD(next, rho, rho)
+	VMOVUPD(here(bound, j), b)
+	above, minus, below, low := YMM(), YMM(), YMM(), YMM()
+	VCMPPD(Imm(orderedLess), rho, b, above)
+	VXORPD(sign, rho, minus)
+	VCMPPD(Imm(orderedLess), minus, b, below)
+	VADDPD(b, rho, low)
+	VSUBPD(b, rho, v)
+	VBLENDVPD(above, v, low, v)
+	VORPD(above, below, below)
+	VDIVPD(h, v, v)
+	VANDPD(below, v, v)
+	VBLENDVPD(open, v, old, v)
+	step, p, changed := YMM(), YMM(), YMM()
+	VSUBPD(v, old, step)
+	VMOVUPD(v, here(x, j))
+	// The slope of the next coordinate is not waited for in memory.
+	LEAQ(Mem{Base: j, Disp: vector}, k)
+	CMPQ(k, n)
+	JE(LabelRef("last"))
+	VMULPD(here(row, k), step, p)
+	VADDPD(here(rest, k), p, next)
+	Label("last")
+	VCMPPD(Imm(notEqual), old, v, changed)
+	VMOVMSKPD(changed, bits.As32())
+	TESTQ(bits, bits)
+	JE(LabelRef("next"))
+	// The signs of v and old.
+	one, two := YMM(), YMM()
+	for _, positive := range []bool{true, false} {
+		for _, side := range []struct{ of, to reg.VecVirtual }{{v, one}, {old, two}} {
+			if positive {
+				VCMPPD(Imm(orderedLess), side.of, zero, side.to)
+			} else {
+				VCMPPD(Imm(orderedLess), zero, side.of, side.to)
+			}
+		}
+		VXORPD(two, one, one)
+		VORPD(one, moved, moved)
+	}
+	XORQ(k, k)
+	Label("rest")
+	t := YMM()
+	VMULPD(here(row, k), step, p)
+	VADDPD(here(rest, k), p, t)
+	VMOVUPD(t, here(rest, k))
+	ADDQ(Imm(vector), k)
+	CMPQ(k, n)
+	JNE(LabelRef("rest"))
+	Label("next")
+	ADDQ(n, row)
+	ADDQ(Imm(vector), j)
+	CMPQ(j, n)
+	JNE(LabelRef("coordinate"))
+	VMOVMSKPD(moved, bits.As32())
+	Store(bits, ReturnIndex(0))
+	VZEROUPPER()
+	RET()
+}

@@ -1,0 +1,216 @@
+package linear_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// embeddingNet is a learner of a user with a Fit of its own.
+type embeddingNet struct{ linear.ElasticNet }
+
+func (e *embeddingNet) Fit(theta, hyper []float64) error {
+	return e.ElasticNet.Fit(theta, hyper)
+}
+
+// TestElasticNetBatch checks that nets fitted together have the bits and the errors that each has by
+// itself, from warm and cold starts, and whatever derivatives follow.
+func TestElasticNetBatch(t *testing.T) {
+	for seed := range uint64(300) {
+		rng := rand.New(rand.NewPCG(seed, 37))
+		count, n := 1+rng.IntN(6), 1+rng.IntN(18)
+		together, alone := make([]learn.Learner, count), make([]learn.Learner, count)
+		data := make([]learn.Data, count)
+		groups := []int(nil)
+		if rng.IntN(3) == 0 {
+			groups = linear.PerFeature(n)
+		}
+		for i := range data {
+			together[i], alone[i] = &linear.ElasticNet{Groups: groups, Generalised: seed%2 == 0}, &linear.ElasticNet{Groups: groups, Generalised: seed%2 == 0}
+			if rng.IntN(12) == 0 {
+				together[i] = &embeddingNet{ElasticNet: linear.ElasticNet{Groups: groups, Generalised: seed%2 == 0}}
+			}
+			data[i] = batchData(rng, n)
+			if err := together[i].Load(data[i]); err != nil {
+				t.Fatal(err)
+			}
+			alone[i].Load(data[i])
+		}
+		var w qpdiff.Workspace
+		for step := range 6 {
+			hyper := batchHyper(rng, groups)
+			if rng.IntN(4) == 0 {
+				i := rng.IntN(count)
+				together[i].Reset()
+				alone[i].Reset()
+			}
+			checkBatch(t, rng, &w, together, alone, data, hyper)
+			if t.Failed() {
+				t.Fatalf("seed %d, step %d, %d features, hyper %v", seed, step, n, hyper)
+			}
+		}
+	}
+}
+
+// batchData draws rows, often of features that are equal, zero or nearly dependent.
+func batchData(rng *rand.Rand, n int) learn.Data {
+	rows := 2 + rng.IntN(2*n+2)
+	x, y := mat.NewDense(rows, n, nil), make([]float64, rows)
+	for i := range rows {
+		y[i] = float64(rng.IntN(9) - 4)
+		for j := range n {
+			x.Set(i, j, rng.NormFloat64())
+			if n > 2 && rng.IntN(20) == 0 && rows%3 == 0 {
+				x.Set(i, j, 0)
+			}
+		}
+		switch {
+		case n > 3 && rows%4 == 0:
+			x.Set(i, 1, x.At(i, 0))
+		case n > 3 && rows%4 == 1:
+			x.Set(i, 2, x.At(i, 0)+1e-8*x.At(i, 2))
+		case n > 3 && rows%4 == 2:
+			x.Set(i, 3, 0)
+		}
+	}
+	return learn.Data{X: x, Y: y}
+}
+
+// batchHyper draws penalties of all sizes, some of them 0 and a few that are refused.
+func batchHyper(rng *rand.Rand, groups []int) []float64 {
+	hyper := make([]float64, 2*max(1, len(groups)))
+	for k := range hyper {
+		hyper[k] = math.Exp(3*rng.NormFloat64() - 3)
+		if rng.IntN(8) == 0 {
+			hyper[k] = 0
+		}
+	}
+	if rng.IntN(20) == 0 {
+		hyper[0] = -1
+	}
+	return hyper
+}
+
+// checkBatch compares a FitBatch, a VJPBatch and single derivatives after it with those of nets alone.
+func checkBatch(t *testing.T, rng *rand.Rand, w *qpdiff.Workspace, together, alone []learn.Learner, data []learn.Data, hyper []float64) {
+	t.Helper()
+	_, n := data[0].X.Dims()
+	items, grads := make([]learn.BatchItem, len(alone)), make([]learn.Grad, len(alone))
+	for i := range items {
+		items[i] = learn.BatchItem{Learner: together[i], Theta: make([]float64, n), Grad: &learn.Grad{}, DTheta: make([]float64, n)}
+		if rng.IntN(10) == 0 {
+			items[i].Err = errors.New("passed over")
+		}
+	}
+	passed := func(i int) bool { return items[i].Err != nil && items[i].Err.Error() == "passed over" }
+	same := func(what string, i int, got, want []float64, err, wantErr error) {
+		t.Helper()
+		if fmt.Sprint(err) != fmt.Sprint(wantErr) {
+			t.Errorf("%s %d: error %v, alone %v", what, i, err, wantErr)
+		} else if wantErr == nil && !slices.Equal(got, want) {
+			t.Errorf("%s %d: %v, alone %v", what, i, got, want)
+		}
+	}
+	new(linear.ElasticNet).FitBatch(w, items, hyper)
+	for i := range items {
+		if passed(i) {
+			continue
+		}
+		theta := make([]float64, n)
+		err := alone[i].Fit(theta, hyper)
+		same("fit", i, items[i].Theta, theta, renamed(items[i].Err), err)
+		for j := range n {
+			items[i].DTheta[j] = rng.NormFloat64()
+		}
+		if rng.IntN(30) == 0 {
+			items[i].DTheta[0] = math.NaN()
+		}
+		grad := func() learn.Grad {
+			rows, _ := data[i].X.Dims()
+			g := learn.Grad{Hyper: make([]float64, len(hyper))}
+			if len(hyper)%4 == 0 {
+				g.X, g.Y = mat.NewDense(rows, n, nil), make([]float64, rows)
+			}
+			return g
+		}
+		*items[i].Grad, grads[i] = grad(), grad()
+	}
+	before := make([]error, len(items))
+	for i := range items {
+		before[i] = items[i].Err
+	}
+	single := rng.IntN(4) == 0 // VJP in place of VJPBatch
+	if single {
+		for i := range items {
+			if before[i] == nil {
+				items[i].Err = together[i].VJP(nil, items[i].Grad, items[i].DTheta)
+			}
+		}
+	} else {
+		new(linear.ElasticNet).VJPBatch(w, items)
+	}
+	for i := range items {
+		if before[i] != nil {
+			continue
+		}
+		err := alone[i].VJP(nil, &grads[i], items[i].DTheta)
+		same("derivative", i, items[i].Grad.Hyper, grads[i].Hyper, renamed(items[i].Err), err)
+		if grads[i].X != nil {
+			same("derivative by X", i, items[i].Grad.X.RawMatrix().Data, grads[i].X.RawMatrix().Data, renamed(items[i].Err), err)
+		}
+		got, want := make([]float64, n), make([]float64, n)
+		direction := &learn.Grad{Hyper: make([]float64, len(hyper))}
+		direction.Hyper[len(hyper)-1] = 1
+		err, wantErr := together[i].(learn.ForwardLearner).JVP(nil, got, direction), alone[i].(learn.ForwardLearner).JVP(nil, want, direction)
+		same("along λ2", i, got, want, renamed(err), wantErr)
+	}
+}
+
+// TestElasticNetBatchDerivatives checks that derivatives may run at the same time after a FitBatch.
+func TestElasticNetBatchDerivatives(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 37))
+	net, alone := new(linear.ElasticNet), new(linear.ElasticNet)
+	d := batchData(rng, 8)
+	theta, hyper := make([]float64, 8), []float64{.1, .2}
+	if err := errors.Join(net.Load(d), alone.Load(d), alone.Fit(theta, hyper)); err != nil {
+		t.Fatal(err)
+	}
+	items := []learn.BatchItem{{Learner: net, Theta: make([]float64, 8)}}
+	net.FitBatch(nil, items, hyper)
+	if items[0].Err != nil {
+		t.Fatal(items[0].Err)
+	}
+	want := make([]float64, 2)
+	if err := alone.VJP(nil, &learn.Grad{Hyper: want}, theta); err != nil {
+		t.Fatal(err)
+	}
+	err := qpdiff.ForEach(4, 16, func(int) error {
+		got := make([]float64, 2)
+		err := net.VJP(nil, &learn.Grad{Hyper: got}, theta)
+		if err == nil && !slices.Equal(got, want) {
+			err = fmt.Errorf("%v, alone %v", got, want)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// renamed returns an error with the name of the plain learner.
+func renamed(err error) error {
+	if err == nil {
+		return nil
+	}
+	return errors.New(strings.ReplaceAll(err.Error(), "embeddingNet", "ElasticNet"))
+}
