@@ -1,3 +1,6 @@
+// Package linear has the learners whose prediction is θᵀx: elastic-net regression,
+// Huber regression, and logistic regression with ridge and with elastic-net penalties.
+// Package margin beside it has those with a hinge loss.
 package linear
 
 import (
@@ -132,32 +135,6 @@ func (e *ElasticNet) end(theta []float64, err error) error {
 	copy(theta, e.theta())
 	e.state.Finish()
 	return nil
-}
-
-// Batch implements [learn.BatchLearner]: four nets of up to 15 features are fitted together where the
-// processor has vector units, whose lanes their systems fill.
-func (e *ElasticNet) Batch(l learn.Learner, s learn.Size) int {
-	_, own := l.(*ElasticNet)
-	if own && dense.LanesPay() && s.Features <= dense.LaneMost && !s.Sparse && !ways.WorkingSet(s.Rows, s.Features) {
-		return dense.LaneCount
-	}
-	return 1
-}
-
-// FitBatch implements [learn.BatchLearner].
-func (e *ElasticNet) FitBatch(w *qpdiff.Workspace, batch []learn.BatchItem, hyper []float64) {
-	b := qpdiff.Scratch[elasticNetBatch](w)
-	for items := range slices.Chunk(batch, dense.LaneCount) {
-		b.fit(items, hyper)
-	}
-}
-
-// VJPBatch implements [learn.BatchLearner].
-func (e *ElasticNet) VJPBatch(w *qpdiff.Workspace, batch []learn.BatchItem) {
-	b := qpdiff.Scratch[elasticNetBatch](w)
-	for items := range slices.Chunk(batch, dense.LaneCount) {
-		b.vjp(w, items)
-	}
 }
 
 // VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not

@@ -49,18 +49,24 @@ type piecewiseQP struct {
 	z, grad      []float64 // work; after solve: c − Gx for the x_j held at zero
 	d, at        []float64 // work
 	cross        []int
-	bound        float64          // of the condition of the active system, from above
-	phases       int              // of coordinate descent that a solve may still make
-	tol          float64          // of admit in a solve
-	free         bool             // the active set has or had free coordinates
-	warm         bool             // x comes from a solve
-	ready        bool             // z and bound are those of the active system, by an elasticNetBatch
-	elsewhere    uint32           // atomic: 1 if so was the last factor, which a and dinv do not hold
-	batch        *elasticNetBatch // during a fit, that which holds the factor
-	lane         int              // there
-	intercept    bool             // the last coordinate is an intercept
-	features     []int            // ascending: of each coordinate, the entry of θ; nil: the same
+	bound        float64      // of the condition of the active system, from above
+	phases       int          // of coordinate descent that a solve may still make
+	tol          float64      // of admit in a solve
+	free         bool         // the active set has or had free coordinates
+	warm         bool         // x comes from a solve
+	ready        bool         // z and bound are those of the active system, by a laneFactors
+	elsewhere    uint32       // atomic: 1 if so was the last factor, which a and dinv do not hold
+	lanes        *laneFactors // during a fit, those that hold the factor
+	lane         int          // there
+	intercept    bool         // the last coordinate is an intercept
+	features     []int        // ascending: of each coordinate, the entry of θ; nil: the same
 	columnQuadratic
+}
+
+// laneFactors are the factors of systems of one size in the lanes of vectors, see [dense.LDLLanes].
+type laneFactors struct {
+	a, dinv []float64
+	size    int // unknowns of each
 }
 
 // feature returns the entry of θ that coordinate j is.

@@ -10,8 +10,6 @@ import (
 	"cvgm/qpdiff/internal/ridge"
 	"cvgm/qpdiff/internal/woodbury"
 	"cvgm/qpdiff/learn"
-
-	"gonum.org/v1/gonum/floats"
 )
 
 const (
@@ -249,24 +247,4 @@ func (q *piecewiseQP) decides(j int, active bool, err, l1 float64) bool {
 		return !dense.Negligible(math.Abs(q.x[j])*q.r[j], err, 1)
 	}
 	return !dense.Negligible(l1-math.Abs(q.grad[j]), err, 1)
-}
-
-// form returns dᵀ(G + diag r)d on the active set, as factorised last.
-func (q *piecewiseQP) form(d []float64) float64 {
-	s := len(q.act)
-	if !q.rowFactor && !q.iterative {
-		if q.batch != nil && q.away() {
-			return dense.LDLLanesForm(q.batch.a, q.batch.dinv, q.batch.size, q.lane, d)
-		}
-		q.own()
-		return dense.LDLForm(q.a, q.dinv, s, dense.LDLStride(s), d)
-	}
-	q.fit = dense.Grow(q.fit, q.rows)
-	fit := q.fit
-	q.combine(fit, d, q.act)
-	sum := q.inv * floats.Dot(fit, fit)
-	for i, j := range q.act {
-		sum += q.r[j] * d[i] * d[i]
-	}
-	return sum
 }

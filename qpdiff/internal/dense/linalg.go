@@ -7,12 +7,6 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Eps is the distance from 1 to the next float64.
-const Eps = 0x1p-52
-
-// SmallestNormal is the least float64 of full precision; its reciprocal is finite.
-const SmallestNormal = 0x1p-1022
-
 // Dot returns xᵀy, with y at least as long as x.
 func Dot(x, y []float64) float64 {
 	y = y[:len(x)]

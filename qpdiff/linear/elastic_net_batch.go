@@ -1,0 +1,315 @@
+package linear
+
+import (
+	"math"
+	"slices"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/internal/ways"
+	"cvgm/qpdiff/learn"
+)
+
+// Batch implements [learn.BatchLearner]: four nets of up to 15 features are fitted together where the
+// processor has vector units, whose lanes their systems fill.
+func (e *ElasticNet) Batch(l learn.Learner, s learn.Size) int {
+	_, own := l.(*ElasticNet)
+	if own && dense.LanesPay() && s.Features <= dense.LaneMost && !s.Sparse && !ways.WorkingSet(s.Rows, s.Features) {
+		return dense.LaneCount
+	}
+	return 1
+}
+
+// FitBatch implements [learn.BatchLearner].
+func (e *ElasticNet) FitBatch(w *qpdiff.Workspace, batch []learn.BatchItem, hyper []float64) {
+	b := qpdiff.Scratch[elasticNetBatch](w)
+	for items := range slices.Chunk(batch, dense.LaneCount) {
+		b.fit(items, hyper)
+	}
+}
+
+// VJPBatch implements [learn.BatchLearner].
+func (e *ElasticNet) VJPBatch(w *qpdiff.Workspace, batch []learn.BatchItem) {
+	b := qpdiff.Scratch[elasticNetBatch](w)
+	for items := range slices.Chunk(batch, dense.LaneCount) {
+		b.vjp(w, items)
+	}
+}
+
+// elasticNetBatch is the scratch of elastic nets whose systems are solved side by side, in the
+// lanes of vectors. Each has the bits that it has by itself.
+type elasticNetBatch struct {
+	nets    [dense.LaneCount]*ElasticNet // of the fits, or of the derivatives; nil: solved by itself
+	regular [dense.LaneCount]bool        // a and dinv hold the factors of these
+	full    [dense.LaneCount]*ElasticNet // the nets, of which another takes the place of nil
+	fits    [dense.LaneCount]uint64      // those of the fits of these numbers, or 0
+	n       int                          // coordinates
+	laneFactors
+	x, r     []float64                  // solutions, and penalties on the diagonal
+	rows     [dense.LaneCount][]float64 // a vector of each net
+	compact  [dense.LaneCount][]float64 // the systems of nets that leave coordinates out
+	g        []float64                  // all entries of G, for the descent
+	rest, l1 []float64                  // likewise
+	u, sides []float64                  // of the derivatives: solutions, and the signs of x
+}
+
+// fit fits the nets of up to dense.LaneCount items.
+func (b *elasticNetBatch) fit(items []learn.BatchItem, hyper []float64) {
+	b.n, b.nets, b.fits = 0, [dense.LaneCount]*ElasticNet{}, [dense.LaneCount]uint64{}
+	var any *ElasticNet
+	for i := range items {
+		item := &items[i]
+		if item.Err != nil {
+			continue
+		}
+		e, ok := item.Learner.(*ElasticNet)
+		if !ok || e.state.Data.X == nil || e.working != nil || e.n > dense.LaneMost || b.n > 0 && e.n != b.n {
+			item.Err = item.Learner.Fit(item.Theta, hyper)
+			continue
+		}
+		if err := e.begin(e.Groups, item.Theta, hyper); err != nil {
+			item.Err = learner.Named(e, err)
+			continue
+		}
+		e.start()
+		b.nets[i], b.n = e, e.n
+		any = e
+	}
+	if any == nil {
+		return
+	}
+	b.full = b.nets
+	for i := range b.rows {
+		b.rows[i] = dense.Grow(b.rows[i], b.n)
+		if b.full[i] == nil {
+			b.full[i] = any
+		}
+	}
+	b.descend()
+	b.search(items)
+	for i, e := range b.nets {
+		if e == nil {
+			continue
+		}
+		err := items[i].Err
+		if err == nil {
+			err = e.settle()
+		}
+		e.qp.lanes = nil
+		items[i].Err = learner.Named(e, e.end(items[i].Theta, err))
+		if b.regular[i] {
+			b.fits[i] = e.state.Fit
+		}
+	}
+}
+
+// search is the search of each net. All nets take part in the factorisations until the last
+// one is done, so that their factors are those of the solutions.
+func (b *elasticNetBatch) search(items []learn.BatchItem) {
+	var searching [dense.LaneCount]bool
+	steps := 0
+	for i, e := range b.nets {
+		if e != nil {
+			e.qp.begin(!e.qp.warm)
+			searching[i], steps = true, e.qp.mostSteps()
+		}
+	}
+	for ; searching != [dense.LaneCount]bool{}; steps-- {
+		b.factor()
+		for i, e := range b.nets {
+			if !searching[i] {
+				continue
+			}
+			e.qp.ready = b.regular[i]
+			done, err := e.qp.step()
+			if !done && err == nil && steps == 1 {
+				err = errNoActiveSet
+			}
+			items[i].Err = err
+			searching[i] = !done && err == nil
+		}
+	}
+}
+
+// descend is the coordinate descent of the nets whose x does not come from a solve. It is zero: see reset.
+func (b *elasticNetBatch) descend() {
+	const lanes = dense.LaneCount
+	var live [lanes]float64
+	var sweeps [lanes]int
+	count := 0
+	for i, e := range b.nets {
+		if e == nil || e.qp.warm {
+			continue
+		}
+		live[i], sweeps[i] = -1, e.qp.sweeps()
+		count++
+	}
+	if count == 0 {
+		return
+	}
+	n := b.n
+	var g, c, l1, l2 [lanes][]float64
+	for i, e := range b.full {
+		g[i], c[i], l1[i], l2[i] = e.gram, e.qp.c, e.l1, e.l2
+	}
+	b.g = dense.Grow(b.g, n*n*lanes)
+	dense.GrowAll(n*lanes, &b.rest, &b.l1, &b.r)
+	dense.LaneRows(b.g, 1, &g, n*n)
+	dense.LaneRows(b.rest, 1, &c, n)
+	dense.LaneRows(b.l1, 1, &l1, n)
+	dense.LaneRows(b.r, 1, &l2, n)
+	b.x = dense.Zeros(b.x, n*lanes)
+	going := live
+	for sweep := 1; going != [lanes]float64{}; sweep++ {
+		moved := dense.DescendLanes(b.x, b.rest, b.g, b.r, b.l1, n, &going)
+		for i := range going {
+			if moved>>i&1 == 0 || sweep >= sweeps[i] {
+				going[i] = 0
+			}
+		}
+	}
+	dst := b.rows
+	for i, e := range b.nets {
+		if live[i] < 0 {
+			dst[i] = e.qp.x
+		}
+	}
+	dense.RowsOfLanes(&dst, b.x, n)
+	for i, e := range b.nets {
+		if live[i] < 0 {
+			e.qp.activate()
+		}
+	}
+}
+
+// factor factorises and solves the active systems.
+func (b *elasticNetBatch) factor() {
+	b.size, b.regular = 0, [dense.LaneCount]bool{}
+	for _, e := range b.full {
+		b.size = max(b.size, len(e.qp.act))
+	}
+	if b.size == 0 {
+		return
+	}
+	const lanes = dense.LaneCount
+	n, size := b.n, b.size
+	b.a, b.dinv, b.x = dense.Grow(b.a, size*(size+1)*lanes), dense.Grow(b.dinv, size*lanes), dense.Grow(b.x, size*lanes)
+	b.r = dense.Grow(b.r, size*lanes)
+	var systems, r [lanes][]float64
+	for i, e := range b.full {
+		systems[i], r[i] = e.gram, e.l2
+	}
+	dense.LaneRows(b.r, 1, &r, size)
+	z := b.rows
+	for i, e := range b.nets {
+		if e != nil {
+			systems[i], z[i] = b.system(i, &e.qp), e.qp.z
+		}
+	}
+	dense.LaneRows(b.a[size*lanes:], size+1, &b.rows, size)
+	dense.LaneUpper(b.a, &systems, n, b.r, size)
+	var pivots [lanes]float64
+	regular := dense.LDLLanes(b.a, b.dinv, b.x, &pivots, size, b.full[0].qp.pivotTol())
+	dense.RowsOfLanes(&z, b.x, size)
+	for i, e := range b.nets {
+		if e == nil || regular>>i&1 == 0 {
+			continue
+		}
+		q := &e.qp
+		if q.bound = q.condBound(pivots[i]); !dense.Unsolvable(q.bound) {
+			b.regular[i] = true
+			q.lanes, q.lane = &b.laneFactors, i
+			q.place(1)
+		}
+	}
+}
+
+// system returns the upper triangle of the active system of q, in rows of n. It sets lane i of r, and
+// its row to the right-hand side.
+func (b *elasticNetBatch) system(i int, q *piecewiseQP) []float64 {
+	s, n, size := len(q.act), b.n, b.size
+	rhs := b.rows[i]
+	c, l1, sgn := q.c[:n], q.up[:n], q.sgn[:s]
+	for k, j := range q.act {
+		rhs[k] = c[j] - sgn[k]*l1[j] // as linear, whose kinks are the same on both sides here
+	}
+	if s == n {
+		return q.g
+	}
+	clear(rhs[s:])
+	for k := range size {
+		b.r[k*dense.LaneCount+i] = 0
+	}
+	b.compact[i] = dense.Grow(b.compact[i], n*n)
+	if s > 0 {
+		dense.GatherUpper(b.compact[i], n, q.g, n, q.r, q.act)
+	}
+	dense.Pad(b.compact[i], n, s, size)
+	return b.compact[i]
+}
+
+// vjp adds the products of up to dense.LaneCount items, with the factors of the last fit.
+func (b *elasticNetBatch) vjp(w *qpdiff.Workspace, items []learn.BatchItem) {
+	const lanes = dense.LaneCount
+	b.nets, b.full = [lanes]*ElasticNet{}, [lanes]*ElasticNet{}
+	var any *ElasticNet
+	for i := range items {
+		item := &items[i]
+		if item.Err != nil {
+			continue
+		}
+		e, ok := item.Learner.(*ElasticNet)
+		if !ok || b.fits[i] == 0 || b.fits[i] != e.state.Fit || len(e.weak) > 0 || e.equal != nil {
+			item.Err = item.Learner.VJP(w, item.Grad, item.DTheta)
+			continue
+		}
+		if err := e.state.CheckAdjoint(item.Grad, item.DTheta); err != nil {
+			item.Err = learner.Named(e, err)
+			continue
+		}
+		b.nets[i], any = e, e
+		s := len(e.qp.act)
+		dense.Gather(b.rows[i][:s], item.DTheta, e.qp.act)
+		clear(b.rows[i][s:])
+	}
+	if any == nil {
+		return
+	}
+	var sides [lanes][]float64
+	for i, e := range b.nets {
+		if e == nil {
+			e = any
+		}
+		sides[i] = e.qp.sgn[:b.size]
+	}
+	b.u, b.sides = dense.Grow(b.u, b.size*lanes), dense.Grow(b.sides, b.size*lanes)
+	dense.LaneRows(b.u, 1, &b.rows, b.size)
+	dense.LaneRows(b.sides, 1, &sides, b.size)
+	dense.LDLLanesSolve(b.a, b.dinv, b.u, b.size)
+	dense.RowsOfLanes(&b.rows, b.u, b.size)
+	sum1, sum2 := dense.LaneSums(b.u, b.sides, b.x, b.size)
+	for i, e := range b.nets {
+		if e == nil {
+			continue
+		}
+		g := items[i].Grad
+		if !math.IsNaN(sum1[i]) && len(e.groups.of) == 0 && !e.qp.free && g.Hyper != nil && g.Y == nil && !learner.WantsRows(g) {
+			// As penalisedQuadratic.addHyper.
+			g.Hyper[0] -= sum1[i]
+			g.Hyper[1] -= sum2[i]
+			if !dense.AllFinite(g.Hyper) {
+				items[i].Err = learner.Named(e, learner.CheckProduct(g))
+			}
+			continue
+		}
+		u := b.rows[i][:len(e.qp.act)]
+		if unsolved(u) {
+			items[i].Err = learner.Named(e, errUnsolved)
+			continue
+		}
+		refused := !e.Generalised || e.blur > dense.HiddenTol
+		d := qpdiff.Scratch[penalisedDerivative](w)
+		items[i].Err = learner.Named(e, d.products(&e.elasticNetFit, g, &e.qp, u, refused))
+	}
+}
