@@ -168,10 +168,25 @@ func (a *activeSet) loadRow(q *QP, r int) (same bool, err error) {
 	}
 	right := v * a.scale[r]
 	a.r[r] = right
+	if right > math.MaxFloat64 {
+		a.switchOff(r)
+	}
 	if !(math.Abs(right) >= dense.SmallestNormal && math.Abs(right) <= math.MaxFloat64) && right != 0 || right == 0 && v != 0 {
 		return same, a.checkRight(r, i, v)
 	}
 	return same, nil
+}
+
+// switchOff takes row r, which is no longer a constraint, out of the next solve's first guess.
+func (a *activeSet) switchOff(r int) {
+	if i := a.at[r]; i >= 0 {
+		a.w = slices.Delete(a.w, i, i+1)
+		for j, other := range a.w[i:] {
+			a.at[other] = i + j
+		}
+		a.at[r] = -1
+		a.current = false
+	}
 }
 
 // names are those of the block of row r and of its right-hand sides.
