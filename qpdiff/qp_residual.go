@@ -162,14 +162,15 @@ func representable(v, scaled float64) bool {
 // largest entry of z in each part.
 func (a *activeSet) violation(res *KKTResidual) (sum float64) {
 	a.loosest = 0
+	m, two := a.m, a.twoSided
 	for r, v := range a.slack {
-		if v >= 0 && r < a.m {
+		if v >= 0 && r < m && !(two && a.equality(r)) {
 			continue
 		}
 		sum += v
 		v = math.Abs(v)
 		p := &a.parts[a.rowPart[r]]
-		res.Primal = max(res.Primal, v/a.scale[r])
+		res.Primal = max(res.Primal, v/math.Abs(a.scale[r]))
 		term := math.Abs(a.r[r])
 		if v > refined*term {
 			term = max(term, a.rowSize(r)*p.z)
@@ -195,7 +196,7 @@ func (a *activeSet) looseRows(tol float64) (worst float64) {
 	copy(u, a.p)
 	a.forward(u, 0)
 	for r, v := range a.slack {
-		if v >= 0 && r < a.m {
+		if v >= 0 && !a.equality(r) {
 			continue
 		}
 		k := a.rowPart[r]

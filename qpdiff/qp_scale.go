@@ -170,6 +170,9 @@ func (a *activeSet) scaleRows() {
 		s := math.Ldexp(1, -min(e, have+1021)) // a scale of 0 would lose the multiplier
 		a.scale[r] *= s
 		a.r[r] *= s
+		if a.twoSided && r < a.m {
+			a.other[r] *= s
+		}
 		floats.Scale(s, a.crow(r))
 	}
 }
@@ -273,24 +276,39 @@ func (a *activeSet) sizes(k int) (psize, zsize float64) {
 	// least: no feasible point is smaller. inverse/open: the harmonic mean of the
 	// bounds that 0 meets, which bounds that stand for infinity do not move.
 	least, inverse, open := 0.0, 0.0, 0.0
-	for r := range a.rows {
-		switch v := a.r[r]; {
-		case a.single[r] == noEntry || a.rowPart[r] != k:
-		case r >= a.m || v < 0:
+	counts := func(r int, v float64) bool {
+		return !math.IsInf(v, 1) && a.single[r] != noEntry && a.rowPart[r] == k
+	}
+	count := func(r int, v float64) {
+		switch {
+		case !counts(r, v):
+		case a.equality(r) || v < 0:
 			least = max(least, math.Abs(v))
 		case v > 0:
 			inverse += 1 / v
 			open++
 		}
 	}
+	for r, v := range a.r {
+		count(r, v)
+	}
+	for r, v := range a.other {
+		count(r, v)
+	}
 	usual := least
 	if inverse > 0 {
 		usual = max(usual, open/inverse)
 	}
-	for r, v := range a.r {
-		if v = math.Abs(v); v <= openBound*usual && a.single[r] != noEntry && a.rowPart[r] == k {
-			zsize = max(zsize, v)
+	measure := func(r int, v float64) {
+		if size := math.Abs(v); size <= openBound*usual && counts(r, v) {
+			zsize = max(zsize, size)
 		}
+	}
+	for r, v := range a.r {
+		measure(r, v)
+	}
+	for r, v := range a.other {
+		measure(r, v)
 	}
 	return psize, zsize
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/numtest"
 
 	"github.com/google/go-cmp/cmp"
@@ -72,59 +73,76 @@ func (c *qpGolden) problem() *QP {
 	return &QP{Q: denseOrNil(c.Q), P: c.P, G: denseOrNil(c.G), H: c.H, A: denseOrNil(c.A), B: c.B}
 }
 
-// kktOf measures the KKT conditions of q at the solution with formulas of its
-// own: the largest violation relative to the size of the terms.
+// kktOf measures the KKT conditions of q at the solution with formulas of its own: the
+// gradient and the products of multipliers and slacks relative to the largest of their terms,
+// a row's violation relative to what its bound and z could make its terms,
+// |h_r| + ‖G_r‖·‖z‖. Other units of the objective and of the rows change none of it.
 func kktOf(q *QP, s *Solution) float64 {
 	n := len(q.P)
-	grad := append([]float64(nil), q.P...)
-	size := 1.0
+	grad := slices.Clone(q.P)
+	size, energy := dense.Largest(q.P), 0.0
 	add := func(i int, v float64) {
 		grad[i] += v
 		size = max(size, math.Abs(v))
 	}
-	primal, dual, slackness, objective := 0.0, 0.0, 0.0, 1.0
-	for i := range n {
-		objective = max(objective, math.Abs(q.P[i]*s.Z[i]))
-		size = max(size, math.Abs(q.P[i]))
+	for i, z := range s.Z {
+		energy = max(energy, math.Abs(q.P[i]*z))
 		for j := range n {
 			if q.Q != nil {
-				objective = max(objective, math.Abs(s.Z[i]*q.Q.At(i, j)*s.Z[j]))
+				energy = max(energy, math.Abs(z*q.Q.At(i, j)*s.Z[j]))
 				add(i, q.Q.At(i, j)*s.Z[j])
 			}
 		}
 	}
-	for r, h := range q.H {
-		v, scale := -h, max(1, math.Abs(h))
-		if math.IsInf(h, 1) {
-			if s.Lambda[r] != 0 {
-				return math.Inf(1)
-			}
+	reach := dense.Largest(s.Z)
+	primal, slackness := 0.0, 0.0
+	row := func(g []float64, h, mult float64, equality bool) {
+		v := dense.Dot(g, s.Z) - h
+		for j, g := range g {
+			add(j, g*mult)
+		}
+		scale := math.Abs(h) + dense.Largest(g)*reach
+		if !equality {
+			slackness = max(slackness, ratio(mult*math.Abs(v), max(energy, mult*scale)))
+			v = max(v, 0)
+		}
+		primal = max(primal, ratio(math.Abs(v), scale))
+	}
+	shape, err := q.shape()
+	if err != nil {
+		return math.Inf(1)
+	}
+	for r, lam := range s.Lambda {
+		g := make([]float64, n)
+		if r < shape.general {
+			copy(g, q.G.RawRowView(r))
+		} else {
+			g[r-shape.general] = 1
+		}
+		lo, hi := q.sides(r, shape.general)
+		if lo == hi {
+			row(g, lo, lam, true)
 			continue
 		}
-		for j := range n {
-			v += q.G.At(r, j) * s.Z[j]
-			scale = max(scale, math.Abs(q.G.At(r, j)*s.Z[j]))
-			add(j, q.G.At(r, j)*s.Lambda[r])
+		for _, side := range []struct{ sign, v float64 }{{1, hi}, {-1, -lo}} {
+			lam := max(0, side.sign*lam)
+			if math.IsInf(side.v, 1) {
+				if lam != 0 {
+					return math.Inf(1)
+				}
+				continue
+			}
+			c := make([]float64, n)
+			for j, g := range g {
+				c[j] = side.sign * g
+			}
+			row(c, side.v, lam, false)
 		}
-		primal = max(primal, v/scale)
-		if s.Lambda[r] < 0 {
-			return math.Inf(1)
-		}
-		slackness = max(slackness, s.Lambda[r]*math.Abs(v)/max(objective, s.Lambda[r]*scale))
 	}
 	for r, b := range q.B {
-		v, scale := -b, max(1, math.Abs(b))
-		for j := range n {
-			v += q.A.At(r, j) * s.Z[j]
-			scale = max(scale, math.Abs(q.A.At(r, j)*s.Z[j]))
-			add(j, q.A.At(r, j)*s.Nu[r])
-		}
-		primal = max(primal, math.Abs(v)/scale)
+		row(q.A.RawRowView(r), b, s.Nu[r], true)
 	}
-	for _, v := range grad {
-		dual = max(dual, math.Abs(v)/size)
-	}
-	return max(primal, dual, slackness)
+	return max(primal, ratio(dense.Largest(grad), size), slackness)
 }
 
 func maxDiff(x, y []float64) float64 {
