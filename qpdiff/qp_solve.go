@@ -131,8 +131,8 @@ func (a *activeSet) proximalPoint(s *qpReport, tol float64) Status {
 		} else if a.shifted && a.coarse {
 			a.tryZeroMultipliers(s)
 		}
-		if a.follow(&track, s.Residual.Relative, tol); track.done || a.iterations > a.maxChanges {
-			break
+		if a.follow(&track, s.Residual.Relative, tol); track.done || a.iterations > a.maxChanges || step == maxProximal-1 {
+			break // before the next step takes the multipliers away
 		}
 		slow := step%proximalPatience == proximalPatience-1
 		if track.stuck {
