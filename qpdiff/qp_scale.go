@@ -2,6 +2,7 @@ package qpdiff
 
 import (
 	"math"
+	"slices"
 
 	"cvgm/qpdiff/internal/dense"
 
@@ -12,17 +13,25 @@ import (
 // of EKE nearest to zero, by least squares (Curtis and Reid, 1972). Units of the
 // objective, rows and variables do not change that matrix. The largest entries of
 // rows alone would not determine it: in the rows (1, u) and (0, 1) they are one for
-// every u ≤ 1. Of H the diagonal counts, which bounds the other entries. work
-// has three times as many entries.
+// every u ≤ 1. Of H the diagonal counts, which bounds the other entries. Entries that are nothing
+// beside others in their row and in their column do not count: the logarithm of one of them
+// would outweigh all others. work has three times as many entries.
 func geometricScale(work []float64, n, k int, h, c []float64) []float64 {
 	dim := n + k
 	clear(work)
 	e, sum, count := work[:dim], work[dim:2*dim], work[2*dim:3*dim]
-	sumLogs(sum, count, n, k, h, c)
-	for range geometricSweeps {
-		if geometricSweep(e, sum, count, n, k, c) <= geometricStep {
+	for {
+		sumLogs(sum, count, n, k, h, c)
+		for range geometricSweeps {
+			if geometricSweep(e, sum, count, n, k, c) <= geometricStep {
+				break
+			}
+		}
+		fewer := withoutTiny(e, sum, n, k, h, c)
+		if fewer == nil {
 			break
 		}
+		c = fewer
 	}
 	for i, x := range e {
 		e[i] = math.Exp2(x)
@@ -30,14 +39,70 @@ func geometricScale(work []float64, n, k int, h, c []float64) []float64 {
 	return e
 }
 
-// sumLogs adds to sum and count, for each variable and row, the logarithms of its entries and
-// their number.
-func sumLogs(sum, count []float64, n, k int, h, c []float64) {
+// withoutTiny returns c without the entries that are nothing beside the largest of their row and
+// of their column, in scales with the logarithms e, or nil if there are none. It leaves those to
+// the next scales that are much less so: a tiny entry makes others seem so. work has as many
+// entries as e.
+func withoutTiny(e, work []float64, n, k int, h, c []float64) (fewer []float64) {
+	scaled := func(i, j int) float64 { return math.Log2(math.Abs(c[i*n+j])) + e[n+i] + e[j] }
+	least, largest := math.Inf(1), math.Inf(-1)
+	col, row := work[:n], work[n:]
+	exp := sizeOfDiagonal(n, h)
+	for j := range n {
+		col[j] = math.Log2(math.Abs(h[j*n+j])) - float64(exp) + 2*e[j]
+	}
+	dense.Fill(row, math.Inf(-1))
+	for i := range k {
+		for j := range n {
+			if c[i*n+j] != 0 {
+				v := scaled(i, j)
+				row[i], col[j] = max(row[i], v), max(col[j], v)
+				least, largest = min(least, v), max(largest, v, col[j])
+			}
+		}
+	}
+	if !(largest-least > tinyEntry) {
+		return nil // the usual case
+	}
+	below := func(i, j int) float64 { return min(row[i], col[j]) - scaled(i, j) }
+	most := 0.0
+	for i := range k {
+		for j := range n {
+			if c[i*n+j] != 0 {
+				most = max(most, below(i, j))
+			}
+		}
+	}
+	if most <= tinyEntry {
+		return nil
+	}
+	fewer = slices.Clone(c)
+	for i := range k {
+		for j := range n {
+			if c[i*n+j] != 0 && below(i, j) > max(tinyEntry, tiniest*most) {
+				fewer[i*n+j] = 0
+			}
+		}
+	}
+	return fewer
+}
+
+// sizeOfDiagonal is the binary exponent of the largest entry of the diagonal of h.
+func sizeOfDiagonal(n int, h []float64) (exp int) {
 	big := 0.0
 	for i := range n {
 		big = max(big, math.Abs(h[i*n+i]))
 	}
-	_, exp := math.Frexp(big) // other units of the objective leave all bits as they are
+	_, exp = math.Frexp(big)
+	return exp
+}
+
+// sumLogs sets sum and count, for each variable and row, to the logarithms of its entries and
+// their number.
+func sumLogs(sum, count []float64, n, k int, h, c []float64) {
+	clear(sum)
+	clear(count)
+	exp := sizeOfDiagonal(n, h) // other units of the objective leave all bits as they are
 	for i := range n {
 		if v := math.Abs(h[i*n+i]); v > 0 && dense.Finite(v) {
 			f, e := math.Frexp(v)
