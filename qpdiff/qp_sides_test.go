@@ -776,3 +776,79 @@ func TestQPSidesNearEachOther(t *testing.T) {
 		}
 	}
 }
+
+// Other units of the variables, the rows and the objective change no answer, nor does it matter
+// which side of a row is called the lower one.
+func TestQPSidesUnits(t *testing.T) {
+	for seed := range uint64(500) {
+		rng := rand.New(rand.NewPCG(seed, 41))
+		n := 1 + rng.IntN(6)
+		q := drawSides(rng, n, rng.IntN(8), 0)
+		power := func() float64 { return math.Ldexp(1, rng.IntN(80)-40) }
+		f, unit := power(), make([]float64, n) // z = unit·z'
+		for j := range unit {
+			unit[j] = power()
+		}
+		w := QP{Q: mat.NewDense(n, n, nil), P: make([]float64, n)}
+		for i := range n {
+			w.P[i] = f * q.P[i] * unit[i]
+			for j := range n {
+				w.Q.Set(i, j, f*q.Q.At(i, j)*unit[i]*unit[j])
+			}
+		}
+		shape, err := q.shape()
+		if err != nil {
+			t.Fatal(err)
+		}
+		by := make([]float64, shape.m)
+		if g := shape.general; g > 0 {
+			w.G, w.L, w.H = mat.NewDense(g, n, nil), make([]float64, g), make([]float64, g)
+		}
+		if shape.m > shape.general {
+			w.ZMin, w.ZMax = make([]float64, n), make([]float64, n)
+		}
+		for r := range by {
+			lo, hi := q.sides(r, shape.general)
+			if j := r - shape.general; j >= 0 {
+				by[r] = 1 / unit[j]
+				w.ZMin[j], w.ZMax[j] = lo*by[r], hi*by[r]
+				continue
+			}
+			by[r] = power()
+			for j := range n {
+				w.G.Set(r, j, q.G.At(r, j)*by[r]*unit[j])
+			}
+			w.L[r], w.H[r] = lo*by[r], hi*by[r]
+			if rng.IntN(2) == 0 {
+				by[r] = -by[r]
+				for j := range n {
+					w.G.Set(r, j, -w.G.At(r, j))
+				}
+				w.L[r], w.H[r] = -w.H[r], -w.L[r]
+			}
+		}
+		var s, o Solution
+		if err := errors.Join(s.Solve(&q), o.Solve(&w)); err != nil {
+			t.Fatalf("%d: %v", seed, err)
+		}
+		for j, u := range unit {
+			o.Z[j] *= u
+		}
+		if d := maxDiff(o.Z, s.Z); d > 1e-9 {
+			t.Errorf("%d: z off by %g", seed, d)
+		}
+		errS, errO := s.VJP(nil, &QPGrad{P: make([]float64, n)}, unit, nil, nil), o.VJP(nil, &QPGrad{P: make([]float64, n)}, unit, nil, nil)
+		if (errS == nil) != (errO == nil) {
+			t.Errorf("%d: %v, in other units %v", seed, errS, errO)
+		}
+		if s.VJP(nil, &QPGrad{P: make([]float64, n)}, nil, gaussians(rng, shape.m), nil) != nil {
+			continue // the multipliers are not unique, or weak
+		}
+		for r, v := range by {
+			o.Lambda[r] *= v / f
+		}
+		if d := maxDiff(o.Lambda, s.Lambda); d > 1e-8 {
+			t.Errorf("%d: λ off by %g", seed, d)
+		}
+	}
+}

@@ -140,12 +140,12 @@ func (d *qpDerivative) isZero(r int) bool {
 	if !dense.Negligible(value-2*known, scale, 1) {
 		return false
 	}
-	if a.twoSided && !a.equality(r) {
+	if a.twoSided && !a.equality(r) && !math.IsInf(a.other[r], 1) {
+		terms, off := scale, known
 		if a.at[r] >= 0 {
-			scale, known = a.slackTerm(r), 0
+			terms, off = a.slackTerm(r), 0
 		}
-		scale = max(scale, scale-math.Abs(a.r[r])+math.Abs(a.other[r]))
-		d.narrow = d.narrow || dense.Negligible(a.under[r]-2*known, scale, 1)
+		d.narrow = d.narrow || dense.Negligible(a.under[r]-2*off, terms+math.Abs(a.other[r]), 1)
 	}
 	own = max(own, d.sizeOf(r))
 	if own > 0 {
