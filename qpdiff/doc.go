@@ -1,7 +1,8 @@
 // Package qpdiff solves convex programs and differentiates their solutions, exactly, by
 // the implicit function theorem at the optimality (KKT) conditions.
 //
-// A [Solution] solves any convex quadratic program ([QP]) to rounding error, reports
+// A [Solution] solves any convex quadratic program ([QP]), with rows of one and of two sides,
+// bounds and equalities, to rounding error, reports
 // how the solve ended, proves that a program has no solution, and differentiates the
 // primal and the dual solution with respect to all the data. The method is a dual
 // active-set method, chosen for exact zeros, warm starts and speed at the sizes of

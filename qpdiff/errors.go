@@ -39,8 +39,8 @@ type Input string
 // Weak names rows and coordinates that are weakly active: active with a zero multiplier, so
 // that the solution has a kink there. Its lists are ascending.
 type Weak struct {
-	// Rows are inequalities of a program (for [ConvexProgram], numbered from 0), or
-	// training rows at the kink of their loss.
+	// Rows are inequalities of a program, numbered as in [Solution.Lambda] (for
+	// [ConvexProgram], from 0), or training rows at the kink of their loss.
 	Rows []int
 	// Coords are entries of θ at the kink of their penalty.
 	Coords []int

@@ -27,6 +27,10 @@ type qpDerivative struct {
 	// spare: active inequalities with the multiplier zero, which other, equally
 	// valid multipliers make strictly active.
 	spare []int
+	// even: rows with equal sides and no multiplier, so that neither side holds z alone.
+	even []int
+	// narrow: a row in zero may lie on either of its sides.
+	narrow bool
 	// cond is the largest amplification of rounding errors among the rows in
 	// weak, see weakCond.
 	cond float64

@@ -14,7 +14,9 @@ import (
 // with its triangle, and the solution. A solver hands it over; derivatives read it
 // and nothing else, and do not write to it. The next solve overwrites it.
 type kktSystem struct {
-	n, m, rows int
+	// The variables; the rows of G; those with two sides, which are the rows of G and the bounds
+	// of the variables; and all rows, with the equalities behind.
+	qpShape
 
 	// The problem. Row r is c[r·n:(r+1)·n], scaled by scale[r], a power of two.
 	q, p, c, r, scale []float64
@@ -22,7 +24,12 @@ type kktSystem struct {
 	d                 []float64 // squared scale of the variables, for the proximal term
 	// unit holds the units of the variables in which residuals are compared,
 	// 1/√d_j.
-	unit          []float64
+	unit []float64
+	// twoSided: rows have lower sides, or the variables bounds. Row r below m then faces one of
+	// its sides, c z ≤ r, which is its lower side if its scale is negative; turned, it reads
+	// −c z ≤ other, with other = +Inf for none. under is other + c z, the slack of that side.
+	twoSided      bool
+	other, under  []float64
 	part, rowPart []int // of each variable and of each row, the number of its part
 	byPart        []int // the variables, part by part
 	parts         []programPart
@@ -245,13 +252,68 @@ func (a *kktSystem) slackTerm(r int) float64 {
 	return sum
 }
 
-// place returns the block of t that row r of the constraints is in, its right-hand
-// side, and the place of the row in both.
+// equality reports whether row r is one: of A, or one whose sides are equal.
+func (a *kktSystem) equality(r int) bool {
+	return r >= a.m || a.twoSided && a.other[r] == -a.r[r]
+}
+
+// sidesDepend reports whether rows with equal sides follow from others.
+func (a *kktSystem) sidesDepend() bool {
+	for r, skip := range a.skip[:a.m] {
+		if skip && a.equality(r) {
+			return true
+		}
+	}
+	return false
+}
+
+// sideChange returns the changes of the lower and the upper side of row r in the direction t.
+func (a *kktSystem) sideChange(t *QPGrad, r int) (lo, hi float64) {
+	lower, upper, at := t.L, t.H, r
+	if r >= a.general {
+		lower, upper, at = t.ZMin, t.ZMax, r-a.general
+	}
+	if lower != nil {
+		lo = lower[at]
+	}
+	if upper != nil {
+		hi = upper[at]
+	}
+	return lo, hi
+}
+
+// place returns the block of t that row r of the constraints is in, nil for a bound of a
+// variable, its right-hand side on the side that it faces, and the place of the row in both.
 func (a *kktSystem) place(t *QPGrad, r int) (m *mat.Dense, rhs []float64, at int) {
-	if r < a.m {
+	switch {
+	case r >= a.m:
+		return t.A, t.B, r - a.m
+	case !a.twoSided:
 		return t.G, t.H, r
 	}
-	return t.A, t.B, r - a.m
+	in, side, at := a.inputs(r)
+	return t.matrix(in), t.vector(side), at
+}
+
+// inputs returns the blocks of the data that hold row r, its matrix and its right-hand side on
+// the side that it faces, and the place of the row there. A row with equal sides faces the
+// one that its multiplier holds it to.
+func (a *kktSystem) inputs(r int) (matrix, side QPInput, at int) {
+	lower := a.scale[r] < 0
+	if a.equality(r) {
+		lower = a.multiplier(r) < 0
+	}
+	switch {
+	case r >= a.m:
+		return InputA, InputB, r - a.m
+	case r >= a.general && lower:
+		return noInput, InputZMin, r - a.general
+	case r >= a.general:
+		return noInput, InputZMax, r - a.general
+	case lower:
+		return InputG, InputL, r
+	}
+	return InputG, InputH, r
 }
 
 // placeOut returns the list of multipliers that holds row r, and its place there.
@@ -265,9 +327,21 @@ func (a *kktSystem) placeOut(lambda, nu []float64, r int) (out []float64, at int
 // leavesEmpty reports whether row r is one of zeros that the direction t and the
 // wanted outputs do not involve.
 func (a *kktSystem) leavesEmpty(r int, dlambda, dnu []float64, t *QPGrad) bool {
-	m, rhs, at := a.place(t, r)
-	out, _ := a.placeOut(dlambda, dnu, r)
-	return a.single[r] == noEntry && out == nil && (rhs == nil || rhs[at] == 0) && (m == nil || floats.Norm(m.RawRowView(at), 1) == 0)
+	if out, _ := a.placeOut(dlambda, dnu, r); a.single[r] != noEntry || out != nil {
+		return false
+	}
+	in, side, at := a.inputs(r)
+	sides := [2][]float64{t.vector(side), nil}
+	if a.equality(r) {
+		sides[1] = t.vector(side.opposite())
+	}
+	for _, rhs := range sides {
+		if rhs != nil && rhs[at] != 0 {
+			return false
+		}
+	}
+	m := t.matrix(in)
+	return m == nil || floats.Norm(m.RawRowView(at), 1) == 0
 }
 
 // multiplier is λ or ν of row r, as it was given.

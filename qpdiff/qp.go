@@ -30,8 +30,10 @@ type Solution struct {
 	// Jacobian: the limit of the derivatives as h grows on those rows.
 	Generalised bool
 
-	Z      []float64 // n: the minimiser
-	Lambda []float64 // m: multipliers of Gz ≤ h, exactly zero on inactive rows
+	Z []float64 // n: the minimiser
+	// Lambda holds the multipliers of Gz ≤ h, exactly zero on inactive rows: m of them, or m + n
+	// where the QP has bounds, whose own come last. On lower sides they are negative.
+	Lambda []float64
 	Nu     []float64 // q: multipliers of Az = b
 	// Objective is ½ zᵀQz + pᵀz.
 	Objective float64
@@ -69,8 +71,9 @@ func (s *Solution) forget() {
 // Solve solves q. The error matches
 //
 //   - ErrShape, ErrNotFinite or ErrDomain (an [ArgError]) if the data cannot
-//     be used, the last for a Q that is not symmetric and for a row of G or A
-//     other than zero whose largest entry lies outside 1e-270…1e270;
+//     be used, the last for a Q that is not symmetric, for a row of G or A
+//     other than zero whose largest entry lies outside 1e-270…1e270, and for a
+//     lower side above the upper one;
 //   - ErrInfeasible, ErrUnbounded or ErrNonconvex with the Status of that name,
 //     and its Certificate filled;
 //   - ErrIterationLimit where Tol was not reached, or MaxIter before the gradient
@@ -102,7 +105,7 @@ func (s *Solution) Solve(q *QP) error {
 			v := a.lam[i] * a.scale[r]
 			inRange = inRange && dense.Finite(v) && (math.Abs(v) >= dense.SmallestNormal || a.lam[i] == 0)
 			out, at := a.placeOut(s.Lambda, s.Nu, r)
-			out[at] = v
+			out[at] = v + 0 // no -0
 		}
 		if !inRange {
 			return s.outOfRange()

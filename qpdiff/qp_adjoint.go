@@ -29,12 +29,13 @@ func (s *Solution) derivative(w *Workspace, generalised bool) (*qpDerivative, er
 // prepare sorts the inequalities and decides on the way to solve.
 func (d *qpDerivative) prepare() {
 	a := d.sys
-	d.weak, d.spare, d.full = d.weak[:0], d.spare[:0], nil
+	d.weak, d.spare, d.even, d.full = d.weak[:0], d.spare[:0], d.even[:0], nil
+	d.narrow = false
 	n, k := a.n, len(a.w)
 	dense.GrowAll(n, &d.v, &d.y, &d.cz, &d.cy, &d.rz, &d.ry, &d.mroot, &d.qv)
 	d.tri = a.triangle
 	d.rows = append(d.rows[:0], a.w...)
-	dependent := slices.Contains(a.skip[a.m:], true)
+	dependent := slices.Contains(a.skip[a.m:], true) || a.twoSided && a.sidesDepend()
 	apart := 1.0 // how far the rows of T are from depending on each other
 	if k > 0 {
 		for i, r := range a.w {
@@ -44,6 +45,9 @@ func (d *qpDerivative) prepare() {
 		dependent = dependent || apart <= dependTol
 	}
 	zero := d.withoutMultiplier(apart)
+	if d.generalised && d.cond <= weakCond {
+		d.even = d.even[:0]
+	}
 	d.full = nil // of the working set, if those rows needed it
 	if len(zero) > 0 {
 		dependent = d.split(zero) || dependent
@@ -55,8 +59,10 @@ func (d *qpDerivative) prepare() {
 	}
 	if dependent || a.shifted && !d.uniquePrimal() {
 		d.rows = append(append(d.rows[:0], d.spare...), d.tri.w...)
-		for r := a.m; r < a.rows; r++ {
-			d.rows = append(d.rows, r)
+		for r := range a.rows {
+			if a.equality(r) {
+				d.rows = append(d.rows, r)
+			}
 		}
 		slices.Sort(d.rows)
 		d.rows = slices.Compact(d.rows)
@@ -119,11 +125,12 @@ func (a *kktMatrix) blockOutside(d *qpDerivative, in QPInput) float64 {
 	case in == InputQ:
 		return 0
 	}
-	rhs := in == InputH || in == InputB
+	rhs := in != InputG && in != InputA
 	moves = moves || a.moves(0, n)
 	worst := 0.0
 	for i, r := range d.rows {
-		if (r < set.m) != (in == InputG || in == InputH) {
+		matrix, side, _ := set.inputs(r)
+		if in != matrix && in != side && !(set.equality(r) && in == side.opposite()) {
 			continue
 		}
 		if rhs || moves {
@@ -255,6 +262,11 @@ func (a *kktMatrix) outputFree(d *qpDerivative, out QPOutput) float64 {
 // anything: it turns into a constraint, or into a contradiction, by the least
 // change. One with h > 0 is inactive.
 //
+// What is active on a lower side counts for L and ZMin in place of H and ZMax. An equality of equal
+// sides counts for the side that its multiplier is of: that is the derivative along all changes
+// that leave the sides in order. If its multiplier is zero, it has a kink in its two sides alone:
+// all but these blocks, L and H or ZMin and ZMax, exist.
+//
 // The condition of the paper (Section 3) is the last of the three alone,
 // ∇_α g ∈ R(∇_z g). It is not sufficient: the minimiser of ½(x − a)² subject to
 // x ≤ 0 is min(a, 0). At a = 0, where λ = x = 0, it has a kink, yet with
@@ -279,7 +291,7 @@ func (s *Solution) VJP(w *Workspace, g *QPGrad, dz, dlambda, dnu []float64) erro
 }
 
 // adjoint solves for (v, y) and says which blocks exist.
-func (d *qpDerivative) adjoint(g *QPGrad, dz, dlambda, dnu []float64) (exists [6]bool, err error) {
+func (d *qpDerivative) adjoint(g *QPGrad, dz, dlambda, dnu []float64) (exists qpInputs, err error) {
 	a := d.sys
 	if len(d.weak) > 0 {
 		return exists, refuse(g, exists, func(in QPInput) *NotDifferentiableError { return d.weakError(in) })
@@ -301,19 +313,21 @@ func (d *qpDerivative) adjoint(g *QPGrad, dz, dlambda, dnu []float64) (exists [6
 		return exists, errDerivativeOverflow
 	}
 	d.zvz = append(append(append(d.zvz[:0], a.z...), d.v[:a.n]...), a.z...)
-	var residual [6]float64
+	if d.full == nil && len(d.even) == 0 {
+		return allExist, nil
+	}
+	var residual [inputCount]float64
 	for in := range exists {
-		exists[in] = true
 		if d.full != nil {
 			residual[in] = max(outside, d.full.blockOutside(d, QPInput(in)))
-			exists[in] = residual[in] <= rangeTol
 		}
-	}
-	if exists == [6]bool{true, true, true, true, true, true} {
-		return exists, nil
+		exists[in] = residual[in] <= rangeTol && !d.sidesPart(QPInput(in))
 	}
 	return exists, refuse(g, exists, func(in QPInput) *NotDifferentiableError {
-		if outside > rangeTol {
+		switch {
+		case residual[in] <= rangeTol:
+			return d.evenError(in)
+		case outside > rangeTol:
 			return &NotDifferentiableError{Inputs: []Input{Input(in.String())}, Residual: residual[in], Remedy: "the cotangent asks for a part of the solution that is not unique"}
 		}
 		return d.singularError(in, residual[in])
@@ -329,11 +343,11 @@ func (d *qpDerivative) bounded() bool {
 	a := d.sys
 	var y float64
 	for i, r := range d.rows {
-		y += math.Abs(d.y[i]) * (1 + a.scale[r])
+		y += math.Abs(d.y[i]) * (1 + math.Abs(a.scale[r]))
 	}
 	v, z, lam := floats.Norm(d.v[:a.n], 1), floats.Norm(a.z, 1), 0.0
 	for i, r := range a.w {
-		lam += math.Abs(a.lam[i]) * a.scale[r]
+		lam += math.Abs(a.lam[i] * a.scale[r])
 	}
 	return dense.Finite((v+y)*(1+z)) && dense.Finite(v*lam)
 }
@@ -352,11 +366,11 @@ func (d *qpDerivative) singularError(in QPInput, residual float64) *NotDifferent
 const singularRemedy = "the solution is not unique: remove dependent rows, or make Q positive definite"
 
 // refuse joins one error for each wanted block that does not exist.
-func refuse(g *QPGrad, exists [6]bool, e func(QPInput) *NotDifferentiableError) error {
+func refuse(g *QPGrad, exists qpInputs, e func(QPInput) *NotDifferentiableError) error {
 	var errs []error
-	for in, wanted := range [6]bool{g.Q != nil, g.P != nil, g.G != nil, g.H != nil, g.A != nil, g.B != nil} {
-		if wanted && !exists[in] {
-			errs = append(errs, e(QPInput(in)))
+	for i, exists := range exists {
+		if in := QPInput(i); !exists && (g.matrix(in) != nil || g.vector(in) != nil) {
+			errs = append(errs, e(in))
 		}
 	}
 	return joinErrors(errs)
@@ -364,28 +378,25 @@ func refuse(g *QPGrad, exists [6]bool, e func(QPInput) *NotDifferentiableError) 
 
 // addCotangents adds the products of the last adjoint to the blocks of g that
 // exist.
-func (d *qpDerivative) addCotangents(g *QPGrad, exists [6]bool) {
+func (d *qpDerivative) addCotangents(wanted *QPGrad, exists qpInputs) {
 	a := d.sys
 	n, v, y, z := a.n, d.v, d.y, a.z
-	if g.Q != nil && exists[InputQ] {
+	g := wanted.only(exists)
+	if g.Q != nil {
 		for i := range n {
 			dense.AddRows(g.Q.RawRowView(i), []float64{-v[i] / 2, -z[i] / 2}, d.zvz, n)
 		}
 	}
-	if g.P != nil && exists[InputP] {
+	if g.P != nil {
 		floats.Sub(g.P, v[:n])
 	}
 	for i, r := range d.rows {
-		m, rhs, at := a.place(g, r)
-		inMat, inRHS := InputG, InputH
-		if r >= a.m {
-			inMat, inRHS = InputA, InputB
-		}
+		m, rhs, at := a.place(&g, r)
 		yi := y[i] * a.scale[r]
-		if rhs != nil && exists[inRHS] {
+		if rhs != nil {
 			rhs[at] += yi
 		}
-		if m != nil && exists[inMat] {
+		if m != nil {
 			dense.AddRows(m.RawRowView(at), []float64{-a.multiplier(r), -yi}, d.zvz[n:], n)
 		}
 	}
@@ -397,9 +408,9 @@ func (a *kktSystem) checkShapes(arg string, g *QPGrad, dz, dlambda, dnu []float6
 	if g == nil {
 		return named(check.ArgErrorf(arg, ErrEmpty, "give a QPGrad with the wanted fields", "is nil"))
 	}
-	n, m, q := a.n, a.m, a.rows-a.m
+	n, m, q := a.n, a.general, a.rows-a.m
 	check.Vector("dz", dz, n)
-	check.Vector("dlambda", dlambda, m)
+	check.Vector("dlambda", dlambda, a.m)
 	check.Vector("dnu", dnu, q)
 	check.Matrix("QPGrad.Q", g.Q, n, n)
 	check.Vector("QPGrad.P", g.P, n)
@@ -407,5 +418,8 @@ func (a *kktSystem) checkShapes(arg string, g *QPGrad, dz, dlambda, dnu []float6
 	check.Vector("QPGrad.H", g.H, m)
 	check.Matrix("QPGrad.A", g.A, q, n)
 	check.Vector("QPGrad.B", g.B, q)
+	check.Vector("QPGrad.L", g.L, m)
+	check.Vector("QPGrad.ZMin", g.ZMin, n)
+	check.Vector("QPGrad.ZMax", g.ZMax, n)
 	return nil
 }

@@ -4,8 +4,6 @@ import (
 	"fmt"
 
 	"cvgm/qpdiff/internal/check"
-
-	"gonum.org/v1/gonum/mat"
 )
 
 // SolveBatch solves qps[i] into sols[i], spread over the cores, and returns an
@@ -51,7 +49,7 @@ func VJPBatch(ws []Workspace, grads []QPGrad, sols []Solution, dz, dlambda, dnu 
 	if len(ws) != len(sols) {
 		panic("qpdiff: VJPBatch needs one Workspace per Solution")
 	}
-	exist := make([][6]bool, len(sols))
+	exist := make([]qpInputs, len(sols))
 	for i := range sols {
 		if sols[i].Status == Optimal {
 			_ = sols[i].set.checkShapes("grads", &grads[i], at(dz, i), at(dlambda, i), at(dnu, i)) // none is nil
@@ -78,10 +76,10 @@ func VJPBatch(ws []Workspace, grads []QPGrad, sols []Solution, dz, dlambda, dnu 
 }
 
 // addShared adds to the blocks that several items use, one goroutine per block.
-func addShared(ws []Workspace, grads []QPGrad, exist [][6]bool, users map[any]int) {
-	_ = ForEach(0, 6, func(in int) error {
+func addShared(ws []Workspace, grads []QPGrad, exist []qpInputs, users map[any]int) {
+	_ = ForEach(0, inputCount, func(in int) error {
 		for i := range grads {
-			var only [6]bool
+			var only qpInputs
 			key := grads[i].keys()[in]
 			only[in] = exist[i][in] && key != nil && users[key] > 1
 			if only[in] {
@@ -106,14 +104,11 @@ func usersOf(grads []QPGrad) map[any]int {
 }
 
 // keys identifies the storage behind each field.
-func (g *QPGrad) keys() (k [6]any) {
-	for in, m := range [6]*mat.Dense{InputQ: g.Q, InputG: g.G, InputA: g.A} {
-		if m != nil {
+func (g *QPGrad) keys() (k [inputCount]any) {
+	for in := range k {
+		if m := g.matrix(QPInput(in)); m != nil {
 			k[in] = m
-		}
-	}
-	for in, v := range [6][]float64{InputP: g.P, InputH: g.H, InputB: g.B} {
-		if len(v) > 0 {
+		} else if v := g.vector(QPInput(in)); len(v) > 0 {
 			k[in] = &v[0]
 		}
 	}

@@ -19,12 +19,12 @@ func (a *activeSet) provesInfeasible(r int) bool {
 		}
 		noise := rayNoise * dense.Eps * big
 		for i, s := range a.w {
-			if s < a.m && a.y[i] > 0 || math.Abs(a.y[i])*math.Sqrt(a.mnorm[s]) <= noise {
+			if !a.equality(s) && a.y[i] > 0 || math.Abs(a.y[i])*math.Sqrt(a.mnorm[s]) <= noise {
 				a.y[i] = 0
 			}
 		}
 		rho, beta, size := a.ray(r)
-		if r >= a.m {
+		if a.equality(r) {
 			beta = -math.Abs(beta)
 		}
 		if !(beta < -rayGain*size) {
@@ -133,7 +133,7 @@ func (a *activeSet) certifyInfeasible(s *qpReport, r int) {
 		v *= a.scale[r]
 		inRange = inRange && (!used || math.Abs(v) >= dense.SmallestNormal)
 		out, at := a.placeOut(c.Lambda, c.Nu, r)
-		out[at] = v
+		out[at] = v + 0 // no -0
 	}
 	for i, s := range a.w {
 		put(s, a.y[i]/beta)
@@ -173,7 +173,7 @@ func (a *activeSet) provesUnbounded(s *qpReport) bool {
 		v := floats.Dot(a.crow(r), d)
 		p := &a.parts[a.rowPart[r]]
 		switch {
-		case r >= a.m:
+		case a.equality(r) || a.twoSided && !math.IsInf(a.other[r], 1):
 			p.off = max(p.off, math.Abs(v))
 		case !math.IsInf(a.r[r], 1):
 			p.off = max(p.off, v)
@@ -235,8 +235,12 @@ func (a *activeSet) firstRow(d []float64, k int) float64 {
 		if a.rowPart[r] != k || a.at[r] >= 0 {
 			continue
 		}
-		if toward := floats.Dot(a.crow(r), d); toward > flatTol*size {
+		toward := floats.Dot(a.crow(r), d)
+		if toward > flatTol*size {
 			t = min(t, a.slack[r]/toward)
+		}
+		if a.twoSided && -toward > flatTol*size {
+			t = min(t, a.under[r]/-toward)
 		}
 	}
 	return t

@@ -33,14 +33,14 @@ func newQPGrad(q *QP) *QPGrad {
 }
 
 // fields are the entries of g, block by block.
-func (g *QPGrad) fields() [6][]float64 {
+func (g *QPGrad) fields() [inputCount][]float64 {
 	raw := func(m *mat.Dense) []float64 {
 		if m == nil {
 			return nil
 		}
 		return m.RawMatrix().Data
 	}
-	return [6][]float64{raw(g.Q), g.P, raw(g.G), g.H, raw(g.A), g.B}
+	return [inputCount][]float64{raw(g.Q), g.P, raw(g.G), g.H, raw(g.A), g.B, g.L, g.ZMin, g.ZMax}
 }
 
 // refused returns the inputs that an error of a derivative names.

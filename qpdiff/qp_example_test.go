@@ -61,6 +61,40 @@ func ExampleQP_simplex() {
 	// Output: [0.7 0.3 0.0]
 }
 
+// Three power plants share a demand of 6 at the least cost. Each has a capacity, and the first
+// two may differ by at most 1 in either direction.
+func ExampleQP_twoSided() {
+	qp := qpdiff.QP{
+		Q: mat.NewDense(3, 3, []float64{1, 0, 0, 0, 4, 0, 0, 0, 1}),
+		P: make([]float64, 3),
+		A: mat.NewDense(1, 3, []float64{1, 1, 1}),
+		B: []float64{6},
+		G: mat.NewDense(1, 3, []float64{1, -1, 0}), // -1 ≤ z₀ − z₁ ≤ 1
+		L: []float64{-1},
+		H: []float64{1},
+
+		ZMin: []float64{0, 0, 0},
+		ZMax: []float64{5, 5, 2},
+	}
+	var s qpdiff.Solution
+	if err := s.Solve(&qp); err != nil {
+		panic(err)
+	}
+	fmt.Printf("output %.1f\n", s.Z)
+	fmt.Printf("multiplier of the difference %.2f, of the capacities %.2f\n", s.Lambda[:1], s.Lambda[1:])
+
+	// The first plant's output as a function of the limits.
+	g := qpdiff.QPGrad{L: make([]float64, 1), H: make([]float64, 1), ZMax: make([]float64, 3)}
+	if err := s.VJP(nil, &g, []float64{1, 0, 0}, nil, nil); err != nil {
+		panic(err)
+	}
+	fmt.Printf("derivative of the first output: in L %.1f, H %.1f, capacities %.1f\n", g.L, g.H, g.ZMax)
+	// Output:
+	// output [2.5 1.5 2.0]
+	// multiplier of the difference [1.75], of the capacities [0.00 0.00 2.25]
+	// derivative of the first output: in L [0.0], H [0.5], capacities [0.0 0.0 -0.5]
+}
+
 // A support vector machine in its dual: four points on a line, the outer two of
 // each class further from the border than the inner ones.
 func ExampleQP_supportVectorMachine() {
@@ -70,18 +104,16 @@ func ExampleQP_supportVectorMachine() {
 	qp := qpdiff.QP{
 		Q: mat.NewDense(n, n, nil),
 		P: []float64{-1, -1, -1, -1},
-		G: mat.NewDense(2*n, n, nil), // 0 ≤ α ≤ 10
-		H: make([]float64, 2*n),
 		A: mat.NewDense(1, n, y),
 		B: []float64{0},
+
+		ZMin: make([]float64, n), // 0 ≤ α ≤ 10
+		ZMax: []float64{10, 10, 10, 10},
 	}
 	for i := range n {
 		for j := range n {
 			qp.Q.Set(i, j, y[i]*x[i]*x[j]*y[j])
 		}
-		qp.G.Set(i, i, -1)
-		qp.G.Set(n+i, i, 1)
-		qp.H[n+i] = 10
 	}
 	var s qpdiff.Solution
 	if err := s.Solve(&qp); err != nil {

@@ -1,6 +1,7 @@
 package qpdiff
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -14,12 +15,12 @@ import (
 // load copies q in, rows scaled by powers of two to a norm near one (which
 // changes no bit of the mantissas), and notes which parts equal the last program's.
 func (a *activeSet) load(q *QP) error {
-	n, m, rows, err := q.dims()
+	shape, err := q.shape()
 	if err != nil {
 		return err
 	}
-	if a.n != n || a.m != m || a.rows != rows {
-		a.resize(n, m, rows)
+	if two := q.twoSided(); a.qpShape != shape || a.twoSided != two {
+		a.resize(shape, two)
 	}
 	if !a.loaded {
 		a.empty()
@@ -33,7 +34,14 @@ func (a *activeSet) load(q *QP) error {
 	}
 	a.p = append(a.p[:0], q.P...)
 	sameRows := true
-	for r := range rows {
+	first := 0
+	if a.twoSided {
+		if sameRows, err = a.loadSides(q); err != nil {
+			return err
+		}
+		first = a.m
+	}
+	for r := first; r < a.rows; r++ {
 		same, err := a.loadRow(q, r)
 		if err != nil {
 			return err
@@ -42,7 +50,7 @@ func (a *activeSet) load(q *QP) error {
 	}
 	if !a.loaded || !sameQ || !sameRows {
 		a.findParts()
-		a.bounds = !slices.ContainsFunc(a.single[:rows], func(j int) bool { return j < 0 })
+		a.bounds = !slices.ContainsFunc(a.single[:a.rows], func(j int) bool { return j < 0 })
 	}
 	// A shifted factor belongs to the units of the variables and the weight of the
 	// proximal term that the rows gave.
@@ -79,8 +87,11 @@ func (a *activeSet) findParts() {
 				a.part[j] = a.part[first]
 			}
 		}
-		for r := range a.rows {
-			if j := slices.IndexFunc(a.crow(r), nonzero); j >= 0 {
+		for r, j := range a.single[:a.rows] {
+			if j < 0 {
+				j = slices.IndexFunc(a.crow(r), nonzero)
+			}
+			if j >= 0 {
 				a.rowPart[r] = a.part[j]
 			}
 		}
@@ -158,20 +169,114 @@ func (a *activeSet) loadRow(q *QP, r int) (same bool, err error) {
 	src, v := g.RawRowView(i), rhs[i]
 	same = a.loaded && a.sameRow(r, src, v)
 	if !same {
-		norm := floats.Dot(src, src)
-		if safeSquares < norm && norm < 1/safeSquares {
-			norm = math.Sqrt(norm)
-		} else if norm, err = a.oddNorm(r, i, g); err != nil {
+		if err := a.takeRow(r, i, g, src); err != nil {
 			return false, err
 		}
-		a.scaleRow(r, src, norm)
 	}
 	right := v * a.scale[r]
 	a.r[r] = right
 	if !(math.Abs(right) >= dense.SmallestNormal && math.Abs(right) <= math.MaxFloat64) && right != 0 || right == 0 && v != 0 {
-		return same, a.checkRight(r, i, v)
+		return same, a.oddRight(r, i, v)
 	}
 	return same, nil
+}
+
+// loadSides takes over the rows with two sides and reports whether their coefficients equal those
+// of the last problem.
+func (a *activeSet) loadSides(q *QP) (same bool, err error) {
+	same = true
+	for r := range a.m {
+		lo, hi := q.sides(r, a.general)
+		known := a.loaded && suits(a.scale[r], lo) && suits(a.scale[r], hi)
+		if r >= a.general {
+			if !known {
+				a.takeBound(r)
+			}
+		} else {
+			src := q.G.RawRowView(r)
+			if known = known && a.sameRow(r, src, 0); !known {
+				if err := a.takeRow(r, r, q.G, src); err != nil {
+					return false, err
+				}
+			}
+		}
+		if err := a.setSides(r, lo, hi); err != nil {
+			return false, err
+		}
+		same = same && known
+	}
+	return same, nil
+}
+
+// takeBound takes over the coefficients of row r, the bounds of a variable.
+func (a *activeSet) takeBound(r int) {
+	row, j := a.crow(r), r-a.general
+	clear(row)
+	row[j] = boundScale
+	a.scale[r], a.single[r] = boundScale, j
+}
+
+// boundScale brings the norm of a bound's coefficients into [½, 1), as takeRow does.
+const boundScale = .5
+
+// setSides takes over the sides of row r, which goes on to face the one that it faces.
+func (a *activeSet) setSides(r int, lo, hi float64) error {
+	equal := a.loaded && a.equality(r)
+	s := a.scale[r]
+	right, other := hi*s, -lo*s
+	if s < 0 {
+		right, other = -other, -right
+	}
+	a.r[r], a.other[r] = right, other
+	if right > math.MaxFloat64 {
+		if other > math.MaxFloat64 {
+			a.switchOff(r)
+		} else {
+			a.turn(r)
+			a.current = a.current && a.at[r] < 0
+		}
+	}
+	a.current = a.current && a.equality(r) == equal
+	if lo <= hi && lo <= math.MaxFloat64 && hi >= -math.MaxFloat64 && holds(lo, s) && holds(hi, s) {
+		return nil
+	}
+	return a.checkSides(r, lo, hi)
+}
+
+// holds reports whether v has its digits in the scale s.
+func holds(v, s float64) bool { return math.Abs(v*s) >= dense.SmallestNormal || v == 0 }
+
+// checkSides reports the sides of row r, which cannot be used.
+func (a *activeSet) checkSides(r int, lo, hi float64) error {
+	lower, upper, i := InputL, InputH, r
+	if r >= a.general {
+		lower, upper, i = InputZMin, InputZMax, r-a.general
+	}
+	for _, side := range [2]struct {
+		in     QPInput
+		v, off float64
+	}{{lower, lo, math.Inf(-1)}, {upper, hi, math.Inf(1)}} {
+		name, v := "QP."+side.in.String(), side.v
+		switch {
+		case math.IsNaN(v) || v == -side.off:
+			return check.ArgErrorf(name, ErrNotFinite, fmt.Sprintf("give a number, or %+v for no bound", side.off), "holds %v at index %d", v, i)
+		case !holds(v, a.scale[r]):
+			return underflowing(name, i, v)
+		}
+	}
+	return check.ArgErrorf("QP."+lower.String(), ErrDomain, "give a lower side that is at most the upper one", "holds %v at index %d, above the %v in %v", lo, i, hi, upper)
+}
+
+// switchOff takes row r, which is no longer a constraint, out of the next solve's first guess.
+func (a *activeSet) switchOff(r int) {
+	if i := a.at[r]; i >= 0 {
+		a.w = slices.Delete(a.w, i, i+1)
+		for j, other := range a.w[i:] {
+			a.at[other] = i + j
+		}
+		a.at[r] = -1
+		a.current = false
+	}
 }
 
 // names are those of the block of row r and of its right-hand sides.
@@ -182,8 +287,9 @@ func (a *activeSet) names(r int) (rows, right string) {
 	return "QP.G", "QP.H"
 }
 
-// checkRight reports the right-hand side v of row r, at index i, if it cannot be used.
-func (a *activeSet) checkRight(r, i int, v float64) error {
+// oddRight takes over the right-hand side v of row r, at index i, which is infinite or too
+// small, or reports that it cannot be used.
+func (a *activeSet) oddRight(r, i int, v float64) error {
 	_, name := a.names(r)
 	switch {
 	case math.IsNaN(v) || math.IsInf(v, -1) || r >= a.m && math.IsInf(v, 1):
@@ -193,28 +299,54 @@ func (a *activeSet) checkRight(r, i int, v float64) error {
 		}
 		return check.ArgErrorf(name, ErrNotFinite, remedy, "holds %v at index %d", v, i)
 	case math.Abs(a.r[r]) < dense.SmallestNormal:
-		return check.ArgErrorf(name, ErrNotFinite, "set it to 0, or measure the variables in smaller units", "holds %.3g at index %d, whose ratio to its row underflows", v, i)
+		return underflowing(name, i, v)
+	case a.r[r] > 0:
+		a.switchOff(r)
 	}
 	return nil
+}
+
+// underflowing reports the right-hand side v, at index i.
+func underflowing(name string, i int, v float64) error {
+	return check.ArgErrorf(name, ErrNotFinite, "set it to 0, or measure the variables in smaller units", "holds %.3g at index %d, whose ratio to its row underflows", v, i)
 }
 
 // sameRow reports whether row r has the coefficients src already, in a scale that suits the
 // right-hand side v.
 func (a *activeSet) sameRow(r int, src []float64, v float64) bool {
 	s, dst := a.scale[r], a.crow(r)[:len(src)]
-	if t := math.Abs(v * s); !(t >= dense.SmallestNormal && t <= math.MaxFloat64) && v != 0 && !math.IsInf(v, 0) {
+	if !suits(s, v) {
 		return false
 	}
-	for j, v := range src {
-		if v*s != dst[j] {
+	j := 0
+	for ; j+4 <= len(src); j += 4 {
+		v, w := src[j:j+4], dst[j:j+4]
+		if v[0]*s != w[0] || v[1]*s != w[1] || v[2]*s != w[2] || v[3]*s != w[3] {
+			return false
+		}
+	}
+	for ; j < len(src); j++ {
+		if src[j]*s != dst[j] {
 			return false
 		}
 	}
 	return true
 }
 
-// scaleRow takes over the coefficients src of row r, whose norm is given.
-func (a *activeSet) scaleRow(r int, src []float64, norm float64) {
+// suits reports whether the scale s of a row suits its right-hand side v.
+func suits(s, v float64) bool {
+	t := math.Abs(v * s)
+	return t >= dense.SmallestNormal && t <= math.MaxFloat64 || v == 0 || math.IsInf(v, 0)
+}
+
+// takeRow takes over the coefficients src of constraint r, row i of g.
+func (a *activeSet) takeRow(r, i int, g *mat.Dense, src []float64) (err error) {
+	norm := floats.Dot(src, src)
+	if safeSquares < norm && norm < 1/safeSquares {
+		norm = math.Sqrt(norm)
+	} else if norm, err = a.oddNorm(r, i, g); err != nil {
+		return err
+	}
 	s := 1.0
 	if norm > 0 {
 		// The power of two that brings it into [½, 1): rows' norms and their reciprocals are normal.
@@ -223,6 +355,7 @@ func (a *activeSet) scaleRow(r int, src []float64, norm float64) {
 	a.scale[r] = s
 	a.single[r] = onlyEntry(src)
 	floats.ScaleTo(a.crow(r), s, src)
+	return nil
 }
 
 // The layout of a float64.

@@ -36,15 +36,14 @@ func (a *activeSet) dropNegative() {
 func (a *activeSet) start() int {
 	n := a.n
 	clear(a.skip)
-	copy(a.base, a.z)
-	if slices.ContainsFunc(a.z, nonzero) {
+	if a.twoSided || slices.ContainsFunc(a.z, nonzero) {
 		a.slacks()
 		dense.Products(a.perp, a.q, n, a.z)
 	} else { // the usual case
 		copy(a.slack, a.r)
 		clear(a.perp)
 	}
-	copy(a.baseSlack, a.slack)
+	a.baseHere()
 	for i, v := range a.p {
 		a.perp[i] = -v - a.perp[i]
 	}
@@ -57,8 +56,12 @@ func (a *activeSet) start() int {
 	}
 	a.w, a.eq = a.w[:0], 0
 	a.current, a.redundant = true, false
-	for r := a.m; r < a.rows; r++ {
-		if a.tryEnter(r) {
+	first := a.m
+	if a.twoSided {
+		first = 0
+	}
+	for r := first; r < a.rows; r++ {
+		if !a.equality(r) || a.tryEnter(r) {
 			continue
 		}
 		// The row depends on those before: its right-hand side has to match.
@@ -74,7 +77,7 @@ func (a *activeSet) start() int {
 		a.skip[r], a.redundant = true, true
 	}
 	for _, r := range guess {
-		if r < a.m {
+		if !a.equality(r) {
 			a.tryEnter(r)
 		}
 	}
@@ -102,6 +105,14 @@ func (a *activeSet) guessBounds() {
 			lo[j] = max(lo[j], a.r[r]/c)
 		}
 	}
+	for r, v := range a.other {
+		j := a.single[r]
+		if c := -a.c[r*n+j]; c > 0 {
+			hi[j] = min(hi[j], v/c)
+		} else {
+			lo[j] = max(lo[j], v/c)
+		}
+	}
 	z, grad := a.dz[:n], a.row[:n]
 	for j := range z {
 		z[j] = max(lo[j], min(0, hi[j]))
@@ -119,6 +130,9 @@ func (a *activeSet) guessBounds() {
 		}
 	}
 	for r, j := range a.single {
+		if a.twoSided && !a.faces(r, a.crow(r)[j]*z[j]) {
+			continue
+		}
 		if a.r[r] <= a.crow(r)[j]*z[j] {
 			a.tryEnter(r)
 		}
@@ -218,7 +232,7 @@ func (a *activeSet) oneByOne() int {
 			a.followRows(a.broken)
 			a.followRows(a.w)
 		}
-		a.subtractRows(a.slack, a.baseSlack, a.step)
+		a.followAll()
 	}
 	return -1
 }

@@ -1,6 +1,7 @@
 package qpdiff
 
 import (
+	"math"
 	"slices"
 
 	"cvgm/qpdiff/internal/dense"
@@ -18,7 +19,8 @@ import (
 //	subject to G_i ż = ḣ_i − Ġ_i z on strictly active rows (≤ on weakly active ones)
 //	           Aż = ḃ − Ȧz
 //
-// and its multipliers are the derivatives of λ and ν (Robinson, 1980; Bonnans and
+// (≥ on lower sides; between the changes of both on a row of equal sides without a
+// multiplier), and its multipliers are the derivatives of λ and ν (Robinson, 1980; Bonnans and
 // Shapiro, 2000, Section 5.2). z and the multipliers must be unique, except at
 // rows of zeros that t and the outputs leave out: otherwise it
 // fails like JVP. w is as in VJP; at weakly active rows it allocates all the same.
@@ -34,9 +36,11 @@ func (s *Solution) DirectionalDerivative(w *Workspace, dz, dlambda, dnu []float6
 		return err
 	}
 	a := d.sys
-	if len(d.weak) == 0 || d.cond > weakCond {
+	apart := d.movedApart(t)
+	if len(d.weak)+len(apart) == 0 || d.cond > weakCond || d.narrow {
 		return d.jvp(dz, dlambda, dnu, t)
 	}
+	weak := append(slices.Clone(d.weak), apart...)
 	rows := d.rows
 	defer func() { d.rows = rows }()
 	d.rows = nil
@@ -44,12 +48,12 @@ func (s *Solution) DirectionalDerivative(w *Workspace, dz, dlambda, dnu []float6
 		if a.leavesEmpty(r, dlambda, dnu, t) {
 			continue
 		}
-		if r >= a.m || a.multiplier(r) > 0 && !slices.Contains(d.weak, r) || slices.Contains(d.spare, r) {
+		if a.equality(r) && !slices.Contains(apart, r) || a.multiplier(r) != 0 && !slices.Contains(weak, r) || slices.Contains(d.spare, r) {
 			d.rows = append(d.rows, r)
 		}
 	}
 	strict := len(d.rows)
-	d.rows = append(d.rows, d.weak...)
+	d.rows = append(d.rows, weak...)
 	d.cy = dense.Grow(d.cy, max(a.n, len(d.rows)))
 	d.change(t)
 	program := QP{Q: mat.NewDense(a.n, a.n, slices.Clone(a.q)), P: make([]float64, a.n)}
@@ -57,11 +61,17 @@ func (s *Solution) DirectionalDerivative(w *Workspace, dz, dlambda, dnu []float6
 	if strict > 0 {
 		program.A, program.B = mat.NewDense(strict, a.n, a.stack(d.rows[:strict])), slices.Clone(d.cy[:strict])
 	}
-	program.G, program.H = mat.NewDense(len(d.weak), a.n, a.stack(d.weak)), slices.Clone(d.cy[strict:len(d.rows)])
+	program.G, program.H = mat.NewDense(len(weak), a.n, a.stack(weak)), slices.Clone(d.cy[strict:len(d.rows)])
+	if len(apart) > 0 {
+		program.L = make([]float64, len(weak))
+		dense.Fill(program.L[:len(d.weak)], math.Inf(-1))
+		d.partSides(t, apart, program.L[len(d.weak):], program.H[len(d.weak):])
+	}
 	var sol Solution
 	if err := sol.Solve(&program); err != nil {
-		return refuse(t, [6]bool{}, func(in QPInput) *NotDifferentiableError {
+		return refuse(t, qpInputs{}, func(in QPInput) *NotDifferentiableError {
 			e := d.weakError(in)
+			e.Weak.Rows = slices.Sorted(slices.Values(weak))
 			e.Remedy = "the program of the directional derivative has no solution: " + sol.Status.String()
 			return e
 		})
@@ -70,8 +80,9 @@ func (s *Solution) DirectionalDerivative(w *Workspace, dz, dlambda, dnu []float6
 	// Q is definite on the null space of the strictly active ones.
 	c := a.stack(d.rows)
 	if newKKTMatrix(a.n, strict, a.q, c[:strict*a.n]).singular() || newKKTMatrix(a.n, len(d.rows), a.q, c).singular() {
-		return refuse(t, [6]bool{}, func(in QPInput) *NotDifferentiableError {
+		return refuse(t, qpInputs{}, func(in QPInput) *NotDifferentiableError {
 			e := d.weakError(in)
+			e.Weak.Rows = slices.Sorted(slices.Values(weak))
 			e.Residual, e.Remedy = 1, singularRemedy
 			return e
 		})

@@ -2,6 +2,8 @@ package qpdiff
 
 import (
 	"fmt"
+	"math"
+	"strings"
 
 	"cvgm/qpdiff/internal/check"
 
@@ -24,6 +26,19 @@ import (
 // A solution meets the KKT conditions with these signs:
 //
 //	Qz + p + Gᵀλ + Aᵀν = 0,   Gz ≤ h,   Az = b,   λ ≥ 0,   λᵢ(Gz − h)ᵢ = 0.
+//
+// # Two sides and bounds
+//
+// L, ZMin and ZMax add lower sides and bounds of the variables, each of them nil for none:
+//
+//	l ≤ Gz ≤ h   (m rows; with L, H may be nil)
+//	zmin ≤ z ≤ zmax   (n entries each; their multipliers are the n entries of λ behind the m)
+//
+// -Inf in L and ZMin and +Inf in H and ZMax are no bound. A multiplier is positive on the upper
+// side and negative on the lower one, so that Qz + p + Gᵀλ + μ + Aᵀν = 0 with the bounds' μ.
+// Where both sides are equal the row is an equality, whose multiplier has any sign; sides that
+// differ, however little, are two. A row with two sides costs what one with one side does:
+// only one of its sides is ever active.
 //
 // # Method
 //
@@ -56,43 +71,105 @@ type QP struct {
 	H []float64
 	A *mat.Dense
 	B []float64
+
+	L          []float64 // lower sides of the rows of G
+	ZMin, ZMax []float64 // bounds of the variables
 }
 
-// dims checks the shapes and returns n, m and m+q.
-func (q *QP) dims() (n, m, rows int, err error) {
-	if q == nil {
-		return 0, 0, 0, check.ArgErrorf("q", ErrEmpty, "give a QP", "is nil")
+// qpShape counts the variables of a program and its rows: those of G, with the bounds
+// of the variables all that have two sides, and with the equalities all.
+type qpShape struct{ n, general, m, rows int }
+
+// twoSided reports whether the program has lower sides or bounds of its variables.
+func (q *QP) twoSided() bool { return len(q.L) > 0 || q.bounded() }
+
+func (q *QP) bounded() bool { return len(q.ZMin) > 0 || len(q.ZMax) > 0 }
+
+// sides returns the lower and the upper side of row r, a row of G or a bound of a variable.
+func (q *QP) sides(r, general int) (lo, hi float64) {
+	lower, upper := q.L, q.H
+	if r >= general {
+		lower, upper, r = q.ZMin, q.ZMax, r-general
 	}
-	n = len(q.P)
+	lo, hi = math.Inf(-1), math.Inf(1)
+	if len(lower) > 0 {
+		lo = lower[r]
+	}
+	if len(upper) > 0 {
+		hi = upper[r]
+	}
+	return lo, hi
+}
+
+// shape checks the shapes and counts the rows.
+func (q *QP) shape() (s qpShape, err error) {
+	if q == nil {
+		return s, check.ArgErrorf("q", ErrEmpty, "give a QP", "is nil")
+	}
+	n := len(q.P)
 	if n == 0 {
-		return 0, 0, 0, check.ArgErrorf("QP.P", ErrEmpty, "give one entry per variable", "is empty")
+		return s, check.ArgErrorf("QP.P", ErrEmpty, "give one entry per variable", "is empty")
 	}
 	if q.Q != nil {
 		if r, c := q.Q.Dims(); r != n || c != n {
-			return 0, 0, 0, check.ArgErrorf("QP.Q", ErrShape, "give an n×n matrix for the n entries of P", "is %d×%d for n = %d", r, c, n)
+			return s, check.ArgErrorf("QP.Q", ErrShape, "give an n×n matrix for the n entries of P", "is %d×%d for n = %d", r, c, n)
 		}
 	}
-	count := func(name string, g *mat.Dense, rhs string, h []float64) (int, error) {
+	count := func(name string, g *mat.Dense) (int, error) {
 		if g == nil || g.IsEmpty() {
-			if len(h) != 0 {
-				return 0, check.ArgErrorf("QP."+rhs, ErrShape, "give one entry per row of "+name, "has %d entries for no row", len(h))
-			}
 			return 0, nil
 		}
 		r, c := g.Dims()
 		if c != n {
 			return 0, check.ArgErrorf("QP."+name, ErrShape, "give one column per variable", "has %d columns for %d variables", c, n)
 		}
-		if len(h) != r {
-			return 0, check.ArgErrorf("QP."+rhs, ErrShape, "give one entry per row of "+name, "has %d entries for %d rows", len(h), r)
-		}
 		return r, nil
 	}
-	if m, err = count("G", q.G, "H", q.H); err != nil {
-		return 0, 0, 0, err
+	if s.general, err = count("G", q.G); err != nil {
+		return s, err
 	}
-	eq, err := count("A", q.A, "B", q.B)
-	return n, m, m + eq, err
+	if len(q.H) != s.general && (len(q.L) == 0 || len(q.H) > 0) {
+		return s, misfit("H", "row of G", q.H, s.general)
+	}
+	eq, err := count("A", q.A)
+	if err != nil {
+		return s, err
+	}
+	if len(q.B) != eq {
+		return s, misfit("B", "row of A", q.B, eq)
+	}
+	s.n, s.m = n, s.general
+	if q.bounded() {
+		s.m += n
+	}
+	s.rows = s.m + eq
+	if q.twoSided() {
+		return s, q.checkSides(s)
+	}
+	return s, nil
+}
+
+// checkSides checks the lengths of the sides that may be left out.
+func (q *QP) checkSides(s qpShape) error {
+	for _, c := range [3]struct {
+		name, per string
+		side      []float64
+		want      int
+	}{{"L", "row of G", q.L, s.general}, {"ZMin", "variable", q.ZMin, s.n}, {"ZMax", "variable", q.ZMax, s.n}} {
+		if len(c.side) > 0 && len(c.side) != c.want {
+			return misfit(c.name, c.per, c.side, c.want)
+		}
+	}
+	return nil
+}
+
+func misfit(name, per string, side []float64, want int) error {
+	unit, _, _ := strings.Cut(per, " ")
+	count := fmt.Sprintf("%d %ss", want, unit)
+	if want == 0 {
+		count = "no " + unit
+	}
+	return check.ArgErrorf("QP."+name, ErrShape, "give one entry per "+per, "has %d entries for %s", len(side), count)
 }
 
 // Status is the way in which a solve ended.
@@ -122,7 +199,8 @@ func (s Status) String() string {
 //	Dual   = ‖Qz + p + Gᵀλ + Aᵀν‖∞
 //	Gap    = |zᵀQz + pᵀz + hᵀλ + bᵀν|   (primal minus dual objective)
 //
-// and λ ≥ 0 holds exactly. Relative does not change if the objective, a row or
+// and λ ≥ 0 holds exactly. Lower sides and bounds count as rows of G, by the side that their
+// multiplier is of. Relative does not change if the objective, a row or
 // all variables are measured in other units. It belongs to the part of the program that
 // meets the conditions worst: a part is a set of variables that no entry of Q, G or A
 // connects with others, and the units of different parts may have nothing to do with each
@@ -166,6 +244,9 @@ type qpReport struct {
 //	Infeasible:  λ ≥ 0 and ν with Gᵀλ + Aᵀν = 0 and hᵀλ + bᵀν = −1
 //	Unbounded:   z with Qz = 0, Gz ≤ 0, Az = 0 and pᵀz = −1
 //	Nonconvex:   z with zᵀQz < 0 and ‖z‖∞ = 1
+//
+// With lower sides and bounds λ has the entries and signs of [Solution.Lambda]; a negative one
+// multiplies the lower side in place of h. A lower side then asks for Gz ≥ 0.
 type Certificate struct {
 	Z, Lambda, Nu []float64
 	// Residual is the largest violation of the equations above, as a fraction
@@ -175,7 +256,7 @@ type Certificate struct {
 
 // Wrapped once, so that a failing batch item allocates no more than others.
 var (
-	errInfeasibleQP = fmt.Errorf("qpdiff: no z meets Gz ≤ h and Az = b: %w (Solution.Certificate holds the proof)", ErrInfeasible)
+	errInfeasibleQP = fmt.Errorf("qpdiff: no z meets the constraints: %w (Solution.Certificate holds the proof)", ErrInfeasible)
 	errUnboundedQP  = fmt.Errorf("qpdiff: the objective falls without end: %w (Solution.Certificate holds the direction)", ErrUnbounded)
 	errOutOfRangeQP = fmt.Errorf("qpdiff: the solution, or a product that its residual sums, overflows or underflows: %w: rescale the problem", ErrNotFinite)
 	errNonconvexQP  = fmt.Errorf("qpdiff: Q is not positive semidefinite: %w (Solution.Certificate holds a direction of negative curvature)", ErrNonconvex)
@@ -187,7 +268,8 @@ const boundEntry = "remove or bound the entry"
 // QPGrad holds one number for each entry of the data of a [QP]: what
 // [Solution.VJP] adds cotangents to, or the direction of [Solution.JVP]. A nil
 // field is not wanted (VJP) or zero (JVP); the others have the shape of the
-// field of the same name. The gradient with respect to Q is symmetrised, and a
+// field of the same name, also where the QP leaves it out: H and L one entry per row of G, ZMin and
+// ZMax one per variable. An infinite side has the derivative 0. The gradient with respect to Q is symmetrised, and a
 // direction in Q counts as (D + Dᵀ)/2: only symmetric changes of Q make sense.
 type QPGrad QP
 
@@ -201,9 +283,87 @@ const (
 	InputH
 	InputA
 	InputB
+	InputL
+	InputZMin
+	InputZMax
+
+	inputCount = iota
+	noInput    = QPInput(-1)
 )
 
-func (in QPInput) String() string { return "QPGHAB"[in : in+1] }
+func (in QPInput) String() string {
+	return [...]string{"Q", "P", "G", "H", "A", "B", "L", "ZMin", "ZMax"}[in]
+}
+
+// qpInputs tells something of each block of the data.
+type qpInputs [inputCount]bool
+
+var allExist = qpInputs{true, true, true, true, true, true, true, true, true}
+
+// opposite is the block that holds the other sides of the rows whose sides in holds.
+func (in QPInput) opposite() QPInput {
+	switch in {
+	case InputL:
+		return InputH
+	case InputH:
+		return InputL
+	case InputZMin:
+		return InputZMax
+	case InputZMax:
+		return InputZMin
+	}
+	return noInput
+}
+
+// matrix and vector return the field of g that holds input in, if that is a matrix or a vector.
+func (g *QPGrad) matrix(in QPInput) *mat.Dense {
+	switch in {
+	case InputQ:
+		return g.Q
+	case InputG:
+		return g.G
+	case InputA:
+		return g.A
+	}
+	return nil
+}
+
+func (g *QPGrad) vector(in QPInput) []float64 {
+	switch in {
+	case InputP:
+		return g.P
+	case InputH:
+		return g.H
+	case InputB:
+		return g.B
+	case InputL:
+		return g.L
+	case InputZMin:
+		return g.ZMin
+	case InputZMax:
+		return g.ZMax
+	}
+	return nil
+}
+
+// only returns the fields of g that exist.
+func (g *QPGrad) only(exists qpInputs) QPGrad {
+	out := *g
+	if exists == allExist {
+		return out
+	}
+	for in, field := range [inputCount]*[]float64{InputP: &out.P, InputH: &out.H, InputB: &out.B, InputL: &out.L, InputZMin: &out.ZMin, InputZMax: &out.ZMax} {
+		if field != nil && !exists[in] {
+			*field = nil
+		}
+	}
+	for in, field := range [inputCount]**mat.Dense{InputQ: &out.Q, InputG: &out.G, InputA: &out.A} {
+		if field != nil && !exists[in] {
+			*field = nil
+		}
+	}
+	return out
+}
 
 // QPOutput names a block of the solution of a [QP].
 type QPOutput int

@@ -145,7 +145,7 @@ func (a *activeSet) ownRatio(k int) float64 {
 	}
 	for i, r := range a.w {
 		if a.rowPart[r] == k && a.lam[i] != 0 {
-			relative = max(relative, ratio(math.Abs(a.slack[r]), a.ownTerm(r)))
+			relative = max(relative, ratio(math.Abs(a.slack[r]), a.ownTerm(r, a.r[r])))
 		}
 	}
 	return relative
@@ -162,21 +162,26 @@ func representable(v, scaled float64) bool {
 // largest entry of z in each part.
 func (a *activeSet) violation(res *KKTResidual) (sum float64) {
 	a.loosest = 0
+	m, two := a.m, a.twoSided
 	for r, v := range a.slack {
-		if v >= 0 && r < a.m {
-			continue
+		right := a.r[r]
+		if v >= 0 && r < m && !(two && a.equality(r)) {
+			if !two || a.under[r] >= 0 {
+				continue
+			}
+			v, right = a.under[r], a.other[r] // of a row in the working set, which does not turn
 		}
 		sum += v
 		v = math.Abs(v)
 		p := &a.parts[a.rowPart[r]]
-		res.Primal = max(res.Primal, v/a.scale[r])
-		term := math.Abs(a.r[r])
+		res.Primal = max(res.Primal, v/math.Abs(a.scale[r]))
+		term := math.Abs(right)
 		if v > refined*term {
 			term = max(term, a.rowSize(r)*p.z)
 		}
 		p.primal = max(p.primal, ratio(v, term))
-		if v > looseTol*math.Abs(a.r[r]) {
-			a.loosest = max(a.loosest, ratio(v, a.ownTerm(r)))
+		if v > looseTol*math.Abs(right) {
+			a.loosest = max(a.loosest, ratio(v, a.ownTerm(r, right)))
 		}
 	}
 	return sum
@@ -195,8 +200,12 @@ func (a *activeSet) looseRows(tol float64) (worst float64) {
 	copy(u, a.p)
 	a.forward(u, 0)
 	for r, v := range a.slack {
-		if v >= 0 && r < a.m {
-			continue
+		right := a.r[r]
+		if v >= 0 && !a.equality(r) {
+			if !a.twoSided || a.under[r] >= 0 {
+				continue
+			}
+			v, right = a.under[r], a.other[r]
 		}
 		k := a.rowPart[r]
 		size := math.Abs(a.parts[k].zqz)
@@ -204,14 +213,14 @@ func (a *activeSet) looseRows(tol float64) (worst float64) {
 			size += u[j]*u[j] + a.prox[j]*a.z[j]*a.z[j]
 		}
 		a.mrow(r)
-		worst = max(worst, ratio(math.Abs(v), a.ownTerm(r)+math.Sqrt(size*a.mnorm[r])))
+		worst = max(worst, ratio(math.Abs(v), a.ownTerm(r, right)+math.Sqrt(size*a.mnorm[r])))
 	}
 	return worst
 }
 
-// ownTerm is the largest term of row r.
-func (a *activeSet) ownTerm(r int) float64 {
-	own := math.Abs(a.r[r])
+// ownTerm is the largest term of row r with this right-hand side.
+func (a *activeSet) ownTerm(r int, right float64) float64 {
+	own := math.Abs(right)
 	for j, c := range a.crow(r) {
 		own = max(own, math.Abs(c*a.z[j]))
 	}

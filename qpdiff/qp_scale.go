@@ -2,6 +2,7 @@ package qpdiff
 
 import (
 	"math"
+	"slices"
 
 	"cvgm/qpdiff/internal/dense"
 
@@ -12,17 +13,25 @@ import (
 // of EKE nearest to zero, by least squares (Curtis and Reid, 1972). Units of the
 // objective, rows and variables do not change that matrix. The largest entries of
 // rows alone would not determine it: in the rows (1, u) and (0, 1) they are one for
-// every u ≤ 1. Of H the diagonal counts, which bounds the other entries. work
-// has three times as many entries.
+// every u ≤ 1. Of H the diagonal counts, which bounds the other entries. Entries that are nothing
+// beside others in their row and in their column do not count: the logarithm of one of them
+// would outweigh all others. work has three times as many entries.
 func geometricScale(work []float64, n, k int, h, c []float64) []float64 {
 	dim := n + k
 	clear(work)
 	e, sum, count := work[:dim], work[dim:2*dim], work[2*dim:3*dim]
-	sumLogs(sum, count, n, k, h, c)
-	for range geometricSweeps {
-		if geometricSweep(e, sum, count, n, k, c) <= geometricStep {
+	for {
+		sumLogs(sum, count, n, k, h, c)
+		for range geometricSweeps {
+			if geometricSweep(e, sum, count, n, k, c) <= geometricStep {
+				break
+			}
+		}
+		fewer := withoutTiny(e, sum, n, k, h, c)
+		if fewer == nil {
 			break
 		}
+		c = fewer
 	}
 	for i, x := range e {
 		e[i] = math.Exp2(x)
@@ -30,14 +39,70 @@ func geometricScale(work []float64, n, k int, h, c []float64) []float64 {
 	return e
 }
 
-// sumLogs adds to sum and count, for each variable and row, the logarithms of its entries and
-// their number.
-func sumLogs(sum, count []float64, n, k int, h, c []float64) {
+// withoutTiny returns c without the entries that are nothing beside the largest of their row and
+// of their column, in scales with the logarithms e, or nil if there are none. It leaves those to
+// the next scales that are much less so: a tiny entry makes others seem so. work has as many
+// entries as e.
+func withoutTiny(e, work []float64, n, k int, h, c []float64) (fewer []float64) {
+	scaled := func(i, j int) float64 { return math.Log2(math.Abs(c[i*n+j])) + e[n+i] + e[j] }
+	least, largest := math.Inf(1), math.Inf(-1)
+	col, row := work[:n], work[n:]
+	exp := sizeOfDiagonal(n, h)
+	for j := range n {
+		col[j] = math.Log2(math.Abs(h[j*n+j])) - float64(exp) + 2*e[j]
+	}
+	dense.Fill(row, math.Inf(-1))
+	for i := range k {
+		for j := range n {
+			if c[i*n+j] != 0 {
+				v := scaled(i, j)
+				row[i], col[j] = max(row[i], v), max(col[j], v)
+				least, largest = min(least, v), max(largest, v, col[j])
+			}
+		}
+	}
+	if !(largest-least > tinyEntry) {
+		return nil // the usual case
+	}
+	below := func(i, j int) float64 { return min(row[i], col[j]) - scaled(i, j) }
+	most := 0.0
+	for i := range k {
+		for j := range n {
+			if c[i*n+j] != 0 {
+				most = max(most, below(i, j))
+			}
+		}
+	}
+	if most <= tinyEntry {
+		return nil
+	}
+	fewer = slices.Clone(c)
+	for i := range k {
+		for j := range n {
+			if c[i*n+j] != 0 && below(i, j) > max(tinyEntry, tiniest*most) {
+				fewer[i*n+j] = 0
+			}
+		}
+	}
+	return fewer
+}
+
+// sizeOfDiagonal is the binary exponent of the largest entry of the diagonal of h.
+func sizeOfDiagonal(n int, h []float64) (exp int) {
 	big := 0.0
 	for i := range n {
 		big = max(big, math.Abs(h[i*n+i]))
 	}
-	_, exp := math.Frexp(big) // other units of the objective leave all bits as they are
+	_, exp = math.Frexp(big)
+	return exp
+}
+
+// sumLogs sets sum and count, for each variable and row, to the logarithms of its entries and
+// their number.
+func sumLogs(sum, count []float64, n, k int, h, c []float64) {
+	clear(sum)
+	clear(count)
+	exp := sizeOfDiagonal(n, h) // other units of the objective leave all bits as they are
 	for i := range n {
 		if v := math.Abs(h[i*n+i]); v > 0 && dense.Finite(v) {
 			f, e := math.Frexp(v)
@@ -170,6 +235,9 @@ func (a *activeSet) scaleRows() {
 		s := math.Ldexp(1, -min(e, have+1021)) // a scale of 0 would lose the multiplier
 		a.scale[r] *= s
 		a.r[r] *= s
+		if a.twoSided && r < a.m {
+			a.other[r] *= s
+		}
 		floats.Scale(s, a.crow(r))
 	}
 }
@@ -273,24 +341,39 @@ func (a *activeSet) sizes(k int) (psize, zsize float64) {
 	// least: no feasible point is smaller. inverse/open: the harmonic mean of the
 	// bounds that 0 meets, which bounds that stand for infinity do not move.
 	least, inverse, open := 0.0, 0.0, 0.0
-	for r := range a.rows {
-		switch v := a.r[r]; {
-		case a.single[r] == noEntry || a.rowPart[r] != k:
-		case r >= a.m || v < 0:
+	counts := func(r int, v float64) bool {
+		return !math.IsInf(v, 1) && a.single[r] != noEntry && a.rowPart[r] == k
+	}
+	count := func(r int, v float64) {
+		switch {
+		case !counts(r, v):
+		case a.equality(r) || v < 0:
 			least = max(least, math.Abs(v))
 		case v > 0:
 			inverse += 1 / v
 			open++
 		}
 	}
+	for r, v := range a.r {
+		count(r, v)
+	}
+	for r, v := range a.other {
+		count(r, v)
+	}
 	usual := least
 	if inverse > 0 {
 		usual = max(usual, open/inverse)
 	}
-	for r, v := range a.r {
-		if v = math.Abs(v); v <= openBound*usual && a.single[r] != noEntry && a.rowPart[r] == k {
-			zsize = max(zsize, v)
+	measure := func(r int, v float64) {
+		if size := math.Abs(v); size <= openBound*usual && counts(r, v) {
+			zsize = max(zsize, size)
 		}
+	}
+	for r, v := range a.r {
+		measure(r, v)
+	}
+	for r, v := range a.other {
+		measure(r, v)
 	}
 	return psize, zsize
 }

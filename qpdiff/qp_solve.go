@@ -96,12 +96,10 @@ func (a *activeSet) factorShifted() bool {
 // proximalPoint solves the program, by steps of the proximal point method if the
 // factor is shifted.
 func (a *activeSet) proximalPoint(s *qpReport, tol float64) Status {
-	for r := range a.rows {
-		if a.single[r] == noEntry && (a.r[r] < 0 || r >= a.m && a.r[r] != 0) { // 0 ≤ h, 0 = b
-			clear(a.y)
-			a.certifyInfeasible(s, r)
-			return Infeasible
-		}
+	if r := a.contradiction(); r >= 0 {
+		clear(a.y)
+		a.certifyInfeasible(s, r)
+		return Infeasible
 	}
 	r := -1
 	if a.current {
@@ -133,8 +131,8 @@ func (a *activeSet) proximalPoint(s *qpReport, tol float64) Status {
 		} else if a.shifted && a.coarse {
 			a.tryZeroMultipliers(s)
 		}
-		if a.follow(&track, s.Residual.Relative, tol); track.done || a.iterations > a.maxChanges {
-			break
+		if a.follow(&track, s.Residual.Relative, tol); track.done || a.iterations > a.maxChanges || step == maxProximal-1 {
+			break // before the next step takes the multipliers away
 		}
 		slow := step%proximalPatience == proximalPatience-1
 		if track.stuck {
@@ -162,14 +160,31 @@ func (a *activeSet) proximalPoint(s *qpReport, tol float64) Status {
 			r = a.start()
 			continue
 		}
-		clear(a.skip[:a.m])
+		a.unskip()
 		a.recentre()
 	}
 	s.Residual.Relative = max(s.Residual.Relative, a.looseRows(tol))
+	a.faceNearest()
 	if s.Residual.Relative <= tol && track.settled && dense.Finite(s.Objective) {
 		return Optimal
 	}
 	return IterationLimit
+}
+
+// contradiction returns a row of zeros that no z meets, or -1.
+func (a *activeSet) contradiction() int {
+	for r := range a.rows {
+		if a.single[r] != noEntry {
+			continue
+		}
+		if r < len(a.other) && a.other[r] < 0 && a.r[r] > 0 {
+			a.turn(r)
+		}
+		if a.r[r] < 0 || a.equality(r) && a.r[r] != 0 { // 0 ≤ h, 0 = b
+			return r
+		}
+	}
+	return -1
 }
 
 // progress is how far the steps of a solve have come.

@@ -15,6 +15,7 @@ func (g *QPGrad) check() error {
 	return named(cmp.Or(
 		check.FiniteRows("t.Q", remedy, g.Q), check.FiniteRows("t.G", remedy, g.G), check.FiniteRows("t.A", remedy, g.A),
 		check.Finite("t.P", remedy, g.P), check.Finite("t.H", remedy, g.H), check.Finite("t.B", remedy, g.B),
+		check.Finite("t.L", remedy, g.L), check.Finite("t.ZMin", remedy, g.ZMin), check.Finite("t.ZMax", remedy, g.ZMax),
 	))
 }
 
@@ -71,7 +72,14 @@ func (s *Solution) JVP(w *Workspace, dz, dlambda, dnu []float64, t *QPGrad) erro
 // jvp is JVP after the preparation.
 func (d *qpDerivative) jvp(dz, dlambda, dnu []float64, t *QPGrad) error {
 	if len(d.weak) > 0 {
-		return refuse(t, [6]bool{}, func(in QPInput) *NotDifferentiableError { return d.weakError(in) })
+		return refuse(t, qpInputs{}, func(in QPInput) *NotDifferentiableError { return d.weakError(in) })
+	}
+	if apart := d.movedApart(t); len(apart) > 0 {
+		var exists qpInputs
+		for in := range exists {
+			exists[in] = !d.sidesPart(QPInput(in))
+		}
+		return refuse(t, exists, func(in QPInput) *NotDifferentiableError { return d.evenError(in) })
 	}
 	if d.full != nil {
 		if err := d.jvpExists(t, dz, dlambda, dnu); err != nil {
@@ -81,7 +89,7 @@ func (d *qpDerivative) jvp(dz, dlambda, dnu []float64, t *QPGrad) error {
 	d.change(t)
 	d.solve()
 	if d.full != nil && d.full.partsLater(d.rowChange(t)) {
-		others := [6]bool{InputQ: true, InputP: true, InputH: true, InputB: true}
+		others := qpInputs{InputQ: true, InputP: true, InputH: true, InputB: true, InputL: true, InputZMin: true, InputZMax: true}
 		return refuse(t, others, func(in QPInput) *NotDifferentiableError { return d.singularError(in, 1) })
 	}
 	if !d.bounded() {
@@ -109,7 +117,7 @@ func (d *qpDerivative) jvpExists(t *QPGrad, dz, dlambda, dnu []float64) error {
 	a := d.sys
 	var errs []error
 	wanted := [3]bool{dz != nil, dlambda != nil, dnu != nil}
-	for in, part := range [6]QPGrad{{Q: t.Q}, {P: t.P}, {G: t.G}, {H: t.H}, {A: t.A}, {B: t.B}} {
+	for in, part := range [inputCount]QPGrad{{Q: t.Q}, {P: t.P}, {G: t.G}, {H: t.H}, {A: t.A}, {B: t.B}, {L: t.L}, {ZMin: t.ZMin}, {ZMax: t.ZMax}} {
 		d.change(&part)
 		if out := max(d.solve(), d.full.parts(d.rowChange(&part), d.rows, a.m, wanted)); out > rangeTol {
 			errs = append(errs, d.singularError(QPInput(in), out))
@@ -147,9 +155,13 @@ func (s *Solution) Jacobian(out QPOutput, in QPInput) (*mat.Dense, error) {
 		return nil, err
 	}
 	a := d.sys
-	n, m, q := a.n, a.m, a.rows-a.m
-	rows := [...]int{n, m, q}[out]
-	cols := [...]int{n * n, n, m * n, m, q * n, q}[in]
+	n, m, q := a.n, a.general, a.rows-a.m
+	rows := [...]int{n, a.m, q}[out]
+	bounds, lower := a.m-m, 0
+	if a.twoSided {
+		lower = m
+	}
+	cols := [...]int{n * n, n, m * n, m, q * n, q, lower, bounds, bounds}[in]
 	if rows == 0 || cols == 0 {
 		return nil, nil
 	}
@@ -172,6 +184,12 @@ func (s *Solution) Jacobian(out QPOutput, in QPInput) (*mat.Dense, error) {
 			g.A = mat.NewDense(q, n, row)
 		case InputB:
 			g.B = row
+		case InputL:
+			g.L = row
+		case InputZMin:
+			g.ZMin = row
+		case InputZMax:
+			g.ZMax = row
 		}
 		cot := [3][]float64{}
 		cot[out] = unit

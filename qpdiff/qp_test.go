@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/numtest"
 
 	"github.com/google/go-cmp/cmp"
@@ -72,59 +73,84 @@ func (c *qpGolden) problem() *QP {
 	return &QP{Q: denseOrNil(c.Q), P: c.P, G: denseOrNil(c.G), H: c.H, A: denseOrNil(c.A), B: c.B}
 }
 
-// kktOf measures the KKT conditions of q at the solution with formulas of its
-// own: the largest violation relative to the size of the terms.
-func kktOf(q *QP, s *Solution) float64 {
+// kktOf measures the KKT conditions of q at the solution with formulas of its own, in the units
+// of the program.
+func kktOf(q *QP, s *Solution) float64 { return kktIn(q, s, slices.Repeat([]float64{1}, len(q.P))) }
+
+// kktIn measures them in the units given: the gradient relative to the largest of its terms, a
+// row's violation relative to what its bound and z could make its terms, |h_r| + ‖G_r‖·‖z‖, the
+// products of multipliers and slacks relative to those of the two sizes. Other units of the
+// objective and of the rows change none of it.
+func kktIn(q *QP, s *Solution, unit []float64) float64 {
 	n := len(q.P)
-	grad := append([]float64(nil), q.P...)
-	size := 1.0
+	grad := slices.Clone(q.P)
+	size, reach := 0.0, 0.0
 	add := func(i int, v float64) {
 		grad[i] += v
-		size = max(size, math.Abs(v))
+		size = max(size, math.Abs(v)*unit[i])
 	}
-	primal, dual, slackness, objective := 0.0, 0.0, 0.0, 1.0
-	for i := range n {
-		objective = max(objective, math.Abs(q.P[i]*s.Z[i]))
-		size = max(size, math.Abs(q.P[i]))
+	for i, z := range s.Z {
+		reach = max(reach, math.Abs(z)/unit[i])
+		size = max(size, math.Abs(q.P[i])*unit[i])
 		for j := range n {
 			if q.Q != nil {
-				objective = max(objective, math.Abs(s.Z[i]*q.Q.At(i, j)*s.Z[j]))
 				add(i, q.Q.At(i, j)*s.Z[j])
 			}
 		}
 	}
-	for r, h := range q.H {
-		v, scale := -h, max(1, math.Abs(h))
-		if math.IsInf(h, 1) {
-			if s.Lambda[r] != 0 {
-				return math.Inf(1)
-			}
+	primal := 0.0
+	var products, sizes []float64
+	row := func(g []float64, sign, h, mult float64, equality bool) {
+		v, big := sign*dense.Dot(g, s.Z)-h, 0.0
+		for j, g := range g {
+			add(j, sign*g*mult)
+			big = max(big, math.Abs(g)*unit[j])
+		}
+		scale := math.Abs(h) + big*reach
+		if !equality {
+			products, sizes = append(products, mult*math.Abs(v)), append(sizes, mult*scale)
+			v = max(v, 0)
+		}
+		primal = max(primal, ratio(math.Abs(v), scale))
+	}
+	shape, err := q.shape()
+	if err != nil {
+		return math.Inf(1)
+	}
+	for r, lam := range s.Lambda {
+		g := make([]float64, n)
+		if r < shape.general {
+			copy(g, q.G.RawRowView(r))
+		} else {
+			g[r-shape.general] = 1
+		}
+		lo, hi := q.sides(r, shape.general)
+		up, down := max(lam, 0), max(-lam, 0)
+		switch {
+		case lo == hi:
+			row(g, 1, hi, lam, true)
 			continue
-		}
-		for j := range n {
-			v += q.G.At(r, j) * s.Z[j]
-			scale = max(scale, math.Abs(q.G.At(r, j)*s.Z[j]))
-			add(j, q.G.At(r, j)*s.Lambda[r])
-		}
-		primal = max(primal, v/scale)
-		if s.Lambda[r] < 0 {
+		case math.IsInf(hi, 1) && up > 0, math.IsInf(lo, -1) && down > 0:
 			return math.Inf(1)
 		}
-		slackness = max(slackness, s.Lambda[r]*math.Abs(v)/max(objective, s.Lambda[r]*scale))
+		if !math.IsInf(hi, 1) {
+			row(g, 1, hi, up, false)
+		}
+		if !math.IsInf(lo, -1) {
+			row(g, -1, -lo, down, false)
+		}
 	}
 	for r, b := range q.B {
-		v, scale := -b, max(1, math.Abs(b))
-		for j := range n {
-			v += q.A.At(r, j) * s.Z[j]
-			scale = max(scale, math.Abs(q.A.At(r, j)*s.Z[j]))
-			add(j, q.A.At(r, j)*s.Nu[r])
-		}
-		primal = max(primal, math.Abs(v)/scale)
+		row(q.A.RawRowView(r), 1, b, s.Nu[r], true)
 	}
-	for _, v := range grad {
-		dual = max(dual, math.Abs(v)/size)
+	dual, slackness := 0.0, 0.0
+	for j, g := range grad {
+		dual = max(dual, math.Abs(g)*unit[j])
 	}
-	return max(primal, dual, slackness)
+	for i, v := range products {
+		slackness = max(slackness, ratio(v, max(size*reach, sizes[i])))
+	}
+	return max(primal, ratio(dual, size), slackness)
 }
 
 func maxDiff(x, y []float64) float64 {
@@ -722,10 +748,23 @@ func FuzzQP(f *testing.F) {
 	f.Add(uint64(4), 4, 6, 4, uint8(3), 1e-150)
 	f.Add(uint64(5), 6, 2, 0, uint8(4), math.Inf(1))
 	f.Add(uint64(6), 2, 30, 2, uint8(5), math.Inf(-1))
+	f.Add(uint64(0), -2, -53, -66, uint8(10), 1e150)    // a row of entries so different that its own terms tell nothing
+	f.Add(uint64(0), 4, 6, 77, uint8(4), 1e-150)        // an entry that was taken for the size of its column
+	f.Add(uint64(17), -63, -197, -56, uint8(45), 9e150) // the last proximal step had taken the multipliers away
+	f.Add(uint64(78), 27, -137, -53, uint8(140), 1e150) // a row that violates the side that it is not active on
+	f.Add(uint64(70), 29, 73, 93, uint8(100), 4.8e151)
+	f.Add(uint64(7), 5, 9, 2, uint8(136), 1e150)
+	f.Add(uint64(8), 5, 9, 2, uint8(145), 1e-150)
 	f.Fuzz(func(t *testing.T, seed uint64, n, m, q int, where uint8, value float64) {
 		n, m, q = 1+abs(n)%8, abs(m)%12, abs(q)%4
 		rng := rand.New(rand.NewPCG(seed, 1))
-		qp, kind := drawQP(rng, n, m, q)
+		var qp QP
+		kind := "two-sided"
+		if where < 128 {
+			qp, kind = drawQP(rng, n, m, q)
+		} else {
+			qp = drawSides(rng, n, m, min(q, n))
+		}
 		at := func(x []float64) {
 			if len(x) > 0 {
 				x[rng.IntN(len(x))] = value
@@ -737,7 +776,7 @@ func FuzzQP(f *testing.F) {
 			}
 			return m.RawMatrix().Data
 		}
-		switch where % 8 {
+		switch where % 128 % 11 {
 		case 0:
 			at(raw(qp.Q))
 		case 1:
@@ -757,11 +796,17 @@ func FuzzQP(f *testing.F) {
 				}
 			}
 		case 7:
-			for _, x := range [][]float64{raw(qp.G), qp.H, raw(qp.A), qp.B} {
+			for _, x := range [][]float64{raw(qp.G), qp.L, qp.H, raw(qp.A), qp.B} {
 				for i := range x {
 					x[i] *= value
 				}
 			}
+		case 8:
+			at(qp.L)
+		case 9:
+			at(qp.ZMin)
+		case 10:
+			at(qp.ZMax)
 		}
 		var s Solution
 		err := s.Solve(&qp)
@@ -776,7 +821,7 @@ func FuzzQP(f *testing.F) {
 			}
 		}
 		if err == nil {
-			if kkt := kktOf(&qp, &s); !(kkt <= 1e-8) {
+			if kkt := kktIn(&qp, &s, s.set.unit); !(kkt <= 1e-8) {
 				t.Fatalf("%s: KKT %g", kind, kkt)
 			}
 		}

@@ -126,6 +126,11 @@ const (
 	// powers is nothing to the passes that follow.
 	geometricSweeps = 200
 	geometricStep   = .1
+	// tinyEntry is how many powers of two an entry is smaller than others of its row and of its
+	// column, after scaling, if it is nothing beside them: the rounding of a rounding error.
+	tinyEntry = 53
+	// tiniest is the part of the largest such number from which an entry is left out at once.
+	tiniest = .75
 
 	// staleSize is how far the sizes of P and of the bounds may be from those that
 	// the weight of the proximal term was chosen for. Within three orders of

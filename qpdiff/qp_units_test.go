@@ -645,3 +645,47 @@ func TestQPOptimalInVariablesFarApart(t *testing.T) {
 		}
 	}
 }
+
+// An entry that is nothing beside others of its row and of its column does not move the scales;
+// one that is something does.
+func TestScalesWithoutTinyEntries(t *testing.T) {
+	for seed := range uint64(100) {
+		rng := rand.New(rand.NewPCG(seed, 31))
+		n, k := 5, 4
+		if seed%2 == 0 {
+			n, k = 3, 2
+		}
+		h := make([]float64, n*n)
+		for i := range n {
+			h[i*n+i] = float64(rng.IntN(2)) * rng.ExpFloat64()
+		}
+		c := gaussians(rng, k*n)
+		scales := func(tiny ...float64) []float64 {
+			c := slices.Clone(c)
+			for i, v := range tiny {
+				c[i*(n+1)] = v
+			}
+			return slices.Clone(geometricScale(make([]float64, 3*(n+k)), n, k, h, c))
+		}
+		for _, c := range []struct {
+			tiny, gone []float64
+			same       bool
+		}{
+			{[]float64{math.Ldexp(1, -1000)}, []float64{0}, true},
+			{[]float64{math.Ldexp(1, -130)}, []float64{0}, true},
+			{[]float64{math.Ldexp(1, -40)}, []float64{0}, false},
+		} {
+			off := 0.0
+			with, without := scales(c.tiny...), scales(c.gone...)
+			for j := range n { // rows may grow by what variables shrink
+				for i := n; i < n+k; i++ {
+					off = max(off, math.Abs(math.Log2(with[i]*with[j]/(without[i]*without[j]))))
+				}
+			}
+			if (off < 2) != c.same { // the sweeps stop within fractions of a power of two
+
+				t.Errorf("%d: entries %g move the scales by 2^%.3g", seed, c.tiny, off)
+			}
+		}
+	}
+}

@@ -144,3 +144,32 @@ func TestQPWarmSmallBound(t *testing.T) {
 		}
 	}
 }
+
+// A bound that the last solution lies on may be switched off, and on again.
+func TestQPWarmStartSwitchesRowsOff(t *testing.T) {
+	for trial := range 300 {
+		rng := rand.New(rand.NewPCG(3, uint64(trial)))
+		q := randomQP(rng, 1+rng.IntN(6), 1+rng.IntN(12), rng.IntN(2))
+		var warm, cold Solution
+		if err := warm.Solve(&q); err != nil {
+			t.Fatal(err)
+		}
+		on, z := q.H, slices.Clone(warm.Z)
+		q.H = slices.Clone(on)
+		for i, v := range warm.Lambda {
+			if v > 0 && rng.IntN(2) == 0 {
+				q.H[i] = math.Inf(1)
+			}
+		}
+		if err := errors.Join(warm.Solve(&q), cold.Solve(&q)); err != nil {
+			t.Fatalf("%d: %v", trial, err)
+		}
+		if d := maxDiff(warm.Z, cold.Z); d > 1e-9 {
+			t.Errorf("%d: warm start off by %g", trial, d)
+		}
+		q.H = on
+		if err := warm.Solve(&q); err != nil || maxDiff(warm.Z, z) > 1e-9 {
+			t.Errorf("%d: %v, %v with the bounds on again, not %v", trial, err, warm.Z, z)
+		}
+	}
+}

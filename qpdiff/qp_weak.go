@@ -47,13 +47,17 @@ func (d *qpDerivative) withoutMultiplier(apart float64) []int {
 	}
 	moved := grad/flat + rows/apart // of u = Lᵀz, in units of eps
 	reach := steep / flat
+	two := a.twoSided
 	for r := range a.m {
 		var value, scale float64
 		i := a.at[r]
 		switch {
 		case i >= 0:
 			value, scale = a.lam[i]*d.mroot[i], moved/apart
-		case math.IsInf(a.r[r], 1):
+			if two && a.equality(r) {
+				value = math.Abs(value)
+			}
+		case math.IsInf(a.r[r], 1) || two && a.equality(r): // off, or it follows from others
 			continue
 		default:
 			value, scale = a.slack[r], math.Abs(a.r[r])+size+reach*moved
@@ -67,6 +71,15 @@ func (d *qpDerivative) withoutMultiplier(apart float64) []int {
 	}
 	d.measureTerms()
 	d.zero = slices.DeleteFunc(d.zero, func(r int) bool { return !d.isZero(r) })
+	if a.twoSided {
+		d.zero = slices.DeleteFunc(d.zero, func(r int) bool {
+			if a.equality(r) {
+				d.even = append(d.even, r)
+				return true
+			}
+			return false
+		})
+	}
 	return d.zero
 }
 
@@ -102,6 +115,9 @@ func (d *qpDerivative) isZero(r int) bool {
 	var value, own float64
 	if i := a.at[r]; i >= 0 {
 		value = a.lam[i]
+		if a.equality(r) {
+			value = math.Abs(value)
+		}
 		cy[i] = 1
 	} else {
 		value, own = a.slack[r], a.slackTerm(r)
@@ -123,6 +139,13 @@ func (d *qpDerivative) isZero(r int) bool {
 	// for the rounding of K⁻¹.
 	if !dense.Negligible(value-2*known, scale, 1) {
 		return false
+	}
+	if a.twoSided && !a.equality(r) && !math.IsInf(a.other[r], 1) {
+		terms, off := scale, known
+		if a.at[r] >= 0 {
+			terms, off = a.slackTerm(r), 0
+		}
+		d.narrow = d.narrow || dense.Negligible(a.under[r]-2*off, terms+math.Abs(a.other[r]), 1)
 	}
 	own = max(own, d.sizeOf(r))
 	if own > 0 {
@@ -259,6 +282,9 @@ func (d *qpDerivative) weakError(in QPInput) *NotDifferentiableError {
 func (d *qpDerivative) weakRemedy() string {
 	if d.cond > weakCond {
 		return fmt.Sprintf("the KKT system has a condition of about %.0e, which hides slacks and multipliers below %.0e of their scale: rescale or regularise the problem", d.cond, dense.ComplementarityTol*dense.Eps*d.cond)
+	}
+	if d.narrow {
+		return "rounding hides which of its sides such a row lies on: set them equal, or further apart"
 	}
 	return "ask for the DirectionalDerivative, or set Generalised for an element of the generalised Jacobian"
 }

@@ -46,6 +46,7 @@ type activeSet struct {
 	// the slacks are baseSlack = r − c·base, and the unconstrained minimiser is
 	// u0 = Q₁ᵀg + perp with perp orthogonal to Q₁.
 	base, baseSlack, perp  []float64
+	baseUnder              []float64 // as baseSlack, of the sides that rows do not face
 	step                   []float64 // z = base + step
 	dz, dl, y, work        []float64
 	row, wrow, work2       []float64
@@ -56,9 +57,14 @@ type activeSet struct {
 }
 
 // resize makes room for a program of another shape than the last.
-func (a *activeSet) resize(n, m, rows int) {
-	a.n, a.m, a.rows = n, m, rows
+func (a *activeSet) resize(shape qpShape, twoSided bool) {
+	a.qpShape, a.twoSided = shape, twoSided
+	n, m, rows := a.n, a.m, a.rows
 	a.loaded = false
+	a.other, a.under, a.baseUnder = a.other[:0], a.under[:0], a.baseUnder[:0]
+	if twoSided {
+		dense.GrowAll(m, &a.other, &a.under, &a.baseUnder)
+	}
 	dense.GrowAll(n*n, &a.q, &a.l, &a.t, &a.q1)
 	dense.GrowAll(rows*n, &a.c, &a.mrows)
 	dense.GrowAll(n, &a.p, &a.d, &a.prox, &a.unit, &a.curved, &a.coupling, &a.linv, &a.tinv, &a.g, &a.e, &a.lam, &a.z, &a.base, &a.step, &a.perp, &a.grad, &a.dz, &a.dl, &a.y, &a.work, &a.work2, &a.row, &a.wrow, &a.oldZ, &a.oldLam)
@@ -134,7 +140,7 @@ func (a *activeSet) enter(r int, left float64) {
 	floats.AddScaled(a.perp, -a.g[k], q)
 	a.lam[k] = 0
 	a.at[r] = k
-	if r >= a.m {
+	if a.equality(r) {
 		a.eq = k + 1
 	}
 	a.iterations++
@@ -198,7 +204,16 @@ func (a *activeSet) offsets() {
 // point sets z to the minimiser on the working set, and the slacks of all rows.
 func (a *activeSet) point() {
 	a.move()
-	a.subtractRows(a.slack, a.baseSlack, a.step)
+	a.followAll()
+}
+
+// followAll sets the slacks of all rows after a step from the base.
+func (a *activeSet) followAll() {
+	if a.twoSided {
+		a.subtractSides(a.baseSlack, a.baseUnder, a.step)
+	} else {
+		a.subtractRows(a.baseSlack, a.step)
+	}
 }
 
 // move sets z to the minimiser on the working set, base + L⁻ᵀ(u⊥ + Q₁ᵀe), the
@@ -224,8 +239,7 @@ func (a *activeSet) followRows(rows []int) {
 // what follows. It needs grad and slack as measure leaves them.
 func (a *activeSet) recentre() {
 	n, k := a.n, len(a.w)
-	copy(a.base, a.z)
-	copy(a.baseSlack, a.slack)
+	a.baseHere()
 	floats.ScaleTo(a.perp, -1, a.grad)
 	a.forward(a.perp, 0)
 	a.measureNoise()
@@ -275,11 +289,27 @@ func (a *activeSet) rounding(k int) float64 {
 	return off
 }
 
-func (a *activeSet) slacks() { a.subtractRows(a.slack, a.r, a.z) }
+// baseHere makes z the base, at which the slacks are known.
+func (a *activeSet) baseHere() {
+	copy(a.base, a.z)
+	copy(a.baseSlack, a.slack)
+	if a.twoSided {
+		copy(a.baseUnder, a.under)
+	}
+}
 
-// subtractRows sets dst to from less the products of the rows with x.
-func (a *activeSet) subtractRows(dst, from, x []float64) {
-	dst, from = dst[:a.rows], from[:a.rows]
+// slacks sets the slacks of all rows at z.
+func (a *activeSet) slacks() {
+	if a.twoSided {
+		a.subtractSides(a.r, a.other, a.z)
+	} else {
+		a.subtractRows(a.r, a.z)
+	}
+}
+
+// subtractRows sets the slacks to from less the products of the rows with x.
+func (a *activeSet) subtractRows(from, x []float64) {
+	dst, from := a.slack[:a.rows], from[:a.rows]
 	if a.bounds {
 		for r, j := range a.single[:a.rows] {
 			dst[r] = from[r] - float64(a.c[r*a.n+j]*x[j])
@@ -289,5 +319,86 @@ func (a *activeSet) subtractRows(dst, from, x []float64) {
 	dense.Products(dst, a.c, a.n, x)
 	for r, v := range dst {
 		dst[r] = from[r] - v
+	}
+}
+
+// Rows with two sides face one of them at a time and are rows like any other then: the two are
+// never in the working set together. Where a row violates the other side it turns, which negates
+// its numbers and changes no other bit.
+
+// turn makes row r, outside the working set, face its other side.
+func (a *activeSet) turn(r int) {
+	a.scale[r] = -a.scale[r]
+	if j := a.single[r]; j >= 0 {
+		a.c[r*a.n+j] = -a.c[r*a.n+j]
+	} else {
+		floats.Scale(-1, a.crow(r))
+	}
+	if a.has[r] {
+		floats.Scale(-1, a.mrows[r*a.n:(r+1)*a.n])
+	}
+	a.r[r], a.other[r] = a.other[r], a.r[r]
+	a.slack[r], a.under[r] = a.under[r], a.slack[r]
+	a.baseSlack[r], a.baseUnder[r] = a.baseUnder[r], a.baseSlack[r]
+}
+
+// subtractSides is subtractRows for rows with two sides, and sets the slacks of the sides that rows
+// do not face to under and the products of the rows with x. It turns the rows that violate these.
+func (a *activeSet) subtractSides(from, under, x []float64) {
+	n, dst := a.n, a.slack[:a.rows]
+	dense.Products(dst[:a.general], a.c, n, x)
+	for j, r := 0, a.general; r < a.m; j, r = j+1, r+1 {
+		dst[r] = a.c[r*n+j] * x[j]
+	}
+	dense.Products(dst[a.m:], a.c[a.m*n:], n, x)
+	from = from[:len(dst)]
+	for r, u := range under {
+		v := dst[r]
+		dst[r] = from[r] - v
+		u += v
+		if a.under[r] = u; u < 0 && u < dst[r] {
+			a.face(r)
+		}
+	}
+	for r := a.m; r < a.rows; r++ {
+		dst[r] = from[r] - dst[r]
+	}
+}
+
+// face turns row r, which has less slack on the side that it does not face, unless it is in the
+// working set or an equality.
+func (a *activeSet) face(r int) {
+	if a.at[r] < 0 && !a.equality(r) {
+		a.turn(r)
+	}
+}
+
+// faceNearest makes all rows face their nearer side: derivatives ask whether a row lies on the one
+// that it faces.
+func (a *activeSet) faceNearest() {
+	for r, u := range a.under {
+		if u < a.slack[r] {
+			a.face(r)
+		}
+	}
+}
+
+// faces turns row r if its product with z reaches the side that it does not face, and reports
+// whether the row may enter the working set.
+func (a *activeSet) faces(r int, product float64) bool {
+	if a.at[r] >= 0 {
+		return false
+	}
+	if a.other[r] <= -product {
+		a.turn(r)
+	}
+	return true
+}
+
+// unskip lets the rows with two sides enter again that rounding decided to skip; equalities
+// that follow from others go on to do so.
+func (a *activeSet) unskip() {
+	for r := range a.skip[:a.m] {
+		a.skip[r] = a.skip[r] && a.equality(r)
 	}
 }
