@@ -32,8 +32,8 @@ var sized = []struct {
 	hyper  []float64
 	factor float64
 }{
-	// Two of four n×n matrices and a third of the vectors serve weakly active coordinates alone.
-	{"elastic net", func() learn.SizedLearner { return new(linear.ElasticNet) }, []float64{.05, .1}, 2.3},
+	// Two of four n×n matrices and the problem of weakly active coordinates, with its vectors, are made where there are any.
+	{"elastic net", func() learn.SizedLearner { return new(linear.ElasticNet) }, []float64{.05, .1}, 2.6},
 	{"elastic net, weakly active", func() learn.SizedLearner { return &linear.ElasticNet{Generalised: true} }, nil, 1.5},
 	// One of four, or by rows half of all, which serves weakly active rows alone.
 	{"Huber", func() learn.SizedLearner { return &linear.Huber{Intercept: true} }, []float64{.05, .4}, 2},

@@ -22,7 +22,7 @@ import (
 type AblationParams struct {
 	Seeds        int `help:"data sets of each size of the rings and of XOR" range:"[2,∞)" small:"[2,3]" setting:"%v data sets of each size"`
 	PairSeeds    int `help:"data sets of each problem with two hyperparameters" range:"[2,∞)" small:"[2,4]"`
-	RandomBudget int `help:"the random search is judged after budgets up to this" range:"[0,∞)" small:"[2,4]" setting:"random search with as many evaluations, judged at its lowest CV loss"`
+	RandomBudget int `help:"the random search is judged after budgets up to this" range:"[0,∞)" small:"[2,4]" setting:"random search with as many evaluations, up to %v, judged at its lowest CV loss"`
 	// The rings' network, with steps up to the largest budget.
 	Rings AblationRings
 	XOR   kernels.AblationXOR
