@@ -78,8 +78,8 @@ func (e Estimate) Interval(level float64) (low, high float64) {
 	n, z := float64(e.N), distuv.UnitNormal.Quantile((1+level)/2)
 	middle := (e.Mean + z*z/(2*n)) / (1 + z*z/n)
 	half = z / (1 + z*z/n) * math.Sqrt(e.Mean*(1-e.Mean)/n+z*z/(4*n*n))
-	// Rounding alone leads beyond 0 and 1.
-	return max(0, middle-half), min(1, middle+half)
+	// Rounding alone leads beyond 0 and 1, and past the share itself.
+	return min(e.Mean, max(0, middle-half)), max(e.Mean, min(1, middle+half))
 }
 
 // Repeated reports whether the estimate has an interval: from repetitions that differ, or of a
