@@ -128,7 +128,7 @@ class Journeys(Test):
     def test_interrupt(self):
         tab = self.open("01_elastic_net")
         cell = tab.code_cell("func params()")
-        tab.edit(cell, "// fresh.Seeds = 20", "fresh.K, fresh.LongSteps = 100, 5000")
+        tab.edit(cell, "// fresh.Seeds = 20", "fresh.K, fresh.Seeds, fresh.LongSteps = 100, 200, 5000")
         for c in (tab.code_cell("%noautoget"), cell):
             self.assertNotIn("rror", tab.run(c))
         table = tab.code_cell("ElasticNetTable(")
@@ -143,7 +143,7 @@ class Journeys(Test):
         tab.idle()
         self.assertEqual(progress.count(), 0)
         self.assertIn("interrupted; what was finished is kept", tab.output(table))
-        tab.edit(cell, "fresh.K, fresh.LongSteps = 100, 5000", "p.K, fresh.K, fresh.Seeds, fresh.LongSteps = 8, 8, 3, 10")
+        tab.edit(cell, "fresh.K, fresh.Seeds, fresh.LongSteps = 100, 200, 5000", "p.K, fresh.K, fresh.Seeds, fresh.LongSteps = 8, 8, 3, 10")
         tab.run(cell)
         self.assertIn("K = 8 (default 128)", tab.run(table))
 
