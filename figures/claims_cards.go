@@ -100,15 +100,9 @@ func measuredTable(c claims.Claim) string {
 	t := &Table{Header: []string{"", "Measured", "Here", "Repetitions", "", "Confirmed if", "Matters from", "Sign", "Size", "Verdict"}}
 	for k := range c.Measured {
 		m := &c.Measured[k]
-		row := []any{claims.RowName(c.Number-1, k), m.Text, measurement(m.Ours), nil, nil, m.Rule, nil, optional(string(m.Sign)), optional(string(m.Size)), string(m.Verdict)}
-		if m.Ours.N > 1 {
-			row[3] = m.Ours.N
-		}
+		row := []any{claims.RowName(c.Number-1, k), m.Text, measurement(m.Ours), repeated(m), nil, m.Rule, nil, optional(string(m.Sign)), optional(string(m.Size)), bracketed(m)}
 		if p, ok := m.Position(); ok {
 			row[4], row[6] = Code(intervalBar(p)), Number{Value: m.Smallest, Digits: 4}
-		}
-		if m.Aside {
-			row[9] = fmt.Sprintf("(%s)", m.Verdict)
 		}
 		t.Rows = append(t.Rows, row)
 	}

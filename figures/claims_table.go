@@ -33,14 +33,7 @@ func claimsTable(all []claims.Claim) *Table {
 
 func claimsRow(c claims.Claim, k int) []any {
 	m := &c.Measured[k]
-	verdict := string(m.Verdict)
-	if m.Aside {
-		verdict = "(" + verdict + ")"
-	}
-	row := []any{claims.RowName(c.Number-1, k), nil, m.Text, optional(m.Setting), chart.Quoted(m.Quoted.Paper), chart.Quoted(m.Quoted.Code), measurement(m.Ours), nil, m.Rule, Number{Value: m.Smallest, Digits: 4}, optional(m.Reason), nil, optional(string(m.Sign)), optional(string(m.Size)), verdict, nil, nil, nil, nil, nil, nil, optional(m.Remark)}
-	if m.Ours.N > 1 {
-		row[7] = m.Ours.N
-	}
+	row := []any{claims.RowName(c.Number-1, k), nil, m.Text, optional(m.Setting), chart.Quoted(m.Quoted.Paper), chart.Quoted(m.Quoted.Code), measurement(m.Ours), repeated(m), m.Rule, Number{Value: m.Smallest, Digits: 4}, optional(m.Reason), nil, optional(string(m.Sign)), optional(string(m.Size)), bracketed(m), nil, nil, nil, nil, nil, nil, optional(m.Remark)}
 	if tells := m.Tells(); tells > 0 {
 		row[11] = Number{Value: tells, Digits: 4}
 	}
@@ -72,12 +65,9 @@ func ClaimsAtAGlance(all []claims.Claim) *Table {
 func FindingsTable(all []claims.Claim, note string) *Table {
 	t := &Table{Name: "findings", Caption: "Seven findings", Header: []string{"Finding", "Number", "Beside what matters", "Verdict", "Repetitions", "Shown in"}, Note: strings.TrimSpace(counted(all) + " " + findingsNote + " " + note)}
 	for _, f := range claims.Findings(all) {
-		row := []any{f.Text, measurement(f.Row.Ours), nil, string(f.Row.Verdict), nil, f.Notebook}
+		row := []any{f.Text, measurement(f.Row.Ours), nil, string(f.Row.Verdict), repeated(f.Row), f.Notebook}
 		if p, ok := f.Row.Position(); ok {
 			row[2] = Code(intervalBar(p))
-		}
-		if f.Row.Ours.N > 1 {
-			row[4] = f.Row.Ours.N
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -87,6 +77,22 @@ func FindingsTable(all []claims.Claim, note string) *Table {
 const findingsNote = "Intervals are 95 % confidence intervals over the repetitions. In a bar ● is the number, ─ its interval, and │ the bound of the rule; within [ ] a difference is too small to matter. The words of a finding follow from its verdict, which is that on a sentence of the paper or, where the finding says more, on ours."
 
 const claimsCaption = "The paper's claims and what becomes of them"
+
+// repeated returns the number of a row's repetitions, or nil for what is computed once.
+func repeated(m *claims.Measurement) any {
+	if m.Ours.N < 2 {
+		return nil
+	}
+	return m.Ours.N
+}
+
+// bracketed returns a row's verdict, in brackets where the sentence does not depend on it.
+func bracketed(m *claims.Measurement) string {
+	if m.Aside {
+		return fmt.Sprintf("(%s)", m.Verdict)
+	}
+	return string(m.Verdict)
+}
 
 // optional returns a text, or nil for an empty one.
 func optional(text string) any {

@@ -82,6 +82,11 @@ func (e Estimate) Interval(level float64) (low, high float64) {
 	return min(e.Mean, max(0, middle-half)), max(e.Mean, min(1, middle+half))
 }
 
+// Times returns the estimate of a multiple, which may be any number.
+func (e Estimate) Times(factor float64) Estimate {
+	return Estimate{Mean: factor * e.Mean, Margin: math.Abs(factor) * e.Margin, N: e.N}
+}
+
 // Repeated reports whether the estimate has an interval: from repetitions that differ, or of a
 // share, which that of all repetitions alike has, too.
 func (e Estimate) Repeated() bool {

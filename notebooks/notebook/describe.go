@@ -28,7 +28,7 @@ func Described(e experiment.Estimate, digits int) string {
 
 // Points returns a difference of shares in percentage points.
 func Points(e experiment.Estimate) experiment.Estimate {
-	return experiment.Estimate{Mean: 100 * e.Mean, Margin: 100 * e.Margin, N: e.N}
+	return e.Times(100)
 }
 
 // Listed joins names, which may have commas, with semicolons; of no names it returns "none".

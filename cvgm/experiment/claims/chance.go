@@ -86,18 +86,11 @@ type chanceOf struct {
 // others.
 func holm(all []chanceOf, level float64) (rejected, others []string) {
 	slices.SortStableFunc(all, func(a, b chanceOf) int { return cmp.Compare(a.chance, b.chance) })
-	n := len(all)
 	for k, row := range all {
-		if row.chance > level/float64(len(all)-k) {
-			n = k
-			break
-		}
-	}
-	for k, row := range all {
-		if k < n {
-			rejected = append(rejected, row.name)
-		} else {
+		if others != nil || row.chance > level/float64(len(all)-k) {
 			others = append(others, row.name)
+		} else {
+			rejected = append(rejected, row.name)
 		}
 	}
 	slices.SortFunc(rejected, compareRows)

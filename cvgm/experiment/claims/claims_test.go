@@ -388,7 +388,7 @@ func TestMeasuredBoundsEnterPaired(t *testing.T) {
 	if got := r.judge(experiment.EstimateOf(loss), paired(loss, worst)); got.Verdict != Confirmed {
 		t.Errorf("paired: %+v", got)
 	}
-	if got := r.judge(scaled(1.2, experiment.EstimateOf(loss)), nil); got.Verdict != NotDecided {
+	if got := r.judge(experiment.EstimateOf(loss).Times(1.2), nil); got.Verdict != NotDecided {
 		t.Errorf("as independent: %+v", got)
 	}
 }

@@ -116,11 +116,16 @@ func (m *Measurement) pool(of map[string][]experiment.Estimate) {
 		beyond := experiment.Pool(of[partBeyond]...)
 		m.Beyond = &beyond
 	}
-	m.setRule(m.rule.withBound(of[partBound]...))
+	if m.rule.bound != nil {
+		m.setRule(m.rule.withBound(of[partBound]...))
+	}
 	m.judge()
 	d := Draws{N: len(of[partOurs])}
 	for k, ours := range of[partOurs] {
-		own.Ours, own.rule = ours, own.rule.withBound(element(of[partBound], k)...)
+		own.Ours = ours
+		if own.rule.bound != nil {
+			own.rule = own.rule.withBound(of[partBound][k])
+		}
 		if own.Beyond != nil {
 			own.Beyond = &of[partBeyond][k]
 		}
@@ -136,18 +141,8 @@ func (m *Measurement) pool(of map[string][]experiment.Estimate) {
 	m.Draws = &d
 }
 
-func element(all []experiment.Estimate, k int) []experiment.Estimate {
-	if all == nil {
-		return nil
-	}
-	return all[k : k+1]
-}
-
-// withBound returns the rule with the bound from all these, if it has one that is measured.
+// withBound returns a rule whose bound is measured with the bound from all these.
 func (r rule) withBound(bounds ...experiment.Estimate) rule {
-	if r.bound == nil {
-		return r
-	}
 	other := littleBound(experiment.Pool(bounds...), r.choice)
 	other.holds, other.otherwise = r.holds, r.otherwise
 	return other

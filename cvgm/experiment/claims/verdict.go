@@ -174,7 +174,7 @@ const quarter = .25
 // littleOf asks for less than a quarter of what a bad choice loses. That is measured, too, so the
 // verdict is on the difference of both, [Measurement.Beyond].
 func littleOf(worst experiment.Estimate, choice string) rule {
-	return littleBound(scaled(quarter, worst), choice)
+	return littleBound(worst.Times(quarter), choice)
 }
 
 func littleBound(bound experiment.Estimate, choice string) rule {
@@ -325,14 +325,8 @@ func side(m experiment.Estimate, bound float64) Side {
 	return Even
 }
 
-// scaled returns the estimate of a multiple.
-func scaled(factor float64, m experiment.Estimate) experiment.Estimate {
-	m.Mean, m.Margin = factor*m.Mean, math.Abs(factor)*m.Margin
-	return m
-}
-
 // minus returns the estimate of the opposite.
-func minus(m experiment.Estimate) experiment.Estimate { return scaled(-1, m) }
+func minus(m experiment.Estimate) experiment.Estimate { return m.Times(-1) }
 
 // conjunction is the verdict on a sentence that says all that these judge: the first that any of
 // them has, in this order.

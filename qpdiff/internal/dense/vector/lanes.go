@@ -32,10 +32,7 @@ func laneRows() {
 	Doc("laneRows sets dst to the n entries of a, b, c and d side by side, step vectors apart.")
 	dst, step := Load(Param("dst"), GP64()), Load(Param("step"), GP64())
 	SHLQ(Imm(5), step)
-	var src [lanes]reg.Register
-	for i, name := range []string{"a", "b", "c", "d"} {
-		src[i] = Load(Param(name), GP64())
-	}
+	src := rows()
 	n := Load(Param("n"), GP64())
 	Label("four")
 	CMPQ(n, Imm(lanes))
@@ -70,10 +67,7 @@ func rowsOfLanes() {
 	Pragma("noescape")
 	Doc("rowsOfLanes sets a, b, c and d to the n entries of each that are side by side in src.")
 	src := Load(Param("src"), GP64())
-	var dst [lanes]reg.Register
-	for i, name := range []string{"a", "b", "c", "d"} {
-		dst[i] = Load(Param(name), GP64())
-	}
+	dst := rows()
 	n := Load(Param("n"), GP64())
 	Label("four")
 	CMPQ(n, Imm(lanes))
@@ -110,10 +104,7 @@ func laneUpper() {
 	Doc("laneUpper sets the upper triangle of dst to the first size rows and columns, at least four, of the n×n matrices",
 		"a, b, c and d side by side, plus r on the diagonal. dst has a column more. Entries below the diagonal may change.")
 	dst := Load(Param("dst"), GP64())
-	var src [lanes]reg.Register
-	for i, name := range []string{"a", "b", "c", "d"} {
-		src[i] = Load(Param(name), GP64())
-	}
+	src := rows()
 	n, r, size := Load(Param("n"), GP64()), Load(Param("r"), GP64()), Load(Param("size"), GP64())
 	i, k, to, last := GP64(), GP64(), GP64(), GP64()
 	SHLQ(Imm(3), n)
