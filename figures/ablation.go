@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/claims"
 	"cvgm/cvgm/experiment/samplesize"
 	"cvgm/figures/internal/chart"
 
@@ -21,9 +22,9 @@ func init() {
 func AblationTable(r *samplesize.AblationResult) *Table {
 	t := &Table{
 		Name: "ablation", Caption: fmt.Sprintf("Test risk after a descent of the CV loss, after one of the training loss, and at the lowest CV loss of a random search, over %d data sets of each kernel and size, and %d of each problem with two hyperparameters", r.Params.Seeds, r.Params.PairSeeds),
-		Header: []string{"Problem", "N", "Splits", "Steps", "Start", "Training loss", "CV loss", "CV less training", "CV is better", "CV helps", "CV less start", "Training less start", "Random search", "CV less random"},
+		Header: []string{"Problem", "N", "Splits", "Steps", "Start", "Training loss", "CV loss", "CV less training", "CV is better", "CV loss helps", "CV less start", "Training less start", "Random search", "CV less random"},
 		Note: "The two descents have the same data, learner, searcher, start and number of steps. The random search has the CV loss and as many evaluations, and no gradient. Risks are error rates on the test examples, for the elastic net mean squared errors. " +
-			"Means with 95 % confidence intervals, paired differences; a tie counts half. The column CV helps follows from the interval of CV less training; no interval is widened for the number of rows. A kernel is judged after steps, penalties and widths after evaluations.",
+			"Means with 95 % confidence intervals, paired differences; a tie counts half. The column CV loss helps judges CV less training by its sign and against the smallest difference that matters, as the claims do; no interval is widened for the number of rows. A kernel is judged after steps, penalties and widths after evaluations.",
 	}
 	for _, row := range r.Rows {
 		var random, lessRandom any
@@ -31,7 +32,7 @@ func AblationTable(r *samplesize.AblationResult) *Table {
 			random, lessRandom = chart.Estimated(row.Random, 4), chart.Estimated(row.CVLessRandom.Difference, 4)
 		}
 		t.Rows = append(t.Rows, []any{row.Problem, row.Train, row.K, row.Budget, chart.Estimated(row.Start, 4), chart.Estimated(row.Training, 4), chart.Estimated(row.CV, 4),
-			chart.Estimated(row.CVLessTraining.Difference, 4), fmt.Sprintf("%.0f %%", 100*row.CVLessTraining.Wins), row.Helps(),
+			chart.Estimated(row.CVLessTraining.Difference, 4), fmt.Sprintf("%.0f %%", 100*row.CVLessTraining.Wins), string(claims.HelpOf(row)),
 			chart.Estimated(row.CVLessStart.Difference, 4), chart.Estimated(row.TrainingLessStart.Difference, 4), random, lessRandom})
 	}
 	return t

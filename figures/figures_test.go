@@ -417,7 +417,7 @@ func TestClaimsTables(t *testing.T) {
 			{Text: "b", Setting: "30 rows", Ours: once(322), Rule: "r", Judgement: is("", "", claims.Confirmed), Control: &claims.Control{Text: "more", Ours: once(323), Verdict: claims.Differs}},
 		}},
 		{Number: 4, Section: "2", Sentence: "t", Short: "short t", Verdict: claims.NotTestable, Measured: []claims.Measurement{
-			{Text: "c", Ours: experiment.Estimate{Mean: .5, Margin: .25, N: 9}, Rule: "r", Smallest: .1, Reason: "a tenth", Judgement: is(claims.Above, claims.Undecided, claims.Confirmed), Aside: true, Draws: &claims.Draws{N: 3, Flips: 1, Expected: .52}},
+			{Text: "c", Ours: experiment.Estimate{Mean: .5, Margin: .25, N: 9}, Rule: "r", Smallest: .1, Reason: "a tenth", Judgement: is(claims.Above, claims.Unclear, claims.Confirmed), Aside: true, Draws: &claims.Draws{N: 3, Flips: 1, Expected: .52}},
 			{Text: "d", Ours: once(math.NaN()), Judgement: is("", "", claims.NotTestable)},
 		}},
 	}

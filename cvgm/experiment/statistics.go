@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"errors"
 	"math"
 	"slices"
 
@@ -109,10 +110,13 @@ func (e Estimate) SE() float64 {
 // Deviation returns the standard deviation between the repetitions.
 func Deviation(e Estimate) float64 { return e.Margin / e.student(.95) * math.Sqrt(float64(e.N)) }
 
+// ErrSpread is the error of estimates that cannot be pooled.
+var ErrSpread = errors.New("experiment: estimates to pool: some have a spread and some have none: compute all by one program")
+
 // Pool returns the estimate from the repetitions of several of one quantity: that from all of
 // them together. Of values without repetitions it is that value if all are
-// equal, and else the estimate from these values.
-func Pool(all ...Estimate) Estimate {
+// equal, and else the estimate from these values. The error is ErrSpread.
+func Pool(all ...Estimate) (Estimate, error) {
 	var single []float64
 	var p Estimate
 	for _, e := range all {
@@ -125,12 +129,12 @@ func Pool(all ...Estimate) Estimate {
 	}
 	if len(single) > 0 {
 		if len(single) < len(all) {
-			panic("experiment: Pool: of some values the spread is unknown")
+			return Estimate{}, ErrSpread
 		}
 		if slices.Min(single) == slices.Max(single) {
-			return all[0]
+			return all[0], nil
 		}
-		return EstimateOf(single)
+		return EstimateOf(single), nil
 	}
 	p.Mean /= float64(p.N)
 	var squares float64
@@ -138,7 +142,7 @@ func Pool(all ...Estimate) Estimate {
 		squares += float64(e.N-1)*Deviation(e)*Deviation(e) + float64(e.N)*(e.Mean-p.Mean)*(e.Mean-p.Mean)
 	}
 	p.Margin = p.student(.95) * math.Sqrt(squares/float64(p.N-1)/float64(p.N))
-	return p
+	return p, nil
 }
 
 // Difference is that of two means of independent repetitions. Where they share

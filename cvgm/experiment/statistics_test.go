@@ -116,18 +116,29 @@ func TestPoolIsTheEstimateOfAll(t *testing.T) {
 		}
 		parts, all = append(parts, RatioOf(v)), append(all, v...)
 	}
-	p, want := Pool(parts...), RatioOf(all)
+	pool := func(all ...Estimate) Estimate {
+		t.Helper()
+		p, err := Pool(all...)
+		if err != nil {
+			t.Error(err)
+		}
+		return p
+	}
+	p, want := pool(parts...), RatioOf(all)
 	if math.Abs(p.Mean-want.Mean) > 1e-14 || math.Abs(p.Margin-want.Margin) > 1e-13 || p.N != want.N || p.Scale != want.Scale {
 		t.Errorf("%+v, want %+v", p, want)
 	}
 	one := Estimate{Mean: 3, Margin: math.NaN(), N: 1}
-	if p := Pool(one, one); p.Mean != 3 || p.N != 1 || p.SE() != 0 {
+	if p := pool(one, one); p.Mean != 3 || p.N != 1 || p.SE() != 0 {
 		t.Errorf("of one value: %+v", p)
 	}
 	other := one
 	other.Mean = 5
-	if p := Pool(one, other); p.Mean != 4 || p.N != 2 || !(p.Margin > 0) {
+	if p := pool(one, other); p.Mean != 4 || p.N != 2 || !(p.Margin > 0) {
 		t.Errorf("of two values: %+v", p)
+	}
+	if _, err := Pool(one, parts[0]); !errors.Is(err, ErrSpread) {
+		t.Errorf("a value beside an estimate: %v", err)
 	}
 }
 

@@ -39,9 +39,9 @@ func (all *measurements) unrolled(r *differentiability.UnrolledResult) {
 		Control: &Control{Text: "the iterates stored", Ours: stored},
 		Remark:  "That saves the memory of the iterates. With momentum each step back divides the rounding error by a number below 1."}, digitsLost(0x1p-52))
 	all.add(saysFinitePrecision, Measurement{Text: fmt.Sprintf("relative rounding error of the gradient through %d steps, the iterates stored, %s", steps, conditions), Setting: precision, Ours: stored, Aside: true,
-		Remark: fmt.Sprintf("Then the chain rule itself does no harm. The largest error of the implicit derivative on the same problems is %.0e.", largest(func(m differentiability.UnrolledPrecision) float64 { return m.Implicit }).Mean)}, digitsLost(0x1p-52))
+		Remark: fmt.Sprintf("The largest error of the implicit derivative on the same problems is %.0e.", largest(func(m differentiability.UnrolledPrecision) float64 { return m.Implicit }).Mean)}, digitsLost(0x1p-52))
 	all.add(saysFinitePrecision, Measurement{Text: fmt.Sprintf("relative rounding error in single precision of the gradient through %d steps, the iterates stored, %s", steps, conditions), Setting: precision, Ours: largest(func(m differentiability.UnrolledPrecision) float64 { return m.Single }), Aside: true,
-		Remark: "Single precision has 7 digits, of which at least half are right."}, digitsLost(0x1p-23))
+		remarks: byVerdict{holds: "Single precision has 7 digits, of which more than half are lost.", otherwise: "Single precision has 7 digits, of which at least half are right."}}, digitsLost(0x1p-23))
 
 	byRate := func(a, b differentiability.UnrolledRun) int { return cmp.Compare(a.Rate, b.Rate) }
 	last := func(u differentiability.UnrolledRun) experiment.Estimate {

@@ -22,7 +22,7 @@ func (all *measurements) rings(r *kernels.RingsResult) {
 	all.add(saysBayesRings, Measurement{Text: "accuracy of the Bayes rule, population", Setting: describe(r.Params.RingsData, bayesSetting), Quoted: p.Bayes, Ours: once(r.Bayes.Population),
 		Control: &Control{Text: "CVGM before its first step", Ours: once(run.Accuracy[0])}}, asPrinted(p.Bayes))
 	all.add(saysBayesRings, Measurement{Text: "accuracy of CVGM less the Bayes rule's, on the same test set", Setting: setting, Ours: once(run.FinalAccuracy() - r.Bayes.Test), Aside: true,
-		Remark: "CVGM does not beat the Bayes rule. " + erratum}, above(0, computed))
+		remarks: byVerdict{holds: "On this test set CVGM beats the Bayes rule, which no rule does in the population.", otherwise: "CVGM does not beat the Bayes rule. " + erratum}}, above(0, computed))
 	reached := "It is never reached."
 	if step := slices.IndexFunc(run.Accuracy, func(a float64) bool { return a >= number64(p.Accuracy10.Paper) }); step >= 0 {
 		reached = fmt.Sprintf("It is reached at step %d.", step)
@@ -63,7 +63,7 @@ func (all *measurements) xor(r *kernels.XORResult) {
 	all.add(saysXOR, Measurement{role: xorAccuracy, Text: fmt.Sprintf("test accuracy after %d steps", r.Params.Steps), Setting: setting, Quoted: p.Accuracy, Ours: once(run.FinalAccuracy()),
 		Control: &Control{Text: "before the first step", Ours: once(run.Accuracy[0])}}, asPrinted(p.Accuracy))
 	all.add(saysXOR, Measurement{role: xorBayes, Text: "accuracy of the Bayes rule, population", Setting: describe(r.Params.XORData, bayesSetting), Quoted: p.Bayes, Ours: once(r.Bayes.Population),
-		Remark: "CVGM's .72 is close to the best there is. " + erratum},
+		remarks: byVerdict{otherwise: "CVGM's .72 is close to the best there is. " + erratum}},
 		asPrinted(p.Bayes).or(PaperError))
 }
 

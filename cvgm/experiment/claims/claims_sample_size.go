@@ -161,7 +161,7 @@ func (all *measurements) overfitting(r *samplesize.Result) {
 	all.add(saysOverfitting, Measurement{Text: fmt.Sprintf("accuracy that a network trained by Adam loses between step %d and step %d, all sizes", r.Params.AdamSteps, r.Params.LongSteps), Setting: setting, Ours: experiment.EstimateOf(lost),
 		Control: &Control{Text: "logistic regression, whose fit has converged", Ours: once(0)}}, above(0, ofAccuracy))
 	all.add(saysOverfitting, Measurement{Text: fmt.Sprintf("change per doubling of N of the accuracy that a network trained by Adam loses between step %d and step %d", r.Params.AdamSteps, r.Params.LongSteps), Setting: describe(setting, slopeSetting), Ours: perDoubling(r, loses),
-		Remark: "It grows with N in the place of falling."}, below(0, ofAccuracy.perDoublings(sizes[0], sizes[len(sizes)-1])))
+		remarks: byVerdict{holds: "It shrinks as N grows.", otherwise: "It does not shrink as N grows."}}, below(0, ofAccuracy.perDoublings(sizes[0], sizes[len(sizes)-1])))
 }
 
 // paperSteps are the steps along the CV loss of the paper's runs on the rings.
@@ -185,19 +185,11 @@ func (all *measurements) ablation(r *samplesize.AblationResult) {
 			Setting: ablationSetting(r.Params, samplesize.AblationRow{Problem: kernels.ProblemRings, K: splits, Budget: steps}),
 			Ours:    c.Difference, Aside: part == noRole,
 			Control: &Control{Text: "the start in the place of the descent of the CV loss", Ours: experiment.MeanOf(start)},
-			Remark: fmt.Sprintf("All else is equal: network, start, step size, last layer. Learning helps by far more than the choice of the loss: the test error after the descent of the CV loss less that at the start is %s ± %s.",
+			Remark: fmt.Sprintf("Both descents have the same network, start, step size and last layer. From the start, the descent of the CV loss changes the test error by %s ± %s.",
 				short(experiment.MeanOf(learned).Mean), short(experiment.MeanOf(learned).Margin))}, below(0, ofAccuracy))
 	}
 	for _, row := range r.Rows {
-		// Where the training loss chooses no penalty, and where a random search does not learn the
-		// weights of a network, the rival is a poor one.
-		training, random, of := ofPoorSquaredLoss, ofSquaredLoss, "test loss"
-		switch row.Problem {
-		case kernels.ProblemRings, kernels.ProblemXOR:
-			training, random, of = ofAccuracy, ofPoorAccuracy, "test error"
-		case samplesize.ProblemMachine:
-			training, random, of = ofPoorAccuracy, ofAccuracy, "test error"
-		}
+		training, random, of := helpThatMatters(row.Problem)
 		name := fmt.Sprintf("%s, N = %d, %d splits, budget %d", row.Problem, row.Train, row.K, row.Budget)
 		control := &Control{Text: "the descent of the training loss in its place", Ours: experiment.Estimate{Mean: 0, Margin: 0, N: row.CVLessTraining.Difference.N}}
 		if row.Problem == kernels.ProblemXOR || row.Problem == kernels.ProblemRings {
@@ -212,11 +204,54 @@ func (all *measurements) ablation(r *samplesize.AblationResult) {
 		}
 		if row.Problem != kernels.ProblemRings || row.K == slices.Max(r.Params.Rings.Ks) && row.Budget == paperSteps {
 			all.add(saysFeatures, Measurement{role: loss, size: strconv.Itoa(row.Train), Text: of + " after the descent of the CV loss less that after the descent of the training loss, " + name, Setting: ablationSetting(r.Params, row), Ours: row.CVLessTraining.Difference, Aside: true,
-				Control: control, Remark: "The same data, start and steps; another loss."}, below(0, training))
+				Control: control, Remark: "Both have the same data, start and steps, and differ in the loss."}, below(0, training))
 		}
 		if row.Random.N > 0 && row.Budget <= r.Params.RandomBudget && (row.Problem != kernels.ProblemRings || row.Budget == paperSteps) {
 			all.add(saysMuchFaster, Measurement{role: gradient, Text: of + " after the descent of the CV loss less that of a random search for its lowest value, " + name, Setting: describe(ablationSetting(r.Params, row), pick(r.Params, "RandomBudget")), Ours: row.CVLessRandom.Difference, Aside: true,
-				Control: &Control{Text: "the random search in its place", Ours: experiment.Estimate{Mean: 0, Margin: 0, N: row.CVLessRandom.Difference.N}}, Remark: "The same loss and number of evaluations; no gradient."}, below(0, random))
+				Control: &Control{Text: "the random search in its place", Ours: experiment.Estimate{Mean: 0, Margin: 0, N: row.CVLessRandom.Difference.N}}, Remark: "Both have the same loss and number of evaluations, and the random search has no gradient."}, below(0, random))
 		}
 	}
+}
+
+// helpThatMatters returns the smallest differences that matter between a descent of the CV loss and
+// one of the training loss, and between that and a random search, and the risk that they are in.
+// Where the training loss chooses no penalty, and where a random search does not learn the weights of
+// a network, the rival is a poor one.
+func helpThatMatters(problem string) (training, random difference, risk string) {
+	switch problem {
+	case kernels.ProblemRings, kernels.ProblemXOR:
+		return ofAccuracy, ofPoorAccuracy, "test error"
+	case samplesize.ProblemMachine:
+		return ofPoorAccuracy, ofAccuracy, "test error"
+	}
+	return ofPoorSquaredLoss, ofSquaredLoss, "test loss"
+}
+
+// A Help tells whether the CV loss is the better one to descend.
+type Help string
+
+// The helps. One that is Slight has either sign, or none, and does not matter.
+const (
+	Helps     Help = "helps"
+	Harms     Help = "harms"
+	Slight    Help = "too little to matter"
+	Undecided Help = "not decided"
+)
+
+// HelpOf judges a row of the ablation as the claims' rules do: by sign and by size.
+func HelpOf(row samplesize.AblationRow) Help {
+	training, _, _ := helpThatMatters(row.Problem)
+	return below(0, training).judge(row.CVLessTraining.Difference, nil).help()
+}
+
+func (j Judgement) help() Help {
+	switch {
+	case j.Size == Negligible:
+		return Slight
+	case j.Sign == Below:
+		return Helps
+	case j.Sign == Above:
+		return Harms
+	}
+	return Undecided
 }

@@ -48,7 +48,7 @@ func (all *measurements) searches(r *searches.Result) {
 		Control: &Control{Text: fmt.Sprintf("the paper's constant step size after %d", within), Ours: lowerShare(excess(searches.PaperStep, within), grid)},
 		Remark:  fmt.Sprintf("The mean difference of the CV losses is %s ± %s.", short(less(excess(searches.QuasiNewton, within), grid).Mean), short(less(excess(searches.QuasiNewton, within), grid).Margin))}, above(.5, ofSets))
 	all.add(saysMuchFaster, Measurement{role: paperStepFaster, Text: fmt.Sprintf("share of data sets on which the paper's constant step size after %d evaluations is below exhaustive search after as many", budget), Setting: toGrid, Aside: true, Ours: lowerShare(paper, grid),
-		Remark: "The gradient helps a method that uses it well."}, above(.5, ofSets))
+		remarks: byVerdict{holds: "The gradient helps the plainest method.", otherwise: "The constant step does not make enough of the gradient."}}, above(.5, ofSets))
 	step := pick(r.Params, "LongStepSize")
 	for _, method := range [][2]string{{"Nesterov", "Nesterov: momentum k/(k+3), restarted where a step goes against it, " + step}, {"Adam", "Adam: β₁ = .9, β₂ = .999, " + step}, {searches.QuasiNewton, quasiNewton}} {
 		name := method[0]
@@ -146,7 +146,7 @@ func (all *measurements) fewDimensions(r *searches.FewDimensionsResult) {
 		Setting: setting,
 		Ours:    experiment.Compare(few.RandomBelow, most.RandomBelow).Difference,
 		Control: &Control{Text: fmt.Sprintf("%d matter in both cases", most.Matter), Ours: experiment.Compare(most.RandomBelow, most.RandomBelow).Difference},
-		Remark:  fmt.Sprintf("Random search is ahead where all matter, too: on a share of %s ± %s.", short(most.RandomBelowOfSets.Mean), short(most.RandomBelowOfSets.Margin))}, above(0, ofSets))
+		Remark:  fmt.Sprintf("Where all matter, random search is below on a share of %s ± %s.", short(most.RandomBelowOfSets.Mean), short(most.RandomBelowOfSets.Margin))}, above(0, ofSets))
 	all.add(saysFewMatter, Measurement{Text: fmt.Sprintf("least share of %d penalties that carries nine tenths of the mean squared slope of the CV loss in their logarithms", r.Params.Features),
 		Setting: describe(fmt.Sprintf(groupsSetting, r.Params.Features), freshSetting, r.Params.RidgeGroups, pick(r.Params, "Points")),
 		Ours:    experiment.EstimateOf(r.Carry),

@@ -29,14 +29,18 @@ func (all *measurements) stability(r *stability.Result) {
 	all.add(saysStability, Measurement{Text: "change of Δ along CVGM's path, published data", Setting: along, Ours: r.DeltaChange,
 		Control: &Control{Text: "the path in the opposite direction", Ours: minus(r.DeltaChange)}}, below(0, ofSquaredLoss))
 	all.add(saysStability, Measurement{Text: "change of the training loss E[R_emp] along CVGM's path, published data", Setting: along, Ours: r.EmpChange,
-		Remark: "CVGM descends the sum Δ + E[R_emp], as the sentences before say: E[R_emp] rises while Δ falls."},
+		remarks: byVerdict{
+			holds:     "CVGM descends the sum Δ + E[R_emp], as the sentences before say.",
+			otherwise: "CVGM descends the sum Δ + E[R_emp], as the sentences before say: E[R_emp] rises by a part of what Δ falls by.",
+			open:      "CVGM descends the sum Δ + E[R_emp], as the sentences before say.",
+		}},
 		littleOf(minus(r.DeltaChange), "Δ"))
 	heavy := slices.MaxFunc(r.Starts, func(a, b stability.Start) int {
 		return cmp.Compare(a.Start.Hyper[0]+a.Start.Hyper[1], b.Start.Hyper[0]+b.Start.Hyper[1])
 	})
 	all.add(saysStability, Measurement{Text: fmt.Sprintf("change of Δ along CVGM's path from large penalties, λ1 = %g, λ2 = %g", heavy.Start.Hyper[0], heavy.Start.Hyper[1]), Setting: pathSetting(r.Params, heavy.Start.Hyper, heavy.End.Hyper, r.Params.StartsSteps), Ours: heavy.DeltaChange,
 		Control: &Control{Text: "the path in the opposite direction", Ours: minus(heavy.DeltaChange)},
-		Remark:  "From over-regularised starts CVGM raises Δ: it goes where the CV loss is lower."}, below(0, ofSquaredLoss))
+		remarks: byVerdict{otherwise: "From over-regularised starts CVGM does not lower Δ: it goes where the CV loss is lower."}}, below(0, ofSquaredLoss))
 	at := r.Learners[0]
 	all.add(saysCancel, Measurement{Text: fmt.Sprintf("what the display exceeds E[R] by, %s, %s = %g", at.Name, at.Hyper, at.At[0]), Setting: describe("the display, l(A(S), z′) in the place of l(A(Sⁱ), z′) in its last term, exceeds E[R] by Δ", stabilitySides(r.Params)), Ours: at.Parts[0].Delta,
 		Remark: erratum}, zero(ofPoorSquaredLoss).or(PaperError))

@@ -44,7 +44,7 @@ func (all *measurements) timings(t *Timings) {
 		Setting: t.setting(netTiming(published)+", the fits from the last ones", "100 evaluations with the paper's step on one core"), Ours: both,
 		Control: &Control{Text: "a search that spends half of its time between the evaluations", Ours: once(.5)}, Remark: "The paper's next sentence shares the K fits out, so that line 4 includes them."}, above(.5, ofWhole))
 	all.add(saysMostTime, Measurement{timed: true, Text: "share of the gradient alone in the time of loss and gradient, the largest of three experiments", Setting: three, Ours: mostly, Aside: !math.IsNaN(both.Mean),
-		Remark: "The fits take the larger part: their factors serve the gradient, too."}, above(.5, ofWhole))
+		remarks: byVerdict{holds: "The gradient takes the larger part.", otherwise: "The fits take the larger part: their factors serve the gradient, too."}}, above(.5, ofWhole))
 	speedUp := func(k int) experiment.Estimate {
 		name := fmt.Sprintf("cvgm.ElasticNetStep/K=%d/workers=", k)
 		return t.of(name+"1", name+"2", func(one, two float64) float64 { return one / two })
@@ -58,7 +58,7 @@ func (all *measurements) timings(t *Timings) {
 	}
 	for _, m := range []Measurement{
 		{Text: "time on one core over that on two, K = 2048, elastic net", Setting: steps(2048), Ours: many, Remark: caches},
-		{Text: "time on one core over that on two, K = 128, elastic net", Setting: steps(128), Ours: speedUp(128), Aside: true, Remark: "A step of so few small fits is over before a second core helps much."},
+		{Text: "time on one core over that on two, K = 128, elastic net", Setting: steps(128), Ours: speedUp(128), Aside: true, remarks: byVerdict{otherwise: "A step of so few small fits is over before a second core helps."}},
 	} {
 		m.timed, m.Control = true, &Control{Text: "one core in the place of two", Ours: once(1)}
 		all.add(saysSplitUp, m, above(1, ofWhole))

@@ -90,8 +90,16 @@ func Pool(claims []Claim, draws []Record) ([]Claim, error) {
 				of[part] = append(of[part], e)
 			}
 		}
+		all := make(map[string]experiment.Estimate)
+		for part, estimates := range of {
+			e, failed := experiment.Pool(estimates...)
+			if failed != nil && err == nil {
+				err = fmt.Errorf("claims: %q of row %s: %w", part, name, failed)
+			}
+			all[part] = e
+		}
 		if err == nil {
-			m.pool(of)
+			m.pool(of, all)
 		}
 	})
 	if err != nil {
@@ -103,21 +111,21 @@ func Pool(claims []Claim, draws []Record) ([]Claim, error) {
 	return pooled, nil
 }
 
-// pool judges the row by the estimates of all draws, by part.
-func (m *Measurement) pool(of map[string][]experiment.Estimate) {
+// pool judges the row by the estimates from all draws together, by part; of holds the draws' own.
+func (m *Measurement) pool(of map[string][]experiment.Estimate, all map[string]experiment.Estimate) {
 	own := *m // for the draws, one after the other
-	m.Ours = experiment.Pool(of[partOurs]...)
+	m.Ours = all[partOurs]
 	if m.Control != nil {
 		control := *m.Control
-		control.Ours = experiment.Pool(of[partControl]...)
+		control.Ours = all[partControl]
 		m.Control = &control
 	}
 	if m.Beyond != nil {
-		beyond := experiment.Pool(of[partBeyond]...)
+		beyond := all[partBeyond]
 		m.Beyond = &beyond
 	}
 	if m.rule.bound != nil {
-		m.setRule(m.rule.withBound(of[partBound]...))
+		m.setRule(m.rule.withBound(all[partBound]))
 	}
 	m.judge()
 	d := Draws{N: len(of[partOurs])}
@@ -141,9 +149,9 @@ func (m *Measurement) pool(of map[string][]experiment.Estimate) {
 	m.Draws = &d
 }
 
-// withBound returns a rule whose bound is measured with the bound from all these.
-func (r rule) withBound(bounds ...experiment.Estimate) rule {
-	other := littleBound(experiment.Pool(bounds...), r.choice)
+// withBound returns a rule whose bound is measured with another bound.
+func (r rule) withBound(bound experiment.Estimate) rule {
+	other := littleBound(bound, r.choice)
 	other.holds, other.otherwise = r.holds, r.otherwise
 	return other
 }
@@ -217,6 +225,9 @@ func ReadRecords(from io.Reader) ([]Record, error) {
 				return nil, fmt.Errorf("claims: records of draws: line %d: draw %d after draw %d", k+2, d, last)
 			}
 			draws, last = append(draws, make(Record)), d
+		}
+		if e.N < 0 {
+			return nil, fmt.Errorf("claims: records of draws: line %d: %d repetitions", k+2, e.N)
 		}
 		e.Scale = experiment.Scale(scale)
 		r := draws[len(draws)-1]

@@ -2,6 +2,7 @@ package claims
 
 import (
 	"bytes"
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -63,6 +64,11 @@ func TestDrawsArePooled(t *testing.T) {
 	if d := little.Draws; d.Flips != 0 || d.Expected > .01 || d.Chance != 1 {
 		t.Errorf("%+v", d)
 	}
+	was := records[5]["2b"][partOurs]
+	records[5]["2b"][partOurs] = once(was.Mean)
+	if _, err := Pool(first, records); !errors.Is(err, experiment.ErrSpread) || !strings.Contains(err.Error(), "2b") {
+		t.Errorf("a draw without a spread: %v", err)
+	}
 	delete(records[3], "2b")
 	if _, err := Pool(first, records); err == nil || !strings.Contains(err.Error(), "draw 3") {
 		t.Errorf("a record that lacks a row: %v", err)
@@ -119,7 +125,7 @@ func TestRecordsAreReadAsTheyAreWritten(t *testing.T) {
 	}
 	lines := strings.SplitAfter(b.String(), "\n")[1:]
 	for name, text := range map[string]string{
-		"nothing": "", "another heading": "a,b\n", "no number": lines[0] + "0,1a,here,x,NaN,1,0\n", "a draw comes back": lines[0] + "1,1a,here,1,NaN,1,0\n0,1a,here,1,NaN,1,0\n",
+		"nothing": "", "fewer than no repetitions": lines[0] + "0,1a,here,1,NaN,-1,0\n", "another heading": "a,b\n", "no number": lines[0] + "0,1a,here,x,NaN,1,0\n", "a draw comes back": lines[0] + "1,1a,here,1,NaN,1,0\n0,1a,here,1,NaN,1,0\n",
 	} {
 		if _, err := ReadRecords(strings.NewReader(text)); err == nil {
 			t.Errorf("%s: no error", name)

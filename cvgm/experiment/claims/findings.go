@@ -39,14 +39,7 @@ func Findings(claims []Claim) []Finding {
 		return fmt.Sprintf("For a network's weights the CV loss %s: %s", bySize(byRole[weightsBySize]), m.Text)
 	})
 	add(table1, "01_elastic_net", func(m *Measurement) string {
-		what := "Table 1 shows one favourable data set"
-		switch m.Verdict {
-		case Confirmed:
-			what = "Table 1's order holds on other data"
-		case NotDecided:
-			what = "It is open whether Table 1's order holds on other data"
-		}
-		return what + ": " + m.Text
+		return strings.TrimSuffix(onOtherData.text(m), ".") + ": " + m.Text
 	})
 	add(quasiNewtonFaster, "06_searches", func(m *Measurement) string {
 		what := "The gradient does not make a search faster than a grid"
@@ -102,23 +95,17 @@ func penaltiesText(loss *Measurement, gradient []*Measurement) string {
 
 // bySize tells at which sizes the CV loss helps, harms, and does neither by an amount that matters.
 func bySize(of []*Measurement) string {
-	var parts [4][]string
+	sizes := make(map[Help][]string)
 	for _, m := range of {
-		k := 3
-		switch {
-		case m.Sign == Below && m.Size != Negligible:
-			k = 0
-		case m.Sign == Above && m.Size != Negligible:
-			k = 1
-		case m.Size == Negligible:
-			k = 2
-		}
-		parts[k] = append(parts[k], m.size)
+		sizes[m.help()] = append(sizes[m.help()], m.size)
 	}
 	var words []string
-	for k, what := range []string{"helps", "harms", "makes no difference that matters", "is not decided on"} {
-		if parts[k] != nil {
-			words = append(words, what+" at N = "+strings.Join(parts[k], ", "))
+	for _, w := range []struct {
+		help Help
+		what string
+	}{{Helps, "helps"}, {Harms, "harms"}, {Slight, "makes no difference that matters"}, {Undecided, "is not decided on"}} {
+		if n := sizes[w.help]; n != nil {
+			words = append(words, w.what+" at N = "+strings.Join(n, ", "))
 		}
 	}
 	if words == nil {

@@ -27,6 +27,7 @@ type Measurement struct {
 	Control *Control
 	Aside   bool   // it tells more than the sentence says, and does not decide
 	Remark  string // what explains a difference; empty: nothing to explain
+	remarks byVerdict
 
 	// Draws tells what several draws make of it; nil: it is of one.
 	Draws *Draws
@@ -91,9 +92,26 @@ func (m *Measurement) setRule(r rule) {
 	m.rule, m.Rule, m.Smallest, m.Reason = r, r.text, r.smallest.size, r.smallest.why
 }
 
+// byVerdict holds the remarks on a result that another result would not have: where the rule holds,
+// where it does not, and where that is not decided.
+type byVerdict struct{ holds, otherwise, open string }
+
+func (b byVerdict) text(m *Measurement) string {
+	switch {
+	case m.Verdict == NotDecided:
+		return b.open
+	case m.holds():
+		return b.holds
+	}
+	return b.otherwise
+}
+
 // judge applies the rule to the measurement and to its control.
 func (m *Measurement) judge() {
 	m.Judgement = m.rule.judge(m.Ours, m.Beyond)
+	if m.remarks != (byVerdict{}) {
+		m.Remark = m.remarks.text(m)
+	}
 	if m.Verdict == NotTestable {
 		m.Rule = "–"
 	}

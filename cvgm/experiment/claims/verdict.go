@@ -37,7 +37,7 @@ type Judgement struct {
 	// Above, Below or Even; empty where there are no repetitions.
 	Sign Side
 	// Size tells whether the distance matters, by the 90 % interval, both ends of which are
-	// tests at the level 5 %: Matters, Negligible or Undecided; empty where there are no repetitions.
+	// tests at the level 5 %: Matters, Negligible or Unclear; empty where there are no repetitions.
 	Size    Size
 	Verdict Verdict
 }
@@ -55,7 +55,7 @@ const (
 
 	Matters    Size = "matters"
 	Negligible Size = "too little to matter"
-	Undecided  Size = "not decided"
+	Unclear    Size = "not decided"
 )
 
 // Telling is the number of standard errors that a difference must have to be told from none:
@@ -242,7 +242,7 @@ func (r rule) plain(m experiment.Estimate, beyond *experiment.Estimate) Judgemen
 	case oneSided:
 		return r.judgeSide(m, bound)
 	}
-	j := Judgement{Sign: side(m, (r.low+r.high)/2), Size: Undecided, Verdict: NotDecided}
+	j := Judgement{Sign: side(m, (r.low+r.high)/2), Size: Unclear, Verdict: NotDecided}
 	switch low, high := m.Interval(.9); {
 	case r.low <= low && high <= r.high:
 		j.Size, j.Verdict = Negligible, Confirmed
@@ -265,7 +265,7 @@ func (r rule) judgeSide(m experiment.Estimate, bound float64) Judgement {
 	if bound == r.high {
 		want = Below
 	}
-	j := Judgement{Sign: side(m, bound), Size: Undecided, Verdict: NotDecided}
+	j := Judgement{Sign: side(m, bound), Size: Unclear, Verdict: NotDecided}
 	switch low, high := m.Interval(.9); {
 	case low > bound-r.smallest.size && high < bound+r.smallest.size:
 		j.Size = Negligible
@@ -290,7 +290,7 @@ func (r rule) judgeLittle(m experiment.Estimate, beyond *experiment.Estimate) Ju
 		d := r.lessBound(m)
 		beyond = &d
 	}
-	j := Judgement{Sign: side(m, 0), Size: Undecided, Verdict: NotDecided}
+	j := Judgement{Sign: side(m, 0), Size: Unclear, Verdict: NotDecided}
 	switch low, high := beyond.Interval(.9); {
 	case high < 0:
 		j.Size, j.Verdict = Negligible, Confirmed

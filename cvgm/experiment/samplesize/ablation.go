@@ -104,18 +104,6 @@ type AblationRow struct {
 	CVLessStart       experiment.Comparison
 }
 
-// Helps returns "yes" where the descent of the CV loss has the lower risk, "no, harms" where
-// it has the higher one, and "not decided" where the interval of the difference contains 0.
-func (c AblationRow) Helps() string {
-	switch d := c.CVLessTraining.Difference; {
-	case d.Mean+d.Margin < 0:
-		return "yes"
-	case d.Mean-d.Margin > 0:
-		return "no, harms"
-	}
-	return "not decided"
-}
-
 // Run measures all problems, in parallel over problems, sizes and data sets.
 func (p AblationParams) Run(ctx context.Context) (*AblationResult, error) {
 	if err := experiment.Check(&p); err != nil {

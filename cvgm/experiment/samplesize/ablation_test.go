@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"cvgm/cvgm"
-	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/experiment/internal/casetest"
 	"cvgm/cvgm/experiment/kernels"
 	"cvgm/qpdiff/learn"
@@ -134,19 +133,6 @@ func TestResubstitutionKeepsRowsApart(t *testing.T) {
 		if i == j || d.Y[i] != d.Y[j] || d.X.At(i, 0) != d.X.At(j, 0) {
 			t.Errorf("rows %d and %d differ", i, j)
 		}
-	}
-}
-
-// A row whose interval contains 0 decides nothing, and the verdict follows the sign.
-func TestAblationHelpsByTheInterval(t *testing.T) {
-	for want, mean := range map[string]float64{"yes": -2, "no, harms": 2, "not decided": -.5} {
-		row := AblationRow{CVLessTraining: experiment.Comparison{Difference: experiment.Estimate{Mean: mean, Margin: 1, N: 9}}}
-		if got := row.Helps(); got != want {
-			t.Errorf("%v ± 1: %q, want %q", mean, got, want)
-		}
-	}
-	if got := (AblationRow{CVLessTraining: experiment.Compare([]float64{1}, []float64{2})}).Helps(); got != "not decided" {
-		t.Errorf("one data set: %q", got)
 	}
 }
 
