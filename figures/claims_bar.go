@@ -24,7 +24,7 @@ func failed(v claims.Verdict) bool {
 // Of an intervalBar each unit, the smallest difference that matters, takes barUnit characters, and
 // it shows barReach units on each side of the bound.
 const (
-	barUnit  = 4
+	barUnit  = 3
 	barReach = 5
 )
 

@@ -63,9 +63,9 @@ func ClaimsAtAGlance(all []claims.Claim) *Table {
 // FindingsTable lists what a reader takes home, each with its number, and the number's interval as
 // a bar where it has one. The note goes below.
 func FindingsTable(all []claims.Claim, note string) *Table {
-	t := &Table{Name: "findings", Caption: "Seven findings", Header: []string{"Finding", "Number", "Beside what matters", "Verdict", "Repetitions", "Shown in"}, Note: strings.TrimSpace(counted(all) + " " + findingsNote + " " + note)}
+	t := &Table{Name: "findings", Caption: "Seven findings", Header: []string{"Finding", "Number", "Beside what matters", "Verdict", "Shown in"}, Note: strings.TrimSpace(counted(all) + " " + findingsNote + " " + note)}
 	for _, f := range claims.Findings(all) {
-		row := []any{f.Text, measurement(f.Row.Ours), nil, string(f.Row.Verdict), repeated(f.Row), f.Notebook}
+		row := []any{f.Text, measurement(f.Row.Ours), nil, string(f.Row.Verdict), f.Notebook}
 		if p, ok := f.Row.Position(); ok {
 			row[2] = Code(intervalBar(p))
 		}

@@ -457,10 +457,10 @@ func TestIntervalBars(t *testing.T) {
 		at   claims.Position
 		want string
 	}{
-		{claims.Position{Low: -.5, At: 0, High: .5}, "················[·──●──·]················"},
-		{claims.Position{Low: 1.25, At: 2, High: 2.75}, "················[···│···]───●───·········"},
-		{claims.Position{Low: -9, At: -7, High: -4.5}, "◂──·············[···│···]················"},
-		{claims.Position{Low: 3, At: 4, High: 70}, "················[···│···]·······────●───▸"},
+		{claims.Position{Low: -.5, At: 0, High: .5}, "············[──●──]············"},
+		{claims.Position{Low: 1.25, At: 2, High: 2.75}, "············[··│··]──●──·······"},
+		{claims.Position{Low: -9, At: -7, High: -4.5}, "◂─··········[··│··]············"},
+		{claims.Position{Low: 3, At: 4, High: 70}, "············[··│··]·····───●──▸"},
 	} {
 		if got := intervalBar(c.at); got != c.want {
 			t.Errorf("%+v\n%s\n%s", c.at, got, c.want)

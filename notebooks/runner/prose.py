@@ -107,6 +107,9 @@ def cells(line):
     return [part.replace("\\|", "|").strip() for part in re.split(r"(?<!\\)\|", line.strip().removesuffix("|").removeprefix("|"))]
 
 
+SENTENCE = 60  # characters, from which on a cell is read as a sentence and not as a name
+
+
 def table(lines, link):
     """The HTML of a table; every cell carries its column's name for narrow screens."""
     head, aligned, *rows = map(cells, lines)
@@ -116,7 +119,7 @@ def table(lines, link):
 
     def cell(text, k):
         name = names[k] if k < len(names) else ""
-        kind = " ".join(filter(None, [kinds[k] if k < len(kinds) else "", "none" if text in ("", "–") else ""]))
+        kind = " ".join(filter(None, [kinds[k] if k < len(kinds) else "", "none" if text in ("", "–") else "", "sentence" if len(text) >= SENTENCE else ""]))
         return f'<td class="{kind}" data-column="{name}">{inline(text, link)}</td>'
 
     top = "".join(f'<th scope="col" class="{kind}">{inline(text, link)}</th>' for text, kind in zip(head, kinds + [""] * len(head)))

@@ -33,6 +33,8 @@ th { background: var(--soft); overflow-wrap: normal }
 .number { text-align: right }
 td.number { font-variant-numeric: tabular-nums }
 td:not(:first-child) { overflow-wrap: normal }
+td.sentence { min-width: 16rem }
+td code { font-size: .75em; white-space: nowrap }
 .times { width: 100% }
 .times .base { font-weight: 600 }
 summary { cursor: pointer }
