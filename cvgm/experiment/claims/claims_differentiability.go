@@ -101,7 +101,7 @@ func (all *measurements) derivatives(r *differentiability.DerivativeChecks) {
 		all.add(saysDifferentiable, m, below(1e-8, computed))
 	}
 	all.add(saysFirstDerivation, Measurement{Text: "who was first", Ours: once(math.NaN()),
-		Remark: "Doubtful. " + erratum}, above(0, computed))
+		Remark: "The sentence is doubtful. " + erratum}, above(0, computed))
 }
 
 func (all *measurements) limits(r *differentiability.Limits) {

@@ -67,5 +67,5 @@ func (all *measurements) timings(t *Timings) {
 	all.add(saysSpecialised, Measurement{timed: true, Text: "time of a step of the published code over one here, elastic net",
 		Setting: t.setting(netTiming(published)+", each fit from scratch", fmt.Sprintf("one evaluation with gradient on one core; the published code: %g s, on another machine", publishedStep)),
 		Ours:    t.of(ours, ours, func(_, ours float64) float64 { return publishedStep * 1e9 / ours }),
-		Control: &Control{Text: "the published code itself", Ours: once(1)}, Remark: "On different machines."}, above(2, ofWhole))
+		Control: &Control{Text: "the published code itself", Ours: once(1)}, Remark: "The two times come from different machines."}, above(2, ofWhole))
 }
