@@ -23,14 +23,17 @@ from experiments import experiments
 # searcher, both kinds of differentiation, the QP solver on the sizes at which such
 # solvers are compared, and learners of large tables.
 BENCHMARKS = {
-    "cvgm": ["ElasticNetStep", "ElasticNetCold", "LearnedKernelStep"],
+    "cvgm": ["ElasticNetStep", "ElasticNetCold", "LearnedKernelStep", "KernelRidge"],
     "cvgm/tune": ["LargeCV", "LargeTune"],
     "cvgm/experiment/differentiability": ["Differentiation"],
     "cvgm/experiment/searches": ["Searcher"],
     "qpdiff": ["QPSolve", "QPWarm", "QPBackward"],
+    "qpdiff/internal/dense": ["Peak"],
 }
 COUNT = 7  # of which the median is taken
 BUSY = 0.5  # of a core: from this load on other work slows what is measured
+
+LEAST_WORK = {"operations/op": "operations", "moved-B/op": "bytes"}  # units, and the benchmarks of their peaks
 
 LINE = re.compile(r"^Benchmark(\S+)\s+\d+\s+(.*)$", re.M)
 
@@ -60,7 +63,29 @@ def record(env):
     write_atomic(provenance.TIMINGS, as_json(content).encode())
     for name, values in found.items():
         log.info(f"{name:<48} {values['ns/op']['median']:>14,.0f} ns/op, {values['ns/op']['lowest']:,.0f} at best")
+    for line in limits(found):
+        log.info(line)
     log.info(f"recorded in {provenance.TIMINGS.relative_to(ROOT)}")
+
+
+def limits(found):
+    """Lines that tell how far from this processor's peaks the benchmarks are that report their least work."""
+    peaks = {unit: peak(found, name, unit) for unit, name in LEAST_WORK.items()}
+    if None in peaks.values():
+        return []
+    lines = ["how far from the limit: the least time for the operations and for the bytes on one core, over the time taken"]
+    for name, values in found.items():
+        if all(unit in values for unit in LEAST_WORK):
+            took = values["ns/op"]["lowest"]
+            shares = [values[unit]["lowest"] / rate / took for unit, rate in peaks.items()]
+            lines.append(f"{name:<48} {shares[0]:>8.1%} of the operations' peak, {shares[1]:>6.1%} of the memory's")
+    return lines
+
+
+def peak(found, name, unit):
+    """The rate a nanosecond, None where it was not measured."""
+    values = found.get(f"qpdiff/internal/dense.Peak/{name}", {})
+    return values[unit]["highest"] / values["ns/op"]["lowest"] if unit in values else None
 
 
 def parse(text, cores):

@@ -55,6 +55,16 @@ PASS
         self.assertEqual(got["QP/c_64x(50,50,0)"]["µs/problem"], {"median": 19, "lowest": 9, "highest": 29.5})
         self.assertEqual(list(timings.parse(self.SAID, 1)), ["QP/c_64x(50,50,0)-2", "Step/workers-1"])
 
+    def test_distance_from_the_limit(self):
+        text = """BenchmarkPeak/operations-2 \t 1\t 10 ns/op\t 100 operations/op
+BenchmarkPeak/bytes-2 \t 1\t 10 ns/op\t 50 moved-B/op
+"""
+        found = {f"qpdiff/internal/dense.{name}": v for name, v in timings.parse(text, 2).items()}
+        found |= timings.parse("BenchmarkStep-2 \t 1\t 40 ns/op\t 20 operations/op\t 100 moved-B/op\nBenchmarkOther-2 \t 1\t 7 ns/op\n", 2)
+        heading, line = timings.limits(found)
+        self.assertRegex(line, r"^Step +5\.0% of the operations' peak, +50\.0% of the memory's$")
+        self.assertEqual(timings.limits({k: v for k, v in found.items() if "bytes" not in k}), [])
+
     def test_each_chosen_benchmark_stands_in_the_source(self):
         for package, names in timings.BENCHMARKS.items():
             source = "".join(p.read_text() for p in (HERE.parents[1] / package).glob("*_test.go"))
