@@ -88,9 +88,10 @@ func spread(y []float64, weights sample.Weights) float64 {
 	for i, v := range y {
 		distances[i] = math.Abs(v - middle)
 	}
-	spread := 1.4826 * median(distances, weights)
-	if !(spread > 0) {
-		spread = slices.Max(distances) // most labels are equal
+	const normal = 1.4826 // standard deviations of a normal distribution in its median distance
+	spread := normal * median(distances, weights)
+	if !(spread > 0) { // most labels are equal: the others have a spread, too
+		spread = normal * medianPositive(distances, weights)
 	}
 	if !(spread > 0) {
 		spread = math.Abs(middle) // all labels are equal: their size is the only unit
@@ -106,6 +107,21 @@ func median(values []float64, weights sample.Weights) float64 {
 	sorted, w := slices.Clone(values), slices.Clone(weights)
 	stat.SortWeighted(sorted, w)
 	return stat.Quantile(.5, stat.Empirical, sorted, w)
+}
+
+// medianPositive is median of the values above 0; NaN without any.
+func medianPositive(values []float64, weights sample.Weights) float64 {
+	var positive []float64
+	var w sample.Weights
+	for i, v := range values {
+		if v > 0 && weights.At(i) > 0 {
+			positive, w = append(positive, v), append(w, weights.At(i))
+		}
+	}
+	if positive == nil {
+		return math.NaN()
+	}
+	return median(positive, w)
 }
 
 // measure returns the sizes of the data with weights, and whether no feature varies.
