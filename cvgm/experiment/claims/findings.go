@@ -33,10 +33,10 @@ func Findings(claims []Claim) []Finding {
 		return "The paper's Jacobian of logistic regression " + choose(m.holds(), "is right", "lacks a term") + ": " + m.Text
 	})
 	add(penalties, "03_sample_size", func(m *Measurement) string {
-		return fmt.Sprintf("For two penalties %s: %s", penaltiesText(m, byRole[penaltiesGradient]), m.Text)
+		return fmt.Sprintf("For two penalties %s: test loss less that of a descent of the training loss", penaltiesText(m, byRole[penaltiesGradient]))
 	})
 	add(weights, "03_sample_size", func(m *Measurement) string {
-		return fmt.Sprintf("For a network's weights the CV loss %s: %s", bySize(byRole[weightsBySize]), m.Text)
+		return fmt.Sprintf("For a network's weights the CV loss %s: test error less that of a descent of the training loss, all sizes", bySize(byRole[weightsBySize]))
 	})
 	add(table1, "01_elastic_net", func(m *Measurement) string {
 		return strings.TrimSuffix(onOtherData.text(m), ".") + ": " + m.Text
