@@ -138,22 +138,17 @@ func TestCellsLinkNoServer(t *testing.T) {
 	}
 }
 
-// README's map of the code names what is there: each `package.Name` or
-// `package.Type.Method` in its section about work on the project is declared in
-// the file that stands beside it.
-func TestReadmeNamesWhatThereIs(t *testing.T) {
+// The map of the code names what is there: each `package.Name` or `package.Type.Method` in it is
+// declared in the file that stands beside it.
+func TestContributingNamesWhatThereIs(t *testing.T) {
 	root := filepath.Join("..", "..")
-	text, err := os.ReadFile(filepath.Join(root, "README.md"))
+	text, err := os.ReadFile(filepath.Join(root, ".github", "CONTRIBUTING.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, found := strings.Cut(string(text), "\n## Work on it\n")
-	if !found {
-		t.Fatal("README has no section about work on the project")
-	}
-	named := regexp.MustCompile("`([A-Za-z.]+)`, `([a-z_/]+\\.go)`").FindAllStringSubmatch(section, -1)
+	named := regexp.MustCompile("`([A-Za-z.]+)`, `([a-z_/]+\\.go)`").FindAllStringSubmatch(string(text), -1)
 	if len(named) < 6 {
-		t.Errorf("the section names %d identifiers", len(named))
+		t.Errorf("the page names %d identifiers", len(named))
 	}
 	for _, n := range named {
 		source, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(n[2])))
@@ -168,7 +163,27 @@ func TestReadmeNamesWhatThereIs(t *testing.T) {
 	}
 }
 
-// Each pattern of a test command in README and in .ci/run finds a test in each of
+// pages are the texts about the project, from its root.
+func pages(t *testing.T) []string {
+	t.Helper()
+	root := filepath.Join("..", "..")
+	var paths []string
+	for _, pattern := range []string{"*.md", ".github/*.md", "*/README.md", "*/*/README.md"} {
+		found, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range found {
+			paths = append(paths, strings.TrimPrefix(path, root+string(filepath.Separator)))
+		}
+	}
+	if len(paths) < 7 {
+		t.Fatal(paths)
+	}
+	return paths
+}
+
+// Each pattern of a test command in the pages and in .ci/run finds a test in each of
 // its packages: go test passes where it finds none.
 func TestCommandsFindTests(t *testing.T) {
 	root := filepath.Join("..", "..")
@@ -176,7 +191,7 @@ func TestCommandsFindTests(t *testing.T) {
 	patterns := regexp.MustCompile(`-(run|fuzz|bench) '?([^ ']+)`)
 	kinds := map[string]string{"run": "Test", "fuzz": "Fuzz", "bench": "Benchmark"}
 	found := 0
-	for _, name := range []string{"README.md", filepath.Join(".ci", "run")} {
+	for _, name := range append(pages(t), filepath.Join(".ci", "run")) {
 		text, err := os.ReadFile(filepath.Join(root, name))
 		if err != nil {
 			t.Fatal(err)

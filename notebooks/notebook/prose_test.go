@@ -100,7 +100,7 @@ func TestNotebooksTellWhatTheyShow(t *testing.T) {
 	}
 }
 
-// The links of the notebooks and of README lead to files and headings that exist.
+// The links of the notebooks and of the pages lead to files and headings that exist.
 func TestLinksOfTexts(t *testing.T) {
 	texts := make(map[string]string)
 	headings := make(map[string][]string)
@@ -114,12 +114,14 @@ func TestLinksOfTexts(t *testing.T) {
 			headings[path] = append(headings[path], strings.ReplaceAll(h[1], " ", "-"))
 		}
 	}
-	readme := filepath.Join("..", "..", "README.md")
-	text, err := os.ReadFile(readme)
-	if err != nil {
-		t.Fatal(err)
+	for _, page := range pages(t) {
+		path := filepath.Join("..", "..", page)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[path] = string(text)
 	}
-	texts[readme] = string(text)
 	links := 0
 	for path, text := range texts {
 		for _, link := range regexp.MustCompile(`\]\(([^()\s]+)\)`).FindAllStringSubmatch(text, -1) {

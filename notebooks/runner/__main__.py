@@ -313,15 +313,14 @@ def strays():
 
 def outputs(task, out, notebook):
     """The committed outputs of task and those of a run, each {name: bytes}: files of its
-    folder but those that git ignores, outputs of its cells, and the README if the run wrote
-    findings."""
+    folder but those that git ignores, outputs of its cells, and the pages with tables if the
+    run wrote findings."""
     old, new = (
         {name: data for name, data in compare.files_in(folder).items() if not name.endswith(compare.IGNORED)} | compare.cells_of(text)
         for folder, text in ((task.out, task.path.read_bytes()), (out, notebook))
     )
-    text = readme.wanted(out)
-    if text is not None:
-        old[readme.README.name], new[readme.README.name] = readme.README.read_bytes(), text.encode()
+    for path, text in readme.wanted(out).items():
+        old[readme.page(path)], new[readme.page(path)] = path.read_bytes(), text.encode()
     return old, new
 
 
@@ -336,8 +335,8 @@ def differing(task, out, notebook, tolerance):
         if name.startswith("cell "):
             yield f"{own}: {name}: {difference}"
             otherwise = False
-        elif name == readme.README.name:
-            yield f"{name}, the findings: {difference}"
+        elif name in map(readme.page, (readme.README, readme.TIMES, readme.TUNER)):
+            yield f"{name}, its tables: {difference}"
         else:
             yield f"{(task.out / name).relative_to(ROOT)}: {difference}"
     if otherwise:
@@ -455,7 +454,7 @@ def run(tasks, args, env):
 
 
 def finish(tasks, states, args, env, complete=True):
-    """Brings the README up to date, and for all notebooks the store and the report,
+    """Brings the pages' tables up to date, and for all notebooks the store and the report,
     also where an earlier run was killed before it did so."""
     for task in tasks:
         if not task.overrides:

@@ -219,7 +219,7 @@ def sweep():
                 discard(folder)
             path.unlink(missing_ok=True)
     half_written = [path for folder in (ROOT / "figures", WORK / "runs") for path in folder.rglob(".*.tmp")]
-    for path in [*half_written, *NOTEBOOKS.glob(".*.tmp"), *ROOT.glob(".README.md.*.tmp"), *WORK.glob(".new-*")]:
+    for path in [*half_written, *NOTEBOOKS.glob(".*.tmp"), *ROOT.glob(".README.md.*.tmp"), *ROOT.glob("cvgm/tune/.README.md.*.tmp"), *WORK.glob(".new-*")]:
         path.unlink(missing_ok=True)
 
 

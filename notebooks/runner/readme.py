@@ -1,5 +1,5 @@
-"""Keeps the README's tables equal to those that a notebook writes, and those about the
-trials of Tuner to their rows."""
+"""Keeps the tables of README equal to those that a notebook writes, and the tables of the
+tuner's page to the rows of its trials."""
 
 import csv
 import statistics
@@ -8,35 +8,43 @@ from collections import Counter
 from checkout import ROOT, ReproduceError, write_if_changed
 
 README = ROOT / "README.md"
-TABLES = ("findings.md", "notebook_costs.md")
+FINDINGS = "findings.md"
 BEGIN = "<!-- findings, written by ./reproduce.sh -->\n"
 END = "<!-- end of the findings -->"
 
+TIMES = ROOT / "notebooks/README.md"
+COSTS = "notebook_costs.md"
+TIMES_BEGIN = "<!-- times, written by ./reproduce.sh -->\n"
+TIMES_END = "<!-- end of the times -->"
 
+TUNER = ROOT / "cvgm/tune/README.md"
 TRIALS = ROOT / "cvgm/tune/testdata/tune_trials"
 TRIALS_BEGIN = "<!-- trials of Tuner, written by ./reproduce.sh -->\n"
 TRIALS_END = "<!-- end of the trials -->"
 
 
-def replaced(text, begin, end, what, table):
-    """text with the table between two markers, each of which has to be there once."""
+def replaced(path, begin, end, what, table):
+    """The page with the table between two markers, each of which has to be there once."""
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
     before, found, rest = text.partition(begin)
     between, found_end, after = rest.partition(end)
     if not found or not found_end or text.count(begin) > 1 or text.count(end) > 1:
-        raise ReproduceError(f"README.md: the {what} have no place there; put the line {begin.strip()} and, below it, the line {end} back, once each")
+        raise ReproduceError(f"{page(path)}: the {what} have no place there; put the line {begin.strip()} and, below it, the line {end} back, once each")
     return before + begin + table + "\n" + end + after
 
 
-def with_findings(text, table):
-    return replaced(text, BEGIN, END, "findings", table)
+def page(path):
+    """The name of a page in messages."""
+    return path.relative_to(README.parent).as_posix()
 
 
-def with_trials(text, folder):
-    """text with the tables of the trials in the folder, if there are any."""
-    if not folder.is_dir():
-        return text
-    finds, risks, shuffled = (rows(folder / f"{name}.csv") for name in ("finds", "risks", "shuffled"))
-    return replaced(text, TRIALS_BEGIN, TRIALS_END, "trials", trials(finds, risks, shuffled))
+def with_findings(table):
+    return replaced(README, BEGIN, END, "findings", table)
+
+
+def with_trials():
+    finds, risks, shuffled = (rows(TRIALS / f"{name}.csv") for name in ("finds", "risks", "shuffled"))
+    return replaced(TUNER, TRIALS_BEGIN, TRIALS_END, "trials", trials(finds, risks, shuffled))
 
 
 def rows(path):
@@ -65,16 +73,18 @@ def trials(finds, risks, shuffled):
 
 
 def wanted(out):
-    """The README with the tables in the folder out and those of the trials, or None where there are none in out."""
-    tables = [(out / name).read_text(encoding="utf-8") for name in TABLES if (out / name).exists()]
-    if not tables:
-        return None
-    text = README.read_text(encoding="utf-8") if README.exists() else ""
-    return with_trials(with_findings(text, "\n".join(tables)), TRIALS)
+    """The pages with the tables in the folder out, {path: text}, and with those of the trials; none without findings in out."""
+    if not (out / FINDINGS).exists():
+        return {}
+    pages = {README: with_findings((out / FINDINGS).read_text(encoding="utf-8"))}
+    if (out / COSTS).exists():
+        pages[TIMES] = replaced(TIMES, TIMES_BEGIN, TIMES_END, "times", (out / COSTS).read_text(encoding="utf-8"))
+    if TRIALS.is_dir():
+        pages[TUNER] = with_trials()
+    return pages
 
 
 def update(out):
-    """Writes the tables, if there are findings in the folder out, into the README."""
-    text = wanted(out)
-    if text is not None:
-        write_if_changed(README, text)
+    """Writes the tables, if there are findings in the folder out, into the pages."""
+    for path, text in wanted(out).items():
+        write_if_changed(path, text)

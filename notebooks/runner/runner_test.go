@@ -29,7 +29,7 @@ func TestRunnerLogic(t *testing.T) {
 	if err != nil || len(trials) == 0 {
 		t.Fatal(trials, err)
 	}
-	for _, name := range append(trials, filepath.Join("..", "..", "README.md"), filepath.Join("..", "..", "go.mod")) {
+	for _, name := range append(trials, filepath.Join("..", "..", "README.md"), filepath.Join("..", "..", "cvgm", "tune", "README.md"), filepath.Join("..", "..", "go.mod")) {
 		if _, err := os.Stat(name); err != nil {
 			t.Fatal(err)
 		}

@@ -40,7 +40,7 @@ class Checkout:
         again: {"ROOT": "", "FILE": "figures/out/draws.csv"},
         environment: {"ROOT": "", "CACHE": ".cache"},
         processes: {"ROOT": "", "NOTEBOOKS": "notebooks", "WORK": ".work", "CLAIMS": ".cache/temporary"},
-        readme: {"README": "README.md", "TRIALS": "cvgm/tune/testdata/tune_trials"},
+        readme: {"README": "README.md", "TIMES": "notebooks/README.md", "TUNER": "cvgm/tune/README.md", "TRIALS": "cvgm/tune/testdata/tune_trials"},
         report: {"ROOT": "", "PAGE": "figures/out/report.html"},
         provenance: {"ROOT": "", "NOTEBOOKS": "notebooks", "OUT": "figures/out", "RUNS": ".work/runs", "STORE": ".work/store", "TIMINGS": "figures/out/timings.json"},
         experiments: {"ROOT": "", "NOTEBOOKS": "notebooks"},

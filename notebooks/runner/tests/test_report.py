@@ -5,24 +5,26 @@ import unittest
 import checkout
 import readme
 import timings
-from fixtures import HERE
+from fixtures import HERE, Checkout
 
 
 class Readme(unittest.TestCase):
     def test_only_the_block_between_the_markers_changes(self):
-        text = f"# Title\n\n{readme.BEGIN}old\ntable\n{readme.END}\n\nThe end.\n"
-        new = readme.with_findings(text, "new\n")
-        self.assertEqual(new, f"# Title\n\n{readme.BEGIN}new\n\n{readme.END}\n\nThe end.\n")
-        self.assertEqual(readme.with_findings(new, "new\n"), new)
+        with Checkout(self) as folder:
+            folder.write("README.md", f"# Title\n\n{readme.BEGIN}old\ntable\n{readme.END}\n\nThe end.\n")
+            new = readme.with_findings("new\n")
+            self.assertEqual(new, f"# Title\n\n{readme.BEGIN}new\n\n{readme.END}\n\nThe end.\n")
+            folder.write("README.md", new)
+            self.assertEqual(readme.with_findings("new\n"), new)
 
     def test_markers_that_are_gone_or_doubled_are_named(self):
         for text in ("", "# Title\n", readme.BEGIN, readme.END, readme.END + readme.BEGIN, 2 * (readme.BEGIN + readme.END), readme.BEGIN + 2 * readme.END):
-            with self.assertRaisesRegex(checkout.ReproduceError, "README.md: the findings have no place there; put the line <!-- findings"):
-                readme.with_findings(text, "new")
+            with Checkout(self) as folder, self.assertRaisesRegex(checkout.ReproduceError, "README.md: the findings have no place there; put the line <!-- findings"):
+                folder.write("README.md", text)
+                readme.with_findings("new")
 
-    def test_the_committed_readme_has_the_numbers_of_the_trials(self):
-        text = readme.README.read_text(encoding="utf-8")
-        self.assertEqual(readme.with_trials(text, readme.TRIALS), text, "./reproduce.sh writes them")
+    def test_the_committed_page_has_the_numbers_of_the_trials(self):
+        self.assertEqual(readme.with_trials(), readme.TUNER.read_text(encoding="utf-8"), "./reproduce.sh writes them")
 
     def test_every_number_of_the_trials_is_counted(self):
         finds = [{"cause": cause, "evaluations": n} for cause, n in (("", "50"), ("", "70"), ("budget", "99"))]
