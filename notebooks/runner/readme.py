@@ -2,6 +2,7 @@
 tuner's page to the rows of its trials."""
 
 import csv
+import re
 import statistics
 from collections import Counter
 
@@ -36,6 +37,23 @@ def replaced(path, begin, end, what, table):
 def page(path):
     """The name of a page in messages."""
     return path.relative_to(README.parent).as_posix()
+
+
+BARS = "Beside what matters"  # a column of the findings
+
+
+def short(findings):
+    """The findings without their bars, for which a page of a host has no room, and with links."""
+    lines, at = [], None
+    for line in re.sub(r" In a bar .*? matter\.", "", findings).split("\n"):
+        if line.startswith("|"):
+            cells = line.strip("|").split("|")
+            at = next((k for k, cell in enumerate(cells) if cell.strip() == BARS), at)
+            if at is not None:
+                del cells[at]
+            line = re.sub(r"\| (\d\d)(_\w+) \|$", r"| [\1](notebooks/\1\2.ipynb) |", f"|{'|'.join(cells)}|")
+        lines.append(line)
+    return "\n".join(lines)
 
 
 def with_findings(table):
@@ -76,7 +94,7 @@ def wanted(out):
     """The pages with the tables in the folder out, {path: text}, and with those of the trials; none without findings in out."""
     if not (out / FINDINGS).exists():
         return {}
-    pages = {README: with_findings((out / FINDINGS).read_text(encoding="utf-8"))}
+    pages = {README: with_findings(short((out / FINDINGS).read_text(encoding="utf-8")))}
     if (out / COSTS).exists():
         pages[TIMES] = replaced(TIMES, TIMES_BEGIN, TIMES_END, "times", (out / COSTS).read_text(encoding="utf-8"))
     if TRIALS.is_dir():

@@ -17,6 +17,11 @@ class Readme(unittest.TestCase):
             folder.write("README.md", new)
             self.assertEqual(readme.with_findings("new\n"), new)
 
+    def test_readme_has_no_bars(self):
+        text = "**Findings**\n\n| Finding | Number | Beside what matters | Shown in |\n| :-- | --: | :-- | :-- |\n| One holds | 1 ± 2 | `··[●│·]··` | 03_sample_size |\n| Two | 3 | – | 04_xor |\n\n2 claims. Intervals. In a bar ● is it; within [ ] it is too small to matter. The end.\n"
+        want = "**Findings**\n\n| Finding | Number | Shown in |\n| :-- | --: | :-- |\n| One holds | 1 ± 2 | [03](notebooks/03_sample_size.ipynb) |\n| Two | 3 | [04](notebooks/04_xor.ipynb) |\n\n2 claims. Intervals. The end.\n"
+        self.assertEqual(readme.short(text), want)
+
     def test_markers_that_are_gone_or_doubled_are_named(self):
         for text in ("", "# Title\n", readme.BEGIN, readme.END, readme.END + readme.BEGIN, 2 * (readme.BEGIN + readme.END), readme.BEGIN + 2 * readme.END):
             with Checkout(self) as folder, self.assertRaisesRegex(checkout.ReproduceError, "README.md: the findings have no place there; put the line <!-- findings"):
