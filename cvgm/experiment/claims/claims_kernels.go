@@ -87,7 +87,7 @@ func (all *measurements) gradientParts(r *kernels.GradientPartsResult) {
 	_, line := differentiability.HalfPlane(r.Params.Rings.RingsData)
 	all.add(saysManifold, Measurement{Text: fmt.Sprintf("test accuracy of the linear classifier on the network's outputs after %d steps", AboutTen), Setting: setting, Ours: right,
 		Control: &Control{Text: "the best line through the rings in its place", Ours: once(line)},
-		Remark:  "The bound is the accuracy of the best line through the rings themselves, in the population."}, above(line, ofAccuracy))
+		Remark:  "The bound is the accuracy of the best line through the rings themselves, in the population."}, above(line, ofPoorAccuracy))
 	deviations := func(accuracy float64) experiment.Estimate {
 		return once((accuracy - (1 - missed.Mean)) / experiment.Deviation(missed))
 	}

@@ -95,7 +95,7 @@ type difference struct {
 // The smallest differences that matter, by what is measured.
 var (
 	ofAccuracy = difference{.005, "half a point is half of the standard deviation of an accuracy of .9 on the paper's test set of 1000 examples"}
-	// of a rival that does not learn, or learns without a penalty
+	// Of a rival that does not learn, or learns without a penalty.
 	ofPoorAccuracy    = difference{.02, "two points are a fifteenth of what learning gains on the rings, and the rival does not learn"}
 	ofPoorSquaredLoss = difference{.04, "a twenty-fifth of the variance of the labels' noise; the rival has no penalty, or is known to be wrong"}
 	ofSquaredLoss     = difference{.01, "a hundredth of the variance of the labels' noise, which no method removes"}
