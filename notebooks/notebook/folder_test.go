@@ -22,7 +22,7 @@ func TestFolderShowsNotebooks(t *testing.T) {
 	folders := []string{"copies", "live", "notebook", "peers", "runner", "source", "stale", "store", "worker"}
 	for _, e := range entries {
 		name := e.Name()
-		if strings.HasPrefix(name, ".") || e.IsDir() && slices.Contains(folders, name) || !e.IsDir() && path.Ext(name) == ".ipynb" {
+		if strings.HasPrefix(name, ".") || e.IsDir() && slices.Contains(folders, name) || !e.IsDir() && (path.Ext(name) == ".ipynb" || name == "README.md") {
 			continue
 		}
 		ours := func(file string) bool {

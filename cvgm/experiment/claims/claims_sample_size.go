@@ -227,31 +227,8 @@ func helpThatMatters(problem string) (training, random difference, risk string) 
 	return ofPoorSquaredLoss, ofSquaredLoss, "test loss"
 }
 
-// A Help tells whether the CV loss is the better one to descend.
-type Help string
-
-// The helps. One that is Slight has either sign, or none, and does not matter.
-const (
-	Helps     Help = "helps"
-	Harms     Help = "harms"
-	Slight    Help = "too little to matter"
-	Undecided Help = "not decided"
-)
-
 // HelpOf judges a row of the ablation as the claims' rules do: by sign and by size.
 func HelpOf(row samplesize.AblationRow) Help {
 	training, _, _ := helpThatMatters(row.Problem)
 	return below(0, training).judge(row.CVLessTraining.Difference, nil).help()
-}
-
-func (j Judgement) help() Help {
-	switch {
-	case j.Size == Negligible:
-		return Slight
-	case j.Sign == Below:
-		return Helps
-	case j.Sign == Above:
-		return Harms
-	}
-	return Undecided
 }

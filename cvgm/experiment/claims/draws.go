@@ -161,9 +161,13 @@ func (r rule) withBound(bound experiment.Estimate) rule {
 func (m Measurement) other(pooled *Measurement) float64 {
 	const points = 200
 	ours, beyond, n := m.Ours, m.Beyond, 0
+	spread := ours.SE()
+	if !ours.Repeated() && pooled.Ours.Repeated() { // computed once in each draw: the draws are the repetitions
+		spread = experiment.Deviation(pooled.Ours)
+	}
 	for k := range points {
 		z := distuv.UnitNormal.Quantile((float64(k) + .5) / points)
-		ours.Mean = pooled.Ours.Mean + z*m.Ours.SE()
+		ours.Mean = pooled.Ours.Mean + z*spread
 		if beyond != nil {
 			shifted := *m.Beyond
 			shifted.Mean = pooled.Beyond.Mean + z*m.Beyond.SE()

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -72,6 +74,31 @@ func TestDrawsArePooled(t *testing.T) {
 	delete(records[3], "2b")
 	if _, err := Pool(first, records); err == nil || !strings.Contains(err.Error(), "draw 3") {
 		t.Errorf("a record that lacks a row: %v", err)
+	}
+}
+
+// What is computed once in each draw scatters, too: a verdict that flips in one draw of ten, where
+// the bound lies within the scatter, is no surprise.
+func TestDrawsOfWhatIsComputedOnce(t *testing.T) {
+	claim := func(v float64) []Claim {
+		var all measurements
+		all.add(saysEfficient, Measurement{Text: "once"}, below(2, computed))
+		all[saysEfficient][0].Ours = once(v)
+		c := Claim{Number: int(saysEfficient) + 1, Measured: all[saysEfficient]}
+		c.Measured[0].judge()
+		c.judge()
+		return []Claim{c}
+	}
+	var records []Record
+	for d := range 10 {
+		records = append(records, RecordOf(claim([]float64{0, 1, .5, .2, 1.5, 2.1, 0, .3, .7, 1}[d])))
+	}
+	pooled, err := Pool(claim(0), records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := pooled[0].Measured[0].Draws; pooled[0].Verdict != Confirmed || d.Flips != 1 || d.Expected < .1 || d.Expected > 1 || d.Chance < .05 {
+		t.Errorf("%s, %+v", pooled[0].Verdict, d)
 	}
 }
 
@@ -153,5 +180,40 @@ func TestReckon(t *testing.T) {
 	rows = append(rows[:1], row(2.6)) // p = .036 < .05 after .0093 < .025
 	if r := Reckon([]Claim{{Number: 7, Measured: rows}}); r.Decided != 2 || r.Opened != nil {
 		t.Errorf("%+v", r)
+	}
+}
+
+// The recorded draws together tell the smallest difference that matters from none, in each row that
+// decides a sentence and has repetitions; and no row flips more often than its errors predict.
+func TestRecordedDrawsHavePower(t *testing.T) {
+	recorded, err := os.ReadFile(filepath.Join("..", "..", "..", "figures", "out", "draws.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	draws, err := ReadRecords(bytes.NewReader(recorded))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pooled, err := Pool(keptClaims(t), draws)
+	if err != nil {
+		t.Fatal(err)
+	}
+	judged := 0
+	rows(pooled, func(name string, m *Measurement) {
+		if m.Draws == nil || !m.Ours.Repeated() || m.Ours.N == len(draws) { // once in each draw
+			return
+		}
+		judged++
+		// What they tell is an estimate itself, with two of its relative standard errors.
+		slack := 1 + 2/math.Sqrt(2*float64(m.Ours.N))
+		if !m.Aside && m.Smallest > 0 && m.Tells() > slack*m.Smallest {
+			t.Errorf("%s: %d repetitions tell %.3g from none, and %.3g matters: %s", name, m.Ours.N, m.Tells(), m.Smallest, m.Text)
+		}
+	})
+	if judged < 60 {
+		t.Errorf("%d rows have repetitions in %d draws", judged, len(draws))
+	}
+	if r := Reckon(pooled); len(r.Unsteady) > 0 {
+		t.Errorf("rows that flip more often than their errors predict: %v", r.Unsteady)
 	}
 }

@@ -61,11 +61,6 @@ func Findings(claims []Claim) []Finding {
 	return all
 }
 
-// holds reports whether what the rule asks for holds.
-func (m *Measurement) holds() bool {
-	return m.Verdict == Confirmed || m.Verdict == TooLittle || m.Verdict == Identity
-}
-
 func choose(first bool, a, b string) string {
 	if first {
 		return a

@@ -106,6 +106,11 @@ func (b byVerdict) text(m *Measurement) string {
 	return b.otherwise
 }
 
+// holds reports whether what the rule asks for holds.
+func (m *Measurement) holds() bool {
+	return m.Verdict == Confirmed || m.Verdict == TooLittle || m.Verdict == Identity
+}
+
 // judge applies the rule to the measurement and to its control.
 func (m *Measurement) judge() {
 	m.Judgement = m.rule.judge(m.Ours, m.Beyond)

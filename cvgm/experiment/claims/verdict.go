@@ -345,3 +345,26 @@ func conjunction(of []Verdict) Verdict {
 func symmetric(m experiment.Median) experiment.Estimate {
 	return experiment.Estimate{Mean: m.Median, Margin: max(m.High-m.Median, m.Median-m.Low), N: m.N}
 }
+
+// A Help tells whether the CV loss is the better one to descend.
+type Help string
+
+// The helps. One that is Slight has either sign, or none, and does not matter.
+const (
+	Helps     Help = "helps"
+	Harms     Help = "harms"
+	Slight    Help = "too little to matter"
+	Undecided Help = "not decided"
+)
+
+func (j Judgement) help() Help {
+	switch {
+	case j.Size == Negligible:
+		return Slight
+	case j.Sign == Below:
+		return Helps
+	case j.Sign == Above:
+		return Harms
+	}
+	return Undecided
+}
