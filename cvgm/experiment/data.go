@@ -15,8 +15,8 @@ type FreshData struct {
 	Draw int `help:"draw of the random data, whose data sets follow those of the draw before" range:"[0,∞)" small:"[0,3]"`
 }
 
-// Number returns the number, over all draws, of data set i of a draw of n. So the data sets of
-// the draws 0 to 9 are those of draw 0 of 10·n.
+// Number returns the number of data set i of a draw of n, counted over all draws. So draws 0 to
+// 9 of n data sets are draw 0 of 10·n.
 func (f FreshData) Number(i, n int) int { return f.Draw*n + i }
 
 // RegressionData describes the population and the size of the paper's regression

@@ -14,36 +14,35 @@ import (
 	"cvgm/synth"
 )
 
-// A Field describes one parameter of an experiment to the user. It comes from the tags
-// of the field of the Params struct:
+// A Field describes one parameter of an experiment to the user. It comes from the tags of the
+// field of the Params struct:
 //
 //	K int `help:"cross-validation splits" range:"[1,∞)" small:"[2,6]"`
 //
-// help and range are required; unit is the unit of the value, where it has one.
-// range is the set of the allowed values and small the one that random small
-// runs draw from: an interval [a,b], (a,b), [a,b) or (a,b], or a set {a,b,c}.
-// The tags of a list hold for each of its entries, and len is the allowed range
-// of their number. below names a field of the same group that must be larger, and
-// most one that must not be smaller. order is "ascending" where each entry of a list
-// must be larger than the one before. splits marks the fractions of the examples that splits train
-// on: it lists fields of the same group, the first of which that exists holds the number
-// of examples.
+// help and range are required. unit is the unit of the value, if it has one. range is the set
+// of the allowed values, and small the set from which random small runs draw: an interval
+// [a,b], (a,b), [a,b) or (a,b], or a set {a,b,c}. The tags of a list hold for each of its
+// entries, and len is the allowed range of their number. below names a field of the same group
+// that must be larger, and most a field that must not be smaller. order is "ascending" if each
+// entry of a list must be larger than the one before. splits marks fractions of the examples on
+// which splits train. It lists fields of the same group; the first one that exists holds the
+// number of examples.
 //
-// setting is the phrase, with %v for the value, by which package claims describes the parameter
-// to someone who repeats a measurement; what no measurement depends on has none.
+// setting is a phrase, with %v for the value, by which package claims describes the parameter
+// to someone who repeats a measurement. A parameter on which no measurement depends has none.
 //
-// The range of a text is the set of its allowed words, {mean,drop,error}, or the word text
-// where any will do. Unexported fields and those with the tag param:"-" are no parameters.
+// The range of a text is the set of its allowed words, {mean,drop,error}, or the word text if
+// any text is allowed. Unexported fields and fields with the tag param:"-" are not parameters.
 type Field struct {
-	Name  string // with a dot where the field is in a group that is not embedded: Rings.K
+	Name  string // with a dot if the field is in a group that is not embedded: Rings.K
 	Value string // as Set takes it
 	Help  string
 	Unit  string
 	Range string
 }
 
-// Fields lists the parameters in p, a struct or a pointer to one, as those of Check
-// and Changes.
+// Fields lists the parameters in p, a struct or a pointer to one, with the names that Check and
+// Changes use.
 func Fields(p any) []Field {
 	var all []Field
 	eachField(p, func(name string, v reflect.Value, tag reflect.StructTag) error {
@@ -238,8 +237,9 @@ func Check(p any) error {
 	return err
 }
 
-// checkFraction checks that splits with the fraction v, or each of a list, leave training and
-// validation rows of the number of examples in the first field of the group that exists.
+// checkFraction checks a fraction v, or each of a list, of the number of examples in the first
+// field of examples that the group has. Splits with such a fraction must have training and
+// validation rows.
 func checkFraction(name string, v reflect.Value, group string, examples []string, numbers map[string]float64) error {
 	fractions := []reflect.Value{v}
 	if v.Kind() == reflect.Slice {
@@ -300,8 +300,8 @@ type domain struct {
 	listed            []float64 // nil: the interval
 }
 
-// domainOf reads a tag. It panics where the tag cannot be read: that is a
-// mistake in this package.
+// domainOf reads a tag. It panics if the tag cannot be read, which is a mistake in this
+// package.
 func domainOf(tag string) domain {
 	inner := []rune(tag)
 	if len(inner) < 2 {

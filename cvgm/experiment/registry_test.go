@@ -167,8 +167,8 @@ func TestFractionsWithoutRowsAreRefused(t *testing.T) {
 	}
 }
 
-// A group's check is that of the Params that embed it, or is called by theirs: of
-// two groups' checks Go promotes none.
+// The check of a group is reached from each Params: promoted by embedding, or called by the
+// Params' own check. Go promotes neither of two groups' checks.
 func TestChecksOfGroupsAreReached(t *testing.T) {
 	type checked interface{ Check() error }
 	var groups func(v reflect.Value) int

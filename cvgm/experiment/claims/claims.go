@@ -16,8 +16,8 @@ import (
 	"cvgm/cvgm/experiment/stability"
 )
 
-// Results are what the claims are judged by. A nil Result leaves its
-// measurements out.
+// Results are the experiments' results, on which the claims are judged. If one is nil, its
+// measurements are left out.
 type Results struct {
 	ElasticNet      *elasticnet.Result
 	ElasticNetSeeds *elasticnet.Seeds
@@ -41,7 +41,7 @@ type Results struct {
 	Timings         *Timings
 }
 
-// A Claim is a sentence of the paper with what is measured for it.
+// A Claim is a sentence of the paper with the measurements that test it.
 type Claim struct {
 	Number   int    // its place in the paper's order, from 1
 	Section  string // of the paper
@@ -51,8 +51,8 @@ type Claim struct {
 	Verdict  Verdict // on the sentence: it holds if every measurement that is no aside confirms it
 }
 
-// Claims judges the paper's sentences that the results bear on, in its order. The files
-// claims_….go hold what is measured for them, by experiment.
+// Claims judges the paper's sentences that the results bear on, in the paper's order. Each file
+// claims_….go holds the measurements from one experiment.
 func Claims(r Results) []Claim {
 	var all measurements
 	measure(r.ElasticNet, all.elasticNet)

@@ -119,7 +119,7 @@ func fakeResults(seed uint64) Results {
 	r.ElasticNet.Params.Train, r.Rings.Params.Test = 30+int(seed), 1000
 	r.ElasticNet.Params.Samples = 1000 + int(seed)
 	r.Learning.Loss.Methods[1].Test.Mean = -1 // the best
-	// What the claims' texts name is the same.
+	// The claims' texts name the values below, so both sets of results have the same ones.
 	for i := range r.Unrolled.ByRate {
 		r.Unrolled.ByRate[i].Rate = .1 * float64(i)
 	}
@@ -171,8 +171,9 @@ func TestClaimsAreReadFromResults(t *testing.T) {
 	}
 }
 
-// Someone who repeats a measurement needs its setting, which follows from the parameters: other
-// parameters, another setting. Those of results without parameters are constants.
+// A reader needs a measurement's setting to repeat it. The setting follows from the parameters,
+// so other parameters give another setting. Settings of results without parameters are
+// constants.
 func TestSettingsAreReadFromParameters(t *testing.T) {
 	constant := []sentence{saysUnion, saysRange, saysSeeds, saysLinear, saysLittleOnTop, saysMostTime, saysSplitUp, saysSpecialised, saysFiveOrSix, saysBayesRule, saysSmoothInAlpha}
 	a, b := Claims(fakeResults(1)), Claims(fakeResults(2))
@@ -226,7 +227,8 @@ func TestEverySentenceIsJudged(t *testing.T) {
 // keepResults is the command that writes the results which keptClaims reads.
 const keepResults = "go test ./notebooks/notebook -run TestResultsOfTheClaims -timeout 0 -keep-results"
 
-// keptClaims judges kept results, which hold what the claims read. The rules are those of the present code.
+// keptClaims judges kept results, which hold everything that the claims read, by the present
+// rules.
 func keptClaims(t *testing.T) []Claim {
 	f, err := os.Open(filepath.Join("testdata", "results.gob.gz"))
 	if err != nil {
@@ -244,7 +246,7 @@ func keptClaims(t *testing.T) []Claim {
 	return Claims(r)
 }
 
-// Where the paper and the measurement part, a reader is told why.
+// A remark gives the reason for every disagreement between the paper and a measurement.
 func TestClaimsThatDoNotHoldHaveARemark(t *testing.T) {
 	for _, c := range keptClaims(t) {
 		for _, m := range c.Measured {

@@ -54,7 +54,7 @@ func rows(claims []Claim, f func(name string, m *Measurement)) {
 	}
 }
 
-// RecordOf returns what the claims have measured.
+// RecordOf returns the claims' measurements.
 func RecordOf(claims []Claim) Record {
 	r := make(Record)
 	rows(claims, func(name string, m *Measurement) {
@@ -66,9 +66,9 @@ func RecordOf(claims []Claim) Record {
 	return r
 }
 
-// Pool judges the claims by the repetitions of all draws together. The texts, the settings and
-// the rules are those of the claims. A row that a draw lacks, or that has other parts there, is an
-// error: that record is of another program.
+// Pool judges the claims by the repetitions of all draws together. Texts, settings and rules
+// come from claims. If a draw lacks a row or one of its parts, another version of the program
+// made the record, and Pool returns an error.
 func Pool(claims []Claim, draws []Record) ([]Claim, error) {
 	pooled := make([]Claim, len(claims))
 	for i, c := range claims {

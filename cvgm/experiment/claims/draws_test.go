@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// drawn returns a claim whose first row is the mean of n normal numbers, and whose second is
-// little of what a bad choice loses, both as one draw of the data has them.
+// drawn returns one draw of a claim with two rows: the mean of n normal numbers, and a loss
+// that is little beside the loss of a bad choice.
 func drawn(src *synth.Stream, n int, mean float64) []Claim {
 	var v, loss, worst []float64
 	for range n {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// A Finding is what a reader takes home: a sentence of ours, whose words follow from the verdict on
-// a row of a claim and from those on the row's controls, with that row's number.
+// A Finding is one of the project's main results: a sentence with the number of one row. Its
+// words follow from the verdicts on this row of a claim and on the row's controls.
 type Finding struct {
 	Text     string
 	Row      *Measurement
@@ -61,7 +61,7 @@ func Findings(claims []Claim) []Finding {
 	return all
 }
 
-// holds reports whether what the rule asks for holds.
+// holds reports whether the rule holds.
 func (m *Measurement) holds() bool {
 	return m.Verdict == Confirmed || m.Verdict == TooLittle || m.Verdict == Identity
 }
@@ -73,7 +73,7 @@ func choose(first bool, a, b string) string {
 	return b
 }
 
-// penaltiesText tells apart what the CV loss does and what its gradient adds.
+// penaltiesText separates the effect of the CV loss from the effect of its gradient.
 func penaltiesText(loss *Measurement, gradient []*Measurement) string {
 	if loss.Verdict == NotDecided {
 		return "it is open whether the CV loss helps"

@@ -134,7 +134,7 @@ func rivalSetting(p samplesize.SampleSizeParams, rival int) string {
 	return pick(p, "LinearC")
 }
 
-// setting adds the machine, where the record names it.
+// setting adds the machine to the problem's setting if the record names one.
 func (t *Timings) setting(problem ...any) string {
 	text := fmt.Sprintf("%s; median of %d runs, the interval reaches over all of them", describe(problem...), t.RunsOfEach)
 	if t.Machine.Cores > 0 {
@@ -143,7 +143,7 @@ func (t *Timings) setting(problem ...any) string {
 	return text
 }
 
-// netTiming describes the benchmarked elastic net, whose size is that of the experiment.
+// netTiming describes the benchmarked elastic net, which has the size of the experiment.
 func netTiming(k int) string {
 	p := elasticnet.DefaultElasticNet()
 	p.K = k

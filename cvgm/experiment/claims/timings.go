@@ -10,8 +10,8 @@ import (
 	"cvgm/cvgm/experiment"
 )
 
-// Timings are the recorded timings of the benchmarks. No timing is made where a
-// table or a figure is: what states one draws it from the record.
+// Timings are the recorded timings of the benchmarks. Tables and figures read them from the
+// record, and measure no time themselves.
 type Timings struct {
 	Machine struct {
 		Processor string
@@ -31,8 +31,8 @@ type Timings struct {
 	}
 }
 
-// Seconds returns what a notebook takes when nothing is stored, or NaN where that
-// is not recorded.
+// Seconds returns the time that a notebook takes if no result is stored, or NaN if it is not
+// recorded.
 func (t *Timings) Seconds(notebook string) float64 {
 	n, ok := t.Runs.Notebooks[notebook]
 	if !ok {
@@ -51,7 +51,7 @@ func (t *Timings) Seconds(notebook string) float64 {
 // A BenchStat is what several runs of a benchmark took.
 type BenchStat struct{ Median, Lowest, Highest float64 }
 
-// ReadTimings reads a record. Where there is none it returns nil.
+// ReadTimings reads a record. It returns nil if there is none.
 func ReadTimings(path string) (*Timings, error) {
 	text, err := os.ReadFile(path)
 	if os.IsNotExist(err) {
@@ -67,8 +67,8 @@ func ReadTimings(path string) (*Timings, error) {
 	return t, nil
 }
 
-// Lowest returns a benchmark's lowest measure in a unit, that of the run least
-// disturbed by others on the machine, or NaN where none is recorded.
+// Lowest returns a benchmark's lowest measure in a unit, from the run that other programs on
+// the machine disturbed least, or NaN if there is no record.
 func (t *Timings) Lowest(benchmark, unit string) float64 {
 	if m := t.Benchmarks[benchmark][unit]; m.Lowest > 0 {
 		return m.Lowest
@@ -76,8 +76,8 @@ func (t *Timings) Lowest(benchmark, unit string) float64 {
 	return math.NaN()
 }
 
-// measure returns what a benchmark reports in a unit, with the widest distance of a run; NaN where
-// nothing is recorded.
+// measure returns the median of a benchmark's measures in a unit, with the distance of the
+// farthest run as margin; NaN if there is no record.
 func (t *Timings) measure(benchmark, unit string) experiment.Estimate {
 	m, ok := t.Benchmarks[benchmark][unit]
 	if !ok {

@@ -15,13 +15,13 @@ type Verdict string
 // The verdicts.
 const (
 	Confirmed Verdict = "confirmed"
-	// TooLittle: what the sentence says holds, by less than matters.
+	// TooLittle: the sentence holds, but by less than matters.
 	TooLittle Verdict = "confirmed, too little to matter"
 	Differs   Verdict = "differs"
 	// NotDecided: the repetitions are too few.
 	NotDecided Verdict = "not decided"
 	PaperError Verdict = "paper's error"
-	// Slip: the sentence is meant otherwise than it is printed, and what is meant holds.
+	// Slip: the printed sentence is a slip of notation, and the intended one holds.
 	Slip Verdict = "slip of notation"
 	// Identity: the sentence is proved, so the measurement checks the code here.
 	Identity    Verdict = "identity, checks the code"
@@ -31,13 +31,13 @@ const (
 // Verdicts lists them in the order in which tables count them.
 var Verdicts = []Verdict{Confirmed, TooLittle, Differs, NotDecided, PaperError, Slip, Identity, NotTestable}
 
-// A Judgement is what a rule says of an estimate.
+// A Judgement is the result of applying a rule to an estimate.
 type Judgement struct {
-	// Sign tells on which side of the rule's bound the estimate lies, by its 95 % interval:
-	// Above, Below or Even; empty where there are no repetitions.
+	// Sign is the side of the rule's bound on which the 95 % interval lies: Above, Below or
+	// Even; empty without repetitions.
 	Sign Side
-	// Size tells whether the distance matters, by the 90 % interval, both ends of which are
-	// tests at the level 5 %: Matters, Negligible or Unclear; empty where there are no repetitions.
+	// Size is the importance of the distance, by the 90 % interval, each end of which is a test
+	// at the level 5 %: Matters, Negligible or Unclear; empty without repetitions.
 	Size    Size
 	Verdict Verdict
 }
@@ -45,7 +45,7 @@ type Judgement struct {
 // Side is the side of a bound.
 type Side string
 
-// Size is that of a distance from a bound.
+// Size classifies a distance from a bound.
 type Size string
 
 const (
@@ -74,15 +74,15 @@ type rule struct {
 	text      string
 	low, high float64
 	open      bool // low and high do not belong to it
-	// smallest is the least distance from a bound that matters. It has no part in the verdict on
-	// what is computed once.
+	// smallest is the least distance from a bound that matters. The verdict on a value that is
+	// computed once does not depend on it.
 	smallest difference
-	// bound is where the rule lets pass a share of what a bad choice loses: that share, which is
-	// measured like the rest. Choice names the choice.
+	// bound, if not nil, is the rule's upper bound, measured like the estimate itself: the
+	// share of a bad choice's loss that the rule allows. choice names the bad choice.
 	bound  *experiment.Estimate
 	choice string
-	// holds is the verdict where the rule holds, and otherwise that where it does not; empty:
-	// Confirmed and Differs.
+	// holds is the verdict if the rule holds, empty for Confirmed, and otherwise is the verdict
+	// if it does not, empty for Differs.
 	holds, otherwise Verdict
 }
 
@@ -92,7 +92,7 @@ type difference struct {
 	why  string
 }
 
-// The smallest differences that matter, by what is measured.
+// The smallest differences that matter, by the measured quantity.
 var (
 	ofAccuracy = difference{.005, "half a point is half of the standard deviation of an accuracy of .9 on the paper's test set of 1000 examples"}
 	// Of a rival that does not learn, or learns without a penalty.
@@ -146,8 +146,8 @@ func within(q Quoted, tol float64) rule {
 	return r
 }
 
-// above asks for a value above a bound. The smallest difference that matters is for values with
-// repetitions, and zero for what is computed once.
+// above asks for a value above a bound. The smallest difference that matters applies to values
+// with repetitions; it is zero for a value that is computed once.
 func above(bound float64, d difference) rule {
 	return rule{text: "above " + short(bound), low: bound, high: math.Inf(1), open: true, smallest: d}
 }
@@ -166,13 +166,13 @@ var ofAllSets = rule{text: "within 1.96 of 0, as 95 % of all sets", low: -1.96, 
 
 func short(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) }
 
-// A quarter is the share of a loss that a rule lets pass where the paper says
-// that something works well or is competitive: what it gives away is less than
-// a quarter of what a choice that is known to be bad gives away.
+// A quarter is the share of a bad choice's loss that a rule allows for the claim that a choice
+// "works well" or "is competitive": its regret is less than a quarter of the regret of a known
+// bad choice.
 const quarter = .25
 
-// littleOf asks for less than a quarter of what a bad choice loses. That is measured, too, so the
-// verdict is on the difference of both, [Measurement.Beyond].
+// littleOf asks for less than a quarter of the loss of a bad choice. That loss is measured,
+// too, so the verdict is on the difference of both, [Measurement.Beyond].
 func littleOf(worst experiment.Estimate, choice string) rule {
 	return littleBound(worst.Times(quarter), choice)
 }
@@ -184,7 +184,8 @@ func littleBound(bound experiment.Estimate, choice string) rule {
 	return r
 }
 
-// beyondQuarter returns what losses, by data set, exceed a quarter of those of a bad choice by.
+// beyondQuarter returns losses minus a quarter of worst, the losses of a bad choice, by data
+// set.
 func beyondQuarter(losses, worst []float64) []float64 {
 	beyond := make([]float64, len(losses))
 	for i := range beyond {
@@ -216,8 +217,8 @@ func (r rule) oneSided() (bound float64, is bool) {
 	return 0, false
 }
 
-// judge judges an estimate. Beyond is that of its distance from a measured bound; nil: the two
-// are taken as independent.
+// judge judges an estimate. beyond is the estimate of its distance from a measured bound; if
+// nil, the estimate and the bound are assumed to be independent.
 func (r rule) judge(m experiment.Estimate, beyond *experiment.Estimate) Judgement {
 	j := r.plain(m, beyond)
 	switch {
@@ -283,8 +284,8 @@ func (r rule) judgeSide(m experiment.Estimate, bound float64) Judgement {
 	return j
 }
 
-// judgeLittle judges what may be a share of what a bad choice loses. The sign is that of the
-// measurement itself.
+// judgeLittle judges an estimate that may be at most a share of a bad choice's loss. Sign is
+// the sign of the estimate itself.
 func (r rule) judgeLittle(m experiment.Estimate, beyond *experiment.Estimate) Judgement {
 	if beyond == nil {
 		d := r.lessBound(m)

@@ -35,7 +35,7 @@ type UnrolledRun struct {
 	Steps                   []int     // as far as they went
 	Gradient                []float64 // the same through so many steps
 	Factor                  []float64 // by which the chain rule through so many steps multiplies the norm of the test loss's derivative in θ
-	Loss                    []float64 // the test loss after so many steps, less that of the exact fit
+	Loss                    []float64 // test loss after each number of steps minus the test loss of the exact fit
 	Overflow                int       // the number of steps that overflowed; 0: none
 }
 

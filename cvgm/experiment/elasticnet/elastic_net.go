@@ -29,12 +29,11 @@ type ElasticNetParams struct {
 	experiment.SurfaceGrid
 }
 
-// DefaultElasticNet returns the parameters under which the published code
-// printed its results. The paper states N, n, K, p, the start, the step and
-// the ranges. That the labels are scaled, that the test set is the other 970 of
-// 1000 examples and that two earlier draws moved the generator on is known from
-// the code and its printed numbers alone. The long run and the surfaces are not
-// in the paper.
+// DefaultElasticNet returns the parameters with which the published code printed its results.
+// The paper gives N, n, K, p, the start, the step and the ranges. Three facts appear in the
+// code and its printed numbers only: the labels are scaled, the test set is the other 970 of
+// 1000 examples, and two earlier draws have advanced the generator. The long run and the
+// surfaces are not in the paper.
 func DefaultElasticNet() ElasticNetParams {
 	return ElasticNetParams{
 		PublishedRegression: experiment.PaperData, PenaltyCVGM: PaperPenaltyCVGM,

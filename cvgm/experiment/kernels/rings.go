@@ -46,9 +46,9 @@ func PaperRings() RingsProblem {
 	}
 }
 
-// Setup draws data, splits and initial weights from one stream per purpose; the
-// caller names that of the splits. The CV loss is that of the given rows of the
-// training examples; nil: all.
+// Setup draws data, splits and initial weights from one stream per purpose; splits is the
+// purpose of the splits' stream. The CV loss is computed from the given rows of the training
+// examples, or from all if rows is nil.
 func (p RingsProblem) Setup(v Variant, stream func(purpose string) *synth.Stream, splits string, rows []int) (*experiment.Setup, error) {
 	s, err := p.Examples(stream("training data"), stream("test data"), p.Train, p.Test)
 	if err != nil {
@@ -67,9 +67,9 @@ type RingsParams struct {
 	LearnedKernel
 }
 
-// DefaultRings returns the parameters under which the published code printed its
-// results. The paper states N, C, K, p, the step size and the network; the
-// seeds, the number of steps and the initial weights are those of the code.
+// DefaultRings returns the parameters with which the published code printed its results. The
+// paper gives N, C, K, p, the step size and the network. The seeds, the number of steps and the
+// initial weights come from the code.
 func DefaultRings() RingsParams {
 	q := PaperRings()
 	return RingsParams{

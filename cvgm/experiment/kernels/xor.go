@@ -23,9 +23,9 @@ type XORParams struct {
 	LearnedKernel
 }
 
-// DefaultXOR returns the parameters under which the published code printed its
-// results. The paper states N, the squares and the network; C, the number of
-// steps and the rest are those of the code.
+// DefaultXOR returns the parameters with which the published code printed its results. The
+// paper gives N, the squares and the network. C, the number of steps and the rest come from the
+// code.
 func DefaultXOR() XORParams {
 	return XORParams{
 		XORData: XORData{Overlap: .2, Scale: 3},

@@ -74,7 +74,7 @@ func (p MyDataParams) comma() (rune, bool) {
 	return r, size > 0 && size == len(p.Comma) && !strings.ContainsRune("\"\r\n\uFFFD", r)
 }
 
-// Name returns the name of the data for titles: that of the file without its folder.
+// Name returns the name of the data for titles, which is the file's name without its folder.
 func (p MyDataParams) Name() string {
 	if p.File == "" {
 		return "made-up houses"

@@ -176,7 +176,7 @@ func myColumns(columns []table.Column, d learn.Data) []Column {
 	return all
 }
 
-// Sentences describes the result of each model in words: what the search gained, the nested
+// Sentences describes the result of each model in words: the gain of the search, the nested
 // estimate, and the warnings.
 func (r *Result) Sentences() []string {
 	var all []string

@@ -51,7 +51,7 @@ func TestMyDataHouses(t *testing.T) {
 	if len(r.Models) != 1 || r.Rows != 80 || r.Dropped != 0 || r.Target != "price" || r.Learner != "elastic net" || r.Houses != houses() || r.Confusion != nil || r.Boundary != nil {
 		t.Errorf("%+v", r)
 	}
-	// A column's kind, missing values and range are those of the text.
+	// Each column has the kind, the missing values and the range of the text.
 	if c := r.Columns[2]; c.Name != "age" || !c.Numeric || c.Missing != 5 || c.Low < 0 || c.High > 90 {
 		t.Errorf("%+v", c)
 	}

@@ -29,7 +29,7 @@ type AblationParams struct {
 	Net   AblationNet
 	// The same elastic net with a search that converges.
 	NetLog AblationLog
-	// The kernel machine's rings are those of the network.
+	// The kernel machine uses the network's rings.
 	Machine AblationMachine
 	experiment.FreshData
 }
@@ -164,7 +164,7 @@ const (
 )
 
 // ablationCell holds the risks on one data set: at the start, by budget along the two
-// gradients, and by budget up to RandomBudget those of a random search.
+// gradients, and by budget up to RandomBudget in a random search.
 type ablationCell struct {
 	Start                float64
 	CV, Training, Random []float64

@@ -136,7 +136,7 @@ func TestResubstitutionKeepsRowsApart(t *testing.T) {
 	}
 }
 
-// The rings' comparison at a budget is that of the rows of this budget together.
+// The comparison of the rings at a budget pools all rows of this budget.
 func TestAblationPoolsTheRings(t *testing.T) {
 	p := *casetest.Drawn[AblationParams]("ablation")
 	p.Rings.Sizes, p.Rings.Budgets, p.Rings.Ks = []int{8, 12}, []int{1, 3}, []int{3, 5}

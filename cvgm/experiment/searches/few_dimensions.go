@@ -47,9 +47,9 @@ type FewDimensionsResult struct {
 	Params FewDimensionsParams
 	Points int // of each search
 	Rows   []FewDimensionsRow
-	// Carry is, by data set, the least share of the hyperparameters that carries nine tenths of
-	// the mean squared slope of the CV loss in their logarithms, where each feature has its own
-	// penalty. CarryEqual is that share where all matter alike.
+	// Each feature has its own penalty. Carry is, by data set, the smallest share of these
+	// hyperparameters that carries nine tenths of the mean squared slope of the CV loss in
+	// their logarithms. CarryEqual is this share if all hyperparameters matter alike.
 	Carry      []float64
 	CarryEqual float64
 }
@@ -122,8 +122,8 @@ func (p FewDimensionsParams) stream(dataSet int) func(purpose string) *synth.Str
 	}
 }
 
-// searches runs both searches where the first hyperparameters matter. The data and the splits are
-// the same for all numbers of those.
+// searches runs both searches on a problem in which the first hyperparameters matter. The data
+// and the splits are the same for every number of them.
 func (p FewDimensionsParams) searches(ctx context.Context, matter, dataSet int) (c fewCell, err error) {
 	s, err := p.ridge(matter, p.stream(dataSet), nil)
 	if err != nil {

@@ -24,7 +24,8 @@ type RegretParams struct {
 }
 
 // DefaultRegret returns the ridge regressions of DefaultSearchDimensions, with a start inside
-// both boxes: that of the others is the corner of the narrow one, where the lowest loss often lies.
+// both boxes. DefaultSearchDimensions starts at the corner of the narrow box, which often has
+// the lowest loss.
 func DefaultRegret() RegretParams {
 	p := RegretParams{RidgeGroups: DefaultDimensionProblems().RidgeGroups, NarrowHigh: -1, DataSets: 100, Budget: 50, LongBudget: 100}
 	p.Groups, p.StartLambda2 = []int{2, 5, 20}, .01
@@ -46,9 +47,9 @@ type RegretResult struct {
 	Rows   []RegretRow // by number of hyperparameters, the narrow box before the wide one
 }
 
-// RegretRow is one box of one problem. A regret is the lowest CV loss that a search finds,
-// less the lowest that is known in its box: that of either search, or of quasi-Newton
-// searches from the start and from the best points of both.
+// RegretRow is one box of one problem. A regret is the lowest CV loss that a search finds minus
+// the lowest one known in its box. The latter comes from either search, or from quasi-Newton
+// searches that start at the start and at the best points of both.
 type RegretRow struct {
 	Hyperparameters  int
 	BoxHigh          float64 // as in the parameters

@@ -85,11 +85,10 @@ type Result struct {
 type Method struct {
 	Name     string
 	Gradient bool // it uses gradients
-	// Excess is the lowest CV loss found within 1, 2, … evaluations, less the
-	// minimum: [data set][evaluations-1].
+	// Excess is the lowest CV loss found within 1, 2, … evaluations minus the minimum: [data
+	// set][evaluations-1].
 	Excess [][]float64
-	// Reached is the number of evaluations by which the minimum is reached;
-	// 0 where it is not.
+	// Reached is the number of evaluations after which the minimum is reached; 0 if it is not.
 	Reached []int
 	// Evaluations are those spent until the search ended by itself or by its
 	// budget.
@@ -378,9 +377,8 @@ func (p SearchesParams) descend(eval func([2]float64) float64, lowest float64, a
 				try(centre[0]+spacing[0]*float64(a)/half, centre[1]+spacing[1]*float64(b)/half)
 			}
 		}
-		// The loss has creases, along which a grid would creep: the move is
-		// doubled as long as that helps, and the grid made finer only where it
-		// gains next to nothing.
+		// The loss has creases, along which a grid would creep. So the move is doubled as long
+		// as that helps, and the grid is refined only if it gains next to nothing.
 		for dx, dy := at[0]-centre[0], at[1]-centre[1]; dx != 0 || dy != 0; dx, dy = 2*dx, 2*dy {
 			if !try(at[0]+dx, at[1]+dy) {
 				break

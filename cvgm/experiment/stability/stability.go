@@ -17,14 +17,14 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// StabilityParams are the parameters of the check of the supplement's
-// "Connections to Stability": Bousquet and Elisseeff's identity
+// StabilityParams are the parameters of the check of the supplement's "Connections to
+// Stability": Bousquet and Elisseeff's identity
 //
-//	E[R − R_emp] = Δ,   Δ = E[l(A(S), z_i') − l(A(Sⁱ), z_i')],
+//	E[R − R_emp] = Δ,   Δ = E[l(A(S), z_i') − l(A(Sⁱ), z_i')].
 //
-// for the risk R and the empirical risk R_emp of A(S), where Sⁱ is S with its
-// i-th example replaced by the fresh z_i'. It holds for every algorithm that
-// does not mind the order of the examples, at fixed hyperparameters.
+// R is the risk and R_emp the empirical risk of A(S), and Sⁱ is S with its i-th example
+// replaced by the fresh z_i'. The identity holds at fixed hyperparameters for every algorithm
+// whose result does not depend on the order of the examples.
 type StabilityParams struct {
 	experiment.FreshData
 	DataSets      int `help:"data sets on each side of the identity" range:"[2,∞)" small:"[2,4]" setting:"means over %v data sets of N rows"`
@@ -111,14 +111,13 @@ type Learner struct {
 type Result struct {
 	Params   StabilityParams
 	Learners []Learner
-	// Path holds the parts at Steps of CVGM's path over the published data:
-	// Params.PathSteps, as far as the search goes. CVLoss and TestLoss are those
-	// of that run.
+	// Path holds the parts at Steps of CVGM's path over the published data: Params.PathSteps,
+	// as far as the search goes. CVLoss and TestLoss belong to the same run.
 	Steps            []int
 	Path             []Parts
 	CVLoss, TestLoss []float64
-	// DeltaChange and EmpChange are those of Δ and R_emp from the first point of Path to the last,
-	// paired.
+	// DeltaChange and EmpChange are the changes of Δ and R_emp from the first point of Path to
+	// the last, paired.
 	DeltaChange, EmpChange experiment.Estimate
 	Starts                 []Start
 }
@@ -341,8 +340,8 @@ func valuesOf(sets [][]stabilityValues, k, part int) []float64 {
 	return v
 }
 
-// stabilityData is what the parts are measured on: S and fresh examples for the
-// one side of the identity, another S and its replacements for the other.
+// stabilityData holds the data of the identity's two sides: S and fresh examples for one,
+// another S and its replacements for the other.
 type stabilityData struct{ data, fresh, replaced, replacements learn.Data }
 
 func (p StabilityParams) drawData(from Population, i int) stabilityData {

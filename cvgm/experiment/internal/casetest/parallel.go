@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// SameForAnyGOMAXPROCS runs an experiment on one processor and on five, and
-// returns what it gives, which must be the same.
+// SameForAnyGOMAXPROCS runs an experiment on one processor and on five, and fails the test
+// unless both results are equal. It returns the result.
 func SameForAnyGOMAXPROCS[R any](t *testing.T, run func(context.Context) (R, error), opts ...cmp.Option) R {
 	t.Helper()
 	with := func(procs int) R {
