@@ -58,10 +58,9 @@ func testOutputs[R any](t *testing.T, r *R, wants map[string]string, more ...fun
 	poison(t, r, outputs)
 }
 
-// checkFigure checks of a figure, as it is drawn, that each series shows a point and
-// lies inside its panel's axes, that the legends list each series that is to be
-// listed, and nothing else, that no legend hides a point, that no title is cut off, and that
-// texts keep clear of each other and of the data.
+// checkFigure checks a figure as it is drawn. Each series shows a point and lies inside its
+// panel's axes. The legends list exactly the series that are to be listed, and hide no point.
+// No title is cut off, and texts keep clear of each other and of the data.
 func checkFigure(t *testing.T, f *Figure) {
 	t.Helper()
 	svg, err := f.SVG()

@@ -21,8 +21,8 @@ func init() {
 	})
 }
 
-// shownModels is the number of models, one for each class, that get panels of their own, and
-// shownCoefficients that of features in one panel.
+// shownModels is the number of models, one for each class, that get panels of their own.
+// shownCoefficients is the number of features in one panel.
 const shownModels, shownCoefficients = 4, 20
 
 // full returns a name that a user gave, for a text or a table.
@@ -147,8 +147,8 @@ func MyDataTuning(r *mydata.Result) []Output {
 	return []Output{hyper, losses}
 }
 
-// MyDataSearch shows the CV loss around the tuned hyperparameters: along each, and where there are
-// two of one model, over both.
+// MyDataSearch shows the CV loss around the tuned hyperparameters: along each one, and over
+// both if a model has two.
 func MyDataSearch(r *mydata.Result) []Output {
 	models := r.Models[:min(len(r.Models), shownModels)]
 	curves := &Figure{Name: "my_data_curves", Legend: LegendBelow,
@@ -398,8 +398,8 @@ func myROC(r *mydata.Result) *Figure {
 // myGlyphs mark the rows of classes.
 var myGlyphs = []draw.GlyphDrawer{draw.RingGlyph{}, draw.PlusGlyph{}, draw.TriangleGlyph{}, draw.SquareGlyph{}, draw.CrossGlyph{}, draw.PyramidGlyph{}, draw.BoxGlyph{}, draw.CircleGlyph{}}
 
-// myBoundary shows the rows of classes with two numeric columns, and where the predicted class
-// changes.
+// myBoundary shows the rows of classes with two numeric columns, and the boundary at which the
+// predicted class changes.
 func myBoundary(r *mydata.Result) *Figure {
 	b := r.Boundary
 	p := NewPanel(fmt.Sprintf("%s, target %s, boundary", named(r.Name), named(r.Target)), "", named(b.Names[0]), named(b.Names[1]))

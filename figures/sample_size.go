@@ -143,7 +143,7 @@ func SampleSizeOverfitting(r *samplesize.Result) *Table {
 	return t
 }
 
-// inPoints returns an estimate in percentage points, or nil where there is none.
+// inPoints returns an estimate in percentage points, or nil if there is none.
 func inPoints(e experiment.Estimate) any {
 	if e.N == 0 {
 		return nil
@@ -158,8 +158,8 @@ type sizeCurve struct {
 	style Style
 }
 
-// drawSizeCurves plots means over sizes, on bands of their confidence intervals
-// where there are any.
+// drawSizeCurves plots means over sizes, on bands of their confidence intervals if they have
+// any.
 func drawSizeCurves(p *Panel, sizes []int, curves []sizeCurve) {
 	x := chart.Floats(sizes)
 	for _, c := range curves {

@@ -24,9 +24,9 @@ func pad(low, high, share float64) (from, to float64) {
 	return low - by, high + by
 }
 
-// Axes returns the range of the panel's axes, without the headroom of a legend:
-// that of the data, widened upwards and downwards for lines, to all sides for glyphs,
-// and not at all for surfaces, which fill their panel.
+// Axes returns the range of the panel's axes, without the headroom of a legend. It is the range
+// of the data, widened upwards and downwards for lines, to all sides for glyphs, and not at all
+// for surfaces, which fill their panel.
 func (p *Panel) Axes() Box {
 	b := AxesOf(p.Plot)
 	if p.fixed {

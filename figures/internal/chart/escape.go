@@ -11,8 +11,8 @@ import (
 	"cvgm/cvgm/experiment"
 )
 
-// Texts of outputs may be those of strangers: names of columns and classes in a user's file. Each
-// format has one function here that makes plain text of them, and the writers of the format call
+// Texts of outputs may come from strangers: names of columns and classes in a user's file. For
+// each format, one function here turns them into plain text, and the writers of the format call
 // it on all texts.
 
 // Markdown returns a text for a paragraph of Markdown, or for a cell of a table. One that a reader
@@ -107,11 +107,11 @@ func writeCSV(records [][]string) string {
 	return b.String()
 }
 
-// CSVText returns a text for CSV. An apostrophe comes before what a spreadsheet would take for a
-// formula: at the beginning, and after a semicolon or a tab, which end a cell in some countries.
-// Numbers stay numbers, and so do those with an interval in brackets, which are in no formula.
-// Texts that have an apostrophe there get another one, so that no two texts become the same, and
-// the removal of one leaves the text.
+// CSVText returns a text for CSV. It inserts an apostrophe wherever a spreadsheet would read a
+// formula: at the beginning, and after a semicolon or a tab, which end a cell in some
+// countries. Numbers stay as they are, also with an interval in brackets, because they are in
+// no formula. A text that has an apostrophe there gets another one. So different texts stay
+// different, and removing one apostrophe restores the text.
 func CSVText(text string) string {
 	number, _, _ := strings.Cut(text, " ")
 	if _, err := strconv.ParseFloat(number, 64); err == nil && (number == text || bracketed.MatchString(text)) {

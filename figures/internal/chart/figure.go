@@ -21,8 +21,8 @@ type Figure struct {
 	Width, Height vg.Length
 	Panels        [][]*Panel // rows of panels, all of the same width; a shorter row ends earlier
 	Legend        LegendPlace
-	// Entries, where not nil, are the entries of a common legend instead of
-	// those of the panels' series.
+	// Entries, if not nil, are the entries of a common legend, instead of the entries of the
+	// panels' series.
 	Entries []LegendEntry
 	// SameAxes gives all panels the same axes, but for the headroom of legends.
 	SameAxes bool
@@ -32,7 +32,7 @@ type Figure struct {
 type LegendPlace int
 
 const (
-	LegendInside LegendPlace = iota // one in each panel, in the corner where it needs the least headroom
+	LegendInside LegendPlace = iota // one in each panel, in the corner that needs the least headroom
 	LegendRight                     // one for all panels, on their right
 	LegendBelow                     // one for all panels, in rows below
 	LegendNone

@@ -24,7 +24,7 @@ type Panel struct {
 	Plot    *plot.Plot // its axes span the data, without headroom
 	Series  []Series
 	Ghosts  []Series         // lines of the default parameters
-	fixed   bool             // the axes are those of Range
+	fixed   bool             // Range has set the axes
 	marked  bool             // there are glyphs, which need headroom to all sides
 	filled  bool             // there is a surface, which needs none
 	Banded  bool             // there are bands
@@ -98,7 +98,7 @@ func (p *Panel) ClampLow(floor float64) *Panel {
 	return p
 }
 
-// Grid draws thin grid lines behind what is added later.
+// Grid draws thin grid lines behind everything that is added later.
 func (p *Panel) Grid() *Panel {
 	g := plotter.NewGrid()
 	g.Horizontal = draw.LineStyle{Color: color.NRGBA{225, 225, 225, 255}, Width: .5}
@@ -212,8 +212,7 @@ func (p *Panel) HLine(name string, y float64, s Style) { p.Across(name, 0, 1, y,
 // VLine plots a vertical reference line across the panel, whose x axis includes x.
 func (p *Panel) VLine(name string, x float64, s Style) { p.Across(name, 1, 0, x, s) }
 
-// Across plots the line a·x + b·y = c across the panel, or nothing where it passes
-// by.
+// Across plots the line a·x + b·y = c across the panel, or nothing if the line misses it.
 func (p *Panel) Across(name string, a, b, c float64, s Style) {
 	s.GlyphRadius = 0
 	r := &reference{a, b, c, s.Line()}
@@ -299,8 +298,8 @@ type reference struct {
 	style   draw.LineStyle
 }
 
-// Ends returns the two points in which the line meets the ends of the axes, or none
-// where it passes by.
+// Ends returns the two points at which the line meets the ends of the axes, or none if it
+// misses them.
 func (r *reference) Ends(axes Box) (all plotter.XYs) {
 	for _, p := range []plotter.XY{
 		{X: axes.Xmin, Y: (r.c - r.a*axes.Xmin) / r.b}, {X: axes.Xmax, Y: (r.c - r.a*axes.Xmax) / r.b},

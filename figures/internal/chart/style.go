@@ -80,8 +80,7 @@ func (s Style) Mark() draw.GlyphStyle {
 	return draw.GlyphStyle{Color: s.Line().Color, Radius: s.GlyphRadius, Shape: s.Glyph}
 }
 
-// A LegendEntry explains a style: that of a mark if it has a GlyphRadius, else that
-// of a line.
+// A LegendEntry explains a style: a mark's if it has a GlyphRadius, otherwise a line's.
 type LegendEntry struct {
 	Name  string
 	Style Style

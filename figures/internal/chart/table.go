@@ -11,10 +11,10 @@ import (
 	"cvgm/cvgm/experiment"
 )
 
-// A Table is a table of the paper with its measured counterpart. A row has one
-// cell per column: a string, a [Code], an int, a [Number], or nil where there is nothing to
-// report. All texts are plain: each format shows them as they are, with characters that would not
-// show as [experiment.Visible] has them.
+// A Table is a table of the paper with its measured counterpart. A row has one cell per column:
+// a string, a [Code], an int, a [Number], or nil if there is nothing to report. All texts are
+// plain: each format shows them literally, with characters that would be invisible as
+// [experiment.Visible] writes them.
 type Table struct {
 	Name    string // of the files, without ending
 	Caption string
@@ -272,8 +272,8 @@ func (t *Table) WriteCSV(dir string) error {
 	return writeFiles(dir, t.Name, map[string]string{".csv": t.CSV()})
 }
 
-// Write writes dir/Name.csv, .md and .tex. It fails where a row is too long or too
-// short, or a cell of another type.
+// Write writes dir/Name.csv, .md and .tex. It fails if a row has too many or too few cells, or
+// a cell of another type.
 func (t *Table) Write(dir string) error {
 	if err := t.check(); err != nil {
 		return err

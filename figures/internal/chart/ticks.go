@@ -10,9 +10,9 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// narrowest is the least length of an axis, as a part of the larger of its ends:
-// far above the rounding of ticks and labels, far below what a picture resolves.
-// Below shortest the distance of two ticks underflows.
+// narrowest is the least length of an axis, relative to the larger of its ends: far above the
+// rounding of ticks and labels, far below the resolution of a picture. Below shortest the
+// distance of two ticks underflows.
 const narrowest, shortest = 1e-9, 1e-300
 
 // narrow reports whether an axis from low to high is too short for two ticks.
@@ -68,10 +68,9 @@ func Typeset(number string) string {
 	return mantissa + "·10" + Superscript(digits)
 }
 
-// logTicks labels an axis of base-10 logarithms with the numbers themselves, at
-// about as many powers of ten as wanted, and at 2 and 5 times each power as well where
-// the axis has fewer than three of them. The label of floor, a power of ten,
-// includes the values below it.
+// logTicks labels an axis of base-10 logarithms with the numbers themselves, at about as many
+// powers of ten as wanted. If the axis has fewer than three of them, it labels 2 and 5 times
+// each power as well. The label of floor, a power of ten, includes the values below it.
 type logTicks struct {
 	wanted, floor float64
 }
