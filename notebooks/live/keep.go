@@ -11,8 +11,8 @@ import (
 	"cvgm/notebooks/source"
 )
 
-// kept is what a [Machine] needs to come back: the settings by name, and the
-// steps of the runs. The runs themselves are computed again.
+// kept is the stored state of a [Machine]: the settings by name, and the steps of the runs. The
+// runs themselves are computed again.
 type kept struct {
 	Problem  string                  `json:"problem"`
 	Sessions map[string]*keptSession `json:"sessions"` // by the problem's name
@@ -75,7 +75,7 @@ func (s Settings) withValues(values map[string]string) Settings {
 	return s
 }
 
-// A keeper writes what a machine keeps to a file.
+// A keeper writes a machine's kept state to a file.
 type keeper struct {
 	name    string
 	written string

@@ -175,7 +175,7 @@ func thinned(d learn.Data, n int) learn.Data {
 	return few
 }
 
-// accuracies shows the training and test accuracy and that of the Bayes rule.
+// accuracies shows the training and test accuracy beside the accuracy of the Bayes rule.
 func (v view) accuracies(bayes float64) *figures.Panel {
 	p := curvePanel("accuracies", "", "accuracy")
 	train := func(s state) float64 { return s.Train.Accuracy }

@@ -66,7 +66,7 @@ func (m *Machine) open(p Problem) {
 
 func (m *Machine) now() *session { return m.sessions[m.problem] }
 
-// Settings returns those of the problem shown.
+// Settings returns the settings of the problem shown.
 func (m *Machine) Settings() Settings { return m.now().settings }
 
 // Playing tells whether [Machine.Tick] goes on.

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// message is what a page sends: an Event, or one of the kinds below.
+// message is a message from a page: an Event, or one of the kinds below.
 type message struct {
 	Event
 	// Page names the page: several may show the same run.
@@ -30,13 +30,13 @@ const (
 	hide  EventKind = "hide"  // the browser leaves the page, perhaps to load it again
 )
 
-// What pages are sent beside frames.
+// Messages to pages other than frames.
 const (
 	ping = "ping %d" // asks them for an answer, hello if the frame of this number has not come
 	end  = "end"     // there will be no more frames
 )
 
-// frame is what all pages are sent.
+// frame is a message to all pages.
 type frame struct {
 	Number int `json:"number"`
 	// Answers are, by page, the Seq of the newest event that has had its effect.
@@ -44,7 +44,7 @@ type frame struct {
 	// Done tells that all is computed that these events ask for, and no preview is shown.
 	Done     bool          `json:"done"`
 	Problem  Problem       `json:"problem"`
-	Problems []string      `json:"problems,omitempty"` // where a page may not have them
+	Problems []string      `json:"problems,omitempty"` // empty if all pages have them
 	Controls []controlView `json:"controls,omitempty"` // likewise
 	At       []int         `json:"at"`                 // the controls' positions
 	SVG      string        `json:"svg"`
@@ -239,7 +239,7 @@ func (s *server) store() {
 	s.kept = time.Now()
 }
 
-// handle does what a message says and tells whether the picture may change.
+// handle carries out a message, and reports whether the picture may change.
 func (s *server) handle(m message) bool {
 	delete(s.pages, "")
 	s.pages[m.Page] = time.Now()

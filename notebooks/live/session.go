@@ -1,10 +1,10 @@
 package live
 
-// session is what the machine holds for one problem.
+// session is the machine's state for one problem.
 type session struct {
 	settings Settings
 	run      *trajectory
-	shown    int // the step to be shown; where the run has not come so far, its last
+	shown    int // the step to be shown; the last one if the run has fewer
 	playing  bool
 	pinned   *trajectory
 	// A restored run is computed again up to the steps that it had.

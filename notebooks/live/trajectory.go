@@ -10,10 +10,10 @@ import (
 	"cvgm/figures"
 )
 
-// MaxSteps is where a run ends. It bounds what its states take in memory.
+// MaxSteps is the largest number of steps of a run. It bounds the memory of the states.
 const MaxSteps = 1000
 
-// state is where the gradient method stands after a number of steps.
+// state is the gradient method's state after a number of steps.
 type state struct {
 	CV, Train, Test experiment.Metrics // CV knows no accuracy; a regression none at all
 	// Angle is that between the direction descended and the exact gradient, in
@@ -43,20 +43,20 @@ type trajectory struct {
 	perStep time.Duration
 }
 
-// trial is what is particular to a problem.
+// trial is the part of a run that depends on the problem.
 type trial interface {
 	walk() iter.Seq2[state, error]
 	panels(v view) layout
 	describe() string // the panels in words, for all runs alike
 }
 
-// view is what is to be seen: a run up to a step, and another to compare with.
+// view is the visible part: a run up to a step, and another one for comparison.
 type view struct {
 	run    *trajectory
 	shown  int         // at most run.last()
 	pinned *trajectory // nil: none
-	// pinnedName is what the key calls the pinned run, and prefix stands before
-	// the large panels' titles. Both may be empty.
+	// pinnedName is the pinned run's name in the key, and prefix comes before the large panels'
+	// titles. Both may be empty.
 	pinnedName, prefix string
 }
 
@@ -91,8 +91,8 @@ func (r *trajectory) extend() bool {
 // last returns the number of steps taken; −1 before the first state.
 func (r *trajectory) last() int { return len(r.states) - 1 }
 
-// asked returns the number of steps that the run was asked for: one more than it
-// has where it has ended, or a run computed again would not come to its end.
+// asked returns the number of steps that the run was asked for. A run that has ended was asked
+// for one more than it has; computed again with fewer, it would not reach its end.
 func (r *trajectory) asked() int {
 	if r.done || r.err != nil {
 		return len(r.states)

@@ -20,7 +20,7 @@ var known struct {
 	all map[reflect.Type]*parameters
 }
 
-// parameters are those of one experiment.
+// parameters are the parameters of one experiment.
 type parameters struct {
 	name     string
 	values   map[string]string   // by the names of the fields, as last seen
@@ -91,9 +91,9 @@ func noteComputed(p any) error {
 	return nil
 }
 
-// refuse returns an error under ./reproduce.sh, whose outputs are those of the
-// default parameters or have those of -p in their folder's name, where changes are
-// not those wanted. The runner recognises it by its first word.
+// refuse returns an error under ./reproduce.sh if changes are not the wanted ones. Its outputs
+// have the default parameters, or the parameters of -p in their folder's name. The runner
+// recognises the error by its first word.
 func (of *parameters) refuse(changes, wanted []experiment.Change) error {
 	if os.Getenv(RecordVar) == "" {
 		return nil

@@ -14,13 +14,13 @@ import (
 	"cvgm/notebooks/source"
 )
 
-// Compute returns the result of the experiment with the parameters p, computed
-// or from the store. The store's key is made of the parameters, the experiment's
-// Run and all source that it reaches (package source), so that a stale result is
-// never found; time stamps play no part. So p has to be of a type of this module,
-// not of the notebook. Each cell of a repeated experiment is kept as soon as it is
-// done, and cells that workers of package worker have computed are used. An error ends the notebook's cell, and so does an interrupt. Under
-// ./reproduce.sh parameters other than the default ones and those of -p are refused.
+// Compute returns the result of the experiment with the parameters p, computed or from the
+// store. The key in the store is made from the parameters, the experiment's Run and all source
+// that it reaches (package source), without time stamps, so that a stale result is never used.
+// So p must have a type of this module, not of the notebook. Each cell of a repeated experiment
+// is kept as soon as it is done, and cells that workers of package worker have computed are
+// used. An error or an interrupt ends the notebook's cell. Under ./reproduce.sh all parameters
+// are refused except the default ones and those set by -p.
 //
 //	result := notebook.Compute(params())
 func Compute[R any](p interface {

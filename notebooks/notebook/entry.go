@@ -85,7 +85,8 @@ func (e *entry) close(complete bool) {
 	}
 }
 
-// load reads what save wrote. What is damaged is named and as good as absent.
+// load reads a file that save wrote. It reports a damaged file in a note, and treats it as
+// absent.
 func (e *entry) load(path string, to any) bool {
 	err := store.Read(path, to)
 	if err == nil {
@@ -98,8 +99,8 @@ func (e *entry) load(path string, to any) bool {
 	return false
 }
 
-// save writes a result under its checksum, whole or not at all, and reports whether it
-// has. The result is used also where the store cannot be written to.
+// save writes a result under its checksum, whole or not at all, and reports whether it has. If
+// the store cannot be written to, the result is used all the same.
 func (e *entry) save(path string, from any) bool {
 	err := store.Write(path, from)
 	e.noteUnkept(err)

@@ -70,9 +70,8 @@ func figureMakers(t *testing.T) (names []string) {
 	return names
 }
 
-// Each experiment's notebook begins with a question, and its first cell that computes
-// prints the answer from the results. Each cell with a figure tells what is to
-// be seen in it.
+// Each experiment's notebook begins with a question, and its first cell that computes prints
+// the answer from the results. Each cell with a figure explains the figure.
 func TestNotebooksTellWhatTheyShow(t *testing.T) {
 	makers := figureMakers(t)
 	shown := 0

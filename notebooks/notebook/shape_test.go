@@ -25,8 +25,8 @@ const (
 	mostLines = 80
 )
 
-// TestShape fails where files of a package use each other in a circle, where a package
-// has more than mostFiles files, and where a function is longer than mostLines.
+// TestShape fails if files of a package use each other in a circle, if a package has more than
+// mostFiles files, or if a function is longer than mostLines.
 func TestShape(t *testing.T) {
 	if testing.Short() {
 		t.Skip("type-checks all packages")

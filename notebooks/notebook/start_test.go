@@ -23,7 +23,7 @@ func TestStartIsShort(t *testing.T) {
 			Source   lines
 			Outputs  []struct {
 				Data map[string]lines
-				Text lines // of what is printed
+				Text lines // the printed text
 			}
 		}
 	}

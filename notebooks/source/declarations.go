@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// A name denotes what the package at an import path may declare.
+// A name denotes a possible declaration of the package at an import path.
 type name struct {
 	path, name string
 	declared   bool // that the package declares it is certain, as in path.name
@@ -50,7 +50,7 @@ type file struct {
 	name    string
 	text    []byte
 	ast     *ast.File
-	paths   []string          // what it imports
+	paths   []string          // its import paths
 	imports map[string]string // import paths by the names that the file has for them
 	dots    []string          // import paths of the packages that it imports as .
 }
@@ -162,8 +162,8 @@ func identifiers(specs ...ast.Spec) (names []string) {
 	return names
 }
 
-// base returns the first name in an expression: that of a receiver's type, of a
-// called function or of the package or variable before a selector.
+// base returns the first name in an expression: a receiver's type, a called function, or the
+// package or variable before a selector.
 func base(e ast.Expr) (name string) {
 	ast.Inspect(e, func(n ast.Node) bool {
 		if id, is := n.(*ast.Ident); is && name == "" {
@@ -174,9 +174,8 @@ func base(e ast.Expr) (name string) {
 	return name
 }
 
-// mentions lists the names in node that may denote declarations of packages,
-// each once. Names of universe and of fields may be among them, those of
-// declarations inside functions are not.
+// mentions lists the names in node that may denote declarations of packages, each once. Names
+// of universe and of fields may be among them; names declared inside functions are not.
 func (p *parsed) mentions(f *file, node ast.Node) []name {
 	var found []name
 	seen := map[name]bool{}

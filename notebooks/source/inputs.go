@@ -134,9 +134,9 @@ func (m *Module) packageName(at string) string {
 	return path.Base(majorVersion.ReplaceAllString(at, ""))
 }
 
-// parse returns the declarations of a package of this module, nil for others.
-// Where a file has a syntax error, its other declarations count: nothing can be
-// computed with it.
+// parse returns the declarations of a package of this module, nil for others. If a file has a
+// syntax error, its other declarations count, because nothing can be computed with this file
+// anyway.
 func (m *Module) parse(at string) *parsed {
 	p, known := m.parsed[at]
 	if l := m.listing.Packages[at]; !known && l != nil && l.Folder != "" {
@@ -160,8 +160,8 @@ func (m *Module) reach() *reach {
 	return &reach{m: m, in: in, linked: map[string]bool{}, visited: map[*declaration]bool{}}
 }
 
-// link adds what a package and its imports bring with them whichever of their
-// names are used. go.mod gives the version of a module that only cells import.
+// link adds the inputs that a package and its imports bring along, whichever of their names are
+// used. go.mod gives the version of a module that only cells import.
 func (r *reach) link(at string) {
 	if r.linked[at] {
 		return

@@ -74,8 +74,8 @@ func Root() (string, error) {
 	}
 }
 
-// Open reads the module in the folder root. Its packages are those of go list,
-// whose answer is kept in the file .work/packages.json until a file changes.
+// Open reads the module in the folder root. go list gives its packages; the answer is kept in
+// the file .work/packages.json until a file changes.
 func Open(root string) (*Module, error) {
 	root, err := filepath.Abs(root)
 	if err != nil {

@@ -28,7 +28,7 @@ const extension = ".ipynb" // of notebooks
 // provenanceFile lies beside a notebook's outputs.
 const provenanceFile = "provenance.json"
 
-// A state compares a notebook's outputs with what a run would write.
+// A state compares a notebook's outputs with the outputs of a new run.
 type state struct {
 	Notebook string   `json:"notebook"`
 	Folder   string   `json:"folder"`
@@ -63,8 +63,8 @@ type provenance struct {
 	Results                   []struct{ Function, Key string }
 }
 
-// readProvenance returns an error that is fs.ErrNotExist where there is none, and another
-// one where it is damaged.
+// readProvenance returns an error that is fs.ErrNotExist if there is no file, and another error
+// if the file is damaged.
 func readProvenance(file string) (p provenance, err error) {
 	text, err := os.ReadFile(file)
 	if err != nil {

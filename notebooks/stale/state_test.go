@@ -64,7 +64,7 @@ func (c checkout) state() *state {
 	return states[0]
 }
 
-// run leaves what a run of the notebook leaves.
+// run leaves the same files as a run of the notebook.
 func (c checkout) run(files map[string]string) {
 	c.Helper()
 	for name, text := range files {

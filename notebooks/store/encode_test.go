@@ -66,7 +66,7 @@ func TestDecodedIsEncoded(t *testing.T) {
 	}
 }
 
-// The bytes of a value do not depend on what the process has encoded before.
+// The bytes of a value do not depend on earlier values that the process has encoded.
 func TestBytesAreThoseOfEveryProcess(t *testing.T) {
 	const variable = "STORE_TEST_FIRST"
 	switch os.Getenv(variable) {

@@ -31,7 +31,7 @@ func Write(path string, from any) error {
 	return source.WriteFile(path, append(sum[:], data...))
 }
 
-// Read reads what Write wrote. Its error is an fs.ErrNotExist where there is no file.
+// Read reads a file of Write. Its error is an fs.ErrNotExist if there is no file.
 func Read(path string, to any) error {
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// command runs the worker, and returns its exit status and what it prints.
+// command runs the worker, and returns its exit status and output.
 func command(t *testing.T, flags ...string) (int, string) {
 	t.Helper()
 	c := exec.Command(os.Args[0], flags...)
@@ -64,8 +64,8 @@ func TestBadFlagsAreRefused(t *testing.T) {
 	}
 }
 
-// Records of other parameters under the same key are refused by a worker, by -gather, and
-// where the two were written at the same time.
+// Records of other parameters under the same key are refused by a worker and by -gather, also
+// if both were written at the same time.
 func TestOtherParametersAreRefused(t *testing.T) {
 	p := newPlan(t, 2, "elastic_net_seeds", small)
 	runShards(t, p, 0)
