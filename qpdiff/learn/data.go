@@ -39,12 +39,14 @@ type Data struct {
 	// over the rows that its data leave out, if these are fewer, and not over its own. No answer
 	// differs by more than rounding. X is then a *mat.Dense. Nil: none.
 	Gram *Gram
-	// MaxBytes bounds the memory that a learner holds for the data, X itself not included: a
-	// Load that needs more, and a Fit whose working set grows beyond, is an error of kind
-	// [qpdiff.ErrTooLarge] before the allocation. No result depends on it. Zero: a quarter
-	// of the least of GOMEMLIMIT, the address space and, on Linux, RLIMIT_AS, RLIMIT_DATA, the
-	// limits of the control groups (versions 1 and 2) and the physical memory, as they are at the first need.
-	// The heap may grow to twice of what is held before the garbage collector runs.
+	// MaxBytes bounds the memory that a learner holds for the data, without X itself. If a Load
+	// needs more, or the working set of a Fit grows beyond it, the error is of kind
+	// [qpdiff.ErrTooLarge], before the allocation. No result depends on MaxBytes.
+	//
+	// Zero means a quarter of the least of GOMEMLIMIT, the address space and, on Linux,
+	// RLIMIT_AS, RLIMIT_DATA, the limits of the control groups (versions 1 and 2) and the
+	// physical memory, as they are at the first need. The heap may grow to twice the held
+	// memory before the garbage collector runs.
 	MaxBytes int64
 }
 
@@ -119,11 +121,14 @@ type Grad struct {
 	Generalised bool
 }
 
-// Check reports the first thing in d that no learner can use: no examples, no
-// features, another number of labels or weights than of rows, NaN or Inf (also in rows
-// that do not count), a weight below 0, a row number that X does not have, or no row
-// that counts. The error is an [*qpdiff.ArgError] of kind ErrShape, ErrNotFinite or, for
-// Rows and the values of Weights, ErrDomain.
+// Check reports the first property of d that no learner can use. The error is an
+// [*qpdiff.ArgError] of one of these kinds:
+//
+//   - ErrShape: no examples, no features, or another number of labels or weights than of
+//     rows.
+//   - ErrNotFinite: NaN or Inf, also in rows that do not count.
+//   - ErrDomain: a weight below 0, a number in Rows that is not a row of X, or no row that
+//     counts.
 func (d Data) Check() error {
 	if d.Sparse() {
 		return d.checkSparse()
@@ -154,7 +159,7 @@ func (d Data) checkView() error {
 	return cmp.Or(check.Columns("Data.Centre", d.Centre, n, false), check.Columns("Data.Scale", d.Scale, n, true))
 }
 
-// Seen returns what the learner sees of an entry x of column j.
+// Seen returns an entry x of column j as the learner uses it, centred and scaled.
 func (d Data) Seen(j int, x float64) float64 {
 	if d.Centre != nil {
 		x -= d.Centre[j]

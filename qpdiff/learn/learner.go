@@ -33,13 +33,13 @@ type Learner interface {
 }
 
 // A SizedLearner is a Learner that counts its memory before it is allocated. All learners of
-// this module are. A CV cannot count that of others.
+// this module are. A CV counts nothing for other learners.
 type SizedLearner interface {
 	Learner
-	// Bytes returns how many bytes the learner holds at most for data of these sizes: from Load
-	// on, with what Fit, and VJP with one workspace, add, but without X. What grows in Fit
-	// beyond what Load allocates, as working sets do, is left out: Fit refuses it where
-	// it exceeds Data.MaxBytes. A number beyond int64 is the largest int64.
+	// Bytes returns the largest number of bytes that the learner holds for data of these sizes,
+	// without X: for Load, Fit, and VJP with one workspace. Memory that grows in Fit beyond
+	// Load's allocations, such as working sets, is left out: Fit returns an error if it exceeds
+	// Data.MaxBytes. A number beyond int64 is the largest int64.
 	Bytes(s Size) int64
 }
 
@@ -100,10 +100,10 @@ type ForwardLearner interface {
 // kind, less some rows, in place of a Load.
 type SubsetLearner interface {
 	Learner
-	// LoadSubset makes the data of full, less the rows out, the data of the following
-	// fits. A Fit at the hyperparameters of full's last fit begins at that fit. The
-	// fields of the Grad of VJP then have the shape of full's data. full is only read:
-	// many learners may do this with one full at the same time.
+	// LoadSubset makes the data of full without the rows out the data of the following fits. A
+	// Fit at the hyperparameters of full's last fit begins at that fit. The fields of the Grad
+	// of VJP then have the shape of full's data. full is only read: many learners may do this
+	// with one full at the same time.
 	LoadSubset(full Learner, out []int) error
 }
 
@@ -114,9 +114,9 @@ type Predictor interface {
 	// Predict writes the prediction for each row of x at the last Fit to dst. A
 	// PredictVJP that follows with the same w and x is the cheaper for it.
 	Predict(w *qpdiff.Workspace, dst []float64, x *mat.Dense) error
-	// PredictVJP adds the derivative of Σ_t ddst_t·prediction(x_t), through the fit
-	// and directly, to each field of g that is not nil, and the derivative with
-	// respect to x to dx, unless that is nil.
+	// PredictVJP adds the derivative of Σ_t ddst_t·prediction(x_t), through the fit and
+	// directly, to each field of g that is not nil. It adds the derivative with respect to x to
+	// dx, unless dx is nil.
 	PredictVJP(w *qpdiff.Workspace, g *Grad, dx, x *mat.Dense, ddst []float64) error
 }
 
@@ -145,16 +145,15 @@ type KinkedLearner interface {
 	SetGeneralised(on bool)
 }
 
-// A TiedLearner is a Learner whose VJP, where training rows coincide, sets Grad.X and
-// Grad.Y to derivatives along some moves of X and y only, since the fit does not
-// determine how much each of these rows counts. A Learner without this method has
-// derivatives along all moves.
+// A TiedLearner is a Learner whose VJP, if training rows coincide, sets Grad.X and Grad.Y to
+// derivatives along some moves of X and y only, because the fit does not determine how much
+// each of these rows counts. A Learner without this method has derivatives along all moves.
 type TiedLearner interface {
 	Learner
-	// Ties calls visit, after a VJP or a PredictVJP with w and with g.X, for pairs of
-	// rows i and k that coincide up to their sign: g.X is the derivative along moves
-	// dX with dᵀdX_i = sign·dᵀdX_k for all pairs visited, and Grad.Y, for pairs with a
-	// d that is not 0, that along moves of the labels with dy_i = sign·dy_k. visit must
-	// not keep d. It returns whether it needs the pair's other d.
+	// Ties calls visit, after a VJP or a PredictVJP with w and with g.X, for pairs of rows i
+	// and k that coincide up to their sign. g.X is the derivative along moves dX with dᵀdX_i =
+	// sign·dᵀdX_k for all pairs visited. Grad.Y is the derivative along moves of the labels
+	// with dy_i = sign·dy_k, for pairs with a d that is not 0. visit must not keep d. It
+	// returns whether it needs the pair's other d.
 	Ties(w *qpdiff.Workspace, visit func(i, k int, sign float64, d []float64) bool)
 }

@@ -39,7 +39,8 @@ func ExampleArgError() {
 	// true
 }
 
-// Whether learners need less than 1 GB for 100 rows of 50 000 features, and what a bound does.
+// The example asks whether learners need less than 1 GB for 100 rows of 50 000 features, and
+// shows the error of a bound.
 func ExampleSizedLearner() {
 	size := learn.Size{Rows: 100, Features: 50_000, Counting: 100}
 	for _, l := range []learn.SizedLearner{new(linear.ElasticNet), new(margin.SVM)} {

@@ -187,7 +187,7 @@ func (l *ridges) JVP(_ *qpdiff.Workspace, dtheta []float64, d *learn.Grad) error
 	return nil
 }
 
-// residual is that of the optimality conditions of ridges.
+// residual is the residual of the optimality conditions of ridges.
 func residual(d learn.Data, theta, hyper []float64) float64 {
 	worst := 0.0
 	for j, t := range theta {
@@ -288,8 +288,8 @@ func (l *kinked) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) error
 
 const faultVariable = "CVGM_QPDIFFTEST_FAULT"
 
-// TestOwnTypes runs the contracts on types without faults, or with that of the
-// environment.
+// TestOwnTypes runs the contracts on types without faults, or with the fault that the
+// environment variable names.
 func TestOwnTypes(t *testing.T) {
 	fault := os.Getenv(faultVariable)
 	cases := []learntest.Case{

@@ -79,8 +79,7 @@ func TestJVPRefusesToPartEqualRows(t *testing.T) {
 	}
 }
 
-// Equal rows that part where the hinge loss's weight rises from 0 meet its slope one by
-// one.
+// Equal rows that part when the hinge loss's weight rises from 0 meet its slope one by one.
 func TestJVPPartsEqualRowsAtARisingHingeLoss(t *testing.T) {
 	const h = 1e-7
 	y := []float64{1, -1}
