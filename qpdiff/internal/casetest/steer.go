@@ -23,9 +23,9 @@ type Steer struct {
 	// nearest kink, relative to the size of the terms, and the condition of its system.
 	Face func() []int
 	Gap  func() (gap, cond float64)
-	// If the condition is at most Cond, every VJP is answered from a gap of 1e-6 on,
-	// and beside a kink none is, but for a gap above Slack, by which a fit may stay on its
-	// face beyond the kink.
+	// Cond and Slack set the demands on a VJP if the condition is at most Cond. From a gap of
+	// 1e-6 on, the VJP must succeed. Beside a kink it must be refused, unless the gap is above
+	// Slack, the distance beyond a kink to which a fit may stay on its face.
 	Cond, Slack float64
 }
 

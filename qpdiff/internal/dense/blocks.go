@@ -32,7 +32,7 @@ type product struct {
 	w                    []float64
 }
 
-// add adds the product, with work for what it packs.
+// add adds the product. work holds the packed blocks.
 func (p *product) add(work []float64) {
 	if p.rows == 0 {
 		return

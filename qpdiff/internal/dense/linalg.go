@@ -360,9 +360,12 @@ func Gather(dst, x []float64, at []int) {
 	}
 }
 
-// DescendKinks is a sweep of coordinate descent on ½ xᵀ(G + diag r)x − cᵀx + Σ_j (up_j·max(x_j, 0)
-// − lo_j·min(x_j, 0)), for the n×n matrix G in m and with c − Gx in rest. It reports whether a sign
-// has changed.
+// DescendKinks does one sweep of coordinate descent on
+//
+//	½ xᵀ(G + diag r)x − cᵀx + Σ_j (up_j·max(x_j, 0) − lo_j·min(x_j, 0))
+//
+// for the n×n matrix G in m. rest is c − Gx, before and after. DescendKinks reports whether a
+// sign has changed.
 func DescendKinks(x, rest, m, r, up, lo []float64) (moved bool) {
 	n := len(x)
 	if n == 0 {
@@ -398,9 +401,9 @@ func DescendKinks(x, rest, m, r, up, lo []float64) (moved bool) {
 	return moved
 }
 
-// GatherUpper sets the upper triangle of dst, with rows of the given stride, to the rows and columns
-// at, at least one, of the n×n matrix g, plus r_j on the diagonal for each j of at. Entries below
-// the diagonal may change.
+// GatherUpper sets the upper triangle of dst, with rows of the given stride, to a part of the
+// n×n matrix g: its rows and columns at, at least one, with r_j added on the diagonal for each
+// j of at. Entries below the diagonal may change.
 func GatherUpper(dst []float64, stride int, g []float64, n int, r []float64, at []int) {
 	s := len(at)
 	if vectors {
@@ -519,9 +522,9 @@ func BackSolve(l, inv []float64, k, stride int, x []float64) {
 	}
 }
 
-// RotateRows replaces rows x and y of n entries, the first and the second of those at rows,
-// stride entries apart, by cos[0]·x + sin[0]·y and cos[0]·y − sin[0]·x, then the second and
-// the third with cos[1] and sin[1], and so on.
+// RotateRows rotates the rows of n entries at rows, stride entries apart. It replaces the first
+// two, x and y, by cos[0]·x + sin[0]·y and cos[0]·y − sin[0]·x, then the second and the third
+// with cos[1] and sin[1], and so on.
 func RotateRows(rows []float64, stride, n int, cos, sin []float64) {
 	count := len(cos)
 	if count == 0 {

@@ -103,7 +103,7 @@ func TestRotateRows(t *testing.T) {
 			cos[k], sin[k] = .6, .8
 		}
 		RotateRows(rows, n, n, cos, sin)
-		// Row 0 takes .6 of itself and .8 of the next; what is left goes on to the last row.
+		// Row 0 takes .6 of itself and .8 of the next; the rest moves on to the last row.
 		if rows[0] != .6 || rows[1] != .8 || math.Abs(rows[(n-1)*n]-math.Pow(-.8, float64(n-1))) > 1e-14 {
 			t.Errorf("%d rows: %v, %v … %v", n, rows[0], rows[1], rows[(n-1)*n])
 		}

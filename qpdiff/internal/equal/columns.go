@@ -24,15 +24,15 @@ type Matrix interface {
 	// Project sets size to the largest modulus in each column, and sums to the products of the
 	// columns with a vector, of which weight returns the entries, row by row.
 	Project(sums, size []float64, weight func() float64)
-	// Alike reports whether the entries of column first are those of column k times sign, but
-	// for tol. Calls with one first follow each other.
+	// Alike reports whether the entries of column first equal the entries of column k times
+	// sign, up to tol. Calls with the same first follow each other.
 	Alike(first, k int, sign, tol float64) bool
 }
 
 // Columns are the classes of equal columns.
 type Columns struct {
 	First []int     // of each column, the first one of its class; −1 for a column of zeros
-	Sign  []float64 // of each column, that of its product with the first one
+	Sign  []float64 // of each column, the sign of its product with the first one
 	Size  []int     // of each column that is the first, the number of columns in its class
 }
 

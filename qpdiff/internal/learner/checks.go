@@ -111,8 +111,8 @@ func WantsRows(g *learn.Grad) bool { return g.X != nil || g.Stored != nil }
 // after Load, after Reset, and after a Fit that failed.
 var ErrNoFit = fmt.Errorf("qpdiff: %w: call Load and Fit first", qpdiff.ErrNotFitted)
 
-// DecisionTol bounds the error that rounding may leave in a classifier's decision
-// values at its training rows, by an estimate with a safety factor, relative to the
-// margin 1 that they are compared with. Rounding of a kernel's values or of the
-// margins' terms alone can exceed it, and no solver recovers that.
+// DecisionTol bounds the error that rounding may leave in a classifier's decision values at its
+// training rows, relative to the margin 1 with which they are compared. The error is estimated
+// with a safety factor. Rounding of a kernel's values or of the margins' terms alone can exceed
+// the bound, and no solver recovers that.
 const DecisionTol = 1e-3

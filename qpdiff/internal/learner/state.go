@@ -197,7 +197,7 @@ func CheckClasses(d learn.Data) error {
 	return nil
 }
 
-// See sets dst to what the learner sees of a row x of X.
+// See sets dst to a row x of X, centred and scaled as the learner uses it.
 func See(dst []float64, d *learn.Data, x []float64) []float64 {
 	dst = append(dst[:0], x...)
 	if d.Centre != nil {

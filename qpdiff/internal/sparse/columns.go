@@ -15,14 +15,14 @@ import (
 //
 //	a_ij = ρ_i·(x_ij − centre_j)/scale_j
 //
-// by the entries that x stores. The centres are implicit, so that A takes the memory of x.
-// Products with a column add a term for all rows, of which a sum over the rows is shared by
-// the products of many columns with one vector: see Along and Spread.
+// represented by the entries that x stores. The centres are implicit, so that A takes the
+// memory of x. Products with a column add a term for all rows; the products of many columns
+// with one vector share the sum of this term over the rows: see Along and Spread.
 //
-// A column that stores more than half of the rows that count is kept whole. With equal weights
-// the implicit part of no other column exceeds what it stores, so that no product loses digits
-// to it. If a few rows have almost all of the weight, products lose as many digits as that part
-// exceeds the rest.
+// A column that stores more than half of the counting rows is kept whole. With equal weights,
+// the implicit part of every other column is at most as large as its stored part, so that no
+// product loses digits to it. If a few rows have almost all of the weight, products lose as
+// many digits as the implicit part exceeds the rest.
 type Columns struct {
 	M, N  int
 	Root  []float64 // ρ_i; 0 for a row that does not count
@@ -390,5 +390,5 @@ func Entries(rows, n, stored float64) float64 {
 	return 1.5*(2*stored+n) + 5.5*n + rows
 }
 
-// TakenEntries counts those of Take, and of AddRoots before it.
+// TakenEntries counts the entries of Take, and of AddRoots before it.
 func TakenEntries(rows, n, stored float64) float64 { return 1.25*1.5*(2*stored+n+rows) + 4*n + rows }

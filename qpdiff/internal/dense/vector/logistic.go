@@ -163,8 +163,8 @@ func columns3(z, stride reg.Register) [3]reg.Register {
 	return c
 }
 
-// sums3 makes the products of four rows at once, turns them so that a register holds those of one
-// row, and adds one row after the other.
+// sums3 makes the products of four rows at once, transposes them so that a register holds the
+// products of one row, and adds one row after the other.
 func sums3() {
 	TEXT("moments3", NOSPLIT, "func(h, w, z *float64, stride, n int)")
 	Pragma("noescape")

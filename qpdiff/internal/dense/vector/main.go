@@ -1,9 +1,9 @@
 //go:build ignore
 
-// The program writes the assembly of package dense, which go generate runs it for. It is a
-// module of its own, so that users of the library do not depend on avo, and no part of a
-// package, so that a copy of the sources without that module compiles. Products are rounded
-// before they are added, as in the Go code beside each call, so that both have the same bits.
+// The program writes the assembly of package dense; go generate runs it. It is a module of its
+// own, so that users of the library do not depend on avo, and not part of a package, so that a
+// copy of the sources without that module compiles. Products are rounded before they are added,
+// as in the Go code beside each call, so that both have the same bits.
 package main
 
 import (
@@ -265,8 +265,8 @@ func dot4() {
 	SUBQ(Imm(lanes), n)
 	JMP(LabelRef("lanes"))
 	Label("rest")
-	// What is left is added to the first lane, whose register an addition of one entry clears
-	// beyond the first two: the others are kept apart.
+	// The remaining entries are added to the first lane. An addition of one entry clears its
+	// register beyond the first two lanes, so the other lanes are kept apart.
 	var high [dotRows]reg.VecVirtual
 	for k := range sums {
 		high[k] = XMM()
@@ -619,8 +619,8 @@ func dots() {
 	ADDQ(Imm(lanes), at)
 	JMP(LabelRef("lanes"))
 	Label("rest")
-	// What is left is added to the first lane, whose register an addition of one entry clears
-	// beyond the first two: the others are kept apart.
+	// The remaining entries are added to the first lane. An addition of one entry clears its
+	// register beyond the first two lanes, so the other lanes are kept apart.
 	var high [dotRows]reg.VecVirtual
 	for k := range sums {
 		high[k] = XMM()
@@ -737,8 +737,9 @@ func addRowsTo() {
 	RET()
 }
 
-// forwardRows takes four rows at a time: their sums over what is known before them do not wait
-// for each other. What they have of each other's unknowns is subtracted after that, entry by entry.
+// forwardRows takes four rows at a time. Their sums over the known unknowns do not wait for
+// each other. The products with each other's unknowns are subtracted after that, entry by
+// entry.
 func forwardRows() {
 	TEXT("forwardRows", NOSPLIT, "func(x, l *float64, stride int, inv *float64, n int)")
 	Pragma("noescape")
@@ -751,7 +752,7 @@ func forwardRows() {
 	XORQ(known, known)
 	row := rowsFrom(l, stride)
 	place := func(base reg.Register, k int) Mem { return Mem{Base: base, Index: known, Scale: 1, Disp: 8 * k} }
-	// find makes v, what is left of entry k of the group, its solution.
+	// find turns v, the remainder of entry k of the group, into its solution.
 	find := func(v reg.Register, r reg.Register, found []reg.Register) {
 		for i, u := range found {
 			p := XMM()

@@ -127,7 +127,8 @@ func ldlSmall() {
 		VMOVSD(Mem{Base: row, Index: k, Scale: 8}, v)
 		return v
 	}
-	// term returns what a row with the pivot of inv takes from entry k on the diagonal.
+	// term returns the amount that a row with the pivot of inv subtracts from entry k on the
+	// diagonal.
 	term := func(row reg.Register, inv reg.VecVirtual) reg.VecVirtual {
 		v, f := entry(row), XMM()
 		VMULSD(inv, v, f)
@@ -302,8 +303,8 @@ func ldlForward() {
 	RET()
 }
 
-// ldlBack takes four rows at a time, and then what is left: a sum waits for its last term, and
-// several at a time for each other's.
+// ldlBack takes four rows at a time, and then the remaining ones. A sum waits for its own last
+// term, so four sums at a time use the waits of each other.
 func ldlBack() {
 	TEXT("ldlBack", NOSPLIT, "func(a, dinv *float64, n, stride int, x *float64)")
 	Pragma("noescape")
