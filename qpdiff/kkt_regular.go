@@ -10,15 +10,14 @@ import (
 )
 
 // qpDerivative holds the storage that the derivatives of one solution share. With S the
-// strictly active rows and C their coefficients, equalities included, the
-// solution moves by
+// strictly active rows and C their coefficients, equalities included, the solution moves by
 //
 //	[Q Cᵀ] [ż]     [ṗ + Q̇z + Ġᵀλ + Ȧᵀν]
 //	[C 0 ] [ẏ] = − [Ċz − ḣ_S            ]
 //
-// The matrix is symmetric, so that one solve with it serves a VJP too. If
-// it is regular, the solver's last factors suffice; if it is singular, its eigenvalues
-// decide what exists.
+// The matrix is symmetric, so that one solve with it serves a VJP too. If it is regular, the
+// solver's last factors suffice. If it is singular, its eigenvalues decide which derivatives
+// exist.
 type qpDerivative struct {
 	sys         *kktSystem
 	state       uint64 // of the solution it is prepared for
@@ -161,15 +160,17 @@ func (d *qpDerivative) findPinned() (some bool) {
 	return slices.Contains(d.free, 0)
 }
 
-// residual sets (d.rz, d.ry) to the residual of the last solution and returns
-// its size, which no units change: the rows, of norm 1, are measured against their
-// right-hand sides and the bound of v, and the gradient against its terms,
-// all of them in the 1-norm, and part by part. The bound of v is the terms' step along the
-// steepest direction of Q: at a vertex v is 0, and its own size is nothing but rounding.
-// noise is the residual of the worst entry of the gradient beside its own terms, and of the
-// rows beside v itself and, with a proximal term, beside their own: if Q is
-// flat, beside the proximal term, and in one entry beside another, what left allows is
-// much.
+// residual sets (d.rz, d.ry) to the residual of the last solution and returns its size in two
+// measures, neither of which depends on the units.
+//
+// left is the largest of two ratios over the parts, in the 1-norm: the residual of the rows, of
+// norm 1, over their right-hand sides plus the bound of v; and the residual of the gradient
+// over its terms. The bound of v is the terms' step along the steepest direction of Q: at a
+// vertex v is 0, and its own size is nothing but rounding.
+//
+// noise is the largest of three: the residual of one entry of the gradient over its own terms,
+// of the rows over v itself and, with a proximal term, of one row over its own terms. left
+// alone allows too much if Q is flat beside the proximal term, or in one entry beside another.
 func (d *qpDerivative) residual() (left, noise float64) {
 	a := d.sys
 	n := a.n

@@ -311,9 +311,8 @@ func (a *kktMatrix) mulHessian(dst, v []float64) {
 	}
 }
 
-// solve sets (v, y) to the solution of least norm, in the scale of E, with
-// right-hand side (cz, cy), and returns how far cz or cy lies outside the range,
-// see outsideOf.
+// solve sets (v, y) to the solution of least norm, in the scale of E, with right-hand side (cz,
+// cy). It returns how far cz or cy lies outside the range; see outsideOf.
 func (a *kktMatrix) solve(v, y, cz, cy []float64) (outside float64) {
 	n := a.n
 	floats.MulTo(a.rhs[:n], cz, a.e[:n])

@@ -282,8 +282,8 @@ func (a *kktSystem) sideChange(t *QPGrad, r int) (lo, hi float64) {
 	return lo, hi
 }
 
-// place returns the block of t that row r of the constraints is in, nil for a bound of a
-// variable, its right-hand side on the side that it faces, and the place of the row in both.
+// place returns the block of t that holds constraint row r, nil for a bound of a variable. It
+// also returns the right-hand side of the side that the row faces, and the row's place in both.
 func (a *kktSystem) place(t *QPGrad, r int) (m *mat.Dense, rhs []float64, at int) {
 	switch {
 	case r >= a.m:

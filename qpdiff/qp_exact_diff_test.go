@@ -217,7 +217,7 @@ func (e *exactQP) points(candidates []int, first [][]int, f func(set []int, x []
 type exactJudge struct {
 	qp      *QP
 	base    *exactQP
-	sets    [][]int // those of the KKT points
+	sets    [][]int // active sets of the KKT points
 	active  []int   // the rows that hold with equality
 	strict  bool
 	regular bool // Q is definite
@@ -522,8 +522,8 @@ type exactCount struct {
 	programs, several, strict, answered, refused int
 }
 
-// judgeExact compares all blocks of program number i with differences in exact
-// arithmetic and returns what is wrong.
+// judgeExact compares all blocks of program number i with differences in exact arithmetic, and
+// returns descriptions of the wrong ones.
 func judgeExact(i int, count *exactCount) (wrong []string) {
 	rng := rand.New(rand.NewPCG(31, uint64(i)))
 	q, units, regular := drawExactProgram(rng, i)

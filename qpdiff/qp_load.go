@@ -159,8 +159,8 @@ func (a *activeSet) checkSymmetry() error {
 	return nil
 }
 
-// loadRow takes over constraint r and reports whether its coefficients equal those
-// of the last problem.
+// loadRow takes over constraint r and reports whether its coefficients equal the last
+// problem's.
 func (a *activeSet) loadRow(q *QP, r int) (same bool, err error) {
 	g, rhs, i := q.G, q.H, r
 	if r >= a.m {
@@ -181,8 +181,8 @@ func (a *activeSet) loadRow(q *QP, r int) (same bool, err error) {
 	return same, nil
 }
 
-// loadSides takes over the rows with two sides and reports whether their coefficients equal those
-// of the last problem.
+// loadSides takes over the rows with two sides and reports whether their coefficients equal the
+// last problem's.
 func (a *activeSet) loadSides(q *QP) (same bool, err error) {
 	same = true
 	for r := range a.m {
@@ -279,7 +279,7 @@ func (a *activeSet) switchOff(r int) {
 	}
 }
 
-// names are those of the block of row r and of its right-hand sides.
+// names returns the names of row r's block and of its right-hand sides.
 func (a *activeSet) names(r int) (rows, right string) {
 	if r >= a.m {
 		return "QP.A", "QP.B"

@@ -187,11 +187,11 @@ func (a *activeSet) violation(res *KKTResidual) (sum float64) {
 	return sum
 }
 
-// looseRows returns the largest violation of a row relative to its own terms and to what the
-// row can be of z, or of the minimiser without rows, in the metric of the factor: the latter is
-// the rounding of a z that is 0. Units change none of them, while the units of the
-// residual may hide that a row is violated by all of its terms. It returns 0 if
-// no row is violated by more than tol of its own terms.
+// looseRows returns the largest violation of a row, relative to the row's own terms plus the
+// largest value that the row can have at z, or at the minimiser without rows, in the metric of
+// the factor. The minimiser is the measure of rounding if z is 0. Units do not change these
+// measures, while the units of the residual may hide that a row is violated by all of its
+// terms. looseRows returns 0 if no row is violated by more than tol of its own terms.
 func (a *activeSet) looseRows(tol float64) (worst float64) {
 	if a.loosest <= tol {
 		return 0 // the usual case
@@ -307,10 +307,10 @@ func (a *activeSet) products(terms []float64) {
 	}
 }
 
-// refine corrects (z, λ) on the working set by Newton steps on the KKT system
-// of the program itself, with the factor of the shifted one, as long as the
-// residual falls. Multipliers that turn negative are set to zero, and those that
-// underflow: proximal steps let multipliers that hold nothing decay.
+// refine corrects (z, λ) on the working set by Newton steps on the KKT system of the program
+// itself, with the factor of the shifted one, as long as the residual falls. It sets
+// multipliers that turn negative or underflow to zero: proximal steps let multipliers of rows
+// that hold nothing decay.
 func (a *activeSet) refine(s *qpReport) {
 	for i, v := range a.lam[:len(a.w)] {
 		if i >= a.eq && v < 0 || math.Abs(v) < dense.SmallestNormal {

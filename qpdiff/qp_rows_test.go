@@ -13,8 +13,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A row of zeros asks for 0 ≤ h or 0 = b, exactly and in any units, also where
-// the working set of the problem before holds the row.
+// A row of zeros requires 0 ≤ h or 0 = b, exactly and in any units, also if the row was in the
+// working set of the problem before.
 func TestQPRowsOfZeros(t *testing.T) {
 	for _, b := range []float64{1, -1, 1e-200, -1e-200} {
 		q := QP{Q: mat.NewDense(2, 2, []float64{1, 0, 0, 1}), P: []float64{1, 1},
@@ -36,8 +36,8 @@ func TestQPRowsOfZeros(t *testing.T) {
 	}
 }
 
-// Rows that are multiples of each other do not take turns in the working set
-// where the rounding of a large z exceeds the distance between them.
+// Rows that are multiples of each other do not take turns in the working set if the rounding of
+// a large z exceeds the distance between them.
 func TestQPParallelRowsAndLargeZ(t *testing.T) {
 	q := QP{
 		Q: mat.NewDense(5, 5, []float64{
@@ -60,8 +60,8 @@ func TestQPParallelRowsAndLargeZ(t *testing.T) {
 	}
 }
 
-// A multiplier that decays from one proximal step to the next, since it holds
-// nothing, is 0 where it underflows.
+// A multiplier that decays from one proximal step to the next, because its row holds nothing,
+// is set to 0 when it underflows.
 func TestQPMultiplierThatDecays(t *testing.T) {
 	q := QP{Q: mat.NewDense(3, 3, []float64{9, 0, 0, 0, 0, 0, 0, 0, 0}), P: make([]float64, 3),
 		G: mat.NewDense(4, 3, []float64{0, -3, -3, -2, 0, 3, 4, -1, 3, 2, -3, 1}), H: []float64{0, 0, -1, -3}}
@@ -93,8 +93,8 @@ func TestQPRowBeyondTheUnitsOfP(t *testing.T) {
 	}
 }
 
-// Entries so small that their products underflow prove no negative curvature: what
-// is left of zᵀQz may be the rounding of a number without the bits for it.
+// Entries so small that their products underflow prove no negative curvature: the computed zᵀQz
+// may be the rounding of a number that float64 cannot hold.
 func TestQPCurvatureThatUnderflows(t *testing.T) {
 	q := QP{
 		Q: mat.NewDense(4, 4, []float64{
@@ -144,8 +144,8 @@ func TestQPUnboundedBesideLargeTerms(t *testing.T) {
 	}
 }
 
-// A direction whose entries underflow where the objective falls by 1 along it is
-// no proof: it would be 0.
+// A direction whose entries underflow at the length at which the objective falls by 1 is not a
+// proof: it would be 0.
 func TestQPDirectionThatUnderflows(t *testing.T) {
 	q := QP{P: []float64{1e155, 1e308, 2}, A: mat.NewDense(1, 3, []float64{0, -1, -1}), B: []float64{1}}
 	var s Solution

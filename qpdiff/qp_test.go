@@ -22,8 +22,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// qpGolden is one problem with its solution and, where it exists, the VJP of
-// cotangentᵀz, by an independent implementation.
+// qpGolden is one problem with its solution and, if it exists, the VJP of cotangentᵀz, by an
+// independent implementation.
 type qpGolden struct {
 	Kind       string
 	N, M       int
@@ -77,10 +77,10 @@ func (c *qpGolden) problem() *QP {
 // of the program.
 func kktOf(q *QP, s *Solution) float64 { return kktIn(q, s, slices.Repeat([]float64{1}, len(q.P))) }
 
-// kktIn measures them in the units given: the gradient relative to the largest of its terms, a
-// row's violation relative to what its bound and z could make its terms, |h_r| + ‖G_r‖·‖z‖, the
-// products of multipliers and slacks relative to those of the two sizes. Other units of the
-// objective and of the rows change none of it.
+// kktIn measures them in the given units. The gradient is relative to the largest of its terms.
+// A row's violation is relative to |h_r| + ‖G_r‖·‖z‖, the largest size that its bound and z
+// allow its terms. A product of multiplier and slack is relative to the product of both sizes.
+// Other units of the objective and of the rows change none of it.
 func kktIn(q *QP, s *Solution, unit []float64) float64 {
 	n := len(q.P)
 	grad := slices.Clone(q.P)
@@ -739,8 +739,8 @@ func TestQPAllocatesNothing(t *testing.T) {
 	}
 }
 
-// FuzzQP feeds shapes and values of all kinds: no panic, no NaN, and a status
-// that fits what is returned.
+// FuzzQP feeds shapes and values of all kinds: no panic, no NaN, and a status that fits the
+// result.
 func FuzzQP(f *testing.F) {
 	f.Add(uint64(1), 3, 4, 1, uint8(0), 1.0)
 	f.Add(uint64(2), 1, 0, 0, uint8(1), math.NaN())

@@ -7,7 +7,7 @@ import "cvgm/qpdiff/internal/dense"
 // qp_tolerance_test.go pins those that decide a row or a status. A user sets Solution.Tol alone,
 // whose default is defaultTol. Strict complementarity is decided in internal/dense/complementarity.go.
 
-// What a program may hold.
+// Limits of a program's data.
 const (
 	// asymmetry is how much entries (i, j) and (j, i) of Q may differ, relative to
 	// them and to √(Q_ii Q_jj): room for the rounding of a product such as XᵀX, whose

@@ -221,8 +221,8 @@ func TestQPUnits(t *testing.T) {
 				for trial := range 6 {
 					most := 6
 					if trial%2 == 1 && kind.status == Unbounded {
-						// Beyond that an iteration limit: where a linear term outweighs
-						// Q by 1e12 the proximal steps do not find the direction.
+						// Beyond that comes an iteration limit: if a linear term outweighs Q by
+						// 1e12, the proximal steps do not find the direction.
 						most = 3
 					}
 					u := drawUnits(rng, &qp, 10, most, trial%2 == 1)
@@ -261,8 +261,8 @@ func TestQPUnits(t *testing.T) {
 	}
 }
 
-// Powers of two change no bit: those of four for the objective (the factor of Q
-// holds its square root) and any for the rows and for all variables together.
+// Powers of two change no bit: powers of four for the objective (the factor of Q holds its
+// square root), and any for the rows and for all variables together.
 func TestQPUnitsExact(t *testing.T) {
 	for _, kind := range unitKinds {
 		for i := range 30 {
@@ -458,8 +458,8 @@ func TestQPOutOfRange(t *testing.T) {
 	}
 }
 
-// sameZeros reports whether the entries of other are those of q in other units:
-// none has underflowed or overflowed.
+// sameZeros reports whether other is q in other units without underflow or overflow: the same
+// entries are zero.
 func sameZeros(q, other *QP) bool {
 	entries := func(q *QP) []float64 {
 		all := slices.Concat(q.P, q.H, q.B)
@@ -479,9 +479,8 @@ func sameZeros(q, other *QP) bool {
 	return true
 }
 
-// Units that Q gives the variables do not hide a gradient: where the gradient
-// keeps its sign throughout a box, the solution is a vertex, however far apart
-// the units are.
+// Units that Q gives the variables do not hide a gradient. If the gradient keeps its sign
+// throughout a box, the solution is a vertex, however far apart the units are.
 func TestQPVertexInVariablesFarApart(t *testing.T) {
 	rng := rand.New(rand.NewPCG(26, 11))
 	wrong, refused := 0, 0
@@ -584,9 +583,9 @@ func TestQPSmallMultiplier(t *testing.T) {
 	}
 }
 
-// Where the entries of Q differ by many decades and those of P and of a box do
-// not, a solution is one: by duality the gradient times the box's width, and the
-// products of slacks and multipliers, bound what the objective lacks.
+// The entries of Q differ by many decades, but not the entries of P and of a box. The computed
+// solution is a solution: by duality, its objective exceeds the minimum by at most the gradient
+// times the box's width plus the products of slacks and multipliers.
 func TestQPOptimalInVariablesFarApart(t *testing.T) {
 	const width = 3 // of the box, at most
 	for _, decades := range []float64{0, 3, 6, 8} {

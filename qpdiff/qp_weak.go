@@ -172,9 +172,10 @@ func (d *qpDerivative) sizeOf(r int) float64 {
 	return math.Abs(a.r[r]) + math.Sqrt(c2)*(math.Sqrt(z2)+math.Sqrt(g2))
 }
 
-// flatness estimates the smallest singular value of L, its rows scaled to norm
-// one, by one solve whose right-hand side ±1 makes the solution grow, and sets
-// inv to the inverses of those norms. It is cheaper than [dense.SmallestSingular] and can be high by more.
+// flatness estimates the smallest singular value of L with its rows scaled to norm one. It uses
+// one solve whose right-hand side of ±1 makes the solution grow, and sets inv to the inverses
+// of the norms. It is cheaper than [dense.SmallestSingular], and its estimate can be too high
+// by more.
 func (d *qpDerivative) flatness() float64 {
 	a := d.sys
 	if d.factor == a.factors {

@@ -168,9 +168,8 @@ func construct(rng *rand.Rand, weak int, margin float64) constructed {
 	}
 }
 
-// separate puts one inactive row at the margin exactly, where there is one, and
-// one multiplier, and reports whether all slacks and multipliers are at or
-// above it.
+// separate puts one inactive row, if there is one, and one multiplier exactly at the margin. It
+// reports whether all slacks and multipliers are at or above the margin.
 func (c *constructed) separate(rng *rand.Rand, margin float64) bool {
 	z := floats.Norm(c.z, 2)
 	near := func() float64 { return margin * (1 + 9*rng.Float64()*float64(rng.IntN(2))) }
@@ -220,9 +219,9 @@ func (c *constructed) gradientScale() float64 {
 	return s
 }
 
-// scaled is c in other units: of the objective, of each row, of all variables
-// together, and of each variable where Q is definite. Where it is not, the
-// proximal steps depend on the scale of the variables, and may end at Tol.
+// scaled returns c in other units: of the objective, of each row, of all variables together,
+// and of each variable if Q is definite. If Q is not, the proximal steps depend on the scale of
+// the variables, and may end at Tol.
 func (c *constructed) scaled(rng *rand.Rand) QP {
 	n := len(c.z)
 	unit := func() float64 { return math.Pow(10, 12*rng.Float64()-6) }
@@ -326,7 +325,7 @@ func TestQPStrictRowsAreAnswered(t *testing.T) {
 	t.Logf("%d of %d refused", refusedCount, numtest.Long(*complementarityProblems))
 }
 
-// Kinks at a bound of 0, where the slack's own terms vanish with it.
+// Kinks at a bound of 0, at which the slack's own terms vanish with it.
 func TestQPKinkAtZeroBound(t *testing.T) {
 	q := &QP{Q: mat.NewDense(2, 2, []float64{1.25, -.5, -.5, 1}), P: []float64{-1, .4},
 		G: mat.NewDense(1, 2, []float64{0, 1}), H: []float64{0}}

@@ -26,9 +26,8 @@ type activeSet struct {
 	loosest  float64
 	coarse   bool
 	weakened bool // the proximal term is weaker than its weight was chosen
-	// curved and coupling are the largest entries of each row of Q, and of each
-	// column of the rows with several entries, in the units of the variables, with
-	// a proximal term.
+	// curved and coupling are, with a proximal term, the largest entries of each row of Q, and
+	// of each column of the rows with several entries, in the units of the variables.
 	curved, coupling []float64
 	logs             []float64 // work of geometricScale
 	mrows            []float64 // m_r where has[r], likewise mnorm
@@ -307,7 +306,7 @@ func (a *activeSet) slacks() {
 	}
 }
 
-// subtractRows sets the slacks to from less the products of the rows with x.
+// subtractRows sets the slacks to from minus the products of the rows with x.
 func (a *activeSet) subtractRows(from, x []float64) {
 	dst, from := a.slack[:a.rows], from[:a.rows]
 	if a.bounds {
@@ -322,9 +321,9 @@ func (a *activeSet) subtractRows(from, x []float64) {
 	}
 }
 
-// Rows with two sides face one of them at a time and are rows like any other then: the two are
-// never in the working set together. Where a row violates the other side it turns, which negates
-// its numbers and changes no other bit.
+// A row with two sides faces one of them at a time and is then a row like any other: the two
+// are never in the working set together. If the row violates the other side, it turns, which
+// negates its numbers and changes no other bit.
 
 // turn makes row r, outside the working set, face its other side.
 func (a *activeSet) turn(r int) {

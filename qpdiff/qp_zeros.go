@@ -93,7 +93,8 @@ func (a *activeSet) tryZeroMultipliers(s *qpReport) {
 	}
 }
 
-// originFits reports whether 0 meets the rows of part k, and lies on those of the working set.
+// originFits reports whether 0 meets the rows of part k, and lies on its rows of the working
+// set.
 func (a *activeSet) originFits(k int) bool {
 	for r, v := range a.r {
 		if a.rowPart[r] == k && !(v >= 0 && (v == 0 || !a.equality(r) && a.at[r] < 0)) {

@@ -202,13 +202,12 @@ func Dot(a, b [][]float64) float64 {
 	return s
 }
 
-// Slope compares a derivative with differences of f, which reports whether it
-// has a value. size is the size of the terms of derivative. It fails where the
-// differences over two short steps agree with each other and not with
-// derivative: at a kink, their mean is the mean of the slopes from both sides. The differences
-// over a step that ends before the next kink agree with derivative: down to the
-// shortest step at which rounding leaves two digits, they are tried, too, as
-// both sides may end alike beyond a kink on each.
+// Slope compares a derivative with differences of f, which reports whether it has a value. size
+// is the size of the derivative's terms. Slope fails if the differences over two short steps
+// agree with each other but not with derivative. At a kink their mean is the mean of the slopes
+// from both sides. If there is a kink on each side, differences over long steps may agree by
+// chance. So Slope also tries shorter steps, down to the shortest at which rounding leaves two
+// digits: a step that ends before the next kink agrees with derivative.
 func (in *Input) Slope(call string, f func(step float64) (float64, bool), derivative, size float64) {
 	const far, near, shortest = 1e-5, 1e-6, 1e-13
 	var d [2]float64
