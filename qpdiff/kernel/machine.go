@@ -60,8 +60,8 @@ type kernelDerivative struct {
 
 	z []float64 // right-hand side of a tangent
 
-	// Of a Ridge's leave-one-out fit: ddst over the diagonal of G, cotangents of that diagonal,
-	// and some columns of those of the kernel matrix, lower triangle.
+	// Of a Ridge's leave-one-out fit: ddst over the diagonal of G, the cotangents of that
+	// diagonal, and some columns of the cotangents of the kernel matrix, lower triangle.
 	p, q, weights []float64
 	work          []float64
 
@@ -212,7 +212,7 @@ func (l *kernelMachine) changes(params []float64) bool {
 	return l.stale
 }
 
-// took makes params those of the kernel values that are there.
+// took records params as the parameters of the kernel values.
 func (l *kernelMachine) took(params []float64) {
 	l.stale = false
 	l.kernelParams = append(l.kernelParams[:0], params...)

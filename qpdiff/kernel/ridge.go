@@ -14,35 +14,33 @@ import (
 //
 //	minimise over c and b   1/N·‖y − Kc − b·1‖² + λ·cᵀKc,   K_ij = k(x_i, x_j)
 //
-// whose prediction is f(x) = Σ_i c_i k(x_i, x) + b, with b = 0 without Intercept. With the
-// linear kernel f is the prediction of [linear.ElasticNet] at λ1 = 0 and λ2 = λ. The sums over
-// the rows have each as often as it counts in the [learn.Data].
+// Its prediction is f(x) = Σ_i c_i k(x_i, x) + b, with b = 0 without Intercept. With the linear
+// kernel f is the prediction of [linear.ElasticNet] at λ1 = 0 and λ2 = λ. The sums weight each
+// row as the [learn.Data] does.
 //
-// The hyperparameters are λ ≥ 0, then the kernel's. λ = 0 interpolates, if
-// the kernel matrix is regular.
+// The hyperparameters are λ ≥ 0, then the kernel's. λ = 0 interpolates, if the kernel matrix is
+// regular.
 //
-// The prediction is not θᵀx: θ is b alone with Intercept and empty without, and
-// [Ridge.Predict] returns the prediction; [Ridge.PredictVJP] and
-// [Ridge.PredictJVP] are its derivatives with respect to λ, the kernel's
-// parameters, the training rows, their labels and the rows predicted for.
-// [Ridge.LeaveOneOut] predicts each row from the others.
+// The prediction is not θᵀx: θ is b alone with Intercept and empty without. [Ridge.Predict]
+// returns the prediction. [Ridge.PredictVJP] and [Ridge.PredictJVP] are its derivatives with
+// respect to λ, the kernel's parameters, the training rows, their labels and the predicted
+// rows. [Ridge.LeaveOneOut] predicts each row from the others.
 //
 // # Method
 //
-// With w_i the weight of row i and N their sum, the solution solves
+// With w_i the weight of row i and N the sum of the weights, the solution solves
 //
 //	(K + Nλ·diag(1/w))·c + b·1 = y,   with Intercept Σc = 0
 //
-// where rows that do not count have c_i = 0. The kernel matrix is centred with
-// Intercept, which leaves c as it is and takes a constant of the kernel out of the
-// condition; then one Cholesky factorisation gives c and b. A fit costs N³/6
-// multiplications and N²/2 values of the kernel, which are kept while the kernel's
-// parameters stay the same. Derivatives follow from the same system, are exact and
-// exist wherever there is a fit: a product costs one solve and N²/2 gradients of the
-// kernel.
+// Rows that do not count have c_i = 0. With Intercept the kernel matrix is centred, which
+// leaves c as it is and removes a constant of the kernel from the condition. One Cholesky
+// factorisation then gives c and b. A fit costs N³/6 multiplications and N²/2 values of the
+// kernel, which are kept while the kernel's parameters stay the same. Derivatives follow from
+// the same system, are exact, and exist for every fit: a product costs one solve and N²/2
+// gradients of the kernel.
 //
-// The zero value, with the RBF kernel and no intercept, is ready for Load. Fits after
-// the first allocate nothing.
+// The zero value, with the RBF kernel and no intercept, is ready for Load. Fits after the first
+// allocate nothing.
 type Ridge struct {
 	Kernel Kernel // nil: RBF. It is read by Dims and Load.
 	// Intercept adds an unpenalised constant to the prediction. It is read by Dims and
@@ -92,11 +90,13 @@ func (l *Ridge) Reset() {
 }
 
 // Fit solves the problem at hyper = (λ, kernel parameters…) and writes b to theta with
-// Intercept. Errors: an ArgError that matches ErrShape, ErrNotFinite or ErrDomain for
-// hyper, ErrNotFitted without data, ErrIllPosed if the system is singular to machine
-// precision, ErrNonconvex if the kernel turns out not to be positive semidefinite,
-// ErrNotFinite if the kernel or c overflows. After an error there is no fit, and θ is
-// left as it was.
+// Intercept. After an error there is no fit, and θ is left as it was. Errors:
+//
+//   - An ArgError that matches ErrShape, ErrNotFinite or ErrDomain: hyper cannot be used.
+//   - ErrNotFitted: there are no data.
+//   - ErrIllPosed: the system is singular to machine precision.
+//   - ErrNonconvex: the kernel turns out not to be positive semidefinite.
+//   - ErrNotFinite: the kernel or c overflows.
 func (l *Ridge) Fit(theta, hyper []float64) (err error) {
 	defer learner.Name(l, &err)
 	l.loo = 0

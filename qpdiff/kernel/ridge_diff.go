@@ -119,9 +119,9 @@ func (d *kernelDerivative) leaveOneOutColumns(l *kernelRidgeFit, g *learn.Grad, 
 	}
 }
 
-// leaveOneOutRow adds to the cotangents of the rows as those fitted to and predicted for what the
-// kernel's values of row j with the given rows, none beyond it, give. The cotangents of the values
-// are in s.
+// leaveOneOutRow adds the contributions of row j's kernel values with the given rows, none
+// beyond it, to two cotangents: of the rows as training rows, and of the rows as predicted
+// rows. The cotangents of the values are in s.
 func (d *kernelDerivative) leaveOneOutRow(l *kernelRidgeFit, g *learn.Grad, dx *mat.Dense, ddst []float64, j int, values []float64, rows []int) {
 	m, n, xj := len(l.c), l.n, l.row(j)
 	for k, i := range rows {

@@ -79,9 +79,9 @@ func (f *kernelRidgeFactor) factorise(k []float64, rows []int, lambda, part floa
 	return nil
 }
 
-// reach bounds the terms of the pivot at which cholesky stopped, in units of rounding: the
-// pivot is the curvature along the direction in which the rows before it cancel row at, and
-// the rounding of each entry of the matrix counts by the sizes of that direction there.
+// reach bounds the terms of the pivot at which cholesky stopped, in units of rounding. The
+// pivot is the curvature along the direction in which the rows before row at cancel it. The
+// rounding of each entry of the matrix counts by the sizes of that direction there.
 func (f *kernelRidgeFactor) reach(k []float64, at int) float64 {
 	n := len(f.share)
 	v := f.x[:at+1]

@@ -86,8 +86,8 @@ const (
 	// exactSteps, and exactStepsPerRow for each row, bound the exact steps: far more
 	// than a problem needs unless rounding makes them cycle.
 	exactSteps, exactStepsPerRow = 300, 30
-	// stepTol is the part of a step below which it counts as of length zero, and
-	// stillSteps how many of those in a row make rows enter one at a time.
+	// A step shorter than stepTol of its full length counts as a step of length zero. After
+	// stillSteps such steps in a row, rows enter one at a time.
 	stepTol    = 1e-12
 	stillSteps = 20
 )
@@ -142,7 +142,7 @@ func (q *boxQP) residual() {
 	}
 }
 
-// follow changes r from that of an earlier β, which was holds.
+// follow updates r after a change of β from its earlier value, was.
 func (q *boxQP) follow() {
 	q.size = 1
 	for j, v := range q.beta {

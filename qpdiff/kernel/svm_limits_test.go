@@ -209,8 +209,8 @@ func TestKernelSVMTinyC(t *testing.T) {
 	if want := 1 - math.Exp(-1); math.Abs(g.Hyper[0]-want) > 8*dense.Eps {
 		t.Errorf("∂b/∂C = %v, want %v", g.Hyper[0], want)
 	}
-	// Equal rows with unequal labels: β of the two that are one is inside its bounds,
-	// also where a product of C and the kernel underflows.
+	// Equal rows with unequal labels: of the two equal ones, one β is inside its bounds, also
+	// if a product of C and the kernel underflows.
 	for _, tiny := range []float64{1, 1e-100, 1e-160, 1e-200} {
 		l := &SVM{Kernel: Polynomial{Degree: 1}, Intercept: true}
 		equal := learn.Data{X: mat.NewDense(3, 1, nil), Y: []float64{1, -1, 1}}

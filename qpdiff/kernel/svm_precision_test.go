@@ -177,8 +177,8 @@ func TestKernelSVMDecisionErrorUnits(t *testing.T) {
 	}
 }
 
-// preciseKernel returns the exact value of a polynomial kernel, and that of RBF to
-// 1e-90: rounded values of either can make K indefinite.
+// preciseKernel returns the exact value of a polynomial kernel, and the value of RBF to 1e-90:
+// rounded values of either can make K indefinite.
 func preciseKernel(k Kernel, params, x, z []float64) *big.Float {
 	base, t, v := numtest.Precise(0), numtest.Precise(0), numtest.Precise(1)
 	p, ok := k.(Polynomial)

@@ -88,7 +88,8 @@ func (r *kernelRows) evaluate(dst []float64, j int, at []int) {
 	r.open = r.open || !dense.Finite(4*sum)
 }
 
-// renew makes the rows those of the kernel with params, unless they are that already, and sets diagonal.
+// renew evaluates the rows of the kernel with params, unless they are up to date, and sets
+// diagonal.
 func (r *kernelRows) renew(of *kernelMachine, first []int, diagonal, params []float64) (changed bool, largest float64, err error) {
 	n := len(first)
 	r.of = of

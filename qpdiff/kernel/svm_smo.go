@@ -131,9 +131,10 @@ func (p *pairSteps) shift(i int, v float64) {
 	}
 }
 
-// setAside sets the rows aside that are at a bound and have no partner to leave it with, given the largest r of
-// those that may rise and the least of those that may fall, if they are many. (Joachims 1999, "Making large-scale
-// SVM learning practical".) Others may become their partners later: exact steps look at all rows.
+// setAside sets aside the rows that are at a bound and have no partner to leave it with, if
+// they are many. top is the largest r of the rows that may rise, and bottom the least r of the
+// rows that may fall. (Joachims 1999, "Making large-scale SVM learning practical".) Others may
+// become their partners later: exact steps look at all rows.
 func (p *pairSteps) setAside(top, bottom float64) bool {
 	if !p.balanced { // a β has a step of its own too
 		top, bottom = max(top, 0), min(bottom, 0)
