@@ -56,8 +56,9 @@ func fit(t *testing.T, l learn.Learner, d learn.Data, hyper ...float64) []float6
 	return theta
 }
 
-// A lasso, and least squares, give equal features one value, in the limit of a vanishing λ2, by
-// all ways. Derivatives in the hyperparameters and labels are those of that solution.
+// A lasso and least squares give equal features one value, as in the limit of a vanishing λ2,
+// by all ways to solve. Derivatives in the hyperparameters and labels are the derivatives of
+// this solution.
 func TestEqualFeaturesShareOneValue(t *testing.T) {
 	for trial := range numtest.Long(300) {
 		rng := rand.New(rand.NewPCG(uint64(trial), 12))
@@ -226,8 +227,8 @@ func TestEqualFeaturesSparse(t *testing.T) {
 }
 
 // Whether equal features share one value depends on the data and hyperparameters alone: fits
-// after others have the bits of the first fit of a new learner, also where the system of the
-// features that are equal could be solved.
+// after others have the bits of the first fit of a new learner, also if the system of the equal
+// features could be solved.
 func TestEqualFeaturesAfterOtherFits(t *testing.T) {
 	for trial := range numtest.Long(300) {
 		rng := rand.New(rand.NewPCG(uint64(trial), 14))

@@ -180,7 +180,7 @@ func (l *sparseLogisticFit) evaluate() {
 // matrix, without its active systems.
 func sparseEntries(m, d, set float64, gram bool) float64 {
 	const all, coordinates, rows = 20, 34, 11 // vectors of all coordinates, with views; of the set; of the rows
-	const structures = 128                    // of a quadratic problem beside that of an elastic net
+	const structures = 128                    // of a quadratic problem, in addition to an elastic net's
 	// Storage that grows takes up to a quarter more.
 	entries := structures + m*d + all*d + rows*m + coordinates*set + 1.25*set*m
 	if set > m {

@@ -142,11 +142,11 @@ func (l *sparseLogisticFit) minimise(limit int, warm bool) error {
 }
 
 // newtonStep sets step to the difference between theta and the minimiser of the second-order
-// model of the loss plus the penalties, on the coordinates that choose chooses. That minimiser
-// is left in qp.x. If it is not unique to working precision, which is the error singular, the
-// model has a part of its diagonal added, centred at theta. Further on, as rows become certain,
-// the model may be regular. Conjugate gradients solve a loose step to fewer digits, of which
-// refine corrects the rest: those of coordinates that matter little may lack.
+// model of the loss plus the penalties, on the coordinates that choose chooses. It leaves the
+// minimiser in qp.x. The error singular reports that the minimiser is not unique to working
+// precision; the model then has a part of its diagonal added, centred at theta. Further on, as
+// rows become certain, the model may be regular. Conjugate gradients solve a loose step to
+// fewer digits. refine corrects the others, except for coordinates that matter little.
 func (l *sparseLogisticFit) newtonStep(warm, loose bool) (singular, err error) {
 	q := &l.qp
 	l.choose()

@@ -130,10 +130,10 @@ func (l *smoothFit) last() error {
 }
 
 const (
-	// bendTol is how far the Hessian at the end of a step may be from that at its
-	// start, along the step and as a part of the gradient, for the gradient to be
-	// rounding. It leaves room for rounding at a condition that [dense.Unsolvable]
-	// accepts, 1/256.
+	// bendTol bounds the difference between the Hessians at the start and the end of a step,
+	// along the step and as a part of the gradient, below which the gradient counts as
+	// rounding. It leaves room for rounding at a condition that [dense.Unsolvable] accepts,
+	// 1/256.
 	bendTol = 1. / 16
 	// jumpTol is the least jump of the gradient, as a part of it, that makes it
 	// rounding: the sum over some thousand rows jumps by the rounding of one.
