@@ -38,11 +38,12 @@ func (n footprint) total() int64 { return memory.Bytes(n.own + n.splits + n.mode
 // bound returns how many bytes c allows.
 func (c *Config) bound() int64 { return memory.Bound(cmp.Or(c.MaxBytes, c.Data.MaxBytes)) }
 
-// Bytes returns how many bytes New(c), evaluations and Final hold at most: the copies of the
-// rows of X for each split, or the features that a [StoredPreparer] stores of them, the Bytes of learners that are [learn.SizedLearner]s, and the
-// features of Features. It does not count X itself, the memory that a Preparer and a FeatureMap
-// of your own hold beside their output, and the additional memory of DataGradient. It is 0 for
-// a Config without Data.X or Learner, and costs a call of Learner and of Dims.
+// Bytes returns the largest number of bytes that New(c), evaluations and Final hold. It counts
+// the copies of the rows of X for each split, or the features that a [StoredPreparer] stores of
+// them, the Bytes of learners that are [learn.SizedLearner]s, and the features of Features. It
+// does not count X itself, the memory that a Preparer and a FeatureMap of your own hold beside
+// their output, and the additional memory of DataGradient. It is 0 for a Config without Data.X
+// or Learner, and costs a call of Learner and of Dims.
 func (c Config) Bytes() int64 {
 	if x, ok := c.Data.X.(*mat.Dense); c.Data.X == nil || ok && x == nil || c.Learner == nil {
 		return 0

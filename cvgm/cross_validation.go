@@ -303,7 +303,7 @@ func (cv *CV) evalSplit(j int) error {
 	return nil
 }
 
-// loadForEval loads split f, where an evaluation begins with that.
+// loadForEval loads split f if an evaluation has to load it.
 func (cv *CV) loadForEval(f *splitFit) error {
 	err := cv.run.ctx.Err()
 	switch {
@@ -349,7 +349,7 @@ func (f *splitFit) value(c *Config, gradient bool, data *dataGradient) error {
 	return f.dataBackward(c, data)
 }
 
-// clearGradient sets what the gradient of the split adds to to zero.
+// clearGradient sets the sums of the split's gradient to zero.
 func (f *splitFit) clearGradient() {
 	f.grad.Generalised = false
 	clear(f.grad.Hyper)

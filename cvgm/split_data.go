@@ -90,8 +90,8 @@ func (f *splitFit) dataBackward(c *Config, want *dataGradient) error {
 	return nil
 }
 
-// ownRows makes the cotangents of the rows of a viewed train those of the split's own rows of
-// Data.X, first the training rows alone.
+// ownRows turns the cotangents of the rows of a viewed train into the cotangents of the split's
+// own rows of Data.X, first the training rows alone.
 func (f *splitFit) ownRows(c *Config) {
 	d, x := f.data, c.dense()
 	gather := func(src *mat.Dense, rows []int) []float64 {

@@ -272,7 +272,8 @@ func (f *splitFit) product(g *learn.Grad, dval *mat.Dense) error {
 	return f.learner.VJP(&f.work, g, f.dtheta)
 }
 
-// cotangent sets dtheta to the cotangent of θ and, if rows is set, dval to that of the validation rows.
+// cotangent sets dtheta to the cotangent of θ and, if rows is set, dval to the cotangent of the
+// validation rows.
 func (f *splitFit) cotangent(rows bool, dval *mat.Dense) {
 	m := f.features
 	clear(f.dtheta)

@@ -52,7 +52,7 @@ func viewedData(rng *rand.Rand, rows, n int) learn.Data {
 	return d
 }
 
-// A CV whose learner reads the rows in place gives what it gives with copies of the rows.
+// A CV whose learner reads the rows in place gives the same results as with copies of the rows.
 func TestViewEqualsCopies(t *testing.T) {
 	const tol = 1e-8 // of a λ2 of 1e-2 of the variances, and centres of 1e5 deviations
 	for seed := range uint64(40) {
@@ -194,8 +194,8 @@ func spiked(t *testing.T, v float64) (learn.Data, []cvgm.Split) {
 	return d, splits
 }
 
-// A row that no split has, or that a split leaves out, does not change what the split sees of the
-// others: here a large number in place of a missing one.
+// A row that no split has, or that a split leaves out, does not change the values of the others
+// in the split: here a large number in place of a missing one.
 func TestViewOutlierLeftOut(t *testing.T) {
 	value := func(v float64) (float64, error) {
 		d, splits := spiked(t, v)
@@ -319,7 +319,7 @@ func TestViewKinkBesideOutlier(t *testing.T) {
 	}
 }
 
-// Splits of few rows of many take the memory of their own rows, and not that of all rows for each.
+// Splits of few rows of many take the memory of their own rows, not of all rows for each.
 func TestViewBytesOfSmallSplits(t *testing.T) {
 	const rows, n = 20_000, 5
 	rng := rand.New(rand.NewPCG(1, 36))

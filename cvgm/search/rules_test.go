@@ -433,8 +433,9 @@ func TestDefaultsAreThoseDocumented(t *testing.T) {
 	}
 }
 
-// No evaluation of a quasi-Newton search is further than MaxStep from all before it, and the search
-// ends where one without MaxStep ends: at a bound of one coordinate and within those of the other.
+// Every evaluation of a quasi-Newton search is within MaxStep of an earlier one. The search
+// ends at the point at which a search without MaxStep ends: at a bound of one coordinate, and
+// between the bounds of the other.
 func TestQuasiNewtonMaxStep(t *testing.T) {
 	p := Problem{Lower: []float64{1e-6, 1e-6}, Upper: []float64{1e6, 1e2}, Objective: func(grad, x []float64) (float64, error) {
 		a, b := math.Log(x[0])-3, math.Log(x[1])-9

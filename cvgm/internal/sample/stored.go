@@ -13,9 +13,9 @@ import (
 )
 
 // denseFeatures is the number of features up to which prepared rows are dense: linear learners
-// then take the Gram matrix of all. rowsPerStored is how many times fewer features of a row than
-// all are stored at most, so that the stored entries with their columns take less than half of
-// the dense row.
+// then take the Gram matrix of all. Rows are stored only if each has at most 1/rowsPerStored of
+// all features, so that the stored entries with their columns take less than half of the dense
+// row.
 const denseFeatures, rowsPerStored = 200, 4
 
 var mostDense atomic.Int64
@@ -67,9 +67,9 @@ func Widest(p any) string {
 	return ""
 }
 
-// Views reports whether l reads the counting ones of the rows of d, which are counted for a dense X alone, in place, or the features that p
-// makes of them unless it is nil, by their stored entries. A matrix that is not sparse counts as
-// dense.
+// Views reports whether l reads in place the rows of d or, unless p is nil, the stored entries of
+// the features that p makes of them. A matrix that is not sparse counts as dense. For a dense X,
+// counting returns the number of rows that count; otherwise it is not called.
 func Views(l learn.Learner, d learn.Data, p any, counting func() int) bool {
 	v, ok := l.(learn.ViewLearner)
 	switch {
