@@ -31,8 +31,7 @@ func Progress(ctx context.Context) func(done, total int) {
 // A Keeper stores finished cells, so that an interrupted run resumes with the missing ones.
 // Several goroutines call its methods.
 type Keeper interface {
-	// Load fills *cell, a pointer, with what was kept of cell i, and reports
-	// whether there was something.
+	// Load fills *cell, a pointer, with the stored cell i, and reports whether there was one.
 	Load(i int, cell any) bool
 	// Keep stores *cell, a pointer, as cell i.
 	Keep(i int, cell any)

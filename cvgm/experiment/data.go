@@ -86,7 +86,7 @@ func Rows(d synth.Data, from, to int) learn.Data {
 	return learn.Data{X: d.X.Slice(from, to, 0, n).(*mat.Dense), Y: d.Y[from:to]}
 }
 
-// Pick copies the rows of d; nil stands for all.
+// Pick copies the rows of d; nil means all.
 func Pick(d learn.Data, rows []int) learn.Data {
 	if rows == nil {
 		return d

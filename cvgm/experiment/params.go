@@ -80,8 +80,8 @@ func wordsOf(tag string) ([]string, bool) {
 // takes them.
 type Change struct{ Name, Value, Default string }
 
-// Changes lists the parameters of an experiment that differ from their defaults.
-// It is empty where p is of another type.
+// Changes lists the parameters of an experiment that differ from their defaults. It is empty if
+// p has no defaults.
 func Changes(p any) []Change {
 	own, ok := p.(interface{ Defaults() any })
 	if !ok {
@@ -118,9 +118,9 @@ func eachField(p any, f func(name string, v reflect.Value, tag reflect.StructTag
 	return errors.Join(errs...)
 }
 
-// Set sets the parameter of that name in the struct that p points to, from text
-// as it stands after ./reproduce.sh -p NAME=. A list has commas between its
-// entries. Set does not check the range, which Run does.
+// Set sets the parameter of that name in the struct that p points to. text has the form that
+// follows ./reproduce.sh -p NAME=, with commas between the entries of a list. Set does not
+// check the range; Run does.
 func Set(p any, name, text string) error {
 	found := false
 	err := eachField(p, func(field string, v reflect.Value, _ reflect.StructTag) error {
@@ -181,8 +181,8 @@ func parse(v reflect.Value, text string) error {
 	return nil
 }
 
-// Check returns what Run would refuse in p: an error for each parameter that its
-// tags refuse, or else what p's own method Check finds in their combination.
+// Check returns the errors with which Run would refuse p: one for each parameter that is
+// outside its range, or else the error of p's own method Check about their combination.
 func Check(p any) error {
 	numbers := make(map[string]float64) // of all that are in their ranges, of lists the least
 	errRange := eachField(p, func(name string, v reflect.Value, tag reflect.StructTag) error {
@@ -263,8 +263,8 @@ func checkFraction(name string, v reflect.Value, group string, examples []string
 	return nil
 }
 
-// maxCount bounds whole numbers but seeds: no memory holds as many examples, points or
-// steps, and the sum of two is a number still.
+// maxCount bounds whole numbers except seeds: no memory holds more examples, points or steps,
+// and the sum of two does not overflow.
 const maxCount = math.MaxInt32
 
 func checkValue(name string, v reflect.Value, allowed string) error {
@@ -293,7 +293,7 @@ func Invalid(name string, value any, remedy string) error {
 // number returns v as a number.
 func number(v reflect.Value) float64 { return v.Convert(reflect.TypeFor[float64]()).Float() }
 
-// A domain is a set of numbers: an interval, or those that are listed.
+// A domain is a set of numbers: an interval, or a list.
 type domain struct {
 	low, high         float64
 	lowOpen, highOpen bool

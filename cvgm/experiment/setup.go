@@ -81,8 +81,8 @@ func (s *Setup) Evaluate(x []float64) (Metrics, error) {
 // CVLoss returns the CV loss at hyperparameters.
 func (s *Setup) CVLoss(hyper []float64) (float64, error) { return s.CV.Eval(nil, hyper) }
 
-// Until yields what steps yields, and ctx's error instead of the first step
-// after ctx is done.
+// Until yields the values of steps, and ctx's error instead of the first step after ctx is
+// done.
 func Until[S any](ctx context.Context, steps iter.Seq2[S, error]) iter.Seq2[S, error] {
 	return func(yield func(S, error) bool) {
 		for s, err := range steps {

@@ -152,7 +152,8 @@ func Difference(a, b Estimate) Estimate {
 	return Estimate{Mean: a.Mean - b.Mean, Margin: math.Hypot(a.Margin, b.Margin), N: a.N}
 }
 
-// MeanOf estimates the mean of several independent means of as many repetitions each.
+// MeanOf estimates the mean of several independent means, each of the same number of
+// repetitions.
 func MeanOf(all []Estimate) Estimate {
 	var m Estimate
 	for _, e := range all {
@@ -232,8 +233,8 @@ func MedianOf(v []float64) Median {
 	return m
 }
 
-// AtStep returns the value at index n of those along a search. A search that has
-// ended stays at its last.
+// AtStep returns the value at index n along a search. A search that has ended keeps its last
+// value.
 func AtStep[T any](values []T, n int) T { return values[min(n, len(values)-1)] }
 
 // Cosine returns the cosine of the angle between two vectors.

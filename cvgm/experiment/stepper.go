@@ -8,8 +8,8 @@ import (
 	"cvgm/cvgm/search"
 )
 
-// A Stepper is the gradient method of an experiment, one step at a time and without
-// end. Its first steps are those that Run takes.
+// A Stepper is the gradient method of an experiment, one step at a time and without end. Its
+// first steps are the same as Run's.
 type Stepper struct {
 	*Setup
 

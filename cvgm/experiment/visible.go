@@ -11,7 +11,7 @@ import (
 // space at an end or after another space: ␠. Other characters that do not show have their code:
 // ⟨U+202E⟩ for one that reverses the direction of writing. Bytes that are no UTF-8 become U+FFFD.
 func Visible(text string) string {
-	const pictures = 0x2400 // where Unicode has the symbols of the control characters
+	const pictures = 0x2400 // first of Unicode's symbols for control characters
 	var b strings.Builder
 	before := ' '
 	runes := []rune(strings.ToValidUTF8(text, "\uFFFD"))

@@ -36,7 +36,8 @@ func (m *Measurement) chance() float64 {
 	return min(beyond(r.low), beyond(r.high))
 }
 
-// A Reckoning counts the verdicts that are wrong by chance alone, among so many rows.
+// A Reckoning counts the verdicts that may be wrong by chance alone, because there are many
+// rows.
 type Reckoning struct {
 	Decided int // rows that repetitions have decided
 	// Chance is how many of them would at most be decided wrongly, if all lay on the border.
@@ -78,14 +79,14 @@ func Reckon(claims []Claim) Reckoning {
 	return r
 }
 
-// chanceOf is the probability of what was seen of a row, if nothing were there.
+// chanceOf is the probability of a row's estimate, or a more extreme one, without any effect.
 type chanceOf struct {
 	name   string
 	chance float64
 }
 
-// holm splits rows into those that a level and Holm's correction for their number reject, and the
-// others.
+// holm splits rows into two: rows that a level rejects, with Holm's correction for their
+// number, and the others.
 func holm(all []chanceOf, level float64) (rejected, others []string) {
 	slices.SortStableFunc(all, func(a, b chanceOf) int { return cmp.Compare(a.chance, b.chance) })
 	for k, row := range all {

@@ -1,9 +1,9 @@
 // Package claims judges the paper's claims by the results of the experiments: [Claims] judges
-// all of them, and [Findings] are those that matter most.
+// all of them, and [Findings] lists the most important ones.
 //
-// [Printed] holds the numbers that the paper prints, and those in the output saved
-// with its published code, to set beside the measured ones. These are the only numbers
-// of the experiments that are not computed.
+// [Printed] holds the numbers in the paper, and in the output saved with its published code,
+// for comparison with the measured ones. Only these numbers of the experiments are not
+// computed.
 package claims
 
 import (

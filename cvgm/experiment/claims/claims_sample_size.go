@@ -172,7 +172,7 @@ func (all *measurements) ablation(r *samplesize.AblationResult) {
 	budgets := r.Params.Rings.Budgets
 	for k, c := range r.Rings {
 		splits, steps := r.Params.Rings.Ks[k/len(budgets)], budgets[k%len(budgets)]
-		var start, learned []experiment.Estimate // start less descent of the training loss, and descent of the CV loss less start, by size
+		var start, learned []experiment.Estimate // start minus descent of the training loss, and descent of the CV loss minus start, by size
 		for _, row := range r.Rows {
 			if row.Problem == kernels.ProblemRings && row.K == splits && row.Budget == steps {
 				start, learned = append(start, minus(row.TrainingLessStart.Difference)), append(learned, row.CVLessStart.Difference)
@@ -228,7 +228,7 @@ func helpThatMatters(problem string) (training, random difference, risk string) 
 	return ofPoorSquaredLoss, ofSquaredLoss, "test loss"
 }
 
-// A Help tells whether the CV loss is the better one to descend.
+// A Help is the answer to the question whether descending the CV loss is better.
 type Help string
 
 // The helps. One that is Slight has either sign, or none, and does not matter.

@@ -257,8 +257,8 @@ func TestClaimsThatDoNotHoldHaveARemark(t *testing.T) {
 	}
 }
 
-// Every rule says no, asides included: of the measurement, or of a case in which the
-// sentence is false.
+// Every rule, also of an aside, rejects something: the measurement itself, or a case in which
+// the sentence is false.
 func TestEveryRuleCanFail(t *testing.T) {
 	fails := []Verdict{Differs, PaperError, Slip}
 	for _, c := range keptClaims(t) {
@@ -377,8 +377,8 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// A bound that is measured on the same data enters with its error, and paired: what both share
-// cancels.
+// A bound that is measured on the same data enters with its error, and paired, so that errors
+// that both share cancel.
 func TestMeasuredBoundsEnterPaired(t *testing.T) {
 	src := synth.NewStream(1, "bounds")
 	var loss, worst []float64
@@ -473,7 +473,7 @@ func TestWideIntervalsDecideNothing(t *testing.T) {
 	}
 }
 
-// What was not measured is NaN and makes a claim that is not testable.
+// A value that was not measured is NaN and makes a claim that is not testable.
 func TestWithoutMeasurement(t *testing.T) {
 	run := new(kernels.Run)
 	for name, v := range map[string]float64{"LastLoss": run.LastLoss(), "FinalAccuracy": run.FinalAccuracy(), "Final": elasticnet.Search{}.Final()} {

@@ -15,8 +15,8 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// A Record holds what one draw of the data has measured: the estimates of each row, by its name,
-// such as 28d, and by their part in it.
+// A Record holds the measurements of one draw of the data: the estimates of each row, by its
+// name, such as 28d, and by their part in it.
 type Record map[string]map[string]experiment.Estimate
 
 // The parts of a row in a Record.
@@ -156,8 +156,9 @@ func (r rule) withBound(bound experiment.Estimate) rule {
 	return other
 }
 
-// other is the probability that a draw with the errors of m has another verdict than pooled, if the
-// truth is what pooled has estimated: the mean over the quantiles of the normal distribution.
+// other returns the probability that a draw with the errors of m has another verdict than
+// pooled, if the pooled estimate is the truth. It is the mean over the quantiles of the normal
+// distribution.
 func (m Measurement) other(pooled *Measurement) float64 {
 	const points = 200
 	ours, beyond, n := m.Ours, m.Beyond, 0

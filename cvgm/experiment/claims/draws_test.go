@@ -32,8 +32,8 @@ func drawn(src *synth.Stream, n int, mean float64) []Claim {
 	return []Claim{c}
 }
 
-// What no draw decides, ten of them do; and the draws' own verdicts flip as often as their scatter
-// predicts.
+// Ten draws decide a row that no single draw decides. The verdicts of single draws flip as
+// often as their scatter predicts.
 func TestDrawsArePooled(t *testing.T) {
 	const draws, n = 10, 60
 	src := synth.NewStream(1, "draws")
@@ -57,7 +57,7 @@ func TestDrawsArePooled(t *testing.T) {
 	if first[0].Measured[0].Verdict != NotDecided || first[0].Measured[0].Draws != nil {
 		t.Errorf("the draw itself: %+v", first[0].Measured[0].Judgement)
 	}
-	// Each draw sees −.2 ± .26, so that about two in three decide nothing.
+	// Each draw estimates −.2 ± .26, so that about two in three decide nothing.
 	if d := m.Draws; d.N != draws || d.Flips < 3 || d.Expected < 4 || d.Expected > 8 || d.Chance < .01 {
 		t.Errorf("%+v", d)
 	}

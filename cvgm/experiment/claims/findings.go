@@ -93,7 +93,8 @@ func penaltiesText(loss *Measurement, gradient []*Measurement) string {
 	return "the CV loss is what helps, and a search without its gradient does as well"
 }
 
-// bySize tells at which sizes the CV loss helps, harms, and does neither by an amount that matters.
+// bySize describes the sizes at which the CV loss helps, at which it harms, and at which it
+// does neither by an amount that matters.
 func bySize(of []*Measurement) string {
 	sizes := make(map[Help][]string)
 	for _, m := range of {

@@ -5,8 +5,9 @@ import "cvgm/cvgm/experiment"
 // A Measurement is one number by which a claim is judged.
 type Measurement struct {
 	Text string // the measured quantity, in words
-	// Setting is what someone needs to repeat it with a program of their own, and the table
-	// of claims has no other place for: problem, data, sizes, start, bounds and budget.
+	// Setting describes the conditions of the measurement, for a reader who repeats it with
+	// another program, as far as the table of claims does not show them elsewhere: problem,
+	// data, sizes, start, bounds and budget.
 	Setting string
 	Quoted  Quoted // the number that the paper gives, and the one that its code prints
 	// Ours is the estimate measured here. N is 1, without a margin, if it is computed once;
@@ -25,11 +26,11 @@ type Measurement struct {
 	// confirms it there proves nothing. It is nil if the verdict itself shows that the rule can
 	// fail on any data.
 	Control *Control
-	Aside   bool   // it tells more than the sentence says, and does not decide
-	Remark  string // what explains a difference; empty: nothing to explain
+	Aside   bool   // the measurement goes beyond the sentence, and does not decide
+	Remark  string // explanation of a difference; empty: nothing to explain
 	remarks byVerdict
 
-	// Draws tells what several draws make of it; nil: it is of one.
+	// Draws is the result of several draws; nil: there is one.
 	Draws *Draws
 
 	rule  rule
@@ -45,12 +46,12 @@ type Control struct {
 	Verdict Verdict
 }
 
-// Draws is what several draws make of a row.
+// Draws describes the verdicts of several draws on a row.
 type Draws struct {
 	N        int
 	Flips    int     // verdicts of single draws that differ from the verdict of all draws together
 	Expected float64 // as many as the scatter of single draws lets expect
-	// Chance is the probability of so many flips or more, if the truth is the estimate from all
+	// Chance is the probability of at least Flips flips, if the truth is the estimate from all
 	// draws. A row that flips more often has errors that its repetitions do not show.
 	Chance float64
 }

@@ -2,9 +2,8 @@ package claims
 
 import "strconv"
 
-// Quoted is a number as others print it, digit by digit: in the paper, and in
-// the output that is saved with the paper's published code. Empty where one of
-// them prints none.
+// Quoted is a number as others print it, digit by digit: in the paper, and in the output saved
+// with the paper's published code. A field is empty if its source prints none.
 type Quoted struct{ Paper, Code string }
 
 // number64 parses a printed number. It panics if the text is not a number, because all texts

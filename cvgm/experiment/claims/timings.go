@@ -20,8 +20,8 @@ type Timings struct {
 	Date       string
 	RunsOfEach int                             `json:"runs of each"`
 	Benchmarks map[string]map[string]BenchStat // by benchmark and unit
-	// Runs holds the seconds that each notebook takes when its results are stored,
-	// and those that each result takes.
+	// Runs holds the seconds that each notebook takes with stored results, and the seconds that
+	// each result takes.
 	Runs struct {
 		Notebooks map[string]struct {
 			Results []string
@@ -48,7 +48,7 @@ func (t *Timings) Seconds(notebook string) float64 {
 	return n.Seconds
 }
 
-// A BenchStat is what several runs of a benchmark took.
+// A BenchStat summarises the times of several runs of a benchmark.
 type BenchStat struct{ Median, Lowest, Highest float64 }
 
 // ReadTimings reads a record. It returns nil if there is none.
@@ -86,9 +86,9 @@ func (t *Timings) measure(benchmark, unit string) experiment.Estimate {
 	return experiment.Estimate{Mean: m.Median, Margin: max(m.Highest-m.Median, m.Median-m.Lowest), N: t.RunsOfEach}
 }
 
-// nanoseconds returns a benchmark's median time with its lowest and its highest, NaN
-// where none is recorded. In records that lack the highest it is taken to lie as far
-// from the median as the lowest.
+// nanoseconds returns a benchmark's median time with its lowest and its highest, or NaN without
+// a record. If a record lacks the highest, it is assumed to lie as far from the median as the
+// lowest.
 func (t *Timings) nanoseconds(benchmark string) BenchStat {
 	m := t.Benchmarks[benchmark]["ns/op"]
 	if !(m.Median > 0) {

@@ -9,7 +9,7 @@ import (
 	"cvgm/cvgm/experiment"
 )
 
-// Verdict is what becomes of a claim.
+// Verdict is the judgement on a claim.
 type Verdict string
 
 // The verdicts.
@@ -58,10 +58,10 @@ const (
 	Unclear    Size = "not decided"
 )
 
-// Telling is the number of standard errors that a difference must have to be told from none:
-// then a true difference of 0 is found too little to matter, and one of twice as much is found
-// to matter, each with a probability of at least .9. By the normal distribution the first asks
-// for z(.95) + z(.95), the second for z(.95) + z(.90).
+// Telling is the smallest difference that the repetitions distinguish from 0, in standard
+// errors. With it, a true difference of 0 is found too little to matter, and a true difference
+// of twice as much is found to matter, each with a probability of at least .9. By the normal
+// distribution the first needs z(.95) + z(.95), the second z(.95) + z(.90).
 const Telling = 2 * 1.6448536269514722
 
 func once(v float64) experiment.Estimate {
@@ -110,25 +110,25 @@ func (d difference) perDoublings(smallest, largest int) difference {
 	return difference{d.size / n, fmt.Sprintf("%g over the %.2g doublings from N = %d to %d; %s", d.size, n, smallest, largest, d.why)}
 }
 
-// equals asks for a number up to a tolerance, which is the smallest difference that matters.
+// equals requires a number up to a tolerance, which is the smallest difference that matters.
 func equals(want, tol float64, why string) rule {
 	return rule{text: fmt.Sprintf("within %.4g of %g", tol, want), low: want - tol, high: want + tol, smallest: difference{tol, why}}
 }
 
-// zero asks for no difference that matters.
+// zero requires a value of 0, up to the smallest difference that matters.
 func zero(d difference) rule { return equals(0, d.size, d.why) }
 
-// exactly asks for a count.
+// exactly requires a count.
 func exactly(want float64) rule {
 	return rule{text: fmt.Sprintf("%g", want), low: want, high: want, smallest: difference{0, "a count"}}
 }
 
-// asPrinted asks for a number that the printed one is a rounding of.
+// asPrinted requires a number that rounds to the printed one.
 func asPrinted(q Quoted) rule { return within(q, 0) }
 
-// withinOne asks for the printed number up to its rounding and one of n examples:
-// a share that two programs count on the same test set differs by as much where
-// one example lies on the boundary.
+// withinOne requires the printed number up to its rounding and one of n examples. Two programs
+// that count a share of the same test set may differ by one example, which lies on the
+// boundary.
 func withinOne(q Quoted, n int) rule {
 	r := within(q, 1/float64(n))
 	r.text = fmt.Sprintf("within one of %d examples of %s", n, q.Paper)
@@ -136,8 +136,8 @@ func withinOne(q Quoted, n int) rule {
 	return r
 }
 
-// within asks for the printed number up to its rounding and a tolerance. The
-// bounds are widened by the rounding of float64, which decides nothing then.
+// within requires the printed number up to its rounding and a tolerance. The bounds are widened
+// by the rounding of float64, so that it does not decide.
 func within(q Quoted, tol float64) rule {
 	_, decimals, _ := strings.Cut(q.Paper, ".")
 	tol += math.Pow(10, -float64(len(decimals))) / 2
@@ -146,7 +146,7 @@ func within(q Quoted, tol float64) rule {
 	return r
 }
 
-// above asks for a value above a bound. The smallest difference that matters applies to values
+// above requires a value above a bound. The smallest difference that matters applies to values
 // with repetitions; it is zero for a value that is computed once.
 func above(bound float64, d difference) rule {
 	return rule{text: "above " + short(bound), low: bound, high: math.Inf(1), open: true, smallest: d}
@@ -156,12 +156,12 @@ func below(bound float64, d difference) rule {
 	return rule{text: "below " + short(bound), low: math.Inf(-1), high: bound, open: true, smallest: d}
 }
 
-// computed is the difference for values that are computed once and have no error but rounding:
-// the bound itself tells what matters.
+// computed is the difference for values that are computed once and have no error but rounding.
+// Then the bound itself decides.
 var computed = difference{0, "the value has no error but rounding"}
 
-// ofAllSets asks for a distance in standard deviations that 95 % of all data sets
-// or test sets stay within.
+// ofAllSets requires a distance, in standard deviations, within which 95 % of all data sets or
+// test sets lie.
 var ofAllSets = rule{text: "within 1.96 of 0, as 95 % of all sets", low: -1.96, high: 1.96, smallest: difference{1.96, "what 19 of 20 sets stay within"}}
 
 func short(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) }
@@ -171,7 +171,7 @@ func short(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) }
 // bad choice.
 const quarter = .25
 
-// littleOf asks for less than a quarter of the loss of a bad choice. That loss is measured,
+// littleOf requires less than a quarter of the loss of a bad choice. That loss is measured,
 // too, so the verdict is on the difference of both, [Measurement.Beyond].
 func littleOf(worst experiment.Estimate, choice string) rule {
 	return littleBound(worst.Times(quarter), choice)
@@ -206,7 +206,7 @@ func (r rule) proved() rule {
 	return r
 }
 
-// oneSided returns the only bound of a rule that asks for values above it or for values below it.
+// oneSided returns the only bound of a rule that requires values above it, or values below it.
 func (r rule) oneSided() (bound float64, is bool) {
 	switch {
 	case math.IsInf(r.low, 0):
@@ -315,7 +315,7 @@ func (r rule) lessBound(m experiment.Estimate) experiment.Estimate {
 	return m
 }
 
-// side tells on which side of a bound the 95 % interval lies.
+// side returns the side of a bound on which the 95 % interval lies.
 func side(m experiment.Estimate, bound float64) Side {
 	switch low, high := m.Interval(.95); {
 	case low > bound:
@@ -329,8 +329,8 @@ func side(m experiment.Estimate, bound float64) Side {
 // minus returns the estimate of the opposite.
 func minus(m experiment.Estimate) experiment.Estimate { return m.Times(-1) }
 
-// conjunction is the verdict on a sentence that says all that these judge: the first that any of
-// them has, in this order.
+// conjunction returns the verdict on a sentence that makes all of the judged statements: the
+// first verdict in this order that any of them has.
 func conjunction(of []Verdict) Verdict {
 	for _, v := range []Verdict{PaperError, Slip, Differs, NotDecided, TooLittle, Confirmed, Identity} {
 		for _, w := range of {

@@ -44,8 +44,7 @@ type DerivativeCheck struct {
 	Difference []float64
 }
 
-// Errors returns the relative errors of the differences, measured by the
-// derivative: 0 where both are 0.
+// Errors returns the errors of the differences relative to the derivative; 0 if both are 0.
 func (c DerivativeCheck) Errors() []float64 {
 	errs := make([]float64, len(c.Difference))
 	for i, d := range c.Difference {

@@ -64,8 +64,8 @@ func TestSolveDie(t *testing.T) {
 	}
 }
 
-// A learner without any coefficient has derivatives of 0, which agree with their
-// differences, but no kink, and one that jumps has none either.
+// A learner without any coefficient has derivatives of 0, which agree with their differences.
+// It has no kink, and neither has a coefficient that jumps.
 func TestExtremePenalties(t *testing.T) {
 	p := casetest.Drawn[DerivativesParams]("derivatives")
 	p.Lambda1 = 10

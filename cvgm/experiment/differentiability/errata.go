@@ -54,10 +54,10 @@ type ErrataResult struct {
 // examples in the plane.
 type JacobianErratum struct {
 	Data  synth.Data
-	Theta [2]float64 // separates the classes where θᵀx = 0
-	// CompleteError and PrintedError are the distances of ∂θ/∂X from central
-	// differences, as shares of the latter's norm; Cosine is the cosine
-	// between the two as long vectors.
+	Theta [2]float64 // θᵀx = 0 separates the classes
+	// CompleteError and PrintedError are the distances of ∂θ/∂X from central differences,
+	// relative to the norm of the differences. Cosine is the cosine between the two formulas'
+	// derivatives as long vectors.
 	CompleteError, PrintedError, Cosine float64
 	// Complete and Printed (N×2) are the two formulas for the gradient of the logistic loss on
 	// fresh examples in the training rows. GradientCosine is the cosine of the angle between
@@ -66,8 +66,8 @@ type JacobianErratum struct {
 	GradientCosine, OpposedShare float64
 }
 
-// LabelErratum is what becomes of the supplement's support vector machine
-// with the labels {0, 1} that it names, beside {−1, 1}.
+// LabelErratum is the behaviour of the supplement's support vector machine with its labels {0,
+// 1}, compared with {−1, 1}.
 type LabelErratum struct {
 	// ZeroSlope is the largest derivative, in any entry of θ, of the hinge loss
 	// max(0, 1 − yθᵀx) of an example labelled 0.
@@ -394,9 +394,9 @@ func (b *BayesErratum) measure() error {
 	return err
 }
 
-// HalfPlane returns the best t of the rules x₁ > t on rings, and its accuracy. A
-// point at radius r has x₁ > t ≥ 0 with probability arccos(t/|r|)/π where
-// |r| > t. By symmetry of the rings any other direction does as well.
+// HalfPlane returns the best t of the rules x₁ > t on rings, and its accuracy. A point at
+// radius r with |r| > t ≥ 0 has x₁ > t with probability arccos(t/|r|)/π. By symmetry of the
+// rings any other direction is as good.
 func HalfPlane(d kernels.RingsData) (offset, rate float64) {
 	for k := range 300 {
 		t := .01 * float64(k)

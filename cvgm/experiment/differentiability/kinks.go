@@ -19,8 +19,8 @@ import (
 type Kink struct {
 	At    float64
 	Entry int
-	// Left and Right are the one-sided slopes by directional derivatives,
-	// LeftDifference and RightDifference those by one-sided differences.
+	// Left and Right are the one-sided slopes by directional derivatives, LeftDifference and
+	// RightDifference the same slopes by one-sided differences.
 	Left, Right                     float64
 	LeftDifference, RightDifference float64
 	// Weak are the indices that the library reports when asked for the derivative, Refusal its
@@ -33,8 +33,8 @@ type Kink struct {
 	Input, Value, Slope []float64
 }
 
-// refused returns the weak rows or entries and the words of an error that says that
-// there is no derivative, and any other error as such.
+// refused returns the weak rows or entries and the text of an error for a derivative that does
+// not exist. It returns any other error as such.
 func refused(err error) (weak []int, words string, other error) {
 	var n *qpdiff.NotDifferentiableError
 	if errors.As(err, &n) {

@@ -93,7 +93,7 @@ type LossMethod struct {
 	Name                                string
 	CV, Test, Error                     experiment.Estimate
 	TestLosses                          []float64             // of Test, by data set
-	LearnedMinusTest, LearnedMinusError experiment.Comparison // the learned loss less this one
+	LearnedMinusTest, LearnedMinusError experiment.Comparison // the learned loss minus this one
 }
 
 // A learningTask is a learner with the hyperparameters that are sought, between

@@ -95,7 +95,7 @@ func (p SolutionPathsParams) Run(ctx context.Context) (*SolutionPaths, error) {
 
 func linspace(low, high float64, n int) []float64 { return floats.Span(make([]float64, n), low, high) }
 
-// largestDifference returns max|a − b|/max|a|, where neither is NaN.
+// largestDifference returns max|a − b|/max|a| over the entries that are not NaN.
 func largestDifference(a, b [][]float64) float64 {
 	var most, size float64
 	for i, row := range a {
@@ -108,7 +108,7 @@ func largestDifference(a, b [][]float64) float64 {
 	return most / size
 }
 
-// newPath returns a path of so many entries, all still to be set.
+// newPath returns a path with the given number of entries, whose values are still to be set.
 func newPath(name, hyper string, at []float64, entries int, label string) SolutionPath {
 	s := SolutionPath{Name: name, Hyper: hyper, At: at, Value: make([][]float64, entries), Slope: make([][]float64, entries)}
 	for k := range entries {

@@ -45,7 +45,7 @@ func (ElasticNetParams) Defaults() any { return DefaultElasticNet() }
 
 func (p ElasticNetParams) Check() error { return p.CheckLeastSquares() }
 
-// Result is what Run measures.
+// Result is the result of Run.
 type Result struct {
 	Params ElasticNetParams
 	// The test loss of the least-squares fit and of the coefficients that made
@@ -71,9 +71,8 @@ type Search struct {
 	Lambda [][2]float64
 	CVLoss []float64
 	Grad   [][2]float64 // of the CV loss at each point; nil for searches that use none
-	// TestLoss is, for CVGM, the test loss of the model fitted to all training
-	// examples at each point; for the other searches, that at the point of
-	// lowest CV loss so far.
+	// TestLoss is, for CVGM, the test loss of the model fitted to all training examples at each
+	// point. For the other searches it is the test loss at the point of lowest CV loss so far.
 	TestLoss []float64
 	// Improvements counts the points with a lower CV loss than all before.
 	Improvements int
@@ -120,7 +119,7 @@ func (p ElasticNetParams) Run(ctx context.Context) (*Result, error) {
 	return r, err
 }
 
-// Stepper draws what Run draws.
+// Stepper draws the same data and splits as Run.
 func (p ElasticNetParams) Stepper() (*experiment.Stepper, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err

@@ -63,9 +63,8 @@ type Minimum struct {
 	At, Grid, Wide [2]float64
 }
 
-// Method is what one method reaches on each data set: at its last
-// point for CVGM, else at its point of lowest CV loss. A baseline that no CV
-// loss belongs to has none.
+// Method holds the losses that one method reaches on each data set: CVGM at its last point, the
+// others at their point of lowest CV loss. A baseline without hyperparameters has no CV loss.
 type Method struct {
 	Name          string
 	Test, CV      []float64
@@ -156,7 +155,7 @@ func share(counted bool) float64 {
 	return 0
 }
 
-// wide returns the wide box, with as many points.
+// wide returns the wide box, with the same numbers of points.
 func (p ElasticNetSeedsParams) wide() SearchBox {
 	return SearchBox{GridPoints: p.GridPoints, RandomPoints: p.RandomPoints, BoxLow: p.WideLow, BoxHigh: p.WideHigh}
 }

@@ -39,7 +39,7 @@ type RegressionPrinted struct {
 // The order of RegressionPrinted.Tests.
 const (
 	TestOtherRows   = iota // the rows of the same draw that are not trained on, labels divided by Scale: the code's test set
-	TestFreshRows          // as many further rows of that draw as the command's test set has
+	TestFreshRows          // further rows of that draw, as many as in the command's test set
 	TestSecondCall         // rows of a second call of the command, whose coefficients are others
 	TestPrintedCall        // the same, with all labels as the command returns them
 )

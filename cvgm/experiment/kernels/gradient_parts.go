@@ -42,7 +42,7 @@ func DefaultGradientParts() GradientPartsParams {
 
 func (GradientPartsParams) Defaults() any { return DefaultGradientParts() }
 
-// GradientPartsResult is what Run measures.
+// GradientPartsResult is the result of Run.
 type GradientPartsResult struct {
 	Params GradientPartsParams
 	Paths  []GradientPath // of the rings, then of XOR, by splits and in the order of partsVariants
@@ -57,7 +57,8 @@ type GradientPath struct {
 	Variant  Variant
 	Train, K int
 	At       []GradientParts // before the first step, then after each of the budgets
-	// Learned compares the test errors at the end of the path with those at its start.
+	// Learned compares the test errors at the end of the path with the test errors at its
+	// start.
 	Learned experiment.Comparison
 }
 

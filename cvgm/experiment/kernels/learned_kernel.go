@@ -77,9 +77,8 @@ const (
 	stableTol    = 1e-4
 )
 
-// StableSteps returns the number of steps after which Perturbed is still within
-// 1e-4 of the CV loss. What comes later is decided by rounding, and differs from
-// machine to machine.
+// StableSteps returns the number of steps up to which Perturbed stays within 1e-4 of the CV
+// loss. Rounding decides the later steps, which differ from machine to machine.
 func (r *Run) StableSteps() int {
 	for k, loss := range r.CVLoss {
 		if !(math.Abs(loss-r.Perturbed[k]) <= stableTol) {

@@ -8,8 +8,7 @@ import (
 	"cvgm/synth"
 )
 
-// RingsData describes the two rings that the paper's second experiment tells
-// apart.
+// RingsData describes the two rings that the paper's second experiment separates.
 type RingsData struct {
 	InnerRadius float64 `help:"mean radius of the class -1" range:"[0,1e50]" below:"OuterRadius" small:"[.5,1]" setting:"rings: two classes of equal size around the origin, radii normal with mean %v for the label −1"`
 	OuterRadius float64 `help:"mean radius of the class +1" range:"(0,1e50]" small:"[1.5,3]" setting:"mean %v for the label 1"`
@@ -83,7 +82,7 @@ func DefaultRings() RingsParams {
 
 func (RingsParams) Defaults() any { return DefaultRings() }
 
-// RingsResult is what Run measures.
+// RingsResult is the result of Run.
 type RingsResult struct {
 	Params RingsParams
 	LearnedKernelResult
@@ -99,7 +98,7 @@ func (p RingsParams) Run(ctx context.Context) (*RingsResult, error) {
 	return &RingsResult{p, *r}, nil
 }
 
-// Stepper draws what Run draws.
+// Stepper draws the same data, splits and weights as Run.
 func (p RingsParams) Stepper(v Variant) (*experiment.Stepper, error) { return p.stepper(v, p.Draw) }
 
 // Draw draws the data, and returns the generator for the splits.

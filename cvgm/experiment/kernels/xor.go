@@ -39,7 +39,7 @@ func DefaultXOR() XORParams {
 
 func (XORParams) Defaults() any { return DefaultXOR() }
 
-// XORResult is what Run measures.
+// XORResult is the result of Run.
 type XORResult struct {
 	Params XORParams
 	LearnedKernelResult
@@ -55,7 +55,7 @@ func (p XORParams) Run(ctx context.Context) (*XORResult, error) {
 	return &XORResult{p, *r}, nil
 }
 
-// Stepper draws what Run draws.
+// Stepper draws the same data, splits and weights as Run.
 func (p XORParams) Stepper(v Variant) (*experiment.Stepper, error) { return p.stepper(v, p.Draw) }
 
 // Draw draws the data, and returns the generator for the splits.

@@ -43,7 +43,7 @@ type MyDataParams struct {
 	content *myContent
 }
 
-// myContent is what Read has read.
+// myContent is the content that Read has read.
 type myContent struct {
 	text  string
 	table *table.Table
@@ -82,7 +82,8 @@ func (p MyDataParams) Name() string {
 	return filepath.Base(p.File)
 }
 
-// Path returns where File is, for a checkout in the folder root, or "" for the made-up houses.
+// Path returns the path of File, for a checkout in the folder root, or "" for the made-up
+// houses.
 func (p MyDataParams) Path(root string) string {
 	if p.File == "" || filepath.IsAbs(p.File) {
 		return p.File
@@ -118,8 +119,8 @@ func (p MyDataParams) Read(root string) (MyDataParams, error) {
 	return p, nil
 }
 
-// Scaled returns parameters that Read has returned, with a target that is a number multiplied by
-// a factor, and with another digest. It serves to measure the influence of rounding.
+// Scaled returns parameters from Read with two changes: a numeric target is multiplied by a
+// factor, and the digest is another. It is used to measure the influence of rounding.
 func (p MyDataParams) Scaled(by float64) MyDataParams {
 	scaled := *p.content.table
 	if len(scaled.Classes) == 0 {
@@ -187,7 +188,7 @@ func (p MyDataParams) table(text string) (*table.Table, error) {
 	return table, nil
 }
 
-// records returns a reader of the text's records, fields as they stand.
+// records returns a reader of the text's records, with unchanged fields.
 func records(text string, comma rune) *csv.Reader {
 	r := csv.NewReader(strings.NewReader(strings.TrimPrefix(text, "\ufeff")))
 	r.Comma, r.ReuseRecord = comma, true

@@ -20,7 +20,7 @@ import (
 
 // Model is a tuned model: of the target, or of one class against the others.
 type Model struct {
-	Class string // that +1 stands for; empty: the target is a number
+	Class string // the class +1; empty: the target is a number
 	Hyper []Hyper
 	// LossName names the validation loss that the following are of: CV losses at the tuned
 	// hyperparameters, with its standard error, at the default ones and of the best constant

@@ -15,7 +15,7 @@ import (
 	"cvgm/qpdiff/linear/margin"
 )
 
-// Result is what tuning on a table gives.
+// Result is the result of tuning on a table.
 type Result struct {
 	Name    string // of the data
 	Target  string
@@ -30,7 +30,7 @@ type Result struct {
 	// out of fold (column).
 	Confusion [][]int
 	Boundary  *Boundary // of classes of exactly two numeric columns; nil: there is none
-	Houses    string    // the CSV of the made-up houses, where they are the data
+	Houses    string    // the CSV of the made-up houses, if they are the data
 }
 
 // Column describes a column of the table.
@@ -95,7 +95,7 @@ func (p MyDataParams) Run(ctx context.Context) (*Result, error) {
 		case 0:
 			tuner.OuterFolds = -1
 		case DefaultMyData().OuterFolds:
-			tuner.OuterFolds = 0 // as many, or as the data allow
+			tuner.OuterFolds = 0 // the default number, or as many as the data allow
 		}
 		if tuned[k], err = tuner.TuneTable(ctx, binary); err == nil {
 			models[k], err = p.model(ctx, tuned[k], binary, len(single) == 1)
@@ -205,8 +205,8 @@ func (r *Result) Sentences() []string {
 // File is a file to write beside the outputs.
 type File struct{ Name, Text, About string }
 
-// Files returns the models as JSON for [table.Pipeline], and the CSV of the made-up houses where
-// they are the data. About describes each in a sentence.
+// Files returns the models as JSON for [table.Pipeline], and the CSV of the made-up houses if
+// they are the data. About describes each file in a sentence.
 func (r *Result) Files() []File {
 	var all []File
 	for k, m := range r.Models {

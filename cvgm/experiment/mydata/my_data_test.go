@@ -224,8 +224,8 @@ func TestMyDataRefuses(t *testing.T) {
 	}
 }
 
-// The key of a stored result holds the content of the file, as JSON does; relative paths begin
-// in the checkout, and Run uses what Read has read.
+// The key of a stored result holds the content of the file, as JSON does. Relative paths begin
+// in the checkout. Run uses the content that Read has read.
 func TestMyDataRead(t *testing.T) {
 	root := t.TempDir()
 	p := DefaultMyData()

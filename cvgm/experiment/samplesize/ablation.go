@@ -82,7 +82,7 @@ func DefaultAblation() AblationParams {
 
 func (AblationParams) Defaults() any { return DefaultAblation() }
 
-// AblationResult is what Run measures.
+// AblationResult is the result of Run.
 type AblationResult struct {
 	Params AblationParams
 	Rows   []AblationRow           // the rings by splits, size and budget, then XOR, elastic net and kernel machine by splits and budget
@@ -95,8 +95,8 @@ type AblationRow struct {
 	Problem             string
 	Train, K, Budget    int
 	Start, CV, Training experiment.Estimate
-	// Random is the risk at the lowest CV loss of a random search with as many evaluations; N = 0
-	// above RandomBudget.
+	// Random is the risk at the lowest CV loss of a random search with Budget evaluations; N =
+	// 0 above RandomBudget.
 	Random            experiment.Estimate
 	CVLessRandom      experiment.Comparison
 	CVLessTraining    experiment.Comparison

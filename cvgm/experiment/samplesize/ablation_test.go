@@ -76,8 +76,8 @@ func TestAblationComparesTheTwoGradients(t *testing.T) {
 	}
 }
 
-// The random search is judged at the lowest CV loss of as many evaluations as a budget has, and
-// not above the budget's limit.
+// The random search is judged at its lowest CV loss within each budget, and not above the
+// budgets' limit.
 func TestAblationWithoutAGradient(t *testing.T) {
 	p := DefaultAblation()
 	for _, problem := range p.problems() {

@@ -65,8 +65,7 @@ func (p SampleSizeParams) Run(ctx context.Context) (*Result, error) {
 	return r, nil
 }
 
-// sizeCell is what one cell measures: the accuracy of every method, or NaN and
-// why there is none.
+// sizeCell is the result of one cell: the accuracy of every method, or NaN and the reason.
 type sizeCell struct {
 	Accuracy []float64
 	Problem  string

@@ -137,7 +137,7 @@ func TestNetworkGradientAgainstDifferences(t *testing.T) {
 		const h = 1e-6
 		casetest.Near(t, "derivative of the network's loss", grad[i], (value(h)-value(-h))/(2*h), 1e-9)
 	}
-	// The predictions are those that the loss is made of.
+	// The loss is computed from the same predictions.
 	predictions := make([]float64, len(d.Y))
 	if err := net.predict(x)(predictions, d.X); err != nil {
 		t.Fatal(err)

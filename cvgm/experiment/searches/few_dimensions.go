@@ -15,8 +15,8 @@ import (
 )
 
 // FewDimensionsParams are the parameters of the comparison of random with exhaustive search by
-// the number of hyperparameters that matter. The groups of the ridge regressions are those
-// that matter; further hyperparameters have no effect.
+// the number of hyperparameters that matter. These are the groups of the ridge regressions;
+// further hyperparameters have no effect.
 type FewDimensionsParams struct {
 	RidgeGroups
 	Hyperparameters int `help:"hyperparameters that both searches choose, those without effect included" range:"[1,6]" small:"[3,4]" setting:"%v penalties"`
@@ -42,7 +42,7 @@ func (p FewDimensionsParams) Check() error {
 	return p.RidgeGroups.Check()
 }
 
-// FewDimensionsResult is what Run measures.
+// FewDimensionsResult is the result of Run.
 type FewDimensionsResult struct {
 	Params FewDimensionsParams
 	Points int // of each search
@@ -54,12 +54,12 @@ type FewDimensionsResult struct {
 	CarryEqual float64
 }
 
-// FewDimensionsRow compares the searches where so many hyperparameters matter.
+// FewDimensionsRow compares the searches for one number of hyperparameters that matter.
 type FewDimensionsRow struct {
 	Matter            int
 	Random, Grid      []float64 // lowest CV loss, by data set
 	RandomLess        experiment.Comparison
-	RandomBelow       []float64 // 1 where random search is lower, ½ for a tie, else 0
+	RandomBelow       []float64 // 1 if random search is lower, ½ for a tie, else 0
 	RandomBelowOfSets experiment.Estimate
 }
 
@@ -133,7 +133,7 @@ func (p FewDimensionsParams) searches(ctx context.Context, matter, dataSet int) 
 	s.Objective = func(_, x []float64) (float64, error) { return lossOf(nil, x[:matter]) }
 	s.Start = slices.Repeat([]float64{p.StartLambda2}, p.Hyperparameters)
 	s.Lower, s.Upper = nil, nil
-	margin := (p.BoxHigh - p.BoxLow) / float64(2*p.PerAxis) // the middles of as many parts of the box
+	margin := (p.BoxHigh - p.BoxLow) / float64(2*p.PerAxis) // puts the grid's values in the middles of PerAxis equal parts of the box
 	var values []float64
 	for k := range p.PerAxis {
 		values = append(values, math.Pow(10, p.BoxLow+margin*float64(2*k+1)))

@@ -41,7 +41,7 @@ func (p RegretParams) Check() error {
 	return p.RidgeGroups.Check()
 }
 
-// RegretResult is what Run measures.
+// RegretResult is the result of Run.
 type RegretResult struct {
 	Params RegretParams
 	Rows   []RegretRow // by number of hyperparameters, the narrow box before the wide one
@@ -56,8 +56,8 @@ type RegretRow struct {
 	Regrets          RegretsBySet
 	Bayesian, Random experiment.Median
 	Start            experiment.Median // of no search
-	BayesianLess     experiment.Median // Bayesian less random, paired
-	StartLess        experiment.Median // start less Bayesian, paired
+	BayesianLess     experiment.Median // Bayesian minus random, paired
+	StartLess        experiment.Median // start minus Bayesian, paired
 	Wins             float64           // share of the data sets with the lower regret of Bayesian; a tie counts half
 }
 
@@ -108,7 +108,7 @@ func (p RegretParams) measure(ctx context.Context, groups int, high float64, dat
 	}
 	s.Upper = slices.Repeat([]float64{math.Pow(10, high)}, groups)
 	src := func(purpose string) func() cvgm.Source { return func() cvgm.Source { return stream(purpose) } }
-	// The Bayesian search begins at the start, so random search has to know it as well.
+	// The Bayesian search evaluates the start first, so random search gets the start as well.
 	if c.Start, err = s.Objective(nil, s.Start); err != nil {
 		return c, err
 	}

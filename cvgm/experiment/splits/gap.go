@@ -41,7 +41,7 @@ func (p GapParams) Check() error {
 	return p.DimensionProblems.Check()
 }
 
-// GapResult is what Run measures.
+// GapResult is the result of Run.
 type GapResult struct {
 	Params   GapParams
 	Problems []GapProblem

@@ -58,7 +58,7 @@ func DefaultSplits() SplitsParams {
 
 func (SplitsParams) Defaults() any { return DefaultSplits() }
 
-// Result is what Run measures.
+// Result is the result of Run.
 type Result struct {
 	Params SplitsParams
 	// ByK and ByP are the sweeps on the elastic net, RingsByK and RingsByP the sweeps on the
@@ -66,8 +66,8 @@ type Result struct {
 	// test examples.
 	ByK, ByP, RingsByK, RingsByP []Setting
 	Bayes                        float64 // the rings' lowest possible share of errors
-	// RingsByStep are constant step sizes on the rings, with K and p of Params.Rings. The
-	// last is the quasi-Newton method with as many evaluations.
+	// RingsByStep are constant step sizes on the rings, with K and p of Params.Rings. The last
+	// one is the quasi-Newton method with the same number of evaluations.
 	RingsByStep []Step
 }
 
@@ -163,7 +163,7 @@ func (p SplitsParams) Run(ctx context.Context) (*Result, error) {
 	return r, nil
 }
 
-// ringsSweeps is the number of sweeps on the rings. They come first, those over K and over p in
+// ringsSweeps is the number of sweeps on the rings, over K and over p. They come first, in
 // turn.
 const ringsSweeps = 2
 

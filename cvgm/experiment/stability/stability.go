@@ -84,7 +84,7 @@ type Parts struct {
 	Delta          experiment.Estimate
 	// Difference is Gap − Delta.
 	Difference experiment.Estimate
-	// Sum is Δ + R_emp with Delta's own data: what CVGM descends.
+	// Sum is Δ + R_emp with Delta's own data, the quantity that CVGM descends.
 	Sum experiment.Estimate
 }
 
@@ -107,7 +107,7 @@ type Learner struct {
 	Parts []Parts
 }
 
-// Result is what Run measures.
+// Result is the result of Run.
 type Result struct {
 	Params   StabilityParams
 	Learners []Learner

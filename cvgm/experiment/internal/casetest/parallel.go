@@ -1,4 +1,4 @@
-// Package casetest holds what tests of several experiments share.
+// Package casetest holds helpers that the tests of several experiments share.
 package casetest
 
 import (
@@ -32,7 +32,7 @@ func SameForAnyGOMAXPROCS[R any](t *testing.T, run func(context.Context) (R, err
 	return r
 }
 
-// Near checks that a number differs from want by at most tol.
+// Near checks that a number differs from the expected one by at most tol.
 func Near(t *testing.T, what string, got, want, tol float64) {
 	t.Helper()
 	if !(math.Abs(got-want) <= tol) {
