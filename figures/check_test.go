@@ -35,9 +35,8 @@ func write(t *testing.T, dir string, outputs ...Output) {
 	}
 }
 
-// testOutputs writes all outputs of a result, and those that need more than it, and
-// looks for texts in the CSV of those that are named. Then it draws the result as poison
-// makes it.
+// testOutputs writes all outputs of a result, and the further ones of more, and looks for texts
+// in the CSV of the named outputs. Then it draws the result again after poison has changed it.
 func testOutputs[R any](t *testing.T, r *R, wants map[string]string, more ...func(r *R) Output) {
 	t.Helper()
 	outputs := func(r *R) []Output {

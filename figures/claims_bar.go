@@ -28,8 +28,7 @@ const (
 	barReach = 5
 )
 
-// intervalBar draws an interval in characters. An arrow at an end takes the place of what lies
-// beyond it.
+// intervalBar draws an interval in characters. An arrow at an end replaces the part beyond it.
 func intervalBar(p claims.Position) string {
 	const half = barUnit * barReach
 	line := []rune(strings.Repeat("·", 2*half+1))

@@ -41,7 +41,7 @@ func (c *ClaimCards) Markdown() string {
 	return b.String()
 }
 
-// claimsLegend explains what all cards share.
+// claimsLegend explains the parts that all cards share.
 func claimsLegend(all []claims.Claim) string {
 	r := claims.Reckon(all)
 	opened := "none"

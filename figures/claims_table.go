@@ -104,7 +104,7 @@ func optional(text string) any {
 
 func quotation(sentence string) string { return "“" + sentence + "”" }
 
-// counted says how many claims have which verdict.
+// counted lists the number of claims with each verdict.
 func counted(all []claims.Claim) string {
 	var parts []string
 	for _, v := range claims.Verdicts {

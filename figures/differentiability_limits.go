@@ -49,8 +49,8 @@ func DifferentiabilityKinks(r *differentiability.Limits) *Figure {
 	return f
 }
 
-// DifferentiabilityLimits shows what happens to derivatives as λ2 goes to 0, and
-// the CV loss that has none.
+// DifferentiabilityLimits shows the behaviour of derivatives as λ2 goes to 0, and a CV loss
+// without a derivative.
 func DifferentiabilityLimits(r *differentiability.Limits) *Figure {
 	ridge := NewPanel("vanishing ridge", "elastic net, λ₂ → 0", "λ₂", "|dθ| along a change of X").LogAxes(true, true).Grid()
 	x := Log10s(r.Ridge.Lambda2)

@@ -57,8 +57,8 @@ func ElasticNetTable(r *elasticnet.Result, seeds *elasticnet.Seeds) *Table {
 	return t
 }
 
-// ElasticNetCVTable is what Table 1 does not show: the CV loss itself, which
-// the searches minimise, over fresh data sets.
+// ElasticNetCVTable lists the CV loss over fresh data sets. The searches minimise it, but Table
+// 1 does not show it.
 func ElasticNetCVTable(seeds *elasticnet.Seeds) *Table {
 	t := &Table{Name: "elastic_net_cv_loss", Caption: fmt.Sprintf("Cross-validation loss reached, over %d seeds", seeds.Params.Seeds),
 		Header: []string{"Method", "Mean CV loss", "CVGM less method", "CVGM better"}}
@@ -70,8 +70,8 @@ func ElasticNetCVTable(seeds *elasticnet.Seeds) *Table {
 	return t
 }
 
-// ElasticNetBoxTable compares the two baselines in the box of the paper's grid and in a
-// wide one, with as many points.
+// ElasticNetBoxTable compares the two baselines in the box of the paper's grid and, with the
+// same number of points, in a wide box.
 func ElasticNetBoxTable(r *elasticnet.Seeds) *Table {
 	p := r.Params
 	t := &Table{Name: "elastic_net_boxes", Caption: fmt.Sprintf("Exhaustive and random search in the paper's box and in a wide one, over %d seeds", p.Seeds),
@@ -214,7 +214,7 @@ func list(format string, v []float64) string {
 	return strings.Trim(strings.ReplaceAll(fmt.Sprintf(format, v), " ", ", "), "[]")
 }
 
-// surfaceNote says in a caption how to read surfaces with these levels.
+// surfaceNote explains in a caption how to read surfaces with these levels.
 func surfaceNote() string {
 	return fmt.Sprintf("Contours, from the innermost, are at %s and %g %% above the lowest value", list("%g", rises[:len(rises)-1]), rises[len(rises)-1])
 }

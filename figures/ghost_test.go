@@ -93,7 +93,7 @@ func TestGhostsOfHostileCSV(t *testing.T) {
 	}
 }
 
-// Panels or series of the same name cannot be told apart in a CSV.
+// A CSV does not distinguish panels or series of the same name.
 func TestGhostsOfDoubleNames(t *testing.T) {
 	f := twoLines(LegendRight, []float64{3, 2}, []float64{1, 2})
 	f.Panels[0][0].Line("curve", []float64{1, 2}, []float64{0, 5}, Style{})

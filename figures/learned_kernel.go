@@ -73,7 +73,7 @@ func (e KernelExample) VariantsTable(r *kernels.LearnedKernelResult) *Table {
 	return t
 }
 
-// printedOf returns what others print of a run: nothing but of the published one.
+// printedOf returns the numbers that others print of a run. Only the published run has any.
 func (e KernelExample) printedOf(run kernels.Run) (printed claims.PrintedKernel) {
 	if run.Variant == kernels.Published {
 		printed = e.printed
@@ -125,7 +125,7 @@ func (e KernelExample) Boundary(r *kernels.LearnedKernelResult) *Figure {
 	return f
 }
 
-// columns returns the first two columns of x; nil stands for no rows.
+// columns returns the first two columns of x; nil has no rows.
 func columns(x *mat.Dense) (first, second []float64) {
 	if x != nil {
 		first, second = mat.Col(nil, 0, x), mat.Col(nil, 1, x)

@@ -113,7 +113,8 @@ func names(all []string) string {
 // interval is an estimate between the ends of its 95 % interval.
 type interval struct{ Mean, Low, High float64 }
 
-// MyDataTuning lists what tuning found: the hyperparameters between their bounds, and the losses.
+// MyDataTuning lists the results of tuning: the hyperparameters between their bounds, and the
+// losses.
 func MyDataTuning(r *mydata.Result) []Output {
 	hyper := &Table{
 		Name: "my_data_hyperparameters", Caption: fmt.Sprintf("%s: hyperparameters of the %s", r.Name, cmp.Or(r.Learner, "learner")),
@@ -175,7 +176,7 @@ func MyDataSearch(r *mydata.Result) []Output {
 	return all
 }
 
-// shownNote tells in a caption how many models have no panels.
+// shownNote lists in a caption how many models have no panels.
 func shownNote(r *mydata.Result) string {
 	if n := len(r.Models) - shownModels; n > 0 {
 		return fmt.Sprintf(" Not shown: %d more models.", n)

@@ -234,8 +234,8 @@ func SampleSizeDifferences(r *samplesize.Result) *Table {
 	return t
 }
 
-// SampleSizeThresholds compares CVGM's lead where examples are few with that where they are more,
-// at several thresholds, and lists its change per doubling of N.
+// SampleSizeThresholds compares CVGM's lead with few examples with its lead with more, at
+// several thresholds, and lists its change per doubling of N.
 func SampleSizeThresholds(r *samplesize.Result) *Table {
 	t := &Table{
 		Name: "sample_size_thresholds", Caption: "CVGM's lead over other methods where examples are few less that where they are more, in percentage points",

@@ -44,8 +44,8 @@ func SearchesTable(r *searches.Result) *Table {
 	return t
 }
 
-// SearchesMinimaTable tells of each data set's minimum, and in how many
-// evaluations the quasi-Newton searches reach it.
+// SearchesMinimaTable lists each data set's minimum, and the number of evaluations in which the
+// quasi-Newton searches reach it.
 func SearchesMinimaTable(r *searches.Result) *Table {
 	t := &Table{
 		Name: "searches_minima", Caption: "Where the CV loss of the elastic net is lowest",

@@ -98,8 +98,8 @@ func means(e []experiment.Estimate) (mean, low, high []float64) {
 	return mean, low, high
 }
 
-// StabilityPath shows the parts along CVGM's path, beside the CV loss and the
-// test loss that the run on the published data sees there.
+// StabilityPath shows the parts along CVGM's path, beside the CV loss and the test loss of the
+// run on the published data.
 func StabilityPath(r *stability.Result) *Figure {
 	steps := Log10s(chart.Floats(r.Steps))
 	parts := NewPanel("expectations", "over data sets of the same population", "steps of CVGM", "loss").Grid().LogAxes(true, false)

@@ -304,7 +304,8 @@ func unlatex(tex string) string {
 	return text
 }
 
-// Texts stay apart in CSV, and one apostrophe less is the text; numbers are numbers.
+// Different texts stay different in CSV, removing one apostrophe restores the text, and numbers
+// are numbers.
 func TestTextsOfCSV(t *testing.T) {
 	seen := map[string]string{}
 	for _, text := range attacks {

@@ -1,5 +1,5 @@
-// Package chart holds the parts that the pictures and tables of package figures are made of:
-// panels, axes, legends, styles, texts and files. Package figures names what others use; the
+// Package chart holds the parts of the pictures and tables of package figures: panels, axes,
+// legends, styles, texts and files. Package figures exports the names for other packages; the
 // further names that are exported here are for package figures and its tests.
 package chart
 
@@ -24,7 +24,7 @@ type Figure struct {
 	// Entries, if not nil, are the entries of a common legend, instead of the entries of the
 	// panels' series.
 	Entries []LegendEntry
-	// SameAxes gives all panels the same axes, but for the headroom of legends.
+	// SameAxes gives all panels the same axes, except for the headroom of legends.
 	SameAxes bool
 }
 
@@ -165,7 +165,7 @@ func (p *Panel) margins(c draw.Canvas, axes Box) margins {
 	return margins{data.Min.X - c.Min.X, c.Max.X - data.Max.X + p.besideWidth(), data.Min.Y - c.Min.Y, c.Max.Y - data.Max.Y + p.titleHeight()}
 }
 
-// besideWidth is the width of what lies on the right of the axes: a scale, and the labels of
+// besideWidth is the width of the parts to the right of the axes: a scale, and the labels of
 // lines.
 func (p *Panel) besideWidth() vg.Length {
 	width := p.directWidth()
@@ -201,7 +201,7 @@ func (p *Panel) draw(c draw.Canvas, axes Box, withLegend bool, figure vg.Rectang
 		bar.Min.X = data.Max.X + scaleGap
 		drawBar(bar, p.Scale)
 	}
-	// Over the axes, where plot.Plot would have it over their labels as well.
+	// The title lies over the axes; plot.Plot would centre it over their labels as well.
 	style := p.Plot.Title.TextStyle
 	style.XAlign, style.YAlign = draw.XCenter, draw.YBottom
 	const margin = 4 // of the figure, which a title may take
@@ -237,7 +237,7 @@ const legendMargin = 6 // points between a legend and the data
 // their lengths, and the corner in which it needs the least of it. Ties go to the
 // top, then to the right.
 func (p *Panel) clear(axes Box, w, h float64) (best Box, top, left bool) {
-	const most, gain = .7, .95 // of the height for the legend; a tie is what gains less
+	const most, gain = .7, .95 // of the height for the legend; a smaller gain counts as a tie
 	h = min(h, most)
 	best = Box{Ymin: math.Inf(-1), Ymax: math.Inf(1)}
 	for k, from := range []float64{axes.Xmax - w*(axes.Xmax-axes.Xmin), axes.Xmin} {

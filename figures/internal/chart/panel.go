@@ -41,7 +41,7 @@ type Series struct {
 	Line      bool        // from Line
 }
 
-// point has x, y, z, low and high; NaN stands for none.
+// point has x, y, z, low and high; NaN means none.
 type point [5]float64
 
 // pairs returns x and another coordinate of points.
@@ -57,8 +57,8 @@ func (s Series) Ends(axes Box) []point {
 	return Mapped(s.Across.Ends(axes), newPoint)
 }
 
-// NewPanel returns an empty panel. The name stands in the CSV, and above the
-// panel where title is not empty.
+// NewPanel returns an empty panel. name appears in the CSV, and title above the panel unless it
+// is empty.
 func NewPanel(name, title, x, y string) *Panel {
 	p := plot.New()
 	p.Title.Text = title
@@ -79,8 +79,8 @@ func NewPanel(name, title, x, y string) *Panel {
 	return panel
 }
 
-// LogAxes tells that the panel's coordinates are base-10 logarithms along the
-// axes named. It returns the panel, as ClampLow and Grid do.
+// LogAxes declares the panel's coordinates along the named axes to be base-10 logarithms. It
+// returns the panel, as ClampLow and Grid do.
 func (p *Panel) LogAxes(x, y bool) *Panel {
 	if x {
 		p.Plot.X.Tick.Marker = logTicks{4.5, math.Inf(-1)}
@@ -126,8 +126,7 @@ func (p *Panel) equal(name string, lengths ...int) bool {
 	return ok
 }
 
-// add adds a series of n points, and returns those that can be drawn in stretches
-// without a gap.
+// add adds a series of n points, and returns the drawable ones in stretches without a gap.
 func (p *Panel) add(name string, s Style, n int, at func(i int) (v point, ok bool)) [][]point {
 	added := Series{Name: name}
 	gap := true
@@ -239,9 +238,8 @@ func (p *Panel) Arrows(name string, x, y, dx, dy []float64, s Style) {
 	}
 }
 
-// Surface shades the positive z[i][j] at xs[i], ys[j] by their logarithm, light
-// where they are low, and draws contour lines at the levels. The grid must be
-// regular.
+// Surface shades the positive z[i][j] at xs[i], ys[j] by their logarithm, with light shades for
+// low values, and draws contour lines at the levels. The grid must be regular.
 func (p *Panel) Surface(name string, xs, ys []float64, z [][]float64, levels []float64) {
 	p.filled = true
 	g := p.grid(name, xs, ys, z)
@@ -384,8 +382,8 @@ func (g ghostPlot) Plot(c draw.Canvas, q *plot.Plot) {
 	}
 }
 
-// near cuts out of a line the points that are so many axes away that their places on
-// paper may overflow.
+// near removes from a line the points that are so many axes away that their places on paper may
+// overflow, and returns the remaining parts.
 func near(line []point, axes Box) (parts [][]point) {
 	const most = 1e6
 	gap := true

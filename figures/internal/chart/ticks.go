@@ -20,8 +20,8 @@ func narrow(low, high float64) bool {
 	return !(high-low > max(shortest, narrowest*max(math.Abs(low), math.Abs(high))))
 }
 
-// RoundTicks labels an axis at about as many multiples of 1, 2 or 5 times a power of ten as
-// wanted; zero: 5.
+// RoundTicks labels an axis at multiples of 1, 2 or 5 times a power of ten, about wanted of
+// them; zero: 5.
 type RoundTicks struct{ wanted float64 }
 
 func (t RoundTicks) Ticks(low, high float64) []plot.Tick {
@@ -51,7 +51,7 @@ func (t RoundTicks) Ticks(low, high float64) []plot.Tick {
 // manyTicks is the number of labels of an axis that has room for them.
 const manyTicks = 5.0
 
-// Typeset returns a number as readers know it: with a minus sign, and powers of ten for
+// Typeset returns a number in its usual notation: with a minus sign, and powers of ten for
 // exponents.
 func Typeset(number string) string {
 	mantissa, exponent, has := strings.Cut(strings.ReplaceAll(number, "-", "−"), "e")
