@@ -39,7 +39,7 @@ func (s *session) keep() *keptSession {
 	return k
 }
 
-// restore brings a session under the paper's settings to where another was.
+// restore brings a session under the paper's settings to the kept state.
 func (s *session) restore(k *keptSession) {
 	within := func(steps int) int { return min(max(steps, 0), MaxSteps) }
 	s.settings = s.settings.withValues(k.Values)
@@ -64,8 +64,8 @@ func (s Settings) values() map[string]string {
 	return all
 }
 
-// withValues returns the settings with controls at these values. The others stay
-// where they are.
+// withValues returns the settings with controls at these values. Other controls keep their
+// positions.
 func (s Settings) withValues(values map[string]string) Settings {
 	for i, c := range controls[s.Problem] {
 		if at := slices.Index(c.Values, values[c.Label]); at >= 0 {
@@ -82,7 +82,7 @@ type keeper struct {
 	err     error // of the first write that failed
 }
 
-// openKeeper returns a keeper for the checkout's .work, and what was kept there.
+// openKeeper returns a keeper for the checkout's .work, and the kept state.
 func openKeeper() (*keeper, []byte, error) {
 	root, err := source.Root()
 	if err != nil {

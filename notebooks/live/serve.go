@@ -23,7 +23,7 @@ type message struct {
 }
 
 const (
-	hello EventKind = "hello" // the page is there and has nothing to show yet
+	hello EventKind = "hello" // the page has opened and shows nothing yet
 	here  EventKind = "here"  // the page answers a ping
 	drawn EventKind = "drawn" // the frame numbered Value can be seen
 	leave EventKind = "leave" // the page has gone
@@ -32,7 +32,7 @@ const (
 
 // Messages to pages other than frames.
 const (
-	ping = "ping %d" // asks them for an answer, hello if the frame of this number has not come
+	ping = "ping %d" // requests an answer, hello if the frame of this number has not come
 	end  = "end"     // there will be no more frames
 )
 
@@ -41,7 +41,8 @@ type frame struct {
 	Number int `json:"number"`
 	// Answers are, by page, the Seq of the newest event that has had its effect.
 	Answers map[string]int64 `json:"answers"`
-	// Done tells that all is computed that these events ask for, and no preview is shown.
+	// Done reports that everything these events require is computed, and that no preview is
+	// shown.
 	Done     bool          `json:"done"`
 	Problem  Problem       `json:"problem"`
 	Problems []string      `json:"problems,omitempty"` // empty if all pages have them
@@ -94,9 +95,8 @@ func (b *inbox) rouse() {
 	}
 }
 
-// take returns the messages so far in the order in which they were sent. Of
-// those by which a page moves the same control, or scrubs, directly after each other,
-// only the last is kept.
+// take returns the messages so far in the order in which they were sent. If a page moves the
+// same control, or scrubs, several times in a row, only the last message is kept.
 func (b *inbox) take() []message {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -115,7 +115,8 @@ func (b *inbox) take() []message {
 }
 
 const (
-	// A preview may compute for so long before it is drawn as far as it has come.
+	// previewTime is the time that a preview may compute before it is drawn, as far as it has
+	// come.
 	previewTime = 40 * time.Millisecond
 	// An exact run that takes long looks for messages at this interval and shows
 	// how far it is at the next.
@@ -156,7 +157,7 @@ func newServer(m *Machine, in *inbox, send func(text string)) *server {
 
 // run serves until ctx is done or all pages have gone.
 func (s *server) run(ctx context.Context) {
-	s.pages[""] = time.Now() // stands for the first page
+	s.pages[""] = time.Now() // represents the first page
 	s.heard.Store(time.Now().UnixNano())
 	ctx, stop := context.WithCancel(ctx)
 	var pings sync.WaitGroup
@@ -226,7 +227,7 @@ func (s *server) ping(ctx context.Context) {
 	}
 }
 
-// deserted tells whether no page is left.
+// deserted reports whether no page is left.
 func (s *server) deserted() bool {
 	maps.DeleteFunc(s.pages, func(_ string, heard time.Time) bool { return time.Since(heard) > absence })
 	return len(s.pages) == 0

@@ -268,7 +268,7 @@ func TestServingRepeatedEvents(t *testing.T) {
 	}
 }
 
-// A ping has the number of the last frame, so that a page asks for one that was lost.
+// A ping has the number of the last frame, so that a page can request a lost one.
 func TestPingNumbersTheFrame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := newInbox()

@@ -91,9 +91,8 @@ func whileOpen(ctx context.Context, r io.Reader) (context.Context, func() bool) 
 	return ctx, func() bool { return context.Cause(ctx) == io.EOF }
 }
 
-// answered waits for the page's first message and tells whether one came. On a
-// busy machine the kernel's connection to the page may fail at first: it is
-// tried again.
+// answered waits for the page's first message and reports whether one came. On a busy machine
+// the kernel's connection to the page may fail at first, so it is tried again.
 func answered(ctx context.Context, in *inbox) bool {
 	late := time.After(answerTime)
 	again := time.NewTicker(retryTime)

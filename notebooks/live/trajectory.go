@@ -15,25 +15,25 @@ const MaxSteps = 1000
 
 // state is the gradient method's state after a number of steps.
 type state struct {
-	CV, Train, Test experiment.Metrics // CV knows no accuracy; a regression none at all
-	// Angle is that between the direction descended and the exact gradient, in
-	// degrees; NaN where one of them is zero.
+	CV, Train, Test experiment.Metrics // CV has no accuracy; a regression has none at all
+	// Angle is the angle between the direction descended and the exact gradient, in degrees;
+	// NaN if one of them is zero.
 	Angle  float64
 	Lambda [2]float64 // the elastic net's penalties
 	Model  *cvgm.Model
 }
 
-// classifies tells whether the problem is one of classification.
+// classifies reports whether the problem is one of classification.
 func (s state) classifies() bool { return !math.IsNaN(s.Test.Accuracy) }
 
 // trajectory is one run of the gradient method, from its start as far as it has
 // been asked to go.
 type trajectory struct {
 	settings Settings
-	// coarse says that it is a preview: fewer splits, fewer test examples.
+	// coarse marks a preview, with fewer splits and fewer test examples.
 	coarse bool
 	states []state // after 0, 1, … steps
-	err    error   // what ended the run
+	err    error   // the error that ended the run
 	done   bool    // the method has converged
 	trial
 	next func() (state, error, bool)
@@ -47,7 +47,7 @@ type trajectory struct {
 type trial interface {
 	walk() iter.Seq2[state, error]
 	panels(v view) layout
-	describe() string // the panels in words, for all runs alike
+	describe() string // the panels in words, the same for all runs
 }
 
 // view is the visible part: a run up to a step, and another one for comparison.
@@ -67,7 +67,7 @@ type layout struct {
 	key          []figures.LegendEntry
 }
 
-// extend computes one state more, and tells whether it could.
+// extend computes one more state, and reports whether it could.
 func (r *trajectory) extend() bool {
 	if r.err != nil || r.done || len(r.states) > MaxSteps {
 		return false

@@ -122,8 +122,8 @@ func (of *parameters) refuse(changes, wanted []experiment.Change) error {
 	return fmt.Errorf("edited: its parameters were edited: %s; %s", strings.Join(edits, ", "), remedy)
 }
 
-// title returns the name of a field as -p takes it: with the experiment's name
-// before it where another experiment of the cell has another value there.
+// title returns the name of a field as -p takes it. The experiment's name comes before it if
+// another experiment of the cell has another value for the field.
 func (of *parameters) title(field string) string {
 	for _, other := range known.all {
 		if value, has := other.values[field]; has && value != of.values[field] {
@@ -133,8 +133,8 @@ func (of *parameters) title(field string) string {
 	return field
 }
 
-// changes lists, in the order of their names, what differs from the default
-// parameters in what this cell has computed.
+// changes lists, in the order of their names, the parameters with which this cell has computed
+// and which differ from the default ones.
 func changes() []experiment.Change {
 	known.Lock()
 	defer known.Unlock()
@@ -174,5 +174,5 @@ func shortened(value string) string {
 	if end := strings.LastIndex(value[:most], ","); end >= 0 {
 		return strings.ReplaceAll(value[:end+1], ",", ", ") + "…"
 	}
-	return "…" + strings.ToValidUTF8(value[len(value)-most:], "") // a path: its end tells it from others
+	return "…" + strings.ToValidUTF8(value[len(value)-most:], "") // a path: its end distinguishes it from others
 }

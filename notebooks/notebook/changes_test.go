@@ -20,7 +20,7 @@ import (
 	"cvgm/synth"
 )
 
-// newCell forgets what was computed, as in the process of another cell.
+// newCell forgets all results, as in the process of another cell.
 func newCell(t *testing.T) {
 	t.Helper()
 	known.all = nil
@@ -264,7 +264,8 @@ func TestFigureHTML(t *testing.T) {
 			t.Errorf("%s lacks %s", got, part)
 		}
 	}
-	// TeX of a caption stays text in pages with MathJax, and what does not show has its code.
+	// TeX in a caption stays text in pages with MathJax, and invisible characters have their
+	// code.
 	f.Caption = "$\\href{javascript:x}{y}$</figcaption><script>\u202e"
 	if want := `<figcaption><code>$\href{javascript:x}{y}$&lt;/figcaption&gt;&lt;script&gt;⟨U+202E⟩</code></figcaption>`; !strings.Contains(figureHTML(f, nil), want) {
 		t.Errorf("%s lacks %s", figureHTML(f, nil), want)

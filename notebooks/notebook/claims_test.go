@@ -54,7 +54,7 @@ func TestResultsOfTheClaims(t *testing.T) {
 	t.Logf("%d bytes", packed.Len())
 }
 
-// prune leaves what same needs, and nothing else.
+// prune leaves exactly the parts that same needs.
 func TestPrune(t *testing.T) {
 	type part struct{ A, B []float64 }
 	type whole struct {

@@ -63,12 +63,12 @@ func Compute[R any](p interface {
 	return result
 }
 
-// twinShift is far above one rounding, 2⁻⁵³, so that the twin shows the sum of a
-// path's roundings at least, and far below what any parameter is known to.
+// twinShift is far above one rounding, 2⁻⁵³, so that the twin shows at least the sum of a
+// path's roundings. It is far below the precision of any parameter.
 const twinShift = 1.0 / (1 << 40)
 
-// twin returns a copy of p in which each floating-point number is larger by
-// twinShift of itself. What p holds must have no pointers or maps.
+// twin returns a copy of p in which each floating-point number is larger by twinShift of
+// itself. p must not hold pointers or maps.
 func twin[P any](p P) P {
 	var move func(v reflect.Value)
 	move = func(v reflect.Value) {

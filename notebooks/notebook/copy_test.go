@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A name that ./reproduce.sh does not know gives its one line, and no more.
+// A name that ./reproduce.sh refuses gives its one line, and no more.
 func TestResetOfAnUnknownName(t *testing.T) {
 	const again = "CVGM_TEST_RESET"
 	if os.Getenv(again) != "" {

@@ -22,7 +22,7 @@ type entry struct {
 	function string
 	params   json.RawMessage
 	key      string
-	unkept   atomic.Bool // whether that was said
+	unkept   atomic.Bool // whether this was reported
 
 	once    sync.Once // opens the two below
 	cells   map[int][]byte
@@ -43,9 +43,9 @@ func newEntry(dir, function, source string, params any) (*entry, error) {
 	return &entry{path: store.Path(dir, function, key), function: function, params: text, key: key}, nil
 }
 
-// Load and Keep make an entry the experiment.Keeper of its cells: those that earlier
-// runs and workers of package worker have left in the store. Both add files of records
-// to the same folder.
+// Load and Keep make an entry the experiment.Keeper of its cells, which earlier runs and
+// workers of package worker have left in the store. Both add files of records to the same
+// folder.
 
 func (e *entry) Load(i int, cell any) bool {
 	e.once.Do(e.open)

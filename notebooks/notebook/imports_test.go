@@ -71,7 +71,7 @@ var imports = []struct{ path, code string }{
 	{"notebooks/runner", ""}, // Python, and a test of it
 }
 
-// The packages of learners, and what each of them imports.
+// The packages of learners, and the imports of each.
 const (
 	learner  = "qpdiff qpdiff/internal/check qpdiff/internal/dense qpdiff/internal/learner qpdiff/learn"
 	learners = "qpdiff/kernel qpdiff/linear qpdiff/linear/margin"

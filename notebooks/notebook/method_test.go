@@ -68,8 +68,7 @@ func compute[R any](t *testing.T, run func(context.Context) (R, error)) R {
 	return r
 }
 
-// fullGradient returns the lines of a run: one each so many steps, and one before
-// the last step.
+// fullGradient returns the lines of a run: one every each steps, and one before the last step.
 func fullGradient(t *testing.T, steps, each int, number string, run *kernels.Run) string {
 	t.Helper()
 	var b strings.Builder
@@ -134,7 +133,7 @@ func TestMethodsInTheOpen(t *testing.T) {
 type method struct {
 	imports   []string               // the import specs of the notebook's code cells
 	code      string                 // the cell without its %%
-	exchanges map[string][][2]string // by the part of the method, what to replace and by what
+	exchanges map[string][][2]string // by the part of the method, the replaced text and the replacement
 }
 
 func readMethod(t *testing.T, name string) (m method) {

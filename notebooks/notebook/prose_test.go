@@ -183,8 +183,8 @@ var (
 // A passage is a paragraph, a heading or an item of a list in a comment.
 type passage struct{ place, text string }
 
-// prose counts the words and sentences of passages, and lists those with each habit, once for each
-// time, and the long sentences.
+// prose counts the words and sentences of passages. It lists the passages with each habit, once
+// for each time, and the long sentences.
 type prose struct {
 	words, sentences int
 	habits           [][]passage // in the order of habits
@@ -321,7 +321,7 @@ func TestCommentsAreEasyToRead(t *testing.T) {
 	}
 }
 
-// The test above sees each kind of comment, and neither code nor outputs.
+// The test above counts each kind of comment, and neither code nor outputs.
 func TestPassagesOfComments(t *testing.T) {
 	const text = `// Package p is like that of
 // another one.

@@ -58,8 +58,7 @@ func onDraw[P any](all ResultsParams, p P) P {
 	return p
 }
 
-// Timings returns what ./reproduce.sh --timings has recorded, or nil where
-// nothing is.
+// Timings returns the record of ./reproduce.sh --timings, or nil if there is none.
 func Timings() *claims.Timings {
 	return Must(claims.ReadTimings(filepath.Join(Must(source.Root()), "figures", "out", "timings.json")))
 }

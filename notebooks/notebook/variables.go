@@ -34,6 +34,6 @@ const ListVar = "CVGM_LIST"
 // JSON object of names and values as text. ./reproduce.sh sets it from -p.
 const ParamsVar = "CVGM_PARAMS"
 
-// ProgressVar names the environment variable with a file that tells
-// ./reproduce.sh how many cells of the experiment under way are done.
+// ProgressVar names the environment variable with a file in which ./reproduce.sh reads how many
+// cells of the current experiment are done.
 const ProgressVar = "CVGM_PROGRESS"

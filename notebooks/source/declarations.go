@@ -23,7 +23,7 @@ type name struct {
 // A declaration is one of a package's own: a function, a method, a type,
 // variables that are declared together, or a group of constants.
 type declaration struct {
-	title    string   // Figure.PNG; the first two names of those declared together
+	title    string   // Figure.PNG; the first two names of a joint declaration
 	names    []string // Figure; none for an initialiser, which is an init function or a variable called _
 	kind     token.Token
 	node     ast.Node
@@ -55,9 +55,9 @@ type file struct {
 	dots    []string          // import paths of the packages that it imports as .
 }
 
-// parseFiles parses the files of a package, up to its declarations. packageName
-// finds the name of the package at an import path. Where files have syntax errors,
-// the first is returned with what could be parsed.
+// parseFiles parses the files of a package, up to its declarations. packageName returns the
+// name of the package at an import path. If files have syntax errors, the first error is
+// returned with the parsed part.
 func parseFiles(importPath string, files map[string][]byte, names []string, packageName func(path string) string) (*parsed, error) {
 	p := &parsed{path: importPath, fset: token.NewFileSet(), declared: map[string][]*declaration{}}
 	var first error
@@ -216,9 +216,9 @@ func (f *file) local(id *ast.Ident) bool {
 	return id.Obj != nil && f.ast.Scope.Lookup(id.Name) != id.Obj
 }
 
-// effects finds what an initialiser does. An init function that only calls
-// functions of its own package may set the variables that it, these and those that
-// they call mention. A variable called _ may have any effect.
+// effects finds the effects of an initialiser. An init function that only calls functions of
+// its own package may set the variables that the function, these and the functions that they
+// call mention. A variable called _ may have any effect.
 func (p *parsed) effects(i *declaration) {
 	i.sets = map[string]bool{}
 	seen := map[*declaration]bool{}

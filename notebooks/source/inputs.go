@@ -35,9 +35,9 @@ func (in Inputs) Hash() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Function returns one hash of the inputs of a function or a method of this
-// module, by the name that runtime.Func has for it. The hash is kept beside the
-// list of packages, for as long.
+// Function returns one hash of the inputs of a function or a method of this module. title is
+// the name that runtime.Func has for it. The hash is kept as long as the list of packages, and
+// beside it.
 func (m *Module) Function(title string) (string, error) {
 	if hash := m.listing.Functions[title]; hash != "" {
 		return hash, nil
@@ -80,7 +80,7 @@ func (m *Module) Cells(cells []string) Inputs {
 		}
 		return r.in
 	}
-	// An import of one cell counts in all, and GoNB adds those that are missing.
+	// An import of one cell counts in all cells, and GoNB adds missing imports.
 	imports := map[string]string{}
 	for at, known := range m.listing.Packages {
 		if known.Folder != "" {
@@ -106,8 +106,8 @@ func (m *Module) Cells(cells []string) Inputs {
 	return r.in
 }
 
-// program returns the file that a cell stands for: what follows the line %% is
-// the function main, and other lines of GoNB and of the shell are left out.
+// program returns the Go file of a cell: the lines after %% are the function main, and other
+// lines of GoNB and of the shell are left out.
 func program(cell string) string {
 	var b strings.Builder
 	b.WriteString("package main\n")

@@ -1,6 +1,5 @@
-// Package store reads and writes the files that results of experiments are kept in: whole
-// results, and before those their cells, in one file of records for each process that
-// computes some.
+// Package store reads and writes the files of experiments' results: whole results and, until
+// these exist, their cells, in one file of records for each process that computes some.
 package store
 
 import (

@@ -33,8 +33,8 @@ func command(t *testing.T, flags ...string) (int, string) {
 	return c.ProcessState.ExitCode(), string(out)
 }
 
-// What cannot be computed is refused in one line, which names the flag and the value, with
-// the status of bad flags.
+// An impossible request is refused in one line, which names the flag and the value, with the
+// status of bad flags.
 func TestBadFlagsAreRefused(t *testing.T) {
 	for _, c := range []struct{ flags, words string }{
 		{"-shards 1000000000000000", "-shards is 1000000000000000: use a number from 1 to 1000000"},

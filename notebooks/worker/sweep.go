@@ -16,7 +16,7 @@ import (
 	"cvgm/notebooks/store"
 )
 
-// A plan is what one submission computes.
+// A plan describes the work of one submission.
 type plan struct {
 	Name   string   // begins the names of the workers' files
 	Out    string   // the store's folder

@@ -361,7 +361,7 @@ func TestRequeuedShardComputesTheMissingCells(t *testing.T) {
 	}
 }
 
-// Of the workers those that have written an end are listed as ended, and only the others as lost.
+// Workers that have written an end are listed as ended, and only the others as lost.
 func TestEndedWorkersAreNotLost(t *testing.T) {
 	p := newPlan(t, 3, "elastic_net_seeds", small)
 	p.Sweeps[0].Cells = &ranges{[]int{0, 1, 2, 3, 4, 5, 6}}
