@@ -205,7 +205,7 @@ func TestBayesAccuracies(t *testing.T) {
 	}
 }
 
-// TestClassificationShape holds what must be true of every sample.
+// TestClassificationShape checks properties of every sample.
 func TestClassificationShape(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := rapid.SampledFrom(problems()).Draw(t, "problem")

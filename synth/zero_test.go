@@ -98,8 +98,8 @@ func TestStreamIntNHasNoBias(t *testing.T) {
 	}
 }
 
-// Sizes, NaN and infinities in options are refused; a Bayes rule that is none
-// panics with a word on it.
+// Sizes, NaN and infinities in options are refused. A BayesRule without a rule panics with an
+// explanation.
 func TestSynthRefusals(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	src := new(synth.Stream)
