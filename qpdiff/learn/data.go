@@ -31,9 +31,9 @@ type Data struct {
 	// counts as w equal rows. Nil: one each.
 	Weights []float64
 	// Centre and Scale, for a [ViewLearner] only, have one entry for each feature: the learner
-	// sees (x − Centre)/Scale. For a sparse X sums over the rows are taken of x, so that a Centre far
-	// beyond the deviation of a feature costs digits. Derivatives with respect to X are those at
-	// fixed Centre and Scale. Nil: 0 and 1.
+	// uses (x − Centre)/Scale as features. For a sparse X, sums over the rows are computed from
+	// x, so that a Centre far beyond the deviation of a feature costs digits. Derivatives with
+	// respect to X hold Centre and Scale fixed. Nil: 0 and 1.
 	Centre, Scale []float64
 	// Gram belongs to X, for several learners of parts of its rows: [linear.ElasticNet] then sums
 	// over the rows that its data leave out, if these are fewer, and not over its own. No answer
@@ -144,7 +144,7 @@ func (d Data) Check() error {
 	return cmp.Or(check.FiniteRows("Data.X", remedyEntry, x), check.Finite("Data.Y", remedyEntry, d.Y), check.Counts(d.Rows, d.Weights, r), d.checkView())
 }
 
-// checkView reports what cannot be used in Centre and Scale.
+// checkView reports unusable entries of Centre, Scale and Gram.
 func (d Data) checkView() error {
 	_, n := d.X.Dims()
 	if g := d.Gram; g != nil {
@@ -174,7 +174,7 @@ const remedyEntry = "remove or impute the entry"
 
 var errEmpty = &qpdiff.ArgError{Arg: "Data.X", Why: check.ErrEmpty, Problem: "is empty", Remedy: "give at least one example with one feature"}
 
-// errLabels is the error of so many labels for so many rows.
+// errLabels returns the error of a number of labels that differs from the number of rows.
 func errLabels(labels, rows int) error {
 	return check.ArgErrorf("Data.Y", qpdiff.ErrShape, "give one label per row of X", "has %d labels for the %d rows of X", labels, rows)
 }

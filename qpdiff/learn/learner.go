@@ -23,9 +23,9 @@ type Learner interface {
 	Load(d Data) error
 	// Fit solves the problem at the hyperparameters and writes θ.
 	Fit(theta, hyper []float64) error
-	// VJP adds dthetaᵀ·∂θ/∂input at the last Fit to each field of g that is not
-	// nil. After a Fit that failed the error matches [qpdiff.ErrNotFitted]. A nil w
-	// allocates. Where rows coincide, see [TiedLearner].
+	// VJP adds dthetaᵀ·∂θ/∂input at the last Fit to each field of g that is not nil. After a
+	// Fit that failed the error matches [qpdiff.ErrNotFitted]. A nil w allocates. If rows
+	// coincide, see [TiedLearner].
 	VJP(w *qpdiff.Workspace, g *Grad, dtheta []float64) error
 	// Reset forgets the warm start and the last fit: a fit that follows has the same
 	// bits as the first fit of a new learner.
@@ -60,16 +60,17 @@ type BatchLearner interface {
 	// Batch returns how many learners like l are best fitted together for data of these sizes. It
 	// is 1 for an l that embeds this learner, and may have a Fit of its own.
 	Batch(l Learner, s Size) int
-	// FitBatch does for each item whose Err is nil what its learner's Fit does, and sets its Err
-	// to the error. The results have the same bits. Like Fit it changes the learners.
+	// FitBatch runs Fit of each item's learner whose Err is nil, and sets Err to the error. The
+	// results have the same bits as Fit's. Like Fit it changes the learners.
 	FitBatch(w *qpdiff.Workspace, batch []BatchItem, hyper []float64)
-	// VJPBatch does for each item whose Err is nil what its learner's VJP does, and sets its Err
-	// to the error. The results have the same bits. Like VJP it only reads the learners. It
-	// takes least time with the w and the items of the last FitBatch. A nil w allocates.
+	// VJPBatch runs VJP of each item's learner whose Err is nil, and sets Err to the error. The
+	// results have the same bits as VJP's. Like VJP it only reads the learners. It is fastest
+	// with the w and the items of the last FitBatch. A nil w allocates.
 	VJPBatch(w *qpdiff.Workspace, batch []BatchItem)
 }
 
-// A BatchItem holds what Fit and VJP take and return, for one learner of a [BatchLearner]'s batch.
+// A BatchItem holds the arguments and results of Fit and VJP, for one learner of a
+// [BatchLearner]'s batch.
 type BatchItem struct {
 	Learner Learner
 	Theta   []float64 // of FitBatch
@@ -96,8 +97,8 @@ type ForwardLearner interface {
 	JVP(w *qpdiff.Workspace, dtheta []float64, d *Grad) error
 }
 
-// A SubsetLearner is a Learner that can take over the data of another one of its
-// kind, less some rows, in place of a Load.
+// A SubsetLearner is a Learner that can take over the data of another one of its kind, without
+// some rows, instead of a Load.
 type SubsetLearner interface {
 	Learner
 	// LoadSubset makes the data of full without the rows out the data of the following fits. A
@@ -128,19 +129,19 @@ type LeaveOneOutLearner interface {
 	// LeaveOneOut writes to dst, for each row of the data, the prediction for it of the
 	// fit at hyper to the other rows. It ends the last Fit.
 	LeaveOneOut(dst, hyper []float64) error
-	// LeaveOneOutVJP adds the derivative of Σ_i ddst_i·dst_i at the last LeaveOneOut to
-	// each field of g that is not nil: to g.X with respect to the rows as those fitted
-	// to. It adds that with respect to the rows as those predicted for to dx, unless
-	// that is nil. A nil w allocates.
+	// LeaveOneOutVJP adds the derivative of Σ_i ddst_i·dst_i at the last LeaveOneOut to each
+	// field of g that is not nil. g.X receives the derivative with respect to the rows as
+	// training rows. dx, unless nil, receives the derivative with respect to the rows as
+	// predicted rows. A nil w allocates.
 	LeaveOneOutVJP(w *qpdiff.Workspace, g *Grad, dx *mat.Dense, ddst []float64) error
 }
 
-// A KinkedLearner is a Learner whose θ has kinks, and which can differentiate them.
-// A Learner without this method needs none where its θ is smooth.
+// A KinkedLearner is a Learner whose θ has kinks, and which can differentiate them. A Learner
+// without kinks does not need this method.
 type KinkedLearner interface {
 	Learner
-	// SetGeneralised selects what VJP gives at a kink. True: one element of the
-	// generalised derivative, with Grad.Generalised set. False: an error that matches
+	// SetGeneralised selects the result of VJP at a kink. True: one element of the generalised
+	// derivative, with Grad.Generalised set. False: an error that matches
 	// [qpdiff.ErrNotDifferentiable].
 	SetGeneralised(on bool)
 }

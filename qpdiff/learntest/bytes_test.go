@@ -55,8 +55,8 @@ var sized = []struct {
 	}, []float64{.1}, 1.5},
 }
 
-// noise bounds what heldBy may be off by, in bytes: goroutines of the runtime and of the package
-// testing take and give back some tens of bytes at any time.
+// noise bounds the error of heldBy, in bytes: goroutines of the runtime and of the package
+// testing allocate and free some tens of bytes at any time.
 const noise = 1 << 10
 
 // heldBy returns the bytes that are held after f but were not after begin. It repeats both if
@@ -69,7 +69,7 @@ func heldBy(begin, f func()) int64 {
 		var before, after runtime.MemStats
 		for _, m := range []*runtime.MemStats{&before, &after} {
 			runtime.GC()
-			runtime.GC() // what finalizers and pools held
+			runtime.GC() // frees the memory of finalizers and pools
 			runtime.ReadMemStats(m)
 			if m == &before {
 				f()
@@ -148,7 +148,7 @@ func TestBytes(t *testing.T) {
 					}
 					numtest.OK(t, l.VJP(w, g, v))
 				})
-				const structs = 5 << 10 // beside which small data are nothing
+				const structs = 5 << 10 // outweighs small data
 				if need := l.Bytes(s); need < held-noise || float64(need) > c.factor*float64(held)+structs {
 					t.Errorf("%s, %d × %d, weighted %v: counts %d bytes and holds %d, a factor of %.2f", c.name, size[0], size[1], weighted, need, held, float64(need)/float64(held))
 				}
@@ -193,7 +193,7 @@ func TestBytesOfStored(t *testing.T) {
 					held := heldBy(
 						func() { l, w = c.fresh(), new(qpdiff.Workspace) },
 						func() { numtest.OK(t, l.Load(d), l.Fit(theta, c.hyper), l.VJP(w, g, v)) })
-					const structs = 48 << 10 // and the steps of conjugate gradients, beside which small data are nothing
+					const structs = 48 << 10 // with the steps of conjugate gradients; outweighs small data
 					if need := l.Bytes(d.Size()); need < held-noise || float64(need) > c.factor*float64(held)+structs {
 						t.Errorf("%s, %d × %d, weighted %v, factors up to %d: counts %d bytes and holds %d, a factor of %.2f", c.name, rows, n, weighted, most, need, held, float64(need)/float64(held))
 					}

@@ -315,8 +315,8 @@ func TestOwnTypes(t *testing.T) {
 	}
 }
 
-// TestContractsFindFaults runs TestOwnTypes with each fault, in processes of their own:
-// it fails with a message that tells what to mend.
+// TestContractsFindFaults runs TestOwnTypes with each fault, in a process each: it fails with a
+// message that names the fault.
 func TestContractsFindFaults(t *testing.T) {
 	for fault, message := range map[string]string{
 		"sign":                          "VJP in hyper[0]",

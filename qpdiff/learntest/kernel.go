@@ -13,8 +13,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A kernelFunc is a kernel.Kernel. Tests inside package kernel use this package, which
-// therefore cannot import that one.
+// A kernelFunc is a kernel.Kernel. Tests inside package kernel import this package, so it
+// cannot import package kernel.
 type kernelFunc interface {
 	NumParams(n int) int
 	Check(params []float64) error

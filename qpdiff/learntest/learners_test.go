@@ -173,7 +173,7 @@ func TestRowsThatDoNotCount(t *testing.T) {
 	}
 }
 
-// Copies of a row share its cotangents by what they count.
+// Copies of a row share its cotangents in proportion to their weights.
 func TestWeightsOfEqualRows(t *testing.T) {
 	d := casetest.RandomData(3, 20, 3, true)
 	d.Dense().SetRow(7, d.Dense().RawRowView(2))
@@ -243,7 +243,7 @@ func TestWeightsOfManyDecades(t *testing.T) {
 	}
 }
 
-// Weights that change from Load to Load leave nothing of those before.
+// Weights that change from Load to Load leave no trace of earlier ones.
 func TestWarmStartsFromOtherWeights(t *testing.T) {
 	plain := casetest.RandomData(8, 16, 3, true)
 	plain.Dense().SetRow(5, plain.Dense().RawRowView(2))

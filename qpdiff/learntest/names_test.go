@@ -56,7 +56,7 @@ func TestErrorsNameTheLearner(t *testing.T) {
 	}
 }
 
-// unfitted returns the errors of what learners list of their last fit.
+// unfitted returns the errors of the methods that list properties of the last fit.
 func unfitted(l learn.Learner) (errs []error) {
 	add := func(err error) { errs = append(errs, err) }
 	if l, ok := l.(interface {

@@ -122,7 +122,7 @@ func (c units) run(d learn.Data, hyper []float64, a, b float64) (values [3][]flo
 	if fit = errors.Join(l.Load(d), l.Fit(theta, h)); fit != nil {
 		return
 	}
-	unit := math.Pow(a, -c.slope) / b // vᵀθ has none
+	unit := math.Pow(a, -c.slope) / b // vᵀθ has no unit
 	v := numtest.Ones(len(theta))
 	floats.Scale(unit, v)
 	vjp = l.VJP(nil, g, v)

@@ -14,8 +14,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// sparseTol is how far fits and derivatives on a sparse X may be from those on its dense copy,
-// relative to the largest entry. Their systems have conditions up to some 1e4.
+// sparseTol bounds the distance of fits and derivatives on a sparse X from the results on its
+// dense copy, relative to the largest entry. Their systems have conditions up to some 1e4.
 const sparseTol = 1e-9
 
 // residualTol bounds the residual of a fit, which conjugate gradients take to 1e-12 of the size of

@@ -1,5 +1,5 @@
-// Package casetest holds what tests of learners share: data, difference quotients and
-// learners made of other types.
+// Package casetest holds helpers that the tests of learners share: data, difference quotients
+// and learners made of other types.
 package casetest
 
 import (

@@ -30,7 +30,7 @@ type Steer struct {
 }
 
 // Crossing bisects from lo to hi to two neighbouring numbers with different faces. It counts
-// the VJPs refused beside kinks, and those answered away from them.
+// the VJPs that were refused beside kinks, and the VJPs that succeeded away from kinks.
 func (s *Steer) Crossing(t *testing.T, lo, hi float64) (refused, answered int) {
 	t.Helper()
 	answered += s.away(t, lo)

@@ -40,8 +40,9 @@ func AddProducts(g, a, b []float64, rows, n, stride int) {
 // SquareBlock is how many entries of rows AddSquares takes at a time: they stay in the second cache.
 const SquareBlock = 1 << 14
 
-// AddSquares adds Σ_i weight(i)·(x_i − c)·(x_i − c)ᵀ over the rows of x to the upper triangle of g, for
-// c = less, or 0 if that is nil. Entries below may change. Rows with a weight of 0 are not read.
+// AddSquares adds Σ_i weight(i)·(x_i − c)·(x_i − c)ᵀ over the rows of x to the upper triangle
+// of g. c is less, or 0 if less is nil. Entries below may change. Rows with a weight of 0 are
+// not read.
 func AddSquares(g []float64, x blas64.General, less []float64, weight func(i int) float64) {
 	n := x.Cols
 	most := 4 * max(1, SquareBlock/(4*n))
@@ -90,7 +91,7 @@ func addGroups(g, a, b []float64, groups, n, stride int) {
 }
 
 const (
-	// tileRows and tileColumns are the size of what gramTile adds to.
+	// tileRows and tileColumns are the size of gramTile's tile.
 	tileRows    = 2
 	tileColumns = 8
 	// gramBlock is how many entries of the data all tiles take before the next: they stay in
@@ -123,7 +124,7 @@ func addTiles(g, a, b []float64, groups, n, stride int) {
 					addTileOf(&g[i*n+j], n, &a[i], &b[j], stride, count)
 					continue
 				}
-				// What of a tile lies beyond the edge, another tile has: it is left out.
+				// The part of a tile beyond the edge is left out, because another tile has it.
 				clear(edge[:])
 				tile := func(at func(e *float64, g *float64)) {
 					for r := i; r < min(i+tileRows, n); r++ {
@@ -271,9 +272,9 @@ func DescendBox(z, grad, q, steps, lo, hi []float64) (met int) {
 	return met
 }
 
-// AddGram adds A·diag(w)·Aᵀ to the lower triangle of g, for the n×width matrix A with the
-// given stride; a nil w counts as ones. work has at least as many entries as are taken of a
-// row of A at a time, which keeps its rows in the cache.
+// AddGram adds A·diag(w)·Aᵀ to the lower triangle of g, for the n×width matrix A with the given
+// stride; a nil w counts as ones. It takes as many entries of each row of A at a time as work
+// has, so that its rows stay in the cache.
 func AddGram(g []float64, n int, a []float64, stride, width int, w, work []float64) {
 	for first := 0; first < width; first += len(work) {
 		size := min(len(work), width-first)

@@ -10,10 +10,10 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// leastKept is the least part of the sum of squares of a feature that may be left once other
-// rows and the centre have been subtracted: then no more than two digits are lost. A feature of which less
-// is left, or less than leastSquares, below which squares lose bits to underflow, is summed by its own
-// rows, as the learner sees them.
+// leastKept is the smallest part of a feature's sum of squares that may remain after other rows
+// and the centre have been subtracted: at most two digits are lost. A feature with a smaller
+// remainder, or with less than leastSquares, below which squares lose bits to underflow, is
+// summed by its own rows, centred and scaled.
 const (
 	leastKept    = .01
 	leastSquares = 1e-280
@@ -127,7 +127,7 @@ func subtracts(d *learn.Data, counts []float64) bool {
 	return missing < counting
 }
 
-// again sums what belongs to the features few by the rows as the learner sees them.
+// again sums the parts of the features in few by the centred and scaled rows.
 func (m *Maker) again(g, xty []float64, d *learn.Data, counts []float64) {
 	if len(m.few) == 0 {
 		return

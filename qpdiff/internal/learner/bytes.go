@@ -54,8 +54,8 @@ const (
 	structs   = 5 << 10
 )
 
-// Entries returns the number of bytes of a learner with so many float64s. Counts are
-// float64s: they do not overflow.
+// Entries returns the number of bytes of a learner with n float64s. Counts are float64s,
+// because these do not overflow.
 func Entries(n float64) int64 { return memory.Bytes(allocated*Word*n + structs) }
 
 // Room is the inverse of Entries for the MaxBytes of data.

@@ -17,11 +17,12 @@ const gramFeatures = 200
 // .5 to .8 times at 30 and .2 to .3 times at 100.
 const productFeatures = 30
 
-// Conjugate gradients with sparse columns do without a Gram matrix and its factor. A factor finds
-// which columns depend on others, so it serves for up to sparseFeatures columns. If each has a
-// penalty of at least leastPenalty times its own entry, all are independent, and conjugate
-// gradients take fewer steps than there are columns. They then serve from a fifth of that number
-// on: one-hot data of 3000 × 800 and 600 × 800 are tuned 2 to 20 times as fast.
+// Conjugate gradients with sparse columns do not need a Gram matrix and its factor. A factor
+// finds the columns that depend on others, so it is used for up to sparseFeatures columns. If
+// each column has a penalty of at least leastPenalty times its own entry, all are independent,
+// and conjugate gradients take fewer steps than there are columns. They are then used from a
+// fifth of that number on: one-hot data of 3000 × 800 and 600 × 800 are tuned 2 to 20 times as
+// fast.
 const (
 	sparseFeatures = 1000
 	penalisedShare = 5
@@ -49,9 +50,9 @@ func Many(n int) bool { return int64(n) > gram.Load() }
 // on.
 func WorkingSet(rows, n int) bool { return Many(n) || n > rows && Many(2*n) }
 
-// ManyRows reports whether the Gram matrix of n features of the counting ones of all rows is made in place, by
-// blocks or by subtraction: copies of the rows would be larger than all else. If
-// fewer than half of all count, vectors of all would cost more.
+// ManyRows reports whether the Gram matrix of n features is made in place, by blocks or by
+// subtraction. counting of all rows count. With many rows, copies of them would be larger than
+// everything else. If fewer than half of the rows count, vectors for all would cost more.
 func ManyRows(all, counting, n int) bool {
 	return int64(counting) >= many.Load() && 2*counting >= all && !WorkingSet(all, n)
 }
@@ -60,7 +61,7 @@ func ManyRows(all, counting, n int) bool {
 // its old value.
 func SetManyRows(rows int) (old int) { return int(many.Swap(int64(rows))) }
 
-// SetGramFeatures changes the number of features up to which the Gram matrix of all serves,
+// SetGramFeatures changes the number of features up to which the Gram matrix of all is used,
 // for tests, and returns its old value.
 func SetGramFeatures(n int) (old int) { return int(gram.Swap(int64(n))) }
 
@@ -87,6 +88,6 @@ func Gradients(n int, penalty float64) bool {
 	return int64(n) > most
 }
 
-// SetSparseFeatures changes the number of sparse columns up to which a factor serves, for
+// SetSparseFeatures changes the number of sparse columns up to which a factor is used, for
 // tests, and returns its old value.
 func SetSparseFeatures(n int) (old int) { return int(sparse.Swap(int64(n))) }

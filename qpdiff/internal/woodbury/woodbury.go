@@ -1,5 +1,5 @@
-// Package woodbury solves systems with more unknowns than rows of data in as many unknowns as
-// rows, by the identity of Woodbury.
+// Package woodbury solves systems with more unknowns than rows of data. By the identity of
+// Woodbury, it solves systems in as many unknowns as rows instead.
 package woodbury
 
 import (

@@ -11,8 +11,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// logistic writes the passes over the rows of a logistic regression: four rows at a time, and as many
-// whole vectors as there are. Go code takes the rest.
+// logistic writes the passes over the rows of a logistic regression, four rows at a time, over
+// all whole vectors. Go code handles the remaining rows.
 func logistic() {
 	near("logisticTaylor", func(s0, w0, dm reg.VecVirtual) (s, w reg.VecVirtual) {
 		w2 := times(w0, minus(all(1), times(all(2), s0)))
