@@ -71,7 +71,7 @@ type kernelDerivative struct {
 	free       []int      // rows of the free set
 	rows       []int      // whose beta is not 0
 	conditions []int      // the rows whose conditions determine β of the free set and b
-	factor     freeFactor // of free, where rows are weakly active
+	factor     freeFactor // of free, if rows are weakly active
 
 	product   uint64    // the number of the fit of the last adjoint
 	w, dy     []float64 // by distinct row: adjoint solution, cotangent of y
@@ -205,8 +205,8 @@ func (l *kernelMachine) gram(k []float64, of []int, params []float64) (changed b
 	return true, largest, nil
 }
 
-// changes reports whether kernel values of the rows with params are other ones than those that are
-// there, which then count as stale until took.
+// changes reports whether params differ from the parameters of the present kernel values, which
+// then count as stale until took.
 func (l *kernelMachine) changes(params []float64) bool {
 	l.stale = l.stale || !slices.Equal(params, l.kernelParams)
 	return l.stale

@@ -140,7 +140,7 @@ func (l *kernelMachine) PredictJVP(w *qpdiff.Workspace, dst []float64, x, dx *ma
 }
 
 // derivativeEntries counts the entries of a kernelDerivative for m rows of n features, and of
-// the kernel's values that a Predict keeps for so many rows.
+// the kernel's values that a Predict of the given number of rows keeps.
 func derivativeEntries(m, n, predicted float64) float64 {
 	return 2*m*n + 12*m + 4*n + predicted*(n+m)
 }
@@ -161,8 +161,8 @@ func (d *kernelDerivative) clear(l *kernelMachine) {
 	d.gx, d.dparams = dense.Zeros(d.gx, n*l.n), dense.Zeros(d.dparams, len(l.kernelParams))
 }
 
-// valuesAt returns the kernel's values of row t of x with the support vectors: those
-// that the Predict before has kept, if it was of this fit and these rows.
+// valuesAt returns the kernel's values of row t of x with the support vectors. They come from
+// the last Predict if it had the same fit and rows.
 func (d *kernelDerivative) valuesAt(l *kernelMachine, t int, x *mat.Dense) []float64 {
 	width, xt := l.n+len(l.support), x.RawRowView(t)
 	if kept := d.values.values; d.values.fit == l.state.Fit && len(kept) == x.RawMatrix().Rows*width {
@@ -282,7 +282,7 @@ func (d *kernelDerivative) dparamsOf(g *learn.Grad) []float64 {
 	return d.dparams
 }
 
-// rowOf returns the distinct row i of rows, or nil where X is not wanted of g.
+// rowOf returns the distinct row i of rows, or nil if g does not want X.
 func rowOf(g *learn.Grad, rows []float64, i, n int) []float64 {
 	if g.X == nil {
 		return nil
@@ -300,7 +300,7 @@ func (d *kernelDerivative) kernelTangent(l *kernelMachine, t *learn.Grad, dx, dz
 	if dparams == nil && dx == nil && dz == nil {
 		return 0
 	}
-	// Zeroed storage as long as the tangent, and nil where that is.
+	// gradient returns zeroed storage as long as the tangent, or nil if the tangent is nil.
 	gradient := func(store *[]float64, tangent []float64) []float64 {
 		if tangent == nil {
 			return nil

@@ -67,8 +67,8 @@ func (l *Ridge) Load(d learn.Data) (err error) {
 	return nil
 }
 
-// Bytes implements [learn.SizedLearner]: what load, factorise and the derivatives allocate, and
-// with LeaveOneOut the inverse.
+// Bytes implements [learn.SizedLearner]: the allocations of load, factorise and the
+// derivatives, and with LeaveOneOut the inverse.
 func (l *Ridge) Bytes(s learn.Size) int64 {
 	rows, n, m := learner.Sizes(s)
 	counts := rows // and rows
@@ -113,9 +113,9 @@ func (l *Ridge) Fit(theta, hyper []float64) (err error) {
 	return nil
 }
 
-// Coefficients returns c of the last fit, one entry for each row of X, 0 for rows that
-// do not count. It overwrites dst, and allocates only where dst has too little capacity.
-// The error is ErrNotFitted.
+// Coefficients returns c of the last fit, one entry for each row of X, 0 for rows that do not
+// count. It overwrites dst, and allocates only if dst has too little capacity. The error is
+// ErrNotFitted.
 func (l *Ridge) Coefficients(dst []float64) ([]float64, error) {
 	if err := l.state.Fitted(); err != nil {
 		return nil, learner.Named(l, err)
@@ -125,12 +125,12 @@ func (l *Ridge) Coefficients(dst []float64) ([]float64, error) {
 	return dst, nil
 }
 
-// LeaveOneOut writes to dst, for each row of X, the prediction of the fit at hyper to the
-// other rows, which has λ·(N−1) on the diagonal of its matrix. It ends the last Fit: what
-// follows is LeaveOneOutVJP. All N predictions cost one factorisation and one inverse,
-// N³/2 multiplications, and two N×N matrices of memory. Errors: as for Fit, and an
-// ArgError of kind ErrDomain if the data has one row, or Rows or Weights. After an error
-// dst is left as it was.
+// LeaveOneOut writes to dst, for each row of X, the prediction of the fit at hyper to the other
+// rows, which has λ·(N−1) on the diagonal of its matrix. It ends the last Fit: only
+// LeaveOneOutVJP may follow. All N predictions cost one factorisation and one inverse, N³/2
+// multiplications, and two N×N matrices of memory. It returns the errors of Fit, and an
+// ArgError of kind ErrDomain if the data has one row, or Rows or Weights. After an error dst is
+// left as it was.
 func (l *Ridge) LeaveOneOut(dst, hyper []float64) (err error) {
 	defer learner.Name(l, &err)
 	l.loo = 0
@@ -153,13 +153,13 @@ func (l *Ridge) LeaveOneOut(dst, hyper []float64) (err error) {
 	return nil
 }
 
-// LeaveOneOutVJP adds the derivative of Σ_i ddst_i·dst_i at the last LeaveOneOut to each
-// field of g that is not nil. g.X gets the derivative with respect to the rows as those
-// fitted to, and dx, unless that is nil, that with respect to the rows as those predicted
-// for: the derivative in X is the sum. It costs N³/2 multiplications and N²/2 gradients of
-// the kernel, up to 5N²/2 with those in the rows. Errors: ErrNotFitted without a
-// LeaveOneOut after the last Load, Fit or Reset; an ArgError of kind ErrNotFinite for
-// ddst or if a product overflows, which leaves g and dx undefined.
+// LeaveOneOutVJP adds the derivative of Σ_i ddst_i·dst_i at the last LeaveOneOut to each field
+// of g that is not nil. g.X receives the derivative with respect to the rows as training rows.
+// dx, unless nil, receives the derivative with respect to the rows as predicted rows. The
+// derivative in X is the sum of both. It costs N³/2 multiplications and N²/2 gradients of the
+// kernel, up to 5N²/2 with the gradients in the rows. Errors: ErrNotFitted without a
+// LeaveOneOut after the last Load, Fit or Reset; an ArgError of kind ErrNotFinite for ddst or
+// if a product overflows, which leaves g and dx undefined.
 func (l *Ridge) LeaveOneOutVJP(w *qpdiff.Workspace, g *learn.Grad, dx *mat.Dense, ddst []float64) (err error) {
 	defer learner.Name(l, &err)
 	if l.state.Home.Check(); l.loo == 0 {

@@ -93,8 +93,8 @@ func (d *kernelDerivative) adjointLeaveOneOut(l *kernelRidgeFit, g *learn.Grad, 
 	return learner.CheckProduct(&learn.Grad{X: dx})
 }
 
-// leaveOneOutColumns adds the part of the kernel's values on and below the diagonal in so many
-// columns from first on.
+// leaveOneOutColumns adds the part of the kernel's values on and below the diagonal in some
+// columns, from first on.
 func (d *kernelDerivative) leaveOneOutColumns(l *kernelRidgeFit, g *learn.Grad, dx *mat.Dense, ddst []float64, first, count int) {
 	m, h := len(l.c), d.v
 	if g.X != nil || g.Hyper != nil {

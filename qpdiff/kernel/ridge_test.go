@@ -150,8 +150,8 @@ func TestKernelRidgeByHand(t *testing.T) {
 	}
 }
 
-// The bound on the condition is 2⁵²/256, by √2/δ² for rows at distance δ: a third of it is
-// solved, three times as much is refused.
+// The bound on the condition is 2⁵²/256; the condition is √2/δ² for rows at distance δ. A third
+// of the bound is solved, three times the bound is refused.
 func TestKernelRidgeVerdicts(t *testing.T) {
 	d := casetest.RandomData(1, 6, 2, false)
 	tied := casetest.CloneData(d)

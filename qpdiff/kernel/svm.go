@@ -152,11 +152,11 @@ func (l *SVM) Fit(theta, hyper []float64) (err error) {
 	return nil
 }
 
-// Multipliers returns the dual variable y_i·β_i of each training row at the last fit: C
-// times the row's weight if it violates the margin, 0 beyond it, between them if
-// y_i·f(x_i) = 1. Equal rows with equal labels, whose dual variables have a unique sum
-// only, share it by what they count. It overwrites dst, and allocates only where dst has
-// too little capacity. The error is ErrNotFitted.
+// Multipliers returns the dual variable y_i·β_i of each training row at the last fit: C times
+// the row's weight if it violates the margin, 0 beyond it, between them if y_i·f(x_i) = 1. Of
+// equal rows with equal labels only the sum is unique, and they share it in proportion to their
+// weights. It overwrites dst, and allocates only if dst has too little capacity. The error is
+// ErrNotFitted.
 func (l *SVM) Multipliers(dst []float64) ([]float64, error) {
 	return l.rows.Spread(l, &l.state, dst, func(k int) float64 {
 		if l.q.atC(k, l.q.beta[k]) {
@@ -166,10 +166,9 @@ func (l *SVM) Multipliers(dst []float64) ([]float64, error) {
 	})
 }
 
-// SupportVectors returns the training rows whose dual variables are not 0 at the last
-// fit, ascending: the decision function does not depend on the others. It overwrites
-// dst, and allocates only where dst has too little capacity. The error is
-// ErrNotFitted.
+// SupportVectors returns the training rows whose dual variables are not 0 at the last fit,
+// ascending: the decision function does not depend on the others. It overwrites dst, and
+// allocates only if dst has too little capacity. The error is ErrNotFitted.
 func (l *SVM) SupportVectors(dst []int) ([]int, error) {
 	return l.rows.Where(l, &l.state, dst, func(k int) bool { return l.q.beta[k] != 0 })
 }

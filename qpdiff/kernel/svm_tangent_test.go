@@ -112,9 +112,9 @@ func (l *SVM) termsOf() float64 {
 	return math.Sqrt(q.largest) * size * max(1, cond/1e4)
 }
 
-// A move that parts equal rows has no derivative where their conditions determine the
-// fit: there is a kink, which JVP refuses. It answers moves that part equal rows
-// elsewhere, and moves that keep them equal.
+// A move that parts equal rows has no derivative if their conditions determine the fit: there
+// is a kink, which JVP refuses. JVP accepts moves that part equal rows elsewhere, and moves
+// that keep them equal.
 func TestKernelSVMPartsEqualRows(t *testing.T) {
 	x := []float64{1.5, .2, -.2, -2, -1, -1}
 	for _, c := range []struct {

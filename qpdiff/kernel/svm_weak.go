@@ -159,9 +159,9 @@ func (q *boxQP) decisionError(least []float64) float64 {
 	return worst
 }
 
-// errorOf estimates the error of x·β + weight·b over the free set, in units of eps:
-// what rounding of the terms of the conditions that determine β and b makes. It
-// overwrites x, and needs the factor.
+// errorOf estimates the error of x·β + weight·b over the free set, in units of eps. It comes
+// from rounding of the terms of the conditions that determine β and b. errorOf overwrites x,
+// and needs the factor.
 func (q *boxQP) errorOf(x []float64, weight float64) float64 {
 	label, size, sum := q.terms()
 	e := sum * math.Abs(q.factor.solve(x, weight))
