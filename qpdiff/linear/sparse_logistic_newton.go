@@ -181,10 +181,10 @@ func (l *sparseLogisticFit) newtonStep(warm, loose bool) (singular, err error) {
 	return singular, nil
 }
 
-// choose sets free to the coordinates that may move: those that are not zero, or whose kinks do
-// not hold them there. With many features, at most as many of the latter enter as the set has,
-// or firstFeatures: those furthest beyond their kinks, in units in which the features have the
-// same size.
+// choose sets free to the coordinates that may move: coordinates that are not zero, and
+// coordinates at zero whose kinks do not hold them. With many features, at most as many of the
+// latter enter as the set has, or firstFeatures: the ones furthest beyond their kinks, in units
+// in which the features have the same size.
 func (l *sparseLogisticFit) choose() {
 	l.free, l.enter = l.free[:0], l.enter[:0]
 	excess := func(j int) float64 { return math.Abs(l.g[j]) - l.all.l1[j] }

@@ -1,7 +1,7 @@
 // Package memory bounds the memory of the packages of this module. It finds how much memory the
-// process may use, counts bytes, and words the errors. Go ends a program that asks for more
-// memory than there is, so a bound must be tested before an allocation. The bound decides
-// between an answer and an error alone: no result depends on it.
+// process may use, counts bytes, and words the errors. Go ends a program that allocates more
+// memory than there is, so a bound must be tested before an allocation. The bound only decides
+// between an answer and an error: no result depends on it.
 package memory
 
 import (
