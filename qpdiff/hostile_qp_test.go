@@ -360,7 +360,7 @@ func drop(in *hostile.Input, g *qpdiff.QPGrad) {
 	}
 }
 
-// derivatives asks s for every derivative. profile is the profile of the cotangents and
+// derivatives computes every derivative of s. profile is the profile of the cotangents and
 // tangents.
 func derivatives(in *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, profile hostile.Profile) {
 	n, m, e := len(q.P), len(hostile.Rows(q.G)), len(hostile.Rows(q.A))
@@ -552,9 +552,9 @@ type known struct {
 	// strict: no row is weak, and each multiplier and slack that is not 0 is
 	// not small.
 	strict bool
-	// cond is the condition of the KKT matrix with the active rows, scaled to
-	// norm 1. Infinite: the active rows depend on each other, or Q is not
-	// definite where they vanish. condStrict is that without the weak rows.
+	// cond is the condition of the KKT matrix with the active rows, scaled to norm 1. It is
+	// infinite if the active rows depend on each other, or if Q is not definite on their null
+	// space. condStrict is the condition without the weak rows.
 	cond, condStrict float64
 }
 
@@ -1029,7 +1029,7 @@ func hostileProgram(in *hostile.Input) {
 	dalpha := append(slices.Clone(t.P), t.H...)
 	for i, row := range hostile.Rows(got.X) {
 		want := hostile.Dot([][]float64{row}, [][]float64{dalpha})
-		// Where rows hold z the terms of a derivative of 0, of the size of dα, cancel.
+		// If rows hold z, the terms of a derivative of 0, of the size of dα, cancel.
 		if math.Abs(want-dz[i]) > 1e-13*k.cond*((1+hostile.Norm(row))*hostile.Norm(dalpha)+hostile.Norm(dz)) {
 			in.Failf("Differentiate: differs from the QP's JVP", "%v instead of %v, condition %.3g", want, dz[i], k.cond)
 		}

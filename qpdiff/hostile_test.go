@@ -87,7 +87,7 @@ func weigh(in *hostile.Input, p hostile.Profile, d *learn.Data) {
 	}
 }
 
-// weight is what row i of d counts.
+// weight returns the weight of row i of d.
 func weight(d learn.Data, i int) float64 {
 	if d.Weights == nil {
 		return 1
@@ -95,7 +95,7 @@ func weight(d learn.Data, i int) float64 {
 	return d.Weights[i]
 }
 
-// countOf is what all rows of d count.
+// countOf returns the sum of all weights of d.
 func countOf(d learn.Data) (sum float64) {
 	for i := range d.Y {
 		sum += weight(d, i)
@@ -177,7 +177,7 @@ func fill(n int, v float64) []float64 {
 	return s
 }
 
-// A fit is what was done last with a learner.
+// A fit describes the last Load and Fit of a learner.
 type fit struct {
 	profile hostile.Profile
 	d       learn.Data // with a X of nil: none is loaded
@@ -323,7 +323,7 @@ func refit(in *hostile.Input, s subject, l learn.Learner, f *fit) {
 	}
 }
 
-// used is the data that a fit saw.
+// used returns the data of a fit.
 func (f *fit) used() learn.Data {
 	if f.full == nil {
 		return f.d
@@ -431,7 +431,7 @@ func same(in *hostile.Input, s subject, l learn.Learner, f *fit) {
 	}
 }
 
-// product asks for derivatives of the last fit.
+// product computes derivatives of the last fit.
 func product(in *hostile.Input, s subject, l learn.Learner, f *fit) {
 	if !f.ok {
 		n := 3
@@ -462,7 +462,7 @@ func product(in *hostile.Input, s subject, l learn.Learner, f *fit) {
 		fmt.Printf("VJP of %v: %v, error %v\n", w, gradBlocks(g), err)
 	}
 	if errors.Is(err, qpdiff.ErrNotFinite) {
-		return // what overflows may have been added
+		return // entries that overflow may have been added
 	}
 	if !hostile.Finite(gradBlocks(g)...) {
 		in.Failf("VJP: not finite", "%v with error %v for dθ = %v at %v", gradBlocks(g), err, w, f.hyper)
@@ -665,7 +665,7 @@ func differences(in *hostile.Input, s subject, f *fit, g *learn.Grad, value func
 	}, hostile.Dot(gradBlocks(g), gradBlocks(t)), hostile.Norm(gradBlocks(g)...)*hostile.Norm(gradBlocks(t)...))
 }
 
-// predict asks a Predictor for predictions and their derivatives.
+// predict computes predictions of a Predictor, and their derivatives.
 func predict(in *hostile.Input, s subject, l learn.Learner, f *fit) {
 	d := l.(learn.Predictor)
 	cols := 1 + in.IntN(3)
@@ -713,7 +713,7 @@ func predict(in *hostile.Input, s subject, l learn.Learner, f *fit) {
 		fmt.Printf("PredictVJP of %v: %v, %v, error %v\n", w, gradBlocks(g), hostile.Rows(dx), errVJP)
 	}
 	if errors.Is(errVJP, qpdiff.ErrNotFinite) {
-		return // what overflows may have been added
+		return // entries that overflow may have been added
 	}
 	if !hostile.Finite(gradBlocks(g)...) || !hostile.FiniteMatrix(dx) {
 		in.Failf("PredictVJP: not finite", "%v, %v with error %v for %v, hyper %v", gradBlocks(g), hostile.Rows(dx), errVJP, hostile.Rows(x), f.hyper)
@@ -1048,7 +1048,7 @@ func hostileLogistic(in *hostile.Input) {
 		},
 		errorWrites: true,
 	})
-	// What only Logistic has.
+	// The methods that only Logistic has.
 	d := drawData(in, in.Profile(), true)
 	if l.Load(d) != nil {
 		return
@@ -1117,7 +1117,7 @@ func hostileSparseLogistic(in *hostile.Input) {
 	})
 }
 
-// drawKernel draws a kernel, nil included, and returns the one that it stands for.
+// drawKernel draws a kernel, nil included, and returns the kernel that nil means.
 func drawKernel(in *hostile.Input) (drawn, meant kernel.Kernel) {
 	switch in.IntN(4) {
 	case 0:

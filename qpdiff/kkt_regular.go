@@ -22,7 +22,7 @@ type qpDerivative struct {
 	sys         *kktSystem
 	state       uint64 // of the solution it is prepared for
 	generalised bool   // prepared with weakly active rows counted as inactive
-	weak        []int  // inequalities where strict complementarity fails
+	weak        []int  // inequalities for which strict complementarity fails
 	// spare: active inequalities with the multiplier zero, which other, equally
 	// valid multipliers make strictly active.
 	spare []int
@@ -39,7 +39,7 @@ type qpDerivative struct {
 	full *kktMatrix // of the rows in rows, if the matrix may be singular
 	rows []int      // the rows of y, as numbered in activeSet
 	v, y []float64  // the last solution
-	zvz  []float64  // z, v of the last adjoint, and z: what its cotangents are sums of
+	zvz  []float64  // z, v of the last adjoint, and z: its cotangents are sums of their products
 	// Right-hand side and residual.
 	cz, cy, rz, ry []float64
 	qv             []float64        // Qv, in residual
@@ -139,8 +139,8 @@ func (d *qpDerivative) solve() (outside float64) {
 }
 
 // findPinned counts the directions that the rows leave free in each part of the program, and
-// reports whether some part has none: its v is 0, at a vertex, if the right-hand sides of
-// its rows are 0.
+// reports whether there is a part without any. At such a vertex the part's v is 0, if the
+// right-hand sides of its rows are 0.
 func (d *qpDerivative) findPinned() (some bool) {
 	a := d.sys
 	if len(a.parts) == 1 && len(d.rows) < a.n { // the usual case

@@ -25,11 +25,10 @@ type ConvexProgram struct {
 	Objective    ParamFunc
 	Inequalities []ParamFunc
 	Equalities   []ParamFunc
-	// Tol is how far the point may be from meeting the KKT conditions: the
-	// gradient of the Lagrangian, each violated constraint, and of each
-	// inequality the smaller of slack and multiplier, all relative to the terms
-	// they are made of; zero means 1e-8. Their remainders limit which
-	// slacks and multipliers can be told from zero.
+	// Tol bounds the distance of the point from meeting the KKT conditions; zero means 1e-8.
+	// The distance is the gradient of the Lagrangian, each violated constraint, and of each
+	// inequality the smaller of slack and multiplier, all relative to their terms. These
+	// remainders limit which slacks and multipliers can be distinguished from zero.
 	Tol float64
 }
 
@@ -185,7 +184,7 @@ func (l *lagrangian) active(constraints []constraint, m int, x []float64, tol fl
 		if slack <= push {
 			rows = append(rows, i)
 			coef = append(coef, c.d.X...)
-		} else { // what its multiplier holds in the gradient is an error of the point
+		} else { // its multiplier's part of the gradient is an error of the point
 			floats.AddScaled(l.grad, -c.mult, c.d.X)
 		}
 	}

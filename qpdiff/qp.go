@@ -19,16 +19,16 @@ import (
 // may differentiate one solution at the same time, each with its own [Workspace]. It must not
 // be copied after its first Solve: a copy panics.
 type Solution struct {
-	// Tol is the largest Residual.Relative that counts as Optimal; zero means
-	// 1e-9. Refinement goes on to rounding error whatever Tol is.
+	// Tol is the largest Residual.Relative that counts as Optimal; zero means 1e-9. Refinement
+	// continues to rounding error, whatever Tol is.
 	Tol float64
 	// MaxIter bounds the changes of the working set; zero means
 	// 1000 + 100·(variables + rows), and a hundred times that is the most it can be.
 	MaxIter int
-	// Generalised lets the derivatives count weakly active rows (slack and
-	// multiplier both zero) as inactive instead of refusing them. What they give
-	// there is not a derivative but one element of the generalised (Bouligand)
-	// Jacobian: the limit of the derivatives as h grows on those rows.
+	// Generalised makes the derivatives count weakly active rows (slack and multiplier both
+	// zero) as inactive instead of refusing them. The result there is not a derivative but one
+	// element of the generalised (Bouligand) Jacobian: the limit of the derivatives as h grows
+	// on these rows.
 	Generalised bool
 
 	Z []float64 // n: the minimiser
@@ -41,9 +41,8 @@ type Solution struct {
 	Objective float64
 	Status    Status
 	Residual  KKTResidual
-	// Iterations counts the changes of the working set, Proximal the proximal
-	// steps (zero where Q is positive definite), Refinements the corrections
-	// on the last working set.
+	// Iterations counts the changes of the working set, Proximal the proximal steps (zero if Q
+	// is positive definite), Refinements the corrections on the last working set.
 	Iterations, Proximal, Refinements int
 	Certificate                       Certificate
 

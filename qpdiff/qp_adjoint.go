@@ -48,7 +48,7 @@ func (d *qpDerivative) prepare() {
 	if d.generalised && d.cond <= weakCond {
 		d.even = d.even[:0]
 	}
-	d.full = nil // of the working set, if those rows needed it
+	d.full = nil // from the working set's rows, if they needed it
 	if len(zero) > 0 {
 		dependent = d.split(zero) || dependent
 		if len(d.weak) > 0 && (!d.generalised || d.cond > weakCond) {
@@ -143,12 +143,12 @@ func (a *kktMatrix) blockOutside(d *qpDerivative, in QPInput) float64 {
 	return worst
 }
 
-// parts is how far a change Ċ of the rows C, k×n, parts what they hold in
-// common: the share of the wanted outputs (x, λ and ν; rows below m have a λ) in
-// K⁺K̇ times a null vector. The changed matrix determines how much of that vector
-// is in the solution, whatever the range condition says, which sees nothing where
-// multipliers and z vanish. Of two rows (1, 0)z = 0 one depends on the other; once
-// one of them is (1, ε) they fix all of z ∈ R².
+// parts measures how far a change Ċ of the rows C, k×n, separates rows that depend on each
+// other: the share of the wanted outputs (x, λ and ν; rows below m have a λ) in K⁺K̇ times a
+// null vector. The changed matrix determines how much of that vector is in the solution. The
+// range condition does not show it if multipliers and z vanish. For example, of two rows (1,
+// 0)z = 0 one depends on the other; after one of them changes to (1, ε), they fix all of z ∈
+// R².
 func (a *kktMatrix) parts(c []float64, rows []int, m int, wanted [3]bool) float64 {
 	worst := 0.0
 	a.changedNulls(c, func(change []float64) {
@@ -288,7 +288,7 @@ func (s *Solution) VJP(w *Workspace, g *QPGrad, dz, dlambda, dnu []float64) erro
 	return err
 }
 
-// adjoint solves for (v, y) and says which blocks exist.
+// adjoint solves for (v, y) and returns which blocks exist.
 func (d *qpDerivative) adjoint(g *QPGrad, dz, dlambda, dnu []float64) (exists qpInputs, err error) {
 	a := d.sys
 	if len(d.weak) > 0 {

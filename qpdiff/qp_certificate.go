@@ -113,7 +113,7 @@ func (a *activeSet) provesNonconvex(s *qpReport, bad int) bool {
 			terms += math.Abs(t)
 		}
 	}
-	// Each product may besides lose what underflows.
+	// Each product may also lose its digits to underflow.
 	if curv < -float64(n)*(dense.Eps*terms+float64(n)*math.SmallestNonzeroFloat64) {
 		s.Certificate.Z, s.Certificate.Residual = v, curv
 		return true

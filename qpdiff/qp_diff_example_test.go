@@ -36,8 +36,8 @@ func ExampleSolution_VJP() {
 	// gradient with respect to the bounds [1 0]
 }
 
-// The sensitivity of a portfolio to its constraints: the multipliers price
-// them, and the derivatives tell how weights and prices move.
+// The sensitivity of a portfolio to its constraints: the multipliers price the constraints, and
+// the derivatives describe how weights and prices move.
 func ExampleSolution_JVP() {
 	qp := qpdiff.QP{
 		Q: mat.NewDense(3, 3, []float64{4, 1, 0, 1, 2, 0, 0, 0, 9}),

@@ -435,8 +435,8 @@ func TestQPDirectionalDerivative(t *testing.T) {
 	}
 }
 
-// Dependent active rows, the multipliers of which are not unique: which blocks
-// exist depends on what depends on what.
+// The multipliers of dependent active rows are not unique. The dependencies decide which blocks
+// exist.
 func TestQPDependentRows(t *testing.T) {
 	eye := mat.NewDense(2, 2, []float64{1, 0, 0, 1})
 	twice := mat.NewDense(2, 2, []float64{1, 0, 1, 0})
@@ -480,8 +480,8 @@ func TestQPDependentRows(t *testing.T) {
 			if !cmp.Equal(names, c.refused) {
 				t.Errorf("refused %v, want %v (z %v λ %v)", names, c.refused, s.Z, s.Lambda)
 			}
-			// What exists agrees with the minimiser of the problem without the
-			// repeated rows; here by differences in p.
+			// The existing blocks agree with the minimiser of the problem without the repeated
+			// rows; here by differences in p.
 			if missing["P"] == nil {
 				d := newQPGrad(&c.q)
 				*d = QPGrad{P: []float64{0.3, -0.7}}

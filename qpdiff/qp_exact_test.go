@@ -94,9 +94,8 @@ func subsets(m, k int, f func([]int) bool) bool {
 	return rec(0)
 }
 
-// feasibleExact decides Gz ≤ h in rational arithmetic: a polyhedron that is not
-// empty has a minimal face, on which as many independent rows as the rank of G
-// hold with equality.
+// feasibleExact decides Gz ≤ h in rational arithmetic. A polyhedron that is not empty has a
+// minimal face. The number of independent rows that hold with equality there is the rank of G.
 func feasibleExact(g exactRows, n int) bool {
 	_, rank := solveExact(g, n) // the right-hand side does not count for the rank
 	t := new(big.Rat)

@@ -66,8 +66,8 @@ func (a *activeSet) load(q *QP) error {
 	return nil
 }
 
-// findParts finds the parts of the program, and says to which of them each variable and
-// each row belongs. A row of zeros belongs to none, and counts as one of the first.
+// findParts finds the parts of the program, and the part of each variable and each row. A row
+// of zeros belongs to none, and counts as one of the first.
 func (a *activeSet) findParts() {
 	n := a.n
 	a.part, a.rowPart, a.byPart = dense.Grow(a.part, n), dense.Grow(a.rowPart, a.rows), dense.Grow(a.byPart, n)
@@ -219,7 +219,7 @@ func (a *activeSet) takeBound(r int) {
 // boundScale brings the norm of a bound's coefficients into [½, 1), as takeRow does.
 const boundScale = .5
 
-// setSides takes over the sides of row r, which goes on to face the one that it faces.
+// setSides takes over the sides of row r, which continues to face the same side.
 func (a *activeSet) setSides(r int, lo, hi float64) error {
 	equal := a.loaded && a.equality(r)
 	s := a.scale[r]

@@ -30,9 +30,9 @@ func (a *activeSet) dropNegative() {
 	}
 }
 
-// start makes z the base and builds the working set: the equalities, and as
-// many rows of the last working set as are independent. It returns a row that
-// no point can meet, as minimise does, or -1.
+// start makes z the base and builds the working set: the equalities, and a largest independent
+// set of the last working set's rows. It returns a row that no point can meet, as minimise
+// does, or -1.
 func (a *activeSet) start() int {
 	n := a.n
 	clear(a.skip)
@@ -64,7 +64,7 @@ func (a *activeSet) start() int {
 		if !a.equality(r) || a.tryEnter(r) {
 			continue
 		}
-		// The row depends on those before: its right-hand side has to match.
+		// The row depends on earlier ones: its right-hand side has to match.
 		clear(a.y)
 		if len(a.w) == n {
 			m := a.mrow(r)

@@ -24,7 +24,7 @@ func diagonal(v ...float64) *mat.Dense {
 	return m
 }
 
-// glue is the program of several that have nothing to do with each other.
+// glue returns the program of several unconnected ones.
 func glue(parts ...QP) QP {
 	n, m, eq := 0, 0, 0
 	for _, p := range parts {
@@ -180,7 +180,7 @@ func TestQPPartsInAnyUnits(t *testing.T) {
 		compare := func(whole []float64, field func(g *QPGrad) []float64) {
 			for _, g := range grads {
 				x := field(g)
-				if dense.Largest(x) > 0 { // a vertex does not move with P, but for rounding
+				if dense.Largest(x) > 0 { // a vertex does not move with P, except for rounding
 					derivative = max(derivative, numtest.RelErr(whole[:len(x)], x))
 				}
 				whole = whole[len(x):]

@@ -237,20 +237,21 @@ type qpReport struct {
 	Certificate                       Certificate
 }
 
-// Certificate proves why a [QP] has no solution. It has been checked against
-// the data to rounding error; Unbounded has besides a point that is feasible to
-// Solution.Tol. Entries not named below are empty.
+// Certificate proves why a [QP] has no solution. It has been checked against the data to
+// rounding error. An Unbounded program also has a point that is feasible to Solution.Tol.
+// Entries not named below are empty.
 //
 //	Infeasible:  λ ≥ 0 and ν with Gᵀλ + Aᵀν = 0 and hᵀλ + bᵀν = −1
 //	Unbounded:   z with Qz = 0, Gz ≤ 0, Az = 0 and pᵀz = −1
 //	Nonconvex:   z with zᵀQz < 0 and ‖z‖∞ = 1
 //
 // With lower sides and bounds λ has the entries and signs of [Solution.Lambda]; a negative one
-// multiplies the lower side in place of h. A lower side then asks for Gz ≥ 0.
+// multiplies the lower side in place of h. For an Unbounded program, a lower side requires Gz ≥
+// 0.
 type Certificate struct {
 	Z, Lambda, Nu []float64
-	// Residual is the largest violation of the equations above, as a fraction
-	// of what they are a sum of (for Nonconvex: zᵀQz itself).
+	// Residual is the largest violation of the equations above, relative to the sizes of their
+	// terms (for Nonconvex: zᵀQz itself).
 	Residual float64
 }
 
@@ -296,7 +297,7 @@ func (in QPInput) String() string {
 	return [...]string{"Q", "P", "G", "H", "A", "B", "L", "ZMin", "ZMax"}[in]
 }
 
-// qpInputs tells something of each block of the data.
+// qpInputs holds a flag for each block of the data.
 type qpInputs [inputCount]bool
 
 var allExist = qpInputs{true, true, true, true, true, true, true, true, true}

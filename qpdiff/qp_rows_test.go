@@ -71,8 +71,8 @@ func TestQPMultiplierThatDecays(t *testing.T) {
 	}
 }
 
-// The residual of a certificate is in the units of the variables, which those
-// that only P and bounds hold take from P.
+// The residual of a certificate is in the units of the variables. Variables that only P and
+// bounds hold take their units from P.
 func TestQPCertificateInTheUnitsOfP(t *testing.T) {
 	for _, p := range []float64{1e-19, 1, 1e19} {
 		q := QP{P: []float64{p}, A: mat.NewDense(2, 1, []float64{9.636252943829705e-18, -1.8542282969022785e-107}), B: []float64{-4.2e+45, 2.5e-89}}
@@ -118,8 +118,8 @@ func TestQPCurvatureThatUnderflows(t *testing.T) {
 	}
 }
 
-// The residual of a certificate is a fraction of what its equations sum, also of
-// rows with one entry, which have no say in the units of the variables.
+// The residual of a certificate is relative to the terms of its equations, also for rows with
+// one entry, which do not influence the units of the variables.
 func TestQPInfeasibleBounds(t *testing.T) {
 	q := QP{
 		Q: mat.NewDense(2, 2, []float64{4.0505701909062962e+208, -1.9533796833148886e-44, -1.9533796833148886e-44, 9.420135949634367e-297}),
@@ -172,7 +172,7 @@ func TestQPBoundThatUnderflows(t *testing.T) {
 	}
 }
 
-// Where far more rows are violated than can hold with equality they enter one by one. Blocks of
+// If far more rows are violated than can hold with equality, they enter one by one. Blocks of
 // them took three times as many changes.
 func TestQPManyRows(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 3))

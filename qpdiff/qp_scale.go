@@ -9,13 +9,13 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// geometricScale returns the diagonal of E that brings the logarithms of the entries
-// of EKE nearest to zero, by least squares (Curtis and Reid, 1972). Units of the
-// objective, rows and variables do not change that matrix. The largest entries of
-// rows alone would not determine it: in the rows (1, u) and (0, 1) they are one for
-// every u ≤ 1. Of H the diagonal counts, which bounds the other entries. Entries that are nothing
-// beside others in their row and in their column do not count: the logarithm of one of them
-// would outweigh all others. work has three times as many entries.
+// geometricScale returns the diagonal of E that brings the logarithms of the entries of EKE
+// nearest to zero, by least squares (Curtis and Reid, 1972). Units of the objective, rows and
+// variables do not change that matrix. The largest entries of rows alone would not determine
+// it: in the rows (1, u) and (0, 1) they are one for every u ≤ 1. Of H only the diagonal
+// counts, which bounds the other entries. Entries that are negligible beside others in their
+// row and in their column do not count, because the logarithm of one of them would outweigh all
+// others. work has three times as many entries as E.
 func geometricScale(work []float64, n, k int, h, c []float64) []float64 {
 	dim := n + k
 	clear(work)
@@ -339,8 +339,8 @@ func (a *activeSet) sizes(k int) (psize, zsize float64) {
 	for _, j := range a.parts[k].variables {
 		psize = max(psize, math.Abs(a.p[j])*a.unit[j])
 	}
-	// least: no feasible point is smaller. inverse/open: the harmonic mean of the
-	// bounds that 0 meets, which bounds that stand for infinity do not move.
+	// least: no feasible point is smaller. inverse/open: the harmonic mean of the bounds that 0
+	// meets; bounds that represent infinity do not change it.
 	least, inverse, open := 0.0, 0.0, 0.0
 	counts := func(r int, v float64) bool {
 		return !math.IsInf(v, 1) && a.single[r] != noEntry && a.rowPart[r] == k

@@ -533,7 +533,7 @@ func TestQPRandomFeasible(t *testing.T) {
 	t.Logf("%d problems, worst relative KKT residual %.2g", len(worst)*chunk, slices.Max(worst))
 }
 
-// A problem is infeasible, unbounded or solved, and says so with a proof.
+// A problem is infeasible, unbounded or solved, and the status comes with a proof.
 func TestQPStatusRandom(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	count := map[Status]int{}
@@ -748,7 +748,7 @@ func FuzzQP(f *testing.F) {
 	f.Add(uint64(4), 4, 6, 4, uint8(3), 1e-150)
 	f.Add(uint64(5), 6, 2, 0, uint8(4), math.Inf(1))
 	f.Add(uint64(6), 2, 30, 2, uint8(5), math.Inf(-1))
-	f.Add(uint64(0), -2, -53, -66, uint8(10), 1e150)    // a row of entries so different that its own terms tell nothing
+	f.Add(uint64(0), -2, -53, -66, uint8(10), 1e150)    // a row of entries so different that its own terms are no measure
 	f.Add(uint64(0), 4, 6, 77, uint8(4), 1e-150)        // an entry that was taken for the size of its column
 	f.Add(uint64(17), -63, -197, -56, uint8(45), 9e150) // the last proximal step had taken the multipliers away
 	f.Add(uint64(78), 27, -137, -53, uint8(140), 1e150) // a row that violates the side that it is not active on

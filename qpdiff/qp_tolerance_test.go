@@ -154,7 +154,7 @@ func TestQPUnboundedTol(t *testing.T) {
 	}
 }
 
-// Refinement goes on to 1e-14, and no further.
+// Refinement continues to 1e-14, and no further.
 func TestQPRefined(t *testing.T) {
 	refinements, count := 0, 0
 	for i := range 400 {
@@ -351,8 +351,8 @@ func TestQPDefaultTol(t *testing.T) {
 	}
 }
 
-// Proximal steps go on while there is something to gain: linear programs in
-// extreme units seldom end between 1e-13 and 1e-12.
+// Proximal steps continue while they gain: linear programs in extreme units seldom end between
+// 1e-13 and 1e-12.
 func TestQPConverged(t *testing.T) {
 	early, problems := 0, numtest.Long(600)
 	for i := range problems {
@@ -371,7 +371,7 @@ func TestQPConverged(t *testing.T) {
 	}
 }
 
-// A factor serves linear terms and bounds up to 1000 times as large or small.
+// A factor is kept for linear terms and bounds up to 1000 times as large or small.
 func TestQPStaleSize(t *testing.T) {
 	for _, c := range []struct {
 		times float64
@@ -524,9 +524,9 @@ func TestGeometricScale(t *testing.T) {
 	}
 }
 
-// Where Q is flat beside the proximal term in some directions, the steps are slow: they end
-// as optimal only where each variable's gradient is small among its own terms, not because the
-// terms of others are larger.
+// If Q is flat beside the proximal term in some directions, the steps are slow. They end as
+// optimal only if each variable's gradient is small among its own terms; larger terms of other
+// variables do not count.
 func TestQPFlat(t *testing.T) {
 	q := QP{
 		Q: mat.NewDense(5, 5, []float64{838431.0915452668, -0.04164988116199243, -838431.0915452668, 496.5228727840758, -582396.1088123206, -0.04164988116199243, 1.8615547722230313e-06, 0.04164988116199243, 0.6162614184635511, 0.8343558156790314, -838431.0915452668, 0.04164988116199243, 838431.0915452668, -496.5228727840758, 582396.1088123206, 496.5228727840758, 0.6162614184635511, -496.5228727840758, 1.0334690652956653e+06, 266366.4742212963, -582396.1088123206, 0.8343558156790314, 582396.1088123206, 266366.4742212963, 753412.3129624713}),

@@ -107,7 +107,7 @@ var unitKinds = []struct {
 		return q
 	}},
 	{"linear", Optimal, boundedQP},
-	{"box", Optimal, func(rng *rand.Rand, n int) QP { // nothing but p and bounds; Q sees one variable
+	{"box", Optimal, func(rng *rand.Rand, n int) QP { // only p and bounds; Q has an entry for one variable
 		q := QP{P: gaussians(rng, n), G: mat.NewDense(2*n, n, nil), H: make([]float64, 2*n), Q: mat.NewDense(n, n, nil)}
 		for j := range n {
 			q.G.Set(j, j, 1)
@@ -171,7 +171,7 @@ var unitKinds = []struct {
 		q := randomQP(rng, n, n, 0)
 		f := mat.NewDense(n, max(1, n-1), gaussians(rng, n*max(1, n-1)))
 		for i := range n {
-			f.Set(i, 0, 0) // no column sees the last variable
+			f.Set(i, 0, 0) // no column contains the last variable
 			f.Set(n-1, min(i, max(1, n-1)-1), 0)
 		}
 		q.Q.Mul(f, f.T())
@@ -396,7 +396,7 @@ func TestQPExtremeUnits(t *testing.T) {
 	}
 }
 
-// Bounds that stand for infinity change no digit that matters.
+// Bounds that represent infinity change no digit that matters.
 func TestQPHugeBounds(t *testing.T) {
 	for _, huge := range []float64{1e12, 1e20, 1e30, 1e100, math.MaxFloat64} {
 		for _, kind := range unitKinds[:6] {
@@ -645,8 +645,8 @@ func TestQPOptimalInVariablesFarApart(t *testing.T) {
 	}
 }
 
-// An entry that is nothing beside others of its row and of its column does not move the scales;
-// one that is something does.
+// An entry that is negligible beside others of its row and of its column does not move the
+// scales; another entry does.
 func TestScalesWithoutTinyEntries(t *testing.T) {
 	for seed := range uint64(100) {
 		rng := rand.New(rand.NewPCG(seed, 31))
@@ -676,7 +676,7 @@ func TestScalesWithoutTinyEntries(t *testing.T) {
 		} {
 			off := 0.0
 			with, without := scales(c.tiny...), scales(c.gone...)
-			for j := range n { // rows may grow by what variables shrink
+			for j := range n { // rows may grow by the factor by which variables shrink
 				for i := n; i < n+k; i++ {
 					off = max(off, math.Abs(math.Log2(with[i]*with[j]/(without[i]*without[j]))))
 				}

@@ -135,8 +135,8 @@ func (d *qpDerivative) isZero(r int) bool {
 		scale += y * d.rowTerm[i]
 		known += y * math.Abs(a.slack[a.w[i]])
 	}
-	// Twice: where one residual made all of the error, value is known itself, but
-	// for the rounding of K⁻¹.
+	// Twice: if one residual made all of the error, value is its own known error, up to the
+	// rounding of K⁻¹.
 	if !dense.Negligible(value-2*known, scale, 1) {
 		return false
 	}
@@ -199,15 +199,14 @@ func (d *qpDerivative) flatness() float64 {
 	return d.flat
 }
 
-// split sorts the active rows without a multiplier: those that some other choice
-// of the multipliers makes strictly active go to d.spare, the others to d.weak.
-// The multipliers can be chosen at all only where active rows depend on each
-// other, which split reports. They are the δ with Σ δ_r c_r = 0 over the active
-// rows, δ ≥ 0 on those in zero; a linear program finds the one with the most
-// positive entries.
+// split sorts the active rows without a multiplier. Rows that some other choice of the
+// multipliers makes strictly active go to d.spare, the others to d.weak. There is a choice only
+// if active rows depend on each other, which split reports. The choices are the δ with Σ δ_r
+// c_r = 0 over the active rows, and δ ≥ 0 on the rows in zero. A linear program finds the δ
+// with the most positive entries.
 //
-// Rows that only a bad condition hides are all weak: nothing follows from which
-// of them depend on each other.
+// If a bad condition hides the rows, all of them are weak: nothing follows from their
+// dependencies.
 func (d *qpDerivative) split(zero []int) (dependent bool) {
 	a := d.sys
 	if d.cond > weakCond {

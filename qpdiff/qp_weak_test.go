@@ -300,7 +300,7 @@ func TestQPWeakRowsAreRefused(t *testing.T) {
 	t.Logf("%d of %d answered or named other rows", answered, numtest.Long(*complementarityProblems))
 }
 
-// Slacks and multipliers of a millionth of their scale are told from zero.
+// Slacks and multipliers of a millionth of their scale do not count as zero.
 func TestQPStrictRowsAreAnswered(t *testing.T) {
 	refusedCount := 0
 	for i := range numtest.Long(*complementarityProblems) {
@@ -346,8 +346,8 @@ func TestQPKinkAtZeroBound(t *testing.T) {
 	}
 }
 
-// What counts as zero is measured: on ½(z − a)² subject to z ≤ h, whose system
-// has the condition 1, at unit size and far from the origin.
+// The threshold for zero is measured on ½(z − a)² subject to z ≤ h, whose system has the
+// condition 1, at unit size and far from the origin.
 func TestQPComplementarityTolerance(t *testing.T) {
 	for _, c := range []struct {
 		a, h    float64
@@ -494,7 +494,7 @@ func TestQPDerivativesNotFinite(t *testing.T) {
 	}
 }
 
-// A flat objective leaves z open where only a weakly active row holds it.
+// A flat objective leaves z open if only a weakly active row holds it.
 func TestQPDirectionalDerivativeNeedsUniqueZ(t *testing.T) {
 	q := &QP{Q: mat.NewDense(2, 2, []float64{0, 0, 0, 1}), P: []float64{0, -1}, G: mat.NewDense(1, 2, []float64{1, 0}), H: []float64{0}}
 	var s Solution
@@ -508,8 +508,8 @@ func TestQPDirectionalDerivativeNeedsUniqueZ(t *testing.T) {
 
 // The named tolerances, from both sides.
 func TestQPDerivativeTolerances(t *testing.T) {
-	// rangeTol: z₁ − z₂ is open, the cotangent asks for it a little. Where z₂ alone is
-	// open nothing else has its unit.
+	// rangeTol: z₁ − z₂ is open, and the cotangent has a small part along it. If z₂ alone is
+	// open, no other variable has its unit.
 	for _, c := range []struct {
 		q       *mat.Dense
 		dz      []float64

@@ -138,7 +138,7 @@ func TestQPRowsThatPart(t *testing.T) {
 		if _, err := s.Jacobian(OutputZ, InputA); !errors.As(err, new(*NotDifferentiableError)) {
 			t.Errorf("%d: ∂z/∂A: error %v", i, err)
 		}
-		// Rows that change alike stay dependent: z turns with both.
+		// Rows that change by the same amount stay dependent: z turns with both.
 		d := &QPGrad{A: mat.NewDense(2, 2, []float64{0, 1, 0, 1})}
 		dz := make([]float64, 2)
 		if err := s.JVP(nil, dz, nil, nil, d); i == 0 && (err != nil || math.Abs(dz[0]) > 1e-9 || math.Abs(dz[1]+1) > 1e-9) {

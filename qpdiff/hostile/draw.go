@@ -146,7 +146,7 @@ func SameBits(a, b []float64) bool {
 	return slices.EqualFunc(a, b, func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) })
 }
 
-// A Memory holds copies of what must not be written to.
+// A Memory holds copies of values that must not be changed.
 type Memory struct{ live, copies [][]float64 }
 
 // Vector remembers v.
@@ -156,7 +156,7 @@ func (m *Memory) Vector(vs ...[]float64) {
 	}
 }
 
-// Matrix remembers x, with what lies beside it in a larger matrix.
+// Matrix remembers x, with the entries beside it in a larger matrix.
 func (m *Memory) Matrix(xs ...*mat.Dense) {
 	for _, x := range xs {
 		if x != nil {
@@ -165,7 +165,7 @@ func (m *Memory) Matrix(xs ...*mat.Dense) {
 	}
 }
 
-// Check fails where something was written to.
+// Check fails if a value was changed.
 func (m *Memory) Check(in *Input, call string) {
 	for i, v := range m.live {
 		if !SameBits(v, m.copies[i]) {
