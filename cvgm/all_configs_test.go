@@ -349,8 +349,8 @@ func checkFinalAgrees(t *testing.T, title string, c Config, alpha []float64) {
 	}
 }
 
-// A constant added to all labels moves the intercept by as much, and no squared
-// error: of linear learners and of Deciders.
+// A constant added to all labels moves the intercept by the same amount, and changes no squared
+// error, for linear learners and for Deciders.
 func TestCentringFollowsTheLabels(t *testing.T) {
 	for _, l := range configLearners {
 		if l.classes || l.name[:2] == "lo" { // logistic takes labels by their sign

@@ -19,14 +19,14 @@ const (
 
 // A footprint is the memory of a CV, in bytes as float64s: they do not overflow.
 type footprint struct {
-	own    float64 // of the CV but for its splits
+	own    float64 // of the CV without its splits
 	splits float64 // of the fits of the splits, with their learners
 	model  float64 // of Final, and of a prediction of all rows by its model
 	// fits learners share the rest of the bound, by the rows that count for each.
 	fits, rows float64
 }
 
-// share counts a learner of so many rows.
+// share counts a learner of the given number of rows.
 func (n *footprint) share(rows float64) {
 	n.fits++
 	n.rows += rows
@@ -56,7 +56,7 @@ func (c Config) Bytes() int64 {
 	return c.count(learner, c.width(), newLeaveOneOut(&c, learner) == nil).total()
 }
 
-// width returns the number of features that the learner sees.
+// width returns the number of features that the learner receives.
 func (c *Config) width() int {
 	_, m := c.Data.X.Dims()
 	if c.Prepare != nil {
@@ -167,7 +167,8 @@ func (c *Config) viewSize(m int) learn.Size {
 	return s
 }
 
-// preparedBytes counts what Prepare stores of so many rows, with m features.
+// preparedBytes counts the bytes of Prepare's output for the given number of rows, with m
+// features.
 func (c *Config) preparedBytes(rows float64, m int) float64 {
 	if c.Prepare == nil {
 		return 0

@@ -15,8 +15,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// New checks the configuration and prepares every split. Errors name the
-// argument; those that belong to one split are a [SplitError].
+// New checks the configuration and prepares every split. Errors name the argument; errors of
+// one split are a [SplitError].
 //
 // It allocates the copies of the rows for each split, but only if they fit into
 // Config.MaxBytes.

@@ -199,7 +199,7 @@ func TestDataGradientAtTies(t *testing.T) {
 			if _, linear := cv.fits[0].learner.(*margin.SVM); !linear || cv.c.Features != nil || cv.c.Standardise {
 				return
 			}
-			// The learner sees y_i·x_i: a move of a label is one of its row.
+			// The learner uses y_i·x_i only, so a move of a label equals a move of its row.
 			clear(u)
 			copy(u[2:4], c.x[2:4])
 			if below, above := oneSided(t, f, c.x, u); math.Abs(below-above) < 1e-4 {

@@ -27,15 +27,15 @@ type GapMonitor struct {
 	// Nested is required.
 	HeldOut func(search.Step) (float64, error)
 	// Nested are runs of the same search on the training rows of outer splits, each with the
-	// risk on that split's validation rows. They advance with the search watched, one
-	// evaluation each; one that has ended stays at its last. The estimate is the mean of their
-	// risks: the risk of so long a search on examples not seen, with somewhat fewer data
-	// (nested cross-validation; Varma and Simon 2006).
+	// risk on that split's validation rows. They advance with the watched search, one
+	// evaluation each; a run that has ended stays at its last step. The estimate is the mean of
+	// their risks. It estimates the risk of a search of the same length on examples that it has
+	// not used, with somewhat fewer data (nested cross-validation; Varma and Simon 2006).
 	Nested []NestedSearch
 	// Risk is the true risk at a step. Nil: it is not known.
 	Risk func(search.Step) (float64, error)
-	// Patience ends the sequence after so many steps in a row without a new
-	// lowest estimate. Zero: it ends with the search.
+	// Patience ends the sequence after this many steps in a row without a new lowest estimate.
+	// Zero: it ends with the search.
 	Patience int
 }
 

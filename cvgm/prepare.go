@@ -34,11 +34,12 @@ type Prepared interface {
 // A StoredPreparer is a [Preparer] of rows in which few features are other than 0, such as one
 // feature for each level of a category. Its Fit returns a [StoredPrepared].
 //
-// If there are more than 200 features, of which MostStored is a quarter at most, a CV whose
-// learner reads stored entries (see [learn.ViewLearner]) holds for each split what ApplyStored
-// gives of its rows, 12 bytes for each feature, and no more. With fewer features, with other
-// learners, and with FixedLeastSquares without Standardise, it holds dense rows of all features.
-// The two ways differ by rounding. The sizes alone decide, never the memory.
+// If there are more than 200 features, of which MostStored is a quarter at most, a CV may store
+// few entries: if its learner reads stored entries (see [learn.ViewLearner]), it holds for each
+// split the output of ApplyStored for its rows, 12 bytes for each feature, and no more. With
+// fewer features, with other learners, and with FixedLeastSquares without Standardise, it holds
+// dense rows of all features. The two ways differ by rounding. The sizes alone decide, never
+// the memory.
 type StoredPreparer interface {
 	Preparer
 	// MostStored returns the largest number of features that ApplyStored gives of a row. It

@@ -251,7 +251,7 @@ func (f *splitFit) backward(c *Config, g *learn.Grad, dval *mat.Dense) error {
 	return f.withoutKinks(c, f.product(g, dval))
 }
 
-// withoutKinks adds to the error of a derivative that the learner has no generalised one, where
+// withoutKinks adds to the error of a derivative that the learner has no generalised one, if
 // that was wanted.
 func (f *splitFit) withoutKinks(c *Config, err error) error {
 	if err == nil || !c.Generalised || !errors.Is(err, qpdiff.ErrNotDifferentiable) {

@@ -19,7 +19,8 @@ type copying struct{ learn.Learner }
 
 func (c copying) SetGeneralised(on bool) { c.Learner.(learn.KinkedLearner).SetGeneralised(on) }
 
-// viewedData draws rows of so many features, some far from zero, in far units, constant or rare.
+// viewedData draws rows of n features, some far from zero, in very large or small units,
+// constant or rare.
 func viewedData(rng *rand.Rand, rows, n int) learn.Data {
 	d := learn.Data{X: mat.NewDense(rows, n, nil), Y: make([]float64, rows)}
 	for j := range n {
@@ -172,8 +173,8 @@ func TestViewDataGradient(t *testing.T) {
 	}
 }
 
-// spiked returns rows of three features and splits that have none of the last two rows, in which
-// feature 1 is v.
+// spiked returns rows of three features with the value v in feature 1 of the last two rows, and
+// splits that use neither of these rows.
 func spiked(t *testing.T, v float64) (learn.Data, []cvgm.Split) {
 	t.Helper()
 	const rows = 6002

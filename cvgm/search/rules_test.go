@@ -313,7 +313,7 @@ func TestQuasiNewtonAcceptsByTheDocumentedRule(t *testing.T) {
 		loss, slope float64 // at .8
 		want        bool
 	}{
-		// Armijo's rule asks for 1e-4 of the gain by the slope, which is .2.
+		// Armijo's rule requires 1e-4 of the gain by the slope, which is .2.
 		{1 - 2e-5*1.5, 1, true}, {1 - 2e-5/1.5, 1, false},
 		// Losses closer than 1e-14 are equal, and the slope decides: .9 of the
 		// slope at the start is enough.
@@ -337,8 +337,8 @@ func TestQuasiNewtonGivesUpOnALine(t *testing.T) {
 	}
 }
 
-// The model's minimiser leaves 1e-10 of the gradient, in the norm of the
-// diagonal's inverse, and does not work for much less.
+// The model's minimiser leaves 1e-10 of the gradient, in the norm of the diagonal's inverse,
+// and does not work for a much smaller rest.
 func TestBoxModelIsSolvedToItsTolerance(t *testing.T) {
 	src := synth.NewStream(1, "box model")
 	const n = 30

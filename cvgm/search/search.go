@@ -10,8 +10,8 @@ import (
 	"cvgm/qpdiff"
 )
 
-// A Step is one evaluation of a search. Its slices belong to the searcher and
-// hold until the next step; copy what you keep.
+// A Step is one evaluation of a search. Its slices belong to the searcher and are valid until
+// the next step; copy them to keep them.
 type Step struct {
 	X           []float64 // the point of the evaluation
 	Loss        float64   // its value there

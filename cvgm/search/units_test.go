@@ -200,8 +200,7 @@ func checkUnits(t *testing.T, what string, s Searcher, p Problem, x0 []float64, 
 	CompareUnits(t, what, Collect(t, s, p, x0), want, f, x, tol)
 }
 
-// compareUnits compares the steps of a search in units of f and x with those in
-// units of 1.
+// compareUnits compares the steps of a search in units of f and x with its steps in units of 1.
 func CompareUnits(t *testing.T, what string, got, want []Step, f float64, x []float64, tol float64) {
 	t.Helper()
 	last, end := got[len(got)-1], want[len(want)-1]

@@ -89,8 +89,8 @@ func Views(l learn.Learner, d learn.Data, p any, counting func() int) bool {
 	return v.Views(s)
 }
 
-// PrepareStored returns the features of the named rows of x as p stores them, in a matrix of as
-// many rows as x whose other rows are 0. A feature that is not finite is an error.
+// PrepareStored returns the features of the named rows of x as p stores them, in a matrix with
+// as many rows as x, whose other rows are 0. A feature that is not finite is an error.
 func PrepareStored(p interface {
 	Dims() (in, out int)
 	MostStored() int
@@ -136,8 +136,8 @@ func PrepareStored(p interface {
 	return s, nil
 }
 
-// StoredBytes counts the bytes of PrepareStored for so many of all rows, with most features of
-// each and m in all.
+// StoredBytes counts the bytes of PrepareStored for rows of all rows, with at most most
+// features of each and m features in all.
 func StoredBytes(all, rows, most, m float64) float64 { return 9*(all+1) + 12*rows*most + 8*m }
 
 // Stored is a sparse matrix by rows, which are appended one after the other.
@@ -148,10 +148,10 @@ type Stored struct {
 	value   []float64
 }
 
-// NewStored returns a matrix of so many columns without rows.
+// NewStored returns a matrix of the given number of columns without rows.
 func NewStored(columns int) *Stored { return &Stored{columns: columns, start: []int{0}} }
 
-// grow makes room for so many rows and entries.
+// grow makes room for the given numbers of further rows and entries.
 func (s *Stored) grow(rows, entries int) {
 	s.start = slices.Grow(s.start, rows)
 	s.column, s.value = slices.Grow(s.column, entries), slices.Grow(s.value, entries)
