@@ -260,8 +260,9 @@ func TestGradientsOfAllConfigs(t *testing.T) {
 							checked = true
 							break
 						}
-						// A unit that is off for all examples of a split, rows that a map makes
-						// equal, or nothing but one class: another draw.
+						// The fit fails by design if a unit is off for all examples of a split,
+						// if a map makes rows equal, or if only one class is left: try another
+						// draw.
 						if errors.Is(err, qpdiff.ErrDomain) && learned && standardise || errors.Is(err, qpdiff.ErrIllPosed) ||
 							errors.Is(err, qpdiff.ErrNotDifferentiable) && learned {
 							continue

@@ -122,7 +122,7 @@ func (c *Config) dense() *mat.Dense {
 	return x
 }
 
-// withoutPlain returns c without a Prepare that has nothing to do, and that Prepare or nil.
+// withoutPlain returns c without a Prepare that changes nothing, and that Prepare or nil.
 func (c Config) withoutPlain() (Config, Preparer) {
 	if x := c.dense(); x != nil && c.Features == nil && sample.Plain(c.Prepare, x) {
 		plain := c.Prepare

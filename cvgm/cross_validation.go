@@ -404,8 +404,8 @@ func (cv *CV) batchSize() int {
 	return most
 }
 
-// evalBatch does the part of an evaluation of one batch of splits. It returns the error of the first of
-// them that has one.
+// evalBatch does the part of an evaluation that belongs to one batch of splits. It returns the
+// first error among them.
 func (cv *CV) evalBatch(batch int) error {
 	r, lo := &cv.run, batch*cv.run.batch
 	fits := cv.fits[lo:min(lo+r.batch, len(cv.fits))]

@@ -212,8 +212,8 @@ func TestDataGradientAtTies(t *testing.T) {
 	}
 }
 
-// With two training rows of opposite labels the centred rows are opposite whatever they
-// were: no move of the rows parts them, moves of the labels do.
+// With two training rows of opposite labels the centred rows are always opposite: no move of
+// the rows parts them, but moves of the labels do.
 func TestDataGradientOfTwoTrainingRows(t *testing.T) {
 	c := Config{Data: learn.Data{X: mat.NewDense(5, 2, []float64{1, .5, -1, .25, .2, 2, -1, .4, .3, -.6}), Y: []float64{1, -1, 1, -1, 1}},
 		Splits: []Split{{Train: []int{0, 1}, Val: []int{2, 3, 4}}}, Loss: LogisticLoss{}, Standardise: true,

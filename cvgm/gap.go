@@ -140,8 +140,8 @@ func (m GapMonitor) Best(steps iter.Seq2[search.Step, error]) (GapStep, error) {
 	return best, nil
 }
 
-// nested returns an estimate of the risk: the mean over the nested searches, of
-// which every call takes the next step.
+// nested returns an estimate of the risk: the mean over the nested searches. Every call takes
+// the next step of each.
 func (m GapMonitor) nested(next []func() (search.Step, error, bool)) func(search.Step) (float64, error) {
 	risks := slices.Repeat([]float64{math.NaN()}, len(next)) // NaN before the first step
 	return func(search.Step) (float64, error) {

@@ -35,9 +35,8 @@ type Perceptron struct {
 	kinked bool           // see Generalised
 }
 
-// layer is one W·h + b of a Perceptron. Vectors shorter than wideLayer are
-// not worth a call of their own, so the products with W run along its longer
-// side, with W or its transpose.
+// layer is one W·h + b of a Perceptron. Vectors shorter than wideLayer are not worth a separate
+// call, so the products with W run along its longer side, with W or its transpose.
 type layer struct {
 	in, out int
 	w, b    []float64 // within Perceptron.params
@@ -82,9 +81,8 @@ func (p *Perceptron) Init(params []float64, src Source) {
 	}
 }
 
-// Forward maps the N rows of x. Errors match ErrDomain for Widths that are no
-// network, ErrShape for params or x of another size, and ErrNotFinite for
-// features that overflow.
+// Forward maps the N rows of x. Errors match ErrDomain for Widths that do not make a network,
+// ErrShape for params or x of another size, and ErrNotFinite for features that overflow.
 func (p *Perceptron) Forward(params []float64, x *mat.Dense) (*mat.Dense, error) {
 	if err := p.prepare(params, x); err != nil {
 		return nil, err

@@ -59,14 +59,15 @@ type StoredPrepared interface {
 	ApplyStored(row []float64, set func(feature int, v float64)) error
 }
 
-// A PlainPreparer is a [Preparer] that may have nothing to do, as for a table of numbers without
-// a missing one. A CV then takes the columns of Data.X as the features, without copies of them if
-// its learner reads rows in place. It is fitted for the [Model] alone.
+// A PlainPreparer is a [Preparer] that may change nothing, as for a table of numbers without
+// missing values. A CV then takes the columns of Data.X as the features, without copies of them
+// if its learner reads rows in place. It is fitted for the [Model] alone.
 type PlainPreparer interface {
 	Preparer
-	// Plain reports whether the features of each row of x are its columns as they are, whatever
-	// rows of x the Preparer is fitted to. self is the Preparer, or the Prepared: a type that
-	// embeds one with this method is another one, which the method must not speak for.
+	// Plain reports whether the features of each row of x are its columns as they are, for any
+	// rows of x to which the Preparer is fitted. self is the Preparer, or the Prepared. Plain
+	// returns false for a type that embeds one with this method, because that type may change
+	// the features.
 	Plain(self any, x *mat.Dense) bool
 }
 

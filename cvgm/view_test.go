@@ -218,8 +218,8 @@ func TestViewOutlierLeftOut(t *testing.T) {
 	}
 }
 
-// Two features of which one is three times the other are equal on the training rows of a split,
-// also if the rows left out are a thousand times as large: a lasso gives them one value.
+// One feature is three times another one. They are equal on the training rows of a split, also
+// if the rows left out are a thousand times as large: a lasso gives them one value.
 func TestViewEqualFeaturesBesideLargeRows(t *testing.T) {
 	const rows = 6000
 	rng := rand.New(rand.NewPCG(2, 36))
@@ -251,7 +251,7 @@ func TestViewEqualFeaturesBesideLargeRows(t *testing.T) {
 	}
 }
 
-// A feature that is constant on the training rows of a split, in whatever unit, does not overflow.
+// A feature that is constant on the training rows of a split does not overflow in any unit.
 func TestViewConstantFeatureInLargeUnit(t *testing.T) {
 	const rows = 6000
 	for seed := range uint64(8) {

@@ -218,8 +218,8 @@ func poison[R any](t *testing.T, r *R, outputs func(r *R) []Output) {
 	}
 }
 
-// survives draws outputs, of which each may fail but not panic: in all formats, or
-// figures in one alone.
+// survives draws outputs. Each may return an error but must not panic: in all formats, or
+// figures in one format alone.
 func survives(t *testing.T, outputs func() []Output, allFormats bool) {
 	t.Helper()
 	defer func() {

@@ -468,7 +468,7 @@ func TestIntervalBars(t *testing.T) {
 	}
 }
 
-// LaTeX prints tables with pdflatex and fonts of its own: all letters beyond ASCII are
+// LaTeX prints tables with pdflatex and its own fonts, so all letters beyond ASCII are
 // commands.
 func TestLettersOfLaTeXTables(t *testing.T) {
 	paths, err := filepath.Glob("out/*/*.md")

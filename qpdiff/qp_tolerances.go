@@ -189,7 +189,7 @@ const (
 
 // Strict complementarity.
 const (
-	// weakCond is the condition from which an error names it as the reason: rounding
+	// weakCond is the condition from which an error names the condition as its reason: rounding
 	// hides too much of slacks and multipliers then.
 	weakCond = dense.HiddenTol / (dense.ComplementarityTol * dense.Eps)
 )

@@ -10,7 +10,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// FreshData holds the draw of an experiment's random data. Each draw has data sets of its own.
+// FreshData holds the draw of an experiment's random data. Different draws have different data
+// sets.
 type FreshData struct {
 	Draw int `help:"draw of the random data, whose data sets follow those of the draw before" range:"[0,∞)" small:"[0,3]"`
 }

@@ -16,7 +16,7 @@ import (
 // repetitions are the names of the parameters by which a draw's data sets are counted.
 var repetitions = []string{"Seeds", "PairSeeds", "DataSets", "RingsDataSets", "LossSeeds"}
 
-// singles are the cells of problems of which each draw has one data set.
+// singles are the cells of problems that have one data set in each draw.
 var singles = map[string]int{"derivatives": 8, "learning": 3}
 
 // All experiments have draws, except those on the paper's own data or on a file.

@@ -114,9 +114,9 @@ func Deviation(e Estimate) float64 { return e.Margin / e.student(.95) * math.Sqr
 // ErrSpread is the error of estimates that cannot be pooled.
 var ErrSpread = errors.New("experiment: estimates to pool: some have a spread and some have none: compute all by one program")
 
-// Pool returns the estimate from the repetitions of several of one quantity: that from all of
-// them together. Of values without repetitions it is that value if all are
-// equal, and else the estimate from these values. The error is ErrSpread.
+// Pool returns the estimate from all repetitions of several estimates of one quantity together.
+// Of values without repetitions it returns the value if all are equal, and otherwise the
+// estimate from these values. The error is ErrSpread.
 func Pool(all ...Estimate) (Estimate, error) {
 	var single []float64
 	var p Estimate

@@ -72,7 +72,7 @@ func (m Bayesian) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	})
 }
 
-// toUnit returns x as a point of the unit cube, or an error if the box is no cube.
+// toUnit returns x as a point of the unit cube, or an error if a bound is infinite.
 func (p Problem) toUnit(x []float64) ([]float64, error) {
 	unit := make([]float64, len(x))
 	for i, x := range x {

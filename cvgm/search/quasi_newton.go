@@ -400,8 +400,8 @@ func (m *boxModel) minimise(d, x, g []float64, b *bfgsMatrix) {
 	}
 }
 
-// precondition sets w to the gradient of the free coordinates over B's diagonal, in the
-// metric of which the units of coordinates do not matter. It returns rᵀw.
+// precondition sets w to the gradient of the free coordinates over B's diagonal. In this metric
+// the units of coordinates do not matter. It returns rᵀw.
 func (m *boxModel) precondition(diag []float64) (rr float64) {
 	for i, r := range m.r {
 		m.w[i] = 0
@@ -435,8 +435,8 @@ func (m *boxModel) conjugate(d []float64, b *bfgsMatrix, rr, enough float64) {
 	}
 }
 
-// within returns the share of v, at most t, at which d is still within the bounds, and the
-// coordinate that is then at its bound, −1 for none.
+// within returns the share of v, at most t, that keeps d within the bounds, and the coordinate
+// that is then at its bound, or −1.
 func (m *boxModel) within(d []float64, t float64) (share float64, hit int) {
 	hit = -1
 	for i, v := range m.v {

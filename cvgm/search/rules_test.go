@@ -182,8 +182,8 @@ func TestNesterovRestartsWhereMomentumOvershoots(t *testing.T) {
 	}
 }
 
-// B takes in a curvature that is positive as it is, and another as a fifth of
-// its own: it stays positive definite.
+// B takes in a positive curvature as it is, and any other one as a fifth of B's own curvature:
+// so it stays positive definite.
 func TestCurvatureIsDampedWhereNotPositive(t *testing.T) {
 	src := synth.NewStream(1, "curvature")
 	const n = 4
@@ -513,8 +513,8 @@ func TestQuasiNewtonConvergesAtARejectedTrial(t *testing.T) {
 	}
 }
 
-// The box model's minimiser satisfies the optimality conditions although each
-// coordinate meets a bound in a pass of its own.
+// The box model's minimiser satisfies the optimality conditions although each coordinate meets
+// a bound in a separate pass.
 func TestBoxModelMeetsManyBounds(t *testing.T) {
 	const n = 40
 	b := newBFGSMatrix(n, 3)

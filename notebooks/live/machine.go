@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// firstShown is the step that is shown first: far enough to see something
-// learned, and soon computed.
+// firstShown is the step that is shown first: late enough to show some learning, and soon
+// computed.
 const firstShown = 20
 
 // An Event is something that the reader does.

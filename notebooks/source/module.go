@@ -107,7 +107,7 @@ func (m *Module) keep() {
 	}
 }
 
-// read reads the Go files and returns a hash of all that go list depends on.
+// read reads the Go files and returns a hash of everything on which go list depends.
 func (m *Module) read() (string, error) {
 	root := m.root
 	h := sha256.New()

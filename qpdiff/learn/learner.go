@@ -53,7 +53,7 @@ type ViewLearner interface {
 	Views(s Size) bool
 }
 
-// A BatchLearner is a Learner that fits some of its kind, of data of the same size, in less time
+// A BatchLearner is a Learner that fits several of its kind, on data of the same size, faster
 // together than one after the other, as cross-validation needs.
 type BatchLearner interface {
 	Learner

@@ -18,8 +18,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// repeated draws data of features of which each occurs up to three times, with either sign, in a random
-// order, and of some features of zeros. of holds for each feature the one that it repeats, or −1.
+// repeated draws data in which each feature occurs up to three times, with either sign, in a
+// random order, and one feature is zero. of holds the drawn feature that each one repeats, or
+// −1 for the zero one.
 func repeated(rng *rand.Rand, rows, distinct int) (d learn.Data, of []int, sign []float64) {
 	for k := range distinct {
 		for range 1 + rng.IntN(3) {

@@ -48,7 +48,7 @@ type Claim struct {
 	Sentence string // quoted
 	Short    string // in at most twelve words of ours
 	Measured []Measurement
-	Verdict  Verdict // on the sentence: it holds if every measurement that is no aside confirms it
+	Verdict  Verdict // on the sentence: it holds if every measurement except asides confirms it
 }
 
 // Claims judges the paper's sentences that the results bear on, in the paper's order. Each file

@@ -383,7 +383,7 @@ func TestMeasuredBoundsEnterPaired(t *testing.T) {
 	src := synth.NewStream(1, "bounds")
 	var loss, worst []float64
 	for range 40 {
-		hard := 20 * (1 + src.Float64()) // of which both methods lose the same share
+		hard := 20 * (1 + src.Float64()) // both methods lose the same share of it
 		loss, worst = append(loss, .2*hard+.1*src.NormFloat64()), append(worst, hard)
 	}
 	r := littleOf(experiment.EstimateOf(worst), "the worst")
@@ -493,8 +493,8 @@ func TestWithoutMeasurement(t *testing.T) {
 
 var draws = flag.Int("draws", 3, "random small runs of each experiment")
 
-// Random small parameters of every experiment run, and give a result of their
-// own, by which claims can be judged.
+// Every experiment runs with random small parameters, and gives a result by which claims can be
+// judged.
 func TestRandomSmallRuns(t *testing.T) {
 	for _, e := range registry.All() {
 		t.Run(e.Name, func(t *testing.T) {

@@ -69,7 +69,7 @@ type Learning struct {
 	Loss LearnedLosses
 }
 
-// LossNames are the four losses that a learned loss is made of.
+// LossNames are the four losses in a learned loss.
 var LossNames = []string{"hinge", "exponential", "truncated quadratic", "logistic"}
 
 // LearnedLosses compares a loss that is learned on the simplex with each of its four parts,

@@ -24,7 +24,7 @@ var defaultLinearExamples = LinearExamples{Train: 40, Features: 6, Noise: .5}
 // streams whose purpose names the number of a data set.
 const firstSeed = 1
 
-// stream returns the random numbers for one purpose, of which each draw has one data set.
+// stream returns the random numbers for one purpose. Each draw has one data set for it.
 func (p LinearExamples) stream(purpose string) *synth.Stream {
 	return synth.NewStream(uint64(firstSeed+p.Draw), purpose)
 }

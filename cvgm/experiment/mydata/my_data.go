@@ -36,8 +36,8 @@ type MyDataParams struct {
 	CurvePoints   int      `help:"points of each CV curve, and of each side of a decision boundary's grid" range:"[2,∞)" small:"[2,8]"`
 	SurfacePoints int      `help:"points of the CV loss's surface per hyperparameter" range:"[2,∞)" small:"[2,5]"`
 
-	// Digest is the SHA-256 of the file's content, set by Read. It makes the result of another
-	// content another one.
+	// Digest is the SHA-256 of the file's content, set by Read. So results of different
+	// contents have different keys.
 	Digest string `json:",omitempty" param:"-"`
 
 	content *myContent
@@ -91,9 +91,9 @@ func (p MyDataParams) Path(root string) string {
 	return filepath.Join(root, p.File)
 }
 
-// Read reads the file, of which a relative path begins in root, and returns the parameters
-// with its content and digest. Run then uses this content. An error is one line, and names the
-// parameter to change or the line and column of the file.
+// Read reads the file and returns the parameters with its content and digest. A relative path
+// begins in root. Run then uses this content. An error is one line, and names the parameter to
+// change or the line and column of the file.
 func (p MyDataParams) Read(root string) (MyDataParams, error) {
 	if err := experiment.Check(&p); err != nil {
 		return p, err

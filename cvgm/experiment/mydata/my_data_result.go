@@ -136,7 +136,7 @@ func (p MyDataParams) learner(classes bool) (learn.Learner, string) {
 	return &linear.ElasticNet{}, "elastic net"
 }
 
-// dropped returns the number of records of the text that are no rows of the table.
+// dropped returns the number of records of the text that are not rows of the table.
 func (p MyDataParams) dropped(t *table.Table) int {
 	comma, _ := p.comma()
 	r := records(p.content.text, comma)

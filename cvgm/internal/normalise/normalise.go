@@ -30,7 +30,7 @@ type Normaliser struct {
 // centring leaves nothing but rounding. It is the convention of scikit-learn.
 const constantTol = 1
 
-// table holds rows of m entries, stride entries apart, of which the named ones count; nil: all,
+// table holds rows of m entries, stride entries apart. Only the named rows count; nil: all,
 // without gaps.
 type table struct {
 	x         []float64

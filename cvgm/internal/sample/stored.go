@@ -26,8 +26,8 @@ func init() { mostDense.Store(denseFeatures) }
 // tests, and returns its old value.
 func SetDenseFeatures(n int) (old int) { return int(mostDense.Swap(int64(n))) }
 
-// MostStored returns how many features of a row p stores at most, of a p that makes rows of
-// which few of many features are other than 0. Of others it returns 0: their rows are dense.
+// MostStored returns the largest number of features of a row that p stores, if p makes rows in
+// which few of many features are other than 0. Otherwise it returns 0: the rows are dense.
 func MostStored(p any) int {
 	s, ok := p.(interface {
 		Dims() (in, out int)
@@ -43,7 +43,8 @@ func MostStored(p any) int {
 	return 0
 }
 
-// Plain reports whether p, which may be nil, makes of the rows of x their columns as they are.
+// Plain reports whether the features that p makes are the columns of x as they are. p may be
+// nil.
 func Plain(p any, x *mat.Dense) bool {
 	plain, ok := p.(interface {
 		Dims() (in, out int)
@@ -57,7 +58,8 @@ func Plain(p any, x *mat.Dense) bool {
 	return in == n && out == n && plain.Plain(p, x)
 }
 
-// Widest words, for an error, of which column p makes the most features, if it makes several.
+// Widest describes, for an error, the column from which p makes the most features, if it makes
+// several.
 func Widest(p any) string {
 	if w, ok := p.(interface{ Widest() (string, int) }); ok {
 		if column, features := w.Widest(); features > 1 {

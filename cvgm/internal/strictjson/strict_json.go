@@ -1,5 +1,5 @@
-// Package strictjson checks the keys and the checksum of JSON texts that encoding/json would read
-// whatever they hold.
+// Package strictjson checks the keys and the checksum of JSON texts, which encoding/json does
+// not.
 package strictjson
 
 import (

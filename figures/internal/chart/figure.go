@@ -12,8 +12,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// A Figure is a grid of panels. Whatever a panel plots is also a row of the
-// figure's CSV.
+// A Figure is a grid of panels. Everything that a panel plots is also a row of the figure's
+// CSV.
 type Figure struct {
 	Name          string // of the files, without ending
 	Caption       string
@@ -68,7 +68,7 @@ func (p *Panel) LegendEntries(axes Box) []LegendEntry {
 	return all
 }
 
-// Draw draws the figure to fill c. Whatever cannot be drawn is left out.
+// Draw draws the figure to fill c. Parts that cannot be drawn are left out.
 func (f *Figure) Draw(c draw.Canvas) {
 	f.LayOut(c, func(p *Panel, cell draw.Canvas, axes Box) { p.draw(cell, axes, f.Legend == LegendInside, c.Rectangle) })
 }
@@ -133,7 +133,7 @@ func (f *Figure) LayOut(c draw.Canvas, do func(p *Panel, cell draw.Canvas, axes 
 	}
 }
 
-// around returns the part of a drawing, larger or smaller than c, of which q's axes take the
+// around returns the part of a drawing, larger or smaller than c, for which q's axes fill the
 // frame. The room that tick labels need beside it depends on it, so it is found in steps.
 func around(q *plot.Plot, c draw.Canvas, frame vg.Rectangle) draw.Canvas {
 	const steps, near = 8, .01 // of a point
