@@ -9,7 +9,7 @@ import (
 // leastCached is how many rows a cache holds at least.
 const leastCached = 16
 
-// rowLimits are the sizes from which on the ways of large problems are taken. Tests take them for small
+// rowLimits are the sizes from which the methods for large problems are used. Tests set smaller
 // ones.
 type rowLimits struct {
 	whole  int // the most rows whose kernel matrix is held

@@ -43,10 +43,10 @@ type SizedLearner interface {
 	Bytes(s Size) int64
 }
 
-// A ViewLearner is a Learner that reads X in place, as seen through Data.Centre and Data.Scale: of
-// a sparse X the stored entries alone. Other learners of this module copy a sparse X as a dense
-// one, and refuse Centre and Scale. A type that embeds a ViewLearner and has a Load of its own
-// needs a Views of its own, too.
+// A ViewLearner is a Learner that reads X in place, through Data.Centre and Data.Scale, and only
+// the stored entries of a sparse X. Other learners of this module copy a sparse X as a dense one,
+// and refuse Centre and Scale. A type that embeds a ViewLearner and declares a Load must declare
+// a Views, too.
 type ViewLearner interface {
 	Learner
 	// Views reports whether the learner does so for data of these sizes.

@@ -286,8 +286,8 @@ func TestSmoothLearnerHessianNearOverflow(t *testing.T) {
 	}
 }
 
-// A gradient of rounding, and how large its jumps have to be for that, and how
-// small the change of the Hessian: at a third and three times the tolerances.
+// A gradient counts as rounding if its jumps are large enough and the change of the Hessian is
+// small enough. Both are tested at a third and at three times their tolerance.
 func TestSmoothLearnerNoise(t *testing.T) {
 	for _, c := range []struct {
 		jumps      int // on the way from θ = 0 to −1, the whole first step

@@ -13,12 +13,12 @@ const (
 	// correctionTol is how exactly one round of conjugate gradients solves, in the norm of
 	// the factor: the rounds correct each other.
 	correctionTol = 1e-9
-	// corrections bounds the rounds, and corrected is the part of the solution that the last
-	// one may be: the next one would be about its square.
+	// corrections bounds the rounds. A round is the last if it changes at most the part corrected
+	// of the solution, because the next one would change about its square.
 	corrections = 4
 	corrected   = 1e-8
-	// freshSteps bounds the steps with the factor of the system itself, of which a few are the
-	// rule. More show that only rounding is left of the factor.
+	// freshSteps bounds the steps with the factor of the system itself. A few are usual; more
+	// show that only rounding is left of the factor.
 	freshSteps = 100
 )
 
