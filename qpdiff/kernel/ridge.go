@@ -126,11 +126,11 @@ func (l *Ridge) Coefficients(dst []float64) ([]float64, error) {
 }
 
 // LeaveOneOut writes to dst, for each row of X, the prediction of the fit at hyper to the other
-// rows, which has λ·(N−1) on the diagonal of its matrix. It ends the last Fit: only
-// LeaveOneOutVJP may follow. All N predictions cost one factorisation and one inverse, N³/2
-// multiplications, and two N×N matrices of memory. It returns the errors of Fit, and an
-// ArgError of kind ErrDomain if the data has one row, or Rows or Weights. After an error dst is
-// left as it was.
+// rows, which has λ·(N−1) on the diagonal of its matrix. It ends the last Fit: its derivatives
+// are LeaveOneOutVJP's. All N predictions cost one factorisation and one inverse, N³/2
+// multiplications, and two N×N matrices of memory. It returns the errors of Fit, and an ArgError
+// of kind ErrDomain if the data has one row, or Rows or Weights. After an error dst is left as it
+// was.
 func (l *Ridge) LeaveOneOut(dst, hyper []float64) (err error) {
 	defer learner.Name(l, &err)
 	l.loo = 0

@@ -124,11 +124,12 @@ type Grad struct {
 // Check reports the first property of d that no learner can use. The error is an
 // [*qpdiff.ArgError] of one of these kinds:
 //
-//   - ErrShape: no examples, no features, or another number of labels or weights than of
-//     rows.
-//   - ErrNotFinite: NaN or Inf, also in rows that do not count.
-//   - ErrDomain: a weight below 0, a number in Rows that is not a row of X, or no row that
-//     counts.
+//   - ErrShape: no examples, no features, another number of labels or weights than of rows, or
+//     another number of entries of Centre or Scale than of columns.
+//   - ErrNotFinite: NaN or Inf in X, Y, Centre or Scale, also in rows that do not count.
+//   - ErrDomain: a weight that is not finite or below 0, a number in Rows that is not a row of
+//     X, no row that counts, a Scale that is not positive, a Gram of another matrix, or a sparse
+//     X that does not visit each of its entries once.
 func (d Data) Check() error {
 	if d.Sparse() {
 		return d.checkSparse()
