@@ -8,7 +8,7 @@ import (
 	"cvgm/cvgm/experiment/claims"
 )
 
-// deciding returns the first measurement that has the claim's verdict, or the first that there is.
+// deciding returns the first measurement that has the claim's verdict, or else the first one.
 func deciding(c claims.Claim) *claims.Measurement {
 	k := slices.IndexFunc(c.Measured, func(m claims.Measurement) bool { return m.Verdict == c.Verdict && !m.Aside })
 	if k = max(k, 0); k < len(c.Measured) {

@@ -216,9 +216,9 @@ func (f *file) local(id *ast.Ident) bool {
 	return id.Obj != nil && f.ast.Scope.Lookup(id.Name) != id.Obj
 }
 
-// effects finds the effects of an initialiser. An init function that only calls functions of
-// its own package may set the variables that the function, these and the functions that they
-// call mention. A variable called _ may have any effect.
+// effects finds the effects of an initialiser. If an init function only calls functions of its
+// own package, it may set the variables that it mentions, and the variables that the called
+// functions mention, directly or through further calls. A variable called _ may have any effect.
 func (p *parsed) effects(i *declaration) {
 	i.sets = map[string]bool{}
 	seen := map[*declaration]bool{}

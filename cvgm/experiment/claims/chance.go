@@ -40,7 +40,8 @@ func (m *Measurement) chance() float64 {
 // rows.
 type Reckoning struct {
 	Decided int // rows that repetitions have decided
-	// Chance is how many of them would at most be decided wrongly, if all lay on the border.
+	// Chance bounds the expected number of wrong decisions among them, reached if all lay on
+	// the border.
 	Chance float64
 	// Opened are the rows that Holm's correction for their number leaves not decided.
 	Opened []string

@@ -75,7 +75,7 @@ func TestDrawsArePooled(t *testing.T) {
 	}
 }
 
-// A row whose draws differ by more than their repetitions show is found.
+// Reckon reports a row whose draws differ by more than their repetitions show.
 func TestDrawsThatFlipTooOftenAreFound(t *testing.T) {
 	src := synth.NewStream(2, "draws")
 	var first []Claim

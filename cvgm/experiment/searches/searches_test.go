@@ -211,8 +211,8 @@ func TestReferenceOfLargeLosses(t *testing.T) {
 	}
 }
 
-// A convex function lies below its chords, by as much as is computed by hand, and one with a
-// bump above them.
+// A convex function lies below its chords, by the amount computed by hand. A function with a bump
+// lies above them.
 func TestAboveChords(t *testing.T) {
 	axis := []float64{0, 1, 3}
 	grid := func(f func(x, y float64) float64) [][]float64 {

@@ -75,7 +75,7 @@ func (p StabilityParams) Check() error {
 // Parts are the parts of the identity for one learner at fixed hyperparameters. Gap and Delta
 // come from separate data, so that their difference has an independent error on each side. If
 // the identity holds, the interval of the difference contains 0 nineteen times in twenty, and
-// nothing that both share by construction makes it do so.
+// not because both sides share terms by construction.
 type Parts struct {
 	Hyper          []float64
 	Risk, Training experiment.Estimate // R and R_emp
