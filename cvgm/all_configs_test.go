@@ -260,8 +260,9 @@ func TestGradientsOfAllConfigs(t *testing.T) {
 							checked = true
 							break
 						}
-						// A unit that is off for all examples of a split, rows that a map makes
-						// equal, or nothing but one class: another draw.
+						// The fit fails by design if a unit is off for all examples of a split,
+						// if a map makes rows equal, or if only one class is left: try another
+						// draw.
 						if errors.Is(err, qpdiff.ErrDomain) && learned && standardise || errors.Is(err, qpdiff.ErrIllPosed) ||
 							errors.Is(err, qpdiff.ErrNotDifferentiable) && learned {
 							continue
@@ -349,8 +350,8 @@ func checkFinalAgrees(t *testing.T, title string, c Config, alpha []float64) {
 	}
 }
 
-// A constant added to all labels moves the intercept by as much, and no squared
-// error: of linear learners and of Deciders.
+// A constant added to all labels moves the intercept by the same amount, and changes no squared
+// error, for linear learners and for Deciders.
 func TestCentringFollowsTheLabels(t *testing.T) {
 	for _, l := range configLearners {
 		if l.classes || l.name[:2] == "lo" { // logistic takes labels by their sign

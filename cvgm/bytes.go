@@ -19,14 +19,14 @@ const (
 
 // A footprint is the memory of a CV, in bytes as float64s: they do not overflow.
 type footprint struct {
-	own    float64 // of the CV but for its splits
+	own    float64 // of the CV without its splits
 	splits float64 // of the fits of the splits, with their learners
 	model  float64 // of Final, and of a prediction of all rows by its model
 	// fits learners share the rest of the bound, by the rows that count for each.
 	fits, rows float64
 }
 
-// share counts a learner of so many rows.
+// share counts a learner of the given number of rows.
 func (n *footprint) share(rows float64) {
 	n.fits++
 	n.rows += rows
@@ -38,11 +38,12 @@ func (n footprint) total() int64 { return memory.Bytes(n.own + n.splits + n.mode
 // bound returns how many bytes c allows.
 func (c *Config) bound() int64 { return memory.Bound(cmp.Or(c.MaxBytes, c.Data.MaxBytes)) }
 
-// Bytes returns how many bytes New(c), evaluations and Final hold at most: the copies of the
-// rows of X for each split, or the features that a [StoredPreparer] stores of them, the Bytes of learners that are [learn.SizedLearner]s, and the
-// features of Features. It does not count X itself, the memory that a Preparer and a FeatureMap
-// of your own hold beside their output, and the additional memory of DataGradient. It is 0 for
-// a Config without Data.X or Learner, and costs a call of Learner and of Dims.
+// Bytes returns the largest number of bytes that New(c), evaluations and Final hold. It counts
+// the copies of the rows of X for each split, or the features that a [StoredPreparer] stores of
+// them, the Bytes of learners that are [learn.SizedLearner]s, and the features of Features. It
+// does not count X itself, the memory that a Preparer and a FeatureMap of your own hold beside
+// their output, and the additional memory of DataGradient. It is 0 for a Config without Data.X
+// or Learner, and costs a call of Learner and of Dims.
 func (c Config) Bytes() int64 {
 	if x, ok := c.Data.X.(*mat.Dense); c.Data.X == nil || ok && x == nil || c.Learner == nil {
 		return 0
@@ -55,7 +56,7 @@ func (c Config) Bytes() int64 {
 	return c.count(learner, c.width(), newLeaveOneOut(&c, learner) == nil).total()
 }
 
-// width returns the number of features that the learner sees.
+// width returns the number of features that the learner receives.
 func (c *Config) width() int {
 	_, m := c.Data.X.Dims()
 	if c.Prepare != nil {
@@ -166,7 +167,8 @@ func (c *Config) viewSize(m int) learn.Size {
 	return s
 }
 
-// preparedBytes counts what Prepare stores of so many rows, with m features.
+// preparedBytes counts the bytes of Prepare's output for the given number of rows, with m
+// features.
 func (c *Config) preparedBytes(rows float64, m int) float64 {
 	if c.Prepare == nil {
 		return 0

@@ -97,8 +97,8 @@ func (c *Config) views(l learn.Learner) bool {
 	return !copies && sample.Views(l, c.Data, c.Prepare, c.leastCounting)
 }
 
-// leastCounting returns the least number of rows that count in a split's training set. It costs as many
-// operations as there are such rows in all.
+// leastCounting returns the least number of rows that count in a split's training set. Its cost
+// is proportional to the number of such rows in all splits.
 func (c *Config) leastCounting() int {
 	least := len(c.Data.Y)
 	for _, s := range c.Splits {
@@ -122,7 +122,7 @@ func (c *Config) dense() *mat.Dense {
 	return x
 }
 
-// withoutPlain returns c without a Prepare that has nothing to do, and that Prepare or nil.
+// withoutPlain returns c without a Prepare that changes nothing, and that Prepare or nil.
 func (c Config) withoutPlain() (Config, Preparer) {
 	if x := c.dense(); x != nil && c.Features == nil && sample.Plain(c.Prepare, x) {
 		plain := c.Prepare
@@ -132,7 +132,7 @@ func (c Config) withoutPlain() (Config, Preparer) {
 	return c, nil
 }
 
-// newLearner returns a new learner that treats kinks as c says.
+// newLearner returns a new learner that treats kinks as c states.
 func (c *Config) newLearner() (learn.Learner, error) {
 	l := c.Learner()
 	if l == nil {

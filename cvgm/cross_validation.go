@@ -15,8 +15,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// New checks the configuration and prepares every split. Errors name the
-// argument; those that belong to one split are a [SplitError].
+// New checks the configuration and prepares every split. Errors name the argument; errors of
+// one split are a [SplitError].
 //
 // It allocates the copies of the rows for each split, but only if they fit into
 // Config.MaxBytes.
@@ -303,7 +303,7 @@ func (cv *CV) evalSplit(j int) error {
 	return nil
 }
 
-// loadForEval loads split f, where an evaluation begins with that.
+// loadForEval loads split f if an evaluation has to load it.
 func (cv *CV) loadForEval(f *splitFit) error {
 	err := cv.run.ctx.Err()
 	switch {
@@ -349,7 +349,7 @@ func (f *splitFit) value(c *Config, gradient bool, data *dataGradient) error {
 	return f.dataBackward(c, data)
 }
 
-// clearGradient sets what the gradient of the split adds to to zero.
+// clearGradient sets the sums of the split's gradient to zero.
 func (f *splitFit) clearGradient() {
 	f.grad.Generalised = false
 	clear(f.grad.Hyper)
@@ -404,8 +404,8 @@ func (cv *CV) batchSize() int {
 	return most
 }
 
-// evalBatch does the part of an evaluation of one batch of splits. It returns the error of the first of
-// them that has one.
+// evalBatch does the part of an evaluation that belongs to one batch of splits. It returns the
+// first error among them.
 func (cv *CV) evalBatch(batch int) error {
 	r, lo := &cv.run, batch*cv.run.batch
 	fits := cv.fits[lo:min(lo+r.batch, len(cv.fits))]

@@ -19,9 +19,9 @@ import (
 // and must not be shared between goroutines.
 type CV struct {
 	c        Config
-	plain    Preparer // Config.Prepare that has nothing to do, and is not in c
+	plain    Preparer // a Config.Prepare that changes nothing, and is not in c
 	count    footprint
-	features int // m, the number of features that the learner sees
+	features int // m, the number of features that the learner receives
 	hyper    int
 	fits     []splitFit
 	x        *mat.Dense  // Data.X, the rows that the splits take; nil if it is sparse

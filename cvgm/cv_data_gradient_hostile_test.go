@@ -199,7 +199,7 @@ func TestDataGradientAtTies(t *testing.T) {
 			if _, linear := cv.fits[0].learner.(*margin.SVM); !linear || cv.c.Features != nil || cv.c.Standardise {
 				return
 			}
-			// The learner sees y_i·x_i: a move of a label is one of its row.
+			// The learner uses y_i·x_i only, so a move of a label equals a move of its row.
 			clear(u)
 			copy(u[2:4], c.x[2:4])
 			if below, above := oneSided(t, f, c.x, u); math.Abs(below-above) < 1e-4 {
@@ -212,8 +212,8 @@ func TestDataGradientAtTies(t *testing.T) {
 	}
 }
 
-// With two training rows of opposite labels the centred rows are opposite whatever they
-// were: no move of the rows parts them, moves of the labels do.
+// With two training rows of opposite labels the centred rows are always opposite: no move of
+// the rows parts them, but moves of the labels do.
 func TestDataGradientOfTwoTrainingRows(t *testing.T) {
 	c := Config{Data: learn.Data{X: mat.NewDense(5, 2, []float64{1, .5, -1, .25, .2, 2, -1, .4, .3, -.6}), Y: []float64{1, -1, 1, -1, 1}},
 		Splits: []Split{{Train: []int{0, 1}, Val: []int{2, 3, 4}}}, Loss: LogisticLoss{}, Standardise: true,

@@ -98,7 +98,7 @@ func TestStandardErrorIsTheDeviationOfTheLoss(t *testing.T) {
 	}
 }
 
-// Without an evaluation that gave a loss there is nothing to report.
+// Before an evaluation has returned a loss, the methods return an error.
 func TestExamplesNeedAnEvaluation(t *testing.T) {
 	cv := elasticNetCV(t, 3, 4, nil)
 	dst := make([]float64, 30)

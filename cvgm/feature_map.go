@@ -12,10 +12,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A FeatureMap is a differentiable map φ from raw features to those that a
-// learner sees, with parameters that the gradient method learns: the paper's
-// learned kernel. A FeatureMap is its own workspace and must not be shared
-// between goroutines.
+// A FeatureMap is a differentiable map φ from raw features to the learner's features, with
+// parameters that the gradient method learns: the paper's learned kernel. A FeatureMap is its
+// own workspace and must not be shared between goroutines.
 type FeatureMap interface {
 	// Dims returns the number of raw and of mapped features.
 	Dims() (in, out int)

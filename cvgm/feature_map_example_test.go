@@ -44,8 +44,8 @@ func (b *bump) Backward(dp []float64, dx, dphi *mat.Dense) {
 	}
 }
 
-// A map without any network: the width of a bump is learned so that logistic
-// regression on its one feature tells two rings apart.
+// A map without any network: the width of a bump is learned so that logistic regression on its
+// one feature separates two rings.
 func ExampleFeatureMap() {
 	src := synth.NewStream(1, "rings")
 	d, err := synth.MakeRings(src, 60, synth.Rings{})

@@ -30,8 +30,8 @@ func normalVector(src *synth.Stream, n int) []float64 {
 	return normalMatrix(src, 1, n).RawRowView(0)
 }
 
-// FeatureMapContract is cvgmtest.FeatureMap. Tests in this package cannot import that
-// one, which imports this: contract_external_test.go sets it.
+// FeatureMapContract is cvgmtest.FeatureMap. Tests in this package cannot import package
+// cvgmtest, which imports this one: contract_external_test.go sets it.
 var FeatureMapContract func(t rapid.TB, fresh func() FeatureMap, reference func(params, x []float64) []float64, params []float64, x *mat.Dense, step float64)
 
 // testFeatureMap is the contract of every feature map; see cvgmtest.FeatureMap.

@@ -27,15 +27,15 @@ type GapMonitor struct {
 	// Nested is required.
 	HeldOut func(search.Step) (float64, error)
 	// Nested are runs of the same search on the training rows of outer splits, each with the
-	// risk on that split's validation rows. They advance with the search watched, one
-	// evaluation each; one that has ended stays at its last. The estimate is the mean of their
-	// risks: the risk of so long a search on examples not seen, with somewhat fewer data
-	// (nested cross-validation; Varma and Simon 2006).
+	// risk on that split's validation rows. They advance with the watched search, one
+	// evaluation each; a run that has ended stays at its last step. The estimate is the mean of
+	// their risks. It estimates the risk of a search of the same length on examples that it has
+	// not used, with somewhat fewer data (nested cross-validation; Varma and Simon 2006).
 	Nested []NestedSearch
 	// Risk is the true risk at a step. Nil: it is not known.
 	Risk func(search.Step) (float64, error)
-	// Patience ends the sequence after so many steps in a row without a new
-	// lowest estimate. Zero: it ends with the search.
+	// Patience ends the sequence after this many steps in a row without a new lowest estimate.
+	// Zero: it ends with the search.
 	Patience int
 }
 
@@ -140,8 +140,8 @@ func (m GapMonitor) Best(steps iter.Seq2[search.Step, error]) (GapStep, error) {
 	return best, nil
 }
 
-// nested returns an estimate of the risk: the mean over the nested searches, of
-// which every call takes the next step.
+// nested returns an estimate of the risk: the mean over the nested searches. Every call takes
+// the next step of each.
 func (m GapMonitor) nested(next []func() (search.Step, error, bool)) func(search.Step) (float64, error) {
 	risks := slices.Repeat([]float64{math.NaN()}, len(next)) // NaN before the first step
 	return func(search.Step) (float64, error) {

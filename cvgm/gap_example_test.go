@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A hundred examples stand for the population, as far as the monitor goes.
+// A hundred held-out examples take the place of the population, whose risk is not known.
 func ExampleGapMonitor() {
 	src := synth.NewStream(2, "example data")
 	d, _, err := synth.MakeRegression(src, synth.Regression{Samples: 130, Features: 20, Informative: 5, Noise: 100})

@@ -21,7 +21,7 @@ func slide(steps int) (search.ProjectedGradient, search.Problem) {
 func TestGapMonitorStopsByTheHeldOutEstimate(t *testing.T) {
 	searcher, p := slide(50)
 	m := GapMonitor{
-		// The risk is lowest at 3, the estimate says 2.9.
+		// The risk is lowest at 3, the estimate at 2.9.
 		HeldOut:  func(s search.Step) (float64, error) { return 10 + math.Abs(s.X[0]-2.9), nil },
 		Risk:     func(s search.Step) (float64, error) { return 11 + math.Abs(s.X[0]-3), nil },
 		Patience: 3,

@@ -309,8 +309,8 @@ func evaluate(in *hostile.Input, c *cvgm.Config, cv *cvgm.CV, alpha []float64, p
 	if p > hostile.Integer || in.IntN(2) > 0 || atKink {
 		return
 	}
-	// A penalty far from 1 has kinks as far from α as its size, which the steps of
-	// the differences cross.
+	// A penalty far from 1 may have kinks at a distance from α of its own size, which the steps
+	// of the differences cross.
 	far := func(hyper float64) bool { return hyper != 0 && !(hyper > 1e-3 && hyper < 1e3) }
 	if slices.ContainsFunc(c.Hyper, far) {
 		return

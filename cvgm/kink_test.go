@@ -251,9 +251,9 @@ func contains(err error, part string) bool {
 	return err != nil && strings.Contains(err.Error(), part)
 }
 
-// A validation row that equals a support vector at the margin has the prediction 1 but for the
-// rounding of the terms of the kernel, which are a million times as large. The hinge loss has a
-// kink there.
+// A validation row equals a support vector at the margin. Its prediction is 1 up to the
+// rounding of the kernel's terms, which are a million times as large. The hinge loss has a kink
+// there.
 func TestKinkOfLargeKernelTerms(t *testing.T) {
 	x, y := []float64{1, 4, 3, -6, 8, -6, 7}, []float64{1, -1, -1, 1, 1, 1, 1}
 	c := Config{Data: learn.Data{X: mat.NewDense(7, 1, x), Y: y}, Splits: []Split{{[]int{0, 1, 2, 3, 4}, []int{5, 6}}}, Loss: Hinge{},

@@ -104,7 +104,7 @@ func (l HuberLoss) check() error {
 	return args.BadIf(!(l.Delta > 0 && args.Finite(l.Delta)), "HuberLoss.Delta", qpdiff.ErrDomain, "give a finite threshold above 0, in the unit of the labels", "is %v", l.Delta)
 }
 
-// checkLoss reports settings with which l is no loss.
+// checkLoss reports settings with which l is not a loss.
 func checkLoss(l Loss) error {
 	if c, ok := l.(interface{ check() error }); ok {
 		return c.check()

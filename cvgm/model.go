@@ -196,7 +196,7 @@ func (m *Model) Predict(dst []float64, x mat.Matrix) error {
 	return m.checkPredictions(dst)
 }
 
-// predictStored is Predict of a linear model for the features x, by those that x stores.
+// predictStored is Predict of a linear model for the features x, by the entries that x stores.
 func (m *Model) predictStored(dst []float64, x mat.Matrix) {
 	norm := normalise.Normaliser{Centre: true, Mean: m.Mean, Std: m.Std}
 	norm.PredictStored(dst, x, sample.Complement(nil, len(dst)), m.Theta, m.Intercept)

@@ -201,7 +201,7 @@ func TestModelsMarshalByValue(t *testing.T) {
 	}
 }
 
-// ownMap is a map that JSON knows nothing of, and that breaks its contract.
+// ownMap is a map that has no JSON form, and that breaks its contract.
 type ownMap struct{ FeatureMap }
 
 func (ownMap) Dims() (in, out int) { return 1, 1 }

@@ -17,9 +17,9 @@ import (
 // between them. Each layer computes z = W·h + b, and each but the last h = max(z, 0). The paper
 // learns kernels of Widths 2-64-2 (322 parameters) and 2-64-64-2 (4482).
 //
-// The parameters stand layer after layer: the weights W row by row (one row of
-// inputs per output), then the constants b. At z = 0, a kink, the derivative of
-// max(z, 0) is taken to be 0; see Generalised.
+// The parameters are ordered by layer: the weights W row by row (one row of inputs per output),
+// then the constants b. At z = 0, a kink, the derivative of max(z, 0) is taken to be 0; see
+// Generalised.
 //
 // A Perceptron keeps a reference to the x of the last Forward until Backward.
 type Perceptron struct {
@@ -35,9 +35,8 @@ type Perceptron struct {
 	kinked bool           // see Generalised
 }
 
-// layer is one W·h + b of a Perceptron. Vectors shorter than wideLayer are
-// not worth a call of their own, so the products with W run along its longer
-// side, with W or its transpose.
+// layer is one W·h + b of a Perceptron. Vectors shorter than wideLayer are not worth a separate
+// call, so the products with W run along its longer side, with W or its transpose.
 type layer struct {
 	in, out int
 	w, b    []float64 // within Perceptron.params
@@ -66,9 +65,8 @@ func (p *Perceptron) NumParams() int {
 	return n
 }
 
-// Init draws initial parameters: the weights and constants of a layer with n
-// inputs uniformly from ±1/√n, in the order in which they stand. A params of the
-// wrong length panics.
+// Init draws initial parameters: the weights and constants of a layer with n inputs uniformly
+// from ±1/√n, in the order of the parameters. A params of the wrong length panics.
 func (p *Perceptron) Init(params []float64, src Source) {
 	if len(params) != p.NumParams() {
 		panic("cvgm: params has the wrong length")
@@ -83,9 +81,8 @@ func (p *Perceptron) Init(params []float64, src Source) {
 	}
 }
 
-// Forward maps the N rows of x. Errors match ErrDomain for Widths that are no
-// network, ErrShape for params or x of another size, and ErrNotFinite for
-// features that overflow.
+// Forward maps the N rows of x. Errors match ErrDomain for Widths that do not make a network,
+// ErrShape for params or x of another size, and ErrNotFinite for features that overflow.
 func (p *Perceptron) Forward(params []float64, x *mat.Dense) (*mat.Dense, error) {
 	if err := p.prepare(params, x); err != nil {
 		return nil, err
@@ -148,7 +145,7 @@ func (p *Perceptron) prepare(params []float64, x *mat.Dense) error {
 	return nil
 }
 
-// hiddenEntries counts the entries of the layers but for the output of the last one, and the
+// hiddenEntries counts the entries of the layers without the output of the last one, and the
 // entries of the transposed matrices.
 func (p *Perceptron) hiddenEntries(rows float64) float64 {
 	entries := 2 * float64(p.NumParams())

@@ -195,8 +195,8 @@ func BenchmarkPerceptron(b *testing.B) {
 	}
 }
 
-// One step of the paper's second and third experiments, gradient descent going
-// on while it is timed.
+// One step of the paper's second and third experiments. Gradient descent continues while it is
+// timed.
 func BenchmarkLearnedKernelStep(b *testing.B) {
 	src := synth.NewStream(1, "benchmark")
 	rings, err := synth.MakeRings(src, 60, synth.Rings{})

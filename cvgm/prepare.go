@@ -34,11 +34,12 @@ type Prepared interface {
 // A StoredPreparer is a [Preparer] of rows in which few features are other than 0, such as one
 // feature for each level of a category. Its Fit returns a [StoredPrepared].
 //
-// If there are more than 200 features, of which MostStored is a quarter at most, a CV whose
-// learner reads stored entries (see [learn.ViewLearner]) holds for each split what ApplyStored
-// gives of its rows, 12 bytes for each feature, and no more. With fewer features, with other
-// learners, and with FixedLeastSquares without Standardise, it holds dense rows of all features.
-// The two ways differ by rounding. The sizes alone decide, never the memory.
+// If there are more than 200 features, of which MostStored is a quarter at most, a CV may store
+// few entries: if its learner reads stored entries (see [learn.ViewLearner]), it holds for each
+// split the output of ApplyStored for its rows, 12 bytes for each feature, and no more. With
+// fewer features, with other learners, and with FixedLeastSquares without Standardise, it holds
+// dense rows of all features. The two ways differ by rounding. The sizes alone decide, never
+// the memory.
 type StoredPreparer interface {
 	Preparer
 	// MostStored returns the largest number of features that ApplyStored gives of a row. It
@@ -58,14 +59,15 @@ type StoredPrepared interface {
 	ApplyStored(row []float64, set func(feature int, v float64)) error
 }
 
-// A PlainPreparer is a [Preparer] that may have nothing to do, as for a table of numbers without
-// a missing one. A CV then takes the columns of Data.X as the features, without copies of them if
-// its learner reads rows in place. It is fitted for the [Model] alone.
+// A PlainPreparer is a [Preparer] that may change nothing, as for a table of numbers without
+// missing values. A CV then takes the columns of Data.X as the features, without copies of them
+// if its learner reads rows in place. It is fitted for the [Model] alone.
 type PlainPreparer interface {
 	Preparer
-	// Plain reports whether the features of each row of x are its columns as they are, whatever
-	// rows of x the Preparer is fitted to. self is the Preparer, or the Prepared: a type that
-	// embeds one with this method is another one, which the method must not speak for.
+	// Plain reports whether the features of each row of x are its columns as they are, for any
+	// rows of x to which the Preparer is fitted. self is the Preparer, or the Prepared. Plain
+	// returns false for a type that embeds one with this method, because that type may change
+	// the features.
 	Plain(self any, x *mat.Dense) bool
 }
 

@@ -14,7 +14,7 @@ import (
 	"cvgm/qpdiff/linear"
 )
 
-// −Inf is lower than any loss or risk, and is none.
+// −Inf is lower than any loss or risk, but does not count as one.
 func TestMinusInfinityIsNoBest(t *testing.T) {
 	steps := func(loss float64) func(yield func(search.Step, error) bool) {
 		return func(yield func(search.Step, error) bool) {

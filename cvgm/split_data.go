@@ -90,8 +90,8 @@ func (f *splitFit) dataBackward(c *Config, want *dataGradient) error {
 	return nil
 }
 
-// ownRows makes the cotangents of the rows of a viewed train those of the split's own rows of
-// Data.X, first the training rows alone.
+// ownRows turns the cotangents of the rows of a viewed train into the cotangents of the split's
+// own rows of Data.X, first the training rows alone.
 func (f *splitFit) ownRows(c *Config) {
 	d, x := f.data, c.dense()
 	gather := func(src *mat.Dense, rows []int) []float64 {
@@ -102,7 +102,7 @@ func (f *splitFit) ownRows(c *Config) {
 	train, val, dtrain := gather(x, f.split.Train), gather(x, f.split.Val), gather(d.grad.X, f.split.Train)
 	f.norm.Apply(train)
 	f.norm.Apply(val)
-	if f.norm.Centre { // of the rows as the learner sees them
+	if f.norm.Centre { // cotangents of the rows as the learner receives them
 		for i := range f.split.Train {
 			floats.Mul(dtrain[i*f.features:(i+1)*f.features], f.norm.Std)
 		}
@@ -111,8 +111,8 @@ func (f *splitFit) ownRows(c *Config) {
 	d.grad.X = mat.NewDense(len(f.split.Train), f.features, dtrain)
 }
 
-// blame makes err, of a derivative, the error of the wanted blocks that have none. It reports
-// whether it then belongs to a block.
+// blame turns err, the error of a derivative, into the error of the wanted blocks that have no
+// derivative. It reports whether it then belongs to a block.
 func (d *splitData) blame(err error, wantedX, wantedY bool) bool {
 	var kink *qpdiff.NotDifferentiableError
 	if !errors.As(err, &kink) {

@@ -251,7 +251,7 @@ func (f *splitFit) backward(c *Config, g *learn.Grad, dval *mat.Dense) error {
 	return f.withoutKinks(c, f.product(g, dval))
 }
 
-// withoutKinks adds to the error of a derivative that the learner has no generalised one, where
+// withoutKinks adds to the error of a derivative that the learner has no generalised one, if
 // that was wanted.
 func (f *splitFit) withoutKinks(c *Config, err error) error {
 	if err == nil || !c.Generalised || !errors.Is(err, qpdiff.ErrNotDifferentiable) {
@@ -272,7 +272,8 @@ func (f *splitFit) product(g *learn.Grad, dval *mat.Dense) error {
 	return f.learner.VJP(&f.work, g, f.dtheta)
 }
 
-// cotangent sets dtheta to the cotangent of θ and, if rows is set, dval to that of the validation rows.
+// cotangent sets dtheta to the cotangent of θ and, if rows is set, dval to the cotangent of the
+// validation rows.
 func (f *splitFit) cotangent(rows bool, dval *mat.Dense) {
 	m := f.features
 	clear(f.dtheta)

@@ -53,9 +53,8 @@ func singleExample(y []float64) int {
 // GroupedKFold cuts the N = len(groups) examples into k folds without parting a group, the
 // examples of one value of groups, for example all examples of one patient. Split j validates
 // on fold j and trains on the others, in the order of the examples. The groups join, by falling
-// size, the fold with the fewest examples so far; src, of which it draws one permutation,
-// decides between groups of equal size. Fold sizes differ by no more than the size of the
-// largest group.
+// size, the fold with the fewest examples so far. A permutation drawn from src decides between
+// groups of equal size. Fold sizes differ by no more than the size of the largest group.
 //
 // Errors match qpdiff.ErrDomain for a k below 2 or above the number of groups.
 func GroupedKFold(src Source, groups []int, k int) ([]Split, error) {
@@ -140,8 +139,8 @@ func CheckGroups(splits []Split, groups []int) error {
 	return nil
 }
 
-// splitsOf returns the splits that validate on one of the k folds each; fold has the
-// fold of each example.
+// splitsOf returns k splits, each of which validates on one fold. fold holds the fold of each
+// example.
 func splitsOf(fold []int, k int) []Split {
 	splits := make([]Split, k)
 	for i, j := range fold {

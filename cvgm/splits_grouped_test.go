@@ -14,8 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// drawLabels draws n labels of at most classes classes, none of which has one example
-// alone.
+// drawLabels draws n labels of at most classes classes, each of at least two examples.
 func drawLabels(t *rapid.T, n, classes int) []float64 {
 	y := make([]float64, n)
 	for i := range y {

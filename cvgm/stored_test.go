@@ -83,7 +83,7 @@ func classify(c cvgm.Config, learner func() learn.Learner) cvgm.Config {
 	return c
 }
 
-// A CV on a sparse X gives what it gives on a dense copy, and reads stored entries alone.
+// A CV on a sparse X gives the same results as on a dense copy, and reads stored entries alone.
 func TestStoredEqualsDense(t *testing.T) {
 	const tol = 1e-9 // of systems with conditions up to some 1e4
 	for seed := range uint64(180) {

@@ -33,7 +33,7 @@ func constantColumns(n int) (constant, varying [][]float64) {
 	for _, v := range []float64{0, 1, .1, -.3, 1e9 / 3, .1e-200, 7e200 / 3, 5e-324, -1e-310} {
 		constant = append(constant, fill(v, same))
 	}
-	// The last entry differs by so many times the bound on rounding.
+	// The last entry differs by times times the bound on rounding.
 	ends := func(v, times float64) []float64 {
 		return fill(v, func(i int) float64 {
 			if i < n-1 {
@@ -227,7 +227,7 @@ func TestUnitsOfFeaturesAndLabels(t *testing.T) {
 						config.Splits = casetest.Must(RandomSplits(synth.NewStream(seed, "splits"), 24, 5, .8))(t)
 						learned := a
 						if standardise {
-							learned = 1 // the learner sees no unit of the features
+							learned = 1 // the learner's features have no unit
 						}
 						alpha := slices.Clone(c.hyper)
 						factors := c.factors(learned, b)

@@ -19,7 +19,8 @@ type copying struct{ learn.Learner }
 
 func (c copying) SetGeneralised(on bool) { c.Learner.(learn.KinkedLearner).SetGeneralised(on) }
 
-// viewedData draws rows of so many features, some far from zero, in far units, constant or rare.
+// viewedData draws rows of n features, some far from zero, in very large or small units,
+// constant or rare.
 func viewedData(rng *rand.Rand, rows, n int) learn.Data {
 	d := learn.Data{X: mat.NewDense(rows, n, nil), Y: make([]float64, rows)}
 	for j := range n {
@@ -52,7 +53,7 @@ func viewedData(rng *rand.Rand, rows, n int) learn.Data {
 	return d
 }
 
-// A CV whose learner reads the rows in place gives what it gives with copies of the rows.
+// A CV whose learner reads the rows in place gives the same results as with copies of the rows.
 func TestViewEqualsCopies(t *testing.T) {
 	const tol = 1e-8 // of a λ2 of 1e-2 of the variances, and centres of 1e5 deviations
 	for seed := range uint64(40) {
@@ -172,8 +173,8 @@ func TestViewDataGradient(t *testing.T) {
 	}
 }
 
-// spiked returns rows of three features and splits that have none of the last two rows, in which
-// feature 1 is v.
+// spiked returns rows of three features with the value v in feature 1 of the last two rows, and
+// splits that use neither of these rows.
 func spiked(t *testing.T, v float64) (learn.Data, []cvgm.Split) {
 	t.Helper()
 	const rows = 6002
@@ -194,8 +195,8 @@ func spiked(t *testing.T, v float64) (learn.Data, []cvgm.Split) {
 	return d, splits
 }
 
-// A row that no split has, or that a split leaves out, does not change what the split sees of the
-// others: here a large number in place of a missing one.
+// A row that no split has, or that a split leaves out, does not change the values of the others
+// in the split: here a large number in place of a missing one.
 func TestViewOutlierLeftOut(t *testing.T) {
 	value := func(v float64) (float64, error) {
 		d, splits := spiked(t, v)
@@ -217,8 +218,8 @@ func TestViewOutlierLeftOut(t *testing.T) {
 	}
 }
 
-// Two features of which one is three times the other are equal on the training rows of a split,
-// also if the rows left out are a thousand times as large: a lasso gives them one value.
+// One feature is three times another one. They are equal on the training rows of a split, also
+// if the rows left out are a thousand times as large: a lasso gives them one value.
 func TestViewEqualFeaturesBesideLargeRows(t *testing.T) {
 	const rows = 6000
 	rng := rand.New(rand.NewPCG(2, 36))
@@ -250,7 +251,7 @@ func TestViewEqualFeaturesBesideLargeRows(t *testing.T) {
 	}
 }
 
-// A feature that is constant on the training rows of a split, in whatever unit, does not overflow.
+// A feature that is constant on the training rows of a split does not overflow in any unit.
 func TestViewConstantFeatureInLargeUnit(t *testing.T) {
 	const rows = 6000
 	for seed := range uint64(8) {
@@ -319,7 +320,7 @@ func TestViewKinkBesideOutlier(t *testing.T) {
 	}
 }
 
-// Splits of few rows of many take the memory of their own rows, and not that of all rows for each.
+// Splits of few rows of many take the memory of their own rows, not of all rows for each.
 func TestViewBytesOfSmallSplits(t *testing.T) {
 	const rows, n = 20_000, 5
 	rng := rand.New(rand.NewPCG(1, 36))

@@ -28,8 +28,8 @@ func ExampleBalancedWeights() {
 	if err != nil {
 		panic(err)
 	}
-	// On the wrong side are one of three validation examples of class 1, and none of one
-	// of class −1: the mean of 1/3 and 0.
+	// One of three validation examples of class 1 is on the wrong side, and none of class −1:
+	// the mean of 1/3 and 0.
 	loss, err := cv.Eval(nil, []float64{.1, .1})
 	if err != nil {
 		panic(err)

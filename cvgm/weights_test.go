@@ -126,8 +126,8 @@ func compareWeighted(t *testing.T, what string, got, want []float64) {
 	}
 }
 
-// An example of weight w is w equal examples, and one of weight 0 is none: in the loss, in
-// its gradients, in the final model and in its risk.
+// An example of weight w counts as w equal examples, and an example of weight 0 does not count:
+// in the loss, in its gradients, in the final model and in its risk.
 func TestWeightsCountExamples(t *testing.T) {
 	eachWeighable(t, func(title string, c Config, alpha []float64, _ bool) {
 		rows, n := c.Data.X.Dims()
@@ -245,7 +245,7 @@ func TestWeightedNormalisation(t *testing.T) {
 }
 
 // With weights the standard error is the weighted mean's over examples: equal weights and their
-// unit do not matter, and an example of weight 0 is none.
+// unit do not matter, and an example of weight 0 does not count.
 func TestWeightedStandardError(t *testing.T) {
 	folds := casetest.Must(KFold(synth.NewStream(1, "folds"), 30, 5))(t)
 	errorOf := func(weights []float64) float64 {

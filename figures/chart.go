@@ -24,13 +24,13 @@ const (
 	LegendNone   = chart.LegendNone
 )
 
-// The colours differ for readers who see red and green alike, and in grey.
+// The colours differ also in grey, and for readers who cannot distinguish red from green.
 var (
 	Black, Blue, Green, Grey        = chart.Black, chart.Blue, chart.Green, chart.Grey
 	Orange, Purple, Sky, Vermillion = chart.Orange, chart.Purple, chart.Sky, chart.Vermillion
 )
 
-// NewPanel returns an empty panel; the name stands for it in the figure's CSV.
+// NewPanel returns an empty panel. name identifies it in the figure's CSV.
 func NewPanel(name, title, x, y string) *Panel { return chart.NewPanel(name, title, x, y) }
 
 // Log10s returns the decadic logarithms of numbers.

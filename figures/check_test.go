@@ -35,9 +35,8 @@ func write(t *testing.T, dir string, outputs ...Output) {
 	}
 }
 
-// testOutputs writes all outputs of a result, and those that need more than it, and
-// looks for texts in the CSV of those that are named. Then it draws the result as poison
-// makes it.
+// testOutputs writes all outputs of a result, and the further ones of more, and looks for texts
+// in the CSV of the named outputs. Then it draws the result again after poison has changed it.
 func testOutputs[R any](t *testing.T, r *R, wants map[string]string, more ...func(r *R) Output) {
 	t.Helper()
 	outputs := func(r *R) []Output {
@@ -58,10 +57,9 @@ func testOutputs[R any](t *testing.T, r *R, wants map[string]string, more ...fun
 	poison(t, r, outputs)
 }
 
-// checkFigure checks of a figure, as it is drawn, that each series shows a point and
-// lies inside its panel's axes, that the legends list each series that is to be
-// listed, and nothing else, that no legend hides a point, that no title is cut off, and that
-// texts keep clear of each other and of the data.
+// checkFigure checks a figure as it is drawn. Each series shows a point and lies inside its
+// panel's axes. The legends list exactly the series that are to be listed, and hide no point.
+// No title is cut off, and texts keep clear of each other and of the data.
 func checkFigure(t *testing.T, f *Figure) {
 	t.Helper()
 	svg, err := f.SVG()
@@ -220,8 +218,8 @@ func poison[R any](t *testing.T, r *R, outputs func(r *R) []Output) {
 	}
 }
 
-// survives draws outputs, of which each may fail but not panic: in all formats, or
-// figures in one alone.
+// survives draws outputs. Each may return an error but must not panic: in all formats, or
+// figures in one format alone.
 func survives(t *testing.T, outputs func() []Output, allFormats bool) {
 	t.Helper()
 	defer func() {

@@ -8,7 +8,7 @@ import (
 	"cvgm/cvgm/experiment/claims"
 )
 
-// deciding returns the first measurement that has the claim's verdict, or the first that there is.
+// deciding returns the first measurement that has the claim's verdict, or else the first one.
 func deciding(c claims.Claim) *claims.Measurement {
 	k := slices.IndexFunc(c.Measured, func(m claims.Measurement) bool { return m.Verdict == c.Verdict && !m.Aside })
 	if k = max(k, 0); k < len(c.Measured) {
@@ -28,8 +28,7 @@ const (
 	barReach = 5
 )
 
-// intervalBar draws an interval in characters. An arrow at an end takes the place of what lies
-// beyond it.
+// intervalBar draws an interval in characters. An arrow at an end replaces the part beyond it.
 func intervalBar(p claims.Position) string {
 	const half = barUnit * barReach
 	line := []rune(strings.Repeat("·", 2*half+1))

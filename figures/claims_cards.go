@@ -41,7 +41,7 @@ func (c *ClaimCards) Markdown() string {
 	return b.String()
 }
 
-// claimsLegend explains what all cards share.
+// claimsLegend explains the parts that all cards share.
 func claimsLegend(all []claims.Claim) string {
 	r := claims.Reckon(all)
 	opened := "none"
@@ -106,11 +106,11 @@ func measuredTable(c claims.Claim) string {
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	_, rows, _ := strings.Cut(t.Markdown(), "\n\n") // less the caption
+	_, rows, _ := strings.Cut(t.Markdown(), "\n\n") // without the caption
 	return rows
 }
 
-// rowNote tells of a row what the table of all rows has no column for.
+// rowNote returns the facts about a row for which the table of all rows has no column.
 func rowNote(m *claims.Measurement) string {
 	var parts []string
 	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
@@ -132,7 +132,7 @@ func rowNote(m *claims.Measurement) string {
 	return strings.Join(parts, " ")
 }
 
-// reasonOf tells why a difference matters from where it does.
+// reasonOf returns the smallest difference that matters, with its reason.
 func reasonOf(m *claims.Measurement) string {
 	if _, ok := m.Position(); !ok {
 		return ""
@@ -147,7 +147,7 @@ func repetitions(m *claims.Measurement) string {
 	return fmt.Sprintf(", %d repetitions", m.Ours.N)
 }
 
-// wanted tells what the rule asks for, what the paper gives and what came of it.
+// wanted describes the condition of the rule, the paper's number and the outcome.
 func wanted(m *claims.Measurement) string {
 	if m.Verdict == claims.NotTestable {
 		return ""
@@ -166,7 +166,7 @@ func wanted(m *claims.Measurement) string {
 	return b.String()
 }
 
-// printed tells what the paper and its code print.
+// printed describes the numbers that the paper and its code print.
 func printed(q claims.Quoted) string {
 	switch {
 	case q.Code == "":

@@ -11,10 +11,10 @@ import (
 	"cvgm/figures/internal/chart"
 )
 
-// claimsTable lists the paper's sentences in its order, each with its verdict, and below it what is
-// measured for it: the setting, the number that the paper gives, the one that its code printed, the
-// one here, and the rule from which the verdict follows, beside what the rule says of a case in
-// which the sentence is false.
+// claimsTable lists the paper's sentences in its order, each with its verdict. The measurements
+// for a sentence are the rows below it. Each has its setting, the number in the paper, the
+// number that the paper's code printed, the number measured here, the rule from which the
+// verdict follows, and the verdict of this rule on a case in which the sentence is false.
 func claimsTable(all []claims.Claim) *Table {
 	t := &Table{
 		Name: "claims", Caption: claimsCaption,
@@ -60,8 +60,8 @@ func ClaimsAtAGlance(all []claims.Claim) *Table {
 	return t
 }
 
-// FindingsTable lists what a reader takes home, each with its number, and the number's interval as
-// a bar where it has one. The note goes below.
+// FindingsTable lists the main findings, each with its number, and with the number's interval
+// as a bar if it has one. The note goes below.
 func FindingsTable(all []claims.Claim, note string) *Table {
 	t := &Table{Name: "findings", Caption: "Seven findings", Header: []string{"Finding", "Number", "Beside what matters", "Verdict", "Shown in"}, Note: strings.TrimSpace(counted(all) + " " + findingsNote + " " + note)}
 	for _, f := range claims.Findings(all) {
@@ -78,7 +78,7 @@ const findingsNote = "Intervals are 95 % confidence intervals over the repetitio
 
 const claimsCaption = "The paper's claims and what becomes of them"
 
-// repeated returns the number of a row's repetitions, or nil for what is computed once.
+// repeated returns the number of a row's repetitions, or nil for a value that is computed once.
 func repeated(m *claims.Measurement) any {
 	if m.Ours.N < 2 {
 		return nil
@@ -86,7 +86,7 @@ func repeated(m *claims.Measurement) any {
 	return m.Ours.N
 }
 
-// bracketed returns a row's verdict, in brackets where the sentence does not depend on it.
+// bracketed returns a row's verdict, in brackets if the sentence does not depend on it.
 func bracketed(m *claims.Measurement) string {
 	if m.Aside {
 		return fmt.Sprintf("(%s)", m.Verdict)
@@ -104,7 +104,7 @@ func optional(text string) any {
 
 func quotation(sentence string) string { return "“" + sentence + "”" }
 
-// counted says how many claims have which verdict.
+// counted lists the number of claims with each verdict.
 func counted(all []claims.Claim) string {
 	var parts []string
 	for _, v := range claims.Verdicts {
@@ -115,8 +115,8 @@ func counted(all []claims.Claim) string {
 	return fmt.Sprintf("%d claims: %s.", len(all), strings.Join(parts, ", "))
 }
 
-// measurement returns a Number in four digits after the point, or fewer where it
-// is large, or nil where nothing could be measured.
+// measurement returns a Number with four digits after the point, or with fewer if it is large.
+// It returns nil if nothing could be measured.
 func measurement(m experiment.Estimate) any {
 	if math.IsNaN(m.Mean) {
 		return nil

@@ -49,8 +49,8 @@ func DifferentiabilityKinks(r *differentiability.Limits) *Figure {
 	return f
 }
 
-// DifferentiabilityLimits shows what happens to derivatives as λ2 goes to 0, and
-// the CV loss that has none.
+// DifferentiabilityLimits shows the behaviour of derivatives as λ2 goes to 0, and a CV loss
+// without a derivative.
 func DifferentiabilityLimits(r *differentiability.Limits) *Figure {
 	ridge := NewPanel("vanishing ridge", "elastic net, λ₂ → 0", "λ₂", "|dθ| along a change of X").LogAxes(true, true).Grid()
 	x := Log10s(r.Ridge.Lambda2)
@@ -80,8 +80,7 @@ func DifferentiabilityLimits(r *differentiability.Limits) *Figure {
 		Caption: "Left: how fast the solution of an elastic net moves with the data as λ₂ goes to 0, by the norm |dθ| of its derivative along one random change of X; with one feature given twice the derivative grows without bound. Right: the CV loss of the same logistic regressions by two losses; the logistic loss has the tangents drawn, the share of misclassified examples is a step function without slope."}
 }
 
-// DifferentiabilityTable is what the library answers where no derivative
-// exists.
+// DifferentiabilityTable lists the library's answers at points at which no derivative exists.
 func DifferentiabilityTable(r *differentiability.Limits) *Table {
 	t := &Table{
 		Name: "differentiability_answers", Caption: "Where no derivative exists, and what the library answers",

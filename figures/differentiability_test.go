@@ -71,8 +71,8 @@ func TestDifferentiabilityOutputs(t *testing.T) {
 	}
 }
 
-// Of more dual variables than a panel shows, those that move over the longest part of the
-// path are shown, whatever they are worth at rest.
+// If there are more dual variables than a panel shows, it shows the ones that move over the
+// longest part of the path, whatever their values at rest.
 func TestPathsShowWhatMoves(t *testing.T) {
 	s := differentiability.SolutionPath{Name: "dual variables", Hyper: "λ1", At: []float64{1, 2, 3}}
 	slopes := [][]float64{{0, 0, 1e-14}, {1, 0, 0}, {math.NaN(), 1, -1}, {0, 0, 0}, {2, 2, 2}, {1, -1, 0}, {0, 0, 0}}

@@ -14,8 +14,8 @@ import (
 
 var draws = flag.Int("draws", 3, "random small runs of each experiment")
 
-// Random small runs of every experiment give outputs of which none is blank, clipped or
-// without its legend.
+// Random small runs of every experiment give outputs that are not blank, not clipped and not
+// without a legend.
 func TestRandomSmallRuns(t *testing.T) {
 	for _, e := range registry.All() {
 		t.Run(e.Name, func(t *testing.T) {

@@ -57,8 +57,8 @@ func ElasticNetTable(r *elasticnet.Result, seeds *elasticnet.Seeds) *Table {
 	return t
 }
 
-// ElasticNetCVTable is what Table 1 does not show: the CV loss itself, which
-// the searches minimise, over fresh data sets.
+// ElasticNetCVTable lists the CV loss over fresh data sets. The searches minimise it, but Table
+// 1 does not show it.
 func ElasticNetCVTable(seeds *elasticnet.Seeds) *Table {
 	t := &Table{Name: "elastic_net_cv_loss", Caption: fmt.Sprintf("Cross-validation loss reached, over %d seeds", seeds.Params.Seeds),
 		Header: []string{"Method", "Mean CV loss", "CVGM less method", "CVGM better"}}
@@ -70,8 +70,8 @@ func ElasticNetCVTable(seeds *elasticnet.Seeds) *Table {
 	return t
 }
 
-// ElasticNetBoxTable compares the two baselines in the box of the paper's grid and in a
-// wide one, with as many points.
+// ElasticNetBoxTable compares the two baselines in the box of the paper's grid and, with the
+// same number of points, in a wide box.
 func ElasticNetBoxTable(r *elasticnet.Seeds) *Table {
 	p := r.Params
 	t := &Table{Name: "elastic_net_boxes", Caption: fmt.Sprintf("Exhaustive and random search in the paper's box and in a wide one, over %d seeds", p.Seeds),
@@ -123,8 +123,8 @@ func ElasticNetLearningCurves(r *elasticnet.Result) *Figure {
 			"CVGM ends at %.4f, exhaustive search at %.4f, random search at %.4f; the paper prints %s, %s and %s. Two lines give the test loss of least squares and of the coefficients that made the data.", r.CVGM.Final(), r.Exhaustive.Final(), r.Random.Final(), printed.CVGM.Paper, printed.Exhaustive.Paper, printed.Random.Paper)}
 }
 
-// ElasticNetSurfaces shows what the searches walk on and what they are judged
-// by: CV loss and test loss over (λ1, λ2), with the points of each search.
+// ElasticNetSurfaces shows the objective of the searches and the criterion that judges them: CV
+// loss and test loss over (λ1, λ2), with the points of each search.
 func ElasticNetSurfaces(r *elasticnet.Result) *Figure {
 	cv, _, _ := lowest(r.Surface.CV)
 	test, _, _ := lowest(r.Surface.Test)
@@ -177,8 +177,8 @@ func onSurface[P [2]float64 | []float64](plot func(name string, xs, ys []float64
 	plot(name, x, y, s)
 }
 
-// coordinates returns those of points on a surface with these axes. A point beyond
-// its edge lies on the edge.
+// coordinates returns the coordinates of points on a surface with these axes. A point beyond
+// the surface's edge is moved onto the edge.
 func coordinates[P [2]float64 | []float64](axes [][]float64, points []P) (x, y []float64) {
 	log := func(k int) []float64 {
 		axis := slices.Sorted(slices.Values(axes[k]))
@@ -200,7 +200,7 @@ func lowest(z [][]float64) (v float64, i, j int) {
 	return v, i, j
 }
 
-// rises are those of contour levels above the lowest value, in percent.
+// rises are the heights of contour levels above the lowest value, in percent.
 var rises = []float64{.2, .5, 1, 2, 5, 10, 20, 50, 100, 200}
 
 // LevelsAboveMinimum returns contour levels that lie ever further apart.
@@ -214,7 +214,7 @@ func list(format string, v []float64) string {
 	return strings.Trim(strings.ReplaceAll(fmt.Sprintf(format, v), " ", ", "), "[]")
 }
 
-// surfaceNote says in a caption how to read surfaces with these levels.
+// surfaceNote explains in a caption how to read surfaces with these levels.
 func surfaceNote() string {
 	return fmt.Sprintf("Contours, from the innermost, are at %s and %g %% above the lowest value", list("%g", rises[:len(rises)-1]), rises[len(rises)-1])
 }

@@ -19,9 +19,8 @@ func init() {
 	})
 }
 
-// IncompleteJacobian shows where the loss on fresh examples would push each
-// training example of a logistic regression: by the complete Jacobian, and by
-// the one that the paper prints.
+// IncompleteJacobian shows the direction in which the loss on fresh examples would push each
+// training example of a logistic regression: by the complete Jacobian, and by the printed one.
 func IncompleteJacobian(r *differentiability.ErrataResult) *Figure {
 	e := r.Jacobian
 	p := NewPanel("arrows", "", "x₁", "x₂")
@@ -76,8 +75,8 @@ func JacobianTable(r *differentiability.ErrataResult) *Table {
 	}
 }
 
-// ErrataTable lists what the paper prints wrongly, quoted, with the numbers or the argument that
-// prove it. The stability row needs the stability's result; nil leaves it out.
+// ErrataTable quotes the paper's errors, each with the numbers or the argument that prove it.
+// The stability row needs the stability's result; nil leaves it out.
 func ErrataTable(r *differentiability.ErrataResult, stability *stability.Result) *Table {
 	t := &Table{
 		Name: "errata", Caption: "Errata of the paper, each with its proof",

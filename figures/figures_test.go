@@ -121,7 +121,7 @@ func TestFigureCSVHoldsEveryPlottedPoint(t *testing.T) {
 	}
 }
 
-// What is not well formed is an error that names the place, not a panic.
+// An output that is not well formed is an error that names the place, not a panic.
 func TestOutputsThatCannotBeDrawn(t *testing.T) {
 	figure := func(add func(p *Panel)) *Figure {
 		p := NewPanel("panel", "", "x", "y")
@@ -468,7 +468,7 @@ func TestIntervalBars(t *testing.T) {
 	}
 }
 
-// LaTeX prints tables with pdflatex and fonts of its own: all letters beyond ASCII are
+// LaTeX prints tables with pdflatex and its own fonts, so all letters beyond ASCII are
 // commands.
 func TestLettersOfLaTeXTables(t *testing.T) {
 	paths, err := filepath.Glob("out/*/*.md")
@@ -480,7 +480,7 @@ func TestLettersOfLaTeXTables(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, r := range string(text) { // escaped here: what is committed shows no change of chart.LatexEscapes
+		for _, r := range string(text) { // escaped here, because a committed file does not show changes of chart.LatexEscapes
 			if strings.ContainsFunc(chart.LatexEscapes.Replace(string(r)), func(r rune) bool { return r > unicode.MaxASCII }) {
 				t.Errorf("%s holds the letter %q: add it to latexEscapes", path, r)
 			}

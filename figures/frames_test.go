@@ -15,8 +15,8 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// Panels have frames of one size, whatever the width of their labels, whether they have
-// titles, and how many are in their rows. Those of a row lie at one height.
+// All panels have frames of one size, for any width of labels, with and without titles, and for
+// any number of panels in a row. The frames of a row lie at one height.
 func TestFramesAreEqual(t *testing.T) {
 	src := rand.New(rand.NewPCG(1, 0))
 	for range 50 {

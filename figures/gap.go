@@ -15,7 +15,7 @@ func init() {
 	})
 }
 
-// GapTable lists the risk less the CV loss, the risk at the end of the search, and the risk
+// GapTable lists the risk minus the CV loss, the risk at the end of the search, and the risk
 // after stopping by the nested estimate.
 func GapTable(r *splits.GapResult) *Table {
 	p := r.Params

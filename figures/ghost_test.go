@@ -34,8 +34,8 @@ func drawn(t *testing.T, f *Figure) []byte {
 	return data
 }
 
-// Only the lines that differ from those of the CSV have ghosts, which the legend
-// explains once and the figure's own CSV lacks.
+// Only the lines that differ from the CSV have ghosts. The legend explains them once, and the
+// figure's own CSV does not list them.
 func TestGhostsAreTheLinesThatDiffer(t *testing.T) {
 	committed := twoLines(LegendRight, []float64{3, 2, 1}, []float64{1, 2, 4}).CSV()
 	for _, legend := range []LegendPlace{LegendInside, LegendRight, LegendBelow, LegendNone} {
@@ -93,7 +93,7 @@ func TestGhostsOfHostileCSV(t *testing.T) {
 	}
 }
 
-// Panels or series of the same name cannot be told apart in a CSV.
+// A CSV does not distinguish panels or series of the same name.
 func TestGhostsOfDoubleNames(t *testing.T) {
 	f := twoLines(LegendRight, []float64{3, 2}, []float64{1, 2})
 	f.Panels[0][0].Line("curve", []float64{1, 2}, []float64{0, 5}, Style{})

@@ -29,10 +29,10 @@ func lightness(c color.NRGBA) float64 {
 	return 116*math.Cbrt(y) - 16
 }
 
-// indistinguishable returns the pairs of listed series of a figure that have the same
-// lightness, to visible, the same dashes, nearly the same width and the same marks: in one
-// panel, or, where one legend explains all panels, in any of them. Series that are labelled
-// directly need no more.
+// indistinguishable returns the pairs of listed series of a figure that have the same lightness
+// (up to visible), the same dashes, nearly the same width and the same marks. It compares the
+// series of one panel or, if one legend explains all panels, of all. Series that are labelled
+// directly do not need to differ.
 func indistinguishable(f *Figure) (pairs []string) {
 	const visible, wider = 15, 2              // of lightness, between thin lines; factor of width
 	groups := make(map[string][]chart.Series) // that are explained together
@@ -64,8 +64,8 @@ func indistinguishable(f *Figure) (pairs []string) {
 	return pairs
 }
 
-// fewest is the number of lines from which a panel labels them at their ends: a reader
-// does not carry so many entries of a legend to their lines.
+// fewest is the number of lines from which a panel labels them at their ends: a reader cannot
+// match so many entries of a legend with their lines.
 const fewest = 6
 
 // The series of each panel differ by lightness, dashes or marks, or have labels at their

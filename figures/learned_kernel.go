@@ -38,8 +38,9 @@ type KernelExample struct {
 	bayesNote   string
 }
 
-// The experiments with a learned kernel. On XOR the Bayes rule has a choice where the
-// squares overlap; its boundaries are those of the corners in which it has none.
+// The experiments with a learned kernel. On XOR any answer of the Bayes rule is equally good
+// where the squares overlap; the boundaries drawn are the edges of the corners in which the
+// answer is certain.
 var (
 	Rings = KernelExample{"rings", "Rings", claims.Printed.Rings, "Bayes rule", "the boundary of the best rule there is", []float64{0},
 		"The paper's text also states .892, of the same test set. The best rule is a circle."}
@@ -72,7 +73,7 @@ func (e KernelExample) VariantsTable(r *kernels.LearnedKernelResult) *Table {
 	return t
 }
 
-// printedOf returns what others print of a run: nothing but of the published one.
+// printedOf returns the numbers that others print of a run. Only the published run has any.
 func (e KernelExample) printedOf(run kernels.Run) (printed claims.PrintedKernel) {
 	if run.Variant == kernels.Published {
 		printed = e.printed
@@ -124,7 +125,7 @@ func (e KernelExample) Boundary(r *kernels.LearnedKernelResult) *Figure {
 	return f
 }
 
-// columns returns the first two columns of x; nil stands for no rows.
+// columns returns the first two columns of x; nil has no rows.
 func columns(x *mat.Dense) (first, second []float64) {
 	if x != nil {
 		first, second = mat.Col(nil, 0, x), mat.Col(nil, 1, x)
@@ -176,9 +177,9 @@ var variantStyles = map[kernels.Variant]Style{
 	kernels.FullPenalised:     {Color: Orange, Dash: []vg.Length{3, 2}},
 }
 
-// Variants shows the CV loss and the test accuracy along the five variants,
-// and the angle between their directions and the exact gradient. A line ends
-// where rounding begins to decide where it goes.
+// Variants shows the CV loss and the test accuracy along the five variants, and the angle
+// between their directions and the exact gradient. A line ends at the step at which rounding
+// begins to decide its course.
 func (e KernelExample) Variants(r *kernels.LearnedKernelResult) *Figure {
 	panels := []*Panel{
 		NewPanel("CV loss", "", "steps", "CV loss").Grid(),

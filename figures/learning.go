@@ -42,7 +42,7 @@ func LearningPaths(r *differentiability.Learning) *Figure {
 	return f
 }
 
-// LearningTable is where the searches start and end.
+// LearningTable lists the start and the end of each search.
 func LearningTable(r *differentiability.Learning) *Table {
 	t := &Table{
 		Name: "learning", Caption: "Hyperparameters learned by the gradient of the CV loss",

@@ -21,8 +21,8 @@ func init() {
 	})
 }
 
-// shownModels is the number of models, one for each class, that get panels of their own, and
-// shownCoefficients that of features in one panel.
+// shownModels is the number of models, one for each class, that get panels of their own.
+// shownCoefficients is the number of features in one panel.
 const shownModels, shownCoefficients = 4, 20
 
 // full returns a name that a user gave, for a text or a table.
@@ -113,7 +113,8 @@ func names(all []string) string {
 // interval is an estimate between the ends of its 95 % interval.
 type interval struct{ Mean, Low, High float64 }
 
-// MyDataTuning lists what tuning found: the hyperparameters between their bounds, and the losses.
+// MyDataTuning lists the results of tuning: the hyperparameters between their bounds, and the
+// losses.
 func MyDataTuning(r *mydata.Result) []Output {
 	hyper := &Table{
 		Name: "my_data_hyperparameters", Caption: fmt.Sprintf("%s: hyperparameters of the %s", r.Name, cmp.Or(r.Learner, "learner")),
@@ -147,8 +148,8 @@ func MyDataTuning(r *mydata.Result) []Output {
 	return []Output{hyper, losses}
 }
 
-// MyDataSearch shows the CV loss around the tuned hyperparameters: along each, and where there are
-// two of one model, over both.
+// MyDataSearch shows the CV loss around the tuned hyperparameters: along each one, and over
+// both if a model has two.
 func MyDataSearch(r *mydata.Result) []Output {
 	models := r.Models[:min(len(r.Models), shownModels)]
 	curves := &Figure{Name: "my_data_curves", Legend: LegendBelow,
@@ -175,7 +176,7 @@ func MyDataSearch(r *mydata.Result) []Output {
 	return all
 }
 
-// shownNote tells in a caption how many models have no panels.
+// shownNote lists in a caption how many models have no panels.
 func shownNote(r *mydata.Result) string {
 	if n := len(r.Models) - shownModels; n > 0 {
 		return fmt.Sprintf(" Not shown: %d more models.", n)
@@ -398,8 +399,8 @@ func myROC(r *mydata.Result) *Figure {
 // myGlyphs mark the rows of classes.
 var myGlyphs = []draw.GlyphDrawer{draw.RingGlyph{}, draw.PlusGlyph{}, draw.TriangleGlyph{}, draw.SquareGlyph{}, draw.CrossGlyph{}, draw.PyramidGlyph{}, draw.BoxGlyph{}, draw.CircleGlyph{}}
 
-// myBoundary shows the rows of classes with two numeric columns, and where the predicted class
-// changes.
+// myBoundary shows the rows of classes with two numeric columns, and the boundary at which the
+// predicted class changes.
 func myBoundary(r *mydata.Result) *Figure {
 	b := r.Boundary
 	p := NewPanel(fmt.Sprintf("%s, target %s, boundary", named(r.Name), named(r.Target)), "", named(b.Names[0]), named(b.Names[1]))

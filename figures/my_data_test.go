@@ -37,7 +37,7 @@ func myTable(classes ...string) string {
 	return text
 }
 
-// Every kind of table has its outputs, which survive what is not finite.
+// Every kind of table has its outputs, also with values that are not finite.
 func TestMyDataOutputs(t *testing.T) {
 	fast := func(p *mydata.MyDataParams) { p.OuterFolds = 2 }
 	for name, c := range map[string]struct {
@@ -75,7 +75,8 @@ func TestMyDataOutputs(t *testing.T) {
 	}
 }
 
-// The lines of other data are no ghosts behind one's own; those of another seed are.
+// Lines of other data are not drawn as ghosts behind the present ones; lines of another seed
+// are.
 func TestMyDataHasNoGhostsOfOtherData(t *testing.T) {
 	curves := func(r *mydata.Result) *Figure { return MyDataSearch(r)[0].(*Figure) }
 	first := myResult(t, myTable("no", "yes"), func(*mydata.MyDataParams) {})
@@ -132,7 +133,7 @@ func TestMyDataOfManyLevels(t *testing.T) {
 	}
 }
 
-// The note below the columns names what a reader has to know of them.
+// The note below the columns lists the facts about them that a reader needs.
 func TestMyDataColumnsNote(t *testing.T) {
 	r := myResult(t, "id,x,g,y\n1,4,a,2\n2,2,a,3\n3,5,b,5\n4,1,b,4\n5,7,c,6\n6,5,c,\n", func(p *mydata.MyDataParams) { p.Group, p.OuterFolds = "g", 0 })
 	want := "The target is a number. Rows left out for lack of a value: 1. The rows form 3 groups, each of which stays together in all folds. The column id counts the rows: put it into Ignore unless it is a feature."

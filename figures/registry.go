@@ -14,8 +14,8 @@ func register[R any](of func(r *R) []Output) {
 	drawers[reflect.TypeFor[*R]()] = func(result any) []Output { return of(result.(*R)) }
 }
 
-// Of returns the figures and tables of an experiment's result, a pointer to it, or
-// nil where there are none.
+// Of returns the figures and tables of an experiment's result, a pointer to it, or nil if there
+// are none.
 func Of(result any) []Output {
 	if of := drawers[reflect.TypeOf(result)]; of != nil {
 		return of(result)

@@ -12,7 +12,7 @@ func init() {
 }
 
 // RegressionPrintedTable compares the command that the paper prints for its regression data
-// with what its code does.
+// with its code.
 func RegressionPrintedTable(r *elasticnet.RegressionPrinted) *Table {
 	p := r.Params
 	t := &Table{

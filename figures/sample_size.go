@@ -143,7 +143,7 @@ func SampleSizeOverfitting(r *samplesize.Result) *Table {
 	return t
 }
 
-// inPoints returns an estimate in percentage points, or nil where there is none.
+// inPoints returns an estimate in percentage points, or nil if there is none.
 func inPoints(e experiment.Estimate) any {
 	if e.N == 0 {
 		return nil
@@ -158,8 +158,8 @@ type sizeCurve struct {
 	style Style
 }
 
-// drawSizeCurves plots means over sizes, on bands of their confidence intervals
-// where there are any.
+// drawSizeCurves plots means over sizes, on bands of their confidence intervals if they have
+// any.
 func drawSizeCurves(p *Panel, sizes []int, curves []sizeCurve) {
 	x := chart.Floats(sizes)
 	for _, c := range curves {
@@ -234,8 +234,8 @@ func SampleSizeDifferences(r *samplesize.Result) *Table {
 	return t
 }
 
-// SampleSizeThresholds compares CVGM's lead where examples are few with that where they are more,
-// at several thresholds, and lists its change per doubling of N.
+// SampleSizeThresholds compares CVGM's lead with few examples with its lead with more, at
+// several thresholds, and lists its change per doubling of N.
 func SampleSizeThresholds(r *samplesize.Result) *Table {
 	t := &Table{
 		Name: "sample_size_thresholds", Caption: "CVGM's lead over other methods where examples are few less that where they are more, in percentage points",

@@ -16,7 +16,7 @@ func init() {
 	})
 }
 
-// SearchDimensionsTable lists where each searcher ends, by the number of hyperparameters.
+// SearchDimensionsTable lists the end of each search, by the number of hyperparameters.
 func SearchDimensionsTable(r *searches.DimensionsResult) *Table {
 	p := r.Params
 	t := &Table{

@@ -44,8 +44,8 @@ func SearchesTable(r *searches.Result) *Table {
 	return t
 }
 
-// SearchesMinimaTable tells of each data set's minimum, and in how many
-// evaluations the quasi-Newton searches reach it.
+// SearchesMinimaTable lists each data set's minimum, and the number of evaluations in which the
+// quasi-Newton searches reach it.
 func SearchesMinimaTable(r *searches.Result) *Table {
 	t := &Table{
 		Name: "searches_minima", Caption: "Where the CV loss of the elastic net is lowest",
@@ -65,7 +65,7 @@ func SearchesMinimaTable(r *searches.Result) *Table {
 	return t
 }
 
-// searchStyles are those of the searchers by name.
+// searchStyles are the searchers' styles, by name.
 var searchStyles = map[string]Style{
 	searches.PaperStep:   {Color: Grey, Dash: []vg.Length{2, 2}},
 	"projected gradient": {Color: Grey},
@@ -86,8 +86,7 @@ var searchStyles = map[string]Style{
 // bayesianLog and cmaesLog are the searchers in logarithms.
 const bayesianLog, cmaesLog = "Bayesian in log λ", "CMA-ES in log λ"
 
-// held returns the first n values of a search. A search that has ended stays where
-// it is.
+// held returns the first n values of a search. A search that has ended keeps its last value.
 func held(v []float64, n int) []float64 {
 	return chart.Mapped(chart.OneTo(n), func(k float64) float64 { return v[min(int(k), len(v))-1] })
 }

@@ -86,8 +86,8 @@ func pathPanel(s differentiability.SolutionPath) *Panel {
 	return p
 }
 
-// shownCoordinates and shownExamples are the numbers of coordinates, and of the dual variables
-// of examples, whose paths cross more, that a reader can follow in one panel.
+// shownCoordinates is the number of coordinates that a reader can follow in one panel.
+// shownExamples is the same for the dual variables of examples, whose paths cross more.
 const shownCoordinates, shownExamples = 6, 4
 
 // atRest is far above the rounding of slopes and of values at a bound.

@@ -50,7 +50,7 @@ func SplitsRingsTable(r *splits.Result) *Table {
 	return t
 }
 
-// SplitsStepsTable lists where constant step sizes end on the rings.
+// SplitsStepsTable lists the end of the searches with constant step sizes on the rings.
 func SplitsStepsTable(r *splits.Result) *Table {
 	t := &Table{
 		Name: "splits_rings_steps", Caption: fmt.Sprintf("Rings: constant step sizes after %d steps, over %d data sets", r.Params.Rings.Steps, r.Params.RingsDataSets),

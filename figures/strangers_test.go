@@ -41,8 +41,9 @@ var attacks = []string{
 	`-1.5`, `+3e-5`, `−1.5`, `1e9`, `nan`, `x1`, `λ1`, strings.Repeat("W", 10000), strings.Repeat("long name ", 1000) + "x",
 }
 
-// hostileTable is a CSV in which attacks are the names of columns and the levels of every third one,
-// and three of them, from the k-th on, the classes of the target. With two columns these are numeric.
+// hostileTable returns a CSV whose column names are attacks. Every third column has attacks as
+// levels, unless there are only two columns, which are then numeric. The classes of the target
+// are three attacks, from the k-th on.
 func hostileTable(columns []string, k int) (text string, target string) {
 	src := synth.NewStream(8, "strangers")
 	target = "target " + attacks[k]
@@ -218,7 +219,7 @@ func readTable(t *testing.T, source string) [][]string {
 	return readMarkdown(t, source, func(string) {})
 }
 
-// checkCSV checks that no cell is a formula, and neither is one where a semicolon or a tab ends it.
+// checkCSV checks that no cell is a formula, also if a semicolon or a tab ends cells.
 func checkCSV(t *testing.T, text string) {
 	t.Helper()
 	for _, comma := range ",;\t" {
@@ -232,7 +233,7 @@ func checkCSV(t *testing.T, text string) {
 				t.Fatal(err)
 			}
 			for _, field := range record {
-				number, _, _ := strings.Cut(field, ",") // of a line of numbers, where no comma ends a cell
+				number, _, _ := strings.Cut(field, ",") // of a line of numbers, if no comma ends a cell
 				_, err := strconv.ParseFloat(number, 64)
 				if begins := strings.TrimLeft(field, " \t\r\n\u00a0\u200b\u202e\""); err != nil && begins != "" && strings.ContainsAny(begins[:1], "=+-@") ||
 					strings.HasPrefix(begins, "＝") || strings.HasPrefix(begins, "＋") || strings.HasPrefix(begins, "－") || strings.HasPrefix(begins, "＠") {
@@ -303,7 +304,8 @@ func unlatex(tex string) string {
 	return text
 }
 
-// Texts stay apart in CSV, and one apostrophe less is the text; numbers are numbers.
+// Different texts stay different in CSV, removing one apostrophe restores the text, and numbers
+// are numbers.
 func TestTextsOfCSV(t *testing.T) {
 	seen := map[string]string{}
 	for _, text := range attacks {
@@ -322,7 +324,7 @@ func TestTextsOfCSV(t *testing.T) {
 
 // The file has the attacks as names in Markdown, for the test of the report's reader.
 func TestFileOfStrangers(t *testing.T) {
-	names := chart.Mapped(attacks[:len(attacks)-2], experiment.Visible) // less the long ones
+	names := chart.Mapped(attacks[:len(attacks)-2], experiment.Visible) // without the long ones
 	table := &Table{Name: "t", Caption: attacks[0] + " **", Header: []string{"Name", attacks[1]}, Note: attacks[12]}
 	for _, name := range names {
 		table.Rows = append(table.Rows, []any{name, nil})

@@ -73,8 +73,8 @@ func over(a, b vg.Rectangle) bool {
 	return min(a.Max.X, b.Max.X)-max(a.Min.X, b.Min.X) > tolerance && min(a.Max.Y, b.Max.Y)-max(a.Min.Y, b.Min.Y) > tolerance
 }
 
-// checkTexts checks that no text of a figure is cut off, lies on another one or, but for
-// legends inside panels, on a panel's data.
+// checkTexts checks that no text of a figure is cut off, overlaps another one or, except for
+// legends inside panels, a panel's data.
 func checkTexts(t *testing.T, f *Figure) {
 	t.Helper()
 	w, h := f.Size()
@@ -84,7 +84,7 @@ func checkTexts(t *testing.T, f *Figure) {
 		t.Error(err)
 		return
 	}
-	boxes := c.boxes // without those that the layout draws again
+	boxes := c.boxes // without the ones that the layout draws again
 	var frames []vg.Rectangle
 	if f.Legend != LegendInside {
 		f.LayOut(draw.Crop(canvas, 4, -8, 4+h-f.Height, -4), func(p *Panel, cell draw.Canvas, axes chart.Box) {

@@ -13,13 +13,13 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// timingsNote is the note of what is drawn from the record.
+// timingsNote is the note below a figure or table that is drawn from the record.
 func timingsNote(t *claims.Timings) string {
 	return fmt.Sprintf("The fastest of several runs, recorded %s on %s with %d cores.", t.Date, t.Machine.Processor, t.Machine.Cores)
 }
 
-// NotebookCostTable lists what is computed again by which command, and how long
-// that takes where nothing is stored.
+// NotebookCostTable lists the command that recomputes each notebook's results, and how long it
+// takes if nothing is stored.
 func NotebookCostTable(t *claims.Timings) *Table {
 	table := &Table{Name: "notebook_costs", Caption: "What is computed again, and how long that takes", Header: []string{"Claims about", "Command", "Minutes"}, Note: timingsNote(t)}
 	for _, n := range []struct{ notebook, about string }{
@@ -42,8 +42,8 @@ func NotebookCostTable(t *claims.Timings) *Table {
 	return table
 }
 
-// GradientCostTable is the time of a CV loss with and without its gradient, and
-// what a second core gains.
+// GradientCostTable lists the time of a CV loss with and without its gradient, and the gain
+// from a second core.
 func GradientCostTable(t *claims.Timings) *Table {
 	table := &Table{
 		Name:    "gradient_cost",

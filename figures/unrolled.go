@@ -74,7 +74,7 @@ func UnrolledCurves(r *differentiability.UnrolledResult) *Figure {
 		Caption: fmt.Sprintf("Relative error of the derivative of the test loss in λ₂ through so many steps of gradient descent, against the implicit derivative at the solution. The learning rate η is in units of 1/L, where L is the largest curvature. Lines end above 10%s; errors below 10%s are drawn there.", chart.Superscript(fmt.Sprint(ceiling)), chart.Superscript(fmt.Sprint(floor)))}
 }
 
-// UnrolledPrecisionTable lists what rounding does to the derivatives.
+// UnrolledPrecisionTable lists the rounding errors of the derivatives.
 func UnrolledPrecisionTable(r *differentiability.UnrolledResult) *Table {
 	p := r.Params
 	t := &Table{

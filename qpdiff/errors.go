@@ -26,10 +26,10 @@ var (
 	ErrTooLarge = check.ErrTooLarge
 )
 
-// ArgError names an argument that cannot be used (its field Arg, as the documentation
-// spells it), the problem with it (Problem, with the offending value and its place) and
-// what to do about it (Remedy). It wraps one of the Err… kinds (Why). The packages above
-// this one report their bad arguments with it too.
+// ArgError describes an argument that cannot be used: its name (Arg, as the documentation
+// spells it), the problem (Problem, with the offending value and its place) and the remedy
+// (Remedy). It wraps one of the Err… kinds (Why). The packages above this one report their bad
+// arguments with it too.
 type ArgError = check.ArgError
 
 // An Input names an argument that a solution depends on, as the documentation spells it:
@@ -60,14 +60,14 @@ func (w Weak) String() string {
 	return strings.Join(parts, " and ")
 }
 
-// NotDifferentiableError is the error of a derivative that does not exist at the
-// solution, with the reason. It matches ErrNotDifferentiable.
+// NotDifferentiableError is the error of a derivative that does not exist at the solution, with
+// the reason. It matches ErrNotDifferentiable.
 //
-// Strict complementarity is tested first: it fails at what Weak names. Where Weak is
-// empty, the cotangent or the input's ∇g lies outside the range that the implicit
-// function theorem needs, by Residual (relative).
+// Strict complementarity is tested first: it fails at the rows and coordinates in Weak. If Weak
+// is empty, the cotangent or the input's ∇g lies outside the range that the implicit function
+// theorem needs, by Residual (relative).
 type NotDifferentiableError struct {
-	Inputs   []Input // those asked for; none: whatever input is asked for
+	Inputs   []Input // the requested inputs without a derivative; none: no input has one
 	Weak     Weak
 	Residual float64
 	Remedy   string

@@ -44,10 +44,9 @@ func (t *total) value() float64 { v, _ := t.sum.Float64(); return v }
 // largest is the largest magnitude of a product.
 func (t *total) largest() float64 { v, _ := t.term.Float64(); return v }
 
-// checkOptimal tests the KKT conditions at s to its tolerance, each against the
-// size of what it sums. Where the entries are of all sizes, so are the units in
-// which the solver measures the variables and which it does not give away: then
-// only what holds in any units is tested.
+// checkOptimal tests the KKT conditions at s to its tolerance, each relative to the size of its
+// terms. If the entries have all sizes, so have the solver's units of the variables, which it
+// does not export. Then only the conditions that hold in any units are tested.
 func checkOptimal(in *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, p hostile.Profile) {
 	tol := s.Tol
 	if !(tol > 0) {
@@ -217,9 +216,9 @@ func checkUnbounded(in *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, p hosti
 		for j, v := range row {
 			t.add(v, c.Z[j])
 		}
-		// The solver measures z and the rows in its units of the variables, which
-		// span at most the range of the entries. That of Scaled, 1e12, takes its
-		// tolerance of 1e-13 beyond proofTol already. See also checkOptimal.
+		// The solver measures z and the rows in its units of the variables, which span at most
+		// the range of the entries. The range of Scaled, 1e12, already takes the solver's
+		// tolerance of 1e-13 beyond proofTol. See also checkOptimal.
 		if p >= hostile.Scaled {
 			size = math.Inf(1)
 		}
@@ -247,8 +246,8 @@ func checkUnbounded(in *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, p hosti
 	if math.Abs(slope.value()+1) > proofTol*max(1, slope.largest()) || !(c.Residual <= proofTol) {
 		in.Failf("Solve: certificate of unboundedness: slope", "%v; %+v", slope.value(), c)
 	}
-	// A direction proves nothing where no point is feasible. With entries of all
-	// sizes a program may be both within rounding.
+	// A direction proves nothing if no point is feasible. With entries of all sizes a program
+	// may be infeasible and unbounded within rounding.
 	if p > hostile.Integer {
 		return
 	}
@@ -361,8 +360,8 @@ func drop(in *hostile.Input, g *qpdiff.QPGrad) {
 	}
 }
 
-// derivatives asks s for every derivative there is. profile is that of the
-// cotangents and tangents.
+// derivatives computes every derivative of s. profile is the profile of the cotangents and
+// tangents.
 func derivatives(in *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, profile hostile.Profile) {
 	n, m, e := len(q.P), len(hostile.Rows(q.G)), len(hostile.Rows(q.A))
 	cotangent := func(k int) []float64 {
@@ -553,9 +552,9 @@ type known struct {
 	// strict: no row is weak, and each multiplier and slack that is not 0 is
 	// not small.
 	strict bool
-	// cond is the condition of the KKT matrix with the active rows, scaled to
-	// norm 1. Infinite: the active rows depend on each other, or Q is not
-	// definite where they vanish. condStrict is that without the weak rows.
+	// cond is the condition of the KKT matrix with the active rows, scaled to norm 1. It is
+	// infinite if the active rows depend on each other, or if Q is not definite on their null
+	// space. condStrict is the condition without the weak rows.
 	cond, condStrict float64
 }
 
@@ -638,8 +637,8 @@ func drawKnown(in *hostile.Input, p hostile.Profile, scaled bool) known {
 	return k
 }
 
-// condition is that of the KKT matrix of Q and the active rows c, scaled to
-// norm 1.
+// condition returns the condition of the KKT matrix of Q and the active rows c, scaled to norm
+// 1.
 func condition(q, c [][]float64) float64 {
 	n := len(q)
 	size := n + len(c)
@@ -716,8 +715,8 @@ func hostileKnown(in *hostile.Input) {
 	n, m, e := len(k.P), len(k.H), len(k.B)
 	size := 1 + hostile.MaxAbs(k.z)
 	if cond := max(k.cond, k.condStrict); cond < 1e6 {
-		// The condition is that of Q scaled to norm 1, to which P is scaled as well:
-		// where Q is small beside P, the rounding of P moves z by as much more.
+		// The condition assumes Q scaled to norm 1, and P scaled by the same factor. If Q is
+		// small beside P, the rounding of P moves z by as much more.
 		slope := 1.0
 		if norm := hostile.MaxAbs(hostile.Rows(k.Q)...); norm > 0 {
 			slope += hostile.MaxAbs(k.P) / norm
@@ -935,8 +934,8 @@ func hostileBatch(in *hostile.Input) {
 	}
 }
 
-// hostileProgram differentiates the solution of a QP as that of a program with
-// parameters, those of P and H, and compares.
+// hostileProgram differentiates the solution of a QP also as a program whose parameters are P
+// and H, and compares.
 func hostileProgram(in *hostile.Input) {
 	p := in.Profile()
 	var k known
@@ -1030,7 +1029,7 @@ func hostileProgram(in *hostile.Input) {
 	dalpha := append(slices.Clone(t.P), t.H...)
 	for i, row := range hostile.Rows(got.X) {
 		want := hostile.Dot([][]float64{row}, [][]float64{dalpha})
-		// Where rows hold z the terms of a derivative of 0, of the size of dα, cancel.
+		// If rows hold z, the terms of a derivative of 0, of the size of dα, cancel.
 		if math.Abs(want-dz[i]) > 1e-13*k.cond*((1+hostile.Norm(row))*hostile.Norm(dalpha)+hostile.Norm(dz)) {
 			in.Failf("Differentiate: differs from the QP's JVP", "%v instead of %v, condition %.3g", want, dz[i], k.cond)
 		}

@@ -44,15 +44,15 @@ func TestHostile(t *testing.T) {
 
 var learnerFloors = map[string]float64{"Load": .3, "Fit": .3, "VJP": .3, "JVP": .3, "Predict": .3, "PredictVJP": .2, "LeaveOneOut": .3, "LeaveOneOutVJP": .3}
 
-// A subject is a learner and what the test has to know of it.
+// A subject is a learner with its properties that the test needs.
 type subject struct {
 	make func() learn.Learner
 	// labels: 0 for any numbers, else ±1, which one of y's signs must not hold
 	// alone.
 	classes bool
 	hyper   func(p hostile.Profile, n int) []float64
-	// objective is what a fit minimises, with the size of its terms. Nil: no
-	// test of optimality.
+	// objective is the objective of a fit, with the size of its terms. Nil: no test of
+	// optimality.
 	objective func(d learn.Data, theta, hyper []float64) (value, size float64)
 	// errorWrites: a Fit that fails with ErrIterationLimit may write θ.
 	errorWrites bool
@@ -61,14 +61,14 @@ type subject struct {
 	reference func(d learn.Data, hyper []float64) (value float64, ok bool)
 	// ridge is the hyperparameter of a squared ℓ₂ penalty. Nil: not known.
 	ridge func(hyper []float64) float64
-	// kernel: that of a kernel machine. Its hyperparameters, elsewhere than at a usual size,
-	// may leave a kernel matrix of any condition.
+	// kernel is the kernel of a kernel machine. Its hyperparameters may leave a kernel matrix
+	// of any condition, unless they have a usual size.
 	kernel kernel.Kernel
 	// inverse: 1 over the first hyperparameter bounds the condition of a fit.
 	inverse bool
 	// partial: VJP may give some of the derivatives with an error.
 	partial bool
-	// generalised: VJP answers also where there is no derivative.
+	// generalised: VJP returns values even if no derivative exists.
 	generalised bool
 	// even: it takes no weights.
 	even bool
@@ -87,7 +87,7 @@ func weigh(in *hostile.Input, p hostile.Profile, d *learn.Data) {
 	}
 }
 
-// weight is what row i of d counts.
+// weight returns the weight of row i of d.
 func weight(d learn.Data, i int) float64 {
 	if d.Weights == nil {
 		return 1
@@ -95,7 +95,7 @@ func weight(d learn.Data, i int) float64 {
 	return d.Weights[i]
 }
 
-// countOf is what all rows of d count.
+// countOf returns the sum of all weights of d.
 func countOf(d learn.Data) (sum float64) {
 	for i := range d.Y {
 		sum += weight(d, i)
@@ -177,7 +177,7 @@ func fill(n int, v float64) []float64 {
 	return s
 }
 
-// A fit is what was done last with a learner.
+// A fit describes the last Load and Fit of a learner.
 type fit struct {
 	profile hostile.Profile
 	d       learn.Data // with a X of nil: none is loaded
@@ -323,7 +323,7 @@ func refit(in *hostile.Input, s subject, l learn.Learner, f *fit) {
 	}
 }
 
-// used is the data that a fit saw.
+// used returns the data of a fit.
 func (f *fit) used() learn.Data {
 	if f.full == nil {
 		return f.d
@@ -431,7 +431,7 @@ func same(in *hostile.Input, s subject, l learn.Learner, f *fit) {
 	}
 }
 
-// product asks for derivatives of the last fit.
+// product computes derivatives of the last fit.
 func product(in *hostile.Input, s subject, l learn.Learner, f *fit) {
 	if !f.ok {
 		n := 3
@@ -462,7 +462,7 @@ func product(in *hostile.Input, s subject, l learn.Learner, f *fit) {
 		fmt.Printf("VJP of %v: %v, error %v\n", w, gradBlocks(g), err)
 	}
 	if errors.Is(err, qpdiff.ErrNotFinite) {
-		return // what overflows may have been added
+		return // entries that overflow may have been added
 	}
 	if !hostile.Finite(gradBlocks(g)...) {
 		in.Failf("VJP: not finite", "%v with error %v for dθ = %v at %v", gradBlocks(g), err, w, f.hyper)
@@ -526,8 +526,8 @@ func product(in *hostile.Input, s subject, l learn.Learner, f *fit) {
 			if !hostile.SameBits(dtheta, fill(len(dtheta), 7)) && !errors.Is(err, qpdiff.ErrNotFinite) {
 				in.Failf("JVP: an error writes", "%v with error %v", dtheta, err)
 			}
-			// The right-hand side of a JVP is in units of the gradient, and may
-			// overflow where that of a VJP, in units of θ, does not.
+			// The right-hand side of a JVP is in units of the gradient, and may overflow
+			// although the right-hand side of a VJP, in units of θ, does not.
 			if answered && equal && !g.Generalised && !s.unbounded(f.hyper) && tangents <= hostile.Integer && f.profile <= hostile.Integer && hostile.Norm(g.Hyper) < 1e6 && hostile.MaxAbs(f.hyper) < nearMax {
 				in.Failf("JVP: refuses where VJP answers", "hyper %v, X = %v, Y = %v, weights %v: %v", f.hyper, hostile.Rows(f.d.Dense()), f.d.Y, f.d.Weights, err)
 			}
@@ -571,10 +571,10 @@ func equalTangents(d learn.Data, t *learn.Grad) {
 // overflow.
 const nearMax = 1e300
 
-// adjointTol bounds what rounding may take apart in two products with one
-// Jacobian, relative to the lengths of the vectors. The condition of what is
-// solved is not known here: it leaves out Jacobians so large that the problem
-// must be ill-conditioned, and allows 1e6.
+// adjointTol bounds the relative difference that rounding may make between two products with
+// one Jacobian, in multiples of the vectors' lengths. The condition of the system is not known
+// here. The tolerance allows 1e6; Jacobians so large that the problem must be ill-conditioned
+// are left out.
 const adjointTol = 1e-9
 
 func adjoint(in *hostile.Input, s subject, f *fit, g, t *learn.Grad, w, dtheta []float64) {
@@ -592,8 +592,8 @@ func adjoint(in *hostile.Input, s subject, f *fit, g, t *learn.Grad, w, dtheta [
 		return
 	}
 	left, right := hostile.Dot([][]float64{w}, [][]float64{dtheta}), hostile.Dot(gb, tb)
-	// A derivative in a weight is H⁻¹ times terms of the size of θ or of a row. Where
-	// the elbow leaves nothing of them, their rounding is left, over the ridge penalty.
+	// A derivative in a weight is H⁻¹ times terms of the size of θ or of a row. If these terms
+	// cancel at the elbow, their rounding remains, divided by the ridge penalty.
 	lost := 0.0
 	if s.ridge != nil && s.ridge(f.hyper) > 0 {
 		lost = 0x1p-52 * hostile.Norm(w) * hostile.Norm(t.Hyper) * (hostile.Norm(f.theta) + hostile.Norm(hostile.Rows(f.d.Dense())...)) / s.ridge(f.hyper)
@@ -632,7 +632,7 @@ func differences(in *hostile.Input, s subject, f *fit, g *learn.Grad, value func
 	r, c := f.d.X.Dims()
 	t := &learn.Grad{Hyper: in.Vector(hostile.Tame, len(f.hyper)), X: mat.NewDense(r, c, in.Vector(hostile.Tame, r*c)), Y: in.Vector(hostile.Tame, r)}
 	for i, h := range f.hyper {
-		t.Hyper[i] *= h // keeps a 0 where it is
+		t.Hyper[i] *= h // a 0 stays 0
 	}
 	if s.classes {
 		clear(t.Y)
@@ -665,7 +665,7 @@ func differences(in *hostile.Input, s subject, f *fit, g *learn.Grad, value func
 	}, hostile.Dot(gradBlocks(g), gradBlocks(t)), hostile.Norm(gradBlocks(g)...)*hostile.Norm(gradBlocks(t)...))
 }
 
-// predict asks a Predictor for predictions and their derivatives.
+// predict computes predictions of a Predictor, and their derivatives.
 func predict(in *hostile.Input, s subject, l learn.Learner, f *fit) {
 	d := l.(learn.Predictor)
 	cols := 1 + in.IntN(3)
@@ -713,7 +713,7 @@ func predict(in *hostile.Input, s subject, l learn.Learner, f *fit) {
 		fmt.Printf("PredictVJP of %v: %v, %v, error %v\n", w, gradBlocks(g), hostile.Rows(dx), errVJP)
 	}
 	if errors.Is(errVJP, qpdiff.ErrNotFinite) {
-		return // what overflows may have been added
+		return // entries that overflow may have been added
 	}
 	if !hostile.Finite(gradBlocks(g)...) || !hostile.FiniteMatrix(dx) {
 		in.Failf("PredictVJP: not finite", "%v, %v with error %v for %v, hyper %v", gradBlocks(g), hostile.Rows(dx), errVJP, hostile.Rows(x), f.hyper)
@@ -1048,7 +1048,7 @@ func hostileLogistic(in *hostile.Input) {
 		},
 		errorWrites: true,
 	})
-	// What only Logistic has.
+	// The methods that only Logistic has.
 	d := drawData(in, in.Profile(), true)
 	if l.Load(d) != nil {
 		return
@@ -1117,7 +1117,7 @@ func hostileSparseLogistic(in *hostile.Input) {
 	})
 }
 
-// drawKernel draws a kernel, nil included, and returns the one that it stands for.
+// drawKernel draws a kernel, nil included, and returns the kernel that nil means.
 func drawKernel(in *hostile.Input) (drawn, meant kernel.Kernel) {
 	switch in.IntN(4) {
 	case 0:
@@ -1216,8 +1216,8 @@ func hostileKernelRidge(in *hostile.Input) {
 	}
 }
 
-// leaveOneOut calls LeaveOneOut and its VJP, and compares the predictions with those of
-// one fit for each row.
+// leaveOneOut calls LeaveOneOut and its VJP, and compares the predictions with the predictions
+// of one fit for each row.
 func leaveOneOut(in *hostile.Input, p hostile.Profile, s subject, d learn.Data) {
 	l := s.make().(learn.LeaveOneOutLearner)
 	hyper := s.hyper(p, d.Dense().RawMatrix().Cols)
@@ -1273,8 +1273,8 @@ func leaveOneOut(in *hostile.Input, p hostile.Profile, s subject, d learn.Data) 
 	}
 }
 
-// dual compares the decision values at the training rows, which are unique
-// without intercept, with those of the dual by the QP solver.
+// dual compares the decision values at the training rows, which are unique without intercept,
+// with the values from the dual program, by the QP solver.
 func dual(in *hostile.Input, m learn.Predictor, kernel kernel.Kernel, d learn.Data, hyper []float64) {
 	n := len(d.Y)
 	q := qpdiff.QP{Q: mat.NewDense(n, n, nil), P: make([]float64, n), G: mat.NewDense(2*n, n, nil), H: make([]float64, 2*n)}

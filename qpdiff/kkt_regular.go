@@ -10,20 +10,19 @@ import (
 )
 
 // qpDerivative holds the storage that the derivatives of one solution share. With S the
-// strictly active rows and C their coefficients, equalities included, the
-// solution moves by
+// strictly active rows and C their coefficients, equalities included, the solution moves by
 //
 //	[Q Cᵀ] [ż]     [ṗ + Q̇z + Ġᵀλ + Ȧᵀν]
 //	[C 0 ] [ẏ] = − [Ċz − ḣ_S            ]
 //
-// The matrix is symmetric, so that one solve with it serves a VJP too. If
-// it is regular, the solver's last factors suffice; if it is singular, its eigenvalues
-// decide what exists.
+// The matrix is symmetric, so that one solve with it serves a VJP too. If it is regular, the
+// solver's last factors suffice. If it is singular, its eigenvalues decide which derivatives
+// exist.
 type qpDerivative struct {
 	sys         *kktSystem
 	state       uint64 // of the solution it is prepared for
 	generalised bool   // prepared with weakly active rows counted as inactive
-	weak        []int  // inequalities where strict complementarity fails
+	weak        []int  // inequalities for which strict complementarity fails
 	// spare: active inequalities with the multiplier zero, which other, equally
 	// valid multipliers make strictly active.
 	spare []int
@@ -40,7 +39,7 @@ type qpDerivative struct {
 	full *kktMatrix // of the rows in rows, if the matrix may be singular
 	rows []int      // the rows of y, as numbered in activeSet
 	v, y []float64  // the last solution
-	zvz  []float64  // z, v of the last adjoint, and z: what its cotangents are sums of
+	zvz  []float64  // z, v of the last adjoint, and z: its cotangents are sums of their products
 	// Right-hand side and residual.
 	cz, cy, rz, ry []float64
 	qv             []float64        // Qv, in residual
@@ -140,8 +139,8 @@ func (d *qpDerivative) solve() (outside float64) {
 }
 
 // findPinned counts the directions that the rows leave free in each part of the program, and
-// reports whether some part has none: its v is 0, at a vertex, if the right-hand sides of
-// its rows are 0.
+// reports whether there is a part without any. At such a vertex the part's v is 0, if the
+// right-hand sides of its rows are 0.
 func (d *qpDerivative) findPinned() (some bool) {
 	a := d.sys
 	if len(a.parts) == 1 && len(d.rows) < a.n { // the usual case
@@ -161,15 +160,17 @@ func (d *qpDerivative) findPinned() (some bool) {
 	return slices.Contains(d.free, 0)
 }
 
-// residual sets (d.rz, d.ry) to the residual of the last solution and returns
-// its size, which no units change: the rows, of norm 1, are measured against their
-// right-hand sides and the bound of v, and the gradient against its terms,
-// all of them in the 1-norm, and part by part. The bound of v is the terms' step along the
-// steepest direction of Q: at a vertex v is 0, and its own size is nothing but rounding.
-// noise is the residual of the worst entry of the gradient beside its own terms, and of the
-// rows beside v itself and, with a proximal term, beside their own: if Q is
-// flat, beside the proximal term, and in one entry beside another, what left allows is
-// much.
+// residual sets (d.rz, d.ry) to the residual of the last solution and returns its size in two
+// measures, neither of which depends on the units.
+//
+// left is the largest of two ratios over the parts, in the 1-norm: the residual of the rows, of
+// norm 1, over their right-hand sides plus the bound of v; and the residual of the gradient
+// over its terms. The bound of v is the terms' step along the steepest direction of Q: at a
+// vertex v is 0, and its own size is nothing but rounding.
+//
+// noise is the largest of three: the residual of one entry of the gradient over its own terms,
+// of the rows over v itself and, with a proximal term, of one row over its own terms. left
+// alone allows too much if Q is flat beside the proximal term, or in one entry beside another.
 func (d *qpDerivative) residual() (left, noise float64) {
 	a := d.sys
 	n := a.n

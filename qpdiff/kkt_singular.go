@@ -22,11 +22,11 @@ type kktMatrix struct {
 	n, k int
 	e    []float64 // diagonal of E, powers of two
 	h, c []float64 // EHE and ECE, row-major
-	// nullX and nullY are the orthogonal projectors onto the null vectors of K, by
-	// their halves. Parts of the program that have nothing to do with each other are
-	// apart in them, as in no basis of the null vectors: their units are unrelated.
-	// free is the length of the projections of the unit vectors, in [0, 1] and above
-	// rangeTol if that variable or row is not unique. nullity counts null vectors.
+	// nullX and nullY are the orthogonal projectors onto the null vectors of K, by their
+	// halves. Unlike a basis of the null vectors, they separate unconnected parts of the
+	// program, whose units are unrelated. free is the length of the projections of the unit
+	// vectors, in [0, 1] and above rangeTol if that variable or row is not unique. nullity
+	// counts null vectors.
 	nullX, nullY, free []float64
 	nullity            int
 	// The pseudo-inverse of K by its factors: C⁺ (n×k), and Z(ZᵀHZ)⁺Zᵀ with
@@ -97,9 +97,9 @@ func largestOfH(n int, h, e []float64) (big float64) {
 	return big
 }
 
-// newKKTMatrix takes H (n×n) and the rows C (k×n). Parts of the program that have nothing to do
-// with each other are factorised one by one: rounding would connect them, and their units are
-// unrelated, so that it may be much in the units of another part.
+// newKKTMatrix takes H (n×n) and the rows C (k×n). Unconnected parts of the program are
+// factorised one by one, because rounding would connect them. Their units are unrelated, so
+// rounding in one part may be large in the units of another.
 func newKKTMatrix(n, k int, h, c []float64) *kktMatrix {
 	first := make([]int, n)
 	connectVariables(first, h, c)
@@ -311,9 +311,8 @@ func (a *kktMatrix) mulHessian(dst, v []float64) {
 	}
 }
 
-// solve sets (v, y) to the solution of least norm, in the scale of E, with
-// right-hand side (cz, cy), and returns how far cz or cy lies outside the range,
-// see outsideOf.
+// solve sets (v, y) to the solution of least norm, in the scale of E, with right-hand side (cz,
+// cy). It returns how far cz or cy lies outside the range; see outsideOf.
 func (a *kktMatrix) solve(v, y, cz, cy []float64) (outside float64) {
 	n := a.n
 	floats.MulTo(a.rhs[:n], cz, a.e[:n])
@@ -344,8 +343,8 @@ func outsideOf(projector, x []float64) (worst float64) {
 	return worst
 }
 
-// improve adds to x the solution of least norm for the right-hand side rhs, and sets
-// left to what that leaves of it. The first sets terms, see share.
+// improve adds to x the solution of least norm for the right-hand side rhs, and sets left to
+// the remaining residual. The first call sets terms, see share.
 func (a *kktMatrix) improve() {
 	n, k := a.n, a.k
 	cz, cy := a.rhs[:n], a.rhs[n:]

@@ -14,8 +14,8 @@ import (
 // with its triangle, and the solution. A solver hands it over; derivatives read it
 // and nothing else, and do not write to it. The next solve overwrites it.
 type kktSystem struct {
-	// The variables; the rows of G; those with two sides, which are the rows of G and the bounds
-	// of the variables; and all rows, with the equalities behind.
+	// qpShape counts the variables; the rows of G; the rows with two sides, which are the rows
+	// of G and the bounds of the variables; and all rows, with the equalities behind.
 	qpShape
 
 	// The problem. Row r is c[r·n:(r+1)·n], scaled by scale[r], a power of two.
@@ -37,7 +37,7 @@ type kktSystem struct {
 	skip          []bool // rows that follow from others, or that rounding decides
 
 	l, linv []float64 // L and the inverses of its diagonal
-	prox    []float64 // what was added to the diagonal of Q
+	prox    []float64 // added to the diagonal of Q
 	shifted bool      // whether that is anything
 	factors uint64    // the number of the factorisation, of newState
 	mnorm   []float64 // ‖m_r‖² of the rows of w, at least
@@ -74,10 +74,9 @@ func (f *triangle) add(r, n int, left float64, row, outside []float64) {
 	f.w = append(f.w, r)
 }
 
-// project splits the row with vector m into its parts within and outside the
-// span of those in f: t = Q₁m and w = m − Q₁ᵀt. It returns ‖w‖²; dt is work. It
-// projects twice where much is taken away, which keeps the rows of Q₁ orthogonal to
-// rounding error (Daniel et al., 1976).
+// project splits the row with vector m into its parts within and outside the span of the rows
+// in f: t = Q₁m and w = m − Q₁ᵀt. It returns ‖w‖²; dt is work. It projects twice if most of m
+// is subtracted, which keeps the rows of Q₁ orthogonal to rounding error (Daniel et al., 1976).
 func (f *triangle) project(m []float64, norm2 float64, t, w, dt []float64) float64 {
 	k, n := len(f.w), len(m)
 	t, dt = t[:k], dt[:k]
@@ -282,8 +281,8 @@ func (a *kktSystem) sideChange(t *QPGrad, r int) (lo, hi float64) {
 	return lo, hi
 }
 
-// place returns the block of t that row r of the constraints is in, nil for a bound of a
-// variable, its right-hand side on the side that it faces, and the place of the row in both.
+// place returns the block of t that holds constraint row r, nil for a bound of a variable. It
+// also returns the right-hand side of the side that the row faces, and the row's place in both.
 func (a *kktSystem) place(t *QPGrad, r int) (m *mat.Dense, rhs []float64, at int) {
 	switch {
 	case r >= a.m:

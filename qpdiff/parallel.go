@@ -6,11 +6,10 @@ import (
 	"sync/atomic"
 )
 
-// ForEach calls f(0) … f(n-1), shared among at most the given number of
-// goroutines (zero or less: GOMAXPROCS). It calls every f whatever the others
-// return, and returns the error of the lowest index that failed. Items must
-// not share what they write; then the results do not depend on the number of
-// goroutines. This is the project's one way to run in parallel.
+// ForEach calls f(0) … f(n-1), shared among at most the given number of goroutines (zero or
+// less: GOMAXPROCS). It calls every f, whatever errors the others return, and returns the error
+// of the lowest index that failed. If calls write to different memory, the results do not
+// depend on the number of goroutines. This is the project's one way to run in parallel.
 func ForEach(workers, n int, f func(i int) error) error {
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)

@@ -25,11 +25,10 @@ type ConvexProgram struct {
 	Objective    ParamFunc
 	Inequalities []ParamFunc
 	Equalities   []ParamFunc
-	// Tol is how far the point may be from meeting the KKT conditions: the
-	// gradient of the Lagrangian, each violated constraint, and of each
-	// inequality the smaller of slack and multiplier, all relative to the terms
-	// they are made of; zero means 1e-8. Their remainders limit which
-	// slacks and multipliers can be told from zero.
+	// Tol bounds the distance of the point from meeting the KKT conditions; zero means 1e-8.
+	// The distance is the gradient of the Lagrangian, each violated constraint, and of each
+	// inequality the smaller of slack and multiplier, all relative to their terms. These
+	// remainders limit which slacks and multipliers can be distinguished from zero.
 	Tol float64
 }
 
@@ -52,29 +51,32 @@ type Sensitivity struct {
 	Nu     *mat.Dense // ∂ν/∂α, q×p; nil if q = 0
 }
 
-// Differentiate returns the derivatives of the solution (x, λ, ν) with respect
-// to α by the rule of the paper (Section 3; Barratt, 2018),
+// Differentiate returns the derivatives of the solution (x, λ, ν) with respect to α by the rule
+// of the paper (Section 3; Barratt, 2018),
 //
-//	∇_α s = −(∇_z g)⁻¹ ∇_α g,   g = (∇_x L, diag(λ)f, h),
+//	∇_α s = −(∇_z g)⁻¹ ∇_α g,   g = (∇_x L, diag(λ)f, h).
 //
-// reduced to the strictly active constraints, on which it is the symmetric
+// Reduced to the strictly active constraints, it is the symmetric system
 //
 //	[∇²_xx L  Cᵀ] [ẋ ]     [∇²_xα L]
 //	[C        0 ] [ẏ ] = − [∇_α f_S, ∇_α h],   C = (∇_x f_S, ∇_x h).
 //
-// The tests are the same as in [Solution.VJP], in the same order: strict
-// complementarity first, for which the condition that the paper states,
-// ∇_α g ∈ R(∇_z g), does not suffice; then that condition for each α_j, and that
-// constraints that depend on each other go on to do so; then that x, λ and ν are
-// each unique. The error joins one [NotDifferentiableError]
-// per failure; its Inputs are "alpha[j]", or "alpha" if no derivative exists.
-// Columns and blocks that exist are given, the other columns are zero and
-// the other blocks nil. Multipliers with needless zeros, where constraints depend
-// on each other, fail the first test: pass others.
+// The tests are the same as in [Solution.VJP], in the same order:
 //
-// The error is an [ArgError] for a point that is not a solution (ErrDomain), for
-// another number of multipliers than of constraints or a nil function (ErrShape),
-// and for NaN, Inf and overflow (ErrNotFinite).
+//   - strict complementarity, for which the paper's condition ∇_α g ∈ R(∇_z g) does not
+//     suffice;
+//   - that condition for each α_j, and that constraints that depend on each other continue
+//     to do so;
+//   - uniqueness of x, λ and ν, each.
+//
+// The error joins one [NotDifferentiableError] per failure; its Inputs are "alpha[j]", or
+// "alpha" if no derivative exists. Columns and blocks that exist are returned; the other
+// columns are zero and the other blocks nil. If constraints depend on each other, multipliers
+// with needless zeros fail the first test: pass others.
+//
+// The error is an [ArgError] for a point that is not a solution (ErrDomain), for another number
+// of multipliers than of constraints or a nil function (ErrShape), and for NaN, Inf and
+// overflow (ErrNotFinite).
 func (p *ConvexProgram) Differentiate(x, lambda, nu, alpha []float64) (*Sensitivity, error) {
 	n, m, q, np := len(x), len(p.Inequalities), len(p.Equalities), len(alpha)
 	if n == 0 || len(lambda) != m || len(nu) != q {
@@ -150,9 +152,8 @@ func (l *lagrangian) active(constraints []constraint, m int, x []float64, tol fl
 	for _, c := range constraints {
 		all = append(all, c.d.X...)
 	}
-	// The tests against Tol are in the units of the equilibrated KKT system,
-	// in which a point of the size of x and a gradient's terms move a slack by as
-	// much.
+	// The tests against Tol are in the units of the equilibrated KKT system. In these units the
+	// size of x and the gradient's terms move a slack by as much.
 	e := kktScale(n, len(constraints), l.hess.RawMatrix().Data, all)
 	var left, size, move float64
 	for j, v := range l.terms {
@@ -183,7 +184,7 @@ func (l *lagrangian) active(constraints []constraint, m int, x []float64, tol fl
 		if slack <= push {
 			rows = append(rows, i)
 			coef = append(coef, c.d.X...)
-		} else { // what its multiplier holds in the gradient is an error of the point
+		} else { // its multiplier's part of the gradient is an error of the point
 			floats.AddScaled(l.grad, -c.mult, c.d.X)
 		}
 	}
@@ -335,7 +336,8 @@ func (l *lagrangian) blocks(kkt *kktMatrix, m, q int, rows []int) (out *Sensitiv
 	return &Sensitivity{X: dst[0], Lambda: dst[1], Nu: dst[2]}, errs
 }
 
-// setColumn sets the derivatives along α_j, where the active rows have the multipliers y.
+// setColumn sets the derivatives along α_j. y holds the derivatives of the multipliers of the
+// active rows.
 func (s *Sensitivity) setColumn(j, m int, rows []int, v, y []float64) {
 	if s.X != nil {
 		s.X.SetCol(j, v)

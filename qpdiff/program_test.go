@@ -13,7 +13,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// affineRow is aᵀx − b with b = α[at], or fixed where at < 0.
+// affineRow is aᵀx − b with b = α[at], or with a fixed b if at < 0.
 func affineRow(a []float64, b float64, at int) ParamFunc {
 	return func(d *Partials, x, alpha []float64) float64 {
 		copy(d.X, a)
@@ -254,15 +254,15 @@ func TestProgramMultiplierBesideSlack(t *testing.T) {
 	p, alpha := qpProgram(&q)
 	for _, off := range []float64{6e-33, 6e-20} {
 		var nd *NotDifferentiableError
-		// −off and off/2 balance each other in the gradient, where both should be 0.
+		// −off and off/2 balance each other in the gradient, although both should be 0.
 		if _, err := p.Differentiate([]float64{-off, 0, -3.3e-16}, []float64{1, 0, 0, off / 2}, nil, alpha); !errors.As(err, &nd) || !cmp.Equal(nd.Weak.Rows, []int{3}) {
 			t.Errorf("off by %g: %v", off, err)
 		}
 	}
 }
 
-// A slack is told from zero by the accuracy of the point: its own residual and
-// rounding, not Tol.
+// The accuracy of the point, its own residual and rounding, decides whether a slack is zero,
+// not Tol.
 func TestProgramTolerance(t *testing.T) {
 	bound := &ConvexProgram{
 		Objective: func(d *Partials, x, alpha []float64) float64 {

@@ -8,40 +8,41 @@ import (
 	"cvgm/qpdiff/internal/dense"
 )
 
-// Solution solves a [QP], holds its solution and differentiates it. The zero
-// value is ready. A Solution reuses its storage: solving again a problem of the
-// same shape allocates nothing, and starts from the last working set; what did
-// not change in Q, G and A is not factorised again, but where P or the bounds say another
-// size of the solution than before, or one that it did not have. The slices of a Solution are
-// its own and hold until the next Solve. A Solution serves one goroutine while it
-// solves. Derivatives only read it: many goroutines may differentiate one solution
-// at the same time, each with a [Workspace] of its own. It must not be copied after its
-// first Solve: a copy panics.
+// Solution solves a [QP], holds its solution and differentiates it. The zero value is ready.
+//
+// A Solution reuses its storage. Solving a problem of the same shape again allocates nothing,
+// and starts from the last working set. Unchanged parts of Q, G and A are not factorised again,
+// unless P or the bounds imply another size of the solution than before, or than it had. The
+// slices of a Solution are its own and valid until the next Solve.
+//
+// A Solution serves one goroutine while it solves. Derivatives only read it: many goroutines
+// may differentiate one solution at the same time, each with its own [Workspace]. It must not
+// be copied after its first Solve: a copy panics.
 type Solution struct {
-	// Tol is the largest Residual.Relative that counts as Optimal; zero means
-	// 1e-9. Refinement goes on to rounding error whatever Tol is.
+	// Tol is the largest Residual.Relative that counts as Optimal; zero means 1e-9. Refinement
+	// continues to rounding error, whatever Tol is.
 	Tol float64
 	// MaxIter bounds the changes of the working set; zero means
 	// 1000 + 100·(variables + rows), and a hundred times that is the most it can be.
 	MaxIter int
-	// Generalised lets the derivatives count weakly active rows (slack and
-	// multiplier both zero) as inactive instead of refusing them. What they give
-	// there is not a derivative but one element of the generalised (Bouligand)
-	// Jacobian: the limit of the derivatives as h grows on those rows.
+	// Generalised makes the derivatives count weakly active rows (slack and multiplier both
+	// zero) as inactive instead of refusing them. The result there is not a derivative but one
+	// element of the generalised (Bouligand) Jacobian: the limit of the derivatives as h grows
+	// on these rows.
 	Generalised bool
 
 	Z []float64 // n: the minimiser
-	// Lambda holds the multipliers of Gz ≤ h, exactly zero on inactive rows: m of them, or m + n
-	// where the QP has bounds, whose own come last. On lower sides they are negative.
+	// Lambda holds the multipliers of Gz ≤ h, exactly zero on inactive rows. It has m entries,
+	// or m + n if the QP has bounds, whose multipliers come last. On lower sides multipliers
+	// are negative.
 	Lambda []float64
 	Nu     []float64 // q: multipliers of Az = b
 	// Objective is ½ zᵀQz + pᵀz.
 	Objective float64
 	Status    Status
 	Residual  KKTResidual
-	// Iterations counts the changes of the working set, Proximal the proximal
-	// steps (zero where Q is positive definite), Refinements the corrections
-	// on the last working set.
+	// Iterations counts the changes of the working set, Proximal the proximal steps (zero if Q
+	// is positive definite), Refinements the corrections on the last working set.
 	Iterations, Proximal, Refinements int
 	Certificate                       Certificate
 
@@ -71,20 +72,20 @@ func (s *Solution) forget() {
 // Solve solves q. The error matches
 //
 //   - ErrShape, ErrNotFinite or ErrDomain (an [ArgError]) if the data cannot
-//     be used, the last for a Q that is not symmetric, for a row of G or A
-//     other than zero whose largest entry lies outside 1e-270…1e270, and for a
-//     lower side above the upper one;
+//     be used: ErrDomain for a Q that is not symmetric, for a nonzero row of G or A
+//     whose largest entry lies outside 1e-270…1e270, and for a lower side above
+//     the upper one;
 //   - ErrInfeasible, ErrUnbounded or ErrNonconvex with the Status of that name,
 //     and its Certificate filled;
-//   - ErrIterationLimit where Tol was not reached, or MaxIter before the gradient
-//     of each variable was small among its own terms. Z, Lambda and Nu then hold
-//     the best point found, and Residual its distance from a solution;
+//   - ErrIterationLimit if Tol was not reached, or if MaxIter was reached before
+//     the gradient of each variable was small among its own terms. Z, Lambda and Nu
+//     then hold the best point found, and Residual its distance from a solution;
 //   - ErrNotFinite, with the Status IterationLimit, if the solution or a
 //     product that its residual sums leaves the range of float64. Sizes between
 //     1e-140 and 1e140 of all entries and of the solution are safe.
 //
-// In all other cases of error Z, Lambda and Nu are empty. q is not changed and
-// not referred to after Solve returns.
+// After any other error Z, Lambda and Nu are empty. Solve does not change q, and keeps no
+// reference to it.
 func (s *Solution) Solve(q *QP) error {
 	s.forget()
 	a := &s.set

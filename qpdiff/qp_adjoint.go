@@ -48,7 +48,7 @@ func (d *qpDerivative) prepare() {
 	if d.generalised && d.cond <= weakCond {
 		d.even = d.even[:0]
 	}
-	d.full = nil // of the working set, if those rows needed it
+	d.full = nil // from the working set's rows, if they needed it
 	if len(zero) > 0 {
 		dependent = d.split(zero) || dependent
 		if len(d.weak) > 0 && (!d.generalised || d.cond > weakCond) {
@@ -143,12 +143,12 @@ func (a *kktMatrix) blockOutside(d *qpDerivative, in QPInput) float64 {
 	return worst
 }
 
-// parts is how far a change Ċ of the rows C, k×n, parts what they hold in
-// common: the share of the wanted outputs (x, λ and ν; rows below m have a λ) in
-// K⁺K̇ times a null vector. The changed matrix determines how much of that vector
-// is in the solution, whatever the range condition says, which sees nothing where
-// multipliers and z vanish. Of two rows (1, 0)z = 0 one depends on the other; once
-// one of them is (1, ε) they fix all of z ∈ R².
+// parts measures how far a change Ċ of the rows C, k×n, separates rows that depend on each
+// other: the share of the wanted outputs (x, λ and ν; rows below m have a λ) in K⁺K̇ times a
+// null vector. The changed matrix determines how much of that vector is in the solution. The
+// range condition does not show it if multipliers and z vanish. For example, of two rows (1,
+// 0)z = 0 one depends on the other; after one of them changes to (1, ε), they fix all of z ∈
+// R².
 func (a *kktMatrix) parts(c []float64, rows []int, m int, wanted [3]bool) float64 {
 	worst := 0.0
 	a.changedNulls(c, func(change []float64) {
@@ -236,9 +236,8 @@ func (a *kktMatrix) outputFree(d *qpDerivative, out QPOutput) float64 {
 	return worst
 }
 
-// VJP adds to the fields of g that are not nil the gradient of
-// dzᵀz + dlambdaᵀλ + dnuᵀν with respect to the data of the problem; a nil
-// cotangent is zero. With (v, y) solving
+// VJP adds to the fields of g that are not nil the gradient of dzᵀz + dlambdaᵀλ + dnuᵀν with
+// respect to the data of the problem; a nil cotangent is zero. With (v, y) solving
 //
 //	[Q Cᵀ] [v]   [dz]
 //	[C 0 ] [y] = [dy]
@@ -249,34 +248,33 @@ func (a *kktMatrix) outputFree(d *qpDerivative, out QPOutput) float64 {
 //
 // and ∂A, ∂b like ∂G, ∂h with ν (Amos and Kolter, 2017, eq. 8; Barratt, 2018).
 //
-// The derivative may not exist. Tested are, in this order, strict
-// complementarity; that the cotangent lies in the range of the KKT matrix; and
-// for each wanted block that its ∇g does. If a test fails, the error joins
-// one [NotDifferentiableError] per block, whose Weak names rows of G. The
-// blocks that do exist are given all the same, the others left as they were.
-// Where active rows depend on each other the multipliers are not unique, and
-// the multipliers with the fewest zeros decide on strict complementarity: Q
-// and p then exist as a rule, G and h (A and b) do if none of their rows is
-// among the dependent ones, and G and A where z is 0 whatever they are. A row of
-// zeros with the bound 0 is among the dependent ones, and its multiplier may be
-// anything: it turns into a constraint, or into a contradiction, by the least
-// change. One with h > 0 is inactive.
+// The derivative may not exist. VJP tests, in this order, strict complementarity; that the
+// cotangent lies in the range of the KKT matrix; and, for each wanted block, that its ∇g does.
+// If a test fails, the error joins one [NotDifferentiableError] per block, whose Weak names
+// rows of G. The blocks that exist are added nevertheless, and the others stay as they were.
 //
-// What is active on a lower side counts for L and ZMin in place of H and ZMax. An equality of equal
-// sides counts for the side that its multiplier is of: that is the derivative along all changes
-// that leave the sides in order. If its multiplier is zero, it has a kink in its two sides alone:
-// all but these blocks, L and H or ZMin and ZMax, exist.
+// If active rows depend on each other, the multipliers are not unique, and the multipliers with
+// the fewest zeros decide on strict complementarity. Q and p then exist as a rule. G and h (A
+// and b) exist if none of their rows is among the dependent ones; G and A exist in any case if
+// z is 0. A row of zeros with the bound 0 is among the dependent ones, and its multiplier may
+// be anything: the least change turns it into a constraint, or into a contradiction. A row of
+// zeros with h > 0 is inactive.
 //
-// The condition of the paper (Section 3) is the last of the three alone,
-// ∇_α g ∈ R(∇_z g). It is not sufficient: the minimiser of ½(x − a)² subject to
-// x ≤ 0 is min(a, 0). At a = 0, where λ = x = 0, it has a kink, yet with
-// g = (x − a + λ, λx) the range of ∇_z g = [1 1; 0 0] holds ∇_a g = (−1, 0).
+// A row that is active on its lower side counts for L and ZMin in place of H and ZMax. An
+// equality of equal sides counts for the side that the sign of its multiplier selects; this is
+// the derivative along all changes that leave the sides in order. If its multiplier is zero, it
+// has a kink in its two sides alone: all blocks exist but L and H, or ZMin and ZMax.
 //
-// VJP panics if a length or shape does not fit the problem. It needs
-// an optimal solution (ErrNotFitted) and finite cotangents (ErrNotFinite, as for
-// a derivative that overflows). It does not write to s. w keeps what one solution's
-// derivatives share, so that the next of them only solves one system, and
-// allocates nothing where all exists; nil stands for a new one.
+// The paper's condition (Section 3), ∇_α g ∈ R(∇_z g), is only the last of the three tests. It
+// is not sufficient: the minimiser of ½(x − a)² subject to x ≤ 0 is min(a, 0). At a = 0, with λ
+// = x = 0, it has a kink, yet with g = (x − a + λ, λx) the range of ∇_z g = [1 1; 0 0] contains
+// ∇_a g = (−1, 0).
+//
+// VJP panics if a length or shape does not fit the problem. It needs an optimal solution
+// (ErrNotFitted) and finite cotangents (ErrNotFinite, as for a derivative that overflows). It
+// does not write to s. w keeps the work that the derivatives of one solution share, so that the
+// next one solves a single system, and allocates nothing if all blocks exist; nil means a new
+// workspace.
 func (s *Solution) VJP(w *Workspace, g *QPGrad, dz, dlambda, dnu []float64) error {
 	d, err := s.derivative(w, s.Generalised)
 	if err != nil {
@@ -290,7 +288,7 @@ func (s *Solution) VJP(w *Workspace, g *QPGrad, dz, dlambda, dnu []float64) erro
 	return err
 }
 
-// adjoint solves for (v, y) and says which blocks exist.
+// adjoint solves for (v, y) and returns which blocks exist.
 func (d *qpDerivative) adjoint(g *QPGrad, dz, dlambda, dnu []float64) (exists qpInputs, err error) {
 	a := d.sys
 	if len(d.weak) > 0 {

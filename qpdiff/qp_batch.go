@@ -24,11 +24,11 @@ func SolveBatch(sols []Solution, qps []QP) error {
 }
 
 // VJPBatch calls sols[i].VJP(&ws[i], &grads[i], dz[i], dlambda[i], dnu[i]) for all items,
-// spread over the cores; ws, dz, dlambda and dnu may be nil. Where problems share an
-// input, let the fields of their grads be the same matrix or slice: it receives
-// the sum, added in the order of the items, so that the bits are the same for
-// any GOMAXPROCS. The error names the lowest failing item; the others are
-// differentiated all the same. It panics if the lengths differ.
+// spread over the cores; ws, dz, dlambda and dnu may be nil. If problems share an input, let
+// the fields of their grads be the same matrix or slice: it receives the sum, added in the
+// order of the items, so that the bits are the same for any GOMAXPROCS. The error names the
+// lowest failing item; the others are differentiated nevertheless. It panics if the lengths
+// differ.
 func VJPBatch(ws []Workspace, grads []QPGrad, sols []Solution, dz, dlambda, dnu [][]float64) error {
 	if len(grads) != len(sols) {
 		panic("qpdiff: VJPBatch needs one QPGrad per Solution")

@@ -108,8 +108,8 @@ func gaussians(rng *rand.Rand, n int) []float64 {
 	return x
 }
 
-// randomQP draws a feasible problem: Q = LLᵀ/n + 0.01 I, h = Gx + s with
-// s ~ U(0,1), b = Ax, all else standard normal.
+// randomQP draws a feasible problem: Q = LLᵀ/n + 0.01 I, h = Gx + s with s ~ U(0,1), b = Ax,
+// and the rest standard normal.
 func randomQP(rng *rand.Rand, n, m, q int) QP {
 	l := mat.NewDense(n, n, gaussians(rng, n*n))
 	quad := mat.NewDense(n, n, nil)

@@ -68,9 +68,9 @@ func (a *activeSet) rayError(r int, rho []float64) float64 {
 	return ratio(left, term)
 }
 
-// ray returns ρ = c_r − Σ yᵢ c_wᵢ, β = r_r − Σ yᵢ r_wᵢ and the size that β would
-// have without any cancellation, were all the yᵢm_wᵢ as large as the largest: small
-// ones may be nothing but the rounding errors of that.
+// ray returns ρ = c_r − Σ yᵢ c_wᵢ and β = r_r − Σ yᵢ r_wᵢ. size is the size that β would have
+// without cancellation, if all yᵢm_wᵢ were as large as the largest: small ones may be nothing
+// but its rounding errors.
 func (a *activeSet) ray(r int) (rho []float64, beta, size float64) {
 	rho = a.work
 	copy(rho, a.crow(r))
@@ -91,9 +91,9 @@ func (a *activeSet) ray(r int) (rho []float64, beta, size float64) {
 	return rho, beta, size * big
 }
 
-// provesNonconvex fills in the direction of negative curvature that the factor
-// found at row bad, and reports whether it has some by the entries of Q, beyond
-// the rounding of the sum.
+// provesNonconvex fills in the direction of negative curvature that the factor found at row
+// bad. It reports whether the entries of Q give this direction negative curvature beyond the
+// rounding of the sum.
 func (a *activeSet) provesNonconvex(s *qpReport, bad int) bool {
 	n := a.n
 	v := dense.Zeros(s.Certificate.Z, n)
@@ -113,7 +113,7 @@ func (a *activeSet) provesNonconvex(s *qpReport, bad int) bool {
 			terms += math.Abs(t)
 		}
 	}
-	// Each product may besides lose what underflows.
+	// Each product may also lose its digits to underflow.
 	if curv < -float64(n)*(dense.Eps*terms+float64(n)*math.SmallestNonzeroFloat64) {
 		s.Certificate.Z, s.Certificate.Residual = v, curv
 		return true
@@ -197,10 +197,10 @@ func (a *activeSet) provesUnbounded(s *qpReport) bool {
 	return false
 }
 
-// alongRay moves z, in each part that has not converged, along the direction of the next
-// proximal step, in which the objective is nearly flat, to the first row on the way, and
-// reports whether there is one: if the slope is small beside P, the steps are too small to
-// get there. It needs grad and slack as measure leaves them.
+// alongRay moves z to the first row along the direction of the next proximal step, in which the
+// objective is nearly flat. It does so in each part that has not converged, and reports whether
+// it met a row: if the slope is small beside P, the steps themselves are too small to get
+// there. It needs grad and slack as measure leaves them.
 func (a *activeSet) alongRay() (some bool) {
 	d := a.dz
 	floats.ScaleTo(d, -1, a.grad)

@@ -36,8 +36,8 @@ func ExampleSolution_VJP() {
 	// gradient with respect to the bounds [1 0]
 }
 
-// The sensitivity of a portfolio to its constraints: the multipliers price
-// them, and the derivatives tell how weights and prices move.
+// The sensitivity of a portfolio to its constraints: the multipliers price the constraints, and
+// the derivatives describe how weights and prices move.
 func ExampleSolution_JVP() {
 	qp := qpdiff.QP{
 		Q: mat.NewDense(3, 3, []float64{4, 1, 0, 1, 2, 0, 0, 0, 9}),
@@ -71,9 +71,8 @@ func ExampleSolution_JVP() {
 	// the objective fell at the rate 0.345, the price predicts 0.345
 }
 
-// Where the solution has a kink no derivative exists; the error says where, and
-// one-sided derivatives and an element of the generalised Jacobian are there on
-// request.
+// At a kink of the solution no derivative exists. The error names the row, and one-sided
+// derivatives and an element of the generalised Jacobian are available on request.
 func ExampleSolution_DirectionalDerivative() {
 	one := mat.NewDense(1, 1, []float64{1})
 	qp := qpdiff.QP{Q: one, P: []float64{0}, G: one, H: []float64{0}} // min(-p, 0) at p = 0
@@ -200,7 +199,7 @@ func ExampleConvexProgram() {
 	// Output: ∂x/∂α = [-0.250 -0.250], ∂λ/∂α = -0.125
 }
 
-// A workspace keeps what the derivatives of one solution share.
+// A workspace keeps the work that the derivatives of one solution share.
 func ExampleWorkspace() {
 	// minimise ½(z₀² + z₁²) − z₀ − 2z₁ subject to z₀ + z₁ ≤ 2
 	q := &qpdiff.QP{

@@ -78,8 +78,8 @@ func TestQPGoldenVJP(t *testing.T) {
 		missing := refused(t, s.VJP(nil, g, c.Cotangent, nil, nil))
 		fields := g.fields()
 		if c.Kind == "weak" {
-			// Row 0 touches a vertex: the solution stays there for small changes of
-			// Q and p, and moves to one side or the other for those of the rows.
+			// Row 0 touches a vertex: the solution stays there for small changes of Q and p,
+			// and moves to one side or the other for small changes of the rows.
 			for _, in := range []string{"G", "H", "A", "B"} {
 				if e := missing[in]; e == nil || !cmp.Equal(e.Weak, Weak{Rows: []int{0}}) {
 					t.Errorf("%d weak: %s refused with %v", i, in, e)
@@ -435,8 +435,8 @@ func TestQPDirectionalDerivative(t *testing.T) {
 	}
 }
 
-// Dependent active rows, the multipliers of which are not unique: which blocks
-// exist depends on what depends on what.
+// The multipliers of dependent active rows are not unique. The dependencies decide which blocks
+// exist.
 func TestQPDependentRows(t *testing.T) {
 	eye := mat.NewDense(2, 2, []float64{1, 0, 0, 1})
 	twice := mat.NewDense(2, 2, []float64{1, 0, 1, 0})
@@ -480,8 +480,8 @@ func TestQPDependentRows(t *testing.T) {
 			if !cmp.Equal(names, c.refused) {
 				t.Errorf("refused %v, want %v (z %v λ %v)", names, c.refused, s.Z, s.Lambda)
 			}
-			// What exists agrees with the minimiser of the problem without the
-			// repeated rows; here by differences in p.
+			// The existing blocks agree with the minimiser of the problem without the repeated
+			// rows; here by differences in p.
 			if missing["P"] == nil {
 				d := newQPGrad(&c.q)
 				*d = QPGrad{P: []float64{0.3, -0.7}}
@@ -507,7 +507,7 @@ func TestVJPBatch(t *testing.T) {
 	qps := qpCases[1].problems()[:40]
 	shared := qps[0]
 	for i := range qps {
-		qps[i].Q, qps[i].P = shared.Q, shared.P // those of all items are one
+		qps[i].Q, qps[i].P = shared.Q, shared.P // all items share them
 	}
 	rng := rand.New(rand.NewPCG(1, 5))
 	dz := make([][]float64, len(qps))
@@ -622,8 +622,7 @@ func TestQPDerivativesAllocateNothing(t *testing.T) {
 	}
 }
 
-// The adjoint identity and the absence of NaN for problems of all kinds, where
-// the derivative exists.
+// The adjoint identity holds, without NaN, for problems of all kinds whose derivative exists.
 func TestQPAdjointProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		adjointIdentity(t, rapid.Uint64().Draw(t, "seed"), rapid.IntRange(1, 9).Draw(t, "n"), rapid.IntRange(0, 14).Draw(t, "m"), rapid.IntRange(0, 4).Draw(t, "q"))
@@ -683,8 +682,8 @@ func adjointIdentity(t interface {
 	}
 }
 
-// Derivatives do not write to the solution: goroutines share one, each with a
-// workspace of its own, and the next solve starts where it would without them.
+// Derivatives do not write to the solution: goroutines share one, each with its own workspace,
+// and the next solve starts as it would without them.
 func TestQPDerivativesAreConst(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 8))
 	for _, kind := range []string{"regular", "weakly active", "singular"} {

@@ -118,8 +118,8 @@ func TestQPDerivativeUnits(t *testing.T) {
 	}
 }
 
-// At a vertex no derivative depends on Q, and z does not depend on p: what
-// the solve with the proximal term leaves is measured in the units of z.
+// At a vertex no derivative depends on Q, and z does not depend on p. The residual of the solve
+// with the proximal term is measured in the units of z.
 func TestQPDerivativeAtVertex(t *testing.T) {
 	for _, objective := range []float64{1, 1e6, 1e-6, 0x1p20, 0x1p-20, 1e12, 1e-12} {
 		for i := range 100 {
@@ -164,8 +164,8 @@ func TestQPDerivativeAtVertex(t *testing.T) {
 	}
 }
 
-// At the vertex of min pz, z ≤ 0 the derivatives are 1 and −1, also where the
-// proximal term was chosen for another p and drowns them: its rounding is corrected.
+// At the vertex of min pz, z ≤ 0 the derivatives are 1 and −1, even if the proximal term was
+// chosen for another p and drowns them: its rounding is corrected.
 func TestQPDerivativeBesideLargeProximalTerm(t *testing.T) {
 	one := mat.NewDense(1, 1, []float64{1})
 	for i := range 200 {
@@ -187,10 +187,10 @@ func TestQPDerivativeBesideLargeProximalTerm(t *testing.T) {
 	}
 }
 
-// The corrections of a singular program, which here gain two digits each, go on until
-// every entry of the gradient is met beside its own terms: those of the second variable
-// are five hundred times those of the first. The row holds z₁, so that by hand
-// dz₁ = dh/g and dz₀ = −(dp₀ + q₀₁·dz₁)/q₀₀.
+// The corrections of a singular program, which gain two digits each here, continue until every
+// entry of the gradient is small relative to its own terms. The second variable's terms are
+// five hundred times the first variable's. The row holds z₁, so that by hand dz₁ = dh/g and dz₀
+// = −(dp₀ + q₀₁·dz₁)/q₀₀.
 func TestQPDerivativeOfEachVariable(t *testing.T) {
 	const q00, q01, q11, g = 2.276116922575584, 0.023698625499823097, 0.00024674692455840455, 0.2643828626354572
 	q := &QP{Q: square(q00, q01, q01, q11), P: []float64{-4.007212874331609, -0.5816641146332211},
@@ -212,8 +212,8 @@ func TestQPDerivativeOfEachVariable(t *testing.T) {
 	}
 }
 
-// Where Q is flat next to the proximal term the corrections stop early. What they
-// leave of the cotangent is small, but not what it does to the derivative.
+// If Q is flat next to the proximal term, the corrections stop early. The part of the cotangent
+// that they leave is small, but its effect on the derivative is not.
 func TestQPDerivativeWhereQIsFlat(t *testing.T) {
 	const low, rest = 1e-10, 3e-12
 	for _, objective := range []float64{1, 1e6, 1e-6} {

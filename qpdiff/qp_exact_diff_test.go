@@ -28,8 +28,8 @@ const (
 	exactStep = 100
 	// exactMargin: a strict program has relative slacks and multipliers from here on.
 	exactMargin = 1e-9
-	// exactTol is what rounding may leave of a derivative in the units of the draw,
-	// in which data and solution are ordinary numbers.
+	// exactTol bounds the rounding error of a derivative in the units of the draw, in which
+	// data and solution are ordinary numbers.
 	exactTol = 1e-6
 )
 
@@ -98,8 +98,8 @@ func newExactQP(q *QP, t *QPGrad, sign int) *exactQP {
 	return e
 }
 
-// solve sets x to the numerators, over det > 0, of z and the multipliers of the rows
-// in set, where these make a KKT point of the program.
+// solve sets x to the numerators, over det > 0, of z and the multipliers of the rows in set,
+// and reports whether these make a KKT point of the program.
 func (e *exactQP) solve(set []int) (x []*big.Int, det *big.Int, ok bool) {
 	n, dim := e.n, e.n+len(set)
 	for len(e.work) < dim {
@@ -217,7 +217,7 @@ func (e *exactQP) points(candidates []int, first [][]int, f func(set []int, x []
 type exactJudge struct {
 	qp      *QP
 	base    *exactQP
-	sets    [][]int // those of the KKT points
+	sets    [][]int // active sets of the KKT points
 	active  []int   // the rows that hold with equality
 	strict  bool
 	regular bool // Q is definite
@@ -447,8 +447,8 @@ func drawExactUnits(rng *rand.Rand, q *QP) qpUnits {
 	return u
 }
 
-// drawExactProgram draws program number i with its units. Every eighth is glued of parts that
-// have nothing to do with each other, each with one unit for its variables.
+// drawExactProgram draws program number i with its units. Every eighth is glued of unconnected
+// parts, each with one unit for its variables.
 func drawExactProgram(rng *rand.Rand, i int) (q *QP, units qpUnits, regular bool) {
 	q, regular = drawExact(rng)
 	units = drawExactUnits(rng, q)
@@ -516,14 +516,13 @@ func exactDirection(rng *rand.Rand, q *QP, in QPInput, regular bool) *QPGrad {
 	return only(g, in)
 }
 
-// exactCount counts what became of the programs and of the blocks of their
-// derivatives.
+// exactCount counts the outcomes of the programs and of the blocks of their derivatives.
 type exactCount struct {
 	programs, several, strict, answered, refused int
 }
 
-// judgeExact compares all blocks of program number i with differences in exact
-// arithmetic and returns what is wrong.
+// judgeExact compares all blocks of program number i with differences in exact arithmetic, and
+// returns descriptions of the wrong ones.
 func judgeExact(i int, count *exactCount) (wrong []string) {
 	rng := rand.New(rand.NewPCG(31, uint64(i)))
 	q, units, regular := drawExactProgram(rng, i)
@@ -649,8 +648,8 @@ func (u *qpUnits) direction(q *QP, t *QPGrad, in QPInput) *QPGrad {
 	return only(&QPGrad{Q: other.Q, P: other.P, G: other.G, H: other.H, A: other.A, B: other.B}, in)
 }
 
-// No derivative is given of a program that has none, and none of a strict one is
-// refused, in any units: small programs are judged by differences in exact arithmetic.
+// No derivative is given if none exists, and every derivative of a strict program is given, in
+// any units: small programs are judged by differences in exact arithmetic.
 func TestQPDerivativeExact(t *testing.T) {
 	var count exactCount
 	failed := 0
@@ -679,8 +678,7 @@ func TestQPDerivativeExact(t *testing.T) {
 	}
 }
 
-// The program whose derivative in A exists in no units: those beside it are
-// infeasible.
+// This program's derivative in A exists in no units: the neighbouring programs are infeasible.
 func TestQPDerivativeOfDependentRowsInAnyUnits(t *testing.T) {
 	q := &QP{Q: mat.NewDense(2, 2, nil), P: []float64{-5, 8}, A: mat.NewDense(2, 2, []float64{-1, 1, 1, 2}), B: []float64{.5, -2},
 		G: mat.NewDense(2, 2, []float64{0, 1, 1, 0}), H: []float64{-.5, -1}}

@@ -24,8 +24,8 @@ func ratRow(x ...float64) []*big.Rat {
 	return row
 }
 
-// solveExact returns one solution of the equations rows·x = last column in n
-// unknowns (zero in the free ones), or nil where there is none, and the rank.
+// solveExact returns one solution of the equations rows·x = last column in n unknowns (zero in
+// the free ones), or nil if there is none, and the rank.
 func solveExact(rows exactRows, n int) ([]*big.Rat, int) {
 	m := make(exactRows, len(rows))
 	for i, row := range rows {
@@ -94,9 +94,8 @@ func subsets(m, k int, f func([]int) bool) bool {
 	return rec(0)
 }
 
-// feasibleExact decides Gz ≤ h in rational arithmetic: a polyhedron that is not
-// empty has a minimal face, on which as many independent rows as the rank of G
-// hold with equality.
+// feasibleExact decides Gz ≤ h in rational arithmetic. A polyhedron that is not empty has a
+// minimal face. The number of independent rows that hold with equality there is the rank of G.
 func feasibleExact(g exactRows, n int) bool {
 	_, rank := solveExact(g, n) // the right-hand side does not count for the rank
 	t := new(big.Rat)
@@ -149,9 +148,9 @@ func inConeExact(rows exactRows, target []*big.Rat) bool {
 	return false
 }
 
-// statusExact decides the status of a QP without equalities whose Q is positive
-// semidefinite: it is unbounded where it is feasible and −p lies outside the
-// range of Q plus the cone of the rows of G.
+// statusExact decides the status of a QP without equalities whose Q is positive semidefinite:
+// it is unbounded if it is feasible and −p lies outside the range of Q plus the cone of the
+// rows of G.
 func statusExact(q *QP) Status {
 	n := len(q.P)
 	g, cone := exactRows{}, exactRows{}
@@ -227,8 +226,8 @@ func drawIntegerQP(rng *rand.Rand) QP {
 	return qp
 }
 
-// The status of small programs is that of rational arithmetic, but where a
-// change of the bounds of 1e-11 decides whether they are feasible.
+// The status of small programs is the status by rational arithmetic, unless a change of the
+// bounds of 1e-11 decides whether they are feasible.
 func TestQPStatusExact(t *testing.T) {
 	const relax = 1e-11
 	count := map[Status]int{}
@@ -263,8 +262,8 @@ func TestQPStatusExact(t *testing.T) {
 	}
 }
 
-// The status of a program glued of small ones, each in units of its own, is that of rational
-// arithmetic: infeasible if one of them is, else unbounded if one is.
+// A program glued of small ones, each in its own units, has the status by rational arithmetic:
+// infeasible if one of them is, otherwise unbounded if one is.
 func TestQPStatusOfPartsExact(t *testing.T) {
 	const relax = 1e-11
 	count := map[Status]int{}
@@ -362,8 +361,8 @@ func drawUnbounded(rng *rand.Rand) QP {
 	return q
 }
 
-// Rows that depend on each other are violated by rounding alone where a step along a ray
-// is long: none of them ends it.
+// If a step along a ray is long, rounding alone violates rows that depend on each other. None
+// of them ends the ray.
 func TestQPUnboundedExact(t *testing.T) {
 	for i := range numtest.Long(20000) {
 		q := drawUnbounded(rand.New(rand.NewPCG(13, uint64(i))))

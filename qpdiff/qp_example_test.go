@@ -127,7 +127,7 @@ func ExampleQP_supportVectorMachine() {
 	// Output: α [0.00 0.50 0.50 0.00], w 1.00, bias 0.00
 }
 
-// What cannot be met is reported with a proof: λ ≥ 0 with Gᵀλ = 0 and hᵀλ < 0.
+// An infeasible program is reported with a proof: λ ≥ 0 with Gᵀλ = 0 and hᵀλ < 0.
 func ExampleCertificate() {
 	qp := qpdiff.QP{
 		P: []float64{1},

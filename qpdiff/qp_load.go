@@ -66,8 +66,8 @@ func (a *activeSet) load(q *QP) error {
 	return nil
 }
 
-// findParts finds the parts of the program, and says to which of them each variable and
-// each row belongs. A row of zeros belongs to none, and counts as one of the first.
+// findParts finds the parts of the program, and the part of each variable and each row. A row
+// of zeros belongs to none, and counts as one of the first.
 func (a *activeSet) findParts() {
 	n := a.n
 	a.part, a.rowPart, a.byPart = dense.Grow(a.part, n), dense.Grow(a.rowPart, a.rows), dense.Grow(a.byPart, n)
@@ -159,8 +159,8 @@ func (a *activeSet) checkSymmetry() error {
 	return nil
 }
 
-// loadRow takes over constraint r and reports whether its coefficients equal those
-// of the last problem.
+// loadRow takes over constraint r and reports whether its coefficients equal the last
+// problem's.
 func (a *activeSet) loadRow(q *QP, r int) (same bool, err error) {
 	g, rhs, i := q.G, q.H, r
 	if r >= a.m {
@@ -181,8 +181,8 @@ func (a *activeSet) loadRow(q *QP, r int) (same bool, err error) {
 	return same, nil
 }
 
-// loadSides takes over the rows with two sides and reports whether their coefficients equal those
-// of the last problem.
+// loadSides takes over the rows with two sides and reports whether their coefficients equal the
+// last problem's.
 func (a *activeSet) loadSides(q *QP) (same bool, err error) {
 	same = true
 	for r := range a.m {
@@ -219,7 +219,7 @@ func (a *activeSet) takeBound(r int) {
 // boundScale brings the norm of a bound's coefficients into [½, 1), as takeRow does.
 const boundScale = .5
 
-// setSides takes over the sides of row r, which goes on to face the one that it faces.
+// setSides takes over the sides of row r, which continues to face the same side.
 func (a *activeSet) setSides(r int, lo, hi float64) error {
 	equal := a.loaded && a.equality(r)
 	s := a.scale[r]
@@ -279,7 +279,7 @@ func (a *activeSet) switchOff(r int) {
 	}
 }
 
-// names are those of the block of row r and of its right-hand sides.
+// names returns the names of row r's block and of its right-hand sides.
 func (a *activeSet) names(r int) (rows, right string) {
 	if r >= a.m {
 		return "QP.A", "QP.B"

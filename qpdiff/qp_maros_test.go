@@ -21,8 +21,8 @@ type triplets struct {
 	V    []float64
 }
 
-// marosProblem is min ½xᵀPx + qᵀx + r subject to cl ≤ Ax ≤ cu, lb ≤ x ≤ ub,
-// where 1e20 and beyond is infinite.
+// marosProblem is min ½xᵀPx + qᵀx + r subject to cl ≤ Ax ≤ cu, lb ≤ x ≤ ub. 1e20 and beyond is
+// infinite.
 type marosProblem struct {
 	Name   string
 	N, M   int

@@ -30,9 +30,9 @@ func (a *activeSet) dropNegative() {
 	}
 }
 
-// start makes z the base and builds the working set: the equalities, and as
-// many rows of the last working set as are independent. It returns a row that
-// no point can meet, as minimise does, or -1.
+// start makes z the base and builds the working set: the equalities, and a largest independent
+// set of the last working set's rows. It returns a row that no point can meet, as minimise
+// does, or -1.
 func (a *activeSet) start() int {
 	n := a.n
 	clear(a.skip)
@@ -64,7 +64,7 @@ func (a *activeSet) start() int {
 		if !a.equality(r) || a.tryEnter(r) {
 			continue
 		}
-		// The row depends on those before: its right-hand side has to match.
+		// The row depends on earlier ones: its right-hand side has to match.
 		clear(a.y)
 		if len(a.w) == n {
 			m := a.mrow(r)
@@ -200,9 +200,9 @@ func (a *activeSet) minimise() int {
 	return -1
 }
 
-// oneByOne lets the most violated row enter until none is left. Between two looks at all
-// rows only the slacks of those violated by at least a fraction of the largest violation follow
-// z, as long as one of them still is.
+// oneByOne lets the most violated row enter until no row is violated. Computing all slacks is
+// expensive. Between two such computations only the slacks of rows violated by at least a
+// fraction of the largest violation follow z, as long as one of them still is.
 func (a *activeSet) oneByOne() int {
 	for a.iterations <= a.maxChanges {
 		worst := a.findBroken()
@@ -298,8 +298,8 @@ func (a *activeSet) satisfy(r int) bool {
 	}
 }
 
-// roundingOf returns the rounding error of the slack of a row r that is the combination a.y of
-// rows of the working set, whose slacks are known to the rounding of their terms.
+// roundingOf returns the rounding error of the slack of row r, the combination a.y of rows of
+// the working set. Each of their slacks is known up to the rounding of its terms.
 func (a *activeSet) roundingOf(r int) float64 {
 	sum := a.slackTerm(r)
 	for i, s := range a.w {

@@ -2,16 +2,16 @@ package qpdiff
 
 import "slices"
 
-// programPart is a part of the program that has nothing to do with the others: no
-// entry of Q, G or A connects a variable of one with a variable of another. Their
-// units are unrelated, so that no number of one part is measured by a number of another.
+// programPart is a part of the program that is not connected with the others: no entry of Q, G
+// or A connects a variable of one with a variable of another. Their units are unrelated, so no
+// number of one part is compared with a number of another.
 type programPart struct {
 	variables []int
 	// psize, zsize and qsize are the sizes of the linear term, of z by the bounds of
 	// the rows, and of Q, for which weight, the proximal term's, was chosen;
 	// before is the weight before the last change.
 	psize, zsize, qsize, weight, before float64
-	// noise bounds the size of what went into perp.
+	// noise bounds the size of the terms of perp.
 	noise float64
 	partResidual
 	rayResidual

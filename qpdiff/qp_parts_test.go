@@ -24,7 +24,7 @@ func diagonal(v ...float64) *mat.Dense {
 	return m
 }
 
-// glue is the program of several that have nothing to do with each other.
+// glue returns the program of several unconnected ones.
 func glue(parts ...QP) QP {
 	n, m, eq := 0, 0, 0
 	for _, p := range parts {
@@ -77,16 +77,16 @@ func TestQPPartsAreFound(t *testing.T) {
 	}
 }
 
-// Programs in which numbers of one variable or row are nothing beside those of another: each
-// of them was once solved with a row violated by all of its terms, without the digits of
-// a small variable or multiplier, or not at all; two are unbounded, and a row that rounding
-// alone violates ended the ray.
+// Programs in which the numbers of one variable or row vanish beside another's. Earlier
+// versions failed on each of them: a row was violated by all of its terms, a small variable or
+// multiplier had no digits, or there was no solution. Two programs are unbounded, and a row
+// that rounding alone violates ended their ray.
 func TestQPFarApart(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		q         QP
 		status    Status
-		z, lambda []float64 // where the status is Optimal; nil: not compared
+		z, lambda []float64 // if the status is Optimal; nil: not compared
 	}{
 		{"two bounds", QP{P: []float64{-1, 1e8, 0}, G: mat.NewDense(4, 3, []float64{1, 0, 0, 1, 0, 0, 0, -1, 0, 0, 0, -1}), H: []float64{1, 0, 0, -1e6}}, Optimal, []float64{0, 0, 1e6}, nil},
 		{"two bounds and an equality", QP{P: []float64{-1, 0, -131072}, G: mat.NewDense(4, 3, []float64{1, 0, 0, 1, 0, 0, 0, 0x1p-29, 0, 0, 0, 131072}), H: []float64{4, 0, 1, 0}, A: mat.NewDense(1, 3, []float64{0, -0x1p-29, 0}), B: []float64{-1}}, Optimal, []float64{0, 0x1p29, 0}, nil},
@@ -122,8 +122,8 @@ func TestQPFarApart(t *testing.T) {
 	}
 }
 
-// Programs glued of parts, each in units of its own: the status is that of the parts, and
-// what is solved or differentiated is so to the size of each part.
+// Programs glued of parts, each in its own units, have the status of the parts, and their
+// solutions and derivatives are accurate relative to the size of each part.
 func TestQPPartsInAnyUnits(t *testing.T) {
 	worst, derivative, derivatives := 0.0, 0.0, 0
 	count := map[Status]int{}
@@ -180,7 +180,7 @@ func TestQPPartsInAnyUnits(t *testing.T) {
 		compare := func(whole []float64, field func(g *QPGrad) []float64) {
 			for _, g := range grads {
 				x := field(g)
-				if dense.Largest(x) > 0 { // a vertex does not move with P, but for rounding
+				if dense.Largest(x) > 0 { // a vertex does not move with P, except for rounding
 					derivative = max(derivative, numtest.RelErr(whole[:len(x)], x))
 				}
 				whole = whole[len(x):]
@@ -196,8 +196,9 @@ func TestQPPartsInAnyUnits(t *testing.T) {
 	}
 }
 
-// The derivative along any direction is that of each part alone: the vertex of one part does not
-// move with the linear term, however far the units of the others are from its own.
+// The derivative along any direction is the derivative of each part alone. The vertex of one
+// part does not move with the linear term, however far the units of the others are from its
+// own.
 func TestQPDirectionsOfPartsInAnyUnits(t *testing.T) {
 	u, v := 0x1p40, 0x1p80
 	vertex := QP{P: []float64{-.18 * u * v, .72 * u * v}, G: square(.6*v, 0, -1.1*v, -1.2*v), H: []float64{-.4, -.2}}
@@ -254,8 +255,8 @@ func TestQPDirectionsOfPartsInAnyUnits(t *testing.T) {
 	}
 }
 
-// A part may be so small that products of its numbers, or even the numbers, underflow: its
-// solution is that of the part alone in larger units, as far as there are digits.
+// A part may be so small that products of its numbers, or even the numbers, underflow. Its
+// solution is the solution of the part alone in larger units, as far as there are digits.
 func TestQPSmallParts(t *testing.T) {
 	optimal := 0
 	for i := range numtest.Long(3000) {
@@ -297,7 +298,7 @@ func TestQPSmallParts(t *testing.T) {
 	}
 }
 
-// A Solution that met programs without a solution solves what a new one solves.
+// A Solution that met programs without a solution solves everything that a new one solves.
 func TestQPWarmAfterUnbounded(t *testing.T) {
 	g := mat.NewDense(8, 6, []float64{0, 0, 0, 0, 0, 1, 5, 0, -1, -3, -4, -4, -2, -3, 0, 0, -3, -3, 5, 1, 2, 2, -2, -1, 1, 1, 0, -1, 2, 0, 0, 3, -2, 5, -3, 2, 0, 4, -1, -5, 3, -4, 4, 0, 4, 5, -1, 1})
 	h := []float64{-4, 18, 45, -23, -9, -40, 7, -35}

@@ -16,12 +16,11 @@ import (
 //	subject to Gz ≤ h    (m rows, multipliers λ ≥ 0)
 //	           Az = b    (q rows, multipliers ν)
 //
-// in n = len(P) variables. Q is n×n, symmetric and positive semidefinite; nil
-// stands for zero, which makes the program linear. G and H, and likewise A and
-// B, are nil without such rows. An entry +Inf of H switches its row
-// off. Rows may repeat each other, depend on each other or vanish. A row of
-// zeros asks for 0 ≤ h or 0 = b; if it holds with equality, nothing has a
-// derivative with respect to it (see [Solution.VJP]).
+// in n = len(P) variables. Q is n×n, symmetric and positive semidefinite; nil means zero, which
+// makes the program linear. G and H, and likewise A and B, are nil without such rows. An entry
+// +Inf of H switches its row off. Rows may repeat each other, depend on each other or vanish. A
+// row of zeros requires 0 ≤ h or 0 = b; if it holds with equality, no derivative with respect
+// to it exists (see [Solution.VJP]).
 //
 // A solution meets the KKT conditions with these signs:
 //
@@ -34,36 +33,35 @@ import (
 //	l ≤ Gz ≤ h   (m rows; with L, H may be nil)
 //	zmin ≤ z ≤ zmax   (n entries each; their multipliers are the n entries of λ behind the m)
 //
-// -Inf in L and ZMin and +Inf in H and ZMax are no bound. A multiplier is positive on the upper
-// side and negative on the lower one, so that Qz + p + Gᵀλ + μ + Aᵀν = 0 with the bounds' μ.
-// Where both sides are equal the row is an equality, whose multiplier has any sign; sides that
-// differ, however little, are two. A row with two sides costs what one with one side does:
-// only one of its sides is ever active.
+// -Inf in L and ZMin and +Inf in H and ZMax mean no bound. A multiplier is positive on the
+// upper side and negative on the lower one, so that Qz + p + Gᵀλ + μ + Aᵀν = 0 with the bounds'
+// μ. If both sides are equal, the row is an equality, whose multiplier has any sign; sides that
+// differ, however little, are two. A row with two sides costs as much as a row with one: only
+// one of its sides is ever active.
 //
 // # Method
 //
-// The program is solved by a dual active-set method. Q = LLᵀ is factorised
-// once; row r of the constraints is seen as m_r = L⁻¹g_r and computed when it
-// first enters the working set W, for which the factors of M_W = TQ₁ (T lower
-// triangular, Q₁ with orthonormal rows) are kept up to date row by row. The
-// method starts in blocks: the most violated rows enter and all negative
-// multipliers leave at once (after Júdice and Pires, 1994), which finds the
-// working set of most problems in a handful of steps; when that stops making
-// progress, or more rows are violated than there are variables, rows enter one by
-// one as in Goldfarb and Idnani (1983), which cannot cycle. A Q that is only
-// semidefinite is made definite by proximal steps, each a warm start of the same
-// method (Arnström, Bemporad and Axehill, 2022); the steps of a program without a
-// solution tend to the direction that proves the program unbounded. Iterative
-// refinement of the KKT system on the working set ends every solve.
+// The program is solved by a dual active-set method. Q = LLᵀ is factorised once. Row r of the
+// constraints becomes m_r = L⁻¹g_r, computed when the row first enters the working set W. The
+// factors of M_W = TQ₁ (T lower triangular, Q₁ with orthonormal rows) are updated row by row.
 //
-// An active-set method gives exact zeros for the multipliers of inactive rows
-// and residuals near the rounding error, which the derivatives need and an
-// interior point does not reach; it is faster at up to some hundred variables;
-// and it can be started warm. Its weak spot is degeneracy together with bad
-// scaling, hence the orthogonal factors (factors of M_W M_Wᵀ would be cheaper by
-// a third, but failed on 3 of the 43 convex Maros–Mészáros problems with up to
-// 300 variables, of which these solve all) and the proximal steps from a
-// recentred, equilibrated problem.
+// The method starts in blocks: the most violated rows enter and all negative multipliers leave
+// at once (after Júdice and Pires, 1994), which finds the working set of most problems in a
+// handful of steps. When that stops making progress, or more rows are violated than there are
+// variables, rows enter one by one as in Goldfarb and Idnani (1983), which cannot cycle.
+//
+// A Q that is only semidefinite is made definite by proximal steps, each a warm start of the
+// same method (Arnström, Bemporad and Axehill, 2022). The steps of a program without a solution
+// tend to the direction that proves the program unbounded. Iterative refinement of the KKT
+// system on the working set ends every solve.
+//
+// An active-set method gives exact zeros for the multipliers of inactive rows and residuals
+// near the rounding error, which the derivatives need and an interior point method does not
+// reach. It is faster at up to some hundred variables, and it can be started warm. Its weak
+// spot is degeneracy together with bad scaling. Therefore the factors are orthogonal, and the
+// proximal steps start from a recentred, equilibrated problem. (Factors of M_W M_Wᵀ would be
+// cheaper by a third, but failed on 3 of the 43 convex Maros–Mészáros problems with up to 300
+// variables; the orthogonal ones solve all.)
 type QP struct {
 	Q *mat.Dense
 	P []float64
@@ -76,8 +74,8 @@ type QP struct {
 	ZMin, ZMax []float64 // bounds of the variables
 }
 
-// qpShape counts the variables of a program and its rows: those of G, with the bounds
-// of the variables all that have two sides, and with the equalities all.
+// qpShape counts the variables and the rows of a program. general counts the rows of G, m adds
+// the bounds of the variables, and rows adds the equalities.
 type qpShape struct{ n, general, m, rows int }
 
 // twoSided reports whether the program has lower sides or bounds of its variables.
@@ -192,38 +190,40 @@ func (s Status) String() string {
 	return names[s]
 }
 
-// KKTResidual measures how far a point is from the KKT conditions of a [QP].
-// The largest absolute violations are
+// KKTResidual measures how far a point is from the KKT conditions of a [QP]. The largest
+// absolute violations are
 //
 //	Primal = max(Gz − h, 0, |Az − b|)
 //	Dual   = ‖Qz + p + Gᵀλ + Aᵀν‖∞
 //	Gap    = |zᵀQz + pᵀz + hᵀλ + bᵀν|   (primal minus dual objective)
 //
-// and λ ≥ 0 holds exactly. Lower sides and bounds count as rows of G, by the side that their
-// multiplier is of. Relative does not change if the objective, a row or
-// all variables are measured in other units. It belongs to the part of the program that
-// meets the conditions worst: a part is a set of variables that no entry of Q, G or A
-// connects with others, and the units of different parts may have nothing to do with each
-// other. With u_j the unit of variable j, and with
+// and λ ≥ 0 holds exactly. Lower sides and bounds count as rows of G, by the side that the sign
+// of their multiplier selects.
+//
+// Relative does not change if the objective, a row or all variables are measured in other
+// units. It is the value of the part of the program that meets the conditions worst. A part is
+// a set of variables that no entry of Q, G or A connects with others; the units of different
+// parts may have nothing to do with each other. With u_j the unit of variable j, and with
 //
 //	Z = max |z_j|/u_j
 //	D = max u_j·|t| over the terms t of the gradient's entry j: p_j, Q_jk z_k, G_rj λ_r and A_rj ν_r
 //
-// over the variables of the part, it is the largest of
+// over the variables of the part, Relative is the largest of
 //
 //	the violation of row r    / max(|h_r|, Z·max_j u_j|G_rj|)   (of A and b alike)
 //	u_j·|(Qz + p + Gᵀλ + Aᵀν)_j| / D_j
 //	the part's share of Gap   / max(D·Z, |h_r λ_r|, |b_r ν_r|)
 //
-// where 0/0 counts as 0. If row r is violated by more than Tol of its largest term, Relative is
+// with 0/0 counted as 0. If row r is violated by more than Tol of its largest term, Relative is
 // at least the violation / (that term + ‖L⁻¹G_r‖·(‖Lᵀz‖² + ‖L⁻¹p‖²)^½), with LLᵀ = Q and the
-// proximal term. The units are 1, and D_j = D, where Q is safely positive
-// definite; elsewhere they come from equilibrating Q and the rows with more than
-// one entry, so that the largest entry of each row and column is near one. There
-// D_j is D for a variable in such a row of the working set. For others it is the largest term of the
-// gradient's entry j, or Z·max_k u_j|Q_jk|u_k if that is more: D may belong to
-// another variable and be many decades larger. Values up to 1e-14 are upper
-// bounds.
+// proximal term.
+//
+// If Q is safely positive definite, the units are 1 and D_j = D. Otherwise the units come from
+// equilibrating Q and the rows with more than one entry, so that the largest entry of each row
+// and column is near one. D_j is then D for a variable in such a row of the working set. For
+// another variable it is the largest term of the gradient's entry j, or Z·max_k u_j|Q_jk|u_k if
+// that is more, because D may belong to another variable and be many decades larger. Values up
+// to 1e-14 are upper bounds.
 type KKTResidual struct {
 	Primal, Dual, Gap float64
 	Relative          float64
@@ -237,20 +237,21 @@ type qpReport struct {
 	Certificate                       Certificate
 }
 
-// Certificate proves why a [QP] has no solution. It has been checked against
-// the data to rounding error; Unbounded has besides a point that is feasible to
-// Solution.Tol. Entries not named below are empty.
+// Certificate proves why a [QP] has no solution. It has been checked against the data to
+// rounding error. An Unbounded program also has a point that is feasible to Solution.Tol.
+// Entries not named below are empty.
 //
 //	Infeasible:  λ ≥ 0 and ν with Gᵀλ + Aᵀν = 0 and hᵀλ + bᵀν = −1
 //	Unbounded:   z with Qz = 0, Gz ≤ 0, Az = 0 and pᵀz = −1
 //	Nonconvex:   z with zᵀQz < 0 and ‖z‖∞ = 1
 //
 // With lower sides and bounds λ has the entries and signs of [Solution.Lambda]; a negative one
-// multiplies the lower side in place of h. A lower side then asks for Gz ≥ 0.
+// multiplies the lower side in place of h. For an Unbounded program, a lower side requires Gz ≥
+// 0.
 type Certificate struct {
 	Z, Lambda, Nu []float64
-	// Residual is the largest violation of the equations above, as a fraction
-	// of what they are a sum of (for Nonconvex: zᵀQz itself).
+	// Residual is the largest violation of the equations above, relative to the sizes of their
+	// terms (for Nonconvex: zᵀQz itself).
 	Residual float64
 }
 
@@ -265,12 +266,13 @@ var (
 // boundEntry is the remedy for an entry of a program that is not finite.
 const boundEntry = "remove or bound the entry"
 
-// QPGrad holds one number for each entry of the data of a [QP]: what
-// [Solution.VJP] adds cotangents to, or the direction of [Solution.JVP]. A nil
-// field is not wanted (VJP) or zero (JVP); the others have the shape of the
-// field of the same name, also where the QP leaves it out: H and L one entry per row of G, ZMin and
-// ZMax one per variable. An infinite side has the derivative 0. The gradient with respect to Q is symmetrised, and a
-// direction in Q counts as (D + Dᵀ)/2: only symmetric changes of Q make sense.
+// QPGrad holds one number for each entry of the data of a [QP]: the gradient to which
+// [Solution.VJP] adds, or the direction of [Solution.JVP]. A nil field is not wanted (VJP) or
+// zero (JVP). Other fields have the shape of the QP's field of the same name, or its usual
+// shape if the QP's field is nil: H and L have one entry per row of G, ZMin and ZMax one per
+// variable. An infinite side has the derivative 0. The gradient with respect to Q is
+// symmetrised, and a direction D in Q counts as (D + Dᵀ)/2: only symmetric changes of Q make
+// sense.
 type QPGrad QP
 
 // QPInput names a block of the data of a [QP].
@@ -295,7 +297,7 @@ func (in QPInput) String() string {
 	return [...]string{"Q", "P", "G", "H", "A", "B", "L", "ZMin", "ZMax"}[in]
 }
 
-// qpInputs tells something of each block of the data.
+// qpInputs holds a flag for each block of the data.
 type qpInputs [inputCount]bool
 
 var allExist = qpInputs{true, true, true, true, true, true, true, true, true}

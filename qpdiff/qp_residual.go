@@ -8,9 +8,9 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// measure fills in the residuals at (z, λ), and leaves the gradient of the
-// Lagrangian in a.grad and the slacks in a.slack. If it is not thorough,
-// Relative may be too large, for want of terms that cancel in Qz or C_Wᵀλ.
+// measure fills in the residuals at (z, λ), and leaves the gradient of the Lagrangian in a.grad
+// and the slacks in a.slack. If it is not thorough, Relative may be too large, because it
+// ignores terms that cancel in Qz or C_Wᵀλ.
 func (a *activeSet) measure(s *qpReport, thorough bool) {
 	n := a.n
 	res := &s.Residual
@@ -106,7 +106,7 @@ func (a *activeSet) compare(res *KKTResidual, terms []float64) {
 	}
 }
 
-// checkSizes sets the relative residual of part k where sizes in it are 0 or may underflow or
+// checkSizes sets the relative residual of part k if sizes in it are 0 or may underflow or
 // overflow.
 func (a *activeSet) checkSizes(k int) {
 	p := &a.parts[k]
@@ -121,8 +121,8 @@ func (a *activeSet) checkSizes(k int) {
 	}
 }
 
-// besideLarger reports whether the program has a part whose sizes do not underflow, beside
-// which what part p loses by that is nothing.
+// besideLarger reports whether the program has another part whose sizes do not underflow, and
+// beside which the loss of part p by underflow is negligible.
 func (a *activeSet) besideLarger(p *programPart) bool {
 	for k := range a.parts {
 		o := &a.parts[k]
@@ -133,9 +133,9 @@ func (a *activeSet) besideLarger(p *programPart) bool {
 	return false
 }
 
-// ownRatio is the relative residual of part k where products in it underflow. What underflow
-// leaves of the gradient is no error, and the rows with a multiplier are measured in place of
-// the duality gap.
+// ownRatio is the relative residual of part k if products in it underflow. The remainder of the
+// gradient after an underflow does not count as an error, and the rows with a multiplier are
+// measured instead of the duality gap.
 func (a *activeSet) ownRatio(k int) float64 {
 	p := &a.parts[k]
 	relative := p.primal
@@ -187,11 +187,11 @@ func (a *activeSet) violation(res *KKTResidual) (sum float64) {
 	return sum
 }
 
-// looseRows returns the largest violation of a row relative to its own terms and to what the
-// row can be of z, or of the minimiser without rows, in the metric of the factor: the latter is
-// the rounding of a z that is 0. Units change none of them, while the units of the
-// residual may hide that a row is violated by all of its terms. It returns 0 if
-// no row is violated by more than tol of its own terms.
+// looseRows returns the largest violation of a row, relative to the row's own terms plus the
+// largest value that the row can have at z, or at the minimiser without rows, in the metric of
+// the factor. The minimiser is the measure of rounding if z is 0. Units do not change these
+// measures, while the units of the residual may hide that a row is violated by all of its
+// terms. looseRows returns 0 if no row is violated by more than tol of its own terms.
 func (a *activeSet) looseRows(tol float64) (worst float64) {
 	if a.loosest <= tol {
 		return 0 // the usual case
@@ -227,7 +227,7 @@ func (a *activeSet) ownTerm(r int, right float64) float64 {
 	return own
 }
 
-// ratio is v/of, and 0 for 0/0: a violation of nothing by nothing is none.
+// ratio is v/of, and 0 for 0/0, because a violation of 0 by 0 does not count.
 func ratio(v, of float64) float64 {
 	if v == 0 {
 		return 0
@@ -235,11 +235,11 @@ func ratio(v, of float64) float64 {
 	return v / of
 }
 
-// gradientRatio is the gradient of the Lagrangian of a part relative to its terms, to the
-// largest of the part where Q is definite. Elsewhere the terms of other variables
-// may be many decades larger, and proximal steps reach one variable after the
-// other: each is judged by its own terms, or by those whose rounding errors it
-// shares, through its row of Q or through rows with several entries.
+// gradientRatio is the gradient of the Lagrangian of a part relative to its terms: to the
+// largest of the part if Q is definite. Otherwise the terms of other variables may be many
+// decades larger, and proximal steps reach one variable after the other. So each variable is
+// judged by its own terms, or by the terms whose rounding errors it shares, through its row of
+// Q or through rows with several entries.
 func (a *activeSet) gradientRatio(p *programPart, terms []float64) (relative float64) {
 	if !a.shifted {
 		return ratio(p.gradient, p.dual)
@@ -268,8 +268,8 @@ func (a *activeSet) ownResidual() (own float64) {
 	return own
 }
 
-// couple finds the variables that share the errors of a multiplier: those in a row
-// of the working set with several entries. The multiplier of another row is an exact 0.
+// couple finds the variables that share the errors of a multiplier: the variables in a row of
+// the working set with several entries. The multiplier of another row is an exact 0.
 func (a *activeSet) couple() {
 	if !a.shifted {
 		return
@@ -285,8 +285,8 @@ func (a *activeSet) couple() {
 	}
 }
 
-// products adds to the terms, which are maxima, the products that Qz sums and
-// those that C_Wᵀλ does: the sums may hide them. The largest of a part counts for it.
+// products adds to the terms, which are maxima, the products in the sums Qz and C_Wᵀλ, because
+// the sums may hide them. The largest of a part counts for it.
 func (a *activeSet) products(terms []float64) {
 	z := a.z[:a.n]
 	for i, most := range terms {
@@ -307,10 +307,10 @@ func (a *activeSet) products(terms []float64) {
 	}
 }
 
-// refine corrects (z, λ) on the working set by Newton steps on the KKT system
-// of the program itself, with the factor of the shifted one, as long as the
-// residual falls. Multipliers that turn negative are set to zero, and those that
-// underflow: proximal steps let multipliers that hold nothing decay.
+// refine corrects (z, λ) on the working set by Newton steps on the KKT system of the program
+// itself, with the factor of the shifted one, as long as the residual falls. It sets
+// multipliers that turn negative or underflow to zero: proximal steps let multipliers of rows
+// that hold nothing decay.
 func (a *activeSet) refine(s *qpReport) {
 	for i, v := range a.lam[:len(a.w)] {
 		if i >= a.eq && v < 0 || math.Abs(v) < dense.SmallestNormal {
@@ -378,7 +378,7 @@ func (a *activeSet) correct(s *qpReport) {
 	s.Refinements++
 }
 
-// takeBack undoes the last correction, but for the residuals measured.
+// takeBack undoes the last correction, but keeps the measured residuals.
 func (a *activeSet) takeBack() {
 	copy(a.z, a.oldZ)
 	copy(a.lam, a.oldLam[:len(a.w)])

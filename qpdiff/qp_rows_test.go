@@ -13,8 +13,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A row of zeros asks for 0 ≤ h or 0 = b, exactly and in any units, also where
-// the working set of the problem before holds the row.
+// A row of zeros requires 0 ≤ h or 0 = b, exactly and in any units, also if the row was in the
+// working set of the problem before.
 func TestQPRowsOfZeros(t *testing.T) {
 	for _, b := range []float64{1, -1, 1e-200, -1e-200} {
 		q := QP{Q: mat.NewDense(2, 2, []float64{1, 0, 0, 1}), P: []float64{1, 1},
@@ -36,8 +36,8 @@ func TestQPRowsOfZeros(t *testing.T) {
 	}
 }
 
-// Rows that are multiples of each other do not take turns in the working set
-// where the rounding of a large z exceeds the distance between them.
+// Rows that are multiples of each other do not take turns in the working set if the rounding of
+// a large z exceeds the distance between them.
 func TestQPParallelRowsAndLargeZ(t *testing.T) {
 	q := QP{
 		Q: mat.NewDense(5, 5, []float64{
@@ -60,8 +60,8 @@ func TestQPParallelRowsAndLargeZ(t *testing.T) {
 	}
 }
 
-// A multiplier that decays from one proximal step to the next, since it holds
-// nothing, is 0 where it underflows.
+// A multiplier that decays from one proximal step to the next, because its row holds nothing,
+// is set to 0 when it underflows.
 func TestQPMultiplierThatDecays(t *testing.T) {
 	q := QP{Q: mat.NewDense(3, 3, []float64{9, 0, 0, 0, 0, 0, 0, 0, 0}), P: make([]float64, 3),
 		G: mat.NewDense(4, 3, []float64{0, -3, -3, -2, 0, 3, 4, -1, 3, 2, -3, 1}), H: []float64{0, 0, -1, -3}}
@@ -71,8 +71,8 @@ func TestQPMultiplierThatDecays(t *testing.T) {
 	}
 }
 
-// The residual of a certificate is in the units of the variables, which those
-// that only P and bounds hold take from P.
+// The residual of a certificate is in the units of the variables. Variables that only P and
+// bounds hold take their units from P.
 func TestQPCertificateInTheUnitsOfP(t *testing.T) {
 	for _, p := range []float64{1e-19, 1, 1e19} {
 		q := QP{P: []float64{p}, A: mat.NewDense(2, 1, []float64{9.636252943829705e-18, -1.8542282969022785e-107}), B: []float64{-4.2e+45, 2.5e-89}}
@@ -93,8 +93,8 @@ func TestQPRowBeyondTheUnitsOfP(t *testing.T) {
 	}
 }
 
-// Entries so small that their products underflow prove no negative curvature: what
-// is left of zᵀQz may be the rounding of a number without the bits for it.
+// Entries so small that their products underflow prove no negative curvature: the computed zᵀQz
+// may be the rounding of a number that float64 cannot hold.
 func TestQPCurvatureThatUnderflows(t *testing.T) {
 	q := QP{
 		Q: mat.NewDense(4, 4, []float64{
@@ -118,8 +118,8 @@ func TestQPCurvatureThatUnderflows(t *testing.T) {
 	}
 }
 
-// The residual of a certificate is a fraction of what its equations sum, also of
-// rows with one entry, which have no say in the units of the variables.
+// The residual of a certificate is relative to the terms of its equations, also for rows with
+// one entry, which do not influence the units of the variables.
 func TestQPInfeasibleBounds(t *testing.T) {
 	q := QP{
 		Q: mat.NewDense(2, 2, []float64{4.0505701909062962e+208, -1.9533796833148886e-44, -1.9533796833148886e-44, 9.420135949634367e-297}),
@@ -144,8 +144,8 @@ func TestQPUnboundedBesideLargeTerms(t *testing.T) {
 	}
 }
 
-// A direction whose entries underflow where the objective falls by 1 along it is
-// no proof: it would be 0.
+// A direction whose entries underflow at the length at which the objective falls by 1 is not a
+// proof: it would be 0.
 func TestQPDirectionThatUnderflows(t *testing.T) {
 	q := QP{P: []float64{1e155, 1e308, 2}, A: mat.NewDense(1, 3, []float64{0, -1, -1}), B: []float64{1}}
 	var s Solution
@@ -172,7 +172,7 @@ func TestQPBoundThatUnderflows(t *testing.T) {
 	}
 }
 
-// Where far more rows are violated than can hold with equality they enter one by one. Blocks of
+// If far more rows are violated than can hold with equality, they enter one by one. Blocks of
 // them took three times as many changes.
 func TestQPManyRows(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 3))

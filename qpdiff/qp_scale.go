@@ -9,13 +9,13 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// geometricScale returns the diagonal of E that brings the logarithms of the entries
-// of EKE nearest to zero, by least squares (Curtis and Reid, 1972). Units of the
-// objective, rows and variables do not change that matrix. The largest entries of
-// rows alone would not determine it: in the rows (1, u) and (0, 1) they are one for
-// every u ≤ 1. Of H the diagonal counts, which bounds the other entries. Entries that are nothing
-// beside others in their row and in their column do not count: the logarithm of one of them
-// would outweigh all others. work has three times as many entries.
+// geometricScale returns the diagonal of E that brings the logarithms of the entries of EKE
+// nearest to zero, by least squares (Curtis and Reid, 1972). Units of the objective, rows and
+// variables do not change that matrix. The largest entries of rows alone would not determine
+// it: in the rows (1, u) and (0, 1) they are one for every u ≤ 1. Of H only the diagonal
+// counts, which bounds the other entries. Entries that are negligible beside others in their
+// row and in their column do not count, because the logarithm of one of them would outweigh all
+// others. work has three times as many entries as E.
 func geometricScale(work []float64, n, k int, h, c []float64) []float64 {
 	dim := n + k
 	clear(work)
@@ -39,10 +39,10 @@ func geometricScale(work []float64, n, k int, h, c []float64) []float64 {
 	return e
 }
 
-// withoutTiny returns c without the entries that are nothing beside the largest of their row and
-// of their column, in scales with the logarithms e, or nil if there are none. It leaves those to
-// the next scales that are much less so: a tiny entry makes others seem so. work has as many
-// entries as e.
+// withoutTiny returns c without the entries that are negligible beside the largest of their row
+// and of their column, in scales with the logarithms e, or nil if there are none. It removes
+// only the tiniest entries; others that are much less tiny may only seem so because of them,
+// and are left to the next scales. work has as many entries as e.
 func withoutTiny(e, work []float64, n, k int, h, c []float64) (fewer []float64) {
 	scaled := func(i, j int) float64 { return math.Log2(math.Abs(c[i*n+j])) + e[n+i] + e[j] }
 	least, largest := math.Inf(1), math.Inf(-1)
@@ -154,10 +154,10 @@ func geometricSweep(e, sum, count []float64, n, k int, c []float64) (step float6
 	return step
 }
 
-// equilibrate chooses the scale of the variables and the rows so that in each part of
-// the program the largest entries of all rows and columns of Q and the constraints are
-// near one (Ruiz, 2001), and then the weights of the proximal term. Rows with a single
-// entry do not count: a bound fits any scale of its variable.
+// equilibrate chooses the scale of the variables and the rows so that in each part of the
+// program the largest entries of all rows and columns of Q and the constraints are near one
+// (Ruiz, 2001). Then it chooses the weights of the proximal term. Rows with a single entry do
+// not count: a bound fits any scale of its variable.
 func (a *activeSet) equilibrate() {
 	n := a.n
 	sigma, rho := a.unit, a.slack
@@ -286,8 +286,9 @@ func (a *activeSet) factorWeighted() bool {
 	return a.factor(0) == a.n
 }
 
-// weaken makes the proximal term of parts weaker that are larger than their bounds say or, if
-// the steps are slow, have not converged, and reports whether there are such parts.
+// weaken makes the proximal term of some parts weaker: parts that are larger than their bounds
+// imply and, if the steps are slow, parts that have not converged. It reports whether there are
+// such parts.
 func (a *activeSet) weaken(slow bool) (some bool) {
 	for k := range a.parts {
 		p := &a.parts[k]
@@ -338,8 +339,8 @@ func (a *activeSet) sizes(k int) (psize, zsize float64) {
 	for _, j := range a.parts[k].variables {
 		psize = max(psize, math.Abs(a.p[j])*a.unit[j])
 	}
-	// least: no feasible point is smaller. inverse/open: the harmonic mean of the
-	// bounds that 0 meets, which bounds that stand for infinity do not move.
+	// least: no feasible point is smaller. inverse/open: the harmonic mean of the bounds that 0
+	// meets; bounds that represent infinity do not change it.
 	least, inverse, open := 0.0, 0.0, 0.0
 	counts := func(r int, v float64) bool {
 		return !math.IsInf(v, 1) && a.single[r] != noEntry && a.rowPart[r] == k

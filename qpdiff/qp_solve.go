@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// solve runs the whole method and fills in s but for the vectors.
+// solve runs the whole method and fills in s, except for the vectors.
 func (a *activeSet) solve(s *qpReport, tol float64, maxChanges int) Status {
 	a.iterations = 0
 	usual := minChanges + changesPerRow*(a.n+a.rows)
@@ -38,8 +38,7 @@ func (a *activeSet) solve(s *qpReport, tol float64, maxChanges int) Status {
 	return status
 }
 
-// factorised makes sure that there is a factor of Q, shifted where Q is not
-// safely positive definite.
+// factorised ensures that there is a factor of Q, shifted if Q is not safely positive definite.
 func (a *activeSet) factorised(s *qpReport) Status {
 	if a.factored {
 		if !a.stale() {

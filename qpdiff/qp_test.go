@@ -22,8 +22,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// qpGolden is one problem with its solution and, where it exists, the VJP of
-// cotangentᵀz, by an independent implementation.
+// qpGolden is one problem with its solution and, if it exists, the VJP of cotangentᵀz, by an
+// independent implementation.
 type qpGolden struct {
 	Kind       string
 	N, M       int
@@ -77,10 +77,10 @@ func (c *qpGolden) problem() *QP {
 // of the program.
 func kktOf(q *QP, s *Solution) float64 { return kktIn(q, s, slices.Repeat([]float64{1}, len(q.P))) }
 
-// kktIn measures them in the units given: the gradient relative to the largest of its terms, a
-// row's violation relative to what its bound and z could make its terms, |h_r| + ‖G_r‖·‖z‖, the
-// products of multipliers and slacks relative to those of the two sizes. Other units of the
-// objective and of the rows change none of it.
+// kktIn measures them in the given units. The gradient is relative to the largest of its terms.
+// A row's violation is relative to |h_r| + ‖G_r‖·‖z‖, the largest size that its bound and z
+// allow its terms. A product of multiplier and slack is relative to the product of both sizes.
+// Other units of the objective and of the rows change none of it.
 func kktIn(q *QP, s *Solution, unit []float64) float64 {
 	n := len(q.P)
 	grad := slices.Clone(q.P)
@@ -533,7 +533,7 @@ func TestQPRandomFeasible(t *testing.T) {
 	t.Logf("%d problems, worst relative KKT residual %.2g", len(worst)*chunk, slices.Max(worst))
 }
 
-// A problem is infeasible, unbounded or solved, and says so with a proof.
+// A problem is infeasible, unbounded or solved, and the status comes with a proof.
 func TestQPStatusRandom(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	count := map[Status]int{}
@@ -739,8 +739,8 @@ func TestQPAllocatesNothing(t *testing.T) {
 	}
 }
 
-// FuzzQP feeds shapes and values of all kinds: no panic, no NaN, and a status
-// that fits what is returned.
+// FuzzQP feeds shapes and values of all kinds: no panic, no NaN, and a status that fits the
+// result.
 func FuzzQP(f *testing.F) {
 	f.Add(uint64(1), 3, 4, 1, uint8(0), 1.0)
 	f.Add(uint64(2), 1, 0, 0, uint8(1), math.NaN())
@@ -748,7 +748,7 @@ func FuzzQP(f *testing.F) {
 	f.Add(uint64(4), 4, 6, 4, uint8(3), 1e-150)
 	f.Add(uint64(5), 6, 2, 0, uint8(4), math.Inf(1))
 	f.Add(uint64(6), 2, 30, 2, uint8(5), math.Inf(-1))
-	f.Add(uint64(0), -2, -53, -66, uint8(10), 1e150)    // a row of entries so different that its own terms tell nothing
+	f.Add(uint64(0), -2, -53, -66, uint8(10), 1e150)    // a row of entries so different that its own terms are no measure
 	f.Add(uint64(0), 4, 6, 77, uint8(4), 1e-150)        // an entry that was taken for the size of its column
 	f.Add(uint64(17), -63, -197, -56, uint8(45), 9e150) // the last proximal step had taken the multipliers away
 	f.Add(uint64(78), 27, -137, -53, uint8(140), 1e150) // a row that violates the side that it is not active on

@@ -38,8 +38,8 @@ func TestQPAsymmetry(t *testing.T) {
 			}
 		}
 	}
-	// Off the diagonal the size is that of the diagonal: XᵀX of orthogonal
-	// columns holds nothing but rounding there.
+	// Off the diagonal, the size of the diagonal counts: XᵀX of orthogonal columns holds
+	// nothing but rounding there.
 	var s Solution
 	if err := s.Solve(&QP{Q: square(1, 1e-17, -1e-17, 1), P: []float64{1, 1}}); err != nil {
 		t.Errorf("orthogonal columns: %v", err)
@@ -154,7 +154,7 @@ func TestQPUnboundedTol(t *testing.T) {
 	}
 }
 
-// Refinement goes on to 1e-14, and no further.
+// Refinement continues to 1e-14, and no further.
 func TestQPRefined(t *testing.T) {
 	refinements, count := 0, 0
 	for i := range 400 {
@@ -176,7 +176,7 @@ func TestQPRefined(t *testing.T) {
 	}
 }
 
-// Rows that contradict each other but for what a far-away point makes up for.
+// Rows that contradict each other, unless a far-away point makes up for the difference.
 func TestQPRayTol(t *testing.T) {
 	for _, unit := range []float64{1, 1e-9, 1e9} {
 		for _, c := range []struct {
@@ -236,8 +236,8 @@ func TestQPRayNoise(t *testing.T) {
 	}
 }
 
-// A row that is a combination of large rows, but for an angle that rounding cannot make, is
-// used where it is violated by more than the rounding errors of those.
+// A row differs from a combination of large rows by an angle larger than rounding. It is used
+// if it is violated by more than their rounding errors.
 func TestQPRoundings(t *testing.T) {
 	const large = 1000
 	sum := 4.0 * large // of the terms of z₁ + 1000·z₃ = 1001 and 1000·z₃ = 1000
@@ -296,8 +296,8 @@ func TestQPFeasTol(t *testing.T) {
 	}
 }
 
-// A row at an angle to the others that rounding cannot make is used where no
-// other way meets it; one at a smaller angle is a copy with errors.
+// A row at an angle to the others larger than rounding is used if no other way meets it; a row
+// at a smaller angle is a copy with errors.
 func TestQPNoneLeft(t *testing.T) {
 	for _, c := range []struct {
 		angle float64
@@ -351,8 +351,8 @@ func TestQPDefaultTol(t *testing.T) {
 	}
 }
 
-// Proximal steps go on while there is something to gain: linear programs in
-// extreme units seldom end between 1e-13 and 1e-12.
+// Proximal steps continue while they gain: linear programs in extreme units seldom end between
+// 1e-13 and 1e-12.
 func TestQPConverged(t *testing.T) {
 	early, problems := 0, numtest.Long(600)
 	for i := range problems {
@@ -371,7 +371,7 @@ func TestQPConverged(t *testing.T) {
 	}
 }
 
-// A factor serves linear terms and bounds up to 1000 times as large or small.
+// A factor is kept for linear terms and bounds up to 1000 times as large or small.
 func TestQPStaleSize(t *testing.T) {
 	for _, c := range []struct {
 		times float64
@@ -478,8 +478,8 @@ func TestQPCirclesEnd(t *testing.T) {
 	}
 }
 
-// Where H and C have nothing but units, the scaled entries of C are near one, and those of
-// H near each other.
+// If H and C differ from unscaled matrices by units alone, the scaled entries of C are near
+// one, and the scaled entries of H are near each other.
 func TestGeometricScale(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 0))
 	for trial := range 200 {
@@ -524,9 +524,9 @@ func TestGeometricScale(t *testing.T) {
 	}
 }
 
-// Where Q is flat beside the proximal term in some directions, the steps are slow: they end
-// as optimal only where each variable's gradient is small among its own terms, not because the
-// terms of others are larger.
+// If Q is flat beside the proximal term in some directions, the steps are slow. They end as
+// optimal only if each variable's gradient is small among its own terms; larger terms of other
+// variables do not count.
 func TestQPFlat(t *testing.T) {
 	q := QP{
 		Q: mat.NewDense(5, 5, []float64{838431.0915452668, -0.04164988116199243, -838431.0915452668, 496.5228727840758, -582396.1088123206, -0.04164988116199243, 1.8615547722230313e-06, 0.04164988116199243, 0.6162614184635511, 0.8343558156790314, -838431.0915452668, 0.04164988116199243, 838431.0915452668, -496.5228727840758, 582396.1088123206, 496.5228727840758, 0.6162614184635511, -496.5228727840758, 1.0334690652956653e+06, 266366.4742212963, -582396.1088123206, 0.8343558156790314, 582396.1088123206, 266366.4742212963, 753412.3129624713}),

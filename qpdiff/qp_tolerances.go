@@ -2,12 +2,13 @@ package qpdiff
 
 import "cvgm/qpdiff/internal/dense"
 
-// This file holds the tolerances and caps of the solver and of the derivatives: what each
-// decides and, for those that are more than the rounding of that decision, why.
-// qp_tolerance_test.go pins those that decide a row or a status. A user sets Solution.Tol alone,
-// whose default is defaultTol. Strict complementarity is decided in internal/dense/complementarity.go.
+// This file holds the tolerances and caps of the solver and of the derivatives, each with its
+// decision and, if it is more than the rounding of that decision, with its reason.
+// qp_tolerance_test.go pins the tolerances that decide a row or a status. Users set
+// Solution.Tol only, whose default is defaultTol. internal/dense/complementarity.go decides
+// strict complementarity.
 
-// What a program may hold.
+// Limits of a program's data.
 const (
 	// asymmetry is how much entries (i, j) and (j, i) of Q may differ, relative to
 	// them and to √(Q_ii Q_jj): room for the rounding of a product such as XᵀX, whose
@@ -36,8 +37,8 @@ const (
 	// dependTol: a row counts as dependent on the working set if the
 	// remainder of m_r after projection is below this fraction of its norm.
 	dependTol = 1e-9
-	// noneLeft: a remainder of m_r below this fraction is rounding error, and no
-	// row to work with even where nothing else helps.
+	// noneLeft: a remainder of m_r below this fraction is rounding error, and not a usable row
+	// even if nothing else helps.
 	noneLeft = 1e-13
 	// blockTol: an entry of the combination of rows below this fraction of the
 	// largest is its rounding error, and does not drive a multiplier to zero.
@@ -60,17 +61,15 @@ const (
 
 // The solve.
 const (
-	// minChanges and changesPerRow make the default of [Solution.MaxIter]. The
-	// method is finite; what takes more changes than a hundred for each row goes
-	// round in circles by rounding.
+	// minChanges and changesPerRow make the default of [Solution.MaxIter]. The method is
+	// finite; if it takes more changes than a hundred for each row, rounding makes it cycle.
 	minChanges    = 1000
 	changesPerRow = 100
 	// hopelessChanges is how many times that default MaxIter may be: by then the
 	// circles have been gone round often enough.
 	hopelessChanges = 100
-	// safePivot is a pivot, for a unit diagonal, above which no estimate of the
-	// smallest eigenvalue is needed to tell it from pivotTol: the estimate costs as
-	// much as a solve.
+	// safePivot is a pivot, for a unit diagonal, above which it is clearly above pivotTol. Then
+	// no estimate of the smallest eigenvalue is needed, which costs as much as a solve.
 	safePivot = 1e-2
 	// maxProximal bounds the number of proximal steps.
 	maxProximal = 100
@@ -93,50 +92,50 @@ const (
 
 // The proximal term and the factors of the working set.
 const (
-	// cancelled is the part of a squared norm below which projection has taken away
-	// so much that the rounding of the projection counts: half of the norm.
+	// cancelled is the part of a squared norm below which projection has subtracted so much
+	// that the rounding of the projection counts: half of the norm.
 	cancelled = .25
 
 	// safeNorm: the squares of a norm between it and its reciprocal neither underflow
 	// nor overflow.
 	safeNorm = 1e-150
 
-	// shiftQuadratic and shiftLinear weigh the proximal term against the entries
-	// of Q and against the linear term, over the size of z that the bounds of the
-	// rows give, in the units of the variables: weak enough that a step or two
-	// reach the solution, strong enough that the factor keeps half its digits. A
-	// decade more or less changes the number of steps only: the residual decides.
+	// shiftQuadratic and shiftLinear weigh the proximal term against the entries of Q, and
+	// against the linear term over the size of z that the bounds of the rows give, in the units
+	// of the variables. The term is weak enough that a step or two reach the solution, and
+	// strong enough that the factor keeps half its digits. A decade more or less changes the
+	// number of steps only: the residual decides.
 	shiftQuadratic = 1e-7
 	shiftLinear    = 1e-6
 )
 
 // Scaling.
 const (
-	// openBound: a bound beyond this multiple of the usual ones stands for
-	// infinity, and does not make the proximal term weaker. Smaller multiples
-	// are common in one problem.
+	// openBound: a bound beyond this multiple of the usual ones represents infinity, and does
+	// not make the proximal term weaker. Smaller multiples are common in one problem.
 	openBound = 1e6
-	// ruizSweeps is the number of passes of equilibrate: the distance from unit
-	// rows and columns halves with each, and the scale serves the proximal term,
-	// for which a factor of two is nothing.
+	// ruizSweeps is the number of passes of equilibrate. The distance from unit rows and
+	// columns halves with each. The scale is used for the proximal term, for which a factor of
+	// two does not matter.
 	ruizSweeps = 10
 
-	// geometricSweeps bounds the sweeps of geometricScale, which stop earlier if no
-	// entry of E changes by more than geometricStep, in powers of two. An error of some
-	// powers is nothing to the passes that follow.
+	// geometricSweeps bounds the sweeps of geometricScale, which stop earlier if no entry of E
+	// changes by more than geometricStep, in powers of two. An error of some powers does not
+	// matter to the passes that follow.
 	geometricSweeps = 200
 	geometricStep   = .1
-	// tinyEntry is how many powers of two an entry is smaller than others of its row and of its
-	// column, after scaling, if it is nothing beside them: the rounding of a rounding error.
+	// tinyEntry is the number of powers of two, after scaling, by which a negligible entry is
+	// smaller than others of its row and of its column: then it is the rounding of a rounding
+	// error.
 	tinyEntry = 53
 	// tiniest is the part of the largest such number from which an entry is left out at once.
 	tiniest = .75
 
-	// staleSize is how far the sizes of P and of the bounds may be from those that
-	// the weight of the proximal term was chosen for. Within three orders of
-	// magnitude the steps converge as well. With far too weak a term, or from a
-	// centre far too large, the steps end so far away that P is lost in the rounding
-	// of Qz; with far too strong a one there are more steps than allowed.
+	// staleSize bounds the ratio of the sizes of P and of the bounds to the sizes for which the
+	// weight of the proximal term was chosen. Within three orders of magnitude the steps
+	// converge as well. With far too weak a term, or from a centre far too large, the steps end
+	// so far away that P is lost in the rounding of Qz. With far too strong a term there are
+	// more steps than allowed.
 	staleSize = 1e3
 )
 
@@ -179,9 +178,9 @@ const (
 	// unboundedTol is how far a direction may be, relative to the size of the
 	// terms, from Qd = 0, Gd ≤ 0 and Ad = 0.
 	unboundedTol = 1e-13
-	// slopeTol is the least fall of the objective along that direction, relative
-	// to p, as a multiple of its violations, or of eps where they are less: four
-	// decades above what repairing them may cost.
+	// slopeTol is the least fall of the objective along that direction, relative to p, as a
+	// multiple of its violations, or of eps if they are smaller: four decades above the cost of
+	// repairing them.
 	slopeTol = 1e4
 	// flatTol bounds the curvature of a direction that counts as flat, relative to its size and
 	// to Q, and its product with a row that it counts as parallel to.
@@ -190,7 +189,7 @@ const (
 
 // Strict complementarity.
 const (
-	// weakCond is the condition from which an error names it as the reason: rounding
+	// weakCond is the condition from which an error names the condition as its reason: rounding
 	// hides too much of slacks and multipliers then.
 	weakCond = dense.HiddenTol / (dense.ComplementarityTol * dense.Eps)
 )
@@ -207,23 +206,22 @@ const (
 	// cotangents of variables and multipliers may have any.
 	noisyTol = 1e-9
 
-	// noiseTol is what rounding may leave of a residual beside the terms of the solution
-	// itself. Corrections go on above it until two in a row do not halve it: the rounding of the
-	// proximal term, far more than the terms, has a rounding of its own, which
-	// is gone once the rows are met to the last bit. Sums of many terms may leave one
-	// rounding for each.
+	// noiseTol bounds the rounding error of a residual, relative to the terms of the solution
+	// itself. Above it, corrections continue until two in a row do not halve the residual. The
+	// proximal term is far larger than these terms, and its rounding vanishes only when the
+	// rows are met to the last bit. Sums of many terms may leave one rounding for each.
 	noiseTol = 4 * refined
 
-	// maxCorrections bounds the corrections of a derivative. Each has to halve the
-	// residual; from the largest float64 down to rounding that takes a thousand, and
-	// slowTol gives up long before where they are as slow.
+	// maxCorrections bounds the corrections of a derivative. Each has to halve the residual.
+	// From the largest float64 down to rounding that takes a thousand; if they are so slow,
+	// slowTol gives up long before.
 	maxCorrections = 100
 )
 
 // Derivatives by eigenvalues.
 const (
-	// singularTol: singular values of C below this fraction of the largest are zero,
-	// and eigenvalues of H where C vanishes below this fraction of the norm of H.
+	// singularTol: singular values of C below this fraction of the largest are zero, and so are
+	// eigenvalues of H on the null space of C below this fraction of the norm of H.
 	singularTol = 1e-11
 
 	// equilibrations is the number of passes of Ruiz (2001); each halves the
@@ -234,8 +232,7 @@ const (
 	// the largest, 1, divided by the gap to the singular values that are not zero.
 	projectorTol = 1e-12
 
-	// rangeTol: a vector lies in a range if what sticks out is below this fraction
-	// of it.
+	// rangeTol: a vector lies in a range if its part outside is below this fraction of it.
 	rangeTol = 1e-8
 )
 

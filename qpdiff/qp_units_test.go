@@ -107,7 +107,7 @@ var unitKinds = []struct {
 		return q
 	}},
 	{"linear", Optimal, boundedQP},
-	{"box", Optimal, func(rng *rand.Rand, n int) QP { // nothing but p and bounds; Q sees one variable
+	{"box", Optimal, func(rng *rand.Rand, n int) QP { // only p and bounds; Q has an entry for one variable
 		q := QP{P: gaussians(rng, n), G: mat.NewDense(2*n, n, nil), H: make([]float64, 2*n), Q: mat.NewDense(n, n, nil)}
 		for j := range n {
 			q.G.Set(j, j, 1)
@@ -171,7 +171,7 @@ var unitKinds = []struct {
 		q := randomQP(rng, n, n, 0)
 		f := mat.NewDense(n, max(1, n-1), gaussians(rng, n*max(1, n-1)))
 		for i := range n {
-			f.Set(i, 0, 0) // no column sees the last variable
+			f.Set(i, 0, 0) // no column contains the last variable
 			f.Set(n-1, min(i, max(1, n-1)-1), 0)
 		}
 		q.Q.Mul(f, f.T())
@@ -221,8 +221,8 @@ func TestQPUnits(t *testing.T) {
 				for trial := range 6 {
 					most := 6
 					if trial%2 == 1 && kind.status == Unbounded {
-						// Beyond that an iteration limit: where a linear term outweighs
-						// Q by 1e12 the proximal steps do not find the direction.
+						// Beyond that comes an iteration limit: if a linear term outweighs Q by
+						// 1e12, the proximal steps do not find the direction.
 						most = 3
 					}
 					u := drawUnits(rng, &qp, 10, most, trial%2 == 1)
@@ -261,8 +261,8 @@ func TestQPUnits(t *testing.T) {
 	}
 }
 
-// Powers of two change no bit: those of four for the objective (the factor of Q
-// holds its square root) and any for the rows and for all variables together.
+// Powers of two change no bit: powers of four for the objective (the factor of Q holds its
+// square root), and any for the rows and for all variables together.
 func TestQPUnitsExact(t *testing.T) {
 	for _, kind := range unitKinds {
 		for i := range 30 {
@@ -396,7 +396,7 @@ func TestQPExtremeUnits(t *testing.T) {
 	}
 }
 
-// Bounds that stand for infinity change no digit that matters.
+// Bounds that represent infinity change no digit that matters.
 func TestQPHugeBounds(t *testing.T) {
 	for _, huge := range []float64{1e12, 1e20, 1e30, 1e100, math.MaxFloat64} {
 		for _, kind := range unitKinds[:6] {
@@ -458,8 +458,8 @@ func TestQPOutOfRange(t *testing.T) {
 	}
 }
 
-// sameZeros reports whether the entries of other are those of q in other units:
-// none has underflowed or overflowed.
+// sameZeros reports whether other is q in other units without underflow or overflow: the same
+// entries are zero.
 func sameZeros(q, other *QP) bool {
 	entries := func(q *QP) []float64 {
 		all := slices.Concat(q.P, q.H, q.B)
@@ -479,9 +479,8 @@ func sameZeros(q, other *QP) bool {
 	return true
 }
 
-// Units that Q gives the variables do not hide a gradient: where the gradient
-// keeps its sign throughout a box, the solution is a vertex, however far apart
-// the units are.
+// Units that Q gives the variables do not hide a gradient. If the gradient keeps its sign
+// throughout a box, the solution is a vertex, however far apart the units are.
 func TestQPVertexInVariablesFarApart(t *testing.T) {
 	rng := rand.New(rand.NewPCG(26, 11))
 	wrong, refused := 0, 0
@@ -584,9 +583,9 @@ func TestQPSmallMultiplier(t *testing.T) {
 	}
 }
 
-// Where the entries of Q differ by many decades and those of P and of a box do
-// not, a solution is one: by duality the gradient times the box's width, and the
-// products of slacks and multipliers, bound what the objective lacks.
+// The entries of Q differ by many decades, but not the entries of P and of a box. The computed
+// solution is a solution: by duality, its objective exceeds the minimum by at most the gradient
+// times the box's width plus the products of slacks and multipliers.
 func TestQPOptimalInVariablesFarApart(t *testing.T) {
 	const width = 3 // of the box, at most
 	for _, decades := range []float64{0, 3, 6, 8} {
@@ -646,8 +645,8 @@ func TestQPOptimalInVariablesFarApart(t *testing.T) {
 	}
 }
 
-// An entry that is nothing beside others of its row and of its column does not move the scales;
-// one that is something does.
+// An entry that is negligible beside others of its row and of its column does not move the
+// scales; another entry does.
 func TestScalesWithoutTinyEntries(t *testing.T) {
 	for seed := range uint64(100) {
 		rng := rand.New(rand.NewPCG(seed, 31))
@@ -677,7 +676,7 @@ func TestScalesWithoutTinyEntries(t *testing.T) {
 		} {
 			off := 0.0
 			with, without := scales(c.tiny...), scales(c.gone...)
-			for j := range n { // rows may grow by what variables shrink
+			for j := range n { // rows may grow by the factor by which variables shrink
 				for i := n; i < n+k; i++ {
 					off = max(off, math.Abs(math.Log2(with[i]*with[j]/(without[i]*without[j]))))
 				}

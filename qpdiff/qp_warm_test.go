@@ -73,8 +73,8 @@ func TestQPWarmStartFromOtherUnits(t *testing.T) {
 	}
 }
 
-// A solve over the whole range of float64, where the weight of the proximal term
-// underflows, leaves nothing behind that the next takes for its own.
+// In a solve over the whole range of float64 the weight of the proximal term underflows. The
+// next solve uses nothing that it leaves behind.
 func TestQPWarmStartFromExtremes(t *testing.T) {
 	const n, m, e = 8, 8, 3
 	for trial := range 1000 {
@@ -99,8 +99,8 @@ func TestQPWarmStartFromExtremes(t *testing.T) {
 	}
 }
 
-// Where the definite program ends at its iteration limit and the proximal term
-// leaves the range of float64, no factor is left: the next solve starts anew.
+// If the definite program ends at its iteration limit and the proximal term leaves the range of
+// float64, no factor remains: the next solve starts anew.
 func TestQPWithoutProximalFactor(t *testing.T) {
 	const bound, p = 1e-155, 1e165
 	q := QP{Q: square(1<<21, 1<<10, 1<<10, 2), P: []float64{p, p}, A: mat.NewDense(3, 2, []float64{0, 4, 4e-3, 4, 64, 0}), B: []float64{4 * bound, 4 * bound * (1 + 1e-3), 64 * bound * (1 + 3e-9)}}
@@ -116,8 +116,8 @@ func TestQPWithoutProximalFactor(t *testing.T) {
 	}
 }
 
-// A warm solve of a definite program has the digits of a cold one where the variables have
-// units of their own, and the last solution was far away.
+// A warm solve of a definite program has the digits of a cold one, even if the variables have
+// different units and the last solution was far away.
 func TestQPWarmDigits(t *testing.T) {
 	const e = .7e-12
 	q := &QP{Q: mat.NewDense(2, 2, []float64{1, .03 * e, .03 * e, e}), P: []float64{-1, -e * 1e10}}

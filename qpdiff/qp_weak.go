@@ -135,8 +135,8 @@ func (d *qpDerivative) isZero(r int) bool {
 		scale += y * d.rowTerm[i]
 		known += y * math.Abs(a.slack[a.w[i]])
 	}
-	// Twice: where one residual made all of the error, value is known itself, but
-	// for the rounding of K⁻¹.
+	// Twice: if one residual made all of the error, value is its own known error, up to the
+	// rounding of K⁻¹.
 	if !dense.Negligible(value-2*known, scale, 1) {
 		return false
 	}
@@ -172,9 +172,10 @@ func (d *qpDerivative) sizeOf(r int) float64 {
 	return math.Abs(a.r[r]) + math.Sqrt(c2)*(math.Sqrt(z2)+math.Sqrt(g2))
 }
 
-// flatness estimates the smallest singular value of L, its rows scaled to norm
-// one, by one solve whose right-hand side ±1 makes the solution grow, and sets
-// inv to the inverses of those norms. It is cheaper than [dense.SmallestSingular] and can be high by more.
+// flatness estimates the smallest singular value of L with its rows scaled to norm one. It uses
+// one solve whose right-hand side of ±1 makes the solution grow, and sets inv to the inverses
+// of the norms. It is cheaper than [dense.SmallestSingular], and its estimate can be too high
+// by more.
 func (d *qpDerivative) flatness() float64 {
 	a := d.sys
 	if d.factor == a.factors {
@@ -198,15 +199,14 @@ func (d *qpDerivative) flatness() float64 {
 	return d.flat
 }
 
-// split sorts the active rows without a multiplier: those that some other choice
-// of the multipliers makes strictly active go to d.spare, the others to d.weak.
-// The multipliers can be chosen at all only where active rows depend on each
-// other, which split reports. They are the δ with Σ δ_r c_r = 0 over the active
-// rows, δ ≥ 0 on those in zero; a linear program finds the one with the most
-// positive entries.
+// split sorts the active rows without a multiplier. Rows that some other choice of the
+// multipliers makes strictly active go to d.spare, the others to d.weak. There is a choice only
+// if active rows depend on each other, which split reports. The choices are the δ with Σ δ_r
+// c_r = 0 over the active rows, and δ ≥ 0 on the rows in zero. A linear program finds the δ
+// with the most positive entries.
 //
-// Rows that only a bad condition hides are all weak: nothing follows from which
-// of them depend on each other.
+// If a bad condition hides the rows, all of them are weak: nothing follows from their
+// dependencies.
 func (d *qpDerivative) split(zero []int) (dependent bool) {
 	a := d.sys
 	if d.cond > weakCond {

@@ -168,9 +168,8 @@ func construct(rng *rand.Rand, weak int, margin float64) constructed {
 	}
 }
 
-// separate puts one inactive row at the margin exactly, where there is one, and
-// one multiplier, and reports whether all slacks and multipliers are at or
-// above it.
+// separate puts one inactive row, if there is one, and one multiplier exactly at the margin. It
+// reports whether all slacks and multipliers are at or above the margin.
 func (c *constructed) separate(rng *rand.Rand, margin float64) bool {
 	z := floats.Norm(c.z, 2)
 	near := func() float64 { return margin * (1 + 9*rng.Float64()*float64(rng.IntN(2))) }
@@ -220,9 +219,9 @@ func (c *constructed) gradientScale() float64 {
 	return s
 }
 
-// scaled is c in other units: of the objective, of each row, of all variables
-// together, and of each variable where Q is definite. Where it is not, the
-// proximal steps depend on the scale of the variables, and may end at Tol.
+// scaled returns c in other units: of the objective, of each row, of all variables together,
+// and of each variable if Q is definite. If Q is not, the proximal steps depend on the scale of
+// the variables, and may end at Tol.
 func (c *constructed) scaled(rng *rand.Rand) QP {
 	n := len(c.z)
 	unit := func() float64 { return math.Pow(10, 12*rng.Float64()-6) }
@@ -301,7 +300,7 @@ func TestQPWeakRowsAreRefused(t *testing.T) {
 	t.Logf("%d of %d answered or named other rows", answered, numtest.Long(*complementarityProblems))
 }
 
-// Slacks and multipliers of a millionth of their scale are told from zero.
+// Slacks and multipliers of a millionth of their scale do not count as zero.
 func TestQPStrictRowsAreAnswered(t *testing.T) {
 	refusedCount := 0
 	for i := range numtest.Long(*complementarityProblems) {
@@ -326,7 +325,7 @@ func TestQPStrictRowsAreAnswered(t *testing.T) {
 	t.Logf("%d of %d refused", refusedCount, numtest.Long(*complementarityProblems))
 }
 
-// Kinks at a bound of 0, where the slack's own terms vanish with it.
+// Kinks at a bound of 0, at which the slack's own terms vanish with it.
 func TestQPKinkAtZeroBound(t *testing.T) {
 	q := &QP{Q: mat.NewDense(2, 2, []float64{1.25, -.5, -.5, 1}), P: []float64{-1, .4},
 		G: mat.NewDense(1, 2, []float64{0, 1}), H: []float64{0}}
@@ -347,8 +346,8 @@ func TestQPKinkAtZeroBound(t *testing.T) {
 	}
 }
 
-// What counts as zero is measured: on ½(z − a)² subject to z ≤ h, whose system
-// has the condition 1, at unit size and far from the origin.
+// The threshold for zero is measured on ½(z − a)² subject to z ≤ h, whose system has the
+// condition 1, at unit size and far from the origin.
 func TestQPComplementarityTolerance(t *testing.T) {
 	for _, c := range []struct {
 		a, h    float64
@@ -495,7 +494,7 @@ func TestQPDerivativesNotFinite(t *testing.T) {
 	}
 }
 
-// A flat objective leaves z open where only a weakly active row holds it.
+// A flat objective leaves z open if only a weakly active row holds it.
 func TestQPDirectionalDerivativeNeedsUniqueZ(t *testing.T) {
 	q := &QP{Q: mat.NewDense(2, 2, []float64{0, 0, 0, 1}), P: []float64{0, -1}, G: mat.NewDense(1, 2, []float64{1, 0}), H: []float64{0}}
 	var s Solution
@@ -509,8 +508,8 @@ func TestQPDirectionalDerivativeNeedsUniqueZ(t *testing.T) {
 
 // The named tolerances, from both sides.
 func TestQPDerivativeTolerances(t *testing.T) {
-	// rangeTol: z₁ − z₂ is open, the cotangent asks for it a little. Where z₂ alone is
-	// open nothing else has its unit.
+	// rangeTol: z₁ − z₂ is open, and the cotangent has a small part along it. If z₂ alone is
+	// open, no other variable has its unit.
 	for _, c := range []struct {
 		q       *mat.Dense
 		dz      []float64

@@ -26,12 +26,11 @@ type activeSet struct {
 	loosest  float64
 	coarse   bool
 	weakened bool // the proximal term is weaker than its weight was chosen
-	// curved and coupling are the largest entries of each row of Q, and of each
-	// column of the rows with several entries, in the units of the variables, with
-	// a proximal term.
+	// curved and coupling are, with a proximal term, the largest entries of each row of Q, and
+	// of each column of the rows with several entries, in the units of the variables.
 	curved, coupling []float64
 	logs             []float64 // work of geometricScale
-	mrows            []float64 // m_r where has[r], likewise mnorm
+	mrows            []float64 // m_r if has[r], likewise mnorm
 	has              []bool
 	// current: t and q1 belong to the rows of w and the factor. redundant: some
 	// equalities depend on others, so that b has to be checked anew.
@@ -85,8 +84,8 @@ func (a *activeSet) empty() {
 	a.eq, a.current = 0, false
 }
 
-// forgetRows drops what was computed from the rows with the last factor, but
-// keeps the working set as the next one's starting guess.
+// forgetRows drops all values that were computed from the rows with the last factor, but keeps
+// the working set as the next one's starting guess.
 func (a *activeSet) forgetRows() {
 	clear(a.has)
 	a.current = false
@@ -185,8 +184,8 @@ func (a *activeSet) leave(j int) {
 	a.iterations++
 }
 
-// multipliers solves for the multipliers of the working set, Tᵀλ = g − e, where
-// e = T⁻¹s_W for the slacks s at the base.
+// multipliers solves for the multipliers of the working set, Tᵀλ = g − e, with e = T⁻¹s_W for
+// the slacks s at the base.
 func (a *activeSet) multipliers() {
 	a.offsets()
 	k := len(a.w)
@@ -232,11 +231,11 @@ func (a *activeSet) followRows(rows []int) {
 	}
 }
 
-// recentre makes z the base, which is also the centre of the proximal term,
-// with the working set and its multipliers: there the unconstrained minimiser
-// is u0 = −L⁻¹∇L + M_Wᵀλ, kept as g = Q₁u0 and the part u⊥ orthogonal to Q₁. At
-// a point near the solution u⊥ is small, and with it the rounding errors of
-// what follows. It needs grad and slack as measure leaves them.
+// recentre makes z the base, which is also the centre of the proximal term, with the working
+// set and its multipliers. There the unconstrained minimiser is u0 = −L⁻¹∇L + M_Wᵀλ, kept as g
+// = Q₁u0 and the part u⊥ orthogonal to Q₁. At a point near the solution u⊥ is small, and with
+// it the rounding errors of the following steps. recentre needs grad and slack as measure
+// leaves them.
 func (a *activeSet) recentre() {
 	n, k := a.n, len(a.w)
 	a.baseHere()
@@ -307,7 +306,7 @@ func (a *activeSet) slacks() {
 	}
 }
 
-// subtractRows sets the slacks to from less the products of the rows with x.
+// subtractRows sets the slacks to from minus the products of the rows with x.
 func (a *activeSet) subtractRows(from, x []float64) {
 	dst, from := a.slack[:a.rows], from[:a.rows]
 	if a.bounds {
@@ -322,9 +321,9 @@ func (a *activeSet) subtractRows(from, x []float64) {
 	}
 }
 
-// Rows with two sides face one of them at a time and are rows like any other then: the two are
-// never in the working set together. Where a row violates the other side it turns, which negates
-// its numbers and changes no other bit.
+// A row with two sides faces one of them at a time and is then a row like any other: the two
+// are never in the working set together. If the row violates the other side, it turns, which
+// negates its numbers and changes no other bit.
 
 // turn makes row r, outside the working set, face its other side.
 func (a *activeSet) turn(r int) {
@@ -365,7 +364,7 @@ func (a *activeSet) subtractSides(from, under, x []float64) {
 	}
 }
 
-// face turns row r, which has less slack on the side that it does not face, unless it is in the
+// face turns row r if it has less slack on the side that it does not face, unless it is in the
 // working set or an equality.
 func (a *activeSet) face(r int) {
 	if a.at[r] < 0 && !a.equality(r) {
@@ -373,8 +372,8 @@ func (a *activeSet) face(r int) {
 	}
 }
 
-// faceNearest makes all rows face their nearer side: derivatives ask whether a row lies on the one
-// that it faces.
+// faceNearest makes all rows face their nearer side, because derivatives test whether a row
+// lies on the side that it faces.
 func (a *activeSet) faceNearest() {
 	for r, u := range a.under {
 		if u < a.slack[r] {
@@ -396,7 +395,7 @@ func (a *activeSet) faces(r int, product float64) bool {
 }
 
 // unskip lets the rows with two sides enter again that rounding decided to skip; equalities
-// that follow from others go on to do so.
+// that follow from others remain skipped.
 func (a *activeSet) unskip() {
 	for r := range a.skip[:a.m] {
 		a.skip[r] = a.skip[r] && a.equality(r)

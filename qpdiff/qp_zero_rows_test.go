@@ -10,10 +10,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A row of zeros asks for 0 ≤ h or 0 = b. Where h > 0 it has the derivative 0 with
-// respect to everything. Where it holds with equality the rest of the data has
-// its derivatives, as without the row, but none exists with respect to the row,
-// nor one of its multiplier; VJP, JVP, DirectionalDerivative and Jacobian agree.
+// A row of zeros requires 0 ≤ h or 0 = b. If h > 0, its derivative is 0 with respect to
+// everything. If it holds with equality, the other data have the same derivatives as without
+// the row; no derivative with respect to the row, or of its multiplier, exists. VJP, JVP,
+// DirectionalDerivative and Jacobian agree.
 func TestQPDerivativesAtRowsOfZeros(t *testing.T) {
 	rng := rand.New(rand.NewPCG(62, 1))
 	for trial := range 60 {
@@ -115,9 +115,8 @@ func TestQPDerivativesAtRowsOfZeros(t *testing.T) {
 	}
 }
 
-// At the minimiser 0 the constraint gᵀz ≤ 0 with g = 0 or with g a copy of an
-// equality has the range condition on its side, yet a change of g takes z out
-// of its way: z = 0 for g = (0, ε).
+// At the minimiser 0 the constraint gᵀz ≤ 0, with g = 0 or with g a copy of an equality,
+// satisfies the range condition. Yet a change of g moves z away: z = 0 for g = (0, ε).
 func TestQPRowsThatPart(t *testing.T) {
 	for i, a := range []*mat.Dense{mat.NewDense(2, 2, []float64{1, 0, 1, 0}), mat.NewDense(2, 2, []float64{1, 0, 0, 0})} {
 		q := QP{Q: mat.NewDense(2, 2, []float64{1, 0, 0, 1}), P: []float64{-1, 0}, A: a, B: []float64{0, 0}}
@@ -130,7 +129,7 @@ func TestQPRowsThatPart(t *testing.T) {
 			d.A.Set(row, 1, 1)
 			dz := make([]float64, 2)
 			var e *NotDifferentiableError
-			// A change of the row (1, 0) turns the plane where the other vanishes.
+			// A change of the row (1, 0) turns the plane if the other row vanishes.
 			ok := i == 1 && row == 0
 			if err := s.JVP(nil, dz, nil, nil, d); errors.As(err, &e) == ok {
 				t.Errorf("%d, row %d: ż = %v, error %v", i, row, dz, err)
@@ -139,7 +138,7 @@ func TestQPRowsThatPart(t *testing.T) {
 		if _, err := s.Jacobian(OutputZ, InputA); !errors.As(err, new(*NotDifferentiableError)) {
 			t.Errorf("%d: ∂z/∂A: error %v", i, err)
 		}
-		// Rows that change alike stay dependent: z turns with both.
+		// Rows that change by the same amount stay dependent: z turns with both.
 		d := &QPGrad{A: mat.NewDense(2, 2, []float64{0, 1, 0, 1})}
 		dz := make([]float64, 2)
 		if err := s.JVP(nil, dz, nil, nil, d); i == 0 && (err != nil || math.Abs(dz[0]) > 1e-9 || math.Abs(dz[1]+1) > 1e-9) {

@@ -18,10 +18,9 @@ func (a *activeSet) tryZeros(s *qpReport, tol float64) {
 	}
 }
 
-// tryZerosOf does so in part k: z where 0 lies on the working set, and where p vanishes
-// all multipliers with the entries of z that Q multiplies. Without any term at the
-// solution rounding and the proximal steps leave nothing but noise, and no
-// correction of it is small relative to it.
+// tryZerosOf tries zeros in part k: z if 0 lies on the working set, and all multipliers and the
+// entries of z that Q multiplies if p vanishes. Without any term at the solution, rounding and
+// the proximal steps leave nothing but noise, and no correction of it is small relative to it.
 func (a *activeSet) tryZerosOf(s *qpReport, tol float64, k int) {
 	p, lam := &a.parts[k], a.lam[:len(a.w)]
 	try := func() {
@@ -58,7 +57,7 @@ func (a *activeSet) tryZerosOf(s *qpReport, tol float64, k int) {
 		}
 	}
 	a.clearZ(k, true)
-	// What was taken from the rows goes to the other entries.
+	// The values removed from the rows go to the other entries.
 	a.slacks()
 	dl := a.dl[:len(a.w)]
 	dense.Gather(dl, a.slack, a.w)
@@ -74,9 +73,8 @@ func (a *activeSet) tryZerosOf(s *qpReport, tol float64, k int) {
 	try()
 }
 
-// tryZeroMultipliers replaces multipliers that are rounding by 0 where that takes away
-// what variables have of the gradient among their own terms: proximal steps let such
-// multipliers decay without end.
+// tryZeroMultipliers replaces multipliers that are rounding by 0 if that removes the variables'
+// gradient among their own terms: proximal steps let such multipliers decay without end.
 func (a *activeSet) tryZeroMultipliers(s *qpReport) {
 	lam := a.lam[:len(a.w)]
 	copy(a.oldLam, lam)
@@ -93,7 +91,8 @@ func (a *activeSet) tryZeroMultipliers(s *qpReport) {
 	}
 }
 
-// originFits reports whether 0 meets the rows of part k, and lies on those of the working set.
+// originFits reports whether 0 meets the rows of part k, and lies on its rows of the working
+// set.
 func (a *activeSet) originFits(k int) bool {
 	for r, v := range a.r {
 		if a.rowPart[r] == k && !(v >= 0 && (v == 0 || !a.equality(r) && a.at[r] < 0)) {

@@ -18,7 +18,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// One workspace serves learners and solutions of all kinds and sizes in turn, also after
+// One workspace is used with learners and solutions of all kinds and sizes in turn, also after
 // fits that fail, after Reset and after loads: its answers have the bits of a new one's.
 func TestOneWorkspaceServesAll(t *testing.T) {
 	ridge := casetest.LinearModel(casetest.HalfSquare)

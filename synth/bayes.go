@@ -23,9 +23,8 @@ func (b *BayesRule) Score(x []float64) float64 {
 	return b.score(x[0], x[1])
 }
 
-// Label returns the rule's answer at x, +1 or −1; see [Rings.Bayes] and
-// [XOR.Bayes] for the points whose score is zero. It is NaN for a point with a
-// coordinate NaN.
+// Label returns the rule's answer at x, +1 or −1; see [Rings.Bayes] and [XOR.Bayes] for the
+// points whose score is zero. It is NaN for a point with a NaN coordinate.
 func (b *BayesRule) Label(x []float64) float64 {
 	if b.noPoint(x) {
 		return math.NaN()

@@ -171,7 +171,7 @@ func TestBayesAccuracies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Φ(1.25) and what the negative radii cost, (Φ(−6.25) − Φ(−8.75))/2.
+	// Φ(1.25), minus (Φ(−6.25) − Φ(−8.75))/2 for the negative radii.
 	if want := phi(1.25) - (phi(-6.25)-phi(-8.75))/2; math.Abs(rings.Accuracy-want) > 1e-15 {
 		t.Errorf("rings: accuracy %v, want %v", rings.Accuracy, want)
 	}
@@ -205,7 +205,7 @@ func TestBayesAccuracies(t *testing.T) {
 	}
 }
 
-// TestClassificationShape holds what must be true of every sample.
+// TestClassificationShape checks properties of every sample.
 func TestClassificationShape(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := rapid.SampledFrom(problems()).Draw(t, "problem")

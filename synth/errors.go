@@ -5,12 +5,11 @@ import (
 	"math"
 )
 
-// ArgError says which argument cannot be used, what is wrong with it and what
-// to do about it.
+// ArgError describes an argument that cannot be used, the problem with it, and the remedy.
 type ArgError struct {
 	Arg     string // the argument, as the documentation spells it
-	Problem string // what was found, with the offending value
-	Remedy  string // what to do
+	Problem string // the problem, with the offending value
+	Remedy  string // the remedy
 }
 
 func (e *ArgError) Error() string {

@@ -36,8 +36,8 @@ func readJSON(t testing.TB, name string, v any) {
 	}
 }
 
-// wantClose fails unless got and want differ by at most tol·(1+|want|) in
-// every entry.
+// wantClose fails unless got and want differ by at most tol·(1+|want|) in every entry. Its
+// errors begin with the name of the numbers.
 func wantClose(t testing.TB, what string, got, want []float64, tol float64) {
 	t.Helper()
 	if len(got) != len(want) {

@@ -34,7 +34,7 @@ func TestNumPyGolden(t *testing.T) {
 		if diff := cmp.Diff(g.Uniform, uniform); diff != "" {
 			t.Errorf("seed %d, random_sample: %s", g.Seed, diff)
 		}
-		// An odd number of normals, so that half a pair waits through what follows.
+		// The number of normals is odd, so that half a pair is kept during the following draws.
 		wantClose(t, "standard_normal", draw(len(g.Normal), r.NormFloat64), g.Normal, 1e-15)
 		var integers []int64
 		for _, n := range []int64{1, 2, 3, 1000, 1 << 31, 1 << 32, 1<<32 + 1, 1e15} {

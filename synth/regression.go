@@ -22,10 +22,9 @@ type Regression struct {
 	Bias  float64 // added to every response
 	Noise float64 // standard deviation of the normal noise in the responses
 
-	// EffectiveRank, where it is not zero, makes the features correlated: X
-	// gets a bell-shaped profile of about that many singular values, as
-	// scikit-learn's make_low_rank_matrix gives it. Zero means independent
-	// standard normal features.
+	// EffectiveRank, if not zero, makes the features correlated: X gets a bell-shaped profile
+	// of about that many singular values, as in scikit-learn's make_low_rank_matrix. Zero means
+	// independent standard normal features.
 	EffectiveRank int
 	// TailStrength is the share, between 0 and 1, of the singular profile
 	// that lies in its fat tail. It is used only with EffectiveRank. Zero
@@ -40,11 +39,10 @@ type Regression struct {
 //
 //	y = Xw + bias + noise·ε,   ε ~ N(0, I),
 //
-// with N×n features X and n coefficients w, of which Informative are uniform
-// on [0, 100) and the others zero. Draws are made in the order of
-// scikit-learn's make_regression, so that a [NumPy] source gives scikit-learn's
-// data: features, coefficients, noise, order of the examples, order of the
-// features. It returns an [ArgError] for options that make no problem.
+// with N×n features X and n coefficients w, of which Informative are uniform on [0, 100) and
+// the others zero. The draws have the order of scikit-learn's make_regression: features,
+// coefficients, noise, order of the examples, order of the features. So a [NumPy] source gives
+// scikit-learn's data. MakeRegression returns an [ArgError] for options that make no problem.
 func MakeRegression(src Source, o Regression) (d Data, coef []float64, err error) {
 	o.Samples = cmp.Or(o.Samples, 100)
 	o.Features = cmp.Or(o.Features, 100)

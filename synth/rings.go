@@ -7,14 +7,14 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Rings describes two overlapping rings in the plane, the data of the paper's
-// section "Synthetic Classification Data": in polar coordinates
+// Rings describes two overlapping rings in the plane, the data of the paper's section
+// "Synthetic Classification Data". In polar coordinates
 //
 //	r ~ N(Radii[k], SD²),   θ ~ U(−π, π),   x = (r cos θ, r sin θ),
 //
-// with k = 0 for label −1 and k = 1 for label +1. A negative r stands for the
-// radius |r| in the opposite direction. The zero value is the paper's, whose
-// N(1, .4) and N(2, .4) name standard deviations.
+// with k = 0 for label −1 and k = 1 for label +1. A negative r means the radius |r| in the
+// opposite direction. The zero value has the paper's parameters; the paper's N(1, .4) and N(2,
+// .4) give standard deviations.
 type Rings struct {
 	// Radii are the mean radii of the classes −1 and +1, not negative and
 	// ascending. Both zero means 1 and 2.
@@ -87,16 +87,15 @@ func twoClasses(n int) Data {
 
 // Bayes returns the best rule for equally likely classes, and its accuracy.
 //
-// With φ_k the density of N(μ_k, σ²), class k has the density (φ_k(ρ) +
-// φ_k(−ρ))/2πρ at distance ρ from the origin: the radii ρ and −ρ meet there.
-// So the densities' ratio depends on ρ alone,
+// If φ_k is the density of N(μ_k, σ²), class k has the density (φ_k(ρ) + φ_k(−ρ))/2πρ at
+// distance ρ from the origin, because the radii ρ and −ρ meet there. So the ratio of the
+// densities depends on ρ alone,
 //
 //	log p₊/p₋ = (μ₊−μ₋)/σ² · (ρ − (μ₊+μ₋)/2) + log(1+e^(−2ρμ₊/σ²)) − log(1+e^(−2ρμ₋/σ²)),
 //
-// and grows with it: the rule is +1 on and outside a circle. The paper's rule,
-// ‖x‖ > 1.5, is what the first term says; the others come from the negative
-// radii. For the paper's values they make the circle larger by 1.2·10⁻⁹, and
-// Accuracy is Φ(1.25) = .89435 less 1.0·10⁻¹⁰.
+// and grows with it: the rule is +1 on and outside a circle. The first term gives the paper's
+// rule, ‖x‖ > 1.5. The other terms come from the negative radii. For the paper's values they
+// enlarge the circle by 1.2·10⁻⁹, and Accuracy is Φ(1.25) − 1.0·10⁻¹⁰ = .89435.
 func (o Rings) Bayes() (*BayesRule, error) {
 	o, err := o.withDefaults()
 	if err != nil {

@@ -7,8 +7,8 @@ type Float64Source interface {
 	Float64() float64
 }
 
-// Source is what data is drawn from. [*Stream] and [*NumPy] are Sources, and
-// so is *rand.Rand of math/rand/v2.
+// Source is a generator from which data is drawn. [*Stream] and [*NumPy] are Sources, and so is
+// *rand.Rand of math/rand/v2.
 type Source interface {
 	Float64Source
 	// NormFloat64 returns a standard normal number.
@@ -17,9 +17,9 @@ type Source interface {
 	Perm(n int) []int
 }
 
-// Uniform draws a number uniform between low and high: low + (high − low)·u,
-// as np.random.uniform and Python's random.uniform do. It checks nothing: the
-// result is not finite where low, high or their difference is not.
+// Uniform draws a number uniform between low and high: low + (high − low)·u, as
+// np.random.uniform and Python's random.uniform do. It checks nothing: the result is not finite
+// if low, high or their difference is not.
 func Uniform(src Float64Source, low, high float64) float64 {
 	return low + float64((high-low)*src.Float64())
 }

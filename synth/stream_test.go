@@ -142,7 +142,7 @@ func TestStreamBits(t *testing.T) {
 	}
 }
 
-// TestGenerators holds what must be true of every generator.
+// TestGenerators checks properties of every generator.
 func TestGenerators(t *testing.T) {
 	type generator interface {
 		synth.Source

@@ -2,9 +2,9 @@ package synth
 
 import "math"
 
-// Torch is PyTorch's generator on the CPU after torch.manual_seed, as far as
-// float32 uniform numbers: what the default initialisation of torch.nn.Linear
-// draws. The zero value is NewTorch(0). Copying the value copies the state.
+// Torch is PyTorch's generator on the CPU after torch.manual_seed, restricted to float32
+// uniform numbers, which the default initialisation of torch.nn.Linear draws. The zero value is
+// NewTorch(0). Copying the value copies the state.
 type Torch struct{ mt mt19937 }
 
 // NewTorch returns the generator in the state that torch.manual_seed(seed)

@@ -65,18 +65,17 @@ func MakeXOR(square, point Float64Source, n int, o XOR) (Data, error) {
 
 // Bayes returns the best rule for equally likely classes, and its accuracy.
 //
-// The densities are ½/(1+Overlap)² times the number of a class's squares that
-// hold the point. In the four corners only one square does: the label is sure
-// and the score ±1. Where squares overlap, the classes tie: the score is 0 and
-// any answer is right half the time. So
+// The densities are ½/(1+Overlap)² times the number of a class's squares that hold the point.
+// Each of the four corners lies in one square only: the label is sure and the score ±1.
+// Overlapping squares belong to both classes: the score is 0 and any answer is right half the
+// time. So
 //
 //	Accuracy = c + (1 − c)/2,   c = ((1 − Overlap)/(1 + Overlap))²,
 //
-// with c the share of the corners: for the paper's values c = 4/9 and Accuracy =
-// 13/18 = .7222. Label is the sign rule, +1 where x₀x₁ ≥ 0: it agrees with the
-// score in the corners and is as good as any other answer in the ties. (The
-// paper states .851: its code compares predictions in {0, 1} with labels in
-// {−1, +1}.)
+// with c the share of the corners. For the paper's values c = 4/9 and Accuracy = 13/18 = .7222.
+// Label is the sign rule, +1 if x₀x₁ ≥ 0: it agrees with the score in the corners and is as
+// good as any other answer in the ties. (The paper prints .851: its code compares predictions
+// in {0, 1} with labels in {−1, +1}.)
 func (o XOR) Bayes() (*BayesRule, error) {
 	o, err := o.withDefaults()
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Zero values are generators: those of other programs with the seed 0, and a
-// Stream of its own. Each draws in any order of its methods.
+// Zero values are generators: the other programs' with the seed 0, and a Stream different from
+// all others. Each draws in any order of its methods.
 func TestZeroValuesOfGenerators(t *testing.T) {
 	for name, c := range map[string]struct{ zero, seeded func() []float64 }{
 		"NumPy.Float64":     {func() []float64 { return draw(2000, new(synth.NumPy).Float64) }, func() []float64 { return draw(2000, synth.NewNumPy(0).Float64) }},
@@ -81,8 +81,8 @@ func TestStreamNormalsAreRatiosOfUniforms(t *testing.T) {
 	}
 }
 
-// IntN is uniform also where 2⁶⁴ is no multiple of n: of n = 3·2⁶¹ numbers, every
-// third would come up 2 times where the others come up 3 times.
+// IntN is uniform even if 2⁶⁴ is not a multiple of n. With bias and n = 3·2⁶¹, every third
+// number would come up 2 times when the others come up 3 times.
 func TestStreamIntNHasNoBias(t *testing.T) {
 	if strconv.IntSize < 64 {
 		t.Skip("no int is large enough to show the bias")
@@ -98,8 +98,8 @@ func TestStreamIntNHasNoBias(t *testing.T) {
 	}
 }
 
-// Sizes, NaN and infinities in options are refused; a Bayes rule that is none
-// panics with a word on it.
+// Sizes, NaN and infinities in options are refused. A BayesRule without a rule panics with an
+// explanation.
 func TestSynthRefusals(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	src := new(synth.Stream)

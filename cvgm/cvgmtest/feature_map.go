@@ -59,7 +59,7 @@ type mapPoint struct {
 	params []float64
 	x, d   *mat.Dense
 	step   float64
-	values float64 // of ⟨d, φ⟩ the largest size so far, which rounding in a difference quotient is measured by
+	values float64 // the largest size of ⟨d, φ⟩ so far, the measure of rounding in difference quotients
 }
 
 // forward returns the features.

@@ -14,10 +14,10 @@ import (
 // must succeed on every half of the rows.
 //
 // It checks the Dims before and after Fit. Fit and Apply must change neither their arguments
-// nor earlier results of Fit, so that nothing of one split reaches another. Features must be
-// finite and have the same bits each time. Weights of 1 must change no bit, a row of weight 2
-// must count as two rows to 1e-12, and a row of weight 0 must not count. The features of
-// ApplyStored of a [cvgm.StoredPreparer] must equal those of Apply.
+// nor earlier results of Fit, so that splits do not affect each other. Features must be finite
+// and have the same bits each time. Weights of 1 must change no bit, a row of weight 2 must
+// count as two rows to 1e-12, and a row of weight 0 must not count. ApplyStored of a
+// [cvgm.StoredPreparer] must give the same features as Apply.
 func Preparer(t TB, p cvgm.Preparer, x *mat.Dense) {
 	t.Helper()
 	rows, _ := x.Dims()
@@ -106,7 +106,7 @@ func (c preparerCase) apply(f cvgm.Prepared) []float64 {
 	return features
 }
 
-// stored compares the features of row i that s stores with those of Apply.
+// stored compares the features of row i that s stores with Apply's.
 func (c preparerCase) stored(s cvgm.StoredPrepared, i int, want []float64) {
 	c.Helper()
 	row, got, seen, calls := slices.Clone(c.x.RawRowView(i)), make([]float64, c.out), make([]bool, c.out), 0

@@ -13,9 +13,9 @@ import (
 
 // A Search lists the properties that [Searcher] expects of a searcher.
 type Search struct {
-	// Gradient: it asks the objective for gradients.
+	// Gradient: it calls the objective for gradients.
 	Gradient bool
-	// Restarts: it goes on after convergence, from another start.
+	// Restarts: it continues after convergence, from another start.
 	Restarts bool
 	// Fixed: its settings imply the number of evaluations, whatever the budget.
 	Fixed bool

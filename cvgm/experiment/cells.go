@@ -28,11 +28,10 @@ func Progress(ctx context.Context) func(done, total int) {
 	return report
 }
 
-// A Keeper stores finished cells, so that a run that was stopped goes on where
-// it was. Its methods are called from several goroutines.
+// A Keeper stores finished cells, so that an interrupted run resumes with the missing ones.
+// Several goroutines call its methods.
 type Keeper interface {
-	// Load fills *cell, a pointer, with what was kept of cell i, and reports
-	// whether there was something.
+	// Load fills *cell, a pointer, with the stored cell i, and reports whether there was one.
 	Load(i int, cell any) bool
 	// Keep stores *cell, a pointer, as cell i.
 	Keep(i int, cell any)
@@ -44,9 +43,9 @@ func WithKeeper(ctx context.Context, k Keeper) context.Context {
 	return context.WithValue(ctx, keeperKey{}, k)
 }
 
-// WithCells has f called with the label of each cell and a pointer to its value, in the
-// order of their numbers, once an experiment has computed all of them. A label is that of
-// the same cell in a run of another size, and differs from those of other draws.
+// WithCells has f called with the label of each cell and a pointer to its value, in the order
+// of their numbers, once an experiment has computed all of them. The same cell of a run of
+// another size has the same label; cells of other draws have other labels.
 func WithCells(ctx context.Context, f func(label string, cell any)) context.Context {
 	return context.WithValue(ctx, valuesKey{}, f)
 }
@@ -58,11 +57,11 @@ const MaxCells = 1_000_000
 // ErrTooManyCells is in the error of an experiment of more than MaxCells cells.
 var ErrTooManyCells = errors.New("too many cells")
 
-// Cells returns f(0) … f(n-1) for independent cells, computed in parallel, less
-// those calls of f whose result was kept by an earlier run. It reports progress,
-// and skips the remaining cells once ctx is done. Its error is ctx's, or that of
-// the lowest cell that failed, with its label in front. The label names what the cell
-// computes, whatever the number of the others; a cell that stands for nothing has none.
+// Cells returns f(0) … f(n-1) for independent cells, computed in parallel. It does not call f
+// for a cell that an earlier run kept. It reports progress, and skips the remaining cells once
+// ctx is done. Its error is ctx's, or the error of the lowest cell that failed, with the cell's
+// label in front. The label describes the computation, independently of the number of cells. A
+// cell that is computed for no result of its own has an empty label.
 func Cells[T any](ctx context.Context, n int, label func(i int) string, f func(i int) (T, error)) ([]T, error) {
 	if n < 0 || n > MaxCells {
 		return nil, fmt.Errorf("%w, %d: use smaller parameters or shorter lists, of which at most %d cells come", ErrTooManyCells, n, MaxCells)
@@ -117,7 +116,7 @@ func CellTable[T any](ctx context.Context, rows, columns int, label func(row, co
 	return table, err
 }
 
-// Wrap returns an error with the place where it occurred in front, or nil for nil.
+// Wrap returns err with its place in front, or nil if err is nil.
 func Wrap(err error, format string, args ...any) error {
 	if err != nil {
 		err = fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), err)

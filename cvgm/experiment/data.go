@@ -10,13 +10,14 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// FreshData holds the draw of an experiment's random data. Each draw has data sets of its own.
+// FreshData holds the draw of an experiment's random data. Different draws have different data
+// sets.
 type FreshData struct {
 	Draw int `help:"draw of the random data, whose data sets follow those of the draw before" range:"[0,∞)" small:"[0,3]"`
 }
 
-// Number returns the number, over all draws, of data set i of a draw of n. So the data sets of
-// the draws 0 to 9 are those of draw 0 of 10·n.
+// Number returns the number of data set i of a draw of n, counted over all draws. So draws 0 to
+// 9 of n data sets are draw 0 of 10·n.
 func (f FreshData) Number(i, n int) int { return f.Draw*n + i }
 
 // RegressionData describes the population and the size of the paper's regression
@@ -86,7 +87,7 @@ func Rows(d synth.Data, from, to int) learn.Data {
 	return learn.Data{X: d.X.Slice(from, to, 0, n).(*mat.Dense), Y: d.Y[from:to]}
 }
 
-// Pick copies the rows of d; nil stands for all.
+// Pick copies the rows of d; nil means all.
 func Pick(d learn.Data, rows []int) learn.Data {
 	if rows == nil {
 		return d

@@ -16,10 +16,10 @@ import (
 // repetitions are the names of the parameters by which a draw's data sets are counted.
 var repetitions = []string{"Seeds", "PairSeeds", "DataSets", "RingsDataSets", "LossSeeds"}
 
-// singles are the cells of problems of which each draw has one data set.
+// singles are the cells of problems that have one data set in each draw.
 var singles = map[string]int{"derivatives": 8, "learning": 3}
 
-// Experiments have draws but for those on the paper's own data or on a file.
+// All experiments have draws, except those on the paper's own data or on a file.
 func TestExperimentsWithFreshDataHaveDraws(t *testing.T) {
 	var without []string
 	for _, e := range registry.All() {
@@ -34,9 +34,9 @@ func TestExperimentsWithFreshDataHaveDraws(t *testing.T) {
 
 func hasDraws(e *experiment.Experiment) bool { return experiment.Set(e.Params(), "Draw", "0") == nil }
 
-// The cells of draw 1 are, bit by bit, those that a run of draw 0 with twice the repetitions
-// adds to draw 0. No two draws have a label or a value of a cell in common, or the result. A
-// cell of one number, such as a share of few examples, may come again by chance.
+// The cells of draw 1 equal, bit by bit, the cells that a run of draw 0 with twice the
+// repetitions adds to draw 0. No two draws have a label, a value of a cell or the result in
+// common. A cell of one number, such as a share of few examples, may recur by chance.
 func TestDrawsFollowEachOther(t *testing.T) {
 	for _, e := range registry.All() {
 		if !hasDraws(e) {
@@ -104,7 +104,7 @@ func runDraw(t *testing.T, e *experiment.Experiment, p any, draw int) (map[strin
 	return cells, result
 }
 
-// double doubles the repetitions in p and returns what they were.
+// double doubles the repetitions in p and returns the old ones.
 func double(t *testing.T, p any) map[string]int {
 	t.Helper()
 	was := make(map[string]int)
@@ -117,8 +117,8 @@ func double(t *testing.T, p any) map[string]int {
 	return was
 }
 
-// number moves on, to a draw of so many repetitions, what has to be below them: the number
-// within the draw of a data set of which more is kept.
+// number moves parameters that must be below a number of repetitions to another draw. Such a
+// parameter is the number, within the draw, of a data set of which more is kept.
 func number(p any, repetitions map[string]int, draw int) {
 	_ = experiment.EachField(p, func(_ string, v reflect.Value, tag reflect.StructTag) error {
 		if n, is := repetitions[tag.Get("below")]; is {

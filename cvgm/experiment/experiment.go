@@ -14,8 +14,8 @@ type Experiment struct {
 	Help string // one sentence
 	// Params returns a pointer to new parameters with the default values.
 	Params func() any
-	// Run runs the experiment. The type of params is that of Params, or the struct
-	// itself. It checks the parameters first. The result is a pointer.
+	// Run runs the experiment. params has the type of Params, or is a pointer to such a struct.
+	// Run checks the parameters first. The result is a pointer.
 	Run func(ctx context.Context, params any) (any, error)
 }
 

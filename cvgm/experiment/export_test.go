@@ -1,7 +1,7 @@
 package experiment
 
-// What tests of all experiments need of the parameters: package registry, which lists them,
-// imports this package.
+// Tests of all experiments need these facts about the parameters. They lie outside this
+// package, because package registry, which lists the experiments, imports it.
 const MaxCount = maxCount
 
 var EachField, IsText, WordsOf = eachField, isText, wordsOf

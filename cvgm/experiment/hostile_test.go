@@ -47,8 +47,8 @@ func TestHugeCountsAreRefused(t *testing.T) {
 	}
 }
 
-// What package synth refuses is outside the range, and what the type of a seed does not
-// hold, too.
+// The ranges exclude every value that package synth refuses, and every value that the type of a
+// seed cannot hold.
 func TestRangesOfGeneratorsAndSeeds(t *testing.T) {
 	for _, c := range []struct {
 		p    any

@@ -14,36 +14,35 @@ import (
 	"cvgm/synth"
 )
 
-// A Field describes one parameter of an experiment to the user. It comes from the tags
-// of the field of the Params struct:
+// A Field describes one parameter of an experiment to the user. It comes from the tags of the
+// field of the Params struct:
 //
 //	K int `help:"cross-validation splits" range:"[1,∞)" small:"[2,6]"`
 //
-// help and range are required; unit is the unit of the value, where it has one.
-// range is the set of the allowed values and small the one that random small
-// runs draw from: an interval [a,b], (a,b), [a,b) or (a,b], or a set {a,b,c}.
-// The tags of a list hold for each of its entries, and len is the allowed range
-// of their number. below names a field of the same group that must be larger, and
-// most one that must not be smaller. order is "ascending" where each entry of a list
-// must be larger than the one before. splits marks the fractions of the examples that splits train
-// on: it lists fields of the same group, the first of which that exists holds the number
-// of examples.
+// help and range are required. unit is the unit of the value, if it has one. range is the set
+// of the allowed values, and small the set from which random small runs draw: an interval
+// [a,b], (a,b), [a,b) or (a,b], or a set {a,b,c}. The tags of a list hold for each of its
+// entries, and len is the allowed range of their number. below names a field of the same group
+// that must be larger, and most a field that must not be smaller. order is "ascending" if each
+// entry of a list must be larger than the one before. splits marks fractions of the examples on
+// which splits train. It lists fields of the same group; the first one that exists holds the
+// number of examples.
 //
-// setting is the phrase, with %v for the value, by which package claims describes the parameter
-// to someone who repeats a measurement; what no measurement depends on has none.
+// setting is a phrase, with %v for the value, by which package claims describes the parameter
+// to someone who repeats a measurement. A parameter on which no measurement depends has none.
 //
-// The range of a text is the set of its allowed words, {mean,drop,error}, or the word text
-// where any will do. Unexported fields and those with the tag param:"-" are no parameters.
+// The range of a text is the set of its allowed words, {mean,drop,error}, or the word text if
+// any text is allowed. Unexported fields and fields with the tag param:"-" are not parameters.
 type Field struct {
-	Name  string // with a dot where the field is in a group that is not embedded: Rings.K
+	Name  string // with a dot if the field is in a group that is not embedded: Rings.K
 	Value string // as Set takes it
 	Help  string
 	Unit  string
 	Range string
 }
 
-// Fields lists the parameters in p, a struct or a pointer to one, as those of Check
-// and Changes.
+// Fields lists the parameters in p, a struct or a pointer to one, with the names that Check and
+// Changes use.
 func Fields(p any) []Field {
 	var all []Field
 	eachField(p, func(name string, v reflect.Value, tag reflect.StructTag) error {
@@ -81,8 +80,8 @@ func wordsOf(tag string) ([]string, bool) {
 // takes them.
 type Change struct{ Name, Value, Default string }
 
-// Changes lists the parameters of an experiment that differ from their defaults.
-// It is empty where p is of another type.
+// Changes lists the parameters of an experiment that differ from their defaults. It is empty if
+// p has no defaults.
 func Changes(p any) []Change {
 	own, ok := p.(interface{ Defaults() any })
 	if !ok {
@@ -119,9 +118,9 @@ func eachField(p any, f func(name string, v reflect.Value, tag reflect.StructTag
 	return errors.Join(errs...)
 }
 
-// Set sets the parameter of that name in the struct that p points to, from text
-// as it stands after ./reproduce.sh -p NAME=. A list has commas between its
-// entries. Set does not check the range, which Run does.
+// Set sets the parameter of that name in the struct that p points to. text has the form that
+// follows ./reproduce.sh -p NAME=, with commas between the entries of a list. Set does not
+// check the range; Run does.
 func Set(p any, name, text string) error {
 	found := false
 	err := eachField(p, func(field string, v reflect.Value, _ reflect.StructTag) error {
@@ -182,8 +181,8 @@ func parse(v reflect.Value, text string) error {
 	return nil
 }
 
-// Check returns what Run would refuse in p: an error for each parameter that its
-// tags refuse, or else what p's own method Check finds in their combination.
+// Check returns the errors with which Run would refuse p: one for each parameter that is
+// outside its range, or else the error of p's own method Check about their combination.
 func Check(p any) error {
 	numbers := make(map[string]float64) // of all that are in their ranges, of lists the least
 	errRange := eachField(p, func(name string, v reflect.Value, tag reflect.StructTag) error {
@@ -238,8 +237,9 @@ func Check(p any) error {
 	return err
 }
 
-// checkFraction checks that splits with the fraction v, or each of a list, leave training and
-// validation rows of the number of examples in the first field of the group that exists.
+// checkFraction checks a fraction v, or each of a list, of the number of examples in the first
+// field of examples that the group has. Splits with such a fraction must have training and
+// validation rows.
 func checkFraction(name string, v reflect.Value, group string, examples []string, numbers map[string]float64) error {
 	fractions := []reflect.Value{v}
 	if v.Kind() == reflect.Slice {
@@ -263,8 +263,8 @@ func checkFraction(name string, v reflect.Value, group string, examples []string
 	return nil
 }
 
-// maxCount bounds whole numbers but seeds: no memory holds as many examples, points or
-// steps, and the sum of two is a number still.
+// maxCount bounds whole numbers except seeds: no memory holds more examples, points or steps,
+// and the sum of two does not overflow.
 const maxCount = math.MaxInt32
 
 func checkValue(name string, v reflect.Value, allowed string) error {
@@ -293,15 +293,15 @@ func Invalid(name string, value any, remedy string) error {
 // number returns v as a number.
 func number(v reflect.Value) float64 { return v.Convert(reflect.TypeFor[float64]()).Float() }
 
-// A domain is a set of numbers: an interval, or those that are listed.
+// A domain is a set of numbers: an interval, or a list.
 type domain struct {
 	low, high         float64
 	lowOpen, highOpen bool
 	listed            []float64 // nil: the interval
 }
 
-// domainOf reads a tag. It panics where the tag cannot be read: that is a
-// mistake in this package.
+// domainOf reads a tag. It panics if the tag cannot be read, which is a mistake in this
+// package.
 func domainOf(tag string) domain {
 	inner := []rune(tag)
 	if len(inner) < 2 {

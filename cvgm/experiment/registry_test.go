@@ -21,7 +21,8 @@ import (
 	"cvgm/synth"
 )
 
-// The changes of parameters are what sets them, from the defaults; defaults have none.
+// Setting the changes of parameters in the defaults gives the parameters; the defaults have no
+// changes.
 func TestChangesSetTheDefaults(t *testing.T) {
 	for _, e := range registry.All() {
 		src := synth.NewStream(1, "changes of "+e.Name)
@@ -48,7 +49,7 @@ func TestChangesSetTheDefaults(t *testing.T) {
 func TestParamsAreDescribed(t *testing.T) {
 	for _, e := range registry.All() {
 		names := make(map[string]bool)
-		var larger []string // what tags name
+		var larger []string // the fields that tags name
 		_ = experiment.EachField(e.Params(), func(name string, v reflect.Value, tag reflect.StructTag) error {
 			name = e.Name + " " + name
 			if names[name] {
@@ -167,8 +168,8 @@ func TestFractionsWithoutRowsAreRefused(t *testing.T) {
 	}
 }
 
-// A group's check is that of the Params that embed it, or is called by theirs: of
-// two groups' checks Go promotes none.
+// The check of a group is reached from each Params: promoted by embedding, or called by the
+// Params' own check. Go promotes neither of two groups' checks.
 func TestChecksOfGroupsAreReached(t *testing.T) {
 	type checked interface{ Check() error }
 	var groups func(v reflect.Value) int
@@ -203,8 +204,8 @@ func TestExperimentsStopWhenCancelled(t *testing.T) {
 	}
 }
 
-// What draws data until it has thrown away as many sets as parameters ask for ends, too,
-// when it is interrupted.
+// An interrupt ends an experiment even while it draws the data sets that the parameters
+// discard.
 func TestExperimentsStopWhileTheyDraw(t *testing.T) {
 	seen := 0
 	for _, e := range registry.All() {

@@ -12,21 +12,21 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A Setup is what a search for hyperparameters runs on: a data set, its CV loss,
-// the start and bounds of the search, and the risk by which its result is
-// judged. It belongs to one goroutine.
+// A Setup is the problem of a search for hyperparameters: a data set, its CV loss, the start
+// and bounds of the search, and the risk by which its result is judged. It belongs to one
+// goroutine.
 type Setup struct {
 	Train, Test learn.Data
-	// Coef are the coefficients, and Rule is the best rule, of the population that
-	// the data comes from; nil where there is none.
+	// Coef are the coefficients and Rule is the best rule of the population from which the data
+	// comes; nil if there is none.
 	Coef []float64
 	Rule *synth.BayesRule
 
 	CV                  *cvgm.CV
-	Splits              []cvgm.Split // of CV, where the kernel is learned
+	Splits              []cvgm.Split // of CV, if the kernel is learned
 	Start, Lower, Upper []float64    // nil bounds: none
 	Loss                cvgm.Loss    // of Risk
-	// Objective is what a search descends; nil: CV.Eval.
+	// Objective is the function that a search descends; nil: CV.Eval.
 	Objective search.Objective
 	// Hyper returns the CV's hyperparameters of a point of the search; nil: the
 	// point itself.
@@ -81,8 +81,8 @@ func (s *Setup) Evaluate(x []float64) (Metrics, error) {
 // CVLoss returns the CV loss at hyperparameters.
 func (s *Setup) CVLoss(hyper []float64) (float64, error) { return s.CV.Eval(nil, hyper) }
 
-// Until yields what steps yields, and ctx's error instead of the first step
-// after ctx is done.
+// Until yields the values of steps, and ctx's error instead of the first step after ctx is
+// done.
 func Until[S any](ctx context.Context, steps iter.Seq2[S, error]) iter.Seq2[S, error] {
 	return func(yield func(S, error) bool) {
 		for s, err := range steps {

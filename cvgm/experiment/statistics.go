@@ -19,7 +19,7 @@ type Estimate struct {
 	Scale  Scale // on which the interval is computed
 }
 
-// A Scale is what a quantity can be, and so what its interval may hold.
+// A Scale is the set of values that a quantity can have, to which its interval is restricted.
 type Scale int
 
 // The scales.
@@ -39,8 +39,8 @@ func EstimateOf(v []float64) Estimate {
 	return e
 }
 
-// ShareOf returns the share of independent repetitions in which something holds: 1 where it
-// does, 0 where it does not, and ½ for a tie.
+// ShareOf returns the share of independent repetitions in which something holds. v is 1 if it
+// does, 0 if it does not, and ½ for a tie.
 func ShareOf(v []float64) Estimate {
 	e := EstimateOf(v)
 	e.Scale = Share
@@ -59,9 +59,10 @@ func (e Estimate) student(level float64) float64 {
 	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(e.N - 1)}.Quantile((1 + level) / 2)
 }
 
-// Interval returns the ends of the two-sided confidence interval of a level such as .95: as
-// its scale demands. Wilson's is that of his "Probable inference, the law of succession, and
-// statistical inference" (1927). Without repetitions both ends are the value.
+// Interval returns the ends of the two-sided confidence interval of a level such as .95,
+// computed as the scale requires. The interval of a share is from Wilson, "Probable inference,
+// the law of succession, and statistical inference" (1927). Without repetitions both ends are
+// the value.
 func (e Estimate) Interval(level float64) (low, high float64) {
 	if !e.Repeated() {
 		return e.Mean, e.Mean
@@ -88,14 +89,14 @@ func (e Estimate) Times(factor float64) Estimate {
 	return Estimate{Mean: factor * e.Mean, Margin: math.Abs(factor) * e.Margin, N: e.N}
 }
 
-// Repeated reports whether the estimate has an interval: from repetitions that differ, or of a
-// share, which that of all repetitions alike has, too.
+// Repeated reports whether the estimate has an interval. It has one if the repetitions differ,
+// or if it is a share, even if all repetitions agree.
 func (e Estimate) Repeated() bool {
 	return e.N > 1 && (e.Margin > 0 || e.Scale == Share && !math.IsNaN(e.Margin))
 }
 
-// SE returns the standard error of the mean, 0 without an interval. That of a share is its
-// interval's.
+// SE returns the standard error of the mean, or 0 without an interval. For a share it is
+// computed from the interval.
 func (e Estimate) SE() float64 {
 	switch {
 	case !e.Repeated():
@@ -113,9 +114,9 @@ func Deviation(e Estimate) float64 { return e.Margin / e.student(.95) * math.Sqr
 // ErrSpread is the error of estimates that cannot be pooled.
 var ErrSpread = errors.New("experiment: estimates to pool: some have a spread and some have none: compute all by one program")
 
-// Pool returns the estimate from the repetitions of several of one quantity: that from all of
-// them together. Of values without repetitions it is that value if all are
-// equal, and else the estimate from these values. The error is ErrSpread.
+// Pool returns the estimate from all repetitions of several estimates of one quantity together.
+// Of values without repetitions it returns the value if all are equal, and otherwise the
+// estimate from these values. The error is ErrSpread.
 func Pool(all ...Estimate) (Estimate, error) {
 	var single []float64
 	var p Estimate
@@ -145,13 +146,14 @@ func Pool(all ...Estimate) (Estimate, error) {
 	return p, nil
 }
 
-// Difference is that of two means of independent repetitions. Where they share
-// their data the interval is too wide.
+// Difference returns the difference of two means of independent repetitions. If they share
+// their data, its interval is too wide.
 func Difference(a, b Estimate) Estimate {
 	return Estimate{Mean: a.Mean - b.Mean, Margin: math.Hypot(a.Margin, b.Margin), N: a.N}
 }
 
-// MeanOf estimates the mean of several independent means of as many repetitions each.
+// MeanOf estimates the mean of several independent means, each of the same number of
+// repetitions.
 func MeanOf(all []Estimate) Estimate {
 	var m Estimate
 	for _, e := range all {
@@ -196,7 +198,7 @@ func Less(first, second []float64) []float64 {
 	return floats.SubTo(make([]float64, len(first)), first, second)
 }
 
-// FromEnd returns the k-th value from the end, or NaN where there are fewer.
+// FromEnd returns the k-th value from the end, or NaN if there are fewer than k.
 func FromEnd(v []float64, k int) float64 {
 	if len(v) < k {
 		return math.NaN()
@@ -231,8 +233,8 @@ func MedianOf(v []float64) Median {
 	return m
 }
 
-// AtStep returns the value at index n of those along a search. A search that has
-// ended stays at its last.
+// AtStep returns the value at index n along a search. A search that has ended keeps its last
+// value.
 func AtStep[T any](values []T, n int) T { return values[min(n, len(values)-1)] }
 
 // Cosine returns the cosine of the angle between two vectors.

@@ -147,7 +147,7 @@ func TestCompareCountsTiesHalf(t *testing.T) {
 	if c.Wins != .625 || c.Difference.Mean != -.25 {
 		t.Errorf("%+v", c)
 	}
-	// What is within the stopping rules of two searches is a tie, in any units.
+	// Two losses that differ by less than the searches' stopping rules are a tie, in any units.
 	for _, unit := range []float64{1, 1e-9, 1e9} {
 		if c := Compare([]float64{unit, unit * (1 - TieTol/3), unit * (1 - 3*TieTol), unit * (1 + 3*TieTol)}, []float64{unit, unit, unit, unit}); c.Wins != .5*(1+1)/4+.25 {
 			t.Errorf("units of %g: %+v", unit, c)
@@ -249,8 +249,8 @@ func TestKeptCellsAreNotComputedAgain(t *testing.T) {
 	}
 }
 
-// The interval holds the median of a skew population in at least 95 of 100 samples, up to
-// the scatter of their number, and is infinite where no sample of this size can.
+// The interval holds the median of a skew population in at least 95 of 100 samples, up to the
+// scatter of their number. It is infinite if no interval of this sample size reaches the level.
 func TestMedianIntervalCoversTheMedian(t *testing.T) {
 	const samples, n = 2000, 40
 	src := synth.NewStream(3, "medians")

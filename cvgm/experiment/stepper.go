@@ -8,13 +8,13 @@ import (
 	"cvgm/cvgm/search"
 )
 
-// A Stepper is the gradient method of an experiment, one step at a time and without
-// end. Its first steps are those that Run takes.
+// A Stepper is the gradient method of an experiment, one step at a time and without end. Its
+// first steps are the same as Run's.
 type Stepper struct {
 	*Setup
 
 	Searcher search.Searcher
-	Exact    *Setup // of the exact gradient of the same loss; nil where the method descends that gradient
+	Exact    *Setup // of the exact gradient of the same loss; nil if the method descends that gradient
 }
 
 // State is the state of the gradient method after a number of steps.
@@ -23,8 +23,8 @@ type State struct {
 	X      []float64 // the hyperparameters; valid until the next state
 	CVLoss float64
 	Model  *cvgm.Model // fitted to all training examples
-	// Cosine is that between the direction descended and the exact gradient of the
-	// same loss: 1 where the two are the same.
+	// Cosine is the cosine between the direction descended and the exact gradient of the same
+	// loss; 1 if both are the same.
 	Cosine float64
 }
 

@@ -15,11 +15,11 @@ type SurfaceGrid struct {
 
 var DefaultSurface = SurfaceGrid{SurfacePoints: 46, SurfaceLow: -4, SurfaceHigh: .5}
 
-// ElasticNetSurface holds the CV loss and the test loss on a grid of (λ1, λ2):
-// what the searches see, and what they are judged by.
+// ElasticNetSurface holds the CV loss and the test loss on a grid of (λ1, λ2): the objective of
+// the searches, and the criterion that judges them.
 type ElasticNetSurface struct {
 	Lambda1, Lambda2 []float64   // the grid's values, ascending
-	CV, Test         [][]float64 // [i][j] at Lambda1[i], Lambda2[j]; Test is nil where it is not asked for
+	CV, Test         [][]float64 // [i][j] at Lambda1[i], Lambda2[j]; Test is nil if it is not asked for
 }
 
 // Evaluate evaluates the CV loss on the grid, and the test loss if test.

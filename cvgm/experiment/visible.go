@@ -6,12 +6,12 @@ import (
 	"unicode"
 )
 
-// Visible returns a text, such as a column's name in a user's file, as one line in which each
-// character shows. Control characters have symbols: ␊ for a line break, ␉ for a tab. So has a
-// space at an end or after another space: ␠. Other characters that do not show have their code:
-// ⟨U+202E⟩ for one that reverses the direction of writing. Bytes that are no UTF-8 become U+FFFD.
+// Visible returns a text, such as a column's name in a user's file, as one line without
+// invisible characters. Control characters become symbols: ␊ for a line break, ␉ for a tab. A
+// space at an end or after another space becomes ␠. Other invisible characters become their
+// code: ⟨U+202E⟩ reverses the direction of writing. Bytes that are not UTF-8 become U+FFFD.
 func Visible(text string) string {
-	const pictures = 0x2400 // where Unicode has the symbols of the control characters
+	const pictures = 0x2400 // first of Unicode's symbols for control characters
 	var b strings.Builder
 	before := ' '
 	runes := []rune(strings.ToValidUTF8(text, "\uFFFD"))

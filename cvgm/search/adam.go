@@ -10,14 +10,14 @@ import (
 	"cvgm/qpdiff"
 )
 
-// Adam is the method of Kingma and Ba (2015) with a projection after each
-// step: with the running means a of the gradient and b of its square,
+// Adam is the method of Kingma and Ba (2015) with a projection after each step. With the
+// running means a of the gradient and b of its square,
 //
 //	x⁺ = P(x − s·â/(√b̂ + ε)),   â = a/(1 − β1ᵏ),  b̂ = b/(1 − β2ᵏ).
 //
-// It needs a box: the steps being scaled entry by entry, it would not come to
-// rest at the minimum over another set. With a constant s it comes as near to a
-// minimum as its last steps are long.
+// It needs a box: the steps are scaled entry by entry, so over another set it would not stop at
+// the minimum. With a constant s the distance to a minimum stays about as long as the last
+// steps.
 type Adam struct {
 	StepSize     float64 // s > 0, required: about how far each entry moves in a step, in units of x
 	Beta1, Beta2 float64 // below 1; zero: .9 and .999

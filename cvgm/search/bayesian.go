@@ -31,8 +31,8 @@ type Bayesian struct {
 	Candidates int
 }
 
-// Search evaluates the projection of x0, then points drawn uniformly from the
-// box, then those that the model proposes.
+// Search evaluates the projection of x0, then points drawn uniformly from the box, then points
+// that the model proposes.
 func (m Bayesian) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	initial, candidates := cmp.Or(m.Initial, min(2*len(x0)+2, 20)), cmp.Or(m.Candidates, 200)
 	settings := args.First(p.box("Bayesian"),
@@ -72,7 +72,7 @@ func (m Bayesian) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	})
 }
 
-// toUnit returns x as a point of the unit cube, or an error if the box is no cube.
+// toUnit returns x as a point of the unit cube, or an error if a bound is infinite.
 func (p Problem) toUnit(x []float64) ([]float64, error) {
 	unit := make([]float64, len(x))
 	for i, x := range x {

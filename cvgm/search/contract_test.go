@@ -135,8 +135,8 @@ func Collect(t *testing.T, s Searcher, p Problem, x0 []float64) []Step {
 	return steps
 }
 
-// SearcherContract is cvgmtest.Searcher. Tests in this package cannot import that one,
-// which imports this: contract_external_test.go sets it.
+// SearcherContract is cvgmtest.Searcher. Tests in this package cannot import package cvgmtest,
+// which imports this one: contract_external_test.go sets it.
 var SearcherContract func(t *testing.T, make func(budget int) Searcher, gradient, fixed, restarts bool)
 
 func TestSearchersKeepTheContract(t *testing.T) {
@@ -151,7 +151,7 @@ func TestSearchersKeepTheContract(t *testing.T) {
 	}
 }
 
-// Searches without gradient spend their budget, but for CMA-ES, which converges.
+// Searches without gradient spend their budget, except CMA-ES, which converges.
 func TestSearchersWithoutGradientSpendTheirBudget(t *testing.T) {
 	for _, c := range contestants() {
 		for _, budget := range []int{1, 30} {

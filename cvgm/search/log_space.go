@@ -9,10 +9,10 @@ import (
 	"cvgm/qpdiff"
 )
 
-// LogSpace runs a searcher on z = log x, for hyperparameters whose order of
-// magnitude is sought. It suits searchers without gradient,
-// which need a scale. With gradient, mind that a minimum at x = 0 is at
-// infinity in z. The scale of every coordinate of z is 1, a factor e in x.
+// LogSpace runs a searcher on z = log x, for hyperparameters whose order of magnitude is
+// sought. It suits searchers without gradient, which need a scale. For searchers with gradient,
+// a minimum at x = 0 is at infinity in z. The scale of every coordinate of z is 1, a factor e
+// in x.
 type LogSpace struct {
 	Searcher Searcher
 }

@@ -28,8 +28,8 @@ type Problem struct {
 	// Lower and Upper bound x entry by entry; infinite entries bound nothing.
 	// Nil: no bounds on that side.
 	Lower, Upper []float64
-	// Project moves x, in place, to the nearest point of a convex set that is
-	// no box. Nil: the set is the box. Searchers that need a box refuse others.
+	// Project moves x, in place, to the nearest point of a convex set that is not a box. Nil:
+	// the set is the box. Searchers that need a box refuse others.
 	Project func(x []float64)
 	// Generalised reports whether the last gradient is an element of the
 	// generalised derivative at a kink. It is called after each gradient and
@@ -89,7 +89,7 @@ func (p Problem) bounds(i int) (lower, upper float64) {
 	return lower, upper
 }
 
-// box reports a constraint set that is no box.
+// box reports a constraint set that is not a box.
 func (p Problem) box(searcher string) error {
 	return args.BadIf(p.Project != nil, "Problem.Project", qpdiff.ErrDomain, "use a searcher that projects, for example AdaptiveGradient", "is not a box, which %s needs", searcher)
 }

@@ -26,21 +26,21 @@ import (
 // such a scale gain less than Tol. Its own work per step is some hundred products
 // of vectors.
 type QuasiNewton struct {
-	// FirstStep is how far the first step, and the first after a restart, moves the entry that
-	// moves most, but for the bounds. It is a share of the largest |x|, both in units of the
-	// entries' scales; if x is zero, a share of the scale. Zero: .2.
+	// FirstStep limits the first step, and the first after a restart: the distance by which it
+	// moves the entry that moves most, before the bounds cut it. It is a share of the largest
+	// |x|, both in units of the entries' scales; if x is zero, a share of the scale. Zero: .2.
 	FirstStep float64
 	// MaxStep is how far a step moves an entry at most, in units of its scale; zero: as far as the
 	// bounds.
 	MaxStep  float64
 	Memory   int     // steps remembered; zero: 10
-	MaxEvals int     // evaluations at most, those within line searches included; zero: 1000
+	MaxEvals int     // evaluations at most, with the ones inside line searches; zero: 1000
 	Tol      float64 // of the test of convergence; see [Searcher]. Zero: 1e-9
 }
 
-// Search starts at the projection of x0 and yields every evaluation, those that the line search
-// rejects included. It also ends, without Converged, when it no longer gains 1e-8 of the loss
-// between two restarts of its model, as at a kink.
+// Search starts at the projection of x0 and yields every evaluation, also the ones that the
+// line search rejects. It also ends, without Converged, when it no longer gains 1e-8 of the
+// loss between two restarts of its model, as at a kink.
 func (m QuasiNewton) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	settings := args.First(p.box("QuasiNewton"), checkFirstStep("QuasiNewton", m.FirstStep),
 		args.BadIf(!(m.MaxStep >= 0), "QuasiNewton.MaxStep", qpdiff.ErrDomain, "use a positive multiple of the scale, or zero for none", "is %v", m.MaxStep),
@@ -59,9 +59,9 @@ const (
 	// the step must leave at most the share maxSlope of the slope at x.
 	flat     = 1e-14
 	maxSlope = .9
-	// kinkGain is the share of the loss that a step found by more than three
-	// trials must gain. Less is the creeping descent along a kink, for which the
-	// model's curvatures are to blame.
+	// kinkGain is the share of the loss that a step found by more than three trials must gain.
+	// A smaller gain means that the descent creeps along a kink because of the model's
+	// curvatures.
 	kinkGain = 1e-10
 	// minGain is the share of the loss that the way from one restart of the
 	// model to the next must gain. It is far above the rounding of a loss, so
@@ -191,8 +191,8 @@ func (r *descent) place(t float64) {
 	r.w.p.project(r.w.X) // against rounding
 }
 
-// low reports whether the loss at X is low enough, and sets s to the step to X. The slopes
-// along d are those at x and at X.
+// low reports whether the loss at X is low enough, and sets s to the step to X. slope and
+// slopeThere are the slopes along d at x and at X.
 func (r *descent) low(slope, slopeThere float64) bool {
 	floats.SubTo(r.s, r.w.X, r.x)
 	return r.w.Loss <= r.loss+armijo*floats.Dot(r.grad, r.s) ||
@@ -356,7 +356,7 @@ type boxModel struct {
 	v, bv    []float64 // a direction, B times it
 }
 
-// newBoxModel bounds a step by so many scales of each coordinate.
+// newBoxModel limits a step to most scales of each coordinate.
 func newBoxModel(p Problem, scale []float64, most float64) *boxModel {
 	n := len(scale)
 	reach := make([]float64, n)
@@ -400,8 +400,8 @@ func (m *boxModel) minimise(d, x, g []float64, b *bfgsMatrix) {
 	}
 }
 
-// precondition sets w to the gradient of the free coordinates over B's diagonal, in the
-// metric of which the units of coordinates do not matter. It returns rᵀw.
+// precondition sets w to the gradient of the free coordinates over B's diagonal. In this metric
+// the units of coordinates do not matter. It returns rᵀw.
 func (m *boxModel) precondition(diag []float64) (rr float64) {
 	for i, r := range m.r {
 		m.w[i] = 0
@@ -435,8 +435,8 @@ func (m *boxModel) conjugate(d []float64, b *bfgsMatrix, rr, enough float64) {
 	}
 }
 
-// within returns the share of v, at most t, at which d is still within the bounds, and the
-// coordinate that is then at its bound, −1 for none.
+// within returns the share of v, at most t, that keeps d within the bounds, and the coordinate
+// that is then at its bound, or −1.
 func (m *boxModel) within(d []float64, t float64) (share float64, hit int) {
 	hit = -1
 	for i, v := range m.v {

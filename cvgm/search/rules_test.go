@@ -182,8 +182,8 @@ func TestNesterovRestartsWhereMomentumOvershoots(t *testing.T) {
 	}
 }
 
-// B takes in a curvature that is positive as it is, and another as a fifth of
-// its own: it stays positive definite.
+// B takes in a positive curvature as it is, and any other one as a fifth of B's own curvature:
+// so it stays positive definite.
 func TestCurvatureIsDampedWhereNotPositive(t *testing.T) {
 	src := synth.NewStream(1, "curvature")
 	const n = 4
@@ -313,7 +313,7 @@ func TestQuasiNewtonAcceptsByTheDocumentedRule(t *testing.T) {
 		loss, slope float64 // at .8
 		want        bool
 	}{
-		// Armijo's rule asks for 1e-4 of the gain by the slope, which is .2.
+		// Armijo's rule requires 1e-4 of the gain by the slope, which is .2.
 		{1 - 2e-5*1.5, 1, true}, {1 - 2e-5/1.5, 1, false},
 		// Losses closer than 1e-14 are equal, and the slope decides: .9 of the
 		// slope at the start is enough.
@@ -337,8 +337,8 @@ func TestQuasiNewtonGivesUpOnALine(t *testing.T) {
 	}
 }
 
-// The model's minimiser leaves 1e-10 of the gradient, in the norm of the
-// diagonal's inverse, and does not work for much less.
+// The model's minimiser leaves 1e-10 of the gradient, in the norm of the diagonal's inverse,
+// and does not work for a much smaller rest.
 func TestBoxModelIsSolvedToItsTolerance(t *testing.T) {
 	src := synth.NewStream(1, "box model")
 	const n = 30
@@ -433,8 +433,9 @@ func TestDefaultsAreThoseDocumented(t *testing.T) {
 	}
 }
 
-// No evaluation of a quasi-Newton search is further than MaxStep from all before it, and the search
-// ends where one without MaxStep ends: at a bound of one coordinate and within those of the other.
+// Every evaluation of a quasi-Newton search is within MaxStep of an earlier one. The search
+// ends at the point at which a search without MaxStep ends: at a bound of one coordinate, and
+// between the bounds of the other.
 func TestQuasiNewtonMaxStep(t *testing.T) {
 	p := Problem{Lower: []float64{1e-6, 1e-6}, Upper: []float64{1e6, 1e2}, Objective: func(grad, x []float64) (float64, error) {
 		a, b := math.Log(x[0])-3, math.Log(x[1])-9
@@ -512,8 +513,8 @@ func TestQuasiNewtonConvergesAtARejectedTrial(t *testing.T) {
 	}
 }
 
-// The box model's minimiser satisfies the optimality conditions although each
-// coordinate meets a bound in a pass of its own.
+// The box model's minimiser satisfies the optimality conditions although each coordinate meets
+// a bound in a separate pass.
 func TestBoxModelMeetsManyBounds(t *testing.T) {
 	const n = 40
 	b := newBFGSMatrix(n, 3)

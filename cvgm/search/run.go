@@ -12,8 +12,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// A searchRun is a search under way: the Step that the caller sees, and the state
-// that all searchers share.
+// A searchRun is a search in progress: the Step for the caller, and the state that all
+// searchers share.
 type searchRun struct {
 	Step
 	p     Problem

@@ -10,8 +10,8 @@ import (
 	"cvgm/qpdiff"
 )
 
-// A Step is one evaluation of a search. Its slices belong to the searcher and
-// hold until the next step; copy what you keep.
+// A Step is one evaluation of a search. Its slices belong to the searcher and are valid until
+// the next step; copy them to keep them.
 type Step struct {
 	X           []float64 // the point of the evaluation
 	Loss        float64   // its value there
@@ -54,10 +54,10 @@ type Searcher interface {
 	Search(p Problem, x0 []float64) iter.Seq2[Step, error]
 }
 
-// Best runs a search to its end and returns the step of lowest loss, with slices of its own: of
-// equal ones the first. Its Evaluations is 1 if the search did not improve on its first point.
-// With an error it returns the best step before it. A search without steps, or without a finite
-// loss, is an error of kind [qpdiff.ErrNotFinite].
+// Best runs a search to its end and returns the step of lowest loss, the first one of equal
+// losses, with its own slices. Its Evaluations is 1 if the search did not improve on its first
+// point. With an error it returns the best step before it. A search without steps, or without a
+// finite loss, is an error of kind [qpdiff.ErrNotFinite].
 func Best(steps iter.Seq2[Step, error]) (Step, error) {
 	best := Step{Loss: math.Inf(1)}
 	if steps == nil {
@@ -81,7 +81,7 @@ func noBest(arg, value string) error {
 	return args.Bad(arg, qpdiff.ErrNotFinite, "start the search where the "+value+" is finite", "have no finite %s", value)
 }
 
-// clone returns the step with slices of its own.
+// clone returns a copy of the step that shares no slice with it.
 func (s Step) clone() Step {
 	s.X, s.Grad = slices.Clone(s.X), slices.Clone(s.Grad)
 	return s

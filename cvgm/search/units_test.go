@@ -13,8 +13,8 @@ import (
 type unitSearcher struct {
 	Name string
 	Make func(f float64, x []float64) Searcher
-	// own: each coordinate may have a unit of its own. The others are left out
-	// there: a step size has one unit, and AdaptiveGradient has one step size.
+	// Own: the coordinates may have different units. Other searchers are left out there: a step
+	// size has one unit, and AdaptiveGradient has one step size.
 	Own, needsBox bool
 }
 
@@ -167,8 +167,8 @@ func TestSearchersAreIndependentOfUnits(t *testing.T) {
 						}
 						checkUnits(t, what, s.Make(u, ones), p.Problem, x0, u, ones, want, tol)
 						checkUnits(t, what, s.Make(1, []float64{u, u}), p.Problem, x0, 1, []float64{u, u}, want, tol)
-						// From 0 without bounds of its own a coordinate has the
-						// scale of the others; a disc has one unit.
+						// A coordinate that starts at 0 without bounds has the scale of the
+						// others; a disc has one unit.
 						if s.Own && (k == 0 || k == 2 || k == 1 && !zero) {
 							checkUnits(t, what, s.Make(u, []float64{u, 1 / u}), p.Problem, x0, u, []float64{u, 1 / u}, want, UnitTol)
 						}
@@ -200,8 +200,7 @@ func checkUnits(t *testing.T, what string, s Searcher, p Problem, x0 []float64, 
 	CompareUnits(t, what, Collect(t, s, p, x0), want, f, x, tol)
 }
 
-// compareUnits compares the steps of a search in units of f and x with those in
-// units of 1.
+// compareUnits compares the steps of a search in units of f and x with its steps in units of 1.
 func CompareUnits(t *testing.T, what string, got, want []Step, f float64, x []float64, tol float64) {
 	t.Helper()
 	last, end := got[len(got)-1], want[len(want)-1]

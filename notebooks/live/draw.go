@@ -18,8 +18,8 @@ func (v view) state() state { return v.run.states[v.shown] }
 // beside returns the pinned run's state at the step shown, or its last before.
 func (v view) beside() state { return v.pinned.states[min(v.shown, v.pinned.last())] }
 
-// Looks of the classes −1 and +1, of the curves, and of what is pinned. Without
-// colour, their dashes and marks tell them apart.
+// Styles of the classes −1 and +1, of the curves, and of the pinned run. Dashes and marks
+// distinguish them without colour.
 var (
 	classes         = [2]figures.Style{{Color: figures.Blue, GlyphRadius: 2.3}, {Color: figures.Vermillion, Glyph: draw.PyramidGlyph{}, GlyphRadius: 2.9}}
 	cvStyle         = figures.Style{Color: figures.Orange, Width: 1.8}

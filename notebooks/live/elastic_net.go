@@ -106,8 +106,8 @@ func (t *elasticNetTrial) path(title string, v view) *figures.Panel {
 	return p
 }
 
-// evaluated returns the surface, which is computed once. Where a point of it
-// fails, the rows behind are missing, and it is not drawn.
+// evaluated returns the surface, which is computed once. If one of its points fails, the rows
+// after it are missing, and the surface is not drawn.
 func (t *elasticNetTrial) evaluated(coarse bool) experiment.ElasticNetSurface {
 	if t.surface == nil {
 		n := surfacePoints

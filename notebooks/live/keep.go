@@ -11,8 +11,8 @@ import (
 	"cvgm/notebooks/source"
 )
 
-// kept is what a [Machine] needs to come back: the settings by name, and the
-// steps of the runs. The runs themselves are computed again.
+// kept is the stored state of a [Machine]: the settings by name, and the steps of the runs. The
+// runs themselves are computed again.
 type kept struct {
 	Problem  string                  `json:"problem"`
 	Sessions map[string]*keptSession `json:"sessions"` // by the problem's name
@@ -39,7 +39,7 @@ func (s *session) keep() *keptSession {
 	return k
 }
 
-// restore brings a session under the paper's settings to where another was.
+// restore brings a session under the paper's settings to the kept state.
 func (s *session) restore(k *keptSession) {
 	within := func(steps int) int { return min(max(steps, 0), MaxSteps) }
 	s.settings = s.settings.withValues(k.Values)
@@ -64,8 +64,8 @@ func (s Settings) values() map[string]string {
 	return all
 }
 
-// withValues returns the settings with controls at these values. The others stay
-// where they are.
+// withValues returns the settings with controls at these values. Other controls keep their
+// positions.
 func (s Settings) withValues(values map[string]string) Settings {
 	for i, c := range controls[s.Problem] {
 		if at := slices.Index(c.Values, values[c.Label]); at >= 0 {
@@ -75,14 +75,14 @@ func (s Settings) withValues(values map[string]string) Settings {
 	return s
 }
 
-// A keeper writes what a machine keeps to a file.
+// A keeper writes a machine's kept state to a file.
 type keeper struct {
 	name    string
 	written string
 	err     error // of the first write that failed
 }
 
-// openKeeper returns a keeper for the checkout's .work, and what was kept there.
+// openKeeper returns a keeper for the checkout's .work, and the kept state.
 func openKeeper() (*keeper, []byte, error) {
 	root, err := source.Root()
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// moves are what readers do that a machine keeps.
+// moves are events of readers whose effects a machine keeps.
 func moves(t *rapid.T) []Event {
 	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Event {
 		return Event{

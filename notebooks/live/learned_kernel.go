@@ -109,8 +109,8 @@ func dense(m *cvgm.Model) func(dst []float64, x *mat.Dense) error {
 	return func(dst []float64, x *mat.Dense) error { return m.Predict(dst, x) }
 }
 
-// onGrid returns the predictions at axis × axis; none where they fail, which
-// they cannot for a model that has predicted its training examples.
+// onGrid returns the predictions at axis × axis, or none if they fail, which cannot happen for
+// a model that has predicted its training examples.
 func onGrid(axis []float64, predict func(dst []float64, x *mat.Dense) error) [][]float64 {
 	n := len(axis)
 	points := mat.NewDense(n*n, 2, nil)
@@ -146,7 +146,8 @@ func byClass(p *figures.Panel, d learn.Data) {
 // manifoldPoints bounds the test examples whose features are shown.
 const manifoldPoints = 500
 
-// manifold shows test examples as the learner sees them, with its separator.
+// manifold shows the features of test examples, on which the learner is fitted, with its
+// separator.
 func (t *kernelTrial) manifold(title string, s state) *figures.Panel {
 	p := figures.NewPanel(title, title, "φ₁", "φ₂")
 	d := thinned(t.Test, manifoldPoints)
@@ -175,7 +176,7 @@ func thinned(d learn.Data, n int) learn.Data {
 	return few
 }
 
-// accuracies shows the training and test accuracy and that of the Bayes rule.
+// accuracies shows the training and test accuracy beside the accuracy of the Bayes rule.
 func (v view) accuracies(bayes float64) *figures.Panel {
 	p := curvePanel("accuracies", "", "accuracy")
 	train := func(s state) float64 { return s.Train.Accuracy }

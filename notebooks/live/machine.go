@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// firstShown is the step that is shown first: far enough to see something
-// learned, and soon computed.
+// firstShown is the step that is shown first: late enough to show some learning, and soon
+// computed.
 const firstShown = 20
 
 // An Event is something that the reader does.
@@ -16,11 +16,11 @@ type Event struct {
 	// Scrub.
 	Value   int `json:"value"`
 	Control int `json:"control"` // of Set: which
-	// Dragging tells that more of the same is to come: a preview will do.
+	// Dragging reports that further events of the kind will follow, so that a preview suffices.
 	Dragging bool `json:"dragging"`
 }
 
-// EventKind says what an Event does.
+// EventKind is the action of an Event.
 type EventKind string
 
 const (
@@ -66,13 +66,13 @@ func (m *Machine) open(p Problem) {
 
 func (m *Machine) now() *session { return m.sessions[m.problem] }
 
-// Settings returns those of the problem shown.
+// Settings returns the settings of the problem shown.
 func (m *Machine) Settings() Settings { return m.now().settings }
 
-// Playing tells whether [Machine.Tick] goes on.
+// Playing reports whether [Machine.Tick] takes further steps.
 func (m *Machine) Playing() bool { return m.now().playing }
 
-// Handle does what an event says. Events that make no sense do nothing.
+// Handle carries out an event. Events that make no sense have no effect.
 func (m *Machine) Handle(e Event) {
 	s := m.now()
 	switch e.Kind {
@@ -102,8 +102,8 @@ func (m *Machine) Handle(e Event) {
 		s.playing = false
 		s.shown = min(max(e.Value, 0), s.run.last())
 	case Pin:
-		// The pinned run and the current one may be the same, but only one of
-		// them may go on.
+		// The pinned run and the current one may be the same, but only one of them may
+		// continue.
 		pinned := *s.run
 		pinned.states = slices.Clone(s.run.states)
 		pinned.next, pinned.stop = nil, func() {}
@@ -116,8 +116,8 @@ func (m *Machine) Handle(e Event) {
 	}
 }
 
-// CatchUp computes one state on the way to the step to be shown, and tells
-// whether it is there.
+// CatchUp computes one state on the way to the step to be shown, and reports whether that step
+// is reached.
 func (m *Machine) CatchUp() bool {
 	s := m.now()
 	if goal := max(s.shown, s.runSteps); s.run.last() < goal && s.run.extend() {
@@ -148,7 +148,7 @@ func (m *Machine) Close() {
 	}
 }
 
-// Keep returns what [Restore] takes.
+// Keep returns the state as a text for [Restore].
 func (m *Machine) Keep() []byte {
 	k := kept{Problem: m.problem.String(), Sessions: map[string]*keptSession{}}
 	for p := range problems {
@@ -165,9 +165,8 @@ func (m *Machine) Keep() []byte {
 	return append(text, '\n')
 }
 
-// Restore returns a machine that shows what another showed when its
-// [Machine.Keep] returned the text. Parts of the text that make no sense have no
-// effect.
+// Restore returns a machine in the state of another one when its [Machine.Keep] returned the
+// text. Parts of the text that make no sense have no effect.
 func Restore(text []byte) *Machine {
 	var k kept
 	m := new(Machine)

@@ -156,7 +156,7 @@ func TestScrubbingGoesBackThroughEveryState(t *testing.T) {
 				t.Errorf("readout %q, want %q", got, want)
 			}
 		}
-		for at := 1; at <= 5; at++ { // forward again, along what is known
+		for at := 1; at <= 5; at++ { // forward again, along the computed states
 			m.Handle(Event{Kind: Step})
 		}
 		if !bytes.Equal(m.Draw(), pictures[5]) || len(m.view().run.states) != states {
@@ -255,9 +255,8 @@ func TestRunsEnd(t *testing.T) {
 	}
 }
 
-// converging returns a machine whose run converges at its start: from large
-// penalties the elastic net stays at zero, where it does not matter how large
-// they are.
+// converging returns a machine whose run converges at its start: with large penalties the
+// elastic net stays at zero, and its CV loss is constant in the penalties.
 func converging(t *testing.T) *Machine {
 	m := quick(t, ElasticNet, 0)
 	for field, at := range map[string]int{"StartLambda1": 8, "StartLambda2": 8, "Train": 4, "Noise": 1, "Informative": 9, "P": 4, "StepSize": 8, "Seed": 1} {
@@ -304,9 +303,8 @@ func TestFailuresAreReported(t *testing.T) {
 	}
 }
 
-// Settings that allow no run leave the picture as it was, and say so. They are
-// tried again: a preview may fail where the exact run does not, or the other way
-// round.
+// Settings that allow no run leave the picture as it was, with a message. They are tried again,
+// because a preview may fail if the exact run does not, and the other way round.
 func TestSettingsThatFail(t *testing.T) {
 	m := quick(t, Rings, 0)
 	var where []Event

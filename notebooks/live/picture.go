@@ -25,7 +25,7 @@ const (
 	height = 330
 )
 
-// Draw returns what is shown, as SVG in the colours of a JupyterLab page.
+// Draw returns the picture as SVG, in the colours of a JupyterLab page.
 func (m *Machine) Draw() []byte {
 	c := vgsvg.New(width, height)
 	m.view().layout().draw(draw.New(c))
@@ -46,10 +46,10 @@ var theme = strings.NewReplacer(
 	"<image ", `<image preserveAspectRatio="none" `, // a surface fills its axes
 )
 
-// PNG returns what is shown on a white ground.
+// PNG returns the picture on a white ground.
 func (m *Machine) PNG() ([]byte, error) { return asPNG(width, height, m.view().layout().draw) }
 
-// figure returns the panels of what is shown, with a caption.
+// figure returns the panels of the picture, with a caption.
 func (m *Machine) figure() *figures.Figure {
 	v := m.view()
 	l := v.layout()
@@ -87,7 +87,7 @@ func (m *Machine) Alt() string {
 	return text
 }
 
-// Readout says in numbers what is shown, and what went wrong.
+// Readout describes the picture in numbers, and reports the error of settings that fail.
 func (m *Machine) Readout() string {
 	text := m.view().readout()
 	if err := m.now().failed; err != nil {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// message is what a page sends: an Event, or one of the kinds below.
+// message is a message from a page: an Event, or one of the kinds below.
 type message struct {
 	Event
 	// Page names the page: several may show the same run.
@@ -23,28 +23,29 @@ type message struct {
 }
 
 const (
-	hello EventKind = "hello" // the page is there and has nothing to show yet
+	hello EventKind = "hello" // the page has opened and shows nothing yet
 	here  EventKind = "here"  // the page answers a ping
 	drawn EventKind = "drawn" // the frame numbered Value can be seen
 	leave EventKind = "leave" // the page has gone
 	hide  EventKind = "hide"  // the browser leaves the page, perhaps to load it again
 )
 
-// What pages are sent beside frames.
+// Messages to pages other than frames.
 const (
-	ping = "ping %d" // asks them for an answer, hello if the frame of this number has not come
+	ping = "ping %d" // requests an answer, hello if the frame of this number has not come
 	end  = "end"     // there will be no more frames
 )
 
-// frame is what all pages are sent.
+// frame is a message to all pages.
 type frame struct {
 	Number int `json:"number"`
 	// Answers are, by page, the Seq of the newest event that has had its effect.
 	Answers map[string]int64 `json:"answers"`
-	// Done tells that all is computed that these events ask for, and no preview is shown.
+	// Done reports that everything these events require is computed, and that no preview is
+	// shown.
 	Done     bool          `json:"done"`
 	Problem  Problem       `json:"problem"`
-	Problems []string      `json:"problems,omitempty"` // where a page may not have them
+	Problems []string      `json:"problems,omitempty"` // empty if all pages have them
 	Controls []controlView `json:"controls,omitempty"` // likewise
 	At       []int         `json:"at"`                 // the controls' positions
 	SVG      string        `json:"svg"`
@@ -94,9 +95,8 @@ func (b *inbox) rouse() {
 	}
 }
 
-// take returns the messages so far in the order in which they were sent. Of
-// those by which a page moves the same control, or scrubs, directly after each other,
-// only the last is kept.
+// take returns the messages so far in the order in which they were sent. If a page moves the
+// same control, or scrubs, several times in a row, only the last message is kept.
 func (b *inbox) take() []message {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -115,7 +115,8 @@ func (b *inbox) take() []message {
 }
 
 const (
-	// A preview may compute for so long before it is drawn as far as it has come.
+	// previewTime is the time that a preview may compute before it is drawn, as far as it has
+	// come.
 	previewTime = 40 * time.Millisecond
 	// An exact run that takes long looks for messages at this interval and shows
 	// how far it is at the next.
@@ -156,7 +157,7 @@ func newServer(m *Machine, in *inbox, send func(text string)) *server {
 
 // run serves until ctx is done or all pages have gone.
 func (s *server) run(ctx context.Context) {
-	s.pages[""] = time.Now() // stands for the first page
+	s.pages[""] = time.Now() // represents the first page
 	s.heard.Store(time.Now().UnixNano())
 	ctx, stop := context.WithCancel(ctx)
 	var pings sync.WaitGroup
@@ -226,7 +227,7 @@ func (s *server) ping(ctx context.Context) {
 	}
 }
 
-// deserted tells whether no page is left.
+// deserted reports whether no page is left.
 func (s *server) deserted() bool {
 	maps.DeleteFunc(s.pages, func(_ string, heard time.Time) bool { return time.Since(heard) > absence })
 	return len(s.pages) == 0
@@ -239,7 +240,7 @@ func (s *server) store() {
 	s.kept = time.Now()
 }
 
-// handle does what a message says and tells whether the picture may change.
+// handle carries out a message, and reports whether the picture may change.
 func (s *server) handle(m message) bool {
 	delete(s.pages, "")
 	s.pages[m.Page] = time.Now()

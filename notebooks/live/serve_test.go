@@ -36,8 +36,7 @@ func (p *fakePage) say(kind EventKind, change func(*Event)) {
 	p.in.put(string(text))
 }
 
-// draw takes a frame as the page does: one that leaves out what the page knows
-// changes nothing in that.
+// draw takes a frame as the page does: parts that the frame leaves out keep their last value.
 func (p *fakePage) draw(f frame) {
 	if f.Number != p.seen.Number+1 {
 		p.t.Errorf("frame %d follows frame %d", f.Number, p.seen.Number)
@@ -238,8 +237,8 @@ func TestServingEndsWithTheLastPage(t *testing.T) {
 	}
 }
 
-// A page that comes later is told all that a page needs, and all pages are told
-// where the controls are.
+// A page that comes later receives everything that a page needs, and all pages receive the
+// positions of the controls.
 func TestServingTwoPages(t *testing.T) {
 	p := serve(t)
 	p.until("the first picture", func(f frame) bool { return f.Shown == 3 })
@@ -269,7 +268,7 @@ func TestServingRepeatedEvents(t *testing.T) {
 	}
 }
 
-// A ping has the number of the last frame, so that a page asks for one that was lost.
+// A ping has the number of the last frame, so that a page can request a lost one.
 func TestPingNumbersTheFrame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := newInbox()

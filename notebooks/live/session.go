@@ -1,16 +1,15 @@
 package live
 
-// session is what the machine holds for one problem.
+// session is the machine's state for one problem.
 type session struct {
 	settings Settings
 	run      *trajectory
-	shown    int // the step to be shown; where the run has not come so far, its last
+	shown    int // the step to be shown; the last one if the run has fewer
 	playing  bool
 	pinned   *trajectory
 	// A restored run is computed again up to the steps that it had.
 	runSteps, pinnedSteps int
-	// failed says why the settings allow no run; run is then still the one
-	// before.
+	// failed is the error of settings that allow no run; run is then still the previous one.
 	failed error
 }
 
@@ -46,5 +45,5 @@ func (s *session) forward() bool {
 	return true
 }
 
-// pinLags tells whether the pinned run has fewer steps than it is to have.
+// pinLags reports whether the pinned run has fewer steps than it should have.
 func (s *session) pinLags() bool { return s.pinned != nil && s.pinned.last() < s.pinnedSteps }

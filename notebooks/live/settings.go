@@ -22,10 +22,10 @@ const (
 	problems
 )
 
-// String returns the name by which ./reproduce.sh knows the problem.
+// String returns the problem's name on the command line of ./reproduce.sh.
 func (p Problem) String() string { return [...]string{"rings", "xor", "elastic_net"}[p] }
 
-// Title returns the name that a reader sees.
+// Title returns the name for readers.
 func (p Problem) Title() string { return [...]string{"Rings", "XOR", "Elastic net"}[p] }
 
 // paper returns the paper's own Params.
@@ -37,12 +37,11 @@ func (p Problem) paper() any {
 	return e.Params()
 }
 
-// A Control changes one parameter. It has a number of positions, each with a
-// value: sliders know integers only.
+// A Control changes one parameter. It has a number of positions, each with a value, because
+// sliders only have integers.
 type Control struct {
-	// Field is the parameter's name in the experiment's Params and on the
-	// command line. The gradient's variant, all of which an experiment runs,
-	// has none.
+	// Field is the parameter's name in the experiment's Params and on the command line. It is
+	// empty for the gradient's variant, because an experiment runs all variants.
 	Field  string
 	Label  string
 	Values []string // as on the command line

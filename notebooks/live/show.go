@@ -30,10 +30,9 @@ const (
 	exitTime   = 8 * time.Second
 )
 
-// Show shows the controls and the picture below the cell, as they were left the
-// last time. It serves them until the cell is interrupted, its kernel ends or the
-// last page that shows them has gone; the picture then stays. Where no page
-// answers, it shows the strips.
+// Show shows the controls and the picture below the cell, in their last state. It serves them
+// until the cell is interrupted, its kernel ends or the last page that shows them is closed;
+// the picture then remains. If no page answers, Show shows the strips.
 func Show() {
 	kernel := os.Getenv(protocol.GONB_JUPYTER_KERNEL_ID_ENV)
 	if kernel == "" {
@@ -71,10 +70,10 @@ func Show() {
 	s.keep = k.keep
 	s.run(ctx)
 	if orphaned() {
-		return // nobody takes what a cell without a kernel shows
+		return // without a kernel, no program reads the output
 	}
 	comms.Send(frames, end)
-	// What is saved with the notebook and seen without a kernel.
+	// Saved with the notebook, and visible without a kernel.
 	gonbui.UpdateHTML(root, "<pre>"+html.EscapeString(m.Readout()+"\n"+m.Settings().Command(m.view().shown))+"</pre>")
 	notebook.ShowDrawn(m.figure(), notebook.Must(m.PNG()))
 	notebook.Check(k.err)
@@ -92,9 +91,8 @@ func whileOpen(ctx context.Context, r io.Reader) (context.Context, func() bool) 
 	return ctx, func() bool { return context.Cause(ctx) == io.EOF }
 }
 
-// answered waits for the page's first message and tells whether one came. On a
-// busy machine the kernel's connection to the page may fail at first: it is
-// tried again.
+// answered waits for the page's first message and reports whether one came. On a busy machine
+// the kernel's connection to the page may fail at first, so it is tried again.
 func answered(ctx context.Context, in *inbox) bool {
 	late := time.After(answerTime)
 	again := time.NewTicker(retryTime)

@@ -13,14 +13,13 @@ import (
 // stripSteps are the steps that a problem's strip shows.
 var stripSteps = [problems][]int{Rings: {0, 5, 20, 100}, XOR: {0, 2, 5, 50}, ElasticNet: {0, 20, 98, 500}}
 
-// A Strip is what a reader without controls may see of a problem: the large
-// panels after some numbers of steps, under the paper's settings, and the curves
-// of that run. Where the gradient has variants, the published one is compared
-// with the full one.
+// A Strip shows a problem to a reader without controls: the large panels after some numbers of
+// steps, under the paper's settings, and the curves of that run. If the gradient has variants,
+// the strip compares the published one with the full one.
 type Strip struct {
 	Figure *figures.Figure
 	PNG    []byte // its picture
-	// States says in numbers what the pictures show.
+	// States lists the numbers behind the pictures.
 	States *figures.Table
 }
 

@@ -10,30 +10,30 @@ import (
 	"cvgm/figures"
 )
 
-// MaxSteps is where a run ends. It bounds what its states take in memory.
+// MaxSteps is the largest number of steps of a run. It bounds the memory of the states.
 const MaxSteps = 1000
 
-// state is where the gradient method stands after a number of steps.
+// state is the gradient method's state after a number of steps.
 type state struct {
-	CV, Train, Test experiment.Metrics // CV knows no accuracy; a regression none at all
-	// Angle is that between the direction descended and the exact gradient, in
-	// degrees; NaN where one of them is zero.
+	CV, Train, Test experiment.Metrics // CV has no accuracy; a regression has none at all
+	// Angle is the angle between the direction descended and the exact gradient, in degrees;
+	// NaN if one of them is zero.
 	Angle  float64
 	Lambda [2]float64 // the elastic net's penalties
 	Model  *cvgm.Model
 }
 
-// classifies tells whether the problem is one of classification.
+// classifies reports whether the problem is one of classification.
 func (s state) classifies() bool { return !math.IsNaN(s.Test.Accuracy) }
 
 // trajectory is one run of the gradient method, from its start as far as it has
 // been asked to go.
 type trajectory struct {
 	settings Settings
-	// coarse says that it is a preview: fewer splits, fewer test examples.
+	// coarse marks a preview, with fewer splits and fewer test examples.
 	coarse bool
 	states []state // after 0, 1, … steps
-	err    error   // what ended the run
+	err    error   // the error that ended the run
 	done   bool    // the method has converged
 	trial
 	next func() (state, error, bool)
@@ -43,20 +43,20 @@ type trajectory struct {
 	perStep time.Duration
 }
 
-// trial is what is particular to a problem.
+// trial is the part of a run that depends on the problem.
 type trial interface {
 	walk() iter.Seq2[state, error]
 	panels(v view) layout
-	describe() string // the panels in words, for all runs alike
+	describe() string // the panels in words, the same for all runs
 }
 
-// view is what is to be seen: a run up to a step, and another to compare with.
+// view is the visible part: a run up to a step, and another one for comparison.
 type view struct {
 	run    *trajectory
 	shown  int         // at most run.last()
 	pinned *trajectory // nil: none
-	// pinnedName is what the key calls the pinned run, and prefix stands before
-	// the large panels' titles. Both may be empty.
+	// pinnedName is the pinned run's name in the key, and prefix comes before the large panels'
+	// titles. Both may be empty.
 	pinnedName, prefix string
 }
 
@@ -67,7 +67,7 @@ type layout struct {
 	key          []figures.LegendEntry
 }
 
-// extend computes one state more, and tells whether it could.
+// extend computes one more state, and reports whether it could.
 func (r *trajectory) extend() bool {
 	if r.err != nil || r.done || len(r.states) > MaxSteps {
 		return false
@@ -91,8 +91,8 @@ func (r *trajectory) extend() bool {
 // last returns the number of steps taken; −1 before the first state.
 func (r *trajectory) last() int { return len(r.states) - 1 }
 
-// asked returns the number of steps that the run was asked for: one more than it
-// has where it has ended, or a run computed again would not come to its end.
+// asked returns the number of steps that the run was asked for. A run that has ended was asked
+// for one more than it has; computed again with fewer, it would not reach its end.
 func (r *trajectory) asked() int {
 	if r.done || r.err != nil {
 		return len(r.states)

@@ -20,7 +20,7 @@ var known struct {
 	all map[reflect.Type]*parameters
 }
 
-// parameters are those of one experiment.
+// parameters are the parameters of one experiment.
 type parameters struct {
 	name     string
 	values   map[string]string   // by the names of the fields, as last seen
@@ -91,9 +91,9 @@ func noteComputed(p any) error {
 	return nil
 }
 
-// refuse returns an error under ./reproduce.sh, whose outputs are those of the
-// default parameters or have those of -p in their folder's name, where changes are
-// not those wanted. The runner recognises it by its first word.
+// refuse returns an error under ./reproduce.sh if changes are not the wanted ones. Its outputs
+// have the default parameters, or the parameters of -p in their folder's name. The runner
+// recognises the error by its first word.
 func (of *parameters) refuse(changes, wanted []experiment.Change) error {
 	if os.Getenv(RecordVar) == "" {
 		return nil
@@ -122,8 +122,8 @@ func (of *parameters) refuse(changes, wanted []experiment.Change) error {
 	return fmt.Errorf("edited: its parameters were edited: %s; %s", strings.Join(edits, ", "), remedy)
 }
 
-// title returns the name of a field as -p takes it: with the experiment's name
-// before it where another experiment of the cell has another value there.
+// title returns the name of a field as -p takes it. The experiment's name comes before it if
+// another experiment of the cell has another value for the field.
 func (of *parameters) title(field string) string {
 	for _, other := range known.all {
 		if value, has := other.values[field]; has && value != of.values[field] {
@@ -133,8 +133,8 @@ func (of *parameters) title(field string) string {
 	return field
 }
 
-// changes lists, in the order of their names, what differs from the default
-// parameters in what this cell has computed.
+// changes lists, in the order of their names, the parameters with which this cell has computed
+// and which differ from the default ones.
 func changes() []experiment.Change {
 	known.Lock()
 	defer known.Unlock()
@@ -174,5 +174,5 @@ func shortened(value string) string {
 	if end := strings.LastIndex(value[:most], ","); end >= 0 {
 		return strings.ReplaceAll(value[:end+1], ",", ", ") + "…"
 	}
-	return "…" + strings.ToValidUTF8(value[len(value)-most:], "") // a path: its end tells it from others
+	return "…" + strings.ToValidUTF8(value[len(value)-most:], "") // a path: its end distinguishes it from others
 }

@@ -20,15 +20,15 @@ import (
 	"cvgm/synth"
 )
 
-// newCell forgets what was computed, as in the process of another cell.
+// newCell forgets all results, as in the process of another cell.
 func newCell(t *testing.T) {
 	t.Helper()
 	known.all = nil
 	t.Cleanup(func() { known.all = nil })
 }
 
-// Under ./reproduce.sh parameters are the default ones or those of -p: edits of the
-// cell before Params and after it are refused by name, also beside -p.
+// Under ./reproduce.sh parameters are the default ones or set by -p. Edits of the cell before
+// Params and after it are refused by name, also together with -p.
 func TestEditedParametersAreRefused(t *testing.T) {
 	t.Setenv(NotebookVar, "02_rings")
 	type change = func(p *kernels.RingsParams)
@@ -105,8 +105,8 @@ func TestParametersThatAreNotSetKeepTheirDefaults(t *testing.T) {
 	}
 }
 
-// Changes are those of what was computed, by names that -p takes: setting them from
-// the defaults gives the same parameters of every experiment that was computed.
+// Changes describe the computed parameters, by names that -p takes: applied to the defaults,
+// they give the same parameters of every experiment that was computed.
 func TestChangesOfACell(t *testing.T) {
 	src := synth.NewStream(1, "changes of a cell")
 	all := registry.All()
@@ -215,8 +215,8 @@ func TestFoldersOfOutputs(t *testing.T) {
 	}
 }
 
-// Outputs of a cell that computed with other parameters carry these, and lines of the
-// default ones; those of the default parameters are the same bytes in every folder.
+// Outputs of a cell that computed with other parameters list these, and have the lines of the
+// default ones as ghosts. Outputs of the default parameters are the same bytes in every folder.
 func TestOutputsNameTheChanges(t *testing.T) {
 	store := t.TempDir()
 	t.Setenv(StoreVar, store)
@@ -264,7 +264,8 @@ func TestFigureHTML(t *testing.T) {
 			t.Errorf("%s lacks %s", got, part)
 		}
 	}
-	// TeX of a caption stays text in pages with MathJax, and what does not show has its code.
+	// TeX in a caption stays text in pages with MathJax, and invisible characters have their
+	// code.
 	f.Caption = "$\\href{javascript:x}{y}$</figcaption><script>\u202e"
 	if want := `<figcaption><code>$\href{javascript:x}{y}$&lt;/figcaption&gt;&lt;script&gt;⟨U+202E⟩</code></figcaption>`; !strings.Contains(figureHTML(f, nil), want) {
 		t.Errorf("%s lacks %s", figureHTML(f, nil), want)

@@ -26,7 +26,7 @@ func TestResultsOfTheClaims(t *testing.T) {
 	results := Results(ResultsParams{})
 	want := claims.Claims(results)
 	prune(reflect.ValueOf(&results).Elem(), func() (same bool) {
-		defer func() { _ = recover() }() // a claim that reads what is gone
+		defer func() { _ = recover() }() // a claim may read the removed part
 		return cmp.Equal(claims.Claims(results), want, equalNaN)
 	})
 	var packed bytes.Buffer
@@ -54,7 +54,7 @@ func TestResultsOfTheClaims(t *testing.T) {
 	t.Logf("%d bytes", packed.Len())
 }
 
-// prune leaves what same needs, and nothing else.
+// prune leaves exactly the parts that same needs.
 func TestPrune(t *testing.T) {
 	type part struct{ A, B []float64 }
 	type whole struct {
@@ -72,7 +72,7 @@ func TestPrune(t *testing.T) {
 	}
 }
 
-// equalNaN compares what the claims show: the rules follow from it.
+// equalNaN compares the visible parts of claims, since the rules follow from them.
 var equalNaN = cmp.Options{cmp.Comparer(func(a, b float64) bool { return a == b || a != a && b != b }), cmpopts.IgnoreUnexported(claims.Measurement{})}
 
 // prune sets to zero the parts of v without which same holds.

@@ -122,8 +122,8 @@ func TestComputeKeepsResultsByParametersAndSource(t *testing.T) {
 	}
 }
 
-// The twin of an experiment has other real parameters, in place and in number
-// those of the experiment, whose own stay.
+// The twin of an experiment has as many real parameters, in the same places, with other values.
+// The experiment's own parameters do not change.
 func TestComputeRunsTheTwinWhereItIsAsked(t *testing.T) {
 	t.Setenv(StoreVar, t.TempDir())
 	p := twinParams{K: 3, C: 2, At: []float64{1, 0}}
@@ -244,8 +244,8 @@ func TestEntriesKeepCells(t *testing.T) {
 	}
 }
 
-// A run computes the cells alone that neither an earlier run nor a worker has kept, and
-// keeps nothing but the result and its cells as CSV, in the bytes of a run that was not stopped.
+// A run computes only the cells that neither an earlier run nor a worker has kept. It keeps
+// only the result and its cells as CSV, with the bytes of an uninterrupted run.
 func TestComputeUsesKeptCells(t *testing.T) {
 	p := elasticnet.DefaultElasticNetSeeds()
 	p.Seeds, p.Steps, p.LongSteps = 5, 2, 3

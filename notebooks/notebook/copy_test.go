@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A name that ./reproduce.sh does not know gives its one line, and no more.
+// A name that ./reproduce.sh refuses gives its one line, and no more.
 func TestResetOfAnUnknownName(t *testing.T) {
 	const again = "CVGM_TEST_RESET"
 	if os.Getenv(again) != "" {
@@ -26,8 +26,8 @@ func TestResetOfAnUnknownName(t *testing.T) {
 	}
 }
 
-// A copy whose original has other cells is older than it; what is damaged, has no
-// original or leaves the folder is none.
+// A copy is older if its original has other cells. A damaged file, or one that has no original
+// or leaves the folder, is not a copy.
 func TestNewerOriginal(t *testing.T) {
 	root := t.TempDir()
 	write := func(name, text string) string {

@@ -8,10 +8,10 @@ import (
 	"cvgm/cvgm/experiment"
 )
 
-// Described describes a difference by its 95 % confidence interval, with so many digits: "is
-// higher by 0.21 ± 0.08", "is lower by …", or, where the interval contains 0, "shows no clear
-// difference (…)". One without an interval, of a single repetition, "differs by … on one data
-// set"; one of no repetitions "is not measured".
+// Described describes a difference by its 95 % confidence interval, with the given number of
+// digits: "is higher by 0.21 ± 0.08", "is lower by …", or, if the interval contains 0, "shows
+// no clear difference (…)". The difference of a single repetition has no interval and "differs
+// by … on one data set"; without repetitions it "is not measured".
 func Described(e experiment.Estimate, digits int) string {
 	switch {
 	case e.N == 0:

@@ -22,7 +22,7 @@ type entry struct {
 	function string
 	params   json.RawMessage
 	key      string
-	unkept   atomic.Bool // whether that was said
+	unkept   atomic.Bool // whether this was reported
 
 	once    sync.Once // opens the two below
 	cells   map[int][]byte
@@ -43,9 +43,9 @@ func newEntry(dir, function, source string, params any) (*entry, error) {
 	return &entry{path: store.Path(dir, function, key), function: function, params: text, key: key}, nil
 }
 
-// Load and Keep make an entry the experiment.Keeper of its cells: those that earlier
-// runs and workers of package worker have left in the store. Both add files of records
-// to the same folder.
+// Load and Keep make an entry the experiment.Keeper of its cells, which earlier runs and
+// workers of package worker have left in the store. Both add files of records to the same
+// folder.
 
 func (e *entry) Load(i int, cell any) bool {
 	e.once.Do(e.open)
@@ -85,7 +85,8 @@ func (e *entry) close(complete bool) {
 	}
 }
 
-// load reads what save wrote. What is damaged is named and as good as absent.
+// load reads a file that save wrote. It reports a damaged file in a note, and treats it as
+// absent.
 func (e *entry) load(path string, to any) bool {
 	err := store.Read(path, to)
 	if err == nil {
@@ -98,8 +99,8 @@ func (e *entry) load(path string, to any) bool {
 	return false
 }
 
-// save writes a result under its checksum, whole or not at all, and reports whether it
-// has. The result is used also where the store cannot be written to.
+// save writes a result under its checksum, whole or not at all, and reports whether it has. If
+// the store cannot be written to, the result is used all the same.
 func (e *entry) save(path string, from any) bool {
 	err := store.Write(path, from)
 	e.noteUnkept(err)

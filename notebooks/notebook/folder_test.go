@@ -11,8 +11,8 @@ import (
 	"cvgm/notebooks/source"
 )
 
-// A person who opens the folder in JupyterLab sees notebooks and folders. Files
-// that git does not track are that person's own.
+// In JupyterLab the folder shows notebooks and folders only. Files that git does not track
+// belong to the user.
 func TestFolderShowsNotebooks(t *testing.T) {
 	entries, err := os.ReadDir("..")
 	if err != nil {

@@ -71,7 +71,7 @@ var imports = []struct{ path, code string }{
 	{"notebooks/runner", ""}, // Python, and a test of it
 }
 
-// The packages of learners, and what each of them imports.
+// The packages of learners, and the imports of each.
 const (
 	learner  = "qpdiff qpdiff/internal/check qpdiff/internal/dense qpdiff/internal/learner qpdiff/learn"
 	learners = "qpdiff/kernel qpdiff/linear qpdiff/linear/margin"
@@ -138,8 +138,8 @@ func TestCellsLinkNoServer(t *testing.T) {
 	}
 }
 
-// The map of the code names what is there: each `package.Name` or `package.Type.Method` in it is
-// declared in the file that stands beside it.
+// The map of the code is up to date: each `package.Name` or `package.Type.Method` in it is
+// declared in the file beside it.
 func TestContributingNamesWhatThereIs(t *testing.T) {
 	root := filepath.Join("..", "..")
 	text, err := os.ReadFile(filepath.Join(root, ".github", "CONTRIBUTING.md"))
@@ -163,7 +163,7 @@ func TestContributingNamesWhatThereIs(t *testing.T) {
 	}
 }
 
-// pages are the texts about the project, from its root.
+// pages returns the paths, from the root, of the texts about the project.
 func pages(t *testing.T) []string {
 	t.Helper()
 	root := filepath.Join("..", "..")
@@ -183,8 +183,8 @@ func pages(t *testing.T) []string {
 	return paths
 }
 
-// Each pattern of a test command in the pages and in .ci/run finds a test in each of
-// its packages: go test passes where it finds none.
+// Each pattern of a test command in the pages and in .ci/run finds a test in each of its
+// packages, since go test passes if it finds none.
 func TestCommandsFindTests(t *testing.T) {
 	root := filepath.Join("..", "..")
 	commands := regexp.MustCompile(`go test[^\n]*? (\./[^\n]*)`)

@@ -15,9 +15,9 @@ import (
 	"cvgm/notebooks/source"
 )
 
-// Judged returns the paper's claims as the results of a draw judge them. For draw 0 the verdicts are
-// those of all draws that ./reproduce.sh --again has recorded; note says if those are of other
-// sources, or cannot be used.
+// Judged returns the paper's claims as judged by the results of a draw. For draw 0 the verdicts
+// come from all draws that ./reproduce.sh --again has recorded. note reports a record that
+// other sources made, or that cannot be used.
 func Judged(p ResultsParams, results claims.Results) (judged []claims.Claim, note string) {
 	judged = claims.Claims(results)
 	var record bytes.Buffer
@@ -44,8 +44,9 @@ func Judged(p ResultsParams, results claims.Results) (judged []claims.Claim, not
 
 var sourceLine = regexp.MustCompile(`(?m)^# (\S+) (\S+)$`)
 
-// olderSources names the experiments whose source was another when the draws were recorded, as the
-// comments there tell: a function and the hash of what it reaches.
+// olderSources names the experiments whose source has changed since the draws were recorded.
+// The record's comments hold the old sources: a function and the hash of everything that it
+// reaches.
 func olderSources(recorded []byte, current func(function string) string) []string {
 	var older []string
 	for _, found := range sourceLine.FindAllSubmatch(recorded, -1) {
@@ -57,8 +58,8 @@ func olderSources(recorded []byte, current func(function string) string) []strin
 	return older
 }
 
-// currentSource returns the hash of what an experiment reaches, or "" where there is none of the
-// name.
+// currentSource returns the hash of all source that an experiment reaches, or "" if there is no
+// experiment of this name.
 func currentSource(function string) string {
 	hash, err := module().Function(function)
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The comments of the draws' record name what each draw was computed by.
+// The comments in the draws' record name the source that computed each draw.
 func TestOlderSources(t *testing.T) {
 	recorded := []byte("# cvgm/cvgm/experiment/splits.SplitsParams.Run 1a\n# cvgm/cvgm/experiment/searches.RegretParams.Run 2b\ndraw,row\n0,# not a source 3c\n")
 	now := map[string]string{"cvgm/cvgm/experiment/splits.SplitsParams.Run": "1a", "cvgm/cvgm/experiment/searches.RegretParams.Run": "other"}

@@ -28,8 +28,8 @@ import (
 // of its parts.
 const methodHeading = "## The method in the open\n"
 
-// methods holds, for each notebook with such a section, what the cell prints
-// according to the experiment's result.
+// methods holds, for each notebook with such a section, the expected output of the cell, from
+// the experiment's result.
 var methods = map[string]func(t *testing.T) string{
 	"01_elastic_net": func(t *testing.T) string {
 		p := elasticnet.DefaultElasticNet()
@@ -68,8 +68,7 @@ func compute[R any](t *testing.T, run func(context.Context) (R, error)) R {
 	return r
 }
 
-// fullGradient returns the lines of a run: one each so many steps, and one before
-// the last step.
+// fullGradient returns the lines of a run: one every each steps, and one before the last step.
 func fullGradient(t *testing.T, steps, each int, number string, run *kernels.Run) string {
 	t.Helper()
 	var b strings.Builder
@@ -81,9 +80,8 @@ func fullGradient(t *testing.T, steps, each int, number string, run *kernels.Run
 	return b.String()
 }
 
-// Each of these cells is short and well formed, prints the digits of the
-// experiment's result, and still runs, to other digits, after every exchange that
-// the text above it offers.
+// Each of these cells is short and well formed, and prints the digits of the experiment's
+// result. After every exchange that the text above it offers, it still runs, to other digits.
 func TestMethodsInTheOpen(t *testing.T) {
 	if testing.Short() {
 		t.Skip("links a program and runs each experiment")
@@ -134,8 +132,8 @@ func TestMethodsInTheOpen(t *testing.T) {
 // method is the section of a notebook.
 type method struct {
 	imports   []string               // the import specs of the notebook's code cells
-	code      string                 // the cell less its %%
-	exchanges map[string][][2]string // by the part of the method, what to replace and by what
+	code      string                 // the cell without its %%
+	exchanges map[string][][2]string // by the part of the method, the replaced text and the replacement
 }
 
 func readMethod(t *testing.T, name string) (m method) {
@@ -204,8 +202,8 @@ func exchange(t *testing.T, code string, pairs [][2]string) string {
 	return code
 }
 
-// cellSource returns a file of Go that runs a cell, with those of the imports
-// that it uses, as GoNB keeps them.
+// cellSource returns a Go file that runs a cell, with only the imports that the cell uses, as
+// GoNB keeps them.
 func cellSource(t *testing.T, id string, imports []string, code string) string {
 	t.Helper()
 	body := fmt.Sprintf("func init() {\n\tcells[%q] = func() {\n\t\t%s\n\t}\n}\n", id, strings.ReplaceAll(strings.TrimSuffix(code, "\n"), "\n", "\n\t\t"))

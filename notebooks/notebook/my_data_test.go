@@ -40,7 +40,7 @@ func Example_pipeline() {
 	// 80 houses; the first costs 509 and is predicted at 441
 }
 
-// The program that the notebook shows is that of the example.
+// The notebook and the example show the same program.
 func TestProgramOfMyData(t *testing.T) {
 	source, err := os.ReadFile("my_data_test.go")
 	if err != nil {

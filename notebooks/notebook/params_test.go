@@ -25,7 +25,7 @@ func TestAcceptRemovesTheMark(t *testing.T) {
 	if err := refuseUnaccepted(); err != nil {
 		t.Errorf("without a mark: %v", err)
 	}
-	for range 2 { // with a mark and, as in a copy that makes none, without
+	for range 2 { // with a mark, and without one, as in an unmarked copy
 		if err := accept(params); err != nil {
 			t.Error(err)
 		}

@@ -1,16 +1,25 @@
 package notebook
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"go/ast"
+	"go/doc/comment"
 	"go/parser"
 	"go/token"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"cvgm/notebooks/source"
+	"cvgm/qpdiff"
 )
 
 // notebookCell is a cell of a notebook's file.
@@ -70,9 +79,8 @@ func figureMakers(t *testing.T) (names []string) {
 	return names
 }
 
-// Each experiment's notebook begins with a question, and its first cell that computes
-// prints the answer from the results. Each cell with a figure tells what is to
-// be seen in it.
+// Each experiment's notebook begins with a question, and its first cell that computes prints
+// the answer from the results. Each cell with a figure explains the figure.
 func TestNotebooksTellWhatTheyShow(t *testing.T) {
 	makers := figureMakers(t)
 	shown := 0
@@ -143,5 +151,228 @@ func TestLinksOfTexts(t *testing.T) {
 	}
 	if links < 20 {
 		t.Errorf("%d links", links)
+	}
+}
+
+// habits are turns of phrase that make a reader go back, and how many of them 10,000 words of Go
+// comments may have. The packages mat, optimize and stat of gonum have at most 1 of the first two
+// and 2 to 7 of the third.
+var habits = []struct {
+	name    string
+	pattern *regexp.Regexp
+	most    float64
+}{
+	{"that of", regexp.MustCompile(`(?i)\b(that|those) of\b`), 3},
+	{"what is", regexp.MustCompile(`(?i)\bwhat (is|it|the|a)\b`), 3},
+	{"where for if", regexp.MustCompile(`(?i)\bwhere (it|the|a|an|no|there)\b`), 10},
+	{"less for minus", regexp.MustCompile(`(?i)\bless (that|those|the|its)\b`), 1},
+}
+
+// A sentence of more words than longSentence is long. Gonum's comments have 4 % of them.
+const (
+	longSentence = 30
+	mostLong     = .05
+)
+
+var (
+	endOfSentence = regexp.MustCompile(`[.!?:;]\s+`)
+	// An example's comment that begins so is its output, not prose.
+	exampleOutput = regexp.MustCompile(`(?i)^\s*(unordered )?output:`)
+)
+
+// A passage is a paragraph, a heading or an item of a list in a comment.
+type passage struct{ place, text string }
+
+// prose counts the words and sentences of passages. It lists the passages with each habit, once
+// for each time, and the long sentences.
+type prose struct {
+	words, sentences int
+	habits           [][]passage // in the order of habits
+	long             []passage
+}
+
+// passagesOf returns the prose of the comments in a Go file. Code blocks, directives and the
+// outputs of examples are not prose.
+func passagesOf(name string, text []byte) (all []passage, err error) {
+	files := token.NewFileSet()
+	file, err := parser.ParseFile(files, name, text, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	var reader comment.Parser
+	for _, group := range file.Comments {
+		text := group.Text() // without directives
+		if exampleOutput.MatchString(text) {
+			continue
+		}
+		place := fmt.Sprintf("%s:%d", name, files.Position(group.Pos()).Line)
+		add := func(text []comment.Text) { all = append(all, passage{place, plain(text)}) }
+		var blocks func(content []comment.Block)
+		blocks = func(content []comment.Block) {
+			for _, b := range content {
+				switch b := b.(type) {
+				case *comment.Heading:
+					add(b.Text)
+				case *comment.Paragraph:
+					add(b.Text)
+				case *comment.List:
+					for _, item := range b.Items {
+						blocks(item.Content)
+					}
+				}
+			}
+		}
+		blocks(reader.Parse(text).Content)
+	}
+	return all, nil
+}
+
+// plain returns the words of a text in one line.
+func plain(text []comment.Text) string {
+	var b strings.Builder
+	for _, t := range text {
+		switch t := t.(type) {
+		case comment.Plain:
+			b.WriteString(string(t))
+		case comment.Italic:
+			b.WriteString(string(t))
+		case *comment.Link:
+			b.WriteString(plain(t.Text))
+		case *comment.DocLink:
+			b.WriteString(plain(t.Text))
+		}
+	}
+	return strings.Join(strings.Fields(b.String()), " ")
+}
+
+// count counts passages.
+func count(all []passage) prose {
+	p := prose{habits: make([][]passage, len(habits))}
+	for _, a := range all {
+		p.words += len(strings.Fields(a.text))
+		for k, h := range habits {
+			for range h.pattern.FindAllStringIndex(a.text, -1) {
+				p.habits[k] = append(p.habits[k], a)
+			}
+		}
+		for _, s := range endOfSentence.Split(a.text, -1) {
+			p.sentences++
+			if len(strings.Fields(s)) > longSentence {
+				p.long = append(p.long, passage{a.place, s})
+			}
+		}
+	}
+	return p
+}
+
+// whereMost names the files with the most of the places, and lists the first places in the worst.
+func whereMost(places []passage) string {
+	const files, shown = 5, 3
+	in := make(map[string][]passage)
+	for _, p := range places {
+		file, _, _ := strings.Cut(p.place, ":")
+		in[file] = append(in[file], p)
+	}
+	order := slices.SortedFunc(maps.Keys(in), func(a, b string) int { return cmp.Or(cmp.Compare(len(in[b]), len(in[a])), cmp.Compare(a, b)) })
+	var b strings.Builder
+	for k, file := range order[:min(files, len(order))] {
+		fmt.Fprintf(&b, "\n%s has %d", file, len(in[file]))
+		for _, p := range in[file][:min(shown, len(in[file]))] {
+			if k == 0 {
+				fmt.Fprintf(&b, "\n\t%s: %s", p.place, p.text)
+			}
+		}
+	}
+	return b.String()
+}
+
+// Go comments are as easy to read as gonum's, by the rates of some habits and of long sentences.
+func TestCommentsAreEasyToRead(t *testing.T) {
+	root := filepath.Join("..", "..")
+	names, git := source.Tracked(root)
+	if !git {
+		t.Skip("without git's list, files of the reader's own would count")
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return filepath.Ext(name) != ".go" })
+	found := make([][]passage, len(names))
+	err := qpdiff.ForEach(0, len(names), func(i int) error {
+		text, err := os.ReadFile(filepath.Join(root, names[i]))
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // removed since the last commit
+		} else if err == nil {
+			found[i], err = passagesOf(names[i], text)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := count(slices.Concat(found...))
+	if len(names) < 500 || p.words < 100_000 || p.sentences < 8000 {
+		t.Errorf("found %d words in %d sentences of %d files, fewer than the comments have", p.words, p.sentences, len(names))
+	}
+	for k, h := range habits {
+		if n := len(p.habits[k]); 1e4*float64(n) > h.most*float64(p.words) {
+			t.Errorf("%d times %q in %d words of comments, more than %g in 10,000:%s", n, h.name, p.words, h.most, whereMost(p.habits[k]))
+		}
+	}
+	if n := len(p.long); float64(n) > mostLong*float64(p.sentences) {
+		t.Errorf("%d of %d sentences in comments have more than %d words, more than %g %%:%s", n, p.sentences, longSentence, 100*mostLong, whereMost(p.long))
+	}
+}
+
+// The test above counts each kind of comment, and neither code nor outputs.
+func TestPassagesOfComments(t *testing.T) {
+	const text = `// Package p is like that of
+// another one.
+package p
+
+//go:generate what is it
+
+// F returns [G], where the
+// sum
+//
+//	what is code
+//
+// # What the heading says
+//
+//   - less the first,
+//   - those of the second
+//
+// ends.
+func F() (int, int) { // what it does
+	// Where a block ends.
+	return 1, // less its sign
+		2
+}
+
+func ExampleF() {
+	// Output:
+	// that of F
+}
+`
+	all, err := passagesOf("p.go", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []passage{
+		{"p.go:1", "Package p is like that of another one."}, {"p.go:7", "F returns [G], where the sum"}, {"p.go:7", "What the heading says"},
+		{"p.go:7", "less the first,"}, {"p.go:7", "those of the second"}, {"p.go:7", "ends."},
+		{"p.go:18", "what it does"}, {"p.go:19", "Where a block ends."}, {"p.go:20", "less its sign"},
+	}
+	if !slices.Equal(all, want) {
+		t.Errorf("passages %q, want %q", all, want)
+	}
+	p := count(append(all, passage{"q.go:1", strings.Repeat("word ", longSentence+1) + ". " + strings.Repeat("word ", longSentence)}))
+	for k, n := range []int{2, 2, 2, 2} {
+		if len(p.habits[k]) != n {
+			t.Errorf("%q found %d times, not %d", habits[k].name, len(p.habits[k]), n)
+		}
+	}
+	if p.words != 36+2*longSentence+2 || p.sentences != 11 || len(p.long) != 1 {
+		t.Errorf("%d words, %d sentences, %d of them long", p.words, p.sentences, len(p.long))
+	}
+	if got := whereMost(p.habits[0]); got != "\np.go has 2\n\tp.go:1: Package p is like that of another one.\n\tp.go:7: those of the second" {
+		t.Errorf("the worst files are named as %q", got)
 	}
 }

@@ -22,8 +22,8 @@ type ResultsParams struct{ experiment.FreshData }
 func (ResultsParams) Defaults() any { return ResultsParams{} }
 
 // Results returns the material for the judgement of the paper's claims: every experiment at its
-// default parameters, from the store where it holds them, and the recorded timings. Experiments
-// with fresh data have that of p's draw.
+// default parameters, from the store if it holds them, and the recorded timings. Experiments
+// with fresh data use p's draw.
 func Results(p ResultsParams) claims.Results {
 	Check(noteComputed(p))
 	return claims.Results{
@@ -58,8 +58,7 @@ func onDraw[P any](all ResultsParams, p P) P {
 	return p
 }
 
-// Timings returns what ./reproduce.sh --timings has recorded, or nil where
-// nothing is.
+// Timings returns the record of ./reproduce.sh --timings, or nil if there is none.
 func Timings() *claims.Timings {
 	return Must(claims.ReadTimings(filepath.Join(Must(source.Root()), "figures", "out", "timings.json")))
 }

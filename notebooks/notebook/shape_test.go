@@ -18,15 +18,15 @@ import (
 	"testing"
 )
 
-// The most files that a package has, its tests left out, and the most lines of a
-// function: more than that one does not keep in mind.
+// The largest number of files of a package, without its tests, and of lines of a function that
+// a reader can keep in mind.
 const (
 	mostFiles = 30
 	mostLines = 80
 )
 
-// TestShape fails where files of a package use each other in a circle, where a package
-// has more than mostFiles files, and where a function is longer than mostLines.
+// TestShape fails if files of a package use each other in a circle, if a package has more than
+// mostFiles files, or if a function is longer than mostLines.
 func TestShape(t *testing.T) {
 	if testing.Short() {
 		t.Skip("type-checks all packages")
@@ -141,7 +141,7 @@ func circles(used map[string]map[string]token.Position) (sets [][]string) {
 	return sets
 }
 
-// The top level of the repository holds what its readers expect there, and nothing else.
+// The top level of the repository holds the files that readers expect there, and nothing else.
 func TestTopLevel(t *testing.T) {
 	out, err := exec.Command("git", "-C", "../..", "ls-tree", "--name-only", "HEAD").Output()
 	if err != nil {

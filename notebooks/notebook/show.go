@@ -17,11 +17,11 @@ import (
 	"github.com/janpfeifer/gonb/gonbui"
 )
 
-// outFolder returns the folder that an output of this name is written to: that of
-// OutVar, or else .work/runs/NOTEBOOK/interactive/PARAMETERS, so that trying things
-// out leaves the paper's outputs alone. NOTEBOOK is the folder of figures/out that
-// has an output of the name, or else one called like an experiment of the cell, and
-// PARAMETERS lists the changes.
+// outFolder returns the folder to which an output of this name is written: the folder of
+// OutVar, or else .work/runs/NOTEBOOK/interactive/PARAMETERS, so that experiments in a notebook
+// do not touch the paper's outputs. NOTEBOOK is the folder of figures/out that has an output of
+// this name, or else one with the name of an experiment of the cell. PARAMETERS lists the
+// changes.
 func outFolder(root, name string, changes []experiment.Change) string {
 	if dir := os.Getenv(OutVar); dir != "" {
 		return dir
@@ -35,8 +35,8 @@ func outFolder(root, name string, changes []experiment.Change) string {
 	return filepath.Join(root, ".work", "runs", of, "interactive", label(changes))
 }
 
-// namesake returns the name of an experiment of the cell that is also that of a folder of
-// figures/out, or "".
+// namesake returns the name of an experiment of the cell that a folder of figures/out shares,
+// or "".
 func namesake(root string) string {
 	known.Lock()
 	defer known.Unlock()
@@ -61,8 +61,8 @@ func committedCSV(root, name string) string {
 	return ""
 }
 
-// label returns the name of the folder for outputs with these changes, as
-// ./reproduce.sh names those of -p.
+// label returns the name of the folder for outputs with these changes, as ./reproduce.sh names
+// the folders of -p.
 func label(changes []experiment.Change) string {
 	if len(changes) == 0 {
 		return "default"
@@ -117,8 +117,8 @@ func ShowDrawn(f *figures.Figure, png []byte) {
 	gonbui.Sync()
 }
 
-// Text shows a paragraph of Markdown. Like fmt.Sprintf, it puts numbers, those of
-// results, into the sentences; hyphens before them become minus signs.
+// Text shows a paragraph of Markdown. Like fmt.Sprintf, it puts numbers, usually results, into
+// the sentences; hyphens before them become minus signs.
 func Text(format string, args ...any) {
 	gonbui.DisplayMarkdown(hyphens.ReplaceAllString(fmt.Sprintf(format, args...), "$1−$2"))
 	gonbui.Sync()
@@ -145,9 +145,9 @@ func SaveFile(name, text string) {
 	}
 }
 
-// save writes an output and returns its folder. Where the cell computed with other
-// parameters than the default ones, the output names them, and a figure shows the
-// default curves behind its own.
+// save writes an output and returns its folder. If the cell computed with other parameters than
+// the default ones, the output lists them, and a figure shows the default curves behind its
+// own.
 func save(o figures.Output) string {
 	root, changes := Must(source.Root()), changes()
 	name, caption := o.Describe()
@@ -169,9 +169,9 @@ func save(o figures.Output) string {
 	return dir
 }
 
-// figureHTML returns a figure for the notebook. Its width is that of the figure on
-// paper. Where the notebook is trusted, a dark theme inverts the lightness, but for that of
-// surfaces: their captions say which shades are low.
+// figureHTML returns a figure for the notebook, as wide as the figure on paper. In a trusted
+// notebook, a dark theme inverts the figure's lightness. Surfaces keep theirs, because their
+// captions describe which shades are low.
 func figureHTML(f *figures.Figure, png []byte) string {
 	const pixels = 96 / 72. // of CSS, for each point
 	class := "cvgm-figure"

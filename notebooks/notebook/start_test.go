@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// 00_start is read in ten minutes: its text, its tables and what its cells print have at most
-// this many words. Code is not counted.
+// startWords is the largest number of words in 00_start, so that it is read in ten minutes. Its
+// text, its tables and the output of its cells count, but not code.
 const startWords = 2000
 
 func TestStartIsShort(t *testing.T) {
@@ -23,7 +23,7 @@ func TestStartIsShort(t *testing.T) {
 			Source   lines
 			Outputs  []struct {
 				Data map[string]lines
-				Text lines // of what is printed
+				Text lines // the printed text
 			}
 		}
 	}

@@ -4,16 +4,16 @@ package notebook
 // kept in. Unset: .work/store in the module's folder.
 const StoreVar = "CVGM_STORE"
 
-// RecordVar names the environment variable with a file to which a line of JSON
-// is added for each result that a notebook used, when its computation begins and
-// ends, for parameters that were overridden, and for warnings. Unset, warnings go to standard error and the
-// others nowhere.
+// RecordVar names the environment variable with a file for a notebook's record. The file gets a
+// line of JSON for each result that the notebook used, at the start and the end of its
+// computation, for overridden parameters, and for warnings. If the variable is unset, warnings
+// go to standard error, and the other lines are dropped.
 const RecordVar = "CVGM_RECORD"
 
-// TwinVar names the environment variable that, where it is set, makes every
-// Compute run the experiment's twin: the same with all real parameters moved by
-// 2⁻⁴⁰ of themselves. What the twin's outputs differ in is what rounding, which
-// is not the same on all processors, may change.
+// TwinVar names the environment variable that, if set, makes every Compute run the experiment's
+// twin. The twin has the same parameters with all real ones moved by 2⁻⁴⁰ of themselves. The
+// digits in which the twin's outputs differ are the digits that rounding may change, which is
+// not the same on all processors.
 const TwinVar = "CVGM_TWIN"
 
 // OutVar names the environment variable with the folder that outputs are
@@ -25,16 +25,15 @@ const OutVar = "CVGM_OUT"
 // ./reproduce.sh runs.
 const NotebookVar = "CVGM_NOTEBOOK"
 
-// ListVar names the environment variable that, where it is set, ends each cell at
-// the first result that the store lacks, without an error. The cell adds the
-// experiment's name, parameters and key to the file of RecordVar instead of
-// computing the result. ./reproduce.sh --on slurm sets it.
+// ListVar names the environment variable that, if set, ends each cell at the first result that
+// the store lacks, without an error. The cell adds the experiment's name, parameters and key to
+// the file of RecordVar instead of computing the result. ./reproduce.sh --on slurm sets it.
 const ListVar = "CVGM_LIST"
 
 // ParamsVar names the environment variable with the parameters to override: a
 // JSON object of names and values as text. ./reproduce.sh sets it from -p.
 const ParamsVar = "CVGM_PARAMS"
 
-// ProgressVar names the environment variable with a file that tells
-// ./reproduce.sh how many cells of the experiment under way are done.
+// ProgressVar names the environment variable with a file in which ./reproduce.sh reads how many
+// cells of the current experiment are done.
 const ProgressVar = "CVGM_PROGRESS"

@@ -4,7 +4,8 @@
 //	go run ./notebooks/peers [-learner elastic-net|logistic|svc] FILE
 //
 // FILE has a header line, a column y with the labels, a column fold with a name of each
-// example's fold, and the features. It prints JSON: what it found, its out-of-fold predictions
+// example's fold, and the features. Peers prints JSON: the tuned hyperparameters and their CV
+// loss, the numbers of evaluations and fits, the warnings, the out-of-fold predictions
 // (decision values), and the processor seconds of Tune alone, with one worker.
 package main
 
@@ -25,19 +26,19 @@ import (
 	"cvgm/qpdiff/linear"
 )
 
-// result is what the program prints.
+// result is the program's output.
 type result struct {
 	Names       []string
 	Hyper       []float64
 	Loss        float64 // the CV loss
 	Evaluations int     // of the CV loss
-	Fits        int     // of the learner, that of the final model included
+	Fits        int     // of the learner, with the final model
 	Seconds     float64 // of the processor
 	Warnings    []string
 	Predictions []float64
 }
 
-// learners are those of the comparison by name.
+// learners are the learners of the comparison, by name.
 var learners = map[string]func() learn.Learner{
 	"elastic-net": func() learn.Learner { return &linear.ElasticNet{} },
 	"logistic":    func() learn.Learner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} },

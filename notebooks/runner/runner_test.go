@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// The runner's own tests of what needs no kernel.
+// The runner's own tests that need no kernel.
 func TestRunnerLogic(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {

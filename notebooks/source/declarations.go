@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// A name denotes what the package at an import path may declare.
+// A name denotes a possible declaration of the package at an import path.
 type name struct {
 	path, name string
 	declared   bool // that the package declares it is certain, as in path.name
@@ -23,7 +23,7 @@ type name struct {
 // A declaration is one of a package's own: a function, a method, a type,
 // variables that are declared together, or a group of constants.
 type declaration struct {
-	title    string   // Figure.PNG; the first two names of those declared together
+	title    string   // Figure.PNG; the first two names of a joint declaration
 	names    []string // Figure; none for an initialiser, which is an init function or a variable called _
 	kind     token.Token
 	node     ast.Node
@@ -50,14 +50,14 @@ type file struct {
 	name    string
 	text    []byte
 	ast     *ast.File
-	paths   []string          // what it imports
+	paths   []string          // its import paths
 	imports map[string]string // import paths by the names that the file has for them
 	dots    []string          // import paths of the packages that it imports as .
 }
 
-// parseFiles parses the files of a package, up to its declarations. packageName
-// finds the name of the package at an import path. Where files have syntax errors,
-// the first is returned with what could be parsed.
+// parseFiles parses the files of a package, up to its declarations. packageName returns the
+// name of the package at an import path. If files have syntax errors, the first error is
+// returned with the parsed part.
 func parseFiles(importPath string, files map[string][]byte, names []string, packageName func(path string) string) (*parsed, error) {
 	p := &parsed{path: importPath, fset: token.NewFileSet(), declared: map[string][]*declaration{}}
 	var first error
@@ -162,8 +162,8 @@ func identifiers(specs ...ast.Spec) (names []string) {
 	return names
 }
 
-// base returns the first name in an expression: that of a receiver's type, of a
-// called function or of the package or variable before a selector.
+// base returns the first name in an expression: a receiver's type, a called function, or the
+// package or variable before a selector.
 func base(e ast.Expr) (name string) {
 	ast.Inspect(e, func(n ast.Node) bool {
 		if id, is := n.(*ast.Ident); is && name == "" {
@@ -174,9 +174,8 @@ func base(e ast.Expr) (name string) {
 	return name
 }
 
-// mentions lists the names in node that may denote declarations of packages,
-// each once. Names of universe and of fields may be among them, those of
-// declarations inside functions are not.
+// mentions lists the names in node that may denote declarations of packages, each once. Names
+// of universe and of fields may be among them; names declared inside functions are not.
 func (p *parsed) mentions(f *file, node ast.Node) []name {
 	var found []name
 	seen := map[name]bool{}
@@ -217,9 +216,9 @@ func (f *file) local(id *ast.Ident) bool {
 	return id.Obj != nil && f.ast.Scope.Lookup(id.Name) != id.Obj
 }
 
-// effects finds what an initialiser does. An init function that only calls
-// functions of its own package may set the variables that it, these and those that
-// they call mention. A variable called _ may have any effect.
+// effects finds the effects of an initialiser. If an init function only calls functions of its
+// own package, it may set the variables that it mentions, and the variables that the called
+// functions mention, directly or through further calls. A variable called _ may have any effect.
 func (p *parsed) effects(i *declaration) {
 	i.sets = map[string]bool{}
 	seen := map[*declaration]bool{}

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// Experiments returns the notebooks of the checkout root that are experiments, in
-// their order: those in its folder notebooks that git tracks, or without git those
-// that JupyterLab has not named: Untitled1, 01_net-Copy1. The others are scratch notebooks.
-// ./reproduce.sh has the same rule.
+// Experiments returns the notebooks of the checkout root that are experiments, in their order.
+// These are the notebooks in its folder notebooks that git tracks. Without git, they are the
+// notebooks without a name that JupyterLab has given, such as Untitled1 or 01_net-Copy1. The
+// others are scratch notebooks. ./reproduce.sh has the same rule.
 func Experiments(root string) ([]string, error) {
 	found, err := filepath.Glob(filepath.Join(root, "notebooks", "*.ipynb"))
 	if err != nil {

@@ -35,9 +35,9 @@ func (in Inputs) Hash() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Function returns one hash of the inputs of a function or a method of this
-// module, by the name that runtime.Func has for it. The hash is kept beside the
-// list of packages, for as long.
+// Function returns one hash of the inputs of a function or a method of this module. title is
+// the name that runtime.Func has for it. The hash is kept as long as the list of packages, and
+// beside it.
 func (m *Module) Function(title string) (string, error) {
 	if hash := m.listing.Functions[title]; hash != "" {
 		return hash, nil
@@ -80,7 +80,7 @@ func (m *Module) Cells(cells []string) Inputs {
 		}
 		return r.in
 	}
-	// An import of one cell counts in all, and GoNB adds those that are missing.
+	// An import of one cell counts in all cells, and GoNB adds missing imports.
 	imports := map[string]string{}
 	for at, known := range m.listing.Packages {
 		if known.Folder != "" {
@@ -106,8 +106,8 @@ func (m *Module) Cells(cells []string) Inputs {
 	return r.in
 }
 
-// program returns the file that a cell stands for: what follows the line %% is
-// the function main, and other lines of GoNB and of the shell are left out.
+// program returns the Go file of a cell: the lines after %% are the function main, and other
+// lines of GoNB and of the shell are left out.
 func program(cell string) string {
 	var b strings.Builder
 	b.WriteString("package main\n")
@@ -134,9 +134,9 @@ func (m *Module) packageName(at string) string {
 	return path.Base(majorVersion.ReplaceAllString(at, ""))
 }
 
-// parse returns the declarations of a package of this module, nil for others.
-// Where a file has a syntax error, its other declarations count: nothing can be
-// computed with it.
+// parse returns the declarations of a package of this module, nil for others. If a file has a
+// syntax error, its other declarations count, because nothing can be computed with this file
+// anyway.
 func (m *Module) parse(at string) *parsed {
 	p, known := m.parsed[at]
 	if l := m.listing.Packages[at]; !known && l != nil && l.Folder != "" {
@@ -160,8 +160,8 @@ func (m *Module) reach() *reach {
 	return &reach{m: m, in: in, linked: map[string]bool{}, visited: map[*declaration]bool{}}
 }
 
-// link adds what a package and its imports bring with them whichever of their
-// names are used. go.mod gives the version of a module that only cells import.
+// link adds the inputs that a package and its imports bring along, whichever of their names are
+// used. go.mod gives the version of a module that only cells import.
 func (r *reach) link(at string) {
 	if r.linked[at] {
 		return

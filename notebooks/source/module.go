@@ -43,7 +43,7 @@ type listing struct {
 	Stamp    string // hash of everything that the answer depends on
 	Language string // the version in go.mod's go line
 	Packages map[string]*listed
-	// Functions keeps what Function returned.
+	// Functions keeps the results of Function.
 	Functions map[string]string
 }
 
@@ -74,8 +74,8 @@ func Root() (string, error) {
 	}
 }
 
-// Open reads the module in the folder root. Its packages are those of go list,
-// whose answer is kept in the file .work/packages.json until a file changes.
+// Open reads the module in the folder root. go list gives its packages; the answer is kept in
+// the file .work/packages.json until a file changes.
 func Open(root string) (*Module, error) {
 	root, err := filepath.Abs(root)
 	if err != nil {
@@ -107,7 +107,7 @@ func (m *Module) keep() {
 	}
 }
 
-// read reads the Go files and returns a hash of all that go list depends on.
+// read reads the Go files and returns a hash of everything on which go list depends.
 func (m *Module) read() (string, error) {
 	root := m.root
 	h := sha256.New()
@@ -147,9 +147,8 @@ func (m *Module) read() (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), err
 }
 
-// list asks go list. Source of modules that replace others by folders has no
-// version, so its files count like this module's, and the listing has a stamp
-// that no later one has.
+// list runs go list. Modules that a folder replaces have no version, so their files count like
+// this module's, and the listing gets a stamp that no later one has.
 func list(root string) (l listing, err error) {
 	const fields = "ImportPath,Name,Dir,Module,Imports,GoFiles,SFiles,EmbedFiles"
 	cmd := exec.Command("go", "list", "-deps", "-json="+fields, "./...")

@@ -244,14 +244,14 @@ func TestAnEditMakesStaleWhatReachesIt(t *testing.T) {
 		{"figures/rings.go", "width * r.Radius", "width + r.Radius", "broken gone rings"},
 		{"figures/rings.go", "Width: red", "Width: red + 1", "broken gone"},
 		{"cvgm/experiment/xor.go", "return 1", "return 2", "RingsParams XORParams all broken gone live rings xor"},
-		// Variables, alone of their group, and constants, together where they count.
+		// Variables count one by one within a group, constants as a group if iota numbers them.
 		{"figures/rings.go", "width = 2", "width = 3", "broken gone rings"},
 		{"figures/rings.go", "red   = 1", "red = 2", "broken gone"},
 		{"cvgm/experiment/rings.go", "points, noise = 200, 3", "points, noise = 200, 4", "RingsParams all broken gone live rings"},
 		{"figures/styles.go", "*to = 3", "*to = 4", "broken dashed gone"},
 		{"figures/styles.go", "return marks", "return -marks", "blank broken dashed dot gone rings times xor"},
 		{"cvgm/experiment/xor.go", "\tSecond\n", "\tSecond\n\tThird\n", "XORParams all broken gone xor"},
-		// Types and methods, also those that are not named.
+		// Types and methods, also if the notebook does not name them.
 		{"cvgm/experiment/rings.go", "points + shared()", "points - shared()", "RingsParams all broken gone live rings"},
 		{"cvgm/experiment/xor.go", "XORResult struct{ ", "XORResult struct{ N int; ", "XORParams all broken dot gone xor"},
 		{"figures/figure.go", "return f.Width", "return -f.Width", "blank broken dashed dot gone rings times xor"},
@@ -339,7 +339,7 @@ func TestRecordsAreAnInputOfWhatNamesThem(t *testing.T) {
 	}
 }
 
-// What go list answered is kept as long as it holds.
+// The answer of go list is kept as long as it is valid.
 func TestListing(t *testing.T) {
 	root := writeToy(t)
 	before := open(t, root)
@@ -405,7 +405,7 @@ func TestListing(t *testing.T) {
 	}
 }
 
-// The real notebooks: a changed figure makes stale those that show it.
+// The real notebooks: a changed figure makes exactly the notebooks stale that show it.
 func TestAFigureMakesItsNotebooksStale(t *testing.T) {
 	m := open(t, filepath.Join("..", ".."))
 	notebooks, err := Experiments(filepath.Join("..", ".."))

@@ -28,7 +28,7 @@ const extension = ".ipynb" // of notebooks
 // provenanceFile lies beside a notebook's outputs.
 const provenanceFile = "provenance.json"
 
-// A state compares a notebook's outputs with what a run would write.
+// A state compares a notebook's outputs with the outputs of a new run.
 type state struct {
 	Notebook string   `json:"notebook"`
 	Folder   string   `json:"folder"`
@@ -58,13 +58,13 @@ type provenance struct {
 	Cells    string            // digest of the code cells of the notebook as it was written
 	Files    map[string]string // hashes of the files that parameters named, by their paths
 
-	// What only ./reproduce.sh reads.
+	// Only ./reproduce.sh reads the following fields.
 	Overrides, Captions, Alts map[string]string
 	Results                   []struct{ Function, Key string }
 }
 
-// readProvenance returns an error that is fs.ErrNotExist where there is none, and another
-// one where it is damaged.
+// readProvenance returns an error that is fs.ErrNotExist if there is no file, and another error
+// if the file is damaged.
 func readProvenance(file string) (p provenance, err error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -81,11 +81,15 @@ func readProvenance(file string) (p provenance, err error) {
 	return p, nil
 }
 
-// stateOf says whether a notebook has to run again: it never ran, or its record of inputs is
-// damaged; an input changed, which are its code cells, the declarations and files that they
-// reach, the versions of Go and of modules, and the files of the runner; a file that a parameter
-// names changed; outputs were edited or are missing. Changed text or layout has to be written anew
-// only.
+// stateOf reports whether a notebook has to run again, for one of these reasons:
+//
+//   - It never ran, or its record of inputs is damaged.
+//   - An input changed: its code cells, the declarations and files that they reach, the
+//     versions of Go and of modules, or the files of the runner.
+//   - A file that a parameter names changed.
+//   - Outputs were edited or are missing.
+//
+// If only text or layout changed, the notebook has to be rewritten only.
 func stateOf(root string, module *source.Module, notebook, folder string) (*state, error) {
 	text, err := os.ReadFile(notebook)
 	if err != nil {
@@ -167,7 +171,7 @@ func digest(cells []cell) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(parts) // what was decoded can be encoded
+	_ = e.Encode(parts) // decoded values can be encoded
 	return hash(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
 }
 

@@ -64,7 +64,7 @@ func (c checkout) state() *state {
 	return states[0]
 }
 
-// run leaves what a run of the notebook leaves.
+// run leaves the same files as a run of the notebook.
 func (c checkout) run(files map[string]string) {
 	c.Helper()
 	for name, text := range files {
@@ -160,7 +160,7 @@ func TestReasons(t *testing.T) {
 	c.want("figures/out/n/provenance.json is damaged")
 }
 
-// A file that a parameter named is a reason to run when its content is another one.
+// A notebook has to run again if the content of a file that a parameter names changes.
 func TestFilesOfParameters(t *testing.T) {
 	c := newCheckout(t)
 	c.run(nil)

@@ -17,10 +17,10 @@ const Format = "plain values 1"
 
 var errDamaged = errors.New("its bytes are not those of such a value")
 
-// Encode returns the value that a pointer points to, or a pointer to a pointer, as bytes for
-// Decode. Equal values of one type have equal bytes in every process: the bytes hold no
-// types. A value with interfaces, functions, channels or unexported fields is an error, except
-// where its type is an encoding.BinaryMarshaler. A value must have no cycles.
+// Encode returns the value behind a pointer, or behind a pointer to a pointer, as bytes for
+// Decode. Equal values of one type have equal bytes in every process: the bytes hold no types.
+// A value with interfaces, functions, channels or unexported fields is an error, unless its
+// type is an encoding.BinaryMarshaler. A value must have no cycles.
 func Encode(from any) ([]byte, error) {
 	v := reflect.ValueOf(from)
 	for v.Kind() == reflect.Pointer && !v.IsNil() {
@@ -36,8 +36,8 @@ func Encode(from any) ([]byte, error) {
 	return data, nil
 }
 
-// Decode sets the value that a pointer points to from what Encode returned for its type.
-// After an error the value is undefined.
+// Decode sets the value that a pointer points to from the bytes that Encode returned for its
+// type. After an error the value is undefined.
 func Decode(data []byte, to any) error {
 	v := reflect.ValueOf(to)
 	if v.Kind() != reflect.Pointer || v.IsNil() {
@@ -164,7 +164,7 @@ func (d *decoder) uint(most uint64) (uint64, error) {
 	return u, nil
 }
 
-// bytes reads a length and as many bytes.
+// bytes reads a length, and that many bytes.
 func (d *decoder) bytes() ([]byte, error) {
 	n, err := d.uint(math.MaxUint64)
 	if err != nil || n > uint64(len(d.data)) {

@@ -26,7 +26,8 @@ type Record struct {
 	Payload []byte
 }
 
-// KindCell is the Kind of a cell that is done. The Payload is what Encode returns for it.
+// KindCell is the Kind of a finished cell. The Payload is the cell's value, as Encode returns
+// it.
 const KindCell = "cell"
 
 // kindParams is the Kind of the first record of a file. The Payload is the parameters.

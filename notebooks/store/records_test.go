@@ -22,7 +22,7 @@ func TestRecordsBelongToAKey(t *testing.T) {
 	}
 }
 
-// A cell is read from any of several files, also where the last record of one is torn.
+// A cell is read from any of several files, also if the last record of one is torn.
 func TestReadCells(t *testing.T) {
 	dir := t.TempDir()
 	for i, prefix := range []string{"a.", "a.", "b."} {

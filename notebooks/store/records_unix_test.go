@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// After a write that fails midway, as on a full disk, the file ends with the record before it, and
-// what is added next is whole.
+// After a write that fails midway, as on a full disk, the file ends with the record before it,
+// and the next record is whole.
 func TestJournalAfterAFailedWrite(t *testing.T) {
 	j, err := NewJournal(t.TempDir(), "", testKey, []byte("{}"))
 	if err != nil {

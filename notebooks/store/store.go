@@ -1,6 +1,5 @@
-// Package store reads and writes the files that results of experiments are kept in: whole
-// results, and before those their cells, in one file of records for each process that
-// computes some.
+// Package store reads and writes the files of experiments' results: whole results and, until
+// these exist, their cells, in one file of records for each process that computes some.
 package store
 
 import (
@@ -31,7 +30,7 @@ func Write(path string, from any) error {
 	return source.WriteFile(path, append(sum[:], data...))
 }
 
-// Read reads what Write wrote. Its error is an fs.ErrNotExist where there is no file.
+// Read reads a file of Write. Its error is an fs.ErrNotExist if there is no file.
 func Read(path string, to any) error {
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"cvgm/notebooks/store"
 )
 
-// BenchmarkKeep measures what a cell costs besides its computation: its record in the
-// worker's file.
+// BenchmarkKeep measures the cost of a cell besides its computation: its record in the worker's
+// file.
 func BenchmarkKeep(b *testing.B) {
 	j, err := store.NewJournal(b.TempDir(), "bench.", testKey, []byte("{}"))
 	if err != nil {
@@ -37,9 +37,9 @@ func BenchmarkKeep(b *testing.B) {
 	b.ReportMetric(float64(file.Size())/float64(i), "bytes/cell")
 }
 
-// BenchmarkExchange measures what a step whose splits are spread over nodes would pay for
-// each other node: hyperparameters go there and a gradient of the same size comes back,
-// here over the loopback.
+// BenchmarkExchange measures the cost, per other node, of a step whose splits are spread over
+// nodes: hyperparameters go there, and a gradient of the same size comes back, here over the
+// loopback.
 func BenchmarkExchange(b *testing.B) {
 	const rings, xor = 322, 4482 // parameters of the two networks
 	for _, numbers := range []int{2, rings, xor} {

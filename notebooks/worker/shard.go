@@ -144,9 +144,9 @@ func (p *plan) runSweep(ctx context.Context, s *sweep, shard int) (err error) {
 		addJSON(j, kindEnd, 0, ended{start, k.kept, k.first, k.last}))
 }
 
-// cellsOf returns whether a cell belongs to the shard and is not in the records of an
-// earlier worker with the same shard of the same plan, as where a task is requeued.
-// Shards take cells in turn, so costly neighbours are shared out.
+// cellsOf returns a function that reports whether a cell is to be computed: it belongs to the
+// shard, and an earlier worker with the same shard of the same plan, as of a requeued task, has
+// no record of it. Shards take cells in turn, so costly neighbours are shared out.
 func (p *plan) cellsOf(s *sweep, shard int, prefix string) (func(i int) bool, error) {
 	done, err := store.ReadCells(s.folder(), prefix, s.Key, s.text, func(string, store.Record) error { return nil })
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"cvgm/notebooks/store"
 )
 
-// A plan is what one submission computes.
+// A plan describes the work of one submission.
 type plan struct {
 	Name   string   // begins the names of the workers' files
 	Out    string   // the store's folder
@@ -30,7 +30,7 @@ type sweep struct {
 	Params json.RawMessage // all parameters
 	Key    string          // of the result in the store
 	Cells  *ranges         // the cells to compute; nil for all
-	Total  int             // number of the experiment's cells, where it is known
+	Total  int             // number of the experiment's cells, if it is known
 	Failed []failure       `json:",omitempty"`
 	Ended  []ended         `json:",omitempty"`
 	Lost   []started       `json:",omitempty"`
@@ -50,8 +50,8 @@ type started struct {
 	Time      time.Time
 }
 
-// ended describes the work of a worker that ended by itself. The times are those of the
-// worker's start and of the start of the first cell and the end of the last.
+// ended describes the work of a worker that ended by itself. The times are the worker's start,
+// the start of the first cell and the end of the last.
 type ended struct {
 	started
 	Cells       int

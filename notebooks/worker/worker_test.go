@@ -66,8 +66,8 @@ func files(t *testing.T, p *plan) []string {
 	return found
 }
 
-// The result is that of the experiment's own Run, with any number of shards, in any order, some
-// of them run twice.
+// The result equals the result of the experiment's own Run, with any number of shards, in any
+// order, some of them run twice.
 func TestShardsGatherToTheSameBytes(t *testing.T) {
 	for _, e := range registry.All() {
 		params := e.Draw(synth.NewStream(1, "worker "+e.Name))
@@ -220,7 +220,7 @@ func TestGatherWaitsForLateFiles(t *testing.T) {
 	}
 }
 
-// Clocks play no part: times of files and in records are those of any year.
+// Results do not depend on clocks: files and records may have times of any year.
 func TestClocksMayDiffer(t *testing.T) {
 	p := newPlan(t, 2, "elastic_net_seeds", small)
 	runShards(t, p, 0, 1)
@@ -316,8 +316,8 @@ func TestFailedCellsAreNamed(t *testing.T) {
 	}
 }
 
-// A shard that is requeued computes the cells that its records lack, and no other: with the cells of
-// the whole experiment and with those of a list.
+// A requeued shard computes exactly the cells that its records lack, of the whole experiment or
+// of a list of cells.
 func TestRequeuedShardComputesTheMissingCells(t *testing.T) {
 	for _, listed := range []*ranges{nil, {[]int{0, 2, 3, 5}}} {
 		p := newPlan(t, 2, "elastic_net_seeds", small)
@@ -361,7 +361,7 @@ func TestRequeuedShardComputesTheMissingCells(t *testing.T) {
 	}
 }
 
-// Of the workers those that have written an end are listed as ended, and only the others as lost.
+// Workers that have written an end are listed as ended, and only the others as lost.
 func TestEndedWorkersAreNotLost(t *testing.T) {
 	p := newPlan(t, 3, "elastic_net_seeds", small)
 	p.Sweeps[0].Cells = &ranges{[]int{0, 1, 2, 3, 4, 5, 6}}

@@ -146,7 +146,7 @@ func SameBits(a, b []float64) bool {
 	return slices.EqualFunc(a, b, func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) })
 }
 
-// A Memory holds copies of what must not be written to.
+// A Memory holds copies of values that must not be changed.
 type Memory struct{ live, copies [][]float64 }
 
 // Vector remembers v.
@@ -156,7 +156,7 @@ func (m *Memory) Vector(vs ...[]float64) {
 	}
 }
 
-// Matrix remembers x, with what lies beside it in a larger matrix.
+// Matrix remembers x, with the entries beside it in a larger matrix.
 func (m *Memory) Matrix(xs ...*mat.Dense) {
 	for _, x := range xs {
 		if x != nil {
@@ -165,7 +165,7 @@ func (m *Memory) Matrix(xs ...*mat.Dense) {
 	}
 }
 
-// Check fails where something was written to.
+// Check fails if a value was changed.
 func (m *Memory) Check(in *Input, call string) {
 	for i, v := range m.live {
 		if !SameBits(v, m.copies[i]) {
@@ -202,13 +202,12 @@ func Dot(a, b [][]float64) float64 {
 	return s
 }
 
-// Slope compares a derivative with differences of f, which reports whether it
-// has a value. size is the size of the terms of derivative. It fails where the
-// differences over two short steps agree with each other and not with
-// derivative: at a kink, their mean is the mean of the slopes from both sides. The differences
-// over a step that ends before the next kink agree with derivative: down to the
-// shortest step at which rounding leaves two digits, they are tried, too, as
-// both sides may end alike beyond a kink on each.
+// Slope compares a derivative with differences of f, which reports whether it has a value. size
+// is the size of the derivative's terms. Slope fails if the differences over two short steps
+// agree with each other but not with derivative. At a kink their mean is the mean of the slopes
+// from both sides. If there is a kink on each side, differences over long steps may agree by
+// chance. So Slope also tries shorter steps, down to the shortest at which rounding leaves two
+// digits: a step that ends before the next kink agrees with derivative.
 func (in *Input) Slope(call string, f func(step float64) (float64, bool), derivative, size float64) {
 	const far, near, shortest = 1e-5, 1e-6, 1e-13
 	var d [2]float64

@@ -1,7 +1,7 @@
-// Package hostile drives the tests of a package's whole interface by generated
-// inputs that look for what breaks it: ties, dependent rows, wrong shapes,
-// entries of any size, NaN. An input is a function of a seed and an index, so
-// that each failure names the command that replays it. A long run:
+// Package hostile drives the tests of a package's whole interface by generated inputs that are
+// likely to break it: ties, dependent rows, wrong shapes, entries of any size, NaN. An input is
+// a function of a seed and an index, so that each failure names the command that replays it. A
+// long run:
 //
 //	go test ./qpdiff ./cvgm -run '^TestHostile$' -v -timeout 0 -hostile.n 5000000
 //
@@ -41,8 +41,8 @@ type Kind struct {
 	Name string
 	// Weight is how often the kind is drawn, relative to the others.
 	Weight int
-	// Floors are the least shares of answers without error, by call: where all
-	// is refused, nothing is tested. Calls that are not named need one success.
+	// Floors are the least shares of calls without an error, by call: if all are refused,
+	// nothing is tested. Calls that are not named need one success.
 	Floors map[string]float64
 	Run    func(in *Input)
 }
@@ -66,7 +66,7 @@ var kinds = []struct {
 	{"notdiff", qpdiff.ErrNotDifferentiable},
 }
 
-// An Input draws one input and collects what comes of it.
+// An Input draws one input and collects its failures.
 type Input struct {
 	*rand.Rand
 	index int64
@@ -94,8 +94,8 @@ func newRun(replay string) *run {
 	return &run{replay: replay, failures: map[string]*failure{}, logf: func(string, ...any) {}, outcomes: map[[2]string]map[string]int{}}
 }
 
-// Failf records a promise that the input breaks. Failures of one category are
-// reported as one, with the replay of the first.
+// Failf records a property that fails for the input. Failures of one category are reported as
+// one, with the replay of the first.
 func (in *Input) Failf(category, format string, args ...any) {
 	category = in.kind + ": " + category
 	r := in.run
@@ -117,7 +117,7 @@ func (in *Input) Failf(category, format string, args ...any) {
 // Replaying reports whether this input alone is run, which then may be shown.
 func (in *Input) Replaying() bool { return in.run.verbose }
 
-// ErrDocumented stands for errors that the documentation names without a kind.
+// ErrDocumented represents errors that the documentation names without a kind.
 var ErrDocumented = errors.New("documented")
 
 // Answer counts the outcome of a call and reports whether there was no error.
@@ -206,8 +206,8 @@ func (r *run) one(kinds []Kind, index int64) {
 	kinds[k].Run(in)
 }
 
-// Test runs the inputs that the flags ask for, by default so many that they
-// take a second or two, and reports the failures by category.
+// Test runs the inputs that the flags select, by default as many as take a second or two, and
+// reports the failures by category.
 func Test(t *testing.T, few int, kinds []Kind) {
 	replay := fmt.Sprintf("go test ./%s -run '^%s$' -v -hostile.seed %d", packageDir(), t.Name(), *seed)
 	if *some != "" {

@@ -13,8 +13,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Each way to break a promise is seen, under a category of its own and with the
-// first input that shows it; so is a kind that is always refused.
+// Each kind of failure is reported, under its own category and with the first input that shows
+// it; so is a kind of input that is always refused.
 func TestRunSeesWhatIsBroken(t *testing.T) {
 	kinds := []Kind{
 		{Name: "panics", Weight: 1, Run: func(in *Input) { panic("boom") }},
@@ -89,7 +89,7 @@ func TestRunSeesWhatIsBroken(t *testing.T) {
 	}
 }
 
-// The profiles draw what their names say.
+// Each profile draws values of the kind in its name.
 func TestProfiles(t *testing.T) {
 	in := &Input{Rand: NewSource(1).Rand}
 	for p, seen := range map[Profile]func(v float64) bool{

@@ -23,9 +23,8 @@ type Kernel interface {
 	Check(params []float64) error
 	// Eval returns k(x, z).
 	Eval(params, x, z []float64) float64
-	// Grad adds s times the derivative of k(x, z) with respect to the
-	// parameters to dparams, to x to dx and to z to dz, each unless it is nil.
-	// value is what Eval returned.
+	// Grad adds s times the derivative of k(x, z) with respect to the parameters to dparams, to
+	// x to dx and to z to dz, each unless it is nil. value is the result of Eval.
 	Grad(dparams, dx, dz []float64, s, value float64, params, x, z []float64)
 }
 

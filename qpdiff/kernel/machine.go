@@ -60,8 +60,8 @@ type kernelDerivative struct {
 
 	z []float64 // right-hand side of a tangent
 
-	// Of a Ridge's leave-one-out fit: ddst over the diagonal of G, cotangents of that diagonal,
-	// and some columns of those of the kernel matrix, lower triangle.
+	// Of a Ridge's leave-one-out fit: ddst over the diagonal of G, the cotangents of that
+	// diagonal, and some columns of the cotangents of the kernel matrix, lower triangle.
 	p, q, weights []float64
 	work          []float64
 
@@ -71,7 +71,7 @@ type kernelDerivative struct {
 	free       []int      // rows of the free set
 	rows       []int      // whose beta is not 0
 	conditions []int      // the rows whose conditions determine β of the free set and b
-	factor     freeFactor // of free, where rows are weakly active
+	factor     freeFactor // of free, if rows are weakly active
 
 	product   uint64    // the number of the fit of the last adjoint
 	w, dy     []float64 // by distinct row: adjoint solution, cotangent of y
@@ -205,14 +205,14 @@ func (l *kernelMachine) gram(k []float64, of []int, params []float64) (changed b
 	return true, largest, nil
 }
 
-// changes reports whether kernel values of the rows with params are other ones than those that are
-// there, which then count as stale until took.
+// changes reports whether params differ from the parameters of the present kernel values, which
+// then count as stale until took.
 func (l *kernelMachine) changes(params []float64) bool {
 	l.stale = l.stale || !slices.Equal(params, l.kernelParams)
 	return l.stale
 }
 
-// took makes params those of the kernel values that are there.
+// took records params as the parameters of the kernel values.
 func (l *kernelMachine) took(params []float64) {
 	l.stale = false
 	l.kernelParams = append(l.kernelParams[:0], params...)

@@ -80,17 +80,23 @@ func (l *kernelMachine) Predict(w *qpdiff.Workspace, dst []float64, x *mat.Dense
 	return l.predict(keep, dst, x)
 }
 
-// PredictVJP adds the derivative of Σ_t ddst_t·f(x_t) with respect to each input of the
-// fit to the field of g that is not nil, and with respect to x to dx, unless that is nil.
-// At λ = 0 the derivative of a [Ridge] in λ is that from the right. Where training rows
-// of an [SVM] coincide, g.X and g.Y hold the derivative along moves that keep them equal;
-// [SVM.Ties] lists the pairs for which that matters. Errors: ErrNotFitted; an ArgError of
-// kind ErrShape or ErrNotFinite for x, and ErrNotFinite for ddst or if a product
-// overflows, which leaves g and dx undefined. An SVM alone has these too: if strict
-// complementarity fails and Generalised is not set, a NotDifferentiableError that names
-// the rows; an ArgError of kind ErrIllPosed, Generalised or not, where rounding hides
-// whether it does and may have moved the β of the rows in question by more than a
-// thousandth of their bounds.
+// PredictVJP adds the derivative of Σ_t ddst_t·f(x_t) with respect to each input of the fit to
+// the field of g that is not nil. It adds the derivative with respect to x to dx, unless dx is
+// nil. At λ = 0 the derivative of a [Ridge] in λ is the one from the right. If training rows of
+// an [SVM] coincide, g.X and g.Y hold the derivative along moves that keep them equal;
+// [SVM.Ties] lists the pairs for which that matters.
+//
+// Errors:
+//
+//   - ErrNotFitted: there is no fit.
+//   - An ArgError of kind ErrShape or ErrNotFinite: x cannot be used.
+//   - ErrNotFinite: ddst is not finite, or a product overflows, which leaves g and dx
+//     undefined.
+//   - A NotDifferentiableError that names the rows, of an SVM only: strict complementarity
+//     fails and Generalised is not set.
+//   - An ArgError of kind ErrIllPosed, of an SVM only, Generalised or not: rounding hides
+//     whether strict complementarity fails, and may have moved the β of these rows by more
+//     than a thousandth of their bounds.
 func (l *kernelMachine) PredictVJP(w *qpdiff.Workspace, g *learn.Grad, dx, x *mat.Dense, ddst []float64) (err error) {
 	defer learner.Name(l.learner(), &err)
 	d := qpdiff.Scratch[kernelDerivative](w)
@@ -113,12 +119,12 @@ func (l *kernelMachine) PredictVJP(w *qpdiff.Workspace, g *learn.Grad, dx, x *ma
 	return learner.CheckProduct(&learn.Grad{X: dx})
 }
 
-// PredictJVP sets each dst_t to the derivative of f(x_t) at the last fit along d, whose
-// fields are tangents of the inputs of the fit (nil: zero), and along dx, the tangent of
-// x (nil: zero). Errors are the same as PredictVJP's, with dx and d in the place of ddst, and
-// for an [SVM] an ArgError of kind ErrNotDifferentiable where d parts equal rows whose β
-// have a unique sum only, or which bound b where all β are at a bound. If a value
-// overflows, dst is undefined.
+// PredictJVP sets each dst_t to the derivative of f(x_t) at the last fit along d, whose fields
+// are tangents of the inputs of the fit (nil: zero), and along dx, the tangent of x (nil:
+// zero). Errors are the same as PredictVJP's, with dx and d in place of ddst. An [SVM] also
+// returns an ArgError of kind ErrNotDifferentiable if d parts equal rows of which only the sum
+// of the β is unique, or which bound b because all β are at a bound. If a value overflows, dst
+// is undefined.
 func (l *kernelMachine) PredictJVP(w *qpdiff.Workspace, dst []float64, x, dx *mat.Dense, d *learn.Grad) (err error) {
 	defer learner.Name(l.learner(), &err)
 	if err := l.checkForwardRows(dst, x, dx, d); err != nil {
@@ -134,7 +140,7 @@ func (l *kernelMachine) PredictJVP(w *qpdiff.Workspace, dst []float64, x, dx *ma
 }
 
 // derivativeEntries counts the entries of a kernelDerivative for m rows of n features, and of
-// the kernel's values that a Predict keeps for so many rows.
+// the kernel's values that a Predict of the given number of rows keeps.
 func derivativeEntries(m, n, predicted float64) float64 {
 	return 2*m*n + 12*m + 4*n + predicted*(n+m)
 }
@@ -155,8 +161,8 @@ func (d *kernelDerivative) clear(l *kernelMachine) {
 	d.gx, d.dparams = dense.Zeros(d.gx, n*l.n), dense.Zeros(d.dparams, len(l.kernelParams))
 }
 
-// valuesAt returns the kernel's values of row t of x with the support vectors: those
-// that the Predict before has kept, if it was of this fit and these rows.
+// valuesAt returns the kernel's values of row t of x with the support vectors. They come from
+// the last Predict if it had the same fit and rows.
 func (d *kernelDerivative) valuesAt(l *kernelMachine, t int, x *mat.Dense) []float64 {
 	width, xt := l.n+len(l.support), x.RawRowView(t)
 	if kept := d.values.values; d.values.fit == l.state.Fit && len(kept) == x.RawMatrix().Rows*width {
@@ -169,9 +175,9 @@ func (d *kernelDerivative) valuesAt(l *kernelMachine, t int, x *mat.Dense) []flo
 	return d.row
 }
 
-// predictions adds the derivative of Σ_t ddst_t·f(x_t) at fixed coef and b to dx, to the
-// sums of d and, unless those are not wanted, to the cotangent v of coef. It returns
-// the cotangent of b.
+// predictions adds the derivative of Σ_t ddst_t·f(x_t) at fixed coef and b to dx, to the sums
+// of d and to the cotangent v of coef. Parts that are not wanted are left out. It returns the
+// cotangent of b.
 func (d *kernelDerivative) predictions(l *kernelMachine, g *learn.Grad, dx, x *mat.Dense, ddst []float64) (db float64) {
 	wanted := learner.Wants(g)
 	inputs := g.X != nil || g.Hyper != nil || dx != nil
@@ -217,8 +223,8 @@ func (d *kernelDerivative) predictionsAlong(l *kernelMachine, dst []float64, x, 
 	}
 }
 
-// addGradients adds s_k times the derivative of the kernel's value of the row rows_k with x, which
-// is values_k, to those sums of d that g wants, and to dx, unless that is nil.
+// addGradients adds s_k times the derivative of the kernel value values_k of row rows_k with x.
+// It adds to the sums of d that g wants and, unless nil, to dx.
 func (d *kernelDerivative) addGradients(l *kernelMachine, g *learn.Grad, dx, values, x []float64, rows []int) {
 	dparams := d.dparamsOf(g)
 	if !isRBF(l.kernel) {
@@ -276,7 +282,7 @@ func (d *kernelDerivative) dparamsOf(g *learn.Grad) []float64 {
 	return d.dparams
 }
 
-// rowOf returns the distinct row i of rows, or nil where X is not wanted of g.
+// rowOf returns the distinct row i of rows, or nil if g does not want X.
 func rowOf(g *learn.Grad, rows []float64, i, n int) []float64 {
 	if g.X == nil {
 		return nil
@@ -294,7 +300,7 @@ func (d *kernelDerivative) kernelTangent(l *kernelMachine, t *learn.Grad, dx, dz
 	if dparams == nil && dx == nil && dz == nil {
 		return 0
 	}
-	// Zeroed storage as long as the tangent, and nil where that is.
+	// gradient returns zeroed storage as long as the tangent, or nil if the tangent is nil.
 	gradient := func(store *[]float64, tangent []float64) []float64 {
 		if tangent == nil {
 			return nil

@@ -20,7 +20,7 @@ import (
 type plain struct{ RBF }
 
 // Rows of an RBF kernel at once give the bits of its values and gradients one by one, for all
-// learners, sizes and kinds of rows, and where distances overflow or vanish.
+// learners, sizes and kinds of rows, also if distances overflow or vanish.
 func TestRowsAtOnce(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 5))
 	fits := map[string]int{}
@@ -95,8 +95,9 @@ func TestManyRowsNeedFewExactSteps(t *testing.T) {
 	}
 }
 
-// ridgeResidualTol bounds what a ridge regression leaves of its conditions, of the largest sum of
-// the moduli of a condition's terms: the factor is backward stable, however near to singular.
+// ridgeResidualTol bounds the residual of a ridge regression's conditions, relative to the
+// largest sum of the moduli of a condition's terms: the factor is backward stable, however near
+// to singular.
 const ridgeResidualTol = 16 * dense.Eps
 
 // Factors by blocks solve the conditions of ridge regressions of hundreds of rows to rounding, with
@@ -142,8 +143,8 @@ func TestManyRowsLeaveNoResidual(t *testing.T) {
 	}
 }
 
-// products returns predictions of a fit and what their derivatives give without and with those in
-// the rows, and those of leave-one-out predictions of a learner that has them.
+// products returns predictions of a fit and their derivatives, without and with the derivatives
+// in the rows, and the same for the leave-one-out predictions of a learner that has them.
 func products(l learn.Predictor, d learn.Data, hyper []float64) (out []float64, err error) {
 	rows, n := d.X.Dims()
 	theta := make([]float64, numtest.First(l.Dims(n)))

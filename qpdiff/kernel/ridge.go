@@ -14,35 +14,33 @@ import (
 //
 //	minimise over c and b   1/N·‖y − Kc − b·1‖² + λ·cᵀKc,   K_ij = k(x_i, x_j)
 //
-// whose prediction is f(x) = Σ_i c_i k(x_i, x) + b, with b = 0 without Intercept. With the
-// linear kernel f is the prediction of [linear.ElasticNet] at λ1 = 0 and λ2 = λ. The sums over
-// the rows have each as often as it counts in the [learn.Data].
+// Its prediction is f(x) = Σ_i c_i k(x_i, x) + b, with b = 0 without Intercept. With the linear
+// kernel f is the prediction of [linear.ElasticNet] at λ1 = 0 and λ2 = λ. The sums weight each
+// row as the [learn.Data] does.
 //
-// The hyperparameters are λ ≥ 0, then the kernel's. λ = 0 interpolates, if
-// the kernel matrix is regular.
+// The hyperparameters are λ ≥ 0, then the kernel's. λ = 0 interpolates, if the kernel matrix is
+// regular.
 //
-// The prediction is not θᵀx: θ is b alone with Intercept and empty without, and
-// [Ridge.Predict] returns the prediction; [Ridge.PredictVJP] and
-// [Ridge.PredictJVP] are its derivatives with respect to λ, the kernel's
-// parameters, the training rows, their labels and the rows predicted for.
-// [Ridge.LeaveOneOut] predicts each row from the others.
+// The prediction is not θᵀx: θ is b alone with Intercept and empty without. [Ridge.Predict]
+// returns the prediction. [Ridge.PredictVJP] and [Ridge.PredictJVP] are its derivatives with
+// respect to λ, the kernel's parameters, the training rows, their labels and the predicted
+// rows. [Ridge.LeaveOneOut] predicts each row from the others.
 //
 // # Method
 //
-// With w_i the weight of row i and N their sum, the solution solves
+// With w_i the weight of row i and N the sum of the weights, the solution solves
 //
 //	(K + Nλ·diag(1/w))·c + b·1 = y,   with Intercept Σc = 0
 //
-// where rows that do not count have c_i = 0. The kernel matrix is centred with
-// Intercept, which leaves c as it is and takes a constant of the kernel out of the
-// condition; then one Cholesky factorisation gives c and b. A fit costs N³/6
-// multiplications and N²/2 values of the kernel, which are kept while the kernel's
-// parameters stay the same. Derivatives follow from the same system, are exact and
-// exist wherever there is a fit: a product costs one solve and N²/2 gradients of the
-// kernel.
+// Rows that do not count have c_i = 0. With Intercept the kernel matrix is centred, which
+// leaves c as it is and removes a constant of the kernel from the condition. One Cholesky
+// factorisation then gives c and b. A fit costs N³/6 multiplications and N²/2 values of the
+// kernel, which are kept while the kernel's parameters stay the same. Derivatives follow from
+// the same system, are exact, and exist for every fit: a product costs one solve and N²/2
+// gradients of the kernel.
 //
-// The zero value, with the RBF kernel and no intercept, is ready for Load. Fits after
-// the first allocate nothing.
+// The zero value, with the RBF kernel and no intercept, is ready for Load. Fits after the first
+// allocate nothing.
 type Ridge struct {
 	Kernel Kernel // nil: RBF. It is read by Dims and Load.
 	// Intercept adds an unpenalised constant to the prediction. It is read by Dims and
@@ -69,8 +67,8 @@ func (l *Ridge) Load(d learn.Data) (err error) {
 	return nil
 }
 
-// Bytes implements [learn.SizedLearner]: what load, factorise and the derivatives allocate, and
-// with LeaveOneOut the inverse.
+// Bytes implements [learn.SizedLearner]: the allocations of load, factorise and the
+// derivatives, and with LeaveOneOut the inverse.
 func (l *Ridge) Bytes(s learn.Size) int64 {
 	rows, n, m := learner.Sizes(s)
 	counts := rows // and rows
@@ -92,11 +90,13 @@ func (l *Ridge) Reset() {
 }
 
 // Fit solves the problem at hyper = (λ, kernel parameters…) and writes b to theta with
-// Intercept. Errors: an ArgError that matches ErrShape, ErrNotFinite or ErrDomain for
-// hyper, ErrNotFitted without data, ErrIllPosed if the system is singular to machine
-// precision, ErrNonconvex if the kernel turns out not to be positive semidefinite,
-// ErrNotFinite if the kernel or c overflows. After an error there is no fit, and θ is
-// left as it was.
+// Intercept. After an error there is no fit, and θ is left as it was. Errors:
+//
+//   - An ArgError that matches ErrShape, ErrNotFinite or ErrDomain: hyper cannot be used.
+//   - ErrNotFitted: there are no data.
+//   - ErrIllPosed: the system is singular to machine precision.
+//   - ErrNonconvex: the kernel turns out not to be positive semidefinite.
+//   - ErrNotFinite: the kernel or c overflows.
 func (l *Ridge) Fit(theta, hyper []float64) (err error) {
 	defer learner.Name(l, &err)
 	l.loo = 0
@@ -113,9 +113,9 @@ func (l *Ridge) Fit(theta, hyper []float64) (err error) {
 	return nil
 }
 
-// Coefficients returns c of the last fit, one entry for each row of X, 0 for rows that
-// do not count. It overwrites dst, and allocates only where dst has too little capacity.
-// The error is ErrNotFitted.
+// Coefficients returns c of the last fit, one entry for each row of X, 0 for rows that do not
+// count. It overwrites dst, and allocates only if dst has too little capacity. The error is
+// ErrNotFitted.
 func (l *Ridge) Coefficients(dst []float64) ([]float64, error) {
 	if err := l.state.Fitted(); err != nil {
 		return nil, learner.Named(l, err)
@@ -125,12 +125,12 @@ func (l *Ridge) Coefficients(dst []float64) ([]float64, error) {
 	return dst, nil
 }
 
-// LeaveOneOut writes to dst, for each row of X, the prediction of the fit at hyper to the
-// other rows, which has λ·(N−1) on the diagonal of its matrix. It ends the last Fit: what
-// follows is LeaveOneOutVJP. All N predictions cost one factorisation and one inverse,
-// N³/2 multiplications, and two N×N matrices of memory. Errors: as for Fit, and an
-// ArgError of kind ErrDomain if the data has one row, or Rows or Weights. After an error
-// dst is left as it was.
+// LeaveOneOut writes to dst, for each row of X, the prediction of the fit at hyper to the other
+// rows, which has λ·(N−1) on the diagonal of its matrix. It ends the last Fit: its derivatives
+// are LeaveOneOutVJP's. All N predictions cost one factorisation and one inverse, N³/2
+// multiplications, and two N×N matrices of memory. It returns the errors of Fit, and an ArgError
+// of kind ErrDomain if the data has one row, or Rows or Weights. After an error dst is left as it
+// was.
 func (l *Ridge) LeaveOneOut(dst, hyper []float64) (err error) {
 	defer learner.Name(l, &err)
 	l.loo = 0
@@ -153,13 +153,13 @@ func (l *Ridge) LeaveOneOut(dst, hyper []float64) (err error) {
 	return nil
 }
 
-// LeaveOneOutVJP adds the derivative of Σ_i ddst_i·dst_i at the last LeaveOneOut to each
-// field of g that is not nil. g.X gets the derivative with respect to the rows as those
-// fitted to, and dx, unless that is nil, that with respect to the rows as those predicted
-// for: the derivative in X is the sum. It costs N³/2 multiplications and N²/2 gradients of
-// the kernel, up to 5N²/2 with those in the rows. Errors: ErrNotFitted without a
-// LeaveOneOut after the last Load, Fit or Reset; an ArgError of kind ErrNotFinite for
-// ddst or if a product overflows, which leaves g and dx undefined.
+// LeaveOneOutVJP adds the derivative of Σ_i ddst_i·dst_i at the last LeaveOneOut to each field
+// of g that is not nil. g.X receives the derivative with respect to the rows as training rows.
+// dx, unless nil, receives the derivative with respect to the rows as predicted rows. The
+// derivative in X is the sum of both. It costs N³/2 multiplications and N²/2 gradients of the
+// kernel, up to 5N²/2 with the gradients in the rows. Errors: ErrNotFitted without a
+// LeaveOneOut after the last Load, Fit or Reset; an ArgError of kind ErrNotFinite for ddst or
+// if a product overflows, which leaves g and dx undefined.
 func (l *Ridge) LeaveOneOutVJP(w *qpdiff.Workspace, g *learn.Grad, dx *mat.Dense, ddst []float64) (err error) {
 	defer learner.Name(l, &err)
 	if l.state.Home.Check(); l.loo == 0 {

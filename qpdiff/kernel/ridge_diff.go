@@ -93,8 +93,8 @@ func (d *kernelDerivative) adjointLeaveOneOut(l *kernelRidgeFit, g *learn.Grad, 
 	return learner.CheckProduct(&learn.Grad{X: dx})
 }
 
-// leaveOneOutColumns adds the part of the kernel's values on and below the diagonal in so many
-// columns from first on.
+// leaveOneOutColumns adds the part of the kernel's values on and below the diagonal in some
+// columns, from first on.
 func (d *kernelDerivative) leaveOneOutColumns(l *kernelRidgeFit, g *learn.Grad, dx *mat.Dense, ddst []float64, first, count int) {
 	m, h := len(l.c), d.v
 	if g.X != nil || g.Hyper != nil {
@@ -119,9 +119,9 @@ func (d *kernelDerivative) leaveOneOutColumns(l *kernelRidgeFit, g *learn.Grad, 
 	}
 }
 
-// leaveOneOutRow adds to the cotangents of the rows as those fitted to and predicted for what the
-// kernel's values of row j with the given rows, none beyond it, give. The cotangents of the values
-// are in s.
+// leaveOneOutRow adds the contributions of row j's kernel values with the given rows, none
+// beyond it, to two cotangents: of the rows as training rows, and of the rows as predicted
+// rows. The cotangents of the values are in s.
 func (d *kernelDerivative) leaveOneOutRow(l *kernelRidgeFit, g *learn.Grad, dx *mat.Dense, ddst []float64, j int, values []float64, rows []int) {
 	m, n, xj := len(l.c), l.n, l.row(j)
 	for k, i := range rows {

@@ -11,12 +11,12 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// kernelRidgeFactor solves (K + ridge·diag(1/share))·x + b·1 = r, with balanced and
-// 1ᵀx = sum, without it b = 0. share sums to 1.
+// kernelRidgeFactor solves (K + ridge·diag(1/share))·x + b·1 = r. With balanced 1ᵀx = sum,
+// otherwise b = 0. share sums to 1.
 //
-// With balanced the matrix is K′ + ridge·diag(1/share) + shift·11ᵀ, where K′ is K
-// centred, K′_ij = K_ij − u_i − u_j with K′·share = 0. Neither changes x where sum = 0,
-// and the matrix is positive definite wherever x is unique.
+// With balanced the matrix is K′ + ridge·diag(1/share) + shift·11ᵀ, where K′ is K centred,
+// K′_ij = K_ij − u_i − u_j with K′·share = 0. Neither change moves x if sum = 0, and the matrix
+// is positive definite whenever x is unique.
 type kernelRidgeFactor struct {
 	a, inv   []float64 // Cholesky factor, lower triangle; a is G after invert
 	share    []float64
@@ -79,9 +79,9 @@ func (f *kernelRidgeFactor) factorise(k []float64, rows []int, lambda, part floa
 	return nil
 }
 
-// reach bounds the terms of the pivot at which cholesky stopped, in units of rounding: the
-// pivot is the curvature along the direction in which the rows before it cancel row at, and
-// the rounding of each entry of the matrix counts by the sizes of that direction there.
+// reach bounds the terms of the pivot at which cholesky stopped, in units of rounding. The
+// pivot is the curvature along the direction in which the rows before row at cancel it. The
+// rounding of each entry of the matrix counts by the sizes of that direction there.
 func (f *kernelRidgeFactor) reach(k []float64, at int) float64 {
 	n := len(f.share)
 	v := f.x[:at+1]
@@ -137,10 +137,10 @@ func (f *kernelRidgeFactor) invert() {
 	}
 }
 
-// kernelRidgeFit is a kernel ridge regression on its data, solved: what its derivatives
-// read.
+// kernelRidgeFit is a solved kernel ridge regression on its data, with all values that its
+// derivatives need.
 type kernelRidgeFit struct {
-	kernelMachine // its rows are those that count, its coefficients c
+	kernelMachine // its rows are the rows that count, its coefficients c
 	rows          []int
 	counts        []float64
 	k             []float64 // kernel matrix of the rows
@@ -198,9 +198,9 @@ func (l *kernelRidgeFit) solve(hyper []float64, part float64) (b float64, err er
 
 // leaveOneOut sets dst to the prediction for each row of the fit to the others.
 //
-// Without row i the rows have the matrix K + (N−1)λ·I less row and column i. So G, the
-// upper left block of the inverse of [K + (N−1)λ·I, 1; 1ᵀ, 0] (without intercept the
-// inverse of K + (N−1)λ·I), gives all residuals: (G·y)_i/G_ii.
+// Without row i the rows have the matrix K + (N−1)λ·I without row and column i. So G, the upper
+// left block of the inverse of [K + (N−1)λ·I, 1; 1ᵀ, 0] (without intercept the inverse of K +
+// (N−1)λ·I), gives all residuals: (G·y)_i/G_ii.
 func (l *kernelRidgeFit) leaveOneOut(dst, hyper []float64) error {
 	m := len(l.rows)
 	if m < 2 {

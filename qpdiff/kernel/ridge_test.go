@@ -52,8 +52,8 @@ func denseRidge(kernel Kernel, intercept bool, d learn.Data, hyper []float64) (c
 	return x.RawVector().Data[:n], x.AtVec(n)
 }
 
-// kernelRidgeResidual compares θ, which are predictions at x, or b where x is nil, with
-// those of denseRidge, relative to the size of their terms.
+// kernelRidgeResidual compares θ, the predictions at x, or b if x is nil, with the values from
+// denseRidge, relative to the size of their terms.
 func kernelRidgeResidual(kernel Kernel, intercept, predicted bool) func(d learn.Data, theta, hyper []float64) float64 {
 	return func(d learn.Data, theta, hyper []float64) float64 {
 		c, b := denseRidge(kernel, intercept, d, hyper)
@@ -150,8 +150,8 @@ func TestKernelRidgeByHand(t *testing.T) {
 	}
 }
 
-// The bound on the condition is 2⁵²/256, by √2/δ² for rows at distance δ: a third of it is
-// solved, three times as much is refused.
+// The bound on the condition is 2⁵²/256; the condition is √2/δ² for rows at distance δ. A third
+// of the bound is solved, three times the bound is refused.
 func TestKernelRidgeVerdicts(t *testing.T) {
 	d := casetest.RandomData(1, 6, 2, false)
 	tied := casetest.CloneData(d)
@@ -261,8 +261,8 @@ func TestKernelModelPredictsAsTheLearner(t *testing.T) {
 	}
 }
 
-// Where the rounding of a kernel's constant hides what is beside it the fit is refused, and where it does
-// not the constant moves no prediction by more than that.
+// A fit is refused if the rounding of a kernel's constant hides the rest of the kernel.
+// Otherwise the constant moves no prediction by more than that rounding.
 func TestKernelRidgeRefusesConstantsThatHideTheRest(t *testing.T) {
 	d := casetest.RandomData(4, 12, 3, false)
 	x := casetest.RandomData(5, 6, 3, false).Dense()
@@ -285,8 +285,7 @@ func TestKernelRidgeRefusesConstantsThatHideTheRest(t *testing.T) {
 	}
 }
 
-// Derivatives in the rows predicted for are those of difference quotients, along any
-// direction of them.
+// Derivatives in the predicted rows equal difference quotients, along any direction.
 func TestPredictedRows(t *testing.T) {
 	rng := rand.New(rand.NewPCG(23, 2))
 	d := casetest.ClassData(7, 20, 2)

@@ -10,50 +10,51 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// SVM is the support vector machine with a kernel, by its dual (Cortes
-// and Vapnik 1995), for labels ±1:
+// SVM is the support vector machine with a kernel, by its dual (Cortes and Vapnik 1995), for
+// labels ±1:
 //
 //	minimise over β   ½·Σ_ij β_i β_j k(x_i, x_j) − Σ_i y_i β_i
 //	subject to        0 ≤ y_i β_i ≤ C,   with Intercept also Σ_i β_i = 0
 //
-// whose decision function is f(x) = Σ_i β_i k(x_i, x) + b, with b the
-// multiplier of the last constraint (0 without Intercept). β_i is y_i times the usual
-// dual variable. The hyperparameters are C > 0, then the kernel's. A row that
-// counts w times in the [learn.Data] has the bound C·w, so that C weighs a sum over the rows:
-// weights twice as large have the effect of a C twice as large.
+// Its decision function is f(x) = Σ_i β_i k(x_i, x) + b, with b the multiplier of the last
+// constraint (0 without Intercept). β_i is y_i times the usual dual variable. The
+// hyperparameters are C > 0, then the kernel's. A row that counts w times in the [learn.Data]
+// has the bound C·w, so that C weights a sum over the rows: doubling all weights has the effect
+// of doubling C.
 //
-// The prediction is not θᵀx: θ is b alone with Intercept and empty without, and
-// [SVM.Predict] returns the prediction, the decision value; [SVM.PredictVJP]
-// and [SVM.PredictJVP] are its derivatives with respect to C, the kernel's
-// parameters, the training rows, their labels and the rows predicted for.
+// The prediction is not θᵀx: θ is b alone with Intercept and empty without. [SVM.Predict]
+// returns the prediction, the decision value. [SVM.PredictVJP] and [SVM.PredictJVP] are its
+// derivatives with respect to C, the kernel's parameters, the training rows, their labels and
+// the predicted rows.
 //
 // # Derivatives
 //
-// With F the rows with 0 < y_iβ_i < C, U those at C, the conditions
+// With F the rows with 0 < y_iβ_i < C, and U the rows at C, the conditions
 //
 //	f(x_i) = 1/y_i for i ∈ F,   β_i = C·y_i for i ∈ U,   Σβ = 0 with Intercept
 //
-// determine β_F and b; the implicit function theorem at them needs one solve
-// with k(x_F, x_F), bordered with Intercept. It needs strict complementarity: no row
-// of F at a bound, and no row beside F with y_i·f(x_i) = 1. Either counts as so
-// within 256 times the error that rounding of the terms of these conditions makes
-// in it. Where all β are at a bound, b may be
-// anything in an interval: it is set to its middle, and differentiated as such.
-// Equal rows with equal labels count as one of their joint weight: derivatives
-// are along moves that keep them equal, in parts to each by what they count. Along moves that
-// part equal rows of F there is no derivative, since only the sum of their β is
-// unique; see [SVM.Ties].
+// determine β_F and b. The implicit function theorem at them needs one solve with k(x_F, x_F),
+// bordered with Intercept. It requires strict complementarity: no row of F is at a bound, and
+// no other row has y_i·f(x_i) = 1. Each of these counts as violated within 256 times its
+// rounding error, from the terms of the conditions. If all β are at a bound, b may be anything
+// in an interval: it is set to the middle, and differentiated as such.
+//
+// Equal rows with equal labels count as one row of their joint weight: derivatives are along
+// moves that keep them equal, shared in proportion to the weights. Along moves that part equal
+// rows of F there is no derivative, because only the sum of their β is unique; see [SVM.Ties].
 //
 // # Size
 //
-// Up to 4096 distinct rows the kernel matrix is held, 8 bytes for each pair of them. Beyond that,
-// rows of it are evaluated when they are needed, and 128 MiB at most hold those used last, less if MaxBytes
-// allows less; this changes no result. From 1024 rows on, those at a bound that they have no reason to leave are
-// set aside while the others are moved. In both ways the solution is checked on all rows at the end. A
-// fit starts from the last one, also after a change of C and of the kernel's parameters.
+// Up to 4096 distinct rows the kernel matrix is held, 8 bytes for each pair of them. Beyond
+// that, its rows are evaluated when they are needed, and at most 128 MiB hold the rows used
+// last, less if MaxBytes allows less; this changes no result. From 1024 rows on, rows at a
+// bound that they have no reason to leave are set aside while the others are moved. In both
+// cases the solution is checked on all rows at the end. A fit starts from the last one, also
+// after a change of C and of the kernel's parameters.
 //
-// The zero value, with the RBF kernel and no intercept, is ready for Load. Fits after the
-// first allocate nothing, or of more than 1024 rows only what the rows inside their bounds need.
+// The zero value, with the RBF kernel and no intercept, is ready for Load. Fits after the first
+// allocate nothing; with more than 1024 rows, they allocate only the memory for the rows inside
+// their bounds.
 type SVM struct {
 	Kernel Kernel // nil: RBF. It is read by Dims and Load.
 	// Intercept adds an unpenalised constant to the decision function. It is read by
@@ -102,15 +103,16 @@ func (l *SVM) Reset() {
 	l.q.reset()
 }
 
-// Fit solves the dual at hyper = (C, kernel parameters…) and writes b to theta
-// with Intercept. Errors: an ArgError that matches ErrShape, ErrNotFinite or
-// ErrDomain for hyper, ErrNotFitted without data, ErrTooLarge if factors need more than
-// Data.MaxBytes, ErrNonconvex if the kernel
-// turns out not to be positive semidefinite, ErrIterationLimit if the problem
-// is too ill-conditioned for the working precision: where rounding of the
-// kernel's values and of the solution may change a training row's decision value
-// by more than 1e-3, beside the margin 1. After an error there is no fit, and θ
-// is left as it was.
+// Fit solves the dual at hyper = (C, kernel parameters…) and writes b to theta with Intercept.
+// After an error there is no fit, and θ is left as it was. Errors:
+//
+//   - An ArgError that matches ErrShape, ErrNotFinite or ErrDomain: hyper cannot be used.
+//   - ErrNotFitted: there are no data.
+//   - ErrTooLarge: factors need more than Data.MaxBytes.
+//   - ErrNonconvex: the kernel turns out not to be positive semidefinite.
+//   - ErrIterationLimit: the problem is too ill-conditioned for the working precision.
+//     Rounding of the kernel's values and of the solution may change a training row's
+//     decision value by more than 1e-3, relative to the margin 1.
 func (l *SVM) Fit(theta, hyper []float64) (err error) {
 	defer learner.Name(l, &err)
 	if err := l.state.BeginTheta(theta, l.state.Params, l.state.Hypers); err != nil {
@@ -150,11 +152,11 @@ func (l *SVM) Fit(theta, hyper []float64) (err error) {
 	return nil
 }
 
-// Multipliers returns the dual variable y_i·β_i of each training row at the last fit: C
-// times the row's weight if it violates the margin, 0 beyond it, between them if
-// y_i·f(x_i) = 1. Equal rows with equal labels, whose dual variables have a unique sum
-// only, share it by what they count. It overwrites dst, and allocates only where dst has
-// too little capacity. The error is ErrNotFitted.
+// Multipliers returns the dual variable y_i·β_i of each training row at the last fit: C times
+// the row's weight if it violates the margin, 0 beyond it, between them if y_i·f(x_i) = 1. Of
+// equal rows with equal labels only the sum is unique, and they share it in proportion to their
+// weights. It overwrites dst, and allocates only if dst has too little capacity. The error is
+// ErrNotFitted.
 func (l *SVM) Multipliers(dst []float64) ([]float64, error) {
 	return l.rows.Spread(l, &l.state, dst, func(k int) float64 {
 		if l.q.atC(k, l.q.beta[k]) {
@@ -164,10 +166,9 @@ func (l *SVM) Multipliers(dst []float64) ([]float64, error) {
 	})
 }
 
-// SupportVectors returns the training rows whose dual variables are not 0 at the last
-// fit, ascending: the decision function does not depend on the others. It overwrites
-// dst, and allocates only where dst has too little capacity. The error is
-// ErrNotFitted.
+// SupportVectors returns the training rows whose dual variables are not 0 at the last fit,
+// ascending: the decision function does not depend on the others. It overwrites dst, and
+// allocates only if dst has too little capacity. The error is ErrNotFitted.
 func (l *SVM) SupportVectors(dst []int) ([]int, error) {
 	return l.rows.Where(l, &l.state, dst, func(k int) bool { return l.q.beta[k] != 0 })
 }
@@ -177,13 +178,12 @@ func (l *SVM) begin(d *kernelDerivative, g *learn.Grad) error {
 	return l.prepare(d, l.Generalised, g)
 }
 
-// Ties calls visit for pairs of equal rows i and k with equal labels whose β have a
-// unique sum only, or which bound b where all β are at a bound. The g.X of the last
-// VJP or PredictVJP with w, which must have asked for it, is the derivative along
-// moves dX with dᵀdX_i = dᵀdX_k for each d that visit is called with (n entries, valid
-// during the call; sign is 1). Along other moves there is no derivative. visit
-// returns whether it needs the pair's other d. Where w is nil, or its last product is
-// of another fit, there are no pairs.
+// Ties calls visit for pairs of equal rows i and k with equal labels of which only the sum of
+// the β is unique, or which bound b because all β are at a bound. The g.X of the last VJP or
+// PredictVJP with w, which must have asked for it, is the derivative along moves dX with dᵀdX_i
+// = dᵀdX_k for each d that visit receives (n entries, valid during the call; sign is 1). Along
+// other moves there is no derivative. visit returns whether it needs the pair's other d. If w
+// is nil, or its last product belongs to another fit, there are no pairs.
 func (l *SVM) Ties(w *qpdiff.Workspace, visit func(i, k int, sign float64, d []float64) bool) {
 	if w != nil {
 		qpdiff.Scratch[kernelDerivative](w).ties(&l.kernelSVMFit, visit)

@@ -11,14 +11,13 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// boxQP minimises ½βᵀKβ − yᵀβ over lo ≤ β ≤ hi, and with balanced over Σβ = 0
-// too: the dual of a support vector machine in β_i = α_i·y_i. At the solution
-// y − Kβ − b is zero where β is free, ≤ 0 where β is at lo and ≥ 0 at hi.
+// boxQP minimises ½βᵀKβ − yᵀβ over lo ≤ β ≤ hi, and with balanced over Σβ = 0 too: the dual of
+// a support vector machine in β_i = α_i·y_i. At the solution y − Kβ − b is zero for a free β, ≤
+// 0 for a β at lo and ≥ 0 for a β at hi.
 //
-// Sequential minimal optimisation (Platt 1998; Fan, Chen and Lin 2005 for the
-// choice of the pair) guesses which β are free; exact steps on the free ones,
-// as in piecewiseQP, finish. β depends on how the free set was found only through
-// the set and the bounds of the others.
+// Sequential minimal optimisation (Platt 1998; Fan, Chen and Lin 2005 for the choice of the
+// pair) guesses which β are free. Exact steps on the free ones, as in piecewiseQP, finish. β
+// depends on the search for the free set only through the set and the bounds of the others.
 type boxQP struct {
 	n         int
 	rows      kernelRows // of K
@@ -54,40 +53,39 @@ const (
 	// pairCurvature is the least curvature along a pair, of the first one's diagonal
 	// entry: the rounding error of 0, for two rows that are almost equal.
 	pairCurvature = dense.Eps
-	// pairsPerRow bounds the pairs for each row that sequential minimal optimisation
-	// moves from a cold start, and one pair for every rowsPerPair rows is the bound
-	// between exact steps: it converges slowly near the solution, where exact steps
-	// end.
+	// pairsPerRow bounds the pairs for each row that sequential minimal optimisation moves from
+	// a cold start. Between exact steps the bound is one pair for every rowsPerPair rows,
+	// because it converges slowly near the solution, and exact steps do not.
 	pairsPerRow = 3
 	rowsPerPair = 2
 	// From manyRows rows on the bound is, of each row, a pair for every rowsPerRound rows. An exact
 	// step costs the cube of the rows there, and holds one row at a time; the pairs cost as much
 	// as some 20 exact steps, and rarely are that many.
 	manyRows, rowsPerRound = 256, 16
-	// pairPhases bounds how often it runs between exact steps, since it may undo what
-	// these have found.
+	// pairPhases bounds how often it runs between exact steps, since it may undo their
+	// progress.
 	pairPhases = 4
-	// residualTol is what rounding makes of y − Kβ, of the size of its terms.
+	// residualTol is the rounding error of y − Kβ, relative to the size of its terms.
 	residualTol = 64 * dense.Eps
-	// freeTol is what rounding leaves, for each free row, of a pivot that is 0, of
-	// its diagonal entry.
+	// freeTol is the rounding error, for each free row, of a pivot that is 0, relative to its
+	// diagonal entry.
 	freeTol = 8 * dense.Eps
-	// boundTol is how near its bound rounding leaves, for each row, a β that arrives
-	// there, of the range between its bounds.
+	// boundTol is the distance from its bound, for each row, within which a β counts as at the
+	// bound, relative to the range between its bounds.
 	boundTol = 4 * dense.Eps
 	// proximalTol is the weight of the proximal term, of the largest diagonal entry
 	// of K: far above rounding, and small beside most of K, so that few steps do. A
 	// pivot that is below 0 by more shows that K is not positive semidefinite.
 	proximalTol = 1e-8
 	// proximalSteps bounds the proximal point steps. Each divides the error along an
-	// eigenvector of K by 1 plus its eigenvalue over delta: what this many leave
-	// changes Kβ by less than rounding.
+	// eigenvector of K by 1 plus its eigenvalue over delta. After this many, the rest changes
+	// Kβ by less than rounding.
 	proximalSteps = 200
 	// exactSteps, and exactStepsPerRow for each row, bound the exact steps: far more
 	// than a problem needs unless rounding makes them cycle.
 	exactSteps, exactStepsPerRow = 300, 30
-	// stepTol is the part of a step below which it counts as of length zero, and
-	// stillSteps how many of those in a row make rows enter one at a time.
+	// A step shorter than stepTol of its full length counts as a step of length zero. After
+	// stillSteps such steps in a row, rows enter one at a time.
 	stepTol    = 1e-12
 	stillSteps = 20
 )
@@ -106,7 +104,7 @@ type pairSteps struct {
 	places                []int // storage of of
 }
 
-// resize makes room for n rows. The warm start survives where n does not change.
+// resize makes room for n rows. The warm start survives if n does not change.
 func (q *boxQP) resize(n int) {
 	if n != q.n {
 		q.reset()
@@ -142,7 +140,7 @@ func (q *boxQP) residual() {
 	}
 }
 
-// follow changes r from that of an earlier β, which was holds.
+// follow updates r after a change of β from its earlier value, was.
 func (q *boxQP) follow() {
 	q.size = 1
 	for j, v := range q.beta {
@@ -154,7 +152,7 @@ func (q *boxQP) follow() {
 	}
 }
 
-// snap returns v within the bounds lo and hi, and a bound exactly where v is within rounding of it.
+// snap returns v within the bounds lo and hi, or exactly a bound if v is within rounding of it.
 func (q *boxQP) snap(v, lo, hi float64) float64 {
 	if tiny := boundTol * float64(q.n) * (hi - lo); v-lo <= tiny {
 		return lo
@@ -182,8 +180,8 @@ func (q *boxQP) between(beta []float64) (up, down int) {
 	return up, down
 }
 
-// factorise makes f the factor for the rows free, and returns the first place in
-// free whose row depends on those before it, or their number.
+// factorise makes f the factor for the rows free. It returns the first place in free whose row
+// depends on earlier ones, or the number of rows.
 func (q *boxQP) factorise(f *freeFactor, free []int, tol float64) int {
 	s := len(free)
 	f.a, f.balanced, f.shift = dense.Grow(f.a, s*s), q.balanced, q.shift
@@ -209,8 +207,8 @@ func (q *boxQP) row(j int) []float64 {
 	return r.one
 }
 
-// makeRoom sets how many rows the cache may hold, and returns an error if factors of so many free rows
-// need more than the MaxBytes of the data. The cache gives way to factors.
+// makeRoom sets the number of rows that the cache may hold, so that the factors of the free
+// rows fit. It returns an error if they need more than the MaxBytes of the data.
 func (q *boxQP) makeRoom(free, factors int) error {
 	if q.n <= limits.shrink {
 		return nil // Load counts the factors

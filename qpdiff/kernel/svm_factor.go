@@ -17,8 +17,8 @@ type freeFactor struct {
 	weight   float64   // and its sum
 }
 
-// factorise factorises the upper triangle of K_FF + shift·11ᵀ that a holds, of s rows,
-// and returns the first row that depends on those before it, or s.
+// factorise factorises the upper triangle of K_FF + shift·11ᵀ, of s rows, in a. It returns the
+// first row that depends on earlier ones, or s.
 func (f *freeFactor) factorise(s int, tol float64) int {
 	f.dinv, f.ones = dense.Grow(f.dinv, s), dense.Grow(f.ones, s)
 	k := dense.LDLFactor(f.a, f.dinv, s, s, tol)

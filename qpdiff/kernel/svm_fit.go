@@ -11,7 +11,8 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// kernelSVMFit is a kernel machine on its data, solved: what its derivatives read.
+// kernelSVMFit is a solved kernel machine on its data, with all values that its derivatives
+// need.
 type kernelSVMFit struct {
 	kernelMachine // its rows are the distinct rows of X, its coefficients β
 	rows          learner.RowSet
@@ -22,8 +23,8 @@ type kernelSVMFit struct {
 	blur float64 // how far rounding may have moved the β of weakly active rows in all, in units of their bounds
 }
 
-// load takes the rows over from the data. A warm start survives if there were as many
-// features, and the distinct rows are in the same places with the same labels and counts.
+// load takes the rows over from the data. A warm start survives if the number of features, and
+// the places, labels and counts of the distinct rows are the same.
 func (l *kernelSVMFit) load(features int, bias bool) {
 	d, rows, n := l.state.Data, len(l.state.Data.Y), l.n
 	w := n + 1
@@ -57,7 +58,7 @@ func (l *kernelSVMFit) load(features int, bias bool) {
 	}
 }
 
-// entries counts what load and the derivatives allocate.
+// entries counts the allocations of load and of the derivatives.
 func (l *kernelSVMFit) entries(s learn.Size) float64 {
 	rows, n, m := learner.Sizes(s)
 	return rows*(2*n+1) + 3*rows + learner.RowSetEntries(rows, s.Weighted) + 19*m + rowsEntries(m) + derivativeEntries(m, n, float64(s.Predicted))
@@ -76,8 +77,9 @@ func (l *kernelSVMFit) gramMatrix(params []float64) error {
 	return err
 }
 
-// bounds sets the bounds for C, and moves the last solution with them, unless Σβ = 0 is lost: where C was subnormal, β had
-// few digits. It reports a bound that is not positive and finite.
+// bounds sets the bounds for C, and moves the last solution with them, unless Σβ = 0 is lost,
+// because C was subnormal and β had few digits. It reports a bound that is not positive and
+// finite.
 func (l *kernelSVMFit) bounds(c float64) error {
 	q := &l.q
 	var sum, size float64

@@ -134,7 +134,8 @@ func TestKernelSVMFactorBeyondMaxBytes(t *testing.T) {
 	}
 }
 
-// A kernel whose values are not all finite is an error, also where they are not all looked at first.
+// A kernel whose values are not all finite is an error, also if the fit does not evaluate all
+// of them at first.
 func TestKernelSVMOpenRows(t *testing.T) {
 	setLimits(t, rowLimits{every: 50, cache: 1 << 20})
 	d := casetest.ClassData(3, 60, 2)

@@ -80,8 +80,8 @@ func (l *SVM) gap() (gap, cond float64) {
 	return gap, numtest.EquilibratedCond(len(q.free), func(i, j int) float64 { return q.row(q.free[i])[q.free[j]] + q.shift })
 }
 
-// Where every free row is weakly active, b is differentiated as the middle of
-// the interval that the bounds leave, whatever was fitted before.
+// If every free row is weakly active, b is differentiated as the middle of the interval that
+// the bounds leave, whatever was fitted before.
 func TestKernelSVMAllWeak(t *testing.T) {
 	other := learn.Data{X: mat.NewDense(6, 1, []float64{0, 1, 2, 3, 4, 5}), Y: []float64{1, 1, 1, -1, -1, -1}}
 	d := learn.Data{X: mat.NewDense(3, 1, []float64{1.3, 1.2, 1.3}), Y: []float64{-1, 1, 1}}
@@ -103,9 +103,9 @@ func TestKernelSVMAllWeak(t *testing.T) {
 			t.Errorf("after another fit %v, else %v", g.Hyper, want)
 		}
 	}
-	// Two examples are both free until C = 1/(1−k), and at C from there down, where
-	// b = 0 by symmetry and f = C·(1−k) of the first. The nearer they are, the more
-	// rounding hides: more than half of what may be hidden at the last.
+	// Two examples are both free down to C = 1/(1−k), and at C below it. There b = 0 by
+	// symmetry and f = C·(1−k) at the first. The nearer they are, the more rounding hides: at
+	// the last distance, more than half of the permitted error.
 	for _, apart := range []float64{1, 1e-2, 1e-4, 2e-5} {
 		two := learn.Data{X: mat.NewDense(2, 1, []float64{0, apart}), Y: []float64{1, -1}}
 		width := -math.Expm1(-apart * apart)
@@ -119,8 +119,8 @@ func TestKernelSVMAllWeak(t *testing.T) {
 			t.Errorf("%v apart: weak %v, b %v, product %v", apart, l.weak, theta, g.Hyper)
 		}
 	}
-	// Under so small a C rounding hides how three rows share the β of a fourth. At
-	// 0, where all of them may be, they would leave b without bound.
+	// With so small a C, rounding hides how three rows share the β of a fourth. All of them may
+	// be at 0, and would then leave b without a bound.
 	star := learn.Data{X: mat.NewDense(4, 2, []float64{0, 0, 1, 0, -.6, .8, -.6, -.8}), Y: []float64{1, -1, -1, -1}}
 	l := &SVM{Intercept: true, Generalised: true}
 	numtest.OK(t, l.Load(star), l.Fit(theta, []float64{.1, 1}), l.Fit(theta, []float64{1e-100, 1}))
@@ -132,8 +132,8 @@ func TestKernelSVMAllWeak(t *testing.T) {
 	}
 }
 
-// A row of zeros under the linear kernel has margin 0 whatever the others do: its
-// β is at C, and f and its derivatives are those without it.
+// A row of zeros under the linear kernel has margin 0 whatever the other rows are. Its β is at
+// C, and f and its derivatives are the same as without it.
 func TestKernelSVMZeroRow(t *testing.T) {
 	d := casetest.ClassData(5, 9, 2)
 	with := learn.Data{X: mat.NewDense(10, 2, nil), Y: append(slices.Clone(d.Y), 1)}
@@ -178,7 +178,7 @@ func TestKernelSVMFarAway(t *testing.T) {
 	}
 }
 
-// What Predict has kept of one fit is not used after the next.
+// Values that Predict has kept of one fit are not used after the next.
 func TestKernelSVMForgetsKernelValues(t *testing.T) {
 	d := casetest.ClassData(5, 20, 2)
 	x := mat.NewDense(4, 2, []float64{1, 2, -.5, .3, 0, 0, 1, 1})
@@ -194,8 +194,8 @@ func TestKernelSVMForgetsKernelValues(t *testing.T) {
 	}
 }
 
-// However small C is, the β of one free row with Intercept is no more uncertain than
-// the others: it is what Σβ = 0 leaves.
+// However small C is, the β of one free row with Intercept is no more uncertain than the
+// others, because it follows from Σβ = 0.
 func TestKernelSVMTinyC(t *testing.T) {
 	theta, hyper := make([]float64, 1), []float64{1e-160, 1}
 	l := &SVM{Intercept: true}
@@ -209,8 +209,8 @@ func TestKernelSVMTinyC(t *testing.T) {
 	if want := 1 - math.Exp(-1); math.Abs(g.Hyper[0]-want) > 8*dense.Eps {
 		t.Errorf("∂b/∂C = %v, want %v", g.Hyper[0], want)
 	}
-	// Equal rows with unequal labels: β of the two that are one is inside its bounds,
-	// also where a product of C and the kernel underflows.
+	// Equal rows with unequal labels: of the two equal ones, one β is inside its bounds, also
+	// if a product of C and the kernel underflows.
 	for _, tiny := range []float64{1, 1e-100, 1e-160, 1e-200} {
 		l := &SVM{Kernel: Polynomial{Degree: 1}, Intercept: true}
 		equal := learn.Data{X: mat.NewDense(3, 1, nil), Y: []float64{1, -1, 1}}
@@ -225,8 +225,8 @@ func TestKernelSVMTinyC(t *testing.T) {
 	}
 }
 
-// A fit that starts from another C ends where one from nothing does: the bounds
-// of β move with C.
+// A fit that starts from another C has the same result as a cold one: the bounds of β move with
+// C.
 func TestKernelSVMStartsAtItsOwnC(t *testing.T) {
 	rng := rand.New(rand.NewPCG(19, 7))
 	for trial := range 60 {
@@ -245,8 +245,8 @@ func TestKernelSVMStartsAtItsOwnC(t *testing.T) {
 	}
 }
 
-// The slope by which Ties tells equal rows apart is the gradient of the decision
-// function there.
+// The slope by which Ties distinguishes equal rows is the gradient of the decision function at
+// the rows.
 func TestKernelSVMTiesSlope(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(4, 2, []float64{.2, .1, 1, .5, 1, .5, -1, 1}), Y: []float64{1, -1, -1, 1}}
 	l := &SVM{Intercept: true}

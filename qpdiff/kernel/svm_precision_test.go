@@ -86,9 +86,8 @@ func preciseTrial(t *testing.T, trial int) (l *SVM, theta, hyper []float64) {
 	return l, theta, hyper
 }
 
-// A product with Generalised is right to 1e-2 of the margin or refused, however
-// ill-conditioned the fit: C·∂f/∂C lies between its one-sided values, which are one
-// where C is not at a kink.
+// A product with Generalised is right to 1e-2 of the margin or refused, however ill-conditioned
+// the fit: C·∂f/∂C lies between its one-sided values, which are equal if C is not at a kink.
 func TestKernelSVMGeneralisedRightOrRefused(t *testing.T) {
 	const tol, h = 1e-2, 1e-20
 	// Rows at a kink by the bounds that take norms but not by their own errors, and
@@ -134,8 +133,8 @@ func TestKernelSVMGeneralisedRightOrRefused(t *testing.T) {
 	}
 }
 
-// A feature in large units costs digits in proportion to the kernel's values: a
-// fit is refused where they reach 1e13 times the margin, and no earlier than 1e10.
+// A feature in large units costs digits in proportion to the kernel's values. A fit is refused
+// if they reach 1e13 times the margin, but not below 1e10.
 func TestKernelSVMRefusesRawFeatures(t *testing.T) {
 	for degree := 1; degree <= 3; degree++ {
 		for _, c := range []struct {
@@ -177,8 +176,8 @@ func TestKernelSVMDecisionErrorUnits(t *testing.T) {
 	}
 }
 
-// preciseKernel returns the exact value of a polynomial kernel, and that of RBF to
-// 1e-90: rounded values of either can make K indefinite.
+// preciseKernel returns the exact value of a polynomial kernel, and the value of RBF to 1e-90:
+// rounded values of either can make K indefinite.
 func preciseKernel(k Kernel, params, x, z []float64) *big.Float {
 	base, t, v := numtest.Precise(0), numtest.Precise(0), numtest.Precise(1)
 	p, ok := k.(Polynomial)

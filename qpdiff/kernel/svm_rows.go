@@ -9,7 +9,7 @@ import (
 // leastCached is how many rows a cache holds at least.
 const leastCached = 16
 
-// rowLimits are the sizes from which on the ways of large problems are taken. Tests take them for small
+// rowLimits are the sizes from which the methods for large problems are used. Tests set smaller
 // ones.
 type rowLimits struct {
 	whole  int // the most rows whose kernel matrix is held
@@ -21,9 +21,9 @@ type rowLimits struct {
 // A cache takes no more than the largest matrix that is held, 128 MiB.
 var limits = rowLimits{whole: 1 << 12, shrink: 1 << 10, every: 1000, cache: 1 << 24}
 
-// kernelRows are the rows of the kernel matrix of a machine. Beyond limits.whole rows they are evaluated when
-// they are needed; pairs of rows find those that they took last in the cache. Exact steps then follow y − Kβ,
-// and the last one begins with it anew, from all rows.
+// kernelRows are the rows of the kernel matrix of a machine. Beyond limits.whole rows they are
+// evaluated when they are needed, and a cache holds the rows that pairs used last. Exact steps
+// then update y − Kβ, and the last one computes it anew, from all rows.
 type kernelRows struct {
 	of     *kernelMachine
 	params []float64 // of the kernel
@@ -88,7 +88,8 @@ func (r *kernelRows) evaluate(dst []float64, j int, at []int) {
 	r.open = r.open || !dense.Finite(4*sum)
 }
 
-// renew makes the rows those of the kernel with params, unless they are that already, and sets diagonal.
+// renew evaluates the rows of the kernel with params, unless they are up to date, and sets
+// diagonal.
 func (r *kernelRows) renew(of *kernelMachine, first []int, diagonal, params []float64) (changed bool, largest float64, err error) {
 	n := len(first)
 	r.of = of
@@ -141,7 +142,7 @@ type rowCache struct {
 	now     int
 }
 
-// begin empties the cache, for n rows at so many columns.
+// begin empties the cache, for n rows of width columns.
 func (c *rowCache) begin(n, width int) {
 	c.place = dense.Grow(c.place, n)
 	dense.Fill(c.place, -1)
@@ -159,7 +160,8 @@ func (c *rowCache) find(j int) []float64 {
 	return c.store[at*c.width : (at+1)*c.width]
 }
 
-// add returns room for row j, in the place of the row that was not used for the longest time if there is none.
+// add returns room for row j. If no room is left, it takes the place of the row that was not
+// used for the longest time.
 func (c *rowCache) add(j int) []float64 {
 	at, most := len(c.owner), min(len(c.place), max(leastCached, c.entries/c.width))
 	if at < most {

@@ -10,9 +10,8 @@ import (
 // copied then.
 const shrinkPart = 6
 
-// optimisePairs makes at most limit steps of sequential minimal optimisation: each
-// moves a pair of β in opposite directions, or where Σβ is free a single one if
-// that gains more.
+// optimisePairs makes at most limit steps of sequential minimal optimisation. Each moves a pair
+// of β in opposite directions, or a single β if Σβ is free and that gains more.
 func (q *boxQP) optimisePairs(limit int) {
 	p := &q.pairs
 	p.begin(q)
@@ -131,9 +130,10 @@ func (p *pairSteps) shift(i int, v float64) {
 	}
 }
 
-// setAside sets the rows aside that are at a bound and have no partner to leave it with, given the largest r of
-// those that may rise and the least of those that may fall, if they are many. (Joachims 1999, "Making large-scale
-// SVM learning practical".) Others may become their partners later: exact steps look at all rows.
+// setAside sets aside the rows that are at a bound and have no partner to leave it with, if
+// they are many. top is the largest r of the rows that may rise, and bottom the least r of the
+// rows that may fall. (Joachims 1999, "Making large-scale SVM learning practical".) Others may
+// become their partners later: exact steps look at all rows.
 func (p *pairSteps) setAside(top, bottom float64) bool {
 	if !p.balanced { // a β has a step of its own too
 		top, bottom = max(top, 0), min(bottom, 0)
@@ -182,8 +182,8 @@ func (q *boxQP) mostPairs(few int) int {
 	return max(few, q.n*q.n/rowsPerRound)
 }
 
-// bestSingle returns the β whose own move gains most, that gain, and the largest |r| of those that
-// may move.
+// bestSingle returns the β whose own move gains most, this gain, and the largest |r| of the β
+// that may move.
 func (p *pairSteps) bestSingle() (at int, gain, gap float64) {
 	minus, zeros := p.minus[:len(p.r)], p.zeros[:len(p.r)]
 	floats.ScaleTo(minus, -1, p.r)

@@ -84,7 +84,7 @@ func (q *boxQP) solveExactly(phases int) error {
 	if err := q.makeRoom(0, 0); err != nil {
 		return err
 	}
-	if !q.warm || q.rows.k == nil { // from so many rows on a look at all of them costs more than many pairs
+	if !q.warm || q.rows.k == nil { // with so many rows, an exact step, which evaluates all of them, costs more than many pairs
 		q.optimisePairs(q.mostPairs(pairsPerRow * q.n))
 	}
 	q.warm = false
@@ -100,7 +100,7 @@ func (q *boxQP) solveExactly(phases int) error {
 				return check.ArgErrorf("Kernel", qpdiff.ErrNonconvex, "use a positive semidefinite kernel", "has a direction of negative curvature")
 			}
 			if q.factor.a[k*s+k] < -proximalTol*q.largest || !q.slide(k) {
-				break // not convex, or no digits left: proximal tells
+				break // not convex, or no digits left: proximal decides
 			}
 			q.moved()
 			continue
@@ -231,8 +231,8 @@ func (q *boxQP) outside() (wrong int, t float64) {
 	return wrong, t
 }
 
-// stepTo moves beta towards z up to the first bound, where z is out of bounds,
-// and holds what arrives there. It returns how many entries of z are.
+// stepTo moves beta towards z up to the first bound, if z is out of bounds, and holds the β
+// that arrive there. It returns the number of entries of z that are out of bounds.
 func (q *boxQP) stepTo() (wrong int, moved bool) {
 	wrong, t := q.outside()
 	if wrong == 0 {
@@ -257,8 +257,8 @@ func (q *boxQP) stepTo() (wrong int, moved bool) {
 	return wrong, t > stepTol
 }
 
-// slide moves beta along the direction in which member k of free depends on
-// those before it, along which the objective is linear, to the first bound.
+// slide moves beta along the direction in which member k of free depends on earlier ones, along
+// which the objective is linear, to the first bound.
 func (q *boxQP) slide(k int) bool {
 	s := len(q.free)
 	v := q.z[:s]
@@ -305,8 +305,8 @@ func (q *boxQP) slide(k int) bool {
 	return true
 }
 
-// middle sets b to the middle of its interval where nothing is free, and returns
-// the rows at its ends.
+// middle sets b to the middle of its interval if nothing is free, and returns the rows at its
+// ends.
 func (q *boxQP) middle() (up, down int) {
 	up, down = q.between(q.beta)
 	if up >= 0 && down >= 0 {
@@ -315,9 +315,9 @@ func (q *boxQP) middle() (up, down int) {
 	return up, down
 }
 
-// admit frees bounded β that want to leave their bound: all of them, with worst
-// set the one that wants it most, with first set the first. It returns how many.
-// With nothing free it finds b.
+// admit frees bounded β whose gradient points inwards: all of them, with worst set the one with
+// the largest gradient, with first set the first. It returns their number. If nothing is free,
+// it finds b.
 func (q *boxQP) admit(worst, first bool) int {
 	tol := residualTol * q.size
 	s := len(q.free)

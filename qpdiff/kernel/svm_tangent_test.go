@@ -16,9 +16,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// JVP and PredictJVP are the adjoints of VJP and PredictVJP, also where rows coincide,
-// where rows are weakly active and Generalised is set, and where all β are at a bound;
-// and a workspace that has kept the kernel's values gives the bits of a new one.
+// JVP and PredictJVP are the adjoints of VJP and PredictVJP. This includes rows that coincide,
+// weakly active rows with Generalised, and fits whose β are all at a bound. A workspace that
+// has kept the kernel's values gives the bits of a new one.
 func TestKernelSVMForwardIsAdjoint(t *testing.T) {
 	rng := rand.New(rand.NewPCG(23, 1))
 	generalised, tied, bounded, parted := 0, 0, 0, 0
@@ -112,9 +112,9 @@ func (l *SVM) termsOf() float64 {
 	return math.Sqrt(q.largest) * size * max(1, cond/1e4)
 }
 
-// A move that parts equal rows has no derivative where their conditions determine the
-// fit: there is a kink, which JVP refuses. It answers moves that part equal rows
-// elsewhere, and moves that keep them equal.
+// A move that parts equal rows has no derivative if their conditions determine the fit: there
+// is a kink, which JVP refuses. JVP accepts moves that part equal rows elsewhere, and moves
+// that keep them equal.
 func TestKernelSVMPartsEqualRows(t *testing.T) {
 	x := []float64{1.5, .2, -.2, -2, -1, -1}
 	for _, c := range []struct {
@@ -157,7 +157,7 @@ func TestKernelSVMPartsEqualRows(t *testing.T) {
 	}
 }
 
-// Dual variables of equal rows share their sum, and those of a row at C are C to the
+// Dual variables of equal rows share their sum, and the dual variable of a row at C is C to the
 // last bit.
 func TestKernelSVMMultipliers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(23, 3))

@@ -215,8 +215,8 @@ func TestKernelSVMGolden(t *testing.T) {
 	}
 }
 
-// Two examples at ±1 with the RBF kernel, by hand: with e = exp(−4γ), both
-// dual variables are a = 1/(1−e), or C where that is less.
+// Two examples at ±1 with the RBF kernel, by hand: with e = exp(−4γ), both dual variables are
+// min(1/(1−e), C).
 func TestKernelSVMByHand(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(2, 1, []float64{1, -1}), Y: []float64{1, -1}}
 	x := mat.NewDense(1, 1, []float64{.5})
@@ -281,7 +281,7 @@ func TestKernelSVMReadsKernelAtLoad(t *testing.T) {
 	}
 }
 
-// What Predict keeps for PredictVJP serves the same rows only.
+// Values that Predict keeps for PredictVJP are used for the same rows only.
 func TestKernelSVMPredictsElsewhere(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 3))
 	rows := mat.NewDense(8, 2, numtest.Normals(rng, 16))

@@ -53,9 +53,9 @@ func (l *kernelSVMFit) findWeak() error {
 // root is the root of the free set's diagonal at row i.
 func (q *boxQP) root(i int) float64 { return math.Sqrt(q.diagonal[i] + q.shift) }
 
-// listWeak lists the rows that may be weakly active, by the condition of the free set's
-// system and the sizes of the terms that it balances, or, if b is between the rows up and
-// down, by its interval.
+// listWeak lists the rows that may be weakly active. It decides by the condition of the free
+// set's system and the sizes of the balanced terms or, if b lies in an interval bounded by the
+// rows up and down, by this interval.
 func (l *kernelSVMFit) listWeak(label, size, right, cond float64, up, down int) {
 	q, next := &l.q, 0
 	for i, b := range q.beta {
@@ -159,9 +159,9 @@ func (q *boxQP) decisionError(least []float64) float64 {
 	return worst
 }
 
-// errorOf estimates the error of x·β + weight·b over the free set, in units of eps:
-// what rounding of the terms of the conditions that determine β and b makes. It
-// overwrites x, and needs the factor.
+// errorOf estimates the error of x·β + weight·b over the free set, in units of eps. It comes
+// from rounding of the terms of the conditions that determine β and b. errorOf overwrites x,
+// and needs the factor.
 func (q *boxQP) errorOf(x []float64, weight float64) float64 {
 	label, size, sum := q.terms()
 	e := sum * math.Abs(q.factor.solve(x, weight))

@@ -31,20 +31,22 @@ type Data struct {
 	// counts as w equal rows. Nil: one each.
 	Weights []float64
 	// Centre and Scale, for a [ViewLearner] only, have one entry for each feature: the learner
-	// sees (x − Centre)/Scale. For a sparse X sums over the rows are taken of x, so that a Centre far
-	// beyond the deviation of a feature costs digits. Derivatives with respect to X are those at
-	// fixed Centre and Scale. Nil: 0 and 1.
+	// uses (x − Centre)/Scale as features. For a sparse X, sums over the rows are computed from
+	// x, so that a Centre far beyond the deviation of a feature costs digits. Derivatives with
+	// respect to X hold Centre and Scale fixed. Nil: 0 and 1.
 	Centre, Scale []float64
 	// Gram belongs to X, for several learners of parts of its rows: [linear.ElasticNet] then sums
 	// over the rows that its data leave out, if these are fewer, and not over its own. No answer
 	// differs by more than rounding. X is then a *mat.Dense. Nil: none.
 	Gram *Gram
-	// MaxBytes bounds the memory that a learner holds for the data, X itself not included: a
-	// Load that needs more, and a Fit whose working set grows beyond, is an error of kind
-	// [qpdiff.ErrTooLarge] before the allocation. No result depends on it. Zero: a quarter
-	// of the least of GOMEMLIMIT, the address space and, on Linux, RLIMIT_AS, RLIMIT_DATA, the
-	// limits of the control groups (versions 1 and 2) and the physical memory, as they are at the first need.
-	// The heap may grow to twice of what is held before the garbage collector runs.
+	// MaxBytes bounds the memory that a learner holds for the data, without X itself. If a Load
+	// needs more, or the working set of a Fit grows beyond it, the error is of kind
+	// [qpdiff.ErrTooLarge], before the allocation. No result depends on MaxBytes.
+	//
+	// Zero means a quarter of the least of GOMEMLIMIT, the address space and, on Linux,
+	// RLIMIT_AS, RLIMIT_DATA, the limits of the control groups (versions 1 and 2) and the
+	// physical memory, as they are at the first need. The heap may grow to twice the held
+	// memory before the garbage collector runs.
 	MaxBytes int64
 }
 
@@ -119,11 +121,15 @@ type Grad struct {
 	Generalised bool
 }
 
-// Check reports the first thing in d that no learner can use: no examples, no
-// features, another number of labels or weights than of rows, NaN or Inf (also in rows
-// that do not count), a weight below 0, a row number that X does not have, or no row
-// that counts. The error is an [*qpdiff.ArgError] of kind ErrShape, ErrNotFinite or, for
-// Rows and the values of Weights, ErrDomain.
+// Check reports the first property of d that no learner can use. The error is an
+// [*qpdiff.ArgError] of one of these kinds:
+//
+//   - ErrShape: no examples, no features, another number of labels or weights than of rows, or
+//     another number of entries of Centre or Scale than of columns.
+//   - ErrNotFinite: NaN or Inf in X, Y, Centre or Scale, also in rows that do not count.
+//   - ErrDomain: a weight that is not finite or below 0, a number in Rows that is not a row of
+//     X, no row that counts, a Scale that is not positive, a Gram of another matrix, or a sparse
+//     X that does not visit each of its entries once.
 func (d Data) Check() error {
 	if d.Sparse() {
 		return d.checkSparse()
@@ -139,7 +145,7 @@ func (d Data) Check() error {
 	return cmp.Or(check.FiniteRows("Data.X", remedyEntry, x), check.Finite("Data.Y", remedyEntry, d.Y), check.Counts(d.Rows, d.Weights, r), d.checkView())
 }
 
-// checkView reports what cannot be used in Centre and Scale.
+// checkView reports unusable entries of Centre, Scale and Gram.
 func (d Data) checkView() error {
 	_, n := d.X.Dims()
 	if g := d.Gram; g != nil {
@@ -154,7 +160,7 @@ func (d Data) checkView() error {
 	return cmp.Or(check.Columns("Data.Centre", d.Centre, n, false), check.Columns("Data.Scale", d.Scale, n, true))
 }
 
-// Seen returns what the learner sees of an entry x of column j.
+// Seen returns an entry x of column j as the learner uses it, centred and scaled.
 func (d Data) Seen(j int, x float64) float64 {
 	if d.Centre != nil {
 		x -= d.Centre[j]
@@ -169,7 +175,7 @@ const remedyEntry = "remove or impute the entry"
 
 var errEmpty = &qpdiff.ArgError{Arg: "Data.X", Why: check.ErrEmpty, Problem: "is empty", Remedy: "give at least one example with one feature"}
 
-// errLabels is the error of so many labels for so many rows.
+// errLabels returns the error of a number of labels that differs from the number of rows.
 func errLabels(labels, rows int) error {
 	return check.ArgErrorf("Data.Y", qpdiff.ErrShape, "give one label per row of X", "has %d labels for the %d rows of X", labels, rows)
 }

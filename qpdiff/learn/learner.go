@@ -23,9 +23,9 @@ type Learner interface {
 	Load(d Data) error
 	// Fit solves the problem at the hyperparameters and writes θ.
 	Fit(theta, hyper []float64) error
-	// VJP adds dthetaᵀ·∂θ/∂input at the last Fit to each field of g that is not
-	// nil. After a Fit that failed the error matches [qpdiff.ErrNotFitted]. A nil w
-	// allocates. Where rows coincide, see [TiedLearner].
+	// VJP adds dthetaᵀ·∂θ/∂input at the last Fit to each field of g that is not nil. After a
+	// Fit that failed the error matches [qpdiff.ErrNotFitted]. A nil w allocates. If rows
+	// coincide, see [TiedLearner].
 	VJP(w *qpdiff.Workspace, g *Grad, dtheta []float64) error
 	// Reset forgets the warm start and the last fit: a fit that follows has the same
 	// bits as the first fit of a new learner.
@@ -33,43 +33,44 @@ type Learner interface {
 }
 
 // A SizedLearner is a Learner that counts its memory before it is allocated. All learners of
-// this module are. A CV cannot count that of others.
+// this module are. A CV counts nothing for other learners.
 type SizedLearner interface {
 	Learner
-	// Bytes returns how many bytes the learner holds at most for data of these sizes: from Load
-	// on, with what Fit, and VJP with one workspace, add, but without X. What grows in Fit
-	// beyond what Load allocates, as working sets do, is left out: Fit refuses it where
-	// it exceeds Data.MaxBytes. A number beyond int64 is the largest int64.
+	// Bytes returns the largest number of bytes that the learner holds for data of these sizes,
+	// without X: for Load, Fit, and VJP with one workspace. Memory that grows in Fit beyond
+	// Load's allocations, such as working sets, is left out: Fit returns an error if it exceeds
+	// Data.MaxBytes. A number beyond int64 is the largest int64.
 	Bytes(s Size) int64
 }
 
-// A ViewLearner is a Learner that reads X in place, as seen through Data.Centre and Data.Scale: of
-// a sparse X the stored entries alone. Other learners of this module copy a sparse X as a dense
-// one, and refuse Centre and Scale. A type that embeds a ViewLearner and has a Load of its own
-// needs a Views of its own, too.
+// A ViewLearner is a Learner that reads X in place, through Data.Centre and Data.Scale, and only
+// the stored entries of a sparse X. Other learners of this module copy a sparse X as a dense one,
+// and refuse Centre and Scale. A type that embeds a ViewLearner and declares a Load must declare
+// a Views, too.
 type ViewLearner interface {
 	Learner
 	// Views reports whether the learner does so for data of these sizes.
 	Views(s Size) bool
 }
 
-// A BatchLearner is a Learner that fits some of its kind, of data of the same size, in less time
+// A BatchLearner is a Learner that fits several of its kind, on data of the same size, faster
 // together than one after the other, as cross-validation needs.
 type BatchLearner interface {
 	Learner
 	// Batch returns how many learners like l are best fitted together for data of these sizes. It
 	// is 1 for an l that embeds this learner, and may have a Fit of its own.
 	Batch(l Learner, s Size) int
-	// FitBatch does for each item whose Err is nil what its learner's Fit does, and sets its Err
-	// to the error. The results have the same bits. Like Fit it changes the learners.
+	// FitBatch runs Fit of each item's learner whose Err is nil, and sets Err to the error. The
+	// results have the same bits as Fit's. Like Fit it changes the learners.
 	FitBatch(w *qpdiff.Workspace, batch []BatchItem, hyper []float64)
-	// VJPBatch does for each item whose Err is nil what its learner's VJP does, and sets its Err
-	// to the error. The results have the same bits. Like VJP it only reads the learners. It
-	// takes least time with the w and the items of the last FitBatch. A nil w allocates.
+	// VJPBatch runs VJP of each item's learner whose Err is nil, and sets Err to the error. The
+	// results have the same bits as VJP's. Like VJP it only reads the learners. It is fastest
+	// with the w and the items of the last FitBatch. A nil w allocates.
 	VJPBatch(w *qpdiff.Workspace, batch []BatchItem)
 }
 
-// A BatchItem holds what Fit and VJP take and return, for one learner of a [BatchLearner]'s batch.
+// A BatchItem holds the arguments and results of Fit and VJP, for one learner of a
+// [BatchLearner]'s batch.
 type BatchItem struct {
 	Learner Learner
 	Theta   []float64 // of FitBatch
@@ -96,14 +97,14 @@ type ForwardLearner interface {
 	JVP(w *qpdiff.Workspace, dtheta []float64, d *Grad) error
 }
 
-// A SubsetLearner is a Learner that can take over the data of another one of its
-// kind, less some rows, in place of a Load.
+// A SubsetLearner is a Learner that can take over the data of another one of its kind, without
+// some rows, instead of a Load.
 type SubsetLearner interface {
 	Learner
-	// LoadSubset makes the data of full, less the rows out, the data of the following
-	// fits. A Fit at the hyperparameters of full's last fit begins at that fit. The
-	// fields of the Grad of VJP then have the shape of full's data. full is only read:
-	// many learners may do this with one full at the same time.
+	// LoadSubset makes the data of full without the rows out the data of the following fits. A
+	// Fit at the hyperparameters of full's last fit begins at that fit. The fields of the Grad
+	// of VJP then have the shape of full's data. full is only read: many learners may do this
+	// with one full at the same time.
 	LoadSubset(full Learner, out []int) error
 }
 
@@ -114,9 +115,9 @@ type Predictor interface {
 	// Predict writes the prediction for each row of x at the last Fit to dst. A
 	// PredictVJP that follows with the same w and x is the cheaper for it.
 	Predict(w *qpdiff.Workspace, dst []float64, x *mat.Dense) error
-	// PredictVJP adds the derivative of Σ_t ddst_t·prediction(x_t), through the fit
-	// and directly, to each field of g that is not nil, and the derivative with
-	// respect to x to dx, unless that is nil.
+	// PredictVJP adds the derivative of Σ_t ddst_t·prediction(x_t), through the fit and
+	// directly, to each field of g that is not nil. It adds the derivative with respect to x to
+	// dx, unless dx is nil.
 	PredictVJP(w *qpdiff.Workspace, g *Grad, dx, x *mat.Dense, ddst []float64) error
 }
 
@@ -128,33 +129,32 @@ type LeaveOneOutLearner interface {
 	// LeaveOneOut writes to dst, for each row of the data, the prediction for it of the
 	// fit at hyper to the other rows. It ends the last Fit.
 	LeaveOneOut(dst, hyper []float64) error
-	// LeaveOneOutVJP adds the derivative of Σ_i ddst_i·dst_i at the last LeaveOneOut to
-	// each field of g that is not nil: to g.X with respect to the rows as those fitted
-	// to. It adds that with respect to the rows as those predicted for to dx, unless
-	// that is nil. A nil w allocates.
+	// LeaveOneOutVJP adds the derivative of Σ_i ddst_i·dst_i at the last LeaveOneOut to each
+	// field of g that is not nil. g.X receives the derivative with respect to the rows as
+	// training rows. dx, unless nil, receives the derivative with respect to the rows as
+	// predicted rows. A nil w allocates.
 	LeaveOneOutVJP(w *qpdiff.Workspace, g *Grad, dx *mat.Dense, ddst []float64) error
 }
 
-// A KinkedLearner is a Learner whose θ has kinks, and which can differentiate them.
-// A Learner without this method needs none where its θ is smooth.
+// A KinkedLearner is a Learner whose θ has kinks, and which can differentiate them. A Learner
+// without kinks does not need this method.
 type KinkedLearner interface {
 	Learner
-	// SetGeneralised selects what VJP gives at a kink. True: one element of the
-	// generalised derivative, with Grad.Generalised set. False: an error that matches
+	// SetGeneralised selects the result of VJP at a kink. True: one element of the generalised
+	// derivative, with Grad.Generalised set. False: an error that matches
 	// [qpdiff.ErrNotDifferentiable].
 	SetGeneralised(on bool)
 }
 
-// A TiedLearner is a Learner whose VJP, where training rows coincide, sets Grad.X and
-// Grad.Y to derivatives along some moves of X and y only, since the fit does not
-// determine how much each of these rows counts. A Learner without this method has
-// derivatives along all moves.
+// A TiedLearner is a Learner whose VJP, if training rows coincide, sets Grad.X and Grad.Y to
+// derivatives along some moves of X and y only, because the fit does not determine how much
+// each of these rows counts. A Learner without this method has derivatives along all moves.
 type TiedLearner interface {
 	Learner
-	// Ties calls visit, after a VJP or a PredictVJP with w and with g.X, for pairs of
-	// rows i and k that coincide up to their sign: g.X is the derivative along moves
-	// dX with dᵀdX_i = sign·dᵀdX_k for all pairs visited, and Grad.Y, for pairs with a
-	// d that is not 0, that along moves of the labels with dy_i = sign·dy_k. visit must
-	// not keep d. It returns whether it needs the pair's other d.
+	// Ties calls visit, after a VJP or a PredictVJP with w and with g.X, for pairs of rows i
+	// and k that coincide up to their sign. g.X is the derivative along moves dX with dᵀdX_i =
+	// sign·dᵀdX_k for all pairs visited. Grad.Y is the derivative along moves of the labels
+	// with dy_i = sign·dy_k, for pairs with a d that is not 0. visit must not keep d. It
+	// returns whether it needs the pair's other d.
 	Ties(w *qpdiff.Workspace, visit func(i, k int, sign float64, d []float64) bool)
 }

@@ -25,7 +25,7 @@ func fitted(l learn.Learner, d learn.Data, hyper ...float64) []float64 {
 	return theta
 }
 
-// What an error tells about an argument.
+// An ArgError describes an argument, the problem with it and the remedy.
 func ExampleArgError() {
 	d := learn.Data{X: mat.NewDense(2, 1, []float64{1, math.NaN()}), Y: []float64{1, -1}}
 	err := new(linear.ElasticNet).Load(d)
@@ -39,7 +39,8 @@ func ExampleArgError() {
 	// true
 }
 
-// Whether learners need less than 1 GB for 100 rows of 50 000 features, and what a bound does.
+// Do learners need less than 1 GB for 100 rows of 50 000 features? A bound turns too much
+// memory into an error.
 func ExampleSizedLearner() {
 	size := learn.Size{Rows: 100, Features: 50_000, Counting: 100}
 	for _, l := range []learn.SizedLearner{new(linear.ElasticNet), new(margin.SVM)} {

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Load a data set, fit, and ask how a function of θ moves with the hyperparameters and the
+// Load a data set, fit, and compute how a function of θ moves with the hyperparameters and the
 // labels: here θ itself.
 func Example() {
 	d := learn.Data{X: mat.NewDense(3, 1, []float64{1, 2, 3}), Y: []float64{2, 3, 5}}

@@ -1,8 +1,8 @@
 package learn
 
-// A Tunable is a Learner that tells how its field uses it: what its hyperparameters are on
-// given data, and the loss that judges it. A learner of your own that implements it is
-// tuned like the learners of this module.
+// A Tunable is a Learner that describes how to tune it: its hyperparameters on given data, and
+// the loss that judges it. A learner of your own that implements it is tuned like the learners
+// of this module.
 type Tunable interface {
 	Learner
 	// New returns a new learner of the same type with the settings of this one, which are
@@ -10,10 +10,9 @@ type Tunable interface {
 	New() Learner
 	// Convention returns the loss and the centring that are usual for the learner.
 	Convention() Convention
-	// Hyperparameters describes the hyperparameters on data of moments m, in the order of
-	// Fit: one description for each kind, which stands for as many hyperparameters as there
-	// are groups of features. Nil: they do not follow from the data, like the parameters of a kernel
-	// of your own.
+	// Hyperparameters describes the hyperparameters on data of moments m, in the order of Fit.
+	// One description covers all hyperparameters of a kind, one for each group of features.
+	// Nil: they do not follow from the data, like the parameters of a kernel of your own.
 	Hyperparameters(m Moments) []Hyperparameter
 }
 
@@ -41,14 +40,14 @@ type Hyperparameter struct {
 	Name string // as the documentation of its learner has it, such as λ1
 	// 0 < Lower ≤ Default ≤ Upper. The search is in the logarithm.
 	Lower, Default, Upper float64
-	// Zero: the learner also takes 0, to which a value near Lower is set where that does not
-	// raise the CV loss.
+	// Zero: the learner also accepts 0. A value near Lower is set to 0 if that does not raise
+	// the CV loss.
 	Zero bool
 }
 
-// Moments are the sizes of a training set that the bounds of hyperparameters follow from,
-// as the learner sees its features and labels. If the data have a unit in which one
-// under- or overflows it is 0 or +Inf, and where all that it is made of is 0 it is 1.
+// Moments are the sizes of a training set that determine the bounds of hyperparameters, with
+// features and labels centred and scaled as for the learner. A moment that under- or overflows
+// in the data's unit is 0 or +Inf, and a moment of zeros only is 1.
 type Moments struct {
 	Examples int     // N
 	Features int     // n
@@ -63,6 +62,6 @@ type Moments struct {
 	// Spread returns the spread of the labels: 1.4826 times their median distance from
 	// their median, which is the standard deviation of normal ones.
 	Spread func() float64
-	// Distance returns the median squared distance between two rows, 0 where all underflow.
+	// Distance returns the median squared distance between two rows, or 0 if all underflow.
 	Distance func() float64
 }

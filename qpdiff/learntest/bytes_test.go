@@ -24,20 +24,23 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// sized lists all learners of the module, with hyperparameters, and by what factor their
-// count may exceed what a usual fit holds.
+// sized lists all learners of the module, with hyperparameters, and the factor by which their
+// count may exceed the memory of a usual fit.
 var sized = []struct {
 	name   string
 	fresh  func() learn.SizedLearner
 	hyper  []float64
 	factor float64
 }{
-	// Two of four n×n matrices and the problem of weakly active coordinates, with its vectors, are made where there are any.
+	// Two of four n×n matrices, and the problem of weakly active coordinates with its vectors,
+	// are made only if there are such coordinates.
 	{"elastic net", func() learn.SizedLearner { return new(linear.ElasticNet) }, []float64{.05, .1}, 2.6},
 	{"elastic net, weakly active", func() learn.SizedLearner { return &linear.ElasticNet{Generalised: true} }, nil, 1.5},
-	// One of four, or by rows half of all, which serves weakly active rows alone.
+	// One of four matrices, or half of the memory of systems by rows, serves weakly active rows
+	// only.
 	{"Huber", func() learn.SizedLearner { return &linear.Huber{Intercept: true} }, []float64{.05, .4}, 2},
-	// One of two points, which a derivative needs where the last step of the fit counts.
+	// One of two points, which a derivative needs only if it depends on the last step of the
+	// fit.
 	{"logistic", func() learn.SizedLearner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} }, []float64{1.5}, 1.8},
 	// The working set may have all features, a third of which are in this one.
 	{"sparse logistic", func() learn.SizedLearner { return &linear.SparseLogistic{Intercept: true} }, []float64{.03, .2}, 5},
@@ -52,13 +55,13 @@ var sized = []struct {
 	}, []float64{.1}, 1.5},
 }
 
-// noise bounds what heldBy may be off by, in bytes: goroutines of the runtime and of the package
-// testing take and give back some tens of bytes at any time.
+// noise bounds the error of heldBy, in bytes: goroutines of the runtime and of the package
+// testing allocate and free some tens of bytes at any time.
 const noise = 1 << 10
 
-// heldBy returns the bytes that are held after f and were not before, after begin.
-// It calls both again where the runtime has started a thread meanwhile, as it does on a busy
-// machine: a thread holds 5 KB, more than noise, and their number is bounded.
+// heldBy returns the bytes that are held after f but were not after begin. It repeats both if
+// the runtime has started a thread meanwhile, as on a busy machine: a thread holds 5 KB, more
+// than noise, and the number of threads is bounded.
 func heldBy(begin, f func()) int64 {
 	for {
 		begin()
@@ -66,7 +69,7 @@ func heldBy(begin, f func()) int64 {
 		var before, after runtime.MemStats
 		for _, m := range []*runtime.MemStats{&before, &after} {
 			runtime.GC()
-			runtime.GC() // what finalizers and pools held
+			runtime.GC() // frees the memory of finalizers and pools
 			runtime.ReadMemStats(m)
 			if m == &before {
 				f()
@@ -145,7 +148,7 @@ func TestBytes(t *testing.T) {
 					}
 					numtest.OK(t, l.VJP(w, g, v))
 				})
-				const structs = 5 << 10 // beside which small data are nothing
+				const structs = 5 << 10 // outweighs small data
 				if need := l.Bytes(s); need < held-noise || float64(need) > c.factor*float64(held)+structs {
 					t.Errorf("%s, %d × %d, weighted %v: counts %d bytes and holds %d, a factor of %.2f", c.name, size[0], size[1], weighted, need, held, float64(need)/float64(held))
 				}
@@ -164,7 +167,7 @@ func TestBytesOfStored(t *testing.T) {
 		for _, c := range []struct {
 			name   string
 			fresh  func() learn.SizedLearner
-			hyper  []float64 // that leaves few features, where a set grows
+			hyper  []float64 // for few features, if a set grows
 			factor float64
 		}{
 			{"elastic net", func() learn.SizedLearner { return new(linear.ElasticNet) }, []float64{.3, .1}, 3},
@@ -190,7 +193,7 @@ func TestBytesOfStored(t *testing.T) {
 					held := heldBy(
 						func() { l, w = c.fresh(), new(qpdiff.Workspace) },
 						func() { numtest.OK(t, l.Load(d), l.Fit(theta, c.hyper), l.VJP(w, g, v)) })
-					const structs = 48 << 10 // and the steps of conjugate gradients, beside which small data are nothing
+					const structs = 48 << 10 // with the steps of conjugate gradients; outweighs small data
 					if need := l.Bytes(d.Size()); need < held-noise || float64(need) > c.factor*float64(held)+structs {
 						t.Errorf("%s, %d × %d, weighted %v, factors up to %d: counts %d bytes and holds %d, a factor of %.2f", c.name, rows, n, weighted, most, need, held, float64(need)/float64(held))
 					}
@@ -220,16 +223,16 @@ func largestSlope(d learn.Data) (most float64) {
 	return most
 }
 
-// What a fit takes beyond what Load counts, as a working set or the entries of a Hessian that
-// rows do not serve for, is no more than its count, which MaxBytes bounds: Fit refuses that,
-// and not Load. The same fit within a bound has the same bits.
+// A fit may take memory beyond Load's count, such as a working set, or the entries of a Hessian
+// if its systems cannot be solved by rows. It takes no more than its own count, which MaxBytes
+// bounds: Fit returns the error, not Load. The same fit within a bound has the same bits.
 func TestBytesOfFits(t *testing.T) {
 	type fits struct {
 		name    string
 		fresh   func() learn.SizedLearner
 		rows, n int
 		hyper   []float64
-		small   []float64 // for which what Load counts is enough
+		small   []float64 // hyperparameters for which Load's count is enough
 		factor  float64   // see sized
 	}
 	for _, c := range some([]fits{
@@ -257,7 +260,7 @@ func TestBytesOfFits(t *testing.T) {
 			numtest.OK(t, l.Load(d), l.Fit(theta, c.hyper), l.VJP(w, g, theta))
 		}
 		held := heldBy(begin, fit)
-		// The least bound at which the fit succeeds is what it counts.
+		// The least bound at which the fit succeeds is its count.
 		low, high := int64(1), 16*held
 		for high-low > held/100 {
 			d.MaxBytes = (low + high) / 2
@@ -281,7 +284,7 @@ func TestBytesOfFits(t *testing.T) {
 			}
 		}
 		d.MaxBytes, l, w = high, nil, nil
-		held = heldBy(begin, fit) // less, where a matrix that a set has outgrown was given back
+		held = heldBy(begin, fit) // less than before, if a matrix that a set has outgrown was given back
 		if high < held || float64(high) > c.factor*float64(held) {
 			t.Errorf("%s, %d × %d: counts %d bytes and holds %d, a factor of %.2f", c.name, c.rows, c.n, high, held, float64(high)/float64(held))
 		}
@@ -388,7 +391,7 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// The inverse of a leave-one-out fit is counted where it is asked for.
+// The inverse of a leave-one-out fit is counted when it is needed.
 func TestLeaveOneOutTooLarge(t *testing.T) {
 	d := casetest.RandomData(1, 200, 3, false)
 	var l kernel.Ridge

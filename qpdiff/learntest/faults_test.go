@@ -187,7 +187,7 @@ func (l *ridges) JVP(_ *qpdiff.Workspace, dtheta []float64, d *learn.Grad) error
 	return nil
 }
 
-// residual is that of the optimality conditions of ridges.
+// residual is the residual of the optimality conditions of ridges.
 func residual(d learn.Data, theta, hyper []float64) float64 {
 	worst := 0.0
 	for j, t := range theta {
@@ -288,8 +288,8 @@ func (l *kinked) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) error
 
 const faultVariable = "CVGM_QPDIFFTEST_FAULT"
 
-// TestOwnTypes runs the contracts on types without faults, or with that of the
-// environment.
+// TestOwnTypes runs the contracts on types without faults, or with the fault that the
+// environment variable names.
 func TestOwnTypes(t *testing.T) {
 	fault := os.Getenv(faultVariable)
 	cases := []learntest.Case{
@@ -315,8 +315,8 @@ func TestOwnTypes(t *testing.T) {
 	}
 }
 
-// TestContractsFindFaults runs TestOwnTypes with each fault, in processes of their own:
-// it fails with a message that tells what to mend.
+// TestContractsFindFaults runs TestOwnTypes with each fault, in a process each: it fails with a
+// message that names the fault.
 func TestContractsFindFaults(t *testing.T) {
 	for fault, message := range map[string]string{
 		"sign":                          "VJP in hyper[0]",

@@ -13,8 +13,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A kernelFunc is a kernel.Kernel. Tests inside package kernel use this package, which
-// therefore cannot import that one.
+// A kernelFunc is a kernel.Kernel. Tests inside package kernel import this package, so it
+// cannot import package kernel.
 type kernelFunc interface {
 	NumParams(n int) int
 	Check(params []float64) error
@@ -22,10 +22,12 @@ type kernelFunc interface {
 	Grad(dparams, dx, dz []float64, s, value float64, params, x, z []float64)
 }
 
-// Kernel tests a kernel.Kernel at parameters, for rows of n features: that it is symmetric and
-// positive semidefinite on random rows, that Check accepts the parameters, and that
-// Grad adds the derivatives that difference quotients give to 1e-7, to each destination
-// that is not nil, also if x and z have the same.
+// Kernel tests a kernel.Kernel at parameters, for rows of n features:
+//
+//   - The kernel matrix of random rows is symmetric and positive semidefinite.
+//   - Check accepts the parameters.
+//   - Grad agrees with difference quotients to 1e-7. It adds the derivatives to each
+//     destination that is not nil, also if x and z have the same one.
 func Kernel(t *testing.T, k kernelFunc, n int, params ...float64) {
 	t.Helper()
 	if got := k.NumParams(n); got != len(params) {

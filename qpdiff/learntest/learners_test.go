@@ -21,9 +21,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// learners lists the learners that take weights, with hyperparameters. The objectives of
-// some are means over the rows; those of the others weigh a sum by C, the first
-// hyperparameter.
+// learners lists the learners that take weights, with hyperparameters. Some have a mean over
+// the rows as objective; the others weigh a sum by C, the first hyperparameter.
 var learners = []struct {
 	name  string
 	fresh func() learn.ForwardLearner
@@ -50,7 +49,7 @@ var learners = []struct {
 	{"kernel ridge", func() learn.ForwardLearner { return &casetest.Predictions{P: &kernel.Ridge{Intercept: true}} }, []float64{.1, .4}, false},
 }
 
-// An outcome is what a learner answers on data.
+// An outcome is a learner's answers on data.
 type outcome struct {
 	theta, dtheta []float64
 	g             *learn.Grad
@@ -82,9 +81,9 @@ func (o outcome) near(t *testing.T, what string, want outcome, tol, floor float6
 	}
 }
 
-// Bad weights, rows and matrices are refused by name. Weights of 1 give the bits of none,
-// and another kind of matrix those of a *mat.Dense. The unit of the weights does not matter
-// where the objective is a mean, and goes into C where it is not.
+// Bad weights, rows and matrices are refused by name. Weights of 1 give the bits of no weights,
+// and another kind of matrix the bits of a *mat.Dense. The unit of the weights does not matter
+// if the objective is a mean; otherwise it changes C.
 func TestCounts(t *testing.T) {
 	for _, c := range learners {
 		plain := casetest.RandomData(3, 21, 3, true)
@@ -174,7 +173,7 @@ func TestRowsThatDoNotCount(t *testing.T) {
 	}
 }
 
-// Copies of a row share its cotangents by what they count.
+// Copies of a row share its cotangents in proportion to their weights.
 func TestWeightsOfEqualRows(t *testing.T) {
 	d := casetest.RandomData(3, 20, 3, true)
 	d.Dense().SetRow(7, d.Dense().RawRowView(2))
@@ -217,7 +216,7 @@ func TestWeightsOfManyDecades(t *testing.T) {
 			d.Weights[i] = []float64{weight, 1}[i%2]
 			total += d.Weights[i]
 		}
-		// Penalties are per row: those of the second block are as in its own problem.
+		// Penalties are per row: the second block has the penalties of its own problem.
 		share := rows / 2 / total
 		for _, c := range []struct {
 			l, alone    learn.Learner
@@ -244,7 +243,7 @@ func TestWeightsOfManyDecades(t *testing.T) {
 	}
 }
 
-// Weights that change from Load to Load leave nothing of those before.
+// Weights that change from Load to Load leave no trace of earlier ones.
 func TestWarmStartsFromOtherWeights(t *testing.T) {
 	plain := casetest.RandomData(8, 16, 3, true)
 	plain.Dense().SetRow(5, plain.Dense().RawRowView(2))
@@ -332,8 +331,8 @@ func sizes(s []float64) []float64 {
 	return s
 }
 
-// extreme fits and differentiates, and fails where an answer without an error is not
-// finite or where an error is of no documented kind.
+// extreme fits and differentiates. It fails if an answer without an error is not finite, or if
+// an error is not of a documented kind.
 func extreme(t *testing.T, l learn.ForwardLearner, d learn.Data, hyper, v []float64, u *learn.Grad) {
 	t.Helper()
 	check := func(what string, err error, values ...[]float64) bool {

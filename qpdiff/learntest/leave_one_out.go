@@ -77,8 +77,8 @@ func thetaOf(l learn.Learner, n int) int {
 	return theta
 }
 
-// withoutRow fits l to the rows but out, sets values[out] to the prediction for that one,
-// and adds weight times its derivatives to g and dx.
+// withoutRow fits l to all rows but out, sets values[out] to the prediction for row out, and
+// adds weight times its derivatives to g and dx.
 func withoutRow(t *testing.T, l learn.Learner, c Case, out int, weight float64, values []float64, g *learn.Grad, dx *mat.Dense) {
 	t.Helper()
 	rows, n := c.Data.X.Dims()

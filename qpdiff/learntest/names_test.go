@@ -17,8 +17,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Errors of a learner begin with its package and name, those of a program with the package,
-// and call nothing a wrong shape that is missing or empty.
+// A learner's errors begin with its package and name, a program's with the package. A missing
+// or empty value is not called a wrong shape.
 func TestErrorsNameTheLearner(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(2, 1, []float64{1, -2}), Y: []float64{1, -1}}
 	for _, l := range []learn.Learner{new(linear.ElasticNet), new(linear.Huber), new(linear.Logistic), new(linear.SparseLogistic),
@@ -56,7 +56,7 @@ func TestErrorsNameTheLearner(t *testing.T) {
 	}
 }
 
-// unfitted returns the errors of what learners list of their last fit.
+// unfitted returns the errors of the methods that list properties of the last fit.
 func unfitted(l learn.Learner) (errs []error) {
 	add := func(err error) { errs = append(errs, err) }
 	if l, ok := l.(interface {

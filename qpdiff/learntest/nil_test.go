@@ -15,7 +15,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// What is nil where a value is needed is an argument's error and no panic, before a Fit as well as after it.
+// A nil instead of a value is an argument's error and not a panic, before a Fit as well as
+// after it.
 func TestNilIsAnArgError(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(6, 2, []float64{1, 2, 3, -4, 5, 7, 7, 8, -9, 9, 1, 3}), Y: []float64{1, -1, 1, -1, 1, -1}}
 	one := make([]float64, 6)

@@ -101,8 +101,8 @@ func refusesData(t *testing.T, newLearner func() learn.Learner, c Case) {
 	}
 }
 
-// refusesHyper: bad hyperparameters are refused. A failed Fit leaves no fit: a VJP at
-// hyperparameters other than those asked for would be silently wrong.
+// refusesHyper: bad hyperparameters are refused. A failed Fit leaves no fit, because a VJP at
+// other hyperparameters than the requested ones would be silently wrong.
 func refusesHyper(t *testing.T, l learn.Learner, c Case, theta []float64) {
 	nh, v := len(c.Hyper), make([]float64, len(theta))
 	bad := func(what string, hyper []float64, kind error) {

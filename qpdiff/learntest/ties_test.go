@@ -13,9 +13,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A move that parts equal rows on the elbow has no derivative: a JVP refuses it, and
-// answers moves that part them elsewhere, or in coordinates that θ does without. Where
-// they are weakly active its derivative is one-sided.
+// A move that parts equal rows on the elbow has no derivative: a JVP refuses it. It succeeds
+// for moves that part equal rows elsewhere, or in coordinates in which θ is zero. If the rows
+// are weakly active, its derivative is one-sided.
 func TestJVPRefusesToPartEqualRows(t *testing.T) {
 	x := []float64{2, 0, -3, 0, 2, 0}
 	svm := func() learn.ForwardLearner { return new(margin.SVM) }
@@ -79,8 +79,7 @@ func TestJVPRefusesToPartEqualRows(t *testing.T) {
 	}
 }
 
-// Equal rows that part where the hinge loss's weight rises from 0 meet its slope one by
-// one.
+// Equal rows that part when the hinge loss's weight rises from 0 meet its slope one by one.
 func TestJVPPartsEqualRowsAtARisingHingeLoss(t *testing.T) {
 	const h = 1e-7
 	y := []float64{1, -1}
@@ -102,8 +101,8 @@ func TestJVPPartsEqualRowsAtARisingHingeLoss(t *testing.T) {
 	}
 }
 
-// Ties belong to the VJP that the workspace did last: there are none without one, after
-// a JVP, after a VJP of another learner and after another fit.
+// Ties belong to the last VJP of the workspace. There are no ties before a VJP, after a JVP,
+// after a VJP of another learner and after another fit.
 func TestTiesOfAnotherDerivative(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(3, 2, []float64{2, 0, -3, 0, 2, 0}), Y: []float64{1, -1, 1}}
 	theta, v := make([]float64, 2), []float64{1, 1}

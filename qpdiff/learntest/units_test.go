@@ -54,7 +54,7 @@ func TestLearnersUnits(t *testing.T) {
 	}
 }
 
-// units is a learner, with what the units do to it.
+// units is a learner, with the effect of the units on it.
 type units struct {
 	name    string
 	new     func() learn.Learner
@@ -122,7 +122,7 @@ func (c units) run(d learn.Data, hyper []float64, a, b float64) (values [3][]flo
 	if fit = errors.Join(l.Load(d), l.Fit(theta, h)); fit != nil {
 		return
 	}
-	unit := math.Pow(a, -c.slope) / b // vᵀθ has none
+	unit := math.Pow(a, -c.slope) / b // vᵀθ has no unit
 	v := numtest.Ones(len(theta))
 	floats.Scale(unit, v)
 	vjp = l.VJP(nil, g, v)
@@ -142,17 +142,17 @@ func (l *biased) Dims(n int) (theta, hyper int) {
 	return l.SVM.Dims(n)
 }
 
-// What counts as zero, by hand on problems of a condition of about 1: a slack or
-// multiplier at a third and at three times its tolerance, complementarityTol
-// rounding errors of its terms.
+// A slack or multiplier counts as zero within its tolerance, complementarityTol rounding errors
+// of its terms. The problems are solved by hand and have a condition of about 1. Each slack or
+// multiplier is at a third and at three times its tolerance.
 func TestLearnersComplementarityTolerance(t *testing.T) {
 	data := func(n int, y []float64, x ...float64) learn.Data {
 		return learn.Data{X: mat.NewDense(len(y), n, x), Y: y}
 	}
 	for _, c := range []struct {
 		name string
-		// terms is the size of the terms, times the condition, over what a change
-		// of the input at changes the slack or multiplier.
+		// terms is the size of the terms, times the condition, over the change of the slack or
+		// multiplier per change of the input at.
 		terms float64
 		at    func(off float64) (learn.Learner, learn.Data, []float64)
 	}{
@@ -170,8 +170,8 @@ func TestLearnersComplementarityTolerance(t *testing.T) {
 		{"sparse logistic: parameter", 2, func(off float64) (learn.Learner, learn.Data, []float64) {
 			return new(linear.SparseLogistic), data(1, []float64{1, -1}, .5, -.5), []float64{.25 - off/4, 0}
 		}},
-		// The residual 0 − θ is −δ. Terms |y| + |θ| + δ, and those of θ: Σ|y| + |θ| over Q and δ,
-		// over 2/3.
+		// The residual 0 − θ is −δ. Its terms are |y| + |θ| + δ, and the terms of θ are Σ|y| +
+		// |θ| over Q and δ, over 2/3.
 		{"Huber: residual", 2 * (1 + 1 + 14./3*1.5), func(off float64) (learn.Learner, learn.Data, []float64) {
 			return new(linear.Huber), data(1, []float64{0, 1 + off, 11}, 1, 1, 1), []float64{0, 1}
 		}},

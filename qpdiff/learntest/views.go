@@ -14,24 +14,26 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// sparseTol is how far fits and derivatives on a sparse X may be from those on its dense copy,
-// relative to the largest entry. Their systems have conditions up to some 1e4.
+// sparseTol bounds the distance of fits and derivatives on a sparse X from the results on its
+// dense copy, relative to the largest entry. Their systems have conditions up to some 1e4.
 const sparseTol = 1e-9
 
 // residualTol bounds the residual of a fit, which conjugate gradients take to 1e-12 of the size of
 // the terms of its whole system.
 const residualTol = 1e-11
 
-// Views checks that a [learn.ViewLearner] gives on a sparse X, and on a dense one that it reads in place, seen
-// through Centre and Scale, what it gives on a dense copy of what it sees: θ, the VJP and the JVP. draw returns labels, and
-// hyperparameters at which the solution is smooth and well-conditioned.
+// Views checks that a [learn.ViewLearner] has the same θ, VJP and JVP on two kinds of data: an
+// X that it reads in place through Centre and Scale, sparse or dense, and a dense copy of the
+// centred and scaled values. draw returns labels, and hyperparameters at which the solution is
+// smooth and well-conditioned.
 func Views(t *testing.T, newLearner func() learn.Learner, draw func(rng *rand.Rand, x *mat.Dense) (y, hyper []float64)) {
 	for seed := range uint64(150) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { views(t, newLearner, draw, rand.New(rand.NewPCG(seed, 36))) })
 	}
 }
 
-// A view is data that a learner reads in place, with a dense copy of what it sees.
+// A view is data that a learner reads in place, with a dense copy of the centred and scaled
+// values.
 type view struct {
 	data, seen learn.Data
 }
@@ -109,8 +111,9 @@ func views(t *testing.T, newLearner func() learn.Learner, draw func(*rand.Rand, 
 	near(t, "the directional derivative", got, wantMove)
 }
 
-// grads returns Grads of the view and of the dense copy, with the entries that fill returns, the
-// same for hyperparameters and labels, but for the rows of the copy, which are zero.
+// grads returns Grads of the view and of the dense copy, filled with the entries that fill
+// returns. Both have the same entries for hyperparameters and labels. The rows of the copy's X
+// are zero.
 func (d *view) grads(hypers int, fill func(n int) []float64) (own, dense *learn.Grad) {
 	rows, n := d.data.X.Dims()
 	own = &learn.Grad{Hyper: fill(hypers), Y: fill(rows)}

@@ -13,9 +13,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// If rounding may have moved a kink by more than hiddenTol, products refuse each input that has
-// it, generalised or not; if by less, generalised ones answer. An input without the kink has
-// its derivative in either case.
+// A kink that rounding may have moved by more than hiddenTol makes products refuse each input
+// that has it, generalised or not. If rounding may have moved it by less, generalised products
+// succeed. An input without the kink has its derivative in either case.
 func TestBlurredKinksAreRefused(t *testing.T) {
 	one := mat.NewDense(1, 1, []float64{1})
 	ones, two := mat.NewDense(3, 1, []float64{1, 1, 1}), mat.NewDense(2, 1, []float64{1, -2})

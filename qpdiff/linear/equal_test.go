@@ -18,8 +18,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// repeated draws data of features of which each occurs up to three times, with either sign, in a random
-// order, and of some features of zeros. of holds for each feature the one that it repeats, or −1.
+// repeated draws data in which each feature occurs up to three times, with either sign, in a
+// random order, and one feature is zero. of holds the drawn feature that each one repeats, or
+// −1 for the zero one.
 func repeated(rng *rand.Rand, rows, distinct int) (d learn.Data, of []int, sign []float64) {
 	for k := range distinct {
 		for range 1 + rng.IntN(3) {
@@ -56,8 +57,9 @@ func fit(t *testing.T, l learn.Learner, d learn.Data, hyper ...float64) []float6
 	return theta
 }
 
-// A lasso, and least squares, give equal features one value, in the limit of a vanishing λ2, by
-// all ways. Derivatives in the hyperparameters and labels are those of that solution.
+// A lasso and least squares give equal features one value, as in the limit of a vanishing λ2,
+// by all ways to solve. Derivatives in the hyperparameters and labels are the derivatives of
+// this solution.
 func TestEqualFeaturesShareOneValue(t *testing.T) {
 	for trial := range numtest.Long(300) {
 		rng := rand.New(rand.NewPCG(uint64(trial), 12))
@@ -226,8 +228,8 @@ func TestEqualFeaturesSparse(t *testing.T) {
 }
 
 // Whether equal features share one value depends on the data and hyperparameters alone: fits
-// after others have the bits of the first fit of a new learner, also where the system of the
-// features that are equal could be solved.
+// after others have the bits of the first fit of a new learner, also if the system of the equal
+// features could be solved.
 func TestEqualFeaturesAfterOtherFits(t *testing.T) {
 	for trial := range numtest.Long(300) {
 		rng := rand.New(rand.NewPCG(uint64(trial), 14))

@@ -12,8 +12,8 @@ import (
 
 // huberNewton minimises a huberProblem. The objective is quadratic on each piece, within which
 // no residual crosses ±delta, and its gradient is continuous. Newton's method on the pieces,
-// with an exact line search, ends at the minimiser of the piece that holds the solution. θ
-// depends on the way there only through that piece, but for rounding.
+// with an exact line search, ends at the minimiser of the piece that holds the solution. Except
+// for rounding, θ depends on the way there only through that piece.
 type huberNewton struct {
 	huberSystem
 	last, lastR []float64 // θ and r before a step
@@ -34,7 +34,7 @@ func (l *huberNewton) resize(m, k int) {
 	l.open = dense.Grow(l.open, m)
 }
 
-// minimise finds θ, in so many steps at most.
+// minimise finds θ, in at most limit steps.
 func (l *huberNewton) minimise(limit int) error {
 	done, at := false, 0
 	if l.warm {
@@ -248,9 +248,9 @@ func (l *huberNewton) crossings(i int) (first, last float64) {
 type huberFit struct {
 	state learner.State
 	huberNewton
-	rows   []int // those that count
+	rows   []int // the rows that count
 	counts []float64
-	weak   []int   // of those: rows whose residual is ±delta to working precision
+	weak   []int   // of these: rows whose residual is ±delta to working precision
 	blur   float64 // how far rounding may have moved their residuals at most, in units of delta
 
 	without, pivots []float64 // work of findWeak

@@ -28,7 +28,7 @@ type huberProblem struct {
 	work, root []float64
 }
 
-// resize makes room for m rows and k parameters, but for a Hessian.
+// resize makes room for m rows and k parameters, but not for a Hessian.
 func (l *huberProblem) resize(m, k int) {
 	l.m, l.k = m, k
 	dense.GrowAll(m, &l.y, &l.share, &l.r)
@@ -58,7 +58,7 @@ func (l *huberProblem) hessian(h []float64, weight func(i int) float64) {
 }
 
 // factorise factorises the Hessian h and returns its condition. If h is singular to machine
-// precision, at is the first parameter that depends on those before it, else k.
+// precision, at is the first parameter that depends on earlier ones, otherwise k.
 func (l *huberProblem) factorise(h, dinv []float64) (cond float64, at int) {
 	k := l.k
 	if at = dense.LDLFactor(h, dinv, k, k, dense.Eps); at < k {
@@ -122,7 +122,7 @@ func (l *huberProblem) gradientTerms() {
 	}
 }
 
-// stationary reports whether the gradient is 0 but for rounding.
+// stationary reports whether the gradient is 0 up to rounding.
 func (l *huberProblem) stationary() bool {
 	for j, g := range l.grad {
 		if !dense.Negligible(math.Abs(g), l.terms[j], 1) {

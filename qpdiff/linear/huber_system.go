@@ -208,7 +208,7 @@ func (l *huberSystem) errorBound(i int) float64 {
 	return math.Abs(l.y[i]) + g.terms + l.delta + moved
 }
 
-// exactTerms makes terms, root and size those that the gradient has.
+// exactTerms sets terms, root and size to the gradient's.
 func (l *huberSystem) exactTerms() {
 	g := &l.sums
 	if g.exact {
@@ -324,7 +324,7 @@ func (l *huberSystem) change() {
 	}
 }
 
-// factor sets the Hessian to that in which each row has the given weight and factorises it,
+// factor sets the Hessian to the one in which each row has the given weight, and factorises it
 // as factorise does.
 func (l *huberSystem) factor(weight func(i int) float64) (at int) {
 	if l.sums.byRows {

@@ -254,14 +254,14 @@ func (l *Logistic) Residual() (float64, error) {
 // Views implements [learn.ViewLearner].
 func (l *Logistic) Views(s learn.Size) bool { return s.Sparse }
 
-// VJP adds dthetaᵀ·∂θ/∂input at the last successful Fit to every field of g that is
-// not nil: Hyper one entry (C), X and Y of the shape of the data. With u = H⁻¹·dtheta, in
-// the notation of the type:
+// VJP adds dthetaᵀ·∂θ/∂input at the last successful Fit to every field of g that is not nil:
+// Hyper has one entry (C), X and Y have the shape of the data. With u = H⁻¹·dtheta, in the
+// notation of the type:
 //
 //	C: uᵀRθ/C    xᵢ: −uᵀ∇_{xᵢ}∇_θ L    yᵢ: −uᵀ∂∇_θ L/∂yᵢ
 //
-// They are derivatives and not directions of descent: positive where a larger input raises the loss
-// that dtheta is the gradient of. C's has no minus, since ∂∇_θ L/∂C = −Rθ/C at a solution.
+// They are derivatives and not directions of descent: positive if a larger input raises the
+// loss whose gradient is dtheta. C's has no minus, since ∂∇_θ L/∂C = −Rθ/C at a solution.
 //
 // It solves one system with the Hessian. The errors match ErrNotFitted; ErrIllPosed if the
 // Hessian turns out to be singular to machine precision; ErrNotFinite for dtheta, or if a

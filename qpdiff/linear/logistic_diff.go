@@ -15,8 +15,8 @@ import (
 
 // logisticDerivative is the storage of a logistic regression's derivatives.
 type logisticDerivative struct {
-	// A fit whose last step counts leaves s, w and the factor of the point before.
-	// Those at its end are computed once per fit; any other fit's are read directly.
+	// A fit whose last step counts leaves s, w and the factor of the point before. The values
+	// at its end are computed once per fit; any other fit's are read directly.
 	fit      uint64 // the fit that own belongs to
 	own      logisticPoint
 	factored bool // own has its factor
@@ -298,7 +298,7 @@ func (p *logisticProblem) storedVJP(g *learn.Grad, data learn.Data, theta, u, s,
 
 // storedJVP is dataJVP for a sparse X. dm and tm are work of the rows.
 func (p *logisticProblem) storedJVP(out []float64, t *learn.Grad, data learn.Data, theta, s, w, dm, tm []float64) {
-	clear(dm) // θᵀdzᵢ, then what row i adds of zᵢ
+	clear(dm) // θᵀdzᵢ, then row i's factor of zᵢ
 	if t.Stored != nil {
 		data.VisitStored(func(at, i, j int, _ float64) {
 			if s[i] != 0 {

@@ -15,8 +15,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// After its last step a fit leaves s and w of the point before. A derivative has
-// those at θ, to rounding.
+// After its last step a fit leaves s and w of the point before. A derivative uses their values
+// at θ, to rounding.
 func TestLogisticWeightsAtSolution(t *testing.T) {
 	d := casetest.RandomData(3, 40, 3, true)
 	var l Logistic
@@ -69,7 +69,7 @@ func TestLogisticSingularLate(t *testing.T) {
 	}
 }
 
-// Products that overflow are errors, those beside them are not.
+// Products that overflow are errors; products that do not are not.
 func TestLogisticOverflow(t *testing.T) {
 	d := casetest.RandomData(1, 10, 2, true)
 	var l Logistic

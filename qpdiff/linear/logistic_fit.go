@@ -63,9 +63,9 @@ func (l *logisticFit) accept(d learn.Data) error {
 	return nil
 }
 
-// startAtFull makes the start the solution of full, if that is one at the same C,
-// plus the Newton step for the rows left out of this fit. Without those, V, the
-// gradient there is C Σ_V (1−πᵢ) zᵢ, and their part of the Hessian is absent.
+// startAtFull makes the start the solution of full, if it has one at the same C, plus the
+// Newton step for the rows V left out of this fit. Without V the gradient there is C Σ_V (1−πᵢ)
+// zᵢ, and the part of V in the Hessian is absent.
 func (l *logisticFit) startAtFull() {
 	f := l.full
 	if l.warm || f == nil || f.state.Fit == 0 || f.c != l.c {

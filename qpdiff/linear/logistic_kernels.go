@@ -37,8 +37,8 @@ const (
 	// The line search ends when the slope has fallen to this part of the first one. A larger
 	// part would accept shorter steps, a smaller one take more bisections.
 	logisticSlope = .5
-	// Bisections of one line search: rounding alone could keep the slope from that
-	// range. So many halve a step to nothing.
+	// logisticBisections bounds the bisections of one line search, because rounding alone could
+	// keep the slope from that range. This many halve a step to nothing.
 	logisticBisections = 64
 
 	// A step shorter than this is the last: convergence is quadratic, so that it
@@ -78,7 +78,7 @@ var errLogisticSingular = check.ArgErrorf("Data", qpdiff.ErrIllPosed, "scale or 
 type logisticProblem struct {
 	m    int // rows
 	d    int // entries of θ
-	k    int // d, or logisticSmall if d is less: the rest is padding
+	k    int // d, or logisticSmall if d is smaller: the rest is padding
 	c    float64
 	z    []float64 // k×m: entry (j, i) is yᵢxᵢⱼ, 0 for a row left out
 	zmax []float64 // largest modulus of each row of z, or a bound

@@ -19,7 +19,7 @@ import (
 type logisticLarge struct {
 	on     bool
 	byRows bool
-	final  bool // the Hessian's entries do not decide where products fail
+	final  bool // the Hessian's entries do not decide if products fail
 	direct bool // the last fit took the Hessian's entries all the same
 
 	most      int64 // the MaxBytes of the data

@@ -26,7 +26,7 @@ type logisticNewton struct {
 	dm        []float64 // m entries: change of the margins
 	iter      int       // steps of the last fit
 	warm      bool      // theta is the start of the next fit
-	evaluated bool      // the point, g and h are those at theta
+	evaluated bool      // the point, g and h are up to date at theta
 	stale     bool      // the point belongs to theta − last
 	large     logisticLarge
 }
@@ -87,7 +87,7 @@ func (l *logisticNewton) solve(limit int) error {
 	clear(l.theta)
 	err := minimise(limit)
 	if l.large.on && !l.large.final && errors.Is(err, qpdiff.ErrIllPosed) {
-		// The entries of the Hessian tell for certain.
+		// The entries of the Hessian decide for certain.
 		if err := l.takeEntries(); err != nil {
 			return err
 		}
@@ -158,7 +158,7 @@ func (l *logisticNewton) lineSearchLarge(r float64) {
 	l.large.weigh(&l.logisticProblem, l.w)
 }
 
-// evaluatePoint makes the point, g and the system those at theta.
+// evaluatePoint evaluates the point, g and the system at theta.
 func (l *logisticNewton) evaluatePoint(theta []float64) {
 	l.product(l.dm, theta)
 	logisticWeights(l.s, l.w, l.dm)
@@ -255,7 +255,7 @@ func (l *logisticNewton) stepLength() float64 {
 	return r
 }
 
-// evaluate makes the point, g and h those at theta.
+// evaluate evaluates the point, g and h at theta.
 func (l *logisticNewton) evaluate(theta []float64) {
 	l.product(l.dm, theta)
 	logisticWeights(l.s, l.w, l.dm)

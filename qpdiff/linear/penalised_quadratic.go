@@ -23,7 +23,7 @@ type penalisedQuadratic struct {
 	state    learner.State
 	params   int       // entries of θ, of which the features of qp are the coordinates
 	n        int       // coordinates
-	features int       // of them, the first: those with penalties
+	features int       // number of the first coordinates, which have penalties
 	gram     []float64 // G
 	root     []float64 // √G_jj
 	rmsY     float64   // with root_j: bounds the size of the terms of c_j, or of the gradient
@@ -175,9 +175,9 @@ func (e *penalisedQuadratic) probe() {
 	e.v, e.w = dense.Grow(e.v, e.n), dense.Grow(e.w, e.qp.room())
 }
 
-// retest removes from the coordinates listed those whose own error does not hide their side of
-// the kink. It takes one solve for each; listWeak bounds all errors by the condition of the
-// system. It reports whether any that remains is at zero.
+// retest removes the coordinates from the list whose own error does not hide their side of the
+// kink. It takes one solve for each; listWeak bounds all errors by the condition of the system.
+// It reports whether any that remains is at zero.
 func (e *penalisedQuadratic) retest() (atZero bool) {
 	q := &e.qp
 	e.probe()
@@ -229,8 +229,9 @@ func (e *penalisedQuadratic) sign(j int) float64 {
 	return dense.Sign(e.qp.grad[j])
 }
 
-// kinkedAtZero reports whether a coordinate of a group, or any if group is below 0, has a
-// kink in λ1 at 0. The coordinate of a feature that is zero throughout has none: it does not leave 0.
+// kinkedAtZero reports whether a coordinate of a group, or any if group is below 0, has a kink
+// in λ1 at 0. The coordinate of a feature that is zero throughout has no kink, because it does
+// not leave 0.
 func (e *penalisedQuadratic) kinkedAtZero(group int) bool {
 	return len(e.weakFree) > 0 && slices.ContainsFunc(e.weakFree, func(j int) bool {
 		return (group < 0 || e.groups.at(j) == group) && e.qp.diag[j] != 0

@@ -8,7 +8,7 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// A residual sees a parameter that is off by a part of 1e-6.
+// A residual is large enough to reveal a parameter that is off by a part of 1e-6.
 func TestResidualSeesAWrongSolution(t *testing.T) {
 	const off = 1e-6
 	d, classes := casetest.RandomData(1, 30, 6, false), casetest.NoisyClasses(2, 30, 6)

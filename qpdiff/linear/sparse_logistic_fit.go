@@ -32,7 +32,7 @@ type sparseLogisticFit struct {
 	penalisedQuadratic
 	logisticProblem
 	inv       float64 // 1/N
-	penalised int     // coordinates with penalties: all, but for an intercept
+	penalised int     // coordinates with penalties: all except an intercept
 	bounded   bool    // no more than a number of coordinates enter the set at a time
 	all       sparseCoordinates
 
@@ -159,7 +159,7 @@ func (l *sparseLogisticFit) product(dst, v []float64) {
 	sum.End()
 }
 
-// evaluate sets the margins, the probabilities and the gradient to those at theta.
+// evaluate evaluates the margins, the probabilities and the gradient at theta.
 func (l *sparseLogisticFit) evaluate() {
 	l.product(l.margin, l.theta)
 	logisticWeights(l.s, l.h, l.margin)
@@ -180,7 +180,7 @@ func (l *sparseLogisticFit) evaluate() {
 // matrix, without its active systems.
 func sparseEntries(m, d, set float64, gram bool) float64 {
 	const all, coordinates, rows = 20, 34, 11 // vectors of all coordinates, with views; of the set; of the rows
-	const structures = 128                    // of a quadratic problem beside that of an elastic net
+	const structures = 128                    // of a quadratic problem, in addition to an elastic net's
 	// Storage that grows takes up to a quarter more.
 	entries := structures + m*d + all*d + rows*m + coordinates*set + 1.25*set*m
 	if set > m {
@@ -192,7 +192,7 @@ func sparseEntries(m, d, set float64, gram bool) float64 {
 	return entries
 }
 
-// storedEntries counts them for a sparse X with so many entries stored.
+// storedEntries counts them for a sparse X with stored entries.
 func storedEntries(m, d, set, stored float64) float64 {
 	const all, coordinates, rows = 20, 34, 13
 	entries := sparse.Entries(m, d, stored+m) + sparse.TakenEntries(m, d, stored) + all*d + rows*m + coordinates*set + sparse.SolveEntries(m, set)

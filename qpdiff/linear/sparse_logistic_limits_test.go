@@ -16,8 +16,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Without penalties, features that separate the classes, but for rows on the boundary
-// too, leave no minimiser. Any penalty on them restores it.
+// Without penalties, features that separate the classes, possibly with rows on the boundary,
+// leave no minimiser. Any penalty on them restores it.
 func TestSparseLogisticSeparable(t *testing.T) {
 	column := func(x ...float64) *mat.Dense { return mat.NewDense(len(x), 1, x) }
 	wide := casetest.RandomData(2, 5, 8, true)
@@ -142,8 +142,8 @@ func TestSparseLogisticRoundoffTolerance(t *testing.T) {
 	}
 }
 
-// Data that one row keeps from being separable by a little has its solution without penalties:
-// 3s(θ) = a·s(−aθ) on z = 1, 1, 1 and −a. It is lost if s is below rounding.
+// Data that a single row keeps from being separable have a solution without penalties: 3s(θ) =
+// a·s(−aθ) on z = 1, 1, 1 and −a. It is lost if s is below rounding.
 func TestSparseLogisticBarelyInseparable(t *testing.T) {
 	for _, a := range []float64{1, 1e-3, 1e-6, 1e-9, 1e-12, 1e-14, 1e-20} {
 		for _, unit := range []float64{1, 1e-6, 1e6} {

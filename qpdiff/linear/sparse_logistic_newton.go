@@ -142,11 +142,11 @@ func (l *sparseLogisticFit) minimise(limit int, warm bool) error {
 }
 
 // newtonStep sets step to the difference between theta and the minimiser of the second-order
-// model of the loss plus the penalties, on the coordinates that choose chooses. That minimiser
-// is left in qp.x. If it is not unique to working precision, which is the error singular, the
-// model has a part of its diagonal added, centred at theta. Further on, as rows become certain,
-// the model may be regular. Conjugate gradients solve a loose step to fewer digits, of which
-// refine corrects the rest: those of coordinates that matter little may lack.
+// model of the loss plus the penalties, on the coordinates that choose chooses. It leaves the
+// minimiser in qp.x. The error singular reports that the minimiser is not unique to working
+// precision; the model then has a part of its diagonal added, centred at theta. Further on, as
+// rows become certain, the model may be regular. Conjugate gradients solve a loose step to
+// fewer digits. refine corrects the others, except for coordinates that matter little.
 func (l *sparseLogisticFit) newtonStep(warm, loose bool) (singular, err error) {
 	q := &l.qp
 	l.choose()
@@ -181,10 +181,10 @@ func (l *sparseLogisticFit) newtonStep(warm, loose bool) (singular, err error) {
 	return singular, nil
 }
 
-// choose sets free to the coordinates that may move: those that are not zero, or whose kinks do
-// not hold them there. With many features, at most as many of the latter enter as the set has,
-// or firstFeatures: those furthest beyond their kinks, in units in which the features have the
-// same size.
+// choose sets free to the coordinates that may move: coordinates that are not zero, and
+// coordinates at zero whose kinks do not hold them. With many features, at most as many of the
+// latter enter as the set has, or firstFeatures: the ones furthest beyond their kinks, in units
+// in which the features have the same size.
 func (l *sparseLogisticFit) choose() {
 	l.free, l.enter = l.free[:0], l.enter[:0]
 	excess := func(j int) float64 { return math.Abs(l.g[j]) - l.all.l1[j] }

@@ -223,8 +223,8 @@ func hostileStored(rng *rand.Rand) (d learn.Data) {
 	return d
 }
 
-// Hostile sparse data are fitted as their dense copies are, or refused with an error that tells
-// why.
+// Hostile sparse data are fitted like their dense copies, or refused with an error that gives
+// the reason.
 func TestSparseHostile(t *testing.T) {
 	const tol = 1e-5 // of θ: losses of weight 1e9 and more leave it open to rounding by that
 	for _, most := range []int{1000, 15, 0} {

@@ -213,8 +213,8 @@ func sameAnswers(t *testing.T, what string, rng *rand.Rand, d learn.Data, one, o
 	return true
 }
 
-// A fit on working sets has the bits of a cold one wherever the search was before, and begins
-// from the past fit that is nearest, not from the last one alone.
+// A fit on working sets has the bits of a cold one, whatever the search has fitted before. It
+// begins from the nearest past fit, not only from the last one.
 func TestElasticNetComesBack(t *testing.T) {
 	for i := range numtest.Long(60) {
 		rng := rand.New(rand.NewPCG(136, uint64(i)))

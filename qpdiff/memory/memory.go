@@ -1,7 +1,7 @@
 // Package memory bounds the memory of the packages of this module. It finds how much memory the
-// process may use, counts bytes, and words the errors. Go ends a program that asks for more
-// memory than there is, so a bound must be tested before an allocation. The bound decides
-// between an answer and an error alone: no result depends on it.
+// process may use, counts bytes, and words the errors. Go ends a program that allocates more
+// memory than there is, so a bound must be tested before an allocation. The bound only decides
+// between an answer and an error: no result depends on it.
 package memory
 
 import (
@@ -39,12 +39,11 @@ func least(limits ...int64) int64 {
 	return low
 }
 
-// Bound returns most, the bound of the caller, or for 0 and below the default: a quarter of the
-// least limit. The limits are GOMEMLIMIT, the address space, RLIMIT_AS and RLIMIT_DATA, of the
-// addresses below RLIMIT_AS twice those that are free, the
-// limits of the process's control group and of the groups above it, and the physical memory.
-// The default is read once, and is Unbounded if nothing bounds the memory. All but the first
-// two are read on Linux alone.
+// Bound returns most, the caller's bound, if it is above 0. Otherwise it returns the default: a
+// quarter of the least limit, or Unbounded if nothing bounds the memory. The limits are
+// GOMEMLIMIT, the address space, RLIMIT_AS and RLIMIT_DATA, twice the free addresses below
+// RLIMIT_AS, the limits of the process's control group and of the groups above it, and the
+// physical memory. All but the first two are read on Linux only. The default is read once.
 func Bound(most int64) int64 {
 	if most > 0 {
 		return most

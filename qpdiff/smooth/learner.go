@@ -62,8 +62,8 @@ func (l *Learner) Load(d learn.Data) (err error) {
 	return nil
 }
 
-// Bytes implements [learn.SizedLearner]: what resize and the derivatives allocate. It does not
-// count what the objective's functions do.
+// Bytes implements [learn.SizedLearner]: the allocations of a fit and of the derivatives. It does
+// not count the allocations of the objective's functions.
 func (l *Learner) Bytes(s learn.Size) int64 {
 	params, _ := l.Dims(s.Features)
 	k := float64(params)
@@ -76,11 +76,14 @@ func (l *Learner) Reset() {
 	l.warm = false
 }
 
-// Fit minimises F at hyper and writes θ, from θ = 0 or the last solution.
-// Errors: an ArgError that matches ErrShape, ErrNotFinite or ErrDomain for
-// hyper, ErrNotFitted without data, ErrNotFinite if F has no finite gradient
-// at the start, ErrIllPosed if the Hessian is not positive definite,
-// ErrIterationLimit. After an error there is no fit, and θ is left as it was.
+// Fit minimises F at hyper and writes θ, from θ = 0 or the last solution. After an error there
+// is no fit, and θ is left as it was. Errors:
+//
+//   - An ArgError that matches ErrShape, ErrNotFinite or ErrDomain: hyper cannot be used.
+//   - ErrNotFitted: there are no data.
+//   - ErrNotFinite: F has no finite gradient at the start.
+//   - ErrIllPosed: the Hessian is not positive definite.
+//   - ErrIterationLimit: the solution was not reached.
 func (l *Learner) Fit(theta, hyper []float64) (err error) {
 	defer learner.Name(l, &err)
 	if err := l.state.BeginTheta(theta, len(l.theta), l.Objective.NumHyper); err != nil {

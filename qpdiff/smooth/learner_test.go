@@ -59,7 +59,7 @@ func TestSmoothLearnerContract(t *testing.T) {
 	}
 }
 
-// What has a learner of its own gives the same answers by the general rule.
+// Ridge regression has its own learner, and gives the same answers by the general rule.
 func TestSmoothLearnerIsRidge(t *testing.T) {
 	d := casetest.RandomData(4, 30, 6, false)
 	v := numtest.Normals(rand.New(rand.NewPCG(1, 2)), 6)
@@ -162,7 +162,7 @@ func rescaled(o smooth.Objective, f float64, unit []float64) smooth.Objective {
 	return s
 }
 
-// The units of F and of its parameters change no step, also where θ is 0 up to rounding.
+// The units of F and of its parameters change no step, also if θ is 0 up to rounding.
 func TestSmoothLearnerUnits(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 1))
 	for trial := range 300 {
@@ -286,8 +286,8 @@ func TestSmoothLearnerHessianNearOverflow(t *testing.T) {
 	}
 }
 
-// A gradient of rounding, and how large its jumps have to be for that, and how
-// small the change of the Hessian: at a third and three times the tolerances.
+// A gradient counts as rounding if its jumps are large enough and the change of the Hessian is
+// small enough. Both are tested at a third and at three times their tolerance.
 func TestSmoothLearnerNoise(t *testing.T) {
 	for _, c := range []struct {
 		jumps      int // on the way from θ = 0 to −1, the whole first step

@@ -9,8 +9,8 @@ import (
 	"cvgm/qpdiff/internal/learner"
 )
 
-// smoothFit is a [Objective] on its data, minimised by Newton's method: what
-// its derivatives read.
+// smoothFit is an [Objective] on its data, minimised by Newton's method, with all values that
+// its derivatives need.
 type smoothFit struct {
 	state     learner.State
 	objective Objective // as of the last fit, like hyper
@@ -83,7 +83,7 @@ func (l *smoothFit) lineSearch(slope float64) (rounding bool) {
 			break
 		}
 		if s < slope/2 && t == 1 {
-			break // further than a whole step the model says nothing
+			break // the model is not valid beyond a whole step
 		}
 		if s < slope/2 {
 			lo = t
@@ -95,8 +95,7 @@ func (l *smoothFit) lineSearch(slope float64) (rounding bool) {
 	return false
 }
 
-// smoothBisections bounds the halvings of one step: after as many t has met the next
-// float64.
+// smoothBisections bounds the halvings of one step: after this many t has met the next float64.
 const smoothBisections = 100
 
 // smoothLastStep is the length of a step, relative to θ, from which it is the
@@ -104,9 +103,9 @@ const smoothBisections = 100
 // decides whether there is one more step.
 const smoothLastStep = 1e-10
 
-// whitened returns the largest entry of √D·Lᵀx for the factorised Hessian LDLᵀ:
-// the squares of those entries sum to xᵀ∇²F·x, so that no unit of a parameter
-// counts. (The sum of squares itself can overflow.)
+// whitened returns the largest entry of √D·Lᵀx for the factorised Hessian LDLᵀ. The squares of
+// these entries sum to xᵀ∇²F·x, so that no unit of a parameter counts. (The sum of squares
+// itself can overflow.)
 func (l *smoothFit) whitened(x []float64) (size float64) {
 	k := len(x)
 	for i, inv := range l.dinv {
@@ -130,10 +129,10 @@ func (l *smoothFit) last() error {
 }
 
 const (
-	// bendTol is how far the Hessian at the end of a step may be from that at its
-	// start, along the step and as a part of the gradient, for the gradient to be
-	// rounding. It leaves room for rounding at a condition that [dense.Unsolvable]
-	// accepts, 1/256.
+	// bendTol bounds the difference between the Hessians at the start and the end of a step,
+	// along the step and as a part of the gradient, below which the gradient counts as
+	// rounding. It leaves room for rounding at a condition that [dense.Unsolvable] accepts,
+	// 1/256.
 	bendTol = 1. / 16
 	// jumpTol is the least jump of the gradient, as a part of it, that makes it
 	// rounding: the sum over some thousand rows jumps by the rounding of one.
@@ -143,10 +142,9 @@ const (
 	jumpHalvings = 50
 )
 
-// noise reports whether the gradient gc at cand, after a whole step from theta, is
-// rounding: it has not shrunk, as the Hessian at both ends says it should, and
-// somewhere on the way it jumps. The ends alone do not show a loss that is flat at
-// both of them.
+// noise reports whether the gradient gc at cand, after a whole step from theta, is rounding: it
+// has not shrunk as the Hessian at both ends predicts, and it jumps somewhere on the way. The
+// ends alone would not reveal a loss that is flat at both of them.
 func (l *smoothFit) noise() bool {
 	// In units that make the diagonal of the Hessian about 1, which has these
 	// pivots. Not-a-number is no noise.

@@ -6,11 +6,10 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// Objective is a learning objective F(θ) of a user's own, given by
-// products with its derivatives only. F must be twice continuously
-// differentiable and strongly convex in θ, and ∇F differentiable in whatever
-// derivatives are asked for. The functions must not write to their inputs, and
-// must not keep what they are given.
+// Objective is a learning objective F(θ) of a user's own, given by products with its
+// derivatives only. F must be twice continuously differentiable and strongly convex in θ, and
+// ∇F differentiable in every wanted input. The functions must not write to their arguments, and
+// must not keep them.
 type Objective struct {
 	// NumTheta returns the number of parameters for data with n features. Nil: n.
 	NumTheta func(n int) int
@@ -23,9 +22,8 @@ type Objective struct {
 	Gradient func(g, theta []float64, d learn.Data, hyper []float64)
 	// HVP writes ∇²F(θ)·v to hv.
 	HVP func(hv, v, theta []float64, d learn.Data, hyper []float64)
-	// MixedVJP adds the derivative of vᵀ∇F(θ) with respect to the
-	// hyperparameters, X and y at fixed θ and v to those fields of g that are
-	// not nil.
+	// MixedVJP adds the derivative of vᵀ∇F(θ) with respect to the hyperparameters, X and y, at
+	// fixed θ and v, to the fields of g that are not nil.
 	MixedVJP func(g *learn.Grad, v, theta []float64, d learn.Data, hyper []float64)
 }
 

@@ -8,9 +8,10 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// chance is the probability of an estimate that decides as this one does, if the truth lay where
-// the rule decides otherwise: 0 on the bound, or just a difference that matters away from it. It is
-// NaN for what is not decided, and for what has no error of repetitions.
+// chance returns the probability of an estimate at least as decisive as this one, if the truth
+// lay where the rule decides otherwise: on the bound, or one smallest difference that matters
+// away from it. It returns NaN if the measurement is not decided, or has no error from
+// repetitions.
 func (m *Measurement) chance() float64 {
 	r, e := m.rule, m.tested()
 	if !e.Repeated() || m.Verdict == NotDecided || m.Verdict == NotTestable || m.timed {
@@ -35,16 +36,19 @@ func (m *Measurement) chance() float64 {
 	return min(beyond(r.low), beyond(r.high))
 }
 
-// A Reckoning tells what the number of rows does to the verdicts.
+// A Reckoning counts the verdicts that may be wrong by chance alone, because there are many
+// rows.
 type Reckoning struct {
 	Decided int // rows that repetitions have decided
-	// Chance is how many of them would at most be decided wrongly, if all lay on the border.
+	// Chance bounds the expected number of wrong decisions among them, reached if all lay on
+	// the border.
 	Chance float64
 	// Opened are the rows that Holm's correction for their number leaves not decided.
 	Opened []string
-	// Of all verdicts of single draws Flips are not that of all draws together, where Expected would
-	// be by the scatter of the draws. Unsteady are the rows that flip more often than it predicts,
-	// at the level Unlikely and with Holm's correction.
+	// Verdicts counts the verdicts of single draws. Flips of them differ from the verdict of
+	// all draws together; the scatter of the draws predicts Expected such flips. Unsteady lists
+	// the rows that flip more often than predicted, at the level Unlikely with Holm's
+	// correction.
 	Draws, Verdicts, Flips int
 	Expected               float64
 	Unsteady               []string
@@ -76,14 +80,14 @@ func Reckon(claims []Claim) Reckoning {
 	return r
 }
 
-// chanceOf is the probability of what was seen of a row, if nothing were there.
+// chanceOf is the probability of a row's estimate, or a more extreme one, without any effect.
 type chanceOf struct {
 	name   string
 	chance float64
 }
 
-// holm splits rows into those that a level and Holm's correction for their number reject, and the
-// others.
+// holm splits rows into two: rows that a level rejects, with Holm's correction for their
+// number, and the others.
 func holm(all []chanceOf, level float64) (rejected, others []string) {
 	slices.SortStableFunc(all, func(a, b chanceOf) int { return cmp.Compare(a.chance, b.chance) })
 	for k, row := range all {

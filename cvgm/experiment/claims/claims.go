@@ -1,9 +1,9 @@
 // Package claims judges the paper's claims by the results of the experiments: [Claims] judges
-// all of them, and [Findings] are those that matter most.
+// all of them, and [Findings] lists the most important ones.
 //
-// [Printed] holds the numbers that the paper prints, and those in the output saved
-// with its published code, to set beside the measured ones. These are the only numbers
-// of the experiments that are not computed.
+// [Printed] holds the numbers in the paper, and in the output saved with its published code,
+// for comparison with the measured ones. Only these numbers of the experiments are not
+// computed.
 package claims
 
 import (
@@ -16,8 +16,8 @@ import (
 	"cvgm/cvgm/experiment/stability"
 )
 
-// Results are what the claims are judged by. A nil Result leaves its
-// measurements out.
+// Results are the experiments' results, on which the claims are judged. If one is nil, its
+// measurements are left out.
 type Results struct {
 	ElasticNet      *elasticnet.Result
 	ElasticNetSeeds *elasticnet.Seeds
@@ -41,18 +41,18 @@ type Results struct {
 	Timings         *Timings
 }
 
-// A Claim is a sentence of the paper with what is measured for it.
+// A Claim is a sentence of the paper with the measurements that test it.
 type Claim struct {
 	Number   int    // its place in the paper's order, from 1
 	Section  string // of the paper
 	Sentence string // quoted
 	Short    string // in at most twelve words of ours
 	Measured []Measurement
-	Verdict  Verdict // on the sentence: it holds if every measurement that is no aside confirms it
+	Verdict  Verdict // on the sentence: it holds if every measurement except asides confirms it
 }
 
-// Claims judges the paper's sentences that the results bear on, in its order. The files
-// claims_….go hold what is measured for them, by experiment.
+// Claims judges the paper's sentences that the results bear on, in the paper's order. Each file
+// claims_….go holds the measurements from one experiment.
 func Claims(r Results) []Claim {
 	var all measurements
 	measure(r.ElasticNet, all.elasticNet)

@@ -65,9 +65,9 @@ func (all *measurements) unrolled(r *differentiability.UnrolledResult) {
 		Remark:  "The early steps no longer count. The gradient in λ₂ converges all the same: the late steps give it."}, below(math.Sqrt(0x1p-52), computed))
 }
 
-// worstDerivative returns the largest relative distance of the derivatives in an input, or in
-// all for "", from the best finite difference; the least one from that in the next
-// input; and how many derivatives these are.
+// worstDerivative checks the derivatives in an input, or in all inputs for "". It returns their
+// largest relative distance from the best finite difference, their least distance from the next
+// input's difference, and their number.
 func worstDerivative(r *differentiability.DerivativeChecks, input string) (worst, mixed experiment.Estimate, n int) {
 	worst, mixed = once(0), once(math.Inf(1))
 	for i, c := range r.Checks {

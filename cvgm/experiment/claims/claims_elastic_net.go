@@ -49,7 +49,7 @@ func (all *measurements) elasticNet(r *elasticnet.Result) {
 		Remark: erratum}, exactly(float64(r.Params.Features)).or(Slip))
 }
 
-// onOtherData compares Table 1's order with that on fresh data.
+// onOtherData compares the order of Table 1 with the order on fresh data.
 var onOtherData = byVerdict{
 	holds:     "Table 1's order holds on other data.",
 	otherwise: "Table 1 shows one favourable data set.",

@@ -42,7 +42,8 @@ func perDoubling(r *samplesize.Result, values [][]float64) experiment.Estimate {
 	return experiment.EstimateOf(slopes)
 }
 
-// smallLessLarge is the mean of values at sizes up to n, less that at larger ones.
+// smallLessLarge returns the mean of the values at sizes up to n minus the mean at larger
+// sizes.
 func smallLessLarge(r *samplesize.Result, values [][]float64, n int) experiment.Estimate {
 	var small, large []float64
 	for i, size := range r.Sizes {
@@ -67,7 +68,7 @@ type SampleSizeLead struct {
 	Rival          int  // one of samplesize.Result.Methods
 	Full           bool // along the full gradient; else along the published one
 	All            experiment.Estimate
-	SmallLessLarge []experiment.Estimate // the lead up to each of FewExamples less that at larger sizes; NaN where there are none
+	SmallLessLarge []experiment.Estimate // mean lead at sizes up to each of FewExamples minus the mean lead at larger sizes; NaN if there are no larger ones
 	PerDoubling    experiment.Estimate   // its slope per doubling of the size
 	opposite       experiment.Estimate   // the same with the sizes in the opposite order
 }
@@ -144,7 +145,7 @@ func (all *measurements) sampleSize(r *samplesize.Result) {
 	}
 }
 
-// overfitting judges what the network loses by training to convergence.
+// overfitting judges how much accuracy the network loses by training to convergence.
 func (all *measurements) overfitting(r *samplesize.Result) {
 	loses := leads(r, samplesize.SizeAdam, samplesize.SizeAdamLong)
 	var lost []float64
@@ -171,7 +172,7 @@ func (all *measurements) ablation(r *samplesize.AblationResult) {
 	budgets := r.Params.Rings.Budgets
 	for k, c := range r.Rings {
 		splits, steps := r.Params.Rings.Ks[k/len(budgets)], budgets[k%len(budgets)]
-		var start, learned []experiment.Estimate // start less descent of the training loss, and descent of the CV loss less start, by size
+		var start, learned []experiment.Estimate // start minus descent of the training loss, and descent of the CV loss minus start, by size
 		for _, row := range r.Rows {
 			if row.Problem == kernels.ProblemRings && row.K == splits && row.Budget == steps {
 				start, learned = append(start, minus(row.TrainingLessStart.Difference)), append(learned, row.CVLessStart.Difference)
@@ -213,10 +214,10 @@ func (all *measurements) ablation(r *samplesize.AblationResult) {
 	}
 }
 
-// helpThatMatters returns the smallest differences that matter between a descent of the CV loss and
-// one of the training loss, and between that and a random search, and the risk that they are in.
-// Where the training loss chooses no penalty, and where a random search does not learn the weights of
-// a network, the rival is a poor one.
+// helpThatMatters returns the smallest differences in risk that matter of a descent of the CV
+// loss from two rivals: a descent of the training loss (training) and a random search (random).
+// risk names the risk. The difference is larger if the rival is poor: the training loss chooses
+// no penalty, and a random search does not learn a network's weights.
 func helpThatMatters(problem string) (training, random difference, risk string) {
 	switch problem {
 	case kernels.ProblemRings, kernels.ProblemXOR:

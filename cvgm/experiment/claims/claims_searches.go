@@ -11,8 +11,8 @@ import (
 	"cvgm/cvgm/experiment/searches"
 )
 
-// excessAt returns the excess of the CV loss over the minimum that a method has
-// reached on each data set after so many evaluations.
+// excessAt returns, for each data set, the excess of a method's CV loss over the minimum after
+// the given number of evaluations.
 func excessAt(r *searches.Result, name string, evaluations int) []float64 {
 	m := r.Methods[slices.IndexFunc(r.Methods, func(m searches.Method) bool { return m.Name == name })]
 	v := make([]float64, len(m.Excess))
@@ -27,8 +27,9 @@ func lowerShare(a, b []float64) experiment.Estimate {
 	return experiment.ShareOf(experiment.Wins(a, b))
 }
 
-// quasiNewtonBelowGrid is the share of data sets on which a quasi-Newton search is
-// below exhaustive search, after so many evaluations of each.
+// quasiNewtonBelowGrid returns the share of data sets on which a quasi-Newton search within a
+// number of evaluations is below exhaustive search with its whole budget. It returns both
+// numbers, too.
 func quasiNewtonBelowGrid(r *searches.Result) (share experiment.Estimate, within, budget int) {
 	within, budget = 24, r.Params.Budget
 	return lowerShare(excessAt(r, searches.QuasiNewton, within), excessAt(r, "exhaustive", budget)), within, budget

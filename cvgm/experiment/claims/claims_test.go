@@ -119,7 +119,7 @@ func fakeResults(seed uint64) Results {
 	r.ElasticNet.Params.Train, r.Rings.Params.Test = 30+int(seed), 1000
 	r.ElasticNet.Params.Samples = 1000 + int(seed)
 	r.Learning.Loss.Methods[1].Test.Mean = -1 // the best
-	// What the claims' texts name is the same.
+	// The claims' texts name the values below, so both sets of results have the same ones.
 	for i := range r.Unrolled.ByRate {
 		r.Unrolled.ByRate[i].Rate = .1 * float64(i)
 	}
@@ -171,8 +171,9 @@ func TestClaimsAreReadFromResults(t *testing.T) {
 	}
 }
 
-// Someone who repeats a measurement needs its setting, which follows from the parameters: other
-// parameters, another setting. Those of results without parameters are constants.
+// A reader needs a measurement's setting to repeat it. The setting follows from the parameters,
+// so other parameters give another setting. Settings of results without parameters are
+// constants.
 func TestSettingsAreReadFromParameters(t *testing.T) {
 	constant := []sentence{saysUnion, saysRange, saysSeeds, saysLinear, saysLittleOnTop, saysMostTime, saysSplitUp, saysSpecialised, saysFiveOrSix, saysBayesRule, saysSmoothInAlpha}
 	a, b := Claims(fakeResults(1)), Claims(fakeResults(2))
@@ -226,7 +227,8 @@ func TestEverySentenceIsJudged(t *testing.T) {
 // keepResults is the command that writes the results which keptClaims reads.
 const keepResults = "go test ./notebooks/notebook -run TestResultsOfTheClaims -timeout 0 -keep-results"
 
-// keptClaims judges kept results, which hold what the claims read. The rules are those of the present code.
+// keptClaims judges kept results, which hold everything that the claims read, by the present
+// rules.
 func keptClaims(t *testing.T) []Claim {
 	f, err := os.Open(filepath.Join("testdata", "results.gob.gz"))
 	if err != nil {
@@ -244,7 +246,7 @@ func keptClaims(t *testing.T) []Claim {
 	return Claims(r)
 }
 
-// Where the paper and the measurement part, a reader is told why.
+// A remark gives the reason for every disagreement between the paper and a measurement.
 func TestClaimsThatDoNotHoldHaveARemark(t *testing.T) {
 	for _, c := range keptClaims(t) {
 		for _, m := range c.Measured {
@@ -255,8 +257,8 @@ func TestClaimsThatDoNotHoldHaveARemark(t *testing.T) {
 	}
 }
 
-// Every rule says no, asides included: of the measurement, or of a case in which the
-// sentence is false.
+// Every rule, also of an aside, rejects something: the measurement itself, or a case in which
+// the sentence is false.
 func TestEveryRuleCanFail(t *testing.T) {
 	fails := []Verdict{Differs, PaperError, Slip}
 	for _, c := range keptClaims(t) {
@@ -375,13 +377,13 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// A bound that is measured on the same data enters with its error, and paired: what both share
-// cancels.
+// A bound that is measured on the same data enters with its error, and paired, so that errors
+// that both share cancel.
 func TestMeasuredBoundsEnterPaired(t *testing.T) {
 	src := synth.NewStream(1, "bounds")
 	var loss, worst []float64
 	for range 40 {
-		hard := 20 * (1 + src.Float64()) // of which both methods lose the same share
+		hard := 20 * (1 + src.Float64()) // both methods lose the same share of it
 		loss, worst = append(loss, .2*hard+.1*src.NormFloat64()), append(worst, hard)
 	}
 	r := littleOf(experiment.EstimateOf(worst), "the worst")
@@ -471,7 +473,7 @@ func TestWideIntervalsDecideNothing(t *testing.T) {
 	}
 }
 
-// What was not measured is NaN and makes a claim that is not testable.
+// A value that was not measured is NaN and makes a claim that is not testable.
 func TestWithoutMeasurement(t *testing.T) {
 	run := new(kernels.Run)
 	for name, v := range map[string]float64{"LastLoss": run.LastLoss(), "FinalAccuracy": run.FinalAccuracy(), "Final": elasticnet.Search{}.Final()} {
@@ -491,8 +493,8 @@ func TestWithoutMeasurement(t *testing.T) {
 
 var draws = flag.Int("draws", 3, "random small runs of each experiment")
 
-// Random small parameters of every experiment run, and give a result of their
-// own, by which claims can be judged.
+// Every experiment runs with random small parameters, and gives a result by which claims can be
+// judged.
 func TestRandomSmallRuns(t *testing.T) {
 	for _, e := range registry.All() {
 		t.Run(e.Name, func(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"cvgm/cvgm/experiment/kernels"
 )
 
-// publishedStep is what one step of the published code took on the first
-// experiment, in seconds, on one core of another machine.
+// publishedStep is the time of one step of the published code on the first experiment, in
+// seconds, on one core of another machine.
 const publishedStep = .062
 
 func (all *measurements) timings(t *Timings) {

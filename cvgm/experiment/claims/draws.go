@@ -15,8 +15,8 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// A Record holds what one draw of the data has measured: the estimates of each row, by its name,
-// such as 28d, and by their part in it.
+// A Record holds the measurements of one draw of the data: the estimates of each row, by its
+// name, such as 28d, and by their part in it.
 type Record map[string]map[string]experiment.Estimate
 
 // The parts of a row in a Record.
@@ -54,7 +54,7 @@ func rows(claims []Claim, f func(name string, m *Measurement)) {
 	}
 }
 
-// RecordOf returns what the claims have measured.
+// RecordOf returns the claims' measurements.
 func RecordOf(claims []Claim) Record {
 	r := make(Record)
 	rows(claims, func(name string, m *Measurement) {
@@ -66,9 +66,9 @@ func RecordOf(claims []Claim) Record {
 	return r
 }
 
-// Pool judges the claims by the repetitions of all draws together. The texts, the settings and
-// the rules are those of the claims. A row that a draw lacks, or that has other parts there, is an
-// error: that record is of another program.
+// Pool judges the claims by the repetitions of all draws together. Texts, settings and rules
+// come from claims. If a draw lacks a row or one of its parts, another version of the program
+// made the record, and Pool returns an error.
 func Pool(claims []Claim, draws []Record) ([]Claim, error) {
 	pooled := make([]Claim, len(claims))
 	for i, c := range claims {
@@ -156,8 +156,9 @@ func (r rule) withBound(bound experiment.Estimate) rule {
 	return other
 }
 
-// other is the probability that a draw with the errors of m has another verdict than pooled, if the
-// truth is what pooled has estimated: the mean over the quantiles of the normal distribution.
+// other returns the probability that a draw with the errors of m has another verdict than
+// pooled, if the pooled estimate is the truth. It is the mean over the quantiles of the normal
+// distribution.
 func (m Measurement) other(pooled *Measurement) float64 {
 	const points = 200
 	ours, beyond, n := m.Ours, m.Beyond, 0

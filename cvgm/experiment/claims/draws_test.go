@@ -17,8 +17,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// drawn returns a claim whose first row is the mean of n normal numbers, and whose second is
-// little of what a bad choice loses, both as one draw of the data has them.
+// drawn returns one draw of a claim with two rows: the mean of n normal numbers, and a loss
+// that is little beside the loss of a bad choice.
 func drawn(src *synth.Stream, n int, mean float64) []Claim {
 	var v, loss, worst []float64
 	for range n {
@@ -34,8 +34,8 @@ func drawn(src *synth.Stream, n int, mean float64) []Claim {
 	return []Claim{c}
 }
 
-// What no draw decides, ten of them do; and the draws' own verdicts flip as often as their scatter
-// predicts.
+// Ten draws decide a row that no single draw decides. The verdicts of single draws flip as
+// often as their scatter predicts.
 func TestDrawsArePooled(t *testing.T) {
 	const draws, n = 10, 60
 	src := synth.NewStream(1, "draws")
@@ -59,7 +59,7 @@ func TestDrawsArePooled(t *testing.T) {
 	if first[0].Measured[0].Verdict != NotDecided || first[0].Measured[0].Draws != nil {
 		t.Errorf("the draw itself: %+v", first[0].Measured[0].Judgement)
 	}
-	// Each draw sees −.2 ± .26, so that about two in three decide nothing.
+	// Each draw estimates −.2 ± .26, so that about two in three decide nothing.
 	if d := m.Draws; d.N != draws || d.Flips < 3 || d.Expected < 4 || d.Expected > 8 || d.Chance < .01 {
 		t.Errorf("%+v", d)
 	}
@@ -102,7 +102,7 @@ func TestDrawsOfWhatIsComputedOnce(t *testing.T) {
 	}
 }
 
-// A row whose draws differ by more than their repetitions show is found.
+// Reckon reports a row whose draws differ by more than their repetitions show.
 func TestDrawsThatFlipTooOftenAreFound(t *testing.T) {
 	src := synth.NewStream(2, "draws")
 	var first []Claim

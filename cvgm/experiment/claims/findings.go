@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// A Finding is what a reader takes home: a sentence of ours, whose words follow from the verdict on
-// a row of a claim and from those on the row's controls, with that row's number.
+// A Finding is one of the project's main results: a sentence with the number of one row. Its
+// words follow from the verdicts on this row of a claim and on the row's controls.
 type Finding struct {
 	Text     string
 	Row      *Measurement
@@ -68,7 +68,7 @@ func choose(first bool, a, b string) string {
 	return b
 }
 
-// penaltiesText tells apart what the CV loss does and what its gradient adds.
+// penaltiesText separates the effect of the CV loss from the effect of its gradient.
 func penaltiesText(loss *Measurement, gradient []*Measurement) string {
 	if loss.Verdict == NotDecided {
 		return "it is open whether the CV loss helps"
@@ -88,7 +88,8 @@ func penaltiesText(loss *Measurement, gradient []*Measurement) string {
 	return "the CV loss is what helps, and a search without its gradient does as well"
 }
 
-// bySize tells at which sizes the CV loss helps, harms, and does neither by an amount that matters.
+// bySize describes the sizes at which the CV loss helps, at which it harms, and at which it
+// does neither by an amount that matters.
 func bySize(of []*Measurement) string {
 	sizes := make(map[Help][]string)
 	for _, m := range of {

@@ -4,16 +4,17 @@ import "cvgm/cvgm/experiment"
 
 // A Measurement is one number by which a claim is judged.
 type Measurement struct {
-	Text string // what is measured
-	// Setting is what someone needs to repeat it with a program of their own, and the table
-	// of claims has no other place for: problem, data, sizes, start, bounds and budget.
+	Text string // the measured quantity, in words
+	// Setting describes the conditions of the measurement, for a reader who repeats it with
+	// another program, as far as the table of claims does not show them elsewhere: problem,
+	// data, sizes, start, bounds and budget.
 	Setting string
 	Quoted  Quoted // the number that the paper gives, and the one that its code prints
-	// Ours is measured, with N = 1 and no margin where it is computed once; Mean is
-	// NaN where nothing can be measured.
+	// Ours is the estimate measured here. N is 1, without a margin, if it is computed once;
+	// Mean is NaN if nothing can be measured.
 	Ours experiment.Estimate
-	// Beyond is, where the rule's bound is measured on the same data, Ours less that bound; else
-	// nil.
+	// Beyond is Ours minus the rule's bound, paired by data set, if the bound is measured on
+	// the same data; otherwise nil.
 	Beyond *experiment.Estimate
 	Rule   string // how the verdict follows from Ours
 	// Smallest is the smallest difference from the rule's bound that matters, in units of Ours,
@@ -21,36 +22,36 @@ type Measurement struct {
 	Smallest float64
 	Reason   string
 	Judgement
-	// Control is a case in which the sentence is false, measured in the same way:
-	// a rule that does not deny it is none. It is nil where the verdict itself shows that the rule
-	// can fail on any data.
+	// Control is the same measurement in a case in which the sentence is false: a rule that
+	// confirms it there proves nothing. It is nil if the verdict itself shows that the rule can
+	// fail on any data.
 	Control *Control
-	Aside   bool   // it tells more than the sentence says, and does not decide
-	Remark  string // what explains a difference; empty: nothing to explain
+	Aside   bool   // the measurement goes beyond the sentence, and does not decide
+	Remark  string // explanation of a difference; empty: nothing to explain
 	remarks byVerdict
 
-	// Draws tells what several draws make of it; nil: it is of one.
+	// Draws is the result of several draws; nil: there is one.
 	Draws *Draws
 
 	rule  rule
 	timed bool   // a time, which no draw moves
 	role  role   // in the findings
-	size  string // of the training set, where the role names it
+	size  string // of the training set, if the role names it
 }
 
-// A Control is a measurement of what a rule must not confirm.
+// A Control is a measurement that a rule must not confirm.
 type Control struct {
 	Text    string
 	Ours    experiment.Estimate
 	Verdict Verdict
 }
 
-// Draws is what several draws make of a row.
+// Draws describes the verdicts of several draws on a row.
 type Draws struct {
 	N        int
-	Flips    int     // of the draws' own verdicts, those that are not that of all draws together
+	Flips    int     // verdicts of single draws that differ from the verdict of all draws together
 	Expected float64 // as many as the scatter of single draws lets expect
-	// Chance is the probability of so many flips or more, if the truth is the estimate from all
+	// Chance is the probability of at least Flips flips, if the truth is the estimate from all
 	// draws. A row that flips more often has errors that its repetitions do not show.
 	Chance float64
 }
@@ -73,8 +74,8 @@ const (
 	xorBayes
 )
 
-// Tells returns the smallest difference that the repetitions tell from none, see [Telling]; 0 for
-// what is computed once.
+// Tells returns the smallest difference that the repetitions distinguish from 0 (see
+// [Telling]); 0 for a value that is computed once.
 func (m *Measurement) Tells() float64 { return Telling * m.tested().SE() }
 
 // tested is the estimate on which the verdict rests.
@@ -92,8 +93,8 @@ func (m *Measurement) setRule(r rule) {
 	m.rule, m.Rule, m.Smallest, m.Reason = r, r.text, r.smallest.size, r.smallest.why
 }
 
-// byVerdict holds the remarks on a result that another result would not have: where the rule holds,
-// where it does not, and where that is not decided.
+// byVerdict holds remarks that are true of one result only: if the rule holds, if it does not,
+// and if the repetitions leave that open.
 type byVerdict struct{ holds, otherwise, open string }
 
 func (b byVerdict) text(m *Measurement) string {
@@ -134,12 +135,13 @@ func (all *measurements) add(s sentence, m Measurement, r rule) {
 	all[s] = append(all[s], m)
 }
 
-// paired returns the estimate of what losses exceed a quarter of those of a bad choice by, both on
+// paired returns the estimate of losses minus a quarter of worst, the losses of a bad choice on
 // the same data sets, for [Measurement.Beyond].
 func paired(losses, worst []float64) *experiment.Estimate {
 	e := experiment.EstimateOf(beyondQuarter(losses, worst))
 	return &e
 }
 
-// erratum is the remark where the paper prints something wrong: one table tells what.
+// erratum is the remark on an error in the paper: the table in 05_differentiability describes
+// all of them.
 const erratum = "See the errata in 05_differentiability."

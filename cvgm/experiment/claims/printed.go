@@ -2,13 +2,12 @@ package claims
 
 import "strconv"
 
-// Quoted is a number as others print it, digit by digit: in the paper, and in
-// the output that is saved with the paper's published code. Empty where one of
-// them prints none.
+// Quoted is a number as others print it, digit by digit: in the paper, and in the output saved
+// with the paper's published code. A field is empty if its source prints none.
 type Quoted struct{ Paper, Code string }
 
-// number64 returns a printed number as a number. It panics where the text is none:
-// the texts are constants of this file.
+// number64 parses a printed number. It panics if the text is not a number, because all texts
+// are constants of this file.
 func number64(printed string) float64 {
 	v, err := strconv.ParseFloat(printed, 64)
 	if err != nil {
@@ -17,7 +16,7 @@ func number64(printed string) float64 {
 	return v
 }
 
-// Number returns what the paper prints, as a number; false where it prints none.
+// Number returns the number that the paper prints, or false if the paper prints none.
 func (q Quoted) Number() (float64, bool) {
 	if q.Paper == "" {
 		return 0, false
@@ -25,7 +24,7 @@ func (q Quoted) Number() (float64, bool) {
 	return number64(q.Paper), true
 }
 
-// PrintedKernel holds what is printed of an experiment with a learned kernel.
+// PrintedKernel holds the printed numbers of an experiment with a learned kernel.
 type PrintedKernel struct {
 	Hyperparameters    Quoted
 	LastLoss           Quoted // CV loss before the last step
@@ -36,8 +35,8 @@ type PrintedKernel struct {
 	Radius             Quoted // at which the Bayes rule changes its class
 }
 
-// Printed holds every number that is compared with what is measured here. Table
-// 1 and the learning curves of the elastic net come first.
+// Printed holds every printed number that is compared with a measurement here. Table 1 and the
+// learning curves of the elastic net come first.
 var Printed = struct {
 	LeastSquares, TrueCoefficients, CVGM, Exhaustive, Random, CVGMSteps Quoted
 
@@ -46,7 +45,7 @@ var Printed = struct {
 	// than the network of the published code; for sizes and repetitions fewer than
 	// the paper's, and with ties as losses.
 	SampleSizeWins Quoted
-	// Seeds and LargestSize are those of the comparison of sizes.
+	// Seeds and LargestSize belong to the comparison of sizes.
 	Seeds, LargestSize Quoted
 }{
 	LeastSquares:     Quoted{Code: "1.2847221015464214"},

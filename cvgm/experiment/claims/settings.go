@@ -13,8 +13,8 @@ import (
 	"cvgm/cvgm/experiment/stability"
 )
 
-// This file describes parameters in words, for Measurement.Setting: what someone needs to
-// repeat a measurement with a program of their own.
+// This file describes parameters in words, for Measurement.Setting, so that a reader can repeat
+// a measurement with another program.
 
 // describe joins the parts of a setting: texts, and structs of parameters.
 func describe(parts ...any) string {
@@ -54,8 +54,8 @@ func pick(p any, names ...string) string {
 	return strings.Join(groups, "; ")
 }
 
-// digits writes a parameter, or a list with commas; of a logarithm the power. Six digits hide
-// what rounding may move it by; see ./reproduce.sh --sensitivities.
+// digits writes a parameter, or a list with commas; for a logarithm, it writes the power. Six
+// digits hide the changes that rounding may make; see ./reproduce.sh --sensitivities.
 func digits(v reflect.Value, unit string) string {
 	x, verb := v.Interface(), "%v"
 	if strings.HasPrefix(unit, "log10") {
@@ -134,7 +134,7 @@ func rivalSetting(p samplesize.SampleSizeParams, rival int) string {
 	return pick(p, "LinearC")
 }
 
-// setting adds the machine, where the record names it.
+// setting adds the machine to the problem's setting if the record names one.
 func (t *Timings) setting(problem ...any) string {
 	text := fmt.Sprintf("%s; median of %d runs, the interval reaches over all of them", describe(problem...), t.RunsOfEach)
 	if t.Machine.Cores > 0 {
@@ -143,7 +143,7 @@ func (t *Timings) setting(problem ...any) string {
 	return text
 }
 
-// netTiming describes the benchmarked elastic net, whose size is that of the experiment.
+// netTiming describes the benchmarked elastic net, which has the size of the experiment.
 func netTiming(k int) string {
 	p := elasticnet.DefaultElasticNet()
 	p.K = k

@@ -10,8 +10,8 @@ import (
 	"cvgm/cvgm/experiment"
 )
 
-// Timings are the recorded timings of the benchmarks. No timing is made where a
-// table or a figure is: what states one draws it from the record.
+// Timings are the recorded timings of the benchmarks. Tables and figures read them from the
+// record, and measure no time themselves.
 type Timings struct {
 	Machine struct {
 		Processor string
@@ -20,8 +20,8 @@ type Timings struct {
 	Date       string
 	RunsOfEach int                             `json:"runs of each"`
 	Benchmarks map[string]map[string]BenchStat // by benchmark and unit
-	// Runs holds the seconds that each notebook takes when its results are stored,
-	// and those that each result takes.
+	// Runs holds the seconds that each notebook takes with stored results, and the seconds that
+	// each result takes.
 	Runs struct {
 		Notebooks map[string]struct {
 			Results []string
@@ -31,8 +31,8 @@ type Timings struct {
 	}
 }
 
-// Seconds returns what a notebook takes when nothing is stored, or NaN where that
-// is not recorded.
+// Seconds returns the time that a notebook takes if no result is stored, or NaN if it is not
+// recorded.
 func (t *Timings) Seconds(notebook string) float64 {
 	n, ok := t.Runs.Notebooks[notebook]
 	if !ok {
@@ -48,10 +48,10 @@ func (t *Timings) Seconds(notebook string) float64 {
 	return n.Seconds
 }
 
-// A BenchStat is what several runs of a benchmark took.
+// A BenchStat summarises the times of several runs of a benchmark.
 type BenchStat struct{ Median, Lowest, Highest float64 }
 
-// ReadTimings reads a record. Where there is none it returns nil.
+// ReadTimings reads a record. It returns nil if there is none.
 func ReadTimings(path string) (*Timings, error) {
 	text, err := os.ReadFile(path)
 	if os.IsNotExist(err) {
@@ -67,8 +67,8 @@ func ReadTimings(path string) (*Timings, error) {
 	return t, nil
 }
 
-// Lowest returns a benchmark's lowest measure in a unit, that of the run least
-// disturbed by others on the machine, or NaN where none is recorded.
+// Lowest returns a benchmark's lowest measure in a unit, from the run that other programs on
+// the machine disturbed least, or NaN if there is no record.
 func (t *Timings) Lowest(benchmark, unit string) float64 {
 	if m := t.Benchmarks[benchmark][unit]; m.Lowest > 0 {
 		return m.Lowest
@@ -76,8 +76,8 @@ func (t *Timings) Lowest(benchmark, unit string) float64 {
 	return math.NaN()
 }
 
-// measure returns what a benchmark reports in a unit, with the widest distance of a run; NaN where
-// nothing is recorded.
+// measure returns the median of a benchmark's measures in a unit, with the distance of the
+// farthest run as margin; NaN if there is no record.
 func (t *Timings) measure(benchmark, unit string) experiment.Estimate {
 	m, ok := t.Benchmarks[benchmark][unit]
 	if !ok {
@@ -86,9 +86,9 @@ func (t *Timings) measure(benchmark, unit string) experiment.Estimate {
 	return experiment.Estimate{Mean: m.Median, Margin: max(m.Highest-m.Median, m.Median-m.Lowest), N: t.RunsOfEach}
 }
 
-// nanoseconds returns a benchmark's median time with its lowest and its highest, NaN
-// where none is recorded. In records that lack the highest it is taken to lie as far
-// from the median as the lowest.
+// nanoseconds returns a benchmark's median time with its lowest and its highest, or NaN without
+// a record. If a record lacks the highest, it is assumed to lie as far from the median as the
+// lowest.
 func (t *Timings) nanoseconds(benchmark string) BenchStat {
 	m := t.Benchmarks[benchmark]["ns/op"]
 	if !(m.Median > 0) {

@@ -9,19 +9,19 @@ import (
 	"cvgm/cvgm/experiment"
 )
 
-// Verdict is what becomes of a claim.
+// Verdict is the judgement on a claim.
 type Verdict string
 
 // The verdicts.
 const (
 	Confirmed Verdict = "confirmed"
-	// TooLittle: what the sentence says holds, by less than matters.
+	// TooLittle: the sentence holds, but by less than matters.
 	TooLittle Verdict = "confirmed, too little to matter"
 	Differs   Verdict = "differs"
 	// NotDecided: the repetitions are too few.
 	NotDecided Verdict = "not decided"
 	PaperError Verdict = "paper's error"
-	// Slip: the sentence is meant otherwise than it is printed, and what is meant holds.
+	// Slip: the printed sentence is a slip of notation, and the intended one holds.
 	Slip Verdict = "slip of notation"
 	// Identity: the sentence is proved, so the measurement checks the code here.
 	Identity    Verdict = "identity, checks the code"
@@ -31,13 +31,13 @@ const (
 // Verdicts lists them in the order in which tables count them.
 var Verdicts = []Verdict{Confirmed, TooLittle, Differs, NotDecided, PaperError, Slip, Identity, NotTestable}
 
-// A Judgement is what a rule says of an estimate.
+// A Judgement is the result of applying a rule to an estimate.
 type Judgement struct {
-	// Sign tells on which side of the rule's bound the estimate lies, by its 95 % interval:
-	// Above, Below or Even; empty where there are no repetitions.
+	// Sign is the side of the rule's bound on which the 95 % interval lies: Above, Below or
+	// Even; empty without repetitions.
 	Sign Side
-	// Size tells whether the distance matters, by the 90 % interval, both ends of which are
-	// tests at the level 5 %: Matters, Negligible or Unclear; empty where there are no repetitions.
+	// Size is the importance of the distance, by the 90 % interval, each end of which is a test
+	// at the level 5 %: Matters, Negligible or Unclear; empty without repetitions.
 	Size    Size
 	Verdict Verdict
 }
@@ -45,7 +45,7 @@ type Judgement struct {
 // Side is the side of a bound.
 type Side string
 
-// Size is that of a distance from a bound.
+// Size classifies a distance from a bound.
 type Size string
 
 const (
@@ -58,10 +58,10 @@ const (
 	Unclear    Size = "not decided"
 )
 
-// Telling is the number of standard errors that a difference must have to be told from none:
-// then a true difference of 0 is found too little to matter, and one of twice as much is found
-// to matter, each with a probability of at least .9. By the normal distribution the first asks
-// for z(.95) + z(.95), the second for z(.95) + z(.90).
+// Telling is the smallest difference that the repetitions distinguish from 0, in standard
+// errors. With it, a true difference of 0 is found too little to matter, and a true difference
+// of twice as much is found to matter, each with a probability of at least .9. By the normal
+// distribution the first needs z(.95) + z(.95), the second z(.95) + z(.90).
 const Telling = 2 * 1.6448536269514722
 
 func once(v float64) experiment.Estimate {
@@ -74,15 +74,15 @@ type rule struct {
 	text      string
 	low, high float64
 	open      bool // low and high do not belong to it
-	// smallest is the least distance from a bound that matters. It has no part in the verdict on
-	// what is computed once.
+	// smallest is the least distance from a bound that matters. The verdict on a value that is
+	// computed once does not depend on it.
 	smallest difference
-	// bound is where the rule lets pass a share of what a bad choice loses: that share, which is
-	// measured like the rest. Choice names the choice.
+	// bound, if not nil, is the rule's upper bound, measured like the estimate itself: the
+	// share of a bad choice's loss that the rule allows. choice names the bad choice.
 	bound  *experiment.Estimate
 	choice string
-	// holds is the verdict where the rule holds, and otherwise that where it does not; empty:
-	// Confirmed and Differs.
+	// holds is the verdict if the rule holds, empty for Confirmed, and otherwise is the verdict
+	// if it does not, empty for Differs.
 	holds, otherwise Verdict
 }
 
@@ -92,7 +92,7 @@ type difference struct {
 	why  string
 }
 
-// The smallest differences that matter, by what is measured.
+// The smallest differences that matter, by the measured quantity.
 var (
 	ofAccuracy = difference{.005, "half a point is half of the standard deviation of an accuracy of .9 on the paper's test set of 1000 examples"}
 	// Of a rival that does not learn, or learns without a penalty.
@@ -110,25 +110,25 @@ func (d difference) perDoublings(smallest, largest int) difference {
 	return difference{d.size / n, fmt.Sprintf("%g over the %.2g doublings from N = %d to %d; %s", d.size, n, smallest, largest, d.why)}
 }
 
-// equals asks for a number up to a tolerance, which is the smallest difference that matters.
+// equals requires a number up to a tolerance, which is the smallest difference that matters.
 func equals(want, tol float64, why string) rule {
 	return rule{text: fmt.Sprintf("within %.4g of %g", tol, want), low: want - tol, high: want + tol, smallest: difference{tol, why}}
 }
 
-// zero asks for no difference that matters.
+// zero requires a value of 0, up to the smallest difference that matters.
 func zero(d difference) rule { return equals(0, d.size, d.why) }
 
-// exactly asks for a count.
+// exactly requires a count.
 func exactly(want float64) rule {
 	return rule{text: fmt.Sprintf("%g", want), low: want, high: want, smallest: difference{0, "a count"}}
 }
 
-// asPrinted asks for a number that the printed one is a rounding of.
+// asPrinted requires a number that rounds to the printed one.
 func asPrinted(q Quoted) rule { return within(q, 0) }
 
-// withinOne asks for the printed number up to its rounding and one of n examples:
-// a share that two programs count on the same test set differs by as much where
-// one example lies on the boundary.
+// withinOne requires the printed number up to its rounding and one of n examples. Two programs
+// that count a share of the same test set may differ by one example, which lies on the
+// boundary.
 func withinOne(q Quoted, n int) rule {
 	r := within(q, 1/float64(n))
 	r.text = fmt.Sprintf("within one of %d examples of %s", n, q.Paper)
@@ -136,8 +136,8 @@ func withinOne(q Quoted, n int) rule {
 	return r
 }
 
-// within asks for the printed number up to its rounding and a tolerance. The
-// bounds are widened by the rounding of float64, which decides nothing then.
+// within requires the printed number up to its rounding and a tolerance. The bounds are widened
+// by the rounding of float64, so that it does not decide.
 func within(q Quoted, tol float64) rule {
 	_, decimals, _ := strings.Cut(q.Paper, ".")
 	tol += math.Pow(10, -float64(len(decimals))) / 2
@@ -146,8 +146,8 @@ func within(q Quoted, tol float64) rule {
 	return r
 }
 
-// above asks for a value above a bound. The smallest difference that matters is for values with
-// repetitions, and zero for what is computed once.
+// above requires a value above a bound. The smallest difference that matters applies to values
+// with repetitions; it is zero for a value that is computed once.
 func above(bound float64, d difference) rule {
 	return rule{text: "above " + short(bound), low: bound, high: math.Inf(1), open: true, smallest: d}
 }
@@ -156,23 +156,23 @@ func below(bound float64, d difference) rule {
 	return rule{text: "below " + short(bound), low: math.Inf(-1), high: bound, open: true, smallest: d}
 }
 
-// computed is the difference for values that are computed once and have no error but rounding:
-// the bound itself tells what matters.
+// computed is the difference for values that are computed once and have no error but rounding.
+// Then the bound itself decides.
 var computed = difference{0, "the value has no error but rounding"}
 
-// ofAllSets asks for a distance in standard deviations that 95 % of all data sets
-// or test sets stay within.
+// ofAllSets requires a distance, in standard deviations, within which 95 % of all data sets or
+// test sets lie.
 var ofAllSets = rule{text: "within 1.96 of 0, as 95 % of all sets", low: -1.96, high: 1.96, smallest: difference{1.96, "what 19 of 20 sets stay within"}}
 
 func short(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) }
 
-// A quarter is the share of a loss that a rule lets pass where the paper says
-// that something works well or is competitive: what it gives away is less than
-// a quarter of what a choice that is known to be bad gives away.
+// A quarter is the share of a bad choice's loss that a rule allows for the claim that a choice
+// "works well" or "is competitive": its regret is less than a quarter of the regret of a known
+// bad choice.
 const quarter = .25
 
-// littleOf asks for less than a quarter of what a bad choice loses. That is measured, too, so the
-// verdict is on the difference of both, [Measurement.Beyond].
+// littleOf requires less than a quarter of the loss of a bad choice. That loss is measured,
+// too, so the verdict is on the difference of both, [Measurement.Beyond].
 func littleOf(worst experiment.Estimate, choice string) rule {
 	return littleBound(worst.Times(quarter), choice)
 }
@@ -184,7 +184,8 @@ func littleBound(bound experiment.Estimate, choice string) rule {
 	return r
 }
 
-// beyondQuarter returns what losses, by data set, exceed a quarter of those of a bad choice by.
+// beyondQuarter returns losses minus a quarter of worst, the losses of a bad choice, by data
+// set.
 func beyondQuarter(losses, worst []float64) []float64 {
 	beyond := make([]float64, len(losses))
 	for i := range beyond {
@@ -205,7 +206,7 @@ func (r rule) proved() rule {
 	return r
 }
 
-// oneSided returns the only bound of a rule that asks for values above it or for values below it.
+// oneSided returns the only bound of a rule that requires values above it, or values below it.
 func (r rule) oneSided() (bound float64, is bool) {
 	switch {
 	case math.IsInf(r.low, 0):
@@ -216,8 +217,8 @@ func (r rule) oneSided() (bound float64, is bool) {
 	return 0, false
 }
 
-// judge judges an estimate. Beyond is that of its distance from a measured bound; nil: the two
-// are taken as independent.
+// judge judges an estimate. beyond is the estimate of its distance from a measured bound; if
+// nil, the estimate and the bound are assumed to be independent.
 func (r rule) judge(m experiment.Estimate, beyond *experiment.Estimate) Judgement {
 	j := r.plain(m, beyond)
 	switch {
@@ -283,8 +284,8 @@ func (r rule) judgeSide(m experiment.Estimate, bound float64) Judgement {
 	return j
 }
 
-// judgeLittle judges what may be a share of what a bad choice loses. The sign is that of the
-// measurement itself.
+// judgeLittle judges an estimate that may be at most a share of a bad choice's loss. Sign is
+// the sign of the estimate itself.
 func (r rule) judgeLittle(m experiment.Estimate, beyond *experiment.Estimate) Judgement {
 	if beyond == nil {
 		d := r.lessBound(m)
@@ -314,7 +315,7 @@ func (r rule) lessBound(m experiment.Estimate) experiment.Estimate {
 	return m
 }
 
-// side tells on which side of a bound the 95 % interval lies.
+// side returns the side of a bound on which the 95 % interval lies.
 func side(m experiment.Estimate, bound float64) Side {
 	switch low, high := m.Interval(.95); {
 	case low > bound:
@@ -328,8 +329,8 @@ func side(m experiment.Estimate, bound float64) Side {
 // minus returns the estimate of the opposite.
 func minus(m experiment.Estimate) experiment.Estimate { return m.Times(-1) }
 
-// conjunction is the verdict on a sentence that says all that these judge: the first that any of
-// them has, in this order.
+// conjunction returns the verdict on a sentence that makes all of the judged statements: the
+// first verdict in this order that any of them has.
 func conjunction(of []Verdict) Verdict {
 	for _, v := range []Verdict{PaperError, Slip, Differs, NotDecided, TooLittle, Confirmed, Identity} {
 		for _, w := range of {
@@ -346,7 +347,7 @@ func symmetric(m experiment.Median) experiment.Estimate {
 	return experiment.Estimate{Mean: m.Median, Margin: max(m.High-m.Median, m.Median-m.Low), N: m.N}
 }
 
-// A Help tells whether the CV loss is the better one to descend.
+// A Help is the answer to the question whether descending the CV loss is better.
 type Help string
 
 // The helps. One that is Slight has either sign, or none, and does not matter.

@@ -1,8 +1,8 @@
-// Package differentiability holds the experiments of notebook 05_differentiability:
-// derivatives against finite differences ([DerivativesParams]), their limits
+// Package differentiability holds the experiments of notebook 05_differentiability: derivatives
+// against finite differences ([DerivativesParams]), their limits
 // ([DifferentiabilityLimitsParams]), solution paths ([SolutionPathsParams]), learned
 // hyperparameters ([LearningParams]), implicit against iterative differentiation
-// ([UnrolledParams]), and what the paper prints wrongly ([ErrataParams]).
+// ([UnrolledParams]), and the paper's errors ([ErrataParams]).
 package differentiability
 
 import (
@@ -36,16 +36,15 @@ func (DerivativesParams) Defaults() any { return DefaultDerivatives() }
 // direction of one input beside central differences of it.
 type DerivativeCheck struct {
 	Example, Input string
-	// VJP and JVP are the derivative from the cotangent's side and from the
-	// direction's. JVP is NaN where there is only one way.
+	// VJP and JVP are the derivative in reverse and in forward mode. JVP is NaN if only reverse
+	// mode exists.
 	VJP, JVP float64
-	// Difference holds (s(h) − s(−h))/2h at each of the steps h of
-	// [DerivativeChecks]; NaN where a program that is moved so far has no solution.
+	// Difference holds (s(h) − s(−h))/2h at each step h of [DerivativeChecks], or NaN if a
+	// program has no solution after such a step.
 	Difference []float64
 }
 
-// Errors returns the relative errors of the differences, measured by the
-// derivative: 0 where both are 0.
+// Errors returns the errors of the differences relative to the derivative; 0 if both are 0.
 func (c DerivativeCheck) Errors() []float64 {
 	errs := make([]float64, len(c.Difference))
 	for i, d := range c.Difference {

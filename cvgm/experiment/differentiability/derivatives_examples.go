@@ -41,9 +41,9 @@ func directions(src synth.Source, d learn.Data, hyper []float64, names ...string
 		direction{"y", learn.Grad{Y: normals(src, n)}})
 }
 
-// moved returns the data and hyperparameters after t times the direction. Where
-// labels must stay ±1, moving the label y_i by t·dy_i is moving the row x_i by
-// t·dy_i·y_i·x_i: only y_i·x_i counts.
+// moved returns the data and hyperparameters after t times the direction. If labels must stay
+// ±1, moving the row x_i by t·dy_i·y_i·x_i replaces moving the label y_i by t·dy_i, because
+// only y_i·x_i counts.
 func (v direction) moved(t float64, d learn.Data, hyper []float64, labels bool) (learn.Data, []float64) {
 	d.X, hyper = movedMatrix(d.Dense(), t, v.X), movedVector(hyper, t, v.Hyper)
 	if !labels {
@@ -61,7 +61,7 @@ func (v direction) pair(g *learn.Grad) float64 {
 	return inner([][]float64{g.Hyper, entries(g.X), g.Y}, [][]float64{v.Hyper, entries(v.X), v.Y})
 }
 
-// inner returns the inner product of two lists of vectors, where nil stands for zeros.
+// inner returns the inner product of two lists of vectors, in which nil means zeros.
 func inner(a, b [][]float64) float64 {
 	var s float64
 	for k, v := range b {
@@ -273,8 +273,8 @@ func checkProgram(c *checker, src *synth.Stream) error {
 	return nil
 }
 
-// checkCV checks gradients of whole CV losses: in the penalties of an elastic
-// net, and in the weights of a network whose features logistic regression sees.
+// checkCV checks gradients of whole CV losses: in the penalties of an elastic net, and in the
+// weights of a network whose features are the input of a logistic regression.
 func (p DerivativesParams) checkCV(c *checker, src *synth.Stream) error {
 	splits, err := cvgm.RandomSplits(src, p.Train, p.K, p.P)
 	if err != nil {

@@ -35,7 +35,7 @@ func TestDerivativesMeetDifferences(t *testing.T) {
 	}
 }
 
-// A derivative that is wrong by one part in a thousand is seen.
+// The check reports a derivative that is wrong by one part in a thousand.
 func TestWrongDerivativeLevelsOff(t *testing.T) {
 	c := &checker{example: "square", steps: []float64{1e-3, 1e-5, 1e-7}}
 	square := func(t float64) (float64, error) { return (1 + t) * (1 + t), nil }
@@ -64,8 +64,8 @@ func TestSolveDie(t *testing.T) {
 	}
 }
 
-// A learner without any coefficient has derivatives of 0, which agree with their
-// differences, but no kink, and one that jumps has none either.
+// A learner without any coefficient has derivatives of 0, which agree with their differences.
+// It has no kink, and neither has a coefficient that jumps.
 func TestExtremePenalties(t *testing.T) {
 	p := casetest.Drawn[DerivativesParams]("derivatives")
 	p.Lambda1 = 10

@@ -19,8 +19,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// DifferentiabilityLimitsParams are the parameters of what happens where the
-// paper's conditions for a derivative do not suffice or do not hold.
+// DifferentiabilityLimitsParams are the parameters of the experiments on points at which the
+// paper's conditions for a derivative do not hold or do not suffice.
 type DifferentiabilityLimitsParams struct {
 	LinearProblem
 	K        int     `help:"cross-validation splits" range:"[1,∞)" small:"[2,6]" setting:"CV loss of K = %v uniform splits"`
@@ -36,15 +36,14 @@ func DefaultDifferentiabilityLimits() DifferentiabilityLimitsParams {
 
 func (DifferentiabilityLimitsParams) Defaults() any { return DefaultDifferentiabilityLimits() }
 
-// A RangeCounterexample is the kink of min ½(x − a)² subject to x ≤ 0 at a = 0
-// with what the paper's condition says of it, ∇_a g ∈ R(∇_z g): there, with
-// x = λ = 0,
+// A RangeCounterexample is the kink of min ½(x − a)² subject to x ≤ 0 at a = 0, with the value
+// of the paper's condition ∇_a g ∈ R(∇_z g) there. At this point x = λ = 0, and
 //
 //	g = (x − a + λ, λx),   ∇_z g = [1 1; λ x] = [1 1; 0 0],   ∇_a g = (−1, 0).
 type RangeCounterexample struct {
 	Kink
-	// RangeResidual is the distance of ∇_a g from the range, by least squares:
-	// the condition holds where it is 0.
+	// RangeResidual is the least-squares distance of ∇_a g from the range. The condition holds
+	// if it is 0.
 	RangeResidual float64
 	// Rule is the refusal of the general rule for convex programs.
 	Rule string
@@ -57,15 +56,15 @@ type RangeCounterexample struct {
 type VanishingRidge struct {
 	Lambda2            []float64
 	Independent, Twice []float64
-	// IndependentAtZero is the norm at λ2 = 0, where it exists, and
-	// TwiceRefusal the library's answer to such a derivative with a feature given
-	// twice; SVMRefusal its answer to a support vector machine at λ2 = 0.
+	// IndependentAtZero is the norm at λ2 = 0, if the derivative exists. TwiceRefusal is the
+	// library's error for such a derivative if a feature is given twice, and SVMRefusal its
+	// error for a support vector machine at λ2 = 0.
 	IndependentAtZero        float64
 	TwiceRefusal, SVMRefusal string
 }
 
-// DiscontinuousLoss compares two CV losses of the same fits as functions of
-// one hyperparameter: that of the misclassifications, and a smooth one.
+// DiscontinuousLoss compares two CV losses of the same fits as functions of one hyperparameter:
+// the number of misclassifications, and a smooth loss.
 type DiscontinuousLoss struct {
 	C                 []float64 // ascending, at equal ratios
 	ZeroOne, Logistic []float64
@@ -74,8 +73,8 @@ type DiscontinuousLoss struct {
 	Jumps   int
 	Refusal string // to a gradient of ZeroOne
 	// ZeroOneJump and LogisticJump are, by data set, the changes of the two losses between two
-	// values of C that differ by JumpWidth of themselves: where the loss changes most between
-	// neighbours of a coarse C, by halving.
+	// values of C whose relative difference is JumpWidth. These values are found by halving the
+	// interval of a coarse grid of C over which the loss changes most.
 	ZeroOneJump, LogisticJump []float64
 }
 
@@ -87,9 +86,9 @@ type Limits struct {
 	ElasticNet, SVM Kink
 	Ridge           VanishingRidge
 	Loss            DiscontinuousLoss
-	// Multipliers is the refusal to differentiate multipliers that are not
-	// unique, of a program whose only constraint is given twice, and Primal
-	// the derivative of its solution in p, which exists all the same.
+	// The program has a constraint that is given twice. Multipliers is the refusal to
+	// differentiate its multipliers, which are not unique, and Primal the derivative of its
+	// solution in p, which exists nevertheless.
 	Multipliers string
 	Primal      float64
 }
@@ -111,7 +110,7 @@ func (p DifferentiabilityLimitsParams) Run(ctx context.Context) (*Limits, error)
 	return r, err
 }
 
-// clip is min ½(x − a)² subject to x ≤ 0, less the constant.
+// clip is min ½(x − a)² subject to x ≤ 0, without the constant ½a².
 func clip(a float64) *qpdiff.QP {
 	one := mat.NewDense(1, 1, []float64{1})
 	return &qpdiff.QP{Q: one, P: []float64{-a}, G: one, H: []float64{0}}
@@ -304,8 +303,8 @@ func (p DifferentiabilityLimitsParams) lossesOfC(src synth.Source, intercept lin
 // the loss counts as a jump: far above the rounding of a fit.
 const JumpWidth = 1e-9
 
-// largestJump returns the change of a CV loss in C that is left where it changes most between
-// neighbours, once that interval is halved to JumpWidth.
+// largestJump returns the largest change of a CV loss between neighbours in C, after halving
+// their interval to JumpWidth.
 func largestJump(cv *cvgm.CV) (jump float64, err error) {
 	type point struct{ c, loss float64 }
 	at := func(c float64) point {

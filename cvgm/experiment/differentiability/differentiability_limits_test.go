@@ -50,8 +50,8 @@ func TestDifferentiabilityLimits(t *testing.T) {
 	}
 }
 
-// outsideRange is 0 for what a matrix makes, and the part that it cannot make
-// otherwise.
+// outsideRange is 0 for a vector in the range of the matrix, and otherwise the distance from
+// that range.
 func TestOutsideRange(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v := rapid.SliceOfN(rapid.Float64Range(-1, 1), 6, 6).Draw(t, "v")

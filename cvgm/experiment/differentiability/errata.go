@@ -35,7 +35,7 @@ func DefaultErrata() ErrataParams {
 
 func (ErrataParams) Defaults() any { return DefaultErrata() }
 
-// ErrataResult measures what the paper prints wrongly, one field per erratum.
+// ErrataResult measures the paper's errors, one field per erratum.
 type ErrataResult struct {
 	Params   ErrataParams
 	Jacobian JacobianErratum
@@ -54,28 +54,26 @@ type ErrataResult struct {
 // examples in the plane.
 type JacobianErratum struct {
 	Data  synth.Data
-	Theta [2]float64 // separates the classes where θᵀx = 0
-	// CompleteError and PrintedError are the distances of ∂θ/∂X from central
-	// differences, as shares of the latter's norm; Cosine is the cosine
-	// between the two as long vectors.
+	Theta [2]float64 // θᵀx = 0 separates the classes
+	// CompleteError and PrintedError are the distances of ∂θ/∂X from central differences,
+	// relative to the norm of the differences. Cosine is the cosine between the two formulas'
+	// derivatives as long vectors.
 	CompleteError, PrintedError, Cosine float64
-	// Complete and Printed (N×2) are what each formula takes for the gradient of
-	// the logistic loss on fresh examples in the training rows, GradientCosine
-	// that of the angle between them, and OpposedShare the share of the rows in which
-	// they point more than 90° apart.
+	// Complete and Printed (N×2) are the two formulas for the gradient of the logistic loss on
+	// fresh examples in the training rows. GradientCosine is the cosine of the angle between
+	// them, and OpposedShare the share of the rows in which they point more than 90° apart.
 	Complete, Printed            *mat.Dense
 	GradientCosine, OpposedShare float64
 }
 
-// LabelErratum is what becomes of the supplement's support vector machine
-// with the labels {0, 1} that it names, beside {−1, 1}.
+// LabelErratum is the behaviour of the supplement's support vector machine with its labels {0,
+// 1}, compared with {−1, 1}.
 type LabelErratum struct {
 	// ZeroSlope is the largest derivative, in any entry of θ, of the hinge loss
 	// max(0, 1 − yθᵀx) of an example labelled 0.
 	ZeroSlope float64
-	// ZeroMoves is the largest change of θ, as the supplement's program gives it,
-	// when every example labelled 0 is replaced by another one, and SignMoves the
-	// same with −1 for the label.
+	// ZeroMoves is the largest change of θ in the supplement's program if every example
+	// labelled 0 is replaced by another one; SignMoves is the same for the label −1.
 	ZeroMoves, SignMoves float64
 	// ZeroAccuracy and SignAccuracy are the shares of test examples on the
 	// right side of θᵀx = 0 for both ways of labelling.
@@ -90,8 +88,8 @@ type ProgramErratum struct {
 	// program printed for the elastic net, and of the one for the support
 	// vector machine.
 	ElasticNet, SVM float64
-	// Difference is that between the elastic net's θ and the program's, Slope
-	// that of their derivatives in λ1, both by the largest entry.
+	// Difference is the largest entry of the elastic net's θ minus the program's; Slope is the
+	// same for the derivatives in λ1.
 	Difference, Slope float64
 }
 
@@ -107,15 +105,15 @@ type BayesErratum struct {
 	// The best rule's accuracy on the rings: over the population, and on the
 	// published test set.
 	Rings, RingsTest float64
-	// XOR is the best rule's accuracy over the population, XORTest that of the
-	// sign rule on the published test set, and XORCoded the share that counts as
-	// right there if every example of the class −1 does.
+	// XOR is the best rule's accuracy over the population, and XORTest the sign rule's accuracy
+	// on the published test set. XORCoded is the share of that set that would count as right if
+	// every example of the class −1 did.
 	XOR, XORTest, XORCoded float64
 	// HalfPlane is the population accuracy of the best linear rule on the rings,
 	// x₁ > Offset, and HalfPlaneTest its accuracy on the published test set.
 	HalfPlane, Offset, HalfPlaneTest float64
 	Origin                           float64 // population accuracy of a half-plane through the origin
-	// Radius is where the likelier of the two rings changes.
+	// Radius is the radius at which the likelier of the two rings changes.
 	Radius float64
 }
 
@@ -333,7 +331,7 @@ func (p ErrataParams) programErratum(e *ProgramErratum) error {
 func (k *LossKink) measure() error {
 	l, theta := new(margin.LearnedLoss), make([]float64, 1)
 	d := learn.Data{X: mat.NewDense(2, 1, []float64{1, -1}), Y: []float64{1, -1}}
-	const hinge, losses = 0, 5 // the weights of four losses, and that of the penalty
+	const hinge, losses = 0, 5 // the weights of four losses, and the penalty's weight
 	hyper := make([]float64, losses)
 	hyper[hinge], hyper[losses-1] = 1, 1
 	if err := experiment.Fit(l, d, theta, hyper); err != nil {
@@ -396,9 +394,9 @@ func (b *BayesErratum) measure() error {
 	return err
 }
 
-// HalfPlane returns the best t of the rules x₁ > t on rings, and its accuracy. A
-// point at radius r has x₁ > t ≥ 0 with probability arccos(t/|r|)/π where
-// |r| > t. By symmetry of the rings any other direction does as well.
+// HalfPlane returns the best t of the rules x₁ > t on rings, and its accuracy. A point at
+// radius r with |r| > t ≥ 0 has x₁ > t with probability arccos(t/|r|)/π. By symmetry of the
+// rings any other direction is as good.
 func HalfPlane(d kernels.RingsData) (offset, rate float64) {
 	for k := range 300 {
 		t := .01 * float64(k)

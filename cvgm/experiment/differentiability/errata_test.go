@@ -28,7 +28,7 @@ func TestErrata(t *testing.T) {
 		if k := r.Loss; k.Left != 1 || k.Right != 0 || k.Refusal == "" { // θ = min(a, 1)
 			t.Errorf("slopes of a learned loss %+v", k)
 		}
-		// Where the densities of |r| are equal, by bisection of their difference: the tail below 0
+		// Bisection finds the radius at which the densities of |r| are equal. The tail below 0
 		// moves it from 1.5 by less than 1e-5.
 		if b := r.Bayes; math.Abs(b.Radius-1.5) > 1e-5 || math.Abs(b.Origin-.5) > 1e-15 {
 			t.Errorf("radius %v, accuracy %v", b.Radius, b.Origin)

@@ -10,7 +10,7 @@ import (
 
 func ExampleUnrolledParams() {
 	p := differentiability.DefaultUnrolled()
-	p.Conditions = nil // those at which rounding is measured
+	p.Conditions = nil // no measurement of rounding
 	r, err := p.Run(context.Background())
 	if err != nil {
 		panic(err)

@@ -14,27 +14,27 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// A Kink is a value of an input at which an entry of a solution has two
-// one-sided slopes, and what the library answers there.
+// A Kink is a value of an input at which an entry of a solution has two one-sided slopes,
+// together with the library's answer there.
 type Kink struct {
 	At    float64
 	Entry int
-	// Left and Right are the one-sided slopes by directional derivatives,
-	// LeftDifference and RightDifference those by one-sided differences.
+	// Left and Right are the one-sided slopes by directional derivatives, LeftDifference and
+	// RightDifference the same slopes by one-sided differences.
 	Left, Right                     float64
 	LeftDifference, RightDifference float64
-	// Weak are the numbers that the library names when asked for the derivative,
-	// Refusal its words, and Generalised what it gives instead on request.
+	// Weak are the indices that the library reports when asked for the derivative, Refusal its
+	// error, and Generalised the value that it gives on request instead.
 	Weak        []int
 	Refusal     string
 	Generalised float64
-	// Input, Value and Slope follow the entry through the kink. Slope is NaN
-	// where there is no derivative.
+	// Input, Value and Slope follow the entry through the kink. Slope is NaN if there is no
+	// derivative.
 	Input, Value, Slope []float64
 }
 
-// refused returns the weak rows or entries and the words of an error that says that
-// there is no derivative, and any other error as such.
+// refused returns the weak rows or entries and the text of an error for a derivative that does
+// not exist. It returns any other error as such.
 func refused(err error) (weak []int, words string, other error) {
 	var n *qpdiff.NotDifferentiableError
 	if errors.As(err, &n) {
@@ -97,7 +97,7 @@ func (a lambda1Path) fit(lambda1 float64) error {
 	return a.learner.Fit(a.theta, []float64{lambda1, a.lambda2})
 }
 
-// derivative returns that of an entry in λ1.
+// derivative returns the derivative of an entry in λ1.
 func (a lambda1Path) derivative(entry int) (float64, error) {
 	unit := make([]float64, len(a.theta))
 	unit[entry] = 1
@@ -166,7 +166,7 @@ func (k *Kink) find(path lambda1Path, lambda1 float64) error {
 	return nil
 }
 
-// measureSides sets the one-sided slopes at the kink, where the entry has the value at.
+// measureSides sets the one-sided slopes at the kink, at which the entry has the value at.
 func (k *Kink) measureSides(path lambda1Path, at float64) error {
 	h := 1e-6 * k.At
 	for _, side := range []struct {

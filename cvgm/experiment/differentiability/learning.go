@@ -46,8 +46,8 @@ type LearningRun struct {
 	Name  string
 	Hyper []string // names of the hyperparameters
 	X     [][]float64
-	// CVLoss is the loss at each X; TestLoss and Accuracy are those of the learner
-	// fitted to all training examples, on the test examples.
+	// CVLoss is the CV loss at each X. TestLoss and Accuracy are the test loss and accuracy of
+	// the learner fitted to all training examples.
 	CVLoss, TestLoss, Accuracy []float64
 	// Axes are values of each hyperparameter, and Surface the CV loss on their
 	// grid; with one hyperparameter Surface has one column.
@@ -63,18 +63,17 @@ func (r LearningRun) Last() int { return len(r.CVLoss) - 1 }
 // Learning is the result of the experiment.
 type Learning struct {
 	Params LearningParams
-	// Runs are those of a support vector machine's λ1 and λ2, of a kernel
-	// machine's C and γ, and of logistic regression's C.
+	// Runs are the searches for a support vector machine's λ1 and λ2, for a kernel machine's C
+	// and γ, and for logistic regression's C.
 	Runs []LearningRun
 	Loss LearnedLosses
 }
 
-// LossNames are the four losses that a learned loss is made of.
+// LossNames are the four losses in a learned loss.
 var LossNames = []string{"hinge", "exponential", "truncated quadratic", "logistic"}
 
-// LearnedLosses compares a loss that is learned on the simplex with each of the
-// four losses that it is made of, the ridge penalty λ being learned in all cases,
-// over data sets with wrong labels.
+// LearnedLosses compares a loss that is learned on the simplex with each of its four parts,
+// over data sets with wrong labels. The ridge penalty λ is learned in all cases.
 type LearnedLosses struct {
 	// Alpha and Lambda are the weights and the penalty along the search from equal
 	// weights on the first data set, and CVLoss the loss there.
@@ -83,9 +82,8 @@ type LearnedLosses struct {
 	CVLoss []float64
 	// Mean are the weights that the searches end with, on average.
 	Mean []experiment.Estimate
-	// Methods are the learned loss, by the best of the searches from equal weights
-	// and from each single loss; that of the first search alone; and the single
-	// losses.
+	// Methods are the learned loss as the best of the searches from equal weights and from each
+	// single loss, the learned loss from equal weights alone, and the single losses.
 	Methods []LossMethod
 }
 
@@ -95,7 +93,7 @@ type LossMethod struct {
 	Name                                string
 	CV, Test, Error                     experiment.Estimate
 	TestLosses                          []float64             // of Test, by data set
-	LearnedMinusTest, LearnedMinusError experiment.Comparison // the learned loss less this one
+	LearnedMinusTest, LearnedMinusError experiment.Comparison // the learned loss minus this one
 }
 
 // A learningTask is a learner with the hyperparameters that are sought, between

@@ -20,11 +20,11 @@ type LinearExamples struct {
 // The paper gives no examples: with these everything runs within a minute.
 var defaultLinearExamples = LinearExamples{Train: 40, Features: 6, Noise: .5}
 
-// firstSeed is the seed of all streams of draw 0, and in every draw of those whose purpose names
-// the number of a data set.
+// firstSeed is the seed of all streams of draw 0. In every draw, it is also the seed of the
+// streams whose purpose names the number of a data set.
 const firstSeed = 1
 
-// stream returns the random numbers for one purpose, of which each draw has one data set.
+// stream returns the random numbers for one purpose. Each draw has one data set for it.
 func (p LinearExamples) stream(purpose string) *synth.Stream {
 	return synth.NewStream(uint64(firstSeed+p.Draw), purpose)
 }

@@ -37,22 +37,21 @@ type SolutionPath struct {
 	Entries     []string    // their names
 	At          []float64   // of the hyperparameter, ascending
 	Value       [][]float64 // [entry][point]
-	Slope       [][]float64 // likewise, in the hyperparameter; NaN where there is none
+	Slope       [][]float64 // likewise, the derivative in the hyperparameter; NaN if there is none
 }
 
 // SolutionPaths is the result of the experiment.
 type SolutionPaths struct {
 	Params SolutionPathsParams
 	Paths  []SolutionPath
-	// SolverGap is the largest difference, relative to the largest entry, between
-	// what the support vector machine of this library gives on the paths in λ1
-	// and λ2 and what the quadratic program of the paper's supplement gives:
-	// of θ, and of its derivatives.
+	// SolverGap and SolverSlopeGap compare this library's support vector machine with the
+	// quadratic program of the paper's supplement, on the paths in λ1 and λ2. They are the
+	// largest differences in θ and in its derivatives, relative to the largest entry.
 	SolverGap, SolverSlopeGap float64
 }
 
-// Run follows the coefficients of an elastic net in λ1, and those of a
-// support vector machine and its dual variables in λ1 and λ2.
+// Run follows the coefficients of an elastic net in λ1, and the coefficients and dual variables
+// of a support vector machine in λ1 and λ2.
 func (p SolutionPathsParams) Run(ctx context.Context) (*SolutionPaths, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
@@ -96,7 +95,7 @@ func (p SolutionPathsParams) Run(ctx context.Context) (*SolutionPaths, error) {
 
 func linspace(low, high float64, n int) []float64 { return floats.Span(make([]float64, n), low, high) }
 
-// largestDifference returns max|a − b|/max|a|, where neither is NaN.
+// largestDifference returns max|a − b|/max|a| over the entries that are not NaN.
 func largestDifference(a, b [][]float64) float64 {
 	var most, size float64
 	for i, row := range a {
@@ -109,7 +108,7 @@ func largestDifference(a, b [][]float64) float64 {
 	return most / size
 }
 
-// newPath returns a path of so many entries, all still to be set.
+// newPath returns a path with the given number of entries, whose values are still to be set.
 func newPath(name, hyper string, at []float64, entries int, label string) SolutionPath {
 	s := SolutionPath{Name: name, Hyper: hyper, At: at, Value: make([][]float64, entries), Slope: make([][]float64, entries)}
 	for k := range entries {
@@ -144,13 +143,12 @@ func learnerPath(name, moved string, l learn.ForwardLearner, d learn.Data, at []
 	return s, nil
 }
 
-// svmProgram is the quadratic program of the paper's supplement A in the
-// variables (θp, θn, t), with the constraints in the order θp ≥ 0, θn ≥ 0, t ≥ 0
-// and 1 − y_i(θp − θn)ᵀx_i ≤ t_i:
+// svmProgram is the quadratic program of the paper's supplement A in the variables (θp, θn, t),
 //
-//	minimise 1/N·Σ t_i + λ1·1ᵀ(θp + θn) + λ2/2·‖θp − θn‖².
+//	minimise 1/N·Σ t_i + λ1·1ᵀ(θp + θn) + λ2/2·‖θp − θn‖²,
 //
-// Labels are taken as they come.
+// with the constraints in the order θp ≥ 0, θn ≥ 0, t ≥ 0 and 1 − y_i(θp − θn)ᵀx_i ≤ t_i. The
+// labels are used as they are, also if they are not ±1.
 func svmProgram(d learn.Data, hyper []float64) *qpdiff.QP {
 	rows, n := d.X.Dims()
 	size := 2*n + rows

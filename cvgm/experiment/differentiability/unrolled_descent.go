@@ -11,18 +11,18 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// unrolledDescent is gradient descent with momentum (Polyak's heavy ball) from 0, stopped
-// after a fixed number of steps, as a learner: its θ is not the minimiser of F but the last
-// iterate of
+// unrolledDescent is a learner that runs gradient descent with momentum (Polyak's heavy ball)
+// from 0 for a fixed number of steps. Its θ is not the minimiser of F but the last iterate of
 //
-//	θ_{k+1} = θ_k − η·∇F(θ_k) + μ·(θ_k − θ_{k−1}),   k = 0 … Steps−1,   θ_{−1} = θ_0,
+//	θ_{k+1} = θ_k − η·∇F(θ_k) + μ·(θ_k − θ_{k−1}),   k = 0 … Steps−1,   θ_{−1} = θ_0.
 //
-// and its derivatives are those of that iterate, by going back through the steps: the
-// iterative differentiation to which the paper (Section 2.2) compares the implicit kind.
+// Its derivatives are the derivatives of this iterate, computed backwards through the steps.
+// This is the iterative differentiation with which the paper (Section 2.2) compares implicit
+// differentiation.
 //
-// The hyperparameters are those of the objective, then the learning rate η and the momentum
-// μ. A fit costs Steps gradients, a product as many Hessian and cross products, and all
-// iterates are kept for it.
+// The hyperparameters are the objective's, then the learning rate η and the momentum μ. A fit
+// costs Steps gradients, and keeps all iterates. A product with the derivative costs as many
+// Hessian and cross products.
 type unrolledDescent struct {
 	Objective smooth.Objective
 	Steps     int

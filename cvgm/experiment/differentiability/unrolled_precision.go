@@ -13,10 +13,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// UnrolledPrecision is what rounding does to derivatives of the test loss in λ2 through all
-// steps of gradient descent at ηL = 1, on a ridge regression of one condition number. Each field but
-// the first is a relative distance from the same in precise arithmetic, at most 1: then no
-// digit is right.
+// UnrolledPrecision is the rounding error of derivatives of the test loss in λ2 through all
+// steps of gradient descent at ηL = 1, on a ridge regression of one condition number. Each
+// field but Condition is a distance relative to the result in precise arithmetic, cut at 1:
+// then no digit is right.
 type UnrolledPrecision struct {
 	Condition      float64 // of the Hessian without the penalty; λ2 is its smallest eigenvalue
 	Double, Single float64 // in float64 and in float32, with all iterates stored
@@ -28,7 +28,7 @@ type UnrolledPrecision struct {
 // some 38 digits.
 const PreciseBits = 128
 
-// arithmetic does what a recursion needs, on numbers of one precision.
+// arithmetic holds the operations of a recursion on numbers of one precision.
 type arithmetic[T any] struct {
 	of     func(float64) T
 	fma    func(sum, a, b T) T // sum + a·b, rounded as two operations
@@ -129,9 +129,9 @@ type descent struct {
 	backwards      bool // the iterates are computed again from the last two, not stored
 }
 
-// unrolled returns the derivative of the test loss in λ2 through the steps, and the factor by
-// which the chain rule multiplies the norm of the test loss's derivative on its way from the last
-// iterate to the first.
+// unrolled returns the derivative of the test loss in λ2 through the steps. It also returns the
+// factor by which the chain rule multiplies the norm of the test loss's derivative, from the
+// last iterate back to the first.
 func (f ridgeFit[T]) unrolled(d descent) (gradient, factor float64) {
 	rate, minus, momentum := f.of(d.rate), f.of(-d.rate), f.of(d.momentum)
 	zero := f.all(make([]float64, len(f.x[0])))
@@ -212,9 +212,9 @@ func (f ridgeFit[T]) solve(rows [][]T) []T {
 	return x
 }
 
-// withCondition returns as many examples as features, with a mean squared error whose
-// Hessian has the eigenvalues 1 to 1/condition, at equal ratios, and the eigenvectors of the
-// training rows' own.
+// withCondition returns a data set with as many examples as features. The Hessian of its mean
+// squared error has the eigenvectors of the training rows' Hessian, and eigenvalues from 1 to
+// 1/condition at equal ratios.
 func withCondition(train learn.Data, condition float64) (learn.Data, error) {
 	var svd mat.SVD
 	if !svd.Factorize(train.X, mat.SVDThin) {

@@ -15,7 +15,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// UnrolledResult is what Run measures.
+// UnrolledResult is the result of Run.
 type UnrolledResult struct {
 	Params UnrolledParams
 	// Features is n: the implicit derivative keeps the n² numbers of a Hessian
@@ -33,9 +33,9 @@ type UnrolledRun struct {
 	Rate, Momentum, Penalty float64
 	Exact                   float64   // d(test loss)/dλ2 by the implicit function theorem
 	Steps                   []int     // as far as they went
-	Gradient                []float64 // the same through so many steps
-	Factor                  []float64 // by which the chain rule through so many steps multiplies the norm of the test loss's derivative in θ
-	Loss                    []float64 // the test loss after so many steps, less that of the exact fit
+	Gradient                []float64 // the same, through the numbers of steps
+	Factor                  []float64 // by which the chain rule through each number of steps multiplies the norm of the test loss's derivative in θ
+	Loss                    []float64 // test loss after each number of steps minus the test loss of the exact fit
 	Overflow                int       // the number of steps that overflowed; 0: none
 }
 

@@ -59,8 +59,8 @@ func TestUnrolledConvergesToTheImplicitDerivativeOrExplodes(t *testing.T) {
 	}
 }
 
-// The recursion of the measurement of rounding is that of the library, in float64 and
-// in precise arithmetic, and its elimination gives the library's implicit derivative.
+// The recursion that measures rounding agrees with the library's, in float64 and in precise
+// arithmetic, and its elimination gives the library's implicit derivative.
 func TestUnrolledInAnyArithmetic(t *testing.T) {
 	p := DefaultUnrolled()
 	train, test := unrolledData(t, p)
@@ -92,8 +92,8 @@ func TestUnrolledInAnyArithmetic(t *testing.T) {
 	casetest.Near(t, "factor of a step", after/before, 1-long.rate*(eigen.Values(nil)[0]+p.Penalty), 1e-3)
 }
 
-// Rounding: none to speak of where the iterates are stored, all digits where they are computed
-// again backwards after a descent that converged in part.
+// Rounding is negligible if the iterates are stored. It destroys all digits if they are
+// recomputed backwards after a descent that converged in part of the directions.
 func TestUnrolledPrecision(t *testing.T) {
 	p := DefaultUnrolled()
 	p.UnrolledSteps = []int{300}

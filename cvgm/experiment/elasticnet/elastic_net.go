@@ -29,12 +29,11 @@ type ElasticNetParams struct {
 	experiment.SurfaceGrid
 }
 
-// DefaultElasticNet returns the parameters under which the published code
-// printed its results. The paper states N, n, K, p, the start, the step and
-// the ranges. That the labels are scaled, that the test set is the other 970 of
-// 1000 examples and that two earlier draws moved the generator on is known from
-// the code and its printed numbers alone. The long run and the surfaces are not
-// in the paper.
+// DefaultElasticNet returns the parameters with which the published code printed its results.
+// The paper gives N, n, K, p, the start, the step and the ranges. Three facts appear in the
+// code and its printed numbers only: the labels are scaled, the test set is the other 970 of
+// 1000 examples, and two earlier draws have advanced the generator. The long run and the
+// surfaces are not in the paper.
 func DefaultElasticNet() ElasticNetParams {
 	return ElasticNetParams{
 		PublishedRegression: experiment.PaperData, PenaltyCVGM: PaperPenaltyCVGM,
@@ -46,7 +45,7 @@ func (ElasticNetParams) Defaults() any { return DefaultElasticNet() }
 
 func (p ElasticNetParams) Check() error { return p.CheckLeastSquares() }
 
-// Result is what Run measures.
+// Result is the result of Run.
 type Result struct {
 	Params ElasticNetParams
 	// The test loss of the least-squares fit and of the coefficients that made
@@ -72,9 +71,8 @@ type Search struct {
 	Lambda [][2]float64
 	CVLoss []float64
 	Grad   [][2]float64 // of the CV loss at each point; nil for searches that use none
-	// TestLoss is, for CVGM, the test loss of the model fitted to all training
-	// examples at each point; for the other searches, that at the point of
-	// lowest CV loss so far.
+	// TestLoss is, for CVGM, the test loss of the model fitted to all training examples at each
+	// point. For the other searches it is the test loss at the point of lowest CV loss so far.
 	TestLoss []float64
 	// Improvements counts the points with a lower CV loss than all before.
 	Improvements int
@@ -121,7 +119,7 @@ func (p ElasticNetParams) Run(ctx context.Context) (*Result, error) {
 	return r, err
 }
 
-// Stepper draws what Run draws.
+// Stepper draws the same data and splits as Run.
 func (p ElasticNetParams) Stepper() (*experiment.Stepper, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err

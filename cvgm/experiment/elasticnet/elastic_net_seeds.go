@@ -37,8 +37,8 @@ func DefaultElasticNetSeeds() ElasticNetSeedsParams {
 
 func (ElasticNetSeedsParams) Defaults() any { return DefaultElasticNetSeeds() }
 
-// Seeds is the paper's first experiment repeated on fresh data sets,
-// with streams of our own: what of Table 1 is the method, and what the seed.
+// Seeds repeats the paper's first experiment on fresh data sets from the project's own streams.
+// It separates the effect of the method in Table 1 from the effect of the seed.
 type Seeds struct {
 	Params  ElasticNetSeedsParams
 	Methods []Method // CVGM first
@@ -46,9 +46,10 @@ type Seeds struct {
 	// from (.1, .1) and from the best points of both grids.
 	Minimum []Minimum
 	// MinimumOutside is the share of the data sets whose minimum lies outside the box of the
-	// paper's grid, and MinimumAbove where a penalty exceeds the box's upper end. OnEdge and
-	// WideOnEdge are the shares on which the lowest point of the paper's and of the wide grid
-	// lies on its edge, and OnUpper and WideOnUpper on the upper end of a penalty.
+	// paper's grid, and MinimumAbove the share whose minimum exceeds the box's upper end in a
+	// penalty. OnEdge and WideOnEdge are the shares of the data sets for which the lowest point
+	// of the paper's and of the wide grid lies on the grid's edge; OnUpper and WideOnUpper
+	// count the upper end of a penalty only.
 	MinimumOutside, MinimumAbove, OnEdge, OnUpper, WideOnEdge, WideOnUpper experiment.Estimate
 	// WideLess compare the wide box with the paper's: CV and test losses of exhaustive and of
 	// random search.
@@ -62,9 +63,8 @@ type Minimum struct {
 	At, Grid, Wide [2]float64
 }
 
-// Method is what one method reaches on each data set: at its last
-// point for CVGM, else at its point of lowest CV loss. A baseline that no CV
-// loss belongs to has none.
+// Method holds the losses that one method reaches on each data set: CVGM at its last point, the
+// others at their point of lowest CV loss. A baseline without hyperparameters has no CV loss.
 type Method struct {
 	Name          string
 	Test, CV      []float64
@@ -147,7 +147,7 @@ func (r *Seeds) summariseBoxes(seeds []seedLosses) {
 	less.RandomCV, less.RandomTest = experiment.Compare(wide.CV, narrow.CV), experiment.Compare(wide.Test, narrow.Test)
 }
 
-// share returns 1 for what is counted, else 0.
+// share returns 1 if counted is true, and 0 otherwise.
 func share(counted bool) float64 {
 	if counted {
 		return 1
@@ -155,7 +155,7 @@ func share(counted bool) float64 {
 	return 0
 }
 
-// wide returns the wide box, with as many points.
+// wide returns the wide box, with the same numbers of points.
 func (p ElasticNetSeedsParams) wide() SearchBox {
 	return SearchBox{GridPoints: p.GridPoints, RandomPoints: p.RandomPoints, BoxLow: p.WideLow, BoxHigh: p.WideHigh}
 }

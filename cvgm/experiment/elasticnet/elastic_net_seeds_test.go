@@ -44,8 +44,8 @@ func TestElasticNetSeedsFillEverySlotWithTheRightPoint(t *testing.T) {
 	}
 }
 
-// The minimum is no higher than any method's CV loss, and the lowest point of a grid is a
-// point of it. A box that holds the minimum strictly inside is not counted.
+// The minimum is not higher than any method's CV loss, and the lowest point of a grid belongs
+// to the grid. A box that holds the minimum strictly inside is not counted.
 func TestElasticNetMinimumAndBoxes(t *testing.T) {
 	p := fewSeeds()
 	p.Evaluations = 60

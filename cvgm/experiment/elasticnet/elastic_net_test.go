@@ -28,8 +28,8 @@ type golden struct {
 	Exhaustive []struct{ L1, L2, CV, Test float64 }
 }
 
-// replay runs the experiment once for all tests, less what the published code
-// does not have: the long run and the surfaces.
+// replay runs the experiment once for all tests, without the long run and the surfaces, which
+// the published code does not have.
 func replay(t *testing.T) *Result {
 	t.Helper()
 	r, err := replayed()

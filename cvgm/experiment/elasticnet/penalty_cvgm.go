@@ -12,8 +12,8 @@ import (
 	"cvgm/synth"
 )
 
-// PenaltyCVGM describes the CV loss of an elastic net as a function of its
-// two penalties, and where the gradient method starts on it.
+// PenaltyCVGM describes the CV loss of an elastic net as a function of its two penalties, and
+// the start of the gradient method.
 type PenaltyCVGM struct {
 	K            int     `help:"cross-validation splits" range:"[1,∞)" small:"[2,8]" setting:"CV loss: mean squared error of K = %v uniform splits"`
 	P            float64 `help:"fraction of the examples that each split trains on" range:"(0,1)" splits:"Train,Sizes,MinSize" small:"[.5,.9]" setting:"p = %v"`
@@ -41,8 +41,8 @@ func (e PenaltyCVGM) Setup(d experiment.RegressionData, data, splits synth.Sourc
 	return s, err
 }
 
-// Published draws data and splits as the published code does, and returns the
-// generator for what is drawn after them.
+// Published draws data and splits as the published code does. It returns the generator as well,
+// from which later draws continue.
 func (e PenaltyCVGM) Published(ctx context.Context, d experiment.PublishedRegression) (*experiment.Setup, *synth.NumPy, error) {
 	src, err := d.Source(ctx)
 	if err != nil {
@@ -70,7 +70,7 @@ func (e PenaltyCVGM) Gradient(evaluations int) search.Searcher {
 	return search.ProjectedGradient{StepSize: e.StepSize, MaxEvals: evaluations}
 }
 
-// SearchBox is where exhaustive and random search look for penalties.
+// SearchBox is the box of penalties in which exhaustive and random search look.
 type SearchBox struct {
 	GridPoints   int     `help:"points of the exhaustive search per hyperparameter" range:"[2,∞)" small:"[2,4]" setting:"exhaustive search: %v points per penalty at equal ratios"`
 	RandomPoints int     `help:"points of the random search" range:"[1,∞)" small:"[1,8]" setting:"random search: %v points, log-uniform"`

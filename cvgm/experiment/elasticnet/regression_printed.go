@@ -10,8 +10,8 @@ import (
 	"cvgm/synth"
 )
 
-// RegressionPrintedParams are the parameters of the comparison of the command that the
-// paper prints for its regression data with what its code does.
+// RegressionPrintedParams are the parameters of a comparison: the command that the paper prints
+// for its regression data, and the paper's code, which does something else.
 type RegressionPrintedParams struct {
 	experiment.RegressionData
 	PenaltyCVGM
@@ -21,7 +21,7 @@ type RegressionPrintedParams struct {
 	experiment.FreshData
 }
 
-// DefaultRegressionPrinted returns the parameters of [DefaultElasticNet], and 60 data sets.
+// DefaultRegressionPrinted returns the parameters of [DefaultElasticNet], and 100 data sets.
 func DefaultRegressionPrinted() RegressionPrintedParams {
 	return RegressionPrintedParams{RegressionData: experiment.PaperRegression, PenaltyCVGM: PaperPenaltyCVGM, Steps: 99, Test: 1000, Seeds: 100}
 }
@@ -38,8 +38,8 @@ type RegressionPrinted struct {
 
 // The order of RegressionPrinted.Tests.
 const (
-	TestOtherRows   = iota // those of one draw that are not trained on, labels divided by Scale: as the code runs it
-	TestFreshRows          // as many further rows of that draw as the command's test set has
+	TestOtherRows   = iota // the rows of the same draw that are not trained on, labels divided by Scale: the code's test set
+	TestFreshRows          // further rows of that draw, as many as in the command's test set
 	TestSecondCall         // rows of a second call of the command, whose coefficients are others
 	TestPrintedCall        // the same, with all labels as the command returns them
 )
@@ -48,9 +48,9 @@ const (
 type RegressionTest struct {
 	Name                            string
 	CVGM, LeastSquares              []float64
-	Coefficients                    []float64 // of those that made the training labels, over the variance of the noise
+	Coefficients                    []float64 // loss of the true coefficients of the training labels, over the variance of the noise
 	CVGMMean, SquaresMean, CoefMean experiment.Estimate
-	CVGMLessCode                    experiment.Comparison // CVGM's loss less that on the first kind of rows
+	CVGMLessCode                    experiment.Comparison // CVGM's loss minus its loss on the first kind of rows
 }
 
 var regressionTests = []string{

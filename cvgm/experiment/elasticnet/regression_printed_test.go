@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The two ways to label differ in the unit alone where nothing depends on it, and only the second call has
-// other coefficients.
+// The two ways to label differ only in the unit if nothing depends on it, and only the second
+// call has other coefficients.
 func TestRegressionPrinted(t *testing.T) {
 	p := DefaultRegressionPrinted()
 	p.Seeds, p.Steps = 3, 2

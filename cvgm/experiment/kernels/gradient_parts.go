@@ -11,11 +11,11 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// GradientPartsParams are the parameters of the measurement of the gradient's parts. The
-// exact gradient in the kernel's weights is the sum of a direct part D, through the features
-// of the rows validated on, and of the part through the fits, which consists of the term T1 that the
-// paper prints and the term T2 that it leaves out. The published direction is T1, up to the
-// Hessian's intercept, and the detached one T1 + T2.
+// GradientPartsParams are the parameters of the measurement of the gradient's parts. The exact
+// gradient in the kernel's weights is D + T1 + T2. The direct part D acts through the features
+// of the validation rows. The other two act through the fits: the paper prints T1 and leaves
+// out T2. The published direction is T1, except for the intercept in the Hessian; the detached
+// direction is T1 + T2.
 type GradientPartsParams struct {
 	Seeds int `help:"data sets of each problem" range:"[2,∞)" small:"[2,3]"`
 	Rings PartsRings
@@ -42,7 +42,7 @@ func DefaultGradientParts() GradientPartsParams {
 
 func (GradientPartsParams) Defaults() any { return DefaultGradientParts() }
 
-// GradientPartsResult is what Run measures.
+// GradientPartsResult is the result of Run.
 type GradientPartsResult struct {
 	Params GradientPartsParams
 	Paths  []GradientPath // of the rings, then of XOR, by splits and in the order of partsVariants
@@ -57,7 +57,8 @@ type GradientPath struct {
 	Variant  Variant
 	Train, K int
 	At       []GradientParts // before the first step, then after each of the budgets
-	// Learned compares the test errors at the end of the path with those at its start.
+	// Learned compares the test errors at the end of the path with the test errors at its
+	// start.
 	Learned experiment.Comparison
 }
 
@@ -65,10 +66,10 @@ type GradientPath struct {
 type GradientParts struct {
 	Steps                    int
 	Error                    experiment.Estimate // share of the test examples classified wrongly
-	CVLoss                   experiment.Estimate // that of Algorithm 1, of which D + T1 + T2 is the gradient
-	Direct, Printed, Missing experiment.Estimate // norms of D, T1 and T2, over that of the whole gradient
+	CVLoss                   experiment.Estimate // CV loss of Algorithm 1, whose gradient is D + T1 + T2
+	Direct, Printed, Missing experiment.Estimate // norms of D, T1 and T2, relative to the norm of the whole gradient
 	DirectMissing            experiment.Estimate // cosine of D and T2
-	Left                     experiment.Estimate // |D + T2| / |D|: 0 where the two errors cancel
+	Left                     experiment.Estimate // |D + T2| / |D|: 0 if the two errors cancel
 	PrintedWhole             experiment.Estimate // cosine of T1 with the whole gradient
 	DetachedWhole            experiment.Estimate // cosine of T1 + T2 with it
 }
@@ -208,7 +209,7 @@ func (a partsProblem) parts(v Variant, seed uint64) (func(x []float64) (d, t1, t
 		if loss, err = exact.CV.Eval(gradient, x); err != nil {
 			return nil, nil, nil, 0, err
 		}
-		// The last network that phi computed is that of printed: of the same weights.
+		// phi computed the network of printed last, which has the same weights.
 		if _, err = printed.Eval(gradient, x); err != nil {
 			return nil, nil, nil, 0, err
 		}

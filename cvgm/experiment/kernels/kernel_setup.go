@@ -38,8 +38,8 @@ func (m KernelCVGM) NumHyperparameters() int { return m.Kernel().NumParams() }
 // Gradient is the paper's gradient method.
 func (m KernelCVGM) Gradient() search.Searcher { return GradientDescent(m.StepSize, m.Steps) }
 
-// GradientDescent takes a number of steps of one size and evaluates once more
-// where the last one ends.
+// GradientDescent takes a number of steps of one size, and evaluates once more after the last
+// one.
 func GradientDescent(size float64, steps int) search.Searcher {
 	return search.ProjectedGradient{StepSize: size, MaxEvals: steps + 1, Tol: -1}
 }
@@ -89,7 +89,7 @@ func (m KernelCVGM) Loss(phi *cvgm.Perceptron, learner func() learn.Learner, los
 	return cvgm.New(cvgm.Config{
 		Data: d, Splits: splits, Learner: learner, Loss: loss,
 		Features: phi, Hyper: []float64{m.C}, Workers: 1,
-		Generalised: true, // a search may end where a unit of the network has its kink
+		Generalised: true, // a search may end at the kink of one of the network's units
 	})
 }
 

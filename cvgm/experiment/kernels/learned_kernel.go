@@ -25,8 +25,8 @@ type LearnedKernel struct {
 	GridHalf      float64 `help:"the grid covers -GridHalf to GridHalf along both axes" range:"(0,∞)" small:"[1,4]"`
 }
 
-// LearnedKernelResult is what the paper's experiments with a learned kernel
-// measure in common.
+// LearnedKernelResult holds the measurements that the paper's experiments with a learned kernel
+// share.
 type LearnedKernelResult struct {
 	Train, Test synth.Data
 	Runs        []Run // one per variant, in the order of Variants
@@ -49,11 +49,10 @@ type BayesAccuracy struct {
 // Run is the gradient method along one variant of the gradient.
 type Run struct {
 	Variant Variant
-	// After 0, 1, …, Steps steps: the CV loss, the accuracy on the test
-	// examples of the model fitted to all training examples, and the cosine
-	// between the variant's direction and the exact gradient of the same loss.
-	// (With each step the published code prints the loss before it and the
-	// accuracy after it.)
+	// The first three slices hold values after 0, 1, …, Steps steps. CVLoss is the CV loss.
+	// Accuracy is the test accuracy of the model fitted to all training examples. Cosine is the
+	// cosine between the variant's direction and the exact gradient of the same loss. (The
+	// published code prints, with each step, the loss before it and the accuracy after it.)
 	CVLoss, Accuracy, Cosine []float64
 	// Perturbed is the CV loss along the same variant from initial weights that
 	// are larger by a factor of 1+1e-12.
@@ -69,18 +68,17 @@ func (r *Run) LastLoss() float64 { return experiment.FromEnd(r.CVLoss, 2) }
 // FinalAccuracy returns the test accuracy after the last step, or NaN.
 func (r *Run) FinalAccuracy() float64 { return experiment.FromEnd(r.Accuracy, 1) }
 
-// The perturbed run starts from weights that are larger by a share of
-// perturbation, which is far above one rounding and far below what a result
-// shows. A run is stable while its CV loss is within stableTol of the perturbed
-// run's, about the digits that the published code prints.
+// The perturbed run starts from weights that are larger by the factor 1 + perturbation, which
+// is far above one rounding and far below anything visible in a result. A run is stable if its
+// CV loss stays within stableTol of the perturbed run's, about the precision that the published
+// code prints.
 const (
 	perturbation = 1e-12
 	stableTol    = 1e-4
 )
 
-// StableSteps returns the number of steps after which Perturbed is still within
-// 1e-4 of the CV loss. What comes later is decided by rounding, and differs from
-// machine to machine.
+// StableSteps returns the number of steps up to which Perturbed stays within 1e-4 of the CV
+// loss. Rounding decides the later steps, which differ from machine to machine.
 func (r *Run) StableSteps() int {
 	for k, loss := range r.CVLoss {
 		if !(math.Abs(loss-r.Perturbed[k]) <= stableTol) {

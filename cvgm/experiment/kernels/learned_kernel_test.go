@@ -209,9 +209,9 @@ func TestTheErrorsOfThePublishedGradientOffsetEachOther(t *testing.T) {
 	}
 }
 
-// The derivative of each variant but Published, whose direction is that of no
-// function: of the whole loss, or of the loss with the validation features held
-// where they were.
+// Each variant's direction equals finite differences of its function: the whole loss, or the
+// loss with the validation features held fixed. Published is left out, because its direction is
+// the gradient of no function.
 func TestVariantsAgainstDifferences(t *testing.T) {
 	src := synth.NewStream(1, "directions")
 	for _, e := range kernelExperiments {

@@ -8,8 +8,7 @@ import (
 	"cvgm/synth"
 )
 
-// RingsData describes the two rings that the paper's second experiment tells
-// apart.
+// RingsData describes the two rings that the paper's second experiment separates.
 type RingsData struct {
 	InnerRadius float64 `help:"mean radius of the class -1" range:"[0,1e50]" below:"OuterRadius" small:"[.5,1]" setting:"rings: two classes of equal size around the origin, radii normal with mean %v for the label −1"`
 	OuterRadius float64 `help:"mean radius of the class +1" range:"(0,1e50]" small:"[1.5,3]" setting:"mean %v for the label 1"`
@@ -46,9 +45,9 @@ func PaperRings() RingsProblem {
 	}
 }
 
-// Setup draws data, splits and initial weights from one stream per purpose; the
-// caller names that of the splits. The CV loss is that of the given rows of the
-// training examples; nil: all.
+// Setup draws data, splits and initial weights from one stream per purpose; splits is the
+// purpose of the splits' stream. The CV loss is computed from the given rows of the training
+// examples, or from all if rows is nil.
 func (p RingsProblem) Setup(v Variant, stream func(purpose string) *synth.Stream, splits string, rows []int) (*experiment.Setup, error) {
 	s, err := p.Examples(stream("training data"), stream("test data"), p.Train, p.Test)
 	if err != nil {
@@ -67,9 +66,9 @@ type RingsParams struct {
 	LearnedKernel
 }
 
-// DefaultRings returns the parameters under which the published code printed its
-// results. The paper states N, C, K, p, the step size and the network; the
-// seeds, the number of steps and the initial weights are those of the code.
+// DefaultRings returns the parameters with which the published code printed its results. The
+// paper gives N, C, K, p, the step size and the network. The seeds, the number of steps and the
+// initial weights come from the code.
 func DefaultRings() RingsParams {
 	q := PaperRings()
 	return RingsParams{
@@ -83,7 +82,7 @@ func DefaultRings() RingsParams {
 
 func (RingsParams) Defaults() any { return DefaultRings() }
 
-// RingsResult is what Run measures.
+// RingsResult is the result of Run.
 type RingsResult struct {
 	Params RingsParams
 	LearnedKernelResult
@@ -99,7 +98,7 @@ func (p RingsParams) Run(ctx context.Context) (*RingsResult, error) {
 	return &RingsResult{p, *r}, nil
 }
 
-// Stepper draws what Run draws.
+// Stepper draws the same data, splits and weights as Run.
 func (p RingsParams) Stepper(v Variant) (*experiment.Stepper, error) { return p.stepper(v, p.Draw) }
 
 // Draw draws the data, and returns the generator for the splits.

@@ -75,13 +75,12 @@ func (v Variant) printedTerm() learn.Learner {
 	return l
 }
 
-// incompleteLogistic is logistic regression with the derivative in X of the
-// published code: it takes ∇_{xᵢ}∇_θ L for C(πᵢ−1) yᵢ I, without the term
-// C πᵢ(1−πᵢ) xᵢθᵀ, and the Hessian for one in which the intercept is not
-// penalised, although the fit penalises it.
+// incompleteLogistic is logistic regression with the published code's derivative in X. It
+// differs from the exact one in two ways: ∇_{xᵢ}∇_θ L is C(πᵢ−1) yᵢ I, without the term C
+// πᵢ(1−πᵢ) xᵢθᵀ; and the Hessian does not penalise the intercept, although the fit does.
 type incompleteLogistic struct {
 	linear.Logistic
-	exactHessian bool // the Hessian is that of the fit
+	exactHessian bool // use the Hessian of the fit
 	y            []float64
 	c            float64
 	u, e, pi     []float64
@@ -119,7 +118,7 @@ func (l *incompleteLogistic) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []fl
 		return err
 	}
 	if !l.exactHessian {
-		// H less the intercept's penalty is H − eeᵀ, with e the last unit vector.
+		// H without the intercept's penalty is H − eeᵀ, with e the last unit vector.
 		clear(l.e)
 		l.e[n] = 1
 		if err := l.SolveHessian(w, l.e, l.e); err != nil {

@@ -23,9 +23,9 @@ type XORParams struct {
 	LearnedKernel
 }
 
-// DefaultXOR returns the parameters under which the published code printed its
-// results. The paper states N, the squares and the network; C, the number of
-// steps and the rest are those of the code.
+// DefaultXOR returns the parameters with which the published code printed its results. The
+// paper gives N, the squares and the network. C, the number of steps and the rest come from the
+// code.
 func DefaultXOR() XORParams {
 	return XORParams{
 		XORData: XORData{Overlap: .2, Scale: 3},
@@ -39,7 +39,7 @@ func DefaultXOR() XORParams {
 
 func (XORParams) Defaults() any { return DefaultXOR() }
 
-// XORResult is what Run measures.
+// XORResult is the result of Run.
 type XORResult struct {
 	Params XORParams
 	LearnedKernelResult
@@ -55,7 +55,7 @@ func (p XORParams) Run(ctx context.Context) (*XORResult, error) {
 	return &XORResult{p, *r}, nil
 }
 
-// Stepper draws what Run draws.
+// Stepper draws the same data, splits and weights as Run.
 func (p XORParams) Stepper(v Variant) (*experiment.Stepper, error) { return p.stepper(v, p.Draw) }
 
 // Draw draws the data, and returns the generator for the splits.

@@ -36,14 +36,14 @@ type MyDataParams struct {
 	CurvePoints   int      `help:"points of each CV curve, and of each side of a decision boundary's grid" range:"[2,∞)" small:"[2,8]"`
 	SurfacePoints int      `help:"points of the CV loss's surface per hyperparameter" range:"[2,∞)" small:"[2,5]"`
 
-	// Digest is the SHA-256 of the file's content, set by Read. It makes the result of another
-	// content another one.
+	// Digest is the SHA-256 of the file's content, set by Read. So results of different
+	// contents have different keys.
 	Digest string `json:",omitempty" param:"-"`
 
 	content *myContent
 }
 
-// myContent is what Read has read.
+// myContent is the content that Read has read.
 type myContent struct {
 	text  string
 	table *table.Table
@@ -74,7 +74,7 @@ func (p MyDataParams) comma() (rune, bool) {
 	return r, size > 0 && size == len(p.Comma) && !strings.ContainsRune("\"\r\n\uFFFD", r)
 }
 
-// Name returns the name of the data for titles: that of the file without its folder.
+// Name returns the name of the data for titles, which is the file's name without its folder.
 func (p MyDataParams) Name() string {
 	if p.File == "" {
 		return "made-up houses"
@@ -82,7 +82,8 @@ func (p MyDataParams) Name() string {
 	return filepath.Base(p.File)
 }
 
-// Path returns where File is, for a checkout in the folder root, or "" for the made-up houses.
+// Path returns the path of File, for a checkout in the folder root, or "" for the made-up
+// houses.
 func (p MyDataParams) Path(root string) string {
 	if p.File == "" || filepath.IsAbs(p.File) {
 		return p.File
@@ -90,9 +91,9 @@ func (p MyDataParams) Path(root string) string {
 	return filepath.Join(root, p.File)
 }
 
-// Read reads the file, of which a relative path begins in root, and returns the parameters
-// with its content and digest. Run then uses this content. An error is one line, and names the
-// parameter to change or the line and column of the file.
+// Read reads the file and returns the parameters with its content and digest. A relative path
+// begins in root. Run then uses this content. An error is one line, and names the parameter to
+// change or the line and column of the file.
 func (p MyDataParams) Read(root string) (MyDataParams, error) {
 	if err := experiment.Check(&p); err != nil {
 		return p, err
@@ -118,8 +119,8 @@ func (p MyDataParams) Read(root string) (MyDataParams, error) {
 	return p, nil
 }
 
-// Scaled returns parameters that Read has returned, with a target that is a number multiplied by
-// a factor, and with another digest. It serves to measure the influence of rounding.
+// Scaled returns parameters from Read with two changes: a numeric target is multiplied by a
+// factor, and the digest is another. It is used to measure the influence of rounding.
 func (p MyDataParams) Scaled(by float64) MyDataParams {
 	scaled := *p.content.table
 	if len(scaled.Classes) == 0 {
@@ -187,7 +188,7 @@ func (p MyDataParams) table(text string) (*table.Table, error) {
 	return table, nil
 }
 
-// records returns a reader of the text's records, fields as they stand.
+// records returns a reader of the text's records, with unchanged fields.
 func records(text string, comma rune) *csv.Reader {
 	r := csv.NewReader(strings.NewReader(strings.TrimPrefix(text, "\ufeff")))
 	r.Comma, r.ReuseRecord = comma, true

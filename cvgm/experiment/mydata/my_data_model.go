@@ -20,7 +20,7 @@ import (
 
 // Model is a tuned model: of the target, or of one class against the others.
 type Model struct {
-	Class string // that +1 stands for; empty: the target is a number
+	Class string // the class +1; empty: the target is a number
 	Hyper []Hyper
 	// LossName names the validation loss that the following are of: CV losses at the tuned
 	// hyperparameters, with its standard error, at the default ones and of the best constant
@@ -32,7 +32,7 @@ type Model struct {
 	Warnings                                                  []string    // sentences
 	Curves                                                    []Curve     // of the hyperparameters that were searched
 	Axes                                                      [][]float64 // of Surface, ascending; nil: there are not two hyperparameters
-	Surface                                                   [][]float64 // the CV loss [i][j] at Axes[0][i], Axes[1][j]; NaN where the fit fails
+	Surface                                                   [][]float64 // the CV loss [i][j] at Axes[0][i], Axes[1][j]; NaN if the fit fails
 	Path                                                      []tune.Step // the search
 	Features                                                  []string    // that the columns become
 	Coefficients                                              []float64   // of the features per standard deviation; nil for a kernel
@@ -49,7 +49,7 @@ type Hyper struct {
 }
 
 // Curve is the CV loss along one hyperparameter through the tuned point, with its standard
-// error; NaN where the fit fails.
+// error. Loss and Error are NaN if the fit fails.
 type Curve struct {
 	Hyper           string
 	At, Loss, Error []float64
@@ -67,12 +67,12 @@ type ROC struct {
 type Boundary struct {
 	Names  [2]string
 	Axes   [2][]float64
-	Margin [][][]float64 // [k][i][j] of two classes the decision, else that of class k less the largest other one
-	X      [2][]float64  // the rows; NaN where a value is missing
+	Margin [][][]float64 // [k][i][j] with two classes the decision value, else the one of class k minus the largest other one
+	X      [2][]float64  // the rows; NaN for a missing value
 	Class  []int         // of each row
 }
 
-// model returns what the tuned model of a table gives.
+// model returns the numbers of a table's tuned model.
 func (p MyDataParams) model(ctx context.Context, tuned *tune.Tuned, t *table.Table, surface bool) (Model, error) {
 	m := Model{
 		LossName: lossName(tuned.Config.Loss), Loss: tuned.Loss, StandardError: tuned.StandardError, DefaultLoss: tuned.DefaultLoss, ConstantLoss: tuned.ConstantLoss,

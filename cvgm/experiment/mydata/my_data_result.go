@@ -15,7 +15,7 @@ import (
 	"cvgm/qpdiff/linear/margin"
 )
 
-// Result is what tuning on a table gives.
+// Result is the result of tuning on a table.
 type Result struct {
 	Name    string // of the data
 	Target  string
@@ -30,7 +30,7 @@ type Result struct {
 	// out of fold (column).
 	Confusion [][]int
 	Boundary  *Boundary // of classes of exactly two numeric columns; nil: there is none
-	Houses    string    // the CSV of the made-up houses, where they are the data
+	Houses    string    // the CSV of the made-up houses, if they are the data
 }
 
 // Column describes a column of the table.
@@ -95,7 +95,7 @@ func (p MyDataParams) Run(ctx context.Context) (*Result, error) {
 		case 0:
 			tuner.OuterFolds = -1
 		case DefaultMyData().OuterFolds:
-			tuner.OuterFolds = 0 // as many, or as the data allow
+			tuner.OuterFolds = 0 // the default number, or as many as the data allow
 		}
 		if tuned[k], err = tuner.TuneTable(ctx, binary); err == nil {
 			models[k], err = p.model(ctx, tuned[k], binary, len(single) == 1)
@@ -136,7 +136,7 @@ func (p MyDataParams) learner(classes bool) (learn.Learner, string) {
 	return &linear.ElasticNet{}, "elastic net"
 }
 
-// dropped returns the number of records of the text that are no rows of the table.
+// dropped returns the number of records of the text that are not rows of the table.
 func (p MyDataParams) dropped(t *table.Table) int {
 	comma, _ := p.comma()
 	r := records(p.content.text, comma)
@@ -176,7 +176,7 @@ func myColumns(columns []table.Column, d learn.Data) []Column {
 	return all
 }
 
-// Sentences describes the result of each model in words: what the search gained, the nested
+// Sentences describes the result of each model in words: the gain of the search, the nested
 // estimate, and the warnings.
 func (r *Result) Sentences() []string {
 	var all []string
@@ -205,8 +205,8 @@ func (r *Result) Sentences() []string {
 // File is a file to write beside the outputs.
 type File struct{ Name, Text, About string }
 
-// Files returns the models as JSON for [table.Pipeline], and the CSV of the made-up houses where
-// they are the data. About describes each in a sentence.
+// Files returns the models as JSON for [table.Pipeline], and the CSV of the made-up houses if
+// they are the data. About describes each file in a sentence.
 func (r *Result) Files() []File {
 	var all []File
 	for k, m := range r.Models {

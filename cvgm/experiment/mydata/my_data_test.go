@@ -51,7 +51,7 @@ func TestMyDataHouses(t *testing.T) {
 	if len(r.Models) != 1 || r.Rows != 80 || r.Dropped != 0 || r.Target != "price" || r.Learner != "elastic net" || r.Houses != houses() || r.Confusion != nil || r.Boundary != nil {
 		t.Errorf("%+v", r)
 	}
-	// A column's kind, missing values and range are those of the text.
+	// Each column has the kind, the missing values and the range of the text.
 	if c := r.Columns[2]; c.Name != "age" || !c.Numeric || c.Missing != 5 || c.Low < 0 || c.High > 90 {
 		t.Errorf("%+v", c)
 	}
@@ -224,8 +224,8 @@ func TestMyDataRefuses(t *testing.T) {
 	}
 }
 
-// The key of a stored result holds the content of the file, as JSON does; relative paths begin
-// in the checkout, and Run uses what Read has read.
+// The key of a stored result holds the content of the file, as JSON does. Relative paths begin
+// in the checkout. Run uses the content that Read has read.
 func TestMyDataRead(t *testing.T) {
 	root := t.TempDir()
 	p := DefaultMyData()

@@ -29,7 +29,7 @@ type AblationParams struct {
 	Net   AblationNet
 	// The same elastic net with a search that converges.
 	NetLog AblationLog
-	// The kernel machine's rings are those of the network.
+	// The kernel machine uses the network's rings.
 	Machine AblationMachine
 	experiment.FreshData
 }
@@ -82,7 +82,7 @@ func DefaultAblation() AblationParams {
 
 func (AblationParams) Defaults() any { return DefaultAblation() }
 
-// AblationResult is what Run measures.
+// AblationResult is the result of Run.
 type AblationResult struct {
 	Params AblationParams
 	Rows   []AblationRow           // the rings by splits, size and budget, then XOR, elastic net and kernel machine by splits and budget
@@ -95,8 +95,8 @@ type AblationRow struct {
 	Problem             string
 	Train, K, Budget    int
 	Start, CV, Training experiment.Estimate
-	// Random is the risk at the lowest CV loss of a random search with as many evaluations; N = 0
-	// above RandomBudget.
+	// Random is the risk at the lowest CV loss of a random search with Budget evaluations; N =
+	// 0 above RandomBudget.
 	Random            experiment.Estimate
 	CVLessRandom      experiment.Comparison
 	CVLessTraining    experiment.Comparison
@@ -164,7 +164,7 @@ const (
 )
 
 // ablationCell holds the risks on one data set: at the start, by budget along the two
-// gradients, and by budget up to RandomBudget those of a random search.
+// gradients, and by budget up to RandomBudget in a random search.
 type ablationCell struct {
 	Start                float64
 	CV, Training, Random []float64

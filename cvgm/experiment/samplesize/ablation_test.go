@@ -76,8 +76,8 @@ func TestAblationComparesTheTwoGradients(t *testing.T) {
 	}
 }
 
-// The random search is judged at the lowest CV loss of as many evaluations as a budget has, and
-// not above the budget's limit.
+// The random search is judged at its lowest CV loss within each budget, and not above the
+// budgets' limit.
 func TestAblationWithoutAGradient(t *testing.T) {
 	p := DefaultAblation()
 	for _, problem := range p.problems() {
@@ -136,7 +136,7 @@ func TestResubstitutionKeepsRowsApart(t *testing.T) {
 	}
 }
 
-// The rings' comparison at a budget is that of the rows of this budget together.
+// The comparison of the rings at a budget pools all rows of this budget.
 func TestAblationPoolsTheRings(t *testing.T) {
 	p := *casetest.Drawn[AblationParams]("ablation")
 	p.Rings.Sizes, p.Rings.Budgets, p.Rings.Ks = []int{8, 12}, []int{1, 3}, []int{3, 5}

@@ -1,6 +1,6 @@
 // Package samplesize holds the experiments of notebook 03_sample_size: CVGM against other
 // methods over training sets of many sizes ([SampleSizeParams]), and the gradient of the CV
-// loss against that of the training loss ([AblationParams]).
+// loss against the gradient of the training loss ([AblationParams]).
 package samplesize
 
 import (
@@ -49,10 +49,9 @@ type Rivals struct {
 	LongSteps        int       `help:"Adam's steps in training to convergence" range:"[1,∞)" small:"[1,20]" setting:"%v steps"`
 }
 
-// DefaultSampleSize returns the sizes and the 25 seeds that the paper states (its
-// code sweeps 8 to 96 over 10), CVGM as in the rings experiment, and the
-// network's step size and steps that the paper states. Adam and the rivals are not in the
-// paper.
+// DefaultSampleSize returns the paper's sizes and 25 seeds (its code sweeps 8 to 96 over 10),
+// CVGM as in the rings experiment, and the paper's step size and number of steps for the
+// network. Adam and the rivals are not in the paper.
 func DefaultSampleSize() SampleSizeParams {
 	q := kernels.PaperRings()
 	return SampleSizeParams{
@@ -118,8 +117,8 @@ type Result struct {
 	Params  SampleSizeParams
 	Sizes   []int
 	Methods []SizeMethod
-	// Overfitting is the accuracy of the network trained by Adam less that of the same
-	// network trained to convergence, on the same data, per size; 0 of 0 cells where the
+	// Overfitting is, per size, the accuracy of the network trained by Adam minus the accuracy
+	// of the same network trained to convergence on the same data. It is 0 of 0 cells if the
 	// latter is not measured.
 	Overfitting []experiment.Estimate
 	// Failures lists the cells that could not be computed. They are left out
@@ -136,10 +135,10 @@ type SizeMethod struct {
 	Full, Published SizeComparison
 }
 
-// SizeComparison is a paired comparison over the cells of all sizes, over those
-// of the sizes up to Params.SmallSize, and over the others: the differences are CVGM's accuracy
-// less the other method's, and Wins is the share of cells in which CVGM is more
-// accurate, a tie counting half. BySize holds the differences size by size.
+// SizeComparison is a paired comparison of CVGM with another method: over the cells of all
+// sizes, of the sizes up to Params.SmallSize, and of the larger ones. The differences are
+// CVGM's accuracy minus the other method's. Wins is the share of cells in which CVGM is more
+// accurate; a tie counts half. BySize holds the differences size by size.
 type SizeComparison struct {
 	All, Small, Large experiment.Comparison
 	BySize            []experiment.Estimate
@@ -187,7 +186,7 @@ func (r *Result) against(first, second int) (c SizeComparison) {
 	return c
 }
 
-// higher compares two methods by what is the better the higher it is.
+// higher compares two methods by a quantity that is better if it is higher.
 func higher(v [2][]float64) experiment.Comparison {
 	c := experiment.Compare(v[1], v[0])
 	c.Difference.Mean = 0 - c.Difference.Mean

@@ -15,11 +15,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Run measures all methods in all cells, in parallel. A cell that fails is
-// recorded and the others are still measured; only if every cell fails is that
-// an error. Every cell has data, splits and initial weights of its own, so that
-// cells are independent; all methods of a cell share its data, and all networks
-// of a cell their initial weights.
+// Run measures all methods in all cells, in parallel. A cell that fails is recorded and the
+// others are still measured; it is an error only if every cell fails. Cells are independent,
+// because each has different data, splits and initial weights. All methods of a cell share its
+// data, and all networks of a cell their initial weights.
 func (p SampleSizeParams) Run(ctx context.Context) (*Result, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
@@ -65,8 +64,7 @@ func (p SampleSizeParams) Run(ctx context.Context) (*Result, error) {
 	return r, nil
 }
 
-// sizeCell is what one cell measures: the accuracy of every method, or NaN and
-// why there is none.
+// sizeCell is the result of one cell: the accuracy of every method, or NaN and the reason.
 type sizeCell struct {
 	Accuracy []float64
 	Problem  string

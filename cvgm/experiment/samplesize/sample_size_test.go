@@ -137,7 +137,7 @@ func TestNetworkGradientAgainstDifferences(t *testing.T) {
 		const h = 1e-6
 		casetest.Near(t, "derivative of the network's loss", grad[i], (value(h)-value(-h))/(2*h), 1e-9)
 	}
-	// The predictions are those that the loss is made of.
+	// The loss is computed from the same predictions.
 	predictions := make([]float64, len(d.Y))
 	if err := net.predict(x)(predictions, d.X); err != nil {
 		t.Fatal(err)
@@ -202,9 +202,9 @@ func BenchmarkNetworkStep(b *testing.B) {
 	}
 }
 
-// The CV loss of the weight decay is that of fits to the training rows alone, and the
-// number of steps is one of those tried. Where the labels are noise, the decay chosen is no
-// smaller than where they are not, over several data sets.
+// The CV loss of the weight decay comes from fits to the training rows alone, and the number of
+// steps is among the tried ones. Over several data sets, the chosen decay with random labels is
+// at least the decay with real labels.
 func TestDecayIsChosenByHeldOutLoss(t *testing.T) {
 	p := DefaultSampleSize()
 	p.Hidden, p.DecaySteps, p.WeightDecays = []int{16}, 200, []float64{0, .03, 1}
@@ -261,7 +261,7 @@ func TestRivalSizesAreTheNearest(t *testing.T) {
 	}
 }
 
-// The penalty's gradient is that of decay/2·‖x‖².
+// The penalty's gradient is the gradient of decay/2·‖x‖².
 func TestDecayed(t *testing.T) {
 	f := decayed(func(grad, x []float64) (float64, error) {
 		if grad != nil {

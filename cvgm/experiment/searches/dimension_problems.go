@@ -25,9 +25,8 @@ type RidgeGroups struct {
 	BoxHigh      float64 `help:"upper bound of the ridge penalties" unit:"log10 of the penalty" range:"[-300,300]" small:"[-1,1]" setting:"up to %v"`
 }
 
-// DimensionProblems describes search problems with few and with many
-// hyperparameters: RidgeGroups, and the rings, where the hyperparameters are a network's
-// weights.
+// DimensionProblems describes search problems with few and with many hyperparameters:
+// RidgeGroups, and the rings, whose hyperparameters are a network's weights.
 type DimensionProblems struct {
 	RidgeGroups
 	Rings       kernels.RingsProblem
@@ -71,8 +70,8 @@ func (d DimensionProblems) stream(problem, dataSet int, purpose string) *synth.S
 	return synth.NewStream(uint64(dataSet), name+purpose)
 }
 
-// Setup draws a data set of a problem. The CV loss is that of the given rows of
-// the training examples; nil: all.
+// Setup draws a data set of a problem. The CV loss is computed from the given rows of the
+// training examples, or from all if rows is nil.
 func (d DimensionProblems) Setup(problem, dataSet int, rows []int) (*experiment.Setup, error) {
 	stream := func(purpose string) *synth.Stream { return d.stream(problem, dataSet, purpose) }
 	if !d.isRings(problem) {

@@ -15,8 +15,8 @@ import (
 )
 
 // FewDimensionsParams are the parameters of the comparison of random with exhaustive search by
-// the number of hyperparameters that matter. The groups of the ridge regressions are those
-// that matter; further hyperparameters have no effect.
+// the number of hyperparameters that matter. These are the groups of the ridge regressions;
+// further hyperparameters have no effect.
 type FewDimensionsParams struct {
 	RidgeGroups
 	Hyperparameters int `help:"hyperparameters that both searches choose, those without effect included" range:"[1,6]" small:"[3,4]" setting:"%v penalties"`
@@ -42,24 +42,24 @@ func (p FewDimensionsParams) Check() error {
 	return p.RidgeGroups.Check()
 }
 
-// FewDimensionsResult is what Run measures.
+// FewDimensionsResult is the result of Run.
 type FewDimensionsResult struct {
 	Params FewDimensionsParams
 	Points int // of each search
 	Rows   []FewDimensionsRow
-	// Carry is, by data set, the least share of the hyperparameters that carries nine tenths of
-	// the mean squared slope of the CV loss in their logarithms, where each feature has its own
-	// penalty. CarryEqual is that share where all matter alike.
+	// Each feature has its own penalty. Carry is, by data set, the smallest share of these
+	// hyperparameters that carries nine tenths of the mean squared slope of the CV loss in
+	// their logarithms. CarryEqual is this share if all hyperparameters matter alike.
 	Carry      []float64
 	CarryEqual float64
 }
 
-// FewDimensionsRow compares the searches where so many hyperparameters matter.
+// FewDimensionsRow compares the searches for one number of hyperparameters that matter.
 type FewDimensionsRow struct {
 	Matter            int
 	Random, Grid      []float64 // lowest CV loss, by data set
 	RandomLess        experiment.Comparison
-	RandomBelow       []float64 // 1 where random search is lower, ½ for a tie, else 0
+	RandomBelow       []float64 // 1 if random search is lower, ½ for a tie, else 0
 	RandomBelowOfSets experiment.Estimate
 }
 
@@ -122,8 +122,8 @@ func (p FewDimensionsParams) stream(dataSet int) func(purpose string) *synth.Str
 	}
 }
 
-// searches runs both searches where the first hyperparameters matter. The data and the splits are
-// the same for all numbers of those.
+// searches runs both searches on a problem in which the first hyperparameters matter. The data
+// and the splits are the same for every number of them.
 func (p FewDimensionsParams) searches(ctx context.Context, matter, dataSet int) (c fewCell, err error) {
 	s, err := p.ridge(matter, p.stream(dataSet), nil)
 	if err != nil {
@@ -133,7 +133,7 @@ func (p FewDimensionsParams) searches(ctx context.Context, matter, dataSet int) 
 	s.Objective = func(_, x []float64) (float64, error) { return lossOf(nil, x[:matter]) }
 	s.Start = slices.Repeat([]float64{p.StartLambda2}, p.Hyperparameters)
 	s.Lower, s.Upper = nil, nil
-	margin := (p.BoxHigh - p.BoxLow) / float64(2*p.PerAxis) // the middles of as many parts of the box
+	margin := (p.BoxHigh - p.BoxLow) / float64(2*p.PerAxis) // puts the grid's values in the middles of PerAxis equal parts of the box
 	var values []float64
 	for k := range p.PerAxis {
 		values = append(values, math.Pow(10, p.BoxLow+margin*float64(2*k+1)))

@@ -18,8 +18,8 @@ func TestCarries(t *testing.T) {
 	}
 }
 
-// Hyperparameters without effect change neither search where a single one matters, but for
-// the values that the random one has drawn: the grid has as many values as one axis.
+// If a single hyperparameter matters, others without effect change neither search, except for
+// the values that the random search draws: the grid has as many values as one axis.
 func TestFewDimensionsGridHasTheValuesOfOneAxis(t *testing.T) {
 	p := DefaultFewDimensions()
 	p.Groups, p.DataSets, p.Points = []int{1}, 2, 1

@@ -24,7 +24,8 @@ type RegretParams struct {
 }
 
 // DefaultRegret returns the ridge regressions of DefaultSearchDimensions, with a start inside
-// both boxes: that of the others is the corner of the narrow one, where the lowest loss often lies.
+// both boxes. DefaultSearchDimensions starts at the corner of the narrow box, which often has
+// the lowest loss.
 func DefaultRegret() RegretParams {
 	p := RegretParams{RidgeGroups: DefaultDimensionProblems().RidgeGroups, NarrowHigh: -1, DataSets: 100, Budget: 50, LongBudget: 100}
 	p.Groups, p.StartLambda2 = []int{2, 5, 20}, .01
@@ -40,23 +41,23 @@ func (p RegretParams) Check() error {
 	return p.RidgeGroups.Check()
 }
 
-// RegretResult is what Run measures.
+// RegretResult is the result of Run.
 type RegretResult struct {
 	Params RegretParams
 	Rows   []RegretRow // by number of hyperparameters, the narrow box before the wide one
 }
 
-// RegretRow is one box of one problem. A regret is the lowest CV loss that a search finds,
-// less the lowest that is known in its box: that of either search, or of quasi-Newton
-// searches from the start and from the best points of both.
+// RegretRow is one box of one problem. A regret is the lowest CV loss that a search finds minus
+// the lowest one known in its box. The latter comes from either search, or from quasi-Newton
+// searches that start at the start and at the best points of both.
 type RegretRow struct {
 	Hyperparameters  int
 	BoxHigh          float64 // as in the parameters
 	Regrets          RegretsBySet
 	Bayesian, Random experiment.Median
 	Start            experiment.Median // of no search
-	BayesianLess     experiment.Median // Bayesian less random, paired
-	StartLess        experiment.Median // start less Bayesian, paired
+	BayesianLess     experiment.Median // Bayesian minus random, paired
+	StartLess        experiment.Median // start minus Bayesian, paired
 	Wins             float64           // share of the data sets with the lower regret of Bayesian; a tie counts half
 }
 
@@ -107,7 +108,7 @@ func (p RegretParams) measure(ctx context.Context, groups int, high float64, dat
 	}
 	s.Upper = slices.Repeat([]float64{math.Pow(10, high)}, groups)
 	src := func(purpose string) func() cvgm.Source { return func() cvgm.Source { return stream(purpose) } }
-	// The Bayesian search begins at the start, so random search has to know it as well.
+	// The Bayesian search evaluates the start first, so random search gets the start as well.
 	if c.Start, err = s.Objective(nil, s.Start); err != nil {
 		return c, err
 	}

@@ -30,7 +30,7 @@ func DefaultSearchDimensions() SearchDimensionsParams {
 
 func (SearchDimensionsParams) Defaults() any { return DefaultSearchDimensions() }
 
-// DimensionsResult is what Run measures.
+// DimensionsResult is the result of Run.
 type DimensionsResult struct {
 	Params     SearchDimensionsParams
 	Dimensions []Dimension

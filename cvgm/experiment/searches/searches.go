@@ -64,7 +64,7 @@ func (p SearchesParams) Check() error {
 	return nil
 }
 
-// Result is what Run measures.
+// Result is the result of Run.
 type Result struct {
 	Params SearchesParams
 	// Minimum is the lowest CV loss of each data set, At its penalties, and
@@ -85,21 +85,19 @@ type Result struct {
 type Method struct {
 	Name     string
 	Gradient bool // it uses gradients
-	// Excess is the lowest CV loss found within 1, 2, … evaluations, less the
-	// minimum: [data set][evaluations-1].
+	// Excess is the lowest CV loss found within 1, 2, … evaluations minus the minimum: [data
+	// set][evaluations-1].
 	Excess [][]float64
-	// Reached is the number of evaluations by which the minimum is reached;
-	// 0 where it is not.
+	// Reached is the number of evaluations after which the minimum is reached; 0 if it is not.
 	Reached []int
-	// Evaluations are those spent until the search ended by itself or by its
-	// budget.
+	// Evaluations are the evaluations until the search ended by itself or by its budget.
 	Evaluations []int
 	// Median is the median of Excess over the data sets.
 	Median []float64
 }
 
-// Within counts the data sets in which the minimum is reached within so many
-// evaluations, among the first n data sets.
+// Within counts, among the first n data sets, those whose minimum is reached within the given
+// number of evaluations.
 func (m Method) Within(evaluations, n int) int {
 	count := 0
 	for _, r := range m.Reached[:n] {
@@ -130,8 +128,8 @@ const (
 // logarithms: a box of four decades and a half is some ten units wide.
 const logSigma = 1.5
 
-// searchers lists the searchers. Those in logarithms have a box that begins at
-// BoxLow, the others the lower bounds of the paper.
+// searchers lists the searchers. Searchers in logarithms have a box that begins at BoxLow, the
+// others the lower bounds of the paper.
 func (p SearchesParams) searchers(dataSet int) []searchEntry {
 	stream := func(purpose string) func() cvgm.Source {
 		return func() cvgm.Source { return synth.NewStream(uint64(dataSet), "searches: "+purpose) }
@@ -378,9 +376,8 @@ func (p SearchesParams) descend(eval func([2]float64) float64, lowest float64, a
 				try(centre[0]+spacing[0]*float64(a)/half, centre[1]+spacing[1]*float64(b)/half)
 			}
 		}
-		// The loss has creases, along which a grid would creep: the move is
-		// doubled as long as that helps, and the grid made finer only where it
-		// gains next to nothing.
+		// The loss has creases, along which a grid would creep. So the move is doubled as long
+		// as that helps, and the grid is refined only if it gains next to nothing.
 		for dx, dy := at[0]-centre[0], at[1]-centre[1]; dx != 0 || dy != 0; dx, dy = 2*dx, 2*dy {
 			if !try(at[0]+dx, at[1]+dy) {
 				break
@@ -394,8 +391,8 @@ func (p SearchesParams) descend(eval func([2]float64) float64, lowest float64, a
 	return lowest, at
 }
 
-// lowestAround reports whether none of the eight neighbours is lower, and none
-// of those before it as low: a plateau counts once at most.
+// lowestAround reports whether none of the eight neighbours is lower and no earlier neighbour
+// is equal, so that a plateau counts once at most.
 func lowestAround(z [][]float64, i, j int) bool {
 	for a := max(i-1, 0); a <= min(i+1, len(z)-1); a++ {
 		for b := max(j-1, 0); b <= min(j+1, len(z)-1); b++ {

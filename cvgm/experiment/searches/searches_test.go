@@ -154,14 +154,14 @@ func TestSearchDimensions(t *testing.T) {
 			if m.Evaluations < 3 || m.Evaluations > 24 || !(m.Excess.Mean >= 0) || len(m.Improve) != m.Evaluations {
 				t.Errorf("%d hyperparameters, %s: %+v", d.Hyperparameters, m.Name, m)
 			}
-			// What improves is what is reported.
+			// The improvement ends at the reported loss.
 			casetest.Near(t, m.Name, m.Improve[len(m.Improve)-1], m.CVMean.Mean, 1e-12)
 		}
 	}
 }
 
-// BenchmarkSearcher times whole searches on the paper's problem,
-// what a searcher does between its evaluations included.
+// BenchmarkSearcher times whole searches on the paper's problem, including a searcher's work
+// between its evaluations.
 func BenchmarkSearcher(b *testing.B) {
 	p := DefaultSearches()
 	s, err := p.setup(0)
@@ -211,8 +211,8 @@ func TestReferenceOfLargeLosses(t *testing.T) {
 	}
 }
 
-// A convex function lies below its chords, by as much as is computed by hand, and one with a
-// bump above them.
+// A convex function lies below its chords, by the amount computed by hand. A function with a bump
+// lies above them.
 func TestAboveChords(t *testing.T) {
 	axis := []float64{0, 1, 3}
 	grid := func(f func(x, y float64) float64) [][]float64 {

@@ -41,7 +41,7 @@ func (p GapParams) Check() error {
 	return p.DimensionProblems.Check()
 }
 
-// GapResult is what Run measures.
+// GapResult is the result of Run.
 type GapResult struct {
 	Params   GapParams
 	Problems []GapProblem
@@ -52,13 +52,13 @@ type GapResult struct {
 type GapProblem struct {
 	Hyperparameters  int
 	CV, Nested, Risk []float64 // by step; a search that has ended stays at its last
-	// The risk at the end of the search, where the CV loss is lowest; where the
-	// monitor stops it and returns the step of the lowest estimate; and the
-	// lowest on the path, which is unknown in practice.
+	// The risk at three points of the search: at its end, which has the lowest CV loss; at the
+	// step of the lowest estimate, to which the monitor returns when it stops the search; and
+	// the lowest risk on the path, which is unknown in practice.
 	AtEnd, Stopped, Lowest experiment.Estimate
 	// Gap is the risk minus the CV loss, at the end.
 	Gap             experiment.Estimate
-	StoppedMinusEnd experiment.Comparison // of the risks: where the monitor stops, and at the end
+	StoppedMinusEnd experiment.Comparison // of the risks, Stopped and AtEnd
 	Evaluations     experiment.Estimate   // of the search until the monitor stops it
 }
 

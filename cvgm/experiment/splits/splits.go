@@ -18,10 +18,9 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// SplitsParams are the parameters of two questions about the splits: the gain
-// from having each example in validation equally often ("uniform sampling of
-// splits", Section 4 of the paper), and good values of the number of splits K and
-// of the fraction p.
+// SplitsParams are the parameters of two questions about the splits. How much does it help that
+// each example is in validation equally often ("uniform sampling of splits", Section 4 of the
+// paper)? Which numbers of splits K and fractions p are good?
 type SplitsParams struct {
 	experiment.RegressionData
 	K            int       `help:"cross-validation splits of the sweep over Ps" range:"[1,∞)" small:"[2,8]" setting:"K = %v"`
@@ -59,16 +58,16 @@ func DefaultSplits() SplitsParams {
 
 func (SplitsParams) Defaults() any { return DefaultSplits() }
 
-// Result is what Run measures.
+// Result is the result of Run.
 type Result struct {
 	Params SplitsParams
-	// ByK and ByP are the sweeps on the elastic net, RingsByK and RingsByP
-	// those on the rings, where only uniform splits are used and Test is the
-	// share of test examples classified wrongly.
+	// ByK and ByP are the sweeps on the elastic net, RingsByK and RingsByP the sweeps on the
+	// rings. On the rings only uniform splits are used, and Test is the share of misclassified
+	// test examples.
 	ByK, ByP, RingsByK, RingsByP []Setting
 	Bayes                        float64 // the rings' lowest possible share of errors
-	// RingsByStep are constant step sizes on the rings, with K and p of Params.Rings. The
-	// last is the quasi-Newton method with as many evaluations.
+	// RingsByStep are constant step sizes on the rings, with K and p of Params.Rings. The last
+	// one is the quasi-Newton method with the same number of evaluations.
 	RingsByStep []Step
 }
 
@@ -77,7 +76,7 @@ type Step struct {
 	StepSize  float64               // 0: the quasi-Newton method
 	CV, Test  experiment.Estimate   // CV loss at the end, and share of test examples classified wrongly
 	Rises     experiment.Estimate   // share of the steps in which the CV loss rises
-	MinusLast experiment.Comparison // CV loss less that of the quasi-Newton method, on the same data
+	MinusLast experiment.Comparison // CV loss minus the quasi-Newton method's, on the same data
 }
 
 // Setting is one K and p.
@@ -91,17 +90,17 @@ type Setting struct {
 	// MinusLast compares the test losses with uniform splits at this setting and
 	// at the sweep's last, on the same data.
 	MinusLast experiment.Comparison
-	// LossShare and GradientShare are the standard deviations with balanced splits over those
-	// with uniform ones, by data set; where the latter are 0 the data set is left out.
+	// LossShare and GradientShare are the means over the data sets of two ratios: the standard
+	// deviation with balanced splits over the one with uniform splits. A data set whose
+	// denominator is 0 is left out.
 	LossShare, GradientShare experiment.Estimate
 }
 
 // Measure holds the measurements with one kind of splits.
 type Measure struct {
-	// LossSD and GradientSD are the standard deviations, over draws of the
-	// splits for the same data, of the CV loss and (root of the summed
-	// variances) of its gradient, as means over the data sets. On the rings they
-	// are not measured, but 0.
+	// LossSD and GradientSD are standard deviations over draws of the splits for the same data,
+	// as means over the data sets: of the CV loss, and of its gradient (the root of the summed
+	// variances). They are 0 on the rings, because they are not measured there.
 	LossSD, GradientSD experiment.Estimate
 	// Test is the mean of TestLosses.
 	Test experiment.Estimate
@@ -164,7 +163,7 @@ func (p SplitsParams) Run(ctx context.Context) (*Result, error) {
 	return r, nil
 }
 
-// ringsSweeps is the number of sweeps on the rings. They come first, those over K and over p in
+// ringsSweeps is the number of sweeps on the rings, over K and over p. They come first, in
 // turn.
 const ringsSweeps = 2
 
@@ -247,8 +246,8 @@ func (p SplitsParams) measureTasks(ctx context.Context, tasks []splitsTask) erro
 	return nil
 }
 
-// shares returns the mean of the ratios of two standard deviations by data set, where the
-// second is not 0.
+// shares returns the mean over data sets of the ratios of two standard deviations. Data sets
+// whose denominator is 0 are left out.
 func shares(of, whole []float64) experiment.Estimate {
 	var ratios []float64
 	for i, v := range of {
@@ -272,9 +271,8 @@ func (m *Measure) summarise(data []splitsCell) {
 	m.LossSD, m.GradientSD, m.Test = experiment.EstimateOf(loss), experiment.EstimateOf(gradient), experiment.EstimateOf(m.TestLosses)
 }
 
-// measure measures, on one data set, the scatter of the CV loss and of its
-// gradient over draws of the splits, and the test loss at the lowest CV loss of
-// the first draw.
+// measure measures, on one data set, the scatter of the CV loss and of its gradient over draws
+// of the splits. It also measures the test loss at the lowest CV loss of the first draw.
 func (p SplitsParams) measure(ctx context.Context, dataSet, k int, fraction float64, draw drawSplits) (c splitsCell, err error) {
 	stream := func(purpose string) *synth.Stream {
 		return synth.NewStream(uint64(dataSet), "splits: "+purpose)
@@ -322,9 +320,9 @@ func (p SplitsParams) measure(ctx context.Context, dataSet, k int, fraction floa
 	return c, nil
 }
 
-// measureRings sets Test to the share of test examples that CVGM's model gets
-// wrong after a search, CV to the CV loss there, and Rises to the share of the steps in which
-// it rises.
+// measureRings runs a search and sets three fields: Test to the share of test examples that
+// CVGM's model misclassifies, CV to the CV loss at the end, and Rises to the share of the steps
+// in which the CV loss rises.
 func (p SplitsParams) measureRings(ctx context.Context, dataSet, k int, fraction float64, searcher search.Searcher) (c splitsCell, err error) {
 	stream := func(purpose string) *synth.Stream {
 		return synth.NewStream(uint64(dataSet), "splits, rings: "+purpose)

@@ -10,9 +10,9 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// The share of the scatter is that by data set, and a sweep of step sizes on the rings ends
-// with the quasi-Newton method. A tiny step leaves the CV loss higher than a useful one and
-// never lets it rise.
+// The scatter's share is computed by data set, and a sweep of step sizes on the rings ends with
+// the quasi-Newton method. A tiny step leaves the CV loss higher than a useful one and never
+// lets it rise.
 func TestSplitsSharesAndSteps(t *testing.T) {
 	p := *casetest.Drawn[SplitsParams]("splits")
 	p.Ks, p.Ps, p.DataSets, p.Draws = []int{15}, []float64{.9}, 4, 4

@@ -17,14 +17,14 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// StabilityParams are the parameters of the check of the supplement's
-// "Connections to Stability": Bousquet and Elisseeff's identity
+// StabilityParams are the parameters of the check of the supplement's "Connections to
+// Stability": Bousquet and Elisseeff's identity
 //
-//	E[R − R_emp] = Δ,   Δ = E[l(A(S), z_i') − l(A(Sⁱ), z_i')],
+//	E[R − R_emp] = Δ,   Δ = E[l(A(S), z_i') − l(A(Sⁱ), z_i')].
 //
-// for the risk R and the empirical risk R_emp of A(S), where Sⁱ is S with its
-// i-th example replaced by the fresh z_i'. It holds for every algorithm that
-// does not mind the order of the examples, at fixed hyperparameters.
+// R is the risk and R_emp the empirical risk of A(S), and Sⁱ is S with its i-th example
+// replaced by the fresh z_i'. The identity holds at fixed hyperparameters for every algorithm
+// whose result does not depend on the order of the examples.
 type StabilityParams struct {
 	experiment.FreshData
 	DataSets      int `help:"data sets on each side of the identity" range:"[2,∞)" small:"[2,4]" setting:"means over %v data sets of N rows"`
@@ -72,11 +72,10 @@ func (p StabilityParams) Check() error {
 	return nil
 }
 
-// Parts are the parts of the identity for one learner at fixed
-// hyperparameters. Gap and Delta come from separate data, so that their
-// difference has an independent error on each side: its interval contains 0
-// nineteen times in twenty if the identity holds, whatever the two have in
-// common by construction.
+// Parts are the parts of the identity for one learner at fixed hyperparameters. Gap and Delta
+// come from separate data, so that their difference has an independent error on each side. If
+// the identity holds, the interval of the difference contains 0 nineteen times in twenty, and
+// not because both sides share terms by construction.
 type Parts struct {
 	Hyper          []float64
 	Risk, Training experiment.Estimate // R and R_emp
@@ -84,7 +83,7 @@ type Parts struct {
 	Delta          experiment.Estimate
 	// Difference is Gap − Delta.
 	Difference experiment.Estimate
-	// Sum is Δ + R_emp with Delta's own data: what CVGM descends.
+	// Sum is Δ + R_emp with Delta's own data, the quantity that CVGM descends.
 	Sum experiment.Estimate
 }
 
@@ -107,18 +106,17 @@ type Learner struct {
 	Parts []Parts
 }
 
-// Result is what Run measures.
+// Result is the result of Run.
 type Result struct {
 	Params   StabilityParams
 	Learners []Learner
-	// Path holds the parts at Steps of CVGM's path over the published data:
-	// Params.PathSteps, as far as the search goes. CVLoss and TestLoss are those
-	// of that run.
+	// Path holds the parts at Steps of CVGM's path over the published data: Params.PathSteps,
+	// as far as the search goes. CVLoss and TestLoss belong to the same run.
 	Steps            []int
 	Path             []Parts
 	CVLoss, TestLoss []float64
-	// DeltaChange and EmpChange are those of Δ and R_emp from the first point of Path to the last,
-	// paired.
+	// DeltaChange and EmpChange are the changes of Δ and R_emp from the first point of Path to
+	// the last, paired.
 	DeltaChange, EmpChange experiment.Estimate
 	Starts                 []Start
 }
@@ -341,8 +339,8 @@ func valuesOf(sets [][]stabilityValues, k, part int) []float64 {
 	return v
 }
 
-// stabilityData is what the parts are measured on: S and fresh examples for the
-// one side of the identity, another S and its replacements for the other.
+// stabilityData holds the data of the identity's two sides: S and fresh examples for one,
+// another S and its replacements for the other.
 type stabilityData struct{ data, fresh, replaced, replacements learn.Data }
 
 func (p StabilityParams) drawData(from Population, i int) stabilityData {

@@ -36,7 +36,7 @@ func TestStabilityIdentityHolds(t *testing.T) {
 		if !(math.Abs(s.Difference.Mean) < 2*s.Difference.Margin) {
 			t.Errorf("at %v the gap is %v, Δ is %v", s.Hyper, s.Gap, s.Delta)
 		}
-		// The test means something only where both are far from zero.
+		// The test is meaningful only if both are far from zero.
 		if !(s.Delta.Mean > 3*s.Delta.Margin) || !(s.Difference.Margin < .4*s.Delta.Mean) {
 			t.Errorf("at %v the identity is not put to the test: %+v", s.Hyper, s)
 		}
@@ -45,8 +45,8 @@ func TestStabilityIdentityHolds(t *testing.T) {
 	casetest.Near(t, "test loss at step 99", r.TestLoss[1], 1.077971, 1e-6)
 }
 
-// forgetful is ridge regression that never sees a refit: every fit after the
-// first gives the first one's parameters again.
+// forgetful is ridge regression that ignores refits: every fit after the first returns the
+// first one's parameters.
 type forgetful struct {
 	linear.ElasticNet
 	first []float64

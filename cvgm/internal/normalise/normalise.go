@@ -30,7 +30,7 @@ type Normaliser struct {
 // centring leaves nothing but rounding. It is the convention of scikit-learn.
 const constantTol = 1
 
-// table holds rows of m entries, stride entries apart, of which the named ones count; nil: all,
+// table holds rows of m entries, stride entries apart. Only the named rows count; nil: all,
 // without gaps.
 type table struct {
 	x         []float64
@@ -158,7 +158,7 @@ func (z *Normaliser) deviations(x *table) {
 // smallestSquares is the sum of squares below which some squares may have lost bits to
 // underflow. The smallest normal number over 2⁻⁵² is 1e-292, and the bound leaves room for 10¹²
 // rows. The exact bound does not matter: if no square underflows, scaledDeviation gives the
-// same but for rounding.
+// same result up to rounding.
 const smallestSquares = 1e-280
 
 // scaledDeviation is the standard deviation of column j when the squares of its entries over-
@@ -191,10 +191,10 @@ func (z *Normaliser) Apply(x []float64) {
 	}
 }
 
-// Backward turns cotangents of the normalised rows into cotangents of the raw
-// rows, in place. train holds the normalised training rows x̂, which μ and σ
-// were fitted to, and val those that were only mapped. With the weights w_i of the
-// training rows, of sum W, ∂μ/∂x_i = w_i/W and ∂σ/∂x_i = w_i·x̂_i/W for each of them.
+// Backward turns cotangents of the normalised rows into cotangents of the raw rows, in place.
+// train holds the normalised training rows x̂, to which μ and σ were fitted, and val the
+// validation rows, which were only mapped. With the weights w_i of the training rows, of sum W,
+// ∂μ/∂x_i = w_i/W and ∂σ/∂x_i = w_i·x̂_i/W for each training row.
 func (z *Normaliser) Backward(train, val, dtrain, dval []float64) {
 	if !z.Centre {
 		return

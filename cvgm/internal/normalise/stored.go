@@ -81,8 +81,7 @@ func ConstantStored(x mat.Matrix, rows []int) (constant []bool, first []float64)
 	return constant, first
 }
 
-// columns holds what FitRows sees of each column: the weight of its stored entries, and their
-// largest modulus.
+// columns holds, for each column, the weight of its stored entries and their largest modulus.
 type columns struct{ weight, size []float64 }
 
 // storedDeviations sets σ. Each column is measured in a unit, a power of two, in which its
@@ -104,8 +103,8 @@ func (z *Normaliser) storedDeviations(visit func(func(j int, v, w float64)), c *
 	}
 }
 
-// constant returns what all rows share of θᵀx for normalised rows, and own intercepts after the
-// entries for features.
+// constant returns the part of θᵀx that is the same for all normalised rows, with the
+// intercepts that follow the features' entries.
 func (z *Normaliser) constant(theta []float64) float64 {
 	sum := sample.Sum(0, theta[len(z.Mean):])
 	for j, mean := range z.Mean {
@@ -114,8 +113,8 @@ func (z *Normaliser) constant(theta []float64) float64 {
 	return sum
 }
 
-// PredictStored writes intercept + θᵀx to dst for the named rows of x, normalised. The entries of
-// theta after those for features are constants.
+// PredictStored writes intercept + θᵀx to dst for the named rows of x, normalised. Entries of
+// theta beyond the features' are constants.
 func (z *Normaliser) PredictStored(dst []float64, x mat.Matrix, rows []int, theta []float64, intercept float64) {
 	if x, ok := x.(*mat.Dense); ok {
 		own, scaled := z.scaled(theta)
@@ -141,7 +140,7 @@ func (z *Normaliser) scaled(theta []float64) (own float64, scaled []float64) {
 	return sample.Sum(0, theta[m:]), z.ratio
 }
 
-// centred returns row i of x less μ, in z.work.
+// centred returns row i of x minus μ, in z.work.
 func (z *Normaliser) centred(x *mat.Dense, i int) []float64 {
 	z.work = sample.Resize(z.work, len(z.Mean))
 	return floats.SubTo(z.work, x.RawRowView(i), z.Mean)

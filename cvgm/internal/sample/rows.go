@@ -24,7 +24,8 @@ func Gather(dst []float64, src *mat.Dense, rows []int) {
 	}
 }
 
-// VisitRow visits the entries of row i of x: those that a sparse x stores, of a *mat.Dense all.
+// VisitRow visits the entries of row i of x: the stored ones of a sparse x, all of a
+// *mat.Dense.
 func VisitRow(x mat.Matrix, i int, visit func(j int, v float64)) {
 	if x, ok := x.(*mat.Dense); ok {
 		for j, v := range x.RawRowView(i) {

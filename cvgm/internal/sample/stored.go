@@ -13,9 +13,9 @@ import (
 )
 
 // denseFeatures is the number of features up to which prepared rows are dense: linear learners
-// then take the Gram matrix of all. rowsPerStored is how many times fewer features of a row than
-// all are stored at most, so that the stored entries with their columns take less than half of
-// the dense row.
+// then take the Gram matrix of all. Rows are stored only if each has at most 1/rowsPerStored of
+// all features, so that the stored entries with their columns take less than half of the dense
+// row.
 const denseFeatures, rowsPerStored = 200, 4
 
 var mostDense atomic.Int64
@@ -26,8 +26,8 @@ func init() { mostDense.Store(denseFeatures) }
 // tests, and returns its old value.
 func SetDenseFeatures(n int) (old int) { return int(mostDense.Swap(int64(n))) }
 
-// MostStored returns how many features of a row p stores at most, of a p that makes rows of
-// which few of many features are other than 0. Of others it returns 0: their rows are dense.
+// MostStored returns the largest number of features of a row that p stores, if p makes rows in
+// which few of many features are other than 0. Otherwise it returns 0: the rows are dense.
 func MostStored(p any) int {
 	s, ok := p.(interface {
 		Dims() (in, out int)
@@ -43,7 +43,8 @@ func MostStored(p any) int {
 	return 0
 }
 
-// Plain reports whether p, which may be nil, makes of the rows of x their columns as they are.
+// Plain reports whether the features that p makes are the columns of x as they are. p may be
+// nil.
 func Plain(p any, x *mat.Dense) bool {
 	plain, ok := p.(interface {
 		Dims() (in, out int)
@@ -57,7 +58,8 @@ func Plain(p any, x *mat.Dense) bool {
 	return in == n && out == n && plain.Plain(p, x)
 }
 
-// Widest words, for an error, of which column p makes the most features, if it makes several.
+// Widest describes, for an error, the column from which p makes the most features, if it makes
+// several.
 func Widest(p any) string {
 	if w, ok := p.(interface{ Widest() (string, int) }); ok {
 		if column, features := w.Widest(); features > 1 {
@@ -67,9 +69,9 @@ func Widest(p any) string {
 	return ""
 }
 
-// Views reports whether l reads the counting ones of the rows of d, which are counted for a dense X alone, in place, or the features that p
-// makes of them unless it is nil, by their stored entries. A matrix that is not sparse counts as
-// dense.
+// Views reports whether l reads in place the rows of d or, unless p is nil, the stored entries of
+// the features that p makes of them. A matrix that is not sparse counts as dense. For a dense X,
+// counting returns the number of rows that count; otherwise it is not called.
 func Views(l learn.Learner, d learn.Data, p any, counting func() int) bool {
 	v, ok := l.(learn.ViewLearner)
 	switch {
@@ -89,8 +91,8 @@ func Views(l learn.Learner, d learn.Data, p any, counting func() int) bool {
 	return v.Views(s)
 }
 
-// PrepareStored returns the features of the named rows of x as p stores them, in a matrix of as
-// many rows as x whose other rows are 0. A feature that is not finite is an error.
+// PrepareStored returns the features of the named rows of x as p stores them, in a matrix with
+// as many rows as x, whose other rows are 0. A feature that is not finite is an error.
 func PrepareStored(p interface {
 	Dims() (in, out int)
 	MostStored() int
@@ -136,8 +138,8 @@ func PrepareStored(p interface {
 	return s, nil
 }
 
-// StoredBytes counts the bytes of PrepareStored for so many of all rows, with most features of
-// each and m in all.
+// StoredBytes counts the bytes of PrepareStored for rows of all rows, with at most most
+// features of each and m features in all.
 func StoredBytes(all, rows, most, m float64) float64 { return 9*(all+1) + 12*rows*most + 8*m }
 
 // Stored is a sparse matrix by rows, which are appended one after the other.
@@ -148,10 +150,10 @@ type Stored struct {
 	value   []float64
 }
 
-// NewStored returns a matrix of so many columns without rows.
+// NewStored returns a matrix of the given number of columns without rows.
 func NewStored(columns int) *Stored { return &Stored{columns: columns, start: []int{0}} }
 
-// grow makes room for so many rows and entries.
+// grow makes room for the given numbers of further rows and entries.
 func (s *Stored) grow(rows, entries int) {
 	s.start = slices.Grow(s.start, rows)
 	s.column, s.value = slices.Grow(s.column, entries), slices.Grow(s.value, entries)

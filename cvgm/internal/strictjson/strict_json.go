@@ -1,5 +1,5 @@
-// Package strictjson checks the keys and the checksum of JSON texts that encoding/json would read
-// whatever they hold.
+// Package strictjson checks the keys and the checksum of JSON texts, which encoding/json does
+// not.
 package strictjson
 
 import (
@@ -18,9 +18,9 @@ import (
 // ChecksumKey is the key of the checksum in the JSON of a model and of a pipeline.
 const ChecksumKey = "checksum"
 
-// Checksum returns the CRC-64 of the values of a JSON object but for its checksum, and that one, nil without
-// one. Keys are sorted, numbers are float64s and strings UTF-8, so that other spaces, escapes, forms of
-// numbers and orders of keys leave it as it is.
+// Checksum returns the CRC-64 of the values of a JSON object without its checksum, and the
+// object's checksum, nil if it has none. Keys are sorted, numbers are float64s and strings
+// UTF-8, so that other spaces, escapes, forms of numbers and orders of keys do not change it.
 func Checksum(text []byte) (sum string, given any, err error) {
 	var values map[string]any
 	if err := json.Unmarshal(text, &values); err != nil {
@@ -42,7 +42,7 @@ func WithChecksum(v any) ([]byte, error) {
 	return fmt.Appendf(text[:len(text)-1], ",%q:%q}", ChecksumKey, sum), err
 }
 
-// Verify reports an object whose values are not those that WithChecksum wrote.
+// Verify reports an object whose values differ from the ones that WithChecksum wrote.
 func Verify(text []byte) error {
 	const remedy = "take an undamaged copy, or fit again and write the JSON anew"
 	sum, given, err := Checksum(text)

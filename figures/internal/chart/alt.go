@@ -11,14 +11,14 @@ import (
 	"cvgm/cvgm/experiment"
 )
 
-// Shaded reports whether the figure has a surface, whose shades stand for values.
+// Shaded reports whether the figure has a surface, whose shades represent values.
 func (f *Figure) Shaded() bool {
 	return slices.ContainsFunc(slices.Concat(f.Panels...), func(p *Panel) bool { return p.filled })
 }
 
-// Alt returns a description of the figure for those who do not see it: its panels
-// with their axes, their series and the changed parameters. Where there are few panels, lines
-// have the values at their ends.
+// Alt returns a description of the figure for readers who do not see it: its panels with their
+// axes, their series and the changed parameters. If there are few panels, it lists the values
+// at the lines' ends, too.
 func (f *Figure) Alt() string {
 	text := f.altPanels()
 	if f.Changed != "" {
@@ -54,8 +54,8 @@ func (p *Panel) altAxes() string {
 	return fmt.Sprintf("%s: %s over %s", title, y, x)
 }
 
-// altSeries lists what the panel shows. A series that is not in the legend is left out where
-// its name only adds to that of another one.
+// altSeries lists the panel's visible series. A series without a legend entry is left out if
+// its name only extends another one's.
 func (p *Panel) altSeries(detailed bool) string {
 	var shown, lines []string
 	for _, s := range p.Series {

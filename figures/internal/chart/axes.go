@@ -24,9 +24,9 @@ func pad(low, high, share float64) (from, to float64) {
 	return low - by, high + by
 }
 
-// Axes returns the range of the panel's axes, without the headroom of a legend:
-// that of the data, widened upwards and downwards for lines, to all sides for glyphs,
-// and not at all for surfaces, which fill their panel.
+// Axes returns the range of the panel's axes, without the headroom of a legend. It is the range
+// of the data, widened upwards and downwards for lines, to all sides for glyphs, and not at all
+// for surfaces, which fill their panel.
 func (p *Panel) Axes() Box {
 	b := AxesOf(p.Plot)
 	if p.fixed {
@@ -61,9 +61,8 @@ func (p *Panel) WithGhosts(b Box) Box {
 	return b
 }
 
-// bounded returns the part of an axis from low to high, which includes that from
-// least to most, that is at most twice as long as the latter: where both ends must
-// give way they do so alike.
+// bounded widens the part of an axis from least to most towards low and high, to at most twice
+// its length. If both ends must be cut, they are cut alike.
 func bounded(low, high, least, most float64) (from, to float64) {
 	if narrow(least, most) {
 		return least, most
@@ -76,8 +75,8 @@ func bounded(low, high, least, most float64) (from, to float64) {
 	return least - below, most + above
 }
 
-// fit returns the panel with so many labels on its x axis as have room beside each other on
-// one of that length.
+// fit returns the panel with as many labels on its x axis as fit beside each other on an axis
+// of this length.
 func (p *Panel) fit(axes Box, length vg.Length) *Panel {
 	const gap = 3 // between two labels
 	fitted, q := *p, *p.Plot

@@ -18,7 +18,7 @@ type directLabel struct {
 	End   point
 }
 
-// DirectLabels returns those of the panel's lines. A name is cut at a parenthesis.
+// DirectLabels returns the labels of the panel's lines. A name is cut at a parenthesis.
 func (p *Panel) DirectLabels() []directLabel {
 	var all []directLabel
 	for _, s := range p.Series {

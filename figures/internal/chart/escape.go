@@ -11,14 +11,14 @@ import (
 	"cvgm/cvgm/experiment"
 )
 
-// Texts of outputs may be those of strangers: names of columns and classes in a user's file. Each
-// format has one function here that makes plain text of them, and the writers of the format call
+// Texts of outputs may come from strangers: names of columns and classes in a user's file. For
+// each format, one function here turns them into plain text, and the writers of the format call
 // it on all texts.
 
-// Markdown returns a text for a paragraph of Markdown, or for a cell of a table. One that a reader
-// of Markdown would take for more than text becomes a code span: that alone is plain in all
-// dialects. Others draw mathematics, or make links of addresses, even where characters are
-// escaped.
+// Markdown returns a text for a paragraph of Markdown, or for a cell of a table. A text that
+// Markdown would interpret becomes a code span, because only code spans are plain in all
+// dialects. Elsewhere some dialects draw mathematics, or make links of addresses, even if
+// characters are escaped.
 func Markdown(text string, inTable bool) string {
 	text = experiment.Visible(text)
 	if activeMarkdown.MatchString(text) || !inTable && blockMarkdown.MatchString(text) {
@@ -38,8 +38,9 @@ var activeMarkdown = regexp.MustCompile("[$\\\\`]" + // mathematics, escapes, co
 // blockMarkdown begins headings, quotations and lists.
 var blockMarkdown = regexp.MustCompile(`^([#>=]|[+-]+(\s|$)|\d+[.)]\s)`)
 
-// codeSpan returns a text as code of Markdown. A bar in a table would end the cell, in some dialects
-// in spite of a backslash, and in others the backslash would show: it stands between two spans.
+// codeSpan returns a text as code of Markdown. A bar in a table would end the cell: in some
+// dialects even after a backslash, and in others the backslash would be visible. So a bar is
+// written between two code spans.
 func codeSpan(text string, inTable bool) string {
 	if before, after, has := strings.Cut(text, "|"); has && inTable {
 		return codeSpan(before, true) + "&#124;" + codeSpan(after, true)
@@ -107,11 +108,11 @@ func writeCSV(records [][]string) string {
 	return b.String()
 }
 
-// CSVText returns a text for CSV. An apostrophe comes before what a spreadsheet would take for a
-// formula: at the beginning, and after a semicolon or a tab, which end a cell in some countries.
-// Numbers stay numbers, and so do those with an interval in brackets, which are in no formula.
-// Texts that have an apostrophe there get another one, so that no two texts become the same, and
-// the removal of one leaves the text.
+// CSVText returns a text for CSV. It inserts an apostrophe wherever a spreadsheet would read a
+// formula: at the beginning, and after a semicolon or a tab, which end a cell in some
+// countries. Numbers stay as they are, also with an interval in brackets, because they are in
+// no formula. A text that has an apostrophe there gets another one. So different texts stay
+// different, and removing one apostrophe restores the text.
 func CSVText(text string) string {
 	number, _, _ := strings.Cut(text, " ")
 	if _, err := strconv.ParseFloat(number, 64); err == nil && (number == text || bracketed.MatchString(text)) {
@@ -132,7 +133,8 @@ var bracketed = regexp.MustCompile(`^\S+ \[[-+.\deE]+, [-+.\deE]+\]$`)
 
 var formula = regexp.MustCompile(`^'*([\t\r\n]|[\s\pZ\p{Cf}]*[=+\-@＝＋－＠])`)
 
-// Pictured returns a text for a picture: what does not show is a space. Lines stay lines.
+// Pictured returns a text for a picture, with spaces for invisible characters. Line breaks
+// stay.
 func Pictured(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && !unicode.IsPrint(r) {

@@ -1,5 +1,5 @@
-// Package chart holds the parts that the pictures and tables of package figures are made of:
-// panels, axes, legends, styles, texts and files. Package figures names what others use; the
+// Package chart holds the parts of the pictures and tables of package figures: panels, axes,
+// legends, styles, texts and files. Package figures exports the names for other packages; the
 // further names that are exported here are for package figures and its tests.
 package chart
 
@@ -12,8 +12,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// A Figure is a grid of panels. Whatever a panel plots is also a row of the
-// figure's CSV.
+// A Figure is a grid of panels. Everything that a panel plots is also a row of the figure's
+// CSV.
 type Figure struct {
 	Name          string // of the files, without ending
 	Caption       string
@@ -21,10 +21,10 @@ type Figure struct {
 	Width, Height vg.Length
 	Panels        [][]*Panel // rows of panels, all of the same width; a shorter row ends earlier
 	Legend        LegendPlace
-	// Entries, where not nil, are the entries of a common legend instead of
-	// those of the panels' series.
+	// Entries, if not nil, are the entries of a common legend, instead of the entries of the
+	// panels' series.
 	Entries []LegendEntry
-	// SameAxes gives all panels the same axes, but for the headroom of legends.
+	// SameAxes gives all panels the same axes, except for the headroom of legends.
 	SameAxes bool
 }
 
@@ -32,7 +32,7 @@ type Figure struct {
 type LegendPlace int
 
 const (
-	LegendInside LegendPlace = iota // one in each panel, in the corner where it needs the least headroom
+	LegendInside LegendPlace = iota // one in each panel, in the corner that needs the least headroom
 	LegendRight                     // one for all panels, on their right
 	LegendBelow                     // one for all panels, in rows below
 	LegendNone
@@ -68,7 +68,7 @@ func (p *Panel) LegendEntries(axes Box) []LegendEntry {
 	return all
 }
 
-// Draw draws the figure to fill c. Whatever cannot be drawn is left out.
+// Draw draws the figure to fill c. Parts that cannot be drawn are left out.
 func (f *Figure) Draw(c draw.Canvas) {
 	f.LayOut(c, func(p *Panel, cell draw.Canvas, axes Box) { p.draw(cell, axes, f.Legend == LegendInside, c.Rectangle) })
 }
@@ -133,7 +133,7 @@ func (f *Figure) LayOut(c draw.Canvas, do func(p *Panel, cell draw.Canvas, axes 
 	}
 }
 
-// around returns the part of a drawing, larger or smaller than c, of which q's axes take the
+// around returns the part of a drawing, larger or smaller than c, for which q's axes fill the
 // frame. The room that tick labels need beside it depends on it, so it is found in steps.
 func around(q *plot.Plot, c draw.Canvas, frame vg.Rectangle) draw.Canvas {
 	const steps, near = 8, .01 // of a point
@@ -165,7 +165,7 @@ func (p *Panel) margins(c draw.Canvas, axes Box) margins {
 	return margins{data.Min.X - c.Min.X, c.Max.X - data.Max.X + p.besideWidth(), data.Min.Y - c.Min.Y, c.Max.Y - data.Max.Y + p.titleHeight()}
 }
 
-// besideWidth is the width of what lies on the right of the axes: a scale, and the labels of
+// besideWidth is the width of the parts to the right of the axes: a scale, and the labels of
 // lines.
 func (p *Panel) besideWidth() vg.Length {
 	width := p.directWidth()
@@ -201,7 +201,7 @@ func (p *Panel) draw(c draw.Canvas, axes Box, withLegend bool, figure vg.Rectang
 		bar.Min.X = data.Max.X + scaleGap
 		drawBar(bar, p.Scale)
 	}
-	// Over the axes, where plot.Plot would have it over their labels as well.
+	// The title lies over the axes; plot.Plot would centre it over their labels as well.
 	style := p.Plot.Title.TextStyle
 	style.XAlign, style.YAlign = draw.XCenter, draw.YBottom
 	const margin = 4 // of the figure, which a title may take
@@ -237,7 +237,7 @@ const legendMargin = 6 // points between a legend and the data
 // their lengths, and the corner in which it needs the least of it. Ties go to the
 // top, then to the right.
 func (p *Panel) clear(axes Box, w, h float64) (best Box, top, left bool) {
-	const most, gain = .7, .95 // of the height for the legend; a tie is what gains less
+	const most, gain = .7, .95 // of the height for the legend; a smaller gain counts as a tie
 	h = min(h, most)
 	best = Box{Ymin: math.Inf(-1), Ymax: math.Inf(1)}
 	for k, from := range []float64{axes.Xmax - w*(axes.Xmax-axes.Xmin), axes.Xmin} {

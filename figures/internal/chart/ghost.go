@@ -10,12 +10,12 @@ import (
 	"gonum.org/v1/plot/plotter"
 )
 
-// Ghosts draws the lines of another version of the figure, that of the default
-// parameters, behind its own: thin and grey, and only those that differ. The text is
-// the CSV of that version, and lines correspond by the names of panel and series. Axes
-// that are not fixed grow for ghosts, to twice their length at most; what lies beyond
-// is cut off. The figure's own CSV has no ghosts. A text that is no such CSV changes
-// nothing, and surfaces have no ghosts.
+// Ghosts draws the lines of another version of the figure behind its own: thin and grey, and
+// only the lines that differ. In use, the other version has the default parameters. text is its
+// CSV, and lines correspond by the names of panel and series. Axes that are not fixed grow for
+// ghosts, but at most to twice their length; the part of a ghost beyond them is cut off. The
+// figure's own CSV has no ghosts. Ghosts changes nothing if text is not such a CSV, and draws
+// none behind surfaces.
 func (f *Figure) Ghosts(text string) {
 	others := readCSV(text)
 	panels := slices.Concat(f.Panels...)
@@ -23,7 +23,7 @@ func (f *Figure) Ghosts(text string) {
 	for i, p := range panels {
 		same := func(q *Panel) bool { return q.Name == p.Name }
 		if p.filled || slices.ContainsFunc(panels[:i], same) || slices.ContainsFunc(panels[i+1:], same) {
-			continue // other points may be those of another panel
+			continue // the other points may belong to another panel
 		}
 		p.Ghosts = nil
 		for k, s := range p.Series {
@@ -46,8 +46,8 @@ func (f *Figure) Ghosts(text string) {
 // band reports whether the series is one of Band, whose points have no y.
 func (s Series) band() bool { return len(s.Stretches) > 0 && math.IsNaN(s.Stretches[0][0][1]) }
 
-// explainGhosts adds the ghosts to the legend, or where there is none to the line of
-// the changes. The panel is the first that has them.
+// explainGhosts adds the ghosts to the legend, or to the line of the changes if the figure has
+// no legend. The panel is the first that has ghosts.
 func (f *Figure) explainGhosts(p *Panel) {
 	switch {
 	case f.Legend == LegendNone:
@@ -59,8 +59,8 @@ func (f *Figure) explainGhosts(p *Panel) {
 	}
 }
 
-// readCSV returns the points of a figure's CSV by panel and series, or nil where the
-// text is no such CSV.
+// readCSV returns the points of a figure's CSV by panel and series, or nil if the text is not
+// such a CSV.
 func readCSV(text string) map[[2]string][]point {
 	records, err := csv.NewReader(strings.NewReader(text)).ReadAll()
 	if err != nil || len(records) == 0 || !slices.Equal(records[0], CSVHeader) {

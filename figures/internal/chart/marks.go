@@ -13,8 +13,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// marks is a plotter of glyphs. Those of an opaque colour are drawn as one path,
-// which takes a fraction of the time, and of the bytes, of a path for each.
+// marks is a plotter of glyphs. Glyphs of an opaque colour are drawn as one path, which takes a
+// fraction of the time and of the bytes of separate paths.
 type marks struct{ *plotter.Scatter }
 
 func (m marks) Plot(c draw.Canvas, q *plot.Plot) {
@@ -26,8 +26,7 @@ func (m marks) Plot(c draw.Canvas, q *plot.Plot) {
 	m.Scatter.Plot(c, q)
 }
 
-// GlyphBoxes returns the boxes that decide how far the glyphs reach: those of the
-// outermost points.
+// GlyphBoxes returns the boxes of the outermost points, which decide how far the glyphs reach.
 func (m marks) GlyphBoxes(q *plot.Plot) []plot.GlyphBox {
 	return (&plotter.Scatter{XYs: outermost(m.XYs), GlyphStyle: m.GlyphStyle}).GlyphBoxes(q)
 }
@@ -61,7 +60,7 @@ type batch struct {
 	filling bool
 }
 
-// flush draws what is left to draw.
+// flush draws the rest of the batch.
 func (b *batch) flush() {
 	path := b.path
 	b.path = nil

@@ -24,7 +24,7 @@ type Panel struct {
 	Plot    *plot.Plot // its axes span the data, without headroom
 	Series  []Series
 	Ghosts  []Series         // lines of the default parameters
-	fixed   bool             // the axes are those of Range
+	fixed   bool             // Range has set the axes
 	marked  bool             // there are glyphs, which need headroom to all sides
 	filled  bool             // there is a surface, which needs none
 	Banded  bool             // there are bands
@@ -41,7 +41,7 @@ type Series struct {
 	Line      bool        // from Line
 }
 
-// point has x, y, z, low and high; NaN stands for none.
+// point has x, y, z, low and high; NaN means none.
 type point [5]float64
 
 // pairs returns x and another coordinate of points.
@@ -57,8 +57,8 @@ func (s Series) Ends(axes Box) []point {
 	return Mapped(s.Across.Ends(axes), newPoint)
 }
 
-// NewPanel returns an empty panel. The name stands in the CSV, and above the
-// panel where title is not empty.
+// NewPanel returns an empty panel. name appears in the CSV, and title above the panel unless it
+// is empty.
 func NewPanel(name, title, x, y string) *Panel {
 	p := plot.New()
 	p.Title.Text = title
@@ -79,8 +79,8 @@ func NewPanel(name, title, x, y string) *Panel {
 	return panel
 }
 
-// LogAxes tells that the panel's coordinates are base-10 logarithms along the
-// axes named. It returns the panel, as ClampLow and Grid do.
+// LogAxes declares the panel's coordinates along the named axes to be base-10 logarithms. It
+// returns the panel, as ClampLow and Grid do.
 func (p *Panel) LogAxes(x, y bool) *Panel {
 	if x {
 		p.Plot.X.Tick.Marker = logTicks{4.5, math.Inf(-1)}
@@ -98,7 +98,7 @@ func (p *Panel) ClampLow(floor float64) *Panel {
 	return p
 }
 
-// Grid draws thin grid lines behind what is added later.
+// Grid draws thin grid lines behind everything that is added later.
 func (p *Panel) Grid() *Panel {
 	g := plotter.NewGrid()
 	g.Horizontal = draw.LineStyle{Color: color.NRGBA{225, 225, 225, 255}, Width: .5}
@@ -126,8 +126,7 @@ func (p *Panel) equal(name string, lengths ...int) bool {
 	return ok
 }
 
-// add adds a series of n points, and returns those that can be drawn in stretches
-// without a gap.
+// add adds a series of n points, and returns the drawable ones in stretches without a gap.
 func (p *Panel) add(name string, s Style, n int, at func(i int) (v point, ok bool)) [][]point {
 	added := Series{Name: name}
 	gap := true
@@ -212,8 +211,7 @@ func (p *Panel) HLine(name string, y float64, s Style) { p.Across(name, 0, 1, y,
 // VLine plots a vertical reference line across the panel, whose x axis includes x.
 func (p *Panel) VLine(name string, x float64, s Style) { p.Across(name, 1, 0, x, s) }
 
-// Across plots the line a·x + b·y = c across the panel, or nothing where it passes
-// by.
+// Across plots the line a·x + b·y = c across the panel, or nothing if the line misses it.
 func (p *Panel) Across(name string, a, b, c float64, s Style) {
 	s.GlyphRadius = 0
 	r := &reference{a, b, c, s.Line()}
@@ -240,9 +238,8 @@ func (p *Panel) Arrows(name string, x, y, dx, dy []float64, s Style) {
 	}
 }
 
-// Surface shades the positive z[i][j] at xs[i], ys[j] by their logarithm, light
-// where they are low, and draws contour lines at the levels. The grid must be
-// regular.
+// Surface shades the positive z[i][j] at xs[i], ys[j] by their logarithm, with light shades for
+// low values, and draws contour lines at the levels. The grid must be regular.
 func (p *Panel) Surface(name string, xs, ys []float64, z [][]float64, levels []float64) {
 	p.filled = true
 	g := p.grid(name, xs, ys, z)
@@ -299,8 +296,8 @@ type reference struct {
 	style   draw.LineStyle
 }
 
-// Ends returns the two points in which the line meets the ends of the axes, or none
-// where it passes by.
+// Ends returns the two points at which the line meets the ends of the axes, or none if it
+// misses them.
 func (r *reference) Ends(axes Box) (all plotter.XYs) {
 	for _, p := range []plotter.XY{
 		{X: axes.Xmin, Y: (r.c - r.a*axes.Xmin) / r.b}, {X: axes.Xmax, Y: (r.c - r.a*axes.Xmax) / r.b},
@@ -385,8 +382,8 @@ func (g ghostPlot) Plot(c draw.Canvas, q *plot.Plot) {
 	}
 }
 
-// near cuts out of a line the points that are so many axes away that their places on
-// paper may overflow.
+// near removes from a line the points that are so many axes away that their places on paper may
+// overflow, and returns the remaining parts.
 func near(line []point, axes Box) (parts [][]point) {
 	const most = 1e6
 	gap := true

@@ -11,8 +11,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// The colours of Okabe and Ito, which readers with any kind of colour vision
-// tell apart.
+// The colours of Okabe and Ito, which readers with any kind of colour vision can distinguish.
 var (
 	Blue       = color.NRGBA{0, 114, 178, 255}
 	Vermillion = color.NRGBA{213, 94, 0, 255}
@@ -42,7 +41,7 @@ var (
 // CVStyle draws the CV loss beside other losses.
 var CVStyle = Style{Color: Orange, Width: 2, Dash: []vg.Length{6, 3}}
 
-// Dashes tell lines apart that a reader in grey sees alike.
+// Dashes distinguish lines that look the same in grey.
 var Dashes = [][]vg.Length{nil, {6, 2}, {2, 2}, {6, 2, 1, 2}, {1, 3}, {10, 3}}
 
 // PaletteStyle returns the k-th colour with the k-th dashes; both repeat.
@@ -80,8 +79,7 @@ func (s Style) Mark() draw.GlyphStyle {
 	return draw.GlyphStyle{Color: s.Line().Color, Radius: s.GlyphRadius, Shape: s.Glyph}
 }
 
-// A LegendEntry explains a style: that of a mark if it has a GlyphRadius, else that
-// of a line.
+// A LegendEntry explains a style: a mark's if it has a GlyphRadius, otherwise a line's.
 type LegendEntry struct {
 	Name  string
 	Style Style

@@ -129,7 +129,7 @@ func (g *Surface) crossings(level float64) *crossings {
 			switch len(crossed) {
 			case 2:
 				c.join(crossed[0], crossed[1])
-			case 4: // a saddle: the mean of the corners says which of them are joined
+			case 4: // a saddle: the mean of the corners decides which of them are joined
 				mean := (z[i][j] + z[i+1][j] + z[i][j+1] + z[i+1][j+1]) / 4
 				if above(i, j) == (mean > level) {
 					c.join(bottom, right)

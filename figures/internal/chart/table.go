@@ -11,10 +11,10 @@ import (
 	"cvgm/cvgm/experiment"
 )
 
-// A Table is a table of the paper with its measured counterpart. A row has one
-// cell per column: a string, a [Code], an int, a [Number], or nil where there is nothing to
-// report. All texts are plain: each format shows them as they are, with characters that would not
-// show as [experiment.Visible] has them.
+// A Table is a table of the paper with its measured counterpart. A row has one cell per column:
+// a string, a [Code], an int, a [Number], or nil if there is nothing to report. All texts are
+// plain: each format shows them literally, with characters that would be invisible as
+// [experiment.Visible] writes them.
 type Table struct {
 	Name    string // of the files, without ending
 	Caption string
@@ -37,8 +37,8 @@ type Number struct {
 	Digits int
 	// Margin is half of the 95 % confidence interval; zero: none known.
 	Margin float64
-	// Low and High are the ends of one that is not Value ∓ Margin, in the place of Margin; both
-	// zero: there is none.
+	// Low and High, unless both are zero, are the ends of an interval other than Value ∓
+	// Margin, which replaces Margin.
 	Low, High float64
 }
 
@@ -61,8 +61,8 @@ func (n Number) text(plusMinus string) string {
 	return s
 }
 
-// Quoted returns a number as others print it, in the digits that they give but
-// for those beyond the sixth, or nil where they are silent.
+// Quoted returns a number as others print it, with at most six of their digits, or nil if they
+// print none.
 func Quoted(text string) any {
 	if text == "" {
 		return nil
@@ -116,8 +116,8 @@ func Cell(v any, plusMinus, none string) string {
 	return fmt.Sprint(v)
 }
 
-// longest returns the length of the longest text in column i, or 0 where its
-// cells are numbers or nothing at all. The first column is text in any case.
+// longest returns the length of the longest text in column i, or 0 if all its cells are numbers
+// or empty. The first column always counts as text.
 func (t *Table) longest(i int) int {
 	n := 0
 	for _, row := range t.Rows {
@@ -272,8 +272,8 @@ func (t *Table) WriteCSV(dir string) error {
 	return writeFiles(dir, t.Name, map[string]string{".csv": t.CSV()})
 }
 
-// Write writes dir/Name.csv, .md and .tex. It fails where a row is too long or too
-// short, or a cell of another type.
+// Write writes dir/Name.csv, .md and .tex. It fails if a row has too many or too few cells, or
+// a cell of another type.
 func (t *Table) Write(dir string) error {
 	if err := t.check(); err != nil {
 		return err
@@ -297,7 +297,7 @@ func YesNo(b bool) string {
 	return "no"
 }
 
-// Comparison returns the cells mean, CVGM less method and CVGM better.
+// Comparison returns the cells mean, CVGM minus method and CVGM better.
 func Comparison(mean experiment.Estimate, c experiment.Comparison, itself bool) []any {
 	if itself {
 		return []any{Estimated(mean, 4), nil, nil}

@@ -21,8 +21,8 @@ func Pick[T any](v []T, places []int) []T { return Mapped(places, func(i int) T 
 // Log10s returns the base-10 logarithms that a panel with LogAxes plots.
 func Log10s(v []float64) []float64 { return Mapped(v, math.Log10) }
 
-// ClampedLog10s returns base-10 logarithms, and floor for values whose logarithm
-// is lower or that have none.
+// ClampedLog10s returns base-10 logarithms. It returns floor for values whose logarithm is
+// lower or does not exist.
 func ClampedLog10s(v []float64, floor float64) []float64 {
 	return Mapped(v, func(x float64) float64 { return math.Log10(max(x, math.Pow(10, floor))) })
 }
@@ -33,7 +33,7 @@ func Column(rows [][]float64, k int) []float64 {
 	return Mapped(rows, func(row []float64) float64 { return Nth(row, k) })
 }
 
-// Nth returns v[i], or the zero value where v has no such entry.
+// Nth returns v[i], or the zero value if v has no such entry.
 func Nth[T any](v []T, i int) (x T) {
 	if 0 <= i && i < len(v) {
 		x = v[i]

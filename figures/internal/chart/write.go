@@ -50,9 +50,8 @@ type Output interface {
 // Describe returns the figure's name and caption.
 func (f *Figure) Describe() (name, caption string) { return f.Name, experiment.Visible(f.Caption) }
 
-// PNG returns the figure at 160 dots per inch, with that resolution in its header. It fails,
-// as SVG, PDF and Write do, where a series is not well formed and where a panel has
-// nothing to draw.
+// PNG returns the figure at 160 dots per inch, with that resolution in its header. Like SVG,
+// PDF and Write it fails if a series is not well formed or a panel has nothing to draw.
 func (f *Figure) PNG() ([]byte, error) {
 	const dpi = 160
 	w, h := f.Size()

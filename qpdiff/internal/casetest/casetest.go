@@ -1,5 +1,5 @@
-// Package casetest holds what tests of learners share: data, difference quotients and
-// learners made of other types.
+// Package casetest holds helpers that the tests of learners share: data, difference quotients
+// and learners made of other types.
 package casetest
 
 import (
@@ -193,9 +193,9 @@ func (l *Predictions) Reset() { l.P.Reset() }
 
 func (l *Predictions) SetGeneralised(on bool) { l.P.(learn.KinkedLearner).SetGeneralised(on) }
 
-// LinearModel is 1/N·Σ loss(θᵀx_i, y_i) + λ/2·‖θ‖² with the hyperparameter λ,
-// for a loss given by its first and second derivative in the prediction and the
-// derivative of the first in y.
+// LinearModel is 1/N·Σ loss(θᵀx_i, y_i) + λ/2·‖θ‖² with the hyperparameter λ. loss returns the
+// first and second derivative of the loss in the prediction, and the derivative of the first in
+// y.
 func LinearModel(loss func(p, y float64) (d1, d2, dy float64)) smooth.Objective {
 	each := func(theta []float64, d learn.Data, f func(i int, x []float64, d1, d2, dy float64)) {
 		inv := 1 / float64(len(d.Y))

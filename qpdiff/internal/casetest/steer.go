@@ -23,14 +23,14 @@ type Steer struct {
 	// nearest kink, relative to the size of the terms, and the condition of its system.
 	Face func() []int
 	Gap  func() (gap, cond float64)
-	// If the condition is at most Cond, every VJP is answered from a gap of 1e-6 on,
-	// and beside a kink none is, but for a gap above Slack, by which a fit may stay on its
-	// face beyond the kink.
+	// Cond and Slack set the demands on a VJP if the condition is at most Cond. From a gap of
+	// 1e-6 on, the VJP must succeed. Beside a kink it must be refused, unless the gap is above
+	// Slack, the distance beyond a kink to which a fit may stay on its face.
 	Cond, Slack float64
 }
 
 // Crossing bisects from lo to hi to two neighbouring numbers with different faces. It counts
-// the VJPs refused beside kinks, and those answered away from them.
+// the VJPs that were refused beside kinks, and the VJPs that succeeded away from kinks.
 func (s *Steer) Crossing(t *testing.T, lo, hi float64) (refused, answered int) {
 	t.Helper()
 	answered += s.away(t, lo)

@@ -36,12 +36,12 @@ func (emptyError) Is(target error) bool { return target == ErrShape }
 type ArgError struct {
 	Arg     string // the argument, as the documentation spells it
 	Why     error  // one of the Err… kinds
-	Problem string // what was found, with the offending value and its place
-	Remedy  string // what to do
+	Problem string // the problem, with the offending value and its place
+	Remedy  string // the remedy
 }
 
 func (e *ArgError) Error() string {
-	if e.Why == ErrEmpty { // the problem tells it
+	if e.Why == ErrEmpty { // the problem includes it
 		return fmt.Sprintf("%s %s: %s", e.Arg, e.Problem, e.Remedy)
 	}
 	return fmt.Sprintf("%s %s (%v): %s", e.Arg, e.Problem, e.Why, e.Remedy)

@@ -20,7 +20,7 @@ func Finite(arg, remedy string, s []float64) error {
 	return nil
 }
 
-// FiniteRows reports the first entry of x that is not finite; a nil x has none.
+// FiniteRows reports the first entry of x that is not finite; nil is accepted.
 func FiniteRows(arg, remedy string, x *mat.Dense) error {
 	if x == nil {
 		return nil
@@ -38,8 +38,8 @@ func FiniteRows(arg, remedy string, x *mat.Dense) error {
 	return nil
 }
 
-// Columns reports the first thing in s, of a Data, that cannot be used where X has n columns:
-// nil, or a finite entry for each column, above 0 if positive is set.
+// Columns reports the first defect of s, a field of a Data whose X has n columns. s must be
+// nil, or have a finite entry for each column, above 0 if positive is set.
 func Columns(arg string, s []float64, n int, positive bool) error {
 	if s != nil && len(s) != n {
 		return ArgErrorf(arg, ErrShape, "give one entry for each column of X, or nil", "has %d entries for the %d columns of X", len(s), n)
@@ -67,7 +67,7 @@ func Vector(arg string, x []float64, n int) {
 	}
 }
 
-// Matrix panics where m is not nil and not rows×cols.
+// Matrix panics if m is neither nil nor rows×cols.
 func Matrix(arg string, m *mat.Dense, rows, cols int) {
 	if m != nil {
 		if r, c := m.Dims(); r != rows || c != cols {
@@ -76,8 +76,8 @@ func Matrix(arg string, m *mat.Dense, rows, cols int) {
 	}
 }
 
-// Counts reports the first thing in a Data's Rows and Weights that cannot be used
-// where its X has the given number of rows.
+// Counts reports the first defect of a Data's Rows and Weights if its X has the given number of
+// rows.
 func Counts(picked []int, weights []float64, rows int) error {
 	if weights != nil && len(weights) != rows {
 		return ArgErrorf("Data.Weights", ErrShape, "give one weight per row of X, or nil", "has %d entries for the %d rows of X", len(weights), rows)

@@ -1,3 +1,3 @@
-// Package check holds what arguments and the state of solvers are checked by, and the
-// errors of that, which qpdiff exports.
+// Package check checks arguments and the state of solvers, and defines the errors of these
+// checks, which qpdiff exports.
 package check

@@ -8,7 +8,7 @@ const (
 	// BlockSize is the size of a diagonal block, and how many columns of a product are packed
 	// at a time. With blockDepth terms they fill an eighth of a second cache of 1 MB.
 	BlockSize, blockDepth = 64, 256
-	// productRows and productColumns are the size of what productTile adds to.
+	// productRows and productColumns are the size of productTile's tile.
 	productRows, productColumns = 4, 8
 )
 
@@ -32,7 +32,7 @@ type product struct {
 	w                    []float64
 }
 
-// add adds the product, with work for what it packs.
+// add adds the product. work holds the packed blocks.
 func (p *product) add(work []float64) {
 	if p.rows == 0 {
 		return
@@ -264,8 +264,8 @@ func upperBlock(block []float64, wide int, a, inv []float64, k, n int) {
 	}
 }
 
-// WeightedProducts sets g, rows of count ≤ [BlockSize] entries, to a part of A·diag(w)·A for a
-// symmetric A of n rows: the rows from first on of as many columns as count, from the same one on.
+// WeightedProducts computes a part of A·diag(w)·A for a symmetric A of n rows: the rows from
+// first on, in count ≤ [BlockSize] columns from first on. g holds it in rows of count entries.
 // Only the lower triangle of the whole is defined. work has [BlockWork] entries.
 func WeightedProducts(g []float64, first, count int, a []float64, n int, w, work []float64) {
 	clear(g[:(n-first)*count])

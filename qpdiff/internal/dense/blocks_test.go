@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// definite draws XXᵀ + ridge·I for n rows of as many normal numbers.
+// definite draws XXᵀ + ridge·I for an n×n matrix X of normal numbers.
 func definite(rng *rand.Rand, n int, ridge float64) []float64 {
 	x, a := make([]float64, n*n), make([]float64, n*n)
 	for i := range x {
@@ -23,7 +23,7 @@ func definite(rng *rand.Rand, n int, ridge float64) []float64 {
 	return a
 }
 
-// The factor by blocks is that by rows, and its inverse the inverse, to rounding.
+// The factor by blocks equals the factor by rows, and its inverse the inverse, to rounding.
 func TestBlocks(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 4))
 	for _, n := range []int{1, 2, 7, 8, 9, 63, 64, 65, 71, 72, 127, 128, 130, 191, 200, 300, 321} {
@@ -56,7 +56,7 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// The first row that depends on those before it is found in each place of a block.
+// The first row that depends on earlier ones is found at each place of a block.
 func TestBlocksDependent(t *testing.T) {
 	const n = 140
 	for _, at := range []int{0, 1, 7, 8, 62, 63, 64, 65, 71, 127, 128, 139} {

@@ -9,14 +9,14 @@ import "math"
 // their scale apart from zero up to κ = 1e6.
 const ComplementarityTol = 256
 
-// Negligible reports whether a slack or a multiplier cannot be told from zero,
-// which is where strict complementarity fails. It is the one rule for all
-// solvers of the package. scale is the size of the terms that value was
-// computed from: for the slack h − gᵀz it is |h| + ‖g‖‖z‖; for a multiplier λ,
-// with value = λ‖g‖, it is the size of the terms of the gradient that the
-// multiplier balances. Both use the norms of one scaling of the variables, so
-// that units cancel. cond ≥ 1 estimates the condition of the KKT system in that
-// scaling: the computed z and λ carry an error of eps·cond of their scale.
+// Negligible reports whether a slack or a multiplier is zero within its rounding error, so that
+// strict complementarity fails. It is the one rule for all solvers of the package.
+//
+// scale is the size of the terms from which value was computed. For the slack h − gᵀz it is |h|
+// + ‖g‖‖z‖. For a multiplier λ, with value = λ‖g‖, it is the size of the terms of the gradient
+// that the multiplier balances. Both use the norms of one scaling of the variables, so that
+// units cancel. cond ≥ 1 estimates the condition of the KKT system in that scaling: the
+// computed z and λ have an error of eps·cond of their scale.
 func Negligible(value, scale, cond float64) bool {
 	return value <= LargestNegligible(scale, cond)
 }
@@ -24,16 +24,15 @@ func Negligible(value, scale, cond float64) bool {
 // LargestNegligible returns the largest value that is [Negligible].
 func LargestNegligible(scale, cond float64) float64 { return ComplementarityTol * Eps * cond * scale }
 
-// HiddenTol is the part of its scale that rounding may hide of a quantity before no
-// derivative is given that takes it for zero, generalised or not: a kink so far away
-// is another problem's.
+// HiddenTol is the largest rounding error of a quantity, relative to its scale, with which it
+// may still count as zero. Beyond it no derivative is given, generalised or not, because a kink
+// so far away belongs to another problem.
 const HiddenTol = 1e-6
 
-// Unsolvable reports whether a linear system of condition cond cannot be told
-// from a singular one: if an entry as large as the solution itself would be
-// [Negligible]. One pivot cannot tell, since the rounding of a pivot grows with
-// the square of the dependency that it stands for, and the product of a few
-// small pivots counts.
+// Unsolvable reports whether a linear system of condition cond is singular within rounding: an
+// entry as large as the solution itself would be [Negligible]. One pivot is not enough to
+// decide: the rounding of a pivot grows with the square of the dependency that it measures, and
+// the product of a few small pivots counts.
 func Unsolvable(cond float64) bool { return Negligible(1, 1, cond) || !Finite(cond) }
 
 // MaxStep returns how far x gets at the given rate before it is at a bound.

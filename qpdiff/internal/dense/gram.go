@@ -40,8 +40,9 @@ func AddProducts(g, a, b []float64, rows, n, stride int) {
 // SquareBlock is how many entries of rows AddSquares takes at a time: they stay in the second cache.
 const SquareBlock = 1 << 14
 
-// AddSquares adds Σ_i weight(i)·(x_i − c)·(x_i − c)ᵀ over the rows of x to the upper triangle of g, for
-// c = less, or 0 if that is nil. Entries below may change. Rows with a weight of 0 are not read.
+// AddSquares adds Σ_i weight(i)·(x_i − c)·(x_i − c)ᵀ over the rows of x to the upper triangle
+// of g. c is less, or 0 if less is nil. Entries below may change. Rows with a weight of 0 are
+// not read.
 func AddSquares(g []float64, x blas64.General, less []float64, weight func(i int) float64) {
 	n := x.Cols
 	most := 4 * max(1, SquareBlock/(4*n))
@@ -90,7 +91,7 @@ func addGroups(g, a, b []float64, groups, n, stride int) {
 }
 
 const (
-	// tileRows and tileColumns are the size of what gramTile adds to.
+	// tileRows and tileColumns are the size of gramTile's tile.
 	tileRows    = 2
 	tileColumns = 8
 	// gramBlock is how many entries of the data all tiles take before the next: they stay in
@@ -123,7 +124,7 @@ func addTiles(g, a, b []float64, groups, n, stride int) {
 					addTileOf(&g[i*n+j], n, &a[i], &b[j], stride, count)
 					continue
 				}
-				// What of a tile lies beyond the edge, another tile has: it is left out.
+				// The part of a tile beyond the edge is left out, because another tile has it.
 				clear(edge[:])
 				tile := func(at func(e *float64, g *float64)) {
 					for r := i; r < min(i+tileRows, n); r++ {
@@ -143,8 +144,8 @@ func addTiles(g, a, b []float64, groups, n, stride int) {
 // dot4 and add4 take dotRows rows, which pays from leastDot entries on.
 const dotRows, leastDot = 4, 8
 
-// Products sets dst_i to the product of x with row i of a, whose rows are stride entries
-// apart: the bits are those of floats.Dot.
+// Products sets dst_i to the product of x with row i of a, whose rows are stride entries apart.
+// The bits are the same as with floats.Dot.
 func Products(dst, a []float64, stride int, x []float64) {
 	n, rows := len(x), len(dst)
 	if vectors && n >= leastEntries && rows >= leastRows {
@@ -157,8 +158,8 @@ func Products(dst, a []float64, stride int, x []float64) {
 	}
 }
 
-// Products4 sets the first four entries of dst to the products of x with a, b, c and d, which are
-// as long: the bits are those of floats.Dot.
+// Products4 sets the first four entries of dst to the products of x with a, b, c and d, which
+// are as long as x. The bits are the same as with floats.Dot.
 func Products4(dst, a, b, c, d, x []float64) {
 	if n := len(x); vectors && n >= leastDot {
 		_, _, _, _, _ = dst[dotRows-1], a[n-1], b[n-1], c[n-1], d[n-1]
@@ -168,9 +169,9 @@ func Products4(dst, a, b, c, d, x []float64) {
 	dst[0], dst[1], dst[2], dst[3] = floats.Dot(a, x), floats.Dot(b, x), floats.Dot(c, x), floats.Dot(d, x)
 }
 
-// A Sum adds multiples of rows to Dst, in turn but several at a time: the bits are those of
-// floats.AddScaled. The last ones are added by End. Less is subtracted from each row first, unless
-// it is nil.
+// A Sum adds multiples of rows to Dst, in turn but several at a time. The bits are the same as
+// with floats.AddScaled. Less, unless nil, is subtracted from each row first. End adds the last
+// rows.
 type Sum struct {
 	Dst  []float64
 	Less []float64
@@ -213,7 +214,7 @@ func (s *Sum) four() {
 	add4Less(&s.Dst[0], n, &s.f[0], &r[0][0], &r[1][0], &r[2][0], &r[3][0], &s.Less[:n][0])
 }
 
-// End adds what is held.
+// End adds the held rows.
 func (s *Sum) End() {
 	for i, f := range s.f[:s.held] {
 		if s.Less == nil {
@@ -228,8 +229,8 @@ func (s *Sum) End() {
 	s.held = 0
 }
 
-// AddRows adds f_i times row i of a, whose rows are stride entries apart, to dst, for each i
-// in turn: the bits are those of floats.AddScaled.
+// AddRows adds f_i times row i of a, whose rows are stride entries apart, to dst, for each i in
+// turn. The bits are the same as with floats.AddScaled.
 func AddRows(dst, f, a []float64, stride int) {
 	n, rows := len(dst), len(f)
 	if vectors && n >= leastEntries && rows > 0 {
@@ -242,9 +243,9 @@ func AddRows(dst, f, a []float64, stride int) {
 	}
 }
 
-// DescendBox moves each entry of z in turn to the least of ½zᵀQz + pᵀz along it within lo and hi,
-// with grad = Qz + p before and after, for a symmetric n×n matrix Q and the reciprocals of its
-// diagonal in steps. It returns the number of entries that left or reached a bound.
+// DescendBox minimises ½zᵀQz + pᵀz along each entry of z in turn, within lo and hi. Q is a
+// symmetric n×n matrix, and steps holds the reciprocals of its diagonal. grad is Qz + p, before
+// and after. DescendBox returns the number of entries that left or reached a bound.
 func DescendBox(z, grad, q, steps, lo, hi []float64) (met int) {
 	n := len(z)
 	if vectors {
@@ -271,9 +272,9 @@ func DescendBox(z, grad, q, steps, lo, hi []float64) (met int) {
 	return met
 }
 
-// AddGram adds A·diag(w)·Aᵀ to the lower triangle of g, for the n×width matrix A with the
-// given stride; a nil w counts as ones. work has at least as many entries as are taken of a
-// row of A at a time, which keeps its rows in the cache.
+// AddGram adds A·diag(w)·Aᵀ to the lower triangle of g, for the n×width matrix A with the given
+// stride; a nil w counts as ones. It takes as many entries of each row of A at a time as work
+// has, so that its rows stay in the cache.
 func AddGram(g []float64, n int, a []float64, stride, width int, w, work []float64) {
 	for first := 0; first < width; first += len(work) {
 		size := min(len(work), width-first)

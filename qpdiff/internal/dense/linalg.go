@@ -30,15 +30,15 @@ func Axpy(a float64, x, y []float64) {
 // right-hand side have no meaning.
 func LDLStride(n int) int { return (n + 4) &^ 3 }
 
-// LDLFactor factorises the symmetric positive definite matrix held in the
-// upper triangle of a (n rows of the given stride) as A = LDLᵀ, in place: row k
-// of the result is row k of DLᵀ, and dinv[k] = 1/d_k. Entries below the diagonal may change. Columns n, n+1, … < stride
-// are right-hand sides that leave multiplied by L⁻¹.
+// LDLFactor factorises the symmetric positive definite matrix held in the upper triangle of a
+// (n rows of the given stride) as A = LDLᵀ, in place: row k of the result is row k of DLᵀ, and
+// dinv[k] = 1/d_k. Entries below the diagonal may change. Columns n, n+1, … < stride are
+// right-hand sides, which are multiplied by L⁻¹.
 //
-// It stops at the first pivot that is not above tol times its diagonal entry, or
-// has no reciprocal, and returns that row, or n when there is none: to working
-// precision the leading rows up to and including that one are linearly dependent.
-// The converse does not hold; see [Unsolvable].
+// It stops at the first pivot that is not above tol times its diagonal entry, or has no
+// reciprocal, and returns its row. The rows up to and including this row are linearly dependent
+// to working precision. Without such a pivot it returns n, but the rows may still be dependent;
+// see [Unsolvable].
 func LDLFactor(a, dinv []float64, n, stride int, tol float64) int {
 	switch {
 	case n == 3 && stride == 3:
@@ -303,11 +303,10 @@ func LDLSize(a, dinv []float64, n, stride int, size []float64) {
 	}
 }
 
-// LDLDependent returns the row of A that depends most on those before it, for a
-// factor of A made by ldlFactor. With v the dependency, which is column k of
-// L⁻ᵀ, that is the row with the smallest vᵀAv = d_k relative to Σ v_i²·a_ii: over
-// the rows, the reciprocals of that sum to the trace of the inverse of A scaled
-// to a unit diagonal. size and v are work of n entries.
+// LDLDependent returns the row of A that depends most on earlier ones, for a factor of A made
+// by ldlFactor. With v the dependency, which is column k of L⁻ᵀ, this is the row with the
+// smallest vᵀAv = d_k relative to Σ v_i²·a_ii. The reciprocals of these ratios sum to the trace
+// of the inverse of A scaled to a unit diagonal. size and v are work of n entries.
 func LDLDependent(a, dinv []float64, n, stride int, size, v []float64) int {
 	size = size[:n]
 	LDLSize(a, dinv, n, stride, size)
@@ -360,9 +359,12 @@ func Gather(dst, x []float64, at []int) {
 	}
 }
 
-// DescendKinks is a sweep of coordinate descent on ½ xᵀ(G + diag r)x − cᵀx + Σ_j (up_j·max(x_j, 0)
-// − lo_j·min(x_j, 0)), for the n×n matrix G in m and with c − Gx in rest. It reports whether a sign
-// has changed.
+// DescendKinks does one sweep of coordinate descent on
+//
+//	½ xᵀ(G + diag r)x − cᵀx + Σ_j (up_j·max(x_j, 0) − lo_j·min(x_j, 0))
+//
+// for the n×n matrix G in m. rest is c − Gx, before and after. DescendKinks reports whether a
+// sign has changed.
 func DescendKinks(x, rest, m, r, up, lo []float64) (moved bool) {
 	n := len(x)
 	if n == 0 {
@@ -398,9 +400,9 @@ func DescendKinks(x, rest, m, r, up, lo []float64) (moved bool) {
 	return moved
 }
 
-// GatherUpper sets the upper triangle of dst, with rows of the given stride, to the rows and columns
-// at, at least one, of the n×n matrix g, plus r_j on the diagonal for each j of at. Entries below
-// the diagonal may change.
+// GatherUpper sets the upper triangle of dst, with rows of the given stride, to a part of the
+// n×n matrix g: its rows and columns at, at least one, with r_j added on the diagonal for each
+// j of at. Entries below the diagonal may change.
 func GatherUpper(dst []float64, stride int, g []float64, n int, r []float64, at []int) {
 	s := len(at)
 	if vectors {
@@ -463,11 +465,10 @@ func choleskyRows(l, inv []float64, n, stride int, tol float64) int {
 	return n
 }
 
-// SmallestSingular estimates the smallest singular value of the lower triangle
-// l (k rows of the given stride) after its rows have been divided by size. It
-// solves with right-hand sides ±1 chosen so that the solution grows (Cline,
-// Moler, Stewart and Wilkinson, 1979). A single pivot does not tell: the product
-// of a few small ones counts. x is overwritten.
+// SmallestSingular estimates the smallest singular value of the lower triangle l (k rows of the
+// given stride) after its rows have been divided by size. It solves with right-hand sides ±1
+// chosen so that the solution grows (Cline, Moler, Stewart and Wilkinson, 1979). A single pivot
+// is not enough, because the product of a few small ones counts. x is overwritten.
 func SmallestSingular(l, inv []float64, k, stride int, size, x []float64) float64 {
 	x = x[:k]
 	clear(x)
@@ -519,9 +520,9 @@ func BackSolve(l, inv []float64, k, stride int, x []float64) {
 	}
 }
 
-// RotateRows replaces rows x and y of n entries, the first and the second of those at rows,
-// stride entries apart, by cos[0]·x + sin[0]·y and cos[0]·y − sin[0]·x, then the second and
-// the third with cos[1] and sin[1], and so on.
+// RotateRows rotates the rows of n entries at rows, stride entries apart. It replaces the first
+// two, x and y, by cos[0]·x + sin[0]·y and cos[0]·y − sin[0]·x, then the second and the third
+// with cos[1] and sin[1], and so on.
 func RotateRows(rows []float64, stride, n int, cos, sin []float64) {
 	count := len(cos)
 	if count == 0 {
@@ -573,7 +574,7 @@ func AbsDot(x, y []float64) (sum float64) {
 	return sum
 }
 
-// Largest returns the largest modulus in s, NaN where s holds NaN.
+// Largest returns the largest modulus in s, or NaN if s holds NaN.
 func Largest(s []float64) float64 {
 	var m float64
 	for _, v := range s {
@@ -613,7 +614,7 @@ func AllFinite(x []float64) bool {
 	return sum == 0
 }
 
-// CountAt returns what row i counts by counts: one each where that is nil.
+// CountAt returns counts[i], or 1 if counts is nil.
 func CountAt(counts []float64, i int) float64 {
 	if counts == nil {
 		return 1

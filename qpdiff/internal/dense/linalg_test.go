@@ -103,7 +103,7 @@ func TestRotateRows(t *testing.T) {
 			cos[k], sin[k] = .6, .8
 		}
 		RotateRows(rows, n, n, cos, sin)
-		// Row 0 takes .6 of itself and .8 of the next; what is left goes on to the last row.
+		// Row 0 takes .6 of itself and .8 of the next; the rest moves on to the last row.
 		if rows[0] != .6 || rows[1] != .8 || math.Abs(rows[(n-1)*n]-math.Pow(-.8, float64(n-1))) > 1e-14 {
 			t.Errorf("%d rows: %v, %v … %v", n, rows[0], rows[1], rows[(n-1)*n])
 		}
@@ -134,8 +134,8 @@ func TestConditionOfIndependentRows(t *testing.T) {
 	}
 }
 
-// The row that depends most on those before it is not the one with the smallest
-// pivot, nor the last.
+// The row that depends most on earlier ones is not the row with the smallest pivot, nor the
+// last one.
 func TestMostDependentRow(t *testing.T) {
 	a, dinv := ldlOf(t, [][]float64{
 		{1e-7, 0, 0, 0, 0},
@@ -150,7 +150,7 @@ func TestMostDependentRow(t *testing.T) {
 	}
 }
 
-// AddGram adds what Gram sets, whatever fits into its work.
+// AddGram adds the matrix that Gram sets, for any size of its work.
 func TestAddGram(t *testing.T) {
 	const n, width, stride = 7, 23, 25
 	rng := rand.New(rand.NewPCG(5, 5))

@@ -17,9 +17,9 @@ func wholeVectors(n int) int {
 	return n &^ 3
 }
 
-// LogisticNear sets s = 1/(1 + exp m) and w = s·(1 − s), to full precision and without an
-// exponential, from s0 and w0 at margins from which those wanted differ by dm, at most by
-// r ≤ LogisticSeries. With q = exp(−dm) − 1,
+// LogisticNear sets s = 1/(1 + exp m) and w = s·(1 − s) at margins m, to full precision and
+// without an exponential. s0 and w0 are their values at margins m − dm, with |dm| ≤ r ≤
+// LogisticSeries. With q = exp(−dm) − 1,
 //
 //	s = s₀(1+q)/(1+s₀q),  w = w₀(1+q)/(1+s₀q)².
 //
@@ -99,8 +99,8 @@ func expm1Short(y float64) float64 {
 	return y * ((1 + y*(1./2)) + y2*(1./6+y*(1./24)) + y4*((1./120+y*(1./720))+y2*(1./5040+y*(1./40320))+y4*(1./362880)))
 }
 
-// Combine3 sets dst to v_0·z_0 + v_1·z_1 + v_2·z_2 for the three columns z, one after the other, of
-// as many entries as dst has.
+// Combine3 sets dst to v_0·z_0 + v_1·z_1 + v_2·z_2. z holds the three columns one after the
+// other, each as long as dst.
 func Combine3(dst, v, z []float64) {
 	m := len(dst)
 	z0, z1, z2 := z[:m], z[m:2*m], z[2*m:3*m]
@@ -114,7 +114,8 @@ func Combine3(dst, v, z []float64) {
 	}
 }
 
-// Products3 returns the products of s with the three columns z, one after the other and as long.
+// Products3 returns the products of s with three columns. z holds them one after the other,
+// each as long as s.
 func Products3(s, z []float64) (g0, g1, g2 float64) {
 	m := len(s)
 	z0, z1, z2 := z[:m], z[m:2*m], z[2*m:3*m]

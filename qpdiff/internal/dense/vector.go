@@ -12,7 +12,7 @@ var vectors = cpu.X86.HasAVX
 // leastRows and leastEntries are the sizes from which on the vector units take rows.
 const leastRows, leastEntries = 4, 4
 
-// SetVectors switches the vector units off, or on where there are any, for tests, and
+// SetVectors switches the vector units off for tests, or on if the processor has them, and
 // returns whether they were on.
 func SetVectors(on bool) (old bool) {
 	old, vectors = vectors, on && cpu.X86.HasAVX

@@ -1,5 +1,6 @@
-// Package equal finds columns of data that are equal up to their sign. A loss without a strictly
-// convex penalty does not tell them apart; the limit of a vanishing one gives them one value.
+// Package equal finds columns of data that are equal up to their sign. A loss without a
+// strictly convex penalty does not distinguish them; the limit of a vanishing penalty gives
+// them one value.
 package equal
 
 import (
@@ -24,21 +25,21 @@ type Matrix interface {
 	// Project sets size to the largest modulus in each column, and sums to the products of the
 	// columns with a vector, of which weight returns the entries, row by row.
 	Project(sums, size []float64, weight func() float64)
-	// Alike reports whether the entries of column first are those of column k times sign, but
-	// for tol. Calls with one first follow each other.
+	// Alike reports whether the entries of column first equal the entries of column k times
+	// sign, up to tol. Calls with the same first follow each other.
 	Alike(first, k int, sign, tol float64) bool
 }
 
 // Columns are the classes of equal columns.
 type Columns struct {
 	First []int     // of each column, the first one of its class; −1 for a column of zeros
-	Sign  []float64 // of each column, that of its product with the first one
+	Sign  []float64 // of each column, the sign of its product with the first one
 	Size  []int     // of each column that is the first, the number of columns in its class
 }
 
-// Find returns the classes of n columns of so many rows, or nil if all columns differ and none
-// is zero. It costs a pass over the entries, and a comparison for each pair of columns that a
-// random projection on a line does not tell apart.
+// Find returns the classes of n columns with the given number of rows, or nil if all columns
+// differ and none is zero. It costs a pass over the entries, and a comparison for each pair of
+// columns that a random projection on a line does not distinguish.
 func Find(rows, n int, m Matrix) *Columns {
 	c := &Columns{make([]int, n), make([]float64, n), make([]int, n)}
 	sum, size := make([]float64, n), make([]float64, n)
@@ -140,8 +141,8 @@ func (c *Columns) Collect(dtheta []float64) {
 	}
 }
 
-// Restrict returns the classes all of whose columns alike reports to be like the first one, in
-// the storage of dst, or nil if none is left.
+// Restrict returns the classes whose columns all equal the first one by alike, in the storage
+// of dst, or nil if none is left.
 func (c *Columns) Restrict(dst *Columns, alike func(first, k int) bool) *Columns {
 	dst.First, dst.Sign, dst.Size = append(dst.First[:0], c.First...), append(dst.Sign[:0], c.Sign...), append(dst.Size[:0], c.Size...)
 	for k, j := range c.First {

@@ -30,7 +30,7 @@ func columnsOf(x *numtest.Stored, centre, scale, root []float64) *sparse.Columns
 	return c
 }
 
-// Columns with few entries of one size are told apart by their projections.
+// Projections distinguish columns with few entries of one size.
 func TestRareColumns(t *testing.T) {
 	const rows, n = 300, 3000
 	rng := rand.New(rand.NewPCG(1, 41))

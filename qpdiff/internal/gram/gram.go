@@ -10,10 +10,10 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// leastKept is the least part of the sum of squares of a feature that may be left once other
-// rows and the centre have been subtracted: then no more than two digits are lost. A feature of which less
-// is left, or less than leastSquares, below which squares lose bits to underflow, is summed by its own
-// rows, as the learner sees them.
+// leastKept is the smallest part of a feature's sum of squares that may remain after other rows
+// and the centre have been subtracted: at most two digits are lost. A feature with a smaller
+// remainder, or with less than leastSquares, below which squares lose bits to underflow, is
+// summed by its own rows, centred and scaled.
 const (
 	leastKept    = .01
 	leastSquares = 1e-280
@@ -22,7 +22,7 @@ const (
 // A Maker makes Gram matrices and holds its work.
 type Maker struct {
 	sum, size []float64 // Σ c·(x − reference); the sums that were subtracted from
-	shift     []float64 // the centre less the reference
+	shift     []float64 // the centre minus the reference
 	seen      []float64
 	few       []int // features of which too little is left
 }
@@ -30,8 +30,9 @@ type Maker struct {
 // Entries counts the entries that a Maker, and the Gram of the data, hold for n features.
 func Entries(n float64) float64 { return n*n + 6*n + 2*dense.SquareBlock }
 
-// Make sets g (n×n) to the sum over the rows of d, as the learner sees them and each as often as it
-// counts, of the squares x·xᵀ, and xty to the sum of y·x. X is a *mat.Dense.
+// Make sets g (n×n) to the sum of the squares x·xᵀ over the rows of d, and xty to the sum of
+// y·x. The rows are centred and scaled as d states, and each counts as often as counts states.
+// X is a *mat.Dense.
 func (m *Maker) Make(g, xty []float64, d *learn.Data, counts []float64) {
 	x := d.Dense()
 	n := len(xty)
@@ -82,8 +83,9 @@ func (m *Maker) Make(g, xty []float64, d *learn.Data, counts []float64) {
 	m.again(g, xty, d, counts)
 }
 
-// start sets the upper triangle of g to the sum over the rows of X less the reference that it
-// returns, nil for 0, and size to the entries on its diagonal that take part in subtractions.
+// start sets the upper triangle of g to the sum over the rows of X minus a reference, and
+// returns the reference, nil for 0. It sets size to the entries on g's diagonal that take part
+// in subtractions.
 func (m *Maker) start(g []float64, d *learn.Data, counts []float64) (reference []float64) {
 	x, n := d.Dense().RawMatrix(), len(m.size)
 	all := g
@@ -125,7 +127,7 @@ func subtracts(d *learn.Data, counts []float64) bool {
 	return missing < counting
 }
 
-// again sums what belongs to the features few by the rows as the learner sees them.
+// again sums the parts of the features in few by the centred and scaled rows.
 func (m *Maker) again(g, xty []float64, d *learn.Data, counts []float64) {
 	if len(m.few) == 0 {
 		return

@@ -18,9 +18,9 @@ import (
 // rows the root of their number.
 const madeTol = 1e-12
 
-// drawData draws rows, most of which count, in units of their own, with the moments of those that
-// count as centre and scale. In some columns the rows that do not count are far from all others,
-// and some columns are constant but for these.
+// drawData draws rows in different units, most of which count. The moments of the counting rows
+// are the centre and the scale. In some columns the rows that do not count are far from all
+// others, and some columns are constant in the counting rows.
 func drawData(rng *rand.Rand) (d learn.Data, counts []float64) {
 	rows, n := 4+rng.IntN(80), 1+rng.IntN(20)
 	stride := n + rng.IntN(3)

@@ -15,8 +15,8 @@ const Word = 8
 // Sized is the part of a [learn.SizedLearner] that counts.
 type Sized interface{ Bytes(s learn.Size) int64 }
 
-// CheckBytes reports data for which l needs more bytes than they allow, those of a copy of
-// an X that is no *mat.Dense included. Check reports an X that is missing or empty.
+// CheckBytes reports data for which l needs more bytes than they allow. If X is not a
+// *mat.Dense, the bytes of its copy count, too. Check reports an X that is missing or empty.
 func CheckBytes(l Sized, d learn.Data) error {
 	x, ok := d.X.(*mat.Dense)
 	if d.X == nil || ok && x == nil {
@@ -54,8 +54,8 @@ const (
 	structs   = 5 << 10
 )
 
-// Entries returns the number of bytes of a learner with so many float64s. Counts are
-// float64s: they do not overflow.
+// Entries returns the number of bytes of a learner with n float64s. Counts are float64s,
+// because these do not overflow.
 func Entries(n float64) int64 { return memory.Bytes(allocated*Word*n + structs) }
 
 // Room is the inverse of Entries for the MaxBytes of data.

@@ -66,8 +66,8 @@ func CheckPlain(d learn.Data, learner string) error {
 // CheckAll is Check for the named learner, in which each row counts once.
 func CheckAll(d learn.Data, learner string) error { return cmp.Or(CheckPlain(d, learner), d.Check()) }
 
-// Counts returns what each row of X counts, in dst if that is long enough, and nil
-// where each counts once.
+// Counts returns the weight of each row of X, in dst if it is long enough, or nil if each row
+// counts once.
 func Counts(d learn.Data, dst []float64) []float64 {
 	if plain(d) {
 		return nil
@@ -84,8 +84,8 @@ func Counts(d learn.Data, dst []float64) []float64 {
 	return dst
 }
 
-// Counting returns what each row of X counts, the rows that count, in rows if that is long
-// enough, and the sum of what they count.
+// Counting returns the weight of each row of X, the rows that count, in rows if it is long
+// enough, and the sum of their weights.
 func Counting(d learn.Data, dst []float64, rows []int) (counts []float64, counting []int, total float64) {
 	counts = Counts(d, dst)
 	rows = dense.Grow(rows, len(d.Y))[:0]
@@ -111,8 +111,8 @@ func WantsRows(g *learn.Grad) bool { return g.X != nil || g.Stored != nil }
 // after Load, after Reset, and after a Fit that failed.
 var ErrNoFit = fmt.Errorf("qpdiff: %w: call Load and Fit first", qpdiff.ErrNotFitted)
 
-// DecisionTol bounds the error that rounding may leave in a classifier's decision
-// values at its training rows, by an estimate with a safety factor, relative to the
-// margin 1 that they are compared with. Rounding of a kernel's values or of the
-// margins' terms alone can exceed it, and no solver recovers that.
+// DecisionTol bounds the error that rounding may leave in a classifier's decision values at its
+// training rows, relative to the margin 1 with which they are compared. The error is estimated
+// with a safety factor. Rounding of a kernel's values or of the margins' terms alone can exceed
+// the bound, and no solver recovers that.
 const DecisionTol = 1e-3

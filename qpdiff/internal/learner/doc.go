@@ -1,3 +1,3 @@
-// Package learner holds the parts of learners that all share and no user sees: the state of
-// a fit, the checks of arguments, and sets of equal rows.
+// Package learner holds the parts that all learners share and users do not need: the state of a
+// fit, the checks of arguments, and sets of equal rows.
 package learner

@@ -15,13 +15,13 @@ import (
 type RowSet struct {
 	First  []int     // of each distinct row: its first place
 	Of     []int     // of each row: its place among the distinct, −1 if it does not count
-	Copies []float64 // of each distinct row: how often it occurs, or what its copies count
-	Counts []float64 // what each row counts, nil: one each
+	Copies []float64 // of each distinct row: how often it occurs, or the sum of its copies' weights
+	Counts []float64 // weight of each row; nil: 1 each
 	table  []int     // by hash: a distinct row plus 1
 }
 
-// Where sets dst to the rows whose distinct row satisfies is. The
-// error, of the learner l, is its having no fit.
+// Where sets dst to the rows whose distinct row satisfies is. Without a fit it returns an error
+// that names the learner l.
 func (s *RowSet) Where(l any, state *State, dst []int, is func(distinct int) bool) ([]int, error) {
 	if err := state.Fitted(); err != nil {
 		return nil, Named(l, err)
@@ -35,8 +35,8 @@ func (s *RowSet) Where(l any, state *State, dst []int, is func(distinct int) boo
 	return dst, nil
 }
 
-// Spread sets dst to what each row counts times the value of each copy of its distinct
-// row. The error, of the learner l, is its having no fit.
+// Spread sets dst to each row's weight times the value of each copy of its distinct row.
+// Without a fit it returns an error that names the learner l.
 func (s *RowSet) Spread(l any, state *State, dst []float64, value func(distinct int) float64) ([]float64, error) {
 	if err := state.Fitted(); err != nil {
 		return nil, Named(l, err)
@@ -52,10 +52,10 @@ func (s *RowSet) Spread(l any, state *State, dst []float64, value func(distinct 
 	return dst, nil
 }
 
-// Count is what row i counts.
+// Count returns the weight of row i.
 func (s *RowSet) Count(i int) float64 { return dense.CountAt(s.Counts, i) }
 
-// Share returns the part of what distinct row k counts that row i counts.
+// Share returns the weight of row i relative to the weight of its distinct row k.
 func (s *RowSet) Share(i, k int) float64 { return s.Count(i) / s.Copies[k] }
 
 // Distinct finds the distinct rows of x (rows×n without gaps), with Counts for each, and

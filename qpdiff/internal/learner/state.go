@@ -29,8 +29,8 @@ func (f *State) Unload() {
 	f.Data, f.Fit = learn.Data{}, 0
 }
 
-// Take begins a Load of l: it returns d with a *mat.Dense as X, unless l reads a sparse one, and what CheckBytes, Check
-// and, with classes, CheckClasses report.
+// Take begins a Load of l. It returns d with a *mat.Dense as X, unless l reads a sparse one,
+// and the error of CheckBytes, Check or, with classes, CheckClasses.
 func (f *State) Take(l Sized, d learn.Data, classes bool) (learn.Data, error) {
 	f.Unload()
 	if err := CheckBytes(l, d); err != nil {
@@ -171,8 +171,8 @@ func NotDifferentiable(g *learn.Grad, weak qpdiff.Weak, rows []int, remedy strin
 	return &qpdiff.NotDifferentiableError{Inputs: inputs, Weak: weak, Remedy: remedy}
 }
 
-// CheckClasses reports the first label in d that a classifier cannot use, and where
-// only one class counts.
+// CheckClasses reports the first label in d that a classifier cannot use, or that only one
+// class counts.
 func CheckClasses(d learn.Data) error {
 	least, most := 1.0, -1.0 // of the labels that count
 	see := func(i int) {
@@ -197,7 +197,7 @@ func CheckClasses(d learn.Data) error {
 	return nil
 }
 
-// See sets dst to what the learner sees of a row x of X.
+// See sets dst to a row x of X, centred and scaled as the learner uses it.
 func See(dst []float64, d *learn.Data, x []float64) []float64 {
 	dst = append(dst[:0], x...)
 	if d.Centre != nil {

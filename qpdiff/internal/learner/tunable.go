@@ -29,8 +29,7 @@ func Lambda1(m learn.Moments, most float64) learn.Hyperparameter {
 	return learn.Hyperparameter{Name: "λ1", Lower: least * most, Default: defaultLambda1 * most, Upper: most, Zero: true}
 }
 
-// Lambda2 describes the squared ℓ₂ penalty of a linear learner, which may be 0 where zero
-// is set.
+// Lambda2 describes the squared ℓ₂ penalty of a linear learner, which may be 0 if zero is set.
 func Lambda2(m learn.Moments, zero bool) learn.Hyperparameter {
 	return learn.Hyperparameter{Name: "λ2", Lower: leastLambda2 * m.Trace, Default: defaultLambda2 * m.Variance, Upper: mostLambda2 * m.Trace, Zero: zero}
 }

@@ -1,4 +1,4 @@
-// Package numtest holds what tests of numbers share: random numbers, comparisons, exact
+// Package numtest holds helpers that numerical tests share: random numbers, comparisons, exact
 // arithmetic and golden files.
 package numtest
 
@@ -43,8 +43,8 @@ func OK(t interface {
 	}
 }
 
-// Long is the number of random problems of a test that takes n of them, a fifth of
-// that with -short, as under the race detector and emulation.
+// Long returns the number of random problems of a test: n, or a fifth of n with -short, as
+// under the race detector and emulation.
 func Long(n int) int {
 	if testing.Short() {
 		return n / 5
@@ -81,8 +81,8 @@ func ForwardDifference(f func(float64) float64, h float64) float64 {
 	return (-25*f(0) + 48*f(h) - 36*f(2*h) + 16*f(3*h) - 3*f(4*h)) / (12 * h)
 }
 
-// NearAll fails where got differs from want by more than tol relative to the
-// largest entry of want, or to floor where that is larger.
+// NearAll fails if got differs from want by more than tol relative to the largest entry of
+// want, or to floor if it is larger.
 func NearAll(t *testing.T, what string, got, want []float64, tol, floor float64) {
 	t.Helper()
 	size, diff := floor, 0.0
@@ -232,7 +232,7 @@ func Ones(n int) []float64 {
 
 func First(n, _ int) int { return n }
 
-// Near compares to 1e-8 of the largest entry, or of 1e-2 where all is rounding.
+// Near compares to 1e-8 of the largest entry of want, or of 1e-2 if all entries are rounding.
 func Near(got, want []float64) bool {
 	for i, v := range want {
 		if !(math.Abs(got[i]-v) <= 1e-8*max(dense.Largest(want), 1e-2)) {

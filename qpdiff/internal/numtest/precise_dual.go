@@ -159,8 +159,8 @@ func (s *activeSet) move(f []int) bool {
 	return true
 }
 
-// release frees what most violates optimality, where so many rows are free, and reports
-// whether anything does.
+// release frees the rows that violate optimality most, if any do, and reports whether any does.
+// free is the number of free rows.
 func (s *activeSet) release(free int) bool {
 	if free == 0 && s.Intercept {
 		up, down := s.between()
@@ -187,7 +187,7 @@ func (s *activeSet) release(free int) bool {
 	return true
 }
 
-// centre sets b to the middle of its interval where all β are at a bound.
+// centre sets b to the middle of its interval if all β are at a bound.
 func (s *activeSet) centre(size float64) {
 	inside := 0
 	for i, v := range s.beta {

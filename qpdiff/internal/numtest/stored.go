@@ -51,7 +51,7 @@ func (s *Stored) DoRowNonZero(i int, f func(i, j int, v float64)) {
 	}
 }
 
-// Seen returns the matrix (x − centre)/scale; nil stands for 0 and 1.
+// Seen returns the matrix (x − centre)/scale; nil means 0 and 1.
 func (s *Stored) Seen(centre, scale []float64) *mat.Dense {
 	x := mat.NewDense(s.Rows, s.Columns, nil)
 	for i, at := range s.Index {

@@ -14,7 +14,7 @@ import (
 // draw returns a system of m rows and k parameters in the given layout.
 func draw(rng *rand.Rand, m, k int, byColumn, byRows, free bool) *System {
 	s := &System{Rows: Rows{M: m, K: k, Data: numtest.Normals(rng, m*k), ByColumn: byColumn}, Penalised: k, Ridge: math.Exp(rng.NormFloat64())}
-	if free { // the last parameter depends on the others, but for little
+	if free { // the last parameter depends on the others, except for little
 		s.Penalised--
 		for i := range m {
 			for j := range k {
@@ -142,7 +142,7 @@ func TestExactOfTwoSizes(t *testing.T) {
 		if !solver.Exact(s, got, b) {
 			t.Fatal("not solved")
 		}
-		// H is diagonal but for the last row and column.
+		// H is diagonal except for the last row and column.
 		for j := range s.Penalised {
 			b[j] = (b[j] - got[s.Penalised]*s.column(j)) / s.Ridge
 		}
@@ -179,8 +179,8 @@ func TestRowsFloor(t *testing.T) {
 	}
 }
 
-// A factor comes when the steps with a diagonal have cost their part of it, and once more
-// when the steps with it have cost as much.
+// A factor is made when the steps with a diagonal have cost their part of it, and another one
+// when the steps with the first have cost as much.
 func TestFactorsCome(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	s := draw(rng, 300, 60, true, false, false)

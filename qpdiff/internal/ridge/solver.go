@@ -13,18 +13,18 @@ const (
 	// correctionTol is how exactly one round of conjugate gradients solves, in the norm of
 	// the factor: the rounds correct each other.
 	correctionTol = 1e-9
-	// corrections bounds the rounds, and corrected is the part of the solution that the last
-	// one may be: the next one would be about its square.
+	// corrections bounds the rounds. A round is the last if it changes at most the part corrected
+	// of the solution, because the next one would change about its square.
 	corrections = 4
 	corrected   = 1e-8
-	// freshSteps bounds the steps with the factor of the system itself, of which a few are the
-	// rule. More show that only rounding is left of the factor.
+	// freshSteps bounds the steps with the factor of the system itself. A few are usual; more
+	// show that only rounding is left of the factor.
 	freshSteps = 100
 )
 
-// A Solver solves Systems by conjugate gradients with a Factor, which it makes anew when the
-// steps since the last one have cost as much. Its results depend only on the systems that it
-// solved since Reset, and on no clock.
+// A Solver solves Systems by conjugate gradients with a Factor. It makes a new factor when the
+// steps since the last one have cost as much as a factor. Its results depend only on the
+// systems that it has solved since Reset, and not on time.
 type Solver struct {
 	Factor *Factor // the one in use; nil: none yet
 	own    Factor
@@ -47,8 +47,8 @@ func (s *Solver) Borrow(from *Solver) {
 	s.Factor, s.fresh, s.spent = from.Factor, from.fresh, 0
 }
 
-// firstShare is the part of the cost of a factor that steps with a diagonal may have cost
-// before the first one: it serves the systems that follow, too.
+// firstShare is the part of the cost of a factor that steps with a diagonal may cost before the
+// first factor is made: the factor is also used for the following systems.
 const firstShare = 1. / 3
 
 // budget is the number of steps that cost as much as a factor.
@@ -272,7 +272,7 @@ func (c *Condition) Reach(sys *System, i int, squares, along float64) float64 {
 // Norm returns the sum of squares of the penalised entries of row i, of a system by rows.
 func (s *System) Norm(i int) float64 { return s.rows[i*s.M+i] }
 
-// conjugate takes at most so many steps of conjugate gradients from zero.
+// conjugate takes at most the given number of steps of conjugate gradients from zero.
 func (s *Solver) conjugate(sys *System, x, b []float64, tol float64, most int) (steps int, ok bool) {
 	k := sys.K
 	dense.GrowAll(k, &s.r, &s.p, &s.q, &s.z)

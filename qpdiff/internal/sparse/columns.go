@@ -15,14 +15,14 @@ import (
 //
 //	a_ij = ρ_i·(x_ij − centre_j)/scale_j
 //
-// by the entries that x stores. The centres are implicit, so that A takes the memory of x.
-// Products with a column add a term for all rows, of which a sum over the rows is shared by
-// the products of many columns with one vector: see Along and Spread.
+// represented by the entries that x stores. The centres are implicit, so that A takes the
+// memory of x. Products with a column add a term for all rows; the products of many columns
+// with one vector share the sum of this term over the rows: see Along and Spread.
 //
-// A column that stores more than half of the rows that count is kept whole. With equal weights
-// the implicit part of no other column exceeds what it stores, so that no product loses digits
-// to it. If a few rows have almost all of the weight, products lose as many digits as that part
-// exceeds the rest.
+// A column that stores more than half of the counting rows is kept whole. With equal weights,
+// the implicit part of every other column is at most as large as its stored part, so that no
+// product loses digits to it. If a few rows have almost all of the weight, products lose as
+// many digits as the implicit part exceeds the rest.
 type Columns struct {
 	M, N  int
 	Root  []float64 // ρ_i; 0 for a row that does not count
@@ -160,7 +160,7 @@ func (c *Columns) Dot(j int, v []float64, along float64) float64 {
 	return sum - c.Shift(j)*along
 }
 
-// DotRest is Dot for the vector v less spread·ρ, with its along.
+// DotRest is Dot for the vector v minus spread·ρ; along belongs to v.
 func (c *Columns) DotRest(j int, v []float64, spread, along float64) float64 {
 	return c.Dot(j, v, along) - spread*c.along[j]
 }
@@ -168,8 +168,8 @@ func (c *Columns) DotRest(j int, v []float64, spread, along float64) float64 {
 // AlongColumn returns Along(a_j).
 func (c *Columns) AlongColumn(j int) float64 { return c.along[j] - c.Shift(j)*c.Total }
 
-// Add adds t·a_j to dst but for the implicit part, and returns what Spread is to take of ρ for
-// that. The parts of several columns add up.
+// Add adds t·a_j to dst without its implicit part, and returns the multiple of ρ that Spread
+// has to subtract for it. The parts of several columns add up.
 func (c *Columns) Add(dst []float64, t float64, j int) (spread float64) {
 	row, value := c.column(j)
 	for k, i := range row {
@@ -384,11 +384,11 @@ func (c *Columns) Take(from *Columns, set []int, roots []float64) {
 	}
 }
 
-// Entries counts the entries of Columns in float64s, for rows×n data with so many stored:
-// columns kept whole hold fewer than twice what they store.
+// Entries counts the entries of Columns in float64s, for rows×n data with the given number of
+// stored entries. Columns kept whole have fewer than twice as many entries as they store.
 func Entries(rows, n, stored float64) float64 {
 	return 1.5*(2*stored+n) + 5.5*n + rows
 }
 
-// TakenEntries counts those of Take, and of AddRoots before it.
+// TakenEntries counts the entries of Take, and of AddRoots before it.
 func TakenEntries(rows, n, stored float64) float64 { return 1.25*1.5*(2*stored+n+rows) + 4*n + rows }

@@ -20,11 +20,11 @@ const (
 	steps = 2000
 	// ProbeTol is the residual for any right-hand side of a system that has one solution.
 	ProbeTol = 1e-6
-	// MostSteps bounds those of all rounds.
+	// MostSteps bounds the steps of all rounds together.
 	MostSteps = rounds * steps
-	// ResidualTol is the residual, relative to the size of its terms, that a solution leaves at
-	// most, and Floor that at which no further round begins. LooseFloor takes its place where a
-	// correction follows.
+	// ResidualTol is the largest residual of a solution, relative to the size of its terms. No
+	// further round begins at a residual below Floor, or below LooseFloor if a correction
+	// follows.
 	ResidualTol = 1e-12
 	Floor       = 4 * dense.Eps
 	LooseFloor  = roundTol
@@ -147,8 +147,9 @@ func (g *Gradients) round(q *System, change, rest, along, image, unit, fit []flo
 	}
 }
 
-// ritz bounds the eigenvalues met by conjugate gradients with these step lengths and ratios:
-// those of the tridiagonal matrix of the method of Lanczos, by bisection on Sturm sequences.
+// ritz bounds the eigenvalues that conjugate gradients with these step lengths and ratios met.
+// They are the eigenvalues of the tridiagonal matrix of the Lanczos method, found by bisection
+// on Sturm sequences.
 func ritz(alpha, beta []float64) (least, most float64) {
 	if len(alpha) == 0 {
 		return 1, 1

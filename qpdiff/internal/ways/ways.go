@@ -5,23 +5,24 @@ package ways
 
 import "sync/atomic"
 
-// gramFeatures weighs two costs. Loading and one fit take 1.4 to 5 times as long by the Gram
-// matrix of all features at 200 of them and 500 to 20 000 rows, and 1.2 to 7 times at 400;
-// but later fits need no pass over the rows with it, and with few features most fits are
-// such.
+// gramFeatures balances two costs. With 200 features and 500 to 20 000 rows, loading and one
+// fit take 1.4 to 5 times as long by the Gram matrix of all features, and 1.2 to 7 times with
+// 400. But later fits need no pass over the rows with it, and with few features most fits are
+// later ones.
 const gramFeatures = 200
 
-// productFeatures weighs the entries of a Hessian, which cost the square of the features for
-// each row, against products with the rows, of which a fit takes some dozens. A logistic
+// productFeatures balances two ways to solve. The entries of a Hessian cost the square of the
+// features for each row; a fit by products with the rows needs some dozens of them. A logistic
 // regression by products takes .8 to 1.2 times as long at 20 features and 100 to 10 000 rows,
 // .5 to .8 times at 30 and .2 to .3 times at 100.
 const productFeatures = 30
 
-// Conjugate gradients with sparse columns do without a Gram matrix and its factor. A factor finds
-// which columns depend on others, so it serves for up to sparseFeatures columns. If each has a
-// penalty of at least leastPenalty times its own entry, all are independent, and conjugate
-// gradients take fewer steps than there are columns. They then serve from a fifth of that number
-// on: one-hot data of 3000 × 800 and 600 × 800 are tuned 2 to 20 times as fast.
+// Conjugate gradients with sparse columns do not need a Gram matrix and its factor. A factor
+// finds the columns that depend on others, so it is used for up to sparseFeatures columns. If
+// each column has a penalty of at least leastPenalty times its own entry, all are independent,
+// and conjugate gradients take fewer steps than there are columns. They are then used from a
+// fifth of that number on: one-hot data of 3000 × 800 and 600 × 800 are tuned 2 to 20 times as
+// fast.
 const (
 	sparseFeatures = 1000
 	penalisedShare = 5
@@ -43,15 +44,15 @@ func init() {
 // Many reports whether n features are too many for the Gram matrix of all.
 func Many(n int) bool { return int64(n) > gram.Load() }
 
-// WorkingSet reports whether a problem with n features and a kink at zero in each is solved
-// on working sets of its features, and not by the Gram matrix of all. Where there are more
-// features than rows, of which systems have as many unknowns as rows, it costs as much from
-// half as many on.
+// WorkingSet reports whether a problem with n features and a kink at zero in each is solved on
+// working sets of its features, and not by the Gram matrix of all. With more features than
+// rows, systems have as many unknowns as rows, and working sets pay from half as many features
+// on.
 func WorkingSet(rows, n int) bool { return Many(n) || n > rows && Many(2*n) }
 
-// ManyRows reports whether the Gram matrix of n features of the counting ones of all rows is made in place, by
-// blocks or by subtraction: copies of the rows would be larger than all else. If
-// fewer than half of all count, vectors of all would cost more.
+// ManyRows reports whether the Gram matrix of n features is made in place, by blocks or by
+// subtraction. counting of all rows count. With many rows, copies of them would be larger than
+// everything else. If fewer than half of the rows count, vectors for all would cost more.
 func ManyRows(all, counting, n int) bool {
 	return int64(counting) >= many.Load() && 2*counting >= all && !WorkingSet(all, n)
 }
@@ -60,7 +61,7 @@ func ManyRows(all, counting, n int) bool {
 // its old value.
 func SetManyRows(rows int) (old int) { return int(many.Swap(int64(rows))) }
 
-// SetGramFeatures changes the number of features up to which the Gram matrix of all serves,
+// SetGramFeatures changes the number of features up to which the Gram matrix of all is used,
 // for tests, and returns its old value.
 func SetGramFeatures(n int) (old int) { return int(gram.Swap(int64(n))) }
 
@@ -73,7 +74,7 @@ func Products(n int) bool { return int64(n) > product.Load() }
 func Rows(rows, n int) bool { return Products(n) && n > rows }
 
 // SetProductFeatures changes the number of parameters up to which the Hessian's entries serve,
-// for tests, and returns what it was.
+// for tests, and returns its old value.
 func SetProductFeatures(n int) (old int) { return int(product.Swap(int64(n))) }
 
 // Gradients reports whether systems of n sparse columns are solved by conjugate gradients, and
@@ -87,6 +88,6 @@ func Gradients(n int, penalty float64) bool {
 	return int64(n) > most
 }
 
-// SetSparseFeatures changes the number of sparse columns up to which a factor serves, for
+// SetSparseFeatures changes the number of sparse columns up to which a factor is used, for
 // tests, and returns its old value.
 func SetSparseFeatures(n int) (old int) { return int(sparse.Swap(int64(n))) }

@@ -1,5 +1,5 @@
-// Package woodbury solves systems with more unknowns than rows of data in as many unknowns as
-// rows, by the identity of Woodbury.
+// Package woodbury solves systems with more unknowns than rows of data. By the identity of
+// Woodbury, it solves systems in as many unknowns as rows instead.
 package woodbury
 
 import (
@@ -31,8 +31,8 @@ type Sum struct {
 	scale  float64   // inv/ρ of K
 	k, inv []float64 // factor of K
 
-	// Work of update: the weights as they are to be, the terms that differ, and some C_f with
-	// and without their weights.
+	// Work of update: the new weights, the terms that differ, and some C_f with and without
+	// their weights.
 	want        []float64
 	come, leave []term
 	chunk       []float64
@@ -44,8 +44,8 @@ type Member struct {
 	R, Diag float64 // above 0; of inv·CᵀC
 }
 
-// Support is the set of the features of some coordinates. Lists of Features, R and Diag have an entry for each
-// coordinate of all; R of less than Proximal times Diag is raised by that.
+// Support is the set of the features of some coordinates. The lists Features, R and Diag have an
+// entry for each of all coordinates. An R below Proximal times Diag is raised by that amount.
 type Support struct {
 	Act, Features []int
 	R, Diag       []float64

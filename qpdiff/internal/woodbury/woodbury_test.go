@@ -10,7 +10,7 @@ import (
 )
 
 // The factor of K after a path of supports and penalties equals, up to rounding, the factor of
-// a sum computed anew. Some columns that leave are far larger than those that stay.
+// a sum computed anew. Some columns that leave are far larger than the remaining ones.
 func TestSum(t *testing.T) {
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 5))

@@ -79,8 +79,8 @@ func (p *marginSolver) damp() (whole bool) {
 	return t <= dense.Eps // the fall is lost in rounding
 }
 
-// feasible makes a point of the dual of the face at hand: its multipliers and the entries of
-// its gradient that are beyond a bound go to that bound.
+// feasible makes a point of the dual of the current face: its multipliers and the entries of
+// its gradient that are beyond a bound move to that bound.
 func (p *marginSolver) feasible() {
 	p.addMultipliers()
 	for e, i := range p.elbow {

@@ -113,9 +113,9 @@ func (f *marginFace) below(i int, m float64) bool {
 	return f.side[i] < 0
 }
 
-// gradient sets g to the gradient of the face without multipliers, and if curved, h
-// to the Hessian on the support (upper triangle), at theta with the margins m.
-// Without ℓ the gradient is that at θ = 0.
+// gradient sets g to the gradient of the face without multipliers, and if curved, h to the
+// Hessian on the support (upper triangle), at theta with the margins m. Without ℓ it is the
+// gradient at θ = 0.
 func (f *marginFace) gradient(p *marginProblem, g, theta, m []float64) {
 	n, s := p.n, len(f.act)
 	if !p.curved {
@@ -179,9 +179,9 @@ func (f *marginFace) unwhiten(p *marginProblem, x []float64) {
 	dense.LDLBack(f.h, f.dinv, s, s, x)
 }
 
-// factorise sets g as gradient does and prepares solves with the face's optimality
-// system. A member of the elbow that depends on those before it goes to the side of
-// its margin. It reports false if the Hessian is singular.
+// factorise sets g as gradient does and prepares solves with the face's optimality system. A
+// member of the elbow that depends on earlier ones moves to the side of its margin. It returns
+// false if the Hessian is singular.
 func (f *marginFace) factorise(p *marginProblem, g, theta, m []float64) bool {
 	f.gradient(p, g, theta, m)
 	s := len(f.act)
@@ -206,8 +206,8 @@ func (f *marginFace) factorise(p *marginProblem, g, theta, m []float64) bool {
 	return true
 }
 
-// refactorise is factorise at a solution, whose elbow has multipliers: it reports false
-// also if a member of the elbow depends on those before it.
+// refactorise is factorise at a solution, whose elbow has multipliers: it returns false also if
+// a member of the elbow depends on earlier ones.
 func (f *marginFace) refactorise(p *marginProblem, g, theta, m []float64) bool {
 	elbow := len(f.elbow)
 	return f.factorise(p, g, theta, m) && len(f.elbow) == elbow

@@ -33,8 +33,8 @@ func (l *marginFit) load(d learn.Data) error {
 	return nil
 }
 
-// Bytes implements [learn.SizedLearner]: the allocations of load and the derivatives, but for a
-// JVP at a kink.
+// Bytes implements [learn.SizedLearner]: the allocations of load and the derivatives, except
+// for a JVP at a kink.
 func (l *marginFit) Bytes(s learn.Size) int64 {
 	rows, n, _ := learner.Sizes(s)
 	lists := 3*rows + 9*n                             // mult and weakMargins

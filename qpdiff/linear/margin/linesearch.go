@@ -54,9 +54,9 @@ func atStart(way, v, scale float64) float64 {
 	return t
 }
 
-// search returns how far to go along the step: until the objective stops
-// falling. kinks are cut to those passed; blocked is the kink at the end of the
-// search, or −1 if it ended between kinks.
+// search returns the length to go along the step: until the objective stops falling. It cuts
+// kinks to the ones passed. blocked is the kink at the end of the search, or −1 if it ended
+// between kinks.
 func (p *marginSolver) search(moved float64) (t float64, blocked int, ok bool) {
 	slices.SortFunc(p.kinks, func(a, b kink) int {
 		return cmp.Or(cmp.Compare(a.t, b.t), cmp.Compare(a.id, b.id))

@@ -40,12 +40,12 @@ const (
 	// rest is rounding.
 	roundedStep = 1e-4
 
-	// nearStep is the change of the margins up to which the signs of the multipliers
-	// after a full Newton step are those at the face's minimiser.
+	// nearStep is the change of the margins up to which the signs of the multipliers after a
+	// full Newton step equal the signs at the face's minimiser.
 	nearStep = .1
 
-	// blockedSteps is the number of steps without length in a row after which one
-	// constraint leaves at a time: those that leave together may block one another.
+	// blockedSteps is the number of steps without length in a row after which one constraint
+	// leaves at a time, because constraints that leave together may block one another.
 	blockedSteps = 10
 
 	// stuckRounds is the number of rounds in a row without a fall of the objective
@@ -74,8 +74,8 @@ const (
 	// rounding that many constraints add.
 	systemRounds = 80
 
-	// refinements bounds the corrections of [marginSolver.refine]: one leaves the
-	// square of the relative error of those before it.
+	// refinements bounds the corrections of [marginSolver.refine]: each leaves the square of
+	// the relative error before it.
 	refinements = 3
 
 	// looseBound is the bound of the elbow's condition from which on it is too loose to save time:

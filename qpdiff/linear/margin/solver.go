@@ -30,7 +30,7 @@ type marginSolver struct {
 	mult  []float64 // multipliers of the elbow, in (0, w_i·hinge)
 	grad  []float64 // gradient in θ without the ℓ₁ term, multipliers included
 
-	tried  []bool // correct has put the row on its other side though its margin is 1 but for rounding
+	tried  []bool // correct has put the row on its other side although its margin is 1 up to rounding
 	hidden bool   // correct has left a margin beyond 1 by more than decisionTol
 	warm   bool   // theta and the face come from the last solve
 	rounds int    // faces of the last solve

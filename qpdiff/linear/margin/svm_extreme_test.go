@@ -130,7 +130,7 @@ func TestMarginSearchWithoutLength(t *testing.T) {
 	}
 }
 
-// The margins of the elbow are 1 but for the rounding of their own terms, also if the features'
+// The margins of the elbow are 1 up to the rounding of their own terms, also if the features'
 // units differ so that these terms are far smaller than ‖z‖‖θ‖.
 func TestSVMElbowInAnyUnits(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 8))

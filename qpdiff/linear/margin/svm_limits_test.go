@@ -134,7 +134,7 @@ func TestLearnedLossSteepSquaredHinge(t *testing.T) {
 					t.Errorf("x %v, α3 = %g: θ %v, want %v, error %v", x, alpha3, theta, away, err)
 				}
 			}
-			// The ridge penalty alone leads back: θ = 2α3/(2α3 + λ) but for x.
+			// The ridge penalty alone leads back: θ = 2α3/(2α3 + λ), except for x.
 			l.Reset()
 			want := 2 * alpha3 / (2*alpha3 + .1)
 			if err := l.Fit(theta, []float64{0, 0, alpha3, 0, .1}); err != nil || math.Abs(theta[0]-want) > 8*dense.Eps {
@@ -144,7 +144,8 @@ func TestLearnedLossSteepSquaredHinge(t *testing.T) {
 	}
 }
 
-// A ridge penalty beside which all else overflows has a finite solution, or an error.
+// With a ridge penalty beside which all other terms overflow, the solution is finite, or the
+// fit returns an error.
 func TestSVMLeastRidge(t *testing.T) {
 	d := casetest.ClassData(1, 8, 2)
 	for _, l2 := range []float64{1e-278, 1e-300, 1e-320} {
@@ -156,8 +157,8 @@ func TestSVMLeastRidge(t *testing.T) {
 	}
 }
 
-// However small λ2 is, a multiplier is far from 0 if it has the size of the terms which it
-// balances. Without violators those terms are λ2·θ, not the loss's weight.
+// However small λ2 is, a multiplier is far from 0 if it has the size of the terms that it
+// balances. Without violators these terms are λ2·θ, not the loss's weight.
 func TestSVMHardMargin(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(2, 2, []float64{1, 0, 0, -2}), Y: []float64{1, -1}}
 	for _, l2 := range []float64{1e-3, 1e-15, 1e-100} {

@@ -72,7 +72,7 @@ func TestSVMGeneralisedRight(t *testing.T) {
 func TestSVMRightOrRefusedInMixedUnits(t *testing.T) {
 	const tol = 1e-6
 	refused := 0
-	trials := []int{104, 436} // of 5000, those with margins that are far less than ‖x‖‖θ‖
+	trials := []int{104, 436} // of 5000, the ones with margins that are far smaller than ‖x‖‖θ‖
 	for trial := range numtest.Long(500) {
 		trials = append(trials, trial)
 	}

@@ -143,8 +143,8 @@ func (w *weakMargins) list(p *marginSolver, l1 bool, theta float64, root []float
 	for e, i := range p.elbow {
 		length[e] = p.scaledLength(i, root)
 	}
-	// A bound of the error of the margin of a normal of length 1, but for the
-	// rounding of the margin's own 1.
+	// A bound of the error of the margin of a normal of length 1, without the rounding of the
+	// margin's own 1.
 	sway := cond * theta
 	if len(root) > 0 {
 		sway += drift / slices.Min(root)

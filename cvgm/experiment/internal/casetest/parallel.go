@@ -1,4 +1,4 @@
-// Package casetest holds what tests of several experiments share.
+// Package casetest holds helpers that the tests of several experiments share.
 package casetest
 
 import (
@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// SameForAnyGOMAXPROCS runs an experiment on one processor and on five, and
-// returns what it gives, which must be the same.
+// SameForAnyGOMAXPROCS runs an experiment on one processor and on five, and fails the test
+// unless both results are equal. It returns the result.
 func SameForAnyGOMAXPROCS[R any](t *testing.T, run func(context.Context) (R, error), opts ...cmp.Option) R {
 	t.Helper()
 	with := func(procs int) R {
@@ -32,7 +32,7 @@ func SameForAnyGOMAXPROCS[R any](t *testing.T, run func(context.Context) (R, err
 	return r
 }
 
-// Near checks that a number differs from want by at most tol.
+// Near checks that a number differs from the expected one by at most tol.
 func Near(t *testing.T, what string, got, want, tol float64) {
 	t.Helper()
 	if !(math.Abs(got-want) <= tol) {

@@ -11,8 +11,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// logistic writes the passes over the rows of a logistic regression: four rows at a time, and as many
-// whole vectors as there are. Go code takes the rest.
+// logistic writes the passes over the rows of a logistic regression, four rows at a time, over
+// all whole vectors. Go code handles the remaining rows.
 func logistic() {
 	near("logisticTaylor", func(s0, w0, dm reg.VecVirtual) (s, w reg.VecVirtual) {
 		w2 := times(w0, minus(all(1), times(all(2), s0)))
@@ -163,8 +163,8 @@ func columns3(z, stride reg.Register) [3]reg.Register {
 	return c
 }
 
-// sums3 makes the products of four rows at once, turns them so that a register holds those of one
-// row, and adds one row after the other.
+// sums3 makes the products of four rows at once, transposes them so that a register holds the
+// products of one row, and adds one row after the other.
 func sums3() {
 	TEXT("moments3", NOSPLIT, "func(h, w, z *float64, stride, n int)")
 	Pragma("noescape")

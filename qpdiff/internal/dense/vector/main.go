@@ -1,9 +1,9 @@
 //go:build ignore
 
-// The program writes the assembly of package dense, which go generate runs it for. It is a
-// module of its own, so that users of the library do not depend on avo, and no part of a
-// package, so that a copy of the sources without that module compiles. Products are rounded
-// before they are added, as in the Go code beside each call, so that both have the same bits.
+// The program writes the assembly of package dense; go generate runs it. It is a module of its
+// own, so that users of the library do not depend on avo, and not part of a package, so that a
+// copy of the sources without that module compiles. Products are rounded before they are added,
+// as in the Go code beside each call, so that both have the same bits.
 package main
 
 import (
@@ -65,7 +65,8 @@ func subtractPairs(u unit) {
 	f, pairs := Load(Param("f"), GP64()), Load(Param("pairs"), GP64())
 	SHLQ(Imm(3), stride)
 	row, factor, left := GP64(), GP64(), GP64()
-	// take repeats itself while dst has so many registers of entries, of a vector each or of one.
+	// take processes the given number of registers of entries, each of them a vector or one
+	// entry, as long as dst has that many.
 	take := func(name string, registers, each int) {
 		entries := registers * each
 		Label(name)
@@ -265,8 +266,8 @@ func dot4() {
 	SUBQ(Imm(lanes), n)
 	JMP(LabelRef("lanes"))
 	Label("rest")
-	// What is left is added to the first lane, whose register an addition of one entry clears
-	// beyond the first two: the others are kept apart.
+	// The remaining entries are added to the first lane. An addition of one entry clears its
+	// register beyond the first two lanes, so the other lanes are kept apart.
 	var high [dotRows]reg.VecVirtual
 	for k := range sums {
 		high[k] = XMM()
@@ -463,7 +464,7 @@ func distances() {
 	RET()
 }
 
-// best has the largest value of each lane so far and its place.
+// best has the largest value of each lane so far, with its place.
 type best struct{ value, at, place, step reg.VecVirtual }
 
 // startBest begins at place 0 with the value of first in each lane.
@@ -534,7 +535,7 @@ func highest() {
 	RET()
 }
 
-// steepest divides by the curvature at all places, and clears what does not count.
+// steepest divides by the curvature at all places, and clears the places that do not count.
 func steepest() {
 	TEXT("steepest", NOSPLIT, "func(dst, terms, r, diagonal, row, a, b *float64, n int)")
 	Pragma("noescape")
@@ -585,9 +586,9 @@ func steepest() {
 	RET()
 }
 
-// dots has a sum of four lanes for each row, as gonum's dot product of two vectors has: four
-// rows at a time hide the time that an addition takes. The last four rows may have some of those
-// before them again.
+// dots has a sum of four lanes for each row, as gonum's dot product of two vectors has. Four
+// rows at a time hide the time that an addition takes. The last four rows may overlap the rows
+// before them.
 func dots() {
 	TEXT("dots", NOSPLIT, "func(dst *float64, count int, a *float64, stride int, x *float64, n int)")
 	Pragma("noescape")
@@ -619,8 +620,8 @@ func dots() {
 	ADDQ(Imm(lanes), at)
 	JMP(LabelRef("lanes"))
 	Label("rest")
-	// What is left is added to the first lane, whose register an addition of one entry clears
-	// beyond the first two: the others are kept apart.
+	// The remaining entries are added to the first lane. An addition of one entry clears its
+	// register beyond the first two lanes, so the other lanes are kept apart.
 	var high [dotRows]reg.VecVirtual
 	for k := range sums {
 		high[k] = XMM()
@@ -665,8 +666,8 @@ func dots() {
 	RET()
 }
 
-// addRowsTo keeps a part of dst in registers while all rows are added to it. What does not fill
-// a register is added together with entries before it, from what they were.
+// addRowsTo keeps a part of dst in registers while all rows are added to it. Entries that do
+// not fill a register are added together with entries before them, from their old values.
 func addRowsTo() {
 	TEXT("addRowsTo", NOSPLIT, "func(dst *float64, n int, f, a *float64, stride, count int)")
 	Pragma("noescape")
@@ -737,8 +738,9 @@ func addRowsTo() {
 	RET()
 }
 
-// forwardRows takes four rows at a time: their sums over what is known before them do not wait
-// for each other. What they have of each other's unknowns is subtracted after that, entry by entry.
+// forwardRows takes four rows at a time. Their sums over the known unknowns do not wait for
+// each other. The products with each other's unknowns are subtracted after that, entry by
+// entry.
 func forwardRows() {
 	TEXT("forwardRows", NOSPLIT, "func(x, l *float64, stride int, inv *float64, n int)")
 	Pragma("noescape")
@@ -751,7 +753,7 @@ func forwardRows() {
 	XORQ(known, known)
 	row := rowsFrom(l, stride)
 	place := func(base reg.Register, k int) Mem { return Mem{Base: base, Index: known, Scale: 1, Disp: 8 * k} }
-	// find makes v, what is left of entry k of the group, its solution.
+	// find turns v, the remainder of entry k of the group, into its solution.
 	find := func(v reg.Register, r reg.Register, found []reg.Register) {
 		for i, u := range found {
 			p := XMM()
@@ -765,7 +767,7 @@ func forwardRows() {
 	JL(LabelRef("rest"))
 	halves := halfSums("lanes", x, known, at, row[:])
 	var found []reg.Register
-	for k := 0; k < dotRows; k += 2 { // two sums, then what they leave
+	for k := 0; k < dotRows; k += 2 { // two sums, then the subtraction of the products with each other's unknowns
 		VHADDPD(halves[k+1], halves[k], halves[k])
 		v, w := XMM(), XMM()
 		VMOVUPD(place(x, k), v)
@@ -1020,8 +1022,8 @@ func rotateRows() {
 	RET()
 }
 
-// addRow adds f times the n entries at row to those at dst, and goes on at the label next. at and left
-// are work.
+// addRow adds f times the n entries at row to the entries at dst, and continues at the label
+// next. at and left are work.
 func addRow(dst, row reg.Register, f reg.VecVirtual, at, left, n reg.Register) {
 	entry := func(base reg.Register) Mem { return Mem{Base: base, Index: at, Scale: 8} }
 	XORQ(at, at)
@@ -1068,7 +1070,7 @@ func descendBox() {
 	VSUBSD(v, old, v)
 	VMOVSD(entry(lo, j), low)
 	VMOVSD(entry(hi, j), high)
-	VMINSD(v, high, v) // v where neither is less
+	VMINSD(v, high, v) // v if neither is less
 	VMAXSD(v, low, v)
 	VUCOMISD(old, v)
 	JE(LabelRef("next"))
@@ -1097,8 +1099,8 @@ func descendBox() {
 	RET()
 }
 
-// compareHalves compares blocks of four rows and columns with those on the other side of the
-// diagonal. The last blocks may have some of the rows and columns before them again.
+// compareHalves compares blocks of four rows and columns with the blocks on the other side of
+// the diagonal. The last blocks may overlap the rows and columns before them.
 func compareHalves() {
 	TEXT("compareHalves", NOSPLIT, "func(q *float64, n int) (largest float64, differ int)")
 	Pragma("noescape")
@@ -1170,7 +1172,7 @@ func compareBlock(below, above [lanes]Mem, modulus, largest, differ reg.VecVirtu
 	take := func(v reg.VecVirtual) {
 		m := YMM()
 		VANDPD(v, modulus, m)
-		VMAXPD(largest, m, largest) // largest where m is NaN
+		VMAXPD(largest, m, largest) // largest if m is NaN
 	}
 	var u, pairs, transposed [lanes]reg.VecVirtual
 	for k := range u {

@@ -10,8 +10,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// small writes what factorises and solves a system in one call, which counts most for systems of
-// some ten unknowns.
+// small writes the functions that factorise and solve a system in one call, which matters most
+// for systems of some ten unknowns.
 func small() {
 	gatherUpper()
 	ldlSmall()
@@ -20,7 +20,7 @@ func small() {
 	descendKinks()
 }
 
-// gatherUpper copies a vector where four columns lie side by side.
+// gatherUpper copies a vector at a time if four columns lie side by side.
 func gatherUpper() {
 	TEXT("gatherUpper", NOSPLIT, "func(dst *float64, stride int, m *float64, n int, r *float64, at *int, count int)")
 	Pragma("noescape")
@@ -105,7 +105,7 @@ func ldlSmall() {
 	constant(smallest, 0x1p-1022)
 	constant(one, 1)
 	XORQ(k, k)
-	// pivot returns the reciprocal of a pivot, and that in all lanes.
+	// pivot returns the reciprocal of a pivot, once in one lane and once in all lanes.
 	pivot := func(d reg.VecVirtual) (inv, all reg.VecVirtual) {
 		least := XMM()
 		inv, all = XMM(), YMM()
@@ -127,7 +127,8 @@ func ldlSmall() {
 		VMOVSD(Mem{Base: row, Index: k, Scale: 8}, v)
 		return v
 	}
-	// term returns what a row with the pivot of inv takes from entry k on the diagonal.
+	// term returns the amount that a row with the pivot of inv subtracts from entry k on the
+	// diagonal.
 	term := func(row reg.Register, inv reg.VecVirtual) reg.VecVirtual {
 		v, f := entry(row), XMM()
 		VMULSD(inv, v, f)
@@ -202,8 +203,8 @@ func constant(to reg.VecVirtual, v float64) {
 	MOVQ(bits, to)
 }
 
-// ldlForward takes four rows at a time from what comes after them, which is read and written once
-// for all of them.
+// ldlForward subtracts four rows at a time from the rows after them, which are read and written
+// once for all four.
 func ldlForward() {
 	TEXT("ldlForward", NOSPLIT, "func(a, dinv *float64, n, stride int, x *float64)")
 	Pragma("noescape")
@@ -302,8 +303,8 @@ func ldlForward() {
 	RET()
 }
 
-// ldlBack takes four rows at a time, and then what is left: a sum waits for its last term, and
-// several at a time for each other's.
+// ldlBack takes four rows at a time, and then the remaining ones. A sum waits for its own last
+// term, so four sums at a time use the waits of each other.
 func ldlBack() {
 	TEXT("ldlBack", NOSPLIT, "func(a, dinv *float64, n, stride int, x *float64)")
 	Pragma("noescape")
@@ -313,7 +314,7 @@ func ldlBack() {
 	k, row, j := GP64(), GP64(), GP64()
 	MOVQ(n, k)
 	SHLQ(Imm(3), stride)
-	// block finds so many unknowns from x[k] on.
+	// block finds the given number of unknowns from x[k] on.
 	block := func(name string, size int) {
 		SUBQ(Imm(uint64(size)), k)
 		MOVQ(k, row)
