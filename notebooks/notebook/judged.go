@@ -34,10 +34,10 @@ func Judged(p ResultsParams, results claims.Results) (judged []claims.Claim, not
 	draws := Must(claims.ReadRecords(bytes.NewReader(recorded)))
 	pooled, err := claims.Pool(judged, draws)
 	if err != nil {
-		return judged, fmt.Sprintf("These are the verdicts of draw 0 alone, since the recorded draws are of other rows: %v. `./reproduce.sh --again %d` records them anew.", err, len(draws))
+		return judged, fmt.Sprintf("These are the verdicts of draw 0 alone, since the recorded draws are of other rows: %v. The command ./reproduce.sh --again %d records them anew.", err, len(draws))
 	}
 	if older := olderSources(recorded, currentSource); older != nil {
-		note = fmt.Sprintf("The %d draws are from older sources of %s. `./reproduce.sh --again %d` records them anew.", len(draws), strings.Join(older, ", "), len(draws))
+		note = fmt.Sprintf("The %d draws are from older sources of %s. The command ./reproduce.sh --again %d records them anew.", len(draws), strings.Join(older, ", "), len(draws))
 	}
 	return pooled, note
 }
@@ -61,7 +61,7 @@ func olderSources(recorded []byte, current func(function string) string) []strin
 // currentSource returns the hash of all source that an experiment reaches, or "" if there is no
 // experiment of this name.
 func currentSource(function string) string {
-	hash, err := module().Function(function)
+	hash, err := module().Function("cvgm/cvgm/experiment/" + function) // the record names the package alone
 	if err != nil {
 		return ""
 	}

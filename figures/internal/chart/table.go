@@ -46,8 +46,13 @@ type Number struct {
 func (n Number) uneven() bool { return n.Low != 0 || n.High != 0 }
 
 func (n Number) text(plusMinus string) string {
-	if size := math.Abs(n.Value); !(n.Margin > 0) && !n.uneven() && (size >= 1e9 || size > 0 && size < .5*math.Pow10(-n.Digits)) {
-		return strconv.FormatFloat(n.Value, 'e', 1, 64) // no digit would be left to read, or too many
+	// Without a power of ten no digit would be left to read, or too many.
+	if size := max(math.Abs(n.Value), n.Margin); !n.uneven() && (size >= 1e9 || size > 0 && size < .5*math.Pow10(-n.Digits)) {
+		s := strconv.FormatFloat(n.Value, 'e', 1, 64)
+		if n.Margin > 0 {
+			s += plusMinus + strconv.FormatFloat(n.Margin, 'e', 1, 64)
+		}
+		return s
 	}
 	s := strconv.FormatFloat(n.Value, 'f', n.Digits, 64)
 	if strings.Trim(s, "-0.") == "" {

@@ -1,0 +1,25 @@
+package chart
+
+import (
+	"testing"
+
+	"cvgm/cvgm/experiment"
+)
+
+// A number of which the digits after the point show nothing has a power of ten, and so has its
+// interval.
+func TestNumbersKeepADigit(t *testing.T) {
+	for _, c := range []struct {
+		e    experiment.Estimate
+		want string
+	}{
+		{experiment.Estimate{Mean: 3.42e-9, Margin: 4.7e-9, N: 10}, "3.4e-09 ± 4.7e-09"},
+		{experiment.Estimate{Mean: 3.42e-9, Margin: .0047, N: 10}, "0.0000 ± 0.0047"},
+		{experiment.Estimate{Mean: -.25, Margin: .125, N: 10}, "-0.2500 ± 0.1250"},
+		{experiment.Estimate{Mean: 6.6e-10, N: 1}, "6.6e-10"},
+	} {
+		if got := Estimated(c.e, 4).text(" ± "); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.e, got, c.want)
+		}
+	}
+}
