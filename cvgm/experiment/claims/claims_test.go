@@ -273,7 +273,8 @@ func TestEveryRuleCanFail(t *testing.T) {
 	}
 }
 
-// The rules give the verdicts of the committed table, whose numbers the kept results are.
+// The rules give the verdicts of the committed table, whose numbers are the kept results pooled with
+// the recorded draws.
 func TestVerdictsAreThoseOfTheTable(t *testing.T) {
 	f, err := os.Open(filepath.Join("..", "..", "..", "figures", "out", "00_start", "claims.csv"))
 	if err != nil {
@@ -296,7 +297,7 @@ func TestVerdictsAreThoseOfTheTable(t *testing.T) {
 		}
 		want[sentence+" "+text] = verdicts{Verdict(strings.Trim(cell(row, "Verdict"), "()")), Verdict(cell(row, "Control's verdict"))}
 	}
-	for text, m := range measured(keptClaims(t)) {
+	for text, m := range measured(pooledClaims(t)) {
 		v := verdicts{Own: m.Verdict}
 		if m.Control != nil && !slices.Contains([]Verdict{Differs, PaperError, Slip}, m.Verdict) { // which shows itself that the rule can fail
 			v.Control = m.Control.Verdict

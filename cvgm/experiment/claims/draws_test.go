@@ -186,6 +186,30 @@ func TestReckon(t *testing.T) {
 // The recorded draws together tell the smallest difference that matters from none, in each row that
 // decides a sentence and has repetitions; and no row flips more often than its errors predict.
 func TestRecordedDrawsHavePower(t *testing.T) {
+	pooled := pooledClaims(t)
+	judged := 0
+	rows(pooled, func(name string, m *Measurement) {
+		if m.Draws == nil || !m.Ours.Repeated() || m.Ours.N == m.Draws.N { // once in each draw
+			return
+		}
+		judged++
+		// What they tell is an estimate itself, with two of its relative standard errors.
+		slack := 1 + 2/math.Sqrt(2*float64(m.Ours.N))
+		if !m.Aside && m.Smallest > 0 && m.Tells() > slack*m.Smallest {
+			t.Errorf("%s: %d repetitions tell %.3g from none, and %.3g matters: %s", name, m.Ours.N, m.Tells(), m.Smallest, m.Text)
+		}
+	})
+	if judged < 60 {
+		t.Errorf("%d rows have repetitions", judged)
+	}
+	if r := Reckon(pooled); len(r.Unsteady) > 0 {
+		t.Errorf("rows that flip more often than their errors predict: %v", r.Unsteady)
+	}
+}
+
+// pooledClaims returns the claims judged by the recorded draws together.
+func pooledClaims(t *testing.T) []Claim {
+	t.Helper()
 	recorded, err := os.ReadFile(filepath.Join("..", "..", "..", "figures", "out", "draws.csv"))
 	if err != nil {
 		t.Fatal(err)
@@ -198,22 +222,5 @@ func TestRecordedDrawsHavePower(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	judged := 0
-	rows(pooled, func(name string, m *Measurement) {
-		if m.Draws == nil || !m.Ours.Repeated() || m.Ours.N == len(draws) { // once in each draw
-			return
-		}
-		judged++
-		// What they tell is an estimate itself, with two of its relative standard errors.
-		slack := 1 + 2/math.Sqrt(2*float64(m.Ours.N))
-		if !m.Aside && m.Smallest > 0 && m.Tells() > slack*m.Smallest {
-			t.Errorf("%s: %d repetitions tell %.3g from none, and %.3g matters: %s", name, m.Ours.N, m.Tells(), m.Smallest, m.Text)
-		}
-	})
-	if judged < 60 {
-		t.Errorf("%d rows have repetitions in %d draws", judged, len(draws))
-	}
-	if r := Reckon(pooled); len(r.Unsteady) > 0 {
-		t.Errorf("rows that flip more often than their errors predict: %v", r.Unsteady)
-	}
+	return pooled
 }
