@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -52,7 +51,7 @@ func olderSources(recorded []byte, current func(function string) string) []strin
 	for _, found := range sourceLine.FindAllSubmatch(recorded, -1) {
 		function, hash := string(found[1]), string(found[2])
 		if current(function) != hash {
-			older = append(older, strings.TrimSuffix(path.Base(function), "Params.Run"))
+			older = append(older, strings.TrimSuffix(function, "Params.Run"))
 		}
 	}
 	return older

@@ -59,8 +59,9 @@ type Moments struct {
 	Variance    float64 // mean entry of its diagonal, of features that vary
 	Correlation float64 // the largest |x_jᵀy|/N, with y centred
 
-	// Spread returns the spread of the labels: 1.4826 times their median distance from
-	// their median, which is the standard deviation of normal ones.
+	// Spread returns the spread of the labels: 1.4826 times their median distance from their
+	// median, which is the standard deviation of normal labels. If most labels are equal, the
+	// median is over the others.
 	Spread func() float64
 	// Distance returns the median squared distance between two rows, or 0 if all underflow.
 	Distance func() float64

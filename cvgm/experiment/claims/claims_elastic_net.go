@@ -56,7 +56,7 @@ var onOtherData = byVerdict{
 	open:      "It is open whether Table 1's order holds on other data.",
 }
 
-const unknownBest = "Nothing tells which surrogate would be the best. "
+const unknownBest = "Nothing tells which surrogate would be the best."
 
 func (all *measurements) elasticNetSeeds(r *elasticnet.Seeds) {
 	at := func(method int) elasticnet.Method { return r.Methods[method] }
@@ -84,8 +84,8 @@ func (all *measurements) elasticNetSeeds(r *elasticnet.Seeds) {
 	all.add(saysSurrogate, Measurement{Text: "test loss at the lowest CV loss less that at CVGM's last point, fresh data", Setting: describe(setting, "the lowest CV loss over all penalties above their bounds"), Ours: experiment.Compare(minimum, cvgm.Test).Difference, Aside: true,
 		Control: &Control{Text: "least squares less CVGM", Ours: minus(ols.CVGMMinusTest.Difference)},
 		remarks: byVerdict{
-			holds:     unknownBest + "Of the two ends of a search, the lowest CV loss has the lower test loss.",
-			otherwise: unknownBest + "The lowest CV loss does not have the lower test loss: a search that stops before is better or as good.",
+			holds:     unknownBest + " Of the two ends of a search, the lowest CV loss has the lower test loss.",
+			otherwise: unknownBest + " The lowest CV loss does not have the lower test loss: a search that stops before is better or as good.",
 			open:      unknownBest,
 		}}, below(0, ofSquaredLoss))
 	lower := experiment.Wins(cvgm.CV, exhaustive.CV)

@@ -10,6 +10,8 @@ import (
 	"cvgm/cvgm/experiment/stability"
 )
 
+const descendsSum = "CVGM descends the sum Δ + E[R_emp], as the sentences before say"
+
 func (all *measurements) stability(r *stability.Result) {
 	settings := r.Settings()
 	share := func(holds func(stability.Parts) bool) experiment.Estimate {
@@ -29,11 +31,7 @@ func (all *measurements) stability(r *stability.Result) {
 	all.add(saysStability, Measurement{Text: "change of Δ along CVGM's path, published data", Setting: along, Ours: r.DeltaChange,
 		Control: &Control{Text: "the path in the opposite direction", Ours: minus(r.DeltaChange)}}, below(0, ofSquaredLoss))
 	all.add(saysStability, Measurement{Text: "change of the training loss E[R_emp] along CVGM's path, published data", Setting: along, Ours: r.EmpChange,
-		remarks: byVerdict{
-			holds:     "CVGM descends the sum Δ + E[R_emp], as the sentences before say.",
-			otherwise: "CVGM descends the sum Δ + E[R_emp], as the sentences before say: E[R_emp] rises by a part of what Δ falls by.",
-			open:      "CVGM descends the sum Δ + E[R_emp], as the sentences before say.",
-		}},
+		remarks: byVerdict{holds: descendsSum + ".", otherwise: descendsSum + ": E[R_emp] rises by a part of what Δ falls by.", open: descendsSum + "."}},
 		littleOf(minus(r.DeltaChange), "Δ"))
 	heavy := slices.MaxFunc(r.Starts, func(a, b stability.Start) int {
 		return cmp.Compare(a.Start.Hyper[0]+a.Start.Hyper[1], b.Start.Hyper[0]+b.Start.Hyper[1])

@@ -575,3 +575,19 @@ func TestFindingsChangeTheirWordsWithTheirVerdicts(t *testing.T) {
 		}
 	}
 }
+
+// A row of the ablation is judged by its interval and against the smallest difference that matters.
+func TestHelpOf(t *testing.T) {
+	for _, c := range []struct {
+		mean, margin float64
+		want         Help
+	}{{-2, 1, Helps}, {2, 1, Harms}, {-.5, 1, Undecided}, {-.001, .0005, Slight}, {.001, .0005, Slight}, {0, .002, Slight}} {
+		row := samplesize.AblationRow{Problem: kernels.ProblemRings, CVLessTraining: experiment.Comparison{Difference: experiment.Estimate{Mean: c.mean, Margin: c.margin, N: 9}}}
+		if got := HelpOf(row); got != c.want {
+			t.Errorf("%v ± %v: %q, want %q", c.mean, c.margin, got, c.want)
+		}
+	}
+	if got := HelpOf(samplesize.AblationRow{CVLessTraining: experiment.Compare([]float64{1}, []float64{2})}); got != Undecided {
+		t.Errorf("one data set: %q", got)
+	}
+}

@@ -46,10 +46,12 @@ type Number struct {
 func (n Number) uneven() bool { return n.Low != 0 || n.High != 0 }
 
 func (n Number) text(plusMinus string) string {
+	size, repeated := math.Abs(n.Value), n.Margin > 0 // not if it is NaN
+	small := func(v float64) bool { return v < .5*math.Pow10(-n.Digits) }
 	// Without a power of ten no digit would be left to read, or too many.
-	if size := max(math.Abs(n.Value), n.Margin); !n.uneven() && (size >= 1e9 || size > 0 && size < .5*math.Pow10(-n.Digits)) {
+	if !n.uneven() && (!repeated && size >= 1e9 || size > 0 && small(size) && (!repeated || small(n.Margin))) {
 		s := strconv.FormatFloat(n.Value, 'e', 1, 64)
-		if n.Margin > 0 {
+		if repeated {
 			s += plusMinus + strconv.FormatFloat(n.Margin, 'e', 1, 64)
 		}
 		return s
@@ -60,7 +62,7 @@ func (n Number) text(plusMinus string) string {
 	}
 	if n.uneven() {
 		s += fmt.Sprintf(" (%.*f to %.*f)", n.Digits, n.Low, n.Digits, n.High)
-	} else if n.Margin > 0 {
+	} else if repeated {
 		s += plusMinus + strconv.FormatFloat(n.Margin, 'f', n.Digits, 64)
 	}
 	return s

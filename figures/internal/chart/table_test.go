@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"math"
 	"testing"
 
 	"cvgm/cvgm/experiment"
@@ -17,6 +18,10 @@ func TestNumbersKeepADigit(t *testing.T) {
 		{experiment.Estimate{Mean: 3.42e-9, Margin: .0047, N: 10}, "0.0000 ± 0.0047"},
 		{experiment.Estimate{Mean: -.25, Margin: .125, N: 10}, "-0.2500 ± 0.1250"},
 		{experiment.Estimate{Mean: 6.6e-10, N: 1}, "6.6e-10"},
+		{experiment.Estimate{Mean: 6.6e-10, Margin: math.NaN(), N: 1}, "6.6e-10"},
+		{experiment.Estimate{Mean: 2e9, Margin: math.NaN(), N: 1}, "2.0e+09"},
+		{experiment.Estimate{Mean: 2e9, Margin: 1, N: 10}, "2000000000.0000 ± 1.0000"},
+		{experiment.Estimate{Margin: math.NaN(), N: 1}, "0.0000"},
 	} {
 		if got := Estimated(c.e, 4).text(" ± "); got != c.want {
 			t.Errorf("%+v: %q, want %q", c.e, got, c.want)
