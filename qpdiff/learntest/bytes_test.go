@@ -285,10 +285,10 @@ func TestBytesOfFits(t *testing.T) {
 		}
 		d.MaxBytes, l, w = high, nil, nil
 		held = heldBy(begin, fit) // less than before, if a matrix that a set has outgrown was given back
-		if high < held || float64(high) > c.factor*float64(held) {
+		if high < held-noise || float64(high) > c.factor*float64(held) {
 			t.Errorf("%s, %d × %d: counts %d bytes and holds %d, a factor of %.2f", c.name, c.rows, c.n, high, held, float64(high)/float64(held))
 		}
-		if need := l.Bytes(d.Size()); need > held {
+		if need := l.Bytes(d.Size()); need > held+noise {
 			t.Errorf("%s, %d × %d: Load counts %d bytes where the fit holds %d", c.name, c.rows, c.n, need, held)
 		}
 		runtime.KeepAlive(w)
