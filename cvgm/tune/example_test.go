@@ -33,6 +33,7 @@ func ExampleTuner_TuneTable() {
 	// λ1 = 0.09792, λ2 = 0
 	// CV loss 350.3 ± 50 (optimistic: it was minimised); default 442.6, constant prediction 1.068e+04
 	// risk by 5 outer folds, with 95 % intervals: tuned 369.9 [105.7, 634.2], default 442.3 [-11.47, 896.1]; not decided
+	// predictions of the outer folds: RMSE 19.23, MAE 15.65, R² 0.964
 	// 297 <nil>
 }
 

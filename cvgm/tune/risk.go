@@ -50,12 +50,11 @@ func (w *tuning) estimateRisk() error {
 	if err != nil {
 		return none("There is no nested estimate of the risk: %v.", err)
 	}
-	var tuned, byDefault, byConstant, weights []float64
-	var of []int // the outer fold of each
 	w.expected = w.evaluations + len(outer)*w.evaluations
+	nested := newRepeat(outer, len(w.c.Data.Y))
 	for j, fold := range outer {
 		w.stage = fmt.Sprintf("outer fold %d of %d", j+1, len(outer))
-		losses, err := w.outerFold(fold)
+		made, err := w.outerFold(fold)
 		w.out.Evaluations = w.evaluations
 		switch {
 		case err == nil:
@@ -66,24 +65,44 @@ func (w *tuning) estimateRisk() error {
 		default:
 			return none("There is no nested estimate of the risk: the search without outer fold %d failed: %v.", j+1, err)
 		}
-		tuned = append(tuned, losses[0]...)
-		byDefault = append(byDefault, losses[1]...)
-		byConstant = append(byConstant, losses[2]...)
+		nested.add(fold, made)
+		w.expected = w.evaluations * (len(outer) + 1) / (j + 2)
+	}
+	w.out.Risk = w.risk(nested)
+	w.measureRisk(w.out.Risk)
+	return nil
+}
+
+// risk returns the estimates by a repeat of outer folds.
+func (w *tuning) risk(nested *repeat) *Risk {
+	var share float64
+	var weights []float64
+	var of []int // the outer fold of each row
+	for j, fold := range nested.folds {
+		share += float64(len(fold.Val)) / float64(len(fold.Train)) / float64(len(nested.folds))
 		for _, i := range fold.Val {
 			weights, of = append(weights, w.weight(i)), append(of, j)
 		}
-		w.expected = w.evaluations * (len(outer) + 1) / (j + 2)
 	}
-	var share float64
-	for _, fold := range outer {
-		share += float64(len(fold.Val)) / float64(len(fold.Train)) / float64(len(outer))
+	losses := func(c contender) (all []float64) {
+		for _, fold := range nested.folds {
+			for _, i := range fold.Val {
+				loss := math.Inf(1)
+				if p := nested.predictions[c][i]; p == p {
+					loss, _ = w.c.Loss.Eval(p, w.c.Data.Y[i])
+				}
+				all = append(all, loss)
+			}
+		}
+		return all
 	}
+	tuned, byDefault, byConstant := losses(ofTuning), losses(ofDefault), losses(ofConstant)
 	of95 := func(a, b []float64) Estimate { return estimate(a, b, weights, of, share) }
-	w.out.Risk = &Risk{
-		Folds: len(outer), Tuned: of95(tuned, nil), Default: of95(byDefault, nil), Constant: of95(byConstant, nil),
+	return &Risk{
+		Folds: len(nested.folds), Tuned: of95(tuned, nil), Default: of95(byDefault, nil), Constant: of95(byConstant, nil),
 		LessDefault: of95(tuned, byDefault), LessConstant: of95(tuned, byConstant),
+		Outer: nested.folds, OutOfFold: nested.predictions[ofTuning],
 	}
-	return nil
 }
 
 // outer returns the outer folds, as many at most. They are drawn like the search's folds (see
@@ -122,22 +141,55 @@ func (w *tuning) outer(rows []int, folds int) ([]cvgm.Split, error) {
 	return w.draw(rows, folds, arg)
 }
 
-// outerFold searches on the training rows of an outer split, and returns the losses on its
-// validation rows: of the tuned learner, of the default and of the constant prediction.
-func (w *tuning) outerFold(outer cvgm.Split) ([3][]float64, error) {
-	var losses [3][]float64
+// A contender is what the outer folds judge.
+type contender int
+
+const (
+	ofTuning contender = iota
+	ofDefault
+	ofConstant
+	contenders
+)
+
+// A repeat holds the predictions of one partition into outer folds.
+type repeat struct {
+	folds       []cvgm.Split
+	predictions [contenders][]float64 // of each row; NaN: of no fold, or the fit failed
+}
+
+func newRepeat(folds []cvgm.Split, rows int) *repeat {
+	r := &repeat{folds: folds}
+	for c := range r.predictions {
+		r.predictions[c] = slices.Repeat([]float64{math.NaN()}, rows)
+	}
+	return r
+}
+
+// add takes the predictions for the validation rows of a fold.
+func (r *repeat) add(fold cvgm.Split, made [contenders][]float64) {
+	for c, predictions := range made {
+		for at, p := range predictions {
+			r.predictions[c][fold.Val[at]] = p
+		}
+	}
+}
+
+// outerFold searches on the training rows of an outer split, and returns the predictions for
+// its validation rows, nil if the default fails.
+func (w *tuning) outerFold(outer cvgm.Split) ([contenders][]float64, error) {
+	var made [contenders][]float64
 	folds := 0
 	if w.Tuner.Splits == nil {
 		if folds = min(len(w.out.Splits), w.mostFolds(outer.Train)); folds < 2 {
-			return losses, args.Bad("Tuner.Groups", qpdiff.ErrDomain, "give three groups or more, or OuterFolds: -1", "leave one group to the search")
+			return made, args.Bad("Tuner.Groups", qpdiff.ErrDomain, "give three groups or more, or OuterFolds: -1", "leave one group to the search")
 		}
 	}
 	splits, err := w.splits(outer.Train, folds)
 	if err != nil {
-		return losses, err
+		return made, err
 	}
 	if len(splits) == 0 {
-		return losses, args.Bad("Tuner.Splits", qpdiff.ErrShape, "use Folds, or OuterFolds: -1", "have no rows among those of an outer fold")
+		return made, args.Bad("Tuner.Splits", qpdiff.ErrShape, "use Folds, or OuterFolds: -1", "have no rows among those of an outer fold")
 	}
 	c := w.c
 	c.Splits = []cvgm.Split{outer}
@@ -148,48 +200,39 @@ func (w *tuning) outerFold(outer cvgm.Split) ([3][]float64, error) {
 		err = s.run()
 	}
 	if err != nil {
-		return losses, err
+		return made, err
 	}
 	if s.outOf == "MaxTime" {
-		return losses, errTime
+		return made, errTime
 	}
 	within := w.c
 	within.Splits = splits
 	c.MaxBytes = less(c.MaxBytes, within.Bytes())
 	cv, err := w.load(c)
 	if err != nil {
-		return losses, err
+		return made, err
 	}
 	predictions := make([]float64, len(c.Data.Y))
-	judge := func(k int, hyper []float64) error {
+	judge := func(k contender, hyper []float64) error {
 		if _, err := cv.Eval(nil, hyper); err != nil {
 			return err
 		}
 		if err := cv.OutOfFold(predictions); err != nil {
 			return err
 		}
-		for _, i := range outer.Val {
-			loss, _ := c.Loss.Eval(predictions[i], c.Data.Y[i])
-			losses[k] = append(losses[k], loss)
-		}
+		made[k] = sample.Pick(predictions, outer.Val)
 		return nil
 	}
-	if settled, err := s.settle(func() error { return judge(0, s.best.Hyper) }); !settled {
-		return losses, err
+	if settled, err := s.settle(func() error { return judge(ofTuning, s.best.Hyper) }); !settled {
+		return made, err
 	}
 	byDefault := s.path[0].Hyper
-	if err := judge(1, byDefault); errors.Is(err, qpdiff.ErrTooLarge) {
-		return losses, err
-	} else if err != nil {
-		losses[1] = slices.Repeat([]float64{math.Inf(1)}, len(outer.Val))
+	if err := judge(ofDefault, byDefault); errors.Is(err, qpdiff.ErrTooLarge) {
+		return made, err
 	}
 	w.judged = append(w.judged, judged{outer, s.best.Hyper, byDefault})
-	constant := w.constantOn(outer.Train)
-	for _, i := range outer.Val {
-		loss, _ := c.Loss.Eval(constant, c.Data.Y[i])
-		losses[2] = append(losses[2], loss)
-	}
-	return losses, nil
+	made[ofConstant] = slices.Repeat([]float64{w.constantOn(outer.Train)}, len(outer.Val))
+	return made, nil
 }
 
 // estimate returns the weighted mean μ of the losses a, or of a − b if b is not nil, on k outer
@@ -236,127 +279,4 @@ func estimate(a, b, weights []float64, of []int, share float64) Estimate {
 	}
 	reach := distuv.StudentsT{Sigma: 1, Nu: max(1, count-1)}.Quantile(.975) * math.Sqrt(1+k*share) * size
 	return Estimate{mean, mean - reach, mean + reach}
-}
-
-// constantLoss is the CV loss of the best constant prediction on each split's training rows.
-func (w *tuning) constantLoss(splits []cvgm.Split) (float64, error) {
-	var total float64
-	missed := false // a label
-	for _, s := range splits {
-		c := w.constantOn(s.Train)
-		weights := sample.Relative(w.c.Data.Weights, s.Val)
-		var loss float64
-		for at, i := range s.Val {
-			l, _ := w.c.Loss.Eval(c, w.c.Data.Y[i])
-			loss += weights.At(at) * l
-			missed = missed || c != w.c.Data.Y[i]
-		}
-		total += loss / weights.Total(len(s.Val))
-	}
-	total /= float64(len(splits))
-	switch w.c.Loss.(type) {
-	case cvgm.SquaredError, cvgm.AbsoluteError, cvgm.HuberLoss: // others are 0 beside some labels, too
-		missed = missed && total < smallestLoss
-	default:
-		missed = false
-	}
-	if missed || !args.Finite(total) {
-		return math.NaN(), args.Bad("Data.Y", qpdiff.ErrNotFinite, "scale the labels", "has the CV loss %v for a constant prediction", total)
-	}
-	return total, nil
-}
-
-// smallestLoss bounds the losses that underflow: it is the smallest number with all digits.
-const smallestLoss = 0x1p-1022
-
-// constantOn returns the constant prediction of lowest mean loss on the rows, for a convex
-// loss. For other losses it is the best of three: the smallest label, the largest, and the
-// point that bisection finds between them.
-func (w *tuning) constantOn(rows []int) float64 {
-	rows = sample.Positive(rows, w.c.Data.Weights)
-	labels, weights := sample.Pick(w.c.Data.Y, rows), sample.Relative(w.c.Data.Weights, rows)
-	switch w.c.Loss.(type) {
-	case cvgm.SquaredError:
-		return runningMean(labels, weights)
-	case cvgm.AbsoluteError:
-		return median(labels, weights)
-	}
-	if w.classes() { // two labels in place of N make this much cheaper than a fit
-		labels, weights = classWeights(labels, weights)
-	}
-	slope := func(p float64) float64 { return slopeAt(w.c.Loss, p, labels, weights) }
-	low, high := slices.Min(labels), slices.Max(labels)
-	candidates := []float64{low, high}
-	if size := max(math.Abs(low), math.Abs(high)); low == high { // one label: beyond it some losses fall still
-		low, high = low-size, high+size
-	}
-	const doublings, halvings = 4, 60
-	for range doublings {
-		middle, half := (low+high)/2, (high-low)/2
-		if slope(low) > 0 || slope(high) < 0 {
-			low, high = middle-2*half, middle+2*half
-		}
-	}
-	for range halvings {
-		if middle := low + (high-low)/2; slope(middle) > 0 {
-			high = middle
-		} else {
-			low = middle
-		}
-	}
-	best, lowest := low+(high-low)/2, math.Inf(1)
-	for _, p := range append([]float64{best}, candidates...) {
-		var loss float64
-		for i, y := range labels {
-			l, _ := w.c.Loss.Eval(p, y)
-			loss += weights.At(i) * l
-		}
-		if loss < lowest {
-			best, lowest = p, loss
-		}
-	}
-	return best
-}
-
-// runningMean returns the mean of y, whose sum may overflow.
-func runningMean(y []float64, weights sample.Weights) (mean float64) {
-	var total float64
-	for i, y := range y {
-		if v := weights.At(i); v > 0 {
-			total += v
-			mean += v / total * (y - mean)
-		}
-	}
-	return mean
-}
-
-// slopeAt sums the slopes of a loss at the prediction p, those at its kinks included.
-func slopeAt(loss cvgm.Loss, p float64, labels []float64, weights sample.Weights) (total float64) {
-	kinks, _ := loss.(cvgm.KinkedLoss)
-	for i, y := range labels {
-		_, s := loss.Eval(p, y)
-		if s != s && kinks != nil {
-			_, s = kinks.Kink(p, y)
-		}
-		if s == s {
-			total += weights.At(i) * s
-		}
-	}
-	return total
-}
-
-// classWeights returns the labels that there are among ±1, with their total weights.
-func classWeights(y []float64, weights sample.Weights) (labels []float64, totals sample.Weights) {
-	for _, label := range []float64{-1, 1} {
-		var total float64
-		for i, v := range y {
-			if v == label {
-				total += weights.At(i)
-			}
-		}
-		if total > 0 {
-			labels, totals = append(labels, label), append(totals, total)
-		}
-	}
-	return labels, totals
 }

@@ -9,6 +9,7 @@ import (
 	"cvgm/cvgm/internal/args"
 	"cvgm/cvgm/internal/sample"
 	"cvgm/cvgm/table"
+	"cvgm/cvgm/tune/assess"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
 )
@@ -77,6 +78,10 @@ type Tuner struct {
 	// or Splits in the order of time require it. Below zero: no estimate. They are drawn like
 	// the folds of the search: within groups, by class, or by chance.
 	OuterFolds int
+	// Threshold is the prediction above which an example is called +1 in the metrics of classes:
+	// see [assess.Classes]. It is no part of the model. Zero is usual for log odds and for support
+	// vector machines; the log odds of a probability p are log(p/(1−p)).
+	Threshold float64
 	// Workers bounds the goroutines that share the splits. Zero: GOMAXPROCS.
 	Workers int
 	// MaxBytes bounds the memory that a search and its nested estimate hold at a time, with all
@@ -198,6 +203,9 @@ func (t *Tuned) String() string {
 	fmt.Fprintf(&b, " (optimistic: it was minimised); default %.4g, constant prediction %.4g\n", t.DefaultLoss, t.ConstantLoss)
 	if r := t.Risk; r != nil {
 		fmt.Fprintf(&b, "risk by %d outer folds, with 95 %% intervals: tuned %v, default %v; %s\n", r.Folds, r.Tuned, r.Default, r.Verdict())
+		if metrics := r.Metrics(); metrics != "" {
+			fmt.Fprintf(&b, "predictions of the outer folds: %s\n", metrics)
+		}
 	}
 	for _, w := range t.Warnings {
 		fmt.Fprintf(&b, "warning: %s\n", w.Text)
@@ -219,6 +227,15 @@ type Risk struct {
 	// LessDefault and LessConstant are the risk of tuning minus the risk of the defaults, or of
 	// the constant prediction, from the differences of the examples' losses.
 	LessDefault, LessConstant Estimate
+	Outer                     []cvgm.Split // the outer folds
+	// OutOfFold holds the prediction for each example by the search that did not see its outer fold;
+	// NaN without one.
+	OutOfFold []float64
+	// Regression holds the metrics of OutOfFold if the target is a number, and Classes if all labels
+	// are ±1; the other one is nil. Weights of the data count rows in them; weights that Balanced
+	// makes do not. Probabilities are judged if the learner's predictions are log odds.
+	Regression *assess.Regression
+	Classes    *assess.Classes
 }
 
 // An Estimate is a mean with its 95 % confidence interval.
@@ -256,6 +273,7 @@ func (t Tuner) check(d learn.Data) error {
 		args.BadIf(t.MaxEvals < 0, "Tuner.MaxEvals", qpdiff.ErrDomain, "use a positive number, or zero for the default", "is %d", t.MaxEvals),
 		args.BadIf(t.MaxTime < 0, "Tuner.MaxTime", qpdiff.ErrDomain, "use a positive time, or zero for no bound", "is %v", t.MaxTime),
 		args.BadIf(t.MaxBytes < 0, "Tuner.MaxBytes", qpdiff.ErrDomain, "use a positive number, or zero for the default", "is %d", t.MaxBytes),
+		args.BadIf(!args.Finite(t.Threshold), "Tuner.Threshold", qpdiff.ErrNotFinite, "use a number, or zero for the default", "is %v", t.Threshold),
 		args.BadIf(t.Groups != nil && len(t.Groups) != n, "Tuner.Groups", qpdiff.ErrShape, "give one number per example", "has %d entries for N = %d examples", len(t.Groups), n),
 		args.BadIf(t.Splits != nil && t.Folds != 0, "Tuner.Folds", qpdiff.ErrDomain, "set one of them", "is set together with Splits"),
 	); err != nil {

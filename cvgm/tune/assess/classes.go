@@ -1,0 +1,194 @@
+package assess
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"cvgm/cvgm/internal/args"
+	"cvgm/qpdiff"
+)
+
+// Classes holds metrics of decision values for the labels ±1.
+type Classes struct {
+	// Threshold is the decision value above which a row is called +1 in Accuracy, Balanced and
+	// Confusion. AUC and Probabilities do not depend on it.
+	Threshold float64
+	Accuracy  float64 // the share of rows that are called by their label
+	Balanced  float64 // the mean of the shares within each class; NaN if there is one class alone
+	// AUC is the area under the ROC curve within each fold that has both classes, averaged over
+	// these folds. It is the chance that a row of +1 has a higher decision value than a row of −1
+	// of its fold, with ½ for equal values. NaN without such a fold.
+	AUC float64
+	// Confusion[a][b] counts the rows of label a that are called b, with index 0 for −1 and 1 for
+	// +1. Weights count rows, and several samples are averaged.
+	Confusion [2][2]float64
+	// Probabilities judges the decision values as log odds of +1. Nil if they are none.
+	Probabilities *Probabilities
+}
+
+// Probabilities holds metrics of predicted probabilities of +1.
+type Probabilities struct {
+	LogLoss float64 // the mean of −log of the probability of the label
+	Brier   float64 // the mean squared difference of the probability and the label, 1 or 0
+	// Calibration compares probabilities with rates, in groups of rows by ascending probability.
+	Calibration []Bin
+}
+
+// A Bin is a group of rows of neighbouring probabilities, out of all samples.
+type Bin struct {
+	Rows      int     // in it
+	Predicted float64 // the mean probability
+	Observed  float64 // the rate of +1
+}
+
+// bins is the number of groups of Calibration, and leastBin the number of rows of each if there
+// are enough: a rate of fewer rows scatters by more than the differences that matter.
+const bins, leastBin = 10, 10
+
+// Classify returns the metrics of each sample's decision values, averaged over the samples,
+// such as repeats of cross-validation with other folds; Calibration pools the samples. Labels
+// are ±1. A row is called +1 if its decision value is above the threshold: 0 is usual for log
+// odds and for support vector machines. With logOdds, the decision values are log odds of +1.
+// Errors are as in [Regress], and of kind qpdiff.ErrDomain for other labels and of
+// qpdiff.ErrNotFinite for a threshold that is not finite. It takes time in proportion to n log n
+// for n rows.
+func Classify(threshold float64, logOdds bool, samples ...Sample) (Classes, error) {
+	if err := args.First(
+		args.BadIf(!args.Finite(threshold), "threshold", qpdiff.ErrNotFinite, "use a number, such as 0", "is %v", threshold),
+		check(samples, true),
+	); err != nil {
+		return Classes{}, err
+	}
+	mean := Classes{Threshold: threshold}
+	if logOdds {
+		mean.Probabilities = &Probabilities{Calibration: calibration(samples)}
+	}
+	share := 1 / float64(len(samples))
+	var areas, areaCount float64
+	for _, s := range samples {
+		counts := s.confusion(threshold)
+		for a := range counts {
+			for b, v := range counts[a] {
+				mean.Confusion[a][b] += share * v
+			}
+		}
+		negative, positive := counts[0][0]+counts[0][1], counts[1][0]+counts[1][1]
+		mean.Accuracy += share * (counts[0][0] + counts[1][1]) / (negative + positive)
+		mean.Balanced += share * (counts[0][0]/negative + counts[1][1]/positive) / 2
+		if area := s.area(); area == area {
+			areas += area
+			areaCount++
+		}
+		if logOdds {
+			logLoss, brier := s.probabilities()
+			mean.Probabilities.LogLoss += share * logLoss
+			mean.Probabilities.Brier += share * brier
+		}
+	}
+	mean.AUC = areas / areaCount
+	return mean, nil
+}
+
+// confusion counts the rows by label and call.
+func (s Sample) confusion(threshold float64) (counts [2][2]float64) {
+	index := map[bool]int{true: 1}
+	for _, i := range s.rows() {
+		counts[index[s.Y[i] > 0]][index[s.Predictions[i] > threshold]] += s.weight(i)
+	}
+	return counts
+}
+
+// area is AUC of one sample.
+func (s Sample) area() float64 {
+	counts := make([]bool, len(s.Y))
+	for _, i := range s.rows() {
+		counts[i] = true
+	}
+	folds := s.Folds
+	if folds == nil {
+		folds = [][]int{s.rows()}
+	}
+	var total, number float64
+	for _, fold := range folds {
+		rows := slices.DeleteFunc(slices.Clone(fold), func(i int) bool { return !counts[i] })
+		slices.SortFunc(rows, func(a, b int) int { return cmp.Compare(s.Predictions[a], s.Predictions[b]) })
+		var below, positive, won float64 // negatives below, all positives, pairs in order
+		for from := 0; from < len(rows); {
+			to := from
+			var tied [2]float64
+			for ; to < len(rows) && s.Predictions[rows[to]] == s.Predictions[rows[from]]; to++ {
+				tied[map[bool]int{true: 1}[s.Y[rows[to]] > 0]] += s.weight(rows[to])
+			}
+			won += tied[1] * (below + tied[0]/2)
+			below, positive, from = below+tied[0], positive+tied[1], to
+		}
+		if below > 0 && positive > 0 {
+			total += won / (below * positive)
+			number++
+		}
+	}
+	return total / number
+}
+
+// probability returns the probability of +1 at log odds d.
+func probability(d float64) float64 { return 1 / (1 + math.Exp(-d)) }
+
+// probabilities returns the log loss and the Brier score of one sample.
+func (s Sample) probabilities() (logLoss, brier float64) {
+	var total float64
+	for _, i := range s.rows() {
+		w, margin := s.weight(i), s.Y[i]*s.Predictions[i]
+		total += w
+		loss := math.Log1p(math.Exp(-math.Abs(margin))) + max(0, -margin)
+		miss := probability(-margin)
+		logLoss += w / total * (loss - logLoss)
+		brier += w / total * (miss*miss - brier)
+	}
+	return logLoss, brier
+}
+
+// calibration groups the rows of all samples by ascending probability. Equal ones share a group.
+func calibration(samples []Sample) []Bin {
+	type row struct{ odds, y, weight float64 }
+	var rows []row
+	for _, s := range samples {
+		for _, i := range s.rows() {
+			rows = append(rows, row{s.Predictions[i], s.Y[i], s.weight(i)})
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(a.odds, b.odds) })
+	count := max(1, min(bins, len(rows)/leastBin/len(samples)))
+	var all []Bin
+	for from := 0; from < len(rows); {
+		to := max(from+1, (len(all)+1)*len(rows)/count)
+		for to < len(rows) && rows[to].odds == rows[to-1].odds {
+			to++
+		}
+		b := Bin{Rows: to - from}
+		var total float64
+		for _, r := range rows[from:to] {
+			total += r.weight
+			b.Predicted += r.weight / total * (probability(r.odds) - b.Predicted)
+			b.Observed += r.weight / total * (max(0, r.y) - b.Observed)
+		}
+		all, from = append(all, b), to
+	}
+	return all
+}
+
+// String describes the metrics in one line.
+func (r Regression) String() string {
+	return fmt.Sprintf("RMSE %.4g, MAE %.4g, R² %.3g", r.RMSE, r.MAE, r.R2)
+}
+
+// String describes the metrics in one line.
+func (c Classes) String() string {
+	text := fmt.Sprintf("accuracy %.3g, balanced accuracy %.3g, AUC %.3g; of label −1 %.4g right and %.4g wrong, of label +1 %.4g right and %.4g wrong",
+		c.Accuracy, c.Balanced, c.AUC, c.Confusion[0][0], c.Confusion[0][1], c.Confusion[1][1], c.Confusion[1][0])
+	if p := c.Probabilities; p != nil {
+		text += fmt.Sprintf("; log loss %.3g, Brier score %.3g", p.LogLoss, p.Brier)
+	}
+	return text
+}

@@ -1,0 +1,134 @@
+package tune
+
+import (
+	"math"
+	"slices"
+
+	"cvgm/cvgm"
+	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/sample"
+	"cvgm/qpdiff"
+)
+
+// constantLoss is the CV loss of the best constant prediction on each split's training rows.
+func (w *tuning) constantLoss(splits []cvgm.Split) (float64, error) {
+	var total float64
+	missed := false // a label
+	for _, s := range splits {
+		c := w.constantOn(s.Train)
+		weights := sample.Relative(w.c.Data.Weights, s.Val)
+		var loss float64
+		for at, i := range s.Val {
+			l, _ := w.c.Loss.Eval(c, w.c.Data.Y[i])
+			loss += weights.At(at) * l
+			missed = missed || c != w.c.Data.Y[i]
+		}
+		total += loss / weights.Total(len(s.Val))
+	}
+	total /= float64(len(splits))
+	switch w.c.Loss.(type) {
+	case cvgm.SquaredError, cvgm.AbsoluteError, cvgm.HuberLoss: // others are 0 beside some labels, too
+		missed = missed && total < smallestLoss
+	default:
+		missed = false
+	}
+	if missed || !args.Finite(total) {
+		return math.NaN(), args.Bad("Data.Y", qpdiff.ErrNotFinite, "scale the labels", "has the CV loss %v for a constant prediction", total)
+	}
+	return total, nil
+}
+
+// smallestLoss bounds the losses that underflow: it is the smallest number with all digits.
+const smallestLoss = 0x1p-1022
+
+// constantOn returns the constant prediction of lowest mean loss on the rows, for a convex
+// loss. For other losses it is the best of three: the smallest label, the largest, and the
+// point that bisection finds between them.
+func (w *tuning) constantOn(rows []int) float64 {
+	rows = sample.Positive(rows, w.c.Data.Weights)
+	labels, weights := sample.Pick(w.c.Data.Y, rows), sample.Relative(w.c.Data.Weights, rows)
+	switch w.c.Loss.(type) {
+	case cvgm.SquaredError:
+		return runningMean(labels, weights)
+	case cvgm.AbsoluteError:
+		return median(labels, weights)
+	}
+	if w.classes() { // two labels in place of N make this much cheaper than a fit
+		labels, weights = classWeights(labels, weights)
+	}
+	slope := func(p float64) float64 { return slopeAt(w.c.Loss, p, labels, weights) }
+	low, high := slices.Min(labels), slices.Max(labels)
+	candidates := []float64{low, high}
+	if size := max(math.Abs(low), math.Abs(high)); low == high { // one label: beyond it some losses fall still
+		low, high = low-size, high+size
+	}
+	const doublings, halvings = 4, 60
+	for range doublings {
+		middle, half := (low+high)/2, (high-low)/2
+		if slope(low) > 0 || slope(high) < 0 {
+			low, high = middle-2*half, middle+2*half
+		}
+	}
+	for range halvings {
+		if middle := low + (high-low)/2; slope(middle) > 0 {
+			high = middle
+		} else {
+			low = middle
+		}
+	}
+	best, lowest := low+(high-low)/2, math.Inf(1)
+	for _, p := range append([]float64{best}, candidates...) {
+		var loss float64
+		for i, y := range labels {
+			l, _ := w.c.Loss.Eval(p, y)
+			loss += weights.At(i) * l
+		}
+		if loss < lowest {
+			best, lowest = p, loss
+		}
+	}
+	return best
+}
+
+// runningMean returns the mean of y, whose sum may overflow.
+func runningMean(y []float64, weights sample.Weights) (mean float64) {
+	var total float64
+	for i, y := range y {
+		if v := weights.At(i); v > 0 {
+			total += v
+			mean += v / total * (y - mean)
+		}
+	}
+	return mean
+}
+
+// slopeAt sums the slopes of a loss at the prediction p, those at its kinks included.
+func slopeAt(loss cvgm.Loss, p float64, labels []float64, weights sample.Weights) (total float64) {
+	kinks, _ := loss.(cvgm.KinkedLoss)
+	for i, y := range labels {
+		_, s := loss.Eval(p, y)
+		if s != s && kinks != nil {
+			_, s = kinks.Kink(p, y)
+		}
+		if s == s {
+			total += weights.At(i) * s
+		}
+	}
+	return total
+}
+
+// classWeights returns the labels that there are among ±1, with their total weights.
+func classWeights(y []float64, weights sample.Weights) (labels []float64, totals sample.Weights) {
+	for _, label := range []float64{-1, 1} {
+		var total float64
+		for i, v := range y {
+			if v == label {
+				total += weights.At(i)
+			}
+		}
+		if total > 0 {
+			labels, totals = append(labels, label), append(totals, total)
+		}
+	}
+	return labels, totals
+}

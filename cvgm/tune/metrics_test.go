@@ -1,0 +1,58 @@
+package tune
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"cvgm/qpdiff/linear/margin"
+)
+
+// sums bounds the relative difference of sums in another order.
+const sums = 1e-9
+
+// The metrics are those of the outer folds' predictions: the squared error is the risk of a
+// regression, and the log loss the risk of a logistic one.
+func TestTuneMetrics(t *testing.T) {
+	d := houses(60)
+	tuned := mustTune(t, Tuner{}, d)
+	r := tuned.Risk
+	if r.Classes != nil || r.Regression == nil {
+		t.Fatalf("%+v", r)
+	}
+	if m := r.Regression; math.Abs(m.RMSE*m.RMSE-r.Tuned.Mean) > sums*r.Tuned.Mean || !(m.MAE < m.RMSE) || !(m.R2 > .5 && m.R2 < 1) {
+		t.Errorf("%v at a risk of %v", m, r.Tuned)
+	}
+	if !strings.Contains(tuned.String(), "R² 0.") {
+		t.Errorf("no R² in\n%v", tuned)
+	}
+	middle := slices.Sorted(slices.Values(d.Y))[20]
+	for i, y := range d.Y {
+		d.Y[i] = math.Copysign(1, y-middle)
+	}
+	for _, test := range []struct {
+		name  string
+		tuner Tuner
+		odds  bool
+	}{{"logistic", Tuner{}, true}, {"balanced", Tuner{Balanced: true}, true}, {"svm", Tuner{Learner: &margin.SVM{}, Starts: 1}, false}} {
+		r := mustTune(t, test.tuner, d).Risk
+		m := r.Classes
+		if m == nil || r.Regression != nil || (m.Probabilities != nil) != test.odds {
+			t.Fatalf("%s: %+v", test.name, r)
+		}
+		if test.name == "logistic" && math.Abs(m.Probabilities.LogLoss-r.Tuned.Mean) > sums*r.Tuned.Mean {
+			t.Errorf("log loss %v at a risk of %v", m.Probabilities, r.Tuned)
+		}
+		if c := m.Confusion; c[0][0]+c[0][1]+c[1][0]+c[1][1] != 60 || !(m.AUC > .7) || !(m.Accuracy > .65) {
+			t.Errorf("%s: %v", test.name, m)
+		}
+	}
+	all := mustTune(t, Tuner{Threshold: -1e6}, d).Risk.Classes
+	if all.Confusion[0][0] != 0 || all.Confusion[1][0] != 0 || all.Balanced != .5 {
+		t.Errorf("below the threshold: %v", all)
+	}
+	if _, err := (Tuner{Threshold: math.NaN()}).Tune(t.Context(), d); err == nil || !strings.Contains(err.Error(), "Tuner.Threshold") {
+		t.Errorf("threshold NaN: %v", err)
+	}
+}
