@@ -72,6 +72,9 @@ func checkFigure(t *testing.T, f *Figure) {
 	if n := bytes.Count(svg, []byte("<image ")); n != bytes.Count(svg, []byte(`<image preserveAspectRatio="none"`)) {
 		t.Errorf("figure %s: %d pictures that keep the shape of their grid", f.Name, n)
 	}
+	if named, all := bytes.Count(svg, []byte("font-family:")), bytes.Count(svg, []byte(",sans-serif;")); named != all {
+		t.Errorf("%s: %d of %d texts have no family for viewers without the font", f.Name, named-all, named)
+	}
 	texts := textsOf(t, svg)
 	explained := map[string]bool{"": true}
 	explain := func(text string) {

@@ -48,6 +48,7 @@ USAGE = """./reproduce.sh [NAME …]                    run the stale ones of al
        ./reproduce.sh NAME … --on slurm           compute what is missing as a job array of Slurm
        ./reproduce.sh lab [PORT] [--edit]         open JupyterLab on 127.0.0.1
        ./reproduce.sh reset [NAME …]              replace working copies of notebooks by their originals
+       ./reproduce.sh site [FOLDER]               write the report as a folder for a web server
        ./reproduce.sh OPTION [NAME …]             see below"""
 
 NOTES = """
@@ -70,8 +71,11 @@ file whole and only after its notebook has succeeded. With -p all outputs go to
 their inputs: the code cells, the declarations of Go that these reach, other files
 and versions. A notebook is run again only if one of them, or an output, differs.
 
-A run of all notebooks ends with figures/out/report.html, one page that needs no
-network: findings, the notebooks' text with tables and figures, times, environment.
+A run of all notebooks ends with figures/out/report.html, which needs no network: the
+findings and each notebook's answer, with links to a page for the claims and one for each
+notebook. site writes these pages, with all files that they link to, to a folder that any
+host of static pages serves: FOLDER, or else .work/site. It runs no notebook, and a page
+tells when its notebook is not up to date.
 
 Results are kept in .work/store under their parameters and the source that they
 depend on, those of long experiments cell by cell, so an interrupted run resumes.
@@ -150,7 +154,7 @@ def parse(argv):
     args.overrides = dict(args.parameters)
     if len(args.overrides) < len(args.parameters):
         parser.error("-p sets a parameter twice")
-    command = args.names[0] if args.names[:1] in (["lab"], ["reset"]) else None
+    command = args.names[0] if args.names[:1] in (["lab"], ["reset"], ["site"]) else None
     if args.edit and command != "lab":
         parser.error("--edit belongs to lab: ./reproduce.sh lab --edit")
     if command and (args.mode or args.overrides or args.on == "slurm"):
@@ -160,6 +164,11 @@ def parse(argv):
         if len(ports) > 1 or any(not re.fullmatch("[0-9]{1,5}", p) or not 0 < int(p) < 65536 for p in ports):
             parser.error("lab takes only a port, from 1 to 65535: ./reproduce.sh lab [PORT]")
         args.names, args.port = args.names[:1], int(ports[0]) if ports else 0
+    if command == "site":
+        if len(args.names) > 2:
+            parser.error("site takes only a folder: ./reproduce.sh site [FOLDER]")
+        args.folder = Path(args.names[1]) if args.names[1:] else WORK / "site"
+        args.names = args.names[:1]
     if command:
         args.mode, args.names = command, args.names[1:]
     if args.mode in ALWAYS_ALL and (args.names or args.overrides):
@@ -306,7 +315,7 @@ def keep_results(fresh):
 
 def strays():
     """The files and folders in figures/out that belong to no notebook."""
-    known = {path.stem for path in experiments()} | {provenance.TIMINGS.name, sensitivities.FILE, report.PAGE.name, again.FILE.name}
+    known = {path.stem for path in experiments()} | {provenance.TIMINGS.name, sensitivities.FILE, report.PAGE.name, report.FOLDER, again.FILE.name}
     left = (p for p in provenance.OUT.glob("*") if p.name not in known)
     return sorted(p for p in left if p.is_file() or compare.files_in(p))
 
@@ -397,7 +406,7 @@ def main(argv):
     if args.mode == "timings":
         timings.record(env | settings)
         return 0
-    if args.mode != "lab":
+    if args.mode not in ("lab", "site"):
         states = examine(tasks, args, env | settings)
         for task in to_rewrite(tasks, states, args):
             rewrite(task)
@@ -437,6 +446,13 @@ def to_rewrite(tasks, states, args):
 
 def run(tasks, args, env):
     own = {"CVGM_TWIN": "1" if args.mode == "sensitivities" else ""}
+    if args.mode == "site":
+        folder = args.folder.absolute()
+        if folder.resolve() == ROOT.resolve():
+            raise ReproduceError(f"site writes to a folder of its own, and {args.folder} is the checkout: name another")
+        report.site(provenance.examine(tasks, env), env[environment.TOOLCHAIN], folder)
+        log.info(f"{folder}: open index.html, or let a web server serve the folder")
+        return 0
     states = to_run(tasks, examine(tasks, args, env), args)
     if args.on == "slurm":
         compute_on_slurm(states, args, env | own)
@@ -465,6 +481,14 @@ def finish(tasks, states, args, env, complete=True):
         log.info(f"report: {report.write(states, env[environment.TOOLCHAIN]).relative_to(ROOT)}")
 
 
+def status_of(argv):
+    """The exit status of a command, or the text of its failure."""
+    try:
+        return main(argv)
+    except (ReproduceError, OSError) as e:
+        return f"reproduce: {in_words(e)}"
+
+
 if __name__ == "__main__":
     log.addHandler(logging.StreamHandler())
     log.setLevel(logging.INFO)
@@ -473,9 +497,10 @@ if __name__ == "__main__":
         for s in STOPS:
             if signal.getsignal(s) != signal.SIG_IGN:  # as nohup has it
                 signal.signal(s, interrupt)
-        sys.exit(main(sys.argv[1:]))
-    except (ReproduceError, OSError) as e:
-        sys.exit(f"reproduce: {in_words(e)}")
+        status = status_of(sys.argv[1:])
+        for s in STOPS:
+            signal.signal(s, signal.SIG_IGN)  # there is nothing left to interrupt
     except KeyboardInterrupt as e:
         log.error("reproduce: interrupted; finished results and notebooks are kept")
-        sys.exit(128 + (e.args or (signal.SIGINT,))[0])  # as shells have it
+        status = 128 + (e.args or (signal.SIGINT,))[0]  # as shells have it
+    sys.exit(status)

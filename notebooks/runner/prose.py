@@ -1,5 +1,5 @@
 """HTML of the Markdown in the notebooks: headings, paragraphs, lists, tables, code,
-emphasis, links, TeX and <details> on lines of their own. All else, HTML too, is shown as it is
+emphasis, links, pictures, TeX and <details> on lines of their own. All else, HTML too, is shown as it is
 written."""
 
 import html
@@ -17,6 +17,7 @@ INLINE = re.compile(
     r"|\$\$(?P<display>.+?)\$\$"
     r"|\$(?P<math>(?=[^\s$])[^$]*[^\s$\\]|[^\s$\\])\$(?!\d)"
     r"|\\(?P<escaped>[\\`*_{}\[\]()<>#+.!$|~-])"
+    r"|!\[(?P<alt>[^\[\]]*)\]\((?P<source>[^()\s]+)\)"
     r"|\[(?P<label>(?:[^\[\]`$]|`[^`]*`|\$[^$]*\$|\[[^\[\]]*\])+)\]\((?P<target>[^()\s]+)\)"
     r"|\*\*(?=\S)(?P<strong>(?:\*(?!\*)|[^*])+?)(?<=\S)\*\*(?!\*)"
     r"|(?<!\*)\*(?=[^\s*])(?P<emphasis>(?:\*\*|[^*])+?)(?<=[^\s*])\*(?!\*)"
@@ -64,7 +65,7 @@ def blocks(lines, link, heading):
 
 
 def code(text):
-    return f'<pre><code>{html.escape(text)}</code></pre>'
+    return f'<pre{SCROLLS}><code>{html.escape(text)}</code></pre>'
 
 
 def items(lines, start, link, heading):
@@ -107,6 +108,7 @@ def cells(line):
     return [part.replace("\\|", "|").strip() for part in re.split(r"(?<!\\)\|", line.strip().removesuffix("|").removeprefix("|"))]
 
 
+SCROLLS = ' tabindex="0"'  # of what may be wider than the page, for those who scroll with keys
 SENTENCE = 60  # characters, from which on a cell is read as a sentence and not as a name
 
 
@@ -122,9 +124,9 @@ def table(lines, link):
         kind = " ".join(filter(None, [kinds[k] if k < len(kinds) else "", "none" if text in ("", "–") else "", "sentence" if len(text) >= SENTENCE else ""]))
         return f'<td class="{kind}" data-column="{name}">{inline(text, link)}</td>'
 
-    top = "".join(f'<th scope="col" class="{kind}">{inline(text, link)}</th>' for text, kind in zip(head, kinds + [""] * len(head)))
+    top = "".join(f'<th scope="col" class="{kind}">{inline(text, link)}</th>' if text else f'<td class="{kind}"></td>' for text, kind in zip(head, kinds + [""] * len(head)))
     body = "".join("<tr>" + "".join(cell(text, k) for k, text in enumerate(row)) + "</tr>" for row in rows)
-    return f'<div class="wide"><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>'
+    return f'<div class="wide"{SCROLLS}><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
 def inline(text, link=lambda target: target):
@@ -146,6 +148,10 @@ def element(found, link):
         return html.escape(html.unescape(found[0]))
     if kind == "escaped":
         return html.escape(found["escaped"])
+    if kind == "source":
+        if not ADDRESS.match(found["source"]):
+            return html.escape(found[0], quote=False)
+        return f'<img alt="{html.escape(found["alt"])}" src="{html.escape(link(found["source"]))}">'
     if kind == "target":
         if not ADDRESS.match(found["target"]):
             return html.escape(found[0], quote=False)
@@ -162,4 +168,4 @@ def tex(text, display):
         made = math_core.LatexToMathML(annotation=True).convert_with_local_state(text, displaystyle=display)
     except math_core.LatexError:
         made = f"<code>{html.escape(text)}</code>"
-    return f'<span class="display">{made}</span>' if display else made
+    return f'<span class="display"{SCROLLS}>{made}</span>' if display else made

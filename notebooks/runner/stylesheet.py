@@ -10,7 +10,7 @@ STYLE = """
 html { scroll-padding-top: 1rem; -webkit-text-size-adjust: 100% }
 body { margin: 0 auto; max-width: 62rem; padding: 1.2rem; background: var(--page); color: var(--ink); font: 1rem/1.55 system-ui, "Liberation Sans", sans-serif; overflow-wrap: break-word }
 h1, h2, h3, h4 { line-height: 1.25; text-wrap: balance }
-h2 { margin-top: 3rem; border-top: 1px solid var(--line); padding-top: 1rem }
+h2 { margin-top: 2.2rem; border-top: 1px solid var(--line); padding-top: 1rem }
 h3 { margin-top: 2rem }
 p, li { max-width: 46rem }
 a { color: var(--link) }
@@ -19,7 +19,7 @@ a { color: var(--link) }
 code { font-size: .9em; background: var(--soft); padding: 0 .2em; border-radius: .2em }
 pre { background: var(--soft); padding: .7rem; overflow-x: auto; border-radius: .3rem; line-height: 1.4; overflow-wrap: normal; tab-size: 4 }
 pre code { padding: 0; background: none; white-space: pre }
-figure { margin: 1.6rem 0 }
+figure { margin: 1.2rem 0 }
 figure img { display: block; max-width: 100%; height: auto; background: #fff }
 figcaption, .note, .from { font-size: .875rem; color: var(--dim) }
 figcaption { margin-top: .4rem; max-width: 52rem }
@@ -29,7 +29,7 @@ figcaption { margin-top: .4rem; max-width: 52rem }
 math { font-family: math, "STIX Two Math", "Cambria Math", "Latin Modern Math", "DejaVu Math TeX Gyre", serif }
 table { border-collapse: collapse; font-size: .9rem; margin: .3rem 0 }
 th, td { padding: .3rem .6rem; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top }
-th { background: var(--soft); overflow-wrap: normal }
+th, thead td { background: var(--soft); overflow-wrap: normal }
 .number { text-align: right }
 td.number { font-variant-numeric: tabular-nums }
 td:not(:first-child) { overflow-wrap: normal }
@@ -46,11 +46,17 @@ dd { margin: 0 }
 .verdict { font-weight: 600 }
 .confirmed { --verdict: var(--confirmed) } .differs { --verdict: var(--differs) } .error { --verdict: var(--error) } .untested { --verdict: var(--untested) }
 .verdict { color: var(--verdict) }
-nav ul { columns: 2; padding-left: 1.1rem }
+nav ul { display: flex; flex-wrap: wrap; gap: .1rem 1rem; margin: 0; padding: 0 0 .6rem; list-style: none; font-size: .875rem; border-bottom: 1px solid var(--line) }
+nav [aria-current] { color: var(--ink); font-weight: 600; text-decoration: none }
+.card { margin-top: 1.4rem; border-top: 1px solid var(--line); font-size: .9375rem; line-height: 1.45 }
+.card h3 { margin: .7rem 0 .3rem }
+.card p { margin: .3rem 0; max-width: none }
+.near { margin-top: 3rem; border-top: 1px solid var(--line); padding-top: 1rem }
+.short { margin-top: 2rem; border-top: 1px solid var(--line) }
+.short h3 { margin-top: 1rem; font-size: 1.25rem }
 @media screen and (max-width: 44rem) {
   p { overflow-x: auto }
   body { padding: .8rem }
-  nav ul { columns: 1 }
   nav li { padding: .2rem 0 }
   dl { display: block } dd { margin-bottom: .4rem }
   thead { position: absolute; clip-path: inset(50%); width: 1px; height: 1px; overflow: hidden; white-space: nowrap }
@@ -79,8 +85,6 @@ nav ul { columns: 2; padding-left: 1.1rem }
   figure, tr, pre { break-inside: avoid }
   figure.table { break-inside: auto }
   h2, h3, h4, .caption, summary { break-after: avoid }
-  h2 { break-before: page }
-  main > section:first-child h2 { break-before: avoid }
   details::details-content { content-visibility: visible; block-size: auto }
   summary { list-style: none }
 }

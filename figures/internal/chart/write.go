@@ -92,7 +92,9 @@ func (f *Figure) SVG() ([]byte, error) {
 	c := vgsvg.New(f.Size())
 	svg, err := f.Render(draw.New(c), c)
 	// Viewers would keep the shape of a surface's grid instead of filling its axes.
-	return bytes.ReplaceAll(svg, []byte("<image "), []byte(`<image preserveAspectRatio="none" `)), err
+	svg = bytes.ReplaceAll(svg, []byte("<image "), []byte(`<image preserveAspectRatio="none" `))
+	// Where Liberation Sans is missing, Arial and Helvetica have letters of the same widths.
+	return bytes.ReplaceAll(svg, []byte("font-family:Liberation Sans;"), []byte("font-family:Liberation Sans,Arial,Helvetica,sans-serif;")), err
 }
 
 // PDF returns the figure as a page of its size, with its fonts.

@@ -66,7 +66,7 @@ class CommandLine(unittest.TestCase):
             *(["--chekc"], ["--che"], ["lab", "eighty"], ["lab", "0"], ["lab", "70000"], ["lab", "1", "2"], ["lab", "--check"]),
             *(["rings", "-p"], ["rings", "-p", "K"], ["rings", "-p", "=3"], ["rings", "-p", "K=1", "-p", "K=2"], ["-p", "K=1"]),
             *(["--timings", "rings"], ["--timings", "--check"], ["lab", "--timings"]),
-            *(["--edit"], ["rings", "--edit"], ["reset", "--edit"], ["reset", "--force"], ["reset", "rings", "-p", "K=1"], ["lab", "²"]),
+            *(["--edit"], ["rings", "--edit"], ["reset", "--edit"], ["reset", "--force"], ["reset", "rings", "-p", "K=1"], ["lab", "²"], ["site", "a", "b"], ["site", "--force"]),
             *(["lab", "--on", "slurm"], ["reset", "--on", "slurm"], ["--status", "rings"], ["--status", "rings", "-p", "K=1"], ["rings", "-p", "help", "--why"]),
             *(["--full"], ["rings", "--force", "--on", "slurm"]),
             *(["lab", "-p", "K=1"], ["rings", "--check", "-p", "K=1"], ["--check", "--force"], ["--why", "--force"]),

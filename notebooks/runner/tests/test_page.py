@@ -9,6 +9,7 @@ import struct
 import unittest
 import unittest.mock
 import zlib
+from pathlib import Path
 from urllib.parse import unquote
 
 import prose
@@ -75,10 +76,11 @@ class Texts(Page):
 
 
 def broken(page, folder):
-    """The ids that are doubled and the links that lead nowhere from a page in folder."""
+    """The ids that are doubled and the links that lead nowhere from a page in folder, other
+    pages left out."""
     doubled = {name for name in page.ids if page.ids.count(name) > 1}
     inside = {link for link in page.links if link.startswith("#") and unquote(link[1:]) not in page.ids}
-    files = {link for link in page.links if not re.match("#|https?:", link) and not os.path.exists(os.path.normpath(folder / unquote(link.partition("#")[0])))}
+    files = {link for link in page.links + [p["src"] for p in page.pictures if not p["src"].startswith("data:")] if not re.match(r"#|https?:|(\.\./)?(report/)?\w+\.html", link) and not os.path.exists(os.path.normpath(folder / unquote(link.partition("#")[0])))}
     return doubled | inside | files
 
 
@@ -124,23 +126,29 @@ a number: **-2.5**. Not so: see the [errata](../b/errata.md).
 
 
 class Report(unittest.TestCase):
-    def made(self, cells, files=None, last=None, timings=None):
-        """The page of two notebooks, of which 01_a has these cells and files."""
+    def made(self, cells, files=None, last=None, timings=None, name="01_a", reasons=()):
+        """One of the pages on two notebooks, of which 01_a has these cells and files."""
         folder = Checkout(self)
         with folder:
             folder.write("notebooks/01_a.ipynb", json.dumps({"cells": cells}))
             folder.write("notebooks/02_b.ipynb", json.dumps({"cells": [{"cell_type": "markdown", "source": "# Second"}]}))
             folder.write("cvgm/search.go", "")
-            for name, data in (files or {}).items():
-                folder.write(f"figures/out/01_a/{name}", data)
+            for file, data in (files or {}).items():
+                folder.write(f"figures/out/01_a/{file}", data)
             if timings:
                 folder.write("figures/out/timings.json", json.dumps(timings))
-            tasks = [provenance.Task(folder.root / "notebooks" / name) for name in ("01_a.ipynb", "02_b.ipynb")]
+            tasks = [provenance.Task(folder.root / "notebooks" / file) for file in ("01_a.ipynb", "02_b.ipynb")]
             with unittest.mock.patch.object(provenance, "read", lambda task: last or {}):
-                text = report.page({task: {"reasons": []} for task in tasks}, "go")
-            page = Page(text)
-            self.assertEqual(broken(page, report.PAGE.parent), set())
-        return text, page
+                made = report.pages({task: {"reasons": list(reasons)} for task in tasks}, "go", report.PAGE)
+            texts = {path.stem: text for path, text in made.items()}
+            pages = {path: Page(text) for path, text in made.items()}
+            for path, page in pages.items():
+                self.assertEqual(broken(page, path.parent), set(), path)
+                there = {os.path.normpath(path.parent / unquote(link.partition("#")[0])): link.partition("#")[2] for link in page.links if ".html" in link}
+                for target, part in there.items():
+                    self.assertIn(Path(target), pages)
+                    self.assertIn(part, ["", *pages[Path(target)].ids], target)
+        return texts[name], Page(texts[name])
 
     def in_order(self, text, *words):
         at = text.index("<main>")
@@ -164,13 +172,15 @@ class Report(unittest.TestCase):
         ]
         files = {"one.png": png(1), "one.svg": "<svg/>", "two.svg": "<svg><image /></svg>", "two.png": png(2), "t.md": "**T**\n\n| k | v |\n| :-- | --: |\n| a | -1 |\n", "late.md": "**Late**\n\n| q |\n| :-- |\n| 7 |\n"}
         text, page = self.made(cells, files, {"captions": {"one": "It <falls>"}, "alts": {"two": "Two lines"}})
-        self.in_order(text, '<h2 id="01_a">First</h2>', 'href="#02_b"', 'href="../../cvgm/search.go"', 'href="#01_a-the-end"', "<math", "<img", "It &lt;falls&gt;. ", "1 &lt; 2",
-                      '<h3 id="01_a-twice">', "Code, 2 lines", "<img", "<td class=\"number\" data-column=\"v\">−1</td>", "The end</h3>", "Code, 1 line<", "<pre><code>fmt.Println(1)</code>", "<img", ">7</td>", '<h2 id="02_b">Second</h2>')  # fmt: skip
+        self.in_order(text, "<h1>First</h1>", 'href="02_b.html"', 'href="../../../cvgm/search.go"', 'href="#the-end"', "<math", "<img", "It &lt;falls&gt;. ", "1 &lt; 2",
+                      '<h2 id="twice">', "Code, 2 lines", "<img", "<td class=\"number\" data-column=\"v\">−1</td>", "The end</h2>", "Code, 1 line<", '<pre tabindex="0"><code>fmt.Println(1)</code>', "<img", ">7</td>", 'Next: <a href="02_b.html">Second</a>')  # fmt: skip
         self.assertEqual([p["alt"] for p in page.pictures], ['of the "cell"', "Two lines", "A picture of First"])
         self.assertEqual([p.get("class") for p in page.pictures], [None, "surface", None])
         self.assertNotIn("noautoget", text)
         self.assertNotIn("Show(one", text)
-        self.assertIn('<a href="01_a/one.svg"><img', text)
+        self.assertIn('<a href="../01_a/one.svg"><img', text)
+        self.assertIn('loading="lazy" src="../01_a/one.svg"', text)  # the smaller of the two files
+        self.assertIn('src="data:image/png;base64,', text)  # of the picture without files
 
     def test_a_picture_without_a_file_has_the_notebook_s_caption(self):
         figure = f'<figure><img src="data:image/png;base64,{base64.b64encode(png(1)).decode()}" alt="A line"><figcaption><code>It &lt;falls&gt;</code></figcaption></figure>'
@@ -180,23 +190,55 @@ class Report(unittest.TestCase):
 
     def test_claims_are_cards_that_their_list_links_to(self):
         cells = [{"cell_type": "markdown", "source": "# First"}]
-        text, page = self.made(cells, {"claims.md": CLAIMS, "claims_at_a_glance.md": GLANCE, "claims.csv": "", "../b/errata.md": ""})
-        findings = text[text.index('id="findings"') : text.index('id="01_a"')]
-        for words in ('<a href="#claim-1">1</a>', '<td class="verdict differs" data-column="Verdict">differs', '<td class="verdict untested" data-column="Verdict">not testable', "2 claims: 1 differs"):
-            self.assertIn(words, findings)
-        self.in_order(text, 'id="01_a"', '<h4 id="claim-1">1. A &lt;b&gt;</h4>', "<strong>differs</strong>", "<code>[·│─●]</code>", "<strong>−2.5</strong>", 'href="b/errata.md"',
-                      "<details><summary>All that is measured</summary>", "<li><strong>1a</strong>", "</details>", 'id="claim-2"', 'href="01_a/claims.csv"')  # fmt: skip
+        files = {"claims.md": CLAIMS, "claims_at_a_glance.md": GLANCE, "claims.csv": "", "../b/errata.md": ""}
+        text, _ = self.made(cells, files, name="claims")
+        self.in_order(text, '<a href="#claim-1">1</a>', '<td class="verdict differs" data-column="Verdict">differs', '<td class="verdict untested" data-column="Verdict">not testable', "2 claims: 1 differs",
+                      '<section class="card"><h3 id="claim-1">1. A &lt;b&gt;</h3>', '<strong class="verdict differs">differs</strong>', "<code>[·│─●]</code>", "<strong>−2.5</strong>", 'href="../b/errata.md"',
+                      "<details><summary>All that is measured</summary>", "<li><strong>1a</strong>", "</details>", "</section>", 'id="claim-2"', '<strong class="verdict untested">not testable')  # fmt: skip
         self.assertEqual(text.count("2 claims: 1 differs"), 1)
+        self.assertIn('href="../01_a/claims.csv"', self.made(cells, files)[0])
 
-    def test_the_findings_of_the_notebooks_come_first(self):
+    def test_the_first_page_has_the_findings_and_the_notebooks_in_short(self):
         shown = "**Two findings**\n\n| Finding | Number | Shown in |\n| :-- | --: | :-- |\n| It differs | -1 ± 2 | 02_b |\n"
-        cells = [{"cell_type": "code", "source": "%%\nnotebook.Show(f())", "outputs": [{"output_type": "display_data", "data": {"text/markdown": shown}}]}]
-        text, _ = self.made(cells, {"claims_at_a_glance.md": GLANCE, "findings.md": shown})
-        self.in_order(text, 'id="findings"', "Two findings", "−1 ±\N{NO-BREAK SPACE}2", '<a href="#02_b">02_b</a>', "2 claims", 'id="01_a"', 'href="#findings"')
-        self.assertEqual(text.count("It differs"), 1)
+        picture = {"output_type": "display_data", "data": {"image/png": base64.b64encode(png(2)).decode()}}
+
+        def markdown(text):
+            return {"output_type": "display_data", "data": {"text/markdown": text}}
+
+        cells = [
+            {"cell_type": "markdown", "source": "# First\n\n*From the paper.*\n\nDoes it fall? A cell answers.\n\nMore."},
+            {"cell_type": "code", "source": "%%\nnotebook.Show(f())", "outputs": [markdown(shown), markdown("**It falls by 2.** Always."), markdown("**A table**\n\n| a |\n| --- |\n| b |\n")]},
+            {"cell_type": "code", "source": "%%\nnotebook.Show(g())", "outputs": [picture, markdown("**Later.**"), picture]},
+        ]
+        files = {"claims.md": CLAIMS, "claims_at_a_glance.md": GLANCE, "findings.md": shown, "one.png": png(2), "one.svg": "<svg/>", "../b/errata.md": ""}
+        text, page = self.made(cells, files, name="report", reasons=["no outputs"])
+        self.in_order(text, "Two findings", "−1 ±\N{NO-BREAK SPACE}2", '<a href="report/02_b.html">02_b</a>', 'href="report/claims.html"', '<h3 id="01_a"><a href="report/01_a.html">First</a>',
+                      "Not up to date: no outputs.", "<p>Does it fall? A cell answers.</p>", "<strong>It falls by 2.</strong> Always.", 'src="01_a/one.svg"', '<h3 id="02_b">')  # fmt: skip
+        for words in ("From the paper", "More.", "Later", "A table", "2 claims"):
+            self.assertNotIn(words, text)
+        self.assertEqual(len(page.pictures), 2)  # the method and the notebook's first
+
+    def test_long_tables_are_folded(self):
+        for rows, folded in ((report.LONG, False), (report.LONG + 1, True)):
+            text, _ = self.made([], {"t.md": "**T**\n\n| k |\n| :-- |\n" + "| 1 |\n" * rows})
+            self.assertEqual(f"<summary>T: {rows} rows</summary>" in text, folded)
+
+    def test_a_site_has_all_files_that_it_links_to(self):
+        with Checkout(self) as folder:
+            folder.write("notebooks/01_a.ipynb", json.dumps({"cells": [{"cell_type": "markdown", "source": "# A\n\n[code](../cvgm/search.go#L3), ![a](../a%20b.svg), [gone](gone.md), [out](../../out.md), [far](https://a.example/x)"}]}))
+            for file in ("cvgm/search.go", "a b.svg", "figures/out/01_a/one.csv", "figures/out/01_a/unused.txt", "../out.md"):
+                folder.write(file, file)
+            folder.write("figures/out/01_a/one.png", png(1))
+            site = folder.root / "site"
+            with unittest.mock.patch.object(report, "ROOT", folder.root):
+                report.site({provenance.Task(folder.root / "notebooks/01_a.ipynb"): {"reasons": []}}, "go", site)
+            made = {path.relative_to(site).as_posix() for path in site.rglob("*") if path.is_file()}
+            self.assertEqual(made, {"index.html", "report/claims.html", "report/times.html", "report/01_a.html", "notebooks/01_a.ipynb", "cvgm/search.go", "a b.svg", "figures/out/01_a/one.csv"})
+            self.assertEqual((site / "cvgm/search.go").read_text(), "cvgm/search.go")
 
     def test_without_claims_and_outputs(self):
-        self.assertIn("No claims are judged yet", self.made([])[0])
+        for name in ("report", "claims"):
+            self.assertIn("No claims are judged yet", self.made([], name=name)[0])
         for claims in ("", "**T**\n\n| Claim |\n| --- |\n| a |\n", "| |\n"):
             self.made([], {"claims.md": claims, "claims_at_a_glance.md": claims})
 
@@ -206,16 +248,19 @@ class Report(unittest.TestCase):
             {"cell_type": "markdown", "source": f"# {evil}\n\n## {evil} & \"'\n\n{evil} `{evil}` ${evil}$ [{evil}](x\"y.md)\n\n| {evil} |\n| --- |\n| {evil} |\n"},
             {"cell_type": "code", "source": evil, "outputs": [{"output_type": "stream", "name": "stdout", "text": evil}, {"output_type": "display_data", "data": {"text/markdown": evil, "text/html": evil}}]},
         ]
-        with unittest.mock.patch(f"{__name__}.broken", lambda *_: set()):
-            text, page = self.made(cells, {"claims.md": CLAIMS.replace("Not so", evil).replace("differs", evil), "one.png": png(1), "one.md": evil}, {"captions": {"one": evil}, "alts": {"one": evil + '"'}})
-        self.assertEqual(page.names.count("script"), 1)
-        self.assertIn(evil + '"', [p["alt"] for p in page.pictures])
+        files = {"claims.md": CLAIMS.replace("Not so", evil).replace("differs", evil), "one.png": png(1), "one.md": evil}
+        for name in ("01_a", "claims", "report"):
+            with unittest.mock.patch(f"{__name__}.broken", lambda *_: set()):
+                _, page = self.made(cells, files, {"captions": {"one": evil}, "alts": {"one": evil + '"'}}, name=name)
+            self.assertEqual(page.names.count("script"), 1, name)
+            if name == "01_a":
+                self.assertIn(evil + '"', [p["alt"] for p in page.pictures])
 
     def test_names_of_strangers_are_text(self):
         of = json.loads((HERE.parents[1] / "figures/testdata/strangers.json").read_text(encoding="utf-8"))
         page = Texts(report.table(of["markdown"]))
         self.assertEqual(set(page.names), {"p", "code", "div", "table", "thead", "tbody", "tr", "th", "td"})
-        self.assertEqual({name for _, attributes in page.elements for name in attributes}, {"class", "scope", "data-column"})
+        self.assertEqual({name for _, attributes in page.elements for name in attributes}, {"class", "scope", "data-column", "tabindex"})
         self.assertEqual(page.texts("td")[::2], [name.replace("-1", "−1", 1) if re.match(r"-1", name) else name for name in of["names"]])
         self.assertEqual(page.texts("p"), [of["caption"], of["note"]])
 
@@ -233,14 +278,14 @@ class Report(unittest.TestCase):
             "qpdiff.QPWarm/a_8x": {"ns/op": {"lowest": 1.0}, "µs/problem": {"lowest": 4500.0}},
             "other.Thing": {"ns/op": {"lowest": 12.0}},
         }}  # fmt: skip
-        text, _ = self.made([], timings=timings)
+        text, _ = self.made([], timings=timings, name="times")
         rows = [re.sub(r"<[^>]*>", "|", row) for row in re.findall(r"<tr[^>]*>(.*?)</tr>", text[text.index('class="times"') :])[1:]]
         self.assertEqual([re.sub(r"\|+", "|", row) for row in rows], [
             "|cvgm: ElasticNetCold, value|1|2 µs|", "|cvgm: ElasticNetCold, gradient|1.5|3 µs|",
             "|qpdiff: QPWarm, a 8x|–|4.5 ms per problem|", "|other: Thing|–|12 ns|",
         ])  # fmt: skip
         for bad in ({"benchmarks": {"a": {}}}, {"benchmarks": []}, {}, []):
-            self.assertIn("None yet", self.made([], timings=bad or [1])[0])
+            self.assertIn("None yet", self.made([], timings=bad or [1], name="times")[0])
 
     def test_each_recorded_time_has_a_baseline(self):
         for name in json.loads(provenance.TIMINGS.read_text())["benchmarks"]:
@@ -253,13 +298,20 @@ class Report(unittest.TestCase):
 
     def test_each_link_of_the_report_leads_somewhere(self):
         tasks = [provenance.Task(path) for path in sorted(NOTEBOOKS.glob("[0-9e]*.ipynb"))]
-        text = report.page({task: {"reasons": []} for task in tasks}, "go")
-        page = Page(text)
-        self.assertEqual(broken(page, report.PAGE.parent), set())
-        self.assertEqual([p for p in page.pictures if not p["alt"]], [])
+        made = report.pages({task: {"reasons": []} for task in tasks}, "go", report.PAGE)
+        for path, text in made.items():
+            page = Page(text)
+            self.assertEqual(broken(page, path.parent), set(), path)
+            self.assertEqual([p for p in page.pictures if not p["alt"]], [], path)
         for task in tasks:
             for file in task.out.glob("*.png"):
-                self.assertIn(base64.b64encode(file.read_bytes()).decode(), text, file)
+                self.assertRegex(made[report.PAGE.parent / report.FOLDER / f"{task.name}.html"], rf"/{file.stem}\.(png|svg)\"", file)
+
+    def test_the_first_page_loads_little(self):
+        tasks = [provenance.Task(path) for path in sorted(NOTEBOOKS.glob("[0-9e]*.ipynb"))]
+        text = report.pages({task: {"reasons": []} for task in tasks}, "go", report.PAGE)[report.PAGE]
+        pictures = [report.PAGE.parent / p["src"] for p in Page(text).pictures if not p["src"].startswith("data:")]
+        self.assertLess(len(text) + sum(path.stat().st_size for path in pictures), 1e6)
 
 
 class Markdown(unittest.TestCase):
@@ -267,13 +319,13 @@ class Markdown(unittest.TestCase):
         for text, made in {
             "a\nb\n\nc": "<p>a b</p>\n<p>c</p>",
             "## A *b*\nc": "<h2>A <em>b</em></h2>\n<p>c</p>",
-            "```go\na < b\n\nc\n```\nd": "<pre><code>a &lt; b\n\nc</code></pre>\n<p>d</p>",
+            "```go\na < b\n\nc\n```\nd": '<pre tabindex="0"><code>a &lt; b\n\nc</code></pre>\n<p>d</p>',
             "* a\n* b\n  c": "<ul><li>a</li><li>b c</li></ul>",
             "* a\n  * b\n  * c\n* d": "<ul><li>a\n<ul><li>b</li><li>c</li></ul></li><li>d</li></ul>",
             "* a\n\n* b": "<ul><li><p>a</p></li><li><p>b</p></li></ul>",
             "a:\n* b\n\nc": "<p>a:</p>\n<ul><li>b</li></ul>\n<p>c</p>",
             "2. a\n3. b": '<ol start="2"><li>a</li><li>b</li></ol>',
-            "```\nopen": "<pre><code>open</code></pre>",
+            "```\nopen": '<pre tabindex="0"><code>open</code></pre>',
             "| a |\nb": "<p>| a | b</p>",
             "*not* a list": "<p><em>not</em> a list</p>",
         }.items():
