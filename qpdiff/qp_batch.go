@@ -1,7 +1,10 @@
 package qpdiff
 
 import (
+	"cmp"
 	"fmt"
+	"reflect"
+	"slices"
 
 	"cvgm/qpdiff/internal/check"
 )
@@ -24,11 +27,15 @@ func SolveBatch(sols []Solution, qps []QP) error {
 }
 
 // VJPBatch calls sols[i].VJP(&ws[i], &grads[i], dz[i], dlambda[i], dnu[i]) for all items,
-// spread over the cores; ws, dz, dlambda and dnu may be nil. If problems share an input, let
+// spread over the cores; ws, dz, dlambda and dnu may be nil. The error names the lowest failing
+// item; the others are differentiated nevertheless. It panics if the lengths differ.
+//
+// Programs may share any of their data, and items their cotangents. If they share an input, let
 // the fields of their grads be the same matrix or slice: it receives the sum, added in the
-// order of the items, so that the bits are the same for any GOMAXPROCS. The error names the
-// lowest failing item; the others are differentiated nevertheless. It panics if the lengths
-// differ.
+// order of the items, so that the bits are the same for any GOMAXPROCS. Any two fields of grads
+// may share storage or overlap, also fields of different names, as the L of one item and the H
+// of another, or windows of one matrix. Fields that share storage are added by one goroutine. A
+// field of grads must not overlap with a cotangent or with a slice of a Solution.
 func VJPBatch(ws []Workspace, grads []QPGrad, sols []Solution, dz, dlambda, dnu [][]float64) error {
 	if len(grads) != len(sols) {
 		panic("qpdiff: VJPBatch needs one QPGrad per Solution")
@@ -42,13 +49,13 @@ func VJPBatch(ws []Workspace, grads []QPGrad, sols []Solution, dz, dlambda, dnu 
 		}
 		return x[i]
 	}
-	users := usersOf(grads)
 	if ws == nil {
 		ws = make([]Workspace, len(sols))
 	}
 	if len(ws) != len(sols) {
 		panic("qpdiff: VJPBatch needs one Workspace per Solution")
 	}
+	own, groups := shareStorage(grads)
 	exist := make([]qpInputs, len(sols))
 	for i := range sols {
 		if sols[i].Status == Optimal {
@@ -60,57 +67,73 @@ func VJPBatch(ws []Workspace, grads []QPGrad, sols []Solution, dz, dlambda, dnu 
 		d, err := s.derivative(&ws[i], s.Generalised)
 		if err == nil {
 			exist[i], err = d.adjoint(g, at(dz, i), at(dlambda, i), at(dnu, i))
-			own := exist[i]
-			for in, key := range g.keys() {
-				own[in] = own[in] && users[key] == 1
+			for in := range own[i] {
+				own[i][in] = own[i][in] && exist[i][in]
 			}
-			d.addCotangents(g, own)
+			d.addCotangents(g, own[i])
 		}
 		if err != nil {
 			return check.Named(fmt.Sprintf("qpdiff: batch item %d", i), err)
 		}
 		return nil
 	})
-	addShared(ws, grads, exist, users)
-	return err
-}
-
-// addShared adds to the blocks that several items use, one goroutine per block.
-func addShared(ws []Workspace, grads []QPGrad, exist []qpInputs, users map[any]int) {
-	_ = ForEach(0, inputCount, func(in int) error {
-		for i := range grads {
+	_ = ForEach(0, len(groups), func(k int) error {
+		for _, b := range groups[k] {
 			var only qpInputs
-			key := grads[i].keys()[in]
-			only[in] = exist[i][in] && key != nil && users[key] > 1
-			if only[in] {
-				ws[i].qp.addCotangents(&grads[i], only)
+			if only[b.in] = exist[b.item][b.in]; only[b.in] {
+				ws[b.item].qp.addCotangents(&grads[b.item], only)
 			}
 		}
 		return nil
 	})
+	return err
 }
 
-// usersOf counts the items that use each block.
-func usersOf(grads []QPGrad) map[any]int {
-	users := map[any]int{}
+// gradBlock is a field of the gradient of one item of a batch.
+type gradBlock struct {
+	item     int
+	in       QPInput
+	from, to uintptr // the addresses of its first entry and of its last
+}
+
+// shareStorage finds the fields whose storage overlaps with no other's, and groups the others,
+// each group in the order of the items.
+func shareStorage(grads []QPGrad) (own []qpInputs, groups [][]gradBlock) {
+	own = make([]qpInputs, len(grads))
+	blocks := make([]gradBlock, 0, len(grads)*int(InputL))
 	for i := range grads {
-		for _, key := range grads[i].keys() {
-			if key != nil {
-				users[key]++
+		for in := range QPInput(inputCount) {
+			if v := grads[i].storage(in); len(v) > 0 {
+				blocks = append(blocks, gradBlock{i, in, address(&v[0]), address(&v[len(v)-1])})
 			}
 		}
 	}
-	return users
+	slices.SortFunc(blocks, func(a, b gradBlock) int { return cmp.Compare(a.from, b.from) })
+	for len(blocks) > 0 {
+		k, to := 1, blocks[0].to
+		for ; k < len(blocks) && blocks[k].from <= to; k++ {
+			to = max(to, blocks[k].to)
+		}
+		if k == 1 {
+			own[blocks[0].item][blocks[0].in] = true
+		} else {
+			slices.SortFunc(blocks[:k], func(a, b gradBlock) int {
+				return cmp.Or(cmp.Compare(a.item, b.item), cmp.Compare(a.in, b.in))
+			})
+			groups = append(groups, blocks[:k])
+		}
+		blocks = blocks[k:]
+	}
+	return own, groups
 }
 
-// keys identifies the storage behind each field.
-func (g *QPGrad) keys() (k [inputCount]any) {
-	for in := range k {
-		if m := g.matrix(QPInput(in)); m != nil {
-			k[in] = m
-		} else if v := g.vector(QPInput(in)); len(v) > 0 {
-			k[in] = &v[0]
-		}
+// storage returns the storage of the field of g that holds input in: a window of a matrix with
+// what lies between its rows.
+func (g *QPGrad) storage(in QPInput) []float64 {
+	if m := g.matrix(in); m != nil {
+		return m.RawMatrix().Data
 	}
-	return k
+	return g.vector(in)
 }
+
+func address(v *float64) uintptr { return reflect.ValueOf(v).Pointer() }

@@ -558,6 +558,79 @@ func TestVJPBatch(t *testing.T) {
 	}
 }
 
+// Fields of the gradients may share storage in every way: the same slice under the same name or
+// under others, two matrices on the same numbers, and windows that overlap.
+func TestVJPBatchSharesStorage(t *testing.T) {
+	const n, m, items = 4, 6, 12
+	rng := rand.New(rand.NewPCG(37, 1))
+	qps, sols, dz := make([]QP, items), make([]Solution, items), make([][]float64, items)
+	for i := range qps {
+		qps[i] = drawSides(rng, n, m, 1)
+		qps[i].L, qps[i].H = make([]float64, m), make([]float64, m)
+		for r := range m {
+			qps[i].L[r], qps[i].H[r] = -.1-rng.Float64(), .1+rng.Float64()
+		}
+		qps[i].ZMin, qps[i].ZMax = slices.Repeat([]float64{-.3}, n), slices.Repeat([]float64{.3}, n)
+		qps[i].A, qps[i].B = mat.NewDense(1, n, gaussians(rng, n)), []float64{0}
+		qps[i].L, qps[i].ZMin = qps[i%2].L, qps[0].ZMin // shared data
+		dz[i] = gaussians(rng, n)
+	}
+	dz[3] = dz[2]
+	if err := SolveBatch(sols, qps); err != nil {
+		t.Fatal(err)
+	}
+	for name, share := range map[string]func(at func(from, to int) []float64, i int) QPGrad{
+		"L": func(at func(from, to int) []float64, i int) QPGrad {
+			return QPGrad{L: at(0, m), P: at((i+3)*m, (i+3)*m+n), G: mat.NewDense(m, n, at(200+i*m*n, 200+(i+1)*m*n))}
+		},
+		"L and H": func(at func(from, to int) []float64, _ int) QPGrad {
+			return QPGrad{L: at(0, m), H: at(0, m), ZMin: at(m, m+n), ZMax: at(m, m+n)}
+		},
+		"L of one, H of another": func(at func(from, to int) []float64, i int) QPGrad {
+			if i%2 == 0 {
+				return QPGrad{L: at(0, m), ZMin: at(m, m+n)}
+			}
+			return QPGrad{H: at(0, m), ZMax: at(m, m+n)}
+		},
+		"P, ZMin and ZMax": func(at func(from, to int) []float64, _ int) QPGrad {
+			return QPGrad{P: at(0, n), ZMin: at(0, n), ZMax: at(0, n), B: at(n, n+1)}
+		},
+		"two matrices on the same numbers": func(at func(from, to int) []float64, _ int) QPGrad {
+			return QPGrad{Q: mat.NewDense(n, n, at(0, n*n)), G: mat.NewDense(m, n, at(n*n, n*n+m*n))}
+		},
+		"overlaps": func(at func(from, to int) []float64, i int) QPGrad {
+			return QPGrad{L: at(i, i+m), H: at(2*i+1, 2*i+1+m), A: mat.NewDense(1, n, at(3*i, 3*i+n))}
+		},
+		"columns of one matrix": func(at func(from, to int) []float64, i int) QPGrad {
+			wide := mat.NewDense(m, items*n, at(0, m*items*n))
+			return QPGrad{G: wide.Slice(0, m, i*n, (i+1)*n).(*mat.Dense)}
+		},
+		"everything": func(at func(from, to int) []float64, _ int) QPGrad {
+			return QPGrad{Q: mat.NewDense(n, n, at(0, n*n)), P: at(0, n), G: mat.NewDense(m, n, at(0, m*n)), H: at(0, m), A: mat.NewDense(1, n, at(0, n)), B: at(0, 1), L: at(0, m), ZMin: at(0, n), ZMax: at(0, n)}
+		},
+	} {
+		want := make([]float64, 1000)
+		for i := range sols {
+			g := share(func(from, to int) []float64 { return want[from:to] }, i)
+			if err := sols[i].VJP(nil, &g, dz[i], nil, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, procs := range []int{1, 2, 5} {
+			got, grads := make([]float64, len(want)), make([]QPGrad, items)
+			for i := range grads {
+				grads[i] = share(func(from, to int) []float64 { return got[from:to] }, i)
+			}
+			if err := withMaxProcs(procs, func() error { return VJPBatch(nil, grads, sols, dz, nil, nil) }); err != nil {
+				t.Fatal(err)
+			}
+			if d := maxDiff(got, want); d > 1e-13 {
+				t.Errorf("%s, %d processors: sums off by %g", name, procs, d)
+			}
+		}
+	}
+}
+
 func TestQPDerivativeMisuse(t *testing.T) {
 	q := qpCases[1].problems()[0]
 	var s Solution
