@@ -26,6 +26,9 @@ func (l *kernelSVMFit) prepare(d *kernelDerivative, generalised bool, g *learn.G
 		return nil
 	}
 	d.fit, d.product = 0, 0
+	if q.n > limits.shrink { // Fit counts a factor of the rows that are free now
+		d.factor.a = nil
+	}
 	d.beta, d.free = dense.Grow(d.beta, q.n), append(dense.Grow(d.free, q.n)[:0], q.free...)
 	copy(d.beta, q.beta)
 	if len(l.weak) > 0 {

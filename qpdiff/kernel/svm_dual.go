@@ -108,6 +108,10 @@ type pairSteps struct {
 func (q *boxQP) resize(n int) {
 	if n != q.n {
 		q.reset()
+		q.rows.cache.release()
+		if cap(q.factor.a) > n*n {
+			q.factor.a = nil
+		}
 	}
 	q.n = n
 	dense.GrowAll(n, &q.y, &q.lo, &q.hi, &q.diagonal, &q.lin, &q.center, &q.beta, &q.r, &q.rhs, &q.z, &q.fix, &q.factor.dinv, &q.factor.ones)
@@ -184,7 +188,15 @@ func (q *boxQP) between(beta []float64) (up, down int) {
 // depends on earlier ones, or the number of rows.
 func (q *boxQP) factorise(f *freeFactor, free []int, tol float64) int {
 	s := len(free)
-	f.a, f.balanced, f.shift = dense.Grow(f.a, s*s), q.balanced, q.shift
+	if cap(f.a) < s*s {
+		need := s * s
+		if q.n <= limits.shrink { // Load counts the largest
+			need = min(need+need/4, q.n*q.n)
+		}
+		f.a = nil // and not beside the new one
+		f.a = make([]float64, need)
+	}
+	f.a, f.balanced, f.shift = f.a[:s*s], q.balanced, q.shift
 	for i, j := range free {
 		out := f.a[i*s+i : (i+1)*s]
 		q.rows.gather(out, j, q.n, free[i:])
@@ -208,7 +220,8 @@ func (q *boxQP) row(j int) []float64 {
 }
 
 // makeRoom sets the number of rows that the cache may hold, so that the factors of the free
-// rows fit. It returns an error if they need more than the MaxBytes of the data.
+// rows fit: q's own, whose storage may be larger, and others. The first factor is not in use
+// unless there are others. It returns an error if they need more than the MaxBytes of the data.
 func (q *boxQP) makeRoom(free, factors int) error {
 	if q.n <= limits.shrink {
 		return nil // Load counts the factors
@@ -217,9 +230,12 @@ func (q *boxQP) makeRoom(free, factors int) error {
 		return err
 	}
 	c := &q.rows.cache
-	room := learner.Room(q.most) - q.base - float64(factors)*float64(free)*float64(free)
-	least := float64(leastCached * q.n)
-	c.entries = int(min(max(room, 0)+least, float64(limits.cache)))
+	need, left := float64(free)*float64(free), learner.Room(q.most)-q.base
+	if have := float64(cap(q.factor.a)); factors <= 1 && have > need && have+need > left {
+		q.factor.a = nil // so that one as large as needed has room beside another
+	}
+	room := left - float64(max(factors-1, 0))*need - max(float64(min(factors, 1))*need, float64(cap(q.factor.a)))
+	c.entries = int(max(leastCached*float64(q.n), min(room+leastCached*float64(q.n), float64(limits.cache))))
 	if len(c.store) > c.entries {
 		c.release()
 	}

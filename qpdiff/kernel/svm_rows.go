@@ -40,9 +40,9 @@ func rowsEntries(m float64) float64 {
 	case m <= float64(limits.shrink):
 		return 3 * m * m
 	case m <= float64(limits.whole):
-		return m*m + (leastCached+8)*m
+		return m*m + (leastCached+10)*m
 	}
-	return (leastCached + 8) * m
+	return (leastCached + 10) * m
 }
 
 // read returns row j, in work if it is nowhere else. Others may do so at the same time.
@@ -163,13 +163,16 @@ func (c *rowCache) find(j int) []float64 {
 // add returns room for row j. If no room is left, it takes the place of the row that was not
 // used for the longest time.
 func (c *rowCache) add(j int) []float64 {
-	at, most := len(c.owner), min(len(c.place), max(leastCached, c.entries/c.width))
+	most := min(len(c.place), max(leastCached, c.entries/c.width))
+	if len(c.owner) < most && (len(c.owner)+1)*c.width > len(c.store) {
+		// Its rows are evaluated again: a copy would need room for both stores.
+		c.release()
+		c.store = make([]float64, min(len(c.place)*c.width, max(leastCached*c.width, c.entries)))
+		c.owner, c.used = make([]int, 0, most), make([]int, 0, most)
+	}
+	at := len(c.owner)
 	if at < most {
 		c.owner, c.used = append(c.owner, j), append(c.used, 0)
-		if need := c.width * len(c.owner); need > len(c.store) {
-			c.store = append(make([]float64, 0, most*c.width), c.store...)
-			c.store = c.store[:most*c.width]
-		}
 	} else {
 		at = 0
 		for k, u := range c.used {
@@ -198,6 +201,6 @@ func (c *rowCache) keep(columns []int) {
 
 // release gives the storage back.
 func (c *rowCache) release() {
-	c.store = nil
+	c.store, c.owner, c.used = nil, nil, nil
 	c.begin(len(c.place), c.width)
 }
