@@ -16,7 +16,7 @@ import (
 
 // Judged returns the paper's claims as judged by the results of a draw. For draw 0 the verdicts
 // come from all draws that ./reproduce.sh --again has recorded. note reports a record that
-// other sources made, or that cannot be used.
+// other sources made, with the rows that they have moved, or one that cannot be used.
 func Judged(p ResultsParams, results claims.Results) (judged []claims.Claim, note string) {
 	judged = claims.Claims(results)
 	var record bytes.Buffer
@@ -35,10 +35,32 @@ func Judged(p ResultsParams, results claims.Results) (judged []claims.Claim, not
 	if err != nil {
 		return judged, fmt.Sprintf("These are the verdicts of draw 0 alone, since the recorded draws are of other rows: %v. The command ./reproduce.sh --again %d records them anew.", err, len(draws))
 	}
-	if older := olderSources(recorded, currentSource); older != nil {
-		note = fmt.Sprintf("The %d draws are from older sources of %s. The command ./reproduce.sh --again %d records them anew.", len(draws), strings.Join(older, ", "), len(draws))
+	return pooled, noteOf(len(draws), olderSources(recorded, currentSource), claims.Moved(judged, draws[0]))
+}
+
+// noteOf reports which sources have changed since the draws were recorded, and the rows of draw 0
+// that this has moved.
+func noteOf(draws int, older, moved []string) string {
+	if older == nil && moved == nil {
+		return ""
 	}
-	return pooled, note
+	note := fmt.Sprintf("The sources of %s have changed since the %d draws were recorded. ", counted(older), draws)
+	if moved == nil {
+		return note + "Draw 0, computed again, has the same numbers: no estimate has moved by a tenth of its standard error."
+	}
+	return note + fmt.Sprintf("That has moved these rows of draw 0 by more than a tenth of their standard error: %s. The command ./reproduce.sh --again %d records the draws anew.", strings.Join(moved, ", "), draws)
+}
+
+// counted names a few experiments, or counts many.
+func counted(names []string) string {
+	const few = 4
+	switch {
+	case len(names) == 0:
+		return "no experiment"
+	case len(names) <= few:
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%d experiments", len(names))
 }
 
 var sourceLine = regexp.MustCompile(`(?m)^# (\S+) (\S+)$`)

@@ -23,6 +23,23 @@ func TestOlderSources(t *testing.T) {
 	}
 }
 
+// The note names a few experiments or counts many, and names the rows that moved.
+func TestNoteOfDraws(t *testing.T) {
+	many := []string{"a.A", "b.B", "c.C", "d.D", "e.E"}
+	for _, c := range []struct {
+		older, moved []string
+		want         string
+	}{
+		{nil, nil, ""},
+		{many[:2], nil, "The sources of a.A, b.B have changed since the 10 draws were recorded. Draw 0, computed again, has the same numbers: no estimate has moved by a tenth of its standard error."},
+		{many, []string{"1a", "7b"}, "The sources of 5 experiments have changed since the 10 draws were recorded. That has moved these rows of draw 0 by more than a tenth of their standard error: 1a, 7b. The command ./reproduce.sh --again 10 records the draws anew."},
+	} {
+		if got := noteOf(10, c.older, c.moved); got != c.want {
+			t.Errorf("%q, %q: %s", c.older, c.moved, got)
+		}
+	}
+}
+
 // Each experiment that the recorded draws name is one of the module.
 func TestRecordedSourcesAreKnown(t *testing.T) {
 	recorded, err := os.ReadFile(filepath.Join("..", "..", "figures", "out", "draws.csv"))

@@ -66,6 +66,35 @@ func RecordOf(claims []Claim) Record {
 	return r
 }
 
+// unmoved is the part of its standard error, or of its size if it is computed once, that an
+// estimate may differ from a recorded one and count as the same: a change of rounding moves it
+// less, and other data, splits or steps of a search move it more.
+const (
+	unmovedError = .1
+	unmovedSize  = 1e-6
+)
+
+// Moved returns the names of the rows whose estimates on draw 0 differ from its record by more
+// than a tenth of their standard error, or by a millionth if they are computed once. It leaves
+// out times, and rows that the record lacks.
+func Moved(claims []Claim, draw0 Record) []string {
+	var moved []string
+	rows(claims, func(name string, m *Measurement) {
+		was, ok := draw0[name][partOurs]
+		if m.timed || !ok {
+			return
+		}
+		allowed := unmovedSize * math.Abs(was.Mean)
+		if was.Repeated() {
+			allowed = max(allowed, unmovedError*was.SE())
+		}
+		if math.IsNaN(m.Ours.Mean) != math.IsNaN(was.Mean) || math.Abs(m.Ours.Mean-was.Mean) > allowed {
+			moved = append(moved, name)
+		}
+	})
+	return moved
+}
+
 // Pool judges the claims by the repetitions of all draws together. Texts, settings and rules
 // come from claims. If a draw lacks a row or one of its parts, another version of the program
 // made the record, and Pool returns an error.

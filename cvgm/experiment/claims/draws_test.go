@@ -34,6 +34,34 @@ func drawn(src *synth.Stream, n int, mean float64) []Claim {
 	return []Claim{c}
 }
 
+// An estimate has moved from its record if it differs by more than rounding can make it.
+func TestMoved(t *testing.T) {
+	first := drawn(synth.NewStream(1, "moved"), 60, -.2)
+	m := first[0].Measured
+	m = append(m, Measurement{Text: "computed once", Ours: once(3)}, Measurement{Text: "a time", Ours: once(5), timed: true})
+	first[0].Measured = m
+	record := RecordOf(first)
+	whole, mean := m[2].Ours.Mean, m[0].Ours.Mean
+	for _, c := range []struct {
+		errors, size float64
+		want         []string
+	}{
+		{0, 0, nil},
+		{.05, 1e-7, nil},
+		{.2, 1e-7, []string{"2a"}},
+		{-.2, -1e-5, []string{"2a", "2c"}},
+		{0, math.NaN(), []string{"2c"}},
+	} {
+		m[0].Ours.Mean, m[2].Ours.Mean, m[3].Ours.Mean = mean+c.errors*m[0].Ours.SE(), whole*(1+c.size), 7
+		if got := Moved(first, record); !slices.Equal(got, c.want) {
+			t.Errorf("by %v standard errors and %v: %q, want %q", c.errors, c.size, got, c.want)
+		}
+	}
+	if got := Moved(first, Record{}); got != nil {
+		t.Errorf("rows that no record has: %q", got)
+	}
+}
+
 // Ten draws decide a row that no single draw decides. The verdicts of single draws flip as
 // often as their scatter predicts.
 func TestDrawsArePooled(t *testing.T) {
