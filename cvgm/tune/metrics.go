@@ -25,14 +25,3 @@ func (w *tuning) measureRisk(r *Risk) {
 		r.Regression = &m
 	}
 }
-
-// Metrics describes Regression or Classes in one line, empty if there are none.
-func (r *Risk) Metrics() string {
-	switch {
-	case r.Regression != nil:
-		return r.Regression.String()
-	case r.Classes != nil:
-		return r.Classes.String()
-	}
-	return ""
-}

@@ -295,3 +295,14 @@ type TunedClasses struct {
 	Classes []string
 	Tuned   []*Tuned // of each class
 }
+
+// Metrics describes Regression or Classes in one line, empty if there are none.
+func (r *Risk) Metrics() string {
+	switch {
+	case r.Regression != nil:
+		return r.Regression.String()
+	case r.Classes != nil:
+		return r.Classes.String()
+	}
+	return ""
+}
