@@ -181,10 +181,17 @@ def parse(argv):
         parser.error("-p sets parameters of a notebook: name it")
     if args.overrides and args.mode in ("check", "sensitivities"):
         parser.error(f"--{args.mode} compares with the committed outputs, which have the default parameters: leave out -p")
-    if "help" in args.overrides and args.mode:
+    if helps(args) and args.mode:
         parser.error(f"-p help lists the parameters and does nothing else: leave out --{args.mode}")
     return args
 
+
+def helps(args):
+    """Whether a command lists parameters, and does nothing else."""
+    return "help" in args.overrides
+
+
+UNLOCKED = "unlocked"  # in place of the lock's descriptor
 
 MODES = {
     "why": "list the stale notebooks with the reasons; run nothing",
@@ -210,8 +217,9 @@ def run_all(states, args, env):
             f"this is not linux/amd64 with FMA: numbers are compared within {tolerance:g} of their size, one unit of "
             f"the last printed place or {compare.ALLOWANCE} times their sensitivity, pictures not at all"
         )
-    fresh = WORK / "fresh"
-    shutil.rmtree(fresh, ignore_errors=True)
+    fresh = WORK / "fresh"  # another run's, if this one lists parameters
+    if not helps(args):
+        shutil.rmtree(fresh, ignore_errors=True)
     env = env | {"CVGM_STORE": str(fresh if args.mode in ("check", "force") else provenance.STORE)}
     version = provenance.version()
     stored = set() if args.mode in ("check", "force", "sensitivities") else provenance.stored()
@@ -244,7 +252,8 @@ def run_all(states, args, env):
         progress.close()
         if args.mode == "force":
             keep_results(fresh)
-        shutil.rmtree(fresh, ignore_errors=True)
+        if not helps(args):
+            shutil.rmtree(fresh, ignore_errors=True)
     if len(states) > 1:
         log.info(f"{len(states)} notebooks, {progress.took()}")
     if failed:
@@ -375,8 +384,10 @@ def interrupt(signum, frame):
 
 
 def main(argv):
-    prepared = argv[:1] == ["--prepared"] and argv[1:2] != [] and argv[1].isdecimal()
-    lock, argv = (Lock(int(argv[1])), argv[2:]) if prepared else (None, argv)
+    prepared = argv[:1] == ["--prepared"] and argv[1:2] != [] and (argv[1].isdecimal() or argv[1] == UNLOCKED)
+    if prepared and argv[1] != UNLOCKED:
+        Lock(int(argv[1]))
+    argv = argv[2:] if prepared else argv
     args = parse(argv)
     overrides = tuple(sorted(args.overrides.items()))
     names = [copies.name_of(name) for name in args.names] if args.mode == "reset" else args.names
@@ -401,12 +412,14 @@ def main(argv):
     if args.mode == "why":
         print(provenance.stale(tasks, env | settings), end="")
         return 0
-    lock = Lock()
-    processes.sweep()
+    # A list of parameters changes nothing where all is set up, so it waits for no run.
+    lock = None if helps(args) and environment.whole(settings) else Lock()
+    if lock:
+        processes.sweep()
     if args.mode == "timings":
         timings.record(env | settings)
         return 0
-    if args.mode not in ("lab", "site"):
+    if args.mode not in ("lab", "site") and not helps(args):
         states = examine(tasks, args, env | settings)
         for task in to_rewrite(tasks, states, args):
             rewrite(task)
@@ -423,7 +436,7 @@ def main(argv):
         return lab.run(args.port, args.edit, env)
     runner = str(Path(__file__).resolve().parent)
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # Python shows a traceback while it starts
-    os.execve(PYTHON, [str(PYTHON), "-I", "-X", "utf8", runner, "--prepared", lock.hand_over(), *argv], env)
+    os.execve(PYTHON, [str(PYTHON), "-I", "-X", "utf8", runner, "--prepared", lock.hand_over() if lock else UNLOCKED, *argv], env)
 
 
 def examine(tasks, args, env):
@@ -464,7 +477,7 @@ def run(tasks, args, env):
         for stray in strays():
             log.error(f"{stray.relative_to(ROOT)}: committed, but no notebook writes it")
             status = 1
-    if args.mode not in ("check", "sensitivities"):
+    if args.mode not in ("check", "sensitivities") and not helps(args):
         finish(tasks, None if args.names else examine(tasks, args, env), args, env, complete=status == 0)
     return status
 

@@ -186,14 +186,35 @@ def prepare(lab, env, go, settings):
     return env | settings | JUPYTER_SETTINGS
 
 
-def install_python(env, lab):
-    """.venv with the pinned requirements; those of JupyterLab once lab was asked for."""
+def python_wanted(lab):
+    """The requirements for .venv, the stamp that tells that they are there, and its key. Those of
+    JupyterLab count once lab was asked for."""
     base = getattr(sys, "_base_executable", None) or sys.executable
     names = ["requirements.txt", "requirements-lab.txt"]
     if not lab and not (VENV / f"{names[1]}{STAMP}").exists():
         names.pop()
-    key = digest(sys.version, os.path.realpath(base), *((RUNNER / name).read_bytes() for name in names))
-    stamp = VENV / f"{names[-1]}{STAMP}"
+    return names, VENV / f"{names[-1]}{STAMP}", digest(sys.version, os.path.realpath(base), *((RUNNER / name).read_bytes() for name in names))
+
+
+def tools_wanted(version, lab):
+    """The folders of tools with their packages, and the key of their stamps."""
+    steps = [(BIN, ["github.com/janpfeifer/gonb", "golang.org/x/tools/cmd/goimports"])]
+    if lab:
+        steps.append((LAB_BIN, ["golang.org/x/tools/gopls"]))
+    return steps, digest((TOOLS / "go.mod").read_bytes(), (TOOLS / "go.sum").read_bytes(), version)
+
+
+def whole(settings):
+    """Whether all that runs notebooks is set up, so that prepare would change nothing."""
+    _, stamp, key = python_wanted(False)
+    steps, tools_key = tools_wanted(settings[TOOLCHAIN].split()[0], False)
+    return flaw(stamp, key) is None and all(flaw(folder / f"go.mod{STAMP}", tools_key) is None for folder, _ in steps) and KERNEL_SPEC.exists()
+
+
+def install_python(env, lab):
+    """.venv with the pinned requirements."""
+    base = getattr(sys, "_base_executable", None) or sys.executable
+    names, stamp, key = python_wanted(lab)
     damage = flaw(stamp, key)
     # A killed pip leaves half-installed packages that later pips take for whole. So
     # the folder is always made again, and its stamp is written last.
@@ -263,10 +284,7 @@ def make_venv(base, env):
 def build_tools(env, version, lab):
     """The tools that the module TOOLS names. gopls completes and explains code in
     JupyterLab; a kernel that finds it starts it, so headless runs are without."""
-    key = digest((TOOLS / "go.mod").read_bytes(), (TOOLS / "go.sum").read_bytes(), version)
-    steps = [(BIN, ["github.com/janpfeifer/gonb", "golang.org/x/tools/cmd/goimports"])]
-    if lab:
-        steps.append((LAB_BIN, ["golang.org/x/tools/gopls"]))
+    steps, key = tools_wanted(version, lab)
     for folder, packages in steps:
         stamp = folder / f"go.mod{STAMP}"
         damage = flaw(stamp, key)

@@ -155,8 +155,11 @@ class Failures(Small):
         self.addCleanup(go_on.unlink, missing_ok=True)
         self.notebook("01_slow", WRITES, f'%%\nfor {{\n\tif _, err := os.Stat("{go_on}"); err == nil {{\n\t\tbreak\n\t}}\n\ttime.Sleep(50 * time.Millisecond)\n}}')
         self.notebook("02_quick", WRITES)
+        self.experiment("03_net")
         first = self.start("01")
         self.assertTrue(self.wait_for(lambda: self.processes("gonb_")))
+        # A list of parameters waits for nobody, and leaves the first run's results alone.
+        self.assertIn("03_net: the parameters", self.reproduce("03", "-p", "help"))
         second = self.start("02")
         for line in second.stdout:
             if f"(process {first.pid}) is at work in this checkout; waiting" in line:
