@@ -221,11 +221,15 @@ func BenchmarkLearnedKernelStep(b *testing.B) {
 			b.Fatal(err)
 		}
 		net := &Perceptron{Widths: c.widths}
-		cv, err := New(Config{Data: learn.Data{X: c.d.X, Y: c.d.Y}, Splits: splits, Loss: LogisticLoss{}, Features: net, Hyper: []float64{c.c}, Workers: 1,
-			Learner: func() learn.Learner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} }})
-		if err != nil {
-			b.Fatal(err)
+		shared := func(workers int) *CV {
+			cv, err := New(Config{Data: learn.Data{X: c.d.X, Y: c.d.Y}, Splits: splits, Loss: LogisticLoss{}, Features: net, Hyper: []float64{c.c}, Workers: workers,
+				Learner: func() learn.Learner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} }})
+			if err != nil {
+				b.Fatal(err)
+			}
+			return cv
 		}
+		cv := shared(1)
 		start := make([]float64, cv.Dims())
 		net.Init(start, src)
 		b.Run(c.name+"/value", func(b *testing.B) {
@@ -236,7 +240,7 @@ func BenchmarkLearnedKernelStep(b *testing.B) {
 				}
 			}
 		})
-		b.Run(c.name+"/step", func(b *testing.B) {
+		step := func(b *testing.B, cv *CV) {
 			b.ReportAllocs()
 			x, grad := make([]float64, len(start)), make([]float64, len(start))
 			steps := 0
@@ -250,6 +254,8 @@ func BenchmarkLearnedKernelStep(b *testing.B) {
 				}
 				floats.AddScaled(x, -.1, grad)
 			}
-		})
+		}
+		b.Run(c.name+"/step", func(b *testing.B) { step(b, cv) })
+		b.Run(c.name+"/step/workers=2", func(b *testing.B) { step(b, shared(2)) })
 	}
 }

@@ -30,7 +30,7 @@ BENCHMARKS = {
     "qpdiff": ["QPSolve", "QPWarm", "QPBackward"],
     "qpdiff/internal/dense": ["Peak"],
 }
-COUNT = 7  # of which the median is taken
+COUNT = 9  # of which the median is taken; all but the outermost two hold the true one with a probability of .96
 BUSY = 0.5  # of a core: from this load on other work slows what is measured
 
 LEAST_WORK = {"operations/op": "operations", "moved-B/op": "bytes"}  # units, and the benchmarks of their peaks
@@ -89,7 +89,8 @@ def peak(found, name, unit):
 
 
 def parse(text, cores):
-    """The median, the lowest and the highest of each benchmark's measures, by unit."""
+    """The median, the lowest and the highest of each benchmark's measures, by unit, and low and
+    high, the ends of an interval that a single slow run does not widen."""
     suffix = f"-{cores}" if cores > 1 else ""
     runs = {}
     for name, rest in LINE.findall(text):
@@ -97,10 +98,13 @@ def parse(text, cores):
         measures = runs.setdefault(name.removesuffix(suffix), {})
         for value, unit in zip(words[::2], words[1::2]):
             measures.setdefault(unit, []).append(float(value))
-    return {
-        name: {unit: {"median": statistics.median(values), "lowest": min(values), "highest": max(values)} for unit, values in measures.items()}
-        for name, measures in runs.items()
-    }
+    return {name: {unit: summary(sorted(values)) for unit, values in measures.items()} for name, measures in runs.items()}
+
+
+def summary(values):
+    """What is recorded of sorted measures. An interval without the outermost two takes COUNT of them."""
+    outer = 1 if len(values) >= COUNT else 0
+    return {"median": statistics.median(values), "lowest": values[0], "highest": values[-1], "low": values[outer], "high": values[-1 - outer]}
 
 
 def processor(cpuinfo="/proc/cpuinfo"):

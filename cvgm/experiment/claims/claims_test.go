@@ -591,3 +591,23 @@ func TestHelpOf(t *testing.T) {
 		t.Errorf("one data set: %q", got)
 	}
 }
+
+// One slow run of a benchmark does not widen the interval of its median. Records without an
+// interval have their outermost runs in its place.
+func TestTimingsOfOneSlowRun(t *testing.T) {
+	two := func(slow BenchStat) experiment.Estimate {
+		timings := &Timings{RunsOfEach: 9, Benchmarks: map[string]map[string]BenchStat{
+			"one": {"ns/op": {Median: 100, Lowest: 98, Low: 99, High: 101, Highest: 102}}, "two": {"ns/op": slow}}}
+		return timings.of("one", "two", func(one, two float64) float64 { return one / two })
+	}
+	steady := two(BenchStat{Median: 50, Lowest: 49, Low: 49.5, High: 50.5, Highest: 51})
+	if got := two(BenchStat{Median: 50, Lowest: 49, Low: 49.5, High: 50.5, Highest: 500}); got != steady || got.Mean != 2 || got.Margin > .05 {
+		t.Errorf("%+v, and without a slow run %+v", got, steady)
+	}
+	if got := two(BenchStat{Median: 50, Lowest: 40}); got.Margin < .4 {
+		t.Errorf("an old record: %+v", got)
+	}
+	if got := two(BenchStat{}); !math.IsNaN(got.Mean) {
+		t.Errorf("no record: %+v", got)
+	}
+}

@@ -48,8 +48,17 @@ func (t *Timings) Seconds(notebook string) float64 {
 	return n.Seconds
 }
 
-// A BenchStat summarises the times of several runs of a benchmark.
-type BenchStat struct{ Median, Lowest, Highest float64 }
+// A BenchStat summarises the times of several runs of a benchmark. Low and High are the ends of
+// a distribution-free interval of the median: the second lowest and the second highest of nine
+// runs hold it with a probability of .96, so one slow run does not widen the interval. They are 0
+// in older records.
+type BenchStat struct{ Median, Lowest, Highest, Low, High float64 }
+
+// interval returns the ends of the interval of the median. If a record has only the lowest run,
+// the highest is assumed to lie as far from the median.
+func (b BenchStat) interval() (low, high float64) {
+	return cmp.Or(b.Low, b.Lowest), cmp.Or(b.High, b.Highest, 2*b.Median-b.Lowest)
+}
 
 // ReadTimings reads a record. It returns nil if there is none.
 func ReadTimings(path string) (*Timings, error) {
@@ -77,33 +86,26 @@ func (t *Timings) Lowest(benchmark, unit string) float64 {
 }
 
 // measure returns the median of a benchmark's measures in a unit, with the distance of the
-// farthest run as margin; NaN if there is no record.
+// farther end of its interval as margin; NaN if there is no record.
 func (t *Timings) measure(benchmark, unit string) experiment.Estimate {
 	m, ok := t.Benchmarks[benchmark][unit]
 	if !ok {
 		return once(math.NaN())
 	}
-	return experiment.Estimate{Mean: m.Median, Margin: max(m.Highest-m.Median, m.Median-m.Lowest), N: t.RunsOfEach}
-}
-
-// nanoseconds returns a benchmark's median time with its lowest and its highest, or NaN without
-// a record. If a record lacks the highest, it is assumed to lie as far from the median as the
-// lowest.
-func (t *Timings) nanoseconds(benchmark string) BenchStat {
-	m := t.Benchmarks[benchmark]["ns/op"]
-	if !(m.Median > 0) {
-		m.Median = math.NaN()
-	}
-	m.Highest = cmp.Or(m.Highest, 2*m.Median-m.Lowest)
-	return m
+	low, high := m.interval()
+	return experiment.Estimate{Mean: m.Median, Margin: max(high-m.Median, m.Median-low), N: t.RunsOfEach}
 }
 
 // of estimates f of two benchmarks' times from their medians. f is monotone in each. The
-// margin reaches to the farthest value that the runs allow: the runs from the lowest
-// to the highest hold the median of as many as seven with a probability of .98.
+// margin reaches to the farthest value that the intervals of both medians allow.
 func (t *Timings) of(first, second string, f func(a, b float64) float64) experiment.Estimate {
-	a, b := t.nanoseconds(first), t.nanoseconds(second)
+	a, b := t.Benchmarks[first]["ns/op"], t.Benchmarks[second]["ns/op"]
+	if !(a.Median > 0 && b.Median > 0) {
+		return once(math.NaN())
+	}
 	e := experiment.Estimate{Mean: f(a.Median, b.Median), N: t.RunsOfEach}
-	e.Margin = max(math.Abs(f(a.Lowest, b.Highest)-e.Mean), math.Abs(f(a.Highest, b.Lowest)-e.Mean))
+	aLow, aHigh := a.interval()
+	bLow, bHigh := b.interval()
+	e.Margin = max(math.Abs(f(aLow, bHigh)-e.Mean), math.Abs(f(aHigh, bLow)-e.Mean))
 	return e
 }

@@ -58,9 +58,13 @@ PASS
     def test_median_and_lowest(self):
         got = timings.parse(self.SAID, 2)
         self.assertEqual(list(got), ["QP/c_64x(50,50,0)", "Step/workers-1"])
-        self.assertEqual(got["QP/c_64x(50,50,0)"]["ns/op"], {"median": 200, "lowest": 100.5, "highest": 300})
-        self.assertEqual(got["QP/c_64x(50,50,0)"]["µs/problem"], {"median": 19, "lowest": 9, "highest": 29.5})
+        self.assertEqual(got["QP/c_64x(50,50,0)"]["ns/op"], {"median": 200, "lowest": 100.5, "highest": 300, "low": 100.5, "high": 300})
+        self.assertEqual(got["QP/c_64x(50,50,0)"]["µs/problem"], {"median": 19, "lowest": 9, "highest": 29.5, "low": 9, "high": 29.5})
         self.assertEqual(list(timings.parse(self.SAID, 1)), ["QP/c_64x(50,50,0)-2", "Step/workers-1"])
+
+    def test_a_slow_run_does_not_widen_the_interval(self):
+        found = timings.summary([1.0, *range(2, 2 + timings.COUNT - 2), 1000.0])
+        self.assertEqual((found["lowest"], found["low"], found["high"], found["highest"]), (1, 2, timings.COUNT - 1, 1000))
 
     def test_distance_from_the_limit(self):
         text = """BenchmarkPeak/operations-2 \t 1\t 10 ns/op\t 100 operations/op
