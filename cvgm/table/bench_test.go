@@ -1,6 +1,8 @@
 package table
 
 import (
+	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -32,6 +34,42 @@ func wide() string {
 		b.WriteString(decimal(src.NormFloat64()) + "\n")
 	}
 	return b.String()
+}
+
+// BenchmarkCSVWide reads 12 rows of 100,000 columns, one in ten of them of levels.
+func BenchmarkCSVWide(b *testing.B) {
+	text := wideText()
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := (CSV{Target: "y"}).Read(strings.NewReader(text)); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// wideText returns the text of BenchmarkCSVWide.
+func wideText() string {
+	const rows, columns = 12, 100_000
+	src := synth.NewStream(1, "wide text")
+	var b strings.Builder
+	b.WriteString("y")
+	for j := range columns {
+		fmt.Fprintf(&b, ",x%d", j)
+	}
+	for range rows {
+		b.WriteByte('\n')
+		b.WriteString(decimal(src.NormFloat64()))
+		for j := range columns {
+			b.WriteByte(',')
+			if j%10 == 9 {
+				b.WriteString([]string{"north", "east", "south"}[src.IntN(3)])
+			} else {
+				b.WriteString(strconv.FormatFloat(src.NormFloat64(), 'f', 4, 64))
+			}
+		}
+	}
+	return b.String() + "\n"
 }
 
 func BenchmarkCSVRead(b *testing.B) {

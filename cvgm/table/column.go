@@ -71,6 +71,8 @@ type Column struct {
 	// MissingLevel is set for a categorical column with MissingIsMean that lacks
 	// values: missing is then a level after Levels.
 	MissingLevel bool
+	// Number is how the numbers are written. Nil: as plain decimal numbers.
+	Number *Number
 }
 
 // width returns the number of features that are made of the column.
@@ -106,13 +108,9 @@ func (c *Column) errUnknown() error {
 // shown returns the first levels, for an error.
 func (c *Column) shown() []string { return firstOf(c.Levels) }
 
-// firstOf returns the first texts of a list, for an error on one line.
-func firstOf(texts []string) []string {
-	const most = 8
-	if len(texts) <= most {
-		return texts
-	}
-	return append(slices.Clone(texts[:most]), fmt.Sprintf("… %d more", len(texts)-most))
+// equal reports whether the columns have the same name and values.
+func (c *Column) equal(d *Column) bool {
+	return c.Name == d.Name && c.Kind == d.Kind && c.MissingLevel == d.MissingLevel && slices.Equal(c.Levels, d.Levels) && c.Number.equal(d.Number)
 }
 
 // imputed reports whether missing values become the mean.

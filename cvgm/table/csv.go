@@ -2,26 +2,30 @@ package table
 
 import (
 	"fmt"
-	"io"
 	"maps"
-	"os"
 	"slices"
 
 	"cvgm/cvgm/internal/args"
 	"cvgm/qpdiff"
-
-	"gonum.org/v1/gonum/mat"
 )
 
 // CSV reads a [Table] from comma-separated text in UTF-8 with a header line. It skips a
 // byte-order mark, empty lines, and spaces around names and fields. Every column is a feature,
 // except the columns named by Target, Group and Ignore. Only Target is required.
 //
-// A column is numeric if all its present fields are finite decimal numbers, else
-// categorical. A column is refused if more than half of its different texts, but not
-// all, are such numbers: it may be numeric with an error in it. Infinite, hexadecimal
-// and too large numbers, and those with commas or other separators of thousands, are errors
-// of this kind. A categorical column in which no text is repeated is refused as an identifier.
+// The kind and the format of a column are decided once, for all its rows. It is numeric if all
+// its present fields are finite decimal numbers, or numbers of one format: with a decimal comma,
+// with separators of thousands, as in 1,234.50, or with a unit, as in $5, 12.5% and 1.2 kg. Units
+// of one measure are converted into the most frequent one. [Table.Notes] lists the choices that
+// the file leaves open, each with the field of CSV that overrules it. If numbers such as 1,234
+// alone leave the decimal sign open, the other columns of the file decide; if these do not, it is
+// the comma in a file whose Comma is not ','.
+//
+// All other columns are categorical. A column is refused if more than half of its different
+// texts, but not all, are numbers: it may be numeric with an error in it. Infinite, hexadecimal
+// and too large numbers are errors of this kind, and so is a column with decimal points and
+// decimal commas. Numbers with one unit among other texts are such errors if the texts are more
+// than 20. A categorical column in which no text is repeated is refused as an identifier.
 type CSV struct {
 	// Target names the column to be predicted. It holds numbers, or the texts
 	// of 2 to 20 classes. Of two classes the last one in sorted order becomes +1, unless
@@ -33,6 +37,9 @@ type CSV struct {
 	// Numeric and Categorical name columns of these kinds. The kinds of all others are
 	// inferred.
 	Numeric, Categorical []string
+	// Numbers holds the format of numeric columns, by their names, if it is not to be inferred.
+	// A field of another format is then an error.
+	Numbers map[string]Number
 	// Ignore names columns that are no features.
 	Ignore []string
 	// Group names the column with the group of each row, which is no feature. Empty: none.
@@ -60,80 +67,6 @@ type CSV struct {
 // maxClasses bounds the classes of a text target. A text of more values is hardly a
 // class, and one model for each would be needed.
 const maxClasses = 20
-
-// ReadCSV is [CSV.Read] with all settings but Target at their defaults.
-func ReadCSV(r io.Reader, target string) (*Table, error) { return CSV{Target: target}.Read(r) }
-
-// ReadFile is Read of the file at path, with the path in errors.
-func (c CSV) ReadFile(path string) (*Table, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("cvgm: %w", err) // which names the path
-	}
-	defer file.Close()
-	table, err := c.Read(file)
-	if err != nil {
-		return nil, args.At(err, "%s", path)
-	}
-	return table, nil
-}
-
-// Read reads a table. An error of the text names line, column and field. Its kind is ErrShape
-// for a text without examples or features, ErrNotFinite for a missing value and for text in
-// place of a number, and ErrDomain for settings, names and kinds. A record with another number
-// of fields than the header is a *csv.ParseError of package encoding/csv. Read holds the whole
-// text in memory, as far as MaxBytes allows, and only the values after that.
-func (c CSV) Read(r io.Reader) (*Table, error) {
-	if err := args.First(
-		args.BadIf(c.Comma != 0 && !validComma(c.Comma), "CSV.Comma", qpdiff.ErrDomain, "use a character that is no quote and no line end", "is %q", c.Comma),
-		args.BadIf(c.MaxBytes < 0, "CSV.MaxBytes", qpdiff.ErrDomain, "use a positive number, or zero for the default", "is %d", c.MaxBytes),
-		args.BadIf(c.Missing < 0 || c.Missing > MissingIsMean, "CSV.Missing", qpdiff.ErrDomain, "use one of the constants", "is %v", c.Missing),
-		args.BadIf(c.Unknown < 0 || c.Unknown > UnknownIsZero, "CSV.Unknown", qpdiff.ErrDomain, "use one of the constants", "is %v", c.Unknown),
-	); err != nil {
-		return nil, err
-	}
-	reader := newCSVReader(c)
-	text, err := reader.header(r)
-	if err != nil {
-		return nil, err
-	}
-	roles, named, err := c.roles(text)
-	if err != nil {
-		return nil, err
-	}
-	if err := text.read(); err != nil {
-		return nil, err
-	}
-	if err := c.dropRows(text, roles); err != nil {
-		return nil, err
-	}
-	t := &Table{Target: c.Target, Lines: text.lines, reader: reader}
-	var at []int // the places of Columns in a record
-	for i, name := range text.header {
-		if roles[i] != isFeature {
-			continue
-		}
-		column, err := c.column(text, i, named[name])
-		if err != nil {
-			return nil, err
-		}
-		t.Columns = append(t.Columns, column)
-		at = append(at, i)
-	}
-	if len(at) == 0 {
-		return nil, args.Bad("CSV", qpdiff.ErrShape, "give at least one more column", "has no features beside %q", c.Target)
-	}
-	if err := t.readColumns(text, at); err != nil {
-		return nil, err
-	}
-	if err := c.target(t, text); err != nil {
-		return nil, err
-	}
-	if c.Group != "" {
-		t.Groups = groups(text, text.at[c.Group])
-	}
-	return t, nil
-}
 
 // role is the role of a column of the file.
 type role int
@@ -172,6 +105,8 @@ func (c CSV) roles(text *csvText) (roles []role, named map[string]string, err er
 		name("CSV.Ignore", isIgnored, c.Ignore...),
 		name("CSV.Numeric", isFeature, c.Numeric...),
 		name("CSV.Categorical", isFeature, c.Categorical...),
+		name("CSV.Numbers", isFeature, slices.DeleteFunc(slices.Sorted(maps.Keys(c.Numbers)), func(n string) bool { return n == c.Target })...),
+		c.checkNumbers(),
 	); err != nil {
 		return nil, nil, err
 	}
@@ -193,6 +128,17 @@ func (c CSV) roles(text *csvText) (roles []role, named map[string]string, err er
 		}
 	}
 	return roles, named, nil
+}
+
+// checkNumbers checks the formats of Numbers.
+func (c CSV) checkNumbers() error {
+	for _, name := range slices.Sorted(maps.Keys(c.Numbers)) {
+		n := c.Numbers[name]
+		if err := n.check(); err != nil {
+			return args.At(err, "CSV.Numbers, column %q", name)
+		}
+	}
+	return nil
 }
 
 // missingRule returns the rule of a column of the file.
@@ -242,124 +188,6 @@ func (c CSV) dropRows(text *csvText, roles []role) error {
 		most := slices.Index(lacking, slices.Max(lacking))
 		return args.Bad("CSV", qpdiff.ErrShape, "fill them in, or put the column into Ignore unless it is the target",
 			"has no examples: each of the %d rows lacks a value, %d of them in column %q", all, lacking[most], text.header[most])
-	}
-	return nil
-}
-
-// column infers the kind and the levels of column i of the file, which a field of c may name.
-func (c CSV) column(text *csvText, i int, field string) (Column, error) {
-	name := text.header[i]
-	column := Column{Name: name, Missing: c.missingRule(name, isFeature)}
-	present, numbers := text.scan(i)
-	if present == 0 {
-		return column, args.Bad("CSV", qpdiff.ErrDomain, "put it into Ignore", "has no value in column %q", name)
-	}
-	if field != "CSV.Categorical" {
-		if numbers {
-			return column, nil
-		}
-		if field == "CSV.Numeric" || text.mostlyNumbers(i) {
-			return column, text.errNumber(i)
-		}
-	}
-	column.Kind = Categorical
-	column.Levels = text.levels(i)
-	if len(column.Levels) == present {
-		return column, args.Bad("CSV", qpdiff.ErrDomain, "put an identifier into Ignore, or correct the column",
-			"has another text in each of the %d rows with a value of column %q", present, name)
-	}
-	column.MissingLevel = present < len(text.records) // the rule is MissingIsMean
-	return column, nil
-}
-
-// target sets the table's target and classes.
-func (c CSV) target(t *Table, text *csvText) error {
-	i := text.at[c.Target]
-	if c.Positive == "" {
-		if _, numbers := text.scan(i); numbers {
-			return t.readTarget(text, i)
-		}
-		if text.mostlyNumbers(i) {
-			return text.errNumber(i)
-		}
-	}
-	classes := text.levels(i)
-	switch n := len(classes); {
-	case n == 1:
-		return args.Bad("CSV.Target", qpdiff.ErrDomain, "give examples of another class", "is %q in all rows of column %q", classes[0], c.Target)
-	case n > maxClasses:
-		return args.Bad("CSV.Target", qpdiff.ErrDomain, fmt.Sprintf("give numbers or at most %d classes", maxClasses),
-			"has %d different texts in column %q, first %q in line %d", n, c.Target, text.records[0][i], text.lines[0])
-	}
-	if c.Positive != "" {
-		at := slices.Index(classes, c.Positive)
-		switch {
-		case at < 0:
-			return args.Bad("CSV.Positive", qpdiff.ErrDomain, fmt.Sprintf("name one of %q", firstOf(classes)), "is %q, which is no class of column %q", c.Positive, c.Target)
-		case len(classes) > 2:
-			return args.Bad("CSV.Positive", qpdiff.ErrDomain, "leave it empty, and use Table.Binary", "is set for the %d classes %q", len(classes), firstOf(classes))
-		case at == 0:
-			slices.Reverse(classes)
-		}
-	}
-	t.Classes = classes
-	return t.readTarget(text, i)
-}
-
-// groups numbers the texts of column i by first appearance.
-func groups(text *csvText, i int) []int {
-	numbers, of := map[string]int{}, make([]int, len(text.records))
-	for k, record := range text.records {
-		g, ok := numbers[record[i]]
-		if !ok {
-			g = len(numbers)
-			numbers[record[i]] = g
-		}
-		of[k] = g
-	}
-	return of
-}
-
-// readColumns sets the table's values from the named columns of the file. The error of a
-// missing or an unknown value names its line.
-func (t *Table) readColumns(text *csvText, at []int) error {
-	t.x = mat.NewDense(len(text.records), len(at), nil)
-	for k, record := range text.records {
-		for j, i := range at {
-			v, err := t.reader.value(&t.Columns[j], record[i])
-			if err != nil {
-				return args.At(err, "CSV line %d", text.lines[k])
-			}
-			t.x.Set(k, j, v)
-		}
-	}
-	return nil
-}
-
-// readTarget sets Y from column i of the file and the classes.
-func (t *Table) readTarget(text *csvText, i int) error {
-	t.Y = make([]float64, len(text.records))
-	for k, record := range text.records {
-		y, ok := number(record[i])
-		if len(t.Classes) > 0 {
-			class := slices.Index(t.Classes, record[i])
-			if class < 0 && t.rest != "" && !t.reader.missing(record[i]) {
-				class = slices.Index(t.Classes, t.rest)
-			}
-			y, ok = float64(class), class >= 0
-			if len(t.Classes) == 2 {
-				y = 2*y - 1
-			}
-		}
-		if !ok {
-			what := "a finite number"
-			if len(t.Classes) > 0 {
-				what = fmt.Sprintf("one of %q", t.Classes)
-			}
-			return args.Bad("CSV", qpdiff.ErrDomain, "correct it, or remove the column", "holds %q in line %d, column %q, in place of %s",
-				record[i], text.lines[k], t.Target, what)
-		}
-		t.Y[k] = y
 	}
 	return nil
 }

@@ -53,8 +53,11 @@ func (r *csvReader) value(c *Column, field string) (float64, error) {
 		return missing, nil
 	}
 	if c.Kind == Numeric {
-		v, ok := number(field)
-		if !ok {
+		v, ok := numberBy(c.Number, field)
+		switch {
+		case !ok && c.Number != nil:
+			return 0, args.Bad("column", qpdiff.ErrNotFinite, fmt.Sprintf("put a finite number such as %q there", c.Number.like()), "%q holds %q", c.Name, field)
+		case !ok:
 			return 0, args.Bad("column", qpdiff.ErrNotFinite, "put a finite number there", "%q holds %q", c.Name, field)
 		}
 		return v, nil
@@ -176,26 +179,44 @@ func (t *csvText) levels(i int) []string {
 	return slices.Sorted(maps.Keys(texts))
 }
 
-// mostlyNumbers reports whether more than half of the different values of column i are meant
-// as numbers.
-func (t *csvText) mostlyNumbers(i int) bool {
-	levels, like := t.levels(i), 0
+// mostlyNumbers reports whether more than half of the different values of a column are meant
+// as numbers or, of many, as numbers with the same unit.
+func mostlyNumbers(levels []string) bool {
+	like, count := 0, newCensus()
 	for _, text := range levels {
 		if numberLike(text) {
 			like++
+		} else if len(levels) > fewLevels {
+			count.add(text)
 		}
 	}
-	return 2*like > len(levels)
+	_, same := count.common()
+	return 2*(like+same) > len(levels)
 }
 
-// errNumber is the error of the first value of column i that is not a number.
-func (t *csvText) errNumber(i int) error {
-	k := slices.IndexFunc(t.records, func(record []string) bool {
-		_, ok := number(record[i])
-		return !ok && !t.reader.missing(record[i])
-	})
-	return args.Bad("CSV", qpdiff.ErrNotFinite, "put a number with a decimal point there, remove the line, or set CSV.MissingTexts, Categorical or Ignore",
+// errNumber is the error of the first value of column i that is not a number of the format or,
+// without one, of any.
+func (t *csvText) errNumber(i int, format *Number) error {
+	first := func(wrong func(field string) bool) int {
+		return slices.IndexFunc(t.records, func(record []string) bool { return !t.reader.missing(record[i]) && wrong(record[i]) })
+	}
+	k := -1
+	if format == nil {
+		k = first(func(field string) bool { return !newCensus().add(field) })
+	}
+	if k < 0 {
+		k = first(func(field string) bool { _, ok := numberBy(format, field); return !ok })
+	}
+	return args.Bad("CSV", qpdiff.ErrNotFinite, "put a number there, remove the line, or set CSV.MissingTexts, Numbers, Categorical or Ignore",
 		"holds %q in line %d, column %q, in place of a finite number", t.records[k][i], t.lines[k], t.header[i])
+}
+
+// numberBy parses a finite number of a format, nil for a plain decimal one.
+func numberBy(format *Number, field string) (float64, bool) {
+	if format == nil {
+		return number(field)
+	}
+	return format.parse(field)
 }
 
 // number parses a finite decimal number.
@@ -211,6 +232,9 @@ func number(field string) (float64, bool) {
 	}
 	return v, true
 }
+
+// fewLevels is the number of levels that every column of texts may have.
+const fewLevels = 20
 
 // numberLike reports whether a text may be meant as a number: a finite one, one that is too
 // large, infinite or hexadecimal, or one with commas or separators of thousands.

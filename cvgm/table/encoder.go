@@ -38,7 +38,8 @@ type Encoder struct {
 	columns []Column
 	target  string
 	classes []string
-	rest    string // as in Table
+	rest    string  // as in Table
+	number  *Number // of the target
 	reader  *csvReader
 	means   []float64 // of numeric columns with MissingIsMean; nil before Fit
 }

@@ -69,6 +69,46 @@ func ExampleColumn() {
 	// heating is one of [gas oil wood] ; missing: error
 }
 
+// Money and per cent are numbers. Numbers such as 1,234 alone leave their decimal sign open: the
+// choice is noted, and CSV.Numbers overrules it.
+func ExampleNumber() {
+	const text = "price,share,weight,y\n$9.50,12%,\"1,234\",1\n\"$1,200\",7.5%,\"2,500\",2\n"
+	for _, numbers := range []map[string]table.Number{nil, {"weight": {Decimal: ',', Unit: "kg"}}} {
+		tbl, err := table.CSV{Target: "y", Numbers: numbers}.Read(strings.NewReader(text))
+		if err != nil {
+			panic(err)
+		}
+		data, _, err := tbl.Data()
+		if err != nil {
+			panic(err)
+		}
+		for j, c := range tbl.Columns {
+			fmt.Println(c.Name, c.Number.Unit, mat.Col(nil, j, data.X))
+		}
+		fmt.Println(len(tbl.Notes), "notes")
+	}
+	// Output:
+	// price $ [9.5 1200]
+	// share % [12 7.5]
+	// weight  [1234 2500]
+	// 1 notes
+	// price $ [9.5 1200]
+	// share % [12 7.5]
+	// weight kg [1.234 2.5]
+	// 0 notes
+}
+
+func ExampleNote() {
+	tbl, err := table.ReadCSV(strings.NewReader("weight,y\n1.2 kg,1\n800 g,2\n2 kg,3\n"), "y")
+	if err != nil {
+		panic(err)
+	}
+	for _, note := range tbl.Notes {
+		fmt.Println(note)
+	}
+	// Output: Column "weight" holds the units g (1), kg (2): all become kg. CSV.Numbers overrules it.
+}
+
 func ExampleMissingRule() {
 	const text = "a,y\n1,1\n?,2\n6,3\n"
 	for _, rule := range []table.MissingRule{table.MissingIsError, table.MissingDropsRow, table.MissingIsMean} {

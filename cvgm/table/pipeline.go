@@ -99,7 +99,7 @@ func (p *Pipeline) Read(r io.Reader) (*Table, error) {
 
 // table returns a table without values.
 func (p *Pipeline) table(e *Encoder, lines []int) *Table {
-	return &Table{Columns: e.columns, Target: p.Target, Classes: p.Classes, Lines: lines, reader: e.reader, rest: e.rest}
+	return &Table{Columns: e.columns, Target: p.Target, Classes: p.Classes, TargetNumber: e.number, Lines: lines, reader: e.reader, rest: e.rest}
 }
 
 // Record returns the table of one row whose fields are given by the names of their columns, as
@@ -138,9 +138,7 @@ func (p *Pipeline) Decision(t *Table) ([]float64, error) {
 	if err := t.check(); err != nil {
 		return nil, err
 	}
-	if !slices.EqualFunc(t.Columns, e.columns, func(a, b Column) bool {
-		return a.Name == b.Name && a.Kind == b.Kind && a.MissingLevel == b.MissingLevel && slices.Equal(a.Levels, b.Levels)
-	}) {
+	if !slices.EqualFunc(t.Columns, e.columns, func(a, b Column) bool { return a.equal(&b) }) {
 		return nil, args.Bad("Table", qpdiff.ErrDomain, "read the table with Pipeline.Read", "has other columns or levels than the model's table")
 	}
 	decisions := make([]float64, t.x.RawMatrix().Rows)

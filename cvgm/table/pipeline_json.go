@@ -3,6 +3,7 @@ package table
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"unicode/utf8"
 
@@ -20,6 +21,7 @@ type pipelineJSON struct {
 	Classes      []string        `json:"classes,omitempty"`
 	Rest         string          `json:"class_of_others,omitempty"`
 	LogOdds      bool            `json:"log_odds"`
+	TargetNumber *numberJSON     `json:"target_number,omitempty"`
 	Comma        string          `json:"comma"`
 	MissingTexts []string        `json:"missing_texts"`
 	Unknown      string          `json:"unknown_levels"`
@@ -28,26 +30,49 @@ type pipelineJSON struct {
 }
 
 type columnJSON struct {
-	Name         string   `json:"name"`
-	Kind         string   `json:"kind"`
-	Levels       []string `json:"levels,omitempty"`
-	Missing      string   `json:"missing"`
-	MissingLevel bool     `json:"missing_level,omitempty"`
-	Mean         *float64 `json:"mean,omitempty"`
+	Name         string      `json:"name"`
+	Kind         string      `json:"kind"`
+	Levels       []string    `json:"levels,omitempty"`
+	Missing      string      `json:"missing"`
+	MissingLevel bool        `json:"missing_level,omitempty"`
+	Number       *numberJSON `json:"number,omitempty"`
+	Mean         *float64    `json:"mean,omitempty"`
+}
+
+// numberJSON is how a Number is written.
+type numberJSON struct {
+	Decimal string     `json:"decimal"`
+	Unit    string     `json:"unit,omitempty"`
+	Units   []unitJSON `json:"units,omitempty"`
+}
+
+type unitJSON struct {
+	Name string  `json:"name"`
+	Size float64 `json:"size"`
 }
 
 const (
 	pipelineFormat  = "cvgm pipeline"
-	pipelineVersion = 1
+	pipelineVersion = 2
 )
 
-// pipelineKeys are the keys of a pipeline's JSON text. The value of "model" is checked when it
-// is read.
-var pipelineKeys = map[string]map[string]bool{
-	"pipeline": {"format": true, "version": true, "target": true, "classes": false, "class_of_others": false, "log_odds": true,
-		"comma": true, "missing_texts": true, "unknown_levels": true, "columns": true, "model": true, strictjson.ChecksumKey: false},
-	"columns": {"name": true, "kind": true, "levels": false, "missing": true, "missing_level": false, "mean": false},
-	"model":   nil,
+// pipelineKeys returns the keys of a pipeline's JSON text by its version. The value of "model"
+// is checked when it is read. Version 1 has no formats of columns.
+func pipelineKeys(version string) map[string]map[string]bool {
+	keys := map[string]map[string]bool{
+		"pipeline": {"format": true, "version": true, "target": true, "classes": false, "class_of_others": false, "log_odds": true,
+			"comma": true, "missing_texts": true, "unknown_levels": true, "columns": true, "model": true, strictjson.ChecksumKey: false},
+		"columns": {"name": true, "kind": true, "levels": false, "missing": true, "missing_level": false, "mean": false},
+		"model":   nil,
+	}
+	if version == "1" {
+		return keys
+	}
+	number := map[string]bool{"decimal": true, "unit": false, "units": false}
+	keys["pipeline"]["target_number"], keys["columns"]["number"] = false, false
+	keys["target_number"], keys["number"] = number, number
+	keys["units"] = map[string]bool{"name": true, "size": true}
+	return keys
 }
 
 // MarshalJSON writes the pipeline: the columns with their levels and means, the classes, how a
@@ -61,9 +86,9 @@ func (p Pipeline) MarshalJSON() ([]byte, error) {
 	model := *p.Model
 	model.Prepared = nil
 	out := pipelineJSON{Format: pipelineFormat, Version: pipelineVersion, Target: p.Target, Classes: p.Classes, Rest: e.rest, LogOdds: p.Model.LogOdds,
-		Comma: string(e.reader.comma), MissingTexts: e.reader.missingTexts, Unknown: e.reader.unknown.String()}
+		TargetNumber: writtenNumber(e.number), Comma: string(e.reader.comma), MissingTexts: e.reader.missingTexts, Unknown: e.reader.unknown.String()}
 	for j, c := range e.columns {
-		column := columnJSON{Name: c.Name, Kind: c.Kind.String(), Levels: c.Levels, Missing: c.Missing.String(), MissingLevel: c.MissingLevel}
+		column := columnJSON{Name: c.Name, Kind: c.Kind.String(), Levels: c.Levels, Missing: c.Missing.String(), MissingLevel: c.MissingLevel, Number: writtenNumber(c.Number)}
 		if c.imputed() {
 			column.Mean = &e.means[j]
 		}
@@ -75,7 +100,8 @@ func (p Pipeline) MarshalJSON() ([]byte, error) {
 	return strictjson.WithChecksum(out)
 }
 
-// UnmarshalJSON reads the text of MarshalJSON; predictions then have the same bits. Text that
+// UnmarshalJSON reads the text of MarshalJSON, also of earlier versions of this package;
+// predictions then have the same bits. Text that
 // makes no pipeline is an error, and p is left as it was. The error is a *qpdiff.ArgError for
 // another format or version, for a part that is missing, unknown, repeated or null, and for
 // parts that do not fit together. It is one also for a checksum that is missing or wrong. Other
@@ -96,12 +122,12 @@ func (p *Pipeline) UnmarshalJSON(text []byte) error {
 		return args.Bad("format", qpdiff.ErrDomain, remedy, "is %q instead of %q", *header.Format, pipelineFormat)
 	case header.Version == nil:
 		return args.Bad("version", qpdiff.ErrDomain, remedy, "is missing instead of %d", pipelineVersion)
-	case header.Version.String() != fmt.Sprint(pipelineVersion):
+	case header.Version.String() != "1" && header.Version.String() != fmt.Sprint(pipelineVersion):
 		return args.Bad("version", qpdiff.ErrDomain, "read it with the version of this package that wrote it, or a later one",
-			"is %v, where this package reads version %d of %q", *header.Version, pipelineVersion, pipelineFormat)
+			"is %v, where this package reads versions 1 to %d of %q", *header.Version, pipelineVersion, pipelineFormat)
 	}
 	var in pipelineJSON
-	if err := strictjson.Read(text, pipelineKeys, "pipeline", &in); err != nil {
+	if err := strictjson.Read(text, pipelineKeys(header.Version.String()), "pipeline", &in); err != nil {
 		return err
 	}
 	e, err := in.encoder()
@@ -139,6 +165,12 @@ func (in *pipelineJSON) encoder() (*Encoder, error) {
 		return nil, args.Bad("class_of_others", qpdiff.ErrDomain, "name one of the classes, or leave it out", "is %q, which is none of %q", in.Rest, firstOf(in.Classes))
 	}
 	e := &Encoder{target: in.Target, classes: in.Classes, rest: in.Rest, reader: reader, means: make([]float64, len(in.Columns))}
+	if e.number, err = in.TargetNumber.read(); err != nil {
+		return nil, args.At(err, "target_number")
+	}
+	if e.number != nil && in.Classes != nil {
+		return nil, args.Bad("target_number", qpdiff.ErrDomain, "leave it out", "is given for a target of the classes %q", firstOf(in.Classes))
+	}
 	seen := map[string]bool{in.Target: true}
 	for j, c := range in.Columns {
 		column := Column{Name: c.Name, Levels: c.Levels, MissingLevel: c.MissingLevel}
@@ -151,6 +183,9 @@ func (in *pipelineJSON) encoder() (*Encoder, error) {
 		}
 		if column.Missing, err = valueOf[MissingRule]("missing", missingNames[:], c.Missing); err != nil {
 			return nil, err
+		}
+		if column.Number, err = c.Number.read(); err != nil {
+			return nil, args.At(err, "number of column %q", c.Name)
 		}
 		if err := c.check(&column); err != nil {
 			return nil, err
@@ -177,6 +212,8 @@ func (c *columnJSON) check(column *Column) error {
 	switch {
 	case numeric && len(c.Levels) > 0:
 		return args.Bad("levels", qpdiff.ErrDomain, "leave them out", "belong to the numeric column %q", c.Name)
+	case !numeric && c.Number != nil:
+		return args.Bad("number", qpdiff.ErrDomain, "leave it out", "belongs to the categorical column %q", c.Name)
 	case !numeric && len(c.Levels) == 0:
 		return args.Bad("levels", qpdiff.ErrEmpty, "give at least one", "are missing for the categorical column %q", c.Name)
 	case c.MissingLevel && (numeric || column.Missing != MissingIsMean):
@@ -194,4 +231,38 @@ func valueOf[T ~int](key string, names []string, name string) (T, error) {
 		return T(at), args.Bad(key, qpdiff.ErrDomain, fmt.Sprintf("use one of %q", names), "is %q", name)
 	}
 	return T(at), nil
+}
+
+// writtenNumber returns how a format is written, nil for none.
+func writtenNumber(n *Number) *numberJSON {
+	if n == nil {
+		return nil
+	}
+	out := &numberJSON{Decimal: string(n.decimal()), Unit: n.Unit}
+	for _, u := range slices.Sorted(maps.Keys(n.Units)) {
+		out.Units = append(out.Units, unitJSON{u, n.Units[u]})
+	}
+	return out
+}
+
+// read returns the format, nil for none.
+func (in *numberJSON) read() (*Number, error) {
+	if in == nil {
+		return nil, nil
+	}
+	decimal, size := utf8.DecodeRuneInString(in.Decimal)
+	if size == 0 || size != len(in.Decimal) {
+		return nil, args.Bad("decimal", qpdiff.ErrDomain, `use "." or ","`, "is %q", in.Decimal)
+	}
+	n := &Number{Decimal: decimal, Unit: in.Unit}
+	for _, u := range in.Units {
+		if _, twice := n.Units[u.Name]; twice {
+			return nil, args.Bad("units", qpdiff.ErrDomain, "name each unit once", "has the name %q twice", u.Name)
+		}
+		if n.Units == nil {
+			n.Units = map[string]float64{}
+		}
+		n.Units[u.Name] = u.Size
+	}
+	return n, n.check()
 }

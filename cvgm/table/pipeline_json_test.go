@@ -104,10 +104,10 @@ func TestPipelineJSONRefusesWhatIsNoPipeline(t *testing.T) {
 		"truncated":             {string(good[:len(good)/2]), "not a pipeline"},
 		"a model":               {edit("cvgm pipeline", "cvgm model 1"), `format is "cvgm model 1"`},
 		"no format":             {edit(`"format":"cvgm pipeline",`, ``), "format is missing"},
-		"no version":            {edit(`"version":1,`, ``), "version is missing"},
-		"a newer version":       {edit(`"version":1,`, `"version":2,`), `version is 2, where this package reads version 1 of "cvgm pipeline"`},
-		"a version in text":     {edit(`"version":1,`, `"version":"one",`), "not a pipeline"},
-		"an unknown key":        {edit(`"version":1,`, `"version":1,"extra":1,`), `unknown key "extra"`},
+		"no version":            {edit(`"version":2,`, ``), "version is missing"},
+		"a newer version":       {edit(`"version":2,`, `"version":3,`), `version is 3, where this package reads versions 1 to 2 of "cvgm pipeline"`},
+		"a version in text":     {edit(`"version":2,`, `"version":"one",`), "not a pipeline"},
+		"an unknown key":        {edit(`"version":2,`, `"version":2,"extra":1,`), `unknown key "extra"`},
 		"an unknown key within": {edit(`"kind":"numeric",`, `"kind":"numeric","extra":1,`), `unknown key "extra"`},
 		"a model's key":         {edit(`"intercept":`, `"interception":1,"intercept":`), `model has the unknown key "interception"`},
 		"a key twice":           {edit(`"log_odds":true,`, `"log_odds":true,"log_odds":false,`), "twice"},
@@ -137,6 +137,14 @@ func TestPipelineJSONRefusesWhatIsNoPipeline(t *testing.T) {
 		"a huge mean":           {edit(`"mean":88.25`, `"mean":1e999`), "not a pipeline"},
 		"a broken model":        {edit(`"theta":[`, `"theta":[1,1,1,`), "model of the pipeline: Model.Theta"},
 		"no model":              {edit(`"model":{`, `"model":{},"x":{`), "unknown key"},
+		"formats of version 1":  {strings.Replace(edit(`"kind":"numeric",`, `"kind":"numeric","number":{"decimal":"."},`), `"version":2`, `"version":1`, 1), `unknown key "number"`},
+		"a format's decimal":    {edit(`"kind":"numeric",`, `"kind":"numeric","number":{"decimal":";"},`), "Number.Decimal is ';'"},
+		"a long decimal":        {edit(`"kind":"numeric",`, `"kind":"numeric","number":{"decimal":".."},`), `decimal is ".."`},
+		"a unit":                {edit(`"kind":"numeric",`, `"kind":"numeric","number":{"decimal":".","unit":"1"},`), `number of column "weight": Number.Unit is "1"`},
+		"a unit's size":         {edit(`"kind":"numeric",`, `"kind":"numeric","number":{"decimal":".","units":[{"name":"g","size":-1}]},`), `size -1 for "g"`},
+		"a unit twice":          {edit(`"kind":"numeric",`, `"kind":"numeric","number":{"decimal":".","units":[{"name":"g","size":1},{"name":"g","size":1}]},`), `"g" twice`},
+		"format of levels":      {edit(`"kind":"categorical",`, `"kind":"categorical","number":{"decimal":"."},`), "categorical column"},
+		"format of classes":     {edit(`"log_odds"`, `"target_number":{"decimal":"."},"log_odds"`), "target_number is given for a target of the classes"},
 		"a list":                {`[]`, "not a pipeline"},
 	} {
 		p := Pipeline{Target: "before"}
@@ -146,7 +154,7 @@ func TestPipelineJSONRefusesWhatIsNoPipeline(t *testing.T) {
 		}
 	}
 	var arg *qpdiff.ArgError
-	if err := json.Unmarshal([]byte(edit(`"version":1,`, `"version":99,`)), new(Pipeline)); !errors.As(err, &arg) || !errors.Is(err, qpdiff.ErrDomain) {
+	if err := json.Unmarshal([]byte(edit(`"version":2,`, `"version":99,`)), new(Pipeline)); !errors.As(err, &arg) || !errors.Is(err, qpdiff.ErrDomain) {
 		t.Errorf("version 99: %v", err)
 	}
 }

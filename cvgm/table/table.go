@@ -27,6 +27,11 @@ type Table struct {
 	// Groups holds the number of each row's group, by first appearance from 0. It is
 	// nil without CSV.Group.
 	Groups []int
+	// TargetNumber is how the numbers of the target are written, if they are. Nil: as plain
+	// decimal numbers.
+	TargetNumber *Number
+	// Notes holds the choices that CSV.Read made if the texts of a column left some.
+	Notes []Note
 	// Lines holds the line of the file on which each row begins. It skips rows that were
 	// left out.
 	Lines []int
@@ -128,5 +133,5 @@ func (t *Table) Data() (learn.Data, *Encoder, error) {
 }
 
 func newEncoder(t *Table) *Encoder {
-	return &Encoder{columns: t.Columns, target: t.Target, classes: t.Classes, rest: t.rest, reader: t.reader}
+	return &Encoder{columns: t.Columns, target: t.Target, classes: t.Classes, rest: t.rest, number: t.TargetNumber, reader: t.reader}
 }

@@ -85,8 +85,13 @@ func TestCSVRefusesSettings(t *testing.T) {
 		"target missing":       {CSV{Missing: MissingIsMean}, "a,y\n1,1\n2,\n", `"" in line 3, column "y"`},
 		"group missing":        {CSV{Group: "g"}, "a,g,y\n1,,1\n", `column "g"`},
 		"no missing texts":     {CSV{MissingTexts: []string{}}, "a,y\n1,1\n2,2\n,3\n", `"" in line 4, column "a"`},
-		"thousands":            {CSV{}, "a,y\n\"1,000\",1\n\"2,000\",2\n", `"1,000" in line 2`},
 		"a class with a slip":  {CSV{}, "a,y\n1,1\n2,0\n3,O\n", `"O" in line 4, column "y"`},
+		"a format's decimals":  {CSV{Numbers: map[string]Number{"a": {Decimal: ';'}}}, text, `CSV.Numbers, column "a": Number.Decimal is ';'`},
+		"a format's unit":      {CSV{Numbers: map[string]Number{"a": {Unit: "kg kg"}}}, text, `Number.Unit is "kg kg"`},
+		"a format's sizes":     {CSV{Numbers: map[string]Number{"a": {Unit: "kg", Units: map[string]float64{"g": 0}}}}, text, `has the size 0 for "g"`},
+		"a format's own size":  {CSV{Numbers: map[string]Number{"a": {Unit: "kg", Units: map[string]float64{"kg": 2}}}}, text, `holds Unit, "kg"`},
+		"a format of none":     {CSV{Numbers: map[string]Number{"z": {}}}, text, `CSV.Numbers is "z", which is no column`},
+		"another format":       {CSV{Numbers: map[string]Number{"a": {Decimal: ','}}}, "a,y\n1.5,1\n2,2\n", `CSV line 2: column "a" holds "1.5"`},
 		"a number in brackets": {CSV{Numeric: []string{"a"}}, "a,y\n[1],1\n", `"[1]" in line 2`},
 	} {
 		if c.c.Target == "" {

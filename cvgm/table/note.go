@@ -1,0 +1,24 @@
+package table
+
+import (
+	"fmt"
+	"slices"
+)
+
+// A Note reports a choice that [CSV.Read] made for a column.
+type Note struct {
+	Column string // of the file
+	Text   string // a sentence
+	Field  string // of [CSV], which overrules the choice
+}
+
+func (n Note) String() string { return n.Text + " " + n.Field + " overrules it." }
+
+// firstOf returns the first texts of a list, for an error on one line.
+func firstOf(texts []string) []string {
+	const most = 8
+	if len(texts) <= most {
+		return texts
+	}
+	return append(slices.Clone(texts[:most]), fmt.Sprintf("… %d more", len(texts)-most))
+}

@@ -1,0 +1,142 @@
+package table
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"cvgm/cvgm/internal/args"
+	"cvgm/qpdiff"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// ReadCSV is [CSV.Read] with all settings but Target at their defaults.
+func ReadCSV(r io.Reader, target string) (*Table, error) { return CSV{Target: target}.Read(r) }
+
+// ReadFile is Read of the file at path, with the path in errors.
+func (c CSV) ReadFile(path string) (*Table, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("cvgm: %w", err) // which names the path
+	}
+	defer file.Close()
+	table, err := c.Read(file)
+	if err != nil {
+		return nil, args.At(err, "%s", path)
+	}
+	return table, nil
+}
+
+// Read reads a table. An error of the text names line, column and field. Its kind is ErrShape
+// for a text without examples or features, ErrNotFinite for a missing value and for text in
+// place of a number, and ErrDomain for settings, names and kinds. A record with another number
+// of fields than the header is a *csv.ParseError of package encoding/csv. Read holds the whole
+// text in memory, as far as MaxBytes allows, and only the values after that.
+func (c CSV) Read(r io.Reader) (*Table, error) {
+	if err := args.First(
+		args.BadIf(c.Comma != 0 && !validComma(c.Comma), "CSV.Comma", qpdiff.ErrDomain, "use a character that is no quote and no line end", "is %q", c.Comma),
+		args.BadIf(c.MaxBytes < 0, "CSV.MaxBytes", qpdiff.ErrDomain, "use a positive number, or zero for the default", "is %d", c.MaxBytes),
+		args.BadIf(c.Missing < 0 || c.Missing > MissingIsMean, "CSV.Missing", qpdiff.ErrDomain, "use one of the constants", "is %v", c.Missing),
+		args.BadIf(c.Unknown < 0 || c.Unknown > UnknownIsZero, "CSV.Unknown", qpdiff.ErrDomain, "use one of the constants", "is %v", c.Unknown),
+	); err != nil {
+		return nil, err
+	}
+	reader := newCSVReader(c)
+	text, err := reader.header(r)
+	if err != nil {
+		return nil, err
+	}
+	roles, named, err := c.roles(text)
+	if err != nil {
+		return nil, err
+	}
+	if err := text.read(); err != nil {
+		return nil, err
+	}
+	if err := c.dropRows(text, roles); err != nil {
+		return nil, err
+	}
+	k := &kinds{csv: c, text: text, t: &Table{Target: c.Target, Lines: text.lines, reader: reader, Columns: make([]Column, 0, len(text.header))}}
+	for i, name := range text.header {
+		if roles[i] == isFeature {
+			if err := k.feature(i, named[name]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if len(k.at) == 0 {
+		return nil, args.Bad("CSV", qpdiff.ErrShape, "give at least one more column", "has no features beside %q", c.Target)
+	}
+	if err := k.target(); err != nil {
+		return nil, err
+	}
+	k.decide()
+	t := k.t
+	if err := args.First(t.readColumns(text, k.at), t.readTarget(text, text.at[c.Target])); err != nil {
+		return nil, err
+	}
+	if c.Group != "" {
+		t.Groups = groups(text, text.at[c.Group])
+	}
+	return t, nil
+}
+
+// groups numbers the texts of column i by first appearance.
+func groups(text *csvText, i int) []int {
+	numbers, of := map[string]int{}, make([]int, len(text.records))
+	for k, record := range text.records {
+		g, ok := numbers[record[i]]
+		if !ok {
+			g = len(numbers)
+			numbers[record[i]] = g
+		}
+		of[k] = g
+	}
+	return of
+}
+
+// readColumns sets the table's values from the named columns of the file. The error of a
+// missing or an unknown value names its line.
+func (t *Table) readColumns(text *csvText, at []int) error {
+	t.x = mat.NewDense(len(text.records), len(at), nil)
+	for k, record := range text.records {
+		for j, i := range at {
+			v, err := t.reader.value(&t.Columns[j], record[i])
+			if err != nil {
+				return args.At(err, "CSV line %d", text.lines[k])
+			}
+			t.x.Set(k, j, v)
+		}
+	}
+	return nil
+}
+
+// readTarget sets Y from column i of the file and the classes.
+func (t *Table) readTarget(text *csvText, i int) error {
+	t.Y = make([]float64, len(text.records))
+	for k, record := range text.records {
+		y, ok := numberBy(t.TargetNumber, record[i])
+		if len(t.Classes) > 0 {
+			class := slices.Index(t.Classes, record[i])
+			if class < 0 && t.rest != "" && !t.reader.missing(record[i]) {
+				class = slices.Index(t.Classes, t.rest)
+			}
+			y, ok = float64(class), class >= 0
+			if len(t.Classes) == 2 {
+				y = 2*y - 1
+			}
+		}
+		if !ok {
+			what := "a finite number"
+			if len(t.Classes) > 0 {
+				what = fmt.Sprintf("one of %q", t.Classes)
+			}
+			return args.Bad("CSV", qpdiff.ErrDomain, "correct it, or remove the column", "holds %q in line %d, column %q, in place of %s",
+				record[i], text.lines[k], t.Target, what)
+		}
+		t.Y[k] = y
+	}
+	return nil
+}
