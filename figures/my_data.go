@@ -110,11 +110,8 @@ func names(all []string) string {
 	return strings.Join(shown, ", ")
 }
 
-// interval is an estimate between the ends of its 95 % interval.
-type interval struct{ Mean, Low, High float64 }
-
-// MyDataTuning lists the results of tuning: the hyperparameters between their bounds, and the
-// losses.
+// MyDataTuning lists the results of tuning: the comparisons with the verdict, the
+// hyperparameters between their bounds, and the losses.
 func MyDataTuning(r *mydata.Result) []Output {
 	hyper := &Table{
 		Name: "my_data_hyperparameters", Caption: fmt.Sprintf("%s: hyperparameters of the %s", r.Name, cmp.Or(r.Learner, "learner")),
@@ -123,8 +120,8 @@ func MyDataTuning(r *mydata.Result) []Output {
 	}
 	losses := &Table{
 		Name: "my_data_losses", Caption: fmt.Sprintf("%s: losses of the %s", r.Name, cmp.Or(r.Learner, "learner")),
-		Header: []string{"Model", "Loss", "Tuned", "Standard error", "Default", "Constant prediction", "Tuned less default", "Tuned less constant", "Verdict"},
-		Note:   "The CV loss is optimistic, because it was minimised. The nested risk repeats the whole search without each outer fold in turn; after ± is half of its 95 % interval.",
+		Header: []string{"Model", "Loss", "Tuned", "Standard error", "Default", "Constant prediction", "Tuned less default", "Tuned less constant"},
+		Note:   "The CV loss is optimistic, because it was minimised. The nested risk repeats the whole search without each outer fold in turn; its 95 % intervals are in brackets.",
 	}
 	for _, m := range r.Models {
 		title := modelTitle(r, m, full)
@@ -133,19 +130,45 @@ func MyDataTuning(r *mydata.Result) []Output {
 		}
 		of := func(v float64) Number { return significant(v, 4) }
 		losses.Rows = append(losses.Rows,
-			[]any{title, "CV loss: " + m.LossName, of(m.Loss), of(m.StandardError), of(m.DefaultLoss), of(m.ConstantLoss), of(m.Loss - m.DefaultLoss), of(m.Loss - m.ConstantLoss), nil},
-			[]any{title, "training loss", of(m.TrainLoss), nil, nil, nil, nil, nil, nil})
+			[]any{title, "CV loss: " + m.LossName, of(m.Loss), of(m.StandardError), of(m.DefaultLoss), of(m.ConstantLoss), of(m.Loss - m.DefaultLoss), of(m.Loss - m.ConstantLoss)},
+			[]any{title, "training loss", of(m.TrainLoss), nil, nil, nil, nil, nil})
 		if risk := m.Risk; risk != nil {
-			between := func(e interval) Number {
-				n := of(e.Mean)
-				n.Margin = (e.High - e.Low) / 2
-				n.Digits = max(n.Digits, of(n.Margin).Digits-1)
-				return n
-			}
-			losses.Rows = append(losses.Rows, []any{title, "nested risk", between(interval(risk.Tuned)), nil, between(interval(risk.Default)), between(interval(risk.Constant)), between(interval(risk.LessDefault)), between(interval(risk.LessConstant)), risk.Verdict()})
+			losses.Rows = append(losses.Rows, []any{title, "nested risk", risk.Tuned.String(), nil, risk.Default.String(), risk.Constant.String(), nil, nil})
 		}
 	}
-	return []Output{hyper, losses}
+	return []Output{myVerdicts(r), hyper, losses}
+}
+
+// myVerdicts lists the comparisons of each model, with the verdicts in the note.
+func myVerdicts(r *mydata.Result) *Table {
+	t := &Table{
+		Name: "my_data_comparisons", Caption: fmt.Sprintf("%s: which model to use", r.Name),
+		Header: []string{"Model", "Compared with", "Tuned less that, in % of the constant's risk", "From", "To", "Decided", "Smallest that would show"},
+	}
+	var notes []string
+	for _, m := range r.Models {
+		title := modelTitle(r, m, full)
+		if len(r.Models) > 1 {
+			notes = append(notes, title+":")
+		}
+		notes = append(notes, m.Verdict)
+		if m.Risk == nil {
+			continue
+		}
+		for _, c := range m.Risk.Comparisons {
+			decided := "no"
+			switch {
+			case c.Better():
+				decided = "better"
+			case c.Worse():
+				decided = "worse"
+			}
+			of := func(v float64) Number { return significant(v, 3) }
+			t.Rows = append(t.Rows, []any{title, c.With, of(c.Percent.Mean), of(c.Percent.Low), of(c.Percent.High), decided, of(c.Shown)})
+		}
+	}
+	t.Note = strings.Join(notes, " ") + " The intervals of a model hold together with the probability .95."
+	return t
 }
 
 // MyDataSearch shows the CV loss around the tuned hyperparameters: along each one, and over

@@ -46,19 +46,19 @@ func TestMyDataOutputs(t *testing.T) {
 		outputs string
 		wants   map[string]string
 	}{
-		"two classes": {myTable("no", "yes"), fast, "columns hyperparameters losses curves coefficients confusion roc boundary",
+		"two classes": {myTable("no", "yes"), fast, "columns comparisons hyperparameters losses curves coefficients confusion roc boundary",
 			map[string]string{"my_data_confusion": "Class,predicted no,predicted yes,Share that is right\n", "my_data_hyperparameters": "target kind,C,", "my_data_losses": "nested risk,"}},
-		"three classes": {myTable("a\tvery long name of a class that is longer than a label can be", "b", "☃"), fast, "columns hyperparameters losses curves coefficients confusion roc boundary",
+		"three classes": {myTable("a\tvery long name of a class that is longer than a label can be", "b", "☃"), fast, "columns comparisons hyperparameters losses curves coefficients confusion roc boundary",
 			map[string]string{"my_data_losses": "b against the others,CV loss: logistic loss,"}},
-		"eight classes": {myTable("a", "b", "c", "d", "e", "f", "g", "h"), func(p *mydata.MyDataParams) { p.OuterFolds = 0 }, "columns hyperparameters losses curves coefficients confusion roc boundary", nil},
+		"eight classes": {myTable("a", "b", "c", "d", "e", "f", "g", "h"), func(p *mydata.MyDataParams) { p.OuterFolds = 0 }, "columns comparisons hyperparameters losses curves coefficients confusion roc boundary", nil},
 		"kernel": {myTable("no", "yes"), func(p *mydata.MyDataParams) { p.Learner, p.OuterFolds = "kernel_svm", 0 },
-			"columns hyperparameters losses curves surface confusion roc boundary", map[string]string{"my_data_hyperparameters": "target kind,γ,"}},
-		"numbers": {"x,y\n1,2\n2,3\n3,5\n4,4\n5,6\n6,5\n7,9\n", fast, "columns hyperparameters losses curves surface coefficients predictions", map[string]string{"my_data_columns": "x,numeric,1 to 7,0\n"}},
+			"columns comparisons hyperparameters losses curves surface confusion roc boundary", map[string]string{"my_data_hyperparameters": "target kind,γ,"}},
+		"numbers": {"x,y\n1,2\n2,3\n3,5\n4,4\n5,6\n6,5\n7,9\n", fast, "columns comparisons hyperparameters losses curves surface coefficients predictions", map[string]string{"my_data_columns": "x,numeric,1 to 7,0\n"}},
 		"robust": {"x,y\n1,2\n2,3\n3,5\n4,40\n5,6\n6,5\n7,9\n", func(p *mydata.MyDataParams) { p.Learner, p.OuterFolds = "huber", 0 },
-			"columns hyperparameters losses curves surface coefficients predictions", map[string]string{"my_data_losses": "CV loss: absolute error,", "my_data_hyperparameters": ",δ,"}},
-		"no signal": {"x,y\n1,2\n2,2\n3,2\n4,2\n5,2\n6,2\n7,2\n", fast, "columns hyperparameters losses curves surface coefficients predictions", nil},
+			"columns comparisons hyperparameters losses curves surface coefficients predictions", map[string]string{"my_data_losses": "CV loss: absolute error,", "my_data_hyperparameters": ",δ,"}},
+		"no signal": {"x,y\n1,2\n2,2\n3,2\n4,2\n5,2\n6,2\n7,2\n", fast, "columns comparisons hyperparameters losses curves surface coefficients predictions", nil},
 		"kernel of numbers": {"x,y\n1,2\n2,3\n3,5\n4,4\n5,6\n6,5\n7,9\n", func(p *mydata.MyDataParams) { p.Learner = "kernel_ridge" },
-			"columns hyperparameters losses curves surface predictions", nil},
+			"columns comparisons hyperparameters losses curves surface predictions", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := myResult(t, c.text, c.change)

@@ -41,12 +41,16 @@ func (w *tuning) constantLoss(splits []cvgm.Split) (float64, error) {
 // smallestLoss bounds the losses that underflow: it is the smallest number with all digits.
 const smallestLoss = 0x1p-1022
 
-// constantOn returns the constant prediction of lowest mean loss on the rows, for a convex
-// loss. For other losses it is the best of three: the smallest label, the largest, and the
-// point that bisection finds between them.
+// constantOn is constantOf for the labels of the rows.
 func (w *tuning) constantOn(rows []int) float64 {
 	rows = sample.Positive(rows, w.c.Data.Weights)
-	labels, weights := sample.Pick(w.c.Data.Y, rows), sample.Relative(w.c.Data.Weights, rows)
+	return w.constantOf(sample.Pick(w.c.Data.Y, rows), sample.Relative(w.c.Data.Weights, rows))
+}
+
+// constantOf returns the constant prediction of lowest mean loss on the labels, for a convex
+// loss. For other losses it is the best of three: the smallest label, the largest, and the
+// point that bisection finds between them.
+func (w *tuning) constantOf(labels []float64, weights sample.Weights) float64 {
 	switch w.c.Loss.(type) {
 	case cvgm.SquaredError:
 		return runningMean(labels, weights)

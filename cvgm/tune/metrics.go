@@ -5,23 +5,28 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// measureRisk sets the metrics of the outer folds' predictions. A prediction that is not finite leaves
-// no metrics.
-func (w *tuning) measureRisk(r *Risk) {
-	s := assess.Sample{Y: w.c.Data.Y, Predictions: r.OutOfFold}
-	if !w.Balanced {
-		s.Weights = w.c.Data.Weights
-	}
-	for _, fold := range r.Outer {
-		s.Folds = append(s.Folds, fold.Val)
+// measureRisk sets the predictions of the repeats and their metrics. A prediction that is not finite
+// leaves no metrics.
+func (w *tuning) measureRisk(r *Risk, done []*repeat) {
+	var samples []assess.Sample
+	for _, one := range done {
+		s := assess.Sample{Y: w.c.Data.Y, Predictions: one.predictions[ofTuning]}
+		if !w.Balanced {
+			s.Weights = w.c.Data.Weights
+		}
+		for _, fold := range one.folds {
+			s.Folds = append(s.Folds, fold.Val)
+		}
+		samples = append(samples, s)
+		r.Outer, r.OutOfFold = append(r.Outer, one.folds), append(r.OutOfFold, s.Predictions)
 	}
 	if w.classes() {
-		if m, err := assess.Classify(w.Threshold, w.learner.Convention().Loss == learn.LogisticLoss, s); err == nil {
+		if m, err := assess.Classify(w.Threshold, w.learner.Convention().Loss == learn.LogisticLoss, samples...); err == nil {
 			r.Classes = &m
 		}
 		return
 	}
-	if m, err := assess.Regress(s); err == nil {
+	if m, err := assess.Regress(samples...); err == nil {
 		r.Regression = &m
 	}
 }

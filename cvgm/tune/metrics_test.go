@@ -16,7 +16,7 @@ const sums = 1e-9
 // regression, and the log loss the risk of a logistic one.
 func TestTuneMetrics(t *testing.T) {
 	d := houses(60)
-	tuned := mustTune(t, Tuner{}, d)
+	tuned := mustTune(t, Tuner{Repeats: 1}, d)
 	r := tuned.Risk
 	if r.Classes != nil || r.Regression == nil {
 		t.Fatalf("%+v", r)
@@ -35,7 +35,7 @@ func TestTuneMetrics(t *testing.T) {
 		name  string
 		tuner Tuner
 		odds  bool
-	}{{"logistic", Tuner{}, true}, {"balanced", Tuner{Balanced: true}, true}, {"svm", Tuner{Learner: &margin.SVM{}, Starts: 1}, false}} {
+	}{{"logistic", Tuner{Repeats: 1}, true}, {"balanced", Tuner{Balanced: true, Repeats: 1}, true}, {"svm", Tuner{Learner: &margin.SVM{}, Starts: 1, Repeats: 1}, false}} {
 		r := mustTune(t, test.tuner, d).Risk
 		m := r.Classes
 		if m == nil || r.Regression != nil || (m.Probabilities != nil) != test.odds {
@@ -48,7 +48,7 @@ func TestTuneMetrics(t *testing.T) {
 			t.Errorf("%s: %v", test.name, m)
 		}
 	}
-	all := mustTune(t, Tuner{Threshold: -1e6}, d).Risk.Classes
+	all := mustTune(t, Tuner{Threshold: -1e6, Repeats: 2}, d).Risk.Classes
 	if all.Confusion[0][0] != 0 || all.Confusion[1][0] != 0 || all.Balanced != .5 {
 		t.Errorf("below the threshold: %v", all)
 	}

@@ -12,10 +12,8 @@ import (
 	"cvgm/cvgm"
 	"cvgm/cvgm/internal/args"
 	"cvgm/cvgm/internal/sample"
+	"cvgm/cvgm/tune/assess"
 	"cvgm/qpdiff"
-
-	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // outerFolds returns the number of outer folds; none is −1.
@@ -46,70 +44,145 @@ func (w *tuning) estimateRisk() error {
 	if need := w.each * evalsPerStart; !w.deadline.IsZero() && need*time.Duration(folds) > time.Until(w.deadline) {
 		return none("MaxTime, %v, does not suffice for the nested estimate of the risk.", w.MaxTime)
 	}
-	outer, err := w.outer(rows, folds)
-	if err != nil {
-		return none("There is no nested estimate of the risk: %v.", err)
+	var err error
+	if w.rival, err = w.newRival(); err != nil {
+		w.rival = nil // labels or features that suit no ridge
 	}
-	w.expected = w.evaluations + len(outer)*w.evaluations
-	nested := newRepeat(outer, len(w.c.Data.Y))
-	for j, fold := range outer {
-		w.stage = fmt.Sprintf("outer fold %d of %d", j+1, len(outer))
-		made, err := w.outerFold(fold)
-		w.out.Evaluations = w.evaluations
+	repeats := w.repeats(folds, len(w.out.Path)*len(w.out.Splits))
+	w.expected = w.evaluations * (1 + repeats*folds)
+	var done []*repeat
+	for r := range repeats {
+		if need := w.each * time.Duration(len(w.out.Path)*folds); r > 0 && !w.deadline.IsZero() && need > time.Until(w.deadline) {
+			w.warn(FewerRepeats, "MaxTime, %v, allows %d repeats of the outer folds, not %d.", w.MaxTime, r, repeats)
+			break
+		}
+		nested, fold, err := w.nested(rows, folds, r, repeats)
 		switch {
 		case err == nil:
+			done = append(done, nested)
+			continue
 		case w.ctx.Err() != nil:
 			return err
+		case errors.Is(err, errTime) && r > 0:
+			w.warn(FewerRepeats, "MaxTime, %v, sufficed for %d repeats of the outer folds, not for %d.", w.MaxTime, r, repeats)
 		case errors.Is(err, errTime):
 			return none("MaxTime, %v, did not suffice for the nested estimate of the risk.", w.MaxTime)
+		case nested == nil:
+			return none("There is no nested estimate of the risk: %v.", err)
 		default:
-			return none("There is no nested estimate of the risk: the search without outer fold %d failed: %v.", j+1, err)
+			return none("There is no nested estimate of the risk: the search without outer fold %d failed: %v.", fold+1, err)
 		}
-		nested.add(fold, made)
-		w.expected = w.evaluations * (len(outer) + 1) / (j + 2)
+		break
 	}
-	w.out.Risk = w.risk(nested)
-	w.measureRisk(w.out.Risk)
+	w.out.Risk = w.risk(done)
+	w.measureRisk(w.out.Risk, done)
 	return nil
 }
 
-// risk returns the estimates by a repeat of outer folds.
-func (w *tuning) risk(nested *repeat) *Risk {
-	var share float64
-	var weights []float64
-	var of []int // the outer fold of each row
-	for j, fold := range nested.folds {
-		share += float64(len(fold.Val)) / float64(len(fold.Train)) / float64(len(nested.folds))
-		for _, i := range fold.Val {
-			weights, of = append(weights, w.weight(i)), append(of, j)
+// nested makes the predictions of a repeat, numbered from 0. With an error it returns the fold that failed; the
+// repeat is nil if there are no folds.
+func (w *tuning) nested(rows []int, folds, number, repeats int) (*repeat, int, error) {
+	outer, err := w.outer(rows, folds, number)
+	if err != nil {
+		return nil, 0, err
+	}
+	r := newRepeat(outer, len(w.c.Data.Y))
+	for j, fold := range outer {
+		w.stage = fmt.Sprintf("outer fold %d of %d", j+1, len(outer))
+		if repeats > 1 {
+			w.stage += fmt.Sprintf(", repeat %d of %d", number+1, repeats)
+		}
+		made, err := w.outerFold(fold)
+		w.out.Evaluations = w.evaluations
+		if err != nil {
+			return r, j, err
+		}
+		r.add(fold, made)
+		folded := number*len(outer) + j + 1 // searches that are done beside the first
+		w.expected = w.evaluations * (repeats*len(outer) + 1) / (folded + 1)
+	}
+	return r, 0, nil
+}
+
+// risk returns the estimates by the repeats, of which an example's loss is the mean.
+func (w *tuning) risk(done []*repeat) *Risk {
+	rows, paired := w.judgedRows(done)
+	var losses [contenders][][]float64
+	for c := range losses {
+		losses[c] = w.lossesOf(contender(c), rows, done)
+	}
+	failed := func(c contender) bool {
+		return slices.ContainsFunc(losses[c], func(l []float64) bool { return slices.Contains(l, math.Inf(1)) })
+	}
+	r := &Risk{
+		Folds: len(done[0].folds), Repeats: len(done),
+		Tuned: paired.Risk(losses[ofTuning]), Default: paired.Risk(losses[ofDefault]), Constant: paired.Risk(losses[ofConstant]),
+	}
+	with := []contender{ofConstant, ofDefault}
+	names := map[contender]string{ofConstant: constantName, ofDefault: defaultName}
+	if w.rival != nil && !failed(ofRival) {
+		r.Rival, r.RivalName = paired.Risk(losses[ofRival]), w.rival.name
+		with, names[ofRival] = append(with, ofRival), w.rival.name
+	}
+	for _, c := range with {
+		if compared, ok := paired.Compare(names[c], losses[ofTuning], losses[c], losses[ofConstant], len(with)); ok {
+			r.Comparisons = append(r.Comparisons, compared)
 		}
 	}
-	losses := func(c contender) (all []float64) {
-		for _, fold := range nested.folds {
+	candidates := [][][]float64{losses[ofTuning], losses[ofConstant]}
+	if !failed(ofDefault) {
+		candidates = append(candidates, losses[ofDefault])
+	}
+	r.Selected = paired.Selected(candidates, w.Seed)
+	return r
+}
+
+// judgedRows returns the rows that the outer folds judge, and how they are paired: rows of a group, or of a fold
+// in the order of time, depend on each other.
+func (w *tuning) judgedRows(done []*repeat) (rows []int, paired assess.Rows) {
+	for _, fold := range done[0].folds {
+		rows = append(rows, fold.Val...)
+	}
+	for k, r := range done {
+		of := make([]int, len(w.c.Data.Y))
+		for j, fold := range r.folds {
 			for _, i := range fold.Val {
-				loss := math.Inf(1)
-				if p := nested.predictions[c][i]; p == p {
-					loss, _ = w.c.Loss.Eval(p, w.c.Data.Y[i])
-				}
-				all = append(all, loss)
+				of[i] = j
 			}
 		}
-		return all
+		paired.Folds = append(paired.Folds, sample.Pick(of, rows))
+		if k == 0 && w.ordered() {
+			paired.Units = paired.Folds[0]
+		}
 	}
-	tuned, byDefault, byConstant := losses(ofTuning), losses(ofDefault), losses(ofConstant)
-	of95 := func(a, b []float64) Estimate { return estimate(a, b, weights, of, share) }
-	return &Risk{
-		Folds: len(nested.folds), Tuned: of95(tuned, nil), Default: of95(byDefault, nil), Constant: of95(byConstant, nil),
-		LessDefault: of95(tuned, byDefault), LessConstant: of95(tuned, byConstant),
-		Outer: nested.folds, OutOfFold: nested.predictions[ofTuning],
+	if w.Groups != nil {
+		paired.Units = sample.Pick(w.Groups, rows)
 	}
+	paired.Weights = sample.Relative(w.c.Data.Weights, rows)
+	return rows, paired
+}
+
+// lossesOf returns the loss of a contender in each repeat at each of the rows: +Inf if it has no prediction.
+func (w *tuning) lossesOf(c contender, rows []int, done []*repeat) (losses [][]float64) {
+	for _, r := range done {
+		one := make([]float64, len(rows))
+		for at, i := range rows {
+			one[at] = math.Inf(1)
+			if p := r.predictions[c][i]; p == p {
+				one[at], _ = w.c.Loss.Eval(p, w.c.Data.Y[i])
+			}
+		}
+		losses = append(losses, one)
+	}
+	return losses
 }
 
 // outer returns the outer folds, as many at most. They are drawn like the search's folds (see
-// draw), from another seed, which PCG with Seed and 1 gives. In the order of time they are the
+// draw), from another seed: the number of this repeat, from 0, counts the seeds that PCG with
+// Seed and 1 gives. In the order of time they are the
 // last of the splits. A split is left out if no split of the search precedes it, or if it
 // shares a validation row with a later one.
-func (w *tuning) outer(rows []int, folds int) ([]cvgm.Split, error) {
+func (w *tuning) outer(rows []int, folds, number int) ([]cvgm.Split, error) {
 	if w.ordered() {
 		var last []cvgm.Split
 		taken := map[int]bool{}
@@ -131,8 +204,10 @@ func (w *tuning) outer(rows []int, folds int) ([]cvgm.Split, error) {
 		slices.Reverse(last)
 		return last, nil
 	}
-	seed := w.Seed
-	w.Seed = rand.New(rand.NewPCG(seed, 1)).Uint64()
+	seed, src := w.Seed, rand.New(rand.NewPCG(w.Seed, 1))
+	for range number + 1 {
+		w.Seed = src.Uint64()
+	}
 	defer func() { w.Seed = seed }()
 	arg := ""
 	if w.OuterFolds > 0 {
@@ -141,41 +216,8 @@ func (w *tuning) outer(rows []int, folds int) ([]cvgm.Split, error) {
 	return w.draw(rows, folds, arg)
 }
 
-// A contender is what the outer folds judge.
-type contender int
-
-const (
-	ofTuning contender = iota
-	ofDefault
-	ofConstant
-	contenders
-)
-
-// A repeat holds the predictions of one partition into outer folds.
-type repeat struct {
-	folds       []cvgm.Split
-	predictions [contenders][]float64 // of each row; NaN: of no fold, or the fit failed
-}
-
-func newRepeat(folds []cvgm.Split, rows int) *repeat {
-	r := &repeat{folds: folds}
-	for c := range r.predictions {
-		r.predictions[c] = slices.Repeat([]float64{math.NaN()}, rows)
-	}
-	return r
-}
-
-// add takes the predictions for the validation rows of a fold.
-func (r *repeat) add(fold cvgm.Split, made [contenders][]float64) {
-	for c, predictions := range made {
-		for at, p := range predictions {
-			r.predictions[c][fold.Val[at]] = p
-		}
-	}
-}
-
 // outerFold searches on the training rows of an outer split, and returns the predictions for
-// its validation rows, nil if the default fails.
+// its validation rows, nil if the default or the rival fails.
 func (w *tuning) outerFold(outer cvgm.Split) ([contenders][]float64, error) {
 	var made [contenders][]float64
 	folds := 0
@@ -232,51 +274,9 @@ func (w *tuning) outerFold(outer cvgm.Split) ([contenders][]float64, error) {
 	}
 	w.judged = append(w.judged, judged{outer, s.best.Hyper, byDefault})
 	made[ofConstant] = slices.Repeat([]float64{w.constantOn(outer.Train)}, len(outer.Val))
-	return made, nil
-}
-
-// estimate returns the weighted mean μ of the losses a, or of a − b if b is not nil, on k outer
-// folds. A training set has 1/share times as many rows as its fold. of has the fold of each
-// loss. With e_i = (w_i/Σw)(a_i − b_i − μ), n of them of positive weight, the interval is
-//
-//	μ ± t √(1 + k·share) √max(n/(n−1) Σ_i e_i², k/(k−1) Σ_j (Σ_{i in fold j} e_i)²).
-//
-// The first sum is for independent losses. The second (Liang and Zeger 1986) is larger if
-// losses of a fold have a common part, from their model or from a group. t is the quantile of
-// Student's distribution with n − 1 or k − 1 degrees of freedom. The factor covers the
-// dependence of the folds' models, which share examples (Nadeau and Bengio 2003).
-func estimate(a, b, weights []float64, of []int, share float64) Estimate {
-	d := slices.Clone(a)
-	for i := range b {
-		d[i] -= b[i]
+	if w.rival == nil {
+		return made, nil
 	}
-	var n, total, mean float64
-	for _, w := range weights {
-		total += w
-		if w > 0 {
-			n++
-		}
-	}
-	for i, w := range weights {
-		if w > 0 {
-			mean += w / total * d[i]
-		}
-	}
-	if math.IsInf(mean, 0) {
-		return Estimate{mean, mean, mean}
-	}
-	folds := make([]float64, slices.Max(of)+1)
-	for i, w := range weights {
-		d[i] = w / total * (d[i] - mean)
-		folds[of[i]] += d[i]
-	}
-	// Norms neither over- nor underflow, as squares of small losses would.
-	deviation := func(e []float64, n float64) float64 { return math.Sqrt(n/max(1, n-1)) * floats.Norm(e, 2) }
-	k := float64(len(folds))
-	size, count := deviation(d, n), n
-	if byFold := deviation(folds, k); byFold > size {
-		size, count = byFold, k
-	}
-	reach := distuv.StudentsT{Sigma: 1, Nu: max(1, count-1)}.Quantile(.975) * math.Sqrt(1+k*share) * size
-	return Estimate{mean, mean - reach, mean + reach}
+	made[ofRival], err = w.rivalOn(outer, splits)
+	return made, err
 }

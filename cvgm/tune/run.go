@@ -33,7 +33,9 @@ func (w *tuning) run() (*Tuned, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.stage, w.expected = "search", w.starts()*evalsPerStart*(1+max(0, w.outerFolds()))
+	folds := max(0, w.outerFolds())
+	w.stage, w.expected = "search", w.starts()*evalsPerStart
+	w.expected *= 1 + folds*w.repeats(folds, w.expected*len(splits))
 	if !w.deadline.IsZero() {
 		if s, err = w.economise(s, rows); err != nil {
 			return w.stopped(s, err)

@@ -253,7 +253,7 @@ func (l *lowest) cause(tuned *Tuned) string {
 // riskCells compares the nested estimates with the true risks, which are means over fresh examples, in units of the
 // constant prediction's CV loss.
 func riskCells(ctx context.Context, s trialSet, _ trialSize) ([]string, error) {
-	w, err := Tuner{Workers: 1}.begin(ctx, cvgm.Config{Data: s.data}, nil)
+	w, err := Tuner{Workers: 1, Repeats: 1}.begin(ctx, cvgm.Config{Data: s.data}, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -288,11 +288,16 @@ func riskCells(ctx context.Context, s trialSet, _ trialSize) ([]string, error) {
 			}
 		}
 	}
+	// The difference to the default in the unit of the loss, as the comparison has it in per cent.
+	byDefault, _ := tuned.Risk.against(defaultName)
+	constant, _ := tuned.Risk.against(constantName)
+	unit := tuned.Risk.Constant.Mean / 100
+	less := Estimate{Mean: unit * byDefault.Percent.Mean, Low: unit * byDefault.Percent.Low, High: unit * byDefault.Percent.High}
 	var cells []string
 	for _, v := range []struct {
 		e            Estimate
 		outer, final float64
-	}{{tuned.Risk.Tuned, outer[0], final[0]}, {tuned.Risk.LessDefault, outer[0] - outer[1], final[0] - final[1]}} {
+	}{{tuned.Risk.Tuned, outer[0], final[0]}, {less, outer[0] - outer[1], final[0] - final[1]}} {
 		for _, x := range []float64{v.e.Low, v.e.Mean, v.e.High} {
 			cells = append(cells, fmt.Sprintf("%.4g", x/tuned.ConstantLoss))
 		}
@@ -300,5 +305,16 @@ func riskCells(ctx context.Context, s trialSet, _ trialSize) ([]string, error) {
 			cells = append(cells, fmt.Sprintf("%.4g", x/tuned.ConstantLoss), strconv.FormatBool(v.e.Low <= x && x <= v.e.High))
 		}
 	}
-	return append(cells, strings.ReplaceAll(tuned.Risk.Verdict(), ",", ";")), nil
+	verdict := "not decided"
+	switch {
+	case byDefault.Better() && constant.Better():
+		verdict = "tuned is lower than default"
+	case byDefault.Better() && constant.Worse():
+		verdict = "tuned is lower than default; but higher than a constant prediction"
+	case byDefault.Better():
+		verdict = "tuned is lower than default; but not decided against a constant prediction"
+	case byDefault.Worse():
+		verdict = "tuned is higher than default"
+	}
+	return append(cells, verdict), nil
 }

@@ -1,8 +1,6 @@
 package tune
 
 import (
-	"fmt"
-	"strings"
 	"time"
 
 	"cvgm/cvgm"
@@ -78,6 +76,10 @@ type Tuner struct {
 	// or Splits in the order of time require it. Below zero: no estimate. They are drawn like
 	// the folds of the search: within groups, by class, or by chance.
 	OuterFolds int
+	// Repeats is the number of repeats of the nested estimate, each with other outer folds. Zero: as
+	// many of 10 as some 10,000 fits allow, by the fits of the search, and at least one; see
+	// [Risk]. There is one alone if Splits are in the order of time, or if each example or group is an outer fold.
+	Repeats int
 	// Threshold is the prediction above which an example is called +1 in the metrics of classes:
 	// see [assess.Classes]. It is no part of the model. Zero is usual for log odds and for support
 	// vector machines; the log odds of a probability p are log(p/(1−p)).
@@ -169,6 +171,7 @@ const (
 	FewerStarts                            // MaxTime was too short for all starts
 	NoRisk                                 // MaxTime was too short for the nested estimate, or the data are too few
 	OutOfBudget                            // MaxEvals or MaxTime ended the search
+	FewerRepeats                           // MaxTime was too short for all repeats of the nested estimate
 	FailedFits                             // the learner failed at some hyperparameters
 )
 
@@ -187,50 +190,39 @@ const (
 	improvementUnit   = 1e-9
 )
 
-// String describes the result in some lines: hyperparameters, losses, risk and warnings.
-func (t *Tuned) String() string {
-	var b strings.Builder
-	for i, name := range t.Names {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		fmt.Fprintf(&b, "%s = %.4g", name, t.Hyper[i])
-	}
-	fmt.Fprintf(&b, "\nCV loss %.4g", t.Loss)
-	if t.Model != nil {
-		fmt.Fprintf(&b, " ± %.2g", t.StandardError)
-	}
-	fmt.Fprintf(&b, " (optimistic: it was minimised); default %.4g, constant prediction %.4g\n", t.DefaultLoss, t.ConstantLoss)
-	if r := t.Risk; r != nil {
-		fmt.Fprintf(&b, "risk by %d outer folds, with 95 %% intervals: tuned %v, default %v; %s\n", r.Folds, r.Tuned, r.Default, r.Verdict())
-		if metrics := r.Metrics(); metrics != "" {
-			fmt.Fprintf(&b, "predictions of the outer folds: %s\n", metrics)
-		}
-	}
-	for _, w := range t.Warnings {
-		fmt.Fprintf(&b, "warning: %s\n", w.Text)
-	}
-	return b.String()
-}
-
 // Risk estimates risks by nested cross-validation (Varma and Simon 2006). For each outer fold
 // the whole search is repeated on the other examples, and its model judged on the fold, which
-// it has not seen. It estimates the risk of tuning on somewhat fewer examples: its intervals
-// are for the mean risk of the models of the outer folds.
+// it has not seen. So it estimates the risk of tuning on somewhat fewer examples. Each repeat
+// draws other folds; the loss of an example is the mean over the repeats. Their number follows
+// from the fits of the search, not from any result: repeating until something is decided would
+// double the false decisions.
+//
+// All intervals are from the losses of the examples, see [assess.Rows]. Examples of a group depend on each
+// other, and so do those of a fold in the order of time.
 type Risk struct {
-	Folds int
-	Tuned Estimate // the risk of tuning
-	// Default is the risk of the defaults, by the same rules from the same data. If the fit
-	// failed on a fold, Default is +Inf and LessDefault −Inf.
-	Default  Estimate
-	Constant Estimate // the risk of the best constant prediction
-	// LessDefault and LessConstant are the risk of tuning minus the risk of the defaults, or of
-	// the constant prediction, from the differences of the examples' losses.
-	LessDefault, LessConstant Estimate
-	Outer                     []cvgm.Split // the outer folds
-	// OutOfFold holds the prediction for each example by the search that did not see its outer fold;
-	// NaN without one.
-	OutOfFold []float64
+	Folds, Repeats int // of the outer folds
+	// Tuned is the risk of tuning, Default of the defaults, by the same rules from the same data, +Inf
+	// if the fit failed on a fold, and Constant of the best constant prediction, each with a 95 %
+	// interval.
+	Tuned, Default, Constant Estimate
+	// Rival is the risk of a simple model: a ridge regression at the best of nine penalties, a
+	// logistic one for the logistic loss, or for a learner that is such a ridge the means of the
+	// levels of one categorical column. RivalName names it. It is empty if there is none: the learner is a ridge
+	// and no column has levels, the table is large, or a fit failed.
+	Rival     Estimate
+	RivalName string
+	// Comparisons answers up to three questions: is tuning better than a constant prediction,
+	// than the defaults, than the rival? Each is the risk of tuning minus the other one's, in per cent of
+	// Constant's mean. Their intervals hold together with the probability .95. It is empty if the
+	// constant prediction has no loss.
+	Comparisons []assess.Comparison
+	// Outer holds the outer folds of each repeat, and OutOfFold the prediction for each example by
+	// the search that did not see its outer fold; NaN without one.
+	Outer     [][]cvgm.Split
+	OutOfFold [][]float64
+	// Selected is the risk of what has the lowest mean loss of tuning, the defaults and the constant
+	// prediction: higher than that mean, by which it was selected. See [assess.Rows.Selected].
+	Selected Estimate
 	// Regression holds the metrics of OutOfFold if the target is a number, and Classes if all labels
 	// are ±1; the other one is nil. Weights of the data count rows in them; weights that Balanced
 	// makes do not. Probabilities are judged if the learner's predictions are log odds.
@@ -239,27 +231,7 @@ type Risk struct {
 }
 
 // An Estimate is a mean with its 95 % confidence interval.
-type Estimate struct{ Mean, Low, High float64 }
-
-func (e Estimate) String() string { return fmt.Sprintf("%.4g [%.4g, %.4g]", e.Mean, e.Low, e.High) }
-
-// Verdict says in words whether tuning has a lower risk than the defaults, by the interval of
-// LessDefault. If no feature predicts anything, tuning is lower than defaults that fit noise,
-// and yet no gain: the verdict then names the constant prediction, by the interval of
-// LessConstant.
-func (r *Risk) Verdict() string {
-	switch {
-	case r.LessDefault.High < 0 && r.LessConstant.High < 0:
-		return "tuned is lower than default"
-	case r.LessDefault.High < 0 && r.LessConstant.Low > 0:
-		return "tuned is lower than default, but higher than a constant prediction"
-	case r.LessDefault.High < 0:
-		return "tuned is lower than default, but not decided against a constant prediction"
-	case r.LessDefault.Low > 0:
-		return "tuned is higher than default"
-	}
-	return "not decided"
-}
+type Estimate = assess.Estimate
 
 // check reports fields of t that cannot be used.
 func (t Tuner) check(d learn.Data) error {
@@ -269,6 +241,7 @@ func (t Tuner) check(d learn.Data) error {
 		args.BadIf(n < leastExamples, "Data", qpdiff.ErrShape, "give more", "has %d examples, and tuning needs %d at least", n, leastExamples),
 		args.BadIf(t.Folds < 0 || t.Folds == 1 || t.Folds > n, "Tuner.Folds", qpdiff.ErrDomain, "use 2 to N, or zero for the default", "is %d for N = %d examples", t.Folds, n),
 		args.BadIf(t.OuterFolds == 1 || t.OuterFolds > n, "Tuner.OuterFolds", qpdiff.ErrDomain, "use 2 to N, zero for the default, or -1 for none", "is %d for N = %d examples", t.OuterFolds, n),
+		args.BadIf(t.Repeats < 0, "Tuner.Repeats", qpdiff.ErrDomain, "use a positive number, or zero for the default", "is %d", t.Repeats),
 		args.BadIf(t.Starts < 0, "Tuner.Starts", qpdiff.ErrDomain, "use a positive number, or zero for the default", "is %d", t.Starts),
 		args.BadIf(t.MaxEvals < 0, "Tuner.MaxEvals", qpdiff.ErrDomain, "use a positive number, or zero for the default", "is %d", t.MaxEvals),
 		args.BadIf(t.MaxTime < 0, "Tuner.MaxTime", qpdiff.ErrDomain, "use a positive time, or zero for no bound", "is %v", t.MaxTime),

@@ -34,7 +34,8 @@ type tuning struct {
 	evaluations int           // of all searches
 	each        time.Duration // of an evaluation, as measured
 	expected    int           // evaluations in all, as far as they can be foreseen
-	judged      []judged      // the models of the outer folds
+	rival       *rival
+	judged      []judged // the models of the outer folds
 }
 
 func (w *tuning) warn(kind WarningKind, format string, args ...any) {
@@ -116,6 +117,12 @@ func (w *tuning) label(y float64) string {
 type judged struct {
 	fold             cvgm.Split
 	tuned, byDefault []float64
+}
+
+// A rival is a simple model that tuning is compared with: a ridge or the means of groups.
+type rival struct {
+	name  string
+	ridge *tuning // nil: the means of groups
 }
 
 // weight is the weight of example i.

@@ -26,6 +26,7 @@ type Model struct {
 	// hyperparameters, with its standard error, at the default ones and of the best constant
 	// prediction, and the training loss.
 	LossName                                                  string
+	Verdict                                                   string // the model to use, in a sentence
 	Loss, StandardError, DefaultLoss, ConstantLoss, TrainLoss float64
 	Risk                                                      *tune.Risk  // the nested estimate; nil: none
 	Evaluations                                               int         // of the CV loss, in all searches
@@ -75,7 +76,7 @@ type Boundary struct {
 // model returns the numbers of a table's tuned model.
 func (p MyDataParams) model(ctx context.Context, tuned *tune.Tuned, t *table.Table, surface bool) (Model, error) {
 	m := Model{
-		LossName: lossName(tuned.Config.Loss), Loss: tuned.Loss, StandardError: tuned.StandardError, DefaultLoss: tuned.DefaultLoss, ConstantLoss: tuned.ConstantLoss,
+		LossName: lossName(tuned.Config.Loss), Verdict: tuned.Verdict(), Loss: tuned.Loss, StandardError: tuned.StandardError, DefaultLoss: tuned.DefaultLoss, ConstantLoss: tuned.ConstantLoss,
 		TrainLoss: tuned.TrainLoss, Risk: tuned.Risk, Evaluations: tuned.Evaluations, Path: tuned.Path, Y: slices.Clone(t.Y), OutOfFold: tuned.OutOfFold,
 		Warnings: warnings(tuned, t),
 	}

@@ -185,9 +185,13 @@ func (r *Result) Sentences() []string {
 		if len(r.Models) > 1 {
 			of = m.Class + " against the others: "
 		}
+		all = append(all, of+m.Verdict)
 		all = append(all, fmt.Sprintf("%sThe CV loss (%s) is %.4g ± %.3g (standard error), at the defaults %.4g, of the best constant prediction %.4g.", of, m.LossName, m.Loss, m.StandardError, m.DefaultLoss, m.ConstantLoss))
 		if risk := m.Risk; risk != nil {
-			all = append(all, fmt.Sprintf("%sThe nested estimate of the risk from %d outer folds is %v with its 95 %% interval, that of the defaults %v. Verdict: %s.", of, risk.Folds, risk.Tuned, risk.Default, risk.Verdict()))
+			all = append(all, fmt.Sprintf("%sThe nested estimate of the risk from %d outer folds is %v with its 95 %% interval, of the defaults %v, of a constant prediction %v.", of, risk.Folds, risk.Tuned, risk.Default, risk.Constant))
+			for _, c := range risk.Comparisons {
+				all = append(all, fmt.Sprintf("%sThe tuned model is %v.", of, c))
+			}
 			if metrics := risk.Metrics(); metrics != "" {
 				all = append(all, fmt.Sprintf("%sPredictions of the outer folds: %s.", of, metrics))
 			}

@@ -31,3 +31,20 @@ func ExampleClassify() {
 	// accuracy 0.67, AUC 0.89, log loss 0.41; of 6 rows 50 % are +1
 	// accuracy 0.83, AUC 0.89, log loss 0.41; of 6 rows 50 % are +1
 }
+
+// Two models on the same ten rows: their risks, and whether one is better, in per cent of a constant's risk.
+func ExampleRows_Compare() {
+	model := [][]float64{{1, 2, 1, 3, 2, 1, 2, 2, 1, 2}}
+	other := [][]float64{{4, 6, 3, 7, 5, 4, 6, 5, 4, 6}}
+	constant := [][]float64{{9, 8, 7, 9, 8, 9, 9, 8, 8, 9}}
+	rows := assess.Rows{Folds: [][]int{{0, 0, 1, 1, 2, 2, 3, 3, 4, 4}}}
+	risk := rows.Risk(model)
+	fmt.Printf("risk %.1f, at least %.1f\n", risk.Mean, risk.Low)
+	describe := func(c assess.Comparison) { fmt.Println(c, c.Better()) }
+	if c, ok := rows.Compare("the other model", model, other, constant, 1); ok {
+		describe(c)
+	}
+	// Output:
+	// risk 1.7, at least 1.1
+	// better than the other model by 39 % [33, 46] true
+}

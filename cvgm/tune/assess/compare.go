@@ -1,0 +1,165 @@
+package assess
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"cvgm/cvgm/internal/args"
+)
+
+// A Comparison is the risk of a model minus the risk of another one, on the same rows.
+type Comparison struct {
+	With string // the other model, in words
+	// Percent is the difference in per cent of the risk of a constant prediction, with an interval that holds together with those
+	// of the other questions. −Inf: the other model failed.
+	Percent Estimate
+	// Shown is the smallest difference, in per cent, that is decided on data such as these in four of
+	// five cases.
+	Shown float64
+}
+
+// Better reports whether the interval lies below 0.
+func (c Comparison) Better() bool { return c.Percent.High < 0 }
+
+// Worse reports whether the interval lies above 0.
+func (c Comparison) Worse() bool { return c.Percent.Low > 0 }
+
+// String says what is decided, by how much, or what would have been.
+func (c Comparison) String() string {
+	e := c.Percent
+	switch {
+	case math.IsInf(e.Mean, -1):
+		return "better than " + c.With + ", which failed"
+	case c.Better():
+		return fmt.Sprintf("better than %s by %s %% [%s, %s]", c.With, percent(-e.Mean), percent(-e.High), percent(-e.Low))
+	case c.Worse():
+		return fmt.Sprintf("worse than %s by %s %% [%s, %s]", c.With, percent(e.Mean), percent(e.Low), percent(e.High))
+	}
+	return fmt.Sprintf("not decided against %s: %s %% [%s, %s], where %s %% would have shown", c.With, percent(e.Mean), percent(e.Low), percent(e.High), percent(c.Shown))
+}
+
+// percent writes a number with two significant digits or, from 10 on, without decimals.
+func percent(v float64) string {
+	if math.Abs(v) >= 10 {
+		return fmt.Sprintf("%.0f", v)
+	}
+	return fmt.Sprintf("%.2g", v)
+}
+
+// power is the share of cases in which a difference of Comparison.Shown is decided.
+const power = .8
+
+// Compare compares the risk of a with the risk of b, in per cent of the constant prediction's,
+// by their losses in each repeat at each row. The intervals of so many questions about the
+// same rows, each with another b, hold together with the probability .95 (Bonferroni). As the constant's risk is
+// estimated, too, the standard error is for the ratio at first order: of (a_i − b_i − θc_i)/c̄, where θ is the ratio. Losses b of
+// +Inf are those of a model that failed. ok is false if the constant's risk is not above 0.
+func (r Rows) Compare(with string, a, b, constant [][]float64, questions int) (c Comparison, ok bool) {
+	unit, _, _ := r.mean(constant)
+	if !(unit > 0) || !args.Finite(unit) {
+		return Comparison{}, false
+	}
+	combine := func(theta float64) [][]float64 {
+		d := make([][]float64, len(a))
+		for k := range a {
+			for i := range a[k] {
+				d[k] = append(d[k], a[k][i]/unit-b[k][i]/unit-theta*(constant[k][i]/unit))
+			}
+		}
+		return d
+	}
+	ratio, _, _ := r.mean(combine(0))
+	if !args.Finite(ratio) {
+		return Comparison{With: with, Percent: Estimate{ratio, ratio, ratio}}, true
+	}
+	_, se, freedom := r.mean(combine(ratio))
+	reach := 100 * se * quantile(freedom, 1-(1-Confidence)/2/float64(questions))
+	c = Comparison{With: with, Percent: Estimate{100 * ratio, 100*ratio - reach, 100*ratio + reach}, Shown: reach}
+	if args.Finite(se) {
+		c.Shown += 100 * se * quantile(freedom, power)
+	}
+	return c, true
+}
+
+// Selected estimates the risk of the candidate of lowest mean loss, given the losses of each candidate
+// in each repeat at each row. Its own mean is too low, because it was selected by the same rows. Each of the
+// bootstrap samples of the units selects anew and is judged by the units that it lacks
+// (Tsamardinos, Greasidou and Borboudakis 2018); Mean is their mean, and the interval is as
+// wide as the selected candidate's. The samples are those of math/rand/v2's PCG with seed and 2
+// as its state. It takes time in proportion to candidates, rows and samples.
+func (r Rows) Selected(losses [][][]float64, seed uint64) Estimate {
+	const least, most, work = 50, 1000, 2e7 // samples; rows of all samples
+	best := math.Inf(1)
+	var selected Estimate
+	for _, l := range losses {
+		if e := r.Risk(l); e.Mean < best {
+			best, selected = e.Mean, e
+		}
+	}
+	shares := r.shares(len(r.Folds[0]))
+	weights := r.sums(func(i int) float64 { return shares[i] }, len(shares))
+	sums := make([][]float64, len(losses))
+	for c, l := range losses {
+		sums[c] = r.sums(func(i int) (sum float64) {
+			for _, one := range l {
+				sum += shares[i] * one[i] / float64(len(l))
+			}
+			return sum
+		}, len(shares))
+	}
+	n := len(weights)
+	if n < 2 || !args.Finite(best) {
+		return selected
+	}
+	src := rand.New(rand.NewPCG(seed, 2))
+	samples := int(max(least, min(most, work/float64(n*len(losses)))))
+	counts := make([]float64, n)
+	var mean, judged float64
+	for range samples {
+		clear(counts)
+		for range n {
+			counts[src.IntN(n)]++
+		}
+		if loss, ok := outOfBag(counts, weights, sums); ok {
+			judged++
+			mean += (loss - mean) / judged
+		}
+	}
+	if judged == 0 {
+		return selected
+	}
+	// The interval moves with the mean, on the scale on which it is symmetric.
+	if selected.Low >= 0 && best > 0 && mean > 0 {
+		return Estimate{mean, selected.Low * (mean / best), selected.High * (mean / best)}
+	}
+	return Estimate{mean, selected.Low + mean - best, selected.High + mean - best}
+}
+
+// outOfBag selects the candidate of the lowest loss within a bootstrap sample, and returns its loss on the units that the
+// sample lacks, if there are any.
+func outOfBag(counts, weights []float64, sums [][]float64) (loss float64, ok bool) {
+	best, lowest := -1, math.Inf(1)
+	for c, s := range sums {
+		var within float64
+		for k, count := range counts {
+			if count > 0 { // losses may be infinite
+				within += count * s[k]
+			}
+		}
+		if within < lowest {
+			best, lowest = c, within
+		}
+	}
+	if best < 0 {
+		return 0, false
+	}
+	var total float64
+	for k, count := range counts {
+		if count == 0 {
+			loss += sums[best][k]
+			total += weights[k]
+		}
+	}
+	return loss / total, total > 0
+}

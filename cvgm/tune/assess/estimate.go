@@ -1,0 +1,150 @@
+package assess
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"cvgm/cvgm/internal/args"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// An Estimate is a mean with its interval.
+type Estimate struct{ Mean, Low, High float64 }
+
+func (e Estimate) String() string { return fmt.Sprintf("%.4g [%.4g, %.4g]", e.Mean, e.Low, e.High) }
+
+// Confidence is the share of intervals that hold what they estimate.
+const Confidence = .95
+
+// spread returns the factor of the standard error over the rows for so many repeats. The loss of a row is that of
+// a model which other rows chose and trained, so the error has a part that rows of one model do
+// not show, and one by the choice of folds, which repeats lower. See the package's documentation.
+func spread(repeats int) float64 { return math.Sqrt(1.7 + .2/float64(repeats)) }
+
+// Rows are the rows of losses out of fold: how each counts, which depend on each other, and the folds of each
+// repeat of cross-validation.
+type Rows struct {
+	Weights []float64 // finite and at least 0; nil: 1 each
+	// Units has a number for each row. Rows of the same number depend on each other, as the rows of a
+	// group or of a fold in time. Nil: none do.
+	Units []int
+	// Folds has the number of each row's fold, from 0, in each repeat. Losses have the same two indices.
+	Folds [][]int
+}
+
+// Risk returns the mean of the losses with its 95 % interval. If no loss is below 0, neither
+// is the interval: it is symmetric for the root of the mean. Losses of +Inf give an estimate of
+// +Inf, and a single unit an interval without ends.
+func (r Rows) Risk(losses [][]float64) Estimate {
+	mean, se, freedom := r.mean(losses)
+	reach := se * quantile(freedom, (1+Confidence)/2)
+	negative := slices.ContainsFunc(losses, func(l []float64) bool { return slices.Min(l) < 0 })
+	switch {
+	case !args.Finite(mean):
+		return Estimate{mean, mean, mean}
+	case negative || !(mean > 0):
+		return Estimate{mean, mean - reach, mean + reach}
+	}
+	share := reach / mean / 2 // of the root
+	low, high := max(0, 1-share), 1+share
+	return Estimate{mean, mean * low * low, mean * high * high}
+}
+
+// mean returns the mean loss over rows and repeats, its standard error and the degrees of freedom. With e_i =
+// (w_i/Σw)(l_i − mean) of the rows' mean losses l over the repeats, summed within each of n
+// units, the standard error over the rows is √(n/(n−1) Σe²), as for independent units (Liang and
+// Zeger 1986). That over the k folds is the same for the sums within folds, with the mean of the
+// squares over the repeats. It is larger if the models of the folds differ by more than their
+// rows do. The larger one counts, the first
+// times spread; the second has the degrees of freedom of its folds.
+func (r Rows) mean(losses [][]float64) (mean, se, freedom float64) {
+	d := make([]float64, len(losses[0]))
+	for _, l := range losses {
+		for i, v := range l {
+			d[i] += v / float64(len(losses)) // terms that cannot overflow
+		}
+	}
+	mean, se, freedom = r.rows(d)
+	if !args.Finite(mean) {
+		return mean, se, freedom
+	}
+	se *= spread(len(losses))
+	shares := r.shares(len(d))
+	var byFold []float64
+	folds := 0
+	for k, l := range losses {
+		of := r.Folds[k]
+		sums := Rows{Weights: r.Weights, Units: of}.sums(func(i int) float64 { return shares[i] * (l[i] - mean) }, len(l))
+		byFold, folds = append(byFold, sums...), max(folds, len(sums))
+	}
+	if k := float64(folds); folds > 1 {
+		// A norm neither over- nor underflows, as squares of small losses would.
+		if between := math.Sqrt(k/(k-1)/float64(len(losses))) * floats.Norm(byFold, 2); between > se {
+			se, freedom = between, min(freedom, float64(len(byFold)-1))
+		}
+	}
+	return mean, se, freedom
+}
+
+// StandardError returns the standard error of the mean of one loss for each row, over the rows alone.
+func (r Rows) StandardError(losses []float64) float64 {
+	_, se, _ := r.rows(losses)
+	return se
+}
+
+// rows returns the weighted mean of d, its standard error over the units and the degrees of freedom.
+func (r Rows) rows(d []float64) (mean, se, freedom float64) {
+	shares := r.shares(len(d))
+	for i, v := range d {
+		if shares[i] > 0 { // losses may be infinite
+			mean += shares[i] * v
+		}
+	}
+	if !args.Finite(mean) {
+		return mean, 0, 1
+	}
+	sums := r.sums(func(i int) float64 { return shares[i] * (d[i] - mean) }, len(d))
+	n := float64(len(sums))
+	if n < 2 {
+		return mean, math.Inf(1), 1
+	}
+	return mean, math.Sqrt(n/(n-1)) * floats.Norm(sums, 2), n - 1
+}
+
+// sums returns the sum of the values of each unit, in the order of their first rows, without rows of weight 0.
+func (r Rows) sums(value func(i int) float64, rows int) (sums []float64) {
+	place := map[int]int{}
+	for i := range rows {
+		if r.Weights != nil && !(r.Weights[i] > 0) {
+			continue
+		}
+		unit := i
+		if r.Units != nil {
+			unit = r.Units[i]
+		}
+		k, seen := place[unit]
+		if !seen {
+			k = len(sums)
+			place[unit], sums = k, append(sums, 0)
+		}
+		sums[k] += value(i)
+	}
+	return sums
+}
+
+// shares returns the share of each of so many rows in the weight of all.
+func (r Rows) shares(rows int) []float64 {
+	if r.Weights == nil {
+		return slices.Repeat([]float64{1 / float64(rows)}, rows)
+	}
+	shares := slices.Clone(r.Weights)
+	floats.Scale(1/floats.Sum(shares), shares)
+	return shares
+}
+
+func quantile(freedom, p float64) float64 {
+	return distuv.StudentsT{Sigma: 1, Nu: freedom}.Quantile(p)
+}

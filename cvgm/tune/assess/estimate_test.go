@@ -1,0 +1,198 @@
+package assess
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"cvgm/synth"
+)
+
+// foldsOf returns so many repeats of k folds of neighbouring rows.
+func foldsOf(repeats, rows, k int) (folds [][]int) {
+	for range repeats {
+		of := make([]int, rows)
+		for i := range of {
+			of[i] = i * k / rows
+		}
+		folds = append(folds, of)
+	}
+	return folds
+}
+
+// A mean, its standard error and its interval by hand: of four rows, with a weight and in units.
+func TestRisk(t *testing.T) {
+	losses := [][]float64{{1, 2, 3, 6}}
+	r := Rows{Folds: [][]int{{0, 1, 2, 3}}}
+	e := r.Risk(losses)
+	// The deviations −2, −1, 0, 3 have the sum of squares 14, and 3 degrees of freedom.
+	se := math.Sqrt(14. / 3 / 4 * 1.9)
+	const t975 = 3.1824463052837
+	share := t975 * se / 3 / 2
+	near(t, "mean", e.Mean, 3)
+	near(t, "high", e.High, 3*(1+share)*(1+share))
+	near(t, "low", e.Low, 3*max(0, 1-share)*max(0, 1-share))
+	near(t, "standard error", r.StandardError(losses[0]), math.Sqrt(14./3/4))
+	r.Weights = []float64{2, 2, 2, 0}
+	near(t, "weighted mean", r.Risk(losses).Mean, 2)
+	for _, exponent := range []int{-900, 900} {
+		scaled := [][]float64{slices.Clone(losses[0])}
+		for i := range scaled[0] {
+			scaled[0][i] = math.Ldexp(scaled[0][i], exponent)
+		}
+		got := Rows{Folds: r.Folds}.Risk(scaled)
+		near(t, "high in another unit", math.Ldexp(got.High, -exponent), e.High)
+	}
+	// Two repeats whose losses differ have the mean, and a smaller factor.
+	twice := Rows{Folds: [][]int{{0, 1, 2, 3}, {0, 1, 2, 3}}}.Risk([][]float64{{0, 2, 3, 6}, {2, 2, 3, 6}})
+	near(t, "mean of two repeats", twice.Mean, 3)
+	if !(twice.High < e.High) {
+		t.Errorf("%v of two repeats, %v of one", twice, e)
+	}
+	if e := (Rows{Folds: [][]int{{0, 1}}}).Risk([][]float64{{math.Inf(1), 1}}); !math.IsInf(e.Low, 1) {
+		t.Errorf("infinite losses: %v", e)
+	}
+	if e := (Rows{Folds: [][]int{{0, 1}}}).Risk([][]float64{{-3, 1}}); !(e.Low < -1) {
+		t.Errorf("losses below 0: %v", e)
+	}
+	if e := (Rows{Folds: [][]int{{0, 0}}, Units: []int{1, 1}}).Risk([][]float64{{3, 1}}); !math.IsInf(e.High, 1) {
+		t.Errorf("one unit: %v", e)
+	}
+}
+
+// The intervals of means and of differences hold them as often as they claim where rows are independent, groups
+// have a common part, or the models of the folds have.
+func TestIntervalsCover(t *testing.T) {
+	const repetitions, n, k = 2000, 60, 5
+	src := synth.NewStream(6, "losses")
+	for name, test := range map[string]struct {
+		group, fold float64 // deviations
+		units       bool
+		folds       int
+		least, most float64
+	}{
+		"independent": {0, 0, false, k, .95, 1},
+		"groups":      {1, 0, true, k, .95, 1},
+		"folds":       {0, .4, false, k, .95, 1},
+		// The control: dependent rows that are taken as independent, in folds that do not show it.
+		"groups unseen": {5, 0, false, n, 0, .94},
+	} {
+		held, differ := 0, 0
+		r := Rows{Folds: foldsOf(1, n, test.folds)}
+		for range repetitions {
+			a, b, c := make([]float64, n), make([]float64, n), make([]float64, n)
+			r.Units = nil
+			var common, fold float64
+			for i := range n {
+				if i%4 == 0 {
+					common = test.group * src.NormFloat64()
+				}
+				if i%(n/k) == 0 {
+					fold = test.fold * src.NormFloat64()
+				}
+				if test.units {
+					r.Units = append(r.Units, i/4)
+				}
+				own := src.NormFloat64()
+				a[i] = 10 + common + fold + own
+				b[i], c[i] = 12+own, 20+own
+			}
+			if e := r.Risk([][]float64{a}); e.Low <= 10 && 10 <= e.High {
+				held++
+			}
+			if d, ok := r.Compare("b", [][]float64{a}, [][]float64{b}, [][]float64{c}, 1); ok && d.Percent.Low <= -10 && -10 <= d.Percent.High {
+				differ++
+			}
+		}
+		for what, held := range map[string]int{"risk": held, "difference": differ} {
+			if share := float64(held) / repetitions; share < test.least-.02 || share > test.most {
+				t.Errorf("%s: %.3f of the intervals of the %s hold it, want %v to %v", name, share, what, test.least, test.most)
+			}
+		}
+	}
+}
+
+// A comparison is in per cent of the constant's risk, whatever the unit. More questions widen it. A difference
+// of Shown is decided in four of five cases.
+func TestCompare(t *testing.T) {
+	a, b, c := [][]float64{{1, 2, 3, 2}}, [][]float64{{2, 3, 4, 4}}, [][]float64{{4, 5, 5, 6}}
+	r := Rows{Folds: [][]int{{0, 1, 2, 3}}}
+	one, ok := r.Compare("b", a, b, c, 1)
+	three, _ := r.Compare("b", a, b, c, 3)
+	near(t, "difference", one.Percent.Mean, -25)
+	if !ok || !(three.Percent.High > one.Percent.High) || three.Percent.Mean != one.Percent.Mean {
+		t.Errorf("%v, of three %v", one, three)
+	}
+	if !one.Better() || one.Worse() {
+		t.Errorf("%v", one)
+	}
+	self, _ := r.Compare("c", c, c, c, 1)
+	if self.Percent.Mean != 0 || self.Better() || self.Worse() {
+		t.Errorf("of the same losses: %v", self)
+	}
+	if _, ok := r.Compare("b", a, b, [][]float64{{0, 0, 0, 0}}, 1); ok {
+		t.Error("a constant without a loss is compared with")
+	}
+	failed, ok := r.Compare("b", a, [][]float64{{math.Inf(1), 1, 1, 1}}, c, 1)
+	if !ok || !failed.Better() || failed.String() != "better than b, which failed" {
+		t.Errorf("%v", failed)
+	}
+	const repetitions, n = 2000, 60
+	src := synth.NewStream(7, "power")
+	decided := 0
+	r = Rows{Folds: foldsOf(1, n, n)}
+	for range repetitions {
+		// Of a standard deviation of 10 % and a factor of √1.9, 60 rows show so much.
+		const shown = .1 * 1.3784 / 7.746 * (2.001 + .848)
+		a, b, c := make([]float64, n), make([]float64, n), slices.Repeat([]float64{1}, n)
+		for i := range n {
+			a[i] = .5 + .1*src.NormFloat64()
+			b[i] = .5 + shown
+		}
+		d, _ := r.Compare("b", [][]float64{a}, [][]float64{b}, [][]float64{c}, 1)
+		if d.Better() {
+			decided++
+		}
+		if math.Abs(d.Shown/100-shown) > .5*shown {
+			t.Fatalf("%v of which %v shows", d, shown)
+		}
+	}
+	// The factor, which is for the model's part, makes it more.
+	if share := float64(decided) / repetitions; share < power || share > .98 {
+		t.Errorf("%v of the differences are decided", share)
+	}
+}
+
+// The lowest of many means of equal candidates is below their risk, and the estimate of the
+// selected one is not.
+func TestSelectedIsNotOptimistic(t *testing.T) {
+	const repetitions, n, candidates = 60, 50, 8
+	src := synth.NewStream(8, "candidates")
+	var lowest, selected float64
+	for range repetitions {
+		var losses [][][]float64
+		least := math.Inf(1)
+		r := Rows{Folds: foldsOf(1, n, 5)}
+		for range candidates {
+			one := make([]float64, n)
+			for i := range one {
+				one[i] = math.Abs(src.NormFloat64())
+			}
+			losses = append(losses, [][]float64{one})
+			least = min(least, r.Risk([][]float64{one}).Mean)
+		}
+		e := r.Selected(losses, 1)
+		if again := r.Selected(losses, 1); again != e || !(e.Low < e.Mean && e.Mean < e.High) {
+			t.Fatalf("%v, again %v", e, again)
+		}
+		lowest += least / repetitions
+		selected += e.Mean / repetitions
+	}
+	risk := math.Sqrt(2 / math.Pi)
+	if !(lowest < risk-.1) || math.Abs(selected-risk) > .03 {
+		t.Errorf("lowest mean %v, estimate %v, risk %v", lowest, selected, risk)
+	}
+	if e := (Rows{Folds: [][]int{{0, 0}}}).Selected([][][]float64{{{2, 2}}, {{1, 1}}}, 1); e.Mean != 1 {
+		t.Errorf("of two rows: %v", e)
+	}
+}

@@ -1,0 +1,80 @@
+package tune
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"cvgm/cvgm"
+	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/sample"
+	"cvgm/cvgm/table"
+	"cvgm/qpdiff"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// begin checks t and the data, and completes c.
+func (t Tuner) begin(ctx context.Context, c cvgm.Config, table *table.Table) (*tuning, error) {
+	began := time.Now()
+	if ctx == nil {
+		return nil, args.Bad("ctx", qpdiff.ErrEmpty, "use context.Background()", "is nil")
+	}
+	c.MaxBytes = cmp.Or(max(t.MaxBytes, 0), c.Data.MaxBytes)
+	learner, err := t.prototype(c.Data.Y)
+	if err != nil {
+		return nil, err
+	}
+	prepare := c.Prepare
+	if x, ok := c.Data.X.(*mat.Dense); ok && x != nil && sample.Plain(prepare, x) {
+		prepare = nil
+	}
+	viewed := sample.Views(learner, c.Data, prepare, func() int { return len(c.Data.Y) })
+	asItIs := viewed && prepare == nil && c.Data.Sparse()
+	if _, ok := c.Data.X.(*mat.Dense); !ok && c.Data.X != nil && !asItIs {
+		rows, n := c.Data.X.Dims()
+		if err := tooLarge(c, bytesOf(rows, n), 0); err != nil {
+			return nil, err
+		}
+	}
+	if !asItIs {
+		c.Data.X = c.Data.Dense()
+	}
+	if err := t.check(c.Data); err != nil {
+		return nil, err
+	}
+	if t.Balanced {
+		if err := args.First(
+			args.BadIf(c.Data.Weights != nil, "Tuner.Balanced", qpdiff.ErrDomain, "set one of them", "is set together with Data.Weights"),
+			args.BadIf(!allSigns(c.Data.Y), "Tuner.Balanced", qpdiff.ErrDomain, "leave it unset, or use the labels ±1", "is set for labels other than ±1"),
+		); err != nil {
+			return nil, err
+		}
+		if c.Data.Weights, err = cvgm.BalancedWeights(c.Data.Y); err != nil {
+			return nil, err
+		}
+	}
+	if err := args.Data("Data", c.Data, c.Prepare != nil); err != nil {
+		return nil, err
+	}
+	c.Learner, c.Generalised, c.Workers = learner.New, true, t.Workers
+	c.Standardise = !t.Raw
+	if c.Loss = t.Loss; c.Loss == nil {
+		c.Loss = usualLosses[learner.Convention().Loss]
+	}
+	if c.Loss == nil {
+		return nil, args.Bad("Tuner.Loss", qpdiff.ErrEmpty, "set it, for example to SquaredError{}", "is nil, and %T has no usual one", learner)
+	}
+	if learner.Convention().Centred {
+		c.Centring = cvgm.MeanCentring
+	}
+	w := &tuning{Tuner: t, c: c, prepare: prepare, viewed: viewed, table: table, learner: learner, ctx: ctx, limit: ctx, began: began, out: &Tuned{}}
+	rows, columns := c.Data.X.Dims()
+	if w.entries = float64(rows) * float64(columns); asItIs {
+		w.entries = float64(c.Data.Stored())
+	}
+	if t.MaxTime > 0 {
+		w.deadline = began.Add(t.MaxTime)
+	}
+	return w, nil
+}

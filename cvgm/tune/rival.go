@@ -1,0 +1,179 @@
+package tune
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+
+	"cvgm/cvgm"
+	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/sample"
+	"cvgm/cvgm/table"
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/linear"
+)
+
+// rivalLooks is the number of penalties of which the ridge takes the best: nine over its range
+// come within a factor of about 3 of each penalty.
+const rivalLooks = 9
+
+// newRival returns the rival, or nil if there is none. It is a ridge, or a logistic ridge for the logistic loss. The means of
+// the levels of one categorical column take its place if the learner is such a ridge itself, or
+// if the table is so large that a ridge would take longer than the learner.
+func (w *tuning) newRival() (*rival, error) {
+	_, odds := w.c.Loss.(cvgm.LogisticLoss)
+	same := false
+	switch w.learner.(type) {
+	case *linear.Logistic:
+		same = odds
+	case *linear.ElasticNet:
+		same = !odds && w.withoutL1()
+	}
+	if same || w.large() {
+		if len(w.categorical()) == 0 {
+			return nil, nil
+		}
+		return &rival{name: "the means of groups"}, nil
+	}
+	t := w.Tuner
+	t.Hyper, t.Balanced, t.Progress, t.MaxTime, t.Loss = nil, false, nil, 0, w.c.Loss // weights are in the data
+	t.Starts, t.MaxEvals = 1, rivalLooks
+	r := &rival{name: "ridge regression"}
+	t.Learner, t.Fixed = &linear.ElasticNet{}, map[string]float64{"λ1": 0}
+	if odds {
+		r.name, t.Learner, t.Fixed = "logistic ridge regression", &linear.Logistic{Intercept: linear.UnpenalisedIntercept}, nil
+	}
+	var err error
+	r.ridge, err = t.begin(w.ctx, cvgm.Config{Data: w.c.Data, Prepare: w.c.Prepare}, w.table)
+	return r, err
+}
+
+// withoutL1 reports whether λ1 is fixed at 0.
+func (w *tuning) withoutL1() bool {
+	for name, v := range w.Fixed {
+		if greek.Replace(name) == "λ1" && v == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// categorical lists the columns of the table that have levels.
+func (w *tuning) categorical() (columns []int) {
+	if w.table == nil {
+		return nil
+	}
+	for j, c := range w.table.Columns {
+		if c.Kind == table.Categorical {
+			columns = append(columns, j)
+		}
+	}
+	return columns
+}
+
+// rivalOn returns the rival's predictions for the validation rows of an outer fold, with its
+// penalty or column chosen on the splits of the training rows. Nil: it fails on them.
+func (w *tuning) rivalOn(outer cvgm.Split, splits []cvgm.Split) ([]float64, error) {
+	own := w.rival.ridge
+	if own == nil {
+		return w.groupMeans(outer, splits)
+	}
+	own.ctx, own.limit = w.ctx, w.limit
+	own.c.MaxBytes = less(w.c.MaxBytes, w.beside)
+	ended := func(err error) ([]float64, error) {
+		switch {
+		case w.ctx.Err() != nil:
+			return nil, context.Cause(w.ctx)
+		case errors.Is(err, errTime) || errors.Is(err, qpdiff.ErrTooLarge):
+			return nil, err
+		}
+		return nil, nil
+	}
+	s, err := own.newSearch(outer.Train, splits)
+	if err == nil {
+		err = s.looks(rivalLooks)
+	}
+	if err != nil {
+		return ended(err)
+	}
+	if !args.Finite(s.best.Loss) {
+		return nil, nil
+	}
+	s.cv = nil // whose memory the next may take
+	c := own.c
+	c.Splits = []cvgm.Split{outer}
+	cv, err := own.load(c)
+	if err != nil {
+		return ended(err)
+	}
+	if _, err := cv.EvalContext(own.limit, nil, s.best.Hyper); err != nil {
+		return ended(err)
+	}
+	all := make([]float64, len(c.Data.Y))
+	if err := cv.OutOfFold(all); err != nil {
+		return ended(err)
+	}
+	return sample.Pick(all, outer.Val), nil
+}
+
+// groupMeans predicts by the levels of the categorical column with the lowest CV loss on the
+// splits.
+func (w *tuning) groupMeans(outer cvgm.Split, splits []cvgm.Split) ([]float64, error) {
+	best, lowest := -1, math.Inf(1)
+	for _, j := range w.categorical() {
+		var loss float64
+		for _, s := range splits {
+			weights := sample.Relative(w.c.Data.Weights, s.Val)
+			for at, p := range w.meansOf(j, s) {
+				l, _ := w.c.Loss.Eval(p, w.c.Data.Y[s.Val[at]])
+				loss += weights.At(at) * l / weights.Total(len(s.Val))
+			}
+		}
+		if loss < lowest {
+			best, lowest = j, loss
+		}
+	}
+	if best < 0 {
+		return nil, nil
+	}
+	return w.meansOf(best, outer), nil
+}
+
+// meansOf predicts each validation row by the constant of lowest loss on the training rows of its level in
+// column j. One example of the training set's constant is added to each level: it alone
+// predicts levels that the training rows lack.
+func (w *tuning) meansOf(j int, s cvgm.Split) []float64 {
+	level := func(i int) float64 { return w.c.Data.X.At(i, j) }
+	rows := sample.Positive(slices.Clone(s.Train), w.c.Data.Weights)
+	relative := sample.Relative(w.c.Data.Weights, rows)
+	whole := w.constantOn(s.Train)
+	labels, weights := map[float64][]float64{}, map[float64]sample.Weights{}
+	for at, i := range rows {
+		if v := level(i); v == v {
+			labels[v], weights[v] = append(labels[v], w.c.Data.Y[i]), append(weights[v], relative.At(at))
+		}
+	}
+	one := relative.Total(len(rows)) / float64(len(rows))
+	means := map[float64]float64{}
+	for v := range labels {
+		if w.classes() {
+			ys, totals := classWeights(sample.Pick(w.c.Data.Y, rows), relative)
+			labels[v] = append(labels[v], ys...)
+			for _, total := range totals {
+				weights[v] = append(weights[v], total/float64(len(rows)))
+			}
+		} else {
+			labels[v], weights[v] = append(labels[v], whole), append(weights[v], one)
+		}
+		means[v] = w.constantOf(labels[v], weights[v])
+	}
+	predictions := make([]float64, len(s.Val))
+	for at, i := range s.Val {
+		mean, known := means[level(i)]
+		if predictions[at] = mean; !known {
+			predictions[at] = whole
+		}
+	}
+	return predictions
+}

@@ -1,0 +1,96 @@
+package tune
+
+import (
+	"fmt"
+	"strings"
+
+	"cvgm/cvgm/tune/assess"
+)
+
+// The names of what tuning is compared with.
+const (
+	constantName = "a constant prediction"
+	defaultName  = "the default hyperparameters"
+)
+
+// against returns the comparison with the named one, false if there is none.
+func (r *Risk) against(name string) (assess.Comparison, bool) {
+	if r != nil {
+		for _, c := range r.Comparisons {
+			if c.With == name {
+				return c, true
+			}
+		}
+	}
+	return assess.Comparison{}, false
+}
+
+// Verdict says in a sentence which model to use, by the intervals of Risk.Comparisons.
+func (t *Tuned) Verdict() string {
+	constant, compared := t.Risk.against(constantName)
+	byDefault, _ := t.Risk.against(defaultName)
+	rival, _ := t.Risk.against(rivalName(t.Risk))
+	switch {
+	case !compared:
+		return "Not decided: there is no nested estimate that compares the tuned model with a constant prediction."
+	case constant.Worse():
+		return "Use a constant prediction: the tuned model is worse."
+	case byDefault.Worse():
+		return "Use the default hyperparameters: the tuned model is worse."
+	case rival.Worse():
+		return fmt.Sprintf("Use %s: the tuned model is worse.", rival.With)
+	case !constant.Better():
+		return "Not decided: a constant prediction may be as good as the tuned model."
+	case byDefault.Better():
+		return "Use the tuned model: it is better than a constant prediction and than the default hyperparameters."
+	}
+	return "Use the tuned model: it is better than a constant prediction; against the default hyperparameters nothing is decided."
+}
+
+func rivalName(r *Risk) string {
+	if r == nil {
+		return ""
+	}
+	return r.RivalName
+}
+
+// String describes the result in some lines: the verdict and what it rests on, metrics, hyperparameters,
+// losses and warnings.
+func (t *Tuned) String() string {
+	var b strings.Builder
+	if t.Risk != nil {
+		fmt.Fprintf(&b, "%s\n", t.Verdict())
+		for _, c := range t.Risk.Comparisons {
+			fmt.Fprintf(&b, "  %v\n", c)
+		}
+		if metrics := t.Risk.Metrics(); metrics != "" {
+			fmt.Fprintf(&b, "predictions of the outer folds: %s\n", metrics)
+		}
+	}
+	for i, name := range t.Names {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "%s = %.4g", name, t.Hyper[i])
+	}
+	fmt.Fprintf(&b, "\nCV loss %.4g", t.Loss)
+	if t.Model != nil {
+		fmt.Fprintf(&b, " ± %.2g", t.StandardError)
+	}
+	fmt.Fprintf(&b, " (optimistic: it was minimised); default %.4g, constant prediction %.4g\n", t.DefaultLoss, t.ConstantLoss)
+	if r := t.Risk; r != nil {
+		fmt.Fprintf(&b, "risk by %s, with 95 %% intervals: tuned %v, default %v, constant prediction %v\n", r.outer(), r.Tuned, r.Default, r.Constant)
+	}
+	for _, w := range t.Warnings {
+		fmt.Fprintf(&b, "warning: %s\n", w.Text)
+	}
+	return b.String()
+}
+
+// outer counts the outer folds in words.
+func (r *Risk) outer() string {
+	if r.Repeats > 1 {
+		return fmt.Sprintf("%d repeats of %d outer folds", r.Repeats, r.Folds)
+	}
+	return fmt.Sprintf("%d outer folds", r.Folds)
+}
