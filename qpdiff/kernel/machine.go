@@ -22,7 +22,7 @@ type kernelMachine struct {
 	n            int        // features
 	points       []float64  // the rows x_i, of stride entries each
 	stride       int
-	columns      []float64 // of an RBF kernel: their features, each of count entries
+	columns      []float64 // of an RBF or ARD kernel: their features, each of count entries
 	count        int
 	kernel       Kernel    // as of the last Load
 	kernelParams []float64 // that the kernel matrix belongs to
@@ -90,12 +90,18 @@ func dims(k Kernel, intercept bool, n int) (theta, hyper int) {
 	return theta, 1 + orRBF(k).NumParams(n)
 }
 
-// accept makes d, whose entries are checked, the data of the learner.
-func (l *kernelMachine) accept(through machineFit, k Kernel, intercept bool, d learn.Data) {
+// accept makes d, whose entries are checked, the data of the learner, unless the kernel does not
+// fit its features.
+func (l *kernelMachine) accept(through machineFit, k Kernel, intercept bool, d learn.Data) error {
+	_, n := d.X.Dims()
+	if err := checkFeatures(k, n); err != nil {
+		return err
+	}
 	l.through, l.kernel, l.stale = through, orRBF(k), true
-	_, l.n = d.X.Dims()
+	l.n = n
 	l.state.Params, l.state.Hypers = dims(k, intercept, l.n)
 	l.state.Data = d
+	return nil
 }
 
 // row is x_k.
@@ -104,7 +110,7 @@ func (l *kernelMachine) row(k int) []float64 { return l.points[k*l.stride : k*l.
 // transpose makes the first count of the points the rows x_i.
 func (l *kernelMachine) transpose(count int) {
 	l.count, l.columns = count, l.columns[:0]
-	if !isRBF(l.kernel) {
+	if !isDistance(l.kernel) {
 		return
 	}
 	l.columns = dense.Grow(l.columns, count*l.n)
@@ -117,6 +123,13 @@ func (l *kernelMachine) transpose(count int) {
 
 // values sets each dst_k to the kernel's value of the row rows_k, or k without rows, with x.
 func (l *kernelMachine) values(dst, params, x []float64, rows []int) {
+	if a, ok := l.kernel.(ARD); ok {
+		l.distances(dst, params, x, rows)
+		for k, q := range dst {
+			dst[k] = a.Shape.value(q)
+		}
+		return
+	}
 	if !isRBF(l.kernel) {
 		for k := range dst {
 			i := k
@@ -127,28 +140,37 @@ func (l *kernelMachine) values(dst, params, x []float64, rows []int) {
 		}
 		return
 	}
-	l.distances(dst, x, rows)
+	l.distances(dst, params, x, rows)
 	for k, d := range dst {
 		dst[k] = math.Exp(-params[0] * d)
 	}
 }
 
 // distances sets each dst_k to the squared distance between the row rows_k, or k without rows, and
-// x. rows are ascending.
-func (l *kernelMachine) distances(dst, x []float64, rows []int) {
+// x, for an ARD kernel with its params. rows are ascending.
+func (l *kernelMachine) distances(dst, params, x []float64, rows []int) {
 	first, last := 0, len(dst)-1
 	if rows != nil && last >= 0 {
 		first, last = rows[0], rows[last]
 	}
 	if last-first < len(dst) {
-		dense.Distances(dst, x, l.columns[first:], l.count)
+		l.adjacent(dst, params, x, first)
 		return
 	}
-	l.spans(dst, x, rows)
+	l.spans(dst, params, x, rows)
+}
+
+// adjacent is distances for the rows from first on.
+func (l *kernelMachine) adjacent(dst, params, x []float64, first int) {
+	if a, ok := l.kernel.(ARD); ok {
+		a.distances(dst, params, x, l.columns[first:], l.count)
+		return
+	}
+	dense.Distances(dst, x, l.columns[first:], l.count)
 }
 
 // spans is distances for rows that do not follow one another.
-func (l *kernelMachine) spans(dst, x []float64, rows []int) {
+func (l *kernelMachine) spans(dst, params, x []float64, rows []int) {
 	// All rows of a span are as fast as a quarter of them one by one.
 	var span [256]float64
 	const spread = 4
@@ -158,7 +180,7 @@ func (l *kernelMachine) spans(dst, x []float64, rows []int) {
 			end++
 		}
 		d := span[:rows[end-1]-first+1]
-		dense.Distances(d, x, l.columns[first:], l.count)
+		l.adjacent(d, params, x, first)
 		for ; at < end; at++ {
 			dst[at] = d[rows[at]-first]
 		}

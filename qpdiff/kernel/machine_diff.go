@@ -142,7 +142,7 @@ func (l *kernelMachine) PredictJVP(w *qpdiff.Workspace, dst []float64, x, dx *ma
 // derivativeEntries counts the entries of a kernelDerivative for m rows of n features, and of
 // the kernel's values that a Predict of the given number of rows keeps.
 func derivativeEntries(m, n, predicted float64) float64 {
-	return 2*m*n + 12*m + 4*n + predicted*(n+m)
+	return 2*m*n + 12*m + 5*n + predicted*(n+m)
 }
 
 // start prepares d for a product.
@@ -227,6 +227,10 @@ func (d *kernelDerivative) predictionsAlong(l *kernelMachine, dst []float64, x, 
 // It adds to the sums of d that g wants and, unless nil, to dx.
 func (d *kernelDerivative) addGradients(l *kernelMachine, g *learn.Grad, dx, values, x []float64, rows []int) {
 	dparams := d.dparamsOf(g)
+	if a, ok := l.kernel.(ARD); ok {
+		d.addWeighted(l, a, g, dx, values, x, rows)
+		return
+	}
 	if !isRBF(l.kernel) {
 		for k, i := range rows {
 			l.kernel.Grad(dparams, rowOf(g, d.gx, i, l.n), dx, d.s[k], values[k], l.kernelParams, l.row(i), x)
@@ -240,7 +244,7 @@ func (d *kernelDerivative) addGradients(l *kernelMachine, g *learn.Grad, dx, val
 		return
 	}
 	d.distances = dense.Grow(d.distances, len(rows))
-	l.distances(d.distances, x, rows)
+	l.distances(d.distances, l.kernelParams, x, rows)
 	sum, distances := dparams[0], d.distances[:len(values)]
 	for k, s := range d.s[:len(values)] {
 		if s *= values[k]; s != 0 { // the distance may overflow, which makes the value 0
@@ -270,6 +274,43 @@ func (d *kernelDerivative) addRows(l *kernelMachine, g *learn.Grad, dx, values, 
 			v = s * (row[j] - v)
 			if dx[j] -= v; gx != nil {
 				gx[j] += v
+			}
+		}
+	}
+}
+
+// addWeighted is addGradients for an ARD kernel.
+func (d *kernelDerivative) addWeighted(l *kernelMachine, a ARD, g *learn.Grad, dx, values, x []float64, rows []int) {
+	if len(rows) == 0 {
+		return
+	}
+	d.distances = dense.Grow(d.distances, len(rows))
+	slopes := d.distances
+	if a.Shape != Gaussian { // whose slopes follow from the values
+		l.distances(slopes, l.kernelParams, x, rows)
+	}
+	for k, s := range d.s[:len(slopes)] {
+		slopes[k] = s * a.Shape.slope(slopes[k], values[k])
+	}
+	if g.Hyper != nil {
+		a.addSquares(d.dparams, slopes, x, l.columns, l.count, rows)
+	}
+	if g.X == nil && dx == nil {
+		return
+	}
+	for k, i := range rows {
+		s := 2 * slopes[k]
+		if s == 0 {
+			continue // also if the distance overflows
+		}
+		row, gx := l.row(i), rowOf(g, d.gx, i, l.n)
+		for j, v := range row {
+			v = s * l.kernelParams[a.group(j)] * (v - x[j])
+			if gx != nil {
+				gx[j] += v
+			}
+			if dx != nil {
+				dx[j] -= v
 			}
 		}
 	}

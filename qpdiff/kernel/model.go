@@ -39,6 +39,9 @@ func (m *Model) check() error {
 	}
 	kernel := orRBF(m.Kernel)
 	if rows > 0 {
+		if err := checkFeatures(kernel, n); err != nil {
+			return err
+		}
 		if want := kernel.NumParams(n); want != len(m.Params) {
 			return check.ArgErrorf("Model.Params", qpdiff.ErrShape, "give the kernel's parameters", "has %d entries instead of %d", len(m.Params), want)
 		}

@@ -62,7 +62,9 @@ func (l *Ridge) Load(d learn.Data) (err error) {
 	if d, err = l.state.Take(l, d, false); err != nil {
 		return err
 	}
-	l.accept(l, l.Kernel, l.Intercept, d)
+	if err := l.accept(l, l.Kernel, l.Intercept, d); err != nil {
+		return err
+	}
 	l.load(l.Intercept)
 	return nil
 }
@@ -186,11 +188,8 @@ func (*Ridge) Convention() learn.Convention { return learn.Convention{Loss: lear
 // Bounds of λ and its default, whose kernels are 1 at equal rows.
 const leastLambda, defaultLambda, mostLambda = 1e-8, 1e-2, 10
 
-// Hyperparameters describes λ and the γ of an RBF kernel; the parameters of other kernels do not
+// Hyperparameters describes λ and the γ of an RBF or ARD kernel; the parameters of other kernels do not
 // follow from the data.
 func (l *Ridge) Hyperparameters(m learn.Moments) []learn.Hyperparameter {
-	if !isRBF(l.Kernel) {
-		return nil
-	}
-	return []learn.Hyperparameter{{Name: "λ", Lower: leastLambda, Default: defaultLambda, Upper: mostLambda}, width(m)}
+	return hyperparameters(l.Kernel, learn.Hyperparameter{Name: "λ", Lower: leastLambda, Default: defaultLambda, Upper: mostLambda}, m)
 }

@@ -87,3 +87,53 @@ func ExampleModel() {
 	fmt.Printf("%d of %d rows, predictions %.4f\n", len(m.Coef), len(d.Y), f)
 	// Output: 4 of 5 rows, predictions [0.7430 -1.0454]
 }
+
+// A kernel with a width for each feature: the label depends on the first one alone. The derivative
+// of the leave-one-out error shows that a wider kernel along the second feature is better.
+func ExampleARD() {
+	d := learn.Data{X: mat.NewDense(12, 2, nil), Y: make([]float64, 12)}
+	for i := range d.Y {
+		a, b := float64(i)/2, math.Mod(float64(5*i), 7)/2
+		d.Dense().SetRow(i, []float64{a, b})
+		d.Y[i] = math.Sin(a)
+	}
+	l := kernel.Ridge{Kernel: kernel.ARD{Shape: kernel.Matern52}, Intercept: true}
+	if err := l.Load(d); err != nil {
+		panic(err)
+	}
+	predictions, slopes := make([]float64, 12), make([]float64, 12)
+	for _, hyper := range [][]float64{{.001, .3, .3}, {.001, .3, .01}, {.001, .3, 0}} {
+		if err := l.LeaveOneOut(predictions, hyper); err != nil {
+			panic(err)
+		}
+		loss := 0.0
+		for i, y := range d.Y {
+			r := predictions[i] - y
+			loss += r * r / 12
+			slopes[i] = 2 * r / 12
+		}
+		g := learn.Grad{Hyper: make([]float64, 3)}
+		if err := l.LeaveOneOutVJP(nil, &g, nil, slopes); err != nil {
+			panic(err)
+		}
+		fmt.Printf("γ %v: mean squared error %.4f, slopes in γ %.3f\n", hyper[1:], loss, g.Hyper[1:])
+	}
+	// Output:
+	// γ [0.3 0.3]: mean squared error 0.0886, slopes in γ [-0.019 0.221]
+	// γ [0.3 0.01]: mean squared error 0.0068, slopes in γ [-0.010 0.213]
+	// γ [0.3 0]: mean squared error 0.0047, slopes in γ [-0.003 0.188]
+}
+
+// The shapes differ in smoothness: at a distance of one width, and far away.
+func ExampleShape() {
+	for _, s := range []kernel.Shape{kernel.Gaussian, kernel.Matern52, kernel.Matern32} {
+		k := kernel.ARD{Shape: s}
+		near := k.Eval([]float64{.5}, []float64{0}, []float64{1})
+		far := k.Eval([]float64{.5}, []float64{0}, []float64{4})
+		fmt.Printf("%v: %.3f, %.5f\n", s, near, far)
+	}
+	// Output:
+	// Gaussian: 0.607, 0.00034
+	// Matern52: 0.524, 0.00478
+	// Matern32: 0.483, 0.00777
+}

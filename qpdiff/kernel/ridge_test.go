@@ -86,6 +86,10 @@ func TestKernelRidgeContract(t *testing.T) {
 			{Polynomial{}, []float64{.2, 1}},
 			{Polynomial{Degree: 2}, []float64{.3, .5}},
 			{ard{}, []float64{.3, .5, .1}},
+			{ARD{}, []float64{.3, .7}},
+			{ARD{Shape: Matern32}, []float64{.1, .4}},
+			{ARD{Shape: Matern52}, []float64{.2, .1}},
+			{ARD{Shape: Matern52, Groups: []int{0, 0}}, []float64{.2}},
 		} {
 			for _, predicted := range []bool{true, false} {
 				if !predicted && !intercept {

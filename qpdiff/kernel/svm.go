@@ -86,7 +86,10 @@ func (l *SVM) Load(d learn.Data) (err error) {
 		return err
 	}
 	known := l.n
-	l.accept(l, l.Kernel, l.Intercept, d)
+	if err := l.accept(l, l.Kernel, l.Intercept, d); err != nil {
+		l.q.reset()
+		return err
+	}
 	l.load(known, l.Intercept)
 	return nil
 }
@@ -201,12 +204,9 @@ func (*SVM) Convention() learn.Convention { return learn.Convention{Loss: learn.
 // Bounds of C, whose kernels are 1 at equal rows.
 const leastC, mostC = 1e-3, 1e4
 
-// Hyperparameters describes C and the γ of an RBF kernel; the parameters of other kernels do not
+// Hyperparameters describes C and the γ of an RBF or ARD kernel; the parameters of other kernels do not
 // follow from the data.
 func (l *SVM) Hyperparameters(m learn.Moments) []learn.Hyperparameter {
-	if !isRBF(l.Kernel) {
-		return nil
-	}
 	share := float64(m.Examples) / m.Weight // C multiplies a sum of weighted losses
-	return []learn.Hyperparameter{{Name: "C", Lower: leastC * share, Default: share, Upper: mostC * share}, width(m)}
+	return hyperparameters(l.Kernel, learn.Hyperparameter{Name: "C", Lower: leastC * share, Default: share, Upper: mostC * share}, m)
 }

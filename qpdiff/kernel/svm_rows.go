@@ -78,7 +78,7 @@ func (r *kernelRows) gather(dst []float64, j, n int, at []int) {
 // evaluate sets dst to kernel values of row j with the rows at, or all.
 func (r *kernelRows) evaluate(dst []float64, j int, at []int) {
 	r.of.values(dst, r.params, r.of.row(j), at)
-	if isRBF(r.of.kernel) {
+	if isDistance(r.of.kernel) {
 		return // at most 1
 	}
 	sum := 0.0

@@ -126,6 +126,10 @@ func TestKernelSVMContract(t *testing.T) {
 			{Polynomial{}, []float64{.2, 1}},
 			{Polynomial{Degree: 2}, []float64{.3, .5}},
 			{ard{}, []float64{.3, .5, .1}},
+			{ARD{}, []float64{.3, .7}},
+			{ARD{Shape: Matern32}, []float64{.1, .4}},
+			{ARD{Shape: Matern52}, []float64{.2, .1}},
+			{ARD{Shape: Matern52, Groups: []int{0, 0}}, []float64{.2}},
 		} {
 			values := func() (learn.Learner, *SVM) {
 				l := &SVM{Kernel: c.kernel, Intercept: bias}

@@ -50,6 +50,9 @@ var sized = []struct {
 	// Two of three are factors of the free rows, which may be few.
 	{"kernel SVM", func() learn.SizedLearner { return &kernel.SVM{Intercept: true} }, []float64{.8, .4}, 3.1},
 	{"kernel ridge", func() learn.SizedLearner { return &kernel.Ridge{Intercept: true} }, []float64{.1, .4}, 1.5},
+	{"kernel ridge, ARD", func() learn.SizedLearner {
+		return &kernel.Ridge{Kernel: kernel.ARD{Shape: kernel.Matern32}, Intercept: true}
+	}, []float64{.1, .4, .4, .4}, 1.5}, // of 3 features, and more of the last one
 	{"smooth", func() learn.SizedLearner {
 		return &smooth.Learner{Objective: casetest.LinearModel(casetest.PseudoHuber)}
 	}, []float64{.1}, 1.5},
@@ -134,6 +137,9 @@ func TestBytes(t *testing.T) {
 				p, h := c.fresh().Dims(size[1])
 				if hyper == nil { // the smallest λ1 at which θ is 0
 					hyper = []float64{largestSlope(d), .1}
+				}
+				for len(hyper) < h {
+					hyper = append(slices.Clone(hyper), hyper[len(hyper)-1])
 				}
 				theta, g := make([]float64, p), casetest.NewGrad(d, h)
 				s := d.Size()

@@ -295,11 +295,11 @@ func TestExtremes(t *testing.T) {
 		{func(int) learn.ForwardLearner { return &margin.SVM{Generalised: flag()} }, true, true, 20000},
 		{func(int) learn.ForwardLearner { return &margin.LearnedLoss{Generalised: flag()} }, true, true, 6000},
 		{func(n int) learn.ForwardLearner {
-			k := &kernel.SVM{Intercept: flag(), Generalised: flag(), Kernel: []kernel.Kernel{nil, kernel.RBF{}, kernel.Polynomial{Degree: 1}, kernel.Polynomial{}}[rng.IntN(4)]}
+			k := &kernel.SVM{Intercept: flag(), Generalised: flag(), Kernel: []kernel.Kernel{nil, kernel.RBF{}, kernel.Polynomial{Degree: 1}, kernel.Polynomial{}, kernel.ARD{Shape: kernel.Shape(rng.IntN(3))}}[rng.IntN(5)]}
 			return &casetest.Predictions{P: k, X: mat.NewDense(5, n, numtest.Extremes(rng, 5*n))}
 		}, true, true, 8000},
 		{func(n int) learn.ForwardLearner {
-			return &casetest.Predictions{P: &kernel.Ridge{Intercept: flag()}, X: mat.NewDense(5, n, numtest.Extremes(rng, 5*n))}
+			return &casetest.Predictions{P: &kernel.Ridge{Intercept: flag(), Kernel: []kernel.Kernel{nil, kernel.ARD{Shape: kernel.Shape(rng.IntN(3))}}[rng.IntN(2)]}, X: mat.NewDense(5, n, numtest.Extremes(rng, 5*n))}
 		}, false, true, 2000},
 	} {
 		for range numtest.Long(c.trials) {

@@ -15,6 +15,13 @@ import (
 func TestKernels(t *testing.T) {
 	for _, n := range []int{1, 4} {
 		learntest.Kernel(t, kernel.RBF{}, n, .7)
+		for _, shape := range []kernel.Shape{kernel.Gaussian, kernel.Matern32, kernel.Matern52} {
+			widths := make([]float64, n)
+			for j := range widths {
+				widths[j] = .3 * float64(j%3)
+			}
+			learntest.Kernel(t, kernel.ARD{Shape: shape}, n, widths...)
+		}
 		for degree := range 4 {
 			learntest.Kernel(t, kernel.Polynomial{Degree: degree}, n, .3, 1.2)
 		}

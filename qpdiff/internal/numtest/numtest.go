@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"cvgm/qpdiff/internal/dense"
@@ -260,4 +261,12 @@ func PreciseRelErr(got float64, want *big.Float) float64 {
 	d.Quo(d, want)
 	v, _ := d.Float64()
 	return math.Abs(v)
+}
+
+// WantText reports an error that is nil or does not contain the text.
+func WantText(t *testing.T, what string, err error, text string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), text) {
+		t.Errorf("%s: error %v, want one with %q", what, err, text)
+	}
 }

@@ -1,0 +1,290 @@
+package kernel
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/learn"
+)
+
+// ARD is a kernel of the distance between two rows with a width for each feature, or for each
+// group of features (automatic relevance determination, Neal 1996):
+//
+//	k(x, z) = f(q),   q = Σ_j γ_j (x_j − z_j)²
+//
+// with f by Shape. The parameters are the γ ≥ 0, one for each group. A feature of width ℓ has
+// γ = 1/(2ℓ²), which is in units of one over the feature's square. A γ of 0 removes the features
+// of its group. With Shape Gaussian and equal γ it is the kernel [RBF].
+//
+// A row of m kernel values costs m·n multiplications for n features, and so does its derivative
+// in all γ. Neither takes memory for each pair of rows and feature.
+type ARD struct {
+	Shape Shape // zero: Gaussian
+	// Groups has the group of each feature, from 0 on and without gaps. Nil: each feature is a
+	// group of its own.
+	Groups []int
+}
+
+// Shape is the function f of an [ARD] kernel. The smoother f is, the smoother are the
+// predictions.
+type Shape int
+
+const (
+	// Gaussian is f(q) = exp(−q).
+	Gaussian Shape = iota
+	// Matern32 is f(q) = (1 + s)·exp(−s) with s = √(6q), the Matérn kernel of smoothness 3/2.
+	Matern32
+	// Matern52 is f(q) = (1 + s + s²/3)·exp(−s) with s = √(10q), of smoothness 5/2.
+	Matern52
+	shapes
+)
+
+// String returns the name of the shape.
+func (s Shape) String() string {
+	if s < 0 || s >= shapes {
+		return fmt.Sprintf("Shape(%d)", int(s))
+	}
+	return [shapes]string{"Gaussian", "Matern32", "Matern52"}[s]
+}
+
+// value returns f(q).
+func (s Shape) value(q float64) float64 {
+	if s == Gaussian {
+		return math.Exp(-q)
+	}
+	r := s.root(q)
+	e := math.Exp(-r)
+	switch {
+	case e == 0: // r may be +Inf
+		return 0
+	case s == Matern32:
+		return (1 + r) * e
+	}
+	return (1 + r*(1+r/3)) * e
+}
+
+// slope returns f′(q), given f(q). It is finite at q = 0.
+func (s Shape) slope(q, value float64) float64 {
+	if s == Gaussian {
+		return -value
+	}
+	r := s.root(q)
+	e := math.Exp(-r)
+	switch {
+	case e == 0:
+		return 0
+	case s == Matern32:
+		return -3 * e
+	}
+	return -5. / 3 * (1 + r) * e
+}
+
+// root is s of q.
+func (s Shape) root(q float64) float64 {
+	if s == Matern32 {
+		return math.Sqrt(6 * q)
+	}
+	return math.Sqrt(10 * q)
+}
+
+// NumParams returns the number of groups.
+func (k ARD) NumParams(n int) int {
+	if k.Groups == nil {
+		return n
+	}
+	groups := 0
+	for _, g := range k.Groups {
+		groups = max(groups, g+1)
+	}
+	return groups
+}
+
+// Check refuses γ < 0, an unknown Shape, and Groups that have gaps.
+func (k ARD) Check(params []float64) error {
+	if k.Shape < 0 || k.Shape >= shapes {
+		return check.ArgErrorf("ARD.Shape", qpdiff.ErrDomain, "use Gaussian, Matern32 or Matern52", "is %d", int(k.Shape))
+	}
+	for g, v := range params {
+		if v < 0 {
+			return check.ArgErrorf("hyper", qpdiff.ErrDomain, "give the ARD kernel a γ at or above 0", "holds %v as γ[%d]", v, g)
+		}
+		if k.Groups != nil && !slices.Contains(k.Groups, g) {
+			return check.ArgErrorf("ARD.Groups", qpdiff.ErrDomain, "number the groups from 0 on", "has no feature in group %d", g)
+		}
+	}
+	return nil
+}
+
+// checkFeatures reports Groups that do not fit rows of n features.
+func (k ARD) checkFeatures(n int) error {
+	if k.Groups == nil {
+		return nil
+	}
+	if len(k.Groups) != n {
+		return check.ArgErrorf("ARD.Groups", qpdiff.ErrShape, "give the group of each feature", "has %d entries for %d features", len(k.Groups), n)
+	}
+	if g := slices.Min(k.Groups); g < 0 {
+		return check.ArgErrorf("ARD.Groups", qpdiff.ErrDomain, "number the groups from 0 on", "has a group %d", g)
+	}
+	if g := slices.Max(k.Groups); g >= n {
+		return check.ArgErrorf("ARD.Groups", qpdiff.ErrDomain, "number the groups from 0 on", "has a group %d of %d features", g, n)
+	}
+	return nil
+}
+
+// checkFeatures reports a kernel whose settings do not fit rows of n features.
+func checkFeatures(k Kernel, n int) error {
+	if a, ok := k.(ARD); ok {
+		return a.checkFeatures(n)
+	}
+	return nil
+}
+
+// group returns the group of feature j.
+func (k ARD) group(j int) int {
+	if k.Groups == nil {
+		return j
+	}
+	return k.Groups[j]
+}
+
+// Eval returns f(q).
+func (k ARD) Eval(params, x, z []float64) float64 {
+	return k.Shape.value(k.distance(params, x, z))
+}
+
+// distance returns q.
+func (k ARD) distance(params, x, z []float64) float64 {
+	var q float64
+	for j, v := range x {
+		if w := params[k.group(j)]; w != 0 { // 0 times a distance that overflows is not a number
+			v -= z[j]
+			q += w * v * v
+		}
+	}
+	return q
+}
+
+// Grad adds s·f′(q) times (x_j − z_j)² to each γ_j, 2γ_j(x_j − z_j) to x, and its negative to z.
+func (k ARD) Grad(dparams, dx, dz []float64, s, value float64, params, x, z []float64) {
+	if s *= k.Shape.slope(k.distance(params, x, z), value); s == 0 {
+		return // also if the distance overflows, which makes f′ 0
+	}
+	for j, v := range x {
+		g := k.group(j)
+		if v -= z[j]; dparams != nil {
+			dparams[g] += s * v * v
+		}
+		v *= 2 * s * params[g]
+		if dx != nil {
+			dx[j] += v
+		}
+		if dz != nil {
+			dz[j] -= v
+		}
+	}
+}
+
+// distances sets dst_i to q of x and row i of columns, which has the features stride entries
+// apart. It has the bits of distance.
+func (k ARD) distances(dst, params, x, columns []float64, stride int) {
+	clear(dst)
+	var a, v [4]float64
+	var c [4][]float64
+	count := 0
+	for j, xj := range x {
+		w := params[k.group(j)]
+		if w == 0 {
+			continue
+		}
+		a[count], v[count], c[count] = w, xj, columns[j*stride:][:len(dst)]
+		if count++; count < len(c) {
+			continue
+		}
+		count = 0
+		c0, c1, c2, c3 := c[0][:len(dst)], c[1][:len(dst)], c[2][:len(dst)], c[3][:len(dst)]
+		for i, q := range dst {
+			d0, d1, d2, d3 := v[0]-c0[i], v[1]-c1[i], v[2]-c2[i], v[3]-c3[i]
+			q += a[0] * d0 * d0
+			q += a[1] * d1 * d1
+			q += a[2] * d2 * d2
+			q += a[3] * d3 * d3
+			dst[i] = q
+		}
+	}
+	for k := range count {
+		column := c[k][:len(dst)]
+		for i := range dst {
+			d := v[k] - column[i]
+			dst[i] += a[k] * d * d
+		}
+	}
+}
+
+// addSquares adds Σ_i s_i (x_j − column_ji)² to the entry of dparams for each feature j. The
+// columns begin at the first row, and the i are the numbers of rows after it.
+func (k ARD) addSquares(dparams, s, x, columns []float64, stride int, rows []int) {
+	first := rows[0]
+	adjacent := rows[len(rows)-1]-first == len(rows)-1
+	for j, v := range x {
+		column := columns[j*stride+first:]
+		var sum, other float64
+		if !adjacent {
+			for i, row := range rows {
+				if s[i] != 0 { // else the square may overflow
+					d := v - column[row-first]
+					sum += s[i] * d * d
+				}
+			}
+		} else {
+			column, i := column[:len(s)], 0
+			for ; i+1 < len(s); i += 2 {
+				if s[i] != 0 {
+					d := v - column[i]
+					sum += s[i] * d * d
+				}
+				if s[i+1] != 0 {
+					d := v - column[i+1]
+					other += s[i+1] * d * d
+				}
+			}
+			if i < len(s) && s[i] != 0 {
+				d := v - column[i]
+				sum += s[i] * d * d
+			}
+		}
+		dparams[k.group(j)] += sum + other
+	}
+}
+
+// isDistance reports whether the kernel is a function of a distance, at most 1, for which the
+// machines keep the features by column.
+func isDistance(k Kernel) bool {
+	_, ok := k.(ARD)
+	return ok || isRBF(k)
+}
+
+// hyperparameters describes first and those of the kernel k; nil if they do not follow from the
+// data.
+func hyperparameters(k Kernel, first learn.Hyperparameter, m learn.Moments) []learn.Hyperparameter {
+	one := width(m)
+	if isRBF(k) {
+		return []learn.Hyperparameter{first, one}
+	}
+	a, ok := k.(ARD)
+	if !ok {
+		return nil
+	}
+	// One feature may have the whole distance that n features have on average.
+	one.Upper *= float64(m.Features)
+	one.Zero = true
+	all := []learn.Hyperparameter{first}
+	for g := range a.NumParams(m.Features) {
+		one.Name = fmt.Sprintf("γ[%d]", g)
+		all = append(all, one)
+	}
+	return all
+}
