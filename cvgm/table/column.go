@@ -1,7 +1,6 @@
 package table
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -54,13 +53,6 @@ var (
 	unknownNames = [...]string{"error", "zero"}
 )
 
-func nameOf[T ~int](names []string, v T) string {
-	if v < 0 || int(v) >= len(names) {
-		return fmt.Sprintf("%T(%d)", v, int(v))
-	}
-	return names[v]
-}
-
 // A Column is a column of a [Table] from which features are made.
 type Column struct {
 	Name string
@@ -73,6 +65,16 @@ type Column struct {
 	MissingLevel bool
 	// Number is how the numbers are written. Nil: as plain decimal numbers.
 	Number *Number
+	// Date is how the column is made of dates or times. Nil: it is a column of the file.
+	Date *Date
+}
+
+// source returns the name of the column in the file.
+func (c *Column) source() string {
+	if c.Date != nil {
+		return c.Date.Source
+	}
+	return c.Name
 }
 
 // width returns the number of features that are made of the column.
@@ -110,7 +112,7 @@ func (c *Column) shown() []string { return firstOf(c.Levels) }
 
 // equal reports whether the columns have the same name and values.
 func (c *Column) equal(d *Column) bool {
-	return c.Name == d.Name && c.Kind == d.Kind && c.MissingLevel == d.MissingLevel && slices.Equal(c.Levels, d.Levels) && c.Number.equal(d.Number)
+	return c.Name == d.Name && c.Kind == d.Kind && c.MissingLevel == d.MissingLevel && slices.Equal(c.Levels, d.Levels) && c.Number.equal(d.Number) && c.Date.equal(d.Date)
 }
 
 // imputed reports whether missing values become the mean.

@@ -21,11 +21,16 @@ import (
 // alone leave the decimal sign open, the other columns of the file decide; if these do not, it is
 // the comma in a file whose Comma is not ','.
 //
+// A column of dates or times of one format becomes the columns of its parts that differ: days
+// since the first date, year, month, weekday, and hour: see [Date]. Dates such as 03/04/2025 alone
+// begin with the month in a file whose Comma is ',', unless the other columns of the file prove
+// the day, and else with the day.
+//
 // All other columns are categorical. A column is refused if more than half of its different
 // texts, but not all, are numbers: it may be numeric with an error in it. Infinite, hexadecimal
 // and too large numbers are errors of this kind, and so is a column with decimal points and
-// decimal commas. Numbers with one unit among other texts are such errors if the texts are more
-// than 20. A categorical column in which no text is repeated is refused as an identifier.
+// decimal commas. Numbers with one unit, and dates, among other texts are such errors if the texts
+// are more than 20. A categorical column in which no text is repeated is refused as an identifier.
 type CSV struct {
 	// Target names the column to be predicted. It holds numbers, or the texts
 	// of 2 to 20 classes. Of two classes the last one in sorted order becomes +1, unless
@@ -40,6 +45,9 @@ type CSV struct {
 	// Numbers holds the format of numeric columns, by their names, if it is not to be inferred.
 	// A field of another format is then an error.
 	Numbers map[string]Number
+	// Dates holds the layout of columns of dates or times, by their names, if it is not to be
+	// inferred: the date 2 January 2006, 15:04:05 in the file's format, as in [time.Parse].
+	Dates map[string]string
 	// Ignore names columns that are no features.
 	Ignore []string
 	// Group names the column with the group of each row, which is no feature. Empty: none.
@@ -106,7 +114,8 @@ func (c CSV) roles(text *csvText) (roles []role, named map[string]string, err er
 		name("CSV.Numeric", isFeature, c.Numeric...),
 		name("CSV.Categorical", isFeature, c.Categorical...),
 		name("CSV.Numbers", isFeature, slices.DeleteFunc(slices.Sorted(maps.Keys(c.Numbers)), func(n string) bool { return n == c.Target })...),
-		c.checkNumbers(),
+		name("CSV.Dates", isFeature, slices.Sorted(maps.Keys(c.Dates))...),
+		c.checkFormats(),
 	); err != nil {
 		return nil, nil, err
 	}
@@ -130,12 +139,17 @@ func (c CSV) roles(text *csvText) (roles []role, named map[string]string, err er
 	return roles, named, nil
 }
 
-// checkNumbers checks the formats of Numbers.
-func (c CSV) checkNumbers() error {
+// checkFormats checks the formats of Numbers and Dates.
+func (c CSV) checkFormats() error {
 	for _, name := range slices.Sorted(maps.Keys(c.Numbers)) {
 		n := c.Numbers[name]
 		if err := n.check(); err != nil {
 			return args.At(err, "CSV.Numbers, column %q", name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Dates)) {
+		if err := checkLayout(c.Dates[name]); err != nil {
+			return args.At(err, "CSV.Dates, column %q", name)
 		}
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"cvgm/cvgm/internal/casetest"
 	"cvgm/qpdiff"
@@ -52,11 +53,37 @@ func (r atEnd) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// formatted returns a CSV of dates with times, money and texts.
+func formatted(rows, columns int) string {
+	var b strings.Builder
+	b.WriteString("y")
+	for j := range columns - 1 {
+		fmt.Fprintf(&b, ",x%d", j)
+	}
+	rng := rand.New(rand.NewPCG(1, 3))
+	for i := range rows {
+		fmt.Fprintf(&b, "\n%d", i%50)
+		for j := range columns - 1 {
+			switch j % 4 {
+			case 0, 1:
+				b.WriteString("," + time.Unix(int64(1e9)+rng.Int64N(1e8), 0).UTC().Format("2006-01-02 15:04"))
+			case 2:
+				fmt.Fprintf(&b, ",$%d.%02d", rng.IntN(1000), rng.IntN(100))
+			case 3:
+				fmt.Fprintf(&b, ",text %02d", rng.IntN(min(20, rows/2)))
+			}
+		}
+	}
+	return b.String() + "\n"
+}
+
 // Read holds no more than MaxBytes, and not much less before it refuses: no value depends on
 // it.
 func TestBytesOfRead(t *testing.T) {
-	for _, size := range [][2]int{{2000, 8}, {20, 5000}, {300, 300}} {
-		text := numbers(size[0], size[1])
+	for name, text := range map[string]string{
+		"long": numbers(2000, 8), "wide": numbers(20, 5000), "square": numbers(300, 300),
+		"long, formatted": formatted(400, 9), "wide, formatted": formatted(20, 401), "square, formatted": formatted(80, 61),
+	} {
 		heap := func() int64 {
 			var m runtime.MemStats
 			runtime.GC()
@@ -65,7 +92,8 @@ func TestBytesOfRead(t *testing.T) {
 		}
 		start, held := heap(), int64(0)
 		want := casetest.Must(CSV{Target: "y"}.Read(atEnd{strings.NewReader(text), func() { held = heap() - start }}))(t)
-		held += int64(8 * size[0] * size[1]) // the values, which follow
+		rows, columns := want.Dims()
+		held += int64(8 * rows * (columns + 1)) // the values, which follow
 		low, high := int64(0), 8*held
 		for high-low > held/50 {
 			middle := (low + high) / 2
@@ -74,7 +102,7 @@ func TestBytesOfRead(t *testing.T) {
 			case err == nil:
 				got.reader.maxBytes = 0
 				if high = middle; !reflect.DeepEqual(got, want) {
-					t.Errorf("%d × %d: another table within %d bytes", size[0], size[1], middle)
+					t.Errorf("%s: another table within %d bytes", name, middle)
 				}
 			case errors.Is(err, qpdiff.ErrTooLarge):
 				low = middle
@@ -83,7 +111,7 @@ func TestBytesOfRead(t *testing.T) {
 			}
 		}
 		if high < held || float64(high) > 2*float64(held) {
-			t.Errorf("%d × %d: counts %d bytes and holds %d, a factor of %.2f", size[0], size[1], high, held, float64(high)/float64(held))
+			t.Errorf("%s: counts %d bytes and holds %d, a factor of %.2f", name, high, held, float64(high)/float64(held))
 		}
 	}
 }

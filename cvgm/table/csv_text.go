@@ -46,11 +46,23 @@ func (r *csvReader) value(c *Column, field string) (float64, error) {
 		switch {
 		case c.Missing != MissingIsMean:
 			return 0, c.errMissing()
+		case c.Date != nil && c.Date.Part == PartWeekday:
+			return 0, nil // the month has the level of missing dates
 		case c.Kind == Categorical && !c.MissingLevel && r.unknown != UnknownIsZero:
 			return 0, args.Bad("column", qpdiff.ErrDomain, "fill it in, or train with UnknownIsZero",
 				"%q lacks a value, as it does in no row that the model was trained on", c.Name)
 		}
 		return missing, nil
+	}
+	if c.Date != nil {
+		when, ok := parseDate(c.Date.Layout, field)
+		if !ok {
+			return 0, args.Bad("column", qpdiff.ErrDomain, fmt.Sprintf("put a date in the format %q there", c.Date.Layout), "%q holds %q", c.Date.Source, field)
+		}
+		if c.Kind == Numeric {
+			return c.Date.number(when), nil
+		}
+		field = c.Date.level(when)
 	}
 	if c.Kind == Numeric {
 		v, ok := numberBy(c.Number, field)
@@ -176,8 +188,10 @@ func (t *csvText) levels(i int) []string {
 			texts[strings.Clone(record[i])] = true // which does not hold the line
 		}
 	}
-	return slices.Sorted(maps.Keys(texts))
+	return sortedKeys(texts)
 }
+
+func sortedKeys(texts map[string]bool) []string { return slices.Sorted(maps.Keys(texts)) }
 
 // mostlyNumbers reports whether more than half of the different values of a column are meant
 // as numbers or, of many, as numbers with the same unit.

@@ -98,6 +98,40 @@ func ExampleNumber() {
 	// 0 notes
 }
 
+// A column of dates becomes the columns of its parts that differ.
+func ExampleDate() {
+	tbl, err := table.ReadCSV(strings.NewReader("sold,price\n30/12/2024,7\n02/01/2025,9\n06/01/2025,8\n"), "price")
+	if err != nil {
+		panic(err)
+	}
+	data, _, err := tbl.Data()
+	if err != nil {
+		panic(err)
+	}
+	for j, c := range tbl.Columns {
+		fmt.Println(c.Name, c.Date.Layout, c.Levels, mat.Col(nil, j, data.X))
+	}
+	// Output:
+	// sold days 2/1/2006 [] [0 3 7]
+	// sold year 2/1/2006 [] [2024 2025 2025]
+	// sold month 2/1/2006 [01 12] [1 0 0]
+	// sold weekday 2/1/2006 [Monday Thursday] [0 1 0]
+}
+
+// The days of a date without the other parts.
+func ExampleDatePart() {
+	tbl, err := table.ReadCSV(strings.NewReader("day,y\n1 Mar 2025,1\n5 Apr 2025,2\n"), "y")
+	if err != nil {
+		panic(err)
+	}
+	for _, c := range tbl.Columns {
+		fmt.Println(c.Name, c.Date.Part == table.PartDays)
+	}
+	// Output:
+	// day days true
+	// day month false
+}
+
 func ExampleNote() {
 	tbl, err := table.ReadCSV(strings.NewReader("weight,y\n1.2 kg,1\n800 g,2\n2 kg,3\n"), "y")
 	if err != nil {

@@ -22,3 +22,11 @@ func firstOf(texts []string) []string {
 	}
 	return append(slices.Clone(texts[:most]), fmt.Sprintf("… %d more", len(texts)-most))
 }
+
+// nameOf returns the name of a constant.
+func nameOf[T ~int](names []string, v T) string {
+	if v < 0 || int(v) >= len(names) {
+		return fmt.Sprintf("%T(%d)", v, int(v))
+	}
+	return names[v]
+}

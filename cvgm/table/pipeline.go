@@ -76,9 +76,9 @@ func (p *Pipeline) Read(r io.Reader) (*Table, error) {
 	}
 	at := make([]int, len(e.columns))
 	for j, c := range e.columns {
-		i, ok := text.at[c.Name]
+		i, ok := text.at[c.source()]
 		if !ok {
-			return nil, args.Bad("CSV", qpdiff.ErrShape, fmt.Sprintf("add it to %q", firstOf(text.header)), "lacks column %q", c.Name)
+			return nil, args.Bad("CSV", qpdiff.ErrShape, fmt.Sprintf("add it to %q", firstOf(text.header)), "lacks column %q", c.source())
 		}
 		at[j] = i
 	}
@@ -113,9 +113,9 @@ func (p *Pipeline) Record(fields map[string]string) (*Table, error) {
 	t.x = mat.NewDense(1, len(e.columns), nil)
 	for j := range e.columns {
 		c := &e.columns[j]
-		field, ok := fields[c.Name]
+		field, ok := fields[c.source()]
 		if !ok {
-			return nil, args.Bad("record", qpdiff.ErrShape, "add it", "lacks column %q", c.Name)
+			return nil, args.Bad("record", qpdiff.ErrShape, "add it", "lacks column %q", c.source())
 		}
 		v, err := e.reader.value(c, strings.TrimSpace(field))
 		if err != nil {

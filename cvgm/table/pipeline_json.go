@@ -37,6 +37,15 @@ type columnJSON struct {
 	MissingLevel bool        `json:"missing_level,omitempty"`
 	Number       *numberJSON `json:"number,omitempty"`
 	Mean         *float64    `json:"mean,omitempty"`
+	Date         *dateJSON   `json:"date,omitempty"`
+}
+
+// dateJSON is how a Date is written.
+type dateJSON struct {
+	Source string `json:"source"`
+	Part   string `json:"part"`
+	Layout string `json:"layout"`
+	First  string `json:"first"`
 }
 
 // numberJSON is how a Number is written.
@@ -70,6 +79,7 @@ func pipelineKeys(version string) map[string]map[string]bool {
 	}
 	number := map[string]bool{"decimal": true, "unit": false, "units": false}
 	keys["pipeline"]["target_number"], keys["columns"]["number"] = false, false
+	keys["columns"]["date"], keys["date"] = false, map[string]bool{"source": true, "part": true, "layout": true, "first": true}
 	keys["target_number"], keys["number"] = number, number
 	keys["units"] = map[string]bool{"name": true, "size": true}
 	return keys
@@ -88,7 +98,7 @@ func (p Pipeline) MarshalJSON() ([]byte, error) {
 	out := pipelineJSON{Format: pipelineFormat, Version: pipelineVersion, Target: p.Target, Classes: p.Classes, Rest: e.rest, LogOdds: p.Model.LogOdds,
 		TargetNumber: writtenNumber(e.number), Comma: string(e.reader.comma), MissingTexts: e.reader.missingTexts, Unknown: e.reader.unknown.String()}
 	for j, c := range e.columns {
-		column := columnJSON{Name: c.Name, Kind: c.Kind.String(), Levels: c.Levels, Missing: c.Missing.String(), MissingLevel: c.MissingLevel, Number: writtenNumber(c.Number)}
+		column := columnJSON{Name: c.Name, Kind: c.Kind.String(), Levels: c.Levels, Missing: c.Missing.String(), MissingLevel: c.MissingLevel, Number: writtenNumber(c.Number), Date: writtenDate(c.Date)}
 		if c.imputed() {
 			column.Mean = &e.means[j]
 		}
@@ -187,6 +197,9 @@ func (in *pipelineJSON) encoder() (*Encoder, error) {
 		if column.Number, err = c.Number.read(); err != nil {
 			return nil, args.At(err, "number of column %q", c.Name)
 		}
+		if column.Date, err = c.Date.read(); err != nil {
+			return nil, args.At(err, "date of column %q", c.Name)
+		}
 		if err := c.check(&column); err != nil {
 			return nil, err
 		}
@@ -212,6 +225,8 @@ func (c *columnJSON) check(column *Column) error {
 	switch {
 	case numeric && len(c.Levels) > 0:
 		return args.Bad("levels", qpdiff.ErrDomain, "leave them out", "belong to the numeric column %q", c.Name)
+	case column.Date != nil && (column.Date.Part.numeric() != numeric || c.Number != nil):
+		return args.Bad("date", qpdiff.ErrDomain, "leave it out", "with part %q belongs to the %s column %q", c.Date.Part, c.Kind, c.Name)
 	case !numeric && c.Number != nil:
 		return args.Bad("number", qpdiff.ErrDomain, "leave it out", "belongs to the categorical column %q", c.Name)
 	case !numeric && len(c.Levels) == 0:
@@ -265,4 +280,32 @@ func (in *numberJSON) read() (*Number, error) {
 		n.Units[u.Name] = u.Size
 	}
 	return n, n.check()
+}
+
+// dateTime is the layout of dateJSON.First.
+const dateTime = "2006-01-02T15:04:05.999999999"
+
+// writtenDate returns how a date is written, nil for none.
+func writtenDate(d *Date) *dateJSON {
+	if d == nil {
+		return nil
+	}
+	return &dateJSON{Source: d.Source, Part: d.Part.String(), Layout: d.Layout, First: d.First.Format(dateTime)}
+}
+
+// read returns the date, nil for none.
+func (in *dateJSON) read() (*Date, error) {
+	if in == nil {
+		return nil, nil
+	}
+	d := &Date{Source: in.Source, Layout: in.Layout}
+	var err error
+	if d.Part, err = valueOf[DatePart]("part", partNames[:], in.Part); err != nil {
+		return nil, err
+	}
+	var ok bool
+	if d.First, ok = parseDate(dateTime, in.First); !ok {
+		return nil, args.Bad("first", qpdiff.ErrDomain, fmt.Sprintf("use the format %q", dateTime), "is %q", in.First)
+	}
+	return d, checkLayout(d.Layout)
 }

@@ -100,6 +100,11 @@ func groups(text *csvText, i int) []int {
 // readColumns sets the table's values from the named columns of the file. The error of a
 // missing or an unknown value names its line.
 func (t *Table) readColumns(text *csvText, at []int) error {
+	if more := len(at) - len(text.header); more > 0 { // the parts of dates
+		if err := text.meter.check(text.meter.held + 8*float64(more)*float64(len(text.records))); err != nil {
+			return err
+		}
+	}
 	t.x = mat.NewDense(len(text.records), len(at), nil)
 	for k, record := range text.records {
 		for j, i := range at {

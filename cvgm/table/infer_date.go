@@ -1,0 +1,125 @@
+package table
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"cvgm/cvgm/internal/args"
+	"cvgm/qpdiff"
+)
+
+// dates adds the columns that are made of column i if it holds dates or times. Many dates with
+// another text among them are an error.
+func (k *kinds) dates(i int, levels []string, number bool) (bool, error) {
+	layouts, reads := datesOf(levels)
+	switch {
+	case reads == 0 || number:
+		return false, nil
+	case reads < len(levels) && 2*reads > len(levels) && len(levels) > fewLevels:
+		return false, k.errDate(i, layouts[0])
+	case reads < len(levels):
+		return false, nil
+	}
+	name, layout := k.text.header[i], layouts[0]
+	other := slices.IndexFunc(layouts, func(l string) bool { return monthFirst(l) != monthFirst(layout) })
+	if other >= 0 {
+		first, proven := k.monthFirst(i)
+		if !proven {
+			// A file with the decimal commas of a continent has its order of dates, too.
+			first = monthFirst(layout) && k.text.reader.comma == ','
+		}
+		if monthFirst(layout) != first {
+			layout, layouts[other] = layouts[other], layout
+		}
+		k.note(name, "CSV.Dates", "Column %q holds dates such as %q, which may begin with the day or the month: they are read as %q.", name, levels[0], layout)
+	}
+	if strings.Contains(layout, "06") && !strings.Contains(layout, "2006") {
+		k.note(name, "CSV.Dates", "Column %q holds years of two digits, which are read as 1969 to 2068.", name)
+	}
+	return true, k.addDates(i, layout)
+}
+
+// monthFirst reports whether the dates in other columns of the file have the month before the
+// day, and whether any of them proves it.
+func (k *kinds) monthFirst(except int) (first, proven bool) {
+	var with, without int
+	for i := range k.text.header {
+		if i == except {
+			continue
+		}
+		if r := slices.IndexFunc(k.text.records, func(record []string) bool { return !k.text.reader.missing(record[i]) }); r < 0 || len(layoutsOf(k.text.records[r][i])) < 2 {
+			continue
+		}
+		levels := k.text.levels(i)
+		layouts, reads := datesOf(levels)
+		switch {
+		case reads < len(levels):
+		case !slices.ContainsFunc(layouts, func(l string) bool { return !monthFirst(l) }):
+			with++
+		case !slices.ContainsFunc(layouts, func(l string) bool { return !dayFirst(l) }):
+			without++
+		}
+	}
+	return with > 0, (with > 0) != (without > 0)
+}
+
+// errDate is the error of the first value of column i that is no date of the layout.
+func (k *kinds) errDate(i int, layout string) error {
+	r := slices.IndexFunc(k.text.records, func(record []string) bool {
+		_, ok := parseDate(layout, record[i])
+		return !ok && !k.text.reader.missing(record[i])
+	})
+	return args.Bad("CSV", qpdiff.ErrDomain, "put a date there, remove the line, or set CSV.MissingTexts, Dates, Categorical or Ignore",
+		"holds %q in line %d, column %q, in place of a date in the format %q", k.text.records[r][i], k.text.lines[r], k.text.header[i], layout)
+}
+
+// addDates adds the columns of the parts in which the dates of column i differ: days, year, month,
+// weekday and hour. A missing date is a level of the month.
+func (k *kinds) addDates(i int, layout string) error {
+	var first time.Time
+	has, years, months, weekdays, clocks, lacks := partsOf(layout), map[int]bool{}, map[string]bool{}, map[string]bool{}, map[time.Time]bool{}, false
+	month, weekday := &Date{Part: PartMonth}, &Date{Part: PartWeekday}
+	for _, record := range k.text.records {
+		if k.text.reader.missing(record[i]) {
+			lacks = true
+			continue
+		}
+		t, ok := parseDate(layout, record[i])
+		if !ok {
+			return k.errDate(i, layout)
+		}
+		if first.IsZero() && len(years) == 0 || t.Before(first) {
+			first = t
+		}
+		years[t.Year()], months[month.level(t)], weekdays[weekday.level(t)] = true, true, true
+		if clock := time.Unix(t.Unix()%86400, int64(t.Nanosecond())); len(clocks) < 2 {
+			clocks[clock] = true
+		}
+	}
+	add := func(part DatePart, levels map[string]bool) {
+		c := Column{Name: k.fresh(k.text.header[i] + " " + part.String()), Missing: k.csv.missingRule(k.text.header[i], isFeature),
+			Date: &Date{Source: k.text.header[i], Part: part, Layout: layout, First: first}}
+		if !part.numeric() {
+			c.Kind, c.Levels = Categorical, sortedKeys(levels)
+			c.MissingLevel = part == PartMonth && lacks
+		}
+		k.t.Columns, k.at = append(k.t.Columns, c), append(k.at, i)
+	}
+	if has.date {
+		add(PartDays, nil)
+	}
+	if has.date && len(years) > 1 {
+		add(PartYear, nil)
+	}
+	if has.date && (len(months) > 1 || lacks) {
+		add(PartMonth, months)
+	}
+	if has.day && len(weekdays) > 1 {
+		add(PartWeekday, weekdays)
+	}
+	if has.clock && (len(clocks) > 1 || !has.date) {
+		add(PartHour, nil)
+	}
+	return nil
+}
