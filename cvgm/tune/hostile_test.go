@@ -501,7 +501,7 @@ func TestTuneSettlesForTheNextPoint(t *testing.T) {
 		t.Fatalf("the lowest point is %v", free.Hyper)
 	}
 	for _, most := range []int{30, 36, 1000} { // of outer training, of inner training
-		tuned := mustTune(t, Tuner{Learner: &fragile{Most: most}, Hyper: hyper, Loss: cvgm.SquaredError{}}, d)
+		tuned := mustTune(t, Tuner{Learner: &fragile{Most: most}, Hyper: hyper, Loss: cvgm.SquaredError{}, KeepWinner: true, Repeats: 1}, d)
 		lowest := math.Inf(1)
 		for _, step := range tuned.Path {
 			if step.Hyper[0] <= .1 {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"cvgm/cvgm"
+	"cvgm/qpdiff/linear"
 	"cvgm/qpdiff/linear/margin"
 )
 
@@ -54,5 +56,40 @@ func TestTuneMetrics(t *testing.T) {
 	}
 	if _, err := (Tuner{Threshold: math.NaN()}).Tune(t.Context(), d); err == nil || !strings.Contains(err.Error(), "Tuner.Threshold") {
 		t.Errorf("threshold NaN: %v", err)
+	}
+}
+
+// pinball is the loss of the quantile .9.
+type pinball struct{}
+
+func (pinball) Eval(prediction, y float64) (loss, slope float64) {
+	if r := y - prediction; r > 0 {
+		return .9 * r, -.9
+	}
+	return .1 * (prediction - y), .1
+}
+
+// twice is the squared error in another unit.
+type twice struct{}
+
+func (twice) Eval(prediction, y float64) (loss, slope float64) {
+	loss, slope = cvgm.SquaredError{}.Eval(prediction, y)
+	return 2 * loss, 2 * slope
+}
+
+// A validation loss that the fit does not minimise is warned of.
+func TestTuneWarnsOfAnotherLoss(t *testing.T) {
+	for _, test := range []struct {
+		tuner Tuner
+		want  bool
+	}{
+		{Tuner{}, false}, {Tuner{Loss: twice{}}, false}, {Tuner{Loss: pinball{}}, true}, {Tuner{Loss: cvgm.AbsoluteError{}}, true},
+		{Tuner{Learner: &linear.Huber{Intercept: true}}, false}, {Tuner{Learner: &linear.Huber{Intercept: true}, Loss: cvgm.HuberLoss{Delta: 1}}, false},
+		{Tuner{Learner: &linear.Huber{Intercept: true}, Loss: cvgm.SquaredError{}}, true},
+	} {
+		test.tuner.OuterFolds, test.tuner.MaxEvals = -1, 2
+		if tuned := mustTune(t, test.tuner, houses(40)); slices.Contains(tuned.kinds(), OtherLoss) != test.want {
+			t.Errorf("%T and %T: warnings %v", test.tuner.Learner, test.tuner.Loss, tuned.Warnings)
+		}
 	}
 }

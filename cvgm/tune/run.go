@@ -8,7 +8,6 @@ import (
 
 	"cvgm/cvgm/internal/args"
 	"cvgm/cvgm/internal/sample"
-	"cvgm/cvgm/table"
 	"cvgm/qpdiff"
 )
 
@@ -48,6 +47,9 @@ func (w *tuning) run() (*Tuned, error) {
 		return w.stopped(s, err)
 	}
 	if err := w.estimateRisk(); err != nil {
+		return w.out, err
+	}
+	if err := w.choose(); err != nil {
 		return w.out, err
 	}
 	w.out.Elapsed = time.Since(w.began)
@@ -119,6 +121,7 @@ func (w *tuning) record(s *tuneSearch) {
 	out.Loss, out.DefaultLoss = s.best.Loss, s.path[0].Loss
 	out.StandardError, out.TrainLoss, out.Residual, out.OutOfFold = math.NaN(), math.NaN(), math.NaN(), nil
 	out.Evaluations = w.evaluations
+	out.Winner = Candidate{Hyper: out.Hyper, Loss: out.Loss, StandardError: math.NaN(), TrainLoss: math.NaN(), Residual: math.NaN()}
 }
 
 // finish fits the model and fills in all but the nested estimate. If the learner fails at the
@@ -143,40 +146,12 @@ func (w *tuning) finish(s *tuneSearch) error {
 // fit fits the model at the best point.
 func (w *tuning) fit(s *tuneSearch) error {
 	w.record(s)
-	out := w.out
-	s.cv.Reset() // Loss has the bits of a new CV: a warm start may change them
-	loss, err := s.cv.EvalContext(w.ctx, nil, out.Hyper)
-	if w.ctx.Err() != nil {
-		return context.Cause(w.ctx)
-	}
+	winner, err := w.candidate(s.cv, w.out.Hyper)
 	if err != nil {
 		return err
 	}
-	out.Loss = loss
-	if out.StandardError, err = s.cv.StandardError(); err != nil {
-		return err
-	}
-	if r, err := s.cv.Residual(); err == nil {
-		out.Residual = r
-	}
-	out.OutOfFold = make([]float64, len(w.c.Data.Y))
-	if err := s.cv.OutOfFold(out.OutOfFold); err != nil {
-		return err
-	}
-	model, err := s.cv.Final(out.Hyper)
-	if err != nil {
-		return err
-	}
-	var pipeline *table.Pipeline
-	if w.table != nil {
-		if pipeline, err = table.NewPipeline(model); err != nil {
-			return err
-		}
-	}
-	if out.TrainLoss, err = model.Risk(w.c.Loss, w.c.Data); err != nil {
-		return err
-	}
-	out.Model, out.Pipeline = model, pipeline
+	w.out.Winner = winner
+	w.take(winner)
 	return nil
 }
 
@@ -218,6 +193,7 @@ func (w *tuning) judge(s *tuneSearch) {
 			}
 		}
 	}
+	w.warnOfOtherLoss()
 	if s.outOf != "" {
 		w.warn(OutOfBudget, "%s ended the search before it converged.", s.outOf)
 	}

@@ -157,7 +157,7 @@ const nearLowest = 1e-3
 
 // findsCells compares the end of a search with the lowest CV loss that random and exhaustive search find together.
 func findsCells(ctx context.Context, s trialSet, size trialSize) ([]string, error) {
-	tuner := Tuner{OuterFolds: -1, Workers: 1}
+	tuner := Tuner{OuterFolds: -1, Workers: 1, KeepWinner: true}
 	tuned, err := tuner.Tune(ctx, s.data)
 	if err != nil {
 		return nil, err
@@ -253,7 +253,7 @@ func (l *lowest) cause(tuned *Tuned) string {
 // riskCells compares the nested estimates with the true risks, which are means over fresh examples, in units of the
 // constant prediction's CV loss.
 func riskCells(ctx context.Context, s trialSet, _ trialSize) ([]string, error) {
-	w, err := Tuner{Workers: 1, Repeats: 1}.begin(ctx, cvgm.Config{Data: s.data}, nil)
+	w, err := Tuner{Workers: 1, Repeats: 1, KeepWinner: true}.begin(ctx, cvgm.Config{Data: s.data}, nil)
 	if err != nil {
 		return nil, err
 	}

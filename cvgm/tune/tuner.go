@@ -80,6 +80,9 @@ type Tuner struct {
 	// many of 10 as some 10,000 fits allow, by the fits of the search, and at least one; see
 	// [Risk]. There is one alone if Splits are in the order of time, or if each example or group is an outer fold.
 	Repeats int
+	// KeepWinner lets Tuned.Model be the search's winner, also where a constant prediction or the
+	// defaults are better.
+	KeepWinner bool
 	// Threshold is the prediction above which an example is called +1 in the metrics of classes:
 	// see [assess.Classes]. It is no part of the model. Zero is usual for log odds and for support
 	// vector machines; the log odds of a probability p are log(p/(1−p)).
@@ -116,13 +119,18 @@ type Step struct {
 
 // Tuned is the result of [Tuner.Tune].
 type Tuned struct {
-	Model *cvgm.Model // fitted to all data at Hyper; nil if ctx ended before
+	// Choice is what Model is. It is the search's winner, unless a constant prediction or the
+	// defaults are better: where the CV loss, or the whole interval of a comparison of Risk, lies
+	// above theirs. A warning then comes first. Tuner.KeepWinner keeps the winner.
+	Choice Choice
+	Model  *cvgm.Model // fitted to all data; nil if ctx ended before
 	// Pipeline is the model with the encoder and the classes of the table; nil without a table, and with Model.
 	Pipeline *table.Pipeline
-	Hyper    []float64
-	Names    []string // of the hyperparameters
-	// Loss is the CV loss at Hyper, the lowest one found at which the model can be fitted. It
-	// is optimistic: it was minimised over the same splits. Risk holds estimates that are not.
+	Hyper    []float64 // of Model; of a constant prediction, which has none, those of Winner
+	Names    []string  // of the hyperparameters
+	// Loss is the CV loss of Model. That of the winner is the lowest one found at which the model
+	// can be fitted. It is optimistic: it was minimised over the same splits. Risk holds estimates
+	// that are not.
 	Loss float64
 	// StandardError is the standard error of Loss over the losses of the N examples; see
 	// [cvgm.CV.StandardError].
@@ -132,11 +140,13 @@ type Tuned struct {
 	ConstantLoss  float64 // the CV loss of the best constant prediction on each split's training rows
 	TrainLoss     float64 // the mean loss of Model on the data that it is fitted to
 	// Residual is the largest residual of the optimality conditions of the splits' fits at Hyper; see
-	// [cvgm.CV.Residual]. NaN if the learner measures none.
+	// [cvgm.CV.Residual]. NaN if the learner measures none, and of a constant prediction.
 	Residual float64
 	// OutOfFold holds the predictions for each example by the splits that validate on it; see [cvgm.CV.OutOfFold].
 	OutOfFold []float64
-	Splits    []cvgm.Split
+	// Winner is the model of the lowest CV loss that the search found, whatever Choice is.
+	Winner Candidate
+	Splits []cvgm.Split
 	// Config makes the CV loss that was minimised: New(Config) gives it on Splits, in the hyperparameters
 	// Searched.
 	Config   cvgm.Config
@@ -147,6 +157,24 @@ type Tuned struct {
 	Elapsed     time.Duration
 	Risk        *Risk // nil: no estimate
 	Warnings    []Warning
+}
+
+// A Choice is what the model of a [Tuned] is.
+type Choice int
+
+const (
+	ChoseWinner   Choice = iota // the model of the lowest CV loss that the search found
+	ChoseDefault                // the model of the default hyperparameters
+	ChoseConstant               // the best constant prediction for all data
+)
+
+// A Candidate is a model that Tune may choose. Its fields are those of [Tuned] with the same names.
+type Candidate struct {
+	Hyper                                    []float64
+	Loss, StandardError, TrainLoss, Residual float64
+	OutOfFold                                []float64
+	Model                                    *cvgm.Model
+	Pipeline                                 *table.Pipeline
 }
 
 // A Warning is one thing that a user of a tuned model should have in mind.
@@ -172,6 +200,9 @@ const (
 	NoRisk                                 // MaxTime was too short for the nested estimate, or the data are too few
 	OutOfBudget                            // MaxEvals or MaxTime ended the search
 	FewerRepeats                           // MaxTime was too short for all repeats of the nested estimate
+	Worse                                  // than a constant prediction or the defaults, which Model is unless KeepWinner is set
+	MaybeWorse                             // than a constant prediction or the defaults, by the estimate without its interval
+	OtherLoss                              // the fit does not minimise the validation loss
 	FailedFits                             // the learner failed at some hyperparameters
 )
 
@@ -221,7 +252,8 @@ type Risk struct {
 	Outer     [][]cvgm.Split
 	OutOfFold [][]float64
 	// Selected is the risk of what has the lowest mean loss of tuning, the defaults and the constant
-	// prediction: higher than that mean, by which it was selected. See [assess.Rows.Selected].
+	// prediction: higher than that mean, by which it was selected. See [assess.Rows.Selected]. It is
+	// the estimate for Tuned.Model if Choice is not the winner.
 	Selected Estimate
 	// Regression holds the metrics of OutOfFold if the target is a number, and Classes if all labels
 	// are ±1; the other one is nil. Weights of the data count rows in them; weights that Balanced

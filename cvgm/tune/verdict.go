@@ -31,6 +31,10 @@ func (t *Tuned) Verdict() string {
 	byDefault, _ := t.Risk.against(defaultName)
 	rival, _ := t.Risk.against(rivalName(t.Risk))
 	switch {
+	case t.Choice == ChoseConstant:
+		return "Use a constant prediction, which Model is: the tuned model is worse."
+	case t.Choice == ChoseDefault:
+		return "Use the default hyperparameters, with which Model is fitted: the tuned model is worse."
 	case !compared:
 		return "Not decided: there is no nested estimate that compares the tuned model with a constant prediction."
 	case constant.Worse():
@@ -58,13 +62,18 @@ func rivalName(r *Risk) string {
 // losses and warnings.
 func (t *Tuned) String() string {
 	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n", t.Verdict())
+	for _, w := range t.Warnings {
+		if w.Kind == Worse || w.Kind == MaybeWorse {
+			fmt.Fprintf(&b, "warning: %s\n", w.Text)
+		}
+	}
 	if t.Risk != nil {
-		fmt.Fprintf(&b, "%s\n", t.Verdict())
 		for _, c := range t.Risk.Comparisons {
 			fmt.Fprintf(&b, "  %v\n", c)
 		}
 		if metrics := t.Risk.Metrics(); metrics != "" {
-			fmt.Fprintf(&b, "predictions of the outer folds: %s\n", metrics)
+			fmt.Fprintf(&b, "tuned predictions of the outer folds: %s\n", metrics)
 		}
 	}
 	for i, name := range t.Names {
@@ -77,12 +86,25 @@ func (t *Tuned) String() string {
 	if t.Model != nil {
 		fmt.Fprintf(&b, " ± %.2g", t.StandardError)
 	}
-	fmt.Fprintf(&b, " (optimistic: it was minimised); default %.4g, constant prediction %.4g\n", t.DefaultLoss, t.ConstantLoss)
+	switch t.Choice {
+	case ChoseWinner:
+		b.WriteString(" (optimistic: it was minimised)")
+	case ChoseDefault:
+		fmt.Fprintf(&b, " with the default hyperparameters; tuned %.4g", t.Winner.Loss)
+	case ChoseConstant:
+		fmt.Fprintf(&b, " of a constant prediction; tuned %.4g", t.Winner.Loss)
+	}
+	fmt.Fprintf(&b, "; default %.4g, constant prediction %.4g\n", t.DefaultLoss, t.ConstantLoss)
 	if r := t.Risk; r != nil {
 		fmt.Fprintf(&b, "risk by %s, with 95 %% intervals: tuned %v, default %v, constant prediction %v\n", r.outer(), r.Tuned, r.Default, r.Constant)
+		if t.Choice != ChoseWinner {
+			fmt.Fprintf(&b, "risk of the choice between them: %v\n", r.Selected)
+		}
 	}
 	for _, w := range t.Warnings {
-		fmt.Fprintf(&b, "warning: %s\n", w.Text)
+		if w.Kind != Worse && w.Kind != MaybeWorse {
+			fmt.Fprintf(&b, "warning: %s\n", w.Text)
+		}
 	}
 	return b.String()
 }

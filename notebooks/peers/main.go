@@ -82,7 +82,7 @@ func tuneOne(text io.Reader, learner learn.Learner) (*result, error) {
 		return nil, err
 	}
 	splits := foldSplits(table.Groups)
-	t := tune.Tuner{Learner: learner, Splits: splits, OuterFolds: -1, Workers: 1}
+	t := tune.Tuner{Learner: learner, Splits: splits, OuterFolds: -1, Workers: 1, KeepWinner: true}
 	start := cpuSeconds()
 	tuned, err := t.Tune(context.Background(), d)
 	if err != nil {

@@ -24,7 +24,8 @@ type Model struct {
 	Hyper []Hyper
 	// LossName names the validation loss that the following are of: CV losses at the tuned
 	// hyperparameters, with its standard error, at the default ones and of the best constant
-	// prediction, and the training loss.
+	// prediction, and the training loss. They judge the search, also where a constant prediction or
+	// the defaults are better and make the pipeline, the coefficients and the predictions.
 	LossName                                                  string
 	Verdict                                                   string // the model to use, in a sentence
 	Loss, StandardError, DefaultLoss, ConstantLoss, TrainLoss float64
@@ -76,20 +77,20 @@ type Boundary struct {
 // model returns the numbers of a table's tuned model.
 func (p MyDataParams) model(ctx context.Context, tuned *tune.Tuned, t *table.Table, surface bool) (Model, error) {
 	m := Model{
-		LossName: lossName(tuned.Config.Loss), Verdict: tuned.Verdict(), Loss: tuned.Loss, StandardError: tuned.StandardError, DefaultLoss: tuned.DefaultLoss, ConstantLoss: tuned.ConstantLoss,
-		TrainLoss: tuned.TrainLoss, Risk: tuned.Risk, Evaluations: tuned.Evaluations, Path: tuned.Path, Y: slices.Clone(t.Y), OutOfFold: tuned.OutOfFold,
+		LossName: lossName(tuned.Config.Loss), Verdict: tuned.Verdict(), Loss: tuned.Winner.Loss, StandardError: tuned.Winner.StandardError, DefaultLoss: tuned.DefaultLoss, ConstantLoss: tuned.ConstantLoss,
+		TrainLoss: tuned.Winner.TrainLoss, Risk: tuned.Risk, Evaluations: tuned.Evaluations, Path: tuned.Path, Y: slices.Clone(t.Y), OutOfFold: tuned.OutOfFold,
 		Warnings: warnings(tuned, t),
 	}
 	if len(t.Classes) > 0 {
 		m.Class, m.ROC = t.Classes[1], roc(t.Y, tuned.OutOfFold)
 	}
 	for i, h := range tuned.Searched {
-		m.Hyper = append(m.Hyper, Hyper{h.Name, h.Lower, h.Default, tuned.Hyper[i], h.Upper, h.Zero})
+		m.Hyper = append(m.Hyper, Hyper{h.Name, h.Lower, h.Default, tuned.Winner.Hyper[i], h.Upper, h.Zero})
 	}
 	if encoder, ok := tuned.Model.Prepared.(*table.Encoder); ok {
 		m.Features = encoder.Names()
 	}
-	if tuned.Model.Kernel == nil {
+	if tuned.Winner.Model.Kernel == nil {
 		m.Coefficients = slices.Clone(tuned.Model.Theta[:len(m.Features)])
 	}
 	text, err := json.MarshalIndent(tuned.Pipeline, "", "\t")
@@ -131,7 +132,7 @@ func (p MyDataParams) around(ctx context.Context, m *Model, tuned *tune.Tuned, s
 			at, _ := slices.BinarySearch(c.At, h.Tuned)
 			c.At = slices.Insert(c.At, at, h.Tuned)
 		}
-		x := slices.Clone(tuned.Hyper)
+		x := slices.Clone(tuned.Winner.Hyper)
 		for _, v := range c.At {
 			x[i] = v
 			loss, se, err := eval(x)

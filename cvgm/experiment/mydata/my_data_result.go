@@ -176,8 +176,8 @@ func myColumns(columns []table.Column, d learn.Data) []Column {
 	return all
 }
 
-// Sentences describes the result of each model in words: the gain of the search, the nested
-// estimate, and the warnings.
+// Sentences describes the result of each model in words: the verdict, the warnings, the gain of the
+// search, and the nested estimate.
 func (r *Result) Sentences() []string {
 	var all []string
 	for _, m := range r.Models {
@@ -186,21 +186,21 @@ func (r *Result) Sentences() []string {
 			of = m.Class + " against the others: "
 		}
 		all = append(all, of+m.Verdict)
-		all = append(all, fmt.Sprintf("%sThe CV loss (%s) is %.4g ± %.3g (standard error), at the defaults %.4g, of the best constant prediction %.4g.", of, m.LossName, m.Loss, m.StandardError, m.DefaultLoss, m.ConstantLoss))
-		if risk := m.Risk; risk != nil {
-			all = append(all, fmt.Sprintf("%sThe nested estimate of the risk from %d outer folds is %v with its 95 %% interval, of the defaults %v, of a constant prediction %v.", of, risk.Folds, risk.Tuned, risk.Default, risk.Constant))
-			for _, c := range risk.Comparisons {
-				all = append(all, fmt.Sprintf("%sThe tuned model is %v.", of, c))
-			}
-			if metrics := risk.Metrics(); metrics != "" {
-				all = append(all, fmt.Sprintf("%sPredictions of the outer folds: %s.", of, metrics))
-			}
-		}
 		for _, w := range m.Warnings {
 			all = append(all, of+w)
 		}
 		if len(m.Warnings) == 0 {
 			all = append(all, of+"There are no warnings.")
+		}
+		all = append(all, fmt.Sprintf("%sThe CV loss (%s) is %.4g ± %.3g (standard error), at the defaults %.4g, of the best constant prediction %.4g.", of, m.LossName, m.Loss, m.StandardError, m.DefaultLoss, m.ConstantLoss))
+		if risk := m.Risk; risk != nil {
+			all = append(all, fmt.Sprintf("%sThe nested estimate of the risk from %d outer folds is %v with its 95 %% interval, of the defaults %v, of a constant prediction %v.", of, risk.Folds, risk.Tuned, risk.Default, risk.Constant))
+			for _, c := range risk.Comparisons {
+				all = append(all, fmt.Sprintf("%sThe tuned model: %v.", of, c))
+			}
+			if metrics := risk.Metrics(); metrics != "" {
+				all = append(all, fmt.Sprintf("%sPredictions of the outer folds: %s.", of, metrics))
+			}
 		}
 	}
 	for i, sentence := range all {

@@ -9,12 +9,12 @@ import (
 	"cvgm/synth"
 )
 
-// rounding bounds the relative difference of sums in another order, and of quantiles by bisection.
-const rounding = 1e-9
+// sums bounds the relative difference of sums in another order, and of quantiles by bisection.
+const sums = 1e-9
 
 func near(t *testing.T, what string, got, want float64) {
 	t.Helper()
-	if !(math.Abs(got-want) <= rounding*math.Abs(want)) && !(got != got && want != want) {
+	if !(math.Abs(got-want) <= sums*math.Abs(want)) && !(got != got && want != want) {
 		t.Errorf("%s: %v, want %v", what, got, want)
 	}
 }
@@ -100,7 +100,6 @@ func TestProbabilities(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const sums = 1e-9 // of 4000 terms and of 1 − p
 	if p := c.Probabilities; math.Abs(p.LogLoss-logLoss) > sums || math.Abs(p.Brier-brier) > sums || len(p.Calibration) != bins {
 		t.Fatalf("%+v, want %v and %v", p, logLoss, brier)
 	}

@@ -130,6 +130,14 @@ func TestCompare(t *testing.T) {
 	if self.Percent.Mean != 0 || self.Better() || self.Worse() {
 		t.Errorf("of the same losses: %v", self)
 	}
+	// Predictions that differ by rounding are neither better nor worse.
+	same := [][]float64{slices.Clone(a[0])}
+	for i := range same[0] {
+		same[0][i] *= 1 + 1e-12*float64(i+1)
+	}
+	if d, _ := r.Compare("a", same, a, c, 1); d.Worse() {
+		t.Errorf("of losses that differ by rounding: %v", d)
+	}
 	if _, ok := r.Compare("b", a, b, [][]float64{{0, 0, 0, 0}}, 1); ok {
 		t.Error("a constant without a loss is compared with")
 	}

@@ -1,0 +1,170 @@
+package tune
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"cvgm/cvgm"
+	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/sample"
+	"cvgm/cvgm/table"
+	"cvgm/cvgm/tune/assess"
+	"cvgm/qpdiff"
+)
+
+// candidate fits the model at hyperparameters, with its CV loss.
+func (w *tuning) candidate(cv *cvgm.CV, hyper []float64) (c Candidate, err error) {
+	c.Hyper, c.Residual = hyper, math.NaN()
+	cv.Reset() // Loss has the bits of a new CV: a warm start may change them
+	c.Loss, err = cv.EvalContext(w.ctx, nil, hyper)
+	if w.ctx.Err() != nil {
+		return c, context.Cause(w.ctx)
+	}
+	if err != nil {
+		return c, err
+	}
+	if c.StandardError, err = cv.StandardError(); err != nil {
+		return c, err
+	}
+	if r, err := cv.Residual(); err == nil {
+		c.Residual = r
+	}
+	c.OutOfFold = make([]float64, len(w.c.Data.Y))
+	if err := cv.OutOfFold(c.OutOfFold); err != nil {
+		return c, err
+	}
+	model, err := cv.Final(hyper)
+	if err != nil {
+		return c, err
+	}
+	return w.withModel(c, model)
+}
+
+// withModel sets the model of a candidate, its pipeline and its training loss.
+func (w *tuning) withModel(c Candidate, model *cvgm.Model) (Candidate, error) {
+	var err error
+	if w.table != nil {
+		if c.Pipeline, err = table.NewPipeline(model); err != nil {
+			return c, err
+		}
+	}
+	c.Model = model
+	c.TrainLoss, err = model.Risk(w.c.Loss, w.c.Data)
+	return c, err
+}
+
+// take makes a candidate the result.
+func (w *tuning) take(c Candidate) {
+	out := w.out
+	out.Hyper, out.Loss, out.StandardError, out.TrainLoss, out.Residual = c.Hyper, c.Loss, c.StandardError, c.TrainLoss, c.Residual
+	out.OutOfFold, out.Model, out.Pipeline = c.OutOfFold, c.Model, c.Pipeline
+}
+
+// choose takes a constant prediction or the defaults in place of the winner if they are better, and
+// warns, also if they only may be. Its errors are ctx's.
+func (w *tuning) choose() error {
+	choice, why := w.choice()
+	if choice == ChoseWinner {
+		if why != "" {
+			w.warnFirst(MaybeWorse, "%s", why)
+		}
+		return nil
+	}
+	name := map[Choice]string{ChoseDefault: defaultName, ChoseConstant: constantName}[choice]
+	if w.KeepWinner {
+		w.warnFirst(Worse, "%s; Model is the tuned one, because KeepWinner is set.", why)
+		return nil
+	}
+	var c Candidate
+	var err error
+	if choice == ChoseConstant {
+		c, err = w.constantCandidate()
+	} else {
+		var cv *cvgm.CV
+		w.limit = w.ctx // MaxTime may be over: the fits of one more point are left
+		if cv, err = w.load(w.out.Config); err == nil {
+			c, err = w.candidate(cv, w.out.DefaultHyper)
+		}
+	}
+	switch {
+	case w.ctx.Err() != nil:
+		return context.Cause(w.ctx)
+	case err != nil:
+		w.warnFirst(Worse, "%s; %s cannot be fitted, so Model is the tuned one: %v.", why, name, err)
+		return nil
+	}
+	w.take(c)
+	w.out.Choice = choice
+	w.warnFirst(Worse, "%s: Model is %s, and Winner has the tuned model.", why, name)
+	return nil
+}
+
+// choice returns what is best, and why. A reason for the winner is one to doubt it.
+func (w *tuning) choice() (Choice, string) {
+	out := w.out
+	constant, _ := out.Risk.against(constantName)
+	byDefault, _ := out.Risk.against(defaultName)
+	above := out.Loss > out.ConstantLoss+improvementUnit*math.Abs(out.ConstantLoss)
+	reason := ""
+	switch {
+	case above:
+		reason = fmt.Sprintf("The CV loss of the tuned model, %.4g, is above that of a constant prediction, %.4g", out.Loss, out.ConstantLoss)
+	case constant.Worse():
+		reason = fmt.Sprintf("Tuning is %v", constant)
+	case byDefault.Worse():
+		reason = fmt.Sprintf("Tuning is %v", byDefault)
+		if out.DefaultLoss <= out.ConstantLoss {
+			return ChoseDefault, reason
+		}
+	case constant.Percent.Mean > 100*improvementUnit:
+		return ChoseWinner, fmt.Sprintf("The estimated risk of tuning is above that of a constant prediction by %.2g %%, within its interval [%.2g, %.2g]: the tuned model may be worse.", constant.Percent.Mean, constant.Percent.Low, constant.Percent.High)
+	case byDefault.Percent.Mean > 100*improvementUnit:
+		return ChoseWinner, fmt.Sprintf("The estimated risk of tuning is above that of the default hyperparameters by %.2g %% of a constant prediction's, within its interval [%.2g, %.2g]: the tuned model may be worse.", byDefault.Percent.Mean, byDefault.Percent.Low, byDefault.Percent.High)
+	default:
+		return ChoseWinner, ""
+	}
+	if byDefault.Worse() && out.DefaultLoss <= out.ConstantLoss && out.Risk.Default.Mean < out.Risk.Constant.Mean {
+		return ChoseDefault, reason
+	}
+	return ChoseConstant, reason
+}
+
+// warnFirst puts a warning before all others.
+func (w *tuning) warnFirst(kind WarningKind, format string, args ...any) {
+	w.out.Warnings = slices.Insert(w.out.Warnings, 0, Warning{kind, fmt.Sprintf(format, args...)})
+}
+
+// constantCandidate is the best constant prediction for all data.
+func (w *tuning) constantCandidate() (Candidate, error) {
+	out := w.out
+	if out.Model == nil {
+		return Candidate{}, args.Bad("Model", qpdiff.ErrEmpty, "let the search end", "is nil")
+	}
+	c := Candidate{Hyper: out.Hyper, Loss: out.ConstantLoss, Residual: math.NaN(), OutOfFold: slices.Repeat([]float64{math.NaN()}, len(w.c.Data.Y))}
+	var rows []int
+	for _, s := range out.Splits {
+		rows = append(rows, s.Val...)
+	}
+	rows = sample.Positive(rows, w.c.Data.Weights)
+	slices.Sort(rows)
+	rows = slices.Compact(rows)
+	losses, counts := make([]float64, len(w.c.Data.Y)), make([]float64, len(w.c.Data.Y))
+	for _, s := range out.Splits {
+		p := w.constantOn(s.Train)
+		for _, i := range s.Val {
+			loss, _ := w.c.Loss.Eval(p, w.c.Data.Y[i])
+			if counts[i]++; counts[i] == 1 {
+				c.OutOfFold[i] = 0
+			}
+			losses[i] += (loss - losses[i]) / counts[i]
+			c.OutOfFold[i] += (p - c.OutOfFold[i]) / counts[i]
+		}
+	}
+	c.StandardError = assess.Rows{Weights: sample.Relative(w.c.Data.Weights, rows)}.StandardError(sample.Pick(losses, rows))
+	model := *out.Model
+	model.Kernel, model.Predictor, model.Hyper = nil, nil, nil
+	model.Theta, model.Intercept = make([]float64, len(model.Mean)), w.constantOn(w.rows())
+	return w.withModel(c, &model)
+}

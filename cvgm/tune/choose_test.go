@@ -1,0 +1,157 @@
+package tune
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"cvgm/cvgm"
+	"cvgm/cvgm/internal/casetest"
+	"cvgm/cvgm/table"
+	"cvgm/cvgm/tune/assess"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+	"cvgm/synth"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// overfitted returns noise that has fewer rows than a least squares fit needs.
+func overfitted() (Tuner, learn.Data) {
+	src := synth.NewStream(7, "overfitted")
+	d := learn.Data{X: mat.NewDense(30, 20, nil), Y: make([]float64, 30)}
+	for i := range d.Y {
+		d.Y[i] = 5 + src.NormFloat64()
+		for j := range 20 {
+			d.Dense().Set(i, j, src.NormFloat64())
+		}
+	}
+	return Tuner{Fixed: map[string]float64{"λ1": 1e-6, "λ2": 1e-6}, Repeats: 1}, d
+}
+
+// A model whose CV loss is above a constant prediction's is replaced by it, with the search's winner
+// beside it, unless KeepWinner is set. The warning comes first.
+func TestTuneTakesTheConstant(t *testing.T) {
+	tuner, d := overfitted()
+	for _, outer := range []int{0, -1} {
+		tuner.OuterFolds = outer
+		tuned := mustTune(t, tuner, d)
+		if tuned.Choice != ChoseConstant || tuned.Warnings[0].Kind != Worse || !strings.HasPrefix(tuned.Verdict(), "Use a constant prediction") || tuned.Loss != tuned.ConstantLoss || !(tuned.Winner.Loss > tuned.Loss) {
+			t.Fatalf("%v", tuned)
+		}
+		var mean, loss float64
+		for i, y := range d.Y {
+			mean += y / 30
+			loss += (tuned.OutOfFold[i] - y) * (tuned.OutOfFold[i] - y) / 30
+		}
+		var squares float64
+		for i, y := range d.Y {
+			e := (tuned.OutOfFold[i]-y)*(tuned.OutOfFold[i]-y) - loss
+			squares += e * e / 29 / 30
+		}
+		var model cvgm.Model
+		casetest.OK(t, json.Unmarshal(casetest.Must(json.Marshal(tuned.Model))(t), &model))
+		predicted := make([]float64, len(d.Y))
+		casetest.OK(t, model.Predict(predicted, d.X))
+		p := predicted[3]
+		if math.Abs(p-mean) > sums || math.Abs(loss-tuned.Loss) > sums || math.Abs(tuned.StandardError-math.Sqrt(squares)) > sums {
+			t.Errorf("predicts %v, the mean is %v; loss %v ± %v, want %v ± %v", p, mean, tuned.Loss, tuned.StandardError, loss, math.Sqrt(squares))
+		}
+		if outer == 0 && math.Abs(tuned.Risk.Selected.Mean-tuned.Risk.Constant.Mean) > .05*tuned.Risk.Constant.Mean {
+			t.Errorf("selected %v, constant %v", tuned.Risk.Selected, tuned.Risk.Constant)
+		}
+		tuner.KeepWinner = true
+		kept := mustTune(t, tuner, d)
+		if kept.Choice != ChoseWinner || kept.Warnings[0].Kind != Worse || kept.Loss != tuned.Winner.Loss || kept.Model != kept.Winner.Model {
+			t.Errorf("kept: %v", kept)
+		}
+		tuner.KeepWinner = false
+	}
+}
+
+// A constant model of a table has a pipeline, whose class is the larger one.
+func TestTuneTakesTheConstantOfClasses(t *testing.T) {
+	src := synth.NewStream(5, "classes")
+	text := "x,level,kind\n"
+	for i := range 40 {
+		text += []string{"0,a,", "1,b,", "2,a,", "3,b,"}[int(4*src.Float64())] + map[bool]string{true: "rare\n", false: "usual\n"}[i%6 == 0]
+	}
+	rows := casetest.Must(table.ReadCSV(strings.NewReader(text), "kind"))(t)
+	tuned, err := Tuner{Fixed: map[string]float64{"C": 1e6}, Learner: &linear.Logistic{Intercept: linear.UnpenalisedIntercept}, Repeats: 1}.TuneTable(t.Context(), rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tuned.Choice != ChoseConstant {
+		t.Fatalf("%v", tuned)
+	}
+	for _, class := range casetest.Must(tuned.Pipeline.Class(rows))(t) {
+		if class != "usual" {
+			t.Errorf("class %q", class)
+		}
+	}
+	if p := casetest.Must(tuned.Pipeline.Probability(rows))(t); slices.Min(p) != slices.Max(p) {
+		t.Errorf("probabilities %v", p)
+	}
+}
+
+// What is chosen follows from the CV losses and from the intervals. The means alone warn.
+func TestTuneChoice(t *testing.T) {
+	compare := func(name string, mean, reach float64) assess.Comparison {
+		return assess.Comparison{With: name, Percent: Estimate{Mean: mean, Low: mean - reach, High: mean + reach}}
+	}
+	for name, test := range map[string]struct {
+		loss, byDefault, constant float64 // CV losses
+		ofConstant, ofDefault     [2]float64
+		lower                     bool // the default's risk is below the constant's
+		want                      Choice
+		doubt                     bool
+	}{
+		"better":                             {1, 2, 3, [2]float64{-10, 5}, [2]float64{-10, 5}, true, ChoseWinner, false},
+		"not decided":                        {1, 2, 3, [2]float64{-1, 5}, [2]float64{-1, 5}, true, ChoseWinner, false},
+		"rounding":                           {1, 2, 3, [2]float64{1e-9, 5}, [2]float64{1e-9, 5}, true, ChoseWinner, false},
+		"above the constant":                 {1, 2, 3, [2]float64{1, 5}, [2]float64{-1, 5}, true, ChoseWinner, true},
+		"above the default":                  {1, 2, 3, [2]float64{-1, 5}, [2]float64{1, 5}, true, ChoseWinner, true},
+		"worse than the constant":            {1, 2, 3, [2]float64{10, 5}, [2]float64{-1, 5}, true, ChoseConstant, false},
+		"worse than the default":             {1, 2, 3, [2]float64{-1, 5}, [2]float64{10, 5}, true, ChoseDefault, false},
+		"default above constant":             {1, 4, 3, [2]float64{-1, 5}, [2]float64{10, 5}, true, ChoseConstant, false},
+		"CV loss above":                      {3.1, 4, 3, [2]float64{-1, 5}, [2]float64{-1, 5}, true, ChoseConstant, false},
+		"CV loss above by nothing":           {3 + 1e-12, 4, 3, [2]float64{-1, 5}, [2]float64{-1, 5}, true, ChoseWinner, false},
+		"worse than both":                    {1, 2, 3, [2]float64{10, 5}, [2]float64{10, 5}, true, ChoseDefault, false},
+		"worse than both, constant is lower": {1, 2, 3, [2]float64{10, 5}, [2]float64{10, 5}, false, ChoseConstant, false},
+	} {
+		w := &tuning{out: &Tuned{Loss: test.loss, DefaultLoss: test.byDefault, ConstantLoss: test.constant, Risk: &Risk{
+			Comparisons: []assess.Comparison{compare(constantName, test.ofConstant[0], test.ofConstant[1]), compare(defaultName, test.ofDefault[0], test.ofDefault[1])},
+		}}}
+		if w.out.Risk.Default.Mean = 1; !test.lower {
+			w.out.Risk.Default.Mean = -1
+		}
+		w.out.Risk.Constant.Mean = 2 * w.out.Risk.Default.Mean // above 1, below −1
+		if got, why := w.choice(); got != test.want || (why != "") != (test.doubt || test.want != ChoseWinner) {
+			t.Errorf("%s: choice %v, %q", name, got, why)
+		}
+	}
+}
+
+// The default model has the bits of its CV loss, and a failure of it leaves the winner.
+func TestTuneTakesTheDefault(t *testing.T) {
+	w := begun(t, Tuner{OuterFolds: -1}, houses(40))
+	tuned := casetest.Must(w.run())(t)
+	worse := assess.Comparison{With: defaultName, Percent: Estimate{Mean: 3, Low: 1, High: 5}}
+	tuned.Risk = &Risk{Comparisons: []assess.Comparison{worse}}
+	casetest.OK(t, w.choose())
+	if tuned.Choice != ChoseDefault || !slices.Equal(tuned.Model.Hyper, tuned.DefaultHyper) || math.Abs(tuned.Loss-tuned.DefaultLoss) > sums*tuned.Loss || !strings.HasPrefix(tuned.Verdict(), "Use the default hyperparameters") {
+		t.Errorf("%v", tuned)
+	}
+	if tuned.Winner.Loss >= tuned.Loss || tuned.Winner.Model == tuned.Model || slices.Equal(tuned.Winner.Hyper, tuned.Hyper) {
+		t.Errorf("winner %+v", tuned.Winner)
+	}
+	w = begun(t, Tuner{OuterFolds: -1}, houses(40))
+	tuned = casetest.Must(w.run())(t)
+	tuned.Risk, tuned.DefaultHyper = &Risk{Comparisons: []assess.Comparison{worse}}, []float64{-1, -1}
+	casetest.OK(t, w.choose())
+	if tuned.Choice != ChoseWinner || tuned.Warnings[0].Kind != Worse || !strings.Contains(tuned.Warnings[0].Text, "cannot be fitted") {
+		t.Errorf("of a default that fails: %v", tuned)
+	}
+}

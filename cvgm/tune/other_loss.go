@@ -1,0 +1,68 @@
+package tune
+
+import (
+	"fmt"
+	"math"
+
+	"cvgm/cvgm"
+	"cvgm/qpdiff/linear"
+)
+
+// warnOfOtherLoss warns if the fit does not minimise the validation loss. Then no penalty makes the
+// model what the loss asks for: a squared fit predicts means, whatever quantile a pinball loss is of.
+func (w *tuning) warnOfOtherLoss() {
+	usual := usualLosses[w.learner.Convention().Loss]
+	if _, huber := w.learner.(*linear.Huber); usual == nil || huber && robust(w.c.Loss) || proportional(w.c.Loss, usual, w.c.Data.Y) {
+		return
+	}
+	w.warn(OtherLoss, "The validation loss, %s, is not what the fit of %T minimises, which is near %s: the search tunes the penalties alone for it. A learner of that loss may be far better.", lossName(w.c.Loss), w.learner, lossName(usual))
+}
+
+// robust reports a loss between which and the fit of Huber's loss there is a threshold.
+func robust(l cvgm.Loss) bool {
+	switch l.(type) {
+	case cvgm.HuberLoss, cvgm.AbsoluteError:
+		return true
+	}
+	return false
+}
+
+// proportional reports whether two losses are multiples of each other at predictions around some labels.
+func proportional(a, b cvgm.Loss, labels []float64) bool {
+	const probes, same = 8, 1e-9
+	ratio := math.NaN()
+	for i := 0; i < len(labels); i += max(1, len(labels)/probes) {
+		for _, p := range []float64{-2, -.5, .25, 1.5, 3} {
+			y := labels[i]
+			prediction := y + p*max(1, math.Abs(y))
+			va, _ := a.Eval(prediction, y)
+			vb, _ := b.Eval(prediction, y)
+			switch {
+			case va == 0 && vb == 0:
+				continue
+			case vb == 0 || va == 0:
+				return false
+			case ratio != ratio:
+				ratio = va / vb
+			case !(math.Abs(va/vb-ratio) <= same*math.Abs(ratio)):
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// lossName names a loss in words.
+func lossName(l cvgm.Loss) string {
+	switch l.(type) {
+	case cvgm.SquaredError:
+		return "the squared error"
+	case cvgm.AbsoluteError:
+		return "the absolute error"
+	case cvgm.LogisticLoss:
+		return "the logistic loss"
+	case cvgm.Hinge:
+		return "the hinge loss"
+	}
+	return fmt.Sprintf("%T", l)
+}
