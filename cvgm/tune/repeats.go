@@ -6,7 +6,7 @@ const (
 	mostRepeats = 10
 	// riskFits is the number of fits that the default number of repeats stays below. Repeats lower
 	// the part of the variance that the choice of folds has: a third one halves what is left of it.
-	riskFits = 10_000
+	riskFits = 7_000
 	// fitEntries is the number of entries of a table up to which a fit counts as one. A fit of a larger
 	// table counts in proportion.
 	fitEntries = 20_000

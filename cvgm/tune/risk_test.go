@@ -20,7 +20,7 @@ import (
 // The number of repeats follows from the fits of the search alone.
 func TestTuneRepeats(t *testing.T) {
 	w := begun(t, Tuner{}, houses(40))
-	for _, test := range []struct{ fits, folds, want int }{{1, 5, 10}, {200, 5, 10}, {201, 5, 9}, {1000, 5, 2}, {1001, 5, 1}, {1e6, 5, 1}, {100, 40, 1}, {1, 0, 1}} {
+	for _, test := range []struct{ fits, folds, want int }{{1, 5, 10}, {140, 5, 10}, {141, 5, 9}, {700, 5, 2}, {701, 5, 1}, {1e6, 5, 1}, {100, 40, 1}, {1, 0, 1}} {
 		if got := w.repeats(test.folds, test.fits); got != test.want {
 			t.Errorf("%d fits, %d folds: %d repeats, want %d", test.fits, test.folds, got, test.want)
 		}

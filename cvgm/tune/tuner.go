@@ -77,7 +77,7 @@ type Tuner struct {
 	// the folds of the search: within groups, by class, or by chance.
 	OuterFolds int
 	// Repeats is the number of repeats of the nested estimate, each with other outer folds. Zero: as
-	// many of 10 as some 10,000 fits allow, by the fits of the search, and at least one; see
+	// many of 10 as some 7,000 fits allow, by the fits of the search, and at least one; see
 	// [Risk]. There is one alone if Splits are in the order of time, or if each example or group is an outer fold.
 	Repeats int
 	// KeepWinner lets Tuned.Model be the search's winner, also where a constant prediction or the

@@ -80,9 +80,9 @@ def trials(finds, risks, shuffled):
     lines += ["| Sets on which the nested estimate's | As drawn | With shuffled targets |", "| :-- | --: | --: |"]
     for text, holds in (
         ("95 % interval holds the mean risk of the outer folds' models", lambda row: row["risk held"] == "true"),
-        ("95 % interval holds its difference to the defaults'", lambda row: row["difference held"] == "true"),
+        ("joint interval holds its difference to the defaults'", lambda row: row["difference held"] == "true"),
         ("95 % interval holds the final model's risk", lambda row: row["final risk held"] == "true"),
-        ("95 % interval holds its difference to the default's", lambda row: row["final difference held"] == "true"),
+        ("joint interval holds its difference to the default's", lambda row: row["final difference held"] == "true"),
         ("verdict is that `Tuner` is lower than the defaults", lambda row: float(row["difference high"]) < 0),
         ("verdict is that `Tuner` is lower than the defaults and a constant prediction", lambda row: row["verdict"] == "tuned is lower than default"),
     ):

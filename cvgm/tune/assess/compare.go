@@ -93,7 +93,7 @@ func (r Rows) Compare(with string, a, b, constant [][]float64, questions int) (c
 // wide as the selected candidate's. The samples are those of math/rand/v2's PCG with seed and 2
 // as its state. It takes time in proportion to candidates, rows and samples.
 func (r Rows) Selected(losses [][][]float64, seed uint64) Estimate {
-	const least, most, work = 50, 1000, 2e7 // samples; rows of all samples
+	const least, most, work = 50, 200, 1e7 // samples; rows of all samples
 	best := math.Inf(1)
 	var selected Estimate
 	for _, l := range losses {

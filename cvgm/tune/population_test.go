@@ -1,0 +1,212 @@
+package tune
+
+import (
+	"math"
+
+	"cvgm/qpdiff/kernel"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+	"cvgm/qpdiff/linear/margin"
+	"cvgm/synth"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// This file draws the data sets of the simulation in coverage_test.go.
+
+// A population draws rows of features with their label. Its coefficients are drawn once for each data set.
+type population struct {
+	name    string
+	classes bool // labels ±1
+	chance  bool // labels and features are independent
+	set     func(src *synth.Stream, n int) func() (x []float64, y float64)
+}
+
+// chosenOn are the populations on which the rules of the nested estimate were chosen, and
+// checkedOn those that judge them. They share no generator.
+var (
+	chosenOn = []population{
+		{"linear", false, false, linearSet(func(_ *synth.Stream, _ []float64, e float64) float64 { return e })},
+		{"heteroscedastic", false, false, linearSet(func(_ *synth.Stream, x []float64, e float64) float64 { return e * math.Exp(x[0]-.5) })},
+		{"heavy tails", false, false, linearSet(func(src *synth.Stream, _ []float64, e float64) float64 {
+			return e / math.Sqrt((square(src)+square(src)+square(src)+square(src)+square(src))/5)
+		})},
+		{"friedman 1", false, false, func(src *synth.Stream, n int) func() ([]float64, float64) {
+			noise := .5 + 2*src.Float64()
+			return func() ([]float64, float64) {
+				x := uniforms(src, max(n, 5))
+				return x, 10*math.Sin(math.Pi*x[0]*x[1]) + 20*(x[2]-.5)*(x[2]-.5) + 10*x[3] + 5*x[4] + noise*src.NormFloat64()
+			}
+		}},
+		{"noise", false, true, func(src *synth.Stream, n int) func() ([]float64, float64) {
+			return func() ([]float64, float64) { return normals(src, n), src.NormFloat64() }
+		}},
+		{"logistic", true, false, logitSet(0, 1.5)},
+		{"imbalanced", true, false, logitSet(-2, 1.5)},
+		{"near-separable", true, false, logitSet(0, 8)},
+		{"labels by chance", true, true, logitSet(0, 0)},
+	}
+	checkedOn = []population{
+		{"skewed noise", false, false, func(src *synth.Stream, n int) func() ([]float64, float64) {
+			theta, noise := normals(src, n), .3+src.Float64()
+			return func() ([]float64, float64) {
+				x := correlated(src, n, .7)
+				return x, dot(theta, x)/math.Sqrt(float64(n)) + noise*(math.Exp(.7*src.NormFloat64())-math.Exp(.245))
+			}
+		}},
+		{"noise by level", false, false, func(src *synth.Stream, n int) func() ([]float64, float64) {
+			theta := normals(src, n)
+			return func() ([]float64, float64) {
+				x := normals(src, n)
+				f := dot(theta, x) / math.Sqrt(float64(n))
+				return x, f + (.2+.6*math.Abs(f))*src.NormFloat64()
+			}
+		}},
+		{"friedman 2", false, false, func(src *synth.Stream, n int) func() ([]float64, float64) {
+			noise := 20 + 100*src.Float64()
+			return func() ([]float64, float64) {
+				x := uniforms(src, max(n, 4))
+				a, b := 100*x[0], (40+520*x[1])*math.Pi*x[2]
+				return x, math.Hypot(a, b) + noise*src.NormFloat64()
+			}
+		}},
+		{"few of many", false, false, func(src *synth.Stream, n int) func() ([]float64, float64) {
+			noise := .5 + 1.5*src.Float64()
+			return func() ([]float64, float64) {
+				x := correlated(src, n, .3)
+				return x, 1.5*x[0] - x[1] + noise*src.NormFloat64()
+			}
+		}},
+		{"targets by chance", false, true, func(src *synth.Stream, n int) func() ([]float64, float64) {
+			return func() ([]float64, float64) { return correlated(src, n, .5), math.Exp(.5 * src.NormFloat64()) }
+		}},
+		{"two clouds", true, false, func(src *synth.Stream, n int) func() ([]float64, float64) {
+			shift, apart := normals(src, n), .4+1.6*src.Float64()
+			length := math.Sqrt(dot(shift, shift))
+			return func() ([]float64, float64) {
+				x, y := normals(src, n), sign(src.Float64()-.4)
+				for j := range x {
+					x[j] += y * apart * shift[j] / length
+				}
+				return x, y
+			}
+		}},
+		{"flipped labels", true, false, func(src *synth.Stream, n int) func() ([]float64, float64) {
+			theta, flipped := normals(src, n), .05+.2*src.Float64()
+			return func() ([]float64, float64) {
+				x := correlated(src, n, .5)
+				y := sign(dot(theta, x))
+				if src.Float64() < flipped {
+					y = -y
+				}
+				return x, y
+			}
+		}},
+		{"coins", true, true, func(src *synth.Stream, n int) func() ([]float64, float64) {
+			share := .15 + .35*src.Float64()
+			return func() ([]float64, float64) { return uniforms(src, n), sign(src.Float64() - share) }
+		}},
+	}
+)
+
+func sign(v float64) float64 { return math.Copysign(1, v) }
+
+func square(src *synth.Stream) float64 { v := src.NormFloat64(); return v * v }
+
+func dot(a, b []float64) (s float64) {
+	for i, v := range a {
+		s += v * b[i]
+	}
+	return s
+}
+
+func normals(src *synth.Stream, n int) []float64 {
+	x := make([]float64, n)
+	for j := range x {
+		x[j] = src.NormFloat64()
+	}
+	return x
+}
+
+func uniforms(src *synth.Stream, n int) []float64 {
+	x := make([]float64, n)
+	for j := range x {
+		x[j] = src.Float64()
+	}
+	return x
+}
+
+// correlated returns normals of which neighbours have the correlation rho.
+func correlated(src *synth.Stream, n int, rho float64) []float64 {
+	x := normals(src, n)
+	for j := 1; j < n; j++ {
+		x[j] = rho*x[j-1] + math.Sqrt(1-rho*rho)*x[j]
+	}
+	return x
+}
+
+// linearSet draws y = θᵀx + noise, of which the shape sees the row.
+func linearSet(shape func(src *synth.Stream, x []float64, e float64) float64) func(*synth.Stream, int) func() ([]float64, float64) {
+	return func(src *synth.Stream, n int) func() ([]float64, float64) {
+		theta, noise := normals(src, n), math.Pow(10, src.Float64()-.7)
+		return func() ([]float64, float64) {
+			x := normals(src, n)
+			return x, dot(theta, x)/math.Sqrt(float64(n)) + noise*shape(src, x, src.NormFloat64())
+		}
+	}
+}
+
+// logitSet draws labels of log odds offset + size·θᵀx.
+func logitSet(offset, size float64) func(*synth.Stream, int) func() ([]float64, float64) {
+	return func(src *synth.Stream, n int) func() ([]float64, float64) {
+		theta := normals(src, n)
+		return func() ([]float64, float64) {
+			x := normals(src, n)
+			odds := offset + size*dot(theta, x)/math.Sqrt(float64(n))
+			return x, sign(1/(1+math.Exp(-odds)) - src.Float64())
+		}
+	}
+}
+
+// trialLearners are the learners of the simulation, of numbers and of classes.
+var trialLearners = map[bool][]struct {
+	name    string
+	learner learn.Learner
+}{
+	false: {{"elastic net", &linear.ElasticNet{}}, {"Huber", &linear.Huber{Intercept: true}}, {"kernel ridge", &kernel.Ridge{Intercept: true}}},
+	true:  {{"logistic", &linear.Logistic{Intercept: linear.UnpenalisedIntercept}}, {"sparse logistic", &linear.SparseLogistic{Intercept: true}}, {"linear SVM", &margin.SVM{}}},
+}
+
+// A drawnSet is a data set of a population with its learner.
+type drawnSet struct {
+	population
+	learner     string
+	tuner       Tuner
+	data, fresh learn.Data
+}
+
+// drawSet draws set number k of the populations: 50 to 200 rows of 5 to 20 features, with that many fresh rows.
+func drawSet(from []population, k, fresh int) drawnSet {
+	src := synth.NewStream(uint64(k), from[0].name)
+	p := from[k%len(from)]
+	rows, n := int(50*math.Pow(4, src.Float64())), int(5*math.Pow(4, src.Float64()))
+	row := p.set(src, n)
+	draw := func(rows int) learn.Data {
+		var x []float64
+		d := learn.Data{Y: make([]float64, rows)}
+		for i := range rows {
+			one, y := row()
+			x, d.Y[i] = append(x, one...), y
+		}
+		d.X = mat.NewDense(rows, len(x)/rows, x)
+		return d
+	}
+	learners := trialLearners[p.classes]
+	l := learners[k/len(from)%len(learners)]
+	s := drawnSet{population: p, learner: l.name, tuner: Tuner{Learner: l.learner, Workers: 1}, data: draw(rows)}
+	for p.classes && min(countOf(s.data.Y, 1), countOf(s.data.Y, -1)) < 4 {
+		s.data = draw(rows)
+	}
+	s.fresh = draw(fresh)
+	return s
+}
