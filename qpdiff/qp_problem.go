@@ -222,8 +222,11 @@ func (s Status) String() string {
 // equilibrating Q and the rows with more than one entry, so that the largest entry of each row
 // and column is near one. D_j is then D for a variable in such a row of the working set. For
 // another variable it is the largest term of the gradient's entry j, or Z·max_k u_j|Q_jk|u_k if
-// that is more, because D may belong to another variable and be many decades larger. Values up
-// to 1e-14 are upper bounds.
+// that is more, because D may belong to another variable and be many decades larger. Rows of
+// which one entry exceeds all others by more than rounding count as bounds for the units.
+// Relative above 1e-13 is also at least each part above 1e-8 that an entry of the gradient or
+// the violation of a row, both above 1e-13 in these units, is of its own terms. Values up to
+// 1e-14 are upper bounds.
 type KKTResidual struct {
 	Primal, Dual, Gap float64
 	Relative          float64

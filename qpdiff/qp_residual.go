@@ -268,6 +268,40 @@ func (a *activeSet) ownResidual() (own float64) {
 	return own
 }
 
+// hiddenResidual returns the largest part that an entry of the gradient of the Lagrangian, or the
+// violation of a row, is of its own terms, and 0 for none above hiddenTol. Entries up to converged
+// in the units of the residual do not count: they are rounding of other terms. hiddenResidual
+// follows measure.
+func (a *activeSet) hiddenResidual() (worst float64) {
+	if a.ownResidual() > hiddenTol {
+		for i, g := range a.grad {
+			g = math.Abs(g)
+			if g*a.unit[i] > converged*a.parts[a.part[i]].dual {
+				worst = max(worst, ratio(g, a.work2[i]))
+			}
+		}
+	}
+	if a.loosest > hiddenTol {
+		for r, v := range a.slack {
+			right := a.r[r]
+			if v >= 0 && !a.equality(r) {
+				if r >= len(a.under) || a.under[r] >= 0 {
+					continue
+				}
+				v, right = a.under[r], a.other[r]
+			}
+			v = math.Abs(v)
+			if v > converged*max(math.Abs(right), a.rowSize(r)*a.parts[a.rowPart[r]].z) {
+				worst = max(worst, ratio(v, a.ownTerm(r, right)))
+			}
+		}
+	}
+	if worst <= hiddenTol {
+		return 0
+	}
+	return worst
+}
+
 // couple finds the variables that share the errors of a multiplier: the variables in a row of
 // the working set with several entries. The multiplier of another row is an exact 0.
 func (a *activeSet) couple() {

@@ -163,6 +163,9 @@ func (a *activeSet) equilibrate() {
 	sigma, rho := a.unit, a.slack
 	a.logs = dense.Grow(a.logs, 3*(n+a.rows))
 	e := geometricScale(a.logs, n, a.rows, a.q, a.c)
+	if c := a.findLone(e); c != nil {
+		e = geometricScale(a.logs, n, a.rows, a.q, c)
+	}
 	copy(sigma, e)
 	copy(rho, e[n:])
 	for k := range a.parts {
@@ -184,6 +187,151 @@ func (a *activeSet) equilibrate() {
 	a.chooseWeights()
 }
 
+// findLone marks the rows with an entry beside which all others are negligible, in the units of
+// the variables that the other rows and Q give. Such a row is a bound up to rounding, and its
+// large entry would otherwise give its variable a unit in which everything else about that
+// variable is negligible. findLone returns the coefficients with zeros in place of these rows,
+// or nil if there are none. e are the scales that all rows give.
+func (a *activeSet) findLone(e []float64) (c []float64) {
+	clear(a.lone)
+	if !a.suspects(a.c, e) {
+		return nil // the usual case
+	}
+	n, work := a.n, make([]float64, len(a.logs))
+	c = slices.Clone(a.c)
+	for more := true; more; more = a.suspects(c, e) {
+		for r, lone := range a.lone[:a.rows] {
+			if lone {
+				clear(c[r*n : (r+1)*n])
+			}
+		}
+		e = geometricScale(work, n, a.rows, a.q, c)
+	}
+	// The remaining rows have to agree on the units, in which P is not of one variable alone.
+	if spread(n, a.rows, c, e) > clearUnits || spread(n, 1, a.p, append(e[:n:n], 1)) > clearUnits {
+		clear(a.lone)
+		return nil
+	}
+	part, some := make([]int, n), false
+	connectVariables(part, a.q, c)
+	votes := a.votes(c, e)
+	for r, lone := range a.lone[:a.rows] {
+		if !lone {
+			continue
+		}
+		row := a.crow(r)
+		first := slices.IndexFunc(row, nonzero)
+		for j, v := range row { // the remaining rows relate the units of its variables
+			lone = lone && (v == 0 || part[j] == part[first] && votes[j] >= 0)
+		}
+		if a.lone[r] = lone && excess(row, e) > tinyEntry; a.lone[r] {
+			some = true
+		} else {
+			copy(c[r*n:(r+1)*n], row)
+		}
+	}
+	if !some {
+		return nil
+	}
+	return c
+}
+
+// votes counts, for each variable, the numbers that agree on its unit, minus twice the lone
+// rows whose largest entry it has.
+func (a *activeSet) votes(c, e []float64) []int {
+	n := a.n
+	votes := make([]int, n)
+	for j, p := range a.p {
+		if p != 0 {
+			votes[j]++
+		}
+		if a.q[j*n+j] != 0 {
+			votes[j]++
+		}
+	}
+	for r, j := range a.single[:a.rows] {
+		switch {
+		case a.lone[r]:
+			votes[largestAt(a.crow(r), e)] -= 2
+		case j == manyEntries:
+			for j, v := range c[r*n : (r+1)*n] {
+				if v != 0 {
+					votes[j]++
+				}
+			}
+		}
+	}
+	return votes
+}
+
+// suspects marks the rows of c that may be lone and reports whether there are any: rows with one
+// entry far above their others, and of these only the rows with the largest such entries. The
+// others may follow from these, because an entry moves the scales of its row and its column.
+func (a *activeSet) suspects(c, e []float64) (some bool) {
+	n, most := a.n, 0.0
+	size := func(r int) (bits float64) {
+		row := c[r*n : (r+1)*n]
+		if a.single[r] != manyEntries || !(excess(row, e) > suspectEntry) {
+			return 0
+		}
+		big := 0.0
+		for j, v := range row {
+			big = max(big, math.Abs(v)*e[j])
+		}
+		return math.Log2(big) + math.Log2(e[n+r])
+	}
+	for r := range a.rows {
+		most = max(most, size(r))
+	}
+	for r := range a.rows {
+		if v := size(r); v > 0 && v >= tiniest*most {
+			a.lone[r], some = true, true
+		}
+	}
+	return some
+}
+
+// largestAt is the place of the largest entry of a row in the scales e.
+func largestAt(row, e []float64) (at int) {
+	for j, v := range row {
+		if math.Abs(v)*e[j] > math.Abs(row[at])*e[at] {
+			at = j
+		}
+	}
+	return at
+}
+
+// excess is the number of powers of two by which the second largest entry of a row is smaller
+// than the largest, in the scales e of the variables. It is 0 for a row of zeros.
+func excess(row, e []float64) float64 {
+	most, second := 0.0, 0.0
+	for j, v := range row {
+		if v = math.Abs(v) * e[j]; v > most {
+			most, second = v, most
+		} else {
+			second = larger(second, v)
+		}
+	}
+	if most == 0 {
+		return 0
+	}
+	return math.Log2(most) - math.Log2(second)
+}
+
+// spread is the number of powers of two between the largest and the least entry of EcE.
+func spread(n, k int, c, e []float64) float64 {
+	least, largest := math.Inf(1), math.Inf(-1)
+	for i := range k {
+		for j, v := range c[i*n : (i+1)*n] {
+			if v != 0 {
+				v = math.Log2(math.Abs(v)) + math.Log2(e[n+i]) + math.Log2(e[j])
+				least, largest = min(least, v), max(largest, v)
+			}
+		}
+	}
+	return largest - least
+}
+
 // ruizSweep divides the scales of variables and rows by the roots of the largest entries.
 func (a *activeSet) ruizSweep(sigma, rho []float64) {
 	n, col := a.n, a.work2
@@ -198,7 +346,7 @@ func (a *activeSet) ruizSweep(sigma, rho []float64) {
 		}
 	}
 	for r := range a.rows {
-		if a.single[r] >= 0 {
+		if a.single[r] >= 0 || a.lone[r] {
 			continue
 		}
 		big := 0.0

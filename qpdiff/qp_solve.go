@@ -164,6 +164,9 @@ func (a *activeSet) proximalPoint(s *qpReport, tol float64) Status {
 	}
 	s.Residual.Relative = max(s.Residual.Relative, a.looseRows(tol))
 	a.faceNearest()
+	if a.shifted && s.Residual.Relative > converged {
+		s.Residual.Relative = max(s.Residual.Relative, a.hiddenResidual())
+	}
 	if s.Residual.Relative <= tol && track.settled && dense.Finite(s.Objective) {
 		return Optimal
 	}

@@ -131,6 +131,14 @@ const (
 	// tiniest is the part of the largest such number from which an entry is left out at once.
 	tiniest = .75
 
+	// suspectEntry is the number of powers of two, in the scales that all rows give, by which
+	// the largest entry of a row exceeds the others before the row is examined: in two rows of
+	// two variables these scales hide three quarters of the tinyEntry that decides.
+	suspectEntry = tinyEntry / 5
+	// clearUnits is the number of powers of two by which the entries of rows, and of P, may
+	// differ in the scales that they give: rows that differ by more do not agree on the units.
+	clearUnits = 20
+
 	// staleSize bounds the ratio of the sizes of P and of the bounds to the sizes for which the
 	// weight of the proximal term was chosen. Within three orders of magnitude the steps
 	// converge as well. With far too weak a term, or from a centre far too large, the steps end
@@ -155,6 +163,10 @@ const (
 	// taken. It leaves room above [refined] for the working set's condition;
 	// less of it costs steps only.
 	converged = 1e-13
+	// hiddenTol is how much of its own terms an entry of the gradient or the violation of a row
+	// may be that is above [converged] in the units of the equilibrated program: a decade above
+	// defaultTol. A unit that comes from an inactive row may hide all of it.
+	hiddenTol = 10 * defaultTol
 	// defaultTol is Solution.Tol's default: half the digits, for problems whose
 	// condition leaves no more.
 	defaultTol = 1e-9

@@ -30,6 +30,7 @@ type activeSet struct {
 	// of each column of the rows with several entries, in the units of the variables.
 	curved, coupling []float64
 	logs             []float64 // work of geometricScale
+	lone             []bool    // rows that are bounds up to rounding, see findLone
 	mrows            []float64 // m_r if has[r], likewise mnorm
 	has              []bool
 	// current: t and q1 belong to the rows of w and the factor. redundant: some
@@ -68,7 +69,7 @@ func (a *activeSet) resize(shape qpShape, twoSided bool) {
 	dense.GrowAll(rows*n, &a.c, &a.mrows)
 	dense.GrowAll(n, &a.p, &a.d, &a.prox, &a.unit, &a.curved, &a.coupling, &a.linv, &a.tinv, &a.g, &a.e, &a.lam, &a.z, &a.base, &a.step, &a.perp, &a.grad, &a.dz, &a.dl, &a.y, &a.work, &a.work2, &a.row, &a.wrow, &a.oldZ, &a.oldLam)
 	dense.GrowAll(rows, &a.r, &a.scale, &a.mnorm, &a.slack, &a.baseSlack)
-	dense.GrowAll(rows, &a.has, &a.skip)
+	dense.GrowAll(rows, &a.has, &a.skip, &a.lone)
 	dense.GrowAll(rows, &a.at, &a.single)
 	dense.GrowAll(n, &a.w, &a.guess)
 	a.broken = dense.Grow(a.broken, m)
