@@ -62,7 +62,9 @@ type SVM struct {
 	Intercept bool
 	// Generalised makes the products answer if strict complementarity
 	// fails, as if each weakly active row stayed at its bound or
-	// at the nearest one. False: a NotDifferentiableError.
+	// at the nearest one. If β is not unique there, as with a polynomial kernel of
+	// fewer terms than rows, the answer depends on the β found, and so on the start of the
+	// fit. False: a NotDifferentiableError.
 	Generalised bool
 
 	kernelSVMFit

@@ -91,6 +91,49 @@ func TestKernelSVMManyRows(t *testing.T) {
 	}
 }
 
+// Rows that are set aside change no derivative and no refusal: at a kink both ways refuse.
+func TestKernelSVMManyRowsAtKinks(t *testing.T) {
+	refused, problems := 0, numtest.Long(300)
+	for trial := range problems {
+		rng := rand.New(rand.NewPCG(5, uint64(trial)))
+		rows, n := 6+rng.IntN(40), 1+rng.IntN(3)
+		d := casetest.ClassData(rng.Uint64(), rows, n)
+		if trial%3 == 0 { // ties
+			d.Dense().Apply(func(_, _ int, v float64) float64 { return math.Round(2*v) / 2 }, d.Dense())
+		}
+		kernel, hyper := []Kernel{nil, Polynomial{Degree: 1}, Polynomial{Degree: 2}}[trial%3], []float64{math.Pow(10, 4*rng.Float64()-2), .2}
+		if kernel != nil {
+			hyper = []float64{.1 * hyper[0], .5, 1}
+		}
+		x := mat.NewDense(1, n, numtest.Normals(rng, n))
+		derivative := func(way rowLimits) ([]float64, error) {
+			was := limits
+			limits = way
+			defer func() { limits = was }()
+			l := &SVM{Kernel: kernel, Intercept: trial%2 == 0}
+			g := &learn.Grad{Hyper: make([]float64, len(hyper)), X: mat.NewDense(rows, n, nil), Y: make([]float64, rows)}
+			numtest.OK(t, l.Load(d), l.Fit(make([]float64, l.state.Params), hyper))
+			err := l.PredictVJP(nil, g, nil, x, []float64{1})
+			return slices.Concat(g.Hyper, g.X.RawMatrix().Data, g.Y), err
+		}
+		want, wantErr := derivative(limits)
+		for _, way := range large {
+			got, err := derivative(way)
+			if errors.Is(err, qpdiff.ErrNotDifferentiable) != errors.Is(wantErr, qpdiff.ErrNotDifferentiable) {
+				t.Errorf("%d: %v, without rows set aside %v", trial, err, wantErr)
+			}
+			if err != nil || wantErr != nil {
+				refused++
+				continue
+			}
+			numtest.NearAll(t, "derivatives", got, want, 1e-5, 1e-6*(1+hyper[0]))
+		}
+	}
+	if refused == 0 || refused > 2*problems {
+		t.Errorf("%d of %d derivatives are refused", refused, 3*problems)
+	}
+}
+
 // The size of the cache of rows changes no bit.
 func TestKernelSVMCacheChangesNoBit(t *testing.T) {
 	d := casetest.ClassData(3, 150, 3)
