@@ -63,6 +63,9 @@ type Column struct {
 	// MissingLevel is set for a categorical column with MissingIsMean that lacks
 	// values: missing is then a level after Levels.
 	MissingLevel bool
+	// Other is set for a categorical column whose rare levels are one, other, after Levels. All
+	// texts that are none of Levels then count as it.
+	Other bool
 	// Number is how the numbers are written. Nil: as plain decimal numbers.
 	Number *Number
 	// Date is how the column is made of dates or times. Nil: it is a column of the file.
@@ -83,6 +86,9 @@ func (c *Column) width() int {
 		return 1
 	}
 	w := len(c.Levels) - 1
+	if c.Other {
+		w++
+	}
 	if c.MissingLevel {
 		w++
 	}
@@ -112,7 +118,7 @@ func (c *Column) shown() []string { return firstOf(c.Levels) }
 
 // equal reports whether the columns have the same name and values.
 func (c *Column) equal(d *Column) bool {
-	return c.Name == d.Name && c.Kind == d.Kind && c.MissingLevel == d.MissingLevel && slices.Equal(c.Levels, d.Levels) && c.Number.equal(d.Number) && c.Date.equal(d.Date)
+	return c.Name == d.Name && c.Kind == d.Kind && c.MissingLevel == d.MissingLevel && c.Other == d.Other && slices.Equal(c.Levels, d.Levels) && c.Number.equal(d.Number) && c.Date.equal(d.Date)
 }
 
 // imputed reports whether missing values become the mean.

@@ -11,7 +11,7 @@ import (
 
 // CSV reads a [Table] from comma-separated text in UTF-8 with a header line. It skips a
 // byte-order mark, empty lines, and spaces around names and fields. Every column is a feature,
-// except the columns named by Target, Group and Ignore. Only Target is required.
+// except the columns named by Target, Group, Weights and Ignore. Only Target is required.
 //
 // The kind and the format of a column are decided once, for all its rows. It is numeric if all
 // its present fields are finite decimal numbers, or numbers of one format: with a decimal comma,
@@ -30,17 +30,20 @@ import (
 // texts, but not all, are numbers: it may be numeric with an error in it. Infinite, hexadecimal
 // and too large numbers are errors of this kind, and so is a column with decimal points and
 // decimal commas. Numbers with one unit, and dates, among other texts are such errors if the texts
-// are more than 20. A categorical column in which no text is repeated is refused as an identifier.
+// are more than 20. A column whose texts are nearly all different is left out as an identifier,
+// and of more than 20 levels those that fewer than 5 rows have are one level, other. A target of
+// the numbers 0 and 1, or −1 and 1, has classes. Notes list these choices, too.
 type CSV struct {
 	// Target names the column to be predicted. It holds numbers, or the texts
-	// of 2 to 20 classes. Of two classes the last one in sorted order becomes +1, unless
+	// of 2 to 20 classes; the numbers 0 and 1 alone are classes. Of two classes the last one in sorted order becomes +1, unless
 	// Positive is set, and the other −1. For more classes see [Table.Binary].
 	Target string
 	// Positive is the class of two that becomes +1. A target of numbers is
 	// then one of classes, whose names are the texts of the numbers.
 	Positive string
 	// Numeric and Categorical name columns of these kinds. The kinds of all others are
-	// inferred.
+	// inferred. A column in Categorical keeps all its levels. The target may be named, too: it is
+	// then a number, or one of classes.
 	Numeric, Categorical []string
 	// Numbers holds the format of numeric columns, by their names, if it is not to be inferred.
 	// A field of another format is then an error.
@@ -52,8 +55,11 @@ type CSV struct {
 	Ignore []string
 	// Group names the column with the group of each row, which is no feature. Empty: none.
 	Group string
+	// Weights names the column with the weight of each row, a number of 0 or more that is no
+	// feature: see [learn.Data]. Empty: all rows count alike.
+	Weights string
 	// Missing applies to all columns but those in MissingIn. The zero value is
-	// MissingIsError. A missing target or group is an error or drops the row.
+	// MissingIsError. A missing target, group or weight is an error or drops the row.
 	Missing   MissingRule
 	MissingIn map[string]MissingRule
 	// MissingTexts are the fields that stand for a missing value, in upper or lower
@@ -84,7 +90,13 @@ const (
 	isIgnored
 	isTarget
 	isGroup
+	isWeights
 )
+
+// features returns the names without the target's.
+func (c CSV) features(names []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == c.Target })
+}
 
 // roles returns the role of each column of the file and the field that names it, and checks the
 // names in c.
@@ -107,13 +119,18 @@ func (c CSV) roles(text *csvText) (roles []role, named map[string]string, err er
 	if c.Group != "" {
 		group = []string{c.Group}
 	}
+	var weights []string
+	if c.Weights != "" {
+		weights = []string{c.Weights}
+	}
 	if err := args.First(
 		name("CSV.Target", isTarget, c.Target),
 		name("CSV.Group", isGroup, group...),
 		name("CSV.Ignore", isIgnored, c.Ignore...),
-		name("CSV.Numeric", isFeature, c.Numeric...),
-		name("CSV.Categorical", isFeature, c.Categorical...),
-		name("CSV.Numbers", isFeature, slices.DeleteFunc(slices.Sorted(maps.Keys(c.Numbers)), func(n string) bool { return n == c.Target })...),
+		name("CSV.Weights", isWeights, weights...),
+		name("CSV.Numeric", isFeature, c.features(c.Numeric)...),
+		name("CSV.Categorical", isFeature, c.features(c.Categorical)...),
+		name("CSV.Numbers", isFeature, c.features(slices.Sorted(maps.Keys(c.Numbers)))...),
 		name("CSV.Dates", isFeature, slices.Sorted(maps.Keys(c.Dates))...),
 		c.checkFormats(),
 	); err != nil {

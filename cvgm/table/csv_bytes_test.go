@@ -129,7 +129,7 @@ func TestBytesOfLevels(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	table, err := CSV{Target: "y", Ignore: []string{"note"}}.Read(text)
+	table, err := CSV{Target: "y", Ignore: []string{"note"}, Categorical: []string{"place"}}.Read(text)
 	casetest.OK(t, err)
 	runtime.GC()
 	runtime.ReadMemStats(&after)

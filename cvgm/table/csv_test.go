@@ -50,7 +50,7 @@ func TestReadCSVNamesWhatIsWrong(t *testing.T) {
 		"":                              "header",
 		"y,a\n":                         "no examples",
 		"y\n1\n":                        "no features",
-		"a,b,y\n1,2,3\n1,x,3":           `each of the 2 rows with a value of column "b"`,
+		"b,y\nx,3\nz,3":                 `"y", without the identifiers ["b"]`,
 		"a,y\n1,1\n2,1\nx,1\n":          `"x" in line 4, column "a"`,
 		"a,y\n1,1\n2,2\n3,x\n":          `"x" in line 4, column "y"`,
 		"a;y\n1,5;1\n2,5;2\n":           "no column",

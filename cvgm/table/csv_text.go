@@ -75,7 +75,7 @@ func (r *csvReader) value(c *Column, field string) (float64, error) {
 		return v, nil
 	}
 	at := c.level(field)
-	if at == len(c.Levels) && r.unknown != UnknownIsZero {
+	if at == len(c.Levels) && !c.Other && r.unknown != UnknownIsZero {
 		return 0, args.Bad("column", qpdiff.ErrDomain, "correct it, or train with UnknownIsZero", "%q holds %q, which is none of the levels %q", c.Name, field, c.shown())
 	}
 	return float64(at), nil

@@ -17,7 +17,7 @@ import (
 //   - of a numeric column its number, or, if that is missing, the mean of the training rows
 //     that have one;
 //   - of a categorical column with L levels the L−1 features of its levels but the first: 1 for
-//     the row's own level, else 0. A missing value is one more level if the table has one. The
+//     the row's own level, else 0. The rare levels may be one more level, other. A missing value is one more level if the table has one. The
 //     first level has no feature, because with an intercept the features of all levels would be
 //     collinear.
 //
@@ -53,7 +53,7 @@ func (e *Encoder) Dims() (in, out int) {
 }
 
 // Names returns the names of the features: "age" for the column age, "colour=red" for
-// its level red, and "colour is missing" for missing values as a level.
+// its level red, "colour is other" for its rare levels, and "colour is missing" for missing values as a level.
 func (e *Encoder) Names() []string {
 	var names []string
 	for _, c := range e.columns {
@@ -63,6 +63,9 @@ func (e *Encoder) Names() []string {
 		}
 		for _, level := range c.Levels[1:] {
 			names = append(names, c.Name+"="+level)
+		}
+		if c.Other {
+			names = append(names, c.Name+" is other")
 		}
 		if c.MissingLevel {
 			names = append(names, c.Name+" is missing")
@@ -195,9 +198,11 @@ func (e *Encoder) ApplyStored(row []float64, set func(feature int, v float64)) e
 		n := len(c.Levels)
 		switch {
 		case lacks && c.MissingLevel:
-			set(first+n-1, 1)
+			set(at-1, 1)
 		case lacks && c.Missing != MissingIsMean:
 			return c.errMissing()
+		case c.Other && v == float64(n):
+			set(first+n-1, 1)
 		case lacks || v == float64(n):
 			if e.reader.unknown != UnknownIsZero {
 				return c.errUnknown()

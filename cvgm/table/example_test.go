@@ -202,7 +202,7 @@ func Example_storedFeatures() {
 	for i := range 2000 {
 		fmt.Fprintf(&text, "%d,street %03d,%d\n", 1+i%7, i%1000, 100+i%13)
 	}
-	tbl, err := table.CSV{Target: "price"}.Read(strings.NewReader(text.String()))
+	tbl, err := table.CSV{Target: "price", Categorical: []string{"street"}}.Read(strings.NewReader(text.String()))
 	if err != nil {
 		panic(err)
 	}

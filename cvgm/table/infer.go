@@ -28,6 +28,20 @@ func (k *kinds) note(column, field, format string, args ...any) {
 	k.t.Notes = append(k.t.Notes, Note{Column: column, Text: fmt.Sprintf(format, args...), Field: field})
 }
 
+// leftOut names the columns that are left out, for an error.
+func (k *kinds) leftOut() string {
+	var names []string
+	for _, n := range k.t.Notes {
+		if n.LeftOut {
+			names = append(names, n.Column)
+		}
+	}
+	if names == nil {
+		return ""
+	}
+	return fmt.Sprintf(", without the identifiers %q", firstOf(names))
+}
+
 // fresh returns a name that no column has.
 func (k *kinds) fresh(name string) string {
 	for {

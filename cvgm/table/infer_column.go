@@ -2,6 +2,7 @@ package table
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"cvgm/cvgm/internal/args"
@@ -46,13 +47,53 @@ func (k *kinds) feature(i int, field string) error {
 		}
 	}
 	column.Kind, column.Levels = Categorical, levels
-	if len(levels) == present {
-		return args.Bad("CSV", qpdiff.ErrDomain, "put an identifier into Ignore, or correct the column",
-			"has another text in each of the %d rows with a value of column %q", present, name)
+	if field != "CSV.Categorical" && !k.group(i, &column, present) {
+		return nil
 	}
 	column.MissingLevel = present < len(k.text.records) // the rule is MissingIsMean
 	add()
 	return nil
+}
+
+// Of a column of more than fewLevels levels, those that fewer than leastRows rows have are one
+// level, other. A column with more levels than uniqueShare of its values is an identifier.
+const (
+	leastRows   = 5
+	uniqueShare = .9
+)
+
+// group groups the rare levels of column i, and reports whether the column is a feature: an
+// identifier and a column of rare levels alone are none.
+func (k *kinds) group(i int, column *Column, present int) bool {
+	all := len(column.Levels)
+	if all == present || float64(all) > uniqueShare*float64(present) {
+		k.note(column.Name, "CSV.Categorical", "Column %q has %d different texts in %d rows and is left out as an identifier.", column.Name, all, present)
+		k.t.Notes[len(k.t.Notes)-1].LeftOut = true
+		return false
+	}
+	if all <= fewLevels {
+		return true
+	}
+	rows := make(map[string]int, all)
+	for _, level := range column.Levels {
+		rows[level] = 0
+	}
+	for _, record := range k.text.records {
+		if n, ok := rows[record[i]]; ok && n < leastRows {
+			rows[record[i]]++
+		}
+	}
+	column.Levels = slices.DeleteFunc(column.Levels, func(level string) bool { return rows[level] < leastRows })
+	switch kept := len(column.Levels); {
+	case kept == 0:
+		k.note(column.Name, "CSV.Categorical", "Column %q has %d different texts, none of them in %d rows, and is left out.", column.Name, all, leastRows)
+		k.t.Notes[len(k.t.Notes)-1].LeftOut = true
+		return false
+	case kept < all:
+		column.Other = true
+		k.note(column.Name, "CSV.Categorical", "Column %q has %d different texts: %d of them, each in fewer than %d rows, are one level, other.", column.Name, all, all-kept, leastRows)
+	}
+	return true
 }
 
 // target sets the table's target and classes.
@@ -63,13 +104,19 @@ func (k *kinds) target() error {
 		t.TargetNumber = given.clone()
 		return nil
 	}
-	var classes []string
-	if _, numbers := text.scan(i); c.Positive == "" && numbers {
+	number, given := slices.Contains(c.Numeric, c.Target), c.Positive != "" || slices.Contains(c.Categorical, c.Target)
+	if number && given {
+		return args.Bad("CSV.Numeric", qpdiff.ErrDomain, "name it once, and leave Positive empty", "names the target %q, which CSV.Positive or Categorical makes classes", c.Target)
+	}
+	if _, numbers := text.scan(i); numbers && !given {
+		if !number {
+			t.Classes = k.binary(i)
+		}
 		return nil
 	}
-	classes = text.levels(i)
-	if c.Positive == "" {
-		number, err := k.number(i, classes, false)
+	classes := text.levels(i)
+	if !given {
+		number, err := k.number(i, classes, number)
 		if err != nil {
 			return err
 		}
@@ -97,5 +144,28 @@ func (k *kinds) target() error {
 		}
 	}
 	t.Classes = classes
+	return nil
+}
+
+// binary returns the classes of a target of two numbers, 0 and 1 or −1 and 1, nil for others.
+func (k *kinds) binary(i int) []string {
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, record := range k.text.records {
+		v, _ := number(record[i])
+		switch {
+		case low > high:
+			low, high = v, v
+		case v != low && v != high && low < high:
+			return nil // a third value
+		default:
+			low, high = min(low, v), max(high, v)
+		}
+	}
+	if high == 1 && (low == 0 || low == -1) {
+		if classes := k.text.levels(i); len(classes) == 2 {
+			k.note(k.t.Target, "CSV.Numeric", "The target %q holds %v and %v alone, which are classes.", k.t.Target, low, high)
+			return classes
+		}
+	}
 	return nil
 }

@@ -10,6 +10,8 @@ type Note struct {
 	Column string // of the file
 	Text   string // a sentence
 	Field  string // of [CSV], which overrules the choice
+	// LeftOut is set if the column is no feature by this choice.
+	LeftOut bool
 }
 
 func (n Note) String() string { return n.Text + " " + n.Field + " overrules it." }

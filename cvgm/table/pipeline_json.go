@@ -35,6 +35,7 @@ type columnJSON struct {
 	Levels       []string    `json:"levels,omitempty"`
 	Missing      string      `json:"missing"`
 	MissingLevel bool        `json:"missing_level,omitempty"`
+	Other        bool        `json:"other,omitempty"`
 	Number       *numberJSON `json:"number,omitempty"`
 	Mean         *float64    `json:"mean,omitempty"`
 	Date         *dateJSON   `json:"date,omitempty"`
@@ -79,6 +80,7 @@ func pipelineKeys(version string) map[string]map[string]bool {
 	}
 	number := map[string]bool{"decimal": true, "unit": false, "units": false}
 	keys["pipeline"]["target_number"], keys["columns"]["number"] = false, false
+	keys["columns"]["other"] = false
 	keys["columns"]["date"], keys["date"] = false, map[string]bool{"source": true, "part": true, "layout": true, "first": true}
 	keys["target_number"], keys["number"] = number, number
 	keys["units"] = map[string]bool{"name": true, "size": true}
@@ -98,7 +100,7 @@ func (p Pipeline) MarshalJSON() ([]byte, error) {
 	out := pipelineJSON{Format: pipelineFormat, Version: pipelineVersion, Target: p.Target, Classes: p.Classes, Rest: e.rest, LogOdds: p.Model.LogOdds,
 		TargetNumber: writtenNumber(e.number), Comma: string(e.reader.comma), MissingTexts: e.reader.missingTexts, Unknown: e.reader.unknown.String()}
 	for j, c := range e.columns {
-		column := columnJSON{Name: c.Name, Kind: c.Kind.String(), Levels: c.Levels, Missing: c.Missing.String(), MissingLevel: c.MissingLevel, Number: writtenNumber(c.Number), Date: writtenDate(c.Date)}
+		column := columnJSON{Name: c.Name, Kind: c.Kind.String(), Levels: c.Levels, Missing: c.Missing.String(), MissingLevel: c.MissingLevel, Other: c.Other, Number: writtenNumber(c.Number), Date: writtenDate(c.Date)}
 		if c.imputed() {
 			column.Mean = &e.means[j]
 		}
@@ -183,7 +185,7 @@ func (in *pipelineJSON) encoder() (*Encoder, error) {
 	}
 	seen := map[string]bool{in.Target: true}
 	for j, c := range in.Columns {
-		column := Column{Name: c.Name, Levels: c.Levels, MissingLevel: c.MissingLevel}
+		column := Column{Name: c.Name, Levels: c.Levels, MissingLevel: c.MissingLevel, Other: c.Other}
 		if seen[c.Name] {
 			return nil, args.Bad("columns", qpdiff.ErrDomain, "name each column and the target once", "has the name %q twice", c.Name)
 		}
@@ -225,6 +227,8 @@ func (c *columnJSON) check(column *Column) error {
 	switch {
 	case numeric && len(c.Levels) > 0:
 		return args.Bad("levels", qpdiff.ErrDomain, "leave them out", "belong to the numeric column %q", c.Name)
+	case c.Other && numeric:
+		return args.Bad("other", qpdiff.ErrDomain, "leave it out", "is true for the numeric column %q", c.Name)
 	case column.Date != nil && (column.Date.Part.numeric() != numeric || c.Number != nil):
 		return args.Bad("date", qpdiff.ErrDomain, "leave it out", "with part %q belongs to the %s column %q", c.Date.Part, c.Kind, c.Name)
 	case !numeric && c.Number != nil:

@@ -197,7 +197,7 @@ func TestTableOfTooManyLevels(t *testing.T) {
 	for i := range 50_000 {
 		fmt.Fprintf(&text, "c%d,%d,%d\n", i/2, i%7, i%5)
 	}
-	table := read(t, CSV{MaxBytes: 1 << 30}, text.String())
+	table := read(t, CSV{MaxBytes: 1 << 30, Categorical: []string{"code"}}, text.String())
 	d, encoder, err := table.Data()
 	casetest.OK(t, err)
 	c := cvgm.Config{Data: d, Prepare: encoder, Splits: casetest.Must(cvgm.KFold(synth.NewStream(1, "levels"), len(d.Y), 2))(t), Loss: cvgm.SquaredError{}, MaxBytes: 1 << 30}

@@ -67,7 +67,7 @@ func (c CSV) Read(r io.Reader) (*Table, error) {
 		}
 	}
 	if len(k.at) == 0 {
-		return nil, args.Bad("CSV", qpdiff.ErrShape, "give at least one more column", "has no features beside %q", c.Target)
+		return nil, args.Bad("CSV", qpdiff.ErrShape, "give at least one more column, or name one in CSV.Categorical", "has no features beside %q%s", c.Target, k.leftOut())
 	}
 	if err := k.target(); err != nil {
 		return nil, err
@@ -76,6 +76,11 @@ func (c CSV) Read(r io.Reader) (*Table, error) {
 	t := k.t
 	if err := args.First(t.readColumns(text, k.at), t.readTarget(text, text.at[c.Target])); err != nil {
 		return nil, err
+	}
+	if c.Weights != "" {
+		if err := t.readWeights(text, text.at[c.Weights]); err != nil {
+			return nil, err
+		}
 	}
 	if c.Group != "" {
 		t.Groups = groups(text, text.at[c.Group])
@@ -116,6 +121,19 @@ func (t *Table) readColumns(text *csvText, at []int) error {
 		}
 	}
 	return nil
+}
+
+// readWeights sets Weights from column i of the file.
+func (t *Table) readWeights(text *csvText, i int) error {
+	t.Weights = make([]float64, len(text.records))
+	for k, record := range text.records {
+		w, ok := number(record[i])
+		if !ok || w < 0 {
+			return args.Bad("CSV.Weights", qpdiff.ErrDomain, "give finite numbers of 0 or more", "holds %q in line %d, column %q", record[i], text.lines[k], text.header[i])
+		}
+		t.Weights[k] = w
+	}
+	return args.BadIf(slices.Max(t.Weights) == 0, "CSV.Weights", qpdiff.ErrDomain, "give a row that counts", "has the weight 0 in each row of column %q", text.header[i])
 }
 
 // readTarget sets Y from column i of the file and the classes.

@@ -32,6 +32,8 @@ type Table struct {
 	TargetNumber *Number
 	// Notes holds the choices that CSV.Read made if the texts of a column left some.
 	Notes []Note
+	// Weights holds the weight of each row. It is nil without CSV.Weights.
+	Weights []float64
 	// Lines holds the line of the file on which each row begins. It skips rows that were
 	// left out.
 	Lines []int
@@ -59,6 +61,7 @@ func (t *Table) Rows(i []int) *Table {
 	part.x = mat.NewDense(len(i), p, nil)
 	sample.Gather(part.x.RawMatrix().Data, t.x, i)
 	part.Y, part.Groups, part.Lines = sample.Pick(t.Y, i), sample.Pick(t.Groups, i), sample.Pick(t.Lines, i)
+	part.Weights = sample.Pick(t.Weights, i)
 	return &part
 }
 
@@ -129,7 +132,7 @@ func (t *Table) Data() (learn.Data, *Encoder, error) {
 		return learn.Data{}, nil, args.Bad("Table", qpdiff.ErrTooLarge, "put it into Ignore, merge its levels, or raise CSV.MaxBytes",
 			"%s: it makes %d features of each of %d rows%s", memory.Needs(need, bound), m, rows, sample.Widest(e))
 	}
-	return learn.Data{X: t.x, Y: t.Y}, e, nil
+	return learn.Data{X: t.x, Y: t.Y, Weights: t.Weights}, e, nil
 }
 
 func newEncoder(t *Table) *Encoder {

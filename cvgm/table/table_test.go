@@ -1,7 +1,9 @@
 package table
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -78,8 +80,14 @@ func TestCSVRefusesSettings(t *testing.T) {
 		"all ignored":          {CSV{Ignore: []string{"a", "b", "c"}}, text, "no features"},
 		"no such class":        {CSV{Positive: "7"}, text, `CSV.Positive is "7", which is no class`},
 		"three classes":        {CSV{Positive: "3"}, text, "use Table.Binary"},
-		"identifier":           {CSV{}, "a,b,y\n1,u,1\n2,v,2\n3,w,3\n", `column "b"): `},
-		"identifier, missing":  {CSV{Missing: MissingIsMean}, "a,b,y\n1,u,1\n2,v,2\n3,,3\n", "each of the 2 rows"},
+		"identifier alone":     {CSV{}, "b,y\nu,1\nv,2\nw,3\n", `no features beside "y", without the identifiers ["b"]`},
+		"number and classes":   {CSV{Numeric: []string{"y"}, Positive: "1"}, text, `CSV.Numeric names the target "y"`},
+		"target of texts":      {CSV{Numeric: []string{"y"}}, "a,y\n1,u\n2,v\n", `"u" in line 2, column "y"`},
+		"a weight below 0":     {CSV{Weights: "c"}, "a,c,y\n1,1,1\n2,-1,2\n", `CSV.Weights holds "-1" in line 3, column "c"`},
+		"a weight of text":     {CSV{Weights: "c"}, "a,c,y\n1,1,1\n2,x,2\n", `CSV.Weights holds "x" in line 3`},
+		"a missing weight":     {CSV{Weights: "c", Missing: MissingIsMean}, "a,c,y\n1,1,1\n2,,2\n", `"" in line 3, column "c"`},
+		"no row counts":        {CSV{Weights: "c"}, "a,c,y\n1,0,1\n2,0,2\n", `weight 0 in each row of column "c"`},
+		"weights of none":      {CSV{Weights: "w"}, text, `CSV.Weights is "w", which is no column`},
 		"nothing in it":        {CSV{Missing: MissingIsMean}, "a,b,y\n1,,1\n2,,2\n", `no value in column "b"`},
 		"nothing left":         {CSV{Missing: MissingDropsRow}, "a,b,y\n,1,1\n2,,2\n", `each of the 2 rows lacks a value, 1 of them in column "a"`},
 		"target missing":       {CSV{Missing: MissingIsMean}, "a,y\n1,1\n2,\n", `"" in line 3, column "y"`},
@@ -121,7 +129,12 @@ func TestClasses(t *testing.T) {
 		{"yes", text, []string{"no", "yes"}, []float64{1, -1, 1}},
 		{"no", text, []string{"yes", "no"}, []float64{-1, 1, -1}},
 		{"1", "a,y\n1,0\n2,1\n3,0\n", []string{"0", "1"}, []float64{-1, 1, -1}},
-		{"", "a,y\n1,0\n2,1\n3,0\n", nil, []float64{0, 1, 0}},
+		{"", "a,y\n1,0\n2,1\n3,0\n", []string{"0", "1"}, []float64{-1, 1, -1}},
+		{"0", "a,y\n1,0\n2,1\n3,0\n", []string{"1", "0"}, []float64{1, -1, 1}},
+		{"", "a,y\n1,-1\n2,1\n3,1\n", []string{"-1", "1"}, []float64{-1, 1, 1}},
+		{"", "a,y\n1,1\n2,1\n3,1\n", nil, []float64{1, 1, 1}},
+		{"", "a,y\n1,1\n2,2\n3,1\n", nil, []float64{1, 2, 1}},
+		{"", "a,y\n1,0\n2,1\n3,.5\n", nil, []float64{0, 1, .5}},
 		{"", "a,y\n1,c\n2,a\n3,b\n", []string{"a", "b", "c"}, []float64{2, 0, 1}},
 	} {
 		table := read(t, CSV{Positive: c.positive}, c.text)
@@ -289,5 +302,86 @@ func TestFirstMissingValueIsNamed(t *testing.T) {
 	_, err := c.Read(strings.NewReader("a,b,c,y\n1,2,3,4\n,,,5\n1,,3,\n,2,3,6\n"))
 	if err == nil || !strings.Contains(err.Error(), `in line 4, column "b"`) {
 		t.Errorf("%v", err)
+	}
+}
+
+// The target of 0 and 1 has classes, with a note, unless CSV.Numeric names it. CSV.Categorical
+// makes classes of other numbers.
+func TestKindOfTheTarget(t *testing.T) {
+	const text = "a,y\n1,0\n2,1\n3,0\n"
+	table := read(t, CSV{}, text)
+	if len(table.Notes) != 1 || table.Notes[0].Field != "CSV.Numeric" || table.Notes[0].Column != "y" {
+		t.Errorf("notes %v", table.Notes)
+	}
+	if table := read(t, CSV{Numeric: []string{"y"}}, text); table.Classes != nil || !slices.Equal(table.Y, []float64{0, 1, 0}) || len(table.Notes) != 0 {
+		t.Errorf("a number: %+v", table)
+	}
+	if table := read(t, CSV{Categorical: []string{"y"}}, "a,y\n1,3\n2,1\n3,2\n"); !slices.Equal(table.Classes, []string{"1", "2", "3"}) || !slices.Equal(table.Y, []float64{2, 0, 1}) {
+		t.Errorf("classes: %+v", table)
+	}
+}
+
+// An identifier is left out with a note, rare levels of many are one, and CSV.Categorical keeps
+// them all.
+func TestIdentifiersAndRareLevels(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("id,town,code,size,y\n")
+	for i := range 200 {
+		town := i % 20 // ten rows each, and one each of 20 more
+		if i%10 == 9 {
+			town = 20 + i/10
+		}
+		fmt.Fprintf(&b, "u%d,t%02d,c%d,%d,%d\n", i-i%50/49, town, i/3, i%7, 2*(town%3)+i%5)
+	}
+	table := read(t, CSV{}, b.String())
+	var notes []string
+	for _, n := range table.Notes {
+		notes = append(notes, fmt.Sprint(n.Column, n.LeftOut, n.Field))
+	}
+	if want := []string{"idtrueCSV.Categorical", "townfalseCSV.Categorical", "codetrueCSV.Categorical"}; !slices.Equal(notes, want) {
+		t.Errorf("notes %q", table.Notes)
+	}
+	if len(table.Columns) != 2 || !table.Columns[0].Other || len(table.Columns[0].Levels) != 18 || table.Columns[1].Name != "size" {
+		t.Fatalf("%+v", table.Columns)
+	}
+	p := pipelineOf(t, table, func() learn.Learner { return new(linear.ElasticNet) }, cvgm.SquaredError{}, cvgm.MeanCentring, []float64{.01, .1})
+	names := p.Model.Prepared.(*Encoder).Names()
+	if want := "town is other"; len(names) != 19 || names[17] != want || names[18] != "size" {
+		t.Errorf("%q", names)
+	}
+	text := casetest.Must(json.Marshal(p))(t)
+	var back Pipeline
+	casetest.OK(t, json.Unmarshal(text, &back))
+	rare := casetest.Must(p.PredictRecord(map[string]string{"town": "t20", "size": "3"}))(t)
+	for _, town := range []string{"t39", "nowhere"} {
+		if got, err := back.PredictRecord(map[string]string{"town": town, "size": "3"}); err != nil || got != rare {
+			t.Errorf("%s: %v, %v; want %v", town, got, err, rare)
+		}
+	}
+	if common := casetest.Must(back.PredictRecord(map[string]string{"town": "t03", "size": "3"}))(t); common == rare {
+		t.Errorf("a common level predicts %v as rare ones do", common)
+	}
+	if err := json.Unmarshal([]byte(strings.Replace(string(text), `"kind":"numeric",`, `"kind":"numeric","other":true,`, 1)), new(Pipeline)); err == nil || !strings.Contains(err.Error(), "other is true for the numeric column") {
+		t.Error(err)
+	}
+	table = read(t, CSV{Categorical: []string{"id", "town", "code"}}, b.String())
+	if _, m := newEncoder(table).Dims(); len(table.Columns) != 4 || len(table.Notes) != 0 || len(table.Columns[1].Levels) != 38 || m < 290 {
+		t.Errorf("%d columns, %d features, notes %q", len(table.Columns), m, table.Notes)
+	}
+}
+
+// A row of weight 2 counts as two rows, from the file to the model.
+func TestWeightsOfAFile(t *testing.T) {
+	weighted := read(t, CSV{Weights: "w", Missing: MissingIsMean, MissingIn: map[string]MissingRule{"w": MissingDropsRow}}, "a,w,y\n1,1,1\n2,2,5\n4,0,-9\n5,1,3\n7,,8\n")
+	if !slices.Equal(weighted.Weights, []float64{1, 2, 0, 1}) || len(weighted.Columns) != 1 || !slices.Equal(weighted.Rows([]int{1, 3}).Weights, []float64{2, 1}) {
+		t.Fatalf("%+v", weighted)
+	}
+	repeated := read(t, CSV{}, "a,y\n1,1\n2,5\n2,5\n5,3\n")
+	predict := func(table *Table) float64 {
+		p := pipelineOf(t, table, func() learn.Learner { return new(linear.ElasticNet) }, cvgm.SquaredError{}, cvgm.MeanCentring, []float64{.01, .1})
+		return casetest.Must(p.PredictRecord(map[string]string{"a": "3"}))(t)
+	}
+	if got, want := predict(weighted), predict(repeated); !casetest.Near(got, want, preparedTol) {
+		t.Errorf("%v, and with repeated rows %v", got, want)
 	}
 }

@@ -189,11 +189,14 @@ func lossName(l cvgm.Loss) string {
 	return "loss"
 }
 
-// warnings returns the tuner's, and that a target of two numbers may be meant as classes.
+// warnings returns the tuner's, the table's notes, and that a target of two numbers may be meant as classes.
 func warnings(tuned *tune.Tuned, t *table.Table) []string {
 	var all []string
 	for _, w := range tuned.Warnings {
 		all = append(all, w.Text)
+	}
+	for _, n := range t.Notes {
+		all = append(all, n.Text)
 	}
 	values := map[float64]bool{}
 	for _, y := range t.Y {

@@ -124,13 +124,17 @@ func TestMyDataTwoClasses(t *testing.T) {
 	if last := len(b.Axes[0]) - 1; !(b.Margin[0][0][4] > 0 && b.Margin[0][last][4] < 0) {
 		t.Errorf("decisions %v", b.Margin[0])
 	}
-	// Numbers are classes by Positive alone.
-	p = myFile(t, "x,z,y\n1,5,0\n2,7,1\n3,6,0\n4,8,1\n5,5,0\n6,7,1\n7,2,0\n8,9,1\n9,6,0\n10,8,1\n")
+	// Of two numbers 0 and 1 are classes, and others by Positive alone.
+	const text = "x,z,y\n1,5,0\n2,7,1\n3,6,0\n4,8,1\n5,5,0\n6,7,1\n7,2,0\n8,9,1\n9,6,0\n10,8,1\n"
+	if r := runMyData(t, myFile(t, text)); !slices.Equal(r.Classes, []string{"0", "1"}) || !slices.ContainsFunc(r.Models[0].Warnings, func(w string) bool { return strings.Contains(w, "0 and 1 alone") }) {
+		t.Errorf("%q, %q", r.Classes, r.Models[0].Warnings)
+	}
+	p = myFile(t, strings.ReplaceAll(strings.ReplaceAll(text, ",1\n", ",2\n"), ",0\n", ",1\n"))
 	if r := runMyData(t, p); r.Classes != nil || !slices.ContainsFunc(r.Models[0].Warnings, func(w string) bool { return strings.Contains(w, "set Positive") }) {
 		t.Errorf("%q, %q", r.Classes, r.Models[0].Warnings)
 	}
 	p.Positive = "1"
-	if r := runMyData(t, p); !slices.Equal(r.Classes, []string{"0", "1"}) {
+	if r := runMyData(t, p); !slices.Equal(r.Classes, []string{"2", "1"}) {
 		t.Errorf("%q", r.Classes)
 	}
 }
@@ -191,7 +195,6 @@ func TestMyDataRefuses(t *testing.T) {
 		"three rows":     {"x,y\n1,2\n2,3\n3,5\n", func(p *MyDataParams) {}, []string{"3 usable rows", "give 4"}},
 		"no column":      {good, func(p *MyDataParams) { p.Target = "price" }, []string{`CSV.Target is "price", which is no column`, `name one of ["id" "x" "g" "y"]`}},
 		"no group":       {good, func(p *MyDataParams) { p.Group, p.Ignore = "house", []string{"id"} }, []string{`CSV.Group is "house"`}},
-		"an identifier":  {good, func(p *MyDataParams) {}, []string{`column "id"`, "put an identifier into Ignore"}},
 		"a word":         {"x,y\n1,2\n2,3\n3,five\n4,4\n", func(p *MyDataParams) {}, []string{`"five" in line 4, column "y"`}},
 		"ragged":         {"x,y\n1,2\n2,3,4\n", func(p *MyDataParams) {}, []string{"line 3", "wrong number of fields"}},
 		"learner":        {good, func(p *MyDataParams) { p.Learner, p.Ignore = "svm", []string{"id"} }, []string{"Learner is svm", `the target "y" is a number`}},
