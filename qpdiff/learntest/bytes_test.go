@@ -19,6 +19,7 @@ import (
 	"cvgm/qpdiff/linear"
 	"cvgm/qpdiff/linear/margin"
 	"cvgm/qpdiff/memory"
+	"cvgm/qpdiff/penalised"
 	"cvgm/qpdiff/smooth"
 
 	"gonum.org/v1/gonum/mat"
@@ -53,6 +54,10 @@ var sized = []struct {
 	{"kernel ridge, ARD", func() learn.SizedLearner {
 		return &kernel.Ridge{Kernel: kernel.ARD{Shape: kernel.Matern32}, Intercept: true}
 	}, []float64{.1, .4, .4, .4}, 1.5}, // of 3 features, and more of the last one
+	{"penalised", func() learn.SizedLearner {
+		return &penalised.GLM{Loss: penalised.Logistic, Intercept: true}
+	}, []float64{.1}, 1.5},
+	{"penalised, squared", func() learn.SizedLearner { return new(penalised.GLM) }, []float64{.1}, 1.5},
 	{"smooth", func() learn.SizedLearner {
 		return &smooth.Learner{Objective: casetest.LinearModel(casetest.PseudoHuber)}
 	}, []float64{.1}, 1.5},

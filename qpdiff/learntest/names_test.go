@@ -12,6 +12,7 @@ import (
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
 	"cvgm/qpdiff/linear/margin"
+	"cvgm/qpdiff/penalised"
 	"cvgm/qpdiff/smooth"
 
 	"gonum.org/v1/gonum/mat"
@@ -22,7 +23,7 @@ import (
 func TestErrorsNameTheLearner(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(2, 1, []float64{1, -2}), Y: []float64{1, -1}}
 	for _, l := range []learn.Learner{new(linear.ElasticNet), new(linear.Huber), new(linear.Logistic), new(linear.SparseLogistic),
-		new(margin.SVM), new(margin.LearnedLoss), new(kernel.Ridge), new(kernel.SVM), &smooth.Learner{Objective: casetest.LinearModel(casetest.HalfSquare)}} {
+		new(margin.SVM), new(margin.LearnedLoss), new(kernel.Ridge), new(kernel.SVM), new(penalised.GLM), &smooth.Learner{Objective: casetest.LinearModel(casetest.HalfSquare)}} {
 		name := strings.TrimPrefix(fmt.Sprintf("%T", l), "*")
 		nt, _ := l.Dims(1)
 		theta := make([]float64, nt)

@@ -10,6 +10,7 @@ import (
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
 	"cvgm/qpdiff/linear/margin"
+	"cvgm/qpdiff/penalised"
 	"cvgm/qpdiff/smooth"
 
 	"gonum.org/v1/gonum/mat"
@@ -87,7 +88,7 @@ func wantArgError(t *testing.T, name string, call func() error) {
 
 // A learner that does not read a dense X in place refuses a Centre and a Scale.
 func TestCentreOfDenseData(t *testing.T) {
-	for _, l := range []learn.Learner{&linear.ElasticNet{}, &linear.Huber{}, &linear.Logistic{}, &linear.SparseLogistic{}, &margin.SVM{}, &margin.LearnedLoss{}, &kernel.SVM{}, &kernel.Ridge{}, &smooth.Learner{}} {
+	for _, l := range []learn.Learner{&linear.ElasticNet{}, &linear.Huber{}, &linear.Logistic{}, &linear.SparseLogistic{}, &margin.SVM{}, &margin.LearnedLoss{}, &kernel.SVM{}, &kernel.Ridge{}, &penalised.GLM{}, &smooth.Learner{}} {
 		for _, d := range []learn.Data{{Centre: []float64{1}}, {Scale: []float64{1}}} {
 			d.X, d.Y = mat.NewDense(2, 1, []float64{1, 2}), []float64{1, -1}
 			if err := l.Load(d); !errors.Is(err, qpdiff.ErrDomain) {

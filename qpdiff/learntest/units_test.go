@@ -14,6 +14,7 @@ import (
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
 	"cvgm/qpdiff/linear/margin"
+	"cvgm/qpdiff/penalised"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -35,6 +36,8 @@ func TestLearnersUnits(t *testing.T) {
 		{"SparseLogistic", func() learn.Learner { return new(linear.SparseLogistic) }, true, -1, [][4]float64{{0, .2, 1, 0}, {0, .1, 2, 0}}},
 		{"SparseLogistic, working sets", func() learn.Learner { return casetest.WorkingSets{ForwardLearner: new(linear.SparseLogistic)} }, true, -1, [][4]float64{{0, .2, 1, 0}, {0, .1, 2, 0}}},
 		{"lasso logistic", func() learn.Learner { return new(linear.SparseLogistic) }, true, -1, [][4]float64{{.01, .2, 1, 0}, {0, 0, 2, 0}}},
+		{"penalised.GLM", func() learn.Learner { return new(penalised.GLM) }, false, -1, [][4]float64{{.1, 10, 2, 0}}},
+		{"penalised.GLM, logistic", func() learn.Learner { return &penalised.GLM{Loss: penalised.Logistic} }, true, -1, [][4]float64{{.1, 10, 2, 0}}},
 		{"SVM", func() learn.Learner { return new(margin.SVM) }, true, -1, [][4]float64{{0, .1, 1, 0}, {.01, 1, 2, 0}}},
 		{"LearnedLoss", func() learn.Learner { return new(margin.LearnedLoss) }, true, -1, [][4]float64{{0, 1}, {0, 1}, {0, 1}, {0, 1}, {.01, 1, 2, 0}}},
 		{"kernel.SVM", func() learn.Learner { return new(biased) }, true, 0, [][4]float64{{.1, 10}, {.1, 1.1, -2, 0}}},

@@ -1,0 +1,3 @@
+// Package penalised has generalised linear models with any number of quadratic penalties: ridge
+// penalties of groups or bands of features, random effects, and smooth functions of a feature.
+package penalised

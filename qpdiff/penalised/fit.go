@@ -1,0 +1,262 @@
+package penalised
+
+import (
+	"math"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/learn"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// A glmFit is a [GLM] on its data, minimised, with all values that its derivatives need. With an
+// intercept its features are centred, whose last column is 1: θ then has b + cᵀβ in place of b, so
+// that a constant that is large beside a feature's deviation costs no digits.
+type glmFit struct {
+	state  learner.State
+	loss   Loss
+	forms  []form
+	plain  []Penalty // in place of none
+	lambda []float64
+
+	n, q         int // features, and parameters
+	rows         []int
+	counts, y, w []float64 // counts by row of X, the others by row that counts
+	total        float64
+	centre       []float64 // with an intercept
+	z            []float64 // the rows that count, q entries each
+	gram         []float64 // Σ w zzᵀ, upper triangle; for the squared loss
+
+	theta    []float64
+	at, next point
+	h, dinv  []float64 // factor of the Hessian at, or within lastStep of, theta
+
+	g, nextG, step, candidate, size, work, work2 []float64
+	block                                        []float64 // rows times their weights
+}
+
+// load copies the rows of d that count.
+func (l *glmFit) load(d learn.Data, penalties []Penalty, intercept bool) error {
+	rows, n := d.X.Dims()
+	l.n, l.q = n, n
+	if intercept {
+		l.q++
+	}
+	if len(penalties) == 0 {
+		if len(l.plain) == 0 || l.plain[0].S.SymmetricDim() != n {
+			l.plain = []Penalty{Ridge(0, n)}
+		}
+		penalties = l.plain
+	}
+	l.forms = dense.Grow(l.forms, len(penalties))
+	for j, p := range penalties {
+		if err := l.forms[j].load(p, j, n); err != nil {
+			return err
+		}
+	}
+	l.lambda = dense.Grow(l.lambda, len(penalties))
+	l.counts = dense.Grow(l.counts, rows)
+	counts, counting, total := learner.Counting(d, l.counts, l.rows)
+	l.rows, l.total = counting, total
+	m, q := len(l.rows), l.q
+	l.y, l.w = dense.Grow(l.y, m), dense.Grow(l.w, m)
+	for k, i := range l.rows {
+		l.y[k], l.w[k] = d.Y[i], dense.CountAt(counts, i)
+	}
+	l.at.grow(m)
+	l.next.grow(m)
+	dense.GrowAll(q, &l.theta, &l.g, &l.nextG, &l.step, &l.candidate, &l.size, &l.dinv, &l.work, &l.work2)
+	l.h = dense.Grow(l.h, q*q)
+	l.z = dense.Grow(l.z, m*q)
+	l.fill(d, intercept)
+	l.block = dense.Grow(l.block, min(m, blockRows(q))*q)
+	if l.loss == Squared {
+		l.gram = dense.Zeros(l.gram, q*q)
+		l.addSquares(l.gram, l.w)
+	}
+	return nil
+}
+
+// blockRows returns how many rows of q entries are summed at a time: they stay in the cache.
+func blockRows(q int) int { return 4 * max(1, dense.SquareBlock/4/max(1, q)) }
+
+// addSquares adds Σ_k w_k z_k z_kᵀ to the upper triangle of h.
+func (l *glmFit) addSquares(h, w []float64) {
+	q := l.q
+	for first, most := 0, blockRows(q); first < len(w); first += most {
+		some := w[first:min(first+most, len(w))]
+		rows := l.z[first*q:][:len(some)*q]
+		for k, w := range some {
+			floats.ScaleTo(l.block[k*q:(k+1)*q], w, rows[k*q:(k+1)*q])
+		}
+		dense.AddProducts(h, l.block, rows, len(some), q, q)
+	}
+}
+
+// fill sets the rows and their centre.
+func (l *glmFit) fill(d learn.Data, intercept bool) {
+	q := l.q
+	x := d.Dense()
+	l.centre = dense.Zeros(l.centre, l.n)
+	if intercept {
+		for k, i := range l.rows {
+			dense.Axpy(l.w[k]/l.total, x.RawRowView(i), l.centre)
+		}
+	}
+	for k, i := range l.rows {
+		row := l.z[k*q : (k+1)*q]
+		for j, v := range x.RawRowView(i) {
+			row[j] = v - l.centre[j]
+		}
+		if intercept {
+			row[l.n] = 1
+		}
+	}
+}
+
+// begin sets θ to the best constant, or 0.
+func (l *glmFit) begin() {
+	clear(l.theta)
+	if l.q > l.n {
+		l.theta[l.n] = l.loss.constant(dense.Dot(l.w, l.y) / l.total)
+	}
+}
+
+// external sets dst to θ in place of the fit's own, or to a tangent of it.
+func (l *glmFit) external(dst, theta []float64) {
+	copy(dst, theta)
+	if l.q > l.n {
+		dst[l.n] -= dense.Dot(l.centre, theta[:l.n])
+	}
+}
+
+const (
+	// lastStep is the largest step of a parameter, relative to the largest parameter with both
+	// in units in which the Hessian has a diagonal of ones, from which on the Hessian before
+	// the step is the Hessian after it to working precision. Quadratic convergence meets a
+	// value of 1e-16 or of 1e-10 with one step more or less.
+	lastStep = 1e-13
+	// slowStep is the largest such step that counts as rounding if the step before was not twice
+	// as long. Without a minimiser all of the mostSteps steps are longer.
+	slowStep = 1e-3
+	// wholeStep is the largest such step whose slope at the end may be rounding, and is not
+	// looked at.
+	wholeStep = 1e-7
+	// overshot bounds the slope at the end of a step, relative to minus the slope at its start.
+	overshot = .5
+	// mostSteps bounds the steps, which are some ten where there is a minimiser. Without one
+	// each moves η by about 1, and the loss reaches e⁻²⁰⁰.
+	mostSteps = 200
+	// mostHalvings of a step lead to the next float64.
+	mostHalvings = 60
+	// rankTol is the least pivot of the Hessian relative to its diagonal entry: below, a
+	// feature is a linear combination of earlier ones.
+	rankTol = dense.Eps
+)
+
+// minimise runs Newton's method from θ.
+func (l *glmFit) minimise() error {
+	l.evaluate(&l.at, l.g, l.theta)
+	if err := check.Finite("Data", "scale the data", l.g); err != nil {
+		return err
+	}
+	previous := math.Inf(1)
+	for k := range mostSteps {
+		if k == 0 || l.loss != Squared {
+			if err := l.factorise(); err != nil {
+				return err
+			}
+		}
+		for j, v := range l.g {
+			l.step[j] = -v
+		}
+		dense.LDLSolve(l.h, l.dinv, l.q, l.q, l.step)
+		length, size := l.scaled(l.step), l.scaled(l.theta)
+		size = max(size, length)
+		done := length <= lastStep*size || length <= slowStep*size && length > previous/2
+		if err := l.search(length <= wholeStep*size); err != nil {
+			return err
+		}
+		l.theta, l.candidate = l.candidate, l.theta
+		l.g, l.nextG = l.nextG, l.g
+		l.at, l.next = l.next, l.at
+		if done {
+			return nil
+		}
+		previous = length
+	}
+	return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "penalise the features that separate the classes or have no count above 0", "leaves no minimiser within reach of %d Newton steps", mostSteps)
+}
+
+// evaluate sets p and the gradient g at theta.
+func (l *glmFit) evaluate(p *point, g, theta []float64) {
+	dense.Products(p.eta, l.z, l.q, theta)
+	l.loss.evaluate(p, l.y, l.w)
+	clear(g)
+	dense.AddRows(g, p.slope, l.z, l.q)
+	for j := range l.forms {
+		l.forms[j].addTimes(g, l.lambda[j], theta)
+	}
+}
+
+// factorise sets h to the factor of the Hessian at the point at.
+func (l *glmFit) factorise() error {
+	q := l.q
+	if l.loss == Squared {
+		copy(l.h, l.gram)
+	} else {
+		clear(l.h)
+		l.addSquares(l.h, l.at.curvature)
+	}
+	for j := range l.forms {
+		l.forms[j].addTo(l.h, q, l.lambda[j])
+	}
+	for j := range q {
+		v := l.h[j*q+j]
+		if !dense.Finite(v) {
+			return check.ArgErrorf("Data", qpdiff.ErrNotFinite, "scale the data or the hyperparameters", "gives %v as a sum of squares of feature %d", v, j)
+		}
+		l.size[j] = math.Sqrt(v)
+	}
+	if row := dense.LDLFactor(l.h, l.dinv, q, q, rankTol); row < q {
+		return l.dependent(row)
+	}
+	if dense.Unsolvable(dense.LDLCond(l.h, l.dinv, q, q, l.work, l.work2)) {
+		return l.dependent(dense.LDLDependent(l.h, l.dinv, q, q, l.work, l.work2))
+	}
+	return nil
+}
+
+// dependent is the error of a Hessian that does not determine parameter j.
+func (l *glmFit) dependent(j int) error {
+	return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "penalise the feature more, or drop it", "leaves θ[%d] open: the feature is 0 or a linear combination of others, or separates the classes", j)
+}
+
+// scaled returns the largest entry of v in units in which the Hessian has a diagonal of ones.
+func (l *glmFit) scaled(v []float64) (most float64) {
+	for j, s := range l.size {
+		most = max(most, math.Abs(v[j])*s)
+	}
+	return most
+}
+
+// search sets candidate, next and nextG to a point on the step that does not overshoot the
+// minimum along it by much, or to the whole step.
+func (l *glmFit) search(whole bool) error {
+	slope := dense.Dot(l.g, l.step)
+	t := 1.0
+	for range mostHalvings {
+		for j, v := range l.theta {
+			l.candidate[j] = v + t*l.step[j]
+		}
+		l.evaluate(&l.next, l.nextG, l.candidate)
+		if end := dense.Dot(l.nextG, l.step); whole || end <= -overshot*slope && end >= -math.MaxFloat64 {
+			return nil
+		}
+		t /= 2
+	}
+	return check.ArgErrorf("Data", qpdiff.ErrNotFinite, "scale the data", "leaves no step along which the objective falls")
+}

@@ -1,0 +1,271 @@
+package penalised
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"os"
+	"testing"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/casetest"
+	"cvgm/qpdiff/internal/numtest"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/learntest"
+	"cvgm/qpdiff/linear"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// matrix returns the S of p as it is added to the n×n matrix of all features.
+func (p Penalty) matrix(n int) *mat.SymDense {
+	s := mat.NewSymDense(n, nil)
+	count, _ := p.size()
+	for i := range count {
+		for j := i; j < count; j++ {
+			v := 0.0
+			if p.S != nil {
+				v = p.S.At(i, j)
+			} else {
+				rows, _ := p.Root.Dims()
+				for r := range rows {
+					v += p.Root.At(r, i) * p.Root.At(r, j)
+				}
+			}
+			s.SetSym(p.First+i, p.First+j, v)
+		}
+	}
+	return s
+}
+
+// residual is the largest entry of the gradient relative to its terms, from the definition.
+func residual(l *GLM) func(d learn.Data, theta, hyper []float64) float64 {
+	return func(d learn.Data, theta, hyper []float64) float64 {
+		rows, n := d.X.Dims()
+		grad, size := make([]float64, len(theta)), make([]float64, len(theta))
+		penalties := l.Penalties
+		if len(penalties) == 0 {
+			penalties = []Penalty{Ridge(0, n)}
+		}
+		for j, p := range penalties {
+			s := p.matrix(n)
+			for a := range n {
+				for b := range n {
+					v := hyper[j] * s.At(a, b) * theta[b]
+					grad[a] += v
+					size[a] += math.Abs(v)
+				}
+			}
+		}
+		for i := range rows {
+			x := append(append([]float64{}, d.Dense().RawRowView(i)...), 1)[:len(theta)]
+			eta, slope := floats.Dot(x, theta), 0.0
+			y := d.Y[i]
+			switch l.Loss {
+			case Squared:
+				slope = eta - y
+			case Logistic:
+				slope = -y / (1 + math.Exp(y*eta))
+			case Poisson:
+				slope = math.Exp(eta) - y
+			}
+			for a, v := range x {
+				grad[a] += slope * v
+				size[a] += math.Abs(v) * (math.Abs(slope) + math.Abs(y))
+			}
+		}
+		worst := 0.0
+		for a, g := range grad {
+			worst = max(worst, math.Abs(g)/(size[a]+1e-16*floats.Max(size)))
+		}
+		return worst
+	}
+}
+
+// differences returns the S of second differences of count coefficients, by its band.
+func differences(count int) *mat.SymBandDense {
+	s := mat.NewSymBandDense(count, 2, nil)
+	for r := range count - 2 {
+		for a, u := range [3]float64{1, -2, 1} {
+			for b := a; b < 3; b++ {
+				s.SetSymBand(r+a, r+b, s.At(r+a, r+b)+u*[3]float64{1, -2, 1}[b])
+			}
+		}
+	}
+	return s
+}
+
+// root draws a matrix of rows×count normals.
+func root(seed uint64, rows, count int) *mat.Dense {
+	return mat.NewDense(rows, count, numtest.Normals(rand.New(rand.NewPCG(seed, 7)), rows*count))
+}
+
+// square returns RᵀR.
+func square(r *mat.Dense) *mat.SymDense {
+	s := new(mat.SymDense)
+	s.SymOuterK(1, r.T())
+	return s
+}
+
+// five are penalties of all kinds of 7 features, the last of which has none.
+func five() []Penalty {
+	return []Penalty{{S: square(root(1, 4, 6))}, {First: 1, S: differences(5)}, {First: 2, Root: root(2, 2, 3)}, Ridge(0, 3), {First: 3, S: square(root(3, 2, 3)).SliceSym(0, 2)}}
+}
+
+var fiveLambda = []float64{.3, 2, 0, .7, 4}
+
+// labels gives d labels of a loss.
+func labels(loss Loss, d learn.Data) learn.Data {
+	for i, y := range d.Y {
+		if loss == Poisson {
+			d.Y[i] = math.Round(math.Exp(math.Abs(y)/2)*2) / 2
+		}
+	}
+	return d
+}
+
+func TestContract(t *testing.T) {
+	for _, loss := range []Loss{Squared, Logistic, Poisson} {
+		for _, intercept := range []bool{false, true} {
+			for _, some := range []bool{false, true} {
+				l := &GLM{Loss: loss, Intercept: intercept}
+				n, hyper := 3, []float64{.8}
+				if some {
+					l.Penalties, n, hyper = five(), 7, fiveLambda
+				}
+				cases := []learntest.Case{{Name: "rows", Data: labels(loss, casetest.NoisyClasses(1, 30, n))}, {Name: "more rows", Data: labels(loss, casetest.NoisyClasses(2, 71, n))}}
+				if !some {
+					cases = append(cases, learntest.Case{Name: "one feature", Data: labels(loss, casetest.NoisyClasses(3, 12, 1))},
+						learntest.Case{Name: "more features", Data: labels(loss, casetest.NoisyClasses(4, 9, 14))})
+				}
+				for i := range cases {
+					if c := &cases[i]; loss != Logistic {
+						c.Data = labels(loss, casetest.RandomData(uint64(i), len(c.Data.Y), c.Data.X.(*mat.Dense).RawMatrix().Cols, false))
+					}
+					cases[i].Hyper, cases[i].Residual, cases[i].ClassLabels = hyper, residual(l), loss == Logistic
+				}
+				casetest.Contract(t, l.New, cases...)
+			}
+		}
+	}
+}
+
+// The solution and its derivatives are equal to values of 40 digits: see testdata/golden.py.
+func TestGolden(t *testing.T) {
+	file, err := os.ReadFile("testdata/golden.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []struct {
+		Loss                                              Loss
+		X, VJPX                                           [][]float64
+		Roots                                             [][][]float64
+		Y, Weights, Lambda, Theta, Cotangent, VJPY, Hyper []float64
+	}
+	numtest.OK(t, json.Unmarshal(file, &cases))
+	if len(cases) != 3 {
+		t.Fatalf("%d cases", len(cases))
+	}
+	for _, c := range cases {
+		l := &GLM{Loss: c.Loss, Intercept: true}
+		for _, r := range c.Roots {
+			l.Penalties = append(l.Penalties, Penalty{Root: numtest.Matrix(r)})
+		}
+		d := learn.Data{X: numtest.Matrix(c.X), Y: c.Y, Weights: c.Weights}
+		theta, g := make([]float64, len(c.Theta)), casetest.NewGrad(d, len(c.Lambda))
+		numtest.OK(t, l.Load(d), l.Fit(theta, c.Lambda), l.VJP(nil, g, c.Cotangent))
+		numtest.NearAll(t, "θ", theta, c.Theta, 1e-13, 0)
+		numtest.NearAll(t, "λ", g.Hyper, c.Hyper, 1e-12, 0)
+		numtest.NearAll(t, "y", g.Y, c.VJPY, 1e-12, 0)
+		numtest.NearAll(t, "X", g.X.RawMatrix().Data, numtest.Matrix(c.VJPX).RawMatrix().Data, 1e-12, 0)
+	}
+}
+
+// Without penalties given the learner is ridge regression: the elastic net's at λ2 = λ/N.
+func TestRidge(t *testing.T) {
+	d := casetest.RandomData(5, 40, 6, false)
+	var l GLM
+	var e linear.ElasticNet
+	got, want := make([]float64, 6), make([]float64, 6)
+	numtest.OK(t, l.Load(d), l.Fit(got, []float64{3}), e.Load(d), e.Fit(want, []float64{0, 3. / 40}))
+	numtest.NearAll(t, "θ", got, want, 1e-12, 0)
+}
+
+// A large constant in the features costs no digits with an intercept.
+func TestLargeConstant(t *testing.T) {
+	for _, loss := range []Loss{Squared, Logistic, Poisson} {
+		d := labels(loss, casetest.NoisyClasses(6, 50, 4))
+		far := casetest.CloneData(d)
+		for i := range 50 {
+			floats.AddConst(0x1p20, far.X.(*mat.Dense).RawRowView(i))
+			floats.AddConst(-0x1p20, far.X.(*mat.Dense).RawRowView(i))
+			copy(d.X.(*mat.Dense).RawRowView(i), far.X.(*mat.Dense).RawRowView(i)) // rounded alike
+			floats.AddConst(0x1p20, far.X.(*mat.Dense).RawRowView(i))
+		}
+		l := &GLM{Loss: loss, Intercept: true}
+		near, moved := make([]float64, 5), make([]float64, 5)
+		numtest.OK(t, l.Load(d), l.Fit(near, []float64{.5}), l.Load(far), l.Fit(moved, []float64{.5}))
+		numtest.NearAll(t, "β", moved[:4], near[:4], 1e-9, 0)
+	}
+}
+
+// Problems without a unique solution are refused as such, in all units.
+func TestIllPosed(t *testing.T) {
+	for _, unit := range []float64{1e-6, 1, 1e6} {
+		d := casetest.RandomData(7, 30, 4, true)
+		x := d.X.(*mat.Dense)
+		for i := range 30 {
+			x.Set(i, 3, 2*x.At(i, 1)-x.At(i, 0))
+			if d.Y[i] < 0 == (x.At(i, 2) > 0) {
+				x.Set(i, 2, -x.At(i, 2)) // separates
+			}
+		}
+		x.Scale(unit, x)
+		ridge := []Penalty{Ridge(0, 1)}
+		for name, c := range map[string]struct {
+			l      GLM
+			lambda float64
+			fails  bool
+		}{
+			"dependent":           {GLM{Penalties: ridge}, 0, true},
+			"separated":           {GLM{Loss: Logistic, Penalties: []Penalty{{S: mat.NewDiagDense(4, []float64{1, 1, 0, 1})}}}, 1, true},
+			"dependent, one kept": {GLM{Penalties: []Penalty{Ridge(0, 2)}}, 1e-3, false},
+			"separated, kept":     {GLM{Loss: Logistic}, 1e-3, false},
+		} {
+			err := errors.Join(c.l.Load(d), c.l.Fit(make([]float64, 4), []float64{c.lambda * unit * unit}))
+			if errors.Is(err, qpdiff.ErrIllPosed) != c.fails || err != nil != c.fails {
+				t.Errorf("%s in unit %g: %v", name, unit, err)
+			}
+		}
+	}
+	zero := learn.Data{X: mat.NewDense(3, 1, []float64{1, 2, 3}), Y: make([]float64, 3)}
+	l := GLM{Loss: Poisson, Intercept: true}
+	if err := errors.Join(l.Load(zero), l.Fit(make([]float64, 2), []float64{1})); !errors.Is(err, qpdiff.ErrIllPosed) {
+		t.Error(err)
+	}
+}
+
+// Penalties and labels that cannot be used are refused.
+func TestRefusals(t *testing.T) {
+	d := casetest.RandomData(8, 10, 3, false)
+	for name, c := range map[string]struct {
+		l    GLM
+		kind error
+	}{
+		"neither S nor Root": {GLM{Penalties: []Penalty{{}}}, qpdiff.ErrShape},
+		"both":               {GLM{Penalties: []Penalty{{S: differences(3), Root: root(1, 1, 3)}}}, qpdiff.ErrShape},
+		"beyond X":           {GLM{Penalties: []Penalty{Ridge(1, 3)}}, qpdiff.ErrShape},
+		"before X":           {GLM{Penalties: []Penalty{Ridge(-1, 3)}}, qpdiff.ErrShape},
+		"NaN":                {GLM{Penalties: []Penalty{{S: mat.NewDiagDense(1, []float64{math.NaN()})}}}, qpdiff.ErrNotFinite},
+		"negative":           {GLM{Penalties: []Penalty{{S: mat.NewDiagDense(1, []float64{-1})}}}, qpdiff.ErrNonconvex},
+		"loss":               {GLM{Loss: 3}, qpdiff.ErrDomain},
+		"negative counts":    {GLM{Loss: Poisson}, qpdiff.ErrDomain},
+		"classes":            {GLM{Loss: Logistic}, qpdiff.ErrDomain},
+	} {
+		if err := c.l.Load(d); !errors.Is(err, c.kind) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

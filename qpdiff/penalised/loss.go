@@ -1,0 +1,81 @@
+package penalised
+
+import (
+	"math"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/learn"
+)
+
+// A Loss is the loss ℓ(y, η) of a [GLM] at the linear prediction η for the label y.
+type Loss int
+
+const (
+	// Squared is ½(y − η)².
+	Squared Loss = iota
+	// Logistic is log(1 + exp(−yη)) for labels y = ±1: η is the log odds of +1.
+	Logistic
+	// Poisson is exp(η) − yη for y ≥ 0: η is the logarithm of the expected y. For counts c over
+	// exposures e give the rates c/e as labels and e as the rows' weights, which is the Poisson
+	// likelihood of c with the expectation e·exp(η).
+	Poisson
+)
+
+// at returns the derivatives of ℓ in η, of first and second order, and the derivative of the
+// first in y.
+func (k Loss) at(y, eta float64) (slope, curvature, slopeY float64) {
+	switch k {
+	case Logistic:
+		s, rest := 1/(1+math.Exp(y*eta)), 1/(1+math.Exp(-y*eta))
+		return -y * s, s * rest, y*eta*s*rest - s
+	case Poisson:
+		m := math.Exp(eta)
+		return m - y, m, -1
+	default:
+		return eta - y, 1, -1
+	}
+}
+
+// constant returns the η that fits labels of that mean best, or 0 if there is none.
+func (k Loss) constant(mean float64) float64 {
+	switch {
+	case k == Squared:
+		return mean
+	case k == Poisson && mean > 0:
+		return math.Log(mean)
+	case k == Logistic && math.Abs(mean) < 1:
+		return math.Log((1 + mean) / (1 - mean))
+	}
+	return 0
+}
+
+// check reports a loss that does not exist, or a label that it cannot judge.
+func (k Loss) check(d learn.Data) error {
+	if k < Squared || k > Poisson {
+		return check.ArgErrorf("GLM.Loss", qpdiff.ErrDomain, "use one of the constants", "is %d", k)
+	}
+	for i, y := range d.Y {
+		if k == Poisson && y < 0 {
+			return check.ArgErrorf("Data.Y", qpdiff.ErrDomain, "give counts or rates at or above 0", "holds %v at index %d", y, i)
+		}
+	}
+	return nil
+}
+
+// evaluate sets, for each row of weight w, the derivatives of its term of the objective.
+func (k Loss) evaluate(p *point, y, w []float64) {
+	for i, eta := range p.eta {
+		slope, curvature, slopeY := k.at(y[i], eta)
+		p.slope[i], p.curvature[i], p.slopeY[i] = w[i]*slope, w[i]*curvature, w[i]*slopeY
+	}
+}
+
+// A point is the rows' terms at some θ.
+type point struct {
+	eta, slope, curvature, slopeY []float64
+}
+
+// grow makes room for m rows.
+func (p *point) grow(m int) { dense.GrowAll(m, &p.eta, &p.slope, &p.curvature, &p.slopeY) }

@@ -1,0 +1,170 @@
+package penalised
+
+import (
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/internal/dense"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// A Penalty is the quadratic form βᵀSβ of the weights of consecutive features. It has one
+// hyperparameter. Either S or Root is set.
+type Penalty struct {
+	// First is the first of the features.
+	First int
+	// S is symmetric and positive semidefinite, of as many rows as there are features. A
+	// *[mat.SymDense], *[mat.SymBandDense] or *[mat.DiagDense] is read in place, and the latter
+	// two by their bands; others are copied.
+	S mat.Symmetric
+	// Root is a matrix R of any number of rows, for S = RᵀR.
+	Root mat.Matrix
+}
+
+// Ridge returns the penalty Σβ_j² of count features from first on.
+func Ridge(first, count int) Penalty {
+	ones := make([]float64, count)
+	dense.Fill(ones, 1)
+	return Penalty{First: first, S: mat.NewDiagDense(count, ones)}
+}
+
+// size returns the number of features, and of the numbers that a learner copies.
+func (p Penalty) size() (count, copied int) {
+	if p.S == nil {
+		if p.Root != nil {
+			_, count = p.Root.Dims()
+		}
+		return count, count * count
+	}
+	count = p.S.SymmetricDim()
+	switch p.S.(type) {
+	case *mat.SymDense, *mat.SymBandDense, *mat.DiagDense:
+		return count, 0
+	}
+	return count, count * count
+}
+
+// A form is a penalty by rows of the upper triangle of its band.
+type form struct {
+	first, count, band int
+	data               []float64
+	stride             int
+	skewed             bool // row i begins with its diagonal entry, as in a band
+	own                []float64
+}
+
+// row returns the entries of row i from the diagonal on.
+func (f *form) row(i int) []float64 {
+	at := i * f.stride
+	if !f.skewed {
+		at += i
+	}
+	return f.data[at:][:min(f.band+1, f.count-i)]
+}
+
+// load makes f the penalty p of a model of n features, at place j of its penalties.
+func (f *form) load(p Penalty, j, n int) error {
+	count, copied := p.size()
+	switch {
+	case (p.S == nil) == (p.Root == nil):
+		return check.ArgErrorf("GLM.Penalties", qpdiff.ErrShape, "set either S or Root", "has both or none of S and Root in penalty %d", j)
+	case count < 1 || p.First < 0 || p.First+count > n:
+		return check.ArgErrorf("GLM.Penalties", qpdiff.ErrShape, "match First and the size of S to the columns of X", "has features %d to %d in penalty %d, of %d", p.First, p.First+count-1, j, n)
+	}
+	f.first, f.count, f.band, f.skewed = p.First, count, count-1, false
+	if copied > 0 {
+		f.copy(p)
+	}
+	switch s := p.S.(type) {
+	case *mat.SymDense:
+		raw := s.RawSymmetric()
+		f.data, f.stride = raw.Data, raw.Stride
+	case *mat.SymBandDense:
+		raw := s.RawSymBand()
+		f.data, f.stride, f.band, f.skewed = raw.Data, raw.Stride, raw.K, true
+	case *mat.DiagDense:
+		raw := s.RawSymBand()
+		f.data, f.stride, f.band, f.skewed = raw.Data, raw.Stride, 0, true
+	default:
+		f.data, f.stride = f.own, count
+	}
+	for i := range count {
+		if err := check.Finite("GLM.Penalties", "give a finite S", f.row(i)); err != nil {
+			return err
+		}
+		if v := f.row(i)[0]; v < 0 {
+			return check.ArgErrorf("GLM.Penalties", qpdiff.ErrNonconvex, "give a positive semidefinite S", "has %v on the diagonal of penalty %d", v, j)
+		}
+	}
+	return nil
+}
+
+// copy sets own to S, or to RᵀR.
+func (f *form) copy(p Penalty) {
+	k := f.count
+	f.own = dense.Zeros(f.own, k*k)
+	for i := range k {
+		for j := i; j < k; j++ {
+			if p.S != nil {
+				f.own[i*k+j] = p.S.At(i, j)
+				continue
+			}
+			rows, _ := p.Root.Dims()
+			for r := range rows {
+				f.own[i*k+j] += p.Root.At(r, i) * p.Root.At(r, j)
+			}
+		}
+	}
+}
+
+// addTo adds λS to the upper triangle of h, of q rows.
+func (f *form) addTo(h []float64, q int, lambda float64) {
+	for i := range f.count {
+		dense.Axpy(lambda, f.row(i), h[(f.first+i)*(q+1):])
+	}
+}
+
+// addTimes adds λSv to dst.
+func (f *form) addTimes(dst []float64, lambda float64, v []float64) {
+	dst, v = dst[f.first:], v[f.first:]
+	for i := range f.count {
+		row := f.row(i)
+		dst[i] += lambda * dense.Dot(row, v[i:])
+		dense.Axpy(lambda*v[i], row[1:], dst[i+1:])
+	}
+}
+
+// between returns uᵀSv.
+func (f *form) between(u, v []float64) (sum float64) {
+	u, v = u[f.first:], v[f.first:]
+	for i := range f.count {
+		row := f.row(i)
+		sum += u[i]*dense.Dot(row, v[i:]) + v[i]*dense.Dot(row[1:], u[i+1:])
+	}
+	return sum
+}
+
+// mean returns the mean of the diagonal of S that is not 0, or 1 if it is.
+func (p Penalty) mean() float64 {
+	count, _ := p.size()
+	var sum, entries float64
+	for i := range count {
+		v := 0.0
+		if p.S != nil {
+			v = p.S.At(i, i)
+		} else {
+			rows, _ := p.Root.Dims()
+			for r := range rows {
+				v += p.Root.At(r, i) * p.Root.At(r, i)
+			}
+		}
+		if v > 0 {
+			sum += v
+			entries++
+		}
+	}
+	if entries == 0 {
+		return 1
+	}
+	return sum / entries
+}
