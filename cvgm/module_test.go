@@ -64,7 +64,8 @@ func TestModuleOfItsOwn(t *testing.T) {
 			t.Fatalf("%s%v\n%s", command, err, last)
 		}
 	}
-	if !regexp.MustCompile(`^λ1 = \S+, λ2 = \S+\nCV loss \S+ ± \S+ .*\nrisk by 5 outer folds.*\n`).Match(last) {
+	// The decision comes first.
+	if !regexp.MustCompile(`(?s)^Use the .*\nλ1 = \S+, λ2 = \S+\nCV loss \S+ ± \S+ .*\nrisk by \d+ repeats of 5 outer folds.*\n`).Match(last) {
 		t.Errorf("the program prints %q", last)
 	}
 }

@@ -33,24 +33,31 @@ func GapTable(r *splits.GapResult) *Table {
 	return t
 }
 
-// GapCurves shows CV loss, nested estimate and true risk along the searches.
+// GapCurves shows CV loss, nested estimate and risk along the searches, and below the risk minus
+// the CV loss.
 func GapCurves(r *splits.GapResult) *Figure {
 	p := r.Params
-	f := &Figure{Name: "cv_gap", Width: 11 * vg.Inch, Height: 3.4 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil},
-		Caption: fmt.Sprintf("CV loss, true risk and nested estimate along the adaptive gradient search, as means over %d data sets. The true risk is the loss on test examples. The nested estimate is the loss on %d outer folds of the training examples, each left out of a search of its own. A search that has ended stays at its last value. Ridge regressions of %d examples have a penalty for each group of features, the rings have the weights of a network.",
+	f := &Figure{Name: "cv_gap", Width: 11 * vg.Inch, Height: 6 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil, nil},
+		Caption: fmt.Sprintf("Above: CV loss, risk and nested estimate along the adaptive gradient search, as means over %d data sets. The risk is the loss on fresh examples. The nested estimate is the loss on %d outer folds of the training examples, each left out of a search of its own. Below: the risk minus the CV loss on the same data, with 95 %% confidence intervals: the higher the line, the more the CV loss over-fits. A search that has ended stays at its last value. Ridge regressions of %d examples have a penalty for each group of features, the rings have the weights of a network.",
 			p.DataSets, p.Folds, p.Train)}
 	for k, g := range r.Problems {
 		name, loss := "ridge regression", "squared loss"
 		if k == len(p.Groups) {
 			name, loss = "rings", "logistic loss"
 		}
+		const evaluations = "evaluations of the CV loss"
 		title := fmt.Sprintf("%s, %d hyperparameters", name, g.Hyperparameters)
-		panel := NewPanel(title, title, "evaluations of the CV loss", loss).Grid()
+		panel := NewPanel(title, title, evaluations, loss).Grid()
 		x := chart.OneTo(len(g.CV))
 		panel.Line("CV loss", x, g.CV, chart.CVStyle)
 		panel.Line("nested estimate", x, g.Nested, Style{Color: Green, Width: 2, Dash: []vg.Length{2, 2}})
-		panel.Line("true risk", x, g.Risk, Style{Color: Blue, Width: 2})
-		f.Panels[0] = append(f.Panels[0], panel)
+		panel.Line("risk", x, g.Risk, Style{Color: Blue, Width: 2})
+		over := NewPanel(title+", difference", "", evaluations, loss+", difference").Grid()
+		mean, low, high := means(g.Over)
+		over.Band("risk minus CV loss", x, low, high, Style{Color: Black, Width: 2})
+		over.Line("risk minus CV loss", x, mean, Style{Color: Black, Width: 2})
+		over.HLine("no over-fitting", 0, Style{Color: Grey, Width: 1, Dash: []vg.Length{1, 3}})
+		f.Panels[0], f.Panels[1] = append(f.Panels[0], panel), append(f.Panels[1], over)
 	}
 	return f
 }

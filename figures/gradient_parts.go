@@ -44,43 +44,49 @@ func GradientPartsTable(r *kernels.GradientPartsResult) *Table {
 	return t
 }
 
-// GradientParts shows the angles of the gradient's parts along the paths.
+// GradientParts shows the angles of the gradient's parts along the published path, for the most
+// splits of each problem. GradientPartsTable has them along all paths.
 func GradientParts(r *kernels.GradientPartsResult) *Figure {
 	f := &Figure{
-		Name: "gradient_parts_angles", Width: 10.5 * vg.Inch, Legend: LegendBelow, SameAxes: true,
-		Caption: fmt.Sprintf("Cosines between the parts of the exact gradient in the kernel's weights along the paths of three directions with K splits: D direct, T₁ printed, T₂ missing in the paper. Means over %d data sets, bands 95 %% confidence intervals. At −1 the parts D and T₂ would point in opposite directions. A direction points uphill where its cosine with the whole is below 0.", r.Params.Seeds),
+		Name: "gradient_parts_angles", Width: 8 * vg.Inch, Height: 3.9 * vg.Inch, Legend: LegendBelow, SameAxes: true, Panels: [][]*Panel{nil},
+		Caption: fmt.Sprintf("Cosines between parts of the exact gradient in the kernel's weights, along the path of the published direction. The exact gradient is T₁ + T₂ + D: the paper prints T₁ and leaves out T₂ and D. Were these two to cancel, their cosine would be −1. A direction points downhill where its cosine with the exact gradient is above 0. Means over %d data sets, bands 95 %% confidence intervals.", r.Params.Seeds),
 	}
-	for i, path := range r.Paths {
-		if i == 0 || path.Problem != r.Paths[i-1].Problem || path.K != r.Paths[i-1].K {
-			f.Panels = append(f.Panels, nil)
-		}
-		name := fmt.Sprintf("%s, %d splits, path along %v", path.Problem, path.K, path.Variant)
-		problem, _, _ := strings.Cut(path.Problem, ",")
-		p := NewPanel(name, fmt.Sprintf("%s, K = %d, along %v", problem, path.K, path.Variant), "1 + steps", "cosine").Grid().LogAxes(true, false)
-		var x []float64
-		columns := make([][]experiment.Estimate, 3)
-		for _, at := range path.At {
-			x = append(x, math.Log10(float64(1+at.Steps)))
-			for k, e := range []experiment.Estimate{at.DirectMissing, at.PrintedWhole, at.DetachedWhole} {
-				columns[k] = append(columns[k], e)
-			}
-		}
-		for k, c := range []struct {
-			name  string
-			style Style
-		}{
-			{"D and T₂", Style{Color: Black, Width: 2}},
-			{"T₁ and the whole", Style{Color: Vermillion, Width: 2, Dash: []vg.Length{6, 2}}},
-			{"T₁ + T₂ and the whole", Style{Color: Sky, Width: 2, Dash: []vg.Length{2, 2}}},
-		} {
-			mean, low, high := means(columns[k])
-			p.Band(c.name, x, low, high, c.style)
-			p.Line(c.name, x, mean, c.style)
-		}
-		p.HLine("right angle", 0, Style{Color: Grey, Width: 1, Dash: []vg.Length{1, 3}})
-		last := len(f.Panels) - 1
-		f.Panels[last] = append(f.Panels[last], p)
+	most := make(map[string]int)
+	for _, path := range r.Paths {
+		most[path.Problem] = max(most[path.Problem], path.K)
 	}
-	f.Height = vg.Length(len(f.Panels)) * 3.2 * vg.Inch
+	for _, path := range r.Paths {
+		if path.Variant == kernels.Published && path.K == most[path.Problem] {
+			f.Panels[0] = append(f.Panels[0], partsPanel(path))
+		}
+	}
 	return f
+}
+
+func partsPanel(path kernels.GradientPath) *Panel {
+	problem, _, _ := strings.Cut(path.Problem, ",")
+	title := fmt.Sprintf("%s, K = %d", problem, path.K)
+	p := NewPanel(title, title, "1 + steps along the published direction", "cosine").Grid().LogAxes(true, false)
+	var x []float64
+	columns := make([][]experiment.Estimate, 3)
+	for _, at := range path.At {
+		x = append(x, math.Log10(float64(1+at.Steps)))
+		for k, e := range []experiment.Estimate{at.PrintedWhole, at.DetachedWhole, at.DirectMissing} {
+			columns[k] = append(columns[k], e)
+		}
+	}
+	for k, c := range []struct {
+		name  string
+		style Style
+	}{
+		{"printed part T₁ with the gradient", Style{Color: Vermillion, Width: 2, Dash: []vg.Length{6, 2}}},
+		{"T₁ + T₂ with the gradient", Style{Color: Sky, Width: 2, Dash: []vg.Length{2, 2}}},
+		{"omitted parts T₂ and D with each other", Style{Color: Black, Width: 2}},
+	} {
+		mean, low, high := means(columns[k])
+		p.Band(c.name, x, low, high, c.style)
+		p.Line(c.name, x, mean, c.style)
+	}
+	p.HLine("right angle", 0, Style{Color: Grey, Width: 1, Dash: []vg.Length{1, 3}})
+	return p
 }

@@ -178,38 +178,37 @@ var variantStyles = map[kernels.Variant]Style{
 }
 
 // Variants shows the CV loss and the test accuracy along the five variants, and the angle
-// between their directions and the exact gradient. A line ends at the step at which rounding
+// between their directions and the exact gradient: above along the published direction and the
+// exact gradients, below along the detached ones. A line ends at the step at which rounding
 // begins to decide its course.
 func (e KernelExample) Variants(r *kernels.LearnedKernelResult) *Figure {
-	panels := []*Panel{
-		NewPanel("CV loss", "", "steps", "CV loss").Grid(),
-		NewPanel("test accuracy", "", "steps", "test accuracy").Grid(),
-		NewPanel("cosine", "", "steps", "cosine with the exact gradient").Grid(),
+	rows := [][]*Panel{nil, nil}
+	for k, of := range []string{"", ", detached"} {
+		for _, name := range []string{"CV loss", "test accuracy", "cosine"} {
+			y := name
+			if name == "cosine" {
+				y = "cosine with the exact gradient"
+			}
+			rows[k] = append(rows[k], NewPanel(name+of, y+of, "steps", y).Grid())
+		}
 	}
-	var at []float64 // the steps at which lines are cut
-	cut := make([][]float64, len(panels))
 	for _, run := range r.Runs {
+		row := rows[0]
+		if run.Variant == kernels.Detached || run.Variant == kernels.DetachedPenalised {
+			row = rows[1]
+		}
 		n := run.StableSteps() + 1
 		steps := append([]float64{0}, chart.OneTo(n)...)[:n]
-		cutShort := 0 < n && n < len(run.CVLoss)
-		if cutShort {
-			at = append(at, steps[n-1])
-		}
 		for k, y := range [][]float64{run.CVLoss, run.Accuracy, run.Cosine} {
-			panels[k].Line(run.Variant.String(), steps, y[:n], variantStyles[run.Variant])
-			if cutShort {
-				cut[k] = append(cut[k], y[n-1])
+			row[k].Line(run.Variant.String(), steps, y[:n], variantStyles[run.Variant])
+			if 0 < n && n < len(run.CVLoss) {
+				row[k].Scatter("rounding decides from here", steps[n-1:], y[n-1:n], Style{Color: Black, Glyph: draw.CrossGlyph{}, GlyphRadius: 3.5})
 			}
 		}
 	}
-	e.markPrinted(panels[1], r)
-	for k, p := range panels {
-		if at != nil {
-			p.Scatter("rounding decides from here", at, cut[k], Style{Color: Black, Glyph: draw.CrossGlyph{}, GlyphRadius: 3.5})
-		}
-	}
-	return &Figure{Name: e.name + "_variants_path", Width: 11 * vg.Inch, Height: 3.5 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{panels},
-		Caption: e.title + ": CV loss, test accuracy and direction along five variants of the gradient from the same start. The cosine is that of the angle between the direction descended and the exact gradient of the same loss: below 0 a step raises the loss. A line ends, at a cross, where rounding begins to decide its path. In the accuracy's panel " + e.printedNote() + "."}
+	e.markPrinted(rows[0][1], r)
+	return &Figure{Name: e.name + "_variants_path", Width: 11 * vg.Inch, Height: 6.2 * vg.Inch, Legend: LegendBelow, SameColumns: true, Panels: rows,
+		Caption: e.title + ": CV loss, test accuracy and direction along five variants of the gradient from the same start, in the lower row the detached ones. The cosine is that of the angle between the direction descended and the exact gradient of the same loss: below 0 a step raises the loss. A line ends, at a cross, where rounding begins to decide its path. In the accuracy's panel " + e.printedNote() + "."}
 }
 
 // printedNote quotes the accuracies that the paper prints.

@@ -77,28 +77,24 @@ func SampleSizeLead(r *samplesize.Result) *Figure {
 		Caption: fmt.Sprintf("Test accuracy of CVGM less that of the network trained by Adam on the same data, along the full and along the published gradient, as means over %d data sets of each size. Above 0 CVGM is more accurate. The paper finds it ahead where examples are few; the tables count the sizes up to the vertical line by themselves.", r.Params.Seeds)}
 }
 
-// SampleSizeRivals shows the accuracy of the rivals, and by how much CVGM along the full
-// gradient is more accurate on the same data.
+// SampleSizeRivals shows by how much CVGM is more accurate than each rival on the same data.
 func SampleSizeRivals(r *samplesize.Result) *Figure {
-	accuracy := NewPanel("rivals", "accuracy", "training examples", "test accuracy").Grid().LogAxes(true, false)
-	lead := NewPanel("lead", "CVGM less rival, same data", "training examples", "difference in test accuracy").Grid().LogAxes(true, false)
-	var curves, leads []sizeCurve
-	for k, m := range r.Methods {
-		if k != samplesize.SizeCVGMFull && k < samplesize.SizeQuadratic {
-			continue
-		}
-		curves = append(curves, sizeCurve{m.Name, m.Mean, sizeStyles[k]})
-		if k != samplesize.SizeCVGMFull {
-			leads = append(leads, sizeCurve{m.Name, m.Full.BySize, sizeStyles[k]})
-		}
-	}
+	const columns = 2
+	f := &Figure{Name: "sample_size_rivals", Width: 9.5 * vg.Inch, Height: 7.5 * vg.Inch, Legend: LegendBelow, SameAxes: true,
+		Caption: fmt.Sprintf("Test accuracy of CVGM along the full gradient minus that of a rival, whose hyperparameters are chosen by cross-validation, on the same data. Where the band lies below 0 the rival is more accurate. Means over %d data sets of each size, bands 95 %% confidence intervals.", r.Params.Seeds)}
 	places := rivalPlaces(r)
-	logSizeCurves(accuracy, r.Sizes, places, curves)
-	logSizeCurves(lead, r.Sizes, places, leads)
-	lead.HLine("no difference", 0, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
-	accuracy.Direct, lead.Direct = true, true
-	return &Figure{Name: "sample_size_rivals", Width: 8.5 * vg.Inch, Height: 7.4 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{accuracy}, {lead}},
-		Caption: fmt.Sprintf("CVGM along the full gradient and the rivals, whose hyperparameters are chosen by cross-validation. Above: test accuracy. Below: that of CVGM less that of the rival on the same data; below 0 the rival is the more accurate. Means over %d data sets of each size, bands 95 %% confidence intervals.", r.Params.Seeds)}
+	for k := samplesize.SizeQuadratic; k < len(r.Methods); k++ {
+		m, last := r.Methods[k], len(f.Panels)-1
+		p := NewPanel(m.Name, m.Name, "training examples", "CVGM minus rival").Grid().LogAxes(true, false)
+		logSizeCurves(p, r.Sizes, places, []sizeCurve{{"CVGM minus rival", m.Full.BySize, Style{Color: Blue, Width: 2}}})
+		p.HLine("equally accurate", 0, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
+		if last < 0 || len(f.Panels[last]) == columns {
+			f.Panels = append(f.Panels, nil)
+			last++
+		}
+		f.Panels[last] = append(f.Panels[last], p)
+	}
+	return f
 }
 
 // rivalPlaces returns the places of the sizes at which the rivals are measured.

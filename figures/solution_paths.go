@@ -23,8 +23,8 @@ func init() {
 // some of their points.
 func SolutionPaths(r *differentiability.SolutionPaths) *Figure {
 	f := &Figure{Name: "solution_paths", Width: 10.5 * vg.Inch, Height: 8 * vg.Inch, Legend: LegendBelow,
-		Entries: []LegendEntry{{Name: "solution", Style: Style{Width: .6}}, {Name: "exact tangent", Style: Style{Width: 2}}, {Name: "derivative", Style: Style{GlyphRadius: 1.2}}},
-		Caption: fmt.Sprintf("Solutions along a hyperparameter with the tangents that the exact derivatives give at some of the points. Each colour is a coordinate of θ or, below, the multiplier of a training example, from 0 beyond the margin to 1 on its wrong side; of many, those %d coordinates and %d multipliers are shown that move over the longest part of the path. Entries at rest at a bound have no tangents drawn. At the kinks, where a coordinate becomes 0 or a multiplier meets its bound, a tangent touches one side.", shownCoordinates, shownExamples)}
+		Entries: []LegendEntry{{Name: "solution", Style: Style{Width: .6}}, {Name: "exact tangent", Style: Style{Width: 2}}},
+		Caption: fmt.Sprintf("Solutions along a hyperparameter with the tangents that the exact derivatives give at some of the points. A colour is a coordinate of θ, named in the legend, or in the last row the multiplier of a training example, from 0 beyond the margin to 1 on its wrong side; of many, those %d coordinates and %d multipliers are shown that move over the longest part of the path. Entries at rest at a bound have no tangents drawn. A tangent ends where the derivative changes by more than a quarter: near a kink, where a coordinate becomes 0 or a multiplier meets its bound, it is short.", shownCoordinates, shownExamples)}
 	var rows []string // a row for each solution, in the order of the paths
 	for _, path := range r.Paths {
 		if !slices.Contains(rows, path.Name) {
@@ -34,6 +34,9 @@ func SolutionPaths(r *differentiability.SolutionPaths) *Figure {
 		f.Panels[row] = append(f.Panels[row], pathPanel(path))
 	}
 	if len(r.Paths) > 0 {
+		for n, k := range moving(r.Paths[0]) {
+			f.Entries = append(f.Entries, LegendEntry{Name: chart.Subscripted(r.Paths[0].Entries[k]), Style: Style{Color: chart.PaletteColor(n), Width: 2}})
+		}
 		f.Panels[0] = append(f.Panels[0], slopePanel(r.Paths[0]))
 	}
 	return f
@@ -50,14 +53,12 @@ func pathAxis(s differentiability.SolutionPath) []float64 {
 func isDual(s differentiability.SolutionPath) bool { return strings.HasPrefix(s.Name, "dual") }
 
 func pathPanel(s differentiability.SolutionPath) *Panel {
-	const tangents = 20
 	y := "θ, by coordinate"
 	if isDual(s) {
 		y = "N × multiplier, by example"
 	}
 	p := NewPanel(s.Name+" in "+s.Hyper, s.Name, chart.Subscripted(s.Hyper), y).LogAxes(s.Logarithmic, false).Grid()
 	x := pathAxis(s)
-	longest := (x[len(x)-1] - x[0]) / (3 * tangents)
 	shown := moving(s)
 	for n, k := range shown {
 		p.Line(s.Entries[k], x, s.Value[k], Style{Color: chart.PaletteColor(n), Width: .6, Unlisted: true})
@@ -65,25 +66,57 @@ func pathPanel(s differentiability.SolutionPath) *Panel {
 	values := p.Axes()
 	highest := .12 * (values.Ymax - values.Ymin) // of a tangent, to either side: a steep one would leave the data far behind
 	for n, k := range shown {
-		name, thick := s.Entries[k], Style{Color: chart.PaletteColor(n), Width: 2, Unlisted: true}
-		for m := range tangents {
-			i := (2*m + 1) * (len(x) - 1) / (2 * tangents)
-			slope := s.Slope[k][i]
-			if math.IsNaN(slope) || math.Abs(slope) <= atRest && math.Abs(s.Value[k][i]-math.Round(s.Value[k][i])) <= atRest {
-				continue // no derivative, or an entry that rests at a bound
-			}
-			if s.Logarithmic {
-				slope *= s.At[i] * math.Ln10
-			}
-			reach := longest
-			if slope != 0 {
-				reach = min(reach, highest/math.Abs(slope))
-			}
-			p.Line(fmt.Sprintf("%s, tangent at %s", name, chart.FormatFull(s.At[i])), []float64{x[i] - reach, x[i] + reach},
-				[]float64{s.Value[k][i] - reach*slope, s.Value[k][i] + reach*slope}, thick)
-		}
+		tangents(p, s, k, highest, Style{Color: chart.PaletteColor(n), Width: 2, Unlisted: true})
 	}
 	return p
+}
+
+// tangents draws tangents to an entry at some of the points, each no higher than highest to
+// either side.
+func tangents(p *Panel, s differentiability.SolutionPath, k int, highest float64, style Style) {
+	const count = 20
+	x := pathAxis(s)
+	slopes := slices.Clone(s.Slope[k]) // along the axis
+	steepest := 0.
+	for i := range slopes {
+		if s.Logarithmic {
+			slopes[i] *= s.At[i] * math.Ln10
+		}
+		if math.Abs(slopes[i]) > steepest {
+			steepest = math.Abs(slopes[i])
+		}
+	}
+	for m := range count {
+		i := (2*m + 1) * (len(x) - 1) / (2 * count)
+		slope, value := slopes[i], s.Value[k][i]
+		if math.IsNaN(slope) || math.Abs(s.Slope[k][i]) <= atRest && math.Abs(value-math.Round(value)) <= atRest {
+			continue // no derivative, or an entry that rests at a bound
+		}
+		reach := (x[len(x)-1] - x[0]) / (3 * count)
+		if slope != 0 {
+			reach = min(reach, highest/math.Abs(slope))
+		}
+		from, to := piece(x, slopes, i, steepest)
+		from, to = max(from, x[i]-reach), min(to, x[i]+reach)
+		p.Line(fmt.Sprintf("%s, tangent at %s", s.Entries[k], chart.FormatFull(s.At[i])), []float64{from, to},
+			[]float64{value + (from-x[i])*slope, value + (to-x[i])*slope}, style)
+	}
+}
+
+// piece returns the ends of the stretch around x[i] on which a derivative stays within a
+// quarter of its value there, or of a twentieth of its largest one. They lie halfway to the
+// first points beyond.
+func piece(x, slope []float64, i int, steepest float64) (from, to float64) {
+	allowed := max(math.Abs(slope[i]), .05*steepest) / 4
+	same := func(j int) bool { return math.Abs(slope[j]-slope[i]) <= allowed }
+	left, right := i, i
+	for left > 0 && same(left-1) {
+		left--
+	}
+	for right+1 < len(x) && same(right+1) {
+		right++
+	}
+	return (x[left] + x[max(left-1, 0)]) / 2, (x[right] + x[min(right+1, len(x)-1)]) / 2
 }
 
 // shownCoordinates is the number of coordinates that a reader can follow in one panel.

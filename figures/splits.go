@@ -72,7 +72,7 @@ func SplitsStepsTable(r *splits.Result) *Table {
 func SplitsCurves(r *splits.Result) *Figure {
 	uniform, balanced := Style{Color: Vermillion, Width: 2, Dash: []vg.Length{6, 3}}, Style{Color: Blue, Width: 2}
 	const floor = -16 // splits that are all the same have no scatter
-	panel := func(name, title, x, y string, settings []splits.Setting, of func(splits.Measure) experiment.Estimate) *Panel {
+	panel := func(name, title, x, y string, settings []splits.Setting, of func(last, m splits.Measure) experiment.Estimate) *Panel {
 		log := name == "scatter" || name == "scatter by p"
 		p := NewPanel(name, title, x, y).LogAxes(x == "K", log).Grid()
 		if log {
@@ -82,7 +82,8 @@ func SplitsCurves(r *splits.Result) *Figure {
 		columns := make([][]experiment.Estimate, 2)
 		for _, s := range settings {
 			at = append(at, map[string]float64{"K": math.Log10(float64(s.K)), "p": s.P}[x])
-			columns[0], columns[1] = append(columns[0], of(s.Uniform)), append(columns[1], of(s.Balanced))
+			last := settings[len(settings)-1].Uniform
+			columns[0], columns[1] = append(columns[0], of(last, s.Uniform)), append(columns[1], of(last, s.Balanced))
 		}
 		for k, name := range []string{"uniform", "balanced"} {
 			mean, low, high := means(columns[k])
@@ -97,22 +98,30 @@ func SplitsCurves(r *splits.Result) *Figure {
 		}
 		return p
 	}
-	lossSD := func(m splits.Measure) experiment.Estimate { return m.LossSD }
-	test := func(m splits.Measure) experiment.Estimate { return m.Test }
-	net, rings := r.Params, r.Params.Rings
-	const scatter, loss, errors = "elastic net, SD of the CV loss", "elastic net, test loss", "rings, uniform splits"
-	by := func(what, of, value string) string { return fmt.Sprintf("%s, %s = %s", what, of, value) }
-	ringsK := panel("rings by K", by(errors, "p", fmt.Sprintf("%.3g", rings.P)), "K", "test error", r.RingsByK, test)
-	ringsP := panel("rings by p", by(errors, "K", fmt.Sprint(rings.K)), "p", "test error", r.RingsByP, test)
-	for _, p := range []*Panel{ringsK, ringsP} {
-		p.HLine("Bayes rule", r.Bayes, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
+	lossSD := func(_, m splits.Measure) experiment.Estimate { return m.LossSD }
+	// On the same data the losses differ less than between data sets.
+	test := func(last, m splits.Measure) experiment.Estimate {
+		if m.TestLosses == nil { // no balanced splits
+			return m.Test
+		}
+		return experiment.Compare(m.TestLosses, last.TestLosses).Difference
 	}
-	const sd = "SD over draws of the splits"
-	return &Figure{Name: "splits", Width: 11 * vg.Inch, Height: 6 * vg.Inch, Legend: LegendBelow,
-		Caption: fmt.Sprintf("Upper row: the number K of splits. Lower row: the fraction p of the examples that they train on. Left: standard deviation of the elastic net's CV loss over %d draws of the splits for the same data, at λ₁ = λ₂ = %g. Middle: test loss of the elastic net at the lowest CV loss. Right: share of test examples of the rings that are misclassified. Means over %d data sets of the elastic net and %d of the rings. The data sets of a panel are the same at each K or p, so that differences along a line are known better than its bands show.",
-			net.Draws, net.At, net.DataSets, net.RingsDataSets),
-		Panels: [][]*Panel{
-			{panel("scatter", by(scatter, "p", fmt.Sprintf("%.3g", net.P)), "K", sd, r.ByK, lossSD), panel("test loss by K", by(loss, "p", fmt.Sprintf("%.3g", net.P)), "K", "test loss", r.ByK, test), ringsK},
-			{panel("scatter by p", by(scatter, "K", fmt.Sprint(net.K)), "p", sd, r.ByP, lossSD), panel("test loss by p", by(loss, "K", fmt.Sprint(net.K)), "p", "test loss", r.ByP, test), ringsP},
-		}}
+	net, rings := r.Params, r.Params.Rings
+	const scatter, loss, errors = "elastic net, SD of the CV loss", "elastic net, test loss", "rings, test error"
+	by := func(what, of, value string) string { return fmt.Sprintf("%s, %s = %s", what, of, value) }
+	atP := func(what string, p float64) string { return by(what, "p", fmt.Sprintf("%.3g", p)) }
+	atK := func(what string, k int) string { return by(what, "K", fmt.Sprint(k)) }
+	const sd, fromLast = "SD over draws of the splits", "minus that at the right end"
+	rows := [][]*Panel{
+		{panel("scatter", atP(scatter, net.P), "K", sd, r.ByK, lossSD), panel("test loss by K", atP(loss, net.P), "K", fromLast, r.ByK, test), panel("rings by K", atP(errors, rings.P), "K", fromLast, r.RingsByK, test)},
+		{panel("scatter by p", atK(scatter, net.K), "p", sd, r.ByP, lossSD), panel("test loss by p", atK(loss, net.K), "p", fromLast, r.ByP, test), panel("rings by p", atK(errors, rings.K), "p", fromLast, r.RingsByP, test)},
+	}
+	for _, row := range rows {
+		for _, p := range row[1:] {
+			p.HLine("no difference", 0, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
+		}
+	}
+	return &Figure{Name: "splits", Width: 11 * vg.Inch, Height: 6 * vg.Inch, Legend: LegendBelow, Panels: rows,
+		Caption: fmt.Sprintf("Upper row: the number K of splits. Lower row: the fraction p of the examples that they train on. Left: standard deviation of the elastic net's CV loss over %d draws of the splits for the same data, at λ₁ = λ₂ = %g. Middle: test loss of the elastic net at the lowest CV loss, minus that with uniform splits at the right end of the axis, on the same data. Right: the same for the share of test examples of the rings that are misclassified, with uniform splits. Means over %d data sets of the elastic net and %d of the rings.",
+			net.Draws, net.At, net.DataSets, net.RingsDataSets)}
 }

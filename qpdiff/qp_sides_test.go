@@ -141,7 +141,7 @@ func split(q *QP) *oneSided {
 	return s
 }
 
-// multipliers returns those of the program with two sides.
+// multipliers returns the multipliers of the program with two sides.
 func (s *oneSided) multipliers(sol *Solution, m int) (lambda, nu []float64) {
 	lambda = make([]float64, m)
 	for i, r := range s.rows {
@@ -157,7 +157,7 @@ func (s *oneSided) multipliers(sol *Solution, m int) (lambda, nu []float64) {
 	return lambda, nu
 }
 
-// cotangents are those of the one-sided program for those of the other.
+// cotangents returns the one-sided program's cotangents for the other's.
 func (s *oneSided) cotangents(dlambda, dnu []float64) (l, v []float64) {
 	for _, r := range s.rows {
 		l = append(l, r.sign*dlambda[r.at])

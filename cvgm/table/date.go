@@ -123,7 +123,7 @@ var (
 	zoneLayouts = map[string]string{"Z": "Z07:00", "+n:n": "Z07:00", "-n:n": "Z07:00", "+Y": "-0700", "-Y": "-0700", " +Y": " -0700", " -Y": " -0700", " +n:n": " -07:00", " -n:n": " -07:00"}
 )
 
-// shapeOf returns the shape of a text, empty if it is that of no date.
+// shapeOf returns the shape of a text, empty if no date has it.
 func shapeOf(text string) string {
 	const longest = 40
 	if len(text) < 4 || len(text) > longest {

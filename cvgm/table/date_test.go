@@ -21,7 +21,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Each layout reads the dates that package time writes by it, and is among those of their shape.
+// Each layout reads the dates that package time writes by it, and is among the layouts of their shape.
 func TestLayouts(t *testing.T) {
 	dates := []time.Time{time.Date(2025, 3, 4, 15, 7, 9, 0, time.UTC), time.Date(1999, 12, 31, 0, 0, 59, 0, time.UTC), time.Date(2024, 2, 29, 9, 30, 0, 0, time.UTC)}
 	var all []string

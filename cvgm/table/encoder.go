@@ -24,7 +24,7 @@ import (
 // [Table.Data] returns it. It is a [cvgm.Preparer] that a CV fits to the training rows of
 // each split, and as Prepared it is part of the [cvgm.Model] and the [Pipeline]. Of a row it
 // stores one feature for each column at most: by the rule of [cvgm.StoredPreparer] a table of
-// many levels takes the memory of its columns, and not that of its features.
+// many levels takes memory for its columns, not for its features.
 //
 // The means, which alone are learnt from values, are learnt from the training rows. The levels
 // and their order come from the whole table, so every split has the same features. This is no

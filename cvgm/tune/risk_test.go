@@ -57,7 +57,7 @@ func TestTuneMaxTimeCutsRepeats(t *testing.T) {
 }
 
 // Tuning is compared with a ridge, with the means of groups if it is a ridge itself, and with
-// neither if there are no groups. The ridge is that of the data's rows: it beats a learner with a useless penalty.
+// neither if there are no groups. The ridge is fitted to the data's rows: it beats a learner with a useless penalty.
 func TestTuneRival(t *testing.T) {
 	d := houses(60)
 	for _, test := range []struct {
@@ -84,7 +84,7 @@ func TestTuneRival(t *testing.T) {
 	}
 }
 
-// The means of groups are those of the levels of the column that matters, drawn towards the
+// The means of groups belong to the levels of the column that matters, drawn towards the
 // mean of all by one example.
 func TestTuneGroupMeans(t *testing.T) {
 	src := synth.NewStream(2, "levels")

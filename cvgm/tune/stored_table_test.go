@@ -80,7 +80,7 @@ func TestTuneByStoredFeatures(t *testing.T) {
 	}
 }
 
-// The moments of the stored features of some rows are those of dense rows.
+// Stored features of some rows have the moments of dense rows.
 func TestMomentsOfStoredFeatures(t *testing.T) {
 	for seed := range uint64(20) {
 		rng := rand.New(rand.NewPCG(seed, 6))

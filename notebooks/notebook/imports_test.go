@@ -63,6 +63,7 @@ var imports = []struct{ path, code string }{
 	{"cvgm/experiment/claims", "cvgm/experiment " + experiments},
 	{"figures/internal/chart", "cvgm/experiment"},
 	{"figures", "cvgm/experiment cvgm/experiment/claims cvgm/experiment/mydata figures/internal/chart " + experiments},
+	{"figures/readings", "cvgm/experiment cvgm/experiment/claims " + experiments},
 	{"notebooks/source", ""},
 	{"notebooks/store", "notebooks/source"},
 	{"notebooks/worker", "cvgm/experiment cvgm/experiment/registry notebooks/store"},

@@ -79,18 +79,34 @@ func figureMakers(t *testing.T) (names []string) {
 	return names
 }
 
+// firstPicture bounds the lines of code above the first picture of a notebook: in a browser they
+// put it some 1,200 pixels below the top.
+const firstPicture = 60
+
 // Each experiment's notebook begins with a question, and its first cell that computes prints
-// the answer from the results. Each cell with a figure explains the figure.
+// the answer from the results and shows it in a picture. Each cell with a figure explains the
+// figure.
 func TestNotebooksTellWhatTheyShow(t *testing.T) {
 	makers := figureMakers(t)
 	shown := 0
 	for path, cells := range cellsOf(t, "0[1-9]_*.ipynb") {
-		if first := cells[0].text(); !strings.Contains(first, "?") || !strings.Contains(first, "The cell below the parameters answers") {
-			t.Errorf("%s begins without a question and the place of its answer", path)
+		if !strings.Contains(cells[0].text(), "?") {
+			t.Errorf("%s begins without a question", path)
 		}
-		computes := slices.IndexFunc(cells, func(c notebookCell) bool { return c.Type == "code" && strings.HasPrefix(c.text(), "%%") })
-		if answer := cells[computes].text(); !strings.Contains(answer, "notebook.Text(") || strings.Contains(answer, "notebook.Show(") {
-			t.Errorf("%s: its first cell that computes does not print the answer alone", path)
+		lines := 0
+		computes := slices.IndexFunc(cells, func(c notebookCell) bool {
+			if c.Type == "code" {
+				lines += 1 + strings.Count(c.text(), "\n")
+			}
+			return c.Type == "code" && strings.Contains(c.text(), "%%\n") && !strings.Contains(c.text(), "notebook.Accept(")
+		})
+		answer := cells[computes].text()
+		picture := regexp.MustCompile(`notebook\.Show\(figures\.(\w+\.)?(\w+)\(`).FindStringSubmatch(answer)
+		if !strings.Contains(answer, "notebook.Text(readings.") || picture == nil || !slices.Contains(makers, picture[2]) {
+			t.Errorf("%s: its first cell that computes does not print the answer and show its picture", path)
+		}
+		if lines > firstPicture {
+			t.Errorf("%s: %d lines of code come before the first picture", path, lines)
 		}
 		for _, c := range cells {
 			_, after, shows := strings.Cut(c.text(), "notebook.Show(figures.")
@@ -105,6 +121,19 @@ func TestNotebooksTellWhatTheyShow(t *testing.T) {
 	}
 	if shown < 20 {
 		t.Errorf("%d cells show figures", shown)
+	}
+}
+
+// A cell consists of calls: what they print is worded in package readings, and long lines run
+// off the page.
+func TestCellsHoldNoProse(t *testing.T) {
+	prose := regexp.MustCompile(`"[^"\n]{70,}"`)
+	for path, cells := range cellsOf(t, "*.ipynb") {
+		for _, c := range cells {
+			if found := prose.FindString(c.text()); c.Type == "code" && found != "" {
+				t.Errorf("%s: %s", path, found)
+			}
+		}
 	}
 }
 

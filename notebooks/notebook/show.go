@@ -117,11 +117,25 @@ func ShowDrawn(f *figures.Figure, png []byte) {
 	gonbui.Sync()
 }
 
-// Text shows a paragraph of Markdown. Like fmt.Sprintf, it puts numbers, usually results, into
-// the sentences; hyphens before them become minus signs.
-func Text(format string, args ...any) {
-	gonbui.DisplayMarkdown(hyphens.ReplaceAllString(fmt.Sprintf(format, args...), "$1−$2"))
-	gonbui.Sync()
+// Fold shows tables as Show does, each folded under its caption.
+func Fold(tables ...*figures.Table) {
+	for _, t := range tables {
+		save(t)
+		_, caption := t.Describe()
+		gonbui.DisplayMarkdown(fmt.Sprintf("<details><summary>%s: %d rows</summary>\n\n%s\n</details>", figures.HTMLText(caption), len(t.Rows), t.Markdown()))
+		gonbui.Sync()
+	}
+}
+
+// Text shows texts in Markdown, usually readings of results; hyphens before numbers become minus
+// signs. An empty text shows nothing.
+func Text(texts ...string) {
+	for _, text := range texts {
+		if text != "" {
+			gonbui.DisplayMarkdown(hyphens.ReplaceAllString(text, "$1−$2"))
+			gonbui.Sync()
+		}
+	}
 }
 
 var hyphens = regexp.MustCompile(`(^|[\s(])-(\.?\d)`)

@@ -10,10 +10,11 @@ import os
 import posixpath
 import re
 
-from checkout import NOTEBOOKS, ROOT, ReproduceError, log, sha256, write_atomic
+from checkout import NOTEBOOKS, ROOT, ReproduceError, log, sha256, write_atomic, write_if_changed
 
 FOLDER = NOTEBOOKS / "copies"
 KEY = "cvgm_copy"  # in a copy's metadata
+WORKSPACE = ".workspace.sh"  # what the first cell of a notebook runs, in the notebook's folder
 
 HEADER = """*This is a working copy of [NAME](../NAME.ipynb): change what you like. `./reproduce.sh reset NAME` replaces it by the original and keeps yours in `notebooks/copies/replaced`.*"""
 
@@ -80,8 +81,15 @@ UNREADABLE = OSError, ValueError, KeyError, TypeError, AttributeError
 DAMAGED = "its original cannot be read as a notebook"
 
 
+def provide_workspace():
+    """Lets the copies run what the originals run."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    write_if_changed(FOLDER / WORKSPACE, f'. "$(dirname "$0")/../{WORKSPACE}"\n')
+
+
 def make_missing(originals):
     """Makes the copies that are missing."""
+    provide_workspace()
     made = []
     for original in originals:
         if os.path.lexists(path_of(original)):
@@ -135,6 +143,7 @@ def reset(originals, named):
             print(f"{original.stem:<{width}}  {state(original)}")
         print("./reproduce.sh reset NAME … replaces copies by their originals")
         return
+    provide_workspace()
     for original in originals:
         path, kept = path_of(original), None
         if not (text := text_of(original)):

@@ -26,6 +26,7 @@ FOLDER = "report"  # of the other pages, beside the first
 METHOD = ROOT / "figures" / "method.svg"
 METHOD_ALT = "Data are split into training and validation rows; a learner is fitted to each training set; the validation losses make the CV loss, whose gradient leads back to the hyperparameters."
 FUNCTION = re.compile(r"^func (?:\([^)]*\b[A-Z]\w*\) )?([A-Z]\w*)\(", re.M)  # exported, and so is the type of a method
+FOLDED = re.compile(r"<details><summary>[^\n]*\n(.*)</details>", re.S)
 CLAIMS, GLANCE, FINDINGS, TIMES = "claims", "claims_at_a_glance", "findings", "times"
 VERDICTS = {"paper's error": "error", "differs": "differs", "confirmed": "confirmed"}  # the others are "untested"
 LONG = 12  # rows from which on a table is folded
@@ -220,7 +221,8 @@ class Section:
             below = re.search(r"<figcaption>(.*?)</figcaption>", data.get("text/html", ""), re.S)
             return self.picture(base64.b64decode(picture), *(html.unescape(re.sub("</?code>", "", m[1])) if m else "" for m in (alt, below)))
         if text := data.get("text/markdown", "").strip():
-            name = self.tables.get(text)
+            folded = FOLDED.fullmatch(text)
+            name = self.tables.get(folded[1].strip() if folded else text)
             return self.named(name) if name else prose.convert(text, self.link, self.heading)
         return prose.code(data["text/plain"]) if data.get("text/plain") else ""
 

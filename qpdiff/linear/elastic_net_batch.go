@@ -105,7 +105,7 @@ func (b *elasticNetBatch) fit(items []learn.BatchItem, hyper []float64) {
 }
 
 // search is the search of each net. All nets take part in the factorisations until the last
-// one is done, so that their factors are those of the solutions.
+// one is done, so that their factors belong to the solutions.
 func (b *elasticNetBatch) search(items []learn.BatchItem) {
 	var searching [dense.LaneCount]bool
 	steps := 0

@@ -26,7 +26,7 @@ func (q *piecewiseQP) advance(most int) (done bool, err error) {
 	return q.advanceActivated(most)
 }
 
-// advanceActivated is advance where the active set is that of x.
+// advanceActivated is advance if x has the active set.
 func (q *piecewiseQP) advanceActivated(most int) (done bool, err error) {
 	if q.byColumns() {
 		if j := q.open(); j >= 0 {

@@ -179,7 +179,7 @@ func (e *elasticNetFit) solve() error {
 	return e.settle()
 }
 
-// start sets the active set to that of the warm start.
+// start makes the warm start's active set the active set.
 func (e *elasticNetFit) start() {
 	if len(e.groups.of) == 0 && e.equal == nil && e.l1[0] > 0 && e.l1[0] <= e.surely {
 		if e.qp.activated() {

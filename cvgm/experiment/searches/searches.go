@@ -46,7 +46,7 @@ func DefaultSearches() SearchesParams {
 		RegressionData: experiment.PaperRegression, PenaltyCVGM: elasticnet.PaperPenaltyCVGM,
 		DataSets: 100, Budget: 100, SmallBudget: 24, Tol: 1e-6, Starts: 10,
 		BoxLow: -4, BoxHigh: .5, GridPoints: 10, LongStepSize: .01, HeavyBallStepSize: .002,
-		ReferencePoints: 24, Refinements: 18, SurfaceGrid: experiment.DefaultSurface, SurfaceDataSet: 3,
+		ReferencePoints: 24, Refinements: 18, SurfaceGrid: experiment.DefaultSurface, SurfaceDataSet: 14, // two minima far apart, and a path that is long enough to see
 	}
 	p.StartLambda1, p.StartLambda2 = .1, .1
 	return p

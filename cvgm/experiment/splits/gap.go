@@ -52,6 +52,8 @@ type GapResult struct {
 type GapProblem struct {
 	Hyperparameters  int
 	CV, Nested, Risk []float64 // by step; a search that has ended stays at its last
+	// Over is the risk minus the CV loss, by step.
+	Over []experiment.Estimate
 	// The risk at three points of the search: at its end, which has the lowest CV loss; at the
 	// step of the lowest estimate, to which the monitor returns when it stops the search; and
 	// the lowest risk on the path, which is unknown in practice.
@@ -152,9 +154,11 @@ func (p GapParams) summarise(hyperparameters int, data []gapCell) GapProblem {
 	g := GapProblem{Hyperparameters: hyperparameters, CV: make([]float64, p.Budget), Nested: make([]float64, p.Budget), Risk: make([]float64, p.Budget)}
 	n := float64(len(data))
 	var end, stopped, lowest, gap, evaluations []float64
+	over := make([][]float64, p.Budget)
 	for _, c := range data {
 		for k := range p.Budget {
 			s := experiment.AtStep(c.Path, k)
+			over[k] = append(over[k], s.Risk-s.Loss)
 			g.CV[k] += s.Loss / n
 			g.Nested[k] += s.HeldOut / n
 			g.Risk[k] += s.Risk / n
@@ -163,6 +167,9 @@ func (p GapParams) summarise(hyperparameters int, data []gapCell) GapProblem {
 		end, gap = append(end, final.Risk), append(gap, final.Risk-final.Loss)
 		stopped, evaluations = append(stopped, c.Best.Risk), append(evaluations, float64(c.Watched))
 		lowest = append(lowest, slices.MinFunc(c.Path, func(a, b cvgm.GapStep) int { return cmp.Compare(a.Risk, b.Risk) }).Risk)
+	}
+	for _, differences := range over {
+		g.Over = append(g.Over, experiment.EstimateOf(differences))
 	}
 	g.AtEnd, g.Stopped, g.Lowest, g.Gap = experiment.EstimateOf(end), experiment.EstimateOf(stopped), experiment.EstimateOf(lowest), experiment.EstimateOf(gap)
 	g.StoppedMinusEnd, g.Evaluations = experiment.Compare(stopped, end), experiment.EstimateOf(evaluations)

@@ -29,7 +29,7 @@ func (s Sample) weight(i int) float64 {
 	return s.Weights[i]
 }
 
-// rows returns the rows that count: those of a prediction and of a positive weight.
+// rows returns the rows that count: they have a prediction and a positive weight.
 func (s Sample) rows() (rows []int) {
 	for i, p := range s.Predictions {
 		if p == p && s.weight(i) > 0 {

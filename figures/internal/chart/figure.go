@@ -24,8 +24,9 @@ type Figure struct {
 	// Entries, if not nil, are the entries of a common legend, instead of the entries of the
 	// panels' series.
 	Entries []LegendEntry
-	// SameAxes gives all panels the same axes, except for the headroom of legends.
-	SameAxes bool
+	// SameAxes gives all panels the same axes, and SameColumns the panels of a column, except for
+	// the headroom of legends.
+	SameAxes, SameColumns bool
 }
 
 // LegendPlace is the place of a figure's legends.
@@ -90,10 +91,6 @@ func (f *Figure) LayOut(c draw.Canvas, do func(p *Panel, cell draw.Canvas, axes 
 		drawKey(draw.Crop(c, 0, 0, 0, height-(c.Max.Y-c.Min.Y)), rows, widths)
 		c = draw.Crop(c, 0, 0, height+2, 0)
 	}
-	common := AxesOf(plot.New())
-	for _, p := range slices.Concat(f.Panels...) {
-		common = common.Union(p.Axes())
-	}
 	const gap = 18
 	height := (c.Max.Y - c.Min.Y - gap*vg.Length(len(f.Panels)-1)) / vg.Length(len(f.Panels))
 	columns := 1
@@ -106,10 +103,7 @@ func (f *Figure) LayOut(c draw.Canvas, do func(p *Panel, cell draw.Canvas, axes 
 	var most margins
 	for i, row := range f.Panels {
 		for j, p := range row {
-			axes := p.Axes()
-			if f.SameAxes {
-				axes = common
-			}
+			axes := f.axes(j, p)
 			x := c.Min.X + vg.Length(j)*(width+gap)
 			y := c.Max.Y - vg.Length(i)*(height+gap) - height
 			cell := draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{Min: vg.Point{X: x, Y: y}, Max: vg.Point{X: x + width, Y: y + height}}}
@@ -131,6 +125,19 @@ func (f *Figure) LayOut(c draw.Canvas, do func(p *Panel, cell draw.Canvas, axes 
 		cell.Max.Y += p.titleHeight()
 		do(p, cell, all[k])
 	}
+}
+
+// axes returns the axes of a panel in column j.
+func (f *Figure) axes(j int, p *Panel) Box {
+	axes := p.Axes()
+	for _, row := range f.Panels {
+		for k, other := range row {
+			if f.SameAxes || f.SameColumns && k == j {
+				axes = axes.Union(other.Axes())
+			}
+		}
+	}
+	return axes
 }
 
 // around returns the part of a drawing, larger or smaller than c, for which q's axes fill the

@@ -200,7 +200,8 @@ class TheProjectsNotebooks(unittest.TestCase):
         self.assertEqual(len(begin), 1, begin)
         (first, second), *_ = begin
         self.assertEqual(first, "%noautoget")
-        self.assertRegex(second, r"^!\*\[ -e go\.work \] \|\| ")
+        self.assertEqual(second, f'!*sh "$GONB_DIR"/{copies.WORKSPACE}')
+        self.assertLessEqual(len(second), 40)
 
 
 class Experiments(InACheckout):

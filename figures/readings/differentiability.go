@@ -1,0 +1,90 @@
+package readings
+
+import (
+	"fmt"
+	"slices"
+
+	"cvgm/cvgm/experiment/differentiability"
+)
+
+// Derivatives is the answer of the derivatives: which are right.
+func Derivatives(checks *differentiability.DerivativeChecks, e *differentiability.ErrataResult) string {
+	var worst float64
+	for _, c := range checks.Checks {
+		_, best := c.Best()
+		worst = max(worst, best)
+	}
+	return fmt.Sprintf("**%d exact derivatives differ from central differences by at most %.1e, relative.** The paper's Jacobian of logistic regression is off by %.0f %%; with the term that it lacks, by %.1e, relative. Iterative differentiation reaches the implicit derivative only where the fit has converged.",
+		len(checks.Checks), worst, 100*e.Jacobian.PrintedError, e.Jacobian.CompleteError)
+}
+
+// IncompleteJacobian reads the figure.
+func IncompleteJacobian() string {
+	return "Each arrow is the push on one training example, by which the loss on fresh examples falls. The arrows of the printed Jacobian are all parallel. The complete ones have directions of their own."
+}
+
+// DerivativeErrors reads the figure.
+func DerivativeErrors() string {
+	return "A line of a right derivative falls to the floor of rounding, and rises again along the dash-dotted guide. A line that stays level high above the floor would be a wrong derivative. A line without a slope of h² is a solution that depends *linearly* on the input. A jump on the right is a step so long that it crosses a kink."
+}
+
+// SolutionPaths reads the figure.
+func SolutionPaths(paths *differentiability.SolutionPaths) string {
+	return paragraphs(
+		"Thin lines are solutions, computed point by point. Thick lines are tangents, from the derivative at one point alone. A right tangent lies along its line. On a logarithmic axis its slope is that in the logarithm.",
+		fmt.Sprintf("The support vector machine agrees with the supplement's quadratic program: θ differs by %.1e and its derivatives by %.1e, relative.", paths.SolverGap, paths.SolverSlopeGap))
+}
+
+// DifferentiabilityKinks reads the figure.
+func DifferentiabilityKinks(l *differentiability.Limits) string {
+	return fmt.Sprintf("Above are solutions, below their slopes. At each kink the slope jumps: it has one value on the left and another on the right. The distance of ∂g/∂a from the range of ∂g/∂z at a = 0 is %.1e, so the paper's condition holds there.", l.Range.RangeResidual)
+}
+
+// DifferentiabilityLimits reads the figure.
+func DifferentiabilityLimits(l *differentiability.Limits) string {
+	return fmt.Sprintf("*Left:* a level line is a derivative that has a limit as λ2 becomes small. A line that rises as 1/λ2 has none. *Right:* the misclassification rate is level between jumps, so its derivative is 0 or does not exist. It jumps %d times here. The logistic loss of the same fits is smooth.", l.Loss.Jumps)
+}
+
+// Unrolled reads the figure of iterative differentiation.
+func Unrolled(r *differentiability.UnrolledResult) string {
+	const same = 1e-10
+	runs := slices.Concat(r.ByRate, r.ByPenalty)
+	exact := 0
+	for _, run := range runs {
+		if e := run.Error(); len(e) > 0 && e[len(e)-1] < same { // empty: the first step overflows
+			exact++
+		}
+	}
+	return paragraphs(
+		"A line at 1 is a derivative that is wrong by as much as it is large. A line falls as the descent converges, and ends at the floor of rounding. A line that rises belongs to a descent that diverges. No error reports that.",
+		fmt.Sprintf("At their last step %d of %d lines are within %.0e of the implicit derivative.", exact, len(runs), same))
+}
+
+// LearningPaths reads the figure, and lists what each search reaches.
+func LearningPaths(l *differentiability.Learning) string {
+	texts := []string{"Where the CV loss is shaded, light is low. Each path begins at the ring and ends at the square. A path that ends where it is lightest has found the minimum of the grid."}
+	for _, run := range l.Runs {
+		points := len(run.Surface) * len(run.Surface[0])
+		texts = append(texts, fmt.Sprintf("*%s:* the search goes from the CV loss %.4f to %.4f in %d evaluations. The lowest of %d points of a grid is %.4f. The test loss goes from %.4f to %.4f, the test accuracy from %.3f to %.3f.",
+			run.Name, run.CVLoss[0], run.CVLoss[run.Last()], run.Last()+1, points, run.Lowest, run.TestLoss[0], run.TestLoss[run.Last()], run.Accuracy[0], run.Accuracy[run.Last()]))
+	}
+	return paragraphs(texts...)
+}
+
+// LearnedLossPath reads the figure.
+func LearnedLossPath(l *differentiability.Learning) string {
+	end := l.Loss.Alpha[len(l.Loss.Alpha)-1]
+	most := slices.Index(end, slices.Max(end))
+	return paragraphs(
+		"*Left:* the weights of the four losses along the search from equal weights on the first data set. *Right:* the learned loss, broad and grey, beside the single ones. Where all weight is on one of them, that one runs along its middle.",
+		fmt.Sprintf("At the end of that search the largest weight, %.2f, is that of the %s loss.", end[most], differentiability.LossNames[most]))
+}
+
+// LearnedLossTable compares the learned loss with each of the four.
+func LearnedLossTable(l *differentiability.Learning) string {
+	var against list
+	for _, m := range l.Loss.Methods[len(l.Loss.Methods)-len(differentiability.LossNames):] {
+		against.item("Against the %s loss alone, the test loss of the learned one %s. Its test error %s.", m.Name, Described(m.LearnedMinusTest.Difference, 3), Described(m.LearnedMinusError.Difference, 3))
+	}
+	return against.String()
+}

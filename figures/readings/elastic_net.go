@@ -1,0 +1,76 @@
+package readings
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/elasticnet"
+)
+
+// ElasticNetReplay is the replay's answer: which search ends at the lowest test loss.
+func ElasticNetReplay(r *elasticnet.Result) string {
+	return fmt.Sprintf("**In the replay CVGM ends at the test loss %.4f, exhaustive search at %.4f and random search at %.4f.**", r.CVGM.Final(), r.Exhaustive.Final(), r.Random.Final())
+}
+
+// ElasticNetSeeds is the answer of fresh data sets.
+func ElasticNetSeeds(seeds *elasticnet.Seeds) string {
+	against := func(method int) string { return Described(seeds.Methods[method].CVGMMinusTest.Difference, 4) }
+	return fmt.Sprintf("**Over %d fresh data sets the mean test loss of CVGM, against exhaustive search, %s. Against random search it %s.**",
+		seeds.Params.Seeds, against(elasticnet.Exhaustive), against(elasticnet.Random))
+}
+
+// ElasticNetTable compares CVGM with the other methods over fresh data sets.
+func ElasticNetTable(seeds *elasticnet.Seeds) string {
+	method := func(k int) elasticnet.Method { return seeds.Methods[k] }
+	long, grid, random := method(elasticnet.Long), method(elasticnet.Exhaustive), method(elasticnet.Random)
+	return paragraphs(
+		fmt.Sprintf("* **Test loss.** CVGM has a lower one than exhaustive search on %.0f %% of the data sets, and than random search on %.0f %%. Against least squares its mean %s.",
+			100*grid.CVGMMinusTest.Wins, 100*random.CVGMMinusTest.Wins, Described(method(elasticnet.LeastSquares).CVGMMinusTest.Difference, 3)),
+		fmt.Sprintf("* **CV loss.** The CV loss of CVGM after %d steps, against exhaustive search, %s. Against random search it %s.",
+			seeds.Params.Steps, Described(grid.CVGMMinusCV.Difference, 3), Described(random.CVGMMinusCV.Difference, 3)),
+		fmt.Sprintf("* **The long run.** After %d steps, against %d, the CV loss of CVGM %s, and its test loss %s. A lower CV loss need not be a lower test loss.",
+			seeds.Params.Steps, seeds.Params.LongSteps, Described(long.CVGMMinusCV.Difference, 3), Described(long.CVGMMinusTest.Difference, 3)))
+}
+
+// ElasticNetBoxTable counts how often the box of exhaustive and random search is what stops them.
+func ElasticNetBoxTable(seeds *elasticnet.Seeds) string {
+	share := func(e experiment.Estimate) string { return fmt.Sprintf("%.0f ± %.0f %%", 100*e.Mean, 100*e.Margin) }
+	return fmt.Sprintf("The minimum of the CV loss lies outside the paper's box on %s of the data sets, beyond an upper end on %s. The best point of the grid lies on the grid's edge on %s, on an upper edge on %s.",
+		share(seeds.MinimumOutside), share(seeds.MinimumAbove), share(seeds.OnEdge), share(seeds.OnUpper))
+}
+
+// RegressionPrintedTable judges the command that the paper prints.
+func RegressionPrintedTable(r *elasticnet.RegressionPrinted) string {
+	second := r.Tests[elasticnet.TestSecondCall]
+	return fmt.Sprintf("On the rows of a second call the coefficients that made the training labels lose %.2f ± %.2f times the variance of the noise, where the right ones lose it once. So Table 1 cannot come from the printed command.", second.CoefMean.Mean, second.CoefMean.Margin)
+}
+
+// ElasticNetLearningCurves reads the figure.
+func ElasticNetLearningCurves(r *elasticnet.Result) string {
+	return fmt.Sprintf("Lower is better, and no search sees the test loss. The line of CVGM is the test loss at each point of its path. The lines of the other two are the test loss at the point of lowest CV loss so far, so they can rise. Exhaustive search has been at %.4f and ends at %.4f.", slices.Min(r.Exhaustive.TestLoss), r.Exhaustive.Final())
+}
+
+// ElasticNetEarlyStopping reads the figure, and lists the losses at the ends of the run.
+func ElasticNetEarlyStopping(r *elasticnet.Result) string {
+	at := func(v []float64) int { return slices.Index(v, slices.Min(v)) }
+	last, long := len(r.CVGM.Lambda)-1, len(r.Long.Lambda)-1
+	g := r.CVGM.Grad[0]
+	var steps list
+	for _, k := range []int{0, last, long} {
+		steps.item("step %d: CV loss %.6f, test loss %.6f at (λ1, λ2) = (%.6f, %.6f)", k+1, r.Long.CVLoss[k], r.Long.TestLoss[k], r.Long.Lambda[k][0], r.Long.Lambda[k][1])
+	}
+	return paragraphs(
+		fmt.Sprintf("Where the solid line turns up while the dashed one falls, the descent over-fits the validation rows. The test loss of this run is lowest, %.4f, at step %d, and the CV loss at step %d. In Table 1 CVGM ends at step %d.",
+			slices.Min(r.Long.TestLoss), at(r.Long.TestLoss)+1, at(r.Long.CVLoss)+1, last+1),
+		fmt.Sprintf("The lowest CV loss of exhaustive search is %.4f, after %d improvements. CVGM has %.4f at step %d and %.4f at step %d.",
+			slices.Min(r.Exhaustive.CVLoss), r.Exhaustive.Improvements, r.Long.CVLoss[last], last+1, r.Long.CVLoss[long], long+1),
+		fmt.Sprintf("The first gradient is (%.6f, %.6f), its norm %.6f. The steps of the run:", g[0], g[1], math.Hypot(g[0], g[1])),
+		steps.String())
+}
+
+// ElasticNetSurfaces reads the figure.
+func ElasticNetSurfaces(r *elasticnet.Result) string {
+	return fmt.Sprintf("Dark is high. The searches see the left surface and are judged on the right one. The further apart the two crosses lie, the worse a guide is the lowest CV loss to the lowest test loss. The end of CVGM has the test loss %.4f, and after %d steps it has %.4f.", r.CVGM.Final(), len(r.Long.TestLoss), r.Long.Final())
+}

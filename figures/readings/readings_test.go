@@ -1,0 +1,94 @@
+package readings
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/claims"
+	"cvgm/cvgm/experiment/differentiability"
+	"cvgm/cvgm/experiment/kernels"
+	"cvgm/cvgm/experiment/registry"
+	"cvgm/cvgm/experiment/searches"
+	"cvgm/cvgm/experiment/splits"
+	"cvgm/cvgm/experiment/stability"
+	"cvgm/synth"
+)
+
+// texts are the readings of one result each.
+var texts = []any{
+	ElasticNetReplay, ElasticNetLearningCurves, ElasticNetEarlyStopping, ElasticNetSurfaces, ElasticNetSeeds, ElasticNetTable, ElasticNetBoxTable, RegressionPrintedTable,
+	func(r *kernels.RingsResult) string {
+		k := &r.LearnedKernelResult
+		return paragraphs(Rings(k), RingsVariantsTable(k), RingsVariants(k), RingsBayesTable(k))
+	},
+	func(r *kernels.XORResult) string {
+		k := &r.LearnedKernelResult
+		return paragraphs(XOR(k), XORVariantsTable(k), XORVariants(k), XORBayesTable(k, kernels.DefaultXOR()))
+	},
+	GradientParts, Ablation, AblationBySize, SampleSize, SampleSizeCurves, SampleSizeLead, SampleSizeRivals,
+	func(r *differentiability.DerivativeChecks) string {
+		return Derivatives(r, new(differentiability.ErrataResult))
+	},
+	SolutionPaths, DifferentiabilityKinks, DifferentiabilityLimits, Unrolled, LearningPaths, LearnedLossPath, LearnedLossTable,
+	func(r *searches.Result) string { return Searches(r, nil) },
+	SearchesCurves, SearchesMinimaTable, SearchesSurface, SearchDimensionsCurves, SearchDimensionsTest, FewDimensionsTable, RegretTable,
+	Splits, SplitsCurves, SplitsStepsTable, Gap, GapCurves, Stability, StabilitySweeps, StabilityPath, StabilityStartsTable,
+}
+
+// Readings of random small results are sentences: no value is missing in them, and all end.
+func TestReadingsOfSmallRuns(t *testing.T) {
+	read := make([]bool, len(texts))
+	for _, e := range registry.All() {
+		p := e.Draw(synth.NewStream(1, "readings of "+e.Name))
+		r, err := e.Run(t.Context(), p)
+		if err != nil {
+			t.Fatalf("%s: %v", e.Name, err)
+		}
+		for k, f := range texts {
+			call := reflect.ValueOf(f)
+			if call.Type().In(0) != reflect.TypeOf(r) {
+				continue
+			}
+			read[k] = true
+			for _, line := range strings.Split(call.Call([]reflect.Value{reflect.ValueOf(r)})[0].String(), "\n") {
+				if strings.Contains(line, "%!") || strings.Contains(line, "NaN") || strings.Contains(line, "  ") {
+					t.Errorf("%s: %q", e.Name, line)
+				}
+			}
+		}
+	}
+	for k, done := range read {
+		if !done {
+			t.Errorf("%v: no experiment has its result", reflect.TypeOf(texts[k]))
+		}
+	}
+}
+
+// Readings without a result are sentences, too.
+func TestReadingsWithoutResult(t *testing.T) {
+	for _, text := range []string{RingsBoundary(), RingsManifold(), XORBoundary(), XORManifold(), AblationFigure(), IncompleteJacobian(), DerivativeErrors(), GradientCostTable(), SearchesTime(new(claims.Timings))} {
+		if !strings.HasSuffix(text, ".") {
+			t.Errorf("%q", text)
+		}
+	}
+}
+
+// The words follow from the result.
+func TestWordsFollowFromResults(t *testing.T) {
+	for _, c := range []struct{ got, want string }{
+		{told([]splits.Setting{{K: 3, MinusLast: experiment.Comparison{Difference: experiment.Estimate{Mean: 2, Margin: 1}}}, {K: 9}}, 1, func(s splits.Setting) string { return "three" }), "three"},
+		{told([]splits.Setting{{K: 3, MinusLast: experiment.Comparison{Difference: experiment.Estimate{Mean: 2, Margin: 1}}}, {K: 9}}, -1, func(s splits.Setting) string { return "three" }), "none"},
+		{StabilityStartsTable(&stability.Result{Starts: []stability.Start{{DeltaChange: experiment.Estimate{Mean: 2, Margin: 1}}, {DeltaChange: experiment.Estimate{Mean: -2, Margin: 1}}, {DeltaChange: experiment.Estimate{Mean: 2, Margin: 3}}}}), "from 1 of 3 starts and lowers it from 1."},
+		{SearchesMinimaTable(&searches.Result{At: [][2]float64{{1, 1}, {0, 1}}}), "1 of 2 minima"},
+	} {
+		if !strings.Contains(c.got, c.want) {
+			t.Errorf("%q lacks %q", c.got, c.want)
+		}
+	}
+	few := &splits.Result{ByK: []splits.Setting{{K: 1, P: .5}}}
+	if few.Params.Train = 10; Splits(few) != "" {
+		t.Errorf("splits that leave examples out: %q", Splits(few))
+	}
+}

@@ -1,0 +1,101 @@
+package readings
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"cvgm/cvgm/experiment/claims"
+	"cvgm/cvgm/experiment/samplesize"
+)
+
+// Ablation is the answer on the CV loss and its gradient, for penalties and for a network's
+// weights.
+func Ablation(d *samplesize.AblationResult) string {
+	var penalties list
+	weights := make(map[claims.Help]int)
+	for _, row := range d.Rows {
+		if strings.HasSuffix(row.Problem, "learned kernel") {
+			weights[claims.HelpOf(row)]++
+			continue
+		}
+		penalties.item("%s, %d splits, %d evaluations: the test risk %s; against a random search of the CV loss it %s.", row.Problem, row.K, row.Budget, Described(row.CVLessTraining.Difference, 3), Described(row.CVLessRandom.Difference, 3))
+	}
+	rings, last := d.Params.Rings, len(d.Rings)-1
+	return paragraphs(
+		fmt.Sprintf("**Weights of a network.** Over %d sizes, budgets and numbers of splits of the rings and of XOR the CV loss helps in %d cases, harms in %d, makes too small a difference to matter in %d, and in %d nothing is decided. Over all sizes of the rings, with %d splits and after %d steps, the test error in percentage points %s.",
+			weights[claims.Helps]+weights[claims.Harms]+weights[claims.Slight]+weights[claims.Undecided], weights[claims.Helps], weights[claims.Harms], weights[claims.Slight], weights[claims.Undecided],
+			rings.Ks[last/len(rings.Budgets)], rings.Budgets[last%len(rings.Budgets)], Described(Points(d.Rings[last].Difference), 2)),
+		"**Penalties and widths.** The descent of the CV loss, against that of the training loss on the same data:",
+		penalties.String())
+}
+
+// AblationBySize reads the figure, and lists the difference over all sizes.
+func AblationBySize(d *samplesize.AblationResult) string {
+	var all list
+	p := d.Params.Rings
+	for k, c := range d.Rings {
+		all.item("%d splits, %d steps: the test error in percentage points %s.", p.Ks[k/len(p.Budgets)], p.Budgets[k%len(p.Budgets)], Described(Points(c.Difference), 2))
+	}
+	return paragraphs(
+		"After the descent of the CV loss, against that of the training loss, over all sizes of the rings:",
+		all.String())
+}
+
+// AblationFigure tells how to read the figure of sizes.
+func AblationFigure() string {
+	return "The titles give the numbers of splits and steps. Where the band lies below the dotted line, descending the CV loss gives the better network. Where it lies above, it gives the worse one. Where it touches the line, nothing is decided."
+}
+
+// SampleSize is the answer on other methods.
+func SampleSize(r *samplesize.Result) string {
+	var rivals list
+	for _, k := range []int{samplesize.SizeAdam, samplesize.SizeNetworkPublished, samplesize.SizeLogistic, samplesize.SizeQuadratic} {
+		m := r.Methods[k]
+		rivals.item("%s: the accuracy of CVGM %s.", m.Name, Described(Points(m.Full.Small.Difference), 1))
+	}
+	return paragraphs(
+		fmt.Sprintf("**Other methods.** CVGM along the full gradient against them, in percentage points, with at most %d examples:", r.Params.SmallSize),
+		rivals.String())
+}
+
+// SampleSizeCurves reads the figure.
+func SampleSizeCurves(r *samplesize.Result) string {
+	var gains []string
+	for _, m := range r.Methods[:samplesize.SizeQuadratic] {
+		gains = append(gains, fmt.Sprintf("%s %.3f", m.Name, m.Mean[len(m.Mean)-1].Mean))
+	}
+	return paragraphs(
+		fmt.Sprintf("The higher a line, the more accurate its method. The dotted line is the best rule that there is. A line that stays level near 0.5 is a method that does not learn. At the largest size the mean accuracies are: %s.", strings.Join(gains, "; ")),
+		fmt.Sprintf("Of %d data sets %d failed.", len(r.Sizes)*r.Params.Seeds, len(r.Failures)))
+}
+
+// SampleSizeLead reads the figure, and compares leads with few and with many examples.
+func SampleSizeLead(r *samplesize.Result) string {
+	published, full := r.Methods[samplesize.SizeCVGMPublished], r.Methods[samplesize.SizeNetworkPublished]
+	small, large := published.Full.Small.Difference, published.Full.Large.Difference
+	texts := []string{
+		"Above the dotted line CVGM is more accurate than the network trained by Adam. The lead is clear where the band does not touch the dotted line.",
+		fmt.Sprintf("* **Which gradient.** With at most %d examples the accuracy of the full gradient, against the published one and in percentage points, %s. With more it %s.",
+			r.Params.SmallSize, Described(Points(small), 1), Described(Points(large), 1))}
+	for _, m := range []samplesize.SizeMethod{r.Methods[samplesize.SizeAdam], full} {
+		texts = append(texts, fmt.Sprintf("* **Few examples, against %s.** The lead of the full gradient is %.1f points with at most %d examples and %.1f with more. The lead of the published gradient is %.1f and %.1f.",
+			m.Name, 100*m.Full.Small.Difference.Mean, r.Params.SmallSize, 100*m.Full.Large.Difference.Mean, 100*m.Published.Small.Difference.Mean, 100*m.Published.Large.Difference.Mean))
+	}
+	if counted, err := strconv.ParseFloat(claims.Printed.SampleSizeWins.Code, 64); err == nil {
+		texts = append(texts, fmt.Sprintf("* **The published code counts** on how many of its data sets CVGM is above its network: on %.0f %% of them. Here the share is %.0f %%.", 100*counted, 100*full.Published.All.Wins))
+	}
+	return paragraphs(texts...)
+}
+
+// SampleSizeRivals reads the figure, and compares CVGM with each rival.
+func SampleSizeRivals(r *samplesize.Result) string {
+	var rivals list
+	for _, m := range r.Methods[samplesize.SizeQuadratic:] {
+		small, large := Points(m.Full.Small.Difference), Points(m.Full.Large.Difference)
+		rivals.item("Against %s, with at most %d examples, the accuracy of CVGM in percentage points %s. With more it %s.", m.Name, r.Params.SmallSize, Described(small, 1), Described(large, 1))
+	}
+	return paragraphs(
+		"A line below 0 is a rival that is more accurate than CVGM on the same data. A difference is clear where the band does not touch the dotted line.",
+		rivals.String())
+}

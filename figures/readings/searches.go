@@ -1,0 +1,170 @@
+package readings
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"cvgm/cvgm/experiment/claims"
+	"cvgm/cvgm/experiment/searches"
+)
+
+// reached counts the data sets on which a search reaches the minimum within all evaluations.
+func reached(r *searches.Result, m searches.Method) int {
+	return m.Within(r.Params.Budget, r.Params.DataSets)
+}
+
+// named returns the search of this name, one without a data set if there is none.
+func named(r *searches.Result, name string) searches.Method {
+	for _, m := range r.Methods {
+		if m.Name == name {
+			return m
+		}
+	}
+	return searches.Method{Name: name}
+}
+
+// Searches is the answer on the searches, and on the time of a gradient if times are recorded.
+func Searches(r *searches.Result, t *claims.Timings) string {
+	var best searches.Method // without gradients
+	for _, m := range r.Methods {
+		if !m.Gradient && (best.Name == "" || reached(r, m) > reached(r, best)) {
+			best = m
+		}
+	}
+	p, newton, cost := r.Params, named(r, searches.QuasiNewton), ""
+	if t != nil {
+		times := func(value, gradient string) float64 { return t.Lowest(gradient, "ns/op") / t.Lowest(value, "ns/op") }
+		cost = fmt.Sprintf("An evaluation with gradient takes %.2f times as long as one without for the 2 hyperparameters of the elastic net, and %.2f times for the 322 of the rings.",
+			times("cvgm.ElasticNetCold/value", "cvgm.ElasticNetCold/gradient"), times("cvgm.LearnedKernelStep/rings/value", "cvgm.LearnedKernelStep/rings/step"))
+	}
+	return paragraphs(
+		fmt.Sprintf("**The quasi-Newton method reaches the lowest CV loss of an elastic net within %d evaluations on %d of %d data sets.** Of the searches without gradients %s is the best: within %d evaluations it reaches the lowest CV loss on %d of %d. Exhaustive search reaches it on %d of %d.",
+			p.SmallBudget, newton.Within(p.SmallBudget, p.DataSets), p.DataSets, best.Name, p.Budget, reached(r, best), p.DataSets, reached(r, named(r, "exhaustive")), p.DataSets),
+		cost)
+}
+
+// SearchesCurves reads the figure, and counts the searches that reach the minimum.
+func SearchesCurves(r *searches.Result) string {
+	count := func(gradient bool) (halves, all int) {
+		for _, m := range r.Methods {
+			if m.Gradient == gradient {
+				all++
+				if 2*reached(r, m) >= r.Params.DataSets {
+					halves++
+				}
+			}
+		}
+		return halves, all
+	}
+	with, ofWith := count(true)
+	without, ofWithout := count(false)
+	return paragraphs(
+		"Each line falls as its search finds lower CV losses. A line below the dotted level has reached the minimum on at least half of the data sets. A line that stays level has found nothing lower since.",
+		fmt.Sprintf("Within %d evaluations, %d of %d searches with gradients reach the minimum on at least half of the data sets. Of the searches without gradients %d of %d do. **With the same gradients, the method decides:** the paper's step reaches the minimum on %d of %d data sets, the quasi-Newton method on %d.",
+			r.Params.Budget, with, ofWith, without, ofWithout, reached(r, named(r, searches.PaperStep)), r.Params.DataSets, reached(r, named(r, searches.QuasiNewton))))
+}
+
+// SearchesTime reads the figure.
+func SearchesTime(t *claims.Timings) string {
+	each := func(name string) float64 {
+		return t.Lowest("cvgm/experiment/searches.Searcher/"+name, "ns/evaluation") / 1e3
+	}
+	return fmt.Sprintf("These are the lines of the figure above, over time and on a logarithmic axis. The further to the left a line falls, the sooner its search finds a low CV loss. An evaluation takes %.0f µs in the quasi-Newton method, %.0f µs in CMA-ES and %.0f µs in Bayesian optimisation. Bayesian optimisation spends most of its time on the choice of the next point.",
+		each("quasi-Newton"), each("CMA-ES"), each("Bayesian"))
+}
+
+// SearchesMinimaTable counts the minima on a bound.
+func SearchesMinimaTable(r *searches.Result) string {
+	bounds := 0
+	for _, at := range r.At {
+		if at[0] <= r.Params.MinLambda1 || at[1] <= r.Params.MinLambda2 {
+			bounds++
+		}
+	}
+	return fmt.Sprintf("%d of %d minima lie on a bound of a penalty. **So search in λ, not in its logarithm:** a bound near 0 is far away in logarithms.", bounds, len(r.At))
+}
+
+// SearchesSurface reads the figure, and counts the starts that end at the minimum.
+func SearchesSurface(r *searches.Result) string {
+	lowest, higher, others := 0, 0., ""
+	minimum := r.Minimum[r.Params.SurfaceDataSet]
+	for _, v := range r.Surface.EndLoss {
+		if v-minimum <= r.Params.Tol {
+			lowest++
+		} else {
+			higher = max(higher, v)
+		}
+	}
+	if higher > 0 {
+		others = fmt.Sprintf("The highest of the other ends has the CV loss %.6f.", higher)
+	}
+	return paragraphs(
+		fmt.Sprintf("The triangles on the cross have found the true minimum, %.6f. Triangles elsewhere are ends in other local minima, or on the dark plateau, where every coefficient is zero and the CV loss is constant. Here %d of %d starts end at the true minimum.", minimum, lowest, len(r.Surface.EndLoss)),
+		others)
+}
+
+// SearchDimensionsCurves reads the figure, and lists where searches with and without gradients
+// end.
+func SearchDimensionsCurves(r *searches.DimensionsResult) string {
+	above := func(excess float64) string {
+		if excess < 1e-6 { // as in the figure
+			return "less than 1e-6"
+		}
+		return fmt.Sprintf("%.2g", excess)
+	}
+	var ends list
+	for _, d := range r.Dimensions {
+		var newton, best searches.DimensionMethod // best: without gradients
+		for _, m := range d.Methods {
+			switch {
+			case m.Name == searches.QuasiNewton:
+				newton = m
+			case m.CV != nil && m.Name != "adaptive gradient" && (best.CV == nil || m.Excess.Mean < best.Excess.Mean):
+				best = m
+			}
+		}
+		ends.item("Hyperparameters: %d. The quasi-Newton method ends %s above the lowest known CV loss after at most %d evaluations. The best search without gradients, %s, ends %s above it after %d.", d.Hyperparameters, above(newton.Excess.Mean), newton.Evaluations, best.Name, above(best.Excess.Mean), best.Evaluations)
+	}
+	return paragraphs(
+		"Compare from panel to panel how far the other lines end above that of the quasi-Newton method. A line on the axis has found the lowest CV loss known.",
+		ends.String())
+}
+
+// SearchDimensionsTest warns that the lowest CV loss need not have the lowest test loss.
+func SearchDimensionsTest(r *searches.DimensionsResult) string {
+	most := r.Dimensions[len(r.Dimensions)-1]
+	ran := slices.DeleteFunc(slices.Clone(most.Methods), func(m searches.DimensionMethod) bool { return m.CV == nil })
+	if len(ran) == 0 {
+		return ""
+	}
+	cv := slices.MinFunc(ran, func(a, b searches.DimensionMethod) int { return cmp.Compare(a.CVMean.Mean, b.CVMean.Mean) })
+	test := slices.MinFunc(ran, func(a, b searches.DimensionMethod) int { return cmp.Compare(a.TestMean.Mean, b.TestMean.Mean) })
+	return fmt.Sprintf("**A low CV loss need not be a low test loss.** With %d hyperparameters %s ends at the lowest CV loss, %.3f, and has the test loss %.3f ± %.3f. The lowest test loss there, %.3f ± %.3f, is that of %s, which ends at the CV loss %.3f. [07_splits](07_splits.ipynb) measures when to stop.",
+		most.Hyperparameters, cv.Name, cv.CVMean.Mean, cv.TestMean.Mean, cv.TestMean.Margin, test.TestMean.Mean, test.TestMean.Margin, test.Name, test.CVMean.Mean)
+}
+
+// FewDimensionsTable tells how many hyperparameters matter.
+func FewDimensionsTable(few *searches.FewDimensionsResult) string {
+	var carry float64
+	for _, share := range few.Carry {
+		carry += share / float64(len(few.Carry))
+	}
+	return fmt.Sprintf("A difference below 0 is a lead of random search. And few do matter: where each of %d features has its own penalty, %.0f %% of the penalties carry nine tenths of the mean squared slope of the CV loss.", few.Params.Features, 100*carry)
+}
+
+// RegretTable counts the rows in which Bayesian optimisation is ahead.
+func RegretTable(r *searches.RegretResult) string {
+	lower := 0
+	for _, row := range r.Rows {
+		if row.BayesianLess.High < 0 {
+			lower++
+		}
+	}
+	return fmt.Sprintf("Bayesian optimisation has the lower regret in %d of %d rows: there the interval of the difference lies below 0. A regret near zero is that of a search that has found the lowest known CV loss of its box. The ratio of two such regrets has no meaning.", lower, len(r.Rows))
+}
+
+// GradientCostTable reads the table.
+func GradientCostTable() string {
+	return "Rows with a gradient: the last column is the time with gradient over that without. Rows with cores: it is the time on two cores over that on one. Sharing the work gives 0.5 at best. A value below 0.5 has other causes as well, such as caches or other work on the machine."
+}
