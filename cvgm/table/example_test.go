@@ -132,6 +132,96 @@ func ExampleDatePart() {
 	// day month false
 }
 
+// A file is described before a model is fitted: a missing value is no error here.
+func ExampleDescription() {
+	const text = "id,sold,weight,town,price\nA-1,2025-03-04,1.2 kg,Bonn,$9.50\nA-2,2025-04-06,800 g,Ulm,$7\nA-3,2025-04-07,,Bonn,\"$1,200\"\nA-4,2025-03-08,2 kg,Ulm,\n"
+	d, err := table.CSV{Target: "price"}.Describe(strings.NewReader(text))
+	if err != nil {
+		panic(err)
+	}
+	fmt.Print(d)
+	// Output:
+	// 3 rows, and 1 left out that lack a value
+	// column  kind           missing  values       use
+	// sold    date 2006-1-2  0                     days: 1 feature, month: 1 feature, weekday: 2 features
+	// weight  number in g    1        800 to 1200  an error, as values are missing: set CSV.Missing
+	// town    2 levels       0                     1 feature
+	// id      text           0                     left out
+	// price   number in $    0        7 to 1200    target
+	// Column "id" has 3 different texts in 3 rows and is left out as an identifier. CSV.Categorical overrules it.
+	// Column "weight" holds the units g (1), kg (1): all become g. CSV.Numbers overrules it.
+}
+
+func ExampleDescribed() {
+	tbl, err := table.CSV{Target: "y", Weights: "n", Group: "g"}.Read(strings.NewReader("x,g,n,y\n1,a,1,no\n2,b,3,yes\n4,a,2,no\n"))
+	if err != nil {
+		panic(err)
+	}
+	for _, c := range tbl.Describe().Columns {
+		fmt.Println(c.Name, "|", c.Kind, "|", c.Use)
+	}
+	// Output:
+	// x | number | 1 feature
+	// y | 2 classes | target, one of ["no" "yes"]
+	// n | number | weights of the rows
+	// g | 2 groups | groups of rows that stay together
+}
+
+// Three classes: a pipeline for each against the others, joined into one.
+func ExampleOneVsRest() {
+	tbl, err := table.ReadCSV(strings.NewReader("weight,colour,kind\n100,red,apple\n120,green,pear\n9,red,cherry\n11,red,cherry\n110,green,pear\n90,red,apple\n"), "kind")
+	if err != nil {
+		panic(err)
+	}
+	var pipelines []*table.Pipeline
+	for _, class := range tbl.Classes {
+		binary, err := tbl.Binary(class)
+		if err != nil {
+			panic(err)
+		}
+		data, encoder, err := binary.Data()
+		if err != nil {
+			panic(err)
+		}
+		cv, err := cvgm.New(cvgm.Config{Data: data, Prepare: encoder, Splits: []cvgm.Split{{Train: []int{0, 1, 2}, Val: []int{3, 4, 5}}}, Loss: cvgm.LogisticLoss{},
+			Standardise: true, Learner: func() learn.Learner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} }})
+		if err != nil {
+			panic(err)
+		}
+		model, err := cv.Final([]float64{10})
+		if err != nil {
+			panic(err)
+		}
+		pipeline, err := table.NewPipeline(model)
+		if err != nil {
+			panic(err)
+		}
+		pipelines = append(pipelines, pipeline)
+	}
+	fruits, err := table.NewOneVsRest(pipelines)
+	if err != nil {
+		panic(err)
+	}
+	accuracy, err := fruits.Accuracy(tbl)
+	if err != nil {
+		panic(err)
+	}
+	fresh, err := fruits.Record(map[string]string{"weight": "10", "colour": "red"})
+	if err != nil {
+		panic(err)
+	}
+	classes, err := fruits.Class(fresh)
+	if err != nil {
+		panic(err)
+	}
+	probabilities, err := fruits.Probability(fresh)
+	fmt.Println(accuracy, classes, fruits.Classes(), err)
+	fmt.Printf("%.2f\n", mat.Row(nil, 0, probabilities))
+	// Output:
+	// 1 [cherry] [apple cherry pear] <nil>
+	// [0.08 0.91 0.01]
+}
+
 func ExampleNote() {
 	tbl, err := table.ReadCSV(strings.NewReader("weight,y\n1.2 kg,1\n800 g,2\n2 kg,3\n"), "y")
 	if err != nil {

@@ -70,6 +70,15 @@ func (p *Pipeline) Read(r io.Reader) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
+	return p.read(r, p.Classes, e.rest)
+}
+
+// read is Read by these classes of the target and the class of other texts.
+func (p *Pipeline) read(r io.Reader, classes []string, rest string) (*Table, error) {
+	e, err := p.encoder()
+	if err != nil {
+		return nil, err
+	}
 	text, err := e.reader.header(r)
 	if err != nil {
 		return nil, err
@@ -86,6 +95,7 @@ func (p *Pipeline) Read(r io.Reader) (*Table, error) {
 		return nil, err
 	}
 	t := p.table(e, text.lines)
+	t.Classes, t.rest = classes, rest
 	if err := t.readColumns(text, at); err != nil {
 		return nil, err
 	}

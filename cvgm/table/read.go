@@ -55,10 +55,12 @@ func (c CSV) Read(r io.Reader) (*Table, error) {
 	if err := text.read(); err != nil {
 		return nil, err
 	}
+	all := len(text.records)
 	if err := c.dropRows(text, roles); err != nil {
 		return nil, err
 	}
-	k := &kinds{csv: c, text: text, t: &Table{Target: c.Target, Lines: text.lines, reader: reader, Columns: make([]Column, 0, len(text.header))}}
+	k := &kinds{csv: c, text: text, t: &Table{Target: c.Target, Lines: text.lines, reader: reader, Columns: make([]Column, 0, len(text.header)),
+		weightsName: c.Weights, groupName: c.Group, dropped: all - len(text.records)}}
 	for i, name := range text.header {
 		if roles[i] == isFeature {
 			if err := k.feature(i, named[name]); err != nil {

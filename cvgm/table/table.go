@@ -40,9 +40,13 @@ type Table struct {
 
 	// x holds numbers and, for categorical columns, indices in Levels. NaN is a
 	// missing value, and len(Levels) an unknown level.
-	x      *mat.Dense
-	reader *csvReader
-	rest   string // the class of all texts that are none of Classes; empty: there is none
+	x *mat.Dense
+	// weightsName and groupName are the columns of Weights and Groups, and dropped counts the
+	// rows that were left out.
+	weightsName, groupName string
+	dropped                int
+	reader                 *csvReader
+	rest                   string // the class of all texts that are none of Classes; empty: there is none
 }
 
 // check reports a table that was not read.

@@ -2,8 +2,6 @@ package tune
 
 import (
 	"context"
-	"math"
-	"slices"
 
 	"cvgm/cvgm"
 	"cvgm/cvgm/internal/args"
@@ -69,29 +67,27 @@ func (t Tuner) TuneClasses(ctx context.Context, table *table.Table) (*TunedClass
 	return all, nil
 }
 
-// Class returns, for each row of a table, the class whose model has the largest decision value.
-// It returns the errors of [table.Pipeline.Decision].
-func (c *TunedClasses) Class(table *table.Table) ([]string, error) {
-	var classes []string
-	var most []float64
+// Pipeline returns the models as one that predicts classes, and probabilities, from texts and
+// records, and has a JSON text.
+func (c *TunedClasses) Pipeline() (*table.OneVsRest, error) {
+	var pipelines []*table.Pipeline
 	for k, tuned := range c.Tuned {
 		if tuned == nil {
 			return nil, args.Bad("TunedClasses.Tuned", qpdiff.ErrEmpty, "keep what TuneClasses returned", "is nil for class %q", c.Classes[k])
 		}
-		decisions, err := tuned.Pipeline.Decision(table)
-		if err != nil {
-			return nil, err
-		}
-		if k == 0 {
-			classes, most = make([]string, len(decisions)), slices.Repeat([]float64{math.Inf(-1)}, len(decisions))
-		}
-		for i, d := range decisions {
-			if d > most[i] {
-				classes[i], most[i] = c.Classes[k], d
-			}
-		}
+		pipelines = append(pipelines, tuned.Pipeline)
 	}
-	return classes, nil
+	return table.NewOneVsRest(pipelines)
+}
+
+// Class returns, for each row of a table, the class whose model has the largest decision value.
+// It returns the errors of Pipeline and of [table.OneVsRest.Class].
+func (c *TunedClasses) Class(t *table.Table) ([]string, error) {
+	p, err := c.Pipeline()
+	if err != nil {
+		return nil, err
+	}
+	return p.Class(t)
 }
 
 // tune is Tune with the data and their preparation in c. They come from the table, if it is not

@@ -1,0 +1,193 @@
+package table
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"text/tabwriter"
+)
+
+// A Description lists the columns of a file and their use. String prints it as a table for a
+// terminal.
+type Description struct {
+	Rows    int         // used
+	Dropped int         // left out, because they lack a value
+	Columns []Described // in the order of the file, without ignored ones; target, weights and group come last
+	Notes   []Note      // as in Table
+}
+
+// Described describes a column of a file.
+type Described struct {
+	Name    string
+	Kind    string  // in words: "number in kg", "date 2006-1-2", "12 levels", "text"
+	Missing int     // rows without a value, among those used
+	Low     float64 // the least number; NaN for other kinds
+	High    float64 // the largest one
+	Use     string  // in words: its features, or the role of the column
+}
+
+// Describe reads a file as Read does and describes it. A missing value is no error: the use of its
+// column is described as one. It returns the errors of Read for all else.
+func (c CSV) Describe(r io.Reader) (*Description, error) {
+	lenient := c
+	lenient.MissingIn = maps.Clone(c.MissingIn)
+	if lenient.MissingIn == nil {
+		lenient.MissingIn = map[string]MissingRule{}
+	}
+	if c.Missing == MissingIsError {
+		lenient.Missing = MissingIsMean
+	}
+	for name, rule := range c.MissingIn {
+		if rule == MissingIsError {
+			lenient.MissingIn[name] = MissingIsMean
+		}
+	}
+	for _, name := range []string{c.Target, c.Group, c.Weights} {
+		if name != "" && c.MissingIn[name] != MissingIsMean { // which Read refuses
+			lenient.MissingIn[name] = MissingDropsRow
+		}
+	}
+	t, err := lenient.Read(r)
+	if err != nil {
+		return nil, err
+	}
+	d := t.Describe()
+	for i := range d.Columns {
+		if col := &d.Columns[i]; col.Missing > 0 && c.missingRule(col.Name, isFeature) == MissingIsError {
+			col.Use = "an error, as values are missing: set CSV.Missing"
+		}
+	}
+	return d, nil
+}
+
+// Describe describes the file of a table.
+func (t *Table) Describe() *Description {
+	rows, _ := t.Dims()
+	d := &Description{Rows: rows, Dropped: t.dropped, Notes: t.Notes}
+	for j := range t.Columns {
+		c := &t.Columns[j]
+		if c.Date != nil && j > 0 && t.Columns[j-1].source() == c.source() {
+			last := &d.Columns[len(d.Columns)-1]
+			last.Use += ", " + c.part()
+			last.Missing = max(last.Missing, t.missing(j))
+			continue
+		}
+		column := Described{Name: c.source(), Missing: t.missing(j), Low: math.NaN(), High: math.NaN(), Use: c.part()}
+		switch {
+		case c.Date != nil:
+			column.Kind = "date " + c.Date.Layout
+		case c.Kind == Categorical:
+			column.Kind = fmt.Sprintf("%d levels", len(c.Levels))
+			if c.Other {
+				column.Kind += " and other"
+			}
+		default:
+			column.Kind = numberKind(c.Number)
+			column.Low, column.High = t.span(j)
+		}
+		d.Columns = append(d.Columns, column)
+	}
+	for _, n := range t.Notes {
+		if n.LeftOut {
+			d.Columns = append(d.Columns, Described{Name: n.Column, Kind: "text", Low: math.NaN(), High: math.NaN(), Use: "left out"})
+		}
+	}
+	if t.Y != nil {
+		target := Described{Name: t.Target, Kind: numberKind(t.TargetNumber), Low: slices.Min(t.Y), High: slices.Max(t.Y), Use: "target"}
+		if len(t.Classes) > 0 {
+			target.Kind, target.Low, target.High = fmt.Sprintf("%d classes", len(t.Classes)), math.NaN(), math.NaN()
+			target.Use = fmt.Sprintf("target, one of %q", firstOf(t.Classes))
+		}
+		d.Columns = append(d.Columns, target)
+	}
+	if t.Weights != nil {
+		d.Columns = append(d.Columns, Described{Name: t.weightsName, Kind: "number", Low: slices.Min(t.Weights), High: slices.Max(t.Weights), Use: "weights of the rows"})
+	}
+	if t.Groups != nil {
+		d.Columns = append(d.Columns, Described{Name: t.groupName, Kind: fmt.Sprintf("%d groups", slices.Max(t.Groups)+1), Low: math.NaN(), High: math.NaN(), Use: "groups of rows that stay together"})
+	}
+	return d
+}
+
+// part describes the features of a column.
+func (c *Column) part() string {
+	text := "1 feature"
+	if n := c.width(); n != 1 {
+		text = fmt.Sprintf("%d features", n)
+	}
+	if c.Date != nil {
+		return fmt.Sprintf("%v: %s", c.Date.Part, text)
+	}
+	if c.imputed() {
+		text += ", the mean for a missing value"
+	}
+	return text
+}
+
+// numberKind returns the kind of a column of numbers in words.
+func numberKind(n *Number) string {
+	if n == nil || n.Unit == "" {
+		return "number"
+	}
+	return "number in " + n.Unit
+}
+
+// missing returns the number of rows in which column j lacks a value.
+func (t *Table) missing(j int) (n int) {
+	rows, _ := t.Dims()
+	for i := range rows {
+		if v := t.x.At(i, j); v != v {
+			n++
+		}
+	}
+	return n
+}
+
+// span returns the least and the largest value of column j.
+func (t *Table) span(j int) (low, high float64) {
+	low, high = math.Inf(1), math.Inf(-1)
+	rows, _ := t.Dims()
+	for i := range rows {
+		if v := t.x.At(i, j); v == v {
+			low, high = min(low, v), max(high, v)
+		}
+	}
+	return low, high
+}
+
+// String returns the description as a table and the notes.
+func (d *Description) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d rows", d.Rows)
+	if d.Dropped > 0 {
+		fmt.Fprintf(&b, ", and %d left out that lack a value", d.Dropped)
+	}
+	b.WriteString("\n")
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprint(w, "column\tkind\tmissing\tvalues\tuse\n")
+	for _, c := range d.Columns {
+		values := ""
+		if c.Low == c.Low {
+			values = fmt.Sprintf("%.6g to %.6g", c.Low, c.High)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\n", oneLine(c.Name), c.Kind, c.Missing, values, c.Use)
+	}
+	w.Flush()
+	for _, n := range d.Notes {
+		fmt.Fprintln(&b, oneLine(n.String()))
+	}
+	return b.String()
+}
+
+// oneLine returns a text without control characters.
+func oneLine(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' {
+			return ' '
+		}
+		return r
+	}, text)
+}

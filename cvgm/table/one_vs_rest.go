@@ -1,0 +1,268 @@
+package table
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/strictjson"
+	"cvgm/qpdiff"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// OneVsRest predicts one of three or more classes from texts: by a [Pipeline] for each class
+// against the others, of the same columns. The class of a row is the one with the largest
+// decision. It is safe for concurrent use.
+type OneVsRest struct {
+	// Pipelines has a pipeline for each class, which is its Classes[1].
+	Pipelines []*Pipeline
+}
+
+// NewOneVsRest joins the pipelines of one table's classes. An error is of kind ErrShape.
+func NewOneVsRest(pipelines []*Pipeline) (*OneVsRest, error) {
+	c := &OneVsRest{Pipelines: slices.Clone(pipelines)}
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// check reports pipelines that do not fit together.
+func (c *OneVsRest) check() error {
+	if c == nil || len(c.Pipelines) < 3 {
+		return args.Bad("OneVsRest.Pipelines", qpdiff.ErrShape, "give one for each of three or more classes, or use a Pipeline", "are fewer than 3")
+	}
+	first, err := c.Pipelines[0].encoder()
+	if err != nil {
+		return err
+	}
+	seen := map[string]bool{}
+	for k, p := range c.Pipelines {
+		e, err := p.encoder()
+		if err != nil {
+			return args.At(err, "OneVsRest.Pipelines[%d]", k)
+		}
+		same := slices.EqualFunc(first.columns, e.columns, func(a, b Column) bool { return a.equal(&b) })
+		if err := args.First(
+			args.BadIf(len(p.Classes) != 2, "OneVsRest.Pipelines", qpdiff.ErrShape, "train it on Table.Binary of a class", "has no classes in number %d", k),
+			args.BadIf(!same || p.Target != c.Pipelines[0].Target, "OneVsRest.Pipelines", qpdiff.ErrShape, "train all on one table", "has other columns or another target in number %d", k),
+		); err != nil {
+			return err
+		}
+		if class := p.Classes[1]; seen[class] {
+			return args.Bad("OneVsRest.Pipelines", qpdiff.ErrShape, "give one for each class", "has the class %q twice", class)
+		}
+		seen[p.Classes[1]] = true
+	}
+	return nil
+}
+
+// Classes returns the classes in the order of the pipelines.
+func (c *OneVsRest) Classes() []string {
+	var classes []string
+	for _, p := range c.Pipelines {
+		classes = append(classes, p.Classes[1])
+	}
+	return classes
+}
+
+// Read is [Pipeline.Read]. The target, if it is there, is one of the classes, and Table.Y holds
+// their indices.
+func (c *OneVsRest) Read(r io.Reader) (*Table, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	return c.Pipelines[0].read(r, c.Classes(), "")
+}
+
+// Record is [Pipeline.Record].
+func (c *OneVsRest) Record(fields map[string]string) (*Table, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	t, err := c.Pipelines[0].Record(fields)
+	if err != nil {
+		return nil, err
+	}
+	t.Classes, t.rest = c.Classes(), ""
+	return t, nil
+}
+
+// Decision returns the decision of each class for each row, a matrix of rows and classes. It
+// returns the errors of [Pipeline.Decision].
+func (c *OneVsRest) Decision(t *Table) (*mat.Dense, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	var all *mat.Dense
+	for k, p := range c.Pipelines {
+		decisions, err := p.Decision(t)
+		if err != nil {
+			return nil, err
+		}
+		if k == 0 {
+			all = mat.NewDense(len(decisions), len(c.Pipelines), nil)
+		}
+		all.SetCol(k, decisions)
+	}
+	return all, nil
+}
+
+// Class returns the class with the largest decision for each row, of equal ones the first. It
+// returns the errors of Decision.
+func (c *OneVsRest) Class(t *Table) ([]string, error) {
+	decisions, err := c.Decision(t)
+	if err != nil {
+		return nil, err
+	}
+	rows, _ := decisions.Dims()
+	classes, names := make([]string, rows), c.Classes()
+	for i := range rows {
+		row := decisions.RawRowView(i)
+		most := 0
+		for k, d := range row {
+			if d > row[most] {
+				most = k
+			}
+		}
+		classes[i] = names[most]
+	}
+	return classes, nil
+}
+
+// PredictRecord is Class for the one row of Record.
+func (c *OneVsRest) PredictRecord(fields map[string]string) (string, error) {
+	t, err := c.Record(fields)
+	if err != nil {
+		return "", err
+	}
+	classes, err := c.Class(t)
+	if err != nil {
+		return "", err
+	}
+	return classes[0], nil
+}
+
+// Probability returns the probability of each class for each row, a matrix of rows and classes:
+// the pipelines' probabilities divided by their sum. It needs Model.LogOdds of each pipeline, as
+// [Pipeline.Probability] does.
+func (c *OneVsRest) Probability(t *Table) (*mat.Dense, error) {
+	decisions, err := c.Decision(t)
+	if err != nil {
+		return nil, err
+	}
+	for k, p := range c.Pipelines {
+		if !p.Model.LogOdds {
+			return nil, args.Bad("Model.LogOdds", qpdiff.ErrDomain, "train a linear.Logistic or linear.SparseLogistic, or use Decision", "is false for class %q: the model's predictions are not log odds", c.Pipelines[k].Classes[1])
+		}
+	}
+	rows, _ := decisions.Dims()
+	for i := range rows {
+		row := decisions.RawRowView(i)
+		top := math.Inf(-1)
+		for k, d := range row {
+			row[k] = -math.Log1p(math.Exp(-math.Abs(d))) + min(d, 0) // the logarithm of 1/(1 + exp(−d))
+			top = max(top, row[k])
+		}
+		sum := 0.0
+		for k := range row {
+			row[k] = math.Exp(row[k] - top)
+			sum += row[k]
+		}
+		for k := range row {
+			row[k] /= sum
+		}
+	}
+	return decisions, nil
+}
+
+// Accuracy returns the share of the rows of a table with a target whose class is predicted. A
+// table without classes is an error of kind ErrShape.
+func (c *OneVsRest) Accuracy(t *Table) (float64, error) {
+	classes, err := c.Class(t)
+	if err != nil {
+		return math.NaN(), err
+	}
+	if t.Y == nil || len(t.Classes) < 3 {
+		return math.NaN(), args.Bad("Table", qpdiff.ErrShape, "read one with the target's column", "has no target of three or more classes")
+	}
+	right := 0
+	for i, class := range classes {
+		if t.Classes[int(t.Y[i])] == class {
+			right++
+		}
+	}
+	return float64(right) / float64(len(classes)), nil
+}
+
+const (
+	oneVsRestFormat  = "cvgm one against the rest"
+	oneVsRestVersion = 1
+)
+
+// oneVsRestJSON is how a OneVsRest is written.
+type oneVsRestJSON struct {
+	Format    string            `json:"format"`
+	Version   int               `json:"version"`
+	Pipelines []json.RawMessage `json:"pipelines"`
+}
+
+// MarshalJSON writes the pipelines and a checksum. It returns the errors of
+// [Pipeline.MarshalJSON].
+func (c OneVsRest) MarshalJSON() ([]byte, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	out := oneVsRestJSON{Format: oneVsRestFormat, Version: oneVsRestVersion}
+	for _, p := range c.Pipelines {
+		text, err := json.Marshal(p)
+		if err != nil {
+			return nil, err
+		}
+		out.Pipelines = append(out.Pipelines, text)
+	}
+	return strictjson.WithChecksum(out)
+}
+
+// UnmarshalJSON reads the text of MarshalJSON; predictions then have the same bits. Its errors are
+// those of [Pipeline.UnmarshalJSON], and c is then left as it was.
+func (c *OneVsRest) UnmarshalJSON(text []byte) error {
+	var in oneVsRestJSON
+	if err := json.Unmarshal(text, &in); err != nil {
+		return fmt.Errorf("cvgm: not one against the rest: %w", err)
+	}
+	const remedy = "read the text that MarshalJSON wrote, with this version of the package or a later one"
+	if err := args.First(
+		args.BadIf(in.Format != oneVsRestFormat, "format", qpdiff.ErrDomain, remedy, "is %q instead of %q", in.Format, oneVsRestFormat),
+		args.BadIf(in.Version != oneVsRestVersion, "version", qpdiff.ErrDomain, remedy, "is %d instead of %d", in.Version, oneVsRestVersion),
+	); err != nil {
+		return err
+	}
+	keys := map[string]map[string]bool{
+		"classifier": {"format": true, "version": true, "pipelines": true, strictjson.ChecksumKey: false},
+		"pipelines":  nil,
+	}
+	if err := strictjson.Read(text, keys, "classifier", &in); err != nil {
+		return err
+	}
+	read := OneVsRest{}
+	for k, p := range in.Pipelines {
+		pipeline := new(Pipeline)
+		if err := json.Unmarshal(p, pipeline); err != nil {
+			return args.At(err, "pipeline %d", k)
+		}
+		read.Pipelines = append(read.Pipelines, pipeline)
+	}
+	if err := read.check(); err != nil {
+		return err
+	}
+	if err := strictjson.Verify(text); err != nil {
+		return err
+	}
+	*c = read
+	return nil
+}
