@@ -488,10 +488,23 @@ def finish(tasks, states, args, env, complete=True):
     for task in tasks:
         if not task.overrides:
             readme.update(task.out)
+        if complete and args.names and task.path.stem == ANSWERS:
+            print(printed(task.notebook), end="")
     if not args.names:
         if complete:
             provenance.prune(states, slurm.keys())
         log.info(f"report: {report.write(states, env[environment.TOOLCHAIN]).relative_to(ROOT)}")
+
+
+# The notebook of a reader's own data. What its cells print answers who ran it from the command line.
+ANSWERS = "my_data"
+
+
+def printed(notebook):
+    """What the cells of an executed notebook print."""
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    outputs = (output for cell in cells for output in cell.get("outputs", ()))
+    return "".join("".join(output["text"]) for output in outputs if output["output_type"] == "stream" and output["name"] == "stdout")
 
 
 def status_of(argv):

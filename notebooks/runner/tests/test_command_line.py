@@ -2,6 +2,7 @@
 
 import fcntl
 import io
+import json
 import os
 import shutil
 import signal
@@ -21,6 +22,20 @@ class CommandLine(unittest.TestCase):
     def parsed(self, *argv):
         args = main.parse(argv)
         return args.names, args.mode, args.overrides
+
+    def test_what_a_notebook_prints_is_the_answer(self):
+        def stream(name, text):
+            return {"output_type": "stream", "name": name, "text": text}
+
+        cells = [
+            {"cell_type": "markdown", "source": "words"},
+            {"cell_type": "code", "outputs": [stream("stdout", ["Use the tuned model.\n", "R² 0.9\n"]), stream("stderr", "a warning\n")]},
+            {"cell_type": "code", "outputs": [{"output_type": "display_data", "data": {"text/plain": "a table"}}, stream("stdout", "a file\n")]},
+        ]
+        with tempfile.TemporaryDirectory() as folder:
+            notebook = Path(folder) / "my_data.ipynb"
+            notebook.write_text(json.dumps({"cells": cells}), encoding="utf-8")
+            self.assertEqual(main.printed(notebook), "Use the tuned model.\nR² 0.9\na file\n")
 
     def test_forms(self):
         for argv, want in (
