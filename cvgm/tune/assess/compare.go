@@ -19,11 +19,15 @@ type Comparison struct {
 	Shown float64
 }
 
-// Better reports whether the interval lies below 0.
-func (c Comparison) Better() bool { return c.Percent.High < 0 }
+// rounding is the difference, in per cent, of two ways to compute the same predictions, which
+// decides nothing. Fits end within 1e-12 of theirs.
+const rounding = 1e-7
 
-// Worse reports whether the interval lies above 0.
-func (c Comparison) Worse() bool { return c.Percent.Low > 0 }
+// Better reports whether the interval lies below 0, by more than rounding.
+func (c Comparison) Better() bool { return c.Percent.High < -rounding }
+
+// Worse reports whether the interval lies above 0, by more than rounding.
+func (c Comparison) Worse() bool { return c.Percent.Low > rounding }
 
 // String says what is decided, by how much, or what would have been.
 func (c Comparison) String() string {
@@ -46,10 +50,6 @@ func percent(v float64) string {
 	}
 	return fmt.Sprintf("%.2g", v)
 }
-
-// rounding is the share of the constant's risk within which a difference is that of two ways to
-// compute the same predictions. Fits end within 1e-12 of theirs.
-const rounding = 1e-9
 
 // power is the share of cases in which a difference of Comparison.Shown is decided.
 const power = .8
@@ -78,7 +78,7 @@ func (r Rows) Compare(with string, a, b, constant [][]float64, questions int) (c
 		return Comparison{With: with, Percent: Estimate{ratio, ratio, ratio}}, true
 	}
 	_, se, freedom := r.mean(combine(ratio))
-	reach := 100 * (rounding + se*quantile(freedom, 1-(1-Confidence)/2/float64(questions)))
+	reach := 100 * se * quantile(freedom, 1-(1-Confidence)/2/float64(questions))
 	c = Comparison{With: with, Percent: Estimate{100 * ratio, 100*ratio - reach, 100*ratio + reach}, Shown: reach}
 	if args.Finite(se) {
 		c.Shown += 100 * se * quantile(freedom, power)
