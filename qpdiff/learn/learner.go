@@ -136,6 +136,22 @@ type LeaveOneOutLearner interface {
 	LeaveOneOutVJP(w *qpdiff.Workspace, g *Grad, dx *mat.Dense, ddst []float64) error
 }
 
+// A FoldLearner is a Learner that fits all data sets that lack one fold at once, which
+// cross-validation with folds needs. As Fit does, Folds changes the learner, and FoldsVJP only
+// reads it.
+type FoldLearner interface {
+	Learner
+	// FoldsAtOnce reports whether the learner can, with the settings that it has.
+	FoldsAtOnce() bool
+	// Folds writes to dst, for each row of the data that is in one of the folds, the prediction for
+	// it of the fit at hyper to the rows that are not in its fold. No row is in two folds. The
+	// learner may refuse folds that Fit would take. It ends the last Fit.
+	Folds(dst, hyper []float64, folds [][]int) error
+	// FoldsVJP adds the derivative of Σ_i ddst_i·dst_i at the last Folds, over the rows in folds,
+	// as LeaveOneOutVJP of a [LeaveOneOutLearner] does.
+	FoldsVJP(w *qpdiff.Workspace, g *Grad, dx *mat.Dense, ddst []float64) error
+}
+
 // A KinkedLearner is a Learner whose θ has kinks, and which can differentiate them. A Learner
 // without kinks does not need this method.
 type KinkedLearner interface {

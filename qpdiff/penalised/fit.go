@@ -36,12 +36,14 @@ type glmFit struct {
 
 	g, nextG, step, candidate, size, work, work2 []float64
 	block                                        []float64 // rows times their weights
+	folds                                        foldFit
 }
 
 // load copies the rows of d that count.
 func (l *glmFit) load(d learn.Data, penalties []Penalty, intercept bool) error {
 	rows, n := d.X.Dims()
 	l.n, l.q = n, n
+	l.folds.ready, l.folds.number = false, 0
 	if intercept {
 		l.q++
 	}

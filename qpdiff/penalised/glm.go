@@ -75,7 +75,7 @@ func (l *GLM) Load(d learn.Data) (err error) {
 }
 
 // Bytes implements [learn.SizedLearner]: the copied rows, their terms at two points, the Hessian, for the
-// squared loss the Gram matrix, and the copies of penalties.
+// squared loss the Gram matrix, the copies of penalties, and, with s.LeaveOneOut, the fits of Folds.
 func (l *GLM) Bytes(s learn.Size) int64 {
 	rows, q, m := learner.Sizes(s)
 	block := min(m, float64(blockRows(s.Features)))
@@ -83,6 +83,9 @@ func (l *GLM) Bytes(s learn.Size) int64 {
 		q++
 	}
 	entries := m*q + 12*m + 2*rows + q*q + 12*q + block*q + 12*float64(max(1, len(l.Penalties)))
+	if s.LeaveOneOut { // of a foldFit and its derivatives
+		entries += 6.5*m*q + 3*q*q + 50*m + 6*rows
+	}
 	if l.Loss == Squared {
 		entries += q * q
 	}
@@ -99,7 +102,7 @@ func (l *GLM) Bytes(s learn.Size) int64 {
 // Reset forgets the warm start and the last fit. The data stays loaded.
 func (l *GLM) Reset() {
 	l.state.Forget()
-	l.warm = false
+	l.warm, l.folds.number = false, 0
 }
 
 // Fit minimises the objective at hyper = λ and writes θ, from the best constant or the last
@@ -116,6 +119,7 @@ func (l *GLM) Fit(theta, hyper []float64) (err error) {
 	if err := l.state.Begin(theta, hyper, len(l.theta), len(l.forms)); err != nil {
 		return err
 	}
+	l.folds.number = 0
 	copy(l.lambda, hyper)
 	warm := l.warm
 	l.warm = false

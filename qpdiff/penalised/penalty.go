@@ -168,3 +168,12 @@ func (p Penalty) mean() float64 {
 	}
 	return sum / entries
 }
+
+// inner returns ½⟨S, P⟩ for a symmetric P of q rows, of which the upper triangle is read.
+func (f *form) inner(p []float64, q int) (sum float64) {
+	for i := range f.count {
+		row, of := f.row(i), p[(f.first+i)*(q+1):]
+		sum += row[0]*of[0]/2 + dense.Dot(row[1:], of[1:])
+	}
+	return sum
+}

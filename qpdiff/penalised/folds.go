@@ -1,0 +1,385 @@
+package penalised
+
+import (
+	"math"
+	"slices"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/learn"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// A foldFit holds the fits of [GLM.Folds]. With H the Hessian on all rows and z̃ the rows of a fold
+// times the roots of their weights, the Hessian of the fold's fit is H − Z̃ᵀZ̃. A large fold has a
+// factor of it, and a small one the factor of I − Z̃H⁻¹Z̃ᵀ.
+type foldFit struct {
+	number uint64 // of the fits, of check.NewState; 0 without
+	ready  bool   // parts belong to the data
+	parts  []foldPart
+	of     []int     // the fold of each row of X, or −1
+	place  []int     // of each row of X among those that count, or −1
+	all, b []float64 // H, upper triangle, and Σ wyz
+	beta   []float64 // θ of each fold, q entries
+}
+
+// A foldPart is one fold.
+type foldPart struct {
+	val        []int     // rows of X
+	counting   []int     // places of those that count
+	large      bool      // as are h and gram for it
+	gram, b    []float64 // Z̃ᵀZ̃, upper triangle, and Σ wyz
+	h, dinv    []float64 // of H − Z̃ᵀZ̃, or of I − Z̃H⁻¹Z̃ᵀ
+	t          []float64 // H⁻¹Z̃ᵀ, q entries a row, of a small fold
+	step, work []float64
+}
+
+// isLarge reports whether the system of q unknowns of a fold is cheaper than the one of its v rows. The
+// systems of such folds take fewer than 2·N·q numbers together.
+func isLarge(v, q int) bool { return 2*v > q }
+
+// leverageTol is the least pivot of I − Z̃H⁻¹Z̃ᵀ of a fold that rounding of 1 leaves enough digits.
+// At 0 the other rows do not determine θ.
+const leverageTol = 1e-8
+
+// FoldsAtOnce reports whether Folds fits faster than Fit, as it does for the squared loss.
+func (l *GLM) FoldsAtOnce() bool { return l.Loss == Squared }
+
+// Folds writes to dst, for each row of X in a fold, the prediction of the fit at hyper to the rows
+// that are not in its fold. The other entries of dst stay. Folds have rows of X of which none is in
+// two. It ends the last Fit; FoldsVJP has its derivatives.
+//
+// It is for the squared loss. With q parameters it costs q³/6 multiplications for each fold of at
+// least q/2 rows, and q² for each row of the other folds: Load has summed the squares of all rows,
+// and the first Folds of a Load sums those of the folds. Digits are lost as the condition of a
+// fold's Hessian has them. Errors are Fit's, and ErrDomain for another loss or for folds that
+// share a row or have none. After an error dst is undefined.
+func (l *GLM) Folds(dst, hyper []float64, folds [][]int) (err error) {
+	defer learner.Name(l, &err)
+	l.folds.number, l.warm = 0, false
+	if l.state.Forget(); l.state.Data.X == nil {
+		return learner.ErrNoData
+	}
+	if l.loss != Squared {
+		return check.ArgErrorf("GLM.Loss", qpdiff.ErrDomain, "use Fit", "is not Squared, which Folds needs")
+	}
+	check.Length("dst", dst, len(l.state.Data.Y))
+	if err := learner.CheckHyper(hyper, len(l.forms)); err != nil {
+		return err
+	}
+	if err := l.fold(folds); err != nil {
+		return err
+	}
+	copy(l.lambda, hyper)
+	if err := l.solveFolds(); err != nil {
+		return err
+	}
+	f := &l.folds
+	for k := range f.parts {
+		for _, i := range f.parts[k].val {
+			dst[i] = l.predict(f.beta[k*l.q:][:l.q], i)
+		}
+	}
+	if err := check.Finite("Data", "scale the data", f.beta); err != nil {
+		return err
+	}
+	f.number = check.NewState()
+	return nil
+}
+
+// predict returns the prediction of theta for row i of X.
+func (l *glmFit) predict(theta []float64, i int) (p float64) {
+	for j, v := range l.state.Data.Dense().RawRowView(i) {
+		p += (v - l.centre[j]) * theta[j]
+	}
+	if l.q > l.n {
+		p += theta[l.n]
+	}
+	return p
+}
+
+// fold makes the parts of folds, unless they are the same as before.
+func (l *glmFit) fold(folds [][]int) error {
+	f, rows := &l.folds, len(l.state.Data.Y)
+	if f.ready && len(f.parts) == len(folds) && !slices.ContainsFunc(folds, func(v []int) bool { return len(v) == 0 }) {
+		same := true
+		for k, v := range folds {
+			same = same && slices.Equal(v, f.parts[k].val)
+		}
+		if same {
+			return nil
+		}
+	}
+	f.ready = false
+	dense.GrowAll(rows, &f.of, &f.place)
+	dense.Fill(f.of, -1)
+	dense.Fill(f.place, -1)
+	for k, i := range l.rows {
+		f.place[i] = k
+	}
+	f.parts = dense.Grow(f.parts, len(folds))
+	for k, v := range folds {
+		if len(v) == 0 {
+			return check.ArgErrorf("folds", qpdiff.ErrDomain, "leave it out", "has no row in fold %d", k)
+		}
+		for _, i := range v {
+			if i < 0 || i >= rows || f.of[i] >= 0 {
+				return check.ArgErrorf("folds", qpdiff.ErrDomain, "give rows of X, each in one fold at most", "has row %d of %d rows in fold %d, or has it twice", i, rows, k)
+			}
+			f.of[i] = k
+		}
+		l.foldRows(&f.parts[k], v)
+	}
+	q := l.q
+	f.all, f.beta, f.b = dense.Grow(f.all, q*q), dense.Grow(f.beta, len(folds)*q), dense.Zeros(f.b, q)
+	for k, w := range l.w {
+		dense.Axpy(w*l.y[k], l.z[k*q:(k+1)*q], f.b)
+	}
+	f.ready = true
+	return nil
+}
+
+// foldRows makes p the fold of rows val.
+func (l *glmFit) foldRows(p *foldPart, val []int) {
+	q := l.q
+	p.val = append(p.val[:0], val...)
+	p.counting = p.counting[:0]
+	for _, i := range val {
+		if k := l.folds.place[i]; k >= 0 {
+			p.counting = append(p.counting, k)
+		}
+	}
+	v := len(p.counting)
+	p.large = isLarge(v, q)
+	size := v
+	if p.large {
+		size = q
+		p.gram, p.b = dense.Zeros(p.gram, q*q), dense.Zeros(p.b, q)
+		rows := make([]float64, v*q)
+		weighted := make([]float64, v*q)
+		for at, k := range p.counting {
+			z := l.z[k*q : (k+1)*q]
+			copy(rows[at*q:], z)
+			floats.ScaleTo(weighted[at*q:(at+1)*q], l.w[k], z)
+			dense.Axpy(l.w[k]*l.y[k], z, p.b)
+		}
+		dense.AddProducts(p.gram, weighted, rows, v, q, q)
+	} else {
+		p.t = dense.Grow(p.t, v*q)
+	}
+	p.h = dense.Grow(p.h, size*size)
+	dense.GrowAll(size, &p.dinv, &p.step, &p.work)
+}
+
+// solveFolds sets beta.
+func (l *glmFit) solveFolds() error {
+	f, q := &l.folds, l.q
+	copy(f.all, l.gram)
+	for j := range l.forms {
+		l.forms[j].addTo(f.all, q, l.lambda[j])
+	}
+	if slices.ContainsFunc(f.parts, func(p foldPart) bool { return !p.large }) {
+		if err := l.factorise(); err != nil {
+			return err
+		}
+		copy(l.theta, f.b)
+		dense.LDLSolve(l.h, l.dinv, q, q, l.theta)
+	}
+	for k := range f.parts {
+		p, beta, solved := &f.parts[k], f.beta[k*q:(k+1)*q], false
+		if p.large {
+			solved = l.solveLarge(p, beta)
+		} else {
+			solved = l.solveSmall(p, beta)
+		}
+		if !solved {
+			return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "raise a penalty, or draw other folds", "leaves θ open without the rows of fold %d, from row %d on", k, p.val[0])
+		}
+	}
+	return nil
+}
+
+// solveLarge sets beta to the θ of a large fold, unless its Hessian is singular.
+func (l *glmFit) solveLarge(p *foldPart, beta []float64) bool {
+	f, q := &l.folds, l.q
+	floats.SubTo(p.h, f.all, p.gram)
+	for j := range q {
+		if !(p.h[j*q+j] > leverageTol*f.all[j*q+j]) {
+			return false
+		}
+	}
+	if dense.LDLFactor(p.h, p.dinv, q, q, rankTol) < q || dense.Unsolvable(dense.LDLCond(p.h, p.dinv, q, q, p.work, p.step)) {
+		return false
+	}
+	floats.SubTo(beta, f.b, p.b)
+	dense.LDLSolve(p.h, p.dinv, q, q, beta)
+	return true
+}
+
+// solveSmall sets beta to the θ of a small fold, unless its rows have a leverage of 1.
+func (l *glmFit) solveSmall(p *foldPart, beta []float64) bool {
+	q, v := l.q, len(p.counting)
+	for at, k := range p.counting {
+		t := p.t[at*q : (at+1)*q]
+		floats.ScaleTo(t, math.Sqrt(l.w[k]), l.z[k*q:(k+1)*q])
+		dense.LDLSolve(l.h, l.dinv, q, q, t)
+	}
+	for at, k := range p.counting {
+		root := math.Sqrt(l.w[k])
+		z := l.z[k*q : (k+1)*q]
+		for other := at; other < v; other++ {
+			p.h[at*v+other] = -root * dense.Dot(z, p.t[other*q:])
+		}
+		p.h[at*v+at]++
+		p.step[at] = root * (l.y[k] - dense.Dot(z, l.theta))
+	}
+	if dense.LDLFactor(p.h, p.dinv, v, v, 0) < v {
+		return false
+	}
+	for _, inverse := range p.dinv {
+		if !(inverse*leverageTol < 1) {
+			return false
+		}
+	}
+	dense.LDLSolve(p.h, p.dinv, v, v, p.step[:v])
+	copy(beta, l.theta)
+	for at, s := range p.step[:v] {
+		dense.Axpy(-s, p.t[at*q:(at+1)*q], beta)
+	}
+	return true
+}
+
+// FoldsVJP adds the derivative of Σ_i ddst_i·dst_i at the last Folds, over the rows in folds, to each
+// field of g that is not nil. g.X receives the derivative with respect to the rows as training
+// rows. dx, unless nil, receives the derivative with respect to the rows as predicted rows. With K
+// folds it costs K·q² multiplications, one pass over each S_j, and N·q² with g.X. Errors:
+// ErrNotFitted without a Folds after the last Load, Fit or Reset; an ArgError of kind
+// ErrNotFinite for ddst or if a product overflows, which leaves g and dx undefined.
+func (l *GLM) FoldsVJP(w *qpdiff.Workspace, g *learn.Grad, dx *mat.Dense, ddst []float64) (err error) {
+	defer learner.Name(l, &err)
+	if l.state.Home.Check(); l.folds.number == 0 {
+		return learner.ErrNoFit
+	}
+	l.state.Hypers = len(l.forms)
+	rows, cols := l.state.Data.X.Dims()
+	check.Length("ddst", ddst, rows)
+	check.Matrix("dx", dx, rows, cols)
+	if err := l.state.CheckShape("g", g); err != nil {
+		return err
+	}
+	if err := check.Finite("ddst", "give a finite cotangent", ddst); err != nil {
+		return err
+	}
+	return qpdiff.Scratch[foldDerivative](w).adjoint(&l.glmFit, g, dx, ddst)
+}
+
+// A foldDerivative is the scratch of FoldsVJP.
+type foldDerivative struct {
+	left, right []float64 // the u_k, then the β_k, and these the other way round
+	both        []float64 // Σ u_kβ_kᵀ + β_ku_kᵀ
+	sum, row, s []float64
+}
+
+// adjoint is [GLM.FoldsVJP]. With u_k the solution of the Hessian of fold k for Σ ddst_i z_i over its rows,
+// the derivative in an input a adds −u_kᵀ∂g_k/∂a, where g_k is the gradient of the objective.
+func (d *foldDerivative) adjoint(l *glmFit, g *learn.Grad, dx *mat.Dense, ddst []float64) error {
+	f, q := &l.folds, l.q
+	size := len(f.parts) * q
+	d.left, d.right = dense.Zeros(d.left, 2*size), dense.Grow(d.right, 2*size)
+	x := l.state.Data.Dense()
+	for k := range f.parts {
+		u, beta := d.left[k*q:(k+1)*q], f.beta[k*q:(k+1)*q]
+		for _, i := range f.parts[k].val {
+			for j, v := range x.RawRowView(i) {
+				u[j] += ddst[i] * (v - l.centre[j])
+			}
+			if q > l.n {
+				u[l.n] += ddst[i]
+			}
+			if dx != nil {
+				dense.Axpy(ddst[i], beta[:l.n], dx.RawRowView(i))
+			}
+		}
+		d.solve(l, &f.parts[k], u)
+	}
+	copy(d.left[size:], f.beta)
+	copy(d.right, f.beta)
+	copy(d.right[size:], d.left[:size])
+	if g.Hyper != nil || g.X != nil {
+		d.both = dense.Zeros(d.both, q*q)
+		dense.AddProducts(d.both, d.left, d.right, 2*len(f.parts), q, q)
+	}
+	if g.Hyper != nil {
+		for j := range l.forms {
+			g.Hyper[j] -= l.forms[j].inner(d.both, q)
+		}
+	}
+	if g.X != nil || g.Y != nil {
+		d.rows(l, g)
+	}
+	if err := learner.CheckProduct(&learn.Grad{X: dx}); err != nil {
+		return err
+	}
+	return learner.CheckProduct(g)
+}
+
+// solve replaces u by the product with the inverse of the Hessian of fold p.
+func (d *foldDerivative) solve(l *glmFit, p *foldPart, u []float64) {
+	q, v := l.q, len(p.counting)
+	if p.large {
+		dense.LDLSolve(p.h, p.dinv, q, q, u)
+		return
+	}
+	d.s = dense.Grow(d.s, v)
+	for at := range d.s {
+		d.s[at] = dense.Dot(u, p.t[at*q:])
+	}
+	dense.LDLSolve(p.h, p.dinv, v, v, d.s)
+	dense.LDLSolve(l.h, l.dinv, q, q, u)
+	for at, s := range d.s {
+		dense.Axpy(s, p.t[at*q:(at+1)*q], u)
+	}
+}
+
+// rows adds the cotangents of the rows and labels as of training.
+func (d *foldDerivative) rows(l *glmFit, g *learn.Grad) {
+	f, q := &l.folds, l.q
+	d.sum, d.row = dense.Zeros(d.sum, q), dense.Grow(d.row, q)
+	for k := range f.parts {
+		dense.Axpy(1, d.left[k*q:(k+1)*q], d.sum)
+	}
+	if g.X != nil {
+		for i := range q {
+			for j := range i {
+				d.both[i*q+j] = d.both[j*q+i]
+			}
+		}
+	}
+	for at, i := range l.rows {
+		w, y, z := l.w[at], l.y[at], l.z[at*q:(at+1)*q]
+		var u, beta []float64 // of its own fold
+		if k := f.of[i]; k >= 0 {
+			u, beta = d.left[k*q:(k+1)*q], f.beta[k*q:(k+1)*q]
+		}
+		if g.Y != nil {
+			g.Y[i] += w * dense.Dot(z, d.sum)
+			if u != nil {
+				g.Y[i] -= w * dense.Dot(z, u)
+			}
+		}
+		if g.X == nil {
+			continue
+		}
+		dense.Products(d.row, d.both, q, z)
+		dense.Axpy(-y, d.sum, d.row)
+		if u != nil {
+			dense.Axpy(-dense.Dot(z, u), beta, d.row)
+			dense.Axpy(y-dense.Dot(z, beta), u, d.row)
+		}
+		dense.Axpy(-w, d.row[:l.n], g.X.RawRowView(i))
+	}
+}

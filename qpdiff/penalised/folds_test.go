@@ -1,0 +1,155 @@
+package penalised
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/casetest"
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/numtest"
+	"cvgm/qpdiff/learn"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// A foldProblem is a random problem with folds of random sizes.
+type foldProblem struct {
+	l     *GLM
+	d     learn.Data
+	hyper []float64
+	folds [][]int
+	ddst  []float64
+}
+
+// draw draws a problem: two penalties of random rank over n features, weights, some of them 0, and an
+// intercept in every other one. Some rows may be in no fold.
+func draw(seed uint64) foldProblem {
+	rng := rand.New(rand.NewPCG(seed, 41))
+	rows, n := 12+rng.IntN(30), 1+rng.IntN(8)
+	p := foldProblem{l: &GLM{Intercept: seed%2 == 0}, d: casetest.RandomData(seed, rows, n, false), hyper: []float64{.1 + rng.Float64(), rng.ExpFloat64()}}
+	p.l.Penalties = []Penalty{Ridge(0, n), {Root: root(seed, 1+rng.IntN(3), n)}}
+	if seed%3 > 0 {
+		p.d.Weights = make([]float64, rows)
+		for i := range rows {
+			p.d.Weights[i] = math.Exp(rng.NormFloat64()) * float64(min(1, rng.IntN(8)))
+		}
+	}
+	p.ddst = numtest.Normals(rng, rows)
+	order := rng.Perm(rows)
+	for at := 0; at < rows-3; {
+		next := min(rows-3, at+1+rng.IntN(1+rows/3))
+		p.folds = append(p.folds, order[at:next])
+		at = next
+	}
+	return p
+}
+
+// refits returns the predictions by a fit for each fold, and the derivatives: through the fits in g,
+// and of the predicted rows in dx.
+func (p foldProblem) refits(t *testing.T) (dst []float64, g *learn.Grad, dx *mat.Dense) {
+	t.Helper()
+	rows, n := p.d.X.Dims()
+	dst, g, dx = make([]float64, rows), casetest.NewGrad(p.d, 2), mat.NewDense(rows, n, nil)
+	for _, val := range p.folds {
+		d := p.d
+		d.Weights = numtest.Ones(rows)
+		copy(d.Weights, p.d.Weights)
+		for _, i := range val {
+			d.Weights[i] = 0
+		}
+		l := p.l.New().(*GLM)
+		k, _ := l.Dims(n)
+		theta, dtheta := make([]float64, k), make([]float64, k)
+		numtest.OK(t, l.Load(d), l.Fit(theta, p.hyper))
+		for _, i := range val {
+			x := append(append([]float64{}, d.Dense().RawRowView(i)...), 1)[:k]
+			dst[i] = dense.Dot(x, theta)
+			dense.Axpy(p.ddst[i], x, dtheta)
+			dense.Axpy(p.ddst[i], theta[:n], dx.RawRowView(i))
+		}
+		numtest.OK(t, l.VJP(nil, g, dtheta))
+	}
+	return dst, g, dx
+}
+
+// Folds and their derivatives are equal to fits without the rows of each fold.
+func TestFolds(t *testing.T) {
+	small, large := 0, 0
+	var w qpdiff.Workspace
+	for seed := range uint64(numtest.Long(1000)) {
+		p := draw(seed)
+		want, wantG, wantDX := p.refits(t)
+		rows, n := p.d.X.Dims()
+		got, g, dx := make([]float64, rows), casetest.NewGrad(p.d, 2), mat.NewDense(rows, n, nil)
+		numtest.OK(t, p.l.Load(p.d), p.l.Folds(got, p.hyper, p.folds), p.l.FoldsVJP(&w, g, dx, p.ddst))
+		numtest.NearAll(t, "predictions", got, want, 1e-10, 0)
+		for k, s := range casetest.GradSlices(g) {
+			numtest.NearAll(t, "derivatives", s, casetest.GradSlices(wantG)[k], 1e-10, 0)
+		}
+		numtest.NearAll(t, "dx", dx.RawMatrix().Data, wantDX.RawMatrix().Data, 1e-10, 0)
+		for _, part := range p.l.folds.parts {
+			if part.large {
+				large++
+			} else {
+				small++
+			}
+		}
+		if t.Failed() {
+			t.Fatalf("problem %d", seed)
+		}
+	}
+	if small < 100 || large < 100 {
+		t.Errorf("%d small and %d large folds", small, large)
+	}
+}
+
+// Folds without which a parameter is open are refused, as are folds that are none.
+func TestFoldsRefusals(t *testing.T) {
+	d := learn.Data{X: mat.NewDense(6, 2, []float64{1, 0, 2, 0, 3, 0, 1, 0, 2, 1, 1, 0}), Y: make([]float64, 6)}
+	l := GLM{Penalties: []Penalty{Ridge(0, 1)}}
+	dst := make([]float64, 6)
+	if err := l.Folds(dst, []float64{1}, nil); !errors.Is(err, qpdiff.ErrNotFitted) {
+		t.Error(err)
+	}
+	numtest.OK(t, l.Load(d))
+	for _, c := range []struct {
+		folds [][]int
+		kind  error
+	}{
+		{[][]int{{4}}, qpdiff.ErrIllPosed},
+		{[][]int{{0, 1}, {3, 4}}, qpdiff.ErrIllPosed},
+		{[][]int{{0, 1}, {1, 2}}, qpdiff.ErrDomain},
+		{[][]int{{0, 6}}, qpdiff.ErrDomain},
+		{[][]int{{0}, {}}, qpdiff.ErrDomain},
+		{[][]int{{0}, {1, 2}}, nil},
+	} {
+		if err := l.Folds(dst, []float64{1}, c.folds); !errors.Is(err, c.kind) {
+			t.Errorf("%v: %v", c.folds, err)
+		}
+		if err := l.FoldsVJP(nil, new(learn.Grad), nil, dst); (err == nil) != (c.kind == nil) {
+			t.Errorf("%v, derivative: %v", c.folds, err)
+		}
+	}
+	p := GLM{Loss: Poisson}
+	numtest.OK(t, p.Load(d))
+	if err := p.Folds(dst, []float64{1}, nil); !errors.Is(err, qpdiff.ErrDomain) {
+		t.Error(err)
+	}
+}
+
+// Folds allocate nothing once they are known.
+func TestFoldsAllocations(t *testing.T) {
+	p := draw(2)
+	rows, n := p.d.X.Dims()
+	var w qpdiff.Workspace
+	got, g, dx := make([]float64, rows), casetest.NewGrad(p.d, 2), mat.NewDense(rows, n, nil)
+	numtest.OK(t, p.l.Load(p.d))
+	if a := testing.AllocsPerRun(5, func() {
+		numtest.OK(t, p.l.Folds(got, p.hyper, p.folds), p.l.FoldsVJP(&w, g, dx, p.ddst))
+	}); a != 0 {
+		t.Errorf("%v allocations", a)
+	}
+}
