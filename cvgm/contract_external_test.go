@@ -41,6 +41,7 @@ func TestLosses(t *testing.T) {
 		cvgm.AbsoluteError{}, cvgm.HuberLoss{Delta: .5}, cvgm.HuberLoss{Delta: 4}} {
 		cvgmtest.Loss(t, l, predictions, []float64{-1, 1, .5})
 	}
+	cvgmtest.Loss(t, cvgm.PoissonLoss{}, []float64{-3, -1, -.3, 0, .4, 1.5}, []float64{.25, 1, 7})
 }
 
 // The exact gradients of a CV pass the check for any objective.

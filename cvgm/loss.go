@@ -129,6 +129,33 @@ func (LogisticLoss) Eval(prediction, y float64) (loss, slope float64) {
 // LabelSlope returns −ŷ/(1 + exp(yŷ)).
 func (l LogisticLoss) LabelSlope(prediction, y float64) float64 { return labelSlope(l, prediction, y) }
 
+// PoissonLoss is the loss e^ŷ − y + y·(ln y − ŷ) for labels y ≥ 0, counts or rates, and e^ŷ for
+// y = 0: half the deviance of the Poisson distribution of expectation e^ŷ. It is at least 0, which
+// it is at ŷ = ln y. For y < 0 it is NaN.
+type PoissonLoss struct{}
+
+// Eval returns the loss and e^ŷ − y.
+func (PoissonLoss) Eval(prediction, y float64) (loss, slope float64) {
+	if y > 0 {
+		r := prediction - math.Log(y)
+		e := math.Expm1(r)
+		return y * max(0, e-r), y * e
+	}
+	if y == 0 {
+		e := math.Exp(prediction)
+		return e, e
+	}
+	return math.NaN(), math.NaN()
+}
+
+// LabelSlope returns ln y − ŷ or, for y ≤ 0, NaN.
+func (PoissonLoss) LabelSlope(prediction, y float64) float64 {
+	if y > 0 {
+		return math.Log(y) - prediction
+	}
+	return math.NaN()
+}
+
 // labelSlope returns ∂c/∂y of a loss with c(ŷ, y) = c(y, ŷ).
 func labelSlope(l Loss, prediction, y float64) float64 {
 	_, slope := l.Eval(y, prediction)

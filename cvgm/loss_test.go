@@ -45,6 +45,24 @@ func TestSurrogatesByHand(t *testing.T) {
 	}
 }
 
+// A count of 0 has the loss of its expectation, and a prediction that is right has none.
+func TestPoissonLossByHand(t *testing.T) {
+	nan := math.NaN()
+	for _, c := range []struct{ prediction, y, value, slope, label float64 }{
+		{0, 1, 0, 0, 0}, {math.Ln2, 2, 0, 0, 0}, {math.Ln2, 0, 2, 2, nan}, {math.Ln2, 1, 1 - math.Ln2, 1, -math.Ln2}, {0, 4, 4*math.Log(4) - 3, -3, math.Log(4)},
+		{-800, 2, 2*(math.Ln2+800) - 2, -2, math.Ln2 + 800}, {0, -1, nan, nan, nan},
+	} {
+		value, slope := PoissonLoss{}.Eval(c.prediction, c.y)
+		got, want := []float64{value, slope, PoissonLoss{}.LabelSlope(c.prediction, c.y)}, []float64{c.value, c.slope, c.label}
+		for k, v := range want {
+			if !(math.Abs(got[k]-v) <= 1e-14*max(1, math.Abs(v))) && (v == v || got[k] == got[k]) {
+				t.Errorf("PoissonLoss(%v, %v) = %v; want %v", c.prediction, c.y, got, want)
+				break
+			}
+		}
+	}
+}
+
 func TestZeroOneHasNoSlope(t *testing.T) {
 	for _, c := range []struct{ prediction, y, want float64 }{{2, 1, 0}, {-.1, 1, 1}, {0, 1, 1}, {0, -1, 1}, {-3, -1, 0}} {
 		loss, slope := ZeroOne{}.Eval(c.prediction, c.y)
