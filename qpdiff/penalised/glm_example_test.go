@@ -55,3 +55,26 @@ func ExamplePenalty() {
 	// [0.720 0.889 -2.235]
 	// [0.805 0.805 -2.229]
 }
+
+// The effect of an ordered category of six levels, smoothed.
+func ExampleDifferences() {
+	l := penalised.GLM{Penalties: []penalised.Penalty{penalised.Differences(0, 6, 2)}}
+	levels := mat.NewDense(6, 6, nil)
+	for i := range 6 {
+		levels.Set(i, i, 1)
+	}
+	theta := make([]float64, 6)
+	if err := l.Load(learn.Data{X: levels, Y: []float64{1, 3, 2, 4, 6, 5}}); err != nil {
+		log.Fatal(err)
+	}
+	for _, lambda := range []float64{.01, 1, 1e6} {
+		if err := l.Fit(theta, []float64{lambda}); err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("%.2f\n", theta)
+	}
+	// Output:
+	// [1.03 2.92 2.08 4.00 5.94 5.03]
+	// [1.23 2.21 2.96 4.04 5.04 5.52]
+	// [1.29 2.17 3.06 3.94 4.83 5.71]
+}

@@ -84,19 +84,6 @@ func residual(l *GLM) func(d learn.Data, theta, hyper []float64) float64 {
 	}
 }
 
-// differences returns the S of second differences of count coefficients, by its band.
-func differences(count int) *mat.SymBandDense {
-	s := mat.NewSymBandDense(count, 2, nil)
-	for r := range count - 2 {
-		for a, u := range [3]float64{1, -2, 1} {
-			for b := a; b < 3; b++ {
-				s.SetSymBand(r+a, r+b, s.At(r+a, r+b)+u*[3]float64{1, -2, 1}[b])
-			}
-		}
-	}
-	return s
-}
-
 // root draws a matrix of rows×count normals.
 func root(seed uint64, rows, count int) *mat.Dense {
 	return mat.NewDense(rows, count, numtest.Normals(rand.New(rand.NewPCG(seed, 7)), rows*count))
@@ -111,7 +98,7 @@ func square(r *mat.Dense) *mat.SymDense {
 
 // five are penalties of all kinds of 7 features, the last of which has none.
 func five() []Penalty {
-	return []Penalty{{S: square(root(1, 4, 6))}, {First: 1, S: differences(5)}, {First: 2, Root: root(2, 2, 3)}, Ridge(0, 3), {First: 3, S: square(root(3, 2, 3)).SliceSym(0, 2)}}
+	return []Penalty{{S: square(root(1, 4, 6))}, Differences(1, 5, 2), {First: 2, Root: root(2, 2, 3)}, Ridge(0, 3), {First: 3, S: square(root(3, 2, 3)).SliceSym(0, 2)}}
 }
 
 var fiveLambda = []float64{.3, 2, 0, .7, 4}
@@ -193,6 +180,29 @@ func TestRidge(t *testing.T) {
 	numtest.NearAll(t, "θ", got, want, 1e-12, 0)
 }
 
+// The differences of an order are these, and vanish on polynomials of lower degree.
+func TestDifferences(t *testing.T) {
+	const count = 6
+	for order := 1; order < count; order++ {
+		s, v, powers := Differences(2, count, order), root(4, count, 1).RawMatrix().Data, make([]float64, count)
+		want := append([]float64{}, v...)
+		for k := range order {
+			for i := range want[:count-1-k] {
+				want[i] = want[i+1] - want[i]
+			}
+		}
+		x := mat.NewVecDense(count, v)
+		numtest.NearAll(t, "form", []float64{mat.Inner(x, s.S, x)}, []float64{floats.Dot(want[:count-order], want[:count-order])}, 1e-12, 0)
+		for i := range powers {
+			powers[i] = math.Pow(float64(i), float64(order-1))
+		}
+		p := mat.NewVecDense(count, powers)
+		if form := mat.Inner(p, s.S, p); s.First != 2 || math.Abs(form) > 1e-6 {
+			t.Errorf("order %d: first %d, %v of a polynomial", order, s.First, form)
+		}
+	}
+}
+
 // A large constant in the features costs no digits with an intercept.
 func TestLargeConstant(t *testing.T) {
 	for _, loss := range []Loss{Squared, Logistic, Poisson} {
@@ -255,7 +265,9 @@ func TestRefusals(t *testing.T) {
 		kind error
 	}{
 		"neither S nor Root": {GLM{Penalties: []Penalty{{}}}, qpdiff.ErrShape},
-		"both":               {GLM{Penalties: []Penalty{{S: differences(3), Root: root(1, 1, 3)}}}, qpdiff.ErrShape},
+		"both":               {GLM{Penalties: []Penalty{{S: Differences(0, 3, 2).S, Root: root(1, 1, 3)}}}, qpdiff.ErrShape},
+		"few differences":    {GLM{Penalties: []Penalty{Differences(0, 3, 3)}}, qpdiff.ErrShape},
+		"no difference":      {GLM{Penalties: []Penalty{Differences(0, 3, 0)}}, qpdiff.ErrShape},
 		"beyond X":           {GLM{Penalties: []Penalty{Ridge(1, 3)}}, qpdiff.ErrShape},
 		"before X":           {GLM{Penalties: []Penalty{Ridge(-1, 3)}}, qpdiff.ErrShape},
 		"NaN":                {GLM{Penalties: []Penalty{{S: mat.NewDiagDense(1, []float64{math.NaN()})}}}, qpdiff.ErrNotFinite},

@@ -28,6 +28,33 @@ func Ridge(first, count int) Penalty {
 	return Penalty{First: first, S: mat.NewDiagDense(count, ones)}
 }
 
+// Differences returns the penalty of the squared differences of an order, at or above 1, of the
+// weights of count features from first on, more than the order: Σ(β_{j+1} − β_j)² of order 1, and
+// Σ(β_{j+2} − 2β_{j+1} + β_j)² of order 2. It makes neighbours alike, as for the levels of an ordered
+// category, or with the values of B-splines as features a smooth function (Eilers and Marx 1996).
+// Polynomials of a degree below the order are not penalised. S has order bands.
+func Differences(first, count, order int) Penalty {
+	if order < 1 || count <= order {
+		return Penalty{First: first} // which Load refuses
+	}
+	d := make([]float64, order+1) // binomial coefficients with alternating signs
+	d[0] = 1
+	for k := range order {
+		for j := k + 1; j > 0; j-- {
+			d[j] -= d[j-1]
+		}
+	}
+	s := mat.NewSymBandDense(count, order, nil)
+	for r := range count - order {
+		for a, u := range d {
+			for b := a; b <= order; b++ {
+				s.SetSymBand(r+a, r+b, s.At(r+a, r+b)+u*d[b])
+			}
+		}
+	}
+	return Penalty{First: first, S: s}
+}
+
 // size returns the number of features, and of the numbers that a learner copies.
 func (p Penalty) size() (count, copied int) {
 	if p.S == nil {
