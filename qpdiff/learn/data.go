@@ -72,7 +72,7 @@ type Size struct {
 	Stored         int  // entries of a sparse X
 	// Predicted rows are given to [Predictor.Predict] at a time, with a workspace.
 	Predicted int
-	// LeaveOneOut: so are the fits of a [LeaveOneOutLearner], or those of a [FoldLearner], in place of Fit.
+	// LeaveOneOut: so are the fits of a [LeaveOneOutLearner], or of a [FoldLearner], in place of Fit.
 	LeaveOneOut bool
 }
 

@@ -55,8 +55,8 @@ func (l *GLM) FoldsAtOnce() bool { return l.Loss == Squared }
 //
 // It is for the squared loss. With q parameters it costs q³/6 multiplications for each fold of at
 // least q/2 rows, and q² for each row of the other folds: Load has summed the squares of all rows,
-// and the first Folds of a Load sums those of the folds. Digits are lost as the condition of a
-// fold's Hessian has them. Errors are Fit's, and ErrDomain for another loss or for folds that
+// and the first Folds after a Load sums the squares of each fold. The condition of a fold's
+// Hessian bounds the digits that are lost. Errors are Fit's, and ErrDomain for another loss or for folds that
 // share a row or have none. After an error dst is undefined.
 func (l *GLM) Folds(dst, hyper []float64, folds [][]int) (err error) {
 	defer learner.Name(l, &err)

@@ -17,7 +17,7 @@ import (
 const mgcvTol = 1e-8
 
 // Coefficients of models with two smooth functions, and the neighbourhood cross-validation of six
-// folds, are equal to those of R's mgcv at the same smoothing parameters: see testdata/mgcv.R.
+// folds, are equal to the values of R's mgcv at the same smoothing parameters: see testdata/mgcv.R.
 func TestMgcv(t *testing.T) {
 	file, err := os.ReadFile("testdata/mgcv.json")
 	if err != nil {
