@@ -14,30 +14,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A foldFit holds the fits of [GLM.Folds]. With H the Hessian on all rows and z̃ the rows of a fold
-// times the roots of their weights, the Hessian of the fold's fit is H − Z̃ᵀZ̃. A large fold has a
-// factor of it, and a small one the factor of I − Z̃H⁻¹Z̃ᵀ.
-type foldFit struct {
-	number uint64 // of the fits, of check.NewState; 0 without
-	ready  bool   // parts belong to the data
-	parts  []foldPart
-	of     []int     // the fold of each row of X, or −1
-	place  []int     // of each row of X among those that count, or −1
-	all, b []float64 // H, upper triangle, and Σ wyz
-	beta   []float64 // θ of each fold, q entries
-}
-
-// A foldPart is one fold.
-type foldPart struct {
-	val        []int     // rows of X
-	counting   []int     // places of those that count
-	large      bool      // as are h and gram for it
-	gram, b    []float64 // Z̃ᵀZ̃, upper triangle, and Σ wyz
-	h, dinv    []float64 // of H − Z̃ᵀZ̃, or of I − Z̃H⁻¹Z̃ᵀ
-	t          []float64 // H⁻¹Z̃ᵀ, q entries a row, of a small fold
-	step, work []float64
-}
-
 // isLarge reports whether the system of q unknowns of a fold is cheaper than the one of its v rows. The
 // systems of such folds take fewer than 2·N·q numbers together.
 func isLarge(v, q int) bool { return 2*v > q }
@@ -45,51 +21,6 @@ func isLarge(v, q int) bool { return 2*v > q }
 // leverageTol is the least pivot of I − Z̃H⁻¹Z̃ᵀ of a fold that rounding of 1 leaves enough digits.
 // At 0 the other rows do not determine θ.
 const leverageTol = 1e-8
-
-// FoldsAtOnce reports whether Folds fits faster than Fit, as it does for the squared loss.
-func (l *GLM) FoldsAtOnce() bool { return l.Loss == Squared }
-
-// Folds writes to dst, for each row of X in a fold, the prediction of the fit at hyper to the rows
-// that are not in its fold. The other entries of dst stay. Folds have rows of X of which none is in
-// two. It ends the last Fit; FoldsVJP has its derivatives.
-//
-// It is for the squared loss. With q parameters it costs q³/6 multiplications for each fold of at
-// least q/2 rows, and q² for each row of the other folds: Load has summed the squares of all rows,
-// and the first Folds after a Load sums the squares of each fold. The condition of a fold's
-// Hessian bounds the digits that are lost. Errors are Fit's, and ErrDomain for another loss or for folds that
-// share a row or have none. After an error dst is undefined.
-func (l *GLM) Folds(dst, hyper []float64, folds [][]int) (err error) {
-	defer learner.Name(l, &err)
-	l.folds.number, l.warm = 0, false
-	if l.state.Forget(); l.state.Data.X == nil {
-		return learner.ErrNoData
-	}
-	if l.loss != Squared {
-		return check.ArgErrorf("GLM.Loss", qpdiff.ErrDomain, "use Fit", "is not Squared, which Folds needs")
-	}
-	check.Length("dst", dst, len(l.state.Data.Y))
-	if err := learner.CheckHyper(hyper, len(l.forms)); err != nil {
-		return err
-	}
-	if err := l.fold(folds); err != nil {
-		return err
-	}
-	copy(l.lambda, hyper)
-	if err := l.solveFolds(); err != nil {
-		return err
-	}
-	f := &l.folds
-	for k := range f.parts {
-		for _, i := range f.parts[k].val {
-			dst[i] = l.predict(f.beta[k*l.q:][:l.q], i)
-		}
-	}
-	if err := check.Finite("Data", "scale the data", f.beta); err != nil {
-		return err
-	}
-	f.number = check.NewState()
-	return nil
-}
 
 // predict returns the prediction of theta for row i of X.
 func (l *glmFit) predict(theta []float64, i int) (p float64) {
@@ -251,30 +182,6 @@ func (l *glmFit) solveSmall(p *foldPart, beta []float64) bool {
 		dense.Axpy(-s, p.t[at*q:(at+1)*q], beta)
 	}
 	return true
-}
-
-// FoldsVJP adds the derivative of Σ_i ddst_i·dst_i at the last Folds, over the rows in folds, to each
-// field of g that is not nil. g.X receives the derivative with respect to the rows as training
-// rows. dx, unless nil, receives the derivative with respect to the rows as predicted rows. With K
-// folds it costs K·q² multiplications, one pass over each S_j, and N·q² with g.X. Errors:
-// ErrNotFitted without a Folds after the last Load, Fit or Reset; an ArgError of kind
-// ErrNotFinite for ddst or if a product overflows, which leaves g and dx undefined.
-func (l *GLM) FoldsVJP(w *qpdiff.Workspace, g *learn.Grad, dx *mat.Dense, ddst []float64) (err error) {
-	defer learner.Name(l, &err)
-	if l.state.Home.Check(); l.folds.number == 0 {
-		return learner.ErrNoFit
-	}
-	l.state.Hypers = len(l.forms)
-	rows, cols := l.state.Data.X.Dims()
-	check.Length("ddst", ddst, rows)
-	check.Matrix("dx", dx, rows, cols)
-	if err := l.state.CheckShape("g", g); err != nil {
-		return err
-	}
-	if err := check.Finite("ddst", "give a finite cotangent", ddst); err != nil {
-		return err
-	}
-	return qpdiff.Scratch[foldDerivative](w).adjoint(&l.glmFit, g, dx, ddst)
 }
 
 // A foldDerivative is the scratch of FoldsVJP.
