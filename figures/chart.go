@@ -36,6 +36,9 @@ func NewPanel(name, title, x, y string) *Panel { return chart.NewPanel(name, tit
 // Log10s returns the decadic logarithms of numbers.
 func Log10s(v []float64) []float64 { return chart.Log10s(v) }
 
+// Markdown returns a text as a paragraph of Markdown.
+func Markdown(text string) string { return chart.Markdown(text, false) }
+
 // HTML returns a text as HTML.
 func HTML(text string) string { return chart.HTML(text) }
 

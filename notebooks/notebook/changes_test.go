@@ -2,6 +2,7 @@ package notebook
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -18,6 +19,8 @@ import (
 	"cvgm/cvgm/experiment/stability"
 	"cvgm/figures"
 	"cvgm/synth"
+
+	"github.com/janpfeifer/gonb/gonbui/protocol"
 )
 
 // newCell forgets all results, as in the process of another cell.
@@ -256,27 +259,37 @@ func TestOutputsNameTheChanges(t *testing.T) {
 	}
 }
 
-func TestFigureHTML(t *testing.T) {
+func TestShownFigure(t *testing.T) {
 	f := &figures.Figure{Name: "f", Caption: `λ < 1 & "x"`, Width: 300, Panels: [][]*figures.Panel{{figures.NewPanel("p", `<script>"a"`, "x", "y")}}}
-	got := figureHTML(f, []byte("png"))
-	for _, part := range []string{`src="data:image/png;base64,cG5n" width="400" alt="&lt;script&gt;&#34;a&#34;: y over x."`, "<figcaption>λ &lt; 1 &amp; &#34;x&#34;</figcaption>"} {
-		if !strings.Contains(got, part) {
-			t.Errorf("%s lacks %s", got, part)
+	data := shown(f, []byte("png"))
+	picture, caption := data[0], data[1]
+	if png, ok := picture.Data[protocol.MIMEImagePNG].([]byte); !ok || string(png) != "png" || len(picture.Data) != 1 {
+		t.Errorf("the picture is %v", picture.Data)
+	}
+	if about := fmt.Sprint(picture.Metadata); about != `map[image/png:map[alt:<script>"a": y over x. width:400]]` {
+		t.Errorf("the picture has the metadata %s", about)
+	}
+	if caption.Metadata[captionKey] == nil || len(caption.Data) != 2 {
+		t.Errorf("the caption is %v", caption)
+	}
+	html, markdown := captionHTML(f), captionMarkdown(f)
+	for _, part := range []string{">λ &lt; 1 &amp; &#34;x&#34;<", ">&lt;script&gt;&#34;a&#34;: y over x.<", ".cvgm-figure) img { filter: invert(1)"} {
+		if !strings.Contains(html, part) {
+			t.Errorf("%s lacks %s", html, part)
 		}
+	}
+	if want := "λ < 1 & \"x\"\n\n<details><summary>The figure in words</summary>\n\n`<script>\"a\": y over x.`\n\n</details>"; markdown != want {
+		t.Errorf("Markdown %q, want %q", markdown, want)
 	}
 	// TeX in a caption stays text in pages with MathJax, and invisible characters have their
 	// code.
 	f.Caption = "$\\href{javascript:x}{y}$</figcaption><script>\u202e"
-	if want := `<figcaption><code>$\href{javascript:x}{y}$&lt;/figcaption&gt;&lt;script&gt;⟨U+202E⟩</code></figcaption>`; !strings.Contains(figureHTML(f, nil), want) {
-		t.Errorf("%s lacks %s", figureHTML(f, nil), want)
+	if want := `<code>$\href{javascript:x}{y}$&lt;/figcaption&gt;&lt;script&gt;⟨U+202E⟩</code>`; !strings.Contains(captionHTML(f), want) {
+		t.Errorf("%s lacks %s", captionHTML(f), want)
 	}
 	// A dark theme keeps the shades of a surface.
-	const shaded = `<figure class="cvgm-figure cvgm-shaded"`
-	if strings.HasPrefix(got, shaded) {
-		t.Error("a figure without surface is shaded")
-	}
 	f.Panels[0][0].Surface("loss", []float64{1, 2}, []float64{1, 2}, [][]float64{{1, 2}, {3, 4}}, nil)
-	if got := figureHTML(f, []byte("png")); !strings.HasPrefix(got, shaded) || !strings.Contains(got, ".cvgm-shaded img { filter: brightness") {
+	if got := captionHTML(f); !strings.Contains(got, ".cvgm-shaded) img { filter: brightness") || strings.Contains(got, "invert") {
 		t.Errorf("a dark theme inverts a surface: %s", got)
 	}
 }

@@ -2,7 +2,6 @@ package notebook
 
 import (
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/hex"
 	"fmt"
 	"os"
@@ -15,6 +14,7 @@ import (
 	"cvgm/notebooks/source"
 
 	"github.com/janpfeifer/gonb/gonbui"
+	"github.com/janpfeifer/gonb/gonbui/protocol"
 )
 
 // outFolder returns the folder to which an output of this name is written: the folder of
@@ -110,11 +110,15 @@ func Show(outputs ...figures.Output) {
 	}
 }
 
-// ShowDrawn shows a figure with caption and alternative text without writing it to the
-// output folder. png is its picture.
+// ShowDrawn shows a figure without writing it to the output folder. png is its picture.
+//
+// A figure is two outputs: the picture as image/png, which every host and converter shows, and
+// below it the caption with the alternative text.
 func ShowDrawn(f *figures.Figure, png []byte) {
-	gonbui.DisplayHTML(figureHTML(f, png))
-	gonbui.Sync()
+	for _, data := range shown(f, png) {
+		gonbui.SendData(data)
+		gonbui.Sync()
+	}
 }
 
 // Fold shows tables as Show does, each folded under its caption.
@@ -183,17 +187,36 @@ func save(o figures.Output) string {
 	return dir
 }
 
-// figureHTML returns a figure for the notebook, as wide as the figure on paper. In a trusted
-// notebook, a dark theme inverts the figure's lightness. Surfaces keep theirs, because their
-// captions describe which shades are low.
-func figureHTML(f *figures.Figure, png []byte) string {
+// captionKey is in the metadata of an output that is the caption of the picture before it.
+const captionKey = "cvgm_caption"
+
+// shown returns a figure as outputs for the notebook: the picture, as wide as the figure on paper,
+// and its caption.
+func shown(f *figures.Figure, png []byte) []*protocol.DisplayData {
 	const pixels = 96 / 72. // of CSS, for each point
-	class := "cvgm-figure"
-	_, caption := f.Describe()
-	if f.Shaded() {
-		class += " cvgm-shaded"
+	picture := map[string]string{"alt": f.Alt(), "width": fmt.Sprintf("%.0f", pixels*f.Width.Points())}
+	return []*protocol.DisplayData{
+		{Data: map[protocol.MIMEType]any{protocol.MIMEImagePNG: png}, Metadata: map[string]any{string(protocol.MIMEImagePNG): picture}},
+		{Data: map[protocol.MIMEType]any{protocol.MIMETextHTML: captionHTML(f), protocol.MIMETextMarkdown: captionMarkdown(f)}, Metadata: map[string]any{captionKey: "true"}},
 	}
-	return fmt.Sprintf(`<figure class="%s" style="margin: 0"><img src="data:image/png;base64,%s" width="%.0f" alt="%s"><figcaption>%s</figcaption></figure>
-<style>@media screen { [data-jp-theme-light="false"] .cvgm-figure img { filter: invert(1) hue-rotate(180deg) } [data-jp-theme-light="false"] .cvgm-shaded img { filter: brightness(.85) } }</style>`,
-		class, base64.StdEncoding.EncodeToString(png), pixels*f.Width.Points(), figures.HTML(f.Alt()), figures.HTMLText(caption))
+}
+
+// captionMarkdown returns the caption and, folded, the alternative text.
+func captionMarkdown(f *figures.Figure) string {
+	_, caption := f.Describe()
+	return figures.Markdown(caption) + "\n\n<details><summary>The figure in words</summary>\n\n" + figures.Markdown(f.Alt()) + "\n\n</details>"
+}
+
+// captionHTML returns the caption, and the alternative text for screen readers, because Jupyter
+// gives the picture none. In a trusted notebook, a dark theme inverts the lightness of the
+// picture before it. Surfaces keep theirs, because their captions describe which shades are low.
+func captionHTML(f *figures.Figure) string {
+	_, caption := f.Describe()
+	class, filter := "cvgm-figure", "invert(1) hue-rotate(180deg)"
+	if f.Shaded() {
+		class, filter = "cvgm-shaded", "brightness(.85)"
+	}
+	return fmt.Sprintf(`<div class="%s">%s<span style="position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%%)">%s</span></div>
+<style>@media screen { [data-jp-theme-light="false"] .jp-OutputArea-child:has(+ .jp-OutputArea-child .%s) img { filter: %s } }</style>`,
+		class, figures.HTMLText(caption), figures.HTML(f.Alt()), class, filter)
 }

@@ -64,3 +64,48 @@ func (l lines) words() int {
 	}
 	return n
 }
+
+// The figures in the committed notebooks are pictures, so that every host and converter shows
+// them, with alternative text. The caption follows in Markdown.
+func TestFiguresAreShownEverywhere(t *testing.T) {
+	paths, err := filepath.Glob(filepath.Join("..", "*.ipynb"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		type output struct {
+			Data     map[string]lines
+			Metadata map[string]any
+		}
+		var file struct{ Cells []struct{ Outputs []output } }
+		if err := json.Unmarshal(text, &file); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		for _, c := range file.Cells {
+			for k, o := range c.Outputs {
+				if strings.Contains(strings.Join(o.Data["text/html"], ""), "<img") {
+					t.Errorf("%s has a picture in HTML, which some converters leave out", path)
+				}
+				if o.Data["image/png"] == nil {
+					continue
+				}
+				found++
+				about, _ := o.Metadata["image/png"].(map[string]any)
+				if alt, _ := about["alt"].(string); len(alt) < 20 {
+					t.Errorf("%s: a picture has the alternative text %q", path, alt)
+				}
+				if k+1 == len(c.Outputs) || c.Outputs[k+1].Metadata[captionKey] == nil || c.Outputs[k+1].Data["text/markdown"].words() < 5 {
+					t.Errorf("%s: a picture has no caption below it", path)
+				}
+			}
+		}
+	}
+	if found < 25 {
+		t.Errorf("%d pictures", found)
+	}
+}

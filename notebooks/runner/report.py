@@ -214,6 +214,8 @@ class Section:
         """The HTML of an output of a cell."""
         if output["output_type"] == "stream":
             return prose.code(joined(output["text"]).rstrip()) if output["name"] == "stdout" else ""
+        if output.get("metadata", {}).get("cvgm_caption"):  # of the picture before it
+            return ""
         data = {kind: joined(text) for kind, text in output.get("data", {}).items()}
         inside = re.search(r'<img[^>]*\bsrc="data:image/png;base64,([^"]+)"[^>]*>', data.get("text/html", ""))
         if picture := inside[1] if inside else data.get("image/png"):

@@ -71,9 +71,10 @@ class Journeys(Test):
         changed = RUNS / "02_rings/interactive/K=16" / committed.name
         self.assertNotEqual(changed.read_bytes(), committed.read_bytes())
         output = tab.run(tab.code_cell("Rings.Boundary"))
-        figure = tab.code_cell("Rings.Boundary").locator("figure img")
+        figure = tab.code_cell("Rings.Boundary").locator(".jp-RenderedImage img")
         self.assertGreater(figure.evaluate("e => e.naturalWidth"), 500)
-        self.assertGreater(len(figure.get_attribute("alt")), 40)
+        words = tab.code_cell("Rings.Boundary").locator(".cvgm-figure span")
+        self.assertGreater(len(words.inner_text()), 40)
         self.assertIn("boundar", output)
 
     def test_break_a_cell_and_mend_it(self):
@@ -177,7 +178,7 @@ class Journeys(Test):
         self.addCleanup(self.lab.settings, "PUT", setting, {"raw": raw})
         tab = self.rings()
         tab.run(tab.code_cell("Rings.Boundary"))
-        figure = tab.code_cell("Rings.Boundary").locator("figure img")
+        figure = tab.code_cell("Rings.Boundary").locator(".jp-RenderedImage img")
         filters = {}
         for theme in ("JupyterLab Light", "JupyterLab Dark"):
             tab.menu("Settings", "Theme", theme)
@@ -186,7 +187,7 @@ class Journeys(Test):
             figure.scroll_into_view_if_needed()
             tab.shot(f"figure_{theme.split()[1].lower()}")
         # Neither does a copy that is opened for the first time show white pictures.
-        saved = self.open("04_xor").page.locator("figure img:not(.surface)").first
+        saved = self.open("04_xor").page.locator(".jp-RenderedImage img").first
         saved.scroll_into_view_if_needed()
         self.assertIn("invert(1)", saved.evaluate("e => getComputedStyle(e).filter"))
         self.assertEqual(filters["JupyterLab Light"], "none")

@@ -43,7 +43,7 @@ class OwnGoNB(Test):
         boundary.scroll_into_view_if_needed()  # JupyterLab shows only what is in view
         until(lambda: "Rings: the training examples" in tab.output(boundary), "the picture has its caption")
         manifold.scroll_into_view_if_needed()
-        figure = manifold.locator("figure img")
+        figure = manifold.locator(".jp-RenderedImage img")
         self.assertGreater(figure.evaluate("e => e.naturalWidth"), 500)
         committed = {p.name: p.read_bytes() for p in (CHECKOUT / "figures/out/02_rings").glob("*.csv")}
         runs = CHECKOUT / ".work/runs/02_rings/interactive/default"
