@@ -32,7 +32,7 @@ func full(name string) string { return cmp.Or(name, "(no name)") }
 // name the beginning.
 func named(name string) string {
 	name = full(strings.TrimSpace(chart.Pictured(strings.ReplaceAll(name, "\n", " "))))
-	const widest, most = 14, 56 // in font sizes, and in letters, which may be narrow
+	const widest, most = 12, 56 // in font sizes, and in letters, which may be narrow
 	style := chart.KeyText()
 	runes := []rune(name)
 	if len(runes) <= most && style.Width(name) <= widest*style.Font.Size {
