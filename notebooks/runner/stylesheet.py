@@ -20,7 +20,7 @@ code { font-size: .9em; background: var(--soft); padding: 0 .2em; border-radius:
 pre { background: var(--soft); padding: .7rem; overflow-x: auto; border-radius: .3rem; line-height: 1.4; overflow-wrap: normal; tab-size: 4 }
 pre code { padding: 0; background: none; white-space: pre }
 figure { margin: 1.2rem 0 }
-figure img { display: block; max-width: 100%; height: auto; background: #fff }
+figure img, p img { display: block; max-width: 100%; height: auto; background: #fff }
 figcaption, .note, .from { font-size: .875rem; color: var(--dim) }
 figcaption { margin-top: .4rem; max-width: 52rem }
 .caption { font-weight: 600; margin: 0 0 .2rem; max-width: none }
@@ -69,7 +69,7 @@ nav [aria-current] { color: var(--ink); font-weight: 600; text-decoration: none 
 }
 @media screen and (prefers-color-scheme: dark) {
   :root { --page: #16181a; --ink: #e2e2de; --soft: #22262a; --line: #3c4147; --dim: #a8adb2; --link: #7fc0ee; --confirmed: #56c79c; --differs: #e8a55a; --error: #ff8aa5; --untested: #a8adb2 }
-  figure img { filter: invert(1) hue-rotate(180deg) contrast(.9) }
+  figure img, p img { filter: invert(1) hue-rotate(180deg) contrast(.9) }
   figure img.surface { filter: brightness(.85) }
 }
 @media print {
