@@ -256,6 +256,6 @@ func BenchmarkLearnedKernelStep(b *testing.B) {
 			}
 		}
 		b.Run(c.name+"/step", func(b *testing.B) { step(b, cv) })
-		b.Run(c.name+"/step/workers=2", func(b *testing.B) { step(b, shared(2)) })
+		b.Run(c.name+"/shared by two", func(b *testing.B) { step(b, shared(2)) })
 	}
 }
