@@ -46,10 +46,17 @@ func levelsText(rng *rand.Rand, rows, columns, levels int) string {
 	return b.String()
 }
 
-// readLevels reads a table of levelsText.
+// readLevels reads a table of levelsText: columns c0, c1, … with all their levels, also those of few rows.
 func readLevels(t *testing.T, text string) *table.Table {
 	t.Helper()
-	return casetest.Must(table.CSV{Target: "y", Missing: table.MissingIsMean, MissingIn: map[string]table.MissingRule{"y": table.MissingIsError}}.Read(strings.NewReader(text)))(t)
+	header, _, _ := strings.Cut(text, "\n")
+	var levels []string
+	for _, name := range strings.Split(header, ",") {
+		if strings.HasPrefix(name, "c") {
+			levels = append(levels, name)
+		}
+	}
+	return casetest.Must(table.CSV{Target: "y", Categorical: levels, Missing: table.MissingIsMean, MissingIn: map[string]table.MissingRule{"y": table.MissingIsError}}.Read(strings.NewReader(text)))(t)
 }
 
 // A Tuner finds the same by the stored features of a table as by dense rows, with the same
