@@ -117,4 +117,4 @@ class AnyKernel(Small):
             if other:
                 (outside / "go.mod").write_text(other)
             first = self.client(self.checkout / "notebooks/explore.ipynb", outside)[0]
-            self.assertIn("this notebook runs only inside a checkout of the project: move it to notebooks/copies/ there", first[0]["stderr"])
+            self.assertIn(".workspace.sh", first[0]["stderr"])  # which a comment of the cell explains
