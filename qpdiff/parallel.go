@@ -27,19 +27,21 @@ func ForEach(workers, n int, f func(i int) error) error {
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	lowest, failure := n, error(nil)
-	for range workers {
-		wg.Go(func() {
-			for start := next(); start < n; start = next() {
-				if i, err := runItems(start, min(start+run, n), f); err != nil {
-					mu.Lock()
-					if i < lowest {
-						lowest, failure = i, err
-					}
-					mu.Unlock()
+	work := func() {
+		for start := next(); start < n; start = next() {
+			if i, err := runItems(start, min(start+run, n), f); err != nil {
+				mu.Lock()
+				if i < lowest {
+					lowest, failure = i, err
 				}
+				mu.Unlock()
 			}
-		})
+		}
 	}
+	for range workers - 1 {
+		wg.Go(work)
+	}
+	work() // here too: waking one goroutine more takes as long as a small share of the work
 	wg.Wait()
 	return failure
 }
