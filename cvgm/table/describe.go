@@ -22,11 +22,12 @@ type Description struct {
 // Described describes a column of a file.
 type Described struct {
 	Name    string
-	Kind    string  // in words: "number in kg", "date 2006-1-2", "12 levels", "text"
-	Missing int     // rows without a value, among those used
-	Low     float64 // the least number; NaN for other kinds
-	High    float64 // the largest one
-	Use     string  // in words: its features, or the role of the column
+	Kind    string   // in words: "number in kg", "date 2006-1-2", "12 levels", "text"
+	Levels  []string // of a categorical column, without other; of the target its classes
+	Missing int      // rows without a value, among those used
+	Low     float64  // the least number; NaN for other kinds
+	High    float64  // the largest one
+	Use     string   // in words: its features, or the role of the column
 }
 
 // Describe reads a file as Read does and describes it. A missing value is no error: the use of its
@@ -80,7 +81,7 @@ func (t *Table) Describe() *Description {
 		case c.Date != nil:
 			column.Kind = "date " + c.Date.Layout
 		case c.Kind == Categorical:
-			column.Kind = fmt.Sprintf("%d levels", len(c.Levels))
+			column.Kind, column.Levels = fmt.Sprintf("%d levels", len(c.Levels)), c.Levels
 			if c.Other {
 				column.Kind += " and other"
 			}
@@ -99,7 +100,7 @@ func (t *Table) Describe() *Description {
 		target := Described{Name: t.Target, Kind: numberKind(t.TargetNumber), Low: slices.Min(t.Y), High: slices.Max(t.Y), Use: "target"}
 		if len(t.Classes) > 0 {
 			target.Kind, target.Low, target.High = fmt.Sprintf("%d classes", len(t.Classes)), math.NaN(), math.NaN()
-			target.Use = fmt.Sprintf("target, one of %q", firstOf(t.Classes))
+			target.Use, target.Levels = fmt.Sprintf("target, one of %q", firstOf(t.Classes)), t.Classes
 		}
 		d.Columns = append(d.Columns, target)
 	}

@@ -28,6 +28,18 @@ func (k *kinds) note(column, field, format string, args ...any) {
 	k.t.Notes = append(k.t.Notes, Note{Column: column, Text: fmt.Sprintf(format, args...), Field: field})
 }
 
+// doubt adds a note on a choice that the file does not settle.
+func (k *kinds) doubt(column, field, format string, args ...any) {
+	k.note(column, field, format, args...)
+	k.t.Notes[len(k.t.Notes)-1].Check = true
+}
+
+// leaveOut adds a note on a column that is no feature.
+func (k *kinds) leaveOut(column, field, format string, args ...any) {
+	k.doubt(column, field, format, args...)
+	k.t.Notes[len(k.t.Notes)-1].LeftOut = true
+}
+
 // leftOut names the columns that are left out, for an error.
 func (k *kinds) leftOut() string {
 	var names []string

@@ -67,8 +67,7 @@ const (
 func (k *kinds) group(i int, column *Column, present int) bool {
 	all := len(column.Levels)
 	if all == present || float64(all) > uniqueShare*float64(present) {
-		k.note(column.Name, "CSV.Categorical", "Column %q has %d different texts in %d rows and is left out as an identifier.", column.Name, all, present)
-		k.t.Notes[len(k.t.Notes)-1].LeftOut = true
+		k.leaveOut(column.Name, "CSV.Categorical", "Column %q has %d different texts in %d rows and is left out as an identifier.", column.Name, all, present)
 		return false
 	}
 	if all <= fewLevels {
@@ -86,8 +85,7 @@ func (k *kinds) group(i int, column *Column, present int) bool {
 	column.Levels = slices.DeleteFunc(column.Levels, func(level string) bool { return rows[level] < leastRows })
 	switch kept := len(column.Levels); {
 	case kept == 0:
-		k.note(column.Name, "CSV.Categorical", "Column %q has %d different texts, none of them in %d rows, and is left out.", column.Name, all, leastRows)
-		k.t.Notes[len(k.t.Notes)-1].LeftOut = true
+		k.leaveOut(column.Name, "CSV.Categorical", "Column %q has %d different texts, none of them in %d rows, and is left out.", column.Name, all, leastRows)
 		return false
 	case kept < all:
 		column.Other = true

@@ -25,14 +25,16 @@ func (k *kinds) dates(i int, levels []string, number bool) (bool, error) {
 	other := slices.IndexFunc(layouts, func(l string) bool { return monthFirst(l) != monthFirst(layout) })
 	if other >= 0 {
 		first, proven := k.monthFirst(i)
+		note := k.note
 		if !proven {
+			note = k.doubt
 			// A file with the decimal commas of a continent has its order of dates, too.
 			first = monthFirst(layout) && k.text.reader.comma == ','
 		}
 		if monthFirst(layout) != first {
 			layout, layouts[other] = layouts[other], layout
 		}
-		k.note(name, "CSV.Dates", "Column %q holds dates such as %q, which may begin with the day or the month: they are read as %q.", name, levels[0], layout)
+		note(name, "CSV.Dates", "Column %q holds dates such as %q, which may begin with the day or the month: they are read as %q.", name, levels[0], layout)
 	}
 	if strings.Contains(layout, "06") && !strings.Contains(layout, "2006") {
 		k.note(name, "CSV.Dates", "Column %q holds years of two digits, which are read as 1969 to 2068.", name)

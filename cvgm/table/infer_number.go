@@ -38,7 +38,7 @@ func (k *kinds) number(i int, levels []string, must bool) (*Number, error) {
 		return nil, args.Bad("CSV.Numeric", qpdiff.ErrDomain, "give the size of each unit in CSV.Numbers", "names column %q, which holds the units %s", name, c.list())
 	case !ok:
 		if len(levels) > fewLevels {
-			k.note(name, "CSV.Numbers", "Column %q holds the units %s, which have no common measure, and is no number.", name, c.list())
+			k.doubt(name, "CSV.Numbers", "Column %q holds the units %s, which have no common measure, and is no number.", name, c.list())
 		}
 		return nil, nil
 	}
@@ -72,7 +72,7 @@ func (k *kinds) counted(c *census, i int, number *Number) {
 		}
 		k.note(name, "CSV.Numbers", "Column %q holds the units %s: all become %s.", name, c.list(), unit)
 	case number.Unit != "" && bare > 0:
-		k.note(name, "CSV.Numbers", "Column %q lacks the unit in %d of %d numbers, which count as %s.", name, bare, c.texts, number.Unit)
+		k.doubt(name, "CSV.Numbers", "Column %q lacks the unit in %d of %d numbers, which count as %s.", name, bare, c.texts, number.Unit)
 	}
 }
 
@@ -122,9 +122,13 @@ func (k *kinds) decide() {
 		}
 		k.open = append(k.open, plain...)
 	}
+	note := k.doubt
+	if proven {
+		note = k.note
+	}
 	for _, o := range k.open {
 		o.number.Decimal = sign
 		v, _ := o.number.parse(o.example)
-		k.note(o.name, "CSV.Numbers", "Column %q holds numbers such as %q, which may have separators of thousands or decimals: it is read as %v.", o.name, o.example, v)
+		note(o.name, "CSV.Numbers", "Column %q holds numbers such as %q, which may have separators of thousands or decimals: it is read as %v.", o.name, o.example, v)
 	}
 }

@@ -12,6 +12,9 @@ type Note struct {
 	Field  string // of [CSV], which overrules the choice
 	// LeftOut is set if the column is no feature by this choice.
 	LeftOut bool
+	// Check is set if the file does not settle the choice, so that a wrong one may spoil the
+	// model: the column is left out, or nothing else in the file decides its format.
+	Check bool
 }
 
 func (n Note) String() string { return n.Text + " " + n.Field + " overrules it." }

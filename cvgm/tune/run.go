@@ -158,6 +158,13 @@ func (w *tuning) fit(s *tuneSearch) error {
 // judge adds the warnings that follow from the search.
 func (w *tuning) judge(s *tuneSearch) {
 	out := w.out
+	if w.table != nil {
+		for _, n := range w.table.Notes {
+			if n.Check {
+				w.warn(UncertainColumn, "%v", n)
+			}
+		}
+	}
 	free := 0
 	for i, h := range s.hyper {
 		switch v := out.Hyper[i]; {

@@ -204,6 +204,7 @@ const (
 	MaybeWorse                             // than a constant prediction or the defaults, by the estimate without its interval
 	OtherLoss                              // the fit does not minimise the validation loss
 	FailedFits                             // the learner failed at some hyperparameters
+	UncertainColumn                        // a choice of CSV.Read that the file does not settle: see table.Note
 )
 
 const (
