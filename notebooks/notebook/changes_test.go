@@ -191,7 +191,7 @@ func TestFoldersOfOutputs(t *testing.T) {
 		// As Python's urllib.parse.quote(label, safe="=,.+- ").
 		{"table", []experiment.Change{{Name: "File", Value: "/a b/ä%[1].csv"}}, "01_net/interactive/File=%2Fa b%2F%C3%A4%25%5B1%5D.csv"},
 	} {
-		if got := outFolder(root, f.name, f.changes); got != filepath.Join(root, ".work", "runs", filepath.FromSlash(f.want)) {
+		if got := outFolder(root, f.name, f.changes); got != filepath.Join(root, "runs", filepath.FromSlash(f.want)) {
 			t.Errorf("%s: %s, want %s", f.name, got, f.want)
 		}
 	}
@@ -205,7 +205,7 @@ func TestFoldersOfOutputs(t *testing.T) {
 		if err := os.MkdirAll(filepath.Join(root, "figures", "out", c.folder), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if got := outFolder(root, "mine", nil); got != filepath.Join(root, ".work", "runs", c.want, "interactive", "default") {
+		if got := outFolder(root, "mine", nil); got != filepath.Join(root, "runs", c.want, "interactive", "default") {
 			t.Errorf("%s, want %s", got, c.want)
 		}
 	}

@@ -18,7 +18,7 @@ import (
 )
 
 // outFolder returns the folder to which an output of this name is written: the folder of
-// OutVar, or else .work/runs/NOTEBOOK/interactive/PARAMETERS, so that experiments in a notebook
+// OutVar, or else runs/NOTEBOOK/interactive/PARAMETERS, so that experiments in a notebook
 // do not touch the paper's outputs. NOTEBOOK is the folder of figures/out that has an output of
 // this name, or else one with the name of an experiment of the cell. PARAMETERS lists the
 // changes.
@@ -32,7 +32,7 @@ func outFolder(root, name string, changes []experiment.Change) string {
 	} else if name := namesake(root); name != "" {
 		of = name
 	}
-	return filepath.Join(root, ".work", "runs", of, "interactive", label(changes))
+	return filepath.Join(root, "runs", of, "interactive", label(changes))
 }
 
 // namesake returns the name of an experiment of the cell that a folder of figures/out shares,
@@ -72,7 +72,7 @@ func label(changes []experiment.Change) string {
 		parts[i] = c.Name + "=" + c.Value
 	}
 	text := quoted(strings.Join(parts, ","))
-	if len(text) <= 100 {
+	if len(text) <= 80 {
 		return text
 	}
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d:%s", len(text), text))
@@ -118,6 +118,18 @@ func ShowDrawn(f *figures.Figure, png []byte) {
 	for _, data := range shown(f, png) {
 		gonbui.SendData(data)
 		gonbui.Sync()
+	}
+}
+
+// FoldLong shows short tables as Show does and long ones as Fold does.
+func FoldLong(tables ...*figures.Table) {
+	const long = 12 // rows
+	for _, t := range tables {
+		if len(t.Rows) > long {
+			Fold(t)
+		} else {
+			Show(t)
+		}
 	}
 }
 

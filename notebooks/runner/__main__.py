@@ -57,7 +57,7 @@ NAME is a notebook's name with or without its number, the number alone, or the f
 commas: -p Hidden=16,16.
 
 lab opens working copies of the notebooks, in notebooks/copies, and lets nothing
-change the project's own files: what is run there writes to .work/runs. A copy is made
+change the project's own files: what is run there writes to runs. A copy is made
 where there is none, and nothing but reset replaces or deletes it; reset keeps the
 replaced file in notebooks/copies/replaced, and without a name makes the missing copies
 and lists all with their states. lab --edit opens the notebooks themselves, for authors.
@@ -67,7 +67,7 @@ that JupyterLab has not named: Untitled1 and 01_elastic_net-Copy1 are scratch no
 
 A run rewrites figures/out/NAME/ and the outputs in notebooks/NAME.ipynb, each
 file whole and only after its notebook has succeeded. With -p all outputs go to
-.work/runs/NAME/PARAMETERS/ instead. Beside the outputs, provenance.json lists
+runs/NAME/PARAMETERS/ instead. Beside the outputs, provenance.json lists
 their inputs: the code cells, the declarations of Go that these reach, other files
 and versions. A notebook is run again only if one of them, or an output, differs.
 
@@ -489,7 +489,7 @@ def finish(tasks, states, args, env, complete=True):
         if not task.overrides:
             readme.update(task.out)
         if complete and args.names and task.path.stem == ANSWERS:
-            print(printed(task.notebook), end="")
+            print(answer(task), end="")
     if not args.names:
         if complete:
             provenance.prune(states, slurm.keys())
@@ -498,6 +498,11 @@ def finish(tasks, states, args, env, complete=True):
 
 # The notebook of a reader's own data. What its cells print answers who ran it from the command line.
 ANSWERS = "my_data"
+
+
+def answer(task):
+    """What the cells of a task print, and the folder of its outputs."""
+    return f"{printed(task.notebook)}Pictures, tables and models are in\n  {task.out.relative_to(ROOT)}\n"
 
 
 def printed(notebook):

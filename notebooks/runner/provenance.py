@@ -21,7 +21,7 @@ from layout import cells_digest
 from processes import command, temporary_folder
 
 OUT = ROOT / "figures" / "out"
-RUNS = WORK / "runs"  # those with parameters from the command line
+RUNS = ROOT / "runs"  # those with parameters from the command line, in a folder that people see
 STORE = WORK / "store"
 TIMINGS = OUT / "timings.json"
 
@@ -43,7 +43,7 @@ class Task:
         if not self.overrides:
             return OUT / self.path.stem
         label = quote(",".join(f"{k}={v}" for k, v in self.overrides), safe="=,.+- ")
-        return RUNS / self.path.stem / (label if len(label) <= 100 else digest(label)[:32])
+        return RUNS / self.path.stem / (label if len(label) <= 80 else digest(label)[:32])
 
     @property
     def environment(self):

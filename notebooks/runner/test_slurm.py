@@ -336,7 +336,7 @@ class TestReproduce(small.Small):
 
     def made(self):
         """The results and the outputs, as {name: bytes}."""
-        paths = [p for folder in (".work/store", ".work/runs") for p in (self.checkout / folder).rglob("*")]
+        paths = [p for folder in (".work/store", "runs") for p in (self.checkout / folder).rglob("*")]
         return {str(p): p.read_bytes() for p in paths if p.is_file() and p.name != "provenance.json"}
 
     def test_results_and_outputs_are_those_of_a_local_run(self):

@@ -224,7 +224,7 @@ func TestTextIsNoReasonToRun(t *testing.T) {
 func TestOutputsOfOtherParameters(t *testing.T) {
 	c := newCheckout(t)
 	c.run(nil)
-	folder := filepath.Join(c.root, ".work/runs/n/K=3")
+	folder := filepath.Join(c.root, "runs/n/K=3")
 	examineThere := func() *state {
 		states, err := examine(c.root, []string{filepath.Join(c.root, "notebooks/n.ipynb") + "=" + folder})
 		if err != nil {
@@ -236,14 +236,14 @@ func TestOutputsOfOtherParameters(t *testing.T) {
 	if !slices.Equal(s.Reasons, []string{"it never ran here"}) {
 		t.Error(s.Reasons)
 	}
-	c.write(".work/runs/n/K=3/n.ipynb", "{}")
-	c.record(".work/runs/n/K=3", s.Inputs, map[string]string{".work/runs/n/K=3/n.ipynb": hash([]byte("{}"))}, "")
+	c.write("runs/n/K=3/n.ipynb", "{}")
+	c.record("runs/n/K=3", s.Inputs, map[string]string{"runs/n/K=3/n.ipynb": hash([]byte("{}"))}, "")
 	c.notebook("other words", "figures.A()", "2")
 	if s := examineThere(); len(s.Reasons) != 0 || s.Rewrite {
 		t.Errorf("%+v", s)
 	}
-	c.write(".work/runs/n/K=3/n.ipynb", "{ }")
-	if s := examineThere(); !slices.Equal(s.Reasons, []string{"outputs: .work/runs/n/K=3/n.ipynb was edited"}) {
+	c.write("runs/n/K=3/n.ipynb", "{ }")
+	if s := examineThere(); !slices.Equal(s.Reasons, []string{"outputs: runs/n/K=3/n.ipynb was edited"}) {
 		t.Error(s.Reasons)
 	}
 }

@@ -8,7 +8,7 @@ import subprocess
 
 from harness import CHECKOUT, COMMAND, FOLDER, Test, git, kernels, until
 
-RUNS = CHECKOUT / ".work" / "runs"
+RUNS = CHECKOUT / "runs"
 
 
 def reproduce(*arguments):

@@ -46,7 +46,7 @@ class OwnGoNB(Test):
         figure = manifold.locator(".jp-RenderedImage img")
         self.assertGreater(figure.evaluate("e => e.naturalWidth"), 500)
         committed = {p.name: p.read_bytes() for p in (CHECKOUT / "figures/out/02_rings").glob("*.csv")}
-        runs = CHECKOUT / ".work/runs/02_rings/interactive/default"
+        runs = CHECKOUT / "runs/02_rings/interactive/default"
         self.assertEqual({p.name: p.read_bytes() for p in runs.glob("*.csv")}, committed)
         self.assertEqual(tab.page.locator(".jp-OutputArea-output[data-mime-type*=error], .jp-OutputArea-output[data-mime-type*=stderr]").all_inner_texts(), [])
 

@@ -137,7 +137,7 @@ class Small(unittest.TestCase):
     def setUp(self):
         for old in (self.checkout / "notebooks").glob("*.ipynb"):
             old.unlink()
-        for folder in ("figures/out", ".work", "notebooks/copies"):
+        for folder in ("figures/out", ".work", "runs", "notebooks/copies"):
             shutil.rmtree(self.checkout / folder, ignore_errors=True)
 
     def tearDown(self):

@@ -87,7 +87,7 @@ class AnyKernel(Small):
     def test_outputs_are_the_committed_ones_or_go_elsewhere(self):
         name = "01_elastic_net"
         shutil.copytree(ROOT / "figures/out" / name, self.checkout / "figures/out" / name, ignore=shutil.ignore_patterns("provenance.json"))
-        path, runs = self.checkout / f"notebooks/{name}.ipynb", self.checkout / ".work/runs" / name / "interactive"
+        path, runs = self.checkout / f"notebooks/{name}.ipynb", self.checkout / "runs" / name / "interactive"
         committed, original = self.files(self.checkout / "figures/out"), path.read_text()
         self.client(path, path.parent)
         self.assertEqual(self.files(runs), {f"default/{file}": data for file, data in self.files(self.checkout / "figures/out" / name).items()})

@@ -19,9 +19,9 @@ class Results(Small):
         self.assertIn("Seeds              6          [1,∞)        fresh data sets", self.reproduce("net", "-p", "help"))
         self.assertTrue(self.reproduce("net", "-p", "help").startswith("01_net: the parameters"))
         self.assertIn("02_none has no parameters", self.reproduce("02", "net", "-p", "K=3", status=1))
-        self.assertIn("files changed: 8 in .work/runs/01_net/K=5,Seeds=3", self.reproduce("net", "-p", "Seeds=3", "-p", "K=5"))
+        self.assertIn("files changed: 8 in runs/01_net/K=5,Seeds=3", self.reproduce("net", "-p", "Seeds=3", "-p", "K=5"))
         self.assertEqual(self.outputs(), before, "an overridden run wrote over the paper's outputs")
-        run = self.checkout / ".work/runs/01_net/K=5,Seeds=3"
+        run = self.checkout / "runs/01_net/K=5,Seeds=3"
         made_of = json.loads((run / "provenance.json").read_text())["results"]
         self.assertEqual([(r["parameters"]["K"], r["parameters"].get("Seeds")) for r in made_of], [(5, 3), (5, None)])
         self.assertIn("image/png", (run / "01_net.ipynb").read_text())

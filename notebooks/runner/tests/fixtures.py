@@ -42,7 +42,7 @@ class Checkout:
         processes: {"ROOT": "", "NOTEBOOKS": "notebooks", "WORK": ".work", "CLAIMS": ".cache/temporary"},
         readme: {"README": "README.md", "TIMES": "notebooks/README.md", "TUNER": "cvgm/tune/README.md", "TRIALS": "cvgm/tune/testdata/tune_trials"},
         report: {"ROOT": "", "PAGE": "figures/out/report.html"},
-        provenance: {"ROOT": "", "NOTEBOOKS": "notebooks", "OUT": "figures/out", "RUNS": ".work/runs", "STORE": ".work/store", "TIMINGS": "figures/out/timings.json"},
+        provenance: {"ROOT": "", "NOTEBOOKS": "notebooks", "OUT": "figures/out", "RUNS": "runs", "STORE": ".work/store", "TIMINGS": "figures/out/timings.json"},
         experiments: {"ROOT": "", "NOTEBOOKS": "notebooks"},
         copies: {"ROOT": "", "NOTEBOOKS": "notebooks", "FOLDER": "notebooks/copies"},
         durations: {"FILE": ".work/seconds.json"},

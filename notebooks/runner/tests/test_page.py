@@ -293,7 +293,7 @@ class Report(unittest.TestCase):
 
     def test_makers_are_found_in_the_source(self):
         self.assertEqual(report.maker("elastic_net_surfaces"), "figures.ElasticNetSurfaces")
-        self.assertEqual(report.maker("my_data_coefficients"), "figures.MyDataModel")  # a method of another type lies between
+        self.assertEqual(report.maker("my_data_roc"), "figures.MyDataPredictions")  # a method of another type lies between
         self.assertIsNone(report.maker("no such output"))
 
     def test_each_link_of_the_report_leads_somewhere(self):

@@ -132,13 +132,13 @@ class Provenance(unittest.TestCase):
     def test_other_parameters_have_a_place_of_their_own(self):
         task = self.task(("C", "5"), ("K", "64"))
         self.run_task(task, {"t.csv": b"1"})
-        folder = self.checkout.root / ".work/runs/n/C=5,K=64"
+        folder = self.checkout.root / "runs/n/C=5,K=64"
         self.assertEqual(sorted(p.name for p in folder.iterdir()), ["n.ipynb", "provenance.json", "t.csv"])
         self.assertEqual((agrees(task), agrees(self.task())), (True, False))
         self.assertEqual(provenance.past_runs(), [task])
         self.assertFalse((self.checkout.root / "figures/out").exists())
         for value in ("../../x", "a/b", "x" * 300):
-            self.assertEqual(self.task(("Name", value)).out.resolve().parent, (self.checkout.root / ".work/runs/n").resolve())
+            self.assertEqual(self.task(("Name", value)).out.resolve().parent, (self.checkout.root / "runs/n").resolve())
 
     def test_the_store_keeps_what_outputs_were_made_from(self):
         self.cells("", name="m")
