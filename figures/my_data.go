@@ -10,91 +10,55 @@ import (
 	"cvgm/cvgm/experiment/mydata"
 	"cvgm/figures/internal/chart"
 
-	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
 )
 
 func init() {
 	register(func(r *mydata.Result) []Output {
-		return slices.Concat([]Output{MyDataColumns(r)}, MyDataTuning(r), MyDataSearch(r), MyDataModel(r))
+		return slices.Concat([]Output{MyDataColumns(r)}, MyDataTuning(r), MyDataSearch(r), MyDataPredictions(r), MyDataCoefficients(r), MyDataLearning(r))
 	})
 }
 
-// shownModels is the number of models, one for each class, that get panels of their own.
-// shownCoefficients is the number of features in one panel.
-const shownModels, shownCoefficients = 4, 20
-
-// full returns a name that a user gave, for a text or a table.
-func full(name string) string { return cmp.Or(name, "(no name)") }
-
-// named returns a name that a user gave as one line that is not too long for a label: of a long
-// name the beginning.
-func named(name string) string {
-	name = full(strings.TrimSpace(chart.Pictured(strings.ReplaceAll(name, "\n", " "))))
-	const widest, most = 12, 56 // in font sizes, and in letters, which may be narrow
-	style := chart.KeyText()
-	runes := []rune(name)
-	if len(runes) <= most && style.Width(name) <= widest*style.Font.Size {
-		return name
-	}
-	runes = runes[:min(len(runes), most)]
-	for len(runes) > 0 && style.Width(string(runes)+"…") > widest*style.Font.Size {
-		runes = runes[:len(runes)-1]
-	}
-	return string(runes) + "…"
-}
-
-// modelTitle returns the title of a model, with names as named or full has them: the target, or
-// its class among several models.
-func modelTitle(r *mydata.Result, m mydata.Model, name func(string) string) string {
-	if len(r.Models) < 2 {
-		return "target " + name(r.Target)
-	}
-	return name(m.Class) + " against the others"
-}
-
-// panelName is the name of a panel, which is another one for other data.
-func panelName(r *mydata.Result, m mydata.Model, what string) string {
-	return fmt.Sprintf("%s, %s, %s", named(r.Name), modelTitle(r, m, named), what)
-}
-
-// significant returns a number with that many significant digits.
-func significant(v float64, digits int) Number {
-	places := 0
-	if v != 0 && chart.Drawable(v) {
-		places = min(max(digits-1-int(math.Floor(math.Log10(math.Abs(v)))), 0), 6)
-	}
-	return Number{Value: v, Digits: places}
-}
-
-// MyDataColumns describes the columns of the table.
+// MyDataColumns describes the columns of the file: what becomes of each, and the choices that the
+// file left open with the parameters that overrule them.
 func MyDataColumns(r *mydata.Result) *Table {
 	t := &Table{
 		Name: "my_data_columns", Caption: fmt.Sprintf("%s: %d rows, target %s", r.Name, r.Rows, full(r.Target)),
-		Header: []string{"Column", "Kind", "Values", "Rows without a value"},
+		Header: []string{"Column", "Kind", "Values", "Rows without a value", "Use", "Choice", "Parameter that overrules it"},
 	}
 	for _, c := range r.Columns {
-		kind, values := "numeric", fmt.Sprintf("%.4g to %.4g", c.Low, c.High)
-		if !c.Numeric {
-			kind, values = "categorical", names(c.Levels)
+		values := any(nil)
+		switch {
+		case len(c.Levels) > 0:
+			values = names(c.Levels)
+		case c.Numeric && chart.Drawable(c.Low, c.High):
+			values = fmt.Sprintf("%.4g to %.4g", c.Low, c.High)
 		}
-		t.Rows = append(t.Rows, []any{full(c.Name), kind, values, c.Missing})
+		use, _, _ := strings.Cut(c.Use, ", one of") // values has the classes
+		var choices, parameters []string
+		for _, choice := range c.Choices {
+			choices = append(choices, choice.Text)
+			if !slices.Contains(parameters, choice.Parameter) {
+				parameters = append(parameters, choice.Parameter)
+			}
+		}
+		if c.Counts {
+			choices, parameters = append(choices, "It counts the rows: ignore it unless it is a feature."), append(parameters, "Ignore")
+		}
+		cell := func(texts []string, by string) any {
+			if texts == nil {
+				return nil
+			}
+			return strings.Join(texts, by)
+		}
+		t.Rows = append(t.Rows, []any{full(c.Name), c.Kind, values, c.Missing, use, cell(choices, " "), cell(parameters, ", ")})
 	}
-	notes := []string{"The target is a number."}
-	if len(r.Classes) > 0 {
-		notes = []string{fmt.Sprintf("The target has the classes %s.", names(r.Classes))}
-	}
+	var notes []string
 	if r.Dropped > 0 {
 		notes = append(notes, fmt.Sprintf("Rows left out for lack of a value: %d.", r.Dropped))
 	}
 	if r.Groups > 0 {
 		notes = append(notes, fmt.Sprintf("The rows form %d groups, each of which stays together in all folds.", r.Groups))
-	}
-	for _, c := range r.Columns {
-		if c.Counts {
-			notes = append(notes, fmt.Sprintf("The column %s counts the rows: put it into Ignore unless it is a feature.", full(c.Name)))
-		}
 	}
 	t.Note = strings.Join(notes, " ")
 	return t
@@ -199,14 +163,6 @@ func MyDataSearch(r *mydata.Result) []Output {
 	return all
 }
 
-// shownNote lists in a caption how many models have no panels.
-func shownNote(r *mydata.Result) string {
-	if n := len(r.Models) - shownModels; n > 0 {
-		return fmt.Sprintf(" Not shown: %d more models.", n)
-	}
-	return ""
-}
-
 // myCurve is the CV loss along one hyperparameter.
 func myCurve(r *mydata.Result, m mydata.Model, c mydata.Curve) *Panel {
 	const reach, steep = 1.96, 8 // standard errors; the ratio of losses from which the axis is logarithmic
@@ -242,203 +198,84 @@ func myCurve(r *mydata.Result, m mydata.Model, c mydata.Curve) *Panel {
 	return p
 }
 
-// mySurface is the search on the CV loss over two hyperparameters.
+// smoothing is the number of points of the drawn surface for each point of the grid.
+const smoothing = 3
+
+// mySurface is the final descent on the CV loss over two hyperparameters.
 func mySurface(r *mydata.Result, m mydata.Model) *Figure {
 	hyper := chart.Mapped(m.Hyper, func(h mydata.Hyper) string { return chart.Subscripted(h.Name) })
-	p := lossPanel("CV loss over both hyperparameters", "CV loss", hyper, m.Axes, m.Surface)
+	axes, surface := smooth(m.Axes, m.Surface, smoothing)
+	p := lossPanel("CV loss over both hyperparameters", "CV loss", hyper, axes, surface)
 	p.Name = panelName(r, m, "surface")
-	at := func(start int) (points [][2]float64) {
-		for _, s := range m.Path {
-			if s.Start == start && len(s.Hyper) == 2 {
-				points = append(points, [2]float64{s.Hyper[0], s.Hyper[1]})
-			}
-		}
-		return points
+	path := slices.DeleteFunc(slices.Clone(m.Descent), func(at []float64) bool { return len(at) != 2 })
+	onSurface(p.Line, "final descent", axes, path, Style{Color: Black, Width: 1.4})
+	onSurface(p.Scatter, "its evaluations", axes, path, Style{Color: Black, GlyphRadius: 1.6, Unlisted: true})
+	byDefault, where := [2]float64{m.Hyper[0].Default, m.Hyper[1].Default}, ""
+	if within(axes, byDefault) {
+		onSurface(p.Scatter, "default", axes, [][2]float64{byDefault}, chart.StartStyle)
+	} else {
+		where = fmt.Sprintf(" The default, %.3g and %.3g, lies outside.", byDefault[0], byDefault[1])
 	}
-	starts := 0
-	for _, s := range m.Path {
-		starts = max(starts, s.Start)
+	tuned := [2]float64{m.Hyper[0].Tuned, m.Hyper[1].Tuned}
+	if !within(axes, tuned) {
+		where += " The tuned value 0 is drawn on the edge."
 	}
-	onSurface(p.Scatter, "single evaluations", m.Axes, at(0), Style{Color: Vermillion, Glyph: draw.PlusGlyph{}, GlyphRadius: 3})
-	for k := 1; k <= min(starts, shownStarts); k++ {
-		path := at(k)
-		onSurface(p.Line, fmt.Sprintf("descent %d", k), m.Axes, path, Style{Color: Black, Width: 1.2, Dash: chart.Dashes[k%len(chart.Dashes)]})
-		onSurface(p.Scatter, fmt.Sprintf("evaluations of descent %d", k), m.Axes, path, Style{Color: Black, GlyphRadius: 1.4, Unlisted: true})
-	}
-	onSurface(p.Scatter, "default", m.Axes, [][2]float64{{m.Hyper[0].Default, m.Hyper[1].Default}}, chart.StartStyle)
-	onSurface(p.Scatter, "tuned", m.Axes, [][2]float64{{m.Hyper[0].Tuned, m.Hyper[1].Tuned}}, chart.EndStyle)
+	onSurface(p.Scatter, "tuned", axes, [][2]float64{tuned}, chart.EndStyle)
 	low, _, _ := lowest(m.Surface)
 	return &Figure{Name: "my_data_surface", Width: 6.7 * vg.Inch, Height: 4.6 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{p}},
-		Caption: fmt.Sprintf("%s: the CV loss (lowest on the grid %.4g) with the evaluations of the search: single ones at scattered points and at zeros, and descents from the best of them. A value of 0, and what lies beyond the edge, is drawn on the edge. %s.", r.Name, low, surfaceNote())}
+		Caption: fmt.Sprintf("%s: the end of the descent that finds the lowest CV loss, without its first long steps, on the surface of the CV loss (lowest on the grid %.4g).%s %s.", r.Name, low, where, surfaceNote())}
 }
 
-// shownStarts is the number of descents in the picture of a search.
-const shownStarts = 5
-
-// MyDataModel shows the tuned model: coefficients, and predictions against the target by out-of-fold
-// predictions, each by splits that did not train on the row.
-func MyDataModel(r *mydata.Result) []Output {
-	var all []Output
-	if f := myCoefficients(r); f.Panels != nil {
-		all = append(all, f)
+// within reports whether a point lies on a surface with these axes.
+func within(axes [][]float64, at [2]float64) bool {
+	for k, v := range at {
+		axis := axes[k]
+		if len(axis) == 0 || !(v >= axis[0] && v <= axis[len(axis)-1]) {
+			return false
+		}
 	}
-	if len(r.Models) == 0 {
-		return all
-	}
-	if len(r.Classes) == 0 {
-		return append(all, myPredictions(r))
-	}
-	all = append(all, myConfusion(r), myROC(r))
-	if r.Boundary != nil {
-		all = append(all, myBoundary(r))
-	}
-	return all
+	return true
 }
 
-// namedTicks label the whole numbers from 1.
-type namedTicks []string
-
-func (n namedTicks) Ticks(low, high float64) []plot.Tick {
-	var ticks []plot.Tick
-	for i, name := range n {
-		if at := float64(i + 1); low <= at && at <= high {
-			ticks = append(ticks, plot.Tick{Value: at, Label: name})
+// smooth returns a surface on a finer grid, by cubic splines of Catmull and Rom through its
+// logarithms. The axes have equal ratios. Beside a point that is not positive and finite the
+// surface is NaN.
+func smooth(axes [][]float64, z [][]float64, times int) (finer [][]float64, values [][]float64) {
+	if len(axes) != 2 || len(z) != len(axes[0]) || slices.ContainsFunc(axes, func(a []float64) bool { return len(a) < 2 }) {
+		return axes, z
+	}
+	for _, axis := range axes {
+		finer = append(finer, chart.Mapped(along(Log10s(axis), times), func(v float64) float64 { return math.Pow(10, v) }))
+	}
+	for k, axis := range finer { // the ends without rounding
+		axis[0], axis[len(axis)-1] = axes[k][0], axes[k][len(axes[k])-1]
+	}
+	rows := chart.Mapped(z, func(row []float64) []float64 { return along(chart.Mapped(row, math.Log), times) })
+	values = make([][]float64, len(finer[0]))
+	for j := range finer[1] {
+		for i, v := range along(chart.Column(rows, j), times) {
+			values[i] = append(values[i], math.Exp(v))
 		}
 	}
-	return ticks
+	return finer, values
 }
 
-func myCoefficients(r *mydata.Result) *Figure {
-	f := &Figure{Name: "my_data_coefficients", Legend: LegendBelow,
-		Caption: fmt.Sprintf("%s: how far the prediction moves when a feature grows by one standard deviation. A text column has a feature for each level but its first, which is the one it is compared with.%s", r.Name, shownNote(r))}
-	var row []*Panel
-	features := 0 // most of a model
-	for _, m := range r.Models[:min(len(r.Models), shownModels)] {
-		order := make([]int, 0, len(m.Coefficients))
-		zeros := 0
-		for i, c := range m.Coefficients {
-			if chart.Drawable(c) && i < len(m.Features) {
-				order = append(order, i)
-			}
-			if c == 0 {
-				zeros++
-			}
+// along interpolates the values, times−1 between two of them.
+func along(v []float64, times int) []float64 {
+	var all []float64
+	for i := range len(v) - 1 {
+		before, after := v[i]-(v[i+1]-v[i]), v[i+1]+(v[i+1]-v[i]) // beyond the ends
+		if i > 0 && chart.Drawable(v[i-1]) {
+			before = v[i-1]
 		}
-		if len(order) == 0 {
-			continue
+		if i+2 < len(v) && chart.Drawable(v[i+2]) {
+			after = v[i+2]
 		}
-		slices.SortStableFunc(order, func(a, b int) int {
-			return cmp.Compare(math.Abs(m.Coefficients[b]), math.Abs(m.Coefficients[a]))
-		})
-		title := modelTitle(r, m, named)
-		if zeros > 0 {
-			title += fmt.Sprintf(": %d of %d are 0", zeros, len(m.Coefficients))
+		for k := range times {
+			t := float64(k) / float64(times)
+			d0, d1 := (v[i+1]-before)/2, (after-v[i])/2
+			all = append(all, v[i]+t*(d0+t*(3*(v[i+1]-v[i])-2*d0-d1+t*(2*(v[i]-v[i+1])+d0+d1))))
 		}
-		features = max(features, len(order))
-		order = order[:min(len(order), shownCoefficients)]
-		slices.Reverse(order) // the largest above
-		p := NewPanel(panelName(r, m, "coefficients"), title, "coefficient per standard deviation", "")
-		p.Plot.Y.Tick.Marker = namedTicks(chart.Mapped(order, func(i int) string { return named(m.Features[i]) }))
-		p.VLine("zero", 0, Style{Color: Grey, Width: .5, Unlisted: true})
-		signs := []struct {
-			name  string
-			has   func(c float64) bool
-			style Style
-		}{
-			{"raises the prediction", func(c float64) bool { return c > 0 }, Style{Color: Vermillion, Glyph: draw.PlusGlyph{}, GlyphRadius: 4}},
-			{"lowers the prediction", func(c float64) bool { return c < 0 }, Style{Color: Blue, Glyph: draw.RingGlyph{}, GlyphRadius: 3.5}},
-			{"exactly 0", func(c float64) bool { return c == 0 }, Style{Color: Black, Glyph: draw.CircleGlyph{}, GlyphRadius: 2}},
-		}
-		for _, sign := range signs {
-			var x, y []float64
-			for k, i := range order {
-				if c := m.Coefficients[i]; sign.has(c) {
-					x, y = append(x, c), append(y, float64(k+1))
-					p.Line(m.Features[i], []float64{0, c}, []float64{float64(k + 1), float64(k + 1)}, Style{Color: sign.style.Color, Width: 1, Unlisted: true})
-				}
-			}
-			p.Scatter(sign.name, x, y, sign.style)
-		}
-		row = append(row, p)
-		f.Height = max(f.Height, vg.Length(1.3+.2*float64(len(order)))*vg.Inch)
 	}
-	if features > shownCoefficients {
-		f.Caption += fmt.Sprintf(" Of %d coefficients the %d largest are shown.", features, shownCoefficients)
-	}
-	if row != nil {
-		f.Panels = [][]*Panel{row}
-		f.Width = vg.Length(len(row)) * 4.6 * vg.Inch
-	}
-	return f
-}
-
-// myPredictions shows a target that is a number against its predictions.
-func myPredictions(r *mydata.Result) *Figure {
-	m := r.Models[0]
-	p := NewPanel(panelName(r, m, "predictions"), "", "actual "+named(r.Target), "predicted, out of fold").Grid()
-	p.Equal = true
-	p.Across("equal", 1, -1, 0, Style{Color: Grey, Width: 1, Dash: []vg.Length{4, 3}})
-	p.Scatter("rows", m.Y, m.OutOfFold, Style{Color: Blue, Glyph: draw.RingGlyph{}})
-	return &Figure{Name: "my_data_predictions", Width: 4.6 * vg.Inch, Height: 4.6 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{p}},
-		Caption: fmt.Sprintf("%s: the target against its out-of-fold prediction, by the fits at the tuned hyperparameters that did not train on the row", r.Name)}
-}
-
-func myConfusion(r *mydata.Result) *Table {
-	t := &Table{Name: "my_data_confusion", Caption: fmt.Sprintf("%s: rows of each class by the class that is predicted out of fold", r.Name),
-		Header: append(append([]string{"Class"}, chart.Mapped(r.Classes, func(c string) string { return "predicted " + full(c) })...), "Share that is right"),
-		Note:   "Predicted is the class with the largest decision value, by the fits that did not train on the row."}
-	for k, class := range r.Classes {
-		row, all, right := []any{full(class)}, 0, 0
-		for l := range r.Classes {
-			n := chart.Nth(chart.Nth(r.Confusion, k), l)
-			row, all = append(row, n), all+n
-			if k == l {
-				right = n
-			}
-		}
-		share := any(nil)
-		if all > 0 {
-			share = Number{Value: float64(right) / float64(all), Digits: 3}
-		}
-		t.Rows = append(t.Rows, append(row, share))
-	}
-	return t
-}
-
-// myROC shows the receiver operating characteristics of out-of-fold decisions.
-func myROC(r *mydata.Result) *Figure {
-	p := NewPanel(panelName(r, r.Models[0], "ROC"), "", "false positive rate", "true positive rate").Grid()
-	p.Equal = true
-	p.Across("by chance", 1, -1, 0, Style{Color: Grey, Width: 1, Dash: []vg.Length{1, 3}})
-	for k, m := range r.Models {
-		style := chart.PaletteStyle(k)
-		style.Width = 2
-		p.Line(fmt.Sprintf("%s, area %.3f", named(m.Class), m.ROC.Area), m.ROC.FalsePositive, m.ROC.TruePositive, style)
-	}
-	return &Figure{Name: "my_data_roc", Width: 4.6 * vg.Inch, Height: vg.Length(4.6+.2*float64(len(r.Models))) * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{p}},
-		Caption: fmt.Sprintf("%s: for each threshold of the out-of-fold decisions the share of the other rows above it (false positive rate) and of the class's rows (true positive rate), with the area under the curve", r.Name)}
-}
-
-// myGlyphs mark the rows of classes.
-var myGlyphs = []draw.GlyphDrawer{draw.RingGlyph{}, draw.PlusGlyph{}, draw.TriangleGlyph{}, draw.SquareGlyph{}, draw.CrossGlyph{}, draw.PyramidGlyph{}, draw.BoxGlyph{}, draw.CircleGlyph{}}
-
-// myBoundary shows the rows of classes with two numeric columns, and the boundary at which the
-// predicted class changes.
-func myBoundary(r *mydata.Result) *Figure {
-	b := r.Boundary
-	p := NewPanel(fmt.Sprintf("%s, target %s, boundary", named(r.Name), named(r.Target)), "", named(b.Names[0]), named(b.Names[1]))
-	for k, margin := range b.Margin {
-		p.Contour(fmt.Sprintf("decision boundary of model %d", k+1), b.Axes[0], b.Axes[1], margin, 0, Style{Color: Black, Unlisted: true})
-	}
-	for k, class := range r.Classes {
-		var x, y []float64
-		for i, of := range b.Class {
-			if of == k {
-				x, y = append(x, chart.Nth(b.X[0], i)), append(y, chart.Nth(b.X[1], i))
-			}
-		}
-		p.Scatter(named(class), x, y, Style{Color: chart.PaletteColor(k), Glyph: myGlyphs[k%len(myGlyphs)], GlyphRadius: 3})
-	}
-	return &Figure{Name: "my_data_boundary", Width: 5.4 * vg.Inch, Height: 4.8 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{p}},
-		Caption: fmt.Sprintf("%s: the rows by their class, and black lines where the predicted class changes", r.Name)}
+	return append(all, v[len(v)-1])
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"cvgm/cvgm/experiment/mydata"
+	"cvgm/cvgm/table"
 	"cvgm/figures/internal/chart"
 	"cvgm/synth"
 )
@@ -46,19 +47,19 @@ func TestMyDataOutputs(t *testing.T) {
 		outputs string
 		wants   map[string]string
 	}{
-		"two classes": {myTable("no", "yes"), fast, "columns comparisons hyperparameters losses curves coefficients confusion roc boundary",
+		"two classes": {myTable("no", "yes"), fast, "columns comparisons hyperparameters losses curves roc confusion boundary coefficients learning",
 			map[string]string{"my_data_confusion": "Class,predicted no,predicted yes,Share that is right\n", "my_data_hyperparameters": "target kind,C,", "my_data_losses": "nested risk,"}},
-		"three classes": {myTable("a\tvery long name of a class that is longer than a label can be", "b", "☃"), fast, "columns comparisons hyperparameters losses curves coefficients confusion roc boundary",
+		"three classes": {myTable("a\tvery long name of a class that is longer than a label can be", "b", "☃"), fast, "columns comparisons hyperparameters losses curves roc confusion boundary coefficients learning",
 			map[string]string{"my_data_losses": "b against the others,CV loss: logistic loss,"}},
-		"eight classes": {myTable("a", "b", "c", "d", "e", "f", "g", "h"), func(p *mydata.MyDataParams) { p.OuterFolds = 0 }, "columns comparisons hyperparameters losses curves coefficients confusion roc boundary", nil},
+		"eight classes": {myTable("a", "b", "c", "d", "e", "f", "g", "h"), func(p *mydata.MyDataParams) { p.OuterFolds = 0 }, "columns comparisons hyperparameters losses curves roc confusion boundary coefficients learning", nil},
 		"kernel": {myTable("no", "yes"), func(p *mydata.MyDataParams) { p.Learner, p.OuterFolds = "kernel_svm", 0 },
-			"columns comparisons hyperparameters losses curves surface confusion roc boundary", map[string]string{"my_data_hyperparameters": "target kind,γ,"}},
-		"numbers": {"x,y\n1,2\n2,3\n3,5\n4,4\n5,6\n6,5\n7,9\n", fast, "columns comparisons hyperparameters losses curves surface coefficients predictions", map[string]string{"my_data_columns": "x,numeric,1 to 7,0\n"}},
+			"columns comparisons hyperparameters losses curves surface roc confusion boundary learning", map[string]string{"my_data_hyperparameters": "target kind,γ,"}},
+		"numbers": {"x,y\n1,2\n2,3\n3,5\n4,4\n5,6\n6,5\n7,9\n", fast, "columns comparisons hyperparameters losses curves surface predictions coefficients learning", map[string]string{"my_data_columns": "x,number,1 to 7,0,\"1 feature, the mean for a missing value\",It counts the rows: ignore it unless it is a feature.,Ignore\n"}},
 		"robust": {"x,y\n1,2\n2,3\n3,5\n4,40\n5,6\n6,5\n7,9\n", func(p *mydata.MyDataParams) { p.Learner, p.OuterFolds = "huber", 0 },
-			"columns comparisons hyperparameters losses curves surface coefficients predictions", map[string]string{"my_data_losses": "CV loss: absolute error,", "my_data_hyperparameters": ",δ,"}},
-		"no signal": {"x,y\n1,2\n2,2\n3,2\n4,2\n5,2\n6,2\n7,2\n", fast, "columns comparisons hyperparameters losses curves surface coefficients predictions", nil},
+			"columns comparisons hyperparameters losses curves surface predictions coefficients learning", map[string]string{"my_data_losses": "CV loss: absolute error,", "my_data_hyperparameters": ",δ,"}},
+		"no signal": {"x,y\n1,2\n2,2\n3,2\n4,2\n5,2\n6,2\n7,2\n", fast, "columns comparisons hyperparameters losses curves surface predictions coefficients learning", nil},
 		"kernel of numbers": {"x,y\n1,2\n2,3\n3,5\n4,4\n5,6\n6,5\n7,9\n", func(p *mydata.MyDataParams) { p.Learner = "kernel_ridge" },
-			"columns comparisons hyperparameters losses curves surface predictions", nil},
+			"columns comparisons hyperparameters losses curves surface predictions learning", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := myResult(t, c.text, c.change)
@@ -98,7 +99,7 @@ func TestMyDataHasNoGhostsOfOtherData(t *testing.T) {
 // Coefficients carry their signs, the largest on top, and their names.
 func TestMyDataCoefficients(t *testing.T) {
 	r := &mydata.Result{Name: "n", Target: "y", Models: []mydata.Model{{Features: []string{"a", "b", "c"}, Coefficients: []float64{-2, 0, 1}}}}
-	f := myCoefficients(r)
+	f := MyDataCoefficients(r)[0].(*Figure)
 	checkFigure(t, f)
 	for _, want := range []string{"raises the prediction,1,2", "lowers the prediction,-2,3", "exactly 0,0,1"} {
 		if !strings.Contains(f.CSV(), want) {
@@ -117,15 +118,15 @@ func TestMyDataCoefficients(t *testing.T) {
 // Of many levels and coefficients the first and the largest are shown, and the others counted.
 func TestMyDataOfManyLevels(t *testing.T) {
 	const levels = 20_000
-	r := &mydata.Result{Name: "n", Target: "y", Columns: []mydata.Column{{Name: "c"}}, Models: []mydata.Model{{}}}
+	r := &mydata.Result{Name: "n", Target: "y", Columns: []mydata.Column{{Described: table.Described{Name: "c"}}}, Models: []mydata.Model{{}}}
 	for j := range levels {
 		name := fmt.Sprintf("level %05d", j)
 		r.Columns[0].Levels = append(r.Columns[0].Levels, name)
 		r.Models[0].Features, r.Models[0].Coefficients = append(r.Models[0].Features, "c="+name), append(r.Models[0].Coefficients, float64(j%7))
 	}
-	f, columns := myCoefficients(r), MyDataColumns(r)
+	f, columns := MyDataCoefficients(r)[0].(*Figure), MyDataColumns(r)
 	checkFigure(t, f)
-	if n := strings.Count(f.CSV(), "\n"); n > 100 || !strings.Contains(f.Caption, "Of 20000 coefficients the 20 largest are shown.") {
+	if n := strings.Count(f.CSV(), "\n"); n > 100 || !strings.Contains(f.Caption, "Of 20000 coefficients the 15 largest are shown.") {
 		t.Errorf("%d lines with the caption %q", n, f.Caption)
 	}
 	if text := columns.CSV(); len(text) > 1000 || !strings.Contains(text, "… 19992 more") {
@@ -136,7 +137,7 @@ func TestMyDataOfManyLevels(t *testing.T) {
 // The note below the columns lists the facts about them that a reader needs.
 func TestMyDataColumnsNote(t *testing.T) {
 	r := myResult(t, "id,x,g,y\n1,4,a,2\n2,2,a,3\n3,5,b,5\n4,1,b,4\n5,7,c,6\n6,5,c,\n", func(p *mydata.MyDataParams) { p.Group, p.OuterFolds = "g", 0 })
-	want := "The target is a number. Rows left out for lack of a value: 1. The rows form 3 groups, each of which stays together in all folds. The column id counts the rows: put it into Ignore unless it is a feature."
+	want := "Rows left out for lack of a value: 1. The rows form 3 groups, each of which stays together in all folds."
 	if got := MyDataColumns(r).Note; got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}

@@ -34,6 +34,7 @@ var texts = []any{
 	SolutionPaths, DifferentiabilityKinks, DifferentiabilityLimits, Unrolled, LearningPaths, LearnedLossPath, LearnedLossTable,
 	func(r *searches.Result) string { return Searches(r, nil) },
 	SearchesCurves, SearchesMinimaTable, SearchesSurface, SearchDimensionsCurves, SearchDimensionsTest, FewDimensionsTable, RegretTable,
+	MyDataPredictions, MyDataCoefficients, MyDataLearning, MyDataSearch,
 	Splits, SplitsCurves, SplitsStepsTable, Gap, GapCurves, Stability, StabilitySweeps, StabilityPath, StabilityStartsTable,
 }
 

@@ -27,9 +27,16 @@ type MyDataParams struct {
 	Learner       string   `help:"learner; auto: logistic regression for classes, elastic net for numbers" range:"{auto,elastic_net,huber,logistic,sparse_logistic,svm,kernel_svm,kernel_ridge}" small:"{auto,huber,kernel_ridge}"`
 	Positive      string   `help:"class of two that is predicted as +1; makes classes of a target of numbers; empty: the last in sorted order" range:"text"`
 	Ignore        []string `help:"columns that are no features, such as identifiers" range:"text"`
+	Numeric       []string `help:"columns of numbers, if they are taken for another kind; a target of 0 and 1 is then a number" range:"text"`
+	Categorical   []string `help:"columns whose numbers or texts are levels, all of which are kept; a target of numbers then has classes" range:"text"`
+	Numbers       []string `help:"formats of columns of numbers: price=comma € has decimal commas and a unit, weight=kg g:0.001 has two units" range:"text"`
+	Dates         []string `help:"formats of columns of dates, by the date 2 January 2006, 15:04:05: sold=02/01/2006" range:"text"`
+	Weights       string   `help:"column with the weight of each row, a number of 0 or more; empty: all rows count alike" range:"text"`
 	Group         string   `help:"column whose equal values stay together in all folds; empty: none" range:"text"`
 	Missing       string   `help:"what a missing value does: the mean or a level of its own replaces it, or it drops the row, or it is an error" range:"{mean,drop,error}" small:"{mean,drop}"`
+	MissingTexts  []string `help:"texts of a missing value, in upper or lower case; empty: an empty field, NA, NaN, null and ?" range:"text"`
 	Comma         string   `help:"character between fields, or the word tab" range:"text"`
+	Threshold     float64  `help:"decision value above which a row is called Positive in the confusion; 0: the default, for log odds the probability 1/2" range:"(-∞,∞)"`
 	OuterFolds    int      `help:"outer folds of the nested estimate of the risk; 0: no estimate" range:"[0,∞)" small:"[2,3]"`
 	Seed          uint64   `help:"seed of the folds" range:"[0,∞)" small:"[0,1000]"`
 	Seconds       float64  `help:"time for each model's search and nested estimate; 0: no bound" unit:"s" range:"[0,1e9]"`
@@ -63,7 +70,21 @@ func (p MyDataParams) Check() error {
 	if _, ok := p.comma(); !ok {
 		return experiment.Invalid("Comma", fmt.Sprintf("%q", p.Comma), "use one character that is no quote, or tab")
 	}
-	return nil
+	_, err := p.csv()
+	return err
+}
+
+// csv returns the reader of the file, without a target if Target is empty.
+func (p MyDataParams) csv() (c table.CSV, err error) {
+	comma, _ := p.comma()
+	c = table.CSV{Target: p.Target, Positive: p.Positive, Ignore: once(p.Ignore), Group: p.Group, Weights: p.Weights, Comma: comma,
+		Numeric: once(p.Numeric), Categorical: once(p.Categorical), MissingTexts: p.MissingTexts,
+		Missing: map[string]table.MissingRule{"mean": table.MissingIsMean, "drop": table.MissingDropsRow, "error": table.MissingIsError}[p.Missing]}
+	if c.Numbers, err = columnFormats("Numbers", p.Numbers, "price=comma € or weight=kg g:0.001", numberFormat); err != nil {
+		return c, err
+	}
+	c.Dates, err = columnFormats("Dates", p.Dates, "sold=02/01/2006", dateFormat)
+	return c, err
 }
 
 func (p MyDataParams) comma() (rune, bool) {
@@ -149,9 +170,11 @@ func unreadable(file, at string, err error) error {
 
 // table reads the text.
 func (p MyDataParams) table(text string) (*table.Table, error) {
-	comma, _ := p.comma()
-	c := table.CSV{Target: p.Target, Positive: p.Positive, Ignore: p.Ignore, Group: p.Group, Comma: comma}
-	header, err := records(text, comma).Read()
+	c, err := p.csv()
+	if err != nil {
+		return nil, err
+	}
+	header, err := records(text, c.Comma).Read()
 	if len(header) == 1 {
 		if i := strings.IndexAny(header[0], ",;|\t"); i >= 0 {
 			other := strings.ReplaceAll(header[0][i:i+1], "\t", "tab")
@@ -164,16 +187,17 @@ func (p MyDataParams) table(text string) (*table.Table, error) {
 		}
 		c.Target = strings.TrimSpace(header[len(header)-1])
 	}
-	c.Missing = map[string]table.MissingRule{"mean": table.MissingIsMean, "drop": table.MissingDropsRow, "error": table.MissingIsError}[p.Missing]
 	if c.Missing == table.MissingIsMean {
-		c.MissingIn = map[string]table.MissingRule{c.Target: table.MissingDropsRow}
-		if p.Group != "" {
-			c.MissingIn[p.Group] = table.MissingDropsRow
+		c.MissingIn = map[string]table.MissingRule{}
+		for _, name := range []string{c.Target, c.Group, c.Weights} {
+			if name != "" {
+				c.MissingIn[name] = table.MissingDropsRow
+			}
 		}
 	}
 	table, err := c.Read(strings.NewReader(text))
 	if err != nil {
-		return nil, err
+		return nil, inParameters(err)
 	}
 	if rows, _ := table.Dims(); rows < 4 {
 		return nil, experiment.Invalid("File", fmt.Sprintf("%q with %d usable rows", p.Name(), rows), "give 4 at least")

@@ -1,7 +1,6 @@
 package mydata
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -35,12 +34,15 @@ type Model struct {
 	Curves                                                    []Curve     // of the hyperparameters that were searched
 	Axes                                                      [][]float64 // of Surface, ascending; nil: there are not two hyperparameters
 	Surface                                                   [][]float64 // the CV loss [i][j] at Axes[0][i], Axes[1][j]; NaN if the fit fails
-	Path                                                      []tune.Step // the search
+	Descent                                                   [][]float64 // the descent to the lowest loss without its first leaps, if there is a Surface
+	Learning                                                  Learning
 	Features                                                  []string    // that the columns become
 	Coefficients                                              []float64   // of the features per standard deviation; nil for a kernel
-	Y, OutOfFold                                              []float64   // target and out-of-fold prediction of each row
-	ROC                                                       ROC         // empty for a target that is a number
-	Pipeline                                                  string      // as JSON
+	PerUnit                                                   []float64   // coefficients in the units of the file; nil for a kernel, and if one overflows
+	FoldCoefficients                                          [][]float64 // of the fits to each split's training rows, as Coefficients
+	Y                                                         []float64   // target of each row
+	Judged                                                    Judged
+	Pipeline                                                  string // as JSON
 }
 
 // Hyper is a hyperparameter with its bounds.
@@ -58,13 +60,6 @@ type Curve struct {
 	Tuned           float64
 }
 
-// ROC is the receiver operating characteristic of out-of-fold decisions: the rates of +1
-// among the decisions above each threshold, from (0, 0) to (1, 1).
-type ROC struct {
-	FalsePositive, TruePositive []float64
-	Area                        float64 // under it
-}
-
 // Boundary holds decisions over two numeric columns.
 type Boundary struct {
 	Names  [2]string
@@ -78,11 +73,11 @@ type Boundary struct {
 func (p MyDataParams) model(ctx context.Context, tuned *tune.Tuned, t *table.Table, surface bool) (Model, error) {
 	m := Model{
 		LossName: lossName(tuned.Config.Loss), Verdict: tuned.Verdict(), Loss: tuned.Winner.Loss, StandardError: tuned.Winner.StandardError, DefaultLoss: tuned.DefaultLoss, ConstantLoss: tuned.ConstantLoss,
-		TrainLoss: tuned.Winner.TrainLoss, Risk: tuned.Risk, Evaluations: tuned.Evaluations, Path: tuned.Path, Y: slices.Clone(t.Y), OutOfFold: tuned.OutOfFold,
+		TrainLoss: tuned.Winner.TrainLoss, Risk: tuned.Risk, Evaluations: tuned.Evaluations, Y: slices.Clone(t.Y), Judged: p.judged(tuned),
 		Warnings: warnings(tuned, t),
 	}
 	if len(t.Classes) > 0 {
-		m.Class, m.ROC = t.Classes[1], roc(t.Y, tuned.OutOfFold)
+		m.Class = t.Classes[1]
 	}
 	for i, h := range tuned.Searched {
 		m.Hyper = append(m.Hyper, Hyper{h.Name, h.Lower, h.Default, tuned.Winner.Hyper[i], h.Upper, h.Zero})
@@ -92,6 +87,16 @@ func (p MyDataParams) model(ctx context.Context, tuned *tune.Tuned, t *table.Tab
 	}
 	if tuned.Winner.Model.Kernel == nil {
 		m.Coefficients = slices.Clone(tuned.Model.Theta[:len(m.Features)])
+		if _, perUnit, err := tuned.Pipeline.Coefficients(); err == nil {
+			m.PerUnit = perUnit
+		}
+	}
+	var err error
+	if m.FoldCoefficients, err = foldCoefficients(ctx, tuned); err != nil {
+		return m, err
+	}
+	if m.Learning, err = p.learning(ctx, tuned); err != nil {
+		return m, err
 	}
 	text, err := json.MarshalIndent(tuned.Pipeline, "", "\t")
 	if err != nil {
@@ -144,7 +149,8 @@ func (p MyDataParams) around(ctx context.Context, m *Model, tuned *tune.Tuned, s
 		m.Curves = append(m.Curves, c)
 	}
 	if surface && len(m.Hyper) == 2 && len(m.Curves) == 2 {
-		m.Axes = [][]float64{m.Hyper[0].within(p.SurfacePoints), m.Hyper[1].within(p.SurfacePoints)}
+		m.Descent = finalDescent(tuned)
+		m.Axes = window(m, p.SurfacePoints)
 		if m.Surface, err = experiment.OnGrid(ctx, m.Axes, func(x []float64) (float64, error) {
 			loss, _, err := eval(x)
 			return loss, err
@@ -174,6 +180,63 @@ func (h Hyper) within(n int) []float64 {
 	return v
 }
 
+// finalDescent returns the descent that ends lowest, by the points that lower its CV loss, without
+// those before its last leap: a step over more than a share of the bounds in a hyperparameter's
+// logarithm is one by which the line search finds its unit.
+func finalDescent(tuned *tune.Tuned) [][]float64 {
+	const leap = .2
+	best, lowest := 0, math.Inf(1)
+	for _, s := range tuned.Path {
+		if s.Start > 0 && s.Loss < lowest {
+			best, lowest = s.Start, s.Loss
+		}
+	}
+	var descent [][]float64
+	far := func(a, b []float64) bool {
+		for i, h := range tuned.Searched {
+			if math.Abs(math.Log(a[i]/b[i])) > leap*math.Log(h.Upper/h.Lower) {
+				return true
+			}
+		}
+		return false
+	}
+	below := math.Inf(1)
+	for _, s := range tuned.Path {
+		if s.Start != best || best == 0 || !(s.Loss < below) || slices.Contains(s.Hyper, 0) {
+			continue
+		}
+		below = s.Loss
+		if n := len(descent); n > 0 && far(descent[n-1], s.Hyper) {
+			descent = nil
+		}
+		descent = append(descent, s.Hyper)
+	}
+	return descent
+}
+
+// window returns axes of so many points around the final descent and the tuned values, at least a
+// decade wide and within the bounds. A tuned value of 0 has no part in it.
+func window(m *Model, points int) [][]float64 {
+	const beside, least = .25, .5 // of the length, and decades to either side
+	var axes [][]float64
+	for i, h := range m.Hyper {
+		low, high := math.Inf(1), math.Inf(-1)
+		if h.Tuned > 0 {
+			low, high = h.Tuned, h.Tuned
+		}
+		for _, at := range m.Descent {
+			low, high = min(low, at[i]), max(high, at[i])
+		}
+		if low > high {
+			low, high = h.Lower, h.Upper
+		}
+		by := max(beside*math.Log10(high/low), least)
+		h.Lower, h.Upper = max(h.Lower, low*math.Pow(10, -by)), min(h.Upper, high*math.Pow(10, by))
+		axes = append(axes, h.within(points))
+	}
+	return axes
+}
+
 // lossName returns the name of a validation loss.
 func lossName(l cvgm.Loss) string {
 	switch l.(type) {
@@ -189,14 +252,11 @@ func lossName(l cvgm.Loss) string {
 	return "loss"
 }
 
-// warnings returns the tuner's, the table's notes, and that a target of two numbers may be meant as classes.
+// warnings returns the tuner's, and that a target of two numbers may be meant as classes.
 func warnings(tuned *tune.Tuned, t *table.Table) []string {
 	var all []string
 	for _, w := range tuned.Warnings {
-		all = append(all, w.Text)
-	}
-	for _, n := range t.Notes {
-		all = append(all, n.Text)
+		all = append(all, byParameters(w.Text))
 	}
 	values := map[float64]bool{}
 	for _, y := range t.Y {
@@ -208,69 +268,43 @@ func warnings(tuned *tune.Tuned, t *table.Table) []string {
 	return all
 }
 
-// roc returns the receiver operating characteristic of decisions for labels ±1. Equal
-// decisions are one step. Decisions that are NaN are left out.
-func roc(y, decisions []float64) ROC {
-	var order []int
-	var positives, negatives float64
-	for i, d := range decisions {
-		if d != d {
-			continue
-		}
-		order = append(order, i)
-		if y[i] > 0 {
-			positives++
-		} else {
-			negatives++
-		}
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(decisions[b], decisions[a]) })
-	r := ROC{FalsePositive: []float64{0}, TruePositive: []float64{0}}
-	var falses, trues float64
-	for k, i := range order {
-		if y[i] > 0 {
-			trues++
-		} else {
-			falses++
-		}
-		if k+1 < len(order) && decisions[order[k+1]] == decisions[i] {
-			continue
-		}
-		f, t := falses/max(negatives, 1), trues/max(positives, 1)
-		last := len(r.FalsePositive) - 1
-		r.Area += (f - r.FalsePositive[last]) * (t + r.TruePositive[last]) / 2
-		r.FalsePositive, r.TruePositive = append(r.FalsePositive, f), append(r.TruePositive, t)
-	}
-	return r
-}
-
-// confusion counts the rows of each class by the class of their out-of-fold decisions: of two
-// classes by the sign, of more by the largest decision.
-func confusion(t *table.Table, models []Model) [][]int {
+// confusion counts the rows of each class by the class of their decisions, as a mean over the
+// repeats: of two classes by the threshold, of more by the largest decision. Weights count rows.
+func confusion(t *table.Table, models []Model, threshold float64) [][]float64 {
 	n := len(t.Classes)
 	if n == 0 {
 		return nil
 	}
-	counts := make([][]int, n)
+	counts := make([][]float64, n)
 	for k := range counts {
-		counts[k] = make([]int, n)
+		counts[k] = make([]float64, n)
 	}
-	for i := range t.Y {
-		decisions := []float64{0, models[0].OutOfFold[i]}
-		if n > 2 {
-			decisions = decisions[:0]
-			for _, m := range models {
-				decisions = append(decisions, m.OutOfFold[i])
+	repeats := math.MaxInt
+	for _, m := range models {
+		repeats = min(repeats, len(m.Judged.Predictions))
+	}
+	for r := range repeats {
+		for i := range t.Y {
+			decisions := []float64{threshold, models[0].Judged.Predictions[r][i]}
+			if n > 2 {
+				decisions = decisions[:0]
+				for _, m := range models {
+					decisions = append(decisions, m.Judged.Predictions[r][i])
+				}
 			}
-		}
-		predicted := 0
-		for k, d := range decisions {
-			if d > decisions[predicted] {
-				predicted = k
+			predicted := 0
+			for k, d := range decisions {
+				if d > decisions[predicted] {
+					predicted = k
+				}
 			}
-		}
-		if !slices.ContainsFunc(decisions, math.IsNaN) {
-			counts[classOf(t, i)][predicted]++
+			w := 1.0
+			if t.Weights != nil {
+				w = t.Weights[i]
+			}
+			if !slices.ContainsFunc(decisions, math.IsNaN) {
+				counts[classOf(t, i)][predicted] += w / float64(repeats)
+			}
 		}
 	}
 	return counts

@@ -3,7 +3,7 @@ package mydata
 import (
 	"context"
 	"fmt"
-	"math"
+	"slices"
 	"time"
 
 	"cvgm/cvgm/experiment"
@@ -26,21 +26,25 @@ type Result struct {
 	Columns []Column
 	Learner string  // in words
 	Models  []Model // one, or with three and more classes one for each
-	// Confusion counts the examples of each class (row) by the class that is predicted for them
-	// out of fold (column).
-	Confusion [][]int
+	// Confusion counts the rows of each class (row) by the class that is predicted for them
+	// (column), as a mean over the repeats of the outer folds; see Judged.
+	Confusion [][]float64
 	Boundary  *Boundary // of classes of exactly two numeric columns; nil: there is none
 	Houses    string    // the CSV of the made-up houses, if they are the data
 }
 
-// Column describes a column of the table.
+// Column describes a column of the file that is not ignored.
 type Column struct {
-	Name      string
-	Numeric   bool
-	Levels    []string // of a categorical column
-	Missing   int      // rows without a value
-	Low, High float64  // of the values of a numeric column
-	Counts    bool     // the numbers count the rows, each one more than the one before
+	table.Described
+	Numeric bool     // Low and High are numbers; else they are 0
+	Choices []Choice // that the file left open
+	Counts  bool     // the numbers count the rows, each one more than the one before
+}
+
+// Choice is a choice that reading a column made.
+type Choice struct {
+	Text      string // a sentence
+	Parameter string // overrules it
 }
 
 // Run tunes the learner. Without Read it reads the file from the working folder.
@@ -56,7 +60,8 @@ func (p MyDataParams) Run(ctx context.Context) (*Result, error) {
 	}
 	whole := p.content.table
 	rows, _ := whole.Dims()
-	r := &Result{Name: p.Name(), Target: whole.Target, Classes: whole.Classes, Rows: rows, Dropped: p.dropped(whole)}
+	description := whole.Describe()
+	r := &Result{Name: p.Name(), Target: whole.Target, Classes: whole.Classes, Rows: rows, Dropped: description.Dropped}
 	if p.File == "" {
 		r.Houses = p.content.text
 	}
@@ -78,13 +83,13 @@ func (p MyDataParams) Run(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.Columns = myColumns(whole.Columns, d)
+	r.Columns = myColumns(description, whole.Columns, d)
 	prototype, name := p.learner(len(whole.Classes) > 0)
 	r.Learner = name
 	models, tuned := make([]Model, len(single)), make([]*tune.Tuned, len(single))
 	for k, binary := range single {
 		report := experiment.Progress(ctx)
-		tuner := tune.Tuner{Learner: prototype, Seed: p.Seed, OuterFolds: p.OuterFolds, MaxTime: time.Duration(p.Seconds * float64(time.Second)),
+		tuner := tune.Tuner{Learner: prototype, Seed: p.Seed, OuterFolds: p.OuterFolds, Threshold: p.Threshold, MaxTime: time.Duration(p.Seconds * float64(time.Second)),
 			Progress: func(t tune.Progress) {
 				if report != nil && t.Left > 0 {
 					share := (float64(k) + t.Elapsed.Seconds()/(t.Elapsed+t.Left).Seconds()) / float64(len(single))
@@ -104,13 +109,42 @@ func (p MyDataParams) Run(ctx context.Context) (*Result, error) {
 			if len(single) > 1 {
 				err = fmt.Errorf("class %q: %w", whole.Classes[k], err)
 			}
-			return nil, err
+			return nil, inParameters(err)
 		}
 	}
 	r.Models = models
-	r.Confusion = confusion(whole, models)
+	r.Confusion = confusion(whole, models, p.Threshold)
+	if len(models) > 1 {
+		for k := range models {
+			models[k].Judged.ROC.At = ratesOf(r.Confusion, k)
+		}
+	}
 	r.Boundary, err = p.boundary(whole, d, tuned)
 	return r, err
+}
+
+// ratesOf returns the rates of a class among the rows of the others and among its own, by a
+// confusion.
+func ratesOf(confusion [][]float64, class int) (rates [2]float64) {
+	var called, all [2]float64 // of the others, and of the class
+	for k, row := range confusion {
+		own := 0
+		if k == class {
+			own = 1
+		}
+		for l, n := range row {
+			all[own] += n
+			if l == class {
+				called[own] += n
+			}
+		}
+	}
+	for own := range rates {
+		if all[own] > 0 {
+			rates[own] = called[own] / all[own]
+		}
+	}
+	return rates
 }
 
 // learner returns the learner to tune and its name in words.
@@ -136,75 +170,26 @@ func (p MyDataParams) learner(classes bool) (learn.Learner, string) {
 	return &linear.ElasticNet{}, "elastic net"
 }
 
-// dropped returns the number of records of the text that are not rows of the table.
-func (p MyDataParams) dropped(t *table.Table) int {
-	comma, _ := p.comma()
-	r := records(p.content.text, comma)
-	n := -1 // the header
-	for {
-		if _, err := r.Read(); err != nil {
-			break // the end: the table was read from the same text
-		}
-		n++
-	}
-	return n - len(t.Lines)
-}
-
-// myColumns describes the columns of the values that Table.Data returns.
-func myColumns(columns []table.Column, d learn.Data) []Column {
+// myColumns describes the columns of the file, from the description of the table and the values
+// that Table.Data returns.
+func myColumns(d *table.Description, columns []table.Column, data learn.Data) []Column {
 	var all []Column
-	n := len(d.Y)
-	for j, c := range columns {
-		m := Column{Name: c.Name, Numeric: c.Kind == table.Numeric, Levels: c.Levels, Low: math.Inf(1), High: math.Inf(-1)}
-		for i := range n {
-			v := d.X.At(i, j)
-			if v != v {
-				m.Missing++
-				continue
-			}
-			m.Low, m.High = min(m.Low, v), max(m.High, v)
+	for _, described := range d.Columns {
+		c := Column{Described: described, Numeric: described.Low == described.Low}
+		if !c.Numeric {
+			c.Low, c.High = 0, 0 // results are compared
 		}
-		if !m.Numeric {
-			m.Low, m.High = math.NaN(), math.NaN()
-		}
-		m.Counts = m.Numeric
-		for i := 1; i < n && m.Counts; i++ {
-			m.Counts = d.X.At(i, j) == d.X.At(i-1, j)+1
-		}
-		all = append(all, m)
-	}
-	return all
-}
-
-// Sentences describes the result of each model in words: the verdict, the warnings, the gain of the
-// search, and the nested estimate.
-func (r *Result) Sentences() []string {
-	var all []string
-	for _, m := range r.Models {
-		of := ""
-		if len(r.Models) > 1 {
-			of = m.Class + " against the others: "
-		}
-		all = append(all, of+m.Verdict)
-		for _, w := range m.Warnings {
-			all = append(all, of+w)
-		}
-		if len(m.Warnings) == 0 {
-			all = append(all, of+"There are no warnings.")
-		}
-		all = append(all, fmt.Sprintf("%sThe CV loss (%s) is %.4g ± %.3g (standard error), at the defaults %.4g, of the best constant prediction %.4g.", of, m.LossName, m.Loss, m.StandardError, m.DefaultLoss, m.ConstantLoss))
-		if risk := m.Risk; risk != nil {
-			all = append(all, fmt.Sprintf("%sThe nested estimate of the risk from %d outer folds is %v with its 95 %% interval, of the defaults %v, of a constant prediction %v.", of, risk.Folds, risk.Tuned, risk.Default, risk.Constant))
-			for _, c := range risk.Comparisons {
-				all = append(all, fmt.Sprintf("%sThe tuned model: %v.", of, c))
-			}
-			if metrics := risk.Metrics(); metrics != "" {
-				all = append(all, fmt.Sprintf("%sPredictions of the outer folds: %s.", of, metrics))
+		for _, n := range d.Notes {
+			if n.Column == c.Name {
+				c.Choices = append(c.Choices, Choice{n.Text, byParameters(n.Field)})
 			}
 		}
-	}
-	for i, sentence := range all {
-		all[i] = experiment.Visible(sentence)
+		j := slices.IndexFunc(columns, func(of table.Column) bool { return of.Name == c.Name && of.Kind == table.Numeric && of.Date == nil })
+		c.Counts = j >= 0 && len(data.Y) > 1
+		for i := 1; c.Counts && i < len(data.Y); i++ {
+			c.Counts = data.X.At(i, j) == data.X.At(i-1, j)+1
+		}
+		all = append(all, c)
 	}
 	return all
 }

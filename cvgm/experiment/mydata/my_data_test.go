@@ -11,11 +11,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
+	"unicode/utf8"
 
 	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/experiment/internal/casetest"
 	"cvgm/cvgm/table"
+	"cvgm/cvgm/tune"
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
 	"cvgm/synth"
 )
 
@@ -52,10 +56,10 @@ func TestMyDataHouses(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	// Each column has the kind, the missing values and the range of the text.
-	if c := r.Columns[2]; c.Name != "age" || !c.Numeric || c.Missing != 5 || c.Low < 0 || c.High > 90 {
+	if c := r.Columns[2]; c.Name != "age" || c.Kind != "number" || c.Missing != 5 || c.Low < 0 || c.High > 90 {
 		t.Errorf("%+v", c)
 	}
-	if c := r.Columns[7]; c.Name != "district" || c.Numeric || c.Missing != 3 || !slices.Equal(c.Levels, []string{"centre", "harbour", "north", "south"}) {
+	if c := r.Columns[7]; c.Name != "district" || c.Kind != "4 levels" || c.Use != "4 features" || c.Missing != 3 || !slices.Equal(c.Levels, []string{"centre", "harbour", "north", "south"}) {
 		t.Errorf("%+v", c)
 	}
 	if !(m.Loss < m.DefaultLoss && m.DefaultLoss < m.ConstantLoss) || m.Risk == nil || !strings.HasPrefix(m.Verdict, "Use the tuned model") || m.LossName != "squared error" {
@@ -73,11 +77,32 @@ func TestMyDataHouses(t *testing.T) {
 	if len(m.Surface) != 15 || len(m.Surface[14]) != 15 || len(m.Features) != len(m.Coefficients) || m.Coefficients[slices.Index(m.Features, "area")] < 50 || m.Coefficients[slices.Index(m.Features, "distance")] > -10 {
 		t.Errorf("%d rows of the surface; %q %v", len(m.Surface), m.Features, m.Coefficients)
 	}
-	sentences := strings.Join(r.Sentences(), "\n")
-	for _, want := range []string{"at the defaults", "from 5 outer folds", "Use the tuned model", "better than a constant prediction by", "R² 0."} {
-		if !strings.Contains(sentences, want) {
-			t.Errorf("no %q in\n%s", want, sentences)
+	screen := r.Screen()
+	for _, want := range []string{"made-up houses: 80 rows, target price, elastic net\n", "Use the tuned model", "  better than a constant prediction by", "outer folds: RMSE ", "R² 0.", "Hyperparameters: λ1 = ", "CV loss (squared error): tuned ", "Risk with 95 % interval: tuned ", "\n  area               +2.", "Warning: "} {
+		if !strings.Contains(screen, want) {
+			t.Errorf("no %q in\n%s", want, screen)
 		}
+	}
+	// The judged predictions are the outer folds', and their errors the metrics.
+	if j := m.Judged; !j.Nested || j.Regression == nil || len(j.Predictions) != m.Risk.Repeats || len(j.Predictions[0]) != 80 {
+		t.Errorf("%+v", j)
+	}
+	if len(m.FoldCoefficients) != 10 || len(m.FoldCoefficients[9]) != len(m.Coefficients) || len(m.PerUnit) != len(m.Coefficients) {
+		t.Errorf("%d folds, %d coefficients, %d in units of the file", len(m.FoldCoefficients), len(m.Coefficients), len(m.PerUnit))
+	}
+	// A fit without a tenth of the rows is near the fit to all, and its coefficients scatter around it.
+	at := slices.Index(m.Features, "area")
+	for _, fold := range m.FoldCoefficients {
+		if c := m.Coefficients[at]; math.Abs(fold[at]-c) > .2*c || fold[at] == c {
+			t.Errorf("coefficients of area %v in a fold, %v of all", fold[at], c)
+		}
+	}
+	// At all training rows the learning curve is the CV loss, and fewer rows have a higher one.
+	if l := m.Learning; len(l.Loss) != 4 || l.Rows[3] != 72 || l.Rows[0] != 9 || !(l.Loss[0] > l.Loss[3]) {
+		t.Errorf("%+v", l)
+	} else {
+		casetest.Near(t, "the CV loss at all rows", l.Loss[3], m.Loss, rounding*m.Loss)
+		casetest.Near(t, "the gain of the last rows", l.Gain, l.Loss[2]-l.Loss[3], rounding*m.Loss)
 	}
 	// The pipeline predicts from the text.
 	var pipeline table.Pipeline
@@ -117,8 +142,17 @@ func TestMyDataTwoClasses(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	right := r.Confusion[0][0] + r.Confusion[1][1]
-	if all := right + r.Confusion[0][1] + r.Confusion[1][0]; all != 60 || right < 50 || m.ROC.Area < .9 || m.ROC.Area > 1 {
-		t.Errorf("%v, area %v", r.Confusion, m.ROC.Area)
+	if all := right + r.Confusion[0][1] + r.Confusion[1][0]; all != 60 || right < 50 || m.Judged.ROC.Area < .9 || m.Judged.ROC.Area > 1 || m.Judged.Nested {
+		t.Errorf("%v, area %v", r.Confusion, m.Judged.ROC.Area)
+	}
+	if at, want := m.Judged.ROC.At, [2]float64{r.Confusion[0][1] / 30, r.Confusion[1][1] / 30}; at != want || m.Judged.Classes.Confusion[1][1] != r.Confusion[1][1] {
+		t.Errorf("rates %v at the threshold, want %v", at, want)
+	}
+	// A higher threshold calls fewer rows aster.
+	high := p
+	high.Threshold = 1e3
+	if r := runMyData(t, high); r.Confusion[0][1]+r.Confusion[1][1] != 0 || r.Models[0].Judged.ROC.At != [2]float64{} {
+		t.Errorf("%v at a high threshold", r.Confusion)
 	}
 	// aster is at low length, so the decision falls along it.
 	if last := len(b.Axes[0]) - 1; !(b.Margin[0][0][4] > 0 && b.Margin[0][last][4] < 0) {
@@ -126,8 +160,8 @@ func TestMyDataTwoClasses(t *testing.T) {
 	}
 	// Of two numbers 0 and 1 are classes, and others by Positive alone.
 	const text = "x,z,y\n1,5,0\n2,7,1\n3,6,0\n4,8,1\n5,5,0\n6,7,1\n7,2,0\n8,9,1\n9,6,0\n10,8,1\n"
-	if r := runMyData(t, myFile(t, text)); !slices.Equal(r.Classes, []string{"0", "1"}) || !slices.ContainsFunc(r.Models[0].Warnings, func(w string) bool { return strings.Contains(w, "0 and 1 alone") }) {
-		t.Errorf("%q, %q", r.Classes, r.Models[0].Warnings)
+	if r := runMyData(t, myFile(t, text)); !slices.Equal(r.Classes, []string{"0", "1"}) || len(r.Columns[2].Choices) != 1 || !strings.Contains(r.Columns[2].Choices[0].Text, "0 and 1 alone") || r.Columns[2].Choices[0].Parameter != "Numeric" {
+		t.Errorf("%q, %+v", r.Classes, r.Columns[2])
 	}
 	p = myFile(t, strings.ReplaceAll(strings.ReplaceAll(text, ",1\n", ",2\n"), ",0\n", ",1\n"))
 	if r := runMyData(t, p); r.Classes != nil || !slices.ContainsFunc(r.Models[0].Warnings, func(w string) bool { return strings.Contains(w, "set Positive") }) {
@@ -147,7 +181,7 @@ func TestMyDataThreeClasses(t *testing.T) {
 		if len(r.Models) != 3 || len(r.Confusion) != 3 || len(r.Boundary.Margin) != 3 || r.Models[2].Class != "rose" || r.Models[0].Surface != nil {
 			t.Fatalf("%+v", r)
 		}
-		right, all := 0, 0
+		right, all := 0., 0.
 		for k, row := range r.Confusion {
 			for l, n := range row {
 				all += n
@@ -193,8 +227,8 @@ func TestMyDataRefuses(t *testing.T) {
 		"empty":          {"", func(p *MyDataParams) {}, []string{"without a header line", "name the columns"}},
 		"header only":    {"x,y\n", func(p *MyDataParams) {}, []string{"no examples"}},
 		"three rows":     {"x,y\n1,2\n2,3\n3,5\n", func(p *MyDataParams) {}, []string{"3 usable rows", "give 4"}},
-		"no column":      {good, func(p *MyDataParams) { p.Target = "price" }, []string{`CSV.Target is "price", which is no column`, `name one of ["id" "x" "g" "y"]`}},
-		"no group":       {good, func(p *MyDataParams) { p.Group, p.Ignore = "house", []string{"id"} }, []string{`CSV.Group is "house"`}},
+		"no column":      {good, func(p *MyDataParams) { p.Target = "price" }, []string{`Target is "price", which is no column`, `name one of ["id" "x" "g" "y"]`}},
+		"no group":       {good, func(p *MyDataParams) { p.Group, p.Ignore = "house", []string{"id"} }, []string{`Group is "house"`}},
 		"a word":         {"x,y\n1,2\n2,3\n3,five\n4,4\n", func(p *MyDataParams) {}, []string{`"five" in line 4, column "y"`}},
 		"ragged":         {"x,y\n1,2\n2,3,4\n", func(p *MyDataParams) {}, []string{"line 3", "wrong number of fields"}},
 		"learner":        {good, func(p *MyDataParams) { p.Learner, p.Ignore = "svm", []string{"id"} }, []string{"Learner is svm", `the target "y" is a number`}},
@@ -205,7 +239,14 @@ func TestMyDataRefuses(t *testing.T) {
 		"nothing left":   {"x,y\n1,\n2,\n3,\n4,\n", func(p *MyDataParams) {}, []string{"each of the 4 rows", `column "y"`}},
 		"folds":          {good, func(p *MyDataParams) { p.OuterFolds = 1 }, []string{"OuterFolds is 1"}},
 		"missing":        {"x,y\n1,2\n,3\n3,5\n4,4\n5,6\n", func(p *MyDataParams) { p.Missing = "error" }, []string{`line 3, column "x"`}},
-		"positive":       {plants(2), func(p *MyDataParams) { p.Positive = "tulip" }, []string{`CSV.Positive is "tulip"`, `["aster" "iris"]`}},
+		"positive":       {plants(2), func(p *MyDataParams) { p.Positive = "tulip" }, []string{`Positive is "tulip"`, `["aster" "iris"]`}},
+		"a format":       {good, func(p *MyDataParams) { p.Numbers = []string{"x"} }, []string{`Numbers is "x", without a format`, "price=comma €"}},
+		"two units":      {good, func(p *MyDataParams) { p.Numbers = []string{"x=kg g"} }, []string{`Numbers is "x=kg g"`, "g:0.001"}},
+		"no layout":      {good, func(p *MyDataParams) { p.Dates = []string{"x="} }, []string{`Dates is "x="`, "sold=02/01/2006"}},
+		"a number":       {good, func(p *MyDataParams) { p.Dates = []string{"x=2/1/2006"} }, []string{`holds "1" in line 2, column "x"`, "Dates, Categorical or Ignore"}},
+		"no weights":     {good, func(p *MyDataParams) { p.Weights = "w" }, []string{`Weights is "w", which is no column`}},
+		"no name":        {",x,y\n1,2,3\n2,3,3\n3,4,6\n4,5,8\n", func(p *MyDataParams) {}, []string{"(-p Ignore=, does)"}},
+		"three classes":  {plants(3), func(p *MyDataParams) { p.Positive = "iris" }, []string{"Positive is set for the 3 classes", "leave it empty"}},
 		"another digest": {good, func(p *MyDataParams) { p.Digest = "00" }, []string{"content has changed", "run it again"}},
 	} {
 		p := myFile(t, c.text)
@@ -223,6 +264,46 @@ func TestMyDataRefuses(t *testing.T) {
 		var arg *qpdiff.ArgError
 		if _, again := p.Run(t.Context()); again == nil || name != "no file" && name != "home" && again.Error() != err.Error() || name == "word" && !errors.As(again, &arg) {
 			t.Errorf("%s: Run: %v", name, again)
+		}
+	}
+}
+
+// Each parameter on columns has the effect of the library's field, as a command line sets it.
+func TestMyDataColumnParameters(t *testing.T) {
+	const text = ",code,price,weight,sold,w,kind,y\n" +
+		"1,10,\"1,5 €\",1200 g,03/04/2025,1,0,0\n2,20,\"2,5 €\",1.5 kg,04/04/2025,2,1,1\n3,10,\"4,0 €\",800 g,05/05/2025,1,0,0\n4,30,-,2 kg,06/06/2025,1,1,1\n" +
+		"5,20,\"1,0 €\",700 g,07/06/2025,2,0,0\n6,10,\"3,5 €\",1.7 kg,08/07/2025,1,1,1\n7,20,\"2,0 €\",900 g,09/08/2025,1,0,0\n8,30,\"5,5 €\",2.2 kg,10/09/2025,0,1,1\n"
+	p := myFile(t, text)
+	for name, value := range map[string]string{
+		"Ignore": ",kind", "Numeric": "y", "Categorical": "code", "Numbers": "price=comma €,weight=kg g:0.001", "Dates": "sold=02/01/2006", "Weights": "w", "MissingTexts": "-", "Target": "y", "Learner": "elastic_net",
+	} {
+		if err := experiment.Set(&p, name, value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	for _, c := range runMyData(t, p).Columns {
+		got = append(got, fmt.Sprintf("%s: %s, %d, %s, %d", c.Name, c.Kind, c.Missing, c.Use, len(c.Choices)))
+	}
+	want := []string{"code: 3 levels, 0, 2 features, 0", "price: number in €, 1, 1 feature, the mean for a missing value, 0", "weight: number in kg, 0, 1 feature, the mean for a missing value, 0",
+		"sold: date 02/01/2006, 0, days: 1 feature, month: 5 features, weekday: 5 features, 0", "y: number, 0, target, 0", "w: number, 0, weights of the rows, 0"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q\nwant\n%q", got, want)
+	}
+}
+
+// A choice that the file does not settle is among the warnings, with the parameter that overrules
+// it.
+func TestMyDataWarnsOfUncertainColumns(t *testing.T) {
+	text := "street,sold,y\n"
+	for i := range 24 {
+		text += fmt.Sprintf("%d Elm Street %c,%02d/%02d/2025,%d\n", i, 'A'+i, 1+i%12, 1+i%11, i%7)
+	}
+	r := runMyData(t, myFile(t, text))
+	warnings := strings.Join(r.Models[0].Warnings, "\n")
+	for _, want := range []string{`"street" has 24 different texts in 24 rows and is left out as an identifier. The parameter Categorical overrules it.`, `which may begin with the day or the month: they are read as "1/2/2006". The parameter Dates overrules it.`} {
+		if strings.Count(warnings, want) != 1 {
+			t.Errorf("no %q in\n%s", want, warnings)
 		}
 	}
 }
@@ -282,7 +363,7 @@ func TestMyDataRead(t *testing.T) {
 func TestMyDataGroups(t *testing.T) {
 	p := myFile(t, "x,g,y\n1,a,2\n2,a,3\n3,b,5\n4,b,4\n5,c,6\n6,c,7\n7,,9\n8,d,8\n")
 	p.Group = "g"
-	if r := runMyData(t, p); r.Groups != 4 || r.Dropped != 1 || len(r.Columns) != 1 {
+	if r := runMyData(t, p); r.Groups != 4 || r.Dropped != 1 || len(r.Columns) != 3 || r.Columns[2].Kind != "4 groups" {
 		t.Errorf("%+v", r)
 	}
 }
@@ -300,6 +381,44 @@ func TestMyDataScaled(t *testing.T) {
 		t.Error("the result is taken for the same one")
 	}
 	casetest.Near(t, "the scaled CV loss", b.Models[0].Loss, 16*a.Models[0].Loss, rounding*b.Models[0].Loss)
+}
+
+// checkScreen checks that a result's screen has no more lines and letters than it promises.
+func checkScreen(t *testing.T, r *Result) {
+	t.Helper()
+	text := r.Screen()
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	if len(lines) > ScreenLines || !strings.HasSuffix(text, "\n") {
+		t.Errorf("%d lines:\n%.2000s", len(lines), text)
+	}
+	for _, line := range lines {
+		if n := utf8.RuneCountInString(line); n > ScreenColumns {
+			t.Errorf("%d letters: %s", n, line)
+		}
+		if trimmed := strings.TrimLeft(line, " "); trimmed != experiment.Visible(trimmed) && !strings.Contains(trimmed, "  ") {
+			t.Errorf("%q", line)
+		}
+	}
+}
+
+// Long names, many classes and many warnings take one screen.
+func TestScreenOfManyThings(t *testing.T) {
+	r := &Result{Name: strings.Repeat("name ", 500), Target: strings.Repeat("W", 3000)}
+	for k := range 20 {
+		m := Model{Class: fmt.Sprint(strings.Repeat("class ", 100), k), Verdict: strings.Repeat("long sentence ", 100) + "."}
+		for j := range 30 {
+			m.Hyper = append(m.Hyper, Hyper{Name: "λ" + strings.Repeat("x", j), Tuned: 1})
+			m.Features, m.Coefficients, m.PerUnit = append(m.Features, strings.Repeat("ü", 10*j)), append(m.Coefficients, float64(j)), append(m.PerUnit, float64(j))
+			m.Warnings = append(m.Warnings, strings.Repeat("w", j)+strings.Repeat(" warning", 90))
+		}
+		r.Models, r.Classes, r.Confusion = append(r.Models, m), append(r.Classes, m.Class), append(r.Confusion, make([]float64, 20))
+	}
+	checkScreen(t, r)
+	r.Models = r.Models[:1]
+	checkScreen(t, r)
+	if text := r.Screen(); !strings.Contains(text, "more warnings are in the notebook") && !strings.HasSuffix(text, "…\n") {
+		t.Errorf("nothing tells of the rest:\n%s", text)
+	}
 }
 
 func TestMyDataFiles(t *testing.T) {
@@ -338,7 +457,7 @@ func TestROC(t *testing.T) {
 		{[]float64{1, 1}, []float64{2, 1}, 0, 3}, // no −1
 		{nil, nil, 0, 1},
 	} {
-		if r := roc(c.y, c.decisions); r.Area != c.area || len(r.FalsePositive) != c.points || len(r.TruePositive) != c.points {
+		if r := roc(c.y, nil, 2.5, c.decisions); r.Area != c.area || len(r.FalsePositive) != c.points || len(r.TruePositive) != c.points {
 			t.Errorf("%v for %v: %+v", c.decisions, c.y, r)
 		}
 	}
@@ -393,21 +512,54 @@ func TestMyDataHostileTables(t *testing.T) {
 			continue
 		}
 		results++
-		for _, s := range r.Sentences() {
-			if !strings.HasSuffix(s, ".") || strings.Contains(s, "%!") {
-				t.Errorf("%d: %q", k, s)
-			}
+		if s := r.Screen(); strings.Contains(s, "%!") || strings.Contains(s, "NaN") && !strings.Contains(s, "R² NaN") && !strings.Contains(s, "AUC NaN") && !strings.Contains(s, "balanced accuracy NaN") {
+			t.Errorf("%d: %s", k, s)
 		}
+		checkScreen(t, r)
 	}
 	if results < 30 {
 		t.Errorf("%d of 80 tables have a result", results)
 	}
 }
 
+// A gain is the mean difference of the rows with both losses.
+func TestMeanDifference(t *testing.T) {
+	nan := math.NaN()
+	if mean, se := meanDifference([]float64{1, 4, nan, 9}, []float64{0, 1, 5, 7}, nil); mean != 2 || math.Abs(se-math.Sqrt(1./3)) > 1e-15 {
+		t.Errorf("%v ± %v", mean, se)
+	}
+	if mean, _ := meanDifference([]float64{1, 4, 9}, []float64{0, 1, 7}, []float64{1, 0, 3}); mean != 1.75 {
+		t.Errorf("%v", mean)
+	}
+}
+
+// The final descent begins after the last long step, and its window holds the tuned point.
+func TestFinalDescent(t *testing.T) {
+	tuned := &tune.Tuned{Searched: []learn.Hyperparameter{{Name: "a", Lower: 1e-4, Upper: 1e4}, {Name: "b", Lower: 1e-4, Upper: 1e4}}}
+	for _, s := range []tune.Step{
+		{Hyper: []float64{1, 1}, Loss: 1}, {Hyper: []float64{1, 1}, Loss: 9, Start: 1}, {Hyper: []float64{2, 2}, Loss: 8, Start: 1},
+		{Hyper: []float64{1, 1}, Loss: 9, Start: 2}, {Hyper: []float64{1e-3, 1}, Loss: 8, Start: 2}, {Hyper: []float64{2e-3, 2}, Loss: 7, Start: 2},
+		{Hyper: []float64{1e3, 1e3}, Loss: 20, Start: 2}, {Hyper: []float64{3e-3, 3}, Loss: 6, Start: 2}, {Hyper: []float64{3e-3, 0}, Loss: 5.9, Start: 2},
+	} {
+		tuned.Path = append(tuned.Path, s)
+	}
+	want := [][]float64{{1e-3, 1}, {2e-3, 2}, {3e-3, 3}}
+	got := finalDescent(tuned)
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	m := &Model{Descent: got, Hyper: []Hyper{{Lower: 1e-4, Upper: 1e4, Tuned: 3e-3}, {Lower: 1e-4, Upper: 1e4}}}
+	axes := window(m, 5)
+	if a, b := axes[0], axes[1]; len(a) != 5 || !(a[0] < 1e-3 && a[4] > 3e-3 && a[4] < 1) || !(b[0] > 1e-4 && b[0] < 1 && b[4] > 3 && b[4] < 1e4) {
+		t.Errorf("axes %v", axes)
+	}
+}
+
 // Names of strangers reach neither a terminal nor a notebook but as visible text.
 func TestSentencesOfStrangers(t *testing.T) {
 	r := &Result{Target: "\x1b]0;owned\x07", Models: []Model{{Class: "a\x1b[31m", Pipeline: "{}"}, {Class: "\u202eb"}, {Warnings: []string{"two\nlines."}}}}
-	texts := r.Sentences()
+	checkScreen(t, r)
+	texts := strings.FieldsFunc(r.Screen(), unicode.IsSpace)
 	for _, f := range r.Files() {
 		texts = append(texts, f.About)
 	}

@@ -11,7 +11,7 @@ import (
 	"cvgm/cvgm/experiment"
 )
 
-// Shaded reports whether the figure has a surface, whose shades represent values.
+// Shaded reports whether the figure has a surface or counts, whose shades represent values.
 func (f *Figure) Shaded() bool {
 	return slices.ContainsFunc(slices.Concat(f.Panels...), func(p *Panel) bool { return p.filled })
 }

@@ -34,11 +34,16 @@ func (s shades) Colors() []color.Color { return s }
 // Heat returns the shades of the surface. A value that is not finite and positive
 // leaves its cell blank.
 func (g *Surface) Heat() *plotter.HeatMap {
+	return g.shaded(color.NRGBA{255, 255, 255, 255}, color.NRGBA{70, 110, 160, 255})
+}
+
+// shaded is Heat with the colours of the lowest and the highest value.
+func (g *Surface) shaded(low, high color.NRGBA) *plotter.HeatMap {
 	colors := make(shades, 64)
 	for i := range colors {
 		t := float64(i) / float64(len(colors)-1)
-		mix := func(from, to float64) uint8 { return uint8(from + t*(to-from) + .5) }
-		colors[i] = color.NRGBA{mix(255, 70), mix(255, 110), mix(255, 160), 255}
+		mix := func(from, to uint8) uint8 { return uint8(float64(from) + t*(float64(to)-float64(from)) + .5) }
+		colors[i] = color.NRGBA{mix(low.R, high.R), mix(low.G, high.G), mix(low.B, high.B), 255}
 	}
 	h := plotter.NewHeatMap(g, colors)
 	h.Rasterized = true
@@ -186,4 +191,20 @@ func (c *crossings) lines(at func(edge int) plotter.XY) []plotter.XYs {
 		}
 	}
 	return lines
+}
+
+// Counts shades the cells around xs[i], ys[j] by the logarithm of their counts z[i][j]. Cells with
+// a count of 0 stay blank. The grid must be regular.
+func (p *Panel) Counts(name string, xs, ys []float64, z [][]float64) {
+	p.filled = true
+	g := p.grid(name, xs, ys, z)
+	p.add(name, Style{Unlisted: true}, len(g.Xs)*len(g.Ys), func(k int) (point, bool) {
+		i, j := k/len(g.Ys), k%len(g.Ys)
+		return point{g.Xs[i], g.Ys[j], g.Values[i][j], math.NaN(), math.NaN()}, g.Values[i][j] > 0
+	})
+	if p.Series[len(p.Series)-1].Stretches == nil || !Drawable(g.Xs...) || !Drawable(g.Ys...) {
+		return
+	}
+	p.Scale = g.shaded(color.NRGBA{170, 205, 235, 255}, color.NRGBA{8, 40, 90, 255}) // a single one shows on white
+	p.Plot.Add(p.Scale)
 }

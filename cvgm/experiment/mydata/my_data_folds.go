@@ -1,0 +1,297 @@
+package mydata
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+
+	"cvgm/cvgm"
+	"cvgm/cvgm/tune"
+	"cvgm/cvgm/tune/assess"
+	"cvgm/qpdiff/learn"
+	"cvgm/synth"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Judged holds predictions for rows that the predicting model was not trained on, with their
+// metrics.
+type Judged struct {
+	// Nested is set for predictions of the outer folds, whose searches have not seen the row.
+	// Without a nested estimate they are the tuned model's by the splits of the search.
+	Nested      bool
+	Predictions [][]float64 // [r][i] in repeat r for row i; NaN for none
+	Weights     []float64   // of the rows; nil: 1 each
+	Regression  *assess.Regression
+	Classes     *assess.Classes
+	ROC         ROC // empty for a target that is a number
+}
+
+// judged returns the predictions of the outer folds or, without them, of the search's splits.
+func (p MyDataParams) judged(tuned *tune.Tuned) Judged {
+	d := tuned.Config.Data
+	j := Judged{Weights: d.Weights}
+	if r := tuned.Risk; r != nil {
+		j.Nested, j.Predictions, j.Regression, j.Classes = true, r.OutOfFold, r.Regression, r.Classes
+	} else if tuned.Winner.OutOfFold != nil {
+		sample := assess.Sample{Y: d.Y, Predictions: tuned.Winner.OutOfFold, Weights: d.Weights}
+		for _, s := range tuned.Splits {
+			sample.Folds = append(sample.Folds, s.Val)
+		}
+		j.Predictions = [][]float64{sample.Predictions}
+		// A prediction that is not finite leaves no metrics.
+		if !allSigns(d.Y) {
+			if m, err := assess.Regress(sample); err == nil {
+				j.Regression = &m
+			}
+		} else if m, err := assess.Classify(p.Threshold, tuned.Winner.Model.LogOdds, sample); err == nil {
+			j.Classes = &m
+		}
+	}
+	if allSigns(d.Y) {
+		j.ROC = roc(d.Y, j.Weights, p.Threshold, j.Predictions...)
+	}
+	return j
+}
+
+// ROC is the receiver operating characteristic of decisions: the rates of +1 among the decisions
+// above each threshold, from (0, 0) to (1, 1).
+type ROC struct {
+	FalsePositive, TruePositive []float64
+	Area                        float64    // under it
+	At                          [2]float64 // the rates at the threshold of the confusion
+}
+
+// rocSteps is the number of steps of a curve along an axis. More are not seen.
+const rocSteps = 500
+
+// roc returns the receiver operating characteristic of the decisions of all repeats, for labels ±1
+// with weights, nil for 1 each. Equal decisions are one step. Decisions that are NaN are left
+// out.
+func roc(y, weights []float64, threshold float64, repeats ...[]float64) ROC {
+	type row struct{ decision, positive, negative float64 }
+	var rows []row
+	var all row
+	for _, decisions := range repeats {
+		for i, d := range decisions {
+			w := 1.0
+			if weights != nil {
+				w = weights[i]
+			}
+			one := row{decision: d, positive: w}
+			if y[i] <= 0 {
+				one.positive, one.negative = 0, w
+			}
+			if d == d && w > 0 {
+				rows = append(rows, one)
+				all.positive, all.negative = all.positive+one.positive, all.negative+one.negative
+			}
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(b.decision, a.decision) })
+	rate := func(part, of float64) float64 {
+		if of == 0 {
+			return 0
+		}
+		return part / of
+	}
+	r := ROC{FalsePositive: []float64{0}, TruePositive: []float64{0}}
+	var above row
+	var f, t float64
+	for k, one := range rows {
+		above.positive, above.negative = above.positive+one.positive, above.negative+one.negative
+		if k+1 < len(rows) && rows[k+1].decision == one.decision {
+			continue
+		}
+		nextF, nextT := rate(above.negative, all.negative), rate(above.positive, all.positive)
+		r.Area += (nextF - f) * (nextT + t) / 2
+		f, t = nextF, nextT
+		if one.decision > threshold {
+			r.At = [2]float64{f, t}
+		}
+		if last := len(r.FalsePositive) - 1; k+1 == len(rows) || f-r.FalsePositive[last] >= 1./rocSteps || t-r.TruePositive[last] >= 1./rocSteps {
+			r.FalsePositive, r.TruePositive = append(r.FalsePositive, f), append(r.TruePositive, t)
+		}
+	}
+	return r
+}
+
+// allSigns reports whether all labels are ±1.
+func allSigns(y []float64) bool {
+	return !slices.ContainsFunc(y, func(v float64) bool { return v != 1 && v != -1 })
+}
+
+// A Learning is the CV loss of fits to a part of each split's training rows, at the tuned
+// hyperparameters.
+type Learning struct {
+	Rows        []float64 // in training, a mean over the splits
+	Loss, Error []float64 // with the standard error; NaN if a fit fails
+	// Gain is the CV loss at the last size but one minus the loss at all rows, with the standard
+	// error of this difference of the same rows. NaN if a fit fails.
+	Gain, GainError float64
+}
+
+// learningParts are the parts of the training rows in a learning curve.
+var learningParts = []float64{.125, .25, .5, 1}
+
+// leastLearning is the number of training rows below which a part is left out.
+const leastLearning = 5
+
+// learning fits parts of each split's training rows.
+func (p MyDataParams) learning(ctx context.Context, tuned *tune.Tuned) (Learning, error) {
+	c := tuned.Config
+	order := p.mixed(tuned)
+	l := Learning{Gain: math.NaN(), GainError: math.NaN()}
+	var last, before []float64 // losses of the rows
+	for _, part := range learningParts {
+		if err := ctx.Err(); err != nil {
+			return l, err
+		}
+		c.Splits = nil
+		total := 0
+		for j, s := range tuned.Splits {
+			n := int(math.Round(part * float64(len(s.Train))))
+			c.Splits = append(c.Splits, cvgm.Split{Train: slices.Sorted(slices.Values(order[j][:n])), Val: s.Val})
+			total += n
+		}
+		rows := float64(total) / float64(max(len(tuned.Splits), 1))
+		if rows < leastLearning {
+			continue
+		}
+		loss, se := math.NaN(), math.NaN()
+		before, last = last, nil
+		if cv, err := cvgm.New(c); err == nil {
+			if v, err := cv.Eval(nil, tuned.Winner.Hyper); err == nil {
+				loss = v
+				if se, err = cv.StandardError(); err != nil {
+					se = math.NaN()
+				}
+				last = make([]float64, len(c.Data.Y))
+				if err := cv.OutOfFold(last); err != nil {
+					return l, err
+				}
+				for i, prediction := range last {
+					last[i], _ = c.Loss.Eval(prediction, c.Data.Y[i])
+				}
+			}
+		}
+		l.Rows, l.Loss, l.Error = append(l.Rows, rows), append(l.Loss, loss), append(l.Error, se)
+	}
+	if last != nil && before != nil {
+		l.Gain, l.GainError = meanDifference(before, last, c.Data.Weights)
+	}
+	return l, nil
+}
+
+// meanDifference returns the weighted mean of a − b and its standard error over the rows with
+// both.
+func meanDifference(a, b, weights []float64) (mean, se float64) {
+	weight := func(i int) float64 {
+		if weights == nil {
+			return 1
+		}
+		return weights[i]
+	}
+	var total, n, squares float64
+	for i := range a {
+		if d := a[i] - b[i]; d == d && weight(i) > 0 {
+			total += weight(i)
+			mean += weight(i) / total * (d - mean)
+			n++
+		}
+	}
+	for i := range a {
+		if d := a[i] - b[i]; d == d && weight(i) > 0 {
+			part := weight(i) / total * (d - mean)
+			squares += part * part
+		}
+	}
+	return mean, math.Sqrt(squares * n / (n - 1))
+}
+
+// mixed returns the training rows of each split in a random order in which the labels ±1, or the
+// rows of weight 0, are spread evenly: each beginning has about the shares of the whole.
+func (p MyDataParams) mixed(tuned *tune.Tuned) [][]int {
+	d := tuned.Config.Data
+	classes := allSigns(d.Y)
+	src := synth.NewStream(p.Seed, "my data: learning curve")
+	var all [][]int
+	for _, s := range tuned.Splits {
+		strata := map[[2]bool][]int{}
+		for _, at := range src.Perm(len(s.Train)) {
+			i := s.Train[at]
+			key := [2]bool{classes && d.Y[i] > 0, d.Weights != nil && d.Weights[i] == 0}
+			strata[key] = append(strata[key], i)
+		}
+		place := map[int]float64{}
+		for _, rows := range strata {
+			for k, i := range rows {
+				place[i] = (float64(k) + .5) / float64(len(rows))
+			}
+		}
+		all = append(all, slices.SortedFunc(slices.Values(s.Train), func(a, b int) int { return cmp.Or(cmp.Compare(place[a], place[b]), cmp.Compare(a, b)) }))
+	}
+	return all
+}
+
+// foldCoefficients returns the coefficients of the fits to each split's training rows, in the
+// units of Model.Coefficients: [split][feature]. A split whose fit fails is left out.
+func foldCoefficients(ctx context.Context, tuned *tune.Tuned) ([][]float64, error) {
+	whole := tuned.Model
+	if whole == nil || whole.Kernel != nil || whole.Predictor != nil || tuned.Choice == tune.ChoseConstant {
+		return nil, nil
+	}
+	var all [][]float64
+	for _, s := range tuned.Splits {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		c := tuned.Config
+		c.Data = rowsOf(c.Data, s.Train)
+		last := len(s.Train) - 1
+		if c.Data.Weights != nil { // a split validates on a row that counts
+			for last > 0 && c.Data.Weights[last] == 0 {
+				last--
+			}
+		}
+		var train []int
+		for i := range s.Train {
+			if i != last {
+				train = append(train, i)
+			}
+		}
+		c.Splits = []cvgm.Split{{Train: train, Val: []int{last}}}
+		cv, err := cvgm.New(c)
+		if err != nil {
+			continue
+		}
+		m, err := cv.Final(tuned.Hyper)
+		if err != nil || len(m.Std) != len(whole.Std) {
+			continue
+		}
+		one := make([]float64, len(m.Std))
+		for k := range one {
+			one[k] = m.Theta[k] / m.Std[k] * whole.Std[k]
+		}
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+// rowsOf returns data of the named rows.
+func rowsOf(d learn.Data, rows []int) learn.Data {
+	_, columns := d.X.Dims()
+	x := mat.NewDense(len(rows), columns, nil)
+	part := learn.Data{X: x}
+	for at, i := range rows {
+		for j := range columns {
+			x.Set(at, j, d.X.At(i, j))
+		}
+		part.Y = append(part.Y, d.Y[i])
+		if d.Weights != nil {
+			part.Weights = append(part.Weights, d.Weights[i])
+		}
+	}
+	return part
+}

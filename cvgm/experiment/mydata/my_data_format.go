@@ -1,0 +1,110 @@
+package mydata
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/table"
+)
+
+// columnFormats reads entries COLUMN=FORMAT of a parameter. The last = parts them, since names
+// of columns may hold others.
+func columnFormats[F any](parameter string, entries []string, like string, format func(text string) (F, bool)) (map[string]F, error) {
+	var all map[string]F
+	for _, entry := range entries {
+		at := strings.LastIndex(entry, "=")
+		if at < 0 {
+			return nil, experiment.Invalid(parameter, fmt.Sprintf("%q, without a format", entry), "give COLUMN=FORMAT, as in "+like)
+		}
+		f, ok := format(strings.TrimSpace(entry[at+1:]))
+		if !ok {
+			return nil, experiment.Invalid(parameter, fmt.Sprintf("%q", entry), "give COLUMN=FORMAT, as in "+like)
+		}
+		if all == nil {
+			all = map[string]F{}
+		}
+		all[strings.TrimSpace(entry[:at])] = f
+	}
+	return all, nil
+}
+
+// numberFormat reads a format of numbers from words: point or comma for the decimal sign, a unit,
+// and other units with their sizes in it, such as g:0.001.
+func numberFormat(text string) (n table.Number, ok bool) {
+	for _, word := range strings.Fields(text) {
+		unit, size, other := strings.Cut(word, ":")
+		switch {
+		case word == "point":
+			n.Decimal = '.'
+		case word == "comma":
+			n.Decimal = ','
+		case other:
+			v, err := strconv.ParseFloat(size, 64)
+			if err != nil {
+				return n, false
+			}
+			if n.Units == nil {
+				n.Units = map[string]float64{}
+			}
+			n.Units[unit] = v
+		case n.Unit != "":
+			return n, false
+		default:
+			n.Unit = word
+		}
+	}
+	return n, strings.TrimSpace(text) != ""
+}
+
+// dateFormat is the layout of [table.CSV.Dates].
+func dateFormat(text string) (string, bool) { return text, text != "" }
+
+// once returns the names without repetitions. A command line can name the column without a name
+// only by a comma, which names it twice.
+func once(names []string) []string {
+	var all []string
+	for _, n := range names {
+		if !slices.Contains(all, n) {
+			all = append(all, n)
+		}
+	}
+	return all
+}
+
+// worded is an error of the library that names parameters in place of the library's fields.
+type worded struct {
+	error
+	text string
+}
+
+func (w *worded) Error() string { return w.text }
+func (w *worded) Unwrap() error { return w.error }
+
+// inParameters returns the error with the names of parameters.
+func inParameters(err error) error {
+	if err == nil {
+		return nil
+	}
+	if text := byParameters(err.Error()); text != err.Error() {
+		return &worded{err, text}
+	}
+	return err
+}
+
+var (
+	overrules  = regexp.MustCompile(`\bCSV\.(\w+) overrules`)
+	csvField   = regexp.MustCompile(`\bCSV\.(Target|Positive|Numeric|Categorical|Numbers|Dates|Ignore|Group|Weights|Missing|MissingTexts|Comma)\b`)
+	tunerField = strings.NewReplacer("Tuner.OuterFolds", "OuterFolds", "OuterFolds: -1", "OuterFolds=0", "OuterFolds −1", "OuterFolds=0", "MaxTime,", "Seconds,", "MaxTime ended", "Seconds ended",
+		", and use Table.Binary", "", `put "" into Ignore`, `put "" into Ignore (-p Ignore=, does)`)
+)
+
+// byParameters returns a text of the library with the names of parameters in place of the
+// library's fields.
+func byParameters(text string) string {
+	text = overrules.ReplaceAllString(text, "The parameter $1 overrules")
+	return tunerField.Replace(csvField.ReplaceAllString(text, "$1"))
+}

@@ -1,0 +1,243 @@
+package mydata
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"cvgm/cvgm/experiment"
+)
+
+// ScreenLines and ScreenColumns bound the text of [Result.Screen]: with a line on the folder of the
+// outputs it is one screen.
+const ScreenLines, ScreenColumns = 38, 100
+
+// Screen sums the result up on one screen: the model to use and why, metrics, hyperparameters, the
+// largest coefficients in the units of the file, and warnings. It is at most ScreenLines lines of
+// ScreenColumns letters each; what is longer ends with "…".
+func (r *Result) Screen() string {
+	s := &screen{}
+	learner := cmp.Or(r.Learner, "no learner")
+	s.text("", "%s: %d rows, target %s, %s", r.Name, r.Rows, r.Target, learner)
+	if len(r.Models) == 1 {
+		s.model(r, r.Models[0])
+	} else {
+		s.models(r)
+	}
+	warnings := r.warnings()
+	if len(warnings) == 0 {
+		s.text("", "No warnings.")
+	}
+	for k, w := range warnings {
+		if left := len(warnings) - k; len(s.lines) >= ScreenLines-1 && left > 1 {
+			s.text("", "… %d more warnings are in the notebook.", left)
+			break
+		}
+		s.text("", "Warning: %s", w)
+	}
+	if len(s.lines) > ScreenLines {
+		s.lines = append(s.lines[:ScreenLines-1], "…")
+	}
+	return strings.Join(s.lines, "\n") + "\n"
+}
+
+// warnings returns the warnings of all models, each once, with the class of those that concern one
+// of several models.
+func (r *Result) warnings() []string {
+	var all []string
+	seen := map[string]int{}
+	for _, m := range r.Models {
+		for _, w := range m.Warnings {
+			seen[w]++
+		}
+	}
+	for _, m := range r.Models {
+		for _, w := range m.Warnings {
+			switch n := seen[w]; {
+			case n == 0: // it is listed
+			case n == len(r.Models):
+				all = append(all, w)
+				seen[w] = 0
+			default:
+				all = append(all, m.Class+": "+w)
+			}
+		}
+	}
+	for _, c := range r.Columns {
+		if c.Counts {
+			all = append(all, fmt.Sprintf("Column %q counts the rows. The parameter Ignore leaves it out.", c.Name))
+		}
+	}
+	return all
+}
+
+// shownModels and shownCoefficients bound what a screen lists.
+const shownModels, shownCoefficients = 4, 8
+
+// model describes the one model of a result.
+func (s *screen) model(r *Result, m Model) {
+	s.text("", "%s", m.Verdict)
+	if m.Risk != nil {
+		for _, c := range m.Risk.Comparisons {
+			s.text("  ", "%v", c)
+		}
+	}
+	s.metrics(m)
+	for _, line := range s.confusion(r) {
+		s.text("  ", "%s", line)
+	}
+	s.text("", "%s", hyperparameters(m))
+	s.text("", "CV loss (%s): tuned %.4g ± %.3g, default %.4g, constant prediction %.4g", m.LossName, m.Loss, m.StandardError, m.DefaultLoss, m.ConstantLoss)
+	if m.Risk != nil {
+		s.text("", "Risk with 95 %% interval: tuned %v, default %v, constant prediction %v", m.Risk.Tuned, m.Risk.Default, m.Risk.Constant)
+	}
+	order := m.largest()
+	if len(order) == 0 || m.PerUnit == nil {
+		return
+	}
+	of := "the prediction"
+	if len(r.Classes) > 0 {
+		of = fmt.Sprintf("the decision value for %s", r.Classes[len(r.Classes)-1])
+	}
+	s.text("", "Coefficients: change of %s for one unit more, or for a level against the first; largest effect first", of)
+	width := 0
+	for _, i := range order[:min(len(order), shownCoefficients)] {
+		width = max(width, utf8.RuneCountInString(shortened(m.Features[i], mostName)))
+	}
+	for _, i := range order[:min(len(order), shownCoefficients)] {
+		name := shortened(m.Features[i], mostName)
+		s.lines = append(s.lines, fmt.Sprintf("  %s%s  %+.4g", name, strings.Repeat(" ", width-utf8.RuneCountInString(name)), m.PerUnit[i]))
+	}
+	if n := len(order) - shownCoefficients; n > 0 {
+		s.text("  ", "… %d more that are not 0", n)
+	}
+}
+
+// mostName is the number of letters of a name in a list.
+const mostName = 40
+
+// models describes the models of several classes.
+func (s *screen) models(r *Result) {
+	for _, line := range s.confusion(r) {
+		s.text("", "%s", line)
+	}
+	for k, m := range r.Models {
+		if k == shownModels {
+			s.text("", "… %d more classes are in the notebook.", len(r.Models)-k)
+			break
+		}
+		s.text("", "%s against the others. %s", shortened(m.Class, mostName), m.Verdict)
+		s.metrics(m)
+		s.text("  ", "%s", hyperparameters(m))
+		var largest []string
+		for _, i := range m.largest() {
+			if len(largest) < 3 && i < len(m.PerUnit) {
+				largest = append(largest, fmt.Sprintf("%s %+.3g", shortened(m.Features[i], mostName/2), m.PerUnit[i]))
+			}
+		}
+		if largest != nil {
+			s.text("  ", "Largest coefficients: %s", strings.Join(largest, ", "))
+		}
+	}
+}
+
+// metrics describes the predictions of a model.
+func (s *screen) metrics(m Model) {
+	by := "Predictions of the outer folds"
+	if !m.Judged.Nested {
+		by = "Predictions out of fold (no nested estimate)"
+	}
+	switch {
+	case m.Judged.Regression != nil:
+		s.text("", "%s: %v", by, m.Judged.Regression)
+	case m.Judged.Classes != nil:
+		c := m.Judged.Classes
+		text := fmt.Sprintf("accuracy %.3g, balanced accuracy %.3g, AUC %.3g", c.Accuracy, c.Balanced, c.AUC)
+		if p := c.Probabilities; p != nil {
+			text += fmt.Sprintf(", log loss %.3g, Brier score %.3g", p.LogLoss, p.Brier)
+		}
+		s.text("", "%s: %s", by, text)
+	}
+}
+
+// confusion describes the rows of each class and their predicted classes.
+func (s *screen) confusion(r *Result) (lines []string) {
+	var right, all float64
+	for k, row := range r.Confusion {
+		var own float64
+		for l, n := range row {
+			all, own = all+n, own+n
+			if k == l {
+				right += n
+			}
+		}
+		if k < shownModels && k < len(r.Classes) {
+			lines = append(lines, fmt.Sprintf("of %.4g rows of %s, %.4g are predicted as such", own, shortened(r.Classes[k], mostName), row[k]))
+		}
+	}
+	if len(r.Classes) > 2 {
+		lines = append([]string{fmt.Sprintf("Joint accuracy %.3g", right/all)}, lines...)
+	}
+	return lines
+}
+
+// hyperparameters lists them.
+func hyperparameters(m Model) string {
+	var all []string
+	for _, h := range m.Hyper {
+		all = append(all, fmt.Sprintf("%s = %.4g", h.Name, h.Tuned))
+	}
+	return "Hyperparameters: " + strings.Join(all, ", ")
+}
+
+// largest returns the places of the coefficients that are not 0, those with the largest effect of
+// a standard deviation first.
+func (m Model) largest() []int {
+	var order []int
+	for i, c := range m.Coefficients {
+		if c != 0 && i < len(m.Features) && i < len(m.PerUnit) {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Compare(math.Abs(m.Coefficients[b]), math.Abs(m.Coefficients[a]))
+	})
+	return order
+}
+
+// shortened returns a name as one visible line of at most that many letters.
+func shortened(name string, most int) string {
+	runes := []rune(experiment.Visible(strings.TrimSpace(name)))
+	if len(runes) <= most {
+		return string(runes)
+	}
+	return string(runes[:most-1]) + "…"
+}
+
+// A screen collects lines.
+type screen struct{ lines []string }
+
+// text adds a text, broken at spaces into at most four lines. The first has the indent, and the
+// others two spaces more.
+func (s *screen) text(indent, format string, args ...any) {
+	const most = 4
+	line, lines := indent, []string(nil)
+	for _, word := range strings.Fields(experiment.Visible(strings.TrimSpace(fmt.Sprintf(format, args...)))) {
+		word = shortened(word, ScreenColumns-len(indent)-4)
+		if utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > ScreenColumns-2 {
+			lines, line = append(lines, line), indent+"  "
+		}
+		if strings.TrimSpace(line) != "" {
+			line += " "
+		}
+		line += word
+	}
+	if lines = append(lines, line); len(lines) > most {
+		lines = lines[:most]
+		lines[most-1] += " …"
+	}
+	s.lines = append(s.lines, lines...)
+}

@@ -1,0 +1,528 @@
+package figures
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"cvgm/cvgm/experiment/mydata"
+	"cvgm/figures/internal/chart"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// shownModels is the number of models, one for each class, that get panels of their own.
+// shownCoefficients is the number of features in one panel.
+const shownModels, shownCoefficients = 4, 15
+
+// full returns a name that a user gave, for a text or a table.
+func full(name string) string { return cmp.Or(name, "(no name)") }
+
+// named returns a name that a user gave as one line that is not too long for a label: of a long
+// name the beginning.
+func named(name string) string {
+	name = full(strings.TrimSpace(chart.Pictured(strings.ReplaceAll(name, "\n", " "))))
+	const widest, most = 12, 56 // in font sizes, and in letters, which may be narrow
+	style := chart.KeyText()
+	runes := []rune(name)
+	if len(runes) <= most && style.Width(name) <= widest*style.Font.Size {
+		return name
+	}
+	runes = runes[:min(len(runes), most)]
+	for len(runes) > 0 && style.Width(string(runes)+"…") > widest*style.Font.Size {
+		runes = runes[:len(runes)-1]
+	}
+	return string(runes) + "…"
+}
+
+// modelTitle returns the title of a model, with names as named or full has them: the target, or
+// its class among several models.
+func modelTitle(r *mydata.Result, m mydata.Model, name func(string) string) string {
+	if len(r.Models) < 2 {
+		return "target " + name(r.Target)
+	}
+	return name(m.Class) + " against the others"
+}
+
+// panelName is the name of a panel, which is another one for other data.
+func panelName(r *mydata.Result, m mydata.Model, what string) string {
+	return fmt.Sprintf("%s, %s, %s", named(r.Name), modelTitle(r, m, named), what)
+}
+
+// significant returns a number with that many significant digits.
+func significant(v float64, digits int) Number {
+	places := 0
+	if v != 0 && chart.Drawable(v) {
+		places = min(max(digits-1-int(math.Floor(math.Log10(math.Abs(v)))), 0), 6)
+	}
+	return Number{Value: v, Digits: places}
+}
+
+// shownNote lists in a caption how many models have no panels.
+func shownNote(r *mydata.Result) string {
+	if n := len(r.Models) - shownModels; n > 0 {
+		return fmt.Sprintf(" Not shown: %d more models.", n)
+	}
+	return ""
+}
+
+// namedTicks label the whole numbers from 1.
+type namedTicks []string
+
+func (n namedTicks) Ticks(low, high float64) []plot.Tick {
+	var ticks []plot.Tick
+	for i, name := range n {
+		if at := float64(i + 1); low <= at && at <= high {
+			ticks = append(ticks, plot.Tick{Value: at, Label: name})
+		}
+	}
+	return ticks
+}
+
+// MyDataPredictions shows how well the model predicts rows that it was not trained on. For a number
+// they are the target and the residuals against the prediction, and for classes the receiver
+// operating characteristic, the calibration of probabilities and the confusion. Two numeric
+// columns of classes have a picture of the boundary.
+func MyDataPredictions(r *mydata.Result) []Output {
+	if len(r.Models) == 0 {
+		return nil
+	}
+	if len(r.Classes) == 0 {
+		return []Output{myPredictions(r)}
+	}
+	all := []Output{myROC(r), myConfusion(r)}
+	if r.Boundary != nil {
+		all = append(all, myBoundary(r))
+	}
+	return all
+}
+
+// judgedBy describes the predictions that judge a model, for a caption.
+func judgedBy(j mydata.Judged) string {
+	switch n := len(j.Predictions); {
+	case !j.Nested:
+		return "Each row is predicted by fits at the tuned hyperparameters that were not trained on it. As these were chosen with it, the picture is optimistic."
+	case n > 1:
+		return fmt.Sprintf("Each row is predicted by a search that has not seen it, in %d repeats of the outer folds.", n)
+	}
+	return "Each row is predicted by a search that has not seen it."
+}
+
+// myPredictions shows a target that is a number, and the residuals, against the predictions.
+func myPredictions(r *mydata.Result) *Figure {
+	m := r.Models[0]
+	first := chart.Nth(m.Judged.Predictions, 0)
+	var x, y, residuals []float64
+	for i, v := range first {
+		if actual := chart.Nth(m.Y, i); chart.Drawable(v, actual, actual-v) {
+			x, y, residuals = append(x, v), append(y, actual), append(residuals, actual-v)
+		}
+	}
+	title, spread := "", ""
+	if e := m.Judged.Regression; e != nil {
+		title, spread = fmt.Sprintf("RMSE %.3g", e.RMSE), fmt.Sprintf("mean absolute error %.3g", e.MAE)
+		if chart.Drawable(e.R2) {
+			title = fmt.Sprintf("R² %.3g, ", e.R2) + title
+		}
+	}
+	label := "predicted " + named(r.Target)
+	left := NewPanel(panelName(r, m, "predictions"), title, label, "actual "+named(r.Target)).Grid()
+	left.Equal = true
+	right := NewPanel(panelName(r, m, "residuals"), spread, label, "actual − predicted").Grid()
+	both := axisOf(append(slices.Clone(x), y...))
+	at, off := axisOf(x), axisOf(residuals)
+	beyond := cloud(left, both, both, x, y)
+	left.Across("actual = predicted", 1, -1, 0, Style{Color: Black, Width: 1, Dash: []vg.Length{4, 3}})
+	cloud(right, at, off, x, residuals)
+	right.HLine("no residual", 0, Style{Color: Black, Width: 1, Dash: []vg.Length{4, 3}, Unlisted: true})
+	myTrend(right, at, off, x, residuals)
+	f := &Figure{Name: "my_data_predictions", Width: 9.2 * vg.Inch, Height: 4.7 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{left, right}},
+		Caption: fmt.Sprintf("%s: the target (left) and the residuals (right) against predictions of the rows. %s", r.Name, judgedBy(m.Judged))}
+	if n := len(m.Judged.Predictions); n > 1 {
+		f.Caption += " The picture shows the first one; the numbers above the panels are means over all."
+	}
+	if left.Scale != nil {
+		f.Caption += " Shades count the rows of a cell."
+	}
+	if beyond > 0 {
+		f.Caption += fmt.Sprintf(" Drawn on the frame: %d rows beyond it.", beyond)
+	}
+	return f
+}
+
+// cells is the number of cells of a density along an axis.
+const cells = 44
+
+// A span is an axis of a cloud of points.
+type span struct{ low, high float64 }
+
+// axisOf returns an axis for numbers: their range or, if a few of them are far out, a range that
+// holds most.
+func axisOf(v []float64) span {
+	if len(v) == 0 {
+		return span{0, 1}
+	}
+	const rare, beyond, far = .01, .75, 2 // share at an end; in lengths of the rest; factor
+	sorted := slices.Sorted(slices.Values(v))
+	n := len(sorted)
+	s := span{sorted[0], sorted[n-1]}
+	k := int(rare * float64(n))
+	low, high := sorted[k], sorted[n-1-k]
+	if length := high - low; k > 0 && length > 0 && s.high-s.low > far*(1+2*beyond)*length {
+		s = span{max(s.low, low-beyond*length), min(s.high, high+beyond*length)}
+	}
+	const narrow = 1e-9
+	if by := .1 * max(math.Abs(s.low), math.Abs(s.high)); !(s.high-s.low > narrow*by) {
+		by = cmp.Or(by, 1)
+		s = span{s.low - by, s.high + by}
+	}
+	return s
+}
+
+// clamp moves a number onto the axis.
+func (s span) clamp(v float64) float64 { return min(max(v, s.low), s.high) }
+
+// cell returns the number of a number's cell.
+func (s span) cell(v float64) int {
+	return min(max(int(cells*((s.clamp(v)-s.low)/(s.high-s.low))), 0), cells-1)
+}
+
+// centres returns the middles of the cells.
+func (s span) centres() []float64 {
+	all := make([]float64, cells)
+	for i := range all {
+		t := (float64(i) + .5) / cells
+		all[i] = (1-t)*s.low + t*s.high
+	}
+	return all
+}
+
+// cloud plots points on the axes: as glyphs or, if they overlap, as counts of cells. It returns the
+// number of points beyond the axes, which are drawn on the frame.
+func cloud(p *Panel, across, up span, x, y []float64) (beyond int) {
+	const many, crowded = 150, 1.5 // points, and points for each cell that has one
+	counts, filled := make([][]float64, cells), 0
+	for i := range counts {
+		counts[i] = make([]float64, cells)
+	}
+	var clampedX, clampedY []float64
+	for i := range x {
+		clampedX, clampedY = append(clampedX, across.clamp(x[i])), append(clampedY, up.clamp(y[i]))
+		if clampedX[i] != x[i] || clampedY[i] != y[i] {
+			beyond++
+		}
+		n := &counts[across.cell(x[i])][up.cell(y[i])]
+		if *n == 0 {
+			filled++
+		}
+		*n++
+	}
+	if len(x) >= many && float64(len(x)) > crowded*float64(filled) {
+		p.Counts("rows", across.centres(), up.centres(), counts)
+	} else {
+		p.Scatter("rows", clampedX, clampedY, Style{Color: Blue, Glyph: draw.RingGlyph{}})
+	}
+	return beyond
+}
+
+// myTrend plots mean and spread of the residuals in groups of rows by ascending prediction.
+func myTrend(p *Panel, across, up span, x, residuals []float64) {
+	const least, most = 20, 10 // rows of a group, and groups
+	groups := min(len(x)/least, most)
+	if groups < 3 {
+		return
+	}
+	order := make([]int, len(x))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(x[a], x[b]) })
+	var at, mean, low, high []float64
+	for g := range groups {
+		rows := order[g*len(x)/groups : (g+1)*len(x)/groups]
+		if g > 0 && x[rows[0]] == x[order[g*len(x)/groups-1]] {
+			continue // equal predictions have no order
+		}
+		sorted := slices.Sorted(slices.Values(chart.Pick(residuals, rows)))
+		quantile := func(q float64) float64 { return up.clamp(sorted[int(q*float64(len(sorted)-1)+.5)]) }
+		at = append(at, across.clamp(x[rows[len(rows)/2]]))
+		low, mean, high = append(low, quantile(.1)), append(mean, quantile(.5)), append(high, quantile(.9))
+	}
+	if len(at) < 3 {
+		return
+	}
+	p.Line("median residual of rows of like prediction", at, mean, Style{Color: Vermillion, Width: 2})
+	thin := Style{Color: Vermillion, Width: 1, Dash: []vg.Length{6, 2}}
+	p.Line("four fifths of them lie between", at, low, thin)
+	thin.Unlisted = true
+	p.Line("upper tenth", at, high, thin)
+}
+
+// myROC shows the receiver operating characteristic of the predictions, and the calibration of
+// probabilities.
+func myROC(r *mydata.Result) *Figure {
+	p := NewPanel(panelName(r, r.Models[0], "ROC"), "", "false positive rate", "true positive rate").Grid()
+	p.Equal = true
+	p.Across("by chance", 1, -1, 0, Style{Color: Grey, Width: 1, Dash: []vg.Length{1, 3}})
+	calibration := NewPanel(panelName(r, r.Models[0], "calibration"), "calibration", "predicted probability", "share of rows").Grid()
+	calibration.Equal = true
+	calibration.Across("well calibrated", 1, -1, 0, Style{Color: Black, Width: 1, Dash: []vg.Length{4, 3}})
+	probabilities := false
+	f := &Figure{Name: "my_data_roc", Width: 4.6 * vg.Inch, Height: 4.8 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{p}},
+		Caption: fmt.Sprintf("%s: for each threshold the share of the other rows above it (false positive rate) and of the class's rows (true positive rate). AUC is the area under such a curve within each outer fold, on average. %s", r.Name, judgedBy(r.Models[0].Judged))}
+	mark := Style{Color: Black, Glyph: draw.BoxGlyph{}, GlyphRadius: 4}
+	marked := "rates of the predicted class"
+	if c := r.Models[0].Judged.Classes; len(r.Models) == 1 && c != nil {
+		marked = fmt.Sprintf("threshold %.3g", c.Threshold)
+		p.Plot.Title.Text = fmt.Sprintf("accuracy %.3g, balanced accuracy %.3g", c.Accuracy, c.Balanced)
+	}
+	for k, m := range r.Models[:min(len(r.Models), shownModels)] {
+		style, roc := chart.PaletteStyle(k), m.Judged.ROC
+		style.Width = 2
+		name := named(m.Class)
+		if c := m.Judged.Classes; c != nil && chart.Drawable(c.AUC) {
+			name += fmt.Sprintf(", AUC %.3g", c.AUC)
+		}
+		p.Line(name, roc.FalsePositive, roc.TruePositive, style)
+		if len(r.Models) > 1 {
+			mark.Color = style.Color
+		}
+		p.Scatter(marked, []float64{roc.At[0]}, []float64{roc.At[1]}, mark)
+		mark.Unlisted = true
+		if c := m.Judged.Classes; c != nil && c.Probabilities != nil {
+			probabilities = true
+			style.Unlisted = true
+			myCalibration(calibration, m, style)
+		}
+	}
+	if probabilities {
+		f.Panels[0] = append(f.Panels[0], calibration)
+		f.Width *= 2
+		f.Caption += " Right: rows in groups by their predicted probability, with 95 % intervals of their shares."
+		if c := r.Models[0].Judged.Classes; len(r.Models) == 1 && c != nil {
+			calibration.Plot.Title.Text = fmt.Sprintf("log loss %.3g, Brier score %.3g", c.Probabilities.LogLoss, c.Probabilities.Brier)
+		}
+	}
+	f.Caption += shownNote(r)
+	return f
+}
+
+// myCalibration plots the observed shares of a model's class against the probabilities, with
+// Wilson's intervals. Rows that several repeats predict count once.
+func myCalibration(p *Panel, m mydata.Model, style Style) {
+	const z = 1.96
+	var x, y []float64
+	for k, b := range m.Judged.Classes.Probabilities.Calibration {
+		n := float64(b.Rows) / float64(max(len(m.Judged.Predictions), 1))
+		x, y = append(x, b.Predicted), append(y, b.Observed)
+		centre := (b.Observed + z*z/(2*n)) / (1 + z*z/n)
+		reach := z / (1 + z*z/n) * math.Sqrt(b.Observed*(1-b.Observed)/n+z*z/(4*n*n))
+		p.Line(fmt.Sprintf("%s, interval %d", m.Class, k+1), []float64{b.Predicted, b.Predicted}, []float64{centre - reach, centre + reach}, Style{Color: style.Color, Width: 1, Unlisted: true})
+	}
+	p.Line(m.Class+", observed", x, y, style)
+	p.Scatter(m.Class+", groups", x, y, Style{Color: style.Color, GlyphRadius: 2.5, Unlisted: true})
+}
+
+func myConfusion(r *mydata.Result) *Table {
+	t := &Table{Name: "my_data_confusion", Caption: fmt.Sprintf("%s: rows of each class by the predicted class", r.Name),
+		Header: append(append([]string{"Class"}, chart.Mapped(r.Classes, func(c string) string { return "predicted " + full(c) })...), "Share that is right")}
+	repeats, how := 1, "Predicted is the class with the largest decision value."
+	if len(r.Models) == 1 {
+		how = fmt.Sprintf("Predicted is %s if its decision value is above the threshold.", full(r.Models[0].Class))
+	}
+	if len(r.Models) > 0 {
+		how += " " + judgedBy(r.Models[0].Judged)
+		repeats = len(r.Models[0].Judged.Predictions)
+	}
+	if t.Note = how; repeats > 1 {
+		t.Note += " Counts are means over the repeats."
+	}
+	for k, class := range r.Classes {
+		row, all, right := []any{full(class)}, 0., 0.
+		for l := range r.Classes {
+			n := chart.Nth(chart.Nth(r.Confusion, k), l)
+			cell := Number{Value: n}
+			if n != math.Round(n) {
+				cell.Digits = 1
+			}
+			row, all = append(row, cell), all+n
+			if k == l {
+				right = n
+			}
+		}
+		share := any(nil)
+		if all > 0 {
+			share = Number{Value: right / all, Digits: 3}
+		}
+		t.Rows = append(t.Rows, append(row, share))
+	}
+	return t
+}
+
+// myGlyphs mark the rows of classes.
+var myGlyphs = []draw.GlyphDrawer{draw.RingGlyph{}, draw.PlusGlyph{}, draw.TriangleGlyph{}, draw.SquareGlyph{}, draw.CrossGlyph{}, draw.PyramidGlyph{}, draw.BoxGlyph{}, draw.CircleGlyph{}}
+
+// myBoundary shows the rows of classes with two numeric columns, and the boundary at which the
+// predicted class changes.
+func myBoundary(r *mydata.Result) *Figure {
+	b := r.Boundary
+	p := NewPanel(fmt.Sprintf("%s, target %s, boundary", named(r.Name), named(r.Target)), "", named(b.Names[0]), named(b.Names[1]))
+	for k, margin := range b.Margin {
+		p.Contour(fmt.Sprintf("decision boundary of model %d", k+1), b.Axes[0], b.Axes[1], margin, 0, Style{Color: Black, Unlisted: true})
+	}
+	for k, class := range r.Classes {
+		var x, y []float64
+		for i, of := range b.Class {
+			if of == k {
+				x, y = append(x, chart.Nth(b.X[0], i)), append(y, chart.Nth(b.X[1], i))
+			}
+		}
+		p.Scatter(named(class), x, y, Style{Color: chart.PaletteColor(k), Glyph: myGlyphs[k%len(myGlyphs)], GlyphRadius: 3})
+	}
+	return &Figure{Name: "my_data_boundary", Width: 5.4 * vg.Inch, Height: 4.8 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{p}},
+		Caption: fmt.Sprintf("%s: the rows by their class, and black lines where the predicted class changes", r.Name)}
+}
+
+// MyDataCoefficients shows the largest coefficients of each model, and those of the fits to parts
+// of the rows. Kernel machines have none.
+func MyDataCoefficients(r *mydata.Result) []Output {
+	f := &Figure{Name: "my_data_coefficients", Legend: LegendBelow,
+		Caption: fmt.Sprintf("%s: how far the prediction moves when a feature grows by one standard deviation. Dots are the coefficients of the fits without one fold each. A text column has a feature for each level but its first, which is the one it is compared with.%s", r.Name, shownNote(r))}
+	var row []*Panel
+	features := 0 // most of a model
+	for _, m := range r.Models[:min(len(r.Models), shownModels)] {
+		order := myOrder(m)
+		if len(order) == 0 {
+			continue
+		}
+		features = max(features, len(order))
+		shown := order[:min(len(order), shownCoefficients)]
+		row = append(row, myCoefficients(r, m, shown))
+		f.Height = max(f.Height, vg.Length(1.3+.2*float64(len(shown)))*vg.Inch)
+	}
+	if features > shownCoefficients {
+		f.Caption += fmt.Sprintf(" Of %d coefficients the %d largest are shown.", features, shownCoefficients)
+	}
+	if row == nil {
+		return nil
+	}
+	const inRow = 2
+	f.Panels = slices.Collect(slices.Chunk(row, inRow))
+	f.Height *= vg.Length(len(f.Panels))
+	f.Width = vg.Length(min(len(row), inRow)) * 4.6 * vg.Inch
+	if len(row) == 1 {
+		f.Width = 6.6 * vg.Inch
+	}
+	return []Output{f}
+}
+
+// myOrder returns the places of a model's coefficients, the largest first.
+func myOrder(m mydata.Model) []int {
+	var order []int
+	for i, c := range m.Coefficients {
+		if chart.Drawable(c) && i < len(m.Features) {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Compare(math.Abs(m.Coefficients[b]), math.Abs(m.Coefficients[a]))
+	})
+	return order
+}
+
+// myCoefficients is the panel of the coefficients at these places.
+func myCoefficients(r *mydata.Result, m mydata.Model, order []int) *Panel {
+	zeros := 0
+	for _, c := range m.Coefficients {
+		if c == 0 {
+			zeros++
+		}
+	}
+	title := modelTitle(r, m, named)
+	if zeros > 0 {
+		title += fmt.Sprintf(": %d of %d are 0", zeros, len(m.Coefficients))
+	}
+	order = slices.Clone(order)
+	slices.Reverse(order) // the largest above
+	p := NewPanel(panelName(r, m, "coefficients"), title, "coefficient per standard deviation", "")
+	p.Plot.Y.Tick.Marker = namedTicks(chart.Mapped(order, func(i int) string { return named(m.Features[i]) }))
+	p.VLine("zero", 0, Style{Color: Grey, Width: .5, Unlisted: true})
+	var foldX, foldY []float64
+	for k, i := range order {
+		low, high := m.Coefficients[i], m.Coefficients[i]
+		for _, fold := range m.FoldCoefficients {
+			if c := chart.Nth(fold, i); chart.Drawable(c) {
+				foldX, foldY = append(foldX, c), append(foldY, float64(k+1))
+				low, high = min(low, c), max(high, c)
+			}
+		}
+		p.Line("spread of "+m.Features[i], []float64{low, high}, []float64{float64(k + 1), float64(k + 1)}, Style{Color: Grey, Width: 1, Unlisted: true})
+	}
+	p.Scatter("without a fold", foldX, foldY, Style{Color: Grey, GlyphRadius: 1.3})
+	for _, sign := range []struct {
+		name  string
+		has   func(c float64) bool
+		style Style
+	}{
+		{"raises the prediction", func(c float64) bool { return c > 0 }, Style{Color: Vermillion, Glyph: draw.PlusGlyph{}, GlyphRadius: 4}},
+		{"lowers the prediction", func(c float64) bool { return c < 0 }, Style{Color: Blue, Glyph: draw.RingGlyph{}, GlyphRadius: 3.5}},
+		{"exactly 0", func(c float64) bool { return c == 0 }, Style{Color: Black, Glyph: draw.SquareGlyph{}, GlyphRadius: 2.5}},
+	} {
+		var x, y []float64
+		for k, i := range order {
+			if c := m.Coefficients[i]; sign.has(c) {
+				x, y = append(x, c), append(y, float64(k+1))
+			}
+		}
+		p.Scatter(sign.name, x, y, sign.style)
+	}
+	return p
+}
+
+// MyDataLearning shows the CV loss of fits to parts of the rows, at the tuned hyperparameters.
+func MyDataLearning(r *mydata.Result) []Output {
+	var panels []*Panel
+	for _, m := range r.Models[:min(len(r.Models), shownModels)] {
+		p := NewPanel(panelName(r, m, "learning"), modelTitle(r, m, named), "training rows", "CV loss: "+m.LossName).LogAxes(true, false).Grid()
+		var low, high []float64
+		drawn := false
+		for i, v := range m.Learning.Loss {
+			by := chart.Nth(m.Learning.Error, i)
+			low, high = append(low, v-by), append(high, v+by)
+			drawn = drawn || chart.Drawable(v) && chart.Nth(m.Learning.Rows, i) > 0
+		}
+		if !drawn {
+			continue
+		}
+		x := Log10s(m.Learning.Rows)
+		p.HLine("constant prediction", m.ConstantLoss, Style{Color: Grey, Width: 1, Dash: []vg.Length{2, 2}})
+		bars(p, x, low, high)
+		p.Line("CV loss", x, m.Learning.Loss, chart.CVStyle)
+		p.Scatter("fits", x, m.Learning.Loss, Style{Color: Black, GlyphRadius: 2.5, Unlisted: true})
+		panels = append(panels, p)
+	}
+	if panels == nil {
+		return nil
+	}
+	const inRow = 2
+	f := &Figure{Name: "my_data_learning", Legend: LegendBelow, Panels: slices.Collect(slices.Chunk(panels, inRow)),
+		Caption: fmt.Sprintf("%s: the CV loss of fits to an eighth, a quarter, a half and all of each split's training rows, at the tuned hyperparameters. Bars reach one standard error to either side.%s", r.Name, shownNote(r))}
+	f.Width, f.Height = vg.Length(min(len(panels), inRow))*4.6*vg.Inch, vg.Length(.5+3*float64(len(f.Panels)))*vg.Inch
+	if len(panels) == 1 {
+		f.Width = 5.4 * vg.Inch
+	}
+	return []Output{f}
+}
+
+// bars plots vertical lines from low to high.
+func bars(p *Panel, x, low, high []float64) {
+	name := "± standard error"
+	for i := range x {
+		style := Style{Color: Grey, Width: 1.2, Unlisted: true}
+		p.Line(fmt.Sprintf("%s at %d", name, i+1), []float64{x[i], x[i]}, []float64{chart.Nth(low, i), chart.Nth(high, i)}, style)
+	}
+}

@@ -1,0 +1,269 @@
+package readings
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/mydata"
+)
+
+// nameOf is a name of a user's file within a sentence.
+func nameOf(name string) string {
+	const most = 40
+	runes := []rune(experiment.Visible(strings.TrimSpace(name)))
+	if len(runes) > most {
+		runes = append(runes[:most-1], '…')
+	}
+	return "“" + string(runes) + "”"
+}
+
+// MyDataPredictions reads the predictions: of numbers the size and the pattern of the residuals,
+// and of classes the area and the calibration.
+func MyDataPredictions(r *mydata.Result) string {
+	if len(r.Models) == 0 {
+		return ""
+	}
+	if len(r.Classes) > 0 {
+		return paragraphs(myArea(r), myCalibration(r))
+	}
+	m := r.Models[0]
+	var rows []residual
+	for i, v := range nth(m.Judged.Predictions, 0) {
+		if v == v && i < len(m.Y) {
+			rows = append(rows, residual{v, m.Y[i] - v})
+		}
+	}
+	if len(rows) == 0 {
+		return ""
+	}
+	sizes := make([]float64, len(rows))
+	for i, row := range rows {
+		sizes[i] = math.Abs(row.off)
+	}
+	slices.Sort(sizes)
+	left := fmt.Sprintf("*Left:* a point on the diagonal is predicted exactly. Half of the %d rows lie within %.3g of it, and nine in ten within %.3g.", len(rows), middle(sizes, .5), middle(sizes, .9))
+	return paragraphs(left, "*Right:* "+residuals(rows))
+}
+
+// A residual is a prediction and its error.
+type residual struct{ prediction, off float64 }
+
+// residuals compares the residuals of the lowest and the highest third of the predictions.
+func residuals(rows []residual) string {
+	const least, wider, bent = 30, 1.5, 3. // rows; ratio of scatters; standard errors of a mean
+	slices.SortStableFunc(rows, func(a, b residual) int { return cmp.Compare(a.prediction, b.prediction) })
+	n := len(rows) / 3
+	switch {
+	case rows[0].prediction == rows[len(rows)-1].prediction:
+		return "the model predicts the same for all rows, so the residuals have no pattern to see."
+	case len(rows) < least:
+		return fmt.Sprintf("%d rows are too few to see a pattern of the residuals.", len(rows))
+	}
+	scatter := func(part []residual) (mean, spread, se float64) {
+		sizes := make([]float64, len(part))
+		var squares float64
+		for _, row := range part {
+			mean += row.off / float64(len(part))
+		}
+		for i, row := range part {
+			sizes[i] = math.Abs(row.off - mean)
+			squares += (row.off - mean) * (row.off - mean) / float64(len(part))
+		}
+		slices.Sort(sizes)
+		return mean, middle(sizes, .5), math.Sqrt(squares / float64(len(part)))
+	}
+	lowMean, low, lowSE := scatter(rows[:n])
+	midMean, _, midSE := scatter(rows[n : len(rows)-n])
+	highMean, high, highSE := scatter(rows[len(rows)-n:])
+	sentence := "the residuals scatter alike for low and for high predictions."
+	switch {
+	case low == 0 && high == 0:
+	case high > wider*low:
+		sentence = fmt.Sprintf("the residuals scatter %s as much in the highest third of the predictions as in the lowest: the errors grow with the prediction, and a logarithm of the target may help.", times(high/low))
+	case low > wider*high:
+		sentence = fmt.Sprintf("the residuals scatter %s as much in the lowest third of the predictions as in the highest.", times(low/high))
+	}
+	bend := (lowMean+highMean)/2 - midMean
+	if se := math.Sqrt((lowSE*lowSE+highSE*highSE)/4 + midSE*midSE); math.Abs(bend) > bent*se && se > 0 {
+		sentence += fmt.Sprintf(" On average they bend: %+.3g and %+.3g in the outer thirds, %+.3g in the middle one. A learner with kernels may fit that.", lowMean, highMean, midMean)
+	}
+	return sentence
+}
+
+// times words a ratio.
+func times(ratio float64) string {
+	if math.IsInf(ratio, 0) || ratio >= 100 {
+		return "more than 100 times"
+	}
+	return fmt.Sprintf("%.2g times", ratio)
+}
+
+// middle returns the quantile of ascending numbers.
+func middle(sorted []float64, q float64) float64 {
+	return sorted[min(int(q*float64(len(sorted))), len(sorted)-1)]
+}
+
+// nth returns v[i], or the zero value.
+func nth[T any](v []T, i int) (x T) {
+	if i < len(v) {
+		x = v[i]
+	}
+	return x
+}
+
+// myArea reads the receiver operating characteristic.
+func myArea(r *mydata.Result) string {
+	if len(r.Models) > 1 {
+		worst := slices.MinFunc(r.Models, func(a, b mydata.Model) int { return cmp.Compare(myAUC(a), myAUC(b)) })
+		return fmt.Sprintf("*ROC:* the nearer a line comes to the upper left corner, the better its class is told from the others. The class that is hardest to tell is %s (AUC %.3g).", nameOf(worst.Class), myAUC(worst))
+	}
+	m := r.Models[0]
+	at := m.Judged.ROC.At
+	return fmt.Sprintf("*ROC:* of a row of %s and a row of %s, the model gives the first the higher decision value in %.0f %% of all cases. At the threshold it finds %.0f %% of the rows of %s, and takes %.0f %% of the others for it.",
+		nameOf(m.Class), nameOf(r.Classes[0]), 100*myAUC(m), 100*at[1], nameOf(m.Class), 100*at[0])
+}
+
+// myAUC is the area within the folds or, without one, the area of all predictions.
+func myAUC(m mydata.Model) float64 {
+	if c := m.Judged.Classes; c != nil && c.AUC == c.AUC {
+		return c.AUC
+	}
+	return m.Judged.ROC.Area
+}
+
+// myCalibration reads the calibration, if there are probabilities.
+func myCalibration(r *mydata.Result) string {
+	const alike = .05
+	var over, rows float64
+	for _, m := range r.Models {
+		if m.Judged.Classes == nil || m.Judged.Classes.Probabilities == nil {
+			return ""
+		}
+		for _, b := range m.Judged.Classes.Probabilities.Calibration {
+			// Away from one half in the direction of the prediction.
+			sign := 1.0
+			if b.Predicted < .5 {
+				sign = -1
+			}
+			over += sign * (b.Predicted - b.Observed) * float64(b.Rows)
+			rows += float64(b.Rows)
+		}
+	}
+	if rows == 0 {
+		return ""
+	}
+	text := "*Calibration:* on the dashed line, a probability of 0.8 is right for 80 of 100 rows."
+	switch share := over / rows; {
+	case share > alike:
+		return text + fmt.Sprintf(" The probabilities are too extreme, by %.2g on average.", share)
+	case share < -alike:
+		return text + fmt.Sprintf(" The probabilities are too cautious, by %.2g on average.", -share)
+	}
+	return text + " On average the probabilities are neither too extreme nor too cautious by more than 0.05."
+}
+
+// MyDataCoefficients names the largest coefficient, and counts those of uncertain sign.
+func MyDataCoefficients(r *mydata.Result) string {
+	var all []string
+	for _, m := range r.Models {
+		best, some, uncertain := -1, 0, 0
+		for i, c := range m.Coefficients {
+			if i >= len(m.Features) || c == 0 || c != c {
+				continue
+			}
+			if some++; best < 0 || math.Abs(c) > math.Abs(m.Coefficients[best]) {
+				best = i
+			}
+			if slices.ContainsFunc(m.FoldCoefficients, func(fold []float64) bool { return nth(fold, i)*c <= 0 }) {
+				uncertain++
+			}
+		}
+		if best < 0 {
+			continue
+		}
+		low, high := m.Coefficients[best], m.Coefficients[best]
+		for _, fold := range m.FoldCoefficients {
+			low, high = min(low, nth(fold, best)), max(high, nth(fold, best))
+		}
+		what := "the prediction"
+		if m.Class != "" {
+			what = "the decision value for " + nameOf(m.Class)
+		}
+		text := fmt.Sprintf("One standard deviation more of %s moves %s by %+.3g (%+.3g to %+.3g over the folds), the most of all features.", nameOf(m.Features[best]), what, m.Coefficients[best], low, high)
+		if len(m.FoldCoefficients) > 0 {
+			text += fmt.Sprintf(" Of the %d coefficients that are not 0, %d are 0 or of the other sign in some fold: do not rely on these.", some, uncertain)
+		}
+		if all = append(all, text); len(all) == 4 {
+			break
+		}
+	}
+	return paragraphs(all...)
+}
+
+// MyDataLearning tells whether more rows would help.
+func MyDataLearning(r *mydata.Result) string {
+	var all []string
+	for _, m := range r.Models {
+		l := m.Learning
+		n := len(l.Rows)
+		if n < 2 || l.Gain != l.Gain || l.GainError != l.GainError {
+			continue
+		}
+		of := ""
+		if m.Class != "" && len(r.Models) > 1 {
+			of = nameOf(m.Class) + ": "
+		}
+		const clear, little = 2, .03 // standard errors; of the constant prediction's loss
+		share := ""
+		if m.ConstantLoss > 0 {
+			share = fmt.Sprintf(" (%.2g %% of a constant prediction's loss)", 100*math.Abs(l.Gain)/m.ConstantLoss)
+		}
+		what, sum := "does not change clearly", "More rows of this kind promise little."
+		switch {
+		case math.Abs(l.Gain) <= clear*l.GainError && l.Gain+clear*l.GainError > little*m.ConstantLoss:
+			sum = "Whether more rows would help is open."
+		case l.Gain > clear*l.GainError:
+			what, sum = "falls", "More rows are likely to help."
+		case l.Gain < -clear*l.GainError:
+			what, sum = "rises", "The hyperparameters fit fewer rows better by chance, or the rows differ: do not read more from this picture."
+		}
+		all = append(all, fmt.Sprintf("%sFrom %.0f to %.0f training rows the CV loss %s: by %.3g ± %.2g%s. %s", of, l.Rows[n-2], l.Rows[n-1], what, math.Abs(l.Gain), l.GainError, share, sum))
+		if len(all) == 4 {
+			break
+		}
+	}
+	return paragraphs(all...)
+}
+
+// MyDataSearch reads the curves and the surface.
+func MyDataSearch(r *mydata.Result) string {
+	const flat = .01 // of the loss
+	var all []string
+	surface := false
+	for _, m := range r.Models[:min(len(r.Models), 4)] {
+		of := ""
+		if len(r.Models) > 1 {
+			of = nameOf(m.Class) + ": "
+		}
+		for _, c := range m.Curves {
+			low, high := math.Inf(1), math.Inf(-1)
+			for i, v := range c.Loss {
+				if v <= m.Loss*(1+flat) {
+					low, high = min(low, c.At[i]), max(high, c.At[i])
+				}
+			}
+			if low < high {
+				all = append(all, fmt.Sprintf("%sThe CV loss stays within 1 %% of the tuned one for %s from %.2g to %.2g, a factor of %.2g.", of, c.Hyper, low, high, high/low))
+			}
+		}
+		surface = surface || m.Surface != nil
+	}
+	if surface {
+		all = append(all, "On the surface, a line that ends in the palest shade has found the lowest CV loss nearby. A valley along one axis leaves that hyperparameter open.")
+	}
+	return strings.Join(all, " ")
+}
