@@ -195,7 +195,7 @@ func MyDataCoefficients(r *mydata.Result) string {
 		}
 		text := fmt.Sprintf("One standard deviation more of %s moves %s by %+.3g (%+.3g to %+.3g over the folds), the most of all features.", nameOf(m.Features[best]), what, m.Coefficients[best], low, high)
 		if len(m.FoldCoefficients) > 0 {
-			text += fmt.Sprintf(" Of the %d coefficients that are not 0, %d are 0 or of the other sign in some fold: do not rely on these.", some, uncertain)
+			text += fmt.Sprintf(" Coefficients that are 0 or of the other sign in some fold, and so not to be relied on: %d of %d.", uncertain, some)
 		}
 		if all = append(all, text); len(all) == 4 {
 			break

@@ -53,7 +53,7 @@ func TestReadingsOfMyData(t *testing.T) {
 		{MyDataPredictions(classes(.8, assess.Bin{Rows: 9, Predicted: .6, Observed: .9})), "too cautious, by 0.3 on average"},
 		{MyDataPredictions(classes(.8, assess.Bin{Rows: 9, Predicted: .6, Observed: .62})), "neither too extreme nor too cautious"},
 		{MyDataPredictions(&mydata.Result{Classes: []string{"a", "b", "c"}, Models: append(classes(.8).Models, classes(.7).Models[0])}), "hardest to tell is “yes” (AUC 0.7)"},
-		{MyDataCoefficients(coefficients([]float64{1, -3, 0}, []float64{.5, -4, 0}, []float64{-.5, -2, 0})), "of “age” moves the prediction by -3 (-4 to -2 over the folds), the most of all features. Of the 2 coefficients that are not 0, 1 are 0 or of the other sign in some fold"},
+		{MyDataCoefficients(coefficients([]float64{1, -3, 0}, []float64{.5, -4, 0}, []float64{-.5, -2, 0})), "of “age” moves the prediction by -3 (-4 to -2 over the folds), the most of all features. Coefficients that are 0 or of the other sign in some fold, and so not to be relied on: 1 of 2."},
 		{MyDataCoefficients(coefficients(nil)), ""},
 		{MyDataLearning(learning(2, .5)), "From 20 to 40 training rows the CV loss falls: by 2 ± 0.5 (4 % of a constant prediction's loss). More rows are likely to help."},
 		{MyDataLearning(learning(.2, .5)), "does not change clearly: by 0.2 ± 0.5 (0.4 % of a constant prediction's loss). More rows of this kind promise little."},
