@@ -192,19 +192,3 @@ func (c *crossings) lines(at func(edge int) plotter.XY) []plotter.XYs {
 	}
 	return lines
 }
-
-// Counts shades the cells around xs[i], ys[j] by the logarithm of their counts z[i][j]. Cells with
-// a count of 0 stay blank. The grid must be regular.
-func (p *Panel) Counts(name string, xs, ys []float64, z [][]float64) {
-	p.filled = true
-	g := p.grid(name, xs, ys, z)
-	p.add(name, Style{Unlisted: true}, len(g.Xs)*len(g.Ys), func(k int) (point, bool) {
-		i, j := k/len(g.Ys), k%len(g.Ys)
-		return point{g.Xs[i], g.Ys[j], g.Values[i][j], math.NaN(), math.NaN()}, g.Values[i][j] > 0
-	})
-	if p.Series[len(p.Series)-1].Stretches == nil || !Drawable(g.Xs...) || !Drawable(g.Ys...) {
-		return
-	}
-	p.Scale = g.shaded(color.NRGBA{170, 205, 235, 255}, color.NRGBA{8, 40, 90, 255}) // a single one shows on white
-	p.Plot.Add(p.Scale)
-}
