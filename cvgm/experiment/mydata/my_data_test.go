@@ -536,12 +536,10 @@ func TestMeanDifference(t *testing.T) {
 // The final descent begins after the last long step, and its window holds the tuned point.
 func TestFinalDescent(t *testing.T) {
 	tuned := &tune.Tuned{Searched: []learn.Hyperparameter{{Name: "a", Lower: 1e-4, Upper: 1e4}, {Name: "b", Lower: 1e-4, Upper: 1e4}}}
-	for _, s := range []tune.Step{
+	tuned.Path = []tune.Step{
 		{Hyper: []float64{1, 1}, Loss: 1}, {Hyper: []float64{1, 1}, Loss: 9, Start: 1}, {Hyper: []float64{2, 2}, Loss: 8, Start: 1},
 		{Hyper: []float64{1, 1}, Loss: 9, Start: 2}, {Hyper: []float64{1e-3, 1}, Loss: 8, Start: 2}, {Hyper: []float64{2e-3, 2}, Loss: 7, Start: 2},
 		{Hyper: []float64{1e3, 1e3}, Loss: 20, Start: 2}, {Hyper: []float64{3e-3, 3}, Loss: 6, Start: 2}, {Hyper: []float64{3e-3, 0}, Loss: 5.9, Start: 2},
-	} {
-		tuned.Path = append(tuned.Path, s)
 	}
 	want := [][]float64{{1e-3, 1}, {2e-3, 2}, {3e-3, 3}}
 	got := finalDescent(tuned)
