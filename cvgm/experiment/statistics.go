@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"sync"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
@@ -54,9 +55,26 @@ func RatioOf(v []float64) Estimate {
 	return e
 }
 
+// students holds the quantiles of Student's t that have been computed. Each takes the inversion of an
+// incomplete beta function, and the claims about several draws ask hundreds of thousands of times for the
+// same few numbers of repetitions.
+var students sync.Map // float64 by studentAt
+
+// studentAt is a number of repetitions and the level of a two-sided interval.
+type studentAt struct {
+	n     int
+	level float64
+}
+
 // student is the quantile of Student's t at the upper end of a two-sided interval.
 func (e Estimate) student(level float64) float64 {
-	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(e.N - 1)}.Quantile((1 + level) / 2)
+	at := studentAt{e.N, level}
+	if q, ok := students.Load(at); ok {
+		return q.(float64)
+	}
+	q := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(e.N - 1)}.Quantile((1 + level) / 2)
+	students.Store(at, q)
+	return q
 }
 
 // Interval returns the ends of the two-sided confidence interval of a level such as .95,
