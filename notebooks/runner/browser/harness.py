@@ -36,6 +36,10 @@ FOLDER = CHECKOUT / "notebooks" / "copies"  # what lab opens
 PATIENCE = 60  # s for a single wait; the first cell of a cold checkout compiles
 COMMAND = 600  # s for a command, such as ./reproduce.sh
 LIMIT = 900  # s for a test as a whole
+# What GoNB's own script in the page reports of a connection that the next one replaces: it gives the kernel
+# half a second to answer. The kernel sends the script again if the page does not answer in that time, and the
+# new one closes a connection that the old one is still making.
+CONNECTS_AGAIN = {"comm_open_ack not received in time", "connection closed"}
 
 
 def chromium():
@@ -204,8 +208,7 @@ class Tab:
         until(lambda: any(s["kernel"]["connections"] for s in self.lab.api("GET", "sessions") if s["path"] == self.path), "a kernel")
 
     def note(self, error):
-        # GoNB gives its kernel half a second to answer, and tries again.
-        if "comm_open_ack not received in time" not in str(error):
+        if error.message not in CONNECTS_AGAIN:
             self.errors.append(str(error))
 
     def menu(self, *items):

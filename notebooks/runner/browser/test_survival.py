@@ -206,6 +206,35 @@ class Loss(OnePage):
         self.assertIn("step 2 ", p.readout())
 
 
+class Reconnection(OnePage):
+    """GoNB's own script connects the page once more before its first connection is made."""
+
+    # GoNB's own connections, which have no session, are never made. While mute, the page's connection loses
+    # what it sends; JupyterLab's sends no strings.
+    script = """
+        window.connections = 0;
+        window.mute = false;
+        const send = WebSocket.prototype.send;
+        WebSocket.prototype.send = function (data) {
+            if (!(mute && typeof data === 'string')) send.call(this, data);
+        };
+        window.WebSocket = new Proxy(WebSocket, {construct(Socket, [url, ...rest]) {
+            if (!/channels$/.test(url)) return new Socket(url, ...rest);
+            connections++;
+            return {send() {}, close() { this.onclose({}); }};
+        }});
+    """
+
+    def test_page_works_on(self):
+        p = self.p
+        p.page.evaluate("() => { mute = true; connections = 0; }")
+        p.page.wait_for_function("connections > 0")
+        p.page.evaluate("() => { mute = false; }")
+        p.click("step")
+        p.settle()
+        self.assertIn("step 1 ", p.readout())
+
+
 def children(process):
     """The processes of cells that a kernel has started."""
     found = []
