@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"cvgm/qpdiff/internal/numtest"
+
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -77,7 +79,7 @@ func TestQPWarmStartFromOtherUnits(t *testing.T) {
 // next solve uses nothing that it leaves behind.
 func TestQPWarmStartFromExtremes(t *testing.T) {
 	const n, m, e = 8, 8, 3
-	for trial := range 1000 {
+	for trial := range numtest.Long(1000) {
 		rng := rand.New(rand.NewPCG(2, uint64(trial)))
 		wild := func(k int) []float64 {
 			v := gaussians(rng, k)

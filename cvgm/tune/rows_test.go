@@ -51,7 +51,15 @@ func (tr tuneTrial) table() *trialTable {
 // rowSource hashes the sources of rows of that size. They are the Go files of this package, of
 // the packages that it imports from this module and of the trials, without comments and layout,
 // and go.mod, which has the versions of the rest.
-func rowSource(size trialSize) (string, error) { return hashSources(size, "../..") }
+func rowSource(size trialSize) (string, error) {
+	if size == smallTrial {
+		return smallSource()
+	}
+	return hashSources(size, "../..")
+}
+
+// smallSource is rowSource of small trials, of which there are several in one run of the tests.
+var smallSource = sync.OnceValues(func() (string, error) { return hashSources(smallTrial, "../..") })
 
 // hashSources is rowSource for a module in the folder root.
 func hashSources(size trialSize, root string) (string, error) {

@@ -49,10 +49,17 @@ func TestResubstitutionIsTheTrainingLoss(t *testing.T) {
 	}
 }
 
+// fewAblations are the parameters of all problems of the ablation, with few splits and small sets.
+func fewAblations() AblationParams {
+	p := DefaultAblation()
+	p.Rings.Sizes, p.Rings.Ks, p.XOR.Ks = []int{8, 20}, []int{16}, []int{16}
+	return p
+}
+
 // Two descents of the same loss end at the same risk, and each part of the result takes
 // its own.
 func TestAblationComparesTheTwoGradients(t *testing.T) {
-	p := DefaultAblation()
+	p := fewAblations()
 	for _, problem := range p.problems() {
 		s, err := problem.setup(1)
 		if err != nil {
@@ -79,7 +86,7 @@ func TestAblationComparesTheTwoGradients(t *testing.T) {
 // The random search is judged at its lowest CV loss within each budget, and not above the
 // budgets' limit.
 func TestAblationWithoutAGradient(t *testing.T) {
-	p := DefaultAblation()
+	p := fewAblations()
 	for _, problem := range p.problems() {
 		problem.budgets = []int{2, 5, 9}
 		s, err := problem.setup(1)

@@ -11,6 +11,7 @@ import (
 func ExampleSampleSizeParams() {
 	p := samplesize.DefaultSampleSize()
 	p.MinSize, p.MaxSize, p.SizeStep, p.Seeds, p.K, p.Steps = 20, 60, 40, 3, 32, 30
+	p.DecaySteps, p.LongSteps = 30, 100 // of networks that are not shown here
 	r, err := p.Run(context.Background())
 	if err != nil {
 		panic(err)
