@@ -34,6 +34,12 @@ type Model struct {
 	// LogOdds is set if the predictions are the log odds of +1: the learner's Convention is
 	// learn.LogisticLoss. A model's JSON does not hold it; a pipeline's does.
 	LogOdds bool
+	// LogMean is set if the predictions are logarithms of expected labels: the learner's Convention
+	// is learn.PoissonLoss. A pipeline's JSON holds it.
+	LogMean bool
+	// Freedom holds the effective degrees of freedom of each entry of Theta, of a
+	// [learn.FreedomLearner]; else nil. A pipeline's JSON holds it.
+	Freedom []float64
 }
 
 // Final fits a new learner to all examples at α, with features normalised and the intercept
@@ -72,7 +78,13 @@ func (cv *CV) Final(alpha []float64) (*Model, error) {
 		}
 	}
 	if t, ok := learner.(learn.Tunable); ok {
-		m.LogOdds = t.Convention().Loss == learn.LogisticLoss
+		m.LogOdds, m.LogMean = t.Convention().Loss == learn.LogisticLoss, t.Convention().Loss == learn.PoissonLoss
+	}
+	if l, ok := learner.(learn.FreedomLearner); ok {
+		m.Freedom = make([]float64, len(m.Theta))
+		if err := l.Freedom(m.Freedom); err != nil {
+			return nil, err
+		}
 	}
 	if k, ok := f.learner.(kernel.Machine); ok {
 		if m.Kernel, err = k.Model(); err != nil {
@@ -101,6 +113,7 @@ func (m *Model) check() error {
 		args.BadIf(n == 0 && len(m.Std) == 0, "Model", qpdiff.ErrShape, "fit a CV with Final, or read a model from JSON", "has no features"),
 		args.BadIf(len(m.Std) != n, "Model.Mean", qpdiff.ErrShape, together, "has %d entries where Std has %d", n, len(m.Std)),
 		args.BadIf(m.Predictor == nil && m.Kernel == nil && (len(m.Theta) < n || len(m.Theta) > n+1), "Model.Theta", qpdiff.ErrShape, together, "has %d entries for %d features", len(m.Theta), n),
+		args.BadIf(m.Freedom != nil && len(m.Freedom) != len(m.Theta), "Model.Freedom", qpdiff.ErrShape, together, "has %d entries where Theta has %d", len(m.Freedom), len(m.Theta)),
 		args.BadIf(m.Features == nil && len(m.Params) > 0, "Model.Params", qpdiff.ErrShape, together, "has %d entries without a feature map", len(m.Params)),
 	); err != nil {
 		return err
@@ -111,7 +124,7 @@ func (m *Model) check() error {
 	for _, part := range []struct {
 		name   string
 		values []float64
-	}{{"Hyper", m.Hyper}, {"Theta", m.Theta}, {"Intercept", []float64{m.Intercept}}, {"Mean", m.Mean}, {"Std", m.Std}, {"Params", m.Params}} {
+	}{{"Hyper", m.Hyper}, {"Theta", m.Theta}, {"Intercept", []float64{m.Intercept}}, {"Mean", m.Mean}, {"Std", m.Std}, {"Params", m.Params}, {"Freedom", m.Freedom}} {
 		if err := args.CheckFinite("Model."+part.name, part.values, "fit at another α, or scale the data"); err != nil {
 			return err
 		}

@@ -70,6 +70,9 @@ type Column struct {
 	Number *Number
 	// Date is how the column is made of dates or times. Nil: it is a column of the file.
 	Date *Date
+	// Effect makes the column's features for a term of a model: see [Table.WithEffects]. Nil: they are
+	// those that [Encoder] documents.
+	Effect *Effect
 }
 
 // source returns the name of the column in the file.
@@ -80,12 +83,12 @@ func (c *Column) source() string {
 	return c.Name
 }
 
-// width returns the number of features that are made of the column.
-func (c *Column) width() int {
+// Features returns the number of features that are made of the column.
+func (c *Column) Features() int {
 	if c.Kind == Numeric {
-		return 1
+		return c.Effect.features()
 	}
-	w := len(c.Levels) - 1
+	w := len(c.Levels) - c.without()
 	if c.Other {
 		w++
 	}
@@ -93,6 +96,14 @@ func (c *Column) width() int {
 		w++
 	}
 	return w
+}
+
+// without returns the number of first levels that have no feature.
+func (c *Column) without() int {
+	if c.Effect.is(LevelsEffect) {
+		return 0
+	}
+	return 1
 }
 
 // level returns the index of text in the sorted Levels, and len(Levels) if it is unknown.
@@ -118,7 +129,7 @@ func (c *Column) shown() []string { return firstOf(c.Levels) }
 
 // equal reports whether the columns have the same name and values.
 func (c *Column) equal(d *Column) bool {
-	return c.Name == d.Name && c.Kind == d.Kind && c.MissingLevel == d.MissingLevel && c.Other == d.Other && slices.Equal(c.Levels, d.Levels) && c.Number.equal(d.Number) && c.Date.equal(d.Date)
+	return c.Name == d.Name && c.Kind == d.Kind && c.MissingLevel == d.MissingLevel && c.Other == d.Other && slices.Equal(c.Levels, d.Levels) && c.Number.equal(d.Number) && c.Date.equal(d.Date) && c.Effect.equal(d.Effect)
 }
 
 // imputed reports whether missing values become the mean.

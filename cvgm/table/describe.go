@@ -116,7 +116,7 @@ func (t *Table) Describe() *Description {
 // part describes the features of a column.
 func (c *Column) part() string {
 	text := "1 feature"
-	if n := c.width(); n != 1 {
+	if n := c.Features(); n != 1 {
 		text = fmt.Sprintf("%d features", n)
 	}
 	if c.Date != nil {

@@ -19,14 +19,15 @@ import (
 //   - of a categorical column with L levels the L−1 features of its levels but the first: 1 for
 //     the row's own level, else 0. The rare levels may be one more level, other. A missing value is one more level if the table has one. The
 //     first level has no feature, because with an intercept the features of all levels would be
-//     collinear.
+//     collinear;
+//   - of a column with an [Effect] those of the effect.
 //
 // [Table.Data] returns it. It is a [cvgm.Preparer] that a CV fits to the training rows of
 // each split, and as Prepared it is part of the [cvgm.Model] and the [Pipeline]. Of a row it
 // stores one feature for each column at most: by the rule of [cvgm.StoredPreparer] a table of
 // many levels takes memory for its columns, not for its features.
 //
-// The means, which alone are learnt from values, are learnt from the training rows. The levels
+// The means, and the scales of a [ScaledEffect], are learnt from the training rows. The levels
 // and their order come from the whole table, so every split has the same features. This is no
 // leak: levels depend on no target and on no number. A later level that the training rows lack
 // has the feature 0 in all of them. Its weight is then 0 under any penalty, or not unique,
@@ -42,26 +43,34 @@ type Encoder struct {
 	number  *Number // of the target
 	reader  *csvReader
 	means   []float64 // of numeric columns with MissingIsMean; nil before Fit
+	scales  []scale   // of columns with a ScaledEffect
 }
 
 // Dims returns the number of columns and of features.
 func (e *Encoder) Dims() (in, out int) {
 	for j := range e.columns {
-		out += e.columns[j].width()
+		out += e.columns[j].Features()
 	}
 	return len(e.columns), out
 }
 
 // Names returns the names of the features: "age" for the column age, "colour=red" for
-// its level red, "colour is other" for its rare levels, and "colour is missing" for missing values as a level.
+// its level red, "colour is other" for its rare levels, and "colour is missing" for missing
+// values as a level. The features of a [SmoothEffect] are "age smooth 1", "age smooth 2", and so on.
 func (e *Encoder) Names() []string {
 	var names []string
 	for _, c := range e.columns {
-		if c.Kind == Numeric {
+		switch {
+		case c.Effect.is(SmoothEffect):
+			for k := range c.Features() {
+				names = append(names, fmt.Sprintf("%s smooth %d", c.Name, k+1))
+			}
+			continue
+		case c.Kind == Numeric:
 			names = append(names, c.Name)
 			continue
 		}
-		for _, level := range c.Levels[1:] {
+		for _, level := range c.Levels[c.without():] {
 			names = append(names, c.Name+"="+level)
 		}
 		if c.Other {
@@ -77,7 +86,7 @@ func (e *Encoder) Names() []string {
 // Widest returns the column of which the most features are made, with their number.
 func (e *Encoder) Widest() (column string, features int) {
 	for j := range e.columns {
-		if w := e.columns[j].width(); w > features {
+		if w := e.columns[j].Features(); w > features {
 			column, features = e.columns[j].Name, w
 		}
 	}
@@ -95,7 +104,7 @@ func (e *Encoder) Fit(train *mat.Dense, weights []float64) (cvgm.Prepared, error
 		return nil, args.Bad("train", qpdiff.ErrShape, "give the columns of the table", "has %d columns instead of %d", p, len(e.columns))
 	}
 	fitted := *e
-	fitted.means = make([]float64, len(e.columns))
+	fitted.means, fitted.scales = make([]float64, len(e.columns)), make([]scale, len(e.columns))
 	for j, c := range e.columns {
 		if !c.imputed() {
 			continue
@@ -106,6 +115,9 @@ func (e *Encoder) Fit(train *mat.Dense, weights []float64) (cvgm.Prepared, error
 				"has no value of column %q in the %d training rows, whose mean replaces missing values", c.Name, train.RawMatrix().Rows)
 		}
 		fitted.means[j] = mean
+	}
+	if err := fitted.fitEffects(train, weights); err != nil {
+		return nil, err
 	}
 	return &fitted, nil
 }
@@ -152,7 +164,7 @@ func (e *Encoder) Plain(self any, x *mat.Dense) bool {
 		return false
 	}
 	for _, c := range e.columns {
-		if c.Kind != Numeric {
+		if c.Kind != Numeric || c.Effect != nil && c.Effect.Kind != PlainEffect {
 			return false
 		}
 	}
@@ -165,12 +177,18 @@ func (e *Encoder) Plain(self any, x *mat.Dense) bool {
 	return true
 }
 
-// MostStored returns the number of columns.
-func (e *Encoder) MostStored() int { return len(e.columns) }
+// MostStored returns the number of columns, of which one with a [SmoothEffect] counts all its
+// features.
+func (e *Encoder) MostStored() (most int) {
+	for _, c := range e.columns {
+		most += c.Effect.features()
+	}
+	return most
+}
 
 // ApplyStored is Apply by the features of the columns' own values: it calls set for that of
 // each numeric column, and of each categorical one whose level has a feature. It costs O(p) for
-// p columns.
+// p columns, and as much again for each feature of a [SmoothEffect].
 func (e *Encoder) ApplyStored(row []float64, set func(feature int, v float64)) error {
 	if e.means == nil {
 		return fmt.Errorf("cvgm: encoder: %w: call Fit first", qpdiff.ErrNotFitted)
@@ -189,12 +207,19 @@ func (e *Encoder) ApplyStored(row []float64, set func(feature int, v float64)) e
 			case !args.Finite(v):
 				return args.Bad("column", qpdiff.ErrNotFinite, "give finite numbers", "%q holds %v", c.Name, v)
 			}
-			set(at, v)
-			at++
+			switch {
+			case c.Effect.is(SmoothEffect):
+				c.Effect.setSmooth(set, at, v)
+			case c.Effect.is(ScaledEffect):
+				set(at, (v-e.scales[j].centre)/e.scales[j].deviation)
+			default:
+				set(at, v)
+			}
+			at += c.Features()
 			continue
 		}
 		first := at
-		at += c.width()
+		at += c.Features()
 		n := len(c.Levels)
 		switch {
 		case lacks && c.MissingLevel:
@@ -202,15 +227,15 @@ func (e *Encoder) ApplyStored(row []float64, set func(feature int, v float64)) e
 		case lacks && c.Missing != MissingIsMean:
 			return c.errMissing()
 		case c.Other && v == float64(n):
-			set(first+n-1, 1)
+			set(first+n-c.without(), 1)
 		case lacks || v == float64(n):
 			if e.reader.unknown != UnknownIsZero {
 				return c.errUnknown()
 			}
 		case !(v >= 0 && v < float64(n)) || v != math.Floor(v):
 			return args.Bad("column", qpdiff.ErrDomain, "give values of a table of the same columns", "%q with %d levels holds %v", c.Name, n, v)
-		case v > 0:
-			set(first+int(v)-1, 1)
+		case int(v) >= c.without():
+			set(first+int(v)-c.without(), 1)
 		}
 	}
 	return nil

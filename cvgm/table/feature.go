@@ -7,8 +7,9 @@ import (
 
 // A Feature is one of the numbers that a [Pipeline] makes of a row.
 type Feature struct {
-	Name   string // as in [Encoder.Names]
-	Column string // of the file, also of a part of its dates
+	Name   string  // as in [Encoder.Names]
+	Column string  // of the file, also of a part of its dates
+	Effect *Effect // of the column; nil without
 }
 
 // Features returns the features of the pipeline, in the order of its coefficients. It returns
@@ -22,8 +23,8 @@ func (p *Pipeline) Features() ([]Feature, error) {
 	features := make([]Feature, 0, len(names))
 	for j := range e.columns {
 		c := &e.columns[j]
-		for range c.width() {
-			features = append(features, Feature{names[len(features)], c.source()})
+		for range c.Features() {
+			features = append(features, Feature{names[len(features)], c.source(), c.Effect})
 		}
 	}
 	return features, nil

@@ -158,12 +158,23 @@ func (p *Pipeline) Decision(t *Table) ([]float64, error) {
 	return decisions, nil
 }
 
-// Predict returns the prediction for each row in the numbers of Table.Y: the decision or, for
-// two classes, +1 if the decision is above 0, else −1. It returns the errors of Decision.
+// Predict returns the prediction for each row in the numbers of Table.Y: the decision, e to its
+// power with Model.LogMean, or, for two classes, +1 if the decision is above 0, else −1. It returns
+// the errors of Decision, and one of kind ErrNotFinite if the power overflows.
 func (p *Pipeline) Predict(t *Table) ([]float64, error) {
 	predictions, err := p.Decision(t)
-	if err != nil || len(p.Classes) == 0 {
-		return predictions, err
+	if err != nil {
+		return nil, err
+	}
+	if p.Model.LogMean {
+		for i, d := range predictions {
+			if predictions[i] = math.Exp(d); !args.Finite(predictions[i]) {
+				return nil, args.Bad("Table", qpdiff.ErrNotFinite, "use Decision", "has e to the power %v as the prediction for row %d", d, i)
+			}
+		}
+	}
+	if len(p.Classes) == 0 {
+		return predictions, nil
 	}
 	for i, d := range predictions {
 		predictions[i] = -1

@@ -26,6 +26,8 @@ type pipelineJSON struct {
 	MissingTexts []string        `json:"missing_texts"`
 	Unknown      string          `json:"unknown_levels"`
 	Columns      []columnJSON    `json:"columns"`
+	LogMean      bool            `json:"log_mean,omitempty"`
+	Freedom      []float64       `json:"degrees_of_freedom,omitempty"`
 	Model        json.RawMessage `json:"model"`
 }
 
@@ -39,6 +41,18 @@ type columnJSON struct {
 	Number       *numberJSON `json:"number,omitempty"`
 	Mean         *float64    `json:"mean,omitempty"`
 	Date         *dateJSON   `json:"date,omitempty"`
+	Effect       *effectJSON `json:"effect,omitempty"`
+}
+
+// effectJSON is how an Effect is written.
+type effectJSON struct {
+	Kind      string   `json:"kind"`
+	Term      string   `json:"term"`
+	Bases     int      `json:"bases,omitempty"` // of a smooth effect, as are low and high
+	Low       *float64 `json:"low,omitempty"`
+	High      *float64 `json:"high,omitempty"`
+	Centre    *float64 `json:"centre,omitempty"` // of a scaled effect
+	Deviation *float64 `json:"deviation,omitempty"`
 }
 
 // dateJSON is how a Date is written.
@@ -63,11 +77,12 @@ type unitJSON struct {
 
 const (
 	pipelineFormat  = "cvgm pipeline"
-	pipelineVersion = 2
+	pipelineVersion = 3
+	plainVersion    = 2 // without effects and what a learner of penalties adds
 )
 
 // pipelineKeys returns the keys of a pipeline's JSON text by its version. The value of "model"
-// is checked when it is read. Version 1 has no formats of columns.
+// is checked when it is read. Version 1 has no formats of columns, and version 2 no effects.
 func pipelineKeys(version string) map[string]map[string]bool {
 	keys := map[string]map[string]bool{
 		"pipeline": {"format": true, "version": true, "target": true, "classes": false, "class_of_others": false, "log_odds": true,
@@ -84,6 +99,10 @@ func pipelineKeys(version string) map[string]map[string]bool {
 	keys["columns"]["date"], keys["date"] = false, map[string]bool{"source": true, "part": true, "layout": true, "first": true}
 	keys["target_number"], keys["number"] = number, number
 	keys["units"] = map[string]bool{"name": true, "size": true}
+	if version != fmt.Sprint(plainVersion) {
+		keys["columns"]["effect"], keys["pipeline"]["log_mean"], keys["pipeline"]["degrees_of_freedom"] = false, false, false
+		keys["effect"] = map[string]bool{"kind": true, "term": true, "bases": false, "low": false, "high": false, "centre": false, "deviation": false}
+	}
 	return keys
 }
 
@@ -99,8 +118,11 @@ func (p Pipeline) MarshalJSON() ([]byte, error) {
 	model.Prepared = nil
 	out := pipelineJSON{Format: pipelineFormat, Version: pipelineVersion, Target: p.Target, Classes: p.Classes, Rest: e.rest, LogOdds: p.Model.LogOdds,
 		TargetNumber: writtenNumber(e.number), Comma: string(e.reader.comma), MissingTexts: e.reader.missingTexts, Unknown: e.reader.unknown.String()}
+	if out.LogMean, out.Freedom = p.Model.LogMean, p.Model.Freedom; !out.LogMean && out.Freedom == nil && !slices.ContainsFunc(e.columns, func(c Column) bool { return c.Effect != nil }) {
+		out.Version = plainVersion // which earlier versions of this package read
+	}
 	for j, c := range e.columns {
-		column := columnJSON{Name: c.Name, Kind: c.Kind.String(), Levels: c.Levels, Missing: c.Missing.String(), MissingLevel: c.MissingLevel, Other: c.Other, Number: writtenNumber(c.Number), Date: writtenDate(c.Date)}
+		column := columnJSON{Name: c.Name, Kind: c.Kind.String(), Levels: c.Levels, Missing: c.Missing.String(), MissingLevel: c.MissingLevel, Other: c.Other, Number: writtenNumber(c.Number), Date: writtenDate(c.Date), Effect: e.writtenEffect(j)}
 		if c.imputed() {
 			column.Mean = &e.means[j]
 		}
@@ -134,7 +156,7 @@ func (p *Pipeline) UnmarshalJSON(text []byte) error {
 		return args.Bad("format", qpdiff.ErrDomain, remedy, "is %q instead of %q", *header.Format, pipelineFormat)
 	case header.Version == nil:
 		return args.Bad("version", qpdiff.ErrDomain, remedy, "is missing instead of %d", pipelineVersion)
-	case header.Version.String() != "1" && header.Version.String() != fmt.Sprint(pipelineVersion):
+	case !slices.Contains([]string{"1", fmt.Sprint(plainVersion), fmt.Sprint(pipelineVersion)}, header.Version.String()):
 		return args.Bad("version", qpdiff.ErrDomain, "read it with the version of this package that wrote it, or a later one",
 			"is %v, where this package reads versions 1 to %d of %q", *header.Version, pipelineVersion, pipelineFormat)
 	}
@@ -150,7 +172,10 @@ func (p *Pipeline) UnmarshalJSON(text []byte) error {
 	if err := json.Unmarshal(in.Model, read.Model); err != nil {
 		return args.At(err, "model of the pipeline")
 	}
-	read.Model.Prepared, read.Model.LogOdds = e, in.LogOdds
+	read.Model.Prepared, read.Model.LogOdds, read.Model.LogMean, read.Model.Freedom = e, in.LogOdds, in.LogMean, in.Freedom
+	if n := len(read.Model.Theta); in.Freedom != nil && len(in.Freedom) != n {
+		return args.Bad("degrees_of_freedom", qpdiff.ErrShape, "keep the parts of a pipeline together", "have %d entries where theta has %d", len(in.Freedom), n)
+	}
 	if _, err := read.encoder(); err != nil {
 		return err
 	}
@@ -176,7 +201,7 @@ func (in *pipelineJSON) encoder() (*Encoder, error) {
 	if in.Rest != "" && !slices.Contains(in.Classes, in.Rest) {
 		return nil, args.Bad("class_of_others", qpdiff.ErrDomain, "name one of the classes, or leave it out", "is %q, which is none of %q", in.Rest, firstOf(in.Classes))
 	}
-	e := &Encoder{target: in.Target, classes: in.Classes, rest: in.Rest, reader: reader, means: make([]float64, len(in.Columns))}
+	e := &Encoder{target: in.Target, classes: in.Classes, rest: in.Rest, reader: reader, means: make([]float64, len(in.Columns)), scales: make([]scale, len(in.Columns))}
 	if e.number, err = in.TargetNumber.read(); err != nil {
 		return nil, args.At(err, "target_number")
 	}
@@ -203,6 +228,9 @@ func (in *pipelineJSON) encoder() (*Encoder, error) {
 			return nil, args.At(err, "date of column %q", c.Name)
 		}
 		if err := c.check(&column); err != nil {
+			return nil, err
+		}
+		if column.Effect, e.scales[j], err = c.Effect.read(&column); err != nil {
 			return nil, err
 		}
 		for k, level := range c.Levels {
@@ -284,6 +312,50 @@ func (in *numberJSON) read() (*Number, error) {
 		n.Units[u.Name] = u.Size
 	}
 	return n, n.check()
+}
+
+// writtenEffect returns how the effect of column j is written, nil for none.
+func (e *Encoder) writtenEffect(j int) *effectJSON {
+	f := e.columns[j].Effect
+	if f == nil {
+		return nil
+	}
+	out := &effectJSON{Kind: f.Kind.String(), Term: f.Term}
+	switch f.Kind {
+	case SmoothEffect:
+		out.Bases, out.Low, out.High = f.Bases, &f.Low, &f.High
+	case ScaledEffect:
+		out.Centre, out.Deviation = &e.scales[j].centre, &e.scales[j].deviation
+	}
+	return out
+}
+
+// read returns the effect of column c and its scale, nil for none.
+func (in *effectJSON) read(c *Column) (*Effect, scale, error) {
+	if in == nil {
+		return nil, scale{}, nil
+	}
+	kind, err := valueOf[EffectKind]("effect", effectNames[:], in.Kind)
+	if err != nil {
+		return nil, scale{}, err
+	}
+	f, s := &Effect{Column: c.Name, Kind: kind, Term: in.Term, Bases: in.Bases}, scale{}
+	smooth, scaled := kind == SmoothEffect, kind == ScaledEffect
+	if smooth != (in.Low != nil) || smooth != (in.High != nil) || scaled != (in.Centre != nil) || scaled != (in.Deviation != nil) {
+		return nil, s, args.Bad("effect", qpdiff.ErrShape, "give low and high for a smooth effect alone, and centre and deviation for a scaled one alone", "of column %q, %v, has others", c.Name, kind)
+	}
+	if smooth {
+		f.Low, f.High = *in.Low, *in.High
+	}
+	if scaled {
+		if s = (scale{*in.Centre, *in.Deviation}); !(s.deviation > 0) {
+			return nil, s, args.Bad("deviation", qpdiff.ErrDomain, "give a positive number", "of column %q is %v", c.Name, s.deviation)
+		}
+	}
+	if err := f.check(c); err != nil {
+		return nil, s, args.At(err, "effect of column %q", c.Name)
+	}
+	return f, s, nil
 }
 
 // dateTime is the layout of dateJSON.First.

@@ -105,7 +105,7 @@ func TestPipelineJSONRefusesWhatIsNoPipeline(t *testing.T) {
 		"a model":               {edit("cvgm pipeline", "cvgm model 1"), `format is "cvgm model 1"`},
 		"no format":             {edit(`"format":"cvgm pipeline",`, ``), "format is missing"},
 		"no version":            {edit(`"version":2,`, ``), "version is missing"},
-		"a newer version":       {edit(`"version":2,`, `"version":3,`), `version is 3, where this package reads versions 1 to 2 of "cvgm pipeline"`},
+		"a newer version":       {edit(`"version":2,`, `"version":4,`), `version is 4, where this package reads versions 1 to 3 of "cvgm pipeline"`},
 		"a version in text":     {edit(`"version":2,`, `"version":"one",`), "not a pipeline"},
 		"an unknown key":        {edit(`"version":2,`, `"version":2,"extra":1,`), `unknown key "extra"`},
 		"an unknown key within": {edit(`"kind":"numeric",`, `"kind":"numeric","extra":1,`), `unknown key "extra"`},

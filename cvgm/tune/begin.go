@@ -58,7 +58,7 @@ func (t Tuner) begin(ctx context.Context, c cvgm.Config, table *table.Table) (*t
 		return nil, err
 	}
 	c.Learner, c.Generalised, c.Workers = learner.New, true, t.Workers
-	c.Standardise = !t.Raw
+	c.Standardise = !t.Raw && !learner.Convention().Raw
 	if c.Loss = t.Loss; c.Loss == nil {
 		c.Loss = usualLosses[learner.Convention().Loss]
 	}

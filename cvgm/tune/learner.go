@@ -13,7 +13,7 @@ import (
 
 // usualLosses are the losses that learners name.
 var usualLosses = map[learn.LossKind]cvgm.Loss{
-	learn.SquaredError: cvgm.SquaredError{}, learn.AbsoluteError: cvgm.AbsoluteError{}, learn.LogisticLoss: cvgm.LogisticLoss{}, learn.Hinge: cvgm.Hinge{},
+	learn.SquaredError: cvgm.SquaredError{}, learn.AbsoluteError: cvgm.AbsoluteError{}, learn.LogisticLoss: cvgm.LogisticLoss{}, learn.Hinge: cvgm.Hinge{}, learn.PoissonLoss: cvgm.PoissonLoss{},
 }
 
 // prototype returns the learner to tune.

@@ -1,11 +1,14 @@
 package tune
 
 import (
+	"math"
+
 	"cvgm/cvgm/tune/assess"
 	"cvgm/qpdiff/learn"
 )
 
-// measureRisk sets the predictions of the repeats and their metrics. A prediction that is not finite
+// measureRisk sets the predictions of the repeats and their metrics, of e to the power of
+// predictions that are logarithms of means. A prediction that is not finite
 // leaves no metrics.
 func (w *tuning) measureRisk(r *Risk, done []*repeat) {
 	var samples []assess.Sample
@@ -25,6 +28,15 @@ func (w *tuning) measureRisk(r *Risk, done []*repeat) {
 			r.Classes = &m
 		}
 		return
+	}
+	if w.learner.Convention().Loss == learn.PoissonLoss { // numbers of the labels' unit
+		for k := range samples {
+			means := make([]float64, len(samples[k].Predictions))
+			for i, p := range samples[k].Predictions {
+				means[i] = math.Exp(p)
+			}
+			samples[k].Predictions = means
+		}
 	}
 	if m, err := assess.Regress(samples...); err == nil {
 		r.Regression = &m

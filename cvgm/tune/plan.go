@@ -44,7 +44,13 @@ func (w *tuning) hyperparameters(m learn.Moments) (plan []learn.Hyperparameter, 
 	if each*len(described) != count {
 		return nil, nil, args.Bad("Tuner.Learner", qpdiff.ErrShape, "describe each kind of hyperparameter once", "describes %d kinds of its %d hyperparameters", len(described), count)
 	}
-	for k, h := range described {
+	kind, next := map[string]int{}, 0
+	for _, h := range described {
+		k, known := kind[h.Kind]
+		if !known || h.Kind == "" {
+			k, next = next, next+1
+			kind[h.Kind] = k
+		}
 		if !(h.Lower > 0 && args.Finite(h.Upper)) {
 			return nil, nil, args.Bad("Data", qpdiff.ErrNotFinite, "scale features, labels and weights towards 1", "has a unit in which the bounds of %s over- or underflow: %v and %v", h.Name, h.Lower, h.Upper)
 		}
@@ -128,7 +134,7 @@ func medianPositive(values []float64, weights sample.Weights) float64 {
 func measure(x *mat.Dense, y []float64, weights sample.Weights) (learn.Moments, bool) {
 	rows, n := x.Dims()
 	mean, total := weights.Mean(y), weights.Total(rows)
-	s, flat := featureSizes{}, true
+	s, flat := newFeatureSizes(n, mean), true
 	for j := range n {
 		flat = flat && normalise.ConstantColumn(x.RawMatrix().Data, n, j)
 		var size, squares, product float64
@@ -143,9 +149,9 @@ func measure(x *mat.Dense, y []float64, weights sample.Weights) (learn.Moments, 
 			squares += weights.At(i) * v * v
 			product += weights.At(i) * v * (y[i] - mean)
 		}
-		s.add(squares/total*size*size, product/total*size)
+		s.add(j, squares/total*size*size, product/total*size)
 	}
-	return s.moments(n), flat
+	return s.moments(), flat
 }
 
 // featureSizes collects the sizes of features.
@@ -155,9 +161,14 @@ type featureSizes struct {
 	correlated bool
 }
 
-// add takes a feature that is not zero throughout, by its mean square and its mean product with
+func newFeatureSizes(n int, mean float64) *featureSizes {
+	return &featureSizes{m: learn.Moments{Features: n, Mean: mean, Squares: make([]float64, n)}}
+}
+
+// add takes feature j that is not zero throughout, by its mean square and its mean product with
 // the labels less their mean.
-func (s *featureSizes) add(square, product float64) {
+func (s *featureSizes) add(j int, square, product float64) {
+	s.m.Squares[j] = square
 	s.m.Trace += square
 	s.m.Largest = max(s.m.Largest, square)
 	s.m.Correlation = max(s.m.Correlation, math.Abs(product))
@@ -165,23 +176,22 @@ func (s *featureSizes) add(square, product float64) {
 	s.correlated = s.correlated || product != 0
 }
 
-// moments returns the moments of n features.
-func (s *featureSizes) moments(n int) learn.Moments {
+// moments returns the moments of the features.
+func (s *featureSizes) moments() learn.Moments {
 	m := s.m
 	if s.varying == 0 {
-		m = learn.Moments{Trace: 1, Largest: 1, Variance: 1, Correlation: 1}
+		m.Trace, m.Largest, m.Variance, m.Correlation = 1, 1, 1, 1
 	} else {
 		m.Variance = m.Trace / float64(s.varying)
 		if !s.correlated {
 			m.Correlation = 1
 		}
 	}
-	m.Features = n
 	return m
 }
 
 // momentColumns is the number of vectors of features that measureView takes.
-const momentColumns = 13
+const momentColumns = 14
 
 // measureView is measure for rows that are read in place, of which it takes those given.
 func (w *tuning) measureView(rows []int, y []float64, weights sample.Weights) (m learn.Moments, flat bool, err error) {
@@ -218,7 +228,7 @@ func (w *tuning) measureView(rows []int, y []float64, weights sample.Weights) (m
 			labels[j] += weight * label
 		})
 	}
-	s := featureSizes{}
+	s := newFeatureSizes(n, mean)
 	for j := range n {
 		if constant[j] {
 			continue
@@ -228,9 +238,9 @@ func (w *tuning) measureView(rows []int, y []float64, weights sample.Weights) (m
 		if square == 0 {
 			continue
 		}
-		s.add(square, (products[j]+rest*(all-labels[j]))/total)
+		s.add(j, square, (products[j]+rest*(all-labels[j]))/total)
 	}
-	m = s.moments(n)
+	m = s.moments()
 	m.Sparse = learn.Data{X: x}.Sparse()
 	return m, !slices.Contains(constant, false), nil
 }

@@ -40,7 +40,7 @@ var greek = strings.NewReplacer("lambda", "λ", "gamma", "γ", "delta", "δ")
 func (s space) fix(name string, v float64) error {
 	name, found := greek.Replace(name), false
 	for i, h := range s.hyper {
-		if h.Name != name && !strings.HasPrefix(h.Name, name+"[") {
+		if known := greek.Replace(h.Name); known != name && !strings.HasPrefix(known, name+"[") {
 			continue
 		}
 		if !(v > 0 || v == 0 && h.Zero) || !args.Finite(v) {

@@ -56,7 +56,7 @@ type Tuner struct {
 	// and model; see [cvgm.BalancedWeights]. Weights of the data are then refused.
 	Balanced bool
 	// Raw leaves the features as they are. False: each is mapped to mean 0 and standard
-	// deviation 1 on each split's training rows.
+	// deviation 1 on each split's training rows, unless the learner's Convention is Raw.
 	Raw bool
 
 	// Seed seeds the random numbers, drawn from math/rand/v2's PCG with Seed and 0 as its

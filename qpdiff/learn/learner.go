@@ -89,6 +89,14 @@ type VerifiedLearner interface {
 	Residual() (float64, error)
 }
 
+// A FreedomLearner is a Learner that counts its effective parameters.
+type FreedomLearner interface {
+	Learner
+	// Freedom writes the effective degrees of freedom of each entry of θ at the last fit to dst: 1
+	// for a parameter without a penalty, less with one.
+	Freedom(dst []float64) error
+}
+
 // A ForwardLearner is a Learner with derivatives along a direction.
 type ForwardLearner interface {
 	Learner

@@ -22,6 +22,8 @@ type Convention struct {
 	Loss LossKind
 	// Centred learners have no intercept: labels and features are centred instead.
 	Centred bool
+	// Raw learners take features that have scales of their own: these are not standardised.
+	Raw bool
 }
 
 // A LossKind names a usual loss of predictions.
@@ -33,6 +35,7 @@ const (
 	AbsoluteError                 // |p − y|
 	LogisticLoss                  // log(1 + exp(−yp)): the predictions are log odds of the label +1
 	Hinge                         // max(0, 1 − yp)
+	PoissonLoss                   // exp(p) − yp and a constant: the predictions are logarithms of the expected y
 )
 
 // A Hyperparameter is one to search for.
@@ -43,6 +46,9 @@ type Hyperparameter struct {
 	// Zero: the learner also accepts 0. A value near Lower is set to 0 if that does not raise
 	// the CV loss.
 	Zero bool
+	// Kind is the same for hyperparameters that a search with few evaluations varies together. Empty:
+	// this one is varied by itself.
+	Kind string
 }
 
 // Moments are the sizes of a training set that determine the bounds of hyperparameters, with
@@ -58,6 +64,10 @@ type Moments struct {
 	Largest     float64 // entry of its diagonal
 	Variance    float64 // mean entry of its diagonal, of features that vary
 	Correlation float64 // the largest |x_jᵀy|/N, with y centred
+	Mean        float64 // of the labels, not centred
+
+	// Squares is the diagonal of XᵀX/N: one entry for each feature. Nil: it is not known.
+	Squares []float64
 
 	// Spread returns the spread of the labels: 1.4826 times their median distance from their
 	// median, which is the standard deviation of normal labels. If most labels are equal, the
@@ -65,4 +75,21 @@ type Moments struct {
 	Spread func() float64
 	// Distance returns the median squared distance between two rows, or 0 if all underflow.
 	Distance func() float64
+}
+
+// VarianceOf returns the mean of Squares over count features from first on that are not zero
+// throughout. It is Variance without such a feature or without Squares.
+func (m Moments) VarianceOf(first, count int) float64 {
+	sum, varying := 0.0, 0
+	if first >= 0 && first+count <= len(m.Squares) {
+		for _, v := range m.Squares[first:][:count] {
+			if sum += v; v > 0 {
+				varying++
+			}
+		}
+	}
+	if varying == 0 {
+		return m.Variance
+	}
+	return sum / float64(varying)
 }

@@ -6,6 +6,7 @@ import (
 
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
 	"cvgm/qpdiff/learn"
 
@@ -38,6 +39,9 @@ type GLM struct {
 	// Nil: one ridge penalty of all features.
 	Penalties []Penalty
 	Intercept bool // adds an unpenalised b; read by Dims and Load
+	// Raw states in the Convention that the features have scales of their own, to which the penalties
+	// belong: a search does not standardise them.
+	Raw bool
 
 	warm bool
 	glmFit
@@ -227,33 +231,72 @@ func (l *GLM) FoldsVJP(w *qpdiff.Workspace, g *learn.Grad, dx *mat.Dense, ddst [
 
 // New returns a new learner with the same settings, and the same matrices.
 func (l *GLM) New() learn.Learner {
-	return &GLM{Loss: l.Loss, Penalties: slices.Clone(l.Penalties), Intercept: l.Intercept}
+	return &GLM{Loss: l.Loss, Penalties: slices.Clone(l.Penalties), Intercept: l.Intercept, Raw: l.Raw}
 }
 
-// Convention returns the squared or the logistic error, and none for Poisson.
+// Convention returns the squared, the logistic or the Poisson loss, and Raw.
 func (l *GLM) Convention() learn.Convention {
+	c := learn.Convention{Raw: l.Raw}
 	switch l.Loss {
 	case Squared:
-		return learn.Convention{Loss: learn.SquaredError}
+		c.Loss = learn.SquaredError
 	case Logistic:
-		return learn.Convention{Loss: learn.LogisticLoss}
+		c.Loss = learn.LogisticLoss
+	case Poisson:
+		c.Loss = learn.PoissonLoss
 	}
-	return learn.Convention{}
+	return c
+}
+
+// Freedom writes to dst the effective degrees of freedom of each parameter at the last fit: the
+// diagonal of (H₀ + Σλ_jS_j)⁻¹H₀ with the Hessian H₀ of the loss, by which unpenalised parameters
+// have 1 each. The sum over the features of a term is between 0 and their number. For the squared loss the sum over all
+// is the trace of the matrix that maps labels to fitted values (Wood 2017, section 5.4.2). It costs
+// q³ multiplications for q parameters, and allocates. The error is ErrNotFitted.
+func (l *GLM) Freedom(dst []float64) error {
+	if err := l.state.Fitted(); err != nil {
+		return learner.Named(l, err)
+	}
+	check.Length("dst", dst, l.q)
+	column, times := make([]float64, l.q), make([]float64, l.q)
+	for k := range dst {
+		clear(column)
+		clear(times)
+		column[k] = 1
+		dense.LDLSolve(l.h, l.dinv, l.q, l.q, column)
+		for j := range l.forms {
+			l.forms[j].addTimes(times, l.lambda[j], column)
+		}
+		dst[k] = 1 - times[k]
+	}
+	return nil
 }
 
 // The bounds of a λ_j and its default are shares of the value at which its penalty is as large as
-// the sum of squares of a feature.
+// the sum of squares of its features times the curvature of the loss at the best constant. The upper one is larger by the ratio of the mean eigenvalue of
+// the penalty that is not 0 to the least one: it penalises all functions that have a penalty.
 const leastLambda, defaultLambda, mostLambda = 1e-8, 1e-2, 1e4
 
-// Hyperparameters describes the λ_j, named λ[0], λ[1], …
+// fewHyper is the number of hyperparameters up to which a search looks at each by itself.
+const fewHyper = 3
+
+// Hyperparameters describes the λ_j: λ(Name) by the names of the penalties, or λ[j].
 func (l *GLM) Hyperparameters(m learn.Moments) (all []learn.Hyperparameter) {
 	penalties := l.Penalties
 	if len(penalties) == 0 {
 		penalties = []Penalty{Ridge(0, m.Features)}
 	}
 	for j, p := range penalties {
-		unit := m.Weight * m.Variance / p.mean()
-		all = append(all, learn.Hyperparameter{Name: fmt.Sprintf("λ[%d]", j), Lower: leastLambda * unit, Default: defaultLambda * unit, Upper: mostLambda * unit})
+		count, _ := p.size()
+		unit := m.Weight * l.Loss.usualCurvature(m.Mean) * m.VarianceOf(p.First, count) / p.mean()
+		h := learn.Hyperparameter{Name: fmt.Sprintf("λ[%d]", j), Lower: leastLambda * unit, Default: defaultLambda * unit, Upper: mostLambda * unit * p.spread()}
+		if p.Name != "" {
+			h.Name = "λ(" + p.Name + ")"
+		}
+		if len(penalties) > fewHyper {
+			h.Kind = "λ"
+		}
+		all = append(all, h)
 	}
 	return all
 }

@@ -78,3 +78,27 @@ func ExampleDifferences() {
 	// [1.23 2.21 2.96 4.04 5.04 5.52]
 	// [1.29 2.17 3.06 3.94 4.83 5.71]
 }
+
+// The effective parameters of two groups of features: the penalty of the second one is strong.
+func ExampleGLM_Freedom() {
+	l := &penalised.GLM{Penalties: []penalised.Penalty{{Name: "weak", S: penalised.Ridge(0, 2).S}, {Name: "strong", First: 2, S: penalised.Ridge(0, 1).S}}, Intercept: true}
+	d := learn.Data{
+		X: mat.NewDense(5, 3, []float64{1, 0, 2, 0, 1, 1, 1, 1, 0, 2, 1, 1, 0, 2, 1}),
+		Y: []float64{3, 1, 2, 4, 2},
+	}
+	theta, freedom := make([]float64, 4), make([]float64, 4)
+	var counted learn.FreedomLearner = l
+	for _, err := range []error{l.Load(d), l.Fit(theta, []float64{.1, 100}), counted.Freedom(freedom)} {
+		if err != nil {
+			log.Fatal(err)
+		}
+	}
+	fmt.Printf("%.3f\n", freedom)
+	for _, h := range l.Hyperparameters(learn.Moments{Weight: 5, Variance: 1}) {
+		fmt.Println(h.Name, h.Default)
+	}
+	// Output:
+	// [0.959 0.943 0.014 1.000]
+	// λ(weak) 0.05
+	// λ(strong) 0.05
+}

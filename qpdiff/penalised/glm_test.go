@@ -281,3 +281,46 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 }
+
+// The degrees of freedom sum to the trace of the matrix that maps labels to fitted values, and are 1
+// without penalties.
+func TestFreedom(t *testing.T) {
+	const tol = 1e-12 // rounding
+	d := casetest.RandomData(5, 30, 7, false)
+	theta, freedom := make([]float64, 8), make([]float64, 8)
+	l := &GLM{Penalties: five(), Intercept: true}
+	if err := l.Freedom(freedom); !errors.Is(err, qpdiff.ErrNotFitted) {
+		t.Errorf("error %v before a fit", err)
+	}
+	numtest.OK(t, l.Load(d), l.Fit(theta, []float64{.3, 2, .1, 5, 1}), l.Freedom(freedom))
+	trace := 0.0
+	for i := range d.Y {
+		dtheta, dy := make([]float64, 8), make([]float64, 30)
+		dy[i] = 1
+		numtest.OK(t, l.JVP(nil, dtheta, &learn.Grad{Y: dy}))
+		trace += floats.Dot(append(append([]float64{}, d.Dense().RawRowView(i)...), 1), dtheta)
+	}
+	numtest.NearAll(t, "trace", []float64{floats.Sum(freedom)}, []float64{trace}, tol, 0)
+	if !(trace > 2 && trace < 7) || math.Abs(freedom[6]-1) > tol || math.Abs(freedom[7]-1) > tol {
+		t.Errorf("%v of trace %v: feature 6 and the intercept have no penalty", freedom, trace)
+	}
+	numtest.OK(t, l.Fit(theta, make([]float64, 5)), l.Freedom(freedom))
+	numtest.NearAll(t, "without penalties", freedom, []float64{1, 1, 1, 1, 1, 1, 1, 1}, tol, 0)
+}
+
+// The bounds of a λ follow the features of its own penalty, the curvature of the loss, and the least eigenvalue of S.
+func TestHyperparametersOfPenalties(t *testing.T) {
+	l := &GLM{Loss: Poisson, Penalties: []Penalty{{Name: "a", S: Ridge(0, 2).S}, Differences(2, 3, 1)}}
+	m := learn.Moments{Weight: 10, Variance: 5, Mean: .5, Squares: []float64{4, 0, 1, 2, 3}}
+	all := l.Hyperparameters(m)
+	a, b := all[0], all[1]
+	numtest.NearAll(t, "defaults", []float64{a.Default, b.Default}, []float64{.01 * 10 * .5 * 4, .01 * 10 * .5 * 2 / (4. / 3)}, 1e-12, 0)
+	numtest.NearAll(t, "ranges", []float64{a.Upper / a.Lower, b.Upper / b.Lower}, []float64{1e12, 2e12}, 1e-12, 0) // eigenvalues 0, 1, 3
+	if a.Name != "λ(a)" || b.Name != "λ[1]" || a.Kind != "" {
+		t.Errorf("%+v", all)
+	}
+	l.Penalties = append(l.Penalties, Ridge(0, 1), Ridge(4, 1))
+	if all := l.Hyperparameters(m); all[0].Kind == "" || all[0].Kind != all[3].Kind {
+		t.Errorf("four penalties have kinds of their own: %+v", all)
+	}
+}

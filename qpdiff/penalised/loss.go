@@ -51,6 +51,18 @@ func (k Loss) constant(mean float64) float64 {
 	return 0
 }
 
+// usualCurvature returns the curvature of the loss in η at the best constant for labels of that mean,
+// but for Logistic, and for Poisson without a count, the one of labels of mean 0 and 1.
+func (k Loss) usualCurvature(mean float64) float64 {
+	switch {
+	case k == Logistic:
+		return .25
+	case k == Poisson && mean > 0:
+		return mean
+	}
+	return 1
+}
+
 // check reports a loss that does not exist, or a label that it cannot judge.
 func (k Loss) check(d learn.Data) error {
 	if k < Squared || k > Poisson {

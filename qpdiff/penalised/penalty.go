@@ -1,6 +1,8 @@
 package penalised
 
 import (
+	"math"
+
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
@@ -11,6 +13,8 @@ import (
 // A Penalty is the quadratic form βᵀSβ of the weights of consecutive features. It has one
 // hyperparameter. Either S or Root is set.
 type Penalty struct {
+	// Name names the hyperparameter λ(Name) for a search, and nothing else. Empty: it is λ[j].
+	Name string
 	// First is the first of the features.
 	First int
 	// S is symmetric and positive semidefinite, of as many rows as there are features. A
@@ -195,6 +199,42 @@ func (p Penalty) mean() float64 {
 	}
 	return sum / entries
 }
+
+// spread returns the mean eigenvalue of S that is not 0 over the least one, 1 for a multiple of the
+// unit matrix.
+func (p Penalty) spread() float64 {
+	if _, diagonal := p.S.(*mat.DiagDense); diagonal {
+		return 1
+	}
+	var f form
+	if f.load(p, 0, math.MaxInt) != nil {
+		return 1 // which Load refuses
+	}
+	full := mat.NewSymDense(f.count, nil)
+	for i := range f.count {
+		for k, v := range f.row(i) {
+			full.SetSym(i, i+k, v)
+		}
+	}
+	var eigen mat.EigenSym
+	if !eigen.Factorize(full, false) {
+		return 1
+	}
+	values := eigen.Values(nil)
+	least, sum, positive := math.Inf(1), 0.0, 0
+	for _, v := range values {
+		if v > nullTol*values[len(values)-1] {
+			least, sum, positive = min(least, v), sum+v, positive+1
+		}
+	}
+	if positive == 0 {
+		return 1
+	}
+	return sum / float64(positive) / least
+}
+
+// nullTol is the share of the largest eigenvalue of S up to which an eigenvalue counts as 0.
+const nullTol = 1e-10
 
 // inner returns ½⟨S, P⟩ for a symmetric P of q rows, of which the upper triangle is read.
 func (f *form) inner(p []float64, q int) (sum float64) {

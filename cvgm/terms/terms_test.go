@@ -1,0 +1,327 @@
+package terms
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"cvgm/cvgm"
+	"cvgm/cvgm/internal/casetest"
+	"cvgm/cvgm/search"
+	"cvgm/cvgm/table"
+	"cvgm/cvgm/tune"
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/hostile"
+	"cvgm/qpdiff/penalised"
+	"cvgm/synth"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// smooths are functions on [0, 1], of deviations near 1.
+var smooths = []func(float64) float64{
+	func(x float64) float64 { return 2 * math.Sin(math.Pi*x) },
+	func(x float64) float64 { return math.Exp(2*x) / 2 },
+	func(x float64) float64 { return 3 * x },
+	func(x float64) float64 { return math.Sin(9*x) + x },
+	func(float64) float64 { return 0 },
+}
+
+// manySmooths returns a table of count columns x0, x1, … with a target that is the sum of a smooth function of each,
+// and noise of deviation 1, and the expected targets.
+func manySmooths(t *testing.T, rows, count int) (*table.Table, []float64) {
+	t.Helper()
+	src := synth.NewStream(40, "smooths")
+	columns, names := []any{}, []string{}
+	y, truth := make([]float64, rows), make([]float64, rows)
+	for j := range count {
+		x := make([]float64, rows)
+		for i := range x {
+			x[i] = src.Float64()
+			truth[i] += smooths[j%len(smooths)](x[i])
+		}
+		columns, names = append(columns, x), append(names, fmt.Sprintf("x%d", j))
+	}
+	for i := range y {
+		y[i] = truth[i] + src.NormFloat64()
+	}
+	return casetest.Must(table.ReadCSV(strings.NewReader(texts(strings.Join(names, ",")+",y", append(columns, y)...)), "y"))(t), truth
+}
+
+func allSmooth(count int) (all []Term) {
+	for j := range count {
+		all = append(all, Smooth(fmt.Sprintf("x%d", j)))
+	}
+	return all
+}
+
+// A search with exact gradients reaches the lowest CV loss of an additive model of 20 smooth functions within
+// 1e-3 of the loss of a constant prediction in 30 evaluations.
+func TestTwentySmoothsInThirtyEvaluations(t *testing.T) {
+	if testing.Short() {
+		t.Skip("hundreds of evaluations")
+	}
+	const near, budget, long = 1e-3, 30, 60
+	tbl, _ := manySmooths(t, 250, 20)
+	part, l, err := Additive(tbl, penalised.Squared, allSmooth(20)...)
+	casetest.OK(t, err)
+	tuned := func(evals int) *tune.Tuned {
+		return casetest.Must(tune.Tuner{Learner: l, Starts: 1, MaxEvals: evals, OuterFolds: -1, Folds: 5}.TuneTable(context.Background(), part))(t)
+	}
+	some := tuned(budget)
+	best := math.Inf(1) // also from another start
+	cv := casetest.Must(cvgm.New(some.Config))(t)
+	lower, upper := make([]float64, 20), make([]float64, 20)
+	for j, h := range some.Searched {
+		lower[j], upper[j] = h.Lower, h.Upper
+	}
+	for step, err := range (search.LogSpace{Searcher: search.QuasiNewton{MaxEvals: long, Tol: 1e-7}}).Search(search.Problem{Objective: cv.Eval, Lower: lower, Upper: upper}, some.Hyper) {
+		casetest.OK(t, err)
+		best = min(best, step.Loss)
+	}
+	best = min(best, tuned(long).Loss)
+	if gap := (some.Loss - best) / some.ConstantLoss; !(gap <= near) {
+		t.Errorf("after %d evaluations the CV loss is %v above the lowest one, in units of the loss of a constant, %v", len(some.Path), gap, some.ConstantLoss)
+	}
+	t.Logf("gap %.2e of a constant's loss %.3f, CV loss %.4f", (some.Loss-best)/some.ConstantLoss, some.ConstantLoss, best)
+}
+
+// A tuned additive model is near the known functions, and gives the linear one a straight line.
+func TestAdditiveModelFindsSmooths(t *testing.T) {
+	tbl, truth := manySmooths(t, 300, 5)
+	part, l, err := Additive(tbl, penalised.Squared, allSmooth(5)...)
+	casetest.OK(t, err)
+	tuned := casetest.Must(tune.Tuner{Learner: l, OuterFolds: -1}.TuneTable(context.Background(), part))(t)
+	got := casetest.Must(tuned.Pipeline.Decision(part))(t)
+	missed := floats.Distance(got, truth, 2)
+	if missed = missed * missed / float64(len(truth)); !(missed < .1) { // of noise of variance 1
+		t.Errorf("mean squared distance %v from the truth", missed)
+	}
+	if tuned.Names[2] != "λ(x2)" {
+		t.Errorf("names %q", tuned.Names)
+	}
+	all := casetest.Must(Summarise(tuned.Pipeline))(t)
+	if len(all) != 5 || !(all[2].Freedom < 1.6) || !(all[3].Freedom > 4) || !(all[4].Freedom < 1.6) || all[3].Features != 9 || all[3].Lambda != tuned.Hyper[3] {
+		t.Errorf("summaries\n%v", all)
+	}
+}
+
+// units changes the unit and the zero of a column.
+type units struct{ scale, shift float64 }
+
+// Neither the units nor the zeros of columns change a prediction, a degree of freedom or a CV loss.
+func TestUnitsOfColumnsChangeNothing(t *testing.T) {
+	const tol = 1e-6 // rounding, which the shifts magnify by up to 1e6, and a search stops at other points by it
+	run := func(u units) (decisions, freedom []float64, loss float64) {
+		src := synth.NewStream(3, "units")
+		n := 80
+		columns := [3][]float64{make([]float64, n), make([]float64, n), make([]float64, n)}
+		y, g := make([]float64, n), make([]string, n)
+		for i := range n {
+			level := int(4 * src.Float64())
+			for j := range columns {
+				v := src.NormFloat64()
+				y[i] += math.Sin(v + float64(j))
+				columns[j][i] = u.scale*v + u.shift*u.scale
+			}
+			y[i] += float64(level) / 3
+			g[i] = fmt.Sprint("g", level)
+		}
+		tbl := casetest.Must(table.ReadCSV(strings.NewReader(texts("a,b,c,g,y", columns[0], columns[1], columns[2], g, y)), "y"))(t)
+		part, l, err := Additive(tbl, penalised.Squared, Smooth("a"), Band("b", "b"), Linear("c"), Groups("g"))
+		casetest.OK(t, err)
+		p, cv := finalModel(t, part, l, []float64{.5, 2, 3})
+		loss = casetest.Must(cv.Eval(nil, []float64{.5, 2, 3}))(t)
+		return casetest.Must(p.Decision(part))(t), p.Model.Freedom, loss
+	}
+	want, freedom, loss := run(units{1, 0})
+	for _, u := range []units{{1e6, 0}, {1e-6, 0}, {-3, 0}, {1, 1e4}, {1e-150, 1}, {1e150, -1}} {
+		got, f, l := run(u)
+		if d := floats.Distance(got, want, math.Inf(1)); !(d <= tol) || !casetest.Near(l, loss, tol) {
+			t.Errorf("%+v: predictions differ by %v, CV losses %v and %v", u, d, l, loss)
+		}
+		if u.scale > 0 && !(math.Abs(floats.Sum(f)-floats.Sum(freedom)) <= tol) {
+			t.Errorf("%+v: degrees of freedom %v, not %v", u, f, freedom)
+		}
+	}
+}
+
+// Hostile columns give a model with finite predictions, or an error that names the column and a remedy.
+func TestHostileColumns(t *testing.T) {
+	n := 40
+	column := func(f func(i int) string) []string {
+		s := make([]string, n)
+		for i := range s {
+			s[i] = f(i)
+		}
+		return s
+	}
+	number := func(f func(i int) float64) []string {
+		return column(func(i int) string { return fmt.Sprint(f(i)) })
+	}
+	y := number(func(i int) float64 { return math.Sin(float64(i)) })
+	wave := func(i int) float64 { return math.Cos(1.3 * float64(i)) }
+	for _, c := range []struct {
+		name  string
+		x     []string
+		term  func(string) Term
+		wrong string // part of the error; empty: there is a model
+	}{
+		{"constant smooth", number(func(int) float64 { return 3 }), Smooth, `"x", which is constant`},
+		{"constant zero smooth", number(func(int) float64 { return 0 }), Smooth, `"x", which is constant`},
+		{"constant band", number(func(int) float64 { return 3 }), band, ""},
+		{"two values", number(func(i int) float64 { return float64(i % 2) }), Smooth, ""},
+		{"three values", number(func(i int) float64 { return float64(i % 3) }), Smooth, ""},
+		{"one odd value", number(func(i int) float64 { return float64(i / (n - 1)) }), Smooth, `"x", which is constant on 36 rows`},
+		{"an outlier", number(func(i int) float64 { return wave(i) + 1e7*float64(i/(n-1)) }), Smooth, ""},
+		{"a huge outlier in a band", number(func(i int) float64 { return wave(i) + 1e150*float64(i/(n-1)) }), band, ""},
+		{"a huge column", number(func(i int) float64 { return 1.6e308 * wave(i) }), Smooth, ""},
+		{"a tiny column", number(func(i int) float64 { return 1e-300 * wave(i) }), Smooth, ""},
+		{"missing values", column(func(i int) string {
+			if i%5 == 0 {
+				return "NaN"
+			}
+			return fmt.Sprint(wave(i))
+		}), Smooth, ""},
+		{"all missing but one", column(func(i int) string {
+			if i > 0 {
+				return ""
+			}
+			return "1"
+		}), Smooth, `"x", which is constant`},
+		{"levels in a smooth", column(func(i int) string { return "l" + fmt.Sprint(i%4) }), Smooth, `"x", a categorical column`},
+		{"numbers in groups", number(wave), Groups, `"x", a numeric column`},
+		{"a level of one row", column(func(i int) string { return "l" + fmt.Sprint(i/(n-1)) }), Groups, ""},
+		{"one level", column(func(int) string { return "l" }), Groups, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			csv := table.CSV{Target: "y", Missing: table.MissingIsMean, MissingIn: map[string]table.MissingRule{"y": table.MissingIsError}}
+			tbl, err := csv.Read(strings.NewReader(texts("x,z,y", c.x, number(wave), y)))
+			casetest.OK(t, err)
+			part, l, err := Additive(tbl, penalised.Squared, c.term("x"), Band("z", "z"))
+			var tuned *tune.Tuned
+			if err == nil {
+				tuned, err = tune.Tuner{Learner: l, Starts: 1, OuterFolds: -1, MaxEvals: 30}.TuneTable(context.Background(), part)
+			}
+			var arg *qpdiff.ArgError
+			switch {
+			case c.wrong != "" && (err == nil || !strings.Contains(err.Error(), c.wrong) || !errors.As(err, &arg) || arg.Remedy == ""):
+				t.Errorf("error %v, not one with %q", err, c.wrong)
+			case c.wrong == "" && err != nil:
+				t.Error(err)
+			case err == nil:
+				for i, v := range casetest.Must(tuned.Winner.Pipeline.Decision(part))(t) {
+					if !(math.Abs(v) < 100) {
+						t.Errorf("row %d: prediction %v", i, v)
+					}
+				}
+			}
+		})
+	}
+}
+
+func band(column string) Term { return Band(column, column) }
+
+func TestTermsThatMakeNoModel(t *testing.T) {
+	tbl := mixed(t, penalised.Squared, 20)
+	wide, bad, range0 := Smooth("x"), Smooth("x"), Smooth("x")
+	wide.Columns, bad.Bases, range0.Low, range0.High = []string{"x", "a"}, 3, 2, 1
+	unnamed := Band("", "a")
+	for want, all := range map[string][]Term{
+		`terms have no penalty: there are none`:    nil,
+		`terms have no penalty: ["c"]`:             {Linear("c")},
+		`Term.Name is "a" twice`:                   {Smooth("a"), Band("a", "b")},
+		`Effect.Column is "a" twice`:               {Smooth("a"), Band("band", "b", "a")},
+		`Effect.Column is "q", which is no column`: {Smooth("q")},
+		`Term.Columns is empty in term "none"`:     {Band("none")},
+		`Term.Columns has 2 columns in the smooth`: {wide},
+		`Effect.Bases is 3 for column "x"`:         {bad},
+		`Effect.Low is 2 with High 1`:              {range0},
+		`Term.Name is empty in term 1`:             {Smooth("x"), unnamed},
+		`Effect.Column is "g", a categorical`:      {Band("g", "g")},
+	} {
+		if _, _, err := Additive(tbl, penalised.Squared, all...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, not one with %q", err, want)
+		}
+	}
+}
+
+// A pipeline of terms is the same after JSON: its text, its predictions, its summaries.
+func TestTermsInJSON(t *testing.T) {
+	for _, loss := range []penalised.Loss{penalised.Squared, penalised.Logistic, penalised.Poisson} {
+		tbl := mixed(t, loss, 60)
+		part, l, err := Additive(tbl, loss, Smooth("x"), Groups("g"), Band("ab", "a", "b"), Linear("c"))
+		casetest.OK(t, err)
+		p, _ := finalModel(t, part, l, []float64{1, 2, 3})
+		text := casetest.Must(json.Marshal(p))(t)
+		var back table.Pipeline
+		casetest.OK(t, json.Unmarshal(text, &back))
+		again := casetest.Must(json.Marshal(back))(t)
+		if string(again) != string(text) || !strings.Contains(string(text), `"version":3`) {
+			t.Errorf("written again as\n%s, not\n%s", again, text)
+		}
+		want, got := casetest.Must(p.Predict(part))(t), casetest.Must(back.Predict(part))(t)
+		if !hostile.SameBits(want, got) {
+			t.Errorf("%v, not %v", got, want)
+		}
+		if loss == penalised.Poisson && !(floats.Min(got) > 0) {
+			t.Errorf("negative counts in %v", got)
+		}
+		a, b := casetest.Must(Summarise(p))(t), casetest.Must(Summarise(&back))(t)
+		if a.String() != b.String() || len(a) != 4 || a[3].Freedom != 1 || a[1].Features != 5 {
+			t.Errorf("summaries\n%v and\n%v", a, b)
+		}
+		for key, bad := range map[string][2]string{
+			"effect":                  {`"kind":"smooth"`, `"kind":"wavy"`},
+			"Effect.Bases":            {`"bases":10`, `"bases":2`},
+			"effect of column":        {`"low":`, `"deviation":1,"low":`},
+			"deviation":               {`"deviation":`, `"deviation":-`},
+			"degrees_of_freedom have": {`"degrees_of_freedom":[`, `"degrees_of_freedom":[1,`},
+			`unknown key "term`:       {`"term":`, `"terms":1,"term":`},
+		} {
+			wrong := strings.Replace(string(text), bad[0], bad[1], 1)
+			if err := json.Unmarshal([]byte(wrong), new(table.Pipeline)); err == nil || !strings.Contains(err.Error(), key) || wrong == string(text) {
+				t.Errorf("%s: error %v", key, err)
+			}
+		}
+	}
+}
+
+// Classes and counts are tuned like numbers, with their own loss and metrics.
+func TestTunedTermsOfOtherLosses(t *testing.T) {
+	for _, loss := range []penalised.Loss{penalised.Logistic, penalised.Poisson} {
+		part, l, err := Additive(mixed(t, loss, 90), loss, Smooth("x"), Groups("g"), Linear("a", "c"))
+		casetest.OK(t, err)
+		tuned := casetest.Must(tune.Tuner{Learner: l, Folds: 4, OuterFolds: 3, Repeats: 1, Starts: 1}.TuneTable(context.Background(), part))(t)
+		if !(tuned.Winner.Loss < tuned.ConstantLoss) || tuned.Risk == nil || (tuned.Risk.Classes != nil) != (loss == penalised.Logistic) {
+			t.Errorf("loss %v: CV loss %v, of a constant %v, risk %+v", loss, tuned.Winner.Loss, tuned.ConstantLoss, tuned.Risk)
+		}
+		if r := tuned.Risk.Regression; loss == penalised.Poisson && !(r.R2 > .1) {
+			t.Errorf("R² %v of counts", r.R2)
+		}
+		for _, w := range tuned.Warnings {
+			if w.Kind == tune.OtherLoss || w.Kind == tune.FailedFits {
+				t.Errorf("loss %v: %v", loss, w)
+			}
+		}
+	}
+}
+
+// The best of a stronger smoothing is a straight line, and of the weakest one the least squares fit of the splines.
+func TestSmoothingHasItsLimits(t *testing.T) {
+	part, l, err := Additive(mixed(t, penalised.Squared, 60), penalised.Squared, Smooth("x"))
+	casetest.OK(t, err)
+	for lambda, want := range map[float64]float64{1e9: 1, 1e-9: 9} {
+		p, _ := finalModel(t, part, l, []float64{lambda})
+		if s := casetest.Must(Summarise(p))(t); !(math.Abs(s[0].Freedom-want) < 1e-3) {
+			t.Errorf("λ = %v: %v", lambda, s)
+		}
+	}
+	if _, err := Summarise(nil); err == nil {
+		t.Error("no error for nil")
+	}
+}
