@@ -6,6 +6,7 @@ import (
 
 	"cvgm/cvgm"
 	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/normalise"
 	"cvgm/cvgm/internal/sample"
 	"cvgm/qpdiff"
 
@@ -120,6 +121,36 @@ func (e *Encoder) Fit(train *mat.Dense, weights []float64) (cvgm.Prepared, error
 		return nil, err
 	}
 	return &fitted, nil
+}
+
+// fitEffects sets the scales of the columns by the rows of train, with means in place of missing
+// numbers, and reports a column of a PlainEffect or SmoothEffect that is constant on them.
+func (e *Encoder) fitEffects(train *mat.Dense, weights sample.Weights) error {
+	rows, _ := train.Dims()
+	for j := range e.columns {
+		c := &e.columns[j]
+		if c.Kind != Numeric || c.Effect == nil {
+			continue
+		}
+		values := mat.Col(nil, j, train)
+		for i, v := range values {
+			if v != v {
+				values[i] = e.means[j]
+			}
+		}
+		if c.Effect.Kind != ScaledEffect {
+			if low, high := span(values, weights); !(low < high) {
+				return c.Effect.errConstant(low, rows)
+			}
+			continue
+		}
+		n := normalise.Normaliser{Centre: true, Scale: true, Weights: sample.Relative(weights, sample.Complement(nil, rows))}
+		if err := n.Fit(values, 1); err != nil {
+			return args.At(err, "column %q", c.Name)
+		}
+		e.scales[j] = scale{n.Mean[0], n.Std[0]}
+	}
+	return nil
 }
 
 // presentMean returns the weighted mean of the entries of column j that are not NaN, and
