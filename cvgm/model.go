@@ -46,7 +46,18 @@ type Model struct {
 // taken by Config. It is the last step of the method, after α has been found. It returns the
 // errors of Eval, without a SplitError.
 func (cv *CV) Final(alpha []float64) (*Model, error) {
+	n, _ := cv.c.Data.X.Dims()
+	return cv.FinalOn(sample.Complement(nil, n), alpha)
+}
+
+// FinalOn is Final for some of the examples, such as the training rows of a split, by their
+// numbers from 0. A number out of range or twice is an error of kind ErrDomain, and no example of a weight one of kind
+// ErrEmpty.
+func (cv *CV) FinalOn(rows []int, alpha []float64) (*Model, error) {
 	if err := cv.checkAlpha(alpha); err != nil {
+		return nil, err
+	}
+	if err := cv.checkRows(rows); err != nil {
 		return nil, err
 	}
 	hyper, params := cv.unpack(alpha, cv.c.Hyper)
@@ -63,7 +74,7 @@ func (cv *CV) Final(alpha []float64) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := splitFit{split: Split{Train: sample.Positive(sample.Complement(nil, n), cv.c.Data.Weights)}, learner: learner}
+	f := splitFit{split: Split{Train: sample.Positive(slices.Clone(rows), cv.c.Data.Weights)}, learner: learner}
 	cv.prepare(&f)
 	if err := f.load(cv.c, x); err != nil {
 		return nil, err
@@ -73,7 +84,11 @@ func (cv *CV) Final(alpha []float64) (*Model, error) {
 	}
 	m.Theta, m.Intercept, m.Mean, m.Std = f.theta, f.intercept, f.norm.Mean, f.norm.Std
 	if m.Prepared = f.prepared; cv.plain != nil {
-		if m.Prepared, err = cv.plain.Fit(cv.c.dense(), cv.c.Data.Weights); err != nil {
+		x, weights := cv.c.dense(), cv.c.Data.Weights
+		if len(rows) < n {
+			x, weights = gathered(x, f.split.Train), sample.Pick(weights, f.split.Train)
+		}
+		if m.Prepared, err = cv.plain.Fit(x, weights); err != nil {
 			return nil, err
 		}
 	}
@@ -97,6 +112,20 @@ func (cv *CV) Final(alpha []float64) (*Model, error) {
 		return nil, err
 	}
 	return m, nil
+}
+
+// checkRows reports the first row that cannot be one of a model's.
+func (cv *CV) checkRows(rows []int) error {
+	n := len(cv.c.Data.Y)
+	seen := make([]bool, n)
+	for k, i := range rows {
+		if i < 0 || i >= n || seen[i] {
+			return args.Bad("rows", qpdiff.ErrDomain, "use each number from 0 to N − 1 once at most", "holds %d at index %d for N = %d examples", i, k, n)
+		}
+		seen[i] = true
+	}
+	weighs := func(i int) bool { return sample.Weights(cv.c.Data.Weights).At(i) > 0 }
+	return args.BadIf(!slices.ContainsFunc(rows, weighs), "rows", qpdiff.ErrEmpty, "give examples with a weight", "hold no example that counts")
 }
 
 // together is the remedy if parts of a model do not fit.

@@ -341,12 +341,18 @@ type splitData struct {
 // fitPrepared sets prepared to Config.Prepare, fitted to the training rows of x.
 func (f *splitFit) fitPrepared(c *Config, x *mat.Dense) (err error) {
 	_, n := x.Dims()
-	raw := mat.NewDense(len(f.split.Train), n, nil)
-	sample.Gather(raw.RawMatrix().Data, x, f.split.Train)
-	if f.prepared, err = c.Prepare.Fit(raw, sample.Pick(c.Data.Weights, f.split.Train)); err != nil {
+	if f.prepared, err = c.Prepare.Fit(gathered(x, f.split.Train), sample.Pick(c.Data.Weights, f.split.Train)); err != nil {
 		return err
 	}
 	return checkPrepared(f.prepared, n, f.features)
+}
+
+// gathered returns a copy of some rows of x.
+func gathered(x *mat.Dense, rows []int) *mat.Dense {
+	_, n := x.Dims()
+	some := mat.NewDense(len(rows), n, nil)
+	sample.Gather(some.RawMatrix().Data, x, rows)
+	return some
 }
 
 // gather copies the split's rows of x, through Config.Prepare if there is one.

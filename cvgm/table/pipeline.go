@@ -9,6 +9,7 @@ import (
 
 	"cvgm/cvgm"
 	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/interval"
 	"cvgm/qpdiff"
 
 	"gonum.org/v1/gonum/mat"
@@ -21,6 +22,8 @@ type Pipeline struct {
 	Model   *cvgm.Model // its Prepared is an *Encoder
 	Target  string
 	Classes []string // of −1 and of +1; nil: the target is a number
+	// Intervals predicts intervals of a target that is a number, by models for the same columns. Nil: none.
+	Intervals *interval.CVPlus
 }
 
 // NewPipeline joins a model, of [cvgm.CV.Final] with the encoder of [Table.Data] as
@@ -148,14 +151,20 @@ func (p *Pipeline) Decision(t *Table) ([]float64, error) {
 	if err := t.check(); err != nil {
 		return nil, err
 	}
-	if !slices.EqualFunc(t.Columns, e.columns, func(a, b Column) bool { return a.equal(&b) }) {
-		return nil, args.Bad("Table", qpdiff.ErrDomain, "read the table with Pipeline.Read", "has other columns or levels than the model's table")
+	if err := t.checkColumns(e); err != nil {
+		return nil, err
 	}
 	decisions := make([]float64, t.x.RawMatrix().Rows)
 	if err := p.Model.Predict(decisions, t.x); err != nil {
 		return nil, err
 	}
 	return decisions, nil
+}
+
+// checkColumns reports a table that has not the columns of a model.
+func (t *Table) checkColumns(e *Encoder) error {
+	same := slices.EqualFunc(t.Columns, e.columns, func(a, b Column) bool { return a.equal(&b) })
+	return args.BadIf(!same, "Table", qpdiff.ErrDomain, "read the table with Pipeline.Read", "has other columns or levels than the model's table")
 }
 
 // Predict returns the prediction for each row in the numbers of Table.Y: the decision, e to its

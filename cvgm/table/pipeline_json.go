@@ -29,6 +29,7 @@ type pipelineJSON struct {
 	LogMean      bool            `json:"log_mean,omitempty"`
 	Freedom      []float64       `json:"degrees_of_freedom,omitempty"`
 	Model        json.RawMessage `json:"model"`
+	Intervals    *intervalsJSON  `json:"intervals,omitempty"`
 }
 
 type columnJSON struct {
@@ -78,11 +79,11 @@ type unitJSON struct {
 const (
 	pipelineFormat  = "cvgm pipeline"
 	pipelineVersion = 3
-	plainVersion    = 2 // without effects and what a learner of penalties adds
+	plainVersion    = 2 // without effects, intervals and what a learner of penalties adds
 )
 
 // pipelineKeys returns the keys of a pipeline's JSON text by its version. The value of "model"
-// is checked when it is read. Version 1 has no formats of columns, and version 2 no effects.
+// is checked when it is read. Version 1 has no formats of columns, and version 2 no effects and no intervals.
 func pipelineKeys(version string) map[string]map[string]bool {
 	keys := map[string]map[string]bool{
 		"pipeline": {"format": true, "version": true, "target": true, "classes": false, "class_of_others": false, "log_odds": true,
@@ -102,23 +103,30 @@ func pipelineKeys(version string) map[string]map[string]bool {
 	if version != fmt.Sprint(plainVersion) {
 		keys["columns"]["effect"], keys["pipeline"]["log_mean"], keys["pipeline"]["degrees_of_freedom"] = false, false, false
 		keys["effect"] = map[string]bool{"kind": true, "term": true, "bases": false, "low": false, "high": false, "centre": false, "deviation": false}
+		keys["pipeline"]["intervals"] = false
+		maps.Copy(keys, intervalKeys)
 	}
 	return keys
 }
 
 // MarshalJSON writes the pipeline: the columns with their levels and means, the classes, how a
-// CSV is read, the model, and a checksum of all these. It returns the errors of
+// CSV is read, the model, the intervals with their models if there are any, and a checksum of all these. Version 3 of the
+// format has intervals; without them the text is of version 2, which earlier programs read, too. It returns the errors of
 // [cvgm.Model.MarshalJSON], and refuses a pipeline whose parts do not fit together.
 func (p Pipeline) MarshalJSON() ([]byte, error) {
 	e, err := p.encoder()
 	if err != nil {
 		return nil, err
 	}
+	intervals, err := p.writtenIntervals(e)
+	if err != nil {
+		return nil, err
+	}
 	model := *p.Model
 	model.Prepared = nil
-	out := pipelineJSON{Format: pipelineFormat, Version: pipelineVersion, Target: p.Target, Classes: p.Classes, Rest: e.rest, LogOdds: p.Model.LogOdds,
+	out := pipelineJSON{Format: pipelineFormat, Version: pipelineVersion, Intervals: intervals, Target: p.Target, Classes: p.Classes, Rest: e.rest, LogOdds: p.Model.LogOdds,
 		TargetNumber: writtenNumber(e.number), Comma: string(e.reader.comma), MissingTexts: e.reader.missingTexts, Unknown: e.reader.unknown.String()}
-	if out.LogMean, out.Freedom = p.Model.LogMean, p.Model.Freedom; !out.LogMean && out.Freedom == nil && !slices.ContainsFunc(e.columns, func(c Column) bool { return c.Effect != nil }) {
+	if out.LogMean, out.Freedom = p.Model.LogMean, p.Model.Freedom; !out.LogMean && out.Freedom == nil && intervals == nil && !slices.ContainsFunc(e.columns, func(c Column) bool { return c.Effect != nil }) {
 		out.Version = plainVersion // which earlier versions of this package read
 	}
 	for j, c := range e.columns {
@@ -178,6 +186,14 @@ func (p *Pipeline) UnmarshalJSON(text []byte) error {
 	}
 	if _, err := read.encoder(); err != nil {
 		return err
+	}
+	if in.Intervals != nil {
+		if read.Intervals, err = in.Intervals.read(e); err != nil {
+			return args.At(err, "intervals")
+		}
+		if err := read.checkIntervals(e); err != nil {
+			return err
+		}
 	}
 	if err := strictjson.Verify(text); err != nil {
 		return err

@@ -106,6 +106,7 @@ func TestPipelineJSONRefusesWhatIsNoPipeline(t *testing.T) {
 		"no format":             {edit(`"format":"cvgm pipeline",`, ``), "format is missing"},
 		"no version":            {edit(`"version":2,`, ``), "version is missing"},
 		"a newer version":       {edit(`"version":2,`, `"version":4,`), `version is 4, where this package reads versions 1 to 3 of "cvgm pipeline"`},
+		"intervals of another":  {edit(`"log_odds"`, `"intervals":{"units":1,"folds":[]},"log_odds"`), `unknown key "intervals"`},
 		"a version in text":     {edit(`"version":2,`, `"version":"one",`), "not a pipeline"},
 		"an unknown key":        {edit(`"version":2,`, `"version":2,"extra":1,`), `unknown key "extra"`},
 		"an unknown key within": {edit(`"kind":"numeric",`, `"kind":"numeric","extra":1,`), `unknown key "extra"`},

@@ -10,6 +10,7 @@ import (
 	"cvgm/cvgm/internal/sample"
 	"cvgm/cvgm/table"
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -42,6 +43,12 @@ func (t Tuner) begin(ctx context.Context, c cvgm.Config, table *table.Table) (*t
 	}
 	if err := t.check(c.Data); err != nil {
 		return nil, err
+	}
+	if t.Intervals && learner.Convention().Loss == learn.PoissonLoss {
+		return nil, args.Bad("Tuner.Intervals", qpdiff.ErrDomain, "leave it unset", "is set for a learner that predicts logarithms, %T", learner)
+	}
+	if t.Intervals && allSigns(c.Data.Y) {
+		return nil, args.Bad("Tuner.Intervals", qpdiff.ErrDomain, "leave it unset: Risk.Classes judges classes", "is set for a target of two classes")
 	}
 	if t.Balanced {
 		if err := args.First(

@@ -163,8 +163,13 @@ func (w *tuning) constantCandidate() (Candidate, error) {
 		}
 	}
 	c.StandardError = assess.Rows{Weights: sample.Relative(w.c.Data.Weights, rows)}.StandardError(sample.Pick(losses, rows))
-	model := *out.Model
+	return w.withModel(c, w.constantModel(w.rows()))
+}
+
+// constantModel is the best constant prediction on the rows, for the columns of the tuned model.
+func (w *tuning) constantModel(rows []int) *cvgm.Model {
+	model := *w.out.Winner.Model
 	model.Kernel, model.Predictor, model.Hyper = nil, nil, nil
-	model.Theta, model.Intercept = make([]float64, len(model.Mean)), w.constantOn(w.rows())
-	return w.withModel(c, &model)
+	model.Theta, model.Intercept = make([]float64, len(model.Mean)), w.constantOn(rows)
+	return &model
 }

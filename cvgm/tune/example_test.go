@@ -38,6 +38,38 @@ func ExampleTuner_TuneTable() {
 	// 297 <nil>
 }
 
+// Prediction intervals for a table of houses. They are part of the pipeline's JSON.
+func ExampleTuner_intervals() {
+	houses, err := table.CSV{Target: "price", Missing: table.MissingIsMean}.ReadFile("testdata/houses.csv")
+	if err != nil {
+		panic(err)
+	}
+	tuned, err := tune.Tuner{Intervals: true}.TuneTable(context.Background(), houses)
+	if err != nil {
+		panic(err)
+	}
+	text, err := json.Marshal(tuned.Pipeline)
+	if err != nil {
+		panic(err)
+	}
+	var pipeline table.Pipeline // of a program that reads the text
+	if err := json.Unmarshal(text, &pipeline); err != nil {
+		panic(err)
+	}
+	house := map[string]string{"area": "120", "rooms": "4", "age": "12", "distance": "3.5", "garden": "", "heating": "wood", "floor": "1"}
+	price, err := pipeline.PredictRecord(house)
+	if err != nil {
+		panic(err)
+	}
+	low, high, err := pipeline.IntervalRecord(house, .9)
+	fmt.Printf("%.0f, of ten such houses nine cost %.0f to %.0f, %v\n", price, low, high, err)
+	_, _, err = pipeline.IntervalRecord(house, .99)
+	fmt.Println(err)
+	// Output:
+	// 297, of ten such houses nine cost 264 to 328, <nil>
+	// cvgm: level is 0.99, and the intervals of 80 independent rows or groups have a level of 0.988 at most (outside its domain): use a lower level, or more rows or groups
+}
+
 // A ridge regression, with calls of a function after each evaluation.
 func ExampleTuner() {
 	d := noisyLine()

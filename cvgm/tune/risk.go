@@ -74,7 +74,7 @@ func (w *tuning) estimateRisk() error {
 		}
 		break
 	}
-	w.out.Risk = w.risk(done)
+	w.first, w.out.Risk = done[0], w.risk(done)
 	w.measureRisk(w.out.Risk, done)
 	return nil
 }
@@ -92,7 +92,7 @@ func (w *tuning) nested(rows []int, folds, number, repeats int) (*repeat, int, e
 		if repeats > 1 {
 			w.stage += fmt.Sprintf(", repeat %d of %d", number+1, repeats)
 		}
-		made, err := w.outerFold(fold)
+		made, err := w.outerFold(fold, number)
 		w.out.Evaluations = w.evaluations
 		if err != nil {
 			return r, j, err
@@ -217,8 +217,9 @@ func (w *tuning) outer(rows []int, folds, number int) ([]cvgm.Split, error) {
 }
 
 // outerFold searches on the training rows of an outer split, and returns the predictions for
-// its validation rows, nil if the default or the rival fails.
-func (w *tuning) outerFold(outer cvgm.Split) ([contenders][]float64, error) {
+// its validation rows, nil if the default or the rival fails. Those of the first repeat also make models for
+// intervals.
+func (w *tuning) outerFold(outer cvgm.Split, number int) ([contenders][]float64, error) {
 	var made [contenders][]float64
 	folds := 0
 	if w.Tuner.Splits == nil {
@@ -254,6 +255,7 @@ func (w *tuning) outerFold(outer cvgm.Split) ([contenders][]float64, error) {
 	if err != nil {
 		return made, err
 	}
+	models := map[contender]foldModel{}
 	predictions := make([]float64, len(c.Data.Y))
 	judge := func(k contender, hyper []float64) error {
 		if _, err := cv.Eval(nil, hyper); err != nil {
@@ -263,6 +265,9 @@ func (w *tuning) outerFold(outer cvgm.Split) ([contenders][]float64, error) {
 			return err
 		}
 		made[k] = sample.Pick(predictions, outer.Val)
+		if w.Intervals && number == 0 {
+			models[k] = w.foldModel(cv, s.cv, outer, hyper)
+		}
 		return nil
 	}
 	if settled, err := s.settle(func() error { return judge(ofTuning, s.best.Hyper) }); !settled {
@@ -273,6 +278,7 @@ func (w *tuning) outerFold(outer cvgm.Split) ([contenders][]float64, error) {
 		return made, err
 	}
 	w.judged = append(w.judged, judged{outer, s.best.Hyper, byDefault})
+	w.foldModels = append(w.foldModels, models)
 	made[ofConstant] = slices.Repeat([]float64{w.constantOn(outer.Train)}, len(outer.Val))
 	if w.rival == nil {
 		return made, nil

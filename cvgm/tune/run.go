@@ -52,6 +52,7 @@ func (w *tuning) run() (*Tuned, error) {
 	if err := w.choose(); err != nil {
 		return w.out, err
 	}
+	w.setIntervals()
 	w.out.Elapsed = time.Since(w.began)
 	return w.out, nil
 }

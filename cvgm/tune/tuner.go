@@ -6,6 +6,7 @@ import (
 	"cvgm/cvgm"
 	"cvgm/cvgm/internal/args"
 	"cvgm/cvgm/internal/sample"
+	"cvgm/cvgm/interval"
 	"cvgm/cvgm/table"
 	"cvgm/cvgm/tune/assess"
 	"cvgm/qpdiff"
@@ -80,6 +81,10 @@ type Tuner struct {
 	// many of 10 as some 7,000 fits allow, by the fits of the search, and at least one; see
 	// [Risk]. There is one alone if Splits are in the order of time, or if each example or group is an outer fold.
 	Repeats int
+	// Intervals lets Tune make prediction intervals, Tuned.Intervals, for a target that is a number. They take two
+	// more fits of each outer fold's rows, two more evaluations of its CV loss, and the memory of a model for
+	// each outer fold.
+	Intervals bool
 	// KeepWinner lets Tuned.Model be the search's winner, also where a constant prediction or the
 	// defaults are better.
 	KeepWinner bool
@@ -156,7 +161,13 @@ type Tuned struct {
 	Evaluations int
 	Elapsed     time.Duration
 	Risk        *Risk // nil: no estimate
-	Warnings    []Warning
+	// Intervals predicts intervals for new rows, as [interval.CVPlus] has it, by the models of the first repeat of
+	// the outer folds, each with the hyperparameters of the search that did not see its fold; if Choice is not the winner, by the
+	// defaults or by constant predictions. Examples of weight 0 have no part, and groups stay
+	// together: an interval is then for an example of a new group, and a group counts as one row. In the
+	// order of time nothing is claimed. Nil without Tuner.Intervals, or with a warning.
+	Intervals *interval.CVPlus
+	Warnings  []Warning
 }
 
 // A Choice is what the model of a [Tuned] is.
@@ -205,6 +216,7 @@ const (
 	OtherLoss                              // the fit does not minimise the validation loss
 	FailedFits                             // the learner failed at some hyperparameters
 	UncertainColumn                        // a choice of CSV.Read that the file does not settle: see table.Note
+	NoIntervals                            // a fit failed that the prediction intervals need
 )
 
 const (
@@ -281,6 +293,7 @@ func (t Tuner) check(d learn.Data) error {
 		args.BadIf(t.MaxBytes < 0, "Tuner.MaxBytes", qpdiff.ErrDomain, "use a positive number, or zero for the default", "is %d", t.MaxBytes),
 		args.BadIf(!args.Finite(t.Threshold), "Tuner.Threshold", qpdiff.ErrNotFinite, "use a number, or zero for the default", "is %v", t.Threshold),
 		args.BadIf(t.Groups != nil && len(t.Groups) != n, "Tuner.Groups", qpdiff.ErrShape, "give one number per example", "has %d entries for N = %d examples", len(t.Groups), n),
+		args.BadIf(t.Intervals && t.OuterFolds < 0, "Tuner.Intervals", qpdiff.ErrDomain, "use OuterFolds 0 or 2 to N", "is set without outer folds"),
 		args.BadIf(t.Splits != nil && t.Folds != 0, "Tuner.Folds", qpdiff.ErrDomain, "set one of them", "is set together with Splits"),
 	); err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 
 	"cvgm/cvgm"
 	"cvgm/cvgm/internal/sample"
+	"cvgm/cvgm/interval"
 	"cvgm/cvgm/table"
 	"cvgm/qpdiff/learn"
 )
@@ -35,7 +36,9 @@ type tuning struct {
 	each        time.Duration // of an evaluation, as measured
 	expected    int           // evaluations in all, as far as they can be foreseen
 	rival       *rival
-	judged      []judged // the models of the outer folds
+	judged      []judged                  // the models of the outer folds
+	first       *repeat                   // of the outer folds
+	foldModels  []map[contender]foldModel // of the first repeat's folds, for intervals
 }
 
 func (w *tuning) warn(kind WarningKind, format string, args ...any) {
@@ -117,6 +120,14 @@ func (w *tuning) label(y float64) string {
 type judged struct {
 	fold             cvgm.Split
 	tuned, byDefault []float64
+}
+
+// A foldModel is the model of an outer fold at some hyperparameters with the spread of its errors, or the reason
+// for none.
+type foldModel struct {
+	model  *cvgm.Model
+	spread interval.Spread
+	err    error
 }
 
 // A rival is a simple model that tuning is compared with: a ridge or the means of groups.

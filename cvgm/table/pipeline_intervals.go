@@ -1,0 +1,153 @@
+package table
+
+import (
+	"encoding/json"
+	"slices"
+
+	"cvgm/cvgm"
+	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/interval"
+	"cvgm/qpdiff"
+)
+
+// Interval returns the ends of the prediction interval of a level, such as .9, for each row: see
+// [interval.CVPlus.Predict]. It needs Intervals, as Tuner.Intervals makes them, and returns an error of kind
+// ErrEmpty without. Other errors are those of Decision and of CVPlus.Predict.
+func (p *Pipeline) Interval(t *Table, level float64) (low, high []float64, err error) {
+	e, err := p.encoder()
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := p.checkIntervals(e); err != nil {
+		return nil, nil, err
+	}
+	if err := t.check(); err != nil {
+		return nil, nil, err
+	}
+	if err := t.checkColumns(e); err != nil {
+		return nil, nil, err
+	}
+	return p.Intervals.Predict(t.x, level)
+}
+
+// IntervalRecord is Interval for the one row of Record.
+func (p *Pipeline) IntervalRecord(fields map[string]string, level float64) (low, high float64, err error) {
+	t, err := p.Record(fields)
+	if err != nil {
+		return 0, 0, err
+	}
+	lows, highs, err := p.Interval(t, level)
+	if err != nil {
+		return 0, 0, err
+	}
+	return lows[0], highs[0], nil
+}
+
+// checkIntervals reports intervals that are missing, or whose models have other columns than the encoder.
+func (p *Pipeline) checkIntervals(e *Encoder) error {
+	if p.Intervals == nil {
+		return args.Bad("Pipeline.Intervals", qpdiff.ErrEmpty, "set Tuner.Intervals, for a target that is a number", "is nil")
+	}
+	if err := p.Intervals.Check(); err != nil {
+		return err
+	}
+	if p.Classes != nil {
+		return args.Bad("Pipeline.Intervals", qpdiff.ErrDomain, "leave them out", "are given for a target of classes")
+	}
+	for k, f := range p.Intervals.Folds {
+		own, ok := f.Model.Prepared.(*Encoder)
+		if !ok || own.means == nil || !slices.EqualFunc(own.columns, e.columns, func(a, b Column) bool { return a.equal(&b) }) {
+			return args.Bad("Pipeline.Intervals", qpdiff.ErrShape, "keep the parts of a pipeline together", "have a model of other columns in fold %d", k)
+		}
+	}
+	return nil
+}
+
+// intervalsJSON is how the intervals of a pipeline are written.
+type intervalsJSON struct {
+	Units int        `json:"units"`
+	Folds []foldJSON `json:"folds"`
+}
+
+type foldJSON struct {
+	Means   []float64       `json:"means,omitempty"` // of the columns that have one, in their order
+	Model   json.RawMessage `json:"model"`
+	At      []float64       `json:"spread_at"`
+	Size    []float64       `json:"spread_size"`
+	Scores  []float64       `json:"scores"`
+	Weights []float64       `json:"weights"`
+}
+
+// intervalKeys are the keys of intervalsJSON, as pipelineKeys has them.
+var intervalKeys = map[string]map[string]bool{
+	"intervals": {"units": true, "folds": true},
+	"folds":     {"means": false, "model": true, "spread_at": true, "spread_size": true, "scores": true, "weights": true},
+}
+
+// writtenIntervals returns how the intervals are written, nil for none.
+func (p *Pipeline) writtenIntervals(e *Encoder) (*intervalsJSON, error) {
+	if p.Intervals == nil {
+		return nil, nil
+	}
+	if err := p.checkIntervals(e); err != nil {
+		return nil, err
+	}
+	for _, c := range e.columns {
+		if c.Effect != nil && c.Effect.Kind == ScaledEffect { // each fold has a scale of its own
+			return nil, args.Bad("Pipeline.Intervals", qpdiff.ErrDomain, "set them to nil before writing", "of the scaled column %q cannot be written as JSON", c.Name)
+		}
+	}
+	out := &intervalsJSON{Units: p.Intervals.Units}
+	filled := func(v []float64) []float64 { return append([]float64{}, v...) } // null is not read back
+	for _, f := range p.Intervals.Folds {
+		model := *f.Model
+		model.Prepared = nil
+		text, err := json.Marshal(model)
+		if err != nil {
+			return nil, err
+		}
+		fold := foldJSON{Model: text, At: filled(f.Spread.At), Size: filled(f.Spread.Size), Scores: filled(f.Scores), Weights: filled(f.Weights)}
+		for j := range e.columns {
+			if e.columns[j].imputed() {
+				fold.Means = append(fold.Means, f.Model.Prepared.(*Encoder).means[j])
+			}
+		}
+		out.Folds = append(out.Folds, fold)
+	}
+	return out, nil
+}
+
+// read returns the intervals of a pipeline with the encoder, nil for none.
+func (in *intervalsJSON) read(e *Encoder) (*interval.CVPlus, error) {
+	if in == nil {
+		return nil, nil
+	}
+	p := &interval.CVPlus{Units: in.Units}
+	for k, f := range in.Folds {
+		own := *e
+		own.means = make([]float64, len(e.columns))
+		left := f.Means
+		for j := range e.columns {
+			if !e.columns[j].imputed() {
+				continue
+			}
+			if len(left) == 0 {
+				return nil, args.Bad("means", qpdiff.ErrShape, "give one for each column that has one", "of fold %d are %d", k, len(f.Means))
+			}
+			own.means[j], left = left[0], left[1:]
+		}
+		if len(left) > 0 {
+			return nil, args.Bad("means", qpdiff.ErrShape, "give one for each column that has one", "of fold %d are %d", k, len(f.Means))
+		}
+		model := new(cvgm.Model)
+		if err := json.Unmarshal(f.Model, model); err != nil {
+			return nil, args.At(err, "model of fold %d", k)
+		}
+		if _, features := own.Dims(); features != len(model.Mean) {
+			return nil, args.Bad("model", qpdiff.ErrShape, "keep the parts of a pipeline together", "of fold %d has %d features, and the columns have %d", k, len(model.Mean), features)
+		}
+		model.Prepared = &own
+		p.Folds = append(p.Folds, interval.Fold{Model: model, Spread: interval.Spread{At: f.At, Size: f.Size}, Scores: f.Scores, Weights: f.Weights})
+	}
+	return p, p.Check()
+}

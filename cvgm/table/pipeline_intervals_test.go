@@ -1,0 +1,127 @@
+package table
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"cvgm/cvgm"
+	"cvgm/cvgm/internal/casetest"
+	"cvgm/cvgm/internal/strictjson"
+	"cvgm/cvgm/interval"
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/hostile"
+	"cvgm/qpdiff/kernel"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+)
+
+// withIntervals returns a pipeline of a table with missing numbers, and intervals of two halves of its rows.
+func withIntervals(t *testing.T, learner func() learn.Learner, alpha []float64) (*Pipeline, *Table) {
+	rows := "a,b,y\n"
+	for i := range 24 {
+		rows += strings.Join([]string{[]string{"1.5", "", "3", "4.25", "-2"}[i%5], []string{"red", "blue", "green"}[i%7%3], decimal(float64(i*i%11) / 3)}, ",") + "\n"
+	}
+	table := casetest.Must(CSV{Target: "y", Missing: MissingIsMean}.Read(strings.NewReader(rows)))(t)
+	data, encoder, err := table.Data()
+	casetest.OK(t, err)
+	var halves [2][]int
+	for i := range 24 {
+		halves[i%2] = append(halves[i%2], i)
+	}
+	cv := casetest.Must(cvgm.New(cvgm.Config{Data: data, Prepare: encoder, Learner: learner, Loss: cvgm.SquaredError{}, Standardise: true, Splits: []cvgm.Split{{Train: halves[0], Val: halves[1]}}}))(t)
+	p := casetest.Must(NewPipeline(casetest.Must(cv.Final(alpha))(t)))(t)
+	var folds []interval.Fold
+	for k := range halves {
+		f := interval.Fold{Model: casetest.Must(cv.FinalOn(halves[k], alpha))(t), Spread: interval.Spread{At: []float64{0, 3}, Size: []float64{.1, 1}}}
+		for i := range 12 {
+			f.Scores, f.Weights = append(f.Scores, float64(i*5%12)/7), append(f.Weights, 1)
+		}
+		folds = append(folds, f)
+	}
+	p.Intervals = casetest.Must(interval.New(folds, 24))(t)
+	return p, table
+}
+
+// Intervals have the same bits after JSON, with the means of each fold for missing values. A pipeline without them is written as
+// before.
+func TestIntervalsAreTheSameAfterJSON(t *testing.T) {
+	for name, c := range map[string]struct {
+		learner func() learn.Learner
+		alpha   []float64
+	}{
+		"linear": {func() learn.Learner { return new(linear.ElasticNet) }, []float64{.01, .1}},
+		"kernel": {func() learn.Learner { return &kernel.Ridge{Intercept: true} }, []float64{.1, .5}},
+	} {
+		p, table := withIntervals(t, c.learner, c.alpha)
+		text := casetest.Must(json.Marshal(p))(t)
+		var back Pipeline
+		if err := json.Unmarshal(text, &back); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if again := casetest.Must(json.Marshal(back))(t); string(again) != string(text) || !strings.Contains(string(text), `"version":3`) {
+			t.Errorf("%s: written again as\n%s, not\n%s", name, again, text)
+		}
+		low, high, err := p.Interval(table, .9)
+		casetest.OK(t, err)
+		low2, high2, err := back.Interval(casetest.Must(back.Read(strings.NewReader("b,a\nred,1.5\nblue,\n")))(t), .9)
+		if err != nil || !hostile.SameBits(low2, low[:2]) || !hostile.SameBits(high2, high[:2]) {
+			t.Errorf("%s: [%v, %v], %v; before [%v, %v]", name, low2, high2, err, low[:2], high[:2])
+		}
+		l, h, err := back.IntervalRecord(map[string]string{"a": "", "b": "blue"}, .9)
+		if err != nil || l != low[1] || h != high[1] {
+			t.Errorf("%s: of a record [%v, %v], %v; want [%v, %v]", name, l, h, err, low[1], high[1])
+		}
+		if folds := back.Intervals.Folds; slices.Equal(folds[0].Model.Prepared.(*Encoder).means, folds[1].Model.Prepared.(*Encoder).means) {
+			t.Errorf("%s: the folds have one mean", name)
+		}
+		p.Intervals = nil
+		if plain := string(casetest.Must(json.Marshal(p))(t)); !strings.Contains(plain, `"version":2`) || strings.Contains(plain, "intervals") {
+			t.Errorf("%s: without intervals %s", name, plain)
+		}
+		if _, _, err := p.Interval(table, .9); !errors.Is(err, qpdiff.ErrEmpty) {
+			t.Errorf("%s: without intervals %v", name, err)
+		}
+	}
+}
+
+// Damaged intervals are refused with the part that is wrong, and so are those of another pipeline.
+func TestIntervalsRefusals(t *testing.T) {
+	p, table := withIntervals(t, func() learn.Learner { return new(linear.ElasticNet) }, []float64{.01, .1})
+	text := string(casetest.Must(json.Marshal(p))(t))
+	first := strings.Index(text, `"intervals"`)
+	for name, c := range map[string][3]string{
+		"no units":        {`"units":24`, `"units":0`, "Units is 0"},
+		"an unknown key":  {`"units":24`, `"units":24,"level":1`, `unknown key "level"`},
+		"two means":       {`"means":[`, `"means":[1,`, "means of fold 0 are 2"},
+		"no mean":         {`"means":[`, `"means":[],"means_":[`, `unknown key`},
+		"a score below 0": {`"scores":[0,`, `"scores":[-1,`, "Scores holds -1"},
+		"a weight less":   {`"weights":[`, `"weights":[0.5,`, "Weights has 13 entries"},
+		"no spread":       {`"spread_size":[`, `"spread_size":[1,`, "3 sizes at 2 predictions"},
+		"another model":   {`"theta":[`, `"theta":[1,1,1,1,1,`, "model of fold 0"},
+		"null":            {`"folds":[`, `"folds":null,"x":[`, ""},
+	} {
+		changed := text[:first] + strings.Replace(text[first:], c[0], c[1], 1)
+		back := Pipeline{Target: "before"}
+		if err := back.UnmarshalJSON([]byte(changed)); changed == text || err == nil || back.Target != "before" || !strings.Contains(err.Error(), c[2]) {
+			t.Errorf("%s: %v lacks %q", name, err, c[2])
+		}
+	}
+	// The parts of two pipelines.
+	other := pipelineOf(t, patients(t), func() learn.Learner { return new(linear.ElasticNet) }, cvgm.SquaredError{}, cvgm.MeanCentring, []float64{.01, .1})
+	mixed := Pipeline{Model: other.Model, Target: other.Target, Intervals: p.Intervals}
+	if _, err := json.Marshal(mixed); !errors.Is(err, qpdiff.ErrShape) {
+		t.Errorf("intervals of another pipeline: %v", err)
+	}
+	if _, _, err := p.Interval(patients(t), .9); !errors.Is(err, qpdiff.ErrDomain) {
+		t.Errorf("another table: %v", err)
+	}
+	if _, _, err := p.Interval(table, .97); !errors.Is(err, qpdiff.ErrDomain) {
+		t.Errorf("24 rows at .97: %v", err)
+	}
+	if err := strictjson.Verify([]byte(text)); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,90 @@
+package tune
+
+import (
+	"math"
+
+	"cvgm/cvgm"
+	"cvgm/cvgm/internal/sample"
+	"cvgm/cvgm/interval"
+)
+
+// foldModel fits the model of an outer fold by its CV. The spread is fitted to the out-of-fold errors among
+// the fold's training rows, by the search's CV within them.
+func (w *tuning) foldModel(cv, within *cvgm.CV, outer cvgm.Split, hyper []float64) (m foldModel) {
+	if m.model, m.err = cv.FinalOn(outer.Train, hyper); m.err != nil {
+		return m
+	}
+	if _, m.err = within.EvalContext(w.limit, nil, hyper); m.err != nil {
+		return m
+	}
+	all := make([]float64, len(w.c.Data.Y))
+	if m.err = within.OutOfFold(all); m.err != nil {
+		return m
+	}
+	var rows []int
+	for i, p := range all {
+		if p == p {
+			rows = append(rows, i)
+		}
+	}
+	m.spread = interval.FitSpread(sample.Pick(all, rows), sample.Pick(w.c.Data.Y, rows), sample.Relative(w.c.Data.Weights, rows))
+	return m
+}
+
+// setIntervals makes the intervals of Model, if they are wanted and there are outer folds.
+func (w *tuning) setIntervals() {
+	if !w.Intervals || w.first == nil { // NoRisk has the reason
+		return
+	}
+	made, err := w.intervals()
+	if err != nil {
+		w.warn(NoIntervals, "There are no prediction intervals: %v.", err)
+		return
+	}
+	if w.out.Intervals = made; w.out.Pipeline != nil {
+		w.out.Pipeline.Intervals = made
+	}
+}
+
+// intervals makes the intervals by the models of the first repeat of the outer folds that are what Model is.
+func (w *tuning) intervals() (*interval.CVPlus, error) {
+	chosen := map[Choice]contender{ChoseWinner: ofTuning, ChoseDefault: ofDefault, ChoseConstant: ofConstant}[w.out.Choice]
+	unit := func(i int) int { // the number of the group, or of the row without groups
+		if w.Groups != nil {
+			return w.Groups[i]
+		}
+		return i
+	}
+	weights := map[int]float64{} // of each unit
+	for _, fold := range w.first.folds {
+		for _, i := range fold.Val {
+			if w.weight(i) > 0 {
+				weights[unit(i)] += w.weight(i)
+			}
+		}
+	}
+	var folds []interval.Fold
+	for j, outer := range w.first.folds {
+		m := foldModel{}
+		if chosen == ofConstant {
+			m.model = w.constantModel(outer.Train) // of one prediction, the spread is in no score
+		} else if m = w.foldModels[j][chosen]; m.err != nil {
+			return nil, m.err
+		}
+		fold := interval.Fold{Model: m.model, Spread: m.spread}
+		for _, i := range outer.Val {
+			if !(w.weight(i) > 0) {
+				continue
+			}
+			p := w.first.predictions[chosen][i]
+			fold.Scores = append(fold.Scores, math.Abs(w.c.Data.Y[i]-p)/m.spread.Of(p))
+			weight := w.weight(i)
+			if w.Groups != nil { // a group counts once
+				weight /= weights[unit(i)]
+			}
+			fold.Weights = append(fold.Weights, weight)
+		}
+		folds = append(folds, fold)
+	}
+	return interval.New(folds, len(weights))
+}
