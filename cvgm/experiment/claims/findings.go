@@ -53,13 +53,6 @@ func Findings(claims []Claim) []Finding {
 	return all
 }
 
-func choose(first bool, a, b string) string {
-	if first {
-		return a
-	}
-	return b
-}
-
 // gradientText describes a quasi-Newton search and the paper's constant step against a grid.
 func gradientText(quasiNewton *Measurement, paperStep []*Measurement) string {
 	switch {

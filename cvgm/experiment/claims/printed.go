@@ -16,12 +16,6 @@ func number64(printed string) float64 {
 	return v
 }
 
-// besideCode compares a number with the output saved with the published code.
-func besideCode(q Quoted, v float64) string {
-	same := asPrinted(Quoted{Paper: q.Code}).judgeOnce(v) == Confirmed
-	return "The output saved with the code is " + choose(same, "the same as here.", q.Code+".")
-}
-
 // Number returns the number that the paper prints, or false if the paper prints none.
 func (q Quoted) Number() (float64, bool) {
 	if q.Paper == "" {
