@@ -54,7 +54,7 @@ func claimsLegend(all []claims.Claim) string {
 		if r.Unsteady != nil {
 			unsteady = strings.Join(r.Unsteady, ", ") + " flip"
 		}
-		draws = fmt.Sprintf("The verdicts are those of %d draws of the random data together. Judged alone, %d of the draws' %d verdicts are others; their scatter lets expect %.0f, and %s more often than it predicts (p < %g, Holm's correction).", r.Draws, r.Flips, r.Verdicts, r.Expected, unsteady, claims.Unlikely)
+		draws = fmt.Sprintf("The verdicts are those of %d draws of the random data together. Judged alone, %d of the draws' %d verdicts are others; their scatter lets expect %.0f, and %s more often than it predicts (p < %g, Holm's correction). Further numbers in remarks are those of draw 0.", r.Draws, r.Flips, r.Verdicts, r.Expected, unsteady, claims.Unlikely)
 	}
 	return strings.Join([]string{
 		draws,

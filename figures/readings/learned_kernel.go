@@ -16,7 +16,7 @@ func Rings(r *kernels.LearnedKernelResult) string {
 	return paragraphs(
 		fmt.Sprintf("**After %d steps the test accuracy is %.3f along the exact gradient and %.3f along the published direction.** At the start it is %.3f. The best rule has %.3f on the same test examples and %.3f over the population.",
 			len(full.CVLoss)-1, full.FinalAccuracy(), published.FinalAccuracy(), full.Accuracy[0], r.Bayes.Test, r.Bayes.Population),
-		fmt.Sprintf("**The published direction is not the gradient:** the cosine of the angle between the two lies between %.2f and %.2f along its path.", slices.Min(published.Cosine), slices.Max(published.Cosine)))
+		fmt.Sprintf("The cosine of the angle between the published direction and the gradient lies between %.2f and %.2f along its path.", slices.Min(published.Cosine), slices.Max(published.Cosine)))
 }
 
 // RingsBoundary reads the figure.

@@ -8,6 +8,7 @@ import (
 	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/experiment/claims"
 	"cvgm/cvgm/experiment/differentiability"
+	"cvgm/cvgm/experiment/elasticnet"
 	"cvgm/cvgm/experiment/kernels"
 	"cvgm/cvgm/experiment/registry"
 	"cvgm/cvgm/experiment/searches"
@@ -76,16 +77,47 @@ func TestReadingsWithoutResult(t *testing.T) {
 	}
 }
 
+// bayesianTakes returns times of an evaluation in µs: 20 in CMA-ES.
+func bayesianTakes(micros float64) *claims.Timings {
+	const name = "cvgm/experiment/searches.Searcher/"
+	stat := func(micros float64) map[string]claims.BenchStat {
+		return map[string]claims.BenchStat{"ns/evaluation": {Lowest: 1e3 * micros}}
+	}
+	return &claims.Timings{Benchmarks: map[string]map[string]claims.BenchStat{name + "CMA-ES": stat(20), name + "Bayesian": stat(micros)}}
+}
+
 // The words follow from the result.
 func TestWordsFollowFromResults(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
 		{told([]splits.Setting{{K: 3, MinusLast: experiment.Comparison{Difference: experiment.Estimate{Mean: 2, Margin: 1}}}, {K: 9}}, 1, func(s splits.Setting) string { return "three" }), "three"},
 		{told([]splits.Setting{{K: 3, MinusLast: experiment.Comparison{Difference: experiment.Estimate{Mean: 2, Margin: 1}}}, {K: 9}}, -1, func(s splits.Setting) string { return "three" }), "none"},
 		{StabilityStartsTable(&stability.Result{Starts: []stability.Start{{DeltaChange: experiment.Estimate{Mean: 2, Margin: 1}}, {DeltaChange: experiment.Estimate{Mean: -2, Margin: 1}}, {DeltaChange: experiment.Estimate{Mean: 2, Margin: 3}}}}), "from 1 of 3 starts and lowers it from 1."},
+		{StabilityStartsTable(&stability.Result{Starts: []stability.Start{{RiskChange: experiment.Estimate{Mean: 2, Margin: 1}}, {RiskChange: experiment.Estimate{Mean: -2, Margin: 1}}, {RiskChange: experiment.Estimate{Mean: -2, Margin: 1}}}}), "the risk rises from 1 of the starts and falls from 2."},
 		{SearchesMinimaTable(&searches.Result{At: [][2]float64{{1, 1}, {0, 1}}}), "1 of 2 minima"},
 	} {
 		if !strings.Contains(c.got, c.want) {
 			t.Errorf("%q lacks %q", c.got, c.want)
+		}
+	}
+	// Advice and conclusions follow from the result, or are left out.
+	call := func(mean float64) *elasticnet.RegressionPrinted {
+		r := &elasticnet.RegressionPrinted{Tests: make([]elasticnet.RegressionTest, elasticnet.TestPrintedCall+1)}
+		r.Tests[elasticnet.TestSecondCall].CoefMean = experiment.Estimate{Mean: mean, Margin: .1, N: 9}
+		return r
+	}
+	kinks := func(distance float64) *differentiability.Limits {
+		l := new(differentiability.Limits)
+		l.Range.RangeResidual = distance
+		return l
+	}
+	for _, c := range []struct{ with, without, conclusion string }{
+		{SearchesMinimaTable(&searches.Result{At: [][2]float64{{0, 1}}}), SearchesMinimaTable(&searches.Result{At: [][2]float64{{1, 1}}}), "search in λ"},
+		{RegressionPrintedTable(call(3)), RegressionPrintedTable(call(1.05)), "cannot come from"},
+		{DifferentiabilityKinks(kinks(1e-16)), DifferentiabilityKinks(kinks(.5)), "condition holds"},
+		{SearchesTime(bayesianTakes(900)), SearchesTime(bayesianTakes(30)), "most of its time"},
+	} {
+		if !strings.Contains(c.with, c.conclusion) || strings.Contains(c.without, c.conclusion) {
+			t.Errorf("%q is in one of these: %q, %q", c.conclusion, c.with, c.without)
 		}
 	}
 	few := &splits.Result{ByK: []splits.Setting{{K: 1, P: .5}}}

@@ -60,7 +60,7 @@ func SplitsCurves(r *splits.Result) string {
 		balanced = fmt.Sprintf(" With K = %d the test loss of balanced splits, against uniform ones on the same data, %s.", s.K, Described(s.BalancedMinusUniform.Difference, 3))
 	}
 	return paragraphs(
-		fmt.Sprintf("*Left:* the lower a line, the less the CV loss depends on the draw of the splits. In the upper row balanced splits have left the line of uniform ones by the K at which they validate every example. Of the fractions p, uniform splits scatter least at p = %g and balanced ones at p = %g. With a larger p uniform splits have fewer validation rows, and validate some examples more often than others.",
+		fmt.Sprintf("*Left:* the lower a line, the less the CV loss depends on the draw of the splits. Of the fractions p, uniform splits scatter least at p = %g and balanced ones at p = %g. With a larger p uniform splits have fewer validation rows, and validate some examples more often than others.",
 			scatter(func(s splits.Setting) splits.Measure { return s.Uniform }), scatter(func(s splits.Setting) splits.Measure { return s.Balanced })),
 		"*Middle:* a line near the dotted one is a choice of K or p that does not matter for the elastic net chosen."+balanced,
 		fmt.Sprintf("*Right:* the rings have many hyperparameters, and only uniform splits are drawn. On the same data, more test examples are misclassified than with K = %d for these K: %s. Fewer are misclassified than with p = %g for these p: %s.",

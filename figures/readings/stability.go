@@ -69,5 +69,14 @@ func StabilityPath(r *stability.Result) string {
 // StabilityStartsTable counts the starts from which Δ rises and falls.
 func StabilityStartsTable(r *stability.Result) string {
 	raised, lowered := directions(r)
-	return fmt.Sprintf("A positive *change of Δ* means that the learner has become less stable. CVGM raises Δ from %d of %d starts and lowers it from %d. It descends the sum of Δ and E[R_emp]. One of the two may rise if the other falls by more.", raised, len(r.Starts), lowered)
+	risen, fallen := 0, 0
+	for _, s := range r.Starts {
+		switch e := s.RiskChange; {
+		case e.Mean > e.Margin:
+			risen++
+		case e.Mean < -e.Margin:
+			fallen++
+		}
+	}
+	return fmt.Sprintf("A positive *change of Δ* means that the learner has become less stable. CVGM raises Δ from %d of %d starts and lowers it from %d. It descends the CV loss, which estimates the sum of Δ and E[R_emp], the risk, on one data set. Over the population the risk rises from %d of the starts and falls from %d.", raised, len(r.Starts), lowered, risen, fallen)
 }

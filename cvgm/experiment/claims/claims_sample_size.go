@@ -107,8 +107,8 @@ func SampleSizeLeads(r *samplesize.Result) []SampleSizeLead {
 
 func (all *measurements) sampleSize(r *samplesize.Result) {
 	for _, m := range []Measurement{
-		{Text: "seeds in the published code", Quoted: Printed.Seeds, Remark: "Here they are the text's."},
-		{Text: "largest size in the published code", Quoted: Printed.LargestSize, Remark: "Here the sizes are the text's."},
+		{Text: "seeds in the published code", Quoted: Printed.Seeds, Remark: fmt.Sprintf("Here they are %d.", r.Params.Seeds)},
+		{Text: "largest size in the published code", Quoted: Printed.LargestSize, Remark: fmt.Sprintf("Here it is %d.", r.Params.MaxSize)},
 	} {
 		m.Setting, m.Ours = "the published code beside the text", once(number64(m.Quoted.Code))
 		all.add(saysSeeds, m, exactly(number64(m.Quoted.Paper)))

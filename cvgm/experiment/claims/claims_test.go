@@ -538,15 +538,19 @@ func TestFindingsChangeTheirWordsWithTheirVerdicts(t *testing.T) {
 	for _, c := range []struct {
 		loss     float64
 		gradient []*Measurement
+		paperBox []*Measurement
 		want     string
 	}{
-		{-.5, nil, "the CV loss is what helps"},
-		{-.5, []*Measurement{loss(-.5)}, "the CV loss is what helps, and its gradient adds to that"},
-		{-.5, []*Measurement{loss(0)}, "the CV loss is what helps, and a search without its gradient does as well"},
-		{-.5, []*Measurement{row(below(0, tenth), 0, .5, Measurement{})}, "the CV loss is what helps; it is open whether its gradient adds to that"},
-		{.5, nil, "the CV loss does not help"},
+		{-.5, nil, nil, "the CV loss is what helps"},
+		{-.5, []*Measurement{loss(-.5)}, nil, "the CV loss is what helps, and its gradient adds to that"},
+		{-.5, []*Measurement{loss(-.5)}, []*Measurement{loss(-.5)}, "the CV loss is what helps, and its gradient adds to that"},
+		{-.5, []*Measurement{loss(-.5)}, []*Measurement{loss(.01)}, "the CV loss is what helps; its gradient adds to that over random search in a wide box, not in the paper's"},
+		{-.5, []*Measurement{loss(-.5)}, []*Measurement{row(below(0, tenth), 0, .5, Measurement{})}, "the CV loss is what helps; its gradient adds to that over random search in a wide box, in the paper's that is open"},
+		{-.5, []*Measurement{loss(0)}, nil, "the CV loss is what helps, and a search without its gradient does as well"},
+		{-.5, []*Measurement{row(below(0, tenth), 0, .5, Measurement{})}, nil, "the CV loss is what helps; it is open whether its gradient adds to that"},
+		{.5, nil, nil, "the CV loss does not help"},
 	} {
-		if got := penaltiesText(loss(c.loss), c.gradient); got != c.want {
+		if got := penaltiesText(loss(c.loss), c.gradient, c.paperBox); got != c.want {
 			t.Errorf("%v: %q, want %q", c.loss, got, c.want)
 		}
 	}
@@ -564,7 +568,8 @@ func TestFindingsChangeTheirWordsWithTheirVerdicts(t *testing.T) {
 		}
 		return experiment.ShareOf(v)
 	}
-	for want, shares := range map[string][2]int{"The gradient needs a method that uses it": {39, 3}, "The gradient makes any search faster than a grid": {39, 38}, "The gradient does not make a search faster than a grid": {5, 3}} {
+	for want, shares := range map[string][2]int{"The gradient needs a method that uses it": {39, 3}, "The gradient makes any search faster than a grid": {39, 38}, "The gradient does not make a search faster than a grid": {5, 3},
+		"It is open whether the gradient makes a search faster than a grid": {22, 3}, "A quasi-Newton search is faster than a grid": {39, 22}} {
 		quick, paper := Measurement{role: quasiNewtonFaster, Ours: share(shares[0], 40)}, Measurement{role: paperStepFaster, Ours: share(shares[1], 40)}
 		for _, m := range []*Measurement{&quick, &paper} {
 			m.setRule(above(.5, ofSets))
@@ -572,6 +577,49 @@ func TestFindingsChangeTheirWordsWithTheirVerdicts(t *testing.T) {
 		}
 		if got := Findings([]Claim{{Measured: []Measurement{quick, paper}}}); len(got) != 1 || !strings.HasPrefix(got[0].Text, want+": ") {
 			t.Errorf("%v: %+v, want %q", shares, got, want)
+		}
+	}
+}
+
+// A finding whose row decides nothing is told as open.
+func TestFindingsOfOpenRows(t *testing.T) {
+	for r, want := range map[role]string{exactGradients: "It is open whether the CV loss has exact gradients: ", printedJacobian: "It is open whether the paper's Jacobian of logistic regression is right: "} {
+		m := Measurement{role: r, Ours: experiment.Estimate{Mean: 1, Margin: 2, N: 9}}
+		m.setRule(below(1, computed))
+		m.judge()
+		if got := Findings([]Claim{{Measured: []Measurement{m}}}); len(got) != 1 || !strings.HasPrefix(got[0].Text, want) {
+			t.Errorf("%+v, want %q", got, want)
+		}
+	}
+}
+
+// A remark on a result is read from the result: the sum of two changes, the lowest step of a
+// run, the rate of a descent.
+func TestRemarksFollowFromResults(t *testing.T) {
+	e := func(mean, margin float64) experiment.Estimate {
+		return experiment.Estimate{Mean: mean, Margin: margin, N: 9}
+	}
+	for _, c := range []struct{ got, want string }{
+		{sumChange(e(-.2, .01), e(.25, .01)), "that sum rises by 0.05 along"},
+		{sumChange(e(-.25, .01), e(.2, .01)), "that sum falls by 0.05 along"},
+		{sumChange(e(-.2, .03), e(.25, .03)), "that sum is not seen to change (0.05) along"},
+		{lowestAt([]float64{3, 1, 2}), "Of 3 steps the test loss is lowest at step 2."},
+		{besideCode(Quoted{Code: ".899"}, .8991), "the same as here."},
+		{besideCode(Quoted{Code: ".899"}, .901), "is .899."},
+	} {
+		if !strings.Contains(c.got, c.want) {
+			t.Errorf("%q lacks %q", c.got, c.want)
+		}
+	}
+	for rate, want := range map[float64]string{1.9: "", 2.1: "There the descent itself diverges."} {
+		r := fakeResults(1)
+		for i := range r.Unrolled.ByRate {
+			r.Unrolled.ByRate[i].Rate = rate
+		}
+		for _, c := range Claims(r) {
+			if m := c.Measured[0]; c.Number == int(saysExploding)+1 && m.Remark != want {
+				t.Errorf("at the rate %v: %q, want %q", rate, m.Remark, want)
+			}
 		}
 	}
 }

@@ -25,15 +25,14 @@ func Findings(claims []Claim) []Finding {
 			all = append(all, Finding{text(of[0]), of[0], notebook})
 		}
 	}
-	holds := func(r role) bool { return len(byRole[r]) > 0 && byRole[r][0].holds() }
 	add(exactGradients, "05_differentiability", func(m *Measurement) string {
-		return choose(m.holds(), "The CV loss has exact gradients", "A gradient of the CV loss is not exact") + ": the " + m.Text
+		return byVerdict{"The CV loss has exact gradients", "A gradient of the CV loss is not exact", "It is open whether the CV loss has exact gradients"}.text(m) + ": the " + m.Text
 	})
 	add(printedJacobian, "05_differentiability", func(m *Measurement) string {
-		return "The paper's Jacobian of logistic regression " + choose(m.holds(), "is right", "lacks a term") + ": " + m.Text
+		return byVerdict{"The paper's Jacobian of logistic regression is right", "The paper's Jacobian of logistic regression lacks a term", "It is open whether the paper's Jacobian of logistic regression is right"}.text(m) + ": " + m.Text
 	})
 	add(penalties, "03_sample_size", func(m *Measurement) string {
-		return fmt.Sprintf("For two penalties %s: test loss less that of a descent of the training loss", penaltiesText(m, byRole[penaltiesGradient]))
+		return fmt.Sprintf("For two penalties %s: test loss less that of a descent of the training loss", penaltiesText(m, byRole[penaltiesGradient], byRole[paperBoxGradient]))
 	})
 	add(weights, "03_sample_size", func(m *Measurement) string {
 		return fmt.Sprintf("For a network's weights the CV loss %s: test error less that of a descent of the training loss, all sizes", bySize(byRole[weightsBySize]))
@@ -42,14 +41,7 @@ func Findings(claims []Claim) []Finding {
 		return strings.TrimSuffix(onOtherData.text(m), ".") + ": " + m.Text
 	})
 	add(quasiNewtonFaster, "06_searches", func(m *Measurement) string {
-		what := "The gradient does not make a search faster than a grid"
-		switch {
-		case m.holds() && holds(paperStepFaster):
-			what = "The gradient makes any search faster than a grid"
-		case m.holds():
-			what = "The gradient needs a method that uses it"
-		}
-		return what + ": " + m.Text
+		return gradientText(m, byRole[paperStepFaster]) + ": " + m.Text
 	})
 	add(xorBayes, "04_xor", func(m *Measurement) string {
 		near := ""
@@ -61,15 +53,24 @@ func Findings(claims []Claim) []Finding {
 	return all
 }
 
-func choose(first bool, a, b string) string {
-	if first {
-		return a
+// gradientText describes a quasi-Newton search and the paper's constant step against a grid.
+func gradientText(quasiNewton *Measurement, paperStep []*Measurement) string {
+	switch {
+	case quasiNewton.Verdict == NotDecided:
+		return "It is open whether the gradient makes a search faster than a grid"
+	case !quasiNewton.holds():
+		return "The gradient does not make a search faster than a grid"
+	case len(paperStep) == 0 || paperStep[0].Verdict == NotDecided:
+		return "A quasi-Newton search is faster than a grid"
+	case paperStep[0].holds():
+		return "The gradient makes any search faster than a grid"
 	}
-	return b
+	return "The gradient needs a method that uses it"
 }
 
-// penaltiesText separates the effect of the CV loss from the effect of its gradient.
-func penaltiesText(loss *Measurement, gradient []*Measurement) string {
+// penaltiesText separates the effect of the CV loss from the effect of its gradient, which it
+// compares with random search in a wide box, and in the paper's.
+func penaltiesText(loss *Measurement, gradient, paperBox []*Measurement) string {
 	if loss.Verdict == NotDecided {
 		return "it is open whether the CV loss helps"
 	}
@@ -80,6 +81,8 @@ func penaltiesText(loss *Measurement, gradient []*Measurement) string {
 		return "the CV loss is what helps"
 	}
 	switch g := gradient[0]; {
+	case g.Verdict == Confirmed && len(paperBox) > 0 && !paperBox[0].holds():
+		return "the CV loss is what helps; its gradient adds to that over random search in a wide box, " + byVerdict{otherwise: "not in the paper's", open: "in the paper's that is open"}.text(paperBox[0])
 	case g.Verdict == Confirmed:
 		return "the CV loss is what helps, and its gradient adds to that"
 	case g.Verdict == NotDecided:

@@ -68,6 +68,7 @@ const (
 	weights           // of a network: the CV loss against the training loss, all sizes
 	weightsBySize     // the same by size
 	table1
+	paperBoxGradient // the descent against random search in the paper's box
 	quasiNewtonFaster
 	paperStepFaster
 	xorAccuracy

@@ -369,3 +369,16 @@ func (j Judgement) help() Help {
 	}
 	return Undecided
 }
+
+// besideCode compares a number with the output saved with the published code.
+func besideCode(q Quoted, v float64) string {
+	same := asPrinted(Quoted{Paper: q.Code}).judgeOnce(v) == Confirmed
+	return "The output saved with the code is " + choose(same, "the same as here.", q.Code+".")
+}
+
+func choose(first bool, a, b string) string {
+	if first {
+		return a
+	}
+	return b
+}
