@@ -2,6 +2,7 @@ package cvgm
 
 import (
 	"math"
+	"runtime"
 	"slices"
 
 	"cvgm/cvgm/internal/args"
@@ -26,13 +27,23 @@ type Perceptron struct {
 	// Widths are the numbers of inputs, of the units of every hidden layer,
 	// and of features: at least two positive numbers.
 	Widths []int
+	// Workers is the largest number of goroutines that share a Forward or Backward, which small
+	// networks on few rows do not: zero means GOMAXPROCS. No result depends on it.
+	Workers int
 
 	params []float64 // a copy of the parameters of the last Forward
 	layers []layer
 	x      blas64.General // the input of the last Forward
 	out    mat.Dense      // view of the last layer's h
-	dz, dh []float64      // work: the cotangents of z and of the h before it
 	kinked bool           // see Generalised
+
+	// What Backward works on, and its parts as values, which cost no allocation.
+	dparams              []float64
+	dx, dfeatures        *mat.Dense
+	parts                int
+	forward, rows, units func(part int) error
+	dh                   []float64 // by part, the cotangent of a row of x
+	atKink               []bool    // by part
 }
 
 // layer is one W·h + b of a Perceptron. Vectors shorter than wideLayer are not worth a separate
@@ -42,7 +53,9 @@ type layer struct {
 	w, b    []float64 // within Perceptron.params
 	wt, dwt []float64 // W transposed (in×out) and work for its cotangent
 	h       []float64 // N×out, rectified but in the last layer
-	kinks   []int     // the entries of h with z = 0, ascending
+	dz      []float64 // N×out, the cotangent of z
+	kinks   [][]int   // by part, the entries of h with z = 0, ascending
+	start   int       // of W in the parameters
 }
 
 // wideLayer is the length from which the vector kernels pay.
@@ -87,24 +100,11 @@ func (p *Perceptron) Forward(params []float64, x *mat.Dense) (*mat.Dense, error)
 	if err := p.prepare(params, x); err != nil {
 		return nil, err
 	}
-	h := p.x
-	for l := range p.layers {
-		y := &p.layers[l]
-		y.h = sample.Resize(y.h, h.Rows*y.out)
-		for i := range h.Rows {
-			y.forward(y.h[i*y.out:(i+1)*y.out], h.Data[i*h.Stride:i*h.Stride+y.in])
-		}
-		y.kinks = y.kinks[:0]
-		if l < len(p.layers)-1 {
-			for i, z := range y.h {
-				if z == 0 {
-					y.kinks = append(y.kinks, i)
-				}
-				y.h[i] = max(z, 0) // and NaN if z is
-			}
-		}
-		h = blas64.General{Rows: h.Rows, Cols: y.out, Stride: y.out, Data: y.h}
+	if err := qpdiff.ForEach(p.parts, p.parts, p.forward); err != nil {
+		return nil, err
 	}
+	last := &p.layers[len(p.layers)-1]
+	h := blas64.General{Rows: p.x.Rows, Cols: last.out, Stride: last.out, Data: last.h}
 	p.out.SetRawMatrix(h)
 	return checkFeatures(&p.out)
 }
@@ -127,11 +127,14 @@ func (p *Perceptron) prepare(params []float64, x *mat.Dense) error {
 	if len(p.layers) != len(p.Widths)-1 {
 		p.layers = make([]layer, len(p.Widths)-1)
 	}
-	rest := p.params
+	p.share()
+	rest, start := p.params, 0
 	for l := range p.layers {
 		y := &p.layers[l]
-		y.in, y.out = p.Widths[l], p.Widths[l+1]
+		y.in, y.out, y.start = p.Widths[l], p.Widths[l+1], start
 		n := y.in * y.out
+		start += n + y.out
+		y.h, y.kinks = sample.Resize(y.h, p.x.Rows*y.out), sample.Resize(y.kinks, p.parts)
 		y.w, y.b, rest = rest[:n], rest[n:n+y.out], rest[n+y.out:]
 		if y.out >= wideLayer {
 			y.wt = sample.Resize(y.wt, n)
@@ -145,14 +148,72 @@ func (p *Perceptron) prepare(params []float64, x *mat.Dense) error {
 	return nil
 }
 
-// hiddenEntries counts the entries of the layers without the output of the last one, and the
-// entries of the transposed matrices.
+// smallPart is the number of products of a row with a parameter from which a goroutine of its
+// own pays: they take some twenty times as long as waking it.
+const smallPart = 1 << 17
+
+// share sets the number of parts: of the rows, and in Backward then of the units of each layer.
+// Every sum runs over the rows in their order within one part, so parts change no bit.
+func (p *Perceptron) share() {
+	workers := p.Workers
+	if workers <= 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	p.parts = max(1, min(workers, p.x.Rows, p.x.Rows*len(p.params)/smallPart))
+	if p.forward == nil {
+		p.forward, p.rows, p.units = p.forwardPart, p.rowsPart, p.unitsPart
+	}
+}
+
+// part returns the range of part k among n things.
+func (p *Perceptron) part(k, n int) (lo, hi int) { return k * n / p.parts, (k + 1) * n / p.parts }
+
+// hiddenEntries counts the entries of the layers without the output of the last one, their
+// cotangents, and the entries of the transposed matrices.
 func (p *Perceptron) hiddenEntries(rows float64) float64 {
 	entries := 2 * float64(p.NumParams())
-	for l := 1; l < len(p.Widths)-1; l++ {
-		entries += rows * float64(p.Widths[l])
+	for l, width := range p.Widths[1:] {
+		entries += rows * float64(width) // the cotangents
+		if l < len(p.Widths)-2 {
+			entries += rows * float64(width)
+		}
 	}
 	return entries
+}
+
+// input returns the input of layer l for row i.
+func (p *Perceptron) input(l, i int) []float64 {
+	if l == 0 {
+		return p.x.Data[i*p.x.Stride : i*p.x.Stride+p.x.Cols]
+	}
+	return p.layers[l-1].row(p.layers[l-1].h, i)
+}
+
+// row returns row i of a, h or dz.
+func (y *layer) row(a []float64, i int) []float64 { return a[i*y.out : (i+1)*y.out] }
+
+// forwardPart computes the h of a part of the rows.
+func (p *Perceptron) forwardPart(part int) error {
+	lo, hi := p.part(part, p.x.Rows)
+	for l := range p.layers {
+		y := &p.layers[l]
+		for i := lo; i < hi; i++ {
+			y.forward(y.row(y.h, i), p.input(l, i))
+		}
+		if l == len(p.layers)-1 {
+			break
+		}
+		kinks := y.kinks[part][:0]
+		h := y.h[lo*y.out : hi*y.out]
+		for i, z := range h {
+			if z == 0 {
+				kinks = append(kinks, lo*y.out+i)
+			}
+			h[i] = max(z, 0) // and NaN if z is
+		}
+		y.kinks[part] = kinks
+	}
+	return nil
 }
 
 // forward sets z = W·h + b.
@@ -177,62 +238,68 @@ func (y *layer) forward(z, h []float64) {
 func (p *Perceptron) Backward(dparams []float64, dx, dfeatures *mat.Dense) {
 	rows, _ := p.out.Dims()
 	checkBackward(p, rows, dparams, dx, dfeatures)
-	widest := slices.Max(p.Widths)
-	p.dz, p.dh = sample.Resize(p.dz, widest), sample.Resize(p.dh, widest)
-	p.kinked = false
+	p.dparams, p.dx, p.dfeatures = dparams, dx, dfeatures
+	p.dh, p.atKink = sample.Resize(p.dh, p.parts*p.x.Cols), sample.Resize(p.atKink, p.parts)
 	for l := range p.layers {
 		y := &p.layers[l]
+		y.dz = sample.Resize(y.dz, rows*y.out)
 		if y.in < wideLayer {
 			y.dwt = sample.Resize(y.dwt, y.in*y.out)
 			clear(y.dwt)
 		}
 	}
-	d := dfeatures.RawMatrix()
-	for i := range rows {
-		copy(p.dz, d.Data[i*d.Stride:i*d.Stride+d.Cols])
-		if dh := p.rowBackward(dparams, i, dx != nil); dx != nil {
-			floats.Add(dx.RawRowView(i), dh)
+	_ = qpdiff.ForEach(p.parts, p.parts, p.rows)
+	_ = qpdiff.ForEach(p.parts, p.parts, p.units)
+	p.kinked = slices.Contains(p.atKink, true)
+	p.dparams, p.dx, p.dfeatures = nil, nil, nil
+}
+
+// rowsPart computes the cotangents of z for a part of the rows, and adds those of x to dx if
+// that is wanted.
+func (p *Perceptron) rowsPart(part int) error {
+	lo, hi := p.part(part, p.x.Rows)
+	last := len(p.layers) - 1
+	kinked := false
+	for i := lo; i < hi; i++ {
+		copy(p.layers[last].row(p.layers[last].dz, i), p.dfeatures.RawRowView(i))
+		for l := last; l > 0; l-- {
+			y, below := &p.layers[l], &p.layers[l-1]
+			dh := below.row(below.dz, i)
+			y.backward(dh, y.row(y.dz, i))
+			kinked = below.rectify(dh, i, below.kinks[part]) || kinked
+		}
+		if p.dx != nil {
+			y, dh := &p.layers[0], p.dh[part*p.x.Cols:(part+1)*p.x.Cols]
+			y.backward(dh, y.row(y.dz, i))
+			floats.Add(p.dx.RawRowView(i), dh)
 		}
 	}
-	end := 0
+	p.atKink[part] = kinked
+	return nil
+}
+
+// unitsPart adds to dparams the derivative with respect to the parameters of a part of each
+// layer's units, the rows in their order.
+func (p *Perceptron) unitsPart(part int) error {
 	for l := range p.layers {
 		y := &p.layers[l]
+		lo, hi := p.part(part, y.out)
+		dw := p.dparams[y.start : y.start+y.in*y.out]
+		db := p.dparams[y.start+y.in*y.out:][:y.out]
+		for i := range p.x.Rows {
+			dz := y.row(y.dz, i)[lo:hi]
+			y.addProduct(dw[lo*y.in:hi*y.in], dz, p.input(l, i), lo)
+			floats.Add(db[lo:hi], dz)
+		}
 		if y.in < wideLayer {
-			dw := dparams[end : end+y.in*y.out]
-			for o := range y.out {
+			for o := lo; o < hi; o++ {
 				for j := range y.in {
 					dw[o*y.in+j] += y.dwt[j*y.out+o]
 				}
 			}
 		}
-		end += (y.in + 1) * y.out
 	}
-}
-
-// rowBackward adds the part of row i in the derivatives to dparams. dz begins with the
-// cotangent of its features. It returns the cotangent of the row, which is empty unless it is
-// wanted.
-func (p *Perceptron) rowBackward(dparams []float64, i int, wanted bool) (dh []float64) {
-	end := len(dparams)
-	for l := len(p.layers) - 1; l >= 0; l-- {
-		y := &p.layers[l]
-		h := p.x.Data[i*p.x.Stride : i*p.x.Stride+p.x.Cols]
-		if l > 0 {
-			h = p.layers[l-1].h[i*y.in : (i+1)*y.in]
-		}
-		dh = p.dh[:0]
-		if l > 0 || wanted {
-			dh = p.dh[:y.in]
-		}
-		start := end - (y.in+1)*y.out
-		y.backward(dparams[start:end], dh, p.dz[:y.out], h)
-		if l > 0 && p.layers[l-1].rectify(dh, i) {
-			p.kinked = true
-		}
-		p.dz, p.dh = p.dh, p.dz
-		end = start
-	}
-	return dh
+	return nil
 }
 
 // Generalised reports whether the last Backward met a unit at its kink, z = 0,
@@ -241,16 +308,16 @@ func (p *Perceptron) rowBackward(dparams []float64, i int, wanted bool) (dh []fl
 func (p *Perceptron) Generalised() bool { return p.kinked }
 
 // rectify replaces dh, the cotangent of row i of h, by the cotangent of z, and reports whether
-// dh was not 0 at a kink.
-func (y *layer) rectify(dh []float64, i int) (kinked bool) {
-	at, _ := slices.BinarySearch(y.kinks, i*y.out)
-	for _, k := range y.kinks[at:] {
+// dh was not 0 at one of the kinks.
+func (y *layer) rectify(dh []float64, i int, kinks []int) (kinked bool) {
+	at, _ := slices.BinarySearch(kinks, i*y.out)
+	for _, k := range kinks[at:] {
 		if k >= (i+1)*y.out {
 			break
 		}
 		kinked = kinked || dh[k-i*y.out] != 0
 	}
-	for j, h := range y.h[i*y.out : (i+1)*y.out] {
+	for j, h := range y.row(y.h, i) {
 		if h == 0 {
 			dh[j] = 0
 		}
@@ -258,29 +325,29 @@ func (y *layer) rectify(dh []float64, i int) (kinked bool) {
 	return kinked
 }
 
-// backward adds dz·hᵀ and dz to the cotangents of W and b and, unless dh is
-// empty, sets it to Wᵀdz.
-func (y *layer) backward(dparams, dh, dz, h []float64) {
-	floats.Add(dparams[y.in*y.out:], dz)
-	if y.in < wideLayer {
-		for j, v := range h {
-			floats.AddScaled(y.dwt[j*y.out:(j+1)*y.out], v, dz)
-		}
-		if len(dh) == 0 {
-			return
-		}
-	}
+// backward sets dh = Wᵀdz.
+func (y *layer) backward(dh, dz []float64) {
 	clear(dh)
 	for o, v := range dz {
-		if v == 0 { // about half of the rectified units
-			continue
+		if v != 0 { // about half of the rectified units
+			floats.AddScaled(dh, v, y.w[o*y.in:(o+1)*y.in])
 		}
-		row := o * y.in
-		if y.in >= wideLayer {
-			floats.AddScaled(dparams[row:row+y.in], v, h)
+	}
+}
+
+// addProduct adds dz·hᵀ to dw, both of the units from the first one on, or to dwt if the layer
+// has few inputs.
+func (y *layer) addProduct(dw, dz, h []float64, first int) {
+	if y.in < wideLayer {
+		for j, v := range h {
+			floats.AddScaled(y.dwt[j*y.out+first:][:len(dz)], v, dz)
 		}
-		if len(dh) > 0 {
-			floats.AddScaled(dh, v, y.w[row:row+y.in])
+		return
+	}
+	for _, v := range dz {
+		if v != 0 { // about half of the rectified units
+			floats.AddScaled(dw[:len(h)], v, h)
 		}
+		dw = dw[len(h):]
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"cvgm/cvgm/internal/casetest"
@@ -67,6 +68,42 @@ func TestPerceptron(t *testing.T) {
 		}
 		testFeatureMap(t, fresh, reference, params, mat.NewDense(len(rows)/widths[0], widths[0], rows), 1e-5)
 	})
+}
+
+// Networks and rows large enough to be shared have the bits of one goroutine, kinks included.
+func TestPerceptronSharedByGoroutines(t *testing.T) {
+	src := synth.NewStream(3, "shared")
+	for _, c := range []struct {
+		rows   int
+		widths []int
+	}{{101, []int{2, 64, 64, 2}}, {400, []int{9, 40, 7, 33, 3}}} {
+		one, three := &Perceptron{Widths: c.widths, Workers: 1}, &Perceptron{Widths: c.widths, Workers: 3}
+		params := make([]float64, one.NumParams())
+		one.Init(params, src)
+		clear(params[:c.widths[0]])         // the first unit is at its kink
+		params[c.widths[0]*c.widths[1]] = 0 // for all rows
+		x, d := normalMatrix(src, c.rows, c.widths[0]), normalMatrix(src, c.rows, c.widths[len(c.widths)-1])
+		var got [2][]float64
+		for k, p := range []*Perceptron{one, three} {
+			h, err := p.Forward(params, x)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.parts != 1+2*k {
+				t.Fatalf("%v: %d parts of %d", c.widths, p.parts, 1+2*k)
+			}
+			dparams, dx := normalVector(synth.NewStream(4, "shared"), len(params)), mat.NewDense(c.rows, c.widths[0], nil)
+			out := slices.Clone(h.RawMatrix().Data)
+			p.Backward(dparams, dx, d)
+			if !p.Generalised() {
+				t.Errorf("%v: no kink", c.widths)
+			}
+			got[k] = slices.Concat(out, dparams, dx.RawMatrix().Data)
+		}
+		if !slices.Equal(got[0], got[1]) {
+			t.Errorf("%v: results depend on the number of goroutines", c.widths)
+		}
+	}
 }
 
 func TestPerceptronSizesOfThePaper(t *testing.T) {

@@ -345,11 +345,10 @@ def outputs(task, out, notebook):
 def differing(task, out, notebook, tolerance):
     """Yields a line for each output that differs from the committed one."""
     old, new = outputs(task, out, notebook)
-    sensitive = sensitivities.read(task)
-    for name in sorted(sensitive.keys() - old.keys()):
+    for name in sensitivities.unknown(task, old.keys()):
         yield f"figures/out/{sensitivities.FILE}: {name} is no output: ./reproduce.sh --sensitivities records them anew"
     own, otherwise = task.path.relative_to(ROOT), not tolerance and task.path.read_bytes() != notebook
-    for name, difference in compare.differences(old, new, tolerance, sensitive):
+    for name, difference in compare.differences(old, new, tolerance, sensitivities.read(task)):
         if name.startswith("cell "):
             yield f"{own}: {name}: {difference}"
             otherwise = False

@@ -28,6 +28,11 @@ def read(task):
     return load().get(task.path.stem, {})
 
 
+def unknown(task, names):
+    """The names under which something of task is recorded and that are not among names, its outputs'."""
+    return sorted(read(task).keys() - names)
+
+
 def of(old, new):
     """How far the outputs of a twin, {name: bytes}, are off the committed ones, as
     {name: {group: number}}, less those that are not."""

@@ -12,7 +12,7 @@ import (
 )
 
 // Resize returns n entries, in the storage of s if that is large enough.
-func Resize(s []float64, n int) []float64 {
+func Resize[T any](s []T, n int) []T {
 	return slices.Grow(s[:0], n)[:n]
 }
 

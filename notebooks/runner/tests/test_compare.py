@@ -6,6 +6,7 @@ import unittest
 from pathlib import Path
 
 import compare
+import experiments
 import provenance
 import sensitivities
 from fixtures import Checkout, main
@@ -80,6 +81,14 @@ class Numbers(unittest.TestCase):
         self.assertEqual(got, "1 of 4 numbers differ, the most by 2.0e-01 of its size (line 3: committed 4.0, recomputed 5.0)")
         self.assertIn("line 2: committed 'cat', recomputed 'dog'", self.difference("a\ncat\n", "a\ndog\n"))
         self.assertIn("committed 2 lines, recomputed 1", self.difference("a\nb\n", "a\n"))
+
+
+class Recorded(unittest.TestCase):
+    def test_what_is_recorded_belongs_to_outputs(self):
+        for path in experiments.experiments():
+            task = provenance.Task(path)
+            names = main.outputs(task, task.out, path.read_bytes())[0].keys()
+            self.assertEqual(sensitivities.unknown(task, names), [], f"{task.name}: ./reproduce.sh --sensitivities records them anew")
 
 
 class Outputs(unittest.TestCase):
