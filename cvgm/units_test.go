@@ -165,6 +165,26 @@ func TestLeastSquaresInterceptDropsDependentFeatures(t *testing.T) {
 	}
 }
 
+// The least-squares intercept does not depend on the unit of one feature. A unit alone makes no
+// feature a dependent one.
+func TestLeastSquaresInterceptUnits(t *testing.T) {
+	d := casetest.Regression(1, 20, 3)
+	x := d.Dense().RawMatrix().Data
+	for i := range x {
+		x[i] += float64(3 + i%3)
+	}
+	want := normalise.LeastSquaresIntercept(x, 3, d.Y, nil)
+	for _, power := range []int{-300, -100, -42, 42, 100, 300} {
+		scaled := slices.Clone(x)
+		for i := 1; i < len(x); i += 3 {
+			scaled[i] = math.Ldexp(x[i], power)
+		}
+		if got := normalise.LeastSquaresIntercept(scaled, 3, d.Y, nil); !(math.Abs(got-want) <= 1e-12*math.Abs(want)) {
+			t.Errorf("intercept %v with a feature times 2^%d, want %v", got, power, want)
+		}
+	}
+}
+
 // The units of features and labels change no CV loss but by the square of the
 // labels' unit, with hyperparameters carried along: features times a, labels
 // times b.

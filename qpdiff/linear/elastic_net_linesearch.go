@@ -172,7 +172,8 @@ func (q *piecewiseQP) dependency(k int) (v []float64, ok bool) {
 	size := 0.0
 	for i, j := range q.act {
 		v[i] -= q.z[i]
-		size += v[i] * v[i] * (q.diag[j] + q.r[j])
+		u := v[i] * math.Sqrt(q.diag[j]+q.r[j]) // the square of v alone may vanish
+		size += u * u
 	}
 	return v, size > 0 && dense.Unsolvable(size/q.form(v))
 }

@@ -226,8 +226,8 @@ func (z *Normaliser) Backward(train, val, dtrain, dval []float64) {
 }
 
 // LeastSquaresIntercept returns the intercept of the weighted least-squares fit of y on the
-// rows of x with an intercept. It is ȳ − x̄ᵀθ, with the θ of least norm if several fit. It is
-// NaN if the fit fails.
+// rows of x with an intercept. It is ȳ − x̄ᵀθ, with the θ of least norm if several fit, where
+// each feature is in units of its size, to a power of two. It is NaN if the fit fails.
 func LeastSquaresIntercept(x []float64, m int, y []float64, weights sample.Weights) float64 {
 	n := len(y)
 	z := Normaliser{Centre: true, Weights: weights}
@@ -252,6 +252,13 @@ func LeastSquaresIntercept(x []float64, m int, y []float64, weights sample.Weigh
 	}
 	var theta mat.Dense
 	rank := svd.Rank(interceptRankTol)
+	if rank < m { // by dependent features, or by their units
+		scaleColumns(centred, z.Mean)
+		if !svd.Factorize(mat.NewDense(n, m, centred), mat.SVDThin) {
+			return math.NaN()
+		}
+		rank = svd.Rank(interceptRankTol)
+	}
 	if rank == 0 {
 		return mean
 	}
@@ -262,7 +269,24 @@ func LeastSquaresIntercept(x []float64, m int, y []float64, weights sample.Weigh
 	return mean
 }
 
-// interceptRankTol bounds the singular values that count as zero in leastSquaresIntercept,
-// relative to the largest one. Linearly dependent features have singular values of some 1e-15;
+// scaleColumns divides the columns of x, and the entry of mean of each, by the power of two
+// that brings the largest entry of the column to between ½ and 1.
+func scaleColumns(x, mean []float64) {
+	m := len(mean)
+	for j := range mean {
+		largest := 0.0
+		for i := j; i < len(x); i += m {
+			largest = max(largest, math.Abs(x[i]))
+		}
+		_, power := math.Frexp(largest)
+		for i := j; i < len(x); i += m {
+			x[i] = math.Ldexp(x[i], -power)
+		}
+		mean[j] = math.Ldexp(mean[j], -power)
+	}
+}
+
+// interceptRankTol bounds the singular values that count as zero in LeastSquaresIntercept,
+// relative to the largest one, of features of about the same size. Linearly dependent features have singular values of some 1e-15;
 // features that are dependent within rounding of the data have up to 1e-13.
 const interceptRankTol = 1e-12

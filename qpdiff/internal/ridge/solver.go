@@ -143,17 +143,17 @@ func (s *Solver) Exact(sys *System, x, b []float64) bool {
 // relative to the size of its terms, in the norms of the diagonal.
 func (s *Solver) leaves(sys *System, x, b []float64) float64 {
 	sys.Product(s.rest, x[:sys.K], s.t)
-	rest, right, solution := 0.0, 0.0, 0.0
-	for j, unit := range s.Factor.scale {
-		r := b[j] - s.rest[j]
-		rest += unit * r * r
-		right += unit * b[j] * b[j]
-		solution += x[j] * x[j] / unit
+	dense.GrowAll(sys.K, &s.z, &s.p)
+	for j, scale := range s.Factor.scale {
+		root := math.Sqrt(scale)
+		s.rest[j] = root * (b[j] - s.rest[j])
+		s.z[j], s.p[j] = root*b[j], x[j]/root
 	}
+	rest := floats.Norm(s.rest[:sys.K], 2)
 	if rest == 0 {
 		return 0
 	}
-	return math.Sqrt(rest) / (math.Sqrt(right) + s.most*math.Sqrt(solution))
+	return rest / (floats.Norm(s.z[:sys.K], 2) + s.most*floats.Norm(s.p[:sys.K], 2))
 }
 
 // corrects reports whether the change of x was small, in the norm of the diagonal.
@@ -251,7 +251,8 @@ func (c *Condition) Errors(sys *System, terms []float64) (size float64) {
 		}
 	}
 	if c.Schur > 0 {
-		sum += free * free / c.Schur
+		free /= math.Sqrt(c.Schur) // the square of free alone may overflow
+		sum += free * free
 	}
 	return math.Sqrt(sum)
 }
@@ -261,7 +262,8 @@ func (c *Condition) Errors(sys *System, terms []float64) (size float64) {
 func (c *Condition) Reach(sys *System, i int, squares, along float64) float64 {
 	sum := squares / sys.Ridge
 	if c.Schur > 0 {
-		sum += along * along / c.Schur
+		along /= math.Sqrt(c.Schur)
+		sum += along * along
 	}
 	if i >= 0 && sys.Weights[i]*sum > 1 {
 		sum = 1 / sys.Weights[i]

@@ -84,11 +84,15 @@ func (g *Gradients) Solve(q *System, x, b, work []float64, floor float64) (resid
 	clear(x)
 	floats.MulTo(rest, unit, b)
 	g.Least, g.Most = 1, 1
-	size := floats.Norm(rest, 2) // of the terms of the residual
-	residual = 1
-	if size == 0 {
+	most := floats.Norm(rest, math.Inf(1))
+	if most == 0 {
 		return 0, 0
 	}
+	// The squares of the terms of any b are finite and above zero in units of most.
+	_, power := math.Frexp(most)
+	scaleBy(rest, -power)
+	size := floats.Norm(rest, 2) // of the terms of the residual
+	residual = 1
 	for range rounds {
 		g.round(q, change, rest, along, image, unit, fit)
 		for i, c := range change {
@@ -97,7 +101,7 @@ func (g *Gradients) Solve(q *System, x, b, work []float64, floor float64) (resid
 		q.Apply(image, x, fit)
 		solution := 0.0
 		for i, v := range image {
-			rest[i] = unit[i] * (b[i] - v)
+			rest[i] = unit[i] * (math.Ldexp(b[i], -power) - v)
 			solution += x[i] / unit[i] * (x[i] / unit[i])
 		}
 		before := residual
@@ -106,6 +110,7 @@ func (g *Gradients) Solve(q *System, x, b, work []float64, floor float64) (resid
 			break
 		}
 	}
+	scaleBy(x, power)
 	for i, v := range rest {
 		if math.Abs(v) > math.Abs(rest[worst]) {
 			worst = i
@@ -115,6 +120,13 @@ func (g *Gradients) Solve(q *System, x, b, work []float64, floor float64) (resid
 		residual = math.Inf(1)
 	}
 	return residual, worst
+}
+
+// scaleBy multiplies the entries of v by a power of two.
+func scaleBy(v []float64, power int) {
+	for i := range v {
+		v[i] = math.Ldexp(v[i], power)
+	}
 }
 
 // round sets change to a solution for the right-hand side rest, which it overwrites, in
