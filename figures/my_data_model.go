@@ -7,9 +7,11 @@ import (
 	"slices"
 	"strings"
 
+	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/experiment/mydata"
 	"cvgm/figures/internal/chart"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -236,20 +238,17 @@ func myTrend(p *Panel, across, up span, x, residuals []float64) {
 	if groups < 3 {
 		return
 	}
-	order := make([]int, len(x))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(x[a], x[b]) })
+	order, x := make([]int, len(x)), slices.Clone(x)
+	floats.ArgsortStable(x, order)
 	var at, mean, low, high []float64
 	for g := range groups {
-		rows := order[g*len(x)/groups : (g+1)*len(x)/groups]
-		if g > 0 && x[rows[0]] == x[order[g*len(x)/groups-1]] {
+		first, end := g*len(x)/groups, (g+1)*len(x)/groups
+		if g > 0 && x[first] == x[first-1] {
 			continue // equal predictions have no order
 		}
-		sorted := slices.Sorted(slices.Values(chart.Pick(residuals, rows)))
+		sorted := slices.Sorted(slices.Values(chart.Pick(residuals, order[first:end])))
 		quantile := func(q float64) float64 { return up.clamp(sorted[int(q*float64(len(sorted)-1)+.5)]) }
-		at = append(at, across.clamp(x[rows[len(rows)/2]]))
+		at = append(at, across.clamp(x[first+(end-first)/2]))
 		low, mean, high = append(low, quantile(.1)), append(mean, quantile(.5)), append(high, quantile(.9))
 	}
 	if len(at) < 3 {
@@ -314,14 +313,12 @@ func myROC(r *mydata.Result) *Figure {
 // myCalibration plots the observed shares of a model's class against the probabilities, with
 // Wilson's intervals. Rows that several repeats predict count once.
 func myCalibration(p *Panel, m mydata.Model, style Style) {
-	const z = 1.96
 	var x, y []float64
 	for k, b := range m.Judged.Classes.Probabilities.Calibration {
 		n := float64(b.Rows) / float64(max(len(m.Judged.Predictions), 1))
 		x, y = append(x, b.Predicted), append(y, b.Observed)
-		centre := (b.Observed + z*z/(2*n)) / (1 + z*z/n)
-		reach := z / (1 + z*z/n) * math.Sqrt(b.Observed*(1-b.Observed)/n+z*z/(4*n*n))
-		p.Line(fmt.Sprintf("%s, interval %d", m.Class, k+1), []float64{b.Predicted, b.Predicted}, []float64{centre - reach, centre + reach}, Style{Color: style.Color, Width: 1, Unlisted: true})
+		low, high := experiment.Wilson(b.Observed, n, .95)
+		p.Line(fmt.Sprintf("%s, interval %d", m.Class, k+1), []float64{b.Predicted, b.Predicted}, []float64{low, high}, Style{Color: style.Color, Width: 1, Unlisted: true})
 	}
 	p.Line(m.Class+", observed", x, y, style)
 	p.Scatter(m.Class+", groups", x, y, Style{Color: style.Color, GlyphRadius: 2.5, Unlisted: true})

@@ -95,11 +95,17 @@ func (e Estimate) Interval(level float64) (low, high float64) {
 	case e.Scale != Share:
 		return e.Mean - half, e.Mean + half
 	}
-	n, z := float64(e.N), distuv.UnitNormal.Quantile((1+level)/2)
-	middle := (e.Mean + z*z/(2*n)) / (1 + z*z/n)
-	half = z / (1 + z*z/n) * math.Sqrt(e.Mean*(1-e.Mean)/n+z*z/(4*n*n))
+	return Wilson(e.Mean, float64(e.N), level)
+}
+
+// Wilson returns the ends of the two-sided confidence interval of a share of n independent
+// repetitions.
+func Wilson(share, n, level float64) (low, high float64) {
+	z := distuv.UnitNormal.Quantile((1 + level) / 2)
+	middle := (share + z*z/(2*n)) / (1 + z*z/n)
+	half := z / (1 + z*z/n) * math.Sqrt(share*(1-share)/n+z*z/(4*n*n))
 	// Rounding alone leads beyond 0 and 1, and past the share itself.
-	return min(e.Mean, max(0, middle-half)), max(e.Mean, min(1, middle+half))
+	return min(share, max(0, middle-half)), max(share, min(1, middle+half))
 }
 
 // Times returns the estimate of a multiple, which may be any number.

@@ -1,7 +1,6 @@
 package interval
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"cvgm/cvgm/internal/args"
 	"cvgm/qpdiff"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -60,14 +60,10 @@ func New(folds []Fold, units int) (*CVPlus, error) {
 		if len(f.Weights) != len(f.Scores) {
 			break // Check names it
 		}
-		order := make([]int, len(f.Scores))
-		for i := range order {
-			order[i] = i
-		}
-		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(f.Scores[a], f.Scores[b]) })
-		scores, weights := make([]float64, len(order)), make([]float64, len(order))
+		order, scores, weights := make([]int, len(f.Scores)), slices.Clone(f.Scores), make([]float64, len(f.Scores))
+		floats.ArgsortStable(scores, order)
 		for at, i := range order {
-			scores[at], weights[at] = f.Scores[i], f.Weights[i]/largest/total
+			weights[at] = f.Weights[i] / largest / total
 		}
 		p.Folds[k].Scores, p.Folds[k].Weights = scores, weights
 	}

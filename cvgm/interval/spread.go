@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/sample"
 	"cvgm/qpdiff"
 
 	"gonum.org/v1/gonum/floats"
@@ -38,18 +39,11 @@ func FitSpread(predictions, labels, weights []float64) Spread {
 	if len(labels) != n || weights != nil && len(weights) != n {
 		panic("cvgm: interval: the slices have several lengths")
 	}
-	order := make([]int, n)
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(predictions[a], predictions[b]) })
-	e := errorsAt{make([]float64, n), make([]float64, n), make([]float64, n)}
+	order, e := make([]int, n), errorsAt{slices.Clone(predictions), make([]float64, n), make([]float64, n)}
+	floats.ArgsortStable(e.at, order)
 	var mean, total float64
 	for at, i := range order {
-		e.at[at], e.size[at], e.weight[at] = predictions[i], math.Abs(labels[i]-predictions[i]), 1
-		if weights != nil {
-			e.weight[at] = weights[i]
-		}
+		e.size[at], e.weight[at] = math.Abs(labels[i]-predictions[i]), sample.Weights(weights).At(i)
 		if w := e.weight[at]; w > 0 {
 			total += w
 			mean += w / total * (e.size[at] - mean)

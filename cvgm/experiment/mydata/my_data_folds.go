@@ -7,12 +7,10 @@ import (
 	"slices"
 
 	"cvgm/cvgm"
+	"cvgm/cvgm/internal/sample"
 	"cvgm/cvgm/tune"
 	"cvgm/cvgm/tune/assess"
-	"cvgm/qpdiff/learn"
 	"cvgm/synth"
-
-	"gonum.org/v1/gonum/mat"
 )
 
 // Judged holds predictions for rows that the predicting model was not trained on, with their
@@ -35,17 +33,17 @@ func (p MyDataParams) judged(tuned *tune.Tuned) Judged {
 	if r := tuned.Risk; r != nil {
 		j.Nested, j.Predictions, j.Regression, j.Classes = true, r.OutOfFold, r.Regression, r.Classes
 	} else if tuned.Winner.OutOfFold != nil {
-		sample := assess.Sample{Y: d.Y, Predictions: tuned.Winner.OutOfFold, Weights: d.Weights}
+		whole := assess.Sample{Y: d.Y, Predictions: tuned.Winner.OutOfFold, Weights: d.Weights}
 		for _, s := range tuned.Splits {
-			sample.Folds = append(sample.Folds, s.Val)
+			whole.Folds = append(whole.Folds, s.Val)
 		}
-		j.Predictions = [][]float64{sample.Predictions}
+		j.Predictions = [][]float64{whole.Predictions}
 		// A prediction that is not finite leaves no metrics.
 		if !allSigns(d.Y) {
-			if m, err := assess.Regress(sample); err == nil {
+			if m, err := assess.Regress(whole); err == nil {
 				j.Regression = &m
 			}
-		} else if m, err := assess.Classify(p.Threshold, tuned.Winner.Model.LogOdds, sample); err == nil {
+		} else if m, err := assess.Classify(p.Threshold, tuned.Winner.Model.LogOdds, whole); err == nil {
 			j.Classes = &m
 		}
 	}
@@ -75,10 +73,7 @@ func roc(y, weights []float64, threshold float64, repeats ...[]float64) ROC {
 	var all row
 	for _, decisions := range repeats {
 		for i, d := range decisions {
-			w := 1.0
-			if weights != nil {
-				w = weights[i]
-			}
+			w := sample.Weights(weights).At(i)
 			one := row{decision: d, positive: w}
 			if y[i] <= 0 {
 				one.positive, one.negative = 0, w
@@ -187,12 +182,7 @@ func (p MyDataParams) learning(ctx context.Context, tuned *tune.Tuned) (Learning
 // meanDifference returns the weighted mean of a − b and its standard error over the rows with
 // both.
 func meanDifference(a, b, weights []float64) (mean, se float64) {
-	weight := func(i int) float64 {
-		if weights == nil {
-			return 1
-		}
-		return weights[i]
-	}
+	weight := sample.Weights(weights).At
 	var total, n, squares float64
 	for i := range a {
 		if d := a[i] - b[i]; d == d && weight(i) > 0 {
@@ -242,31 +232,16 @@ func foldCoefficients(ctx context.Context, tuned *tune.Tuned) ([][]float64, erro
 	if whole == nil || whole.Kernel != nil || whole.Predictor != nil || tuned.Choice == tune.ChoseConstant {
 		return nil, nil
 	}
+	cv, err := cvgm.New(tuned.Config)
+	if err != nil {
+		return nil, err
+	}
 	var all [][]float64
 	for _, s := range tuned.Splits {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		c := tuned.Config
-		c.Data = rowsOf(c.Data, s.Train)
-		last := len(s.Train) - 1
-		if c.Data.Weights != nil { // a split validates on a row that counts
-			for last > 0 && c.Data.Weights[last] == 0 {
-				last--
-			}
-		}
-		var train []int
-		for i := range s.Train {
-			if i != last {
-				train = append(train, i)
-			}
-		}
-		c.Splits = []cvgm.Split{{Train: train, Val: []int{last}}}
-		cv, err := cvgm.New(c)
-		if err != nil {
-			continue
-		}
-		m, err := cv.Final(tuned.Hyper)
+		m, err := cv.FinalOn(s.Train, tuned.Hyper)
 		if err != nil || len(m.Std) != len(whole.Std) {
 			continue
 		}
@@ -277,21 +252,4 @@ func foldCoefficients(ctx context.Context, tuned *tune.Tuned) ([][]float64, erro
 		all = append(all, one)
 	}
 	return all, nil
-}
-
-// rowsOf returns data of the named rows.
-func rowsOf(d learn.Data, rows []int) learn.Data {
-	_, columns := d.X.Dims()
-	x := mat.NewDense(len(rows), columns, nil)
-	part := learn.Data{X: x}
-	for at, i := range rows {
-		for j := range columns {
-			x.Set(at, j, d.X.At(i, j))
-		}
-		part.Y = append(part.Y, d.Y[i])
-		if d.Weights != nil {
-			part.Weights = append(part.Weights, d.Weights[i])
-		}
-	}
-	return part
 }

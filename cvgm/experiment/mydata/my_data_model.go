@@ -10,6 +10,7 @@ import (
 
 	"cvgm/cvgm"
 	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/internal/sample"
 	"cvgm/cvgm/table"
 	"cvgm/cvgm/tune"
 	"cvgm/qpdiff/learn"
@@ -298,12 +299,8 @@ func confusion(t *table.Table, models []Model, threshold float64) [][]float64 {
 					predicted = k
 				}
 			}
-			w := 1.0
-			if t.Weights != nil {
-				w = t.Weights[i]
-			}
 			if !slices.ContainsFunc(decisions, math.IsNaN) {
-				counts[classOf(t, i)][predicted] += w / float64(repeats)
+				counts[classOf(t, i)][predicted] += sample.Weights(t.Weights).At(i) / float64(repeats)
 			}
 		}
 	}
