@@ -13,7 +13,7 @@ import (
 	"cvgm/qpdiff/linear"
 )
 
-// A model of some examples is the final model of a CV of these alone, bit for bit, and of all of them that of Final.
+// A model of some examples is the final model of a CV of these alone, bit for bit. Of all of them it is the model of Final.
 func TestFinalOn(t *testing.T) {
 	d := casetest.Regression(7, 12, 3)
 	d.Weights = []float64{1, 2, 0, 1, 3, 1, 1, 2, 1, 1, 1, 1}

@@ -254,8 +254,8 @@ func (p *Perceptron) Backward(dparams []float64, dx, dfeatures *mat.Dense) {
 	p.dparams, p.dx, p.dfeatures = nil, nil, nil
 }
 
-// rowsPart computes the cotangents of z for a part of the rows, and adds those of x to dx if
-// that is wanted.
+// rowsPart computes the cotangents of z for a part of the rows, and adds the cotangents of x to dx if
+// Backward has one.
 func (p *Perceptron) rowsPart(part int) error {
 	lo, hi := p.part(part, p.x.Rows)
 	last := len(p.layers) - 1

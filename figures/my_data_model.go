@@ -156,81 +156,6 @@ func myPredictions(r *mydata.Result) *Figure {
 	return f
 }
 
-// cells is the number of cells of a density along an axis.
-const cells = 44
-
-// A span is an axis of a cloud of points.
-type span struct{ low, high float64 }
-
-// axisOf returns an axis for numbers: their range or, if a few of them are far out, a range that
-// holds most.
-func axisOf(v []float64) span {
-	if len(v) == 0 {
-		return span{0, 1}
-	}
-	const rare, beyond, far = .01, .75, 2 // share at an end; in lengths of the rest; factor
-	sorted := slices.Sorted(slices.Values(v))
-	n := len(sorted)
-	s := span{sorted[0], sorted[n-1]}
-	k := int(rare * float64(n))
-	low, high := sorted[k], sorted[n-1-k]
-	if length := high - low; k > 0 && length > 0 && s.high-s.low > far*(1+2*beyond)*length {
-		s = span{max(s.low, low-beyond*length), min(s.high, high+beyond*length)}
-	}
-	const narrow = 1e-9
-	if by := .1 * max(math.Abs(s.low), math.Abs(s.high)); !(s.high-s.low > narrow*by) {
-		by = cmp.Or(by, 1)
-		s = span{s.low - by, s.high + by}
-	}
-	return s
-}
-
-// clamp moves a number onto the axis.
-func (s span) clamp(v float64) float64 { return min(max(v, s.low), s.high) }
-
-// cell returns the number of a number's cell.
-func (s span) cell(v float64) int {
-	return min(max(int(cells*((s.clamp(v)-s.low)/(s.high-s.low))), 0), cells-1)
-}
-
-// centres returns the middles of the cells.
-func (s span) centres() []float64 {
-	all := make([]float64, cells)
-	for i := range all {
-		t := (float64(i) + .5) / cells
-		all[i] = (1-t)*s.low + t*s.high
-	}
-	return all
-}
-
-// cloud plots points on the axes: as glyphs or, if they overlap, as counts of cells. It returns the
-// number of points beyond the axes, which are drawn on the frame.
-func cloud(p *Panel, across, up span, x, y []float64) (beyond int) {
-	const many, crowded = 150, 1.5 // points, and points for each cell that has one
-	counts, filled := make([][]float64, cells), 0
-	for i := range counts {
-		counts[i] = make([]float64, cells)
-	}
-	var clampedX, clampedY []float64
-	for i := range x {
-		clampedX, clampedY = append(clampedX, across.clamp(x[i])), append(clampedY, up.clamp(y[i]))
-		if clampedX[i] != x[i] || clampedY[i] != y[i] {
-			beyond++
-		}
-		n := &counts[across.cell(x[i])][up.cell(y[i])]
-		if *n == 0 {
-			filled++
-		}
-		*n++
-	}
-	if len(x) >= many && float64(len(x)) > crowded*float64(filled) {
-		p.Counts("rows", across.centres(), up.centres(), counts)
-	} else {
-		p.Scatter("rows", clampedX, clampedY, Style{Color: Blue, Glyph: draw.RingGlyph{}})
-	}
-	return beyond
-}
-
 // myTrend plots mean and spread of the residuals in groups of rows by ascending prediction.
 func myTrend(p *Panel, across, up span, x, residuals []float64) {
 	const least, most = 20, 10 // rows of a group, and groups
@@ -384,7 +309,7 @@ func myBoundary(r *mydata.Result) *Figure {
 		Caption: fmt.Sprintf("%s: the rows by their class, and black lines where the predicted class changes", r.Name)}
 }
 
-// MyDataCoefficients shows the largest coefficients of each model, and those of the fits to parts
+// MyDataCoefficients shows the largest coefficients of each model, and of the fits to parts
 // of the rows. Kernel machines have none.
 func MyDataCoefficients(r *mydata.Result) []Output {
 	f := &Figure{Name: "my_data_coefficients", Legend: LegendBelow,

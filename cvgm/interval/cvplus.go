@@ -130,8 +130,8 @@ func (p *CVPlus) Highest() float64 { return float64(p.Units) / float64(p.Units+1
 // scores, and the lower end likewise from above with p_k − s_k·score (Barber et al. 2021). The ends lie around the
 // predictions of the folds' models, and need not have the prediction of a model of all rows at their centre.
 //
-// A level below .5, from 1 on or above Highest is an error of kind qpdiff.ErrDomain; other errors are those of
-// Check and of [cvgm.Model.Predict]. Each row costs a prediction by each of K models, and
+// A level below .5, from 1 on or above Highest is an error of kind qpdiff.ErrDomain; other errors come from
+// Check and [cvgm.Model.Predict]. Each row costs a prediction by each of K models, and
 // O(K²·log²n) for n scores.
 func (p *CVPlus) Predict(x mat.Matrix, level float64) (low, high []float64, err error) {
 	if err := p.Check(); err != nil {

@@ -51,7 +51,7 @@ func TestPredictByHand(t *testing.T) {
 	}
 }
 
-// Random intervals equal those of the definition, by all values in one list.
+// Random intervals equal the definition, by all values in one list.
 func TestPredictIsTheDefinition(t *testing.T) {
 	src := synth.NewStream(1, "intervals")
 	for range 200 {
@@ -146,7 +146,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// A spread follows errors that grow with the prediction, in any unit, and is one number where there is nothing to
+// A spread follows errors that grow with the prediction, in any unit, and is one number if there is nothing to
 // follow.
 func TestFitSpread(t *testing.T) {
 	const n = 2000

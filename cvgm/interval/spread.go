@@ -7,7 +7,6 @@ import (
 	"sort"
 
 	"cvgm/cvgm/internal/args"
-	"cvgm/cvgm/internal/sample"
 	"cvgm/qpdiff"
 
 	"gonum.org/v1/gonum/floats"
@@ -43,7 +42,10 @@ func FitSpread(predictions, labels, weights []float64) Spread {
 	floats.ArgsortStable(e.at, order)
 	var mean, total float64
 	for at, i := range order {
-		e.size[at], e.weight[at] = math.Abs(labels[i]-predictions[i]), sample.Weights(weights).At(i)
+		e.size[at], e.weight[at] = math.Abs(labels[i]-predictions[i]), 1
+		if weights != nil {
+			e.weight[at] = weights[i]
+		}
 		if w := e.weight[at]; w > 0 {
 			total += w
 			mean += w / total * (e.size[at] - mean)

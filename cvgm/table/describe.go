@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+
+	"gonum.org/v1/gonum/mat"
 )
 
 // A Description lists the columns of a file and their use. String prints it as a table for a
@@ -87,7 +89,7 @@ func (t *Table) Describe() *Description {
 			}
 		default:
 			column.Kind = numberKind(c.Number)
-			column.Low, column.High = t.span(j)
+			column.Low, column.High = span(mat.Col(nil, j, t.x), nil)
 		}
 		d.Columns = append(d.Columns, column)
 	}
@@ -145,18 +147,6 @@ func (t *Table) missing(j int) (n int) {
 		}
 	}
 	return n
-}
-
-// span returns the least and the largest value of column j.
-func (t *Table) span(j int) (low, high float64) {
-	low, high = math.Inf(1), math.Inf(-1)
-	rows, _ := t.Dims()
-	for i := range rows {
-		if v := t.x.At(i, j); v == v {
-			low, high = min(low, v), max(high, v)
-		}
-	}
-	return low, high
 }
 
 // String returns the description as a table and the notes.

@@ -21,7 +21,7 @@ import (
 //     the row's own level, else 0. The rare levels may be one more level, other. A missing value is one more level if the table has one. The
 //     first level has no feature, because with an intercept the features of all levels would be
 //     collinear;
-//   - of a column with an [Effect] those of the effect.
+//   - for a column with an [Effect], what the effect makes.
 //
 // [Table.Data] returns it. It is a [cvgm.Preparer] that a CV fits to the training rows of
 // each split, and as Prepared it is part of the [cvgm.Model] and the [Pipeline]. Of a row it

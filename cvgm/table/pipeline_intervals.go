@@ -12,7 +12,7 @@ import (
 
 // Interval returns the ends of the prediction interval of a level, such as .9, for each row: see
 // [interval.CVPlus.Predict]. It needs Intervals, as Tuner.Intervals makes them, and returns an error of kind
-// ErrEmpty without. Other errors are those of Decision and of CVPlus.Predict.
+// ErrEmpty without. Other errors come from Decision and from CVPlus.Predict.
 func (p *Pipeline) Interval(t *Table, level float64) (low, high []float64, err error) {
 	e, err := p.encoder()
 	if err != nil {

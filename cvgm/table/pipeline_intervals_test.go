@@ -87,7 +87,7 @@ func TestIntervalsAreTheSameAfterJSON(t *testing.T) {
 	}
 }
 
-// Damaged intervals are refused with the part that is wrong, and so are those of another pipeline.
+// Damaged intervals are refused with the part that is wrong, and so are another pipeline's.
 func TestIntervalsRefusals(t *testing.T) {
 	p, table := withIntervals(t, func() learn.Learner { return new(linear.ElasticNet) }, []float64{.01, .1})
 	text := string(casetest.Must(json.Marshal(p))(t))

@@ -21,7 +21,7 @@ type Summary struct {
 	Freedom  float64
 }
 
-// Summaries are those of a model, in the order of its terms. String prints them as lines.
+// Summaries describe a model, in the order of its terms. String prints them as lines.
 type Summaries []Summary
 
 // String returns a line for each term: its name, kind, λ and degrees of freedom.

@@ -23,12 +23,12 @@ type Term struct {
 	// Name is the name of the term and of its penalty, λ(Name). No two terms of a model have the
 	// same.
 	Name string
-	// Columns are those of the table that the term depends on. A column is in one term of a model
+	// Columns names the columns of the table that the term depends on. A column is in one term of a model
 	// at most.
 	Columns []string
 	// Kind is the effect of each column.
 	Kind table.EffectKind
-	// Bases, Low and High are those of a smooth term's [table.Effect].
+	// Bases, Low and High set the [table.Effect] of a smooth term.
 	Bases     int
 	Low, High float64
 }
@@ -70,12 +70,12 @@ func Linear(columns ...string) Term {
 // penalty for each term that has one, in their order. Columns in no term are no part of the model.
 //
 // The two go together into [tune.Tuner] or, by [table.Table.Data], into a [cvgm.Config]. The learner's
-// weights are those of a sum over the rows, so that λ has the unit of a number of rows. The loss must
+// loss is a sum over the rows, so that λ has the unit of a number of rows. The loss must
 // suit the target: [penalised.Logistic] two classes, [penalised.Poisson] numbers at or above 0. The
 // model of a linear term must be unique, and so must be the straight lines of smooth terms: an error
 // of kind [qpdiff.ErrIllPosed] from a fit names a feature that is a linear combination of others.
 //
-// Errors are those of [table.Table.WithEffects], and of kind [qpdiff.ErrDomain] for terms of the same
+// Errors come from [table.Table.WithEffects], or are of kind [qpdiff.ErrDomain] for terms of the same
 // name, terms without a column, and terms without any penalty.
 func Additive(t *table.Table, loss penalised.Loss, all ...Term) (*table.Table, *penalised.GLM, error) {
 	var effects []table.Effect

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"cvgm/cvgm"
+	"cvgm/cvgm/internal/casetest"
 	"cvgm/cvgm/internal/sample"
 	"cvgm/cvgm/tune/assess"
 	"cvgm/qpdiff"
@@ -97,43 +98,54 @@ func shareOf(all []*covered, among, property func(*covered) bool) (count, of int
 	return count, of
 }
 
-// The intervals hold what they are of as often as they claim, on populations on which no rule was chosen.
-// Gains are seen, and none where labels and features are independent. The margins are listed, too; 480 sets take
-// some 15 minutes of processor time. With -short, as under the race detector and emulation, there are half as
-// many small ones: how often an interval holds is no question of rounding or of races.
-func TestNestedEstimateCovers(t *testing.T) {
-	from, sets, fresh := checkedOn, *coverageSets, 20_000
+// onDrawnSets calls judge for as many sets of those populations of checkedOn, or chosenOn, that of returns as
+// -coverage asks for, with 20,000 fresh rows. Without the flag they are small: so many of each population, with the first
+// learner, and so many fresh rows.
+func onDrawnSets(t *testing.T, of func([]population) []population, each, fresh int, judge func(s drawnSet) error) {
+	t.Helper()
+	from, sets := of(checkedOn), *coverageSets
 	if *coverageChosen {
-		from = chosenOn
+		from = of(chosenOn)
 	}
 	small := sets == 0
 	if small {
-		sets, fresh = 2*len(from), 4000
-		if testing.Short() {
-			sets = len(from)
+		sets = each * len(from)
+	} else {
+		fresh = 20_000
+	}
+	casetest.OK(t, qpdiff.ForEach(0, sets, func(k int) error {
+		at := k
+		if small {
+			at = k%len(from) + k/len(from)*3*len(from)
 		}
+		s := drawSet(from, at, fresh)
+		if err := judge(s); err != nil {
+			return fmt.Errorf("set %d, %s, %s: %w", k, s.name, s.learner, err)
+		}
+		return nil
+	}))
+}
+
+// The intervals hold what they are of as often as they claim, on populations on which no rule was chosen.
+// Gains are seen, and none where labels and features are independent. The margins are listed, too; 480 sets take
+// some 15 minutes of processor time. With -short, as under the race detector and emulation, there are half as
+// many small ones: neither rounding nor races change how often an interval holds.
+func TestNestedEstimateCovers(t *testing.T) {
+	each := 2
+	if testing.Short() {
+		each = 1
 	}
 	var mu sync.Mutex
 	var all []*covered
-	err := qpdiff.ForEach(0, sets, func(k int) error {
-		s := drawSet(from, k, fresh)
-		if small {
-			s = drawSet(from, k%len(from)+k/len(from)*3*len(from), fresh) // the first learner
-		}
+	onDrawnSets(t, slices.Clone, each, 4000, func(s drawnSet) error {
 		c, err := cover(t, s)
-		if err != nil {
-			return fmt.Errorf("set %d, %s, %s: %w", k, s.name, s.learner, err)
-		}
-		if c != nil {
+		if err == nil && c != nil {
 			mu.Lock()
 			defer mu.Unlock()
 			all = append(all, c)
 		}
-		return nil
+		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	any := func(*covered) bool { return true }
 	var width, plain float64
 	for _, c := range all {

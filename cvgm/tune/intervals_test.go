@@ -3,7 +3,6 @@ package tune
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -19,13 +18,14 @@ import (
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
 )
 
 // intervalLevel is the level of the intervals in the simulation.
 const intervalLevel = .9
 
 // intervalsOn returns the populations of numbers among some, and one whose noise grows with the prediction. Nothing
-// of the intervals was chosen on those of checkedOn and this one.
+// of the intervals was chosen on this one or on checkedOn.
 func intervalsOn(some []population) []population {
 	numbers := slices.DeleteFunc(slices.Clone(some), func(p population) bool { return p.classes })
 	return append(numbers, population{"growing noise", false, false, func(src *synth.Stream, n int) func() ([]float64, float64) {
@@ -43,9 +43,9 @@ type thirds [3]float64
 
 func (h thirds) mean() float64 { return (h[0] + h[1] + h[2]) / 3 }
 
-// An intervalSet has what the simulation of the intervals finds on a data set.
+// An intervalSet is the result of the simulation of the intervals for one data set.
 type intervalSet struct {
-	held, plain thirds  // by the intervals, and by those of one spread for all predictions
+	held, plain thirds  // by the intervals, and by intervals of one spread for all predictions
 	width       float64 // mean, in units of the labels' standard deviation
 }
 
@@ -74,7 +74,7 @@ func judgeIntervals(t *testing.T, s drawnSet) (one intervalSet, err error) {
 			}
 			width += (high[i] - low[i]) / n
 		}
-		return width / math.Sqrt(variance(s.fresh.Y)), nil
+		return width / stat.PopStdDev(s.fresh.Y, nil), nil
 	}
 	if one.width, err = judge(tuned.Intervals, &one.held); err != nil {
 		return one, err
@@ -96,25 +96,12 @@ func judgeIntervals(t *testing.T, s drawnSet) (one intervalSet, err error) {
 // some 10 minutes of processor time.
 func TestIntervalsCover(t *testing.T) {
 	const least, most, betweenSets = .88, .94, .05 // the last is the standard deviation over sets
-	from := intervalsOn(checkedOn)
-	if *coverageChosen {
-		from = intervalsOn(chosenOn)
-	}
-	sets, fresh := *coverageSets, 20_000
-	small := sets == 0
-	if small {
-		sets, fresh = 4*len(from), 2000
-	}
 	var mu sync.Mutex
 	by := map[string][]intervalSet{}
-	casetest.OK(t, qpdiff.ForEach(0, sets, func(k int) error {
-		s := drawSet(from, k, fresh)
-		if small {
-			s = drawSet(from, k%len(from)+k/len(from)*3*len(from), fresh) // the first learner
-		}
+	onDrawnSets(t, intervalsOn, 4, 2000, func(s drawnSet) error {
 		one, err := judgeIntervals(t, s)
 		if err != nil {
-			return fmt.Errorf("set %d, %s, %s: %w", k, s.name, s.learner, err)
+			return err
 		}
 		mu.Lock()
 		defer mu.Unlock()
@@ -122,7 +109,7 @@ func TestIntervalsCover(t *testing.T) {
 			by[name] = append(by[name], one)
 		}
 		return nil
-	}))
+	})
 	for _, name := range slices.Sorted(maps.Keys(by)) {
 		var mean intervalSet
 		n := float64(len(by[name]))
@@ -142,15 +129,6 @@ func TestIntervalsCover(t *testing.T) {
 			t.Errorf("noise that grows: %.3f of the labels, with one spread %.3f", mean.held, mean.plain)
 		}
 	}
-}
-
-func variance(y []float64) float64 {
-	mean := runningMean(y, nil)
-	var sum float64
-	for _, v := range y {
-		sum += (v - mean) * (v - mean) / float64(len(y))
-	}
-	return sum
 }
 
 // Rows of a group are near each other. The intervals for rows of new groups hold them, because groups stay together, and a
@@ -235,7 +213,7 @@ func TestIntervalsAreOfTheModel(t *testing.T) {
 	}
 }
 
-// Weights of 0 leave rows out. The scores are of the rows' own predictions, and their weights those of the data.
+// Weights of 0 leave rows out. The scores are of the rows' own predictions, with the weights of the data.
 func TestIntervalsOfWeights(t *testing.T) {
 	src := synth.NewStream(4, "weights")
 	d := learn.Data{X: mat.NewDense(40, 2, normals(src, 80)), Y: normals(src, 40), Weights: slices.Repeat([]float64{2}, 40)}
@@ -280,7 +258,7 @@ func TestIntervalsOfWeights(t *testing.T) {
 	}
 }
 
-// Intervals are refused where they have no meaning.
+// Intervals without a meaning are refused.
 func TestIntervalsRefusals(t *testing.T) {
 	tuner, d := overfitted()
 	tuner.Intervals, tuner.OuterFolds = true, -1

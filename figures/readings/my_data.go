@@ -166,7 +166,7 @@ func myCalibration(r *mydata.Result) string {
 	return text + " On average the probabilities are neither too extreme nor too cautious by more than 0.05."
 }
 
-// MyDataCoefficients names the largest coefficient, and counts those of uncertain sign.
+// MyDataCoefficients names the largest coefficient, and counts the coefficients of uncertain sign.
 func MyDataCoefficients(r *mydata.Result) string {
 	var all []string
 	for _, m := range r.Models {

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"cvgm/cvgm"
-	"cvgm/cvgm/internal/sample"
 	"cvgm/cvgm/tune"
 	"cvgm/cvgm/tune/assess"
 	"cvgm/synth"
@@ -73,7 +72,7 @@ func roc(y, weights []float64, threshold float64, repeats ...[]float64) ROC {
 	var all row
 	for _, decisions := range repeats {
 		for i, d := range decisions {
-			w := sample.Weights(weights).At(i)
+			w := weightOf(weights, i)
 			one := row{decision: d, positive: w}
 			if y[i] <= 0 {
 				one.positive, one.negative = 0, w
@@ -110,6 +109,14 @@ func roc(y, weights []float64, threshold float64, repeats ...[]float64) ROC {
 		}
 	}
 	return r
+}
+
+// weightOf returns the weight of row i, where nil weights are 1 each.
+func weightOf(weights []float64, i int) float64 {
+	if weights == nil {
+		return 1
+	}
+	return weights[i]
 }
 
 // allSigns reports whether all labels are ±1.
@@ -182,7 +189,7 @@ func (p MyDataParams) learning(ctx context.Context, tuned *tune.Tuned) (Learning
 // meanDifference returns the weighted mean of a − b and its standard error over the rows with
 // both.
 func meanDifference(a, b, weights []float64) (mean, se float64) {
-	weight := sample.Weights(weights).At
+	weight := func(i int) float64 { return weightOf(weights, i) }
 	var total, n, squares float64
 	for i := range a {
 		if d := a[i] - b[i]; d == d && weight(i) > 0 {

@@ -10,7 +10,6 @@ import (
 
 	"cvgm/cvgm"
 	"cvgm/cvgm/experiment"
-	"cvgm/cvgm/internal/sample"
 	"cvgm/cvgm/table"
 	"cvgm/cvgm/tune"
 	"cvgm/qpdiff/learn"
@@ -300,7 +299,7 @@ func confusion(t *table.Table, models []Model, threshold float64) [][]float64 {
 				}
 			}
 			if !slices.ContainsFunc(decisions, math.IsNaN) {
-				counts[classOf(t, i)][predicted] += sample.Weights(t.Weights).At(i) / float64(repeats)
+				counts[classOf(t, i)][predicted] += weightOf(t.Weights, i) / float64(repeats)
 			}
 		}
 	}

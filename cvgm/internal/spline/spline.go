@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Least is the least number of cubic B-splines: those of one segment.
+// Least is the least number of cubic B-splines, which one segment has.
 const Least = 4
 
 // Values sets dst to the values at x of len(dst) cubic B-splines, of which len(dst) − 3 segments of
