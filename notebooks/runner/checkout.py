@@ -3,8 +3,8 @@
 .venv/   Python with nbclient (and JupyterLab, once asked for) and the GoNB kernelspec
 .cache/  GoNB and its helpers as built from the module in notebooks/runner/tools, and
          files that programs would keep in the user's home
-.work/   the store of results, the outputs of runs with -p and of interactive runs, and
-         the settings that explore was left with
+.work/   the store of results, the settings that explore was left with, and how long runs took
+runs/    the outputs of runs with -p and of interactive runs
 
 The modules that this one and __main__ import need only the standard library: they
 run before anything is installed.
@@ -26,6 +26,7 @@ CACHE = ROOT / ".cache"
 BIN = CACHE / "bin"
 LAB_BIN = CACHE / "bin-lab"
 WORK = ROOT / ".work"
+RUNS = ROOT / "runs"  # of runs with parameters from the command line, in a folder that people see
 
 log = logging.getLogger("reproduce")
 

@@ -15,7 +15,7 @@ import threading
 import time
 from pathlib import Path
 
-from checkout import CACHE, NOTEBOOKS, ROOT, WORK, ReproduceError, log
+from checkout import CACHE, NOTEBOOKS, ROOT, RUNS, WORK, ReproduceError, log
 
 # Matches the cause in what pip and Go print if they cannot reach the network.
 NO_NETWORK = re.compile(
@@ -218,7 +218,7 @@ def sweep():
             if os.path.basename(folder) == path.name and said == claimed(claim.fileno(), folder):
                 discard(folder)
             path.unlink(missing_ok=True)
-    half_written = [path for folder in (ROOT / "figures", WORK / "runs") for path in folder.rglob(".*.tmp")]
+    half_written = [path for folder in (ROOT / "figures", RUNS) for path in folder.rglob(".*.tmp")]
     for path in [*half_written, *NOTEBOOKS.glob(".*.tmp"), *ROOT.glob(".README.md.*.tmp"), *ROOT.glob("cvgm/tune/.README.md.*.tmp"), *WORK.glob(".new-*")]:
         path.unlink(missing_ok=True)
 

@@ -15,13 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from checkout import NOTEBOOKS, ROOT, WORK, as_json, digest, sha256, write_atomic
+from checkout import NOTEBOOKS, ROOT, RUNS, WORK, as_json, digest, sha256, write_atomic
 from compare import PROVENANCE as FILE
 from layout import cells_digest
 from processes import command, temporary_folder
 
 OUT = ROOT / "figures" / "out"
-RUNS = ROOT / "runs"  # those with parameters from the command line, in a folder that people see
 STORE = WORK / "store"
 TIMINGS = OUT / "timings.json"
 

@@ -346,7 +346,8 @@ class TestReproduce(small.Small):
         self.assertRegex(said, f"{self.SEEDS} of {self.SEEDS} cells, .*cells/s")
         on_slurm = self.made()
         self.assertFalse([name for name in on_slurm if ".shards" in name])
-        shutil.rmtree(self.checkout / ".work")
+        for folder in (".work", "runs"):
+            shutil.rmtree(self.checkout / folder)
         self.reproduce(*self.OPTIONS)
         self.assertEqual(self.made(), on_slurm)
 

@@ -39,7 +39,7 @@ class Checkout:
     PLACES = {
         again: {"ROOT": "", "FILE": "figures/out/draws.csv"},
         environment: {"ROOT": "", "CACHE": ".cache"},
-        processes: {"ROOT": "", "NOTEBOOKS": "notebooks", "WORK": ".work", "CLAIMS": ".cache/temporary"},
+        processes: {"ROOT": "", "NOTEBOOKS": "notebooks", "RUNS": "runs", "WORK": ".work", "CLAIMS": ".cache/temporary"},
         readme: {"README": "README.md", "TIMES": "notebooks/README.md", "TUNER": "cvgm/tune/README.md", "TRIALS": "cvgm/tune/testdata/tune_trials"},
         report: {"ROOT": "", "PAGE": "figures/out/report.html"},
         provenance: {"ROOT": "", "NOTEBOOKS": "notebooks", "OUT": "figures/out", "RUNS": "runs", "STORE": ".work/store", "TIMINGS": "figures/out/timings.json"},

@@ -39,6 +39,9 @@ class Processes(unittest.TestCase):
             listing = processes.WORK / ".new-1"
             listing.parent.mkdir()
             listing.write_bytes(b"half")
+            output = processes.ROOT / "runs" / "n" / "K=16" / ".t.csv.123.tmp"
+            output.parent.mkdir(parents=True)
+            output.write_bytes(b"half")
             claims = processes.ROOT / ".README.md.123.tmp"
             claims.write_bytes(b"half")
             theirs = processes.ROOT / ".theirs.tmp"
@@ -49,7 +52,7 @@ class Processes(unittest.TestCase):
             self.assertFalse(os.path.exists(held))
             self.assertEqual(left.wait(), -9)
             self.assertEqual(sorted(os.listdir(folder)), ["cvgm-mine", "other"])
-            self.assertEqual((os.listdir(processes.CLAIMS), half.exists(), listing.exists(), claims.exists(), theirs.exists()), ([], False, False, False, True))
+            self.assertEqual((os.listdir(processes.CLAIMS), half.exists(), listing.exists(), output.exists(), claims.exists(), theirs.exists()), ([], False, False, False, False, True))
 
     def test_sockets_fit_into_their_addresses(self):
         base = "/" + (processes.LONGEST_TEMPORARY - 1) * "x"
