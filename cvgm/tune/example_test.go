@@ -70,6 +70,29 @@ func ExampleTuner_intervals() {
 	// cvgm: level is 0.99, and the intervals of 80 independent rows or groups have a level of 0.988 at most (outside its domain): use a lower level, or more rows or groups
 }
 
+// The columns of a file by the loss out of fold that the exchange of their values adds.
+func ExampleTuned_Importance() {
+	houses, err := table.CSV{Target: "price", Missing: table.MissingIsMean}.ReadFile("testdata/houses.csv")
+	if err != nil {
+		panic(err)
+	}
+	tuned, err := tune.Tuner{OuterFolds: -1}.TuneTable(context.Background(), houses)
+	if err != nil {
+		panic(err)
+	}
+	columns, err := tuned.Importance(context.Background(), 0, 1)
+	if err != nil {
+		panic(err)
+	}
+	for _, c := range columns[:3] {
+		fmt.Printf("%s %.0f %%\n", c.Column, c.Increase.Mean)
+	}
+	// Output:
+	// area 219 %
+	// age 7 %
+	// distance 6 %
+}
+
 // A ridge regression, with calls of a function after each evaluation.
 func ExampleTuner() {
 	d := noisyLine()

@@ -1,0 +1,184 @@
+package tune
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"cvgm/cvgm"
+	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/sample"
+	"cvgm/cvgm/table"
+	"cvgm/cvgm/tune/assess"
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// An Importance is the part of one column in the predictions of a model.
+type Importance struct {
+	Column string // of the file; without a table "column" and its index
+	// Increase is the increase of the loss out of fold if the rows exchange their values of the
+	// column, in per cent of the loss of a constant prediction: the mean over the repeats with its 95 %
+	// interval. The interval has the error of finitely many repeats alone, not that of the data.
+	Increase assess.Estimate
+}
+
+func (i Importance) String() string {
+	return fmt.Sprintf("%s %.1f %% [%.1f, %.1f]", i.Column, i.Increase.Mean, i.Increase.Low, i.Increase.High)
+}
+
+// defaultRepeats is the number of permutations of [Tuned.Importance].
+const defaultRepeats = 10
+
+// Importance returns the permutation importance (Breiman 2001) of each column for the model at
+// Hyper, the largest first. For each of Splits the learner is fitted to the training rows, and
+// predicts the validation rows with the values of one column replaced by those of other rows, in
+// so many random orders; 0: 10. So no row has a part in the fit that predicts it. The levels of a
+// category, the parts of a date and missing values go with their column. Units change nothing.
+//
+// A column may be below 0 by chance. Of two columns that tell the same, each is less important
+// than without the other. The orders are drawn from seed, the same for all columns. The cost is
+// one fit for each split, and a prediction of all rows for each column and repeat.
+//
+// Errors are of kind ErrEmpty without a model, of kind ErrDomain for repeats of 1 or below 0, for a
+// constant prediction and for a sparse X, and those of the fits. If ctx ends, its error is returned.
+func (t *Tuned) Importance(ctx context.Context, repeats int, seed uint64) ([]Importance, error) {
+	if t == nil || t.Model == nil {
+		return nil, args.Bad("Tuned", qpdiff.ErrEmpty, "let the search end", "has no model")
+	}
+	x := t.Config.Data.Dense()
+	repeats = cmp.Or(repeats, defaultRepeats)
+	if err := args.First(
+		args.BadIf(t.Choice == ChoseConstant, "Tuned.Choice", qpdiff.ErrDomain, "set Tuner.KeepWinner", "is a constant prediction, in which no column has a part"),
+		args.BadIf(repeats < 2, "repeats", qpdiff.ErrDomain, "use two or more, or 0 for the default", "is %d", repeats),
+		args.BadIf(x == nil || t.Config.Data.Sparse(), "Tuned.Config", qpdiff.ErrDomain, "tune on a table or a dense X", "has a sparse X, whose columns are not exchanged"),
+		args.BadIf(!(t.ConstantLoss > 0), "Tuned.ConstantLoss", qpdiff.ErrDomain, "use another loss", "is %v", t.ConstantLoss),
+	); err != nil {
+		return nil, err
+	}
+	rows, _ := x.Dims()
+	counting := sample.Positive(sample.Complement(nil, rows), t.Config.Data.Weights)
+	rng := rand.New(rand.NewPCG(seed, 2))
+	orders := make([][]int, repeats) // of each row the row whose value it takes
+	for r := range orders {
+		orders[r] = sample.Complement(nil, rows)
+		for at, from := range rng.Perm(len(counting)) {
+			orders[r][counting[at]] = counting[from]
+		}
+	}
+	names, columns := t.fileColumns()
+	increase := make([][]float64, len(names))
+	for g := range increase {
+		increase[g] = make([]float64, repeats)
+	}
+	for _, s := range t.Splits {
+		if err := t.exchange(ctx, s, columns, orders, increase); err != nil {
+			return nil, err
+		}
+	}
+	all := make([]Importance, len(names))
+	for g, name := range names {
+		mean, spread := stat.MeanStdDev(increase[g], nil)
+		reach := spread / math.Sqrt(float64(repeats)) * distuv.StudentsT{Sigma: 1, Nu: float64(repeats - 1)}.Quantile((1+assess.Confidence)/2)
+		unit := 100 / t.ConstantLoss / float64(len(t.Splits))
+		all[g] = Importance{name, assess.Estimate{Mean: mean * unit, Low: (mean - reach) * unit, High: (mean + reach) * unit}}
+	}
+	slices.SortStableFunc(all, func(a, b Importance) int { return cmp.Compare(b.Increase.Mean, a.Increase.Mean) })
+	return all, nil
+}
+
+// fileColumns returns the columns of the file, and the columns of X that each has.
+func (t *Tuned) fileColumns() (names []string, columns [][]int) {
+	_, n := t.Config.Data.Dense().Dims()
+	var sources []string
+	if e, ok := t.Config.Prepare.(*table.Encoder); ok {
+		sources = e.Sources()
+	} else {
+		for j := range n {
+			sources = append(sources, fmt.Sprintf("column %d", j))
+		}
+	}
+	for j, name := range sources {
+		at := slices.Index(names, name)
+		if at < 0 {
+			at = len(names)
+			names, columns = append(names, name), append(columns, nil)
+		}
+		columns[at] = append(columns[at], j)
+	}
+	return names, columns
+}
+
+// exchange adds the increase of the loss of one split to that of each group of columns and order.
+func (t *Tuned) exchange(ctx context.Context, s cvgm.Split, columns, orders [][]int, increase [][]float64) error {
+	m, err := t.fitOn(s.Train)
+	if err != nil {
+		return err
+	}
+	x := t.Config.Data.Dense()
+	val := t.part(s.Val)
+	before, err := m.Risk(t.Config.Loss, val)
+	if err != nil {
+		return err
+	}
+	own, exchanged := val.Dense(), mat.DenseCopyOf(val.X)
+	val.X = exchanged
+	for g, group := range columns {
+		for r, order := range orders {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			for at, i := range s.Val {
+				for _, j := range group {
+					exchanged.Set(at, j, x.At(order[i], j))
+				}
+			}
+			after, err := m.Risk(t.Config.Loss, val)
+			if err != nil {
+				return args.At(err, "columns %d exchanged", group)
+			}
+			increase[g][r] += after - before
+		}
+		for at := range s.Val {
+			for _, j := range group {
+				exchanged.Set(at, j, own.At(at, j))
+			}
+		}
+	}
+	return nil
+}
+
+// part returns the named rows of the data, which are dense.
+func (t *Tuned) part(rows []int) learn.Data {
+	d := t.Config.Data
+	_, n := d.Dense().Dims()
+	x := mat.NewDense(len(rows), n, nil)
+	sample.Gather(x.RawMatrix().Data, d.Dense(), rows)
+	return learn.Data{X: x, Y: sample.Pick(d.Y, rows), Weights: sample.Pick(d.Weights, rows)}
+}
+
+// fitOn returns the model of the training rows. Final fits to all rows of a CV, whose split has no
+// part in it.
+func (t *Tuned) fitOn(train []int) (*cvgm.Model, error) {
+	c := t.Config
+	train = sample.Positive(train, c.Data.Weights)
+	if len(train) < 2 {
+		return nil, args.Bad("Tuned.Splits", qpdiff.ErrShape, "use larger training sets", "train on %d example", len(train))
+	}
+	c.Data = t.part(train)
+	all := sample.Complement(nil, len(train))
+	last := len(train) - 1
+	c.Splits = []cvgm.Split{{Train: all[:last], Val: all[last:]}}
+	cv, err := cvgm.New(c)
+	if err != nil {
+		return nil, err
+	}
+	return cv.Final(t.Hyper)
+}

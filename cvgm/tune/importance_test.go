@@ -1,0 +1,86 @@
+package tune
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"cvgm/cvgm/internal/casetest"
+	"cvgm/cvgm/table"
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/linear"
+	"cvgm/synth"
+)
+
+// importanceTable has a target that depends on a number and, twice as much, on a category.
+func importanceTable(t *testing.T, unit float64) *table.Table {
+	src := synth.NewStream(4, "importance")
+	var b strings.Builder
+	b.WriteString("a,town,noise,day,y\n")
+	for i := range 120 {
+		a, town := src.NormFloat64(), i%3
+		fmt.Fprintf(&b, "%v,t%d,%v,2024-%02d-%02d,%v\n", unit*a, town, src.NormFloat64(), 1+i%12, 1+i%28, unit*(a+[]float64{-2.5, 0, 2.5}[town]+.3*src.NormFloat64()))
+	}
+	return casetest.Must(table.CSV{Target: "y"}.Read(strings.NewReader(b.String())))(t)
+}
+
+// For a linear model the exchange of a feature of variance v with the weight w costs 2w²v: the
+// importances are near these, by column of the file, and units change nothing.
+func TestImportance(t *testing.T) {
+	var before []Importance
+	for _, unit := range []float64{1, 1e6} {
+		tuned := casetest.Must(Tuner{OuterFolds: -1}.TuneTable(t.Context(), importanceTable(t, unit)))(t)
+		got := casetest.Must(tuned.Importance(t.Context(), 0, 3))(t)
+		if len(got) != 4 || got[0].Column != "town" || got[1].Column != "a" {
+			t.Fatalf("%v", got)
+		}
+		total := 1 + 2.5*2.5*2/3 + .09
+		for i, want := range []float64{2 * 2.5 * 2.5 * 2 / 3 / total, 2 / total} {
+			if e := got[i].Increase; math.Abs(e.Mean/100-want) > .15*want || !(e.Low < e.Mean && e.Mean < e.High) || e.High-e.Low > .2*e.Mean {
+				t.Errorf("%v, and %.0f %% of the squares", got[i], 100*want)
+			}
+		}
+		for _, other := range got[2:] {
+			if math.Abs(other.Increase.Mean) > 2 {
+				t.Errorf("of no effect: %v", other)
+			}
+		}
+		again := casetest.Must(tuned.Importance(t.Context(), 0, 3))(t)
+		other := casetest.Must(tuned.Importance(t.Context(), 0, 4))(t)
+		for i := range got {
+			if got[i] != again[i] {
+				t.Errorf("%v, and again %v", got[i], again[i])
+			}
+			if unit != 1 && math.Abs(got[i].Increase.Mean-before[i].Increase.Mean) > .05 {
+				t.Errorf("%v, in another unit %v", before[i], got[i])
+			}
+		}
+		if other[0] == got[0] {
+			t.Errorf("another seed: %v", other[0])
+		}
+		before = got
+	}
+}
+
+func TestImportanceRefuses(t *testing.T) {
+	tuned := casetest.Must(Tuner{OuterFolds: -1, Learner: new(linear.ElasticNet)}.TuneTable(t.Context(), importanceTable(t, 1)))(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := tuned.Importance(ctx, 0, 1); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	constant := *tuned
+	constant.Choice = ChoseConstant
+	for name, c := range map[string]struct {
+		t       *Tuned
+		repeats int
+		kind    error
+	}{"nil": {nil, 0, qpdiff.ErrEmpty}, "no model": {new(Tuned), 0, qpdiff.ErrEmpty}, "one repeat": {tuned, 1, qpdiff.ErrDomain}, "below 0": {tuned, -1, qpdiff.ErrDomain}, "constant": {&constant, 0, qpdiff.ErrDomain}} {
+		if _, err := c.t.Importance(t.Context(), c.repeats, 1); !errors.Is(err, c.kind) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
