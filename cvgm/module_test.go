@@ -5,25 +5,26 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 )
 
-// TestModuleOfItsOwn builds and runs README's program in a module outside this one,
-// by README's own commands. It works without a network: modules come from Go's cache,
-// and their sums from this module.
+// TestModuleOfItsOwn builds and runs the program of the tuner's page in a module outside this
+// one, by the page's own commands. README shows lines of that program and of its output. The
+// test works without a network: modules come from Go's cache, and their sums from this module.
 func TestModuleOfItsOwn(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a program")
 	}
-	readme, err := os.ReadFile("../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	block := func(start string) string {
-		found := regexp.MustCompile("(?s)```[a-z]+\n(" + regexp.QuoteMeta(start) + ".*?)```").FindSubmatch(readme)
+	block := func(path, start string) string {
+		page, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := regexp.MustCompile("(?s)```[a-z]+\n(" + regexp.QuoteMeta(start) + ".*?)```").FindSubmatch(page)
 		if found == nil {
-			t.Fatalf("README has no block of code that begins with %q", start)
+			t.Fatalf("%s has no block of code that begins with %q", path, start)
 		}
 		return string(found[1])
 	}
@@ -36,11 +37,11 @@ func TestModuleOfItsOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	const placeholder = "/path/to/this/checkout"
-	commands := block("go mod init")
+	commands := block("tune/README.md", "go mod init")
 	if !strings.Contains(commands, placeholder) {
-		t.Fatalf("README's commands do not name %s", placeholder)
+		t.Fatalf("the page's commands do not name %s", placeholder)
 	}
-	program := block("package main")
+	program := block("tune/README.md", "package main")
 	if lines := strings.Count(program, "\n"); lines > 20 {
 		t.Errorf("the program has %d lines", lines)
 	}
@@ -67,5 +68,19 @@ func TestModuleOfItsOwn(t *testing.T) {
 	// The decision comes first.
 	if !regexp.MustCompile(`(?s)^Use the .*\nλ1 = \S+, λ2 = \S+\nCV loss \S+ ± \S+ .*\nrisk by \d+ repeats of 5 outer folds.*\n`).Match(last) {
 		t.Errorf("the program prints %q", last)
+	}
+	for line := range strings.Lines(block("../README.md", "houses, err :=")) {
+		if !strings.HasPrefix(line, "//") && !strings.Contains(program, strings.TrimSpace(line)) {
+			t.Errorf("README shows a line that the program lacks: %s", line)
+		}
+	}
+	// Other processors round differently.
+	shown, printed := block("../README.md", "  better than a constant"), string(last)
+	if runtime.GOARCH != "amd64" {
+		digits := regexp.MustCompile(`-?[0-9.]+`)
+		shown, printed = digits.ReplaceAllString(shown, "#"), digits.ReplaceAllString(printed, "#")
+	}
+	if !strings.Contains(printed, shown) {
+		t.Errorf("README shows as output\n%s\nand the program prints\n%s", shown, last)
 	}
 }

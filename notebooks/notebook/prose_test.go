@@ -405,3 +405,27 @@ func ExampleF() {
 		t.Errorf("the worst files are named as %q", got)
 	}
 }
+
+// mostWords bounds README without code and what ./reproduce.sh writes. With its pictures that
+// is three screens of 1280 × 800 pixels.
+const mostWords = 500
+
+// README says in three screens what the project is, how to run it, what holds, how fast it is
+// and what to read next.
+func TestReadmeIsShort(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	code := regexp.MustCompile("(?s)```.*?```|<!-- [a-z]+, written by .*?<!-- end of [^>]*-->")
+	targets := regexp.MustCompile(`\]\([^)]*\)|<img [^>]*>`)
+	words := strings.Fields(targets.ReplaceAllString(code.ReplaceAllString(string(text), ""), "]"))
+	if len(words) < 150 || len(words) > mostWords {
+		t.Errorf("README has %d words, not up to %d", len(words), mostWords)
+	}
+	for _, m := range regexp.MustCompile(`<img src="([^"]*)"`).FindAllStringSubmatch(string(text), -1) {
+		if _, err := os.Stat(filepath.Join("..", "..", m[1])); err != nil {
+			t.Errorf("README shows a picture that is not there: %v", err)
+		}
+	}
+}

@@ -1,17 +1,21 @@
-"""Keeps the tables of README equal to those that a notebook writes, and the tables of the
-tuner's page to the rows of its trials."""
+"""Keeps the findings of README equal to those that a notebook writes, its times to the recorded
+ones, and the tables of the tuner's page to the rows of its trials."""
 
 import csv
 import re
 import statistics
 from collections import Counter
 
+import speed
 from checkout import ROOT, ReproduceError, write_if_changed
 
 README = ROOT / "README.md"
 FINDINGS = "findings.md"
 BEGIN = "<!-- findings, written by ./reproduce.sh -->\n"
 END = "<!-- end of the findings -->"
+
+SPEED_BEGIN = "<!-- speed, written by ./reproduce.sh --timings -->\n"
+SPEED_END = "<!-- end of the speed -->"
 
 TIMES = ROOT / "notebooks/README.md"
 COSTS = "notebook_costs.md"
@@ -24,9 +28,10 @@ TRIALS_BEGIN = "<!-- trials of Tuner, written by ./reproduce.sh -->\n"
 TRIALS_END = "<!-- end of the trials -->"
 
 
-def replaced(path, begin, end, what, table):
-    """The page with the table between two markers, each of which has to be there once."""
-    text = path.read_text(encoding="utf-8") if path.exists() else ""
+def replaced(path, begin, end, what, table, text=None):
+    """The page, or this text for it, with the table between two markers, each of which has to be there once."""
+    if text is None:
+        text = path.read_text(encoding="utf-8") if path.exists() else ""
     before, found, rest = text.partition(begin)
     between, found_end, after = rest.partition(end)
     if not found or not found_end or text.count(begin) > 1 or text.count(end) > 1:
@@ -39,25 +44,37 @@ def page(path):
     return path.relative_to(README.parent).as_posix()
 
 
-BARS = "Beside what matters"  # a column of the findings
+CLAIMS = "figures/out/00_start/claims.md"
+
+# Sentences below the findings that README leaves out: they explain a bar, for which a page of a
+# host has no room, and a rule, which 00_start has, too.
+LEFT_OUT = re.compile(r"(In a bar|The words of a finding) .*?\.( |$)")
 
 
 def short(findings):
-    """The findings without their bars, for which a page of a host has no room, and with links."""
-    lines, at = [], None
-    for line in re.sub(r" In a bar .*? matter\.", "", findings).split("\n"):
-        if line.startswith("|"):
-            cells = line.strip("|").split("|")
-            at = next((k for k, cell in enumerate(cells) if cell.strip() == BARS), at)
-            if at is not None:
-                del cells[at]
-            line = re.sub(r"\| (\d\d)(_\w+) \|$", r"| [\1](notebooks/\1\2.ipynb) |", f"|{'|'.join(cells)}|")
-        lines.append(line)
-    return "\n".join(lines)
+    """The findings as a list with links."""
+    table = [[cell.strip() for cell in line.strip("|").split("|")] for line in findings.split("\n") if line.startswith("|")]
+    if not table:
+        return findings
+    head, _, *body = table
+    lines = []
+    for row in body:
+        cell = dict(zip(head, row, strict=True))
+        notebook = cell["Shown in"]
+        lines.append(f"* {cell['Finding']}: **{cell['Number']}**. {cell['Verdict'].capitalize()}, [{notebook[:2]}](notebooks/{notebook}.ipynb).")
+    below = LEFT_OUT.sub("", findings.rpartition("|\n")[2]).strip()
+    below = re.sub(r"^(\d+) claims:", rf"\1 [claims]({CLAIMS}):", below)
+    return "\n".join(lines) + f"\n\n{below}\n"
 
 
 def with_findings(table):
     return replaced(README, BEGIN, END, "findings", table)
+
+
+def with_speed(text):
+    """This text of README with the recorded times, if there are any."""
+    lines = speed.lines()
+    return text if lines is None else replaced(README, SPEED_BEGIN, SPEED_END, "times", lines, text)
 
 
 def with_trials():
@@ -94,12 +111,17 @@ def wanted(out):
     """The pages with the tables in the folder out, {path: text}, and with those of the trials; none without findings in out."""
     if not (out / FINDINGS).exists():
         return {}
-    pages = {README: with_findings(short((out / FINDINGS).read_text(encoding="utf-8")))}
+    pages = {README: with_speed(with_findings(short((out / FINDINGS).read_text(encoding="utf-8"))))}
     if (out / COSTS).exists():
         pages[TIMES] = replaced(TIMES, TIMES_BEGIN, TIMES_END, "times", (out / COSTS).read_text(encoding="utf-8"))
     if TRIALS.is_dir():
         pages[TUNER] = with_trials()
     return pages
+
+
+def update_speed():
+    """Writes the recorded times into README."""
+    write_if_changed(README, with_speed(README.read_text(encoding="utf-8")))
 
 
 def update(out):

@@ -16,6 +16,7 @@ import durations
 import environment
 import processes
 import provenance
+import readme
 from checkout import ROOT, as_json, log, write_atomic
 from experiments import experiments
 
@@ -61,6 +62,7 @@ def record(env):
         durations.PART: durations.reference([path.stem for path in experiments()]),
     }
     write_atomic(provenance.TIMINGS, as_json(content).encode())
+    readme.update_speed()
     for name, values in found.items():
         log.info(f"{name:<48} {values['ns/op']['median']:>14,.0f} ns/op, {values['ns/op']['lowest']:,.0f} at best")
     for line in limits(found):

@@ -1,9 +1,11 @@
 """The README's claims, and recorded times."""
 
+import json
 import unittest
 
 import checkout
 import readme
+import speed
 import timings
 from fixtures import HERE, Checkout
 
@@ -17,10 +19,32 @@ class Readme(unittest.TestCase):
             folder.write("README.md", new)
             self.assertEqual(readme.with_findings("new\n"), new)
 
-    def test_readme_has_no_bars(self):
-        text = "**Findings**\n\n| Finding | Number | Beside what matters | Shown in |\n| :-- | --: | :-- | :-- |\n| One holds | 1 ± 2 | `··[●│·]··` | 03_sample_size |\n| Two | 3 | – | 04_xor |\n\n2 claims. Intervals. In a bar ● is it; within [ ] it is too small to matter. The end.\n"
-        want = "**Findings**\n\n| Finding | Number | Shown in |\n| :-- | --: | :-- |\n| One holds | 1 ± 2 | [03](notebooks/03_sample_size.ipynb) |\n| Two | 3 | [04](notebooks/04_xor.ipynb) |\n\n2 claims. Intervals. The end.\n"
+    def test_readme_lists_the_findings_without_bars(self):
+        text = "**Findings**\n\n| Finding | Number | Beside what matters | Verdict | Shown in |\n| :-- | --: | :-- | :-- | :-- |\n| One holds: share | 1 ± 2 | `··[●│·]··` | differs | 03_sample_size |\n| Two | 3 | – | paper's error | 04_xor |\n\n2 claims: 1 differs. Intervals. In a bar ● is it; within [ ] it is too small to matter. The words of a finding follow. The end.\n"
+        want = "* One holds: share: **1 ± 2**. Differs, [03](notebooks/03_sample_size.ipynb).\n* Two: **3**. Paper's error, [04](notebooks/04_xor.ipynb).\n\n2 [claims](figures/out/00_start/claims.md): 1 differs. Intervals. The end.\n"
         self.assertEqual(readme.short(text), want)
+
+    def test_recorded_times_stand_beside_the_peers(self):
+        benchmarks = {name: {"ns/op": {"median": 64e3}} for line in speed.LINES for name in line.get("benchmarks", ())}
+        recorded = {"benchmarks": benchmarks, "date": "2026-01-02", "machine": {"processor": "Z80", "busy": True}}
+        with Checkout(self) as folder:
+            self.assertEqual(readme.with_speed("as it was"), "as it was")  # nothing is recorded
+            folder.write("README.md", f"a\n{readme.SPEED_BEGIN}old\n{readme.SPEED_END}\nb\n")
+            folder.write("figures/out/timings.json", json.dumps(recorded))
+            readme.update_speed()
+            text = readme.README.read_text()
+        self.assertRegex(text, r"^a\n<!-- speed.*-->\n\* \*\*64 µs\*\* for a step.*\(fastest peer 114 µs: .*\n\* \*\*2 µs\*\* for a QP")  # the sum of two, over 64 problems
+        self.assertIn("One core of Z80, medians, 2026-01-02, under other load.", text)
+        self.assertTrue(text.endswith(f"\n{readme.SPEED_END}\nb\n"))
+
+    def test_the_committed_page_has_the_recorded_times(self):
+        text = readme.README.read_text(encoding="utf-8")
+        self.assertIn("fastest peer", text)
+        self.assertEqual(readme.with_speed(text), text, "./reproduce.sh writes them")
+        peers = (readme.ROOT / "notebooks/peers/README.md").read_text(encoding="utf-8")
+        tuned = next(line for line in speed.LINES if "measured" in line)
+        self.assertIn(f"generated, 500 × 20 | 2.677e+04 | 9852 | 9852 | −1.5e−06 | – | 0.34, {tuned['measured']} |", peers)
+        self.assertIn(f"takes {tuned['seconds']} s for the 500 × 20", peers)
 
     def test_markers_that_are_gone_or_doubled_are_named(self):
         for text in ("", "# Title\n", readme.BEGIN, readme.END, readme.END + readme.BEGIN, 2 * (readme.BEGIN + readme.END), readme.BEGIN + 2 * readme.END):
