@@ -53,7 +53,7 @@ func (c Config) Bytes() int64 {
 		return 0
 	}
 	c, _ = c.withoutPlain()
-	return c.count(learner, c.width(), newLeaveOneOut(&c, learner) == nil).total()
+	return c.count(learner, c.width(), newLeaveOneOut(&c, learner)).total()
 }
 
 // width returns the number of features that the learner receives.
@@ -77,9 +77,9 @@ func (c *Config) wholeLearner(first learn.Learner) learn.SubsetLearner {
 	return nil
 }
 
-// count counts the memory of a CV of m features: with a fit for each split, or with all splits
-// evaluated at once.
-func (c *Config) count(learner learn.Learner, m int, each bool) footprint {
+// count counts the memory of a CV of m features: with all splits evaluated by atOnce, or with a
+// fit for each if that is nil.
+func (c *Config) count(learner learn.Learner, m int, atOnce *leaveOneOut) footprint {
 	rows, raw := c.Data.X.Dims()
 	weighted := c.Data.Weights != nil
 	viewed, all := c.views(learner), learn.Size{}
@@ -110,9 +110,12 @@ func (c *Config) count(learner learn.Learner, m int, each bool) footprint {
 	}
 	number := footprint{}
 	whole := c.wholeLearner(learner) != nil
-	if whole || !each {
+	if whole || atOnce != nil {
 		one := size(rows)
-		one.LeaveOneOut = !each
+		if atOnce != nil {
+			one = atOnce.sized(one)
+			entries += 5 * float64(len(atOnce.fit.valY))
+		}
 		number.own += learnerBytes(learner, one)
 		number.share(n)
 		entries += 6*n + float64(params)
@@ -121,7 +124,7 @@ func (c *Config) count(learner learn.Learner, m int, each bool) footprint {
 	vectors := 2*float64(params) + float64(hyper) + 2*features // θ and its cotangent; means and deviations
 	largest := 0.0
 	for _, s := range c.Splits {
-		if !each {
+		if atOnce != nil {
 			number.splits += splitBytes
 			continue
 		}

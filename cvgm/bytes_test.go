@@ -62,6 +62,20 @@ var memoryCases = []memoryCase{
 		c.Learner = func() learn.Learner { return new(kernel.SVM) }
 		c.Loss = LogisticLoss{}
 	}, []float64{1, .2}, 3}, // factors of all rows are counted
+	{"kernel ridge, five folds", 200, 4, false, func(c *Config) {
+		c.Learner = func() learn.Learner { return new(kernel.Ridge) }
+	}, []float64{.1, .2}, 2.2},
+	{"kernel ridge, random splits with a learned map", 200, 4, false, func(c *Config) {
+		c.Learner = func() learn.Learner { return new(kernel.Ridge) }
+		c.Features, c.Hyper = &LinearMap{In: 4, Out: 2}, []float64{.1, .2}
+		c.Splits, _ = RandomSplits(rand.New(rand.NewPCG(1, 2)), 200, 12, .7)
+	}, nil, 2.4},
+	{"kernel ridge, weights", 200, 4, false, func(c *Config) {
+		c.Learner = func() learn.Learner { return new(kernel.Ridge) }
+		for i := range 200 {
+			c.Data.Weights = append(c.Data.Weights, float64(1+i%7))
+		}
+	}, []float64{.1, .2}, 2.2},
 	{"kernel ridge, leave one out", 200, 4, false, func(c *Config) {
 		c.Learner = func() learn.Learner { return new(kernel.Ridge) }
 		c.Splits = nil

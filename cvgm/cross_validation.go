@@ -64,7 +64,7 @@ func NewContext(ctx context.Context, c Config) (*CV, error) {
 	if cv.full = c.wholeLearner(first); cv.full == nil {
 		cv.loo = newLeaveOneOut(&cv.c, first)
 	}
-	cv.count = c.count(first, cv.features, cv.loo == nil)
+	cv.count = c.count(first, cv.features, cv.loo)
 	if err := c.tooLarge(cv.count.total()); err != nil {
 		return nil, err
 	}

@@ -51,7 +51,9 @@ func (cv *CV) prepare(f *splitFit) {
 func (cv *CV) all(x *mat.Dense, l learn.Learner) learn.Data {
 	d := learn.Data{X: x, Y: cv.c.Data.Y, Weights: cv.c.Data.Weights}
 	size := d.Size()
-	size.LeaveOneOut = cv.loo != nil
+	if cv.loo != nil {
+		size = cv.loo.sized(size)
+	}
 	d.MaxBytes = cv.share(l, size)
 	return d
 }
@@ -61,7 +63,7 @@ func (cv *CV) countSplits() error {
 	if cv.loo == nil || cv.loo.fitted {
 		return nil
 	}
-	each := cv.c.count(cv.fits[0].learner, cv.features, true)
+	each := cv.c.count(cv.fits[0].learner, cv.features, nil)
 	each.own = cv.count.own
 	if err := cv.c.tooLarge(each.total()); err != nil {
 		return err

@@ -154,17 +154,19 @@ func TestLeaveOneOutAtOnce(t *testing.T) {
 	}
 }
 
-// Splits that are not leave-one-out, or features that depend on the split, are fitted
+// Splits that train on fewer than all other examples, or features that depend on the split, are fitted
 // one by one.
 func TestLeaveOneOutAtOnceNeedsTheFeaturesAsTheyAre(t *testing.T) {
 	all := casetest.Must(LeaveOneOut(8))(t)
 	folds := casetest.Must(KFold(synth.NewStream(1, "folds"), 8, 4))(t)
+	less := []Split{folds[0], {folds[1].Train[1:], folds[1].Val}}
 	for _, c := range []struct {
 		splits      []Split
 		standardise bool
 		centring    Centring
 		atOnce      bool
-	}{{all, false, NoCentring, true}, {all, true, NoCentring, false}, {all, false, MeanCentring, false}, {folds, false, NoCentring, false}, {all[:5], false, NoCentring, false}} {
+	}{{all, false, NoCentring, true}, {all, true, NoCentring, false}, {all, false, MeanCentring, false},
+		{folds, false, NoCentring, true}, {folds, true, NoCentring, false}, {all[:5], false, NoCentring, true}, {less, false, NoCentring, false}} {
 		var fits atomic.Int64
 		cv, err := New(Config{Data: casetest.Regression(1, 8, 2), Splits: c.splits, Loss: SquaredError{}, Standardise: c.standardise, Centring: c.centring,
 			Learner: func() learn.Learner { return &counting{fits: &fits} }})

@@ -179,7 +179,7 @@ const (
 	ChoseConstant               // the best constant prediction for all data
 )
 
-// A Candidate is a model that Tune may choose. Its fields are those of [Tuned] with the same names.
+// A Candidate is a model that Tune may choose. Its fields are as in [Tuned].
 type Candidate struct {
 	Hyper                                    []float64
 	Loss, StandardError, TrainLoss, Residual float64
@@ -242,7 +242,7 @@ const (
 // double the false decisions.
 //
 // All intervals are from the losses of the examples, see [assess.Rows]. Examples of a group depend on each
-// other, and so do those of a fold in the order of time.
+// other, and so do examples of a fold in the order of time.
 type Risk struct {
 	Folds, Repeats int // of the outer folds
 	// Tuned is the risk of tuning, Default of the defaults, by the same rules from the same data, +Inf

@@ -65,6 +65,13 @@ type kernelDerivative struct {
 	p, q, weights []float64
 	work          []float64
 
+	// Of a Ridge's fits by folds, for each fold and row that counts: u, whose products with the
+	// fold's c are the cotangent of the kernel matrix, and ddst in the fold, 0 elsewhere.
+	u, own []float64
+	// Of one row's kernel values with the others, as the predicted one of two rows: the cotangents
+	// of the row, and of the others.
+	asRow, asOther []float64
+
 	// Of the SVM's fit with the number fit, without its weakly active rows:
 	fit        uint64
 	beta       []float64  // by distinct row: its β, with weakly active ones at a bound

@@ -24,7 +24,8 @@ import (
 // The prediction is not θᵀx: θ is b alone with Intercept and empty without. [Ridge.Predict]
 // returns the prediction. [Ridge.PredictVJP] and [Ridge.PredictJVP] are its derivatives with
 // respect to λ, the kernel's parameters, the training rows, their labels and the predicted
-// rows. [Ridge.LeaveOneOut] predicts each row from the others.
+// rows. [Ridge.LeaveOneOut] predicts each row from the others, and [Ridge.Folds] the rows of
+// each fold from the rows that are not in it.
 //
 // # Method
 //
@@ -48,6 +49,7 @@ type Ridge struct {
 	Intercept bool
 
 	kernelRidgeFit
+	folds ridgeFolds
 }
 
 // Dims returns 1 parameter with Intercept and none without, and 1 hyperparameter more
@@ -58,7 +60,7 @@ func (l *Ridge) Dims(n int) (theta, hyper int) { return dims(l.Kernel, l.Interce
 // Weights count. Errors: as for [learn.Data.Check]; after one, the learner has no data.
 func (l *Ridge) Load(d learn.Data) (err error) {
 	defer learner.Name(l, &err)
-	l.loo = 0
+	l.end()
 	if d, err = l.state.Take(l, d, false); err != nil {
 		return err
 	}
@@ -82,14 +84,20 @@ func (l *Ridge) Bytes(s learn.Size) int64 {
 	if s.LeaveOneOut {
 		entries += (dense.BlockSize+3)*m + work // of a kernelDerivative
 	}
+	if len(s.Folds) > 0 {
+		entries += foldEntries(s, m) + 2*rows
+	}
 	return learner.Entries(entries + derivativeEntries(m, n, float64(s.Predicted)))
 }
 
 // Reset forgets the last fit. The data stays loaded.
 func (l *Ridge) Reset() {
 	l.state.Forget()
-	l.loo = 0
+	l.end()
 }
+
+// end ends LeaveOneOut and Folds.
+func (l *Ridge) end() { l.loo, l.folds.number = 0, 0 }
 
 // Fit solves the problem at hyper = (λ, kernel parameters…) and writes b to theta with
 // Intercept. After an error there is no fit, and θ is left as it was. Errors:
@@ -101,7 +109,7 @@ func (l *Ridge) Reset() {
 //   - ErrNotFinite: the kernel or c overflows.
 func (l *Ridge) Fit(theta, hyper []float64) (err error) {
 	defer learner.Name(l, &err)
-	l.loo = 0
+	l.end()
 	if err := l.state.BeginTheta(theta, l.state.Params, l.state.Hypers); err != nil {
 		return err
 	}
@@ -135,7 +143,7 @@ func (l *Ridge) Coefficients(dst []float64) ([]float64, error) {
 // was.
 func (l *Ridge) LeaveOneOut(dst, hyper []float64) (err error) {
 	defer learner.Name(l, &err)
-	l.loo = 0
+	l.end()
 	if l.state.Forget(); l.state.Data.X == nil {
 		return learner.ErrNoData
 	}
@@ -167,16 +175,83 @@ func (l *Ridge) LeaveOneOutVJP(w *qpdiff.Workspace, g *learn.Grad, dx *mat.Dense
 	if l.state.Home.Check(); l.loo == 0 {
 		return learner.ErrNoFit
 	}
+	if err := l.checkPredictions(g, dx, ddst, len(l.state.Data.Y)); err != nil {
+		return err
+	}
+	return qpdiff.Scratch[kernelDerivative](w).adjointLeaveOneOut(&l.kernelRidgeFit, g, dx, ddst)
+}
+
+// FoldsAtOnce returns true.
+func (*Ridge) FoldsAtOnce() bool { return true }
+
+// Folds writes to dst, fold after fold, for each row of X in the fold the prediction of the fit at
+// hyper to the rows that are not in the fold. A row may be in several folds, as with random splits.
+// Folds end the last Fit: their derivatives are FoldsVJP's.
+//
+// The kernel's values are computed once. Folds that leave the same weight cost one factorisation
+// and one inverse together, N³/2 multiplications, and v³/6 for each fold of v rows, or (N−v)³/6 for
+// each fold if that is less. Each fold takes a square matrix of memory, of at most N rows.
+//
+// It returns the errors of Fit, and an ArgError of kind ErrDomain for a fold that has no row, all
+// that count, one that does not count, or one twice, and of kind ErrTooLarge if the folds need more
+// than the data's MaxBytes. After an error dst is left as it was.
+func (l *Ridge) Folds(dst, hyper []float64, folds [][]int) (err error) {
+	defer learner.Name(l, &err)
+	l.end()
+	if l.state.Forget(); l.state.Data.X == nil {
+		return learner.ErrNoData
+	}
+	size := l.state.Data.Size()
+	size.Folds = folds
+	check.Length("dst", dst, learner.Folded(folds))
+	if err := learner.Exceeds(l.Bytes(size), l.state.Data.MaxBytes, size); err != nil {
+		return err
+	}
+	if err := l.folds.take(&l.kernelRidgeFit, folds); err != nil {
+		return err
+	}
+	if err := l.folds.solve(&l.kernelRidgeFit, hyper); err != nil {
+		return err
+	}
+	for k := range l.folds.parts {
+		dst = dst[copy(dst, l.folds.parts[k].predicted):]
+	}
+	l.coef = l.c
+	l.folds.number = check.NewState()
+	return nil
+}
+
+// FoldsVJP adds the derivative of Σ_t ddst_t·dst_t at the last Folds to each field of g that is not
+// nil. g.X receives the derivative with respect to the rows as training rows. dx, unless nil,
+// receives the derivative with respect to the rows as predicted rows. With K folds it costs
+// K·N² multiplications, a solution for each fold, and N²/2 gradients of the kernel, up to 5N²/2
+// with the gradients in the rows. Errors: ErrNotFitted without a Folds after the last Load, Fit or
+// Reset; an ArgError of kind ErrNotFinite for ddst or if a product overflows, which leaves g and dx
+// undefined.
+func (l *Ridge) FoldsVJP(w *qpdiff.Workspace, g *learn.Grad, dx *mat.Dense, ddst []float64) (err error) {
+	defer learner.Name(l, &err)
+	if l.state.Home.Check(); l.folds.number == 0 {
+		return learner.ErrNoFit
+	}
+	predicted := 0
+	for k := range l.folds.parts {
+		predicted += len(l.folds.parts[k].val)
+	}
+	if err := l.checkPredictions(g, dx, ddst, predicted); err != nil {
+		return err
+	}
+	return qpdiff.Scratch[kernelDerivative](w).adjointFolds(&l.kernelRidgeFit, &l.folds, g, dx, ddst)
+}
+
+// checkPredictions checks the arguments of a derivative of so many predictions of the rows.
+func (l *Ridge) checkPredictions(g *learn.Grad, dx *mat.Dense, ddst []float64, predicted int) error {
 	rows, cols := l.state.Data.X.Dims()
-	check.Length("ddst", ddst, rows)
+	check.Length("ddst", ddst, predicted)
 	check.Matrix("dx", dx, rows, cols)
 	if err := l.state.CheckShape("g", g); err != nil {
 		return err
 	}
-	if err := check.Finite("ddst", "give a finite cotangent", ddst); err != nil {
-		return err
-	}
-	return qpdiff.Scratch[kernelDerivative](w).adjointLeaveOneOut(&l.kernelRidgeFit, g, dx, ddst)
+	return check.Finite("ddst", "give a finite cotangent", ddst)
 }
 
 // New returns a new learner with the same settings.

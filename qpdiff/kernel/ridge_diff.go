@@ -114,32 +114,40 @@ func (d *kernelDerivative) leaveOneOutColumns(l *kernelRidgeFit, g *learn.Grad, 
 			d.addGradients(&l.kernelMachine, &learn.Grad{Hyper: g.Hyper}, nil, values, l.row(j), rows)
 		}
 		if g.X != nil || dx != nil {
-			d.leaveOneOutRow(l, g, dx, ddst, j, values, rows)
+			d.leaveOneOutRow(l, ddst, j, rows)
+			d.addPairs(l, g, dx, j, values, rows)
 		}
 	}
 }
 
-// leaveOneOutRow adds the contributions of row j's kernel values with the given rows, none
-// beyond it, to two cotangents: of the rows as training rows, and of the rows as predicted
-// rows. The cotangents of the values are in s.
-func (d *kernelDerivative) leaveOneOutRow(l *kernelRidgeFit, g *learn.Grad, dx *mat.Dense, ddst []float64, j int, values []float64, rows []int) {
-	m, n, xj := len(l.c), l.n, l.row(j)
+// leaveOneOutRow sets asRow and asOther of row j's kernel values with the given rows: without row i the coefficient of row j is c_j − G_ij·e_i.
+func (d *kernelDerivative) leaveOneOutRow(l *kernelRidgeFit, ddst []float64, j int, rows []int) {
+	m := len(l.c)
+	dense.GrowAll(len(rows), &d.asRow, &d.asOther)
+	for k, i := range rows {
+		at := l.factor.a[j*m+i]
+		d.asOther[k], d.asRow[k] = ddst[i]*(l.c[j]-at*l.residual[i]), ddst[j]*(l.c[i]-at*l.residual[j])
+	}
+}
+
+// addPairs adds the contributions of row j's kernel values with the given rows, none beyond it,
+// to two cotangents: of the rows as training rows, and of the rows as predicted rows. The
+// cotangents of the values are in s, and the parts of predictions in asRow and asOther.
+func (d *kernelDerivative) addPairs(l *kernelRidgeFit, g *learn.Grad, dx *mat.Dense, j int, values []float64, rows []int) {
+	n, xj := l.n, l.row(j)
 	for k, i := range rows {
 		s, xi := d.s[k], l.row(i)
 		var si, sj float64
 		if i != j {
-			// The rows count as the predicted rows, too: without row i the
-			// coefficient of row j is c_j − G_ij·e_i.
-			at := l.factor.a[j*m+i]
-			si, sj = ddst[i]*(l.c[j]-at*l.residual[i]), ddst[j]*(l.c[i]-at*l.residual[j])
+			si, sj = d.asOther[k], d.asRow[k]
 		}
 		if g.X != nil {
 			l.kernel.Grad(nil, rowOf(g, d.gx, i, n), nil, s-si, values[k], l.kernelParams, xi, xj)
 			l.kernel.Grad(nil, nil, rowOf(g, d.gx, j, n), s-sj, values[k], l.kernelParams, xi, xj)
 		}
 		if dx != nil && i != j {
-			l.kernel.Grad(nil, dx.RawRowView(i), nil, si, values[k], l.kernelParams, xi, xj)
-			l.kernel.Grad(nil, nil, dx.RawRowView(j), sj, values[k], l.kernelParams, xi, xj)
+			l.kernel.Grad(nil, dx.RawRowView(l.rows[i]), nil, si, values[k], l.kernelParams, xi, xj)
+			l.kernel.Grad(nil, nil, dx.RawRowView(l.rows[j]), sj, values[k], l.kernelParams, xi, xj)
 		}
 	}
 }

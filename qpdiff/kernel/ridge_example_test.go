@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"cvgm/qpdiff/kernel"
 	"cvgm/qpdiff/learn"
@@ -67,6 +68,38 @@ func ExampleRidge_LeaveOneOut() {
 	// λ = 0.1: loss 0.1034, gradient [0.7309 -0.0004]
 	// λ = 0.01: loss 0.0226, gradient [1.3899 0.0176]
 	// λ = 0.001: loss 0.0069, gradient [2.6581 0.0219]
+}
+
+// Random splits that validate on three of nine rows, all from one factorisation, and the derivative of
+// their squared error. A row may be validated on by several splits.
+func ExampleRidge_Folds() {
+	d := sine()
+	var l learn.FoldLearner = &kernel.Ridge{Intercept: true}
+	if err := l.Load(d); err != nil {
+		panic(err)
+	}
+	folds := [][]int{{0, 4, 7}, {1, 4, 8}, {2, 3, 6}, {5, 7, 8}, {0, 2, 5}, {1, 3, 6}}
+	predictions, slopes := make([]float64, 18), make([]float64, 18)
+	for _, lambda := range []float64{.1, .01, .001} {
+		if err := l.Folds(predictions, []float64{lambda, .5}, folds); err != nil {
+			panic(err)
+		}
+		loss := 0.0
+		for t, i := range slices.Concat(folds...) {
+			r := predictions[t] - d.Y[i]
+			loss += r * r / 18
+			slopes[t] = 2 * r / 18
+		}
+		g := learn.Grad{Hyper: make([]float64, 2)}
+		if err := l.FoldsVJP(nil, &g, nil, slopes); err != nil {
+			panic(err)
+		}
+		fmt.Printf("λ = %v: loss %.4f, gradient %.4f\n", lambda, loss, g.Hyper)
+	}
+	// Output:
+	// λ = 0.1: loss 0.1402, gradient [0.7073 0.0316]
+	// λ = 0.01: loss 0.0554, gradient [1.6593 0.0744]
+	// λ = 0.001: loss 0.0302, gradient [5.7867 0.0888]
 }
 
 // A model without the training rows that it does not need.

@@ -172,17 +172,23 @@ func (l *kernelRidgeFit) load(bias bool) {
 	l.factor.balanced = bias
 }
 
-// solve sets c and returns b for λ times part.
-func (l *kernelRidgeFit) solve(hyper []float64, part float64) (b float64, err error) {
+// evaluate sets the kernel matrix.
+func (l *kernelRidgeFit) evaluate(hyper []float64) error {
 	if err := l.checkHyper(hyper, "lambda", func(lambda float64) error {
 		if lambda >= 0 {
 			return nil
 		}
 		return check.ArgErrorf("hyper", qpdiff.ErrDomain, "give a lambda at or above 0", "holds %v as lambda", lambda)
 	}); err != nil {
-		return 0, err
+		return err
 	}
-	if _, _, err := l.gram(l.k, l.rows, hyper[1:]); err != nil {
+	_, _, err := l.gram(l.k, l.rows, hyper[1:])
+	return err
+}
+
+// solve sets c and returns b for λ times part.
+func (l *kernelRidgeFit) solve(hyper []float64, part float64) (b float64, err error) {
+	if err := l.evaluate(hyper); err != nil {
 		return 0, err
 	}
 	if err := l.factor.factorise(l.k, l.rows, hyper[0], part); err != nil {

@@ -72,8 +72,10 @@ type Size struct {
 	Stored         int  // entries of a sparse X
 	// Predicted rows are given to [Predictor.Predict] at a time, with a workspace.
 	Predicted int
-	// LeaveOneOut: so are the fits of a [LeaveOneOutLearner], or of a [FoldLearner], in place of Fit.
+	// LeaveOneOut: so are the fits of a [LeaveOneOutLearner], in place of Fit.
 	LeaveOneOut bool
+	// Folds are given to a [FoldLearner], in place of Fit.
+	Folds [][]int
 }
 
 // Sparse reports whether X is sparse: a [mat.RowNonZeroDoer], which visits the entries that it

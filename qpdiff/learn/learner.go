@@ -151,12 +151,12 @@ type FoldLearner interface {
 	Learner
 	// FoldsAtOnce reports whether the learner can, with the settings that it has.
 	FoldsAtOnce() bool
-	// Folds writes to dst, for each row of the data that is in one of the folds, the prediction for
-	// it of the fit at hyper to the rows that are not in its fold. No row is in two folds. The
-	// learner may refuse folds that Fit would take. It ends the last Fit.
+	// Folds writes to dst, fold after fold, for each row of the data in the fold the prediction for
+	// it of the fit at hyper to the rows that are not in the fold. A row may be in several folds.
+	// The learner may refuse folds that Fit would take. It ends the last Fit.
 	Folds(dst, hyper []float64, folds [][]int) error
-	// FoldsVJP adds the derivative of Σ_i ddst_i·dst_i at the last Folds, over the rows in folds,
-	// as LeaveOneOutVJP of a [LeaveOneOutLearner] does.
+	// FoldsVJP adds the derivative of Σ_t ddst_t·dst_t at the last Folds as LeaveOneOutVJP of a
+	// [LeaveOneOutLearner] does.
 	FoldsVJP(w *qpdiff.Workspace, g *Grad, dx *mat.Dense, ddst []float64) error
 }
 

@@ -44,7 +44,7 @@ type workingSet struct {
 	residual []float64   // of each of these rows
 	reach    float64     // bounds the size of the terms of the residual, over √N
 	warm     bool        // theta comes from a fit
-	measured bool        // residual and slope are those of theta
+	measured bool        // residual and slope belong to theta
 	loss     float64     // half the mean square of the residual, of the last fit
 	enter    []int       // features about to enter
 	order    []float64   // work of violators
@@ -63,7 +63,7 @@ type workingSet struct {
 	old, from, to, with []int
 }
 
-// count lists the rows of the columns: those of d that count, or all of a sparse X. It returns
+// count lists the rows of the columns: the rows of d that count, or all of a sparse X. It returns
 // their number.
 func (s *workingSet) count(d learn.Data, counts []float64) (rows int) {
 	s.counting = s.counting[:0]
@@ -97,7 +97,7 @@ func workingEntries(rows, n, set, fetched float64) float64 {
 // an elasticNetFit.
 const equalVectors = 3 + 3 + 1
 
-// setEntries counts those of workingEntries without columns.
+// setEntries is workingEntries without the columns.
 func setEntries(rows, n, set float64) float64 {
 	const all, coordinates = 18 + equalVectors, 34 // vectors of all features; of the set
 	const pair = 2 * pastFits                      // vectors of a support and its θ

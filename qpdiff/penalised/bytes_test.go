@@ -35,7 +35,7 @@ func TestBytesOfFolds(t *testing.T) {
 		runtime.GC()
 		runtime.ReadMemStats(&after)
 		held := int64(after.HeapAlloc) - int64(before.HeapAlloc) - outside
-		if counted := l.Bytes(learn.Size{Rows: rows, Features: n, Counting: rows, LeaveOneOut: true}); held > counted || counted > 5*held {
+		if counted := l.Bytes(learn.Size{Rows: rows, Features: n, Counting: rows, Folds: folds}); held > counted || counted > 5*held {
 			t.Errorf("folds of %d rows: counts %d bytes and holds %d", each, counted, held)
 		}
 		runtime.KeepAlive([]any{l, w, folds, g, dx, dst})

@@ -7,7 +7,7 @@ type foldFit struct {
 	number uint64 // of the fits, of check.NewState; 0 without
 	ready  bool   // parts belong to the data
 	parts  []foldPart
-	of     []int     // the fold of each row of X, or −1
+	last   []int     // the last fold with each row of X, or −1
 	place  []int     // of each row of X among those that count, or −1
 	all, b []float64 // H, upper triangle, and Σ wyz
 	beta   []float64 // θ of each fold, q entries

@@ -46,8 +46,8 @@ func (l *glmFit) fold(folds [][]int) error {
 		}
 	}
 	f.ready = false
-	dense.GrowAll(rows, &f.of, &f.place)
-	dense.Fill(f.of, -1)
+	dense.GrowAll(rows, &f.last, &f.place)
+	dense.Fill(f.last, -1)
 	dense.Fill(f.place, -1)
 	for k, i := range l.rows {
 		f.place[i] = k
@@ -58,10 +58,10 @@ func (l *glmFit) fold(folds [][]int) error {
 			return check.ArgErrorf("folds", qpdiff.ErrDomain, "leave it out", "has no row in fold %d", k)
 		}
 		for _, i := range v {
-			if i < 0 || i >= rows || f.of[i] >= 0 {
-				return check.ArgErrorf("folds", qpdiff.ErrDomain, "give rows of X, each in one fold at most", "has row %d of %d rows in fold %d, or has it twice", i, rows, k)
+			if i < 0 || i >= rows || f.last[i] == k {
+				return check.ArgErrorf("folds", qpdiff.ErrDomain, "give rows of X, each once in a fold", "has row %d of %d rows in fold %d, or has it twice", i, rows, k)
 			}
-			f.of[i] = k
+			f.last[i] = k
 		}
 		l.foldRows(&f.parts[k], v)
 	}
@@ -200,17 +200,18 @@ func (d *foldDerivative) adjoint(l *glmFit, g *learn.Grad, dx *mat.Dense, ddst [
 	x := l.state.Data.Dense()
 	for k := range f.parts {
 		u, beta := d.left[k*q:(k+1)*q], f.beta[k*q:(k+1)*q]
-		for _, i := range f.parts[k].val {
+		for at, i := range f.parts[k].val {
 			for j, v := range x.RawRowView(i) {
-				u[j] += ddst[i] * (v - l.centre[j])
+				u[j] += ddst[at] * (v - l.centre[j])
 			}
 			if q > l.n {
-				u[l.n] += ddst[i]
+				u[l.n] += ddst[at]
 			}
 			if dx != nil {
-				dense.Axpy(ddst[i], beta[:l.n], dx.RawRowView(i))
+				dense.Axpy(ddst[at], beta[:l.n], dx.RawRowView(i))
 			}
 		}
+		ddst = ddst[len(f.parts[k].val):]
 		d.solve(l, &f.parts[k], u)
 	}
 	copy(d.left[size:], f.beta)
@@ -268,25 +269,30 @@ func (d *foldDerivative) rows(l *glmFit, g *learn.Grad) {
 	}
 	for at, i := range l.rows {
 		w, y, z := l.w[at], l.y[at], l.z[at*q:(at+1)*q]
-		var u, beta []float64 // of its own fold
-		if k := f.of[i]; k >= 0 {
-			u, beta = d.left[k*q:(k+1)*q], f.beta[k*q:(k+1)*q]
-		}
 		if g.Y != nil {
 			g.Y[i] += w * dense.Dot(z, d.sum)
-			if u != nil {
-				g.Y[i] -= w * dense.Dot(z, u)
-			}
 		}
 		if g.X == nil {
 			continue
 		}
 		dense.Products(d.row, d.both, q, z)
 		dense.Axpy(-y, d.sum, d.row)
-		if u != nil {
-			dense.Axpy(-dense.Dot(z, u), beta, d.row)
-			dense.Axpy(y-dense.Dot(z, beta), u, d.row)
-		}
 		dense.Axpy(-w, d.row[:l.n], g.X.RawRowView(i))
+	}
+	// Without the rows' own folds.
+	for k := range f.parts {
+		u, beta := d.left[k*q:(k+1)*q], f.beta[k*q:(k+1)*q]
+		for _, at := range f.parts[k].counting {
+			i, w, y, z := l.rows[at], l.w[at], l.y[at], l.z[at*q:(at+1)*q]
+			along := dense.Dot(z, u)
+			if g.Y != nil {
+				g.Y[i] -= w * along
+			}
+			if g.X != nil {
+				row := g.X.RawRowView(i)
+				dense.Axpy(w*along, beta[:l.n], row)
+				dense.Axpy(-w*(y-dense.Dot(z, beta)), u[:l.n], row)
+			}
+		}
 	}
 }

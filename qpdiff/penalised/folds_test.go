@@ -25,7 +25,8 @@ type foldProblem struct {
 }
 
 // draw draws a problem: two penalties of random rank over n features, weights, some of them 0, and an
-// intercept in every other one. Some rows may be in no fold.
+// intercept in every other one. Some rows may be in no fold, and in two of five problems some are in
+// several.
 func draw(seed uint64) foldProblem {
 	rng := rand.New(rand.NewPCG(seed, 41))
 	rows, n := 12+rng.IntN(30), 1+rng.IntN(8)
@@ -37,12 +38,16 @@ func draw(seed uint64) foldProblem {
 			p.d.Weights[i] = math.Exp(rng.NormFloat64()) * float64(min(1, rng.IntN(8)))
 		}
 	}
-	p.ddst = numtest.Normals(rng, rows)
 	order := rng.Perm(rows)
 	for at := 0; at < rows-3; {
 		next := min(rows-3, at+1+rng.IntN(1+rows/3))
 		p.folds = append(p.folds, order[at:next])
-		at = next
+		if at = next; seed%5 > 2 { // the next fold is a part of a random split
+			at, order = at-(next-at)/2, rng.Perm(rows)
+		}
+	}
+	for _, v := range p.folds {
+		p.ddst = append(p.ddst, numtest.Normals(rng, len(v))...)
 	}
 	return p
 }
@@ -52,7 +57,7 @@ func draw(seed uint64) foldProblem {
 func (p foldProblem) refits(t *testing.T) (dst []float64, g *learn.Grad, dx *mat.Dense) {
 	t.Helper()
 	rows, n := p.d.X.Dims()
-	dst, g, dx = make([]float64, rows), casetest.NewGrad(p.d, 2), mat.NewDense(rows, n, nil)
+	g, dx = casetest.NewGrad(p.d, 2), mat.NewDense(rows, n, nil)
 	for _, val := range p.folds {
 		d := p.d
 		d.Weights = numtest.Ones(rows)
@@ -66,9 +71,10 @@ func (p foldProblem) refits(t *testing.T) (dst []float64, g *learn.Grad, dx *mat
 		numtest.OK(t, l.Load(d), l.Fit(theta, p.hyper))
 		for _, i := range val {
 			x := append(append([]float64{}, d.Dense().RawRowView(i)...), 1)[:k]
-			dst[i] = dense.Dot(x, theta)
-			dense.Axpy(p.ddst[i], x, dtheta)
-			dense.Axpy(p.ddst[i], theta[:n], dx.RawRowView(i))
+			ddst := p.ddst[len(dst)]
+			dst = append(dst, dense.Dot(x, theta))
+			dense.Axpy(ddst, x, dtheta)
+			dense.Axpy(ddst, theta[:n], dx.RawRowView(i))
 		}
 		numtest.OK(t, l.VJP(nil, g, dtheta))
 	}
@@ -83,7 +89,7 @@ func TestFolds(t *testing.T) {
 		p := draw(seed)
 		want, wantG, wantDX := p.refits(t)
 		rows, n := p.d.X.Dims()
-		got, g, dx := make([]float64, rows), casetest.NewGrad(p.d, 2), mat.NewDense(rows, n, nil)
+		got, g, dx := make([]float64, len(p.ddst)), casetest.NewGrad(p.d, 2), mat.NewDense(rows, n, nil)
 		numtest.OK(t, p.l.Load(p.d), p.l.Folds(got, p.hyper, p.folds), p.l.FoldsVJP(&w, g, dx, p.ddst))
 		numtest.NearAll(t, "predictions", got, want, 1e-10, 0)
 		for k, s := range casetest.GradSlices(g) {
@@ -110,8 +116,7 @@ func TestFolds(t *testing.T) {
 func TestFoldsRefusals(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(6, 2, []float64{1, 0, 2, 0, 3, 0, 1, 0, 2, 1, 1, 0}), Y: make([]float64, 6)}
 	l := GLM{Penalties: []Penalty{Ridge(0, 1)}}
-	dst := make([]float64, 6)
-	if err := l.Folds(dst, []float64{1}, nil); !errors.Is(err, qpdiff.ErrNotFitted) {
+	if err := l.Folds(nil, []float64{1}, nil); !errors.Is(err, qpdiff.ErrNotFitted) {
 		t.Error(err)
 	}
 	numtest.OK(t, l.Load(d))
@@ -121,11 +126,17 @@ func TestFoldsRefusals(t *testing.T) {
 	}{
 		{[][]int{{4}}, qpdiff.ErrIllPosed},
 		{[][]int{{0, 1}, {3, 4}}, qpdiff.ErrIllPosed},
-		{[][]int{{0, 1}, {1, 2}}, qpdiff.ErrDomain},
+		{[][]int{{0, 1}, {1, 2}}, nil},
+		{[][]int{{1, 1}}, qpdiff.ErrDomain},
 		{[][]int{{0, 6}}, qpdiff.ErrDomain},
 		{[][]int{{0}, {}}, qpdiff.ErrDomain},
 		{[][]int{{0}, {1, 2}}, nil},
 	} {
+		rows := 0
+		for _, v := range c.folds {
+			rows += len(v)
+		}
+		dst := make([]float64, rows)
 		if err := l.Folds(dst, []float64{1}, c.folds); !errors.Is(err, c.kind) {
 			t.Errorf("%v: %v", c.folds, err)
 		}
@@ -135,7 +146,7 @@ func TestFoldsRefusals(t *testing.T) {
 	}
 	p := GLM{Loss: Poisson}
 	numtest.OK(t, p.Load(d))
-	if err := p.Folds(dst, []float64{1}, nil); !errors.Is(err, qpdiff.ErrDomain) {
+	if err := p.Folds(nil, []float64{1}, nil); !errors.Is(err, qpdiff.ErrDomain) {
 		t.Error(err)
 	}
 }
@@ -145,7 +156,7 @@ func TestFoldsAllocations(t *testing.T) {
 	p := draw(2)
 	rows, n := p.d.X.Dims()
 	var w qpdiff.Workspace
-	got, g, dx := make([]float64, rows), casetest.NewGrad(p.d, 2), mat.NewDense(rows, n, nil)
+	got, g, dx := make([]float64, len(p.ddst)), casetest.NewGrad(p.d, 2), mat.NewDense(rows, n, nil)
 	numtest.OK(t, p.l.Load(p.d))
 	if a := testing.AllocsPerRun(5, func() {
 		numtest.OK(t, p.l.Folds(got, p.hyper, p.folds), p.l.FoldsVJP(&w, g, dx, p.ddst))

@@ -82,7 +82,7 @@ func (l *GLM) Load(d learn.Data) (err error) {
 }
 
 // Bytes implements [learn.SizedLearner]: the copied rows, their terms at two points, the Hessian, for the
-// squared loss the Gram matrix, the copies of penalties, and, with s.LeaveOneOut, the fits of Folds.
+// squared loss the Gram matrix, the copies of penalties, and, with s.Folds, the fits of Folds.
 func (l *GLM) Bytes(s learn.Size) int64 {
 	rows, q, m := learner.Sizes(s)
 	block := min(m, float64(blockRows(s.Features)))
@@ -90,8 +90,9 @@ func (l *GLM) Bytes(s learn.Size) int64 {
 		q++
 	}
 	entries := m*q + 12*m + 2*rows + q*q + 12*q + block*q + 12*float64(max(1, len(l.Penalties)))
-	if s.LeaveOneOut { // of a foldFit and its derivatives
-		entries += 6.5*m*q + 3*q*q + 50*m + 6*rows
+	if len(s.Folds) > 0 { // of a foldFit and its derivatives
+		folded := float64(learner.Folded(s.Folds))
+		entries += 6.5*folded*q + 3*q*q + 50*folded + 6*rows
 	}
 	if l.Loss == Squared {
 		entries += q * q
@@ -163,15 +164,16 @@ func (l *GLM) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) error {
 // FoldsAtOnce reports whether Folds fits faster than Fit, as it does for the squared loss.
 func (l *GLM) FoldsAtOnce() bool { return l.Loss == Squared }
 
-// Folds writes to dst, for each row of X in a fold, the prediction of the fit at hyper to the rows
-// that are not in its fold. The other entries of dst stay. Folds have rows of X of which none is in
-// two. It ends the last Fit; FoldsVJP has its derivatives.
+// Folds writes to dst, fold after fold, for each row of X in the fold the prediction of the fit at
+// hyper to the rows that are not in the fold. A row may be in several folds, as with random splits.
+// It ends the last Fit; FoldsVJP has its derivatives.
 //
 // It is for the squared loss. With q parameters it costs q³/6 multiplications for each fold of at
 // least q/2 rows, and q² for each row of the other folds: Load has summed the squares of all rows,
 // and the first Folds after a Load sums the squares of each fold. The condition of a fold's
-// Hessian bounds the digits that are lost. Errors are Fit's, and ErrDomain for another loss or for folds that
-// share a row or have none. After an error dst is undefined.
+// Hessian bounds the digits that are lost. Errors are Fit's, ErrDomain for another loss or for a fold that
+// has a row twice or has none, and ErrTooLarge for folds that need more than the data's MaxBytes. After
+// an error dst is undefined.
 func (l *GLM) Folds(dst, hyper []float64, folds [][]int) (err error) {
 	defer learner.Name(l, &err)
 	l.folds.number, l.warm = 0, false
@@ -181,8 +183,13 @@ func (l *GLM) Folds(dst, hyper []float64, folds [][]int) (err error) {
 	if l.loss != Squared {
 		return check.ArgErrorf("GLM.Loss", qpdiff.ErrDomain, "use Fit", "is not Squared, which Folds needs")
 	}
-	check.Length("dst", dst, len(l.state.Data.Y))
+	size := l.state.Data.Size()
+	size.Folds = folds
+	check.Length("dst", dst, learner.Folded(folds))
 	if err := learner.CheckHyper(hyper, len(l.forms)); err != nil {
+		return err
+	}
+	if err := learner.Exceeds(l.Bytes(size), l.state.Data.MaxBytes, size); err != nil {
 		return err
 	}
 	if err := l.fold(folds); err != nil {
@@ -194,9 +201,10 @@ func (l *GLM) Folds(dst, hyper []float64, folds [][]int) (err error) {
 	}
 	f := &l.folds
 	for k := range f.parts {
-		for _, i := range f.parts[k].val {
-			dst[i] = l.predict(f.beta[k*l.q:][:l.q], i)
+		for at, i := range f.parts[k].val {
+			dst[at] = l.predict(f.beta[k*l.q:][:l.q], i)
 		}
+		dst = dst[len(f.parts[k].val):]
 	}
 	if err := check.Finite("Data", "scale the data", f.beta); err != nil {
 		return err
@@ -205,8 +213,7 @@ func (l *GLM) Folds(dst, hyper []float64, folds [][]int) (err error) {
 	return nil
 }
 
-// FoldsVJP adds the derivative of Σ_i ddst_i·dst_i at the last Folds, over the rows in folds, to each
-// field of g that is not nil. g.X receives the derivative with respect to the rows as training
+// FoldsVJP adds the derivative of Σ_t ddst_t·dst_t at the last Folds to each field of g that is not nil. g.X receives the derivative with respect to the rows as training
 // rows. dx, unless nil, receives the derivative with respect to the rows as predicted rows. With K
 // folds it costs K·q² multiplications, one pass over each S_j, and N·q² with g.X. Errors:
 // ErrNotFitted without a Folds after the last Load, Fit or Reset; an ArgError of kind
@@ -217,8 +224,12 @@ func (l *GLM) FoldsVJP(w *qpdiff.Workspace, g *learn.Grad, dx *mat.Dense, ddst [
 		return learner.ErrNoFit
 	}
 	l.state.Hypers = len(l.forms)
+	predicted := 0
+	for k := range l.folds.parts {
+		predicted += len(l.folds.parts[k].val)
+	}
+	check.Length("ddst", ddst, predicted)
 	rows, cols := l.state.Data.X.Dims()
-	check.Length("ddst", ddst, rows)
 	check.Matrix("dx", dx, rows, cols)
 	if err := l.state.CheckShape("g", g); err != nil {
 		return err

@@ -3,6 +3,7 @@ package penalised
 import (
 	"encoding/json"
 	"os"
+	"slices"
 	"testing"
 
 	"cvgm/qpdiff/internal/numtest"
@@ -61,8 +62,8 @@ func TestMgcv(t *testing.T) {
 		}
 		dst, score := make([]float64, len(c.Y)), 0.0
 		numtest.OK(t, l.Folds(dst, c.Lambda, folds))
-		for i, p := range dst {
-			score += c.Weights[i] * (p - c.Y[i]) * (p - c.Y[i])
+		for at, i := range slices.Concat(folds...) {
+			score += c.Weights[i] * (dst[at] - c.Y[i]) * (dst[at] - c.Y[i])
 		}
 		numtest.NearAll(t, "NCV", []float64{score}, []float64{*c.NCV}, mgcvTol, 0)
 	}

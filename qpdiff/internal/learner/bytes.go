@@ -67,3 +67,11 @@ func Room(most int64) float64 {
 func Sizes(s learn.Size) (rows, n, counting float64) {
 	return float64(s.Rows), float64(s.Features), float64(s.Counting)
 }
+
+// Folded returns the number of rows of all folds.
+func Folded(folds [][]int) (rows int) {
+	for _, f := range folds {
+		rows += len(f)
+	}
+	return rows
+}

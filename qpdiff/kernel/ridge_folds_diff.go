@@ -1,0 +1,101 @@
+package kernel
+
+import (
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/learn"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// adjointFolds is [Ridge.FoldsVJP]. For the fold of the rows V with the coefficients c, which are 0
+// in V, let u be ddst in V. On the rows left T let −u solve their system for K_TV·ddst: u =
+// G_·V·G_VV⁻¹·ddst. The cotangents are u·cᵀ of the kernel matrix, of which the rows in V are those
+// of predictions, and −u_T of y.
+func (d *kernelDerivative) adjointFolds(l *kernelRidgeFit, f *ridgeFolds, g *learn.Grad, dx *mat.Dense, ddst []float64) error {
+	m := len(l.rows)
+	d.clear(&l.kernelMachine)
+	d.u, d.own = dense.Zeros(d.u, len(f.parts)*m), dense.Zeros(d.own, len(f.parts)*m)
+	for k := range f.parts {
+		p := &f.parts[k]
+		u, c, own := d.u[k*m:(k+1)*m], f.coef[k*m:(k+1)*m], d.own[k*m:(k+1)*m]
+		dense.Scatter(own, ddst[:len(p.val)], p.val)
+		ddst = ddst[len(p.val):]
+		d.foldAdjoint(l, f, p, u, own)
+		dense.Scatter(u, d.s, p.val)
+		if g.Y != nil {
+			for _, i := range p.left {
+				g.Y[l.rows[i]] -= u[i]
+			}
+		}
+		if g.Hyper != nil {
+			sum := 0.0
+			for _, i := range p.left {
+				sum += u[i] * c[i] / l.factor.share[i]
+			}
+			g.Hyper[0] += p.part * sum
+		}
+	}
+	if g.X == nil && (g.Hyper == nil || len(l.kernelParams) == 0) && dx == nil {
+		return learner.CheckProduct(g)
+	}
+	for j := range m {
+		d.foldsRow(l, f, g, dx, j)
+	}
+	if err := d.addInputs(l, g); err != nil {
+		return err
+	}
+	return learner.CheckProduct(&learn.Grad{X: dx})
+}
+
+// foldAdjoint sets u of one fold for ddst, which is own in the fold, and s to ddst.
+func (d *kernelDerivative) foldAdjoint(l *kernelRidgeFit, f *ridgeFolds, p *ridgeFold, u, own []float64) {
+	m, v := len(l.rows), len(p.val)
+	d.s, d.row = dense.Grow(d.s, m), dense.Grow(d.row, m)
+	d.s = d.s[:v]
+	dense.Gather(d.s, own, p.val)
+	if !p.own {
+		a, inverse := d.row[:v], f.families[p.family].factor.a
+		copy(a, d.s)
+		dense.ForwardSolve(p.a, p.inv, v, v, a)
+		dense.BackSolve(p.a, p.inv, v, v, a)
+		for at, i := range p.val {
+			dense.Axpy(a[at], inverse[i*m:(i+1)*m], u)
+		}
+		return
+	}
+	for at, i := range p.val {
+		dense.Axpy(-d.s[at], l.k[i*m:(i+1)*m], u)
+	}
+	w := d.row[:len(p.left)]
+	dense.Gather(w, u, p.left)
+	p.factor.solve(w, -floats.Sum(d.s))
+	dense.Scatter(u, w, p.left)
+}
+
+// foldsRow adds the part of row j's kernel values with the rows before it and with itself.
+func (d *kernelDerivative) foldsRow(l *kernelRidgeFit, f *ridgeFolds, g *learn.Grad, dx *mat.Dense, j int) {
+	m := len(l.rows)
+	rows, values := l.support[:j+1], l.k[j*m:][:j+1]
+	d.s = dense.Zeros(d.s, j+1)
+	for k := range f.parts {
+		u, c := d.u[k*m:], f.coef[k*m:]
+		dense.Axpy(u[j], c[:j+1], d.s)
+		dense.Axpy(c[j], u[:j+1], d.s)
+	}
+	d.s[j] /= 2
+	if g.Hyper != nil {
+		d.addGradients(&l.kernelMachine, &learn.Grad{Hyper: g.Hyper}, nil, values, l.row(j), rows)
+	}
+	if g.X == nil && dx == nil {
+		return
+	}
+	d.asRow, d.asOther = dense.Zeros(d.asRow, j+1), dense.Zeros(d.asOther, j+1)
+	for k := range f.parts {
+		own, c := d.own[k*m:], f.coef[k*m:]
+		dense.Axpy(own[j], c[:j+1], d.asRow)
+		dense.Axpy(c[j], own[:j+1], d.asOther)
+	}
+	d.addPairs(l, g, dx, j, values, rows)
+}

@@ -1,0 +1,240 @@
+package kernel
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/casetest"
+	"cvgm/qpdiff/internal/numtest"
+	"cvgm/qpdiff/learn"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// A foldProblem is a random kernel ridge regression with folds.
+type foldProblem struct {
+	l     *Ridge
+	d     learn.Data
+	hyper []float64
+	folds [][]int
+	ddst  []float64
+}
+
+// drawFolds draws a problem: folds that divide some of the rows, or random splits of which each row
+// may be in several; weights, some of them 0, in two of three; an intercept in every other one.
+func drawFolds(seed uint64) foldProblem {
+	rng := rand.New(rand.NewPCG(seed, 43))
+	rows, n := 6+rng.IntN(30), 1+rng.IntN(5)
+	p := foldProblem{l: &Ridge{Intercept: seed%2 == 0}, d: casetest.RandomData(seed, rows, n, false)}
+	p.hyper = []float64{math.Exp(-4 * rng.Float64())}
+	switch seed % 5 {
+	case 0:
+		p.hyper = append(p.hyper, .1+rng.Float64())
+	case 1:
+		p.l.Kernel = Polynomial{Degree: 2}
+		p.hyper = append(p.hyper, .1+rng.Float64(), rng.Float64())
+	default:
+		p.l.Kernel = ARD{Shape: Shape(seed % 5 % 3)}
+		for range n {
+			p.hyper = append(p.hyper, rng.ExpFloat64()*float64(min(1, rng.IntN(6))))
+		}
+	}
+	var counting []int
+	if seed%3 > 0 {
+		p.d.Weights = make([]float64, rows)
+	}
+	for i := range rows {
+		if p.d.Weights != nil {
+			p.d.Weights[i] = math.Exp(rng.NormFloat64()/2) * float64(min(1, rng.IntN(8)))
+		}
+		if p.d.Weights == nil || p.d.Weights[i] > 0 {
+			counting = append(counting, i)
+		}
+	}
+	if len(counting) < 4 {
+		p.d.Weights, counting = nil, rng.Perm(rows)
+	}
+	order := func() []int {
+		rng.Shuffle(len(counting), func(i, k int) { counting[i], counting[k] = counting[k], counting[i] })
+		return append([]int{}, counting...)
+	}
+	size := 1 + rng.IntN(len(counting)/2)
+	if seed%4 < 2 {
+		for all := order(); len(all) > 2; {
+			size = min(size, len(all))
+			p.folds, all = append(p.folds, all[:size]), all[size:]
+			size += rng.IntN(2) * int(seed%4)
+		}
+	} else {
+		for range 1 + rng.IntN(24) {
+			p.folds = append(p.folds, order()[:size])
+			size = max(1, size-rng.IntN(2)*int(seed%4-2))
+		}
+	}
+	for _, v := range p.folds {
+		p.ddst = append(p.ddst, numtest.Normals(rng, len(v))...)
+	}
+	return p
+}
+
+// refits returns the predictions by a fit for each fold, and the derivatives: through the fits in g,
+// and of the predicted rows in dx.
+func (p foldProblem) refits(t *testing.T) (dst []float64, g *learn.Grad, dx *mat.Dense) {
+	t.Helper()
+	rows, n := p.d.X.Dims()
+	g, dx = casetest.NewGrad(p.d, len(p.hyper)), mat.NewDense(rows, n, nil)
+	for _, val := range p.folds {
+		d := p.d
+		d.Weights = numtest.Ones(rows)
+		copy(d.Weights, p.d.Weights)
+		x := mat.NewDense(len(val), n, nil)
+		for at, i := range val {
+			d.Weights[i] = 0
+			x.SetRow(at, p.d.Dense().RawRowView(i))
+		}
+		l, f, dat := p.l.New().(*Ridge), make([]float64, len(val)), mat.NewDense(len(val), n, nil)
+		theta, _ := l.Dims(n)
+		numtest.OK(t, l.Load(d), l.Fit(make([]float64, theta), p.hyper), l.Predict(nil, f, x), l.PredictVJP(nil, g, dat, x, p.ddst[len(dst):][:len(val)]))
+		for at, i := range val {
+			for j, v := range dat.RawRowView(at) {
+				dx.Set(i, j, dx.At(i, j)+v)
+			}
+		}
+		dst = append(dst, f...)
+	}
+	return dst, g, dx
+}
+
+// foldsTol is the difference of fits by folds from fits one by one, relative to the largest entry.
+const foldsTol = 1e-10
+
+// Folds and their derivatives in all inputs are equal to fits without the rows of each fold: folds
+// that divide the rows, and random splits, with weights, by G and by factors of the rows left.
+func TestRidgeFolds(t *testing.T) {
+	own, shared := 0, 0
+	var w qpdiff.Workspace
+	for seed := range uint64(numtest.Long(1000)) {
+		p := drawFolds(seed)
+		want, wantG, wantDX := p.refits(t)
+		rows, n := p.d.X.Dims()
+		got, g, dx := make([]float64, len(p.ddst)), casetest.NewGrad(p.d, len(p.hyper)), mat.NewDense(rows, n, nil)
+		numtest.OK(t, p.l.Load(p.d), p.l.Folds(got, p.hyper, p.folds), p.l.FoldsVJP(&w, g, dx, p.ddst))
+		numtest.NearAll(t, "predictions", got, want, foldsTol, 1)
+		for k, s := range casetest.GradSlices(g) {
+			numtest.NearAll(t, fmt.Sprint("derivatives ", k), s, casetest.GradSlices(wantG)[k], foldsTol, 1)
+		}
+		numtest.NearAll(t, "dx", dx.RawMatrix().Data, wantDX.RawMatrix().Data, foldsTol, 1)
+		for _, part := range p.l.folds.parts {
+			if part.own {
+				own++
+			} else {
+				shared++
+			}
+		}
+		if t.Failed() {
+			t.Fatalf("problem %d: %T, folds %v", seed, p.l.Kernel, p.folds)
+		}
+	}
+	if own < 100 || shared < 100 {
+		t.Errorf("%d folds with factors of their own, %d without", own, shared)
+	}
+}
+
+// A fold that leaves no row, or has a row twice, is refused, as are rows that do not count. A refused Folds leaves its destination alone.
+func TestRidgeFoldsRefusals(t *testing.T) {
+	d := casetest.RandomData(3, 6, 2, false)
+	d.Weights = []float64{1, 1, 2, 0, 1, 1}
+	l, dst, hyper := Ridge{Intercept: true}, make([]float64, 6), []float64{.1, .4}
+	if err := l.Folds(dst[:1], hyper, [][]int{{0}}); !errors.Is(err, qpdiff.ErrNotFitted) {
+		t.Error(err)
+	}
+	numtest.OK(t, l.Load(d))
+	for _, c := range []struct {
+		folds [][]int
+		kind  error
+	}{
+		{[][]int{{0, 1}, {1, 2}}, nil},
+		{[][]int{{0, 1}, {3}}, qpdiff.ErrDomain},
+		{[][]int{{0, 0}}, qpdiff.ErrDomain},
+		{[][]int{{0, 6}}, qpdiff.ErrDomain},
+		{[][]int{{-1}}, qpdiff.ErrDomain},
+		{[][]int{{0}, {}}, qpdiff.ErrDomain},
+		{[][]int{{0, 1, 2, 4, 5}}, qpdiff.ErrDomain},
+		{nil, nil},
+	} {
+		count := 0
+		for _, v := range c.folds {
+			count += len(v)
+		}
+		dst := numtest.Ones(count)
+		err := l.Folds(dst, hyper, c.folds)
+		if !errors.Is(err, c.kind) || err != nil && dst[0] != 1 {
+			t.Errorf("%v: %v, with %v", c.folds, err, dst)
+		}
+		if err := l.FoldsVJP(nil, new(learn.Grad), nil, dst); (err == nil) != (c.kind == nil) {
+			t.Errorf("%v, derivative: %v", c.folds, err)
+		}
+	}
+	numtest.OK(t, l.Folds(dst[:2], hyper, [][]int{{0, 1}}))
+	if err := l.FoldsVJP(nil, new(learn.Grad), nil, []float64{1, math.NaN()}); !errors.Is(err, qpdiff.ErrNotFinite) {
+		t.Errorf("cotangent NaN: %v", err)
+	}
+	numtest.OK(t, l.Fit(make([]float64, 1), hyper))
+	if err := l.FoldsVJP(nil, new(learn.Grad), nil, dst[:2]); !errors.Is(err, qpdiff.ErrNotFitted) {
+		t.Errorf("FoldsVJP after Fit: %v", err)
+	}
+}
+
+// Folds allocate nothing once they had the same sizes, and give the same bits again, after other fits.
+func TestRidgeFoldsState(t *testing.T) {
+	for seed := range uint64(12) {
+		p := drawFolds(seed)
+		rows, n := p.d.X.Dims()
+		var w qpdiff.Workspace
+		got, want := make([]float64, len(p.ddst)), make([]float64, len(p.ddst))
+		g, dx := casetest.NewGrad(p.d, len(p.hyper)), mat.NewDense(rows, n, nil)
+		numtest.OK(t, p.l.Load(p.d), p.l.Folds(want, p.hyper, p.folds))
+		if a := testing.AllocsPerRun(5, func() {
+			numtest.OK(t, p.l.Folds(got, p.hyper, p.folds), p.l.FoldsVJP(&w, g, dx, p.ddst))
+		}); a != 0 {
+			t.Errorf("%v allocations", a)
+		}
+		theta, _ := p.l.Dims(n)
+		other := append([]float64{}, p.hyper...)
+		other[1] += .5
+		numtest.OK(t, p.l.Fit(make([]float64, theta), other), p.l.Folds(got[:len(p.folds[0])], other, p.folds[:1]), p.l.Folds(got, p.hyper, p.folds))
+		if !numtest.SameBits(got, want) {
+			t.Errorf("problem %d: %v, then %v", seed, want, got)
+		}
+	}
+}
+
+// Folds of equal weight share one G, however rounding sums them, and folds of other weights do not.
+func TestRidgeFoldFamilies(t *testing.T) {
+	const rows = 30
+	d := casetest.RandomData(5, rows, 2, false)
+	d.Weights = make([]float64, rows)
+	for i := range rows {
+		d.Weights[i] = []float64{.1, .2, .7}[i/2%3]
+	}
+	var folds [][]int
+	for i := range rows / 6 { // the same weights in each, in other places
+		for _, at := range []int{0, 1} {
+			folds = append(folds, []int{6*i + at, 2 + (6*i+14+at)%rows, 4 + (6*i+6+at)%rows})
+		}
+	}
+	l, dst, hyper := new(Ridge), make([]float64, rows), []float64{.1, .5}
+	numtest.OK(t, l.Load(d), l.Folds(dst, hyper, folds))
+	if n := len(l.folds.families); n != 1 || l.folds.parts[0].own {
+		t.Errorf("%d families, factors of their own %v", n, l.folds.parts[0].own)
+	}
+	d.Weights[0] += 1e-9
+	numtest.OK(t, l.Load(d), l.Folds(dst, hyper, folds))
+	if n := len(l.folds.families); n != 2 {
+		t.Errorf("%d families with another weight", n)
+	}
+}
