@@ -197,9 +197,14 @@ func (l *kernelRidgeFit) solve(hyper []float64, part float64) (b float64, err er
 	dense.Gather(l.c, l.state.Data.Y, l.rows)
 	b = l.factor.solve(l.c, 0)
 	if !dense.AllFinite(l.c) || !dense.Finite(b) {
-		return 0, check.ArgErrorf("Data", qpdiff.ErrNotFinite, "scale the labels or the kernel, or raise lambda", "leaves coefficients that overflow")
+		return 0, l.overflow()
 	}
 	return b, nil
+}
+
+// overflow is the error of coefficients that are not finite.
+func (*kernelRidgeFit) overflow() error {
+	return check.ArgErrorf("Data", qpdiff.ErrNotFinite, "scale the labels or the kernel, or raise lambda", "leaves coefficients that overflow")
 }
 
 // leaveOneOut sets dst to the prediction for each row of the fit to the others.

@@ -59,14 +59,17 @@ const familyTol = 1e-13
 func ownFactors(m, left, folds float64) bool { return left <= 3*m*m*m+folds }
 
 // foldEntries counts the fits and their derivatives with the folds of s, of m rows that count.
-// Weights may make a family of each fold, or let four have a G.
+// Weights may make a family of each fold, or let four have a G. It is quadratic in the number of
+// folds, and allocates nothing.
 func foldEntries(s learn.Size, m float64) (entries float64) {
-	sizes := map[int]float64{}
 	for _, rows := range s.Folds {
-		sizes[len(rows)]++
-	}
-	for size, count := range sizes {
-		v := float64(size)
+		count := 0.0 // of folds of this size
+		for _, others := range s.Folds {
+			if len(others) == len(rows) {
+				count++
+			}
+		}
+		v := float64(len(rows))
 		left, each := m-v, m*m/4+v*v
 		switch own := ownFactors(m, count*left*left*left, count*v*v*v); {
 		case s.Weighted:
@@ -76,7 +79,7 @@ func foldEntries(s learn.Size, m float64) (entries float64) {
 		default:
 			each = m*m/count + v*v
 		}
-		entries += count * (each + 12*m + float64(dense.BlockWork(s.Counting)))
+		entries += each + 12*m + float64(dense.BlockWork(s.Counting))
 	}
 	return entries + m*m + 6*m
 }
@@ -206,7 +209,7 @@ func (p *ridgeFold) solveByFamily(l *kernelRidgeFit, y *ridgeFamily, c []float64
 	for at, i := range p.val {
 		c[i], e[at] = 0, l.state.Data.Y[l.rows[i]]-e[at]
 	}
-	return dense.AllFinite(e)
+	return dense.AllFinite(c) && dense.AllFinite(e)
 }
 
 // solveLeft sets the fold's coefficients c and predictions by a factor of the rows left.
@@ -233,6 +236,9 @@ func (f *ridgeFolds) solveLeft(l *kernelRidgeFit, p *ridgeFold, c []float64, lam
 	dense.Scatter(c, left, p.left)
 	for at, i := range p.val {
 		p.predicted[at] = b + floats.Dot(l.k[i*m:(i+1)*m], c)
+	}
+	if !dense.AllFinite(c) || !dense.AllFinite(p.predicted) {
+		return l.overflow()
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"cvgm/qpdiff/internal/numtest"
 	"cvgm/qpdiff/learn"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -20,29 +21,36 @@ type foldProblem struct {
 	l     *Ridge
 	d     learn.Data
 	hyper []float64
+	units []float64 // of hyper
 	folds [][]int
 	ddst  []float64
 }
 
 // drawFolds draws a problem: folds that divide some of the rows, or random splits of which each row
-// may be in several; weights, some of them 0, in two of three; an intercept in every other one.
+// may be in several; weights, some of them 0, in two of three; an intercept in every other one; units
+// of the features and of the labels between 1e-6 and 1e6.
 func drawFolds(seed uint64) foldProblem {
 	rng := rand.New(rand.NewPCG(seed, 43))
 	rows, n := 6+rng.IntN(30), 1+rng.IntN(5)
+	units := math.Pow(10, rng.Float64()*12-6)
+	width := 1 / (units * units)
 	p := foldProblem{l: &Ridge{Intercept: seed%2 == 0}, d: casetest.RandomData(seed, rows, n, false)}
-	p.hyper = []float64{math.Exp(-4 * rng.Float64())}
+	p.hyper, p.units = []float64{math.Exp(-4 * rng.Float64())}, []float64{1}
 	switch seed % 5 {
 	case 0:
-		p.hyper = append(p.hyper, .1+rng.Float64())
+		p.hyper, p.units = append(p.hyper, width*(.1+rng.Float64())), append(p.units, width)
 	case 1:
 		p.l.Kernel = Polynomial{Degree: 2}
-		p.hyper = append(p.hyper, .1+rng.Float64(), rng.Float64())
+		p.hyper, p.units = append(p.hyper, width*(.1+rng.Float64()), rng.Float64()), append(p.units, width, 1)
 	default:
 		p.l.Kernel = ARD{Shape: Shape(seed % 5 % 3)}
 		for range n {
-			p.hyper = append(p.hyper, rng.ExpFloat64()*float64(min(1, rng.IntN(6))))
+			p.units = append(p.units, width)
+			p.hyper = append(p.hyper, width*rng.ExpFloat64()*float64(min(1, rng.IntN(6))))
 		}
 	}
+	p.d.X.(*mat.Dense).Scale(units, p.d.X)
+	floats.Scale(math.Pow(10, rng.Float64()*12-6), p.d.Y)
 	var counting []int
 	if seed%3 > 0 {
 		p.d.Weights = make([]float64, rows)
@@ -109,7 +117,11 @@ func (p foldProblem) refits(t *testing.T) (dst []float64, g *learn.Grad, dx *mat
 	return dst, g, dx
 }
 
-// foldsTol is the difference of fits by folds from fits one by one, relative to the largest entry.
+// size returns Σ_t |ddst_t|·max |y|, the size of the sum of predictions that is differentiated.
+func (p foldProblem) size() float64 { return floats.Norm(p.ddst, 1) * floats.Norm(p.d.Y, math.Inf(1)) }
+
+// foldsTol is the difference of fits by folds from fits one by one, relative to the largest entry, and
+// of a derivative in ln h, which is a sum that may cancel, to the size of that sum.
 const foldsTol = 1e-10
 
 // Folds and their derivatives in all inputs are equal to fits without the rows of each fold: folds
@@ -123,11 +135,14 @@ func TestRidgeFolds(t *testing.T) {
 		rows, n := p.d.X.Dims()
 		got, g, dx := make([]float64, len(p.ddst)), casetest.NewGrad(p.d, len(p.hyper)), mat.NewDense(rows, n, nil)
 		numtest.OK(t, p.l.Load(p.d), p.l.Folds(got, p.hyper, p.folds), p.l.FoldsVJP(&w, g, dx, p.ddst))
-		numtest.NearAll(t, "predictions", got, want, foldsTol, 1)
-		for k, s := range casetest.GradSlices(g) {
-			numtest.NearAll(t, fmt.Sprint("derivatives ", k), s, casetest.GradSlices(wantG)[k], foldsTol, 1)
+		numtest.NearAll(t, "predictions", got, want, foldsTol, 0)
+		for k, h := range g.Hyper { // each in its own unit
+			numtest.NearAll(t, fmt.Sprint("derivative in hyperparameter ", k), []float64{h}, wantG.Hyper[k:k+1], foldsTol, p.size()/p.units[k])
 		}
-		numtest.NearAll(t, "dx", dx.RawMatrix().Data, wantDX.RawMatrix().Data, foldsTol, 1)
+		for k, s := range casetest.GradSlices(g)[1:] {
+			numtest.NearAll(t, fmt.Sprint("derivatives ", k), s, casetest.GradSlices(wantG)[1:][k], foldsTol, 0)
+		}
+		numtest.NearAll(t, "dx", dx.RawMatrix().Data, wantDX.RawMatrix().Data, foldsTol, 0)
 		for _, part := range p.l.folds.parts {
 			if part.own {
 				own++
@@ -144,7 +159,8 @@ func TestRidgeFolds(t *testing.T) {
 	}
 }
 
-// A fold that leaves no row, or has a row twice, is refused, as are rows that do not count. A refused Folds leaves its destination alone.
+// A fold that leaves no row, or has a row twice, is refused, as are rows that do not count. A refused
+// Folds leaves its destination alone.
 func TestRidgeFoldsRefusals(t *testing.T) {
 	d := casetest.RandomData(3, 6, 2, false)
 	d.Weights = []float64{1, 1, 2, 0, 1, 1}
@@ -201,14 +217,30 @@ func TestRidgeFoldsState(t *testing.T) {
 		if a := testing.AllocsPerRun(5, func() {
 			numtest.OK(t, p.l.Folds(got, p.hyper, p.folds), p.l.FoldsVJP(&w, g, dx, p.ddst))
 		}); a != 0 {
-			t.Errorf("%v allocations", a)
+			t.Errorf("problem %d: %v allocations", seed, a)
 		}
 		theta, _ := p.l.Dims(n)
 		other := append([]float64{}, p.hyper...)
-		other[1] += .5
+		other[0] *= 1.5
 		numtest.OK(t, p.l.Fit(make([]float64, theta), other), p.l.Folds(got[:len(p.folds[0])], other, p.folds[:1]), p.l.Folds(got, p.hyper, p.folds))
 		if !numtest.SameBits(got, want) {
 			t.Errorf("problem %d: %v, then %v", seed, want, got)
+		}
+	}
+}
+
+// Coefficients beyond the largest number are an error, by G and by factors of the rows left.
+func TestRidgeFoldsOverflow(t *testing.T) {
+	d := casetest.RandomData(7, 12, 2, false)
+	floats.Scale(1e307, d.Y)
+	for _, count := range []int{1, 12} {
+		l, dst, folds := new(Ridge), numtest.Ones(2*count), [][]int{}
+		for k := range count {
+			folds = append(folds, []int{k, (k + 1) % 12})
+		}
+		numtest.OK(t, l.Load(d))
+		if err := l.Folds(dst, []float64{1e-6, 1e-4}, folds); !errors.Is(err, qpdiff.ErrNotFinite) || dst[0] != 1 {
+			t.Errorf("%d folds: %v, predictions %v", count, err, dst)
 		}
 	}
 }
