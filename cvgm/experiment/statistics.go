@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"sync"
@@ -138,14 +139,38 @@ func Deviation(e Estimate) float64 { return e.Margin / e.student(.95) * math.Sqr
 // ErrSpread is the error of estimates that cannot be pooled.
 var ErrSpread = errors.New("experiment: estimates to pool: some have a spread and some have none: compute all by one program")
 
+// Check returns an error if no repetitions give the estimate: a number of repetitions below 1, a
+// margin that is negative, infinite, or that of one repetition, a mean beside the scale, or a
+// scale that does not exist. The mean is NaN if nothing can be measured.
+func (e Estimate) Check() error {
+	switch {
+	case e.Scale < AnyNumber || e.Scale > Positive:
+		return fmt.Errorf("the scale %d of an estimate does not exist: use %d to %d", e.Scale, AnyNumber, Positive)
+	case e.N < 1:
+		return fmt.Errorf("an estimate has %d repetitions: give at least one", e.N)
+	case math.IsInf(e.Mean, 0), e.Scale == Share && (e.Mean < 0 || e.Mean > 1), e.Scale == Positive && e.Mean < 0:
+		return fmt.Errorf("an estimate is %v, outside of its scale: give the mean of the repetitions", e.Mean)
+	case e.Margin < 0 || math.IsInf(e.Margin, 0) || e.N == 1 && e.Margin > 0:
+		return fmt.Errorf("the margin of an estimate from %d repetitions is %v: give half of its interval, NaN for one repetition", e.N, e.Margin)
+	}
+	return nil
+}
+
 // Pool returns the estimate from all repetitions of several estimates of one quantity together.
 // Of values without repetitions it returns the value if all are equal, and otherwise the
-// estimate from these values. The error is ErrSpread.
+// estimate from these values. It returns ErrSpread if some have a spread and others have not, and
+// an error without any estimate or with one that [Estimate.Check] refuses.
 func Pool(all ...Estimate) (Estimate, error) {
+	if len(all) == 0 {
+		return Estimate{}, errors.New("experiment: no estimate to pool: give at least one")
+	}
 	var single []float64
 	var p Estimate
 	for _, e := range all {
-		if e.N < 2 || math.IsNaN(e.Margin) {
+		if err := e.Check(); err != nil {
+			return Estimate{}, fmt.Errorf("experiment: estimates to pool: %w", err)
+		}
+		if math.IsNaN(e.Margin) {
 			single = append(single, e.Mean)
 		}
 		p.N += e.N
@@ -153,13 +178,15 @@ func Pool(all ...Estimate) (Estimate, error) {
 		p.Scale = e.Scale
 	}
 	if len(single) > 0 {
-		if len(single) < len(all) {
+		if len(single) < len(all) || p.N > len(all) {
 			return Estimate{}, ErrSpread
 		}
 		if slices.Min(single) == slices.Max(single) {
 			return all[0], nil
 		}
-		return EstimateOf(single), nil
+		e := EstimateOf(single)
+		e.Scale = p.Scale
+		return e, nil
 	}
 	p.Mean /= float64(p.N)
 	var squares float64

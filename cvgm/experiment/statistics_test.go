@@ -137,8 +137,36 @@ func TestPoolIsTheEstimateOfAll(t *testing.T) {
 	if p := pool(one, other); p.Mean != 4 || p.N != 2 || !(p.Margin > 0) {
 		t.Errorf("of two values: %+v", p)
 	}
-	if _, err := Pool(one, parts[0]); !errors.Is(err, ErrSpread) {
-		t.Errorf("a value beside an estimate: %v", err)
+	one.Scale, other.Scale = Positive, Positive
+	if p := pool(one, other); p.Scale != Positive {
+		t.Errorf("of two values above 0: %+v", p)
+	}
+	unknown := parts[0] // its repetitions differ by nobody knows how much
+	unknown.Margin = math.NaN()
+	for _, all := range [][]Estimate{{one, parts[0]}, {parts[1], unknown}, {unknown, unknown}, {one, unknown}} {
+		if _, err := Pool(all...); !errors.Is(err, ErrSpread) {
+			t.Errorf("%+v: %v", all, err)
+		}
+	}
+}
+
+// Estimates that no repetitions give are errors, not panics. So is a pool of none.
+func TestPoolOfDamagedEstimates(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(1)
+	sound := []Estimate{{1, .1, 5, AnyNumber}, {1, nan, 1, AnyNumber}, {nan, nan, 1, AnyNumber}, {0, 0, 9, Share}, {1, 0, 9, Share}, {0, 0, 9, Positive}}
+	for _, e := range sound {
+		if _, err := Pool(e, e); err != nil {
+			t.Errorf("%+v: %v", e, err)
+		}
+	}
+	for _, e := range []Estimate{{}, {1, nan, 0, AnyNumber}, {1, nan, -1, AnyNumber}, {1, -.1, 5, AnyNumber}, {1, inf, 5, AnyNumber}, {-inf, .1, 5, AnyNumber},
+		{1, .1, 1, AnyNumber}, {1.1, .1, 5, Share}, {-.1, .1, 5, Share}, {-.1, .1, 5, Positive}, {1, .1, 5, Positive + 1}, {1, .1, 5, -1}} {
+		if _, err := Pool(sound[0], e); err == nil || errors.Is(err, ErrSpread) {
+			t.Errorf("%+v: %v", e, err)
+		}
+	}
+	if _, err := Pool(); err == nil {
+		t.Error("no estimate: no error")
 	}
 }
 

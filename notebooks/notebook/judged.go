@@ -30,12 +30,23 @@ func Judged(p ResultsParams, results claims.Results) (judged []claims.Claim, not
 		return judged, ""
 	}
 	Check(err)
-	draws := Must(claims.ReadRecords(bytes.NewReader(recorded)))
-	pooled, err := claims.Pool(judged, draws)
-	if err != nil {
-		return judged, fmt.Sprintf("These are the verdicts of draw 0 alone, since the recorded draws are of other rows: %v. The command ./reproduce.sh --again %d records them anew.", err, len(draws))
+	return pooledBy(recorded, judged, currentSource)
+}
+
+// pooledBy judges claims of draw 0 by recorded draws. If these cannot be used, it returns the
+// claims as they are and a note with the reason.
+func pooledBy(recorded []byte, judged []claims.Claim, current func(function string) string) (pooled []claims.Claim, note string) {
+	draws, first, err := claims.ReadRecords(bytes.NewReader(recorded))
+	if err == nil && first != 0 {
+		err = fmt.Errorf("the first of them is draw %d", first)
 	}
-	return pooled, noteOf(len(draws), olderSources(recorded, currentSource), claims.Moved(judged, draws[0]))
+	if err == nil {
+		pooled, err = claims.Pool(judged, draws)
+	}
+	if err != nil {
+		return judged, fmt.Sprintf("These are the verdicts of draw 0 alone, since the recorded draws cannot be used: %v. The command ./reproduce.sh --again 10 records them anew.", err)
+	}
+	return pooled, noteOf(len(draws), olderSources(recorded, current), claims.Moved(judged, draws[0]))
 }
 
 // noteOf reports which sources have changed since the draws were recorded, and the rows of draw 0

@@ -1,10 +1,16 @@
 package notebook
 
 import (
+	"bytes"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
+
+	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/claims"
 )
 
 // The comments in the draws' record name the source that computed each draw.
@@ -20,6 +26,32 @@ func TestOlderSources(t *testing.T) {
 	}
 	if got := currentSource("nowhere.NoParams.Run"); got != "" {
 		t.Errorf("the source of nothing is %q", got)
+	}
+}
+
+// Recorded draws that cannot be used leave the claims as they are, and the note names the reason.
+func TestDamagedDraws(t *testing.T) {
+	judged := []claims.Claim{{Number: 1, Measured: []claims.Measurement{{Text: "a value", Ours: experiment.Estimate{Mean: 1, Margin: math.NaN(), N: 1}}}}}
+	for _, c := range []struct {
+		first int
+		line  string
+		want  string
+	}{
+		{0, "", ""},
+		{0, "1,1a,here,1,NaN,1,x\n", `record 2: "x" is no number`},
+		{0, "1,1a,here,1,.5,9,0\n", "some have a spread and some have none"},
+		{0, "1,2a,here,1,NaN,1,0\n", `draw 1 has no "here" of row 1a`},
+		{1, "", "the first of them is draw 1"},
+	} {
+		var record bytes.Buffer
+		if err := claims.RecordOf(judged).Write(&record, c.first); err != nil {
+			t.Fatal(err)
+		}
+		record.WriteString(c.line)
+		pooled, note := pooledBy(record.Bytes(), judged, func(string) string { return "" })
+		if !strings.Contains(note, c.want) || (note == "") != (c.want == "") || (pooled[0].Measured[0].Draws == nil) != (c.want != "") {
+			t.Errorf("%q: %q, want %q; %+v", c.line, note, c.want, pooled[0].Measured[0])
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package claims
 import (
 	"cmp"
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -95,10 +96,13 @@ func Moved(claims []Claim, draw0 Record) []string {
 	return moved
 }
 
-// Pool judges the claims by the repetitions of all draws together. Texts, settings and rules
-// come from claims. If a draw lacks a row or one of its parts, another version of the program
-// made the record, and Pool returns an error.
+// Pool judges the claims by the repetitions of all draws together. Texts, settings, rules and the
+// scales of intervals come from claims. If a draw lacks a row or one of its parts, another version
+// of the program made the record, and Pool returns an error; so it does without any draw.
 func Pool(claims []Claim, draws []Record) ([]Claim, error) {
+	if len(draws) == 0 {
+		return nil, errors.New("claims: no draw to pool: record some")
+	}
 	pooled := make([]Claim, len(claims))
 	for i, c := range claims {
 		c.Measured = slices.Clone(c.Measured)
@@ -111,11 +115,12 @@ func Pool(claims []Claim, draws []Record) ([]Claim, error) {
 		}
 		of := make(map[string][]experiment.Estimate)
 		for d, r := range draws {
-			for part := range m.parts() {
+			for part, here := range m.parts() {
 				e, ok := r[name][part]
 				if !ok && err == nil {
 					err = fmt.Errorf("claims: draw %d has no %q of row %s: record all draws again", d, part, name)
 				}
+				e.Scale = here.Scale
 				of[part] = append(of[part], e)
 			}
 		}
@@ -232,43 +237,67 @@ func compareRows(a, b string) int {
 	return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
 }
 
-// ReadRecords reads the records of several draws, in their order and below one heading. Lines that
-// begin with # do not count.
-func ReadRecords(from io.Reader) ([]Record, error) {
+// ReadRecords reads the records of consecutive draws, in their order and below one heading, and
+// returns them with the number of the first draw. Lines that begin with # do not count. A line
+// that no [Record] writes, or that gives a part of a row twice, is an error.
+func ReadRecords(from io.Reader) (draws []Record, first int, err error) {
 	c := csv.NewReader(from)
 	c.Comment = '#'
 	lines, err := c.ReadAll()
-	if err != nil || len(lines) == 0 || !slices.Equal(lines[0], recordHeader) {
-		return nil, fmt.Errorf("claims: records of draws: not a table of %v (%v)", recordHeader, err)
+	switch {
+	case err != nil || len(lines) == 0 || !slices.Equal(lines[0], recordHeader):
+		return nil, 0, fmt.Errorf("claims: records of draws: not a table of %v (%v)", recordHeader, err)
+	case len(lines) == 1:
+		return nil, 0, errors.New("claims: records of draws: there is none below the heading")
 	}
-	var draws []Record
-	last := -1
 	for k, line := range lines[1:] {
-		var e experiment.Estimate
-		var d, scale int
-		for _, f := range []struct {
-			text string
-			to   any
-		}{{line[0], &d}, {line[3], &e.Mean}, {line[4], &e.Margin}, {line[5], &e.N}, {line[6], &scale}} {
-			if _, err := fmt.Sscan(f.text, f.to); err != nil {
-				return nil, fmt.Errorf("claims: records of draws: line %d: %q is no number", k+2, f.text)
-			}
+		draw, name, part, e, err := readRecord(line)
+		switch last := first + len(draws) - 1; {
+		case err != nil:
+		case draws == nil:
+			draws, first = []Record{make(Record)}, draw
+		case draw == last+1:
+			draws = append(draws, make(Record))
+		case draw != last:
+			err = fmt.Errorf("draw %d after draw %d", draw, last)
+		case hasPart(draws[len(draws)-1], name, part):
+			err = fmt.Errorf("%q of row %s is there twice", part, name)
 		}
-		if last < 0 || d != last {
-			if d < last {
-				return nil, fmt.Errorf("claims: records of draws: line %d: draw %d after draw %d", k+2, d, last)
-			}
-			draws, last = append(draws, make(Record)), d
+		if err != nil {
+			return nil, 0, fmt.Errorf("claims: records of draws: record %d: %w", k+1, err)
 		}
-		if e.N < 0 {
-			return nil, fmt.Errorf("claims: records of draws: line %d: %d repetitions", k+2, e.N)
-		}
-		e.Scale = experiment.Scale(scale)
 		r := draws[len(draws)-1]
-		if r[line[1]] == nil {
-			r[line[1]] = make(map[string]experiment.Estimate)
+		if r[name] == nil {
+			r[name] = make(map[string]experiment.Estimate)
 		}
-		r[line[1]][line[2]] = e
+		r[name][part] = e
 	}
-	return draws, nil
+	return draws, first, nil
+}
+
+func hasPart(r Record, name, part string) bool {
+	_, is := r[name][part]
+	return is
+}
+
+// readRecord reads a line that Write writes.
+func readRecord(line []string) (draw int, name, part string, e experiment.Estimate, err error) {
+	var scale int
+	for _, f := range []struct {
+		text string
+		to   any
+	}{{line[0], &draw}, {line[3], &e.Mean}, {line[4], &e.Margin}, {line[5], &e.N}, {line[6], &scale}} {
+		var failed error
+		switch to := f.to.(type) {
+		case *int:
+			*to, failed = strconv.Atoi(f.text)
+		case *float64:
+			*to, failed = strconv.ParseFloat(f.text, 64)
+		}
+		if failed != nil {
+			return 0, "", "", e, fmt.Errorf("%q is no number", f.text)
+		}
+	}
+	e.Scale = experiment.Scale(scale)
+	return draw, line[1], line[2], e, e.Check()
 }

@@ -94,6 +94,11 @@ func TestDrawsArePooled(t *testing.T) {
 	if d := little.Draws; d.Flips != 0 || d.Expected > .01 || d.Chance != 1 {
 		t.Errorf("%+v", d)
 	}
+	first[0].Measured[1].Ours.Scale = experiment.Positive
+	if other, err := Pool(first, records); err != nil || other[0].Measured[1].Ours.Scale != experiment.Positive || other[0].Measured[1].Ours.Mean != little.Ours.Mean {
+		t.Errorf("of another scale than the records': %v", err)
+	}
+	first[0].Measured[1].Ours.Scale = experiment.AnyNumber
 	was := records[5]["2b"][partOurs]
 	records[5]["2b"][partOurs] = once(was.Mean)
 	if _, err := Pool(first, records); !errors.Is(err, experiment.ErrSpread) || !strings.Contains(err.Error(), "2b") {
@@ -155,7 +160,9 @@ func TestDrawsThatFlipTooOftenAreFound(t *testing.T) {
 }
 
 func TestRecordsAreReadAsTheyAreWritten(t *testing.T) {
-	want := []Record{RecordOf(Claims(fakeResults(1))), RecordOf(Claims(fakeResults(2)))}
+	src := synth.NewStream(3, "draws")
+	claims := [][]Claim{drawn(src, 60, 0), drawn(src, 60, 0)}
+	want := []Record{RecordOf(claims[0]), RecordOf(claims[1])}
 	b := bytes.NewBufferString("# a source\n")
 	for d, r := range want {
 		var one bytes.Buffer
@@ -168,22 +175,47 @@ func TestRecordsAreReadAsTheyAreWritten(t *testing.T) {
 		}
 		b.WriteString(text)
 	}
-	got, err := ReadRecords(bytes.NewReader(b.Bytes()))
-	if err != nil {
-		t.Fatal(err)
+	got, first, err := ReadRecords(bytes.NewReader(b.Bytes()))
+	if err != nil || first != 4 {
+		t.Fatalf("from draw %d, %v", first, err)
 	}
 	if diff := cmp.Diff(want, got, cmpopts.EquateNaNs()); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := Pool(Claims(fakeResults(1)), got); err != nil {
+	if _, err := Pool(claims[0], got); err != nil {
 		t.Error(err)
 	}
-	lines := strings.SplitAfter(b.String(), "\n")[1:]
-	for name, text := range map[string]string{
-		"nothing": "", "fewer than no repetitions": lines[0] + "0,1a,here,1,NaN,-1,0\n", "another heading": "a,b\n", "no number": lines[0] + "0,1a,here,x,NaN,1,0\n", "a draw comes back": lines[0] + "1,1a,here,1,NaN,1,0\n0,1a,here,1,NaN,1,0\n",
+	if _, err := Pool(claims[0], nil); err == nil {
+		t.Error("no draw: no error")
+	}
+}
+
+// Records that no run of the program writes are errors, which name the line.
+func TestDamagedRecords(t *testing.T) {
+	heading := strings.Join(recordHeader, ",") + "\n"
+	for text, want := range map[string]string{
+		"":                                  "not a table",
+		"a,b\n":                             "not a table",
+		heading:                             "none below the heading",
+		heading + "0,1a,here,1,NaN":         "wrong number of fields",
+		heading + "0,1a,here,x,NaN,1,0\n":   `record 1: "x" is no number`,
+		heading + "0,1a,here,1,NaN,1a,0\n":  `record 1: "1a" is no number`,
+		heading + "0,1a,here,1,NaN,1.5,0\n": `record 1: "1.5" is no number`,
+		heading + "0,1a,here,1,NaN,-1,0\n":  "-1 repetitions",
+		heading + "0,1a,here,1,NaN,0,0\n":   "0 repetitions",
+		heading + "0,1a,here,1,-1,9,0\n":    "margin",
+		heading + "0,1a,here,1,+Inf,9,0\n":  "margin",
+		heading + "0,1a,here,1,1,1,0\n":     "margin",
+		heading + "0,1a,here,-Inf,1,9,0\n":  "-Inf",
+		heading + "0,1a,here,12,1,9,1\n":    "12, outside of its scale",
+		heading + "0,1a,here,-1,1,9,2\n":    "-1, outside of its scale",
+		heading + "0,1a,here,1,1,9,3\n":     "scale 3",
+		heading + "0,1a,here,1,NaN,1,0\n0,1b,here,1,NaN,1,0\n0,1a,here,2,NaN,1,0\n": `record 3: "here" of row 1a is there twice`,
+		heading + "1,1a,here,1,NaN,1,0\n0,1a,here,1,NaN,1,0\n":                      "draw 0 after draw 1",
+		heading + "0,1a,here,1,NaN,1,0\n2,1a,here,1,NaN,1,0\n":                      "draw 2 after draw 0",
 	} {
-		if _, err := ReadRecords(strings.NewReader(text)); err == nil {
-			t.Errorf("%s: no error", name)
+		if _, _, err := ReadRecords(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}
 }
@@ -242,7 +274,7 @@ func pooledClaims(t *testing.T) []Claim {
 	if err != nil {
 		t.Fatal(err)
 	}
-	draws, err := ReadRecords(bytes.NewReader(recorded))
+	draws, _, err := ReadRecords(bytes.NewReader(recorded))
 	if err != nil {
 		t.Fatal(err)
 	}
