@@ -583,6 +583,14 @@ func Largest(s []float64) float64 {
 	return m
 }
 
+// ScaleBy multiplies the entries of v by 2^power, without a rounding where none overflows or
+// becomes subnormal.
+func ScaleBy(v []float64, power int) {
+	for i := range v {
+		v[i] = math.Ldexp(v[i], power)
+	}
+}
+
 // Symmetric returns the largest modulus in the n×n matrix q, and reports whether q is the same as
 // its transpose, bit by bit. NaN is not, and is passed over.
 func Symmetric(q []float64, n int) (largest float64, same bool) {

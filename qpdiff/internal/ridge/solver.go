@@ -286,9 +286,8 @@ func (s *Solver) conjugate(sys *System, x, b []float64, tol float64, most int) (
 		return 0, true
 	}
 	_, unit := math.Frexp(largest)
-	for j, v := range b[:k] {
-		s.r[j] = math.Ldexp(v, -unit)
-	}
+	copy(s.r, b[:k])
+	dense.ScaleBy(s.r, -unit)
 	copy(s.z, s.r)
 	s.Factor.solve(sys, s.z, s.t)
 	copy(s.p, s.z)
@@ -306,9 +305,7 @@ func (s *Solver) conjugate(sys *System, x, b []float64, tol float64, most int) (
 		s.Factor.solve(sys, s.z, s.t)
 		next := floats.Dot(s.r, s.z)
 		if next <= end {
-			for j, v := range x[:k] {
-				x[j] = math.Ldexp(v, unit)
-			}
+			dense.ScaleBy(x[:k], unit)
 			return steps + 1, true
 		}
 		floats.AddScaledTo(s.p, s.z, next/size, s.p)

@@ -90,7 +90,7 @@ func (g *Gradients) Solve(q *System, x, b, work []float64, floor float64) (resid
 	}
 	// The squares of the terms of any b are finite and above zero in units of most.
 	_, power := math.Frexp(most)
-	scaleBy(rest, -power)
+	dense.ScaleBy(rest, -power)
 	size := floats.Norm(rest, 2) // of the terms of the residual
 	residual = 1
 	for range rounds {
@@ -110,7 +110,7 @@ func (g *Gradients) Solve(q *System, x, b, work []float64, floor float64) (resid
 			break
 		}
 	}
-	scaleBy(x, power)
+	dense.ScaleBy(x, power)
 	for i, v := range rest {
 		if math.Abs(v) > math.Abs(rest[worst]) {
 			worst = i
@@ -120,13 +120,6 @@ func (g *Gradients) Solve(q *System, x, b, work []float64, floor float64) (resid
 		residual = math.Inf(1)
 	}
 	return residual, worst
-}
-
-// scaleBy multiplies the entries of v by a power of two.
-func scaleBy(v []float64, power int) {
-	for i := range v {
-		v[i] = math.Ldexp(v[i], power)
-	}
 }
 
 // round sets change to a solution for the right-hand side rest, which it overwrites, in
