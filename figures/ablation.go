@@ -23,6 +23,7 @@ func AblationTable(r *samplesize.AblationResult) *Table {
 	t := &Table{
 		Name: "ablation", Caption: fmt.Sprintf("Test risk after a descent of the CV loss, after one of the training loss, and at the lowest CV loss of a random search, over %d data sets of each kernel and size, and %d of each problem with two hyperparameters", r.Params.Seeds, r.Params.PairSeeds),
 		Header: []string{"Problem", "N", "Splits", "Steps", "Start", "Training loss", "CV loss", "CV less training", "CV is better", "CV loss helps", "CV less start", "Training less start", "Random search", "CV less random"},
+		Brief:  []string{"Problem", "N", "Splits", "Steps", "Training loss", "CV loss", "CV less training", "CV loss helps", "CV less random"},
 		Note: "The two descents have the same data, learner, searcher, start and number of steps. The random search has the CV loss and as many evaluations, and no gradient. Risks are error rates on the test examples, for the elastic net mean squared errors. " +
 			"Means with 95 % confidence intervals, paired differences; a tie counts half. The column CV loss helps judges CV less training by its sign and against the smallest difference that matters, as the claims do; no interval is widened for the number of rows. A kernel is judged after steps, penalties and widths after evaluations.",
 	}

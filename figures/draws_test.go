@@ -5,7 +5,9 @@ import (
 	"flag"
 	"os"
 	"reflect"
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/experiment/registry"
@@ -37,6 +39,9 @@ func TestRandomSmallRuns(t *testing.T) {
 				}
 				files := 0
 				for _, o := range all {
+					if table, ok := o.(*Table); ok {
+						fitsPage(t, table)
+					}
 					files += map[bool]int{true: 4, false: 3}[reflect.TypeOf(o) == reflect.TypeFor[*Figure]()]
 				}
 				if written, err := os.ReadDir(dir); err != nil || len(written) != files {
@@ -44,6 +49,52 @@ func TestRandomSmallRuns(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A notebook's page has pageWidth pixels for a table, in a window of 1280, and a table takes
+// perLetter and perColumn of them, as measured in a browser.
+const pageWidth, perLetter, perColumn = 1135, 7.2, 13
+
+// fitsPage fails if a notebook's page is not wide enough for a table with each number in one line.
+func fitsPage(t *testing.T, table *Table) {
+	t.Helper()
+	var widest []int
+	for line := range strings.Lines(table.ForNotebook()) {
+		if !strings.HasPrefix(line, "|") || strings.HasPrefix(line, "| :--") || strings.HasPrefix(line, "| --:") {
+			continue
+		}
+		cells := strings.Split(strings.ReplaceAll(strings.Trim(line, "|\n"), `\|`, "/"), "|")
+		widest = append(widest, make([]int, max(0, len(cells)-len(widest)))...)
+		for i, cell := range cells {
+			for _, word := range strings.Split(cell, " ") {
+				widest[i] = max(widest[i], utf8.RuneCountInString(word))
+			}
+		}
+	}
+	width := 0.
+	for _, letters := range widest {
+		width += perColumn + perLetter*float64(letters)
+	}
+	if width > pageWidth {
+		t.Errorf("table %s takes %.0f pixels of the %d that a notebook's page has: set Brief", table.Name, width, pageWidth)
+	}
+}
+
+// A notebook shows a table's Brief columns, with each number in one line, and names the file
+// with the others.
+func TestTableForNotebook(t *testing.T) {
+	table := &Table{Name: "t", Caption: "c", Header: []string{"a", "b", "c"}, Rows: [][]any{{"x y", 1, Number{Value: 1, Margin: 2, Digits: 1}}}, Note: "N.", Brief: []string{"a", "c"}}
+	const want = "**c**\n\n| a | c |\n| :-- | --: |\n| x y | 1.0\u00a0±\u00a02.0 |\n\nN. The other columns are in t.csv.\n"
+	if got := table.ForNotebook(); got != want {
+		t.Errorf("the notebook shows %q, want %q", got, want)
+	}
+	if got := table.Markdown(); !strings.Contains(got, "| x y | 1 | 1.0 ± 2.0 |") {
+		t.Errorf("the file has %q", got)
+	}
+	table.Brief = nil
+	if got := table.ForNotebook(); !strings.Contains(got, "| x y | 1 | 1.0\u00a0±\u00a02.0 |\n\nN.\n") {
+		t.Errorf("without Brief the notebook shows %q", got)
 	}
 }
 

@@ -75,15 +75,18 @@ func ElasticNetCVTable(seeds *elasticnet.Seeds) *Table {
 func ElasticNetBoxTable(r *elasticnet.Seeds) *Table {
 	p := r.Params
 	t := &Table{Name: "elastic_net_boxes", Caption: fmt.Sprintf("Exhaustive and random search in the paper's box and in a wide one, over %d seeds", p.Seeds),
-		Header: []string{"Search", "CV loss, paper's box", "wide box", "wide less paper's", "Test loss, paper's box", "wide box", "wide less paper's", "Best on an edge, paper's box", "wide box", "Best on an upper edge, paper's box", "wide box"}}
+		Header: []string{"Search", "Mean of", "paper's box", "wide box", "wide minus paper's"}}
 	for k, less := range [][2]experiment.Comparison{{r.WideLess.ExhaustiveCV, r.WideLess.ExhaustiveTest}, {r.WideLess.RandomCV, r.WideLess.RandomTest}} {
 		narrow, wide := chart.Nth(r.Methods, elasticnet.Exhaustive+k), chart.Nth(r.Methods, elasticnet.WideExhaustive+k)
-		row := []any{narrow.Name, chart.Estimated(narrow.CVMean, 4), chart.Estimated(wide.CVMean, 4), chart.Estimated(less[0].Difference, 4),
-			chart.Estimated(narrow.TestMean, 4), chart.Estimated(wide.TestMean, 4), chart.Estimated(less[1].Difference, 4), nil, nil, nil, nil}
-		if k == 0 {
-			row[7], row[8], row[9], row[10] = chart.Estimated(r.OnEdge, 3), chart.Estimated(r.WideOnEdge, 3), chart.Estimated(r.OnUpper, 3), chart.Estimated(r.WideOnUpper, 3)
+		add := func(of string, narrowMean, wideMean experiment.Estimate, difference any) {
+			t.Rows = append(t.Rows, []any{narrow.Name, of, chart.Estimated(narrowMean, 4), chart.Estimated(wideMean, 4), difference})
 		}
-		t.Rows = append(t.Rows, row)
+		add("CV loss", narrow.CVMean, wide.CVMean, chart.Estimated(less[0].Difference, 4))
+		add("test loss", narrow.TestMean, wide.TestMean, chart.Estimated(less[1].Difference, 4))
+		if k == 0 {
+			add("share with the best point on an edge", r.OnEdge, r.WideOnEdge, nil)
+			add("on an upper edge", r.OnUpper, r.WideOnUpper, nil)
+		}
 	}
 	t.Note = fmt.Sprintf("The paper's box is [%.3g, %.3g]² and the wide one [%.3g, %.3g]², each with a grid of %d by %d points or %d random ones. The CV loss's minimum, by quasi-Newton searches, lies outside the paper's box on %.1f ± %.1f %% of the data sets, and beyond an upper end on %.1f ± %.1f %%. "+
 		"Means, paired differences and shares with 95 %% confidence intervals.",

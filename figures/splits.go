@@ -25,6 +25,7 @@ func SplitsTable(r *splits.Result) *Table {
 		Name: "splits_elastic_net", Caption: fmt.Sprintf("Elastic net: uniform and balanced splits over %d data sets", r.Params.DataSets),
 		Header: []string{"K", "p", "SD of CV loss, uniform", "balanced", "SD of gradient, uniform", "balanced",
 			"SD of CV loss, balanced over uniform", "SD of gradient, balanced over uniform", "Test loss, uniform", "balanced", "Balanced less uniform"},
+		Brief: []string{"K", "p", "SD of CV loss, uniform", "SD of CV loss, balanced over uniform", "SD of gradient, balanced over uniform", "Balanced less uniform"},
 		Note: fmt.Sprintf("Standard deviations over %d draws of the splits for the same data, at λ1 = λ2 = %g, and the test loss of the model at the lowest CV loss: means over the data sets with 95 %% confidence intervals.",
 			r.Params.Draws, r.Params.At),
 	}

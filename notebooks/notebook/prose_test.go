@@ -124,12 +124,21 @@ func TestNotebooksTellWhatTheyShow(t *testing.T) {
 	}
 }
 
+// widestLine bounds the lines of a cell, with tabs of 8, so that a window of 1280 pixels shows them
+// whole.
+const widestLine = 120
+
 // A cell consists of calls: what they print is worded in package readings, and long lines run
 // off the page.
 func TestCellsHoldNoProse(t *testing.T) {
 	prose := regexp.MustCompile(`"[^"\n]{70,}"`)
 	for path, cells := range cellsOf(t, "*.ipynb") {
 		for _, c := range cells {
+			for line := range strings.Lines(c.text()) {
+				if n := len([]rune(strings.ReplaceAll(strings.TrimSuffix(line, "\n"), "\t", "        "))); c.Type == "code" && n > widestLine {
+					t.Errorf("%s: a line of %d characters: %s", path, n, line)
+				}
+			}
 			if found := prose.FindString(c.text()); c.Type == "code" && found != "" {
 				t.Errorf("%s: %s", path, found)
 			}

@@ -103,7 +103,7 @@ func Show(outputs ...figures.Output) {
 		case *figures.Figure:
 			ShowDrawn(o, Must(os.ReadFile(filepath.Join(dir, o.Name+".png"))))
 		case *figures.Table:
-			gonbui.DisplayMarkdown(o.Markdown())
+			gonbui.DisplayMarkdown(o.ForNotebook())
 		}
 		// Pictures and printed text reach the notebook by different pipes.
 		gonbui.Sync()
@@ -138,7 +138,7 @@ func Fold(tables ...*figures.Table) {
 	for _, t := range tables {
 		save(t)
 		_, caption := t.Describe()
-		gonbui.DisplayMarkdown(fmt.Sprintf("<details><summary>%s: %d rows</summary>\n\n%s\n</details>", figures.HTMLText(caption), len(t.Rows), t.Markdown()))
+		gonbui.DisplayMarkdown(fmt.Sprintf("<details><summary>%s: %d rows</summary>\n\n%s\n</details>", figures.HTMLText(caption), len(t.Rows), t.ForNotebook()))
 		gonbui.Sync()
 	}
 }

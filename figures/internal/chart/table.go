@@ -21,6 +21,9 @@ type Table struct {
 	Header  []string
 	Rows    [][]any
 	Note    string // below the table; empty: none
+	// Brief are the headings of the columns that a notebook shows, for which the page is wide
+	// enough; nil: all.
+	Brief []string
 	// Links are the addresses of words in the cells, relative to the table's folder. Markdown has
 	// them as links, the other formats as words.
 	Links   map[string]string
@@ -97,6 +100,11 @@ func (t *Table) check() error {
 			}
 		}
 	}
+	for _, h := range t.Brief {
+		if !slices.Contains(t.Header, h) {
+			return fmt.Errorf("figures: table %s: Brief names %q, which is no heading: use those of Header", t.Name, h)
+		}
+	}
 	return nil
 }
 
@@ -150,8 +158,39 @@ func (t *Table) Below() []string {
 	return slices.DeleteFunc([]string{t.Note, t.Changed}, func(line string) bool { return line == "" })
 }
 
+// ForNotebook returns the Markdown of the columns that a notebook shows. Numbers in it are not
+// broken at their spaces. If columns are left out, the last line names the file that has them.
+func (t *Table) ForNotebook() string {
+	brief := *t
+	if t.Brief != nil {
+		var columns []int
+		for i, h := range t.Header {
+			if slices.Contains(t.Brief, h) {
+				columns = append(columns, i)
+			}
+		}
+		brief.Header = nil
+		for _, i := range columns {
+			brief.Header = append(brief.Header, t.Header[i])
+		}
+		brief.Rows = make([][]any, len(t.Rows))
+		for k, row := range t.Rows {
+			for _, i := range columns {
+				brief.Rows[k] = append(brief.Rows[k], cellAt(row, i))
+			}
+		}
+		brief.Note = strings.TrimSpace(t.Note + " The other columns are in " + t.Name + ".csv.")
+	}
+	return brief.markdown(noBreak)
+}
+
+const noBreak = "\u00a0"
+
 // Markdown returns the table in GitHub's dialect.
-func (t *Table) Markdown() string {
+func (t *Table) Markdown() string { return t.markdown(" ") }
+
+// markdown returns the table in GitHub's dialect, with this space within numbers.
+func (t *Table) markdown(space string) string {
 	var b strings.Builder
 	caption := Markdown(t.Caption, false)
 	if strings.Contains(t.Caption, "*") { // which might end the emphasis
@@ -166,7 +205,11 @@ func (t *Table) Markdown() string {
 	for _, row := range t.Rows {
 		b.WriteByte('|')
 		for i := range t.Header {
-			b.WriteString(" " + t.markdownCell(cellAt(row, i)) + " |")
+			cell := t.markdownCell(cellAt(row, i))
+			if _, ok := cellAt(row, i).(Number); ok {
+				cell = strings.ReplaceAll(cell, " ", space)
+			}
+			b.WriteString(" " + cell + " |")
 		}
 		b.WriteByte('\n')
 	}
