@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/portable"
 	"cvgm/cvgm/internal/strictjson"
 	"cvgm/qpdiff"
 
@@ -162,20 +163,7 @@ func (c *OneVsRest) Probability(t *Table) (*mat.Dense, error) {
 	}
 	rows, _ := decisions.Dims()
 	for i := range rows {
-		row := decisions.RawRowView(i)
-		top := math.Inf(-1)
-		for k, d := range row {
-			row[k] = -math.Log1p(math.Exp(-math.Abs(d))) + min(d, 0) // the logarithm of 1/(1 + exp(−d))
-			top = max(top, row[k])
-		}
-		sum := 0.0
-		for k := range row {
-			row[k] = math.Exp(row[k] - top)
-			sum += row[k]
-		}
-		for k := range row {
-			row[k] /= sum
-		}
+		portable.Shares(decisions.RawRowView(i))
 	}
 	return decisions, nil
 }

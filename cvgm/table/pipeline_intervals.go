@@ -56,7 +56,7 @@ func (p *Pipeline) checkIntervals(e *Encoder) error {
 	}
 	for k, f := range p.Intervals.Folds {
 		own, ok := f.Model.Prepared.(*Encoder)
-		if !ok || own.means == nil || !slices.EqualFunc(own.columns, e.columns, func(a, b Column) bool { return a.equal(&b) }) {
+		if !ok || own.code == nil || !slices.EqualFunc(own.columns, e.columns, func(a, b Column) bool { return a.equal(&b) }) {
 			return args.Bad("Pipeline.Intervals", qpdiff.ErrShape, "keep the parts of a pipeline together", "have a model of other columns in fold %d", k)
 		}
 	}
@@ -109,7 +109,7 @@ func (p *Pipeline) writtenIntervals(e *Encoder) (*intervalsJSON, error) {
 		fold := foldJSON{Model: text, At: filled(f.Spread.At), Size: filled(f.Spread.Size), Scores: filled(f.Scores), Weights: filled(f.Weights)}
 		for j := range e.columns {
 			if e.columns[j].imputed() {
-				fold.Means = append(fold.Means, f.Model.Prepared.(*Encoder).means[j])
+				fold.Means = append(fold.Means, f.Model.Prepared.(*Encoder).code[j].Mean)
 			}
 		}
 		out.Folds = append(out.Folds, fold)
@@ -125,7 +125,7 @@ func (in *intervalsJSON) read(e *Encoder) (*interval.CVPlus, error) {
 	p := &interval.CVPlus{Units: in.Units}
 	for k, f := range in.Folds {
 		own := *e
-		own.means = make([]float64, len(e.columns))
+		own.code = slices.Clone(e.code)
 		left := f.Means
 		for j := range e.columns {
 			if !e.columns[j].imputed() {
@@ -134,7 +134,7 @@ func (in *intervalsJSON) read(e *Encoder) (*interval.CVPlus, error) {
 			if len(left) == 0 {
 				return nil, args.Bad("means", qpdiff.ErrShape, "give one for each column that has one", "of fold %d are %d", k, len(f.Means))
 			}
-			own.means[j], left = left[0], left[1:]
+			own.code[j].Mean, left = left[0], left[1:]
 		}
 		if len(left) > 0 {
 			return nil, args.Bad("means", qpdiff.ErrShape, "give one for each column that has one", "of fold %d are %d", k, len(f.Means))
