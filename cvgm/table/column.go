@@ -116,5 +116,13 @@ func (c *Column) equal(d *Column) bool {
 	return c.Name == d.Name && c.Kind == d.Kind && c.MissingLevel == d.MissingLevel && c.Other == d.Other && slices.Equal(c.Levels, d.Levels) && c.Number.equal(d.Number) && c.Date.equal(d.Date) && c.Effect.equal(d.Effect)
 }
 
+// sameColumns reports whether two lists of columns are equal.
+func sameColumns(a, b []Column) bool {
+	if len(a) == len(b) && len(a) > 0 && &a[0] == &b[0] { // of one table, which may have many levels
+		return true
+	}
+	return slices.EqualFunc(a, b, func(c, d Column) bool { return c.equal(&d) })
+}
+
 // imputed reports whether missing values become the mean.
 func (c *Column) imputed() bool { return c.Kind == Numeric && c.Missing == MissingIsMean }

@@ -47,7 +47,7 @@ func (c *OneVsRest) check() error {
 		if err != nil {
 			return args.At(err, "OneVsRest.Pipelines[%d]", k)
 		}
-		same := slices.EqualFunc(first.columns, e.columns, func(a, b Column) bool { return a.equal(&b) })
+		same := sameColumns(first.columns, e.columns)
 		if err := args.First(
 			args.BadIf(len(p.Classes) != 2, "OneVsRest.Pipelines", qpdiff.ErrShape, "train it on Table.Binary of a class", "has no classes in number %d", k),
 			args.BadIf(!same || p.Target != c.Pipelines[0].Target, "OneVsRest.Pipelines", qpdiff.ErrShape, "train all on one table", "has other columns or another target in number %d", k),

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"strings"
 
 	"cvgm/cvgm"
@@ -166,7 +165,7 @@ func (p *Pipeline) Decision(t *Table) ([]float64, error) {
 
 // checkColumns reports a table that has not the columns of a model.
 func (t *Table) checkColumns(e *Encoder) error {
-	same := slices.EqualFunc(t.Columns, e.columns, func(a, b Column) bool { return a.equal(&b) })
+	same := sameColumns(t.Columns, e.columns)
 	return args.BadIf(!same, "Table", qpdiff.ErrDomain, "read the table with Pipeline.Read", "has other columns or levels than the model's table")
 }
 

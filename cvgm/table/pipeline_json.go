@@ -144,9 +144,9 @@ func (p Pipeline) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON reads the text of MarshalJSON in versions 1, which has no formats of columns, 2 and 3.
-// A later version of this package reads all three, too. Decisions and predictions then have the bits
-// of the pipeline that was written, on amd64 and arm64; a kernel machine that version 1 wrote may
-// differ by rounding. Text that makes no pipeline is an error, and p is left as it was. The error
+// A later version of this package reads all three, too. Decisions, predictions and intervals then
+// have the bits of the pipeline that was written, on amd64 and arm64; a kernel machine that version 1
+// wrote may differ by rounding. Text that makes no pipeline is an error, and p is left as it was. The error
 // is a *qpdiff.ArgError for another format or version, for a part that is missing, unknown, repeated
 // or null, and for parts that do not fit together. It is one also for a checksum that is missing or
 // wrong. Other spaces, escapes, orders of keys and forms of the same float64s are read.

@@ -19,9 +19,6 @@ func (p *Pipeline) portable() (m portable.Model, code kernelCode, err error) {
 	if err != nil {
 		return m, code, err
 	}
-	if p.Intervals != nil {
-		return m, code, args.Bad("Pipeline.Intervals", qpdiff.ErrDomain, "write a copy of the pipeline whose Intervals are nil, or write JSON", "have no Go code")
-	}
 	own := p.Model
 	want, rows, err := p.probes(e)
 	if err != nil { // of a model whose parts do not fit together, too

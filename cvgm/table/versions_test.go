@@ -88,7 +88,7 @@ func currentGoldens(t *testing.T) map[string]golden {
 	counts := func() learn.Learner {
 		return &penalised.GLM{Loss: penalised.Poisson, Intercept: true, Penalties: []penalised.Penalty{{S: spline.Penalty(6)}, penalised.Ridge(5, colours), penalised.Ridge(5+colours, 1)}}
 	}
-	bounded, _ := withIntervals(t, func() learn.Learner { return new(linear.ElasticNet) }, []float64{.01, .1})
+	bounded, _ := withIntervals(t, func() learn.Learner { return new(kernel.Ridge) }, []float64{.5, .1})
 	return map[string]golden{
 		"version3/terms":     {Rows: rows, Pipeline: pipelineOf(t, few, counts, cvgm.SquaredError{}, cvgm.NoCentring, []float64{1, 2, .5})},
 		"version3/intervals": {Rows: "b,a\nred,1.5\nblue,\ngreen,-20\n", Pipeline: bounded},

@@ -24,17 +24,19 @@ import (
 //	func Decision(row map[string]string) (float64, error)    // if it is one of two classes: above 0 for Classes[1]; with Model.LogMean the logarithm of Predict
 //	func Class(row map[string]string) (string, error)
 //	func Probability(row map[string]string) (float64, error) // of Classes[1], if Model.LogOdds is set
+//	func Interval(row map[string]string, level float64) (low, high float64, err error) // if Intervals is set
 //
 // PredictValues and DecisionValues take numbers instead: the values of Columns, of a categorical
 // column the index of its level, NaN for a missing value. They are faster, because no text is read.
 //
-// The results have the bits of Predict, Decision, Class and Probability on amd64 and arm64, and a row is an
+// The results have the bits of Predict, Decision, Class, Probability and Interval on amd64 and arm64, and a row is an
 // error of the file if it is one of the pipeline. The functions may be called at the same time.
-// The file holds the support rows of a kernel machine: all its training rows, for kernel.Ridge.
+// The file holds the support rows of a kernel machine, which are all its training rows for
+// kernel.Ridge, and for Interval the model of each fold.
 //
 // Effects of columns are written, too. Errors are of kind ErrDomain for a pkg that is no name of a
-// package, for Intervals, which have no Go code, and so for a feature map, a kernel of another package,
-// and a predictor; others are those of Decision and of w.
+// package, and for a feature map, a kernel of another package and a predictor, which have no Go code;
+// others are those of Decision, of Interval and of w.
 func (p *Pipeline) WriteGo(w io.Writer, pkg string) error {
 	m, kernel, err := p.portable()
 	if err != nil {
@@ -54,6 +56,9 @@ func (p *Pipeline) WriteGo(w io.Writer, pkg string) error {
 		if p.Model.LogOdds {
 			f.text(twoProbabilities)
 		}
+	}
+	if err := p.writeIntervals(&f); err != nil {
+		return err
 	}
 	return f.write(w, pkg)
 }
@@ -95,6 +100,7 @@ type goFile struct {
 	columns [][]portable.Column // the different ones
 	models  int
 	widths  bytes.Buffer // of kernels
+	folds   bytes.Buffer // of intervals
 }
 
 // text adds functions.
@@ -104,124 +110,6 @@ func (f *goFile) text(code string) { f.api.WriteString(code) }
 func (f *goFile) functions(name, what string) {
 	f.text(strings.NewReplacer("NAME", name, "WHAT", what).Replace(oneDecision))
 }
-
-const oneDecision = `
-// NAME returns WHAT for a row, which is given by the names of its columns as the texts
-// that a CSV would hold. Other names are ignored. An error names the column that is missing, or
-// the field that has no value.
-func NAME(row map[string]string) (float64, error) {
-	values, err := Values(models[0].Columns, row)
-	if err != nil {
-		return math.NaN(), err
-	}
-	return NAMEValues(values)
-}
-
-// NAMEValues is NAME for the values of Columns: of a column of numbers its number, of
-// a column of levels the index of the row's level, and NaN for a missing value.
-func NAMEValues(values []float64) (float64, error) {
-	return models[0].Decision(values)
-}
-`
-
-const logMeans = `
-// Predict returns the prediction for a row, e to the power Decision.
-func Predict(row map[string]string) (float64, error) {
-	d, err := Decision(row)
-	if err != nil {
-		return math.NaN(), err
-	}
-	return Expected(d)
-}
-
-// PredictValues is Predict for the values of Columns, as DecisionValues has them.
-func PredictValues(values []float64) (float64, error) {
-	d, err := DecisionValues(values)
-	if err != nil {
-		return math.NaN(), err
-	}
-	return Expected(d)
-}
-`
-
-const twoClasses = `
-// Class returns the class of a row, by Decision.
-func Class(row map[string]string) (string, error) {
-	d, err := Decision(row)
-	switch {
-	case err != nil:
-		return "", err
-	case d > 0:
-		return Classes[1], nil
-	}
-	return Classes[0], nil
-}
-`
-
-const twoProbabilities = `
-// Probability returns the probability of Classes[1] for a row, 1/(1 + exp(−Decision)).
-func Probability(row map[string]string) (float64, error) {
-	d, err := Decision(row)
-	if err != nil {
-		return math.NaN(), err
-	}
-	return Logistic(d), nil
-}
-`
-
-const manyClasses = `
-// Decisions returns a number for each of Classes, the largest for the class of the row. The row is
-// given by the names of its columns as the texts that a CSV would hold. Other names are ignored. An
-// error names the column that is missing, or the field that has no value.
-func Decisions(row map[string]string) ([]float64, error) {
-	values, err := Values(models[0].Columns, row)
-	if err != nil {
-		return nil, err
-	}
-	return DecisionsValues(values)
-}
-
-// DecisionsValues is Decisions for the values of Columns: of a column of numbers its number, of
-// a column of levels the index of the row's level, and NaN for a missing value.
-func DecisionsValues(values []float64) ([]float64, error) {
-	decisions := make([]float64, len(models))
-	for k := range models {
-		d, err := models[k].Decision(values)
-		if err != nil {
-			return nil, err
-		}
-		decisions[k] = d
-	}
-	return decisions, nil
-}
-
-// Class returns the class with the largest of Decisions, of equal ones the first.
-func Class(row map[string]string) (string, error) {
-	decisions, err := Decisions(row)
-	if err != nil {
-		return "", err
-	}
-	most := 0
-	for k, d := range decisions {
-		if d > decisions[most] {
-			most = k
-		}
-	}
-	return Classes[most], nil
-}
-`
-
-const manyProbabilities = `
-// Probabilities returns the probability of each of Classes: 1/(1 + exp(−decision)) over their sum.
-func Probabilities(row map[string]string) ([]float64, error) {
-	p, err := Decisions(row)
-	if err != nil {
-		return nil, err
-	}
-	Shares(p)
-	return p, nil
-}
-`
 
 // model adds a model.
 func (f *goFile) model(m portable.Model, k kernelCode) {
@@ -250,6 +138,34 @@ func (f *goFile) model(m portable.Model, k kernelCode) {
 	f.models++
 }
 
+// writeIntervals adds the models of the folds, their errors and Interval, if p has intervals.
+func (p *Pipeline) writeIntervals(f *goFile) error {
+	if p.Intervals == nil {
+		return nil
+	}
+	e, err := p.encoder()
+	if err != nil {
+		return err
+	}
+	if err := args.First(p.Intervals.Check(), p.checkIntervals(e)); err != nil {
+		return err
+	}
+	f.text(strings.NewReplacer("UNITS", fmt.Sprint(p.Intervals.Units), "HIGHEST", fmt.Sprintf("%.3g", p.Intervals.Highest())).Replace(intervals))
+	f.folds.WriteString("\nvar folds = []Fold{\n")
+	for k, fold := range p.Intervals.Folds {
+		own := portable.NewFold(fold.Spread.At, fold.Spread.Size, fold.Scores, fold.Weights)
+		part := Pipeline{Model: fold.Model, Target: p.Target}
+		m, kernel, err := part.portable()
+		if err != nil {
+			return args.At(err, "Pipeline.Intervals.Folds[%d]", k)
+		}
+		f.model(m, kernel)
+		fmt.Fprintf(&f.folds, "\t{\n\t\tAt: %s,\n\t\tSize: %s,\n\t\tScores: %s,\n\t\tBelow: %s,\n\t},\n", literals(own.At), literals(own.Size), literals(own.Scores), literals(own.Below))
+	}
+	f.folds.WriteString("}\n")
+	return nil
+}
+
 // write writes the file.
 func (f *goFile) write(w io.Writer, pkg string) error {
 	if !token.IsIdentifier(pkg) || pkg == "_" {
@@ -275,6 +191,7 @@ func (f *goFile) write(w io.Writer, pkg string) error {
 	}
 	fmt.Fprintf(&code, "\nvar models = []Model{\n%s}\n", f.data.Bytes())
 	code.Write(f.widths.Bytes())
+	code.Write(f.folds.Bytes())
 	imports, exported, err := carried(&code)
 	if err != nil {
 		return err

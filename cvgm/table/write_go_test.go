@@ -6,7 +6,10 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"go/ast"
 	"go/format"
+	"go/parser"
+	"go/token"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -159,6 +162,8 @@ func parityCases(t *testing.T) []parityCase {
 		plain(name, part, learner, cvgm.SquaredError{}, 1, 2, .5)
 	}
 	slices.SortStableFunc(all[len(all)-2:], func(a, b parityCase) int { return strings.Compare(a.name, b.name) })
+	all = append(all, parityCase{name: "intervals", dense: 200, pipeline: intervalsOf(t, shop(0, true, UnknownIsZero), net, []float64{.01, .1})},
+		parityCase{name: "intervals of machines", dense: 200, pipeline: intervalsOf(t, shop(0, true, UnknownIsZero), ridge(nil), []float64{.3, .02})})
 	logistic := func() learn.Learner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} }
 	plain("logistic", shop(2, true, UnknownIsZero), logistic, cvgm.LogisticLoss{}, 1)
 	plain("kernel SVM", shop(2, true, UnknownIsError), func() learn.Learner { return &kernel.SVM{Intercept: true} }, cvgm.SquaredHinge{}, 2, .03)
@@ -230,6 +235,11 @@ func (c parityCase) answers(row map[string]string) ([]float64, string) {
 			all = append(all, p...)
 		}
 	}
+	if c.pipeline.Intervals != nil {
+		if low, high, err := c.pipeline.Interval(table, parityLevel); err == nil {
+			all = append(all, low[0], high[0])
+		}
+	}
 	if len(c.pipeline.Classes) == 0 {
 		return all, ""
 	}
@@ -271,6 +281,8 @@ func (c parityCase) predictor(pkg string) string {
 		return fmt.Sprintf("\t{%[1]s.Decisions, nil, %[1]s.Class},\n", pkg)
 	case c.pipeline.Model.LogOdds:
 		return fmt.Sprintf("\t{one(%[1]s.Decision), one(%[1]s.Probability), %[1]s.Class},\n", pkg)
+	case c.pipeline.Intervals != nil:
+		return fmt.Sprintf("\t{one(%[1]s.Predict), ends(%[1]s.Interval), nil},\n", pkg)
 	case c.pipeline.Model.LogMean:
 		return fmt.Sprintf("\t{one(%[1]s.Decision), one(%[1]s.Predict), nil},\n", pkg)
 	case len(c.pipeline.Classes) > 0:
@@ -278,6 +290,9 @@ func (c parityCase) predictor(pkg string) string {
 	}
 	return fmt.Sprintf("\t{one(%[1]s.Predict), nil, nil},\n", pkg)
 }
+
+// parityLevel is the level of intervals.
+const parityLevel = .85
 
 const parityMain = `package main
 
@@ -293,6 +308,13 @@ func one(f func(map[string]string) (float64, error)) func(map[string]string) ([]
 	return func(row map[string]string) ([]float64, error) {
 		d, err := f(row)
 		return []float64{d}, err
+	}
+}
+
+func ends(f func(map[string]string, float64) (low, high float64, err error)) func(map[string]string) ([]float64, error) {
+	return func(row map[string]string) ([]float64, error) {
+		low, high, err := f(row, LEVEL)
+		return []float64{low, high}, err
 	}
 }
 
@@ -363,9 +385,31 @@ func writeModule(t testing.TB, cases []parityCase, dir string) {
 		fmt.Fprintf(&imports, "\n\t\"parity/%s\"", pkg)
 		models.WriteString(c.predictor(pkg))
 	}
-	code := strings.NewReplacer("IMPORTS", imports.String()+"\n", "MODELS", models.String()).Replace(parityMain)
+	code := strings.NewReplacer("IMPORTS", imports.String()+"\n", "MODELS", models.String(), "LEVEL", fmt.Sprint(parityLevel)).Replace(parityMain)
 	casetest.OK(t, os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module parity\n\ngo 1.24\n"), 0o644),
 		os.WriteFile(filepath.Join(dir, "main.go"), []byte(code), 0o644))
+}
+
+// The names that a written file gives to package portable's declarations are different, and no field has
+// one of them, since a field would be renamed where it is set.
+func TestCarriedNamesDiffer(t *testing.T) {
+	var code bytes.Buffer
+	_, exported, err := carried(&code)
+	casetest.OK(t, err)
+	file := casetest.Must(parser.ParseFile(token.NewFileSet(), "", "package p\n"+code.String(), 0))(t)
+	if _, err := parser.ParseFile(token.NewFileSet(), "", "package p\n"+unexport(code.Bytes(), exported), parser.DeclarationErrors); err != nil {
+		t.Error(err)
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if f, ok := n.(*ast.Field); ok {
+			for _, name := range f.Names {
+				if exported[name.Name] {
+					t.Errorf("%s is a field and a declaration", name.Name)
+				}
+			}
+		}
+		return true
+	})
 }
 
 // The written Go files give the bits, the classes and the errors of their pipelines.
@@ -471,9 +515,10 @@ func TestWriteGoRefuses(t *testing.T) {
 	if err := other.WriteGo(new(bytes.Buffer), "model"); !errors.Is(err, qpdiff.ErrDomain) || !strings.Contains(err.Error(), "table.foreign") {
 		t.Errorf("another kernel: %v", err)
 	}
-	bounded, _ := withIntervals(t, func() learn.Learner { return new(linear.ElasticNet) }, []float64{.01, .1})
-	if err := bounded.WriteGo(new(bytes.Buffer), "model"); !errors.Is(err, qpdiff.ErrDomain) || !strings.Contains(err.Error(), "Pipeline.Intervals have no Go code") {
-		t.Errorf("intervals: %v", err)
+	bounded := intervalsOf(t, patients(t), func() learn.Learner { return new(linear.ElasticNet) }, []float64{.01, .1})
+	bounded.Intervals.Folds[1].Model = other.Model
+	if err := bounded.WriteGo(new(bytes.Buffer), "model"); !errors.Is(err, qpdiff.ErrDomain) || !strings.Contains(err.Error(), "Pipeline.Intervals.Folds[1]") || !strings.Contains(err.Error(), "table.foreign") {
+		t.Errorf("intervals by another kernel: %v", err)
 	}
 	broken := *p
 	model := *p.Model

@@ -46,7 +46,7 @@ var imports = []struct{ path, code string }{
 	{"cvgm/internal/casetest", "qpdiff qpdiff/learn cvgm/internal/strictjson synth"},
 	{"cvgm/search", "qpdiff cvgm/internal/args"},
 	{"cvgm", "qpdiff/memory qpdiff qpdiff/learn qpdiff/kernel cvgm/search cvgm/internal/args cvgm/internal/sample cvgm/internal/normalise cvgm/internal/strictjson"},
-	{"cvgm/interval", "qpdiff cvgm cvgm/internal/args"},
+	{"cvgm/interval", "qpdiff cvgm cvgm/internal/args cvgm/internal/portable"},
 	{"cvgm/internal/spline", ""},
 	{"cvgm/table", "qpdiff/memory qpdiff qpdiff/learn qpdiff/kernel cvgm cvgm/interval cvgm/internal/args cvgm/internal/normalise cvgm/internal/portable cvgm/internal/sample cvgm/internal/spline cvgm/internal/strictjson"},
 	{"cvgm/terms", "qpdiff qpdiff/penalised cvgm/table cvgm/internal/args cvgm/internal/spline"},
