@@ -13,7 +13,7 @@ import (
 // Interval returns the ends of the prediction interval of a level, such as .9, for each row: see
 // [interval.CVPlus.Predict]. It needs Intervals, as Tuner.Intervals makes them, and returns an error of kind
 // ErrEmpty without. Other errors come from Decision and from CVPlus.Predict. The ends have the same
-// bits on amd64 and arm64, as those of Decision have.
+// bits on amd64 and arm64, as Decision has; with a kernel they differ from CVPlus.Predict's by rounding.
 func (p *Pipeline) Interval(t *Table, level float64) (low, high []float64, err error) {
 	e, err := p.encoder()
 	if err != nil {
