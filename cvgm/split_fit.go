@@ -237,7 +237,7 @@ func predictRows(dst []float64, learner learn.Predictor, w *qpdiff.Workspace, th
 		row := rows.Data[i*rows.Stride : i*rows.Stride+rows.Cols]
 		p, weights := constant, theta[:len(row)]
 		for j, v := range row {
-			p += weights[j] * v
+			p += float64(weights[j] * v) // the same bits on each processor
 		}
 		dst[i] = p
 	}

@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sort"
+	"sync/atomic"
 
 	"cvgm/cvgm"
 	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/portable"
 	"cvgm/qpdiff"
 
 	"gonum.org/v1/gonum/floats"
@@ -23,22 +24,18 @@ type Fold struct {
 }
 
 // A CVPlus predicts intervals by the models of cross-validation. [New] makes one. It is safe for
-// concurrent use.
+// concurrent use. Its fields are checked by the first use: do not change them after it.
 type CVPlus struct {
 	// Folds have their Scores in ascending order. The Weights of all of them have the sum 1.
 	Folds []Fold
 	// Units is the number of independent rows of all folds: the rows of a group count as one.
 	Units int
+
+	ready atomic.Pointer[[]portable.Fold] // Folds with the sums of their weights, once they are checked
 }
 
-const (
-	leastLevel = .5
-	// unitShare is the part of a unit's weight up to which two sums of weights are equal. Sums of
-	// a million weights have errors below it.
-	unitShare = 1e-3
-	// sumError bounds the distance of the sum of all weights from 1.
-	sumError = 1e-9
-)
+// sumError bounds the distance of the sum of all weights from 1.
+const sumError = 1e-9
 
 // New returns the intervals by the models of two or more folds, with this number of independent units
 // in all. Scores may come in any order and weights in any unit. An error names what cannot be used, and is of kind
@@ -134,16 +131,8 @@ func (p *CVPlus) Highest() float64 { return float64(p.Units) / float64(p.Units+1
 // Check and [cvgm.Model.Predict]. Each row costs a prediction by each of K models, and
 // O(K²·log²n) for n scores.
 func (p *CVPlus) Predict(x mat.Matrix, level float64) (low, high []float64, err error) {
-	if err := p.Check(); err != nil {
+	if _, _, err := p.use(level); err != nil {
 		return nil, nil, err
-	}
-	if !(level >= leastLevel && level < 1) {
-		return nil, nil, args.Bad("level", qpdiff.ErrDomain, "use .5 to below 1, such as .9", "is %v", level)
-	}
-	n := float64(p.Units)
-	share := (level*(n+1) - unitShare) / n
-	if share > 1 {
-		return nil, nil, args.Bad("level", qpdiff.ErrDomain, "use a lower level, or more rows or groups", "is %v, and the intervals of %d independent rows or groups have a level of %.3g at most", level, p.Units, p.Highest())
 	}
 	if dense, ok := x.(*mat.Dense); x == nil || ok && (dense == nil || dense.IsEmpty()) {
 		return nil, nil, args.Bad("x", qpdiff.ErrEmpty, "give at least one row", "is empty")
@@ -156,17 +145,32 @@ func (p *CVPlus) Predict(x mat.Matrix, level float64) (low, high []float64, err 
 			return nil, nil, err
 		}
 	}
-	e := newEnds(p.Folds)
+	return p.Around(predictions, level)
+}
+
+// Around is [CVPlus.Predict] by predictions[k][i] of the model of fold k for row i. Predictions for
+// other numbers of folds or rows are an error of kind qpdiff.ErrShape.
+func (p *CVPlus) Around(predictions [][]float64, level float64) (low, high []float64, err error) {
+	folds, share, err := p.use(level)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(predictions) != len(folds) {
+		return nil, nil, args.Bad("predictions", qpdiff.ErrShape, "give those of each fold's model", "are of %d models instead of %d", len(predictions), len(folds))
+	}
+	rows := len(predictions[0])
+	for k := range predictions {
+		if n := len(predictions[k]); n != rows {
+			return nil, nil, args.Bad("predictions", qpdiff.ErrShape, "predict the same rows by each model", "are %d of fold %d and %d of fold 0", n, k, rows)
+		}
+	}
 	low, high = make([]float64, rows), make([]float64, rows)
+	row := make([]float64, len(folds))
 	for i := range rows {
-		for k, f := range p.Folds {
-			e.middle[k], e.size[k] = predictions[k][i], f.Spread.Of(predictions[k][i])
+		for k := range folds {
+			row[k] = predictions[k][i]
 		}
-		high[i] = e.quantile(share)
-		for k := range e.middle {
-			e.middle[k] = -e.middle[k]
-		}
-		low[i] = -e.quantile(share)
+		low[i], high[i] = portable.EndsAround(folds, row, share)
 		if !args.Finite(low[i]) || !args.Finite(high[i]) {
 			return nil, nil, args.Bad("x", qpdiff.ErrNotFinite, "scale the labels", "gives the interval [%v, %v] for row %d", low[i], high[i], i)
 		}
@@ -174,56 +178,24 @@ func (p *CVPlus) Predict(x mat.Matrix, level float64) (low, high []float64, err 
 	return low, high, nil
 }
 
-// ends has the distribution of the upper ends middle + size·score of one row, over all folds.
-type ends struct {
-	folds        []Fold
-	below        [][]float64 // the weight of the scores up to each one
-	middle, size []float64   // of each fold
-}
-
-func newEnds(folds []Fold) *ends {
-	e := &ends{folds, nil, make([]float64, len(folds)), make([]float64, len(folds))}
-	for _, f := range folds {
-		var sum float64
-		below := make([]float64, len(f.Weights))
-		for i, w := range f.Weights {
-			sum += w
-			below[i] = sum
+// use returns the folds, which it checks once, and the share of their weight for intervals of a
+// level.
+func (p *CVPlus) use(level float64) (folds []portable.Fold, share float64, err error) {
+	if p == nil || p.ready.Load() == nil {
+		if err := p.Check(); err != nil {
+			return nil, 0, err
 		}
-		e.below = append(e.below, below)
+		folds := make([]portable.Fold, len(p.Folds))
+		for k, f := range p.Folds {
+			folds[k] = portable.NewFold(f.Spread.At, f.Spread.Size, f.Scores, f.Weights)
+		}
+		p.ready.Store(&folds)
 	}
-	return e
-}
-
-// value is the end by score i of fold k. The product is rounded: a fused sum in one place and not in another would
-// compare as another value.
-func (e *ends) value(k, i int) float64 {
-	return e.middle[k] + float64(e.size[k]*e.folds[k].Scores[i])
-}
-
-// weight returns the weight of the ends up to v.
-func (e *ends) weight(v float64) (sum float64) {
-	for k, f := range e.folds {
-		if i := sort.Search(len(f.Scores), func(i int) bool { return e.value(k, i) > v }); i > 0 {
-			sum += e.below[k][i-1]
-		}
+	if !(level >= portable.LeastLevel && level < 1) {
+		return nil, 0, args.Bad("level", qpdiff.ErrDomain, "use .5 to below 1, such as .9", "is %v", level)
 	}
-	return sum
-}
-
-// quantile returns the smallest end up to which lies so much of the weight; the largest end if rounding leaves
-// none.
-func (e *ends) quantile(share float64) float64 {
-	best, largest := math.Inf(1), math.Inf(-1)
-	for k, f := range e.folds {
-		n := len(f.Scores)
-		if n == 0 {
-			continue
-		}
-		largest = max(largest, e.value(k, n-1))
-		if i := sort.Search(n, func(i int) bool { return e.weight(e.value(k, i)) >= share }); i < n {
-			best = min(best, e.value(k, i))
-		}
+	if share = portable.LevelShare(level, float64(p.Units)); share > 1 {
+		return nil, 0, args.Bad("level", qpdiff.ErrDomain, "use a lower level, or more rows or groups", "is %v, and the intervals of %d independent rows or groups have a level of %.3g at most", level, p.Units, p.Highest())
 	}
-	return min(best, largest)
+	return *p.ready.Load(), share, nil
 }

@@ -42,6 +42,10 @@ func TestPredictByHand(t *testing.T) {
 				t.Errorf("level %v: [%v, %v], %v; want [%v, %v]", test.level, low, high, err, test.low, test.high)
 			}
 		}
+		used := p.ready.Load()
+		if _, _, err := p.Predict(oneRow, .9); err != nil || used == nil || p.ready.Load() != used {
+			t.Errorf("weights are summed anew; error %v", err)
+		}
 		if _, _, err := p.Predict(oneRow, .91); !errors.Is(err, qpdiff.ErrDomain) || p.Highest() != .9 {
 			t.Errorf("level .91 of nine rows: %v, highest %v", err, p.Highest())
 		}
@@ -135,6 +139,14 @@ func TestRefusals(t *testing.T) {
 	}
 	if _, _, err := p.Predict(mat.NewDense(1, 2, nil), .5); !errors.Is(err, qpdiff.ErrShape) {
 		t.Errorf("two columns: %v", err)
+	}
+	for name, predictions := range map[string][][]float64{"none": nil, "of one fold": {{1}}, "of other rows": {{1}, {1, 2}}} {
+		if _, _, err := p.Around(predictions, .5); !errors.Is(err, qpdiff.ErrShape) {
+			t.Errorf("predictions %s: %v", name, err)
+		}
+	}
+	if low, high, err := p.Around([][]float64{{}, {}}, .5); err != nil || len(low)+len(high) > 0 {
+		t.Errorf("no rows: %v, %v, %v", low, high, err)
 	}
 	var none *CVPlus
 	if _, _, err := none.Predict(oneRow, .5); !errors.Is(err, qpdiff.ErrEmpty) {

@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"sort"
 
 	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/portable"
 	"cvgm/qpdiff"
 
 	"gonum.org/v1/gonum/floats"
@@ -132,16 +132,5 @@ func (s Spread) check(arg string) error {
 
 // Of returns the spread at a prediction.
 func (s Spread) Of(prediction float64) float64 {
-	n := len(s.At)
-	i := sort.SearchFloat64s(s.At, prediction)
-	switch {
-	case n == 0:
-		return 1
-	case i == 0:
-		return s.Size[0]
-	case i == n:
-		return s.Size[n-1]
-	}
-	share := (prediction - s.At[i-1]) / (s.At[i] - s.At[i-1])
-	return s.Size[i-1] + share*(s.Size[i]-s.Size[i-1])
+	return portable.SpreadAt(s.At, s.Size, prediction)
 }

@@ -1,10 +1,10 @@
 package table
 
 import (
-	"math"
 	"slices"
 
 	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/portable"
 	"cvgm/qpdiff"
 )
 
@@ -85,36 +85,20 @@ func (c *Column) source() string {
 
 // Features returns the number of features that are made of the column.
 func (c *Column) Features() int {
-	if c.Kind == Numeric {
-		return c.Effect.features()
-	}
-	w := len(c.Levels) - c.without()
-	if c.Other {
-		w++
-	}
-	if c.MissingLevel {
-		w++
-	}
-	return w
+	p := c.portable()
+	return p.Width()
 }
 
-// without returns the number of first levels that have no feature.
-func (c *Column) without() int {
-	if c.Effect.is(LevelsEffect) {
-		return 0
+// portable returns the column as predictions take it, without the rules of a CSV and what is
+// learnt from training rows.
+func (c *Column) portable() portable.Column {
+	p := portable.Column{Source: c.source(), Categorical: c.Kind == Categorical, Levels: c.Levels, Fill: c.Missing == MissingIsMean,
+		MissingLevel: c.MissingLevel, Other: c.Other, Number: (*portable.NumberFormat)(c.Number), Date: c.Date.portable(), All: c.Effect.is(LevelsEffect)}
+	if c.Effect.is(SmoothEffect) {
+		p.Bases, p.Low, p.High = c.Effect.Bases, c.Effect.Low, c.Effect.High
 	}
-	return 1
+	return p
 }
-
-// level returns the index of text in the sorted Levels, and len(Levels) if it is unknown.
-func (c *Column) level(text string) int {
-	if at, ok := slices.BinarySearch(c.Levels, text); ok {
-		return at
-	}
-	return len(c.Levels)
-}
-
-var missing = math.NaN()
 
 func (c *Column) errMissing() error {
 	return args.Bad("column", qpdiff.ErrNotFinite, "fill it in, or train with MissingIsMean", "%q lacks a value", c.Name)
@@ -130,6 +114,14 @@ func (c *Column) shown() []string { return firstOf(c.Levels) }
 // equal reports whether the columns have the same name and values.
 func (c *Column) equal(d *Column) bool {
 	return c.Name == d.Name && c.Kind == d.Kind && c.MissingLevel == d.MissingLevel && c.Other == d.Other && slices.Equal(c.Levels, d.Levels) && c.Number.equal(d.Number) && c.Date.equal(d.Date) && c.Effect.equal(d.Effect)
+}
+
+// sameColumns reports whether two lists of columns are equal.
+func sameColumns(a, b []Column) bool {
+	if len(a) == len(b) && len(a) > 0 && &a[0] == &b[0] { // of one table, which may have many levels
+		return true
+	}
+	return slices.EqualFunc(a, b, func(c, d Column) bool { return c.equal(&d) })
 }
 
 // imputed reports whether missing values become the mean.

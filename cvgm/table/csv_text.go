@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/portable"
 	"cvgm/qpdiff"
 )
 
@@ -30,55 +31,42 @@ func validComma(r rune) bool {
 }
 
 // missing reports whether a field stands for a missing value.
-func (r *csvReader) missing(field string) bool {
-	for _, text := range r.missingTexts {
-		if len(text) == len(field) && strings.EqualFold(text, field) {
-			return true
-		}
-	}
-	return false
+func (r *csvReader) missing(field string) bool { return portable.IsMissing(r.missingTexts, field) }
+
+// portable returns how a column is read, and how features are made of its values.
+func (r *csvReader) portable(c *Column) portable.Column {
+	p := c.portable()
+	p.MissingTexts, p.Unknown = r.missingTexts, r.unknown == UnknownIsZero
+	return p
 }
 
 // value returns the number or the index of the level of a field: NaN for a missing
 // value, len(Levels) for an unknown level that the rules allow.
 func (r *csvReader) value(c *Column, field string) (float64, error) {
-	if r.missing(field) {
-		switch {
-		case c.Missing != MissingIsMean:
-			return 0, c.errMissing()
-		case c.Date != nil && c.Date.Part == PartWeekday:
-			return 0, nil // the month has the level of missing dates
-		case c.Kind == Categorical && !c.MissingLevel && r.unknown != UnknownIsZero:
-			return 0, args.Bad("column", qpdiff.ErrDomain, "fill it in, or train with UnknownIsZero",
-				"%q lacks a value, as it does in no row that the model was trained on", c.Name)
+	column := r.portable(c)
+	v, fault := column.Value(field)
+	switch fault {
+	case portable.None:
+		return v, nil
+	case portable.Missing:
+		return 0, c.errMissing()
+	case portable.NoMissing:
+		return 0, args.Bad("column", qpdiff.ErrDomain, "fill it in, or train with UnknownIsZero",
+			"%q lacks a value, as it does in no row that the model was trained on", c.Name)
+	case portable.NoDate:
+		return 0, args.Bad("column", qpdiff.ErrDomain, fmt.Sprintf("put a date in the format %q there", c.Date.Layout), "%q holds %q", c.Date.Source, field)
+	case portable.NoNumber:
+		remedy := "put a finite number there"
+		if c.Number != nil {
+			remedy = fmt.Sprintf("put a finite number such as %q there", c.Number.like())
 		}
-		return missing, nil
+		return 0, args.Bad("column", qpdiff.ErrNotFinite, remedy, "%q holds %q", c.Name, field)
 	}
 	if c.Date != nil {
-		when, ok := parseDate(c.Date.Layout, field)
-		if !ok {
-			return 0, args.Bad("column", qpdiff.ErrDomain, fmt.Sprintf("put a date in the format %q there", c.Date.Layout), "%q holds %q", c.Date.Source, field)
-		}
-		if c.Kind == Numeric {
-			return c.Date.number(when), nil
-		}
-		field = c.Date.level(when)
+		when, _ := portable.ParseDate(c.Date.Layout, field)
+		field = column.Date.Level(when)
 	}
-	if c.Kind == Numeric {
-		v, ok := numberBy(c.Number, field)
-		switch {
-		case !ok && c.Number != nil:
-			return 0, args.Bad("column", qpdiff.ErrNotFinite, fmt.Sprintf("put a finite number such as %q there", c.Number.like()), "%q holds %q", c.Name, field)
-		case !ok:
-			return 0, args.Bad("column", qpdiff.ErrNotFinite, "put a finite number there", "%q holds %q", c.Name, field)
-		}
-		return v, nil
-	}
-	at := c.level(field)
-	if at == len(c.Levels) && !c.Other && r.unknown != UnknownIsZero {
-		return 0, args.Bad("column", qpdiff.ErrDomain, "correct it, or train with UnknownIsZero", "%q holds %q, which is none of the levels %q", c.Name, field, c.shown())
-	}
-	return float64(at), nil
+	return 0, args.Bad("column", qpdiff.ErrDomain, "correct it, or train with UnknownIsZero", "%q holds %q, which is none of the levels %q", c.Name, field, c.shown())
 }
 
 // csvText is the text of a CSV: trimmed fields.
@@ -234,18 +222,7 @@ func numberBy(format *Number, field string) (float64, bool) {
 }
 
 // number parses a finite decimal number.
-func number(field string) (float64, bool) {
-	v, err := strconv.ParseFloat(field, 64)
-	if err != nil || !args.Finite(v) {
-		return v, false
-	}
-	for i := range len(field) {
-		if c := field[i]; c == 'x' || c == 'X' || c == '_' {
-			return v, false
-		}
-	}
-	return v, true
-}
+func number(field string) (float64, bool) { return portable.ParseDecimal(field) }
 
 // fewLevels is the number of levels that every column of texts may have.
 const fewLevels = 20

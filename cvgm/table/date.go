@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/portable"
 	"cvgm/qpdiff"
 )
 
@@ -35,43 +36,12 @@ type Date struct {
 	First time.Time
 }
 
-// parseDate returns the date and time as written, in UTC.
-func parseDate(layout, field string) (time.Time, bool) {
-	t, err := time.Parse(layout, field)
-	if err != nil {
-		return t, false
+// portable returns the date as predictions read it, nil for none.
+func (d *Date) portable() *portable.DateFormat {
+	if d == nil {
+		return nil
 	}
-	y, m, d := t.Date()
-	h, min, s := t.Clock()
-	return time.Date(y, m, d, h, min, s, t.Nanosecond(), time.UTC), true
-}
-
-// number returns the number of a numeric part.
-func (d *Date) number(t time.Time) float64 {
-	switch d.Part {
-	case PartYear:
-		return float64(t.Year())
-	case PartHour:
-		return seconds(t, t.Truncate(24*time.Hour)) / 3600
-	}
-	return seconds(t, d.First) / 86400
-}
-
-// seconds returns the seconds from a time to another one. A [time.Duration] ends after 292 years.
-func seconds(t, from time.Time) float64 {
-	s := float64(t.Unix() - from.Unix())
-	if ns := t.Nanosecond() - from.Nanosecond(); ns != 0 {
-		s += float64(float64(ns) / 1e9)
-	}
-	return s
-}
-
-// level returns the level of a categorical part.
-func (d *Date) level(t time.Time) string {
-	if d.Part == PartMonth {
-		return t.Format("01")
-	}
-	return t.Weekday().String()
+	return &portable.DateFormat{Part: portable.DatePart(d.Part), Layout: d.Layout, First: d.First}
 }
 
 // numeric reports whether the part is a number.
@@ -91,7 +61,7 @@ type layoutParts struct{ date, day, clock bool }
 // partsOf returns the parts of a layout.
 func partsOf(layout string) (p layoutParts) {
 	probe := time.Date(2003, 4, 5, 6, 7, 8, 0, time.UTC)
-	if t, ok := parseDate(layout, probe.Format(layout)); ok {
+	if t, ok := portable.ParseDate(layout, probe.Format(layout)); ok {
 		p.date = t.Year() == 2003 && t.Month() == 4
 		p.day = p.date && t.Day() == 5
 		p.clock = t.Hour() == 6
@@ -221,7 +191,7 @@ func datesOf(levels []string) (layouts []string, reads int) {
 	var order []string
 	for _, level := range levels {
 		for _, layout := range layoutsOf(level) {
-			if _, ok := parseDate(layout, level); ok {
+			if _, ok := portable.ParseDate(layout, level); ok {
 				if counts[layout]++; counts[layout] == 1 {
 					order = append(order, layout)
 				}

@@ -12,6 +12,7 @@ import (
 
 	"cvgm/cvgm"
 	"cvgm/cvgm/internal/casetest"
+	"cvgm/cvgm/internal/portable"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/hostile"
 	"cvgm/qpdiff/learn"
@@ -36,7 +37,7 @@ func TestLayouts(t *testing.T) {
 	for _, layout := range all {
 		for _, date := range dates {
 			text := date.Format(layout)
-			got, ok := parseDate(layout, text)
+			got, ok := portable.ParseDate(layout, text)
 			if again := got.Format(layout); !ok || again != text || !slices.Contains(layoutsOf(text), layout) {
 				t.Errorf("layout %q: %q is read as %q; layouts %q", layout, text, again, layoutsOf(text))
 			}

@@ -5,7 +5,6 @@ import (
 
 	"cvgm/cvgm/internal/args"
 	"cvgm/cvgm/internal/sample"
-	"cvgm/cvgm/internal/spline"
 	"cvgm/qpdiff"
 )
 
@@ -51,14 +50,6 @@ type Effect struct {
 	Low, High float64
 }
 
-// features returns the number of features of a numeric column with the effect, nil included.
-func (e *Effect) features() int {
-	if e.is(SmoothEffect) {
-		return e.Bases - 1
-	}
-	return 1
-}
-
 // is reports whether the effect, nil included, is of a kind.
 func (e *Effect) is(kind EffectKind) bool { return e != nil && e.Kind == kind }
 
@@ -86,17 +77,4 @@ func span(values []float64, weights sample.Weights) (low, high float64) {
 		}
 	}
 	return low, high
-}
-
-// A scale maps a number of a ScaledEffect.
-type scale struct{ centre, deviation float64 }
-
-// setSmooth calls set for the features, from number first on, of x.
-func (e *Effect) setSmooth(set func(feature int, v float64), first int, x float64) {
-	var work, values [MostBases]float64
-	dst := values[:e.Bases-1]
-	spline.Centred(dst, work[:e.Bases], e.Low, e.High, x)
-	for k, v := range dst {
-		set(first+k, v)
-	}
 }

@@ -7,6 +7,7 @@ import (
 	"cvgm/cvgm"
 	"cvgm/cvgm/internal/args"
 	"cvgm/cvgm/internal/normalise"
+	"cvgm/cvgm/internal/portable"
 	"cvgm/cvgm/internal/sample"
 	"cvgm/qpdiff"
 
@@ -43,8 +44,7 @@ type Encoder struct {
 	rest    string  // as in Table
 	number  *Number // of the target
 	reader  *csvReader
-	means   []float64 // of numeric columns with MissingIsMean; nil before Fit
-	scales  []scale   // of columns with a ScaledEffect
+	code    []portable.Column // of the columns, with what Fit learns; nil before it
 }
 
 // Dims returns the number of columns and of features.
@@ -71,7 +71,11 @@ func (e *Encoder) Names() []string {
 			names = append(names, c.Name)
 			continue
 		}
-		for _, level := range c.Levels[c.without():] {
+		levels := c.Levels
+		if !c.Effect.is(LevelsEffect) {
+			levels = levels[1:]
+		}
+		for _, level := range levels {
 			names = append(names, c.Name+"="+level)
 		}
 		if c.Other {
@@ -105,7 +109,7 @@ func (e *Encoder) Fit(train *mat.Dense, weights []float64) (cvgm.Prepared, error
 		return nil, args.Bad("train", qpdiff.ErrShape, "give the columns of the table", "has %d columns instead of %d", p, len(e.columns))
 	}
 	fitted := *e
-	fitted.means, fitted.scales = make([]float64, len(e.columns)), make([]scale, len(e.columns))
+	fitted.code = fitted.coded()
 	for j, c := range e.columns {
 		if !c.imputed() {
 			continue
@@ -115,12 +119,21 @@ func (e *Encoder) Fit(train *mat.Dense, weights []float64) (cvgm.Prepared, error
 			return nil, args.Bad("Table", qpdiff.ErrDomain, "ignore the column, or use larger training sets",
 				"has no value of column %q in the %d training rows, whose mean replaces missing values", c.Name, train.RawMatrix().Rows)
 		}
-		fitted.means[j] = mean
+		fitted.code[j].Mean = mean
 	}
 	if err := fitted.fitEffects(train, weights); err != nil {
 		return nil, err
 	}
 	return &fitted, nil
+}
+
+// coded returns the columns as predictions take them, with nothing learnt.
+func (e *Encoder) coded() []portable.Column {
+	code := make([]portable.Column, len(e.columns))
+	for j := range e.columns {
+		code[j] = e.reader.portable(&e.columns[j])
+	}
+	return code
 }
 
 // fitEffects sets the scales of the columns by the rows of train, with means in place of missing
@@ -135,7 +148,7 @@ func (e *Encoder) fitEffects(train *mat.Dense, weights sample.Weights) error {
 		values := mat.Col(nil, j, train)
 		for i, v := range values {
 			if v != v {
-				values[i] = e.means[j]
+				values[i] = e.code[j].Mean
 			}
 		}
 		if c.Effect.Kind != ScaledEffect {
@@ -148,7 +161,7 @@ func (e *Encoder) fitEffects(train *mat.Dense, weights sample.Weights) error {
 		if err := n.Fit(values, 1); err != nil {
 			return args.At(err, "column %q", c.Name)
 		}
-		e.scales[j] = scale{n.Mean[0], n.Std[0]}
+		e.code[j].Centre, e.code[j].Deviation = n.Mean[0], n.Std[0]
 	}
 	return nil
 }
@@ -211,8 +224,12 @@ func (e *Encoder) Plain(self any, x *mat.Dense) bool {
 // MostStored returns the number of columns, of which one with a [SmoothEffect] counts all its
 // features.
 func (e *Encoder) MostStored() (most int) {
-	for _, c := range e.columns {
-		most += c.Effect.features()
+	for j := range e.columns {
+		if c := &e.columns[j]; c.Kind == Numeric {
+			most += c.Features()
+		} else {
+			most++
+		}
 	}
 	return most
 }
@@ -221,53 +238,28 @@ func (e *Encoder) MostStored() (most int) {
 // each numeric column, and of each categorical one whose level has a feature. It costs O(p) for
 // p columns, and as much again for each feature of a [SmoothEffect].
 func (e *Encoder) ApplyStored(row []float64, set func(feature int, v float64)) error {
-	if e.means == nil {
+	if e.code == nil {
 		return fmt.Errorf("cvgm: encoder: %w: call Fit first", qpdiff.ErrNotFitted)
 	}
 	at := 0
-	for j := range e.columns {
-		c := &e.columns[j]
-		v := row[j]
-		lacks := v != v
-		if c.Kind == Numeric {
-			switch {
-			case lacks && c.Missing != MissingIsMean:
-				return c.errMissing()
-			case lacks:
-				v = e.means[j]
-			case !args.Finite(v):
-				return args.Bad("column", qpdiff.ErrNotFinite, "give finite numbers", "%q holds %v", c.Name, v)
-			}
-			switch {
-			case c.Effect.is(SmoothEffect):
-				c.Effect.setSmooth(set, at, v)
-			case c.Effect.is(ScaledEffect):
-				set(at, (v-e.scales[j].centre)/e.scales[j].deviation)
-			default:
-				set(at, v)
-			}
-			at += c.Features()
-			continue
+	for j := range e.code {
+		if fault := e.code[j].Features(row[j], at, set); fault != portable.None {
+			return e.columns[j].errFeature(fault, row[j])
 		}
-		first := at
-		at += c.Features()
-		n := len(c.Levels)
-		switch {
-		case lacks && c.MissingLevel:
-			set(at-1, 1)
-		case lacks && c.Missing != MissingIsMean:
-			return c.errMissing()
-		case c.Other && v == float64(n):
-			set(first+n-c.without(), 1)
-		case lacks || v == float64(n):
-			if e.reader.unknown != UnknownIsZero {
-				return c.errUnknown()
-			}
-		case !(v >= 0 && v < float64(n)) || v != math.Floor(v):
-			return args.Bad("column", qpdiff.ErrDomain, "give values of a table of the same columns", "%q with %d levels holds %v", c.Name, n, v)
-		case int(v) >= c.without():
-			set(first+int(v)-c.without(), 1)
-		}
+		at += e.code[j].Width()
 	}
 	return nil
+}
+
+// errFeature is the error of a value that has no features.
+func (c *Column) errFeature(fault portable.Fault, v float64) error {
+	switch fault {
+	case portable.Missing:
+		return c.errMissing()
+	case portable.NotFinite:
+		return args.Bad("column", qpdiff.ErrNotFinite, "give finite numbers", "%q holds %v", c.Name, v)
+	case portable.NoLevel:
+		return c.errUnknown()
+	}
+	return args.Bad("column", qpdiff.ErrDomain, "give values of a table of the same columns", "%q with %d levels holds %v", c.Name, len(c.Levels), v)
 }

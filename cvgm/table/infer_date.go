@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/portable"
 	"cvgm/qpdiff"
 )
 
@@ -69,7 +70,7 @@ func (k *kinds) monthFirst(except int) (first, proven bool) {
 // errDate is the error of the first value of column i that is no date of the layout.
 func (k *kinds) errDate(i int, layout string) error {
 	r := slices.IndexFunc(k.text.records, func(record []string) bool {
-		_, ok := parseDate(layout, record[i])
+		_, ok := portable.ParseDate(layout, record[i])
 		return !ok && !k.text.reader.missing(record[i])
 	})
 	return args.Bad("CSV", qpdiff.ErrDomain, "put a date there, remove the line, or set CSV.MissingTexts, Dates, Categorical or Ignore",
@@ -87,14 +88,14 @@ func (k *kinds) addDates(i int, layout string) error {
 			lacks = true
 			continue
 		}
-		t, ok := parseDate(layout, record[i])
+		t, ok := portable.ParseDate(layout, record[i])
 		if !ok {
 			return k.errDate(i, layout)
 		}
 		if first.IsZero() && len(years) == 0 || t.Before(first) {
 			first = t
 		}
-		years[t.Year()], months[month.level(t)], weekdays[weekday.level(t)] = true, true, true
+		years[t.Year()], months[month.portable().Level(t)], weekdays[weekday.portable().Level(t)] = true, true, true
 		if clock := time.Unix(t.Unix()%86400, int64(t.Nanosecond())); len(clocks) < 2 {
 			clocks[clock] = true
 		}

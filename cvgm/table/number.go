@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/portable"
 	"cvgm/qpdiff"
 )
 
@@ -34,21 +32,7 @@ func (n *Number) decimal() rune { return cmp.Or(n.Decimal, '.') }
 
 // parse returns the number of a field in Unit, and whether it is one of the format.
 func (n *Number) parse(field string) (float64, bool) {
-	q, ok := splitQuantity(field)
-	if !ok {
-		return 0, false
-	}
-	digits, ok := q.plain(n.decimal())
-	if !ok {
-		return 0, false
-	}
-	v, err := strconv.ParseFloat(digits, 64)
-	if q.unit != "" && q.unit != n.Unit {
-		size, known := n.Units[q.unit]
-		ok = known
-		v *= size
-	}
-	return v * q.scale, ok && err == nil && args.Finite(v*q.scale)
+	return (*portable.NumberFormat)(n).Parse(field)
 }
 
 // check reports a format that reads no numbers.
@@ -57,8 +41,8 @@ func (n *Number) check() error {
 		return args.Bad("Number.Decimal", qpdiff.ErrDomain, "use '.' or ','", "is %q", d)
 	}
 	unit := func(field, u string) error {
-		q, ok := splitQuantity("1 " + u)
-		return args.BadIf(!ok || q.unit != u, field, qpdiff.ErrDomain, "give a currency, or one word that begins with a letter", "is %q", u)
+		q, ok := portable.SplitQuantity("1 " + u)
+		return args.BadIf(!ok || q.Unit != u, field, qpdiff.ErrDomain, "give a currency, or one word that begins with a letter", "is %q", u)
 	}
 	if n.Unit != "" {
 		if err := unit("Number.Unit", n.Unit); err != nil {
@@ -102,141 +86,6 @@ func (n *Number) equal(other *Number) bool {
 	return n.decimal() == other.decimal() && n.Unit == other.Unit && maps.Equal(n.Units, other.Units)
 }
 
-// A quantity is the text of a number in its parts.
-type quantity struct {
-	digits string  // with separators and exponent
-	unit   string  // before or after them
-	scale  float64 // of the sign, and of k, M or bn after a currency
-}
-
-// currencies may precede a number, the longer ones first.
-var currencies = []string{"US$", "AU$", "CA$", "NZ$", "HK$", "USD", "EUR", "GBP", "CHF", "JPY", "CNY", "INR", "AUD", "CAD", "SEK", "NOK", "DKK", "PLN", "CZK",
-	"HUF", "BRL", "ZAR", "A$", "C$", "R$", "Rs", "$", "€", "£", "¥", "₹", "₩", "₽", "₺", "₪", "฿", "₫", "₴", "¢"}
-
-// magnitudes are abbreviations of factors.
-var magnitudes = map[string]float64{"k": 1e3, "K": 1e3, "M": 1e6, "bn": 1e9, "B": 1e9}
-
-// splitQuantity returns the parts of a text, and whether it may be a number with a unit.
-func splitQuantity(field string) (q quantity, ok bool) {
-	q.scale = 1
-	rest := field
-	if n := len(rest); n > 2 && rest[0] == '(' && rest[n-1] == ')' {
-		q.scale, rest = -1, strings.TrimSpace(rest[1:n-1])
-	}
-	signed := false
-	sign := func() {
-		for _, s := range []string{"-", "−", "+"} {
-			if after, found := strings.CutPrefix(rest, s); found && !signed {
-				rest, signed = strings.TrimLeft(after, spaces), true
-				if s != "+" {
-					q.scale = -q.scale
-				}
-			}
-		}
-	}
-	sign()
-	for _, c := range currencies {
-		if after, found := strings.CutPrefix(rest, c); found {
-			q.unit, rest = c, strings.TrimLeft(after, spaces)
-			break
-		}
-	}
-	sign()
-	n := digitsOf(rest)
-	if n == 0 {
-		return q, false
-	}
-	q.digits = rest[:n]
-	rest = strings.TrimLeft(rest[n:], spaces)
-	switch {
-	case rest == "":
-		return q, true
-	case q.unit == "":
-		q.unit = rest
-		hexadecimal := q.digits == "0" && (rest[0] == 'x' || rest[0] == 'X')
-		return q, !hexadecimal && validUnit(rest)
-	}
-	factor, ok := magnitudes[rest]
-	q.scale *= factor
-	return q, ok
-}
-
-// spaces may separate thousands, and a unit from its number.
-const spaces = " \u00a0\u2009\u202f"
-
-// digitsOf returns the length of the digits at the start of a text, with separators and exponent.
-func digitsOf(text string) int {
-	digit := func(i int) bool { return i < len(text) && '0' <= text[i] && text[i] <= '9' }
-	end, some := 0, false
-	for i := 0; i < len(text); {
-		r, size := utf8.DecodeRuneInString(text[i:])
-		next := i + size
-		switch {
-		case digit(i):
-			some = true
-		case r == '.' || r == ',':
-		case strings.ContainsRune(spaces+"'’", r) && some && digit(next):
-		default:
-			if (r == 'e' || r == 'E') && some {
-				if next < len(text) && (text[next] == '-' || text[next] == '+') {
-					next++
-				}
-				if digit(next) {
-					for digit(next) {
-						next++
-					}
-					end = next
-				}
-			}
-			return end
-		}
-		i = next
-		if some {
-			end = i
-		}
-	}
-	return end
-}
-
-// validUnit reports whether a text may be a unit: one short word or sign.
-func validUnit(text string) bool {
-	const longest = 12 // runes
-	for i, r := range text {
-		letter := unicode.IsLetter(r) || unicode.Is(unicode.Sc, r) || strings.ContainsRune("%‰°", r)
-		if !letter && (i == 0 || !strings.ContainsRune("/²³^·0123456789", r)) {
-			return false
-		}
-	}
-	return utf8.RuneCountInString(text) <= longest
-}
-
-// plain returns the digits with a decimal point and without separators, and whether the
-// separators part groups of three digits by this decimal sign.
-func (q quantity) plain(decimal rune) (string, bool) {
-	mantissa, exponent := q.digits, ""
-	if at := strings.IndexAny(mantissa, "eE"); at >= 0 {
-		mantissa, exponent = mantissa[:at], mantissa[at:]
-	}
-	whole, fraction, _ := strings.Cut(mantissa, string(decimal))
-	if strings.Trim(fraction, "0123456789") != "" {
-		return "", false
-	}
-	if at := strings.IndexFunc(whole, func(r rune) bool { return r < '0' || r > '9' }); at >= 0 {
-		_, size := utf8.DecodeRuneInString(whole[at:])
-		groups := strings.Split(whole, whole[at:at+size])
-		if at == 0 || at > 3 || groups[0][0] == '0' {
-			return "", false
-		}
-		for _, group := range groups[1:] {
-			if len(group) != 3 || strings.Trim(group, "0123456789") != "" {
-				return "", false
-			}
-		}
-		whole = strings.Join(groups, "")
-	}
-	return whole + "." + fraction + exponent, whole+fraction != ""
-}
-
 // A census counts the parts of the numbers of a column.
 type census struct {
 	texts        int
@@ -249,19 +98,19 @@ func newCensus() *census { return &census{units: map[string]int{}, point: true, 
 
 // add counts a text, and reports whether it may be a number.
 func (c *census) add(field string) bool {
-	q, ok := splitQuantity(field)
+	q, ok := portable.SplitQuantity(field)
 	if !ok {
 		return false
 	}
-	_, point := q.plain('.')
-	_, comma := q.plain(',')
+	_, point := q.Plain('.')
+	_, comma := q.Plain(',')
 	if !point && !comma {
 		return false
 	}
 	c.texts++
-	c.units[q.unit]++
+	c.units[q.Unit]++
 	c.point, c.comma = c.point && point, c.comma && comma
-	c.marked = c.marked || strings.ContainsAny(q.digits, ".,")
+	c.marked = c.marked || strings.ContainsAny(q.Digits, ".,")
 	return true
 }
 
@@ -302,7 +151,7 @@ func (c *census) format() (n Number, ok bool) {
 	delete(others, "")
 	delete(others, unit)
 	n.Unit = unit
-	_, short := magnitudes[unit]
+	_, short := portable.Magnitudes[unit]
 	if short && (len(others) > 0 || c.units[""] > 0) { // 1.2k beside 950
 		n.Unit, others[unit] = "", 0
 	}
@@ -337,7 +186,7 @@ var measures = []map[string]float64{
 
 // sizeIn returns the size of a unit in another one, and whether they have the same measure.
 func sizeIn(unit, in string) (float64, bool) {
-	if size, ok := magnitudes[unit]; ok && in == "" {
+	if size, ok := portable.Magnitudes[unit]; ok && in == "" {
 		return size, true
 	}
 	for _, m := range measures {

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -253,38 +251,5 @@ func TestFormatsChangeNoFit(t *testing.T) {
 	}
 	if want, got := predict(plain.String()), predict(text); !hostile.SameBits(want, got) {
 		t.Errorf("%v, and plain %v", got, want)
-	}
-}
-
-// Pipelines that earlier versions wrote predict what they predicted.
-func TestPipelinesOfEarlierVersions(t *testing.T) {
-	const tol = 1e-12 // fused products and sums of other processors
-	paths := casetest.Must(filepath.Glob("testdata/version*/*.json"))(t)
-	if len(paths) < 4 {
-		t.Fatalf("found %q", paths)
-	}
-	for _, path := range paths {
-		var golden struct {
-			Rows      string
-			Decisions []float64
-			Pipeline  *Pipeline
-		}
-		casetest.OK(t, json.Unmarshal(casetest.Must(os.ReadFile(path))(t), &golden))
-		table := casetest.Must(golden.Pipeline.Read(strings.NewReader(golden.Rows)))(t)
-		got := casetest.Must(golden.Pipeline.Decision(table))(t)
-		if len(got) != len(golden.Decisions) {
-			t.Fatalf("%s: %d decisions", path, len(got))
-		}
-		for i, want := range golden.Decisions {
-			if !casetest.Near(got[i], want, tol) {
-				t.Errorf("%s: decision %v instead of %v", path, got[i], want)
-			}
-		}
-		again := casetest.Must(json.Marshal(golden.Pipeline))(t)
-		var back Pipeline
-		casetest.OK(t, json.Unmarshal(again, &back))
-		if second := casetest.Must(back.Decision(table))(t); !hostile.SameBits(got, second) {
-			t.Errorf("%s: %v after the current version, not %v", path, second, got)
-		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/portable"
 	"cvgm/cvgm/internal/strictjson"
 	"cvgm/qpdiff"
 
@@ -46,7 +47,7 @@ func (c *OneVsRest) check() error {
 		if err != nil {
 			return args.At(err, "OneVsRest.Pipelines[%d]", k)
 		}
-		same := slices.EqualFunc(first.columns, e.columns, func(a, b Column) bool { return a.equal(&b) })
+		same := sameColumns(first.columns, e.columns)
 		if err := args.First(
 			args.BadIf(len(p.Classes) != 2, "OneVsRest.Pipelines", qpdiff.ErrShape, "train it on Table.Binary of a class", "has no classes in number %d", k),
 			args.BadIf(!same || p.Target != c.Pipelines[0].Target, "OneVsRest.Pipelines", qpdiff.ErrShape, "train all on one table", "has other columns or another target in number %d", k),
@@ -162,20 +163,7 @@ func (c *OneVsRest) Probability(t *Table) (*mat.Dense, error) {
 	}
 	rows, _ := decisions.Dims()
 	for i := range rows {
-		row := decisions.RawRowView(i)
-		top := math.Inf(-1)
-		for k, d := range row {
-			row[k] = -math.Log1p(math.Exp(-math.Abs(d))) + min(d, 0) // the logarithm of 1/(1 + exp(−d))
-			top = max(top, row[k])
-		}
-		sum := 0.0
-		for k := range row {
-			row[k] = math.Exp(row[k] - top)
-			sum += row[k]
-		}
-		for k := range row {
-			row[k] /= sum
-		}
+		portable.Shares(decisions.RawRowView(i))
 	}
 	return decisions, nil
 }

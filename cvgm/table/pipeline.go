@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"strings"
 
 	"cvgm/cvgm"
 	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/portable"
 	"cvgm/cvgm/interval"
 	"cvgm/qpdiff"
 
@@ -51,7 +51,7 @@ func (p *Pipeline) encoder() (*Encoder, error) {
 		return nil, args.Bad("Pipeline.Model", qpdiff.ErrEmpty, "make one with NewPipeline, or read one from JSON", "is nil")
 	}
 	e, ok := p.Model.Prepared.(*Encoder)
-	if !ok || e.means == nil {
+	if !ok || e.code == nil {
 		return nil, args.Bad("Pipeline.Model", qpdiff.ErrShape, together, "has Prepared %T instead of a fitted *Encoder", p.Model.Prepared)
 	}
 	if n := len(p.Classes); n != 0 && n != 2 || n == 2 && p.Classes[0] == p.Classes[1] {
@@ -140,7 +140,9 @@ func (p *Pipeline) Record(fields map[string]string) (*Table, error) {
 }
 
 // Decision returns the model's prediction for each row: a number, or, for two classes, a number
-// that is above 0 for Classes[1]. The table comes from Read or Record, or is the one that the
+// that is above 0 for Classes[1]. Its bits are the same on amd64 and arm64, unless the kernel is
+// a type of another package; a kernel machine's differ from those of Model.Predict, which takes
+// exp of package math, by rounding. The table comes from Read or Record, or is the one that the
 // model was trained on. Another table is an error of kind ErrDomain, since its levels may have
 // other indices.
 func (p *Pipeline) Decision(t *Table) ([]float64, error) {
@@ -155,7 +157,7 @@ func (p *Pipeline) Decision(t *Table) ([]float64, error) {
 		return nil, err
 	}
 	decisions := make([]float64, t.x.RawMatrix().Rows)
-	if err := p.Model.Predict(decisions, t.x); err != nil {
+	if err := portableModel(p.Model).Predict(decisions, t.x); err != nil {
 		return nil, err
 	}
 	return decisions, nil
@@ -163,7 +165,7 @@ func (p *Pipeline) Decision(t *Table) ([]float64, error) {
 
 // checkColumns reports a table that has not the columns of a model.
 func (t *Table) checkColumns(e *Encoder) error {
-	same := slices.EqualFunc(t.Columns, e.columns, func(a, b Column) bool { return a.equal(&b) })
+	same := sameColumns(t.Columns, e.columns)
 	return args.BadIf(!same, "Table", qpdiff.ErrDomain, "read the table with Pipeline.Read", "has other columns or levels than the model's table")
 }
 
@@ -177,7 +179,7 @@ func (p *Pipeline) Predict(t *Table) ([]float64, error) {
 	}
 	if p.Model.LogMean {
 		for i, d := range predictions {
-			if predictions[i] = math.Exp(d); !args.Finite(predictions[i]) {
+			if predictions[i] = portable.Exp(d); !args.Finite(predictions[i]) {
 				return nil, args.Bad("Table", qpdiff.ErrNotFinite, "use Decision", "has e to the power %v as the prediction for row %d", d, i)
 			}
 		}
@@ -236,7 +238,7 @@ func (p *Pipeline) Probability(t *Table) ([]float64, error) {
 		return nil, err
 	}
 	for i, d := range probabilities {
-		probabilities[i] = 1 / (1 + math.Exp(-d))
+		probabilities[i] = portable.Logistic(d)
 	}
 	return probabilities, nil
 }

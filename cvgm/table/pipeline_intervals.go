@@ -12,7 +12,8 @@ import (
 
 // Interval returns the ends of the prediction interval of a level, such as .9, for each row: see
 // [interval.CVPlus.Predict]. It needs Intervals, as Tuner.Intervals makes them, and returns an error of kind
-// ErrEmpty without. Other errors come from Decision and from CVPlus.Predict.
+// ErrEmpty without. Other errors come from Decision and from CVPlus.Predict. The ends have the same
+// bits on amd64 and arm64, as Decision has; with a kernel they differ from CVPlus.Predict's by rounding.
 func (p *Pipeline) Interval(t *Table, level float64) (low, high []float64, err error) {
 	e, err := p.encoder()
 	if err != nil {
@@ -27,7 +28,14 @@ func (p *Pipeline) Interval(t *Table, level float64) (low, high []float64, err e
 	if err := t.checkColumns(e); err != nil {
 		return nil, nil, err
 	}
-	return p.Intervals.Predict(t.x, level)
+	predictions := make([][]float64, len(p.Intervals.Folds))
+	for k, f := range p.Intervals.Folds {
+		predictions[k] = make([]float64, t.x.RawMatrix().Rows)
+		if err := portableModel(f.Model).Predict(predictions[k], t.x); err != nil {
+			return nil, nil, err
+		}
+	}
+	return p.Intervals.Around(predictions, level)
 }
 
 // IntervalRecord is Interval for the one row of Record.
@@ -48,15 +56,15 @@ func (p *Pipeline) checkIntervals(e *Encoder) error {
 	if p.Intervals == nil {
 		return args.Bad("Pipeline.Intervals", qpdiff.ErrEmpty, "set Tuner.Intervals, for a target that is a number", "is nil")
 	}
-	if err := p.Intervals.Check(); err != nil {
-		return err
-	}
 	if p.Classes != nil {
 		return args.Bad("Pipeline.Intervals", qpdiff.ErrDomain, "leave them out", "are given for a target of classes")
 	}
 	for k, f := range p.Intervals.Folds {
+		if f.Model == nil {
+			return p.Intervals.Check() // which names it
+		}
 		own, ok := f.Model.Prepared.(*Encoder)
-		if !ok || own.means == nil || !slices.EqualFunc(own.columns, e.columns, func(a, b Column) bool { return a.equal(&b) }) {
+		if !ok || own.code == nil || !sameColumns(own.columns, e.columns) {
 			return args.Bad("Pipeline.Intervals", qpdiff.ErrShape, "keep the parts of a pipeline together", "have a model of other columns in fold %d", k)
 		}
 	}
@@ -89,7 +97,7 @@ func (p *Pipeline) writtenIntervals(e *Encoder) (*intervalsJSON, error) {
 	if p.Intervals == nil {
 		return nil, nil
 	}
-	if err := p.checkIntervals(e); err != nil {
+	if err := args.First(p.Intervals.Check(), p.checkIntervals(e)); err != nil {
 		return nil, err
 	}
 	for _, c := range e.columns {
@@ -109,7 +117,7 @@ func (p *Pipeline) writtenIntervals(e *Encoder) (*intervalsJSON, error) {
 		fold := foldJSON{Model: text, At: filled(f.Spread.At), Size: filled(f.Spread.Size), Scores: filled(f.Scores), Weights: filled(f.Weights)}
 		for j := range e.columns {
 			if e.columns[j].imputed() {
-				fold.Means = append(fold.Means, f.Model.Prepared.(*Encoder).means[j])
+				fold.Means = append(fold.Means, f.Model.Prepared.(*Encoder).code[j].Mean)
 			}
 		}
 		out.Folds = append(out.Folds, fold)
@@ -125,7 +133,7 @@ func (in *intervalsJSON) read(e *Encoder) (*interval.CVPlus, error) {
 	p := &interval.CVPlus{Units: in.Units}
 	for k, f := range in.Folds {
 		own := *e
-		own.means = make([]float64, len(e.columns))
+		own.code = slices.Clone(e.code)
 		left := f.Means
 		for j := range e.columns {
 			if !e.columns[j].imputed() {
@@ -134,7 +142,7 @@ func (in *intervalsJSON) read(e *Encoder) (*interval.CVPlus, error) {
 			if len(left) == 0 {
 				return nil, args.Bad("means", qpdiff.ErrShape, "give one for each column that has one", "of fold %d are %d", k, len(f.Means))
 			}
-			own.means[j], left = left[0], left[1:]
+			own.code[j].Mean, left = left[0], left[1:]
 		}
 		if len(left) > 0 {
 			return nil, args.Bad("means", qpdiff.ErrShape, "give one for each column that has one", "of fold %d are %d", k, len(f.Means))

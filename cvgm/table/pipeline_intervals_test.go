@@ -3,7 +3,6 @@ package table
 import (
 	"encoding/json"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 
@@ -25,10 +24,16 @@ func withIntervals(t *testing.T, learner func() learn.Learner, alpha []float64) 
 		rows += strings.Join([]string{[]string{"1.5", "", "3", "4.25", "-2"}[i%5], []string{"red", "blue", "green"}[i%7%3], decimal(float64(i*i%11) / 3)}, ",") + "\n"
 	}
 	table := casetest.Must(CSV{Target: "y", Missing: MissingIsMean}.Read(strings.NewReader(rows)))(t)
+	return intervalsOf(t, table, learner, alpha), table
+}
+
+// intervalsOf returns a pipeline of a table, and intervals of two halves of its rows.
+func intervalsOf(t *testing.T, table *Table, learner func() learn.Learner, alpha []float64) *Pipeline {
 	data, encoder, err := table.Data()
 	casetest.OK(t, err)
+	rows := len(data.Y)
 	var halves [2][]int
-	for i := range 24 {
+	for i := range rows {
 		halves[i%2] = append(halves[i%2], i)
 	}
 	cv := casetest.Must(cvgm.New(cvgm.Config{Data: data, Prepare: encoder, Learner: learner, Loss: cvgm.SquaredError{}, Standardise: true, Splits: []cvgm.Split{{Train: halves[0], Val: halves[1]}}}))(t)
@@ -36,13 +41,13 @@ func withIntervals(t *testing.T, learner func() learn.Learner, alpha []float64) 
 	var folds []interval.Fold
 	for k := range halves {
 		f := interval.Fold{Model: casetest.Must(cv.FinalOn(halves[k], alpha))(t), Spread: interval.Spread{At: []float64{0, 3}, Size: []float64{.1, 1}}}
-		for i := range 12 {
+		for i := range halves[k] {
 			f.Scores, f.Weights = append(f.Scores, float64(i*5%12)/7), append(f.Weights, 1)
 		}
 		folds = append(folds, f)
 	}
-	p.Intervals = casetest.Must(interval.New(folds, 24))(t)
-	return p, table
+	p.Intervals = casetest.Must(interval.New(folds, rows))(t)
+	return p
 }
 
 // Intervals have the same bits after JSON, with the means of each fold for missing values. A pipeline without them is written as
@@ -74,7 +79,7 @@ func TestIntervalsAreTheSameAfterJSON(t *testing.T) {
 		if err != nil || l != low[1] || h != high[1] {
 			t.Errorf("%s: of a record [%v, %v], %v; want [%v, %v]", name, l, h, err, low[1], high[1])
 		}
-		if folds := back.Intervals.Folds; slices.Equal(folds[0].Model.Prepared.(*Encoder).means, folds[1].Model.Prepared.(*Encoder).means) {
+		if folds := back.Intervals.Folds; folds[0].Model.Prepared.(*Encoder).code[0].Mean == folds[1].Model.Prepared.(*Encoder).code[0].Mean {
 			t.Errorf("%s: the folds have one mean", name)
 		}
 		p.Intervals = nil

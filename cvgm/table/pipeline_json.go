@@ -9,6 +9,7 @@ import (
 
 	"cvgm/cvgm"
 	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/portable"
 	"cvgm/cvgm/internal/strictjson"
 	"cvgm/qpdiff"
 )
@@ -132,7 +133,7 @@ func (p Pipeline) MarshalJSON() ([]byte, error) {
 	for j, c := range e.columns {
 		column := columnJSON{Name: c.Name, Kind: c.Kind.String(), Levels: c.Levels, Missing: c.Missing.String(), MissingLevel: c.MissingLevel, Other: c.Other, Number: writtenNumber(c.Number), Date: writtenDate(c.Date), Effect: e.writtenEffect(j)}
 		if c.imputed() {
-			column.Mean = &e.means[j]
+			column.Mean = &e.code[j].Mean
 		}
 		out.Columns = append(out.Columns, column)
 	}
@@ -142,12 +143,13 @@ func (p Pipeline) MarshalJSON() ([]byte, error) {
 	return strictjson.WithChecksum(out)
 }
 
-// UnmarshalJSON reads the text of MarshalJSON, also of earlier versions of this package;
-// predictions then have the same bits. Text that
-// makes no pipeline is an error, and p is left as it was. The error is a *qpdiff.ArgError for
-// another format or version, for a part that is missing, unknown, repeated or null, and for
-// parts that do not fit together. It is one also for a checksum that is missing or wrong. Other
-// spaces, escapes, orders of keys and forms of the same float64s are read.
+// UnmarshalJSON reads the text of MarshalJSON in versions 1, which has no formats of columns, 2 and 3.
+// A later version of this package reads all three, too. Decisions, predictions and intervals then
+// have the bits of the pipeline that was written, on amd64 and arm64; a kernel machine that version 1
+// wrote may differ by rounding. Text that makes no pipeline is an error, and p is left as it was. The error
+// is a *qpdiff.ArgError for another format or version, for a part that is missing, unknown, repeated
+// or null, and for parts that do not fit together. It is one also for a checksum that is missing or
+// wrong. Other spaces, escapes, orders of keys and forms of the same float64s are read.
 func (p *Pipeline) UnmarshalJSON(text []byte) error {
 	var header struct {
 		Format  *string      `json:"format"`
@@ -217,7 +219,7 @@ func (in *pipelineJSON) encoder() (*Encoder, error) {
 	if in.Rest != "" && !slices.Contains(in.Classes, in.Rest) {
 		return nil, args.Bad("class_of_others", qpdiff.ErrDomain, "name one of the classes, or leave it out", "is %q, which is none of %q", in.Rest, firstOf(in.Classes))
 	}
-	e := &Encoder{target: in.Target, classes: in.Classes, rest: in.Rest, reader: reader, means: make([]float64, len(in.Columns)), scales: make([]scale, len(in.Columns))}
+	e := &Encoder{target: in.Target, classes: in.Classes, rest: in.Rest, reader: reader}
 	if e.number, err = in.TargetNumber.read(); err != nil {
 		return nil, args.At(err, "target_number")
 	}
@@ -225,7 +227,7 @@ func (in *pipelineJSON) encoder() (*Encoder, error) {
 		return nil, args.Bad("target_number", qpdiff.ErrDomain, "leave it out", "is given for a target of the classes %q", firstOf(in.Classes))
 	}
 	seen := map[string]bool{in.Target: true}
-	for j, c := range in.Columns {
+	for _, c := range in.Columns {
 		column := Column{Name: c.Name, Levels: c.Levels, MissingLevel: c.MissingLevel, Other: c.Other}
 		if seen[c.Name] {
 			return nil, args.Bad("columns", qpdiff.ErrDomain, "name each column and the target once", "has the name %q twice", c.Name)
@@ -246,7 +248,8 @@ func (in *pipelineJSON) encoder() (*Encoder, error) {
 		if err := c.check(&column); err != nil {
 			return nil, err
 		}
-		if column.Effect, e.scales[j], err = c.Effect.read(&column); err != nil {
+		var centre, deviation float64
+		if column.Effect, centre, deviation, err = c.Effect.read(&column); err != nil {
 			return nil, err
 		}
 		for k, level := range c.Levels {
@@ -254,10 +257,12 @@ func (in *pipelineJSON) encoder() (*Encoder, error) {
 				return nil, args.Bad("levels", qpdiff.ErrDomain, "give each level once, in sorted order", "of column %q has %q after %q", c.Name, level, c.Levels[k-1])
 			}
 		}
+		code := reader.portable(&column)
 		if c.Mean != nil {
-			e.means[j] = *c.Mean
+			code.Mean = *c.Mean
 		}
-		e.columns = append(e.columns, column)
+		code.Centre, code.Deviation = centre, deviation
+		e.columns, e.code = append(e.columns, column), append(e.code, code)
 	}
 	return e, nil
 }
@@ -341,37 +346,37 @@ func (e *Encoder) writtenEffect(j int) *effectJSON {
 	case SmoothEffect:
 		out.Bases, out.Low, out.High = f.Bases, &f.Low, &f.High
 	case ScaledEffect:
-		out.Centre, out.Deviation = &e.scales[j].centre, &e.scales[j].deviation
+		out.Centre, out.Deviation = &e.code[j].Centre, &e.code[j].Deviation
 	}
 	return out
 }
 
 // read returns the effect of column c and its scale, nil for none.
-func (in *effectJSON) read(c *Column) (*Effect, scale, error) {
+func (in *effectJSON) read(c *Column) (f *Effect, centre, deviation float64, err error) {
 	if in == nil {
-		return nil, scale{}, nil
+		return nil, 0, 0, nil
 	}
 	kind, err := valueOf[EffectKind]("effect", effectNames[:], in.Kind)
 	if err != nil {
-		return nil, scale{}, err
+		return nil, 0, 0, err
 	}
-	f, s := &Effect{Column: c.Name, Kind: kind, Term: in.Term, Bases: in.Bases}, scale{}
+	f = &Effect{Column: c.Name, Kind: kind, Term: in.Term, Bases: in.Bases}
 	smooth, scaled := kind == SmoothEffect, kind == ScaledEffect
 	if smooth != (in.Low != nil) || smooth != (in.High != nil) || scaled != (in.Centre != nil) || scaled != (in.Deviation != nil) {
-		return nil, s, args.Bad("effect", qpdiff.ErrShape, "give low and high for a smooth effect alone, and centre and deviation for a scaled one alone", "of column %q, %v, has others", c.Name, kind)
+		return nil, 0, 0, args.Bad("effect", qpdiff.ErrShape, "give low and high for a smooth effect alone, and centre and deviation for a scaled one alone", "of column %q, %v, has others", c.Name, kind)
 	}
 	if smooth {
 		f.Low, f.High = *in.Low, *in.High
 	}
 	if scaled {
-		if s = (scale{*in.Centre, *in.Deviation}); !(s.deviation > 0) {
-			return nil, s, args.Bad("deviation", qpdiff.ErrDomain, "give a positive number", "of column %q is %v", c.Name, s.deviation)
+		if centre, deviation = *in.Centre, *in.Deviation; !(deviation > 0) {
+			return nil, 0, 0, args.Bad("deviation", qpdiff.ErrDomain, "give a positive number", "of column %q is %v", c.Name, deviation)
 		}
 	}
 	if err := f.check(c); err != nil {
-		return nil, s, args.At(err, "effect of column %q", c.Name)
+		return nil, 0, 0, args.At(err, "effect of column %q", c.Name)
 	}
-	return f, s, nil
+	return f, centre, deviation, nil
 }
 
 // dateTime is the layout of dateJSON.First.
@@ -396,7 +401,7 @@ func (in *dateJSON) read() (*Date, error) {
 		return nil, err
 	}
 	var ok bool
-	if d.First, ok = parseDate(dateTime, in.First); !ok {
+	if d.First, ok = portable.ParseDate(dateTime, in.First); !ok {
 		return nil, args.Bad("first", qpdiff.ErrDomain, fmt.Sprintf("use the format %q", dateTime), "is %q", in.First)
 	}
 	return d, checkLayout(d.Layout)

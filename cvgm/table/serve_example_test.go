@@ -111,6 +111,27 @@ func ExamplePipeline_server() {
 	// 400 cvgm: record: column "weight" holds "heavy" (not finite): put a finite number there
 }
 
+// A program that imports nothing of this module carries a pipeline as a Go file.
+func ExamplePipeline_WriteGo() {
+	tbl, err := table.ReadCSV(strings.NewReader(cheap), "price")
+	if err != nil {
+		panic(err)
+	}
+	var file strings.Builder
+	if err := fitTwo(tbl).WriteGo(&file, "model"); err != nil {
+		panic(err)
+	}
+	for line := range strings.Lines(file.String()) {
+		if strings.HasPrefix(line, "package ") || strings.HasPrefix(line, "func Predict") {
+			fmt.Print(line)
+		}
+	}
+	// Output:
+	// package model
+	// func Predict(row map[string]string) (float64, error) {
+	// func PredictValues(values []float64) (float64, error) {
+}
+
 // Requests during reloads are answered by the old model or by the new one.
 func TestServerReloads(t *testing.T) {
 	const record = `{"weight": "4"}`

@@ -280,7 +280,7 @@ func TestUnitsOfColumnsDoNotMatter(t *testing.T) {
 // The mean that replaces missing values is the weighted one whatever the units, also if the sum
 // of the values overflows.
 func TestMeanOfPresentValuesInAnyUnit(t *testing.T) {
-	values, weights := []float64{1, 1.5, missing, 1.25, 9}, []float64{1, 3, 7, 2, 0} // (1 + 4.5 + 2.5)/6
+	values, weights := []float64{1, 1.5, math.NaN(), 1.25, 9}, []float64{1, 3, 7, 2, 0} // (1 + 4.5 + 2.5)/6
 	for _, unit := range []float64{1, 0x1p1023, 0x1p-1000} {
 		for _, heavy := range []float64{1, 4, 0x1p-600, 0x1p600} {
 			x, w := mat.NewDense(len(values), 1, nil), make([]float64, len(values))

@@ -284,7 +284,7 @@ func (l *kernelMachine) predict(keep *kernelValues, dst []float64, x *mat.Dense)
 			values := chunk[:len(rows)]
 			l.values(values, l.kernelParams, xt, rows)
 			for k, i := range rows {
-				f += l.coef[i] * values[k]
+				f += float64(l.coef[i] * values[k]) // as in Model.Predict
 			}
 			if keep != nil {
 				keep.values = append(keep.values, values...)

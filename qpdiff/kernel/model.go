@@ -83,7 +83,7 @@ func (m *Model) Predict(dst []float64, x *mat.Dense) (err error) {
 	for t := range dst {
 		f := m.Intercept
 		for i, c := range m.Coef {
-			f += c * kernel.Eval(m.Params, m.X.RawRowView(i), x.RawRowView(t))
+			f += float64(c * kernel.Eval(m.Params, m.X.RawRowView(i), x.RawRowView(t))) // the same bits on each processor
 		}
 		if dst[t] = f; !dense.Finite(f) {
 			return check.ArgErrorf("x", qpdiff.ErrNotFinite, "scale the features or change the kernel's parameters", "has a row %d whose prediction is %v", t, f)

@@ -108,7 +108,7 @@ func (z *Normaliser) storedDeviations(visit func(func(j int, v, w float64)), c *
 func (z *Normaliser) constant(theta []float64) float64 {
 	sum := sample.Sum(0, theta[len(z.Mean):])
 	for j, mean := range z.Mean {
-		sum -= theta[j] * (mean / z.Std[j])
+		sum -= float64(theta[j] * (mean / z.Std[j])) // the same bits on each processor
 	}
 	return sum
 }
@@ -126,7 +126,7 @@ func (z *Normaliser) PredictStored(dst []float64, x mat.Matrix, rows []int, thet
 	constant := intercept + z.constant(theta)
 	for at, i := range rows {
 		p := constant
-		sample.VisitRow(x, i, func(j int, v float64) { p += theta[j] * (v / z.Std[j]) })
+		sample.VisitRow(x, i, func(j int, v float64) { p += float64(theta[j] * (v / z.Std[j])) })
 		dst[at] = p
 	}
 }

@@ -4,86 +4,29 @@ import (
 	"math"
 	"testing"
 
+	"cvgm/cvgm/internal/portable"
+
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
-// rounding bounds the errors of values and of sums of a few of them, in units of the largest B-spline.
-const rounding = 1e-14
-
-// bSpline is a B-spline by the recursion of Cox and de Boor, on knots that are whole numbers from k on.
-func bSpline(k, degree int, s float64) float64 {
-	if degree == 0 {
-		if s >= float64(k) && s < float64(k+1) {
-			return 1
-		}
-		return 0
-	}
-	d := float64(degree)
-	return (s-float64(k))/d*bSpline(k, degree-1, s) + (float64(k+degree+1)-s)/d*bSpline(k+1, degree-1, s)
-}
-
-func TestValuesFollowFromTheRecursion(t *testing.T) {
-	for _, count := range []int{Least, 5, 10, 23} {
-		dst := make([]float64, count)
-		segments := float64(count - 3)
-		for s := 0.; s < segments; s += .173 {
-			Values(dst, -2, 4, -2+6*s/segments)
-			for k, v := range dst {
-				if want := bSpline(k-3, 3, s); math.Abs(v-want) > 20*rounding {
-					t.Fatalf("%d splines, number %d at %v: %v, not %v", count, k, s, v, want)
-				}
-			}
-		}
-	}
-}
-
-// Beyond the range the functions are their tangents: values and slopes agree at the ends.
-func TestValuesBeyondTheRangeAreOnTheTangent(t *testing.T) {
-	const low, high, h = 10., 30., 1e-5
-	const slopeTol = 1e-4 // of one-sided differences of a cubic over h
-	at := func(x float64) []float64 {
-		dst := make([]float64, 8)
-		Values(dst, low, high, x)
-		return dst
-	}
-	for _, end := range []struct{ x, out float64 }{{low, -1}, {high, 1}} {
-		edge, inside, near, far := at(end.x), at(end.x-h*end.out), at(end.x+h*end.out), at(end.x+7*end.out)
-		for k := range edge {
-			slope, tangent := (edge[k]-inside[k])/h, (near[k]-edge[k])/h
-			if math.Abs(slope-tangent) > slopeTol || math.Abs(far[k]-edge[k]-7*tangent) > slopeTol {
-				t.Errorf("spline %d at %v: slopes %v and %v, 7 beyond %v from %v", k, end.x, slope, tangent, far[k], edge[k])
-			}
-		}
-		if sum := floats.Sum(far); math.Abs(sum-1) > rounding*100 {
-			t.Errorf("sum %v beyond %v", sum, end.x)
-		}
-	}
-}
-
-func TestValuesOfHugeRanges(t *testing.T) {
-	a, b := make([]float64, 6), make([]float64, 6)
-	Values(a, -1.7e308, 1.7e308, 1e308)
-	Values(b, -1.7, 1.7, 1)
-	if !floats.EqualApprox(a, b, rounding) {
-		t.Errorf("%v, not %v", a, b)
-	}
-}
-
-// The penalty of θ is the sum of squared differences of the B-splines' weights, and Centred has the values
-// of the function with these weights, of sum 0.
-func TestCentredGoesWithPenalty(t *testing.T) {
+// The penalty of θ is the sum of squared differences of the B-splines' weights, and the features have the
+// values of the function with these weights, of sum 0.
+func TestPenaltyGoesWithFeatures(t *testing.T) {
 	const count = 7
 	s := Penalty(count)
 	theta := []float64{.3, -1, 2, .5, -.2, 1.1}
 	// The weights follow from values at as many points as there are splines.
 	values, system := make([]float64, count), mat.NewDense(count, count, nil)
-	work, dst := make([]float64, count), make([]float64, count-1)
+	features := portable.Column{Bases: count, High: 1}
+	dst := make([]float64, count-1)
 	for i := range count {
 		x := float64(i) / (count - 1)
-		Values(work, 0, 1, x)
-		system.SetRow(i, work)
-		Centred(dst, work, 0, 1, x)
+		first, near := portable.BSplines(count, 0, 1, x)
+		for k, v := range near {
+			system.Set(i, first+k, v)
+		}
+		features.Features(x, 0, func(k int, v float64) { dst[k] = v })
 		values[i] = floats.Dot(dst, theta)
 	}
 	var weights mat.VecDense

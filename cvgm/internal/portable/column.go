@@ -1,0 +1,182 @@
+package portable
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// A Column is how a field of a row becomes features.
+type Column struct {
+	Source       string // the column of the file
+	Categorical  bool
+	Levels       []string // sorted
+	MissingTexts []string
+	Fill         bool          // missing values are the mean or, of a categorical column, a level
+	Mean         float64       // of a numeric column
+	MissingLevel bool          // missing is a level after the others
+	Other        bool          // all unknown levels are one, after Levels
+	Unknown      bool          // unknown levels are allowed and have the features of the first level
+	Number       *NumberFormat // nil: plain decimal numbers
+	Date         *DateFormat   // nil: no part of a date
+	All          bool          // the first level has a feature, too
+	// A number is written as the B-splines of [Low, High], centred, if Bases is not 0, and else as
+	// (number − Centre)/Deviation if Deviation is not 0.
+	Bases             int
+	Low, High         float64
+	Centre, Deviation float64
+}
+
+// A Fault is the cause for which a field has no value, or a value no features.
+type Fault int
+
+// The faults.
+const (
+	None      Fault = iota
+	Missing         // a missing value
+	NoMissing       // a missing level in a column that had none
+	NoDate          // not in the layout
+	NoNumber        // not a number of the format
+	NoLevel         // an unknown level
+	NotFinite       // a number that is not finite
+	NoIndex         // no index of a level
+)
+
+// Error returns the error of the field of a column.
+func (f Fault) Error(c *Column, field string) error {
+	switch f {
+	case Missing, NoMissing:
+		return fmt.Errorf("column %q lacks a value: fill it in", c.Source)
+	case NoDate:
+		return fmt.Errorf("column %q holds %q: put a date in the format %q there", c.Source, field, c.Date.Layout)
+	case NoLevel:
+		return fmt.Errorf("column %q holds %q, which is none of its %d levels: correct it", c.Source, field, len(c.Levels))
+	case NoIndex:
+		return fmt.Errorf("column %q holds %s: give the index of one of its %d levels", c.Source, field, len(c.Levels))
+	}
+	return fmt.Errorf("column %q holds %q: put a finite number there", c.Source, field)
+}
+
+// IsMissing reports whether a field is one of the texts, in any case.
+func IsMissing(texts []string, field string) bool {
+	for _, text := range texts {
+		if len(text) == len(field) && strings.EqualFold(text, field) {
+			return true
+		}
+	}
+	return false
+}
+
+// Value returns the number or the index of the level of a trimmed field: NaN for a missing value,
+// and len(Levels) for an unknown level.
+func (c *Column) Value(field string) (float64, Fault) {
+	if IsMissing(c.MissingTexts, field) {
+		switch {
+		case !c.Fill:
+			return 0, Missing
+		case c.Date != nil && c.Date.Part == PartWeekday:
+			return 0, None // the month has the level of missing dates
+		case c.Categorical && !c.MissingLevel && !c.Unknown:
+			return 0, NoMissing
+		}
+		return math.NaN(), None
+	}
+	if c.Date != nil {
+		when, ok := ParseDate(c.Date.Layout, field)
+		switch {
+		case !ok:
+			return 0, NoDate
+		case !c.Categorical:
+			return c.Date.Number(when), None
+		}
+		field = c.Date.Level(when)
+	}
+	if c.Categorical {
+		at, known := slices.BinarySearch(c.Levels, field)
+		switch {
+		case known:
+			return float64(at), None
+		case !c.Other && !c.Unknown:
+			return 0, NoLevel
+		}
+		return float64(len(c.Levels)), None
+	}
+	v, ok := ParseDecimal(field)
+	if c.Number != nil {
+		v, ok = c.Number.Parse(field)
+	}
+	if !ok {
+		return 0, NoNumber
+	}
+	return v, None
+}
+
+// Width returns the number of features.
+func (c *Column) Width() int {
+	switch {
+	case c.Bases > 0:
+		return c.Bases - 1
+	case !c.Categorical:
+		return 1
+	}
+	w := len(c.Levels) - c.without()
+	if c.Other {
+		w++
+	}
+	if c.MissingLevel {
+		w++
+	}
+	return w
+}
+
+// without returns the number of first levels that have no feature.
+func (c *Column) without() int {
+	if c.All {
+		return 0
+	}
+	return 1
+}
+
+// Features calls set for the features of a value that are not 0 in general, with their numbers from
+// first on.
+func (c *Column) Features(v float64, first int, set func(feature int, v float64)) Fault {
+	lacks := v != v
+	if !c.Categorical {
+		switch {
+		case lacks && !c.Fill:
+			return Missing
+		case lacks:
+			v = c.Mean
+		case !Finite(v):
+			return NotFinite
+		}
+		switch {
+		case c.Bases > 0:
+			CentredSplines(c.Bases, c.Low, c.High, v, first, set)
+		case c.Deviation != 0:
+			set(first, (v-c.Centre)/c.Deviation)
+		default:
+			set(first, v)
+		}
+		return None
+	}
+	n := len(c.Levels)
+	switch {
+	case lacks && c.MissingLevel:
+		set(first+c.Width()-1, 1)
+	case lacks && !c.Fill:
+		return Missing
+	case c.Other && v == float64(n):
+		set(first+n-c.without(), 1)
+	case lacks || v == float64(n):
+		if !c.Unknown {
+			return NoLevel
+		}
+	case !(v >= 0 && v < float64(n)) || v != math.Floor(v):
+		return NoIndex
+	case int(v) >= c.without():
+		set(first+int(v)-c.without(), 1)
+	}
+	return None
+}

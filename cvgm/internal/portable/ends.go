@@ -1,0 +1,93 @@
+package portable
+
+import (
+	"math"
+	"sort"
+)
+
+// A Fold has the errors of the model of a fold on rows that the model was not trained on.
+type Fold struct {
+	At, Size []float64 // the spread of the errors at predictions, which ascend; none: 1
+	Scores   []float64 // the errors in units of the spread, ascending
+	Below    []float64 // the weight of the scores up to each one; the weights of all folds have the sum 1
+}
+
+// SpreadAt returns the spread at a prediction: linear between the predictions at, and constant
+// beyond their ends.
+func SpreadAt(at, size []float64, prediction float64) float64 {
+	n := len(at)
+	i := sort.SearchFloat64s(at, prediction)
+	switch {
+	case n == 0:
+		return 1
+	case i == 0:
+		return size[0]
+	case i == n:
+		return size[n-1]
+	}
+	share := (prediction - at[i-1]) / (at[i] - at[i-1])
+	return size[i-1] + float64(share*(size[i]-size[i-1]))
+}
+
+// LeastLevel is the lowest level of an interval.
+const LeastLevel = .5
+
+// unitShare is the part of the weight of an independent row up to which two sums of weights are
+// equal. Sums of a million weights have errors below it.
+const unitShare = 1e-3
+
+// LevelShare returns the weight of the ends up to the upper one of an interval of a level, by the errors
+// of n independent rows. It is above 1 if the rows are too few for the level.
+func LevelShare(level, n float64) float64 { return (float64(level*(n+1)) - unitShare) / n }
+
+// EndsAround returns the ends of the interval of a row, by the predictions of the folds' models and
+// a LevelShare.
+func EndsAround(folds []Fold, predictions []float64, share float64) (low, high float64) {
+	e := ends{folds, make([]float64, len(folds)), make([]float64, len(folds))}
+	for k, p := range predictions {
+		e.middle[k], e.size[k] = p, SpreadAt(folds[k].At, folds[k].Size, p)
+	}
+	high = e.quantile(share)
+	for k := range e.middle {
+		e.middle[k] = -e.middle[k]
+	}
+	return -e.quantile(share), high
+}
+
+// ends has the distribution of the upper ends middle + size·score of one row, over all folds.
+type ends struct {
+	folds        []Fold
+	middle, size []float64 // of each fold
+}
+
+// value is the end by score i of fold k.
+func (e *ends) value(k, i int) float64 {
+	return e.middle[k] + float64(e.size[k]*e.folds[k].Scores[i])
+}
+
+// weight returns the weight of the ends up to v.
+func (e *ends) weight(v float64) (sum float64) {
+	for k := range e.folds {
+		if i := sort.Search(len(e.folds[k].Scores), func(i int) bool { return e.value(k, i) > v }); i > 0 {
+			sum += e.folds[k].Below[i-1]
+		}
+	}
+	return sum
+}
+
+// quantile returns the smallest end up to which lies so much of the weight; the largest end if
+// rounding leaves none.
+func (e *ends) quantile(share float64) float64 {
+	best, largest := math.Inf(1), math.Inf(-1)
+	for k := range e.folds {
+		n := len(e.folds[k].Scores)
+		if n == 0 {
+			continue
+		}
+		largest = max(largest, e.value(k, n-1))
+		if i := sort.Search(n, func(i int) bool { return e.weight(e.value(k, i)) >= share }); i < n {
+			best = min(best, e.value(k, i))
+		}
+	}
+	return min(best, largest)
+}

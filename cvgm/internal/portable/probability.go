@@ -1,0 +1,35 @@
+package portable
+
+import (
+	"fmt"
+	"math"
+)
+
+// Logistic returns 1/(1 + exp(−d)), the probability at the log odds d.
+func Logistic(d float64) float64 { return 1 / (1 + Exp(-d)) }
+
+// Shares replaces log odds by their probabilities 1/(1 + exp(−d)) divided by the sum of them. It
+// divides all by the largest exp(min(d, 0)) first, so that they do not underflow together.
+func Shares(d []float64) {
+	top := math.Inf(-1)
+	for _, v := range d {
+		top = max(top, min(v, 0))
+	}
+	sum := 0.
+	for k, v := range d {
+		d[k] = Exp(min(v, 0)-top) / (1 + Exp(-math.Abs(v)))
+		sum += d[k]
+	}
+	for k := range d {
+		d[k] /= sum
+	}
+}
+
+// Expected returns the prediction of a model whose decision d is the logarithm of an expected number.
+func Expected(d float64) (float64, error) {
+	mean := Exp(d)
+	if !Finite(mean) {
+		return math.NaN(), fmt.Errorf("e to the power %v overflows: use the decision", d)
+	}
+	return mean, nil
+}

@@ -1,0 +1,53 @@
+package portable
+
+import "math"
+
+// BSplines returns the values at x of count cubic B-splines, of which count − 3 segments of equal
+// length make up [low, high]: those of number first to first + 3. The others are 0, and the sum is
+// 1. Beyond that range each is continued on its tangent.
+func BSplines(count int, low, high, x float64) (first int, near [4]float64) {
+	segments := count - 3
+	s := float64(share(low, high, x) * float64(segments))
+	at := min(max(math.Floor(s), 0), float64(segments-1))
+	t := s - at
+	beyond := 0.
+	if t < 0 || t > 1 {
+		inside := min(max(t, 0), 1)
+		t, beyond = inside, t-inside
+	}
+	u := 1 - t
+	near[0] = float64(u*u*u)/6 - float64(beyond*u*u)/2
+	near[1] = (float64(3*t*t*t)-float64(6*t*t)+4)/6 + float64(beyond*(float64(3*t*t)-float64(4*t)))/2
+	near[2] = (float64(3*u*u*u)-float64(6*u*u)+4)/6 - float64(beyond*(float64(3*u*u)-float64(4*u)))/2
+	near[3] = float64(t*t*t)/6 + float64(beyond*t*t)/2
+	return int(at), near
+}
+
+// share returns (x − low)/(high − low), without overflow of the differences.
+func share(low, high, x float64) float64 {
+	if length := high - low; !math.IsInf(length, 0) {
+		return (x - low) / length
+	}
+	return (x/2 - low/2) / (high/2 - low/2)
+}
+
+// CentredSplines calls set for count − 1 features of x, with their numbers from first on: Zᵀ times the
+// values of the B-splines. The columns of Z are orthonormal and orthogonal to the vector of ones: with
+// weights θ of the features, the B-splines have the weights Zθ, of sum 0, and no θ makes a constant
+// function.
+func CentredSplines(count int, low, high, x float64, first int, set func(feature int, v float64)) {
+	at, near := BSplines(count, low, high, x)
+	spline := func(k int) float64 {
+		if k < at || k > at+3 {
+			return 0
+		}
+		return near[k-at]
+	}
+	// Z is the Householder matrix that maps ones to a multiple of the first unit vector, without
+	// its first column.
+	n, root := float64(count), math.Sqrt(float64(count))
+	shift := (1 + float64(root*spline(0))) / (n + root)
+	for k := 1; k < count; k++ {
+		set(first+k-1, spline(k)-shift)
+	}
+}

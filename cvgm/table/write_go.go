@@ -1,0 +1,211 @@
+package table
+
+import (
+	"bytes"
+	"fmt"
+	"go/format"
+	"go/token"
+	"io"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/portable"
+	"cvgm/qpdiff"
+)
+
+// WriteGo writes the pipeline as one Go file of package pkg, formatted, which imports the standard
+// library alone. The file has a package of its own, with these functions of a row, which is given
+// by the names of its columns as the texts that a CSV would hold:
+//
+//	func Predict(row map[string]string) (float64, error)     // if the target is a number
+//	func Decision(row map[string]string) (float64, error)    // if it is one of two classes: above 0 for Classes[1]; with Model.LogMean the logarithm of Predict
+//	func Class(row map[string]string) (string, error)
+//	func Probability(row map[string]string) (float64, error) // of Classes[1], if Model.LogOdds is set
+//	func Interval(row map[string]string, level float64) (low, high float64, err error) // if Intervals is set
+//
+// PredictValues and DecisionValues take numbers instead: the values of Columns, of a categorical
+// column the index of its level, NaN for a missing value. They are faster, because no text is read.
+//
+// The results have the bits of Predict, Decision, Class, Probability and Interval on amd64 and arm64, and a row is an
+// error of the file if it is one of the pipeline. The functions may be called at the same time.
+// The file holds the support rows of a kernel machine, which are all its training rows for
+// kernel.Ridge, and for Interval the model of each fold.
+//
+// Effects of columns are written, too. Errors are of kind ErrDomain for a pkg that is no name of a
+// package, and for a feature map, a kernel of another package and a predictor, which have no Go code;
+// others are those of Decision, of Interval and of w.
+func (p *Pipeline) WriteGo(w io.Writer, pkg string) error {
+	m, kernel, err := p.portable()
+	if err != nil {
+		return err
+	}
+	f := goFile{target: p.Target, classes: p.Classes}
+	f.model(m, kernel)
+	switch {
+	case p.Model.LogMean:
+		f.functions("Decision", fmt.Sprintf("the logarithm of the prediction of %q", p.Target))
+		f.text(logMeans)
+	case len(p.Classes) == 0:
+		f.functions("Predict", fmt.Sprintf("the prediction of %q", p.Target))
+	default:
+		f.functions("Decision", fmt.Sprintf("a number that is above 0 for the class %q, else for %q,", p.Classes[1], p.Classes[0]))
+		f.text(twoClasses)
+		if p.Model.LogOdds {
+			f.text(twoProbabilities)
+		}
+	}
+	if err := p.writeIntervals(&f); err != nil {
+		return err
+	}
+	return f.write(w, pkg)
+}
+
+// WriteGo is [Pipeline.WriteGo] for three or more classes, with the functions
+//
+//	func Decisions(row map[string]string) ([]float64, error) // of each class, in the order of Classes
+//	func Class(row map[string]string) (string, error)
+//	func Probabilities(row map[string]string) ([]float64, error) // if Model.LogOdds is set in each pipeline
+//
+// and DecisionsValues, which takes numbers.
+func (c *OneVsRest) WriteGo(w io.Writer, pkg string) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	f := goFile{target: c.Pipelines[0].Target, classes: c.Classes()}
+	odds := true
+	for k, p := range c.Pipelines {
+		m, kernel, err := p.portable()
+		if err != nil {
+			return args.At(err, "OneVsRest.Pipelines[%d]", k)
+		}
+		f.model(m, kernel)
+		odds = odds && p.Model.LogOdds
+	}
+	f.text(manyClasses)
+	if odds {
+		f.text(manyProbabilities)
+	}
+	return f.write(w, pkg)
+}
+
+// A goFile is a Go file that is written.
+type goFile struct {
+	target  string
+	classes []string
+	api     bytes.Buffer // functions
+	data    bytes.Buffer
+	columns [][]portable.Column // the different ones
+	models  int
+	widths  bytes.Buffer // of kernels
+	folds   bytes.Buffer // of intervals
+}
+
+// text adds functions.
+func (f *goFile) text(code string) { f.api.WriteString(code) }
+
+// functions adds the functions of one decision.
+func (f *goFile) functions(name, what string) {
+	f.text(strings.NewReplacer("NAME", name, "WHAT", what).Replace(oneDecision))
+}
+
+// model adds a model.
+func (f *goFile) model(m portable.Model, k kernelCode) {
+	at := slices.IndexFunc(f.columns, func(c []portable.Column) bool { return reflect.DeepEqual(c, m.Columns) })
+	if at < 0 {
+		at = len(f.columns)
+		f.columns = append(f.columns, m.Columns)
+	}
+	fmt.Fprintf(&f.data, "\t{\n\t\tColumns: columns%d,\n\t\tMean: %s,\n\t\tDeviation: %s,\n\t\tConstant: %s,\n", at, literals(m.Mean), literals(m.Deviation), literal(m.Constant))
+	switch {
+	case m.Kernel == nil:
+		fmt.Fprintf(&f.data, "\t\tWeights: %s,\n", literals(m.Weights))
+		if m.Stored {
+			f.data.WriteString("\t\tStored: true,\n")
+		}
+	default:
+		if k.widths != nil {
+			name := fmt.Sprintf("widths%d", f.models)
+			k.code = strings.Replace(k.code, "widths", name, 1)
+			fmt.Fprintf(&f.widths, "\nvar %s = %s\n", name, literals(k.widths))
+		}
+		fmt.Fprintf(&f.data, "\t\tKernel: func(x, z []float64) float64 { return %s },\n\t\tCoefficients: %s,\n\t\tPoints: %s,\n\t\tIntercept: %s,\n",
+			k.code, literals(m.Coefficients), literals(m.Points), literal(m.Intercept))
+	}
+	f.data.WriteString("\t},\n")
+	f.models++
+}
+
+// writeIntervals adds the models of the folds, their errors and Interval, if p has intervals.
+func (p *Pipeline) writeIntervals(f *goFile) error {
+	if p.Intervals == nil {
+		return nil
+	}
+	e, err := p.encoder()
+	if err != nil {
+		return err
+	}
+	if err := args.First(p.Intervals.Check(), p.checkIntervals(e)); err != nil {
+		return err
+	}
+	f.text(strings.NewReplacer("UNITS", fmt.Sprint(p.Intervals.Units), "HIGHEST", fmt.Sprintf("%.3g", p.Intervals.Highest())).Replace(intervals))
+	f.folds.WriteString("\nvar folds = []Fold{\n")
+	for k, fold := range p.Intervals.Folds {
+		own := portable.NewFold(fold.Spread.At, fold.Spread.Size, fold.Scores, fold.Weights)
+		part := Pipeline{Model: fold.Model, Target: p.Target}
+		m, kernel, err := part.portable()
+		if err != nil {
+			return args.At(err, "Pipeline.Intervals.Folds[%d]", k)
+		}
+		f.model(m, kernel)
+		fmt.Fprintf(&f.folds, "\t{\n\t\tAt: %s,\n\t\tSize: %s,\n\t\tScores: %s,\n\t\tBelow: %s,\n\t},\n", literals(own.At), literals(own.Size), literals(own.Scores), literals(own.Below))
+	}
+	f.folds.WriteString("}\n")
+	return nil
+}
+
+// write writes the file.
+func (f *goFile) write(w io.Writer, pkg string) error {
+	if !token.IsIdentifier(pkg) || pkg == "_" {
+		return args.Bad("pkg", qpdiff.ErrDomain, "give the name of a Go package", "is %q", pkg)
+	}
+	var code, out bytes.Buffer
+	fmt.Fprintf(&code, "// Target is the column that is predicted.\nconst Target = %q\n\n", f.target)
+	if len(f.classes) > 0 {
+		fmt.Fprintf(&code, "// Classes are the classes of the target.\nvar Classes = []string{%s}\n\n", quoted(f.classes))
+	}
+	var names []string
+	for j := range f.columns[0] {
+		names = append(names, f.columns[0][j].Source)
+	}
+	fmt.Fprintf(&code, "// Columns are the columns of the values, those of a row's texts. Parts of a date have its column.\nvar Columns = []string{%s}\n", quoted(names))
+	code.Write(f.api.Bytes())
+	for k, columns := range f.columns {
+		fmt.Fprintf(&code, "\nvar columns%d = []Column{\n", k)
+		for j := range columns {
+			writeColumn(&code, &columns[j])
+		}
+		code.WriteString("}\n")
+	}
+	fmt.Fprintf(&code, "\nvar models = []Model{\n%s}\n", f.data.Bytes())
+	code.Write(f.widths.Bytes())
+	code.Write(f.folds.Bytes())
+	imports, exported, err := carried(&code)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(&out, "// Code generated by table.WriteGo. DO NOT EDIT.\n\n// Package %s predicts %q from the texts of a row.\npackage %s\n\nimport (\n", pkg, f.target, pkg)
+	for _, path := range slices.Sorted(maps.Keys(imports)) {
+		fmt.Fprintf(&out, "\t%s\n", path)
+	}
+	out.WriteString(")\n\n")
+	out.WriteString(unexport(code.Bytes(), exported))
+	formatted, err := format.Source(out.Bytes())
+	if err != nil {
+		return fmt.Errorf("cvgm: WriteGo: %w", err)
+	}
+	_, err = w.Write(formatted)
+	return err
+}

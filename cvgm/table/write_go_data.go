@@ -1,0 +1,97 @@
+package table
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cvgm/cvgm/internal/portable"
+)
+
+// literal returns the Go code of a finite number.
+func literal(v float64) string {
+	if v == 0 && math.Signbit(v) {
+		return "math.Copysign(0, -1)" // a constant has no −0
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
+}
+
+// literals returns the Go code of a list of numbers, on lines of a readable length.
+func literals(v []float64) string {
+	const line = 8
+	var b strings.Builder
+	b.WriteString("[]float64{")
+	for i, x := range v {
+		switch {
+		case len(v) > line && i%line == 0:
+			b.WriteString("\n")
+		case i > 0:
+			b.WriteString(" ")
+		}
+		b.WriteString(literal(x))
+		if i+1 < len(v) || len(v) > line {
+			b.WriteString(",")
+		}
+	}
+	if len(v) > line {
+		b.WriteString("\n")
+	}
+	b.WriteString("}")
+	return b.String()
+}
+
+// quoted returns the Go code of the elements of a list of texts.
+func quoted(texts []string) string {
+	var all []string
+	for _, t := range texts {
+		all = append(all, strconv.Quote(t))
+	}
+	return strings.Join(all, ", ")
+}
+
+// writeColumn writes the Go code of a column, without the fields that are zero.
+func writeColumn(b *bytes.Buffer, c *portable.Column) {
+	fmt.Fprintf(b, "\t{\n\t\tSource: %q,\n", c.Source)
+	if len(c.MissingTexts) > 0 {
+		fmt.Fprintf(b, "\t\tMissingTexts: []string{%s},\n", quoted(c.MissingTexts))
+	}
+	if len(c.Levels) > 0 {
+		fmt.Fprintf(b, "\t\tLevels: []string{%s},\n", quoted(c.Levels))
+	}
+	for _, flag := range []struct {
+		name string
+		set  bool
+	}{{"Categorical", c.Categorical}, {"Fill", c.Fill}, {"MissingLevel", c.MissingLevel}, {"Other", c.Other}, {"Unknown", c.Unknown}, {"All", c.All}} {
+		if flag.set {
+			fmt.Fprintf(b, "\t\t%s: true,\n", flag.name)
+		}
+	}
+	if c.Fill && !c.Categorical {
+		fmt.Fprintf(b, "\t\tMean: %s,\n", literal(c.Mean))
+	}
+	if c.Bases > 0 {
+		fmt.Fprintf(b, "\t\tBases: %d, Low: %s, High: %s,\n", c.Bases, literal(c.Low), literal(c.High))
+	}
+	if c.Deviation != 0 {
+		fmt.Fprintf(b, "\t\tCentre: %s, Deviation: %s,\n", literal(c.Centre), literal(c.Deviation))
+	}
+	if n := c.Number; n != nil {
+		fmt.Fprintf(b, "\t\tNumber: &NumberFormat{Decimal: %q, Unit: %q", n.Decimal, n.Unit)
+		if len(n.Units) > 0 {
+			b.WriteString(", Units: map[string]float64{")
+			for _, u := range slices.Sorted(maps.Keys(n.Units)) {
+				fmt.Fprintf(b, "%q: %s, ", u, literal(n.Units[u]))
+			}
+			b.WriteString("}")
+		}
+		b.WriteString("},\n")
+	}
+	if d := c.Date; d != nil {
+		fmt.Fprintf(b, "\t\tDate: &DateFormat{Part: %s, Layout: %q, First: %#v},\n", [...]string{"PartDays", "PartYear", "PartMonth", "PartWeekday", "PartHour"}[d.Part], d.Layout, d.First.UTC())
+	}
+	b.WriteString("\t},\n")
+}
