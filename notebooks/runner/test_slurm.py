@@ -33,7 +33,8 @@ REQUIRED = "--required" in sys.argv
 KEY = "0123456789abcdef" * 4
 LIMIT = 1800  # s for a test
 CELLS = 40
-PARAMS = {"Seeds": CELLS, "LongSteps": 2000}  # a cell takes some tenths of a second
+PARAMS = {"Seeds": CELLS, "LongSteps": 2000}  # a cell takes some tenths of a second, so a test has seconds to break off a sweep
+BRIEF = {"Seeds": CELLS, "LongSteps": 100, "K": 16}  # all cells together take half a second
 
 
 def setUpModule():
@@ -53,10 +54,12 @@ def setUpModule():
     worker = folder / "worker"
     env = os.environ | {"CGO_ENABLED": "0"}
     subprocess.run(["go", "build", "-trimpath", "-o", str(worker), "./notebooks/worker"], cwd=ROOT, env=env, check=True)
-    local = folder / "local"
-    for step in ([], ["-gather"]):
-        subprocess.run([str(worker), "-name", "elastic_net_seeds", "-params", json.dumps(PARAMS), "-key", KEY, "-out", str(local), *step], check=True)
-    expected = result(local).read_bytes()
+    expected = {}
+    for params in (PARAMS, BRIEF):
+        local = Path(tempfile.mkdtemp(dir=folder))
+        for step in ([], ["-gather"]):
+            subprocess.run([str(worker), "-name", "elastic_net_seeds", "-params", json.dumps(params), "-key", KEY, "-out", str(local), *step], check=True)
+        expected[json.dumps(params)] = result(local).read_bytes()
 
 
 def result(store):
@@ -85,7 +88,8 @@ class TestSweeps(unittest.TestCase):
 
     def finish(self, sweep):
         slurm.finish(sweep, slurm.follow(sweep, 0.3))
-        self.assertEqual(result(self.store).read_bytes(), expected)
+        [of] = sweep.plan["Sweeps"]
+        self.assertEqual(result(self.store).read_bytes(), expected[json.dumps(of["Params"])])
 
     def working(self, sweep, least=4):
         cluster.wait_for(lambda: slurm.totals(sweep.count())[0] >= least, "no cell is done")
@@ -101,11 +105,11 @@ class TestSweeps(unittest.TestCase):
         for shards in (1, 5):
             with self.subTest(shards=shards):
                 shutil.rmtree(self.store)
-                self.finish(self.submit(shards))
+                self.finish(self.submit(shards, BRIEF))
 
     def test_nothing_is_submitted_twice(self):
-        self.finish(self.submit())
-        self.assertIsNone(self.submit())
+        self.finish(self.submit(params=BRIEF))
+        self.assertIsNone(self.submit(params=BRIEF))
 
     def test_second_submission_computes_missing_cells_alone(self):
         sweep = self.submit()
@@ -136,7 +140,7 @@ class TestSweeps(unittest.TestCase):
         nodes.start("n2")
 
     def test_node_is_cut_off_and_its_worker_lives_on(self):
-        sweep = self.submit(params=PARAMS)
+        sweep = self.submit()
         self.working(sweep, 2)
         orphans = nodes.kill("n2", orphan=True)
         workers = [p for p in orphans if str(worker) in cluster.processes_of().get(p, (0, ""))[1]]
@@ -198,7 +202,7 @@ class TestSweeps(unittest.TestCase):
             (small / "ballast").unlink()
             again = self.submit(2)
             slurm.finish(again, slurm.follow(again, 0.3))
-            self.assertEqual(next(small.glob("elasticnet.*-0123456789abcdef")).read_bytes(), expected)
+            self.assertEqual(next(small.glob("elasticnet.*-0123456789abcdef")).read_bytes(), expected[json.dumps(PARAMS)])
         finally:
             subprocess.run(["umount", "-l", str(small)], check=True)
 
@@ -226,14 +230,14 @@ class TestSweeps(unittest.TestCase):
 
     def test_killed_submission_is_found_again(self):
         """By the names of its jobs, where their numbers were not written any more."""
-        sweep = self.submit()
+        sweep = self.submit(params=BRIEF)
         (sweep.folder / "jobs.json").unlink()
         [found] = slurm.sweeps()
         self.assertEqual(found.jobs, sweep.jobs)
         self.finish(found)
 
     def test_submission_killed_before_its_gathering_job(self):
-        sweep = self.submit()
+        sweep = self.submit(params=BRIEF)
         nodes.run("scancel", sweep.jobs["array"], sweep.jobs["gather"])
         killed = slurm.FOLDER / "killed"
         killed.mkdir()
@@ -273,7 +277,7 @@ class TestSweeps(unittest.TestCase):
 
     def test_worker_without_an_array(self):
         """The same bytes by xargs -P, by GNU parallel where there is one, and inside one allocation."""
-        flags = ["-name", "elastic_net_seeds", "-params", json.dumps(PARAMS), "-key", KEY, "-shards", "4"]
+        flags = ["-name", "elastic_net_seeds", "-params", json.dumps(BRIEF), "-key", KEY, "-shards", "4"]
         engines = {
             "xargs": lambda words: ["sh", "-c", f"seq 0 3 | xargs -P 2 -I{{}} {words} -shard {{}}"],
             "srun": lambda words: ["srun", "--nodes=2", "--ntasks=2", "sh", "-c", f"for i in 0 2; do {words} -shard $((SLURM_PROCID + i)) || exit; done"],
@@ -288,13 +292,13 @@ class TestSweeps(unittest.TestCase):
                 self.assertEqual(done.returncode, 0, done.stderr)
                 done = nodes.run(*words, "-gather")
                 self.assertEqual(done.returncode, 0, done.stderr)
-                self.assertEqual(result(out).read_bytes(), expected)
+                self.assertEqual(result(out).read_bytes(), expected[json.dumps(BRIEF)])
 
     def test_old_submissions_are_removed(self):
-        old, recent, alive = self.submit(1), None, None
+        old, recent, alive = self.submit(1, BRIEF), None, None
         self.finish(old)
         shutil.rmtree(self.store)
-        recent = self.submit(1)
+        recent = self.submit(1, BRIEF)
         self.finish(recent)
         shutil.rmtree(self.store)
         alive = self.submit(1)
@@ -312,7 +316,7 @@ class TestSweeps(unittest.TestCase):
 
     def test_failing_cells_are_named(self):
         """A cell's error, with its number and its node, is in the message."""
-        sweep = self.submit(2, params=PARAMS | {"Noise": 1e200})
+        sweep = self.submit(2, BRIEF | {"Noise": 1e200})
         with self.assertRaisesRegex(slurm.SlurmError, r"cell \d+ failed on n[12]"):
             slurm.finish(sweep, slurm.follow(sweep, 0.3))
 

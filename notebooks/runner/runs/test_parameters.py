@@ -63,6 +63,7 @@ class CellOfParameters(Small):
             "JUPYTER_PREFER_ENV_PATH": "0",  # or the kernel of .venv comes first
             "TMPDIR": folder.name,
             "GOPROXY": "off",
+            "GOFLAGS": "-trimpath",  # so that what has been compiled elsewhere serves here
             **caches,
         }
         cells = [c for c in json.loads((ROOT / "notebooks/02_rings.ipynb").read_text())["cells"] if c["cell_type"] == "code"]

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+import time
 import unittest
 import unittest.mock
 from pathlib import Path
@@ -122,6 +123,32 @@ class Environment(unittest.TestCase):
                 seen = json.loads(subprocess.check_output([go, "env", "-json", *written], env=env | settings, cwd=checkout.root, text=True))
                 for name, value in written.items():
                     self.assertNotEqual(seen[name], value, name)
+
+    def test_one_checkout_compiles_for_all(self):
+        if not shutil.which("go"):
+            self.skipTest("go is not on PATH")
+        source, compiled = f"package shared\n\nconst moment = {time.time_ns()}\n", []
+        for _ in range(2):
+            with tempfile.TemporaryDirectory() as folder:
+                Path(folder, "go.mod").write_text("module shared\n")
+                Path(folder, "shared.go").write_text(source)
+                done = subprocess.run(["go", "build", "-v", "."], cwd=folder, env=os.environ | environment.GO_SETTINGS, capture_output=True, text=True, check=True)
+            compiled.append(done.stderr)
+        self.assertEqual(compiled, ["shared\n", ""])
+
+    def test_packages_are_compiled_and_not_linked(self):
+        if not shutil.which("go"):
+            self.skipTest("go is not on PATH")
+        with Checkout(self) as checkout:
+            (checkout.root / "go.mod").write_text("module cvgm\n\ngo 1.26.0\n")
+            (checkout.root / "main.go").write_text("package main\n\nfunc elsewhere()\n\nfunc main() { elsewhere() }\n")
+            (checkout.root / "none.s").touch()  # so that a function without a body compiles
+            env = os.environ | environment.GO_SETTINGS
+            self.assertIn("elsewhere not defined", subprocess.run(["go", "build"], cwd=checkout.root, env=env, capture_output=True, text=True).stderr)
+            environment.build_packages(env)
+            (checkout.root / "main.go").write_text("package main\n\nfunc main() { elsewhere() }\n")
+            with self.assertRaisesRegex(environment.ReproduceError, "(?s)^compiling the project's packages: .*undefined: elsewhere"):
+                environment.build_packages(env)
 
     def test_go_is_asked_for_by_name(self):
         with unittest.mock.patch.dict(os.environ, {"PATH": "/nonexistent"}), self.assertRaisesRegex(checkout.ReproduceError, "go is not on PATH"):
