@@ -13,7 +13,6 @@ import (
 type (
 	progressKey struct{}
 	keeperKey   struct{}
-	valuesKey   struct{}
 )
 
 // WithProgress lets experiments report how many of their cells (repetitions,
@@ -43,13 +42,6 @@ func WithKeeper(ctx context.Context, k Keeper) context.Context {
 	return context.WithValue(ctx, keeperKey{}, k)
 }
 
-// WithCells has f called with the label of each cell and a pointer to its value, in the order
-// of their numbers, once an experiment has computed all of them. The same cell of a run of
-// another size has the same label; cells of other draws have other labels.
-func WithCells(ctx context.Context, f func(label string, cell any)) context.Context {
-	return context.WithValue(ctx, valuesKey{}, f)
-}
-
 // MaxCells is the largest number of cells of an experiment: some hundred megabytes, and
 // a thousand times the number of any default.
 const MaxCells = 1_000_000
@@ -60,8 +52,7 @@ var ErrTooManyCells = errors.New("too many cells")
 // Cells returns f(0) … f(n-1) for independent cells, computed in parallel. It does not call f
 // for a cell that an earlier run kept. It reports progress, and skips the remaining cells once
 // ctx is done. Its error is ctx's, or the error of the lowest cell that failed, with the cell's
-// label in front. The label describes the computation, independently of the number of cells. A
-// cell that is computed for no result of its own has an empty label.
+// label in front. The label describes the computation, independently of the number of cells.
 func Cells[T any](ctx context.Context, n int, label func(i int) string, f func(i int) (T, error)) ([]T, error) {
 	if n < 0 || n > MaxCells {
 		return nil, fmt.Errorf("%w, %d: use smaller parameters or shorter lists, of which at most %d cells come", ErrTooManyCells, n, MaxCells)
@@ -89,13 +80,6 @@ func Cells[T any](ctx context.Context, n int, label func(i int) string, f func(i
 	})
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
-	}
-	if f, ok := ctx.Value(valuesKey{}).(func(label string, cell any)); ok && err == nil {
-		for i := range results {
-			if name := label(i); name != "" {
-				f(name, &results[i])
-			}
-		}
 	}
 	return results, err
 }

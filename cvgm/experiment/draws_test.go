@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"cvgm/cvgm/experiment"
@@ -35,8 +36,8 @@ func TestExperimentsWithFreshDataHaveDraws(t *testing.T) {
 func hasDraws(e *experiment.Experiment) bool { return experiment.Set(e.Params(), "Draw", "0") == nil }
 
 // The cells of draw 1 equal, bit by bit, the cells that a run of draw 0 with twice the
-// repetitions adds to draw 0. No two draws have a label, a value of a cell or the result in
-// common. A cell of one number, such as a share of few examples, may recur by chance.
+// repetitions adds to draw 0. No two draws have the value of a cell or the result in common. A
+// cell of one number, such as a share of few examples, may recur by chance.
 func TestDrawsFollowEachOther(t *testing.T) {
 	for _, e := range registry.All() {
 		if !hasDraws(e) {
@@ -45,22 +46,18 @@ func TestDrawsFollowEachOther(t *testing.T) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			p := e.Draw(synth.NewStream(1, "draws of "+e.Name))
-			var draws []map[string]string
+			var draws []map[string]int
 			var results []any
 			for draw := range 3 {
 				cells, result := runDraw(t, e, p, draw)
 				draws, results = append(draws, cells), append(results, result)
-				seen := make(map[string]bool)
-				for _, value := range cells {
-					seen[value] = true
-				}
 				for before := range draw {
 					if reflect.DeepEqual(results[before], result) {
 						t.Errorf("draws %d and %d have one result", before, draw)
 					}
-					for label, value := range draws[before] {
-						if cells[label] != "" || seen[value] && numbersIn(value) > 1 {
-							t.Errorf("draws %d and %d share %s: %s", before, draw, label, value)
+					for value := range draws[before] {
+						if cells[value] > 0 && numbersIn(value) > 1 {
+							t.Errorf("draws %d and %d share %s", before, draw, value)
 						}
 					}
 				}
@@ -70,38 +67,54 @@ func TestDrawsFollowEachOther(t *testing.T) {
 				number(p, was, draw)
 				both, _ := runDraw(t, e, p, 0)
 				alone := 0
-				for label, value := range draws[draw] {
-					if both[label] == "" {
-						alone++
-					} else if both[label] != value {
-						t.Errorf("%s: %s in draw %d, %s in draw 0 of twice the repetitions", label, value, draw, both[label])
-					}
+				for value, times := range draws[draw] {
+					alone += max(0, times-both[value])
 				}
-				if alone != draw*singles[e.Name] || len(both) != len(draws[0])+len(draws[1])-singles[e.Name] {
-					t.Errorf("%d and %d cells of two draws, %d of twice the repetitions, which lack %d of draw %d", len(draws[0]), len(draws[1]), len(both), alone, draw)
+				if alone != draw*singles[e.Name] || count(both) != count(draws[0])+count(draws[1])-singles[e.Name] {
+					t.Errorf("%d and %d cells of two draws, %d of twice the repetitions, which lack %d of draw %d", count(draws[0]), count(draws[1]), count(both), alone, draw)
 				}
 			}
 		})
 	}
 }
 
-// runDraw returns the cells of a draw by label, and the result with Params.Draw set to 0.
-func runDraw(t *testing.T, e *experiment.Experiment, p any, draw int) (map[string]string, any) {
+// runDraw returns how often each value is that of a cell of a draw, and the result with
+// Params.Draw set to 0. It leaves out cells without any number but 0, which are computed for no
+// result of their own.
+func runDraw(t *testing.T, e *experiment.Experiment, p any, draw int) (map[string]int, any) {
 	t.Helper()
 	set(t, p, "Draw", draw)
-	cells := make(map[string]string)
-	ctx := experiment.WithCells(t.Context(), func(label string, cell any) {
-		if cells[label] != "" {
-			t.Errorf("two cells are %s", label)
-		}
-		cells[label] = fmt.Sprintf("%x", reflect.ValueOf(cell).Elem().Interface())
-	})
-	result, err := e.Run(ctx, p)
+	keeper := values{of: make(map[string]int)}
+	result, err := e.Run(experiment.WithKeeper(t.Context(), &keeper), p)
 	if err != nil {
 		t.Fatalf("draw %d: %v", draw, err)
 	}
 	reflect.ValueOf(result).Elem().FieldByName("Params").FieldByName("Draw").SetInt(0)
-	return cells, result
+	return keeper.of, result
+}
+
+// values is a keeper that counts the values of cells.
+type values struct {
+	mu sync.Mutex
+	of map[string]int
+}
+
+func (*values) Load(int, any) bool { return false }
+
+func (v *values) Keep(_ int, cell any) {
+	value := fmt.Sprintf("%x", reflect.ValueOf(cell).Elem().Interface())
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if numbersIn(value) > 0 {
+		v.of[value]++
+	}
+}
+
+func count(cells map[string]int) (n int) {
+	for _, times := range cells {
+		n += times
+	}
+	return n
 }
 
 // double doubles the repetitions in p and returns the old ones.

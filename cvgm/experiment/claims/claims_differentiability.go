@@ -69,7 +69,7 @@ func (all *measurements) unrolled(r *differentiability.UnrolledResult) {
 // largest relative distance from the best finite difference, their least distance from the next
 // input's difference, and their number.
 func worstDerivative(r *differentiability.DerivativeChecks, input string) (worst, mixed experiment.Estimate, n int) {
-	worst, mixed = once(0), once(math.Inf(1))
+	worst, mixed = on(experiment.Positive, once(0)), on(experiment.Positive, once(math.Inf(1)))
 	for i, c := range r.Checks {
 		if input != "" && c.Input != input {
 			continue
@@ -99,7 +99,7 @@ func (all *measurements) derivatives(r *differentiability.DerivativeChecks) {
 			sides := fmt.Sprintf("From the cotangent's and from the direction's side the derivatives agree to %.0e.", apart)
 			m.remarks = byVerdict{holds: "That is the rounding error of the difference. " + sides, otherwise: sides, open: sides}
 		}
-		all.add(saysDifferentiable, m, below(1e-8, computed))
+		all.add(saysDifferentiable, m, below(sixDigits, ofDigits))
 	}
 	all.add(saysFirstDerivation, Measurement{Text: "who was first", Ours: once(math.NaN()),
 		Remark: "The sentence is doubtful. " + erratum}, above(0, computed))
@@ -131,8 +131,10 @@ func (all *measurements) learning(r *differentiability.Learning) {
 }
 
 func (all *measurements) errata(r *differentiability.ErrataResult) {
-	jump := func(left, right float64) experiment.Estimate { return once(math.Abs(left - right)) }
-	smooth := equals(0, 1e-6, computed.why).or(PaperError)
+	jump := func(left, right float64) experiment.Estimate {
+		return on(experiment.Positive, once(math.Abs(left-right)))
+	}
+	smooth := equals(0, 1e-6, "a millionth of the slopes, which are about 1, and more than their rounding").or(PaperError)
 	at := func(k differentiability.Kink) string {
 		p := r.Params.LinearProblem
 		p.Lambda1 = k.At
@@ -140,8 +142,8 @@ func (all *measurements) errata(r *differentiability.ErrataResult) {
 	}
 	all.add(saysRange, Measurement{Text: "jump of the slope of min ½(x−a)², x ≤ 0, at a = 0, where all of that holds", Setting: "slope of the minimiser x(a) = min(a, 0), from the left and from the right", Ours: jump(r.Range.Left, r.Range.Right),
 		Remark: erratum}, smooth)
-	all.add(saysLogisticJacobian, Measurement{role: printedJacobian, Text: "relative distance of the printed Jacobian from central differences", Setting: describe(logisticSetting, pick(r.Params, "C", "Train"), fmt.Sprintf("2 standard normal features, no intercept, labels the signs of x₁ + ½x₂ + %.6g·ε", r.Params.Noise), "Frobenius norm of the distance of the whole ∂θ/∂X, over the norm of the differences, at the minimiser θ"), Ours: once(r.Jacobian.PrintedError),
-		Remark: erratum}, below(1e-6, computed).or(PaperError))
+	all.add(saysLogisticJacobian, Measurement{role: printedJacobian, Text: "relative distance of the printed Jacobian from central differences", Setting: describe(logisticSetting, pick(r.Params, "C", "Train"), fmt.Sprintf("2 standard normal features, no intercept, labels the signs of x₁ + ½x₂ + %.6g·ε", r.Params.Noise), "Frobenius norm of the distance of the whole ∂θ/∂X, over the norm of the differences, at the minimiser θ"), Ours: on(experiment.Positive, once(r.Jacobian.PrintedError)),
+		Remark: erratum}, below(sixDigits, ofDigits).or(PaperError))
 	all.add(saysElasticNetDifferentiable, Measurement{Text: "jump of the elastic net's slope where a coefficient becomes 0", Setting: at(r.ElasticNet), Ours: jump(r.ElasticNet.Left, r.ElasticNet.Right),
 		Remark: erratum}, smooth)
 	all.add(saysSVMDifferentiable, Measurement{Text: "jump of the support vector machine's slope where a coefficient becomes 0", Setting: at(r.SVM), Ours: jump(r.SVM.Left, r.SVM.Right),

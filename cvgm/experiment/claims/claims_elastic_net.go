@@ -60,7 +60,7 @@ func lowestAt(loss []float64) string {
 // onOtherData compares the order of Table 1 with the order on fresh data.
 var onOtherData = byVerdict{
 	holds:     "Table 1's order holds on other data.",
-	otherwise: "Table 1 shows one favourable data set.",
+	otherwise: "Table 1's order does not hold on other data.",
 	open:      "It is open whether Table 1's order holds on other data.",
 }
 
@@ -95,7 +95,8 @@ func (all *measurements) elasticNetSeeds(r *elasticnet.Seeds) {
 		Control: &Control{Text: "least squares less CVGM", Ours: minus(ols.CVGMMinusTest.Difference)},
 		remarks: byVerdict{
 			holds:     unknownBest + " Of the two ends of a search, the lowest CV loss has the lower test loss.",
-			otherwise: unknownBest + " The lowest CV loss does not have the lower test loss: a search that stops before is better or as good.",
+			otherwise: unknownBest + " Of the two ends of a search, the lowest CV loss has the higher test loss.",
+			even:      unknownBest + " The test losses of the two ends of a search differ by too little to matter.",
 			open:      unknownBest,
 		}}, below(0, ofSquaredLoss))
 	lower := experiment.Wins(cvgm.CV, exhaustive.CV)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -306,6 +307,78 @@ func TestVerdictsAreThoseOfTheTable(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("a rule changed, or the results are older than the table; write them again: %s\n%s", keepResults, diff)
+	}
+}
+
+// Every rule by which repetitions are judged has a smallest difference that matters, with its
+// reason.
+func TestEveryRuleHasASmallestDifference(t *testing.T) {
+	judged := 0
+	rows(pooledClaims(t), func(name string, m *Measurement) {
+		if !m.Ours.Repeated() {
+			return
+		}
+		judged++
+		if _, ok := m.Position(); !ok || !(m.Smallest > 0) || m.Reason == "" {
+			t.Errorf("%s: %v, %q: %s", name, m.Smallest, m.Reason, m.Text)
+		}
+	})
+	if judged < 90 {
+		t.Errorf("%d rows have repetitions", judged)
+	}
+}
+
+// What cannot be negative, or above 1, has an interval that is not, also over draws.
+func TestIntervalsOfDrawsStayOnTheirScale(t *testing.T) {
+	ends := map[string][2]float64{"1a": {0, math.Inf(1)}, "1b": {0, math.Inf(1)}, "15a": {0, math.Inf(1)}, "16a": {0, math.Inf(1)}, "22a": {0, 1}, "44a": {0, math.Inf(1)}, "47a": {0, 1}}
+	found := 0
+	rows(pooledClaims(t), func(name string, m *Measurement) {
+		want, is := ends[name]
+		if !is {
+			return
+		}
+		found++
+		if low, high := m.Ours.Interval(.95); !m.Ours.Repeated() || low <= want[0] || high >= want[1] || !(low < m.Ours.Mean && m.Ours.Mean < high) {
+			t.Errorf("%s: %v to %v of %+v", name, low, high, m.Ours)
+		}
+	})
+	if found != len(ends) {
+		t.Errorf("%d rows of %d", found, len(ends))
+	}
+}
+
+// The setting of a learned kernel with fewer splits than the paper's 256 begins with that.
+func TestSettingsBeginWithOtherSplitsThanThePapers(t *testing.T) {
+	few := regexp.MustCompile("CV loss: logistic loss of K = ([0-9]+) uniform splits, p = 0.95, logistic regression")
+	found := 0
+	rows(keptClaims(t), func(name string, m *Measurement) {
+		k := few.FindStringSubmatch(m.Setting)
+		if k == nil {
+			return
+		}
+		begins := strings.HasPrefix(m.Setting, "K = "+k[1]+" splits in the place of the paper's 256; ")
+		if found++; begins == (k[1] == "256") {
+			t.Errorf("%s: %s", name, m.Setting)
+		}
+	})
+	if found < 20 {
+		t.Errorf("%d settings of learned kernels", found)
+	}
+}
+
+// The bound of what is nearly linearly separable lies a quarter of the way from the Bayes rule's
+// accuracy to the best line's. The line itself, and an accuracy half way, are no confirmation.
+func TestNearBayes(t *testing.T) {
+	rings := kernels.DefaultRings().RingsData
+	_, line := differentiability.HalfPlane(rings)
+	r := nearBayes(rings, line)
+	if want := .89435 - .25*(.89435-line); math.Abs(r.low-want) > 1e-4 {
+		t.Errorf("above %v, want %v", r.low, want)
+	}
+	for accuracy, want := range map[float64]Verdict{line: Differs, (line + .894) / 2: Differs, .8: Differs, .82: Differs, .87: Confirmed} {
+		if got := r.judge(experiment.Estimate{Mean: accuracy, Margin: .01, N: 100}, nil).Verdict; got != want {
+			t.Errorf("%v: %s, want %s", accuracy, got, want)
+		}
 	}
 }
 
@@ -609,6 +682,17 @@ func TestRemarksFollowFromResults(t *testing.T) {
 	} {
 		if !strings.Contains(c.got, c.want) {
 			t.Errorf("%q lacks %q", c.got, c.want)
+		}
+	}
+	for _, c := range []struct {
+		mean, margin float64
+		want         string
+	}{{-.5, .1, "lower"}, {.5, .1, "higher"}, {0, .01, "even"}, {.02, .01, "even"}, {0, .5, "open"}} {
+		m := Measurement{Ours: e(c.mean, c.margin)}
+		m.setRule(below(0, difference{.1, ""}))
+		m.judge()
+		if got := (byVerdict{holds: "lower", otherwise: "higher", open: "open", even: "even"}).text(&m); got != c.want {
+			t.Errorf("%v ± %v: %s, want %s", c.mean, c.margin, got, c.want)
 		}
 	}
 	for rate, want := range map[float64]string{1.9: "", 2.1: "There the descent itself diverges."} {

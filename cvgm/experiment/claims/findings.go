@@ -26,10 +26,10 @@ func Findings(claims []Claim) []Finding {
 		}
 	}
 	add(exactGradients, "05_differentiability", func(m *Measurement) string {
-		return byVerdict{"The CV loss has exact gradients", "A gradient of the CV loss is not exact", "It is open whether the CV loss has exact gradients"}.text(m) + ": the " + m.Text
+		return byVerdict{holds: "The CV loss has exact gradients", otherwise: "A gradient of the CV loss is not exact", open: "It is open whether the CV loss has exact gradients"}.text(m) + ": the " + m.Text
 	})
 	add(printedJacobian, "05_differentiability", func(m *Measurement) string {
-		return byVerdict{"The paper's Jacobian of logistic regression is right", "The paper's Jacobian of logistic regression lacks a term", "It is open whether the paper's Jacobian of logistic regression is right"}.text(m) + ": " + m.Text
+		return byVerdict{holds: "The paper's Jacobian of logistic regression is right", otherwise: "The paper's Jacobian of logistic regression lacks a term", open: "It is open whether the paper's Jacobian of logistic regression is right"}.text(m) + ": " + m.Text
 	})
 	add(penalties, "03_sample_size", func(m *Measurement) string {
 		return fmt.Sprintf("For two penalties %s: test loss less that of a descent of the training loss", penaltiesText(m, byRole[penaltiesGradient], byRole[paperBoxGradient]))

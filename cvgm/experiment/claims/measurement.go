@@ -95,8 +95,9 @@ func (m *Measurement) setRule(r rule) {
 }
 
 // byVerdict holds remarks that are true of one result only: if the rule holds, if it does not,
-// and if the repetitions leave that open.
-type byVerdict struct{ holds, otherwise, open string }
+// and if the repetitions leave that open. If even is not empty, it takes the place of otherwise
+// where the rule does not hold because there is no difference that matters.
+type byVerdict struct{ holds, otherwise, open, even string }
 
 func (b byVerdict) text(m *Measurement) string {
 	switch {
@@ -104,6 +105,8 @@ func (b byVerdict) text(m *Measurement) string {
 		return b.open
 	case m.holds():
 		return b.holds
+	case m.Size == Negligible && b.even != "":
+		return b.even
 	}
 	return b.otherwise
 }

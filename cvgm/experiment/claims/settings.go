@@ -16,17 +16,28 @@ import (
 // This file describes parameters in words, for Measurement.Setting, so that a reader can repeat
 // a measurement with another program.
 
-// describe joins the parts of a setting: texts, and structs of parameters.
+// describe joins the parts of a setting: texts, but for empty ones, and structs of parameters.
 func describe(parts ...any) string {
-	all := make([]string, len(parts))
-	for i, part := range parts {
-		if text, is := part.(string); is {
-			all[i] = text
-		} else {
-			all[i] = pick(part)
+	var all []string
+	for _, part := range parts {
+		text, is := part.(string)
+		if !is {
+			text = pick(part)
+		}
+		if text != "" {
+			all = append(all, text)
 		}
 	}
 	return strings.Join(all, "; ")
+}
+
+// splitsBesidePaper begins the setting of a row with fewer or more splits than the paper's. It
+// is empty for as many.
+func splitsBesidePaper(k, paper int) string {
+	if k == paper {
+		return ""
+	}
+	return fmt.Sprintf("K = %d splits in the place of the paper's %d", k, paper)
 }
 
 // pick returns the phrases of the parameters in p with these names, without names of all. They
@@ -110,15 +121,15 @@ func ablationSetting(p samplesize.AblationParams, row samplesize.AblationRow) st
 	p.Net.K = row.K
 	switch row.Problem {
 	case kernels.ProblemRings:
-		return describe(p.Rings, p, kernel(p.Rings.CVGM(row.K)))
+		return describe(splitsBesidePaper(row.K, kernels.DefaultRings().K), p.Rings, p, kernel(p.Rings.CVGM(row.K)))
 	case kernels.ProblemXOR:
-		return describe(p.XOR, kernel(p.XOR.CVGM(row.K)), "test loss: share of errors")
+		return describe(splitsBesidePaper(row.K, kernels.DefaultXOR().K), p.XOR, kernel(p.XOR.CVGM(row.K)), "test loss: share of errors")
 	case samplesize.ProblemNet:
 		return describe(netSetting, freshSetting, p.Net, fmt.Sprintf("%d evaluations, the last of which counts", row.Budget), trainingSetting)
 	case samplesize.ProblemNetLog:
 		return describe(netSetting, freshSetting, p.Net.RegressionData, pick(p.Net, "K", "P"), p.NetLog, trainingSetting)
 	}
-	return describe(p.Rings.RingsData, pick(p.Rings, "Test"), p.Machine, "support vector machine ½·‖f‖² + C·Σ max(0, 1−yᵢ(f(xᵢ)+b)) with the kernel exp(−γ·‖x−x′‖²)", fmt.Sprintf("CV loss: squared hinge loss of K = %d uniform splits, p = %.6g", row.K, p.Rings.P), "test loss: share of errors", trainingSetting)
+	return describe(p.Rings.RingsData, pick(p.Rings, "Test"), p.Machine, "support vector machine ½·‖f‖² + C·Σ max(0, 1−yᵢ(f(xᵢ)+b)) with the kernel exp(−γ·‖x−x′‖²)", fmt.Sprintf("CV loss: squared hinge loss of K = %d uniform splits, p = %.6g", row.K, p.Rings.P), "test loss: share of errors", trainingSetting, "it is 0 to rounding where C and γ separate the rows with a margin, and the search ends at its first point there, so that another line search ends at other C and γ")
 }
 
 // rivalSetting describes the method that CVGM is compared with.

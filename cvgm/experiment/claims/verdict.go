@@ -68,6 +68,12 @@ func once(v float64) experiment.Estimate {
 	return experiment.Estimate{Mean: v, Margin: math.NaN(), N: 1}
 }
 
+// on returns the estimate with an interval on another scale.
+func on(scale experiment.Scale, e experiment.Estimate) experiment.Estimate {
+	e.Scale = scale
+	return e
+}
+
 // A rule turns a measurement into a verdict. It holds for true values from low
 // to high.
 type rule struct {
@@ -102,7 +108,14 @@ var (
 	ofLogLoss         = difference{math.Ln2 / 20, "a twentieth of log 2, the loss of a coin"}
 	ofSets            = difference{.1, "one data set in ten"}
 	ofWhole           = difference{.1, "a tenth of the whole"}
+	// Of a derivative from a finite difference, relative.
+	ofDigits = difference{sixDigits / 2, "half a unit of the sixth digit"}
 )
+
+// sixDigits is the relative distance of a derivative from finite differences up to which it is
+// right. The rounding of the best difference makes up to some 1e-8, and a derivative of another
+// input is off by a hundredth and more.
+const sixDigits = 1e-6
 
 // perDoublings is a difference over all sizes, as a slope.
 func (d difference) perDoublings(smallest, largest int) difference {

@@ -112,9 +112,6 @@ func (p AblationParams) Run(ctx context.Context) (*AblationResult, error) {
 	problems := p.problems()
 	measured, err := experiment.CellTable(ctx, len(problems), max(p.Seeds, p.PairSeeds),
 		func(i, seed int) string {
-			if seed >= problems[i].seeds {
-				return ""
-			}
 			return fmt.Sprintf("%s of %d examples, K = %d, data set %d", problems[i].name, problems[i].train, problems[i].k, p.Number(seed, problems[i].seeds))
 		},
 		func(i, seed int) (ablationCell, error) {

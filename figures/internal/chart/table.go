@@ -50,14 +50,17 @@ func (n Number) uneven() bool { return n.Low != 0 || n.High != 0 }
 
 func (n Number) text(plusMinus string) string {
 	size, repeated := math.Abs(n.Value), n.Margin > 0 // not if it is NaN
-	small := func(v float64) bool { return v < .5*math.Pow10(-n.Digits) }
+	small := func(v float64) bool { return math.Abs(v) < .5*math.Pow10(-n.Digits) }
+	power := func(v float64) string { return strconv.FormatFloat(v, 'e', 1, 64) }
 	// Without a power of ten no digit would be left to read, or too many.
-	if !n.uneven() && (!repeated && size >= 1e9 || size > 0 && small(size) && (!repeated || small(n.Margin))) {
-		s := strconv.FormatFloat(n.Value, 'e', 1, 64)
-		if repeated {
-			s += plusMinus + strconv.FormatFloat(n.Margin, 'e', 1, 64)
-		}
-		return s
+	switch lost := size > 0 && small(size); {
+	case n.uneven() && lost && small(n.Low) && small(n.High):
+		return fmt.Sprintf("%s (%s to %s)", power(n.Value), power(n.Low), power(n.High))
+	case n.uneven():
+	case repeated && lost && small(n.Margin):
+		return power(n.Value) + plusMinus + power(n.Margin)
+	case !repeated && (lost || size >= 1e9):
+		return power(n.Value)
 	}
 	s := strconv.FormatFloat(n.Value, 'f', n.Digits, 64)
 	if strings.Trim(s, "-0.") == "" {
