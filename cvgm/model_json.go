@@ -35,8 +35,10 @@ type mapJSON struct {
 
 // kernelJSON is a kernel.Model.
 type kernelJSON struct {
-	Kernel   string      `json:"kernel"`           // kernelRBF or kernelPolynomial
+	Kernel   string      `json:"kernel"`           // kernelRBF, kernelPolynomial or kernelARD
 	Degree   int         `json:"degree,omitempty"` // of a polynomial; 0: 3
+	Shape    string      `json:"shape,omitempty"`  // of an ARD kernel
+	Groups   []int       `json:"groups,omitempty"` // of an ARD kernel's features
 	Params   []float64   `json:"kernel_parameters"`
 	Rows     [][]float64 `json:"rows"`
 	Coef     []float64   `json:"coefficients"`
@@ -46,6 +48,7 @@ type kernelJSON struct {
 const (
 	kernelRBF        = "rbf"
 	kernelPolynomial = "polynomial"
+	kernelARD        = "ard"
 )
 
 const modelFormat = "cvgm model 1"
@@ -56,11 +59,11 @@ var modelKeys = map[string]map[string]bool{
 	"model": {"format": true, "hyperparameters": true, "theta": true, "intercept": true, "feature_mean": true, "feature_deviation": true,
 		"feature_map": false, "feature_map_parameters": false, "kernel_machine": false, strictjson.ChecksumKey: false},
 	"feature_map":    {"perceptron_widths": false, "linear_map": false},
-	"kernel_machine": {"kernel": true, "degree": false, "kernel_parameters": true, "rows": true, "coefficients": true, "constant": true},
+	"kernel_machine": {"kernel": true, "degree": false, "shape": false, "groups": false, "kernel_parameters": true, "rows": true, "coefficients": true, "constant": true},
 }
 
-// MarshalJSON writes a linear model, or a kernel machine with a kernel.RBF or kernel.Polynomial
-// kernel and its support rows. It adds the hyperparameters it was tuned to, its
+// MarshalJSON writes a linear model, or a kernel machine with a kernel.RBF, kernel.ARD or
+// kernel.Polynomial kernel and its support rows. It adds the hyperparameters it was tuned to, its
 // standardisation, and its feature map if that is a Perceptron or a LinearMap. The text ends
 // with a checksum of the values. Other kernels, maps and predictors are refused, and so is a
 // model whose parts do not fit together or are not finite.
@@ -152,6 +155,9 @@ func (m *Model) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
+// shapes are the shapes of ARD kernels.
+var shapes = []kernel.Shape{kernel.Gaussian, kernel.Matern32, kernel.Matern52}
+
 // writeKernel returns k as it is written.
 func writeKernel(k *kernel.Model) (*kernelJSON, error) {
 	out := &kernelJSON{Params: append([]float64{}, k.Params...), Rows: [][]float64{}, Coef: append([]float64{}, k.Coef...), Constant: k.Intercept}
@@ -160,6 +166,8 @@ func writeKernel(k *kernel.Model) (*kernelJSON, error) {
 		out.Kernel = kernelRBF
 	case kernel.Polynomial:
 		out.Kernel, out.Degree = kernelPolynomial, kernel.Degree
+	case kernel.ARD:
+		out.Kernel, out.Shape, out.Groups = kernelARD, kernel.Shape.String(), kernel.Groups
 	default:
 		return nil, fmt.Errorf("cvgm: a kernel of type %T cannot be written as JSON: save Model.Kernel and the rest by yourself", kernel)
 	}
@@ -174,13 +182,20 @@ func writeKernel(k *kernel.Model) (*kernelJSON, error) {
 // read returns the kernel machine.
 func (k *kernelJSON) read() (*kernel.Model, error) {
 	m := &kernel.Model{Params: k.Params, Coef: k.Coef, Intercept: k.Constant}
+	ard := k.Shape != "" || k.Groups != nil
 	switch {
-	case k.Kernel == kernelRBF && k.Degree == 0:
+	case k.Kernel == kernelRBF && k.Degree == 0 && !ard:
 		m.Kernel = kernel.RBF{}
-	case k.Kernel == kernelPolynomial:
+	case k.Kernel == kernelPolynomial && !ard:
 		m.Kernel = kernel.Polynomial{Degree: k.Degree}
+	case k.Kernel == kernelARD && k.Degree == 0:
+		shape := slices.IndexFunc(shapes, func(s kernel.Shape) bool { return s.String() == k.Shape })
+		if shape < 0 {
+			return nil, args.Bad("shape", qpdiff.ErrDomain, fmt.Sprintf("give one of %v", shapes), "is %q", k.Shape)
+		}
+		m.Kernel = kernel.ARD{Shape: shapes[shape], Groups: k.Groups}
 	default:
-		return nil, args.Bad("kernel", qpdiff.ErrDomain, "give rbf, or polynomial with a degree", "is %q with the degree %d", k.Kernel, k.Degree)
+		return nil, args.Bad("kernel", qpdiff.ErrDomain, "give rbf, polynomial with a degree, or ard with a shape", "is %q with the degree %d and the shape %q", k.Kernel, k.Degree, k.Shape)
 	}
 	for i, row := range k.Rows {
 		if n := len(k.Rows[0]); len(row) != n || n == 0 {

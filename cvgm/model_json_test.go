@@ -35,17 +35,26 @@ func tuned(t *testing.T) map[string]*Model {
 		models[name] = casetest.Must(cv.Final(params))(t)
 	}
 	for name, learner := range map[string]func() learn.Learner{
-		"kernel SVM":                   func() learn.Learner { return &kernel.SVM{Intercept: true} },
-		"kernel ridge":                 func() learn.Learner { return &kernel.Ridge{Kernel: kernel.Polynomial{Degree: 2}} },
+		"kernel SVM":           func() learn.Learner { return &kernel.SVM{Intercept: true} },
+		"kernel ridge":         func() learn.Learner { return &kernel.Ridge{Kernel: kernel.Polynomial{Degree: 2}} },
+		"kernel ridge, widths": func() learn.Learner { return &kernel.Ridge{Kernel: kernel.ARD{}} },
+		"kernel SVM, groups": func() learn.Learner {
+			return &kernel.SVM{Kernel: kernel.ARD{Shape: kernel.Matern32, Groups: []int{0, 0, 0, 0, 0, 0, 1, 1, 1, 1}}}
+		},
 		"kernel ridge on a linear map": func() learn.Learner { return new(kernel.Ridge) },
 	} {
 		d := casetest.Regression(1, 30, 10)
 		c := Config{Data: d, Splits: []Split{{Train: []int{0, 1}, Val: []int{2}}}, Loss: SquaredError{}, Standardise: true, Learner: learner}
 		alpha := []float64{.3, .1}
 		switch name {
-		case "kernel SVM":
+		case "kernel SVM", "kernel SVM, groups":
 			c.Data = signs(c.Data)
 			c.Data.Y[0], c.Data.Y[1] = 1, -1
+			if name != "kernel SVM" {
+				alpha = append(alpha, .2)
+			}
+		case "kernel ridge, widths":
+			alpha = []float64{.3, .1, 0, .2, .1, .1, .1, .3, 0, .1, .01}
 		case "kernel ridge":
 			alpha, c.Centring = []float64{.3, .1, 1}, MeanCentring
 		default:
@@ -153,27 +162,42 @@ func TestModelJSONRefusesWhatIsNoModel(t *testing.T) {
 
 // A kernel machine's text that makes no model is refused.
 func TestModelJSONRefusesWhatIsNoKernelMachine(t *testing.T) {
-	good := casetest.Must(json.Marshal(tuned(t)["kernel ridge"]))(t)
+	models := tuned(t)
+	good, groups := casetest.Must(json.Marshal(models["kernel ridge"]))(t), casetest.Must(json.Marshal(models["kernel SVM, groups"]))(t)
 	for _, change := range [][2]string{
+		{`"kernel":"polynomial"`, `"kernel":"polynomial","shape":"Gaussian"`}, {`"kernel":"polynomial"`, `"kernel":"polynomial","groups":[0]`},
 		{`"kernel":"polynomial"`, `"kernel":"spline"`}, {`"kernel":"polynomial"`, `"kernel":"rbf"`}, {`"degree":2`, `"degree":-2`},
 		{`"kernel_parameters":[`, `"kernel_parameters":[1,`}, {`"kernel_parameters":[0.1`, `"kernel_parameters":[-0.1`},
 		{`"rows":[[`, `"rows":[[1,`}, {`"rows":[`, `"rows":[[],`}, {`"rows":[`, `"rows":[[1,2,3,4,5,6,7,8,9,0],`}, {`"rows":[`, `"rows":[1,`},
 		{`"coefficients":[`, `"coefficients":[1,`}, {`"coefficients":[`, `"coefficients":[1e999,`}, {`"constant":0`, `"constant":null`}, {`"constant":0`, `"constants":0`},
 		{`"feature_mean":[`, `"feature_mean":[1,`},
 	} {
-		if !strings.Contains(string(good), change[0]) {
-			t.Fatalf("%s lacks %s", good, change[0])
-		}
-		m := Model{Intercept: 7}
-		if err := m.UnmarshalJSON([]byte(strings.Replace(string(good), change[0], change[1], 1))); err == nil || m.Intercept != 7 || strings.Contains(err.Error(), "\n") || strings.Contains(err.Error(), strictjson.ChecksumKey) {
-			t.Errorf("%s: error %v, model %+v", change[1], err, m)
-		}
+		refusesChanged(t, good, change[0], change[1])
+	}
+	for _, change := range [][2]string{
+		{`"kernel":"ard"`, `"kernel":"rbf"`}, {`"kernel":"ard"`, `"kernel":"ard","degree":2`}, {`"shape":"Matern32",`, ``}, {`"Matern32"`, `"Matern"`},
+		{`"groups":[0,`, `"groups":[`}, {`"groups":[0,0`, `"groups":[0,2`}, {`"groups":[0,0`, `"groups":[0,-1`}, {`"groups":[0,0`, `"groups":[0,0.5`},
+		{`"kernel_parameters":[`, `"kernel_parameters":[1,`}, {`"kernel_parameters":[0.1`, `"kernel_parameters":[-0.1`},
+	} {
+		refusesChanged(t, groups, change[0], change[1])
 	}
 	if _, err := json.Marshal(&Model{Kernel: &kernel.Model{Kernel: ownKernel{}}}); err == nil || !strings.Contains(err.Error(), "ownKernel") {
 		t.Errorf("a kernel of one's own: %v", err)
 	}
 	if _, err := json.Marshal(&Model{Predictor: new(kernel.SVM)}); err == nil || !strings.Contains(err.Error(), "kernel.SVM") {
 		t.Errorf("a predictor of one's own: %v", err)
+	}
+}
+
+// refusesChanged fails unless the text is refused if from is replaced by to.
+func refusesChanged(t *testing.T, text []byte, from, to string) {
+	t.Helper()
+	if !strings.Contains(string(text), from) {
+		t.Fatalf("%s lacks %s", text, from)
+	}
+	m := Model{Intercept: 7}
+	if err := m.UnmarshalJSON([]byte(strings.Replace(string(text), from, to, 1))); err == nil || m.Intercept != 7 || strings.Contains(err.Error(), "\n") || strings.Contains(err.Error(), strictjson.ChecksumKey) {
+		t.Errorf("%s: error %v, model %+v", to, err, m)
 	}
 }
 

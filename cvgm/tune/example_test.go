@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 
 	"cvgm/cvgm/table"
 	"cvgm/cvgm/tune"
+	"cvgm/qpdiff/kernel"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
 	"cvgm/synth"
@@ -91,6 +93,33 @@ func ExampleTuned_Importance() {
 	// area 219 %
 	// age 7 %
 	// distance 6 %
+}
+
+// A kernel ridge regression with a width for each feature. Features without effect leave it.
+func ExampleTuned_Widths() {
+	houses, err := table.CSV{Target: "price", Missing: table.MissingIsMean}.ReadFile("testdata/houses.csv")
+	if err != nil {
+		panic(err)
+	}
+	learner := &kernel.Ridge{Kernel: kernel.ARD{Shape: kernel.Matern52}, Intercept: true}
+	tuned, err := tune.Tuner{Learner: learner, OuterFolds: -1, KeepWinner: true}.TuneTable(context.Background(), houses)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("CV loss %.1e\n", tuned.Loss)
+	for _, w := range tuned.Widths() {
+		fmt.Println(w.Features, "in the model:", !math.IsInf(w.Length, 1))
+	}
+	// Output:
+	// CV loss 2.7e+02
+	// [area] in the model: true
+	// [rooms] in the model: true
+	// [age] in the model: true
+	// [distance] in the model: true
+	// [garden] in the model: false
+	// [heating=oil] in the model: true
+	// [heating=wood] in the model: true
+	// [floor] in the model: false
 }
 
 // A ridge regression, with calls of a function after each evaluation.

@@ -28,7 +28,7 @@ func (w *tuning) splits(rows []int, folds int) ([]cvgm.Split, error) {
 			return nil, args.Bad("Tuner.Groups", qpdiff.ErrDomain, "give two or more", "have one group among %d examples", len(rows))
 		}
 	}
-	return w.draw(rows, folds, arg)
+	return w.draw(rand.New(rand.NewPCG(w.Seed, 0)), rows, folds, arg)
 }
 
 // mostFolds returns the largest number of folds of the rows.
@@ -55,8 +55,7 @@ func (w *tuning) mostFolds(rows []int) int {
 }
 
 // draw draws folds of the rows, with the field that sets their number, or "", for errors.
-func (w *tuning) draw(rows []int, folds int, arg string) ([]cvgm.Split, error) {
-	src := rand.New(rand.NewPCG(w.Seed, 0))
+func (w *tuning) draw(src cvgm.Source, rows []int, folds int, arg string) ([]cvgm.Split, error) {
 	var splits []cvgm.Split
 	var err error
 	switch {

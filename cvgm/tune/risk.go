@@ -48,7 +48,7 @@ func (w *tuning) estimateRisk() error {
 	if w.rival, err = w.newRival(); err != nil {
 		w.rival = nil // labels or features that suit no ridge
 	}
-	repeats := w.repeats(folds, len(w.out.Path)*len(w.out.Splits))
+	repeats := w.repeats(folds, w.fits)
 	w.expected = w.evaluations * (1 + repeats*folds)
 	var done []*repeat
 	for r := range repeats {
@@ -204,16 +204,15 @@ func (w *tuning) outer(rows []int, folds, number int) ([]cvgm.Split, error) {
 		slices.Reverse(last)
 		return last, nil
 	}
-	seed, src := w.Seed, rand.New(rand.NewPCG(w.Seed, 1))
+	seed, seeds := w.Seed, rand.New(rand.NewPCG(w.Seed, 1))
 	for range number + 1 {
-		w.Seed = src.Uint64()
+		seed = seeds.Uint64()
 	}
-	defer func() { w.Seed = seed }()
 	arg := ""
 	if w.OuterFolds > 0 {
 		arg = "Tuner.OuterFolds"
 	}
-	return w.draw(rows, folds, arg)
+	return w.draw(rand.New(rand.NewPCG(seed, 0)), rows, folds, arg)
 }
 
 // outerFold searches on the training rows of an outer split, and returns the predictions for
@@ -240,7 +239,7 @@ func (w *tuning) outerFold(outer cvgm.Split, number int) ([contenders][]float64,
 	defer func() { w.beside = 0 }()
 	s, err := w.newSearch(outer.Train, splits)
 	if err == nil {
-		err = s.run()
+		err = s.find()
 	}
 	if err != nil {
 		return made, err

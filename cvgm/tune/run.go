@@ -34,13 +34,16 @@ func (w *tuning) run() (*Tuned, error) {
 	}
 	folds := max(0, w.outerFolds())
 	w.stage, w.expected = "search", w.starts()*evalsPerStart
+	if s.freeWidths() > 1 {
+		w.expected += widthEvals
+	}
 	w.expected *= 1 + folds*w.repeats(folds, w.expected*len(splits))
 	if !w.deadline.IsZero() {
 		if s, err = w.economise(s, rows); err != nil {
 			return w.stopped(s, err)
 		}
 	}
-	if err = s.run(); err == nil {
+	if err = s.find(); err == nil {
 		err = w.finish(s)
 	}
 	if err != nil {
@@ -121,7 +124,7 @@ func (w *tuning) record(s *tuneSearch) {
 	}
 	out.Loss, out.DefaultLoss = s.best.Loss, s.path[0].Loss
 	out.StandardError, out.TrainLoss, out.Residual, out.OutOfFold = math.NaN(), math.NaN(), math.NaN(), nil
-	out.Evaluations = w.evaluations
+	out.Evaluations, w.fits = w.evaluations, s.fits
 	out.Winner = Candidate{Hyper: out.Hyper, Loss: out.Loss, StandardError: math.NaN(), TrainLoss: math.NaN(), Residual: math.NaN()}
 }
 
@@ -166,18 +169,17 @@ func (w *tuning) judge(s *tuneSearch) {
 			}
 		}
 	}
-	free := 0
 	for i, h := range s.hyper {
 		switch v := out.Hyper[i]; {
-		case !s.free[i]:
+		case !s.free[i] || s.isWidth(i) && v == 0:
 			continue
 		case v > h.Upper/atBoundFactor:
 			w.warn(AtBound, "%s = %.3g ended at the upper bound of its search, %.3g.", h.Name, v, h.Upper)
-		case v < h.Lower*atBoundFactor && v > 0:
+		case v < h.Lower*atBoundFactor && v > 0 && !s.isWidth(i): // a feature without effect
 			w.warn(AtBound, "%s = %.3g ended at the lower bound of its search, %.3g.", h.Name, v, h.Lower)
 		}
-		free++
 	}
+	free := s.counted(out.Hyper)
 	if args.Finite(out.DefaultLoss) && !(out.Loss < out.DefaultLoss-improvementUnit*math.Abs(out.DefaultLoss)) && free > 0 {
 		w.warn(NoImprovement, "The search found no CV loss below that of the defaults, %.4g.", out.DefaultLoss)
 	}

@@ -44,6 +44,9 @@ const (
 	apart = .2
 	// sameHyper is the relative change of a hyperparameter that counts as rounding.
 	sameHyper = 1e-14
+	// widthEvals is the number of evaluations that a search with several widths may take beyond those of
+	// one without.
+	widthEvals = 300
 	// sameLoss is the share of the loss of the constant prediction within which two losses count as equal.
 	sameLoss = 1e-6
 )
@@ -65,6 +68,10 @@ type tuneSearch struct {
 	failure error     // the first of the failed fits
 	outOf   string    // why the search ended early
 	trial   []float64 // storage for a point to be evaluated
+	rows    []int     // that the splits draw on
+	tied    bool      // the widths of features are one hyperparameter, or one factor of theirs
+	fits    int       // of all evaluations, also of the parts
+	before  int       // evaluations of the search that this one is a part of, and of its other parts
 }
 
 // point is a point of the CV loss with its gradient.
@@ -119,7 +126,7 @@ func (w *tuning) newSearch(rows []int, splits []cvgm.Split) (*tuneSearch, error)
 	if err != nil {
 		return nil, err
 	}
-	s := &tuneSearch{space: within, w: w, cv: cv, splits: splits, flat: flat, best: Step{Loss: math.Inf(1)}, trial: make([]float64, len(hyper))}
+	s := &tuneSearch{space: within, w: w, cv: cv, splits: splits, flat: flat, best: Step{Loss: math.Inf(1)}, trial: make([]float64, len(hyper)), rows: rows, tied: true}
 	if m.Sparse && m.Features > storedFeatures {
 		s.longest = storedStep
 	}
@@ -171,12 +178,13 @@ func (s *tuneSearch) eval(grad, hyper []float64) (float64, error) {
 	if s.w.ctx.Err() != nil {
 		return 0, context.Cause(s.w.ctx)
 	}
-	if len(s.path) >= cmp.Or(s.w.MaxEvals, defaultEvals) {
+	if s.before+len(s.path) >= s.mostEvals() {
 		return 0, errEvals
 	}
 	began := time.Now()
+	s.fits += len(s.splits)
 	ctx := s.w.limit
-	if len(s.path) == 0 { // without one evaluation there is no result
+	if s.before+len(s.path) == 0 { // without one evaluation there is no result
 		ctx = s.w.ctx
 	}
 	loss, err := s.cv.EvalContext(ctx, grad, hyper)
@@ -218,6 +226,15 @@ func (s *tuneSearch) run() error {
 		return s.failure
 	}
 	return nil
+}
+
+// mostEvals is the number of evaluations at which a search ends, with its parts.
+func (s *tuneSearch) mostEvals() int {
+	most := defaultEvals
+	if s.freeWidths() > 1 {
+		most += widthEvals
+	}
+	return cmp.Or(s.w.MaxEvals, most)
 }
 
 // settle calls fit with the best point and, as long as it fails, with the best of the others,
@@ -385,7 +402,12 @@ func (s *tuneSearch) move(kind int, step float64) (gained bool, err error) {
 
 // descend descends the CV loss in logarithms of the free hyperparameters from x.
 func (s *tuneSearch) descend(x []float64) error {
-	searcher := search.QuasiNewton{MaxStep: s.longest, Tol: tuneTol, MaxEvals: descentEvals}
+	return s.descendWithin(x, descentEvals)
+}
+
+// descendWithin is descend of so many evaluations at most.
+func (s *tuneSearch) descendWithin(x []float64, evals int) error {
+	searcher := search.QuasiNewton{MaxStep: s.longest, Tol: tuneTol, MaxEvals: evals}
 	return s.search(x, func(i int) (lower, upper float64) { return s.hyper[i].Lower, s.hyper[i].Upper }, search.LogSpace{Searcher: searcher})
 }
 
@@ -394,27 +416,20 @@ func (s *tuneSearch) descend(x []float64) error {
 // hyperparameters and labels then neither change its rounding nor overflow in the squares of
 // its gradients.
 func (s *tuneSearch) search(x []float64, bounds func(i int) (lower, upper float64), searcher search.Searcher) error {
-	var at []int
 	var p search.Problem
 	var x0 []float64
-	for i, free := range s.free {
-		if free {
-			at = append(at, i)
-			lower, upper := bounds(i)
-			unit := s.hyper[i].Lower
-			x0 = append(x0, x[i]/unit)
-			p.Lower, p.Upper = append(p.Lower, lower/unit), append(p.Upper, upper/unit)
-		}
+	at := s.coordinates(x, s.tied)
+	for _, c := range at {
+		lower, upper := c.bounds(bounds)
+		x0 = append(x0, c.start)
+		p.Lower, p.Upper = append(p.Lower, lower), append(p.Upper, upper)
 	}
 	hyper, grad := slices.Clone(x), make([]float64, len(x))
 	_, exponent := math.Frexp(s.best.Loss)
 	var stop error
 	p.Objective = func(g, x []float64) (float64, error) {
-		for k, i := range at {
-			lower, upper := bounds(i)
-			if hyper[i] = min(max(x[k]*s.hyper[i].Lower, lower), upper); x[k] == p.Upper[k] {
-				hyper[i] = upper // which the product may miss by rounding
-			}
+		for k, c := range at {
+			c.set(hyper, x[k], x[k] == p.Upper[k], bounds)
 		}
 		full := grad
 		if g == nil {
@@ -427,7 +442,7 @@ func (s *tuneSearch) search(x []float64, bounds func(i int) (lower, upper float6
 			}
 		}
 		for k := range g {
-			g[k] = math.Ldexp(grad[at[k]], -exponent) * s.hyper[at[k]].Lower
+			g[k] = at[k].slope(grad, -exponent)
 		}
 		return math.Ldexp(loss, -exponent), nil
 	}
@@ -448,7 +463,7 @@ func (s *tuneSearch) search(x []float64, bounds func(i int) (lower, upper float6
 func (s *tuneSearch) zeros() error {
 	var near []int
 	for i, h := range s.hyper {
-		if s.free[i] && h.Zero && s.best.Hyper[i] > 0 && s.share(i, s.best.Hyper[i]) < nearZero {
+		if s.free[i] && h.Zero && !s.isWidth(i) && s.best.Hyper[i] > 0 && s.share(i, s.best.Hyper[i]) < nearZero {
 			near = append(near, i)
 		}
 	}

@@ -104,6 +104,90 @@ func (s space) share(i int, v float64) float64 {
 	return min(max(math.Log(v/h.Lower)/math.Log(h.Upper/h.Lower), 0), 1)
 }
 
+// isWidth reports whether hyperparameter i is a width of features.
+func (s space) isWidth(i int) bool { return s.hyper[i].Features != nil }
+
+// freeWidths returns the number of widths that a search is to find.
+func (s space) freeWidths() (count int) {
+	for i := range s.hyper {
+		if s.free[i] && s.isWidth(i) {
+			count++
+		}
+	}
+	return count
+}
+
+// counted counts the free hyperparameters that x has: no widths of 0, and equal widths as one.
+func (s space) counted(x []float64) (count int) {
+	var widths []float64
+	for i, v := range x {
+		switch {
+		case !s.free[i]:
+		case !s.isWidth(i):
+			count++
+		case v > 0 && !slices.Contains(widths, v):
+			widths = append(widths, v)
+		}
+	}
+	return count + len(widths)
+}
+
+// A coordinate of a search is one free hyperparameter, or some that are equal but for their units.
+type coordinate struct {
+	of    []int
+	units []float64
+	start float64
+}
+
+// coordinates returns the coordinates of a search from x. If tied, widths other than 0 keep their ratios.
+func (s space) coordinates(x []float64, tied bool) (all []coordinate) {
+	widths := -1
+	for i, free := range s.free {
+		switch {
+		case !free || tied && s.isWidth(i) && x[i] == 0:
+			continue
+		case !tied || !s.isWidth(i):
+			all = append(all, coordinate{[]int{i}, []float64{s.hyper[i].Lower}, x[i] / s.hyper[i].Lower})
+			continue
+		case widths < 0:
+			widths = len(all)
+			all = append(all, coordinate{start: x[i] / s.hyper[i].Lower})
+		}
+		c := &all[widths]
+		c.of, c.units = append(c.of, i), append(c.units, x[i]/c.start)
+	}
+	return all
+}
+
+// bounds returns the bounds of the coordinate: up to where the first hyperparameter is at its upper
+// bound, and down to where the last one is at its lower bound. At the start one may be at either.
+func (c coordinate) bounds(of func(i int) (lower, upper float64)) (least, most float64) {
+	least, most = math.Inf(1), math.Inf(1)
+	for k, i := range c.of {
+		lower, upper := of(i)
+		least, most = min(least, lower/c.units[k]), min(most, upper/c.units[k])
+	}
+	return least, most
+}
+
+// set sets the hyperparameters for the value v of the coordinate.
+func (c coordinate) set(hyper []float64, v float64, atUpper bool, bounds func(i int) (lower, upper float64)) {
+	for k, i := range c.of {
+		lower, upper := bounds(i)
+		if hyper[i] = min(max(v*c.units[k], lower), upper); atUpper && len(c.of) == 1 {
+			hyper[i] = upper // which the product may miss by rounding
+		}
+	}
+}
+
+// slope returns the derivative in the coordinate, times 2 to the given power.
+func (c coordinate) slope(grad []float64, exponent int) (sum float64) {
+	for k, i := range c.of {
+		sum += math.Ldexp(grad[i], exponent) * c.units[k]
+	}
+	return sum
+}
+
 // distance is the largest difference of the shares of two points.
 func (s space) distance(a, b []float64) float64 {
 	var d float64

@@ -20,7 +20,10 @@ import (
 // Tune draws splits, standardises the features on the training rows of each split, and takes
 // bounds and starts of the hyperparameters from the data. It descends the CV loss in their
 // logarithms by its exact gradient (see [search.QuasiNewton]), and tries exact zeros for a
-// penalty that may vanish. Nested cross-validation estimates the risk of the whole procedure.
+// penalty that may vanish. A kernel with a width for each feature ([kernel.ARD]) is tuned in two stages:
+// with one width for all, then with all of them, on splits that fit half of the rows, because others
+// over-fit many widths. One width is kept unless the others save more of the loss than their number
+// costs; see [Tuned.Widths]. Nested cross-validation estimates the risk of the whole procedure.
 // Units of features and labels do not change the result. The same Tuner and data give the same
 // bits whatever Workers is, as long as MaxTime does not intervene.
 //
@@ -66,7 +69,8 @@ type Tuner struct {
 	// Starts is the number of descents, from the best of some looks at the CV loss. Zero: 3, and 5
 	// for a loss with kinks ([cvgm.KinkedLoss]).
 	Starts int
-	// MaxEvals bounds the evaluations of the CV loss in one search. Zero: 200.
+	// MaxEvals bounds the evaluations of the CV loss in one search. Zero: 200, and 500 with a width for
+	// each feature.
 	MaxEvals int
 	// MaxTime is the time limit. The call may exceed it by the first evaluation, fits under
 	// way, one evaluation at the best point and the fit of the model. If after two evaluations
@@ -156,8 +160,8 @@ type Tuned struct {
 	// Searched.
 	Config   cvgm.Config
 	Searched []learn.Hyperparameter // as they were searched for, with their bounds; Lower = Upper if in Fixed
-	Path     []Step                 // all evaluations of the search, in their order
-	// Evaluations includes the evaluations for the nested estimate.
+	Path     []Step                 // all evaluations of the search on Splits, in their order
+	// Evaluations includes the evaluations for widths of features, and for the nested estimate.
 	Evaluations int
 	Elapsed     time.Duration
 	Risk        *Risk // nil: no estimate

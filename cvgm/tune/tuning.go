@@ -33,6 +33,7 @@ type tuning struct {
 	beside      int64 // bytes that are held beside a search
 	stage       string
 	evaluations int           // of all searches
+	fits        int           // of the search
 	each        time.Duration // of an evaluation, as measured
 	expected    int           // evaluations in all, as far as they can be foreseen
 	rival       *rival

@@ -76,13 +76,14 @@ func (t *Tuned) String() string {
 			fmt.Fprintf(&b, "tuned predictions of the outer folds: %s\n", metrics)
 		}
 	}
+	widths, separator := t.Widths(), ""
 	for i, name := range t.Names {
-		if i > 0 {
-			b.WriteString(", ")
+		if widths == nil || t.Searched[i].Features == nil {
+			fmt.Fprintf(&b, "%s%s = %.4g", separator, name, t.Hyper[i])
+			separator = ", "
 		}
-		fmt.Fprintf(&b, "%s = %.4g", name, t.Hyper[i])
 	}
-	fmt.Fprintf(&b, "\nCV loss %.4g", t.Loss)
+	fmt.Fprintf(&b, "\n%sCV loss %.4g", widthLines(widths), t.Loss)
 	if t.Model != nil {
 		fmt.Fprintf(&b, " ± %.2g", t.StandardError)
 	}

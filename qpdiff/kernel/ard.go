@@ -19,6 +19,8 @@ import (
 // γ = 1/(2ℓ²), which is in units of one over the feature's square. A γ of 0 removes the features
 // of its group. With Shape Gaussian and equal γ it is the kernel [RBF].
 //
+// The tuner of package tune finds the γ of a [Ridge] or a [SVM], from one width for all features.
+//
 // A row of m kernel values costs m·n multiplications for n features, and so does its derivative
 // in all γ. Neither takes memory for each pair of rows and feature.
 type ARD struct {
@@ -280,11 +282,15 @@ func hyperparameters(k Kernel, first learn.Hyperparameter, m learn.Moments) []le
 	}
 	// One feature may have the whole distance that n features have on average.
 	one.Upper *= float64(m.Features)
-	one.Zero = true
+	one.Zero, one.Kind = true, "γ"
 	all := []learn.Hyperparameter{first}
 	for g := range a.NumParams(m.Features) {
 		one.Name = fmt.Sprintf("γ[%d]", g)
 		all = append(all, one)
+	}
+	for j := range m.Features {
+		h := &all[1+a.group(j)]
+		h.Features = append(h.Features, j)
 	}
 	return all
 }

@@ -49,6 +49,10 @@ type Hyperparameter struct {
 	// Kind is the same for hyperparameters that a search with few evaluations varies together. Empty:
 	// this one is varied by itself.
 	Kind string
+	// Features are the features, from 0 on, that this hyperparameter is the width of, as γ of an
+	// ARD kernel is. A search begins with one width for all, and a width of 0 removes its features.
+	// Nil: it is no such width.
+	Features []int
 }
 
 // Moments are the sizes of a training set that determine the bounds of hyperparameters, with

@@ -1,0 +1,72 @@
+package tune
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"cvgm/cvgm/table"
+)
+
+// A Width is the width ℓ of some features in a kernel: predictions change over distances of about ℓ.
+type Width struct {
+	// Features names the features, by [table.Encoder.Names] or as "feature 0" and so on without a table.
+	Features []string
+	// Length is ℓ = 1/√(2γ), in standard deviations of a feature, or with Tuner.Raw in its unit. +Inf:
+	// the features have no effect.
+	Length float64
+}
+
+// Widths returns the widths of the model by feature or group of features, as an ARD kernel has them. They
+// are equal if one width for all was kept. It returns nil if the learner has no such widths, and for a
+// constant prediction.
+func (t *Tuned) Widths() (all []Width) {
+	if t.Choice == ChoseConstant {
+		return nil
+	}
+	var names []string
+	if e, ok := t.Config.Prepare.(*table.Encoder); ok {
+		names = e.Names()
+	}
+	for i, h := range t.Searched {
+		if h.Features == nil {
+			continue
+		}
+		w := Width{Length: 1 / math.Sqrt(2*t.Hyper[i])}
+		for _, j := range h.Features {
+			name := fmt.Sprintf("feature %d", j)
+			if names != nil {
+				name = names[j]
+			}
+			w.Features = append(w.Features, name)
+		}
+		all = append(all, w)
+	}
+	return all
+}
+
+// widthLines describes widths in up to two lines: those of features with an effect, and features without.
+func widthLines(all []Width) string {
+	var with, without []string
+	one := true
+	for _, w := range all {
+		features := strings.Join(w.Features, ", ")
+		if len(w.Features) > 1 {
+			features = "(" + features + ")"
+		}
+		if one = one && w.Length == all[0].Length; math.IsInf(w.Length, 1) {
+			without = append(without, features)
+		} else {
+			with = append(with, fmt.Sprintf("%s %.3g", features, w.Length))
+		}
+	}
+	switch {
+	case len(all) == 0:
+		return ""
+	case one && len(all) > 1:
+		return fmt.Sprintf("one width for all features: %.3g\n", all[0].Length)
+	case without == nil:
+		return fmt.Sprintf("widths: %s\n", strings.Join(with, ", "))
+	}
+	return fmt.Sprintf("widths: %s\nwithout effect: %s\n", strings.Join(with, ", "), strings.Join(without, ", "))
+}
