@@ -10,7 +10,9 @@ class TooLong(Exception):
 
 def runner(limit):
     """For unittest.main: each test, and what is set up or torn down between two of them, fails after limit seconds
-    with a traceback of where it waits. A minute later what waits on, such as a clean-up, fails as well."""
+    with a traceback of where it waits. A minute later what waits on, such as a clean-up, fails as well. Programs that
+    tests start obey SIGINT, also in a shell's background, which ignores it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def expired(*_):
         raise TooLong(f"it has taken {limit} s")

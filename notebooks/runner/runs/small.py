@@ -10,7 +10,6 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import tempfile
 import time
@@ -161,7 +160,6 @@ class Small(unittest.TestCase):
             stdout=subprocess.PIPE,
             stderr=stderr,
             text=True,
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
         )
         self.addCleanup(self.end, process)
         return process

@@ -14,7 +14,6 @@ from small import LIMIT, ROOT, SLOW, WRITES, Small
 INTERRUPTED = """import asyncio, contextlib, gc, signal, sys
 sys.path.insert(0, "notebooks/runner")
 import execute
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background ignores it
 loop = execute.ensure_event_loop()
 
 class Client:
