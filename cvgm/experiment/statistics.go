@@ -109,6 +109,42 @@ func Wilson(share, n, level float64) (low, high float64) {
 	return min(share, max(0, middle-half)), max(share, min(1, middle+half))
 }
 
+// Chance returns the probability of an estimate at least as far from v as this one, on the same
+// side of v, if v is the truth. It belongs to [Estimate.Interval]: at the ends of an interval of a
+// level it is half of what the level leaves. It is 0 for a v that the scale excludes. It needs
+// repetitions.
+func (e Estimate) Chance(v float64) float64 {
+	switch {
+	case e.Mean == v:
+		return .5
+	case e.Scale == Share && (v <= 0 || v >= 1), e.Scale == Positive && v <= 0:
+		return 0
+	}
+	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(e.N - 1)}
+	switch se := e.Margin / e.student(.95); {
+	case e.Scale == Share:
+		return distuv.UnitNormal.Survival(math.Abs(e.Mean-v) / math.Sqrt(v*(1-v)/float64(e.N)))
+	case e.Scale == Positive && e.Mean > 0:
+		return t.Survival(math.Abs(math.Log(e.Mean/v)) * e.Mean / se)
+	default:
+		return t.Survival(math.Abs(e.Mean-v) / se)
+	}
+}
+
+// Shifted returns the estimate that is off by z standard errors se on its scale: by a factor if it
+// is positive, and not beyond the ends of its scale.
+func (e Estimate) Shifted(z, se float64) Estimate {
+	switch {
+	case e.Scale == Share:
+		e.Mean = min(1, max(0, e.Mean+z*se))
+	case e.Scale == Positive && e.Mean > 0:
+		e.Mean *= math.Exp(z * se / e.Mean)
+	default:
+		e.Mean += z * se
+	}
+	return e
+}
+
 // Times returns the estimate of a multiple, which may be any number.
 func (e Estimate) Times(factor float64) Estimate {
 	return Estimate{Mean: factor * e.Mean, Margin: math.Abs(factor) * e.Margin, N: e.N}
@@ -139,18 +175,22 @@ func Deviation(e Estimate) float64 { return e.Margin / e.student(.95) * math.Sqr
 // ErrSpread is the error of estimates that cannot be pooled.
 var ErrSpread = errors.New("experiment: estimates to pool: some have a spread and some have none: compute all by one program")
 
-// Check returns an error if no repetitions give the estimate: a number of repetitions below 1, a
-// margin that is negative, infinite, or that of one repetition, a mean beside the scale, or a
-// scale that does not exist. The mean is NaN if nothing can be measured.
+// mostRepetitions is a number that no experiment reaches, and of which many can be added.
+const mostRepetitions = math.MaxInt32
+
+// Check returns an error if no repetitions give the estimate: a number of repetitions below 1 or
+// above 2³¹−1, a margin that is negative, infinite, or that of one repetition, a mean beside the
+// scale, or a scale that does not exist. The mean is NaN if nothing can be measured; then the
+// margin is NaN, too.
 func (e Estimate) Check() error {
 	switch {
 	case e.Scale < AnyNumber || e.Scale > Positive:
 		return fmt.Errorf("the scale %d of an estimate does not exist: use %d to %d", e.Scale, AnyNumber, Positive)
-	case e.N < 1:
-		return fmt.Errorf("an estimate has %d repetitions: give at least one", e.N)
+	case e.N < 1 || e.N > mostRepetitions:
+		return fmt.Errorf("an estimate has %d repetitions: give from 1 to %d", e.N, mostRepetitions)
 	case math.IsInf(e.Mean, 0), e.Scale == Share && (e.Mean < 0 || e.Mean > 1), e.Scale == Positive && e.Mean < 0:
 		return fmt.Errorf("an estimate is %v, outside of its scale: give the mean of the repetitions", e.Mean)
-	case e.Margin < 0 || math.IsInf(e.Margin, 0) || e.N == 1 && e.Margin > 0:
+	case e.Margin < 0 || math.IsInf(e.Margin, 0) || (e.N == 1 || math.IsNaN(e.Mean)) && !math.IsNaN(e.Margin):
 		return fmt.Errorf("the margin of an estimate from %d repetitions is %v: give half of its interval, NaN for one repetition", e.N, e.Margin)
 	}
 	return nil
@@ -159,7 +199,7 @@ func (e Estimate) Check() error {
 // Pool returns the estimate from all repetitions of several estimates of one quantity together.
 // Of values without repetitions it returns the value if all are equal, and otherwise the
 // estimate from these values. It returns ErrSpread if some have a spread and others have not, and
-// an error without any estimate or with one that [Estimate.Check] refuses.
+// an error without any estimate, with one that [Estimate.Check] refuses, or if a sum overflows.
 func Pool(all ...Estimate) (Estimate, error) {
 	if len(all) == 0 {
 		return Estimate{}, errors.New("experiment: no estimate to pool: give at least one")
@@ -184,9 +224,9 @@ func Pool(all ...Estimate) (Estimate, error) {
 		if slices.Min(single) == slices.Max(single) {
 			return all[0], nil
 		}
-		e := EstimateOf(single)
-		e.Scale = p.Scale
-		return e, nil
+		p = EstimateOf(single)
+		p.Scale = all[0].Scale
+		return p.finite()
 	}
 	p.Mean /= float64(p.N)
 	var squares float64
@@ -194,7 +234,15 @@ func Pool(all ...Estimate) (Estimate, error) {
 		squares += float64(e.N-1)*Deviation(e)*Deviation(e) + float64(e.N)*(e.Mean-p.Mean)*(e.Mean-p.Mean)
 	}
 	p.Margin = p.student(.95) * math.Sqrt(squares/float64(p.N-1)/float64(p.N))
-	return p, nil
+	return p.finite()
+}
+
+// finite returns the estimate, or an error if a sum of finite numbers is infinite.
+func (e Estimate) finite() (Estimate, error) {
+	if math.IsInf(e.Mean, 0) || math.IsInf(e.Margin, 0) || math.IsNaN(e.Margin) && !math.IsNaN(e.Mean) {
+		return Estimate{}, fmt.Errorf("experiment: estimates to pool: their sums overflow (mean %v, margin %v): use smaller units", e.Mean, e.Margin)
+	}
+	return e, nil
 }
 
 // Difference returns the difference of two means of independent repetitions. If they share

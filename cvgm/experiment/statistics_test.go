@@ -104,6 +104,43 @@ func TestIntervalsCoverTheMean(t *testing.T) {
 	}
 }
 
+// A level's interval ends where the chance of the estimate is half of what the level leaves, on
+// each scale.
+func TestChanceBelongsToTheInterval(t *testing.T) {
+	for _, e := range []Estimate{EstimateOf([]float64{-1, 2, 4, 3}), RatioOf([]float64{1, 2, 4, 3}), ShareOf([]float64{1, 0, 0, 1, 0, 0, .5, 1, 0, 0, 0})} {
+		for _, level := range []float64{.9, .95} {
+			low, high := e.Interval(level)
+			for _, v := range []float64{low, high} {
+				if got, want := e.Chance(v), (1-level)/2; math.Abs(got-want) > 1e-9 {
+					t.Errorf("%+v at %v, the end of %v: %v, want %v", e, v, level, got, want)
+				}
+			}
+		}
+		if e.Chance(e.Mean) != .5 {
+			t.Errorf("%+v at its mean: %v", e, e.Chance(e.Mean))
+		}
+	}
+	all := ShareOf([]float64{1, 1, 1, 1})
+	for _, c := range []struct {
+		e       Estimate
+		v, want float64
+	}{{all, 1, .5}, {all, 0, 0}, {all, -.1, 0}, {all, 1.1, 0}, {RatioOf([]float64{1, 2}), 0, 0}, {RatioOf([]float64{1, 2}), -1, 0}} {
+		if got := c.e.Chance(c.v); got != c.want {
+			t.Errorf("%+v at %v: %v, want %v", c.e, c.v, got, c.want)
+		}
+	}
+	ratio := RatioOf([]float64{1, 2})
+	for _, c := range []struct {
+		e          Estimate
+		z, se, low float64
+		high       float64
+	}{{all, 3, .1, 1, 1}, {all, -3, .1, .7, .7}, {ShareOf([]float64{0, 0}), -3, .1, 0, 0}, {ratio, -50, .5, 0, 1e-6}, {EstimateOf([]float64{1, 2}), -50, .5, -23.5, -23.5}} {
+		if got := c.e.Shifted(c.z, c.se).Mean; math.Abs(got-min(c.high, max(c.low, got))) > 1e-12 || c.e.Scale == Positive && got == 0 {
+			t.Errorf("%+v by %v times %v: %v", c.e, c.z, c.se, got)
+		}
+	}
+}
+
 // A pool of estimates is the estimate from all repetitions.
 func TestPoolIsTheEstimateOfAll(t *testing.T) {
 	src := synth.NewStream(3, "pool")
@@ -160,10 +197,13 @@ func TestPoolOfDamagedEstimates(t *testing.T) {
 		}
 	}
 	for _, e := range []Estimate{{}, {1, nan, 0, AnyNumber}, {1, nan, -1, AnyNumber}, {1, -.1, 5, AnyNumber}, {1, inf, 5, AnyNumber}, {-inf, .1, 5, AnyNumber},
-		{1, .1, 1, AnyNumber}, {1.1, .1, 5, Share}, {-.1, .1, 5, Share}, {-.1, .1, 5, Positive}, {1, .1, 5, Positive + 1}, {1, .1, 5, -1}} {
+		{1, .1, 1, AnyNumber}, {1, 0, 1, AnyNumber}, {nan, .1, 5, AnyNumber}, {1, .1, math.MaxInt, AnyNumber}, {1e308, .1, 5, AnyNumber}, {1, 1e308, 5, AnyNumber}, {1.1, .1, 5, Share}, {-.1, .1, 5, Share}, {-.1, .1, 5, Positive}, {1, .1, 5, Positive + 1}, {1, .1, 5, -1}} {
 		if _, err := Pool(sound[0], e); err == nil || errors.Is(err, ErrSpread) {
 			t.Errorf("%+v: %v", e, err)
 		}
+	}
+	if p, err := Pool(Estimate{1e308, nan, 1, AnyNumber}, Estimate{-1e308, nan, 1, AnyNumber}); err == nil {
+		t.Errorf("of large values: %+v", p)
 	}
 	if _, err := Pool(); err == nil {
 		t.Error("no estimate: no error")

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // chance returns the probability of an estimate at least as decisive as this one, if the truth
@@ -17,11 +15,7 @@ func (m *Measurement) chance() float64 {
 	if !e.Repeated() || m.Verdict == NotDecided || m.Verdict == NotTestable || m.timed {
 		return math.NaN()
 	}
-	// beyond is the one-sided probability of the estimate, or one further away, at a truth of v.
-	beyond := func(v float64) float64 {
-		t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(e.N - 1)}
-		return t.Survival(math.Abs(e.Mean-v) / e.SE())
-	}
+	beyond := e.Chance
 	bound, oneSided := r.oneSided()
 	switch {
 	case r.bound != nil:
@@ -30,10 +24,8 @@ func (m *Measurement) chance() float64 {
 		return max(beyond(bound-r.smallest.size), beyond(bound+r.smallest.size))
 	case oneSided:
 		return 2 * beyond(bound)
-	case m.Size == Negligible:
-		return max(beyond(r.low), beyond(r.high))
 	}
-	return min(beyond(r.low), beyond(r.high))
+	return max(beyond(r.low), beyond(r.high)) // the nearer of the two, also from outside
 }
 
 // A Reckoning counts the verdicts that may be wrong by chance alone, because there are many

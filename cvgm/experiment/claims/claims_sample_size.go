@@ -196,7 +196,10 @@ func (all *measurements) ablation(r *samplesize.AblationResult) {
 		if row.Problem == kernels.ProblemXOR || row.Problem == kernels.ProblemRings {
 			control = &Control{Text: "the start in its place", Ours: minus(row.TrainingLessStart.Difference)}
 		}
-		loss, gradient := noRole, noRole
+		loss, gradient, box := noRole, noRole, ""
+		if row.Problem == samplesize.ProblemNet {
+			box = boxBesidePaper(r.Params.Net.BoxHigh)
+		}
 		switch {
 		case row.Problem == kernels.ProblemRings:
 			loss = weightsBySize
@@ -208,7 +211,7 @@ func (all *measurements) ablation(r *samplesize.AblationResult) {
 				Control: control, Remark: "Both have the same data, start and steps, and differ in the loss."}, below(0, training))
 		}
 		if row.Random.N > 0 && row.Budget <= r.Params.RandomBudget && (row.Problem != kernels.ProblemRings || row.Budget == paperSteps) {
-			all.add(saysMuchFaster, Measurement{role: gradient, Text: of + " after the descent of the CV loss less that of a random search for its lowest value, " + name, Setting: describe(ablationSetting(r.Params, row), pick(r.Params, "RandomBudget")), Ours: row.CVLessRandom.Difference, Aside: true,
+			all.add(saysMuchFaster, Measurement{role: gradient, Text: of + " after the descent of the CV loss less that of a random search for its lowest value, " + name, Setting: describe(box, ablationSetting(r.Params, row), pick(r.Params, "RandomBudget")), Ours: row.CVLessRandom.Difference, Aside: true,
 				Control: &Control{Text: "the random search in its place", Ours: experiment.Estimate{Mean: 0, Margin: 0, N: row.CVLessRandom.Difference.N}}, Remark: "Both have the same loss and number of evaluations, and the random search has no gradient."}, below(0, random))
 		}
 	}

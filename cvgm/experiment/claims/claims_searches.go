@@ -41,8 +41,10 @@ func (all *measurements) searches(r *searches.Result) {
 	share, within, budget := quasiNewtonBelowGrid(r)
 	paper, grid, random, bayesian := excess(searches.PaperStep, budget), excess("exhaustive", budget), excess("random", budget), excess("Bayesian", budget)
 	start := excess(searches.PaperStep, 1)
-	setting := describe(netSetting, freshSetting, r.Params.RegressionData, r.Params.PenaltyCVGM, "lowest CV loss so far")
-	toGrid := describe(setting, quasiNewton, pick(r.Params, "GridPoints"), pick(r.Params, "BoxLow", "BoxHigh"))
+	otherStart, otherBox := startBesidePaper(r.Params.PenaltyCVGM), boxBesidePaper(r.Params.BoxHigh)
+	search := describe(netSetting, freshSetting, r.Params.RegressionData, r.Params.PenaltyCVGM, "lowest CV loss so far")
+	setting := describe(otherStart, search)
+	toGrid := describe(otherStart, otherBox, search, quasiNewton, pick(r.Params, "GridPoints"), pick(r.Params, "BoxLow", "BoxHigh"))
 	all.add(saysMuchFaster, Measurement{role: quasiNewtonFaster, Text: fmt.Sprintf("share of data sets on which a quasi-Newton search after %d evaluations is below exhaustive search after %d", within, budget),
 		Setting: toGrid,
 		Ours:    share,
@@ -59,7 +61,7 @@ func (all *measurements) searches(r *searches.Result) {
 			Aside:   name == searches.QuasiNewton,
 			Control: &Control{Text: "the constant step size in its place", Ours: less(paper, paper)}}, below(0, ofSquaredLoss))
 	}
-	all.add(saysFierceCompetitor, Measurement{Text: fmt.Sprintf("CV loss of random search less that of a Bayesian one, after %d evaluations", budget), Setting: describe(setting, pick(r.Params, "Budget", "BoxLow", "BoxHigh"), improvement+"λ1 and λ2 themselves from their bounds to the same upper end, after the start and 5 uniform points"), Ours: less(random, bayesian), Beyond: paired(experiment.Less(random, bayesian), experiment.Less(start, bayesian)),
+	all.add(saysFierceCompetitor, Measurement{Text: fmt.Sprintf("CV loss of random search less that of a Bayesian one, after %d evaluations", budget), Setting: describe(otherStart, otherBox, search, pick(r.Params, "Budget", "BoxLow", "BoxHigh"), improvement+"λ1 and λ2 themselves from their bounds to the same upper end, after the start and 5 uniform points"), Ours: less(random, bayesian), Beyond: paired(experiment.Less(random, bayesian), experiment.Less(start, bayesian)),
 		Control: &Control{Text: "the start less the Bayesian search", Ours: less(start, bayesian)},
 		Remark:  fmt.Sprintf("The medians of the excess over the minimum are %s and %s.", short(experiment.MedianValue(random)), short(experiment.MedianValue(bayesian)))},
 		littleOf(less(start, bayesian), "the start"))
@@ -69,7 +71,7 @@ func (all *measurements) searches(r *searches.Result) {
 			convex[i] = 1
 		}
 	}
-	all.add(saysNonconvex, Measurement{Text: fmt.Sprintf("share of data sets on which the CV loss exceeds a chord by more than %g", r.Params.Tol), Setting: describe(netSetting, freshSetting, r.Params.RegressionData, pick(r.Params, "K", "P", "MinLambda1", "MinLambda2"), pick(r.Params, "ReferencePoints"), pick(r.Params, "BoxLow", "BoxHigh"), "each point of the grid against the line through its two neighbours along either axis"), Ours: experiment.ShareOf(convex),
+	all.add(saysNonconvex, Measurement{Text: fmt.Sprintf("share of data sets on which the CV loss exceeds a chord by more than %g", r.Params.Tol), Setting: describe(otherBox, netSetting, freshSetting, r.Params.RegressionData, pick(r.Params, "K", "P", "MinLambda1", "MinLambda2"), pick(r.Params, "ReferencePoints"), pick(r.Params, "BoxLow", "BoxHigh"), "each point of the grid against the line through its two neighbours along either axis"), Ours: experiment.ShareOf(convex),
 		Control: &Control{Text: "a convex function", Ours: once(0)},
 		Remark:  "It is bounded, as all coefficients are 0 where λ1 is large: no bounded function that falls and rises is convex."}, above(.5, ofSets))
 	several := make([]float64, len(r.LocalMinima))
@@ -78,7 +80,7 @@ func (all *measurements) searches(r *searches.Result) {
 			several[i] = 1
 		}
 	}
-	all.add(saysSeveralStarts, Measurement{Text: "share of data sets of the elastic net on which the CV loss has several local minima", Setting: describe(netSetting, freshSetting, r.Params.RegressionData, pick(r.Params, "K", "P", "MinLambda1", "MinLambda2"), pick(r.Params, "ReferencePoints"), pick(r.Params, "BoxLow", "BoxHigh"), "a search by ever finer grids starts from each point of the grid at which the CV loss does not exceed that at its eight neighbours", pick(r.Params, "Tol"), "the plateau on which θ = 0 counts for none"), Ours: experiment.ShareOf(several),
+	all.add(saysSeveralStarts, Measurement{Text: "share of data sets of the elastic net on which the CV loss has several local minima", Setting: describe(otherBox, netSetting, freshSetting, r.Params.RegressionData, pick(r.Params, "K", "P", "MinLambda1", "MinLambda2"), pick(r.Params, "ReferencePoints"), pick(r.Params, "BoxLow", "BoxHigh"), "a search by ever finer grids starts from each point of the grid at which the CV loss does not exceed that at its eight neighbours", pick(r.Params, "Tol"), "the plateau on which θ = 0 counts for none"), Ours: experiment.ShareOf(several),
 		Control: &Control{Text: "a loss with one minimum", Ours: once(0)}}, above(0, ofSets))
 }
 
@@ -161,7 +163,7 @@ func (all *measurements) regret(r *searches.RegretResult) {
 		p := r.Params
 		p.BoxHigh = row.BoxHigh
 		all.add(saysFierceCompetitor, Measurement{Text: fmt.Sprintf("median of the lowest CV loss of random search less that of a Bayesian one, %d penalties of at most %.3g", row.Hyperparameters, math.Pow(10, row.BoxHigh)),
-			Setting: describe(fmt.Sprintf(groupsSetting, row.Hyperparameters), freshSetting, p, "the first of them at the start; random search: log-uniform", improvement+"logarithms", "the margin is the wider side of a distribution-free interval of the median"), Ours: random, Beyond: &beyond,
+			Setting: describe(fmt.Sprintf(groupsSetting, row.Hyperparameters), freshSetting, p, "the first of them at the start; random search: log-uniform", improvement+"logarithms", "the margin is the wider side of a distribution-free interval of the median; over several draws: the mean of their medians"), Ours: random, Beyond: &beyond,
 			Control: &Control{Text: "the start less the Bayesian search", Ours: start},
 			Remark:  fmt.Sprintf("The medians of the excess over the minimum are %s and %s. The Bayesian search is lower on %.3g %% of the data sets.", short(row.Random.Median), short(row.Bayesian.Median), 100*row.Wins)}, littleOf(start, "the start"))
 	}

@@ -366,6 +366,25 @@ func TestSettingsBeginWithOtherSplitsThanThePapers(t *testing.T) {
 	}
 }
 
+// The settings of searches of the elastic net begin with another start or box than the paper's.
+func TestSettingsBeginWithAnotherSearchThanThePapers(t *testing.T) {
+	start, box := "start λ1 = 0.1, λ2 = 0.1 in the place of the paper's 0.01, 0.0001; ", "box up to 3.16228 in the place of the paper's 0.1; "
+	want := map[string]string{"5a": box, "11a": start + box, "18a": start + box, "18b": start + box, "18m": box, "22a": box, "24c": start, "24d": start, "24e": start, "24a": "", "30a": "", "31d": ""}
+	found := 0
+	rows(keptClaims(t), func(name string, m *Measurement) {
+		begins, is := want[name]
+		if !is {
+			return
+		}
+		if found++; !strings.HasPrefix(m.Setting, begins+"elastic net ") {
+			t.Errorf("%s: %s", name, m.Setting)
+		}
+	})
+	if found != len(want) {
+		t.Errorf("%d rows of %d", found, len(want))
+	}
+}
+
 // The bound of what is nearly linearly separable lies a quarter of the way from the Bayes rule's
 // accuracy to the best line's. The line itself, and an accuracy half way, are no confirmation.
 func TestNearBayes(t *testing.T) {
@@ -422,6 +441,10 @@ func TestRules(t *testing.T) {
 		{withinOne(Quoted{Paper: ".898"}, 1000), once(.9), Judgement{"", "", Differs}},
 		{above(0, tenth), estimate(1, .5), Judgement{Above, Matters, Confirmed}},
 		{above(0, tenth), estimate(.2, .15), Judgement{Above, Unclear, Confirmed}},
+		{above(0, tenth), estimate(.5, .5), Judgement{Even, Unclear, NotDecided}}, // the interval touches 0
+		{above(0, tenth), estimate(.5, .499), Judgement{Above, Unclear, Confirmed}},
+		{above(0, tenth), estimate(.1, 1e-9), Judgement{Above, Unclear, Confirmed}}, // as far as matters
+		{zero(tenth), estimate(.1, 1e-9), Judgement{Above, Unclear, NotDecided}},
 		{above(0, tenth), estimate(.05, .03), Judgement{Above, Negligible, TooLittle}},
 		{above(0, tenth), estimate(.02, .04), Judgement{Even, Negligible, Differs}},
 		{above(0, tenth), estimate(1, 1.5), Judgement{Even, Unclear, NotDecided}},

@@ -195,17 +195,18 @@ func (r rule) withBound(bound experiment.Estimate) rule {
 // distribution.
 func (m Measurement) other(pooled *Measurement) float64 {
 	const points = 200
-	ours, beyond, n := m.Ours, m.Beyond, 0
-	spread := ours.SE()
-	if !ours.Repeated() && pooled.Ours.Repeated() { // computed once in each draw: the draws are the repetitions
+	beyond, n := m.Beyond, 0
+	spread := m.Ours.SE()
+	if !m.Ours.Repeated() && pooled.Ours.Repeated() { // computed once in each draw: the draws are the repetitions
 		spread = experiment.Deviation(pooled.Ours)
 	}
 	for k := range points {
 		z := distuv.UnitNormal.Quantile((float64(k) + .5) / points)
-		ours.Mean = pooled.Ours.Mean + z*spread
+		ours := m.Ours
+		ours.Mean = pooled.Ours.Shifted(z, spread).Mean
 		if beyond != nil {
 			shifted := *m.Beyond
-			shifted.Mean = pooled.Beyond.Mean + z*m.Beyond.SE()
+			shifted.Mean = pooled.Beyond.Shifted(z, m.Beyond.SE()).Mean
 			beyond = &shifted
 		}
 		if m.rule.judge(ours, beyond).Verdict != pooled.Verdict {

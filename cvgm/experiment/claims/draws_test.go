@@ -135,6 +135,26 @@ func TestDrawsOfWhatIsComputedOnce(t *testing.T) {
 	}
 }
 
+// A share of all data sets is no other verdict by its scatter, which does not lead beyond 1; nor
+// does a positive value's lead below 0.
+func TestExpectedFlipsAtTheEndsOfScales(t *testing.T) {
+	all := make([]float64, 100)
+	for i := range all {
+		all[i] = 1
+	}
+	small := experiment.RatioOf([]float64{.001, .004, .02, .1})
+	for _, c := range []struct {
+		of experiment.Estimate
+		r  rule
+	}{{experiment.ShareOf(all), above(.5, ofSets)}, {experiment.ShareOf(make([]float64, 100)), below(.5, ofSets)}, {small, above(-.01, difference{.005, ""})}} {
+		m := Measurement{Ours: c.of}
+		m.setRule(c.r)
+		if m.judge(); m.Verdict != Confirmed && c.of.Scale == experiment.Share || m.other(&m) != 0 {
+			t.Errorf("%+v: %s, and another verdict in a share %v of draws", c.of, m.Verdict, m.other(&m))
+		}
+	}
+}
+
 // Reckon reports a row whose draws differ by more than their repetitions show.
 func TestDrawsThatFlipTooOftenAreFound(t *testing.T) {
 	src := synth.NewStream(2, "draws")
@@ -194,22 +214,24 @@ func TestRecordsAreReadAsTheyAreWritten(t *testing.T) {
 func TestDamagedRecords(t *testing.T) {
 	heading := strings.Join(recordHeader, ",") + "\n"
 	for text, want := range map[string]string{
-		"":                                  "not a table",
-		"a,b\n":                             "not a table",
-		heading:                             "none below the heading",
-		heading + "0,1a,here,1,NaN":         "wrong number of fields",
-		heading + "0,1a,here,x,NaN,1,0\n":   `record 1: "x" is no number`,
-		heading + "0,1a,here,1,NaN,1a,0\n":  `record 1: "1a" is no number`,
-		heading + "0,1a,here,1,NaN,1.5,0\n": `record 1: "1.5" is no number`,
-		heading + "0,1a,here,1,NaN,-1,0\n":  "-1 repetitions",
-		heading + "0,1a,here,1,NaN,0,0\n":   "0 repetitions",
-		heading + "0,1a,here,1,-1,9,0\n":    "margin",
-		heading + "0,1a,here,1,+Inf,9,0\n":  "margin",
-		heading + "0,1a,here,1,1,1,0\n":     "margin",
-		heading + "0,1a,here,-Inf,1,9,0\n":  "-Inf",
-		heading + "0,1a,here,12,1,9,1\n":    "12, outside of its scale",
-		heading + "0,1a,here,-1,1,9,2\n":    "-1, outside of its scale",
-		heading + "0,1a,here,1,1,9,3\n":     "scale 3",
+		"":                                                "not a table",
+		"a,b\n":                                           "not a table",
+		heading:                                           "none below the heading",
+		heading + "0,1a,here,1,NaN":                       "wrong number of fields",
+		heading + "0,1a,here,x,NaN,1,0\n":                 `record 1: "x" is no number`,
+		heading + "0,1a,here,1,NaN,1a,0\n":                `record 1: "1a" is no number`,
+		heading + "0,1a,here,1,NaN,1.5,0\n":               `record 1: "1.5" is no number`,
+		heading + "0,1a,here,1,NaN,-1,0\n":                "-1 repetitions",
+		heading + "0,1a,here,1,NaN,0,0\n":                 "0 repetitions",
+		heading + "0,1a,here,1,-1,9,0\n":                  "margin",
+		heading + "0,1a,here,1,+Inf,9,0\n":                "margin",
+		heading + "0,1a,here,1,1,1,0\n":                   "margin",
+		heading + "0,1a,here,1,0,1,0\n":                   "margin",
+		heading + "0,1a,here,1,0,9223372036854775807,0\n": "9223372036854775807 repetitions",
+		heading + "0,1a,here,-Inf,1,9,0\n":                "-Inf",
+		heading + "0,1a,here,12,1,9,1\n":                  "12, outside of its scale",
+		heading + "0,1a,here,-1,1,9,2\n":                  "-1, outside of its scale",
+		heading + "0,1a,here,1,1,9,3\n":                   "scale 3",
 		heading + "0,1a,here,1,NaN,1,0\n0,1b,here,1,NaN,1,0\n0,1a,here,2,NaN,1,0\n": `record 3: "here" of row 1a is there twice`,
 		heading + "1,1a,here,1,NaN,1,0\n0,1a,here,1,NaN,1,0\n":                      "draw 0 after draw 1",
 		heading + "0,1a,here,1,NaN,1,0\n2,1a,here,1,NaN,1,0\n":                      "draw 2 after draw 0",
@@ -236,6 +258,12 @@ func TestReckon(t *testing.T) {
 	r := Reckon([]Claim{{Number: 7, Measured: rows}})
 	if r.Decided != 3 || math.Abs(r.Chance-.15) > 1e-12 || !slices.Equal(r.Opened, []string{"7a", "7c"}) {
 		t.Errorf("%+v", r)
+	}
+	// Outside of a two-sided rule the nearer end counts: p = .0139 at z = 2.2 from .1.
+	far := Measurement{Ours: experiment.Estimate{Mean: .1 + 2.2e-3, Margin: 1.96e-3, N: 100000}}
+	far.setRule(equals(0, .1, ""))
+	if far.judge(); far.Verdict != Differs || math.Abs(far.chance()-.0139) > 1e-4 {
+		t.Errorf("%s by chance %v", far.Verdict, far.chance())
 	}
 	rows = append(rows[:1], row(2.6)) // p = .036 < .05 after .0093 < .025
 	if r := Reckon([]Claim{{Number: 7, Measured: rows}}); r.Decided != 2 || r.Opened != nil {

@@ -102,6 +102,25 @@ var gradients = map[kernels.Variant]string{
 	kernels.Full:      "exact gradient, intercept not penalised",
 }
 
+// startBesidePaper and boxBesidePaper begin the setting of a search of the elastic net's penalties
+// with another start than the paper's, or with a box that ends elsewhere. They are empty for the
+// paper's.
+func startBesidePaper(p elasticnet.PenaltyCVGM) string {
+	paper := elasticnet.PaperPenaltyCVGM
+	if p.StartLambda1 == paper.StartLambda1 && p.StartLambda2 == paper.StartLambda2 {
+		return ""
+	}
+	return fmt.Sprintf("start λ1 = %.6g, λ2 = %.6g in the place of the paper's %g, %g", p.StartLambda1, p.StartLambda2, paper.StartLambda1, paper.StartLambda2)
+}
+
+func boxBesidePaper(high float64) string {
+	paper := elasticnet.DefaultElasticNetSeeds().BoxHigh
+	if high == paper {
+		return ""
+	}
+	return fmt.Sprintf("box up to %.6g in the place of the paper's %g", math.Pow(10, high), math.Pow(10, paper))
+}
+
 func stabilitySides(p stability.StabilityParams) string {
 	return describe(pick(p, "DataSets", "FreshExamples")+", rows drawn anew, with the coefficients and the noise of the published data", p.PublishedRegression, rawSetting)
 }
