@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"cvgm/cvgm/internal/casetest"
+	"cvgm/internal/serial"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/kernel"
 	"cvgm/qpdiff/learn"
@@ -116,6 +117,7 @@ func (m memoryCase) config(t *testing.T) (Config, []float64) {
 // A CV holds no more than Config.Bytes counts, and not much less, and New refuses a CV beyond
 // MaxBytes: no result depends on the bound.
 func TestBytes(t *testing.T) {
+	serial.Test(t)
 	for _, m := range memoryCases {
 		c, alpha := m.config(t)
 		var cv *CV
@@ -273,6 +275,7 @@ func TestWorkingSetMaxBytes(t *testing.T) {
 // The model of all examples has more rows than the splits' models, and so a larger share: it
 // can be fitted within a bound in which they can.
 func TestShareOfFinal(t *testing.T) {
+	serial.Test(t)
 	c, _ := memoryCases[1].config(t)
 	alpha := []float64{1e-3, 1e-3}
 	low, high := c.Bytes(), 100*c.Bytes()

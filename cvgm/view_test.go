@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"cvgm/cvgm"
+	"cvgm/internal/serial"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
 
@@ -322,6 +323,7 @@ func TestViewKinkBesideOutlier(t *testing.T) {
 
 // Splits of few rows of many take the memory of their own rows, not of all rows for each.
 func TestViewBytesOfSmallSplits(t *testing.T) {
+	serial.Test(t)
 	const rows, n = 20_000, 5
 	rng := rand.New(rand.NewPCG(1, 36))
 	d := learn.Data{X: mat.NewDense(rows, n, nil), Y: make([]float64, rows)}

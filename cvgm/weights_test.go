@@ -11,6 +11,7 @@ import (
 	"cvgm/cvgm/internal/casetest"
 	"cvgm/cvgm/internal/normalise"
 	"cvgm/cvgm/internal/sample"
+	"cvgm/internal/serial"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
@@ -327,6 +328,7 @@ func TestExamplesOfWeightZeroAreAbsent(t *testing.T) {
 
 // Weights add no allocation to Eval, also if each Eval loads the learners again.
 func TestWeightedEvalDoesNotAllocate(t *testing.T) {
+	serial.Test(t)
 	eachWeighable(t, func(title string, c Config, alpha []float64, _ bool) {
 		if c.Centring == FixedLeastSquares && !c.Standardise {
 			return

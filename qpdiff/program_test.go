@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"cvgm/internal/serial"
 	"cvgm/qpdiff/internal/numtest"
 
 	"github.com/google/go-cmp/cmp"
@@ -222,6 +223,7 @@ func TestProgramRefuses(t *testing.T) {
 
 // The rule of strict complementarity is the QP's, in any units.
 func TestProgramComplementarity(t *testing.T) {
+	serial.Test(t)
 	rng := rand.New(rand.NewPCG(24, 25))
 	for i := range numtest.Long(120) {
 		weak, margin := i%2, 1e-6

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"cvgm/internal/serial"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/numtest"
 
@@ -67,6 +68,7 @@ func refused(t testing.TB, err error) map[string]*NotDifferentiableError {
 }
 
 func TestQPGoldenVJP(t *testing.T) {
+	serial.Test(t)
 	worst, where := 0.0, ""
 	for i, c := range loadQPGolden(t) {
 		var s Solution

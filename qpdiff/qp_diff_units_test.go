@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"cvgm/internal/serial"
 	"cvgm/qpdiff/internal/dense"
 
 	"gonum.org/v1/gonum/mat"
@@ -121,6 +122,7 @@ func TestQPDerivativeUnits(t *testing.T) {
 // At a vertex no derivative depends on Q, and z does not depend on p. The residual of the solve
 // with the proximal term is measured in the units of z.
 func TestQPDerivativeAtVertex(t *testing.T) {
+	serial.Test(t)
 	for _, objective := range []float64{1, 1e6, 1e-6, 0x1p20, 0x1p-20, 1e12, 1e-12} {
 		for i := range 100 {
 			rng := rand.New(rand.NewPCG(28, uint64(i)))

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"cvgm/internal/serial"
 	"cvgm/qpdiff/internal/numtest"
 
 	"gonum.org/v1/gonum/floats"
@@ -651,6 +652,7 @@ func (u *qpUnits) direction(q *QP, t *QPGrad, in QPInput) *QPGrad {
 // No derivative is given if none exists, and every derivative of a strict program is given, in
 // any units: small programs are judged by differences in exact arithmetic.
 func TestQPDerivativeExact(t *testing.T) {
+	serial.Test(t)
 	var count exactCount
 	failed := 0
 	judge := func(i int, count *exactCount) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"cvgm/internal/serial"
 	"cvgm/qpdiff/internal/numtest"
 
 	"gonum.org/v1/gonum/floats"
@@ -229,6 +230,7 @@ func drawIntegerQP(rng *rand.Rand) QP {
 // The status of small programs is the status by rational arithmetic, unless a change of the
 // bounds of 1e-11 decides whether they are feasible.
 func TestQPStatusExact(t *testing.T) {
+	serial.Test(t)
 	const relax = 1e-11
 	count := map[Status]int{}
 	n := numtest.Long(1500)
@@ -265,6 +267,7 @@ func TestQPStatusExact(t *testing.T) {
 // A program glued of small ones, each in its own units, has the status by rational arithmetic:
 // infeasible if one of them is, otherwise unbounded if one is.
 func TestQPStatusOfPartsExact(t *testing.T) {
+	serial.Test(t)
 	const relax = 1e-11
 	count := map[Status]int{}
 	n := numtest.Long(600)
@@ -364,6 +367,7 @@ func drawUnbounded(rng *rand.Rand) QP {
 // If a step along a ray is long, rounding alone violates rows that depend on each other. None
 // of them ends the ray.
 func TestQPUnboundedExact(t *testing.T) {
+	serial.Test(t)
 	for i := range numtest.Long(20000) {
 		q := drawUnbounded(rand.New(rand.NewPCG(13, uint64(i))))
 		var s Solution

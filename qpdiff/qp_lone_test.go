@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"cvgm/internal/serial"
 	"cvgm/qpdiff/internal/numtest"
 
 	"gonum.org/v1/gonum/floats"
@@ -66,6 +67,7 @@ func degenerateQP(rng *rand.Rand) QP {
 // objective of the one with the bound in its place, and its answer meets the conditions in the
 // units of the program as it was given.
 func TestQPHugeEntry(t *testing.T) {
+	serial.Test(t)
 	problems, other, off := numtest.Long(4000), 0, 0
 	for i := range problems {
 		rng := rand.New(rand.NewPCG(37, uint64(i)))
@@ -96,6 +98,7 @@ func TestQPHugeEntry(t *testing.T) {
 // Zeros that rounding replaced leave an answer that meets the conditions, or an error, unless it
 // meets them to rounding in the units that these entries give the variables.
 func TestQPNoiseForZeros(t *testing.T) {
+	serial.Test(t)
 	problems, optimal := numtest.Long(20000), 0
 	for i := range problems {
 		rng := rand.New(rand.NewPCG(38, uint64(i)))

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"cvgm/internal/serial"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/numtest"
 
@@ -125,6 +126,7 @@ func TestQPFarApart(t *testing.T) {
 // Programs glued of parts, each in its own units, have the status of the parts, and their
 // solutions and derivatives are accurate relative to the size of each part.
 func TestQPPartsInAnyUnits(t *testing.T) {
+	serial.Test(t)
 	worst, derivative, derivatives := 0.0, 0.0, 0
 	count := map[Status]int{}
 	for i := range numtest.Long(3000) {
@@ -200,6 +202,7 @@ func TestQPPartsInAnyUnits(t *testing.T) {
 // part does not move with the linear term, however far the units of the others are from its
 // own.
 func TestQPDirectionsOfPartsInAnyUnits(t *testing.T) {
+	serial.Test(t)
 	u, v := 0x1p40, 0x1p80
 	vertex := QP{P: []float64{-.18 * u * v, .72 * u * v}, G: square(.6*v, 0, -1.1*v, -1.2*v), H: []float64{-.4, -.2}}
 	q := glue(vertex, QP{Q: square(u, -.2*u, -.2*u, 1.04*u), P: []float64{u, 0}, G: mat.NewDense(1, 2, []float64{.7, -2.5}), H: []float64{-1}})

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"cvgm/internal/serial"
 	"cvgm/qpdiff/internal/dense"
 
 	"gonum.org/v1/gonum/mat"
@@ -15,6 +16,7 @@ import (
 // gradient is left: Q = diag(0, Σ), p = 0, Σz = 1, with z free or not below 0, has
 // the solution (1, 0, …, 0), whatever the units.
 func TestQPRiskless(t *testing.T) {
+	serial.Test(t)
 	for trial := range 400 {
 		rng := rand.New(rand.NewPCG(uint64(trial), 61))
 		n := []int{2, 3, 5, 10, 30}[rng.IntN(5)]

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"cvgm/internal/serial"
 	"cvgm/qpdiff/internal/dense"
 
 	"gonum.org/v1/gonum/mat"
@@ -223,6 +224,7 @@ func sidesGrad(q *QP) *QPGrad {
 // The solution, its multipliers and its derivatives are those of the program with a row for
 // each side.
 func TestQPSidesAgainstOneSidedRows(t *testing.T) {
+	serial.Test(t)
 	for seed := range uint64(3000) {
 		checkSides(t, seed, 1+int(seed%9), int(seed%14), int(seed%3))
 	}
@@ -394,6 +396,7 @@ func TestQPSidesErrors(t *testing.T) {
 
 // Programs without a solution: the certificates hold for both sides.
 func TestQPSidesCertificates(t *testing.T) {
+	serial.Test(t)
 	for seed := range uint64(2000) {
 		rng := rand.New(rand.NewPCG(seed, 5))
 		n := 1 + rng.IntN(6)
@@ -501,6 +504,7 @@ func certificateOff(q *QP, s *Solution) float64 {
 
 // A warm start changes no answer, whatever becomes of the sides.
 func TestQPSidesWarm(t *testing.T) {
+	serial.Test(t)
 	for seed := range uint64(400) {
 		rng := rand.New(rand.NewPCG(seed, 17))
 		n := 1 + rng.IntN(7)
@@ -588,6 +592,7 @@ func sidesDirection(rng *rand.Rand, q *QP) *QPGrad {
 
 // Derivatives with respect to all data against differences, and VJP and Jacobian against JVP.
 func TestQPSidesDerivatives(t *testing.T) {
+	serial.Test(t)
 	checked := 0
 	for seed := range uint64(600) {
 		rng := rand.New(rand.NewPCG(seed, 23))
@@ -780,6 +785,7 @@ func TestQPSidesNearEachOther(t *testing.T) {
 // Other units of the variables, the rows and the objective change no answer, nor does it matter
 // which side of a row is called the lower one.
 func TestQPSidesUnits(t *testing.T) {
+	serial.Test(t)
 	for seed := range uint64(500) {
 		rng := rand.New(rand.NewPCG(seed, 41))
 		n := 1 + rng.IntN(6)

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"cvgm/internal/serial"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/numtest"
 
@@ -535,6 +536,7 @@ func TestQPRandomFeasible(t *testing.T) {
 
 // A problem is infeasible, unbounded or solved, and the status comes with a proof.
 func TestQPStatusRandom(t *testing.T) {
+	serial.Test(t)
 	rng := rand.New(rand.NewPCG(3, 4))
 	count := map[Status]int{}
 	var s Solution
@@ -616,6 +618,7 @@ func TestQPMinimum(t *testing.T) {
 }
 
 func TestQPWarmStart(t *testing.T) {
+	serial.Test(t)
 	rng := rand.New(rand.NewPCG(5, 6))
 	for range 300 {
 		n := 2 + rng.IntN(20)

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"cvgm/internal/serial"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/numtest"
 
@@ -404,6 +405,7 @@ func TestQPStaleSize(t *testing.T) {
 // A row of small variables beside a large one is met to its own size; few
 // programs need a correction for that.
 func TestQPLooseTol(t *testing.T) {
+	serial.Test(t)
 	refinements := 0
 	for i := range 6000 {
 		rng := rand.New(rand.NewPCG(95, uint64(i)))

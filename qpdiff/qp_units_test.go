@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"cvgm/internal/serial"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/numtest"
 
@@ -355,6 +356,7 @@ func TestQPNoScale(t *testing.T) {
 
 // In units of any size the answer is the same, or an error.
 func TestQPExtremeUnits(t *testing.T) {
+	serial.Test(t)
 	answered, refused := 0, 0
 	for _, kind := range unitKinds {
 		for i := range 150 {
@@ -398,6 +400,7 @@ func TestQPExtremeUnits(t *testing.T) {
 
 // Bounds that represent infinity change no digit that matters.
 func TestQPHugeBounds(t *testing.T) {
+	serial.Test(t)
 	for _, huge := range []float64{1e12, 1e20, 1e30, 1e100, math.MaxFloat64} {
 		for _, kind := range unitKinds[:6] {
 			for i := range 20 {
@@ -521,6 +524,7 @@ func TestQPVertexInVariablesFarApart(t *testing.T) {
 // A row that is not active couples no variables, however small an entry of it is beside
 // the others: each variable is at its own bound, and its gradient vanishes by itself.
 func TestQPRowsOfEntriesFarApart(t *testing.T) {
+	serial.Test(t)
 	rng := rand.New(rand.NewPCG(26, 13))
 	wrong, refused := 0, 0
 	problems := numtest.Long(5000)
@@ -587,6 +591,7 @@ func TestQPSmallMultiplier(t *testing.T) {
 // solution is a solution: by duality, its objective exceeds the minimum by at most the gradient
 // times the box's width plus the products of slacks and multipliers.
 func TestQPOptimalInVariablesFarApart(t *testing.T) {
+	serial.Test(t)
 	const width = 3 // of the box, at most
 	for _, decades := range []float64{0, 3, 6, 8} {
 		for _, more := range []string{"box alone", "equality", "rows"} {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"cvgm/internal/serial"
 	"cvgm/qpdiff/internal/numtest"
 
 	"gonum.org/v1/gonum/mat"
@@ -16,6 +17,7 @@ import (
 // its linear term, of its bounds, of its rows. Q is flat in one direction, which
 // one active row bounds, so that the solution needs the proximal steps.
 func TestQPWarmStartFromOtherUnits(t *testing.T) {
+	serial.Test(t)
 	const n, m = 4, 2
 	for trial := range 600 {
 		rng := rand.New(rand.NewPCG(1, uint64(trial)))
@@ -78,6 +80,7 @@ func TestQPWarmStartFromOtherUnits(t *testing.T) {
 // In a solve over the whole range of float64 the weight of the proximal term underflows. The
 // next solve uses nothing that it leaves behind.
 func TestQPWarmStartFromExtremes(t *testing.T) {
+	serial.Test(t)
 	const n, m, e = 8, 8, 3
 	for trial := range numtest.Long(1000) {
 		rng := rand.New(rand.NewPCG(2, uint64(trial)))

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"cvgm/internal/serial"
 	"cvgm/qpdiff/internal/numtest"
 
 	"gonum.org/v1/gonum/floats"
@@ -275,6 +276,7 @@ func kktCondition(q *mat.Dense, rows []float64) float64 {
 
 // No weakly active row is taken for a strict or an inactive one.
 func TestQPWeakRowsAreRefused(t *testing.T) {
+	serial.Test(t)
 	answered := 0
 	for i := range numtest.Long(*complementarityProblems) {
 		rng := rand.New(rand.NewPCG(21, uint64(i)))
@@ -302,6 +304,7 @@ func TestQPWeakRowsAreRefused(t *testing.T) {
 
 // Slacks and multipliers of a millionth of their scale do not count as zero.
 func TestQPStrictRowsAreAnswered(t *testing.T) {
+	serial.Test(t)
 	refusedCount := 0
 	for i := range numtest.Long(*complementarityProblems) {
 		rng := rand.New(rand.NewPCG(23, uint64(i)))
@@ -398,6 +401,7 @@ func TestQPCrowdedVertex(t *testing.T) {
 // Derivatives leave the solver's working set, and thus its next start, alone;
 // and the one-sided derivative is the same with Generalised.
 func TestQPDerivativesLeaveTheSolverAlone(t *testing.T) {
+	serial.Test(t)
 	rng := rand.New(rand.NewPCG(25, 26))
 	for range 50 {
 		c := construct(rng, 1+rng.IntN(2), 0)
@@ -431,6 +435,7 @@ func TestQPDerivativesLeaveTheSolverAlone(t *testing.T) {
 // The element of the generalised Jacobian is the derivative with the weakly
 // active rows switched off.
 func TestQPGeneralised(t *testing.T) {
+	serial.Test(t)
 	rng := rand.New(rand.NewPCG(27, 28))
 	for i := range 200 {
 		c := construct(rng, 1+rng.IntN(2), 0)

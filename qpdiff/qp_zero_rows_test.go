@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"cvgm/internal/serial"
+
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -15,6 +17,7 @@ import (
 // the row; no derivative with respect to the row, or of its multiplier, exists. VJP, JVP,
 // DirectionalDerivative and Jacobian agree.
 func TestQPDerivativesAtRowsOfZeros(t *testing.T) {
+	serial.Test(t)
 	rng := rand.New(rand.NewPCG(62, 1))
 	for trial := range 60 {
 		n := 2 + rng.IntN(4)

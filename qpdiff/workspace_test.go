@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"cvgm/internal/serial"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/casetest"
 	"cvgm/qpdiff/internal/numtest"
@@ -21,6 +22,7 @@ import (
 // One workspace is used with learners and solutions of all kinds and sizes in turn, also after
 // fits that fail, after Reset and after loads: its answers have the bits of a new one's.
 func TestOneWorkspaceServesAll(t *testing.T) {
+	serial.Test(t)
 	ridge := casetest.LinearModel(casetest.HalfSquare)
 	subjects := []workspaceUser{&learnerUser{l: new(linear.ElasticNet)}, &learnerUser{l: new(perFeatureNet)}, &learnerUser{l: new(linear.Logistic)},
 		&learnerUser{l: &linear.Logistic{Intercept: linear.UnpenalisedIntercept}}, &learnerUser{l: &linear.SparseLogistic{Intercept: true}}, &learnerUser{l: new(margin.SVM)}, &learnerUser{l: new(margin.SVM)}, &learnerUser{l: new(margin.LearnedLoss)},

@@ -17,6 +17,7 @@ import (
 	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/experiment/kernels"
 	"cvgm/cvgm/experiment/registry"
+	"cvgm/internal/serial"
 	"cvgm/qpdiff"
 	"cvgm/synth"
 )
@@ -24,6 +25,7 @@ import (
 // Setting the changes of parameters in the defaults gives the parameters; the defaults have no
 // changes.
 func TestChangesSetTheDefaults(t *testing.T) {
+	serial.Test(t)
 	for _, e := range registry.All() {
 		src := synth.NewStream(1, "changes of "+e.Name)
 		for range 5 {
@@ -100,6 +102,7 @@ func TestParamsAreDescribed(t *testing.T) {
 
 // A value outside its range is refused at once by name, value and range.
 func TestRunRefusesWhatIsOutOfRange(t *testing.T) {
+	serial.Test(t)
 	for _, e := range registry.All() {
 		_ = experiment.EachField(e.Params(), func(name string, v reflect.Value, tag reflect.StructTag) error {
 			var values []string

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"cvgm/internal/serial"
 	"cvgm/qpdiff"
 	"cvgm/synth"
 
@@ -111,6 +112,7 @@ var quadratics = []quadratic{
 var boxLower, boxUpper = []float64{.1, .2}, []float64{1.5, 1.25}
 
 func TestSearchersFindTheConstrainedMinimumOfConvexQuadratics(t *testing.T) {
+	serial.Test(t)
 	for _, c := range contestants() {
 		for k, q := range quadratics {
 			best, err := Best(c.make(c.budget).Search(Problem{Objective: q.eval, Lower: boxLower, Upper: boxUpper}, []float64{1, 1}))
@@ -140,6 +142,7 @@ func Collect(t *testing.T, s Searcher, p Problem, x0 []float64) []Step {
 var SearcherContract func(t *testing.T, make func(budget int) Searcher, gradient, fixed, restarts bool)
 
 func TestSearchersKeepTheContract(t *testing.T) {
+	serial.Test(t)
 	for _, c := range contestants() {
 		SearcherContract(t, c.make, c.gradient, c.own > 0, false)
 	}
@@ -425,6 +428,7 @@ func TestQuasiNewtonFollowsACurvedValley(t *testing.T) {
 // A search allocates when it starts and, by QuasiNewton, for the steps remembered: a longer
 // search allocates no more.
 func TestSearchesAllocateNothingPerEvaluation(t *testing.T) {
+	serial.Test(t)
 	const n, short, long = 20, 40, 140
 	const slack = 10                                     // allocations of the runtime and of package testing, which AllocsPerRun counts, too
 	valley := func(grad, x []float64) (float64, error) { // of Rosenbrock, in n dimensions

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"cvgm/cvgm/internal/args"
+	"cvgm/internal/serial"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/floats"
@@ -384,6 +385,7 @@ func TestBoxModelIsSolvedToItsTolerance(t *testing.T) {
 // Without a Tol the steps of a CMAES fall to 1e-100 of the first ones, and stay
 // numbers.
 func TestCMAESWithoutTolKeepsFinite(t *testing.T) {
+	serial.Test(t)
 	p := Problem{Objective: func(_, x []float64) (float64, error) { return math.Abs(x[0]) + math.Abs(x[1]), nil }}
 	steps := Collect(t, CMAES{Source: stream("no Tol"), Sigma: 1, MaxEvals: 20000, Tol: -1}, p, []float64{1, 1})
 	last := steps[len(steps)-1]

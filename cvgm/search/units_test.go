@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"cvgm/internal/serial"
 	"cvgm/synth"
 )
 
@@ -113,6 +114,7 @@ func inUnits(p Problem, x0 []float64, f float64, x []float64) (Problem, []float6
 // The same search in other units makes the same steps and ends with the same verdict: exactly
 // in units that are powers of two, which add no rounding.
 func TestSearchersAreIndependentOfUnits(t *testing.T) {
+	serial.Test(t)
 	src := synth.NewStream(1, "units")
 	round := func() unitProblem {
 		k := 1 + src.Float64()

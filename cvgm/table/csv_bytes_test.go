@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"cvgm/cvgm/internal/casetest"
+	"cvgm/internal/serial"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/memory"
 )
@@ -80,6 +81,7 @@ func formatted(rows, columns int) string {
 // Read holds no more than MaxBytes, and not much less before it refuses: no value depends on
 // it.
 func TestBytesOfRead(t *testing.T) {
+	serial.Test(t)
 	for name, text := range map[string]string{
 		"long": numbers(2000, 8), "wide": numbers(20, 5000), "square": numbers(300, 300),
 		"long, formatted": formatted(400, 9), "wide, formatted": formatted(20, 401), "square, formatted": formatted(80, 61),
@@ -118,6 +120,7 @@ func TestBytesOfRead(t *testing.T) {
 
 // A table keeps the texts of its levels and classes, and not the lines that they are in.
 func TestBytesOfLevels(t *testing.T) {
+	serial.Test(t)
 	const rows, note = 400, 10_000
 	var b strings.Builder
 	b.WriteString("y,place,note\n")
@@ -156,6 +159,7 @@ func (r *endless) Read(p []byte) (int, error) {
 
 // A text without an end is left before it takes more than MaxBytes, whatever it is made of.
 func TestReadOfEndlessTexts(t *testing.T) {
+	serial.Test(t)
 	const bound = 4 << 20
 	for name, text := range map[string]string{
 		"a header without end": "x,", "a name without end": "x", "separators": ",",
@@ -178,6 +182,7 @@ func TestReadOfEndlessTexts(t *testing.T) {
 // The error names the memory that a file needs, by its size and its first rows, within a factor
 // of 2. It comes at once if the text alone is too large.
 func TestBytesNeededByAFile(t *testing.T) {
+	serial.Test(t)
 	text := numbers(3000, 40)
 	path := filepath.Join(t.TempDir(), "large.csv")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

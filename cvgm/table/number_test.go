@@ -11,6 +11,7 @@ import (
 
 	"cvgm/cvgm"
 	"cvgm/cvgm/internal/casetest"
+	"cvgm/internal/serial"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/hostile"
 	"cvgm/qpdiff/learn"
@@ -192,6 +193,7 @@ func parcelPipeline(t testing.TB) *Pipeline {
 // A record is read by the formats of the columns, also after JSON. A field of another format is
 // an error that names its column.
 func TestPipelineReadsFormats(t *testing.T) {
+	serial.Test(t)
 	p := parcelPipeline(t)
 	text := casetest.Must(json.Marshal(p))(t)
 	var back Pipeline

@@ -12,6 +12,7 @@ import (
 
 	"cvgm/cvgm"
 	"cvgm/cvgm/internal/casetest"
+	"cvgm/internal/serial"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/hostile"
 	"cvgm/qpdiff/kernel"
@@ -161,6 +162,7 @@ func TestPipelineJSONRefusesWhatIsNoPipeline(t *testing.T) {
 }
 
 func TestPipelineJSONIsChecked(t *testing.T) {
+	serial.Test(t)
 	text := casetest.Must(json.Marshal(pears(t)))(t)
 	kinds := map[string]func() json.Unmarshaler{string(text): func() json.Unmarshaler { return new(Pipeline) }}
 	casetest.CheckChangedJSON(t, kinds)

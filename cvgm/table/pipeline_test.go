@@ -12,6 +12,7 @@ import (
 	"cvgm/cvgm"
 	"cvgm/cvgm/internal/casetest"
 	"cvgm/cvgm/internal/sample"
+	"cvgm/internal/serial"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
@@ -192,6 +193,7 @@ func TestPipelineNamesWhatIsWrong(t *testing.T) {
 
 // Dense features of more levels than memory holds are refused by the name of their column.
 func TestTableOfTooManyLevels(t *testing.T) {
+	serial.Test(t)
 	var text strings.Builder
 	text.WriteString("code,x,y\n")
 	for i := range 50_000 {

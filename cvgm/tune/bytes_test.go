@@ -13,6 +13,7 @@ import (
 	"cvgm/cvgm"
 	"cvgm/cvgm/internal/casetest"
 	"cvgm/cvgm/table"
+	"cvgm/internal/serial"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/kernel"
 	"cvgm/qpdiff/learn"
@@ -96,6 +97,7 @@ func TestMaxBytesIsRefused(t *testing.T) {
 
 // Tune holds no more than its count for the search, with the table's encoder.
 func TestBytesHeldByTune(t *testing.T) {
+	serial.Test(t)
 	var text strings.Builder
 	text.WriteString("y")
 	const rows, columns = 60, 90 // no working sets, which grow

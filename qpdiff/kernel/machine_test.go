@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"cvgm/internal/serial"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/casetest"
 	"cvgm/qpdiff/internal/dense"
@@ -22,6 +23,7 @@ type plain struct{ RBF }
 // Rows of an RBF kernel at once give the bits of its values and gradients one by one, for all
 // learners, sizes and kinds of rows, also if distances overflow or vanish.
 func TestRowsAtOnce(t *testing.T) {
+	serial.Test(t)
 	rng := rand.New(rand.NewPCG(1, 5))
 	fits := map[string]int{}
 	for round := range 120 {
@@ -66,6 +68,7 @@ func TestRowsAtOnce(t *testing.T) {
 // From hundreds of rows on sequential minimal optimisation leaves few rows to exact steps, from a
 // cold start and from another C and γ, which hold one at a time.
 func TestManyRowsNeedFewExactSteps(t *testing.T) {
+	serial.Test(t)
 	const rows, left = 400, 8
 	d := casetest.ClassData(1, rows, 5)
 	l := &SVM{Intercept: true}

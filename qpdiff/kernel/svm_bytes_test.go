@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"cvgm/internal/serial"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/casetest"
 	"cvgm/qpdiff/internal/learner"
@@ -20,6 +21,7 @@ func held(l *SVM, w *qpdiff.Workspace) (store, factors int) {
 // A machine of many rows keeps within MaxBytes whatever it fitted before: the cache and the
 // factors of earlier fits count until they are given back.
 func TestKernelSVMWithinMaxBytes(t *testing.T) {
+	serial.Test(t)
 	rng, refused := rand.New(rand.NewPCG(37, 2)), 0
 	for trial := range 40 {
 		way := rowLimits{every: 10, cache: 1 << 20}
@@ -57,6 +59,7 @@ func TestKernelSVMWithinMaxBytes(t *testing.T) {
 
 // The storage of a larger problem is given back.
 func TestKernelSVMGivesStorageBack(t *testing.T) {
+	serial.Test(t)
 	setLimits(t, rowLimits{every: 10, cache: 1 << 20})
 	l, small := &SVM{Intercept: true}, casetest.ClassData(2, 30, 2)
 	numtest.OK(t, l.Load(casetest.ClassData(1, 300, 2)), l.Fit(make([]float64, 1), []float64{1e4, 3}))

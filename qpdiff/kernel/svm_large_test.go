@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"cvgm/internal/serial"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/casetest"
 	"cvgm/qpdiff/internal/numtest"
@@ -28,6 +29,7 @@ var large = []rowLimits{{whole: 1 << 12, every: 7}, {every: 7, cache: 16}, {ever
 // Machines of many rows, which set rows aside or hold few rows of the kernel matrix, have the solutions and
 // derivatives of the others.
 func TestKernelSVMManyRows(t *testing.T) {
+	serial.Test(t)
 	rng, setAside := rand.New(rand.NewPCG(36, 37)), make([]int, len(large))
 	for trial := range 60 {
 		rows, n := 20+rng.IntN(120), 1+rng.IntN(5)
@@ -152,6 +154,7 @@ func TestKernelSVMCacheChangesNoBit(t *testing.T) {
 
 // A fit whose factor needs more than MaxBytes is an error, and the cache gives way to factors before.
 func TestKernelSVMFactorBeyondMaxBytes(t *testing.T) {
+	serial.Test(t)
 	setLimits(t, rowLimits{every: 50, cache: 1 << 20})
 	d := casetest.ClassData(3, 300, 3)
 	hard, easy, theta := []float64{1e4, 1}, []float64{1e-3, .1}, make([]float64, 1)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"cvgm/internal/serial"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/casetest"
 	"cvgm/qpdiff/internal/dense"
@@ -20,6 +21,7 @@ import (
 // No product is answered at kinks that bisection of C finds, at 0 or at C, and every product
 // is away from them. Units of the features do not matter.
 func TestKernelSVMStrictComplementarity(t *testing.T) {
+	serial.Test(t)
 	rng := rand.New(rand.NewPCG(19, 1))
 	refused, answered := 0, 0
 	for trial := range 300 {

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"cvgm/internal/serial"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/casetest"
 	"cvgm/qpdiff/internal/numtest"
@@ -19,6 +20,7 @@ import (
 // was fitted before, or it is refused. The reference is solved in 400 bits, from
 // the kernel's exact values.
 func TestKernelSVMRightOrRefused(t *testing.T) {
+	serial.Test(t)
 	const tol = 1e-3 // as Fit documents it
 	trials := numtest.Long(1500)
 	accepted, refused := 0, 0
@@ -89,6 +91,7 @@ func preciseTrial(t *testing.T, trial int) (l *SVM, theta, hyper []float64) {
 // A product with Generalised is right to 1e-2 of the margin or refused, however ill-conditioned
 // the fit: C·∂f/∂C lies between its one-sided values, which are equal if C is not at a kink.
 func TestKernelSVMGeneralisedRightOrRefused(t *testing.T) {
+	serial.Test(t)
 	const tol, h = 1e-2, 1e-20
 	// Rows at a kink by the bounds that take norms but not by their own errors, and
 	// rows whose own errors hide a kink that is not there.

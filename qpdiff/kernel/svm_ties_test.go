@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"cvgm/internal/serial"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/casetest"
 	"cvgm/qpdiff/internal/numtest"
@@ -15,6 +16,7 @@ import (
 
 // A VJP that is refused leaves no ties of the one before.
 func TestNoTiesAfterARefusal(t *testing.T) {
+	serial.Test(t)
 	rng := rand.New(rand.NewPCG(2, 6))
 	tied := 0
 	for range 2000 {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"cvgm/internal/serial"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/casetest"
 	"cvgm/qpdiff/internal/numtest"
@@ -125,6 +126,7 @@ func some[T any](cases []T, first int) []T {
 
 // A learner holds no more than Bytes counts, and not much less.
 func TestBytes(t *testing.T) {
+	serial.Test(t)
 	defer ways.SetGramFeatures(ways.SetGramFeatures(1000))
 	for _, c := range sized {
 		for _, size := range some([][2]int{{12, 3}, {60, 150}, {400, 40}, {150, 150}, {500, 4}}, 2) {
@@ -173,6 +175,7 @@ func TestBytes(t *testing.T) {
 // A learner on a sparse X holds no more than Bytes counts, and not much less, with factors of its
 // systems and by conjugate gradients.
 func TestBytesOfStored(t *testing.T) {
+	serial.Test(t)
 	for _, most := range []int{5000, 0} {
 		defer ways.SetSparseFeatures(ways.SetSparseFeatures(most))
 		for _, c := range []struct {
@@ -238,6 +241,7 @@ func largestSlope(d learn.Data) (most float64) {
 // if its systems cannot be solved by rows. It takes no more than its own count, which MaxBytes
 // bounds: Fit returns the error, not Load. The same fit within a bound has the same bits.
 func TestBytesOfFits(t *testing.T) {
+	serial.Test(t)
 	type fits struct {
 		name    string
 		fresh   func() learn.SizedLearner
@@ -308,6 +312,7 @@ func TestBytesOfFits(t *testing.T) {
 
 // A bound that a fit of a new learner needs suffices for it after fits to other features.
 func TestBytesOfOneSetAfterAnother(t *testing.T) {
+	serial.Test(t)
 	const n = 1000
 	d, groups := casetest.RandomData(1, 60, n, false), make([]int, n)
 	for j := range n / 2 {
@@ -351,6 +356,7 @@ func TestBytesOfOneSetAfterAnother(t *testing.T) {
 // Too little memory is an error before the allocation, and leaves a learner that can load
 // smaller data.
 func TestTooLarge(t *testing.T) {
+	serial.Test(t)
 	small, large := casetest.ClassData(1, 12, 3), casetest.ClassData(2, 400, 150)
 	for _, c := range sized {
 		if c.hyper == nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"cvgm/internal/serial"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/casetest"
 	"cvgm/qpdiff/internal/numtest"
@@ -245,6 +246,7 @@ func TestWeightsOfManyDecades(t *testing.T) {
 
 // Weights that change from Load to Load leave no trace of earlier ones.
 func TestWarmStartsFromOtherWeights(t *testing.T) {
+	serial.Test(t)
 	plain := casetest.RandomData(8, 16, 3, true)
 	plain.Dense().SetRow(5, plain.Dense().RawRowView(2))
 	plain.Y[5] = plain.Y[2]
@@ -277,6 +279,7 @@ func TestWarmStartsFromOtherWeights(t *testing.T) {
 // Whatever the size of the numbers, a fit and its products are finite or errors of a
 // documented kind.
 func TestExtremes(t *testing.T) {
+	serial.Test(t)
 	rng := rand.New(rand.NewPCG(18, 5))
 	flag := func() bool { return rng.IntN(2) == 0 }
 	for _, c := range []struct {

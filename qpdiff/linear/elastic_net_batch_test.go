@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"cvgm/internal/serial"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
@@ -26,6 +27,7 @@ func (e *embeddingNet) Fit(theta, hyper []float64) error {
 // TestElasticNetBatch checks that nets fitted together have the bits and the errors that each has by
 // itself, from warm and cold starts, and whatever derivatives follow.
 func TestElasticNetBatch(t *testing.T) {
+	serial.Test(t)
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 37))
 		count, n := 1+rng.IntN(6), 1+rng.IntN(18)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"cvgm/internal/serial"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/casetest"
 	"cvgm/qpdiff/internal/dense"
@@ -85,6 +86,7 @@ func (e *penalisedQuadratic) gap() (gap, cond float64) {
 // No product is answered at kinks that bisection of a λ1 finds, and every product is away
 // from them. Units do not matter.
 func TestPenalisedStrictComplementarity(t *testing.T) {
+	serial.Test(t)
 	rng := rand.New(rand.NewPCG(18, 1))
 	refused, answered := 0, 0
 	for trial := range numtest.Long(2000) {
@@ -132,6 +134,7 @@ func TestPenalisedStrictComplementarity(t *testing.T) {
 // Without penalties and with fewer rows than features θ is not unique, however
 // the last pivot is rounded.
 func TestElasticNetWithoutUniqueSolution(t *testing.T) {
+	serial.Test(t)
 	rng := rand.New(rand.NewPCG(18, 3))
 	for trial := range 6000 {
 		rows := 1 + rng.IntN(12)
@@ -157,6 +160,7 @@ func TestElasticNetWithoutUniqueSolution(t *testing.T) {
 // If a feature depends on others but for a little, least squares are refused only if their
 // digits are gone.
 func TestElasticNetNearlyDependent(t *testing.T) {
+	serial.Test(t)
 	rng := rand.New(rand.NewPCG(18, 4))
 	for range 2000 {
 		n := 2 + rng.IntN(6)
@@ -248,6 +252,7 @@ func TestElasticNetLeastRidge(t *testing.T) {
 // A penalty that holds a coordinate at zero for certain leaves the others alone, however
 // large it is and whatever the fit before was. The bits of an elastic net are the same.
 func TestHugePenaltyAfterAFit(t *testing.T) {
+	serial.Test(t)
 	rng := rand.New(rand.NewPCG(18, 7))
 	const rows, n = 12, 5
 	for trial := range 1000 {

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"cvgm/internal/serial"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/numtest"
 	"cvgm/qpdiff/learn"
@@ -18,6 +19,7 @@ import (
 // ill-conditioned the fit. λ1·∂θ/∂λ1 lies between its one-sided values, which are equal if λ1
 // is not at a kink.
 func TestElasticNetGeneralisedRightOrRefused(t *testing.T) {
+	serial.Test(t)
 	const tol, h = 1e-3, 1e-20
 	// Of 30000 trials, those with the least errors that hid a kink which is not
 	// there.

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"cvgm/internal/serial"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/casetest"
 	"cvgm/qpdiff/internal/dense"
@@ -20,6 +21,7 @@ import (
 // At either end of every branch of evaluateNear, s and w agree with an evaluation with more
 // digits.
 func TestLogisticEvaluateNear(t *testing.T) {
+	serial.Test(t)
 	const rows = 16
 	d := learn.Data{X: mat.NewDense(rows, 1, nil), Y: make([]float64, rows)}
 	for i := range rows {
@@ -70,6 +72,7 @@ func TestLogisticEvaluateNear(t *testing.T) {
 // From wherever it starts, the line search ends at the full step, at a step so short that it
 // descends for certain, or when the slope has fallen by half or more and is still negative.
 func TestLogisticLineSearch(t *testing.T) {
+	serial.Test(t)
 	if bound := func(r float64) float64 { return (math.Exp(r) - r - 1) / (r * r) }; !(bound(logisticSafeStep) < 1) || bound(1.25*logisticSafeStep) < 1 {
 		t.Errorf("a step of length %v may ascend, or a longer one descends for certain", logisticSafeStep)
 	}
@@ -112,6 +115,7 @@ func TestLogisticLineSearch(t *testing.T) {
 
 // A start from which Newton's method is slow is given up for θ = 0.
 func TestLogisticGivesUpASlowStart(t *testing.T) {
+	serial.Test(t)
 	rng := rand.New(rand.NewPCG(5, 9))
 	slow := 0
 	starts := numtest.Long(2000)
@@ -144,6 +148,7 @@ func TestLogisticGivesUpASlowStart(t *testing.T) {
 // The Hessian maps a vector that is orthogonal to the rows to itself. If rounding hides that,
 // the fit is refused.
 func TestLogisticSingular(t *testing.T) {
+	serial.Test(t)
 	rng := rand.New(rand.NewPCG(4, 2))
 	refused, answered := 0, 0
 	for range 2000 {
@@ -195,6 +200,7 @@ func TestLogisticSingular(t *testing.T) {
 // from the solution. The Hessian is regular there, because the row is certain. A start near the
 // solution answers the same.
 func TestLogisticSingularOnTheWay(t *testing.T) {
+	serial.Test(t)
 	rng := rand.New(rand.NewPCG(7, 3))
 	singular := 0
 	for k := range 1000 {
@@ -261,6 +267,7 @@ func TestLogisticStartsAtItsOwnC(t *testing.T) {
 // rounding, if others of their size decide. The answer, or its absence, does not depend on the
 // start then.
 func TestLogisticRoundingHidesTheSolution(t *testing.T) {
+	serial.Test(t)
 	rng := rand.New(rand.NewPCG(1, 1))
 	blurred := 0
 	for range numtest.Long(40000) {

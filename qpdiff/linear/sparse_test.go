@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"cvgm/internal/serial"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/numtest"
 	"cvgm/qpdiff/internal/ways"
@@ -90,6 +91,7 @@ func TestSparseLogisticSparse(t *testing.T) {
 // A learner whose penalties decide between a factor and conjugate gradients has, after fits by the
 // other way, the solution of a new learner.
 func TestSparseChangesWay(t *testing.T) {
+	serial.Test(t)
 	defer ways.SetSparseFeatures(ways.SetSparseFeatures(100))
 	rng := rand.New(rand.NewPCG(2, 38))
 	x := numtest.DrawStored(rng, 200, 60)
@@ -125,6 +127,7 @@ func TestSparseChangesWay(t *testing.T) {
 // Lassos on dependent columns, as all levels of two and three categorical columns are, have the
 // same solutions by a factor and by conjugate gradients: ℓ1 penalties decide between the columns.
 func TestDependentSparseColumns(t *testing.T) {
+	serial.Test(t)
 	const rows, levels = 400, 20
 	for seed := range uint64(20) {
 		rng := rand.New(rand.NewPCG(seed, 39))
@@ -226,6 +229,7 @@ func hostileStored(rng *rand.Rand) (d learn.Data) {
 // Hostile sparse data are fitted like their dense copies, or refused with an error that gives
 // the reason.
 func TestSparseHostile(t *testing.T) {
+	serial.Test(t)
 	const tol = 1e-5 // of θ: losses of weight 1e9 and more leave it open to rounding by that
 	for _, most := range []int{1000, 15, 0} {
 		defer ways.SetSparseFeatures(ways.SetSparseFeatures(most))

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"cvgm/internal/serial"
 	"cvgm/qpdiff/internal/casetest"
 	"cvgm/qpdiff/internal/numtest"
 	"cvgm/qpdiff/learn"
@@ -15,6 +16,7 @@ import (
 // The elastic net has the same answers by the Gram matrix of all features and on working sets,
 // along a path of penalties: θ, its derivatives, and the errors.
 func TestElasticNetWays(t *testing.T) {
+	serial.Test(t)
 	fits := 0
 	for i := range numtest.Long(600) {
 		rng := rand.New(rand.NewPCG(36, uint64(i)))
@@ -83,6 +85,7 @@ func TestElasticNetWays(t *testing.T) {
 // Huber and logistic regressions have the same answers by their normal equations, and by
 // products with their rows or on working sets, along a path of hyperparameters.
 func TestSmoothWays(t *testing.T) {
+	serial.Test(t)
 	for _, c := range []struct {
 		name    string
 		fresh   func(intercept bool) learn.ForwardLearner
@@ -216,6 +219,7 @@ func sameAnswers(t *testing.T, what string, rng *rand.Rand, d learn.Data, one, o
 // A fit on working sets has the bits of a cold one, whatever the search has fitted before. It
 // begins from the nearest past fit, not only from the last one.
 func TestElasticNetComesBack(t *testing.T) {
+	serial.Test(t)
 	for i := range numtest.Long(60) {
 		rng := rand.New(rand.NewPCG(136, uint64(i)))
 		rows, n := 10+rng.IntN(30), 201+rng.IntN(200)

@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"testing"
 
+	"cvgm/internal/serial"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/casetest"
 	"cvgm/qpdiff/internal/numtest"
@@ -15,6 +16,7 @@ import (
 // Bytes counts what Folds and its derivatives hold, with one row a fold, with folds of as many rows
 // as the smallest large ones have, and with the largest small ones. A few large folds hold a fifth.
 func TestBytesOfFolds(t *testing.T) {
+	serial.Test(t)
 	const rows, n = 900, 40
 	d := casetest.RandomData(3, rows, n, false)
 	for _, each := range []int{1, n / 2, n/2 + 1, rows / 3} {

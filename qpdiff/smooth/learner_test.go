@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"cvgm/internal/serial"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/casetest"
 	"cvgm/qpdiff/internal/check"
@@ -164,6 +165,7 @@ func rescaled(o smooth.Objective, f float64, unit []float64) smooth.Objective {
 
 // The units of F and of its parameters change no step, also if θ is 0 up to rounding.
 func TestSmoothLearnerUnits(t *testing.T) {
+	serial.Test(t)
 	rng := rand.New(rand.NewPCG(31, 1))
 	for trial := range 300 {
 		n := 1 + rng.IntN(5)
@@ -241,6 +243,7 @@ func TestSmoothLearnerCondition(t *testing.T) {
 // to no penalty: a whole step ends far beyond the minimum, with as small a
 // Hessian and as large a gradient as it begins with.
 func TestSmoothLearnerFlatLoss(t *testing.T) {
+	serial.Test(t)
 	rng := rand.New(rand.NewPCG(1, 2))
 	for trial := range 2000 {
 		n := 1 + rng.IntN(6)

@@ -23,6 +23,7 @@ import (
 	"cvgm/cvgm/experiment/samplesize"
 	"cvgm/cvgm/experiment/searches"
 	"cvgm/cvgm/experiment/splits"
+	"cvgm/internal/serial"
 	"cvgm/synth"
 
 	"github.com/google/go-cmp/cmp"
@@ -154,6 +155,7 @@ func measured(claims []Claim) map[string]Measurement {
 
 // A number must come from a result: other results, another number.
 func TestClaimsAreReadFromResults(t *testing.T) {
+	serial.Test(t)
 	printed := quotations[saysSeeds].text // compares two printed numbers
 	a, b := measured(Claims(fakeResults(1))), measured(Claims(fakeResults(2)))
 	if len(a) != len(b) || len(a) < 60 {
@@ -176,6 +178,7 @@ func TestClaimsAreReadFromResults(t *testing.T) {
 // so other parameters give another setting. Settings of results without parameters are
 // constants.
 func TestSettingsAreReadFromParameters(t *testing.T) {
+	serial.Test(t)
 	constant := []sentence{saysUnion, saysRange, saysSeeds, saysLinear, saysLittleOnTop, saysMostTime, saysSplitUp, saysSpecialised, saysFiveOrSix, saysBayesRule, saysSmoothInAlpha}
 	a, b := Claims(fakeResults(1)), Claims(fakeResults(2))
 	for i, c := range a {
@@ -197,6 +200,7 @@ func TestSettingsAreReadFromParameters(t *testing.T) {
 }
 
 func TestFindingsAreReadFromResults(t *testing.T) {
+	serial.Test(t)
 	a, b := Findings(Claims(fakeResults(1))), Findings(Claims(fakeResults(2)))
 	if len(a) != 7 || len(b) != 7 || len(Findings(nil)) != 0 {
 		t.Fatalf("%d and %d findings", len(a), len(b))
@@ -209,6 +213,7 @@ func TestFindingsAreReadFromResults(t *testing.T) {
 }
 
 func TestEverySentenceIsJudged(t *testing.T) {
+	serial.Test(t)
 	claims := Claims(fakeResults(1))
 	if len(claims) != int(sentences) {
 		t.Fatalf("%d claims of %d sentences", len(claims), sentences)
@@ -249,6 +254,7 @@ func keptClaims(t *testing.T) []Claim {
 
 // A remark gives the reason for every disagreement between the paper and a measurement.
 func TestClaimsThatDoNotHoldHaveARemark(t *testing.T) {
+	serial.Test(t)
 	for _, c := range keptClaims(t) {
 		for _, m := range c.Measured {
 			if slices.Contains([]Verdict{Differs, PaperError, NotTestable}, m.Verdict) && m.Remark == "" {
@@ -261,6 +267,7 @@ func TestClaimsThatDoNotHoldHaveARemark(t *testing.T) {
 // Every rule, also of an aside, rejects something: the measurement itself, or a case in which
 // the sentence is false.
 func TestEveryRuleCanFail(t *testing.T) {
+	serial.Test(t)
 	fails := []Verdict{Differs, PaperError, Slip}
 	for _, c := range keptClaims(t) {
 		for _, m := range c.Measured {
@@ -277,6 +284,7 @@ func TestEveryRuleCanFail(t *testing.T) {
 // The rules give the verdicts of the committed table, whose numbers are the kept results pooled with
 // the recorded draws.
 func TestVerdictsAreThoseOfTheTable(t *testing.T) {
+	serial.Test(t)
 	f, err := os.Open(filepath.Join("..", "..", "..", "figures", "out", "00_start", "claims.csv"))
 	if err != nil {
 		t.Fatal(err)
@@ -402,6 +410,7 @@ func TestNearBayes(t *testing.T) {
 }
 
 func TestEveryResultHasClaims(t *testing.T) {
+	serial.Test(t)
 	all := len(measured(Claims(fakeResults(1))))
 	for i := range reflect.TypeFor[Results]().NumField() {
 		r := fakeResults(1)
@@ -516,6 +525,7 @@ func TestConjunction(t *testing.T) {
 // Verdicts are judged by intervals: with intervals that hold every number, nothing that has one is
 // decided, control or not, and no measurement is the mean of an Estimate without its interval.
 func TestWideIntervalsDecideNothing(t *testing.T) {
+	serial.Test(t)
 	r, means := fakeResults(1), map[float64]bool{}
 	var widen func(v reflect.Value)
 	widen = func(v reflect.Value) {
@@ -692,6 +702,7 @@ func TestFindingsOfOpenRows(t *testing.T) {
 // A remark on a result is read from the result: the sum of two changes, the lowest step of a
 // run, the rate of a descent.
 func TestRemarksFollowFromResults(t *testing.T) {
+	serial.Test(t)
 	e := func(mean, margin float64) experiment.Estimate {
 		return experiment.Estimate{Mean: mean, Margin: margin, N: 9}
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"cvgm/cvgm/experiment"
+	"cvgm/internal/serial"
 	"cvgm/synth"
 
 	"github.com/google/go-cmp/cmp"
@@ -274,6 +275,7 @@ func TestReckon(t *testing.T) {
 // The recorded draws together tell the smallest difference that matters from none, in each row that
 // decides a sentence and has repetitions; and no row flips more often than its errors predict.
 func TestRecordedDrawsHavePower(t *testing.T) {
+	serial.Test(t)
 	pooled := pooledClaims(t)
 	judged := 0
 	rows(pooled, func(name string, m *Measurement) {

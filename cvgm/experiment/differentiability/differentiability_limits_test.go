@@ -5,11 +5,14 @@ import (
 	"slices"
 	"testing"
 
+	"cvgm/internal/serial"
+
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
 )
 
 func TestDifferentiabilityLimits(t *testing.T) {
+	serial.Test(t)
 	for draw := range 2 {
 		p := DefaultDifferentiabilityLimits()
 		p.Draw, p.K = draw, 8

@@ -5,10 +5,12 @@ import (
 	"testing"
 
 	"cvgm/cvgm/experiment/kernels"
+	"cvgm/internal/serial"
 	"cvgm/synth"
 )
 
 func TestErrata(t *testing.T) {
+	serial.Test(t)
 	for draw := range 2 {
 		p := DefaultErrata()
 		p.Draw = draw
@@ -41,6 +43,7 @@ func TestErrata(t *testing.T) {
 
 // The half-plane's accuracy by simulation: a standard error is 1e-3.
 func TestHalfPlane(t *testing.T) {
+	serial.Test(t)
 	offset, rate := HalfPlane(kernels.PaperRings().RingsData)
 	d, err := synth.MakeRings(synth.NewStream(1, "half-plane"), 200000, synth.Rings{})
 	if err != nil {

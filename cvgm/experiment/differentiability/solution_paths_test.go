@@ -5,12 +5,15 @@ import (
 	"strings"
 	"testing"
 
+	"cvgm/internal/serial"
+
 	"gonum.org/v1/gonum/floats"
 )
 
 // The slopes of a path add up to its rise. The dual variables lie between 0 and 1, and the two ways to the
 // machine's solution agree.
 func TestSolutionPaths(t *testing.T) {
+	serial.Test(t)
 	p := DefaultSolutionPaths()
 	p.Train, p.PathPoints = 16, 801 // kinks lie close, the more so with many examples
 	r, err := p.Run(t.Context())

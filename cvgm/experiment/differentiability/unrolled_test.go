@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"cvgm/cvgm/experiment/internal/casetest"
+	"cvgm/internal/serial"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/smooth"
@@ -62,6 +63,7 @@ func TestUnrolledConvergesToTheImplicitDerivativeOrExplodes(t *testing.T) {
 // The recursion that measures rounding agrees with the library's, in float64 and in precise
 // arithmetic, and its elimination gives the library's implicit derivative.
 func TestUnrolledInAnyArithmetic(t *testing.T) {
+	serial.Test(t)
 	p := DefaultUnrolled()
 	train, test := unrolledData(t, p)
 	d := descent{steps: 30, rate: .4, momentum: .5}
@@ -95,6 +97,7 @@ func TestUnrolledInAnyArithmetic(t *testing.T) {
 // Rounding is negligible if the iterates are stored. It destroys all digits if they are
 // recomputed backwards after a descent that converged in part of the directions.
 func TestUnrolledPrecision(t *testing.T) {
+	serial.Test(t)
 	p := DefaultUnrolled()
 	p.UnrolledSteps = []int{300}
 	train, test := unrolledData(t, p)

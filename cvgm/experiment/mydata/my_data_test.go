@@ -18,6 +18,7 @@ import (
 	"cvgm/cvgm/experiment/internal/casetest"
 	"cvgm/cvgm/table"
 	"cvgm/cvgm/tune"
+	"cvgm/internal/serial"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
 	"cvgm/synth"
@@ -215,6 +216,7 @@ func TestMyDataThreeClasses(t *testing.T) {
 
 // Errors of files and parameters are one line with a remedy.
 func TestMyDataRefuses(t *testing.T) {
+	serial.Test(t)
 	good := "id,x,g,y\na,1,p,2\nb,2,p,3.5\nc,4,q,4\nd,3,q,6.5\ne,7,r,8\nf,6,r,7\n"
 	for name, c := range map[string]struct {
 		text   string

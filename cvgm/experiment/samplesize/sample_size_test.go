@@ -15,6 +15,7 @@ import (
 	"cvgm/cvgm/experiment/internal/casetest"
 	"cvgm/cvgm/experiment/kernels"
 	"cvgm/cvgm/search"
+	"cvgm/internal/serial"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
 	"cvgm/synth"
@@ -206,6 +207,7 @@ func BenchmarkNetworkStep(b *testing.B) {
 // steps is among the tried ones. Over several data sets, the chosen decay with random labels is
 // at least the decay with real labels.
 func TestDecayIsChosenByHeldOutLoss(t *testing.T) {
+	serial.Test(t)
 	p := DefaultSampleSize()
 	p.Hidden, p.DecaySteps, p.WeightDecays = []int{16}, 200, []float64{0, .03, 1}
 	var signal, noise float64

@@ -10,6 +10,7 @@ import (
 
 	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/experiment/internal/casetest"
+	"cvgm/internal/serial"
 )
 
 func quickSearches() SearchesParams {
@@ -53,6 +54,7 @@ func TestSearchesFindNothingBelowTheTrueMinimum(t *testing.T) {
 
 // The surface shows the points of the searches that compete.
 func TestSearchSurfaceShowsTheSearches(t *testing.T) {
+	serial.Test(t)
 	p := quickSearches()
 	p.DataSets, p.SurfaceDataSet, p.ReferencePoints, p.Refinements = 1, 0, 3, 1
 	r, err := p.Run(t.Context())

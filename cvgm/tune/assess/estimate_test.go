@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"cvgm/internal/serial"
 	"cvgm/synth"
 )
 
@@ -63,6 +64,7 @@ func TestRisk(t *testing.T) {
 // The intervals of means and of differences hold them as often as they claim where rows are independent, groups
 // have a common part, or the models of the folds have.
 func TestIntervalsCover(t *testing.T) {
+	serial.Test(t)
 	const repetitions, n, k = 2000, 60, 5
 	src := synth.NewStream(6, "losses")
 	for name, test := range map[string]struct {
@@ -115,6 +117,7 @@ func TestIntervalsCover(t *testing.T) {
 // A comparison is in per cent of the constant's risk, whatever the unit. More questions widen it. A difference
 // of Shown is decided in four of five cases.
 func TestCompare(t *testing.T) {
+	serial.Test(t)
 	a, b, c := [][]float64{{1, 2, 3, 2}}, [][]float64{{2, 3, 4, 4}}, [][]float64{{4, 5, 5, 6}}
 	r := Rows{Folds: [][]int{{0, 1, 2, 3}}}
 	one, ok := r.Compare("b", a, b, c, 1)
@@ -174,6 +177,7 @@ func TestCompare(t *testing.T) {
 // The lowest of many means of equal candidates is below their risk, and the estimate of the
 // selected one is not.
 func TestSelectedIsNotOptimistic(t *testing.T) {
+	serial.Test(t)
 	const repetitions, n, candidates = 60, 50, 8
 	src := synth.NewStream(8, "candidates")
 	var lowest, selected float64

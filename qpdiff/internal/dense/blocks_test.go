@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"cvgm/internal/serial"
 )
 
 // definite draws XXᵀ + ridge·I for an n×n matrix X of normal numbers.
@@ -25,6 +27,7 @@ func definite(rng *rand.Rand, n int, ridge float64) []float64 {
 
 // The factor by blocks equals the factor by rows, and its inverse the inverse, to rounding.
 func TestBlocks(t *testing.T) {
+	serial.Test(t)
 	rng := rand.New(rand.NewPCG(1, 4))
 	for _, n := range []int{1, 2, 7, 8, 9, 63, 64, 65, 71, 72, 127, 128, 130, 191, 200, 300, 321} {
 		a := definite(rng, n, float64(n))

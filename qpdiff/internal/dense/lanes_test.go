@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"cvgm/internal/serial"
 )
 
 // problem is a quadratic one, of which some coordinates are active.
@@ -35,6 +37,7 @@ func drawProblem(rng *rand.Rand, n int) problem {
 
 // TestLanes checks that problems side by side have the bits that each has by itself.
 func TestLanes(t *testing.T) {
+	serial.Test(t)
 	rng := rand.New(rand.NewPCG(8, 1))
 	for trial := range 2000 {
 		if trial == 1000 {

@@ -7,11 +7,14 @@ import (
 	"slices"
 	"testing"
 
+	"cvgm/internal/serial"
+
 	"gonum.org/v1/gonum/floats"
 )
 
 // TestVectors checks that the vector units give the bits of the Go code.
 func TestVectors(t *testing.T) {
+	serial.Test(t)
 	if !vectors {
 		t.Skip("no vector units")
 	}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"cvgm/internal/serial"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/numtest"
 	"cvgm/qpdiff/learn"
@@ -74,6 +75,7 @@ func drawData(rng *rand.Rand) (d learn.Data, counts []float64) {
 
 // TestMake compares Gram matrices, most of them by subtraction, with sums over the rows.
 func TestMake(t *testing.T) {
+	serial.Test(t)
 	subtracted, again := 0, 0
 	var m Maker
 	for seed := range uint64(3000) {

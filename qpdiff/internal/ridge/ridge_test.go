@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"cvgm/internal/serial"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/numtest"
 )
@@ -109,6 +110,7 @@ func TestExact(t *testing.T) {
 
 // Conjugate gradients correct themselves to rounding.
 func TestExactCorrects(t *testing.T) {
+	serial.Test(t)
 	for i := range 20 {
 		rng := rand.New(rand.NewPCG(5, uint64(i)))
 		s := draw(rng, 200, 60, i%2 == 0, false, false)

@@ -6,12 +6,15 @@ import (
 	"slices"
 	"testing"
 
+	"cvgm/internal/serial"
+
 	"gonum.org/v1/gonum/floats"
 )
 
 // The factor of K after a path of supports and penalties equals, up to rounding, the factor of
 // a sum computed anew. Some columns that leave are far larger than the remaining ones.
 func TestSum(t *testing.T) {
+	serial.Test(t)
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 5))
 		const features = 120

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"cvgm/internal/serial"
 	"cvgm/qpdiff/internal/numtest"
 	"cvgm/qpdiff/learn"
 
@@ -81,6 +82,7 @@ func fitDegenerate(t *testing.T, name string, l learn.Learner, p *marginSolver, 
 
 // If more kinks meet than θ has coordinates, every fit ends at an optimum, and soon.
 func TestSVMDegenerate(t *testing.T) {
+	serial.Test(t)
 	sizes := [][2]int{{20, 5}, {60, 12}, {100, 20}, {30, 60}, {100, 100}, {150, 60}, {160, 137}}
 	l1s := []float64{0, .02, .05, .08, .1, .12, .15, .18, .2, .5, 2}
 	rng := rand.New(rand.NewPCG(3, 19))
@@ -105,6 +107,7 @@ func TestSVMDegenerate(t *testing.T) {
 // The gradient with the multipliers within their bounds is 0 also if a smooth part of the loss
 // is so small that the kinks decide.
 func TestLearnedLossDegenerate(t *testing.T) {
+	serial.Test(t)
 	rng := rand.New(rand.NewPCG(100, 5))
 	for trial := range numtest.Long(120) {
 		rows, n := 100, 20

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"cvgm/internal/serial"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/casetest"
 	"cvgm/qpdiff/internal/dense"
@@ -35,6 +36,7 @@ func (p *marginProblem) marginObjective(theta []float64) (value, size float64) {
 // fit without an error is still a minimum: no point near it or at the minimum of a tamer
 // problem is lower.
 func TestMarginProblemsWithExtremeWeights(t *testing.T) {
+	serial.Test(t)
 	const rounding = 1e-11 // of the terms of F, at conditions far above 1
 	rng := rand.New(rand.NewPCG(27, 1))
 	fits, errs := [2]int{}, [2]int{}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"cvgm/internal/serial"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/casetest"
 	"cvgm/qpdiff/internal/dense"
@@ -68,6 +69,7 @@ func (p *marginSolver) gap() (gap, cond float64) {
 // may keep a row on its side, or on the elbow, for 1e-12 of its terms beyond the kink. An
 // answer there is off the kink by more than rounding.
 func TestMarginLearnersStrictComplementarity(t *testing.T) {
+	serial.Test(t)
 	rng := rand.New(rand.NewPCG(20, 1))
 	var refused, answered [2]int
 	for trial := range 550 {

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"cvgm/internal/serial"
 	"cvgm/qpdiff/internal/casetest"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/numtest"
@@ -17,6 +18,7 @@ import (
 // coincide and λ2 is small. λ2·∂(θᵀx)/∂λ2 lies between its one-sided values, which are equal if
 // λ2 is not at a kink.
 func TestSVMGeneralisedRight(t *testing.T) {
+	serial.Test(t)
 	const tol, h = 1e-3, 1e-20
 	generalised, exact := 0, 0
 	for trial := range numtest.Long(2500) {
@@ -70,6 +72,7 @@ func TestSVMGeneralisedRight(t *testing.T) {
 // A fit is right to 1e-6 of the margin, or refused, also if large entries of a row meet small
 // ones of θ. ‖x‖‖θ‖ is then no measure of a margin's rounding.
 func TestSVMRightOrRefusedInMixedUnits(t *testing.T) {
+	serial.Test(t)
 	const tol = 1e-6
 	refused := 0
 	trials := []int{104, 436} // of 5000, the ones with margins that are far smaller than ‖x‖‖θ‖

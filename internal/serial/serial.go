@@ -1,0 +1,43 @@
+// Package serial marks tests that start no goroutine.
+package serial
+
+import (
+	"runtime"
+	"runtime/metrics"
+	"testing"
+)
+
+// Test marks t as a test that starts no goroutine, not even by a subtest. The race
+// detector finds nothing in such a test and makes it ten times as slow, so it skips t.
+// Without the detector t fails if it has started a goroutine. It must not be a parallel
+// test, nor run beside one.
+func Test(t testing.TB) {
+	t.Helper()
+	if detecting {
+		t.Skip("starts no goroutine, so it has no race")
+	}
+	startRuntime()
+	before := created()
+	t.Cleanup(func() {
+		if n := created() - before; n > 0 {
+			t.Errorf("serial: the test has started goroutines (%d): delete its call of serial.Test, so that the race detector runs it", n)
+		}
+	})
+}
+
+// startRuntime starts the goroutines of the runtime that otherwise start when they are
+// first needed, for instance once a file is opened.
+func startRuntime() {
+	x := new([64]byte)
+	runtime.SetFinalizer(x, func(*[64]byte) {})
+	y := new([64]byte)
+	runtime.AddCleanup(y, func(int) {}, 0)
+	runtime.GC()
+}
+
+// created returns the number of goroutines that this process has started.
+func created() uint64 {
+	sample := []metrics.Sample{{Name: "/sched/goroutines-created:goroutines"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
+}
