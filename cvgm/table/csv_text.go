@@ -40,11 +40,19 @@ func (r *csvReader) portable(c *Column) portable.Column {
 	return p
 }
 
-// value returns the number or the index of the level of a field: NaN for a missing
-// value, len(Levels) for an unknown level that the rules allow.
-func (r *csvReader) value(c *Column, field string) (float64, error) {
-	column := r.portable(c)
-	v, fault := column.Value(field)
+// code returns columns as predictions take them, with nothing learnt.
+func (r *csvReader) code(columns []Column) []portable.Column {
+	code := make([]portable.Column, len(columns))
+	for j := range columns {
+		code[j] = r.portable(&columns[j])
+	}
+	return code
+}
+
+// value returns the number or the index of the level of a field of a column with its code: NaN for
+// a missing value, len(Levels) for an unknown level that the rules allow.
+func (c *Column) value(code *portable.Column, field string) (float64, error) {
+	v, fault := code.Value(field)
 	switch fault {
 	case portable.None:
 		return v, nil
@@ -64,7 +72,7 @@ func (r *csvReader) value(c *Column, field string) (float64, error) {
 	}
 	if c.Date != nil {
 		when, _ := portable.ParseDate(c.Date.Layout, field)
-		field = column.Date.Level(when)
+		field = code.Date.Level(when)
 	}
 	return 0, args.Bad("column", qpdiff.ErrDomain, "correct it, or train with UnknownIsZero", "%q holds %q, which is none of the levels %q", c.Name, field, c.shown())
 }

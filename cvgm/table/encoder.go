@@ -109,7 +109,7 @@ func (e *Encoder) Fit(train *mat.Dense, weights []float64) (cvgm.Prepared, error
 		return nil, args.Bad("train", qpdiff.ErrShape, "give the columns of the table", "has %d columns instead of %d", p, len(e.columns))
 	}
 	fitted := *e
-	fitted.code = fitted.coded()
+	fitted.code = e.reader.code(e.columns)
 	for j, c := range e.columns {
 		if !c.imputed() {
 			continue
@@ -125,15 +125,6 @@ func (e *Encoder) Fit(train *mat.Dense, weights []float64) (cvgm.Prepared, error
 		return nil, err
 	}
 	return &fitted, nil
-}
-
-// coded returns the columns as predictions take them, with nothing learnt.
-func (e *Encoder) coded() []portable.Column {
-	code := make([]portable.Column, len(e.columns))
-	for j := range e.columns {
-		code[j] = e.reader.portable(&e.columns[j])
-	}
-	return code
 }
 
 // fitEffects sets the scales of the columns by the rows of train, with means in place of missing
@@ -241,12 +232,8 @@ func (e *Encoder) ApplyStored(row []float64, set func(feature int, v float64)) e
 	if e.code == nil {
 		return fmt.Errorf("cvgm: encoder: %w: call Fit first", qpdiff.ErrNotFitted)
 	}
-	at := 0
-	for j := range e.code {
-		if fault := e.code[j].Features(row[j], at, set); fault != portable.None {
-			return e.columns[j].errFeature(fault, row[j])
-		}
-		at += e.code[j].Width()
+	if j, fault := portable.Features(e.code, row, set); fault != portable.None {
+		return e.columns[j].errFeature(fault, row[j])
 	}
 	return nil
 }

@@ -130,7 +130,7 @@ func (p *Pipeline) Record(fields map[string]string) (*Table, error) {
 		if !ok {
 			return nil, args.Bad("record", qpdiff.ErrShape, "add it", "lacks column %q", c.source())
 		}
-		v, err := e.reader.value(c, strings.TrimSpace(field))
+		v, err := c.value(&e.code[j], strings.TrimSpace(field))
 		if err != nil {
 			return nil, args.At(err, "record")
 		}

@@ -113,9 +113,10 @@ func (t *Table) readColumns(text *csvText, at []int) error {
 		}
 	}
 	t.x = mat.NewDense(len(text.records), len(at), nil)
+	code := t.reader.code(t.Columns)
 	for k, record := range text.records {
 		for j, i := range at {
-			v, err := t.reader.value(&t.Columns[j], record[i])
+			v, err := t.Columns[j].value(&code[j], record[i])
 			if err != nil {
 				return args.At(err, "CSV line %d", text.lines[k])
 			}

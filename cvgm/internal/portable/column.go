@@ -138,45 +138,62 @@ func (c *Column) without() int {
 	return 1
 }
 
-// Features calls set for the features of a value that are not 0 in general, with their numbers from
-// first on.
-func (c *Column) Features(v float64, first int, set func(feature int, v float64)) Fault {
-	lacks := v != v
-	if !c.Categorical {
-		switch {
-		case lacks && !c.Fill:
-			return Missing
-		case lacks:
+// Features calls set for the features of a row of values that are not 0 in general, with their
+// numbers. It returns the first column whose value has none, with the cause.
+func Features(columns []Column, values []float64, set func(feature int, v float64)) (column int, fault Fault) {
+	first := 0
+	for j := range columns {
+		c, v := &columns[j], values[j]
+		if c.Categorical {
+			feature, fault := c.feature(v)
+			if fault != None {
+				return j, fault
+			}
+			if feature >= 0 {
+				set(first+feature, 1)
+			}
+			first += c.Width()
+			continue
+		}
+		if v != v {
+			if !c.Fill {
+				return j, Missing
+			}
 			v = c.Mean
-		case !Finite(v):
-			return NotFinite
+		} else if math.Abs(v) > math.MaxFloat64 {
+			return j, NotFinite
 		}
-		switch {
-		case c.Bases > 0:
+		if c.Bases > 0 {
 			CentredSplines(c.Bases, c.Low, c.High, v, first, set)
-		case c.Deviation != 0:
-			set(first, (v-c.Centre)/c.Deviation)
-		default:
-			set(first, v)
+			first += c.Bases - 1
+			continue
 		}
-		return None
+		if c.Deviation != 0 {
+			v = (v - c.Centre) / c.Deviation
+		}
+		set(first, v)
+		first++
 	}
-	n := len(c.Levels)
+	return -1, None
+}
+
+// feature returns the feature that is 1 for the index of a level, −1 for none.
+func (c *Column) feature(v float64) (int, Fault) {
+	n, lacks := len(c.Levels), v != v
 	switch {
 	case lacks && c.MissingLevel:
-		set(first+c.Width()-1, 1)
+		return c.Width() - 1, None
 	case lacks && !c.Fill:
-		return Missing
+		return -1, Missing
 	case c.Other && v == float64(n):
-		set(first+n-c.without(), 1)
+		return n - c.without(), None
 	case lacks || v == float64(n):
-		if !c.Unknown {
-			return NoLevel
+		if c.Unknown {
+			return -1, None
 		}
+		return -1, NoLevel
 	case !(v >= 0 && v < float64(n)) || v != math.Floor(v):
-		return NoIndex
-	case int(v) >= c.without():
-		set(first+int(v)-c.without(), 1)
+		return -1, NoIndex
 	}
-	return None
+	return int(v) - c.without(), None // −1 for the first level without a feature
 }

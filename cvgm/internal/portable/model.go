@@ -46,18 +46,14 @@ func (m *Model) Decision(values []float64) (float64, error) {
 		return math.NaN(), fmt.Errorf("%d values instead of %d: give one for each column", len(values), len(m.Columns))
 	}
 	x := make([]float64, len(m.Mean))
-	d, at := m.Constant, 0
+	d := m.Constant
 	set := func(k int, v float64) {
 		if x[k] = v; m.Stored {
 			d += float64(m.Weights[k] * (v / m.Deviation[k]))
 		}
 	}
-	for j := range m.Columns {
-		c := &m.Columns[j]
-		if fault := c.Features(values[j], at, set); fault != None {
-			return math.NaN(), fault.Error(c, fmt.Sprint(values[j]))
-		}
-		at += c.Width()
+	if j, fault := Features(m.Columns, values, set); fault != None {
+		return math.NaN(), fault.Error(&m.Columns[j], fmt.Sprint(values[j]))
 	}
 	if !m.Stored {
 		for j := range x {
