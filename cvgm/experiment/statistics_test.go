@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -164,6 +165,12 @@ func TestPoolIsTheEstimateOfAll(t *testing.T) {
 	p, want := pool(parts...), RatioOf(all)
 	if math.Abs(p.Mean-want.Mean) > 1e-14 || math.Abs(p.Margin-want.Margin) > 1e-13 || p.N != want.N || p.Scale != want.Scale {
 		t.Errorf("%+v, want %+v", p, want)
+	}
+	first, second := []float64{1, 0, 0, 0, .5}, []float64{1, 1, 0, 1, 1, 1, 1}
+	shares, both := pool(ShareOf(first), ShareOf(second)), ShareOf(slices.Concat(first, second))
+	low, high := shares.Interval(.95)
+	if l, h := both.Interval(.95); math.Abs(l-low) > 1e-14 || math.Abs(h-high) > 1e-14 || math.Abs(shares.Margin-both.Margin) > 1e-14 {
+		t.Errorf("%+v, want %+v", shares, both)
 	}
 	one := Estimate{Mean: 3, Margin: math.NaN(), N: 1}
 	if p := pool(one, one); p.Mean != 3 || p.N != 1 || p.SE() != 0 {

@@ -23,6 +23,8 @@ func sumChange(delta, emp experiment.Estimate) string {
 
 func (all *measurements) stability(r *stability.Result) {
 	settings := r.Settings()
+	// The shares of several draws scatter by no more than single data sets would, on which Wilson's
+	// interval rests.
 	share := func(holds func(stability.Parts) bool) experiment.Estimate {
 		n := 0
 		for _, s := range settings {
