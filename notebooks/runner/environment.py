@@ -202,7 +202,7 @@ def tools_wanted(version, lab):
     steps = [(BIN, ["github.com/janpfeifer/gonb", "golang.org/x/tools/cmd/goimports"])]
     if lab:
         steps.append((LAB_BIN, ["golang.org/x/tools/gopls"]))
-    return steps, digest((TOOLS / "go.mod").read_bytes(), (TOOLS / "go.sum").read_bytes(), version)
+    return steps, digest((TOOLS / "go.mod").read_bytes(), (TOOLS / "go.sum").read_bytes(), version, GO_SETTINGS["GOFLAGS"])
 
 
 def whole(settings):
