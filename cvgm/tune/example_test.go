@@ -111,7 +111,7 @@ func ExampleTuned_Widths() {
 		fmt.Println(w.Features, "in the model:", !math.IsInf(w.Length, 1))
 	}
 	// Output:
-	// CV loss 2.7e+02
+	// CV loss 2.6e+02
 	// [area] in the model: true
 	// [rooms] in the model: true
 	// [age] in the model: true

@@ -21,8 +21,8 @@ import (
 // bounds and starts of the hyperparameters from the data. It descends the CV loss in their
 // logarithms by its exact gradient (see [search.QuasiNewton]), and tries exact zeros for a
 // penalty that may vanish. A kernel with a width for each feature ([kernel.ARD]) is tuned in two stages:
-// with one width for all, then with all of them, on splits that fit half of the rows, because others
-// over-fit many widths. One width is kept unless the others save more of the loss than their number
+// with one width for all, then with all of them, on splits that fit half or two thirds of the rows,
+// because others over-fit many widths. One width is kept unless the others save more of the loss than their number
 // costs; see [Tuned.Widths]. Nested cross-validation estimates the risk of the whole procedure.
 // Units of features and labels do not change the result. The same Tuner and data give the same
 // bits whatever Workers is, as long as MaxTime does not intervene.

@@ -25,8 +25,8 @@ const (
 	noWidth = 1e-7
 	// noMore is the multiple of the lowest loss above which no more features are removed.
 	noMore = 2
-	// outTol is the share by which the loss may rise if features are removed.
-	outTol = .002
+	// outTol is the share by which the loss may rise if features are removed. Sampling moves it by more.
+	outTol = .01
 	// widthPrice is the share of the loss, times N, that each width more than one has to save, also if
 	// its feature left: many widths lower the loss also where they only fit the noise of the folds.
 	widthPrice = 3
@@ -40,7 +40,8 @@ type widthRule struct {
 
 var (
 	// Splits that leave few rows out over-fit many widths, because their fits are almost the same.
-	findWidths = widthRule{2, 10, 3, 2}
+	findMany = widthRule{2, 10, 3, 2}
+	findFew  = widthRule{3, 7, 2, 2} // with bearable rows or more for each width
 	// Fits to more rows bear narrower widths and smaller penalties.
 	scaleWidths = widthRule{10, 2, 1, 3}
 	judgeWidths = widthRule{5, 8, 2, 4}
@@ -56,18 +57,21 @@ func (s *tuneSearch) find() error {
 
 // widths looks for a width of each feature, from the search's best point, which has one for all.
 //
-// It descends the loss on splits that fit half of the rows, in all free hyperparameters, from three
-// starts: from there, with the defaults of the other hyperparameters, and with γ near 0. On folds
-// that fit most rows it then descends in a common factor of all γ and in the other hyperparameters,
-// and removes features of small γ. The result becomes the best point if on fresh folds it saves more than its
-// widths cost, and if its CV loss is lower.
+// It descends the loss on splits that fit half or two thirds of the rows, in all free hyperparameters,
+// from three starts: from there, with the defaults of the other hyperparameters, and with γ near 0.
+// On folds that fit most rows it then descends in a common factor of all γ and in the other
+// hyperparameters, and removes features of small γ. The result becomes the best point if on fresh
+// folds it saves more than its widths cost, and if its CV loss is lower.
 func (s *tuneSearch) widths() error {
 	d, err := s.view()
 	if err != nil || d.X == nil {
 		return err
 	}
-	one := s.best.Hyper
-	find, err := s.part(d, findWidths)
+	one, rule := s.best.Hyper, findMany
+	if s.freeWidths()*bearable <= len(s.rows) {
+		rule = findFew
+	}
+	find, err := s.part(d, rule)
 	if err != nil {
 		return err
 	}

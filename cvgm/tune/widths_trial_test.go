@@ -126,7 +126,7 @@ const (
 	widthRows    = 80   // of a training set
 	freshRows    = 2000 // of a test set, with the noise of the training sets
 	mostRatio    = 1.02 // of the mean test error of any kind to the one with one width
-	mostFriedman = .42  // of Friedman 1
+	mostFriedman = .55  // of Friedman 1, where twenty sets have .35 to .52
 )
 
 // Widths of their own lower the test error where features differ, and hardly raise it elsewhere. With
