@@ -223,8 +223,8 @@ func (cv *CV) Eval(grad, alpha []float64) (float64, error) {
 	return cv.eval(context.Background(), grad, nil, alpha)
 }
 
-// EvalContext is Eval that ends between splits, or batches of a [learn.BatchLearner], when ctx does,
-// with ctx's error as the split's.
+// EvalContext is Eval that ends when ctx does, with ctx's error as the split's: within the fit of a
+// [learn.ContextLearner], else between splits, or batches of a [learn.BatchLearner].
 func (cv *CV) EvalContext(ctx context.Context, grad, alpha []float64) (float64, error) {
 	return cv.eval(ctx, grad, nil, alpha)
 }
@@ -244,6 +244,7 @@ func (cv *CV) eval(ctx context.Context, grad []float64, data *dataGradient, alph
 	if err != nil {
 		return math.NaN(), err
 	}
+	cv.watch(ctx)
 	if cv.full != nil {
 		if err := cv.full.Load(cv.all(x, cv.full)); err != nil {
 			return math.NaN(), err
@@ -301,6 +302,31 @@ func (cv *CV) evalSplit(j int) error {
 		return &SplitError{j, cv.ofShare(err)}
 	}
 	return nil
+}
+
+// watch makes ctx the context of all fits.
+func (cv *CV) watch(ctx context.Context) {
+	ends := ctx.Done() != nil
+	if !ends && !cv.watching {
+		return
+	}
+	cv.watching = ends
+	for j := range cv.fits {
+		setContext(ctx, cv.fits[j].learner)
+	}
+	if cv.full != nil {
+		setContext(ctx, cv.full)
+	}
+	if cv.loo != nil {
+		setContext(ctx, cv.loo.learner)
+	}
+}
+
+// setContext makes ctx the context of l's fits if l has one.
+func setContext(ctx context.Context, l learn.Learner) {
+	if stops, ok := l.(learn.ContextLearner); ok {
+		stops.SetContext(ctx)
+	}
 }
 
 // loadForEval loads split f if an evaluation has to load it.

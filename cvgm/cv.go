@@ -42,7 +42,7 @@ type CV struct {
 	// run is the evaluation under way; its closures are made once, so that an
 	// evaluation allocates nothing.
 	run struct {
-		ctx                  context.Context // its end ends the evaluation between splits
+		ctx                  context.Context // its end ends the evaluation
 		x                    *mat.Dense
 		hyper                []float64
 		gradient             bool
@@ -51,7 +51,8 @@ type CV struct {
 		batch                int               // splits that are evaluated together
 		evalSplit, evalBatch func(k int) error // the methods
 	}
-	together int // see mostTogether
+	watching bool // the learners have a context that may end
+	together int  // see mostTogether
 	batches  batches
 	ties     tieTest // of the feature map's parameters
 }

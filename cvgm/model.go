@@ -1,6 +1,7 @@
 package cvgm
 
 import (
+	"context"
 	"math"
 	"slices"
 
@@ -54,6 +55,12 @@ func (cv *CV) Final(alpha []float64) (*Model, error) {
 // numbers from 0. A number out of range or twice is an error of kind ErrDomain, and no example of a weight one of kind
 // ErrEmpty.
 func (cv *CV) FinalOn(rows []int, alpha []float64) (*Model, error) {
+	return cv.FinalContext(context.Background(), rows, alpha)
+}
+
+// FinalContext is FinalOn that ends within the fit of a [learn.ContextLearner] when ctx does, with
+// ctx's error.
+func (cv *CV) FinalContext(ctx context.Context, rows []int, alpha []float64) (*Model, error) {
 	if err := cv.checkAlpha(alpha); err != nil {
 		return nil, err
 	}
@@ -76,9 +83,14 @@ func (cv *CV) FinalOn(rows []int, alpha []float64) (*Model, error) {
 	}
 	f := splitFit{split: Split{Train: sample.Positive(slices.Clone(rows), cv.c.Data.Weights)}, learner: learner}
 	cv.prepare(&f)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	if err := f.load(cv.c, x); err != nil {
 		return nil, err
 	}
+	setContext(ctx, learner)
+	defer setContext(context.Background(), learner) // the model may keep it
 	if err := f.learner.Fit(f.theta, hyper); err != nil {
 		return nil, cv.ofShare(err)
 	}

@@ -101,7 +101,7 @@ func (d *qpDerivative) uniquePrimal() bool {
 	for i := range n {
 		d.diag[i] = math.Sqrt(h[i*n+i])
 	}
-	if dense.Cholesky(h, d.hinv, n, pivotTol) < n {
+	if dense.Cholesky(nil, h, d.hinv, n, pivotTol) < n {
 		return false
 	}
 	s := dense.SmallestSingular(h, d.hinv, n, n, d.diag, root)

@@ -101,7 +101,7 @@ func (a *activeSet) factor(tol float64) int {
 	for i, p := range a.prox {
 		a.l[i*n+i] += p
 	}
-	return dense.Cholesky(a.l, a.linv, n, tol)
+	return dense.Cholesky(nil, a.l, a.linv, n, tol)
 }
 
 // mrow returns m_r = L⁻¹c_r.

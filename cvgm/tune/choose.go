@@ -35,7 +35,7 @@ func (w *tuning) candidate(cv *cvgm.CV, hyper []float64) (c Candidate, err error
 	if err := cv.OutOfFold(c.OutOfFold); err != nil {
 		return c, err
 	}
-	model, err := cv.Final(hyper)
+	model, err := cv.FinalContext(w.ctx, sample.Complement(nil, len(w.c.Data.Y)), hyper)
 	if err != nil {
 		return c, err
 	}

@@ -11,7 +11,7 @@ import (
 // foldModel fits the model of an outer fold by its CV. The spread is fitted to the out-of-fold errors among
 // the fold's training rows, by the search's CV within them.
 func (w *tuning) foldModel(cv, within *cvgm.CV, outer cvgm.Split, hyper []float64) (m foldModel) {
-	if m.model, m.err = cv.FinalOn(outer.Train, hyper); m.err != nil {
+	if m.model, m.err = cv.FinalContext(w.ctx, outer.Train, hyper); m.err != nil {
 		return m
 	}
 	if _, m.err = within.EvalContext(w.limit, nil, hyper); m.err != nil {

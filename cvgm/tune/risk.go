@@ -2,6 +2,7 @@ package tune
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -257,7 +258,7 @@ func (w *tuning) outerFold(outer cvgm.Split, number int) ([contenders][]float64,
 	models := map[contender]foldModel{}
 	predictions := make([]float64, len(c.Data.Y))
 	judge := func(k contender, hyper []float64) error {
-		if _, err := cv.Eval(nil, hyper); err != nil {
+		if _, err := cv.EvalContext(w.ctx, nil, hyper); err != nil {
 			return err
 		}
 		if err := cv.OutOfFold(predictions); err != nil {
@@ -273,7 +274,10 @@ func (w *tuning) outerFold(outer cvgm.Split, number int) ([contenders][]float64,
 		return made, err
 	}
 	byDefault := s.path[0].Hyper
-	if err := judge(ofDefault, byDefault); errors.Is(err, qpdiff.ErrTooLarge) {
+	switch err := judge(ofDefault, byDefault); {
+	case w.ctx.Err() != nil:
+		return made, context.Cause(w.ctx)
+	case errors.Is(err, qpdiff.ErrTooLarge):
 		return made, err
 	}
 	w.judged = append(w.judged, judged{outer, s.best.Hyper, byDefault})

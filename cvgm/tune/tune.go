@@ -11,10 +11,11 @@ import (
 )
 
 // Tune tunes the learner on d, of N rows and n features, without Rows. If ctx ends, Tune
-// returns within one fit: an error that matches ctx's, and the best point so far, nil before
-// the first evaluation. Such a result has no model unless the nested estimate was under way,
-// and no out-of-fold predictions; its StandardError, TrainLoss and Residual are NaN. New(Config) and
-// [cvgm.CV.Final] at Hyper fit the model. All other errors come without a result: they name the
+// returns within the load of a fold, or a fit if the learner is no [learn.ContextLearner]: an
+// error that matches ctx's, and the best point so far, nil before the first evaluation. Such a
+// result has no model unless the nested estimate was under way, and no out-of-fold predictions;
+// its StandardError, TrainLoss and Residual are NaN. New(Config) and [cvgm.CV.Final] at Hyper fit
+// the model. All other errors come without a result: they name the
 // field or the data that they refuse, or are the first fit's error if no fit succeeded.
 //
 // A search costs some 60 evaluations of the CV loss, and some 150 for a loss with kinks. Each

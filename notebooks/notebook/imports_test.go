@@ -19,18 +19,19 @@ var imports = []struct{ path, code string }{
 	{"internal/serial", ""}, // of tests
 	{"qpdiff/memory", ""},
 	{"synth", ""},
-	{"qpdiff/internal/dense", ""},
+	{"qpdiff/internal/stop", ""},
+	{"qpdiff/internal/dense", "qpdiff/internal/stop"},
 	{"qpdiff/internal/check", "qpdiff/internal/dense"},
 	{"qpdiff/internal/numtest", "qpdiff/internal/dense"},
 	{"qpdiff/internal/ways", ""},
-	{"qpdiff/internal/woodbury", "qpdiff/internal/dense"},
+	{"qpdiff/internal/woodbury", "qpdiff/internal/dense qpdiff/internal/stop"},
 	{"qpdiff", "qpdiff/internal/check qpdiff/internal/dense"},
 	{"qpdiff/hostile", "qpdiff"},
 	{"qpdiff/learn", "qpdiff qpdiff/internal/check qpdiff/internal/dense"},
 	{"qpdiff/internal/equal", "qpdiff/internal/dense"},
-	{"qpdiff/internal/sparse", "qpdiff/internal/dense qpdiff/learn"},
-	{"qpdiff/internal/ridge", "qpdiff/internal/dense qpdiff/internal/sparse"},
-	{"qpdiff/internal/learner", "qpdiff/memory qpdiff qpdiff/internal/check qpdiff/internal/dense qpdiff/internal/ways qpdiff/learn"},
+	{"qpdiff/internal/sparse", "qpdiff/internal/dense qpdiff/internal/stop qpdiff/learn"},
+	{"qpdiff/internal/ridge", "qpdiff/internal/dense qpdiff/internal/sparse qpdiff/internal/stop"},
+	{"qpdiff/internal/learner", "qpdiff/memory qpdiff qpdiff/internal/check qpdiff/internal/dense qpdiff/internal/stop qpdiff/internal/ways qpdiff/learn"},
 	{"qpdiff/internal/gram", "qpdiff/internal/dense qpdiff/internal/learner qpdiff/learn"},
 	{"qpdiff/learntest", "qpdiff qpdiff/internal/numtest qpdiff/learn"},
 	{"qpdiff/smooth", learner},
@@ -81,7 +82,7 @@ var imports = []struct{ path, code string }{
 
 // The packages of learners, and the imports of each.
 const (
-	learner  = "qpdiff qpdiff/internal/check qpdiff/internal/dense qpdiff/internal/learner qpdiff/learn"
+	learner  = "qpdiff qpdiff/internal/check qpdiff/internal/dense qpdiff/internal/learner qpdiff/internal/stop qpdiff/learn"
 	learners = "qpdiff/kernel qpdiff/linear qpdiff/linear/margin"
 )
 

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"cmp"
+	"context"
 	"math"
 	"slices"
 
@@ -96,6 +97,9 @@ func dims(k Kernel, intercept bool, n int) (theta, hyper int) {
 	}
 	return theta, 1 + orRBF(k).NumParams(n)
 }
+
+// SetContext implements [learn.ContextLearner].
+func (l *kernelMachine) SetContext(ctx context.Context) { l.state.Stop.Watch(ctx) }
 
 // accept makes d, whose entries are checked, the data of the learner, unless the kernel does not
 // fit its features.
@@ -215,6 +219,7 @@ func (l *kernelMachine) gram(k []float64, of []int, params []float64) (changed b
 	n := len(of)
 	sum := 0.0
 	for i := range n {
+		l.state.Stop.Look()
 		values := k[i*n : i*n+i+1]
 		l.values(values, params, l.row(i), nil)
 		for _, v := range values {
@@ -229,7 +234,7 @@ func (l *kernelMachine) gram(k []float64, of []int, params []float64) (changed b
 	if !dense.Finite(4 * sum) { // the curvature along a pair of rows sums four values
 		return true, 0, errValues
 	}
-	dense.Mirror(k, n)
+	dense.Mirror(&l.state.Stop, k, n)
 	l.took(params)
 	return true, largest, nil
 }
@@ -275,6 +280,7 @@ func (l *kernelMachine) predict(keep *kernelValues, dst []float64, x *mat.Dense)
 	}
 	var chunk [256]float64
 	for t := range dst {
+		l.state.Stop.Look()
 		f := l.b
 		xt := x.RawRowView(t)
 		if keep != nil {

@@ -226,6 +226,7 @@ func (d *kernelDerivative) predictionsAlong(l *kernelMachine, dst []float64, x, 
 // addGradients adds s_k times the derivative of the kernel value values_k of row rows_k with x.
 // It adds to the sums of d that g wants and, unless nil, to dx.
 func (d *kernelDerivative) addGradients(l *kernelMachine, g *learn.Grad, dx, values, x []float64, rows []int) {
+	l.state.Stop.Look()
 	dparams := d.dparamsOf(g)
 	if a, ok := l.kernel.(ARD); ok {
 		d.addWeighted(l, a, g, dx, values, x, rows)

@@ -108,7 +108,8 @@ func (l *Ridge) end() { l.loo, l.folds.number = 0, 0 }
 //   - ErrNonconvex: the kernel turns out not to be positive semidefinite.
 //   - ErrNotFinite: the kernel or c overflows.
 func (l *Ridge) Fit(theta, hyper []float64) (err error) {
-	defer learner.Name(l, &err)
+	defer learner.End(l, &err)
+	l.state.Stop.Look()
 	l.end()
 	if err := l.state.BeginTheta(theta, l.state.Params, l.state.Hypers); err != nil {
 		return err
@@ -142,7 +143,8 @@ func (l *Ridge) Coefficients(dst []float64) ([]float64, error) {
 // of kind ErrDomain if the data has one row, or Rows or Weights. After an error dst is left as it
 // was.
 func (l *Ridge) LeaveOneOut(dst, hyper []float64) (err error) {
-	defer learner.Name(l, &err)
+	defer learner.End(l, &err)
+	l.state.Stop.Look()
 	l.end()
 	if l.state.Forget(); l.state.Data.X == nil {
 		return learner.ErrNoData
@@ -196,7 +198,8 @@ func (*Ridge) FoldsAtOnce() bool { return true }
 // that count, one that does not count, or one twice, and of kind ErrTooLarge if the folds need more
 // than the data's MaxBytes. After an error dst is left as it was.
 func (l *Ridge) Folds(dst, hyper []float64, folds [][]int) (err error) {
-	defer learner.Name(l, &err)
+	defer learner.End(l, &err)
+	l.state.Stop.Look()
 	l.end()
 	if l.state.Forget(); l.state.Data.X == nil {
 		return learner.ErrNoData

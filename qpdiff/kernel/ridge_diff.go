@@ -98,7 +98,7 @@ func (d *kernelDerivative) adjointLeaveOneOut(l *kernelRidgeFit, g *learn.Grad, 
 func (d *kernelDerivative) leaveOneOutColumns(l *kernelRidgeFit, g *learn.Grad, dx *mat.Dense, ddst []float64, first, count int) {
 	m, h := len(l.c), d.v
 	if g.X != nil || g.Hyper != nil {
-		dense.WeightedProducts(d.weights, first, count, l.factor.a, m, d.q, d.work)
+		dense.WeightedProducts(&l.state.Stop, d.weights, first, count, l.factor.a, m, d.q, d.work)
 	}
 	for j := first; j < m; j++ {
 		rows := l.support[first:min(first+count, j+1)]

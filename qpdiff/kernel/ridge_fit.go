@@ -7,6 +7,7 @@ import (
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/internal/stop"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -26,10 +27,11 @@ type kernelRidgeFactor struct {
 	shift    float64
 
 	size, x, work []float64 // of factorise
+	end           *stop.Stop
 }
 
 // factorise factorises for the matrix k and ridge = lambda·part; rows are the numbers of
-// its rows in the data.
+// its rows in the data. It looks at end.
 func (f *kernelRidgeFactor) factorise(k []float64, rows []int, lambda, part float64) error {
 	f.ridge = lambda * part
 	n := len(f.share)
@@ -53,6 +55,7 @@ func (f *kernelRidgeFactor) factorise(k []float64, rows []int, lambda, part floa
 	}
 	lost := 1.0 // by how much the terms of a diagonal entry exceed it
 	for i := range n {
+		f.end.Look()
 		row := f.a[i*n : i*n+i+1]
 		if copy(row, k[i*n:]); f.balanced {
 			for j, u := range f.u[:i+1] {
@@ -64,7 +67,7 @@ func (f *kernelRidgeFactor) factorise(k []float64, rows []int, lambda, part floa
 		lost = max(lost, k[i*n+i]/f.a[i*n+i])
 	}
 	const remedy = "raise lambda, or drop one of equal rows"
-	if at := dense.CholeskyBlocks(f.a, f.inv, n, dense.Eps, f.work); at < n {
+	if at := dense.CholeskyBlocks(f.end, f.a, f.inv, n, dense.Eps, f.work); at < n {
 		if pivot := f.a[at*n+at]; pivot < -dense.ComplementarityTol*dense.Eps*float64(n)*f.reach(k, at) {
 			return check.ArgErrorf("Kernel", qpdiff.ErrNonconvex, "use a positive semidefinite kernel", "has a direction of negative curvature at row %d", rows[at])
 		} else if !dense.Finite(pivot) {
@@ -120,7 +123,7 @@ func (f *kernelRidgeFactor) solve(x []float64, sum float64) (b float64) {
 // invert replaces the factor by G, with x = G·r for sum = 0: solve is lost.
 func (f *kernelRidgeFactor) invert() {
 	n := len(f.share)
-	dense.InverseBlocks(f.a, f.inv, n, f.work)
+	dense.InverseBlocks(f.end, f.a, f.inv, n, f.work)
 	if !f.balanced {
 		return
 	}
@@ -182,6 +185,7 @@ func (l *kernelRidgeFit) evaluate(hyper []float64) error {
 	}); err != nil {
 		return err
 	}
+	l.factor.end = &l.state.Stop
 	_, _, err := l.gram(l.k, l.rows, hyper[1:])
 	return err
 }

@@ -160,6 +160,7 @@ func (f *ridgeFolds) solve(l *kernelRidgeFit, hyper []float64) error {
 	}
 	m := len(l.rows)
 	for k := range f.parts {
+		l.state.Stop.Look()
 		p, c := &f.parts[k], f.coef[k*m:(k+1)*m]
 		p.predicted = dense.Grow(p.predicted, len(p.val))
 		y := &f.families[p.family]
@@ -175,6 +176,7 @@ func (f *ridgeFolds) solve(l *kernelRidgeFit, hyper []float64) error {
 
 // solve sets G and G·y.
 func (y *ridgeFamily) solve(l *kernelRidgeFit, lambda float64) error {
+	y.factor.end = &l.state.Stop
 	y.factor.share, y.factor.balanced = append(y.factor.share[:0], l.factor.share...), l.factor.balanced
 	if err := y.factor.factorise(l.k, l.rows, lambda, y.part); err != nil {
 		return err
@@ -195,7 +197,7 @@ func (p *ridgeFold) solveByFamily(l *kernelRidgeFit, y *ridgeFamily, c []float64
 	for at, i := range p.val {
 		dense.Gather(p.a[at*v:at*v+at+1], inverse[i*m:(i+1)*m], p.val[:at+1])
 	}
-	if dense.CholeskyBlocks(p.a, p.inv, v, dense.Eps, p.work) < v {
+	if dense.CholeskyBlocks(y.factor.end, p.a, p.inv, v, dense.Eps, p.work) < v {
 		return false
 	}
 	e := p.predicted
@@ -216,6 +218,7 @@ func (p *ridgeFold) solveByFamily(l *kernelRidgeFit, y *ridgeFamily, c []float64
 func (f *ridgeFolds) solveLeft(l *kernelRidgeFit, p *ridgeFold, c []float64, lambda float64) error {
 	m, t := len(l.rows), len(p.left)
 	f.k = dense.Grow(f.k, t*t)
+	p.factor.end = &l.state.Stop
 	p.factor.share, p.factor.balanced = dense.Grow(p.factor.share, t), l.factor.balanced
 	f.rows = dense.Grow(f.rows, t)
 	for at, i := range p.left {

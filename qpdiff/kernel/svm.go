@@ -119,7 +119,8 @@ func (l *SVM) Reset() {
 //     Rounding of the kernel's values and of the solution may change a training row's
 //     decision value by more than 1e-3, relative to the margin 1.
 func (l *SVM) Fit(theta, hyper []float64) (err error) {
-	defer learner.Name(l, &err)
+	defer learner.End(l, &err)
+	l.state.Stop.Look()
 	if err := l.state.BeginTheta(theta, l.state.Params, l.state.Hypers); err != nil {
 		return err
 	}
@@ -131,6 +132,7 @@ func (l *SVM) Fit(theta, hyper []float64) (err error) {
 	}); err != nil {
 		return err
 	}
+	l.q.end, l.q.factor.end = &l.state.Stop, &l.state.Stop
 	err = l.gramMatrix(hyper[1:])
 	if err == nil {
 		err = l.bounds(hyper[0])

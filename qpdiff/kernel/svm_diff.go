@@ -72,7 +72,7 @@ func (d *kernelDerivative) solve(l *kernelSVMFit, x []float64, sum float64) floa
 
 // finish goes back through the fit, from the cotangents v of β and db of b.
 func (l *kernelSVMFit) finish(d *kernelDerivative, g *learn.Grad, db float64) error {
-	d.product, g.Generalised = l.state.Fit, g.Generalised || len(l.weak) > 0
+	g.Generalised = g.Generalised || len(l.weak) > 0
 	d.w, d.dy = dense.Zeros(d.w, l.q.n), dense.Zeros(d.dy, l.q.n)
 	// K_FF·w + ω·1 = v_F, and 1ᵀw = db with Intercept.
 	d.z = dense.Grow(d.z, len(d.free))
@@ -87,6 +87,7 @@ func (l *kernelSVMFit) finish(d *kernelDerivative, g *learn.Grad, db float64) er
 		}
 	}
 	d.throughFit(l, g, omega)
+	d.product = l.state.Fit
 	return learner.CheckProduct(g)
 }
 

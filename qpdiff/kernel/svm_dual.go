@@ -6,6 +6,7 @@ import (
 
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/internal/stop"
 	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/floats"
@@ -40,7 +41,8 @@ type boxQP struct {
 	entries     []float64  // work: of K
 	pairs       pairSteps
 	warm        bool
-	size        float64 // of the terms of r
+	size        float64    // of the terms of r
+	end         *stop.Stop // solve looks at it
 
 	base float64 // entries that Load counts
 	most int64   // the MaxBytes of the data
@@ -136,6 +138,7 @@ func (q *boxQP) residual() {
 	q.size = 1
 	for j, v := range q.beta {
 		if v != 0 {
+			q.end.Look()
 			row := q.row(j)
 			floats.AddScaled(q.r, -v, row)
 			q.r[j] -= q.delta * v
@@ -150,6 +153,7 @@ func (q *boxQP) follow() {
 	for j, v := range q.beta {
 		q.size = max(q.size, math.Abs(v*q.diagonal[j]))
 		if d := v - q.was[j]; d != 0 {
+			q.end.Look()
 			floats.AddScaled(q.r, -d, q.row(j))
 			q.r[j] -= q.delta * d
 		}
@@ -198,6 +202,7 @@ func (q *boxQP) factorise(f *freeFactor, free []int, tol float64) int {
 	}
 	f.a, f.balanced, f.shift = f.a[:s*s], q.balanced, q.shift
 	for i, j := range free {
+		f.end.Look()
 		out := f.a[i*s+i : (i+1)*s]
 		q.rows.gather(out, j, q.n, free[i:])
 		for k := range out {

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/stop"
 )
 
 // freeFactor is the factor LDLᵀ of K_FF + shift·11ᵀ for a set F of rows. With
@@ -15,13 +16,14 @@ type freeFactor struct {
 	shift    float64
 	ones     []float64 // with balanced: the inverse times 1
 	weight   float64   // and its sum
+	end      *stop.Stop
 }
 
 // factorise factorises the upper triangle of K_FF + shift·11ᵀ, of s rows, in a. It returns the
-// first row that depends on earlier ones, or s.
+// first row that depends on earlier ones, or s. It looks at end.
 func (f *freeFactor) factorise(s int, tol float64) int {
 	f.dinv, f.ones = dense.Grow(f.dinv, s), dense.Grow(f.ones, s)
-	k := dense.LDLFactor(f.a, f.dinv, s, s, tol)
+	k := dense.LDLFactorUntil(f.end, f.a, f.dinv, s, s, tol)
 	if k == s && f.balanced {
 		dense.Fill(f.ones, 1)
 		dense.LDLSolve(f.a, f.dinv, s, s, f.ones)

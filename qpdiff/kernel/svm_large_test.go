@@ -12,6 +12,7 @@ import (
 	"cvgm/qpdiff/internal/casetest"
 	"cvgm/qpdiff/internal/numtest"
 	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/learntest"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -90,6 +91,20 @@ func TestKernelSVMManyRows(t *testing.T) {
 	}
 	if setAside[0] == 0 || setAside[1] == 0 || setAside[2] > 0 {
 		t.Errorf("%v rows were left when others were set aside", setAside)
+	}
+}
+
+// The ways of large problems look at a context, too.
+func TestKernelSVMManyRowsContext(t *testing.T) {
+	for _, way := range large {
+		setLimits(t, way)
+		for _, c := range []struct {
+			intercept bool
+			hyper     []float64
+		}{{false, []float64{8, .3}}, {true, []float64{100, 2}}} {
+			learntest.Contexts(t, func() learn.Learner { return &casetest.Predictions{P: &SVM{Intercept: c.intercept}} },
+				learntest.Case{Data: casetest.ClassData(4, 60, 2), Hyper: c.hyper})
+		}
 	}
 }
 

@@ -16,6 +16,7 @@ func (q *boxQP) optimisePairs(limit int) {
 	p := &q.pairs
 	p.begin(q)
 	for k := range limit {
+		q.end.Look()
 		// The largest r whose β may rise, its best partner, and the best single β.
 		single, gain, gap := -1, 0.0, 0.0
 		if !q.balanced {

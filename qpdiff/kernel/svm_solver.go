@@ -173,6 +173,7 @@ func (q *boxQP) boundTerms(rhs, work []float64) (sum float64) {
 	next := 0
 	for j, v := range q.beta {
 		if !dense.IsNext(q.free, &next, j) && v != 0 {
+			q.end.Look()
 			if sum -= v; whole {
 				q.rows.gather(work, j, q.n, q.free)
 				dense.Axpy(-v, work, rhs)
@@ -182,6 +183,7 @@ func (q *boxQP) boundTerms(rhs, work []float64) (sum float64) {
 	if !whole {
 		dense.Gather(rhs, q.r, q.free)
 		for i, j := range q.free {
+			q.end.Look()
 			q.rows.gather(work, j, q.n, q.free)
 			dense.Axpy(q.beta[j], work, rhs)
 			rhs[i] += q.delta * q.beta[j]
@@ -200,6 +202,7 @@ func (q *boxQP) solveFree() {
 	q.b = q.factor.solve(z, sum)
 	q.entries = dense.Grow(q.entries, s)
 	for i, j := range q.free {
+		q.end.Look()
 		q.rows.gather(q.entries, j, q.n, q.free)
 		r := rhs[i] - q.b - q.delta*z[i]
 		for k, v := range q.entries {

@@ -82,6 +82,7 @@ func (l *kernelSVMFit) listWeak(label, size, right, cond float64, up, down int) 
 // rows by the condition of the free set's system.
 func (l *kernelSVMFit) hidden(i int) bool {
 	q := &l.q
+	q.end.Look()
 	x := q.z[:len(q.free)]
 	at, free := slices.BinarySearch(q.free, i)
 	if free {
@@ -150,6 +151,7 @@ func (q *boxQP) decisionError(least []float64) float64 {
 	}
 	dense.Fill(f, q.factor.solve(e, sum))
 	for i, j := range q.free {
+		q.end.Look()
 		dense.Axpy(e[i], q.row(j), f)
 	}
 	worst := 0.0

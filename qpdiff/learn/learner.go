@@ -1,6 +1,8 @@
 package learn
 
 import (
+	"context"
+
 	"cvgm/qpdiff"
 
 	"gonum.org/v1/gonum/mat"
@@ -41,6 +43,18 @@ type SizedLearner interface {
 	// Load's allocations, such as working sets, is left out: Fit returns an error if it exceeds
 	// Data.MaxBytes. A number beyond int64 is the largest int64.
 	Bytes(s Size) int64
+}
+
+// A ContextLearner is a Learner whose long calls end when a context does. All learners of this
+// module are.
+type ContextLearner interface {
+	Learner
+	// SetContext makes ctx the context of the following Fits, Folds and LeaveOneOuts, and of long
+	// derivatives, until the next SetContext: once it has ended, they return an error that matches
+	// ctx's. A call under way does so within some 10⁷ operations; after a Fit that ended so the
+	// learner is as after Reset. Before the first SetContext nothing ends them. Like Fit,
+	// SetContext changes the learner.
+	SetContext(ctx context.Context)
 }
 
 // A ViewLearner is a Learner that reads X in place, through Data.Centre and Data.Scale, and only

@@ -1,6 +1,7 @@
 package learntest_test
 
 import (
+	"context"
 	"errors"
 	"math"
 	"math/rand/v2"
@@ -31,7 +32,11 @@ type ridges struct {
 	theta, b []float64 // b_j = Σ_i x_ij² + eʰ
 	penalty  float64
 	scratch  []float64
+	ctx      context.Context
+	half     bool
 }
+
+func (l *ridges) SetContext(ctx context.Context) { l.ctx = ctx }
 
 func (l *ridges) Dims(n int) (theta, hyper int) { return n, 1 }
 
@@ -40,7 +45,7 @@ func refusal(arg string, kind error) error {
 }
 
 func (l *ridges) Load(d learn.Data) error {
-	*l = ridges{fault: l.fault}
+	*l = ridges{fault: l.fault, ctx: l.ctx}
 	if err := d.Check(); err != nil {
 		return err
 	}
@@ -69,6 +74,10 @@ func (l *ridges) Fit(theta, hyper []float64) error {
 	if l.fault == "ignores the sign" {
 		hyper = []float64{math.Abs(hyper[0])}
 	}
+	if l.ctx != nil && l.ctx.Err() != nil && l.fault != "ignores its context" {
+		l.half = l.fault == "keeps half a fit"
+		return l.ctx.Err()
+	}
 	rows, n := l.d.X.Dims()
 	l.penalty, l.theta, l.b, l.scratch = math.Exp(hyper[0]), make([]float64, n), make([]float64, n), make([]float64, n)
 	for j := range n {
@@ -78,7 +87,9 @@ func (l *ridges) Fit(theta, hyper []float64) error {
 			l.b[j] += x * x
 			l.theta[j] += x * l.d.Y[i]
 		}
-		l.theta[j] /= l.b[j]
+		if l.theta[j] /= l.b[j]; l.half {
+			l.theta[j] *= 1 + 1e-15
+		}
 	}
 	if len(theta) != n {
 		panic("theta")
@@ -335,6 +346,8 @@ func TestContractsFindFaults(t *testing.T) {
 		"leaves no row out":             "LeaveOneOut differs",
 		"forgets the row predicted for": "in dx differs",
 		"no residual":                   "lacks a Residual",
+		"ignores its context":           "want the context's",
+		"keeps half a fit":              "the next fit or its VJP differs from a new learner's",
 	} {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestOwnTypes$", "-test.timeout=5m")
 		cmd.Env = append(os.Environ(), faultVariable+"="+fault)

@@ -1,5 +1,5 @@
 // Package learntest holds the contracts of learners and kernels as tests that anyone can run
-// on types of their own: [Learner], [Kinks], [Kernel], [LeaveOneOut] and [Allocations].
+// on types of their own: [Learner], [Kinks], [Kernel], [LeaveOneOut], [Contexts] and [Allocations].
 package learntest
 
 import (
@@ -21,7 +21,7 @@ import (
 // terms; that VJPs add and leave Grad.Generalised alone, that
 // they leave the bits of a field whatever others are wanted, that fits overwrite, and
 // that neither writes to its inputs; refits after Reset and after another data set bit
-// by bit; refusals of bad data, and of hyperparameters that are not finite or of
+// by bit; that a context which ends also ends a Fit, see [Contexts]; refusals of bad data, and of hyperparameters that are not finite or of
 // another number, by errors of qpdiff's kinds that are an [*qpdiff.ArgError]; that a
 // negative hyperparameter is either refused likewise or solved for; that a Fit before a
 // Load and a derivative without a fit are errors of kind ErrNotFitted; panics on
@@ -53,6 +53,7 @@ func Learner(t *testing.T, newLearner func() learn.Learner, cases ...Case) {
 			t.Run("adjoint", func(t *testing.T) { adjoint(t, newLearner, c) })
 			t.Run("buffers", func(t *testing.T) { buffers(t, newLearner, c) })
 			t.Run("refit", func(t *testing.T) { refit(t, newLearner, c, other) })
+			t.Run("contexts", func(t *testing.T) { Contexts(t, newLearner, c) })
 			t.Run("refusals", func(t *testing.T) { refusals(t, newLearner, c) })
 			t.Run("const", func(t *testing.T) { constant(t, newLearner, c, other) })
 			t.Run("counts", func(t *testing.T) { counts(t, newLearner, c) })

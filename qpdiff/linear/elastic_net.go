@@ -116,10 +116,12 @@ func (e *ElasticNet) Reset() {
 // working precision), as without λ2 when features of the support, or those about to enter it,
 // are linearly dependent without being equal. After an error there is no fit, and θ is left as it was.
 func (e *ElasticNet) Fit(theta, hyper []float64) (err error) {
-	defer learner.Name(e, &err)
+	defer learner.End(e, &err)
+	e.state.Stop.Look()
 	if err := e.begin(e.Groups, theta, hyper); err != nil {
 		return err
 	}
+	e.qp.watch(&e.state.Stop)
 	return e.end(theta, e.solve())
 }
 

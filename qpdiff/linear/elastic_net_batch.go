@@ -68,9 +68,16 @@ func (b *elasticNetBatch) fit(items []learn.BatchItem, hyper []float64) {
 			item.Err = item.Learner.Fit(item.Theta, hyper)
 			continue
 		}
+		if err := e.state.Stop.Err(); err != nil {
+			item.Err = learner.Ended(e, err)
+			continue
+		}
 		if err := e.begin(e.Groups, item.Theta, hyper); err != nil {
 			item.Err = learner.Named(e, err)
 			continue
+		}
+		if e.qp.end != nil { // so small fits are not worth a look
+			e.qp.watch(nil)
 		}
 		e.start()
 		b.nets[i], b.n = e, e.n

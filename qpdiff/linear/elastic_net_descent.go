@@ -53,6 +53,7 @@ func (q *piecewiseQP) coordinateDescent() {
 	}
 	rest.End()
 	for range q.sweeps() {
+		q.end.Look()
 		if !dense.DescendKinks(q.x, d, q.g, q.r, q.up, q.lo) {
 			break
 		}
@@ -76,6 +77,7 @@ func (q *piecewiseQP) descendSparse() {
 	}
 	along := c.Along(rest) - spread*c.Total
 	for range sparseSweeps {
+		q.end.Look()
 		signs, moved, largest := false, 0.0, 0.0
 		for j, old := range q.x {
 			f, h := q.features[j], q.diag[j]+q.r[j]
@@ -133,6 +135,7 @@ func (q *piecewiseQP) dualNewton() {
 	}
 	for range dualPoints {
 		for range dualSteps {
+			q.end.Look()
 			if q.dualPoint(v, step); floats.Norm(step, 2) <= dualTol*floats.Norm(v, 2) || !q.factorK(true) {
 				break
 			}

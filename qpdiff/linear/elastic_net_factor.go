@@ -27,7 +27,7 @@ func (q *piecewiseQP) factor() int {
 	} else if k, done := q.factorColumns(w); done {
 		return k
 	}
-	if k := dense.LDLFactor(q.a, q.dinv, s, w, q.pivotTol()); k < s {
+	if k := dense.LDLFactorUntil(q.end, q.a, q.dinv, s, w, q.pivotTol()); k < s {
 		return k
 	}
 	inverse := 1.0

@@ -5,6 +5,7 @@ import (
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/sparse"
+	"cvgm/qpdiff/internal/stop"
 	"cvgm/qpdiff/internal/woodbury"
 
 	"gonum.org/v1/gonum/floats"
@@ -60,6 +61,7 @@ type piecewiseQP struct {
 	lane         int          // there
 	intercept    bool         // the last coordinate is an intercept
 	features     []int        // ascending: of each coordinate, the entry of θ; nil: the same
+	end          *stop.Stop
 	columnQuadratic
 }
 
@@ -76,6 +78,9 @@ func (q *piecewiseQP) feature(j int) int {
 	}
 	return q.features[j]
 }
+
+// watch makes all steps of a solve look at end.
+func (q *piecewiseQP) watch(end *stop.Stop) { q.end, q.kernel.End, q.gradients.End = end, end, end }
 
 func (q *piecewiseQP) resize(n int) {
 	if q.features == nil { // else factor makes room for the active set alone

@@ -100,6 +100,7 @@ func (q *piecewiseQP) open() int {
 func (q *piecewiseQP) gatherColumns(w int) {
 	s := len(q.act)
 	for i, j := range q.act {
+		q.end.Look()
 		out := q.a[i*w : (i+1)*w]
 		q.products(out[i:s], j, q.act[i:])
 		out[i] += q.r[j]

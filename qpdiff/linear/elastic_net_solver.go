@@ -40,6 +40,7 @@ func (q *piecewiseQP) advanceActivated(most int) (done bool, err error) {
 	q.begin(descend)
 	limit := q.mostSteps()
 	for range min(most, limit) {
+		q.end.Look()
 		if done, err := q.step(); done || err != nil {
 			return done, err
 		}

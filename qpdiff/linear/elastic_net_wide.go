@@ -336,6 +336,7 @@ func (e *elasticNetFit) gather() {
 		if dense.IsNext(s.to, &kept, k) {
 			continue
 		}
+		q.end.Look()
 		// With all features before it, and those after it that have their products already.
 		s.with = s.with[:0]
 		for l := range k + 1 {

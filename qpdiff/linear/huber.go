@@ -113,7 +113,8 @@ func (l *Huber) Reset() {
 // The error matches ErrIterationLimit, for example, if δ is so far below the residuals that
 // rounding hides Q. After an error there is no fit, and θ is left as it was.
 func (l *Huber) Fit(theta, hyper []float64) (err error) {
-	defer learner.Name(l, &err)
+	defer learner.End(l, &err)
+	l.state.Stop.Look()
 	if err := l.state.Begin(theta, hyper, l.k, 2); err != nil {
 		return err
 	}
@@ -121,6 +122,7 @@ func (l *Huber) Fit(theta, hyper []float64) (err error) {
 		return check.ArgErrorf("hyper", qpdiff.ErrDomain, "give a threshold δ above 0, in the unit of the labels", "holds 0 as δ")
 	}
 	l.l2, l.delta = hyper[0], hyper[1]
+	l.sums.solver.End = &l.state.Stop
 	if err := l.choose(); err != nil {
 		l.warm = false
 		return err

@@ -51,7 +51,7 @@ func (d *huberDerivative) begin(l *huberFit, generalised bool, g *learn.Grad) er
 		for _, at := range l.weak {
 			d.zone[at] = 0
 		}
-		l.hessian(d.h, func(i int) float64 {
+		l.hessian(nil, d.h, func(i int) float64 {
 			if d.zone[i] == 0 {
 				return 1
 			}

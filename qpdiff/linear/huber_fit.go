@@ -1,6 +1,7 @@
 package linear
 
 import (
+	"context"
 	"math"
 
 	"cvgm/qpdiff"
@@ -48,6 +49,7 @@ func (l *huberNewton) minimise(limit int) error {
 		}
 	}
 	for range limit {
+		l.sums.solver.End.Look()
 		if done {
 			return nil
 		}
@@ -256,6 +258,9 @@ type huberFit struct {
 	without, pivots []float64 // work of findWeak
 }
 
+// SetContext implements [learn.ContextLearner].
+func (l *huberFit) SetContext(ctx context.Context) { l.state.Stop.Watch(ctx) }
+
 // load makes d, whose entries are checked, the data.
 func (l *huberFit) load(d learn.Data, intercept bool) error {
 	_, n := d.X.Dims()
@@ -331,7 +336,7 @@ func (l *huberFit) findWeak() error {
 		return nil
 	}
 	l.without, l.pivots = dense.Grow(l.without, l.k*l.k), dense.Grow(l.pivots, l.k)
-	l.hessian(l.without, quadratic)
+	l.hessian(&l.state.Stop, l.without, quadratic)
 	if _, at := l.factorise(l.without, l.pivots); at < l.k {
 		return errHuberOpen(at)
 	}

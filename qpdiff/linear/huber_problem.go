@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/stop"
 )
 
 // huberProblem is the minimisation of Σ_i share_i·h(y_i − z_iᵀθ) + ½·l2·Σ_j pen_j·θ_j² over θ,
@@ -39,14 +40,15 @@ func (l *huberProblem) resize(m, k int) {
 func (l *huberProblem) row(i int) []float64 { return l.z[i*l.k : (i+1)*l.k] }
 
 // hessian sets the upper triangle of h to the Hessian of the objective, with the given weight
-// for each row.
-func (l *huberProblem) hessian(h []float64, weight func(i int) float64) {
+// for each row. It looks at end.
+func (l *huberProblem) hessian(end *stop.Stop, h []float64, weight func(i int) float64) {
 	k := l.k
 	clear(h)
 	for i, s := range l.share {
 		if s *= weight(i); s == 0 {
 			continue
 		}
+		end.Look()
 		z := l.row(i)
 		for a, v := range z {
 			dense.Axpy(s*v, z[a:], h[a*k+a:(a+1)*k])

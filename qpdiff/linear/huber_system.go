@@ -320,17 +320,18 @@ func (l *huberSystem) change() {
 			}
 			g.inside[i] = !g.inside[i]
 		}
-		dense.AddGram(g.quad, k, b, huberStride, len(rows), g.weights[:len(rows)], g.block[:huberBlock])
+		dense.AddGram(g.solver.End, g.quad, k, b, huberStride, len(rows), g.weights[:len(rows)], g.block[:huberBlock])
 	}
 }
 
 // factor sets the Hessian to the one in which each row has the given weight, and factorises it
 // as factorise does.
 func (l *huberSystem) factor(weight func(i int) float64) (at int) {
-	if l.sums.byRows {
+	g := &l.sums
+	if g.byRows {
 		return l.factorRows(weight)
 	}
-	l.hessian(l.h, weight)
+	l.hessian(g.solver.End, l.h, weight)
 	l.cond, at = l.factorise(l.h, l.dinv)
 	return at
 }
@@ -364,6 +365,7 @@ func (l *huberSystem) hides(i int, off float64) bool {
 	if !dense.Negligible(off, l.errorBound(i), 1) {
 		return false
 	}
+	l.sums.solver.End.Look()
 	l.exactTerms()
 	// The bound takes the condition of the whole system; this row's own error takes one
 	// solve.

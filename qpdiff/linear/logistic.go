@@ -199,7 +199,8 @@ func (l *Logistic) Reset() {
 // solution is singular to machine precision or overflows. After an error that matches
 // ErrIterationLimit theta holds the last iterate; after any other it is as it was.
 func (l *Logistic) Fit(theta, hyper []float64) (err error) {
-	defer learner.Name(l, &err)
+	defer learner.End(l, &err)
+	l.state.Stop.Look()
 	if err := l.state.Begin(theta, hyper, l.d, 1); err != nil {
 		return err
 	}
@@ -208,6 +209,7 @@ func (l *Logistic) Fit(theta, hyper []float64) (err error) {
 	}
 	l.c = hyper[0]
 	l.iter = 0 // the count of the last fit has no part in this one
+	l.end, l.large.solver.End = &l.state.Stop, &l.state.Stop
 	l.startAtFull()
 	err = l.solve(cmp.Or(max(l.MaxIter, 0), logisticMaxIter))
 	if err == nil || errors.Is(err, qpdiff.ErrIterationLimit) {

@@ -55,8 +55,8 @@ func (d *logisticDerivative) rows(l *logisticFit, at *logisticPoint) (s, w []flo
 func (d *logisticDerivative) point(l *logisticFit) (*logisticPoint, error) {
 	at := d.weights(l)
 	if l.stale && !d.factored {
-		l.hessian(at)
-		if !at.factor() {
+		l.hessian(nil, at)
+		if !at.factor(nil) {
 			return nil, errLogisticSingular
 		}
 		d.factored = true

@@ -1,6 +1,7 @@
 package linear
 
 import (
+	"context"
 	"math"
 
 	"cvgm/qpdiff"
@@ -36,6 +37,9 @@ type logisticFit struct {
 	full      *logisticFit // the fit to all rows, nil if this is one
 	out       []int        // the rows of full that this one leaves out
 }
+
+// SetContext implements [learn.ContextLearner].
+func (l *logisticFit) SetContext(ctx context.Context) { l.state.Stop.Watch(ctx) }
 
 // shape makes room for the data.
 func (l *logisticFit) shape(d learn.Data, intercept Intercept) {
@@ -92,7 +96,7 @@ func (l *logisticFit) startAtFull() {
 		}
 	}
 	copy(l.theta, f.theta)
-	if l.factor() {
+	if l.factor(l.end) {
 		l.backsolve(l.step)
 		dense.Axpy(1, l.step, l.theta)
 		if f.stale {

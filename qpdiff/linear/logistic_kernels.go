@@ -10,6 +10,7 @@ import (
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
 	"cvgm/qpdiff/internal/sparse"
+	"cvgm/qpdiff/internal/stop"
 	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/blas"
@@ -356,8 +357,8 @@ func (p *logisticProblem) gradientSize(j int, s, theta []float64) float64 {
 	return size
 }
 
-// hessian sets the upper triangle of pt.h from pt.w.
-func (p *logisticProblem) hessian(pt *logisticPoint) {
+// hessian sets the upper triangle of pt.h from pt.w. It looks at end.
+func (p *logisticProblem) hessian(end *stop.Stop, pt *logisticPoint) {
 	m, k := p.m, p.k
 	weights := p.counted(&pt.work, pt.w)
 	if p.stored != nil {
@@ -375,8 +376,12 @@ func (p *logisticProblem) hessian(pt *logisticPoint) {
 				row[i] = v * roots[i]
 			}
 		}
-		blas64.Syrk(blas.NoTrans, p.c, blas64.General{Rows: k, Cols: m, Stride: m, Data: pt.root}, 0,
-			blas64.Symmetric{Uplo: blas.Upper, N: k, Stride: k, Data: pt.h})
+		for j := range k {
+			end.Look()
+			row := pt.h[j*k+j : (j+1)*k]
+			dense.Products(row, pt.root[j*m:], m, pt.root[j*m:(j+1)*m])
+			floats.Scale(p.c, row)
+		}
 	}
 	for j, r := range p.pen {
 		pt.h[j*k+j] += r
@@ -402,10 +407,10 @@ func (p *logisticProblem) storedHessian(pt *logisticPoint, weights []float64) {
 }
 
 // factor overwrites h by its factor and reports whether h is regular to working
-// precision.
-func (pt *logisticPoint) factor() bool {
+// precision. It looks at end.
+func (pt *logisticPoint) factor(end *stop.Stop) bool {
 	k := len(pt.dinv)
-	return dense.LDLFactor(pt.h, pt.dinv, k, k, dense.Eps) == k
+	return dense.LDLFactorUntil(end, pt.h, pt.dinv, k, k, dense.Eps) == k
 }
 
 // backsolve replaces x by H⁻¹x.

@@ -9,6 +9,7 @@ import (
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
 	"cvgm/qpdiff/internal/sparse"
+	"cvgm/qpdiff/internal/stop"
 	"cvgm/qpdiff/learn"
 )
 
@@ -23,6 +24,7 @@ type logisticNewton struct {
 	step      []float64 // Newton step
 	last      []float64 // the last step of a fit, if stale
 	hess      []float64 // k×k: H before it was factored
+	end       *stop.Stop
 	dm        []float64 // m entries: change of the margins
 	iter      int       // steps of the last fit
 	warm      bool      // theta is the start of the next fit
@@ -110,6 +112,7 @@ func (l *logisticNewton) minimiseLarge(limit int) error {
 	l.evaluated, l.stale = false, false
 	l.evaluatePoint(l.theta)
 	for l.iter = 1; l.iter <= limit; l.iter++ {
+		l.end.Look()
 		for j, v := range l.g {
 			l.cand[j], l.step[j] = -v, 0
 		}
@@ -174,6 +177,7 @@ func (l *logisticNewton) minimise(limit int) error {
 	}
 	l.evaluated, l.stale = false, false
 	for l.iter = 1; l.iter <= limit; l.iter++ {
+		l.end.Look()
 		damped, err := l.newtonStep()
 		if err != nil {
 			return err
@@ -260,7 +264,7 @@ func (l *logisticNewton) evaluate(theta []float64) {
 	l.product(l.dm, theta)
 	logisticWeights(l.s, l.w, l.dm)
 	l.gradient(l.g, l.counted(&l.work, l.s), theta)
-	l.hessian(&l.logisticPoint)
+	l.hessian(l.end, &l.logisticPoint)
 }
 
 // evaluateNear is evaluate from the s and w of theta − step. The length of step is at most r ≤
@@ -269,7 +273,7 @@ func (l *logisticNewton) evaluateNear(s0, w0, theta []float64, r float64) {
 	l.product(l.dm, l.step)
 	dense.LogisticNear(l.s, l.w, s0, w0, l.dm, r)
 	l.gradient(l.g, l.counted(&l.work, l.s), theta)
-	l.hessian(&l.logisticPoint)
+	l.hessian(l.end, &l.logisticPoint)
 }
 
 // newtonStep factors h in place and sets step = −h⁻¹g. If h is singular to working precision,
@@ -277,13 +281,13 @@ func (l *logisticNewton) evaluateNear(s0, w0, theta []float64, r float64) {
 // rows become certain, h may be regular.
 func (l *logisticNewton) newtonStep() (damped bool, err error) {
 	copy(l.hess, l.h)
-	if !l.factor() {
+	if !l.factor(l.end) {
 		damped = true
 		copy(l.h, l.hess)
 		for j := range l.k {
 			l.h[j*l.k+j] *= 1 + dense.ComplementarityTol*dense.Eps
 		}
-		if !l.factor() {
+		if !l.factor(l.end) {
 			return true, errLogisticSingular
 		}
 	}
@@ -322,6 +326,7 @@ func (l *logisticNewton) determined() error {
 	moved, off := make([]float64, l.m), l.cand
 	l.sizes(l.g)
 	for j := range k {
+		l.end.Look()
 		clear(off)
 		off[j] = logisticRounding * l.size(j, l.g)
 		l.backsolve(off)

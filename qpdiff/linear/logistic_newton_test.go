@@ -219,7 +219,7 @@ func TestLogisticSingularOnTheWay(t *testing.T) {
 		numtest.OK(t, l.Load(d))
 		l.c = c[0]
 		l.evaluate(make([]float64, l.k))
-		if !l.factor() {
+		if !l.factor(nil) {
 			singular++
 		}
 		if err := l.Fit(theta, c); err != nil {

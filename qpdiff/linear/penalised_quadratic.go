@@ -1,6 +1,7 @@
 package linear
 
 import (
+	"context"
 	"math"
 	"slices"
 
@@ -41,6 +42,9 @@ type penalisedQuadratic struct {
 	w, v  []float64    // work, made by probe
 	part  *piecewiseQP // work of settle
 }
+
+// SetContext implements [learn.ContextLearner].
+func (e *penalisedQuadratic) SetContext(ctx context.Context) { e.state.Stop.Watch(ctx) }
 
 // resize gives the problem n coordinates, of which features have penalties.
 func (e *penalisedQuadratic) resize(n, features int) {
@@ -187,6 +191,7 @@ func (e *penalisedQuadratic) retest() (atZero bool) {
 		fit = q.fitError(terms)
 	}
 	decided := func(j int) bool {
+		q.end.Look()
 		_, active := slices.BinarySearch(q.act, j)
 		if q.rowFactor && q.decides(j, active, terms(j)+e.root[j]*fit, e.l1[j]) {
 			return true

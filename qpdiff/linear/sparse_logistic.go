@@ -153,10 +153,12 @@ func (l *SparseLogistic) Reset() {
 // features of the support, or those about to enter it, are linearly dependent. After an error
 // there is no fit, and θ is left as it was.
 func (l *SparseLogistic) Fit(theta, hyper []float64) (err error) {
-	defer learner.Name(l, &err)
+	defer learner.End(l, &err)
+	l.state.Stop.Look()
 	if err := l.begin(&l.all.groups, l.all.l1[:l.penalised], l.all.l2[:l.penalised], l.Groups, theta, hyper); err != nil {
 		return err
 	}
+	l.qp.watch(&l.state.Stop)
 	if err := l.solve(); err != nil {
 		return err
 	}

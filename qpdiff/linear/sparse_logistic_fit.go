@@ -12,8 +12,6 @@ import (
 	"cvgm/qpdiff/internal/ways"
 	"cvgm/qpdiff/learn"
 
-	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -54,8 +52,7 @@ type sparseLogisticFit struct {
 	views [][]float64    // of each coordinate: its part of rows
 	taken sparse.Columns // they take the place of rows and views for a sparse X
 	along float64        // of the rows that curve takes
-	block []float64
-	enter []int // work of choose
+	enter []int          // work of choose
 
 	iter int  // steps of the last fit
 	warm bool // theta is the start of the next fit
@@ -187,7 +184,7 @@ func sparseEntries(m, d, set float64, gram bool) float64 {
 		entries += kernelEntries(m, d, set)
 	}
 	if gram {
-		entries += 2.25 * set * set
+		entries += 1.25 * set * set
 	}
 	return entries
 }
@@ -261,19 +258,16 @@ func (l *sparseLogisticFit) model(set []int) error {
 		}
 		return nil
 	}
-	l.gram, l.block = dense.Grow(l.gram, s*s), dense.Grow(l.block, s*s)
+	l.gram = dense.Grow(l.gram, s*s)
 	q.g = l.gram
-	if s == 0 {
-		return nil
-	}
-	blas64.Syrk(blas.NoTrans, 1, blas64.General{Rows: s, Cols: m, Stride: m, Data: l.rows}, 0,
-		blas64.Symmetric{Uplo: blas.Upper, N: s, Stride: s, Data: l.block})
 	for p := range s {
-		for k := p; k < s; k++ {
-			v := l.block[p*s+k]
-			l.gram[p*s+k], l.gram[k*s+p] = v, v
+		q.end.Look()
+		row := l.gram[p*s+p : (p+1)*s]
+		dense.Products(row, l.rows[p*m:], m, q.column(p))
+		for k, v := range row {
+			l.gram[(p+k)*s+p] = v
 		}
-		q.diag[p] = l.gram[p*s+p]
+		q.diag[p] = row[0]
 	}
 	return nil
 }

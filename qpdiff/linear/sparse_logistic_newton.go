@@ -86,6 +86,7 @@ func (l *sparseLogisticFit) minimise(limit int, warm bool) error {
 	stuck, streak := 0, 0 // how many last steps left no solution, or had a singular model
 	l.evaluate()
 	for l.iter = 1; l.iter <= limit; l.iter++ {
+		l.qp.end.Look()
 		if !dense.AllFinite(l.g) {
 			return errSparseOverflow
 		}

@@ -1,12 +1,14 @@
 package penalised
 
 import (
+	"context"
 	"math"
 
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/internal/stop"
 	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/floats"
@@ -38,6 +40,9 @@ type glmFit struct {
 	block                                        []float64 // rows times their weights
 	folds                                        foldFit
 }
+
+// SetContext implements [learn.ContextLearner].
+func (l *glmFit) SetContext(ctx context.Context) { l.state.Stop.Watch(ctx) }
 
 // load copies the rows of d that count.
 func (l *glmFit) load(d learn.Data, penalties []Penalty, intercept bool) error {
@@ -77,7 +82,7 @@ func (l *glmFit) load(d learn.Data, penalties []Penalty, intercept bool) error {
 	l.block = dense.Grow(l.block, min(m, blockRows(q))*q)
 	if l.loss == Squared {
 		l.gram = dense.Zeros(l.gram, q*q)
-		l.addSquares(l.gram, l.w)
+		l.addSquares(nil, l.gram, l.w)
 	}
 	return nil
 }
@@ -85,10 +90,11 @@ func (l *glmFit) load(d learn.Data, penalties []Penalty, intercept bool) error {
 // blockRows returns how many rows of q entries are summed at a time: they stay in the cache.
 func blockRows(q int) int { return 4 * max(1, dense.SquareBlock/4/max(1, q)) }
 
-// addSquares adds Σ_k w_k z_k z_kᵀ to the upper triangle of h.
-func (l *glmFit) addSquares(h, w []float64) {
+// addSquares adds Σ_k w_k z_k z_kᵀ to the upper triangle of h. It looks at end.
+func (l *glmFit) addSquares(end *stop.Stop, h, w []float64) {
 	q := l.q
 	for first, most := 0, blockRows(q); first < len(w); first += most {
+		end.Look()
 		some := w[first:min(first+most, len(w))]
 		rows := l.z[first*q:][:len(some)*q]
 		for k, w := range some {
@@ -167,6 +173,7 @@ func (l *glmFit) minimise() error {
 	}
 	previous := math.Inf(1)
 	for k := range mostSteps {
+		l.state.Stop.Look()
 		if k == 0 || l.loss != Squared {
 			if err := l.factorise(); err != nil {
 				return err
@@ -211,7 +218,7 @@ func (l *glmFit) factorise() error {
 		copy(l.h, l.gram)
 	} else {
 		clear(l.h)
-		l.addSquares(l.h, l.at.curvature)
+		l.addSquares(&l.state.Stop, l.h, l.at.curvature)
 	}
 	for j := range l.forms {
 		l.forms[j].addTo(l.h, q, l.lambda[j])
@@ -223,7 +230,7 @@ func (l *glmFit) factorise() error {
 		}
 		l.size[j] = math.Sqrt(v)
 	}
-	if row := dense.LDLFactor(l.h, l.dinv, q, q, rankTol); row < q {
+	if row := dense.LDLFactorUntil(&l.state.Stop, l.h, l.dinv, q, q, rankTol); row < q {
 		return l.dependent(row)
 	}
 	if dense.Unsolvable(dense.LDLCond(l.h, l.dinv, q, q, l.work, l.work2)) {

@@ -63,6 +63,7 @@ func (l *glmFit) fold(folds [][]int) error {
 			}
 			f.last[i] = k
 		}
+		l.state.Stop.Look()
 		l.foldRows(&f.parts[k], v)
 	}
 	q := l.q
@@ -121,6 +122,7 @@ func (l *glmFit) solveFolds() error {
 		dense.LDLSolve(l.h, l.dinv, q, q, l.theta)
 	}
 	for k := range f.parts {
+		l.state.Stop.Look()
 		p, beta, solved := &f.parts[k], f.beta[k*q:(k+1)*q], false
 		if p.large {
 			solved = l.solveLarge(p, beta)
@@ -143,7 +145,7 @@ func (l *glmFit) solveLarge(p *foldPart, beta []float64) bool {
 			return false
 		}
 	}
-	if dense.LDLFactor(p.h, p.dinv, q, q, rankTol) < q || dense.Unsolvable(dense.LDLCond(p.h, p.dinv, q, q, p.work, p.step)) {
+	if dense.LDLFactorUntil(&l.state.Stop, p.h, p.dinv, q, q, rankTol) < q || dense.Unsolvable(dense.LDLCond(p.h, p.dinv, q, q, p.work, p.step)) {
 		return false
 	}
 	floats.SubTo(beta, f.b, p.b)
@@ -155,6 +157,7 @@ func (l *glmFit) solveLarge(p *foldPart, beta []float64) bool {
 func (l *glmFit) solveSmall(p *foldPart, beta []float64) bool {
 	q, v := l.q, len(p.counting)
 	for at, k := range p.counting {
+		l.state.Stop.Look()
 		t := p.t[at*q : (at+1)*q]
 		floats.ScaleTo(t, math.Sqrt(l.w[k]), l.z[k*q:(k+1)*q])
 		dense.LDLSolve(l.h, l.dinv, q, q, t)
@@ -168,7 +171,7 @@ func (l *glmFit) solveSmall(p *foldPart, beta []float64) bool {
 		p.h[at*v+at]++
 		p.step[at] = root * (l.y[k] - dense.Dot(z, l.theta))
 	}
-	if dense.LDLFactor(p.h, p.dinv, v, v, 0) < v {
+	if dense.LDLFactorUntil(&l.state.Stop, p.h, p.dinv, v, v, 0) < v {
 		return false
 	}
 	for _, inverse := range p.dinv {

@@ -123,7 +123,8 @@ func (l *GLM) Reset() {
 //     have no count above 0.
 //   - ErrNotFinite: the objective overflows.
 func (l *GLM) Fit(theta, hyper []float64) (err error) {
-	defer learner.Name(l, &err)
+	defer learner.End(l, &err)
+	l.state.Stop.Look()
 	if err := l.state.Begin(theta, hyper, len(l.theta), len(l.forms)); err != nil {
 		return err
 	}
@@ -175,7 +176,8 @@ func (l *GLM) FoldsAtOnce() bool { return l.Loss == Squared }
 // has a row twice or has none, and ErrTooLarge for folds that need more than the data's MaxBytes. After
 // an error dst is undefined.
 func (l *GLM) Folds(dst, hyper []float64, folds [][]int) (err error) {
-	defer learner.Name(l, &err)
+	defer learner.End(l, &err)
+	l.state.Stop.Look()
 	l.folds.number, l.warm = 0, false
 	if l.state.Forget(); l.state.Data.X == nil {
 		return learner.ErrNoData

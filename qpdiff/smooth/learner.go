@@ -85,7 +85,8 @@ func (l *Learner) Reset() {
 //   - ErrIllPosed: the Hessian is not positive definite.
 //   - ErrIterationLimit: the solution was not reached.
 func (l *Learner) Fit(theta, hyper []float64) (err error) {
-	defer learner.Name(l, &err)
+	defer learner.End(l, &err)
+	l.state.Stop.Look()
 	if err := l.state.BeginTheta(theta, len(l.theta), l.Objective.NumHyper); err != nil {
 		return err
 	}

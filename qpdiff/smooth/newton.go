@@ -1,12 +1,14 @@
 package smooth
 
 import (
+	"context"
 	"math"
 
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/internal/stop"
 )
 
 // smoothFit is an [Objective] on its data, minimised by Newton's method, with all values that
@@ -22,6 +24,9 @@ type smoothFit struct {
 	h, dinv                 []float64
 	point, mid, left, right []float64
 }
+
+// SetContext implements [learn.ContextLearner].
+func (l *smoothFit) SetContext(ctx context.Context) { l.state.Stop.Watch(ctx) }
 
 // resize makes storage for k parameters.
 func (l *smoothFit) resize(k int) {
@@ -39,7 +44,7 @@ func (l *smoothFit) minimise(limit int) error {
 		return err
 	}
 	for range limit {
-		if err := l.factorise(l.h, l.dinv, l.gc); err != nil {
+		if err := l.factorise(&l.state.Stop, l.h, l.dinv, l.gc); err != nil {
 			return err
 		}
 		for j, v := range l.g {
@@ -71,6 +76,7 @@ func (l *smoothFit) minimise(limit int) error {
 func (l *smoothFit) lineSearch(slope float64) (rounding bool) {
 	lo, hi, t := 0.0, 1.0, 1.0
 	for range smoothBisections {
+		l.state.Stop.Look()
 		for j, v := range l.theta {
 			l.cand[j] = v + t*l.step[j]
 		}
@@ -187,10 +193,12 @@ func (l *smoothFit) noise() bool {
 	return true
 }
 
-// factorise assembles and factorises the Hessian at theta in h and dinv; v is work.
-func (l *smoothFit) factorise(h, dinv, v []float64) error {
+// factorise assembles and factorises the Hessian at theta in h and dinv; v is work. It looks at
+// end.
+func (l *smoothFit) factorise(end *stop.Stop, h, dinv, v []float64) error {
 	k := len(l.theta)
 	for i := range k {
+		end.Look()
 		clear(v)
 		v[i] = 1
 		l.objective.HVP(h[i*k:(i+1)*k], v, l.theta, l.state.Data, l.hyper)
@@ -198,7 +206,7 @@ func (l *smoothFit) factorise(h, dinv, v []float64) error {
 	if err := check.Finite("Objective.HVP", "scale the data", h); err != nil {
 		return err
 	}
-	if dense.LDLFactor(h, dinv, k, k, dense.Eps) < k {
+	if dense.LDLFactorUntil(end, h, dinv, k, k, dense.Eps) < k {
 		return errSmoothSingular
 	}
 	return nil

@@ -3,6 +3,7 @@
 package casetest
 
 import (
+	"context"
 	"errors"
 	"math"
 	"math/rand/v2"
@@ -153,10 +154,14 @@ type PredictorJVP interface {
 // Predictions is a Predictor whose θ are its predictions at five rows: as such it is a
 // learner like any other.
 type Predictions struct {
-	P PredictorJVP
-	X *mat.Dense // nil: drawn by Load
-	b [1]float64 // a fit's θ
+	P   PredictorJVP
+	X   *mat.Dense      // nil: drawn by Load
+	b   [1]float64      // a fit's θ
+	ctx context.Context // of fits alone
 }
+
+// SetContext implements [learn.ContextLearner].
+func (l *Predictions) SetContext(ctx context.Context) { l.ctx = ctx }
 
 func (l *Predictions) Dims(n int) (theta, hyper int) {
 	_, hyper = l.P.Dims(n)
@@ -175,7 +180,10 @@ func (l *Predictions) Load(d learn.Data) error {
 
 func (l *Predictions) Fit(theta, hyper []float64) error {
 	nt, _ := l.P.Dims(1)
-	if err := l.P.Fit(l.b[:nt], hyper); err != nil {
+	stops := l.P.(learn.ContextLearner)
+	stops.SetContext(l.ctx)
+	err := l.P.Fit(l.b[:nt], hyper)
+	if stops.SetContext(context.Background()); err != nil {
 		return err
 	}
 	return l.P.Predict(nil, theta, l.X)

@@ -1,6 +1,7 @@
 package casetest
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
 	"slices"
@@ -99,4 +100,9 @@ func (l WorkingSets) Load(d learn.Data) error {
 	defer ways.SetGramFeatures(ways.SetGramFeatures(0))
 	defer ways.SetProductFeatures(ways.SetProductFeatures(0))
 	return l.ForwardLearner.Load(d)
+}
+
+// SetContext implements [learn.ContextLearner].
+func (l WorkingSets) SetContext(ctx context.Context) {
+	l.ForwardLearner.(learn.ContextLearner).SetContext(ctx)
 }

@@ -1,6 +1,10 @@
 package dense
 
-import "gonum.org/v1/gonum/floats"
+import (
+	"cvgm/qpdiff/internal/stop"
+
+	"gonum.org/v1/gonum/floats"
+)
 
 // Matrices of hundreds of rows in row-major storage, by blocks that stay in the caches.
 
@@ -30,6 +34,7 @@ type product struct {
 	lower                bool
 	scale                float64
 	w                    []float64
+	end                  *stop.Stop // add looks at it
 }
 
 // add adds the product. work holds the packed blocks.
@@ -46,6 +51,7 @@ func (p *product) add(work []float64) {
 				first = j
 			}
 			for i := first; i < p.rows; i += productRows {
+				p.end.Look()
 				for at := 0; at < columns && !(p.lower && i+productRows <= j+at); at += productColumns {
 					p.addTile(i, j+at, k, depth, work[at*depth:])
 				}
@@ -139,7 +145,7 @@ func addTile(c []float64, inC int, a []float64, inA int, b []float64, depth int)
 }
 
 // CholeskyBlocks is [Cholesky] for many rows, with work of [BlockWork] entries.
-func CholeskyBlocks(l, inv []float64, n int, tol float64, work []float64) int {
+func CholeskyBlocks(end *stop.Stop, l, inv []float64, n int, tol float64, work []float64) int {
 	for i := range n {
 		inv[i] = l[i*n+i]
 	}
@@ -147,23 +153,23 @@ func CholeskyBlocks(l, inv []float64, n int, tol float64, work []float64) int {
 		size := min(BlockSize, n-from)
 		block := l[from*n+from:]
 		(&product{c: block, a: l[from*n:], b: l[from*n:], inC: n, inA: n, inB: n,
-			rows: n - from, columns: size, depth: from, lower: true, scale: -1}).add(work)
-		if at := choleskyRows(block, inv[from:], size, n, tol); at < size {
+			rows: n - from, columns: size, depth: from, lower: true, scale: -1, end: end}).add(work)
+		if at := choleskyRows(nil, block, inv[from:], size, n, tol); at < size {
 			return from + at
 		}
 		if next := from + size; next < n {
-			solveRows(l[next*n+from:], n-next, block, inv[from:], size, n, work)
+			solveRows(end, l[next*n+from:], n-next, block, inv[from:], size, n, work)
 		}
 	}
 	return n
 }
 
 // solveRows replaces X by X·L⁻ᵀ, for rows×n X and the lower triangle L with the same stride.
-func solveRows(x []float64, rows int, l, inv []float64, n, stride int, work []float64) {
+func solveRows(end *stop.Stop, x []float64, rows int, l, inv []float64, n, stride int, work []float64) {
 	for j := 0; j < n; j += productColumns {
 		width := min(productColumns, n-j)
 		(&product{c: x[j:], a: x, b: l[j*stride:], inC: stride, inA: stride, inB: stride,
-			rows: rows, columns: width, depth: j, scale: -1}).add(work)
+			rows: rows, columns: width, depth: j, scale: -1, end: end}).add(work)
 		if width == productColumns {
 			solveTiles(x[j:], rows, l[j*stride+j:], inv[j:], stride)
 			continue
@@ -203,8 +209,9 @@ func solveTiles(x []float64, rows int, l, inv []float64, stride int) {
 }
 
 // InverseBlocks replaces the Cholesky factor a of a matrix of n rows, whose diagonal has the
-// inverses inv, by the inverse of the matrix, both triangles. work has [BlockWork] entries.
-func InverseBlocks(a, inv []float64, n int, work []float64) {
+// inverses inv, by the inverse of the matrix, both triangles. work has [BlockWork] entries. It looks
+// at end.
+func InverseBlocks(end *stop.Stop, a, inv []float64, n int, work []float64) {
 	wide := min(n, BlockSize)
 	block, work := work[:wide*wide], work[wide*wide:]
 	// First U = L⁻ᵀ above the diagonal; its diagonal is inv.
@@ -215,13 +222,13 @@ func InverseBlocks(a, inv []float64, n int, work []float64) {
 		}
 		for k := 0; k < from; k += BlockSize {
 			p := product{c: a[from:], a: a[k:], b: a[from*n+k:], inC: n, inA: n, inB: n,
-				rows: k, columns: size, depth: BlockSize, scale: -1}
+				rows: k, columns: size, depth: BlockSize, scale: -1, end: end}
 			p.add(work)
 			upperBlock(block, wide, a, inv, k, n)
 			p.c, p.a, p.inA, p.rows = a[k*n+from:], block, wide, BlockSize
 			p.add(work)
 		}
-		solveRows(a[from:], from, a[from*n+from:], inv[from:], size, n, work)
+		solveRows(end, a[from:], from, a[from*n+from:], inv[from:], size, n, work)
 		for i := from; i < from+size; i++ {
 			row := a[i*n : i*n+from+size]
 			for j := i + 1; j < len(row); j++ {
@@ -238,7 +245,7 @@ func InverseBlocks(a, inv []float64, n int, work []float64) {
 		}
 		for k := from; k < n; k += BlockSize {
 			p := product{c: a[from*n+from:], a: a[from*n+k:], b: a[from*n+k:], inC: n, inA: n, inB: n,
-				rows: k - from, columns: size, depth: min(BlockSize, n-k), lower: true, scale: 1}
+				rows: k - from, columns: size, depth: min(BlockSize, n-k), lower: true, scale: 1, end: end}
 			p.add(work)
 			upperBlock(block, wide, a, inv, k, n)
 			p.c, p.a, p.inA, p.rows = a[k*n+from:], block, wide, p.depth
@@ -250,7 +257,7 @@ func InverseBlocks(a, inv []float64, n int, work []float64) {
 			p.add(work)
 		}
 	}
-	Mirror(a, n)
+	Mirror(end, a, n)
 }
 
 // upperBlock sets block to the block of U on the diagonal from k on, with zeros below.
@@ -266,17 +273,18 @@ func upperBlock(block []float64, wide int, a, inv []float64, k, n int) {
 
 // WeightedProducts computes a part of A·diag(w)·A for a symmetric A of n rows: the rows from
 // first on, in count ≤ [BlockSize] columns from first on. g holds it in rows of count entries.
-// Only the lower triangle of the whole is defined. work has [BlockWork] entries.
-func WeightedProducts(g []float64, first, count int, a []float64, n int, w, work []float64) {
+// Only the lower triangle of the whole is defined. work has [BlockWork] entries. It looks at end.
+func WeightedProducts(end *stop.Stop, g []float64, first, count int, a []float64, n int, w, work []float64) {
 	clear(g[:(n-first)*count])
 	(&product{c: g, a: a[first*n:], b: a[first*n:], inC: count, inA: n, inB: n,
-		rows: n - first, columns: count, depth: n, lower: true, scale: 1, w: w}).add(work)
+		rows: n - first, columns: count, depth: n, lower: true, scale: 1, w: w, end: end}).add(work)
 }
 
-// Mirror copies the lower triangle of a matrix of n rows to the upper one.
-func Mirror(a []float64, n int) {
+// Mirror copies the lower triangle of a matrix of n rows to the upper one. It looks at end.
+func Mirror(end *stop.Stop, a []float64, n int) {
 	const size = 16 // two lines of the cache
 	for from := 0; from < n; from += size {
+		end.Look()
 		for i := from; i < n; i++ {
 			for j, v := range a[i*n+from : i*n+min(from+size, i)] {
 				a[(from+j)*n+i] = v

@@ -33,7 +33,7 @@ func TestBlocks(t *testing.T) {
 		a := definite(rng, n, float64(n))
 		byRows, blocks := slices.Clone(a), slices.Clone(a)
 		inv, blockInv, work := make([]float64, n), make([]float64, n), make([]float64, BlockWork(n))
-		if Cholesky(byRows, inv, n, Eps) != n || CholeskyBlocks(blocks, blockInv, n, Eps, work) != n {
+		if Cholesky(nil, byRows, inv, n, Eps) != n || CholeskyBlocks(nil, blocks, blockInv, n, Eps, work) != n {
 			t.Fatalf("n = %d: no factor", n)
 		}
 		tol := 4 * Eps * float64(n) * a[0]
@@ -44,7 +44,7 @@ func TestBlocks(t *testing.T) {
 				}
 			}
 		}
-		InverseBlocks(blocks, blockInv, n, work)
+		InverseBlocks(nil, blocks, blockInv, n, work)
 		for i := range n {
 			for j := range n {
 				want, got := 0.0, Dot(a[i*n:(i+1)*n], blocks[j*n:(j+1)*n])
@@ -76,7 +76,7 @@ func TestBlocksDependent(t *testing.T) {
 		} else {
 			a[0] = 0
 		}
-		got := CholeskyBlocks(a, make([]float64, n), n, Eps*n, make([]float64, BlockWork(n)))
+		got := CholeskyBlocks(nil, a, make([]float64, n), n, Eps*n, make([]float64, BlockWork(n)))
 		if got != at || !(math.Abs(a[at*n+at]) <= Eps*n*n*n) {
 			t.Errorf("row %d: stops at %d, whose pivot is %v", at, got, a[at*n+at])
 		}
@@ -91,9 +91,9 @@ func BenchmarkBlocks(b *testing.B) {
 			name string
 			f    func()
 		}{
-			{"by rows", func() { Cholesky(l, inv, n, Eps) }},
-			{"by blocks", func() { CholeskyBlocks(l, inv, n, Eps, work) }},
-			{"with inverse", func() { CholeskyBlocks(l, inv, n, Eps, work); InverseBlocks(l, inv, n, work) }},
+			{"by rows", func() { Cholesky(nil, l, inv, n, Eps) }},
+			{"by blocks", func() { CholeskyBlocks(nil, l, inv, n, Eps, work) }},
+			{"with inverse", func() { CholeskyBlocks(nil, l, inv, n, Eps, work); InverseBlocks(nil, l, inv, n, work) }},
 		} {
 			b.Run(fmt.Sprintf("%d/%s", n, run.name), func(b *testing.B) {
 				for b.Loop() {

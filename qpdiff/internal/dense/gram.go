@@ -1,6 +1,8 @@
 package dense
 
 import (
+	"cvgm/qpdiff/internal/stop"
+
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
@@ -274,12 +276,13 @@ func DescendBox(z, grad, q, steps, lo, hi []float64) (met int) {
 
 // AddGram adds A·diag(w)·Aᵀ to the lower triangle of g, for the n×width matrix A with the given
 // stride; a nil w counts as ones. It takes as many entries of each row of A at a time as work
-// has, so that its rows stay in the cache.
-func AddGram(g []float64, n int, a []float64, stride, width int, w, work []float64) {
+// has, so that its rows stay in the cache. It looks at end.
+func AddGram(end *stop.Stop, g []float64, n int, a []float64, stride, width int, w, work []float64) {
 	for first := 0; first < width; first += len(work) {
 		size := min(len(work), width-first)
 		x := work[:size]
 		for j := range n {
+			end.Look()
 			if copy(x, a[j*stride+first:]); w != nil {
 				floats.Mul(x, w[first:first+size])
 			}

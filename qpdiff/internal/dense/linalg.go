@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"cvgm/qpdiff/internal/stop"
+
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -40,12 +42,17 @@ func LDLStride(n int) int { return (n + 4) &^ 3 }
 // to working precision. Without such a pivot it returns n, but the rows may still be dependent;
 // see [Unsolvable].
 func LDLFactor(a, dinv []float64, n, stride int, tol float64) int {
+	return LDLFactorUntil(nil, a, dinv, n, stride, tol)
+}
+
+// LDLFactorUntil is LDLFactor that looks at end.
+func LDLFactorUntil(end *stop.Stop, a, dinv []float64, n, stride int, tol float64) int {
 	switch {
 	case n == 3 && stride == 3:
 		return ldlFactor3(a, dinv, tol)
 	case !vectors:
 	case n >= leastBlocks:
-		return ldlBlocks(a, dinv, n, stride, tol)
+		return ldlBlocks(end, a, dinv, n, stride, tol)
 	case n > 0 && stride%4 == 0:
 		_, _ = a[n*stride-1], dinv[n-1]
 		return ldlSmall(&a[0], &dinv[0], n, stride, tol)
@@ -57,6 +64,7 @@ func LDLFactor(a, dinv []float64, n, stride int, tol float64) int {
 	}
 	// Two pivots at a time, which halves the passes over the rows below.
 	for k := 0; k < n; k += 2 {
+		end.Look()
 		r0 := a[k*stride+k : (k+1)*stride]
 		d := r0[0]
 		if !(d > tol*dinv[k]) || d < SmallestNormal {
@@ -101,7 +109,7 @@ const leastBlocks = 16
 
 // ldlBlocks is LDLFactor by the vector units. A row takes the pivots of a block at once, and so
 // leaves the cache once for each block.
-func ldlBlocks(a, dinv []float64, n, stride int, tol float64) int {
+func ldlBlocks(end *stop.Stop, a, dinv []float64, n, stride int, tol float64) int {
 	for k := range n {
 		dinv[k] = a[k*stride+k]
 	}
@@ -109,6 +117,9 @@ func ldlBlocks(a, dinv []float64, n, stride int, tol float64) int {
 	for from := 0; from < n; from += ldlBlock {
 		to := min(from+ldlBlock, n)
 		for i := from; i < n; i++ {
+			if i%ldlBlock == 0 {
+				end.Look()
+			}
 			row := a[i*stride+i : (i+1)*stride]
 			if pivots := min(i, to) - from; pivots > 1 {
 				above := a[from*stride+i:]
@@ -440,18 +451,19 @@ func Fill[T any](x []T, v T) {
 
 // Cholesky replaces the lower triangle of l by its Cholesky factor, with the
 // inverses of the diagonal in inv. It stops at the first pivot that is not above
-// tol times its diagonal entry, leaves it in place, and returns that row, or n.
-func Cholesky(l, inv []float64, n int, tol float64) int {
+// tol times its diagonal entry, leaves it in place, and returns that row, or n. It looks at end.
+func Cholesky(end *stop.Stop, l, inv []float64, n int, tol float64) int {
 	for i := range n {
 		inv[i] = l[i*n+i]
 	}
-	return choleskyRows(l, inv, n, n, tol)
+	return choleskyRows(end, l, inv, n, n, tol)
 }
 
 // choleskyRows is Cholesky for rows of the given stride. inv holds the diagonal that pivots are
 // relative to until the inverses take its place.
-func choleskyRows(l, inv []float64, n, stride int, tol float64) int {
+func choleskyRows(end *stop.Stop, l, inv []float64, n, stride int, tol float64) int {
 	for i := range n {
+		end.Look()
 		li := l[i*stride : i*stride+i+1]
 		ForwardSolve(l, inv, i, stride, li)
 		d := li[i] - floats.Dot(li[:i], li[:i])

@@ -74,7 +74,7 @@ func TestTriangles(t *testing.T) {
 				back[j] += want[i*n+j] * x[i]
 			}
 		}
-		if k := Cholesky(made, inv, n, Eps); k < n {
+		if k := Cholesky(nil, made, inv, n, Eps); k < n {
 			t.Fatalf("%d rows: stops at %d", n, k)
 		}
 		ForwardSolve(made, inv, n, n, forward)
@@ -169,8 +169,8 @@ func TestAddGram(t *testing.T) {
 	Gram(want, 1, columns, width, n, n)
 	for _, size := range []int{1, 10, width, 100} {
 		got, weighted := make([]float64, n*n), make([]float64, n*n)
-		AddGram(got, n, a, stride, width, nil, make([]float64, size))
-		AddGram(weighted, n, a, stride, width, w, make([]float64, size))
+		AddGram(nil, got, n, a, stride, width, nil, make([]float64, size))
+		AddGram(nil, weighted, n, a, stride, width, w, make([]float64, size))
 		for j := range n {
 			for k := range j + 1 {
 				sum := 0.0

@@ -283,9 +283,9 @@ func TestVectors(t *testing.T) {
 		work := make([]float64, BlockWork(n))
 		both("CholeskyBlocks", sizes, func() []float64 {
 			out, inv := packRows(m, n, stride), make([]float64, n)
-			k := CholeskyBlocks(out, inv, n, Eps, work)
+			k := CholeskyBlocks(nil, out, inv, n, Eps, work)
 			if k == n {
-				InverseBlocks(out, inv, n, work)
+				InverseBlocks(nil, out, inv, n, work)
 			}
 			return append(append(out[:k*n], inv[:k]...), float64(k))
 		})
@@ -293,7 +293,7 @@ func TestVectors(t *testing.T) {
 			first := n / 3 / 4 * 4
 			count := min(BlockSize, n-first)
 			out := make([]float64, (n-first)*count)
-			WeightedProducts(out, first, count, h, n, g[:n], work)
+			WeightedProducts(nil, out, first, count, h, n, g[:n], work)
 			for i := range min(count, n-first) {
 				clear(out[i*count+i+1 : (i+1)*count])
 			}

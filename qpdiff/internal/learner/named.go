@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/internal/stop"
 )
 
 // Named returns err, unless it is nil, with the package and name of the learner l in front.
@@ -15,5 +16,27 @@ func Named(l any, err error) error {
 	return check.Named(strings.TrimLeft(fmt.Sprintf("%T", l), "*"), err)
 }
 
-// Name is Named for the result of a method, deferred.
-func Name(l any, err *error) { *err = Named(l, *err) }
+// Name is Named for the result of a method, deferred. The panic of a [stop.Stop] becomes the error.
+func Name(l any, err *error) {
+	if value := recover(); value != nil {
+		*err = stop.Recovered(value)
+	}
+	*err = Named(l, *err)
+}
+
+// End is Name for a Fit, or a call like it. If a [stop.Stop] ended that, it left its work half done,
+// and l is reset.
+func End(l interface{ Reset() }, err *error) {
+	if value := recover(); value != nil {
+		*err = stop.Recovered(value)
+	}
+	*err = Ended(l, *err)
+}
+
+// Ended is End for the result of a part of a fit that does not panic.
+func Ended(l interface{ Reset() }, err error) error {
+	if stop.Ended(err) {
+		l.Reset()
+	}
+	return Named(l, err)
+}

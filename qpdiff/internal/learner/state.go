@@ -7,6 +7,7 @@ import (
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/stop"
 	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/floats"
@@ -21,6 +22,7 @@ type State struct {
 	Params int        // entries of θ as of the last Fit
 	Hypers int        // hyperparameters, likewise
 	Fit    uint64     // the number of the last fit, of newState; 0 without one
+	Stop   stop.Stop  // fits look at it
 }
 
 // Unload forgets data and fit, as a Load does first.

@@ -5,6 +5,7 @@ import (
 
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/sparse"
+	"cvgm/qpdiff/internal/stop"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -26,7 +27,8 @@ const (
 // steps since the last one have cost as much as a factor. Its results depend only on the
 // systems that it has solved since Reset, and not on time.
 type Solver struct {
-	Factor *Factor // the one in use; nil: none yet
+	Factor *Factor    // the one in use; nil: none yet
+	End    *stop.Stop // the solver looks at it
 	own    Factor
 	fresh  bool    // the factor belongs to the system
 	spent  int     // steps with this factor
@@ -79,7 +81,7 @@ func (s *Solver) left(sys *System) int {
 // Factorise factorises the system, and reports whether it is regular to working precision.
 func (s *Solver) Factorise(sys *System) bool {
 	s.Factor, s.spent = &s.own, 0
-	s.fresh = s.own.factorise(sys)
+	s.fresh = s.own.factorise(sys, s.End)
 	return s.fresh
 }
 
@@ -294,6 +296,7 @@ func (s *Solver) conjugate(sys *System, x, b []float64, tol float64, most int) (
 	size := floats.Dot(s.r, s.z)
 	end := tol * tol * size
 	for ; steps < most; steps++ {
+		s.End.Look()
 		alpha := size / sys.Product(s.q, s.p, s.t)
 		if !(alpha > 0) || !dense.Finite(alpha) {
 			return steps, false

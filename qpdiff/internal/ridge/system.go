@@ -8,6 +8,7 @@ import (
 
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/sparse"
+	"cvgm/qpdiff/internal/stop"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
@@ -118,11 +119,11 @@ const gramWidth, gramStride = 256, 264
 
 // addGram adds A·diag(w)·Aᵀ to the lower triangle of g, for A with n rows of count entries. A
 // is a part of the rows of data, which have the given stride, or the transpose of a part of its
-// columns. A nil w counts as ones. work grows.
-func addGram(g []float64, n, count int, data []float64, stride int, transposed bool, w []float64, work *[]float64) {
+// columns. A nil w counts as ones. work grows. addGram looks at end.
+func addGram(end *stop.Stop, g []float64, n, count int, data []float64, stride int, transposed bool, w []float64, work *[]float64) {
 	if !transposed {
 		*work = dense.Grow(*work, gramWidth)
-		dense.AddGram(g, n, data, stride, count, w, *work)
+		dense.AddGram(end, g, n, data, stride, count, w, *work)
 		return
 	}
 	*work = dense.Grow(*work, gramWidth+gramStride*n)
@@ -138,7 +139,7 @@ func addGram(g []float64, n, count int, data []float64, stride int, transposed b
 		if w != nil {
 			part = w[first : first+width]
 		}
-		dense.AddGram(g, n, block, gramStride, width, part, (*work)[:gramWidth])
+		dense.AddGram(end, g, n, block, gramStride, width, part, (*work)[:gramWidth])
 	}
 }
 
@@ -167,7 +168,7 @@ func (s *System) Load(byRows bool) {
 	if byRows {
 		s.rows = dense.Zeros(s.rows, s.M*s.M)
 		a, way := s.matrix()
-		addGram(s.rows, s.M, s.Penalised, a.Data, a.Stride, way == blas.Trans, nil, &s.work)
+		addGram(nil, s.rows, s.M, s.Penalised, a.Data, a.Stride, way == blas.Trans, nil, &s.work)
 	}
 }
 
@@ -265,8 +266,8 @@ func (f *Factor) exactDiagonal(s *System) {
 }
 
 // factorise makes f the factor of the system, and reports whether that is regular to working
-// precision.
-func (f *Factor) factorise(s *System) bool {
+// precision. It looks at end.
+func (f *Factor) factorise(s *System, end *stop.Stop) bool {
 	f.byRows = s.byRows
 	size := s.K
 	if f.byRows {
@@ -289,13 +290,13 @@ func (f *Factor) factorise(s *System) bool {
 	} else {
 		f.l = dense.Zeros(f.l, size*size)
 		a, way := s.matrix()
-		addGram(f.l, size, s.M, a.Data, a.Stride, way == blas.NoTrans, s.Weights, &f.scratch)
+		addGram(end, f.l, size, s.M, a.Data, a.Stride, way == blas.NoTrans, s.Weights, &f.scratch)
 		for j := range s.Penalised {
 			f.l[j*size+j] += s.Ridge
 		}
 	}
 	f.inv = dense.Grow(f.inv, size)
-	f.made = dense.Cholesky(f.l, f.inv, size, dense.Eps) == size
+	f.made = dense.Cholesky(end, f.l, f.inv, size, dense.Eps) == size
 	return f.made
 }
 

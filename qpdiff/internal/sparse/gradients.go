@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/stop"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -51,7 +52,8 @@ func (s *System) Apply(dst, v, fit []float64) {
 // without a factor. From the start 0 it finds, of several solutions, the one of least norm in
 // these variables.
 type Gradients struct {
-	Least, Most float64 // eigenvalues in these variables as met by the last solve: Ritz values
+	End         *stop.Stop // Solve looks at it
+	Least, Most float64    // eigenvalues in these variables as met by the last solve: Ritz values
 	alpha, beta []float64
 }
 
@@ -130,6 +132,7 @@ func (g *Gradients) round(q *System, change, rest, along, image, unit, fit []flo
 	g.alpha, g.beta = g.alpha[:0], g.beta[:0]
 	rr := floats.Dot(rest, rest)
 	for end := roundTol * roundTol * rr; rr > end && len(g.alpha) < steps; {
+		g.End.Look()
 		floats.Mul(along, unit)
 		q.Apply(image, along, fit)
 		floats.Div(along, unit)

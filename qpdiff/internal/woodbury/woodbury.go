@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/stop"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -23,6 +24,7 @@ const (
 // that leave would cost digits. All changes together round by a few times as much as a sum
 // computed anew; callers correct solutions by their residual.
 type Sum struct {
+	End    *stop.Stop // Factor looks at it
 	rows   int
 	sum    []float64 // rows×rows, upper triangle
 	weight []float64 // w_f of each feature of all; 0 outside of the sum
@@ -100,7 +102,7 @@ func (o *Sum) Factor(columns [][]float64, rows int, inv float64, support *Suppor
 		}
 		row[i]++
 	}
-	if dense.LDLFactor(o.k, o.inv, rows, rows, 0) < rows {
+	if dense.LDLFactorUntil(o.End, o.k, o.inv, rows, rows, 0) < rows {
 		o.Forget()
 		return false
 	}
@@ -179,6 +181,7 @@ func (o *Sum) add(columns [][]float64, sign float64, terms []term) {
 	n := o.rows
 	o.chunk = dense.Grow(o.chunk, 2*n*min(ChunkTerms, len(terms)))
 	for len(terms) > 0 {
+		o.End.Look()
 		m := min(ChunkTerms, len(terms))
 		weighted, plain := o.chunk[:n*m], o.chunk[n*m:2*n*m]
 		for i, t := range terms[:m] {

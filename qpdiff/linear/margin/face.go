@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/stop"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -25,6 +26,7 @@ type marginFace struct {
 	root    []float64 // √ of its pivots
 	q, r    []float64 // elbow normals, whitened by the Hessian, = R·Q with orthonormal rows of Q and lower triangular R
 	factor  bool      // h, q and r belong to the solution
+	end     *stop.Stop
 }
 
 // resize gives the face room for that many rows and coordinates.
@@ -145,6 +147,7 @@ func (f *marginFace) gradient(p *marginProblem, g, theta, m []float64) {
 		if c == 0 {
 			continue
 		}
+		f.end.Look()
 		for k, j := range f.act {
 			v := c * z[j]
 			row := h[k*s : (k+1)*s]
@@ -181,12 +184,12 @@ func (f *marginFace) unwhiten(p *marginProblem, x []float64) {
 
 // factorise sets g as gradient does and prepares solves with the face's optimality system. A
 // member of the elbow that depends on earlier ones moves to the side of its margin. It returns
-// false if the Hessian is singular.
+// false if the Hessian is singular, and looks at end.
 func (f *marginFace) factorise(p *marginProblem, g, theta, m []float64) bool {
 	f.gradient(p, g, theta, m)
 	s := len(f.act)
 	if p.curved {
-		if dense.LDLFactor(f.h[:s*s], f.dinv[:s], s, s, dense.Eps) < s {
+		if dense.LDLFactorUntil(f.end, f.h[:s*s], f.dinv[:s], s, s, dense.Eps) < s {
 			return false
 		}
 		for k := range s {
@@ -195,6 +198,7 @@ func (f *marginFace) factorise(p *marginProblem, g, theta, m []float64) bool {
 	}
 	e := 0
 	for _, i := range f.elbow {
+		f.end.Look()
 		if e < s && f.orthogonalise(p, i, e) {
 			f.elbow[e] = i
 			e++

@@ -1,6 +1,7 @@
 package margin
 
 import (
+	"context"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
@@ -15,6 +16,9 @@ type marginFit struct {
 	mult  []float64 // by distinct row of the elbow: its multiplier
 	weakMargins
 }
+
+// SetContext implements [learn.ContextLearner].
+func (l *marginFit) SetContext(ctx context.Context) { l.state.Stop.Watch(ctx) }
 
 // load makes d the data.
 func (l *marginFit) load(d learn.Data) error {
@@ -51,6 +55,7 @@ func (l *marginFit) Reset() {
 // solve ends a Fit, after its begin. l1 reports whether λ1 is a hyperparameter.
 func (l *marginFit) solve(theta []float64, l1 bool) error {
 	warm := l.p.warm
+	l.p.end = &l.state.Stop
 	attempt := func() error {
 		if err := l.p.solve(); err != nil {
 			return err

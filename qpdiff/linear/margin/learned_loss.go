@@ -74,7 +74,8 @@ func (l *LearnedLoss) Load(d learn.Data) error { return learner.Named(l, l.load(
 // Fit solves the problem at hyper and writes θ (n entries). Errors: as for
 // [SVM.Fit], with λ for λ2.
 func (l *LearnedLoss) Fit(theta, hyper []float64) (err error) {
-	defer learner.Name(l, &err)
+	defer learner.End(l, &err)
+	l.state.Stop.Look()
 	if err := l.state.Begin(theta, hyper, l.p.n, 5); err != nil {
 		return err
 	}

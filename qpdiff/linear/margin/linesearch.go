@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"sort"
 
 	"cvgm/qpdiff/internal/dense"
 )
@@ -28,7 +29,7 @@ func (p *marginSolver) collect() (moved float64, crossed int) {
 			continue
 		}
 		if t := atStart(1-p.m[i], v, 1+p.norm[i]*at); t < 1 {
-			p.kinks = append(p.kinks, kink{i, t, p.Copies[i] * p.hinge * math.Abs(v)})
+			p.kinks = append(p.kinks, kink{id: i, t: t, jump: p.Copies[i] * p.hinge * math.Abs(v)})
 		}
 	}
 	for k, j := range p.act {
@@ -37,7 +38,7 @@ func (p *marginSolver) collect() (moved float64, crossed int) {
 			continue
 		}
 		if t := atStart(-p.theta[j], v, at); t < 1 {
-			p.kinks = append(p.kinks, kink{p.rows + j, t, 2 * p.l1 * math.Abs(v)})
+			p.kinks = append(p.kinks, kink{id: p.rows + j, t: t, jump: 2 * p.l1 * math.Abs(v)})
 		}
 	}
 	return moved, len(p.kinks)
@@ -109,8 +110,9 @@ func (p *marginSolver) searchCurved() (t float64, blocked int, ok bool) {
 		return s
 	}
 	var jumps float64
-	for _, k := range p.kinks {
-		jumps += k.jump
+	for i := range p.kinks {
+		p.kinks[i].before = jumps
+		jumps += p.kinks[i].jump
 	}
 	start := slope(0)
 	if end := slope(1) + jumps; end <= 0 || end <= marginTol*math.Abs(start) {
@@ -119,7 +121,12 @@ func (p *marginSolver) searchCurved() (t float64, blocked int, ok bool) {
 	// The first kink after which the slope is not negative, if there is one.
 	jumps = 0
 	lo, hi := 0.0, 1.0
-	for k, kk := range p.kinks {
+	for k := p.passed(slope); k < len(p.kinks); k++ {
+		kk := p.kinks[k]
+		jumps = kk.before
+		if k > 0 {
+			lo = p.kinks[k-1].t
+		}
 		s := slope(kk.t) + jumps
 		if s >= 0 {
 			hi = kk.t
@@ -147,6 +154,26 @@ func (p *marginSolver) searchCurved() (t float64, blocked int, ok bool) {
 	// A step too short for float64 that passes no kink changes nothing, and
 	// would be taken again and again.
 	return lo, -1, dense.Finite(start) && (lo > 0 || len(p.kinks) > 0)
+}
+
+// fewKinks is how many kinks searchCurved takes one after the other, each with a pass over the rows.
+const fewKinks = 8
+
+// passed returns at most how many kinks are passed before the last one looked at: all after which the
+// slope is negative, unless these are few. The slope given is without jumps; with them it increases.
+func (p *marginSolver) passed(slope func(t float64) float64) int {
+	beyond := func(k int) bool {
+		p.end.Look()
+		return slope(p.kinks[k].t)+p.kinks[k].before+p.kinks[k].jump >= 0
+	}
+	from, to := 0, fewKinks
+	for ; to < len(p.kinks) && !beyond(to-1); to *= 2 {
+		from = to
+	}
+	if from == 0 {
+		return 0
+	}
+	return from + sort.Search(min(to, len(p.kinks))-1-from, func(k int) bool { return beyond(from + k) })
 }
 
 // cross changes the face at the kinks passed and at the one that ended the step.

@@ -46,11 +46,10 @@ type marginSolver struct {
 	gram      []float64 // work of elbowCond
 }
 
-// A kink of the objective along a step: row or rows+coordinate, place, and jump of the slope
-// there.
+// A kink of the objective along a step: row or rows+coordinate, place, and jump of the slope there.
 type kink struct {
-	id      int
-	t, jump float64
+	id              int
+	t, jump, before float64 // before: the sum of the jumps before it, of searchCurved
 }
 
 func (p *marginSolver) resize(rows, n int) {
@@ -69,7 +68,7 @@ func (p *marginSolver) resize(rows, n int) {
 
 // solverEntries counts the entries of resize, and of the row set.
 func solverEntries(rows, n float64, weighted bool) float64 {
-	return rows*n + 5*rows + 3*(rows+n) + 9*n + n*n + faceEntries(rows, n) + learner.RowSetEntries(rows, weighted)
+	return rows*n + 5*rows + 4*(rows+n) + 9*n + n*n + faceEntries(rows, n) + learner.RowSetEntries(rows, weighted)
 }
 
 // load copies the distinct y_i·x_i.
@@ -129,6 +128,7 @@ func (p *marginSolver) take(t float64) {
 // singular.
 func (p *marginSolver) newtonStep() bool {
 	p.rounds++
+	p.end.Look()
 	for {
 		elbow := len(p.elbow)
 		if !p.factorise(&p.marginProblem, p.grad, p.theta, p.m) {

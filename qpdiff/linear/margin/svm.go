@@ -83,7 +83,8 @@ func (l *SVM) Load(d learn.Data) error { return learner.Named(l, l.load(d)) }
 // ErrNotFitted without data, and ErrIllPosed or ErrIterationLimit if λ2 is too small for the
 // working precision. After an error there is no fit, and θ is left as it was.
 func (l *SVM) Fit(theta, hyper []float64) (err error) {
-	defer learner.Name(l, &err)
+	defer learner.End(l, &err)
+	l.state.Stop.Look()
 	if err := l.state.Begin(theta, hyper, l.p.n, 2); err != nil {
 		return err
 	}

@@ -80,6 +80,7 @@ func (w *weakMargins) find(p *marginSolver, l1 bool) error {
 // side of the kink by more than its own error, without ℓ. It takes one solve; list bounds all
 // errors by the condition of the face's system.
 func (w *weakMargins) decided(p *marginSolver, id int) bool {
+	p.end.Look()
 	v, b := dense.Zeros(w.v, len(p.act)), dense.Zeros(w.b, len(p.elbow))
 	var value, err float64
 	if j := id - p.rows; j < 0 && p.side[id] == 0 {

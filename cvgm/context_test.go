@@ -1,0 +1,90 @@
+package cvgm
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"cvgm/qpdiff/kernel"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+	"cvgm/qpdiff/penalised"
+)
+
+// looked is a context that ends at a look at it.
+type looked struct {
+	context.Context
+	looks, end int
+}
+
+func (c *looked) Err() error {
+	if c.looks++; c.looks >= c.end {
+		return c.Context.Err()
+	}
+	return nil
+}
+
+// A context ends an evaluation within the fit of a split, and the fit of a model, on all ways of an
+// evaluation. Later results are a new CV's.
+func TestContextEndsFits(t *testing.T) {
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	const folds = 4
+	for name, c := range map[string]struct {
+		learner func() learn.Learner
+		n       int
+		alpha   []float64
+		least   int // looks
+	}{
+		"batches":           {func() learn.Learner { return new(linear.ElasticNet) }, 3, []float64{.01, .1}, folds},
+		"one by one":        {func() learn.Learner { return new(linear.ElasticNet) }, 20, []float64{.01, .1}, 4 * folds},
+		"all rows first":    {func() learn.Learner { return new(linear.Logistic) }, 4, []float64{2}, 4 * folds},
+		"folds at once":     {func() learn.Learner { return new(penalised.GLM) }, 4, []float64{.1}, folds + 1},
+		"kernel predicting": {func() learn.Learner { return &kernel.Ridge{Intercept: true} }, 4, []float64{.1, .1}, 20 * folds},
+	} {
+		d := classes(7, 40, c.n)
+		splits, err := KFold(rand.New(rand.NewPCG(1, 1)), len(d.Y), folds)
+		if err != nil {
+			t.Fatal(err)
+		}
+		config := Config{Data: d, Splits: splits, Learner: c.learner, Loss: LogisticLoss{}, Workers: 1}
+		cv, err := New(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		grad := make([]float64, len(c.alpha))
+		want, err := cv.Eval(grad, c.alpha)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		for end := 1; ; end = end*5/4 + 1 {
+			cv.Reset()
+			ctx := &looked{ended, 0, end}
+			loss, err := cv.EvalContext(ctx, grad, c.alpha)
+			if ctx.looks < end {
+				if err != nil || loss != want {
+					t.Errorf("%s: %v, %v at a context that does not end, want %v", name, loss, err, want)
+				}
+				if ctx.looks < c.least {
+					t.Errorf("%s: %d looks", name, ctx.looks)
+				}
+				break
+			}
+			if split := new(SplitError); !errors.Is(err, context.Canceled) || !errors.As(err, &split) || loss == loss {
+				t.Errorf("%s: loss %v, error %v where the context ends at look %d", name, loss, err, end)
+			}
+			cv.Reset()
+			if again, err := cv.Eval(grad, c.alpha); err != nil || again != want {
+				t.Errorf("%s: %v, %v after an evaluation that ended at look %d, want %v", name, again, err, end, want)
+			}
+		}
+		for _, end := range []int{1, 2, math.MaxInt} {
+			m, err := cv.FinalContext(&looked{ended, 0, end}, splits[0].Train, c.alpha)
+			if end < math.MaxInt && (m != nil || !errors.Is(err, context.Canceled)) || end == math.MaxInt && err != nil {
+				t.Errorf("%s: model %v, error %v with a context that ends at look %d", name, m, err, end)
+			}
+		}
+	}
+}
