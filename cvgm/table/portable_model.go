@@ -26,8 +26,6 @@ func (p *Pipeline) portable() (m portable.Model, code kernelCode, err error) {
 	}
 	m = portable.Model{Columns: e.code, Mean: own.Mean, Deviation: own.Std}
 	switch features := len(own.Mean); {
-	case own.Features != nil:
-		return m, code, errCode("has a feature map %T, which has no Go code", own.Features)
 	case own.Predictor != nil:
 		return m, code, errCode("predicts by a %T, which has no Go code", own.Predictor)
 	case own.Kernel != nil:

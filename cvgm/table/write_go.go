@@ -35,8 +35,8 @@ import (
 // kernel.Ridge, and for Interval the model of each fold.
 //
 // Effects of columns are written, too. Errors are of kind ErrDomain for a pkg that is no name of a
-// package, and for a feature map, a kernel of another package and a predictor, which have no Go code;
-// others are those of Decision, of Interval and of w.
+// package, and for a kernel or a predictor of another package, which have no Go code; others are those
+// of Decision, of Interval and of w.
 func (p *Pipeline) WriteGo(w io.Writer, pkg string) error {
 	m, kernel, err := p.portable()
 	if err != nil {

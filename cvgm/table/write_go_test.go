@@ -30,6 +30,8 @@ import (
 	"cvgm/qpdiff/linear"
 	"cvgm/qpdiff/linear/margin"
 	"cvgm/qpdiff/penalised"
+
+	"gonum.org/v1/gonum/mat"
 )
 
 var (
@@ -504,6 +506,14 @@ func TestPortableModelsPredictTheSameBits(t *testing.T) {
 // foreign is a kernel of another package.
 type foreign struct{ kernel.RBF }
 
+// nought is a predictor of another package.
+type nought struct{ learn.Predictor }
+
+func (nought) Predict(_ *qpdiff.Workspace, dst []float64, _ *mat.Dense) error {
+	clear(dst)
+	return nil
+}
+
 func TestWriteGoRefuses(t *testing.T) {
 	p := pears(t)
 	for _, name := range []string{"", "_", "two words", "func", "a.b"} {
@@ -515,13 +525,19 @@ func TestWriteGoRefuses(t *testing.T) {
 	if err := other.WriteGo(new(bytes.Buffer), "model"); !errors.Is(err, qpdiff.ErrDomain) || !strings.Contains(err.Error(), "table.foreign") {
 		t.Errorf("another kernel: %v", err)
 	}
+	model := *other.Model
+	model.Kernel, model.Predictor = nil, nought{}
+	predictor := Pipeline{Model: &model, Target: other.Target}
+	if err := predictor.WriteGo(new(bytes.Buffer), "model"); !errors.Is(err, qpdiff.ErrDomain) || !strings.Contains(err.Error(), "table.nought") {
+		t.Errorf("another predictor: %v", err)
+	}
 	bounded := intervalsOf(t, patients(t), func() learn.Learner { return new(linear.ElasticNet) }, []float64{.01, .1})
 	bounded.Intervals.Folds[1].Model = other.Model
 	if err := bounded.WriteGo(new(bytes.Buffer), "model"); !errors.Is(err, qpdiff.ErrDomain) || !strings.Contains(err.Error(), "Pipeline.Intervals.Folds[1]") || !strings.Contains(err.Error(), "table.foreign") {
 		t.Errorf("intervals by another kernel: %v", err)
 	}
 	broken := *p
-	model := *p.Model
+	model = *p.Model
 	model.Theta = nil
 	broken.Model = &model
 	var none *Pipeline
