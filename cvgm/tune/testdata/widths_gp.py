@@ -1,8 +1,8 @@
 """Test errors and processor time of scikit-learn's Gaussian process with a width for each feature, on
 the data sets that the trial of widths writes:
 
-  go test ./cvgm/tune -run TestWidthsTrial -widths 20 -widthfiles FOLDER
-  python3 widths_gp.py FOLDER
+  go test ./cvgm/tune -run TestWidthsTrial -widths 20 -widthfiles "$PWD/sets"
+  python3 cvgm/tune/testdata/widths_gp.py sets
 
 No restarts, one thread. Features are standardised, and labels by normalize_y."""
 
