@@ -11,10 +11,10 @@ import (
 	"testing"
 
 	"cvgm/cvgm/internal/casetest"
-	"cvgm/internal/serial"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/kernel"
 	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/learntest/serial"
 	"cvgm/qpdiff/linear"
 	"cvgm/qpdiff/linear/margin"
 	"cvgm/qpdiff/memory"

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"cvgm/cvgm"
-	"cvgm/internal/serial"
 	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/learntest/serial"
 	"cvgm/qpdiff/linear"
 
 	"gonum.org/v1/gonum/floats"

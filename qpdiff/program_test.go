@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"cvgm/internal/serial"
 	"cvgm/qpdiff/internal/numtest"
+	"cvgm/qpdiff/learntest/serial"
 
 	"github.com/google/go-cmp/cmp"
 	"gonum.org/v1/gonum/floats"

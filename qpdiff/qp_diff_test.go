@@ -11,9 +11,9 @@ import (
 	"sync"
 	"testing"
 
-	"cvgm/internal/serial"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/numtest"
+	"cvgm/qpdiff/learntest/serial"
 
 	"github.com/google/go-cmp/cmp"
 	"gonum.org/v1/gonum/mat"

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"cvgm/internal/serial"
 	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/learntest/serial"
 
 	"gonum.org/v1/gonum/mat"
 )

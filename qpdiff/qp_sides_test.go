@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"cvgm/internal/serial"
 	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/learntest/serial"
 
 	"gonum.org/v1/gonum/mat"
 )

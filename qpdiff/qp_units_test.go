@@ -7,9 +7,9 @@ import (
 	"slices"
 	"testing"
 
-	"cvgm/internal/serial"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/numtest"
+	"cvgm/qpdiff/learntest/serial"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"

@@ -17,8 +17,8 @@ import (
 	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/experiment/kernels"
 	"cvgm/cvgm/experiment/registry"
-	"cvgm/internal/serial"
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/learntest/serial"
 	"cvgm/synth"
 )
 

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"cvgm/internal/serial"
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/learntest/serial"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/floats"

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"cvgm/cvgm/internal/args"
-	"cvgm/internal/serial"
+	"cvgm/qpdiff/learntest/serial"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/floats"

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"cvgm/cvgm/internal/casetest"
-	"cvgm/internal/serial"
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/learntest/serial"
 	"cvgm/qpdiff/memory"
 )
 

@@ -11,10 +11,10 @@ import (
 
 	"cvgm/cvgm"
 	"cvgm/cvgm/internal/casetest"
-	"cvgm/internal/serial"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/hostile"
 	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/learntest/serial"
 	"cvgm/qpdiff/linear"
 
 	"github.com/google/go-cmp/cmp"

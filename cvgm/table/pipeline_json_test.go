@@ -12,11 +12,11 @@ import (
 
 	"cvgm/cvgm"
 	"cvgm/cvgm/internal/casetest"
-	"cvgm/internal/serial"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/hostile"
 	"cvgm/qpdiff/kernel"
 	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/learntest/serial"
 	"cvgm/qpdiff/linear"
 )
 

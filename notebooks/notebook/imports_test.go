@@ -16,7 +16,7 @@ import (
 // imports lists, for each package of the module in their order, the others that it
 // imports. Each is earlier in the list. Tests may import any.
 var imports = []struct{ path, code string }{
-	{"internal/serial", ""}, // of tests
+	{"qpdiff/learntest/serial", ""}, // of tests
 	{"qpdiff/memory", ""},
 	{"synth", ""},
 	{"qpdiff/internal/stop", ""},

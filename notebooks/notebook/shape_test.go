@@ -147,7 +147,7 @@ func TestTopLevel(t *testing.T) {
 	if err != nil {
 		t.Skip("no git repository")
 	}
-	expected := strings.Fields(".ci .github .gitattributes .gitignore CHANGELOG.md CITATION.cff LICENSE README.md cvgm figures go.mod go.sum internal notebooks qpdiff reproduce.sh synth")
+	expected := strings.Fields(".ci .github .gitattributes .gitignore CHANGELOG.md CITATION.cff LICENSE README.md cvgm figures go.mod go.sum notebooks qpdiff reproduce.sh synth")
 	for _, name := range strings.Fields(string(out)) {
 		if !slices.Contains(expected, name) {
 			t.Errorf("%s does not belong to the top level", name)

@@ -7,12 +7,12 @@ import (
 	"slices"
 	"testing"
 
-	"cvgm/internal/serial"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/casetest"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/numtest"
 	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/learntest/serial"
 
 	"gonum.org/v1/gonum/mat"
 )

@@ -5,12 +5,12 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"cvgm/internal/serial"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/casetest"
 	"cvgm/qpdiff/internal/learner"
 	"cvgm/qpdiff/internal/numtest"
 	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/learntest/serial"
 )
 
 // held counts the entries of l and w that depend on the fit: of the cache of rows and of factors.

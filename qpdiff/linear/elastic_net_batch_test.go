@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"cvgm/internal/serial"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/learntest/serial"
 	"cvgm/qpdiff/linear"
 
 	"gonum.org/v1/gonum/mat"

@@ -8,12 +8,12 @@ import (
 	"slices"
 	"testing"
 
-	"cvgm/internal/serial"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/numtest"
 	"cvgm/qpdiff/internal/ways"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/learntest"
+	"cvgm/qpdiff/learntest/serial"
 	"cvgm/qpdiff/linear"
 
 	"gonum.org/v1/gonum/floats"

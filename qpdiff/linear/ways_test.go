@@ -6,10 +6,10 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"cvgm/internal/serial"
 	"cvgm/qpdiff/internal/casetest"
 	"cvgm/qpdiff/internal/numtest"
 	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/learntest/serial"
 	"cvgm/qpdiff/linear"
 )
 

@@ -4,11 +4,11 @@ import (
 	"runtime"
 	"testing"
 
-	"cvgm/internal/serial"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/casetest"
 	"cvgm/qpdiff/internal/numtest"
 	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/learntest/serial"
 
 	"gonum.org/v1/gonum/mat"
 )

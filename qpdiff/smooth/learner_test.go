@@ -7,7 +7,6 @@ import (
 	"slices"
 	"testing"
 
-	"cvgm/internal/serial"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/casetest"
 	"cvgm/qpdiff/internal/check"
@@ -15,6 +14,7 @@ import (
 	"cvgm/qpdiff/internal/numtest"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/learntest"
+	"cvgm/qpdiff/learntest/serial"
 	"cvgm/qpdiff/linear"
 	"cvgm/qpdiff/smooth"
 

@@ -23,7 +23,7 @@ import (
 	"cvgm/cvgm/experiment/samplesize"
 	"cvgm/cvgm/experiment/searches"
 	"cvgm/cvgm/experiment/splits"
-	"cvgm/internal/serial"
+	"cvgm/qpdiff/learntest/serial"
 	"cvgm/synth"
 
 	"github.com/google/go-cmp/cmp"

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"cvgm/cvgm/experiment"
-	"cvgm/internal/serial"
+	"cvgm/qpdiff/learntest/serial"
 	"cvgm/synth"
 
 	"github.com/google/go-cmp/cmp"

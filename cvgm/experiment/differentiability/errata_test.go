@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"cvgm/cvgm/experiment/kernels"
-	"cvgm/internal/serial"
+	"cvgm/qpdiff/learntest/serial"
 	"cvgm/synth"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"cvgm/internal/serial"
+	"cvgm/qpdiff/learntest/serial"
 
 	"gonum.org/v1/gonum/floats"
 )

@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"cvgm/cvgm/experiment/internal/casetest"
-	"cvgm/internal/serial"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/learntest/serial"
 	"cvgm/qpdiff/smooth"
 
 	"gonum.org/v1/gonum/floats"

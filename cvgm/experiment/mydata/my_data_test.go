@@ -18,9 +18,9 @@ import (
 	"cvgm/cvgm/experiment/internal/casetest"
 	"cvgm/cvgm/table"
 	"cvgm/cvgm/tune"
-	"cvgm/internal/serial"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/learntest/serial"
 	"cvgm/synth"
 )
 

@@ -15,9 +15,9 @@ import (
 	"cvgm/cvgm/experiment/internal/casetest"
 	"cvgm/cvgm/experiment/kernels"
 	"cvgm/cvgm/search"
-	"cvgm/internal/serial"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/learntest/serial"
 	"cvgm/synth"
 
 	"github.com/google/go-cmp/cmp"

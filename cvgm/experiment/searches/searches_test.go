@@ -10,7 +10,7 @@ import (
 
 	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/experiment/internal/casetest"
-	"cvgm/internal/serial"
+	"cvgm/qpdiff/learntest/serial"
 )
 
 func quickSearches() SearchesParams {

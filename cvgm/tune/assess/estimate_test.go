@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"cvgm/internal/serial"
+	"cvgm/qpdiff/learntest/serial"
 	"cvgm/synth"
 )
 

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"cvgm/internal/serial"
+	"cvgm/qpdiff/learntest/serial"
 )
 
 // definite draws XXᵀ + ridge·I for an n×n matrix X of normal numbers.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"cvgm/internal/serial"
+	"cvgm/qpdiff/learntest/serial"
 )
 
 // problem is a quadratic one, of which some coordinates are active.

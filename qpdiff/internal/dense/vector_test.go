@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"cvgm/internal/serial"
+	"cvgm/qpdiff/learntest/serial"
 
 	"gonum.org/v1/gonum/floats"
 )

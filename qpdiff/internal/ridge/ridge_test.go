@@ -7,9 +7,9 @@ import (
 	"slices"
 	"testing"
 
-	"cvgm/internal/serial"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/numtest"
+	"cvgm/qpdiff/learntest/serial"
 )
 
 // draw returns a system of m rows and k parameters in the given layout.

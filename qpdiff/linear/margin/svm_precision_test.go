@@ -7,11 +7,11 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"cvgm/internal/serial"
 	"cvgm/qpdiff/internal/casetest"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/numtest"
 	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/learntest/serial"
 )
 
 // A product with Generalised is right to a thousandth of the margin, also if rows nearly
