@@ -130,6 +130,7 @@ func (q *piecewiseQP) dualNewton() {
 			u[j] = c - q.inv*u[j]
 		}
 	}
+	q.setNear()
 	for j, x := range q.x {
 		u[j] += q.proximal(j) * x
 	}

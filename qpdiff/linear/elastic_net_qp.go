@@ -164,6 +164,7 @@ type columnQuadratic struct {
 	kernel    woodbury.Sum
 	support   woodbury.Support
 	dual      []float64 // work of dualNewton: v, and the step
+	near      float64   // the part of its diagonal entry below which r_j has a proximal term of that size
 	known     bool      // dual and grad hold v = Cx and c − inv·Cᵀv already
 	along     []float64 // of each coordinate: the change of u along the step, with the opposite sign
 	fit       []float64 // work: Cx

@@ -22,9 +22,9 @@ const (
 	// of the solution that the last one may be: the next one would be its square.
 	rowsCorrections = 4
 	rowsCorrected   = 1e-9
-	// dualProximal is the part of its diagonal entry below which r_j has a proximal term of
-	// that size. Smaller terms cost many more steps of Newton's method, larger ones more
-	// proximal points.
+	// dualProximal is the largest part of its diagonal entry below which r_j has a proximal term of
+	// that size: see setNear. Smaller terms cost many more steps of Newton's method, larger ones
+	// more proximal points.
 	dualProximal = 1e-3
 )
 
@@ -179,9 +179,30 @@ func (q *piecewiseQP) floor() float64 {
 	return floor
 }
 
+// setNear sets near to the strength of the strongest kink as a part of the slope at 0 that would be
+// needed to hold all coordinates there, in units in which these have the same size. A proximal point
+// moves a coordinate by its kink over the proximal term: with a larger term, hundreds of points lead
+// from one support to the next if kinks are weak. A kink that holds its coordinate does not count.
+func (q *piecewiseQP) setNear() {
+	most, kink := 0.0, 0.0
+	for j, c := range q.c {
+		if q.diag[j] > 0 {
+			most = max(most, math.Abs(c)/math.Sqrt(q.diag[j]))
+		}
+	}
+	for j, up := range q.up {
+		if k := max(up, q.lo[j]) / math.Sqrt(q.diag[j]); k <= most {
+			kink = max(kink, k)
+		}
+	}
+	if q.near = dualProximal; kink > 0 {
+		q.near = min(max(kink/most, ridge.RowsFloor), dualProximal)
+	}
+}
+
 // proximal returns the proximal term of coordinate j.
 func (q *piecewiseQP) proximal(j int) float64 {
-	if d := dualProximal * q.diag[j]; q.r[j] < d {
+	if d := q.near * q.diag[j]; q.r[j] < d {
 		return d
 	}
 	return 0
@@ -192,7 +213,7 @@ func (q *piecewiseQP) proximal(j int) float64 {
 func (q *piecewiseQP) factorK(proximal bool) bool {
 	q.support = woodbury.Support{Act: q.act, Features: q.features, R: q.r, Diag: q.diag}
 	if proximal {
-		q.support.Proximal = dualProximal
+		q.support.Proximal = q.near
 	}
 	return q.kernel.Factor(q.columns, q.rows, q.inv, &q.support)
 }
