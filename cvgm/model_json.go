@@ -111,10 +111,10 @@ func (m *Model) UnmarshalJSON(text []byte) error {
 	var version struct {
 		Format *string `json:"format"`
 	}
-	if err := json.Unmarshal(text, &version); err != nil {
-		return fmt.Errorf("cvgm: not a model: %w", err)
-	}
 	const remedy = "read the text of a model that MarshalJSON wrote"
+	if err := json.Unmarshal(text, &version); err != nil {
+		return fmt.Errorf("cvgm: not a model (%w): %s", err, remedy)
+	}
 	switch {
 	case version.Format == nil:
 		return args.Bad("format", qpdiff.ErrDomain, remedy, "is missing instead of %q", modelFormat)

@@ -84,7 +84,7 @@ func (e *NotDifferentiableError) Error() string {
 		why = "strict complementarity fails at " + e.Weak.String()
 	}
 	if e.Remedy != "" {
-		why += "; " + e.Remedy
+		why += ": " + e.Remedy
 	}
 	return "qpdiff: the solution is not differentiable in " + in + " here: " + why
 }

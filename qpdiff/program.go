@@ -101,7 +101,7 @@ func (p *ConvexProgram) Differentiate(x, lambda, nu, alpha []float64) (*Sensitiv
 	}
 	kkt := newKKTMatrix(n, len(rows), l.hess.RawMatrix().Data, coef)
 	if weak := l.weak(kkt, constraints[:m], constraints, rows); len(weak) > 0 {
-		return nil, &NotDifferentiableError{Inputs: []Input{"alpha"}, Weak: Weak{Rows: weak}, Remedy: "the solution has a kink here, or the point is not accurate enough to tell"}
+		return nil, &NotDifferentiableError{Inputs: []Input{"alpha"}, Weak: Weak{Rows: weak}, Remedy: "move the parameters off the kink, or give the solution more accurately"}
 	}
 	return l.sensitivity(kkt, m, q, constraints, rows)
 }
@@ -297,7 +297,7 @@ func (l *lagrangian) sensitivity(kkt *kktMatrix, m, q int, constraints []constra
 			outside = max(outside, kkt.parts(change, rows, m, [3]bool{out.X != nil, out.Lambda != nil, out.Nu != nil}))
 		}
 		if outside > rangeTol {
-			errs = append(errs, &NotDifferentiableError{Inputs: []Input{Input(fmt.Sprintf("alpha[%d]", j))}, Residual: outside, Remedy: "constraints depend on each other, or the objective is flat"})
+			errs = append(errs, &NotDifferentiableError{Inputs: []Input{Input(fmt.Sprintf("alpha[%d]", j))}, Residual: outside, Remedy: "drop constraints that depend on others, or make the objective curved"})
 			continue
 		}
 		if !dense.AllFinite(v) || !dense.AllFinite(y) {
@@ -328,7 +328,7 @@ func (l *lagrangian) blocks(kkt *kktMatrix, m, q int, rows []int) (out *Sensitiv
 			continue
 		}
 		if free[b] > rangeTol {
-			errs = append(errs, &NotDifferentiableError{Inputs: []Input{"alpha"}, Residual: free[b], Remedy: [3]string{"x", "lambda", "nu"}[b] + " is not unique"})
+			errs = append(errs, &NotDifferentiableError{Inputs: []Input{"alpha"}, Residual: free[b], Remedy: "do not ask for the derivative of " + [3]string{"x", "lambda", "nu"}[b] + ", which is not unique"})
 			continue
 		}
 		dst[b] = mat.NewDense(r, l.np, nil)

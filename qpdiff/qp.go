@@ -114,7 +114,7 @@ func (s *Solution) Solve(q *QP) error {
 		if s.Status == Optimal {
 			return nil
 		}
-		return fmt.Errorf("qpdiff: stopped with relative KKT residual %.3g: %w", s.Residual.Relative, ErrIterationLimit)
+		return fmt.Errorf("qpdiff: stopped with a relative KKT residual of %.3g (%w): scale rows and variables alike, or remove rows that nearly repeat others", s.Residual.Relative, ErrIterationLimit)
 	case Nonconvex:
 		if !dense.Finite(s.Certificate.Residual) {
 			return s.outOfRange()

@@ -16,7 +16,7 @@ import (
 func (s *Solution) derivative(w *Workspace, generalised bool) (*qpDerivative, error) {
 	s.home.Check()
 	if s.Status != Optimal {
-		return nil, fmt.Errorf("qpdiff: derivatives of a QP need an optimal solution, the status is %v: %w", s.Status, ErrNotFitted)
+		return nil, fmt.Errorf("qpdiff: the last solution is %v, and only an optimal one has derivatives (%w): call Solve and use its error", s.Status, ErrNotFitted)
 	}
 	d := &w.orNew().qp
 	if d.state != s.state || d.generalised != generalised {
@@ -326,14 +326,14 @@ func (d *qpDerivative) adjoint(g *QPGrad, dz, dlambda, dnu []float64) (exists qp
 		case residual[in] <= rangeTol:
 			return d.evenError(in)
 		case outside > rangeTol:
-			return &NotDifferentiableError{Inputs: []Input{Input(in.String())}, Residual: residual[in], Remedy: "the cotangent asks for a part of the solution that is not unique"}
+			return &NotDifferentiableError{Inputs: []Input{Input(in.String())}, Residual: residual[in], Remedy: "take out of the cotangent the part of the solution that is not unique"}
 		}
 		return d.singularError(in, residual[in])
 	})
 }
 
 // errDerivativeOverflow is returned for derivatives beyond the range of float64.
-var errDerivativeOverflow = fmt.Errorf("qpdiff: the derivative overflows: %w: scale the cotangent, the direction or the problem down", ErrNotFinite)
+var errDerivativeOverflow = fmt.Errorf("qpdiff: the derivative overflows (%w): scale the cotangent, the direction or the problem down", ErrNotFinite)
 
 // bounded reports whether the products of the last solution (d.v, d.y) with z
 // and the multipliers are finite.
@@ -361,7 +361,7 @@ func (d *qpDerivative) singularError(in QPInput, residual float64) *NotDifferent
 	return &NotDifferentiableError{Inputs: []Input{Input(in.String())}, Residual: residual, Weak: Weak{Rows: slices.Clone(d.spare)}, Remedy: singularRemedy}
 }
 
-const singularRemedy = "the solution is not unique: remove dependent rows, or make Q positive definite"
+const singularRemedy = "remove dependent rows, or make Q positive definite, so that the solution is unique"
 
 // refuse joins one error for each wanted block that does not exist.
 func refuse(g *QPGrad, exists qpInputs, e func(QPInput) *NotDifferentiableError) error {

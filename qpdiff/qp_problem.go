@@ -260,10 +260,10 @@ type Certificate struct {
 
 // Wrapped once, so that a failing batch item allocates no more than others.
 var (
-	errInfeasibleQP = fmt.Errorf("qpdiff: no z meets the constraints: %w (Solution.Certificate holds the proof)", ErrInfeasible)
-	errUnboundedQP  = fmt.Errorf("qpdiff: the objective falls without end: %w (Solution.Certificate holds the direction)", ErrUnbounded)
-	errOutOfRangeQP = fmt.Errorf("qpdiff: the solution, or a product that its residual sums, overflows or underflows: %w: rescale the problem", ErrNotFinite)
-	errNonconvexQP  = fmt.Errorf("qpdiff: Q is not positive semidefinite: %w (Solution.Certificate holds a direction of negative curvature)", ErrNonconvex)
+	errInfeasibleQP = fmt.Errorf("qpdiff: no z meets the constraints (%w): relax one of the rows with a multiplier in Solution.Certificate, which proves it", ErrInfeasible)
+	errUnboundedQP  = fmt.Errorf("qpdiff: the objective falls without end (%w): bound z along Solution.Certificate.Z", ErrUnbounded)
+	errOutOfRangeQP = fmt.Errorf("qpdiff: the solution, or a product that its residual sums, overflows or underflows (%w): rescale the problem", ErrNotFinite)
+	errNonconvexQP  = fmt.Errorf("qpdiff: Q is not positive semidefinite (%w): add curvature along Solution.Certificate.Z, where zᵀQz < 0", ErrNonconvex)
 )
 
 // boundEntry is the remedy for an entry of a program that is not finite.

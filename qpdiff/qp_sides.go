@@ -48,7 +48,7 @@ func (d *qpDerivative) partSides(t *QPGrad, apart []int, lo, hi []float64) {
 
 // evenError refuses the derivative with respect to the sides in.
 func (d *qpDerivative) evenError(in QPInput) *NotDifferentiableError {
-	remedy := "both sides of these rows are equal, and neither has a multiplier: move them together, ask for the DirectionalDerivative, or set Generalised"
+	remedy := "move both sides of these rows, which are equal and have no multiplier, together, ask for the DirectionalDerivative, or set Generalised"
 	if d.cond > weakCond {
 		remedy = d.weakRemedy()
 	}

@@ -124,7 +124,7 @@ func (d *qpDerivative) jvpExists(t *QPGrad, dz, dlambda, dnu []float64) error {
 	}
 	for o, wanted := range wanted {
 		if out := d.full.outputFree(d, QPOutput(o)); wanted && out > rangeTol {
-			errs = append(errs, &NotDifferentiableError{Residual: out, Remedy: QPOutput(o).String() + " is not unique: do not ask for its derivative"})
+			errs = append(errs, &NotDifferentiableError{Residual: out, Remedy: "do not ask for the derivative of " + QPOutput(o).String() + ", which is not unique"})
 		}
 	}
 	return joinErrors(errs)

@@ -110,7 +110,7 @@ func (r *csvReader) header(from io.Reader) (*csvText, error) {
 		return nil, err
 	}
 	if err != nil {
-		return nil, fmt.Errorf("cvgm: the CSV has no header line: %w", err)
+		return nil, fmt.Errorf("cvgm: the CSV has no header line (%w): name the columns in the first line", err)
 	}
 	if err := m.took(len(header)); err != nil {
 		return nil, err

@@ -220,10 +220,10 @@ func (c OneVsRest) MarshalJSON() ([]byte, error) {
 // those of [Pipeline.UnmarshalJSON], and c is then left as it was.
 func (c *OneVsRest) UnmarshalJSON(text []byte) error {
 	var in oneVsRestJSON
-	if err := json.Unmarshal(text, &in); err != nil {
-		return fmt.Errorf("cvgm: not one against the rest: %w", err)
-	}
 	const remedy = "read the text that MarshalJSON wrote, with this version of the package or a later one"
+	if err := json.Unmarshal(text, &in); err != nil {
+		return fmt.Errorf("cvgm: not one against the rest (%w): %s", err, remedy)
+	}
 	if err := args.First(
 		args.BadIf(in.Format != oneVsRestFormat, "format", qpdiff.ErrDomain, remedy, "is %q instead of %q", in.Format, oneVsRestFormat),
 		args.BadIf(in.Version != oneVsRestVersion, "version", qpdiff.ErrDomain, remedy, "is %d instead of %d", in.Version, oneVsRestVersion),

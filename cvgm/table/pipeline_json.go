@@ -155,10 +155,10 @@ func (p *Pipeline) UnmarshalJSON(text []byte) error {
 		Format  *string      `json:"format"`
 		Version *json.Number `json:"version"`
 	}
-	if err := json.Unmarshal(text, &header); err != nil {
-		return fmt.Errorf("cvgm: not a pipeline: %w", err)
-	}
 	const remedy = "read the text of a pipeline that MarshalJSON wrote"
+	if err := json.Unmarshal(text, &header); err != nil {
+		return fmt.Errorf("cvgm: not a pipeline (%w): %s", err, remedy)
+	}
 	switch {
 	case header.Format == nil:
 		return args.Bad("format", qpdiff.ErrDomain, remedy, "is missing instead of %q", pipelineFormat)

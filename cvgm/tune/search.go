@@ -171,7 +171,7 @@ func (s *tuneSearch) look(grad, hyper []float64) (loss float64, ok bool) {
 }
 
 // errEvals ends a search that has spent its evaluations.
-var errEvals = errors.New("cvgm: Tuner.MaxEvals is spent")
+var errEvals = errors.New("cvgm: Tuner.MaxEvals is spent: raise it")
 
 // eval returns the CV loss and its gradient: +Inf if the fit fails. Its error ends the search.
 func (s *tuneSearch) eval(grad, hyper []float64) (float64, error) {

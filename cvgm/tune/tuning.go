@@ -47,7 +47,7 @@ func (w *tuning) warn(kind WarningKind, format string, args ...any) {
 }
 
 // errTime ends a search whose time is over.
-var errTime = errors.New("cvgm: Tuner.MaxTime is over")
+var errTime = errors.New("cvgm: Tuner.MaxTime is over: raise it")
 
 // evaluated counts an evaluation of a search that began at time start.
 func (w *tuning) evaluated(start time.Time, loss, best float64) {

@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -435,6 +436,110 @@ func TestReadmeIsShort(t *testing.T) {
 	for _, m := range regexp.MustCompile(`<img src="([^"]*)"`).FindAllStringSubmatch(string(text), -1) {
 		if _, err := os.Stat(filepath.Join("..", "..", m[1])); err != nil {
 			t.Errorf("README shows a picture that is not there: %v", err)
+		}
+	}
+}
+
+// remedyAt is the place of the remedy among the arguments of the functions that make errors of
+// arguments.
+var remedyAt = map[string]int{"Bad": 2, "BadIf": 3, "ArgErrorf": 2, "argErrorf": 1}
+
+// problemOf returns the fault of a call that makes an error: an error of an argument has a
+// remedy, and the text of another one is "package: cause: remedy" unless it wraps an error that
+// has them. Neither ends with a full stop.
+func problemOf(call *ast.CallExpr) string {
+	var name string
+	switch f := call.Fun.(type) {
+	case *ast.Ident:
+		name = f.Name
+	case *ast.SelectorExpr:
+		name = f.Sel.Name
+		if of, ok := f.X.(*ast.Ident); ok && (of.Name == "fmt" || of.Name == "errors") {
+			name = of.Name + "." + name
+		}
+	}
+	text := func(i int) (string, bool) {
+		if i >= len(call.Args) {
+			return "", false
+		}
+		literal, ok := call.Args[i].(*ast.BasicLit)
+		if !ok || literal.Kind != token.STRING {
+			return "", false
+		}
+		value, err := strconv.Unquote(literal.Value)
+		return value, err == nil
+	}
+	at, ofArgument := remedyAt[name]
+	if !ofArgument && name != "fmt.Errorf" && name != "errors.New" {
+		return ""
+	}
+	value, literal := text(at)
+	switch named := regexp.MustCompile(`^(qpdiff|cvgm|synth|figures|claims): `).MatchString(value); {
+	case !literal:
+		return ""
+	case strings.HasSuffix(value, "."):
+		return "ends with a full stop"
+	case ofArgument && value == "":
+		return "has no remedy"
+	case !ofArgument && named && strings.Count(value, ": ") < 2 && !strings.HasSuffix(value, ": %w"):
+		return "has no remedy"
+	}
+	return ""
+}
+
+// Each error of the library tells what to do.
+func TestErrorsHaveARemedy(t *testing.T) {
+	root := filepath.Join("..", "..")
+	names, git := source.Tracked(root)
+	if !git {
+		t.Skip("without git's list, files of the reader's own would count")
+	}
+	calls := 0
+	for _, name := range names {
+		if !regexp.MustCompile(`^(qpdiff|cvgm|synth|figures)/.*\.go$`).MatchString(name) || strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "cvgm/experiment/differentiability/") {
+			continue // that experiment's errors report bugs of its own
+		}
+		files := token.NewFileSet()
+		file, err := parser.ParseFile(files, filepath.Join(root, name), nil, parser.SkipObjectResolution)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // removed since the last commit
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if call, ok := n.(*ast.CallExpr); ok {
+				calls++
+				if problem := problemOf(call); problem != "" {
+					t.Errorf("%s: the error's text %s", files.Position(call.Pos()), problem)
+				}
+			}
+			return true
+		})
+	}
+	if calls < 10_000 {
+		t.Errorf("%d calls", calls)
+	}
+}
+
+// The test above finds each fault.
+func TestFaultsOfErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		`fmt.Errorf("cvgm: it fails (%v)", 1)`:            "has no remedy",
+		`errors.New("qpdiff: x: move it.")`:               "ends with a full stop",
+		`args.Bad("x", why, "", "is nil")`:                "has no remedy",
+		`args.BadIf(true, "x", why, "give x", "is nil")`:  "",
+		`check.ArgErrorf("x", why, remedy, "is nil")`:     "",
+		`fmt.Errorf("cvgm: %w", err)`:                     "",
+		`fmt.Errorf("figures: it is (%w): move it", err)`: "",
+		`fmt.Errorf("split %d: %w", 1, err)`:              "",
+		`args.BadIf(true, "x", why, "Give x.", "is nil")`: "ends with a full stop",
+	} {
+		e, err := parser.ParseExpr(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := problemOf(e.(*ast.CallExpr)); got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
 		}
 	}
 }

@@ -45,13 +45,19 @@ var learners = map[string]func() learn.Learner{
 	"svc":         func() learn.Learner { return &kernel.SVM{Intercept: true} },
 }
 
+const usage = `usage: go run ./notebooks/peers [-learner elastic-net|logistic|svc] FILE
+Tunes a learner on the data and folds of a CSV file and prints JSON: the hyperparameters, their
+CV loss, the predictions and the seconds of processor time. FILE has a header line, the labels in
+column y, a name of each row's fold in column fold, and the features in the others.
+`
+
 func main() {
 	log.SetFlags(0)
 	flag.Usage = func() {
-		fmt.Fprintln(flag.CommandLine.Output(), "usage: go run ./notebooks/peers [-learner elastic-net|logistic|svc] FILE")
+		fmt.Fprint(flag.CommandLine.Output(), usage)
 		flag.PrintDefaults()
 	}
-	learner := flag.String("learner", "elastic-net", "elastic-net, logistic or svc")
+	learner := flag.String("learner", "elastic-net", "the model to tune: elastic-net, logistic or svc")
 	flag.Parse()
 	if flag.NArg() != 1 || learners[*learner] == nil {
 		flag.Usage()

@@ -182,7 +182,7 @@ def prepare(lab, env, go, settings):
     with temporary_folder() as temporary:
         env_here = env | {"TMPDIR": temporary}
         install_python(env_here, lab)
-        build_tools(env_here | settings, version, lab)
+        build_tools(env_here | settings, version)
     install_kernel(settings, go)
     return env | settings | JUPYTER_SETTINGS
 
@@ -197,19 +197,16 @@ def python_wanted(lab):
     return names, VENV / f"{names[-1]}{STAMP}", digest(sys.version, os.path.realpath(base), *((RUNNER / name).read_bytes() for name in names))
 
 
-def tools_wanted(version, lab):
-    """The folders of tools with their packages, and the key of their stamps."""
-    steps = [(BIN, ["github.com/janpfeifer/gonb", "golang.org/x/tools/cmd/goimports"])]
-    if lab:
-        steps.append((LAB_BIN, ["golang.org/x/tools/gopls"]))
-    return steps, digest((TOOLS / "go.mod").read_bytes(), (TOOLS / "go.sum").read_bytes(), version, GO_SETTINGS["GOFLAGS"])
+def tools_key(version):
+    """The key of the stamps of tools."""
+    return digest((TOOLS / "go.mod").read_bytes(), (TOOLS / "go.sum").read_bytes(), version, GO_SETTINGS["GOFLAGS"])
 
 
 def whole(settings):
     """Whether all that runs notebooks is set up, so that prepare would change nothing."""
     _, stamp, key = python_wanted(False)
-    steps, tools_key = tools_wanted(settings[TOOLCHAIN].split()[0], False)
-    return flaw(stamp, key) is None and all(flaw(folder / f"go.mod{STAMP}", tools_key) is None for folder, _ in steps) and KERNEL_SPEC.exists()
+    tools = flaw(BIN / f"go.mod{STAMP}", tools_key(settings[TOOLCHAIN].split()[0]))
+    return flaw(stamp, key) is None and tools is None and KERNEL_SPEC.exists()
 
 
 def install_python(env, lab):
@@ -282,32 +279,41 @@ def make_venv(base, env):
         ) from None
 
 
-def build_tools(env, version, lab):
-    """The tools that the module TOOLS names. gopls completes and explains code in
-    JupyterLab; a kernel that finds it starts it, so headless runs are without."""
-    steps, key = tools_wanted(version, lab)
-    for folder, packages in steps:
-        stamp = folder / f"go.mod{STAMP}"
-        damage = flaw(stamp, key)
-        if damage is None:
-            continue
-        remove_damaged(folder, damage)
-        names = " and ".join(os.path.basename(p) for p in packages)
-        folder.mkdir(parents=True, exist_ok=True)
-        with Waiting(f"building {names} (about a minute where Go's caches are empty)") as waiting:
-            command(["go", "build", "-v", "-o", f"{folder}/", *packages], env, f"building {names}", cwd=TOOLS, heard=counting(waiting, re.compile(PACKAGE), " packages compiled"))
-        if folder == LAB_BIN:
-            run_behind(folder / "gopls")
-        write_stamp(stamp, key, inventory(folder))
+def build_tools(env, version):
+    """The tools that run notebooks, which the module TOOLS names."""
+    stamp, key = BIN / f"go.mod{STAMP}", tools_key(version)
+    damage = flaw(stamp, key)
+    if damage is None:
+        return
+    remove_damaged(BIN, damage)
+    BIN.mkdir(parents=True, exist_ok=True)
+    with Waiting("building gonb and goimports (about a minute where Go's caches are empty)") as waiting:
+        packages = ["github.com/janpfeifer/gonb", "golang.org/x/tools/cmd/goimports"]
+        command(["go", "build", "-v", "-o", f"{BIN}/", *packages], env, "building gonb and goimports", cwd=TOOLS, heard=counting(waiting, re.compile(PACKAGE), " packages compiled"))
+    write_stamp(stamp, key, inventory(BIN))
 
 
-def run_behind(program):
-    """Lets a program yield to all others: gopls reads the module for ten seconds after
-    a kernel's start, while the first cells are compiled."""
-    behind = program.with_name(f"{program.name}.bin")
-    program.rename(behind)
-    program.write_text('#!/bin/sh\nexec nice -n 19 "$0.bin" "$@"\n')
-    program.chmod(0o755)
+def gopls_wanted(env):
+    """Whether gopls is missing or was built from other versions. It completes and explains code
+    in JupyterLab; a kernel that finds it starts it, so headless runs are without."""
+    return flaw(LAB_BIN / f"go.mod{STAMP}", tools_key(env[TOOLCHAIN].split()[0])) is not None
+
+
+def build_gopls(env):
+    """gopls, at the lowest priority. Kernels that start later find it; it is put into its place
+    whole, so that two JupyterLabs may build it at the same time."""
+    LAB_BIN.mkdir(parents=True, exist_ok=True)
+    new = LAB_BIN / f".gopls.{os.getpid()}.new"
+    try:
+        command(["nice", "-n", "19", "go", "build", "-o", str(new), "golang.org/x/tools/gopls"], env, "building gopls", cwd=TOOLS)
+        os.replace(new, LAB_BIN / "gopls.bin")
+    finally:
+        new.unlink(missing_ok=True)
+    # It yields to all others: it reads the module for ten seconds after a kernel's start,
+    # while the first cells are compiled.
+    write_atomic(LAB_BIN / "gopls", b'#!/bin/sh\nexec nice -n 19 "$0.bin" "$@"\n')
+    (LAB_BIN / "gopls").chmod(0o755)
+    write_stamp(LAB_BIN / f"go.mod{STAMP}", tools_key(env[TOOLCHAIN].split()[0]), {name: hash_of(LAB_BIN / name) for name in ("gopls", "gopls.bin")})
 
 
 def install_kernel(settings, go):

@@ -13,9 +13,10 @@ import urllib.request
 from pathlib import Path
 
 import copies
+import environment
 import layout
 import processes
-from checkout import LAB_BIN, NOTEBOOKS, PYTHON, ROOT, RUNNER, ReproduceError, as_json, log
+from checkout import LAB_BIN, NOTEBOOKS, PYTHON, ROOT, RUNNER, ReproduceError, as_json, in_words, log
 from experiments import experiments, tracked
 from progress import Waiting
 
@@ -87,6 +88,9 @@ def run(port, edit, env):
                 start = folder / START if (folder / START).exists() else folder
                 log.info(f"JupyterLab: http://127.0.0.1:{port}/lab/tree/{start.relative_to(ROOT)}?token={token}")
                 log.info(f"it opens {'the originals' if edit else 'working copies'} in {folder.relative_to(ROOT)}; Ctrl-C ends it")
+                if environment.gopls_wanted(env):
+                    log.info("completion of code comes later: gopls, which completes, is being built, about a minute where Go's caches are empty")
+                    threading.Thread(target=complete, args=(env, ending), daemon=True).start()
             server.wait()
         except KeyboardInterrupt:
             ending.set()
@@ -98,6 +102,18 @@ def run(port, edit, env):
             except subprocess.TimeoutExpired:
                 server.kill()
     return server.wait()
+
+
+def complete(env, ending):
+    """Builds gopls while JupyterLab runs. Without it only completion is missing."""
+    try:
+        environment.build_gopls(env)
+    except (ReproduceError, OSError) as e:
+        if not ending.is_set():
+            log.warning(f"no completion of code in JupyterLab: {in_words(e)}; the next ./reproduce.sh lab tries again")
+        return
+    if not ending.is_set():
+        log.info("gopls is built: restart a kernel (Kernel, Restart Kernel) for completion of code")
 
 
 def pass_on(stream, ending):

@@ -6,6 +6,7 @@ Run it on a quiet machine with two cores or more; the load is printed first. Wit
 cells, the default, it takes some four minutes.
 """
 
+import argparse
 import base64
 import datetime
 import json
@@ -131,4 +132,6 @@ def report(title, m, cells):
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]) if sys.argv[1:] else 600))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("cells", nargs="?", type=int, default=600, metavar="CELLS", help="the number of cells of the sweep; 600 unless set")
+    sys.exit(main(parser.parse_args().cells))

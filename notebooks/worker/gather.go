@@ -184,7 +184,7 @@ func (p *plan) missing() error {
 func (p *plan) count() error {
 	for _, s := range p.Sweeps {
 		if s.Cells == nil {
-			return fmt.Errorf("%s: -status requires a plan with Cells", s.Name)
+			return fmt.Errorf("%s: the plan lists no Cells, which -status needs: give -plan a file that ./reproduce.sh --on slurm wrote", s.Name)
 		}
 		if s.finished() {
 			s.Done = len(s.Cells.list)

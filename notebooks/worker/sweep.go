@@ -73,10 +73,10 @@ func readPlan(name string) (*plan, error) {
 	}
 	p := new(plan)
 	if err := json.Unmarshal(text, p); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, fmt.Errorf("%s: is not a plan (%w): give a file that ./reproduce.sh --on slurm wrote", name, err)
 	}
 	if p.Shards < 1 || p.Shards > experiment.MaxCells || p.Name == "" || strings.ContainsAny(p.Name, "./") {
-		return nil, fmt.Errorf("%s: is not a plan: Name is %q, Shards is %d", name, p.Name, p.Shards)
+		return nil, fmt.Errorf("%s: is not a plan (Name is %q, Shards is %d): give a file that ./reproduce.sh --on slurm wrote", name, p.Name, p.Shards)
 	}
 	return p, p.open()
 }

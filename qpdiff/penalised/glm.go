@@ -183,7 +183,7 @@ func (l *GLM) Folds(dst, hyper []float64, folds [][]int) (err error) {
 		return learner.ErrNoData
 	}
 	if l.loss != Squared {
-		return check.ArgErrorf("GLM.Loss", qpdiff.ErrDomain, "use Fit", "is not Squared, which Folds needs")
+		return check.ArgErrorf("GLM.Loss", qpdiff.ErrDomain, "use Fit", "is %d, and Folds needs Squared", l.loss)
 	}
 	size := l.state.Data.Size()
 	size.Folds = folds

@@ -238,6 +238,9 @@ func compareRows(a, b string) int {
 	return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
 }
 
+// recordAgain is the remedy for records that were damaged.
+const recordAgain = "restore the file, or record all draws again"
+
 // ReadRecords reads the records of consecutive draws, in their order and below one heading, and
 // returns them with the number of the first draw. Lines that begin with # do not count. A line
 // that no [Record] writes, or that gives a part of a row twice, is an error.
@@ -247,7 +250,7 @@ func ReadRecords(from io.Reader) (draws []Record, first int, err error) {
 	lines, err := c.ReadAll()
 	switch {
 	case err != nil || len(lines) == 0 || !slices.Equal(lines[0], recordHeader):
-		return nil, 0, fmt.Errorf("claims: records of draws: not a table of %v (%v)", recordHeader, err)
+		return nil, 0, fmt.Errorf("claims: records of draws: not a table of %v (%v): %s", recordHeader, err, recordAgain)
 	case len(lines) == 1:
 		return nil, 0, errors.New("claims: records of draws: there is none below the heading")
 	}
@@ -265,7 +268,7 @@ func ReadRecords(from io.Reader) (draws []Record, first int, err error) {
 			err = fmt.Errorf("%q of row %s is there twice", part, name)
 		}
 		if err != nil {
-			return nil, 0, fmt.Errorf("claims: records of draws: record %d: %w", k+1, err)
+			return nil, 0, fmt.Errorf("claims: records of draws: record %d: %w: %s", k+1, err, recordAgain)
 		}
 		r := draws[len(draws)-1]
 		if r[name] == nil {

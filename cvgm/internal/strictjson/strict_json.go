@@ -67,7 +67,7 @@ func Read(text []byte, keys map[string]map[string]bool, what string, into any) e
 		return err
 	}
 	if err := json.Unmarshal(text, into); err != nil {
-		return fmt.Errorf("cvgm: not a %s: %w", what, err)
+		return fmt.Errorf("cvgm: not a %s (%w): read the text that MarshalJSON wrote", what, err)
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from checkout import PYTHON, ROOT, RUNNER, digest, write_atomic  # noqa: E402
-from environment import PIP_OPTIONS, ask_go, base_environment, prepare  # noqa: E402
+from environment import PIP_OPTIONS, ask_go, base_environment, build_gopls, gopls_wanted, prepare  # noqa: E402
 from processes import command, locked  # noqa: E402
 
 REQUIREMENTS = RUNNER / "requirements-browser.txt"
@@ -72,7 +72,9 @@ def link(source, target):
 def make_checkout():
     """CHECKOUT anew, from the files here that git has or would take."""
     with locked():
-        prepare(True, *ask_go())
+        env = prepare(True, *ask_go())
+        if gopls_wanted(env):
+            build_gopls(env)
         copy_checkout()
     git("init", "-q")
     git("add", "-A")

@@ -86,6 +86,27 @@ class SetUp(unittest.TestCase):
             for line in lines[2:]:
                 self.assertRegex(line, r"^(-r requirements\.txt|[\w-]+==[\w.]+(; [^#]+?)?(\s+--hash=sha256:[0-9a-f]{64})+)$", path.name)
 
+    def test_gopls_is_put_into_its_place_whole(self):
+        env = {environment.TOOLCHAIN: "go1.26.0 amd64"}
+
+        def build(argv, env, purpose, cwd):
+            self.assertEqual(argv[:5], ["nice", "-n", "19", "go", "build"])
+            checkout.write_atomic(Path(argv[argv.index("-o") + 1]), b"built")
+            self.assertFalse((self.folder / "gopls.bin").exists())
+
+        with unittest.mock.patch.object(environment, "LAB_BIN", self.folder):
+            with unittest.mock.patch.object(environment, "command", side_effect=checkout.ReproduceError("building gopls: no network")), self.assertRaises(checkout.ReproduceError):
+                environment.build_gopls(env)
+            self.assertTrue(environment.gopls_wanted(env))
+            self.assertEqual([p.name for p in self.folder.glob("*gopls*")], [])
+            with unittest.mock.patch.object(environment, "command", side_effect=build):
+                environment.build_gopls(env)
+            self.assertFalse(environment.gopls_wanted(env))
+            self.assertTrue(environment.gopls_wanted({environment.TOOLCHAIN: "go1.27.0 amd64"}))
+            self.assertEqual((self.folder / "gopls.bin").read_bytes(), b"built")
+            self.assertIn("nice -n 19", (self.folder / "gopls").read_text())
+            self.assertTrue(os.access(self.folder / "gopls", os.X_OK))
+
     def test_tools_are_no_requirements_of_the_module(self):
         module, tools = ((folder / "go.mod").read_text() for folder in (checkout.ROOT, checkout.TOOLS))
         self.assertNotRegex(module, r"(?m)^tool\b")
