@@ -393,7 +393,7 @@ func (f *splitFit) endGradient(c *Config, err error) error {
 	return err
 }
 
-// batchesPerWorker is how many batches each worker has at least, so that none waits for long.
+// batchesPerWorker is the least number of batches for each worker, so that none waits for long.
 const batchesPerWorker = 4
 
 // mostTogether returns how many splits are best evaluated together.

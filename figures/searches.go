@@ -18,7 +18,7 @@ func init() {
 	})
 }
 
-// SearchesTable is how many data sets each searcher reaches the true minimum
+// SearchesTable counts the data sets on which each searcher reaches the true minimum
 // on, and in how many evaluations.
 func SearchesTable(r *searches.Result) *Table {
 	p := r.Params

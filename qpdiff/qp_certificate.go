@@ -68,9 +68,9 @@ func (a *activeSet) rayError(r int, rho []float64) float64 {
 	return ratio(left, term)
 }
 
-// ray returns ρ = c_r − Σ yᵢ c_wᵢ and β = r_r − Σ yᵢ r_wᵢ. size is the size that β would have
-// without cancellation, if all yᵢm_wᵢ were as large as the largest: small ones may be nothing
-// but its rounding errors.
+// ray returns ρ = c_r − Σ yᵢ c_wᵢ and β = r_r − Σ yᵢ r_wᵢ. size bounds |β| without cancellation. It
+// counts each yᵢm_wᵢ like the largest of them, because a small one may consist of rounding errors
+// of the largest.
 func (a *activeSet) ray(r int) (rho []float64, beta, size float64) {
 	rho = a.work
 	copy(rho, a.crow(r))

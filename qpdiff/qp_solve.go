@@ -189,7 +189,7 @@ func (a *activeSet) contradiction() int {
 	return -1
 }
 
-// progress is how far the steps of a solve have come.
+// progress records the steps of a solve.
 type progress struct {
 	// best and bestOwn are the relative residual, and each variable's among its own
 	// terms, that later steps have to halve; stalled and idle count the steps that did not.

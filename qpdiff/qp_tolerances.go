@@ -10,16 +10,16 @@ import "cvgm/qpdiff/internal/dense"
 
 // Limits of a program's data.
 const (
-	// asymmetry is how much entries (i, j) and (j, i) of Q may differ, relative to
-	// them and to √(Q_ii Q_jj): room for the rounding of a product such as XᵀX, whose
-	// size that is.
+	// asymmetry bounds the difference of entries (i, j) and (j, i) of Q, relative to them and to
+	// √(Q_ii Q_jj). It leaves room for the rounding of a product such as XᵀX, which is relative to
+	// that root.
 	asymmetry = 1e-13
 
 	// safeSquares: above it, and below its inverse, a sum of squares has lost
 	// nothing to underflow or overflow.
 	safeSquares = 1e-280
-	// smallestRow is the size from which a row is taken, and its inverse that up
-	// to which it is: the row's multiplier still has room for 38 decades.
+	// smallestRow is the least size of a row, and its inverse is the largest. The row's multiplier
+	// still has room for 38 decades.
 	smallestRow = 1e-270
 )
 
@@ -28,7 +28,7 @@ const (
 	// pivotTol decides when Q counts as only semidefinite: a pivot, or the
 	// smallest eigenvalue after scaling to a unit diagonal, below it.
 	pivotTol = 1e-11
-	// convexTol is how far below zero Q's eigenvalues may lie by rounding, after
+	// convexTol bounds the depth below zero of Q's eigenvalues by rounding, after
 	// scaling to a unit diagonal.
 	convexTol = 1e-12
 	// feasTol is the violation, relative to the size of the terms, from which
@@ -37,14 +37,14 @@ const (
 	// dependTol: a row counts as dependent on the working set if the
 	// remainder of m_r after projection is below this fraction of its norm.
 	dependTol = 1e-9
-	// noneLeft: a remainder of m_r below this fraction is rounding error, and not a usable row
-	// even if nothing else helps.
+	// noneLeft: a remainder of m_r below this fraction is rounding error. Such a row is not used
+	// even if no other row helps.
 	noneLeft = 1e-13
 	// blockTol: an entry of the combination of rows below this fraction of the
 	// largest is its rounding error, and does not drive a multiplier to zero.
 	blockTol = 1e-14
-	// roundings is how many rounding errors of the largest term a sum may be off by
-	// that decides whether a row is violated.
+	// roundings bounds the error of the sum that decides whether a row is violated, in rounding
+	// errors of its largest term.
 	roundings = 8
 	// enterFraction: a block takes in the rows violated by at least this
 	// fraction of the largest violation. All of them at once would be too many:
@@ -65,8 +65,7 @@ const (
 	// finite; if it takes more changes than a hundred for each row, rounding makes it cycle.
 	minChanges    = 1000
 	changesPerRow = 100
-	// hopelessChanges is how many times that default MaxIter may be: by then the
-	// circles have been gone round often enough.
+	// hopelessChanges limits MaxIter to so many times its default. A solve that takes more cycles.
 	hopelessChanges = 100
 	// safePivot is a pivot, for a unit diagonal, above which it is clearly above pivotTol. Then
 	// no estimate of the smallest eigenvalue is needed, which costs as much as a solve.
@@ -83,8 +82,8 @@ const (
 	// among its own terms after which it is rounding of the terms of others, or Q is
 	// so flat that only a weaker proximal term helps.
 	stalledOwn = 3
-	// maxWeaker is how many times the proximal term is made a hundred times weaker if
-	// the steps are stuck: from shiftQuadratic it is then down at the rounding of Q.
+	// maxWeaker limits how often the proximal term is made a hundred times weaker while the steps
+	// are stuck. From shiftQuadratic it then reaches the rounding of Q.
 	maxWeaker = 3
 	// proximalPatience is the number of steps with the same proximal term.
 	proximalPatience = 15
@@ -163,9 +162,9 @@ const (
 	// taken. It leaves room above [refined] for the working set's condition;
 	// less of it costs steps only.
 	converged = 1e-13
-	// hiddenTol is how much of its own terms an entry of the gradient or the violation of a row
-	// may be that is above [converged] in the units of the equilibrated program: a decade above
-	// defaultTol. A unit that comes from an inactive row may hide all of it.
+	// hiddenTol bounds, as a share of its own terms, an entry of the gradient or a violation of a
+	// row that is above [converged] in the units of the equilibrated program. It is a decade above
+	// defaultTol. A unit that comes from an inactive row may hide the whole entry.
 	hiddenTol = 10 * defaultTol
 	// defaultTol is Solution.Tol's default: half the digits, for problems whose
 	// condition leaves no more.
@@ -174,20 +173,19 @@ const (
 
 // Certificates.
 const (
-	// rayTol is how many rounding errors, eps times the largest of the terms that
-	// it sums, the combination of rows ρ may hold that proves infeasibility. The
-	// factors of the working set leave some tens; a combination of rows that are
-	// not dependent leaves far more, and then some point far away meets them.
+	// rayTol bounds ρ, the combination of rows that proves infeasibility, in rounding errors: eps
+	// times the largest term of ρ. The factors of the working set leave some tens. A combination of
+	// independent rows leaves far more, and then some point far away meets them.
 	rayTol = 128
-	// rayNoise is how many rounding errors of the largest multiplier, of rows of
-	// norm 1 in the metric of the factor, are no multiplier: in other units of the
-	// variables they might be much. It leaves room below rayTol for a dozen of them.
+	// rayNoise is the size below which a multiplier counts as 0, in rounding errors of the largest
+	// multiplier of rows of norm 1 in the metric of the factor. In other units of the variables
+	// such a multiplier might be large. Below rayTol there is room for a dozen of them.
 	rayNoise = 8
-	// rayGain is how far below zero the bound of that combination has to lie, as
-	// a fraction of the terms that it sums: ten thousand of their rounding errors.
+	// rayGain is the least distance below zero of the bound of that combination, as a fraction of
+	// the terms of the bound: ten thousand of their rounding errors.
 	rayGain = 1e-12
 
-	// unboundedTol is how far a direction may be, relative to the size of the
+	// unboundedTol bounds the distance of a direction, relative to the size of the
 	// terms, from Qd = 0, Gd ≤ 0 and Ad = 0.
 	unboundedTol = 1e-13
 	// slopeTol is the least fall of the objective along that direction, relative to p, as a

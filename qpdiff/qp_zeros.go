@@ -18,9 +18,10 @@ func (a *activeSet) tryZeros(s *qpReport, tol float64) {
 	}
 }
 
-// tryZerosOf tries zeros in part k: z if 0 lies on the working set, and all multipliers and the
-// entries of z that Q multiplies if p vanishes. Without any term at the solution, rounding and
-// the proximal steps leave nothing but noise, and no correction of it is small relative to it.
+// tryZerosOf tries zeros in part k, and keeps them if the residual falls. It sets z to 0 if 0 meets
+// the working set. If p vanishes, it sets all multipliers and the entries of z that Q multiplies to
+// 0. At a solution without any term, the values are rounding and noise of the proximal steps, which
+// no correction removes.
 func (a *activeSet) tryZerosOf(s *qpReport, tol float64, k int) {
 	p, lam := &a.parts[k], a.lam[:len(a.w)]
 	try := func() {

@@ -12,7 +12,7 @@ import "cmp"
 // all multiplied by Scale. The zero value is the paper's, whose squares have
 // the sides [−3, .6] and [−.6, 3].
 type XOR struct {
-	// Overlap is how far a square reaches beyond the axes, as a share of how
+	// Overlap is the length by which a square reaches beyond an axis, as a share of how
 	// far it reaches on its own side, above 0 and at most 1. Zero means .2.
 	Overlap float64
 	// Scale multiplies all coordinates. Zero means 3.

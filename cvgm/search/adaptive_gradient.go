@@ -21,7 +21,7 @@ import (
 // loss may rise on the way. One step size for coordinates of different units is
 // slow.
 type AdaptiveGradient struct {
-	// FirstStep is how far the first step moves an entry at most, as a share of its scale or,
+	// FirstStep limits the change of an entry in the first step, as a share of its scale or,
 	// if that is smaller, of the largest |x0|. Too small costs a few steps. Zero: .01.
 	FirstStep float64
 	MaxEvals  int     // evaluations at most; zero: 1000

@@ -30,7 +30,7 @@ type QuasiNewton struct {
 	// moves the entry that moves most, before the bounds cut it. It is a share of the largest
 	// |x|, both in units of the entries' scales; if x is zero, a share of the scale. Zero: .2.
 	FirstStep float64
-	// MaxStep is how far a step moves an entry at most, in units of its scale; zero: as far as the
+	// MaxStep limits the change of an entry in a step, in units of its scale; zero: as far as the
 	// bounds.
 	MaxStep  float64
 	Memory   int     // steps remembered; zero: 10

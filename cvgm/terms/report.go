@@ -38,7 +38,7 @@ func (all Summaries) String() string {
 }
 
 // Summarise describes the terms of a fitted model of [Additive], also of one that was read from JSON.
-// It returns an error of kind [qpdiff.ErrDomain] for a model that is none, and the errors of
+// It returns an error of kind [qpdiff.ErrDomain] for a model of another learner, and the errors of
 // [table.Pipeline.Features].
 func Summarise(p *table.Pipeline) (Summaries, error) {
 	features, err := p.Features()

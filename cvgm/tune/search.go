@@ -29,9 +29,9 @@ const (
 	// descentEvals bounds the evaluations of a descent for each free kind of hyperparameters:
 	// at a kink it may creep along. The pattern search is faster from there.
 	descentEvals = 25
-	// storedStep is how far a step of a descent moves the logarithm of a hyperparameter at most if
-	// there are more than storedFeatures stored features. Fits at small penalties have so many of
-	// them that one evaluation may take longer than all others.
+	// storedStep limits a descent's step in the logarithm of a hyperparameter, if there are more
+	// than storedFeatures stored features. A fit at small penalties has so many active features
+	// that one evaluation may take longer than all others.
 	storedStep     = 3
 	storedFeatures = 1000
 	// firstPattern and lastPattern are the first and the last step of the pattern search, as shares of the range.

@@ -39,7 +39,7 @@ var (
 // A Kind is a sort of inputs, and the test of one.
 type Kind struct {
 	Name string
-	// Weight is how often the kind is drawn, relative to the others.
+	// Weight is the frequency of the kind relative to the others.
 	Weight int
 	// Floors are the least shares of calls without an error, by call: if all are refused,
 	// nothing is tested. Calls that are not named need one success.
@@ -47,7 +47,7 @@ type Kind struct {
 	Run    func(in *Input)
 }
 
-// hang is how long one input may take. The slowest, Bayesian searches of hundreds
+// hang is the time limit of one input. The slowest, Bayesian searches of hundreds
 // of steps, take seconds of a core, which many other processes may share.
 const hang = 2 * time.Minute
 

@@ -61,7 +61,7 @@ func (m *Model) check() error {
 
 // Predict writes f(x) for each row of x to dst, with the same bits as the learner's
 // Predict. Errors: as for Check, and ArgErrors of kind ErrShape or ErrNotFinite for
-// x and for a value that overflows, from whose row on dst is undefined.
+// x and for a value that overflows. From the row of that value on, dst is undefined.
 func (m *Model) Predict(dst []float64, x *mat.Dense) (err error) {
 	defer learner.Name(m, &err)
 	if err := m.check(); err != nil {

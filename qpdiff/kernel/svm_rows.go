@@ -6,7 +6,7 @@ import (
 	"cvgm/qpdiff/internal/dense"
 )
 
-// leastCached is how many rows a cache holds at least.
+// leastCached is the least number of rows in a cache.
 const leastCached = 16
 
 // rowLimits are the sizes from which the methods for large problems are used. Tests set smaller

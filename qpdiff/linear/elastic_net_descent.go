@@ -61,7 +61,7 @@ func (q *piecewiseQP) coordinateDescent() {
 	q.activate()
 }
 
-// sweeps is how many sweeps coordinateDescent makes at most.
+// sweeps limits the sweeps of coordinateDescent.
 func (q *piecewiseQP) sweeps() int { return cdSweeps + len(q.act)/2 }
 
 // descendSparse is coordinateDescent on the residual c − Gx, by the rows. Sparse columns touch

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// cdPhases is how often descent is tried before exact steps alone finish.
+	// cdPhases is the number of descents before exact steps alone finish.
 	cdPhases = 60
 	// minFactorisations and factorisationsPerFeature bound the factorisations of one solve.
 	minFactorisations        = 200

@@ -92,7 +92,7 @@ func (e *elasticNetFit) sumsSparse(d learn.Data) {
 	}
 }
 
-// earlySteps is how many exact steps are taken on a working set before the slopes show whether it
+// earlySteps is the number of exact steps on a working set before the slopes show whether it
 // is to grow. Its own solution would then be of no use.
 const earlySteps = 6
 

@@ -9,12 +9,12 @@ import (
 )
 
 const (
-	// firstFeatures is how many features a working set begins with, and may grow by.
+	// firstFeatures is the number of features of the first working set, and limits its growth.
 	firstFeatures = 32
-	// spareFeatures is how many times the support a working set may be, beyond
+	// spareFeatures limits a working set to so many times the support, beyond
 	// firstFeatures, before the next fit begins with the support alone.
 	spareFeatures = 2
-	// fetchBlock is how many columns are fetched at a time: as many as can be written by rows
+	// fetchBlock is the number of columns fetched at a time: as many as can be written by rows
 	// without leaving the processor's first cache.
 	fetchBlock = 256
 	// gramPerRow is how many features for each row a working set has at most for which its
@@ -93,7 +93,7 @@ func workingEntries(rows, n, set, fetched float64) float64 {
 	return setEntries(rows, n, set) + fetched*(rows+room) + kernelEntries(rows, n, set)
 }
 
-// equalVectors is how many vectors of all features equal ones take: classes, shared and whole of
+// equalVectors is the number of vectors of all features that equal ones take: classes, shared and whole of
 // an elasticNetFit.
 const equalVectors = 3 + 3 + 1
 
@@ -265,7 +265,7 @@ type pastFit struct {
 }
 
 const (
-	// pastFits is how many earlier fits a later one may begin from. A search leaves the place of
+	// pastFits is the number of earlier fits from which a later one may begin. A search leaves the place of
 	// a fit for far ones, and comes back.
 	pastFits = 12
 	// pastPerRow and pastShare bound the support of those kept, by the larger of two bounds: for

@@ -253,7 +253,7 @@ func (l *huberSystem) solveRows(x []float64) {
 	}
 }
 
-// huberBlock is how many rows that changed zones are gathered at a time, with huberStride from
+// huberBlock is the number of rows that changed zones and are gathered at a time, with huberStride from
 // one parameter to the next. The stride is no power of two, because the multiples of one share
 // places in a cache.
 const huberBlock, huberStride = 256, 264

@@ -112,10 +112,10 @@ func (e *penalisedQuadratic) suspectWeak() (any bool, err error) {
 	return e.listWeak(e.rmsY*in+e.norm, q.cond()), nil
 }
 
-// settleWeak ends the search that listWeak began: it needs the rows of G of the
-// coordinates listed, at the places of these and of the active ones, and terms. With
-// some of them at zero the solution can be unique only if the features at their kink are linearly
-// independent together with the support.
+// settleWeak ends the search that listWeak began. Its input are terms and the rows of G of the
+// listed coordinates, with entries at the listed and the active coordinates. If some of
+// the listed ones stay at zero, the solution is unique only if the features at a kink and those of
+// the support are linearly independent.
 func (e *penalisedQuadratic) settleWeak() error {
 	if !e.retest() {
 		return nil
@@ -246,8 +246,8 @@ func (e *penalisedQuadratic) kinkedAtZero(group int) bool {
 // quadratic returns e.
 func (e *penalisedQuadratic) quadratic() *penalisedQuadratic { return e }
 
-// restrict returns the quadratic of e without kinks, on the coordinates that keep reports, in the
-// storage of part, which few problems need.
+// restrict returns the quadratic of e without kinks, on the coordinates for which keep is true. It
+// is made in part, which is allocated at the first call, because few problems need it.
 func restrict(part **piecewiseQP, e *penalisedQuadratic, keep func(j int, active, weak bool) bool) *piecewiseQP {
 	if *part == nil {
 		*part = new(piecewiseQP)

@@ -19,14 +19,14 @@ const (
 	sparseMaxIter = 200
 	// sparseNear is the length of a step after which the next one may be the last.
 	sparseNear = 1e-4
-	// sparseStuck is how many steps in a row, all short enough to be the last, may leave the
+	// sparseStuck limits the steps in a row, all short enough to be the last, that leave the
 	// optimality conditions unmet, as when a coordinate enters after the first. More show that
 	// rounding of the model hides the unmet condition.
 	sparseStuck = 5
 	// sparseDamping times eps for each coordinate is the part of the diagonal that makes a
 	// singular model regular to working precision: see unsolvable.
 	sparseDamping = 4 * dense.ComplementarityTol
-	// sparseSingular is how many steps in a row may have a singular model: if it becomes
+	// sparseSingular limits the steps in a row with a singular model: if it becomes
 	// regular, margins of some dozens make it so.
 	sparseSingular = 50
 	// sparseDiverged is the length of a step that does not converge, and sparseFlat the

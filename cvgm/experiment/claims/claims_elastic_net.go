@@ -49,7 +49,7 @@ func (all *measurements) elasticNet(r *elasticnet.Result) {
 		Remark: erratum}, exactly(float64(r.Params.Features)).or(Slip))
 }
 
-// lowestAt tells at which step of a long run the test loss is lowest.
+// lowestAt returns the step of a long run at which the test loss is lowest.
 func lowestAt(loss []float64) string {
 	if len(loss) == 0 {
 		return ""

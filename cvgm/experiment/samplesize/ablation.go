@@ -291,8 +291,8 @@ func (p AblationParams) problems() []ablationProblem {
 	return all
 }
 
-// problem returns the problem whose data and losses another function gives, with the
-// start, the bounds and the searcher of l.
+// problem returns a problem with the start, the bounds and the searcher of l. losses makes the data
+// and the losses of a seed.
 func (l AblationLog) problem(name string, seeds, train, k int, losses func(uint64) (*ablationData, error), risk cvgm.Loss) ablationProblem {
 	searcher := func(evaluations int) search.Searcher {
 		return search.LogSpace{Searcher: search.QuasiNewton{MaxEvals: evaluations}}

@@ -128,8 +128,8 @@ const (
 // logarithms: a box of four decades and a half is some ten units wide.
 const logSigma = 1.5
 
-// searchers lists the searchers. Searchers in logarithms have a box that begins at BoxLow, the
-// others the lower bounds of the paper.
+// searchers lists the searchers. The lower bound of a searcher in logarithms is BoxLow. Other
+// searchers have the paper's lower bounds.
 func (p SearchesParams) searchers(dataSet int) []searchEntry {
 	stream := func(purpose string) func() cvgm.Source {
 		return func() cvgm.Source { return synth.NewStream(uint64(dataSet), "searches: "+purpose) }

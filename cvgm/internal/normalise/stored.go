@@ -57,7 +57,7 @@ func visitor(x mat.Matrix, rows []int, weights sample.Weights) func(each func(j 
 }
 
 // ConstantStored returns whether each column of the named rows of x, which may be sparse, is
-// constant up to rounding, as ConstantColumn has it, and an entry of each column.
+// constant up to rounding, by the rule of ConstantColumn, and an entry of each column.
 func ConstantStored(x mat.Matrix, rows []int) (constant []bool, first []float64) {
 	_, m := x.Dims()
 	constant, first = make([]bool, m), make([]float64, m)

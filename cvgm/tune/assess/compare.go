@@ -133,7 +133,8 @@ func (r Rows) Selected(losses [][][]float64, seed uint64) Estimate {
 	if judged == 0 {
 		return selected
 	}
-	// The interval moves with the mean, on the scale on which it is symmetric.
+	// The interval moves with the mean: by a factor if it is symmetric in logarithms, else by a
+	// shift.
 	if selected.Low >= 0 && best > 0 && mean > 0 {
 		return Estimate{mean, selected.Low * (mean / best), selected.High * (mean / best)}
 	}

@@ -39,7 +39,7 @@ func AddProducts(g, a, b []float64, rows, n, stride int) {
 	}
 }
 
-// SquareBlock is how many entries of rows AddSquares takes at a time: they stay in the second cache.
+// SquareBlock is the number of entries of rows that AddSquares takes at a time. They stay in the second cache.
 const SquareBlock = 1 << 14
 
 // AddSquares adds Σ_i weight(i)·(x_i − c)·(x_i − c)ᵀ over the rows of x to the upper triangle

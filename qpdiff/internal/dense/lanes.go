@@ -77,8 +77,8 @@ func LaneUpper(dst []float64, src *[LaneCount][]float64, n int, r []float64, siz
 	}
 }
 
-// Pad makes a matrix of count rows and columns, with rows of the given stride, one of size, by rows
-// of the identity matrix. These change no bit of the solution of a system.
+// Pad extends a matrix of count rows and columns to size rows and columns, by rows of the identity
+// matrix. Its rows lie stride entries apart. The solution of a system keeps its bits.
 func Pad(a []float64, stride, count, size int) {
 	for k := range size {
 		row := a[k*stride : k*stride+size]
@@ -191,9 +191,10 @@ func LaneSums(u, a, b []float64, n int) (first, second [LaneCount]float64) {
 	return first, second
 }
 
-// DescendLanes is DescendKinks for LaneCount problems of n coordinates, at least one, whose kinks
-// have the same strength on both sides, with the same bits but for the signs of zeros. Problem i
-// takes part if live[i] is below 0. Bit i of the result is set if one of its signs has changed.
+// DescendLanes is DescendKinks for LaneCount problems at a time. Each has n ≥ 1 coordinates, and
+// kinks that are equally strong on both sides. The results have the bits of DescendKinks except for
+// the signs of zeros. Problem i takes part if live[i] is below 0. Bit i of moved is set if one of
+// problem i's signs has changed.
 func DescendLanes(x, rest, m, r, bound []float64, n int, live *[LaneCount]float64) (moved int) {
 	x, rest, m, r, bound = x[:n*LaneCount], rest[:n*LaneCount], m[:n*n*LaneCount], r[:n*LaneCount], bound[:n*LaneCount]
 	if vectors {

@@ -100,7 +100,7 @@ func LDLFactorUntil(end *stop.Stop, a, dinv []float64, n, stride int, tol float6
 	return n
 }
 
-// ldlBlock is how many pivots a row takes at a time; it is even. With 32 of them, rows of
+// ldlBlock is the number of pivots that a row takes at a time. It is even. With 32 of them, rows of
 // 1000 entries stay in the second cache.
 const ldlBlock = 32
 

@@ -9,7 +9,7 @@ const (
 	LogisticTaylor      = 2e-4
 )
 
-// wholeVectors is how many of n rows the vector units take.
+// wholeVectors returns the number of rows, of n, that the vector units take.
 func wholeVectors(n int) int {
 	if !vectors {
 		return 0

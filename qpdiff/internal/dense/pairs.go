@@ -2,7 +2,7 @@ package dense
 
 import "math"
 
-// lanes is how many places highest and steepest keep apart.
+// lanes is the number of places that highest and steepest keep apart.
 const lanes = 4
 
 // Highest returns the largest entry of x among the places at which a is less than b, and the

@@ -12,7 +12,7 @@ import (
 	"cvgm/qpdiff/internal/dense"
 )
 
-// entryTol is how far entries of equal columns are apart, in units of 2⁻⁵² and relative to the
+// entryTol bounds the difference of entries of equal columns, in units of 2⁻⁵² and relative to the
 // largest: features are scaled and centred by some operations, each with a rounding.
 const entryTol = 16
 

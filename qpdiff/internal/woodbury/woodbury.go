@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// ChunkTerms is how many terms are added to a sum at a time.
+	// ChunkTerms is the number of terms that are added to a sum at a time.
 	ChunkTerms = 256
 	// sameWeight is the relative change of a weight that counts as its rounding.
 	sameWeight = 8 * dense.Eps

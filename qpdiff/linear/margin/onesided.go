@@ -41,8 +41,9 @@ func (d *marginDerivative) forward(l *marginFit, dtheta []float64, t *learn.Grad
 	return nil
 }
 
-// checkEqual reports equal rows on the elbow that t parts: only the sum of their
-// multipliers is unique. The multipliers of weakly active ones are all at the same bound.
+// checkEqual returns an error if the tangent t moves equal rows apart that lie on the elbow. Only
+// the sum of their multipliers is unique. Weakly active rows are allowed, because their multipliers
+// are all at the same bound.
 func (l *marginFit) checkEqual(t *learn.Grad) error {
 	p := &l.p
 	return p.CheckEqual(t, l.state.Data.Y,
