@@ -22,10 +22,10 @@ func init() {
 func AblationTable(r *samplesize.AblationResult) *Table {
 	t := &Table{
 		Name: "ablation", Caption: fmt.Sprintf("Test risk after a descent of the CV loss, after one of the training loss, and at the lowest CV loss of a random search, over %d data sets of each kernel and size, and %d of each problem with two hyperparameters", r.Params.Seeds, r.Params.PairSeeds),
-		Header: []string{"Problem", "N", "Splits", "Steps", "Start", "Training loss", "CV loss", "CV less training", "CV is better", "CV loss helps", "CV less start", "Training less start", "Random search", "CV less random"},
-		Brief:  []string{"Problem", "N", "Splits", "Steps", "Training loss", "CV loss", "CV less training", "CV loss helps", "CV less random"},
+		Header: []string{"Problem", "N", "Splits", "Steps", "Start", "Training loss", "CV loss", "CV minus training", "CV is better", "CV loss helps", "CV minus start", "Training minus start", "Random search", "CV minus random"},
+		Brief:  []string{"Problem", "N", "Splits", "Steps", "CV minus training", "CV loss helps", "CV minus start", "Training minus start", "CV minus random"},
 		Note: "The two descents have the same data, learner, searcher, start and number of steps. The random search has the CV loss and as many evaluations, and no gradient. Risks are error rates on the test examples, for the elastic net mean squared errors. " +
-			"Means with 95 % confidence intervals, paired differences; a tie counts half. The column CV loss helps judges CV less training by its sign and against the smallest difference that matters, as the claims do; no interval is widened for the number of rows. A kernel is judged after steps, penalties and widths after evaluations.",
+			"Means with 95 % confidence intervals, paired differences; a tie counts half. The column CV loss helps judges CV minus training by its sign and against the smallest difference that matters, as the claims do; no interval is widened for the number of rows. A kernel is judged after steps, penalties and widths after evaluations.",
 	}
 	for _, row := range r.Rows {
 		var random, lessRandom any
@@ -46,14 +46,14 @@ func AblationBySize(r *samplesize.AblationResult) *Figure {
 	p := r.Params.Rings
 	f := &Figure{
 		Name: "ablation_rings", Width: 10.5 * vg.Inch, Height: vg.Length(len(p.Ks)) * 3.4 * vg.Inch, Legend: LegendBelow, SameAxes: true,
-		Caption: fmt.Sprintf("Rings, learned kernel: test error after a descent of the CV loss less that after a descent of the training loss, against the number of training examples. "+
+		Caption: fmt.Sprintf("Rings, learned kernel: test error after a descent of the CV loss minus test error after a descent of the training loss, against the number of training examples. "+
 			"Points are means over %d data sets, bands 95 %% confidence intervals; below 0 the CV loss is the better one to descend.", r.Params.Seeds),
 	}
 	for _, k := range p.Ks {
 		var panels []*Panel
 		for _, budget := range p.Budgets {
 			title := fmt.Sprintf("%d splits, %d steps", k, budget)
-			panel := NewPanel(title, title, "training examples", "test error, CV less training").Grid().LogAxes(true, false)
+			panel := NewPanel(title, title, "training examples", "test error, CV minus training").Grid().LogAxes(true, false)
 			var sizes []float64
 			var differences []experiment.Estimate
 			for _, row := range r.Rows[:len(p.Ks)*len(p.Sizes)*len(p.Budgets)] {
@@ -64,8 +64,8 @@ func AblationBySize(r *samplesize.AblationResult) *Figure {
 			}
 			mean, low, high := means(differences)
 			panel.Band("95 % interval", Log10s(sizes), low, high, Style{Color: Blue})
-			panel.Line("CV less training", Log10s(sizes), mean, Style{Color: Blue, Width: 2})
-			panel.Scatter("CV less training, mean", Log10s(sizes), mean, Style{Color: Blue, GlyphRadius: 3, Unlisted: true})
+			panel.Line("CV minus training", Log10s(sizes), mean, Style{Color: Blue, Width: 2})
+			panel.Scatter("CV minus training, mean", Log10s(sizes), mean, Style{Color: Blue, GlyphRadius: 3, Unlisted: true})
 			panel.HLine("no difference", 0, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
 			panels = append(panels, panel)
 		}

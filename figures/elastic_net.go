@@ -31,7 +31,7 @@ func init() {
 func ElasticNetTable(r *elasticnet.Result, seeds *elasticnet.Seeds) *Table {
 	t := &Table{
 		Name: "table1_elastic_net", Caption: "Table 1: synthetic regression, test loss (mean squared error)",
-		Header: []string{"Method", "Paper", "Published code", "Replay", "Evaluations", fmt.Sprintf("Mean of %d seeds", seeds.Params.Seeds), "CVGM less method", "CVGM better"},
+		Header: []string{"Method", "Paper", "Published code", "Replay", "Evaluations", fmt.Sprintf("Mean of %d seeds", seeds.Params.Seeds), "CVGM minus method", "CVGM better"},
 	}
 	fresh := make(map[string]elasticnet.Method)
 	for _, m := range seeds.Methods {
@@ -61,7 +61,7 @@ func ElasticNetTable(r *elasticnet.Result, seeds *elasticnet.Seeds) *Table {
 // 1 does not show it.
 func ElasticNetCVTable(seeds *elasticnet.Seeds) *Table {
 	t := &Table{Name: "elastic_net_cv_loss", Caption: fmt.Sprintf("Cross-validation loss reached, over %d seeds", seeds.Params.Seeds),
-		Header: []string{"Method", "Mean CV loss", "CVGM less method", "CVGM better"}}
+		Header: []string{"Method", "Mean CV loss", "CVGM minus method", "CVGM better"}}
 	for _, m := range seeds.Methods {
 		if m.CV != nil {
 			t.Rows = append(t.Rows, append([]any{m.Name}, chart.Comparison(m.CVMean, m.CVGMMinusCV, m.Name == chart.Nth(seeds.Methods, elasticnet.CVGM).Name)...))

@@ -17,7 +17,7 @@ func FewDimensionsTable(r *searches.FewDimensionsResult) *Table {
 	p := r.Params
 	t := &Table{
 		Name: "few_dimensions", Caption: fmt.Sprintf("Random and exhaustive search for %d hyperparameters, %d evaluations of each, over %d data sets", p.Hyperparameters, r.Points, p.DataSets),
-		Header: []string{"Hyperparameters that matter", "Random less exhaustive, CV loss", "Random is lower"},
+		Header: []string{"Hyperparameters that matter", "Random minus exhaustive, CV loss", "Random is lower"},
 		Note: fmt.Sprintf("Ridge regression with one penalty for each group of features; the other hyperparameters have no effect. The grid has %d values of each. "+
 			"Means over the same data sets and splits, with 95 %% confidence intervals; a tie counts half.", p.PerAxis),
 	}

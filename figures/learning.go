@@ -98,7 +98,7 @@ func LearnedLossTable(r *differentiability.Learning) *Table {
 	l := r.Loss
 	t := &Table{
 		Name: "learned_loss_gain", Caption: fmt.Sprintf("A learned loss against each single one, over %d data sets with %.0f %% wrong labels", r.Params.LossSeeds, 100*r.Params.Flips),
-		Header: []string{"Loss", "Mean weight", "CV loss", "Test loss", "Learned less this", "Learned better", "Test error", "Learned less this", "Learned better"},
+		Header: []string{"Loss", "Mean weight", "CV loss", "Test loss", "Learned minus this", "Learned better", "Test error", "Learned minus this", "Learned better"},
 		Note:   "The CV loss and the test loss are logistic losses; test labels are clean. The ridge penalty is learned in every row. 95 % confidence intervals of means and of paired differences.",
 	}
 	for i, m := range l.Methods {

@@ -84,7 +84,7 @@ func MyDataTuning(r *mydata.Result) []Output {
 	}
 	losses := &Table{
 		Name: "my_data_losses", Caption: fmt.Sprintf("%s: losses of the %s", r.Name, cmp.Or(r.Learner, "learner")),
-		Header: []string{"Model", "Loss", "Tuned", "Standard error", "Default", "Constant prediction", "Tuned less default", "Tuned less constant"},
+		Header: []string{"Model", "Loss", "Tuned", "Standard error", "Default", "Constant prediction", "Tuned minus default", "Tuned minus constant"},
 		Note:   "The CV loss is optimistic, because it was minimised. The nested risk repeats the whole search without each outer fold in turn; its 95 % intervals are in brackets.",
 	}
 	for _, m := range r.Models {
@@ -107,7 +107,7 @@ func MyDataTuning(r *mydata.Result) []Output {
 func myVerdicts(r *mydata.Result) *Table {
 	t := &Table{
 		Name: "my_data_comparisons", Caption: fmt.Sprintf("%s: which model to use", r.Name),
-		Header: []string{"Model", "Compared with", "Tuned less that, in % of the constant's risk", "From", "To", "Decided", "Smallest that would show"},
+		Header: []string{"Model", "Compared with", "Tuned minus compared, in % of the constant's risk", "From", "To", "Decided", "Smallest that would show"},
 	}
 	var notes []string
 	for _, m := range r.Models {

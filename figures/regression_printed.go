@@ -17,7 +17,7 @@ func RegressionPrintedTable(r *elasticnet.RegressionPrinted) *Table {
 	p := r.Params
 	t := &Table{
 		Name: "regression_printed", Caption: fmt.Sprintf("Test losses with the command that the paper prints and with its code's data, over %d data sets", p.Seeds),
-		Header: []string{"Test rows", "CVGM", "Least squares", "True coefficients / noise variance", "CVGM less the code's rows"},
+		Header: []string{"Test rows", "CVGM", "Least squares", "True coefficients / noise variance", "CVGM minus the code's rows"},
 		Note: fmt.Sprintf("Mean squared errors on test rows of %d examples, %d for the code; the training rows are the same. The last row descends from labels %g times as large. "+
 			"The true coefficients are those that made the training labels. Means with 95 %% confidence intervals.", p.Test, p.Samples-p.Train, p.Scale),
 	}

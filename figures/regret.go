@@ -16,8 +16,8 @@ func RegretTable(r *searches.RegretResult) *Table {
 	p := r.Params
 	t := &Table{
 		Name: "search_regret", Caption: fmt.Sprintf("Regret of Bayesian optimisation and of random search after %d evaluations, over %d data sets", p.Budget, p.DataSets),
-		Header: []string{"Hyperparameters", "Penalties", "Bayesian, median", "Random, median", "Start, median", "Bayesian less random, median", "Bayesian is lower"},
-		Note: "Ridge regression with one penalty for each group of features. The regret is the lowest CV loss found less the lowest known in the same box. " +
+		Header: []string{"Hyperparameters", "Penalties", "Bayesian, median", "Random, median", "Start, median", "Bayesian minus random, median", "Bayesian is lower"},
+		Note: "Ridge regression with one penalty for each group of features. The regret is the lowest CV loss found minus the lowest known in the same box. " +
 			"Medians, in brackets distribution-free confidence intervals of at least 95 %; the difference is taken on the same data. A tie counts half.",
 	}
 	text := func(m experiment.Median) string { return fmt.Sprintf("%.2g [%.2g, %.2g]", m.Median, m.Low, m.High) }

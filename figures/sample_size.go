@@ -63,7 +63,7 @@ func SampleSizeCurves(r *samplesize.Result) *Figure {
 // SampleSizeLead shows by how much CVGM is more accurate than the fairly trained
 // network on the same data.
 func SampleSizeLead(r *samplesize.Result) *Figure {
-	p := NewPanel("lead over Adam", "", "training examples", "CVGM less network by Adam, test accuracy").Grid()
+	p := NewPanel("lead over Adam", "", "training examples", "CVGM minus network by Adam, test accuracy").Grid()
 	adam := chart.Nth(r.Methods, samplesize.SizeAdam)
 	drawSizeCurves(p, r.Sizes, []sizeCurve{
 		{chart.Nth(r.Methods, samplesize.SizeCVGMFull).Name, adam.Full.BySize, sizeStyles[samplesize.SizeCVGMFull]},
@@ -74,7 +74,7 @@ func SampleSizeLead(r *samplesize.Result) *Figure {
 	}
 	p.HLine("no difference", 0, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
 	return &Figure{Name: "sample_size_lead", Width: 5.5 * vg.Inch, Height: 3.7 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{p}},
-		Caption: fmt.Sprintf("Test accuracy of CVGM less that of the network trained by Adam on the same data, along the full and along the published gradient, as means over %d data sets of each size. Above 0 CVGM is more accurate. The paper finds it ahead where examples are few; the tables count the sizes up to the vertical line by themselves.", r.Params.Seeds)}
+		Caption: fmt.Sprintf("Test accuracy, CVGM minus the network trained by Adam on the same data, along the full and along the published gradient, as means over %d data sets of each size. Above 0 CVGM is more accurate. The paper finds it ahead where examples are few; the tables count the sizes up to the vertical line by themselves.", r.Params.Seeds)}
 }
 
 // SampleSizeRivals shows by how much CVGM is more accurate than each rival on the same data.
@@ -195,7 +195,7 @@ func SampleSizeTable(r *samplesize.Result) *Table {
 // SampleSizeDifferences compares CVGM with every other method on the same data.
 func SampleSizeDifferences(r *samplesize.Result) *Table {
 	t := &Table{
-		Name: "sample_size_differences", Caption: "CVGM's test accuracy less the other method's, in percentage points, on the same data",
+		Name: "sample_size_differences", Caption: "Test accuracy, CVGM minus the other method, in percentage points, on the same data",
 		Header: []string{"Other method", "Full gradient, all sizes", "more accurate", fmt.Sprintf("N ≤ %d", r.Params.SmallSize), fmt.Sprintf("N > %d", r.Params.SmallSize),
 			"Published gradient, all sizes", "more accurate", "published code", fmt.Sprintf("N ≤ %d", r.Params.SmallSize), fmt.Sprintf("N > %d", r.Params.SmallSize)},
 	}
@@ -234,9 +234,9 @@ func SampleSizeDifferences(r *samplesize.Result) *Table {
 // several thresholds, and lists its change per doubling of N.
 func SampleSizeThresholds(r *samplesize.Result) *Table {
 	t := &Table{
-		Name: "sample_size_thresholds", Caption: "CVGM's lead over other methods where examples are few less that where they are more, in percentage points",
+		Name: "sample_size_thresholds", Caption: "CVGM's lead over other methods where examples are few minus its lead where they are more, in percentage points",
 		Header: []string{"Other method", "Gradient"},
-		Note:   "A column is the mean lead in test accuracy at sizes up to N less that at larger sizes; the last one is the slope over all sizes. With 95 % confidence intervals: above 0, in the last column below 0, where CVGM's lead is larger with less data.",
+		Note:   "A column is the mean lead in test accuracy at sizes up to N minus the lead at larger sizes; the last one is the slope over all sizes. With 95 % confidence intervals: above 0, in the last column below 0, where CVGM's lead is larger with less data.",
 	}
 	for _, n := range claims.FewExamples {
 		t.Header = append(t.Header, fmt.Sprintf("N ≤ %d", n))

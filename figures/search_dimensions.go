@@ -72,6 +72,6 @@ func SearchDimensionsCurves(r *searches.DimensionsResult) *Figure {
 		panels = append(panels, p)
 	}
 	return &Figure{Name: "search_dimensions", Width: 11 * vg.Inch, Height: 8.6 * vg.Inch, Legend: LegendBelow, SameAxes: true, Panels: slices.Collect(slices.Chunk(panels, 2)),
-		Caption: fmt.Sprintf("Lowest CV loss found within so many evaluations, less the lowest known, by the number of hyperparameters: means over %d data sets. Values below 10%s are drawn there. The most hyperparameters are the weights of the rings' network, the others ridge penalties of groups of features. Exhaustive search is left out where a grid of two values of each hyperparameter exceeds the budget; the title has the number of its points.",
+		Caption: fmt.Sprintf("Lowest CV loss found within so many evaluations, minus the lowest known, by the number of hyperparameters: means over %d data sets. Values below 10%s are drawn there. The most hyperparameters are the weights of the rings' network, the others ridge penalties of groups of features. Exhaustive search is left out where a grid of two values of each hyperparameter exceeds the budget; the title has the number of its points.",
 			r.Params.DataSets, chart.Superscript(fmt.Sprint(floor)))}
 }

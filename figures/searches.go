@@ -111,7 +111,7 @@ func SearchesCurves(r *searches.Result) *Figure {
 		rows = append(rows, []*Panel{p})
 	}
 	return &Figure{Name: "searches", Width: 8.5 * vg.Inch, Height: 7.4 * vg.Inch, Legend: LegendBelow, SameAxes: true, Panels: rows,
-		Caption: fmt.Sprintf("Lowest CV loss found within so many evaluations, less the true minimum: medians over %d data sets of the elastic net. %s", r.Params.DataSets, excessNote())}
+		Caption: fmt.Sprintf("Lowest CV loss found within so many evaluations, minus the true minimum: medians over %d data sets of the elastic net. %s", r.Params.DataSets, excessNote())}
 }
 
 // drawReached draws the excess at which a search has reached the minimum.

@@ -24,8 +24,8 @@ func SplitsTable(r *splits.Result) *Table {
 	t := &Table{
 		Name: "splits_elastic_net", Caption: fmt.Sprintf("Elastic net: uniform and balanced splits over %d data sets", r.Params.DataSets),
 		Header: []string{"K", "p", "SD of CV loss, uniform", "balanced", "SD of gradient, uniform", "balanced",
-			"SD of CV loss, balanced over uniform", "SD of gradient, balanced over uniform", "Test loss, uniform", "balanced", "Balanced less uniform"},
-		Brief: []string{"K", "p", "SD of CV loss, uniform", "SD of CV loss, balanced over uniform", "SD of gradient, balanced over uniform", "Balanced less uniform"},
+			"SD of CV loss, balanced over uniform", "SD of gradient, balanced over uniform", "Test loss, uniform", "balanced", "Balanced minus uniform"},
+		Brief: []string{"K", "p", "SD of CV loss, uniform", "SD of CV loss, balanced over uniform", "SD of gradient, balanced over uniform", "Balanced minus uniform"},
 		Note: fmt.Sprintf("Standard deviations over %d draws of the splits for the same data, at λ1 = λ2 = %g, and the test loss of the model at the lowest CV loss: means over the data sets with 95 %% confidence intervals.",
 			r.Params.Draws, r.Params.At),
 	}
@@ -42,7 +42,7 @@ func SplitsTable(r *splits.Result) *Table {
 func SplitsRingsTable(r *splits.Result) *Table {
 	t := &Table{
 		Name: "splits_rings", Caption: fmt.Sprintf("Rings: share of test examples classified wrongly, over %d data sets", r.Params.RingsDataSets),
-		Header: []string{"K", "p", "Test error", "less that of the sweep's last row"},
+		Header: []string{"K", "p", "Test error", "minus the sweep's last row"},
 		Note:   fmt.Sprintf("Means with 95 %% confidence intervals; the difference is that on the same data from the last K, or the last p. No rule has less than %.4f over the population.", r.Bayes),
 	}
 	for _, s := range slices.Concat(r.RingsByK, r.RingsByP) {
@@ -55,7 +55,7 @@ func SplitsRingsTable(r *splits.Result) *Table {
 func SplitsStepsTable(r *splits.Result) *Table {
 	t := &Table{
 		Name: "splits_rings_steps", Caption: fmt.Sprintf("Rings: constant step sizes after %d steps, over %d data sets", r.Params.Rings.Steps, r.Params.RingsDataSets),
-		Header: []string{"Step size", "CV loss", "less that of quasi-Newton", "Test error", "Steps in which the CV loss rises"},
+		Header: []string{"Step size", "CV loss", "minus quasi-Newton", "Test error", "Steps in which the CV loss rises"},
 		Note:   fmt.Sprintf("K = %d. The quasi-Newton method has as many evaluations; the difference is taken on the same data. Means with 95 %% confidence intervals.", r.Params.Rings.K),
 	}
 	for _, s := range r.RingsByStep {

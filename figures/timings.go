@@ -103,7 +103,7 @@ func SearchesTime(r *searches.Result, t *claims.Timings) *Figure {
 	drawReached(p, r)
 	return &Figure{
 		Name: "searches_time",
-		Caption: fmt.Sprintf("Lowest CV loss found within a time, less the true minimum: medians over %d data sets of the elastic net, up to %d evaluations. Thin strokes lead from the ends of the lines to their names. %s Left out are the paper's step, multi-start and the searches in logarithms. %s",
+		Caption: fmt.Sprintf("Lowest CV loss found within a time, minus the true minimum: medians over %d data sets of the elastic net, up to %d evaluations. Thin strokes lead from the ends of the lines to their names. %s Left out are the paper's step, multi-start and the searches in logarithms. %s",
 			r.Params.DataSets, r.Params.Budget, excessNote(), timingsNote(t)),
 		Width: 8.5 * vg.Inch, Height: 4.6 * vg.Inch, Legend: LegendBelow,
 		Panels: [][]*Panel{{p}},

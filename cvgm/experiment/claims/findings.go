@@ -32,10 +32,10 @@ func Findings(claims []Claim) []Finding {
 		return byVerdict{holds: "The paper's Jacobian of logistic regression is right", otherwise: "The paper's Jacobian of logistic regression lacks a term", open: "It is open whether the paper's Jacobian of logistic regression is right"}.text(m) + ": " + m.Text
 	})
 	add(penalties, "03_sample_size", func(m *Measurement) string {
-		return fmt.Sprintf("For two penalties %s: test loss less that of a descent of the training loss", penaltiesText(m, byRole[penaltiesGradient], byRole[paperBoxGradient]))
+		return fmt.Sprintf("For two penalties %s: test loss minus the loss of a descent of the training loss", penaltiesText(m, byRole[penaltiesGradient], byRole[paperBoxGradient]))
 	})
 	add(weights, "03_sample_size", func(m *Measurement) string {
-		return fmt.Sprintf("For a network's weights the CV loss %s: test error less that of a descent of the training loss, all sizes", bySize(byRole[weightsBySize]))
+		return fmt.Sprintf("For a network's weights the CV loss %s: test error minus the error of a descent of the training loss, all sizes", bySize(byRole[weightsBySize]))
 	})
 	add(table1, "01_elastic_net", func(m *Measurement) string {
 		return strings.TrimSuffix(onOtherData.text(m), ".") + ": " + m.Text
