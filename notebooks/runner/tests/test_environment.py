@@ -158,11 +158,11 @@ class Environment(unittest.TestCase):
         self.assertEqual(compiled, ["shared\n", ""])
 
     def test_tools_of_other_versions_or_flags_are_made_anew(self):
-        _, key = environment.tools_wanted("go1", False)
-        self.assertEqual(environment.tools_wanted("go1", True)[1], key)
-        self.assertNotEqual(environment.tools_wanted("go2", False)[1], key)
+        key = environment.tools_key("go1")
+        self.assertEqual(environment.tools_key("go1"), key)
+        self.assertNotEqual(environment.tools_key("go2"), key)
         with unittest.mock.patch.dict(environment.GO_SETTINGS, GOFLAGS="-x"):
-            self.assertNotEqual(environment.tools_wanted("go1", False)[1], key)
+            self.assertNotEqual(environment.tools_key("go1"), key)
 
     def test_packages_are_compiled_and_not_linked(self):
         if not shutil.which("go"):
