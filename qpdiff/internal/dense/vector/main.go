@@ -213,7 +213,7 @@ func gramTile(u unit) {
 	RET()
 }
 
-// dotRows is the number of rows that dot4 and add4 take, and rowNames are their parameters.
+// dotRows is how many rows dot4 and add4 take, and rowNames are their parameters.
 const dotRows = 4
 
 var rowNames = [dotRows]string{"a", "b", "c", "d"}
@@ -356,7 +356,7 @@ func add4(less bool) {
 	RET()
 }
 
-// productRows is the number of rows of a tile of a product. A tile is two vectors wide.
+// productRows is how many rows a tile of a product has; it is two vectors wide.
 const productRows = 4
 
 // productTile keeps a tile in registers while it takes all terms of its sums, one after the other.
