@@ -59,7 +59,12 @@ def setUpModule():
         local = Path(tempfile.mkdtemp(dir=folder))
         for step in ([], ["-gather"]):
             subprocess.run([str(worker), "-name", "elastic_net_seeds", "-params", json.dumps(params), "-key", KEY, "-out", str(local), *step], check=True)
-        expected[json.dumps(params)] = result(local).read_bytes()
+        expected[named(params)] = result(local).read_bytes()
+
+
+def named(params):
+    """The parameters in one order, whoever wrote them."""
+    return json.dumps(params, sort_keys=True)
 
 
 def result(store):
@@ -89,7 +94,7 @@ class TestSweeps(unittest.TestCase):
     def finish(self, sweep):
         slurm.finish(sweep, slurm.follow(sweep, 0.3))
         [of] = sweep.plan["Sweeps"]
-        self.assertEqual(result(self.store).read_bytes(), expected[json.dumps(of["Params"])])
+        self.assertEqual(result(self.store).read_bytes(), expected[named(of["Params"])])
 
     def working(self, sweep, least=4):
         cluster.wait_for(lambda: slurm.totals(sweep.count())[0] >= least, "no cell is done")
@@ -134,15 +139,18 @@ class TestSweeps(unittest.TestCase):
     def test_node_dies(self):
         sweep = self.submit()
         self.working(sweep)
+        self.addCleanup(nodes.start, "n2")
         self.assertTrue(nodes.kill("n2"))
         cluster.wait_for(lambda: self.start_now(sweep), "the task of the dead node is not requeued")
         self.finish(sweep)
-        nodes.start("n2")
 
     def test_node_is_cut_off_and_its_worker_lives_on(self):
         sweep = self.submit()
         self.working(sweep, 2)
+        self.addCleanup(nodes.start, "n2")
         orphans = nodes.kill("n2", orphan=True)
+        for pid in orphans:
+            self.addCleanup(cluster.end, pid)
         workers = [p for p in orphans if str(worker) in cluster.processes_of().get(p, (0, ""))[1]]
         self.assertTrue(workers)
         for pid in workers:
@@ -151,9 +159,6 @@ class TestSweeps(unittest.TestCase):
         for pid in workers:
             os.kill(pid, cluster.signal.SIGCONT)
         self.finish(sweep)
-        for pid in orphans:
-            cluster.end(pid)
-        nodes.start("n2")
 
     def test_one_shard_twice_at_the_same_time(self):
         sweep = self.submit(1)
@@ -202,7 +207,7 @@ class TestSweeps(unittest.TestCase):
             (small / "ballast").unlink()
             again = self.submit(2)
             slurm.finish(again, slurm.follow(again, 0.3))
-            self.assertEqual(next(small.glob("elasticnet.*-0123456789abcdef")).read_bytes(), expected[json.dumps(PARAMS)])
+            self.assertEqual(next(small.glob("elasticnet.*-0123456789abcdef")).read_bytes(), expected[named(PARAMS)])
         finally:
             subprocess.run(["umount", "-l", str(small)], check=True)
 
@@ -292,7 +297,7 @@ class TestSweeps(unittest.TestCase):
                 self.assertEqual(done.returncode, 0, done.stderr)
                 done = nodes.run(*words, "-gather")
                 self.assertEqual(done.returncode, 0, done.stderr)
-                self.assertEqual(result(out).read_bytes(), expected[json.dumps(BRIEF)])
+                self.assertEqual(result(out).read_bytes(), expected[named(BRIEF)])
 
     def test_old_submissions_are_removed(self):
         old, recent, alive = self.submit(1, BRIEF), None, None
