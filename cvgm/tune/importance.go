@@ -78,8 +78,12 @@ func (t *Tuned) Importance(ctx context.Context, repeats int, seed uint64) ([]Imp
 	for g := range increase {
 		increase[g] = make([]float64, repeats)
 	}
+	cv, err := cvgm.New(t.Config)
+	if err != nil {
+		return nil, err
+	}
 	for _, s := range t.Splits {
-		if err := t.exchange(ctx, s, columns, orders, increase); err != nil {
+		if err := t.exchange(ctx, cv, s, columns, orders, increase); err != nil {
 			return nil, err
 		}
 	}
@@ -117,8 +121,11 @@ func (t *Tuned) fileColumns() (names []string, columns [][]int) {
 }
 
 // exchange adds the increase of the loss of one split to that of each group of columns and order.
-func (t *Tuned) exchange(ctx context.Context, s cvgm.Split, columns, orders [][]int, increase [][]float64) error {
-	m, err := t.fitOn(s.Train)
+func (t *Tuned) exchange(ctx context.Context, cv *cvgm.CV, s cvgm.Split, columns, orders [][]int, increase [][]float64) error {
+	if n := len(sample.Positive(s.Train, t.Config.Data.Weights)); n < 2 {
+		return args.Bad("Tuned.Splits", qpdiff.ErrShape, "use larger training sets", "train on %d example", n)
+	}
+	m, err := cv.FinalContext(ctx, s.Train, t.Hyper)
 	if err != nil {
 		return err
 	}
@@ -162,23 +169,4 @@ func (t *Tuned) part(rows []int) learn.Data {
 	x := mat.NewDense(len(rows), n, nil)
 	sample.Gather(x.RawMatrix().Data, d.Dense(), rows)
 	return learn.Data{X: x, Y: sample.Pick(d.Y, rows), Weights: sample.Pick(d.Weights, rows)}
-}
-
-// fitOn returns the model of the training rows. Final fits to all rows of a CV, whose split has no
-// part in it.
-func (t *Tuned) fitOn(train []int) (*cvgm.Model, error) {
-	c := t.Config
-	train = sample.Positive(train, c.Data.Weights)
-	if len(train) < 2 {
-		return nil, args.Bad("Tuned.Splits", qpdiff.ErrShape, "use larger training sets", "train on %d example", len(train))
-	}
-	c.Data = t.part(train)
-	all := sample.Complement(nil, len(train))
-	last := len(train) - 1
-	c.Splits = []cvgm.Split{{Train: all[:last], Val: all[last:]}}
-	cv, err := cvgm.New(c)
-	if err != nil {
-		return nil, err
-	}
-	return cv.Final(t.Hyper)
 }
