@@ -78,7 +78,8 @@ type intervalsJSON struct {
 }
 
 type foldJSON struct {
-	Means   []float64       `json:"means,omitempty"` // of the columns that have one, in their order
+	Means   []float64       `json:"means,omitempty"`  // of the columns that have one, in their order
+	Scales  []scaleJSON     `json:"scales,omitempty"` // of the columns with a ScaledEffect, in their order
 	Model   json.RawMessage `json:"model"`
 	At      []float64       `json:"spread_at"`
 	Size    []float64       `json:"spread_size"`
@@ -86,10 +87,17 @@ type foldJSON struct {
 	Weights []float64       `json:"weights"`
 }
 
+// scaleJSON is the scale of a column with a ScaledEffect, on the training rows of a fold.
+type scaleJSON struct {
+	Centre    float64 `json:"centre"`
+	Deviation float64 `json:"deviation"`
+}
+
 // intervalKeys are the keys of intervalsJSON, as pipelineKeys has them.
 var intervalKeys = map[string]map[string]bool{
 	"intervals": {"units": true, "folds": true},
-	"folds":     {"means": false, "model": true, "spread_at": true, "spread_size": true, "scores": true, "weights": true},
+	"folds":     {"means": false, "scales": false, "model": true, "spread_at": true, "spread_size": true, "scores": true, "weights": true},
+	"scales":    {"centre": true, "deviation": true},
 }
 
 // writtenIntervals returns how the intervals are written, nil for none.
@@ -99,11 +107,6 @@ func (p *Pipeline) writtenIntervals(e *Encoder) (*intervalsJSON, error) {
 	}
 	if err := args.First(p.Intervals.Check(), p.checkIntervals(e)); err != nil {
 		return nil, err
-	}
-	for _, c := range e.columns {
-		if c.Effect != nil && c.Effect.Kind == ScaledEffect { // each fold has a scale of its own
-			return nil, args.Bad("Pipeline.Intervals", qpdiff.ErrDomain, "set them to nil before writing", "of the scaled column %q cannot be written as JSON", c.Name)
-		}
 	}
 	out := &intervalsJSON{Units: p.Intervals.Units}
 	filled := func(v []float64) []float64 { return append([]float64{}, v...) } // null is not read back
@@ -115,9 +118,12 @@ func (p *Pipeline) writtenIntervals(e *Encoder) (*intervalsJSON, error) {
 			return nil, err
 		}
 		fold := foldJSON{Model: text, At: filled(f.Spread.At), Size: filled(f.Spread.Size), Scores: filled(f.Scores), Weights: filled(f.Weights)}
-		for j := range e.columns {
+		for j, own := range f.Model.Prepared.(*Encoder).code {
 			if e.columns[j].imputed() {
-				fold.Means = append(fold.Means, f.Model.Prepared.(*Encoder).code[j].Mean)
+				fold.Means = append(fold.Means, own.Mean)
+			}
+			if e.columns[j].Effect.is(ScaledEffect) {
+				fold.Scales = append(fold.Scales, scaleJSON{own.Centre, own.Deviation})
 			}
 		}
 		out.Folds = append(out.Folds, fold)
@@ -132,20 +138,9 @@ func (in *intervalsJSON) read(e *Encoder) (*interval.CVPlus, error) {
 	}
 	p := &interval.CVPlus{Units: in.Units}
 	for k, f := range in.Folds {
-		own := *e
-		own.code = slices.Clone(e.code)
-		left := f.Means
-		for j := range e.columns {
-			if !e.columns[j].imputed() {
-				continue
-			}
-			if len(left) == 0 {
-				return nil, args.Bad("means", qpdiff.ErrShape, "give one for each column that has one", "of fold %d are %d", k, len(f.Means))
-			}
-			own.code[j].Mean, left = left[0], left[1:]
-		}
-		if len(left) > 0 {
-			return nil, args.Bad("means", qpdiff.ErrShape, "give one for each column that has one", "of fold %d are %d", k, len(f.Means))
+		own, err := f.encoder(e)
+		if err != nil {
+			return nil, args.At(err, "fold %d", k)
 		}
 		model := new(cvgm.Model)
 		if err := json.Unmarshal(f.Model, model); err != nil {
@@ -154,8 +149,38 @@ func (in *intervalsJSON) read(e *Encoder) (*interval.CVPlus, error) {
 		if _, features := own.Dims(); features != len(model.Mean) {
 			return nil, args.Bad("model", qpdiff.ErrShape, "keep the parts of a pipeline together", "of fold %d has %d features, and the columns have %d", k, len(model.Mean), features)
 		}
-		model.Prepared = &own
+		model.Prepared = own
 		p.Folds = append(p.Folds, interval.Fold{Model: model, Spread: interval.Spread{At: f.At, Size: f.Size}, Scores: f.Scores, Weights: f.Weights})
 	}
 	return p, p.Check()
+}
+
+// encoder returns the encoder e with the means and the scales of the fold.
+func (f *foldJSON) encoder(e *Encoder) (*Encoder, error) {
+	own := *e
+	own.code = slices.Clone(e.code)
+	means, scales := 0, 0 // how many there are to be
+	for j := range e.columns {
+		if e.columns[j].imputed() {
+			if means++; means <= len(f.Means) {
+				own.code[j].Mean = f.Means[means-1]
+			}
+		}
+		if e.columns[j].Effect.is(ScaledEffect) {
+			if scales++; scales <= len(f.Scales) {
+				s := f.Scales[scales-1]
+				if !(s.Deviation > 0) {
+					return nil, args.Bad("deviation", qpdiff.ErrDomain, "give a positive number", "of column %q is %v", e.columns[j].Name, s.Deviation)
+				}
+				own.code[j].Centre, own.code[j].Deviation = s.Centre, s.Deviation
+			}
+		}
+	}
+	if len(f.Means) != means {
+		return nil, args.Bad("means", qpdiff.ErrShape, "give one for each column that has one", "are %d instead of %d", len(f.Means), means)
+	}
+	if len(f.Scales) != scales {
+		return nil, args.Bad("scales", qpdiff.ErrShape, "give one for each column with a scaled effect", "are %d instead of %d", len(f.Scales), scales)
+	}
+	return &own, nil
 }

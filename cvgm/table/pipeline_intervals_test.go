@@ -53,14 +53,15 @@ func intervalsOf(t *testing.T, table *Table, learner func() learn.Learner, alpha
 // Intervals have the same bits after JSON, with the means of each fold for missing values. A pipeline without them is written as
 // before.
 func TestIntervalsAreTheSameAfterJSON(t *testing.T) {
+	net := func() learn.Learner { return new(linear.ElasticNet) }
+	plain, table := withIntervals(t, net, []float64{.01, .1})
+	machine, _ := withIntervals(t, func() learn.Learner { return &kernel.Ridge{Intercept: true} }, []float64{.1, .5})
+	scaled := casetest.Must(table.WithEffects(Effect{Column: "a", Kind: ScaledEffect}, Effect{Column: "b"}))(t)
 	for name, c := range map[string]struct {
-		learner func() learn.Learner
-		alpha   []float64
-	}{
-		"linear": {func() learn.Learner { return new(linear.ElasticNet) }, []float64{.01, .1}},
-		"kernel": {func() learn.Learner { return &kernel.Ridge{Intercept: true} }, []float64{.1, .5}},
-	} {
-		p, table := withIntervals(t, c.learner, c.alpha)
+		p     *Pipeline
+		table *Table
+	}{"linear": {plain, table}, "kernel": {machine, table}, "scaled": {intervalsOf(t, scaled, net, []float64{.01, .1}), scaled}} {
+		p, table := c.p, c.table
 		text := casetest.Must(json.Marshal(p))(t)
 		var back Pipeline
 		if err := json.Unmarshal(text, &back); err != nil {
@@ -79,11 +80,12 @@ func TestIntervalsAreTheSameAfterJSON(t *testing.T) {
 		if err != nil || l != low[1] || h != high[1] {
 			t.Errorf("%s: of a record [%v, %v], %v; want [%v, %v]", name, l, h, err, low[1], high[1])
 		}
-		if folds := back.Intervals.Folds; folds[0].Model.Prepared.(*Encoder).code[0].Mean == folds[1].Model.Prepared.(*Encoder).code[0].Mean {
-			t.Errorf("%s: the folds have one mean", name)
+		first, second := back.Intervals.Folds[0].Model.Prepared.(*Encoder).code[0], back.Intervals.Folds[1].Model.Prepared.(*Encoder).code[0]
+		if first.Mean == second.Mean || name == "scaled" && (first.Centre == second.Centre || first.Deviation == second.Deviation) {
+			t.Errorf("%s: the folds have one mean or one scale", name)
 		}
 		p.Intervals = nil
-		if plain := string(casetest.Must(json.Marshal(p))(t)); !strings.Contains(plain, `"version":2`) || strings.Contains(plain, "intervals") {
+		if plain := string(casetest.Must(json.Marshal(p))(t)); name != "scaled" && !strings.Contains(plain, `"version":2`) || strings.Contains(plain, "intervals") {
 			t.Errorf("%s: without intervals %s", name, plain)
 		}
 		if _, _, err := p.Interval(table, .9); !errors.Is(err, qpdiff.ErrEmpty) {
@@ -94,20 +96,31 @@ func TestIntervalsAreTheSameAfterJSON(t *testing.T) {
 
 // Damaged intervals are refused with the part that is wrong, and so are another pipeline's.
 func TestIntervalsRefusals(t *testing.T) {
-	p, table := withIntervals(t, func() learn.Learner { return new(linear.ElasticNet) }, []float64{.01, .1})
-	text := string(casetest.Must(json.Marshal(p))(t))
-	first := strings.Index(text, `"intervals"`)
+	net := func() learn.Learner { return new(linear.ElasticNet) }
+	p, table := withIntervals(t, net, []float64{.01, .1})
+	scaled := casetest.Must(table.WithEffects(Effect{Column: "a", Kind: ScaledEffect}, Effect{Column: "b"}))(t)
+	plain := string(casetest.Must(json.Marshal(p))(t))
+	withScale := string(casetest.Must(json.Marshal(intervalsOf(t, scaled, net, []float64{.01, .1})))(t))
 	for name, c := range map[string][3]string{
 		"no units":        {`"units":24`, `"units":0`, "Units is 0"},
 		"an unknown key":  {`"units":24`, `"units":24,"level":1`, `unknown key "level"`},
-		"two means":       {`"means":[`, `"means":[1,`, "means of fold 0 are 2"},
+		"two means":       {`"means":[`, `"means":[1,`, "fold 0: means are 2 instead of 1"},
 		"no mean":         {`"means":[`, `"means":[],"means_":[`, `unknown key`},
 		"a score below 0": {`"scores":[0,`, `"scores":[-1,`, "Scores holds -1"},
 		"a weight less":   {`"weights":[`, `"weights":[0.5,`, "Weights has 13 entries"},
 		"no spread":       {`"spread_size":[`, `"spread_size":[1,`, "3 sizes at 2 predictions"},
 		"another model":   {`"theta":[`, `"theta":[1,1,1,1,1,`, "model of fold 0"},
 		"null":            {`"folds":[`, `"folds":null,"x":[`, ""},
+		"two scales":      {`"scales":[`, `"scales":[{"centre":1,"deviation":1},`, "fold 0: scales are 2 instead of 1"},
+		"no scales":       {`"scales":[`, `"scales":[],"scales_":[`, `unknown key`},
+		"no deviation":    {`"deviation":`, `"deviation":-`, "fold 0: deviation of column \"a\" is -"},
+		"a scale alone":   {`"means":[`, `"scales":[{"centre":1,"deviation":1}],"means":[`, "fold 0: scales are 1 instead of 0"},
 	} {
+		text := plain
+		if strings.HasSuffix(name, "scales") || name == "no deviation" {
+			text = withScale
+		}
+		first := strings.Index(text, `"intervals"`)
 		changed := text[:first] + strings.Replace(text[first:], c[0], c[1], 1)
 		back := Pipeline{Target: "before"}
 		if err := back.UnmarshalJSON([]byte(changed)); changed == text || err == nil || back.Target != "before" || !strings.Contains(err.Error(), c[2]) {
@@ -126,7 +139,7 @@ func TestIntervalsRefusals(t *testing.T) {
 	if _, _, err := p.Interval(table, .97); !errors.Is(err, qpdiff.ErrDomain) {
 		t.Errorf("24 rows at .97: %v", err)
 	}
-	if err := strictjson.Verify([]byte(text)); err != nil {
+	if err := strictjson.Verify([]byte(plain)); err != nil {
 		t.Error(err)
 	}
 }

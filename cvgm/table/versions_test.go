@@ -88,10 +88,13 @@ func currentGoldens(t *testing.T) map[string]golden {
 	counts := func() learn.Learner {
 		return &penalised.GLM{Loss: penalised.Poisson, Intercept: true, Penalties: []penalised.Penalty{{S: spline.Penalty(6)}, penalised.Ridge(5, colours), penalised.Ridge(5+colours, 1)}}
 	}
-	bounded, _ := withIntervals(t, func() learn.Learner { return new(kernel.Ridge) }, []float64{.5, .1})
+	bounded, table := withIntervals(t, func() learn.Learner { return new(kernel.Ridge) }, []float64{.5, .1})
+	scaled := intervalsOf(t, casetest.Must(table.WithEffects(Effect{Column: "a", Kind: ScaledEffect, Term: "a"}, Effect{Column: "b"}))(t), net, []float64{.01, .1})
+	const coloured = "b,a\nred,1.5\nblue,\ngreen,-20\n"
 	return map[string]golden{
 		"version3/terms":     {Rows: rows, Pipeline: pipelineOf(t, few, counts, cvgm.SquaredError{}, cvgm.NoCentring, []float64{1, 2, .5})},
-		"version3/intervals": {Rows: "b,a\nred,1.5\nblue,\ngreen,-20\n", Pipeline: bounded},
+		"version3/intervals": {Rows: coloured, Pipeline: bounded},
+		"version3/scaled":    {Rows: coloured, Pipeline: scaled},
 		"version2/numbers":   {Rows: rows, Pipeline: pipelineOf(t, shop(60, "", UnknownIsZero), net, cvgm.SquaredError{}, cvgm.MeanCentring, []float64{.01, .1})},
 		"version2/classes": {Rows: rows, Pipeline: pipelineOf(t, shop(60, "class ", UnknownIsZero), func() learn.Learner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} },
 			cvgm.LogisticLoss{}, cvgm.NoCentring, []float64{.5})},
