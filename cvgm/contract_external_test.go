@@ -2,6 +2,7 @@ package cvgm_test
 
 import (
 	"fmt"
+	"iter"
 	"strings"
 	"testing"
 
@@ -199,6 +200,11 @@ func TestContractsFindFaults(t *testing.T) {
 					}}
 				}, cvgmtest.Search{})
 			}},
+			{"searcher's random objective", "mark it as Random", func(t cvgmtest.TB, fault bool) {
+				cvgmtest.Searcher(t, func(budget int) search.Searcher {
+					return deaf{search.HeavyBall{StepSize: .1, MaxEvals: budget}, fault}
+				}, cvgmtest.Search{Gradient: true})
+			}},
 		} {
 			for _, fault := range []bool{false, true} {
 				got := failuresOf(t, func(t cvgmtest.TB) { c.contract(t, fault) })
@@ -208,6 +214,19 @@ func TestContractsFindFaults(t *testing.T) {
 			}
 		}
 	}
+}
+
+// deaf is a searcher that takes random objectives for others if it has the fault.
+type deaf struct {
+	search.Searcher
+	fault bool
+}
+
+func (s deaf) Search(p search.Problem, x0 []float64) iter.Seq2[search.Step, error] {
+	if s.fault {
+		p.Restart = nil
+	}
+	return s.Searcher.Search(p, x0)
 }
 
 // scaled is a LinearMap times a unit, whose derivative in the parameters has the wrong sign if

@@ -29,7 +29,9 @@ type Search struct {
 // follow convergence, unless the searcher restarts. A second search, and a second pass over the
 // sequence of one, must repeat the first. An error of the objective must end the search as a
 // [search.Error] with the X at which it arose. NaN must be an error of kind
-// qpdiff.ErrNotFinite, and the search must stop when the caller does.
+// qpdiff.ErrNotFinite, and the search must stop when the caller does. It must refuse a random
+// objective, by an error of kind qpdiff.ErrDomain and without an evaluation, or restart its
+// draws in each pass, mark its steps and not converge; see [search.Problem].
 func Searcher(t TB, make func(budget int) search.Searcher, expect Search) {
 	t.Helper()
 	for _, budget := range []int{1, 2, 7, 30} {
@@ -43,6 +45,7 @@ func Searcher(t TB, make func(budget int) search.Searcher, expect Search) {
 	}
 	refusal(t, make(30))
 	stop(t, make(30))
+	random(t, make(30), expect)
 }
 
 // quadratic is ½(x−c)ᵀA(x−c) in two variables.
@@ -206,5 +209,42 @@ func stop(t TB, s search.Searcher) {
 	}
 	if calls > 2 {
 		t.Errorf("%T evaluates %d times where the caller stops after 2", s, calls)
+	}
+}
+
+// random searches a quadratic whose gradient is off by a draw from a stream.
+func random(t TB, s search.Searcher, expect Search) {
+	t.Helper()
+	draws, evaluated := 0, 0
+	p := box(func(grad, x []float64) (float64, error) {
+		draws++
+		evaluated++
+		loss, err := quadratics[0].eval(grad, x)
+		off := math.Sin(float64(draws * draws))
+		if grad != nil {
+			grad[0] += off
+		}
+		return loss + off*x[0], err
+	})
+	p.Restart = func() { draws = 0 }
+	searcher := s.Search(p, start())
+	var runs [2][]search.Step
+	for k := range runs {
+		for step, err := range searcher {
+			if err != nil {
+				if !errors.Is(err, qpdiff.ErrDomain) || evaluated > 0 {
+					t.Errorf("%T: error %v after %d evaluations of a random objective", s, err, evaluated)
+				}
+				return
+			}
+			if !step.Random || step.Converged && expect.Gradient {
+				t.Errorf("%T: step %+v of a random objective: mark it as Random, and do not converge", s, step)
+			}
+			step.X, step.Grad = slices.Clone(step.X), slices.Clone(step.Grad)
+			runs[k] = append(runs[k], step)
+		}
+	}
+	if !reflect.DeepEqual(runs[0], runs[1]) {
+		t.Errorf("%T: a second pass over a random objective differs from the first: call Problem.Restart in each pass", s)
 	}
 }

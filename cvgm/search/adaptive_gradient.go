@@ -30,7 +30,7 @@ type AdaptiveGradient struct {
 
 // Search starts at the projection of x0 and yields every iterate.
 func (m AdaptiveGradient) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
-	return search(p, x0, cmp.Or(m.MaxEvals, 1000), true, checkFirstStep("AdaptiveGradient", m.FirstStep), func(w *searchRun) {
+	return search(p, x0, cmp.Or(m.MaxEvals, 1000), true, args.First(p.exact("AdaptiveGradient"), checkFirstStep("AdaptiveGradient", m.FirstStep)), func(w *searchRun) {
 		n := len(x0)
 		r := &adaptation{w: w, ratio: 1. / 3, last: make([]float64, n), lastGrad: make([]float64, n), reach: make([]float64, n)}
 		for ok := w.eval(); ok; ok = w.evaluate() {

@@ -35,7 +35,7 @@ type Bayesian struct {
 // that the model proposes.
 func (m Bayesian) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	initial, candidates := cmp.Or(m.Initial, min(2*len(x0)+2, 20)), cmp.Or(m.Candidates, 200)
-	settings := args.First(p.box("Bayesian"),
+	settings := args.First(p.box("Bayesian"), p.exact("Bayesian"),
 		args.BadIf(initial < 1 || candidates < 1, "Bayesian", qpdiff.ErrDomain, "use positive numbers, or zero for the defaults", "has Initial = %d, Candidates = %d", initial, candidates))
 	return drawingSearch(p, x0, cmp.Or(m.MaxEvals, 100), settings, m.Source, func(w *searchRun, src Source) {
 		unit, err := p.toUnit(w.X)

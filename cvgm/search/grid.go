@@ -21,8 +21,8 @@ const maxGrid = min(1<<40, math.MaxInt)
 // Search ignores x0 beyond its length. Points are projected onto the
 // constraint set.
 func (m GridSearch) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
-	settings := args.BadIf(len(m.Values) != len(x0), "GridSearch.Values", qpdiff.ErrShape, "give a list of values for every coordinate of x0",
-		"has %d lists for %d coordinates", len(m.Values), len(x0))
+	settings := args.First(p.exact("GridSearch"), args.BadIf(len(m.Values) != len(x0), "GridSearch.Values", qpdiff.ErrShape, "give a list of values for every coordinate of x0",
+		"has %d lists for %d coordinates", len(m.Values), len(x0)))
 	total := 1
 	for i, v := range m.Values {
 		if len(v) == 0 {

@@ -25,7 +25,7 @@ type MultiStart struct {
 // Converged is each search's own. All searches take their scales from x0. An error of one
 // search ends them all.
 func (m MultiStart) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
-	settings := args.First(
+	settings := args.First(p.exact("MultiStart"),
 		args.BadIf(m.Searcher == nil || m.Draw == nil, "MultiStart", qpdiff.ErrEmpty, "set Searcher, and Draw, for example to LogUniform(-4, 0)", "lacks Searcher or Draw"),
 		args.BadIf(m.Starts < 0, "MultiStart.Starts", qpdiff.ErrDomain, "use a positive number, or zero for the default", "is %d", m.Starts))
 	return drawingSearch(p, x0, cmp.Or(m.Starts, 10), settings, m.Source, func(w *searchRun, src Source) {

@@ -5,6 +5,8 @@ import (
 	"iter"
 	"slices"
 
+	"cvgm/cvgm/internal/args"
+
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -23,7 +25,7 @@ type Nesterov struct {
 
 // Search starts at the projection of x0 and yields the points y, at which it evaluates.
 func (m Nesterov) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
-	return search(p, x0, cmp.Or(m.MaxEvals, 1000), true, checkStep("Nesterov", m.StepSize), func(w *searchRun) {
+	return search(p, x0, cmp.Or(m.MaxEvals, 1000), true, args.First(p.exact("Nesterov"), checkStep("Nesterov", m.StepSize)), func(w *searchRun) {
 		x := slices.Clone(w.X)
 		next, change := make([]float64, len(x0)), make([]float64, len(x0))
 		momentum := 0.

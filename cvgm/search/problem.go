@@ -35,6 +35,13 @@ type Problem struct {
 	// generalised derivative at a kink. It is called after each gradient and
 	// marks the [Step]. Nil: never.
 	Generalised func() bool
+	// Restart marks an objective that draws random numbers: at each evaluation it returns an
+	// unbiased estimate of a loss, and the gradient of that estimate. A search calls it before
+	// its first evaluation, to begin the stream of random numbers anew, so that a second pass
+	// repeats the first. Searchers that compare single values of the loss, or the gradients of
+	// two points, refuse such objectives; see [Searcher]. Nil: the objective has one value at
+	// each point.
+	Restart func()
 
 	// scale holds the scales that an enclosing searcher has determined; zero if it could not.
 	// Nil: see scales.
@@ -92,6 +99,12 @@ func (p Problem) bounds(i int) (lower, upper float64) {
 // box reports a constraint set that is not a box.
 func (p Problem) box(searcher string) error {
 	return args.BadIf(p.Project != nil, "Problem.Project", qpdiff.ErrDomain, "use a searcher that projects, for example AdaptiveGradient", "is not a box, which %s needs", searcher)
+}
+
+// exact reports a random objective.
+func (p Problem) exact(searcher string) error {
+	return args.BadIf(p.Restart != nil, "Problem.Restart", qpdiff.ErrDomain, "use Adam, HeavyBall, ProjectedGradient or CMAES, or fix the draws",
+		"marks a random objective, which %s cannot search: it compares values or gradients of single evaluations", searcher)
 }
 
 // scales returns the scale of each coordinate by the rule that Searcher

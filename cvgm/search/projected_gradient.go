@@ -17,13 +17,13 @@ type ProjectedGradient struct {
 
 // Search starts at the projection of x0 and yields every iterate before it is left, with its
 // gradient. It also ends, without Converged, when a step is too short to change x; a negative
-// Tol prevents that.
+// Tol prevents that, and so does a random objective.
 func (m ProjectedGradient) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	return search(p, x0, cmp.Or(m.MaxEvals, 1000), true, checkStep("ProjectedGradient", m.StepSize), func(w *searchRun) {
 		next, reach := make([]float64, len(x0)), make([]float64, len(x0))
 		for w.eval() {
 			w.projectedStep(next, w.X, m.StepSize)
-			if !w.next(w.converged(w.reach(reach, m.StepSize), m.Tol)) || m.Tol >= 0 && floats.Equal(next, w.X) {
+			if !w.next(w.converged(w.reach(reach, m.StepSize), m.Tol)) || m.Tol >= 0 && !w.Random && floats.Equal(next, w.X) {
 				return
 			}
 			copy(w.X, next)

@@ -42,7 +42,7 @@ type QuasiNewton struct {
 // line search rejects. It also ends, without Converged, when it no longer gains 1e-8 of the
 // loss between two restarts of its model, as at a kink.
 func (m QuasiNewton) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
-	settings := args.First(p.box("QuasiNewton"), checkFirstStep("QuasiNewton", m.FirstStep),
+	settings := args.First(p.box("QuasiNewton"), p.exact("QuasiNewton"), checkFirstStep("QuasiNewton", m.FirstStep),
 		args.BadIf(!(m.MaxStep >= 0), "QuasiNewton.MaxStep", qpdiff.ErrDomain, "use a positive multiple of the scale, or zero for none", "is %v", m.MaxStep),
 		args.BadIf(m.Memory < 0, "QuasiNewton.Memory", qpdiff.ErrDomain, "use a positive number of steps, or zero for the default", "is %d", m.Memory))
 	return search(p, x0, cmp.Or(m.MaxEvals, 1000), true, settings, func(w *searchRun) { m.run(w) })

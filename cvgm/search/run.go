@@ -46,6 +46,9 @@ func search(p Problem, x0 []float64, limit int, gradient bool, settings error, r
 			return
 		}
 		p.project(w.X)
+		if w.Random = p.Restart != nil; w.Random {
+			p.Restart()
+		}
 		run(w)
 	}
 }
@@ -207,7 +210,7 @@ const (
 // converged is the test that Searcher documents. next holds the lengths of the
 // searcher's next step; nil: no curvature has determined them yet.
 func (w *searchRun) converged(next []float64, tol float64) bool {
-	if tol < 0 {
+	if tol < 0 || w.Random {
 		return false
 	}
 	tol = cmp.Or(tol, defaultTol)

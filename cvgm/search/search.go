@@ -22,6 +22,9 @@ type Step struct {
 	// Generalised: X is at a kink, and Grad is an element of the generalised
 	// derivative there.
 	Generalised bool
+	// Random: Loss and Grad are estimates, of one draw of a random objective; see
+	// [Problem]. The lowest of many such losses is the luckiest draw: take [Average].
+	Random bool
 }
 
 // A Searcher minimises a Problem, one evaluation at a time. The sequence ends when the searcher
@@ -46,6 +49,12 @@ type Step struct {
 // within Tol of them. For a convex loss the first test bounds the remaining gain within the
 // scales. A negative Tol is never reached.
 //
+// [Adam], [HeavyBall], [ProjectedGradient], [CMAES], and [LogSpace] with one of them, minimise
+// random objectives, which [Problem] marks by Restart. Steps of a constant size leave them at a
+// distance from the minimum that grows with the step size and the noise; [Average] reduces it.
+// They spend their budget: one draw of a gradient proves no convergence. The other searchers of
+// this package return an error of kind [qpdiff.ErrDomain].
+//
 // Searchers are values: a second search of the same one repeats the first, as
 // does a second pass over its sequence. Those that draw random numbers have a
 // field Source, which each pass calls once. It returns a new source in the same
@@ -57,7 +66,8 @@ type Searcher interface {
 // Best runs a search to its end and returns the step of lowest loss, the first one of equal
 // losses, with its own slices. Its Evaluations is 1 if the search did not improve on its first
 // point. With an error it returns the best step before it. A search without steps, or without a
-// finite loss, is an error of kind [qpdiff.ErrNotFinite].
+// finite loss, is an error of kind [qpdiff.ErrNotFinite], and one of a random objective an error
+// of kind [qpdiff.ErrDomain], for which [Average] is the remedy.
 func Best(steps iter.Seq2[Step, error]) (Step, error) {
 	best := Step{Loss: math.Inf(1)}
 	if steps == nil {
@@ -66,6 +76,9 @@ func Best(steps iter.Seq2[Step, error]) (Step, error) {
 	for s, err := range steps {
 		if err != nil {
 			return best, err
+		}
+		if s.Random {
+			return best, args.Bad("steps", qpdiff.ErrDomain, "take Average of the last steps", "are of a random objective, whose lowest loss is the luckiest draw")
 		}
 		if s.Loss < best.Loss {
 			best = s.clone()

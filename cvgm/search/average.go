@@ -1,0 +1,73 @@
+package search
+
+import (
+	"iter"
+
+	"cvgm/cvgm/internal/args"
+	"cvgm/qpdiff"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// Average runs a search to its end and returns the mean of its last steps, or of all if there
+// are fewer: the means of X, of Loss and, if all have one, of Grad. The other fields are those
+// of the last step. The mean of X lies in the constraint set of the [Problem], because the set
+// is convex. Loss estimates the objective about X, with the noise of a single evaluation
+// divided by √last if the draws are independent.
+//
+// It suits random objectives. With a constant step size a search wanders about the minimum, and
+// the mean of its way is nearer to it than any single point (Polyak and Juditsky 1992). The
+// order of the sum is the order of the steps. With an error it returns the mean of the last
+// steps before it. A search without steps is an error of kind [qpdiff.ErrShape], a last below 1
+// one of kind [qpdiff.ErrDomain].
+func Average(steps iter.Seq2[Step, error], last int) (Step, error) {
+	if err := args.First(
+		args.BadIf(steps == nil, "steps", qpdiff.ErrEmpty, "give those of a Searcher", "is nil"),
+		args.BadIf(last < 1, "last", qpdiff.ErrDomain, "average at least one step", "is %d", last),
+	); err != nil {
+		return Step{}, err
+	}
+	var kept []Step // at most last; the oldest is at next
+	next := 0
+	var failure error
+	for s, err := range steps {
+		if failure = err; err != nil {
+			break
+		}
+		if len(kept) < last {
+			kept = append(kept, s.clone())
+			continue
+		}
+		copy(kept[next].X, s.X)
+		if s.Grad == nil {
+			kept[next].Grad = nil
+		}
+		copy(kept[next].Grad, s.Grad)
+		s.X, s.Grad = kept[next].X, kept[next].Grad
+		kept[next] = s
+		next = (next + 1) % last
+	}
+	if len(kept) == 0 {
+		return Step{}, args.First(failure, args.Bad("steps", qpdiff.ErrEmpty, "give the search a budget", "are none"))
+	}
+	return mean(append(kept[next:], kept[:next]...)), failure
+}
+
+// mean returns the mean of steps, with the other fields of the last.
+func mean(steps []Step) Step {
+	m := steps[len(steps)-1].clone()
+	share := 1 / float64(len(steps))
+	m.Loss = 0
+	clear(m.X)
+	clear(m.Grad)
+	for _, s := range steps {
+		m.Loss += share * s.Loss // terms that cannot overflow
+		floats.AddScaled(m.X, share, s.X)
+		if m.Grad != nil && s.Grad != nil {
+			floats.AddScaled(m.Grad, share, s.Grad)
+		} else {
+			m.Grad = nil
+		}
+	}
+	return m
+}

@@ -1,0 +1,112 @@
+package search
+
+import (
+	"math"
+	"slices"
+
+	"cvgm/cvgm/internal/args"
+	"cvgm/qpdiff"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// Plus returns the problem with the objective f + weight·r: an outer penalty r on the
+// coordinates, which keeps a search of many hyperparameters from fitting the validation rows.
+// The weight is in units of f/r. A weight of 0 returns f as it is, without evaluating r. The
+// errors of both functions end a search; so does a weight that is negative or not finite, by an
+// error of kind [qpdiff.ErrDomain]. The objective is not for concurrent use. [SquaredDistance]
+// and [SquaredLogDistance] make penalties.
+func (p Problem) Plus(weight float64, r Objective) Problem {
+	f := p.Objective
+	if f == nil || weight == 0 {
+		return p // a search reports that it has no objective
+	}
+	err := args.First(
+		args.BadIf(!(weight >= 0 && args.Finite(weight)), "weight", qpdiff.ErrDomain, "use a finite number from 0 up", "of Problem.Plus is %v", weight),
+		args.BadIf(r == nil, "r", qpdiff.ErrEmpty, "give a penalty, for example SquaredDistance", "of Problem.Plus is nil"),
+	)
+	var slopes []float64
+	p.Objective = func(grad, x []float64) (float64, error) {
+		if err != nil {
+			return math.NaN(), err
+		}
+		loss, err := f(grad, x)
+		if err != nil {
+			return loss, err
+		}
+		var slope []float64
+		if grad != nil {
+			slopes = slices.Grow(slopes[:0], len(grad))
+			slope = slopes[:len(grad)]
+		}
+		penalty, err := r(slope, x)
+		if err != nil {
+			return math.NaN(), err
+		}
+		if grad != nil {
+			floats.AddScaled(grad, weight, slope)
+		}
+		return loss + weight*penalty, nil
+	}
+	return p
+}
+
+// SquaredDistance returns the penalty
+//
+//	r(x) = 1/2n Σ_i ((x_i − c_i)/unit)²
+//
+// of the n coordinates' distance from a centre c, for coordinates of one unit such as the
+// weights of a network. It has no unit: it is ½ if each coordinate is one unit away. A zero
+// centre with a learned feature map is weight decay. The unit is positive. x of another length
+// than c, and settings that are not finite, are errors of the evaluation.
+func SquaredDistance(c []float64, unit float64) Objective {
+	c = slices.Clone(c)
+	err := args.First(
+		args.BadIf(len(c) == 0, "c", qpdiff.ErrEmpty, "give the centre of a SquaredDistance at least one coordinate", "is empty"),
+		args.CheckFinite("c", c, "centre a SquaredDistance at finite numbers"),
+		args.BadIf(!(unit > 0 && args.Finite(unit)), "unit", qpdiff.ErrDomain, "use a positive number, the distance that counts as one", "of SquaredDistance is %v", unit),
+	)
+	return distance(len(c), err, func(i int, x float64) (float64, float64, error) { return (x - c[i]) / unit, 1 / unit, nil })
+}
+
+// SquaredLogDistance returns the penalty
+//
+//	r(x) = 1/2n Σ_i (ln x_i/c_i)²
+//
+// of n positive coordinates, such as penalties and widths, whose units may differ: scaling a
+// coordinate together with its centre c_i changes nothing. It is ½ if each coordinate is off by
+// a factor e. The entries of c are positive; an x of another length, or with an entry that is
+// not positive, is an error of the evaluation.
+func SquaredLogDistance(c []float64) Objective {
+	logs := logs(slices.Clone(c))
+	err := args.First(
+		args.BadIf(len(c) == 0, "c", qpdiff.ErrEmpty, "give the centre of a SquaredLogDistance at least one coordinate", "is empty"),
+		args.BadIf(!args.AllFinite(logs), "c", qpdiff.ErrDomain, "centre a SquaredLogDistance at positive numbers", "is %v", c),
+	)
+	return distance(len(c), err, func(i int, x float64) (float64, float64, error) {
+		return math.Log(x) - logs[i], 1 / x, args.BadIf(!(x > 0), "x", qpdiff.ErrDomain, "bound the coordinates of a SquaredLogDistance away from zero", "is %v at index %d", x, i)
+	})
+}
+
+// distance returns half the mean of the squares of n residuals. At returns residual i and its
+// derivative at x_i. If err is not nil it is the error of each evaluation.
+func distance(n int, err error, at func(i int, x float64) (residual, slope float64, err error)) Objective {
+	return func(grad, x []float64) (float64, error) {
+		if err := args.First(err, args.BadIf(len(x) != n, "x", qpdiff.ErrShape, "give the centre of the penalty one entry for each coordinate", "has %d entries where the centre has %d", len(x), n)); err != nil {
+			return math.NaN(), err
+		}
+		sum := 0.
+		for i, v := range x {
+			residual, slope, err := at(i, v)
+			if err != nil {
+				return math.NaN(), err
+			}
+			share := residual / float64(n)
+			sum += residual * share / 2
+			if grad != nil {
+				grad[i] = share * slope
+			}
+		}
+		return sum, nil
+	}
+}
