@@ -66,7 +66,7 @@ func backwards(v []float64) []float64 {
 func DerivativeTable(r *differentiability.DerivativeChecks) *Table {
 	t := &Table{
 		Name: "derivative_checks", Caption: "Exact derivatives beside central differences",
-		Header: []string{"Example", "Input", "Derivative (VJP)", "JVP less VJP, relative", "Best difference, relative", "at step"},
+		Header: []string{"Example", "Input", "Derivative (VJP)", "JVP minus VJP, relative", "Best difference, relative", "at step"},
 		Note: "The derivative of a random combination of the solution's entries along the input's direction: a hyperparameter by its own size, " +
 			"data along random directions. A dash: there is one way only.",
 	}

@@ -105,7 +105,7 @@ func ErrataTable(r *differentiability.ErrataResult, stability *stability.Result)
 	add("4 Cross-Validation Gradient Method", "an equal number of times in all of the 𝒱ⱼ and 𝒱ⱼ", "in all of the 𝒯ⱼ and 𝒱ⱼ", "one set is named twice")
 	add("5.2 Synthetic Classification Data", "∂θ*/vᵢ", "∂θ*/∂vᵢ", "it is called a Jacobian")
 	b := r.Bayes
-	add("5.2 Synthetic Classification Data", "the best a linear classifier can do is 50% test error", "with an intercept less",
+	add("5.2 Synthetic Classification Data", "the best a linear classifier can do is 50% test error", "lower with an intercept",
 		"x1 > %.2f errs on %.3f of the population, on %.3f of the published test set", b.Offset, 1-b.HalfPlane, 1-b.HalfPlaneTest)
 	add("5.2 Synthetic Classification Data, figure 1", "the Bayes (optimal) accuracy is 89.4%", "beside 89.8% on a test set: the Bayes rule's accuracy on that set, which the text gives as 89.2%",
 		"population %.4f, that test set %.3f", b.Rings, b.RingsTest)

@@ -29,8 +29,8 @@ func (all *measurements) elasticNet(r *elasticnet.Result) {
 		Quoted:  Printed.CVGM, Ours: once((printed - r.CVGM.Final()) / r.TestSD),
 		Control: &Control{Text: "least squares in the place of CVGM", Ours: once((printed - ols) / r.TestSD)}}, ofAllSets)
 	others := min(r.Exhaustive.Final(), r.Random.Final())
-	all.add(saysTestLoss, Measurement{Text: "test loss of CVGM less the lower of the other two methods', published data", Setting: setting, Ours: once(r.CVGM.Final() - others),
-		Control: &Control{Text: "CVGM's start less that", Ours: once(start - others)}}, below(0, computed))
+	all.add(saysTestLoss, Measurement{Text: "test loss, CVGM minus the lower of the other two methods, published data", Setting: setting, Ours: once(r.CVGM.Final() - others),
+		Control: &Control{Text: "CVGM's start minus the lower of the two", Ours: once(start - others)}}, below(0, computed))
 	falls := func(loss []float64) experiment.Estimate {
 		var n float64
 		for k := 1; k < len(loss); k++ {
@@ -79,11 +79,11 @@ func (all *measurements) elasticNetSeeds(r *elasticnet.Seeds) {
 		} else {
 			part = paperBoxGradient
 		}
-		all.add(saysTestLoss, Measurement{role: part, Text: "test loss of CVGM less that of " + name + ", fresh data", Setting: setting, Ours: rival.CVGMMinusTest.Difference,
-			Control: &Control{Text: "least squares less " + name, Ours: experiment.Compare(ols.Test, rival.Test).Difference},
+		all.add(saysTestLoss, Measurement{role: part, Text: "test loss, CVGM minus " + name + ", fresh data", Setting: setting, Ours: rival.CVGMMinusTest.Difference,
+			Control: &Control{Text: "least squares minus " + name, Ours: experiment.Compare(ols.Test, rival.Test).Difference},
 			remarks: onOtherData}, below(0, ofSquaredLoss))
-		all.add(saysCompetitive, Measurement{Text: "test loss of " + name + " less CVGM's, fresh data", Setting: setting, Ours: minus(rival.CVGMMinusTest.Difference), Beyond: paired(experiment.Less(rival.Test, cvgm.Test), experiment.Less(ols.Test, cvgm.Test)),
-			Control: &Control{Text: "CVGM's start less CVGM", Ours: minus(start.CVGMMinusTest.Difference)},
+		all.add(saysCompetitive, Measurement{Text: "test loss, " + name + " minus CVGM, fresh data", Setting: setting, Ours: minus(rival.CVGMMinusTest.Difference), Beyond: paired(experiment.Less(rival.Test, cvgm.Test), experiment.Less(ols.Test, cvgm.Test)),
+			Control: &Control{Text: "CVGM's start minus CVGM", Ours: minus(start.CVGMMinusTest.Difference)},
 			Remark:  "The same numbers, with the other sign, are measured for the sentence on a lower test loss."},
 			littleOf(minus(ols.CVGMMinusTest.Difference), "least squares"))
 	}
@@ -91,8 +91,8 @@ func (all *measurements) elasticNetSeeds(r *elasticnet.Seeds) {
 	for _, m := range r.Minimum {
 		minimum = append(minimum, m.Test)
 	}
-	all.add(saysSurrogate, Measurement{Text: "test loss at the lowest CV loss less that at CVGM's last point, fresh data", Setting: describe(setting, "the lowest CV loss over all penalties above their bounds"), Ours: experiment.Compare(minimum, cvgm.Test).Difference, Aside: true,
-		Control: &Control{Text: "least squares less CVGM", Ours: minus(ols.CVGMMinusTest.Difference)},
+	all.add(saysSurrogate, Measurement{Text: "test loss, at the lowest CV loss minus at CVGM's last point, fresh data", Setting: describe(setting, "the lowest CV loss over all penalties above their bounds"), Ours: experiment.Compare(minimum, cvgm.Test).Difference, Aside: true,
+		Control: &Control{Text: "least squares minus CVGM", Ours: minus(ols.CVGMMinusTest.Difference)},
 		remarks: byVerdict{
 			holds:     unknownBest + " Of the two ends of a search, the lowest CV loss has the lower test loss.",
 			otherwise: unknownBest + " Of the two ends of a search, the lowest CV loss has the higher test loss.",
@@ -104,8 +104,8 @@ func (all *measurements) elasticNetSeeds(r *elasticnet.Seeds) {
 	all.add(saysOtherMethods, Measurement{Text: "share of data sets on which the constant step size is below exhaustive search in CV loss, fresh data", Setting: setting, Ours: experiment.ShareOf(lower),
 		Control: &Control{Text: "CVGM's start in its place", Ours: experiment.ShareOf(experiment.Wins(start.CV, exhaustive.CV))},
 		remarks: byVerdict{holds: "It is the better of the two on most data sets.", otherwise: "It is not the better of the two on most data sets. The next row tells how much it gives away."}}, above(.5, ofSets))
-	all.add(saysOtherMethods, Measurement{Text: "CV loss of the constant step size less that of exhaustive search, fresh data", Setting: setting, Ours: exhaustive.CVGMMinusCV.Difference, Beyond: paired(experiment.Less(cvgm.CV, exhaustive.CV), experiment.Less(start.CV, exhaustive.CV)),
-		Control: &Control{Text: "CVGM's start less exhaustive search", Ours: reachable},
+	all.add(saysOtherMethods, Measurement{Text: "CV loss, constant step size minus exhaustive search, fresh data", Setting: setting, Ours: exhaustive.CVGMMinusCV.Difference, Beyond: paired(experiment.Less(cvgm.CV, exhaustive.CV), experiment.Less(start.CV, exhaustive.CV)),
+		Control: &Control{Text: "CVGM's start minus exhaustive search", Ours: reachable},
 		Remark:  fmt.Sprintf("Mean CV losses: start %s, CVGM %s, exhaustive search %s.", short(start.CVMean.Mean), short(cvgm.CVMean.Mean), short(exhaustive.CVMean.Mean))},
 		littleOf(reachable, "the start"))
 }
@@ -119,6 +119,6 @@ func (all *measurements) regressionPrinted(r *elasticnet.RegressionPrinted) {
 	all.add(saysTestSet, Measurement{Text: "test loss of CVGM with all data from the printed command", Setting: describe(setting, "labels not divided; test rows by a second call"), Quoted: Quoted{Paper: Printed.CVGM.Paper}, Ours: printed.CVGMMean, Aside: true,
 		Remark: fmt.Sprintf("The code divides the labels by %g, which the text does not say. Even then a second call gives %s ± %s, the code's own test rows %s ± %s.", r.Params.Scale, short(second.CVGMMean.Mean), short(second.CVGMMean.Margin), short(code.CVGMMean.Mean), short(code.CVGMMean.Margin))},
 		asPrinted(Printed.CVGM))
-	all.add(saysTestSet, Measurement{Text: fmt.Sprintf("test loss of CVGM on %d further rows of the same draw less that on the code's test rows", r.Params.Test), Setting: setting, Ours: fresh.CVGMLessCode.Difference, Aside: true,
+	all.add(saysTestSet, Measurement{Text: fmt.Sprintf("test loss of CVGM, on %d further rows of the same draw minus on the code's test rows", r.Params.Test), Setting: setting, Ours: fresh.CVGMLessCode.Difference, Aside: true,
 		Control: &Control{Text: "a second call's rows in their place", Ours: second.CVGMLessCode.Difference}}, zero(ofSquaredLoss))
 }

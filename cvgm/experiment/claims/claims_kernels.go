@@ -21,7 +21,7 @@ func (all *measurements) rings(r *kernels.RingsResult) {
 		Remark:  besideCode(p.Accuracy, run.FinalAccuracy())}, withinOne(p.Accuracy, r.Params.Test))
 	all.add(saysBayesRings, Measurement{Text: "accuracy of the Bayes rule, population", Setting: describe(r.Params.RingsData, bayesSetting), Quoted: p.Bayes, Ours: once(r.Bayes.Population),
 		Control: &Control{Text: "CVGM before its first step", Ours: once(run.Accuracy[0])}}, asPrinted(p.Bayes))
-	all.add(saysBayesRings, Measurement{Text: "accuracy of CVGM less the Bayes rule's, on the same test set", Setting: setting, Ours: once(run.FinalAccuracy() - r.Bayes.Test), Aside: true,
+	all.add(saysBayesRings, Measurement{Text: "accuracy, CVGM minus the Bayes rule, on the same test set", Setting: setting, Ours: once(run.FinalAccuracy() - r.Bayes.Test), Aside: true,
 		remarks: byVerdict{holds: "On this test set CVGM beats the Bayes rule, which no rule does in the population.", otherwise: "CVGM does not beat the Bayes rule. " + erratum}}, above(0, computed))
 	reached := "It is never reached."
 	if step := slices.IndexFunc(run.Accuracy, func(a float64) bool { return a >= number64(p.Accuracy10.Paper) }); step >= 0 {
@@ -76,7 +76,7 @@ func (all *measurements) gradientParts(r *kernels.GradientPartsResult) {
 	}
 	full, path := along(kernels.Full), along(kernels.Published)
 	learned := full.Learned.Difference
-	all.add(saysDifferentiable, Measurement{Text: "test error of the rings' network after a descent through the derivative in the data's features less before", Setting: setting(full), Ours: learned, Aside: true,
+	all.add(saysDifferentiable, Measurement{Text: "test error of the rings' network, after a descent through the derivative in the data's features minus before", Setting: setting(full), Ours: learned, Aside: true,
 		Control: &Control{Text: "no descent", Ours: experiment.Estimate{Mean: 0, Margin: 0, N: learned.N}},
 		Remark:  "That is what the derivative in the data is used for."}, below(0, ofPoorAccuracy))
 	k := slices.IndexFunc(path.At, func(at kernels.GradientParts) bool { return at.Steps == AboutTen })
@@ -102,13 +102,13 @@ func (all *measurements) gradientParts(r *kernels.GradientPartsResult) {
 }
 
 // nearBayes requires an accuracy on the rings that is below the Bayes rule's by less than a
-// quarter of what the best line loses. line is the accuracy of the latter. Both are exact.
+// quarter of the rule's lead over the best line. line is the line's accuracy. Both are exact.
 func nearBayes(d kernels.RingsData, line float64) rule {
 	bayes, err := d.Rings().Bayes()
 	if err != nil { // of parameters with which nothing has run
 		return above(math.NaN(), ofPoorAccuracy)
 	}
 	r := above(bayes.Accuracy-quarter*(bayes.Accuracy-line), ofPoorAccuracy)
-	r.text += fmt.Sprintf(", the Bayes rule's %s less a quarter of what the best line through the rings loses", short(bayes.Accuracy))
+	r.text += fmt.Sprintf(", the Bayes rule's %s minus a quarter of its lead over the best line through the rings", short(bayes.Accuracy))
 	return r
 }

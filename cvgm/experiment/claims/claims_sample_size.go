@@ -116,7 +116,7 @@ func (all *measurements) sampleSize(r *samplesize.Result) {
 	all.overfitting(r)
 	if i := slices.Index(r.Sizes, 20); i >= 0 {
 		logistic := r.Methods[samplesize.SizeLogistic]
-		all.add(saysFewExamples, Measurement{Text: "accuracy at N = 20 less that of logistic regression", Setting: describe("N = 20", r.Params.RingsData, pick(r.Params, "Seeds", "Test")+", drawn anew for each", r.Params.KernelCVGM, gradients[kernels.Published], rivalSetting(r.Params, samplesize.SizeLogistic)), Ours: logistic.Published.BySize[i],
+		all.add(saysFewExamples, Measurement{Text: "accuracy at N = 20, CVGM minus logistic regression", Setting: describe("N = 20", r.Params.RingsData, pick(r.Params, "Seeds", "Test")+", drawn anew for each", r.Params.KernelCVGM, gradients[kernels.Published], rivalSetting(r.Params, samplesize.SizeLogistic)), Ours: logistic.Published.BySize[i],
 			Control: &Control{Text: "logistic regression in CVGM's place", Ours: experiment.Compare(logistic.Accuracy[i], logistic.Accuracy[i]).Difference}}, above(0, ofPoorAccuracy))
 	}
 	for _, l := range SampleSizeLeads(r) {
@@ -126,7 +126,7 @@ func (all *measurements) sampleSize(r *samplesize.Result) {
 			variant = kernels.Full
 		}
 		logistic, setting := leads(r, samplesize.SizeLogistic, l.Rival), describe(r.Params.RingsData, pick(r.Params, "MinSize", "MaxSize", "SizeStep", "Seeds", "Test"), "the mean is over all sizes and seeds", r.Params.KernelCVGM, gradients[variant], rivalSetting(r.Params, l.Rival))
-		all.add(saysOutperforms, Measurement{Text: "accuracy of CVGM less that of " + name, Setting: setting, Ours: l.All, Aside: l.Rival == samplesize.SizeAdam,
+		all.add(saysOutperforms, Measurement{Text: "accuracy, CVGM minus " + name, Setting: setting, Ours: l.All, Aside: l.Rival == samplesize.SizeAdam,
 			Control: &Control{Text: "logistic regression in CVGM's place", Ours: experiment.EstimateOf(slices.Concat(logistic...))}}, above(0, ofAccuracy))
 		m := Measurement{Text: "change per doubling of N of CVGM's lead in accuracy over " + name, Setting: describe(setting, slopeSetting), Ours: l.PerDoubling, Aside: l.Rival == samplesize.SizeAdam,
 			Control: &Control{Text: "sizes in the opposite order", Ours: l.opposite}}
@@ -136,7 +136,7 @@ func (all *measurements) sampleSize(r *samplesize.Result) {
 				lead = append(lead, fmt.Sprintf("%+.2f ± %.2f (N ≤ %d)", 100*d.Mean, 100*d.Margin, n))
 			}
 		}
-		m.Remark = "Lead at small N less that at larger N, in points: " + strings.Join(lead, ", ") + "."
+		m.Remark = "Lead at small N minus lead at larger N, in points: " + strings.Join(lead, ", ") + "."
 		smallest := ofAccuracy
 		if l.Rival == samplesize.SizeNetworkText || l.Rival == samplesize.SizeLogistic {
 			smallest = ofPoorAccuracy
@@ -182,7 +182,7 @@ func (all *measurements) ablation(r *samplesize.AblationResult) {
 		if splits == slices.Max(r.Params.Rings.Ks) && steps == paperSteps {
 			part = weights
 		}
-		all.add(saysFeatures, Measurement{role: part, Text: fmt.Sprintf("test error of the network that descends the CV loss, of %d splits, less that of one that descends the training loss, rings of all sizes, %d steps", splits, steps),
+		all.add(saysFeatures, Measurement{role: part, Text: fmt.Sprintf("test error, network that descends the CV loss of %d splits minus network that descends the training loss, rings of all sizes, %d steps", splits, steps),
 			Setting: ablationSetting(r.Params, samplesize.AblationRow{Problem: kernels.ProblemRings, K: splits, Budget: steps}),
 			Ours:    c.Difference, Aside: part == noRole,
 			Control: &Control{Text: "the start in the place of the descent of the CV loss", Ours: experiment.MeanOf(start)},
@@ -207,11 +207,11 @@ func (all *measurements) ablation(r *samplesize.AblationResult) {
 			loss, gradient = penalties, penaltiesGradient
 		}
 		if row.Problem != kernels.ProblemRings || row.K == slices.Max(r.Params.Rings.Ks) && row.Budget == paperSteps {
-			all.add(saysFeatures, Measurement{role: loss, size: strconv.Itoa(row.Train), Text: of + " after the descent of the CV loss less that after the descent of the training loss, " + name, Setting: ablationSetting(r.Params, row), Ours: row.CVLessTraining.Difference, Aside: true,
+			all.add(saysFeatures, Measurement{role: loss, size: strconv.Itoa(row.Train), Text: of + " after the descent of the CV loss minus after the descent of the training loss, " + name, Setting: ablationSetting(r.Params, row), Ours: row.CVLessTraining.Difference, Aside: true,
 				Control: control, Remark: "Both have the same data, start and steps, and differ in the loss."}, below(0, training))
 		}
 		if row.Random.N > 0 && row.Budget <= r.Params.RandomBudget && (row.Problem != kernels.ProblemRings || row.Budget == paperSteps) {
-			all.add(saysMuchFaster, Measurement{role: gradient, Text: of + " after the descent of the CV loss less that of a random search for its lowest value, " + name, Setting: describe(box, ablationSetting(r.Params, row), pick(r.Params, "RandomBudget")), Ours: row.CVLessRandom.Difference, Aside: true,
+			all.add(saysMuchFaster, Measurement{role: gradient, Text: of + " after the descent of the CV loss minus after a random search for its lowest value, " + name, Setting: describe(box, ablationSetting(r.Params, row), pick(r.Params, "RandomBudget")), Ours: row.CVLessRandom.Difference, Aside: true,
 				Control: &Control{Text: "the random search in its place", Ours: experiment.Estimate{Mean: 0, Margin: 0, N: row.CVLessRandom.Difference.N}}, Remark: "Both have the same loss and number of evaluations, and the random search has no gradient."}, below(0, random))
 		}
 	}

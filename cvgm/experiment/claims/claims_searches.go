@@ -55,14 +55,14 @@ func (all *measurements) searches(r *searches.Result) {
 	step := pick(r.Params, "LongStepSize")
 	for _, method := range [][2]string{{"Nesterov", "Nesterov: momentum k/(k+3), restarted where a step goes against it, " + step}, {"Adam", "Adam: β₁ = .9, β₂ = .999, " + step}, {searches.QuasiNewton, quasiNewton}} {
 		name := method[0]
-		all.add(saysOtherMethods, Measurement{Text: fmt.Sprintf("CV loss of %s less that of the constant step size, after %d evaluations", name, budget),
+		all.add(saysOtherMethods, Measurement{Text: fmt.Sprintf("CV loss, %s minus constant step size, after %d evaluations", name, budget),
 			Setting: describe(setting, method[1]),
 			Ours:    less(excess(name, budget), paper),
 			Aside:   name == searches.QuasiNewton,
 			Control: &Control{Text: "the constant step size in its place", Ours: less(paper, paper)}}, below(0, ofSquaredLoss))
 	}
-	all.add(saysFierceCompetitor, Measurement{Text: fmt.Sprintf("CV loss of random search less that of a Bayesian one, after %d evaluations", budget), Setting: describe(otherStart, otherBox, search, pick(r.Params, "Budget", "BoxLow", "BoxHigh"), improvement+"λ1 and λ2 themselves from their bounds to the same upper end, after the start and 5 uniform points"), Ours: less(random, bayesian), Beyond: paired(experiment.Less(random, bayesian), experiment.Less(start, bayesian)),
-		Control: &Control{Text: "the start less the Bayesian search", Ours: less(start, bayesian)},
+	all.add(saysFierceCompetitor, Measurement{Text: fmt.Sprintf("CV loss, random minus Bayesian search, after %d evaluations", budget), Setting: describe(otherStart, otherBox, search, pick(r.Params, "Budget", "BoxLow", "BoxHigh"), improvement+"λ1 and λ2 themselves from their bounds to the same upper end, after the start and 5 uniform points"), Ours: less(random, bayesian), Beyond: paired(experiment.Less(random, bayesian), experiment.Less(start, bayesian)),
+		Control: &Control{Text: "the start minus the Bayesian search", Ours: less(start, bayesian)},
 		Remark:  fmt.Sprintf("The medians of the excess over the minimum are %s and %s.", short(experiment.MedianValue(random)), short(experiment.MedianValue(bayesian)))},
 		littleOf(less(start, bayesian), "the start"))
 	convex := make([]float64, len(r.Above))
@@ -93,7 +93,7 @@ func (all *measurements) dimensions(r *searches.DimensionsResult) {
 	}
 	most := slices.MaxFunc(r.Dimensions, func(a, b searches.Dimension) int { return cmp.Compare(a.Hyperparameters, b.Hyperparameters) })
 	gradient, random := at(most, searches.QuasiNewton), at(most, "random")
-	all.add(saysEfficient, Measurement{Text: fmt.Sprintf("CV loss of a quasi-Newton search less that of random search, %d hyperparameters, same budget", most.Hyperparameters),
+	all.add(saysEfficient, Measurement{Text: fmt.Sprintf("CV loss, quasi-Newton minus random search, %d hyperparameters, same budget", most.Hyperparameters),
 		Setting: describe(pick(r.Params, "Budget"), r.Params.Rings.RingsData, pick(r.Params.Rings, "Train", "K", "P", "C", "Hidden"), gradients[kernels.Full],
 			"start: the initial weights; random search: draws of these", pick(r.Params, "RingsRadius"), quasiNewton),
 		Ours:    experiment.Compare(gradient.CV, random.CV).Difference,
@@ -123,12 +123,12 @@ func (all *measurements) dimensions(r *searches.DimensionsResult) {
 	setting := func(groups string) string {
 		return describe(fmt.Sprintf(groupsSetting, groups), freshSetting, r.Params.RidgeGroups, pick(r.Params, "Budget", "LongBudget"), "random search: log-uniform; grid: as many values per penalty as the budget allows, at equal ratios, fewer than 5 at the middles of equal parts of the box")
 	}
-	all.add(saysProhibitive, Measurement{Text: fmt.Sprintf("CV loss of exhaustive search above the lowest known, with %d hyperparameters less with %d, same budget", high.Hyperparameters, low.Hyperparameters),
+	all.add(saysProhibitive, Measurement{Text: fmt.Sprintf("CV loss of exhaustive search above the lowest known, with %d hyperparameters minus with %d, same budget", high.Hyperparameters, low.Hyperparameters),
 		Setting: setting(fmt.Sprintf("%d or %d", low.Hyperparameters, high.Hyperparameters)),
 		Ours:    rises("exhaustive"),
 		Control: &Control{Text: "a quasi-Newton search in its place", Ours: rises(searches.QuasiNewton)},
 		Remark:  fmt.Sprintf("With %d the budget is enough for a grid of %d values of each.", high.Hyperparameters, grid.PerAxis)}, above(0, ofSquaredLoss))
-	all.add(saysRandomBeatsGrid, Measurement{Text: fmt.Sprintf("CV loss of random search less that of exhaustive search, %d hyperparameters, same budget", high.Hyperparameters),
+	all.add(saysRandomBeatsGrid, Measurement{Text: fmt.Sprintf("CV loss, random minus exhaustive search, %d hyperparameters, same budget", high.Hyperparameters),
 		Setting: setting(fmt.Sprint(high.Hyperparameters)),
 		Ours:    experiment.Compare(random.CV, grid.CV).Difference,
 		Control: &Control{Text: "exhaustive search in its place", Ours: experiment.Compare(grid.CV, grid.CV).Difference},
@@ -141,11 +141,11 @@ func (all *measurements) fewDimensions(r *searches.FewDimensionsResult) {
 	}
 	few, most := r.Rows[0], r.Rows[len(r.Rows)-1]
 	setting := describe(fmt.Sprintf(groupsSetting, "as many")+", as penalties matter; further penalties have no effect", freshSetting, r.Params.RidgeGroups, pick(r.Params, "Hyperparameters", "PerAxis"), "random search: as many points, log-uniform")
-	all.add(saysRandomBeatsGrid, Measurement{Text: fmt.Sprintf("CV loss of random search less that of exhaustive search, %d hyperparameters, of which %d matter, %d evaluations of each", r.Params.Hyperparameters, most.Matter, r.Points),
+	all.add(saysRandomBeatsGrid, Measurement{Text: fmt.Sprintf("CV loss, random minus exhaustive search, %d hyperparameters, of which %d matter, %d evaluations of each", r.Params.Hyperparameters, most.Matter, r.Points),
 		Setting: setting,
 		Ours:    most.RandomLess.Difference,
 		Control: &Control{Text: "exhaustive search in its place", Ours: experiment.Compare(most.Grid, most.Grid).Difference}}, below(0, ofSquaredLoss))
-	all.add(saysFewMatter, Measurement{Text: fmt.Sprintf("share of data sets on which random search is below exhaustive search, where %d of %d hyperparameters matters, less that where %d matter", few.Matter, r.Params.Hyperparameters, most.Matter),
+	all.add(saysFewMatter, Measurement{Text: fmt.Sprintf("share of data sets on which random search is below exhaustive search, with %d of %d hyperparameters that matter minus with %d that matter", few.Matter, r.Params.Hyperparameters, most.Matter),
 		Setting: setting,
 		Ours:    experiment.Compare(few.RandomBelow, most.RandomBelow).Difference,
 		Control: &Control{Text: fmt.Sprintf("%d matter in both cases", most.Matter), Ours: experiment.Compare(most.RandomBelow, most.RandomBelow).Difference},
@@ -162,9 +162,9 @@ func (all *measurements) regret(r *searches.RegretResult) {
 		beyond := symmetric(experiment.MedianOf(beyondQuarter(experiment.Less(row.Regrets.Random, row.Regrets.Bayesian), experiment.Less(row.Regrets.Start, row.Regrets.Bayesian))))
 		p := r.Params
 		p.BoxHigh = row.BoxHigh
-		all.add(saysFierceCompetitor, Measurement{Text: fmt.Sprintf("median of the lowest CV loss of random search less that of a Bayesian one, %d penalties of at most %.3g", row.Hyperparameters, math.Pow(10, row.BoxHigh)),
+		all.add(saysFierceCompetitor, Measurement{Text: fmt.Sprintf("median of the lowest CV loss, random minus Bayesian search, %d penalties of at most %.3g", row.Hyperparameters, math.Pow(10, row.BoxHigh)),
 			Setting: describe(fmt.Sprintf(groupsSetting, row.Hyperparameters), freshSetting, p, "the first of them at the start; random search: log-uniform", improvement+"logarithms", "the margin is the wider side of a distribution-free interval of the median; over several draws: the mean of their medians"), Ours: random, Beyond: &beyond,
-			Control: &Control{Text: "the start less the Bayesian search", Ours: start},
+			Control: &Control{Text: "the start minus the Bayesian search", Ours: start},
 			Remark:  fmt.Sprintf("The medians of the excess over the minimum are %s and %s. The Bayesian search is lower on %.3g %% of the data sets.", short(row.Random.Median), short(row.Bayesian.Median), 100*row.Wins)}, littleOf(start, "the start"))
 	}
 }

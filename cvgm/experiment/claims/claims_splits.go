@@ -31,7 +31,7 @@ func (all *measurements) splits(r *splits.Result) {
 		Ours:    many.GradientShare,
 		Control: &Control{Text: "uniform splits in their place", Ours: once(1)},
 		Remark:  "The second 𝒱ⱼ is a slip. " + erratum}, below(1, ofWhole))
-	all.add(saysBalanced, Measurement{Text: "test loss of the tuned model with balanced splits less that with uniform ones", Setting: tuned(fmt.Sprintf("K = %d, ", many.K) + pick(r.Params, "P")), Ours: many.BalancedMinusUniform.Difference, Aside: true,
+	all.add(saysBalanced, Measurement{Text: "test loss of the tuned model, balanced minus uniform splits", Setting: tuned(fmt.Sprintf("K = %d, ", many.K) + pick(r.Params, "P")), Ours: many.BalancedMinusUniform.Difference, Aside: true,
 		Control: &Control{Text: "uniform splits in their place", Ours: once(0)}}, below(0, ofSquaredLoss))
 	first, last := r.ByK[0], r.ByK[len(r.ByK)-1]
 	rises := func(from, to splits.Setting) experiment.Estimate {
@@ -46,15 +46,15 @@ func (all *measurements) splits(r *splits.Result) {
 		return paired(experiment.Less(s.Uniform.TestLosses, last), experiment.Less(all[0].Uniform.TestLosses, last))
 	}
 	few := byK(15)
-	all.add(saysKAndP, Measurement{Text: fmt.Sprintf("test loss at K = %d less that at K = %d, elastic net", few.K, last.K), Setting: tuned(pick(r.Params, "P")), Ours: few.MinusLast.Difference, Beyond: beyond(few, r.ByK),
+	all.add(saysKAndP, Measurement{Text: fmt.Sprintf("test loss at K = %d minus test loss at K = %d, elastic net", few.K, last.K), Setting: tuned(pick(r.Params, "P")), Ours: few.MinusLast.Difference, Beyond: beyond(few, r.ByK),
 		Control: &Control{Text: fmt.Sprintf("K = %d", first.K), Ours: first.MinusLast.Difference},
 		Remark:  fmt.Sprintf("The paper's range is 16 to 128. K = %d stands for its lower end.", few.K)}, littleOf(first.MinusLast.Difference, fmt.Sprintf("K = %d", first.K)))
 	rings, one := closest(r.RingsByK, func(s splits.Setting) float64 { return math.Abs(float64(s.K - few.K)) }), r.RingsByK[0]
-	all.add(saysKAndP, Measurement{Text: fmt.Sprintf("test error at K = %d less that at K = %d, rings", rings.K, r.RingsByK[len(r.RingsByK)-1].K), Setting: describe(r.Params.Rings.RingsData, pick(r.Params.Rings, "Train", "Test", "C", "Hidden"), "CV loss: logistic loss of uniform splits, drawn anew at each K, "+pick(r.Params.Rings, "P"), gradients[kernels.Full], pick(r.Params.Rings, "Steps", "StepSize")), Ours: rings.MinusLast.Difference, Beyond: beyond(rings, r.RingsByK),
+	all.add(saysKAndP, Measurement{Text: fmt.Sprintf("test error at K = %d minus test error at K = %d, rings", rings.K, r.RingsByK[len(r.RingsByK)-1].K), Setting: describe(r.Params.Rings.RingsData, pick(r.Params.Rings, "Train", "Test", "C", "Hidden"), "CV loss: logistic loss of uniform splits, drawn anew at each K, "+pick(r.Params.Rings, "P"), gradients[kernels.Full], pick(r.Params.Rings, "Steps", "StepSize")), Ours: rings.MinusLast.Difference, Beyond: beyond(rings, r.RingsByK),
 		Control: &Control{Text: fmt.Sprintf("K = %d", one.K), Ours: one.MinusLast.Difference},
 		Remark:  fmt.Sprintf("The paper's range is 16 to 128. K = %d stands for its lower end.", rings.K)}, littleOf(one.MinusLast.Difference, fmt.Sprintf("K = %d", one.K)))
 	half, least := byP(.65), r.ByP[0]
-	all.add(saysKAndP, Measurement{Text: fmt.Sprintf("test loss at p = %g less that at p = %g, elastic net", half.P, r.ByP[len(r.ByP)-1].P), Setting: tuned(pick(r.Params, "K")), Ours: half.MinusLast.Difference, Beyond: beyond(half, r.ByP),
+	all.add(saysKAndP, Measurement{Text: fmt.Sprintf("test loss at p = %g minus test loss at p = %g, elastic net", half.P, r.ByP[len(r.ByP)-1].P), Setting: tuned(pick(r.Params, "K")), Ours: half.MinusLast.Difference, Beyond: beyond(half, r.ByP),
 		Control: &Control{Text: fmt.Sprintf("p = %g", least.P), Ours: least.MinusLast.Difference}}, littleOf(least.MinusLast.Difference, fmt.Sprintf("p = %g", least.P)))
 }
 
