@@ -416,9 +416,9 @@ func ExampleF() {
 	}
 }
 
-// mostWords bounds README without code and what ./reproduce.sh writes. With its pictures that
-// is three screens of 1280 × 800 pixels.
-const mostWords = 500
+// mostWords bounds README without code and what ./reproduce.sh writes, and mostWritten bounds these
+// written parts. With its pictures that is three screens of 1280 × 800 pixels.
+const mostWords, mostWritten = 500, 380
 
 // README says in three screens what the project is, how to run it, what holds, how fast it is
 // and what to read next.
@@ -432,6 +432,14 @@ func TestReadmeIsShort(t *testing.T) {
 	words := strings.Fields(targets.ReplaceAllString(code.ReplaceAllString(string(text), ""), "]"))
 	if len(words) < 150 || len(words) > mostWords {
 		t.Errorf("README has %d words, not up to %d", len(words), mostWords)
+	}
+	written := regexp.MustCompile("(?s)<!-- [a-z]+, written by .*?-->(.*?)<!-- end of [^>]*-->")
+	count := 0
+	for _, m := range written.FindAllStringSubmatch(string(text), -1) {
+		count += len(strings.Fields(targets.ReplaceAllString(m[1], "]")))
+	}
+	if count < 150 || count > mostWritten {
+		t.Errorf("the parts of README that ./reproduce.sh writes have %d words, not up to %d", count, mostWritten)
 	}
 	for _, m := range regexp.MustCompile(`<img src="([^"]*)"`).FindAllStringSubmatch(string(text), -1) {
 		if _, err := os.Stat(filepath.Join("..", "..", m[1])); err != nil {

@@ -36,7 +36,7 @@ import timings
 from checkout import PYTHON, ROOT, WORK, ReproduceError, in_words, log, write_atomic
 from experiments import UsageError, experiments, require_parameters, select
 from processes import Lock
-from progress import Progress
+from progress import Progress, duration
 from provenance import Task
 from staging import Staging, StagingError
 
@@ -223,7 +223,10 @@ def run_all(states, args, env):
     env = env | {"CVGM_STORE": str(fresh if args.mode in ("check", "force") else provenance.STORE)}
     version = provenance.version()
     stored = set() if args.mode in ("check", "force", "sensitivities") else provenance.stored()
-    progress = Progress(len(states), durations.Estimate(states, stored))
+    estimate = durations.Estimate(states, stored)
+    if not helps(args):
+        log.info(announcement(list(states), *estimate.total()))
+    progress = Progress(len(states), estimate)
     failed = []
     try:
         for number, (task, state) in enumerate(states.items(), 1):
@@ -259,6 +262,16 @@ def run_all(states, args, env):
     if failed:
         log.error(f"{len(failed)} of {len(states)} notebooks {'differ or ' if args.mode == 'check' else ''}failed: {', '.join(failed)}")
     return 1 if failed else 0
+
+
+def announcement(tasks, seconds, here):
+    """The first line of a run: its notebooks and, if it is known, how long they take. here tells that
+    these seconds were measured on this machine."""
+    what = tasks[0].name if len(tasks) == 1 else f"{len(tasks)} notebooks, {tasks[0].name} to {tasks[-1].name}"
+    if seconds is None:
+        first = "its first run" if not any(task.overrides for task in tasks) else "the first run with these parameters"
+        return f"running {what}: {first}, so its time is not known"
+    return f"running {what}: about {duration(seconds)}{'' if here else ' on the machine that made the committed outputs'}"
 
 
 def compute_on_slurm(tasks, args, env):

@@ -2,7 +2,8 @@
 
 .work/seconds.json holds the seconds of the last run of each part on this machine:
 of each result where it was computed, and of the rest of each notebook. Without it
-the seconds in figures/out/timings.json serve, scaled by what this run has measured.
+the seconds in figures/out/timings.json serve, as they are until this run has measured
+a part and then scaled by that.
 """
 
 import json
@@ -115,6 +116,11 @@ class Estimate:
             self.rest += now - self.since
         self.result, self.since = None, now
 
+    def total(self):
+        """The seconds of the run by what is known before it begins, and whether that was
+        measured on this machine; None for the seconds if those of a notebook are unknown."""
+        return self.coming(), self.prior > 0
+
     def coming(self):
         """The known seconds of the notebooks to come; None if those of one are unknown."""
         if any(task.name not in self.known["notebooks"] for task in [*self.tasks, *filter(None, [self.task])]):
@@ -128,7 +134,7 @@ class Estimate:
 
     def at(self, now, share=0):
         """The part of the run that is done, from 0 to 1, and the seconds left; None for
-        each as long as nothing is measured. Share is the part that is done of the result
+        each if the seconds of a notebook are unknown. Share is the part that is done of the result
         under way, as the experiment counts: the later, the more it counts for the time
         left, since parts of an experiment take different times."""
         coming = self.coming()
@@ -140,9 +146,7 @@ class Estimate:
         else:
             current, queue, elapsed = rest, coming + sum(self.ahead.values()), elapsed + self.rest
         measured, known = self.took + self.prior, self.cost + self.prior
-        if not known:
-            return None, None
-        speed = max(measured / known, (measured + elapsed) / (known + current))
+        speed = max(measured / known if known else 1, (measured + elapsed) / max(known + current, 1e-9))
         if self.result and share * current > 0:
             speed += share * max(0, elapsed / (share * current) - speed)
             left = speed * (queue + (1 - share) * current)

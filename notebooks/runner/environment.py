@@ -179,6 +179,8 @@ def prepare(lab, env, go, settings):
             f"warning: this is {version}; the committed outputs were made with go{pinned_go()}, so last bits may "
             f"differ (GOTOOLCHAIN=go{pinned_go()} ./reproduce.sh fetches and uses that one)"
         )
+    if not VENV.exists() and not BIN.exists():
+        log.info("first run: .venv and .cache are set up, which takes some two minutes on two cores; later runs find them")
     with temporary_folder() as temporary:
         env_here = env | {"TMPDIR": temporary}
         install_python(env_here, lab)

@@ -10,6 +10,7 @@ import time
 from checkout import log
 
 BAR = 20  # characters
+GROWTH = 1.25  # an estimate of the time left that has grown by this factor is beyond what was shown
 
 
 class Line:
@@ -76,7 +77,7 @@ class Progress:
     def __init__(self, total, estimate, stream=None):
         self.total, self.estimate = total, estimate
         self.prefix = self.where = self.file = self.record = None
-        self.read, self.counted = 0, None
+        self.read, self.counted, self.shown = 0, None, None
         self.began = time.monotonic()
         self.line = Line(self.text, stream or sys.stderr)
 
@@ -91,7 +92,13 @@ class Progress:
         bar = "" if share is None else f"[{'#' * round(BAR * share):<{BAR}}] "
         parts = f": {done} of {total} done{self.rate(done, now)}" if total else ""
         text = f"{bar}{self.prefix}{self.where}{parts}  {duration(now - self.began)}"
-        return text if left is None else f"{text}, about {duration(left)} left"
+        return text if left is None else f"{text}, {self.left(left)} left"
+
+    def left(self, seconds):
+        """The time left in words, for an estimate of it. What is shown never grows: it waits
+        for a larger estimate to come down to it again."""
+        self.shown = min(seconds, self.shown if self.shown is not None else seconds)
+        return f"{'about' if seconds <= GROWTH * self.shown + 1 else 'more than'} {duration(max(1, self.shown))}"
 
     def follow(self, now):
         """Reads which results the notebook has begun to compute, and has computed."""

@@ -19,6 +19,7 @@ from checkout import NOTEBOOKS, ROOT, RUNS, WORK, as_json, digest, sha256, write
 from compare import PROVENANCE as FILE
 from layout import cells_digest
 from processes import command, temporary_folder
+from progress import Waiting
 
 OUT = ROOT / "figures" / "out"
 STORE = WORK / "store"
@@ -64,7 +65,8 @@ def stale(tasks, env, *flags):
     """What the Go command notebooks/stale prints of the tasks."""
     with temporary_folder() as temporary:
         argv = ["go", "run", "./notebooks/stale", *flags, *(f"{task.path}={task.out}" for task in tasks)]
-        return command(argv, env | {"TMPDIR": temporary}, "finding what is stale")
+        with Waiting("comparing notebooks and their sources with the last run", quiet=True):
+            return command(argv, env | {"TMPDIR": temporary}, "finding what is stale")
 
 
 def past_runs():

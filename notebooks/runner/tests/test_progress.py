@@ -10,7 +10,7 @@ from pathlib import Path
 import durations
 import progress
 import provenance
-from fixtures import Checkout
+from fixtures import Checkout, main
 
 
 def task(name, **overrides):
@@ -50,8 +50,9 @@ class TimeLeft(unittest.TestCase):
         e = durations.Estimate([task("a"), task("b")], set(), NOTHING, KNOWN)
         self.assertEqual(e.at(0), (None, None))
         e.begin(task("a"), 0)
-        self.assertEqual(e.at(0), (None, None), "nothing is measured yet")
+        self.assertEqual(e.at(0), (0, 330), "as long as there")
         e.computes("F", 0)
+        self.assertEqual(self.left(e, 200), 2 * 230, "F takes at least twice as long as there")
         e.computed(300)
         e.computes("G", 300)
         self.assertEqual(self.left(e, 300), 3 * 230)
@@ -65,6 +66,15 @@ class TimeLeft(unittest.TestCase):
         e.computes("F", 0)
         left = [round(e.at(now, share)[1]) for now, share in ((0, 0), (10, 0.01), (30, 1 / 3), (60, 1 / 3), (120, 2 / 3), (179, 0.99))]
         self.assertEqual(left, [90, 98, 60, 80, 53, 2], "the first parts may take long: they say little")
+
+    def test_the_first_line_of_a_run(self):
+        def first(tasks, known, reference):
+            return main.announcement(tasks, *durations.Estimate(tasks, set(), known, reference).total())
+
+        self.assertEqual(first([task("a")], KNOWN, NOTHING), "running a: about 5 min 10 s")
+        self.assertEqual(first([task("a"), task("b")], NOTHING, KNOWN), "running 2 notebooks, a to b: about 5 min 30 s on the machine that made the committed outputs")
+        self.assertEqual(first([task("a", K="5")], KNOWN, KNOWN), "running a K=5: the first run with these parameters, so its time is not known")
+        self.assertEqual(first([task("new")], KNOWN, KNOWN), "running new: its first run, so its time is not known")
 
     def test_kept_results_take_no_time(self):
         notebook = task("a")
@@ -179,12 +189,21 @@ class ProgressLine(unittest.TestCase):
         with open(self.record, "a") as f:
             f.write('ted": "1", "seconds": 1}\n')
         self.assertRegex(text(102), r"^\[#{6} {14}\] .* about 3 min 48 s left$")
+        self.assertRegex(text(900), "more than 3 min 48 s left$", "the rest of the notebook takes long")
         self.assertIsNone(line.estimate.result)
         for damaged in ("", "[1", "{}", "7"):
             self.file.write_text(damaged)
             self.assertNotIn("done", text(103))
         line.end("fine")
         self.assertIsNone(line.text())
+
+    def test_the_time_left_never_grows(self):
+        line = self.line(io.StringIO())
+        shown = [line.left(s) for s in (100, 90, 110, 120, 300, 100, 80, 0, 1, 2)]
+        self.assertEqual(shown, [
+            "about 1 min 40 s", "about 1 min 30 s", "about 1 min 30 s", "more than 1 min 30 s", "more than 1 min 30 s",
+            "about 1 min 30 s", "about 1 min 20 s", "about 1 s", "about 1 s", "more than 1 s",
+        ])  # fmt: skip
 
     def test_only_ends_show_where_there_is_no_terminal(self):
         stream = io.StringIO()
