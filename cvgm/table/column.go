@@ -93,9 +93,16 @@ func (c *Column) Features() int {
 // learnt from training rows.
 func (c *Column) portable() portable.Column {
 	p := portable.Column{Source: c.source(), Categorical: c.Kind == Categorical, Levels: c.Levels, Fill: c.Missing == MissingIsMean,
-		MissingLevel: c.MissingLevel, Other: c.Other, Number: (*portable.NumberFormat)(c.Number), Date: c.Date.portable(), All: c.Effect.is(LevelsEffect)}
+		MissingLevel: c.MissingLevel, Other: c.Other, All: c.Effect.is(LevelsEffect)}
+	if c.Number != nil {
+		p.Number = (*portable.NumberFormat)(c.Number)
+	}
+	if c.Date != nil {
+		p.Date = c.Date.portable()
+		p.MissingFirst = c.Date.Part == PartWeekday // the month has the level of missing dates
+	}
 	if c.Effect.is(SmoothEffect) {
-		p.Bases, p.Low, p.High = c.Effect.Bases, c.Effect.Low, c.Effect.High
+		p.Splines = &portable.CentredSplines{Count: c.Effect.Bases, Low: c.Effect.Low, High: c.Effect.High}
 	}
 	return p
 }

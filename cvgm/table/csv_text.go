@@ -71,8 +71,7 @@ func (c *Column) value(code *portable.Column, field string) (float64, error) {
 		return 0, args.Bad("column", qpdiff.ErrNotFinite, remedy, "%q holds %q", c.Name, field)
 	}
 	if c.Date != nil {
-		when, _ := portable.ParseDate(c.Date.Layout, field)
-		field = code.Date.Level(when)
+		_, field, _ = code.Date.Read(field)
 	}
 	return 0, args.Bad("column", qpdiff.ErrDomain, "correct it, or train with UnknownIsZero", "%q holds %q, which is none of the levels %q", c.Name, field, c.shown())
 }

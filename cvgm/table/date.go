@@ -36,11 +36,8 @@ type Date struct {
 	First time.Time
 }
 
-// portable returns the date as predictions read it, nil for none.
+// portable returns the date as predictions read it.
 func (d *Date) portable() *portable.DateFormat {
-	if d == nil {
-		return nil
-	}
 	return &portable.DateFormat{Part: portable.DatePart(d.Part), Layout: d.Layout, First: d.First}
 }
 

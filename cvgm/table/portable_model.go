@@ -73,11 +73,12 @@ func (p *Pipeline) probes(e *Encoder) (want []float64, rows *mat.Dense, err erro
 	for j := range e.columns {
 		c, code := &e.columns[j], &e.code[j]
 		for i := range probeRows {
+			smooth, _ := code.Splines.(*portable.CentredSplines)
 			switch step := float64(i%5 - 2); { // −2 to 2
 			case c.Kind == Categorical:
 				rows.Set(i, j, float64((i+j)%len(c.Levels)))
-			case code.Bases > 0:
-				rows.Set(i, j, (code.Low/2+code.High/2)+step/3*(code.High-code.Low)) // beyond the ends, too
+			case smooth != nil:
+				rows.Set(i, j, (smooth.Low/2+smooth.High/2)+step/3*(smooth.High-smooth.Low)) // beyond the ends, too
 			case code.Deviation != 0:
 				rows.Set(i, j, code.Centre+step*code.Deviation)
 			case at < len(p.Model.Mean) && at < len(p.Model.Std):

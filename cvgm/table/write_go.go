@@ -31,8 +31,9 @@ import (
 //
 // The results have the bits of Predict, Decision, Class, Probability and Interval on amd64 and arm64, and a row is an
 // error of the file if it is one of the pipeline. The functions may be called at the same time.
-// The file holds the support rows of a kernel machine, which are all its training rows for
-// kernel.Ridge, and for Interval the model of each fold.
+// The file carries the code that its columns and its model need, and no other. It holds the support
+// rows of a kernel machine, which are all its training rows for kernel.Ridge, and for Interval the
+// model of each fold.
 //
 // Effects of columns are written, too. Errors are of kind ErrDomain for a pkg that is no name of a
 // package, and for a kernel or a predictor of another package, which have no Go code; others are those

@@ -65,7 +65,7 @@ func writeColumn(b *bytes.Buffer, c *portable.Column) {
 	for _, flag := range []struct {
 		name string
 		set  bool
-	}{{"Categorical", c.Categorical}, {"Fill", c.Fill}, {"MissingLevel", c.MissingLevel}, {"Other", c.Other}, {"Unknown", c.Unknown}, {"All", c.All}} {
+	}{{"Categorical", c.Categorical}, {"Fill", c.Fill}, {"MissingLevel", c.MissingLevel}, {"Other", c.Other}, {"Unknown", c.Unknown}, {"MissingFirst", c.MissingFirst}, {"All", c.All}} {
 		if flag.set {
 			fmt.Fprintf(b, "\t\t%s: true,\n", flag.name)
 		}
@@ -73,13 +73,13 @@ func writeColumn(b *bytes.Buffer, c *portable.Column) {
 	if c.Fill && !c.Categorical {
 		fmt.Fprintf(b, "\t\tMean: %s,\n", literal(c.Mean))
 	}
-	if c.Bases > 0 {
-		fmt.Fprintf(b, "\t\tBases: %d, Low: %s, High: %s,\n", c.Bases, literal(c.Low), literal(c.High))
+	if s, ok := c.Splines.(*portable.CentredSplines); ok {
+		fmt.Fprintf(b, "\t\tSplines: &CentredSplines{Count: %d, Low: %s, High: %s},\n", s.Count, literal(s.Low), literal(s.High))
 	}
 	if c.Deviation != 0 {
 		fmt.Fprintf(b, "\t\tCentre: %s, Deviation: %s,\n", literal(c.Centre), literal(c.Deviation))
 	}
-	if n := c.Number; n != nil {
+	if n, ok := c.Number.(*portable.NumberFormat); ok {
 		fmt.Fprintf(b, "\t\tNumber: &NumberFormat{Decimal: %q, Unit: %q", n.Decimal, n.Unit)
 		if len(n.Units) > 0 {
 			b.WriteString(", Units: map[string]float64{")
@@ -90,7 +90,7 @@ func writeColumn(b *bytes.Buffer, c *portable.Column) {
 		}
 		b.WriteString("},\n")
 	}
-	if d := c.Date; d != nil {
+	if d, ok := c.Date.(*portable.DateFormat); ok {
 		fmt.Fprintf(b, "\t\tDate: &DateFormat{Part: %s, Layout: %q, First: %#v},\n", [...]string{"PartDays", "PartYear", "PartMonth", "PartWeekday", "PartHour"}[d.Part], d.Layout, d.First.UTC())
 	}
 	b.WriteString("\t},\n")

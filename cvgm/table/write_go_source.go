@@ -6,17 +6,87 @@ import (
 	"go/parser"
 	"go/scanner"
 	"go/token"
-	"maps"
+	"path"
+	"slices"
 	"strings"
 	"unicode"
 
 	"cvgm/cvgm/internal/portable"
 )
 
-// carried appends the declarations of package portable's files to code. It returns the imports
-// of the files and the exported names that they declare.
-func carried(code *bytes.Buffer) (imports, exported map[string]bool, err error) {
-	imports, exported = map[string]bool{}, map[string]bool{}
+// uses are the names in some code: those that stand alone, and those that follow a point, which
+// fields and methods have.
+type uses struct{ alone, selected map[string]bool }
+
+// add adds the names in a node.
+func (u *uses) add(n ast.Node) {
+	ast.Inspect(n, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SelectorExpr:
+			u.selected[n.Sel.Name] = true
+			u.add(n.X)
+			return false
+		case *ast.Ident:
+			u.alone[n.Name] = true
+		}
+		return true
+	})
+}
+
+// A declaration is one of package portable.
+type declaration struct {
+	node     ast.Decl
+	text     []byte   // with its comment
+	names    []string // that it declares
+	receiver string   // the type of a method
+}
+
+// used reports whether code with these uses may need the declaration.
+func (d *declaration) used(u *uses) bool {
+	if d.receiver != "" {
+		return u.alone[d.receiver] && u.selected[d.names[0]]
+	}
+	return slices.ContainsFunc(d.names, func(name string) bool { return u.alone[name] })
+}
+
+// declared returns a declaration, nil for one of imports, whose paths are set in imports by their names.
+func declared(d ast.Decl, imports map[string]string) *declaration {
+	out := &declaration{node: d}
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		out.names = []string{d.Name.Name}
+		if d.Recv != nil {
+			t := d.Recv.List[0].Type
+			if star, ok := t.(*ast.StarExpr); ok {
+				t = star.X
+			}
+			out.receiver = t.(*ast.Ident).Name
+		}
+	case *ast.GenDecl:
+		for _, s := range d.Specs {
+			switch s := s.(type) {
+			case *ast.ImportSpec:
+				quoted := s.Path.Value
+				imports[path.Base(strings.Trim(quoted, `"`))] = quoted
+			case *ast.TypeSpec:
+				out.names = append(out.names, s.Name.Name)
+			case *ast.ValueSpec:
+				for _, name := range s.Names {
+					out.names = append(out.names, name.Name)
+				}
+			}
+		}
+	}
+	if out.names == nil {
+		return nil
+	}
+	return out
+}
+
+// portableCode returns the declarations of package portable's files that written files carry, and the
+// paths of their imports by name.
+func portableCode() (all []*declaration, imports map[string]string, err error) {
+	imports = map[string]string{}
 	files, err := portable.Source.ReadDir(".")
 	if err != nil {
 		return nil, nil, err
@@ -27,37 +97,68 @@ func carried(code *bytes.Buffer) (imports, exported map[string]bool, err error) 
 			return nil, nil, err
 		}
 		set := token.NewFileSet()
-		file, err := parser.ParseFile(set, entry.Name(), text, parser.SkipObjectResolution)
+		file, err := parser.ParseFile(set, entry.Name(), text, parser.SkipObjectResolution|parser.ParseComments)
 		if err != nil {
 			return nil, nil, err
 		}
-		end := file.Name.End()
+		end := set.Position(file.Name.End()).Offset // of what is cut off already: comments lie before their declarations
 		for _, d := range file.Decls {
-			switch d := d.(type) {
-			case *ast.FuncDecl:
-				if d.Recv == nil {
-					exported[d.Name.Name] = true
-				}
-			case *ast.GenDecl:
-				for _, s := range d.Specs {
-					switch s := s.(type) {
-					case *ast.ImportSpec:
-						imports[s.Path.Value] = true
-						end = d.End()
-					case *ast.TypeSpec:
-						exported[s.Name.Name] = true
-					case *ast.ValueSpec:
-						for _, name := range s.Names {
-							exported[name.Name] = true
-						}
-					}
-				}
+			to := set.Position(d.End()).Offset
+			if line := bytes.IndexByte(text[to:], '\n'); line >= 0 {
+				to += line // with a comment behind it
+			}
+			if one := declared(d, imports); one != nil {
+				one.text = bytes.TrimSpace(text[end:to])
+				all = append(all, one)
+			}
+			end = to
+		}
+	}
+	return all, imports, nil
+}
+
+// carried appends to code the declarations of package portable that it needs, with those that these
+// need. It returns the imports of all, and the exported names among the declarations.
+func carried(code *bytes.Buffer) (imports, exported map[string]bool, err error) {
+	all, paths, err := portableCode()
+	if err != nil {
+		return nil, nil, err
+	}
+	own, err := parser.ParseFile(token.NewFileSet(), "", "package p\n"+code.String(), parser.SkipObjectResolution)
+	if err != nil {
+		return nil, nil, err
+	}
+	u := &uses{map[string]bool{}, map[string]bool{}}
+	u.add(own)
+	kept := make([]bool, len(all))
+	for more := true; more; {
+		more = false
+		for k, d := range all {
+			if !kept[k] && d.used(u) {
+				kept[k], more = true, true
+				u.add(d.node)
 			}
 		}
-		code.WriteByte('\n')
-		code.Write(text[set.Position(end).Offset:])
 	}
-	maps.DeleteFunc(exported, func(name string, _ bool) bool { return !token.IsExported(name) })
+	imports, exported = map[string]bool{}, map[string]bool{}
+	for k, d := range all {
+		if !kept[k] {
+			continue
+		}
+		code.WriteByte('\n')
+		code.Write(d.text)
+		code.WriteByte('\n')
+		for _, name := range d.names {
+			if d.receiver == "" && token.IsExported(name) {
+				exported[name] = true
+			}
+		}
+	}
+	for name, path := range paths {
+		if u.alone[name] {
+			imports[path] = true
+		}
+	}
 	return imports, exported, nil
 }
 

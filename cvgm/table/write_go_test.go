@@ -10,10 +10,13 @@ import (
 	"go/format"
 	"go/parser"
 	"go/token"
+	"go/types"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -373,7 +376,7 @@ func line(all []float64, class string) string {
 	return b.String() + class
 }
 
-// writeModule writes a program of the Go files of cases.
+// writeModule writes a program of the Go files of cases, which hold what they need alone.
 func writeModule(t testing.TB, cases []parityCase, dir string) {
 	t.Helper()
 	var imports, models strings.Builder
@@ -382,6 +385,9 @@ func writeModule(t testing.TB, cases []parityCase, dir string) {
 		code := c.write(t, pkg)
 		if formatted, err := format.Source([]byte(code)); err != nil || string(formatted) != code {
 			t.Fatalf("%s: not formatted; error %v", c.name, err)
+		}
+		if names := unneeded(t, code); len(names) > 0 {
+			t.Errorf("%s: nothing needs %q", c.name, names)
 		}
 		casetest.OK(t, os.MkdirAll(filepath.Join(dir, pkg), 0o755), os.WriteFile(filepath.Join(dir, pkg, "model.go"), []byte(code), 0o644))
 		fmt.Fprintf(&imports, "\n\t\"parity/%s\"", pkg)
@@ -395,9 +401,18 @@ func writeModule(t testing.TB, cases []parityCase, dir string) {
 // The names that a written file gives to package portable's declarations are different, and no field has
 // one of them, since a field would be renamed where it is set.
 func TestCarriedNamesDiffer(t *testing.T) {
-	var code bytes.Buffer
-	_, exported, err := carried(&code)
+	all, _, err := portableCode()
 	casetest.OK(t, err)
+	var code bytes.Buffer
+	exported := map[string]bool{}
+	for _, d := range all {
+		fmt.Fprintf(&code, "\n%s\n", d.text)
+		for _, name := range d.names {
+			if d.receiver == "" && token.IsExported(name) {
+				exported[name] = true
+			}
+		}
+	}
 	file := casetest.Must(parser.ParseFile(token.NewFileSet(), "", "package p\n"+code.String(), 0))(t)
 	if _, err := parser.ParseFile(token.NewFileSet(), "", "package p\n"+unexport(code.Bytes(), exported), parser.DeclarationErrors); err != nil {
 		t.Error(err)
@@ -412,6 +427,101 @@ func TestCarriedNamesDiffer(t *testing.T) {
 		}
 		return true
 	})
+}
+
+// emptyPackages is an importer of packages without declarations, with which types of a file's own are
+// found all the same.
+type emptyPackages struct{}
+
+func (emptyPackages) Import(name string) (*types.Package, error) {
+	p := types.NewPackage(name, path.Base(name))
+	p.MarkComplete()
+	return p, nil
+}
+
+// unneeded returns the declarations and imports of a Go file that no exported name needs.
+func unneeded(t testing.TB, code string) (names []string) {
+	t.Helper()
+	set := token.NewFileSet()
+	file := casetest.Must(parser.ParseFile(set, "", code, 0))(t)
+	info := types.Info{Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{}}
+	c := types.Config{Importer: emptyPackages{}, Error: func(error) {}}
+	c.Check("p", set, []*ast.File{file}, &info) // its errors are names of other packages
+	declared, imports := map[types.Object]ast.Node{}, map[string]bool{}
+	var open []ast.Node
+	for _, d := range file.Decls {
+		specs := []ast.Node{d}
+		if g, ok := d.(*ast.GenDecl); ok {
+			specs = nil
+			for _, s := range g.Specs {
+				specs = append(specs, s)
+			}
+		}
+		for _, s := range specs {
+			idents := map[bool][]*ast.Ident{}
+			switch s := s.(type) {
+			case *ast.ImportSpec:
+				imports[path.Base(strings.Trim(s.Path.Value, `"`))] = true
+			case *ast.FuncDecl:
+				idents[s.Recv == nil && s.Name.IsExported()] = []*ast.Ident{s.Name}
+			case *ast.TypeSpec:
+				idents[false] = []*ast.Ident{s.Name}
+			case *ast.ValueSpec:
+				for _, name := range s.Names {
+					idents[name.IsExported()] = append(idents[name.IsExported()], name)
+				}
+			}
+			if len(idents[true]) > 0 {
+				open = append(open, s)
+			}
+			for _, name := range idents[false] {
+				declared[info.Defs[name]] = s
+			}
+		}
+	}
+	for len(open) > 0 {
+		n := open[0]
+		open = open[1:]
+		ast.Inspect(n, func(n ast.Node) bool {
+			id, ok := n.(*ast.Ident)
+			if !ok {
+				return true
+			}
+			used := info.Uses[id]
+			if p, ok := used.(*types.PkgName); ok {
+				delete(imports, p.Name())
+			}
+			for o, node := range declared {
+				f, ok := used.(*types.Func) // perhaps of an interface, for which any method of the name may be called
+				m, method := o.(*types.Func)
+				if o == used || ok && method && f.Signature().Recv() != nil && m.Signature().Recv() != nil && f.Name() == m.Name() {
+					delete(declared, o)
+					open = append(open, node)
+				}
+			}
+			return true
+		})
+	}
+	for o := range declared {
+		names = append(names, o.Name())
+	}
+	return slices.Sorted(slices.Values(slices.AppendSeq(names, maps.Keys(imports))))
+}
+
+// A declaration that nothing exported needs is found among all that files may carry.
+func TestUnneededCodeIsFound(t *testing.T) {
+	all, imports, err := portableCode()
+	casetest.OK(t, err)
+	code := "package p\n"
+	for _, path := range imports {
+		code += "import " + path + "\n"
+	}
+	for _, d := range all {
+		code += string(d.text) + "\n"
+	}
+	if names := unneeded(t, strings.Replace(code, "func Logistic", "func logistic", 1)); !slices.Contains(names, "logistic") || slices.Contains(names, "Exp") {
+		t.Errorf("of all code nothing needs %q", names)
+	}
 }
 
 // The written Go files give the bits, the classes and the errors of their pipelines.

@@ -13,20 +13,39 @@ type Column struct {
 	Categorical  bool
 	Levels       []string // sorted
 	MissingTexts []string
-	Fill         bool          // missing values are the mean or, of a categorical column, a level
-	Mean         float64       // of a numeric column
-	MissingLevel bool          // missing is a level after the others
-	Other        bool          // all unknown levels are one, after Levels
-	Unknown      bool          // unknown levels are allowed and have the features of the first level
-	Number       *NumberFormat // nil: plain decimal numbers
-	Date         *DateFormat   // nil: no part of a date
-	All          bool          // the first level has a feature, too
-	// A number is written as the B-splines of [Low, High], centred, if Bases is not 0, and else as
-	// (number − Centre)/Deviation if Deviation is not 0.
-	Bases             int
-	Low, High         float64
+	Fill         bool         // missing values are the mean or, of a categorical column, a level
+	Mean         float64      // of a numeric column
+	MissingLevel bool         // missing is a level after the others
+	Other        bool         // all unknown levels are one, after Levels
+	Unknown      bool         // unknown levels are allowed and have the features of the first level
+	MissingFirst bool         // a missing value is the first level
+	Number       NumberReader // nil: plain decimal numbers
+	Date         DateReader   // nil: no part of a date
+	All          bool         // the first level has a feature, too
+	// A number has the features of Splines or, if that is nil, is (number − Centre)/Deviation if
+	// Deviation is not 0.
+	Splines           Basis
 	Centre, Deviation float64
 }
+
+// Columns have their readers and features as interfaces, so that a written file carries those alone
+// that its columns have.
+type (
+	// A NumberReader reads the numbers of a column.
+	NumberReader interface {
+		Parse(field string) (v float64, ok bool)
+	}
+	// A DateReader reads the number or the level of a part of dates.
+	DateReader interface {
+		Read(field string) (number float64, level string, ok bool)
+		Pattern() string // of the dates
+	}
+	// A Basis makes features of a number.
+	Basis interface {
+		Width() int
+		Set(x float64, first int, set func(feature int, v float64))
+	}
+)
 
 // A Fault is the cause for which a field has no value, or a value no features.
 type Fault int
@@ -49,7 +68,7 @@ func (f Fault) Error(c *Column, field string) error {
 	case Missing, NoMissing:
 		return fmt.Errorf("column %q lacks a value: fill it in", c.Source)
 	case NoDate:
-		return fmt.Errorf("column %q holds %q: put a date in the format %q there", c.Source, field, c.Date.Layout)
+		return fmt.Errorf("column %q holds %q: put a date in the format %q there", c.Source, field, c.Date.Pattern())
 	case NoLevel:
 		return fmt.Errorf("column %q holds %q, which is none of its %d levels: correct it", c.Source, field, len(c.Levels))
 	case NoIndex:
@@ -75,22 +94,22 @@ func (c *Column) Value(field string) (float64, Fault) {
 		switch {
 		case !c.Fill:
 			return 0, Missing
-		case c.Date != nil && c.Date.Part == PartWeekday:
-			return 0, None // the month has the level of missing dates
+		case c.MissingFirst:
+			return 0, None
 		case c.Categorical && !c.MissingLevel && !c.Unknown:
 			return 0, NoMissing
 		}
 		return math.NaN(), None
 	}
 	if c.Date != nil {
-		when, ok := ParseDate(c.Date.Layout, field)
+		number, level, ok := c.Date.Read(field)
 		switch {
 		case !ok:
 			return 0, NoDate
 		case !c.Categorical:
-			return c.Date.Number(when), None
+			return number, None
 		}
-		field = c.Date.Level(when)
+		field = level
 	}
 	if c.Categorical {
 		at, known := slices.BinarySearch(c.Levels, field)
@@ -115,8 +134,8 @@ func (c *Column) Value(field string) (float64, Fault) {
 // Width returns the number of features.
 func (c *Column) Width() int {
 	switch {
-	case c.Bases > 0:
-		return c.Bases - 1
+	case c.Splines != nil:
+		return c.Splines.Width()
 	case !c.Categorical:
 		return 1
 	}
@@ -163,9 +182,9 @@ func Features(columns []Column, values []float64, set func(feature int, v float6
 		} else if math.Abs(v) > math.MaxFloat64 {
 			return j, NotFinite
 		}
-		if c.Bases > 0 {
-			CentredSplines(c.Bases, c.Low, c.High, v, first, set)
-			first += c.Bases - 1
+		if c.Splines != nil {
+			c.Splines.Set(v, first, set)
+			first += c.Splines.Width()
 			continue
 		}
 		if c.Deviation != 0 {

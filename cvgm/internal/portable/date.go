@@ -32,8 +32,24 @@ func ParseDate(layout, field string) (time.Time, bool) {
 	return time.Date(y, m, d, h, min, s, t.Nanosecond(), time.UTC), true
 }
 
-// Number returns the number of a numeric part.
-func (d *DateFormat) Number(t time.Time) float64 {
+// Pattern returns the layout.
+func (d *DateFormat) Pattern() string { return d.Layout }
+
+// Read returns the part of a date: the level of a month or weekday, and else its number.
+func (d *DateFormat) Read(field string) (number float64, level string, ok bool) {
+	t, ok := ParseDate(d.Layout, field)
+	switch {
+	case !ok:
+	case d.Part == PartMonth || d.Part == PartWeekday:
+		level = d.Level(t)
+	default:
+		number = d.number(t)
+	}
+	return number, level, ok
+}
+
+// number returns the number of a numeric part.
+func (d *DateFormat) number(t time.Time) float64 {
 	switch d.Part {
 	case PartYear:
 		return float64(t.Year())

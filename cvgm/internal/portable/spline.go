@@ -7,7 +7,7 @@ import "math"
 // 1. Beyond that range each is continued on its tangent.
 func BSplines(count int, low, high, x float64) (first int, near [4]float64) {
 	segments := count - 3
-	s := float64(share(low, high, x) * float64(segments))
+	s := float64(along(low, high, x) * float64(segments))
 	at := min(max(math.Floor(s), 0), float64(segments-1))
 	t := s - at
 	beyond := 0.
@@ -23,20 +23,30 @@ func BSplines(count int, low, high, x float64) (first int, near [4]float64) {
 	return int(at), near
 }
 
-// share returns (x − low)/(high − low), without overflow of the differences.
-func share(low, high, x float64) float64 {
+// along returns (x − low)/(high − low), without overflow of the differences.
+func along(low, high, x float64) float64 {
 	if length := high - low; !math.IsInf(length, 0) {
 		return (x - low) / length
 	}
 	return (x/2 - low/2) / (high/2 - low/2)
 }
 
-// CentredSplines calls set for count − 1 features of x, with their numbers from first on: Zᵀ times the
+// CentredSplines are the features of Count B-splines over [Low, High].
+type CentredSplines struct {
+	Count     int
+	Low, High float64
+}
+
+// Width returns the number of features.
+func (b *CentredSplines) Width() int { return b.Count - 1 }
+
+// Set calls set for the features of x, with their numbers from first on: Zᵀ times the
 // values of the B-splines. The columns of Z are orthonormal and orthogonal to the vector of ones: with
 // weights θ of the features, the B-splines have the weights Zθ, of sum 0, and no θ makes a constant
 // function.
-func CentredSplines(count int, low, high, x float64, first int, set func(feature int, v float64)) {
-	at, near := BSplines(count, low, high, x)
+func (b *CentredSplines) Set(x float64, first int, set func(feature int, v float64)) {
+	count := b.Count
+	at, near := BSplines(count, b.Low, b.High, x)
 	spline := func(k int) float64 {
 		if k < at || k > at+3 {
 			return 0

@@ -18,7 +18,7 @@ func TestPenaltyGoesWithFeatures(t *testing.T) {
 	theta := []float64{.3, -1, 2, .5, -.2, 1.1}
 	// The weights follow from values at as many points as there are splines.
 	values, system := make([]float64, count), mat.NewDense(count, count, nil)
-	features := []portable.Column{{Bases: count, High: 1}}
+	features := []portable.Column{{Splines: &portable.CentredSplines{Count: count, High: 1}}}
 	dst := make([]float64, count-1)
 	for i := range count {
 		x := float64(i) / (count - 1)
