@@ -2,48 +2,153 @@ package qpdiff
 
 import (
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 )
 
 // ForEach calls f(0) … f(n-1), shared among at most the given number of goroutines (zero or
-// less: GOMAXPROCS). It calls every f, whatever errors the others return, and returns the error
-// of the lowest index that failed. If calls write to different memory, the results do not
-// depend on the number of goroutines. This is the project's one way to run in parallel.
+// less, or above it: GOMAXPROCS). It calls every f, whatever errors the others return, and
+// returns the error of the lowest index that failed. If calls write to different memory, the
+// results do not depend on the number of goroutines. A goroutine that ForEach starts stands
+// ready for the next call of any ForEach for about a tenth of a millisecond, which takes its
+// processor if no other goroutine does, and then ends. This is the project's one way to run in
+// parallel.
 func ForEach(workers, n int, f func(i int) error) error {
+	most := runtime.GOMAXPROCS(0)
 	if workers <= 0 {
-		workers = runtime.GOMAXPROCS(0)
+		workers = most
 	}
-	workers = min(workers, n)
-	if workers <= 1 {
+	if workers = min(workers, n, most); workers <= 1 {
 		_, err := runItems(0, n, f)
 		return err
 	}
-	// Items are handed out in runs, small enough to even out items of unequal
-	// cost and large enough that handing out costs nothing.
-	run := max(1, n/(8*workers))
-	var taken atomic.Int64
-	next := func() int { return int(taken.Add(int64(run))) - run }
-	var wg sync.WaitGroup
-	var mu sync.Mutex
-	lowest, failure := n, error(nil)
-	work := func() {
-		for start := next(); start < n; start = next() {
-			if i, err := runItems(start, min(start+run, n), f); err != nil {
-				mu.Lock()
-				if i < lowest {
-					lowest, failure = i, err
-				}
-				mu.Unlock()
-			}
+	j := newSharedItems(workers, n, f)
+	for range workers - 1 {
+		if !helpers.hand(j) {
+			go help(j)
 		}
 	}
+	j.work() // here too: waking one goroutine more takes as long as a small share of the work
+	j.wait()
+	return j.failure
+}
+
+// sharedItems are the items of one ForEach.
+type sharedItems struct {
+	n, run   int
+	f        func(i int) error
+	taken    atomic.Int64
+	helping  atomic.Int64
+	finished sync.RWMutex // read-locked once for each helper; no sync.WaitGroup, which synctest ties to one bubble
+	mu       sync.Mutex
+	lowest   int
+	failure  error
+}
+
+// newSharedItems hands items out in runs, small enough to even out items of unequal cost and
+// large enough that handing out costs nothing.
+func newSharedItems(workers, n int, f func(i int) error) *sharedItems {
+	j := &sharedItems{n: n, run: max(1, n/(8*workers)), f: f, lowest: n}
+	j.helping.Store(int64(workers - 1))
 	for range workers - 1 {
-		wg.Go(work)
+		j.finished.RLock()
 	}
-	work() // here too: waking one goroutine more takes as long as a small share of the work
-	wg.Wait()
-	return failure
+	return j
+}
+
+// work does items until all are taken.
+func (j *sharedItems) work() {
+	next := func() int { return int(j.taken.Add(int64(j.run))) - j.run }
+	for start := next(); start < j.n; start = next() {
+		if i, err := runItems(start, min(start+j.run, j.n), j.f); err != nil {
+			j.mu.Lock()
+			if i < j.lowest {
+				j.lowest, j.failure = i, err
+			}
+			j.mu.Unlock()
+		}
+	}
+}
+
+// wait returns when no helper works any more.
+func (j *sharedItems) wait() {
+	if !spin(func() bool { return j.helping.Load() == 0 }) {
+		j.finished.Lock()
+	}
+}
+
+// A helper is a goroutine that works for one ForEach after another.
+type helper struct{ next atomic.Pointer[sharedItems] }
+
+// helpers are those that have nothing to do.
+var helpers readyHelpers
+
+type readyHelpers struct {
+	mu    sync.Mutex
+	ready []*helper
+}
+
+// hand gives j to a helper, if one is ready.
+func (r *readyHelpers) hand(j *sharedItems) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	last := len(r.ready) - 1
+	if last < 0 {
+		return false
+	}
+	r.ready[last].next.Store(j)
+	r.ready = r.ready[:last]
+	return true
+}
+
+// add makes h ready.
+func (r *readyHelpers) add(h *helper) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ready = append(r.ready, h)
+}
+
+// remove takes h away, unless hand has.
+func (r *readyHelpers) remove(h *helper) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if i := slices.Index(r.ready, h); i >= 0 {
+		r.ready = slices.Delete(r.ready, i, i+1)
+	}
+}
+
+// help works for j, and for the calls of ForEach that follow.
+func help(j *sharedItems) {
+	for h := new(helper); j != nil; j = h.next.Swap(nil) {
+		j.work()
+		j.helping.Add(-1)
+		j.finished.RUnlock()
+		helpers.add(h)
+		if !spin(func() bool { return h.next.Load() != nil }) {
+			helpers.remove(h) // from here on h.next changes no more
+		}
+	}
+}
+
+// Waking a thread takes some 50 µs, as long as a small part of a step. A wait of spin takes about
+// twice that. It is counted in looks, since time stands still in a bubble of testing/synctest.
+const (
+	yields = 600
+	looks  = 8 // before each yield
+)
+
+// spin waits a short time for the condition and reports whether it holds.
+func spin(done func() bool) bool {
+	for range yields {
+		for range looks {
+			if done() {
+				return true
+			}
+		}
+		runtime.Gosched()
+	}
+	return false
 }
 
 // runItems calls f for lo ≤ i < hi and returns the first that failed.
