@@ -112,6 +112,8 @@ class Lab:
             raise RuntimeError("no JupyterLab:\n" + "".join(self.said))
         self.url, self.opens, self.token = self.address().groups()
         until(lambda: self.api("GET", "status"), "JupyterLab answers")
+        # It would save every two minutes, in a slow test behind its back, and after a test what the next one begins from.
+        self.settings("PUT", "@jupyterlab/docmanager-extension:plugin", {"raw": '{"autosave": false}'})
 
     def address(self):
         return re.search(r"(http://127\.0\.0\.1:\d+)/lab(?:/tree/(\S+))?\?token=(\S+)\n", "".join(self.said))
@@ -180,24 +182,9 @@ class Tab:
         self.page.set_default_timeout(1000 * PATIENCE)
         self.page.on("pageerror", self.note)
         self.page.on("dialog", lambda dialog: dialog.accept())  # to leave unsaved changes
-        self.saves = set()  # requests under way
-        self.page.on("request", self.begin_save)
-        for end in "requestfinished", "requestfailed":
-            self.page.on(end, lambda request: self.saves.discard(request))
         self.path = path
         self.page.goto(f"{lab.url}/lab/tree/{path}?token={lab.token}{'&reset' if reset else ''}")
         self.loaded()
-
-    def begin_save(self, request):
-        if request.method == "PUT" and "/api/contents/" in request.url:
-            self.saves.add(request)
-
-    def close(self):
-        """Closes the page. A save under way would reach the file after the test has restored it."""
-        deadline = time.monotonic() + PATIENCE
-        while self.saves and time.monotonic() < deadline:
-            self.page.wait_for_timeout(100)
-        self.page.close()
 
     def reload(self):
         self.page.reload()
@@ -366,6 +353,12 @@ def browser():
     return b
 
 
+@functools.cache
+def originals():
+    """What lab has made in FOLDER, as it was before the first test."""
+    return {path: path.read_bytes() for path in FOLDER.glob("*.ipynb")}
+
+
 class Test(unittest.TestCase):
     """Tests in JupyterLab. None may change a tracked file."""
 
@@ -377,7 +370,7 @@ class Test(unittest.TestCase):
         SCREENSHOTS.mkdir(parents=True, exist_ok=True)
         cls.lab, cls.browser, cls.tabs = cls.start_lab(), browser(), []
         cls.browser.require()
-        cls.notebooks = {path: path.read_bytes() for path in FOLDER.glob("*.ipynb")}
+        cls.notebooks = originals()
 
     def run(self, result=None):
         watchdog.arm()
@@ -401,7 +394,7 @@ class Test(unittest.TestCase):
         from playwright.sync_api import Error
 
         for t in self.tabs:
-            for leave in (lambda t=t: t.shot(self.id().rpartition(".")[2]), t.close):
+            for leave in (lambda t=t: t.shot(self.id().rpartition(".")[2]), t.page.close):
                 with contextlib.suppress(Error):  # a crash may have closed it
                     leave()
         errors = [e for t in self.tabs for e in t.errors]

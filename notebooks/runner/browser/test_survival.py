@@ -67,10 +67,6 @@ class Survival(Test):
 
     def test_run_again(self):
         """Where the page has not been saved, the cell brings all back when it is run again."""
-        setting = "@jupyterlab/docmanager-extension:plugin"
-        raw = self.lab.settings("GET", setting)["raw"]
-        self.addCleanup(self.lab.settings, "PUT", setting, {"raw": raw})
-        self.lab.settings("PUT", setting, {"raw": '{"autosave": false}'})  # JupyterLab would save it every two minutes
         p, before = self.explore()
         self.assertNotIn("cvgm-live", (CHECKOUT / p.path).read_text(), "the notebook was saved")
         p.reload()
