@@ -308,27 +308,45 @@ func (m *Model) checkPredictions(dst []float64) error {
 // the errors of Predict and of Data.Check. Other errors match ErrDomain for Rows, which it does
 // not use, and for a HuberLoss without a threshold, and ErrNotFinite if a loss overflows.
 func (m *Model) Risk(loss Loss, d learn.Data) (float64, error) {
-	if err := m.check(); err != nil {
-		return math.NaN(), err
-	}
-	if err := args.First(args.Data("d", d, m.Prepared != nil), checkLoss(loss)); err != nil {
-		return math.NaN(), err
-	}
-	predictions := make([]float64, len(d.Y))
-	if err := m.Predict(predictions, d.X); err != nil {
+	losses, err := m.Losses(loss, d)
+	if err != nil {
 		return math.NaN(), err
 	}
 	weights := sample.Relative(d.Weights, sample.Complement(nil, len(d.Y)))
 	var total float64
-	for i, p := range predictions {
-		if weights.At(i) == 0 {
-			continue
-		}
-		c, _ := loss.Eval(p, d.Y[i])
+	for i, c := range losses {
 		if total += weights.At(i) * c; !args.Finite(total) {
-			return math.NaN(), args.Bad("d", qpdiff.ErrNotFinite, "use another loss, or scale the labels",
-				"has the loss %v at the prediction %v of example %d", c, p, i)
+			return math.NaN(), lossOverflow("has losses up to %v at example %d, whose sum overflows", c, i)
 		}
 	}
 	return total / weights.Total(len(d.Y)), nil
+}
+
+// Losses returns the loss of the model's prediction on each example of d, 0 for an example of
+// weight 0. It returns the errors of [Model.Risk].
+func (m *Model) Losses(loss Loss, d learn.Data) ([]float64, error) {
+	if err := m.check(); err != nil {
+		return nil, err
+	}
+	if err := args.First(args.Data("d", d, m.Prepared != nil), checkLoss(loss)); err != nil {
+		return nil, err
+	}
+	losses := make([]float64, len(d.Y)) // first the predictions
+	if err := m.Predict(losses, d.X); err != nil {
+		return nil, err
+	}
+	for i, p := range losses {
+		if losses[i] = 0; d.Weights != nil && d.Weights[i] == 0 {
+			continue
+		}
+		if losses[i], _ = loss.Eval(p, d.Y[i]); !args.Finite(losses[i]) {
+			return nil, lossOverflow("has the loss %v at the prediction %v of example %d", losses[i], p, i)
+		}
+	}
+	return losses, nil
+}
+
+// lossOverflow is the error of a loss that is not finite on the examples d.
+func lossOverflow(format string, values ...any) error {
+	return args.Bad("d", qpdiff.ErrNotFinite, "use another loss, or scale the labels", format, values...)
 }

@@ -20,8 +20,7 @@ import (
 //	at, err := search.Average(steps, 50)
 //	model, err := s.CV().Final(at.X)
 //
-// Value and gradient of an evaluation have the bits of those of a new [CV] of its splits, for
-// any GOMAXPROCS. A Stochastic must not be shared between goroutines.
+// A new [CV] of an evaluation's splits gives the same bits for value and gradient, with any GOMAXPROCS. A Stochastic must not be shared between goroutines.
 type Stochastic struct {
 	c           Config
 	source      func() Source
@@ -58,7 +57,7 @@ func NewStochastic(c Config, source func() Source, draw func(src Source) ([]Spli
 	return s, nil
 }
 
-// redraw sets cv to that of the next splits.
+// redraw draws the next splits and sets cv to their CV.
 func (s *Stochastic) redraw(ctx context.Context) error {
 	if s.src == nil {
 		if s.src = s.source(); s.src == nil {
@@ -112,6 +111,6 @@ func (s *Stochastic) Problem() search.Problem {
 }
 
 // CV returns the CV of the last evaluation or, before the first, of the first splits. Its
-// [CV.Final] fits all examples, whatever the splits; its other results are those of the splits
+// [CV.Final] fits all examples, whatever the splits; its other results belong to the splits
 // drawn last. An evaluation makes another CV.
 func (s *Stochastic) CV() *CV { return s.cv }

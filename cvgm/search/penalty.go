@@ -15,7 +15,7 @@ import (
 // The weight is in units of f/r. A weight of 0 returns f as it is, without evaluating r. The
 // errors of both functions end a search; so does a weight that is negative or not finite, by an
 // error of kind [qpdiff.ErrDomain]. The objective is not for concurrent use. [SquaredDistance]
-// and [SquaredLogDistance] make penalties.
+// and [SquaredLogDistance] make penalties, and cvgm.NestedScores judges weights.
 func (p Problem) Plus(weight float64, r Objective) Problem {
 	f := p.Objective
 	if f == nil || weight == 0 {
