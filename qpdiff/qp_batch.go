@@ -40,15 +40,7 @@ func VJPBatch(ws []Workspace, grads []QPGrad, sols []Solution, dz, dlambda, dnu 
 	if len(grads) != len(sols) {
 		panic("qpdiff: VJPBatch needs one QPGrad per Solution")
 	}
-	at := func(x [][]float64, i int) []float64 {
-		if x == nil {
-			return nil
-		}
-		if len(x) != len(sols) {
-			panic("qpdiff: VJPBatch needs one cotangent per Solution")
-		}
-		return x[i]
-	}
+	at := func(x [][]float64, i int) []float64 { return cotangentOf(x, i, len(sols)) }
 	if ws == nil {
 		ws = make([]Workspace, len(sols))
 	}
@@ -87,6 +79,17 @@ func VJPBatch(ws []Workspace, grads []QPGrad, sols []Solution, dz, dlambda, dnu 
 		return nil
 	})
 	return err
+}
+
+// cotangentOf returns item i of n cotangents, nil if x is.
+func cotangentOf(x [][]float64, i, n int) []float64 {
+	if x == nil {
+		return nil
+	}
+	if len(x) != n {
+		panic("qpdiff: VJPBatch needs one cotangent per Solution")
+	}
+	return x[i]
 }
 
 // gradBlock is a field of the gradient of one item of a batch.

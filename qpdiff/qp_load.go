@@ -33,20 +33,9 @@ func (a *activeSet) load(q *QP) error {
 		return err
 	}
 	a.p = append(a.p[:0], q.P...)
-	sameRows := true
-	first := 0
-	if a.twoSided {
-		if sameRows, err = a.loadSides(q); err != nil {
-			return err
-		}
-		first = a.m
-	}
-	for r := first; r < a.rows; r++ {
-		same, err := a.loadRow(q, r)
-		if err != nil {
-			return err
-		}
-		sameRows = sameRows && same
+	sameRows, err := a.loadRows(q)
+	if err != nil {
+		return err
 	}
 	if !a.loaded || !sameQ || !sameRows {
 		a.findParts()
@@ -66,6 +55,26 @@ func (a *activeSet) load(q *QP) error {
 	return nil
 }
 
+// loadRows copies the rows in and reports whether they equal the last program's.
+func (a *activeSet) loadRows(q *QP) (same bool, err error) {
+	same = true
+	first := 0
+	if a.twoSided {
+		if same, err = a.loadSides(q); err != nil {
+			return false, err
+		}
+		first = a.m
+	}
+	for r := first; r < a.rows; r++ {
+		equal, err := a.loadRow(q, r)
+		if err != nil {
+			return false, err
+		}
+		same = same && equal
+	}
+	return same, nil
+}
+
 // findParts finds the parts of the program, and the part of each variable and each row. A row
 // of zeros belongs to none, and counts as one of the first.
 func (a *activeSet) findParts() {
@@ -78,23 +87,7 @@ func (a *activeSet) findParts() {
 	if count == 1 {
 		clear(a.part)
 	} else {
-		next := 0
-		for j, first := range a.part { // the first variable of a part comes before the others
-			if first == j {
-				a.part[j] = next
-				next++
-			} else {
-				a.part[j] = a.part[first]
-			}
-		}
-		for r, j := range a.single[:a.rows] {
-			if j < 0 {
-				j = slices.IndexFunc(a.crow(r), nonzero)
-			}
-			if j >= 0 {
-				a.rowPart[r] = a.part[j]
-			}
-		}
+		a.numberParts()
 	}
 	list := a.byPart[:0]
 	for k := range a.parts {
@@ -105,6 +98,27 @@ func (a *activeSet) findParts() {
 			}
 		}
 		a.parts[k].variables = list[from:]
+	}
+}
+
+// numberParts numbers the parts of variables that name the first variable of theirs, and of the rows.
+func (a *activeSet) numberParts() {
+	next := 0
+	for j, first := range a.part { // the first variable of a part comes before the others
+		if first == j {
+			a.part[j] = next
+			next++
+		} else {
+			a.part[j] = a.part[first]
+		}
+	}
+	for r, j := range a.single[:a.rows] {
+		if j < 0 {
+			j = slices.IndexFunc(a.crow(r), nonzero)
+		}
+		if j >= 0 {
+			a.rowPart[r] = a.part[j]
+		}
 	}
 }
 

@@ -157,30 +157,8 @@ func (a *activeSet) findBroken() (worst float64) {
 // factor. It returns a row that proves infeasibility, with its combination of
 // the working set in a.y, or -1.
 func (a *activeSet) minimise() int {
-	// Blocks, as long as they make progress and not too many rows are violated.
-	best, patience := math.MaxInt, 3
-	for patience > 0 {
-		a.multipliers()
-		a.point()
-		worst := a.findBroken()
-		bad := a.negative() + len(a.broken)
-		if bad == 0 {
-			return -1
-		}
-		if len(a.broken) > a.n {
-			break // no more than n can hold with equality, and which of them do is not seen yet
-		}
-		if bad < best {
-			best, patience = bad, 3
-		} else {
-			patience--
-		}
-		a.dropNegative()
-		for _, r := range a.broken {
-			if -a.slack[r] >= enterFraction*worst {
-				a.tryEnter(r)
-			}
-		}
+	if a.byBlocks() {
+		return -1
 	}
 	// One by one, from a working set whose multipliers are not negative. The
 	// steps accumulate rounding: confirm with a fresh solution at the end.
@@ -198,6 +176,36 @@ func (a *activeSet) minimise() int {
 		}
 	}
 	return -1
+}
+
+// byBlocks lets all violated rows enter, and all rows with negative multipliers leave, as long as
+// that makes progress and not too many rows are violated. It reports whether it found the minimiser.
+func (a *activeSet) byBlocks() bool {
+	best, patience := math.MaxInt, 3
+	for patience > 0 {
+		a.multipliers()
+		a.point()
+		worst := a.findBroken()
+		bad := a.negative() + len(a.broken)
+		if bad == 0 {
+			return true
+		}
+		if len(a.broken) > a.n {
+			break // no more than n can hold with equality, and which of them do is not seen yet
+		}
+		if bad < best {
+			best, patience = bad, 3
+		} else {
+			patience--
+		}
+		a.dropNegative()
+		for _, r := range a.broken {
+			if -a.slack[r] >= enterFraction*worst {
+				a.tryEnter(r)
+			}
+		}
+	}
+	return false
 }
 
 // oneByOne lets the most violated row enter until no row is violated. Computing all slacks is

@@ -274,30 +274,42 @@ func (a *activeSet) ownResidual() (own float64) {
 // follows measure.
 func (a *activeSet) hiddenResidual() (worst float64) {
 	if a.ownResidual() > hiddenTol {
-		for i, g := range a.grad {
-			g = math.Abs(g)
-			if g*a.unit[i] > converged*a.parts[a.part[i]].dual {
-				worst = max(worst, ratio(g, a.work2[i]))
-			}
-		}
+		worst = a.hiddenGradient()
 	}
 	if a.loosest > hiddenTol {
-		for r, v := range a.slack {
-			right := a.r[r]
-			if v >= 0 && !a.equality(r) {
-				if r >= len(a.under) || a.under[r] >= 0 {
-					continue
-				}
-				v, right = a.under[r], a.other[r]
-			}
-			v = math.Abs(v)
-			if v > converged*max(math.Abs(right), a.rowSize(r)*a.parts[a.rowPart[r]].z) {
-				worst = max(worst, ratio(v, a.ownTerm(r, right)))
-			}
-		}
+		worst = max(worst, a.hiddenViolation())
 	}
 	if worst <= hiddenTol {
 		return 0
+	}
+	return worst
+}
+
+// hiddenGradient is hiddenResidual of the gradient, with parts below hiddenTol.
+func (a *activeSet) hiddenGradient() (worst float64) {
+	for i, g := range a.grad {
+		g = math.Abs(g)
+		if g*a.unit[i] > converged*a.parts[a.part[i]].dual {
+			worst = max(worst, ratio(g, a.work2[i]))
+		}
+	}
+	return worst
+}
+
+// hiddenViolation is hiddenResidual of the rows, with parts below hiddenTol.
+func (a *activeSet) hiddenViolation() (worst float64) {
+	for r, v := range a.slack {
+		right := a.r[r]
+		if v >= 0 && !a.equality(r) {
+			if r >= len(a.under) || a.under[r] >= 0 {
+				continue
+			}
+			v, right = a.under[r], a.other[r]
+		}
+		v = math.Abs(v)
+		if v > converged*max(math.Abs(right), a.rowSize(r)*a.parts[a.rowPart[r]].z) {
+			worst = max(worst, ratio(v, a.ownTerm(r, right)))
+		}
 	}
 	return worst
 }

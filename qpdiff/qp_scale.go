@@ -212,7 +212,16 @@ func (a *activeSet) findLone(e []float64) (c []float64) {
 		clear(a.lone)
 		return nil
 	}
-	part, some := make([]int, n), false
+	if !a.keepLone(c, e) {
+		return nil
+	}
+	return c
+}
+
+// keepLone takes the mark from rows whose variables the other rows, c in scales e, do not relate, and
+// copies these rows to c. It reports whether any mark is left.
+func (a *activeSet) keepLone(c, e []float64) (some bool) {
+	n, part := a.n, make([]int, a.n)
 	connectVariables(part, a.q, c)
 	votes := a.votes(c, e)
 	for r, lone := range a.lone[:a.rows] {
@@ -230,10 +239,7 @@ func (a *activeSet) findLone(e []float64) (c []float64) {
 			copy(c[r*n:(r+1)*n], row)
 		}
 	}
-	if !some {
-		return nil
-	}
-	return c
+	return some
 }
 
 // votes counts, for each variable, the numbers that agree on its unit, minus twice the lone

@@ -24,16 +24,7 @@ const widthPairs = 2000
 func (w *tuning) hyperparameters(m learn.Moments) (plan []learn.Hyperparameter, kinds []int, err error) {
 	_, count := w.learner.Dims(m.Features)
 	if w.Hyper != nil {
-		if len(w.Hyper) != count {
-			return nil, nil, args.Bad("Tuner.Hyper", qpdiff.ErrShape, "give one entry per hyperparameter of the learner", "has %d entries where %T has %d", len(w.Hyper), w.learner, count)
-		}
-		for i, h := range w.Hyper {
-			if !(h.Lower > 0 && h.Lower <= h.Default && h.Default <= h.Upper && args.Finite(h.Upper)) {
-				return nil, nil, args.Bad("Tuner.Hyper", qpdiff.ErrDomain, "use 0 < Lower ≤ Default ≤ Upper", "has Lower %v, Default %v, Upper %v at index %d", h.Lower, h.Default, h.Upper, i)
-			}
-			kinds = append(kinds, i)
-		}
-		return slices.Clone(w.Hyper), kinds, nil
+		return w.givenHyperparameters(count)
 	}
 	described := w.learner.Hyperparameters(m)
 	if len(described) == 0 {
@@ -62,6 +53,20 @@ func (w *tuning) hyperparameters(m learn.Moments) (plan []learn.Hyperparameter, 
 		}
 	}
 	return plan, kinds, nil
+}
+
+// givenHyperparameters is hyperparameters for Tuner.Hyper, of which there must be count.
+func (w *tuning) givenHyperparameters(count int) (plan []learn.Hyperparameter, kinds []int, err error) {
+	if len(w.Hyper) != count {
+		return nil, nil, args.Bad("Tuner.Hyper", qpdiff.ErrShape, "give one entry per hyperparameter of the learner", "has %d entries where %T has %d", len(w.Hyper), w.learner, count)
+	}
+	for i, h := range w.Hyper {
+		if !(h.Lower > 0 && h.Lower <= h.Default && h.Default <= h.Upper && args.Finite(h.Upper)) {
+			return nil, nil, args.Bad("Tuner.Hyper", qpdiff.ErrDomain, "use 0 < Lower ≤ Default ≤ Upper", "has Lower %v, Default %v, Upper %v at index %d", h.Lower, h.Default, h.Upper, i)
+		}
+		kinds = append(kinds, i)
+	}
+	return slices.Clone(w.Hyper), kinds, nil
 }
 
 // moments returns the moments of the rows given, as the learner sees them in training on all of

@@ -63,11 +63,7 @@ func rivalName(r *Risk) string {
 func (t *Tuned) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", t.Verdict())
-	for _, w := range t.Warnings {
-		if w.Kind == Worse || w.Kind == MaybeWorse {
-			fmt.Fprintf(&b, "warning: %s\n", w.Text)
-		}
-	}
+	t.writeWarnings(&b, true)
 	if t.Risk != nil {
 		for _, c := range t.Risk.Comparisons {
 			fmt.Fprintf(&b, "  %v\n", c)
@@ -102,12 +98,17 @@ func (t *Tuned) String() string {
 			fmt.Fprintf(&b, "risk of the choice between them: %v\n", r.Selected)
 		}
 	}
+	t.writeWarnings(&b, false)
+	return b.String()
+}
+
+// writeWarnings writes the warnings that the choice may be worse than another, or the others.
+func (t *Tuned) writeWarnings(b *strings.Builder, worse bool) {
 	for _, w := range t.Warnings {
-		if w.Kind != Worse && w.Kind != MaybeWorse {
-			fmt.Fprintf(&b, "warning: %s\n", w.Text)
+		if worse == (w.Kind == Worse || w.Kind == MaybeWorse) {
+			fmt.Fprintf(b, "warning: %s\n", w.Text)
 		}
 	}
-	return b.String()
 }
 
 // outer counts the outer folds in words.

@@ -215,6 +215,34 @@ func (e *elasticNetFit) settle() error {
 // residual returns the residual of the optimality conditions, relative to the size of their
 // terms.
 func (e *elasticNetFit) residual() float64 {
+	theta, slope := e.theta(), e.slopesOfRows()
+	_, l1, l2, root := e.penalties()
+	reach, worst := e.rmsY, 0.0
+	for j, t := range theta {
+		reach += root[j] * math.Abs(t)
+	}
+	for j, t := range theta {
+		first, ridge := j, l2[j]
+		if e.equal != nil {
+			if first = e.equal.First[j]; first < 0 { // a feature of zeros
+				continue
+			}
+			ridge = l2[first] * float64(e.equal.Copies(first))
+		}
+		miss := math.Abs(slope[j] - ridge*t - l1[first]*dense.Sign(t))
+		if t == 0 {
+			miss = max(0, math.Abs(slope[j])-l1[first])
+		}
+		if miss > 0 {
+			worst = max(worst, miss/(l1[first]+ridge*math.Abs(t)+root[j]*reach))
+		}
+	}
+	return worst
+}
+
+// slopesOfRows returns the derivatives of the squared error, with the opposite sign, computed from the rows
+// alone, as no solver does.
+func (e *elasticNetFit) slopesOfRows() []float64 {
 	theta, d := e.theta(), e.state.Data
 	slope := make([]float64, e.params)
 	if e.qp.sparse != nil {
@@ -238,26 +266,5 @@ func (e *elasticNetFit) residual() float64 {
 			dense.Axpy(share*(y-dense.Dot(theta, row)), row, slope)
 		}
 	}
-	_, l1, l2, root := e.penalties()
-	reach, worst := e.rmsY, 0.0
-	for j, t := range theta {
-		reach += root[j] * math.Abs(t)
-	}
-	for j, t := range theta {
-		first, ridge := j, l2[j]
-		if e.equal != nil {
-			if first = e.equal.First[j]; first < 0 { // a feature of zeros
-				continue
-			}
-			ridge = l2[first] * float64(e.equal.Copies(first))
-		}
-		miss := math.Abs(slope[j] - ridge*t - l1[first]*dense.Sign(t))
-		if t == 0 {
-			miss = max(0, math.Abs(slope[j])-l1[first])
-		}
-		if miss > 0 {
-			worst = max(worst, miss/(l1[first]+ridge*math.Abs(t)+root[j]*reach))
-		}
-	}
-	return worst
+	return slope
 }
