@@ -91,6 +91,14 @@ func currentGoldens(t *testing.T) map[string]golden {
 	bounded, table := withIntervals(t, func() learn.Learner { return new(kernel.Ridge) }, []float64{.5, .1})
 	scaled := intervalsOf(t, casetest.Must(table.WithEffects(Effect{Column: "a", Kind: ScaledEffect, Term: "a"}, Effect{Column: "b"}))(t), net, []float64{.01, .1})
 	const coloured = "b,a\nred,1.5\nblue,\ngreen,-20\n"
+	priced := shop(24, "", UnknownIsZero)
+	_, encoder, err := priced.Data()
+	casetest.OK(t, err)
+	_, n := encoder.Dims()
+	groups := make([]int, n)
+	for j := range groups {
+		groups[j] = j % 3
+	}
 	return map[string]golden{
 		"version3/terms":     {Rows: rows, Pipeline: pipelineOf(t, few, counts, cvgm.SquaredError{}, cvgm.NoCentring, []float64{1, 2, .5})},
 		"version3/intervals": {Rows: coloured, Pipeline: bounded},
@@ -100,7 +108,11 @@ func currentGoldens(t *testing.T) map[string]golden {
 			cvgm.LogisticLoss{}, cvgm.NoCentring, []float64{.5})},
 		"version2/kernel":     {Rows: rows, Pipeline: pipelineOf(t, shop(24, "class ", UnknownIsZero), func() learn.Learner { return &kernel.SVM{Intercept: true} }, cvgm.SquaredHinge{}, cvgm.NoCentring, []float64{2, .02})},
 		"version2/polynomial": {Rows: rows, Pipeline: pipelineOf(t, shop(24, "", UnknownIsZero), func() learn.Learner { return &kernel.Ridge{Kernel: kernel.Polynomial{Degree: 2}} }, cvgm.SquaredError{}, cvgm.MeanCentring, []float64{.5, .02, 1})},
-		"version2/levels":     {Rows: rows, Pipeline: pipelineOf(t, shop(60, "", UnknownIsZero, "town", "weight"), net, cvgm.SquaredError{}, cvgm.MeanCentring, []float64{.01, .1})},
+		"version2/widths": {Rows: rows, Pipeline: pipelineOf(t, priced, func() learn.Learner {
+			return &kernel.Ridge{Kernel: kernel.ARD{Shape: kernel.Matern52, Groups: groups}, Intercept: true}
+		},
+			cvgm.SquaredError{}, cvgm.NoCentring, []float64{.1, .05, 0, .02})},
+		"version2/levels": {Rows: rows, Pipeline: pipelineOf(t, shop(60, "", UnknownIsZero, "town", "weight"), net, cvgm.SquaredError{}, cvgm.MeanCentring, []float64{.01, .1})},
 	}
 }
 

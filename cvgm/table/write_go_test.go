@@ -39,6 +39,7 @@ import (
 
 var (
 	parityRows = flag.Int("parity-rows", 3000, "the rows of which the written Go files and their pipelines predict, over all pipelines")
+	parityOnly = flag.String("parity-case", "", "a part of the names of the only pipelines of which Go files are written")
 	parityARM  = flag.Bool("parity-arm64", false, "build the written Go files for arm64, and run them by qemu-aarch64")
 )
 
@@ -162,6 +163,11 @@ func parityCases(t *testing.T) []parityCase {
 	for _, shape := range []kernel.Shape{kernel.Gaussian, kernel.Matern32, kernel.Matern52} {
 		regression("ARD of shape "+shape.String(), table, ridge(kernel.ARD{Shape: shape, Groups: seven}), .3, .02, .01, 0, .1, .03, .02, .05)
 	}
+	widths := []float64{.3}
+	for j := range n {
+		widths = append(widths, []float64{.05, .01, 0}[j%3])
+	}
+	regression("a width for each feature", table, ridge(kernel.ARD{}), widths...)
 	for name, loss := range map[string]penalised.Loss{"terms": penalised.Squared, "terms of counts": penalised.Poisson} {
 		part, learner := termsOf(t, shop(0, true, UnknownIsZero), loss)
 		plain(name, part, learner, cvgm.SquaredError{}, 1, 2, .5)
@@ -536,7 +542,7 @@ func TestWrittenGoPredictsTheSameBits(t *testing.T) {
 		t.Fatal("the table of stored features has too few levels")
 	}
 	stored.name, stored.dense = "stored features", 0
-	cases = append(cases, stored)
+	cases = slices.DeleteFunc(append(cases, stored), func(c parityCase) bool { return !strings.Contains(c.name, *parityOnly) })
 	dir := t.TempDir()
 	writeModule(t, cases, dir)
 	build := exec.Command("go", "build", "-o", "parity", ".")
