@@ -41,6 +41,9 @@ func NewContext(ctx context.Context, c Config) (*CV, error) {
 	if err != nil {
 		return nil, err
 	}
+	if _, classes := first.(learn.ClassLearner); classes {
+		return nil, args.Bad("Config.Learner", qpdiff.ErrDomain, "fit it by Load and Fit", "is a %T, which has a decision for each class in place of one prediction", first)
+	}
 	if err := c.prepareData(first); err != nil {
 		return nil, err
 	}

@@ -196,3 +196,14 @@ type TiedLearner interface {
 	// returns whether it needs the pair's other d.
 	Ties(w *qpdiff.Workspace, visit func(i, k int, sign float64, d []float64) bool)
 }
+
+// A ClassLearner is a Learner of several classes at once. Its labels are the numbers of the classes
+// from 0 on, and its θ has, class after class, one entry for each feature and one more if it has an
+// intercept: a row has one decision η_c for each class, and log Σ_c exp(η_c) − η_y as its loss. A
+// prediction for a row of label y is the log odds of y, η_y − log Σ_{c≠y} exp(η_c), which the
+// logistic loss of label 1 judges.
+type ClassLearner interface {
+	Learner
+	// Outputs returns the number of classes.
+	Outputs() int
+}

@@ -16,7 +16,7 @@ import (
 // New copies every exported field.
 func TestNewHasAllSettings(t *testing.T) {
 	for _, l := range []learn.Tunable{new(linear.ElasticNet), new(linear.Huber), new(linear.Logistic), new(linear.SparseLogistic),
-		new(margin.SVM), new(margin.LearnedLoss), new(kernel.SVM), new(kernel.Ridge), new(penalised.GLM), new(smooth.Learner)} {
+		new(margin.SVM), new(margin.LearnedLoss), new(kernel.SVM), new(kernel.Ridge), new(penalised.GLM), new(penalised.Multinomial), new(smooth.Learner)} {
 		from := reflect.ValueOf(l).Elem()
 		set := 0
 		for i := range from.NumField() {

@@ -43,3 +43,22 @@ func TestBytesOfFolds(t *testing.T) {
 		runtime.KeepAlive([]any{l, w, folds, g, dx, dst})
 	}
 }
+
+// Bytes counts what fits of several classes and their derivatives hold.
+func TestBytesOfMultinomial(t *testing.T) {
+	const rows, n, classes, factor = 400, 30, 5, 1.3
+	d := classData(1, rows, n, classes)
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	l, w, g, theta := &Multinomial{Classes: classes, Intercept: true}, new(qpdiff.Workspace), casetest.NewGrad(d, 1), make([]float64, classes*(n+1))
+	outside := int64(8 * (rows*n + rows + len(theta))) // of g and theta
+	numtest.OK(t, l.Load(d), l.Fit(theta, []float64{1}), l.VJP(w, g, theta), l.JVP(w, theta, g))
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	held := float64(int64(after.HeapAlloc) - int64(before.HeapAlloc) - outside)
+	if counted := float64(l.Bytes(d.Size())); held > counted || counted > factor*held {
+		t.Errorf("counts %v bytes and holds %v", counted, held)
+	}
+	runtime.KeepAlive([]any{l, w, g, theta, d})
+}

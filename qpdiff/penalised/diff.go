@@ -8,8 +8,9 @@ import (
 
 // A glmDerivative is the scratch of the derivatives of a [glmFit].
 type glmDerivative struct {
-	u      []float64 // q entries
-	zu, dy []float64 // by row that counts
+	u      []float64 // as the fit's own θ
+	zu, dy []float64 // by output and row that counts
+	along  []float64 // by output
 }
 
 // adjoint is [GLM.VJP]. With Hu = dθ the derivative of the gradient g of the objective in an
@@ -18,29 +19,39 @@ func (d *glmDerivative) adjoint(l *glmFit, g *learn.Grad, dtheta []float64) erro
 	if err := l.state.CheckAdjoint(g, dtheta); err != nil {
 		return err
 	}
-	d.u = append(d.u[:0], dtheta...)
-	if l.q > l.n {
-		dense.Axpy(-dtheta[l.n], l.centre, d.u)
-	}
-	dense.LDLSolve(l.h, l.dinv, l.q, l.q, d.u)
+	q, m, outs, size := l.q, len(l.rows), l.joint.outputs(), len(l.theta)
+	d.u = dense.Grow(d.u, size)
+	l.internal(d.u, dtheta)
+	dense.LDLSolve(l.h, l.dinv, size, size, d.u)
 	if g.Hyper != nil {
 		for j := range l.forms {
-			g.Hyper[j] -= l.forms[j].between(d.u, l.theta)
+			for at := 0; at < size; at += q {
+				g.Hyper[j] -= l.forms[j].between(d.u[at:], l.theta[at:])
+			}
 		}
 	}
 	if g.X == nil && g.Y == nil {
 		return learner.CheckProduct(g)
 	}
-	d.zu = dense.Grow(d.zu, len(l.rows))
-	dense.Products(d.zu, l.z, l.q, d.u)
+	d.zu = dense.Grow(d.zu, outs*m)
+	for k := range outs {
+		dense.Products(d.zu[k*m:][:m], l.z, q, d.u[k*q:][:q])
+	}
 	for k, i := range l.rows {
-		if g.Y != nil {
+		if g.Y != nil && !l.joint.on() {
 			g.Y[i] -= l.at.slopeY[k] * d.zu[k]
 		}
-		if g.X != nil {
-			row := g.X.RawRowView(i)
-			dense.Axpy(-l.at.curvature[k]*d.zu[k], l.theta[:l.n], row)
-			dense.Axpy(-l.at.slope[k], d.u[:l.n], row)
+		if g.X == nil {
+			continue
+		}
+		row := g.X.RawRowView(i)
+		for a := range outs {
+			bent := 0.0
+			for b := range outs {
+				bent += l.at.curvature[l.joint.pair(a, b)*m+k] * d.zu[b*m+k]
+			}
+			dense.Axpy(-bent, l.theta[a*q:][:l.n], row)
+			dense.Axpy(-l.at.slope[a*m+k], d.u[a*q:][:l.n], row)
 		}
 	}
 	return learner.CheckProduct(g)
@@ -51,27 +62,46 @@ func (d *glmDerivative) tangent(l *glmFit, dtheta []float64, t *learn.Grad) erro
 	if err := l.state.CheckForward(dtheta, t); err != nil {
 		return err
 	}
-	d.u = dense.Zeros(d.u, l.q)
+	size := len(l.theta)
+	d.u = dense.Zeros(d.u, size)
 	if t.X != nil || t.Y != nil {
-		d.dy = dense.Zeros(d.dy, len(l.rows))
-		for k, i := range l.rows {
-			if t.Y != nil {
-				d.dy[k] -= l.at.slopeY[k] * t.Y[i]
-			}
-			if t.X != nil {
-				row := t.X.RawRowView(i)
-				d.dy[k] -= l.at.curvature[k] * dense.Dot(row, l.theta)
-				dense.Axpy(-l.at.slope[k], row, d.u)
-			}
-		}
-		dense.AddRows(d.u, d.dy, l.z, l.q)
+		d.move(l, t)
 	}
 	if t.Hyper != nil {
-		for j := range l.forms {
-			l.forms[j].addTimes(d.u, -t.Hyper[j], l.theta)
+		for at := 0; at < size; at += l.q {
+			for j := range l.forms {
+				l.forms[j].addTimes(d.u[at:], -t.Hyper[j], l.theta[at:])
+			}
 		}
 	}
-	dense.LDLSolve(l.h, l.dinv, l.q, l.q, d.u)
+	dense.LDLSolve(l.h, l.dinv, size, size, d.u)
 	l.external(dtheta, d.u)
 	return learner.CheckTangentOut(dtheta)
+}
+
+// move subtracts from u the tangent of the gradient along rows and labels that move.
+func (d *glmDerivative) move(l *glmFit, t *learn.Grad) {
+	q, m, outs := l.q, len(l.rows), l.joint.outputs()
+	d.dy, d.along = dense.Zeros(d.dy, outs*m), dense.Grow(d.along, outs)
+	for k, i := range l.rows {
+		if t.Y != nil && !l.joint.on() {
+			d.dy[k] -= l.at.slopeY[k] * t.Y[i]
+		}
+		if t.X == nil {
+			continue
+		}
+		row := t.X.RawRowView(i)
+		for a := range outs {
+			d.along[a] = dense.Dot(row, l.theta[a*q:])
+		}
+		for a := range outs {
+			for b, along := range d.along {
+				d.dy[a*m+k] -= l.at.curvature[l.joint.pair(a, b)*m+k] * along
+			}
+			dense.Axpy(-l.at.slope[a*m+k], row, d.u[a*q:])
+		}
+	}
+	for a := range outs {
+		dense.AddRows(d.u[a*q:][:q], d.dy[a*m:][:m], l.z, q)
+	}
 }

@@ -19,20 +19,24 @@ import (
 // that a constant that is large beside a feature's deviation costs no digits.
 type glmFit struct {
 	state  learner.State
+	warm   bool
 	loss   Loss
+	joint  softmax // of the multinomial loss
 	forms  []form
 	plain  []Penalty // in place of none
 	lambda []float64
 
-	n, q         int // features, and parameters
+	n, q         int // features, and parameters of an output
 	rows         []int
 	counts, y, w []float64 // counts by row of X, the others by row that counts
 	total        float64
 	centre       []float64 // with an intercept
 	z            []float64 // the rows that count, q entries each
-	gram         []float64 // Σ w zzᵀ, upper triangle; for the squared loss
+	// gram is Σ w zzᵀ, upper triangle, for the squared loss, and one block of the Hessian with
+	// several outputs.
+	gram []float64
 
-	theta    []float64
+	theta    []float64 // of the outputs, q entries each
 	at, next point
 	h, dinv  []float64 // factor of the Hessian at, or within lastStep of, theta
 
@@ -43,6 +47,26 @@ type glmFit struct {
 
 // SetContext implements [learn.ContextLearner].
 func (l *glmFit) SetContext(ctx context.Context) { l.state.Stop.Watch(ctx) }
+
+// take makes d the data, unless err has refused it. classes is 0 but for the multinomial loss.
+func (l *glmFit) take(d learn.Data, loss Loss, classes int, penalties []Penalty, intercept bool, err error) error {
+	if err != nil {
+		l.warm = false
+		return err
+	}
+	_, n := d.X.Dims()
+	before := len(l.theta)
+	l.warm = l.warm && n == l.n && loss == l.loss && classes == l.joint.classes
+	l.loss = loss
+	l.joint.load(classes)
+	if err := l.load(d, penalties, intercept); err != nil {
+		l.warm = false
+		return err
+	}
+	l.warm = l.warm && len(l.theta) == before
+	l.state.Data = d
+	return nil
+}
 
 // load copies the rows of d that count.
 func (l *glmFit) load(d learn.Data, penalties []Penalty, intercept bool) error {
@@ -68,24 +92,82 @@ func (l *glmFit) load(d learn.Data, penalties []Penalty, intercept bool) error {
 	l.counts = dense.Grow(l.counts, rows)
 	counts, counting, total := learner.Counting(d, l.counts, l.rows)
 	l.rows, l.total = counting, total
-	m, q := len(l.rows), l.q
+	m, q, outs := len(l.rows), l.q, l.joint.outputs()
+	size := outs * q
 	l.y, l.w = dense.Grow(l.y, m), dense.Grow(l.w, m)
 	for k, i := range l.rows {
 		l.y[k], l.w[k] = d.Y[i], dense.CountAt(counts, i)
 	}
-	l.at.grow(m)
-	l.next.grow(m)
-	dense.GrowAll(q, &l.theta, &l.g, &l.nextG, &l.step, &l.candidate, &l.size, &l.dinv, &l.work, &l.work2)
-	l.h = dense.Grow(l.h, q*q)
+	l.at.grow(m, outs)
+	l.next.grow(m, outs)
+	dense.GrowAll(size, &l.theta, &l.g, &l.nextG, &l.step, &l.candidate, &l.size, &l.dinv, &l.work, &l.work2)
+	l.h = dense.Grow(l.h, size*size)
 	l.z = dense.Grow(l.z, m*q)
 	l.fill(d, intercept)
 	l.block = dense.Grow(l.block, min(m, blockRows(q))*q)
-	if l.loss == Squared {
+	if l.loss == Squared || l.joint.on() {
 		l.gram = dense.Zeros(l.gram, q*q)
+	}
+	if l.loss == Squared {
 		l.addSquares(nil, l.gram, l.w)
 	}
 	return nil
 }
+
+// fitEntries returns the numbers that a glmFit holds with a derivative, but for gram and folds.
+func fitEntries(s learn.Size, penalties []Penalty, intercept bool, outputs float64) float64 {
+	rows, q, m := learner.Sizes(s)
+	block := min(m, float64(blockRows(s.Features)))
+	if intercept {
+		q++
+	}
+	size := outputs * q
+	entries := m*q + m*(4+outputs*(7+outputs)) + 2*rows + size*size + 12*size + block*q + 12*float64(max(1, len(penalties)))
+	if len(penalties) == 0 {
+		entries += q // of Ridge
+	}
+	for _, p := range penalties {
+		_, copied := p.size()
+		entries += float64(copied)
+	}
+	return entries
+}
+
+// reset forgets the warm start and the last fit.
+func (l *glmFit) reset() {
+	l.state.Forget()
+	l.warm, l.folds.number = false, 0
+}
+
+// fit minimises at hyper and writes θ.
+func (l *glmFit) fit(theta, hyper []float64) error {
+	l.state.Stop.Look()
+	if err := l.state.Begin(theta, hyper, l.params(), len(l.forms)); err != nil {
+		return err
+	}
+	l.folds.number = 0
+	copy(l.lambda, hyper)
+	warm := l.warm
+	l.warm = false
+	if !warm {
+		l.begin()
+	}
+	err := l.minimise()
+	if err != nil && warm {
+		l.begin()
+		err = l.minimise()
+	}
+	if err != nil {
+		return err
+	}
+	l.external(theta, l.theta)
+	l.warm = true
+	l.state.Finish()
+	return nil
+}
+
+// params returns the number of entries of θ as it is written.
+func (l *glmFit) params() int { return max(1, l.joint.classes) * l.q }
 
 // blockRows returns how many rows of q entries are summed at a time: they stay in the cache.
 func blockRows(q int) int { return 4 * max(1, dense.SquareBlock/4/max(1, q)) }
@@ -128,16 +210,68 @@ func (l *glmFit) fill(d learn.Data, intercept bool) {
 // begin sets θ to the best constant, or 0.
 func (l *glmFit) begin() {
 	clear(l.theta)
-	if l.q > l.n {
+	switch {
+	case l.q == l.n:
+	case l.joint.on():
+		l.joint.constant(l.theta[l.n:], l.q, l.y, l.w)
+	default:
 		l.theta[l.n] = l.loss.constant(dense.Dot(l.w, l.y) / l.total)
 	}
 }
 
 // external sets dst to θ in place of the fit's own, or to a tangent of it.
 func (l *glmFit) external(dst, theta []float64) {
-	copy(dst, theta)
+	if l.joint.on() {
+		l.joint.expand(dst, theta, l.q)
+	} else {
+		copy(dst, theta)
+	}
 	if l.q > l.n {
-		dst[l.n] -= dense.Dot(l.centre, theta[:l.n])
+		for ; len(dst) > 0; dst = dst[l.q:] {
+			dst[l.n] -= dense.Dot(l.centre, dst[:l.n])
+		}
+	}
+}
+
+// internal sets dst to the cotangent of the fit's own θ for the cotangent dtheta of θ as it is written.
+func (l *glmFit) internal(dst, dtheta []float64) {
+	if l.joint.on() {
+		l.joint.contract(dst, dtheta, l.q)
+	} else {
+		copy(dst, dtheta)
+	}
+	if l.q > l.n {
+		for ; len(dst) > 0; dst = dst[l.q:] {
+			dense.Axpy(-dst[l.n], l.centre, dst)
+		}
+	}
+}
+
+// addPenalty adds λ_jSv, summed over the penalties, to dst.
+func (l *glmFit) addPenalty(dst, v []float64) {
+	for at := 0; at < len(dst); at += l.q {
+		for j := range l.forms {
+			l.forms[j].addTimes(dst[at:], l.lambda[j], v[at:])
+		}
+	}
+}
+
+// freedom is [GLM.Freedom].
+func (l *glmFit) freedom(dst []float64) {
+	size := len(l.theta)
+	unit, direction := make([]float64, len(dst)), make([]float64, size)
+	column, times := make([]float64, size), make([]float64, size)
+	for k := range dst {
+		clear(unit)
+		clear(times)
+		unit[k] = 1
+		if copy(direction, unit); l.joint.on() {
+			l.joint.contract(direction, unit, l.q)
+		}
+		copy(column, direction)
+		dense.LDLSolve(l.h, l.dinv, size, size, column)
+		l.addPenalty(times, column)
+		dst[k] = dense.Dot(direction, direction) - dense.Dot(direction, times)
 	}
 }
 
@@ -150,6 +284,10 @@ const (
 	// slowStep is the largest such step that counts as rounding if the step before was not twice
 	// as long. Without a minimiser all of the mostSteps steps are longer.
 	slowStep = 1e-3
+	// stillEta is the largest move of a row's η in the last step, by which the curvature of a loss
+	// that is not squared changes by a tenth. Without a minimiser the η of some rows moves by about
+	// 1 in each step, while their curvature vanishes, and with it the step in such units.
+	stillEta = .1
 	// wholeStep is the largest such step whose slope at the end may be rounding, and is not
 	// looked at.
 	wholeStep = 1e-7
@@ -182,13 +320,14 @@ func (l *glmFit) minimise() error {
 		for j, v := range l.g {
 			l.step[j] = -v
 		}
-		dense.LDLSolve(l.h, l.dinv, l.q, l.q, l.step)
+		dense.LDLSolve(l.h, l.dinv, len(l.step), len(l.step), l.step)
 		length, size := l.scaled(l.step), l.scaled(l.theta)
 		size = max(size, length)
 		done := length <= lastStep*size || length <= slowStep*size && length > previous/2
 		if err := l.search(length <= wholeStep*size); err != nil {
 			return err
 		}
+		done = done && (l.loss == Squared || l.moved() <= stillEta)
 		l.theta, l.candidate = l.candidate, l.theta
 		l.g, l.nextG = l.nextG, l.g
 		l.at, l.next = l.next, l.at
@@ -200,33 +339,53 @@ func (l *glmFit) minimise() error {
 	return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "penalise the features that separate the classes or have no count above 0", "leaves no minimiser within reach of %d Newton steps", mostSteps)
 }
 
+// moved returns the largest difference between the η at and next.
+func (l *glmFit) moved() (most float64) {
+	for i, eta := range l.next.eta {
+		most = max(most, math.Abs(eta-l.at.eta[i]))
+	}
+	return most
+}
+
 // evaluate sets p and the gradient g at theta.
 func (l *glmFit) evaluate(p *point, g, theta []float64) {
-	dense.Products(p.eta, l.z, l.q, theta)
-	l.loss.evaluate(p, l.y, l.w)
-	clear(g)
-	dense.AddRows(g, p.slope, l.z, l.q)
-	for j := range l.forms {
-		l.forms[j].addTimes(g, l.lambda[j], theta)
+	m, q := len(l.w), l.q
+	for k := range l.joint.outputs() {
+		dense.Products(p.eta[k*m:][:m], l.z, q, theta[k*q:][:q])
 	}
+	if l.joint.on() {
+		l.joint.evaluate(p, l.y, l.w)
+	} else {
+		l.loss.evaluate(p, l.y, l.w)
+	}
+	clear(g)
+	for k := range l.joint.outputs() {
+		dense.AddRows(g[k*q:][:q], p.slope[k*m:][:m], l.z, q)
+	}
+	l.addPenalty(g, theta)
 }
 
 // factorise sets h to the factor of the Hessian at the point at.
 func (l *glmFit) factorise() error {
-	q := l.q
-	if l.loss == Squared {
+	q := len(l.theta)
+	switch {
+	case l.loss == Squared:
 		copy(l.h, l.gram)
-	} else {
+	case l.joint.on():
+		l.addBlocks()
+	default:
 		clear(l.h)
 		l.addSquares(&l.state.Stop, l.h, l.at.curvature)
 	}
-	for j := range l.forms {
-		l.forms[j].addTo(l.h, q, l.lambda[j])
+	for at := 0; at < q; at += l.q {
+		for j := range l.forms {
+			l.forms[j].addTo(l.h[at*(q+1):], q, l.lambda[j])
+		}
 	}
 	for j := range q {
 		v := l.h[j*q+j]
 		if !dense.Finite(v) {
-			return check.ArgErrorf("Data", qpdiff.ErrNotFinite, "scale the data or the hyperparameters", "gives %v as a sum of squares of feature %d", v, j)
+			return check.ArgErrorf("Data", qpdiff.ErrNotFinite, "scale the data or the hyperparameters", "gives %v as a sum of squares of feature %d", v, j%l.q)
 		}
 		l.size[j] = math.Sqrt(v)
 	}
@@ -239,8 +398,29 @@ func (l *glmFit) factorise() error {
 	return nil
 }
 
+// addBlocks sets the upper triangle of h to the Hessian of the loss with several outputs, one
+// symmetric block for each pair of these.
+func (l *glmFit) addBlocks() {
+	q, size, m := l.q, len(l.theta), len(l.w)
+	curvature := l.at.curvature
+	for a := 0; a < size; a += q {
+		for b := a; b < size; b += q {
+			clear(l.gram)
+			l.addSquares(&l.state.Stop, l.gram, curvature[:m])
+			curvature = curvature[m:]
+			for i := range q {
+				copy(l.h[(a+i)*size+b+i:][:q-i], l.gram[i*q+i:])
+				for j := i + 1; b > a && j < q; j++ {
+					l.h[(a+j)*size+b+i] = l.gram[i*q+j]
+				}
+			}
+		}
+	}
+}
+
 // dependent is the error of a Hessian that does not determine parameter j.
 func (l *glmFit) dependent(j int) error {
+	j %= l.q // of the first output
 	return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "penalise the feature more, or drop it", "leaves θ[%d] open: the feature is 0 or a linear combination of others, or separates the classes", j)
 }
 

@@ -1,12 +1,10 @@
 package penalised
 
 import (
-	"fmt"
 	"slices"
 
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
-	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
 	"cvgm/qpdiff/learn"
 
@@ -43,7 +41,6 @@ type GLM struct {
 	// belong: a search does not standardise them.
 	Raw bool
 
-	warm bool
 	glmFit
 }
 
@@ -64,32 +61,17 @@ func (l *GLM) Load(d learn.Data) (err error) {
 	if d, err = l.state.Take(l, d, l.Loss == Logistic); err == nil {
 		err = l.Loss.check(d)
 	}
-	if err != nil {
-		l.warm = false
-		return err
-	}
-	_, n := d.X.Dims()
-	if theta, _ := l.Dims(n); n != l.n || theta != len(l.theta) || l.Loss != l.loss {
-		l.warm = false
-	}
-	l.loss = l.Loss
-	if err := l.load(d, l.Penalties, l.Intercept); err != nil {
-		l.warm = false
-		return err
-	}
-	l.state.Data = d
-	return nil
+	return l.take(d, l.Loss, 0, l.Penalties, l.Intercept, err)
 }
 
 // Bytes implements [learn.SizedLearner]: the copied rows, their terms at two points, the Hessian, for the
 // squared loss the Gram matrix, the copies of penalties, and, with s.Folds, the fits of Folds.
 func (l *GLM) Bytes(s learn.Size) int64 {
-	rows, q, m := learner.Sizes(s)
-	block := min(m, float64(blockRows(s.Features)))
+	rows, q, _ := learner.Sizes(s)
 	if l.Intercept {
 		q++
 	}
-	entries := m*q + 12*m + 2*rows + q*q + 12*q + block*q + 12*float64(max(1, len(l.Penalties)))
+	entries := fitEntries(s, l.Penalties, l.Intercept, 1)
 	if len(s.Folds) > 0 { // of a foldFit and its derivatives
 		folded := float64(learner.Folded(s.Folds))
 		entries += 6.5*folded*q + 3*q*q + 50*folded + 6*rows
@@ -97,21 +79,11 @@ func (l *GLM) Bytes(s learn.Size) int64 {
 	if l.Loss == Squared {
 		entries += q * q
 	}
-	if len(l.Penalties) == 0 {
-		entries += q // of Ridge
-	}
-	for _, p := range l.Penalties {
-		_, copied := p.size()
-		entries += float64(copied)
-	}
 	return learner.Entries(entries)
 }
 
 // Reset forgets the warm start and the last fit. The data stays loaded.
-func (l *GLM) Reset() {
-	l.state.Forget()
-	l.warm, l.folds.number = false, 0
-}
+func (l *GLM) Reset() { l.reset() }
 
 // Fit minimises the objective at hyper = λ and writes θ, from the best constant or the last
 // solution. After an error there is no fit, and θ is left as it was. Errors:
@@ -124,29 +96,7 @@ func (l *GLM) Reset() {
 //   - ErrNotFinite: the objective overflows.
 func (l *GLM) Fit(theta, hyper []float64) (err error) {
 	defer learner.End(l, &err)
-	l.state.Stop.Look()
-	if err := l.state.Begin(theta, hyper, len(l.theta), len(l.forms)); err != nil {
-		return err
-	}
-	l.folds.number = 0
-	copy(l.lambda, hyper)
-	warm := l.warm
-	l.warm = false
-	if !warm {
-		l.begin()
-	}
-	err = l.minimise()
-	if err != nil && warm {
-		l.begin()
-		err = l.minimise()
-	}
-	if err != nil {
-		return err
-	}
-	l.external(theta, l.theta)
-	l.warm = true
-	l.state.Finish()
-	return nil
+	return l.fit(theta, hyper)
 }
 
 // VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not nil. Errors:
@@ -271,45 +221,11 @@ func (l *GLM) Freedom(dst []float64) error {
 		return learner.Named(l, err)
 	}
 	check.Length("dst", dst, l.q)
-	column, times := make([]float64, l.q), make([]float64, l.q)
-	for k := range dst {
-		clear(column)
-		clear(times)
-		column[k] = 1
-		dense.LDLSolve(l.h, l.dinv, l.q, l.q, column)
-		for j := range l.forms {
-			l.forms[j].addTimes(times, l.lambda[j], column)
-		}
-		dst[k] = 1 - times[k]
-	}
+	l.freedom(dst)
 	return nil
 }
 
-// The bounds of a λ_j and its default are shares of the value at which its penalty is as large as
-// the sum of squares of its features times the curvature of the loss at the best constant. The upper one is larger by the ratio of the mean eigenvalue of
-// the penalty that is not 0 to the least one: it penalises all functions that have a penalty.
-const leastLambda, defaultLambda, mostLambda = 1e-8, 1e-2, 1e4
-
-// fewHyper is the number of hyperparameters up to which a search looks at each by itself.
-const fewHyper = 3
-
 // Hyperparameters describes the λ_j: λ(Name) by the names of the penalties, or λ[j].
-func (l *GLM) Hyperparameters(m learn.Moments) (all []learn.Hyperparameter) {
-	penalties := l.Penalties
-	if len(penalties) == 0 {
-		penalties = []Penalty{Ridge(0, m.Features)}
-	}
-	for j, p := range penalties {
-		count, _ := p.size()
-		unit := m.Weight * l.Loss.usualCurvature(m.Mean) * m.VarianceOf(p.First, count) / p.mean()
-		h := learn.Hyperparameter{Name: fmt.Sprintf("λ[%d]", j), Lower: leastLambda * unit, Default: defaultLambda * unit, Upper: mostLambda * unit * p.spread()}
-		if p.Name != "" {
-			h.Name = "λ(" + p.Name + ")"
-		}
-		if len(penalties) > fewHyper {
-			h.Kind = "λ"
-		}
-		all = append(all, h)
-	}
-	return all
+func (l *GLM) Hyperparameters(m learn.Moments) []learn.Hyperparameter {
+	return hyperparameters(l.Penalties, l.Loss.usualCurvature(m.Mean), m)
 }

@@ -102,3 +102,28 @@ func ExampleGLM_Freedom() {
 	// λ(weak) 0.05
 	// λ(strong) 0.05
 }
+
+// Three classes with an intercept each, and the derivative of a weight in the penalty.
+func ExampleMultinomial() {
+	l := penalised.Multinomial{Classes: 3, Intercept: true}
+	d := learn.Data{
+		X: mat.NewDense(6, 2, []float64{1, 0, 2, 1, 0, 2, 1, 3, 3, 3, 4, 2}),
+		Y: []float64{0, 0, 1, 1, 2, 2},
+	}
+	theta := make([]float64, 9)
+	g := learn.Grad{Hyper: make([]float64, 1)}
+	for _, err := range []error{l.Load(d), l.Fit(theta, []float64{.5}), l.VJP(nil, &g, []float64{1, 0, 0, 0, 0, 0, 0, 0, 0})} {
+		if err != nil {
+			log.Fatal(err)
+		}
+	}
+	for c := range l.Outputs() {
+		fmt.Printf("class %d: %.3f\n", c, theta[3*c:][:3])
+	}
+	fmt.Printf("dθ[0]/dλ = %.4f\n", g.Hyper)
+	// Output:
+	// class 0: [-0.034 -1.104 2.314]
+	// class 1: [-1.028 0.623 0.738]
+	// class 2: [1.062 0.481 -3.051]
+	// dθ[0]/dλ = [-0.0314]
+}

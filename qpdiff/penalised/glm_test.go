@@ -250,6 +250,22 @@ func TestIllPosed(t *testing.T) {
 			}
 		}
 	}
+	// Feature 1 has no count above 0 in its rows, or separates them, beside rows that it does not touch.
+	part := learn.Data{X: mat.NewDense(9, 2, []float64{1, 0, -2, 0, 3, 0, -4, 0, 5, 0, -1, 0, 2, 1, 1, 1, 0, 1}), Y: []float64{3, 1, 5, 0, 9, 2, 0, 0, 0}}
+	for _, loss := range []Loss{Poisson, Logistic} {
+		for i := range part.Y[:6] {
+			if loss == Logistic {
+				part.Y[i] = []float64{1, -1, 1, 1, -1, -1}[i]
+			}
+		}
+		for i := 6; i < 9 && loss == Logistic; i++ {
+			part.Y[i] = -1
+		}
+		l := GLM{Loss: loss, Penalties: []Penalty{Ridge(0, 1)}}
+		if err := errors.Join(l.Load(part), l.Fit(make([]float64, 2), []float64{1})); !errors.Is(err, qpdiff.ErrIllPosed) {
+			t.Errorf("loss %d, no minimum in some rows: %v", loss, err)
+		}
+	}
 	zero := learn.Data{X: mat.NewDense(3, 1, []float64{1, 2, 3}), Y: make([]float64, 3)}
 	l := GLM{Loss: Poisson, Intercept: true}
 	if err := errors.Join(l.Load(zero), l.Fit(make([]float64, 2), []float64{1})); !errors.Is(err, qpdiff.ErrIllPosed) {

@@ -84,10 +84,16 @@ func (k Loss) evaluate(p *point, y, w []float64) {
 	}
 }
 
-// A point is the rows' terms at some θ.
+// A point is the rows' terms at some θ. With several outputs eta and slope have the rows of the
+// first output first, and curvature those of the pairs of outputs, as [softmax.pair] numbers them.
 type point struct {
-	eta, slope, curvature, slopeY []float64
+	eta, slope, curvature []float64
+	slopeY                []float64 // of one output
 }
 
 // grow makes room for m rows.
-func (p *point) grow(m int) { dense.GrowAll(m, &p.eta, &p.slope, &p.curvature, &p.slopeY) }
+func (p *point) grow(m, outputs int) {
+	dense.GrowAll(m*outputs, &p.eta, &p.slope)
+	p.curvature = dense.Grow(p.curvature, m*outputs*(outputs+1)/2)
+	p.slopeY = dense.Grow(p.slopeY, m)
+}

@@ -1,11 +1,13 @@
 package penalised
 
 import (
+	"fmt"
 	"math"
 
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -243,4 +245,32 @@ func (f *form) inner(p []float64, q int) (sum float64) {
 		sum += row[0]*of[0]/2 + dense.Dot(row[1:], of[1:])
 	}
 	return sum
+}
+
+// The bounds of a λ_j and its default are shares of the value at which its penalty is as large as
+// the sum of squares of its features times the curvature of the loss at the best constant. The upper one is larger by the ratio of the mean eigenvalue of
+// the penalty that is not 0 to the least one: it penalises all functions that have a penalty.
+const leastLambda, defaultLambda, mostLambda = 1e-8, 1e-2, 1e4
+
+// fewHyper is the number of hyperparameters up to which a search looks at each by itself.
+const fewHyper = 3
+
+// hyperparameters describes the λ_j for a loss of this curvature.
+func hyperparameters(penalties []Penalty, curvature float64, m learn.Moments) (all []learn.Hyperparameter) {
+	if len(penalties) == 0 {
+		penalties = []Penalty{Ridge(0, m.Features)}
+	}
+	for j, p := range penalties {
+		count, _ := p.size()
+		unit := m.Weight * curvature * m.VarianceOf(p.First, count) / p.mean()
+		h := learn.Hyperparameter{Name: fmt.Sprintf("λ[%d]", j), Lower: leastLambda * unit, Default: defaultLambda * unit, Upper: mostLambda * unit * p.spread()}
+		if p.Name != "" {
+			h.Name = "λ(" + p.Name + ")"
+		}
+		if len(penalties) > fewHyper {
+			h.Kind = "λ"
+		}
+		all = append(all, h)
+	}
+	return all
 }

@@ -1,0 +1,150 @@
+package penalised
+
+import (
+	"math"
+	"slices"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/learn"
+)
+
+// Multinomial is multinomial logistic regression with quadratic penalties: one model of C classes,
+//
+//	minimise over β_c and b_c   Σ_i w_i [log Σ_c exp(η_ic) − η_{i,y_i}] + ½ Σ_j λ_j Σ_c β_cᵀS_jβ_c
+//
+// with the decisions η_ic = x_iᵀβ_c + b_c of row i, so that exp(η_ic)/Σ_k exp(η_ik) is the
+// probability of class c. The labels y_i are the numbers 0 to C − 1 of the classes, and the weights
+// w_i those of the [learn.Data], 1 each by default. It is a sum, not a mean, as for [GLM]. b_c is 0
+// without Intercept. A λ_j belongs to all classes.
+//
+// A vector that is added to all β_c changes no probability. The learner takes the solution of
+// Σ_c β_c = 0 and Σ_c b_c = 0, to which penalised features tend by themselves.
+//
+// The hyperparameters are λ_j ≥ 0, one for each penalty. θ is class after class: β_0, followed by
+// b_0 with Intercept, then β_1, and so on. No entry depends on how the classes are numbered.
+// θ has no derivative in a label, which is a class: derivatives leave Grad.Y as it is.
+//
+// # Method
+//
+// It is [GLM]'s for C − 1 orthonormal contrasts of the classes (Helmert's), in which the Hessian is
+// regular. With n features a Newton step costs N·n²C²/4 multiplications for the Hessian and (Cn)³/6
+// for its factor.
+//
+// The zero value lacks Classes. Fits after the first allocate nothing.
+type Multinomial struct {
+	Classes int // C, at least 2; read by Dims and Load
+	// Penalties, Intercept and Raw are as for [GLM].
+	Penalties []Penalty
+	Intercept bool
+	Raw       bool
+
+	glmFit
+}
+
+// multinomial is the loss of a [softmax], which no GLM has.
+const multinomial = Poisson + 1
+
+// Dims returns n parameters for each class, one more with Intercept, and one hyperparameter for each
+// penalty.
+func (l *Multinomial) Dims(n int) (theta, hyper int) {
+	if theta = n; l.Intercept {
+		theta++
+	}
+	return theta * max(0, l.Classes), max(1, len(l.Penalties))
+}
+
+// Outputs implements [learn.ClassLearner].
+func (l *Multinomial) Outputs() int { return l.Classes }
+
+// Load makes d the data of the following fits. It copies the rows that count. Errors: as for
+// [GLM.Load]; an ArgError of kind ErrDomain for fewer than two Classes, and for a label that is not
+// one of 0 to Classes − 1; one of kind ErrIllPosed with Intercept for a class without a row that
+// counts. After one, the learner has no data.
+func (l *Multinomial) Load(d learn.Data) (err error) {
+	defer learner.Name(l, &err)
+	if d, err = l.state.Take(l, d, false); err == nil {
+		err = l.check(d)
+	}
+	if err := l.take(d, multinomial, l.Classes, l.Penalties, l.Intercept, err); err != nil {
+		return err
+	}
+	if class := l.joint.absent(l.y, l.w); class >= 0 && l.Intercept {
+		l.state.Unload()
+		l.warm = false
+		return check.ArgErrorf("Data.Y", qpdiff.ErrIllPosed, "give at least one row of each class, as folds by class do, or leave out the class", "has no row of class %d that counts: its intercept has no minimum", class)
+	}
+	return nil
+}
+
+// check reports classes that do not exist.
+func (l *Multinomial) check(d learn.Data) error {
+	if l.Classes < 2 {
+		return check.ArgErrorf("Multinomial.Classes", qpdiff.ErrDomain, "give the number of classes, two or more", "is %d", l.Classes)
+	}
+	for i, y := range d.Y {
+		if !(y >= 0 && y < float64(l.Classes)) || y != math.Trunc(y) {
+			return check.ArgErrorf("Data.Y", qpdiff.ErrDomain, "give the numbers of the classes, from 0 on", "holds %v at index %d for %d classes", y, i, l.Classes)
+		}
+	}
+	return nil
+}
+
+// Bytes implements [learn.SizedLearner], as for [GLM].
+func (l *Multinomial) Bytes(s learn.Size) int64 {
+	_, q, _ := learner.Sizes(s)
+	if l.Intercept {
+		q++
+	}
+	classes := float64(max(2, l.Classes))
+	return learner.Entries(fitEntries(s, l.Penalties, l.Intercept, classes-1) + q*q + classes*(classes+4))
+}
+
+// Reset forgets the warm start and the last fit. The data stays loaded.
+func (l *Multinomial) Reset() { l.reset() }
+
+// Fit minimises the objective at hyper = λ and writes θ, from the best constants or the last
+// solution. After an error there is no fit, and θ is left as it was. Errors are [GLM.Fit]'s:
+// ErrIllPosed also if features without a penalty separate some classes from others.
+func (l *Multinomial) Fit(theta, hyper []float64) (err error) {
+	defer learner.End(l, &err)
+	return l.fit(theta, hyper)
+}
+
+// VJP is as for [GLM], and leaves g.Y as it is.
+func (l *Multinomial) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) error {
+	return learner.Named(l, qpdiff.Scratch[glmDerivative](w).adjoint(&l.glmFit, g, dtheta))
+}
+
+// JVP is as for [GLM]; θ does not depend on d.Y.
+func (l *Multinomial) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) error {
+	return learner.Named(l, qpdiff.Scratch[glmDerivative](w).tangent(&l.glmFit, dtheta, d))
+}
+
+// New returns a new learner with the same settings, and the same matrices.
+func (l *Multinomial) New() learn.Learner {
+	return &Multinomial{Classes: l.Classes, Penalties: slices.Clone(l.Penalties), Intercept: l.Intercept, Raw: l.Raw}
+}
+
+// Convention returns the logistic loss of the own class's log odds, as of a [learn.ClassLearner],
+// and Raw.
+func (l *Multinomial) Convention() learn.Convention {
+	return learn.Convention{Loss: learn.LogisticLoss, Raw: l.Raw}
+}
+
+// Freedom is as for [GLM]. The parameters of all classes have one unpenalised direction fewer than
+// there are classes: an intercept has (C − 1)/C in each.
+func (l *Multinomial) Freedom(dst []float64) error {
+	if err := l.state.Fitted(); err != nil {
+		return learner.Named(l, err)
+	}
+	check.Length("dst", dst, l.params())
+	l.freedom(dst)
+	return nil
+}
+
+// Hyperparameters describes the λ_j as for [GLM].
+func (l *Multinomial) Hyperparameters(m learn.Moments) []learn.Hyperparameter {
+	return hyperparameters(l.Penalties, 1/float64(max(2, l.Classes)), m)
+}

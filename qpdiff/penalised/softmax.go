@@ -1,0 +1,146 @@
+package penalised
+
+import (
+	"math"
+	"slices"
+
+	"cvgm/qpdiff/internal/dense"
+)
+
+// A softmax is the multinomial loss log Σ_c exp(η_c) − η_y of C decisions η. These are the same up to a
+// constant, and quadratic penalties that are the same for all classes leave decisions of sum 0. So
+// the fit has C − 1 outputs γ with η = Qγ, where the columns of Q are orthonormal and sum to 0: the
+// penalties of γ are those of η.
+type softmax struct {
+	classes int       // C, or 0 for a loss of one output
+	q       []float64 // Q, row by row
+	p       []float64 // by class: probabilities of a row, or weights
+	s       []float64 // by output
+}
+
+// load makes s the loss of so many classes.
+func (s *softmax) load(classes int) {
+	s.classes = classes
+	if classes == 0 {
+		return
+	}
+	outs := classes - 1
+	s.q = dense.Zeros(s.q, classes*outs)
+	s.p, s.s = dense.Grow(s.p, classes), dense.Grow(s.s, outs)
+	for k := range outs { // Helmert's contrasts: class k+1 against the mean of those before
+		unit := 1 / math.Sqrt(float64((k+1)*(k+2)))
+		for c := range k + 1 {
+			s.q[c*outs+k] = unit
+		}
+		s.q[(k+1)*outs+k] = -float64(k+1) * unit
+	}
+}
+
+// on reports whether the loss is the multinomial one.
+func (s *softmax) on() bool { return s.classes > 0 }
+
+// outputs returns C − 1, or 1.
+func (s *softmax) outputs() int { return max(1, s.classes-1) }
+
+// pair returns the number of the pair of outputs a and b in a curvature.
+func (s *softmax) pair(a, b int) int {
+	if a > b {
+		a, b = b, a
+	}
+	return a*(2*s.outputs()-a-1)/2 + b
+}
+
+// expand sets dst to the q parameters of each class for those of each output.
+func (s *softmax) expand(dst, theta []float64, q int) {
+	clear(dst)
+	outs := s.outputs()
+	for c := range s.classes {
+		for k := range outs {
+			dense.Axpy(s.q[c*outs+k], theta[k*q:][:q], dst[c*q:])
+		}
+	}
+}
+
+// contract is the transpose of expand.
+func (s *softmax) contract(dst, dtheta []float64, q int) {
+	clear(dst)
+	outs := s.outputs()
+	for c := range s.classes {
+		for k := range outs {
+			dense.Axpy(s.q[c*outs+k], dtheta[c*q:][:q], dst[k*q:])
+		}
+	}
+}
+
+// absent returns a class without a row of y, or −1, and sets p to the weights of the classes.
+func (s *softmax) absent(y, w []float64) int {
+	clear(s.p)
+	for i, own := range y {
+		s.p[int(own)] += w[i]
+	}
+	return slices.Index(s.p, 0)
+}
+
+// constant sets the outputs, at every stride-th entry of dst, to the best constant. Each class has a row.
+func (s *softmax) constant(dst []float64, stride int, y, w []float64) {
+	s.absent(y, w)
+	outs := s.outputs()
+	for c, weight := range s.p {
+		for k := range outs {
+			dst[k*stride] += s.q[c*outs+k] * math.Log(weight)
+		}
+	}
+}
+
+// evaluate is [Loss.evaluate], for the classes y. Relative to the contrasts of the most probable
+// class, slopes and curvatures have no cancellation, however small a probability is.
+func (s *softmax) evaluate(p *point, y, w []float64) {
+	m, outs := len(w), s.outputs()
+	for i, own := range y {
+		best := s.shares(p.eta[i:], m)
+		from := s.q[best*outs:][:outs]
+		clear(s.s)
+		for c, share := range s.p {
+			for k := range outs {
+				s.s[k] += share * (s.q[c*outs+k] - from[k])
+			}
+		}
+		for a := range outs {
+			p.slope[a*m+i] = w[i] * (s.s[a] - (s.q[int(own)*outs+a] - from[a]))
+		}
+		at := i
+		for a := range outs {
+			for b := a; b < outs; b++ {
+				covariance := -s.s[a] * s.s[b]
+				for c, share := range s.p {
+					covariance += share * (s.q[c*outs+a] - from[a]) * (s.q[c*outs+b] - from[b])
+				}
+				p.curvature[at] = w[i] * covariance
+				at += m
+			}
+		}
+	}
+}
+
+// shares sets p to the probabilities for the outputs at every stride-th entry of gamma, and returns
+// the most probable class.
+func (s *softmax) shares(gamma []float64, stride int) (best int) {
+	outs := s.outputs()
+	for k := range s.s {
+		s.s[k] = gamma[k*stride]
+	}
+	for c := range s.p {
+		if s.p[c] = dense.Dot(s.q[c*outs:][:outs], s.s); s.p[c] > s.p[best] {
+			best = c
+		}
+	}
+	most, sum := s.p[best], 0.0
+	for c, eta := range s.p {
+		s.p[c] = math.Exp(eta - most)
+		sum += s.p[c]
+	}
+	for c := range s.p {
+		s.p[c] /= sum
+	}
+	return best
+}
