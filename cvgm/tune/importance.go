@@ -26,7 +26,7 @@ type Importance struct {
 	Column string // of the file; without a table "column" and its index
 	// Increase is the increase of the loss out of fold if the rows exchange their values of the
 	// column, in per cent of the loss of a constant prediction: the mean over the repeats with its 95 %
-	// interval. The interval has the error of finitely many repeats alone, not that of the data.
+	// interval. The interval has the error of finitely many repeats alone, not the error of the data.
 	Increase assess.Estimate
 }
 
@@ -120,7 +120,7 @@ func (t *Tuned) fileColumns() (names []string, columns [][]int) {
 	return names, columns
 }
 
-// exchange adds the increase of the loss of one split to that of each group of columns and order.
+// exchange adds the increase of the loss of one split to the sum of each group of columns and order.
 func (t *Tuned) exchange(ctx context.Context, cv *cvgm.CV, s cvgm.Split, columns, orders [][]int, increase [][]float64) error {
 	if n := len(sample.Positive(s.Train, t.Config.Data.Weights)); n < 2 {
 		return args.Bad("Tuned.Splits", qpdiff.ErrShape, "use larger training sets", "train on %d example", n)
