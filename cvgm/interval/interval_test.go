@@ -11,6 +11,9 @@ import (
 	"cvgm/qpdiff"
 	"cvgm/synth"
 
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
+
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -213,5 +216,60 @@ func TestFitSpread(t *testing.T) {
 	mostly := append(slices.Repeat([]float64{7}, n-1), 8) // one prediction is another
 	if s := FitSpread(mostly, slices.Repeat([]float64{4}, n), nil); !(s.Of(7) > 0) || s.check("") != nil {
 		t.Errorf("of predictions that are equal but for one: %v", s)
+	}
+}
+
+// Of 50 to 100 rows, the spread follows errors that grow, fall or are small in the middle, without a bias at low,
+// middle and high predictions. A spread that is drawn towards one size for all has a bias of half.
+func TestSpreadsOfFewRowsHaveNoBias(t *testing.T) {
+	const sets, most = 100, .2 // the logarithm of the ratio to the true size
+	for name, size := range map[string]func(p float64) float64{
+		"one size": func(float64) float64 { return 1 }, "grows": math.Exp, "falls": func(p float64) float64 { return math.Exp(-p) },
+		"small in the middle": func(p float64) float64 { return .3 + math.Abs(p) },
+	} {
+		src := synth.NewStream(3, name)
+		places := []float64{-1.3, 0, 1.3}
+		ratios := make([]float64, len(places))
+		for k := range sets {
+			n := 50 + k/2
+			p, y := make([]float64, n), make([]float64, n)
+			for i := range n {
+				p[i] = src.NormFloat64()
+				y[i] = p[i] + size(p[i])*src.NormFloat64()
+			}
+			s := FitSpread(p, y, nil)
+			for j, at := range places {
+				ratios[j] += math.Log(s.Of(at)/size(at)/math.Sqrt(2/math.Pi)) / sets
+			}
+		}
+		if name == "small in the middle" {
+			ratios[1] = 0 // a kink, which a smooth spread rounds
+		}
+		if slices.Min(ratios) < -most || slices.Max(ratios) > most {
+			t.Errorf("%s: the logarithms of the ratios to the true sizes are %.2f", name, ratios)
+		}
+	}
+}
+
+// The trend is where the derivatives of what it minimises are 0, also after an error that is much larger than the others,
+// and is constant beyond the distance widest from the mean.
+func TestTrendIsTheMinimum(t *testing.T) {
+	const n = 60
+	src := synth.NewStream(4, "trend")
+	e := errorsAt{make([]float64, n), make([]float64, n), slices.Repeat([]float64{1}, n)}
+	for _, outlier := range []float64{1, 1e4} {
+		for i := range n {
+			e.at[i], e.size[i] = float64(i)*float64(i), math.Exp(float64(i)/20)*math.Abs(src.NormFloat64())
+		}
+		e.size[n/2] *= outlier
+		fit := fitTrend(e, stat.Mean(e.size, nil))
+		gradient := make([]float64, len(fit.beta))
+		fit.slope(e, gradient)
+		if size := floats.Norm(gradient, math.Inf(1)) / n; size > 10*trendTol {
+			t.Errorf("an error times %v: a derivative of %v at %v", outlier, size, fit.beta)
+		}
+		if far := e.at[n-1]; fit.of(far) != fit.of(100*far) || fit.of(far) == fit.of(far/2) {
+			t.Errorf("an error times %v: %v, at %v", outlier, fit.of(far), fit.of(far/2))
+		}
 	}
 }

@@ -23,14 +23,13 @@ const (
 	knots = 9
 	// leastRows is the number of rows below which the spread is the mean error of all.
 	leastRows = 20
-	// prior is the number of errors, of the mean size of all, that each value counts beside those that it is fitted to.
-	prior = 5
 	// leastShare bounds the spread from below, in units of the mean error.
 	leastShare = .1
 )
 
-// FitSpread fits a spread to out-of-fold predictions of labels. Nil weights: 1 each. At quantiles of the predictions it
-// fits lines to the absolute errors at the nearest predictions, of which nearer ones have more weight (Cleveland 1979). It is
+// FitSpread fits a spread to out-of-fold predictions of labels. Nil weights: 1 each. It fits a trend of the absolute
+// errors, whose logarithm is quadratic in the prediction. At quantiles of the predictions, lines through the errors at the
+// nearest predictions, of which nearer ones have more weight (Cleveland 1979), correct the trend. The spread is
 // the mean error if the rows are few or the predictions equal, and 1 if
 // there is no error. It takes time in proportion to n log n for n rows. The three slices have one length, or FitSpread panics.
 func FitSpread(predictions, labels, weights []float64) Spread {
@@ -58,21 +57,22 @@ func FitSpread(predictions, labels, weights []float64) Spread {
 	if n < leastRows || e.at[0] == e.at[n-1] {
 		return Spread{[]float64{e.at[n/2]}, []float64{mean}}
 	}
+	trend := fitTrend(e, mean)
+	for i, at := range e.at {
+		e.size[i] /= trend.of(at)
+	}
 	var s Spread
 	for k := range knots {
 		at := e.at[k*(n-1)/(knots-1)]
 		if k == 0 || at > s.At[len(s.At)-1] {
-			s.At, s.Size = append(s.At, at), append(s.Size, max(leastShare*mean, e.local(at, mean)))
+			s.At, s.Size = append(s.At, at), append(s.Size, max(leastShare*mean, trend.of(at)*e.local(at)))
 		}
 	}
 	return s
 }
 
-// errorsAt are the sizes of errors by ascending predictions.
-type errorsAt struct{ at, size, weight []float64 }
-
-// local returns the value at a prediction of the line through the errors at the nearest ones.
-func (e errorsAt) local(at, mean float64) float64 {
+// local returns the value at a prediction of the line through the errors, in units of the trend, at the nearest ones.
+func (e errorsAt) local(at float64) float64 {
 	n := len(e.at)
 	count := int(math.Ceil(span * float64(n)))
 	first := 0
@@ -95,7 +95,7 @@ func (e errorsAt) local(at, mean float64) float64 {
 		}
 	}
 	if !(total > 0) {
-		return mean
+		return 1
 	}
 	var squares, products float64
 	unit := cmp.Or(reach, 1)
@@ -107,7 +107,7 @@ func (e errorsAt) local(at, mean float64) float64 {
 	if squares > 0 {
 		size -= products / squares * (middle / unit)
 	}
-	return (total*size + prior*mean) / (total + prior)
+	return (total*size + prior) / (total + prior)
 }
 
 // check reports the first part that makes no spread.

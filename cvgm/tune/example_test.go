@@ -68,7 +68,7 @@ func ExampleTuner_intervals() {
 	_, _, err = pipeline.IntervalRecord(house, .99)
 	fmt.Println(err)
 	// Output:
-	// 297, of ten such houses nine cost 264 to 328, <nil>
+	// 297, of ten such houses nine cost 265 to 328, <nil>
 	// cvgm: level is 0.99, and the intervals of 80 independent rows or groups have a level of 0.988 at most (outside its domain): use a lower level, or more rows or groups
 }
 

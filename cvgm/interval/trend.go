@@ -1,0 +1,139 @@
+package interval
+
+import (
+	"math"
+
+	"cvgm/cvgm/internal/args"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// errorsAt are the sizes of errors by ascending predictions.
+type errorsAt struct{ at, size, weight []float64 }
+
+// A trend is a size of errors whose logarithm is quadratic in the prediction. The spread is drawn towards
+// it. One size for all predictions would make the spread too large where errors are small, and too small
+// where they are large: intervals would hold too many labels there and too few here.
+type trend struct {
+	low, high    float64 // of the predictions
+	middle, unit float64 // mean and standard deviation of their places between low and high
+	beta         [3]float64
+	mean         float64 // of the errors, the unit of the size
+}
+
+const (
+	// prior is the weight of the constant trend beside the errors that a trend is fitted to, and of the
+	// trend beside the errors that a value of a spread is fitted to, in errors.
+	prior = 5
+	// widest bounds, in standard deviations, the distance from the mean up to which the trend changes.
+	widest = 2
+	// trendSteps bounds the steps of a fit. Seven are typical.
+	trendSteps = 50
+	// trendTol is the change of each coefficient, as a share of the size, below which a fit ends.
+	trendTol = 1e-6
+)
+
+// fitTrend fits a trend to errors of a mean size at predictions that ascend and are not all equal. It minimises
+// Σw(e/μ + log μ), as for errors of exponential distributions of the means μ, and the slope
+// and the bend of log μ have a penalty ½·prior of their squares.
+func fitTrend(e errorsAt, mean float64) trend {
+	n := len(e.at)
+	t := trend{low: e.at[0], high: e.at[n-1], unit: 1, mean: mean}
+	var total, squares float64
+	for i, at := range e.at {
+		if w := e.weight[i]; w > 0 {
+			d := t.place(at) - t.middle
+			total += w
+			t.middle += w / total * d
+			squares += w * d * (t.place(at) - t.middle)
+		}
+	}
+	if squares > 0 {
+		t.unit = math.Sqrt(squares / total)
+	}
+	gradient := make([]float64, len(t.beta))
+	value := t.slope(e, gradient)
+	for range trendSteps {
+		var factor mat.Cholesky
+		var step mat.VecDense
+		if !factor.Factorize(t.curvature(e)) || factor.SolveVecTo(&step, mat.NewVecDense(len(gradient), gradient)) != nil {
+			break
+		}
+		before, next := t, math.Inf(1)
+		for share := 1.; !(next <= value) && share > trendTol; share /= 2 {
+			for k := range t.beta {
+				t.beta[k] = before.beta[k] - share*step.AtVec(k)
+			}
+			next = t.slope(e, gradient)
+		}
+		if !(next <= value) {
+			return before
+		}
+		if value = next; mat.Norm(&step, math.Inf(1)) < trendTol {
+			break
+		}
+	}
+	return t
+}
+
+// slope returns what the trend minimises, and its gradient.
+func (t trend) slope(e errorsAt, gradient []float64) (value float64) {
+	clear(gradient)
+	for i, at := range e.at {
+		x := t.powers(at)
+		log := t.log(x)
+		ratio := e.size[i] / t.mean / math.Exp(log)
+		value += e.weight[i] * (ratio + log)
+		for k, v := range x {
+			gradient[k] += e.weight[i] * (1 - ratio) * v
+		}
+	}
+	for k, b := range t.beta[1:] {
+		value += prior / 2. * b * b
+		gradient[1+k] += prior * b
+	}
+	if !args.Finite(value) {
+		return math.Inf(1)
+	}
+	return value
+}
+
+// curvature returns the second derivatives of slope's value.
+func (t trend) curvature(e errorsAt) *mat.SymDense {
+	h := mat.NewSymDense(len(t.beta), nil)
+	for i, at := range e.at {
+		x := t.powers(at)
+		weight := e.weight[i] * (e.size[i] / t.mean / math.Exp(t.log(x)))
+		for k := range x {
+			for l := k; l < len(x); l++ {
+				h.SetSym(k, l, h.At(k, l)+weight*x[k]*x[l])
+			}
+		}
+	}
+	for k := 1; k < len(t.beta); k++ {
+		h.SetSym(k, k, h.At(k, k)+prior)
+	}
+	return h
+}
+
+// place returns the place of a prediction between the lowest, 0, and the highest, 1.
+func (t trend) place(at float64) float64 {
+	if length := t.high - t.low; args.Finite(length) {
+		return (at - t.low) / length
+	}
+	return (at/2 - t.low/2) / (t.high/2 - t.low/2)
+}
+
+// powers returns the functions of a prediction of which the logarithm of the size consists.
+func (t trend) powers(at float64) [3]float64 {
+	x := min(max((t.place(at)-t.middle)/t.unit, -widest), widest)
+	return [3]float64{1, x, x*x - 1}
+}
+
+// log returns the logarithm of the size in units of the mean, by the powers.
+func (t trend) log(powers [3]float64) float64 {
+	return t.beta[0]*powers[0] + t.beta[1]*powers[1] + t.beta[2]*powers[2]
+}
+
+// of returns the size at a prediction.
+func (t trend) of(at float64) float64 { return t.mean * math.Exp(t.log(t.powers(at))) }
