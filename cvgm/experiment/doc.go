@@ -1,7 +1,7 @@
 // Package experiment holds the parts that the experiments share: those that reproduce the
 // paper, and those that test its claims. The packages below it hold the experiments, by the
 // notebook that shows them: elasticnet (01), kernels (02 and 04), samplesize (03),
-// differentiability (05), searches (06), splits (07), stability (08) and mydata. Each
+// differentiability (05), searches (06), splits (07), stability (08), manyhyper (09) and mydata. Each
 // experiment has a file with its Params, their defaults, and a Run that turns Params into a
 // result of numbers; package figures draws and tabulates the results. Package registry lists
 // the experiments, and package claims judges the paper's claims by their results.

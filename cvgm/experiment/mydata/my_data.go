@@ -119,7 +119,7 @@ func (p MyDataParams) Read(root string) (MyDataParams, error) {
 	if err := experiment.Check(&p); err != nil {
 		return p, err
 	}
-	text := houses()
+	text := Houses()
 	if at := p.Path(root); at != "" {
 		read, err := os.ReadFile(at)
 		if err != nil {

@@ -8,9 +8,9 @@ import (
 	"cvgm/synth"
 )
 
-// houses returns the CSV of 80 made-up houses with their prices: numbers that count and three
+// Houses returns the CSV of 80 made-up houses with their prices: numbers that count and three
 // that do not, two columns of texts, and missing values.
-func houses() string {
+func Houses() string {
 	const rows, noise = 80, 45
 	src := synth.NewStream(1, "my data: houses")
 	of := func(texts ...string) string { return texts[int(src.Float64()*float64(len(texts)))] }

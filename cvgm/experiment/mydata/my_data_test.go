@@ -53,7 +53,7 @@ const rounding = 1e-9
 func TestMyDataHouses(t *testing.T) {
 	r := runMyData(t, DefaultMyData())
 	m := r.Models[0]
-	if len(r.Models) != 1 || r.Rows != 80 || r.Dropped != 0 || r.Target != "price" || r.Learner != "elastic net" || r.Houses != houses() || r.Confusion != nil || r.Boundary != nil {
+	if len(r.Models) != 1 || r.Rows != 80 || r.Dropped != 0 || r.Target != "price" || r.Learner != "elastic net" || r.Houses != Houses() || r.Confusion != nil || r.Boundary != nil {
 		t.Errorf("%+v", r)
 	}
 	// Each column has the kind, the missing values and the range of the text.
@@ -110,7 +110,7 @@ func TestMyDataHouses(t *testing.T) {
 	if err := json.Unmarshal([]byte(m.Pipeline), &pipeline); err != nil {
 		t.Fatal(err)
 	}
-	table, err := pipeline.Read(strings.NewReader(houses()))
+	table, err := pipeline.Read(strings.NewReader(Houses()))
 	if err != nil {
 		t.Fatal(err)
 	}

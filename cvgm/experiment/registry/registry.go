@@ -11,6 +11,7 @@ import (
 	"cvgm/cvgm/experiment/differentiability"
 	"cvgm/cvgm/experiment/elasticnet"
 	"cvgm/cvgm/experiment/kernels"
+	"cvgm/cvgm/experiment/manyhyper"
 	"cvgm/cvgm/experiment/mydata"
 	"cvgm/cvgm/experiment/samplesize"
 	"cvgm/cvgm/experiment/searches"
@@ -21,6 +22,7 @@ import (
 // registered are the experiments, in the order of their names.
 var registered = []*experiment.Experiment{
 	experiment.New[samplesize.AblationParams]("ablation", "the gradient of the CV loss against that of the training loss, all else equal"),
+	experiment.New[manyhyper.AdditiveParams]("additive", "additive models of tables against linear ones and kernel machines, on known functions, houses and rings"),
 	experiment.New[differentiability.DerivativesParams]("derivatives", "derivatives of all learners and programs against finite differences"),
 	experiment.New[differentiability.DifferentiabilityLimitsParams]("differentiability_limits", "solutions where the paper's conditions for a derivative do not suffice or do not hold"),
 	experiment.New[elasticnet.ElasticNetParams]("elastic_net", "Table 1 and its learning curves: CVGM, exhaustive and random search on the published regression data"),
@@ -28,8 +30,10 @@ var registered = []*experiment.Experiment{
 	experiment.New[differentiability.ErrataParams]("errata", "what the paper prints wrongly, each with its proof"),
 	experiment.New[searches.FewDimensionsParams]("few_dimensions", "random against exhaustive search where few of the hyperparameters matter, and how many do"),
 	experiment.New[splits.GapParams]("gap", "over-fitting of the CV loss against the number of hyperparameters, and stopping by a nested estimate"),
+	experiment.New[manyhyper.MapParams]("gradient_map", "a map of when the gradient of the CV loss helps, and when many hyperparameters do"),
 	experiment.New[kernels.GradientPartsParams]("gradient_parts", "the parts of the exact gradient along the paths of three directions, for rings and XOR over many seeds"),
 	experiment.New[differentiability.LearningParams]("learning", "hyperparameters of the paper's examples, and a loss itself, learned by the gradient of the CV loss"),
+	experiment.New[manyhyper.LeversParams]("many_hyperparameters", "one hyperparameter against several of a kind: widths of a kernel, penalties of features and of smooth terms"),
 	experiment.New[mydata.MyDataParams]("my_data", "a model tuned on the rows of a CSV file"),
 	experiment.New[elasticnet.RegressionPrintedParams]("regression_printed", "the paper's first experiment with data from the printed command, and as its code draws them"),
 	experiment.New[searches.RegretParams]("regret", "Bayesian optimisation against random search by their regret, in two boxes and several dimensions"),

@@ -199,30 +199,44 @@ func (a ablationProblem) measure(ctx context.Context, seed uint64, randomBudget 
 	if c.Start, err = s.TestLoss(s.Start); err != nil {
 		return c, err
 	}
-	searcher, cvLoss := a.searcher(slices.Max(a.budgets)+a.first), s.Objective
+	cv, training, err := Descents(ctx, s.Setup, s.training, a.searcher(slices.Max(a.budgets)+a.first))
+	if err != nil {
+		return c, err
+	}
 	for _, along := range []struct {
-		objective search.Objective
-		risks     *[]float64
-	}{{cvLoss, &c.CV}, {s.training, &c.Training}} {
-		s.Objective = along.objective
-		var path [][]float64
-		for step, err := range s.Search(ctx, searcher) {
-			if err != nil {
-				return c, err
-			}
-			path = append(path, slices.Clone(step.X))
-		}
+		path  []search.Step
+		risks *[]float64
+	}{{cv, &c.CV}, {training, &c.Training}} {
 		for _, budget := range a.budgets {
-			risk, err := s.TestLoss(experiment.AtStep(path, budget+a.first-1))
+			risk, err := s.TestLoss(experiment.AtStep(along.path, budget+a.first-1).X)
 			if err != nil {
 				return c, err
 			}
 			*along.risks = append(*along.risks, risk)
 		}
 	}
-	s.Objective = cvLoss
 	c.Random, err = a.random(ctx, s, randomBudget)
 	return c, err
+}
+
+// Descents returns the steps of a search of the problem s, and of the same search, from the same
+// start, of the training loss. The steps have no gradients.
+func Descents(ctx context.Context, s *experiment.Setup, training search.Objective, searcher search.Searcher) (cv, resubstituted []search.Step, err error) {
+	other := *s
+	other.Objective = training
+	for _, along := range []struct {
+		*experiment.Setup
+		steps *[]search.Step
+	}{{s, &cv}, {&other, &resubstituted}} {
+		for step, err := range along.Search(ctx, searcher) {
+			if err != nil {
+				return nil, nil, err
+			}
+			step.X, step.Grad = slices.Clone(step.X), nil
+			*along.steps = append(*along.steps, step)
+		}
+	}
+	return cv, resubstituted, nil
 }
 
 // random returns the risks at the lowest CV loss of a random search, by budget up to a limit.
@@ -312,7 +326,7 @@ func (l AblationLog) problem(name string, seeds, train, k int, losses func(uint6
 // withTraining returns s with the training loss of its kernel. The random search draws initial
 // weights.
 func withTraining(m kernels.KernelCVGM, s *experiment.Setup, random cvgm.Source) (*ablationData, error) {
-	d, splits := resubstitution(s.Train)
+	d, splits := Resubstitution(s.Train)
 	phi := m.Kernel()
 	cv, err := m.Loss(phi, kernels.Full.Learner, s.Loss, d, splits)
 	if err != nil {
@@ -321,9 +335,9 @@ func withTraining(m kernels.KernelCVGM, s *experiment.Setup, random cvgm.Source)
 	return &ablationData{s, cv.Eval, random, func(src cvgm.Source, x []float64) { phi.Init(x, src) }}, nil
 }
 
-// resubstitution returns d twice, one below the other, and the split that trains on the
+// Resubstitution returns d twice, one below the other, and the split that trains on the
 // first and validates on the second: its CV loss is the training loss of d.
-func resubstitution(d learn.Data) (learn.Data, []cvgm.Split) {
+func Resubstitution(d learn.Data) (learn.Data, []cvgm.Split) {
 	n := len(d.Y)
 	rows := make([]int, 2*n)
 	var split cvgm.Split
@@ -341,7 +355,7 @@ func (p AblationNet) losses(seed uint64) (*ablationData, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, splits := resubstitution(s.Train)
+	d, splits := Resubstitution(s.Train)
 	training, err := elasticnet.NewCV(d, splits, cvgm.FixedLeastSquares, 1)
 	if err != nil {
 		return nil, err
@@ -369,7 +383,7 @@ func (p AblationParams) machine(k int, seed uint64) (*ablationData, error) {
 	if s.CV, err = loss(s.Train, splits); err != nil {
 		return nil, err
 	}
-	training, err := loss(resubstitution(s.Train))
+	training, err := loss(Resubstitution(s.Train))
 	if err != nil {
 		return nil, err
 	}

@@ -131,7 +131,7 @@ func TestAblationWithoutAGradient(t *testing.T) {
 }
 
 func TestResubstitutionKeepsRowsApart(t *testing.T) {
-	d, splits := resubstitution(learn.Data{X: mat.NewDense(3, 1, []float64{1, 2, 3}), Y: []float64{1, -1, 1}})
+	d, splits := Resubstitution(learn.Data{X: mat.NewDense(3, 1, []float64{1, 2, 3}), Y: []float64{1, -1, 1}})
 	if len(splits) != 1 || len(splits[0].Train) != 3 || len(splits[0].Val) != 3 {
 		t.Fatal(splits)
 	}

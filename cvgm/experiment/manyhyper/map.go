@@ -1,0 +1,431 @@
+package manyhyper
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"cvgm/cvgm"
+	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/kernels"
+	"cvgm/cvgm/experiment/samplesize"
+	"cvgm/cvgm/search"
+	"cvgm/synth"
+)
+
+// MapParams are the parameters of a map of when two things help: the gradient of the CV loss in
+// place of the gradient of the training loss, as in the ablation of package samplesize, and many
+// hyperparameters in place of one. A cell of the map has a problem, a number of training examples, a
+// number of hyperparameters, a share of the rows that the splits fit, and a noise. The lists of a
+// problem and Shares are crossed.
+type MapParams struct {
+	Penalties MapPenalties
+	Widths    MapWidths
+	Weights   MapWeights
+	Shares    []float64 `help:"shares of the rows that splits fit" range:"(0,1)" len:"[1,∞)" order:"ascending" small:"[.4,.8]"`
+	K         int       `help:"balanced splits of the penalties and widths, uniform ones of the weights" range:"[1,∞)" small:"[2,4]"`
+	// Fraction 2 computes the cells in which the sum of the places in the lists is even. With lists of
+	// two entries these are half of the cells, and each entry of a list occurs equally often with each
+	// entry of another.
+	Fraction      int `help:"1: all cells; 2: half of them, balanced over all pairs of lists" range:"{1,2}" small:"{1,2}"`
+	Evaluations   int `help:"evaluations of each search of penalties and widths" range:"[1,∞)" small:"[1,4]"`
+	DataSets      int `help:"data sets of each cell of penalties and widths" range:"[2,∞)" small:"[2,3]"`
+	RingsDataSets int `help:"data sets of each cell of weights" range:"[2,∞)" small:"[2,3]"`
+	experiment.FreshData
+}
+
+// MapPenalties are ridge penalties of bands of features, whose coefficients differ in size.
+type MapPenalties struct {
+	Sizes    []int     `help:"training examples" range:"[4,∞)" len:"[1,∞)" order:"ascending" small:"[12,20]"`
+	Groups   []int     `help:"numbers of groups of features, each with its own penalty; divisors of Features" range:"[2,∞)" len:"[1,∞)" order:"ascending" small:"{2,3,6}"`
+	Noises   []float64 `help:"standard deviations of the noise; that of the labels without it is 1 on average" range:"[0,1e50]" len:"[1,∞)" order:"ascending" small:"[.1,2]"`
+	Features int       `help:"features" range:"[1,∞)" small:"{6}"`
+	Bands    int       `help:"bands of neighbouring features; a divisor of Features" range:"[1,∞)" most:"Features" small:"{1,2,3}"`
+	Decay    float64   `help:"deviation of a band's coefficients, as a multiple of those of the band before" range:"[0,1]" small:"[.1,1]"`
+	Test     int       `help:"test examples" range:"[1,∞)" small:"[10,30]"`
+}
+
+// MapWidths are widths of a kernel for groups of features, on Friedman's function.
+type MapWidths struct {
+	Sizes    []int     `help:"training examples" range:"[4,∞)" len:"[1,∞)" order:"ascending" small:"[12,20]"`
+	Groups   []int     `help:"numbers of groups of features, each with its own width; divisors of Features" range:"[2,∞)" len:"[1,∞)" order:"ascending" small:"{2,3,6}"`
+	Noises   []float64 `help:"standard deviations of the noise" range:"[0,1e50]" len:"[1,∞)" order:"ascending" small:"[.1,2]"`
+	Features int       `help:"features, of which the first five have an effect" range:"[5,∞)" small:"{6}"`
+	Test     int       `help:"test examples" range:"[1,∞)" small:"[10,30]"`
+}
+
+// MapWeights are the weights of a network, a learned kernel for the rings. The one hyperparameter
+// beside them is C at the initial weights.
+type MapWeights struct {
+	Sizes       []int     `help:"training examples of the rings" range:"[4,∞)" len:"[1,∞)" order:"ascending" small:"[8,20]"`
+	Hidden      []int     `help:"units of the hidden layer" range:"[1,∞)" len:"[1,∞)" order:"ascending" small:"[2,8]"`
+	Noises      []float64 `help:"standard deviations of the radii" range:"[1e-50,1e50]" len:"[1,∞)" order:"ascending" small:"[.1,.6]"`
+	InnerRadius float64   `help:"mean radius of the class -1" range:"[0,1e50]" below:"OuterRadius" small:"[.5,1]"`
+	OuterRadius float64   `help:"mean radius of the class +1" range:"(0,1e50]" small:"[1.5,3]"`
+	C           float64   `help:"weight of the logistic losses against the ridge penalty, of many hyperparameters" range:"(0,∞)" small:"[.1,50]"`
+	StepSize    float64   `help:"step size of both gradient methods" range:"(0,∞)" small:"[.01,.3]"`
+	Steps       int       `help:"steps of both gradient methods" range:"[1,∞)" small:"[1,4]"`
+	Test        int       `help:"test examples of the rings" range:"[1,∞)" small:"[10,50]"`
+}
+
+// DefaultMap returns three problems with eight cells each. The other eight of each have Fraction 1.
+func DefaultMap() MapParams {
+	q := kernels.PaperRings()
+	return MapParams{
+		Penalties: MapPenalties{Sizes: []int{20, 80}, Groups: []int{4, 20}, Noises: []float64{.3, 1}, Features: 20, Bands: 4, Decay: .3, Test: 1000},
+		Widths:    MapWidths{Sizes: []int{20, 80}, Groups: []int{4, 20}, Noises: []float64{1, 4}, Features: 20, Test: 1000},
+		Weights: MapWeights{Sizes: []int{8, 60}, Hidden: []int{8, 64}, Noises: []float64{.2, .4}, InnerRadius: q.InnerRadius, OuterRadius: q.OuterRadius,
+			C: q.C, StepSize: q.StepSize, Steps: q.Steps, Test: 1000},
+		Shares: []float64{.5, .9}, K: 32, Fraction: 2, Evaluations: 60, DataSets: 40, RingsDataSets: 80,
+	}
+}
+
+func (MapParams) Defaults() any { return DefaultMap() }
+
+func (p MapParams) Check() error {
+	shares := []float64{p.Shares[0], p.Shares[len(p.Shares)-1]}
+	for k, sizes := range [][]int{p.Penalties.Sizes, p.Widths.Sizes, p.Weights.Sizes} {
+		for _, share := range shares {
+			rows, err := cvgm.TrainRows(sizes[0], share)
+			if err != nil || k == 2 && rows < 2 { // of the weights one for each class
+				return experiment.Invalid("Shares", p.Shares, fmt.Sprintf("use shares that leave training rows, two of the rings, and validation rows of %d examples", sizes[0]))
+			}
+		}
+	}
+	return experiment.FirstError(
+		p.bands(p.Penalties.Sizes[0], p.Penalties.Noises[0]).check("Penalties."),
+		checkDivisors("Penalties.Groups", p.Penalties.Groups, p.Penalties.Features),
+		checkDivisors("Widths.Groups", p.Widths.Groups, p.Widths.Features))
+}
+
+func (p MapParams) bands(train int, noise float64) Banded {
+	m := p.Penalties
+	return Banded{Train: train, Test: m.Test, Features: m.Features, Bands: m.Bands, Decay: m.Decay, Noise: noise}
+}
+
+// The problems of MapCell.Problem.
+const (
+	MapOfPenalties = "penalties"
+	MapOfWidths    = "widths of a kernel"
+	MapOfWeights   = "weights of a network"
+)
+
+// MapProblems are the problems in their order.
+var MapProblems = []string{MapOfPenalties, MapOfWidths, MapOfWeights}
+
+// MapResult is the result of Run.
+type MapResult struct {
+	Params  MapParams
+	Cells   []MapCell // in the order of MapProblems
+	Effects []MapEffect
+}
+
+// A MapPlace is a cell of the map.
+type MapPlace struct {
+	Problem         string
+	Train           int
+	Hyperparameters int // of many
+	Share           float64
+	Noise           float64
+}
+
+// A MapCell is a cell with its searches over the data sets. The test losses are shares of the loss
+// of a constant prediction: of the mean squared error, or for the weights of the error rate ½.
+type MapCell struct {
+	MapPlace
+	One, Many, Training experiment.Estimate // test loss: one hyperparameter by the CV gradient, many by it, many by the training gradient
+	OneCV, ManyCV       experiment.Estimate // the lowest CV losses, which the searches found
+	// The differences are paired, of many by the CV gradient minus many by the training gradient, and minus
+	// one. Each is a share of the larger of the two losses, from −1 to 1: −.3 is a loss lower by 30 %.
+	CVLessTraining, ManyLessOne experiment.Estimate
+}
+
+// A MapEffect has the differences of a problem's cells at one value of one of the four lists, over
+// all of their data sets.
+type MapEffect struct {
+	Problem        string
+	Factor         int // 0 to 3: see Factors
+	Level          float64
+	CVLessTraining experiment.Estimate
+	ManyLessOne    experiment.Estimate
+}
+
+// Factors are the lists that are crossed.
+var Factors = []string{"training examples", "hyperparameters", "share of the rows that splits fit", "noise"}
+
+// at returns the value of a factor.
+func (m MapPlace) at(factor int) float64 {
+	return []float64{float64(m.Train), float64(m.Hyperparameters), m.Share, m.Noise}[factor]
+}
+
+// Run measures all cells, in parallel over cells and data sets.
+func (p MapParams) Run(ctx context.Context) (*MapResult, error) {
+	if err := experiment.Check(&p); err != nil {
+		return nil, err
+	}
+	places := p.places()
+	sets := func(i int) int {
+		if places[i].Problem == MapOfWeights {
+			return p.RingsDataSets
+		}
+		return p.DataSets
+	}
+	measured, err := experiment.CellTable(ctx, len(places), max(p.DataSets, p.RingsDataSets),
+		func(i, set int) string {
+			m := places[i].MapPlace
+			return fmt.Sprintf("%s, N = %d, %d hyperparameters, share %g, noise %g, data set %d", m.Problem, m.Train, m.Hyperparameters, m.Share, m.Noise, p.Number(set, sets(i)))
+		},
+		func(i, set int) (mapRisks, error) {
+			if set >= sets(i) {
+				return mapRisks{}, nil
+			}
+			return p.measure(ctx, places[i], uint64(p.Number(set, sets(i))))
+		})
+	if err != nil {
+		return nil, err
+	}
+	for i := range measured {
+		measured[i] = measured[i][:sets(i)]
+	}
+	return p.summarise(places, measured), nil
+}
+
+// mapRisks are the results on one data set. The risks are shares of the constant's.
+type mapRisks struct{ One, Many, Training, OneCV, ManyCV float64 }
+
+// summarise compares the searches over the data sets of each cell, and of all cells with a value.
+func (p MapParams) summarise(places []mapPlace, measured [][]mapRisks) *MapResult {
+	r := &MapResult{Params: p}
+	type pool struct{ cv, many []float64 }
+	pools := map[MapEffect]*pool{}
+	var order []MapEffect
+	for i, place := range places {
+		var columns [5][]float64
+		for _, c := range measured[i] {
+			for k, v := range []float64{c.One, c.Many, c.Training, c.OneCV, c.ManyCV} {
+				columns[k] = append(columns[k], v)
+			}
+		}
+		one, many, training := columns[0], columns[1], columns[2]
+		r.Cells = append(r.Cells, MapCell{MapPlace: place.MapPlace,
+			One: experiment.EstimateOf(one), Many: experiment.EstimateOf(many), Training: experiment.EstimateOf(training),
+			OneCV: experiment.EstimateOf(columns[3]), ManyCV: experiment.EstimateOf(columns[4]),
+			CVLessTraining: experiment.EstimateOf(relative(many, training)), ManyLessOne: experiment.EstimateOf(relative(many, one))})
+		for factor := range Factors {
+			key := MapEffect{Problem: place.Problem, Factor: factor, Level: place.at(factor)}
+			if pools[key] == nil {
+				pools[key] = &pool{}
+				order = append(order, key)
+			}
+			pools[key].cv = append(pools[key].cv, relative(many, training)...)
+			pools[key].many = append(pools[key].many, relative(many, one)...)
+		}
+	}
+	for _, e := range order {
+		e.CVLessTraining, e.ManyLessOne = experiment.EstimateOf(pools[e].cv), experiment.EstimateOf(pools[e].many)
+		r.Effects = append(r.Effects, e)
+	}
+	return r
+}
+
+// relative returns the differences of losses, first minus second, as shares of the larger ones. Two
+// losses of 0 do not differ. So no data set outweighs others by the size of its loss.
+func relative(first, second []float64) []float64 {
+	all := experiment.Less(first, second)
+	for i, d := range all {
+		if d != 0 {
+			all[i] = d / max(first[i], second[i])
+		}
+	}
+	return all
+}
+
+// measure searches on one data set.
+func (p MapParams) measure(ctx context.Context, place mapPlace, set uint64) (c mapRisks, err error) {
+	stream := func(purpose string) *synth.Stream {
+		return synth.NewStream(set, fmt.Sprintf("map, %s of %d examples, noise %d: %s", place.Problem, place.Train, place.noise, purpose))
+	}
+	s, err := place.setup(p, place, stream)
+	if err != nil {
+		return c, err
+	}
+	cv, training, err := samplesize.Descents(ctx, s.many, s.training, s.searcher)
+	if err != nil {
+		return c, err
+	}
+	one, err := search.Best(s.one.Search(ctx, searcher(p.Evaluations)))
+	if err != nil {
+		return c, err
+	}
+	many, resubstituted := lowest(cv), lowest(training)
+	c.OneCV, c.ManyCV = one.Loss/s.constant, many.Loss/s.constant
+	for _, at := range []struct {
+		of   *experiment.Setup
+		x    []float64
+		risk *float64
+	}{{s.one, one.X, &c.One}, {s.many, many.X, &c.Many}, {s.many, resubstituted.X, &c.Training}} {
+		risk, err := at.of.TestLoss(at.x)
+		if err != nil {
+			return c, err
+		}
+		*at.risk = risk / s.constantRisk
+	}
+	return c, nil
+}
+
+// lowest returns the step of the lowest value.
+func lowest(path []search.Step) search.Step {
+	best := search.Step{Loss: math.Inf(1)}
+	for _, s := range path {
+		if s.Loss < best.Loss {
+			best = s
+		}
+	}
+	return best
+}
+
+// mapSetup is the problem of one data set.
+type mapSetup struct {
+	many, one *experiment.Setup
+	training  search.Objective // of many
+	searcher  search.Searcher  // of many
+	// constant is the CV loss, and constantRisk the test loss, of a constant prediction: its scale.
+	constant, constantRisk float64
+}
+
+// mapPlace is a cell with its problem.
+type mapPlace struct {
+	MapPlace
+	setup        func(p MapParams, m mapPlace, stream func(purpose string) *synth.Stream) (*mapSetup, error)
+	level        int // groups or hidden units
+	share, noise int // their numbers in the lists, by which streams are named
+}
+
+// places lists the cells.
+func (p MapParams) places() (all []mapPlace) {
+	for _, of := range []struct {
+		problem string
+		sizes   []int
+		levels  []int
+		noises  []float64
+		count   func(level int) int
+		setup   func(p MapParams, m mapPlace, stream func(purpose string) *synth.Stream) (*mapSetup, error)
+	}{
+		{MapOfPenalties, p.Penalties.Sizes, p.Penalties.Groups, p.Penalties.Noises, func(groups int) int { return groups }, MapParams.regression},
+		{MapOfWidths, p.Widths.Sizes, p.Widths.Groups, p.Widths.Noises, func(groups int) int { return 1 + groups }, MapParams.regression},
+		{MapOfWeights, p.Weights.Sizes, p.Weights.Hidden, p.Weights.Noises, func(hidden int) int { return p.Weights.cvgm(hidden, p.K, .5).NumHyperparameters() }, MapParams.rings},
+	} {
+		for a, size := range of.sizes {
+			for b, level := range of.levels {
+				for c, share := range p.Shares {
+					for d, noise := range of.noises {
+						if (a+b+c+d)%p.Fraction == 0 {
+							all = append(all, mapPlace{MapPlace{of.problem, size, of.count(level), share, noise}, of.setup, level, c, d})
+						}
+					}
+				}
+			}
+		}
+	}
+	return all
+}
+
+// regression makes the setup of penalties or widths.
+func (p MapParams) regression(m mapPlace, stream func(purpose string) *synth.Stream) (*mapSetup, error) {
+	of := Friedman{Train: m.Train, Test: p.Widths.Test, Features: p.Widths.Features, Noise: m.Noise}.problem("")
+	if m.Problem == MapOfPenalties {
+		of = p.bands(m.Train, m.Noise).problem("")
+	}
+	train, test := of.draw(stream)
+	splits, err := cvgm.BalancedSplits(stream(fmt.Sprintf("splits %d", m.share)), m.Train, p.K, m.Share)
+	if err != nil {
+		return nil, err
+	}
+	s := &mapSetup{searcher: searcher(p.Evaluations), constantRisk: constantLoss(train, test)}
+	s.constant = s.constantRisk
+	many, errMany := of.setup(m.level, train, test, splits)
+	one, errOne := of.setup(1, train, test, splits)
+	if err := experiment.FirstError(errMany, errOne); err != nil {
+		return nil, err
+	}
+	twice, split := samplesize.Resubstitution(train)
+	training, err := of.loss(m.level, twice, split)
+	if err != nil {
+		return nil, err
+	}
+	s.many, s.one, s.training = many, one, training.Eval
+	return s, nil
+}
+
+// cvgm is the learned kernel of a number of hidden units.
+func (w MapWeights) cvgm(hidden, splits int, share float64) kernels.KernelCVGM {
+	return kernels.KernelCVGM{K: splits, P: share, C: w.C, Hidden: []int{hidden}, StepSize: w.StepSize, Steps: w.Steps}
+}
+
+// boxC bounds the search for C.
+var boxC = interval{1e-3, 1, 1e4}
+
+// rings makes the setup of weights.
+func (p MapParams) rings(m mapPlace, stream func(purpose string) *synth.Stream) (*mapSetup, error) {
+	w := p.Weights
+	kernel := w.cvgm(m.level, p.K, m.Share)
+	data := kernels.RingsData{InnerRadius: w.InnerRadius, OuterRadius: w.OuterRadius, RadiusSD: m.Noise}
+	many, err := data.Examples(stream("training data"), stream("test data"), m.Train, w.Test)
+	if err != nil {
+		return nil, err
+	}
+	phi := kernel.Kernel()
+	many.Start = make([]float64, phi.NumParams())
+	phi.Init(many.Start, stream("weights"))
+	if many.Splits, err = ofBothClasses(stream(fmt.Sprintf("splits %d", m.share)), many.Train.Y, p.K, m.Share); err != nil {
+		return nil, err
+	}
+	if many.CV, err = kernel.Loss(phi, kernels.Full.Learner, many.Loss, many.Train, many.Splits); err != nil {
+		return nil, err
+	}
+	twice, split := samplesize.Resubstitution(many.Train)
+	training, errTraining := kernel.Loss(phi, kernels.Full.Learner, cvgm.LogisticLoss{}, twice, split)
+	cv, errCV := cvgm.New(cvgm.Config{
+		Data: many.Train, Splits: many.Splits, Learner: kernels.Full.Learner, Loss: cvgm.LogisticLoss{}, Features: phi, Workers: 1, Generalised: true,
+	})
+	if err := experiment.FirstError(errTraining, errCV); err != nil {
+		return nil, err
+	}
+	// The hyperparameters of cv are C and the weights, which stay.
+	one := &experiment.Setup{Train: many.Train, Test: many.Test, CV: cv, Start: []float64{boxC.start}, Lower: []float64{boxC.low}, Upper: []float64{boxC.high}}
+	alpha, grad := append([]float64{0}, many.Start...), make([]float64, 1+len(many.Start))
+	one.Hyper = func(x []float64) []float64 {
+		alpha[0] = x[0]
+		return alpha
+	}
+	one.Objective = func(g, x []float64) (float64, error) {
+		if g == nil {
+			return cv.Eval(nil, one.Hyper(x))
+		}
+		loss, err := cv.Eval(grad, one.Hyper(x))
+		g[0] = grad[0]
+		return loss, err
+	}
+	many.Loss, one.Loss = cvgm.ZeroOne{}, cvgm.ZeroOne{}
+	return &mapSetup{many: many, one: one, training: training.Eval, searcher: kernels.GradientDescent(kernel.StepSize, kernel.Steps),
+		constant: math.Ln2, constantRisk: .5}, nil
+}
+
+// ofBothClasses draws uniform splits, without those that train on one class alone: the learner's
+// intercept then has no value.
+func ofBothClasses(src cvgm.Source, labels []float64, k int, share float64) (splits []cvgm.Split, err error) {
+	for len(splits) < k {
+		one, err := cvgm.RandomSplits(src, len(labels), 1, share)
+		if err != nil {
+			return nil, err
+		}
+		var seen [2]bool
+		for _, i := range one[0].Train {
+			seen[int(labels[i]+1)/2] = true
+		}
+		if seen[0] && seen[1] {
+			splits = append(splits, one...)
+		}
+	}
+	return splits, nil
+}

@@ -1,0 +1,98 @@
+package manyhyper
+
+import (
+	"math"
+
+	"cvgm/cvgm/internal/portable"
+	"cvgm/cvgm/internal/spline"
+	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/penalised"
+	"cvgm/synth"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Smooths draws a sum of smooth functions of single features: those of [Truths] of the first four.
+// The other features have no effect. All are uniform on [0, 1).
+type Smooths struct {
+	Train    int     `help:"training examples" range:"[4,∞)" small:"[24,30]" setting:"N = %v"`
+	Test     int     `help:"test examples" range:"[1,∞)" small:"[10,30]" setting:"%v test examples"`
+	Features int     `help:"features, of which the first four have an effect" range:"[4,∞)" small:"{4,6}" setting:"%v features, uniform on [0, 1)"`
+	Noise    float64 `help:"standard deviation of the noise" range:"[0,1e50]" small:"[.1,2]" setting:"noise of standard deviation %v"`
+}
+
+// A Truth is a smooth function of a number in [0, 1].
+type Truth struct {
+	Name string
+	Of   func(x float64) float64
+}
+
+// Truths are the functions of Smooths: three of Gu and Wahba (1991), and a straight line.
+var Truths = []Truth{
+	{"2 sin(πx)", func(x float64) float64 { return 2 * math.Sin(math.Pi*x) }},
+	{"exp(2x)", func(x float64) float64 { return math.Exp(2 * x) }},
+	{"two peaks", func(x float64) float64 {
+		return .2*math.Pow(x, 11)*math.Pow(10*(1-x), 6) + 10*math.Pow(10*x, 3)*math.Pow(1-x, 10)
+	}},
+	{"3x", func(x float64) float64 { return 3 * x }},
+}
+
+// raw draws features and labels.
+func (s Smooths) raw(src synth.Source, rows int) (x *mat.Dense, y []float64) {
+	x, y = uniform(src, rows, s.Features), make([]float64, rows)
+	for i := range y {
+		for j, f := range Truths {
+			y[i] += f.Of(x.At(i, j))
+		}
+		y[i] += s.Noise * src.NormFloat64()
+	}
+	return x, y
+}
+
+// bases is the number of B-splines of a smooth term.
+const bases = 10
+
+// problem is an additive model with a penalty for each group of smooth terms.
+func (s Smooths) problem(name string) problem {
+	columns := make([]portable.Column, s.Features)
+	for j := range columns {
+		columns[j] = portable.Column{Bases: bases, High: 1}
+	}
+	draw := func(src synth.Source, rows int) learn.Data {
+		raw, y := s.raw(src, rows)
+		x := mat.NewDense(rows, s.Features*(bases-1), nil)
+		for i := range rows {
+			row := x.RawRowView(i)
+			portable.Features(columns, raw.RawRowView(i), func(k int, v float64) { row[k] = v })
+		}
+		return learn.Data{X: x, Y: y}
+	}
+	return problem{
+		name: name, features: s.Features, box: []interval{smoothBox},
+		draw: func(stream func(string) *synth.Stream) (train, test learn.Data) {
+			return draw(stream("training data"), s.Train), draw(stream("test data"), s.Test)
+		},
+		learner: func(groups int) learn.Learner {
+			l := &penalised.GLM{Intercept: true, Raw: true}
+			for g := range groups {
+				terms := s.Features / groups
+				l.Penalties = append(l.Penalties, penalised.Penalty{First: g * terms * (bases - 1), S: repeated(spline.Penalty(bases), terms)})
+			}
+			return l
+		},
+	}
+}
+
+// repeated returns the block diagonal matrix of so many blocks s: the sum of that many penalties.
+func repeated(s mat.Symmetric, blocks int) *mat.SymDense {
+	n := s.SymmetricDim()
+	all := mat.NewSymDense(n*blocks, nil)
+	for b := range blocks {
+		for i := range n {
+			for j := i; j < n; j++ {
+				all.SetSym(b*n+i, b*n+j, s.At(i, j))
+			}
+		}
+	}
+	return all
+}
