@@ -10,6 +10,7 @@ import (
 	"cvgm/cvgm/experiment/differentiability"
 	"cvgm/cvgm/experiment/elasticnet"
 	"cvgm/cvgm/experiment/kernels"
+	"cvgm/cvgm/experiment/manyhyper"
 	"cvgm/cvgm/experiment/registry"
 	"cvgm/cvgm/experiment/searches"
 	"cvgm/cvgm/experiment/splits"
@@ -37,6 +38,8 @@ var texts = []any{
 	SearchesCurves, SearchesMinimaTable, SearchesSurface, SearchDimensionsCurves, SearchDimensionsTest, FewDimensionsTable, RegretTable,
 	MyDataPredictions, MyDataCoefficients, MyDataLearning, MyDataSearch,
 	Splits, SplitsCurves, SplitsStepsTable, Gap, GapCurves, Stability, StabilitySweeps, StabilityPath, StabilityStartsTable,
+	ManyHyperparameters, ManyHyperparametersCurves, Additive, AdditiveTerms, GradientMap,
+	func(r *manyhyper.MapResult) string { return Enough(new(manyhyper.LeversResult), r) },
 }
 
 // Readings of random small results are sentences: no value is missing in them, and all end.

@@ -28,12 +28,12 @@ import (
 // a sum of known smooth functions, the made-up houses of notebook my_data, and the paper's rings with
 // labels ±1 as numbers.
 type AdditiveParams struct {
-	Smooths Smooths
-	HousesP float64 `help:"share of the houses for training, drawn anew for each data set" range:"(0,1)" small:"[.5,.8]" setting:"share %v of the houses for training"`
-	Rings   AdditiveRings
-	// Points is the number of places at which smooth terms are kept.
-	Points   int `help:"points of each drawn function" range:"[2,∞)" small:"[2,5]"`
-	DataSets int `help:"data sets of each kind" range:"[2,∞)" small:"[2,3]" setting:"%v data sets"`
+	Smooths     Smooths
+	HousesP     float64 `help:"share of the houses for training, drawn anew for each data set" range:"(0,1)" small:"[.5,.8]" setting:"share %v of the houses for training"`
+	Rings       AdditiveRings
+	Points      int `help:"points of each drawn function" range:"[2,∞)" small:"[2,5]"`
+	Evaluations int `help:"evaluations of the CV loss in each search at most" range:"[1,∞)" small:"[4,8]" setting:"up to %v evaluations"`
+	DataSets    int `help:"data sets of each kind" range:"[2,∞)" small:"[2,3]" setting:"%v data sets"`
 	experiment.FreshData
 }
 
@@ -49,7 +49,7 @@ func DefaultAdditive() AdditiveParams {
 	return AdditiveParams{
 		Smooths: DefaultLevers().Smooths.Smooths, HousesP: .7,
 		Rings:  AdditiveRings{kernels.PaperRings().RingsData, 60, 1000},
-		Points: 41, DataSets: 24,
+		Points: 41, Evaluations: 500, DataSets: 24,
 	}
 }
 
@@ -224,7 +224,7 @@ func (p AdditiveParams) measure(ctx context.Context, s additiveSet, set uint64) 
 		if err := ctx.Err(); err != nil {
 			return c, err
 		}
-		tuned, err := tuned(ctx, k, train, s.terms)
+		tuned, err := p.tuned(ctx, k, train, s.terms)
 		if err != nil {
 			return c, experiment.Wrap(err, "%s", modelNames[k])
 		}
@@ -259,8 +259,8 @@ func searched(t *tune.Tuned) (n int) {
 }
 
 // tuned tunes a model on a table.
-func tuned(ctx context.Context, model int, train *table.Table, of []terms.Term) (*tune.Tuned, error) {
-	t := tune.Tuner{OuterFolds: -1, Workers: 1, KeepWinner: true}
+func (p AdditiveParams) tuned(ctx context.Context, model int, train *table.Table, of []terms.Term) (*tune.Tuned, error) {
+	t := tune.Tuner{MaxEvals: p.Evaluations, OuterFolds: -1, Workers: 1, KeepWinner: true}
 	switch model {
 	case ModelLinear:
 		t.Learner, t.Fixed = new(linear.ElasticNet), map[string]float64{"λ1": 0}

@@ -161,9 +161,9 @@ func (p LeversParams) levers() []lever {
 	from1 := func(groups []int) []int { return append([]int{1}, groups...) }
 	return []lever{
 		{p.Widths.problem("widths of a kernel"), p.Widths.Noise, from1(p.Widths.Groups), false},
-		{p.Bands.problem("penalties, coefficients of different sizes"), p.Bands.Noise, from1(p.Bands.Groups), true},
-		{equal.problem("penalties, coefficients of one size"), p.Bands.Noise, from1(p.Bands.Groups), true},
-		{p.Smooths.problem("penalties of smooth terms"), p.Smooths.Noise, from1(p.Smooths.Groups), false},
+		{p.Bands.problem("penalties, sizes differ"), p.Bands.Noise, from1(p.Bands.Groups), true},
+		{equal.problem("penalties, one size"), p.Bands.Noise, from1(p.Bands.Groups), true},
+		{p.Smooths.problem("smooth terms"), p.Smooths.Noise, from1(p.Smooths.Groups), false},
 	}
 }
 

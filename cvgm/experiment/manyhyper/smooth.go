@@ -54,16 +54,15 @@ const bases = 10
 
 // problem is an additive model with a penalty for each group of smooth terms.
 func (s Smooths) problem(name string) problem {
-	columns := make([]portable.Column, s.Features)
-	for j := range columns {
-		columns[j] = portable.Column{Bases: bases, High: 1}
-	}
+	splines := portable.CentredSplines{Count: bases, High: 1}
 	draw := func(src synth.Source, rows int) learn.Data {
 		raw, y := s.raw(src, rows)
-		x := mat.NewDense(rows, s.Features*(bases-1), nil)
+		x := mat.NewDense(rows, s.Features*splines.Width(), nil)
 		for i := range rows {
 			row := x.RawRowView(i)
-			portable.Features(columns, raw.RawRowView(i), func(k int, v float64) { row[k] = v })
+			for j, v := range raw.RawRowView(i) {
+				splines.Set(v, j*splines.Width(), func(k int, v float64) { row[k] = v })
+			}
 		}
 		return learn.Data{X: x, Y: y}
 	}
@@ -76,7 +75,7 @@ func (s Smooths) problem(name string) problem {
 			l := &penalised.GLM{Intercept: true, Raw: true}
 			for g := range groups {
 				terms := s.Features / groups
-				l.Penalties = append(l.Penalties, penalised.Penalty{First: g * terms * (bases - 1), S: repeated(spline.Penalty(bases), terms)})
+				l.Penalties = append(l.Penalties, penalised.Penalty{First: g * terms * splines.Width(), S: repeated(spline.Penalty(bases), terms)})
 			}
 			return l
 		},

@@ -1,0 +1,212 @@
+package figures
+
+import (
+	"fmt"
+	"math"
+
+	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/manyhyper"
+	"cvgm/figures/internal/chart"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+func init() {
+	register(func(r *manyhyper.LeversResult) []Output {
+		return []Output{ManyHyperparametersCurves(r), ManyHyperparametersTable(r)}
+	})
+	register(func(r *manyhyper.AdditiveResult) []Output {
+		return []Output{AdditiveTerms(r), AdditiveTable(r)}
+	})
+	register(func(r *manyhyper.MapResult) []Output {
+		return []Output{GradientMap(r), GradientMapTable(r)}
+	})
+}
+
+// searchNames words the searches by the parameters.
+func searchNames(p manyhyper.LeversParams) map[string]string {
+	return map[string]string{
+		manyhyper.SearchFolds:  fmt.Sprintf("%d folds", p.Folds),
+		manyhyper.SearchHalves: fmt.Sprintf("splits of share %.2g", p.HalfP),
+		manyhyper.SearchTuner:  "tuner",
+		manyhyper.SearchNet:    "tuner, elastic net",
+	}
+}
+
+// ManyHyperparametersCurves shows test loss and CV loss against the number of hyperparameters, as
+// multiples of those with one of the kind.
+func ManyHyperparametersCurves(r *manyhyper.LeversResult) *Figure {
+	f := &Figure{Name: "many_hyperparameters", Width: 11 * vg.Inch, Height: 4.1 * vg.Inch, Legend: LegendBelow, SameAxes: true, Panels: [][]*Panel{nil},
+		Caption: fmt.Sprintf("Test loss (thick, with 95 %% intervals of the paired differences) and CV loss (thin) against the number of hyperparameters, as multiples of the losses with one of the kind, over %d data sets. The square is the tuner's test loss. Below 1 many hyperparameters are better than one; where the thin line falls and the thick one does not, they fit the splits and not the population.", r.Params.DataSets)}
+	names := searchNames(r.Params)
+	for _, l := range r.Problems {
+		p := NewPanel(l.Name, l.Name, "hyperparameters", "loss, as a multiple of one's").Grid().LogAxes(true, false)
+		for _, s := range []struct {
+			name     string
+			test, cv Style
+		}{
+			{manyhyper.SearchFolds, Style{Color: Blue, Width: 2}, Style{Color: Blue, Width: 1.2, Dash: []vg.Length{2, 2}}},
+			{manyhyper.SearchHalves, Style{Color: Vermillion, Width: 2.5, Dash: []vg.Length{9, 3}}, Style{Color: Vermillion, Width: 1.2, Dash: []vg.Length{6, 2, 1, 2}}},
+		} {
+			var x []float64
+			var test, cv []experiment.Estimate
+			for _, row := range l.Rows {
+				if row.Search == s.name {
+					x, test, cv = append(x, float64(row.Hyperparameters)), append(test, l.Ratio(row)), append(cv, l.CVRatio(row))
+				}
+			}
+			mean, low, high := means(test)
+			p.Band("test loss, "+names[s.name], Log10s(x), low, high, s.test)
+			p.Line("test loss, "+names[s.name], Log10s(x), mean, s.test)
+			mean, _, _ = means(cv)
+			p.Line("CV loss, "+names[s.name], Log10s(x), mean, s.cv)
+		}
+		if row, ok := l.Find(manyhyper.SearchTuner); ok {
+			p.Scatter("test loss, "+names[manyhyper.SearchTuner], []float64{math.Log10(float64(row.Hyperparameters))}, []float64{l.Ratio(row).Mean}, Style{Color: Black, Glyph: draw.SquareGlyph{}, GlyphRadius: 3.5})
+		}
+		p.HLine("one hyperparameter", 1, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
+		f.Panels[0] = append(f.Panels[0], p)
+	}
+	return f
+}
+
+// ManyHyperparametersTable lists all searches.
+func ManyHyperparametersTable(r *manyhyper.LeversResult) *Table {
+	t := &Table{
+		Name: "many_hyperparameters_searches", Caption: fmt.Sprintf("One hyperparameter of a kind against several, over %d data sets of each problem", r.Params.DataSets),
+		Header: []string{"Problem", "Splits", "Hyperparameters", "Evaluations", "Fits", "CV loss", "Test loss", "Test loss minus one's", "Lower than one's", "Test loss of a constant", "Variance of the noise"},
+		Brief:  []string{"Problem", "Splits", "Hyperparameters", "Fits", "CV loss", "Test loss", "Test loss minus one's", "Lower than one's"},
+		Note: fmt.Sprintf("Means with 95 %% confidence intervals of mean squared errors. The difference is paired, from the first row of the problem; a tie counts half. A search of several hyperparameters begins where the search of one ended, and its fits include that search's. "+
+			"Folds and splits are fitted at once, so that the time grows more slowly than the fits. A tuner tries several starts, looks for widths on splits of its own, and lets features leave; its fits are not counted. Training examples: %d for the widths, %d for the penalties, %d for the smooth terms.",
+			r.Params.Widths.Train, r.Params.Bands.Train, r.Params.Smooths.Train),
+	}
+	names := searchNames(r.Params)
+	for _, l := range r.Problems {
+		for _, row := range l.Rows {
+			var fits any
+			if row.Fits.N > 0 {
+				fits = Number{Value: row.Fits.Mean, Digits: 0}
+			}
+			t.Rows = append(t.Rows, []any{l.Name, names[row.Search], row.Hyperparameters, Number{Value: row.Evaluations.Mean, Digits: 0}, fits, chart.Estimated(row.CV, 3), chart.Estimated(row.Test, 3),
+				chart.Estimated(row.TestLessOne.Difference, 3), fmt.Sprintf("%.0f %%", 100*row.TestLessOne.Wins), chart.Estimated(l.Constant, 3), Number{Value: l.Noise, Digits: 3}})
+		}
+	}
+	return t
+}
+
+// AdditiveTerms shows the known functions, with the fitted ones of both additive models.
+func AdditiveTerms(r *manyhyper.AdditiveResult) *Figure {
+	f := &Figure{Name: "additive_terms", Width: 11 * vg.Inch, Height: 3.6 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil},
+		Caption: fmt.Sprintf("Four known functions of one feature each, which the labels add up (dotted), and their estimates by an additive model with one penalty for all terms and with a penalty for each: means over %d data sets of %d examples, with bands of one standard deviation between the data sets. All are minus their mean.", r.Params.DataSets, r.Params.Smooths.Train)}
+	for j, term := range r.Terms {
+		p := NewPanel(term.Name, term.Name, fmt.Sprintf("x%s", chart.Subscripted(fmt.Sprint(j+1))), "effect").Grid()
+		for k, s := range []Style{{Color: Vermillion, Width: 2, Dash: []vg.Length{6, 3}}, {Color: Blue, Width: 2}} {
+			fit := term.Fits[k]
+			name := []string{"one penalty", "a penalty for each term"}[k]
+			low, high := make([]float64, len(fit.Mean)), make([]float64, len(fit.Mean))
+			for i, m := range fit.Mean {
+				low[i], high[i] = m-fit.Deviation[i], m+fit.Deviation[i]
+			}
+			p.Band(name, term.Places, low, high, s)
+			p.Line(name, term.Places, fit.Mean, s)
+		}
+		p.Line("truth", term.Places, term.Truth, Style{Color: Black, Width: 2, Dash: []vg.Length{1, 3}})
+		f.Panels[0] = append(f.Panels[0], p)
+	}
+	return f
+}
+
+// AdditiveTable compares the models on known functions and on two shipped sets.
+func AdditiveTable(r *manyhyper.AdditiveResult) *Table {
+	t := &Table{
+		Name: "additive", Caption: fmt.Sprintf("Additive models beside others, tuned by the same calls, over %d data sets of each kind", r.Params.DataSets),
+		Header: []string{"Data", "Model", "Hyperparameters", "Evaluations", "CV loss", "Test loss", "Minus one of the kind", "Minus linear", "Test loss of a constant"},
+		Brief:  []string{"Data", "Model", "Hyperparameters", "Evaluations", "CV loss", "Test loss", "Minus one of the kind", "Minus linear"},
+		Note:   "Mean squared errors: means with 95 % confidence intervals, and paired differences. One of the kind is the model with one penalty, or with one width.",
+	}
+	for _, s := range r.Sets {
+		name := fmt.Sprintf("%s, %d rows", s.Name, s.Train)
+		digits := 3
+		if s.Constant.Mean > 1000 {
+			digits = 0
+		}
+		for _, m := range s.Models {
+			var lessOne any
+			if m.TestLessOne.Difference.N > 0 {
+				lessOne = chart.Estimated(m.TestLessOne.Difference, digits)
+			}
+			t.Rows = append(t.Rows, []any{name, m.Name, m.Hyperparameters, Number{Value: m.Evaluations.Mean, Digits: 0}, chart.Estimated(m.CV, digits), chart.Estimated(m.Test, digits),
+				lessOne, chart.Estimated(m.TestLessLinear.Difference, digits), chart.Estimated(s.Constant, digits)})
+		}
+	}
+	return t
+}
+
+// GradientMap shows the two differences of the map against each of its four factors.
+func GradientMap(r *manyhyper.MapResult) *Figure {
+	f := &Figure{Name: "gradient_map", Width: 11 * vg.Inch, Height: 6.2 * vg.Inch, Legend: LegendBelow, SameAxes: true,
+		Caption: fmt.Sprintf("Differences of test losses, as shares of the larger one: many hyperparameters by the CV gradient minus many by the training gradient (top), and minus one (bottom). Each point is the mean over all cells of a problem with this value, bands are 95 %% confidence intervals over their data sets, %d a cell of penalties and widths and %d a cell of weights. Below 0 the CV gradient helps, or many do.", r.Params.DataSets, r.Params.RingsDataSets)}
+	styles := []Style{{Color: Blue, Width: 2}, {Color: Vermillion, Width: 2, Dash: []vg.Length{6, 2}}, {Color: Green, Width: 2.5, Dash: []vg.Length{2, 2}}}
+	for _, what := range []struct {
+		name, y string
+		of      func(e manyhyper.MapEffect) experiment.Estimate
+	}{
+		{"CV minus training gradient", "CV gradient minus training gradient", func(e manyhyper.MapEffect) experiment.Estimate { return e.CVLessTraining }},
+		{"many minus one", "many hyperparameters minus one", func(e manyhyper.MapEffect) experiment.Estimate { return e.ManyLessOne }},
+	} {
+		var row []*Panel
+		for factor, name := range manyhyper.Factors {
+			const share = 2 // the one factor that is no multiple of a size
+			p := NewPanel(what.name+", "+name, "", name, what.y).Grid().LogAxes(factor != share, false)
+			for k, problem := range manyhyper.MapProblems {
+				var x []float64
+				var y []experiment.Estimate
+				for _, e := range r.Effects {
+					if e.Problem == problem && e.Factor == factor {
+						x, y = append(x, e.Level), append(y, what.of(e))
+					}
+				}
+				if factor != share {
+					x = Log10s(x)
+				}
+				mean, low, high := means(y)
+				p.Band(problem, x, low, high, styles[k])
+				p.Line(problem, x, mean, styles[k])
+			}
+			p.HLine("no difference", 0, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
+			row = append(row, p)
+		}
+		f.Panels = append(f.Panels, row)
+	}
+	return f
+}
+
+// helps words the sign of a difference of losses that is clear by its interval.
+func helps(e experiment.Estimate) string {
+	switch {
+	case !e.Repeated() || e.Mean >= -e.Margin && e.Mean <= e.Margin:
+		return "undecided"
+	case e.Mean < 0:
+		return "helps"
+	}
+	return "harms"
+}
+
+// GradientMapTable lists all cells of the map.
+func GradientMapTable(r *manyhyper.MapResult) *Table {
+	p := r.Params
+	t := &Table{
+		Name: "gradient_map_cells", Caption: fmt.Sprintf("When the gradient of the CV loss helps, and when many hyperparameters do: %d cells", len(r.Cells)),
+		Header: []string{"Problem", "N", "Hyperparameters", "Share", "Noise", "CV minus training gradient", "CV gradient", "Many minus one", "Many", "CV loss, one", "CV loss, many", "Test loss, one", "Test loss, many", "Test loss, training gradient"},
+		Brief:  []string{"Problem", "N", "Hyperparameters", "Share", "Noise", "CV minus training gradient", "CV gradient", "Many minus one", "Many", "CV loss, one", "CV loss, many"},
+		Note: fmt.Sprintf("Differences of test losses are paired and shares of the larger loss, with 95 %% confidence intervals over %d data sets a cell of penalties and widths and %d a cell of weights; no interval is widened for the number of cells. Losses are shares of a constant prediction's: mean squared errors, of the weights error rates for the test and logistic losses for CV. "+
+			"Share is the share of the rows that the %d splits fit. Noise is the standard deviation of the labels' noise, of the weights that of the radii. With one hyperparameter the penalties and widths are all equal, and the weights stay at their start while C is searched for.", p.DataSets, p.RingsDataSets, p.K),
+	}
+	for _, c := range r.Cells {
+		t.Rows = append(t.Rows, []any{c.Problem, fmt.Sprint(c.Train), c.Hyperparameters, fmt.Sprint(c.Share), fmt.Sprint(c.Noise),
+			chart.Estimated(c.CVLessTraining, 3), helps(c.CVLessTraining), chart.Estimated(c.ManyLessOne, 3), helps(c.ManyLessOne),
+			chart.Estimated(c.OneCV, 3), chart.Estimated(c.ManyCV, 3), chart.Estimated(c.One, 3), chart.Estimated(c.Many, 3), chart.Estimated(c.Training, 3)})
+	}
+	return t
+}

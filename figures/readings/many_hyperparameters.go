@@ -1,0 +1,169 @@
+package readings
+
+import (
+	"fmt"
+	"strings"
+
+	"cvgm/cvgm/experiment"
+	"cvgm/cvgm/experiment/manyhyper"
+)
+
+// perCent returns a ratio and its interval as a change in per cent.
+func perCent(e experiment.Estimate) experiment.Estimate {
+	e.Mean--
+	return e.Times(100)
+}
+
+// ManyHyperparameters is the answer: the change of the test loss by many hyperparameters of each
+// kind.
+func ManyHyperparameters(r *manyhyper.LeversResult) string {
+	var all list
+	for _, l := range r.Problems {
+		folds, _ := l.Find(manyhyper.SearchFolds)
+		halves, _ := l.Find(manyhyper.SearchHalves)
+		all.item("**%s:** one has the test loss %.3g. With %d, found on %d folds, it %s per cent; found on splits that fit the share %.2g of the rows, it %s.",
+			capital(l.Name), l.Rows[0].Test.Mean, folds.Hyperparameters, r.Params.Folds, Described(perCent(l.Ratio(folds)), 0), r.Params.HalfP, Described(perCent(l.Ratio(halves)), 0))
+	}
+	return paragraphs(fmt.Sprintf("Many hyperparameters against one of the kind, on the same %d data sets of each problem, all by the exact gradient of the CV loss:", r.Params.DataSets), all.String())
+}
+
+// capital returns a text with its first letter as a capital.
+func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
+
+// ManyHyperparametersCurves reads the figure, and tells what each lever does by itself.
+func ManyHyperparametersCurves(r *manyhyper.LeversResult) string {
+	var all list
+	for _, l := range r.Problems {
+		halves, _ := l.Find(manyhyper.SearchHalves)
+		tuner, _ := l.Find(manyhyper.SearchTuner)
+		var onFolds, onHalves, best manyhyper.LeverRow
+		for _, row := range l.Rows {
+			switch {
+			case row.Search == manyhyper.SearchHalves && onHalves.Search == "":
+				onHalves = row
+			case row.Search == manyhyper.SearchFolds:
+				onFolds = row
+			}
+			if best.Search == "" || row.Test.Mean < best.Test.Mean {
+				best = row
+			}
+		}
+		all.item("*%s.* Test loss as a multiple of one's: other splits alone %.2f, many alone %.2f, both %.2f, the tuner %.2f. The lowest is %.2f with %d hyperparameters. With many, the CV loss on folds is %.2f of one's.",
+			capital(l.Name), l.Ratio(onHalves).Mean, l.Ratio(onFolds).Mean, l.Ratio(halves).Mean, l.Ratio(tuner).Mean, l.Ratio(best).Mean, best.Hyperparameters, l.CVRatio(onFolds).Mean)
+	}
+	return paragraphs("A thick line below the dotted one is a gain. A thin line that falls below the thick one of its colour is over-fitting of the splits: the CV loss of many hyperparameters promises more than the test loss has.", all.String())
+}
+
+// Enough counts the searches in which many hyperparameters of a kind are not clearly better than
+// one.
+func Enough(r *manyhyper.LeversResult, m *manyhyper.MapResult) string {
+	var without []string
+	for _, l := range r.Problems {
+		clear := false
+		for _, row := range l.Rows[1:] {
+			d := row.TestLessOne.Difference
+			clear = clear || row.Hyperparameters > l.Rows[0].Hyperparameters && d.Mean < -d.Margin
+		}
+		if !clear {
+			without = append(without, l.Name)
+		}
+	}
+	var cells list
+	for _, problem := range manyhyper.MapProblems {
+		helps, harms, all := counts(m, problem, func(c manyhyper.MapCell) experiment.Estimate { return c.ManyLessOne })
+		cells.item("*%s:* many are clearly better than one in %d of %d cells of the map, and clearly worse in %d.", capital(problem), helps, all, harms)
+	}
+	return paragraphs(
+		fmt.Sprintf("Problems on which no search of several hyperparameters is clearly better than one: %s. One hyperparameter of a kind, tuned by plain CVGM, is enough there.", Listed(without)),
+		cells.String())
+}
+
+// counts counts the cells of a problem in which a difference is clearly below and above 0, and all.
+func counts(m *manyhyper.MapResult, problem string, of func(c manyhyper.MapCell) experiment.Estimate) (below, above, all int) {
+	for _, c := range m.Cells {
+		if c.Problem != problem {
+			continue
+		}
+		all++
+		if e := of(c); e.Mean < -e.Margin {
+			below++
+		} else if e.Mean > e.Margin {
+			above++
+		}
+	}
+	return below, above, all
+}
+
+// GradientMap reads the figure, and counts the cells in which the CV gradient helps.
+func GradientMap(m *manyhyper.MapResult) string {
+	var cells list
+	for _, problem := range manyhyper.MapProblems {
+		helps, harms, all := counts(m, problem, func(c manyhyper.MapCell) experiment.Estimate { return c.CVLessTraining })
+		cells.item("*%s:* the CV gradient is clearly better than the training gradient in %d of %d cells, and clearly worse in %d. %s", capital(problem), helps, all, harms, turns(m, problem))
+	}
+	return paragraphs("A line that crosses the dotted one changes its sign with this factor. The bands are narrow where the cells agree; a wide band can hide a gain and a loss.", cells.String())
+}
+
+// turns names the factors with which the mean of a difference changes its sign clearly.
+func turns(m *manyhyper.MapResult, problem string) string {
+	var cv, many []string
+	for factor, name := range manyhyper.Factors {
+		var signs [2]map[bool]bool
+		for k := range signs {
+			signs[k] = map[bool]bool{}
+		}
+		for _, e := range m.Effects {
+			if e.Problem != problem || e.Factor != factor {
+				continue
+			}
+			for k, d := range []experiment.Estimate{e.CVLessTraining, e.ManyLessOne} {
+				if d.Mean < -d.Margin || d.Mean > d.Margin {
+					signs[k][d.Mean > 0] = true
+				}
+			}
+		}
+		if len(signs[0]) == 2 {
+			cv = append(cv, name)
+		}
+		if len(signs[1]) == 2 {
+			many = append(many, name)
+		}
+	}
+	return fmt.Sprintf("Factors with which its sign clearly changes: %s; of many against one: %s.", Listed(cv), Listed(many))
+}
+
+// Additive compares the additive model with others on each kind of data.
+func Additive(r *manyhyper.AdditiveResult) string {
+	var all list
+	for _, s := range r.Sets {
+		best := manyhyper.ModelLinear
+		for k, m := range s.Models {
+			if m.Test.Mean < s.Models[best].Test.Mean {
+				best = k
+			}
+		}
+		each, widths := s.Models[manyhyper.ModelAdditive], s.Models[manyhyper.ModelWidths]
+		share := func(e experiment.Comparison) string {
+			return Described(e.Difference.Times(100/s.Constant.Mean), 1)
+		}
+		all.item("*%s:* in per cent of a constant's test loss, a penalty for each term against one for all %s; a width for each feature against one %s. The lowest test loss has the model %q, and the lowest CV loss %q.",
+			capital(s.Name), share(each.TestLessOne), share(widths.TestLessOne), s.Models[best].Name, lowestCV(s))
+	}
+	return all.String()
+}
+
+// lowestCV names the model of the lowest mean CV loss.
+func lowestCV(s manyhyper.AdditiveSet) string {
+	best := s.Models[0]
+	for _, m := range s.Models {
+		if m.CV.Mean < best.CV.Mean {
+			best = m
+		}
+	}
+	return best.Name
+}
+
+// AdditiveTerms reads the figure.
+func AdditiveTerms(*manyhyper.AdditiveResult) string {
+	return "The nearer a line is to the dotted one, the smaller is its bias; the narrower its band, the smaller is its variance. One penalty for all terms is a compromise: too large for a function with two peaks, and too small for a straight line."
+}
