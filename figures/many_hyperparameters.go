@@ -3,6 +3,7 @@ package figures
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/experiment/manyhyper"
@@ -98,18 +99,14 @@ func ManyHyperparametersTable(r *manyhyper.LeversResult) *Table {
 // AdditiveTerms shows the known functions, with the fitted ones of both additive models.
 func AdditiveTerms(r *manyhyper.AdditiveResult) *Figure {
 	f := &Figure{Name: "additive_terms", Width: 11 * vg.Inch, Height: 3.6 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil},
-		Caption: fmt.Sprintf("Four known functions of one feature each, which the labels add up (dotted), and their estimates by an additive model with one penalty for all terms and with a penalty for each: means over %d data sets of %d examples, with bands of one standard deviation between the data sets. All are minus their mean.", r.Params.DataSets, r.Params.Smooths.Train)}
+		Caption: fmt.Sprintf("Four known functions of one feature each, which the labels add up (dotted), and their estimates by an additive model with one penalty for all terms and with a penalty for each: means over %d data sets of %d examples, with 95 %% confidence intervals. All are minus their mean.", r.Params.DataSets, r.Params.Smooths.Train)}
 	for j, term := range r.Terms {
 		p := NewPanel(term.Name, term.Name, fmt.Sprintf("x%s", chart.Subscripted(fmt.Sprint(j+1))), "effect").Grid()
 		for k, s := range []Style{{Color: Vermillion, Width: 2, Dash: []vg.Length{6, 3}}, {Color: Blue, Width: 2}} {
-			fit := term.Fits[k]
 			name := []string{"one penalty", "a penalty for each term"}[k]
-			low, high := make([]float64, len(fit.Mean)), make([]float64, len(fit.Mean))
-			for i, m := range fit.Mean {
-				low[i], high[i] = m-fit.Deviation[i], m+fit.Deviation[i]
-			}
+			mean, low, high := means(term.Fits[k])
 			p.Band(name, term.Places, low, high, s)
-			p.Line(name, term.Places, fit.Mean, s)
+			p.Line(name, term.Places, mean, s)
 		}
 		p.Line("truth", term.Places, term.Truth, Style{Color: Black, Width: 2, Dash: []vg.Length{1, 3}})
 		f.Panels[0] = append(f.Panels[0], p)
@@ -145,7 +142,7 @@ func AdditiveTable(r *manyhyper.AdditiveResult) *Table {
 
 // GradientMap shows the two differences of the map against each of its four factors.
 func GradientMap(r *manyhyper.MapResult) *Figure {
-	f := &Figure{Name: "gradient_map", Width: 11 * vg.Inch, Height: 6.2 * vg.Inch, Legend: LegendBelow, SameAxes: true,
+	f := &Figure{Name: "gradient_map", Width: 11 * vg.Inch, Height: 6.2 * vg.Inch, Legend: LegendBelow,
 		Caption: fmt.Sprintf("Differences of test losses, as shares of the larger one: many hyperparameters by the CV gradient minus many by the training gradient (top), and minus one (bottom). Each point is the mean over all cells of a problem with this value, bands are 95 %% confidence intervals over their data sets, %d a cell of penalties and widths and %d a cell of weights. Below 0 the CV gradient helps, or many do.", r.Params.DataSets, r.Params.RingsDataSets)}
 	styles := []Style{{Color: Blue, Width: 2}, {Color: Vermillion, Width: 2, Dash: []vg.Length{6, 2}}, {Color: Green, Width: 2.5, Dash: []vg.Length{2, 2}}}
 	for _, what := range []struct {
@@ -156,7 +153,14 @@ func GradientMap(r *manyhyper.MapResult) *Figure {
 		{"many minus one", "many hyperparameters minus one", func(e manyhyper.MapEffect) experiment.Estimate { return e.ManyLessOne }},
 	} {
 		var row []*Panel
+		var all []experiment.Estimate
+		for _, e := range r.Effects {
+			all = append(all, what.of(e))
+		}
+		_, lows, highs := means(all)
+		ymin, ymax := padded(append(lows, 0), append(highs, 0))
 		for factor, name := range manyhyper.Factors {
+			var places []float64
 			const share = 2 // the one factor that is no multiple of a size
 			p := NewPanel(what.name+", "+name, "", name, what.y).Grid().LogAxes(factor != share, false)
 			for k, problem := range manyhyper.MapProblems {
@@ -170,16 +174,29 @@ func GradientMap(r *manyhyper.MapResult) *Figure {
 				if factor != share {
 					x = Log10s(x)
 				}
+				places = append(places, x...)
 				mean, low, high := means(y)
 				p.Band(problem, x, low, high, styles[k])
 				p.Line(problem, x, mean, styles[k])
 			}
 			p.HLine("no difference", 0, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
+			xmin, xmax := padded(places, places)
+			p.Range(xmin, xmax, ymin, ymax)
 			row = append(row, p)
 		}
 		f.Panels = append(f.Panels, row)
 	}
 	return f
+}
+
+// padded returns the range from the least of lows to the largest of highs, with some room.
+func padded(lows, highs []float64) (low, high float64) {
+	if len(lows) == 0 {
+		return 0, 1
+	}
+	low, high = slices.Min(lows), slices.Max(highs)
+	room := max(.06*(high-low), .01)
+	return low - room, high + room
 }
 
 // helps words the sign of a difference of losses that is clear by its interval.

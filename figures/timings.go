@@ -31,6 +31,7 @@ func NotebookCostTable(t *claims.Timings) *Table {
 		{"06_searches", "searches, and the cost of a gradient"},
 		{"07_splits", "splits, and over-fitting of the CV loss"},
 		{"08_stability", "stability"},
+		{"09_many_hyperparameters", "many hyperparameters, and a map of when the gradient helps"},
 	} {
 		number, _, _ := strings.Cut(n.notebook, "_")
 		row := []any{n.about, Code("./reproduce.sh --force " + number), nil}

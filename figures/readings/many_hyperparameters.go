@@ -19,12 +19,25 @@ func perCent(e experiment.Estimate) experiment.Estimate {
 func ManyHyperparameters(r *manyhyper.LeversResult) string {
 	var all list
 	for _, l := range r.Problems {
-		folds, _ := l.Find(manyhyper.SearchFolds)
+		var found []string
+		for _, row := range l.Rows {
+			if row.Search == manyhyper.SearchFolds && row.Hyperparameters > l.Rows[0].Hyperparameters {
+				found = append(found, fmt.Sprintf("with %d hyperparameters it %s per cent", row.Hyperparameters, Described(perCent(l.Ratio(row)), 0)))
+			}
+		}
 		halves, _ := l.Find(manyhyper.SearchHalves)
-		all.item("**%s:** one has the test loss %.3g. With %d, found on %d folds, it %s per cent; found on splits that fit the share %.2g of the rows, it %s.",
-			capital(l.Name), l.Rows[0].Test.Mean, folds.Hyperparameters, r.Params.Folds, Described(perCent(l.Ratio(folds)), 0), r.Params.HalfP, Described(perCent(l.Ratio(halves)), 0))
+		all.item("**%s:** one has the test loss %.3g, a constant %.3g. On %d folds, %s. On splits that fit the share %.2g of the rows, with %d it %s per cent.",
+			capital(l.Name), l.Rows[0].Test.Mean, l.Constant.Mean, r.Params.Folds, strings.Join(found, ", and "), r.Params.HalfP, halves.Hyperparameters, Described(perCent(l.Ratio(halves)), 0))
 	}
-	return paragraphs(fmt.Sprintf("Many hyperparameters against one of the kind, on the same %d data sets of each problem, all by the exact gradient of the CV loss:", r.Params.DataSets), all.String())
+	return paragraphs(fmt.Sprintf("**Test loss with many hyperparameters, against one of the kind,** on the same %d data sets of each problem, all found by the exact gradient of the CV loss:", r.Params.DataSets), all.String())
+}
+
+// counted counts hyperparameters.
+func counted(n int) string {
+	if n == 1 {
+		return "1 hyperparameter"
+	}
+	return fmt.Sprintf("%d hyperparameters", n)
 }
 
 // capital returns a text with its first letter as a capital.
@@ -48,8 +61,8 @@ func ManyHyperparametersCurves(r *manyhyper.LeversResult) string {
 				best = row
 			}
 		}
-		all.item("*%s.* Test loss as a multiple of one's: other splits alone %.2f, many alone %.2f, both %.2f, the tuner %.2f. The lowest is %.2f with %d hyperparameters. With many, the CV loss on folds is %.2f of one's.",
-			capital(l.Name), l.Ratio(onHalves).Mean, l.Ratio(onFolds).Mean, l.Ratio(halves).Mean, l.Ratio(tuner).Mean, l.Ratio(best).Mean, best.Hyperparameters, l.CVRatio(onFolds).Mean)
+		all.item("*%s.* Test loss as a multiple of one's: other splits alone %.2f, many alone %.2f, both %.2f, the tuner %.2f. The lowest of all searches is %.2f, with %s. With many, the CV loss on folds is %.2f of one's.",
+			capital(l.Name), l.Ratio(onHalves).Mean, l.Ratio(onFolds).Mean, l.Ratio(halves).Mean, l.Ratio(tuner).Mean, l.Ratio(best).Mean, counted(best.Hyperparameters), l.CVRatio(onFolds).Mean)
 	}
 	return paragraphs("A thick line below the dotted one is a gain. A thin line that falls below the thick one of its colour is over-fitting of the splits: the CV loss of many hyperparameters promises more than the test loss has.", all.String())
 }
@@ -129,7 +142,13 @@ func turns(m *manyhyper.MapResult, problem string) string {
 			many = append(many, name)
 		}
 	}
-	return fmt.Sprintf("Factors with which its sign clearly changes: %s; of many against one: %s.", Listed(cv), Listed(many))
+	said := func(what string, factors []string) string {
+		if factors == nil {
+			return fmt.Sprintf("No factor clearly changes %s.", what)
+		}
+		return fmt.Sprintf("Clearly changing %s: %s.", what, strings.Join(factors, ", "))
+	}
+	return said("the sign of this difference", cv) + " " + said("the sign of many minus one", many)
 }
 
 // Additive compares the additive model with others on each kind of data.

@@ -102,21 +102,18 @@ type AdditiveModel struct {
 	Evaluations     experiment.Estimate
 	CV, Test        experiment.Estimate
 	TestLessLinear  experiment.Comparison
-	// TestLessOne is the test loss minus that of the model of its kind with one hyperparameter; N = 0
+	// TestLessOne compares with the model of its kind that has one hyperparameter, first minus second; N = 0
 	// for others.
 	TestLessOne experiment.Comparison
 }
 
-// An AdditiveTerm is a known function at Places, minus its mean there, with the fitted ones: one
-// penalty for all terms, then one for each.
+// An AdditiveTerm is a known function at Places, minus its mean there, with the means of the fits
+// over the data sets: one penalty for all terms, then one for each.
 type AdditiveTerm struct {
 	Name          string
 	Places, Truth []float64
-	Fits          [2]FittedTerm
+	Fits          [2][]experiment.Estimate
 }
-
-// A FittedTerm has the mean of a function's fits over the data sets, and their standard deviation.
-type FittedTerm struct{ Mean, Deviation []float64 }
 
 // additiveSet is one kind of data.
 type additiveSet struct {
@@ -124,7 +121,7 @@ type additiveSet struct {
 	// draw returns the lines of a CSV, with the header first, and the number of training rows.
 	draw   func(stream func(purpose string) *synth.Stream) (lines []string, train int, err error)
 	target string
-	// terms are those of the additive models.
+	// terms make the additive models.
 	terms []terms.Term
 }
 
@@ -173,9 +170,7 @@ func (p AdditiveParams) Run(ctx context.Context) (*AdditiveResult, error) {
 				for _, c := range measured[0] {
 					v = append(v, c.Terms[k][j][i])
 				}
-				e := experiment.EstimateOf(v)
-				term.Fits[k].Mean = append(term.Fits[k].Mean, e.Mean)
-				term.Fits[k].Deviation = append(term.Fits[k].Deviation, experiment.Deviation(e))
+				term.Fits[k] = append(term.Fits[k], experiment.EstimateOf(v))
 			}
 		}
 		r.Terms = append(r.Terms, term)

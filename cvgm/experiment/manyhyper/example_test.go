@@ -8,8 +8,8 @@ import (
 )
 
 // Four penalties, and five hyperparameters of a kernel, beside one of the kind, on data sets of 30 rows.
-func ExampleMapParams() {
-	p := manyhyper.DefaultMap()
+func ExampleGradientMapParams() {
+	p := manyhyper.DefaultGradientMap()
 	p.DataSets, p.RingsDataSets, p.Evaluations = 4, 2, 30
 	p.Penalties.Sizes, p.Penalties.Groups, p.Penalties.Noises = []int{30}, []int{4}, []float64{.3}
 	p.Widths.Sizes, p.Widths.Groups, p.Widths.Noises = []int{30}, []int{4}, []float64{1}

@@ -114,10 +114,10 @@ type LeverRow struct {
 	Evaluations     experiment.Estimate // with the search of one, from whose end it began
 	Fits            experiment.Estimate // one for each split and evaluation; of the tuner N = 0
 	CV, Test        experiment.Estimate
-	// TestLessOne is the test loss minus that of the first row, which has one hyperparameter of the
+	// TestLessOne is the test loss minus the first row's, which has one hyperparameter of the
 	// kind and folds.
 	TestLessOne experiment.Comparison
-	// CVLessOne is the CV loss minus that of one hyperparameter of the kind on the same splits; of the
+	// CVLessOne is the CV loss minus the one of a single hyperparameter of the kind on the same splits; of the
 	// tuner N = 0.
 	CVLessOne experiment.Comparison
 }

@@ -32,7 +32,7 @@ func streams(set uint64) func(string) *synth.Stream {
 // begin where one ended.
 func TestSpreadKeepsTheModel(t *testing.T) {
 	serial.Test(t)
-	p := *casetest.Drawn[LeversParams]("many_hyperparameters")
+	p := *casetest.Drawn[LeversParams]("levers")
 	for _, l := range p.levers() {
 		train, test := l.draw(streams(1))
 		splits, err := cvgm.KFold(streams(1)("folds"), len(train.Y), 3)
@@ -98,7 +98,7 @@ func TestLabelsOfProblems(t *testing.T) {
 }
 
 func TestLeversAreTheSameForAnyGOMAXPROCS(t *testing.T) {
-	p := *casetest.Drawn[LeversParams]("many_hyperparameters")
+	p := *casetest.Drawn[LeversParams]("levers")
 	p.Widths.Groups, p.Bands.Groups, p.Smooths.Groups, p.Smooths.Features = []int{6}, []int{2, 6}, []int{4}, 4
 	r := casetest.SameForAnyGOMAXPROCS(t, p.Run)
 	for k, rows := range []int{5, 8, 8, 5} {
@@ -221,7 +221,7 @@ func TestAdditiveErrors(t *testing.T) {
 }
 
 func TestMapIsTheSameForAnyGOMAXPROCS(t *testing.T) {
-	p := *casetest.Drawn[MapParams]("gradient_map")
+	p := *casetest.Drawn[GradientMapParams]("gradient_map")
 	p.Fraction, p.Shares = 1, []float64{.5, .8}
 	p.Weights.Sizes, p.Weights.Hidden = []int{8}, []int{2, 4}
 	p.Penalties.Groups, p.Widths.Groups = []int{6}, []int{2}
@@ -249,7 +249,7 @@ func TestMapIsTheSameForAnyGOMAXPROCS(t *testing.T) {
 // By default half of the cells are computed, each value of a list as often with each of another.
 func TestFractionOfTheMapIsBalanced(t *testing.T) {
 	serial.Test(t)
-	p := DefaultMap()
+	p := DefaultGradientMap()
 	if n := len(p.places()); n != 24 {
 		t.Errorf("%d cells", n)
 	}
@@ -279,7 +279,7 @@ func TestFractionOfTheMapIsBalanced(t *testing.T) {
 // and the loss of the fit on the rows that it was fitted to. The gradient of one hyperparameter is its
 // CV loss's.
 func TestMapSearchesDescendTheirLosses(t *testing.T) {
-	p := *casetest.Drawn[MapParams]("gradient_map")
+	p := *casetest.Drawn[GradientMapParams]("gradient_map")
 	p.Weights.Steps, p.Weights.StepSize, p.Evaluations = 60, .1, 20
 	p.Weights.Sizes, p.Weights.Hidden, p.Weights.C = []int{20}, []int{8}, 10
 	seen := map[string]bool{}
@@ -367,15 +367,15 @@ func TestSplitsOfBothClasses(t *testing.T) {
 
 func TestManyRefuseBadParams(t *testing.T) {
 	serial.Test(t)
-	for name, change := range map[string]func(*LeversParams, *MapParams){
-		"Widths.Groups":    func(l *LeversParams, _ *MapParams) { l.Widths.Groups = []int{3} },
-		"Bands.Bands":      func(l *LeversParams, _ *MapParams) { l.Bands.Bands = 7 },
-		"Folds":            func(l *LeversParams, _ *MapParams) { l.Folds = 61 },
-		"HalfP":            func(l *LeversParams, _ *MapParams) { l.HalfP = .001 },
-		"Penalties.Groups": func(_ *LeversParams, m *MapParams) { m.Penalties.Groups = []int{6} },
-		"Shares":           func(_ *LeversParams, m *MapParams) { m.Shares = []float64{.2} }, // one training row of 8
+	for name, change := range map[string]func(*LeversParams, *GradientMapParams){
+		"Widths.Groups":    func(l *LeversParams, _ *GradientMapParams) { l.Widths.Groups = []int{3} },
+		"Bands.Bands":      func(l *LeversParams, _ *GradientMapParams) { l.Bands.Bands = 7 },
+		"Folds":            func(l *LeversParams, _ *GradientMapParams) { l.Folds = 61 },
+		"HalfP":            func(l *LeversParams, _ *GradientMapParams) { l.HalfP = .001 },
+		"Penalties.Groups": func(_ *LeversParams, m *GradientMapParams) { m.Penalties.Groups = []int{6} },
+		"Shares":           func(_ *LeversParams, m *GradientMapParams) { m.Shares = []float64{.2} }, // one training row of 8
 	} {
-		l, m := DefaultLevers(), DefaultMap()
+		l, m := DefaultLevers(), DefaultGradientMap()
 		change(&l, &m)
 		err := experiment.FirstError(experiment.Check(&l), experiment.Check(&m))
 		var arg *qpdiff.ArgError
@@ -385,7 +385,7 @@ func TestManyRefuseBadParams(t *testing.T) {
 	}
 }
 
-// The loss of a constant is that of the training labels' mean.
+// The constant prediction is the mean of the training labels.
 func TestConstantLoss(t *testing.T) {
 	serial.Test(t)
 	if got := constantLoss(learn.Data{Y: []float64{1, 3}}, learn.Data{Y: []float64{2, 5}}); got != 4.5 {

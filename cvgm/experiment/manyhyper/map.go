@@ -13,12 +13,12 @@ import (
 	"cvgm/synth"
 )
 
-// MapParams are the parameters of a map of when two things help: the gradient of the CV loss in
+// GradientMapParams are the parameters of a map of when two things help: the gradient of the CV loss in
 // place of the gradient of the training loss, as in the ablation of package samplesize, and many
 // hyperparameters in place of one. A cell of the map has a problem, a number of training examples, a
 // number of hyperparameters, a share of the rows that the splits fit, and a noise. The lists of a
 // problem and Shares are crossed.
-type MapParams struct {
+type GradientMapParams struct {
 	Penalties MapPenalties
 	Widths    MapWidths
 	Weights   MapWeights
@@ -27,7 +27,7 @@ type MapParams struct {
 	// Fraction 2 computes the cells in which the sum of the places in the lists is even. With lists of
 	// two entries these are half of the cells, and each entry of a list occurs equally often with each
 	// entry of another.
-	Fraction      int `help:"1: all cells; 2: half of them, balanced over all pairs of lists" range:"{1,2}" small:"{1,2}"`
+	Fraction      int `help:"1: all cells; 2: half of them, balanced over all pairs of lists" range:"[1,2]" small:"[1,2]"`
 	Evaluations   int `help:"evaluations of each search of penalties and widths" range:"[1,∞)" small:"[1,4]"`
 	DataSets      int `help:"data sets of each cell of penalties and widths" range:"[2,∞)" small:"[2,3]"`
 	RingsDataSets int `help:"data sets of each cell of weights" range:"[2,∞)" small:"[2,3]"`
@@ -68,10 +68,10 @@ type MapWeights struct {
 	Test        int       `help:"test examples of the rings" range:"[1,∞)" small:"[10,50]"`
 }
 
-// DefaultMap returns three problems with eight cells each. The other eight of each have Fraction 1.
-func DefaultMap() MapParams {
+// DefaultGradientMap returns three problems with eight cells each. The other eight of each have Fraction 1.
+func DefaultGradientMap() GradientMapParams {
 	q := kernels.PaperRings()
-	return MapParams{
+	return GradientMapParams{
 		Penalties: MapPenalties{Sizes: []int{20, 80}, Groups: []int{4, 20}, Noises: []float64{.3, 1}, Features: 20, Bands: 4, Decay: .3, Test: 1000},
 		Widths:    MapWidths{Sizes: []int{20, 80}, Groups: []int{4, 20}, Noises: []float64{1, 4}, Features: 20, Test: 1000},
 		Weights: MapWeights{Sizes: []int{8, 60}, Hidden: []int{8, 64}, Noises: []float64{.2, .4}, InnerRadius: q.InnerRadius, OuterRadius: q.OuterRadius,
@@ -80,9 +80,9 @@ func DefaultMap() MapParams {
 	}
 }
 
-func (MapParams) Defaults() any { return DefaultMap() }
+func (GradientMapParams) Defaults() any { return DefaultGradientMap() }
 
-func (p MapParams) Check() error {
+func (p GradientMapParams) Check() error {
 	shares := []float64{p.Shares[0], p.Shares[len(p.Shares)-1]}
 	for k, sizes := range [][]int{p.Penalties.Sizes, p.Widths.Sizes, p.Weights.Sizes} {
 		for _, share := range shares {
@@ -98,7 +98,7 @@ func (p MapParams) Check() error {
 		checkDivisors("Widths.Groups", p.Widths.Groups, p.Widths.Features))
 }
 
-func (p MapParams) bands(train int, noise float64) Banded {
+func (p GradientMapParams) bands(train int, noise float64) Banded {
 	m := p.Penalties
 	return Banded{Train: train, Test: m.Test, Features: m.Features, Bands: m.Bands, Decay: m.Decay, Noise: noise}
 }
@@ -115,7 +115,7 @@ var MapProblems = []string{MapOfPenalties, MapOfWidths, MapOfWeights}
 
 // MapResult is the result of Run.
 type MapResult struct {
-	Params  MapParams
+	Params  GradientMapParams
 	Cells   []MapCell // in the order of MapProblems
 	Effects []MapEffect
 }
@@ -159,7 +159,7 @@ func (m MapPlace) at(factor int) float64 {
 }
 
 // Run measures all cells, in parallel over cells and data sets.
-func (p MapParams) Run(ctx context.Context) (*MapResult, error) {
+func (p GradientMapParams) Run(ctx context.Context) (*MapResult, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
 	}
@@ -194,7 +194,7 @@ func (p MapParams) Run(ctx context.Context) (*MapResult, error) {
 type mapRisks struct{ One, Many, Training, OneCV, ManyCV float64 }
 
 // summarise compares the searches over the data sets of each cell, and of all cells with a value.
-func (p MapParams) summarise(places []mapPlace, measured [][]mapRisks) *MapResult {
+func (p GradientMapParams) summarise(places []mapPlace, measured [][]mapRisks) *MapResult {
 	r := &MapResult{Params: p}
 	type pool struct{ cv, many []float64 }
 	pools := map[MapEffect]*pool{}
@@ -241,7 +241,7 @@ func relative(first, second []float64) []float64 {
 }
 
 // measure searches on one data set.
-func (p MapParams) measure(ctx context.Context, place mapPlace, set uint64) (c mapRisks, err error) {
+func (p GradientMapParams) measure(ctx context.Context, place mapPlace, set uint64) (c mapRisks, err error) {
 	stream := func(purpose string) *synth.Stream {
 		return synth.NewStream(set, fmt.Sprintf("map, %s of %d examples, noise %d: %s", place.Problem, place.Train, place.noise, purpose))
 	}
@@ -296,24 +296,24 @@ type mapSetup struct {
 // mapPlace is a cell with its problem.
 type mapPlace struct {
 	MapPlace
-	setup        func(p MapParams, m mapPlace, stream func(purpose string) *synth.Stream) (*mapSetup, error)
+	setup        func(p GradientMapParams, m mapPlace, stream func(purpose string) *synth.Stream) (*mapSetup, error)
 	level        int // groups or hidden units
 	share, noise int // their numbers in the lists, by which streams are named
 }
 
 // places lists the cells.
-func (p MapParams) places() (all []mapPlace) {
+func (p GradientMapParams) places() (all []mapPlace) {
 	for _, of := range []struct {
 		problem string
 		sizes   []int
 		levels  []int
 		noises  []float64
 		count   func(level int) int
-		setup   func(p MapParams, m mapPlace, stream func(purpose string) *synth.Stream) (*mapSetup, error)
+		setup   func(p GradientMapParams, m mapPlace, stream func(purpose string) *synth.Stream) (*mapSetup, error)
 	}{
-		{MapOfPenalties, p.Penalties.Sizes, p.Penalties.Groups, p.Penalties.Noises, func(groups int) int { return groups }, MapParams.regression},
-		{MapOfWidths, p.Widths.Sizes, p.Widths.Groups, p.Widths.Noises, func(groups int) int { return 1 + groups }, MapParams.regression},
-		{MapOfWeights, p.Weights.Sizes, p.Weights.Hidden, p.Weights.Noises, func(hidden int) int { return p.Weights.cvgm(hidden, p.K, .5).NumHyperparameters() }, MapParams.rings},
+		{MapOfPenalties, p.Penalties.Sizes, p.Penalties.Groups, p.Penalties.Noises, func(groups int) int { return groups }, GradientMapParams.regression},
+		{MapOfWidths, p.Widths.Sizes, p.Widths.Groups, p.Widths.Noises, func(groups int) int { return 1 + groups }, GradientMapParams.regression},
+		{MapOfWeights, p.Weights.Sizes, p.Weights.Hidden, p.Weights.Noises, func(hidden int) int { return p.Weights.cvgm(hidden, p.K, .5).NumHyperparameters() }, GradientMapParams.rings},
 	} {
 		for a, size := range of.sizes {
 			for b, level := range of.levels {
@@ -331,7 +331,7 @@ func (p MapParams) places() (all []mapPlace) {
 }
 
 // regression makes the setup of penalties or widths.
-func (p MapParams) regression(m mapPlace, stream func(purpose string) *synth.Stream) (*mapSetup, error) {
+func (p GradientMapParams) regression(m mapPlace, stream func(purpose string) *synth.Stream) (*mapSetup, error) {
 	of := Friedman{Train: m.Train, Test: p.Widths.Test, Features: p.Widths.Features, Noise: m.Noise}.problem("")
 	if m.Problem == MapOfPenalties {
 		of = p.bands(m.Train, m.Noise).problem("")
@@ -366,7 +366,7 @@ func (w MapWeights) cvgm(hidden, splits int, share float64) kernels.KernelCVGM {
 var boxC = interval{1e-3, 1, 1e4}
 
 // rings makes the setup of weights.
-func (p MapParams) rings(m mapPlace, stream func(purpose string) *synth.Stream) (*mapSetup, error) {
+func (p GradientMapParams) rings(m mapPlace, stream func(purpose string) *synth.Stream) (*mapSetup, error) {
 	w := p.Weights
 	kernel := w.cvgm(m.level, p.K, m.Share)
 	data := kernels.RingsData{InnerRadius: w.InnerRadius, OuterRadius: w.OuterRadius, RadiusSD: m.Noise}

@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Smooths draws a sum of smooth functions of single features: those of [Truths] of the first four.
+// Smooths draws a sum of smooth functions of single features: [Truths], of the first four.
 // The other features have no effect. All are uniform on [0, 1).
 type Smooths struct {
 	Train    int     `help:"training examples" range:"[4,∞)" small:"[24,30]" setting:"N = %v"`
