@@ -3,6 +3,7 @@ package cvgm
 import (
 	"context"
 	"math"
+	"slices"
 
 	"cvgm/cvgm/internal/args"
 	"cvgm/qpdiff"
@@ -10,10 +11,17 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// A Score is the estimated risk of a candidate, with its standard error, in the unit of the
-// loss. A candidate is a setting of a search that the CV loss cannot judge, because the search
-// fits it: the weight of an outer penalty, the number of steps, the searcher.
-type Score struct{ Loss, Error float64 }
+// A Score is the estimated risk of a candidate, in the unit of the loss. A candidate is a
+// setting of a search that the CV loss cannot judge, because the search fits it: the weight of
+// an outer penalty, the number of steps, the searcher.
+type Score struct {
+	Loss  float64 // the estimate
+	Error float64 // its standard error
+	// Paired is the standard error of Loss minus the lowest Loss of the candidates, from the
+	// differences on the same examples: 0 for the lowest. It is usually far below Error,
+	// because examples that are hard for one candidate are hard for all.
+	Paired float64
+}
 
 // NestedScores estimates the risk of candidates by nested cross-validation (Varma and Simon
 // 2006). For each outer fold, losses runs the search of each candidate on the examples
@@ -22,8 +30,8 @@ type Score struct{ Loss, Error float64 }
 // The folds, of [KFold] for example, need not validate on all examples.
 //
 // The Loss of a candidate is the mean over the examples that are validated on; an example in
-// several folds counts by its mean there. The Error is the standard error of that mean over the
-// examples, as if they were independent: see [CV.StandardError]. The fits cost as many searches
+// several folds counts by its mean there. The standard errors are over the examples, as if they
+// were independent: see [CV.StandardError]. The fits cost as many searches
 // as there are folds and candidates, unless candidates share a search, as numbers of steps do.
 //
 // Workers bounds the goroutines that share the folds, and thus the calls of losses at the same
@@ -55,9 +63,20 @@ func NestedScores(ctx context.Context, folds []Split, workers int, losses func(c
 			return nil, &SplitError{j, err}
 		}
 	}
-	scores := make([]Score, len(results[0]))
+	of := byExample(results, folds)
+	scores, best := make([]Score, len(of)), 0
 	for c := range scores {
-		if scores[c], err = scoreOf(results, folds, c); err != nil {
+		if scores[c].Loss, scores[c].Error, err = meanAndError(of[c]); err != nil {
+			return nil, err
+		}
+		if scores[c].Loss < scores[best].Loss {
+			best = c
+		}
+	}
+	lowest := slices.Clone(of[best])
+	for c := range scores {
+		floats.Sub(of[c], lowest)
+		if _, scores[c].Paired, err = meanAndError(of[c]); err != nil {
 			return nil, err
 		}
 	}
@@ -81,45 +100,59 @@ func checkLosses(losses [][]float64, fold Split, candidates int) error {
 	return nil
 }
 
-// scoreOf returns the score of candidate c over the examples.
-func scoreOf(results [][][]float64, folds []Split, c int) (Score, error) {
-	sums, counts := map[int]float64{}, map[int]float64{}
-	var rows []int // in the order of the folds
-	for j, f := range folds {
-		for at, i := range f.Val {
-			if counts[i] == 0 {
-				rows = append(rows, i)
+// byExample returns the losses of each candidate on each example that the folds validate on,
+// [candidate][example]: its mean over these folds.
+func byExample(results [][][]float64, folds []Split) [][]float64 {
+	place := map[int]int{} // of an example, in the order of the folds
+	var counts []float64
+	for _, f := range folds {
+		for _, i := range f.Val {
+			if _, ok := place[i]; !ok {
+				place[i] = len(counts)
+				counts = append(counts, 0)
 			}
-			counts[i]++
-			sums[i] += results[j][c][at]
+			counts[place[i]]++
 		}
 	}
-	n := float64(len(rows))
-	if n < 2 {
-		return Score{}, args.Bad("folds", qpdiff.ErrShape, "validate on more examples", "validate on one example, whose loss has no standard error")
+	losses := make([][]float64, len(results[0]))
+	for c := range losses {
+		losses[c] = make([]float64, len(counts))
+		for j, f := range folds {
+			for at, i := range f.Val {
+				losses[c][place[i]] += results[j][c][at] / counts[place[i]] // terms that cannot overflow
+			}
+		}
 	}
-	s := Score{}
-	for _, i := range rows {
-		sums[i] /= counts[i]
-		s.Loss += sums[i] / n // terms that cannot overflow
-	}
-	deviations := make([]float64, len(rows))
-	for at, i := range rows {
-		deviations[at] = (sums[i] - s.Loss) / n
-	}
-	s.Error = floats.Norm(deviations, 2) * math.Sqrt(n/(n-1))
-	return s, args.BadIf(!args.Finite(s.Loss) || !args.Finite(s.Error), "losses", qpdiff.ErrNotFinite, "scale the loss", "of candidate %d have the mean %v with the standard error %v", c, s.Loss, s.Error)
+	return losses
 }
 
-// Simplest returns the index of the first score whose Loss is at most the lowest Loss plus so
-// many of that score's standard errors. The scores are in order from the simplest candidate to
-// the most flexible, such as from the largest weight of an outer penalty to none, or from few
-// steps to many. With 0 errors it is the first of the lowest; 1 is the one-standard-error rule
-// (Breiman, Friedman, Olshen and Stone 1984; Hastie, Tibshirani and Friedman 2009, section
-// 7.10), which takes a simpler candidate where the data do not tell it from the best.
+// meanAndError returns the mean of losses and its standard error.
+func meanAndError(losses []float64) (mean, se float64, err error) {
+	n := float64(len(losses))
+	if n < 2 {
+		return 0, 0, args.Bad("folds", qpdiff.ErrShape, "validate on more examples", "validate on one example, whose loss has no standard error")
+	}
+	for _, l := range losses {
+		mean += l / n // terms that cannot overflow
+	}
+	deviations := make([]float64, len(losses))
+	for i, l := range losses {
+		deviations[i] = (l - mean) / n
+	}
+	se = floats.Norm(deviations, 2) * math.Sqrt(n/(n-1))
+	return mean, se, args.BadIf(!args.Finite(mean) || !args.Finite(se), "losses", qpdiff.ErrNotFinite, "scale the loss", "have the mean %v with the standard error %v", mean, se)
+}
+
+// Simplest returns the index of the first score whose Loss is above the lowest by at most so
+// many of its Paired errors. The scores are in order from the simplest candidate to the most
+// flexible, such as from the largest weight of an outer penalty to none, or from few steps to
+// many. With 0 errors it is the first of the lowest; 1 is a one-standard-error rule, which
+// takes a simpler candidate if the data do not tell it from the best. The rule of Breiman,
+// Friedman, Olshen and Stone (1984) compares with the Error of the lowest: set each Paired to
+// it, as for losses that are not of the same examples.
 //
 // No scores are an error of kind [qpdiff.ErrEmpty], errors below 0 or not finite one of kind
-// [qpdiff.ErrDomain], and a standard error below 0, a NaN or −Inf, and +Inf as the lowest loss one
+// [qpdiff.ErrDomain], and a Paired below 0, a NaN or −Inf, and +Inf as the lowest loss one
 // of kind [qpdiff.ErrNotFinite].
 func Simplest(scores []Score, errors float64) (int, error) {
 	if err := args.First(
@@ -128,26 +161,15 @@ func Simplest(scores []Score, errors float64) (int, error) {
 	); err != nil {
 		return 0, err
 	}
-	best := 0
+	lowest := math.Inf(1)
 	for c, s := range scores {
-		if !(s.Loss > math.Inf(-1)) || !(s.Error >= 0) {
-			return 0, args.Bad("scores", qpdiff.ErrNotFinite, "leave the candidate out", "hold the loss %v ± %v of candidate %d", s.Loss, s.Error, c)
+		if !(s.Loss > math.Inf(-1)) || !(s.Paired >= 0 && args.Finite(s.Paired)) {
+			return 0, args.Bad("scores", qpdiff.ErrNotFinite, "leave the candidate out", "hold the loss %v of candidate %d, with the paired error %v", s.Loss, c, s.Paired)
 		}
-		if s.Loss < scores[best].Loss {
-			best = c
-		}
+		lowest = min(lowest, s.Loss)
 	}
-	limit := scores[best].Loss
-	if errors > 0 {
-		limit += errors * scores[best].Error
+	if !args.Finite(lowest) {
+		return 0, args.Bad("scores", qpdiff.ErrNotFinite, "give a candidate of finite loss", "are lowest at %v", lowest)
 	}
-	if !args.Finite(limit) {
-		return 0, args.Bad("scores", qpdiff.ErrNotFinite, "give a candidate of finite loss and standard error", "are lowest at %v ± %v", scores[best].Loss, scores[best].Error)
-	}
-	for c, s := range scores {
-		if s.Loss <= limit {
-			return c, nil
-		}
-	}
-	return best, nil
+	return slices.IndexFunc(scores, func(s Score) bool { return s.Loss <= lowest+errors*s.Paired }), nil
 }

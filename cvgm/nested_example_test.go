@@ -81,12 +81,12 @@ func ExampleNestedScores() {
 	}
 	lowest, err := cvgm.Simplest(scores, 0)
 	simple, errSimple := cvgm.Simplest(scores, 1)
-	fmt.Println("lowest at", weights[lowest], "and within its standard error at", weights[simple], err, errSimple)
-	// Output: lowest at 3000 and within its standard error at 30000 <nil> <nil>
+	fmt.Println("lowest at", weights[lowest], "and within a standard error at", weights[simple], err, errSimple)
+	// Output: lowest at 3000 and within a standard error at 3000 <nil> <nil>
 }
 
 func ExampleScore() {
-	scores := []cvgm.Score{{Loss: 1.3, Error: .1}, {Loss: 1.05, Error: .1}, {Loss: 1, Error: .1}}
+	scores := []cvgm.Score{{Loss: 1.3, Paired: .1}, {Loss: 1.05, Paired: .1}, {Loss: 1}}
 	lowest, err := cvgm.Simplest(scores, 0)
 	simple, errSimple := cvgm.Simplest(scores, 1)
 	fmt.Println(lowest, simple, err, errSimple)

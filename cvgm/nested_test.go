@@ -25,12 +25,13 @@ func TestNestedScoresAreMeansOverExamples(t *testing.T) {
 			return losses[f.Train[0]], nil
 		})
 		// The means of candidate 0 are 3, 2, 3, 6: their mean is 3.5, their variance 3.
-		want := []Score{{3.5, math.Sqrt(3. / 4)}, {10, 0}}
+		// Candidate 1 has 10 on each, and the differences have the same variance.
+		want := []Score{{3.5, math.Sqrt(3. / 4), 0}, {10, 0, math.Sqrt(3. / 4)}}
 		if err != nil || len(scores) != 2 {
 			t.Fatal(scores, err)
 		}
 		for c, w := range want {
-			if math.Abs(scores[c].Loss-w.Loss) > 1e-15 || math.Abs(scores[c].Error-w.Error) > 1e-15 {
+			if math.Abs(scores[c].Loss-w.Loss) > 1e-15 || math.Abs(scores[c].Error-w.Error) > 1e-15 || math.Abs(scores[c].Paired-w.Paired) > 1e-15 {
 				t.Errorf("candidate %d: %+v, want %+v", c, scores[c], w)
 			}
 		}
@@ -97,7 +98,7 @@ func TestNestedScoresRefuseHostileInput(t *testing.T) {
 		"short losses":  {context.Background(), nestedFolds, of([]float64{1}), qpdiff.ErrShape},
 		"one example":   {context.Background(), nestedFolds[2:], of([]float64{1}), qpdiff.ErrShape},
 		"NaN":           {context.Background(), nestedFolds, of([]float64{1, math.NaN()}), qpdiff.ErrNotFinite},
-		"overflow":      {context.Background(), nestedFolds, of([]float64{math.MaxFloat64, -math.MaxFloat64}), qpdiff.ErrNotFinite},
+		"overflow":      {context.Background(), nestedFolds, of([]float64{math.MaxFloat64, math.MaxFloat64}, []float64{-math.MaxFloat64, -math.MaxFloat64}), qpdiff.ErrNotFinite},
 		"an error":      {context.Background(), nestedFolds, func(context.Context, Split) ([][]float64, error) { return nil, broken }, broken},
 		"ended":         {ended, nestedFolds, of([]float64{1, 2}), context.Canceled},
 		"another number of candidates": {context.Background(), nestedFolds, func(_ context.Context, f Split) ([][]float64, error) {
@@ -113,24 +114,23 @@ func TestNestedScoresRefuseHostileInput(t *testing.T) {
 
 func TestSimplestIsWithinTheErrorsOfTheLowest(t *testing.T) {
 	inf, nan := math.Inf(1), math.NaN()
-	scores := []Score{{5, 9}, {3.2, 9}, {3, .3}, {2.9, .2}, {2.9, .1}, {4, 9}}
+	score := func(loss, paired float64) Score { return Score{Loss: loss, Paired: paired} }
+	scores := []Score{score(5, .1), score(3.2, .2), score(3, .1), score(2.9, 0), score(2.9, 0), score(4, 9)}
 	for _, c := range []struct {
 		scores []Score
 		errors float64
 		want   int
 		err    error
 	}{
-		{scores, 0, 3, nil}, {scores, 1, 2, nil}, {scores, 1.6, 1, nil}, {scores, 1e9, 0, nil}, // the error is that of the first of the lowest
+		{scores, 0, 3, nil}, {scores, .99, 3, nil}, {scores, 1.01, 2, nil}, {scores, 1.6, 1, nil}, {scores, 1e9, 0, nil},
 		{scores[:1], 1, 0, nil},
-		{[]Score{{inf, 0}, {1, 0}}, 1, 1, nil},
-		{[]Score{{2, inf}, {1, .5}}, 0, 1, nil},
-		{[]Score{{2, 1}, {1, inf}}, 0, 1, nil},
-		{[]Score{{2, 1}, {1, inf}}, 1, 0, qpdiff.ErrNotFinite},
-		{[]Score{{inf, 1}}, 1, 0, qpdiff.ErrNotFinite},
-		{[]Score{{nan, 1}, {1, 1}}, 1, 0, qpdiff.ErrNotFinite},
-		{[]Score{{-inf, 1}, {1, 1}}, 1, 0, qpdiff.ErrNotFinite},
-		{[]Score{{1, nan}}, 1, 0, qpdiff.ErrNotFinite},
-		{[]Score{{1, -1}}, 1, 0, qpdiff.ErrNotFinite},
+		{[]Score{score(inf, 0), score(1, 0)}, 1, 1, nil},
+		{[]Score{score(2, inf), score(1, .5)}, 0, 0, qpdiff.ErrNotFinite},
+		{[]Score{score(inf, 1)}, 1, 0, qpdiff.ErrNotFinite},
+		{[]Score{score(nan, 1), score(1, 1)}, 1, 0, qpdiff.ErrNotFinite},
+		{[]Score{score(-inf, 1), score(1, 1)}, 1, 0, qpdiff.ErrNotFinite},
+		{[]Score{score(1, nan)}, 1, 0, qpdiff.ErrNotFinite},
+		{[]Score{score(1, -1)}, 1, 0, qpdiff.ErrNotFinite},
 		{nil, 1, 0, qpdiff.ErrEmpty},
 		{scores, -1, 0, qpdiff.ErrDomain}, {scores, nan, 0, qpdiff.ErrDomain}, {scores, inf, 0, qpdiff.ErrDomain},
 	} {
@@ -144,7 +144,7 @@ func TestSimplestIsWithinTheErrorsOfTheLowest(t *testing.T) {
 		scaled := slices.Clone(scores)
 		for i := range scaled {
 			scaled[i].Loss *= u
-			scaled[i].Error *= u
+			scaled[i].Paired *= u
 		}
 		if got, err := Simplest(scaled, 1.6); got != 1 || err != nil {
 			t.Errorf("in units of %v: %d, %v", u, got, err)

@@ -20,7 +20,8 @@ import (
 //	at, err := search.Average(steps, 50)
 //	model, err := s.CV().Final(at.X)
 //
-// A new [CV] of an evaluation's splits gives the same bits for value and gradient, with any GOMAXPROCS. A Stochastic must not be shared between goroutines.
+// A new [CV] of an evaluation's splits gives the same bits for value and gradient, with any
+// GOMAXPROCS. A Stochastic must not be shared between goroutines.
 type Stochastic struct {
 	c           Config
 	source      func() Source
@@ -36,7 +37,9 @@ type Stochastic struct {
 //
 //	func(src cvgm.Source) ([]cvgm.Split, error) { return cvgm.RandomSplits(src, n, 4, .9) }
 //
-// It draws once, to check the configuration, and returns the errors of [New].
+// It draws once, to check the configuration, and returns the errors of [New]. Among many draws
+// one may leave a class, or a level of a feature, out of the training rows. A learner that
+// then has no solution ends the search: of few examples draw folds by [StratifiedKFold].
 //
 // An evaluation costs what [New] and [CV.Eval] cost for the splits drawn, without warm starts.
 // The CV of the last evaluation stays until the next one is made, so that Config.MaxBytes
