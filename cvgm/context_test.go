@@ -37,12 +37,13 @@ func TestContextEndsFits(t *testing.T) {
 		n       int
 		alpha   []float64
 		least   int // looks
+		load    int // likewise, of New
 	}{
-		"batches":           {func() learn.Learner { return new(linear.ElasticNet) }, 3, []float64{.01, .1}, folds},
-		"one by one":        {func() learn.Learner { return new(linear.ElasticNet) }, 20, []float64{.01, .1}, 4 * folds},
-		"all rows first":    {func() learn.Learner { return new(linear.Logistic) }, 4, []float64{2}, 4 * folds},
-		"folds at once":     {func() learn.Learner { return new(penalised.GLM) }, 4, []float64{.1}, folds + 1},
-		"kernel predicting": {func() learn.Learner { return &kernel.Ridge{Intercept: true} }, 4, []float64{.1, .1}, 20 * folds},
+		"batches":           {func() learn.Learner { return new(linear.ElasticNet) }, 3, []float64{.01, .1}, folds, 2 * folds},
+		"one by one":        {func() learn.Learner { return new(linear.ElasticNet) }, 20, []float64{.01, .1}, 4 * folds, 2 * folds},
+		"all rows first":    {func() learn.Learner { return new(linear.Logistic) }, 4, []float64{2}, 4 * folds, 1 + 2*folds},
+		"folds at once":     {func() learn.Learner { return new(penalised.GLM) }, 4, []float64{.1}, folds + 1, 0},
+		"kernel predicting": {func() learn.Learner { return &kernel.Ridge{Intercept: true} }, 4, []float64{.1, .1}, 20 * folds, 0},
 	} {
 		d := classes(7, 40, c.n)
 		splits, err := KFold(rand.New(rand.NewPCG(1, 1)), len(d.Y), folds)
@@ -72,7 +73,7 @@ func TestContextEndsFits(t *testing.T) {
 				}
 				break
 			}
-			if split := new(SplitError); !errors.Is(err, context.Canceled) || !errors.As(err, &split) || loss == loss {
+			if !errors.Is(err, context.Canceled) || loss == loss {
 				t.Errorf("%s: loss %v, error %v where the context ends at look %d", name, loss, err, end)
 			}
 			cv.Reset()
@@ -80,7 +81,25 @@ func TestContextEndsFits(t *testing.T) {
 				t.Errorf("%s: %v, %v after an evaluation that ended at look %d, want %v", name, again, err, end, want)
 			}
 		}
-		for _, end := range []int{1, 2, math.MaxInt} {
+		for end := 1; ; end = end*5/4 + 1 {
+			ctx := &looked{ended, 0, end}
+			again, err := NewContext(ctx, config)
+			if ctx.looks >= end {
+				if again != nil || !errors.Is(err, context.Canceled) {
+					t.Errorf("%s: error %v of a CV whose context ends at look %d", name, err, end)
+				}
+				continue
+			}
+			if err != nil || ctx.looks < c.load {
+				t.Fatalf("%s: error %v of a CV after %d looks at its context, want %d", name, err, ctx.looks, c.load)
+			}
+			ctx.end = 0 // ends no later call
+			if loss, err := again.Eval(nil, c.alpha); err != nil || loss != want {
+				t.Errorf("%s: %v, %v, want %v", name, loss, err, want)
+			}
+			break
+		}
+		for _, end := range []int{1, 2, 3, math.MaxInt} {
 			m, err := cv.FinalContext(&looked{ended, 0, end}, splits[0].Train, c.alpha)
 			if end < math.MaxInt && (m != nil || !errors.Is(err, context.Canceled)) || end == math.MaxInt && err != nil {
 				t.Errorf("%s: model %v, error %v with a context that ends at look %d", name, m, err, end)

@@ -22,8 +22,8 @@ import (
 // Config.MaxBytes.
 func New(c Config) (*CV, error) { return NewContext(context.Background(), c) }
 
-// NewContext is New that ends between the loads of splits when ctx does, with ctx's error as the
-// split's.
+// NewContext is New that ends when ctx does, with ctx's error, as the split's if it loads one: within
+// the load of a [learn.ContextLearner], else between the loads of splits.
 func NewContext(ctx context.Context, c Config) (*CV, error) {
 	if err := args.First(
 		args.BadIf(c.MaxBytes < 0, "Config.MaxBytes", qpdiff.ErrDomain, "use a positive number, or zero for the default", "is %d", c.MaxBytes),
@@ -79,7 +79,9 @@ func NewContext(ctx context.Context, c Config) (*CV, error) {
 	}
 	cv.fits = make([]splitFit, len(c.Splits))
 	cv.takeRows(first)
+	defer cv.watch(context.Background())
 	if cv.full != nil && c.Features == nil {
+		cv.watch(ctx)
 		if err := cv.full.Load(cv.all(c.Data.Dense(), cv.full)); err != nil {
 			return nil, err
 		}
@@ -186,6 +188,7 @@ func (cv *CV) addSplit(j int, first learn.Learner) error {
 
 // loadSplits loads the splits with features that do not depend on α.
 func (cv *CV) loadSplits(ctx context.Context) error {
+	cv.watch(ctx)
 	workers := cv.c.Workers
 	if cv.c.Prepare != nil {
 		workers = 1 // a Preparer's Fit is not for concurrent use
@@ -226,8 +229,8 @@ func (cv *CV) Eval(grad, alpha []float64) (float64, error) {
 	return cv.eval(context.Background(), grad, nil, alpha)
 }
 
-// EvalContext is Eval that ends when ctx does, with ctx's error as the split's: within the fit of a
-// [learn.ContextLearner], else between splits, or batches of a [learn.BatchLearner].
+// EvalContext is Eval that ends when ctx does, with ctx's error: within the load, the fit or a long
+// derivative of a [learn.ContextLearner], else between splits, or batches of a [learn.BatchLearner].
 func (cv *CV) EvalContext(ctx context.Context, grad, alpha []float64) (float64, error) {
 	return cv.eval(ctx, grad, nil, alpha)
 }

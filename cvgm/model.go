@@ -58,7 +58,7 @@ func (cv *CV) FinalOn(rows []int, alpha []float64) (*Model, error) {
 	return cv.FinalContext(context.Background(), rows, alpha)
 }
 
-// FinalContext is FinalOn that ends within the fit of a [learn.ContextLearner] when ctx does, with
+// FinalContext is FinalOn that ends within the load or the fit of a [learn.ContextLearner] when ctx does, with
 // ctx's error.
 func (cv *CV) FinalContext(ctx context.Context, rows []int, alpha []float64) (*Model, error) {
 	if err := cv.checkAlpha(alpha); err != nil {
@@ -86,11 +86,11 @@ func (cv *CV) FinalContext(ctx context.Context, rows []int, alpha []float64) (*M
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	setContext(ctx, learner)
+	defer setContext(context.Background(), learner) // the model may keep it
 	if err := f.load(cv.c, x); err != nil {
 		return nil, err
 	}
-	setContext(ctx, learner)
-	defer setContext(context.Background(), learner) // the model may keep it
 	if err := f.learner.Fit(f.theta, hyper); err != nil {
 		return nil, cv.ofShare(err)
 	}

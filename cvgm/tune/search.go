@@ -80,7 +80,7 @@ type point struct {
 	loss        float64
 }
 
-// load makes a CV of c. The end of the context ends it between the splits, and so does MaxTime if
+// load makes a CV of c. The end of the context ends it, and so does MaxTime if
 // there was an evaluation.
 func (w *tuning) load(c cvgm.Config) (*cvgm.CV, error) {
 	ctx := w.ctx

@@ -11,7 +11,7 @@ import (
 )
 
 // Tune tunes the learner on d, of N rows and n features, without Rows. If ctx ends, Tune
-// returns within the load of a fold, or a fit if the learner is no [learn.ContextLearner]: an
+// returns within one pass over the data, or a fit if the learner is no [learn.ContextLearner]: an
 // error that matches ctx's, and the best point so far, nil before the first evaluation. Such a
 // result has no model unless the nested estimate was under way, and no out-of-fold predictions;
 // its StandardError, TrainLoss and Residual are NaN. New(Config) and [cvgm.CV.Final] at Hyper fit

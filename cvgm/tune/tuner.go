@@ -72,7 +72,7 @@ type Tuner struct {
 	// MaxEvals bounds the evaluations of the CV loss in one search. Zero: 200, and 500 with a width for
 	// each feature.
 	MaxEvals int
-	// MaxTime is the time limit. The call may exceed it by the first evaluation, the load of a fold
+	// MaxTime is the time limit. The call may exceed it by the first evaluation, a pass over the data
 	// (for a learner that is no [learn.ContextLearner], a fit), one evaluation at the best point
 	// and the fit of the model. If after two evaluations
 	// the time will not suffice, Tune takes fewer starts, then fewer folds, then no nested

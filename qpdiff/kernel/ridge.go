@@ -59,7 +59,7 @@ func (l *Ridge) Dims(n int) (theta, hyper int) { return dims(l.Kernel, l.Interce
 // Load makes d the data of the following fits. It keeps a reference to d, whose Rows and
 // Weights count. Errors: as for [learn.Data.Check]; after one, the learner has no data.
 func (l *Ridge) Load(d learn.Data) (err error) {
-	defer learner.Name(l, &err)
+	defer learner.End(l, &err)
 	l.end()
 	if d, err = l.state.Take(l, d, false); err != nil {
 		return err

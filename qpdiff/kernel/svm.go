@@ -82,7 +82,7 @@ func (l *SVM) SetGeneralised(on bool) { l.Generalised = on }
 // than ±1, also of a row that does not count; ErrIllPosed if all labels that count
 // are the same. After one, the learner has no data.
 func (l *SVM) Load(d learn.Data) (err error) {
-	defer learner.Name(l, &err)
+	defer learner.End(l, &err)
 	if d, err = l.state.Take(l, d, true); err != nil {
 		l.q.reset()
 		return err

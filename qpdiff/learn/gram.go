@@ -1,9 +1,11 @@
 package learn
 
 import (
+	"context"
 	"sync"
 
 	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/stop"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -16,9 +18,9 @@ import (
 type Gram struct {
 	x       *mat.Dense
 	weights []float64
-	once    sync.Once
+	mutex   sync.Mutex
 	centre  []float64
-	sums    *mat.SymDense
+	sums    *mat.SymDense // nil before the first Sums
 }
 
 // NewGram returns the Gram of x (N×n), of which row i counts as weights[i] equal rows, or once if
@@ -26,29 +28,47 @@ type Gram struct {
 func NewGram(x *mat.Dense, weights []float64) *Gram { return &Gram{x: x, weights: weights} }
 
 // Sums returns the sum (n×n) and its c, which must not be changed. They hold infinities or NaN if
-// squares overflow. The first call costs N·n² operations and n² numbers.
-func (g *Gram) Sums() (sums *mat.SymDense, c []float64) {
-	g.once.Do(func() {
-		rows, n := g.x.Dims()
-		g.centre = make([]float64, n)
-		total, mean := 0.0, dense.Sum{Dst: g.centre}
-		for i := range rows {
-			w := g.Weight(i)
-			mean.Add(w, g.x.RawRowView(i))
-			total += w
+// squares overflow. The first call costs N·n² operations and n² numbers. If ctx ends, it returns
+// ctx's error, and the next call is the first. A nil ctx ends nothing.
+func (g *Gram) Sums(ctx context.Context) (sums *mat.SymDense, c []float64, err error) {
+	g.mutex.Lock()
+	defer g.mutex.Unlock()
+	if g.sums == nil {
+		if err := g.add(ctx); err != nil {
+			return nil, nil, err
 		}
-		mean.End()
-		floats.Scale(1/total, g.centre)
-		for j, v := range g.centre {
-			if !dense.Finite(v) {
-				g.centre[j] = 0
-			}
+	}
+	return g.sums, g.centre, nil
+}
+
+// add sets centre and sums.
+func (g *Gram) add(ctx context.Context) (err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = stop.Recovered(value)
 		}
-		all := make([]float64, n*n)
-		dense.AddSquares(all, g.x.RawMatrix(), g.centre, g.Weight)
-		g.sums = mat.NewSymDense(n, all)
-	})
-	return g.sums, g.centre
+	}()
+	var end stop.Stop
+	end.Watch(ctx)
+	rows, n := g.x.Dims()
+	g.centre = make([]float64, n)
+	total, mean := 0.0, dense.Sum{Dst: g.centre}
+	for i := range rows {
+		w := g.Weight(i)
+		mean.Add(w, g.x.RawRowView(i))
+		total += w
+	}
+	mean.End()
+	floats.Scale(1/total, g.centre)
+	for j, v := range g.centre {
+		if !dense.Finite(v) {
+			g.centre[j] = 0
+		}
+	}
+	all := make([]float64, n*n)
+	dense.AddSquares(&end, all, g.x.RawMatrix(), g.centre, g.Weight)
+	g.sums = mat.NewSymDense(n, all)
+	return nil
 }
 
 // Weight returns how often row i counts.

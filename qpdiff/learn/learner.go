@@ -49,11 +49,12 @@ type SizedLearner interface {
 // module are.
 type ContextLearner interface {
 	Learner
-	// SetContext makes ctx the context of the following Fits, Folds and LeaveOneOuts, and of long
-	// derivatives, until the next SetContext: once it has ended, they return an error that matches
-	// ctx's. A call under way does so within some 10⁷ operations; after a Fit that ended so the
-	// learner is as after Reset. Before the first SetContext nothing ends them. Like Fit,
-	// SetContext changes the learner.
+	// SetContext makes ctx the context of the following Loads, Fits, Folds and LeaveOneOuts, and of
+	// long derivatives, until the next SetContext: once it has ended, they return an error that
+	// matches ctx's. A call under way does so within some 10⁷ operations, or a pass over the data.
+	// After a Load that ended so the learner has no data, after a Fit it is as after Reset, and a
+	// derivative leaves its Grad undefined. Before the first SetContext nothing ends them. Like
+	// Fit, SetContext changes the learner.
 	SetContext(ctx context.Context)
 }
 

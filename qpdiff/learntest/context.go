@@ -31,9 +31,10 @@ func (c *endingContext) Err() error {
 	return nil
 }
 
-// Contexts tests a [learn.ContextLearner]: a context that ends, at any look of a Fit at it, ends
-// the Fit with its error and leaves θ alone, and the next Fit has the bits of a new learner's,
-// from a cold start and a warm one. It does nothing for other learners.
+// Contexts tests a [learn.ContextLearner]: a context that ends, at any look of a Load, Fit or VJP
+// at it, ends that with its error. The learner then has no data, no fit and an unchanged θ, or its
+// fit. The next calls have the bits of a new learner's, from a cold start and a warm one. It does
+// nothing for other learners.
 func Contexts(t *testing.T, newLearner func() learn.Learner, c Case) {
 	t.Helper()
 	l, ok := newLearner().(learn.ContextLearner)
@@ -55,31 +56,114 @@ func Contexts(t *testing.T, newLearner func() learn.Learner, c Case) {
 	if !numtest.SameBits(theta, want) {
 		t.Error("a context that does not end changes the fit")
 	}
-	ends := []int{1, 2, 3, unending.looks / 3, unending.looks / 2, unending.looks - 1, unending.looks}
-	slices.Sort(ends)
-	for _, end := range slices.Compact(ends) {
+	as := contextCase{c, other, v, want, wantGrad}
+	for _, end := range ends(unending.looks) {
 		for _, warm := range []bool{false, true} {
 			if l.Reset(); warm {
 				l.SetContext(context.Background())
 				numtest.OK(t, l.Fit(theta, other))
 			}
-			ctx := newEnding(max(end, 1))
+			ctx := newEnding(end)
 			l.SetContext(ctx)
 			endedFit(t, l, c, ctx)
 			l.SetContext(context.Background())
 			if ctx.looks < ctx.end {
 				continue
 			}
-			numtest.OK(t, l.Fit(theta, c.Hyper))
-			g := newGrad(c, 0)
-			numtest.OK(t, l.VJP(nil, g, v))
-			same := numtest.SameBits(theta, want)
-			for i, s := range gradSlices(g) {
-				same = same && numtest.SameBits(s, gradSlices(wantGrad)[i])
-			}
-			if !same {
+			if !as.holds(t, l, nil, true) {
 				t.Errorf("after a fit that ended at look %d of %d (warm: %v), the next fit or its VJP differs from a new learner's", end, unending.looks, warm)
 			}
+		}
+	}
+	endedLoads(t, newLearner().(learn.ContextLearner), as)
+	endedVJPs(t, newLearner().(learn.ContextLearner), as)
+}
+
+// ends returns the looks, of a call that takes so many, at which a context ends.
+func ends(looks int) []int {
+	all := []int{1, 2, 3, looks / 3, looks / 2, looks - 1, looks}
+	slices.Sort(all)
+	return slices.DeleteFunc(slices.Compact(all), func(end int) bool { return end < 1 || end > max(1, looks) })
+}
+
+// contextCase is a case with the results of a new learner.
+type contextCase struct {
+	Case
+	other []float64 // hyperparameters of another fit
+	v     []float64 // cotangent
+	theta []float64
+	grad  *learn.Grad
+}
+
+// holds reports whether l, which is loaded, has the case's bits, from a new fit if wanted.
+func (c *contextCase) holds(t *testing.T, l learn.Learner, w *qpdiff.Workspace, fit bool) bool {
+	t.Helper()
+	theta := c.theta
+	if fit {
+		theta = make([]float64, len(c.theta))
+		numtest.OK(t, l.Fit(theta, c.Hyper))
+	}
+	g := newGrad(c.Case, 0)
+	numtest.OK(t, l.VJP(w, g, c.v))
+	same := numtest.SameBits(theta, c.theta)
+	for i, s := range gradSlices(g) {
+		same = same && numtest.SameBits(s, gradSlices(c.grad)[i])
+	}
+	return same
+}
+
+// endedLoads is the part of [Contexts] for Loads of l, which is new.
+func endedLoads(t *testing.T, l learn.ContextLearner, c contextCase) {
+	t.Helper()
+	unending, theta := newEnding(0), make([]float64, len(c.theta))
+	l.SetContext(unending)
+	numtest.OK(t, l.Load(c.Data))
+	if unending.looks == 0 {
+		t.Error("Load does not look at the context")
+	}
+	for _, end := range ends(unending.looks) {
+		for _, warm := range []bool{false, true} {
+			l.SetContext(context.Background())
+			numtest.OK(t, l.Load(c.Data))
+			if l.Reset(); warm {
+				numtest.OK(t, l.Fit(theta, c.other))
+			}
+			l.SetContext(newEnding(end))
+			if err := l.Load(c.Data); !errors.Is(err, context.Canceled) {
+				t.Errorf("Load with a context that ends at look %d of %d: error %v, want the context's", end, unending.looks, err)
+			}
+			l.SetContext(context.Background())
+			if err := l.Fit(theta, c.Hyper); !errors.Is(err, qpdiff.ErrNotFitted) {
+				t.Errorf("Fit after a Load that its context ended: error %v, want one that matches ErrNotFitted", err)
+			}
+			numtest.OK(t, l.Load(c.Data))
+			if !c.holds(t, l, nil, true) {
+				t.Errorf("after a Load that ended at look %d of %d (warm: %v), the next fit or its VJP differs from a new learner's", end, unending.looks, warm)
+			}
+		}
+	}
+}
+
+// endedVJPs is the part of [Contexts] for VJPs of l, which is new.
+func endedVJPs(t *testing.T, l learn.ContextLearner, c contextCase) {
+	t.Helper()
+	unending, theta := newEnding(0), make([]float64, len(c.theta))
+	numtest.OK(t, l.Load(c.Data))
+	numtest.OK(t, l.Fit(theta, c.Hyper))
+	l.SetContext(unending)
+	numtest.OK(t, l.VJP(nil, newGrad(c.Case, 0), c.v))
+	if unending.looks == 0 {
+		return
+	}
+	for _, end := range ends(unending.looks) {
+		var w qpdiff.Workspace
+		l.SetContext(newEnding(end))
+		if err := l.VJP(&w, newGrad(c.Case, 0), c.v); !errors.Is(err, context.Canceled) {
+			t.Errorf("VJP with a context that ends at look %d of %d: error %v, want the context's", end, unending.looks, err)
+		}
+		l.SetContext(context.Background())
+		if !c.holds(t, l, &w, false) {
+			t.Errorf("after a VJP that ended at look %d of %d, the next one differs from a new learner's", end, unending.looks)
 		}
 	}
 }

@@ -46,6 +46,9 @@ func refusal(arg string, kind error) error {
 
 func (l *ridges) Load(d learn.Data) error {
 	*l = ridges{fault: l.fault, ctx: l.ctx}
+	if l.ctx != nil && l.ctx.Err() != nil && l.fault != "loads after its context" {
+		return l.ctx.Err()
+	}
 	if err := d.Check(); err != nil {
 		return err
 	}
@@ -347,6 +350,7 @@ func TestContractsFindFaults(t *testing.T) {
 		"forgets the row predicted for": "in dx differs",
 		"no residual":                   "lacks a Residual",
 		"ignores its context":           "want the context's",
+		"loads after its context":       "Load with a context",
 		"keeps half a fit":              "the next fit or its VJP differs from a new learner's",
 	} {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestOwnTypes$", "-test.timeout=5m")

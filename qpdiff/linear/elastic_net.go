@@ -83,7 +83,7 @@ func (e *ElasticNet) SetGeneralised(on bool) { e.Generalised = on }
 // [learn.Data.Check], and of kind ErrNotFinite if XᵀX or Xᵀy overflows. After one, the
 // learner has no data.
 func (e *ElasticNet) Load(d learn.Data) (err error) {
-	defer learner.Name(e, &err)
+	defer learner.End(e, &err)
 	if d, err = e.state.Take(e, d, false); err != nil {
 		e.reset()
 		return err
@@ -157,8 +157,9 @@ func (e *ElasticNet) end(theta []float64, err error) error {
 // equal features share a value that is not zero: with Generalised the product holds along moves
 // that keep them equal. An ArgError of kind
 // ErrNotFinite if a product overflows, which leaves g undefined.
-func (e *ElasticNet) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) error {
-	return learner.Named(e, qpdiff.Scratch[penalisedDerivative](w).adjoint(&e.elasticNetFit, e.Generalised, g, dtheta))
+func (e *ElasticNet) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {
+	defer learner.Name(e, &err)
+	return qpdiff.Scratch[penalisedDerivative](w).adjoint(&e.elasticNetFit, e.Generalised, g, dtheta)
 }
 
 // JVP sets dtheta to the directional derivative of θ at the last fit along d, whose fields are
@@ -167,8 +168,9 @@ func (e *ElasticNet) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) e
 // its side of the kink. Errors: ErrNotFitted; an ArgError of kind ErrNotFinite for d or if
 // dtheta overflows, of kind ErrIllPosed as for VJP, or ErrDomain if d lowers λ1_j from 0 at θ_j
 // = 0. A move of X where equal features share a value is a NotDifferentiableError.
-func (e *ElasticNet) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) error {
-	return learner.Named(e, qpdiff.Scratch[penalisedDerivative](w).forward(&e.elasticNetFit, dtheta, d))
+func (e *ElasticNet) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err error) {
+	defer learner.Name(e, &err)
+	return qpdiff.Scratch[penalisedDerivative](w).forward(&e.elasticNetFit, dtheta, d)
 }
 
 // Residual implements [learn.VerifiedLearner].

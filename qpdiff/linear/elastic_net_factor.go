@@ -227,7 +227,7 @@ func (q *piecewiseQP) solveActiveSparse(w []float64) {
 	b := w[s : 2*s]
 	copy(b, w)
 	floor := q.residualFloor()
-	if residual, _ := new(sparse.Gradients).Solve(&q.system, w, b, w[2*s:cap(w)], floor); !(residual <= max(sparse.ResidualTol, floor)) {
+	if residual, _ := (&sparse.Gradients{End: q.end}).Solve(&q.system, w, b, w[2*s:cap(w)], floor); !(residual <= max(sparse.ResidualTol, floor)) {
 		dense.Fill(w, math.NaN())
 	}
 }

@@ -70,6 +70,7 @@ func (e *elasticNetFit) sumsMany(d learn.Data) {
 	}
 	e.inv, e.spread = 1/e.total, e.total/least
 	e.rmsY = math.Sqrt(yy * e.inv)
+	e.maker.End = &e.state.Stop
 	e.maker.Make(e.gram, e.xty, &d, e.counts)
 	floats.Scale(e.inv, e.gram)
 }

@@ -79,7 +79,7 @@ func (l *Huber) SetGeneralised(on bool) { l.Generalised = on }
 // Weights count. Its errors are ArgErrors: from [learn.Data.Check], and of kind ErrNotFinite if
 // XᵀX or Xᵀy overflows. After one, the learner has no data.
 func (l *Huber) Load(d learn.Data) (err error) {
-	defer learner.Name(l, &err)
+	defer learner.End(l, &err)
 	if d, err = l.state.Take(l, d, false); err != nil {
 		l.warm = false
 		return err
@@ -156,14 +156,16 @@ func (l *Huber) Fit(theta, hyper []float64) (err error) {
 // whether a residual is ±δ and may have moved it by more than 1e-6 of δ, an ArgError of kind
 // ErrIllPosed, Generalised or not. An ArgError of kind ErrNotFinite if a product overflows,
 // which leaves g undefined.
-func (l *Huber) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) error {
-	return learner.Named(l, qpdiff.Scratch[huberDerivative](w).adjoint(&l.huberFit, l.Generalised, g, dtheta))
+func (l *Huber) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {
+	defer learner.Name(l, &err)
+	return qpdiff.Scratch[huberDerivative](w).adjoint(&l.huberFit, l.Generalised, g, dtheta)
 }
 
 // JVP sets dtheta to the derivative of θ at the last fit along d, whose fields are tangents of
 // the inputs (nil: zero). It returns the errors of VJP, with d in the place of dtheta.
-func (l *Huber) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) error {
-	return learner.Named(l, qpdiff.Scratch[huberDerivative](w).forward(&l.huberFit, l.Generalised, dtheta, d))
+func (l *Huber) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err error) {
+	defer learner.Name(l, &err)
+	return qpdiff.Scratch[huberDerivative](w).forward(&l.huberFit, l.Generalised, dtheta, d)
 }
 
 // Residual implements [learn.VerifiedLearner].

@@ -51,13 +51,13 @@ func (d *huberDerivative) begin(l *huberFit, generalised bool, g *learn.Grad) er
 		for _, at := range l.weak {
 			d.zone[at] = 0
 		}
-		l.hessian(nil, d.h, func(i int) float64 {
+		l.hessian(&l.state.Stop, d.h, func(i int) float64 {
 			if d.zone[i] == 0 {
 				return 1
 			}
 			return 0
 		})
-		if at := dense.LDLFactor(d.h, d.dinv, l.k, l.k, dense.Eps); at < l.k {
+		if at := dense.LDLFactorUntil(&l.state.Stop, d.h, d.dinv, l.k, l.k, dense.Eps); at < l.k {
 			return errHuberOpen(at)
 		}
 	}

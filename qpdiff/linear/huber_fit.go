@@ -298,7 +298,7 @@ func (l *huberFit) load(d learn.Data, intercept bool) error {
 		}
 	}
 	l.sums.most = d.MaxBytes
-	l.loadSums(n)
+	l.loadSums(&l.state.Stop, n)
 	l.state.Data = d
 	return nil
 }

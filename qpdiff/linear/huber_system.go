@@ -8,6 +8,7 @@ import (
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
 	"cvgm/qpdiff/internal/ridge"
+	"cvgm/qpdiff/internal/stop"
 	"cvgm/qpdiff/internal/ways"
 	"cvgm/qpdiff/learn"
 
@@ -105,8 +106,9 @@ func (g *huberSums) reset() {
 	g.solver.Reset()
 }
 
-// loadSums prepares the problem for its rows, of which the first parameters have penalties.
-func (l *huberSystem) loadSums(penalised int) {
+// loadSums prepares the problem for its rows, of which the first parameters have penalties. It
+// looks at end.
+func (l *huberSystem) loadSums(end *stop.Stop, penalised int) {
 	g := &l.sums
 	for j, xx := range l.work {
 		g.root[j] = math.Sqrt(xx)
@@ -121,7 +123,7 @@ func (l *huberSystem) loadSums(penalised int) {
 	}
 	g.sys.Rows, g.sys.Penalised = ridge.Rows{M: l.m, K: l.k, Data: l.z}, penalised
 	if g.wide {
-		g.sys.Load(true)
+		g.sys.Load(end, true)
 	}
 }
 

@@ -86,7 +86,7 @@ func (l *Logistic) Dims(n int) (theta, hyper int) { return l.Intercept.params(n)
 // all labels that count have one sign, there is no solution and the error matches ErrIllPosed.
 // After one, the learner has no data.
 func (l *Logistic) Load(d learn.Data) (err error) {
-	defer learner.Name(l, &err)
+	defer learner.End(l, &err)
 	l.state.Unload()
 	l.full, l.out = nil, nil
 	if err := learner.CheckBytes(l, d); err != nil {
@@ -121,7 +121,7 @@ func (l *Logistic) Load(d learn.Data) (err error) {
 // once. LoadSubset must be called again after full was loaded or fitted again. The
 // slice out is kept.
 func (l *Logistic) LoadSubset(full learn.Learner, out []int) (err error) {
-	defer learner.Name(l, &err)
+	defer learner.End(l, &err)
 	l.state.Unload()
 	l.warm = false
 	f, ok := full.(*Logistic)
@@ -241,8 +241,9 @@ func (l *Logistic) Probabilities(w *qpdiff.Workspace, dst []float64) error {
 // product that every derivative of θ is made of. dst and v have as many entries as θ and may be
 // the same slice. A nil w allocates. It returns the errors of VJP, with ErrNotFinite for v;
 // after one, dst is as it was.
-func (l *Logistic) SolveHessian(w *qpdiff.Workspace, dst, v []float64) error {
-	return learner.Named(l, qpdiff.Scratch[logisticDerivative](w).solveHessian(&l.logisticFit, dst, v))
+func (l *Logistic) SolveHessian(w *qpdiff.Workspace, dst, v []float64) (err error) {
+	defer learner.Name(l, &err)
+	return qpdiff.Scratch[logisticDerivative](w).solveHessian(&l.logisticFit, dst, v)
 }
 
 // Residual implements [learn.VerifiedLearner].
@@ -268,15 +269,17 @@ func (l *Logistic) Views(s learn.Size) bool { return s.Sparse }
 // It solves one system with the Hessian. The errors match ErrNotFitted; ErrIllPosed if the
 // Hessian turns out to be singular to machine precision; ErrNotFinite for dtheta, or if a
 // product overflows, which leaves g undefined.
-func (l *Logistic) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) error {
-	return learner.Named(l, qpdiff.Scratch[logisticDerivative](w).adjoint(&l.logisticFit, g, dtheta))
+func (l *Logistic) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {
+	defer learner.Name(l, &err)
+	return qpdiff.Scratch[logisticDerivative](w).adjoint(&l.logisticFit, g, dtheta)
 }
 
 // JVP writes to dtheta the directional derivative of θ at the last successful Fit along d, in
 // which a nil field means no change. It returns the errors of VJP, with ErrNotFinite for d;
 // after one, dtheta is as it was.
-func (l *Logistic) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) error {
-	return learner.Named(l, qpdiff.Scratch[logisticDerivative](w).forward(&l.logisticFit, dtheta, d))
+func (l *Logistic) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err error) {
+	defer learner.Name(l, &err)
+	return qpdiff.Scratch[logisticDerivative](w).forward(&l.logisticFit, dtheta, d)
 }
 
 // New returns a new learner with the same settings.

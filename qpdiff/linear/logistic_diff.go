@@ -55,8 +55,8 @@ func (d *logisticDerivative) rows(l *logisticFit, at *logisticPoint) (s, w []flo
 func (d *logisticDerivative) point(l *logisticFit) (*logisticPoint, error) {
 	at := d.weights(l)
 	if l.stale && !d.factored {
-		l.hessian(nil, at)
-		if !at.factor(nil) {
+		l.hessian(&l.state.Stop, at)
+		if !at.factor(&l.state.Stop) {
 			return nil, errLogisticSingular
 		}
 		d.factored = true
@@ -69,6 +69,7 @@ func (d *logisticDerivative) solve(l *logisticFit, v []float64) (*logisticPoint,
 	if g := &l.large; g.on && !g.direct {
 		at := d.weights(l)
 		clear(d.u[l.d:])
+		d.solver.End = &l.state.Stop
 		// From the factor of the fit: the result does not depend on the derivatives before.
 		if d.solver.Borrow(&g.solver); !d.solver.Exact(&g.sys, d.u, v[:l.d]) {
 			return nil, errLogisticSingular

@@ -62,7 +62,7 @@ func (l *logisticFit) accept(d learn.Data) error {
 		penalised--
 	}
 	l.large.most = d.MaxBytes
-	l.large.load(&l.logisticProblem, penalised)
+	l.large.load(&l.state.Stop, &l.logisticProblem, penalised)
 	l.state.Data = d
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"cvgm/qpdiff/internal/learner"
 	"cvgm/qpdiff/internal/ridge"
 	"cvgm/qpdiff/internal/sparse"
+	"cvgm/qpdiff/internal/stop"
 	"cvgm/qpdiff/internal/ways"
 
 	"gonum.org/v1/gonum/floats"
@@ -43,8 +44,9 @@ func (g *logisticLarge) resize(p *logisticProblem) {
 	g.solver.Reset()
 }
 
-// load prepares the systems of p, of which the first parameters have penalties.
-func (g *logisticLarge) load(p *logisticProblem, penalised int) {
+// load prepares the systems of p, of which the first parameters have penalties. It looks at
+// end.
+func (g *logisticLarge) load(end *stop.Stop, p *logisticProblem, penalised int) {
 	if !g.on {
 		return
 	}
@@ -53,7 +55,7 @@ func (g *logisticLarge) load(p *logisticProblem, penalised int) {
 		g.sys.Data = p.z[:p.d*p.m]
 	}
 	g.sys.Penalised, g.sys.Ridge = penalised, 1
-	g.sys.Load(g.byRows)
+	g.sys.Load(end, g.byRows)
 	dense.GrowAll(p.d, &g.terms, &g.row)
 	dense.GrowAll(p.m, &g.squares, &g.along)
 }

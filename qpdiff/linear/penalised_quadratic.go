@@ -258,6 +258,7 @@ func restrict(part **piecewiseQP, e *penalisedQuadratic, keep func(j int, active
 	dense.GrowAll(n, &q.c, &q.up, &q.lo)
 	q.g, q.diag, q.r, q.intercept = e.qp.g, e.qp.diag, e.l2, e.qp.intercept
 	q.columnQuadratic = e.qp.shared()
+	q.watch(e.qp.end)
 	q.reset()
 	a, w := 0, 0
 	for j := range n {

@@ -89,7 +89,7 @@ func (l *SparseLogistic) SetGeneralised(on bool) { l.Generalised = on }
 // of a feature overflows. If Intercept is set and all labels that count have one sign, there is
 // no solution and the error matches ErrIllPosed. After one, the learner has no data.
 func (l *SparseLogistic) Load(d learn.Data) (err error) {
-	defer learner.Name(l, &err)
+	defer learner.End(l, &err)
 	l.state.Unload()
 	if err := learner.CheckBytes(l, d); err != nil {
 		return err
@@ -188,16 +188,18 @@ func (l *SparseLogistic) Views(s learn.Size) bool { return s.Sparse }
 // features j.
 //
 // Errors: as of [ElasticNet.VJP].
-func (l *SparseLogistic) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) error {
-	return learner.Named(l, qpdiff.Scratch[penalisedDerivative](w).adjoint(&l.sparseLogisticFit, l.Generalised, g, dtheta))
+func (l *SparseLogistic) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {
+	defer learner.Name(l, &err)
+	return qpdiff.Scratch[penalisedDerivative](w).adjoint(&l.sparseLogisticFit, l.Generalised, g, dtheta)
 }
 
 // JVP sets dtheta to the directional derivative of θ at the last fit along d, whose fields are
 // tangents of the inputs (nil: zero). It exists also with weakly active coordinates. It is then
 // not linear in d, and solves the quadratic problem that keeps each weakly active coordinate on
 // its side of the kink. Errors: as of [ElasticNet.JVP].
-func (l *SparseLogistic) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) error {
-	return learner.Named(l, qpdiff.Scratch[penalisedDerivative](w).forward(&l.sparseLogisticFit, dtheta, d))
+func (l *SparseLogistic) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err error) {
+	defer learner.Name(l, &err)
+	return qpdiff.Scratch[penalisedDerivative](w).forward(&l.sparseLogisticFit, dtheta, d)
 }
 
 // New returns a new learner with the same settings.

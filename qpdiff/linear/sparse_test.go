@@ -1,6 +1,7 @@
 package linear_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -85,6 +86,30 @@ func TestSparseLogisticSparse(t *testing.T) {
 				return y, []float64{.01 + .1*rng.Float64(), .01 + rng.Float64()}
 			})
 		})
+	}
+}
+
+// A derivative by conjugate gradients ends with its context, and leaves the fit.
+func TestSparseDerivativeEndsWithItsContext(t *testing.T) {
+	serial.Test(t)
+	defer ways.SetSparseFeatures(ways.SetSparseFeatures(0))
+	rng := rand.New(rand.NewPCG(3, 3))
+	d := learn.Data{X: numtest.DrawStored(rng, 30, 6), Y: make([]float64, 30)}
+	for i := range d.Y {
+		d.Y[i] = float64(i%2*2 - 1)
+	}
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, l := range []learn.ContextLearner{new(linear.ElasticNet), new(linear.SparseLogistic), new(linear.Logistic)} {
+		_, hyper := l.Dims(6)
+		at, v := []float64{.01, .1}[:hyper], []float64{1, 2, 3, 4, 5, 6}
+		numtest.OK(t, l.Load(d), l.Fit(make([]float64, 6), at))
+		l.SetContext(ended)
+		if err := l.VJP(nil, &learn.Grad{Hyper: make([]float64, hyper)}, v); !errors.Is(err, context.Canceled) {
+			t.Errorf("%T: error %v, want the context's", l, err)
+		}
+		l.SetContext(context.Background())
+		numtest.OK(t, l.VJP(nil, &learn.Grad{Hyper: make([]float64, hyper)}, v))
 	}
 }
 

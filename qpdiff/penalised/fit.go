@@ -68,7 +68,7 @@ func (l *glmFit) take(d learn.Data, loss Loss, classes int, penalties []Penalty,
 	return nil
 }
 
-// load copies the rows of d that count.
+// load copies the rows of d that count. It looks at the context.
 func (l *glmFit) load(d learn.Data, penalties []Penalty, intercept bool) error {
 	rows, n := d.X.Dims()
 	l.n, l.q = n, n
@@ -109,7 +109,7 @@ func (l *glmFit) load(d learn.Data, penalties []Penalty, intercept bool) error {
 		l.gram = dense.Zeros(l.gram, q*q)
 	}
 	if l.loss == Squared {
-		l.addSquares(nil, l.gram, l.w)
+		l.addSquares(&l.state.Stop, l.gram, l.w)
 	}
 	return nil
 }

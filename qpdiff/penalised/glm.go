@@ -57,7 +57,7 @@ func (l *GLM) Dims(n int) (theta, hyper int) {
 // kind ErrShape or ErrNonconvex for penalties that do not fit the features. After one, the learner
 // has no data.
 func (l *GLM) Load(d learn.Data) (err error) {
-	defer learner.Name(l, &err)
+	defer learner.End(l, &err)
 	if d, err = l.state.Take(l, d, l.Loss == Logistic); err == nil {
 		err = l.Loss.check(d)
 	}
@@ -102,14 +102,16 @@ func (l *GLM) Fit(theta, hyper []float64) (err error) {
 // VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not nil. Errors:
 // ErrNotFitted; an ArgError of kind ErrNotFinite for dtheta or if a product overflows, which
 // leaves g undefined.
-func (l *GLM) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) error {
-	return learner.Named(l, qpdiff.Scratch[glmDerivative](w).adjoint(&l.glmFit, g, dtheta))
+func (l *GLM) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {
+	defer learner.Name(l, &err)
+	return qpdiff.Scratch[glmDerivative](w).adjoint(&l.glmFit, g, dtheta)
 }
 
 // JVP sets dtheta to the derivative of θ at the last fit along d, whose fields are tangents of
 // the inputs. Errors are VJP's, for d.
-func (l *GLM) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) error {
-	return learner.Named(l, qpdiff.Scratch[glmDerivative](w).tangent(&l.glmFit, dtheta, d))
+func (l *GLM) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err error) {
+	defer learner.Name(l, &err)
+	return qpdiff.Scratch[glmDerivative](w).tangent(&l.glmFit, dtheta, d)
 }
 
 // FoldsAtOnce reports whether Folds fits faster than Fit, as it does for the squared loss.

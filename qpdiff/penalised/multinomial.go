@@ -63,7 +63,7 @@ func (l *Multinomial) Outputs() int { return l.Classes }
 // one of 0 to Classes − 1; one of kind ErrIllPosed with Intercept for a class without a row that
 // counts. After one, the learner has no data.
 func (l *Multinomial) Load(d learn.Data) (err error) {
-	defer learner.Name(l, &err)
+	defer learner.End(l, &err)
 	if d, err = l.state.Take(l, d, false); err == nil {
 		err = l.check(d)
 	}
@@ -113,13 +113,15 @@ func (l *Multinomial) Fit(theta, hyper []float64) (err error) {
 }
 
 // VJP is as for [GLM], and leaves g.Y as it is.
-func (l *Multinomial) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) error {
-	return learner.Named(l, qpdiff.Scratch[glmDerivative](w).adjoint(&l.glmFit, g, dtheta))
+func (l *Multinomial) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {
+	defer learner.Name(l, &err)
+	return qpdiff.Scratch[glmDerivative](w).adjoint(&l.glmFit, g, dtheta)
 }
 
 // JVP is as for [GLM]; θ does not depend on d.Y.
-func (l *Multinomial) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) error {
-	return learner.Named(l, qpdiff.Scratch[glmDerivative](w).tangent(&l.glmFit, dtheta, d))
+func (l *Multinomial) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err error) {
+	defer learner.Name(l, &err)
+	return qpdiff.Scratch[glmDerivative](w).tangent(&l.glmFit, dtheta, d)
 }
 
 // New returns a new learner with the same settings, and the same matrices.

@@ -23,7 +23,7 @@ func (d *smoothDerivative) adjoint(l *smoothFit, g *learn.Grad, dtheta []float64
 	if d.fit != l.state.Fit {
 		d.fit = 0
 		d.h, d.dinv = dense.Grow(d.h, k*k), dense.Grow(d.dinv, k)
-		if err := l.factorise(nil, d.h, d.dinv, d.v); err != nil {
+		if err := l.factorise(&l.state.Stop, d.h, d.dinv, d.v); err != nil {
 			return err
 		}
 		d.fit = l.state.Fit

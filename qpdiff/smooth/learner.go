@@ -40,7 +40,7 @@ func (l *Learner) Dims(n int) (theta, hyper int) { return l.Objective.dims(n) }
 // Errors are ArgErrors of kind ErrShape or ErrNotFinite, and ErrDomain for Rows or
 // Weights that are not nil; after one, the learner has no data.
 func (l *Learner) Load(d learn.Data) (err error) {
-	defer learner.Name(l, &err)
+	defer learner.End(l, &err)
 	l.state.Unload()
 	if err := learner.CheckBytes(l, d); err != nil {
 		l.warm = false
@@ -119,8 +119,9 @@ func (l *Learner) Fit(theta, hyper []float64) (err error) {
 // nil. Errors: ErrNotFitted; an ArgError of kind ErrNotFinite for dtheta;
 // ErrIllPosed if the Hessian is singular to working precision; ErrNotFinite
 // if a product overflows, which leaves g undefined.
-func (l *Learner) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) error {
-	return learner.Named(l, qpdiff.Scratch[smoothDerivative](w).adjoint(&l.smoothFit, g, dtheta))
+func (l *Learner) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {
+	defer learner.Name(l, &err)
+	return qpdiff.Scratch[smoothDerivative](w).adjoint(&l.smoothFit, g, dtheta)
 }
 
 // New returns a new learner of the same Objective.

@@ -157,11 +157,14 @@ type Predictions struct {
 	P   PredictorJVP
 	X   *mat.Dense      // nil: drawn by Load
 	b   [1]float64      // a fit's θ
-	ctx context.Context // of fits alone
+	ctx context.Context // of all calls but a Fit's Predict
 }
 
 // SetContext implements [learn.ContextLearner].
-func (l *Predictions) SetContext(ctx context.Context) { l.ctx = ctx }
+func (l *Predictions) SetContext(ctx context.Context) {
+	l.ctx = ctx
+	l.P.(learn.ContextLearner).SetContext(ctx)
+}
 
 func (l *Predictions) Dims(n int) (theta, hyper int) {
 	_, hyper = l.P.Dims(n)
@@ -180,12 +183,12 @@ func (l *Predictions) Load(d learn.Data) error {
 
 func (l *Predictions) Fit(theta, hyper []float64) error {
 	nt, _ := l.P.Dims(1)
-	stops := l.P.(learn.ContextLearner)
-	stops.SetContext(l.ctx)
-	err := l.P.Fit(l.b[:nt], hyper)
-	if stops.SetContext(context.Background()); err != nil {
+	if err := l.P.Fit(l.b[:nt], hyper); err != nil {
 		return err
 	}
+	stops := l.P.(learn.ContextLearner)
+	stops.SetContext(context.Background())
+	defer stops.SetContext(l.ctx)
 	return l.P.Predict(nil, theta, l.X)
 }
 

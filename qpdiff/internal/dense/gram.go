@@ -44,12 +44,13 @@ const SquareBlock = 1 << 14
 
 // AddSquares adds Σ_i weight(i)·(x_i − c)·(x_i − c)ᵀ over the rows of x to the upper triangle
 // of g. c is less, or 0 if less is nil. Entries below may change. Rows with a weight of 0 are
-// not read.
-func AddSquares(g []float64, x blas64.General, less []float64, weight func(i int) float64) {
+// not read. It looks at end.
+func AddSquares(end *stop.Stop, g []float64, x blas64.General, less []float64, weight func(i int) float64) {
 	n := x.Cols
 	most := 4 * max(1, SquareBlock/(4*n))
 	plain, weighted := make([]float64, 0, most*n), make([]float64, 0, most*n)
 	flush := func() {
+		end.Look()
 		AddProducts(g, weighted, plain, len(plain)/n, n, n)
 		plain, weighted = plain[:0], weighted[:0]
 	}

@@ -5,6 +5,7 @@ package gram
 import (
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/internal/stop"
 	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/floats"
@@ -21,8 +22,9 @@ const (
 
 // A Maker makes Gram matrices and holds its work.
 type Maker struct {
-	sum, size []float64 // Σ c·(x − reference); the sums that were subtracted from
-	shift     []float64 // the centre minus the reference
+	End       *stop.Stop // Make looks at it
+	sum, size []float64  // Σ c·(x − reference); the sums that were subtracted from
+	shift     []float64  // the centre minus the reference
 	seen      []float64
 	few       []int // features of which too little is left
 }
@@ -90,14 +92,17 @@ func (m *Maker) start(g []float64, d *learn.Data, counts []float64) (reference [
 	x, n := d.Dense().RawMatrix(), len(m.size)
 	all := g
 	if subtracts(d, counts) {
-		sums, c := d.Gram.Sums()
+		sums, c, err := d.Gram.Sums(m.End.Context())
+		if err != nil {
+			panic(err) // as by a look
+		}
 		all, reference = sums.RawSymmetric().Data, c
 		copy(g, all)
-		dense.AddSquares(g, x, c, func(i int) float64 { return dense.CountAt(counts, i) - d.Gram.Weight(i) })
+		dense.AddSquares(m.End, g, x, c, func(i int) float64 { return dense.CountAt(counts, i) - d.Gram.Weight(i) })
 	} else {
 		reference = d.Centre
 		clear(g)
-		dense.AddSquares(g, x, reference, func(i int) float64 { return dense.CountAt(counts, i) })
+		dense.AddSquares(m.End, g, x, reference, func(i int) float64 { return dense.CountAt(counts, i) })
 	}
 	for j := range n {
 		m.size[j] = all[j*n+j]

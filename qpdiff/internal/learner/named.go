@@ -24,7 +24,7 @@ func Name(l any, err *error) {
 	*err = Named(l, *err)
 }
 
-// End is Name for a Fit, or a call like it. If a [stop.Stop] ended that, it left its work half done,
+// End is Name for a Load or a Fit, or a call like them. If a [stop.Stop] ended that, it left its work half done,
 // and l is reset.
 func End(l interface{ Reset() }, err *error) {
 	if value := recover(); value != nil {

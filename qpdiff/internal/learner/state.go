@@ -22,13 +22,14 @@ type State struct {
 	Params int        // entries of θ as of the last Fit
 	Hypers int        // hyperparameters, likewise
 	Fit    uint64     // the number of the last fit, of newState; 0 without one
-	Stop   stop.Stop  // fits look at it
+	Stop   stop.Stop  // loads, fits and derivatives look at it
 }
 
-// Unload forgets data and fit, as a Load does first.
+// Unload forgets data and fit, as a Load does first, and looks at Stop.
 func (f *State) Unload() {
 	f.Home.Take()
 	f.Data, f.Fit = learn.Data{}, 0
+	f.Stop.Look()
 }
 
 // Take begins a Load of l. It returns d with a *mat.Dense as X, unless l reads a sparse one,

@@ -29,7 +29,7 @@ func draw(rng *rand.Rand, m, k int, byColumn, byRows, free bool) *System {
 			}
 		}
 	}
-	s.Load(byRows)
+	s.Load(nil, byRows)
 	for i := range s.Weights {
 		s.Weights[i] = math.Exp(rng.NormFloat64())
 	}

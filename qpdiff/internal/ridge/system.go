@@ -159,8 +159,8 @@ type System struct {
 }
 
 // Load prepares the system for its Rows. By rows, which are not Stored, it is factorised in as
-// many unknowns as there are rows.
-func (s *System) Load(byRows bool) {
+// many unknowns as there are rows. It looks at end.
+func (s *System) Load(end *stop.Stop, byRows bool) {
 	s.byRows = byRows
 	s.squares, s.Weights = dense.Zeros(s.squares, s.K), dense.Grow(s.Weights, s.M)
 	dense.Fill(s.Weights, 1)
@@ -168,7 +168,7 @@ func (s *System) Load(byRows bool) {
 	if byRows {
 		s.rows = dense.Zeros(s.rows, s.M*s.M)
 		a, way := s.matrix()
-		addGram(nil, s.rows, s.M, s.Penalised, a.Data, a.Stride, way == blas.Trans, nil, &s.work)
+		addGram(end, s.rows, s.M, s.Penalised, a.Data, a.Stride, way == blas.Trans, nil, &s.work)
 	}
 }
 

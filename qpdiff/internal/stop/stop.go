@@ -35,6 +35,14 @@ func (s *Stop) err() error {
 	return nil
 }
 
+// Context returns the context, nil if nothing ends.
+func (s *Stop) Context() context.Context {
+	if s == nil {
+		return nil
+	}
+	return s.ctx
+}
+
 // Look panics with the error of the context if it has ended.
 func (s *Stop) Look() {
 	if s != nil && s.ctx != nil {

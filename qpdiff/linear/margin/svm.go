@@ -76,7 +76,10 @@ func (l *SVM) SetGeneralised(on bool) { l.Generalised = on }
 // than ±1, also of a row that does not count. They match ErrIllPosed if all labels that count
 // are the same, and ErrNotFinite if the squared norm of a row overflows. After one, the learner
 // has no data.
-func (l *SVM) Load(d learn.Data) error { return learner.Named(l, l.load(d)) }
+func (l *SVM) Load(d learn.Data) (err error) {
+	defer learner.End(l, &err)
+	return l.load(d)
+}
 
 // Fit solves the problem at hyper and writes θ (n entries), with exact zeros outside the
 // support. Errors: an ArgError that matches ErrShape, ErrNotFinite or ErrDomain for hyper,
