@@ -184,5 +184,5 @@ func lowestCV(s manyhyper.AdditiveSet) string {
 
 // AdditiveTerms reads the figure.
 func AdditiveTerms(*manyhyper.AdditiveResult) string {
-	return "The nearer a line is to the dotted one, the smaller is its bias; the narrower its band, the smaller is its variance. One penalty for all terms is a compromise: too large for a function with two peaks, and too small for a straight line."
+	return "The nearer a line is to the dotted one, the smaller is its bias; the narrower its band, the smaller is its variance. One penalty for all terms is a compromise between functions that bend much, which need a small one, and straight lines, which need a large one."
 }
