@@ -97,29 +97,30 @@ func ExampleTuned_Importance() {
 
 // A kernel ridge regression with a width for each feature. Features without effect leave it.
 func ExampleTuned_Widths() {
-	houses, err := table.CSV{Target: "price", Missing: table.MissingIsMean}.ReadFile("testdata/houses.csv")
+	text := "catch,depth,swell,moon,depart\n"
+	source := synth.NewStream(1, "catch")
+	for range 60 {
+		depth, swell, moon, depart := 40*source.Float64(), 3*source.Float64(), source.Float64(), 24*source.Float64()
+		catch := 20*math.Sin(depth/5) - 5*swell + source.NormFloat64()
+		text += fmt.Sprintf("%.1f,%.1f,%.1f,%.2f,%.1f\n", catch, depth, swell, moon, depart)
+	}
+	trips, err := table.ReadCSV(strings.NewReader(text), "catch")
 	if err != nil {
 		panic(err)
 	}
 	learner := &kernel.Ridge{Kernel: kernel.ARD{Shape: kernel.Matern52}, Intercept: true}
-	tuned, err := tune.Tuner{Learner: learner, OuterFolds: -1, KeepWinner: true}.TuneTable(context.Background(), houses)
+	tuned, err := tune.Tuner{Learner: learner, OuterFolds: -1, KeepWinner: true}.TuneTable(context.Background(), trips)
 	if err != nil {
 		panic(err)
 	}
-	fmt.Printf("CV loss %.1e\n", tuned.Loss)
 	for _, w := range tuned.Widths() {
 		fmt.Println(w.Features, "in the model:", !math.IsInf(w.Length, 1))
 	}
 	// Output:
-	// CV loss 2.6e+02
-	// [area] in the model: true
-	// [rooms] in the model: true
-	// [age] in the model: true
-	// [distance] in the model: true
-	// [garden] in the model: false
-	// [heating=oil] in the model: true
-	// [heating=wood] in the model: true
-	// [floor] in the model: false
+	// [depth] in the model: true
+	// [swell] in the model: true
+	// [moon] in the model: false
+	// [depart] in the model: false
 }
 
 // A ridge regression, with calls of a function after each evaluation.

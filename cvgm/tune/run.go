@@ -208,7 +208,7 @@ func (w *tuning) judge(s *tuneSearch) {
 		w.warn(OutOfBudget, "%s ended the search before it converged.", s.outOf)
 	}
 	if s.failed > 0 {
-		w.warn(FailedFits, "%d of %d evaluations failed, the first with: %v.", s.failed, len(s.path), s.failure)
+		w.warn(FailedFits, "%d of %d evaluations failed, the first with: %v.", s.failed, s.before+len(s.path), s.failure)
 	}
 }
 

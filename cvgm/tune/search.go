@@ -71,6 +71,7 @@ type tuneSearch struct {
 	rows    []int     // that the splits draw on
 	tied    bool      // the widths of features are one hyperparameter, or one factor of theirs
 	fits    int       // of all evaluations, also of the parts
+	last    bool      // MaxTime does not end the next evaluation
 	before  int       // evaluations of the search that this one is a part of, and of its other parts
 }
 
@@ -184,7 +185,7 @@ func (s *tuneSearch) eval(grad, hyper []float64) (float64, error) {
 	began := time.Now()
 	s.fits += len(s.splits)
 	ctx := s.w.limit
-	if s.before+len(s.path) == 0 { // without one evaluation there is no result
+	if s.before+len(s.path) == 0 || s.last { // without one evaluation there is no result, or none of a part
 		ctx = s.w.ctx
 	}
 	loss, err := s.cv.EvalContext(ctx, grad, hyper)

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"cvgm/cvgm"
 	"cvgm/cvgm/internal/casetest"
@@ -49,6 +51,9 @@ func TestWidths(t *testing.T) {
 		t.Errorf("test errors %.4g with one width, %.4g with five", a, b)
 	}
 	w := each.Widths()
+	if len(each.Path) != 3 || each.Evaluations < 50 || !(each.Path[2].Loss < each.Path[1].Loss && each.Path[1].Loss < each.Path[0].Loss) {
+		t.Errorf("%d evaluations, on the splits as they are %v: not the defaults, one width and five", each.Evaluations, each.Path)
+	}
 	if len(w) != 5 || !(w[0].Length < 2 && w[1].Length < 20) || w[1].Features[0] != "feature 1" {
 		t.Errorf("widths %v", w)
 	}
@@ -80,6 +85,29 @@ func TestWidths(t *testing.T) {
 	if _, err := tuner.Tune(t.Context(), d); err == nil {
 		t.Error("no error beyond MaxBytes")
 	}
+}
+
+// An end of the search with one width keeps what it found, whether MaxEvals or MaxTime ends it.
+func TestWidthsEndEarly(t *testing.T) {
+	d := wavy(40, 3, 4)
+	tuner := widthTuner(kernel.ARD{})
+	tuner.MaxEvals = 30
+	tuned := mustTune(t, tuner, d)
+	if len(tuned.Path) != 2 || tuned.Evaluations != 30 || !(tuned.Loss < tuned.DefaultLoss) {
+		t.Errorf("%d evaluations, %v", tuned.Evaluations, tuned.Path)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		tuner := widthTuner(kernel.ARD{})
+		tuner.MaxTime, tuner.Progress = time.Minute, func(p Progress) {
+			if p.Evaluations == 30 {
+				time.Sleep(2 * time.Minute)
+			}
+		}
+		tuned := mustTune(t, tuner, d)
+		if last := tuned.Path[len(tuned.Path)-1]; tuned.Evaluations != 31 || tuned.Loss != last.Loss || !(tuned.Loss < tuned.DefaultLoss/1.5) {
+			t.Errorf("%d evaluations, %v, %v", tuned.Evaluations, tuned.Path, tuned.Warnings)
+		}
+	})
 }
 
 // One width is kept if all features matter alike.
@@ -201,7 +229,7 @@ func TestWidthsOfTable(t *testing.T) {
 	rng, text := rand.New(rand.NewPCG(1, 3)), "price,area,floor,heating\n"
 	for range 60 {
 		area, heating := 50+100*rng.Float64(), rng.IntN(2)
-		text += fmt.Sprintf("%.3f,%.3f,%d,%s\n", 100*math.Sin(area/15)+float64(30*heating)+5*rng.NormFloat64(), area, rng.IntN(9), []string{"gas", "wood"}[heating])
+		text += fmt.Sprintf("%.3f,%.3f,%d,%s\n", 100*math.Sin(area/8)+float64(30*heating)+5*rng.NormFloat64(), area, rng.IntN(9), []string{"gas", "wood"}[heating])
 	}
 	houses := casetest.Must(table.ReadCSV(strings.NewReader(text), "price"))(t)
 	tuned := casetest.Must(widthTuner(kernel.ARD{Shape: kernel.Matern52}).TuneTable(t.Context(), houses))(t)
@@ -215,7 +243,7 @@ func TestWidthsOfTable(t *testing.T) {
 	}
 	record := map[string]string{"area": "80", "floor": "3", "heating": "wood"}
 	a, b := casetest.Must(tuned.Pipeline.PredictRecord(record))(t), casetest.Must(read.PredictRecord(record))(t)
-	if a != b || math.Abs(a-100*math.Sin(80./15)-30) > 15 {
+	if a != b || math.Abs(a-100*math.Sin(80./8)-30) > 15 {
 		t.Errorf("predictions %v, %v after JSON", a, b)
 	}
 }
