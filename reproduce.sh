@@ -9,4 +9,5 @@ if ! command -v python3 >/dev/null 2>&1; then
 	echo "reproduce: python3 is not on PATH; install Python 3.10 or newer" >&2
 	exit 1
 fi
-exec python3 -I -X utf8 "$root/notebooks/runner" "$@"
+# -S leaves out the packages beside that Python: an interrupt of their imports shows a traceback.
+exec python3 -I -S -X utf8 "$root/notebooks/runner" "$@"

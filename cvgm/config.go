@@ -153,7 +153,7 @@ func (c *Config) checkPreparer(n int) error {
 	return args.First(
 		args.BadIf(c.Features != nil, "Config.Prepare", qpdiff.ErrDomain, "make the features in the Preparer, or prepare the rows of each part yourself",
 			"is set together with Config.Features, which maps all rows at once"),
-		args.BadIf(in != n, "Config.Prepare", qpdiff.ErrShape, "match the Preparer's columns to those of Data.X", "takes %d columns where Data.X has %d", in, n),
+		args.BadIf(in != n, "Config.Prepare", qpdiff.ErrShape, "give Data.X the columns of the Preparer", "takes %d columns, and Data.X has %d", in, n),
 		args.BadIf(out < 1, "Config.Prepare", qpdiff.ErrShape, "give the Preparer at least one feature", "has %d features", out),
 	)
 }

@@ -282,7 +282,7 @@ func (cv *CV) eval(ctx context.Context, grad []float64, data *dataGradient, alph
 		loss /= k
 	}
 	if !args.Finite(loss) {
-		return math.NaN(), overflow("the CV loss is %v, although that of each split is finite", loss)
+		return math.NaN(), overflow("the CV loss is %v, although the loss of each split is finite", loss)
 	}
 	if grad != nil {
 		generalised := atOnce && (cv.loo.fit.kinked || cv.loo.fit.grad.Generalised)

@@ -108,7 +108,7 @@ func (f *Fold) check(k int) error {
 	}
 	for i, s := range f.Scores {
 		if s < 0 || i > 0 && s < f.Scores[i-1] {
-			return args.Bad(arg("Scores"), qpdiff.ErrDomain, "give absolute values, and make the intervals with New", "holds %v at index %d", s, i)
+			return args.Bad(arg("Scores"), qpdiff.ErrDomain, "make the intervals with New, whose scores are absolute values", "holds %v at index %d", s, i)
 		}
 		if !(f.Weights[i] > 0) {
 			return args.Bad(arg("Weights"), qpdiff.ErrDomain, "leave such rows out", "holds %v at index %d", f.Weights[i], i)
@@ -156,12 +156,12 @@ func (p *CVPlus) Around(predictions [][]float64, level float64) (low, high []flo
 		return nil, nil, err
 	}
 	if len(predictions) != len(folds) {
-		return nil, nil, args.Bad("predictions", qpdiff.ErrShape, "give those of each fold's model", "are of %d models instead of %d", len(predictions), len(folds))
+		return nil, nil, args.Bad("predictions", qpdiff.ErrShape, "give the predictions of each fold's model", "has %d entries for %d folds", len(predictions), len(folds))
 	}
 	rows := len(predictions[0])
 	for k := range predictions {
 		if n := len(predictions[k]); n != rows {
-			return nil, nil, args.Bad("predictions", qpdiff.ErrShape, "predict the same rows by each model", "are %d of fold %d and %d of fold 0", n, k, rows)
+			return nil, nil, args.Bad("predictions", qpdiff.ErrShape, "predict the same rows by each model", "has %d rows for fold %d and %d for fold 0", n, k, rows)
 		}
 	}
 	low, high = make([]float64, rows), make([]float64, rows)
@@ -195,7 +195,7 @@ func (p *CVPlus) use(level float64) (folds []portable.Fold, share float64, err e
 		return nil, 0, args.Bad("level", qpdiff.ErrDomain, "use .5 to below 1, such as .9", "is %v", level)
 	}
 	if share = portable.LevelShare(level, float64(p.Units)); share > 1 {
-		return nil, 0, args.Bad("level", qpdiff.ErrDomain, "use a lower level, or more rows or groups", "is %v, and the intervals of %d independent rows or groups have a level of %.3g at most", level, p.Units, p.Highest())
+		return nil, 0, args.Bad("level", qpdiff.ErrDomain, "use a lower level, or more rows or groups", "is %v, above %.3g, the highest level of intervals from %d independent rows or groups", level, p.Highest(), p.Units)
 	}
 	return *p.ready.Load(), share, nil
 }

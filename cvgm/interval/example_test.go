@@ -33,5 +33,5 @@ func ExampleNew() {
 	// Output:
 	// 1.19 to 3.21, 6.47 to 10.99, <nil>
 	// {[10] [0.75]}
-	// cvgm: level is 0.9, and the intervals of 6 independent rows or groups have a level of 0.857 at most (outside its domain): use a lower level, or more rows or groups
+	// cvgm: level is 0.9, above 0.857, the highest level of intervals from 6 independent rows or groups (outside its domain): use a lower level, or more rows or groups
 }

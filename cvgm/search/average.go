@@ -22,7 +22,7 @@ import (
 // one of kind [qpdiff.ErrDomain].
 func Average(steps iter.Seq2[Step, error], last int) (Step, error) {
 	if err := args.First(
-		args.BadIf(steps == nil, "steps", qpdiff.ErrEmpty, "give those of a Searcher", "is nil"),
+		args.BadIf(steps == nil, "steps", qpdiff.ErrEmpty, "give the steps of a Searcher", "is nil"),
 		args.BadIf(last < 1, "last", qpdiff.ErrDomain, "average at least one step", "is %d", last),
 	); err != nil {
 		return Step{}, err

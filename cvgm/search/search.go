@@ -71,7 +71,7 @@ type Searcher interface {
 func Best(steps iter.Seq2[Step, error]) (Step, error) {
 	best := Step{Loss: math.Inf(1)}
 	if steps == nil {
-		return best, args.Bad("steps", qpdiff.ErrEmpty, "give those of a Searcher", "is nil")
+		return best, args.Bad("steps", qpdiff.ErrEmpty, "give the steps of a Searcher", "is nil")
 	}
 	for s, err := range steps {
 		if err != nil {

@@ -26,8 +26,8 @@ func (p DatePart) String() string { return nameOf(partNames[:], p) }
 
 var partNames = [...]string{"days", "year", "month", "weekday", "hour"}
 
-// A Date is how a column is made of a column of dates or times in the file. Parts are those of
-// the date and the time as written, whatever their time zone.
+// A Date describes a column that is made of a column of dates or times in the file. Parts are taken
+// from the date and the time as written, whatever their time zone.
 type Date struct {
 	Source string   // the name of the column in the file
 	Part   DatePart // that the column holds
@@ -72,8 +72,8 @@ func checkLayout(layout string) error {
 	return args.BadIf(!p.date && !p.clock, "layout", qpdiff.ErrDomain, `write the date 2 January 2006, 15:04:05 in the file's format, as in "2/1/2006"`, "is %q, which has neither year and month nor an hour", layout)
 }
 
-// dateLayouts are the layouts of dates by their shapes, and clockLayouts those of times: Y is a
-// number of four digits, n one of two or one, M a name of a month and P one of AM and PM.
+// dateLayouts are the layouts of dates by their shapes, and clockLayouts the layouts of times. In a
+// shape Y is a number of four digits, n a number of one or two, M a month's name, and P AM or PM.
 var (
 	dateLayouts = map[string][]string{
 		"Y-n-n": {"2006-1-2"}, "Y/n/n": {"2006/1/2"}, "Y.n.n": {"2006.1.2"}, "Y-n": {"2006-1"}, "n/Y": {"1/2006"}, "Y-M-n": {"2006-Jan-2"},

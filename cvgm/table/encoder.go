@@ -225,8 +225,8 @@ func (e *Encoder) MostStored() (most int) {
 	return most
 }
 
-// ApplyStored is Apply by the features of the columns' own values: it calls set for that of
-// each numeric column, and of each categorical one whose level has a feature. It costs O(p) for
+// ApplyStored is Apply for the stored features alone: it calls set for the feature of each numeric
+// column, and of each categorical column whose level has a feature. It costs O(p) for
 // p columns, and as much again for each feature of a [SmoothEffect].
 func (e *Encoder) ApplyStored(row []float64, set func(feature int, v float64)) error {
 	if e.code == nil {

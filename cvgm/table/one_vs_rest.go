@@ -216,8 +216,8 @@ func (c OneVsRest) MarshalJSON() ([]byte, error) {
 	return strictjson.WithChecksum(out)
 }
 
-// UnmarshalJSON reads the text of MarshalJSON; predictions then have the same bits. Its errors are
-// those of [Pipeline.UnmarshalJSON], and c is then left as it was.
+// UnmarshalJSON reads the text of MarshalJSON; predictions then have the same bits. It
+// fails as [Pipeline.UnmarshalJSON] does, and then leaves c unchanged.
 func (c *OneVsRest) UnmarshalJSON(text []byte) error {
 	var in oneVsRestJSON
 	const remedy = "read the text that MarshalJSON wrote, with this version of the package or a later one"

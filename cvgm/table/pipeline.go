@@ -141,8 +141,8 @@ func (p *Pipeline) Record(fields map[string]string) (*Table, error) {
 
 // Decision returns the model's prediction for each row: a number, or, for two classes, a number
 // that is above 0 for Classes[1]. Its bits are the same on amd64 and arm64, unless the kernel is
-// a type of another package; a kernel machine's differ from those of Model.Predict, which takes
-// exp of package math, by rounding. The table comes from Read or Record, or is the one that the
+// a type of another package; a kernel machine's predictions differ by rounding from
+// Model.Predict, which uses math.Exp. The table comes from Read or Record, or is the one that the
 // model was trained on. Another table is an error of kind ErrDomain, since its levels may have
 // other indices.
 func (p *Pipeline) Decision(t *Table) ([]float64, error) {

@@ -1,6 +1,7 @@
 package table
 
-// Sources returns the column of the file for each column of values: that of a date for its parts.
+// Sources returns, for each column of values, the column of the file that it comes from. The parts of a
+// date come from the same one.
 func (e *Encoder) Sources() []string {
 	sources := make([]string, len(e.columns))
 	for j := range e.columns {

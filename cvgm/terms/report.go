@@ -55,7 +55,7 @@ func Summarise(p *table.Pipeline) (Summaries, error) {
 			s := Summary{Term: f.Effect.Term, Kind: f.Effect.Kind}
 			if s.Kind != table.PlainEffect {
 				if penalties == len(p.Model.Hyper) {
-					return nil, args.Bad("Model.Hyper", qpdiff.ErrShape, "keep the parts of a model together", "has %d entries, fewer than there are terms with a penalty", penalties)
+					return nil, args.Bad("Model.Hyper", qpdiff.ErrShape, "use the hyperparameters with the model that they fitted", "has %d entries for more terms with a penalty", penalties)
 				}
 				s.Lambda = p.Model.Hyper[penalties]
 				penalties++

@@ -110,7 +110,7 @@ func (w *tuning) choice() (Choice, string) {
 	reason := ""
 	switch {
 	case above:
-		reason = fmt.Sprintf("The CV loss of the tuned model, %.4g, is above that of a constant prediction, %.4g", out.Loss, out.ConstantLoss)
+		reason = fmt.Sprintf("The CV loss of the tuned model, %.4g, is above the loss of a constant prediction, %.4g", out.Loss, out.ConstantLoss)
 	case constant.Worse():
 		reason = fmt.Sprintf("Tuning is %v", constant)
 	case byDefault.Worse():

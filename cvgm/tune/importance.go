@@ -39,16 +39,16 @@ const defaultRepeats = 10
 
 // Importance returns the permutation importance (Breiman 2001) of each column for the model at
 // Hyper, the largest first. For each of Splits the learner is fitted to the training rows, and
-// predicts the validation rows with the values of one column replaced by those of other rows, in
-// so many random orders; 0: 10. So no row has a part in the fit that predicts it. The levels of a
+// predicts the validation rows after the values of one column are exchanged between rows, in
+// repeats random orders (0: 10). So no row has a part in the fit that predicts it. The levels of a
 // category, the parts of a date and missing values go with their column. Units change nothing.
 //
 // A column may be below 0 by chance. Of two columns that tell the same, each is less important
 // than without the other. The orders are drawn from seed, the same for all columns. The cost is
 // one fit for each split, and a prediction of all rows for each column and repeat.
 //
-// Errors are of kind ErrEmpty without a model, of kind ErrDomain for repeats of 1 or below 0, for a
-// constant prediction and for a sparse X, and those of the fits. If ctx ends, its error is returned.
+// It returns an error of kind ErrEmpty without a model, of kind ErrDomain for repeats of 1 or below 0,
+// for a constant prediction and for a sparse X, the error of a fit that fails, and ctx's error if ctx ends.
 func (t *Tuned) Importance(ctx context.Context, repeats int, seed uint64) ([]Importance, error) {
 	if t == nil || t.Model == nil {
 		return nil, args.Bad("Tuned", qpdiff.ErrEmpty, "let the search end", "has no model")

@@ -28,7 +28,7 @@ func (w *tuning) hyperparameters(m learn.Moments) (plan []learn.Hyperparameter, 
 	}
 	described := w.learner.Hyperparameters(m)
 	if len(described) == 0 {
-		return nil, nil, args.Bad("Tuner.Hyper", qpdiff.ErrEmpty, "describe each hyperparameter with its bounds", "is nil, and those of %T do not follow from the data", w.learner)
+		return nil, nil, args.Bad("Tuner.Hyper", qpdiff.ErrEmpty, "describe each hyperparameter with its bounds", "is nil, and the data do not determine the hyperparameters of %T", w.learner)
 	}
 	// Each kind is a hyperparameter, or one for each group of features.
 	each := count / len(described)

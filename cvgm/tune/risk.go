@@ -217,8 +217,8 @@ func (w *tuning) outer(rows []int, folds, number int) ([]cvgm.Split, error) {
 }
 
 // outerFold searches on the training rows of an outer split, and returns the predictions for
-// its validation rows, nil if the default or the rival fails. Those of the first repeat also make models for
-// intervals.
+// its validation rows, nil if the default or the rival fails. The outer folds of the first repeat also make
+// models for intervals.
 func (w *tuning) outerFold(outer cvgm.Split, number int) ([contenders][]float64, error) {
 	var made [contenders][]float64
 	folds := 0
@@ -232,7 +232,7 @@ func (w *tuning) outerFold(outer cvgm.Split, number int) ([contenders][]float64,
 		return made, err
 	}
 	if len(splits) == 0 {
-		return made, args.Bad("Tuner.Splits", qpdiff.ErrShape, "use Folds, or OuterFolds: -1", "have no rows among those of an outer fold")
+		return made, args.Bad("Tuner.Splits", qpdiff.ErrShape, "use Folds, or OuterFolds: -1", "have no rows of an outer fold")
 	}
 	c := w.c
 	c.Splits = []cvgm.Split{outer}

@@ -181,7 +181,7 @@ func (w *tuning) judge(s *tuneSearch) {
 	}
 	free := s.counted(out.Hyper)
 	if args.Finite(out.DefaultLoss) && !(out.Loss < out.DefaultLoss-improvementUnit*math.Abs(out.DefaultLoss)) && free > 0 {
-		w.warn(NoImprovement, "The search found no CV loss below that of the defaults, %.4g.", out.DefaultLoss)
+		w.warn(NoImprovement, "The search found no CV loss below %.4g, the loss of the defaults.", out.DefaultLoss)
 	}
 	if gap := out.Loss - out.TrainLoss; gap > 2*out.StandardError && out.Loss > overfit*out.TrainLoss {
 		w.warn(Overfitting, "The CV loss, %.4g, is far above the training loss, %.4g: more data or a simpler model may help.", out.Loss, out.TrainLoss)

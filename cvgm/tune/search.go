@@ -44,8 +44,7 @@ const (
 	apart = .2
 	// sameHyper is the relative change of a hyperparameter that counts as rounding.
 	sameHyper = 1e-14
-	// widthEvals is the number of evaluations that a search with several widths may take beyond those of
-	// one without.
+	// widthEvals is the number of evaluations that several widths add to the limit of a search.
 	widthEvals = 300
 	// sameLoss is the share of the loss of the constant prediction within which two losses count as equal.
 	sameLoss = 1e-6

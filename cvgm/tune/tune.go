@@ -27,9 +27,9 @@ func (t Tuner) Tune(ctx context.Context, d learn.Data) (*Tuned, error) {
 }
 
 // TuneTable is Tune on a table, with the encoder fitted in each split, and with the groups of
-// the table unless Groups is set. The result has a Pipeline. A table of many levels takes the
-// memory of its columns if the learner reads stored entries, by the rule of
-// [cvgm.StoredPreparer], and that of a feature for each level otherwise. A target of more than
+// the table unless Groups is set. The result has a Pipeline. If the
+// learner reads stored entries, by the rule of [cvgm.StoredPreparer], a table of many levels takes
+// as much memory as its columns. Otherwise it takes a feature for each level. A target of more than
 // two classes is an error: see [Tuner.TuneClasses].
 func (t Tuner) TuneTable(ctx context.Context, table *table.Table) (*Tuned, error) {
 	d, encoder, err := table.Data()

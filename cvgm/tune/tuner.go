@@ -136,7 +136,7 @@ type Tuned struct {
 	Model  *cvgm.Model // fitted to all data; nil if ctx ended before
 	// Pipeline is the model with the encoder and the classes of the table; nil without a table, and with Model.
 	Pipeline *table.Pipeline
-	Hyper    []float64 // of Model; of a constant prediction, which has none, those of Winner
+	Hyper    []float64 // of Model, or of Winner if Model is a constant prediction, which has none
 	Names    []string  // of the hyperparameters
 	// Loss is the CV loss of Model. That of the winner is the lowest one found at which the model
 	// can be fitted. It is optimistic: it was minimised over the same splits. Risk holds estimates

@@ -45,7 +45,7 @@ func (t *Tuned) Widths() (all []Width) {
 	return all
 }
 
-// widthLines describes widths in up to two lines: those of features with an effect, and features without.
+// widthLines describes widths in up to two lines: features with an effect, with their widths, and features without.
 func widthLines(all []Width) string {
 	var with, without []string
 	one := true

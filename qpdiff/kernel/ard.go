@@ -114,7 +114,7 @@ func (k ARD) Check(params []float64) error {
 			return check.ArgErrorf("hyper", qpdiff.ErrDomain, "give the ARD kernel a γ at or above 0", "holds %v as γ[%d]", v, g)
 		}
 		if k.Groups != nil && !slices.Contains(k.Groups, g) {
-			return check.ArgErrorf("ARD.Groups", qpdiff.ErrDomain, "number the groups from 0 on", "has no feature in group %d", g)
+			return check.ArgErrorf("ARD.Groups", qpdiff.ErrDomain, "number the groups from 0 on without a gap", "has no feature in group %d of %d", g, len(params))
 		}
 	}
 	return nil
@@ -128,11 +128,8 @@ func (k ARD) checkFeatures(n int) error {
 	if len(k.Groups) != n {
 		return check.ArgErrorf("ARD.Groups", qpdiff.ErrShape, "give the group of each feature", "has %d entries for %d features", len(k.Groups), n)
 	}
-	if g := slices.Min(k.Groups); g < 0 {
-		return check.ArgErrorf("ARD.Groups", qpdiff.ErrDomain, "number the groups from 0 on", "has a group %d", g)
-	}
-	if g := slices.Max(k.Groups); g >= n {
-		return check.ArgErrorf("ARD.Groups", qpdiff.ErrDomain, "number the groups from 0 on", "has a group %d of %d features", g, n)
+	if j := slices.IndexFunc(k.Groups, func(g int) bool { return g < 0 || g >= n }); j >= 0 {
+		return check.ArgErrorf("ARD.Groups", qpdiff.ErrDomain, "number the groups from 0 on without a gap", "holds %d at index %d, for %d features", k.Groups[j], j, n)
 	}
 	return nil
 }
@@ -269,8 +266,8 @@ func isDistance(k Kernel) bool {
 	return ok || isRBF(k)
 }
 
-// hyperparameters describes first and those of the kernel k; nil if they do not follow from the
-// data.
+// hyperparameters returns first and the descriptions of the widths of the kernel k, or nil if these do
+// not follow from the data.
 func hyperparameters(k Kernel, first learn.Hyperparameter, m learn.Moments) []learn.Hyperparameter {
 	one := width(m)
 	if isRBF(k) {

@@ -156,7 +156,7 @@ func TestARDVerdicts(t *testing.T) {
 	v(t, "no widths", &Ridge{Kernel: ARD{}}, d, qpdiff.ErrShape, "hyper", 1, 1)
 	v(t, "a group without a feature", &Ridge{Kernel: ARD{Groups: []int{1, 1}}}, d, qpdiff.ErrDomain, "group 0", 1, 1, 1)
 	v(t, "all widths 0", &Ridge{Kernel: ARD{}}, d, nil, "", 1, 0, 0)
-	for name, groups := range map[string][]int{"3 entries for 2 features": {0, 1, 1}, "group -1": {0, -1}, "group 2 of 2": {0, 2}} {
+	for name, groups := range map[string][]int{"3 entries for 2 features": {0, 1, 1}, "-1 at index 1": {0, -1}, "2 at index 1": {0, 2}} {
 		for _, l := range []learn.Learner{&Ridge{Kernel: ARD{Groups: groups}}, &SVM{Kernel: ARD{Groups: groups}}} {
 			err := l.Load(casetest.ClassData(1, 6, 2))
 			numtest.WantText(t, name, err, name)

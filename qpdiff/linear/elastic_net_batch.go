@@ -43,7 +43,7 @@ type elasticNetBatch struct {
 	nets    [dense.LaneCount]*ElasticNet // of the fits, or of the derivatives; nil: solved by itself
 	regular [dense.LaneCount]bool        // a and dinv hold the factors of these
 	full    [dense.LaneCount]*ElasticNet // the nets, of which another takes the place of nil
-	fits    [dense.LaneCount]uint64      // those of the fits of these numbers, or 0
+	fits    [dense.LaneCount]uint64      // of the fits of these numbers, or 0
 	n       int                          // coordinates
 	laneFactors
 	x, r     []float64                  // solutions, and penalties on the diagonal

@@ -104,8 +104,8 @@ func setEntries(rows, n, set float64) float64 {
 	return all*n + coordinates*set + 4*rows + pair*min(set, mostKept(rows, n))
 }
 
-// gramEntries counts the entries of the Gram matrix of a set, and of that of the set before
-// while it grows.
+// gramEntries counts the entries of the Gram matrix of a set. While the set grows, the Gram matrix of
+// the set before is there, too.
 func gramEntries(rows, set float64) float64 {
 	if set > gramPerRow*rows {
 		return 0
@@ -181,11 +181,10 @@ func (s *workingSet) reclaim(q *piecewiseQP) {
 	}
 }
 
-// begin chooses the features that a fit begins with: the features of the last fit, or its
-// support alone if that is much smaller, that of a past fit that recall prefers, and those
-// without a kink. It forgets the last fit if
-// λ2 is now rounding for more features of its support than there are rows. These depend on each
-// other, and would leave one by one, with a factorisation each.
+// begin chooses the features that a fit begins with: the features of the last fit, or its support
+// alone if that is much smaller; the support of a past fit if recall prefers it; and the features
+// without a kink. It forgets the last fit if λ2 is now rounding for more features of its support than
+// there are rows. These depend on each other, and would leave one by one, with a factorisation each.
 func (s *workingSet) begin(rmsY float64) {
 	s.recall()
 	support, open := 0, 0
@@ -311,7 +310,7 @@ func (f *pastFit) supports(theta []float64, support int) bool {
 	return len(f.features) == support && !slices.ContainsFunc(f.features, func(j int) bool { return theta[j] == 0 })
 }
 
-// recall makes theta that of the past fits whose objective is the lowest now.
+// recall sets theta to the past fit with the lowest present objective.
 func (s *workingSet) recall() {
 	if !s.warm {
 		return

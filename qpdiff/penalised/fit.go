@@ -447,5 +447,5 @@ func (l *glmFit) search(whole bool) error {
 		}
 		t /= 2
 	}
-	return check.ArgErrorf("Data", qpdiff.ErrNotFinite, "scale the data", "leaves no step along which the objective falls")
+	return check.ArgErrorf("Data", qpdiff.ErrNotFinite, "scale the data", "leaves no step that lowers the objective")
 }

@@ -59,7 +59,7 @@ func (l *glmFit) fold(folds [][]int) error {
 		}
 		for _, i := range v {
 			if i < 0 || i >= rows || f.last[i] == k {
-				return check.ArgErrorf("folds", qpdiff.ErrDomain, "give rows of X, each once in a fold", "has row %d of %d rows in fold %d, or has it twice", i, rows, k)
+				return check.ArgErrorf("folds", qpdiff.ErrDomain, "give rows of X, each once in a fold", "has row %d in fold %d, which is no row of the %d of X or is there twice", i, k, rows)
 			}
 			f.last[i] = k
 		}
@@ -130,7 +130,7 @@ func (l *glmFit) solveFolds() error {
 			solved = l.solveSmall(p, beta)
 		}
 		if !solved {
-			return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "raise a penalty, or draw other folds", "leaves θ open without the rows of fold %d, from row %d on", k, p.val[0])
+			return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "raise a penalty, or draw other folds", "does not determine θ without the rows of fold %d, the first of which is row %d", k, p.val[0])
 		}
 	}
 	return nil

@@ -135,7 +135,7 @@ func (l *GLM) Folds(dst, hyper []float64, folds [][]int) (err error) {
 		return learner.ErrNoData
 	}
 	if l.loss != Squared {
-		return check.ArgErrorf("GLM.Loss", qpdiff.ErrDomain, "use Fit", "is %d, and Folds needs Squared", l.loss)
+		return check.ArgErrorf("GLM.Loss", qpdiff.ErrDomain, "use Fit, or the loss Squared", "is %s, which Folds does not fit", l.loss.name())
 	}
 	size := l.state.Data.Size()
 	size.Folds = folds

@@ -2,6 +2,7 @@ package penalised
 
 import (
 	"math"
+	"strconv"
 
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
@@ -22,6 +23,19 @@ const (
 	// likelihood of c with the expectation e·exp(η).
 	Poisson
 )
+
+// name returns the name of the constant k for errors, or its number if it is none of them.
+func (k Loss) name() string {
+	switch k {
+	case Squared:
+		return "Squared"
+	case Logistic:
+		return "Logistic"
+	case Poisson:
+		return "Poisson"
+	}
+	return strconv.Itoa(int(k))
+}
 
 // at returns the derivatives of ℓ in η, of first and second order, and the derivative of the
 // first in y.
@@ -66,7 +80,7 @@ func (k Loss) usualCurvature(mean float64) float64 {
 // check reports a loss that does not exist, or a label that it cannot judge.
 func (k Loss) check(d learn.Data) error {
 	if k < Squared || k > Poisson {
-		return check.ArgErrorf("GLM.Loss", qpdiff.ErrDomain, "use one of the constants", "is %d", k)
+		return check.ArgErrorf("GLM.Loss", qpdiff.ErrDomain, "use Squared, Logistic or Poisson", "is %d", int(k))
 	}
 	for i, y := range d.Y {
 		if k == Poisson && y < 0 {

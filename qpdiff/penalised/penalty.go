@@ -102,7 +102,7 @@ func (f *form) load(p Penalty, j, n int) error {
 	case (p.S == nil) == (p.Root == nil):
 		return check.ArgErrorf("GLM.Penalties", qpdiff.ErrShape, "set either S or Root", "has both or none of S and Root in penalty %d", j)
 	case count < 1 || p.First < 0 || p.First+count > n:
-		return check.ArgErrorf("GLM.Penalties", qpdiff.ErrShape, "match First and the size of S to the columns of X", "has features %d to %d in penalty %d, of %d", p.First, p.First+count-1, j, n)
+		return check.ArgErrorf("GLM.Penalties", qpdiff.ErrShape, "match First and the size of S to the columns of X", "has features %d to %d in penalty %d, of the %d of X", p.First, p.First+count-1, j, n)
 	}
 	f.first, f.count, f.band, f.skewed = p.First, count, count-1, false
 	if copied > 0 {

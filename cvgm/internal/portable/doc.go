@@ -1,7 +1,7 @@
 // Package portable holds the code that makes predictions of texts. Pipelines run it, and the Go
 // files that they write carry the declarations of it that they need. So it imports the standard
 // library alone, and its results have the same bits on every processor: each product is rounded
-// before each sum, by a conversion to float64, and exp is its own, since that of package math differs
+// before each sum, by a conversion to float64, and exp is its own, because math.Exp differs
 // between processors.
 package portable
 

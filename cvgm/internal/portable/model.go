@@ -7,7 +7,7 @@ import (
 )
 
 // A Model is the prediction function of a fitted learner: linear, or a kernel machine. Its
-// features are those of the columns, less Mean, over Deviation.
+// features are the columns' features minus Mean, over Deviation.
 type Model struct {
 	Columns         []Column
 	Mean, Deviation []float64

@@ -2,9 +2,9 @@ package portable
 
 import "math"
 
-// BSplines returns the values at x of count cubic B-splines, of which count − 3 segments of equal
-// length make up [low, high]: those of number first to first + 3. The others are 0, and the sum is
-// 1. Beyond that range each is continued on its tangent.
+// BSplines returns the values at x of four of count cubic B-splines, number first to first + 3. The
+// others are 0 at x, and the sum is 1. Their knots divide [low, high] into count − 3 equal segments.
+// Beyond that range each spline is continued on its tangent.
 func BSplines(count int, low, high, x float64) (first int, near [4]float64) {
 	segments := count - 3
 	s := float64(along(low, high, x) * float64(segments))

@@ -57,8 +57,8 @@ const power = .8
 // Compare compares the risk of a with the risk of b, in per cent of the constant prediction's,
 // by their losses in each repeat at each row. The intervals of so many questions about the
 // same rows, each with another b, hold together with the probability .95 (Bonferroni). As the constant's risk is
-// estimated, too, the standard error is for the ratio at first order: of (a_i − b_i − θc_i)/c̄, where θ is the ratio. Losses b of
-// +Inf are those of a model that failed. ok is false if the constant's risk is not above 0.
+// estimated, too, the standard error is for the ratio at first order: of (a_i − b_i − θc_i)/c̄, where θ is the ratio. A loss
+// of +Inf in b belongs to a model that failed. ok is false if the constant's risk is not above 0.
 func (r Rows) Compare(with string, a, b, constant [][]float64, questions int) (c Comparison, ok bool) {
 	unit, _, _ := r.mean(constant)
 	if !(unit > 0) || !args.Finite(unit) {
@@ -90,8 +90,8 @@ func (r Rows) Compare(with string, a, b, constant [][]float64, questions int) (c
 // in each repeat at each row. Its own mean is too low, because it was selected by the same rows. Each of the
 // bootstrap samples of the units selects anew and is judged by the units that it lacks
 // (Tsamardinos, Greasidou and Borboudakis 2018); Mean is their mean, and the interval is as
-// wide as the selected candidate's. The samples are those of math/rand/v2's PCG with seed and 2
-// as its state. It takes time in proportion to candidates, rows and samples.
+// wide as the selected candidate's. The samples are drawn by PCG of math/rand/v2, with the
+// state seed and 2. It takes time in proportion to candidates, rows and samples.
 func (r Rows) Selected(losses [][][]float64, seed uint64) Estimate {
 	const least, most, work = 50, 200, 1e7 // samples; rows of all samples
 	best := math.Inf(1)

@@ -19,9 +19,9 @@ func (e Estimate) String() string { return fmt.Sprintf("%.4g [%.4g, %.4g]", e.Me
 // Confidence is the share of intervals that hold what they estimate.
 const Confidence = .95
 
-// spread returns the factor of the standard error over the rows for so many repeats. The loss of a row is that of
-// a model which other rows chose and trained, so the error has a part that rows of one model do
-// not show, and one by the choice of folds, which repeats lower. See the package's documentation.
+// spread returns the factor by which the standard error over the rows is multiplied for so many repeats. The
+// model that predicts a row is chosen and trained by other rows. So the error has a part that the rows of one
+// model do not show, and a part from the choice of folds, which repeats lower. See the package's documentation.
 func spread(repeats int) float64 { return math.Sqrt(1.7 + .2/float64(repeats)) }
 
 // Rows are the rows of losses out of fold: how each counts, which depend on each other, and the folds of each

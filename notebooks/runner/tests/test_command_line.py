@@ -99,6 +99,19 @@ class CommandLine(unittest.TestCase):
             said = process.communicate()[1]
             self.assertNotRegex(said, r'runner/__main__\.py", line \d\d', delay)  # below its first lines
 
+    def test_no_package_of_the_user_is_imported_while_it_starts(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        subprocess.run([sys.executable, "-I", "-m", "venv", "--without-pip", folder.name], check=True)
+        (site,) = Path(folder.name, "lib").glob("python*/site-packages")
+        (site / "user.pth").write_text("import sys; sys.stderr.write('a package of the user')\n")
+        python = Path(folder.name, "bin", "python3")
+        said = subprocess.run([python, "-I", "-c", ""], capture_output=True, text=True).stderr
+        self.assertIn("a package of the user", said)
+        env = os.environ | {"PATH": f"{python.parent}:{os.environ['PATH']}"}
+        said = subprocess.run([RUNNER.parents[1] / "reproduce.sh", "no such notebook"], env=env, capture_output=True, text=True).stderr
+        self.assertRegex(said, "^reproduce: no notebook is called")
+
     def test_an_interrupt_ends_with_its_status(self):
         folder = tempfile.TemporaryDirectory()  # a run may hold the lock of this checkout
         self.addCleanup(folder.cleanup)
