@@ -22,8 +22,9 @@ import (
 // Config.MaxBytes.
 func New(c Config) (*CV, error) { return NewContext(context.Background(), c) }
 
-// NewContext is New that ends when ctx does, with ctx's error, as the split's if it loads one: within
-// the load of a [learn.ContextLearner], else between the loads of splits.
+// NewContext is New under a context. If ctx ends, it stops and returns ctx's error, as the error of the
+// split that it loads, if it loads one. The load of a [learn.ContextLearner] stops at once. Other loads
+// end first.
 func NewContext(ctx context.Context, c Config) (*CV, error) {
 	if err := args.First(
 		args.BadIf(c.MaxBytes < 0, "Config.MaxBytes", qpdiff.ErrDomain, "use a positive number, or zero for the default", "is %d", c.MaxBytes),
@@ -229,8 +230,9 @@ func (cv *CV) Eval(grad, alpha []float64) (float64, error) {
 	return cv.eval(context.Background(), grad, nil, alpha)
 }
 
-// EvalContext is Eval that ends when ctx does, with ctx's error: within the load, the fit or a long
-// derivative of a [learn.ContextLearner], else between splits, or batches of a [learn.BatchLearner].
+// EvalContext is Eval under a context. If ctx ends, it stops and returns ctx's error, as the error of a
+// split if it evaluates one. Loads, fits and long derivatives of a [learn.ContextLearner] stop at once.
+// Others end first, and those of a [learn.BatchLearner] with their batch.
 func (cv *CV) EvalContext(ctx context.Context, grad, alpha []float64) (float64, error) {
 	return cv.eval(ctx, grad, nil, alpha)
 }

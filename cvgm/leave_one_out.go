@@ -126,7 +126,7 @@ func (a *leaveOneOut) eval(c *Config, d learn.Data, hyper []float64, gradient bo
 }
 
 // backward adds the cotangents of hyperparameters and features to dhyper, asTraining and
-// asValidation, each unless it is nil. It reports false as eval does.
+// asValidation, each unless it is nil. It returns false for the same reasons as eval.
 func (a *leaveOneOut) backward(dhyper []float64, asTraining, asValidation *mat.Dense) bool {
 	a.fit.grad = learn.Grad{Hyper: dhyper, X: asTraining}
 	return a.splits.backward(&a.fit.work, &a.fit.grad, asValidation, a.fit.dprediction) == nil

@@ -29,8 +29,8 @@ type Model struct {
 	// Kernel predicts in place of θᵀx if the learner is a [kernel.Machine]; it holds the
 	// support rows. Else nil.
 	Kernel *kernel.Model
-	// Predictor predicts in place of θᵀx for other learners that do, with the data that
-	// they hold. Else nil.
+	// Predictor makes the predictions of another learner that does not predict by θᵀx. It holds
+	// the data that it needs. Nil for all other learners.
 	Predictor learn.Predictor
 	// LogOdds is set if the predictions are the log odds of +1: the learner's Convention is
 	// learn.LogisticLoss. A model's JSON does not hold it; a pipeline's does.
@@ -58,8 +58,8 @@ func (cv *CV) FinalOn(rows []int, alpha []float64) (*Model, error) {
 	return cv.FinalContext(context.Background(), rows, alpha)
 }
 
-// FinalContext is FinalOn that ends within the load or the fit of a [learn.ContextLearner] when ctx does, with
-// ctx's error.
+// FinalContext is FinalOn under a context. If ctx ends, the load or the fit of a [learn.ContextLearner]
+// stops, and ctx's error is returned.
 func (cv *CV) FinalContext(ctx context.Context, rows []int, alpha []float64) (*Model, error) {
 	if err := cv.checkAlpha(alpha); err != nil {
 		return nil, err

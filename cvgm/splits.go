@@ -108,7 +108,7 @@ func TrainRows(n int, p float64) (int, error) {
 	return train, nil
 }
 
-// trainRows is TrainRows that also reports a number k of splits that no memory holds.
+// trainRows is TrainRows, and returns an error if k splits do not fit into any memory.
 func trainRows(n, k int, p float64) (int, error) {
 	train, err := TrainRows(n, p)
 	if err != nil {

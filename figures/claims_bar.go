@@ -21,8 +21,8 @@ func failed(v claims.Verdict) bool {
 	return v == claims.Differs || v == claims.PaperError || v == claims.Slip
 }
 
-// Of an intervalBar each unit, the smallest difference that matters, takes barUnit characters, and
-// it shows barReach units on each side of the bound.
+// The unit of an intervalBar is the smallest difference that matters. A unit is barUnit characters
+// wide, and the bar shows barReach units on each side of the bound.
 const (
 	barUnit  = 3
 	barReach = 5

@@ -218,7 +218,6 @@ func (d *qpDerivative) residual() (left, noise float64) {
 	return left, noise
 }
 
-// derivativeSums holds, for a part of the program, the 1-norms of the residual of a
-// derivative's gradient, of its terms, of v, of the residual of its rows and of their
-// right-hand sides.
+// derivativeSums holds 1-norms for a part of the program: for the gradient of a derivative, its
+// residual and its terms; v; and for the derivative's rows, their residual and right-hand sides.
 type derivativeSums struct{ left, terms, size, off, right float64 }

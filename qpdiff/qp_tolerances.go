@@ -188,9 +188,9 @@ const (
 	// unboundedTol bounds the distance of a direction, relative to the size of the
 	// terms, from Qd = 0, Gd ≤ 0 and Ad = 0.
 	unboundedTol = 1e-13
-	// slopeTol is the least fall of the objective along that direction, relative to p, as a
-	// multiple of its violations, or of eps if they are smaller: four decades above the cost of
-	// repairing them.
+	// slopeTol is the least fall of the objective along that direction, relative to p. It is a
+	// multiple of the direction's violations, or of eps if they are smaller. It lies four decades
+	// above the cost of repairing the violations.
 	slopeTol = 1e4
 	// flatTol bounds the curvature of a direction that counts as flat, relative to its size and
 	// to Q, and its product with a row that it counts as parallel to.

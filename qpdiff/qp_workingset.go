@@ -26,8 +26,8 @@ type activeSet struct {
 	loosest  float64
 	coarse   bool
 	weakened bool // the proximal term is weaker than its weight was chosen
-	// curved and coupling are, with a proximal term, the largest entries of each row of Q, and
-	// of each column of the rows with several entries, in the units of the variables.
+	// With a proximal term, curved holds the largest entry of each row of Q, and coupling the
+	// largest entry of each column of the rows with several entries, in the units of the variables.
 	curved, coupling []float64
 	logs             []float64 // work of geometricScale
 	lone             []bool    // rows that are bounds up to rounding, see findLone

@@ -199,8 +199,8 @@ func (r *descent) low(slope, slopeThere float64) bool {
 		r.w.Loss <= r.loss+flat*math.Abs(r.loss) && math.Abs(slopeThere) <= -maxSlope*slope
 }
 
-// take accepts the point X that the given number of trials have found, and returns as step
-// does.
+// take accepts the point X, which the line search found after so many trials. It returns what step
+// returns.
 func (r *descent) take(trials int) bool {
 	w := r.w
 	floats.SubTo(r.y, w.Grad, r.grad)

@@ -69,7 +69,7 @@ func ExampleTuner_intervals() {
 	fmt.Println(err)
 	// Output:
 	// 297, of ten such houses nine cost 265 to 328, <nil>
-	// cvgm: level is 0.99, and the intervals of 80 independent rows or groups have a level of 0.988 at most (outside its domain): use a lower level, or more rows or groups
+	// cvgm: level is 0.99, above 0.988, the highest level of intervals from 80 independent rows or groups (outside its domain): use a lower level, or more rows or groups
 }
 
 // The columns of a file by the loss out of fold that the exchange of their values adds.

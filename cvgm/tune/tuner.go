@@ -44,8 +44,8 @@ type Tuner struct {
 	// net a ridge regression, "λ2": 0 a lasso. "lambda1" is read as "λ1", and so on.
 	Fixed map[string]float64
 
-	// Splits are the splits of the CV loss. Nil: folds, as many as Folds, drawn by the first of
-	// these that applies: [cvgm.GroupedKFold] with Groups, [cvgm.StratifiedKFold] if all labels
+	// Splits are the splits of the CV loss. Nil: Folds folds, drawn by the first function
+	// of these that applies: [cvgm.GroupedKFold] with Groups, [cvgm.StratifiedKFold] if all labels
 	// are ±1, [cvgm.KFold]. If every split trains on rows before its validation rows, as in
 	// [cvgm.TimeSplits], the nested estimate keeps that order. Its outer folds are the last of
 	// the splits, and their searches use the splits before.

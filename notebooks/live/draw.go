@@ -15,7 +15,7 @@ import (
 
 func (v view) state() state { return v.run.states[v.shown] }
 
-// beside returns the pinned run's state at the step shown, or its last before.
+// beside returns the pinned run's state at the step shown, or its last state if the run was shorter.
 func (v view) beside() state { return v.pinned.states[min(v.shown, v.pinned.last())] }
 
 // Styles of the classes −1 and +1, of the curves, and of the pinned run. Dashes and marks

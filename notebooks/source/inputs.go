@@ -36,8 +36,7 @@ func (in Inputs) Hash() string {
 }
 
 // Function returns one hash of the inputs of a function or a method of this module. title is
-// the name that runtime.Func has for it. The hash is kept as long as the list of packages, and
-// beside it.
+// its name in runtime.Func. The hash is kept in the list of packages, and removed with it.
 func (m *Module) Function(title string) (string, error) {
 	if hash := m.listing.Functions[title]; hash != "" {
 		return hash, nil

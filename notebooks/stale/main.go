@@ -2,11 +2,11 @@
 //
 //	go run ./notebooks/stale [-json] [NOTEBOOK[=FOLDER] …]
 //
-// NOTEBOOK is a file, notebooks/01_elastic_net.ipynb; without any, all are
-// examined that git tracks (or without git, that JupyterLab has not named, as it does
-// Untitled1). FOLDER holds its outputs: figures/out/01_elastic_net unless stated.
-// With -json each notebook's inputs are listed, too, as ./reproduce.sh keeps them
-// in FOLDER/provenance.json after it has run the notebook.
+// NOTEBOOK is a file such as notebooks/01_elastic_net.ipynb. Without one, all notebooks that git
+// tracks are examined or, without git, all but scratch notebooks, which JupyterLab names Untitled1.
+// FOLDER holds the notebook's outputs; its default is figures/out/01_elastic_net. With -json the
+// output also lists each notebook's inputs, in the form that ./reproduce.sh writes to
+// FOLDER/provenance.json after a run.
 package main
 
 import (

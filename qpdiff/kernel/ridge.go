@@ -71,8 +71,8 @@ func (l *Ridge) Load(d learn.Data) (err error) {
 	return nil
 }
 
-// Bytes implements [learn.SizedLearner]: the allocations of load, factorise and the
-// derivatives, and with LeaveOneOut the inverse.
+// Bytes implements [learn.SizedLearner]. It counts what load, factorise and the derivatives
+// allocate and, with LeaveOneOut, the inverse of the kernel matrix.
 func (l *Ridge) Bytes(s learn.Size) int64 {
 	rows, n, m := learner.Sizes(s)
 	counts := rows // and rows

@@ -155,8 +155,8 @@ func (d *kernelDerivative) ties(l *kernelSVMFit, visit func(i, k int, sign float
 	}
 	for i, k := range l.rows.Equal {
 		row := l.rows.Of[k]
-		// With other shares of β and of w, the cotangents of the copies differ by
-		// multiples of gx and of w times the slope, or of the latter alone.
+		// Copies of a row share its β and w. If the shares change, the cotangents of the copies
+		// change by multiples of gx and of w times the slope, or of w times the slope alone.
 		if _, free := slices.BinarySearch(d.free, row); free && !visit(i, k, 1, d.gx[row*l.n:(row+1)*l.n]) || d.w[row] == 0 {
 			continue
 		}

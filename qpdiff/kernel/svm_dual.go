@@ -224,9 +224,9 @@ func (q *boxQP) row(j int) []float64 {
 	return r.one
 }
 
-// makeRoom sets the number of rows that the cache may hold, so that the factors of the free
-// rows fit: q's own, whose storage may be larger, and others. The first factor is not in use
-// unless there are others. It returns an error if they need more than the MaxBytes of the data.
+// makeRoom sets the number of rows that the cache may hold, so that so many factors of the free rows
+// fit beside it. The first is q's own, whose storage may be larger. It is in use only if there are
+// others. It returns an error if the factors need more than the MaxBytes of the data.
 func (q *boxQP) makeRoom(free, factors int) error {
 	if q.n <= limits.shrink {
 		return nil // Load counts the factors

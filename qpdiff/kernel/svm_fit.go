@@ -47,7 +47,7 @@ func (l *kernelSVMFit) load(features int, bias bool) {
 	for k, i := range l.rows.First {
 		copy(l.points[k*w:(k+1)*w], l.points[i*w:(i+1)*w])
 		y := l.points[k*w+n]
-		// The range between the bounds of the last fit is C times the row's weight then.
+		// In the last fit the distance of the bounds was C times the row's weight of that fit.
 		same = same && l.q.y[k] == y && l.q.hi[k]-l.q.lo[k] == l.c*l.rows.Copies[k]
 		l.q.y[k] = y
 	}

@@ -108,7 +108,7 @@ func (q *piecewiseQP) gatherColumns(w int) {
 	}
 }
 
-// row sets dst to row j of G, at the places of the active set at least.
+// row sets dst to row j of G. Entries outside the active set may stay unset.
 func (q *piecewiseQP) row(dst []float64, j int) {
 	if q.g != nil {
 		copy(dst, q.g[j*q.n:(j+1)*q.n])

@@ -84,9 +84,9 @@ func (s *workingSet) resize(n, rows int) {
 	s.reset()
 }
 
-// workingEntries counts the entries of resize for n features, and of gather for a set of so
-// many of them and so many whose columns were fetched, with the vectors of the derivatives, but
-// without the Gram matrix. systemEntries counts the active system, and partRoom the entries for
+// workingEntries counts the entries that resize allocates for n features, and gather for a set of
+// features and for the features whose columns were fetched. It includes the vectors of the
+// derivatives, and excludes the Gram matrix. systemEntries counts the active system, and partRoom the entries for
 // weakly active coordinates.
 func workingEntries(rows, n, set, fetched float64) float64 {
 	const room = 4.5 // the slice of a column
@@ -264,8 +264,8 @@ type pastFit struct {
 }
 
 const (
-	// pastFits is the number of earlier fits from which a later one may begin. A search leaves the place of
-	// a fit for far ones, and comes back.
+	// pastFits is the number of earlier fits from which a later one may begin. A search may
+	// move far away and return later to hyperparameters near those of an earlier fit.
 	pastFits = 12
 	// pastPerRow and pastShare bound the support of those kept, by the larger of two bounds: for
 	// each row, and as a part of all features. A larger support is found fast from any other.

@@ -61,11 +61,11 @@ import (
 // unknowns as there are rows, unless C is so large that the penalty is below 1e-9 of an entry
 // of the Hessian's diagonal.
 //
-// A sparse X is read by its stored entries, with products whatever the number of parameters: each
-// costs as many operations as entries are stored. With more than 1000 parameters there is no
-// factor of the Hessian; a solve that then leaves more than 1e-12 of the size of its terms is an
-// error that matches ErrIllPosed. With more than 200 there is none as long as the penalty is at
-// least 1e-5 of all diagonal entries of the Hessian, as bounded by those at θ = 0.
+// A sparse X is read by its stored entries, in products whose cost is proportional to their number.
+// With more than 1000 parameters the Hessian is never factorised. A solve whose residual is then
+// above 1e-12 of the size of its terms returns an error that matches ErrIllPosed. With 201 to 1000
+// parameters the Hessian is factorised only if the penalty is below 1e-5 of one of its diagonal
+// entries, as bounded by the entries at θ = 0.
 //
 // The zero value is ready for Load and has no intercept.
 type Logistic struct {

@@ -15,8 +15,8 @@ import (
 
 // logisticDerivative is the storage of a logistic regression's derivatives.
 type logisticDerivative struct {
-	// A fit whose last step counts leaves s, w and the factor of the point before. The values
-	// at its end are computed once per fit; any other fit's are read directly.
+	// If the last step of a fit is not 0, s, w and the factor belong to the point before that step.
+	// Their values at the end are then computed once per fit; otherwise they are read directly.
 	fit      uint64 // the fit that own belongs to
 	own      logisticPoint
 	factored bool // own has its factor

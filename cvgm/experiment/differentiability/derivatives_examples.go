@@ -157,7 +157,7 @@ func (p DerivativesParams) checkKernelSVM(c *checker, src *synth.Stream) error {
 	})
 }
 
-// checkQP checks a scalar of all of a random program's solution, z, λ and ν.
+// checkQP checks the derivatives of one scalar function of z, λ and ν, the solution of a random program.
 func checkQP(c *checker, src *synth.Stream) error {
 	const n, m, q = 6, 8, 2
 	root := mat.NewDense(n, n, normals(src, n*n))

@@ -16,7 +16,7 @@ func Named(l any, err error) error {
 	return check.Named(strings.TrimLeft(fmt.Sprintf("%T", l), "*"), err)
 }
 
-// Name is Named for the result of a method, deferred. The panic of a [stop.Stop] becomes the error.
+// Name is Named as a deferred call, for the result of a method. The panic of a [stop.Stop] becomes the error.
 func Name(l any, err *error) {
 	if value := recover(); value != nil {
 		*err = stop.Recovered(value)
@@ -24,8 +24,8 @@ func Name(l any, err *error) {
 	*err = Named(l, *err)
 }
 
-// End is Name for a Load or a Fit, or a call like them. If a [stop.Stop] ended that, it left its work half done,
-// and l is reset.
+// End is Name for a Load, a Fit, or a call like them. If a [stop.Stop] ended it, its work is half done, and
+// End resets l.
 func End(l interface{ Reset() }, err *error) {
 	if value := recover(); value != nil {
 		*err = stop.Recovered(value)
@@ -33,7 +33,7 @@ func End(l interface{ Reset() }, err *error) {
 	*err = Ended(l, *err)
 }
 
-// Ended is End for the result of a part of a fit that does not panic.
+// Ended is End for an error that part of a fit returned without a panic.
 func Ended(l interface{ Reset() }, err error) error {
 	if stop.Ended(err) {
 		l.Reset()

@@ -17,12 +17,12 @@ const gramFeatures = 200
 // .5 to .8 times at 30 and .2 to .3 times at 100.
 const productFeatures = 30
 
-// Conjugate gradients with sparse columns do not need a Gram matrix and its factor. A factor
-// finds the columns that depend on others, so it is used for up to sparseFeatures columns. If
-// each column has a penalty of at least leastPenalty times its own entry, all are independent,
-// and conjugate gradients take fewer steps than there are columns. They are then used from a
-// fifth of that number on: one-hot data of 3000 × 800 and 600 × 800 are tuned 2 to 20 times as
-// fast.
+// Sparse columns are solved by conjugate gradients, without a Gram matrix and its factor, or by the
+// factor. A factor finds the columns that depend on others, so it is used for up to sparseFeatures
+// columns. If each column has a penalty of at least leastPenalty times its own entry, all are
+// independent, and conjugate gradients take fewer steps than there are columns. Then conjugate
+// gradients are used from a fifth of sparseFeatures on: one-hot data of 3000 × 800 and 600 × 800 are
+// tuned 2 to 20 times as fast.
 const (
 	sparseFeatures = 1000
 	penalisedShare = 5

@@ -33,8 +33,8 @@ type Sum struct {
 	scale  float64   // inv/ρ of K
 	k, inv []float64 // factor of K
 
-	// Work of update: the new weights, the terms that differ, and some C_f with and without
-	// their weights.
+	// Work arrays of update: want holds the new weights, come and leave the terms that change, and
+	// the others some C_f, with their weights and without.
 	want        []float64
 	come, leave []term
 	chunk       []float64

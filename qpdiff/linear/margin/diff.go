@@ -25,9 +25,9 @@ type marginDerivative struct {
 	dm           []float64 // of a JVP, by row of the data: the change of its margin at fixed θ
 }
 
-// prepare sets face to l's without the weakly active rows and coordinates, with its factor. The
-// elbow's multipliers are between their bounds, so its rows stay there. If their normals are
-// independent only with the weakly active coordinates, those stay too.
+// prepare sets face to the face of l without the weakly active rows and coordinates, and factorises
+// it. The elbow's multipliers are between their bounds, so its rows stay on the face. If their
+// normals are independent only with the weakly active coordinates, these coordinates stay too.
 func (d *marginDerivative) prepare(l *marginFit) error {
 	if d.fit == l.state.Fit {
 		return nil
@@ -178,8 +178,8 @@ func (d *marginDerivative) dataVJP(l *marginFit, g *learn.Grad) error {
 	return learner.CheckProduct(g)
 }
 
-// ties implements [SVM.Ties]: with other shares of a multiplier and of u_k, the
-// cotangents of the copies of z_k differ by multiples of w and of u_k·θ.
+// ties implements [SVM.Ties]. Copies of z_k share its multiplier and u_k. If the shares change, the
+// cotangents of the copies change by multiples of w and of u_k·θ.
 func (d *marginDerivative) ties(l *marginFit, visit func(i, k int, sign float64, d []float64) bool) {
 	p := &l.p
 	if l.state.Fit == 0 || d.adjointFit != l.state.Fit {

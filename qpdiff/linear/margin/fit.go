@@ -52,7 +52,7 @@ func (l *marginFit) Reset() {
 	l.p.reset()
 }
 
-// solve ends a Fit, after its begin. l1 reports whether λ1 is a hyperparameter.
+// solve is the part of a Fit after begin. l1 reports whether λ1 is a hyperparameter.
 func (l *marginFit) solve(theta []float64, l1 bool) error {
 	warm := l.p.warm
 	l.p.end = &l.state.Stop

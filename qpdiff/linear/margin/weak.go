@@ -144,8 +144,8 @@ func (w *weakMargins) list(p *marginSolver, l1 bool, theta float64, root []float
 	for e, i := range p.elbow {
 		length[e] = p.scaledLength(i, root)
 	}
-	// A bound of the error of the margin of a normal of length 1, without the rounding of the
-	// margin's own 1.
+	// sway bounds the error of a margin whose normal has length 1. The rounding of the 1 in the
+	// margin is not part of it.
 	sway := cond * theta
 	if len(root) > 0 {
 		sway += drift / slices.Min(root)

@@ -14,9 +14,9 @@ import (
 )
 
 // SameForAnyGOMAXPROCS runs an experiment on one processor and on five, and fails the test
-// unless both results are equal. It returns the result. With -short, as under the race detector
-// and emulation, it runs on five alone: they look for races and for other rounding, and neither
-// makes the order of the sums depend on the number of processors.
+// unless both results are equal. It returns the result. With -short, which tests under the
+// race detector and emulation use, it runs on five alone. Those tests look for races and for
+// other rounding, which a second run does not show.
 func SameForAnyGOMAXPROCS[R any](t *testing.T, run func(context.Context) (R, error), opts ...cmp.Option) R {
 	t.Helper()
 	with := func(procs int) R {
