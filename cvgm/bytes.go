@@ -131,6 +131,9 @@ func (c *Config) count(learner learn.Learner, m int, atOnce *leaveOneOut) footpr
 		t, v := float64(len(s.Train)), float64(len(s.Val))
 		train, shape := t, t
 		of := 5*(t+v) + vectors
+		if l, ok := learner.(learn.ClassLearner); ok {
+			of += v * float64(2*l.Outputs()+1)
+		}
 		if viewed {
 			of += n
 			number.splits += c.preparedBytes(t+v, m)

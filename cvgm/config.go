@@ -1,6 +1,8 @@
 package cvgm
 
 import (
+	"math"
+
 	"cvgm/cvgm/internal/args"
 	"cvgm/cvgm/internal/sample"
 	"cvgm/qpdiff"
@@ -47,7 +49,9 @@ type Config struct {
 	Data   learn.Data
 	Splits []Split
 	// Learner returns a new learner, never the same one again. New calls it once
-	// more than there are splits, and each call of [CV.Final] once.
+	// more than there are splits, and each call of [CV.Final] once. With a [learn.ClassLearner]
+	// Data.Y holds numbers of classes, Loss judges the log odds of an example's own class against the
+	// label 1, and the models come from [CV.FinalClasses].
 	Learner func() learn.Learner
 	Loss    Loss
 	// Prepare makes the features of the columns of Data.X, fitted to each split's training rows
@@ -130,6 +134,23 @@ func (c Config) withoutPlain() (Config, Preparer) {
 		return c, plain
 	}
 	return c, nil
+}
+
+// checkClasses reports labels and a Centring that a learner of several classes cannot have.
+func (c *Config) checkClasses(l learn.Learner) error {
+	classes, ok := l.(learn.ClassLearner)
+	if !ok {
+		return nil
+	}
+	if c.Centring != NoCentring {
+		return args.Bad("Config.Centring", qpdiff.ErrDomain, "use NoCentring and the learner's own intercept", "subtracts means from labels that are numbers of classes")
+	}
+	for i, y := range c.Data.Y {
+		if !(y >= 0 && y < float64(classes.Outputs())) || y != math.Trunc(y) {
+			return args.Bad("Config.Data.Y", qpdiff.ErrDomain, "give the numbers of the classes, from 0 on", "holds %v at index %d for %d classes", y, i, classes.Outputs())
+		}
+	}
+	return nil
 }
 
 // newLearner returns a new learner that treats kinks as c states.

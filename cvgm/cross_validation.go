@@ -42,14 +42,11 @@ func NewContext(ctx context.Context, c Config) (*CV, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, classes := first.(learn.ClassLearner); classes {
-		return nil, args.Bad("Config.Learner", qpdiff.ErrDomain, "fit it by Load and Fit", "is a %T, which has a decision for each class in place of one prediction", first)
-	}
 	if err := c.prepareData(first); err != nil {
 		return nil, err
 	}
 	n, raw := c.Data.X.Dims()
-	if err := c.checkPreparer(raw); err != nil {
+	if err := args.First(c.checkPreparer(raw), c.checkClasses(first)); err != nil {
 		return nil, err
 	}
 	cv := &CV{c: c, plain: plain, features: c.width()}
@@ -371,6 +368,8 @@ func (f *splitFit) eval(c *Config, hyper []float64, gradient bool, data *dataGra
 func (f *splitFit) value(c *Config, gradient bool, data *dataGradient) error {
 	if f.viewed {
 		f.norm.PredictStored(f.prediction, f.train.X, f.split.Val, f.theta, f.intercept)
+	} else if f.joint != nil {
+		f.joint.predict(f.prediction, f.theta, f.valX) // without centring, which adds an intercept
 	} else if err := predictRows(f.prediction, f.predictor, &f.work, f.theta, f.intercept, f.valX); err != nil {
 		return err
 	}

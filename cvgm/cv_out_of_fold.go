@@ -12,7 +12,7 @@ import (
 )
 
 // OutOfFold writes to dst, which has one entry per example, the prediction for each example at
-// the last Eval or DataGradient. It comes from the splits that validate on the example and so
+// the last Eval or DataGradient; for a [learn.ClassLearner] the log odds of the example's own class. It comes from the splits that validate on the example and so
 // did not train on it. It is their mean if there are several, and NaN if there is none or the
 // example has the weight 0. The error matches qpdiff.ErrNotFitted if there was no evaluation,
 // or the last one returned an error instead of a loss.

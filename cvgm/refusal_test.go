@@ -12,7 +12,6 @@ import (
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
-	"cvgm/qpdiff/penalised"
 )
 
 // −Inf is lower than any loss or risk, but does not count as one.
@@ -83,13 +82,5 @@ func TestBestOfNoImprovement(t *testing.T) {
 		if err != nil || best.Evaluations != 1 || best.X[0] != start {
 			t.Errorf("%T: %+v, %v", s, best, err)
 		}
-	}
-}
-
-// A learner with a decision for each class has no one prediction for a loss.
-func TestClassLearnersAreRefused(t *testing.T) {
-	c := cvgm.Config{Data: line(), Splits: []cvgm.Split{{Train: []int{0, 1, 2}, Val: []int{3}}}, Loss: cvgm.LogisticLoss{}, Learner: func() learn.Learner { return &penalised.Multinomial{Classes: 3} }}
-	if _, err := cvgm.New(c); !errors.Is(err, qpdiff.ErrDomain) || !strings.Contains(err.Error(), "Multinomial") {
-		t.Error(err)
 	}
 }

@@ -19,6 +19,10 @@ func (f *splitFit) newSplitData(c *Config, want *dataGradient) *splitData {
 	if !want.wantY {
 		return d
 	}
+	if f.joint != nil {
+		d.errY = args.Bad("Config.Data.Y", qpdiff.ErrNotDifferentiable, "ask for dx alone", "holds numbers of classes, in which the CV loss has no derivative")
+		return d
+	}
 	loss, ok := c.Loss.(LabelLoss)
 	if !ok {
 		d.errY = args.Bad("Config.Loss", qpdiff.ErrNotDifferentiable, "give it the method LabelSlope", "has no derivative in the label: %T is no LabelLoss", c.Loss)

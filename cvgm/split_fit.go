@@ -43,6 +43,7 @@ type splitFit struct {
 	dval        []float64
 	dvalX       *mat.Dense // dval as a matrix
 	prediction  []float64  // of the validation rows
+	joint       *jointFit  // of a learn.ClassLearner, else nil
 	dprediction []float64
 	data        *splitData // of a DataGradient
 }
@@ -66,6 +67,7 @@ func (f *splitFit) prepare(c *Config, m int, viewed bool) {
 		f.train = learn.Data{X: mat.NewDense(t, m, nil), Y: make([]float64, t), Weights: sample.Pick(c.Data.Weights, f.split.Train)}
 	}
 	f.valY = sample.Pick(c.Data.Y, f.split.Val)
+	f.joint = newJointFit(f.learner, f.valY)
 	f.prediction, f.dprediction = make([]float64, len(f.valY)), make([]float64, len(f.valY))
 	f.val = make([]float64, v*m)
 	f.theta, f.dtheta = make([]float64, theta), make([]float64, theta)
@@ -206,7 +208,7 @@ func (f *splitFit) atKink(i int, p, y, distance float64) bool {
 // size returns the size of the terms that sum to prediction p of validation row i. The terms of
 // a learn.Predictor and of leaveOneOut are not known; |p| is taken instead.
 func (f *splitFit) size(i int, p float64) float64 {
-	if f.predictor != nil || f.features == 0 {
+	if f.predictor != nil || f.features == 0 || f.joint != nil {
 		return math.Abs(p)
 	}
 	m := f.features
@@ -277,6 +279,13 @@ func (f *splitFit) product(g *learn.Grad, dval *mat.Dense) error {
 func (f *splitFit) cotangent(rows bool, dval *mat.Dense) {
 	m := f.features
 	clear(f.dtheta)
+	if f.joint != nil {
+		if !rows {
+			dval = nil
+		}
+		f.joint.cotangent(f.dtheta, dval, f.theta, f.valX, f.dprediction)
+		return
+	}
 	if f.viewed {
 		f.norm.AddStored(f.dtheta, f.train.X, f.split.Val, f.dprediction)
 		if dval != nil {

@@ -16,7 +16,7 @@ import (
 //
 // with the decisions η_ic = x_iᵀβ_c + b_c of row i, so that exp(η_ic)/Σ_k exp(η_ik) is the
 // probability of class c. The labels y_i are the numbers 0 to C − 1 of the classes, and the weights
-// w_i those of the [learn.Data], 1 each by default. It is a sum, not a mean, as for [GLM]. b_c is 0
+// w_i are as the [learn.Data] has them, 1 each by default. It is a sum, not a mean, as for [GLM]. b_c is 0
 // without Intercept. A λ_j belongs to all classes.
 //
 // A vector that is added to all β_c changes no probability. The learner takes the solution of

@@ -1,0 +1,104 @@
+package cvgm
+
+import (
+	"math"
+
+	"cvgm/qpdiff/learn"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// A jointFit has the decisions of a [learn.ClassLearner] for a split's validation rows.
+type jointFit struct {
+	own               []int
+	decisions, slopes []float64 // the first class for all rows, then the next one
+}
+
+// newJointFit returns nil for another learner, and replaces the labels, which are numbers of classes,
+// by the label 1.
+func newJointFit(l learn.Learner, labels []float64) *jointFit {
+	c, ok := l.(learn.ClassLearner)
+	if !ok {
+		return nil
+	}
+	j := &jointFit{own: make([]int, len(labels)), decisions: make([]float64, len(labels)*c.Outputs()), slopes: make([]float64, len(labels)*c.Outputs())}
+	for i, y := range labels {
+		j.own[i], labels[i] = int(y), 1
+	}
+	return j
+}
+
+// block returns the part of class c of a vector for all classes, which has blocks of size entries.
+func block(v []float64, c, size int) []float64 { return v[c*size:][:size] }
+
+// predict sets dst to the log odds η_y − log Σ_{c≠y} exp(η_c) of the rows' own classes, and slopes to
+// their derivatives in η, for the normalised rows x.
+func (j *jointFit) predict(dst, theta []float64, x *mat.Dense) {
+	rows := len(j.own)
+	if rows == 0 {
+		return
+	}
+	_, m := x.Dims()
+	classes := len(j.decisions) / rows
+	for c := range classes {
+		weights := block(theta, c, len(theta)/classes)
+		for i := range rows {
+			d := floats.Sum(weights[m:])
+			for k, v := range x.RawRowView(i) {
+				d += float64(weights[k] * v) // the same bits on each processor
+			}
+			j.decisions[c*rows+i] = d
+		}
+	}
+	for i, own := range j.own {
+		most, sum := math.Inf(-1), 0.0
+		for c := range classes {
+			if c != own {
+				most = max(most, j.decisions[c*rows+i])
+			}
+		}
+		for c := range classes {
+			j.slopes[c*rows+i] = 1
+			if c != own {
+				share := math.Exp(j.decisions[c*rows+i] - most)
+				j.slopes[c*rows+i] = -share
+				sum += share
+			}
+		}
+		for c := range classes {
+			if c != own {
+				j.slopes[c*rows+i] /= sum
+			}
+		}
+		dst[i] = j.decisions[own*rows+i] - (most + math.Log(sum))
+	}
+}
+
+// cotangent sets dtheta, and dx unless it is nil, to the cotangents for ddst, the one for dst.
+// The decisions are no longer needed, and their place is.
+func (j *jointFit) cotangent(dtheta []float64, dx *mat.Dense, theta []float64, x *mat.Dense, ddst []float64) {
+	clear(dtheta)
+	rows := len(j.own)
+	if rows == 0 {
+		return
+	}
+	if dx != nil {
+		dx.Zero()
+	}
+	_, m := x.Dims()
+	classes := len(j.slopes) / rows
+	for c := range classes {
+		size := len(theta) / classes
+		weights, sums := block(theta, c, size), block(dtheta, c, size)
+		for i, by := range floats.MulTo(block(j.decisions, c, rows), block(j.slopes, c, rows), ddst) {
+			floats.AddScaled(sums[:m], by, x.RawRowView(i))
+			for k := m; k < size; k++ {
+				sums[k] += by
+			}
+			if dx != nil {
+				floats.AddScaled(dx.RawRowView(i), by, weights[:m])
+			}
+		}
+	}
+}
