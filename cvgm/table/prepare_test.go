@@ -296,7 +296,7 @@ func TestPrepareRefusals(t *testing.T) {
 	}{
 		"missing values without a preparer": {func(c *cvgm.Config) { c.Prepare = nil }, "Data.X holds NaN", qpdiff.ErrNotFinite},
 		"feature map":                       {func(c *cvgm.Config) { c.Features = &cvgm.LinearMap{In: 3, Out: 2} }, "Config.Features", qpdiff.ErrDomain},
-		"other columns":                     {func(c *cvgm.Config) { c.Prepare = preparer{in: 2, out: 1, apply: ones} }, "takes 2 columns where Data.X has 3", qpdiff.ErrShape},
+		"other columns":                     {func(c *cvgm.Config) { c.Prepare = preparer{in: 2, out: 1, apply: ones} }, "takes 2 columns, and Data.X has 3", qpdiff.ErrShape},
 		"no features":                       {func(c *cvgm.Config) { c.Prepare = preparer{in: 3, apply: ones} }, "0 features", qpdiff.ErrShape},
 		"nothing fitted": {func(c *cvgm.Config) {
 			c.Prepare = preparer{in: 3, out: 2, fit: func() (cvgm.Prepared, error) { return nil, nil }}
