@@ -8,12 +8,17 @@ from small import IMPORTS, WRITES, Small
 
 
 class Results(Small):
+    def refused(self, *argv):
+        """The one line that a run with such parameters ends with, after the one that it begins with."""
+        first, last = self.reproduce("net", *argv, status=1).splitlines(keepends=True)
+        self.assertTrue(first.startswith("running 01_net "), first)
+        return last
+
     def test_parameters_from_the_command_line(self):
         self.experiment()
         self.notebook("02_none", WRITES)
         before = self.outputs()
-        said = self.reproduce("net", "-p", "Q=1", "-p", "K=many", status=1)
-        self.assertEqual(said.count("\n"), 1, said)
+        said = self.refused("-p", "Q=1", "-p", "K=many")
         self.assertTrue(said.startswith("reproduce: 01_net: K=many: want a whole number up to "), said)
         self.assertTrue(said.endswith("; there is no parameter Q; ./reproduce.sh 01_net -p help lists the parameters\n"), said)
         self.assertIn("Seeds              6          [1,∞)        fresh data sets", self.reproduce("net", "-p", "help"))
@@ -160,8 +165,7 @@ class Results(Small):
 
     def test_parameters_out_of_range_are_refused_at_once(self):
         self.experiment()
-        said = self.reproduce("net", "-p", "Informative=99", "-p", "StartLambda1=-1", status=1)
-        self.assertEqual(said.count("\n"), 1, said)
+        said = self.refused("-p", "Informative=99", "-p", "StartLambda1=-1")
         for name in ("elastic_net", "elastic_net_seeds"):
             self.assertIn(f"{name}.Informative is 99 (outside its domain): use at most Features, 10", said)
             self.assertIn(f"{name}.StartLambda1 is -1 (outside its domain): use a value in [0,∞)", said)
