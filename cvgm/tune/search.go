@@ -459,7 +459,8 @@ func (s *tuneSearch) search(x []float64, bounds func(i int) (lower, upper float6
 
 // zeros sets the hyperparameters that may vanish and are near their lower bounds to 0, all at
 // once and then each, as long as the CV loss does not rise. The search then continues from
-// there in raw values, with the lower bound 0 for those that may vanish.
+// there in raw values, with the lower bound 0 for those that may vanish. Widths stay above 0: a search
+// in their logarithms begins from them.
 func (s *tuneSearch) zeros() error {
 	var near []int
 	for i, h := range s.hyper {
@@ -484,7 +485,7 @@ func (s *tuneSearch) zeros() error {
 		return err
 	}
 	return s.search(s.best.Hyper, func(i int) (lower, upper float64) {
-		if s.hyper[i].Zero {
+		if s.hyper[i].Zero && !s.isWidth(i) {
 			return 0, s.hyper[i].Upper
 		}
 		return s.hyper[i].Lower, s.hyper[i].Upper

@@ -164,7 +164,7 @@ func (s *tuneSearch) scaleWidths(x []float64) error {
 	}
 	var order []int
 	for i := range s.hyper {
-		if s.free[i] && s.isWidth(i) && s.best.Hyper[i] > 0 {
+		if s.free[i] && s.isWidth(i) {
 			order = append(order, i)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"cvgm/cvgm/table"
 	"cvgm/qpdiff/kernel"
 	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/mat"
@@ -245,5 +246,37 @@ func TestWidthsOfTable(t *testing.T) {
 	a, b := casetest.Must(tuned.Pipeline.PredictRecord(record))(t), casetest.Must(read.PredictRecord(record))(t)
 	if a != b || math.Abs(a-100*math.Sin(80./8)-30) > 15 {
 		t.Errorf("predictions %v, %v after JSON", a, b)
+	}
+}
+
+// shrunk is an elastic net whose λ2 are described as widths of two features.
+type shrunk struct{ linear.ElasticNet }
+
+func (*shrunk) New() learn.Learner { return &shrunk{linear.ElasticNet{Groups: linear.PerFeature(2)}} }
+
+func (l *shrunk) Hyperparameters(m learn.Moments) (all []learn.Hyperparameter) {
+	for i, h := range l.ElasticNet.Hyperparameters(m) {
+		for j := range 2 {
+			one := h
+			if one.Name = fmt.Sprintf("%s[%d]", h.Name, j); i == 1 {
+				one.Features, one.Kind = []int{j}, h.Name
+			}
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+// A search for zeros leaves the one width, from which those of the features begin, above 0.
+func TestWidthsBeginAboveZero(t *testing.T) {
+	d := wavy(40, 2, 4)
+	for i := range d.Y {
+		d.Y[i] = d.X.At(i, 0) - 2*d.X.At(i, 1)
+	}
+	tuner := widthTuner(nil)
+	tuner.Learner = new(shrunk).New()
+	tuned := mustTune(t, tuner, d)
+	if tuned.Hyper[0] != 0 || !(tuned.Hyper[2] > 0) || !(tuned.Hyper[3] > 0) {
+		t.Errorf("hyperparameters %v: the first λ1 is to be 0, and no width", tuned.Hyper)
 	}
 }
