@@ -61,12 +61,12 @@ func (cv *CV) FinalOn(rows []int, alpha []float64) (*Model, error) {
 // FinalContext is FinalOn under a context. If ctx ends, the load or the fit of a [learn.ContextLearner]
 // stops, and ctx's error is returned.
 func (cv *CV) FinalContext(ctx context.Context, rows []int, alpha []float64) (*Model, error) {
-	m, learner, err := cv.fitModel(ctx, rows, alpha)
+	if l, ok := cv.fits[0].learner.(learn.ClassLearner); ok {
+		return nil, args.Bad("Config.Learner", qpdiff.ErrDomain, "use FinalClasses", "is a %T, which has a model for each class", l)
+	}
+	m, err := cv.fitModel(ctx, rows, alpha)
 	if err != nil {
 		return nil, err
-	}
-	if _, classes := learner.(learn.ClassLearner); classes {
-		return nil, args.Bad("Config.Learner", qpdiff.ErrDomain, "use FinalClasses", "is a %T, which has a model for each class", learner)
 	}
 	if err := m.check(); err != nil {
 		return nil, err
@@ -78,13 +78,13 @@ func (cv *CV) FinalContext(ctx context.Context, rows []int, alpha []float64) (*M
 // prediction is the decision of the class. Model.LogOdds is not set: the decisions are log odds
 // of one class against another only, by their difference.
 func (cv *CV) FinalClasses(ctx context.Context, rows []int, alpha []float64) ([]*Model, error) {
-	whole, learner, err := cv.fitModel(ctx, rows, alpha)
+	l, ok := cv.fits[0].learner.(learn.ClassLearner)
+	if !ok {
+		return nil, args.Bad("Config.Learner", qpdiff.ErrDomain, "use Final", "is a %T, which has one model", cv.fits[0].learner)
+	}
+	whole, err := cv.fitModel(ctx, rows, alpha)
 	if err != nil {
 		return nil, err
-	}
-	l, ok := learner.(learn.ClassLearner)
-	if !ok {
-		return nil, args.Bad("Config.Learner", qpdiff.ErrDomain, "use Final", "is a %T, which has one model", learner)
 	}
 	models := make([]*Model, l.Outputs())
 	size := len(whole.Theta) / len(models)
@@ -103,12 +103,12 @@ func (cv *CV) FinalClasses(ctx context.Context, rows []int, alpha []float64) ([]
 }
 
 // fitModel returns the model of the rows, with the whole θ of its learner.
-func (cv *CV) fitModel(ctx context.Context, rows []int, alpha []float64) (*Model, learn.Learner, error) {
+func (cv *CV) fitModel(ctx context.Context, rows []int, alpha []float64) (*Model, error) {
 	if err := cv.checkAlpha(alpha); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if err := cv.checkRows(rows); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	hyper, params := cv.unpack(alpha, cv.c.Hyper)
 	n, _ := cv.c.Data.X.Dims()
@@ -118,24 +118,24 @@ func (cv *CV) fitModel(ctx context.Context, rows []int, alpha []float64) (*Model
 	}
 	x, err := features(m.Features, m.Params, cv.x)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	learner, err := cv.c.newLearner()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	f := splitFit{split: Split{Train: sample.Positive(slices.Clone(rows), cv.c.Data.Weights)}, learner: learner}
 	cv.prepare(&f)
 	if err := ctx.Err(); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	setContext(ctx, learner)
 	defer setContext(context.Background(), learner) // the model may keep it
 	if err := f.load(cv.c, x); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if err := f.learner.Fit(f.theta, hyper); err != nil {
-		return nil, nil, cv.ofShare(err)
+		return nil, cv.ofShare(err)
 	}
 	m.Theta, m.Intercept, m.Mean, m.Std = f.theta, f.intercept, f.norm.Mean, f.norm.Std
 	if m.Prepared = f.prepared; cv.plain != nil {
@@ -144,7 +144,7 @@ func (cv *CV) fitModel(ctx context.Context, rows []int, alpha []float64) (*Model
 			x, weights = gathered(x, f.split.Train), sample.Pick(weights, f.split.Train)
 		}
 		if m.Prepared, err = cv.plain.Fit(x, weights); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
 	if t, ok := learner.(learn.Tunable); ok {
@@ -153,17 +153,17 @@ func (cv *CV) fitModel(ctx context.Context, rows []int, alpha []float64) (*Model
 	if l, ok := learner.(learn.FreedomLearner); ok {
 		m.Freedom = make([]float64, len(m.Theta))
 		if err := l.Freedom(m.Freedom); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
 	if k, ok := f.learner.(kernel.Machine); ok {
 		if m.Kernel, err = k.Model(); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	} else {
 		m.Predictor = f.predictor
 	}
-	return m, learner, nil
+	return m, nil
 }
 
 // checkRows reports the first row that cannot be one of a model's.

@@ -201,13 +201,7 @@ func padded(lows, highs []float64) (low, high float64) {
 
 // helps words the sign of a difference of losses that is clear by its interval.
 func helps(e experiment.Estimate) string {
-	switch {
-	case !e.Repeated() || e.Mean >= -e.Margin && e.Mean <= e.Margin:
-		return "undecided"
-	case e.Mean < 0:
-		return "helps"
-	}
-	return "harms"
+	return [...]string{"helps", "undecided", "harms"}[1+e.Sign()]
 }
 
 // GradientMapTable lists all cells of the map.

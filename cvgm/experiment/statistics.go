@@ -145,6 +145,18 @@ func (e Estimate) Shifted(z, se float64) Estimate {
 	return e
 }
 
+// Sign returns 1 if the whole 95 % confidence interval, for any number, lies above 0, −1 if it lies
+// below, and 0 if it does not show the sign.
+func (e Estimate) Sign() int {
+	switch {
+	case e.Mean > e.Margin:
+		return 1
+	case e.Mean < -e.Margin:
+		return -1
+	}
+	return 0
+}
+
 // Times returns the estimate of a multiple, which may be any number.
 func (e Estimate) Times(factor float64) Estimate {
 	return Estimate{Mean: factor * e.Mean, Margin: math.Abs(factor) * e.Margin, N: e.N}

@@ -1,7 +1,9 @@
 package readings
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"cvgm/cvgm/experiment"
@@ -74,8 +76,7 @@ func Enough(r *manyhyper.LeversResult, m *manyhyper.MapResult) string {
 	for _, l := range r.Problems {
 		clear := false
 		for _, row := range l.Rows[1:] {
-			d := row.TestLessOne.Difference
-			clear = clear || row.Hyperparameters > l.Rows[0].Hyperparameters && d.Mean < -d.Margin
+			clear = clear || row.Hyperparameters > l.Rows[0].Hyperparameters && row.TestLessOne.Difference.Sign() < 0
 		}
 		if !clear {
 			without = append(without, l.Name)
@@ -98,9 +99,10 @@ func counts(m *manyhyper.MapResult, problem string, of func(c manyhyper.MapCell)
 			continue
 		}
 		all++
-		if e := of(c); e.Mean < -e.Margin {
+		switch of(c).Sign() {
+		case -1:
 			below++
-		} else if e.Mean > e.Margin {
+		case 1:
 			above++
 		}
 	}
@@ -119,27 +121,21 @@ func GradientMap(m *manyhyper.MapResult) string {
 
 // turns names the factors with which the mean of a difference changes its sign clearly.
 func turns(m *manyhyper.MapResult, problem string) string {
-	var cv, many []string
+	var turned [2][]string
 	for factor, name := range manyhyper.Factors {
-		var signs [2]map[bool]bool
-		for k := range signs {
-			signs[k] = map[bool]bool{}
-		}
+		signs := [2]map[int]bool{{}, {}}
 		for _, e := range m.Effects {
 			if e.Problem != problem || e.Factor != factor {
 				continue
 			}
 			for k, d := range []experiment.Estimate{e.CVLessTraining, e.ManyLessOne} {
-				if d.Mean < -d.Margin || d.Mean > d.Margin {
-					signs[k][d.Mean > 0] = true
-				}
+				signs[k][d.Sign()] = true
 			}
 		}
-		if len(signs[0]) == 2 {
-			cv = append(cv, name)
-		}
-		if len(signs[1]) == 2 {
-			many = append(many, name)
+		for k, found := range signs {
+			if found[-1] && found[1] {
+				turned[k] = append(turned[k], name)
+			}
 		}
 	}
 	said := func(what string, factors []string) string {
@@ -148,38 +144,24 @@ func turns(m *manyhyper.MapResult, problem string) string {
 		}
 		return fmt.Sprintf("Clearly changing %s: %s.", what, strings.Join(factors, ", "))
 	}
-	return said("the sign of this difference", cv) + " " + said("the sign of many minus one", many)
+	return said("the sign of this difference", turned[0]) + " " + said("the sign of many minus one", turned[1])
 }
 
 // Additive compares the additive model with others on each kind of data.
 func Additive(r *manyhyper.AdditiveResult) string {
 	var all list
 	for _, s := range r.Sets {
-		best := manyhyper.ModelLinear
-		for k, m := range s.Models {
-			if m.Test.Mean < s.Models[best].Test.Mean {
-				best = k
-			}
+		lowest := func(loss func(m manyhyper.AdditiveModel) float64) string {
+			return slices.MinFunc(s.Models, func(a, b manyhyper.AdditiveModel) int { return cmp.Compare(loss(a), loss(b)) }).Name
 		}
 		each, widths := s.Models[manyhyper.ModelAdditive], s.Models[manyhyper.ModelWidths]
 		share := func(e experiment.Comparison) string {
 			return Described(e.Difference.Times(100/s.Constant.Mean), 1)
 		}
 		all.item("*%s:* in per cent of a constant's test loss, a penalty for each term against one for all %s; a width for each feature against one %s. The lowest test loss has the model %q, and the lowest CV loss %q.",
-			capital(s.Name), share(each.TestLessOne), share(widths.TestLessOne), s.Models[best].Name, lowestCV(s))
+			capital(s.Name), share(each.TestLessOne), share(widths.TestLessOne), lowest(func(m manyhyper.AdditiveModel) float64 { return m.Test.Mean }), lowest(func(m manyhyper.AdditiveModel) float64 { return m.CV.Mean }))
 	}
 	return all.String()
-}
-
-// lowestCV names the model of the lowest mean CV loss.
-func lowestCV(s manyhyper.AdditiveSet) string {
-	best := s.Models[0]
-	for _, m := range s.Models {
-		if m.CV.Mean < best.CV.Mean {
-			best = m
-		}
-	}
-	return best.Name
 }
 
 // AdditiveTerms reads the figure.

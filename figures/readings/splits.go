@@ -21,10 +21,10 @@ func covering(r *splits.Result) *splits.Setting {
 
 // told lists the settings whose error is larger (sign 1) or smaller (-1) than the error of the
 // sweep's last setting, on the same data.
-func told(sweep []splits.Setting, sign float64, name func(splits.Setting) string) string {
+func told(sweep []splits.Setting, sign int, name func(splits.Setting) string) string {
 	var all []string
 	for _, s := range sweep {
-		if d := s.MinusLast.Difference; sign*d.Mean > d.Margin {
+		if s.MinusLast.Difference.Sign() == sign {
 			all = append(all, name(s))
 		}
 	}

@@ -11,9 +11,10 @@ import (
 // directions counts the starts from which CVGM raises Δ, and those from which it lowers it.
 func directions(r *stability.Result) (raised, lowered int) {
 	for _, s := range r.Starts {
-		if s.DeltaChange.Mean > s.DeltaChange.Margin {
+		switch s.DeltaChange.Sign() {
+		case 1:
 			raised++
-		} else if s.DeltaChange.Mean < -s.DeltaChange.Margin {
+		case -1:
 			lowered++
 		}
 	}
@@ -71,10 +72,10 @@ func StabilityStartsTable(r *stability.Result) string {
 	raised, lowered := directions(r)
 	risen, fallen := 0, 0
 	for _, s := range r.Starts {
-		switch e := s.RiskChange; {
-		case e.Mean > e.Margin:
+		switch s.RiskChange.Sign() {
+		case 1:
 			risen++
-		case e.Mean < -e.Margin:
+		case -1:
 			fallen++
 		}
 	}

@@ -18,9 +18,9 @@ func Described(e experiment.Estimate, digits int) string {
 		return "is not measured"
 	case math.IsNaN(e.Margin):
 		return fmt.Sprintf("differs by %s on one data set", signed(e.Mean, digits))
-	case e.Mean > e.Margin:
+	case e.Sign() > 0:
 		return fmt.Sprintf("is higher by %.*f ± %.*f", digits, e.Mean, digits, e.Margin)
-	case e.Mean < -e.Margin:
+	case e.Sign() < 0:
 		return fmt.Sprintf("is lower by %.*f ± %.*f", digits, -e.Mean, digits, e.Margin)
 	}
 	return fmt.Sprintf("shows no clear difference (%s ± %.*f)", signed(e.Mean, digits), digits, e.Margin)

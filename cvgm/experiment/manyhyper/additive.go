@@ -20,7 +20,6 @@ import (
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 )
 
 // AdditiveParams are the parameters of a comparison of models of tables, each tuned by the same calls
@@ -166,11 +165,8 @@ func (p AdditiveParams) Run(ctx context.Context) (*AdditiveResult, error) {
 		centre(term.Truth)
 		for k := range term.Fits {
 			for i := range term.Places {
-				var v []float64
-				for _, c := range measured[0] {
-					v = append(v, c.Terms[k][j][i])
-				}
-				term.Fits[k] = append(term.Fits[k], experiment.EstimateOf(v))
+				fitted := column(measured[0], func(c additiveCell) float64 { return c.Terms[k][j][i] })
+				term.Fits[k] = append(term.Fits[k], experiment.EstimateOf(fitted))
 			}
 		}
 		r.Terms = append(r.Terms, term)
@@ -181,18 +177,12 @@ func (p AdditiveParams) Run(ctx context.Context) (*AdditiveResult, error) {
 // summarise compares the models over the data sets.
 func summarise(name string, cells []additiveCell) AdditiveSet {
 	out := AdditiveSet{Name: name, Train: cells[0].Train, Test: cells[0].Test}
-	column := func(of func(c additiveCell) float64) (v []float64) {
-		for _, c := range cells {
-			v = append(v, of(c))
-		}
-		return v
-	}
-	test := func(k int) []float64 { return column(func(c additiveCell) float64 { return c.Models[k].Test }) }
-	out.Constant = experiment.EstimateOf(column(func(c additiveCell) float64 { return c.Constant }))
+	test := func(k int) []float64 { return column(cells, func(c additiveCell) float64 { return c.Models[k].Test }) }
+	out.Constant = experiment.EstimateOf(column(cells, func(c additiveCell) float64 { return c.Constant }))
 	for k, name := range modelNames {
 		m := AdditiveModel{Name: name, Hyperparameters: cells[0].Models[k].Hyper, Test: experiment.EstimateOf(test(k)),
-			CV:             experiment.EstimateOf(column(func(c additiveCell) float64 { return c.Models[k].CV })),
-			Evaluations:    experiment.EstimateOf(column(func(c additiveCell) float64 { return float64(c.Models[k].Evaluations) })),
+			CV:             experiment.EstimateOf(column(cells, func(c additiveCell) float64 { return c.Models[k].CV })),
+			Evaluations:    experiment.EstimateOf(column(cells, func(c additiveCell) float64 { return float64(c.Models[k].Evaluations) })),
 			TestLessLinear: experiment.Compare(test(k), test(ModelLinear))}
 		if one, ok := oneOf[k]; ok {
 			m.TestLessOne = experiment.Compare(test(k), test(one))
@@ -269,26 +259,10 @@ func (p AdditiveParams) tuned(ctx context.Context, model int, train *table.Table
 			return nil, err
 		}
 		if train, t.Learner = part, l; model == ModelShared {
-			l.Penalties = []penalised.Penalty{together(l.Penalties)}
+			l.Penalties = []penalised.Penalty{together("all terms", l.Penalties)}
 		}
 	}
 	return t.TuneTable(ctx, train)
-}
-
-// together returns the sum of penalties of neighbouring features as one.
-func together(all []penalised.Penalty) penalised.Penalty {
-	first, last := all[0], all[len(all)-1]
-	n := last.First + last.S.SymmetricDim() - first.First
-	sum := mat.NewSymDense(n, nil)
-	for _, p := range all {
-		at := p.First - first.First
-		for i := range p.S.SymmetricDim() {
-			for j := i; j < p.S.SymmetricDim(); j++ {
-				sum.SetSym(at+i, at+j, p.S.At(i, j))
-			}
-		}
-	}
-	return penalised.Penalty{Name: "all terms", First: first.First, S: sum}
 }
 
 // places are those at which a function of [0, 1] is kept.

@@ -75,23 +75,29 @@ func (s Smooths) problem(name string) problem {
 			l := &penalised.GLM{Intercept: true, Raw: true}
 			for g := range groups {
 				terms := s.Features / groups
-				l.Penalties = append(l.Penalties, penalised.Penalty{First: g * terms * splines.Width(), S: repeated(spline.Penalty(bases), terms)})
+				group := make([]penalised.Penalty, terms)
+				for j := range group {
+					group[j] = penalised.Penalty{First: (g*terms + j) * splines.Width(), S: spline.Penalty(bases)}
+				}
+				l.Penalties = append(l.Penalties, together("", group))
 			}
 			return l
 		},
 	}
 }
 
-// repeated returns the block diagonal matrix of so many blocks s: the sum of that many penalties.
-func repeated(s mat.Symmetric, blocks int) *mat.SymDense {
-	n := s.SymmetricDim()
-	all := mat.NewSymDense(n*blocks, nil)
-	for b := range blocks {
-		for i := range n {
-			for j := i; j < n; j++ {
-				all.SetSym(b*n+i, b*n+j, s.At(i, j))
+// together returns the sum of penalties of neighbouring features as one of that name.
+func together(name string, all []penalised.Penalty) penalised.Penalty {
+	first, last := all[0], all[len(all)-1]
+	n := last.First + last.S.SymmetricDim() - first.First
+	sum := mat.NewSymDense(n, nil)
+	for _, p := range all {
+		at := p.First - first.First
+		for i := range p.S.SymmetricDim() {
+			for j := i; j < p.S.SymmetricDim(); j++ {
+				sum.SetSym(at+i, at+j, p.S.At(i, j))
 			}
 		}
 	}
-	return all
+	return penalised.Penalty{Name: name, First: first.First, S: sum}
 }
