@@ -42,8 +42,8 @@ func WithKeeper(ctx context.Context, k Keeper) context.Context {
 	return context.WithValue(ctx, keeperKey{}, k)
 }
 
-// MaxCells is the largest number of cells of an experiment: some hundred megabytes, and
-// a thousand times the number of any default.
+// MaxCells is the largest number of cells of an experiment. They take some hundred megabytes. No
+// default has more than a thousandth of them.
 const MaxCells = 1_000_000
 
 // ErrTooManyCells is in the error of an experiment of more than MaxCells cells.
@@ -84,9 +84,8 @@ func Cells[T any](ctx context.Context, n int, label func(i int) string, f func(i
 	return results, err
 }
 
-// CellTable returns f of each row and column, [row][column], computed as cells. The
-// last row comes first: it is the costliest, and in the end only short cells are
-// left to share out.
+// CellTable returns f of each row and column, [row][column], computed as cells. The last row is
+// computed first, because it is the costliest. At the end only short cells are left to share out.
 func CellTable[T any](ctx context.Context, rows, columns int, label func(row, column int) string, f func(row, column int) (T, error)) ([][]T, error) {
 	n := MaxCells + 1
 	if rows <= MaxCells && columns <= MaxCells {

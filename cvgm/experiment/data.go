@@ -10,14 +10,14 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// FreshData holds the draw of an experiment's random data. Different draws have different data
-// sets.
+// FreshData holds the number of a draw of an experiment's random data. Different draws have
+// different data sets.
 type FreshData struct {
 	Draw int `help:"draw of the random data, whose data sets follow those of the draw before" range:"[0,∞)" small:"[0,3]"`
 }
 
-// Number returns the number of data set i of a draw of n, counted over all draws. So draws 0 to
-// 9 of n data sets are draw 0 of 10·n.
+// Number returns the number of data set i of a draw of n, counted over all draws. Thus draws 0 to 9
+// of n data sets together are draw 0 of 10·n.
 func (f FreshData) Number(i, n int) int { return f.Draw*n + i }
 
 // RegressionData describes the population and the size of the paper's regression
@@ -67,7 +67,7 @@ type PublishedRegression struct {
 
 var PaperData = PublishedRegression{DiscardedSets: 2, DiscardedInformative: 5, RegressionData: PaperRegression}
 
-// Source returns the generator in the state in which the data used is drawn.
+// Source returns the generator in the state from which the data is drawn.
 func (d PublishedRegression) Source(ctx context.Context) (*synth.NumPy, error) {
 	src := synth.NewNumPy(d.Seed)
 	for range d.DiscardedSets {
@@ -81,7 +81,7 @@ func (d PublishedRegression) Source(ctx context.Context) (*synth.NumPy, error) {
 	return src, nil
 }
 
-// Rows returns the examples from ≤ i < to of d as learners take them.
+// Rows returns the examples from ≤ i < to of d in the learners' format.
 func Rows(d synth.Data, from, to int) learn.Data {
 	_, n := d.X.Dims()
 	return learn.Data{X: d.X.Slice(from, to, 0, n).(*mat.Dense), Y: d.Y[from:to]}

@@ -6,9 +6,8 @@ import (
 	"reflect"
 )
 
-// An Experiment is one entry of the registry: a name, the type of its
-// parameters with their defaults, and the function that turns parameters into a
-// result.
+// An Experiment is one entry of the registry: a name, a type of parameters with their defaults, and
+// a function that turns parameters into a result.
 type Experiment struct {
 	Name string // lower case, with underscores
 	Help string // one sentence

@@ -19,17 +19,17 @@ import (
 //
 //	K int `help:"cross-validation splits" range:"[1,∞)" small:"[2,6]"`
 //
-// help and range are required. unit is the unit of the value, if it has one. range is the set
-// of the allowed values, and small the set from which random small runs draw: an interval
-// [a,b], (a,b), [a,b) or (a,b], or a set {a,b,c}. The tags of a list hold for each of its
-// entries, and len is the allowed range of their number. below names a field of the same group
-// that must be larger, and most a field that must not be smaller. order is "ascending" if each
-// entry of a list must be larger than the one before. splits marks fractions of the examples on
-// which splits train. It lists fields of the same group; the first one that exists holds the
+// help and range are required. unit is the unit of the value, if it has one. range is the set of
+// the allowed values, and small the set from which small random runs draw. A set is an interval
+// [a,b], (a,b), [a,b) or (a,b], or a list {a,b,c}. On a parameter that is a list, the tags apply to
+// each entry, and len is the allowed range of the list's length. below names a field of the same
+// group that must be larger, and most a field that must not be smaller. order is "ascending" if
+// each entry of a list must be larger than the one before. splits marks fractions of the examples
+// on which splits train. It lists fields of the same group; the first one that exists holds the
 // number of examples.
 //
-// setting is a phrase, with %v for the value, by which package claims describes the parameter
-// to someone who repeats a measurement. A parameter on which no measurement depends has none.
+// setting is a phrase, with %v for the value. Package claims uses it to describe the parameter to
+// someone who repeats a measurement. A parameter that affects no measurement has none.
 //
 // The range of a text is the set of its allowed words, {mean,drop,error}, or the word text if
 // any text is allowed. Unexported fields and fields with the tag param:"-" are not parameters.
@@ -181,8 +181,8 @@ func parse(v reflect.Value, text string) error {
 	return nil
 }
 
-// Check returns the errors with which Run would refuse p: one for each parameter that is
-// outside its range, or else the error of p's own method Check about their combination.
+// Check returns the errors with which Run would refuse p: one for each parameter outside its range.
+// If there are none, it returns the error of p's own method Check about combinations of parameters.
 func Check(p any) error {
 	numbers := make(map[string]float64) // of all that are in their ranges, of lists the least
 	errRange := eachField(p, func(name string, v reflect.Value, tag reflect.StructTag) error {
@@ -237,9 +237,9 @@ func Check(p any) error {
 	return err
 }
 
-// checkFraction checks a fraction v, or each of a list, of the number of examples in the first
-// field of examples that the group has. Splits with such a fraction must have training and
-// validation rows.
+// checkFraction checks a fraction v, or each of a list. It is a fraction of the number of examples,
+// which is in the first field named by examples that the group has. Splits with such a fraction
+// must have training and validation rows.
 func checkFraction(name string, v reflect.Value, group string, examples []string, numbers map[string]float64) error {
 	fractions := []reflect.Value{v}
 	if v.Kind() == reflect.Slice {
@@ -263,8 +263,8 @@ func checkFraction(name string, v reflect.Value, group string, examples []string
 	return nil
 }
 
-// maxCount bounds whole numbers except seeds: no memory holds more examples, points or steps,
-// and the sum of two does not overflow.
+// maxCount bounds whole numbers except seeds. No memory holds more examples, points or steps, and
+// the sum of two such numbers does not overflow.
 const maxCount = math.MaxInt32
 
 func checkValue(name string, v reflect.Value, allowed string) error {
@@ -277,7 +277,8 @@ func checkValue(name string, v reflect.Value, allowed string) error {
 	return nil
 }
 
-// checkText checks a text by the set of its allowed words. A list of texts has none.
+// checkText checks a text by the set of its allowed words. For a list of texts there is no such
+// set.
 func checkText(name string, v reflect.Value, allowed string) error {
 	if words, ok := wordsOf(allowed); ok && !slices.Contains(words, v.String()) {
 		return Invalid(name, fmt.Sprintf("%q", v), "use a word of "+allowed)
@@ -329,8 +330,8 @@ func (d domain) contains(v float64) bool {
 	return (v > d.low || v == d.low && !d.lowOpen) && (v < d.high || v == d.high && !d.highOpen)
 }
 
-// draw returns a random number of a bounded domain, from an interval of positive
-// numbers over more than a decade at equal ratios.
+// draw returns a random number of a bounded domain. From an interval of positive numbers over more
+// than a decade it draws uniformly in the logarithm.
 func (d domain) draw(src synth.Source, whole bool) float64 {
 	u := src.Float64()
 	switch {
@@ -344,9 +345,9 @@ func (d domain) draw(src synth.Source, whole bool) float64 {
 	return d.low + u*(d.high-d.low)
 }
 
-// Draw returns random parameters of the experiment for a small run, a pointer as
-// Params gives: each from its range of small values, all together such as Run
-// accepts. A parameter without such a range keeps its default.
+// Draw returns random parameters of the experiment for a small run, as a pointer like Params. Each
+// comes from its range of small values, and Run accepts their combination. A parameter without such
+// a range keeps its default.
 func (e *Experiment) Draw(src synth.Source) any {
 	const tries = 10000
 	for range tries {

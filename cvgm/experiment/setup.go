@@ -12,13 +12,12 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A Setup is the problem of a search for hyperparameters: a data set, its CV loss, the start
-// and bounds of the search, and the risk by which its result is judged. It belongs to one
-// goroutine.
+// A Setup is the problem of a search for hyperparameters: a data set, its CV loss, the start and
+// bounds of the search, and the risk that judges its result. It belongs to one goroutine.
 type Setup struct {
 	Train, Test learn.Data
-	// Coef are the coefficients and Rule is the best rule of the population from which the data
-	// comes; nil if there is none.
+	// Coef are the coefficients of the population from which the data comes, and Rule is its best
+	// rule. They are nil if there are none.
 	Coef []float64
 	Rule *synth.BayesRule
 
@@ -28,8 +27,7 @@ type Setup struct {
 	Loss                cvgm.Loss    // of Risk
 	// Objective is the function that a search descends; nil: CV.Eval.
 	Objective search.Objective
-	// Hyper returns the CV's hyperparameters of a point of the search; nil: the
-	// point itself.
+	// Hyper maps a point of the search to the CV's hyperparameters. Nil: the point itself.
 	Hyper func(x []float64) []float64
 }
 
@@ -42,13 +40,12 @@ func (s *Setup) Problem() search.Problem {
 	return p
 }
 
-// Search searches from Start. After ctx is done the next step is its error.
+// Search searches from Start. After ctx is done, the next step is ctx's error.
 func (s *Setup) Search(ctx context.Context, searcher search.Searcher) iter.Seq2[search.Step, error] {
 	return Until(ctx, searcher.Search(s.Problem(), s.Start))
 }
 
-// Model returns the model fitted to all training examples at a point of the
-// search.
+// Model returns the model at a point of the search, fitted to all training examples.
 func (s *Setup) Model(x []float64) (*cvgm.Model, error) {
 	if s.Hyper != nil {
 		x = s.Hyper(x)
@@ -81,8 +78,8 @@ func (s *Setup) Evaluate(x []float64) (Metrics, error) {
 // CVLoss returns the CV loss at hyperparameters.
 func (s *Setup) CVLoss(hyper []float64) (float64, error) { return s.CV.Eval(nil, hyper) }
 
-// Until yields the values of steps, and ctx's error instead of the first step after ctx is
-// done.
+// Until yields the values of steps. After ctx is done, it yields ctx's error in place of the next
+// step.
 func Until[S any](ctx context.Context, steps iter.Seq2[S, error]) iter.Seq2[S, error] {
 	return func(yield func(S, error) bool) {
 		for s, err := range steps {
@@ -96,9 +93,8 @@ func Until[S any](ctx context.Context, steps iter.Seq2[S, error]) iter.Seq2[S, e
 	}
 }
 
-// Metrics are the mean logistic loss of a classifier on some examples, and its
-// accuracy: the share of the examples whose label has the sign of the
-// prediction.
+// Metrics are the mean logistic loss of a classifier on some examples, and its accuracy: the share
+// of examples whose prediction has the sign of the label.
 type Metrics struct{ Loss, Accuracy float64 }
 
 // Evaluate evaluates a model on the examples.

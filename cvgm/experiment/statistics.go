@@ -12,8 +12,8 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// An Estimate is the mean of independent repetitions of a measurement, with a confidence
-// interval that fits the quantity.
+// An Estimate is the mean of independent repetitions of a measurement, with a confidence interval
+// suited to the quantity.
 type Estimate struct {
 	Mean   float64
 	Margin float64 // half of the 95 % confidence interval by Student's t; NaN for fewer than two repetitions
@@ -21,7 +21,7 @@ type Estimate struct {
 	Scale  Scale // on which the interval is computed
 }
 
-// A Scale is the set of values that a quantity can have, to which its interval is restricted.
+// A Scale is the set of possible values of a quantity. Its interval stays within that set.
 type Scale int
 
 // The scales.
@@ -42,7 +42,7 @@ func EstimateOf(v []float64) Estimate {
 }
 
 // ShareOf returns the share of independent repetitions in which something holds. v is 1 if it
-// does, 0 if it does not, and ½ for a tie.
+// holds, 0 if it does not, and ½ for a tie.
 func ShareOf(v []float64) Estimate {
 	e := EstimateOf(v)
 	e.Scale = Share
@@ -56,9 +56,9 @@ func RatioOf(v []float64) Estimate {
 	return e
 }
 
-// students holds the quantiles of Student's t that have been computed. Each takes the inversion of an
-// incomplete beta function, and the claims about several draws ask hundreds of thousands of times for the
-// same few numbers of repetitions.
+// students holds the quantiles of Student's t that have been computed. Each takes the inversion of
+// an incomplete beta function. The claims about several draws need the same few numbers of
+// repetitions hundreds of thousands of times.
 var students sync.Map // float64 by studentAt
 
 // studentAt is a number of repetitions and the level of a two-sided interval.
@@ -78,10 +78,9 @@ func (e Estimate) student(level float64) float64 {
 	return q
 }
 
-// Interval returns the ends of the two-sided confidence interval of a level such as .95,
-// computed as the scale requires. The interval of a share is from Wilson, "Probable inference,
-// the law of succession, and statistical inference" (1927). Without repetitions both ends are
-// the value.
+// Interval returns the ends of the two-sided confidence interval of a level such as .95, in the way
+// that the scale requires. The interval of a share is from Wilson, "Probable inference, the law of
+// succession, and statistical inference" (1927). Without repetitions both ends are the value.
 func (e Estimate) Interval(level float64) (low, high float64) {
 	if !e.Repeated() {
 		return e.Mean, e.Mean
@@ -109,10 +108,9 @@ func Wilson(share, n, level float64) (low, high float64) {
 	return min(share, max(0, middle-half)), max(share, min(1, middle+half))
 }
 
-// Chance returns the probability of an estimate at least as far from v as this one, on the same
-// side of v, if v is the truth. It belongs to [Estimate.Interval]: at the ends of an interval of a
-// level it is half of what the level leaves. It is 0 for a v that the scale excludes. It needs
-// repetitions.
+// Chance returns the probability, if v is the truth, of an estimate on the same side of v that is
+// at least as far away. It agrees with [Estimate.Interval]: at the ends of an interval of level p
+// it is (1−p)/2. It is 0 for a v that the scale excludes. It needs repetitions.
 func (e Estimate) Chance(v float64) float64 {
 	switch {
 	case e.Mean == v:
@@ -131,8 +129,8 @@ func (e Estimate) Chance(v float64) float64 {
 	}
 }
 
-// Shifted returns the estimate that is off by z standard errors se on its scale: by a factor if it
-// is positive, and not beyond the ends of its scale.
+// Shifted returns the estimate moved by z standard errors se on its scale. It is moved by a factor
+// if it must be positive, and not beyond the ends of its scale.
 func (e Estimate) Shifted(z, se float64) Estimate {
 	switch {
 	case e.Scale == Share:
@@ -162,8 +160,8 @@ func (e Estimate) Times(factor float64) Estimate {
 	return Estimate{Mean: factor * e.Mean, Margin: math.Abs(factor) * e.Margin, N: e.N}
 }
 
-// Repeated reports whether the estimate has an interval. It has one if the repetitions differ,
-// or if it is a share, even if all repetitions agree.
+// Repeated reports whether the estimate has an interval: the repetitions differ, or it is a share.
+// A share has one even if all repetitions agree.
 func (e Estimate) Repeated() bool {
 	return e.N > 1 && (e.Margin > 0 || e.Scale == Share && !math.IsNaN(e.Margin))
 }
@@ -187,13 +185,14 @@ func Deviation(e Estimate) float64 { return e.Margin / e.student(.95) * math.Sqr
 // ErrSpread is the error of estimates that cannot be pooled.
 var ErrSpread = errors.New("experiment: estimates to pool: some have a spread and some have none: compute all by one program")
 
-// mostRepetitions is a number that no experiment reaches, and of which many can be added.
+// mostRepetitions is a number that no experiment reaches. Sums of many such numbers do not
+// overflow.
 const mostRepetitions = math.MaxInt32
 
-// Check returns an error if no repetitions give the estimate: a number of repetitions below 1 or
-// above 2³¹−1, a margin that is negative, infinite, or that of one repetition, a mean beside the
-// scale, or a scale that does not exist. The mean is NaN if nothing can be measured; then the
-// margin is NaN, too.
+// Check returns an error if the estimate cannot result from repetitions. The number of repetitions
+// must be from 1 to 2³¹−1, and the scale must exist. The margin must not be negative or infinite,
+// and must be NaN for one repetition; the mean must be on the scale. If nothing can be measured,
+// mean and margin are NaN.
 func (e Estimate) Check() error {
 	switch {
 	case e.Scale < AnyNumber || e.Scale > Positive:
@@ -208,10 +207,10 @@ func (e Estimate) Check() error {
 	return nil
 }
 
-// Pool returns the estimate from all repetitions of several estimates of one quantity together.
-// Of values without repetitions it returns the value if all are equal, and otherwise the
-// estimate from these values. It returns ErrSpread if some have a spread and others have not, and
-// an error without any estimate, with one that [Estimate.Check] refuses, or if a sum overflows.
+// Pool returns the estimate from all repetitions of several estimates of one quantity. If the
+// values have no repetitions, it returns their value if all are equal, and otherwise the estimate
+// from these values. It returns ErrSpread if only some have a spread. It also returns an error for
+// no estimates, for one that [Estimate.Check] refuses, and if a sum overflows.
 func Pool(all ...Estimate) (Estimate, error) {
 	if len(all) == 0 {
 		return Estimate{}, errors.New("experiment: no estimate to pool: give at least one")
@@ -249,7 +248,7 @@ func Pool(all ...Estimate) (Estimate, error) {
 	return p.finite()
 }
 
-// finite returns the estimate, or an error if a sum of finite numbers is infinite.
+// finite returns the estimate. It returns an error if a sum of finite numbers is infinite.
 func (e Estimate) finite() (Estimate, error) {
 	if math.IsInf(e.Mean, 0) || math.IsInf(e.Margin, 0) || math.IsNaN(e.Margin) && !math.IsNaN(e.Mean) {
 		return Estimate{}, fmt.Errorf("experiment: estimates to pool: their sums overflow (mean %v, margin %v): use smaller units", e.Mean, e.Margin)
@@ -257,8 +256,8 @@ func (e Estimate) finite() (Estimate, error) {
 	return e, nil
 }
 
-// Difference returns the difference of two means of independent repetitions. If they share
-// their data, its interval is too wide.
+// Difference returns the difference of two means of independent repetitions. If the two share their
+// data, the interval is too wide.
 func Difference(a, b Estimate) Estimate {
 	return Estimate{Mean: a.Mean - b.Mean, Margin: math.Hypot(a.Margin, b.Margin), N: a.N}
 }
@@ -279,13 +278,12 @@ type Comparison struct {
 	Wins       float64  // share of repetitions in which the first is lower; a tie, see TieTol, counts half
 }
 
-// TieTol is the relative difference up to which two losses are a tie. Two searches
-// that end at the same point differ by less, because their stopping rules do. Two
-// methods on one data set differ by far more.
+// TieTol is a relative difference. Two losses that differ by at most this much are a tie. Two
+// searches that end at the same point differ by less, due to their stopping rules; two methods on
+// one data set differ by far more.
 const TieTol = 1e-6
 
-// Wins returns 1 for each repetition in which the first loss is the lower one, ½ for a tie and
-// else 0.
+// Wins returns, for each repetition, 1 if the first loss is lower, ½ for a tie and 0 otherwise.
 func Wins(first, second []float64) []float64 {
 	wins := make([]float64, len(first))
 	for i, a := range first {
@@ -304,7 +302,7 @@ func Compare(first, second []float64) Comparison {
 	return Comparison{EstimateOf(Less(first, second)), floats.Sum(Wins(first, second)) / float64(len(first))}
 }
 
-// Less returns the differences of two methods on the same repetitions, first minus second.
+// Less returns the paired differences of two methods over the repetitions, first minus second.
 func Less(first, second []float64) []float64 {
 	return floats.SubTo(make([]float64, len(first)), first, second)
 }
@@ -331,8 +329,8 @@ type Median struct {
 	N         int
 }
 
-// MedianOf returns the median with the interval between two of the ordered values, the
-// narrowest that is symmetric in their ranks.
+// MedianOf returns the median. Its interval lies between two of the ordered values: it is the
+// narrowest one that is symmetric in their ranks.
 func MedianOf(v []float64) Median {
 	n := len(v)
 	m := Median{Median: MedianValue(v), Low: math.Inf(-1), High: math.Inf(1), N: n}

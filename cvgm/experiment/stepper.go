@@ -8,8 +8,8 @@ import (
 	"cvgm/cvgm/search"
 )
 
-// A Stepper is the gradient method of an experiment, one step at a time and without end. Its
-// first steps are the same as Run's.
+// A Stepper is the gradient method of an experiment, one step at a time and without end. Its first
+// steps are Run's.
 type Stepper struct {
 	*Setup
 
@@ -28,8 +28,8 @@ type State struct {
 	Cosine float64
 }
 
-// States yields the states after 0, 1, 2, … steps, to the first error. All
-// their models share the CV's feature map, and with it one goroutine.
+// States yields the states after 0, 1, 2, … steps, up to the first error. All their models share
+// the CV's feature map, so they need one goroutine.
 func (w *Stepper) States() iter.Seq2[State, error] {
 	return func(yield func(State, error) bool) {
 		gradient := make([]float64, len(w.Start))

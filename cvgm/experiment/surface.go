@@ -22,7 +22,7 @@ type ElasticNetSurface struct {
 	CV, Test         [][]float64 // [i][j] at Lambda1[i], Lambda2[j]; Test is nil if it is not asked for
 }
 
-// Evaluate evaluates the CV loss on the grid, and the test loss if test.
+// Evaluate evaluates the CV loss on the grid, and also the test loss if test is set.
 func (g SurfaceGrid) Evaluate(ctx context.Context, s *Setup, test bool) (ElasticNetSurface, error) {
 	axis := Logspace(g.SurfaceLow, g.SurfaceHigh, g.SurfacePoints)
 	e := ElasticNetSurface{Lambda1: axis, Lambda2: axis}
@@ -33,14 +33,14 @@ func (g SurfaceGrid) Evaluate(ctx context.Context, s *Setup, test bool) (Elastic
 	return e, err
 }
 
-// CVSurface evaluates the CV loss on a grid. The evaluations move the warm starts of
-// a search by rounding: use a Setup of its own.
+// CVSurface evaluates the CV loss on a grid. The evaluations change the warm starts of a search by
+// rounding, so use a separate Setup.
 func (s *Setup) CVSurface(grid SurfaceGrid) (ElasticNetSurface, error) {
 	return grid.Evaluate(context.Background(), s, false)
 }
 
-// OnGrid returns f at the points of a grid, [i][j] at axes[0][i] and axes[1][j]. With
-// one axis there is one column. After an error the rest is missing.
+// OnGrid returns f at the points of a grid: [i][j] is at axes[0][i] and axes[1][j]. With one axis
+// there is one column. After an error the remaining values are missing.
 func OnGrid(ctx context.Context, axes [][]float64, f func(x []float64) (float64, error)) ([][]float64, error) {
 	others := [][]float64{nil} // of the first coordinate
 	if len(axes) == 2 {

@@ -1,6 +1,6 @@
-// Package linear has the learners whose prediction is θᵀx: elastic-net regression,
-// Huber regression, and logistic regression with ridge and with elastic-net penalties.
-// Package margin beside it has those with a hinge loss.
+// Package linear has the learners whose prediction is θᵀx: elastic-net regression, Huber
+// regression, and logistic regression with a ridge or an elastic-net penalty. Package margin has
+// the learners with a hinge loss.
 package linear
 
 import (
@@ -23,49 +23,48 @@ import (
 //
 // in whose sum over the rows each row counts as [learn.Data] states.
 //
-// The hyperparameters are (λ1, λ2), shared by all n features, or with G Groups
-// (λ1_0 … λ1_{G−1}, λ2_0 … λ2_{G−1}): λ1_j above belongs to the group of feature j. All
-// are at or above zero; zeros are fine wherever the solution stays unique.
+// The hyperparameters are (λ1, λ2), shared by all n features. With G Groups they are (λ1_0 …
+// λ1_{G−1}, λ2_0 … λ2_{G−1}), and λ1_j above is the λ1 of feature j's group. All must be at least
+// zero. Zeros are allowed as long as the solution is unique.
 //
-// The solver is exact: it finds the support and the signs of θ and solves the linear system
+// The solver is exact. It finds the support S and the signs of θ, and solves the linear system
 // (X_SᵀX_S/N + diag λ2_S)·θ_S = X_Sᵀy/N − λ1_S∘sign θ_S. It starts from the support of the last
-// fit, which a small step of the hyperparameters seldom changes, or on working sets from the one
-// of the last dozen with the lowest objective. θ depends on that start only
-// through the support found. Up to 200 features it uses XᵀX/N of all, which
-// with at least 4000 rows it makes without a copy of them, or from Data.Gram. Above, it uses XᵀX/N of a
-// working set of features, which grows until the slopes at all others show that they stay at
-// zero. If the support is larger than the number of rows, the systems have as many unknowns as
-// rows. A fit then costs about as much as some products with X, and memory for the columns of
-// the working set.
+// fit, which a small step of the hyperparameters seldom changes. On working sets it starts from the
+// best of the last dozen supports. θ depends on the start only through the final support.
 //
-// A sparse X is read by its stored entries, always on working sets. With more than 1,000 features
-// in a working set, or more than 200 whose λ2 is at least 1e-5 of their mean square, conjugate
-// gradients solve the systems to a residual of 1e-12.
+// Up to 200 features the solver uses XᵀX/N of all features. It is taken from Data.Gram or computed,
+// with at least 4000 rows without a copy of them. Above 200 features it uses XᵀX/N of a working set
+// of features, which grows until the slopes show that all other features stay at zero. If the
+// support is larger than the number of rows, the systems have one unknown for each row. A fit then
+// costs about as much as a few products with X, and holds the columns of the working set in memory.
 //
-// If λ2 is too small to distinguish features that are equal up to their sign, and they are in one
-// group, they share one value, as in the limit of a vanishing λ2: from 1e-11 of their mean square
-// down. Without penalties the value of a feature of zeros is 0 likewise. The first fit with such a
-// λ2 looks for equal features, which costs a pass over the data.
+// A sparse X is read by its stored entries, always on working sets. Conjugate gradients solve the
+// systems to a residual of 1e-12 if a working set has more than 1,000 features, or more than 200
+// whose λ2 is at least 1e-5 of their mean square.
 //
-// The derivatives follow from the implicit function theorem at that system. They exist under
-// strict complementarity: θ_j ≠ 0 or |x_jᵀ(y−Xθ)|/N < λ1_j for each j. A coordinate counts as
-// weakly active, that is at its kink, if rounding hides its side of the kink. The margin λ1_j −
-// |x_jᵀ(y−Xθ)|/N of a zero coordinate, or |θ_j| of another, is then at most 256 times its error
-// by rounding of the terms of the linear system. At λ1_j = 0, the end of its domain, the
-// derivative with respect to λ1_j is the one from the right. A feature that is zero throughout
-// has θ_j = 0 whatever λ1 is, which is no kink as long as λ2_j > 0.
+// A λ2 up to 1e-11 of a feature's mean square is too small to distinguish features that are equal
+// up to their sign. Such features share one value if they are in one group, as in the limit λ2 → 0.
+// Likewise a feature of zeros has the value 0 without penalties. The first fit with such a λ2 looks
+// for equal features, which costs one pass over the data.
 //
-// The zero value is ready for Load. Fits after the first allocate nothing, unless a
-// working set grows, its fits are kept as starts, or equal features are looked for.
+// The derivatives follow from the implicit function theorem at that system. They exist under strict
+// complementarity: θ_j ≠ 0 or |x_jᵀ(y−Xθ)|/N < λ1_j for each j. A coordinate is weakly active if
+// rounding hides its side of the kink. Then the margin λ1_j − |x_jᵀ(y−Xθ)|/N of a zero coordinate,
+// or |θ_j| of another one, is at most 256 times its rounding error. At λ1_j = 0, the end of its
+// domain, the derivative with respect to λ1_j is one-sided, from the right. A feature of zeros has
+// θ_j = 0 for any λ1, which is no kink if λ2_j > 0.
+//
+// The zero value is ready for Load. Later fits allocate nothing, unless a working set grows, its
+// fits are kept as starts, or equal features are searched for.
 type ElasticNet struct {
-	// Groups holds for each feature the number of its group, whose pair of penalties
-	// it has: 0 … G−1, each at least once. [PerFeature] makes each feature a group. It
-	// is read by Dims and Fit. Nil: one group of all features.
+	// Groups holds the number of each feature's group, from 0 to G−1. Each group has a pair of
+	// penalties and at least one feature. [PerFeature] makes each feature a group. Dims and Fit
+	// read Groups. Nil: one group of all features.
 	Groups []int
 
-	// Generalised makes VJP answer at weakly active coordinates too, which have no derivative,
-	// with one element of the generalised (Clarke) Jacobian. It is the Jacobian of the problem
-	// without those coordinates, as if each stayed at zero. False: such a VJP is refused with a
+	// Generalised lets VJP return a result at weakly active coordinates too, where no derivative
+	// exists. The result uses one element of the generalised (Clarke) Jacobian: the Jacobian of the
+	// problem in which these coordinates stay at zero. False: such a VJP returns a
 	// NotDifferentiableError.
 	Generalised bool
 
@@ -109,12 +108,12 @@ func (e *ElasticNet) Reset() {
 	e.reset()
 }
 
-// Fit solves the problem at hyper and writes θ (n entries), with one zero per feature that is
-// not in the support. Errors: an ArgError that matches ErrShape, ErrNotFinite or ErrDomain for
-// hyper and Groups, and ErrNotFitted without data; ErrTooLarge if a working set or its system
-// would need more than Data.MaxBytes. The error matches ErrIllPosed if θ is not unique (to
-// working precision), as without λ2 when features of the support, or those about to enter it,
-// are linearly dependent without being equal. After an error there is no fit, and θ is left as it was.
+// Fit solves the problem at hyper and writes θ (n entries), with exact zeros outside the support.
+// After an error there is no fit, and θ is unchanged. An error is an ArgError of kind ErrShape,
+// ErrNotFinite or ErrDomain for hyper and Groups, or matches ErrNotFitted without data.
+// ErrTooLarge: a working set or its system would need more than Data.MaxBytes. ErrIllPosed: θ is
+// not unique to working precision. That happens without λ2 if features of the support, or features
+// about to enter it, are linearly dependent without being equal.
 func (e *ElasticNet) Fit(theta, hyper []float64) (err error) {
 	defer learner.End(e, &err)
 	e.state.Stop.Look()
@@ -147,27 +146,28 @@ func (e *ElasticNet) end(theta []float64, err error) error {
 //
 // and the λ1 and λ2 of a group get the sum over its features j.
 //
-// Errors: ErrNotFitted; an ArgError of kind ErrNotFinite for dtheta. If a coordinate is weakly
-// active and Generalised is not set, a NotDifferentiableError names the inputs wanted in vain
-// and the weakly active coordinates. The derivatives that exist are added all the same: with
-// respect to λ2, X and y if the kink is one in λ1 only (θ_j = 0 at λ1_j = 0). At θ = 0 the
-// derivative with respect to λ2 is zero whatever the kinks. If rounding hides whether a
-// coordinate is weakly active and may have moved θ by more than 1e-6 of its scale, an ArgError
-// of kind ErrIllPosed takes the place of that error, Generalised or not. X has no derivative if
-// equal features share a value that is not zero: with Generalised the product holds along moves
-// that keep them equal. An ArgError of kind
-// ErrNotFinite if a product overflows, which leaves g undefined.
+// Errors are ErrNotFitted, and an ArgError of kind ErrNotFinite for dtheta. A product that
+// overflows is such an ArgError, too, and leaves g undefined. If a coordinate is weakly active and
+// Generalised is not set, a NotDifferentiableError names the inputs without a derivative and the
+// weakly active coordinates. The derivatives that exist are still added: with respect to λ2, X and
+// y if the kink is one in λ1 only (θ_j = 0 at λ1_j = 0). At θ = 0 the derivative with respect to λ2
+// is zero in spite of kinks.
+//
+// If rounding hides whether a coordinate is weakly active, and may have moved θ by more than 1e-6
+// of its scale, the error is an ArgError of kind ErrIllPosed, with Generalised too. X has no
+// derivative if equal features share a value that is not zero. With Generalised the product then
+// holds along moves that keep them equal.
 func (e *ElasticNet) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {
 	defer learner.Name(e, &err)
 	return qpdiff.Scratch[penalisedDerivative](w).adjoint(&e.elasticNetFit, e.Generalised, g, dtheta)
 }
 
 // JVP sets dtheta to the directional derivative of θ at the last fit along d, whose fields are
-// tangents of the inputs (nil: zero). It exists also with weakly active coordinates. It is then
-// not linear in d, and solves the quadratic problem that keeps each weakly active coordinate on
-// its side of the kink. Errors: ErrNotFitted; an ArgError of kind ErrNotFinite for d or if
-// dtheta overflows, of kind ErrIllPosed as for VJP, or ErrDomain if d lowers λ1_j from 0 at θ_j
-// = 0. A move of X where equal features share a value is a NotDifferentiableError.
+// tangents of the inputs (nil: zero). The derivative exists also at weakly active coordinates. It
+// is then not linear in d: it solves the quadratic problem that keeps each weakly active coordinate
+// on its side of the kink. Errors are ErrNotFitted, and an ArgError of kind ErrNotFinite (in d, or
+// dtheta overflows), ErrIllPosed (as for VJP) or ErrDomain (d lowers λ1_j from 0 at θ_j = 0). If d
+// moves X where equal features share a value, the error is a NotDifferentiableError.
 func (e *ElasticNet) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err error) {
 	defer learner.Name(e, &err)
 	return qpdiff.Scratch[penalisedDerivative](w).forward(&e.elasticNetFit, dtheta, d)
@@ -181,8 +181,8 @@ func (e *ElasticNet) Residual() (float64, error) {
 	return e.residual(), nil
 }
 
-// Views implements [learn.ViewLearner]: it reports whether a fit is made on working sets, or of at
-// least 4000 rows and half of all.
+// Views implements [learn.ViewLearner]. It reports whether a fit uses working sets, or has at least
+// 4000 rows and half of all rows.
 func (e *ElasticNet) Views(s learn.Size) bool {
 	return s.Sparse || ways.WorkingSet(s.Rows, s.Features) || ways.ManyRows(s.Rows, s.Counting, s.Features)
 }
@@ -197,9 +197,8 @@ func (*ElasticNet) Convention() learn.Convention {
 	return learn.Convention{Loss: learn.SquaredError, Centred: true}
 }
 
-// Hyperparameters describes λ1 and λ2. λ1 is searched from 1e-5 times the smallest one at
-// which θ is 0, and from 1e-3 times that with more than 200 features, and more
-// than examples.
+// Hyperparameters describes λ1 and λ2. The lower bound of λ1 is 1e-5 times the smallest λ1 at which
+// θ is 0. It is 1e-3 times that λ1 with more than 200 features if they outnumber the examples.
 func (*ElasticNet) Hyperparameters(m learn.Moments) []learn.Hyperparameter {
 	return []learn.Hyperparameter{learner.Lambda1(m, m.Correlation), learner.Lambda2(m, true)}
 }

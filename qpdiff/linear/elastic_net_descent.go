@@ -8,30 +8,30 @@ import (
 )
 
 const (
-	// cdSweeps bounds the sweeps of coordinate descent between two exact steps, and
-	// sparseSweeps those with sparse columns, which end when no sign changes and no coordinate
-	// moves by more than sparseSettled of the largest.
+	// cdSweeps bounds the sweeps of coordinate descent between two exact steps, and sparseSweeps
+	// does so for sparse columns. Sparse sweeps end when no sign changes and no coordinate moves by
+	// more than sparseSettled of the largest one.
 	cdSweeps      = 8
 	sparseSweeps  = 200
 	sparseSettled = 1e-6
-	// dualPoints and dualSteps bound the proximal terms, and the steps with each. Exact
-	// steps on the active set go on from any point.
+	// dualPoints bounds the number of proximal terms, and dualSteps the steps with each. Exact
+	// steps on the active set can continue from any point.
 	dualPoints = 10
 	dualSteps  = 20
-	// dualTol is the residual of the equation, relative to v, that ends its steps: the support
-	// is wanted and no digits.
+	// dualTol bounds the residual of the equation, relative to v, at which the steps end. Only the
+	// support is needed, not digits.
 	dualTol = 1e-6
-	// dualPerRow is how many members of the active set there are for each row from which on a warm
-	// start begins with dualNewton.
+	// dualPerRow is a ratio of active members to rows. From this ratio on, a warm start begins with
+	// dualNewton.
 	dualPerRow = 8
-	// dualDescent is the part of the descent that the slope promises that a step makes at
-	// least, and dualHalvings bounds how often a step is halved for it.
+	// dualDescent is the least part of the descent predicted by the slope that a step must achieve.
+	// dualHalvings bounds how often a step is halved to achieve it.
 	dualDescent  = 1e-4
 	dualHalvings = 30
 )
 
-// coordinateDescent runs from x until a sweep leaves all signs as
-// they were, and makes its support the active set.
+// coordinateDescent starts at x and runs until a sweep changes no sign. The support of x is then
+// the active set.
 func (q *piecewiseQP) coordinateDescent() {
 	switch {
 	case q.g != nil:
@@ -64,8 +64,8 @@ func (q *piecewiseQP) coordinateDescent() {
 // sweeps limits the sweeps of coordinateDescent.
 func (q *piecewiseQP) sweeps() int { return cdSweeps + len(q.act)/2 }
 
-// descendSparse is coordinateDescent on the residual c − Gx, by the rows. Sparse columns touch
-// few of them.
+// descendSparse is coordinateDescent on the residual c − Gx, by rows. A sparse column touches few
+// of them.
 func (q *piecewiseQP) descendSparse() {
 	c := q.sparse
 	q.fit = dense.Zeros(q.fit, q.rows)
@@ -103,16 +103,15 @@ func (q *piecewiseQP) descendSparse() {
 	q.activate()
 }
 
-// dualNewton moves x near to the solution by Newton's method in as many unknowns as there
-// are rows, on the equation
+// dualNewton moves x near the solution by Newton's method. It has one unknown for each row and
+// solves the equation
 //
 //	v = C·θ(v),  θ_j(v) = soft(u_j) / (r_j + p_j),  u_j = c_j − inv·C_jᵀv + p_j·x_j
 //
-// and makes its support the active set. soft shrinks u_j by the strength of its kink; grad holds
-// u. For a small r_j, p_j is a proximal term about x; x then takes the value θ(v) until its signs
-// stay.
-// v solves the equation at the minimum of φ(v) = inv·‖v‖²/2 + Σ soft(u_j)²/(2(r_j + p_j)). (Li,
-// Sun and Toh 2018, "A highly efficient semismooth Newton augmented Lagrangian method for
+// and makes its support the active set. soft shrinks u_j by the strength of its kink; grad holds u.
+// If r_j is small, p_j is a proximal term about x, and x is set to θ(v) until its signs stay the
+// same. v solves the equation at the minimum of φ(v) = inv·‖v‖²/2 + Σ soft(u_j)²/(2(r_j + p_j)).
+// (Li, Sun and Toh 2018, "A highly efficient semismooth Newton augmented Lagrangian method for
 // solving lasso problems".)
 func (q *piecewiseQP) dualNewton() {
 	rows := q.rows
@@ -159,7 +158,7 @@ func (q *piecewiseQP) dualNewton() {
 	q.activate()
 }
 
-// soft shrinks u towards 0 by the strength of the kink of coordinate j on u's side.
+// soft shrinks u towards 0 by the strength of coordinate j's kink on the side of u.
 func (q *piecewiseQP) soft(j int, u float64) float64 {
 	switch {
 	case u > q.up[j]:
@@ -170,8 +169,7 @@ func (q *piecewiseQP) soft(j int, u float64) float64 {
 	return 0
 }
 
-// dualPoint sets z to θ(v), the active set to its support, and rest to C·θ(v) − v, for grad
-// that holds u.
+// dualPoint sets z to θ(v), the active set to its support, and rest to C·θ(v) − v. grad holds u.
 func (q *piecewiseQP) dualPoint(v, rest []float64) {
 	floats.ScaleTo(rest, -1, v)
 	q.act = q.act[:0]
@@ -187,7 +185,7 @@ func (q *piecewiseQP) dualPoint(v, rest []float64) {
 	sum.End()
 }
 
-// dualLength returns how much of the step to make from v, and sets along.
+// dualLength returns the length of the step from v, and sets along.
 func (q *piecewiseQP) dualLength(v, step []float64) float64 {
 	vv, vs, ss := floats.Dot(v, v), floats.Dot(v, step), floats.Dot(step, step)
 	q.dots(q.along, step, nil)

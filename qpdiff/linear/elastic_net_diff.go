@@ -67,9 +67,9 @@ func (e *elasticNetFit) dataVJP(d *penalisedDerivative, g *learn.Grad, act []int
 	return learner.CheckProduct(&learn.Grad{Hyper: g.Hyper})
 }
 
-// largestProduct bounds the entries that dataVJP adds: an entry of X is at most
-// √spread·‖x_j‖/√N, and so are the products of a row with θ and w. Entries of a row of
-// small weight may be larger.
+// largestProduct bounds the entries that dataVJP adds. An entry of X is at most √spread·‖x_j‖/√N,
+// and the same bound holds for the products of a row with θ and w. Entries of a row of small weight
+// may be larger.
 func (e *elasticNetFit) largestProduct(act []int, w []float64) float64 {
 	var fit, move, top float64
 	for i, j := range act {
@@ -129,8 +129,8 @@ func (e *elasticNetFit) tangent(d *penalisedDerivative, b []float64, t *learn.Gr
 	}
 }
 
-// rowsOf sets dst to the products of the rows with v, an entry for each feature. Rows that do
-// not count have 0.
+// rowsOf sets dst to the products of the rows with v. It has an entry for each row, 0 for rows that
+// do not count.
 func (e *elasticNetFit) rowsOf(dst, v []float64) []float64 {
 	dst = dense.Grow(dst, e.rows)
 	e.sparse.Times(dst, v)

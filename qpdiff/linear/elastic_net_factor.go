@@ -13,7 +13,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// factor gathers the active system and factorises it. The solution is left in z. It returns the first dependent member of act, or len(act).
+// factor gathers the active system, factorises it and leaves the solution in z. It returns the
+// first dependent member of act, or len(act).
 func (q *piecewiseQP) factor() int {
 	s := len(q.act)
 	if q.ready {
@@ -47,8 +48,8 @@ func (q *piecewiseQP) factor() int {
 	return s
 }
 
-// factorColumns is the part of factor for a problem of some features of all: it gathers the active
-// system, of w columns, or solves it in another way.
+// factorColumns is factor for a problem on some of the features. It gathers the active system, of w
+// columns, or solves it in another way.
 func (q *piecewiseQP) factorColumns(w int) (dependent int, done bool) {
 	s := len(q.act)
 	if q.iterative = q.sparse != nil && q.g == nil; q.iterative {
@@ -68,9 +69,9 @@ func (q *piecewiseQP) factorColumns(w int) (dependent int, done bool) {
 	return s, false
 }
 
-// solveSparse leaves the solution of the active system in z, and the condition that its solve
-// met in bound. It returns the coordinate with the largest residual if the system cannot be
-// solved, else len(act).
+// solveSparse leaves the solution of the active system in z, and in bound the condition that its
+// solve met. If the system cannot be solved it returns the coordinate with the largest residual,
+// else len(act).
 func (q *piecewiseQP) solveSparse() int {
 	s, m := len(q.act), &q.system
 	m.Columns, m.Inv = q.sparse, q.inv
@@ -89,13 +90,13 @@ func (q *piecewiseQP) solveSparse() int {
 	return s
 }
 
-// regular reports whether the active system, solved last by solveSparse, has one solution, by a
-// second solve. The first one meets no direction that its right-hand side lacks.
+// regular reports whether the active system, solved last by solveSparse, has one solution. It
+// solves a second time, because the first solve meets only directions that its right-hand side has.
 func (q *piecewiseQP) regular() (worst int, ok bool) {
 	s := len(q.act)
 	b, x, part := q.at[:s], q.d[:s], 0.0
 	for i, j := range q.act {
-		// Multiples of the golden ratio, modulo 1: no direction of the data is left out.
+		// Multiples of the golden ratio, modulo 1, leave out no direction of the data.
 		_, part = math.Modf(part + math.Phi)
 		b[i] = (part - .5) * math.Sqrt(q.diag[j]+q.r[j])
 	}
@@ -104,7 +105,7 @@ func (q *piecewiseQP) regular() (worst int, ok bool) {
 	return worst, residual <= sparse.ProbeTol && !dense.Unsolvable(q.bound)
 }
 
-// factorRegular is factor, of a system that must have one solution for any right-hand side.
+// factorRegular is factor for a system that must have one solution for any right-hand side.
 func (q *piecewiseQP) factorRegular() int {
 	k := q.factor()
 	if q.iterative {
@@ -115,7 +116,7 @@ func (q *piecewiseQP) factorRegular() int {
 	return k
 }
 
-// errUnsolved is the error of a derivative whose system conjugate gradients do not solve.
+// errUnsolved is the error of a derivative whose system conjugate gradients cannot solve.
 var errUnsolved = check.ArgErrorf("Data", qpdiff.ErrIllPosed, "raise λ2 or drop features", "is so ill-conditioned that conjugate gradients do not solve the system of the derivative")
 
 // unsolved reports whether w is the result of a solveActive that failed.
@@ -129,7 +130,7 @@ func (q *piecewiseQP) residualFloor() float64 {
 	return sparse.Floor
 }
 
-// gather fills in the active system, with its right-hand side as last of w columns.
+// gather fills in the active system. The last of its w columns is the right-hand side.
 func (q *piecewiseQP) gather(w int) {
 	s := len(q.act)
 	if s == 0 {
@@ -149,8 +150,8 @@ func (q *piecewiseQP) gather(w int) {
 	}
 }
 
-// condBound bounds the condition of the active system, scaled to a unit
-// diagonal, from above, by the inverse of its determinant.
+// condBound is an upper bound of the condition of the active system, scaled to a unit diagonal. It
+// is computed from the inverse determinant.
 func (q *piecewiseQP) condBound(inverse float64) float64 {
 	if inverse <= looseInverse {
 		return dense.CondBound(len(q.act), 1/inverse, 0)
@@ -161,19 +162,19 @@ func (q *piecewiseQP) condBound(inverse float64) float64 {
 // away reports whether the factor of the active system is elsewhere.
 func (q *piecewiseQP) away() bool { return atomic.LoadUint32(&q.elsewhere) != 0 }
 
-// place notes where the factor of the active system is. Most often nothing changes, and a store
-// costs much more than a load.
+// place notes where the factor of the active system is. It usually changes nothing, and it then
+// avoids the store, which costs much more than a load.
 func (q *piecewiseQP) place(elsewhere uint32) {
 	if atomic.LoadUint32(&q.elsewhere) != elsewhere {
 		atomic.StoreUint32(&q.elsewhere, elsewhere)
 	}
 }
 
-// owning is locked while a factor comes to its own place, which few ever need.
+// owning is locked while a factor is copied to its own place, which few factors ever need.
 var owning sync.Mutex
 
-// own makes a and dinv hold the factor of the active system. It is safe for concurrent use, as
-// derivatives are.
+// own makes a and dinv hold the factor of the active system. It may be called concurrently, as
+// derivatives may.
 func (q *piecewiseQP) own() {
 	if !q.away() {
 		return
@@ -211,8 +212,8 @@ func (q *piecewiseQP) cond() float64 {
 	return dense.LDLCond(q.a, q.dinv, s, dense.LDLStride(s), q.d, q.at)
 }
 
-// pivotTol is the rounding of a pivot. With columns it does not depend on the inactive features
-// of the working set.
+// pivotTol is the rounding of a pivot. In a problem with columns it does not depend on the inactive
+// features of the working set.
 func (q *piecewiseQP) pivotTol() float64 {
 	terms := float64(q.n)
 	if q.byColumns() {
@@ -232,9 +233,9 @@ func (q *piecewiseQP) solveActiveSparse(w []float64) {
 	}
 }
 
-// solveActive solves the active system, as factorised last, for the right-hand side v (n
-// entries, of which it reads the active ones). It returns the solution, one entry per member of
-// act, in w, which has room entries. It is NaN if conjugate gradients find none: see unsolved.
+// solveActive solves the active system, as factorised last, for the right-hand side v. It reads the
+// active ones of v's n entries. It returns the solution, one entry per member of act, in w, which
+// has room entries. The solution is NaN if conjugate gradients find none: see unsolved.
 func (q *piecewiseQP) solveActive(w, v []float64) []float64 {
 	s := len(q.act)
 	w = w[:s]

@@ -110,7 +110,7 @@ func (e *elasticNetFit) resize(n int) {
 	e.qp.c, e.qp.up, e.qp.lo = e.xty, e.l1, e.l1
 }
 
-// penalties returns the groups and the penalties of all features, and the roots of their squares.
+// penalties returns the groups, the penalties of all features, and the square roots of these.
 func (e *elasticNetFit) penalties() (groups *penaltyGroups, l1, l2, root []float64) {
 	if s := e.working; s != nil {
 		return &s.groups, s.l1, s.l2, s.root

@@ -11,10 +11,10 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// stepTo moves x towards the minimiser z of the active system, which lies
-// beyond some kinks: to z or to the kink on the way with the lowest
-// objective. The coordinates whose kink is there leave the active set, those that
-// crossed theirs change sides. It reports whether x moved.
+// stepTo moves x towards the minimiser z of the active system, which lies beyond some kinks. It
+// goes to z, or to the kink on the way with the lowest objective. Coordinates with a kink at the
+// end of the step leave the active set, and coordinates that crossed their kink change sides.
+// stepTo reports whether x moved.
 //
 // Along x + t(z−x) the slope is (t−1)·dᵀHd, d = z−x, plus (up_j+lo_j)·|d_j| for each kink
 // crossed. (This is the line search of Lee, Battle, Raina and Ng 2006, "Efficient sparse coding
@@ -84,7 +84,7 @@ func (q *piecewiseQP) stepTo() (moved bool) {
 	return moved || bestT > 0
 }
 
-// stop takes member i out of the active set if x is at its kink or beyond.
+// stop removes member i from the active set if x is at its kink or beyond it.
 func (q *piecewiseQP) stop(i int) {
 	if j := q.act[i]; q.sgn[i] != 0 && q.x[j]*q.sgn[i] <= 0 {
 		q.x[j] = 0
@@ -104,10 +104,10 @@ func (q *piecewiseQP) compact() {
 	q.act, q.sgn = q.act[:k], q.sgn[:k]
 }
 
-// slide handles a member k of act that is linearly dependent on those before it. Along that
-// dependency the objective is linear, so x moves down it to the next kink, whose coordinate
-// leaves. It reports whether x moved, and ok false if no kink bounds the way: then the solution
-// is not unique.
+// slide handles a member k of act that is linearly dependent on the members before it. The
+// objective is linear along that dependency, so x moves down to the next kink, whose coordinate
+// leaves. slide reports whether x moved. It returns ok = false if no kink bounds the way, because
+// the solution is then not unique.
 func (q *piecewiseQP) slide(k int) (moved, ok bool) {
 	v, ok := q.dependency(k)
 	if !ok {
@@ -117,8 +117,8 @@ func (q *piecewiseQP) slide(k int) (moved, ok bool) {
 	for i, t := range v {
 		down += q.linear(i) * t
 	}
-	// If the objective is flat along v, rounding decides which way is down:
-	// if no kink bounds that one, the other is as good.
+	// If the objective is flat along v, rounding decides which way is down. If no kink bounds that
+	// way, the other one is as good.
 	if down < 0 {
 		floats.Scale(-1, v)
 	}
@@ -144,8 +144,8 @@ func (q *piecewiseQP) slide(k int) (moved, ok bool) {
 	return moved || t > 0, true
 }
 
-// dependency returns a dependency of member k of act on those before it or, after conjugate
-// gradients, one of all members, if there is one.
+// dependency returns a linear dependency of member k of act on the members before it. After
+// conjugate gradients it returns a dependency among all members, if there is one.
 func (q *piecewiseQP) dependency(k int) (v []float64, ok bool) {
 	s := len(q.act)
 	if !q.iterative {
@@ -158,8 +158,9 @@ func (q *piecewiseQP) dependency(k int) (v []float64, ok bool) {
 		v[k] = 1
 		return v, true
 	}
-	// The part of the right-hand side outside of H's range, in variables that give H a unit
-	// diagonal: it less its projection. It is not 0, or there had been a solution.
+	// The part of the right-hand side outside the range of H, in variables that give H a unit
+	// diagonal: it minus its projection. That part is not 0, because otherwise there would be a
+	// solution.
 	v = q.d[:s]
 	image := q.at[:s]
 	for i, j := range q.act {
@@ -178,8 +179,8 @@ func (q *piecewiseQP) dependency(k int) (v []float64, ok bool) {
 	return v, size > 0 && dense.Unsolvable(size/q.form(v))
 }
 
-// reach returns how far x can move along v, on the first members of the active
-// set, until one of them is at its kink.
+// reach returns how far x can move along v, on the first members of the active set, until one of
+// them reaches its kink.
 func (q *piecewiseQP) reach(v []float64) float64 {
 	t := math.Inf(1)
 	for i, u := range v {

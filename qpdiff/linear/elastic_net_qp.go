@@ -17,13 +17,13 @@ const (
 	// minFactorisations and factorisationsPerFeature bound the factorisations of one solve.
 	minFactorisations        = 200
 	factorisationsPerFeature = 20
-	// admitTol is the rounding of a slope, relative to the size of its terms, within
-	// which no coordinate is let into the active set.
+	// admitTol bounds the rounding of a slope, relative to the size of its terms. A coordinate
+	// whose slope exceeds its kink by less is not added to the active set.
 	admitTol = 32 * dense.Eps
 	// pivotRounding times eps for each feature is the rounding of a pivot.
 	pivotRounding = 8
-	// looseInverse is the inverse determinant, for a unit diagonal, up to which the
-	// bound of the condition that needs no λ2 is good enough.
+	// looseInverse bounds the inverse determinant, for a unit diagonal, below which the condition's
+	// bound without λ2 suffices.
 	looseInverse = 1e6
 )
 
@@ -32,12 +32,12 @@ const (
 //
 //	½ xᵀ(G + diag r)x − cᵀx + Σ_j up_j·max(x_j,0) + lo_j·max(−x_j,0)
 //
-// exactly: by finding the active set (the coordinates that are not held at zero by their kink)
-// and solving the linear system on it. up = lo = λ is an ℓ₁ penalty, and up = lo = 0 leaves the
+// exactly: it finds the active set (the coordinates that their kink does not hold at zero) and
+// solves the linear system on it. up = lo = λ is an ℓ₁ penalty, and up = lo = 0 leaves the
 // coordinate free. lo = +Inf forbids negative values, and up = lo = +Inf holds it at zero.
 //
-// x depends on how the active set was found only through the set itself: two
-// runs that end at the same set and signs give the same bits.
+// x depends on the search only through the active set: two runs that end at the same set and signs
+// give the same bits.
 type piecewiseQP struct {
 	n            int
 	g            []float64 // G, n×n, both triangles; nil if columns replaces it
@@ -65,7 +65,7 @@ type piecewiseQP struct {
 	columnQuadratic
 }
 
-// laneFactors are the factors of systems of one size in the lanes of vectors, see [dense.LDLLanes].
+// laneFactors are the factors of systems of one size in the lanes of vectors; see [dense.LDLLanes].
 type laneFactors struct {
 	a, dinv []float64
 	size    int // unknowns of each
@@ -102,7 +102,7 @@ func (q *piecewiseQP) reset() {
 	clear(q.x)
 }
 
-// linear returns minus the slope at zero of the objective's linear part for
+// linear returns, with the opposite sign, the slope at zero of the objective's linear part for
 // member i of act, on its side of the kink.
 func (q *piecewiseQP) linear(i int) float64 {
 	j := q.act[i]
@@ -115,7 +115,7 @@ func (q *piecewiseQP) linear(i int) float64 {
 	return q.c[j]
 }
 
-// errOpen is the error of a solution that is not unique, in coordinate j.
+// errOpen is the error of a solution that is not unique in coordinate j.
 func (q *piecewiseQP) errOpen(j int) error {
 	if q.intercept && j == q.n-1 {
 		return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "raise λ2 or drop the intercept", "leaves the solution open: the intercept depends linearly on features")
@@ -123,7 +123,7 @@ func (q *piecewiseQP) errOpen(j int) error {
 	return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "raise λ2 or drop features", "leaves the solution open: feature %d is zero or depends linearly on others", q.feature(j))
 }
 
-// activate sets the active set from x: all free coordinates and those that are not zero.
+// activate sets the active set from x: all free coordinates, and all coordinates that are not zero.
 func (q *piecewiseQP) activate() {
 	n := len(q.x)
 	act, sgn := dense.Grow(q.act, n), dense.Grow(q.sgn, n)
@@ -147,8 +147,8 @@ func (q *piecewiseQP) activate() {
 	q.act, q.sgn, q.free = act[:s], sgn[:s], free
 }
 
-// activated reports whether the active set is that of x, which comes from a solve or a reset, if the kinks
-// of all coordinates have some strength.
+// activated reports whether the active set is the one that x has. It holds if x comes from a solve
+// or a reset and the kinks of all coordinates have some strength.
 func (q *piecewiseQP) activated() bool { return !q.free && (q.warm || len(q.act) == 0) }
 
 // columnQuadratic is G of a piecewiseQP as inv·CᵀC, by the columns of C.
@@ -158,8 +158,8 @@ type columnQuadratic struct {
 	rows    int
 	inv     float64
 
-	// If the support is larger than rows and each of its r_j is positive, the active system is
-	// solved by the identity of Woodbury with K = I + inv·C_S·diag(1/r_S)·C_Sᵀ.
+	// If the support is larger than rows and each of its r_j is positive, Woodbury's identity
+	// solves the active system with K = I + inv·C_S·diag(1/r_S)·C_Sᵀ.
 	rowFactor bool // the last factor is K's
 	kernel    woodbury.Sum
 	support   woodbury.Support
@@ -193,7 +193,7 @@ func (c *columnQuadratic) shared() columnQuadratic {
 	return columnQuadratic{columns: c.columns, sparse: c.sparse, rows: c.rows, inv: c.inv, largest: c.largest, held: c.held, most: c.most}
 }
 
-// products sets dst to the entries of row j of G at the places of at.
+// products sets dst to the entries of row j of G in the columns at.
 func (q *piecewiseQP) products(dst []float64, j int, at []int) {
 	q.dots(dst, q.column(j), at)
 	floats.Scale(q.inv, dst)
@@ -216,7 +216,7 @@ func (q *piecewiseQP) dots(dst, v []float64, at []int) {
 	}
 }
 
-// rowSum returns the part of v that the products of all columns with it share: see dot.
+// rowSum returns the part that all products of v with a column share: see dot.
 func (q *piecewiseQP) rowSum(v []float64) float64 {
 	if q.sparse == nil {
 		return 0

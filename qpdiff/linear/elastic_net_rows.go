@@ -13,18 +13,18 @@ import (
 )
 
 const (
-	// largestSystem and systemPerRow bound a support with a λ2 below ridge.RowsFloor. It is larger than the
-	// number of rows, so that λ2 alone distinguishes its features, and its system may take more
-	// memory than there is.
+	// largestSystem and systemPerRow bound a support with a λ2 below ridge.RowsFloor. Such a
+	// support can be larger than the number of rows. Then λ2 alone distinguishes its features, and
+	// its system may need more memory than there is.
 	largestSystem = 2000
 	systemPerRow  = 8
-	// rowsCorrections bounds the corrections of such a solve, and rowsCorrected is the part
-	// of the solution that the last one may be: the next one would be its square.
+	// rowsCorrections bounds the corrections of such a solve. A correction of at most rowsCorrected
+	// of the solution is the last: the next one would be about its square.
 	rowsCorrections = 4
 	rowsCorrected   = 1e-9
-	// dualProximal is the largest part of its diagonal entry below which r_j has a proximal term of
-	// that size: see setNear. Smaller terms cost many more steps of Newton's method, larger ones
-	// more proximal points.
+	// dualProximal is a part of a coordinate's diagonal entry. If r_j is smaller, it has a proximal
+	// term of that size: see setNear. Smaller terms cost many more Newton steps, larger ones more
+	// proximal points.
 	dualProximal = 1e-3
 )
 
@@ -35,19 +35,19 @@ func (q *piecewiseQP) crowded() bool {
 	return systems && s > q.largest && !q.byRows()
 }
 
-// systemEntries counts the entries of active systems of so many features: one is held here,
-// one for the weakly active coordinates, and one for the derivatives.
+// systemEntries counts the entries of active systems of this many features. There are three: one
+// here, one for the weakly active coordinates, and one for the derivatives.
 func systemEntries(features float64) float64 { return 3 * features * (features + 4) }
 
-// limit sets the largest support: that which r tells apart, or that whose systems fit into
-// most bytes beside the entries that are held.
+// limit sets the largest support: the smaller one of the support that r distinguishes and the
+// support whose systems fit into most bytes beside the entries that are held.
 func (q *piecewiseQP) limit(held float64, most int64) {
 	q.held, q.most = held, most
 	room := max(0, learner.Room(most)-held)
 	q.largest = int(min(math.Sqrt(room/3+4)-2, float64(distinct(q.rows)))) // the inverse of systemEntries
 }
 
-// distinct is the largest support that so small an r tells apart in so many rows.
+// distinct is the largest support whose features so small an r distinguishes in so many rows.
 func distinct(rows int) int { return max(largestSystem, systemPerRow*rows) }
 
 // errCrowded is the error of a support that is too large.
@@ -59,8 +59,8 @@ func (q *piecewiseQP) errCrowded() error {
 	return learner.TooLarge(learner.Entries(q.held+systemEntries(float64(s))), q.most, learn.Size{Rows: q.rows, Features: s})
 }
 
-// kernelEntries counts the entries of kernel: none for a set in which no support
-// is larger than the rows.
+// kernelEntries counts the entries of kernel. It is 0 for a set in which no support is larger than
+// the number of rows.
 func kernelEntries(rows, n, set float64) float64 {
 	if set <= rows {
 		return 0
@@ -69,9 +69,8 @@ func kernelEntries(rows, n, set float64) float64 {
 	return 2*n + members*set + rows*(2*rows+1) + 2*rows*min(set, woodbury.ChunkTerms)
 }
 
-// partRoom returns an error if there is no room for the two restricted problems of weakly
-// active coordinates, one in the fit and one in a derivative. The bound largest counts their
-// systems.
+// partRoom returns an error if there is no room for the two restricted problems of weakly active
+// coordinates, one in the fit and one in a derivative. The bound largest includes their systems.
 func (q *piecewiseQP) partRoom() error {
 	if !q.byColumns() {
 		return nil
@@ -81,8 +80,8 @@ func (q *piecewiseQP) partRoom() error {
 	return learner.Exceeds(learner.Entries(q.held+systemEntries(float64(len(q.act)))+2*(vectors*n+kernelEntries(float64(q.rows), float64(len(q.columns)), n))), q.most, learn.Size{Rows: q.rows, Features: q.n})
 }
 
-// open returns a coordinate that depends linearly on others for certain, or -1: of those
-// without a kink and without an r, no more than rows are independent.
+// open returns a coordinate that certainly depends linearly on others, or −1. Among the coordinates
+// without a kink and without an r, at most as many as there are rows are independent.
 func (q *piecewiseQP) open() int {
 	left := q.rows
 	for i, j := range q.act {
@@ -108,7 +107,7 @@ func (q *piecewiseQP) gatherColumns(w int) {
 	}
 }
 
-// row sets dst to row j of G. Entries outside the active set may stay unset.
+// row sets dst to row j of G. It may leave out entries outside the active set.
 func (q *piecewiseQP) row(dst []float64, j int) {
 	if q.g != nil {
 		copy(dst, q.g[j*q.n:(j+1)*q.n])
@@ -120,8 +119,8 @@ func (q *piecewiseQP) row(dst []float64, j int) {
 	q.rowOf(dst, j, q.act)
 }
 
-// rowOf sets dst to row j of G, from the columns, at the ascending places of at. The other entries
-// have no meaning. If the columns are sparse, fit must be 0, and stays so.
+// rowOf computes row j of G from the columns and sets the entries of dst at the ascending places
+// at. The other entries are undefined. If the columns are sparse, fit must be 0 and stays 0.
 func (q *piecewiseQP) rowOf(dst []float64, j int, at []int) {
 	if q.sparse == nil {
 		q.products(dst[:len(at)], j, at)
@@ -138,8 +137,7 @@ func (q *piecewiseQP) rowOf(dst []float64, j int, at []int) {
 	q.sparse.Clear(q.fit, f)
 }
 
-// byRows reports whether the active system is to be solved in as many unknowns as there
-// are rows.
+// byRows reports whether the active system is to be solved with one unknown for each row.
 func (q *piecewiseQP) byRows() bool {
 	if len(q.act) <= q.rows || q.sparse != nil {
 		return false
@@ -162,15 +160,15 @@ func (q *piecewiseQP) factorRows() bool {
 	for i := range s {
 		q.z[i] = q.linear(i)
 	}
-	// In the variables that give it a unit diagonal the system has the trace s.
+	// In the variables that give the system a unit diagonal its trace is s.
 	q.bound = float64(s) / q.floor()
 	q.fit = dense.Grow(q.fit, q.rows)
 	q.solveRows(q.z[:s], q.fit, q.d, q.at, q.dinv) // there are no other factors
 	return true
 }
 
-// floor bounds the least eigenvalue of the active system, scaled to a unit diagonal, from
-// below: G is positive semidefinite.
+// floor is a lower bound of the least eigenvalue of the active system, scaled to a unit diagonal.
+// It holds because G is positive semidefinite.
 func (q *piecewiseQP) floor() float64 {
 	floor := 1.0
 	for _, j := range q.act {
@@ -179,10 +177,11 @@ func (q *piecewiseQP) floor() float64 {
 	return floor
 }
 
-// setNear sets near to the strength of the strongest kink as a part of the slope at 0 that would be
-// needed to hold all coordinates there, in units in which these have the same size. A proximal point
-// moves a coordinate by its kink over the proximal term: with a larger term, hundreds of points lead
-// from one support to the next if kinks are weak. A kink that holds its coordinate does not count.
+// setNear sets near. near is the strength of the strongest kink, as a part of the slope at 0 that
+// would hold all coordinates there, in units in which they have the same size. A proximal point
+// moves a coordinate by its kink divided by the proximal term. With larger terms and weak kinks,
+// hundreds of points would lead from one support to the next. A kink that holds its coordinate does
+// not count.
 func (q *piecewiseQP) setNear() {
 	most, kink := 0.0, 0.0
 	for j, c := range q.c {
@@ -208,7 +207,7 @@ func (q *piecewiseQP) proximal(j int) float64 {
 	return 0
 }
 
-// factorK factorises K, of r with or without the proximal terms, and reports whether it is
+// factorK factorises K, with r plus the proximal terms or r alone, and reports whether it is
 // finite.
 func (q *piecewiseQP) factorK(proximal bool) bool {
 	q.support = woodbury.Support{Act: q.act, Features: q.features, R: q.r, Diag: q.diag}
@@ -218,8 +217,8 @@ func (q *piecewiseQP) factorK(proximal bool) bool {
 	return q.kernel.Factor(q.columns, q.rows, q.inv, &q.support)
 }
 
-// solveRows solves the active system in place, as factorised last by factorRows. Work are rows
-// entries of fit, and as many as there are unknowns of the others.
+// solveRows solves the active system in place, as factorised last by factorRows. work has an entry
+// of fit for each row, and an entry of the others for each unknown.
 func (q *piecewiseQP) solveRows(u, fit, rest, change, along []float64) {
 	s := len(u)
 	fit, rest, change, along = fit[:q.rows], rest[:s], change[:s], along[:s]
@@ -250,8 +249,8 @@ func (q *piecewiseQP) solveRows(u, fit, rest, change, along []float64) {
 	}
 }
 
-// fitError bounds by how much errors of the size of the terms move Cx, over √N, if the last
-// factor is K's. Errors t move it by C·H⁻¹t = K⁻¹·C·diag(1/r)·t, and the singular values of
+// fitError bounds how far errors of the size of the terms move Cx, over √N, if the last factor is
+// K's. Errors t move it by C·H⁻¹t = K⁻¹·C·diag(1/r)·t, and the singular values of
 // √inv·K⁻¹·C·diag(1/√r) are at most ½.
 func (q *piecewiseQP) fitError(terms func(j int) float64) float64 {
 	sum := 0.0
@@ -262,8 +261,8 @@ func (q *piecewiseQP) fitError(terms func(j int) float64) float64 {
 	return math.Sqrt(sum) / 2
 }
 
-// decides reports whether an error of coordinate j's equation hides no kink, of strength l1,
-// in it.
+// decides reports whether coordinate j has a kink of strength l1 that an error of its equation
+// cannot hide.
 func (q *piecewiseQP) decides(j int, active bool, err, l1 float64) bool {
 	if active {
 		return !dense.Negligible(math.Abs(q.x[j])*q.r[j], err, 1)

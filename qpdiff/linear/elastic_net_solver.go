@@ -8,19 +8,18 @@ import (
 	"cvgm/qpdiff/internal/dense"
 )
 
-// solve moves x to the solution and leaves the factor of its active system in a, dinv. It
-// starts from the active set and x of the last solve: if λ moved little, one factorisation
-// confirms the set. Otherwise it alternates sweeps of coordinate descent, which are cheap and
-// change many signs, with exact steps on the active set, and in the end takes exact steps
-// alone. Each of those that moves x lowers the objective, and reaches the minimiser of an
-// active set before another coordinate may enter. No active set has its minimiser visited
-// twice, so the steps are finitely many.
+// solve moves x to the solution and leaves the factor of its active system in a and dinv. It starts
+// from the active set and x of the last solve. If λ moved little, one factorisation confirms the
+// set. Otherwise solve alternates sweeps of coordinate descent, which are cheap and change many
+// signs, with exact steps on the active set. In the end it takes exact steps alone. Each exact step
+// that moves x lowers the objective, and reaches the minimiser of an active set before another
+// coordinate may enter. So no active set is minimised twice, and the number of steps is finite.
 func (q *piecewiseQP) solve() error {
 	_, err := q.advance(math.MaxInt)
 	return err
 }
 
-// advance is solve in so many exact steps at most. It reports whether x is the solution.
+// advance is solve with at most this many exact steps. It reports whether x is the solution.
 func (q *piecewiseQP) advance(most int) (done bool, err error) {
 	q.activate()
 	return q.advanceActivated(most)
@@ -51,13 +50,14 @@ func (q *piecewiseQP) advanceActivated(most int) (done bool, err error) {
 	return false, errNoActiveSet
 }
 
-// mostSteps bounds the steps of a solve: the method is finite, and one that takes more goes round by rounding.
+// mostSteps bounds the steps of a solve. The method is finite; one that takes more steps cycles
+// because of rounding.
 func (q *piecewiseQP) mostSteps() int { return minFactorisations + factorisationsPerFeature*q.n }
 
 // errNoActiveSet is the error of a solve that ends there.
 var errNoActiveSet = check.ArgErrorf("Data", qpdiff.ErrIterationLimit, "raise λ2", "is so ill-conditioned that no active set was confirmed")
 
-// begin begins the steps of a solve, after a coordinate descent if descended is set.
+// begin starts a solve. If descended is set, coordinate descent came before.
 func (q *piecewiseQP) begin(descended bool) {
 	q.phases, q.tol = cdPhases, admitTol
 	if descended {
@@ -66,8 +66,8 @@ func (q *piecewiseQP) begin(descended bool) {
 	q.warm, q.known = false, false
 }
 
-// step is one step of a solve: it factorises the active system and, unless that confirms the
-// set, changes the set.
+// step is one step of a solve. It factorises the active system, and changes the active set unless
+// the solution confirms it.
 func (q *piecewiseQP) step() (done bool, err error) {
 	s := len(q.act)
 	if q.crowded() {
@@ -104,7 +104,7 @@ func (q *piecewiseQP) step() (done bool, err error) {
 	return false, nil
 }
 
-// wrong counts the members of act whose entry of z is not on their side of the kink.
+// wrong counts the members of act whose entry of z is on the other side of the kink.
 func (q *piecewiseQP) wrong() (count int) {
 	sgn := q.sgn
 	for i, v := range q.z[:len(sgn)] {
@@ -115,15 +115,14 @@ func (q *piecewiseQP) wrong() (count int) {
 	return count
 }
 
-// dualFirst reports whether the active set is so large that some signs change for certain: an
-// exact step would come to nothing.
+// dualFirst reports whether the active set is so large that some signs certainly change. An exact
+// step would then be wasted.
 func (q *piecewiseQP) dualFirst() bool {
 	return q.sparse == nil && q.g == nil && len(q.act) > dualPerRow*q.rows
 }
 
-// fresh reports whether a coordinate let into the active set has not left its
-// kink yet. If all those let in last want to leave again at once, then rounding
-// alone had let them in.
+// fresh reports whether a coordinate that entered the active set has not left its kink yet. If all
+// coordinates that entered last would leave at once, only rounding let them in.
 func (q *piecewiseQP) fresh() bool {
 	for i, j := range q.act {
 		if q.sgn[i] != 0 && q.x[j] == 0 {
@@ -133,9 +132,9 @@ func (q *piecewiseQP) fresh() bool {
 	return false
 }
 
-// admit adds to the active set the coordinates at zero whose kink is too weak to hold them
-// there, by more than tol times the size of the terms compared. If one is set, it adds only the
-// coordinate that violates its kink most. It returns how many it added.
+// admit adds coordinates at zero to the active set: those whose kink is too weak to hold them, by
+// more than tol times the size of the terms compared. If one is set, it adds only the coordinate
+// that violates its kink most. It returns how many it added.
 func (q *piecewiseQP) admit(tol float64, one bool) int {
 	n, s := q.n, len(q.act)
 	if s == n && q.g != nil {

@@ -12,8 +12,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// sums sets gram, xty, root and rmsY to the sums over the rows of d, each as often as
-// it counts, and returns root and xty of all features.
+// sums sets gram, xty, root and rmsY to the weighted sums over the rows of d. It returns root and
+// xty of all features.
 func (e *elasticNetFit) sums(d learn.Data) (root, xty []float64) {
 	if e.working != nil {
 		return e.sumsWorking(d)
@@ -57,7 +57,7 @@ func (e *elasticNetFit) sums(d learn.Data) (root, xty []float64) {
 	return e.root, e.xty
 }
 
-// sumsMany is the part of sums for many rows, but for a factor 1/N.
+// sumsMany is the part of sums for many rows, without the factor 1/N.
 func (e *elasticNetFit) sumsMany(d learn.Data) {
 	e.total = 0
 	yy, least := 0.0, math.Inf(1)
@@ -89,15 +89,15 @@ func (e *elasticNetFit) begin(groups []int, theta, hyper []float64) error {
 	return err
 }
 
-// open reports whether λ2 is too small to give feature k a value of its own beside features
-// that are equal to it. A feature of zeros has no value at all without penalties.
+// open reports whether λ2 is too small to give feature k a value of its own among equal features.
+// Without penalties a feature of zeros is open, too.
 func (e *elasticNetFit) open(k int, l1, l2, root []float64) bool {
 	return l2[k] <= ridgeRounding*root[k]*root[k] && (root[k] > 0 || l1[k] == 0)
 }
 
-// hold holds equal features at zero, but for the first of each class, if their penalties are
-// the same and they are open. It looks for them at the first fit with such a λ2, so that no
-// solution depends on the fits before.
+// hold holds equal features at zero, except the first of each class, if they are open and have the
+// same penalties. The first fit with such a λ2 looks for them, so that no solution depends on
+// earlier fits.
 func (e *elasticNetFit) hold() {
 	of, l1, l2, root := e.penalties()
 	for k := 0; !e.looked && k < len(l1); k++ {
@@ -133,7 +133,8 @@ func (e *elasticNetFit) findEqual() {
 	e.classes = equal.Find(e.rows, e.params, seenColumns{e})
 }
 
-// seenColumns are the columns of a dense X as the learner sees them, each entry times √count.
+// seenColumns are the columns of a dense X with the learner's weights: each entry is multiplied by
+// √count.
 type seenColumns struct{ *elasticNetFit }
 
 // Project implements [equal.Matrix].
@@ -192,8 +193,8 @@ func (e *elasticNetFit) start() {
 	e.qp.activate()
 }
 
-// clip sets coordinates of the warm start to 0 that their penalties hold there for certain: the
-// residual of the solution is not longer than y. Their slopes might overflow.
+// clip sets coordinates of the warm start to 0 if their penalties certainly hold them there,
+// because the residual of the solution is not longer than y. Their slopes might overflow.
 func (e *elasticNetFit) clip() {
 	root, x := e.root[:len(e.l1)], e.qp.x[:len(e.l1)]
 	for j, l1 := range e.l1 {
@@ -241,8 +242,8 @@ func (e *elasticNetFit) residual() float64 {
 	return worst
 }
 
-// slopesOfRows returns the derivatives of the squared error, with the opposite sign, computed from the rows
-// alone, as no solver does.
+// slopesOfRows returns the negative derivatives of the squared error. It computes them from the
+// rows alone, unlike any solver.
 func (e *elasticNetFit) slopesOfRows() []float64 {
 	theta, d := e.theta(), e.state.Data
 	slope := make([]float64, e.params)

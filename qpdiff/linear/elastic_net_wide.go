@@ -13,7 +13,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// sumsWorking sets the sums over the rows of d, each as often as it counts, of all features.
+// sumsWorking sets the weighted sums over the rows of d for all features.
 func (e *elasticNetFit) sumsWorking(d learn.Data) (root, xty []float64) {
 	s := e.working
 	s.renew(&e.qp)
@@ -50,7 +50,8 @@ func (e *elasticNetFit) sumsWorking(d learn.Data) (root, xty []float64) {
 	return s.root, s.xty
 }
 
-// seen returns row i of a dense X as the learner sees it, in row if it differs from X's.
+// seen returns row i of a dense X with the learner's weight. If that differs from X's row, it is
+// written to row.
 func seen(row []float64, d learn.Data, i int) []float64 {
 	x := d.Dense().RawRowView(i)
 	if d.Centre == nil && d.Scale == nil {
@@ -76,7 +77,7 @@ func (e *elasticNetFit) seenEntries(x []float64, features []int) []float64 {
 	return e.row
 }
 
-// sumsSparse is the part of sumsWorking for the features of a sparse X, but for a factor 1/N.
+// sumsSparse is the part of sumsWorking for the features of a sparse X, without the factor 1/N.
 func (e *elasticNetFit) sumsSparse(d learn.Data) {
 	s := e.working
 	roots := s.residual
@@ -92,12 +93,12 @@ func (e *elasticNetFit) sumsSparse(d learn.Data) {
 	}
 }
 
-// earlySteps is the number of exact steps on a working set before the slopes show whether it
-// is to grow. Its own solution would then be of no use.
+// earlySteps is the number of exact steps on a working set after which the slopes show whether it
+// has to grow. If it has, its own solution is of no use.
 const earlySteps = 6
 
-// solveWorking solves the problem on working sets that grow until the kinks of all other
-// features hold them, by more than rounding.
+// solveWorking solves the problem on working sets. They grow until the kinks of all other features
+// hold them, by more than rounding.
 func (e *elasticNetFit) solveWorking() error {
 	s := e.working
 	s.begin(e.rmsY)
@@ -134,7 +135,8 @@ func (e *elasticNetFit) solveWorking() error {
 	}
 }
 
-// know gives the quadratic problem v and u of its x, if x is the θ that slopes measured.
+// know passes v and u of its x to the quadratic problem, if x is the θ for which slopes measured
+// them.
 func (e *elasticNetFit) know() {
 	s, q := e.working, &e.qp
 	if q.known = s.measured && q.sparse == nil && q.g == nil; !q.known {
@@ -147,9 +149,9 @@ func (e *elasticNetFit) know() {
 	dense.Gather(q.grad, s.slope, s.features)
 }
 
-// grow chooses the features that enter the set. If the set is larger than the number of rows,
-// all may enter at once: the systems then have as many unknowns as there are rows. If the solution
-// on the set is not done, no feature enters because rounding hides its side of the kink.
+// grow chooses the features that enter the set. If the set is larger than the number of rows, all
+// may enter at once, because the systems then have one unknown for each row. If the solution on the
+// set is not done, a feature whose side of the kink is hidden by rounding does not enter.
 func (e *elasticNetFit) grow(done bool) {
 	s := e.working
 	most := max(firstFeatures, len(s.features))
@@ -161,9 +163,9 @@ func (e *elasticNetFit) grow(done bool) {
 	}
 }
 
-// undecided appends the features outside of the set that may be weakly active, by the condition
-// of the active system: see listWeak and retest, which decide in the set. The error of a slope
-// that retest measures is at most the size of the terms times 1 + √(s·cond) for a support of s.
+// undecided appends the features outside the set that may be weakly active, by the condition of the
+// active system. listWeak and retest decide this in the set. The error of a slope that retest
+// measures is at most the size of the terms times 1 + √(s·cond) for a support of s.
 func (e *elasticNetFit) undecided(enter []int) []int {
 	s, q := e.working, &e.qp
 	list := func(cond float64) {
@@ -181,8 +183,7 @@ func (e *elasticNetFit) undecided(enter []int) []int {
 	return enter
 }
 
-// slopes sets theta, and the slopes at it of the squared error, with the opposite sign, in
-// all features.
+// slopes sets theta, and the negative slopes of the squared error at theta in all features.
 func (e *elasticNetFit) slopes() {
 	s := e.working
 	clear(s.theta)
@@ -223,9 +224,9 @@ func (e *elasticNetFit) slopes() {
 	}
 }
 
-// change gives the quadratic problem the features that are to be in the set, and those that
-// enter, at theta. It keeps their columns and entries of the Gram matrix if it has them. A set
-// for which the data allow too few bytes is an error.
+// change gives the quadratic problem the features of the new set, and those that enter, at theta.
+// It keeps the columns and Gram entries that exist. A set for which the data allow too few bytes is
+// an error.
 func (e *elasticNetFit) change() error {
 	s := e.working
 	for _, j := range s.enter {
@@ -257,9 +258,9 @@ func (e *elasticNetFit) change() error {
 	return nil
 }
 
-// makeRoom returns an error for a set for which the data allow too few bytes, and sets the
-// bound of its active systems. Storage of larger sets and other features is given back before
-// it counts against the bound.
+// makeRoom returns an error for a set for which the data allow too few bytes, and sets the bound of
+// its active systems. It releases storage of larger sets and other features before it counts
+// against the bound.
 func (e *elasticNetFit) makeRoom() error {
 	s, most := e.working, e.state.Data.MaxBytes
 	exceeds := func() error {
@@ -277,8 +278,8 @@ func (e *elasticNetFit) makeRoom() error {
 	return nil
 }
 
-// held counts the entries that the set is about to hold, beside its active systems. Storage of
-// a larger set stays, and so does a Gram matrix that a set has outgrown.
+// held counts the entries that the set is about to hold, without its active systems. The storage of
+// a larger set is kept, and so is a Gram matrix that a set has outgrown.
 func (e *elasticNetFit) held() float64 {
 	s, rows := e.working, float64(e.rows)
 	set := float64(max(s.largest, len(s.features)))
@@ -337,7 +338,8 @@ func (e *elasticNetFit) gather() {
 			continue
 		}
 		q.end.Look()
-		// With all features before it, and those after it that have their products already.
+		// The products with all features before it, and with those after it that were computed
+		// already.
 		s.with = s.with[:0]
 		for l := range k + 1 {
 			s.with = append(s.with, l)
@@ -351,12 +353,12 @@ func (e *elasticNetFit) gather() {
 	}
 }
 
-// rearrange makes the was×was matrix g an n×n matrix whose rows and columns to are the rows and
-// columns from, in its own storage if that is large enough. Both lists ascend. The other
-// entries are not set.
+// rearrange turns the was×was matrix g into an n×n matrix. Rows and columns from of g become rows
+// and columns to of the result. The result is in g's storage if that is large enough. Both lists
+// ascend. The other entries are not set.
 func rearrange(g []float64, was, n int, from, to []int) []float64 {
-	// Entries move forward to a matrix of those that stay, then backward to their places: no
-	// entry is overwritten before it has moved.
+	// Entries move forward to a matrix of the ones that stay, and then backward to their places, so
+	// none is overwritten before it has moved.
 	m := len(from)
 	if m < was {
 		for a, i := range from {
@@ -379,8 +381,8 @@ func rearrange(g []float64, was, n int, from, to []int) []float64 {
 	return g
 }
 
-// fetch copies the columns of the features in the set that are not there yet, each entry
-// times √count.
+// fetch copies the columns of the features in the set that it lacks yet. Each entry is multiplied
+// by √count.
 func (e *elasticNetFit) fetch() {
 	s, q := e.working, &e.qp
 	if q.sparse != nil {
@@ -393,7 +395,7 @@ func (e *elasticNetFit) fetch() {
 		}
 	}
 	s.room(q)
-	// By blocks of features and by rows, in the order in which the data lie.
+	// By blocks of features and by rows, in the data's order.
 	for enter := s.enter; len(enter) > 0; {
 		block := enter[:min(fetchBlock, len(enter))]
 		x := e.state.Data.Dense()

@@ -9,27 +9,28 @@ import (
 )
 
 const (
-	// firstFeatures is the number of features of the first working set, and limits its growth.
+	// firstFeatures is the number of features of the first working set. It also limits the growth
+	// of a set.
 	firstFeatures = 32
-	// spareFeatures limits a working set to so many times the support, beyond
-	// firstFeatures, before the next fit begins with the support alone.
+	// spareFeatures limits the features of a working set beyond firstFeatures to this multiple of
+	// the support. The next fit after a larger set begins with the support alone.
 	spareFeatures = 2
-	// fetchBlock is the number of columns fetched at a time: as many as can be written by rows
-	// without leaving the processor's first cache.
+	// fetchBlock is the number of columns fetched at a time. This many can be written by rows
+	// within the processor's first cache.
 	fetchBlock = 256
-	// gramPerRow is how many features for each row a working set has at most for which its
-	// Gram matrix is kept. Beyond, the columns take its place, of which a product costs less.
+	// gramPerRow limits the features per row of a working set whose Gram matrix is kept. A larger
+	// set keeps its columns instead, because a product with them costs less.
 	gramPerRow = 2
-	// ridgeRounding is the part of its diagonal entry up to which a λ2 does not tell its
-	// feature from others that it depends on: their system counts as singular.
+	// ridgeRounding is a part of a feature's diagonal entry. A λ2 up to this part is too small to
+	// distinguish the feature from features that it depends on: their system counts as singular.
 	ridgeRounding = 1e-11
 )
 
-// workingSet holds the features on which an elastic net is solved if there are too many for the
-// Gram matrix of all. The quadratic problem has these coordinates alone, and the slopes at the
-// others show whether their kinks hold them at zero. (Massias, Gramfort and Salmon 2018,
-// "Celer: a fast solver for the lasso with dual extrapolation", grow a working set likewise.) θ
-// depends on the set only through the support.
+// workingSet holds the features on which an elastic net is solved if there are too many features
+// for a Gram matrix of all. The quadratic problem has these coordinates alone. The slopes at the
+// others show whether their kinks hold them at zero. (Massias, Gramfort and Salmon 2018, "Celer: a
+// fast solver for the lasso with dual extrapolation", also grow a working set.) θ depends on the
+// set only through the support.
 type workingSet struct {
 	features []int  // ascending; coordinate j of the quadratic problem is features[j]
 	in       []bool // of all features: whether it is to be in the set
@@ -58,13 +59,14 @@ type workingSet struct {
 
 	gradients bool // conjugate gradients with sparse columns solve the systems of the set
 
-	// Work of gather: the features of the set before; of those that are in the set still, the
-	// places there and here; and the places whose products with a new feature are found with it.
+	// Scratch of gather. old has the features of the set before; from and to have the old and the
+	// new places of features that stay; with has the places whose products with a new feature are
+	// computed along with it.
 	old, from, to, with []int
 }
 
-// count lists the rows of the columns: the rows of d that count, or all of a sparse X. It returns
-// their number.
+// count lists the rows of the columns: the rows of d that count, or all rows of a sparse X. It
+// returns their number.
 func (s *workingSet) count(d learn.Data, counts []float64) (rows int) {
 	s.counting = s.counting[:0]
 	for i := range d.Y {
@@ -75,7 +77,7 @@ func (s *workingSet) count(d learn.Data, counts []float64) (rows int) {
 	return len(s.counting)
 }
 
-// resize gives the set n features, none of them in it, and rows rows.
+// resize gives the set n features, none of which is in it, and rows rows.
 func (s *workingSet) resize(n, rows int) {
 	dense.GrowAll(n, &s.root, &s.diag, &s.xty, &s.l1, &s.l2, &s.theta, &s.slope)
 	s.features = dense.Grow(s.features, n)
@@ -84,17 +86,17 @@ func (s *workingSet) resize(n, rows int) {
 	s.reset()
 }
 
-// workingEntries counts the entries that resize allocates for n features, and gather for a set of
-// features and for the features whose columns were fetched. It includes the vectors of the
-// derivatives, and excludes the Gram matrix. systemEntries counts the active system, and partRoom the entries for
-// weakly active coordinates.
+// workingEntries counts the entries that resize allocates for n features, and gather for a set and
+// for the features whose columns were fetched. It includes the vectors of the derivatives, but not
+// the Gram matrix. systemEntries counts the active system, and partRoom the entries for weakly
+// active coordinates.
 func workingEntries(rows, n, set, fetched float64) float64 {
 	const room = 4.5 // the slice of a column
 	return setEntries(rows, n, set) + fetched*(rows+room) + kernelEntries(rows, n, set)
 }
 
-// equalVectors is the number of vectors of all features that equal ones take: classes, shared and whole of
-// an elasticNetFit.
+// equalVectors is the number of vectors of n entries that equal features need: classes, shared and
+// whole of an elasticNetFit.
 const equalVectors = 3 + 3 + 1
 
 // setEntries is workingEntries without the columns.
@@ -104,8 +106,8 @@ func setEntries(rows, n, set float64) float64 {
 	return all*n + coordinates*set + 4*rows + pair*min(set, mostKept(rows, n))
 }
 
-// gramEntries counts the entries of the Gram matrix of a set. While the set grows, the Gram matrix of
-// the set before is there, too.
+// gramEntries counts the entries of the Gram matrix of a set. While the set grows, its previous
+// Gram matrix exists, too.
 func gramEntries(rows, set float64) float64 {
 	if set > gramPerRow*rows {
 		return 0
@@ -139,7 +141,7 @@ func (s *workingSet) renew(q *piecewiseQP) {
 	q.kernel.Forget()
 }
 
-// release gives back the storage of the sets so far, but for the sum of the kernel: solutions
+// release gives back the storage of all earlier sets, except for the sum of the kernel: solutions
 // depend on its rounding.
 func (s *workingSet) release(q *piecewiseQP) {
 	clear(q.columns)
@@ -181,10 +183,11 @@ func (s *workingSet) reclaim(q *piecewiseQP) {
 	}
 }
 
-// begin chooses the features that a fit begins with: the features of the last fit, or its support
+// begin chooses the features with which a fit begins: the features of the last fit, or its support
 // alone if that is much smaller; the support of a past fit if recall prefers it; and the features
-// without a kink. It forgets the last fit if λ2 is now rounding for more features of its support than
-// there are rows. These depend on each other, and would leave one by one, with a factorisation each.
+// without a kink. It forgets the last fit if more features of its support than there are rows have
+// a λ2 that is now too small to distinguish them. Such features depend on each other and would
+// leave one by one, with a factorisation each.
 func (s *workingSet) begin(rmsY float64) {
 	s.recall()
 	support, open := 0, 0
@@ -219,7 +222,7 @@ func (s *workingSet) begin(rmsY float64) {
 	}
 }
 
-// penalty returns the least ratio of λ2 to the entry of G over the features in the set.
+// penalty returns the least ratio of λ2 to the diagonal entry of G over the features in the set.
 func (s *workingSet) penalty() float64 {
 	least := math.Inf(1)
 	for _, j := range s.features {
@@ -228,9 +231,9 @@ func (s *workingSet) penalty() float64 {
 	return least
 }
 
-// violators appends the features outside of the set whose slopes are beyond their kinks by more
-// than rounding. If there are more than most, it takes the ones furthest beyond, in units in
-// which the features have the same size.
+// violators appends the features outside the set whose slopes exceed their kinks by more than
+// rounding. If there are more than most, it takes those that exceed it furthest, in units in which
+// all features have the same size.
 func (s *workingSet) violators(enter []int, most int) []int {
 	excess := func(j int) float64 { return math.Abs(s.slope[j]) - s.l1[j] }
 	enter = slices.Grow(enter, len(s.in))
@@ -267,16 +270,17 @@ const (
 	// pastFits is the number of earlier fits from which a later one may begin. A search may
 	// move far away and return later to hyperparameters near those of an earlier fit.
 	pastFits = 12
-	// pastPerRow and pastShare bound the support of those kept, by the larger of two bounds: for
-	// each row, and as a part of all features. A larger support is found fast from any other.
+	// pastPerRow and pastShare bound the support of a fit that is kept: the support per row, and as
+	// a part of all features. The larger bound applies. A larger support is found fast from any
+	// other.
 	pastPerRow, pastShare = 4, .25
 )
 
 // mostKept is the largest support of a past fit that is kept.
 func mostKept(rows, n float64) float64 { return min(n, max(pastPerRow*rows, pastShare*n)) }
 
-// remember keeps the fit, in the place of the one that it began from if both have the same
-// support, or of the oldest.
+// remember keeps the fit. It replaces the fit from which this one began if both have the same
+// support, and otherwise the oldest.
 func (s *workingSet) remember(loss float64) {
 	s.loss = loss
 	support := 0

@@ -11,48 +11,48 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// Huber is robust linear regression (Huber 1964): the squared loss for residuals up to
-// δ, the absolute one beyond, with a ridge penalty:
+// Huber is robust linear regression (Huber 1964). Its loss is squared for residuals up to δ and
+// absolute beyond; it has a ridge penalty:
 //
 //	minimise over θ and b   1/N·Σ_i h(y_i − θᵀx_i − b) + ½·λ2·‖θ‖²
 //	h(r) = ½r² for |r| ≤ δ, and δ·(|r| − ½δ) beyond
 //
-// with b = 0 without Intercept. An outlier moves θ as if its residual were ±δ, however large it
-// is. The sum weights each row as the [learn.Data] does. If δ is not below the largest residual
-// this is [ElasticNet] at λ1 = 0.
+// with b = 0 without Intercept. An outlier moves θ as if its residual were ±δ, however large it is.
+// Each row is weighted as [learn.Data] states. If no residual exceeds δ, this is [ElasticNet] at λ1
+// = 0.
 //
 // The hyperparameters are (λ2, δ): λ2 ≥ 0, and δ > 0 in the unit of y.
 //
 // # Method
 //
-// Q is the set of rows with |r_i| ≤ δ, z_i the row x_i, with Intercept followed by 1, and R the
-// unit matrix without the intercept's 1. θ solves
+// Q is the set of rows with |r_i| ≤ δ. z_i is the row x_i, followed by 1 with Intercept. R is the
+// unit matrix, with 0 in place of the intercept's 1. θ solves
 //
 //	(1/N·Σ_Q z_i z_iᵀ + λ2·R)·θ = 1/N·(Σ_Q y_i·z_i + δ·Σ_{i∉Q} sign(r_i)·z_i)
 //
-// The solver finds Q by Newton's method with an exact line search, from the Q of the last fit,
-// and ends when the solution of the system has the residuals that it assumes. It is unique if
-// the matrix is regular, which takes enough rows in Q or λ2 > 0, and with Intercept one row in
-// Q.
+// The solver finds Q by Newton's method with an exact line search, from the Q of the last fit. It
+// ends when the residuals of a system's solution agree with the Q of the system. The solution is
+// unique if the matrix is regular. That requires enough rows in Q or λ2 > 0, and with Intercept one
+// row in Q.
 //
-// The first system costs N·n² multiplications, and each later one n² for every row that changed
-// sides, n³ for its factor and some N·n. With more than 30 features, and more features than
-// rows, the systems have as many unknowns as there are rows, unless λ2 is below 1e-9 of the
-// mean square of a feature. A Load then costs N²·n multiplications, and a system N³.
+// The first system costs N·n² multiplications. Each later one costs n² for every row that changed
+// sides, n³ for its factor and some N·n. If there are more than 30 features, and more features than
+// rows, the systems have one unknown for each row, unless λ2 is below 1e-9 of the mean square of a
+// feature. A Load then costs N²·n multiplications, and a system N³.
 //
 // # Derivatives
 //
-// They follow from the implicit function theorem at that system and exist if no residual is ±δ,
-// at which the second derivative jumps. A residual counts as ±δ within 256 times its error, by
-// rounding of its terms and of the terms that determine θ.
+// They follow from the implicit function theorem at that system. They exist if no residual is ±δ,
+// where the second derivative jumps. A residual counts as ±δ within 256 times its rounding error,
+// which includes the rounding of the terms that determine θ.
 //
 // The zero value is ready for Load. Fits after the first allocate nothing.
 type Huber struct {
 	// Intercept adds an unpenalised constant, the last entry of θ. It is read by Dims
 	// and Load.
 	Intercept bool
-	// Generalised makes the products answer at residuals of ±δ too, as if their rows
-	// stayed in Q. False: a NotDifferentiableError.
+	// Generalised lets the products return a result at residuals of ±δ too, as if their rows stayed
+	// in Q. False: they return a NotDifferentiableError.
 	Generalised bool
 	// MaxIter bounds the Newton steps of one fit. Zero: 500.
 	MaxIter int
@@ -60,8 +60,8 @@ type Huber struct {
 	huberFit
 }
 
-// huberMaxIter is the zero value's [Huber.MaxIter]. Some ten steps are the rule; if the rows in
-// Q do not determine θ convergence is linear.
+// huberMaxIter is the default of [Huber.MaxIter]. A fit usually takes some ten steps. If the rows
+// in Q do not determine θ, convergence is linear.
 const huberMaxIter = 500
 
 // Dims returns n parameters, with Intercept n+1, and 2 hyperparameters (λ2, δ).
@@ -107,11 +107,11 @@ func (l *Huber) Reset() {
 	l.warm = false
 }
 
-// Fit solves the problem at hyper = (λ2, δ) and writes θ, with Intercept b behind it. Errors:
-// an ArgError that matches ErrShape, ErrNotFinite or ErrDomain for hyper, ErrNotFitted without
-// data, ErrIllPosed if θ is not unique to working precision, and ErrNotFinite if it overflows.
-// The error matches ErrIterationLimit, for example, if δ is so far below the residuals that
-// rounding hides Q. After an error there is no fit, and θ is left as it was.
+// Fit solves the problem at hyper = (λ2, δ) and writes θ, with Intercept followed by b. After an
+// error there is no fit, and θ is unchanged. An error is an ArgError of kind ErrShape, ErrNotFinite
+// or ErrDomain for hyper, or matches ErrNotFitted without data. ErrIllPosed: θ is not unique to
+// working precision. ErrNotFinite: θ overflows. ErrIterationLimit: for example, δ is so far below
+// the residuals that rounding hides Q.
 func (l *Huber) Fit(theta, hyper []float64) (err error) {
 	defer learner.End(l, &err)
 	l.state.Stop.Look()
@@ -144,25 +144,24 @@ func (l *Huber) Fit(theta, hyper []float64) (err error) {
 	return nil
 }
 
-// VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not nil. With u
-// from H·u = dtheta for the matrix H of the system of θ, and s_i = sign(r_i) for the rows
-// beside Q:
+// VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not nil. u solves H·u =
+// dtheta for the matrix H of the system of θ, and s_i = sign(r_i) for the rows outside Q:
 //
 //	λ2: −θᵀRu    δ: 1/N·Σ_{i∉Q} s_i·z_iᵀu    y_i: z_iᵀu/N in Q, else 0
 //	x_i: (r_i·u − z_iᵀu·θ)/N in Q, else δ·s_i·u/N
 //
-// Errors: ErrNotFitted; an ArgError of kind ErrNotFinite for dtheta; if a residual is ±δ and
-// Generalised is not set, a NotDifferentiableError that names the rows. If rounding hides
-// whether a residual is ±δ and may have moved it by more than 1e-6 of δ, an ArgError of kind
-// ErrIllPosed, Generalised or not. An ArgError of kind ErrNotFinite if a product overflows,
-// which leaves g undefined.
+// Errors are ErrNotFitted, and an ArgError of kind ErrNotFinite for dtheta. A product that
+// overflows is such an ArgError, too, and leaves g undefined. If a residual is ±δ and Generalised
+// is not set, a NotDifferentiableError names the rows. If rounding hides whether a residual is ±δ,
+// and may have moved it by more than 1e-6 of δ, the error is an ArgError of kind ErrIllPosed, with
+// Generalised too.
 func (l *Huber) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {
 	defer learner.Name(l, &err)
 	return qpdiff.Scratch[huberDerivative](w).adjoint(&l.huberFit, l.Generalised, g, dtheta)
 }
 
-// JVP sets dtheta to the derivative of θ at the last fit along d, whose fields are tangents of
-// the inputs (nil: zero). It returns the errors of VJP, with d in the place of dtheta.
+// JVP sets dtheta to the derivative of θ at the last fit along d, whose fields are tangents of the
+// inputs (nil: zero). Its errors are VJP's, with d in place of dtheta.
 func (l *Huber) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err error) {
 	defer learner.Name(l, &err)
 	return qpdiff.Scratch[huberDerivative](w).forward(&l.huberFit, l.Generalised, dtheta, d)
@@ -184,8 +183,8 @@ func (l *Huber) New() learn.Learner {
 // Convention returns the absolute error.
 func (*Huber) Convention() learn.Convention { return learn.Convention{Loss: learn.AbsoluteError} }
 
-// Huber's threshold, in units of the spread of the labels. Its default gives up 5 % of
-// efficiency at normal errors (Huber 1964).
+// Bounds and default of Huber's threshold, in units of the spread of the labels. The default loses
+// 5 % of efficiency at normal errors (Huber 1964).
 const leastThreshold, defaultThreshold, mostThreshold = 1e-2, 1.345, 10
 
 // Hyperparameters describes λ2 and δ.

@@ -13,7 +13,8 @@ import (
 
 // huberDerivative is the scratch of a Huber regression's derivatives.
 type huberDerivative struct {
-	// Of the fit with the number fit, with weakly active rows in the quadratic zone:
+	// The scratch belongs to the fit with the number fit. Weakly active rows count as rows in the
+	// quadratic zone.
 	fit     uint64
 	zone    []int8
 	h, dinv []float64
@@ -25,8 +26,7 @@ type huberDerivative struct {
 	b  []float64 // work of solve
 }
 
-// begin checks that there is a derivative with respect to the fields of g, and prepares
-// d for the fit.
+// begin checks that the derivatives wanted by the fields of g exist, and prepares d for the fit.
 func (d *huberDerivative) begin(l *huberFit, generalised bool, g *learn.Grad) error {
 	d.u, d.zu = dense.Grow(d.u, l.k), dense.Grow(d.zu, l.m)
 	if len(l.weak) > 0 && learner.Wants(g) {

@@ -39,8 +39,8 @@ func (l *huberProblem) resize(m, k int) {
 
 func (l *huberProblem) row(i int) []float64 { return l.z[i*l.k : (i+1)*l.k] }
 
-// hessian sets the upper triangle of h to the Hessian of the objective, with the given weight
-// for each row. It looks at end.
+// hessian sets the upper triangle of h to the Hessian of the objective. weight has a weight for
+// each row. It checks end, to stop early.
 func (l *huberProblem) hessian(end *stop.Stop, h []float64, weight func(i int) float64) {
 	k := l.k
 	clear(h)
@@ -60,7 +60,7 @@ func (l *huberProblem) hessian(end *stop.Stop, h []float64, weight func(i int) f
 }
 
 // factorise factorises the Hessian h and returns its condition. If h is singular to machine
-// precision, at is the first parameter that depends on earlier ones, otherwise k.
+// precision, at is the first parameter that depends on earlier ones; otherwise it is k.
 func (l *huberProblem) factorise(h, dinv []float64) (cond float64, at int) {
 	k := l.k
 	if at = dense.LDLFactor(h, dinv, k, k, dense.Eps); at < k {
@@ -80,7 +80,7 @@ func (l *huberProblem) quadratic(i int) float64 {
 	return 0
 }
 
-// slope is the derivative of the loss in the residual of row i, in the zone given.
+// slope is the derivative of row i's loss in its residual, in the given zone.
 func (l *huberProblem) slope(i int, zone int8) float64 {
 	if zone != 0 {
 		return float64(zone) * l.delta
@@ -88,7 +88,7 @@ func (l *huberProblem) slope(i int, zone int8) float64 {
 	return l.r[i]
 }
 
-// beyond returns how far the residual of row i is out of its zone.
+// beyond returns how far the residual of row i lies outside its zone.
 func (l *huberProblem) beyond(i int) float64 {
 	if s := l.zone[i]; s != 0 {
 		return l.delta - float64(s)*l.r[i]

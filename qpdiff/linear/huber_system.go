@@ -15,14 +15,14 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// huberCancelled bounds the sum of the rows that came into an entry of the Hessian's diagonal
-// or left it, in multiples of the entry. Beyond it the Hessian is made anew, because each such
+// huberCancelled bounds the sum of the rows that entered or left an entry of the Hessian's
+// diagonal, in multiples of the entry. Beyond it the Hessian is computed anew, because each such
 // row leaves its rounding.
 const huberCancelled = 4
 
-// huberSums holds the sums over the rows that the systems of a Huber regression, and the bounds
-// of their errors, are made of. The Hessian follows from the last one by the rows that changed
-// zones, or its systems are solved in as many unknowns as there are rows.
+// huberSums holds the sums over rows from which the systems of a Huber regression, and the bounds
+// of their errors, are computed. The Hessian is updated by the rows that changed zones, or its
+// systems are solved with one unknown for each row.
 type huberSums struct {
 	wide   bool // more parameters than rows
 	byRows bool // the last fit's systems are solved by rows
@@ -49,8 +49,8 @@ type huberSums struct {
 	exact bool    // terms, size and root are exact
 }
 
-// huberSystem is a Huber regression at one θ with the system of its Hessian, whatever the way
-// is that it is solved by.
+// huberSystem is a Huber regression at one θ with the system of its Hessian, for either way of
+// solving it.
 type huberSystem struct {
 	huberProblem
 	sums  huberSums
@@ -64,8 +64,8 @@ func (g *huberSums) resize(m, k int) {
 	g.reach = dense.Grow(g.reach, m)
 }
 
-// huberEntries counts the entries of huberSystem and huberNewton, and of a derivative, by rows
-// or by the entries of the Hessian.
+// huberEntries counts the entries of huberSystem, huberNewton and a derivative, for systems by rows
+// or by the Hessian's entries.
 func huberEntries(m, k float64, byRows bool) float64 {
 	entries := m*k + 9*m + 17*k
 	if byRows {
@@ -76,8 +76,8 @@ func huberEntries(m, k float64, byRows bool) float64 {
 	return entries + kept*k*k + 2*huberBlock + huberStride*k
 }
 
-// choose chooses the way of a fit: by rows if there are fewer of them than parameters, unless
-// the penalty is too small.
+// choose selects the way of a fit: by rows if they are fewer than the parameters, unless the
+// penalty is too small.
 func (l *huberSystem) choose() error {
 	g, m, k := &l.sums, l.m, l.k
 	if g.byRows = g.wide && g.sys.Penalises(l.l2, dense.Largest(l.share)); g.byRows {
@@ -106,8 +106,8 @@ func (g *huberSums) reset() {
 	g.solver.Reset()
 }
 
-// loadSums prepares the problem for its rows, of which the first parameters have penalties. It
-// looks at end.
+// loadSums prepares the problem for its rows. The first parameters have penalties. It checks end,
+// to stop early.
 func (l *huberSystem) loadSums(end *stop.Stop, penalised int) {
 	g := &l.sums
 	for j, xx := range l.work {
@@ -138,8 +138,8 @@ func (l *huberSystem) gradient() {
 	l.sums.sys.Add(l.grad, -1, l.along)
 }
 
-// leaves reports whether a solution of the system of new zones is out of them by more than
-// corrections would bring back.
+// leaves reports whether a solution in new zones lies outside them by more than corrections would
+// recover.
 func (l *huberSystem) leaves() bool {
 	g := &l.sums
 	if g.byRows || len(g.changed) == 0 || !dense.AllFinite(l.theta) {
@@ -255,13 +255,13 @@ func (l *huberSystem) solveRows(x []float64) {
 	}
 }
 
-// huberBlock is the number of rows that changed zones and are gathered at a time, with huberStride from
-// one parameter to the next. The stride is no power of two, because the multiples of one share
-// places in a cache.
+// huberBlock is the number of changed rows that are gathered at a time, and huberStride the
+// distance from one parameter to the next. The stride is no power of two, because such multiples
+// share places in a cache.
 const huberBlock, huberStride = 256, 264
 
-// newtonEntries is newton with the Hessian of the last zones, corrected for the rows that
-// changed them.
+// newtonEntries is newton with the Hessian of the last zones, corrected by the rows that changed
+// zones.
 func (l *huberSystem) newtonEntries() (at int) {
 	g, k := &l.sums, l.k
 	count := l.listChanged()
@@ -289,8 +289,8 @@ func (l *huberSystem) newtonEntries() (at int) {
 	return at
 }
 
-// listChanged sets changed to the rows that are not in quad though their zone is quadratic,
-// or the reverse, and returns how many rows have that zone.
+// listChanged sets changed to the rows whose zone is quadratic but which are not in quad, and the
+// reverse. It returns how many rows have the quadratic zone.
 func (l *huberSystem) listChanged() (count int) {
 	g := &l.sums
 	g.changed = g.changed[:0]
@@ -326,8 +326,8 @@ func (l *huberSystem) change() {
 	}
 }
 
-// factor sets the Hessian to the one in which each row has the given weight, and factorises it
-// as factorise does.
+// factor computes the Hessian with the given weight of each row, and factorises it as factorise
+// does.
 func (l *huberSystem) factor(weight func(i int) float64) (at int) {
 	g := &l.sums
 	if g.byRows {
@@ -361,16 +361,15 @@ func (l *huberSystem) newton() (at int) {
 	return l.newtonEntries()
 }
 
-// hides reports whether the offset off is within the error of the residual of row i, by
-// rounding of its own terms and of the terms that determine θ.
+// hides reports whether the offset off is within the error of residual i. That error includes the
+// rounding of the residual's own terms and of the terms that determine θ.
 func (l *huberSystem) hides(i int, off float64) bool {
 	if !dense.Negligible(off, l.errorBound(i), 1) {
 		return false
 	}
 	l.sums.solver.End.Look()
 	l.exactTerms()
-	// The bound takes the condition of the whole system; this row's own error takes one
-	// solve.
+	// The bound uses the condition of the whole system; this row's own error needs one solve.
 	own := l.rowSize(i) + l.delta
 	reach := 0.0
 	for j, v := range l.row(i) {

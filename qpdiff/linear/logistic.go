@@ -19,53 +19,50 @@ import (
 //
 //	minimise L(θ) = ½ θᵀRθ + C Σᵢ log(1 + exp(−yᵢ θᵀxᵢ)),
 //
-// The sum weights each row as the [learn.Data] does. With an intercept, xᵢ is (xᵢ, 1) and R
-// depends on the penalty; see [Intercept]. The only hyperparameter is C > 0. A label is used as
-// the real number it is in yᵢ θᵀxᵢ, so the solution is differentiable in y as well. The label 0
-// is refused: its loss is log 2 whatever θ is.
+// Each row is weighted as [learn.Data] states. With an intercept, xᵢ is (xᵢ, 1) and R depends on
+// the penalty; see [Intercept]. The only hyperparameter is C > 0. Labels are real numbers in yᵢ
+// θᵀxᵢ, so the solution is differentiable in y, too. The label 0 is refused: its loss is log 2 for
+// any θ.
 //
 // # Derivatives
 //
-// Write πᵢ = 1/(1 + exp(−yᵢ θᵀxᵢ)), the probability of the label that was
-// seen, and H = R + C Σ πᵢ(1−πᵢ) yᵢ² xᵢxᵢᵀ for the Hessian. The implicit
-// function theorem at ∇L = 0 gives dθ = −H⁻¹ d(∇L) with
+// Let πᵢ = 1/(1 + exp(−yᵢ θᵀxᵢ)) be the probability of the observed label, and H = R + C Σ πᵢ(1−πᵢ)
+// yᵢ² xᵢxᵢᵀ the Hessian. The implicit function theorem at ∇L = 0 gives dθ = −H⁻¹ d(∇L) with
 //
 //	∇_{xᵢ}∇_θ L = C(πᵢ−1) yᵢ I + C πᵢ(1−πᵢ) yᵢ² xᵢ θᵀ
 //	∂∇_θ L/∂yᵢ  = C(πᵢ−1) xᵢ   + C πᵢ(1−πᵢ) yᵢ (θᵀxᵢ) xᵢ
 //	∂∇_θ L/∂C   = −Σᵢ (1−πᵢ) yᵢ xᵢ = −Rθ/C,
 //
-// with one row for each entry of θ; in the intercept's row of the first line
-// the first term is absent and the xᵢ of the second is 1. The formula printed
-// in that Example stops after the first term of the first line: it leaves out
-// that πᵢ depends on xᵢ, and is not a derivative. Every block exists
-// everywhere: L is smooth and strictly convex.
+// with one row for each entry of θ. In the first line, the intercept's row lacks the first term,
+// and its xᵢ in the second term is 1. The formula printed in that Example stops after the first
+// term of the first line. It omits that πᵢ depends on xᵢ, so it is not a derivative. Every block
+// exists everywhere, because L is smooth and strictly convex.
 //
 // # Method
 //
-// Newton's method with a line search on slopes alone. A fraction t of the Newton step δ
-// descends if it changes no margin yᵢ θᵀxᵢ by more than 1.5, by Bach's bound for generalised
-// self-concordant functions (Electronic Journal of Statistics 4, 2010). L is convex, so a
-// fraction at whose end the slope along δ is still negative descends too. Fit begins at the
-// last solution as long as the number of features stays the same, and ends at machine
-// precision. Once no margin changes by more than ½ in a step, series give the probabilities and
-// no exponential is computed any more.
+// The solver is Newton's method with a line search on slopes alone. A fraction t of the Newton step
+// δ descends if it changes no margin yᵢ θᵀxᵢ by more than 1.5, by Bach's bound for generalised
+// self-concordant functions (Electronic Journal of Statistics 4, 2010). L is convex, so a fraction
+// also descends if the slope along δ is still negative at its end. Fit begins at the last solution
+// if the number of features is the same, and ends at machine precision. Once a step changes no
+// margin by more than ½, the probabilities are computed by series without exponentials.
 //
-// A Newton step costs N·n² operations for N rows of n features. The last one leaves
-// the Hessian of the point before: the first derivative of a fit with a workspace
-// computes that at the solution, and each costs N·n operations more.
+// A Newton step costs N·n² operations for N rows of n features. The last step leaves the Hessian of
+// the point before it. The first derivative of a fit with a workspace computes the Hessian at the
+// solution, and each derivative costs N·n operations more.
 //
-// With more than 30 parameters, conjugate gradients solve the systems of the steps and of the
-// derivatives, the latter to rounding. Each of some dozen products with the Hessian costs N·n
-// operations. The factor of the Hessian at some point of the last fits speeds them up, and is
-// made anew when they have cost as much. With more parameters than rows that factor has as many
-// unknowns as there are rows, unless C is so large that the penalty is below 1e-9 of an entry
-// of the Hessian's diagonal.
+// With more than 30 parameters, conjugate gradients solve the systems of the steps, and to rounding
+// those of the derivatives. They need about a dozen products with the Hessian, each of N·n
+// operations. A factor of the Hessian at an earlier point speeds them up. The factor is computed
+// anew after the products have cost as much as a factor. With more parameters than rows its system
+// has one unknown for each row, unless C is so large that the penalty is below 1e-9 of an entry of
+// the Hessian's diagonal.
 //
-// A sparse X is read by its stored entries, in products whose cost is proportional to their number.
-// With more than 1000 parameters the Hessian is never factorised. A solve whose residual is then
-// above 1e-12 of the size of its terms returns an error that matches ErrIllPosed. With 201 to 1000
-// parameters the Hessian is factorised only if the penalty is below 1e-5 of one of its diagonal
-// entries, as bounded by the entries at θ = 0.
+// A sparse X is read by its stored entries, and the cost of a product is proportional to their
+// number. With more than 1000 parameters the Hessian is never factorised. If the residual of a
+// solve is then above 1e-12 of the size of its terms, the error matches ErrIllPosed. With 201 to
+// 1000 parameters the Hessian is factorised only if the penalty is below 1e-5 of one of its
+// diagonal entries, as bounded by the entries at θ = 0.
 //
 // The zero value is ready for Load and has no intercept.
 type Logistic struct {
@@ -80,11 +77,11 @@ type Logistic struct {
 // Dims returns n (n+1 with an intercept) and 1.
 func (l *Logistic) Dims(n int) (theta, hyper int) { return l.Intercept.params(n), 1 }
 
-// Load makes d the data of the following fits. It keeps a reference to d, and must be called
-// again after an entry of d changed. Its errors are ArgErrors: from [learn.Data.Check];
-// ErrDomain for a label 0, as the classes 0 and 1 have it. If the intercept is unpenalised and
-// all labels that count have one sign, there is no solution and the error matches ErrIllPosed.
-// After one, the learner has no data.
+// Load makes d the data of the following fits. It keeps a reference to d, and must be called again
+// after an entry of d changed. Its errors are ArgErrors: from [learn.Data.Check], and ErrDomain for
+// a label 0, as in classes 0 and 1. If the intercept is unpenalised and all labels that count have
+// one sign, there is no solution and the error matches ErrIllPosed. After an error the learner has
+// no data.
 func (l *Logistic) Load(d learn.Data) (err error) {
 	defer learner.End(l, &err)
 	l.state.Unload()
@@ -108,18 +105,17 @@ func (l *Logistic) Load(d learn.Data) (err error) {
 	return l.accept(d)
 }
 
-// LoadSubset loads the data of full without the rows out for the following fits, as in
-// cross-validation. A Fit at the C of full's last fit begins at that solution, corrected to
-// first order for the rows left out. That Newton step costs next to nothing. l keeps no warm
-// start of its own, so that its result depends on full alone.
+// LoadSubset loads the data of full without the rows out, as cross-validation needs it. A Fit at
+// the C of full's last fit begins at full's solution, corrected to first order for the rows left
+// out. That Newton step costs very little. l keeps no warm start of its own, so its result depends
+// on full alone.
 //
-// The fields of the Grad in VJP and JVP have the shape of full's data; the rows left
-// out have derivative zero, and probability 1 in Probabilities.
+// The fields of the Grad in VJP and JVP have the shape of full's data. A row that was left out has
+// the derivative zero, and probability 1 in Probabilities.
 //
-// full must be a *Logistic with the same Intercept that was loaded by Load, else the
-// error matches ErrDomain. It is only read, so that many learners can do this at
-// once. LoadSubset must be called again after full was loaded or fitted again. The
-// slice out is kept.
+// full must be a *Logistic with the same Intercept that was loaded by Load; otherwise the error
+// matches ErrDomain. LoadSubset only reads full, so many learners can call it at once. It must be
+// called again after full was loaded or fitted again. The slice out is kept.
 func (l *Logistic) LoadSubset(full learn.Learner, out []int) (err error) {
 	defer learner.End(l, &err)
 	l.state.Unload()
@@ -193,11 +189,11 @@ func (l *Logistic) Reset() {
 	l.warm = false
 }
 
-// Fit writes the minimiser to theta (n entries, with an intercept n+1, the intercept last) at
-// hyper = [C]. The errors match ErrShape, ErrNotFinite or ErrDomain for a hyper that is not one
-// positive number, ErrNotFitted before the first Load, and ErrIllPosed if the Hessian at the
-// solution is singular to machine precision or overflows. After an error that matches
-// ErrIterationLimit theta holds the last iterate; after any other it is as it was.
+// Fit writes the minimiser at hyper = [C] to theta: n entries, or with an intercept n+1, the
+// intercept last. Errors match ErrShape, ErrNotFinite or ErrDomain if hyper is not one positive
+// number, ErrNotFitted before the first Load, and ErrIllPosed if the Hessian at the solution
+// overflows or is singular to machine precision. After an error that matches ErrIterationLimit
+// theta holds the last iterate; after any other error it is unchanged.
 func (l *Logistic) Fit(theta, hyper []float64) (err error) {
 	defer learner.End(l, &err)
 	l.state.Stop.Look()
@@ -230,17 +226,17 @@ func (l *Logistic) Fit(theta, hyper []float64) (err error) {
 	return nil
 }
 
-// Probabilities writes πᵢ = 1/(1 + exp(−yᵢ θᵀxᵢ)) at the last successful Fit to dst, one entry
-// for each row. It is the probability that the fitted model gives to the row's label. A nil w
-// allocates. The error matches ErrNotFitted.
+// Probabilities writes πᵢ = 1/(1 + exp(−yᵢ θᵀxᵢ)) at the last successful Fit to dst, one entry for
+// each row. πᵢ is the model's probability of the row's own label. A nil w allocates. The error
+// matches ErrNotFitted.
 func (l *Logistic) Probabilities(w *qpdiff.Workspace, dst []float64) error {
 	return learner.Named(l, qpdiff.Scratch[logisticDerivative](w).probabilities(&l.logisticFit, dst))
 }
 
-// SolveHessian writes H⁻¹v to dst, for the Hessian H of L at the last successful Fit: the
-// product that every derivative of θ is made of. dst and v have as many entries as θ and may be
-// the same slice. A nil w allocates. It returns the errors of VJP, with ErrNotFinite for v;
-// after one, dst is as it was.
+// SolveHessian writes H⁻¹v to dst, for the Hessian H of L at the last successful Fit. Every
+// derivative of θ is such a product. dst and v have as many entries as θ and may be the same slice.
+// A nil w allocates. The errors are VJP's, with ErrNotFinite for v. After an error dst is
+// unchanged.
 func (l *Logistic) SolveHessian(w *qpdiff.Workspace, dst, v []float64) (err error) {
 	defer learner.Name(l, &err)
 	return qpdiff.Scratch[logisticDerivative](w).solveHessian(&l.logisticFit, dst, v)
@@ -257,26 +253,27 @@ func (l *Logistic) Residual() (float64, error) {
 // Views implements [learn.ViewLearner].
 func (l *Logistic) Views(s learn.Size) bool { return s.Sparse }
 
-// VJP adds dthetaᵀ·∂θ/∂input at the last successful Fit to every field of g that is not nil:
-// Hyper has one entry (C), X and Y have the shape of the data. With u = H⁻¹·dtheta, in the
-// notation of the type:
+// VJP adds dthetaᵀ·∂θ/∂input at the last successful Fit to every field of g that is not nil. Hyper
+// has one entry (C); X and Y have the shape of the data. With u = H⁻¹·dtheta, in the notation of
+// the type:
 //
 //	C: uᵀRθ/C    xᵢ: −uᵀ∇_{xᵢ}∇_θ L    yᵢ: −uᵀ∂∇_θ L/∂yᵢ
 //
-// They are derivatives and not directions of descent: positive if a larger input raises the
-// loss whose gradient is dtheta. C's has no minus, since ∂∇_θ L/∂C = −Rθ/C at a solution.
+// They are derivatives, not directions of descent: an entry is positive if a larger input raises
+// the loss whose gradient is dtheta. The derivative in C has no minus, because ∂∇_θ L/∂C = −Rθ/C at
+// a solution.
 //
-// It solves one system with the Hessian. The errors match ErrNotFitted; ErrIllPosed if the
-// Hessian turns out to be singular to machine precision; ErrNotFinite for dtheta, or if a
-// product overflows, which leaves g undefined.
+// VJP solves one system with the Hessian. The errors match ErrNotFitted, ErrIllPosed if the Hessian
+// is singular to machine precision, and ErrNotFinite for dtheta or if a product overflows, which
+// leaves g undefined.
 func (l *Logistic) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {
 	defer learner.Name(l, &err)
 	return qpdiff.Scratch[logisticDerivative](w).adjoint(&l.logisticFit, g, dtheta)
 }
 
-// JVP writes to dtheta the directional derivative of θ at the last successful Fit along d, in
-// which a nil field means no change. It returns the errors of VJP, with ErrNotFinite for d;
-// after one, dtheta is as it was.
+// JVP writes the directional derivative of θ at the last successful Fit along d to dtheta. A nil
+// field of d means no change. The errors are VJP's, with ErrNotFinite for d. After an error dtheta
+// is unchanged.
 func (l *Logistic) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err error) {
 	defer learner.Name(l, &err)
 	return qpdiff.Scratch[logisticDerivative](w).forward(&l.logisticFit, dtheta, d)
@@ -288,8 +285,8 @@ func (l *Logistic) New() learn.Learner { return &Logistic{Intercept: l.Intercept
 // Convention returns the logistic loss.
 func (*Logistic) Convention() learn.Convention { return learn.Convention{Loss: learn.LogisticLoss} }
 
-// C·N times the largest variance of a feature is a ratio of loss to penalty. Beyond mostStoredC,
-// which takes the place of mostC for sparse data, θ fits all classes, and costs much to find.
+// C·N times the largest variance of a feature is a ratio of loss to penalty. Beyond mostC, and
+// beyond mostStoredC for sparse data, θ fits all classes and is expensive to find.
 const leastC, mostC, mostStoredC = 1e-3, 1e6, 1e4
 
 // Hyperparameters describes C.

@@ -16,7 +16,8 @@ import (
 // logisticDerivative is the storage of a logistic regression's derivatives.
 type logisticDerivative struct {
 	// If the last step of a fit is not 0, s, w and the factor belong to the point before that step.
-	// Their values at the end are then computed once per fit; otherwise they are read directly.
+	// The values at the end of the step are then computed once per fit. Otherwise they are read
+	// directly.
 	fit      uint64 // the fit that own belongs to
 	own      logisticPoint
 	factored bool // own has its factor
@@ -31,7 +32,7 @@ type logisticDerivative struct {
 	countedS, countedW []float64 // work of rows
 }
 
-// weights returns the point of θ, without a factor. The caller must not write to it.
+// weights returns the point of θ without a factor. The caller must not write to it.
 func (d *logisticDerivative) weights(l *logisticFit) *logisticPoint {
 	d.u, d.dz, d.dm = dense.Grow(d.u, l.k), dense.Grow(d.dz, l.k), dense.Grow(d.dm, l.m)
 	if !l.stale {
@@ -46,7 +47,7 @@ func (d *logisticDerivative) weights(l *logisticFit) *logisticPoint {
 	return &d.own
 }
 
-// rows returns s and w of the point times the weight of each row.
+// rows returns s and w of the point, each multiplied by the row's weight.
 func (d *logisticDerivative) rows(l *logisticFit, at *logisticPoint) (s, w []float64) {
 	return l.counted(&d.countedS, at.s), l.counted(&d.countedW, at.w)
 }
@@ -70,7 +71,7 @@ func (d *logisticDerivative) solve(l *logisticFit, v []float64) (*logisticPoint,
 		at := d.weights(l)
 		clear(d.u[l.d:])
 		d.solver.End = &l.state.Stop
-		// From the factor of the fit: the result does not depend on the derivatives before.
+		// From the factor of the fit, so that the result does not depend on earlier derivatives.
 		if d.solver.Borrow(&g.solver); !d.solver.Exact(&g.sys, d.u, v[:l.d]) {
 			return nil, errLogisticSingular
 		}
@@ -173,9 +174,9 @@ func (d *logisticDerivative) forward(l *logisticFit, dtheta []float64, t *learn.
 	return nil
 }
 
-// dataVJP adds to g.X and g.Y the products of u with the derivatives of minus the gradient of
-// the loss on data at fixed θ. s holds 1−π of each row and w π(1−π), both times the row's
-// weight, and dm holds uᵀzᵢ. It returns an error for an overflow in any field of g.
+// dataVJP adds products with u to g.X and g.Y: the derivatives, with the opposite sign, of the
+// loss's gradient in the data at fixed θ. s holds 1−π and w holds π(1−π) of each row, both times
+// the row's weight; dm holds uᵀzᵢ. It returns an error if any field of g overflows.
 func (p *logisticProblem) dataVJP(g *learn.Grad, data learn.Data, theta, u, s, w, dm []float64) error {
 	if g.X != nil {
 		p.addX(g.X.RawMatrix(), data.Y, theta, u, s, w, dm)
@@ -196,8 +197,8 @@ func (p *logisticProblem) dataVJP(g *learn.Grad, data learn.Data, theta, u, s, w
 			g.Y[i] += p.c * (s[i]*ux - w[i]*a*tx)
 		}
 	}
-	// The terms of addX, and each product on the way, are at most cy(|u| + |uᵀz|·max(1, |θ|)),
-	// times a row's weight, which comes last.
+	// The terms of addX and every intermediate product are at most cy(|u| + |uᵀz|·max(1, |θ|)),
+	// times a row's weight, which is applied last.
 	var uz float64
 	for j, v := range u {
 		uz += p.zmax[j] * math.Abs(v)
@@ -208,8 +209,8 @@ func (p *logisticProblem) dataVJP(g *learn.Grad, data learn.Data, theta, u, s, w
 	return learner.CheckProduct(g)
 }
 
-// addX adds yᵢ C((1−πᵢ) u − πᵢ(1−πᵢ)(uᵀzᵢ) θ) to row i of gx as often as it counts, with
-// 1−π in s, π(1−π) in w and uᵀzᵢ in dm.
+// addX adds yᵢ C((1−πᵢ) u − πᵢ(1−πᵢ)(uᵀzᵢ) θ), times the row's weight, to row i of gx. s holds 1−π,
+// w holds π(1−π), and dm holds uᵀzᵢ.
 func (p *logisticProblem) addX(gx blas64.General, y, theta, u, s, w, dm []float64) {
 	n, m, c := gx.Cols, p.m, p.c
 	y, s, w, dm = y[:m], s[:m], w[:m], dm[:m]
@@ -236,7 +237,8 @@ func (p *logisticProblem) addX(gx blas64.General, y, theta, u, s, w, dm []float6
 	}
 }
 
-// addBoth adds p·u and q·v to the row. Inlined, its loop would lack registers.
+// addBoth adds p·u and q·v to the row. It is not inlined, because its loop would then lack
+// registers.
 //
 //go:noinline
 func addBoth(row []float64, p float64, u []float64, q float64, v []float64) {
@@ -246,9 +248,9 @@ func addBoth(row []float64, p float64, u []float64, q float64, v []float64) {
 	}
 }
 
-// dataJVP adds to out the derivative of minus the gradient of the loss at fixed θ along t.X
-// and t.Y, with s and w as for dataVJP. Row i moves zᵢ = yᵢxᵢ by dz, which is work, and
-// −∇L by C((1−πᵢ) dz − πᵢ(1−πᵢ)(θᵀdz) zᵢ).
+// dataJVP adds to out the derivative of −∇L along t.X and t.Y at fixed θ, with s and w as for
+// dataVJP. Row i moves zᵢ = yᵢxᵢ by dz, which is scratch, and −∇L by C((1−πᵢ) dz − πᵢ(1−πᵢ)(θᵀdz)
+// zᵢ).
 func (p *logisticProblem) dataJVP(out []float64, t *learn.Grad, data learn.Data, theta, s, w, dz []float64) {
 	_, n := data.X.Dims()
 	features := data.Dense()
@@ -297,7 +299,7 @@ func (p *logisticProblem) storedVJP(g *learn.Grad, data learn.Data, theta, u, s,
 	return learner.CheckProduct(g)
 }
 
-// storedJVP is dataJVP for a sparse X. dm and tm are work of the rows.
+// storedJVP is dataJVP for a sparse X. dm and tm are scratch, with an entry for each row.
 func (p *logisticProblem) storedJVP(out []float64, t *learn.Grad, data learn.Data, theta, s, w, dm, tm []float64) {
 	clear(dm) // θᵀdzᵢ, then row i's factor of zᵢ
 	if t.Stored != nil {

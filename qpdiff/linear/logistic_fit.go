@@ -11,8 +11,8 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// An Intercept selects the constant term of a linear model, which is the last entry
-// of θ, and whether the ridge penalty ½θᵀRθ covers it.
+// An Intercept selects the constant term of a linear model, which is the last entry of θ. It also
+// selects whether the ridge penalty ½θᵀRθ includes the constant.
 type Intercept int
 
 const (
@@ -51,7 +51,7 @@ func (l *logisticFit) shape(d learn.Data, intercept Intercept) {
 	}
 }
 
-// accept ends a Load of d: it makes sure that there is a minimiser.
+// accept ends a Load of d. It checks that a minimiser exists.
 func (l *logisticFit) accept(d learn.Data) error {
 	if l.intercept == UnpenalisedIntercept && l.oneSign() {
 		return check.ArgErrorf("Data.Y", qpdiff.ErrIllPosed, "penalise the intercept or give examples of both classes",
@@ -67,9 +67,9 @@ func (l *logisticFit) accept(d learn.Data) error {
 	return nil
 }
 
-// startAtFull makes the start the solution of full, if it has one at the same C, plus the
-// Newton step for the rows V left out of this fit. Without V the gradient there is C Σ_V (1−πᵢ)
-// zᵢ, and the part of V in the Hessian is absent.
+// startAtFull sets the start. If full has a solution at the same C, the start is that solution plus
+// the Newton step for the rows V that this fit leaves out. Without V the gradient there is C Σ_V
+// (1−πᵢ) zᵢ, and the Hessian lacks the part of V.
 func (l *logisticFit) startAtFull() {
 	f := l.full
 	if l.warm || f == nil || f.state.Fit == 0 || f.c != l.c {
@@ -110,9 +110,9 @@ func (l *logisticFit) startAtFull() {
 	l.warm = true
 }
 
-// residual returns the residual of the optimality conditions, relative to the size of their
-// terms, in variables that give the Hessian a unit diagonal: a fit determines no parameter
-// better than the largest of these.
+// residual returns the residual of the optimality conditions, relative to the size of their terms,
+// in variables that give the Hessian a unit diagonal. No parameter is determined better than the
+// largest residual.
 func (l *logisticFit) residual() (worst float64) {
 	margins, s, w := make([]float64, l.m), make([]float64, l.m), make([]float64, l.m)
 	g, sizes, diag := make([]float64, l.k), make([]float64, l.d), make([]float64, l.d)

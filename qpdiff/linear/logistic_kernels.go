@@ -18,52 +18,50 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// The constants of logistic regression. The length of a step is the largest change
-// of a margin yᵢ θᵀxᵢ along it, so that the units of X and y cancel.
+// The constants of logistic regression. The length of a step is the largest change of a margin yᵢ
+// θᵀxᵢ along it, so that the units of X and y do not matter.
 const (
-	// Problems of up to this size are padded with features that are zero and handled
-	// by one unrolled kernel.
+	// Problems up to this size are padded with zero features and handled by one unrolled kernel.
 	logisticSmall = 3
 
-	// Newton steps of one fit, if MaxIter is 0: fits of separable data at a large C take some
-	// dozens.
+	// The limit of Newton steps in one fit, if MaxIter is 0. Fits of separable data at a large C
+	// take several dozen steps.
 	logisticMaxIter = 200
-	// A warm start that takes more steps than this is given up for θ = 0. Every π is ½ there,
-	// and a fit of ordinary data takes fewer.
+	// A warm start that takes more steps than this is abandoned for θ = 0. Every π is ½ there, and
+	// a fit of ordinary data takes fewer steps.
 	logisticWarmSteps = 25
 
-	// A step of this length descends: L(θ+δ) ≤ L(θ) − λ² + λ²(eʳ−r−1)/r², with the Newton
-	// decrement λ and the length r of the step δ. (eʳ−r−1)/r² < 1 for r < 1.79.
+	// A step of this length r descends: L(θ+δ) ≤ L(θ) − λ² + λ²(eʳ−r−1)/r² for the step δ and the
+	// Newton decrement λ, and (eʳ−r−1)/r² < 1 for r < 1.79.
 	logisticSafeStep = 1.5
-	// The line search ends when the slope has fallen to this part of the first one. A larger
-	// part would accept shorter steps, a smaller one take more bisections.
+	// The line search ends when the slope has fallen to this part of the first slope. A larger part
+	// would accept shorter steps; a smaller one would take more bisections.
 	logisticSlope = .5
-	// logisticBisections bounds the bisections of one line search, because rounding alone could
-	// keep the slope from that range. This many halve a step to nothing.
+	// logisticBisections bounds the bisections of a line search, because rounding could keep the
+	// slope out of that range. This many bisections reduce a step to nothing.
 	logisticBisections = 64
 
-	// A step shorter than this is the last: convergence is quadratic, so that it
-	// leaves less than the square, which is rounding.
+	// A step shorter than this is the last one. Convergence is quadratic, so the remaining error is
+	// at most its square, which is rounding.
 	logisticLastStep = 1e-8
-	// A last step shorter than this changes s, w and the Hessian by no more than this
-	// part of them, as little as rounding does: derivatives take them as they are.
+	// If the last step is shorter than this, it changes s, w and the Hessian by at most this part
+	// of them, about as little as rounding. Derivatives then use them unchanged.
 	logisticSettled = 1e-13
-	// A step longer than this part of the one before does not converge quadratically:
-	// the gradient may be rounding.
+	// Convergence is not quadratic if a step is longer than this part of the step before. The
+	// gradient may then be rounding.
 	logisticStall = .5
-	// A gradient below this part of the sizes of its terms may be rounding: 64·eps
-	// leaves room for the sum of some thousand rows.
+	// A gradient below this part of the size of its terms may be rounding: 64·eps covers sums of
+	// some thousand rows.
 	logisticRoundoff = 64 * dense.Eps
-	// The rounding of one term of the gradient: of the product and of the sum.
+	// The rounding of one term of the gradient: one rounding in the product and one in the sum.
 	logisticRounding = 2 * dense.Eps
 
-	// Before this Newton step, a bound takes the place of a step's length in a small
-	// problem, if it allows a series. From there on the length is computed, since the
-	// bound may never fall below logisticLastStep.
+	// From this Newton step on, the length of a step is computed. Before it, a small problem uses a
+	// bound of the length if the bound allows a series. The bound may never fall below
+	// logisticLastStep.
 	logisticBoundSteps = 8
 
-	// Beyond this margin exp would overflow soon, and 1−π and w are negligible beside any other
-	// row's.
+	// Beyond this margin exp is near overflow, and 1−π and w are negligible beside any other row's.
 	logisticLargestMargin = 700
 )
 
@@ -74,8 +72,8 @@ var errLogisticBlurred = check.ArgErrorf("Data", qpdiff.ErrIllPosed, "scale or c
 // working precision.
 var errLogisticSingular = check.ArgErrorf("Data", qpdiff.ErrIllPosed, "scale or centre the features, lower C, or penalise the intercept", "gives a Hessian that is singular to machine precision")
 
-// logisticProblem is the minimisation of ½ θᵀRθ + C Σᵢ log(1 + exp(−θᵀzᵢ)), with
-// zᵢ = yᵢxᵢ and a diagonal R. Vectors of θ have k entries.
+// logisticProblem minimises ½ θᵀRθ + C Σᵢ log(1 + exp(−θᵀzᵢ)), with zᵢ = yᵢxᵢ and a diagonal R.
+// Vectors of θ have k entries.
 type logisticProblem struct {
 	m    int // rows
 	d    int // entries of θ
@@ -104,9 +102,9 @@ func checkRows(d learn.Data) error {
 	return check.Counts(d.Rows, d.Weights, len(d.Y))
 }
 
-// fold sets z to the labels times the features of d, whose shape and counts have been checked.
-// If d has one feature less than the problem, the labels are the last entry of each row. It
-// returns the errors of [Logistic.Load].
+// fold sets z to the labels times the features of d, whose shape and weights have been checked. If
+// d has one feature fewer than the problem, the last entry of each row is the label. It returns the
+// errors of [Logistic.Load].
 func (p *logisticProblem) fold(d learn.Data) error {
 	p.ymax = 0
 	if p.counts = learner.Counts(d, p.counts); p.counts != nil {
@@ -189,8 +187,8 @@ func (p *logisticProblem) foldStored(d learn.Data, out []int) error {
 	return nil
 }
 
-// labels returns the label of each row, 0 of one that does not count. They are the last of the d
-// rows of z.
+// labels returns the label of each row, and 0 for a row that does not count. A label is the last of
+// the d entries of its row of z.
 func (p *logisticProblem) labels() []float64 {
 	if p.stored != nil {
 		return p.stored.Root
@@ -198,16 +196,16 @@ func (p *logisticProblem) labels() []float64 {
 	return p.z[(p.d-1)*p.m : p.d*p.m]
 }
 
-// oneSign reports whether the labels that count have one sign only, with an intercept.
+// oneSign reports whether there is an intercept and all labels that count have the same sign.
 func (p *logisticProblem) oneSign() bool {
 	labels := p.labels()
 	return !slices.ContainsFunc(labels, func(y float64) bool { return y > 0 }) ||
 		!slices.ContainsFunc(labels, func(y float64) bool { return y < 0 })
 }
 
-// descent returns a part t of a step of length r with which the objective descends for certain.
-// The part's length is at most logisticSafeStep, or the slope at its end is still negative. It
-// tries the full step first. If that is too long, it bisects until the slope is between 0 and
+// descent returns a part t of a step of length r that certainly lowers the objective. Either the
+// length of the part is at most logisticSafeStep, or the slope at its end is still negative. The
+// full step is tried first. If it is too long, bisection continues until the slope is between 0 and
 // logisticSlope times slope0, the slope at the start.
 func descent(r, slope0 float64, slope func(t float64) float64) float64 {
 	lo, hi, t := 0.0, math.Inf(1), 1.0
@@ -226,7 +224,8 @@ func descent(r, slope0 float64, slope func(t float64) float64) float64 {
 	return t
 }
 
-// counted returns v times the weight of each row, in dst, or v itself if counts is nil.
+// counted returns v with each entry multiplied by the row's weight, in dst. It returns v itself if
+// counts is nil.
 func (p *logisticProblem) counted(dst *[]float64, v []float64) []float64 {
 	if p.counts == nil {
 		return v
@@ -252,7 +251,7 @@ type logisticPoint struct {
 	work []float64 // m entries, with counts: work of counted
 }
 
-// resize gives the problem m rows and d parameters, with R = I, of a sparse X or not.
+// resize gives the problem m rows and d parameters, with R = I, for a sparse or a dense X.
 func (p *logisticProblem) resize(m, d int, stored bool) {
 	k := max(d, logisticSmall)
 	p.m, p.d, p.k = m, d, k
@@ -268,8 +267,8 @@ func (p *logisticProblem) resize(m, d int, stored bool) {
 	dense.Fill(p.pen, 1)
 }
 
-// hessianEntries counts the entries of two points with Hessians, of which one belongs to a
-// logisticDerivative, and of the Hessian itself.
+// hessianEntries counts the entries of the Hessian and of two points with Hessians. One of the
+// points belongs to a logisticDerivative.
 func hessianEntries(m, k float64) float64 {
 	point := 2*m + k*k + k
 	if k > logisticSmall {
@@ -283,7 +282,7 @@ func storedHessianEntries(m, k, stored float64) float64 {
 	return 2*(3*m+k*k+2*k+sparse.TakenEntries(m, k, stored)) + k*k
 }
 
-// resize gives the point the shape of p, with room for a Hessian or without.
+// resize gives the point the shape of p, with or without room for a Hessian.
 func (pt *logisticPoint) resize(p *logisticProblem, hessian bool) {
 	pt.s, pt.w = dense.Grow(pt.s, p.m), dense.Grow(pt.w, p.m)
 	if !hessian {
@@ -333,8 +332,8 @@ func (p *logisticProblem) gradient(g, s, theta []float64) {
 	}
 }
 
-// storedSizes sets dst to gradientSize of all parameters for a sparse X, from s times the weight
-// of each row.
+// storedSizes sets dst to gradientSize of all parameters for a sparse X. s is multiplied by the
+// weight of each row.
 func (p *logisticProblem) storedSizes(dst, s, theta []float64) {
 	clear(dst)
 	p.stored.Sizes(dst, s)
@@ -343,7 +342,7 @@ func (p *logisticProblem) storedSizes(dst, s, theta []float64) {
 	}
 }
 
-// gradientSize returns the sum of the moduli of the terms of the gradient in θ_j.
+// gradientSize returns the sum of the absolute terms of the gradient in θ_j.
 func (p *logisticProblem) gradientSize(j int, s, theta []float64) float64 {
 	m := p.m
 	size := p.pen[j] * math.Abs(theta[j])
@@ -406,8 +405,8 @@ func (p *logisticProblem) storedHessian(pt *logisticPoint, weights []float64) {
 	clear(pt.h[p.d*p.k:])
 }
 
-// factor overwrites h by its factor and reports whether h is regular to working
-// precision. It looks at end.
+// factor overwrites h by its factor and reports whether h is regular to working precision. It
+// checks end, to stop early.
 func (pt *logisticPoint) factor(end *stop.Stop) bool {
 	k := len(pt.dinv)
 	return dense.LDLFactorUntil(end, pt.h, pt.dinv, k, k, dense.Eps) == k

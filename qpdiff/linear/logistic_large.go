@@ -15,8 +15,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// logisticLarge is the part of a logistic regression with many parameters, whose systems are
-// solved by products with its rows.
+// logisticLarge is the part of a logistic regression with many parameters. Products with the rows
+// solve its systems.
 type logisticLarge struct {
 	on     bool
 	byRows bool
@@ -44,8 +44,8 @@ func (g *logisticLarge) resize(p *logisticProblem) {
 	g.solver.Reset()
 }
 
-// load prepares the systems of p, of which the first parameters have penalties. It looks at
-// end.
+// load prepares the systems of p. The first parameters have penalties. It checks end, to stop
+// early.
 func (g *logisticLarge) load(end *stop.Stop, p *logisticProblem, penalised int) {
 	if !g.on {
 		return
@@ -60,7 +60,7 @@ func (g *logisticLarge) load(end *stop.Stop, p *logisticProblem, penalised int) 
 	dense.GrowAll(p.m, &g.squares, &g.along)
 }
 
-// choose chooses the way of a fit of p: conjugate gradients without a factor, or the Hessian's
+// choose selects the way of a fit of p: conjugate gradients without a factor, or the Hessian's
 // entries if the penalty is too small for solves by rows.
 func (g *logisticLarge) choose(p *logisticProblem) error {
 	most := p.c * p.most / 4
@@ -74,7 +74,7 @@ func (g *logisticLarge) choose(p *logisticProblem) error {
 	return nil
 }
 
-// weigh makes the system the Hessian of p with π(1−π) of each row in w.
+// weigh makes the Hessian of p the system. w holds π(1−π) of each row.
 func (g *logisticLarge) weigh(p *logisticProblem, w []float64) {
 	for i, v := range w {
 		g.sys.Weights[i] = p.c * dense.CountAt(p.counts, i) * v
@@ -82,8 +82,8 @@ func (g *logisticLarge) weigh(p *logisticProblem, w []float64) {
 	g.solver.Moved()
 }
 
-// determined is logisticNewton's, at theta, with 1−π in s. Unless they are final, the Hessian's
-// entries decide after its errors.
+// determined is logisticNewton's determined at theta, for systems by products. s holds 1−π. Unless
+// its errors are final, the Hessian's entries decide.
 func (g *logisticLarge) determined(p *logisticProblem, s, theta []float64) error {
 	g.solver.Condition(&g.sys, &g.condition)
 	if dense.Unsolvable(g.condition.Cond) {
@@ -145,7 +145,7 @@ func (g *logisticLarge) measureRows() {
 	}
 }
 
-// moved estimates by how much the rounding of the gradient moves the margin of row i.
+// moved estimates how far the rounding of the gradient moves the margin of row i.
 func (g *logisticLarge) moved(i int) (sum float64) {
 	moves := make([]float64, g.sys.K)
 	if !g.solver.Exact(&g.sys, moves, g.sys.Row(g.row, i)) {

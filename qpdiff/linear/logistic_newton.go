@@ -13,8 +13,8 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// logisticNewton solves a logistic problem by Newton's method. Its point is the one evaluated
-// last, and after a fit the one factored last.
+// logisticNewton solves a logistic problem by Newton's method. Its point is the one evaluated last.
+// After a fit it is the point factored last.
 type logisticNewton struct {
 	logisticProblem
 	logisticPoint
@@ -33,7 +33,7 @@ type logisticNewton struct {
 	large     logisticLarge
 }
 
-// resize gives the solver m rows and d parameters, of a sparse X or not. It forgets the warm
+// resize gives the solver m rows and d parameters, for a sparse or a dense X. It forgets the warm
 // start if the number of parameters changes.
 func (l *logisticNewton) resize(m, d int, stored bool) {
 	l.warm = l.warm && d == l.d
@@ -52,7 +52,7 @@ func (l *logisticNewton) resizeHessian(wanted bool) {
 	}
 }
 
-// takeEntries makes the Hessian's entries the way of a fit that began by products.
+// takeEntries switches a fit that began by products to the Hessian's entries.
 func (l *logisticNewton) takeEntries() error {
 	m, k := float64(l.m), float64(l.k)
 	held := learner.Entries(m*k + hessianEntries(m, k))
@@ -68,9 +68,9 @@ func (l *logisticNewton) takeEntries() error {
 	return nil
 }
 
-// solve moves theta to the solution with at most limit steps, from its present value if warm.
-// If that fails, for example because every π is 0 or 1 and the Hessian is singular, it begins
-// at θ = 0. The Hessian there is as well conditioned as the data.
+// solve moves theta to the solution in at most limit steps, from its present value if warm. If that
+// fails, for example because every π is 0 or 1 and the Hessian is singular, it begins again at θ =
+// 0, where the Hessian is as well conditioned as the data.
 func (l *logisticNewton) solve(limit int) error {
 	if err := l.large.choose(&l.logisticProblem); err != nil {
 		return err
@@ -100,9 +100,9 @@ func (l *logisticNewton) solve(limit int) error {
 	return err
 }
 
-// logisticLooseStep is the part of a Newton step that conjugate gradients may leave out far
-// from the solution. Nearer to it they leave out a part of the size of the step before, or of
-// its square, so that convergence is quadratic.
+// logisticLooseStep is the part of a Newton step that conjugate gradients may leave out far from
+// the solution. Nearer to it they may leave out a part as large as the step before, or as its
+// square, so that convergence is quadratic.
 const logisticLooseStep = .1
 
 // minimiseLarge is minimise by products with the rows.
@@ -198,8 +198,7 @@ func (l *logisticNewton) minimise(limit int) error {
 			if err := l.determined(); err != nil {
 				return err
 			}
-			// The gradient is more than rounding. The test has overwritten the storage of the
-			// step.
+			// The gradient exceeds rounding. The test has overwritten the storage of the step.
 			l.evaluate(l.theta)
 			if _, err := l.newtonStep(); err != nil {
 				return err
@@ -218,8 +217,8 @@ func (l *logisticNewton) errSteps(limit int) error {
 	return check.ArgErrorf("Logistic.MaxIter", qpdiff.ErrIterationLimit, "raise it, or scale the features", "allows %d Newton steps, which are not enough", limit)
 }
 
-// lineSearch evaluates at cand = θ + t·step for the t of descent. The length of the full step
-// is r.
+// lineSearch evaluates at cand = θ + t·step for the t that descent returns. The length of the full
+// step is r.
 func (l *logisticNewton) lineSearch(r float64) {
 	if r <= dense.LogisticSeries {
 		for j, v := range l.theta {
@@ -237,8 +236,8 @@ func (l *logisticNewton) lineSearch(r float64) {
 	})
 }
 
-// stepLength returns the length of step, or for small problems an upper bound that
-// costs no pass over the data, if that allows a series.
+// stepLength returns the length of step. For small problems it returns an upper bound that needs no
+// pass over the data, if that bound allows a series.
 func (l *logisticNewton) stepLength() float64 {
 	if l.k == logisticSmall && l.iter < logisticBoundSteps {
 		r := 0.0
@@ -276,9 +275,9 @@ func (l *logisticNewton) evaluateNear(s0, w0, theta []float64, r float64) {
 	l.hessian(l.end, &l.logisticPoint)
 }
 
-// newtonStep factors h in place and sets step = −h⁻¹g. If h is singular to working precision,
-// it takes h plus a part of its diagonal just above the rounding of the pivots. Further on, as
-// rows become certain, h may be regular.
+// newtonStep factors h in place and sets step = −h⁻¹g. If h is singular to working precision, it
+// adds a part of h's diagonal just above the rounding of the pivots. At later points, where rows
+// become certain, h may be regular.
 func (l *logisticNewton) newtonStep() (damped bool, err error) {
 	copy(l.hess, l.h)
 	if !l.factor(l.end) {
@@ -301,9 +300,9 @@ func (l *logisticNewton) newtonStep() (damped bool, err error) {
 	return damped, nil
 }
 
-// determined returns an error if the factor is of no use, so that rounding hides θ and its
-// derivatives, or if the rounding of the gradient may move a margin by more than decisionTol.
-// Bounds come first: they almost always decide and cost next to nothing.
+// determined returns an error if the factor is useless because rounding hides θ and its
+// derivatives, or if the rounding of the gradient may move a margin by more than decisionTol. It
+// tries bounds first, because they almost always decide and cost little.
 func (l *logisticNewton) determined() error {
 	k := l.k
 	pivots, margin, noise := 1.0, 0.0, 0.0 // squared norms in variables that give h a unit diagonal
@@ -341,8 +340,8 @@ func (l *logisticNewton) determined() error {
 	return nil
 }
 
-// gradientIsRoundoff reports whether no entry of the gradient exceeds the rounding of
-// the sums that it is made of.
+// gradientIsRoundoff reports whether all entries of the gradient are within the rounding of their
+// sums.
 func (l *logisticNewton) gradientIsRoundoff() bool {
 	l.sizes(l.cand)
 	for j, g := range l.g {

@@ -15,8 +15,8 @@ import (
 // A penalisedModel is a learner whose fit solves a penalisedQuadratic.
 type penalisedModel interface {
 	quadratic() *penalisedQuadratic
-	// dataVJP adds to g.X and g.Y the products of u, on the coordinates act, with the
-	// derivatives of c − Gθ at fixed θ, and reports an overflow of these or of g.Hyper.
+	// dataVJP adds products with u, on the coordinates act, to g.X and g.Y: the derivatives of c −
+	// Gθ in the data at fixed θ. It reports an overflow of these or of g.Hyper.
 	dataVJP(d *penalisedDerivative, g *learn.Grad, act []int, u []float64) error
 	// dataJVP adds to b the derivative of c − Gθ at fixed θ along t.X and t.Y.
 	dataJVP(d *penalisedDerivative, b []float64, t *learn.Grad)
@@ -51,8 +51,8 @@ func (d *penalisedDerivative) named(q *piecewiseQP, act []int) []int {
 	return d.act
 }
 
-// shareOut returns the features of which w is the part of a vector, and that part, with the
-// shares of equal features.
+// shareOut returns features and a vector on them. w is the part of that vector on the coordinates;
+// equal features share an entry.
 func (d *penalisedDerivative) shareOut(c *equal.Columns, features []int, w []float64) ([]int, []float64) {
 	d.all = dense.Zeros(d.all, len(c.First))
 	dense.Scatter(d.all, w, features)
@@ -67,7 +67,8 @@ func (d *penalisedDerivative) shareOut(c *equal.Columns, features []int, w []flo
 	return at, shares
 }
 
-// withoutRows is adjoint with the error of the rows, in which equal features have no derivative.
+// withoutRows is adjoint with an error if the rows are wanted, because equal features have no
+// derivative in them.
 func (d *penalisedDerivative) withoutRows(m penalisedModel, g *learn.Grad, dtheta []float64) error {
 	rest := *g
 	rest.X, rest.Stored = nil, nil
@@ -122,8 +123,8 @@ func (d *penalisedDerivative) adjoint(m penalisedModel, generalised bool, g *lea
 	return d.products(m, g, q, u, refused)
 }
 
-// products is adjoint with the solution u of the active system of q, and a derivative at kinks
-// unless it is refused.
+// products is adjoint that also returns the solution u of the active system of q. It handles kinks,
+// or refuses them.
 func (d *penalisedDerivative) products(m penalisedModel, g *learn.Grad, q *piecewiseQP, u []float64, refused bool) error {
 	e := m.quadratic()
 	if h := g.Hyper; h != nil {
@@ -153,8 +154,8 @@ func (d *penalisedDerivative) products(m penalisedModel, g *learn.Grad, q *piece
 	return nil
 }
 
-// addHyper adds the products of the derivatives of Gθ − c at fixed θ with u, on the active set of q, to
-// l1 and l2 of each group.
+// addHyper adds products with u to l1 and l2 of each group: the derivatives of Gθ − c at fixed θ,
+// on the active set of q.
 func (e *penalisedQuadratic) addHyper(l1, l2 []float64, q *piecewiseQP, u []float64) {
 	x, of := e.qp.x, e.groups.of
 	act := q.act
@@ -207,7 +208,7 @@ func (e *penalisedQuadratic) sharing() bool {
 	return slices.ContainsFunc(e.qp.act, func(j int) bool { return e.copies(j) > 1 })
 }
 
-// parted is the error of a derivative with respect to rows in which features are equal.
+// parted is the error of a derivative in rows in which features are equal.
 func (e *penalisedQuadratic) parted(g *learn.Grad) error {
 	weak := []int{}
 	for k, j := range e.equal.First {
@@ -240,7 +241,7 @@ func (e *penalisedQuadratic) notDifferentiable(g *learn.Grad) error {
 		"move λ1, ask JVP for a directional derivative, or set Generalised", hyper...)
 }
 
-// blurred is the error of coordinates that may be at their kink only by rounding.
+// blurred is the error if rounding hides whether coordinates are at their kink.
 func (e *penalisedQuadratic) blurred() error {
 	return check.ArgErrorf("Data", qpdiff.ErrIllPosed, "raise λ2 or drop features", "is so ill-conditioned that rounding hides which coordinates are weakly active: it may have moved theta by %.1g of its scale", e.blur)
 }
@@ -269,7 +270,7 @@ func (d *penalisedDerivative) along(m penalisedModel, dtheta []float64, t *learn
 	e := m.quadratic()
 	d.resize(e)
 
-	// b is the derivative of c − Gθ − λ1∘sign θ − λ2∘θ along t at fixed θ.
+	// b is the derivative along t, at fixed θ, of c − Gθ − λ1∘sign θ − λ2∘θ.
 	theta := e.qp.x
 	b := d.b
 	clear(b)
@@ -325,8 +326,8 @@ func (d *penalisedDerivative) along(m penalisedModel, dtheta []float64, t *learn
 	return learner.CheckTangentOut(dtheta)
 }
 
-// raise gives the coordinates of e with a kink in λ1 at 0 the kink that the tangent hyper
-// raises there.
+// raise gives the coordinates of e with a kink in λ1 at 0 the kink that the tangent hyper raises
+// there.
 func (q *piecewiseQP) raise(e *penalisedQuadratic, hyper []float64) error {
 	for _, j := range e.weakFree {
 		d1 := hyper[e.groups.at(j)]

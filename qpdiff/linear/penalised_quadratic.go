@@ -12,14 +12,13 @@ import (
 	"cvgm/qpdiff/internal/learner"
 )
 
-// penalisedQuadratic is the quadratic problem with ℓ₁ and squared ℓ₂ penalties whose
-// solution is a learner's fit:
+// penalisedQuadratic is a quadratic problem with ℓ₁ and squared ℓ₂ penalties. Its solution is a
+// learner's fit:
 //
 //	½ xᵀGx − cᵀx + Σ_j λ1_j·|x_j| + ½ Σ_j λ2_j·x_j²
 //
-// For an elastic net it is the learner's problem, for a penalised logistic regression
-// the second-order model of the loss at the solution. In both, G and c are sums over
-// rows of data.
+// For an elastic net it is the learner's own problem. For a penalised logistic regression it is the
+// second-order model of the loss at the solution. In both, G and c are sums over rows of data.
 type penalisedQuadratic struct {
 	state    learner.State
 	params   int       // entries of θ, of which the features of qp are the coordinates
@@ -63,8 +62,7 @@ func penalisedEntries(n float64) float64 {
 // errSolutionOverflows is the error of a fit without a finite solution.
 var errSolutionOverflows = check.ArgErrorf("hyper", qpdiff.ErrNotFinite, "raise λ2, or scale the features and labels", "leaves a solution that overflows")
 
-// begin begins a Fit: it checks the arguments and sets the groups and penalties of all
-// features.
+// begin begins a Fit. It checks the arguments and sets the groups and penalties of all features.
 func (e *penalisedQuadratic) begin(of *penaltyGroups, l1, l2 []float64, groups []int, theta, hyper []float64) error {
 	hypers := 2 * groupCount(groups)
 	if err := e.state.BeginTheta(theta, e.params, hypers); err != nil {
@@ -80,8 +78,8 @@ func (e *penalisedQuadratic) begin(of *penaltyGroups, l1, l2 []float64, groups [
 	return nil
 }
 
-// suspectWeak lists the coordinates that may be weakly active at the solution, by the
-// condition of the active system, and reports whether there are any.
+// suspectWeak lists the coordinates that may be weakly active at the solution, by the condition of
+// the active system. It reports whether there are any.
 func (e *penalisedQuadratic) suspectWeak() (any bool, err error) {
 	e.blur = 0
 	q := &e.qp
@@ -112,10 +110,10 @@ func (e *penalisedQuadratic) suspectWeak() (any bool, err error) {
 	return e.listWeak(e.rmsY*in+e.norm, q.cond()), nil
 }
 
-// settleWeak ends the search that listWeak began. Its input are terms and the rows of G of the
-// listed coordinates, with entries at the listed and the active coordinates. If some of
-// the listed ones stay at zero, the solution is unique only if the features at a kink and those of
-// the support are linearly independent.
+// settleWeak ends the search that listWeak began. Its inputs are terms and the rows of G of the
+// listed coordinates, with entries at the listed and active coordinates. If some listed coordinates
+// stay at zero, the solution is unique only if the features at a kink and the features of the
+// support are linearly independent.
 func (e *penalisedQuadratic) settleWeak() error {
 	if !e.retest() {
 		return nil
@@ -130,8 +128,9 @@ func (e *penalisedQuadratic) settleWeak() error {
 	return nil
 }
 
-// listWeak lists the weakly active coordinates, given the size of the solution and of
-// the right-hand side of the active system and the system's condition cond. It reports whether there are any.
+// listWeak lists the weakly active coordinates and reports whether there are any. It takes the
+// sizes of the solution and of the active system's right-hand side, and the system's condition
+// cond.
 func (e *penalisedQuadratic) listWeak(size, cond float64) bool {
 	e.weak, e.weakFree = e.weak[:0], e.weakFree[:0]
 	negligible := dense.LargestNegligible(size, cond)
@@ -139,7 +138,7 @@ func (e *penalisedQuadratic) listWeak(size, cond float64) bool {
 	act := q.act
 	squares := q.z[:len(act)] // see suspectWeak
 	next := 0
-	// A square beyond sure needs no root. The factor leaves room for the rounding of both.
+	// A square above sure needs no root. The factor covers the rounding of both.
 	sure := max(2*negligible*negligible, leastSquare)
 	if len(act) == e.n {
 		near := 0
@@ -173,15 +172,15 @@ func (e *penalisedQuadratic) listWeak(size, cond float64) bool {
 // leastSquare is the square below which underflow may hide a modulus.
 const leastSquare = 1e-300
 
-// probe makes room for solves of the active system beside the problem's own: v for their
-// right-hand sides, and w for solutions. Most fits need none.
+// probe makes room for solves of the active system beside the problem's own: v for right-hand
+// sides, w for solutions. Most fits need none.
 func (e *penalisedQuadratic) probe() {
 	e.v, e.w = dense.Grow(e.v, e.n), dense.Grow(e.w, e.qp.room())
 }
 
-// retest removes the coordinates from the list whose own error does not hide their side of the
-// kink. It takes one solve for each; listWeak bounds all errors by the condition of the system.
-// It reports whether any that remains is at zero.
+// retest removes coordinates from the list if their own error does not hide their side of the kink.
+// It takes one solve for each, while listWeak bounds all errors by the condition of the system.
+// retest reports whether any remaining coordinate is at zero.
 func (e *penalisedQuadratic) retest() (atZero bool) {
 	q := &e.qp
 	e.probe()
@@ -234,9 +233,8 @@ func (e *penalisedQuadratic) sign(j int) float64 {
 	return dense.Sign(e.qp.grad[j])
 }
 
-// kinkedAtZero reports whether a coordinate of a group, or any if group is below 0, has a kink
-// in λ1 at 0. The coordinate of a feature that is zero throughout has no kink, because it does
-// not leave 0.
+// kinkedAtZero reports whether a coordinate of a group, or any if group is below 0, has a kink in
+// λ1 at 0. The coordinate of a zero feature has none, because it stays at 0.
 func (e *penalisedQuadratic) kinkedAtZero(group int) bool {
 	return len(e.weakFree) > 0 && slices.ContainsFunc(e.weakFree, func(j int) bool {
 		return (group < 0 || e.groups.at(j) == group) && e.qp.diag[j] != 0
@@ -247,7 +245,7 @@ func (e *penalisedQuadratic) kinkedAtZero(group int) bool {
 func (e *penalisedQuadratic) quadratic() *penalisedQuadratic { return e }
 
 // restrict returns the quadratic of e without kinks, on the coordinates for which keep is true. It
-// is made in part, which is allocated at the first call, because few problems need it.
+// is stored in part, which is allocated at the first call, because few problems need it.
 func restrict(part **piecewiseQP, e *penalisedQuadratic, keep func(j int, active, weak bool) bool) *piecewiseQP {
 	if *part == nil {
 		*part = new(piecewiseQP)

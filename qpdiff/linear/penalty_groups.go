@@ -8,8 +8,8 @@ import (
 	"cvgm/qpdiff/internal/dense"
 )
 
-// PerFeature returns 0, 1, …, n−1: as Groups, it gives each of n features a pair of
-// penalties of its own.
+// PerFeature returns 0, 1, …, n−1. As Groups, it gives each of n features its own pair of
+// penalties.
 func PerFeature(n int) []int {
 	groups := make([]int, n)
 	for j := range groups {
@@ -18,8 +18,8 @@ func PerFeature(n int) []int {
 	return groups
 }
 
-// groupCount returns the number of groups: one if groups is empty. It is at least 1
-// and not above the number of features, also if a number belongs to no group.
+// groupCount returns the number of groups, one if groups is empty. It is at least 1 and at most the
+// number of features, even if a number belongs to no group.
 func groupCount(groups []int) int {
 	if len(groups) == 0 {
 		return 1
@@ -27,16 +27,16 @@ func groupCount(groups []int) int {
 	return min(max(0, slices.Max(groups)), len(groups)-1) + 1
 }
 
-// penaltyGroups lists the groups of features of one fit: the features of a group share λ1 and λ2.
-// The hyperparameters are λ1 of each group, then λ2 of each.
+// penaltyGroups lists the groups of features of one fit. The features of a group share λ1 and λ2.
+// The hyperparameters are λ1 of each group, followed by λ2 of each.
 type penaltyGroups struct {
 	of    []int // the group of each feature, empty for one group
 	count int
 	seen  []bool // work of set
 }
 
-// set takes over the groups of the n features, and reports a number that belongs to no
-// group, or a group without features.
+// set stores the groups of the n features. It reports a number that belongs to no group, or a group
+// without features.
 func (p *penaltyGroups) set(groups []int, n int) error {
 	p.of, p.count = p.of[:0], 1
 	if len(groups) == 0 {

@@ -15,56 +15,57 @@ import (
 //
 //	minimise over θ, b   1/N·Σᵢ log(1 + exp(−yᵢ(θᵀxᵢ + b))) + Σ_j λ1_j·|θ_j| + ½·Σ_j λ2_j·θ_j²
 //
-// The sum weights each row as the [learn.Data] does. The intercept b is unpenalised, and 0
-// unless Intercept is set. The hyperparameters are the same as for ElasticNet, with the same
-// Groups. A label is used as the real number it is, so the solution is differentiable in y as
-// well; the label 0 is refused, as by [Logistic].
+// Each row is weighted as [learn.Data] states. The intercept b is unpenalised, and 0 unless
+// Intercept is set. The hyperparameters are the same as for ElasticNet, with the same Groups.
+// Labels are real numbers, so the solution is differentiable in y, too. The label 0 is refused, as
+// by [Logistic].
 //
 // # Derivatives
 //
-// Write sᵢ = 1/(1 + exp(yᵢ(θᵀxᵢ + b))), the probability of the label that was not seen,
-// and wᵢ = sᵢ(1−sᵢ). On the support, with the intercept, θ solves
+// Let sᵢ = 1/(1 + exp(yᵢ(θᵀxᵢ + b))) be the probability of the label that was not observed, and wᵢ
+// = sᵢ(1−sᵢ). On the support, with the intercept, θ solves
 //
 //	Σᵢ sᵢyᵢxᵢ/N = λ1∘sign θ + λ2∘θ,
 //
-// and the derivatives follow from the implicit function theorem at that system, whose matrix is
-// H = Σᵢ wᵢyᵢ²xᵢxᵢᵀ/N + diag λ2. They exist under strict complementarity: θ_j ≠ 0 or |Σᵢ
-// sᵢyᵢxᵢⱼ|/N < λ1_j for each j. The rule for weakly active coordinates, the derivative at λ1_j
-// = 0 and features that are zero throughout are as in ElasticNet.
+// The derivatives follow from the implicit function theorem at that system, whose matrix is H = Σᵢ
+// wᵢyᵢ²xᵢxᵢᵀ/N + diag λ2. They exist under strict complementarity: θ_j ≠ 0 or |Σᵢ sᵢyᵢxᵢⱼ|/N < λ1_j
+// for each j. ElasticNet documents weakly active coordinates, the derivative at λ1_j = 0, and
+// features of zeros.
 //
 // # Method
 //
-// Proximal Newton (Lee, Sun and Saunders 2014): each step minimises the second-order model of
-// the loss plus the penalties exactly, by the active-set method of ElasticNet. It moves the
-// coordinates that are not zero or whose kink does not hold them at zero. A line search on
-// slopes alone ends when the step is certain to descend, as in Logistic. The last step is
-// shorter than 1e-8 in the margins, and the optimality conditions then hold to the rounding of
-// their terms. Fit begins at the last solution.
+// The solver is proximal Newton (Lee, Sun and Saunders 2014). Each step minimises the second-order
+// model of the loss plus the penalties exactly, by the active-set method of ElasticNet. It moves
+// the coordinates that are not zero, or that their kink does not hold at zero. A line search on
+// slopes alone ends when the step certainly descends, as in Logistic. The last step is shorter than
+// 1e-8 in the margins; the optimality conditions then hold to the rounding of their terms. Fit
+// begins at the last solution.
 //
-// A step costs N·s² operations for s such coordinates, and N·n for n features. With more than
-// 200 features no more of them may leave zero in one step than are not zero, or 32.
+// A step costs N·s² operations for s such coordinates, and N·n for n features. With more than 200
+// features, the number of coordinates that may leave zero in one step is at most the number that
+// are not zero, or 32.
 //
-// A sparse X is read by its stored entries. With more than 1000 such coordinates, or more than 200
-// whose λ2 is at least 1e-5 of their entry of the Hessian, conjugate gradients solve the systems
-// of the steps, of which each product costs as many operations as these coordinates store. A
-// system that they do not solve to 1e-12 of the size of its terms is an error that matches
+// A sparse X is read by its stored entries. Conjugate gradients solve the systems of the steps if
+// there are more than 1000 such coordinates, or more than 200 whose λ2 is at least 1e-5 of their
+// entry of the Hessian. Each product then costs as many operations as these coordinates store
+// entries. If they do not reach 1e-12 of the size of a system's terms, the error matches
 // ErrIllPosed.
 //
 // The zero value is ready for Load and has no intercept. Fits after the first allocate
 // nothing.
 type SparseLogistic struct {
-	// Intercept adds an unpenalised constant to the decision function, which is the last
-	// entry of θ. It is read by Dims and Load.
+	// Intercept adds an unpenalised constant to the decision function, which is the last entry of
+	// θ. Dims and Load read it.
 	Intercept bool
 
-	// Groups holds for each feature the number of its group, whose pair of penalties
-	// it has: 0 … G−1, each at least once. [PerFeature] makes each feature a group. It
-	// is read by Dims and Fit. Nil: one group of all features.
+	// Groups holds the number of each feature's group, from 0 to G−1. Each group has a pair of
+	// penalties and at least one feature. [PerFeature] makes each feature a group. Dims and Fit
+	// read Groups. Nil: one group of all features.
 	Groups []int
 
-	// Generalised makes VJP answer at weakly active coordinates too, which have no derivative,
-	// with one element of the generalised (Clarke) Jacobian. It is the Jacobian of the problem
-	// without those coordinates, as if each stayed at zero. False: such a VJP is refused with a
+	// Generalised lets VJP return a result at weakly active coordinates too, where no derivative
+	// exists. The result uses one element of the generalised (Clarke) Jacobian: the Jacobian of the
+	// problem in which these coordinates stay at zero. False: such a VJP returns a
 	// NotDifferentiableError.
 	Generalised bool
 
@@ -83,11 +84,11 @@ func (l *SparseLogistic) Dims(n int) (theta, hyper int) {
 // SetGeneralised sets the field Generalised.
 func (l *SparseLogistic) SetGeneralised(on bool) { l.Generalised = on }
 
-// Load makes d the data of the following fits. It keeps a reference to d, and must be called
-// again after an entry of d changed. Its errors are ArgErrors: from [learn.Data.Check];
-// ErrDomain for a label 0, as the classes 0 and 1 have it; ErrNotFinite if the sum of squares
-// of a feature overflows. If Intercept is set and all labels that count have one sign, there is
-// no solution and the error matches ErrIllPosed. After one, the learner has no data.
+// Load makes d the data of the following fits. It keeps a reference to d, and must be called again
+// after an entry of d changed. Its errors are ArgErrors: from [learn.Data.Check]; ErrDomain for a
+// label 0, as in classes 0 and 1; ErrNotFinite if the sum of squares of a feature overflows. If
+// Intercept is set and all labels that count have one sign, there is no solution and the error
+// matches ErrIllPosed. After an error the learner has no data.
 func (l *SparseLogistic) Load(d learn.Data) (err error) {
 	defer learner.End(l, &err)
 	l.state.Unload()
@@ -115,8 +116,8 @@ func (l *SparseLogistic) Load(d learn.Data) (err error) {
 	return nil
 }
 
-// Bytes implements [learn.SizedLearner]: the allocations of shape and the derivatives, and a
-// first working set if there are many features.
+// Bytes implements [learn.SizedLearner]. It counts the allocations of shape and of the derivatives,
+// and a first working set if there are many features.
 func (l *SparseLogistic) Bytes(s learn.Size) int64 {
 	m, n, _ := learner.Sizes(s)
 	set := n
@@ -144,14 +145,15 @@ func (l *SparseLogistic) Reset() {
 	l.warm = false
 }
 
-// Fit solves the problem at hyper and writes θ, with one zero per feature that is not in the
-// support, and the intercept last. Errors: an ArgError that matches ErrShape, ErrNotFinite or
-// ErrDomain for hyper and Groups, and ErrNotFitted without data; ErrIllPosed; ErrIterationLimit
-// after 200 steps. An error matches ErrIllPosed if there is no solution, because features
-// without penalties separate the classes, or if rounding of the data's terms hides it. It
-// matches ErrIllPosed also if θ is not unique (to working precision), as without λ2 when
-// features of the support, or those about to enter it, are linearly dependent. After an error
-// there is no fit, and θ is left as it was.
+// Fit solves the problem at hyper and writes θ, with exact zeros outside the support and the
+// intercept last. After an error there is no fit, and θ is unchanged. An error is an ArgError of
+// kind ErrShape, ErrNotFinite or ErrDomain for hyper and Groups, or matches ErrNotFitted without
+// data, or ErrIterationLimit after 200 steps.
+//
+// It matches ErrIllPosed in three cases. There is no solution, because features without penalties
+// separate the classes. Rounding of the data's terms hides the solution. Or θ is not unique to
+// working precision: that happens without λ2 if features of the support, or features about to enter
+// it, are linearly dependent.
 func (l *SparseLogistic) Fit(theta, hyper []float64) (err error) {
 	defer learner.End(l, &err)
 	l.state.Stop.Look()
@@ -184,8 +186,8 @@ func (l *SparseLogistic) Views(s learn.Size) bool { return s.Sparse }
 //	λ1_j: −sign(θ_j)·u_j    λ2_j: −θ_j·u_j
 //	xᵢ: yᵢ(sᵢ·u − wᵢyᵢ(uᵀxᵢ)·θ)/N    yᵢ: (sᵢ·uᵀxᵢ − wᵢyᵢ(uᵀxᵢ)(θᵀxᵢ + b))/N
 //
-// uᵀxᵢ has the intercept's entry of u added, and the λ1 and λ2 of a group get the sum over its
-// features j.
+// uᵀxᵢ includes the intercept's entry of u. The λ1 and λ2 of a group get the sum over its features
+// j.
 //
 // Errors: as of [ElasticNet.VJP].
 func (l *SparseLogistic) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {
@@ -194,9 +196,9 @@ func (l *SparseLogistic) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float6
 }
 
 // JVP sets dtheta to the directional derivative of θ at the last fit along d, whose fields are
-// tangents of the inputs (nil: zero). It exists also with weakly active coordinates. It is then
-// not linear in d, and solves the quadratic problem that keeps each weakly active coordinate on
-// its side of the kink. Errors: as of [ElasticNet.JVP].
+// tangents of the inputs (nil: zero). The derivative exists also at weakly active coordinates. It
+// is then not linear in d: it solves the quadratic problem that keeps each weakly active coordinate
+// on its side of the kink. It returns the errors of [ElasticNet.JVP].
 func (l *SparseLogistic) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err error) {
 	defer learner.Name(l, &err)
 	return qpdiff.Scratch[penalisedDerivative](w).forward(&l.sparseLogisticFit, dtheta, d)
@@ -214,6 +216,6 @@ func (*SparseLogistic) Convention() learn.Convention {
 
 // Hyperparameters describes λ1 and λ2: see [ElasticNet.Hyperparameters].
 func (*SparseLogistic) Hyperparameters(m learn.Moments) []learn.Hyperparameter {
-	// At θ = 0 the loss has half the slope of the squared error with labels as targets.
+	// At θ = 0 the loss has half the slope of a squared error whose targets are the labels.
 	return []learn.Hyperparameter{learner.Lambda1(m, m.Correlation/2), learner.Lambda2(m, true)}
 }

@@ -14,23 +14,23 @@ import (
 )
 
 const (
-	// sparseMaxIter limits the Newton steps of one fit: a fit of separable data at small
-	// penalties takes some dozens.
+	// sparseMaxIter limits the Newton steps of one fit. A fit of separable data at small penalties
+	// takes several dozen.
 	sparseMaxIter = 200
-	// sparseNear is the length of a step after which the next one may be the last.
+	// sparseNear is the length of a step. After a shorter step, the next one may be the last.
 	sparseNear = 1e-4
-	// sparseStuck limits the steps in a row, all short enough to be the last, that leave the
-	// optimality conditions unmet, as when a coordinate enters after the first. More show that
-	// rounding of the model hides the unmet condition.
+	// sparseStuck limits successive steps that are short enough to be the last but leave the
+	// optimality conditions unmet. A coordinate that enters can cause one such step. More of them
+	// show that rounding of the model hides the unmet condition.
 	sparseStuck = 5
-	// sparseDamping times eps for each coordinate is the part of the diagonal that makes a
+	// sparseDamping times eps for each coordinate is a part of the diagonal. Adding it makes a
 	// singular model regular to working precision: see unsolvable.
 	sparseDamping = 4 * dense.ComplementarityTol
-	// sparseSingular limits the steps in a row with a singular model: if it becomes
-	// regular, margins of some dozens make it so.
+	// sparseSingular limits successive steps with a singular model. If the model can become
+	// regular, it does so at margins of some dozens.
 	sparseSingular = 50
-	// sparseDiverged is the length of a step that does not converge, and sparseFlat the
-	// part of it above which a row is moved by it: see diverges.
+	// sparseDiverged is the length of a step that does not converge. A row counts as moved by the
+	// step if it moves by more than the part sparseFlat of that length: see diverges.
 	sparseDiverged = .5
 	sparseFlat     = 1e-3
 )
@@ -41,8 +41,8 @@ var errSparseSeparable = check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "raise λ1
 // errSparseOverflow is the error of a fit whose terms overflow.
 var errSparseOverflow = check.ArgErrorf("hyper", qpdiff.ErrNotFinite, "raise λ2, or scale the features and labels", "leaves terms that overflow")
 
-// solve finds the solution, from theta if that is warm. If that fails it begins at θ = 0. The
-// Hessian there is as well conditioned as the data.
+// solve finds the solution, from theta if that is warm. If that fails it begins again at θ = 0,
+// where the Hessian is as well conditioned as the data.
 func (l *sparseLogisticFit) solve() error {
 	if l.warm {
 		l.warm = false
@@ -65,7 +65,7 @@ func (l *sparseLogisticFit) solve() error {
 	return err
 }
 
-// logOdds returns the intercept of the fit without features, for labels of one modulus,
+// logOdds returns the intercept of the fit without features, for labels of one absolute value,
 // unless a weight of the Hessian underflows there.
 func (l *sparseLogisticFit) logOdds() float64 {
 	up, down := 0.0, 0.0
@@ -142,12 +142,12 @@ func (l *sparseLogisticFit) minimise(limit int, warm bool) error {
 	return check.ArgErrorf("Data", qpdiff.ErrIterationLimit, "raise λ1 or λ2, or scale the features", "takes more than %d Newton steps", limit)
 }
 
-// newtonStep sets step to the difference between theta and the minimiser of the second-order
-// model of the loss plus the penalties, on the coordinates that choose chooses. It leaves the
-// minimiser in qp.x. The error singular reports that the minimiser is not unique to working
-// precision; the model then has a part of its diagonal added, centred at theta. Further on, as
-// rows become certain, the model may be regular. Conjugate gradients solve a loose step to
-// fewer digits. refine corrects the others, except for coordinates that matter little.
+// newtonStep minimises the second-order model of the loss plus the penalties, on the coordinates
+// that choose selects. It leaves the minimiser in qp.x and sets step to its difference from theta.
+// The error singular reports that the minimiser is not unique to working precision. The model then
+// has a part of its diagonal added, centred at theta, and may become regular at later points, where
+// rows become certain. Conjugate gradients solve a loose step to fewer digits. refine corrects all
+// other steps, except for coordinates that matter little.
 func (l *sparseLogisticFit) newtonStep(warm, loose bool) (singular, err error) {
 	q := &l.qp
 	l.choose()
@@ -182,10 +182,10 @@ func (l *sparseLogisticFit) newtonStep(warm, loose bool) (singular, err error) {
 	return singular, nil
 }
 
-// choose sets free to the coordinates that may move: coordinates that are not zero, and
-// coordinates at zero whose kinks do not hold them. With many features, at most as many of the
-// latter enter as the set has, or firstFeatures: the ones furthest beyond their kinks, in units
-// in which the features have the same size.
+// choose sets free to the coordinates that may move: all that are not zero, and those at zero that
+// their kinks do not hold. With many features, the number that enter is at most the size of the
+// set, or firstFeatures. The coordinates furthest beyond their kinks enter, in units in which all
+// features have the same size.
 func (l *sparseLogisticFit) choose() {
 	l.free, l.enter = l.free[:0], l.enter[:0]
 	excess := func(j int) float64 { return math.Abs(l.g[j]) - l.all.l1[j] }
@@ -215,7 +215,7 @@ func (l *sparseLogisticFit) setStep() {
 	}
 }
 
-// refine corrects the error of qp.x by the rounding of c. The slopes of the model follow from
+// refine corrects the error of qp.x by the rounding of c. It computes the slopes of the model from
 // the gradient and the step, which becomes small even if θ does not.
 func (l *sparseLogisticFit) refine() {
 	q := &l.qp
@@ -237,10 +237,10 @@ func (l *sparseLogisticFit) refine() {
 	}
 }
 
-// lineSearch moves theta by the part of the step, whose length is r, that descent returns.
+// lineSearch moves theta by a part of the step, whose length is r: the part that descent returns.
 //
-// With the second-order model in place of Newton's the bound is the same. Its minimum along the
-// step is at the step's end, at which it has fallen by half of stepᵀH·step at least.
+// With the second-order model instead of Newton's step the bound is the same. The model's minimum
+// along the step is at the step's end. There the model has fallen by at least half of stepᵀH·step.
 func (l *sparseLogisticFit) lineSearch(r float64) {
 	t := 1.0
 	if r > logisticSafeStep {
@@ -253,8 +253,8 @@ func (l *sparseLogisticFit) lineSearch(r float64) {
 	floats.AddScaled(l.theta, t, l.step)
 }
 
-// slopeAlong returns the slope of the objective along the step after a part t of it: the slope
-// from the left, and from the right at t = 0.
+// slopeAlong returns the slope of the objective after a part t of the step, from the left. At t = 0
+// it returns the slope from the right.
 func (l *sparseLogisticFit) slopeAlong(t float64) float64 {
 	slope := 0.0
 	for i, dm := range l.dm {
@@ -280,9 +280,9 @@ func (l *sparseLogisticFit) slopeAlong(t float64) float64 {
 }
 
 // diverges reports whether the step shows that features without penalty separate the classes to
-// working precision. It moves rows by them, all to larger margins, and the part s of all these
-// rows in the gradient is at most flat. If such features do not separate the classes, they move
-// rows with as large a part to smaller margins.
+// working precision. Then such features move rows, all of them to larger margins, and the part s of
+// these rows in the gradient is at most flat. If they do not separate the classes, they move rows
+// with as large a part to smaller margins.
 func (l *sparseLogisticFit) diverges(flat float64) bool {
 	found := false
 	for j := range l.penalised {

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// chance returns the probability of an estimate at least as decisive as this one, if the truth
-// lay where the rule decides otherwise: on the bound, or one smallest difference that matters
-// away from it. It returns NaN if the measurement is not decided, or has no error from
+// chance returns a probability: that an estimate is at least as decisive as this one if the truth
+// lies where the rule decides otherwise. Such a truth lies on the bound, or one smallest difference
+// that matters away from it. chance is NaN if the measurement is not decided, or has no error from
 // repetitions.
 func (m *Measurement) chance() float64 {
 	r, e := m.rule, m.tested()
@@ -28,31 +28,30 @@ func (m *Measurement) chance() float64 {
 	return max(beyond(r.low), beyond(r.high)) // the nearer of the two, also from outside
 }
 
-// A Reckoning counts the verdicts that may be wrong by chance alone, because there are many
-// rows.
+// A Reckoning counts the verdicts that may be wrong by chance, because there are many rows.
 type Reckoning struct {
 	Decided int // rows that repetitions have decided
-	// Chance bounds the expected number of wrong decisions among them, reached if all lay on
-	// the border.
+	// Chance is an upper bound of the expected number of wrong decisions among them. It is reached
+	// if all true values lie on the border.
 	Chance float64
 	// Opened are the rows that Holm's correction for their number leaves not decided.
 	Opened []string
-	// Verdicts counts the verdicts of single draws. Flips of them differ from the verdict of
-	// all draws together; the scatter of the draws predicts Expected such flips. Unsteady lists
-	// the rows that flip more often than predicted, at the level Unlikely with Holm's
-	// correction.
+	// Verdicts is the number of verdicts on single draws. Flips of them differ from the verdict on
+	// all draws together. The scatter of the draws predicts Expected flips. Unsteady lists the rows
+	// that flip more often than predicted, at the level Unlikely with Holm's correction.
 	Draws, Verdicts, Flips int
 	Expected               float64
 	Unsteady               []string
 }
 
-// Unlikely is the level at which a row flips more often than its scatter predicts.
+// Unlikely is a probability. A row whose flips are less probable than that under its scatter is
+// unsteady.
 const Unlikely = .01
 
 // Level is the probability with which each test may decide wrongly.
 const Level = .05
 
-// Reckon counts the rows that repetitions have decided, and corrects for their number by Holm
+// Reckon counts the rows that repetitions have decided. It corrects for their number by Holm
 // (1979), "A simple sequentially rejective multiple test procedure".
 func Reckon(claims []Claim) Reckoning {
 	var r Reckoning
@@ -78,8 +77,8 @@ type chanceOf struct {
 	chance float64
 }
 
-// holm splits rows into two: rows that a level rejects, with Holm's correction for their
-// number, and the others.
+// holm divides rows into those that a level rejects, with Holm's correction for their number, and
+// the others.
 func holm(all []chanceOf, level float64) (rejected, others []string) {
 	slices.SortStableFunc(all, func(a, b chanceOf) int { return cmp.Compare(a.chance, b.chance) })
 	for k, row := range all {

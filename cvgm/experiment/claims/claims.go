@@ -1,9 +1,8 @@
 // Package claims judges the paper's claims by the results of the experiments: [Claims] judges
 // all of them, and [Findings] lists the most important ones.
 //
-// [Printed] holds the numbers in the paper, and in the output saved with its published code,
-// for comparison with the measured ones. Only these numbers of the experiments are not
-// computed.
+// [Printed] holds the numbers printed in the paper and in the saved output of its published code.
+// They are compared with the measured ones. All other numbers of the experiments are computed.
 package claims
 
 import (
@@ -16,8 +15,8 @@ import (
 	"cvgm/cvgm/experiment/stability"
 )
 
-// Results are the experiments' results, on which the claims are judged. If one is nil, its
-// measurements are left out.
+// Results are the experiments' results on which the claims are judged. The measurements of a nil
+// result are left out.
 type Results struct {
 	ElasticNet      *elasticnet.Result
 	ElasticNetSeeds *elasticnet.Seeds

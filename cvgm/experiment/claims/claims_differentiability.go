@@ -66,7 +66,7 @@ func (all *measurements) unrolled(r *differentiability.UnrolledResult) {
 }
 
 // worstDerivative checks the derivatives in an input, or in all inputs for "". It returns their
-// largest relative distance from the best finite difference, their least distance from the next
+// largest relative distance from the best finite difference, their smallest distance from the next
 // input's difference, and their number.
 func worstDerivative(r *differentiability.DerivativeChecks, input string) (worst, mixed experiment.Estimate, n int) {
 	worst, mixed = on(experiment.Positive, once(0)), on(experiment.Positive, once(math.Inf(1)))

@@ -101,8 +101,9 @@ func (all *measurements) gradientParts(r *kernels.GradientPartsResult) {
 		ofAllSets)
 }
 
-// nearBayes requires an accuracy on the rings that is below the Bayes rule's by less than a
-// quarter of the rule's lead over the best line. line is the line's accuracy. Both are exact.
+// nearBayes requires that an accuracy on the rings is near the Bayes rule's: at most a quarter of
+// the rule's lead over the best line may be missing. line is the line's accuracy. Both accuracies
+// are exact.
 func nearBayes(d kernels.RingsData, line float64) rule {
 	bayes, err := d.Rings().Bayes()
 	if err != nil { // of parameters with which nothing has run

@@ -25,8 +25,8 @@ func leads(r *samplesize.Result, method, rival int) [][]float64 {
 	return leads
 }
 
-// perDoubling estimates the slope of values per doubling of the size. Each seed
-// gives one: the cells of different sizes are independent.
+// perDoubling estimates the slope of values per doubling of the size. Each seed gives one slope,
+// because the cells of different sizes are independent.
 func perDoubling(r *samplesize.Result, values [][]float64) experiment.Estimate {
 	var slopes []float64
 	for seed := range values[0] {
@@ -60,7 +60,7 @@ func smallLessLarge(r *samplesize.Result, values [][]float64, n int) experiment.
 	return experiment.Difference(experiment.EstimateOf(small), experiment.EstimateOf(large))
 }
 
-// FewExamples are the sizes up to which the examples are counted as few, one after the other.
+// FewExamples lists sizes. Up to each of them in turn, examples are counted as few.
 var FewExamples = []int{20, 28, 40, 60, 100}
 
 // SampleSizeLead is CVGM's lead in test accuracy over another method.
@@ -165,7 +165,7 @@ func (all *measurements) overfitting(r *samplesize.Result) {
 		remarks: byVerdict{holds: "It shrinks as N grows.", otherwise: "It does not shrink as N grows."}}, below(0, ofAccuracy.perDoublings(sizes[0], sizes[len(sizes)-1])))
 }
 
-// paperSteps are the steps along the CV loss of the paper's runs on the rings.
+// paperSteps is the number of steps along the CV loss in the paper's runs on the rings.
 const paperSteps = 100
 
 func (all *measurements) ablation(r *samplesize.AblationResult) {
@@ -217,10 +217,10 @@ func (all *measurements) ablation(r *samplesize.AblationResult) {
 	}
 }
 
-// helpThatMatters returns the smallest differences in risk that matter of a descent of the CV
-// loss from two rivals: a descent of the training loss (training) and a random search (random).
-// risk names the risk. The difference is larger if the rival is poor: the training loss chooses
-// no penalty, and a random search does not learn a network's weights.
+// helpThatMatters returns two smallest differences in risk that matter. They apply to a descent of
+// the CV loss minus a descent of the training loss (training), and minus a random search (random).
+// risk names the risk. The smallest difference is larger if the rival is poor: the training loss
+// chooses no penalty, and a random search does not learn a network's weights.
 func helpThatMatters(problem string) (training, random difference, risk string) {
 	switch problem {
 	case kernels.ProblemRings, kernels.ProblemXOR:
@@ -231,7 +231,7 @@ func helpThatMatters(problem string) (training, random difference, risk string) 
 	return ofPoorSquaredLoss, ofSquaredLoss, "test loss"
 }
 
-// HelpOf judges a row of the ablation as the claims' rules do: by sign and by size.
+// HelpOf judges a row of the ablation by sign and by size, as the claims' rules do.
 func HelpOf(row samplesize.AblationRow) Help {
 	training, _, _ := helpThatMatters(row.Problem)
 	return below(0, training).judge(row.CVLessTraining.Difference, nil).help()

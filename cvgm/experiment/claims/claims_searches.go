@@ -22,14 +22,14 @@ func excessAt(r *searches.Result, name string, evaluations int) []float64 {
 	return v
 }
 
-// lowerShare estimates the share of data sets on which a is below b; a tie counts half.
+// lowerShare estimates the share of data sets on which a is below b. A tie counts half.
 func lowerShare(a, b []float64) experiment.Estimate {
 	return experiment.ShareOf(experiment.Wins(a, b))
 }
 
-// quasiNewtonBelowGrid returns the share of data sets on which a quasi-Newton search within a
-// number of evaluations is below exhaustive search with its whole budget. It returns both
-// numbers, too.
+// quasiNewtonBelowGrid returns the share of data sets on which a quasi-Newton search, within a
+// number of evaluations, is below exhaustive search with its whole budget. It also returns both
+// numbers of evaluations.
 func quasiNewtonBelowGrid(r *searches.Result) (share experiment.Estimate, within, budget int) {
 	within, budget = 24, r.Params.Budget
 	return lowerShare(excessAt(r, searches.QuasiNewton, within), excessAt(r, "exhaustive", budget)), within, budget

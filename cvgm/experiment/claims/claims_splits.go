@@ -39,8 +39,8 @@ func (all *measurements) splits(r *splits.Result) {
 	}
 	all.add(saysLargerK, Measurement{Text: fmt.Sprintf("standard deviation of the gradient at K = %d over that at K = %d", last.K, first.K), Setting: describe(gradient, ratioSetting), Ours: rises(first, last),
 		Control: &Control{Text: "from the larger K to the smaller one", Ours: rises(last, first)}}, below(1, ofWhole))
-	// beyond returns the loss of a setting minus the loss of the last one, beyond a quarter of
-	// the same difference for the first setting.
+	// beyond compares a setting with a quarter of a bad one. It returns the loss of a setting minus
+	// the last setting's, minus a quarter of the same difference for the first setting.
 	beyond := func(s splits.Setting, all []splits.Setting) *experiment.Estimate {
 		last := all[len(all)-1].Uniform.TestLosses
 		return paired(experiment.Less(s.Uniform.TestLosses, last), experiment.Less(all[0].Uniform.TestLosses, last))

@@ -11,7 +11,7 @@ import (
 )
 
 // sumChange describes how the risk, the sum Δ + E[R_emp], changes. The two changes share their
-// data, so their margins are added: the sum's own is not larger.
+// data, so their margins are added. The sum's own margin is at most that.
 func sumChange(delta, emp experiment.Estimate) string {
 	sum := delta.Mean + emp.Mean
 	how := fmt.Sprintf("is not seen to change (%s)", short(sum))
@@ -23,7 +23,7 @@ func sumChange(delta, emp experiment.Estimate) string {
 
 func (all *measurements) stability(r *stability.Result) {
 	settings := r.Settings()
-	// The shares of several draws scatter by no more than single data sets would, on which Wilson's
+	// The shares of several draws scatter no more than the single data sets on which Wilson's
 	// interval rests.
 	share := func(holds func(stability.Parts) bool) experiment.Estimate {
 		n := 0

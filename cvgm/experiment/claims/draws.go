@@ -16,8 +16,8 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// A Record holds the measurements of one draw of the data: the estimates of each row, by its
-// name, such as 28d, and by their part in it.
+// A Record holds the measurements of one draw of the data. It maps the name of a row, such as 28d,
+// and the name of a part of the row to an estimate.
 type Record map[string]map[string]experiment.Estimate
 
 // The parts of a row in a Record.
@@ -67,17 +67,17 @@ func RecordOf(claims []Claim) Record {
 	return r
 }
 
-// unmoved is the part of its standard error, or of its size if it is computed once, that an
-// estimate may differ from a recorded one and count as the same: a change of rounding moves it
-// less, and other data, splits or steps of a search move it more.
+// unmoved is the change below which an estimate counts as equal to a recorded one. It is a part of
+// the standard error, or of the estimate's size if it is computed once. A change of rounding moves
+// an estimate by less; other data, splits or search steps move it by more.
 const (
 	unmovedError = .1
 	unmovedSize  = 1e-6
 )
 
-// Moved returns the names of the rows whose estimates on draw 0 differ from its record by more
-// than a tenth of their standard error, or by a millionth if they are computed once. It leaves
-// out times, and rows that the record lacks.
+// Moved returns the names of the rows whose estimates on draw 0 differ from its record: by more
+// than a tenth of their standard error, or by a millionth if they are computed once. It leaves out
+// times, and rows that the record lacks.
 func Moved(claims []Claim, draw0 Record) []string {
 	var moved []string
 	rows(claims, func(name string, m *Measurement) {
@@ -97,8 +97,9 @@ func Moved(claims []Claim, draw0 Record) []string {
 }
 
 // Pool judges the claims by the repetitions of all draws together. Texts, settings, rules and the
-// scales of intervals come from claims. If a draw lacks a row or one of its parts, another version
-// of the program made the record, and Pool returns an error; so it does without any draw.
+// scales of intervals come from claims. If a draw lacks a row or a part of one, another version of
+// the program made the record, and Pool returns an error. Without any draw it also returns an
+// error.
 func Pool(claims []Claim, draws []Record) ([]Claim, error) {
 	if len(draws) == 0 {
 		return nil, errors.New("claims: no draw to pool: record some")
@@ -145,7 +146,8 @@ func Pool(claims []Claim, draws []Record) ([]Claim, error) {
 	return pooled, nil
 }
 
-// pool judges the row by the estimates from all draws together, by part; of holds the draws' own.
+// pool judges the row by the estimates from all draws together, by part. of holds each draw's own
+// estimates.
 func (m *Measurement) pool(of map[string][]experiment.Estimate, all map[string]experiment.Estimate) {
 	own := *m // for the draws, one after the other
 	m.Ours = all[partOurs]
@@ -190,8 +192,8 @@ func (r rule) withBound(bound experiment.Estimate) rule {
 	return other
 }
 
-// other returns the probability that a draw with the errors of m has another verdict than
-// pooled, if the pooled estimate is the truth. It is the mean over the quantiles of the normal
+// other returns the probability that the verdict on a draw with the errors of m differs from
+// pooled, if the pooled estimate is the truth. It is a mean over the quantiles of the normal
 // distribution.
 func (m Measurement) other(pooled *Measurement) float64 {
 	const points = 200
@@ -241,9 +243,9 @@ func compareRows(a, b string) int {
 // recordAgain is the remedy for records that were damaged.
 const recordAgain = "restore the file, or record all draws again"
 
-// ReadRecords reads the records of consecutive draws, in their order and below one heading, and
-// returns them with the number of the first draw. Lines that begin with # do not count. A line
-// that no [Record] writes, or that gives a part of a row twice, is an error.
+// ReadRecords reads the records of consecutive draws, in their order and below one heading. It
+// returns them with the number of the first draw. It skips lines that begin with #. A line that no
+// [Record] writes, or that repeats a part of a row, is an error.
 func ReadRecords(from io.Reader) (draws []Record, first int, err error) {
 	c := csv.NewReader(from)
 	c.Comment = '#'

@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// A Finding is one of the project's main results: a sentence with the number of one row. Its
-// words follow from the verdicts on this row of a claim and on the row's controls.
+// A Finding is one of the project's main results: a sentence with the number of one row. Its words
+// follow from the verdicts on this row and on the row's controls.
 type Finding struct {
 	Text     string
 	Row      *Measurement
 	Notebook string // that shows it
 }
 
-// Findings are the seven that matter most. One whose rows are not measured is left out.
+// Findings are the seven most important ones. A finding whose row is not measured is left out.
 func Findings(claims []Claim) []Finding {
 	byRole := make(map[role][]*Measurement)
 	rows(claims, func(_ string, m *Measurement) {
@@ -68,8 +68,8 @@ func gradientText(quasiNewton *Measurement, paperStep []*Measurement) string {
 	return "The gradient needs a method that uses it"
 }
 
-// penaltiesText separates the effect of the CV loss from the effect of its gradient, which it
-// compares with random search in a wide box, and in the paper's.
+// penaltiesText separates the effect of the CV loss from the effect of its gradient. It compares
+// the gradient with random search, in a wide box and in the paper's.
 func penaltiesText(loss *Measurement, gradient, paperBox []*Measurement) string {
 	if loss.Verdict == NotDecided {
 		return "it is open whether the CV loss helps"
@@ -91,8 +91,8 @@ func penaltiesText(loss *Measurement, gradient, paperBox []*Measurement) string 
 	return "the CV loss is what helps, and a search without its gradient does as well"
 }
 
-// bySize describes the sizes at which the CV loss helps, at which it harms, and at which it
-// does neither by an amount that matters.
+// bySize lists three groups of sizes: the CV loss helps, it harms, or it does neither by an amount
+// that matters.
 func bySize(of []*Measurement) string {
 	sizes := make(map[Help][]string)
 	for _, m := range of {

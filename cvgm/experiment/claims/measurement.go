@@ -5,26 +5,26 @@ import "cvgm/cvgm/experiment"
 // A Measurement is one number by which a claim is judged.
 type Measurement struct {
 	Text string // the measured quantity, in words
-	// Setting describes the conditions of the measurement, for a reader who repeats it with
-	// another program, as far as the table of claims does not show them elsewhere: problem,
-	// data, sizes, start, bounds and budget.
+	// Setting describes the conditions of the measurement for a reader who repeats it with another
+	// program: problem, data, sizes, start, bounds and budget. It omits conditions that the table
+	// of claims shows elsewhere.
 	Setting string
 	Quoted  Quoted // the number that the paper gives, and the one that its code prints
-	// Ours is the estimate measured here. N is 1, without a margin, if it is computed once;
+	// Ours is the estimate measured here. A value that is computed once has N = 1 and no margin.
 	// Mean is NaN if nothing can be measured.
 	Ours experiment.Estimate
-	// Beyond is Ours minus the rule's bound, paired by data set, if the bound is measured on
-	// the same data; otherwise nil.
+	// Beyond is Ours minus the rule's bound, paired by data set. It is nil unless the bound is
+	// measured on the same data.
 	Beyond *experiment.Estimate
 	Rule   string // how the verdict follows from Ours
-	// Smallest is the smallest difference from the rule's bound that matters, in units of Ours,
-	// and Reason why.
+	// Smallest is the smallest difference from the rule's bound that matters, in units of Ours.
+	// Reason explains it.
 	Smallest float64
 	Reason   string
 	Judgement
-	// Control is the same measurement in a case in which the sentence is false: a rule that
-	// confirms it there proves nothing. It is nil if the verdict itself shows that the rule can
-	// fail on any data.
+	// Control is the same measurement in a case in which the sentence is false. A rule that
+	// confirms the sentence there proves nothing. Control is nil if the verdict itself shows that
+	// the rule can fail on any data.
 	Control *Control
 	Aside   bool   // the measurement goes beyond the sentence, and does not decide
 	Remark  string // explanation of a difference; empty: nothing to explain
@@ -51,8 +51,8 @@ type Draws struct {
 	N        int
 	Flips    int     // verdicts of single draws that differ from the verdict of all draws together
 	Expected float64 // as many as the scatter of single draws lets expect
-	// Chance is the probability of at least Flips flips, if the truth is the estimate from all
-	// draws. A row that flips more often has errors that its repetitions do not show.
+	// Chance is the probability of at least Flips flips if the estimate from all draws is the
+	// truth. If a row flips more often, its repetitions do not show all of its errors.
 	Chance float64
 }
 
@@ -75,8 +75,8 @@ const (
 	xorBayes
 )
 
-// Tells returns the smallest difference that the repetitions distinguish from 0 (see
-// [Telling]); 0 for a value that is computed once.
+// Tells returns the smallest difference that the repetitions distinguish from 0 (see [Telling]). It
+// returns 0 for a value that is computed once.
 func (m *Measurement) Tells() float64 { return Telling * m.tested().SE() }
 
 // tested is the estimate on which the verdict rests.
@@ -94,9 +94,9 @@ func (m *Measurement) setRule(r rule) {
 	m.rule, m.Rule, m.Smallest, m.Reason = r, r.text, r.smallest.size, r.smallest.why
 }
 
-// byVerdict holds remarks that are true of one result only: if the rule holds, if it does not,
-// and if the repetitions leave that open. If even is not empty, it takes the place of otherwise
-// where the rule does not hold because there is no difference that matters.
+// byVerdict holds remarks for each result: the rule holds, it does not hold, or the repetitions
+// leave that open. If even is not empty, it replaces otherwise in one case: the rule does not hold
+// because no difference matters.
 type byVerdict struct{ holds, otherwise, open, even string }
 
 func (b byVerdict) text(m *Measurement) string {
@@ -146,6 +146,6 @@ func paired(losses, worst []float64) *experiment.Estimate {
 	return &e
 }
 
-// erratum is the remark on an error in the paper: the table in 05_differentiability describes
-// all of them.
+// erratum is the remark on an error in the paper. The table in 05_differentiability describes all
+// such errors.
 const erratum = "See the errata in 05_differentiability."

@@ -2,8 +2,8 @@ package claims
 
 import "strconv"
 
-// Quoted is a number as others print it, digit by digit: in the paper, and in the output saved
-// with the paper's published code. A field is empty if its source prints none.
+// Quoted is a number as it is printed, digit by digit, in the paper and in the saved output of the
+// paper's published code. A field is empty if its source has no such number.
 type Quoted struct{ Paper, Code string }
 
 // number64 parses a printed number. It panics if the text is not a number, because all texts
@@ -41,9 +41,9 @@ var Printed = struct {
 	LeastSquares, TrueCoefficients, CVGM, Exhaustive, Random, CVGMSteps Quoted
 
 	Rings, XOR PrintedKernel
-	// SampleSizeWins is the share of the data sets on which CVGM is more accurate
-	// than the network of the published code; for sizes and repetitions fewer than
-	// the paper's, and with ties as losses.
+	// SampleSizeWins is the share of the data sets on which CVGM is more accurate than the network
+	// of the published code. It refers to fewer sizes and repetitions than the paper's, and counts
+	// ties as losses.
 	SampleSizeWins Quoted
 	// Seeds and LargestSize belong to the comparison of sizes.
 	Seeds, LargestSize Quoted
@@ -68,9 +68,10 @@ var Printed = struct {
 		Hyperparameters: Quoted{Paper: "4482"},
 		LastLoss:        Quoted{Code: ".3172"},
 		Accuracy:        Quoted{Paper: ".72", Code: ".716"},
-		// Judged by xor, claims_kernels.go, against synth.XOR.Bayes. The code prints it because it compares
-		// predictions in {0, 1} with labels in {−1, 1}, so that all examples of class −1 count as right:
-		// computed again as XORCoded, cvgm/experiment/differentiability/errata.go.
+		// xor in claims_kernels.go judges it against synth.XOR.Bayes. The code prints it because it
+		// compares predictions in {0, 1} with labels in {−1, 1}, so that all examples of class −1
+		// count as right. XORCoded in cvgm/experiment/differentiability/errata.go computes it
+		// again.
 		Bayes: Quoted{Paper: ".851", Code: ".851"},
 	},
 	SampleSizeWins: Quoted{Code: ".782608695652174"},

@@ -58,8 +58,8 @@ const (
 	sentences
 )
 
-// quotations are the sentences, or the clause of a long one that is judged, each
-// with its section and with at most twelve words of ours for lists.
+// quotations are the judged sentences, or clauses of long sentences, each with its section. At most
+// twelve words of a list are not the paper's.
 var quotations = [sentences]struct{ section, short, text string }{
 	saysDifferentiable:           {"Abstract", "The CV risk of logistic regression, elastic net and SVM is differentiable", "we show that the cross-validation risk is differentiable with respect to the hyperparameters and training data for many common machine learning algorithms, including logistic regression, elastic-net regression, and support vector machines."},
 	saysEfficient:                {"Abstract", "CVGM optimizes many hyperparameters efficiently", "Our method enables efficient optimization in high-dimensional hyperparameter spaces of the cross-validation risk"},

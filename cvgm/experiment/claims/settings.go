@@ -16,7 +16,7 @@ import (
 // This file describes parameters in words, for Measurement.Setting, so that a reader can repeat
 // a measurement with another program.
 
-// describe joins the parts of a setting: texts, but for empty ones, and structs of parameters.
+// describe joins the parts of a setting: texts that are not empty, and structs of parameters.
 func describe(parts ...any) string {
 	var all []string
 	for _, part := range parts {
@@ -31,8 +31,8 @@ func describe(parts ...any) string {
 	return strings.Join(all, "; ")
 }
 
-// splitsBesidePaper begins the setting of a row with fewer or more splits than the paper's. It
-// is empty for as many.
+// splitsBesidePaper begins the setting of a row with more or fewer splits than in the paper. It is
+// empty for the paper's number.
 func splitsBesidePaper(k, paper int) string {
 	if k == paper {
 		return ""
@@ -40,9 +40,9 @@ func splitsBesidePaper(k, paper int) string {
 	return fmt.Sprintf("K = %d splits in the place of the paper's %d", k, paper)
 }
 
-// pick returns the phrases of the parameters in p with these names, without names of all. They
-// come from the tags of the fields, with semicolons around embedded structs. Fields that are
-// structs with a name hold other problems.
+// pick returns the phrases of the parameters in p with these names; without names, of all
+// parameters. The phrases come from the tags of the fields, with semicolons around embedded
+// structs. It skips named fields that are structs, because they hold other problems.
 func pick(p any, names ...string) string {
 	var groups []string
 	found, last := 0, []int{-1}
@@ -66,7 +66,7 @@ func pick(p any, names ...string) string {
 }
 
 // digits writes a parameter, or a list with commas; for a logarithm, it writes the power. Six
-// digits hide the changes that rounding may make; see ./reproduce.sh --sensitivities.
+// digits hide changes by rounding; see ./reproduce.sh --sensitivities.
 func digits(v reflect.Value, unit string) string {
 	x, verb := v.Interface(), "%v"
 	if strings.HasPrefix(unit, "log10") {
@@ -102,9 +102,9 @@ var gradients = map[kernels.Variant]string{
 	kernels.Full:      "exact gradient, intercept not penalised",
 }
 
-// startBesidePaper and boxBesidePaper begin the setting of a search of the elastic net's penalties
-// with another start than the paper's, or with a box that ends elsewhere. They are empty for the
-// paper's.
+// startBesidePaper and boxBesidePaper begin the setting of a search for the elastic net's
+// penalties, if its start or box differs from the paper's. They are empty for the paper's start and
+// box.
 func startBesidePaper(p elasticnet.PenaltyCVGM) string {
 	paper := elasticnet.PaperPenaltyCVGM
 	if p.StartLambda1 == paper.StartLambda1 && p.StartLambda2 == paper.StartLambda2 {

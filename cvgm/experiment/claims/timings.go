@@ -20,8 +20,7 @@ type Timings struct {
 	Date       string
 	RunsOfEach int                             `json:"runs of each"`
 	Benchmarks map[string]map[string]BenchStat // by benchmark and unit
-	// Runs holds the seconds that each notebook takes with stored results, and the seconds that
-	// each result takes.
+	// Runs holds the seconds of each notebook with stored results, and the seconds of each result.
 	Runs struct {
 		Notebooks map[string]struct {
 			Results []string
@@ -31,8 +30,7 @@ type Timings struct {
 	}
 }
 
-// Seconds returns the time that a notebook takes if no result is stored, or NaN if it is not
-// recorded.
+// Seconds returns the time of a notebook without stored results, or NaN if it is not recorded.
 func (t *Timings) Seconds(notebook string) float64 {
 	n, ok := t.Runs.Notebooks[notebook]
 	if !ok {
@@ -48,10 +46,10 @@ func (t *Timings) Seconds(notebook string) float64 {
 	return n.Seconds
 }
 
-// A BenchStat summarises the times of several runs of a benchmark. Low and High are the ends of
-// a distribution-free interval of the median: the second lowest and the second highest of nine
-// runs hold it with a probability of .96, so one slow run does not widen the interval. They are 0
-// in older records.
+// A BenchStat summarises the times of several runs of a benchmark. Low and High are the ends of a
+// distribution-free interval of the median. In nine runs they are the second lowest and the second
+// highest, which contain the median with a probability of .96, so one slow run does not widen the
+// interval. They are 0 in older records.
 type BenchStat struct{ Median, Lowest, Highest, Low, High float64 }
 
 // interval returns the ends of the interval of the median. If a record has only the lowest run,
@@ -76,8 +74,8 @@ func ReadTimings(path string) (*Timings, error) {
 	return t, nil
 }
 
-// Lowest returns a benchmark's lowest measure in a unit, from the run that other programs on
-// the machine disturbed least, or NaN if there is no record.
+// Lowest returns a benchmark's lowest measure in a unit, or NaN without a record. Other programs on
+// the machine disturbed that run least.
 func (t *Timings) Lowest(benchmark, unit string) float64 {
 	if m := t.Benchmarks[benchmark][unit]; m.Lowest > 0 {
 		return m.Lowest
@@ -85,8 +83,8 @@ func (t *Timings) Lowest(benchmark, unit string) float64 {
 	return math.NaN()
 }
 
-// measure returns the median of a benchmark's measures in a unit, with the distance of the
-// farther end of its interval as margin; NaN if there is no record.
+// measure returns the median of a benchmark's measures in a unit, or NaN without a record. The
+// margin is the distance to the farther end of the median's interval.
 func (t *Timings) measure(benchmark, unit string) experiment.Estimate {
 	m, ok := t.Benchmarks[benchmark][unit]
 	if !ok {
@@ -96,8 +94,8 @@ func (t *Timings) measure(benchmark, unit string) experiment.Estimate {
 	return experiment.Estimate{Mean: m.Median, Margin: max(high-m.Median, m.Median-low), N: t.RunsOfEach}
 }
 
-// of estimates f of two benchmarks' times from their medians. f is monotone in each. The
-// margin reaches to the farthest value that the intervals of both medians allow.
+// of estimates f of two benchmarks' times from their medians. f is monotone in each time. The
+// margin is the distance to the farthest value that the intervals of both medians allow.
 func (t *Timings) of(first, second string, f func(a, b float64) float64) experiment.Estimate {
 	a, b := t.Benchmarks[first]["ns/op"], t.Benchmarks[second]["ns/op"]
 	if !(a.Median > 0 && b.Median > 0) {

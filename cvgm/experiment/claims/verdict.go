@@ -21,7 +21,7 @@ const (
 	// NotDecided: the repetitions are too few.
 	NotDecided Verdict = "not decided"
 	PaperError Verdict = "paper's error"
-	// Slip: the printed sentence is a slip of notation, and the intended one holds.
+	// Slip: the printed sentence is a slip of notation, and the intended sentence holds.
 	Slip Verdict = "slip of notation"
 	// Identity: the sentence is proved, so the measurement checks the code here.
 	Identity    Verdict = "identity, checks the code"
@@ -33,11 +33,12 @@ var Verdicts = []Verdict{Confirmed, TooLittle, Differs, NotDecided, PaperError, 
 
 // A Judgement is the result of applying a rule to an estimate.
 type Judgement struct {
-	// Sign is the side of the rule's bound on which the 95 % interval lies: Above, Below or
-	// Even; empty without repetitions.
+	// Sign is the side of the rule's bound on which the 95 % interval lies: Above, Below or Even.
+	// It is empty without repetitions.
 	Sign Side
-	// Size is the importance of the distance, by the 90 % interval, each end of which is a test
-	// at the level 5 %: Matters, Negligible or Unclear; empty without repetitions.
+	// Size states whether the distance matters, by the 90 % interval: Matters, Negligible or
+	// Unclear. Each end of that interval is a test at the level 5 %. Size is empty without
+	// repetitions.
 	Size    Size
 	Verdict Verdict
 }
@@ -58,10 +59,10 @@ const (
 	Unclear    Size = "not decided"
 )
 
-// Telling is the smallest difference that the repetitions distinguish from 0, in standard
-// errors. With it, a true difference of 0 is found too little to matter, and a true difference
-// of twice as much is found to matter, each with a probability of at least .9. By the normal
-// distribution the first needs z(.95) + z(.95), the second z(.95) + z(.90).
+// Telling is the smallest difference that the repetitions distinguish from 0, in standard errors.
+// If this difference is the smallest that matters, two findings have a probability of at least .9
+// each: that a true difference of 0 does not matter, and that one twice as large matters. By the
+// normal distribution the first requires z(.95) + z(.95), the second z(.95) + z(.90).
 const Telling = 2 * 1.6448536269514722
 
 func once(v float64) experiment.Estimate {
@@ -80,15 +81,15 @@ type rule struct {
 	text      string
 	low, high float64
 	open      bool // low and high do not belong to it
-	// smallest is the least distance from a bound that matters. The verdict on a value that is
-	// computed once does not depend on it.
+	// smallest is the smallest distance from a bound that matters. It has no effect on the verdict
+	// on a value that is computed once.
 	smallest difference
-	// bound, if not nil, is the rule's upper bound, measured like the estimate itself: the
-	// share of a bad choice's loss that the rule allows. choice names the bad choice.
+	// bound, if not nil, is the rule's upper bound: the share of a bad choice's loss that the rule
+	// allows. It is measured like the estimate itself. choice names the bad choice.
 	bound  *experiment.Estimate
 	choice string
-	// holds is the verdict if the rule holds, empty for Confirmed, and otherwise is the verdict
-	// if it does not, empty for Differs.
+	// holds is the verdict if the rule holds, and otherwise the verdict if it does not. Empty:
+	// Confirmed and Differs.
 	holds, otherwise Verdict
 }
 
@@ -112,9 +113,9 @@ var (
 	ofDigits = difference{sixDigits / 2, "half a unit of the sixth digit"}
 )
 
-// sixDigits is the relative distance of a derivative from finite differences up to which it is
-// right. The rounding of the best difference makes up to some 1e-8, and a derivative of another
-// input is off by a hundredth and more.
+// sixDigits is the largest relative distance of a correct derivative from finite differences.
+// Rounding of the best difference causes up to some 1e-8, while a derivative of another input is
+// off by a hundredth and more.
 const sixDigits = 1e-6
 
 // perDoublings is a difference over all sizes, as a slope.
@@ -139,9 +140,8 @@ func exactly(want float64) rule {
 // asPrinted requires a number that rounds to the printed one.
 func asPrinted(q Quoted) rule { return within(q, 0) }
 
-// withinOne requires the printed number up to its rounding and one of n examples. Two programs
-// that count a share of the same test set may differ by one example, which lies on the
-// boundary.
+// withinOne requires the printed number up to its rounding and one of n examples. Two programs that
+// count on the same test set may differ by one example on the boundary.
 func withinOne(q Quoted, n int) rule {
 	r := within(q, 1/float64(n))
 	r.text = fmt.Sprintf("within one of %d examples of %s", n, q.Paper)
@@ -149,8 +149,8 @@ func withinOne(q Quoted, n int) rule {
 	return r
 }
 
-// within requires the printed number up to its rounding and a tolerance. The bounds are widened
-// by the rounding of float64, so that it does not decide.
+// within requires the printed number up to its rounding and a tolerance. The bounds are widened by
+// the rounding of float64, so that this rounding cannot decide.
 func within(q Quoted, tol float64) rule {
 	_, decimals, _ := strings.Cut(q.Paper, ".")
 	tol += math.Pow(10, -float64(len(decimals))) / 2
@@ -159,8 +159,8 @@ func within(q Quoted, tol float64) rule {
 	return r
 }
 
-// above requires a value above a bound. The smallest difference that matters applies to values
-// with repetitions; it is zero for a value that is computed once.
+// above requires a value above a bound. The smallest difference that matters applies to values with
+// repetitions; it is zero for a value that is computed once.
 func above(bound float64, d difference) rule {
 	return rule{text: "above " + short(bound), low: bound, high: math.Inf(1), open: true, smallest: d}
 }
@@ -169,23 +169,22 @@ func below(bound float64, d difference) rule {
 	return rule{text: "below " + short(bound), low: math.Inf(-1), high: bound, open: true, smallest: d}
 }
 
-// computed is the difference for values that are computed once and have no error but rounding.
-// Then the bound itself decides.
+// computed is the smallest difference for values that are computed once and have no error except
+// rounding. The bound itself then decides.
 var computed = difference{0, "the value has no error but rounding"}
 
-// ofAllSets requires a distance, in standard deviations, within which 95 % of all data sets or
-// test sets lie.
+// ofAllSets is a distance in standard deviations. 95 % of all data sets, or test sets, lie within
+// it.
 var ofAllSets = rule{text: "within 1.96 of 0, as 95 % of all sets", low: -1.96, high: 1.96, smallest: difference{1.96, "what 19 of 20 sets stay within"}}
 
 func short(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) }
 
-// A quarter is the share of a bad choice's loss that a rule allows for the claim that a choice
-// "works well" or "is competitive": its regret is less than a quarter of the regret of a known
-// bad choice.
+// A quarter is the share of a bad choice's loss that a rule allows if a choice "works well" or "is
+// competitive". Its regret must be below a quarter of the regret of a known bad choice.
 const quarter = .25
 
-// littleOf requires less than a quarter of the loss of a bad choice. That loss is measured,
-// too, so the verdict is on the difference of both, [Measurement.Beyond].
+// littleOf requires less than a quarter of the loss of a bad choice. That loss is measured, too.
+// The verdict is therefore on the difference of both, [Measurement.Beyond].
 func littleOf(worst experiment.Estimate, choice string) rule {
 	return littleBound(worst.Times(quarter), choice)
 }
@@ -207,7 +206,7 @@ func beyondQuarter(losses, worst []float64) []float64 {
 	return beyond
 }
 
-// or makes the verdict of a rule that does not hold another than Differs.
+// or sets the verdict of a rule that does not hold, in place of Differs.
 func (r rule) or(v Verdict) rule {
 	r.otherwise = v
 	return r
@@ -219,7 +218,8 @@ func (r rule) proved() rule {
 	return r
 }
 
-// oneSided returns the only bound of a rule that requires values above it, or values below it.
+// oneSided returns the bound of a rule with only one: a rule that requires values above it, or
+// below it.
 func (r rule) oneSided() (bound float64, is bool) {
 	switch {
 	case math.IsInf(r.low, 0):
@@ -297,8 +297,8 @@ func (r rule) judgeSide(m experiment.Estimate, bound float64) Judgement {
 	return j
 }
 
-// judgeLittle judges an estimate that may be at most a share of a bad choice's loss. Sign is
-// the sign of the estimate itself.
+// judgeLittle judges an estimate that may be at most a share of a bad choice's loss. Sign describes
+// the estimate itself.
 func (r rule) judgeLittle(m experiment.Estimate, beyond *experiment.Estimate) Judgement {
 	if beyond == nil {
 		d := r.lessBound(m)
@@ -314,7 +314,7 @@ func (r rule) judgeLittle(m experiment.Estimate, beyond *experiment.Estimate) Ju
 	return j
 }
 
-// lessBound returns how far an estimate is beyond a measured bound that is independent of it.
+// lessBound returns the estimate minus a measured bound that is independent of it.
 func (r rule) lessBound(m experiment.Estimate) experiment.Estimate {
 	switch {
 	case m.Repeated() && r.bound.Repeated():
@@ -342,8 +342,8 @@ func side(m experiment.Estimate, bound float64) Side {
 // minus returns the estimate of the opposite.
 func minus(m experiment.Estimate) experiment.Estimate { return m.Times(-1) }
 
-// conjunction returns the verdict on a sentence that makes all of the judged statements: the
-// first verdict in this order that any of them has.
+// conjunction returns the verdict on a sentence that makes all of the judged statements: the first
+// one in this order that any statement has.
 func conjunction(of []Verdict) Verdict {
 	for _, v := range []Verdict{PaperError, Slip, Differs, NotDecided, TooLittle, Confirmed, Identity} {
 		for _, w := range of {
@@ -363,7 +363,7 @@ func symmetric(m experiment.Median) experiment.Estimate {
 // A Help is the answer to the question whether descending the CV loss is better.
 type Help string
 
-// The helps. One that is Slight has either sign, or none, and does not matter.
+// The values of Help. A difference that is Slight does not matter, whatever its sign.
 const (
 	Helps     Help = "helps"
 	Harms     Help = "harms"

@@ -32,8 +32,8 @@ func DefaultDerivatives() DerivativesParams {
 
 func (DerivativesParams) Defaults() any { return DefaultDerivatives() }
 
-// A DerivativeCheck sets the derivative of a scalar of a solution along a
-// direction of one input beside central differences of it.
+// A DerivativeCheck compares the derivative of a scalar of a solution, along a direction of one
+// input, with central differences.
 type DerivativeCheck struct {
 	Example, Input string
 	// VJP and JVP are the derivative in reverse and in forward mode. JVP is NaN if only reverse
@@ -95,8 +95,8 @@ type checker struct {
 	checks  []DerivativeCheck
 }
 
-// add compares with differences of value, a function of how far the input is
-// moved along the direction.
+// add compares the derivative with differences of value. The argument of value is the distance by
+// which the input is moved along the direction.
 func (c *checker) add(input string, vjp, jvp float64, value func(t float64) (float64, error)) error {
 	check := DerivativeCheck{Example: c.example, Input: input, VJP: vjp, JVP: jvp}
 	for _, h := range c.steps {

@@ -26,8 +26,8 @@ type direction struct {
 	learn.Grad
 }
 
-// directions returns one direction per hyperparameter, as long as it is, and
-// random ones of X and y.
+// directions returns one direction for each hyperparameter, of the hyperparameter's own size, and
+// random directions of X and y.
 func directions(src synth.Source, d learn.Data, hyper []float64, names ...string) []direction {
 	var all []direction
 	for k, name := range names {
@@ -41,9 +41,9 @@ func directions(src synth.Source, d learn.Data, hyper []float64, names ...string
 		direction{"y", learn.Grad{Y: normals(src, n)}})
 }
 
-// moved returns the data and hyperparameters after t times the direction. If labels must stay
-// ±1, moving the row x_i by t·dy_i·y_i·x_i replaces moving the label y_i by t·dy_i, because
-// only y_i·x_i counts.
+// moved returns the data and hyperparameters after t times the direction. If labels must stay ±1,
+// it moves the row x_i by t·dy_i·y_i·x_i in place of the label y_i by t·dy_i. That is equivalent,
+// because only y_i·x_i matters.
 func (v direction) moved(t float64, d learn.Data, hyper []float64, labels bool) (learn.Data, []float64) {
 	d.X, hyper = movedMatrix(d.Dense(), t, v.X), movedVector(hyper, t, v.Hyper)
 	if !labels {
@@ -274,7 +274,7 @@ func checkProgram(c *checker, src *synth.Stream) error {
 }
 
 // checkCV checks gradients of whole CV losses: in the penalties of an elastic net, and in the
-// weights of a network whose features are the input of a logistic regression.
+// weights of a network that makes the features of a logistic regression.
 func (p DerivativesParams) checkCV(c *checker, src *synth.Stream) error {
 	splits, err := cvgm.RandomSplits(src, p.Train, p.K, p.P)
 	if err != nil {
@@ -321,13 +321,13 @@ func (p DerivativesParams) checkCV(c *checker, src *synth.Stream) error {
 	return nil
 }
 
-// A die of six faces with mean at most α₀ has, of all distributions, the one of
-// highest entropy (Jaynes 1957):
+// Among all distributions, a die of six faces with mean at most α₀ has the one of highest entropy
+// (Jaynes 1957):
 //
 //	minimise Σ x_i log x_i   subject to   mᵀx ≤ α₀,  1ᵀx = 1
 //
-// with the faces' numbers m = (α₁ … α₆) as parameters too: a convex program that
-// is no QP, with an active inequality and an equality.
+// with the faces' numbers m = (α₁ … α₆) as parameters, too. It is a convex program but no QP, with
+// an active inequality and an equality.
 func die() *qpdiff.ConvexProgram {
 	return &qpdiff.ConvexProgram{
 		Objective: func(d *qpdiff.Partials, x, alpha []float64) float64 {
@@ -358,8 +358,8 @@ func die() *qpdiff.ConvexProgram {
 	}
 }
 
-// solveDie returns the solution x_i = exp(−λm_i)/Σ, for the λ by Newton's method
-// that gives it the mean α₀, and ν = log Σ − 1.
+// solveDie returns x_i = exp(−λm_i)/Σ and ν = log Σ − 1. Newton's method finds the λ for which x
+// has the mean α₀.
 func solveDie(alpha []float64) (x []float64, lambda, nu float64) {
 	m := alpha[1:]
 	x = make([]float64, len(m))

@@ -19,8 +19,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// DifferentiabilityLimitsParams are the parameters of the experiments on points at which the
-// paper's conditions for a derivative do not hold or do not suffice.
+// DifferentiabilityLimitsParams are the parameters of the experiments at points at which the
+// paper's conditions for a derivative fail or do not suffice.
 type DifferentiabilityLimitsParams struct {
 	LinearProblem
 	K        int     `help:"cross-validation splits" range:"[1,∞)" small:"[2,6]" setting:"CV loss of K = %v uniform splits"`
@@ -36,8 +36,8 @@ func DefaultDifferentiabilityLimits() DifferentiabilityLimitsParams {
 
 func (DifferentiabilityLimitsParams) Defaults() any { return DefaultDifferentiabilityLimits() }
 
-// A RangeCounterexample is the kink of min ½(x − a)² subject to x ≤ 0 at a = 0, with the value
-// of the paper's condition ∇_a g ∈ R(∇_z g) there. At this point x = λ = 0, and
+// A RangeCounterexample is the kink of min ½(x − a)² subject to x ≤ 0 at a = 0, and the value of
+// the paper's condition ∇_a g ∈ R(∇_z g) there. At this point x = λ = 0, and
 //
 //	g = (x − a + λ, λx),   ∇_z g = [1 1; λ x] = [1 1; 0 0],   ∇_a g = (−1, 0).
 type RangeCounterexample struct {
@@ -49,22 +49,21 @@ type RangeCounterexample struct {
 	Rule string
 }
 
-// VanishingRidge shows the derivative of an elastic net as λ2 goes to 0: the
-// norm of the derivative of θ along one random change of X, on data with
-// independent features, and on the same data with the first feature given
-// twice.
+// VanishingRidge shows an elastic net's derivative as λ2 goes to 0: the norm of the derivative of θ
+// along one random change of X. It is measured on data with independent features, and on the same
+// data with the first feature duplicated.
 type VanishingRidge struct {
 	Lambda2            []float64
 	Independent, Twice []float64
 	// IndependentAtZero is the norm at λ2 = 0, if the derivative exists. TwiceRefusal is the
-	// library's error for such a derivative if a feature is given twice, and SVMRefusal its
-	// error for a support vector machine at λ2 = 0.
+	// library's error for such a derivative with a duplicated feature. SVMRefusal is its error for
+	// a support vector machine at λ2 = 0.
 	IndependentAtZero        float64
 	TwiceRefusal, SVMRefusal string
 }
 
-// DiscontinuousLoss compares two CV losses of the same fits as functions of one hyperparameter:
-// the number of misclassifications, and a smooth loss.
+// DiscontinuousLoss compares two CV losses of the same fits along one hyperparameter: the number of
+// misclassifications, and a smooth loss.
 type DiscontinuousLoss struct {
 	C                 []float64 // ascending, at equal ratios
 	ZeroOne, Logistic []float64
@@ -72,9 +71,9 @@ type DiscontinuousLoss struct {
 	// Jumps counts the neighbours in C between which ZeroOne changes.
 	Jumps   int
 	Refusal string // to a gradient of ZeroOne
-	// ZeroOneJump and LogisticJump are, by data set, the changes of the two losses between two
-	// values of C whose relative difference is JumpWidth. These values are found by halving the
-	// interval of a coarse grid of C over which the loss changes most.
+	// ZeroOneJump and LogisticJump are the changes of the two losses, by data set, between two
+	// values of C whose relative difference is JumpWidth. The values are found on a coarse grid of
+	// C: the interval with the largest change is halved repeatedly.
 	ZeroOneJump, LogisticJump []float64
 }
 
@@ -86,9 +85,9 @@ type Limits struct {
 	ElasticNet, SVM Kink
 	Ridge           VanishingRidge
 	Loss            DiscontinuousLoss
-	// The program has a constraint that is given twice. Multipliers is the refusal to
-	// differentiate its multipliers, which are not unique, and Primal the derivative of its
-	// solution in p, which exists nevertheless.
+	// The program has a duplicated constraint, so its multipliers are not unique. Multipliers is
+	// the error for their derivative. Primal is the derivative of the solution in p, which exists
+	// nevertheless.
 	Multipliers string
 	Primal      float64
 }
@@ -181,8 +180,8 @@ func (k *RangeCounterexample) measure() error {
 	return err
 }
 
-// outsideRange returns the distance of b from the range of a, by a singular
-// value decomposition.
+// outsideRange returns the distance of b from the range of a. It uses a singular value
+// decomposition.
 func outsideRange(a *mat.Dense, b []float64) float64 {
 	var svd mat.SVD
 	if !svd.Factorize(a, mat.SVDThinU) {
@@ -283,8 +282,8 @@ func (p DifferentiabilityLimitsParams) jumps(l *DiscontinuousLoss) error {
 	return nil
 }
 
-// lossesOfC draws classes and returns the CV losses of misclassification and of logistic
-// regression in its C.
+// lossesOfC draws classes. It returns two CV losses of logistic regression in its C:
+// misclassification and logistic loss.
 func (p DifferentiabilityLimitsParams) lossesOfC(src synth.Source, intercept linear.Intercept) (zeroOne, soft *cvgm.CV, err error) {
 	d := p.classes(src, p.Train)
 	splits, err := cvgm.RandomSplits(src, p.Train, p.K, p.P)
@@ -299,12 +298,12 @@ func (p DifferentiabilityLimitsParams) lossesOfC(src synth.Source, intercept lin
 	return zeroOne, soft, experiment.FirstError(err, errSoft)
 }
 
-// JumpWidth is the relative difference of two values of C between which a change of
-// the loss counts as a jump: far above the rounding of a fit.
+// JumpWidth is the relative difference of two values of C. A change of the loss between them counts
+// as a jump: the difference is far above the rounding of a fit.
 const JumpWidth = 1e-9
 
-// largestJump returns the largest change of a CV loss between neighbours in C, after halving
-// their interval to JumpWidth.
+// largestJump returns the largest change of a CV loss between neighbouring values of C, after
+// halving their interval down to JumpWidth.
 func largestJump(cv *cvgm.CV) (jump float64, err error) {
 	type point struct{ c, loss float64 }
 	at := func(c float64) point {

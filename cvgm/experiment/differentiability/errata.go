@@ -49,52 +49,50 @@ type ErrataResult struct {
 	Bayes           BayesErratum
 }
 
-// JacobianErratum compares the Jacobian of logistic regression that the paper's
-// example prints, ∇_{x_i}∇_θ L = C(π_i−1)y_i I, with the complete one, on N
-// examples in the plane.
+// JacobianErratum compares two Jacobians of logistic regression, on N examples in the plane: the
+// one printed in the paper's example, ∇_{x_i}∇_θ L = C(π_i−1)y_i I, and the complete one.
 type JacobianErratum struct {
 	Data  synth.Data
 	Theta [2]float64 // θᵀx = 0 separates the classes
-	// CompleteError and PrintedError are the distances of ∂θ/∂X from central differences,
+	// CompleteError and PrintedError are the distances of both ∂θ/∂X from central differences,
 	// relative to the norm of the differences. Cosine is the cosine between the two formulas'
-	// derivatives as long vectors.
+	// derivatives, taken as long vectors.
 	CompleteError, PrintedError, Cosine float64
-	// Complete and Printed (N×2) are the two formulas for the gradient of the logistic loss on
-	// fresh examples in the training rows. GradientCosine is the cosine of the angle between
-	// them, and OpposedShare the share of the rows in which they point more than 90° apart.
+	// Complete and Printed (N×2) are gradients, by the two formulas, of the logistic loss on fresh
+	// examples with respect to the training rows. GradientCosine is the cosine of the angle between
+	// the two. OpposedShare is the share of the rows in which they point more than 90° apart.
 	Complete, Printed            *mat.Dense
 	GradientCosine, OpposedShare float64
 }
 
-// LabelErratum is the behaviour of the supplement's support vector machine with its labels {0,
-// 1}, compared with {−1, 1}.
+// LabelErratum compares the supplement's support vector machine with its labels {0, 1} and with
+// {−1, 1}.
 type LabelErratum struct {
-	// ZeroSlope is the largest derivative, in any entry of θ, of the hinge loss
-	// max(0, 1 − yθᵀx) of an example labelled 0.
+	// ZeroSlope is the largest derivative, over all entries of θ, of the hinge loss max(0, 1 −
+	// yθᵀx) of an example labelled 0.
 	ZeroSlope float64
-	// ZeroMoves is the largest change of θ in the supplement's program if every example
-	// labelled 0 is replaced by another one; SignMoves is the same for the label −1.
+	// ZeroMoves is the largest change of θ in the supplement's program if other examples replace
+	// all those labelled 0. SignMoves is the same for the label −1.
 	ZeroMoves, SignMoves float64
-	// ZeroAccuracy and SignAccuracy are the shares of test examples on the
-	// right side of θᵀx = 0 for both ways of labelling.
+	// ZeroAccuracy and SignAccuracy are the shares of test examples on the right side of θᵀx = 0
+	// for the two kinds of labels.
 	ZeroAccuracy, SignAccuracy float64
 	Refusal                    string // of the library, to labels 0
 }
 
-// ProgramErratum is about the quadratic programs that the paper rewrites its
-// learners to: "we can differentiate the solution to positive-definite QPs".
+// ProgramErratum concerns the quadratic programs into which the paper rewrites its learners: "we
+// can differentiate the solution to positive-definite QPs".
 type ProgramErratum struct {
-	// ElasticNet and SVM are the smallest eigenvalues of the matrices of the
-	// program printed for the elastic net, and of the one for the support
-	// vector machine.
+	// ElasticNet and SVM are the smallest eigenvalues of the matrices of two programs: the one
+	// printed for the elastic net, and the one for the support vector machine.
 	ElasticNet, SVM float64
-	// Difference is the largest entry of the elastic net's θ minus the program's; Slope is the
-	// same for the derivatives in λ1.
+	// Difference is the largest entry of the difference of two θ: the elastic net's and the
+	// program's. Slope is the same for the derivatives in λ1.
 	Difference, Slope float64
 }
 
-// LossKink holds the slopes of θ in the weight a of the hinge loss, for the two examples
-// x = y = ±1 and the penalty ½θ²: θ = min(a, 1) has two of them at a = 1.
+// LossKink holds the slopes of θ in the weight a of the hinge loss, for the two examples x = y = ±1
+// and the penalty ½θ². θ = min(a, 1) has two slopes at a = 1.
 type LossKink struct {
 	Left, Right float64
 	Refusal     string // of the library, when asked for the derivative there
@@ -102,12 +100,11 @@ type LossKink struct {
 
 // BayesErratum is about accuracies that the paper's figures name.
 type BayesErratum struct {
-	// The best rule's accuracy on the rings: over the population, and on the
-	// published test set.
+	// The best rule's accuracy on the rings, over the population and on the published test set.
 	Rings, RingsTest float64
-	// XOR is the best rule's accuracy over the population, and XORTest the sign rule's accuracy
-	// on the published test set. XORCoded is the share of that set that would count as right if
-	// every example of the class −1 did.
+	// XOR is the best rule's accuracy over the population, and XORTest the sign rule's accuracy on
+	// the published test set. XORCoded is the share of that set that counts as right if every
+	// example of the class −1 counts as right.
 	XOR, XORTest, XORCoded float64
 	// HalfPlane is the population accuracy of the best linear rule on the rings,
 	// x₁ > Offset, and HalfPlaneTest its accuracy on the published test set.
@@ -394,9 +391,9 @@ func (b *BayesErratum) measure() error {
 	return err
 }
 
-// HalfPlane returns the best t of the rules x₁ > t on rings, and its accuracy. A point at
-// radius r with |r| > t ≥ 0 has x₁ > t with probability arccos(t/|r|)/π. By symmetry of the
-// rings any other direction is as good.
+// HalfPlane returns the best t of the rules x₁ > t on rings, and its accuracy. A point at radius r
+// with |r| > t ≥ 0 has x₁ > t with probability arccos(t/|r|)/π. The rings are symmetric, so other
+// directions are equally good.
 func HalfPlane(d kernels.RingsData) (offset, rate float64) {
 	for k := range 300 {
 		t := .01 * float64(k)

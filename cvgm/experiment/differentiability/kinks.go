@@ -14,27 +14,27 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// A Kink is a value of an input at which an entry of a solution has two one-sided slopes,
-// together with the library's answer there.
+// A Kink is a value of an input at which an entry of a solution has two different one-sided slopes,
+// with the library's result there.
 type Kink struct {
 	At    float64
 	Entry int
-	// Left and Right are the one-sided slopes by directional derivatives, LeftDifference and
-	// RightDifference the same slopes by one-sided differences.
+	// Left and Right are the one-sided slopes by directional derivatives. LeftDifference and
+	// RightDifference are the same slopes by one-sided differences.
 	Left, Right                     float64
 	LeftDifference, RightDifference float64
-	// Weak are the indices that the library reports when asked for the derivative, Refusal its
-	// error, and Generalised the value that it gives on request instead.
+	// Weak are the indices that the library reports if the derivative is wanted, and Refusal is its
+	// error. Generalised is the value that it returns if generalised derivatives are allowed.
 	Weak        []int
 	Refusal     string
 	Generalised float64
-	// Input, Value and Slope follow the entry through the kink. Slope is NaN if there is no
+	// Input, Value and Slope follow the entry through the kink. Slope is NaN at points without a
 	// derivative.
 	Input, Value, Slope []float64
 }
 
-// refused returns the weak rows or entries and the text of an error for a derivative that does
-// not exist. It returns any other error as such.
+// refused returns the weak rows or entries and the text of an error for a derivative that does not
+// exist. It returns any other error unchanged.
 func refused(err error) (weak []int, words string, other error) {
 	var n *qpdiff.NotDifferentiableError
 	if errors.As(err, &n) {
@@ -149,8 +149,8 @@ func (k *Kink) find(path lambda1Path, lambda1 float64) error {
 			high = mid
 		}
 	}
-	// Rounding decides on which side of the kink the last fits are. The path is
-	// linear up to it, and has its zero there.
+	// Rounding decides on which side of the kink the last fits are. The path is linear up to the
+	// kink, and zero there.
 	left := high * (1 - 1e-6)
 	if err := path.fit(left); err != nil {
 		return err
@@ -166,7 +166,7 @@ func (k *Kink) find(path lambda1Path, lambda1 float64) error {
 	return nil
 }
 
-// measureSides sets the one-sided slopes at the kink, at which the entry has the value at.
+// measureSides sets the one-sided slopes at the kink. The entry has the value at there.
 func (k *Kink) measureSides(path lambda1Path, at float64) error {
 	h := 1e-6 * k.At
 	for _, side := range []struct {

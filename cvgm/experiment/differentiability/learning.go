@@ -40,8 +40,8 @@ func DefaultLearning() LearningParams {
 
 func (LearningParams) Defaults() any { return DefaultLearning() }
 
-// A LearningRun is one search for hyperparameters by the gradient of the CV
-// loss, and the CV loss around its way.
+// A LearningRun is one search for hyperparameters by the gradient of the CV loss, with the CV loss
+// around its path.
 type LearningRun struct {
 	Name  string
 	Hyper []string // names of the hyperparameters
@@ -49,8 +49,8 @@ type LearningRun struct {
 	// CVLoss is the CV loss at each X. TestLoss and Accuracy are the test loss and accuracy of
 	// the learner fitted to all training examples.
 	CVLoss, TestLoss, Accuracy []float64
-	// Axes are values of each hyperparameter, and Surface the CV loss on their
-	// grid; with one hyperparameter Surface has one column.
+	// Axes are values of each hyperparameter, and Surface is the CV loss on their grid. With one
+	// hyperparameter Surface has one column.
 	Axes    [][]float64
 	Surface [][]float64
 	// Lowest is the lowest loss of the surface.
@@ -72,8 +72,8 @@ type Learning struct {
 // LossNames are the four losses in a learned loss.
 var LossNames = []string{"hinge", "exponential", "truncated quadratic", "logistic"}
 
-// LearnedLosses compares a loss that is learned on the simplex with each of its four parts,
-// over data sets with wrong labels. The ridge penalty λ is learned in all cases.
+// LearnedLosses compares a learned loss on the simplex with each of its four parts, over data sets
+// with wrong labels. The ridge penalty λ is learned in all cases.
 type LearnedLosses struct {
 	// Alpha and Lambda are the weights and the penalty along the search from equal
 	// weights on the first data set, and CVLoss the loss there.
@@ -82,8 +82,8 @@ type LearnedLosses struct {
 	CVLoss []float64
 	// Mean are the weights that the searches end with, on average.
 	Mean []experiment.Estimate
-	// Methods are the learned loss as the best of the searches from equal weights and from each
-	// single loss, the learned loss from equal weights alone, and the single losses.
+	// Methods are, in this order: the learned loss, as the best of the searches from equal weights
+	// and from each single loss; the learned loss from equal weights alone; and the single losses.
 	Methods []LossMethod
 }
 
@@ -96,8 +96,7 @@ type LossMethod struct {
 	LearnedMinusTest, LearnedMinusError experiment.Comparison // the learned loss minus this one
 }
 
-// A learningTask is a learner with the hyperparameters that are sought, between
-// the bounds from the start.
+// A learningTask is a learner with the hyperparameters to be learned, their start and their bounds.
 type learningTask struct {
 	name                string
 	hyper               []string
@@ -170,7 +169,7 @@ type lossFit struct {
 	End             []float64
 }
 
-// setup draws the splits and sets up the CV loss, on one goroutine: tasks run in
+// setup draws the splits and sets up the CV loss, which uses one goroutine because tasks run in
 // parallel.
 func (p LearningParams) setup(src synth.Source, learner func() learn.Learner, train, test learn.Data) (*experiment.Setup, error) {
 	splits, err := cvgm.BalancedSplits(src, len(train.Y), p.K, p.P)
@@ -212,8 +211,8 @@ func (p LearningParams) learn(ctx context.Context, t learningTask) (LearningRun,
 	return r, nil
 }
 
-// learnLosses learns the weights of the losses, from equal weights and from each
-// single loss, and the penalty alone for each single loss, on one data set.
+// learnLosses works on one data set. It learns the weights of the losses, from equal weights and
+// from each single loss, and the penalty alone for each single loss.
 func (p LearningParams) learnLosses(ctx context.Context, seed int) ([]lossFit, error) {
 	src := synth.NewStream(firstSeed, fmt.Sprintf("learned losses, data set %d", seed))
 	train, test := p.classes(src, p.Train), p.classes(src, p.Test)

@@ -7,9 +7,8 @@ import (
 	"cvgm/synth"
 )
 
-// LinearExamples describes data with normal features and the labels
-// x₁ − x₂ + ½x₃ + noise·ε, or the signs of them. Further features have no
-// influence.
+// LinearExamples describes data with normal features and the labels x₁ − x₂ + ½x₃ + noise·ε, or
+// their signs. Further features have no influence.
 type LinearExamples struct {
 	experiment.FreshData
 	Train    int     `help:"training examples N" range:"[8,∞)" small:"[16,30]" setting:"N = %v examples"`

@@ -28,9 +28,8 @@ func DefaultSolutionPaths() SolutionPathsParams {
 
 func (SolutionPathsParams) Defaults() any { return DefaultSolutionPaths() }
 
-// A SolutionPath follows the entries of a solution as one hyperparameter moves
-// through At, with the exact derivative at every point. On a path that is
-// Logarithmic the points lie at equal ratios.
+// A SolutionPath follows the entries of a solution as one hyperparameter moves through At, with the
+// exact derivative at every point. If Logarithmic is set, the points lie at equal ratios.
 type SolutionPath struct {
 	Name, Hyper string
 	Logarithmic bool
@@ -44,9 +43,9 @@ type SolutionPath struct {
 type SolutionPaths struct {
 	Params SolutionPathsParams
 	Paths  []SolutionPath
-	// SolverGap and SolverSlopeGap compare this library's support vector machine with the
-	// quadratic program of the paper's supplement, on the paths in λ1 and λ2. They are the
-	// largest differences in θ and in its derivatives, relative to the largest entry.
+	// SolverGap and SolverSlopeGap compare two support vector machines on the paths in λ1 and λ2:
+	// this library's, and the quadratic program of the paper's supplement. They are the largest
+	// differences in θ and in its derivatives, relative to the largest entry.
 	SolverGap, SolverSlopeGap float64
 }
 
@@ -148,7 +147,7 @@ func learnerPath(name, moved string, l learn.ForwardLearner, d learn.Data, at []
 //	minimise 1/N·Σ t_i + λ1·1ᵀ(θp + θn) + λ2/2·‖θp − θn‖²,
 //
 // with the constraints in the order θp ≥ 0, θn ≥ 0, t ≥ 0 and 1 − y_i(θp − θn)ᵀx_i ≤ t_i. The
-// labels are used as they are, also if they are not ±1.
+// labels are used unchanged, also if they are not ±1.
 func svmProgram(d learn.Data, hyper []float64) *qpdiff.QP {
 	rows, n := d.X.Dims()
 	size := 2*n + rows
@@ -175,9 +174,9 @@ func svmProgram(d learn.Data, hyper []float64) *qpdiff.QP {
 	return q
 }
 
-// svmProgramPaths follows the program's θ = θp − θn, and the multipliers of its
-// margin constraints times N: the weight of an example, from 0 beyond the margin
-// to 1 on its wrong side.
+// svmProgramPaths follows the program's θ = θp − θn, and N times the multipliers of its margin
+// constraints. Such a multiplier is the weight of an example: 0 beyond the margin, up to 1 on its
+// wrong side.
 func svmProgramPaths(hyper string, k int, d learn.Data, at []float64, penalties func(float64) []float64) (primal, dual SolutionPath, err error) {
 	rows, n := d.X.Dims()
 	primal, dual = newPath("program of the machine", hyper, at, n, "θ"), newPath("dual variables of the machine", hyper, at, rows, "example ")

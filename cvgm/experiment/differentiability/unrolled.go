@@ -8,11 +8,10 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// UnrolledParams are the parameters of the comparison of implicit and iterative
-// differentiation (Section 2.2 of the paper). The learner is ridge regression on
-// the training rows of the paper's first experiment, judged on its test rows. It
-// is differentiated in its penalty through its optimality condition, or through
-// the steps of the gradient descent that fits it.
+// UnrolledParams are the parameters of the comparison of implicit and iterative differentiation
+// (Section 2.2 of the paper). The learner is ridge regression on the training rows of the paper's
+// first experiment, judged on its test rows. Its derivative in the penalty goes through its
+// optimality condition, or through the steps of the gradient descent that fits it.
 type UnrolledParams struct {
 	experiment.PublishedRegression
 	UnrolledSteps []int     `help:"ascending numbers of steps of the gradient descent differentiated through" range:"[1,∞)" len:"[1,∞)" order:"ascending" small:"[1,30]"`
@@ -59,8 +58,8 @@ var ridge = smooth.Objective{
 	},
 }
 
-// testGradient returns the test loss of a fit to the training rows, and its
-// derivative with respect to the first hyperparameter.
+// testGradient returns the test loss of a fit to the training rows, and its derivative in the first
+// hyperparameter.
 func testGradient(train, test learn.Data, l learn.Learner, hyper []float64) (loss, derivative float64, err error) {
 	_, n := train.X.Dims()
 	theta, dtheta := make([]float64, n), make([]float64, n)

@@ -11,18 +11,17 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// unrolledDescent is a learner that runs gradient descent with momentum (Polyak's heavy ball)
-// from 0 for a fixed number of steps. Its θ is not the minimiser of F but the last iterate of
+// unrolledDescent is a learner that runs gradient descent with momentum (Polyak's heavy ball) from
+// 0 for a fixed number of steps. Its θ is the last iterate, not the minimiser of F:
 //
 //	θ_{k+1} = θ_k − η·∇F(θ_k) + μ·(θ_k − θ_{k−1}),   k = 0 … Steps−1,   θ_{−1} = θ_0.
 //
-// Its derivatives are the derivatives of this iterate, computed backwards through the steps.
-// This is the iterative differentiation with which the paper (Section 2.2) compares implicit
-// differentiation.
+// Its derivatives are derivatives of this iterate, computed backwards through the steps. The paper
+// (Section 2.2) compares this iterative differentiation with implicit differentiation.
 //
-// The hyperparameters are the objective's, then the learning rate η and the momentum μ. A fit
-// costs Steps gradients, and keeps all iterates. A product with the derivative costs as many
-// Hessian and cross products.
+// The hyperparameters are the objective's, followed by the learning rate η and the momentum μ. A
+// fit costs Steps gradients and keeps all iterates. A product with the derivative costs equally
+// many products with the Hessian and cross derivatives.
 type unrolledDescent struct {
 	Objective smooth.Objective
 	Steps     int
@@ -42,8 +41,8 @@ func (l *unrolledDescent) Load(d learn.Data) error {
 
 func (l *unrolledDescent) Reset() { l.path = nil }
 
-// Fit runs the steps at hyper and writes the last iterate to theta. An iterate that
-// overflows, as it does with too large a learning rate, is an error.
+// Fit runs the steps at hyper and writes the last iterate to theta. An iterate that overflows,
+// because of too large a learning rate, is an error.
 func (l *unrolledDescent) Fit(theta, hyper []float64) error {
 	m := l.Objective.NumHyper
 	l.hyper, l.eta, l.mu = append(l.hyper[:0], hyper[:m]...), hyper[m], hyper[m+1]

@@ -13,10 +13,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// UnrolledPrecision is the rounding error of derivatives of the test loss in λ2 through all
-// steps of gradient descent at ηL = 1, on a ridge regression of one condition number. Each
-// field but Condition is a distance relative to the result in precise arithmetic, cut at 1:
-// then no digit is right.
+// UnrolledPrecision is the rounding error of derivatives of the test loss in λ2 through all steps
+// of gradient descent at ηL = 1, on a ridge regression of one condition number. Each field except
+// Condition is a distance relative to the result in precise arithmetic. It is cut at 1, at which no
+// digit is right.
 type UnrolledPrecision struct {
 	Condition      float64 // of the Hessian without the penalty; λ2 is its smallest eigenvalue
 	Double, Single float64 // in float64 and in float32, with all iterates stored
@@ -24,8 +24,8 @@ type UnrolledPrecision struct {
 	Implicit       float64 // by the implicit function theorem, in float64
 }
 
-// PreciseBits is the precision of the arithmetic that rounding is measured against: it has
-// some 38 digits.
+// PreciseBits is the precision of the arithmetic with which rounding is compared. It has some 38
+// digits.
 const PreciseBits = 128
 
 // arithmetic holds the operations of a recursion on numbers of one precision.
@@ -213,8 +213,8 @@ func (f ridgeFit[T]) solve(rows [][]T) []T {
 }
 
 // withCondition returns a data set with as many examples as features. The Hessian of its mean
-// squared error has the eigenvectors of the training rows' Hessian, and eigenvalues from 1 to
-// 1/condition at equal ratios.
+// squared error has the same eigenvectors as the training rows' Hessian. Its eigenvalues run from 1
+// to 1/condition at equal ratios.
 func withCondition(train learn.Data, condition float64) (learn.Data, error) {
 	var svd mat.SVD
 	if !svd.Factorize(train.X, mat.SVDThin) {

@@ -18,8 +18,8 @@ import (
 // UnrolledResult is the result of Run.
 type UnrolledResult struct {
 	Params UnrolledParams
-	// Features is n: the implicit derivative keeps the n² numbers of a Hessian
-	// and solves one system with it, the iterative one keeps (steps+1)·n.
+	// Features is n. The implicit derivative stores the n² numbers of a Hessian and solves one
+	// system with it. The iterative one stores (steps+1)·n numbers.
 	Features  int
 	Curvature [2]float64 // smallest and largest of the mean squared error's half
 	ByRate    []UnrolledRun
@@ -27,8 +27,8 @@ type UnrolledResult struct {
 	Precision []UnrolledPrecision // by condition number
 }
 
-// UnrolledRun is one learning rate at one penalty, by the number of steps. A
-// run that overflows ends before the last.
+// UnrolledRun is one learning rate at one penalty, by the number of steps. A run that overflows
+// ends before its last step.
 type UnrolledRun struct {
 	Rate, Momentum, Penalty float64
 	Exact                   float64   // d(test loss)/dλ2 by the implicit function theorem

@@ -1,7 +1,7 @@
 // Package elasticnet holds the experiments of notebook 01_elastic_net: Table 1 of the paper
-// ([ElasticNetParams]), the same on fresh data sets ([ElasticNetSeedsParams]) and on data of
-// the printed command ([RegressionPrintedParams]). [PenaltyCVGM] is the CV loss in the two
-// penalties, which others descend, too.
+// ([ElasticNetParams]), the same on fresh data sets ([ElasticNetSeedsParams]), and on data of the
+// printed command ([RegressionPrintedParams]). [PenaltyCVGM] is the CV loss in the two penalties,
+// which other experiments descend, too.
 package elasticnet
 
 import (
@@ -29,11 +29,11 @@ type ElasticNetParams struct {
 	experiment.SurfaceGrid
 }
 
-// DefaultElasticNet returns the parameters with which the published code printed its results.
-// The paper gives N, n, K, p, the start, the step and the ranges. Three facts appear in the
-// code and its printed numbers only: the labels are scaled, the test set is the other 970 of
-// 1000 examples, and two earlier draws have advanced the generator. The long run and the
-// surfaces are not in the paper.
+// DefaultElasticNet returns the parameters with which the published code printed its results. The
+// paper gives N, n, K, p, the start, the step and the ranges. Three facts are only in the code and
+// its printed numbers: the labels are scaled, the test set is the other 970 of 1000 examples, and
+// two earlier draws have advanced the generator. The long run and the surfaces are not in the
+// paper.
 func DefaultElasticNet() ElasticNetParams {
 	return ElasticNetParams{
 		PublishedRegression: experiment.PaperData, PenaltyCVGM: PaperPenaltyCVGM,
@@ -48,11 +48,11 @@ func (p ElasticNetParams) Check() error { return p.CheckLeastSquares() }
 // Result is the result of Run.
 type Result struct {
 	Params ElasticNetParams
-	// The test loss of the least-squares fit and of the coefficients that made
-	// the data: the frame in which the methods compete.
+	// The test losses of the least-squares fit and of the coefficients that made the data. The
+	// methods compete between the two.
 	LeastSquares, TrueCoefficients float64
-	// TrueCoefficientsSingle is the same with the test data rounded to single
-	// precision, in which the published code keeps it.
+	// TrueCoefficientsSingle is TrueCoefficients on test data rounded to single precision, as in
+	// the published code.
 	TrueCoefficientsSingle   float64
 	CVGM, Exhaustive, Random Search
 	// TestSD is the standard deviation of CVGM's last test loss between test sets
@@ -66,23 +66,22 @@ type Result struct {
 // Search is one search over (λ1, λ2).
 type Search struct {
 	Name string
-	// Lambda holds the points in the order of their evaluation and CVLoss the
-	// loss there.
+	// Lambda holds the points in the order of their evaluation, and CVLoss the loss at each.
 	Lambda [][2]float64
 	CVLoss []float64
 	Grad   [][2]float64 // of the CV loss at each point; nil for searches that use none
 	// TestLoss is, for CVGM, the test loss of the model fitted to all training examples at each
-	// point. For the other searches it is the test loss at the point of lowest CV loss so far.
+	// point. For the other searches it is the test loss at their best point so far, by CV loss.
 	TestLoss []float64
 	// Improvements counts the points with a lower CV loss than all before.
 	Improvements int
 }
 
-// Final returns the test loss that the search ends with, or NaN without points.
+// Final returns the last test loss of the search, or NaN without points.
 func (s Search) Final() float64 { return experiment.FromEnd(s.TestLoss, 1) }
 
-// Run draws the data and the splits of the published run, runs the three
-// searches on them and computes the two loss surfaces that they search.
+// Run draws the data and the splits of the published run, and runs the three searches on them. It
+// also computes the two loss surfaces.
 func (p ElasticNetParams) Run(ctx context.Context) (*Result, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
@@ -135,8 +134,8 @@ func ReferenceLosses(s *experiment.Setup) (leastSquaresFit, trueCoefficients flo
 	return leastSquaresFit, linearRisk(s.Test, s.Coef, asIs), err
 }
 
-// testSD returns the standard deviation of the test loss between test sets of this
-// size, from the scatter of the squared errors in this one.
+// testSD returns the standard deviation of the test loss between test sets of this size, estimated
+// from the scatter of the squared errors in this set.
 func testSD(s *experiment.Setup, x []float64) (float64, error) {
 	model, err := s.Model(x)
 	if err != nil {

@@ -37,8 +37,8 @@ func DefaultElasticNetSeeds() ElasticNetSeedsParams {
 
 func (ElasticNetSeedsParams) Defaults() any { return DefaultElasticNetSeeds() }
 
-// Seeds repeats the paper's first experiment on fresh data sets from the project's own streams.
-// It separates the effect of the method in Table 1 from the effect of the seed.
+// Seeds repeats the paper's first experiment on fresh data sets from the project's own streams. It
+// separates the effect of the method in Table 1 from the effect of the seed.
 type Seeds struct {
 	Params  ElasticNetSeedsParams
 	Methods []Method // CVGM first
@@ -46,25 +46,25 @@ type Seeds struct {
 	// from (.1, .1) and from the best points of both grids.
 	Minimum []Minimum
 	// MinimumOutside is the share of the data sets whose minimum lies outside the box of the
-	// paper's grid, and MinimumAbove the share whose minimum exceeds the box's upper end in a
-	// penalty. OnEdge and WideOnEdge are the shares of the data sets for which the lowest point
-	// of the paper's and of the wide grid lies on the grid's edge; OnUpper and WideOnUpper
-	// count the upper end of a penalty only.
+	// paper's grid. MinimumAbove is the share whose minimum exceeds the box's upper end in a
+	// penalty. OnEdge and WideOnEdge are the shares for which the best point of the paper's grid,
+	// and of the wide grid, lies on the grid's edge. OnUpper and WideOnUpper count only edges at
+	// the upper end of a penalty.
 	MinimumOutside, MinimumAbove, OnEdge, OnUpper, WideOnEdge, WideOnUpper experiment.Estimate
-	// WideLess compare the wide box with the paper's: CV and test losses of exhaustive and of
+	// WideLess compares the wide box with the paper's, by CV and test losses of exhaustive and of
 	// random search.
 	WideLess struct{ ExhaustiveCV, ExhaustiveTest, RandomCV, RandomTest experiment.Comparison }
 }
 
-// Minimum is the lowest CV loss on a data set, the test loss there, its penalties, and the lowest
-// points of the two grids.
+// Minimum has the lowest CV loss on a data set, with the test loss and penalties there, and the
+// lowest points of the two grids.
 type Minimum struct {
 	CV, Test       float64
 	At, Grid, Wide [2]float64
 }
 
-// Method holds the losses that one method reaches on each data set: CVGM at its last point, the
-// others at their point of lowest CV loss. A baseline without hyperparameters has no CV loss.
+// Method holds the losses of one method on each data set: CVGM's at its last point, the others' at
+// their point of lowest CV loss. A baseline without hyperparameters has no CV loss.
 type Method struct {
 	Name          string
 	Test, CV      []float64

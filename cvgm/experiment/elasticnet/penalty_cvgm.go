@@ -41,8 +41,8 @@ func (e PenaltyCVGM) Setup(d experiment.RegressionData, data, splits synth.Sourc
 	return s, err
 }
 
-// Published draws data and splits as the published code does. It returns the generator as well,
-// from which later draws continue.
+// Published draws data and splits as the published code does. It also returns the generator, from
+// which later draws continue.
 func (e PenaltyCVGM) Published(ctx context.Context, d experiment.PublishedRegression) (*experiment.Setup, *synth.NumPy, error) {
 	src, err := d.Source(ctx)
 	if err != nil {
@@ -55,8 +55,8 @@ func (e PenaltyCVGM) Published(ctx context.Context, d experiment.PublishedRegres
 func NewCV(train learn.Data, splits []cvgm.Split, centring cvgm.Centring, workers int) (*cvgm.CV, error) {
 	return cvgm.New(cvgm.Config{
 		Data: train, Splits: splits,
-		// Of the hundred millions of fits over all seeds, one comes so close to a
-		// kink that no derivative exists. The method steps over it.
+		// One of the hundred millions of fits over all seeds comes so close to a kink that no
+		// derivative exists. The method steps over it.
 		Learner:     func() learn.Learner { return &linear.ElasticNet{Generalised: true} },
 		Loss:        cvgm.SquaredError{},
 		Standardise: true,
@@ -89,7 +89,7 @@ func (b SearchBox) Random(src func() cvgm.Source) search.Searcher {
 	return search.RandomSearch{Source: src, Draw: search.LogUniform(b.BoxLow, b.BoxHigh), MaxEvals: b.RandomPoints}
 }
 
-// boxTol is the relative distance below which a penalty lies on an edge of the box: far
+// boxTol is the relative distance within which a penalty counts as on an edge of the box. It is far
 // above the rounding of a power of ten, and far below the spacing of any grid.
 const boxTol = 1e-9
 
@@ -104,7 +104,7 @@ func (b SearchBox) onEdge(at [2]float64) bool {
 	return min(at[0], at[1]) <= math.Pow(10, b.BoxLow)*(1+boxTol) || b.onUpper(at)
 }
 
-// onUpper reports whether a penalty of a point of the box is the largest that it allows.
+// onUpper reports whether a penalty of a point is at the upper end of the box.
 func (b SearchBox) onUpper(at [2]float64) bool {
 	return max(at[0], at[1]) >= math.Pow(10, b.BoxHigh)*(1-boxTol)
 }

@@ -10,8 +10,8 @@ import (
 	"cvgm/synth"
 )
 
-// RegressionPrintedParams are the parameters of a comparison: the command that the paper prints
-// for its regression data, and the paper's code, which does something else.
+// RegressionPrintedParams are the parameters of a comparison: the command that the paper prints for
+// its regression data, and the paper's code, which differs from it.
 type RegressionPrintedParams struct {
 	experiment.RegressionData
 	PenaltyCVGM

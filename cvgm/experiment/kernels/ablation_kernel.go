@@ -8,8 +8,8 @@ import (
 	"cvgm/synth"
 )
 
-// AblationKernel is a kernel learned along either gradient, judged after several numbers
-// of steps.
+// AblationKernel is a kernel learned along either gradient. It is judged after several numbers of
+// steps.
 type AblationKernel struct {
 	Test     int     `help:"test examples" range:"[1,∞)" small:"[10,50]" setting:"%v test examples"`
 	Ks       []int   `help:"numbers of cross-validation splits" range:"[1,∞)" len:"[1,∞)" order:"ascending" small:"[2,8]"`
@@ -20,7 +20,8 @@ type AblationKernel struct {
 	Budgets  []int   `help:"numbers of steps after which the models are judged" range:"[1,∞)" len:"[1,∞)" order:"ascending" small:"[1,6]"`
 }
 
-// NewAblationKernel returns the kernel of m with the paper's splits and with a quarter of them.
+// NewAblationKernel returns the kernel of m with two numbers of splits: the paper's, and a quarter
+// of it.
 func NewAblationKernel(m KernelCVGM, budgets ...int) AblationKernel {
 	return AblationKernel{Test: 1000, Ks: []int{64, m.K}, P: m.P, C: m.C, Hidden: m.Hidden, StepSize: m.StepSize, Budgets: budgets}
 }

@@ -12,10 +12,10 @@ import (
 )
 
 // GradientPartsParams are the parameters of the measurement of the gradient's parts. The exact
-// gradient in the kernel's weights is D + T1 + T2. The direct part D acts through the features
-// of the validation rows. The other two act through the fits: the paper prints T1 and leaves
-// out T2. The published direction is T1, except for the intercept in the Hessian; the detached
-// direction is T1 + T2.
+// gradient in the kernel's weights is D + T1 + T2. The direct part D acts through the features of
+// the validation rows. T1 and T2 act through the fits: the paper prints T1 and omits T2. The
+// published direction is T1, except for the intercept in the Hessian. The detached direction is T1
+// + T2.
 type GradientPartsParams struct {
 	Seeds int `help:"data sets of each problem" range:"[2,∞)" small:"[2,3]"`
 	Rings PartsRings
@@ -57,8 +57,7 @@ type GradientPath struct {
 	Variant  Variant
 	Train, K int
 	At       []GradientParts // before the first step, then after each of the budgets
-	// Learned compares the test errors at the end of the path with the test errors at its
-	// start.
+	// Learned is the test error at the end of the path minus the test error at its start.
 	Learned experiment.Comparison
 }
 
@@ -186,8 +185,8 @@ func (a partsProblem) measure(ctx context.Context, v Variant, seed uint64) (c pa
 	return c, nil
 }
 
-// parts returns a function for the parts D, T1 and T2 of the exact gradient in the weights of
-// the kernel, and for its CV loss.
+// parts returns a function for the CV loss and for the parts D, T1 and T2 of its exact gradient in
+// the weights of the kernel.
 func (a partsProblem) parts(v Variant, seed uint64) (func(x []float64) (d, t1, t2 []float64, loss float64, err error), error) {
 	exact, err := a.setup(v, seed)
 	if err != nil {

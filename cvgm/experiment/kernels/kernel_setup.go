@@ -1,7 +1,7 @@
-// Package kernels holds the experiments of notebooks 02_rings and 04_xor: a kernel learned for
-// two rings ([RingsParams]) and for XOR ([XORParams]), each along the variants of the gradient
-// ([Variant]), and the parts of the gradient ([GradientPartsParams]). [KernelCVGM] is the CV
-// loss in the weights of the kernel, which others descend, too.
+// Package kernels holds the experiments of notebooks 02_rings and 04_xor: a kernel learned for two
+// rings ([RingsParams]) and for XOR ([XORParams]), each along the variants of the gradient
+// ([Variant]), and the parts of the gradient ([GradientPartsParams]). [KernelCVGM] is the CV loss
+// in the weights of the kernel, which other experiments descend, too.
 package kernels
 
 import (
@@ -15,9 +15,9 @@ import (
 	"cvgm/synth"
 )
 
-// KernelCVGM describes the CV loss of logistic regression on a learned kernel,
-// and the gradient method on it. The kernel is a network from points of the
-// plane to points of the plane, whose weights are the hyperparameters.
+// KernelCVGM describes the CV loss of logistic regression on a learned kernel, and the gradient
+// method on it. The kernel is a network that maps the plane to itself. Its weights are the
+// hyperparameters.
 type KernelCVGM struct {
 	K        int     `help:"cross-validation splits" range:"[1,∞)" small:"[2,8]" setting:"CV loss: logistic loss of K = %v uniform splits"`
 	P        float64 `help:"fraction of the examples that each split trains on" range:"(0,1)" splits:"Train,Sizes,MinSize" small:"[.7,.9]" setting:"p = %v"`
@@ -56,8 +56,8 @@ func LastPoint(steps iter.Seq2[search.Step, error]) ([]float64, error) {
 	return x, nil
 }
 
-// use draws splits of the examples d and sets s's objective to their CV loss
-// with a variant of its gradient.
+// use draws splits of the examples d. It sets s's objective to their CV loss with a variant of its
+// gradient.
 func (m KernelCVGM) use(s *experiment.Setup, v Variant, d learn.Data, src cvgm.Source) error {
 	splits, err := cvgm.RandomSplits(src, len(d.Y), m.K, m.P)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// LearnedKernel holds the parameters that the paper's experiments with a learned
-// kernel have in common.
+// LearnedKernel holds the parameters that both of the paper's experiments with a learned kernel
+// have.
 type LearnedKernel struct {
 	Seed  uint32 `help:"seed of the generators of NumPy (data, splits), Python (XOR's squares) and PyTorch (initial weights)" range:"[0,4294967295]" small:"[0,1000]" setting:"the published data, seed %v"`
 	Train int    `help:"training examples N" range:"[2,∞)" small:"[8,20]" setting:"N = %v"`
@@ -42,7 +42,7 @@ func (r *LearnedKernelResult) Run(v Variant) *Run {
 type BayesAccuracy struct {
 	Test       float64 // on the test examples
 	Population float64 // exact
-	// Scores are P(y=+1 | x) − P(y=−1 | x) on the grid of the runs' boundaries.
+	// Scores are P(y=+1 | x) − P(y=−1 | x) on the grid on which the runs' boundaries are drawn.
 	Scores Scores
 }
 
@@ -61,24 +61,24 @@ type Run struct {
 	Boundary  Scores // of the model after the last step
 }
 
-// LastLoss returns the CV loss before the last step, the last one that the
-// published code prints, or NaN without steps.
+// LastLoss returns the CV loss before the last step, or NaN without steps. It is the last CV loss
+// that the published code prints.
 func (r *Run) LastLoss() float64 { return experiment.FromEnd(r.CVLoss, 2) }
 
 // FinalAccuracy returns the test accuracy after the last step, or NaN.
 func (r *Run) FinalAccuracy() float64 { return experiment.FromEnd(r.Accuracy, 1) }
 
-// The perturbed run starts from weights that are larger by the factor 1 + perturbation, which
-// is far above one rounding and far below anything visible in a result. A run is stable if its
-// CV loss stays within stableTol of the perturbed run's, about the precision that the published
+// The perturbed run starts from weights that are larger by the factor 1 + perturbation. That is far
+// above one rounding and far below anything visible in a result. A run is stable if its CV loss
+// stays within stableTol of the perturbed run's. That is about the precision that the published
 // code prints.
 const (
 	perturbation = 1e-12
 	stableTol    = 1e-4
 )
 
-// StableSteps returns the number of steps up to which Perturbed stays within 1e-4 of the CV
-// loss. Rounding decides the later steps, which differ from machine to machine.
+// StableSteps returns the number of steps up to which Perturbed stays within 1e-4 of the CV loss.
+// Later steps depend on rounding and differ from machine to machine.
 func (r *Run) StableSteps() int {
 	for k, loss := range r.CVLoss {
 		if !(math.Abs(loss-r.Perturbed[k]) <= stableTol) {
@@ -88,8 +88,8 @@ func (r *Run) StableSteps() int {
 	return len(r.CVLoss) - 1
 }
 
-// Manifold is the image of the test examples under the kernel at one step, and
-// the linear classifier there: the label is the sign of W·φ + B.
+// Manifold is the image of the test examples under the kernel after one step, with the linear
+// classifier there. The predicted label is the sign of W·φ + B.
 type Manifold struct {
 	Step     int // how many steps were taken
 	Phi      [2][]float64
@@ -108,8 +108,8 @@ type Scores struct {
 // splits.
 type drawKernel func() (*experiment.Setup, synth.Source, error)
 
-// setup draws data, splits and initial weights for one variant of the gradient:
-// the same for all.
+// setup draws data, splits and initial weights for one variant of the gradient. They are the same
+// for all variants.
 func (p LearnedKernel) setup(v Variant, draw drawKernel) (*experiment.Setup, error) {
 	s, src, err := draw()
 	if err != nil {
@@ -199,8 +199,8 @@ func (p LearnedKernel) runVariant(ctx context.Context, v Variant, draw drawKerne
 	return run, nil
 }
 
-// shown reports whether the manifold after that step is part of the result: a
-// run may be shorter than ManifoldSteps assumes.
+// shown reports whether the manifold after that step is part of the result. A run may be shorter
+// than ManifoldSteps assumes.
 func (p LearnedKernel) shown(step int) bool {
 	return slices.ContainsFunc(p.ManifoldSteps, func(shown int) bool { return min(shown, p.Steps) == step })
 }

@@ -88,8 +88,8 @@ type RingsResult struct {
 	LearnedKernelResult
 }
 
-// Run draws the data, the splits and the initial weights of the published run
-// and follows every Variant from there.
+// Run draws the data, the splits and the initial weights of the published run. It follows every
+// Variant from there.
 func (p RingsParams) Run(ctx context.Context) (*RingsResult, error) {
 	r, err := p.run(ctx, p.Draw)
 	if err != nil {

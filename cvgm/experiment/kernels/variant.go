@@ -10,16 +10,15 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// A Variant is a direction that the gradient method on a learned kernel may
-// take: the gradient of Algorithm 1's loss, or the published code's substitute
-// for it. That code differs in two ways. It holds the validation features
-// constant, so that the direct path from φ(x) over the prediction to the loss is
-// missing; and its Jacobian of the fit holds the probabilities π constant.
+// A Variant is a direction that the gradient method on a learned kernel may take: the gradient of
+// Algorithm 1's loss, or the published code's substitute for it. That code differs in two ways. It
+// holds the validation features constant, so the direct path from φ(x) over the prediction to the
+// loss is missing. And its Jacobian of the fit holds the probabilities π constant.
 type Variant int
 
 const (
-	// Published is the published code's direction: both errors, and an
-	// intercept that is penalised in the fit but not in its Jacobian.
+	// Published is the published code's direction. It has both errors, and an intercept that is
+	// penalised in the fit but not in its Jacobian.
 	Published Variant = iota
 	// Detached has the exact Jacobian of the fit, but holds the validation
 	// features constant.
@@ -68,16 +67,16 @@ func (v Variant) Learner() learn.Learner {
 	return &linear.Logistic{Intercept: v.intercept()}
 }
 
-// printedTerm returns the learner of v's fit with the first term alone of ∇_{xᵢ}∇_θ L.
+// printedTerm returns the learner of v's fit in which ∇_{xᵢ}∇_θ L has its first term alone.
 func (v Variant) printedTerm() learn.Learner {
 	l := &incompleteLogistic{exactHessian: true}
 	l.Intercept = v.intercept()
 	return l
 }
 
-// incompleteLogistic is logistic regression with the published code's derivative in X. It
-// differs from the exact one in two ways: ∇_{xᵢ}∇_θ L is C(πᵢ−1) yᵢ I, without the term C
-// πᵢ(1−πᵢ) xᵢθᵀ; and the Hessian does not penalise the intercept, although the fit does.
+// incompleteLogistic is logistic regression with the published code's derivative in X. It differs
+// from the exact one in two ways. ∇_{xᵢ}∇_θ L is C(πᵢ−1) yᵢ I, without the term C πᵢ(1−πᵢ) xᵢθᵀ.
+// And the Hessian does not penalise the intercept, although the fit does.
 type incompleteLogistic struct {
 	linear.Logistic
 	exactHessian bool // use the Hessian of the fit

@@ -45,8 +45,8 @@ type XORResult struct {
 	LearnedKernelResult
 }
 
-// Run draws the data, the splits and the initial weights of the published run
-// and follows every Variant from there.
+// Run draws the data, the splits and the initial weights of the published run. It follows every
+// Variant from there.
 func (p XORParams) Run(ctx context.Context) (*XORResult, error) {
 	r, err := p.run(ctx, p.Draw)
 	if err != nil {

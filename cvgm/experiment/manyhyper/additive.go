@@ -22,10 +22,10 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// AdditiveParams are the parameters of a comparison of models of tables, each tuned by the same calls
-// of package tune: a linear one, additive ones of package terms, and kernel machines. The tables are
-// a sum of known smooth functions, the made-up houses of notebook my_data, and the paper's rings with
-// labels ±1 as numbers.
+// AdditiveParams are the parameters of a comparison of models of tables: a linear one, additive
+// ones of package terms, and kernel machines. The same calls of package tune tune each of them. The
+// tables are a sum of known smooth functions, the made-up houses of notebook my_data, and the
+// paper's rings with the labels ±1 as numbers.
 type AdditiveParams struct {
 	Smooths     Smooths
 	HousesP     float64 `help:"share of the houses for training, drawn anew for each data set" range:"(0,1)" small:"[.5,.8]" setting:"share %v of the houses for training"`
@@ -61,7 +61,8 @@ func (p AdditiveParams) Check() error {
 	return nil
 }
 
-// leastHouses have values of all columns and levels of all texts, for any draw that is likely.
+// leastHouses is a number of houses that have values of all columns and levels of all texts, for
+// any draw that is likely.
 const leastHouses = 20
 
 // AdditiveResult is the result of Run.
@@ -91,7 +92,7 @@ const (
 
 var modelNames = [models]string{"linear, one penalty", "additive, one penalty", "additive, a penalty for each term", "kernel, one width", "kernel, a width for each feature"}
 
-// oneOf has for each model with many hyperparameters the one of its kind with one.
+// oneOf maps each model with many hyperparameters to the model of its kind with one.
 var oneOf = map[int]int{ModelAdditive: ModelShared, ModelWidths: ModelWidth}
 
 // An AdditiveModel is one model over the data sets.
@@ -101,13 +102,13 @@ type AdditiveModel struct {
 	Evaluations     experiment.Estimate
 	CV, Test        experiment.Estimate
 	TestLessLinear  experiment.Comparison
-	// TestLessOne compares with the model of its kind that has one hyperparameter, first minus second; N = 0
-	// for others.
+	// TestLessOne is the model's loss minus the loss of the model of its kind with one
+	// hyperparameter. N = 0 for other models.
 	TestLessOne experiment.Comparison
 }
 
-// An AdditiveTerm is a known function at Places, minus its mean there, with the means of the fits
-// over the data sets: one penalty for all terms, then one for each.
+// An AdditiveTerm is a known function at Places, minus its mean there. It has two mean fits over
+// the data sets: with one penalty for all terms, and with one for each.
 type AdditiveTerm struct {
 	Name          string
 	Places, Truth []float64

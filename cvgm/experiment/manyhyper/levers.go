@@ -18,14 +18,13 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// LeversParams are the parameters of the comparison of one hyperparameter of a kind with several: one
-// for each group of neighbouring features, up to one for each feature. Each is searched for on two
-// kinds of splits, by the exact gradient of the CV loss.
+// LeversParams are the parameters of a comparison: one hyperparameter of a kind, or one for each
+// group of neighbouring features, up to one for each feature. The exact gradient of the CV loss
+// searches for each on two kinds of splits.
 type LeversParams struct {
 	// Widths of a kernel, on Friedman's function.
 	Widths LeverWidths
-	// Ridge penalties, on bands of coefficients of different sizes, and once more on coefficients of
-	// one size.
+	// Ridge penalties on bands of coefficients: of different sizes, and of one size.
 	Bands LeverBands
 	// Penalties of smooth terms, on a sum of known functions.
 	Smooths     LeverSmooths
@@ -55,8 +54,8 @@ type LeverSmooths struct {
 	Groups []int `help:"numbers of groups of smooth terms, each with its own penalty; divisors of Features" range:"[2,∞)" len:"[1,∞)" order:"ascending" small:"{2,4,6}"`
 }
 
-// DefaultLevers returns problems of 20 features, of which some have an effect, and an additive model
-// of eight.
+// DefaultLevers returns problems of 20 features, some of which have an effect, and an additive
+// model of eight features.
 func DefaultLevers() LeversParams {
 	return LeversParams{
 		Widths:  LeverWidths{Friedman{Train: 80, Test: 1000, Features: 20, Noise: 1}, []int{4, 20}},
@@ -102,8 +101,8 @@ type Lever struct {
 	Name     string
 	Noise    float64             // variance of the labels' noise, which no model undercuts
 	Constant experiment.Estimate // test loss of the training labels' mean
-	// Rows are the searches: on folds by number of groups, on the other splits likewise, and by the
-	// tuner.
+	// Rows are the searches: on folds by number of groups, then on the other splits by number of
+	// groups, then by the tuner.
 	Rows []LeverRow
 }
 
@@ -114,23 +113,23 @@ type LeverRow struct {
 	Evaluations     experiment.Estimate // with the search of one, from whose end it began
 	Fits            experiment.Estimate // one for each split and evaluation; of the tuner N = 0
 	CV, Test        experiment.Estimate
-	// TestLessOne is the test loss minus the first row's, which has one hyperparameter of the
-	// kind and folds.
+	// TestLessOne is the test loss minus the first row's test loss. The first row has folds and one
+	// hyperparameter of the kind.
 	TestLessOne experiment.Comparison
-	// CVLessOne is the CV loss minus the one of a single hyperparameter of the kind on the same splits; of the
-	// tuner N = 0.
+	// CVLessOne is the CV loss minus the CV loss of one hyperparameter of the kind on the same
+	// splits. For the tuner N = 0.
 	CVLessOne experiment.Comparison
 }
 
-// Ratio returns the mean test loss as a multiple of the mean with one hyperparameter, with the
-// interval of the paired difference.
+// Ratio returns the mean test loss divided by the mean with one hyperparameter. Its interval is the
+// paired difference's.
 func (l Lever) Ratio(row LeverRow) experiment.Estimate {
 	e := row.TestLessOne.Difference.Times(1 / l.Rows[0].Test.Mean)
 	e.Mean++
 	return e
 }
 
-// CVRatio is Ratio for the CV loss, as a multiple of that on the same splits.
+// CVRatio is Ratio for the CV losses on the same splits.
 func (l Lever) CVRatio(row LeverRow) experiment.Estimate {
 	e := row.CVLessOne.Difference
 	e = e.Times(1 / (row.CV.Mean - e.Mean))
@@ -251,7 +250,7 @@ func (p LeversParams) measure(ctx context.Context, l lever, set uint64) (c lever
 	return c, err
 }
 
-// tuned is the search of a tuner with its defaults, but for the number of folds.
+// tuned searches by a tuner with its defaults, except for the number of folds.
 func (p LeversParams) tuned(ctx context.Context, name string, l learn.Learner, train, test learn.Data) (leverSearch, error) {
 	t, err := tune.Tuner{Learner: l, Folds: p.Folds, OuterFolds: -1, Workers: 1}.Tune(ctx, train)
 	if err != nil {

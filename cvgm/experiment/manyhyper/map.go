@@ -13,19 +13,19 @@ import (
 	"cvgm/synth"
 )
 
-// GradientMapParams are the parameters of a map of when two things help: the gradient of the CV loss in
-// place of the gradient of the training loss, as in the ablation of package samplesize, and many
-// hyperparameters in place of one. A cell of the map has a problem, a number of training examples, a
-// number of hyperparameters, a share of the rows that the splits fit, and a noise. The lists of a
-// problem and Shares are crossed.
+// GradientMapParams are the parameters of a map that shows when two things help: the gradient of
+// the CV loss instead of the training loss's, as in the ablation of package samplesize, and many
+// hyperparameters instead of one. A cell of the map has a problem, a number of training examples, a
+// number of hyperparameters, a share of the rows that the splits fit, and a noise. The cells of a
+// problem are all combinations of its lists and Shares.
 type GradientMapParams struct {
 	Penalties MapPenalties
 	Widths    MapWidths
 	Weights   MapWeights
 	Shares    []float64 `help:"shares of the rows that splits fit" range:"(0,1)" len:"[1,∞)" order:"ascending" small:"[.4,.8]"`
 	K         int       `help:"balanced splits of the penalties and widths, uniform ones of the weights" range:"[1,∞)" small:"[2,4]"`
-	// Fraction 2 computes the cells in which the sum of the places in the lists is even. With lists of
-	// two entries these are half of the cells, and each entry of a list occurs equally often with each
+	// Fraction 2 computes the cells whose places in the lists have an even sum. With lists of two
+	// entries these are half of the cells, and each entry of a list occurs equally often with each
 	// entry of another.
 	Fraction      int `help:"1: all cells; 2: half of them, balanced over all pairs of lists" range:"[1,2]" small:"[1,2]"`
 	Evaluations   int `help:"evaluations of each search of penalties and widths" range:"[1,∞)" small:"[1,4]"`
@@ -54,8 +54,8 @@ type MapWidths struct {
 	Test     int       `help:"test examples" range:"[1,∞)" small:"[10,30]"`
 }
 
-// MapWeights are the weights of a network, a learned kernel for the rings. The one hyperparameter
-// beside them is C at the initial weights.
+// MapWeights are the weights of a network: a learned kernel for the rings. Its alternative with one
+// hyperparameter has C at the initial weights.
 type MapWeights struct {
 	Sizes       []int     `help:"training examples of the rings" range:"[4,∞)" len:"[1,∞)" order:"ascending" small:"[8,20]"`
 	Hidden      []int     `help:"units of the hidden layer" range:"[1,∞)" len:"[1,∞)" order:"ascending" small:"[2,8]"`
@@ -68,7 +68,8 @@ type MapWeights struct {
 	Test        int       `help:"test examples of the rings" range:"[1,∞)" small:"[10,50]"`
 }
 
-// DefaultGradientMap returns three problems with eight cells each. The other eight of each have Fraction 1.
+// DefaultGradientMap returns three problems with eight cells each. With Fraction 1 each has eight
+// more.
 func DefaultGradientMap() GradientMapParams {
 	q := kernels.PaperRings()
 	return GradientMapParams{
@@ -130,18 +131,19 @@ type MapPlace struct {
 }
 
 // A MapCell is a cell with its searches over the data sets. The test losses are shares of the loss
-// of a constant prediction: of the mean squared error, or for the weights of the error rate ½.
+// of a constant prediction: of its mean squared error, or for the weights of its error rate ½.
 type MapCell struct {
 	MapPlace
 	One, Many, Training experiment.Estimate // test loss: one hyperparameter by the CV gradient, many by it, many by the training gradient
 	OneCV, ManyCV       experiment.Estimate // the lowest CV losses, which the searches found
-	// The differences are paired, of many by the CV gradient minus many by the training gradient, and minus
-	// one. Each is a share of the larger of the two losses, from −1 to 1: −.3 is a loss lower by 30 %.
+	// The paired differences of many hyperparameters by the CV gradient: minus many by the training
+	// gradient, and minus one. Each is a share of the larger of the two losses, from −1 to 1: −.3
+	// is a loss lower by 30 %.
 	CVLessTraining, ManyLessOne experiment.Estimate
 }
 
-// A MapEffect has the differences of a problem's cells at one value of one of the four lists, over
-// all of their data sets.
+// A MapEffect has the differences of a problem at one value of one of the four lists, over all data
+// sets of the cells with that value.
 type MapEffect struct {
 	Problem        string
 	Factor         int // 0 to 3: see Factors
@@ -190,10 +192,11 @@ func (p GradientMapParams) Run(ctx context.Context) (*MapResult, error) {
 	return p.summarise(places, measured), nil
 }
 
-// mapRisks are the results on one data set. The risks are shares of the constant's.
+// mapRisks are the results on one data set. The risks are shares of the constant prediction's.
 type mapRisks struct{ One, Many, Training, OneCV, ManyCV float64 }
 
-// summarise compares the searches over the data sets of each cell, and of all cells with a value.
+// summarise compares the searches over the data sets of each cell, and over all cells that share a
+// value.
 func (p GradientMapParams) summarise(places []mapPlace, measured [][]mapRisks) *MapResult {
 	r := &MapResult{Params: p}
 	type pool struct{ cv, many []float64 }
@@ -228,8 +231,8 @@ func (p GradientMapParams) summarise(places []mapPlace, measured [][]mapRisks) *
 	return r
 }
 
-// relative returns the differences of losses, first minus second, as shares of the larger ones. Two
-// losses of 0 do not differ. So no data set outweighs others by the size of its loss.
+// relative returns the differences of losses, first minus second, as shares of the larger one. The
+// difference of two losses of 0 is 0. Thus no data set outweighs others by the size of its loss.
 func relative(first, second []float64) []float64 {
 	all := experiment.Less(first, second)
 	for i, d := range all {
@@ -289,7 +292,8 @@ type mapSetup struct {
 	many, one *experiment.Setup
 	training  search.Objective // of many
 	searcher  search.Searcher  // of many
-	// constant is the CV loss, and constantRisk the test loss, of a constant prediction: its scale.
+	// constant is the CV loss of a constant prediction, and constantRisk its test loss. They are
+	// the scales of the losses.
 	constant, constantRisk float64
 }
 
@@ -411,8 +415,8 @@ func (p GradientMapParams) rings(m mapPlace, stream func(purpose string) *synth.
 		constant: math.Ln2, constantRisk: .5}, nil
 }
 
-// ofBothClasses draws uniform splits, without those that train on one class alone: the learner's
-// intercept then has no value.
+// ofBothClasses draws uniform splits, without those that train on one class alone, where the
+// learner's intercept has no value.
 func ofBothClasses(src cvgm.Source, labels []float64, k int, share float64) (splits []cvgm.Split, err error) {
 	for len(splits) < k {
 		one, err := cvgm.RandomSplits(src, len(labels), 1, share)

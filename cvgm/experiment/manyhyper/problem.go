@@ -16,7 +16,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A problem is a population and a learner, whose hyperparameters are one of a kind for all features,
+// A problem is a population and a learner. The learner's hyperparameters are one for all features,
 // or one for each group of neighbouring features.
 type problem struct {
 	name     string
@@ -25,16 +25,16 @@ type problem struct {
 	draw func(stream func(purpose string) *synth.Stream) (train, test learn.Data)
 	// learner returns a learner with one hyperparameter for each group.
 	learner func(groups int) learn.Learner
-	// box has bounds and start of the hyperparameters that all groupings share, and then of one that
-	// each group has.
+	// box has the bounds and starts of the hyperparameters: first of those that all groupings
+	// share, then of one that each group has.
 	box []interval
 }
 
 // An interval bounds a hyperparameter, and holds the start of its searches.
 type interval struct{ low, start, high float64 }
 
-// The boxes reach from hyperparameters without effect to such as leave nothing to fit. The starts lie
-// in the middle of what the searches find.
+// The boxes reach from hyperparameters without effect to hyperparameters that leave nothing to fit.
+// The starts lie in the middle of the values that the searches find.
 var (
 	ridgeBox    = interval{1e-6, 1e-2, 10} // λ of a kernel ridge, per mean squared error
 	widthBox    = interval{1e-4, .3, 100}  // γ of features on [0, 1)
@@ -70,8 +70,7 @@ func searcher(evaluations int) search.Searcher {
 	return search.LogSpace{Searcher: search.QuasiNewton{MaxEvals: evaluations, MaxStep: largestStep}}
 }
 
-// spread returns the values of one hyperparameter for each group as the hyperparameters of a finer
-// grouping, which have the same model.
+// spread returns a point of a grouping as the point of a finer grouping with the same model.
 func (p problem) spread(x []float64, groups int) []float64 {
 	shared := len(p.box) - 1
 	all, of := slices.Clone(x[:shared]), x[shared:]
@@ -91,8 +90,8 @@ func checkDivisors(name string, groups []int, features int) error {
 	return nil
 }
 
-// Friedman draws Friedman's first function (1991), of the first five features. All are uniform on
-// [0, 1).
+// Friedman draws Friedman's first function (1991), which depends on the first five features. All
+// features are uniform on [0, 1).
 type Friedman struct {
 	Train    int     `help:"training examples" range:"[4,∞)" small:"[12,20]" setting:"N = %v"`
 	Test     int     `help:"test examples" range:"[1,∞)" small:"[10,30]" setting:"%v test examples"`

@@ -12,8 +12,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Smooths draws a sum of smooth functions of single features: [Truths], of the first four.
-// The other features have no effect. All are uniform on [0, 1).
+// Smooths draws a sum of smooth functions of single features: [Truths], of the first four. The
+// other features have no effect. All features are uniform on [0, 1).
 type Smooths struct {
 	Train    int     `help:"training examples" range:"[4,∞)" small:"[24,30]" setting:"N = %v"`
 	Test     int     `help:"test examples" range:"[1,∞)" small:"[10,30]" setting:"%v test examples"`

@@ -43,8 +43,8 @@ type MyDataParams struct {
 	CurvePoints   int      `help:"points of each CV curve, and of each side of a decision boundary's grid" range:"[2,∞)" small:"[2,8]"`
 	SurfacePoints int      `help:"points of the CV loss's surface per hyperparameter" range:"[2,∞)" small:"[2,5]"`
 
-	// Digest is the SHA-256 of the file's content, set by Read. So results of different
-	// contents have different keys.
+	// Digest is the SHA-256 of the file's content, set by Read. It gives results of different
+	// contents different keys.
 	Digest string `json:",omitempty" param:"-"`
 
 	content *myContent
@@ -113,8 +113,8 @@ func (p MyDataParams) Path(root string) string {
 }
 
 // Read reads the file and returns the parameters with its content and digest. A relative path
-// begins in root. Run then uses this content. An error is one line, and names the parameter to
-// change or the line and column of the file.
+// begins in root. Run then uses this content. An error is one line that names the parameter to
+// change, or the line and column of the file.
 func (p MyDataParams) Read(root string) (MyDataParams, error) {
 	if err := experiment.Check(&p); err != nil {
 		return p, err
@@ -140,8 +140,8 @@ func (p MyDataParams) Read(root string) (MyDataParams, error) {
 	return p, nil
 }
 
-// Scaled returns parameters from Read with two changes: a numeric target is multiplied by a
-// factor, and the digest is another. It is used to measure the influence of rounding.
+// Scaled returns parameters from Read in which a numeric target is multiplied by a factor, with
+// another digest. It serves to measure the influence of rounding.
 func (p MyDataParams) Scaled(by float64) MyDataParams {
 	scaled := *p.content.table
 	if len(scaled.Classes) == 0 {

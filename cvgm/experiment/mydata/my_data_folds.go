@@ -12,11 +12,11 @@ import (
 	"cvgm/synth"
 )
 
-// Judged holds predictions for rows that the predicting model was not trained on, with their
-// metrics.
+// Judged holds predictions, with their metrics, for rows on which the predicting model was not
+// trained.
 type Judged struct {
-	// Nested is set for predictions of the outer folds, whose searches have not seen the row.
-	// Without a nested estimate they are the tuned model's by the splits of the search.
+	// Nested is set if the predictions come from the outer folds, whose searches have not seen the
+	// row. Without a nested estimate they come from the tuned model by the splits of the search.
 	Nested      bool
 	Predictions [][]float64 // [r][i] in repeat r for row i; NaN for none
 	Weights     []float64   // of the rows; nil: 1 each
@@ -52,20 +52,19 @@ func (p MyDataParams) judged(tuned *tune.Tuned) Judged {
 	return j
 }
 
-// ROC is the receiver operating characteristic of decisions: the rates of +1 among the decisions
-// above each threshold, from (0, 0) to (1, 1).
+// ROC is the receiver operating characteristic of decisions, from (0, 0) to (1, 1): for each
+// threshold, the shares of both classes whose decisions are above it.
 type ROC struct {
 	FalsePositive, TruePositive []float64
 	Area                        float64    // under it
 	At                          [2]float64 // the rates at the threshold of the confusion
 }
 
-// rocSteps is the number of steps of a curve along an axis. More are not seen.
+// rocSteps is the number of steps of a curve along an axis. More would not be visible.
 const rocSteps = 500
 
-// roc returns the receiver operating characteristic of the decisions of all repeats, for labels ±1
-// with weights, nil for 1 each. Equal decisions are one step. Decisions that are NaN are left
-// out.
+// roc returns the receiver operating characteristic of the decisions of all repeats. Labels are ±1;
+// nil weights are 1 each. Equal decisions make one step. It skips decisions that are NaN.
 func roc(y, weights []float64, threshold float64, repeats ...[]float64) ROC {
 	type row struct{ decision, positive, negative float64 }
 	var rows []row
@@ -124,20 +123,20 @@ func allSigns(y []float64) bool {
 	return !slices.ContainsFunc(y, func(v float64) bool { return v != 1 && v != -1 })
 }
 
-// A Learning is the CV loss of fits to a part of each split's training rows, at the tuned
+// A Learning is the CV loss of fits to parts of each split's training rows, at the tuned
 // hyperparameters.
 type Learning struct {
 	Rows        []float64 // in training, a mean over the splits
 	Loss, Error []float64 // with the standard error; NaN if a fit fails
-	// Gain is the CV loss at the last size but one minus the loss at all rows, with the standard
-	// error of this difference of the same rows. NaN if a fit fails.
+	// Gain is the CV loss at the last size but one minus the loss at all rows. Its standard error
+	// is that of the paired difference by row. NaN if a fit fails.
 	Gain, GainError float64
 }
 
 // learningParts are the parts of the training rows in a learning curve.
 var learningParts = []float64{.125, .25, .5, 1}
 
-// leastLearning is the number of training rows below which a part is left out.
+// leastLearning is the smallest number of training rows of a part. Smaller parts are left out.
 const leastLearning = 5
 
 // learning fits parts of each split's training rows.
@@ -207,8 +206,8 @@ func meanDifference(a, b, weights []float64) (mean, se float64) {
 	return mean, math.Sqrt(squares * n / (n - 1))
 }
 
-// mixed returns the training rows of each split in a random order in which the labels ±1, or the
-// rows of weight 0, are spread evenly: each beginning has about the shares of the whole.
+// mixed returns the training rows of each split in a random order. Labels ±1, and rows of weight 0,
+// are spread evenly: each beginning of the order has about the same shares as the whole.
 func (p MyDataParams) mixed(tuned *tune.Tuned) [][]int {
 	d := tuned.Config.Data
 	classes := allSigns(d.Y)
@@ -232,8 +231,8 @@ func (p MyDataParams) mixed(tuned *tune.Tuned) [][]int {
 	return all
 }
 
-// foldCoefficients returns the coefficients of the fits to each split's training rows, in the
-// units of Model.Coefficients: [split][feature]. A split whose fit fails is left out.
+// foldCoefficients returns the coefficients of the fits to each split's training rows, in the units
+// of Model.Coefficients: [split][feature]. It leaves out a split whose fit fails.
 func foldCoefficients(ctx context.Context, tuned *tune.Tuned) ([][]float64, error) {
 	whole := tuned.Model
 	if whole == nil || whole.Kernel != nil || whole.Predictor != nil || tuned.Choice == tune.ChoseConstant {

@@ -11,8 +11,8 @@ import (
 	"cvgm/cvgm/table"
 )
 
-// columnFormats reads entries COLUMN=FORMAT of a parameter. The last = parts them, since names
-// of columns may hold others.
+// columnFormats reads entries COLUMN=FORMAT of a parameter. The last = separates the two, because a
+// column's name may contain others.
 func columnFormats[F any](parameter string, entries []string, like string, format func(text string) (F, bool)) (map[string]F, error) {
 	var all map[string]F
 	for _, entry := range entries {
@@ -33,7 +33,7 @@ func columnFormats[F any](parameter string, entries []string, like string, forma
 }
 
 // numberFormat reads a format of numbers from words: point or comma for the decimal sign, a unit,
-// and other units with their sizes in it, such as g:0.001.
+// and other units with their size in the unit, such as g:0.001.
 func numberFormat(text string) (n table.Number, ok bool) {
 	for _, word := range strings.Fields(text) {
 		unit, size, other := strings.Cut(word, ":")
@@ -63,8 +63,8 @@ func numberFormat(text string) (n table.Number, ok bool) {
 // dateFormat is the layout of [table.CSV.Dates].
 func dateFormat(text string) (string, bool) { return text, text != "" }
 
-// once returns the names without repetitions. A command line can name the column without a name
-// only by a comma, which names it twice.
+// once returns the names without repetitions. On a command line, a column without a name can be
+// named only by a comma, which names it twice.
 func once(names []string) []string {
 	var all []string
 	for _, n := range names {
@@ -75,7 +75,7 @@ func once(names []string) []string {
 	return all
 }
 
-// worded is an error of the library that names parameters in place of the library's fields.
+// worded is an error of the library that names parameters instead of the library's fields.
 type worded struct {
 	error
 	text string
@@ -102,8 +102,8 @@ var (
 		", and use Table.Binary", "", `put "" into Ignore`, `put "" into Ignore (-p Ignore=, does)`)
 )
 
-// byParameters returns a text of the library with the names of parameters in place of the
-// library's fields.
+// byParameters returns a text of the library, with the names of parameters in place of the names of
+// fields.
 func byParameters(text string) string {
 	text = overrules.ReplaceAllString(text, "The parameter $1 overrules")
 	return tunerField.Replace(csvField.ReplaceAllString(text, "$1"))

@@ -21,10 +21,11 @@ import (
 type Model struct {
 	Class string // the class +1; empty: the target is a number
 	Hyper []Hyper
-	// LossName names the validation loss that the following are of: CV losses at the tuned
-	// hyperparameters, with its standard error, at the default ones and of the best constant
-	// prediction, and the training loss. They judge the search, also where a constant prediction or
-	// the defaults are better and make the pipeline, the coefficients and the predictions.
+	// LossName names the validation loss of the following values: the CV loss at the tuned
+	// hyperparameters with its standard error, at the default ones and of the best constant
+	// prediction, and the training loss. They judge the search. A constant prediction or the
+	// defaults may still be better, and are then used for the pipeline, the coefficients and the
+	// predictions.
 	LossName                                                  string
 	Verdict                                                   string // the model to use, in a sentence
 	Loss, StandardError, DefaultLoss, ConstantLoss, TrainLoss float64
@@ -168,7 +169,8 @@ func (p MyDataParams) around(ctx context.Context, m *Model, tuned *tune.Tuned, s
 	return nil
 }
 
-// noticeable is the share of the CV loss by which a lower one beside the search is reported.
+// noticeable is a share of the CV loss. A lower loss outside the search is reported from this share
+// on.
 const noticeable = 1e-2
 
 // within returns n points between the bounds of a hyperparameter, at equal ratios.
@@ -180,9 +182,9 @@ func (h Hyper) within(n int) []float64 {
 	return v
 }
 
-// finalDescent returns the descent that ends lowest, by the points that lower its CV loss, without
-// those before its last leap: a step over more than a share of the bounds in a hyperparameter's
-// logarithm is one by which the line search finds its unit.
+// finalDescent returns the descent that ends lowest: the points that lower its CV loss, after its
+// last leap. A leap is a step of more than a share of the bounds in a hyperparameter's logarithm,
+// by which the line search finds its unit.
 func finalDescent(tuned *tune.Tuned) [][]float64 {
 	const leap = .2
 	best, lowest := 0, math.Inf(1)
@@ -214,8 +216,8 @@ func finalDescent(tuned *tune.Tuned) [][]float64 {
 	return descent
 }
 
-// window returns axes of so many points around the final descent and the tuned values, at least a
-// decade wide and within the bounds. A tuned value of 0 has no part in it.
+// window returns axes around the final descent and the tuned values. They have so many points, are
+// at least a decade wide, and stay within the bounds. It ignores a tuned value of 0.
 func window(m *Model, points int) [][]float64 {
 	const beside, least = .25, .5 // of the length, and decades to either side
 	var axes [][]float64
@@ -252,7 +254,8 @@ func lossName(l cvgm.Loss) string {
 	return "loss"
 }
 
-// warnings returns the tuner's, and that a target of two numbers may be meant as classes.
+// warnings returns the tuner's warnings. It adds one if a target of two numbers may be meant as
+// classes.
 func warnings(tuned *tune.Tuned, t *table.Table) []string {
 	var all []string
 	for _, w := range tuned.Warnings {
@@ -268,8 +271,8 @@ func warnings(tuned *tune.Tuned, t *table.Table) []string {
 	return all
 }
 
-// confusion counts the rows of each class by the class of their decisions, as a mean over the
-// repeats: of two classes by the threshold, of more by the largest decision. Weights count rows.
+// confusion counts the rows of each true and decided class, as a mean over the repeats. Of two
+// classes the threshold decides, of more the largest decision. Rows count by their weights.
 func confusion(t *table.Table, models []Model, threshold float64) [][]float64 {
 	n := len(t.Classes)
 	if n == 0 {
@@ -314,7 +317,8 @@ func classOf(t *table.Table, i int) int {
 	return int(t.Y[i])
 }
 
-// boundary returns the decisions over the plane of exactly two numeric columns, or nil.
+// boundary returns the decisions over the plane if the features are exactly two numeric columns, or
+// nil.
 func (p MyDataParams) boundary(t *table.Table, d learn.Data, tuned []*tune.Tuned) (*Boundary, error) {
 	if len(t.Classes) == 0 || len(t.Columns) != 2 || t.Columns[0].Kind != table.Numeric || t.Columns[1].Kind != table.Numeric {
 		return nil, nil

@@ -26,8 +26,8 @@ type Result struct {
 	Columns []Column
 	Learner string  // in words
 	Models  []Model // one, or with three and more classes one for each
-	// Confusion counts the rows of each class (row) by the class that is predicted for them
-	// (column), as a mean over the repeats of the outer folds; see Judged.
+	// Confusion counts the rows of each true class (row) and predicted class (column), as a mean
+	// over the repeats of the outer folds; see Judged.
 	Confusion [][]float64
 	Boundary  *Boundary // of classes of exactly two numeric columns; nil: there is none
 	Houses    string    // the CSV of the made-up houses, if they are the data
@@ -47,7 +47,7 @@ type Choice struct {
 	Parameter string // overrules it
 }
 
-// Run tunes the learner. Without Read it reads the file from the working folder.
+// Run tunes the learner. Unless Read was called, it reads the file from the working folder.
 func (p MyDataParams) Run(ctx context.Context) (*Result, error) {
 	if p.content == nil {
 		var err error
@@ -123,8 +123,8 @@ func (p MyDataParams) Run(ctx context.Context) (*Result, error) {
 	return r, err
 }
 
-// ratesOf returns the rates of a class among the rows of the others and among its own, by a
-// confusion.
+// ratesOf returns two rates by a confusion: the share of the other classes' rows that are assigned
+// to a class, and the share of its own rows.
 func ratesOf(confusion [][]float64, class int) (rates [2]float64) {
 	var called, all [2]float64 // of the others, and of the class
 	for k, row := range confusion {
@@ -197,8 +197,8 @@ func myColumns(d *table.Description, columns []table.Column, data learn.Data) []
 // File is a file to write beside the outputs.
 type File struct{ Name, Text, About string }
 
-// Files returns the models as JSON for [table.Pipeline], and the CSV of the made-up houses if
-// they are the data. About describes each file in a sentence.
+// Files returns the models as JSON for [table.Pipeline], and the CSV of the made-up houses if they
+// are the data. About describes each file in one sentence.
 func (r *Result) Files() []File {
 	var all []File
 	for k, m := range r.Models {

@@ -11,13 +11,13 @@ import (
 	"cvgm/cvgm/experiment"
 )
 
-// ScreenLines and ScreenColumns bound the text of [Result.Screen]: with a line on the folder of the
-// outputs it is one screen.
+// ScreenLines and ScreenColumns bound the text of [Result.Screen]. With a line about the folder of
+// the outputs it fills one screen.
 const ScreenLines, ScreenColumns = 38, 100
 
-// Screen sums the result up on one screen: the model to use and why, metrics, hyperparameters, the
-// largest coefficients in the units of the file, and warnings. It is at most ScreenLines lines of
-// ScreenColumns letters each; what is longer ends with "…".
+// Screen summarises the result on one screen: the model to use and why, metrics, hyperparameters,
+// the largest coefficients in the units of the file, and warnings. It has at most ScreenLines lines
+// of ScreenColumns letters each. Longer lines end with "…".
 func (r *Result) Screen() string {
 	s := &screen{}
 	learner := cmp.Or(r.Learner, "no learner")
@@ -44,8 +44,8 @@ func (r *Result) Screen() string {
 	return strings.Join(s.lines, "\n") + "\n"
 }
 
-// warnings returns the warnings of all models, each once, with the class of those that concern one
-// of several models.
+// warnings returns the warnings of all models, each once. A warning that concerns one of several
+// models names its class.
 func (r *Result) warnings() []string {
 	var all []string
 	seen := map[string]int{}
@@ -193,8 +193,8 @@ func hyperparameters(m Model) string {
 	return "Hyperparameters: " + strings.Join(all, ", ")
 }
 
-// largest returns the places of the coefficients that are not 0, those with the largest effect of
-// a standard deviation first.
+// largest returns the places of the coefficients that are not 0, by the effect of a standard
+// deviation, largest first.
 func (m Model) largest() []int {
 	var order []int
 	for i, c := range m.Coefficients {

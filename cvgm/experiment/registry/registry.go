@@ -51,8 +51,7 @@ var registered = []*experiment.Experiment{
 // All returns the experiments, in the order of their names.
 func All() []*experiment.Experiment { return slices.Clone(registered) }
 
-// Lookup returns the experiment of that name. The error lists the names that
-// there are.
+// Lookup returns the experiment of that name. The error lists the known names.
 func Lookup(name string) (*experiment.Experiment, error) {
 	var names []string
 	for _, e := range registered {

@@ -16,9 +16,9 @@ import (
 )
 
 // AblationParams are the parameters of two comparisons with a descent of the CV loss. A descent of
-// the training loss, that on the rows to which the learner is fitted, differs from it in the loss
-// alone: data, learner, searcher, start and number of steps are the same. A random search for the
-// lowest CV loss differs in having no gradient.
+// the training loss, on the rows to which the learner is fitted, differs from it only in the loss:
+// data, learner, searcher, start and number of steps are the same. A random search for the lowest
+// CV loss differs in having no gradient.
 type AblationParams struct {
 	Seeds        int `help:"data sets of each size of the rings and of XOR" range:"[2,∞)" small:"[2,3]" setting:"%v data sets of each size"`
 	PairSeeds    int `help:"data sets of each problem with two hyperparameters" range:"[2,∞)" small:"[2,4]"`
@@ -34,8 +34,8 @@ type AblationParams struct {
 	experiment.FreshData
 }
 
-// AblationRings is a kernel learned for rings of several sizes. Sizes take the place of
-// the problem's own.
+// AblationRings is a kernel learned for rings of several sizes. Sizes replace the problem's own
+// size.
 type AblationRings struct {
 	kernels.RingsData
 	kernels.AblationKernel
@@ -59,15 +59,15 @@ type AblationLog struct {
 	Evaluations int     `help:"evaluations after which the models are judged" range:"[1,∞)" small:"[1,6]" setting:"%v evaluations"`
 }
 
-// AblationMachine is a kernel machine on the rings, whose C and γ, the inverse squared
-// width of its kernel, are chosen along either gradient.
+// AblationMachine is a kernel machine on the rings. Its C and its γ, the inverse squared width of
+// its kernel, are chosen along either gradient.
 type AblationMachine struct {
 	Train int `help:"training examples of the kernel machine" range:"[4,∞)" small:"[12,20]" setting:"N = %v"`
 	AblationLog
 }
 
-// DefaultAblation returns the paper's problems with its splits and with a quarter of them, and
-// budgets around the paper's.
+// DefaultAblation returns the paper's problems, with the paper's splits and with a quarter of them,
+// and budgets near the paper's.
 func DefaultAblation() AblationParams {
 	q, x := kernels.PaperRings(), kernels.DefaultXOR()
 	return AblationParams{
@@ -89,14 +89,14 @@ type AblationResult struct {
 	Rings  []experiment.Comparison // the two descents over the rings of all sizes, by splits and budget
 }
 
-// AblationRow is one problem of one size after one budget. Risks are error rates on the
-// test examples, for the elastic net mean squared errors.
+// AblationRow is one problem of one size after one budget. Risks are error rates on the test
+// examples, and mean squared errors for the elastic net.
 type AblationRow struct {
 	Problem             string
 	Train, K, Budget    int
 	Start, CV, Training experiment.Estimate
-	// Random is the risk at the lowest CV loss of a random search with Budget evaluations; N =
-	// 0 above RandomBudget.
+	// Random is the risk at the lowest CV loss of a random search with Budget evaluations. N = 0
+	// above RandomBudget.
 	Random            experiment.Estimate
 	CVLessRandom      experiment.Comparison
 	CVLessTraining    experiment.Comparison
@@ -160,7 +160,7 @@ const (
 	ProblemMachine = "rings, kernel machine: C and width"
 )
 
-// ablationCell holds the risks on one data set: at the start, by budget along the two
+// ablationCell holds the risks on one data set: at the start, by budget along each of the two
 // gradients, and by budget up to RandomBudget in a random search.
 type ablationCell struct {
 	Start                float64
@@ -219,8 +219,8 @@ func (a ablationProblem) measure(ctx context.Context, seed uint64, randomBudget 
 	return c, err
 }
 
-// Descents returns the steps of a search of the problem s, and of the same search, from the same
-// start, of the training loss. The steps have no gradients.
+// Descents returns the steps of a search of the problem s, and the steps of the same search for the
+// training loss from the same start. The steps have no gradients.
 func Descents(ctx context.Context, s *experiment.Setup, training search.Objective, searcher search.Searcher) (cv, resubstituted []search.Step, err error) {
 	other := *s
 	other.Objective = training
@@ -239,7 +239,7 @@ func Descents(ctx context.Context, s *experiment.Setup, training search.Objectiv
 	return cv, resubstituted, nil
 }
 
-// random returns the risks at the lowest CV loss of a random search, by budget up to a limit.
+// random returns the risks at the lowest CV loss of a random search, for the budgets up to a limit.
 func (a ablationProblem) random(ctx context.Context, s *ablationData, limit int) (risks []float64, err error) {
 	within := slices.DeleteFunc(slices.Clone(a.budgets), func(budget int) bool { return budget > limit })
 	if len(within) == 0 {
@@ -305,8 +305,8 @@ func (p AblationParams) problems() []ablationProblem {
 	return all
 }
 
-// problem returns a problem with the start, the bounds and the searcher of l. losses makes the data
-// and the losses of a seed.
+// problem returns a problem with the start, bounds and searcher of l. losses makes the data and the
+// losses for a seed.
 func (l AblationLog) problem(name string, seeds, train, k int, losses func(uint64) (*ablationData, error), risk cvgm.Loss) ablationProblem {
 	searcher := func(evaluations int) search.Searcher {
 		return search.LogSpace{Searcher: search.QuasiNewton{MaxEvals: evaluations}}
@@ -323,8 +323,8 @@ func (l AblationLog) problem(name string, seeds, train, k int, losses func(uint6
 	}, risk}
 }
 
-// withTraining returns s with the training loss of its kernel. The random search draws initial
-// weights.
+// withTraining returns s with the training loss of its kernel. In the random search it draws
+// initial weights.
 func withTraining(m kernels.KernelCVGM, s *experiment.Setup, random cvgm.Source) (*ablationData, error) {
 	d, splits := Resubstitution(s.Train)
 	phi := m.Kernel()
@@ -335,8 +335,8 @@ func withTraining(m kernels.KernelCVGM, s *experiment.Setup, random cvgm.Source)
 	return &ablationData{s, cv.Eval, random, func(src cvgm.Source, x []float64) { phi.Init(x, src) }}, nil
 }
 
-// Resubstitution returns d twice, one below the other, and the split that trains on the
-// first and validates on the second: its CV loss is the training loss of d.
+// Resubstitution returns d twice, one copy below the other, and the split that trains on the first
+// copy and validates on the second. The CV loss of the result is the training loss of d.
 func Resubstitution(d learn.Data) (learn.Data, []cvgm.Split) {
 	n := len(d.Y)
 	rows := make([]int, 2*n)

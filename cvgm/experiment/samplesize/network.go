@@ -14,9 +14,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// network is the neural network with which the paper compares: the kernel's layers and one
-// linear unit on their two features. All are trained together on the training examples, by the
-// mean logistic loss (for labels ±1 the binary cross entropy of the logit).
+// network is the neural network with which the paper compares CVGM: the kernel's layers and one
+// linear unit on their two features. All layers are trained together on the training examples, by
+// the mean logistic loss. (For labels ±1 that is the binary cross entropy of the logit.)
 type network struct {
 	data learn.Data
 	phi  *cvgm.Perceptron
@@ -90,8 +90,8 @@ func (n *network) predict(params []float64) func(dst []float64, x *mat.Dense) er
 	}
 }
 
-// accumulated returns the objective f with the sum of all its gradients so far as gradient, as
-// in a program that never sets its gradients back to zero.
+// accumulated returns the objective f whose gradient is the sum of all gradients of f so far, as in
+// a program that never resets its gradients to zero.
 func accumulated(f search.Objective) search.Objective {
 	var total []float64
 	return func(grad, x []float64) (float64, error) {

@@ -17,8 +17,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// tuned returns the test accuracy of a learner after a search, in logarithms from 1, for
-// the hyperparameters of lowest CV loss.
+// tuned returns the test accuracy of a learner at the hyperparameters of lowest CV loss. The search
+// is in their logarithms, from 1.
 func (r Rivals) tuned(ctx context.Context, s *experiment.Setup, splits []cvgm.Split, features func(learn.Data) learn.Data, learner func() learn.Learner, hyperparameters int, searcher search.Searcher) (float64, error) {
 	all := func(v float64) []float64 { return slices.Repeat([]float64{v}, hyperparameters) }
 	own := experiment.Setup{Train: features(s.Train), Test: features(s.Test), Start: all(1), Lower: all(1 / r.RivalReach), Upper: all(r.RivalReach)}
@@ -37,8 +37,8 @@ func (r Rivals) tuned(ctx context.Context, s *experiment.Setup, splits []cvgm.Sp
 	return on.Accuracy, err
 }
 
-// rivals returns the test accuracies of the rivals in the order of sizeMethods, from
-// SizeQuadratic.
+// rivals returns the test accuracies of the rivals, in the order of sizeMethods from SizeQuadratic
+// on.
 func (p SampleSizeParams) rivals(ctx context.Context, s *experiment.Setup, net *network, stream func(purpose string) *synth.Stream) ([]float64, error) {
 	splits, err := cvgm.BalancedSplits(stream("rivals' splits"), len(s.Train.Y), p.RivalK, p.RivalP)
 	if err != nil {

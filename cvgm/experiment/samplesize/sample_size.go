@@ -1,6 +1,6 @@
-// Package samplesize holds the experiments of notebook 03_sample_size: CVGM against other
-// methods over training sets of many sizes ([SampleSizeParams]), and the gradient of the CV
-// loss against the gradient of the training loss ([AblationParams]).
+// Package samplesize holds the experiments of notebook 03_sample_size. [SampleSizeParams] compares
+// CVGM with other methods over training sets of many sizes. [AblationParams] compares the gradient
+// of the CV loss with the gradient of the training loss.
 package samplesize
 
 import (
@@ -12,8 +12,8 @@ import (
 	"cvgm/cvgm/experiment/kernels"
 )
 
-// SampleSizeParams are the parameters of the paper's comparison of CVGM with a
-// network and with logistic regression over training sets of many sizes.
+// SampleSizeParams are the parameters of the paper's comparison of CVGM with a network and with
+// logistic regression, over training sets of many sizes.
 type SampleSizeParams struct {
 	kernels.RingsData
 	kernels.KernelCVGM
@@ -33,9 +33,9 @@ type SampleSizeParams struct {
 	experiment.FreshData
 }
 
-// Rivals are learners for the rings that a practitioner would try before a learned kernel,
-// each with its hyperparameters chosen by cross-validation on balanced splits. They are
-// measured at some of the sizes.
+// Rivals are learners for the rings that a practitioner would try before a learned kernel.
+// Cross-validation on balanced splits chooses the hyperparameters of each. They are measured at
+// some of the sizes.
 type Rivals struct {
 	RivalSizes       []int     `help:"the rivals are measured at the sizes nearest to these" range:"[2,∞)" len:"[1,∞)" order:"ascending" small:"[8,20]" setting:"N nearest to %v"`
 	RivalK           int       `help:"cross-validation splits of the rivals" range:"[2,∞)" small:"[2,5]"`
@@ -49,9 +49,9 @@ type Rivals struct {
 	LongSteps        int       `help:"Adam's steps in training to convergence" range:"[1,∞)" small:"[1,20]" setting:"%v steps"`
 }
 
-// DefaultSampleSize returns the paper's sizes and 25 seeds (its code sweeps 8 to 96 over 10),
-// CVGM as in the rings experiment, and the paper's step size and number of steps for the
-// network. Adam and the rivals are not in the paper.
+// DefaultSampleSize returns the paper's sizes and 25 seeds (its code sweeps 8 to 96 over 10). CVGM
+// is the same as in the rings experiment. The network has the paper's step size and number of
+// steps. Adam and the rivals are not in the paper.
 func DefaultSampleSize() SampleSizeParams {
 	q := kernels.PaperRings()
 	return SampleSizeParams{
@@ -87,7 +87,7 @@ const (
 	SizeNetworkPublished
 	SizeNetworkText
 	SizeLogistic
-	// The rivals begin here. The last is the network of SizeAdam, trained to convergence.
+	// The rivals start here. The last one is the network of SizeAdam, trained to convergence.
 	SizeQuadratic
 	SizeMachineCVGM
 	SizeMachineGrid
@@ -117,9 +117,8 @@ type Result struct {
 	Params  SampleSizeParams
 	Sizes   []int
 	Methods []SizeMethod
-	// Overfitting is, per size, the accuracy of the network trained by Adam minus the accuracy
-	// of the same network trained to convergence on the same data. It is 0 of 0 cells if the
-	// latter is not measured.
+	// Overfitting is, for each size, the accuracy of the network trained by Adam minus its accuracy
+	// after training to convergence on the same data. It has N = 0 if the latter is not measured.
 	Overfitting []experiment.Estimate
 	// Failures lists the cells that could not be computed. They are left out
 	// of every mean.
@@ -135,10 +134,10 @@ type SizeMethod struct {
 	Full, Published SizeComparison
 }
 
-// SizeComparison is a paired comparison of CVGM with another method: over the cells of all
-// sizes, of the sizes up to Params.SmallSize, and of the larger ones. The differences are
-// CVGM's accuracy minus the other method's. Wins is the share of cells in which CVGM is more
-// accurate; a tie counts half. BySize holds the differences size by size.
+// SizeComparison is a paired comparison of CVGM with another method. It covers the cells of all
+// sizes, of the sizes up to Params.SmallSize, and of the larger sizes. The differences are CVGM's
+// accuracy minus the other method's. Wins is the share of cells in which CVGM is more accurate; a
+// tie counts half. BySize holds the differences for each size.
 type SizeComparison struct {
 	All, Small, Large experiment.Comparison
 	BySize            []experiment.Estimate

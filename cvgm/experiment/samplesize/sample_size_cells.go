@@ -15,10 +15,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Run measures all methods in all cells, in parallel. A cell that fails is recorded and the
-// others are still measured; it is an error only if every cell fails. Cells are independent,
-// because each has different data, splits and initial weights. All methods of a cell share its
-// data, and all networks of a cell their initial weights.
+// Run measures all methods in all cells, in parallel. A cell that fails is recorded while the
+// others are measured. It is an error only if every cell fails. Cells are independent, because each
+// has its own data, splits and initial weights. All methods of a cell share its data, and all its
+// networks share initial weights.
 func (p SampleSizeParams) Run(ctx context.Context) (*Result, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
@@ -64,7 +64,8 @@ func (p SampleSizeParams) Run(ctx context.Context) (*Result, error) {
 	return r, nil
 }
 
-// sizeCell is the result of one cell: the accuracy of every method, or NaN and the reason.
+// sizeCell is the result of one cell: the accuracy of every method. If a method failed, it holds
+// NaN and the reason.
 type sizeCell struct {
 	Accuracy []float64
 	Problem  string
@@ -121,7 +122,7 @@ func (p SampleSizeParams) cell(ctx context.Context, size, seed int) ([]float64, 
 	return accuracies, err
 }
 
-// hasRivals reports whether size is, of all sizes, the nearest to one of RivalSizes.
+// hasRivals reports whether size is the nearest of all sizes to one of RivalSizes.
 func (p SampleSizeParams) hasRivals(size int) bool {
 	last := (p.MaxSize - p.MinSize) / p.SizeStep
 	return slices.ContainsFunc(p.RivalSizes, func(near int) bool {

@@ -13,8 +13,8 @@ import (
 	"cvgm/synth"
 )
 
-// RidgeGroups describes ridge regressions in which each group of features has a penalty of
-// its own, which a search chooses.
+// RidgeGroups describes ridge regressions in which each group of features has its own penalty,
+// which a search chooses.
 type RidgeGroups struct {
 	Groups []int `help:"numbers of groups of features, each with its own ridge penalty; divisors of Features" range:"[1,∞)" small:"{1,2,3}"`
 	experiment.RegressionData
@@ -25,8 +25,8 @@ type RidgeGroups struct {
 	BoxHigh      float64 `help:"upper bound of the ridge penalties" unit:"log10 of the penalty" range:"[-300,300]" small:"[-1,1]" setting:"up to %v"`
 }
 
-// DimensionProblems describes search problems with few and with many hyperparameters:
-// RidgeGroups, and the rings, whose hyperparameters are a network's weights.
+// DimensionProblems describes search problems with few and with many hyperparameters: RidgeGroups,
+// and the rings with a network's weights as hyperparameters.
 type DimensionProblems struct {
 	RidgeGroups
 	Rings       kernels.RingsProblem

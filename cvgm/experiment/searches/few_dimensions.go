@@ -14,9 +14,9 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// FewDimensionsParams are the parameters of the comparison of random with exhaustive search by
-// the number of hyperparameters that matter. These are the groups of the ridge regressions;
-// further hyperparameters have no effect.
+// FewDimensionsParams are the parameters of a comparison of random with exhaustive search, by the
+// number of hyperparameters that matter. Those are the penalties of groups of the ridge
+// regressions; further hyperparameters have no effect.
 type FewDimensionsParams struct {
 	RidgeGroups
 	Hyperparameters int `help:"hyperparameters that both searches choose, those without effect included" range:"[1,6]" small:"[3,4]" setting:"%v penalties"`
@@ -48,8 +48,8 @@ type FewDimensionsResult struct {
 	Points int // of each search
 	Rows   []FewDimensionsRow
 	// Each feature has its own penalty. Carry is, by data set, the smallest share of these
-	// hyperparameters that carries nine tenths of the mean squared slope of the CV loss in
-	// their logarithms. CarryEqual is this share if all hyperparameters matter alike.
+	// hyperparameters that accounts for nine tenths of the mean squared slope of the CV loss in
+	// their logarithms. CarryEqual is this share if all hyperparameters matter equally.
 	Carry      []float64
 	CarryEqual float64
 }
@@ -122,8 +122,8 @@ func (p FewDimensionsParams) stream(dataSet int) func(purpose string) *synth.Str
 	}
 }
 
-// searches runs both searches on a problem in which the first hyperparameters matter. The data
-// and the splits are the same for every number of them.
+// searches runs both searches on a problem in which the first hyperparameters matter. The data and
+// the splits do not depend on how many these are.
 func (p FewDimensionsParams) searches(ctx context.Context, matter, dataSet int) (c fewCell, err error) {
 	s, err := p.ridge(matter, p.stream(dataSet), nil)
 	if err != nil {
@@ -174,7 +174,7 @@ func (p FewDimensionsParams) carry(dataSet int) (float64, error) {
 	return carries(squares), nil
 }
 
-// carries returns the least share of the numbers that has nine tenths of their sum.
+// carries returns the smallest share of the numbers whose sum is nine tenths of the total.
 func carries(v []float64) float64 {
 	const most = .9 * (1 - 1e-12) // equal numbers are summed with rounding
 	sorted := slices.Sorted(slices.Values(v))

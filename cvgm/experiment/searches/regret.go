@@ -12,8 +12,8 @@ import (
 	"cvgm/synth"
 )
 
-// RegretParams are the parameters of the comparison of Bayesian optimisation with random
-// search. Both search the logarithms of the penalties in the same box, and evaluate its start first.
+// RegretParams are the parameters of a comparison of Bayesian optimisation with random search. Both
+// search the logarithms of the penalties in the same box, and evaluate its start first.
 type RegretParams struct {
 	RidgeGroups
 	NarrowHigh float64 `help:"upper bound of the penalties in the narrow box, that of the paper's grid" unit:"log10 of the penalty" range:"[-300,300]" most:"BoxHigh" small:"[-1,0]"`
@@ -47,9 +47,9 @@ type RegretResult struct {
 	Rows   []RegretRow // by number of hyperparameters, the narrow box before the wide one
 }
 
-// RegretRow is one box of one problem. A regret is the lowest CV loss that a search finds minus
-// the lowest one known in its box. The latter comes from either search, or from quasi-Newton
-// searches that start at the start and at the best points of both.
+// RegretRow is one box of one problem. A regret is the lowest CV loss that a search finds, minus
+// the lowest CV loss known in the box. The known loss comes from either search, or from
+// quasi-Newton searches from the start and from the best points of both searches.
 type RegretRow struct {
 	Hyperparameters  int
 	BoxHigh          float64 // as in the parameters

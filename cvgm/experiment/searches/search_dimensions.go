@@ -11,8 +11,8 @@ import (
 	"cvgm/cvgm/search"
 )
 
-// SearchDimensionsParams are the parameters of the comparison of searchers by
-// the number of hyperparameters.
+// SearchDimensionsParams are the parameters of a comparison of searchers for several numbers of
+// hyperparameters.
 type SearchDimensionsParams struct {
 	DimensionProblems
 	CMAESSigma float64 `help:"standard deviation of the first points of CMA-ES around the network's initial weights" range:"(0,∞)" small:"[.05,.5]"`
@@ -40,14 +40,13 @@ type DimensionsResult struct {
 type Dimension struct {
 	Hyperparameters int
 	Methods         []DimensionMethod
-	// Best is the mean of the lowest CV loss known, by any search or by a long
-	// run of the quasi-Newton method.
+	// Best is the mean of the lowest known CV losses. They come from any search, or from a long run
+	// of the quasi-Newton method.
 	Best experiment.Estimate
 }
 
-// DimensionMethod is one searcher at one number of hyperparameters. A
-// grid that cannot have two values of each within the budget does not run: its
-// fields are empty.
+// DimensionMethod is one searcher at one number of hyperparameters. A grid does not run if the
+// budget is too small for two values of each hyperparameter. Its fields are then empty.
 type DimensionMethod struct {
 	Name        string
 	Evaluations int       // the most spent on a data set
@@ -90,8 +89,8 @@ type dimensionCell struct {
 	Methods []dimensionSearch // in the order of the searchers
 }
 
-// dimensionSearch is one search: its lowest CV loss, the test loss there, and
-// the lowest CV loss after each evaluation. The last is empty if it did not run.
+// dimensionSearch is one search: its lowest CV loss, the test loss there, and the lowest CV loss
+// after each evaluation. That list is empty if the search did not run.
 type dimensionSearch struct {
 	CV, Test float64
 	Lowest   []float64
@@ -162,8 +161,7 @@ func (p SearchDimensionsParams) searchers(problem, dataSet int) []searchEntry {
 	}
 }
 
-// perAxis returns how many values of each hyperparameter a grid within the
-// budget has.
+// perAxis returns how many values of each hyperparameter a grid can have within the budget.
 func (p SearchDimensionsParams) perAxis(hyperparameters int) int {
 	const rounding = 1e-9 // of the root of a number that is a power
 	return int(math.Pow(float64(p.Budget), 1/float64(hyperparameters)) + rounding)

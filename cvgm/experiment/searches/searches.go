@@ -1,6 +1,6 @@
-// Package searches holds the experiments of notebook 06_searches: searchers for the lowest CV
-// loss in two dimensions ([SearchesParams]) and in many ([SearchDimensionsParams]), random
-// against exhaustive search ([FewDimensionsParams]) and against Bayesian optimisation
+// Package searches holds the experiments of notebook 06_searches: searchers for the lowest CV loss
+// in two dimensions ([SearchesParams]) and in many ([SearchDimensionsParams]), and random search
+// compared with exhaustive search ([FewDimensionsParams]) and with Bayesian optimisation
 // ([RegretParams]).
 package searches
 
@@ -17,8 +17,8 @@ import (
 	"cvgm/synth"
 )
 
-// SearchesParams are the parameters of the comparison of searchers by the lowest
-// CV loss that they find, on the problem of the paper's first experiment.
+// SearchesParams are the parameters of a comparison of searchers by the lowest CV loss that they
+// find. The problem is the paper's first experiment.
 type SearchesParams struct {
 	experiment.RegressionData
 	elasticnet.PenaltyCVGM
@@ -39,8 +39,8 @@ type SearchesParams struct {
 	experiment.FreshData
 }
 
-// DefaultSearches returns the default parameters. The problem is the paper's,
-// and its two baselines evaluate their 100 points within the budget.
+// DefaultSearches returns the default parameters. The problem is the paper's. The budget covers the
+// 100 points of the paper's two baselines.
 func DefaultSearches() SearchesParams {
 	p := SearchesParams{
 		RegressionData: experiment.PaperRegression, PenaltyCVGM: elasticnet.PaperPenaltyCVGM,
@@ -67,12 +67,12 @@ func (p SearchesParams) Check() error {
 // Result is the result of Run.
 type Result struct {
 	Params SearchesParams
-	// Minimum is the lowest CV loss of each data set, At its penalties, and
-	// LocalMinima the number of local minima, apart by more than Tol. They are found without
-	// gradients: a dense grid, then ever finer grids that descend from each of
-	// its local minima. The plateau on which all coefficients are zero counts for none.
-	// Above is by how much the CV loss on that grid exceeds the chord of two neighbours, at most:
-	// above 0 it is not convex in the penalties.
+	// Minimum is the lowest CV loss of each data set and At its penalties. LocalMinima is the
+	// number of local minima that differ by more than Tol. They are found without gradients: on a
+	// dense grid, and on ever finer grids that descend from each of its local minima. The plateau
+	// on which all coefficients are zero is not counted. Above is the largest excess of the CV loss
+	// on that grid over the chord of two neighbours. If it is above 0, the CV loss is not convex in
+	// the penalties.
 	Minimum     []float64
 	At          [][2]float64
 	LocalMinima []int
@@ -88,16 +88,16 @@ type Method struct {
 	// Excess is the lowest CV loss found within 1, 2, … evaluations minus the minimum: [data
 	// set][evaluations-1].
 	Excess [][]float64
-	// Reached is the number of evaluations after which the minimum is reached; 0 if it is not.
+	// Reached is the number of evaluations after which the minimum is reached, or 0 if it never is.
 	Reached []int
-	// Evaluations are the evaluations until the search ended by itself or by its budget.
+	// Evaluations counts the evaluations until the search ended by itself or by its budget.
 	Evaluations []int
 	// Median is the median of Excess over the data sets.
 	Median []float64
 }
 
-// Within counts, among the first n data sets, those whose minimum is reached within the given
-// number of evaluations.
+// Within counts those of the first n data sets whose minimum is reached within the given number of
+// evaluations.
 func (m Method) Within(evaluations, n int) int {
 	count := 0
 	for _, r := range m.Reached[:n] {
@@ -124,12 +124,12 @@ const (
 	MultiStart  = "quasi-Newton, multi-start"
 )
 
-// logSigma is the standard deviation of the first points of CMA-ES in
-// logarithms: a box of four decades and a half is some ten units wide.
+// logSigma is the standard deviation of the first points of CMA-ES in logarithms. A box of four and
+// a half decades is some ten units wide.
 const logSigma = 1.5
 
-// searchers lists the searchers. The lower bound of a searcher in logarithms is BoxLow. Other
-// searchers have the paper's lower bounds.
+// searchers lists the searchers. A searcher in logarithms has the lower bound BoxLow. The others
+// have the paper's lower bounds.
 func (p SearchesParams) searchers(dataSet int) []searchEntry {
 	stream := func(purpose string) func() cvgm.Source {
 		return func() cvgm.Source { return synth.NewStream(uint64(dataSet), "searches: "+purpose) }
@@ -273,7 +273,7 @@ func (p SearchesParams) cell(ctx context.Context, dataSet int) (c searchesCell, 
 	return c, err
 }
 
-// add keeps a step of the searches that the surface shows. Starts count from 0.
+// add keeps a step of a search for the surface. Starts are counted from 0.
 func (s *Surface) add(name string, step search.Step, start int) {
 	x := [2]float64(step.X)
 	switch {
@@ -295,8 +295,8 @@ type reference struct {
 	Above       float64
 }
 
-// reference finds the lowest CV loss within the box: on a grid of zero and powers
-// of ten, then on ever finer grids around each of its local minima.
+// reference finds the lowest CV loss within the box. It uses a grid of zero and powers of ten, and
+// then ever finer grids around each of its local minima.
 func (p SearchesParams) reference(ctx context.Context, s *experiment.Setup) (r reference, err error) {
 	eval := func(x [2]float64) float64 {
 		if err == nil {
@@ -335,8 +335,8 @@ func (p SearchesParams) reference(ctx context.Context, s *experiment.Setup) (r r
 	return r, err
 }
 
-// aboveChords returns by how much the values on a grid exceed the chord of two neighbours on a
-// line along either axis, at most; below 0 for a strictly convex function.
+// aboveChords returns the largest excess of the values on a grid over the chord of two neighbours
+// on a line along either axis. It is below 0 for a strictly convex function.
 func aboveChords(axis []float64, z [][]float64) float64 {
 	most := math.Inf(-1)
 	for k := 1; k+1 < len(axis); k++ {
@@ -353,8 +353,7 @@ func (p SearchesParams) feasible(x [2]float64) []float64 {
 	return []float64{max(x[0], p.MinLambda1), max(x[1], p.MinLambda2)}
 }
 
-// descend moves from a local minimum of a grid to the lowest point of ever finer
-// ones.
+// descend moves from a local minimum of a grid to the lowest point of ever finer grids.
 func (p SearchesParams) descend(eval func([2]float64) float64, lowest float64, at, spacing [2]float64) (float64, [2]float64) {
 	const (
 		half    = 2   // points of a grid on each side of its centre, per hyperparameter
@@ -376,8 +375,8 @@ func (p SearchesParams) descend(eval func([2]float64) float64, lowest float64, a
 				try(centre[0]+spacing[0]*float64(a)/half, centre[1]+spacing[1]*float64(b)/half)
 			}
 		}
-		// The loss has creases, along which a grid would creep. So the move is doubled as long
-		// as that helps, and the grid is refined only if it gains next to nothing.
+		// The loss has creases, along which a grid would move slowly. So a move is doubled as long
+		// as that helps, and the grid is refined only if the move gains almost nothing.
 		for dx, dy := at[0]-centre[0], at[1]-centre[1]; dx != 0 || dy != 0; dx, dy = 2*dx, 2*dy {
 			if !try(at[0]+dx, at[1]+dy) {
 				break
@@ -391,8 +390,8 @@ func (p SearchesParams) descend(eval func([2]float64) float64, lowest float64, a
 	return lowest, at
 }
 
-// lowestAround reports whether none of the eight neighbours is lower and no earlier neighbour
-// is equal, so that a plateau counts once at most.
+// lowestAround reports whether none of the eight neighbours is lower and no earlier neighbour is
+// equal. A plateau is therefore counted at most once.
 func lowestAround(z [][]float64, i, j int) bool {
 	for a := max(i-1, 0); a <= min(i+1, len(z)-1); a++ {
 		for b := max(j-1, 0); b <= min(j+1, len(z)-1); b++ {

@@ -13,9 +13,8 @@ import (
 	"cvgm/synth"
 )
 
-// GapParams are the parameters of the measurement of how much the CV loss
-// over-fits as the number of hyperparameters grows, and of the gain from stopping
-// by a nested estimate.
+// GapParams are the parameters of two measurements: how much the CV loss over-fits as the number of
+// hyperparameters grows, and how much stopping by a nested estimate gains.
 type GapParams struct {
 	searches.DimensionProblems
 	DataSets int `help:"data sets" range:"[2,∞)" small:"[2,3]"`
@@ -47,16 +46,16 @@ type GapResult struct {
 	Problems []GapProblem
 }
 
-// GapProblem is the CV loss, its nested estimate and the true risk along the
-// searches on one kind of problem, as means over the data sets.
+// GapProblem has means over the data sets of one kind of problem: the CV loss, its nested estimate
+// and the true risk along the searches.
 type GapProblem struct {
 	Hyperparameters  int
 	CV, Nested, Risk []float64 // by step; a search that has ended stays at its last
 	// Over is the risk minus the CV loss, by step.
 	Over []experiment.Estimate
-	// The risk at three points of the search: at its end, which has the lowest CV loss; at the
-	// step of the lowest estimate, to which the monitor returns when it stops the search; and
-	// the lowest risk on the path, which is unknown in practice.
+	// The risk at three points of the search: at its end, which has the lowest CV loss; at the step
+	// of the lowest estimate, to which the monitor returns when it stops the search; and at the
+	// best step of the path, which is unknown in practice.
 	AtEnd, Stopped, Lowest experiment.Estimate
 	// Gap is the risk minus the CV loss, at the end.
 	Gap             experiment.Estimate
@@ -91,15 +90,15 @@ func (p GapParams) Run(ctx context.Context) (*GapResult, error) {
 	return r, nil
 }
 
-// gapCell is one search: its steps without their slices, the step that a monitor
-// with patience returns, and how many steps that monitor watches.
+// gapCell is one search: its steps without their slices, the step that a monitor with patience
+// returns, and the number of steps that this monitor watches.
 type gapCell struct {
 	Path    []cvgm.GapStep
 	Best    cvgm.GapStep
 	Watched int
 }
 
-// watch runs one search to its end with a nested estimate and the true risk.
+// watch runs one search to its end, with a nested estimate and the true risk.
 func (p GapParams) watch(ctx context.Context, problem, dataSet int) (c gapCell, err error) {
 	searcher := search.AdaptiveGradient{MaxEvals: p.Budget}
 	whole, err := p.Setup(problem, dataSet, nil)

@@ -1,5 +1,5 @@
-// Package splits holds the experiments of notebook 07_splits: the number and the size of the
-// splits ([SplitsParams]), and over-fitting of the CV loss ([GapParams]).
+// Package splits holds the experiments of notebook 07_splits: the number and size of the splits
+// ([SplitsParams]), and over-fitting of the CV loss ([GapParams]).
 package splits
 
 import (
@@ -66,7 +66,7 @@ type Result struct {
 	// test examples.
 	ByK, ByP, RingsByK, RingsByP []Setting
 	Bayes                        float64 // the rings' lowest possible share of errors
-	// RingsByStep are constant step sizes on the rings, with K and p of Params.Rings. The last
+	// RingsByStep compares constant step sizes on the rings, with K and p of Params.Rings. The last
 	// one is the quasi-Newton method with the same number of evaluations.
 	RingsByStep []Step
 }
@@ -84,23 +84,23 @@ type Setting struct {
 	K                 int
 	P                 float64
 	Uniform, Balanced Measure
-	// BalancedMinusUniform compares the test losses with balanced and with uniform
+	// BalancedMinusUniform is the test loss with balanced splits minus the test loss with uniform
 	// splits on the same data.
 	BalancedMinusUniform experiment.Comparison
-	// MinusLast compares the test losses with uniform splits at this setting and
-	// at the sweep's last, on the same data.
+	// MinusLast is the test loss with uniform splits at this setting minus the test loss at the
+	// sweep's last setting, on the same data.
 	MinusLast experiment.Comparison
-	// LossShare and GradientShare are the means over the data sets of two ratios: the standard
-	// deviation with balanced splits over the one with uniform splits. A data set whose
-	// denominator is 0 is left out.
+	// LossShare and GradientShare are means over the data sets of a ratio: the standard deviation
+	// with balanced splits divided by the one with uniform splits. A data set whose denominator is
+	// 0 is left out.
 	LossShare, GradientShare experiment.Estimate
 }
 
 // Measure holds the measurements with one kind of splits.
 type Measure struct {
-	// LossSD and GradientSD are standard deviations over draws of the splits for the same data,
-	// as means over the data sets: of the CV loss, and of its gradient (the root of the summed
-	// variances). They are 0 on the rings, because they are not measured there.
+	// LossSD and GradientSD are standard deviations over draws of the splits for the same data, as
+	// means over the data sets. LossSD is the CV loss's, and GradientSD its gradient's (the square
+	// root of the summed variances). They are not measured on the rings, and 0 there.
 	LossSD, GradientSD experiment.Estimate
 	// Test is the mean of TestLosses.
 	Test experiment.Estimate
@@ -163,8 +163,8 @@ func (p SplitsParams) Run(ctx context.Context) (*Result, error) {
 	return r, nil
 }
 
-// ringsSweeps is the number of sweeps on the rings, over K and over p. They come first, in
-// turn.
+// ringsSweeps is the number of sweeps on the rings: one over K and one over p. Their cells come
+// first, in turn.
 const ringsSweeps = 2
 
 func (r *Result) sweeps() [][]Setting {
@@ -192,8 +192,8 @@ func (p SplitsParams) sweepTasks(ctx context.Context, r *Result) []splitsTask {
 	return tasks
 }
 
-// stepTasks returns the tasks that fill RingsByStep, and the CV losses by step size and data
-// set.
+// stepTasks returns the tasks that fill RingsByStep, and storage for the CV losses by step size and
+// data set.
 func (p SplitsParams) stepTasks(ctx context.Context, r *Result, losses [][]float64) []splitsTask {
 	var tasks []splitsTask
 	for i, size := range append(slices.Clone(p.StepSizes), 0) {
@@ -271,8 +271,8 @@ func (m *Measure) summarise(data []splitsCell) {
 	m.LossSD, m.GradientSD, m.Test = experiment.EstimateOf(loss), experiment.EstimateOf(gradient), experiment.EstimateOf(m.TestLosses)
 }
 
-// measure measures, on one data set, the scatter of the CV loss and of its gradient over draws
-// of the splits. It also measures the test loss at the lowest CV loss of the first draw.
+// measure works on one data set. It measures the scatter of the CV loss and of its gradient over
+// draws of the splits, and the test loss at the lowest CV loss of the first draw.
 func (p SplitsParams) measure(ctx context.Context, dataSet, k int, fraction float64, draw drawSplits) (c splitsCell, err error) {
 	stream := func(purpose string) *synth.Stream {
 		return synth.NewStream(uint64(dataSet), "splits: "+purpose)
@@ -320,9 +320,9 @@ func (p SplitsParams) measure(ctx context.Context, dataSet, k int, fraction floa
 	return c, nil
 }
 
-// measureRings runs a search and sets three fields: Test to the share of test examples that
-// CVGM's model misclassifies, CV to the CV loss at the end, and Rises to the share of the steps
-// in which the CV loss rises.
+// measureRings runs a search and sets three fields. Test is the share of test examples that CVGM's
+// model misclassifies, CV is the CV loss at the end, and Rises is the share of the steps in which
+// the CV loss rises.
 func (p SplitsParams) measureRings(ctx context.Context, dataSet, k int, fraction float64, searcher search.Searcher) (c splitsCell, err error) {
 	stream := func(purpose string) *synth.Stream {
 		return synth.NewStream(uint64(dataSet), "splits, rings: "+purpose)

@@ -22,9 +22,9 @@ import (
 //
 //	E[R − R_emp] = Δ,   Δ = E[l(A(S), z_i') − l(A(Sⁱ), z_i')].
 //
-// R is the risk and R_emp the empirical risk of A(S), and Sⁱ is S with its i-th example
-// replaced by the fresh z_i'. The identity holds at fixed hyperparameters for every algorithm
-// whose result does not depend on the order of the examples.
+// R is the risk and R_emp the empirical risk of A(S). Sⁱ is S with its i-th example replaced by the
+// fresh z_i'. The identity holds at fixed hyperparameters for every algorithm whose result does not
+// depend on the order of the examples.
 type StabilityParams struct {
 	experiment.FreshData
 	DataSets      int `help:"data sets on each side of the identity" range:"[2,∞)" small:"[2,4]" setting:"means over %v data sets of N rows"`
@@ -35,8 +35,7 @@ type StabilityParams struct {
 	ElasticNetLambda2 float64   `help:"lambda2 of the elastic nets" range:"[0,∞)" small:"[1e-2,1]" setting:"and λ2 = %v"`
 	LogisticC         []float64 `help:"C of the logistic regressions" range:"(0,∞)" small:"[1e-2,3]" setting:"logistic regression of the labels' signs with C = %v"`
 
-	// The experiment whose population the data sets are drawn from and whose path
-	// CVGM follows.
+	// The experiment that defines the population of the data sets and the problem of CVGM's path.
 	experiment.PublishedRegression
 	elasticnet.PenaltyCVGM
 	PathSteps []int `help:"ascending steps of that path at which the identity's parts are measured, the first being 1" range:"[1,∞)" len:"[1,∞)" order:"ascending" small:"[1,20]" setting:"elastic net at the evaluations %v of CVGM's path on the published data"`
@@ -46,8 +45,8 @@ type StabilityParams struct {
 	StartsSteps   int       `help:"evaluations of the gradient method from each of these starts" range:"[2,∞)" small:"[2,20]"`
 }
 
-// DefaultStability returns parameters under which the parts are known to
-// about one in a hundred.
+// DefaultStability returns parameters with which the parts are determined to about one in a
+// hundred.
 func DefaultStability() StabilityParams {
 	return StabilityParams{
 		DataSets: 1000, FreshExamples: 300,
@@ -72,10 +71,10 @@ func (p StabilityParams) Check() error {
 	return nil
 }
 
-// Parts are the parts of the identity for one learner at fixed hyperparameters. Gap and Delta
-// come from separate data, so that their difference has an independent error on each side. If
-// the identity holds, the interval of the difference contains 0 nineteen times in twenty, and
-// not because both sides share terms by construction.
+// Parts are the parts of the identity for one learner at fixed hyperparameters. Gap and Delta come
+// from separate data, so both sides have independent errors. If the identity holds, the interval of
+// the difference contains 0 nineteen times in twenty, and not because both sides share terms by
+// construction.
 type Parts struct {
 	Hyper          []float64
 	Risk, Training experiment.Estimate // R and R_emp
@@ -83,12 +82,12 @@ type Parts struct {
 	Delta          experiment.Estimate
 	// Difference is Gap − Delta.
 	Difference experiment.Estimate
-	// Sum is Δ + R_emp with Delta's own data, the quantity that CVGM descends.
+	// Sum is Δ + R_emp with Delta's own data. CVGM descends this quantity.
 	Sum experiment.Estimate
 }
 
-// Start is the gradient method from one start, on the published data, and how its
-// end differs from its start over data sets of the population, at fixed hyperparameters.
+// Start is the gradient method from one start, on the published data. It also has the changes from
+// its start to its end, over data sets of the population at fixed hyperparameters.
 type Start struct {
 	CVLoss                             [2]float64 // at the start and at the end
 	Start, End                         Parts
@@ -110,13 +109,13 @@ type Learner struct {
 type Result struct {
 	Params   StabilityParams
 	Learners []Learner
-	// Path holds the parts at Steps of CVGM's path over the published data: Params.PathSteps,
-	// as far as the search goes. CVLoss and TestLoss belong to the same run.
+	// Path holds the parts at Steps of CVGM's path over the published data: those of
+	// Params.PathSteps that the search reaches. CVLoss and TestLoss belong to the same run.
 	Steps            []int
 	Path             []Parts
 	CVLoss, TestLoss []float64
-	// DeltaChange and EmpChange are the changes of Δ and R_emp from the first point of Path to
-	// the last, paired.
+	// DeltaChange and EmpChange are the paired changes of Δ and R_emp from the first to the last
+	// point of Path.
 	DeltaChange, EmpChange experiment.Estimate
 	Starts                 []Start
 }
@@ -130,8 +129,8 @@ func (r *Result) Settings() []Parts {
 	return append(all, r.Path...)
 }
 
-// Population draws examples of the published regression problem: x ~ N(0, I)
-// and y = coefᵀx + noise·ε, or the sign of that.
+// Population draws examples of the published regression problem: x ~ N(0, I) and y = coefᵀx +
+// noise·ε, or its sign.
 type Population struct {
 	Coef  []float64
 	Noise float64
@@ -187,7 +186,8 @@ func (p StabilityParams) families(regression Population) []stabilityFamily {
 	}
 }
 
-// alongPath follows CVGM's path, notes its losses at PathSteps in r and returns the cases there.
+// alongPath follows CVGM's path. It stores the losses at PathSteps in r and returns the cases
+// there.
 func (p StabilityParams) alongPath(ctx context.Context, s *experiment.Setup, r *Result, regression Population) ([]stabilityCase, error) {
 	var cases []stabilityCase
 	for step, err := range s.Search(ctx, p.Gradient(slices.Max(p.PathSteps))) {
@@ -207,8 +207,8 @@ func (p StabilityParams) alongPath(ctx context.Context, s *experiment.Setup, r *
 	return cases, nil
 }
 
-// fromStarts follows the paths from the other starts, notes their CV losses in r and returns the
-// cases at the start and at the end of each.
+// fromStarts follows the paths from the other starts. It stores their CV losses in r, and returns
+// the cases at the start and end of each path.
 func (p StabilityParams) fromStarts(ctx context.Context, s *experiment.Setup, r *Result, regression Population) ([]stabilityCase, error) {
 	var cases []stabilityCase
 	for i, lambda1 := range p.StartsLambda1 {
@@ -289,8 +289,8 @@ func (p StabilityParams) Run(ctx context.Context) (*Result, error) {
 // data set.
 type stabilityValues [5]float64
 
-// measure estimates the parts of every case over the same data sets, and returns the values
-// by data set and case as well.
+// measure estimates the parts of every case over the same data sets. It also returns the values by
+// data set and case.
 func (p StabilityParams) measure(ctx context.Context, cases []stabilityCase) ([]Parts, [][]stabilityValues, error) {
 	label := func(i int) string { return fmt.Sprintf("data set %d", p.Number(i, p.DataSets)) }
 	sets, err := experiment.Cells(ctx, p.DataSets, label, func(i int) ([]stabilityValues, error) {
@@ -339,7 +339,7 @@ func valuesOf(sets [][]stabilityValues, k, part int) []float64 {
 	return v
 }
 
-// stabilityData holds the data of the identity's two sides: S and fresh examples for one,
+// stabilityData holds the data of the identity's two sides: S and fresh examples for one side,
 // another S and its replacements for the other.
 type stabilityData struct{ data, fresh, replaced, replacements learn.Data }
 
@@ -351,8 +351,8 @@ func (p StabilityParams) drawData(from Population, i int) stabilityData {
 	return stabilityData{draw("data", n), draw("fresh examples", p.FreshExamples), draw("data in which one example is replaced", n), draw("replacements", n)}
 }
 
-// replaceOne returns Δ's mean over the replacement of each example of s, every
-// one with a true refit, and R_emp of the fit to s.
+// replaceOne returns Δ and R_emp for s. Δ is the mean over replacements of each example of s, each
+// with a true refit. R_emp belongs to the fit to s.
 func (c stabilityCase) replaceOne(s, fresh learn.Data) (delta, training float64, err error) {
 	f, err := c.fit(s)
 	if err != nil {

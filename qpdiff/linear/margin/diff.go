@@ -9,14 +9,14 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// marginDerivative is the scratch of the derivatives of a [marginFit], and the results that
-// they prepare once for each fit.
+// marginDerivative is the scratch of the derivatives of a [marginFit]. It also keeps the results
+// that are prepared once for each fit.
 type marginDerivative struct {
 	fit  uint64      // the fit that face, psi and curvature are prepared for
 	face *marginFace // the fit's, or own
 	own  marginFace  // the fit's without its weakly active rows and coordinates, or with a factor
 
-	// By distinct row: the derivative of its loss in its margin, and the second.
+	// For each distinct row: the first and second derivative of its loss in its margin.
 	psi, curvature []float64
 
 	adjointFit   uint64    // the fit of the last adjoint
@@ -26,8 +26,8 @@ type marginDerivative struct {
 }
 
 // prepare sets face to the face of l without the weakly active rows and coordinates, and factorises
-// it. The elbow's multipliers are between their bounds, so its rows stay on the face. If their
-// normals are independent only with the weakly active coordinates, these coordinates stay too.
+// it. Rows whose multipliers are between their bounds stay on the elbow. If their normals are
+// independent only with the weakly active coordinates, these coordinates stay too.
 func (d *marginDerivative) prepare(l *marginFit) error {
 	if d.fit == l.state.Fit {
 		return nil
@@ -57,8 +57,8 @@ func (d *marginDerivative) withoutWeak(l *marginFit, coords bool) bool {
 }
 
 // leaveOutWeak sets face to l's without the weakly active rows and coordinates, and without a
-// factor. Such rows go to the side that their multiplier chooses; such coordinates are held at
-// 0 if coords is set.
+// factor. Such rows go to the side that their multiplier selects. Such coordinates are held at 0 if
+// coords is set.
 func (d *marginDerivative) leaveOutWeak(l *marginFit, coords bool) {
 	p, f := &l.p, &d.own
 	d.resize(p.rows, p.n)
@@ -106,8 +106,8 @@ func (d *marginDerivative) solve(p *marginProblem) {
 }
 
 // adjoint begins a VJP. It checks the arguments and solves the adjoint system for dtheta on the
-// face without weakly active rows and coordinates. The system is H·w − Σ_E u_i z_i = dtheta on
-// the support, z_iᵀw = 0 on the elbow. hyper are the names of the hyperparameters.
+// face without weakly active rows and coordinates. The system is H·w − Σ_E u_i z_i = dtheta on the
+// support, and z_iᵀw = 0 on the elbow. hyper has the names of the hyperparameters.
 func (d *marginDerivative) adjoint(l *marginFit, generalised bool, g *learn.Grad, dtheta []float64, hyper ...qpdiff.Input) error {
 	d.adjointFit = 0
 	if err := l.state.CheckAdjoint(g, dtheta); err != nil {
@@ -128,8 +128,8 @@ func (d *marginDerivative) adjoint(l *marginFit, generalised bool, g *learn.Grad
 	return nil
 }
 
-// finishAdjoint ends a VJP after its part for the hyperparameters: it adds that for
-// the data. kinked is the name of the hyperparameter that has the kinks weakFree.
+// finishAdjoint ends a VJP: it adds the part for the data after the part for the hyperparameters.
+// kinked is the name of the hyperparameter with the kinks weakFree.
 func (d *marginDerivative) finishAdjoint(l *marginFit, generalised bool, g *learn.Grad, kinked qpdiff.Input) error {
 	if err := d.dataVJP(l, g); err != nil {
 		return err
@@ -143,9 +143,9 @@ func (d *marginDerivative) finishAdjoint(l *marginFit, generalised bool, g *lear
 	return nil
 }
 
-// dataVJP adds to g.X and g.Y for the adjoint solution w, u. The cotangent of z_i is −ψ_i·w +
-// (u_i − c_i·wᵀz_i)·θ, shared among its copies by their weights. It reports an overflow in any
-// field of g.
+// dataVJP adds to g.X and g.Y for the adjoint solution w, u. The cotangent of z_i is −ψ_i·w + (u_i
+// − c_i·wᵀz_i)·θ. It is divided among the copies of z_i by their weights. dataVJP reports an
+// overflow in any field of g.
 func (d *marginDerivative) dataVJP(l *marginFit, g *learn.Grad) error {
 	if g.X == nil && g.Y == nil {
 		return learner.CheckProduct(g)

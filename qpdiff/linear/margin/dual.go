@@ -6,27 +6,27 @@ import (
 	"cvgm/qpdiff/internal/dense"
 )
 
-// dual goes to the solution's face by the dual of the problem, without ℓ,
+// dual goes to the solution's face by the dual problem. Without ℓ the dual is
 //
 //	minimise λ2/2·‖θ‖² − Σ_i b_i   over 0 ≤ b_i ≤ w_i·hinge and |v_j| ≤ λ1,
 //	with λ2·θ = Zᵀb + v,
 //
-// with the derivatives m_i−1 in b_i and θ_j in v_j. Free between their bounds are
-// the multipliers of the elbow and the gradients v_j off the support; the sides
-// and the signs are the bounds of the others.
+// with the derivatives m_i−1 in b_i and θ_j in v_j. The free variables, between their bounds, are
+// the multipliers of the elbow and the gradients v_j off the support. All others are at bounds,
+// which the sides and signs select.
 //
-// The primal method may cycle through the faces that meet in one θ, if more kinks meet there
-// than θ has coordinates. In the dual, many margins of 1 are many derivatives of 0. At the
-// minimiser of its free variables, one whose derivative has the wrong sign joins them (as in
-// the method of Lawson and Hanson 1974 for least squares with bounds). The others lie between
-// their bounds, so the next step has a length and the dual objective falls. Each step that ends
-// at a bound takes variables away. Hence no face has its minimiser visited twice.
+// The primal method may cycle through the faces that meet in one θ, if more kinks meet there than θ
+// has coordinates. In the dual, many margins of 1 are many derivatives of 0. At the minimiser of
+// the free variables, a variable whose derivative has the wrong sign joins them (as in the method
+// of Lawson and Hanson 1974 for least squares with bounds). The other free variables lie between
+// their bounds, so the next step has a length and the dual objective falls. Each step that ends at
+// a bound removes variables. Hence no face is minimised twice.
 //
-// With ℓ, and λ1 = 0, it does so for the quadratic model of ℓ at θ, whose minimiser
-// it goes to: Newton's method with all kinks at once, damped.
+// With ℓ, and λ1 = 0, dual does this for the quadratic model of ℓ at θ and goes to the model's
+// minimiser. That is a damped Newton's method with all kinks at once.
 //
-// dual starts from the multipliers of the face at hand, and returns false if its system is
-// singular or rounds exceed limit.
+// dual starts from the multipliers of the current face. It returns false if its system is singular
+// or rounds exceed limit.
 func (p *marginSolver) dual(limit int) bool {
 	p.model = p.curved
 	defer func() { p.model = false }()
@@ -52,9 +52,9 @@ func (p *marginSolver) dual(limit int) bool {
 	return false
 }
 
-// damp takes the step to the minimiser of the model, or that part of it with which
-// the objective falls as it should, and reports whether it took all. A part has the
-// face of the margins.
+// damp takes the step to the minimiser of the model, or the part of it by which the objective falls
+// enough, and reports whether it took the whole step. After a part, the face is the face of the
+// margins.
 func (p *marginSolver) damp() (whole bool) {
 	f, q := p.objective(p.theta, p.m), p.decrement
 	from := p.coef[:p.n]
@@ -79,8 +79,8 @@ func (p *marginSolver) damp() (whole bool) {
 	return t <= dense.Eps // the fall is lost in rounding
 }
 
-// feasible makes a point of the dual of the current face: its multipliers and the entries of
-// its gradient that are beyond a bound move to that bound.
+// feasible makes a feasible point of the dual at the current face. Multipliers and gradient entries
+// beyond a bound move to that bound.
 func (p *marginSolver) feasible() {
 	p.addMultipliers()
 	for e, i := range p.elbow {
@@ -103,9 +103,9 @@ func (p *marginSolver) feasible() {
 	}
 }
 
-// moveFree moves the free variables towards the minimiser of their face: to the
-// first bounds on the way, whose variables are then no longer free, or to the
-// minimiser. It reports whether it met a bound.
+// moveFree moves the free variables towards the minimiser of their face. It stops at the first
+// bounds on the way, whose variables are then no longer free, or at the minimiser. It reports
+// whether it met a bound.
 func (p *marginSolver) moveFree() (stopped bool) {
 	t := math.Inf(1)
 	part := p.part[:0] // by free variable: the part of the way to its bound
@@ -150,8 +150,8 @@ func (p *marginSolver) moveFree() (stopped bool) {
 	return stopped
 }
 
-// mostViolated returns the row, or rows+coordinate, that is farthest on the wrong side of
-// its kink, beyond rounding and in units of it, or −1.
+// mostViolated returns the row, or rows+coordinate, that is farthest on the wrong side of its kink,
+// measured in its rounding. It returns −1 if none is beyond rounding.
 func (p *marginSolver) mostViolated() int {
 	id, most := -1, stillTol
 	size := math.Sqrt(dense.Dot(p.theta, p.theta))
@@ -175,10 +175,10 @@ func (p *marginSolver) mostViolated() int {
 	return id
 }
 
-// enter makes the variable of a row, or of rows+coordinate, free. If its normal depends on the
-// normals of the free ones, they first move along that dependency, which leaves θ as it is and
-// lowers the dual objective. They stop when one is at a bound, which may be the new one's other
-// bound.
+// enter frees the variable of a row, or of rows+coordinate. If its normal depends on the normals of
+// the free variables, they first move along that dependency. That leaves θ unchanged and lowers the
+// dual objective. They stop when one of them is at a bound. This may be the other bound of the new
+// variable.
 func (p *marginSolver) enter(id int) {
 	n, s := p.n, len(p.act)
 	way, room := 0.0, 2*p.l1 // direction of the variable, and how far its other bound is
@@ -210,8 +210,8 @@ func (p *marginSolver) enter(id int) {
 	p.hold(id)
 }
 
-// moveDependent moves the variable id and the free ones along a dependency with the
-// coefficients c, and returns how far. If that is room, id goes to its other bound.
+// moveDependent moves the variable id and the free ones along a dependency with the coefficients c,
+// and returns the distance. If the distance is room, id reaches its other bound.
 func (p *marginSolver) moveDependent(id int, way, room float64, c []float64) float64 {
 	n, t := p.n, room
 	for e, i := range p.elbow {

@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// marginFace is a face of a [marginProblem], on which its objective is smooth, and
-// the factor of the optimality system there.
+// marginFace is a face of a [marginProblem], on which the objective is smooth. It includes the
+// factor of the optimality system on the face.
 //
 // The normals z_i of the elbow, restricted to the support, are linearly independent.
 type marginFace struct {
@@ -49,7 +49,7 @@ func (f *marginFace) copyFrom(o *marginFace) {
 	f.act, f.sgn = append(f.act[:0], o.act...), append(f.sgn[:0], o.sgn...)
 }
 
-// sideIf returns the side of a row whose margin is below 1 or not.
+// sideIf returns the side of a row whose margin is below 1 (below), or is not.
 func sideIf(below bool) int8 {
 	if below {
 		return -1
@@ -57,8 +57,7 @@ func sideIf(below bool) int8 {
 	return 1
 }
 
-// support sets the support and its signs from theta: with λ1 = 0, all
-// coordinates.
+// support sets the support and its signs from theta. With λ1 = 0 the support is all coordinates.
 func (f *marginFace) support(theta []float64, l1 float64) {
 	f.act, f.sgn = f.act[:0], f.sgn[:0]
 	for j, t := range theta {
@@ -106,8 +105,8 @@ func (f *marginFace) dropReleased() {
 	f.elbow = slices.DeleteFunc(f.elbow, func(i int) bool { return f.side[i] != 0 })
 }
 
-// below reports whether the margin m of row i is below the kink of ℓ. On the elbow it
-// is 1, whatever its rounding.
+// below reports whether the margin m of row i is below the kink of ℓ. On the elbow the margin
+// counts as 1, whatever its rounding.
 func (f *marginFace) below(i int, m float64) bool {
 	if f.model {
 		return m < 1
@@ -115,9 +114,9 @@ func (f *marginFace) below(i int, m float64) bool {
 	return f.side[i] < 0
 }
 
-// gradient sets g to the gradient of the face without multipliers, and if curved, h to the
-// Hessian on the support (upper triangle), at theta with the margins m. Without ℓ it is the
-// gradient at θ = 0.
+// gradient sets g to the gradient of the face without multipliers, at theta with the margins m. If
+// curved, it also sets the upper triangle of h to the Hessian on the support. Without ℓ it computes
+// the gradient at θ = 0.
 func (f *marginFace) gradient(p *marginProblem, g, theta, m []float64) {
 	n, s := p.n, len(f.act)
 	if !p.curved {
@@ -182,9 +181,9 @@ func (f *marginFace) unwhiten(p *marginProblem, x []float64) {
 	dense.LDLBack(f.h, f.dinv, s, s, x)
 }
 
-// factorise sets g as gradient does and prepares solves with the face's optimality system. A
-// member of the elbow that depends on earlier ones moves to the side of its margin. It returns
-// false if the Hessian is singular, and looks at end.
+// factorise sets g as gradient does and prepares solves with the face's optimality system. A member
+// of the elbow that depends on earlier ones moves to the side of its margin. factorise returns
+// false if the Hessian is singular. It checks end, to stop early.
 func (f *marginFace) factorise(p *marginProblem, g, theta, m []float64) bool {
 	f.gradient(p, g, theta, m)
 	s := len(f.act)
@@ -210,16 +209,16 @@ func (f *marginFace) factorise(p *marginProblem, g, theta, m []float64) bool {
 	return true
 }
 
-// refactorise is factorise at a solution, whose elbow has multipliers: it returns false also if
-// a member of the elbow depends on earlier ones.
+// refactorise is factorise at a solution, whose elbow has multipliers. It also returns false if a
+// member of the elbow depends on earlier ones.
 func (f *marginFace) refactorise(p *marginProblem, g, theta, m []float64) bool {
 	elbow := len(f.elbow)
 	return f.factorise(p, g, theta, m) && len(f.elbow) == elbow
 }
 
-// orthogonalise makes the whitened normal of row i the e-th row of Q, by Gram
-// and Schmidt's method, twice for orthogonality to working precision. It
-// reports false if the normal depends on the earlier ones.
+// orthogonalise makes the whitened normal of row i the e-th row of Q. It applies the method of Gram
+// and Schmidt twice, for orthogonality to working precision. It returns false if the normal depends
+// on the earlier ones.
 func (f *marginFace) orthogonalise(p *marginProblem, i, e int) bool {
 	n, s := p.n, len(f.act)
 	b := f.q[e*s : (e+1)*s]
@@ -237,8 +236,8 @@ func (f *marginFace) orthogonalise(p *marginProblem, i, e int) bool {
 	return true
 }
 
-// project takes from x its parts along the first len(c) rows of Q, whose coefficients are c. It
-// returns the length of the rest, and whether it is more than rounding.
+// project subtracts from x its parts along the first len(c) rows of Q, and sets c to their
+// coefficients. It returns the length of the rest, and whether the rest exceeds rounding.
 func (f *marginFace) project(x, c []float64) (length float64, independent bool) {
 	s := len(x)
 	size := math.Sqrt(dense.Dot(x, x))
@@ -267,8 +266,8 @@ func (f *marginFace) solveR(c []float64) {
 	}
 }
 
-// dependency returns the coefficients c with which the elbow's normals add up to a on the
-// support, or nil if they do not. It overwrites a.
+// dependency returns the coefficients c with which the elbow's normals add up to a on the support.
+// It returns nil if a is no such sum. It overwrites a.
 func (f *marginFace) dependency(p *marginProblem, a, c []float64) []float64 {
 	f.whiten(p, a)
 	c = c[:len(f.elbow)]
@@ -283,7 +282,7 @@ func (f *marginFace) dependency(p *marginProblem, a, c []float64) []float64 {
 //
 //	H d − Z_Eᵀb = v,  Z_E d = c
 //
-// in place: v becomes d, c becomes b. It returns dᵀHd. work has an entry for each of c.
+// in place: v becomes d, c becomes b. It returns dᵀHd. work has as many entries as c.
 func (f *marginFace) system(p *marginProblem, v, c, work []float64) (decrement float64) {
 	n, s := p.n, len(f.act)
 	f.whiten(p, v)
@@ -295,8 +294,8 @@ func (f *marginFace) system(p *marginProblem, v, c, work []float64) (decrement f
 		}
 		c[e] = x / f.r[e*n+e]
 	}
-	// If the Hessian is small, v dwarfs d. A round leaves eps of its own step,
-	// so that a round whose step is longer than d is not the last.
+	// If the Hessian is small, v is much larger than d. Each round leaves eps times its own step,
+	// so a round whose step is longer than d is not the last.
 	b := work[:len(c)]
 	clear(b)
 	for round := range systemRounds {
@@ -326,9 +325,9 @@ func (f *marginFace) system(p *marginProblem, v, c, work []float64) (decrement f
 	return decrement
 }
 
-// elbowCond estimates the condition of the Gram matrix of the elbow's whitened
-// normals, scaled to length 1: of RRᵀ, whose factor as ldlFactor leaves it is made
-// of R. a is work of n×n entries, the others of n.
+// elbowCond estimates the condition of RRᵀ, the Gram matrix of the elbow's whitened normals scaled
+// to length 1. It makes the factor of RRᵀ, in the form of ldlFactor, from R. a is scratch of n×n
+// entries; the others have n.
 func (f *marginFace) elbowCond(a, dinv, size, x []float64) float64 {
 	n, e := len(f.pos), len(f.elbow)
 	for k := range e {
@@ -341,7 +340,7 @@ func (f *marginFace) elbowCond(a, dinv, size, x []float64) float64 {
 	return dense.LDLCond(a[:e*e], dinv[:e], e, e, size, x)
 }
 
-// elbowCondBound bounds the estimate of elbowCond from above. The pivots are the squares of R's
+// elbowCondBound is an upper bound of elbowCond's estimate. The pivots are the squares of R's
 // diagonal, and the squared lengths of the normals are sums over its rows.
 func (f *marginFace) elbowCondBound() float64 {
 	n, pivots := len(f.pos), 1.0

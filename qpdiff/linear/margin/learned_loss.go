@@ -11,43 +11,43 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// LearnedLoss is linear classification with a loss that is itself learned, a ridge penalty and
-// no intercept. The loss is a conic combination of four surrogates of the 0–1 loss (Barratt and
-// Sharma 2018, supplement B):
+// LearnedLoss is linear classification with a learned loss, a ridge penalty and no intercept. The
+// loss is a conic combination of four surrogates of the 0–1 loss (Barratt and Sharma 2018,
+// supplement B):
 //
 //	minimise over θ   1/N·Σ_i [ α1·max(0, 1−m_i) + α2·exp(−m_i)
 //	                   + α3·max(0, 1−m_i)² + α4·log(1+exp(−2m_i)) ] + λ/2·‖θ‖²
 //
-// with m_i = y_i θᵀx_i and labels ±1. The sum weights each row as the [learn.Data] does. The
-// hyperparameters are (α1, α2, α3, α4, λ), all α at or above 0 and λ > 0. The paper keeps α in
-// the probability simplex; that constraint belongs to the search (search.Simplex), not to the
-// fit.
+// with m_i = y_i θᵀx_i and labels ±1. Each row is weighted as [learn.Data] states. The
+// hyperparameters are (α1, α2, α3, α4, λ), with all α ≥ 0 and λ > 0. The paper keeps α in the
+// probability simplex. That constraint belongs to the search (search.Simplex), not to the fit.
 //
 // # Method
 //
-// Newton's method over the faces of the hinge loss. Rows with m_i = 1, the elbow, are held
-// there as long as their multipliers b_i stay between 0 and α1/N, exactly as in [SVM]. In
-// between, steps go only as far as the objective falls.
+// The solver is Newton's method over the faces of the hinge loss. Rows with m_i = 1, the elbow, are
+// held there while their multipliers b_i are between 0 and α1/N, exactly as in [SVM]. Between
+// kinks, a step goes only as far as the objective falls.
 //
 // # Derivatives
 //
-// Z_E are the rows z_i = y_i x_i of the elbow, and H = λI + 1/N·Σ ℓ″(m_i)·z_i z_iᵀ for the
-// smooth part ℓ of the loss. With (w, u) from H·w − Z_Eᵀu = dθ and Z_E·w = 0,
+// Z_E has the rows z_i = y_i x_i of the elbow, and H = λI + 1/N·Σ ℓ″(m_i)·z_i z_iᵀ for the smooth
+// part ℓ of the loss. With (w, u) from H·w − Z_Eᵀu = dθ and Z_E·w = 0,
 //
 //	α_k: −1/N·Σ_i ℓ_k'(m_i)·z_iᵀw    λ: −θᵀw
 //	z_i: −ψ_i·w + (u_i − ℓ″(m_i)·z_iᵀw/N)·θ
 //
-// Rows of the elbow do not count for ℓ_1'. ψ_i is the derivative of the objective in m_i (−b_i
-// for the hinge loss of an elbow row), and u_i is 0 off the elbow. At α_k = 0, the end of its
-// domain, the derivative with respect to α_k is the one from the right. Strict complementarity
-// fails if a row of the elbow has its multiplier at 0 or α1/N, or a margin is 1 beside the
-// elbow. (With α1 = α3 = 0 such a margin is a kink in α1 only.) Then there is no derivative;
-// see SVM, also for the tolerance and for equal rows.
+// Rows of the elbow are not in ℓ_1'. ψ_i is the derivative of the objective in m_i, which is −b_i
+// for the hinge loss of an elbow row. u_i is 0 off the elbow. At α_k = 0, the end of its domain,
+// the derivative with respect to α_k is one-sided, from the right.
+//
+// There is no derivative if strict complementarity fails: if a row of the elbow has its multiplier
+// at 0 or α1/N, or a row that is not on the elbow has the margin 1. (With α1 = α3 = 0 such a margin
+// is a kink in α1 only.) [SVM] documents the tolerance, and equal rows.
 //
 // The zero value is ready for Load. Fits after the first allocate nothing.
 type LearnedLoss struct {
-	// Generalised makes VJP answer at weakly active rows too, as SVM's
-	// does. False: such a VJP is refused with a NotDifferentiableError.
+	// Generalised lets VJP return a result at weakly active rows too, as SVM's does. False: such a
+	// VJP returns a NotDifferentiableError.
 	Generalised bool
 
 	marginFit
@@ -64,11 +64,10 @@ func (l *LearnedLoss) Dims(n int) (theta, hyper int) { return n, 5 }
 // SetGeneralised sets the field Generalised.
 func (l *LearnedLoss) SetGeneralised(on bool) { l.Generalised = on }
 
-// Load makes d the data of the following fits. It keeps a reference to d, whose Rows and
-// Weights count. Errors are ArgErrors: as for [learn.Data.Check]; ErrDomain for a label other
-// than ±1, also of a row that does not count. They match ErrIllPosed if all labels that count
-// are the same, and ErrNotFinite if the squared norm of a row overflows. After one, the learner
-// has no data.
+// Load makes d the data of the following fits. It keeps a reference to d, and uses its Rows and
+// Weights. Errors are ArgErrors: from [learn.Data.Check]; ErrDomain for a label other than ±1, also
+// of a row that does not count. They match ErrIllPosed if all labels that count are the same, and
+// ErrNotFinite if the squared norm of a row overflows. After an error the learner has no data.
 func (l *LearnedLoss) Load(d learn.Data) (err error) {
 	defer learner.End(l, &err)
 	return l.load(d)
@@ -97,10 +96,10 @@ func (l *LearnedLoss) Fit(theta, hyper []float64) (err error) {
 // Elbow returns the training rows at the loss's kink, as [SVM.Elbow] does.
 func (l *LearnedLoss) Elbow(dst []int) ([]int, error) { return l.elbow(l, dst) }
 
-// VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not nil. Errors:
-// ErrNotFitted; an ArgError of kind ErrNotFinite for dtheta, for hyper if α2 = 0 and its
-// derivative overflows, or if another product overflows, which leaves g undefined. If strict
-// complementarity fails and Generalised is not set, a NotDifferentiableError names the rows.
+// VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not nil. Errors are
+// ErrNotFitted, and an ArgError of kind ErrNotFinite for dtheta, or for hyper if α2 = 0 and its
+// derivative overflows. If another product overflows, the kind is the same, and g is undefined. If
+// strict complementarity fails and Generalised is not set, a NotDifferentiableError names the rows.
 func (l *LearnedLoss) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {
 	defer learner.Name(l, &err)
 	m := qpdiff.Scratch[marginDerivative](w)
@@ -128,8 +127,8 @@ func (l *LearnedLoss) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) 
 	return m.finishAdjoint(&l.marginFit, l.Generalised, g, learnedLossNames[0])
 }
 
-// slopes returns the derivatives of the four losses at row i, whose margin is on the
-// given side of 1; on the elbow the multiplier holds the hinge loss's.
+// slopes returns the derivatives of the four losses at row i, whose margin is on the given side of
+// 1. On the elbow the multiplier has the hinge loss's derivative.
 func (l *LearnedLoss) slopes(i int, side int8) (d [4]float64) {
 	m := l.p.m[i]
 	if side < 0 {
@@ -142,8 +141,8 @@ func (l *LearnedLoss) slopes(i int, side int8) (d [4]float64) {
 
 // JVP sets dtheta to the directional derivative of θ at the last fit along d, whose fields are
 // tangents of the inputs (nil: zero). It exists also without strict complementarity, as for
-// [SVM.JVP]. Errors: ErrNotFitted; an ArgError of kind ErrNotFinite for d or if dtheta, or the
-// change of the gradient along d, overflows. The kind is ErrDomain if d lowers α1 from 0 at a
+// [SVM.JVP]. Errors are ErrNotFitted, and an ArgError of kind ErrNotFinite for d, or if dtheta or
+// the change of the gradient along d overflows. The kind is ErrDomain if d lowers α1 from 0 at a
 // margin of 1.
 func (l *LearnedLoss) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err error) {
 	defer learner.Name(l, &err)
@@ -185,5 +184,5 @@ func (l *LearnedLoss) New() learn.Learner { return &LearnedLoss{Generalised: l.G
 // Convention returns that no loss is usual.
 func (*LearnedLoss) Convention() learn.Convention { return learn.Convention{} }
 
-// Hyperparameters returns nil: the weights of the losses do not follow from the data.
+// Hyperparameters returns nil: the weights of the losses cannot be derived from the data.
 func (*LearnedLoss) Hyperparameters(learn.Moments) []learn.Hyperparameter { return nil }

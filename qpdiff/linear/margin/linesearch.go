@@ -9,8 +9,8 @@ import (
 	"cvgm/qpdiff/internal/dense"
 )
 
-// collect lists the kinks before the end of the step, and returns how far the
-// step moves a margin at most and the number of kinks.
+// collect lists the kinks before the end of the step. It returns the largest change of a margin by
+// the step, and the number of kinks.
 func (p *marginSolver) collect() (moved float64, crossed int) {
 	n := p.n
 	p.kinks = p.kinks[:0]
@@ -44,9 +44,8 @@ func (p *marginSolver) collect() (moved float64, crossed int) {
 	return moved, len(p.kinks)
 }
 
-// atStart returns the place t = way/v along a step. A place that differs from the start by
-// rounding, at a way that is rounding of scale, is the start. Kinks which coincide are then
-// passed in the order of their ids.
+// atStart returns the place t = way/v along a step. If way is rounding, relative to scale, the
+// place is the start, so that kinks which coincide are passed in the order of their ids.
 func atStart(way, v, scale float64) float64 {
 	t := way / v
 	if t < stillTol && math.Abs(way) <= stillTol*scale {
@@ -55,9 +54,9 @@ func atStart(way, v, scale float64) float64 {
 	return t
 }
 
-// search returns the length to go along the step: until the objective stops falling. It cuts
-// kinks to the ones passed. blocked is the kink at the end of the search, or −1 if it ended
-// between kinks.
+// search returns the length of the step at which the objective stops falling. It shortens kinks to
+// the ones passed. blocked is the kink at the end of the search, or −1 if the search ended between
+// kinks.
 func (p *marginSolver) search(moved float64) (t float64, blocked int, ok bool) {
 	slices.SortFunc(p.kinks, func(a, b kink) int {
 		return cmp.Or(cmp.Compare(a.t, b.t), cmp.Compare(a.id, b.id))
@@ -118,7 +117,7 @@ func (p *marginSolver) searchCurved() (t float64, blocked int, ok bool) {
 	if end := slope(1) + jumps; end <= 0 || end <= marginTol*math.Abs(start) {
 		return 1, -1, true
 	}
-	// The first kink after which the slope is not negative, if there is one.
+	// The first kink after which the slope is not negative, if any.
 	jumps = 0
 	lo, hi := 0.0, 1.0
 	for k := p.passed(slope); k < len(p.kinks); k++ {
@@ -151,16 +150,18 @@ func (p *marginSolver) searchCurved() (t float64, blocked int, ok bool) {
 			return t, -1, true
 		}
 	}
-	// A step too short for float64 that passes no kink changes nothing, and
-	// would be taken again and again.
+	// A step that is too short for float64 and passes no kink changes nothing, and would be taken
+	// again and again.
 	return lo, -1, dense.Finite(start) && (lo > 0 || len(p.kinks) > 0)
 }
 
-// fewKinks is how many kinks searchCurved takes one after the other, each with a pass over the rows.
+// fewKinks is the number of kinks that searchCurved handles one after the other, each with a pass
+// over the rows.
 const fewKinks = 8
 
-// passed returns at most how many kinks are passed before the last one looked at: all after which the
-// slope is negative, unless these are few. The slope given is without jumps; with them it increases.
+// passed returns an upper bound of the number of kinks passed before the last one examined. It
+// counts all kinks after which the slope is negative, unless these are few. The given slope is
+// without jumps, which increase it.
 func (p *marginSolver) passed(slope func(t float64) float64) int {
 	beyond := func(k int) bool {
 		p.end.Look()
@@ -176,7 +177,7 @@ func (p *marginSolver) passed(slope func(t float64) float64) int {
 	return from + sort.Search(min(to, len(p.kinks))-1-from, func(k int) bool { return beyond(from + k) })
 }
 
-// cross changes the face at the kinks passed and at the one that ended the step.
+// cross changes the face at the kinks passed and at the kink that ended the step.
 func (p *marginSolver) cross(blocked int) {
 	for _, k := range p.kinks {
 		if k.id < p.rows {

@@ -11,8 +11,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// forward begins a JVP: it checks the arguments, clears the right-hand side w and sets face to
-// l's without the weakly active rows and coordinates.
+// forward begins a JVP. It checks the arguments, clears the right-hand side w and sets face to l's
+// without the weakly active rows and coordinates.
 func (d *marginDerivative) forward(l *marginFit, dtheta []float64, t *learn.Grad) error {
 	d.adjointFit = 0
 	if err := l.state.CheckForward(dtheta, t); err != nil {
@@ -41,9 +41,9 @@ func (d *marginDerivative) forward(l *marginFit, dtheta []float64, t *learn.Grad
 	return nil
 }
 
-// checkEqual returns an error if the tangent t moves equal rows apart that lie on the elbow. Only
-// the sum of their multipliers is unique. Weakly active rows are allowed, because their multipliers
-// are all at the same bound.
+// checkEqual returns an error if the tangent t moves equal rows on the elbow apart, because only
+// the sum of their multipliers is unique. Weakly active rows may move apart, because their
+// multipliers are all at the same bound.
 func (l *marginFit) checkEqual(t *learn.Grad) error {
 	p := &l.p
 	return p.CheckEqual(t, l.state.Data.Y,
@@ -51,9 +51,9 @@ func (l *marginFit) checkEqual(t *learn.Grad) error {
 		func(j int) bool { return p.pos[j] >= 0 || slices.Contains(l.weak.Coords, j) })
 }
 
-// finishForward ends a JVP after its part for the hyperparameters. It adds the part for the
-// data to the right-hand side, solves and writes dtheta. rise is the tangent of λ1 or of the
-// hinge loss's weight at 0, if it has a kink there.
+// finishForward ends a JVP. After the part for the hyperparameters it adds the part for the data to
+// the right-hand side, solves, and writes dtheta. rise is the tangent of λ1, or of the hinge loss's
+// weight, if it is 0 and has a kink there.
 func (d *marginDerivative) finishForward(l *marginFit, dtheta []float64, t *learn.Grad, rise float64) error {
 	p := &l.p
 	n := p.n
@@ -90,18 +90,18 @@ func (d *marginDerivative) finishForward(l *marginFit, dtheta []float64, t *lear
 	return learner.CheckTangentOut(dtheta)
 }
 
-// oneSided sets dtheta to the directional derivative of θ if strict complementarity fails. w
-// and u are the right-hand sides of the face without the weakly active rows and coordinates.
-// The derivative is the solution δ of the quadratic program (Robinson 1980)
+// oneSided sets dtheta to the directional derivative of θ without strict complementarity. w and u
+// are the right-hand sides of the face without the weakly active rows and coordinates. The
+// derivative is the solution δ of the quadratic program (Robinson 1980)
 //
 //	minimise   ½ δᵀHδ − wᵀδ + Σ ½c_i s_i² + e_i s_i
 //	subject to z_iᵀδ = u_i on the elbow; ≤ and ≥ on weakly active rows whose
 //	           multiplier is at its upper end and at 0; a weakly active
 //	           coordinate on its side of the kink
 //
-// s_i = max(0, u_i − z_iᵀδ) is for the hinge loss with a weight rising from 0 at the rate e_i,
-// and for the truncated quadratic loss. s_j = |δ_j| is for λ1 rising from 0. rise is the rate
-// of λ1 or of the hinge loss. Equal rows that move apart have a constraint or an s each.
+// s_i = max(0, u_i − z_iᵀδ) belongs to the truncated quadratic loss, and to the hinge loss with a
+// weight that rises from 0 at the rate e_i. s_j = |δ_j| belongs to λ1 rising from 0. rise is the
+// rate of λ1 or of the hinge loss. Equal rows that move apart have a constraint or an s each.
 func (d *marginDerivative) oneSided(l *marginFit, dtheta []float64, rise float64) error {
 	p, weak := &l.p, l.weak
 	n := p.n
@@ -174,7 +174,7 @@ func (d *marginDerivative) oneSided(l *marginFit, dtheta []float64, rise float64
 	return learner.CheckTangentOut(dtheta)
 }
 
-// A sidedQP is a QP in size variables whose constraints are added one by one.
+// A sidedQP is a QP in size variables. Its constraints are added one by one.
 type sidedQP struct {
 	qpdiff.QP
 	size int
@@ -185,7 +185,7 @@ func newSidedQP(size int) *sidedQP {
 	return &sidedQP{QP: qpdiff.QP{Q: mat.NewDense(size, size, nil), P: make([]float64, size)}, size: size}
 }
 
-// row returns the row of sign times the entries of z at vars, and else 0.
+// row returns a row with sign times the entries of z at vars, and 0 elsewhere.
 func (q *sidedQP) row(z []float64, vars []int, sign float64) []float64 {
 	row := make([]float64, q.size)
 	for k, j := range vars {
@@ -226,7 +226,7 @@ func (q *sidedQP) solve() ([]float64, error) {
 	return s.Z, err
 }
 
-// A rowPart is the copies of a distinct row that have the same right-hand side u.
+// A rowPart has the copies of a distinct row that have the same right-hand side u.
 type rowPart struct {
 	row       int
 	u, copies float64 // copies: their weights
@@ -248,9 +248,9 @@ func (d *marginDerivative) parts(l *marginFit, rows []int) (parts []rowPart) {
 	return parts
 }
 
-// independent reports whether the gradients of everything that is active, weakly or not, are
-// linearly independent. If they are not, the multipliers are not unique, and a move of the data
-// may answer to any of them.
+// independent reports whether the gradients of all active constraints, also of weakly active ones,
+// are linearly independent. If they are not, the multipliers are not unique, and a move of the data
+// can change any of them.
 func (d *marginDerivative) independent(l *marginFit) bool {
 	p, f := &l.p.marginProblem, &d.own
 	if !d.withoutWeak(l, true) {
@@ -269,8 +269,8 @@ func (d *marginDerivative) independent(l *marginFit) bool {
 	return true
 }
 
-// subgradient returns sign(θ_j), or the sign of its subgradient if coordinate j is weakly
-// active; at its kink with λ1 = 0 it is 0.
+// subgradient returns sign(θ_j), or the sign of its subgradient if coordinate j is weakly active.
+// It is 0 at the kink if λ1 = 0.
 func (l *marginFit) subgradient(j int) float64 {
 	switch {
 	case slices.Contains(l.weak.Coords, j):

@@ -27,8 +27,8 @@ func (p *marginSolver) solve() error {
 	return p.primal()
 }
 
-// resume goes to the minimiser of the last solution's face in the present problem, by one
-// Newton step if curved. It reports whether the search can start from there.
+// resume goes to the minimiser of the last solution's face in the present problem, by one Newton
+// step if curved. It reports whether the search can start there.
 func (p *marginSolver) resume() bool {
 	if p.hinge == 0 {
 		for _, i := range p.elbow {
@@ -49,7 +49,7 @@ func (p *marginSolver) resume() bool {
 			p.side[i] = sideIf(m < 1)
 		}
 	}
-	// After a change of the data, that can be worse than nothing at all.
+	// After a change of the data, that can be worse than θ = 0.
 	return p.objective(p.theta, p.m) <= p.total*(p.hinge+p.smooth[0]+p.smooth[1]+p.smooth[2]*math.Ln2)
 }
 
@@ -126,11 +126,11 @@ func (p *marginSolver) primal() error {
 	return check.ArgErrorf("Data", qpdiff.ErrIterationLimit, "raise the ridge penalty, or scale the features", "is so ill-conditioned that no active set was confirmed")
 }
 
-// correct puts every row on the side of its margin, and reports whether rounding had put any on
-// the other. With a large weight of the squared hinge loss a margin that is beyond 1 by
-// rounding alone counts too: that loss has a slope there on one side only. The weight may be so
-// large that the rounding of a margin of 1 makes any slope. The row then goes, once, to the
-// side above, which has none. From there a step leads away, or back, and then it stays.
+// correct moves every row to the side of its margin, and reports whether rounding had put any row
+// on the other side. With a large weight of the squared hinge loss, a margin that is above 1 only
+// by rounding counts too, because that loss has a slope on one side of 1 only. If the weight is so
+// large that rounding of a margin of 1 makes any slope, the row goes, once, to the side above,
+// which has no slope. From there a step leads away, or leads back and then the row stays.
 func (p *marginSolver) correct() (changed bool) {
 	p.hidden = false
 	size := math.Sqrt(dense.Dot(p.theta, p.theta))
@@ -145,7 +145,8 @@ func (p *marginSolver) correct() (changed bool) {
 		case p.tried[i] || side == 0:
 			continue
 		case v < 0 && p.steep(i, -v/stillTol), side < 0 && p.steep(i, dense.ComplementarityTol*dense.Eps*terms):
-			// At 1, not beyond it on the new side too, which would hide the kink.
+			// The margin is set to 1: if it were beyond 1 on the new side too, the kink would be
+			// hidden.
 			p.tried[i], p.m[i] = true, 1
 		default:
 			p.hidden = p.hidden || v < -learner.DecisionTol
@@ -157,8 +158,8 @@ func (p *marginSolver) correct() (changed bool) {
 	return changed
 }
 
-// onElbow reports whether the elbow's rows have their margins at 1. A step that
-// is much longer than a row has to move leaves them elsewhere.
+// onElbow reports whether the elbow's rows have their margins at 1. After a step that is much
+// longer than a row has to move they may be elsewhere.
 func (p *marginSolver) onElbow() bool {
 	size := math.Sqrt(dense.Dot(p.theta, p.theta))
 	for _, i := range p.elbow {

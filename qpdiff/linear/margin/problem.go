@@ -9,95 +9,94 @@ import (
 	"cvgm/qpdiff/internal/learner"
 )
 
-// Tolerances and caps of [marginSolver]. The caps decide results only if a problem
-// is degenerate or ill-conditioned.
+// The tolerances and caps of [marginSolver]. A cap affects results only if a problem is degenerate
+// or ill-conditioned.
 const (
 	// marginTol bounds the rounding of a margin, a coordinate, a multiplier or an entry of the
-	// gradient, relative to the size of its terms. A sum of some dozens of terms is off by
-	// less.
+	// gradient, relative to the size of its terms. Sums of some dozens of terms stay below it.
 	marginTol = 64 * dense.Eps
 
-	// stillTol bounds the rounding by a step. For a margin or a coordinate it is relative to
-	// the size of its terms; for the place of a kink, a part of the step. It is above marginTol
-	// since a step carries the error of a solved system.
+	// stillTol bounds the rounding by a step. It is relative to the size of a margin's or a
+	// coordinate's terms. For the place of a kink it is a part of the step. It is above marginTol
+	// because a step has the error of a solved system.
 	stillTol = 1e-12
 
 	// dependentTol: a normal depends on the others if its orthogonal remainder is at most
-	// dependentTol times its length. Gram and Schmidt's method, done
-	// twice, leaves a few eps for each of the others.
+	// dependentTol times its length. The method of Gram and Schmidt, applied twice, leaves a few
+	// eps for each of the others.
 	dependentTol = 1e-13
 
-	// quadraticStep is the change of the margins up to which the curvature of ℓ
-	// counts as constant along a step: the slope itself is lost in rounding there.
+	// quadraticStep is a change of the margins. Up to it the curvature of ℓ counts as constant
+	// along a step, because the slope itself is lost in rounding there.
 	quadraticStep = 1e-3
 
-	// lastStep is the change of the margins below which a Newton step is the last:
-	// quadratic convergence leaves less than its square.
+	// lastStep is a change of the margins. A shorter Newton step is the last, because quadratic
+	// convergence leaves less than its square.
 	lastStep = 1e-8
 
-	// roundedStep is the change of the margins below which a Newton step is the last if it is
-	// more than half as long as the one before. Quadratic convergence would leave less, so the
-	// rest is rounding.
+	// roundedStep is a change of the margins. A shorter Newton step is the last one if it is more
+	// than half as long as the step before: quadratic convergence would make it shorter, so it is
+	// rounding.
 	roundedStep = 1e-4
 
-	// nearStep is the change of the margins up to which the signs of the multipliers after a
-	// full Newton step equal the signs at the face's minimiser.
+	// nearStep is a change of the margins. After a full Newton step up to it, the signs of the
+	// multipliers equal the signs at the face's minimiser.
 	nearStep = .1
 
-	// blockedSteps is the number of steps without length in a row after which one constraint
-	// leaves at a time, because constraints that leave together may block one another.
+	// blockedSteps is a number of successive steps without length. After them one constraint leaves
+	// at a time, because constraints that leave together may block one another.
 	blockedSteps = 10
 
-	// stuckRounds is the number of rounds in a row without a fall of the objective
-	// after which the dual method takes over from the primal one. It costs more for
-	// each face, so that a few steps without length do not call for it.
+	// stuckRounds is a number of successive rounds in which the objective does not fall. After them
+	// the dual method replaces the primal one. It costs more for each face, so a few steps without
+	// length do not suffice.
 	stuckRounds = 20
 
-	// Faces up to which a solve may come: fixedRounds and, for each row and coordinate,
-	// kinkRounds. Degenerate data takes 3 for each, the rest is for ill-conditioned data.
+	// A solve may visit fixedRounds faces and kinkRounds more for each row and coordinate.
+	// Degenerate data need 3 for each; the rest is for ill-conditioned data.
 	fixedRounds, kinkRounds = 200, 50
 
-	// bisections bounds the steps of the line search with ℓ: the last is 2⁻²⁰⁰ of the
-	// Newton step, which only a weight of a loss beyond 1e60 makes too long.
+	// bisections bounds the steps of the line search with ℓ. The last one is 2⁻²⁰⁰ of the Newton
+	// step, which is too long only if a loss has a weight above 1e60.
 	bisections = 200
 
-	// sufficientSlope is the part of the slope at the start of a step to which the line
-	// search with ℓ lets it fall (the curvature condition of Wolfe 1969).
+	// sufficientSlope is the part of the slope at the start of a step to which the slope must fall
+	// in the line search with ℓ (the curvature condition of Wolfe 1969).
 	sufficientSlope = .5
 
-	// sufficientFall is the least part of the model's fall by which the objective must
-	// fall (the condition of Armijo 1966, with its usual constant).
+	// sufficientFall is the least part of the fall predicted by the model by which the objective
+	// must fall (the condition of Armijo 1966, with its usual constant).
 	sufficientFall = 1e-4
 
-	// systemRounds bounds the rounds of [marginFace.system]: from the largest
-	// float64 down to the smallest in factors of eps, with as many again for the
-	// rounding that many constraints add.
+	// systemRounds bounds the rounds of [marginFace.system]. They lead from the largest float64 to
+	// the smallest in factors of eps, and there are as many again for the rounding that many
+	// constraints add.
 	systemRounds = 80
 
-	// refinements bounds the corrections of [marginSolver.refine]: each leaves the square of
-	// the relative error before it.
+	// refinements bounds the corrections of [marginSolver.refine]. Each one squares the relative
+	// error.
 	refinements = 3
 
-	// looseBound is the bound of the elbow's condition from which on it is too loose to save time:
-	// too many rows are looked at twice. Results do not depend on it.
+	// looseBound is a bound of the elbow's condition. A larger one is too loose to save time,
+	// because too many rows are examined twice. Results do not depend on it.
 	looseBound = 1e8
 )
 
 var (
 	errSingularMargins = check.ArgErrorf("Data", qpdiff.ErrIllPosed, "raise the ridge penalty, or scale the features", "gives optimality conditions that are singular to machine precision")
 
-	// errHiddenSide is the error of a fit that ends with a margin well on the other side of 1
-	// than the solver assumed. ‖z_i‖‖θ‖ is then large beside the margin.
+	// errHiddenSide is the error of a fit that ends with a margin clearly on the other side of 1
+	// than assumed. ‖z_i‖‖θ‖ is then much larger than the margin.
 	errHiddenSide = check.ArgErrorf("Data", qpdiff.ErrIllPosed, "scale the features", "has features of sizes so different that rounding hides on which side of 1 a margin is")
 )
 
-// marginProblem minimises a sum of losses of the margins m = Zθ with one kink
-// each, at 1, and one kink of each coordinate at 0:
+// marginProblem minimises a sum of losses of the margins m = Zθ, each with a kink at 1, and of
+// penalties with a kink of each coordinate at 0:
 //
 //	Σ_i w_i·(hinge·max(0, 1−m_i) + ℓ(m_i)) + λ1·‖θ‖₁ + λ2/2·‖θ‖²,  λ2 > 0,
 //
-// with ℓ(m) = smooth[0]·exp(−m) + smooth[1]·max(0, 1−m)² + smooth[2]·log(1+exp(−2m)). w_i is
-// the weight of all copies of row i in the data: equal rows are one row here, or the
+// with ℓ(m) = smooth[0]·exp(−m) + smooth[1]·max(0, 1−m)² + smooth[2]·log(1+exp(−2m)). w_i is the
+// total weight of all copies of row i in the data. Equal rows are one row here, because the
 // multipliers of an elbow with copies would not be unique.
 type marginProblem struct {
 	rows, n int // distinct rows, coordinates
@@ -138,8 +137,8 @@ func softplus(x float64) float64 {
 // top returns the largest multiplier of row i.
 func (p *marginProblem) top(i int) float64 { return p.Copies[i] * p.hinge }
 
-// smoothLoss returns the first and second derivative of ℓ at the margin m, which is
-// below 1 or not.
+// smoothLoss returns the first and second derivative of ℓ at the margin m. If below is set, m
+// counts as below 1.
 func (p *marginProblem) smoothLoss(m float64, below bool) (slope, curvature float64) {
 	if w := p.smooth[0]; w != 0 {
 		e := w * math.Exp(-m)

@@ -13,12 +13,12 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// marginSolver solves a [marginProblem] by a primal active-set method. It takes the Newton step
-// of a face, which without ℓ ends at the face's minimiser, but only as far as the objective
-// falls along it. A kink that ends the step joins the face's constraints, and at a face's
-// minimiser a constraint whose multiplier has the wrong sign leaves. The objective falls with
-// every step that has a length, so the number of faces is finite if steps without length are
-// few. If they are many, dual takes over.
+// marginSolver solves a [marginProblem] by a primal active-set method. It takes the Newton step of
+// a face, which without ℓ ends at the face's minimiser, only as far as the objective falls along
+// it. A kink that ends the step becomes a constraint of the face. At a face's minimiser, a
+// constraint whose multiplier has the wrong sign leaves. The objective falls with every step that
+// has a length, so the number of faces is finite if few steps have no length. If many have none,
+// dual takes over.
 //
 // Without ℓ, θ depends on the way to a face only through the face.
 type marginSolver struct {
@@ -46,7 +46,8 @@ type marginSolver struct {
 	gram      []float64 // work of elbowCond
 }
 
-// A kink of the objective along a step: row or rows+coordinate, place, and jump of the slope there.
+// A kink of the objective along a step: its row or rows+coordinate, its place, and the jump of the
+// slope there.
 type kink struct {
 	id              int
 	t, jump, before float64 // before: the sum of the jumps before it, of searchCurved
@@ -123,9 +124,8 @@ func (p *marginSolver) take(t float64) {
 	}
 }
 
-// newtonStep sets dir to the step to the face's minimiser, which is Newton's if
-// curved, and mult to the multipliers there. It reports false if the Hessian is
-// singular.
+// newtonStep sets dir to the step to the face's minimiser, a Newton step if curved, and mult to the
+// multipliers there. It returns false if the Hessian is singular.
 func (p *marginSolver) newtonStep() bool {
 	p.rounds++
 	p.end.Look()
@@ -172,9 +172,8 @@ func (p *marginSolver) zero(j int) {
 	p.theta[j] = 0
 }
 
-// gradSize is the size of the terms that make up entry j of the gradient. A row on the elbow
-// counts by its multiplier, which with few violators can be much smaller than the weight of its
-// loss.
+// gradSize is the size of the terms of gradient entry j. A row on the elbow contributes by its
+// multiplier, which with few violators can be much smaller than the weight of its loss.
 func (p *marginSolver) gradSize(j int) float64 {
 	size := p.l1 + p.l2*math.Abs(p.theta[j])
 	e := 0
@@ -204,29 +203,28 @@ func (p *marginSolver) marginSize(i int) float64 {
 	return size
 }
 
-// steep reports whether the squared hinge loss of row i has a slope at a distance
-// of d from its kink that is larger than the terms of the gradient.
+// steep reports whether the slope of row i's squared hinge loss, at the distance d from its kink,
+// exceeds the terms of the gradient.
 func (p *marginSolver) steep(i int, d float64) bool {
 	return p.outweighs(i, 2*p.smooth[1]*p.Copies[i]*d)
 }
 
-// outweighs reports whether z_i times slope ≥ 0 is larger than the terms of the
-// gradient.
+// outweighs reports whether slope times z_i, for slope ≥ 0, exceeds the terms of the gradient.
 func (p *marginSolver) outweighs(i int, slope float64) bool {
 	return slope != 0 && slices.ContainsFunc(p.act, func(j int) bool { return slope*math.Abs(p.z[i*p.n+j]) > p.gradSize(j) })
 }
 
-// negative reports whether the multiplier of the elbow's member e is below 0 by more than
-// rounding of its largest value, or else of the terms that it balances. Without violators these
-// are the terms of the ridge alone, however small.
+// negative reports whether the multiplier of the elbow's member e is below 0 by more than rounding.
+// The rounding is relative to its largest value, or else to the terms that it balances. Without
+// violators these are the terms of the ridge alone, however small.
 func (p *marginSolver) negative(e int) bool {
 	b, i := p.mult[e], p.elbow[e]
 	return b < 0 && (b < -marginTol*p.top(i) || p.outweighs(i, -b/marginTol))
 }
 
-// refine corrects theta, without ℓ, if the elbow's margins differ from 1 by more than the
-// rounding of the terms of each. The face's system is solved to rounding of ‖z_i‖‖θ‖, which is
-// far more if the large entries of z_i meet small ones of θ.
+// refine corrects theta, without ℓ, if the elbow's margins differ from 1 by more than the rounding
+// of their terms. The face's system is solved to rounding of ‖z_i‖‖θ‖. That is much more if the
+// large entries of z_i meet small ones of θ.
 func (p *marginSolver) refine() {
 	for range refinements {
 		off := p.work[:len(p.elbow)]
@@ -251,9 +249,9 @@ func (p *marginSolver) refine() {
 	}
 }
 
-// release lets go of constraints whose multipliers have the wrong sign, all of
-// them or with one set only the first, and returns how many. It is called at the
-// face's minimiser, and completes grad there.
+// release removes constraints whose multipliers have the wrong sign: all of them, or only the first
+// if one is set. It returns their number. It is called at the face's minimiser, and completes grad
+// there.
 func (p *marginSolver) release(one bool) int {
 	if !p.curved {
 		for j, t := range p.theta {

@@ -13,53 +13,52 @@ import (
 //
 //	minimise over θ   1/N·Σ_i max(0, 1 − y_i θᵀx_i) + λ1·‖θ‖₁ + λ2/2·‖θ‖²
 //
-// The hyperparameters are (λ1, λ2) with λ1 ≥ 0 and λ2 > 0. Labels are ±1. (The supplement
-// writes y ∈ {0,1}; with a label 0 the hinge loss max(0, 1−yŷ) would be 1 whatever the
-// prediction, so that this is a slip for {−1,1}.) There is no C: in ½‖θ‖² + C·Σ_i max(0, 1 −
-// y_i θᵀx_i) it is 1/(λ2·N) at λ1 = 0. Rows of X may be features φ(x) of a map that is itself
-// learned.
+// The hyperparameters are (λ1, λ2) with λ1 ≥ 0 and λ2 > 0. Labels are ±1. (The supplement writes y
+// ∈ {0,1}. That is a slip for {−1,1}: with a label 0 the hinge loss max(0, 1−yŷ) would be 1 for any
+// prediction.) There is no C: in ½‖θ‖² + C·Σ_i max(0, 1 − y_i θᵀx_i) it is 1/(λ2·N) at λ1 = 0. Rows
+// of X may be features φ(x) of a learned map.
 //
 // # Method
 //
-// A row is on the elbow if y_iθᵀx_i = 1, violates the margin below and is beyond it above. E is
-// the elbow, V the violators, S the support of θ, s its signs, and z_i = y_i·x_i restricted to
-// S. θ and the multipliers b of the elbow solve
+// A row is on the elbow if y_iθᵀx_i = 1. It violates the margin if that is below 1, and is beyond
+// the margin if it is above. E is the elbow, V the violators, S the support of θ, s its signs, and
+// z_i = y_i·x_i restricted to S. θ and the multipliers b of the elbow solve
 //
 //	λ2·θ_S + λ1·s − 1/N·Σ_V z_i − Σ_E b_i z_i = 0,   z_iᵀθ_S = 1 for i ∈ E
 //
-// with 0 ≤ b_i ≤ 1/N. An active-set method in θ finds E, V, S and s exactly,
-// starting from the last fit's.
+// with 0 ≤ b_i ≤ 1/N. An active-set method in θ finds E, V, S and s exactly. It starts from the
+// last fit's.
 //
 // # Derivatives
 //
-// They follow from the implicit function theorem at that system: with (w, u)
-// from λ2·w − Σ_E u_i z_i = dθ_S and z_iᵀw = 0 on E,
+// They follow from the implicit function theorem at that system. With (w, u) from λ2·w − Σ_E u_i
+// z_i = dθ_S and z_iᵀw = 0 on E,
 //
 //	λ1: −sᵀw    λ2: −θᵀw
 //	z_i: w/N for i ∈ V,  b_i·w + u_i·θ for i ∈ E,  0 beyond the margin
 //
-// and z_i = y_i·x_i gives the derivatives in X and y, in which a label counts as the real
-// number that it is in y_iθᵀx_i.
+// and z_i = y_i·x_i gives the derivatives in X and y. Labels are real numbers in y_iθᵀx_i.
 //
-// They exist under strict complementarity. It requires that no row is on the elbow with a
-// multiplier at 0 or 1/N, or has its margin at 1 without being needed on the elbow. It also
-// requires that no coordinate is at its kink. λ2 > 0 alone, the condition of the paper, is not
-// enough. At λ1 = 0, the end of its domain, the derivative with respect to λ1 is the one from
-// the right. Margins, multipliers and coordinates count as being at their kink if rounding
-// hides their side: within 256 times their error by rounding of the terms of the system above.
-// Equal rows z_i, as a bootstrap sample has them, count as one row of their joint weight:
-// derivatives are along moves that keep them equal, in equal parts to each. Along moves that
-// part equal rows on the elbow there is no derivative, since their multipliers are not unique;
-// see [SVM.Ties].
+// They exist under strict complementarity. It fails if a row on the elbow has its multiplier at 0
+// or 1/N, if a row has the margin 1 without being needed on the elbow, or if a coordinate is at its
+// kink. λ2 > 0 alone, the condition of the paper, does not suffice. At λ1 = 0, the end of its
+// domain, the derivative with respect to λ1 is one-sided, from the right. A margin, multiplier or
+// coordinate counts as being at its kink if rounding hides its side: if its distance is within 256
+// times its error by rounding of the terms of the system above.
+//
+// Equal rows z_i, as in a bootstrap sample, count as one row with their total weight. Derivatives
+// are along moves that keep them equal, in equal parts to each. Along moves that separate equal
+// rows on the elbow there is no derivative, because their multipliers are not unique; see
+// [SVM.Ties].
 //
 // The zero value is ready for Load. Fits after the first allocate nothing.
 type SVM struct {
-	// Generalised makes VJP answer at weakly active rows and coordinates too, which have no
-	// derivative, with one element of the generalised (Clarke) Jacobian. It is the Jacobian of
-	// the problem in which each such row stays on the side that its multiplier chooses and each
-	// such coordinate stays at zero. If the rows on the elbow are linearly dependent without
-	// those coordinates, each stays at zero or in the support, as the fit has it. False: such a
-	// VJP is refused with a NotDifferentiableError.
+	// Generalised lets VJP return a result at weakly active rows and coordinates too, where no
+	// derivative exists. The result uses one element of the generalised (Clarke) Jacobian: the
+	// Jacobian of the problem in which each such row stays on the side that its multiplier selects,
+	// and each such coordinate stays at zero. If the rows on the elbow are linearly dependent
+	// without those coordinates, each coordinate stays at zero or in the support as in the fit.
+	// False: such a VJP returns a NotDifferentiableError.
 	Generalised bool
 
 	marginFit
@@ -71,20 +70,19 @@ func (l *SVM) Dims(n int) (theta, hyper int) { return n, 2 }
 // SetGeneralised sets the field Generalised.
 func (l *SVM) SetGeneralised(on bool) { l.Generalised = on }
 
-// Load makes d the data of the following fits. It keeps a reference to d, whose Rows and
-// Weights count. Errors are ArgErrors: as for [learn.Data.Check]; ErrDomain for a label other
-// than ±1, also of a row that does not count. They match ErrIllPosed if all labels that count
-// are the same, and ErrNotFinite if the squared norm of a row overflows. After one, the learner
-// has no data.
+// Load makes d the data of the following fits. It keeps a reference to d, and uses its Rows and
+// Weights. Errors are ArgErrors: from [learn.Data.Check]; ErrDomain for a label other than ±1, also
+// of a row that does not count. They match ErrIllPosed if all labels that count are the same, and
+// ErrNotFinite if the squared norm of a row overflows. After an error the learner has no data.
 func (l *SVM) Load(d learn.Data) (err error) {
 	defer learner.End(l, &err)
 	return l.load(d)
 }
 
-// Fit solves the problem at hyper and writes θ (n entries), with exact zeros outside the
-// support. Errors: an ArgError that matches ErrShape, ErrNotFinite or ErrDomain for hyper,
-// ErrNotFitted without data, and ErrIllPosed or ErrIterationLimit if λ2 is too small for the
-// working precision. After an error there is no fit, and θ is left as it was.
+// Fit solves the problem at hyper and writes θ (n entries), with exact zeros outside the support.
+// An error is an ArgError of kind ErrShape, ErrNotFinite or ErrDomain for hyper, or matches
+// ErrNotFitted without data. It matches ErrIllPosed or ErrIterationLimit if λ2 is too small for the
+// working precision. After an error there is no fit, and θ is unchanged.
 func (l *SVM) Fit(theta, hyper []float64) (err error) {
 	defer learner.End(l, &err)
 	l.state.Stop.Look()
@@ -101,9 +99,9 @@ func (l *SVM) Fit(theta, hyper []float64) (err error) {
 
 // Multipliers returns the dual variable b_i of each training row at the last fit: λ2·θ = Σ_i
 // b_i·y_i·x_i − λ1·s for a subgradient s of ‖θ‖₁. b_i is 1/N times the row's weight if the row
-// violates the margin, 0 beyond it, and between them on the elbow. Equal rows z_i, whose
-// multipliers have a unique sum only, share it equally. It overwrites dst, and allocates only
-// if dst has too little capacity. The error is ErrNotFitted.
+// violates the margin, 0 if it is beyond the margin, and in between on the elbow. Only the sum of
+// the multipliers of equal rows z_i is unique; they share it equally. Multipliers overwrites dst,
+// and allocates only if dst has too little capacity. The error is ErrNotFitted.
 func (l *SVM) Multipliers(dst []float64) ([]float64, error) {
 	return l.p.Spread(l, &l.state, dst, l.multiplier)
 }
@@ -119,23 +117,23 @@ func (l *SVM) multiplier(k int) float64 {
 	return min(max(l.mult[k]/l.p.Copies[k], 0), l.p.hinge)
 }
 
-// SupportVectors returns the training rows whose multipliers are not 0 at the last
-// fit, ascending: θ does not depend on the others. It overwrites dst, and allocates
-// only if dst has too little capacity. The error is ErrNotFitted.
+// SupportVectors returns the training rows whose multipliers are not 0 at the last fit, ascending.
+// θ does not depend on the other rows. It overwrites dst, and allocates only if dst has too little
+// capacity. The error is ErrNotFitted.
 func (l *SVM) SupportVectors(dst []int) ([]int, error) {
 	return l.p.Where(l, &l.state, dst, func(k int) bool { return l.multiplier(k) != 0 })
 }
 
-// Elbow returns the training rows i with y_iθᵀx_i = 1 at the last fit, which the
-// kink of the hinge loss holds there, ascending. It overwrites dst, and allocates only
-// if dst has too little capacity. The error is ErrNotFitted.
+// Elbow returns the training rows i with y_iθᵀx_i = 1 at the last fit that the kink of the hinge
+// loss holds there, ascending. It overwrites dst, and allocates only if dst has too little
+// capacity. The error is ErrNotFitted.
 func (l *SVM) Elbow(dst []int) ([]int, error) { return l.elbow(l, dst) }
 
-// VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not nil. If rows
-// coincide, g.X and g.Y hold the derivative along moves that keep them equal; [SVM.Ties] lists
-// the pairs for which that matters. Errors: ErrNotFitted; an ArgError of kind ErrNotFinite for
-// dtheta or if a product overflows, which leaves g undefined. If strict complementarity fails
-// and Generalised is not set, a NotDifferentiableError.
+// VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not nil. If rows coincide,
+// g.X and g.Y hold the derivative along moves that keep them equal; [SVM.Ties] lists the pairs for
+// which that matters. Errors are ErrNotFitted, and an ArgError of kind ErrNotFinite for dtheta, or
+// if a product overflows, which leaves g undefined. If strict complementarity fails and Generalised
+// is not set, the error is a NotDifferentiableError.
 func (l *SVM) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {
 	defer learner.Name(l, &err)
 	d := qpdiff.Scratch[marginDerivative](w)
@@ -154,13 +152,15 @@ func (l *SVM) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err err
 }
 
 // JVP sets dtheta to the directional derivative of θ at the last fit along d, whose fields are
-// tangents of the inputs (nil: zero). It exists also without strict complementarity. It is then
-// not linear in d, and solves a quadratic program that keeps each weakly active row and
-// coordinate on its side of the kink, which allocates. Errors: ErrNotFitted; an ArgError of
-// kind ErrNotFinite for d or if dtheta, or the change of the gradient along d, overflows. The
-// kind is ErrDomain if d lowers λ1 from 0 at θ_j = 0, and ErrNotDifferentiable if d parts equal
-// rows that are on the elbow and not weakly active. A NotDifferentiableError if d moves X or y
-// at weakly active rows whose multipliers are not unique.
+// tangents of the inputs (nil: zero). It exists also without strict complementarity. It is then not
+// linear in d: it solves a quadratic program that keeps each weakly active row and coordinate on
+// its side of the kink, which allocates.
+//
+// Errors are ErrNotFitted, and an ArgError of kind ErrNotFinite for d, or if dtheta or the change
+// of the gradient along d overflows. The kind is ErrDomain if d lowers λ1 from 0 at θ_j = 0, and
+// ErrNotDifferentiable if d separates equal rows that are on the elbow and not weakly active. If d
+// moves X or y at weakly active rows whose multipliers are not unique, the error is a
+// NotDifferentiableError.
 func (l *SVM) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err error) {
 	defer learner.Name(l, &err)
 	m := qpdiff.Scratch[marginDerivative](w)
@@ -181,12 +181,12 @@ func (l *SVM) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err err
 	return m.finishForward(&l.marginFit, dtheta, d, rise)
 }
 
-// Ties calls visit for pairs of rows i and k on the elbow, not weakly active, with equal z,
-// whose multipliers have a unique sum only. x_i = sign·x_k with sign = y_i·y_k. The g.X of the
-// last VJP with w is the derivative along moves dX with dᵀdX_i = sign·dᵀdX_k for each d that
-// visit gets (n entries, valid during the call). Along other moves there is no derivative.
-// visit returns whether it needs the pair's other d. There are no pairs without a fit, nor if
-// the last derivative with w was another one than a VJP of this fit.
+// Ties calls visit for pairs of rows i and k on the elbow, not weakly active, with equal z. Only
+// the sum of their multipliers is unique. x_i = sign·x_k with sign = y_i·y_k. The g.X of the last
+// VJP with w is the derivative along moves dX with dᵀdX_i = sign·dᵀdX_k for each d that is passed
+// to visit (n entries, valid during the call). Along other moves there is no derivative. visit
+// returns whether it needs the pair's other d. There are no pairs without a fit, nor if the last
+// derivative with w was not a VJP of this fit.
 func (l *marginFit) Ties(w *qpdiff.Workspace, visit func(i, k int, sign float64, d []float64) bool) {
 	if w != nil {
 		qpdiff.Scratch[marginDerivative](w).ties(l, visit)

@@ -13,10 +13,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// SameForAnyGOMAXPROCS runs an experiment on one processor and on five, and fails the test
-// unless both results are equal. It returns the result. With -short, which tests under the
-// race detector and emulation use, it runs on five alone. Those tests look for races and for
-// other rounding, which a second run does not show.
+// SameForAnyGOMAXPROCS runs an experiment on one processor and on five, and fails the test unless
+// both results are equal. It returns the result. With -short it runs on five alone. Tests under the
+// race detector and under emulation use -short: they look for races and for different rounding,
+// which a second run does not show.
 func SameForAnyGOMAXPROCS[R any](t *testing.T, run func(context.Context) (R, error), opts ...cmp.Option) R {
 	t.Helper()
 	with := func(procs int) R {
