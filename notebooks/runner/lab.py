@@ -125,8 +125,7 @@ def pass_on(stream, ending):
 
 def answering(server, runtime, token):
     """The port on which the server, which keeps its files in the folder runtime, answers
-    by now; None if it ends before. It chooses the port when it binds it: one that was
-    found free before may be taken by another JupyterLab meanwhile."""
+    by now; None if it ends before. The server itself chooses the port, and holds it from then on."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     while server.poll() is None:
         with contextlib.suppress(OSError, ValueError):

@@ -1,12 +1,15 @@
 """JupyterLab that leaves the checkout's own files alone; lab.py starts it."""
 
+import contextlib
 import json
 import os
 import sys
 from pathlib import Path
 
 import nbformat
+from jupyter_server.serverapp import ServerApp, random_ports
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
+from tornado.netutil import bind_sockets
 from tornado.web import HTTPError
 from traitlets import Unicode
 
@@ -83,7 +86,27 @@ class Contents(AsyncLargeFileManager):
         return await super().restore_checkpoint(checkpoint_id, path)
 
 
-if __name__ == "__main__":
-    from jupyterlab.labapp import main
+class Server(ServerApp):
+    """A server that holds its port from the moment it is chosen. Jupyter's own looks for a free one and
+    takes it seconds later, when another program may have it."""
 
-    main([*sys.argv[1:], f"--ServerApp.contents_manager_class={Path(__file__).stem}.Contents"])
+    held = ()
+
+    def _find_http_port(self):
+        for port in random_ports(self.port, self.port_retries + 1):
+            with contextlib.suppress(OSError):
+                self.held = bind_sockets(port, self.ip)
+                self.port = port
+                return
+        super()._find_http_port()  # says why there is none
+
+    def _bind_http_server_tcp(self):
+        self.http_server.add_sockets(self.held)
+        return bool(self.held) or super()._bind_http_server_tcp()
+
+
+if __name__ == "__main__":
+    from jupyterlab.labapp import LabApp
+
+    LabApp.serverapp_class = Server
+    LabApp.launch_instance([*sys.argv[1:], f"--ServerApp.contents_manager_class={Path(__file__).stem}.Contents"])

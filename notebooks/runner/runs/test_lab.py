@@ -5,6 +5,8 @@ import os
 import re
 import shutil
 import signal
+import socket
+import subprocess
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -95,6 +97,24 @@ class Lab(Small):
         both[1].send_signal(signal.SIGINT)
         both[1].communicate(timeout=LIMIT)
         self.assertEqual(len(addresses), 2)
+
+    def test_it_holds_its_port_from_its_choice_on(self):
+        script = """
+import sys
+sys.path.append(sys.argv[1])
+import serve_jupyterlab
+server = serve_jupyterlab.Server(ip="127.0.0.1", port_retries=50)
+server._find_http_port()
+print(server.port, flush=True)
+sys.stdin.read()
+"""
+        argv = [self.checkout / ".venv/bin/python", "-I", "-c", script, self.checkout / "notebooks/runner"]
+        self.process = subprocess.Popen(argv, env=os.environ | {"CVGM_TOOLCHAIN": "go1"}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        port = int(self.process.stdout.readline())
+        with socket.socket() as other:
+            other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            self.assertRaises(OSError, other.bind, ("127.0.0.1", port))
+        self.process.communicate()
 
     def test_it_opens_copies_and_changes_nothing_else(self):
         self.notebook("00_start", WRITES)
