@@ -62,8 +62,8 @@ func (w *tuning) take(c Candidate) {
 	out.OutOfFold, out.Model, out.Pipeline = c.OutOfFold, c.Model, c.Pipeline
 }
 
-// choose takes a constant prediction or the defaults in place of the winner if they are better, and
-// warns, also if they only may be. Its errors are ctx's.
+// choose replaces the winner by a constant prediction or the defaults if they are better, and
+// warns. It also warns if they only may be better. Its errors are ctx's.
 func (w *tuning) choose() error {
 	choice, why := w.choice()
 	if choice == ChoseWinner {
@@ -101,7 +101,7 @@ func (w *tuning) choose() error {
 	return nil
 }
 
-// choice returns what is best, and why. A reason for the winner is one to doubt it.
+// choice returns the best choice, and the reason. A reason for the winner is a reason to doubt it.
 func (w *tuning) choice() (Choice, string) {
 	out := w.out
 	constant, _ := out.Risk.against(constantName)
@@ -166,7 +166,8 @@ func (w *tuning) constantCandidate() (Candidate, error) {
 	return w.withModel(c, w.constantModel(w.rows()))
 }
 
-// constantModel is the best constant prediction on the rows, for the columns of the tuned model.
+// constantModel is the best constant prediction on the rows, as a model with the columns of the
+// tuned one.
 func (w *tuning) constantModel(rows []int) *cvgm.Model {
 	model := *w.out.Winner.Model
 	model.Kernel, model.Predictor, model.Hyper = nil, nil, nil

@@ -38,7 +38,7 @@ func (w *tuning) constantLoss(splits []cvgm.Split) (float64, error) {
 	return total, nil
 }
 
-// smallestLoss bounds the losses that underflow: it is the smallest number with all digits.
+// smallestLoss is the smallest number with all digits. Losses below it underflow.
 const smallestLoss = 0x1p-1022
 
 // constantOn is constantOf for the labels of the rows.
@@ -47,9 +47,9 @@ func (w *tuning) constantOn(rows []int) float64 {
 	return w.constantOf(sample.Pick(w.c.Data.Y, rows), sample.Relative(w.c.Data.Weights, rows))
 }
 
-// constantOf returns the constant prediction of lowest mean loss on the labels, for a convex
-// loss. For other losses it is the best of three: the smallest label, the largest, and the
-// point that bisection finds between them.
+// constantOf returns the constant prediction of lowest mean loss on the labels, for a convex loss.
+// For other losses it returns the best of three predictions: the smallest label, the largest label,
+// and the point between them that bisection finds.
 func (w *tuning) constantOf(labels []float64, weights sample.Weights) float64 {
 	switch w.c.Loss.(type) {
 	case cvgm.SquaredError:
@@ -106,7 +106,7 @@ func runningMean(y []float64, weights sample.Weights) (mean float64) {
 	return mean
 }
 
-// slopeAt sums the slopes of a loss at the prediction p, those at its kinks included.
+// slopeAt sums the slopes of a loss at the prediction p. It includes the slopes at kinks.
 func slopeAt(loss cvgm.Loss, p float64, labels []float64, weights sample.Weights) (total float64) {
 	kinks, _ := loss.(cvgm.KinkedLoss)
 	for i, y := range labels {

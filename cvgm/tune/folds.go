@@ -54,7 +54,8 @@ func (w *tuning) mostFolds(rows []int) int {
 	return len(rows)
 }
 
-// draw draws folds of the rows, with the field that sets their number, or "", for errors.
+// draw draws folds of the rows. For errors it takes the name of the field that sets their number,
+// or "".
 func (w *tuning) draw(src cvgm.Source, rows []int, folds int, arg string) ([]cvgm.Split, error) {
 	var splits []cvgm.Split
 	var err error
@@ -90,8 +91,8 @@ func (w *tuning) draw(src cvgm.Source, rows []int, folds int, arg string) ([]cvg
 	return splits, nil
 }
 
-// restrict returns the splits with their rows among rows alone, without those that have
-// none left on a side.
+// restrict returns the splits, limited to the given rows. It leaves out splits that then have no
+// rows on one side.
 func restrict(splits []cvgm.Split, rows []int) []cvgm.Split {
 	in := map[int]bool{}
 	for _, i := range rows {
@@ -119,7 +120,8 @@ func countOf(y []float64, v float64) (n int) {
 	return n
 }
 
-// ordered reports whether all splits are the user's and train on rows before those that they validate on.
+// ordered reports whether all splits are the user's, and train on rows before their validation
+// rows.
 func (w *tuning) ordered() bool {
 	return w.Tuner.Splits != nil && !slices.ContainsFunc(w.Tuner.Splits, func(s cvgm.Split) bool { return slices.Max(s.Train) > slices.Min(s.Val) })
 }

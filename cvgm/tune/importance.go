@@ -21,12 +21,13 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// An Importance is the part of one column in the predictions of a model.
+// An Importance describes how much the predictions of a model depend on one column.
 type Importance struct {
 	Column string // of the file; without a table "column" and its index
-	// Increase is the increase of the loss out of fold if the rows exchange their values of the
-	// column, in per cent of the loss of a constant prediction: the mean over the repeats with its 95 %
-	// interval. The interval has the error of finitely many repeats alone, not the error of the data.
+	// Increase is the increase of the loss out of fold if the column's values are exchanged between
+	// rows, in per cent of the loss of a constant prediction. It is the mean over the repeats with
+	// its 95 % interval. That interval has the error of finitely many repeats alone, not the error
+	// of the data.
 	Increase assess.Estimate
 }
 
@@ -38,17 +39,20 @@ func (i Importance) String() string {
 const defaultRepeats = 10
 
 // Importance returns the permutation importance (Breiman 2001) of each column for the model at
-// Hyper, the largest first. For each of Splits the learner is fitted to the training rows, and
-// predicts the validation rows after the values of one column are exchanged between rows, in
-// repeats random orders (0: 10). So no row has a part in the fit that predicts it. The levels of a
-// category, the parts of a date and missing values go with their column. Units change nothing.
+// Hyper, the largest first. For each of Splits it fits the learner to the training rows, exchanges
+// the values of one column between the validation rows, and predicts these rows. It does so in
+// repeats random orders (0: 10). No row takes part in the fit that predicts it. The levels of a
+// category, the parts of a date and missing values stay with their column. Units do not affect the
+// result.
 //
-// A column may be below 0 by chance. Of two columns that tell the same, each is less important
-// than without the other. The orders are drawn from seed, the same for all columns. The cost is
-// one fit for each split, and a prediction of all rows for each column and repeat.
+// The importance of a column may be below 0 by chance. If two columns have the same information,
+// each is less important than without the other. The orders are drawn from seed, and are the same
+// for all columns. The cost is one fit for each split, and a prediction of all rows for each column
+// and repeat.
 //
-// It returns an error of kind ErrEmpty without a model, of kind ErrDomain for repeats of 1 or below 0,
-// for a constant prediction and for a sparse X, the error of a fit that fails, and ctx's error if ctx ends.
+// Errors are of kind ErrEmpty without a model, and of kind ErrDomain for repeats of 1 or below 0,
+// for a constant prediction and for a sparse X. Importance also returns the error of a fit that
+// fails, and ctx's error if ctx ends.
 func (t *Tuned) Importance(ctx context.Context, repeats int, seed uint64) ([]Importance, error) {
 	if t == nil || t.Model == nil {
 		return nil, args.Bad("Tuned", qpdiff.ErrEmpty, "let the search end", "has no model")
@@ -120,7 +124,8 @@ func (t *Tuned) fileColumns() (names []string, columns [][]int) {
 	return names, columns
 }
 
-// exchange adds the increase of the loss of one split to the sum of each group of columns and order.
+// exchange works on one split. It adds the increase of the loss to the sum of each group of columns
+// and each order.
 func (t *Tuned) exchange(ctx context.Context, cv *cvgm.CV, s cvgm.Split, columns, orders [][]int, increase [][]float64) error {
 	if n := len(sample.Positive(s.Train, t.Config.Data.Weights)); n < 2 {
 		return args.Bad("Tuned.Splits", qpdiff.ErrShape, "use larger training sets", "train on %d example", n)

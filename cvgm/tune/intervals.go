@@ -8,8 +8,8 @@ import (
 	"cvgm/cvgm/interval"
 )
 
-// foldModel fits the model of an outer fold by its CV. The spread is fitted to the out-of-fold errors among
-// the fold's training rows, by the search's CV within them.
+// foldModel fits the model of an outer fold by its CV. It fits the spread to the out-of-fold errors
+// of the fold's training rows, which the search's CV within them gives.
 func (w *tuning) foldModel(cv, within *cvgm.CV, outer cvgm.Split, hyper []float64) (m foldModel) {
 	if m.model, m.err = cv.FinalContext(w.ctx, outer.Train, hyper); m.err != nil {
 		return m
@@ -31,7 +31,7 @@ func (w *tuning) foldModel(cv, within *cvgm.CV, outer cvgm.Split, hyper []float6
 	return m
 }
 
-// setIntervals makes the intervals of Model, if they are wanted and there are outer folds.
+// setIntervals makes the intervals of Model if they are wanted and there are outer folds.
 func (w *tuning) setIntervals() {
 	if !w.Intervals || w.first == nil { // NoRisk has the reason
 		return
@@ -46,7 +46,8 @@ func (w *tuning) setIntervals() {
 	}
 }
 
-// intervals makes the intervals by the models of the first repeat of the outer folds that are what Model is.
+// intervals makes the intervals. It uses the models of the first repeat's outer folds that are of
+// the same choice as Model.
 func (w *tuning) intervals() (*interval.CVPlus, error) {
 	chosen := map[Choice]contender{ChoseWinner: ofTuning, ChoseDefault: ofDefault, ChoseConstant: ofConstant}[w.out.Choice]
 	unit := func(i int) int { // the number of the group, or of the row without groups

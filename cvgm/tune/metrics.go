@@ -7,9 +7,8 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// measureRisk sets the predictions of the repeats and their metrics, of e to the power of
-// predictions that are logarithms of means. A prediction that is not finite
-// leaves no metrics.
+// measureRisk sets the predictions of the repeats and their metrics. If predictions are logarithms
+// of means, it uses e to their power. A prediction that is not finite leaves no metrics.
 func (w *tuning) measureRisk(r *Risk, done []*repeat) {
 	var samples []assess.Sample
 	for _, one := range done {

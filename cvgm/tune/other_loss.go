@@ -8,8 +8,9 @@ import (
 	"cvgm/qpdiff/linear"
 )
 
-// warnOfOtherLoss warns if the fit does not minimise the validation loss. Then no penalty makes the
-// model what the loss asks for: a squared fit predicts means, whatever quantile a pinball loss is of.
+// warnOfOtherLoss warns if the fit does not minimise the validation loss. Then no penalty yields
+// the model that the loss requires: a squared fit predicts means, whatever the quantile of a
+// pinball loss.
 func (w *tuning) warnOfOtherLoss() {
 	usual := usualLosses[w.learner.Convention().Loss]
 	if _, huber := w.learner.(*linear.Huber); usual == nil || huber && robust(w.c.Loss) || proportional(w.c.Loss, usual, w.c.Data.Y) {
@@ -18,7 +19,8 @@ func (w *tuning) warnOfOtherLoss() {
 	w.warn(OtherLoss, "The validation loss, %s, is not what the fit of %T minimises, which is near %s: the search tunes the penalties alone for it. A learner of that loss may be far better.", lossName(w.c.Loss), w.learner, lossName(usual))
 }
 
-// robust reports a loss between which and the fit of Huber's loss there is a threshold.
+// robust reports whether l is the loss of Huber or the absolute one. Such a loss differs from the
+// fitted Huber loss only in its threshold.
 func robust(l cvgm.Loss) bool {
 	switch l.(type) {
 	case cvgm.HuberLoss, cvgm.AbsoluteError:

@@ -16,7 +16,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// widthPairs is the number of pairs of rows in the median of their distances.
+// widthPairs is the number of pairs of rows whose distances enter the median.
 const widthPairs = 2000
 
 // hyperparameters returns the learner's hyperparameters and the kind of each, with bounds and
@@ -69,8 +69,8 @@ func (w *tuning) givenHyperparameters(count int) (plan []learn.Hyperparameter, k
 	return slices.Clone(w.Hyper), kinds, nil
 }
 
-// moments returns the moments of the rows given, as the learner sees them in training on all of
-// them, and whether no feature varies.
+// moments returns the moments of the given rows, as the learner sees them in training on all of
+// them. It also returns whether no feature varies.
 func (w *tuning) moments(rows []int) (m learn.Moments, flat bool, err error) {
 	weights := sample.Relative(w.c.Data.Weights, rows)
 	y := sample.Pick(w.c.Data.Y, rows)
@@ -91,8 +91,8 @@ func (w *tuning) moments(rows []int) (m learn.Moments, flat bool, err error) {
 	return m, flat, err
 }
 
-// spread returns the spread of the labels, or another unit of theirs if most or all of them are
-// equal.
+// spread returns the spread of the labels. If most or all labels are equal it returns another
+// quantity in their unit.
 func spread(y []float64, weights sample.Weights) float64 {
 	middle := median(y, weights)
 	distances := make([]float64, len(y))
@@ -113,7 +113,7 @@ func spread(y []float64, weights sample.Weights) float64 {
 	return spread
 }
 
-// median returns the least value at or below which lies half of the weight.
+// median returns the smallest value such that half of the weight lies at or below it.
 func median(values []float64, weights sample.Weights) float64 {
 	sorted, w := slices.Clone(values), slices.Clone(weights)
 	stat.SortWeighted(sorted, w)
@@ -135,7 +135,7 @@ func medianPositive(values []float64, weights sample.Weights) float64 {
 	return median(positive, w)
 }
 
-// measure returns the sizes of the data with weights, and whether no feature varies.
+// measure returns the sizes of the weighted data, and whether no feature varies.
 func measure(x *mat.Dense, y []float64, weights sample.Weights) (learn.Moments, bool) {
 	rows, n := x.Dims()
 	mean, total := weights.Mean(y), weights.Total(rows)
@@ -170,8 +170,8 @@ func newFeatureSizes(n int, mean float64) *featureSizes {
 	return &featureSizes{m: learn.Moments{Features: n, Mean: mean, Squares: make([]float64, n)}}
 }
 
-// add takes feature j that is not zero throughout, by its mean square and its mean product with
-// the labels less their mean.
+// add adds feature j, which is not zero throughout: its mean square, and its mean product with the
+// labels minus their mean.
 func (s *featureSizes) add(j int, square, product float64) {
 	s.m.Squares[j] = square
 	s.m.Trace += square
@@ -198,7 +198,7 @@ func (s *featureSizes) moments() learn.Moments {
 // momentColumns is the number of vectors of features that measureView takes.
 const momentColumns = 14
 
-// measureView is measure for rows that are read in place, of which it takes those given.
+// measureView is measure for rows that are read in place. It uses only the given rows.
 func (w *tuning) measureView(rows []int, y []float64, weights sample.Weights) (m learn.Moments, flat bool, err error) {
 	x := w.c.Data.X
 	if w.prepare != nil {
@@ -250,8 +250,8 @@ func (w *tuning) measureView(rows []int, y []float64, weights sample.Weights) (m
 	return m, !slices.Contains(constant, false), nil
 }
 
-// distance returns the median of the squared distance between rows. A pair of rows has the
-// product of their weights as its weight.
+// distance returns the median of the squared distance between rows. The weight of a pair of rows is
+// the product of their weights.
 func distance(x *mat.Dense, weights sample.Weights) float64 {
 	rows, _ := x.Dims()
 	var squares []float64

@@ -4,16 +4,17 @@ import "cmp"
 
 const (
 	mostRepeats = 10
-	// riskFits is the number of fits that the default number of repeats stays below. Repeats lower
-	// the part of the variance that the choice of folds has: a third one halves what is left of it.
+	// riskFits is a number of fits, which the default number of repeats does not exceed. Repeats
+	// lower the part of the variance that comes from the choice of folds: a third repeat halves the
+	// rest of it.
 	riskFits = 7_000
-	// fitEntries is the number of entries of a table up to which a fit counts as one. A fit of a larger
-	// table counts in proportion.
+	// fitEntries is the number of entries of a table up to which a fit counts as one. A fit of a
+	// larger table counts in proportion to its entries.
 	fitEntries = 20_000
 )
 
-// repeats returns the number of repeats of the outer folds, if a search takes so many fits. It
-// follows from counts: neither a clock nor an outcome of the estimate has a part.
+// repeats returns the number of repeats of the outer folds, if a search takes this many fits. It
+// depends only on counts, and not on a clock or a result of the estimate.
 func (w *tuning) repeats(folds, fits int) int {
 	if folds < 2 || w.ordered() || folds >= w.mostFolds(w.rows()) {
 		return 1

@@ -20,8 +20,8 @@ import (
 // outerFolds returns the number of outer folds; none is −1.
 func (w *tuning) outerFolds() int { return cmp.Or(w.OuterFolds, defaultOuterFolds) }
 
-// leastOuter is the number of examples below which there is no nested estimate: with 5 folds,
-// 10 examples leave 8 to the searches.
+// leastOuter is the smallest number of examples for a nested estimate: with 5 folds, 10 examples
+// leave 8 to the searches.
 const leastOuter = 10
 
 // estimateRisk sets the nested estimate. Its errors are ctx's.
@@ -80,8 +80,8 @@ func (w *tuning) estimateRisk() error {
 	return nil
 }
 
-// nested makes the predictions of a repeat, numbered from 0. With an error it returns the fold that failed; the
-// repeat is nil if there are no folds.
+// nested makes the predictions of a repeat. Repeats are numbered from 0. With an error it returns
+// the fold that failed. The repeat is nil if there are no folds.
 func (w *tuning) nested(rows []int, folds, number, repeats int) (*repeat, int, error) {
 	outer, err := w.outer(rows, folds, number)
 	if err != nil {
@@ -105,7 +105,7 @@ func (w *tuning) nested(rows []int, folds, number, repeats int) (*repeat, int, e
 	return r, 0, nil
 }
 
-// risk returns the estimates by the repeats, of which an example's loss is the mean.
+// risk returns the estimates. An example's loss is its mean over the repeats.
 func (w *tuning) risk(done []*repeat) *Risk {
 	rows, paired := w.judgedRows(done)
 	var losses [contenders][][]float64
@@ -138,8 +138,8 @@ func (w *tuning) risk(done []*repeat) *Risk {
 	return r
 }
 
-// judgedRows returns the rows that the outer folds judge, and how they are paired: rows of a group, or of a fold
-// in the order of time, depend on each other.
+// judgedRows returns the rows that the outer folds judge, and their units. Rows of a group, or of a
+// fold in the order of time, depend on each other and share a unit.
 func (w *tuning) judgedRows(done []*repeat) (rows []int, paired assess.Rows) {
 	for _, fold := range done[0].folds {
 		rows = append(rows, fold.Val...)
@@ -163,7 +163,8 @@ func (w *tuning) judgedRows(done []*repeat) (rows []int, paired assess.Rows) {
 	return rows, paired
 }
 
-// lossesOf returns the loss of a contender in each repeat at each of the rows: +Inf if it has no prediction.
+// lossesOf returns the loss of a contender in each repeat at each row. It is +Inf without a
+// prediction.
 func (w *tuning) lossesOf(c contender, rows []int, done []*repeat) (losses [][]float64) {
 	for _, r := range done {
 		one := make([]float64, len(rows))
@@ -178,11 +179,10 @@ func (w *tuning) lossesOf(c contender, rows []int, done []*repeat) (losses [][]f
 	return losses
 }
 
-// outer returns the outer folds, as many at most. They are drawn like the search's folds (see
-// draw), from another seed: the number of this repeat, from 0, counts the seeds that PCG with
-// Seed and 1 gives. In the order of time they are the
-// last of the splits. A split is left out if no split of the search precedes it, or if it
-// shares a validation row with a later one.
+// outer returns at most folds outer folds. They are drawn like the search's folds (see draw), from
+// the next seed for each repeat. PCG with Seed and 1 gives the seeds, and number counts the repeats
+// from 0. In the order of time, the outer folds are the last of the splits. A split is skipped if
+// no split of the search precedes it, or if it shares a validation row with a later one.
 func (w *tuning) outer(rows []int, folds, number int) ([]cvgm.Split, error) {
 	if w.ordered() {
 		var last []cvgm.Split
@@ -216,8 +216,8 @@ func (w *tuning) outer(rows []int, folds, number int) ([]cvgm.Split, error) {
 	return w.draw(rand.New(rand.NewPCG(seed, 0)), rows, folds, arg)
 }
 
-// outerFold searches on the training rows of an outer split, and returns the predictions for
-// its validation rows, nil if the default or the rival fails. The outer folds of the first repeat also make
+// outerFold searches on the training rows of an outer split. It returns the predictions for the
+// validation rows, nil for the default or the rival if it fails. In the first repeat it also makes
 // models for intervals.
 func (w *tuning) outerFold(outer cvgm.Split, number int) ([contenders][]float64, error) {
 	var made [contenders][]float64

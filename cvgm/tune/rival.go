@@ -14,13 +14,14 @@ import (
 	"cvgm/qpdiff/linear"
 )
 
-// rivalLooks is the number of penalties of which the ridge takes the best: nine over its range
-// come within a factor of about 3 of each penalty.
+// rivalLooks is the number of penalties of the ridge, of which the best is taken. With nine over
+// the range, one is within a factor of about 3 of any penalty.
 const rivalLooks = 9
 
-// newRival returns the rival, or nil if there is none. It is a ridge, or a logistic ridge for the logistic loss. The means of
-// the levels of one categorical column take its place if the learner is such a ridge itself, or
-// if the table is so large that a ridge would take longer than the learner.
+// newRival returns the rival, or nil if there is none. It is a ridge, or a logistic ridge for the
+// logistic loss. In two cases it predicts by the means of the levels of one categorical column: if
+// the learner is such a ridge itself, or if the table is so large that a ridge would take longer
+// than the learner.
 func (w *tuning) newRival() (*rival, error) {
 	_, odds := w.c.Loss.(cvgm.LogisticLoss)
 	same := false
@@ -72,8 +73,8 @@ func (w *tuning) categorical() (columns []int) {
 	return columns
 }
 
-// rivalOn returns the rival's predictions for the validation rows of an outer fold, with its
-// penalty or column chosen on the splits of the training rows. Nil: it fails on them.
+// rivalOn returns the rival's predictions for the validation rows of an outer fold. The splits of
+// the training rows choose its penalty or column. Nil: the rival fails on them.
 func (w *tuning) rivalOn(outer cvgm.Split, splits []cvgm.Split) ([]float64, error) {
 	own := w.rival.ridge
 	if own == nil {
@@ -117,8 +118,8 @@ func (w *tuning) rivalOn(outer cvgm.Split, splits []cvgm.Split) ([]float64, erro
 	return sample.Pick(all, outer.Val), nil
 }
 
-// groupMeans predicts by the levels of the categorical column with the lowest CV loss on the
-// splits.
+// groupMeans predicts by the levels of one categorical column: the one with the lowest CV loss on
+// the splits.
 func (w *tuning) groupMeans(outer cvgm.Split, splits []cvgm.Split) ([]float64, error) {
 	best, lowest := -1, math.Inf(1)
 	for _, j := range w.categorical() {
@@ -140,9 +141,9 @@ func (w *tuning) groupMeans(outer cvgm.Split, splits []cvgm.Split) ([]float64, e
 	return w.meansOf(best, outer), nil
 }
 
-// meansOf predicts each validation row by the constant of lowest loss on the training rows of its level in
-// column j. One example of the training set's constant is added to each level: it alone
-// predicts levels that the training rows lack.
+// meansOf predicts each validation row by a constant: the one of lowest loss on the training rows
+// with the row's level in column j. Each level has one more example, with the training set's
+// constant as its label. That example alone predicts levels that the training rows lack.
 func (w *tuning) meansOf(j int, s cvgm.Split) []float64 {
 	level := func(i int) float64 { return w.c.Data.X.At(i, j) }
 	rows := sample.Positive(slices.Clone(s.Train), w.c.Data.Weights)

@@ -60,8 +60,8 @@ func (w *tuning) run() (*Tuned, error) {
 	return w.out, nil
 }
 
-// stopped returns the results of a search that ctx ended, without another fit; after another
-// error, the error alone.
+// stopped returns the results of a search that ctx ended, without another fit. After another error
+// it returns only the error.
 func (w *tuning) stopped(s *tuneSearch, err error) (*Tuned, error) {
 	if s == nil || w.ctx.Err() == nil || !args.Finite(s.best.Loss) {
 		return nil, err
@@ -76,8 +76,8 @@ func (w *tuning) stopped(s *tuneSearch, err error) (*Tuned, error) {
 	return w.out, err
 }
 
-// economise takes the first two looks of the search, and returns it with as many starts and
-// folds as MaxTime allows by the time of these.
+// economise takes the first two looks of the search. By their time it reduces starts and folds to
+// what MaxTime allows, and returns the search.
 func (w *tuning) economise(s *tuneSearch, rows []int) (*tuneSearch, error) {
 	if err := s.looks(2); err != nil {
 		return s, s.ended(err)
@@ -128,8 +128,8 @@ func (w *tuning) record(s *tuneSearch) {
 	out.Winner = Candidate{Hyper: out.Hyper, Loss: out.Loss, StandardError: math.NaN(), TrainLoss: math.NaN(), Residual: math.NaN()}
 }
 
-// finish fits the model and fills in all but the nested estimate. If the learner fails at the
-// lowest point on all data, or without a warm start, the next one takes its place.
+// finish fits the model and sets all results except the nested estimate. If the learner fails at
+// the best point, on all data or without a warm start, the next best point replaces it.
 func (w *tuning) finish(s *tuneSearch) error {
 	var err error
 	if w.out.ConstantLoss, err = w.constantLoss(s.splits); err != nil {

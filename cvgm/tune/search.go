@@ -20,33 +20,35 @@ import (
 
 const (
 	looks = 9 // at the CV loss before the first descent, the default included
-	// kinkedLooks takes their place if the loss has kinks. Such a CV loss has many valleys, for
-	// example with a hinge loss, and each descent ends in the valley in which it begins.
+	// kinkedLooks replaces it if the loss has kinks. Such a CV loss, for example with a hinge loss,
+	// has many valleys, and each descent ends in the valley in which it begins.
 	kinkedLooks = 25
-	// tuneTol ends a descent when a change of each hyperparameter by a factor e would lower the
-	// CV loss by this share at most, to first order.
+	// tuneTol is a share of the CV loss. A descent ends if a change of each hyperparameter by a
+	// factor e would lower the CV loss by at most this share, to first order.
 	tuneTol = 1e-4
-	// descentEvals bounds the evaluations of a descent for each free kind of hyperparameters:
-	// at a kink it may creep along. The pattern search is faster from there.
+	// descentEvals bounds the evaluations of a descent, for each free kind of hyperparameters. A
+	// descent may become slow along a kink; the pattern search is then faster.
 	descentEvals = 25
-	// storedStep limits a descent's step in the logarithm of a hyperparameter, if there are more
-	// than storedFeatures stored features. A fit at small penalties has so many active features
-	// that one evaluation may take longer than all others.
+	// storedStep limits a descent's step in the logarithm of a hyperparameter if there are more
+	// than storedFeatures stored features. At small penalties so many features are active that one
+	// evaluation may take longer than all others together.
 	storedStep     = 3
 	storedFeatures = 1000
-	// firstPattern and lastPattern are the first and the last step of the pattern search, as shares of the range.
+	// firstPattern and lastPattern are the first and the last step of the pattern search, as shares
+	// of the range.
 	firstPattern, lastPattern = .08, .01
-	// nearZero is the share of its range, from the lower bound, within which 0 is tried for a
-	// hyperparameter that may vanish.
+	// nearZero is a share of a hyperparameter's range. If its value is within this share of the
+	// lower bound, and it may vanish, 0 is tried.
 	nearZero = .25
-	// apart is the distance from the first start, as a share of the range of one kind of
-	// hyperparameters, from which a look may be the next start.
+	// apart is a share of the range of one kind of hyperparameters. A look may be the next start if
+	// it is at least that far from the first start.
 	apart = .2
 	// sameHyper is the relative change of a hyperparameter that counts as rounding.
 	sameHyper = 1e-14
-	// widthEvals is the number of evaluations that several widths add to the limit of a search.
+	// widthEvals is the number of evaluations by which several widths raise the limit of a search.
 	widthEvals = 300
-	// sameLoss is the share of the loss of the constant prediction within which two losses count as equal.
+	// sameLoss is a share of the constant prediction's loss. Two losses that differ by less count
+	// as equal.
 	sameLoss = 1e-6
 )
 
@@ -80,8 +82,7 @@ type point struct {
 	loss        float64
 }
 
-// load makes a CV of c. The end of the context ends it, and so does MaxTime if
-// there was an evaluation.
+// load makes a CV of c. It stops if the context ends, or MaxTime after at least one evaluation.
 func (w *tuning) load(c cvgm.Config) (*cvgm.CV, error) {
 	ctx := w.ctx
 	if w.evaluations > 0 {
@@ -158,8 +159,8 @@ func (s *tuneSearch) looks(count int) error {
 	return nil
 }
 
-// look returns the loss at a look and writes its gradient, if both are known. It compares
-// within rounding, because hyperparameters pass through logarithms and back.
+// look returns the loss at a look and writes its gradient, if both are known. It compares points
+// within rounding, because hyperparameters are converted to logarithms and back.
 func (s *tuneSearch) look(grad, hyper []float64) (loss float64, ok bool) {
 	for _, p := range s.known {
 		if floats.EqualFunc(p.hyper, hyper, func(a, b float64) bool { return scalar.EqualWithinRel(a, b, sameHyper) }) {
@@ -173,7 +174,7 @@ func (s *tuneSearch) look(grad, hyper []float64) (loss float64, ok bool) {
 // errEvals ends a search that has spent its evaluations.
 var errEvals = errors.New("cvgm: Tuner.MaxEvals is spent: raise it")
 
-// eval returns the CV loss and its gradient: +Inf if the fit fails. Its error ends the search.
+// eval returns the CV loss and its gradient, or +Inf if the fit fails. Its error ends the search.
 func (s *tuneSearch) eval(grad, hyper []float64) (float64, error) {
 	if s.w.ctx.Err() != nil {
 		return 0, context.Cause(s.w.ctx)
@@ -228,7 +229,7 @@ func (s *tuneSearch) run() error {
 	return nil
 }
 
-// mostEvals is the number of evaluations at which a search ends, with its parts.
+// mostEvals is the number of evaluations at which a search with all its parts ends.
 func (s *tuneSearch) mostEvals() int {
 	most := defaultEvals
 	if s.freeWidths() > 1 {
@@ -237,10 +238,10 @@ func (s *tuneSearch) mostEvals() int {
 	return cmp.Or(s.w.MaxEvals, most)
 }
 
-// settle calls fit with the best point and, as long as it fails, with the best of the others,
-// which then is s.best. It returns whether a fit succeeded, with the first failure, or with
-// ctx's error if ctx ends. A fit that needs too much memory ends it: another point instead
-// would let the result depend on the memory.
+// settle calls fit with the best point. If fit fails, it calls it with the next best point, which
+// then becomes s.best, and so on. It returns whether a fit succeeded, with the first failure, or
+// with ctx's error if ctx ends. A fit that needs too much memory ends it, because with another
+// point the result would depend on the memory.
 func (s *tuneSearch) settle(fit func() error) (settled bool, failure error) {
 	if failure = fit(); failure == nil {
 		return true, nil
@@ -320,9 +321,9 @@ func (s *tuneSearch) descents() error {
 }
 
 // edges applies if the best point is at an upper bound of one kind. It looks at points at which
-// another kind alone is near its upper bound, and descends from the better ones. When one
-// penalty hides all features, another one, just strong enough to leave the best of them, may do
-// better. The CV loss then has a valley too narrow for the first looks.
+// only another kind is near its upper bound, and descends from the better ones. If one penalty
+// hides all features, another one that is just strong enough to leave the best features may be
+// better. Such a valley of the CV loss is too narrow for the first looks.
 func (s *tuneSearch) edges() error {
 	atBound := make([]bool, s.kinds)
 	for i, h := range s.hyper {
@@ -357,9 +358,9 @@ func (s *tuneSearch) edges() error {
 	return nil
 }
 
-// pattern moves the kinds of free hyperparameters up and down from the best point, by shares of
-// their ranges that are halved when no move lowers the CV loss. It needs no gradient: kinks, at
-// which a descent may end early, do not stop it.
+// pattern moves the kinds of free hyperparameters up and down from the best point. The steps are
+// shares of their ranges, halved when no move lowers the CV loss. It needs no gradient, so kinks,
+// at which a descent may end early, do not stop it.
 func (s *tuneSearch) pattern() error {
 	for step := firstPattern; step >= lastPattern; step /= 2 {
 		for moved := true; moved; {
@@ -376,8 +377,8 @@ func (s *tuneSearch) pattern() error {
 	return nil
 }
 
-// move moves one kind up or, if that does not lower the CV loss, down. It reports whether the
-// CV loss fell by more than rounding.
+// move moves one kind up. If that does not lower the CV loss, it moves it down. It reports whether
+// the CV loss fell by more than rounding.
 func (s *tuneSearch) move(kind int, step float64) (gained bool, err error) {
 	for _, by := range []float64{step, -step} {
 		before := s.best.Loss
@@ -411,10 +412,10 @@ func (s *tuneSearch) descendWithin(x []float64, evals int) error {
 	return s.search(x, func(i int) (lower, upper float64) { return s.hyper[i].Lower, s.hyper[i].Upper }, search.LogSpace{Searcher: searcher})
 }
 
-// search runs a searcher on the free hyperparameters within bounds. It sees them in units of
-// their lower bounds, and the loss in a power of 2 near the lowest one. The units of
-// hyperparameters and labels then neither change its rounding nor overflow in the squares of
-// its gradients.
+// search runs a searcher on the free hyperparameters within bounds. The searcher sees
+// hyperparameters in units of their lower bounds, and the loss in units of a power of 2 near the
+// lowest loss. Thus the units of hyperparameters and labels do not affect its rounding, and squares
+// of gradients do not overflow.
 func (s *tuneSearch) search(x []float64, bounds func(i int) (lower, upper float64), searcher search.Searcher) error {
 	var p search.Problem
 	var x0 []float64

@@ -59,9 +59,9 @@ func (s space) fix(name string, v float64) error {
 	return nil
 }
 
-// design returns so many points: the default, then points that fill the box evenly (the
-// sequence of Roberts, an extension of the golden ratio). Hyperparameters of one kind are at
-// the same share of their ranges.
+// design returns the given number of points: the default, followed by points that fill the box
+// evenly (the sequence of Roberts, an extension of the golden ratio). Hyperparameters of one kind
+// are at the same share of their ranges.
 func (s space) design(count int) [][]float64 {
 	first := make([]float64, len(s.hyper))
 	for i, h := range s.hyper {
@@ -86,7 +86,7 @@ func (s space) design(count int) [][]float64 {
 	return points
 }
 
-// at returns the value of hyperparameter i at a share of its range, in logarithms.
+// at returns the value of hyperparameter i at a share of its logarithmic range.
 func (s space) at(i int, share float64) float64 {
 	h := s.hyper[i]
 	if !s.free[i] {
@@ -117,7 +117,8 @@ func (s space) freeWidths() (count int) {
 	return count
 }
 
-// counted counts the free hyperparameters that x has: no widths of 0, and equal widths as one.
+// counted counts the free hyperparameters of x. Widths of 0 do not count, and equal widths count
+// once.
 func (s space) counted(x []float64) (count int) {
 	var widths []float64
 	for i, v := range x {
@@ -132,14 +133,16 @@ func (s space) counted(x []float64) (count int) {
 	return count + len(widths)
 }
 
-// A coordinate of a search is one free hyperparameter, or some that are equal but for their units.
+// A coordinate of a search is one free hyperparameter, or several that are equal except for their
+// units.
 type coordinate struct {
 	of    []int
 	units []float64
 	start float64
 }
 
-// coordinates returns the coordinates of a search from x. If tied, widths other than 0 keep their ratios.
+// coordinates returns the coordinates of a search from x. If tied is set, all widths other than 0
+// keep their ratios.
 func (s space) coordinates(x []float64, tied bool) (all []coordinate) {
 	widths := -1
 	for i, free := range s.free {
@@ -159,8 +162,9 @@ func (s space) coordinates(x []float64, tied bool) (all []coordinate) {
 	return all
 }
 
-// bounds returns the bounds of the coordinate: up to where the first hyperparameter is at its upper
-// bound, and down to where the last one is at its lower bound. At the start one may be at either.
+// bounds returns the bounds of the coordinate: the first hyperparameter to reach its upper bound
+// limits it above, and the last one to reach its lower bound limits it below. The start may be at
+// either bound.
 func (c coordinate) bounds(of func(i int) (lower, upper float64)) (least, most float64) {
 	least, most = math.Inf(1), math.Inf(1)
 	for k, i := range c.of {
@@ -197,8 +201,8 @@ func (s space) distance(a, b []float64) float64 {
 	return d
 }
 
-// triesZero reports whether a free hyperparameter is 0. Such a fit may fail,
-// because collinear features leave it without a unique solution: that is no failure of the learner.
+// triesZero reports whether a free hyperparameter is 0. Such a fit may fail because collinear
+// features leave it without a unique solution. The learner itself has then not failed.
 func (s space) triesZero(hyper []float64) bool {
 	for i, v := range hyper {
 		if s.free[i] && v == 0 {

@@ -10,27 +10,29 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// Tune tunes the learner on d, of N rows and n features, without Rows. If ctx ends, Tune
-// returns within one pass over the data, or a fit if the learner is no [learn.ContextLearner]: an
-// error that matches ctx's, and the best point so far, nil before the first evaluation. Such a
-// result has no model unless the nested estimate was under way, and no out-of-fold predictions;
-// its StandardError, TrainLoss and Residual are NaN. New(Config) and [cvgm.CV.Final] at Hyper fit
-// the model. All other errors come without a result: they name the
-// field or the data that they refuse, or are the first fit's error if no fit succeeded.
+// Tune tunes the learner on d, of N rows and n features, without Rows. If ctx ends, Tune returns
+// within one pass over the data, or within one fit if the learner is no [learn.ContextLearner]. It
+// returns an error that matches ctx's, and the best point so far, nil before the first evaluation.
+// Such a result has no model unless the nested estimate was under way. It has no out-of-fold
+// predictions; its StandardError, TrainLoss and Residual are NaN. New(Config) and [cvgm.CV.Final]
+// at Hyper fit the model.
+//
+// All other errors come without a result. They name the field or the data that cannot be used. If
+// no fit succeeded, the error is the first fit's.
 //
 // A search costs some 60 evaluations of the CV loss, and some 150 for a loss with kinks. Each
 // evaluation takes one fit and one derivative per split. Each outer fold costs one more search. On
-// more than 1000 stored features, where fits at small penalties are slow, no step of a descent
-// changes a hyperparameter by more than a factor e³.
+// more than 1000 stored features, fits at small penalties are slow. Steps of a descent then change
+// hyperparameters by at most a factor e³.
 func (t Tuner) Tune(ctx context.Context, d learn.Data) (*Tuned, error) {
 	return t.tune(ctx, cvgm.Config{Data: d}, nil)
 }
 
-// TuneTable is Tune on a table, with the encoder fitted in each split, and with the groups of
-// the table unless Groups is set. The result has a Pipeline. If the
-// learner reads stored entries, by the rule of [cvgm.StoredPreparer], a table of many levels takes
-// as much memory as its columns. Otherwise it takes a feature for each level. A target of more than
-// two classes is an error: see [Tuner.TuneClasses].
+// TuneTable is Tune on a table. It fits the encoder in each split, and uses the groups of the table
+// unless Groups is set. The result has a Pipeline. If the learner reads stored entries, by the rule
+// of [cvgm.StoredPreparer], a table of many levels takes only the memory of its columns. Otherwise
+// each level takes a feature. A target of more than two classes is an error: see
+// [Tuner.TuneClasses].
 func (t Tuner) TuneTable(ctx context.Context, table *table.Table) (*Tuned, error) {
 	d, encoder, err := table.Data()
 	if err != nil {
@@ -43,8 +45,8 @@ func (t Tuner) TuneTable(ctx context.Context, table *table.Table) (*Tuned, error
 }
 
 // TuneClasses tunes one learner for each class of the table's target against all others
-// ([table.Table.Binary]), with the same folds' seed. For a target of two classes use TuneTable. An
-// error names the class, and comes with the classes that are done.
+// ([table.Table.Binary]). The seed of the folds is the same for all. For a target of two classes
+// use TuneTable. An error names the class, and comes with the finished classes.
 func (t Tuner) TuneClasses(ctx context.Context, table *table.Table) (*TunedClasses, error) {
 	if table == nil {
 		return nil, args.Bad("table", qpdiff.ErrEmpty, "read one with CSV.Read", "is nil")
@@ -68,8 +70,8 @@ func (t Tuner) TuneClasses(ctx context.Context, table *table.Table) (*TunedClass
 	return all, nil
 }
 
-// Pipeline returns the models as one that predicts classes, and probabilities, from texts and
-// records, and has a JSON text.
+// Pipeline returns the models as one pipeline. It predicts classes and probabilities from texts and
+// records, and can be written as JSON.
 func (c *TunedClasses) Pipeline() (*table.OneVsRest, error) {
 	var pipelines []*table.Pipeline
 	for k, tuned := range c.Tuned {
@@ -81,8 +83,8 @@ func (c *TunedClasses) Pipeline() (*table.OneVsRest, error) {
 	return table.NewOneVsRest(pipelines)
 }
 
-// Class returns, for each row of a table, the class whose model has the largest decision value.
-// It returns the errors of Pipeline and of [table.OneVsRest.Class].
+// Class returns, for each row of a table, the class whose model has the largest decision value. Its
+// errors are Pipeline's and those of [table.OneVsRest.Class].
 func (c *TunedClasses) Class(t *table.Table) ([]string, error) {
 	p, err := c.Pipeline()
 	if err != nil {
@@ -91,8 +93,7 @@ func (c *TunedClasses) Class(t *table.Table) ([]string, error) {
 	return p.Class(t)
 }
 
-// tune is Tune with the data and their preparation in c. They come from the table, if it is not
-// nil.
+// tune is Tune with the data and their preparation in c. They come from table unless it is nil.
 func (t Tuner) tune(ctx context.Context, c cvgm.Config, table *table.Table) (*Tuned, error) {
 	w, err := t.begin(ctx, c, table)
 	if err != nil {

@@ -17,96 +17,99 @@ import (
 // value is a good start: it tunes a logistic regression with intercept if all labels are ±1,
 // and an elastic net otherwise.
 //
-// Tune draws splits, standardises the features on the training rows of each split, and takes
+// Tune draws splits, and standardises the features on the training rows of each split. It takes
 // bounds and starts of the hyperparameters from the data. It descends the CV loss in their
-// logarithms by its exact gradient (see [search.QuasiNewton]), and tries exact zeros for a
-// penalty that may vanish. A kernel with a width for each feature ([kernel.ARD]) is tuned in two stages:
-// with one width for all, then with all of them, on splits that fit half or two thirds of the rows,
-// because others over-fit many widths. One width is kept unless the others save more of the loss than their number
-// costs; see [Tuned.Widths]. Nested cross-validation estimates the risk of the whole procedure.
-// Units of features and labels do not change the result. The same Tuner and data give the same
-// bits whatever Workers is, as long as MaxTime does not intervene.
+// logarithms by its exact gradient (see [search.QuasiNewton]), and tries exact zeros for a penalty
+// that may vanish. Nested cross-validation estimates the risk of the whole procedure. Units of
+// features and labels do not change the result. The same Tuner and data give the same bits for any
+// Workers, unless MaxTime intervenes.
 //
-// Fields may be set in any combination. A Tuner is not changed by Tune and may be used by
-// several goroutines at the same time.
+// A kernel with a width for each feature ([kernel.ARD]) is tuned in two stages: first with one
+// width for all, and then with all widths. The second stage uses splits that fit half or two thirds
+// of the rows, because other splits over-fit many widths. One width is kept unless the other widths
+// save more of the loss than their number costs; see [Tuned.Widths].
+//
+// Fields may be set in any combination. Tune does not change the Tuner, and several goroutines may
+// use one Tuner at the same time.
 type Tuner struct {
-	// Learner is a [learn.Tunable], which all learners of this module are: Tune makes new ones with
-	// its settings. Nil: see above.
+	// Learner is a [learn.Tunable], as all learners of this module are. Tune makes new learners
+	// with its settings. Nil: see above.
 	Learner learn.Learner
-	// Loss is the validation loss. Nil: the loss of the learner's Convention; a learner without
-	// one requires Loss.
+	// Loss is the validation loss. Nil: the loss of the learner's Convention. A learner without one
+	// requires Loss.
 	Loss cvgm.Loss
-	// Hyper describes the learner's hyperparameters in their order. Nil: those that the learner
-	// finds for the data. If it finds none, for example with a kernel of your own, Hyper is
+	// Hyper describes the learner's hyperparameters in their order. Nil: the learner's own
+	// description for the data. If it has none, for example with a kernel of your own, Hyper is
 	// required.
 	Hyper []learn.Hyperparameter
-	// Fixed holds hyperparameters constant, by name: "λ1": 0 makes an elastic
-	// net a ridge regression, "λ2": 0 a lasso. "lambda1" is read as "λ1", and so on.
+	// Fixed holds hyperparameters constant, by name: "λ1": 0 makes an elastic net a ridge
+	// regression, and "λ2": 0 a lasso. "lambda1" is read as "λ1", and so on.
 	Fixed map[string]float64
 
-	// Splits are the splits of the CV loss. Nil: Folds folds, drawn by the first function
-	// of these that applies: [cvgm.GroupedKFold] with Groups, [cvgm.StratifiedKFold] if all labels
-	// are ±1, [cvgm.KFold]. If every split trains on rows before its validation rows, as in
-	// [cvgm.TimeSplits], the nested estimate keeps that order. Its outer folds are the last of
-	// the splits, and their searches use the splits before.
+	// Splits are the splits of the CV loss. Nil: Folds folds, drawn by the first applicable
+	// function: [cvgm.GroupedKFold] with Groups, [cvgm.StratifiedKFold] if all labels are ±1, and
+	// [cvgm.KFold]. If every split trains on rows before its validation rows, as in
+	// [cvgm.TimeSplits], the nested estimate keeps that order. Its outer folds are the last of the
+	// splits, and their searches use the earlier ones.
 	Splits []cvgm.Split
-	// Folds is the number of folds. Zero: 10 up to 1000 examples and 200,000 numbers in the
-	// table, 5 beyond, never more than there are examples, groups, or examples of the smaller class.
+	// Folds is the number of folds. Zero: 10 up to 1000 examples and 200,000 numbers in the table,
+	// and 5 beyond. It is never larger than the number of examples, groups, or examples of the
+	// smaller class.
 	Folds int
-	// Groups has a number for each example: examples with the same one stay together in all
-	// folds, also in the nested estimate. With Splits it checks them.
+	// Groups has a number for each example. Examples with the same number stay together in all
+	// folds, also in the nested estimate. With Splits, Tune checks that they do.
 	Groups []int
-	// Balanced gives both classes of labels ±1 the same total weight, in fits, CV loss, risk
-	// and model; see [cvgm.BalancedWeights]. Weights of the data are then refused.
+	// Balanced gives both classes of labels ±1 the same total weight, in fits, CV loss, risk and
+	// model; see [cvgm.BalancedWeights]. The data must then have no weights.
 	Balanced bool
-	// Raw leaves the features as they are. False: each is mapped to mean 0 and standard
-	// deviation 1 on each split's training rows, unless the learner's Convention is Raw.
+	// Raw leaves the features unchanged. False: the training rows of each split give each feature
+	// mean 0 and standard deviation 1, unless the learner's Convention is Raw.
 	Raw bool
 
-	// Seed seeds the random numbers, drawn from math/rand/v2's PCG with Seed and 0 as its
-	// state. Only the folds are random.
+	// Seed seeds the random numbers of the folds. They come from math/rand/v2's PCG with Seed and 0
+	// as its state. Nothing else is random.
 	Seed uint64
-	// Starts is the number of descents, from the best of some looks at the CV loss. Zero: 3, and 5
-	// for a loss with kinks ([cvgm.KinkedLoss]).
+	// Starts is the number of descents. They begin at the best of the first evaluations. Zero: 3,
+	// and 5 for a loss with kinks ([cvgm.KinkedLoss]).
 	Starts int
 	// MaxEvals bounds the evaluations of the CV loss in one search. Zero: 200, and 500 with a width for
 	// each feature.
 	MaxEvals int
-	// MaxTime is the time limit. The call may exceed it by the first evaluation, a pass over the data
-	// (for a learner that is no [learn.ContextLearner], a fit), one evaluation at the best point
-	// and the fit of the model. If after two evaluations
-	// the time will not suffice, Tune takes fewer starts, then fewer folds, then no nested
-	// estimate, with warnings. Zero: no bound.
+	// MaxTime is the time limit. The call may exceed it by the first evaluation, a pass over the
+	// data (for a learner that is no [learn.ContextLearner], a fit), one evaluation at the best
+	// point and the fit of the model. If two evaluations show that the time will not suffice, Tune
+	// first takes fewer starts, then fewer folds, and then omits the nested estimate, with
+	// warnings. Zero: no limit.
 	MaxTime time.Duration
-	// OuterFolds is the number of folds of the nested estimate. Zero: 5, or fewer if the data
-	// or Splits in the order of time require it. Below zero: no estimate. They are drawn like
-	// the folds of the search: within groups, by class, or by chance.
+	// OuterFolds is the number of folds of the nested estimate. Zero: 5, or fewer if the data or
+	// Splits in the order of time require it. Below zero: no estimate. The outer folds are drawn
+	// like the folds of the search: by groups, by class, or at random.
 	OuterFolds int
-	// Repeats is the number of repeats of the nested estimate, each with other outer folds. Zero: as
-	// many of 10 as some 7,000 fits allow, by the fits of the search, and at least one; see
-	// [Risk]. There is one alone if Splits are in the order of time, or if each example or group is an outer fold.
+	// Repeats is the number of repeats of the nested estimate, each with other outer folds. Zero:
+	// up to 10, at least one, and otherwise as many as some 7,000 fits allow; see [Risk]. There is
+	// only one if Splits are in the order of time, or if each example or group is an outer fold.
 	Repeats int
-	// Intervals lets Tune make prediction intervals, Tuned.Intervals, for a target that is a number. They take two
-	// more fits of each outer fold's rows, two more evaluations of its CV loss, and the memory of a model for
-	// each outer fold.
+	// Intervals makes Tune compute prediction intervals, Tuned.Intervals, for a numeric target.
+	// They take two more fits of each outer fold's rows, two more evaluations of its CV loss, and
+	// the memory of a model for each outer fold.
 	Intervals bool
-	// KeepWinner lets Tuned.Model be the search's winner, also where a constant prediction or the
+	// KeepWinner makes Tuned.Model the search's winner, even if a constant prediction or the
 	// defaults are better.
 	KeepWinner bool
 	// Threshold is the prediction above which an example is called +1 in the metrics of classes:
-	// see [assess.Classes]. It is no part of the model. Zero is usual for log odds and for support
-	// vector machines; the log odds of a probability p are log(p/(1−p)).
+	// see [assess.Classes]. It does not affect the model. Zero is usual for log odds and for
+	// support vector machines; the log odds of a probability p are log(p/(1−p)).
 	Threshold float64
 	// Workers bounds the goroutines that share the splits. Zero: GOMAXPROCS.
 	Workers int
 	// MaxBytes bounds the memory that a search and its nested estimate hold at a time, with all
-	// their CVs: see [cvgm.Config.Bytes]. Beyond it Tune returns an error of kind
-	// qpdiff.ErrTooLarge before the allocation. If the nested estimate alone needs more, there
-	// is none, with a warning. The result does not depend on it. Zero: Data.MaxBytes, or the
+	// their CVs: see [cvgm.Config.Bytes]. If they need more, Tune returns an error of kind
+	// qpdiff.ErrTooLarge before the allocation. If only the nested estimate needs more, it is
+	// omitted, with a warning. The result does not depend on MaxBytes. Zero: Data.MaxBytes, or the
 	// default that [learn.Data] documents.
 	MaxBytes int64
-	// Progress is called after each evaluation, and before the splits of a search in a large table
-	// are loaded, from the goroutine that calls Tune. Nil: no calls.
+	// Progress is called from the goroutine that calls Tune: after each evaluation, and before the
+	// splits of a search in a large table are loaded. Nil: no calls.
 	Progress func(Progress)
 }
 
@@ -116,7 +119,8 @@ type Progress struct {
 	Evaluations int     // of the CV loss in all searches so far
 	Loss        float64 // the CV loss at the last evaluation; +Inf if the fit failed, NaN while loading
 	Best        float64 // the lowest one of this search
-	// Elapsed is the time since the call of Tune, and Left the estimated rest: 0 before two evaluations.
+	// Elapsed is the time since the call of Tune. Left is the estimated remaining time, 0 before
+	// two evaluations.
 	Elapsed, Left time.Duration
 }
 
@@ -129,18 +133,20 @@ type Step struct {
 
 // Tuned is the result of [Tuner.Tune].
 type Tuned struct {
-	// Choice is what Model is. It is the search's winner, unless a constant prediction or the
-	// defaults are better: where the CV loss, or the whole interval of a comparison of Risk, lies
-	// above theirs. A warning then comes first. Tuner.KeepWinner keeps the winner.
+	// Choice states which model Model is. It is the search's winner, unless a constant prediction
+	// or the defaults are better: their CV loss is lower, or the whole interval of a comparison of
+	// Risk is in their favour. The first warning then explains it. Tuner.KeepWinner keeps the
+	// winner.
 	Choice Choice
 	Model  *cvgm.Model // fitted to all data; nil if ctx ended before
-	// Pipeline is the model with the encoder and the classes of the table; nil without a table, and with Model.
+	// Pipeline is the model with the encoder and the classes of the table. It is nil without a
+	// table, and if Model is nil.
 	Pipeline *table.Pipeline
 	Hyper    []float64 // of Model, or of Winner if Model is a constant prediction, which has none
 	Names    []string  // of the hyperparameters
-	// Loss is the CV loss of Model. That of the winner is the lowest one found at which the model
-	// can be fitted. It is optimistic: it was minimised over the same splits. Risk holds estimates
-	// that are not.
+	// Loss is the CV loss of Model. The winner's is the lowest one found at which the model can be
+	// fitted. It is optimistic, because it was minimised over the same splits. The estimates of
+	// Risk are not.
 	Loss float64
 	// StandardError is the standard error of Loss over the losses of the N examples; see
 	// [cvgm.CV.StandardError].
@@ -149,16 +155,17 @@ type Tuned struct {
 	DefaultLoss   float64 // the CV loss at DefaultHyper; +Inf if the fit failed
 	ConstantLoss  float64 // the CV loss of the best constant prediction on each split's training rows
 	TrainLoss     float64 // the mean loss of Model on the data that it is fitted to
-	// Residual is the largest residual of the optimality conditions of the splits' fits at Hyper; see
-	// [cvgm.CV.Residual]. NaN if the learner measures none, and of a constant prediction.
+	// Residual is the largest residual of the optimality conditions of the splits' fits at Hyper;
+	// see [cvgm.CV.Residual]. It is NaN if the learner measures none, and for a constant
+	// prediction.
 	Residual float64
 	// OutOfFold holds the predictions for each example by the splits that validate on it; see [cvgm.CV.OutOfFold].
 	OutOfFold []float64
-	// Winner is the model of the lowest CV loss that the search found, whatever Choice is.
+	// Winner is the model with the lowest CV loss that the search found, whatever Choice is.
 	Winner Candidate
 	Splits []cvgm.Split
-	// Config makes the CV loss that was minimised: New(Config) gives it on Splits, in the hyperparameters
-	// Searched.
+	// Config describes the CV loss that was minimised: New(Config) returns it, on Splits and in the
+	// hyperparameters Searched.
 	Config   cvgm.Config
 	Searched []learn.Hyperparameter // as they were searched for, with their bounds; Lower = Upper if in Fixed
 	Path     []Step                 // all evaluations of the search on Splits, in their order
@@ -166,11 +173,12 @@ type Tuned struct {
 	Evaluations int
 	Elapsed     time.Duration
 	Risk        *Risk // nil: no estimate
-	// Intervals predicts intervals for new rows, as [interval.CVPlus] has it, by the models of the first repeat of
-	// the outer folds, each with the hyperparameters of the search that did not see its fold; if Choice is not the winner, by the
-	// defaults or by constant predictions. Examples of weight 0 have no part, and groups stay
-	// together: an interval is then for an example of a new group, and a group counts as one row. In the
-	// order of time nothing is claimed. Nil without Tuner.Intervals, or with a warning.
+	// Intervals predicts intervals for new rows by the method of [interval.CVPlus]. It uses the
+	// models of the first repeat of the outer folds, each with the hyperparameters of the search
+	// that did not see its fold. If Choice is not the winner, the models are the defaults or
+	// constant predictions. Examples of weight 0 are left out. Groups stay together: an interval is
+	// then for an example of a new group, and a group counts as one row. In the order of time there
+	// is no guarantee. Nil without Tuner.Intervals, or with a warning.
 	Intervals *interval.CVPlus
 	Warnings  []Warning
 }
@@ -184,7 +192,7 @@ const (
 	ChoseConstant               // the best constant prediction for all data
 )
 
-// A Candidate is a model that Tune may choose. Its fields are as in [Tuned].
+// A Candidate is a model that Tune may choose. Its fields have the same meanings as in [Tuned].
 type Candidate struct {
 	Hyper                                    []float64
 	Loss, StandardError, TrainLoss, Residual float64
@@ -193,7 +201,7 @@ type Candidate struct {
 	Pipeline                                 *table.Pipeline
 }
 
-// A Warning is one thing that a user of a tuned model should have in mind.
+// A Warning is something that a user of a tuned model should know.
 type Warning struct {
 	Kind WarningKind
 	Text string // a sentence
@@ -239,43 +247,44 @@ const (
 	improvementUnit   = 1e-9
 )
 
-// Risk estimates risks by nested cross-validation (Varma and Simon 2006). For each outer fold
-// the whole search is repeated on the other examples, and its model judged on the fold, which
-// it has not seen. So it estimates the risk of tuning on somewhat fewer examples. Each repeat
-// draws other folds; the loss of an example is the mean over the repeats. Their number follows
-// from the fits of the search, not from any result: repeating until something is decided would
-// double the false decisions.
+// Risk estimates risks by nested cross-validation (Varma and Simon 2006). For each outer fold the
+// whole search is repeated on the other examples. Its model is judged on the fold, which the search
+// has not seen. So Risk estimates the risk of tuning on somewhat fewer examples. Each repeat draws
+// other folds; the loss of an example is the mean over the repeats. The number of repeats depends
+// on the fits of the search, not on any result. Repeating until something is decided would double
+// the false decisions.
 //
-// All intervals are from the losses of the examples, see [assess.Rows]. Examples of a group depend on each
-// other, and so do examples of a fold in the order of time.
+// All intervals are based on the losses of the examples, see [assess.Rows]. Examples of a group
+// depend on each other, and so do examples of a fold in the order of time.
 type Risk struct {
 	Folds, Repeats int // of the outer folds
-	// Tuned is the risk of tuning, Default of the defaults, by the same rules from the same data, +Inf
-	// if the fit failed on a fold, and Constant of the best constant prediction, each with a 95 %
-	// interval.
+	// Tuned is the risk of tuning. Default is the risk of the defaults, by the same rules from the
+	// same data, and +Inf if the fit failed on a fold. Constant is the risk of the best constant
+	// prediction. Each has a 95 % interval.
 	Tuned, Default, Constant Estimate
-	// Rival is the risk of a simple model: a ridge regression at the best of nine penalties, a
-	// logistic one for the logistic loss, or for a learner that is such a ridge the means of the
-	// levels of one categorical column. RivalName names it. It is empty if there is none: the learner is a ridge
-	// and no column has levels, the table is large, or a fit failed.
+	// Rival is the risk of a simple model, which RivalName names. It is a ridge regression at the
+	// best of nine penalties, and a logistic one for the logistic loss. If the learner is such a
+	// ridge itself, it is the means of the levels of one categorical column. RivalName is empty if
+	// there is no rival: the learner is a ridge and no column has levels, the table is large, or a
+	// fit failed.
 	Rival     Estimate
 	RivalName string
-	// Comparisons answers up to three questions: is tuning better than a constant prediction,
-	// than the defaults, than the rival? Each is the risk of tuning minus the other one's, in per cent of
-	// Constant's mean. Their intervals hold together with the probability .95. It is empty if the
-	// constant prediction has no loss.
+	// Comparisons answers up to three questions: is tuning better than a constant prediction, than
+	// the defaults, than the rival? Each entry is the risk of tuning minus the other risk, in per
+	// cent of Constant's mean. The intervals hold jointly with the probability .95. Comparisons is
+	// empty if the constant prediction has no loss.
 	Comparisons []assess.Comparison
-	// Outer holds the outer folds of each repeat, and OutOfFold the prediction for each example by
-	// the search that did not see its outer fold; NaN without one.
+	// Outer holds the outer folds of each repeat. OutOfFold holds the prediction for each example
+	// by the search that did not see its outer fold, NaN if there is none.
 	Outer     [][]cvgm.Split
 	OutOfFold [][]float64
-	// Selected is the risk of what has the lowest mean loss of tuning, the defaults and the constant
-	// prediction: higher than that mean, by which it was selected. See [assess.Rows.Selected]. It is
-	// the estimate for Tuned.Model if Choice is not the winner.
+	// Selected is the risk of the best of three choices: tuning, the defaults and the constant
+	// prediction. It is higher than the lowest mean loss, which selected the choice. See
+	// [assess.Rows.Selected]. If Choice is not the winner, it is the estimate for Tuned.Model.
 	Selected Estimate
-	// Regression holds the metrics of OutOfFold if the target is a number, and Classes if all labels
-	// are ±1; the other one is nil. Weights of the data count rows in them; weights that Balanced
-	// makes do not. Probabilities are judged if the learner's predictions are log odds.
+	// Regression holds the metrics of OutOfFold if the target is a number, and Classes if all
+	// labels are ±1; the other one is nil. In them rows count by the weights of the data, but not
+	// by weights from Balanced. Probabilities are judged if the learner's predictions are log odds.
 	Regression *assess.Regression
 	Classes    *assess.Classes
 }
@@ -312,9 +321,9 @@ func (t Tuner) check(d learn.Data) error {
 	return cvgm.CheckGroups(t.Splits, sample.Complement(nil, n)) // each example a group of its own
 }
 
-// TunedClasses are models for a target of several classes: one for each class, which
-// tells it from all others. To keep them, write Classes and each Pipeline as JSON: Class
-// uses nothing else.
+// TunedClasses are models for a target of several classes: one for each class, which separates it
+// from all others. To store them, write Classes and each Pipeline as JSON. Class needs nothing
+// else.
 type TunedClasses struct {
 	Classes []string
 	Tuned   []*Tuned // of each class

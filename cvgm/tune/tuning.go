@@ -70,14 +70,15 @@ func (w *tuning) evaluated(start time.Time, loss, best float64) {
 	w.Progress(p)
 }
 
-// rows returns the examples that count: an example of weight 0 has no part in folds and bounds.
+// rows returns the examples that count. An example of weight 0 is in no fold and does not affect
+// bounds.
 func (w *tuning) rows() []int {
 	return sample.Positive(sample.Complement(nil, len(w.c.Data.Y)), w.c.Data.Weights)
 }
 
-// kinkedStarts is the number of descents there, unless Starts sets it. A miss is a loss above
-// the lowest of 1600 points by 1e-3 of the constant prediction's. On 192 kernel machines for 60
-// examples 3 descents miss 45 times, 5 miss 24 times and 7 miss 23 times.
+// kinkedStarts is the number of descents for such losses, unless Starts sets it. A miss is a loss
+// above the lowest of 1600 points by more than 1e-3 of the constant prediction's. On 192 kernel
+// machines for 60 examples, 3 descents miss 45 times, 5 miss 24 times and 7 miss 23 times.
 const kinkedStarts = 5
 
 func (w *tuning) starts() int {
@@ -87,9 +88,9 @@ func (w *tuning) starts() int {
 	return cmp.Or(w.Starts, defaultStarts)
 }
 
-// largeTable is the number of entries of a table, of a sparse one those stored, from which on an evaluation is slow. There are
-// then fewer folds, and the looks also compute the gradients with which the descents from them
-// begin.
+// largeTable is the number of entries of a table (if sparse, of stored entries) from which on an
+// evaluation is slow. There are then fewer folds. The looks also compute gradients, with which the
+// descents from them begin.
 const largeTable = 200_000
 
 // large reports whether the table of examples and columns is large.
@@ -106,7 +107,7 @@ func (w *tuning) kinked() bool {
 // classes reports whether all labels are ±1.
 func (w *tuning) classes() bool { return allSigns(w.c.Data.Y) }
 
-// label returns a label as the table's file has it: the text of its class, or the number.
+// label returns a label in the form of the table's file: the text of its class, or the number.
 func (w *tuning) label(y float64) string {
 	if w.table != nil && len(w.table.Classes) == 2 {
 		return strconv.Quote(w.table.Classes[map[bool]int{true: 1}[y > 0]])
@@ -123,15 +124,15 @@ type judged struct {
 	tuned, byDefault []float64
 }
 
-// A foldModel is the model of an outer fold at some hyperparameters with the spread of its errors, or the reason
-// for none.
+// A foldModel is the model of an outer fold at some hyperparameters, with the spread of its errors.
+// If there is none, it has the reason.
 type foldModel struct {
 	model  *cvgm.Model
 	spread interval.Spread
 	err    error
 }
 
-// A rival is a simple model that tuning is compared with: a ridge or the means of groups.
+// A rival is a simple model with which tuning is compared: a ridge, or the means of groups.
 type rival struct {
 	name  string
 	ridge *tuning // nil: the means of groups

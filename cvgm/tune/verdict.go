@@ -25,7 +25,7 @@ func (r *Risk) against(name string) (assess.Comparison, bool) {
 	return assess.Comparison{}, false
 }
 
-// Verdict says in a sentence which model to use, by the intervals of Risk.Comparisons.
+// Verdict returns a sentence that names the model to use, by the intervals of Risk.Comparisons.
 func (t *Tuned) Verdict() string {
 	constant, compared := t.Risk.against(constantName)
 	byDefault, _ := t.Risk.against(defaultName)
@@ -58,8 +58,8 @@ func rivalName(r *Risk) string {
 	return r.RivalName
 }
 
-// String describes the result in some lines: the verdict and what it rests on, metrics, hyperparameters,
-// losses and warnings.
+// String describes the result in some lines: the verdict with its reasons, metrics,
+// hyperparameters, losses and warnings.
 func (t *Tuned) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", t.Verdict())
@@ -102,7 +102,8 @@ func (t *Tuned) String() string {
 	return b.String()
 }
 
-// writeWarnings writes the warnings that the choice may be worse than another, or the others.
+// writeWarnings writes either the warnings that the choice may be worse than another one, or all
+// others.
 func (t *Tuned) writeWarnings(b *strings.Builder, worse bool) {
 	for _, w := range t.Warnings {
 		if worse == (w.Kind == Worse || w.Kind == MaybeWorse) {

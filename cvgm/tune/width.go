@@ -10,16 +10,17 @@ import (
 
 // A Width is the width ℓ of some features in a kernel: predictions change over distances of about ℓ.
 type Width struct {
-	// Features names the features, by [table.Encoder.Names] or as "feature 0" and so on without a table.
+	// Features names the features: by [table.Encoder.Names], or as "feature 0" and so on without a
+	// table.
 	Features []string
-	// Length is ℓ = 1/√(2γ), in standard deviations of a feature, or with Tuner.Raw in its unit. +Inf:
-	// the features have no effect.
+	// Length is ℓ = 1/√(2γ), in standard deviations of a feature, or in the feature's unit with
+	// Tuner.Raw. +Inf: the features have no effect.
 	Length float64
 }
 
-// Widths returns the widths of the model by feature or group of features, as an ARD kernel has them. They
-// are equal if one width for all was kept. It returns nil if the learner has no such widths, and for a
-// constant prediction.
+// Widths returns the widths of the model, by feature or group of features of its ARD kernel. They
+// are equal if one width for all was kept. It returns nil if the learner has no such widths, and
+// for a constant prediction.
 func (t *Tuned) Widths() (all []Width) {
 	if t.Choice == ChoseConstant {
 		return nil
@@ -45,7 +46,8 @@ func (t *Tuned) Widths() (all []Width) {
 	return all
 }
 
-// widthLines describes widths in up to two lines: features with an effect, with their widths, and features without.
+// widthLines describes widths in up to two lines: the features with an effect and their widths, and
+// the features without.
 func widthLines(all []Width) string {
 	var with, without []string
 	one := true

@@ -16,16 +16,17 @@ import (
 const (
 	// widthDescent bounds the evaluations of a descent in all widths.
 	widthDescent = 60
-	// leastWidth is the share of the one width's γ below which no γ falls: its feature has no effect.
+	// leastWidth is a share of the one width's γ. No γ falls below it; a feature with so small a γ
+	// has no effect.
 	leastWidth = 1e-8
-	// smoothStart is the share of the one width's γ at which a descent begins. Smooth predictions lead to
-	// another valley, which is often the deeper one.
+	// smoothStart is the share of the one width's γ at which a descent begins. Smooth predictions
+	// lead to another valley, which is often deeper.
 	smoothStart = .01
-	// noWidth is the share of the largest γ up to which the features of all γ are removed together.
+	// noWidth is a share of the largest γ. All features with a smaller γ are removed together.
 	noWidth = 1e-7
 )
 
-// A rule of splits for widths: draws of so many folds, from a stream of random numbers of its own.
+// A rule of splits for widths: draws of a number of folds, from its own stream of random numbers.
 type widthRule struct {
 	folds, draws, large int // large is draws for more than largeData examples
 	stream              uint64
@@ -40,7 +41,8 @@ var (
 	judgeWidths = widthRule{5, 8, 2, 4}
 )
 
-// find runs the search, and looks for a width of each feature if the learner has several.
+// find runs the search. If the learner has several widths, it then looks for a width of each
+// feature.
 func (s *tuneSearch) find() error {
 	if s.freeWidths() < 2 {
 		return s.run()
@@ -56,7 +58,7 @@ func (s *tuneSearch) find() error {
 }
 
 // oneWidth runs the search with one width for all features. On the view d it fits all splits of a
-// [learn.FoldLearner] at once, and then evaluates the best point on the splits as they are.
+// [learn.FoldLearner] at once. It then evaluates the best point on the actual splits.
 func (s *tuneSearch) oneWidth(d learn.Data) error {
 	if l, ok := s.w.learner.New().(learn.FoldLearner); d.X == nil || !ok || !l.FoldsAtOnce() {
 		return s.run()
@@ -88,13 +90,15 @@ func (s *tuneSearch) oneWidth(d learn.Data) error {
 	return nil
 }
 
-// widths looks for a width of each feature, from the search's best point, which has one for all.
+// widths looks for a width of each feature. It begins at the search's best point, which has one
+// width for all.
 //
-// It descends the loss on splits that fit half or two thirds of the rows, in all free hyperparameters,
-// from three starts: from there, with the defaults of the other hyperparameters, and with γ near 0.
-// On folds that fit most rows it then descends in a common factor of all γ and in the other
-// hyperparameters, and removes features of small γ. The result becomes the best point if on fresh
-// folds its loss is below the one width's with the price of the widths, and if its CV loss is lower.
+// First it descends the loss on splits that fit half or two thirds of the rows, in all free
+// hyperparameters. There are three starts: the best point, the same with the defaults of the other
+// hyperparameters, and with γ near 0. Then, on folds that fit most rows, it descends in a common
+// factor of all γ and in the other hyperparameters, and removes features of small γ. The result
+// becomes the best point if two conditions hold: on fresh folds its loss, with the price of the
+// widths, is below the one width's; and its CV loss is lower.
 func (s *tuneSearch) widths(d learn.Data) error {
 	one, rule := s.best.Hyper, findMany
 	if s.freeWidths()*bearable <= len(s.rows) {
@@ -145,8 +149,8 @@ func (s *tuneSearch) widths(d learn.Data) error {
 	return err
 }
 
-// with runs a part of the search, whose evaluations and fits then count as the search's. It leaves an
-// evaluation for the best point of the part.
+// with runs a part of the search. The part's evaluations and fits count as the search's. with
+// reserves an evaluation for the best point of the part.
 func (s *tuneSearch) with(part *tuneSearch, run func() error) error {
 	done := len(part.path)
 	part.before, part.fits = s.before+len(s.path)-done+1, 0
@@ -156,8 +160,8 @@ func (s *tuneSearch) with(part *tuneSearch, run func() error) error {
 	return err
 }
 
-// scaleWidths descends from x in a common factor of the widths. It then removes features in the order
-// of their γ, as many as make the priced loss lowest, and descends again.
+// scaleWidths descends from x in a common factor of the widths. It then removes features in
+// ascending order of γ, as many as minimise the priced loss, and descends again.
 func (s *tuneSearch) scaleWidths(x []float64) error {
 	if err := s.descend(x); err != nil || !args.Finite(s.best.Loss) {
 		return err
@@ -194,12 +198,14 @@ func (s *tuneSearch) scaleWidths(x []float64) error {
 	return err
 }
 
-// widthsPrice is the price of the widths above 0 in units of N times the logarithm of the loss, each
-// for n features: widths fit noise that folds of the same rows do not show. The largest of n gains by
-// noise alone is about 2·ln n (the risk inflation criterion of Foster and George 1994); for few
-// features more is needed. Of 77 pairs of prices, of 1 to 6 or in ln n or ln N, for the features that leave
-// and for those kept, prices near these have the lowest geometric mean of test errors on 369 sets of 29
-// functions of 3 to 30 features, which matter alike, differently, or not at all.
+// widthsPrice is the price of the widths above 0, for n features, in units of N times the logarithm
+// of the loss. It is needed because widths fit noise, which folds of the same rows do not show. The
+// largest of n gains by noise alone is about 2·ln n (the risk inflation criterion of Foster and
+// George 1994); for few features more is needed.
+//
+// 77 pairs of prices were tried, for the features that leave and for those that are kept, of 1 to 6
+// or in ln n or ln N. Prices near these have the lowest geometric mean of test errors on 369 sets,
+// of 29 functions of 3 to 30 features that matter alike, differently, or not at all.
 func (s *tuneSearch) widthsPrice(x []float64) float64 {
 	count := 0
 	for i, v := range x {
@@ -210,12 +216,13 @@ func (s *tuneSearch) widthsPrice(x []float64) float64 {
 	return (2 + 1.5*math.Log(float64(s.freeWidths()))) * float64(count)
 }
 
-// priced is N times the logarithm of the loss with the price of the widths.
+// priced is N times the logarithm of the loss, plus the price of the widths.
 func (s *tuneSearch) priced(step Step) float64 {
 	return float64(len(s.rows))*math.Log(step.Loss) + s.widthsPrice(step.Hyper)
 }
 
-// prefers reports whether x has a lower priced loss than one width; no if a loss is below 0.
+// prefers reports whether x has a lower priced loss than one width. It reports false if a loss is
+// below 0.
 func (s *tuneSearch) prefers(x, one []float64) (bool, error) {
 	with, err := s.eval(nil, x)
 	if err != nil {
@@ -225,9 +232,9 @@ func (s *tuneSearch) prefers(x, one []float64) (bool, error) {
 	return s.priced(Step{Hyper: x, Loss: with}) < float64(len(s.rows))*math.Log(without), err
 }
 
-// view returns the search's rows as the learner of the final model sees them: standardised on all of
-// them. Then all splits of a [learn.FoldLearner] are fitted at once. X is nil if the learner reads the
-// data in place.
+// view returns the search's rows as the learner of the final model sees them: standardised on all
+// of them. All splits of a [learn.FoldLearner] can then be fitted at once. X is nil if the learner
+// reads the data in place.
 func (s *tuneSearch) view() (d learn.Data, err error) {
 	if s.w.viewed || s.w.c.Centring != cvgm.NoCentring {
 		return d, nil
@@ -282,7 +289,8 @@ func (s *tuneSearch) part(d learn.Data, splits []cvgm.Split) (*tuneSearch, error
 	return &p, nil
 }
 
-// widthSplits draws splits of the search's rows by a rule, as the folds of the search are drawn.
+// widthSplits draws splits of the search's rows by a rule, in the same way as the folds of the
+// search.
 func (s *tuneSearch) widthSplits(rule widthRule) (all []cvgm.Split, err error) {
 	if s.w.Tuner.Splits != nil {
 		return restrict(s.splits, s.rows), nil

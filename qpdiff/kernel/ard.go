@@ -10,28 +10,28 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// ARD is a kernel of the distance between two rows with a width for each feature, or for each
+// ARD is a kernel of the distance between two rows. It has a width for each feature, or for each
 // group of features (automatic relevance determination, Neal 1996):
 //
 //	k(x, z) = f(q),   q = Σ_j γ_j (x_j − z_j)²
 //
-// with f by Shape. The parameters are the γ ≥ 0, one for each group. A feature of width ℓ has
-// γ = 1/(2ℓ²), which is in units of one over the feature's square. A γ of 0 removes the features
-// of its group. With Shape Gaussian and equal γ it is the kernel [RBF].
+// with f given by Shape. The parameters are the γ ≥ 0, one for each group. A feature of width ℓ has
+// γ = 1/(2ℓ²), in units of one over the feature's square. A γ of 0 removes the features of its
+// group. With Shape Gaussian and equal γ it is the kernel [RBF].
 //
-// The tuner of package tune finds the γ of a [Ridge] or a [SVM], from one width for all features.
+// The tuner of package tune finds the γ of a [Ridge] or a [SVM]. It starts from one width for all
+// features.
 //
-// A row of m kernel values costs m·n multiplications for n features, and so does its derivative
-// in all γ. Neither takes memory for each pair of rows and feature.
+// A row of m kernel values costs m·n multiplications for n features, and so does its derivative in
+// all γ. Neither needs memory for each pair of row and feature.
 type ARD struct {
 	Shape Shape // zero: Gaussian
-	// Groups has the group of each feature, from 0 on and without gaps. Nil: each feature is a
+	// Groups has the number of each feature's group, from 0 without gaps. Nil: each feature is a
 	// group of its own.
 	Groups []int
 }
 
-// Shape is the function f of an [ARD] kernel. The smoother f is, the smoother are the
-// predictions.
+// Shape selects the function f of an [ARD] kernel. A smoother f gives smoother predictions.
 type Shape int
 
 const (
@@ -167,7 +167,8 @@ func (k ARD) distance(params, x, z []float64) float64 {
 	return q
 }
 
-// Grad adds s·f′(q) times (x_j − z_j)² to each γ_j, 2γ_j(x_j − z_j) to x, and its negative to z.
+// Grad adds s·f′(q) times three derivatives: (x_j − z_j)² to each γ_j, 2γ_j(x_j − z_j) to x, and
+// its negative to z.
 func (k ARD) Grad(dparams, dx, dz []float64, s, value float64, params, x, z []float64) {
 	if s *= k.Shape.slope(k.distance(params, x, z), value); s == 0 {
 		return // also if the distance overflows, which makes f′ 0
@@ -187,7 +188,7 @@ func (k ARD) Grad(dparams, dx, dz []float64, s, value float64, params, x, z []fl
 	}
 }
 
-// distances sets dst_i to q of x and row i of columns, which has the features stride entries
+// distances sets dst_i to q of x and row i of columns, in which the features are stride entries
 // apart. It has the bits of distance.
 func (k ARD) distances(dst, params, x, columns []float64, stride int) {
 	clear(dst)
@@ -224,7 +225,7 @@ func (k ARD) distances(dst, params, x, columns []float64, stride int) {
 }
 
 // addSquares adds Σ_i s_i (x_j − column_ji)² to the entry of dparams for each feature j. The
-// columns begin at the first row, and the i are the numbers of rows after it.
+// columns begin at the first row, from which i counts.
 func (k ARD) addSquares(dparams, s, x, columns []float64, stride int, rows []int) {
 	first := rows[0]
 	adjacent := rows[len(rows)-1]-first == len(rows)-1
@@ -259,15 +260,15 @@ func (k ARD) addSquares(dparams, s, x, columns []float64, stride int, rows []int
 	}
 }
 
-// isDistance reports whether the kernel is a function of a distance, at most 1, for which the
-// machines keep the features by column.
+// isDistance reports whether the kernel is a function of a distance and at most 1. For such a
+// kernel the machines store the features by column.
 func isDistance(k Kernel) bool {
 	_, ok := k.(ARD)
 	return ok || isRBF(k)
 }
 
-// hyperparameters returns first and the descriptions of the widths of the kernel k, or nil if these do
-// not follow from the data.
+// hyperparameters returns first, followed by the descriptions of the widths of the kernel k. It
+// returns nil if these do not follow from the data.
 func hyperparameters(k Kernel, first learn.Hyperparameter, m learn.Moments) []learn.Hyperparameter {
 	one := width(m)
 	if isRBF(k) {

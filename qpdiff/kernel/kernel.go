@@ -12,19 +12,19 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A Kernel is a positive semidefinite function k(x, z) of two rows of features
-// with parameters to be learned. Its methods must not write to their inputs and
-// must not keep state that a call changes.
+// A Kernel is a positive semidefinite function k(x, z) of two rows of features, with parameters to
+// be learned. Its methods must not write to their inputs, and must not keep state that a call
+// changes.
 type Kernel interface {
 	// NumParams returns the number of parameters for rows of n features.
 	NumParams(n int) int
-	// Check reports parameters with which k is not positive semidefinite. The
-	// parameters are finite and NumParams many.
+	// Check reports parameters for which k is not positive semidefinite. The parameters are finite,
+	// and there are NumParams of them.
 	Check(params []float64) error
 	// Eval returns k(x, z).
 	Eval(params, x, z []float64) float64
-	// Grad adds s times the derivative of k(x, z) with respect to the parameters to dparams, to
-	// x to dx and to z to dz, each unless it is nil. value is the result of Eval.
+	// Grad adds s times the derivative of k(x, z): in the parameters to dparams, in x to dx, and in
+	// z to dz. Each may be nil. value is the result of Eval.
 	Grad(dparams, dx, dz []float64, s, value float64, params, x, z []float64)
 }
 
@@ -106,8 +106,8 @@ func (k Polynomial) Eval(params, x, z []float64) float64 {
 	return power(params[0]*dense.Dot(x, z)+params[1], k.degree())
 }
 
-// Grad adds s·Degree·(…)^(Degree−1) times xᵀz and 1, the scale times z, and the
-// scale times x.
+// Grad adds s·Degree·(…)^(Degree−1) times the inner derivatives: xᵀz for the scale, 1 for the
+// constant, the scale times z for x, and the scale times x for z.
 func (k Polynomial) Grad(dparams, dx, dz []float64, s, value float64, params, x, z []float64) {
 	xz := dense.Dot(x, z)
 	p := k.degree()
@@ -138,7 +138,7 @@ func power(x float64, n int) float64 {
 	return p
 }
 
-// checkColumns reports rows x to predict for that are nil or of another number of features than n.
+// checkColumns reports rows x for a prediction that are nil, or that do not have n features.
 func checkColumns(x *mat.Dense, n int) error {
 	if x == nil {
 		return check.ArgErrorf("x", check.ErrEmpty, "give the rows to predict for", "is nil")
@@ -154,12 +154,12 @@ func isRBF(k Kernel) bool {
 	return rbf || k == nil
 }
 
-// widthRange bounds γ in units of the inverse of the median squared distance between rows
-// (the median heuristic).
+// widthRange bounds γ in units of one over the median squared distance between rows (the median
+// heuristic).
 const widthRange = 1e3
 
-// width describes the parameter γ of the RBF kernel exp(−γ‖x−x′‖²). Its default is
-// scikit-learn's: one over the number of features times their variance.
+// width describes the parameter γ of the RBF kernel exp(−γ‖x−x′‖²). Its default is scikit-learn's:
+// 1/(number of features × their variance).
 func width(m learn.Moments) learn.Hyperparameter {
 	middle := m.Distance()
 	h := learn.Hyperparameter{Name: "γ", Lower: 1 / (widthRange * middle), Upper: widthRange / middle}

@@ -33,14 +33,12 @@ type kernelMachine struct {
 	support      []int // ascending: the rows whose coef is not 0, or has a derivative
 }
 
-// A machineFit is the part of a kernel machine that the derivatives of its predictions go
-// through.
+// A machineFit is the part of a kernel machine that its derivatives go through.
 type machineFit interface {
-	// begin prepares d for the fit, and checks that there is a derivative with respect to
-	// the fields of g.
+	// begin prepares d for the fit. It checks that the derivatives wanted by the fields of g exist.
 	begin(d *kernelDerivative, g *learn.Grad) error
-	// finish adds to g the products of the cotangents v of coef, which it overwrites, and db
-	// of b with the derivatives of the fit.
+	// finish multiplies the cotangents v of coef and db of b with the derivatives of the fit, and
+	// adds the products to g. It overwrites v.
 	finish(d *kernelDerivative, g *learn.Grad, db float64) error
 	// tangent returns the derivatives of coef and b along t.
 	tangent(d *kernelDerivative, t *learn.Grad) (dcoef []float64, db float64, err error)
@@ -61,16 +59,17 @@ type kernelDerivative struct {
 
 	z []float64 // right-hand side of a tangent
 
-	// Of a Ridge's leave-one-out fit: ddst over the diagonal of G, the cotangents of that
-	// diagonal, and some columns of the cotangents of the kernel matrix, lower triangle.
+	// For a Ridge's leave-one-out fit: ddst over the diagonal of G, the cotangents of that
+	// diagonal, and some columns of the cotangents of the kernel matrix (lower triangle).
 	p, q, weights []float64
 	work          []float64
 
-	// Of a Ridge's fits by folds, for each fold and row that counts: u, whose products with the
-	// fold's c are the cotangent of the kernel matrix, and ddst in the fold, 0 elsewhere.
+	// For a Ridge's fits by folds. Both have an entry for each fold and row that counts. The
+	// products of u with the fold's c are the cotangent of the kernel matrix. own is ddst in the
+	// fold and 0 elsewhere.
 	u, own []float64
-	// Of one row's kernel values with the others, as the predicted one of two rows: the cotangents
-	// of the row, and of the others.
+	// For one row's kernel values with the others: the cotangents of this row, and of the others,
+	// as the predicted one of the two rows.
 	asRow, asOther []float64
 
 	// Of the SVM's fit with the number fit, without its weakly active rows:
@@ -101,8 +100,8 @@ func dims(k Kernel, intercept bool, n int) (theta, hyper int) {
 // SetContext implements [learn.ContextLearner].
 func (l *kernelMachine) SetContext(ctx context.Context) { l.state.Stop.Watch(ctx) }
 
-// accept makes d, whose entries are checked, the data of the learner, unless the kernel does not
-// fit its features.
+// accept makes d, whose entries are checked, the data of the learner. It returns an error if the
+// kernel does not fit the features.
 func (l *kernelMachine) accept(through machineFit, k Kernel, intercept bool, d learn.Data) error {
 	_, n := d.X.Dims()
 	if err := checkFeatures(k, n); err != nil {
@@ -132,7 +131,7 @@ func (l *kernelMachine) transpose(count int) {
 	}
 }
 
-// values sets each dst_k to the kernel's value of the row rows_k, or k without rows, with x.
+// values sets each dst_k to the kernel's value of x with row rows_k, or with row k if rows is nil.
 func (l *kernelMachine) values(dst, params, x []float64, rows []int) {
 	if a, ok := l.kernel.(ARD); ok {
 		l.distances(dst, params, x, rows)
@@ -157,8 +156,8 @@ func (l *kernelMachine) values(dst, params, x []float64, rows []int) {
 	}
 }
 
-// distances sets each dst_k to the squared distance between the row rows_k, or k without rows, and
-// x, for an ARD kernel with its params. rows are ascending.
+// distances sets each dst_k to the squared distance between x and row rows_k, or row k if rows is
+// nil, for an ARD kernel with params. rows ascends.
 func (l *kernelMachine) distances(dst, params, x []float64, rows []int) {
 	first, last := 0, len(dst)-1
 	if rows != nil && last >= 0 {
@@ -182,7 +181,7 @@ func (l *kernelMachine) adjacent(dst, params, x []float64, first int) {
 
 // spans is distances for rows that do not follow one another.
 func (l *kernelMachine) spans(dst, params, x []float64, rows []int) {
-	// All rows of a span are as fast as a quarter of them one by one.
+	// All rows of a span together are as fast as a quarter of them one by one.
 	var span [256]float64
 	const spread = 4
 	for at := 0; at < len(rows); {
@@ -198,8 +197,8 @@ func (l *kernelMachine) spans(dst, params, x []float64, rows []int) {
 	}
 }
 
-// checkHyper checks the first hyperparameter, which first does for a finite one, and
-// the kernel's parameters.
+// checkHyper checks the first hyperparameter, by first after a test that it is finite, and the
+// kernel's parameters.
 func (l *kernelMachine) checkHyper(hyper []float64, name string, first func(v float64) error) error {
 	if len(hyper) != l.state.Hypers {
 		return check.ArgErrorf("hyper", qpdiff.ErrShape, "give "+name+" and the kernel's parameters", "has %d entries instead of %d", len(hyper), l.state.Hypers)
@@ -210,8 +209,8 @@ func (l *kernelMachine) checkHyper(hyper []float64, name string, first func(v fl
 	return cmp.Or(first(hyper[0]), l.kernel.Check(hyper[1:]))
 }
 
-// gram sets k to the kernel matrix of the rows, whose numbers in the data are of, unless
-// it is that already, and returns its largest diagonal entry.
+// gram sets k to the kernel matrix of some rows, unless k is that matrix already. of has the rows'
+// numbers in the data. It returns the largest diagonal entry.
 func (l *kernelMachine) gram(k []float64, of []int, params []float64) (changed bool, largest float64, err error) {
 	if !l.changes(params) {
 		return false, 0, nil
@@ -239,8 +238,8 @@ func (l *kernelMachine) gram(k []float64, of []int, params []float64) (changed b
 	return true, largest, nil
 }
 
-// changes reports whether params differ from the parameters of the present kernel values, which
-// then count as stale until took.
+// changes reports whether params differ from the parameters of the present kernel values. If so,
+// these values count as stale until took is called.
 func (l *kernelMachine) changes(params []float64) bool {
 	l.stale = l.stale || !slices.Equal(params, l.kernelParams)
 	return l.stale
@@ -254,20 +253,20 @@ func (l *kernelMachine) took(params []float64) {
 
 var errValues = check.ArgErrorf("Kernel", qpdiff.ErrNotFinite, "scale the features or change the kernel's parameters", "overflows or is not a number on the training rows")
 
-// errNegative is the error of a kernel whose value between a row of the data and itself is d.
+// errNegative is the error of a kernel whose value of a row with itself is d.
 func errNegative(d float64, row int) error {
 	return check.ArgErrorf("Kernel", qpdiff.ErrNonconvex, "use a positive semidefinite kernel", "is %v between row %d and itself", d, row)
 }
 
-// kernelValues are the kernel's values of a Predict: for each row of x its features,
-// then its values with the support vectors.
+// kernelValues are the kernel's values of a Predict. For each row of x it has the features,
+// followed by the values with the support vectors.
 type kernelValues struct {
 	fit    uint64 // the number of the fit
 	values []float64
 }
 
-// predict writes the decision value of each row of x to dst, and the kernel's values
-// to keep, unless that is nil or x is longer than the data.
+// predict writes the decision value of each row of x to dst. It writes the kernel's values to keep,
+// unless keep is nil or x has more rows than the data.
 func (l *kernelMachine) predict(keep *kernelValues, dst []float64, x *mat.Dense) error {
 	if err := l.checkRows(x, nil, "dst", dst); err != nil {
 		return err
@@ -304,10 +303,9 @@ func (l *kernelMachine) predict(keep *kernelValues, dst []float64, x *mat.Dense)
 	return nil
 }
 
-// PredictionSize returns the sum of the moduli of the terms of the prediction for the row x,
-// of as many features as the data has, at the last Fit: the rounding of the prediction is
-// relative to it. It is 0 before the first Fit. It costs one value of the kernel for each
-// support row.
+// PredictionSize returns the sum of the absolute terms of the prediction for the row x at the last
+// Fit. The rounding of the prediction is relative to this size. x has as many features as the data.
+// It returns 0 before the first Fit. It costs one value of the kernel for each support row.
 func (l *kernelMachine) PredictionSize(x []float64) float64 {
 	size := math.Abs(l.b)
 	for _, i := range l.support {
@@ -316,8 +314,8 @@ func (l *kernelMachine) PredictionSize(x []float64) float64 {
 	return size
 }
 
-// checkRows checks the rows x of a Predict or of its derivative, one for each entry
-// of the argument arg, and the shape of dx, unless that is nil.
+// checkRows checks the rows x of a Predict or its derivative: there must be one for each entry of
+// the argument arg. It also checks the shape of dx, unless dx is nil.
 func (l *kernelMachine) checkRows(x, dx *mat.Dense, arg string, values []float64) error {
 	if err := l.state.Fitted(); err != nil {
 		return err

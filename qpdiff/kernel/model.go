@@ -10,13 +10,12 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A Model is the prediction function of a fitted kernel machine without its
-// training data,
+// A Model is the prediction function of a fitted kernel machine, without its training data,
 //
 //	f(x) = Σ_i Coef_i·k(x_i, x) + Intercept
 //
-// with the rows x_i of X: the support vectors of a [SVM], the rows that count of
-// a [Ridge]. Calls of its methods may run at the same time.
+// with the rows x_i of X: the support vectors of a [SVM], or the rows that count of a [Ridge]. Its
+// methods may be called concurrently.
 type Model struct {
 	Kernel    Kernel     // nil: RBF
 	Params    []float64  // of the kernel
@@ -25,8 +24,8 @@ type Model struct {
 	Intercept float64
 }
 
-// Check reports the first part of m that is not finite, outside its domain or does not
-// fit the others. The error is an ArgError of kind ErrShape, ErrNotFinite or ErrDomain.
+// Check reports the first part of m that is not finite, is outside its domain, or does not fit the
+// others. The error is an ArgError of kind ErrShape, ErrNotFinite or ErrDomain.
 func (m *Model) Check() error { return learner.Named(m, m.check()) }
 
 func (m *Model) check() error {
@@ -59,9 +58,9 @@ func (m *Model) check() error {
 	return kernel.Check(m.Params)
 }
 
-// Predict writes f(x) for each row of x to dst, with the same bits as the learner's
-// Predict. Errors: as for Check, and ArgErrors of kind ErrShape or ErrNotFinite for
-// x and for a value that overflows. From the row of that value on, dst is undefined.
+// Predict writes f(x) for each row of x to dst, with the same bits as the learner's Predict. Errors
+// are Check's, and ArgErrors of kind ErrShape or ErrNotFinite for x and for a value that overflows.
+// dst is then undefined from that value's row on.
 func (m *Model) Predict(dst []float64, x *mat.Dense) (err error) {
 	defer learner.Name(m, &err)
 	if err := m.check(); err != nil {
@@ -95,9 +94,9 @@ func (m *Model) Predict(dst []float64, x *mat.Dense) (err error) {
 // A Machine is a Predictor whose prediction function is a [Model].
 type Machine interface {
 	learn.Predictor
-	// Model returns the prediction function of the last Fit, in storage of its own.
+	// Model returns the prediction function of the last Fit in its own storage.
 	Model() (*Model, error)
-	// PredictionSize returns the sum of the moduli of the terms of the prediction for the
-	// row x at the last Fit: the rounding of the prediction is relative to it.
+	// PredictionSize returns the sum of the absolute terms of the prediction for the row x at the
+	// last Fit. The rounding of the prediction is relative to this size.
 	PredictionSize(x []float64) float64
 }

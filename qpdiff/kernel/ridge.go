@@ -15,49 +15,47 @@ import (
 //	minimise over c and b   1/N·‖y − Kc − b·1‖² + λ·cᵀKc,   K_ij = k(x_i, x_j)
 //
 // Its prediction is f(x) = Σ_i c_i k(x_i, x) + b, with b = 0 without Intercept. With the linear
-// kernel f is the prediction of [linear.ElasticNet] at λ1 = 0 and λ2 = λ. The sums weight each
-// row as the [learn.Data] does.
+// kernel it equals the prediction of [linear.ElasticNet] at λ1 = 0 and λ2 = λ. Each row is weighted
+// as [learn.Data] states.
 //
-// The hyperparameters are λ ≥ 0, then the kernel's. λ = 0 interpolates, if the kernel matrix is
-// regular.
+// The hyperparameters are λ ≥ 0, followed by the kernel's. With λ = 0 the prediction interpolates,
+// if the kernel matrix is regular.
 //
-// The prediction is not θᵀx: θ is b alone with Intercept and empty without. [Ridge.Predict]
-// returns the prediction. [Ridge.PredictVJP] and [Ridge.PredictJVP] are its derivatives with
-// respect to λ, the kernel's parameters, the training rows, their labels and the predicted
-// rows. [Ridge.LeaveOneOut] predicts each row from the others, and [Ridge.Folds] the rows of
-// each fold from the rows that are not in it.
+// The prediction is not θᵀx: θ is b alone with Intercept, and empty without. [Ridge.Predict]
+// returns the prediction. [Ridge.PredictVJP] and [Ridge.PredictJVP] are its derivatives in λ, the
+// kernel's parameters, the training rows, their labels and the predicted rows. [Ridge.LeaveOneOut]
+// predicts each row from the others, and [Ridge.Folds] the rows of each fold from the rows outside
+// it.
 //
 // # Method
 //
-// With w_i the weight of row i and N the sum of the weights, the solution solves
+// Let w_i be the weight of row i, and N the sum of the weights. The solution solves
 //
 //	(K + Nλ·diag(1/w))·c + b·1 = y,   with Intercept Σc = 0
 //
-// Rows that do not count have c_i = 0. With Intercept the kernel matrix is centred, which
-// leaves c as it is and removes a constant of the kernel from the condition. One Cholesky
-// factorisation then gives c and b. A fit costs N³/6 multiplications and N²/2 values of the
-// kernel, which are kept while the kernel's parameters stay the same. Derivatives follow from
-// the same system, are exact, and exist for every fit: a product costs one solve and N²/2
-// gradients of the kernel.
+// Rows that do not count have c_i = 0. With Intercept the kernel matrix is centred. That leaves c
+// unchanged and removes a constant of the kernel from the condition. One Cholesky factorisation
+// then gives c and b. A fit costs N³/6 multiplications and N²/2 values of the kernel, which are
+// kept while the kernel's parameters stay the same. Derivatives follow from the same system. They
+// are exact, and exist for every fit. A product costs one solve and N²/2 gradients of the kernel.
 //
-// The zero value, with the RBF kernel and no intercept, is ready for Load. Fits after the first
-// allocate nothing.
+// The zero value has the RBF kernel and no intercept, and is ready for Load. Later fits allocate
+// nothing.
 type Ridge struct {
 	Kernel Kernel // nil: RBF. It is read by Dims and Load.
-	// Intercept adds an unpenalised constant to the prediction. It is read by Dims and
-	// Load.
+	// Intercept adds an unpenalised constant to the prediction. Dims and Load read it.
 	Intercept bool
 
 	kernelRidgeFit
 	folds ridgeFolds
 }
 
-// Dims returns 1 parameter with Intercept and none without, and 1 hyperparameter more
-// than the kernel has.
+// Dims returns 1 parameter with Intercept and none without. It returns one hyperparameter more than
+// the kernel has parameters.
 func (l *Ridge) Dims(n int) (theta, hyper int) { return dims(l.Kernel, l.Intercept, n) }
 
-// Load makes d the data of the following fits. It keeps a reference to d, whose Rows and
-// Weights count. Errors: as for [learn.Data.Check]; after one, the learner has no data.
+// Load makes d the data of the following fits. It keeps a reference to d, and uses its Rows and
+// Weights. Errors are those of [learn.Data.Check]. After an error the learner has no data.
 func (l *Ridge) Load(d learn.Data) (err error) {
 	defer learner.End(l, &err)
 	l.end()
@@ -71,8 +69,8 @@ func (l *Ridge) Load(d learn.Data) (err error) {
 	return nil
 }
 
-// Bytes implements [learn.SizedLearner]. It counts what load, factorise and the derivatives
-// allocate and, with LeaveOneOut, the inverse of the kernel matrix.
+// Bytes implements [learn.SizedLearner]. It counts the allocations of load, factorise and the
+// derivatives, and with LeaveOneOut the inverse of the kernel matrix.
 func (l *Ridge) Bytes(s learn.Size) int64 {
 	rows, n, m := learner.Sizes(s)
 	counts := rows // and rows
@@ -99,8 +97,8 @@ func (l *Ridge) Reset() {
 // end ends LeaveOneOut and Folds.
 func (l *Ridge) end() { l.loo, l.folds.number = 0, 0 }
 
-// Fit solves the problem at hyper = (λ, kernel parameters…) and writes b to theta with
-// Intercept. After an error there is no fit, and θ is left as it was. Errors:
+// Fit solves the problem at hyper = (λ, kernel parameters…) and writes b to theta with Intercept.
+// After an error there is no fit, and θ is unchanged. Errors:
 //
 //   - An ArgError that matches ErrShape, ErrNotFinite or ErrDomain: hyper cannot be used.
 //   - ErrNotFitted: there are no data.
@@ -136,12 +134,11 @@ func (l *Ridge) Coefficients(dst []float64) ([]float64, error) {
 	return dst, nil
 }
 
-// LeaveOneOut writes to dst, for each row of X, the prediction of the fit at hyper to the other
-// rows, which has λ·(N−1) on the diagonal of its matrix. It ends the last Fit: its derivatives
-// are LeaveOneOutVJP's. All N predictions cost one factorisation and one inverse, N³/2
-// multiplications, and two N×N matrices of memory. It returns the errors of Fit, and an ArgError
-// of kind ErrDomain if the data has one row, or Rows or Weights. After an error dst is left as it
-// was.
+// LeaveOneOut writes a prediction for each row of X to dst: by the fit at hyper to the other rows,
+// which has λ·(N−1) on the diagonal of its matrix. It ends the last Fit: the derivatives are then
+// LeaveOneOutVJP's. All N predictions cost one factorisation and one inverse, N³/2 multiplications,
+// and two N×N matrices of memory. It returns the errors of Fit, and an ArgError of kind ErrDomain
+// if the data has only one row, or has Rows or Weights. After an error dst is unchanged.
 func (l *Ridge) LeaveOneOut(dst, hyper []float64) (err error) {
 	defer learner.End(l, &err)
 	l.state.Stop.Look()
@@ -165,13 +162,13 @@ func (l *Ridge) LeaveOneOut(dst, hyper []float64) (err error) {
 	return nil
 }
 
-// LeaveOneOutVJP adds the derivative of Σ_i ddst_i·dst_i at the last LeaveOneOut to each field
-// of g that is not nil. g.X receives the derivative with respect to the rows as training rows.
-// dx, unless nil, receives the derivative with respect to the rows as predicted rows. The
-// derivative in X is the sum of both. It costs N³/2 multiplications and N²/2 gradients of the
-// kernel, up to 5N²/2 with the gradients in the rows. Errors: ErrNotFitted without a
-// LeaveOneOut after the last Load, Fit or Reset; an ArgError of kind ErrNotFinite for ddst or
-// if a product overflows, which leaves g and dx undefined.
+// LeaveOneOutVJP adds the derivative of Σ_i ddst_i·dst_i at the last LeaveOneOut to each field of g
+// that is not nil. g.X receives the derivative in the rows as training rows. dx, unless nil,
+// receives the derivative in the rows as predicted rows. The derivative in X is the sum of both. It
+// costs N³/2 multiplications and N²/2 gradients of the kernel, or up to 5N²/2 with the gradients in
+// the rows. Errors are ErrNotFitted without a LeaveOneOut after the last Load, Fit or Reset, and an
+// ArgError of kind ErrNotFinite for ddst or if a product overflows, which leaves g and dx
+// undefined.
 func (l *Ridge) LeaveOneOutVJP(w *qpdiff.Workspace, g *learn.Grad, dx *mat.Dense, ddst []float64) (err error) {
 	defer learner.Name(l, &err)
 	if l.state.Home.Check(); l.loo == 0 {
@@ -186,17 +183,17 @@ func (l *Ridge) LeaveOneOutVJP(w *qpdiff.Workspace, g *learn.Grad, dx *mat.Dense
 // FoldsAtOnce returns true.
 func (*Ridge) FoldsAtOnce() bool { return true }
 
-// Folds writes to dst, fold after fold, for each row of X in the fold the prediction of the fit at
-// hyper to the rows that are not in the fold. A row may be in several folds, as with random splits.
-// Folds end the last Fit: their derivatives are FoldsVJP's.
+// Folds writes predictions to dst, fold after fold: for each row of X in the fold, by the fit at
+// hyper to the rows outside the fold. A row may be in several folds, as with random splits. Folds
+// ends the last Fit: the derivatives are then FoldsVJP's.
 //
-// The kernel's values are computed once. Folds that leave the same weight cost one factorisation
-// and one inverse together, N³/2 multiplications, and v³/6 for each fold of v rows, or (N−v)³/6 for
-// each fold if that is less. Each fold takes a square matrix of memory, of at most N rows.
+// The kernel's values are computed once. Folds that leave the same weight share one factorisation
+// and one inverse, N³/2 multiplications. Each fold of v rows costs v³/6 more, or (N−v)³/6 if that
+// is less. Each fold needs a square matrix of memory, of at most N rows.
 //
-// It returns the errors of Fit, and an ArgError of kind ErrDomain for a fold that has no row, all
-// that count, one that does not count, or one twice, and of kind ErrTooLarge if the folds need more
-// than the data's MaxBytes. After an error dst is left as it was.
+// It returns the errors of Fit. It returns an ArgError of kind ErrDomain for a fold that is empty,
+// has all rows that count, has a row that does not count, or has a row twice; and one of kind
+// ErrTooLarge if the folds need more than the data's MaxBytes. After an error dst is unchanged.
 func (l *Ridge) Folds(dst, hyper []float64, folds [][]int) (err error) {
 	defer learner.End(l, &err)
 	l.state.Stop.Look()
@@ -225,12 +222,11 @@ func (l *Ridge) Folds(dst, hyper []float64, folds [][]int) (err error) {
 }
 
 // FoldsVJP adds the derivative of Σ_t ddst_t·dst_t at the last Folds to each field of g that is not
-// nil. g.X receives the derivative with respect to the rows as training rows. dx, unless nil,
-// receives the derivative with respect to the rows as predicted rows. With K folds it costs
-// K·N² multiplications, a solution for each fold, and N²/2 gradients of the kernel, up to 5N²/2
-// with the gradients in the rows. Errors: ErrNotFitted without a Folds after the last Load, Fit or
-// Reset; an ArgError of kind ErrNotFinite for ddst or if a product overflows, which leaves g and dx
-// undefined.
+// nil. g.X receives the derivative in the rows as training rows. dx, unless nil, receives the
+// derivative in the rows as predicted rows. K folds cost K·N² multiplications, a solution for each
+// fold, and N²/2 gradients of the kernel, or up to 5N²/2 with the gradients in the rows. Errors are
+// ErrNotFitted without a Folds after the last Load, Fit or Reset, and an ArgError of kind
+// ErrNotFinite for ddst or if a product overflows, which leaves g and dx undefined.
 func (l *Ridge) FoldsVJP(w *qpdiff.Workspace, g *learn.Grad, dx *mat.Dense, ddst []float64) (err error) {
 	defer learner.Name(l, &err)
 	if l.state.Home.Check(); l.folds.number == 0 {
@@ -246,7 +242,7 @@ func (l *Ridge) FoldsVJP(w *qpdiff.Workspace, g *learn.Grad, dx *mat.Dense, ddst
 	return qpdiff.Scratch[kernelDerivative](w).adjointFolds(&l.kernelRidgeFit, &l.folds, g, dx, ddst)
 }
 
-// checkPredictions checks the arguments of a derivative of so many predictions of the rows.
+// checkPredictions checks the arguments of a derivative of n predictions of the rows.
 func (l *Ridge) checkPredictions(g *learn.Grad, dx *mat.Dense, ddst []float64, predicted int) error {
 	rows, cols := l.state.Data.X.Dims()
 	check.Length("ddst", ddst, predicted)
@@ -266,8 +262,8 @@ func (*Ridge) Convention() learn.Convention { return learn.Convention{Loss: lear
 // Bounds of λ and its default, whose kernels are 1 at equal rows.
 const leastLambda, defaultLambda, mostLambda = 1e-8, 1e-2, 10
 
-// Hyperparameters describes λ and the γ of an RBF or ARD kernel; the parameters of other kernels do not
-// follow from the data.
+// Hyperparameters describes λ and the γ of an RBF or ARD kernel. The parameters of other kernels do
+// not follow from the data.
 func (l *Ridge) Hyperparameters(m learn.Moments) []learn.Hyperparameter {
 	return hyperparameters(l.Kernel, learn.Hyperparameter{Name: "λ", Lower: leastLambda, Default: defaultLambda, Upper: mostLambda}, m)
 }

@@ -12,9 +12,9 @@ import (
 // begin is part of a machineFit.
 func (*kernelRidgeFit) begin(*kernelDerivative, *learn.Grad) error { return nil }
 
-// finish goes back through the fit, from the cotangents v of c and db of b. With
-// (K + λ/share)·w + ω·1 = v and, with Intercept, 1ᵀw = db, the cotangent of y is w and
-// the cotangent of the matrix −w·cᵀ.
+// finish goes back through the fit, from the cotangents v of c and db of b. Let w solve (K +
+// λ/share)·w + ω·1 = v and, with Intercept, 1ᵀw = db. Then the cotangent of y is w, and the
+// cotangent of the matrix is −w·cᵀ.
 func (l *kernelRidgeFit) finish(d *kernelDerivative, g *learn.Grad, db float64) error {
 	l.factor.solve(d.v, db)
 	if g.Y != nil {
@@ -53,9 +53,9 @@ func (d *kernelDerivative) addInputs(l *kernelRidgeFit, g *learn.Grad) error {
 	return learner.CheckProduct(g)
 }
 
-// adjointLeaveOneOut is [Ridge.LeaveOneOutVJP]. With the residuals e_i = c_i/G_ii,
-// p_i = ddst_i/G_ii, h = G·p and q_i = p_i·e_i, the cotangents are ddst − h of y and
-// ½(h·cᵀ + c·hᵀ) − G·diag(q)·G of K + (N−1)λ·I.
+// adjointLeaveOneOut is [Ridge.LeaveOneOutVJP]. Let e_i = c_i/G_ii be the residuals, p_i =
+// ddst_i/G_ii, h = G·p and q_i = p_i·e_i. The cotangent of y is ddst − h. The cotangent of K +
+// (N−1)λ·I is ½(h·cᵀ + c·hᵀ) − G·diag(q)·G.
 func (d *kernelDerivative) adjointLeaveOneOut(l *kernelRidgeFit, g *learn.Grad, dx *mat.Dense, ddst []float64) error {
 	m, inverse := len(l.c), l.factor.a
 	d.clear(&l.kernelMachine)
@@ -93,8 +93,8 @@ func (d *kernelDerivative) adjointLeaveOneOut(l *kernelRidgeFit, g *learn.Grad, 
 	return learner.CheckProduct(&learn.Grad{X: dx})
 }
 
-// leaveOneOutColumns adds the part of the kernel's values on and below the diagonal in some
-// columns, from first on.
+// leaveOneOutColumns adds the part of the kernel's values on and below the diagonal, in some
+// columns from first on.
 func (d *kernelDerivative) leaveOneOutColumns(l *kernelRidgeFit, g *learn.Grad, dx *mat.Dense, ddst []float64, first, count int) {
 	m, h := len(l.c), d.v
 	if g.X != nil || g.Hyper != nil {
@@ -120,7 +120,8 @@ func (d *kernelDerivative) leaveOneOutColumns(l *kernelRidgeFit, g *learn.Grad, 
 	}
 }
 
-// leaveOneOutRow sets asRow and asOther of row j's kernel values with the given rows: without row i the coefficient of row j is c_j − G_ij·e_i.
+// leaveOneOutRow sets asRow and asOther for row j's kernel values with the given rows. Without row
+// i, the coefficient of row j is c_j − G_ij·e_i.
 func (d *kernelDerivative) leaveOneOutRow(l *kernelRidgeFit, ddst []float64, j int, rows []int) {
 	m := len(l.c)
 	dense.GrowAll(len(rows), &d.asRow, &d.asOther)
@@ -130,9 +131,9 @@ func (d *kernelDerivative) leaveOneOutRow(l *kernelRidgeFit, ddst []float64, j i
 	}
 }
 
-// addPairs adds the contributions of row j's kernel values with the given rows, none beyond it,
-// to two cotangents: of the rows as training rows, and of the rows as predicted rows. The
-// cotangents of the values are in s, and the parts of predictions in asRow and asOther.
+// addPairs adds the contributions of row j's kernel values with the given rows, none of which is
+// beyond j, to two cotangents: of the rows as training rows, and of the rows as predicted rows. s
+// has the cotangents of the values, and asRow and asOther their parts as predictions.
 func (d *kernelDerivative) addPairs(l *kernelRidgeFit, g *learn.Grad, dx *mat.Dense, j int, values []float64, rows []int) {
 	n, xj := l.n, l.row(j)
 	for k, i := range rows {

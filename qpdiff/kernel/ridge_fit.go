@@ -12,12 +12,12 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// kernelRidgeFactor solves (K + ridge·diag(1/share))·x + b·1 = r. With balanced 1ᵀx = sum,
-// otherwise b = 0. share sums to 1.
+// kernelRidgeFactor solves (K + ridge·diag(1/share))·x + b·1 = r. If balanced, 1ᵀx = sum; otherwise
+// b = 0. share sums to 1.
 //
-// With balanced the matrix is K′ + ridge·diag(1/share) + shift·11ᵀ, where K′ is K centred,
-// K′_ij = K_ij − u_i − u_j with K′·share = 0. Neither change moves x if sum = 0, and the matrix
-// is positive definite whenever x is unique.
+// If balanced, the matrix is K′ + ridge·diag(1/share) + shift·11ᵀ. K′ is K centred: K′_ij = K_ij −
+// u_i − u_j with K′·share = 0. If sum = 0, neither change affects x. The matrix is positive
+// definite whenever x is unique.
 type kernelRidgeFactor struct {
 	a, inv   []float64 // Cholesky factor, lower triangle; a is G after invert
 	share    []float64
@@ -30,8 +30,8 @@ type kernelRidgeFactor struct {
 	end           *stop.Stop
 }
 
-// factorise factorises for the matrix k and ridge = lambda·part; rows are the numbers of
-// its rows in the data. It looks at end.
+// factorise factorises for the matrix k and ridge = lambda·part. rows are the numbers of its rows
+// in the data. It checks end, to stop early.
 func (f *kernelRidgeFactor) factorise(k []float64, rows []int, lambda, part float64) error {
 	f.ridge = lambda * part
 	n := len(f.share)
@@ -82,9 +82,9 @@ func (f *kernelRidgeFactor) factorise(k []float64, rows []int, lambda, part floa
 	return nil
 }
 
-// reach bounds the terms of the pivot at which cholesky stopped, in units of rounding. The
-// pivot is the curvature along the direction in which the rows before row at cancel it. The
-// rounding of each entry of the matrix counts by the sizes of that direction there.
+// reach bounds the terms of the pivot at which cholesky stopped, in units of rounding. The pivot is
+// the curvature along the direction in which the rows before it cancel row at. The rounding of each
+// entry of the matrix is weighted by the sizes of that direction there.
 func (f *kernelRidgeFactor) reach(k []float64, at int) float64 {
 	n := len(f.share)
 	v := f.x[:at+1]
@@ -111,8 +111,8 @@ func (f *kernelRidgeFactor) solve(x []float64, sum float64) (b float64) {
 	dense.ForwardSolve(f.a, f.inv, n, n, x)
 	dense.BackSolve(f.a, f.inv, n, n, x)
 	if f.balanced {
-		// The sum, which a large constant of the kernel multiplies, to the last bits:
-		// along share the system changes by ridge·1 alone.
+		// Correct the sum, which a large constant of the kernel multiplies, to the last bits: along
+		// share the system changes by ridge·1 alone.
 		over := floats.Sum(x) - sum
 		dense.Axpy(-over, f.share, x)
 		b += f.ridge*over - dense.Dot(f.u, x)
@@ -120,7 +120,7 @@ func (f *kernelRidgeFactor) solve(x []float64, sum float64) (b float64) {
 	return b
 }
 
-// invert replaces the factor by G, with x = G·r for sum = 0: solve is lost.
+// invert replaces the factor by G, with x = G·r for sum = 0. solve cannot be called after that.
 func (f *kernelRidgeFactor) invert() {
 	n := len(f.share)
 	dense.InverseBlocks(f.end, f.a, f.inv, n, f.work)
@@ -211,11 +211,11 @@ func (*kernelRidgeFit) overflow() error {
 	return check.ArgErrorf("Data", qpdiff.ErrNotFinite, "scale the labels or the kernel, or raise lambda", "leaves coefficients that overflow")
 }
 
-// leaveOneOut sets dst to the prediction for each row of the fit to the others.
+// leaveOneOut sets dst to the prediction for each row by the fit to the other rows.
 //
-// Without row i the rows have the matrix K + (N−1)λ·I without row and column i. So G, the upper
-// left block of the inverse of [K + (N−1)λ·I, 1; 1ᵀ, 0] (without intercept the inverse of K +
-// (N−1)λ·I), gives all residuals: (G·y)_i/G_ii.
+// Without row i the matrix is K + (N−1)λ·I without row and column i. Let G be the upper left block
+// of the inverse of [K + (N−1)λ·I, 1; 1ᵀ, 0], or without intercept the inverse of K + (N−1)λ·I. It
+// gives all residuals: (G·y)_i/G_ii.
 func (l *kernelRidgeFit) leaveOneOut(dst, hyper []float64) error {
 	m := len(l.rows)
 	if m < 2 {

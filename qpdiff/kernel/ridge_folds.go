@@ -11,12 +11,13 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// ridgeFolds holds the fits of [Ridge.Folds], each to the rows that are not in its fold.
+// ridgeFolds holds the fits of [Ridge.Folds], each to the rows outside its fold.
 //
-// The fit without the rows V has the matrix of all rows, less the rows and columns of V, if the ridge
-// is computed from the rows left. So G of leaveOneOut for that ridge gives the residuals of V:
-// G_VV⁻¹·(G·y)_V, with no fewer digits than by a factor for the rows left. Folds that leave the same
-// weight share one G: they are a family. A factor for each fold takes its place if that is cheaper.
+// The fit without the rows V has the matrix of all rows without the rows and columns of V, if the
+// ridge is computed for the remaining rows. So G of leaveOneOut for that ridge gives the residuals
+// of V: G_VV⁻¹·(G·y)_V. They have at least as many digits as by a factor for the remaining rows.
+// Folds that leave the same weight form a family and share one G. If it is cheaper, each fold has
+// its own factor instead.
 type ridgeFolds struct {
 	number   uint64 // of the fits, of check.NewState; 0 without
 	place    []int  // of each row of X among those that count, or −1
@@ -51,15 +52,15 @@ type ridgeFamily struct {
 	own         bool              // its folds have factors of their own
 }
 
-// familyTol is the difference of parts that are equal but for the rounding of their sums.
+// familyTol is the difference of parts that are equal except for the rounding of their sums.
 const familyTol = 1e-13
 
-// ownFactors reports whether factors of the rows left, with that sum of cubes, cost a family of m rows
-// no more than G and the parts G_VV of its folds.
+// ownFactors reports whether separate factors of the remaining rows, whose cubes have the given
+// sum, cost a family of m rows at most as much as G and the parts G_VV of its folds.
 func ownFactors(m, left, folds float64) bool { return left <= 3*m*m*m+folds }
 
-// foldEntries counts the fits and their derivatives with the folds of s, of m rows that count.
-// Weights may make a family of each fold, or let four have a G. It is quadratic in the number of
+// foldEntries counts the fits and derivatives with the folds of s, of m rows that count. With
+// weights, each fold may be a family, and four may have a G. It is quadratic in the number of
 // folds, and allocates nothing.
 func foldEntries(s learn.Size, m float64) (entries float64) {
 	for _, rows := range s.Folds {
@@ -188,8 +189,8 @@ func (y *ridgeFamily) solve(l *kernelRidgeFit, lambda float64) error {
 	return nil
 }
 
-// solveByFamily sets the fold's coefficients c and predictions by G, unless G_VV is not positive
-// definite. With e = G_VV⁻¹·(G·y)_V these are G·y − G_·V·e and y − e.
+// solveByFamily sets the fold's coefficients c and predictions by G. It fails if G_VV is not
+// positive definite. With e = G_VV⁻¹·(G·y)_V they are G·y − G_·V·e and y − e.
 func (p *ridgeFold) solveByFamily(l *kernelRidgeFit, y *ridgeFamily, c []float64) bool {
 	v, m, inverse := len(p.val), len(c), y.factor.a
 	p.a, p.work = dense.Grow(p.a, v*v), dense.Grow(p.work, max(m, dense.BlockWork(v)))
@@ -214,7 +215,7 @@ func (p *ridgeFold) solveByFamily(l *kernelRidgeFit, y *ridgeFamily, c []float64
 	return dense.AllFinite(c) && dense.AllFinite(e)
 }
 
-// solveLeft sets the fold's coefficients c and predictions by a factor of the rows left.
+// solveLeft sets the fold's coefficients c and predictions by a factor of the remaining rows.
 func (f *ridgeFolds) solveLeft(l *kernelRidgeFit, p *ridgeFold, c []float64, lambda float64) error {
 	m, t := len(l.rows), len(p.left)
 	f.k = dense.Grow(f.k, t*t)

@@ -9,10 +9,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// adjointFolds is [Ridge.FoldsVJP]. For the fold of the rows V with the coefficients c, which are 0
-// in V, let u be ddst in V. On the rows left T let −u solve their system for K_TV·ddst: u =
-// G_·V·G_VV⁻¹·ddst. The cotangents are u·cᵀ of the kernel matrix, of which the rows in V are those
-// of predictions, and −u_T of y.
+// adjointFolds is [Ridge.FoldsVJP]. A fold of the rows V has coefficients c that are 0 in V. Let u
+// be ddst in V. On the remaining rows T let −u solve their system for K_TV·ddst: u =
+// G_·V·G_VV⁻¹·ddst. The cotangent of the kernel matrix is u·cᵀ, whose rows in V belong to
+// predictions. The cotangent of y is −u_T.
 func (d *kernelDerivative) adjointFolds(l *kernelRidgeFit, f *ridgeFolds, g *learn.Grad, dx *mat.Dense, ddst []float64) error {
 	m := len(l.rows)
 	d.clear(&l.kernelMachine)
@@ -49,7 +49,7 @@ func (d *kernelDerivative) adjointFolds(l *kernelRidgeFit, f *ridgeFolds, g *lea
 	return learner.CheckProduct(&learn.Grad{X: dx})
 }
 
-// foldAdjoint sets u of one fold for ddst, which is own in the fold, and s to ddst.
+// foldAdjoint sets u of one fold for ddst. It sets own to ddst in the fold, and s to ddst.
 func (d *kernelDerivative) foldAdjoint(l *kernelRidgeFit, f *ridgeFolds, p *ridgeFold, u, own []float64) {
 	m, v := len(l.rows), len(p.val)
 	d.s, d.row = dense.Grow(d.s, m), dense.Grow(d.row, m)

@@ -16,71 +16,69 @@ import (
 //	minimise over β   ½·Σ_ij β_i β_j k(x_i, x_j) − Σ_i y_i β_i
 //	subject to        0 ≤ y_i β_i ≤ C,   with Intercept also Σ_i β_i = 0
 //
-// Its decision function is f(x) = Σ_i β_i k(x_i, x) + b, with b the multiplier of the last
-// constraint (0 without Intercept). β_i is y_i times the usual dual variable. The
-// hyperparameters are C > 0, then the kernel's. A row that counts w times in the [learn.Data]
-// has the bound C·w, so that C weights a sum over the rows: doubling all weights has the effect
-// of doubling C.
+// Its decision function is f(x) = Σ_i β_i k(x_i, x) + b. b is the multiplier of the last
+// constraint, 0 without Intercept. β_i is y_i times the usual dual variable. The hyperparameters
+// are C > 0, followed by the kernel's. A row with weight w in [learn.Data] has the bound C·w. C
+// therefore weights a sum over the rows: doubling all weights has the effect of doubling C.
 //
-// The prediction is not θᵀx: θ is b alone with Intercept and empty without. [SVM.Predict]
-// returns the prediction, the decision value. [SVM.PredictVJP] and [SVM.PredictJVP] are its
-// derivatives with respect to C, the kernel's parameters, the training rows, their labels and
-// the predicted rows.
+// The prediction is not θᵀx: θ is b alone with Intercept, and empty without. [SVM.Predict] returns
+// the prediction, which is the decision value. [SVM.PredictVJP] and [SVM.PredictJVP] are its
+// derivatives in C, the kernel's parameters, the training rows, their labels and the predicted
+// rows.
 //
 // # Derivatives
 //
-// With F the rows with 0 < y_iβ_i < C, and U the rows at C, the conditions
+// Let F be the rows with 0 < y_iβ_i < C, and U the rows at C. The conditions
 //
 //	f(x_i) = 1/y_i for i ∈ F,   β_i = C·y_i for i ∈ U,   Σβ = 0 with Intercept
 //
 // determine β_F and b. The implicit function theorem at them needs one solve with k(x_F, x_F),
-// bordered with Intercept. It requires strict complementarity: no row of F is at a bound, and
-// no other row has y_i·f(x_i) = 1. Each of these counts as violated within 256 times its
-// rounding error, from the terms of the conditions. If all β are at a bound, b may be anything
-// in an interval: it is set to the middle, and differentiated as such.
+// bordered with Intercept. It requires strict complementarity: no row of F is at a bound, and no
+// other row has y_i·f(x_i) = 1. Each condition counts as violated within 256 times its rounding
+// error, from the terms of the conditions. If all β are at a bound, b may have any value in an
+// interval. It is set to the middle, and its derivative is the middle's.
 //
-// Equal rows with equal labels count as one row of their joint weight: derivatives are along
-// moves that keep them equal, shared in proportion to the weights. Along moves that part equal
+// Equal rows with equal labels count as one row with their total weight. Derivatives are along
+// moves that keep them equal, divided in proportion to the weights. Along moves that separate equal
 // rows of F there is no derivative, because only the sum of their β is unique; see [SVM.Ties].
 //
 // # Size
 //
-// Up to 4096 distinct rows the kernel matrix is held, 8 bytes for each pair of them. Beyond
-// that, its rows are evaluated when they are needed, and at most 128 MiB hold the rows used
-// last, less if MaxBytes allows less; this changes no result. From 1024 rows on, rows at a
-// bound that they have no reason to leave are set aside while the others are moved. In both
-// cases the solution is checked on all rows at the end. A fit starts from the last one, also
-// after a change of C and of the kernel's parameters.
+// Up to 4096 distinct rows the kernel matrix is stored, with 8 bytes for each pair of them. Beyond
+// that, its rows are evaluated when needed, and at most 128 MiB hold the rows used last. If
+// MaxBytes allows less, they hold fewer. This changes no result.
 //
-// The zero value, with the RBF kernel and no intercept, is ready for Load. Fits after the first
-// allocate nothing; with more than 1024 rows, they allocate only the memory for the rows inside
-// their bounds.
+// From 1024 rows on, rows that have no reason to leave their bound are set aside while the others
+// move. In both cases the solution is checked on all rows at the end. A fit starts from the last
+// one, also after a change of C or of the kernel's parameters.
+//
+// The zero value has the RBF kernel and no intercept, and is ready for Load. Later fits allocate
+// nothing. With more than 1024 rows, they allocate only the memory for the rows inside their
+// bounds.
 type SVM struct {
 	Kernel Kernel // nil: RBF. It is read by Dims and Load.
-	// Intercept adds an unpenalised constant to the decision function. It is read by
-	// Dims and Load.
+	// Intercept adds an unpenalised constant to the decision function. Dims and Load read it.
 	Intercept bool
-	// Generalised makes the products answer if strict complementarity
-	// fails, as if each weakly active row stayed at its bound or
-	// at the nearest one. If β is not unique there, as with a polynomial kernel of
-	// fewer terms than rows, the answer depends on the β found, and so on the start of the
-	// fit. False: a NotDifferentiableError.
+	// Generalised lets the products return a result if strict complementarity fails, as if each
+	// weakly active row stayed at its bound or at the nearest one. If β is not unique there, as
+	// with a polynomial kernel of fewer terms than rows, the result depends on the β found, and so
+	// on the start of the fit. False: they return a NotDifferentiableError.
 	Generalised bool
 
 	kernelSVMFit
 }
 
-// Dims returns 1 parameter with Intercept and none without, and 1 hyperparameter
-// more than the kernel has.
+// Dims returns 1 parameter with Intercept and none without. It returns one hyperparameter more than
+// the kernel has parameters.
 func (l *SVM) Dims(n int) (theta, hyper int) { return dims(l.Kernel, l.Intercept, n) }
 
 // SetGeneralised sets the field Generalised.
 func (l *SVM) SetGeneralised(on bool) { l.Generalised = on }
 
-// Load makes d the data of the following fits. It keeps a reference to d, whose Rows and
-// Weights count. Errors are ArgErrors: as for [learn.Data.Check]; ErrDomain for a label other
-// than ±1, also of a row that does not count; ErrIllPosed if all labels that count
-// are the same. After one, the learner has no data.
+// Load makes d the data of the following fits. It keeps a reference to d, and uses its Rows and
+// Weights. Errors are ArgErrors: from [learn.Data.Check]; ErrDomain for a label other than ±1, also
+// of a row that does not count; ErrIllPosed if all labels that count are the same. After an error
+// the learner has no data.
 func (l *SVM) Load(d learn.Data) (err error) {
 	defer learner.End(l, &err)
 	if d, err = l.state.Take(l, d, true); err != nil {
@@ -96,8 +94,9 @@ func (l *SVM) Load(d learn.Data) (err error) {
 	return nil
 }
 
-// Bytes implements [learn.SizedLearner]: the allocations of Load and of derivatives. Of more than 1024 rows
-// it leaves out factors, which take 8 bytes for each pair of rows inside their bounds, and Fit counts them.
+// Bytes implements [learn.SizedLearner]. It counts the allocations of Load and of derivatives. With
+// more than 1024 rows it omits factors, which take 8 bytes for each pair of rows inside their
+// bounds; Fit counts them.
 func (l *SVM) Bytes(s learn.Size) int64 {
 	return learner.Entries(l.entries(s))
 }
@@ -109,7 +108,7 @@ func (l *SVM) Reset() {
 }
 
 // Fit solves the dual at hyper = (C, kernel parameters…) and writes b to theta with Intercept.
-// After an error there is no fit, and θ is left as it was. Errors:
+// After an error there is no fit, and θ is unchanged. Errors:
 //
 //   - An ArgError that matches ErrShape, ErrNotFinite or ErrDomain: hyper cannot be used.
 //   - ErrNotFitted: there are no data.
@@ -159,11 +158,11 @@ func (l *SVM) Fit(theta, hyper []float64) (err error) {
 	return nil
 }
 
-// Multipliers returns the dual variable y_i·β_i of each training row at the last fit: C times
-// the row's weight if it violates the margin, 0 beyond it, between them if y_i·f(x_i) = 1. Of
-// equal rows with equal labels only the sum is unique, and they share it in proportion to their
-// weights. It overwrites dst, and allocates only if dst has too little capacity. The error is
-// ErrNotFitted.
+// Multipliers returns the dual variable y_i·β_i of each training row at the last fit. It is C times
+// the row's weight if the row violates the margin, 0 if it is beyond the margin, and between them
+// if y_i·f(x_i) = 1. Only the sum is unique for equal rows with equal labels. They share it in
+// proportion to their weights. Multipliers overwrites dst, and allocates only if dst has too little
+// capacity. The error is ErrNotFitted.
 func (l *SVM) Multipliers(dst []float64) ([]float64, error) {
 	return l.rows.Spread(l, &l.state, dst, func(k int) float64 {
 		if l.q.atC(k, l.q.beta[k]) {
@@ -174,7 +173,7 @@ func (l *SVM) Multipliers(dst []float64) ([]float64, error) {
 }
 
 // SupportVectors returns the training rows whose dual variables are not 0 at the last fit,
-// ascending: the decision function does not depend on the others. It overwrites dst, and
+// ascending. The decision function does not depend on the other rows. It overwrites dst, and
 // allocates only if dst has too little capacity. The error is ErrNotFitted.
 func (l *SVM) SupportVectors(dst []int) ([]int, error) {
 	return l.rows.Where(l, &l.state, dst, func(k int) bool { return l.q.beta[k] != 0 })
@@ -185,11 +184,11 @@ func (l *SVM) begin(d *kernelDerivative, g *learn.Grad) error {
 	return l.prepare(d, l.Generalised, g)
 }
 
-// Ties calls visit for pairs of equal rows i and k with equal labels of which only the sum of
-// the β is unique, or which bound b because all β are at a bound. The g.X of the last VJP or
-// PredictVJP with w, which must have asked for it, is the derivative along moves dX with dᵀdX_i
-// = dᵀdX_k for each d that visit receives (n entries, valid during the call; sign is 1). Along
-// other moves there is no derivative. visit returns whether it needs the pair's other d. If w
+// Ties calls visit for pairs of equal rows i and k with equal labels in two cases: only the sum of
+// their β is unique, or they bound b because all β are at a bound. The g.X of the last VJP or
+// PredictVJP with w, in which g.X must not have been nil, is the derivative along moves dX with
+// dᵀdX_i = dᵀdX_k for each d that is passed to visit (n entries, valid during the call; sign is 1).
+// Along other moves there is no derivative. visit returns whether it needs the pair's other d. If w
 // is nil, or its last product belongs to another fit, there are no pairs.
 func (l *SVM) Ties(w *qpdiff.Workspace, visit func(i, k int, sign float64, d []float64) bool) {
 	if w != nil {
@@ -208,8 +207,8 @@ func (*SVM) Convention() learn.Convention { return learn.Convention{Loss: learn.
 // Bounds of C, whose kernels are 1 at equal rows.
 const leastC, mostC = 1e-3, 1e4
 
-// Hyperparameters describes C and the γ of an RBF or ARD kernel; the parameters of other kernels do not
-// follow from the data.
+// Hyperparameters describes C and the γ of an RBF or ARD kernel. The parameters of other kernels do
+// not follow from the data.
 func (l *SVM) Hyperparameters(m learn.Moments) []learn.Hyperparameter {
 	share := float64(m.Examples) / m.Weight // C multiplies a sum of weighted losses
 	return hyperparameters(l.Kernel, learn.Hyperparameter{Name: "C", Lower: leastC * share, Default: share, Upper: mostC * share}, m)

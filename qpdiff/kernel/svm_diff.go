@@ -10,8 +10,7 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// prepare checks that there is a derivative with respect to the fields of g, and prepares
-// d for the fit.
+// prepare checks that the derivatives wanted by the fields of g exist, and prepares d for the fit.
 func (l *kernelSVMFit) prepare(d *kernelDerivative, generalised bool, g *learn.Grad) error {
 	q := &l.q
 	if len(l.weak) > 0 {
@@ -49,8 +48,8 @@ func (l *kernelSVMFit) prepare(d *kernelDerivative, generalised bool, g *learn.G
 	}
 	d.conditions = append(d.conditions[:0], d.free...)
 	if len(d.free) == 0 && q.balanced {
-		// b is differentiated as the middle of the interval that is left. It has two
-		// ends, unless a thousandth of one row's bound is more than the bounds of the others.
+		// b is differentiated as the middle of the remaining interval. It has two ends, unless a
+		// thousandth of one row's bound exceeds the bounds of the others.
 		up, down := q.between(d.beta)
 		if up < 0 || down < 0 {
 			return check.ArgErrorf("Data", qpdiff.ErrIllPosed, remedyForDecisions, "is so ill-conditioned that rounding hides which rows are weakly active")
@@ -61,8 +60,8 @@ func (l *kernelSVMFit) prepare(d *kernelDerivative, generalised bool, g *learn.G
 	return nil
 }
 
-// solve replaces x by the solution w of K_FF·w + b·1 = x and, with Intercept, 1ᵀw = sum
-// on the free set F, and returns b.
+// solve replaces x by the solution w of K_FF·w + b·1 = x on the free set F, with Intercept also 1ᵀw
+// = sum. It returns b.
 func (d *kernelDerivative) solve(l *kernelSVMFit, x []float64, sum float64) float64 {
 	if len(l.weak) > 0 {
 		return d.factor.solve(x, sum)
@@ -91,8 +90,8 @@ func (l *kernelSVMFit) finish(d *kernelDerivative, g *learn.Grad, db float64) er
 	return learner.CheckProduct(g)
 }
 
-// throughFit adds to g the products of the adjoint solution w, ω with the training
-// rows' kernel values, labels and C.
+// throughFit multiplies the adjoint solution w, ω with the derivatives in the training rows' kernel
+// values, labels and C. It adds the products to g.
 func (d *kernelDerivative) throughFit(l *kernelSVMFit, g *learn.Grad, omega float64) {
 	q, n := &l.q, l.q.n
 	inputs := g.X != nil || g.Hyper != nil
@@ -132,7 +131,7 @@ func (d *kernelDerivative) throughFit(l *kernelSVMFit, g *learn.Grad, omega floa
 	d.share(l, g)
 }
 
-// share adds to each row of the data its share of the cotangents of its distinct row.
+// share adds to each row of the data its share of its distinct row's cotangents.
 func (d *kernelDerivative) share(l *kernelSVMFit, g *learn.Grad) {
 	for i, k := range l.rows.Of {
 		if k < 0 {
@@ -156,7 +155,7 @@ func (d *kernelDerivative) ties(l *kernelSVMFit, visit func(i, k int, sign float
 	for i, k := range l.rows.Equal {
 		row := l.rows.Of[k]
 		// Copies of a row share its β and w. If the shares change, the cotangents of the copies
-		// change by multiples of gx and of w times the slope, or of w times the slope alone.
+		// change by multiples of gx and of w times the slope, or only of w times the slope.
 		if _, free := slices.BinarySearch(d.free, row); free && !visit(i, k, 1, d.gx[row*l.n:(row+1)*l.n]) || d.w[row] == 0 {
 			continue
 		}

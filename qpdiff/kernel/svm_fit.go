@@ -23,8 +23,8 @@ type kernelSVMFit struct {
 	blur float64 // how far rounding may have moved the β of weakly active rows in all, in units of their bounds
 }
 
-// load takes the rows over from the data. A warm start survives if the number of features, and
-// the places, labels and counts of the distinct rows are the same.
+// load takes the rows from the data. A warm start survives if the number of features, and the
+// places, labels and counts of the distinct rows, are the same.
 func (l *kernelSVMFit) load(features int, bias bool) {
 	d, rows, n := l.state.Data, len(l.state.Data.Y), l.n
 	w := n + 1
@@ -47,7 +47,7 @@ func (l *kernelSVMFit) load(features int, bias bool) {
 	for k, i := range l.rows.First {
 		copy(l.points[k*w:(k+1)*w], l.points[i*w:(i+1)*w])
 		y := l.points[k*w+n]
-		// In the last fit the distance of the bounds was C times the row's weight of that fit.
+		// In the last fit the distance between the bounds was C times the row's weight then.
 		same = same && l.q.y[k] == y && l.q.hi[k]-l.q.lo[k] == l.c*l.rows.Copies[k]
 		l.q.y[k] = y
 	}
@@ -77,9 +77,8 @@ func (l *kernelSVMFit) gramMatrix(params []float64) error {
 	return err
 }
 
-// bounds sets the bounds for C, and moves the last solution with them, unless Σβ = 0 is lost,
-// because C was subnormal and β had few digits. It reports a bound that is not positive and
-// finite.
+// bounds sets the bounds for C. It scales the last solution with them, unless Σβ = 0 is lost
+// because C was subnormal and β had few digits. It reports a bound that is not positive and finite.
 func (l *kernelSVMFit) bounds(c float64) error {
 	q := &l.q
 	var sum, size float64

@@ -9,7 +9,7 @@ import (
 // leastCached is the least number of rows in a cache.
 const leastCached = 16
 
-// rowLimits are the sizes from which the methods for large problems are used. Tests set smaller
+// rowLimits are the sizes from which on the methods for large problems are used. Tests set smaller
 // ones.
 type rowLimits struct {
 	whole  int // the most rows whose kernel matrix is held
@@ -18,12 +18,12 @@ type rowLimits struct {
 	cache  int // the most entries of the kernel matrix in a cache of rows
 }
 
-// A cache takes no more than the largest matrix that is held, 128 MiB.
+// The cache is at most as large as the largest matrix that is stored, 128 MiB.
 var limits = rowLimits{whole: 1 << 12, shrink: 1 << 10, every: 1000, cache: 1 << 24}
 
-// kernelRows are the rows of the kernel matrix of a machine. Beyond limits.whole rows they are
-// evaluated when they are needed, and a cache holds the rows that pairs used last. Exact steps
-// then update y − Kβ, and the last one computes it anew, from all rows.
+// kernelRows are the rows of a machine's kernel matrix. Beyond limits.whole rows they are evaluated
+// when needed, and a cache holds the rows that pairs used last. Exact steps then update y − Kβ, and
+// the last one computes it anew from all rows.
 type kernelRows struct {
 	of     *kernelMachine
 	params []float64 // of the kernel
@@ -33,8 +33,8 @@ type kernelRows struct {
 	open   bool      // a value is not finite
 }
 
-// rowsEntries counts the entries of kernelRows with the smallest cache, and of the factors of m free
-// rows. For many rows a fit counts factors, and a cache that is larger.
+// rowsEntries counts the entries of kernelRows with the smallest cache, and of the factors of m
+// free rows. With many rows a fit counts factors and a larger cache itself.
 func rowsEntries(m float64) float64 {
 	switch {
 	case m <= float64(limits.shrink):
@@ -45,7 +45,7 @@ func rowsEntries(m float64) float64 {
 	return (leastCached + 10) * m
 }
 
-// read returns row j, in work if it is nowhere else. Others may do so at the same time.
+// read returns row j, in work if it is not stored. It may be called concurrently.
 func (r *kernelRows) read(work *[]float64, j, n int) []float64 {
 	if row := r.held(j, n); row != nil {
 		return row
@@ -66,7 +66,7 @@ func (r *kernelRows) held(j, n int) []float64 {
 	return nil
 }
 
-// gather sets dst to the entries of row j at the ascending places of at; nil: all of them.
+// gather sets dst to the entries of row j at the ascending places at. A nil at means all entries.
 func (r *kernelRows) gather(dst []float64, j, n int, at []int) {
 	if row := r.held(j, n); at != nil && row != nil {
 		dense.Gather(dst, row, at)
@@ -75,7 +75,7 @@ func (r *kernelRows) gather(dst []float64, j, n int, at []int) {
 	r.evaluate(dst, j, at)
 }
 
-// evaluate sets dst to kernel values of row j with the rows at, or all.
+// evaluate sets dst to the kernel values of row j with the rows at, or with all rows.
 func (r *kernelRows) evaluate(dst []float64, j int, at []int) {
 	r.of.values(dst, r.params, r.of.row(j), at)
 	if isDistance(r.of.kernel) {
@@ -88,8 +88,7 @@ func (r *kernelRows) evaluate(dst []float64, j int, at []int) {
 	r.open = r.open || !dense.Finite(4*sum)
 }
 
-// renew evaluates the rows of the kernel with params, unless they are up to date, and sets
-// diagonal.
+// renew evaluates the rows of the kernel with params, unless they are up to date. It sets diagonal.
 func (r *kernelRows) renew(of *kernelMachine, first []int, diagonal, params []float64) (changed bool, largest float64, err error) {
 	n := len(first)
 	r.of = of
@@ -160,8 +159,8 @@ func (c *rowCache) find(j int) []float64 {
 	return c.store[at*c.width : (at+1)*c.width]
 }
 
-// add returns room for row j. If no room is left, it takes the place of the row that was not
-// used for the longest time.
+// add returns room for row j. If no room is left, row j replaces the row that was unused for the
+// longest time.
 func (c *rowCache) add(j int) []float64 {
 	most := min(len(c.place), max(leastCached, c.entries/c.width))
 	if len(c.owner) < most && (len(c.owner)+1)*c.width > len(c.store) {

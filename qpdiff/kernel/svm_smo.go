@@ -6,12 +6,12 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// shrinkPart is the part of the rows that are set aside at a time at least: rows of the kernel matrix are
-// copied then.
+// shrinkPart is the smallest part of the rows that are set aside at a time. Fewer are not worth
+// copying rows of the kernel matrix.
 const shrinkPart = 6
 
-// optimisePairs makes at most limit steps of sequential minimal optimisation. Each moves a pair
-// of β in opposite directions, or a single β if Σβ is free and that gains more.
+// optimisePairs takes at most limit steps of sequential minimal optimisation. Each step moves a
+// pair of β in opposite directions, or a single β if Σβ is free and that gains more.
 func (q *boxQP) optimisePairs(limit int) {
 	p := &q.pairs
 	p.begin(q)
@@ -131,10 +131,10 @@ func (p *pairSteps) shift(i int, v float64) {
 	}
 }
 
-// setAside sets aside the rows that are at a bound and have no partner to leave it with, if
-// they are many. top is the largest r of the rows that may rise, and bottom the least r of the
-// rows that may fall. (Joachims 1999, "Making large-scale SVM learning practical".) Others may
-// become their partners later: exact steps look at all rows.
+// setAside sets aside rows that are at a bound and have no partner with which they would leave it,
+// if there are many. top is the largest r of the rows that may rise, and bottom the smallest r of
+// the rows that may fall. (Joachims 1999, "Making large-scale SVM learning practical".) Other rows
+// may become their partners later, so exact steps check all rows.
 func (p *pairSteps) setAside(top, bottom float64) bool {
 	if !p.balanced { // a β has a step of its own too
 		top, bottom = max(top, 0), min(bottom, 0)
@@ -174,8 +174,8 @@ func (p *pairSteps) setAside(top, bottom float64) bool {
 	return true
 }
 
-// mostPairs bounds the steps of sequential minimal optimisation: few of them, or from manyRows rows on as
-// many as cost less than the exact steps that they save.
+// mostPairs bounds the steps of sequential minimal optimisation. They are few, or from manyRows
+// rows on as many as cost less than the exact steps that they save.
 func (q *boxQP) mostPairs(few int) int {
 	if q.n < manyRows {
 		return few
@@ -183,8 +183,8 @@ func (q *boxQP) mostPairs(few int) int {
 	return max(few, q.n*q.n/rowsPerRound)
 }
 
-// bestSingle returns the β whose own move gains most, this gain, and the largest |r| of the β
-// that may move.
+// bestSingle returns the β that gains most by a move of its own, this gain, and the largest |r| of
+// the β that may move.
 func (p *pairSteps) bestSingle() (at int, gain, gap float64) {
 	minus, zeros := p.minus[:len(p.r)], p.zeros[:len(p.r)]
 	floats.ScaleTo(minus, -1, p.r)

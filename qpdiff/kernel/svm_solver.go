@@ -26,9 +26,8 @@ func (q *boxQP) solve() error {
 	return err
 }
 
-// proximal solves by proximal point steps: with delta/2·‖β − center‖² added,
-// the problem is so positive definite that exact steps from one free set to the
-// next always descend.
+// proximal solves by proximal point steps. With delta/2·‖β − center‖² added, the problem is so
+// clearly positive definite that exact steps from one free set to the next always descend.
 func (q *boxQP) proximal() error {
 	q.delta = proximalTol * q.largest
 	for range proximalSteps {
@@ -49,7 +48,7 @@ func (q *boxQP) proximal() error {
 			break
 		}
 	}
-	// A basis of the free set: a row outside keeps its β within the box.
+	// Keep a basis of the free set. A row outside the basis keeps its β within the box.
 	q.delta = 0
 	copy(q.lin, q.y)
 	for {
@@ -77,8 +76,8 @@ func (q *boxQP) proximal() error {
 	return nil
 }
 
-// solveExactly makes exact steps from free set to free set, with up to the given number
-// of phases of sequential minimal optimisation between them.
+// solveExactly takes exact steps from free set to free set. Between them it runs sequential minimal
+// optimisation up to the given number of times.
 func (q *boxQP) solveExactly(phases int) error {
 	q.residual()
 	if err := q.makeRoom(0, 0); err != nil {
@@ -142,7 +141,7 @@ func (q *boxQP) solveExactly(phases int) error {
 	return errNoActiveSet
 }
 
-// moved sets r after an exact step. With the kernel matrix it begins anew.
+// moved sets r after an exact step. With the kernel matrix it computes r anew.
 func (q *boxQP) moved() {
 	if q.rows.k != nil {
 		q.residual()
@@ -165,8 +164,8 @@ func (q *boxQP) refine() {
 	}
 }
 
-// boundTerms sets rhs to the right-hand side of the free set's system, and returns the sum of the free β.
-// Without the kernel matrix it takes y − Kβ, which the free set has a part in.
+// boundTerms sets rhs to the right-hand side of the free set's system, and returns the sum of the
+// free β. Without the kernel matrix it starts from y − Kβ, which includes the free set.
 func (q *boxQP) boundTerms(rhs, work []float64) (sum float64) {
 	whole := q.rows.k != nil
 	dense.Gather(rhs, q.lin, q.free)
@@ -192,8 +191,7 @@ func (q *boxQP) boundTerms(rhs, work []float64) (sum float64) {
 	return sum
 }
 
-// solveFree solves the free set's system for z and b, from its factor and with
-// one step of refinement.
+// solveFree solves the free set's system for z and b, by its factor and one step of refinement.
 func (q *boxQP) solveFree() {
 	s := len(q.free)
 	z, rhs, fix := q.z[:s], q.rhs[:s], q.fix[:s]
@@ -217,8 +215,8 @@ func (q *boxQP) solveFree() {
 	dense.Axpy(1, fix, z)
 }
 
-// outside returns how many entries of z are out of bounds, and how far from
-// beta to z the first bound is.
+// outside returns the number of entries of z that are out of bounds, and the part of the way from
+// beta to z at which the first bound is met.
 func (q *boxQP) outside() (wrong int, t float64) {
 	t = 1
 	for i, j := range q.free {
@@ -234,7 +232,7 @@ func (q *boxQP) outside() (wrong int, t float64) {
 	return wrong, t
 }
 
-// stepTo moves beta towards z up to the first bound, if z is out of bounds, and holds the β
+// stepTo moves beta towards z. If z is out of bounds, it stops at the first bound and holds the β
 // that arrive there. It returns the number of entries of z that are out of bounds.
 func (q *boxQP) stepTo() (wrong int, moved bool) {
 	wrong, t := q.outside()
@@ -260,8 +258,8 @@ func (q *boxQP) stepTo() (wrong int, moved bool) {
 	return wrong, t > stepTol
 }
 
-// slide moves beta along the direction in which member k of free depends on earlier ones, along
-// which the objective is linear, to the first bound.
+// slide moves beta to the first bound along a direction: the one in which member k of free depends
+// on earlier members. The objective is linear along it.
 func (q *boxQP) slide(k int) bool {
 	s := len(q.free)
 	v := q.z[:s]
@@ -318,9 +316,9 @@ func (q *boxQP) middle() (up, down int) {
 	return up, down
 }
 
-// admit frees bounded β whose gradient points inwards: all of them, with worst set the one with
-// the largest gradient, with first set the first. It returns their number. If nothing is free,
-// it finds b.
+// admit frees bounded β whose gradient points inwards and returns their number. It frees all of
+// them, with worst only the one with the largest gradient, and with first only the first. If
+// nothing is free, it finds b.
 func (q *boxQP) admit(worst, first bool) int {
 	tol := residualTol * q.size
 	s := len(q.free)

@@ -14,9 +14,8 @@ import (
 func (l *kernelSVMFit) findWeak() error {
 	q := &l.q
 	l.weak = l.weak[:0]
-	// In the variables root_i·β_i, which give the free set's matrix a unit
-	// diagonal, root_i² = k_ii (and the shift): the size of β and of the terms
-	// that its system balances.
+	// The size of β, and of the terms that its system balances, in the variables root_i·β_i with
+	// root_i² = k_ii (plus the shift). They give the free set's matrix a unit diagonal.
 	var size, right float64
 	for i, b := range q.beta {
 		size += q.root(i) * math.Abs(b)
@@ -53,9 +52,9 @@ func (l *kernelSVMFit) findWeak() error {
 // root is the root of the free set's diagonal at row i.
 func (q *boxQP) root(i int) float64 { return math.Sqrt(q.diagonal[i] + q.shift) }
 
-// listWeak lists the rows that may be weakly active. It decides by the condition of the free
-// set's system and the sizes of the balanced terms or, if b lies in an interval bounded by the
-// rows up and down, by this interval.
+// listWeak lists the rows that may be weakly active. It decides by the condition of the free set's
+// system and the sizes of the balanced terms. If b lies in an interval bounded by the rows up and
+// down, it decides by this interval.
 func (l *kernelSVMFit) listWeak(label, size, right, cond float64, up, down int) {
 	q, next := &l.q, 0
 	for i, b := range q.beta {
@@ -65,8 +64,8 @@ func (l *kernelSVMFit) listWeak(label, size, right, cond float64, up, down int) 
 				l.weak = append(l.weak, i)
 			}
 		} else if up >= 0 && down >= 0 {
-			// b is in the middle of an interval; the ends of one of length 0,
-			// and all that are as near to the middle as the ends, are weak.
+			// b is in the middle of an interval. The ends of an interval of length 0 are weak, and
+			// so are all rows as near to the middle as the ends.
 			d := math.Abs(q.r[i] - q.b)
 			if dense.Negligible(d, scale, 1) || i != up && i != down && l.bindsB(i) && dense.Negligible(d-math.Abs(q.r[up]-q.b), scale, 1) {
 				l.weak = append(l.weak, i)
@@ -77,9 +76,9 @@ func (l *kernelSVMFit) listWeak(label, size, right, cond float64, up, down int) 
 	}
 }
 
-// hidden reports whether rounding hides the side of its kink that row i is on, from
-// its effect on that row's own β or margin: one solve, whereas findWeak bounds all
-// rows by the condition of the free set's system.
+// hidden reports whether rounding hides on which side of its kink row i is. It estimates the effect
+// on that row's own β or margin by one solve, whereas findWeak bounds all rows by the condition of
+// the free set's system.
 func (l *kernelSVMFit) hidden(i int) bool {
 	q := &l.q
 	q.end.Look()
@@ -124,8 +123,8 @@ func (q *boxQP) violation() float64 {
 	return worst
 }
 
-// terms returns the sizes that errors are measured by: row i's condition sums
-// terms of label + √k_ii·size, and Σβ = 0 terms of sum.
+// terms returns the sizes with which errors are compared. The terms of row i's condition have the
+// size label + √k_ii·size, and those of Σβ = 0 the size sum.
 func (q *boxQP) terms() (label, size, sum float64) {
 	for i, b := range q.beta {
 		size += math.Sqrt(q.diagonal[i]) * math.Abs(b)
@@ -134,11 +133,11 @@ func (q *boxQP) terms() (label, size, sum float64) {
 	return 1 + math.Abs(q.b), size, sum
 }
 
-// decisionError estimates the error of Kβ + b over all rows, in units of eps: the
-// first-order effect of rounding errors of K and of the conditions that
-// determine the free β. Each condition is off by the size of its terms, by signs
-// along the direction least that the factor makes least of. The terms of row i are bounded by root_i·Σ root_j|β_j| with root² = k_ii,
-// since an entry k_ij is rounded relative to its own terms.
+// decisionError estimates the error of Kβ + b over all rows, in units of eps. It is the first-order
+// effect of rounding errors of K and of the conditions that determine the free β. The error of each
+// condition is the size of its terms, with signs along the direction least, which the factor makes
+// smallest. The terms of row i are bounded by root_i·Σ root_j|β_j| with root² = k_ii, because an
+// entry k_ij is rounded relative to its own terms.
 func (q *boxQP) decisionError(least []float64) float64 {
 	n, s := q.n, len(q.free)
 	e, f := q.z[:s], q.rhs[:n]
@@ -161,9 +160,9 @@ func (q *boxQP) decisionError(least []float64) float64 {
 	return worst
 }
 
-// errorOf estimates the error of x·β + weight·b over the free set, in units of eps. It comes
-// from rounding of the terms of the conditions that determine β and b. errorOf overwrites x,
-// and needs the factor.
+// errorOf estimates the error of x·β + weight·b over the free set, in units of eps. The error comes
+// from rounding of the terms of the conditions that determine β and b. errorOf overwrites x, and
+// needs the factor.
 func (q *boxQP) errorOf(x []float64, weight float64) float64 {
 	label, size, sum := q.terms()
 	e := sum * math.Abs(q.factor.solve(x, weight))

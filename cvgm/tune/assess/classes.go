@@ -17,14 +17,15 @@ type Classes struct {
 	Threshold float64
 	Accuracy  float64 // the share of rows that are called by their label
 	Balanced  float64 // the mean of the shares within each class; NaN if there is one class alone
-	// AUC is the area under the ROC curve within each fold that has both classes, averaged over
-	// these folds. It is the chance that a row of +1 has a higher decision value than a row of −1
-	// of its fold, with ½ for equal values. NaN without such a fold.
+	// AUC is the area under the ROC curve within a fold that has both classes, averaged over such
+	// folds. It is the probability that a row of +1 has a higher decision value than a row of −1 of
+	// its fold; equal values count ½. NaN without such a fold.
 	AUC float64
-	// Confusion[a][b] counts the rows of label a that are called b, with index 0 for −1 and 1 for
-	// +1. Weights count rows, and several samples are averaged.
+	// Confusion[a][b] counts the rows of label a that are called b. Index 0 is −1 and index 1 is
+	// +1. Rows count by their weights, and several samples are averaged.
 	Confusion [2][2]float64
-	// Probabilities judges the decision values as log odds of +1. Nil if they are none.
+	// Probabilities judges the decision values as log odds of +1. It is nil if they are no log
+	// odds.
 	Probabilities *Probabilities
 }
 
@@ -36,24 +37,24 @@ type Probabilities struct {
 	Calibration []Bin
 }
 
-// A Bin is a group of rows of neighbouring probabilities, out of all samples.
+// A Bin is a group of rows with neighbouring probabilities, from all samples.
 type Bin struct {
 	Rows      int     // in it
 	Predicted float64 // the mean probability
 	Observed  float64 // the rate of +1
 }
 
-// bins is the number of groups of Calibration, and leastBin the number of rows of each if there
-// are enough: a rate of fewer rows scatters by more than the differences that matter.
+// bins is the number of groups of Calibration. leastBin is the number of rows of each group, if
+// there are enough: with fewer rows a rate scatters by more than the differences that matter.
 const bins, leastBin = 10, 10
 
-// Classify returns the metrics of each sample's decision values, averaged over the samples,
-// such as repeats of cross-validation with other folds; Calibration pools the samples. Labels
-// are ±1. A row is called +1 if its decision value is above the threshold: 0 is usual for log
-// odds and for support vector machines. With logOdds, the decision values are log odds of +1.
-// Errors are as in [Regress], and of kind qpdiff.ErrDomain for other labels and of
-// qpdiff.ErrNotFinite for a threshold that is not finite. It takes time in proportion to n log n
-// for n rows.
+// Classify returns the metrics of each sample's decision values, averaged over the samples, which
+// may be repeats of cross-validation with other folds. Calibration pools the samples. Labels are
+// ±1. A row is called +1 if its decision value is above the threshold, usually 0 for log odds and
+// for support vector machines. With logOdds, the decision values are log odds of +1. Errors are as
+// in [Regress]. In addition, they are of kind qpdiff.ErrDomain for other labels, and
+// qpdiff.ErrNotFinite for a threshold that is not finite. The time is proportional to n log n for n
+// rows.
 func Classify(threshold float64, logOdds bool, samples ...Sample) (Classes, error) {
 	if err := args.First(
 		args.BadIf(!args.Finite(threshold), "threshold", qpdiff.ErrNotFinite, "use a number, such as 0", "is %v", threshold),
@@ -149,7 +150,8 @@ func (s Sample) probabilities() (logLoss, brier float64) {
 	return logLoss, brier
 }
 
-// calibration groups the rows of all samples by ascending probability. Equal ones share a group.
+// calibration groups the rows of all samples by ascending probability. Rows with equal
+// probabilities share a group.
 func calibration(samples []Sample) []Bin {
 	type row struct{ odds, y, weight float64 }
 	var rows []row

@@ -11,16 +11,15 @@ import (
 // A Comparison is the risk of a model minus the risk of another one, on the same rows.
 type Comparison struct {
 	With string // the other model, in words
-	// Percent is the difference in per cent of the risk of a constant prediction, with an interval that holds together with those
-	// of the other questions. −Inf: the other model failed.
+	// Percent is the difference in per cent of the risk of a constant prediction. Its interval
+	// holds jointly with the intervals of the other questions. −Inf: the other model failed.
 	Percent Estimate
-	// Shown is the smallest difference, in per cent, that is decided on data such as these in four of
-	// five cases.
+	// Shown is the smallest difference, in per cent, that such data decide in four of five cases.
 	Shown float64
 }
 
-// rounding is the difference, in per cent, of two ways to compute the same predictions, which
-// decides nothing. Fits end within 1e-12 of theirs.
+// rounding is a difference, in per cent, between two ways to compute the same predictions. It
+// decides nothing. Fits end within 1e-12 of their solution.
 const rounding = 1e-7
 
 // Better reports whether the interval lies below 0, by more than rounding.
@@ -43,7 +42,7 @@ func (c Comparison) String() string {
 	return fmt.Sprintf("not decided against %s: %s %% [%s, %s], where %s %% would have shown", c.With, percent(e.Mean), percent(e.Low), percent(e.High), percent(c.Shown))
 }
 
-// percent writes a number with two significant digits or, from 10 on, without decimals.
+// percent writes a number with two significant digits, or without decimals from 10 on.
 func percent(v float64) string {
 	if math.Abs(v) >= 10 {
 		return fmt.Sprintf("%.0f", v)
@@ -54,11 +53,12 @@ func percent(v float64) string {
 // power is the share of cases in which a difference of Comparison.Shown is decided.
 const power = .8
 
-// Compare compares the risk of a with the risk of b, in per cent of the constant prediction's,
-// by their losses in each repeat at each row. The intervals of so many questions about the
-// same rows, each with another b, hold together with the probability .95 (Bonferroni). As the constant's risk is
-// estimated, too, the standard error is for the ratio at first order: of (a_i − b_i − θc_i)/c̄, where θ is the ratio. A loss
-// of +Inf in b belongs to a model that failed. ok is false if the constant's risk is not above 0.
+// Compare compares the risk of a with the risk of b, in per cent of the constant prediction's risk.
+// It takes the losses of each in each repeat at each row. questions is the number of comparisons
+// with another b on the same rows; their intervals hold jointly with the probability .95
+// (Bonferroni). The constant's risk is estimated, too. So the standard error is the ratio's, at
+// first order: of (a_i − b_i − θc_i)/c̄ for the ratio θ. A loss of +Inf in b belongs to a model
+// that failed. ok is false if the constant's risk is not above 0.
 func (r Rows) Compare(with string, a, b, constant [][]float64, questions int) (c Comparison, ok bool) {
 	unit, _, _ := r.mean(constant)
 	if !(unit > 0) || !args.Finite(unit) {
@@ -86,12 +86,12 @@ func (r Rows) Compare(with string, a, b, constant [][]float64, questions int) (c
 	return c, true
 }
 
-// Selected estimates the risk of the candidate of lowest mean loss, given the losses of each candidate
-// in each repeat at each row. Its own mean is too low, because it was selected by the same rows. Each of the
-// bootstrap samples of the units selects anew and is judged by the units that it lacks
-// (Tsamardinos, Greasidou and Borboudakis 2018); Mean is their mean, and the interval is as
-// wide as the selected candidate's. The samples are drawn by PCG of math/rand/v2, with the
-// state seed and 2. It takes time in proportion to candidates, rows and samples.
+// Selected estimates the risk of the candidate of lowest mean loss, given the losses of each
+// candidate in each repeat at each row. The candidate's own mean is too low, because the same rows
+// selected it. Each bootstrap sample of the units selects anew, and is judged by the units that it
+// lacks (Tsamardinos, Greasidou and Borboudakis 2018). Mean is the mean of these losses. The
+// interval is as wide as the selected candidate's. The samples are drawn by PCG of math/rand/v2,
+// with the state seed and 2. The time is proportional to candidates, rows and samples.
 func (r Rows) Selected(losses [][][]float64, seed uint64) Estimate {
 	const least, most, work = 50, 200, 1e7 // samples; rows of all samples
 	best := math.Inf(1)
@@ -133,16 +133,16 @@ func (r Rows) Selected(losses [][][]float64, seed uint64) Estimate {
 	if judged == 0 {
 		return selected
 	}
-	// The interval moves with the mean: by a factor if it is symmetric in logarithms, else by a
-	// shift.
+	// The interval moves with the mean: by a factor if it is symmetric in logarithms, and otherwise
+	// by a shift.
 	if selected.Low >= 0 && best > 0 && mean > 0 {
 		return Estimate{mean, selected.Low * (mean / best), selected.High * (mean / best)}
 	}
 	return Estimate{mean, selected.Low + mean - best, selected.High + mean - best}
 }
 
-// outOfBag selects the candidate of the lowest loss within a bootstrap sample, and returns its loss on the units that the
-// sample lacks, if there are any.
+// outOfBag selects the candidate of the lowest loss within a bootstrap sample. It returns the
+// candidate's loss on the units that the sample lacks, if there are any.
 func outOfBag(counts, weights []float64, sums [][]float64) (loss float64, ok bool) {
 	best, lowest := -1, math.Inf(1)
 	for c, s := range sums {

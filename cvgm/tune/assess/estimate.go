@@ -19,25 +19,27 @@ func (e Estimate) String() string { return fmt.Sprintf("%.4g [%.4g, %.4g]", e.Me
 // Confidence is the share of intervals that hold what they estimate.
 const Confidence = .95
 
-// spread returns the factor by which the standard error over the rows is multiplied for so many repeats. The
-// model that predicts a row is chosen and trained by other rows. So the error has a part that the rows of one
-// model do not show, and a part from the choice of folds, which repeats lower. See the package's documentation.
+// spread returns the factor for the standard error over the rows, for this many repeats. Other rows
+// choose and train the model that predicts a row. So the error has a part that the rows of one
+// model do not show, and a part from the choice of folds, which repeats lower. See the package's
+// documentation.
 func spread(repeats int) float64 { return math.Sqrt(1.7 + .2/float64(repeats)) }
 
-// Rows are the rows of losses out of fold: how each counts, which depend on each other, and the folds of each
-// repeat of cross-validation.
+// Rows describes the rows of losses out of fold: their weights, their dependence, and the folds of
+// each repeat of cross-validation.
 type Rows struct {
 	Weights []float64 // finite and at least 0; nil: 1 each
-	// Units has a number for each row. Rows of the same number depend on each other, as the rows of a
-	// group or of a fold in time. Nil: none do.
+	// Units has a number for each row. Rows with the same number depend on each other, such as the
+	// rows of a group, or of a fold in time. Nil: all rows are independent.
 	Units []int
-	// Folds has the number of each row's fold, from 0, in each repeat. Losses have the same two indices.
+	// Folds has the number of each row's fold in each repeat, from 0. Losses have the same two
+	// indices.
 	Folds [][]int
 }
 
-// Risk returns the mean of the losses with its 95 % interval. If no loss is below 0, neither
-// is the interval: it is symmetric for the root of the mean. Losses of +Inf give an estimate of
-// +Inf, and a single unit an interval without ends.
+// Risk returns the mean of the losses with its 95 % interval. If no loss is below 0, neither is the
+// interval: it is symmetric for the square root of the mean. Losses of +Inf give an estimate of
+// +Inf. A single unit gives an infinite interval.
 func (r Rows) Risk(losses [][]float64) Estimate {
 	mean, se, freedom := r.mean(losses)
 	reach := se * quantile(freedom, (1+Confidence)/2)
@@ -53,13 +55,16 @@ func (r Rows) Risk(losses [][]float64) Estimate {
 	return Estimate{mean, mean * low * low, mean * high * high}
 }
 
-// mean returns the mean loss over rows and repeats, its standard error and the degrees of freedom. With e_i =
-// (w_i/Σw)(l_i − mean) of the rows' mean losses l over the repeats, summed within each of n
-// units, the standard error over the rows is √(n/(n−1) Σe²), as for independent units (Liang and
-// Zeger 1986). That over the k folds is the same for the sums within folds, with the mean of the
-// squares over the repeats. It is larger if the models of the folds differ by more than their
-// rows do. The larger one counts, the first
-// times spread; the second has the degrees of freedom of its folds.
+// mean returns the mean loss over rows and repeats, its standard error and the degrees of freedom.
+// There are two standard errors, and the larger one is used.
+//
+// The first is over the rows. Let l be the rows' mean losses over the repeats, and e_i =
+// (w_i/Σw)(l_i − mean), summed within each of n units. It is √(n/(n−1) Σe²), as for independent
+// units (Liang and Zeger 1986), times spread.
+//
+// The second is over the k folds. It uses the same sums within folds, with the mean of the squares
+// over the repeats. It is larger if the models of the folds differ by more than their rows. It has
+// the degrees of freedom of its folds.
 func (r Rows) mean(losses [][]float64) (mean, se, freedom float64) {
 	d := make([]float64, len(losses[0]))
 	for _, l := range losses {
@@ -89,7 +94,8 @@ func (r Rows) mean(losses [][]float64) (mean, se, freedom float64) {
 	return mean, se, freedom
 }
 
-// StandardError returns the standard error of the mean of one loss for each row, over the rows alone.
+// StandardError returns the standard error of the mean of the losses, one for each row. It includes
+// the scatter of the rows alone.
 func (r Rows) StandardError(losses []float64) float64 {
 	_, se, _ := r.rows(losses)
 	return se
@@ -114,7 +120,8 @@ func (r Rows) rows(d []float64) (mean, se, freedom float64) {
 	return mean, math.Sqrt(n/(n-1)) * floats.Norm(sums, 2), n - 1
 }
 
-// sums returns the sum of the values of each unit, in the order of their first rows, without rows of weight 0.
+// sums returns the sum of the values of each unit, in the order of their first rows. It leaves out
+// rows of weight 0.
 func (r Rows) sums(value func(i int) float64, rows int) (sums []float64) {
 	place := map[int]int{}
 	for i := range rows {
@@ -135,7 +142,7 @@ func (r Rows) sums(value func(i int) float64, rows int) (sums []float64) {
 	return sums
 }
 
-// shares returns the share of each of so many rows in the weight of all.
+// shares returns the share of each of n rows in the total weight.
 func (r Rows) shares(rows int) []float64 {
 	if r.Weights == nil {
 		return slices.Repeat([]float64{1 / float64(rows)}, rows)

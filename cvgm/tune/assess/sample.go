@@ -9,15 +9,14 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// A Sample holds labels with predictions for them, made by models that were not trained on
-// their rows.
+// A Sample holds labels with predictions, made by models that were not trained on their rows.
 type Sample struct {
 	Y           []float64 // the label of each row, finite
 	Predictions []float64 // of each row; NaN leaves the row out
 	Weights     []float64 // of each row, finite and at least 0; nil: 1 each
 	// Folds holds the rows that each fold's model predicts. Decision values of different models
-	// need not have one scale, so areas under the curve are computed within the folds. Nil: one
-	// fold of all rows.
+	// need not have the same scale, so areas under the curve are computed within the folds. Nil:
+	// one fold of all rows.
 	Folds [][]int
 }
 
@@ -88,17 +87,17 @@ func check(samples []Sample, classes bool) error {
 type Regression struct {
 	RMSE float64 // the root of the mean squared error, in the unit of the labels
 	MAE  float64 // the mean absolute error, in the unit of the labels
-	// R2 is 1 − Σ(ŷ − y)²/Σ(y − ȳ)². The mean label ȳ has 0, and predictions that are worse than it
-	// are below 0. It is NaN if all labels are equal.
+	// R2 is 1 − Σ(ŷ − y)²/Σ(y − ȳ)². It is 0 for the mean label ȳ, and negative for worse
+	// predictions. It is NaN if all labels are equal.
 	R2 float64
 }
 
-// Regress returns the metrics of each sample's predictions, averaged over the samples, such as
-// repeats of cross-validation with other folds. Weights count rows. An error names the field
-// that cannot be used: of kind qpdiff.ErrShape for a wrong length, qpdiff.ErrNotFinite for a
-// label, weight or prediction that is not finite (NaN predictions are left out),
-// qpdiff.ErrDomain for a weight below 0 or a fold's row out of range, and qpdiff.ErrEmpty
-// without a row. It takes time in proportion to the rows.
+// Regress returns the metrics of each sample's predictions, averaged over the samples, which may be
+// repeats of cross-validation with other folds. Rows count by their weights. The time is
+// proportional to the rows. An error names the field that cannot be used. Its kind is
+// qpdiff.ErrShape for a wrong length; qpdiff.ErrNotFinite for a label, weight or prediction that is
+// not finite (NaN predictions are left out); qpdiff.ErrDomain for a weight below 0, or a fold's row
+// out of range; and qpdiff.ErrEmpty without a row.
 func Regress(samples ...Sample) (Regression, error) {
 	if err := check(samples, false); err != nil {
 		return Regression{}, err

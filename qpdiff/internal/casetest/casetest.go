@@ -1,5 +1,5 @@
-// Package casetest holds helpers that the tests of learners share: data, difference quotients
-// and learners made of other types.
+// Package casetest holds helpers that the tests of learners share: data, difference quotients, and
+// learners composed of other types.
 package casetest
 
 import (
@@ -44,8 +44,8 @@ func CloneData(d learn.Data) learn.Data {
 	return learn.Data{X: mat.DenseCopyOf(d.X), Y: slices.Clone(d.Y)}
 }
 
-// RandomData draws standard normal features and labels that are linear in a
-// third of them plus noise; with classes their signs.
+// RandomData draws standard normal features. Its labels are linear in a third of them plus noise;
+// with classes, the signs of that.
 func RandomData(seed uint64, rows, n int, classes bool) learn.Data {
 	rng := rand.New(rand.NewPCG(seed, 99))
 	d := learn.Data{X: mat.NewDense(rows, n, numtest.Normals(rng, rows*n)), Y: make([]float64, rows)}
@@ -60,8 +60,7 @@ func RandomData(seed uint64, rows, n int, classes bool) learn.Data {
 	return d
 }
 
-// Refuses reports whether err refuses the derivative with respect to inputs, and
-// because of weak.
+// Refuses reports whether err refuses the derivative in inputs because of weak.
 func Refuses(err error, weak qpdiff.Weak, inputs ...qpdiff.Input) bool {
 	var e *qpdiff.NotDifferentiableError
 	return errors.As(err, &e) && errors.Is(err, qpdiff.ErrNotDifferentiable) && slices.Equal(e.Inputs, inputs) &&
@@ -115,8 +114,8 @@ func ClassData(seed uint64, rows, n int) learn.Data {
 	return d
 }
 
-// DrawClasses draws data that is random, or on a small grid so that rows
-// coincide, repeat and lie on the same hyperplanes.
+// DrawClasses draws data at random, or on a small grid so that rows coincide, repeat and lie on
+// common hyperplanes.
 func DrawClasses(t *rapid.T) learn.Data {
 	rows, n := rapid.IntRange(2, 25).Draw(t, "rows"), rapid.IntRange(1, 6).Draw(t, "n")
 	grid := rapid.Bool().Draw(t, "grid")
@@ -151,8 +150,8 @@ type PredictorJVP interface {
 	PredictJVP(w *qpdiff.Workspace, df []float64, x, dx *mat.Dense, d *learn.Grad) error
 }
 
-// Predictions is a Predictor whose θ are its predictions at five rows: as such it is a
-// learner like any other.
+// Predictions is a Predictor whose θ are its predictions at five rows, so it can be used like any
+// other learner.
 type Predictions struct {
 	P   PredictorJVP
 	X   *mat.Dense      // nil: drawn by Load
@@ -205,8 +204,7 @@ func (l *Predictions) Reset() { l.P.Reset() }
 func (l *Predictions) SetGeneralised(on bool) { l.P.(learn.KinkedLearner).SetGeneralised(on) }
 
 // LinearModel is 1/N·Σ loss(θᵀx_i, y_i) + λ/2·‖θ‖² with the hyperparameter λ. loss returns the
-// first and second derivative of the loss in the prediction, and the derivative of the first in
-// y.
+// loss's first and second derivative in the prediction, and the derivative of the first one in y.
 func LinearModel(loss func(p, y float64) (d1, d2, dy float64)) smooth.Objective {
 	each := func(theta []float64, d learn.Data, f func(i int, x []float64, d1, d2, dy float64)) {
 		inv := 1 / float64(len(d.Y))
@@ -262,8 +260,9 @@ func HalfSquare(p, y float64) (d1, d2, dy float64) { return p - y, 1, -1 }
 // A Residual is the violation of a learner's optimality conditions.
 type Residual func(l learn.Learner, d learn.Data, theta, hyper []float64) float64
 
-// Verdict checks a fit's error: its kind, and a part of its text. A fit that is refused leaves θ
-// alone and no derivative; another has a residual of at most 1e-13, unless that is nil.
+// Verdict checks a fit's error: its kind, and a part of its text. A refused fit must leave θ
+// unchanged and allow no derivative. A successful fit must have a residual of at most 1e-13, unless
+// residual is nil.
 func (residual Residual) Verdict(t *testing.T, name string, l learn.Learner, d learn.Data, kind error, text string, hyper ...float64) {
 	t.Helper()
 	theta := numtest.NaNs(l.Dims(d.Dense().RawMatrix().Cols))

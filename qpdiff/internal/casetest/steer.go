@@ -13,25 +13,26 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// A Steer leads a learner to its kinks by one hyperparameter. Between two values with
-// different faces there is one at which a row or a coordinate is weakly active.
+// A Steer leads a learner to its kinks by one hyperparameter. Between two values with different
+// faces there is a value at which a row or a coordinate is weakly active.
 type Steer struct {
 	Learner learn.KinkedLearner
 	Data    learn.Data
 	Hyper   []float64
 	Which   int // the hyperparameter that moves
-	// Face lists the active rows and coordinates of the last fit. Gap is the distance of the fit from its
-	// nearest kink, relative to the size of the terms, and the condition of its system.
+	// Face lists the active rows and coordinates of the last fit. Gap returns the distance of the
+	// fit from its nearest kink, relative to the size of the terms, and the condition of its
+	// system.
 	Face func() []int
 	Gap  func() (gap, cond float64)
-	// Cond and Slack set the demands on a VJP if the condition is at most Cond. From a gap of
-	// 1e-6 on, the VJP must succeed. Beside a kink it must be refused, unless the gap is above
-	// Slack, the distance beyond a kink to which a fit may stay on its face.
+	// Cond and Slack define the checks of a VJP, which apply if the condition is at most Cond. If
+	// the gap is at least 1e-6, the VJP must succeed. Next to a kink it must be refused, unless the
+	// gap is above Slack: a fit may stay on its face up to that distance beyond a kink.
 	Cond, Slack float64
 }
 
-// Crossing bisects from lo to hi to two neighbouring numbers with different faces. It counts
-// the VJPs that were refused beside kinks, and the VJPs that succeeded away from kinks.
+// Crossing bisects from lo to hi until two neighbouring numbers have different faces. It counts the
+// VJPs that were refused next to kinks, and the VJPs that succeeded away from kinks.
 func (s *Steer) Crossing(t *testing.T, lo, hi float64) (refused, answered int) {
 	t.Helper()
 	answered += s.away(t, lo)
@@ -81,7 +82,7 @@ func (s *Steer) vjp(generalised bool) error {
 	return err
 }
 
-// away counts an answer at h, if that is far enough from any kink.
+// away counts a result at h, if h is far enough from any kink.
 func (s *Steer) away(t *testing.T, h float64) int {
 	t.Helper()
 	s.face(t, h)
@@ -93,7 +94,7 @@ func (s *Steer) away(t *testing.T, h float64) int {
 	return 1
 }
 
-// WorkingSets is a learner that takes the way of many features, whatever their number is.
+// WorkingSets is a learner that always works as if there were many features.
 type WorkingSets struct{ learn.ForwardLearner }
 
 func (l WorkingSets) Load(d learn.Data) error {

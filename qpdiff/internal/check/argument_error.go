@@ -30,9 +30,8 @@ func (emptyError) Error() string { return "missing or empty" }
 
 func (emptyError) Is(target error) bool { return target == ErrShape }
 
-// ArgError names an argument that cannot be used, the problem with it and a
-// remedy. It wraps one of the Err… kinds. The packages above this one
-// report their bad arguments with it too.
+// ArgError names an argument that cannot be used, the problem and a remedy. It wraps one of the
+// Err… kinds. The packages above this one use it for bad arguments, too.
 type ArgError struct {
 	Arg     string // the argument, as the documentation spells it
 	Why     error  // one of the Err… kinds
@@ -53,7 +52,7 @@ func ArgErrorf(arg string, why error, remedy, format string, args ...any) *ArgEr
 	return &ArgError{Arg: arg, Why: why, Problem: fmt.Sprintf(format, args...), Remedy: remedy}
 }
 
-// namedError is an error with the name of the package, or of the package and the type, in front.
+// namedError is an error with a prefix: the name of the package, or of the package and the type.
 type namedError struct {
 	error
 	name string
@@ -65,7 +64,7 @@ func (e *namedError) Error() string {
 
 func (e *namedError) Unwrap() error { return e.error }
 
-// Named returns err, unless it is nil, with name in front, in place of this module's "qpdiff".
+// Named returns err with the prefix name in place of this module's "qpdiff", or nil if err is nil.
 func Named(name string, err error) error {
 	if err == nil {
 		return nil

@@ -20,7 +20,7 @@ func Finite(arg, remedy string, s []float64) error {
 	return nil
 }
 
-// FiniteRows reports the first entry of x that is not finite; nil is accepted.
+// FiniteRows reports the first entry of x that is not finite. x may be nil.
 func FiniteRows(arg, remedy string, x *mat.Dense) error {
 	if x == nil {
 		return nil
@@ -38,8 +38,8 @@ func FiniteRows(arg, remedy string, x *mat.Dense) error {
 	return nil
 }
 
-// Columns reports the first defect of s, a field of a Data whose X has n columns. s must be
-// nil, or have a finite entry for each column, above 0 if positive is set.
+// Columns reports the first defect of s, a field of a Data whose X has n columns. s must be nil, or
+// have a finite entry for each column. If positive is set, the entries must be above 0.
 func Columns(arg string, s []float64, n int, positive bool) error {
 	if s != nil && len(s) != n {
 		return ArgErrorf(arg, ErrShape, "give one entry for each column of X, or nil", "has %d entries for the %d columns of X", len(s), n)
@@ -52,8 +52,8 @@ func Columns(arg string, s []float64, n int, positive bool) error {
 	return Finite(arg, "give finite numbers", s)
 }
 
-// Length panics if the argument x has not n entries: like a wrong shape, that
-// is a bug of the caller, not a property of the data.
+// Length panics unless the argument x has n entries. A wrong length is a bug of the caller, like a
+// wrong shape, not a property of the data.
 func Length(arg string, x []float64, n int) {
 	if len(x) != n {
 		panic("qpdiff: " + arg + " has the wrong length")

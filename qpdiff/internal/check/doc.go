@@ -1,3 +1,3 @@
-// Package check checks arguments and the state of solvers, and defines the errors of these
-// checks, which qpdiff exports.
+// Package check checks arguments and the state of solvers. It defines the errors of these checks,
+// which qpdiff exports.
 package check

@@ -5,13 +5,12 @@ import "sync/atomic"
 // states counts the solves, factorisations and fits of the program.
 var states atomic.Uint64
 
-// NewState returns the number of a new state of a solver. No two states have the same,
-// so that a [qpdiff.Workspace] finds out for which of them it is prepared.
+// NewState returns a new number for a state of a solver. Every state has another number, so a
+// [qpdiff.Workspace] can find out for which state it is prepared.
 func NewState() uint64 { return states.Add(1) }
 
-// A Home is part of a value with storage that a copy of the value would share. Once it
-// is taken, a copy panics when it is used, rather than return the numbers of another
-// problem.
+// A Home is part of a value whose storage a copy would share. After it is taken, a copy of the
+// value panics when it is used. Otherwise the copy would return the numbers of another problem.
 type Home struct{ self *Home }
 
 // Take takes the value's place in memory for its home.

@@ -6,27 +6,30 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Matrices of hundreds of rows in row-major storage, by blocks that stay in the caches.
+// Products and factors of matrices of hundreds of rows, in row-major storage. They work by blocks
+// that stay in the caches.
 
 const (
-	// BlockSize is the size of a diagonal block, and how many columns of a product are packed
-	// at a time. With blockDepth terms they fill an eighth of a second cache of 1 MB.
+	// BlockSize is the size of a diagonal block, and the number of columns of a product that are
+	// packed at a time. With blockDepth terms they fill an eighth of a second-level cache of 1 MB.
 	BlockSize, blockDepth = 64, 256
 	// productRows and productColumns are the size of productTile's tile.
 	productRows, productColumns = 4, 8
 )
 
-// packed returns how many entries a product packs for matrices of n rows and columns.
+// packed returns the number of entries that a product packs for matrices of n rows and columns.
 func packed(n int) int {
 	return (min(n, BlockSize) + productColumns - 1) / productColumns * productColumns * min(n, blockDepth)
 }
 
-// BlockWork returns how many entries of work CholeskyBlocks and InverseBlocks take for n rows.
+// BlockWork returns the number of entries of work that CholeskyBlocks and InverseBlocks need for n
+// rows.
 func BlockWork(n int) int { return packed(n) + min(n, BlockSize)*min(n, BlockSize) }
 
-// A product adds scale·A·diag(w)·Bᵀ to C, for rows×depth A, columns×depth B and rows×columns C
-// with the given strides. A nil w counts as ones. Of a lower C, entries above the diagonal keep
-// their values. Each sum takes its terms in turn: its bits do not depend on blocks.
+// A product adds scale·A·diag(w)·Bᵀ to C. A is rows×depth, B is columns×depth and C is
+// rows×columns, with the given strides. A nil w counts as ones. If C is lower, entries above the
+// diagonal keep their values. Each sum adds its terms in order, so its bits do not depend on
+// blocks.
 type product struct {
 	c, a, b              []float64
 	inC, inA, inB        int // strides
@@ -60,7 +63,7 @@ func (p *product) add(work []float64) {
 	}
 }
 
-// pack sets dst to columns of diag(w)·Bᵀ times scale, productColumns at a time, with zeros beyond.
+// pack sets dst to columns of diag(w)·Bᵀ times scale, productColumns at a time, padded with zeros.
 func (p *product) pack(dst []float64, from, columns, k, depth int) {
 	for at := 0; at < columns; at += productColumns {
 		tile := dst[at*depth : (at+productColumns)*depth]
@@ -164,7 +167,7 @@ func CholeskyBlocks(end *stop.Stop, l, inv []float64, n int, tol float64, work [
 	return n
 }
 
-// solveRows replaces X by X·L⁻ᵀ, for rows×n X and the lower triangle L with the same stride.
+// solveRows replaces X by X·L⁻ᵀ. X is rows×n, and L is a lower triangle with the same stride.
 func solveRows(end *stop.Stop, x []float64, rows int, l, inv []float64, n, stride int, work []float64) {
 	for j := 0; j < n; j += productColumns {
 		width := min(productColumns, n-j)
@@ -208,9 +211,9 @@ func solveTiles(x []float64, rows int, l, inv []float64, stride int) {
 	}
 }
 
-// InverseBlocks replaces the Cholesky factor a of a matrix of n rows, whose diagonal has the
-// inverses inv, by the inverse of the matrix, both triangles. work has [BlockWork] entries. It looks
-// at end.
+// InverseBlocks replaces the Cholesky factor a of a matrix of n rows by the inverse of the matrix,
+// both triangles. inv has the inverses of a's diagonal. work has [BlockWork] entries. It checks
+// end, to stop early.
 func InverseBlocks(end *stop.Stop, a, inv []float64, n int, work []float64) {
 	wide := min(n, BlockSize)
 	block, work := work[:wide*wide], work[wide*wide:]
@@ -260,7 +263,7 @@ func InverseBlocks(end *stop.Stop, a, inv []float64, n int, work []float64) {
 	Mirror(end, a, n)
 }
 
-// upperBlock sets block to the block of U on the diagonal from k on, with zeros below.
+// upperBlock sets block to the diagonal block of U from k on, with zeros below the diagonal.
 func upperBlock(block []float64, wide int, a, inv []float64, k, n int) {
 	size := min(BlockSize, n-k)
 	for i := range size {
@@ -271,16 +274,18 @@ func upperBlock(block []float64, wide int, a, inv []float64, k, n int) {
 	}
 }
 
-// WeightedProducts computes a part of A·diag(w)·A for a symmetric A of n rows: the rows from
-// first on, in count ≤ [BlockSize] columns from first on. g holds it in rows of count entries.
-// Only the lower triangle of the whole is defined. work has [BlockWork] entries. It looks at end.
+// WeightedProducts computes a part of A·diag(w)·A for a symmetric A of n rows: the rows from first
+// on, in count ≤ [BlockSize] columns from first on. g holds the part in rows of count entries. Only
+// the lower triangle of the whole is defined. work has [BlockWork] entries. It checks end, to stop
+// early.
 func WeightedProducts(end *stop.Stop, g []float64, first, count int, a []float64, n int, w, work []float64) {
 	clear(g[:(n-first)*count])
 	(&product{c: g, a: a[first*n:], b: a[first*n:], inC: count, inA: n, inB: n,
 		rows: n - first, columns: count, depth: n, lower: true, scale: 1, w: w, end: end}).add(work)
 }
 
-// Mirror copies the lower triangle of a matrix of n rows to the upper one. It looks at end.
+// Mirror copies the lower triangle of a matrix of n rows to the upper one. It checks end, to stop
+// early.
 func Mirror(end *stop.Stop, a []float64, n int) {
 	const size = 16 // two lines of the cache
 	for from := 0; from < n; from += size {
@@ -293,8 +298,8 @@ func Mirror(end *stop.Stop, a []float64, n int) {
 	}
 }
 
-// Distances sets dst_j to the squared distance between x and column j of points, whose rows, one
-// for each entry of x, are stride entries apart.
+// Distances sets dst_j to the squared distance between x and column j of points. points has a row
+// for each entry of x, and its rows are stride entries apart.
 func Distances(dst, x, points []float64, stride int) {
 	from := 0
 	if vectors && len(x) > 0 {

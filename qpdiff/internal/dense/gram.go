@@ -8,8 +8,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Gram sets g (n×n, both triangles) to scale·XᵀX for the rows×n matrix x with
-// the given stride.
+// Gram sets g (n×n, both triangles) to scale·XᵀX. x is rows×n with the given stride.
 func Gram(g []float64, scale float64, x []float64, rows, n, stride int) {
 	clear(g)
 	AddProducts(g, x, x, rows, n, stride)
@@ -22,8 +21,8 @@ func Gram(g []float64, scale float64, x []float64, rows, n, stride int) {
 	}
 }
 
-// AddProducts adds AᵀB, which is symmetric, to the upper triangle of g (n×n), for rows×n
-// matrices a and b with the given stride. Entries below may change.
+// AddProducts adds AᵀB, which must be symmetric, to the upper triangle of g (n×n). a and b are
+// rows×n with the given stride. Entries below the diagonal may change.
 func AddProducts(g, a, b []float64, rows, n, stride int) {
 	groups := rows / 4
 	if vectors && n >= tileColumns {
@@ -39,12 +38,13 @@ func AddProducts(g, a, b []float64, rows, n, stride int) {
 	}
 }
 
-// SquareBlock is the number of entries of rows that AddSquares takes at a time. They stay in the second cache.
+// SquareBlock is the number of entries of rows that AddSquares handles at a time. They stay in the
+// second-level cache.
 const SquareBlock = 1 << 14
 
-// AddSquares adds Σ_i weight(i)·(x_i − c)·(x_i − c)ᵀ over the rows of x to the upper triangle
-// of g. c is less, or 0 if less is nil. Entries below may change. Rows with a weight of 0 are
-// not read. It looks at end.
+// AddSquares adds Σ_i weight(i)·(x_i − c)·(x_i − c)ᵀ over the rows of x to the upper triangle of g.
+// c is less, or 0 if less is nil. Entries below the diagonal may change. Rows with a weight of 0
+// are not read. It checks end, to stop early.
 func AddSquares(end *stop.Stop, g []float64, x blas64.General, less []float64, weight func(i int) float64) {
 	n := x.Cols
 	most := 4 * max(1, SquareBlock/(4*n))
@@ -75,7 +75,7 @@ func AddSquares(end *stop.Stop, g []float64, x blas64.General, less []float64, w
 	flush()
 }
 
-// addGroups adds products by four rows at a time, which quarters the passes over g.
+// addGroups adds products by four rows at a time, which needs a quarter of the passes over g.
 func addGroups(g, a, b []float64, groups, n, stride int) {
 	for i := range groups {
 		row := func(x []float64, k int) []float64 { return x[(4*i+k)*stride:][:n] }
@@ -97,8 +97,8 @@ const (
 	// tileRows and tileColumns are the size of gramTile's tile.
 	tileRows    = 2
 	tileColumns = 8
-	// gramBlock is how many entries of the data all tiles take before the next: they stay in
-	// the second cache. leastGroups groups of rows are worth a pass over g.
+	// gramBlock is the number of entries of the data that all tiles use before the next ones: they
+	// stay in the second-level cache. A pass over g pays from leastGroups groups of rows on.
 	gramBlock   = 1 << 15
 	leastGroups = 16
 )
@@ -127,7 +127,7 @@ func addTiles(g, a, b []float64, groups, n, stride int) {
 					addTileOf(&g[i*n+j], n, &a[i], &b[j], stride, count)
 					continue
 				}
-				// The part of a tile beyond the edge is left out, because another tile has it.
+				// The part of a tile beyond the edge is skipped, because another tile has it.
 				clear(edge[:])
 				tile := func(at func(e *float64, g *float64)) {
 					for r := i; r < min(i+tileRows, n); r++ {
@@ -147,7 +147,7 @@ func addTiles(g, a, b []float64, groups, n, stride int) {
 // dot4 and add4 take dotRows rows, which pays from leastDot entries on.
 const dotRows, leastDot = 4, 8
 
-// Products sets dst_i to the product of x with row i of a, whose rows are stride entries apart.
+// Products sets dst_i to the product of x with row i of a. The rows of a are stride entries apart.
 // The bits are the same as with floats.Dot.
 func Products(dst, a []float64, stride int, x []float64) {
 	n, rows := len(x), len(dst)
@@ -161,8 +161,8 @@ func Products(dst, a []float64, stride int, x []float64) {
 	}
 }
 
-// Products4 sets the first four entries of dst to the products of x with a, b, c and d, which
-// are as long as x. The bits are the same as with floats.Dot.
+// Products4 sets the first four entries of dst to the products of x with a, b, c and d, which have
+// the length of x. The bits are the same as with floats.Dot.
 func Products4(dst, a, b, c, d, x []float64) {
 	if n := len(x); vectors && n >= leastDot {
 		_, _, _, _, _ = dst[dotRows-1], a[n-1], b[n-1], c[n-1], d[n-1]
@@ -172,8 +172,8 @@ func Products4(dst, a, b, c, d, x []float64) {
 	dst[0], dst[1], dst[2], dst[3] = floats.Dot(a, x), floats.Dot(b, x), floats.Dot(c, x), floats.Dot(d, x)
 }
 
-// A Sum adds multiples of rows to Dst, in turn but several at a time. The bits are the same as
-// with floats.AddScaled. Less, unless nil, is subtracted from each row first. End adds the last
+// A Sum adds multiples of rows to Dst, in order but several at a time. The bits are the same as
+// with floats.AddScaled. Less, unless nil, is first subtracted from each row. End adds the last
 // rows.
 type Sum struct {
 	Dst  []float64
@@ -183,11 +183,11 @@ type Sum struct {
 	held int
 }
 
-// leastSum is the length of rows from which on it pays to hold them.
+// leastSum is the shortest length of rows that are worth holding back.
 const leastSum = 12
 
-// Add adds f times a row as long as Dst, which must stay as it is until End. It leaves out rows
-// with an f of 0.
+// Add adds f times a row of Dst's length. The row must not change until End. A row with f = 0 is
+// skipped.
 func (s *Sum) Add(f float64, row []float64) {
 	if f == 0 {
 		return
@@ -232,8 +232,8 @@ func (s *Sum) End() {
 	s.held = 0
 }
 
-// AddRows adds f_i times row i of a, whose rows are stride entries apart, to dst, for each i in
-// turn. The bits are the same as with floats.AddScaled.
+// AddRows adds f_i times row i of a to dst, for each i in order. The rows of a are stride entries
+// apart. The bits are the same as with floats.AddScaled.
 func AddRows(dst, f, a []float64, stride int) {
 	n, rows := len(dst), len(f)
 	if vectors && n >= leastEntries && rows > 0 {
@@ -247,8 +247,8 @@ func AddRows(dst, f, a []float64, stride int) {
 }
 
 // DescendBox minimises ½zᵀQz + pᵀz along each entry of z in turn, within lo and hi. Q is a
-// symmetric n×n matrix, and steps holds the reciprocals of its diagonal. grad is Qz + p, before
-// and after. DescendBox returns the number of entries that left or reached a bound.
+// symmetric n×n matrix, and steps has the reciprocals of its diagonal. grad is Qz + p, before and
+// after. DescendBox returns the number of entries that left or reached a bound.
 func DescendBox(z, grad, q, steps, lo, hi []float64) (met int) {
 	n := len(z)
 	if vectors {
@@ -276,8 +276,8 @@ func DescendBox(z, grad, q, steps, lo, hi []float64) (met int) {
 }
 
 // AddGram adds A·diag(w)·Aᵀ to the lower triangle of g, for the n×width matrix A with the given
-// stride; a nil w counts as ones. It takes as many entries of each row of A at a time as work
-// has, so that its rows stay in the cache. It looks at end.
+// stride. A nil w counts as ones. It handles as many entries of each row at a time as work has, so
+// that rows stay in the cache. It checks end, to stop early.
 func AddGram(end *stop.Stop, g []float64, n int, a []float64, stride, width int, w, work []float64) {
 	for first := 0; first < width; first += len(work) {
 		size := min(len(work), width-first)

@@ -1,18 +1,18 @@
 package dense
 
 const (
-	// LaneCount problems are solved at once by the functions of lanes: entry k of problem i has
-	// index k·LaneCount + i.
+	// LaneCount is the number of problems that the functions of lanes.go solve at once. Entry k of
+	// problem i has the index k·LaneCount + i.
 	LaneCount = 4
-	// LaneMost is the number of unknowns of the largest system in lanes: larger ones fill vectors by
-	// themselves, and take pivots by blocks.
+	// LaneMost is the number of unknowns of the largest system in lanes. Larger systems fill
+	// vectors by themselves, and use pivots by blocks.
 	LaneMost = leastBlocks - 1
 )
 
-// LanesPay reports whether systems take less time in lanes than one after the other.
+// LanesPay reports whether systems are faster in lanes than one after the other.
 func LanesPay() bool { return vectors }
 
-// LaneRows sets dst to the first n entries of each src side by side: entry k of all at index
+// LaneRows sets dst to the first n entries of each src, side by side. Entry k of all is at index
 // k·step·LaneCount.
 func LaneRows(dst []float64, step int, src *[LaneCount][]float64, n int) {
 	if n == 0 {
@@ -33,7 +33,7 @@ func LaneRows(dst []float64, step int, src *[LaneCount][]float64, n int) {
 	}
 }
 
-// RowsOfLanes sets each dst to its n entries that are side by side in src.
+// RowsOfLanes sets each dst to its n entries, which lie side by side in src.
 func RowsOfLanes(dst *[LaneCount][]float64, src []float64, n int) {
 	if n == 0 {
 		return
@@ -53,9 +53,9 @@ func RowsOfLanes(dst *[LaneCount][]float64, src []float64, n int) {
 	}
 }
 
-// LaneUpper sets the upper triangle of dst, a system of size unknowns as LDLLanes takes it, to the
-// first rows and columns of the n×n matrices src side by side, plus r, of as many entries each, on
-// the diagonal. Entries below the diagonal may change.
+// LaneUpper makes systems in lanes, of size unknowns, in the form of LDLLanes. It sets the upper
+// triangle of dst to the first rows and columns of the n×n matrices src, side by side. It adds r,
+// which has size entries for each, on the diagonal. Entries below the diagonal may change.
 func LaneUpper(dst []float64, src *[LaneCount][]float64, n int, r []float64, size int) {
 	stride := (size + 1) * LaneCount
 	if vectors && size >= leastEntries {
@@ -78,7 +78,7 @@ func LaneUpper(dst []float64, src *[LaneCount][]float64, n int, r []float64, siz
 }
 
 // Pad extends a matrix of count rows and columns to size rows and columns, by rows of the identity
-// matrix. Its rows lie stride entries apart. The solution of a system keeps its bits.
+// matrix. Its rows are stride entries apart. The solution of a system keeps its bits.
 func Pad(a []float64, stride, count, size int) {
 	for k := range size {
 		row := a[k*stride : k*stride+size]
@@ -91,11 +91,11 @@ func Pad(a []float64, stride, count, size int) {
 	}
 }
 
-// LDLLanes is LDLFactor and LDLBack of LaneCount systems of n unknowns, 1 … LaneMost, with the same
-// bits. Their rows have n+1 columns, of which the last is the right-hand side. It sets x to the
-// solutions, and pivots to the products of the quotients of diagonal entries and pivots, in the
+// LDLLanes is LDLFactor and LDLBack for LaneCount systems of n unknowns, 1 … LaneMost, with the
+// same bits. Their rows have n+1 columns; the last one is the right-hand side. It sets x to the
+// solutions. It sets pivots to the products of the quotients of diagonal entries and pivots, in the
 // order of the rows. Bit i of the result is set if system i has all its pivots; otherwise its
-// solution has no meaning.
+// solution is undefined.
 func LDLLanes(a, dinv, x []float64, pivots *[LaneCount]float64, n int, tol float64) (regular int) {
 	stride := (n + 1) * LaneCount
 	a, dinv, x = a[:n*stride], dinv[:n*LaneCount], x[:n*LaneCount]
@@ -144,7 +144,7 @@ func laneBack(a, dinv, x []float64, n int) {
 	}
 }
 
-// LDLLanesSolve replaces x by the solutions of the systems of a factor made by LDLLanes.
+// LDLLanesSolve replaces x by the solutions of the systems that LDLLanes factorised.
 func LDLLanesSolve(a, dinv, x []float64, n int) {
 	stride := (n + 1) * LaneCount
 	a, dinv, x = a[:n*stride], dinv[:n*LaneCount], x[:n*LaneCount]
@@ -164,7 +164,7 @@ func LDLLanesSolve(a, dinv, x []float64, n int) {
 	laneBack(a, dinv, x, n)
 }
 
-// LDLLanesForm is LDLForm for system i of n unknowns, of a factor made by LDLLanes.
+// LDLLanesForm is LDLForm for system i of n unknowns, with a factor made by LDLLanes.
 func LDLLanesForm(a, dinv []float64, n, i int, x []float64) (sum float64) {
 	for k := range x {
 		row, u := a[(k*(n+1)+k)*LaneCount+i:], 0.0
@@ -176,7 +176,8 @@ func LDLLanesForm(a, dinv []float64, n, i int, x []float64) (sum float64) {
 	return sum
 }
 
-// LaneSums returns the sums of the products of u and a, of n entries in lanes, and those of u and b.
+// LaneSums returns the sums of the products of u and a, of n entries in lanes, and the sums of the
+// products of u and b.
 func LaneSums(u, a, b []float64, n int) (first, second [LaneCount]float64) {
 	u, a, b = u[:n*LaneCount], a[:n*LaneCount], b[:n*LaneCount]
 	if vectors && n > 0 {
@@ -192,9 +193,9 @@ func LaneSums(u, a, b []float64, n int) (first, second [LaneCount]float64) {
 }
 
 // DescendLanes is DescendKinks for LaneCount problems at a time. Each has n ≥ 1 coordinates, and
-// kinks that are equally strong on both sides. The results have the bits of DescendKinks except for
-// the signs of zeros. Problem i takes part if live[i] is below 0. Bit i of moved is set if one of
-// problem i's signs has changed.
+// kinks of the same strength on both sides. The results have the bits of DescendKinks, except for
+// the signs of zeros. Problem i takes part if live[i] is below 0. Bit i of moved is set if a sign
+// of problem i has changed.
 func DescendLanes(x, rest, m, r, bound []float64, n int, live *[LaneCount]float64) (moved int) {
 	x, rest, m, r, bound = x[:n*LaneCount], rest[:n*LaneCount], m[:n*n*LaneCount], r[:n*LaneCount], bound[:n*LaneCount]
 	if vectors {

@@ -27,20 +27,20 @@ func Axpy(a float64, x, y []float64) {
 	}
 }
 
-// LDLStride returns a stride for LDLFactor with n unknowns and one right-hand side, with
-// which the vector units take small matrices: rows are whole vectors. Columns beyond the
-// right-hand side have no meaning.
+// LDLStride returns a stride for LDLFactor with n unknowns and one right-hand side. With it the
+// vector units can handle small matrices, because rows are whole vectors. Columns beyond the
+// right-hand side are undefined.
 func LDLStride(n int) int { return (n + 4) &^ 3 }
 
-// LDLFactor factorises the symmetric positive definite matrix held in the upper triangle of a
-// (n rows of the given stride) as A = LDLᵀ, in place: row k of the result is row k of DLᵀ, and
-// dinv[k] = 1/d_k. Entries below the diagonal may change. Columns n, n+1, … < stride are
-// right-hand sides, which are multiplied by L⁻¹.
+// LDLFactor factorises a symmetric positive definite matrix A = LDLᵀ in place. A is the upper
+// triangle of a: n rows of the given stride. Row k of the result is row k of DLᵀ, and dinv[k] =
+// 1/d_k. Entries below the diagonal may change. Columns n, n+1, … < stride are right-hand sides,
+// which are multiplied by L⁻¹.
 //
-// It stops at the first pivot that is not above tol times its diagonal entry, or has no
-// reciprocal, and returns its row. The rows up to and including this row are linearly dependent
-// to working precision. Without such a pivot it returns n, but the rows may still be dependent;
-// see [Unsolvable].
+// It stops at the first pivot that is at most tol times its diagonal entry, or has no reciprocal,
+// and returns its row. The rows up to and including this row are linearly dependent to working
+// precision. Without such a pivot it returns n, but the rows may still be dependent; see
+// [Unsolvable].
 func LDLFactor(a, dinv []float64, n, stride int, tol float64) int {
 	return LDLFactorUntil(nil, a, dinv, n, stride, tol)
 }
@@ -100,15 +100,15 @@ func LDLFactorUntil(end *stop.Stop, a, dinv []float64, n, stride int, tol float6
 	return n
 }
 
-// ldlBlock is the number of pivots that a row takes at a time. It is even. With 32 of them, rows of
-// 1000 entries stay in the second cache.
+// ldlBlock is the number of pivots that are applied to a row at a time. It is even. With 32 pivots,
+// rows of 1000 entries stay in the second-level cache.
 const ldlBlock = 32
 
 // leastBlocks is the number of unknowns from which on ldlBlocks pays.
 const leastBlocks = 16
 
-// ldlBlocks is LDLFactor by the vector units. A row takes the pivots of a block at once, and so
-// leaves the cache once for each block.
+// ldlBlocks is LDLFactor for the vector units. It applies all pivots of a block to a row at once,
+// so the row leaves the cache once for each block.
 func ldlBlocks(end *stop.Stop, a, dinv []float64, n, stride int, tol float64) int {
 	for k := range n {
 		dinv[k] = a[k*stride+k]
@@ -151,8 +151,8 @@ func ldlBlocks(end *stop.Stop, a, dinv []float64, n, stride int, tol float64) in
 	return n
 }
 
-// ldlPivot makes dinv_k, the diagonal entry as it was, the reciprocal of pivot k, and reports
-// whether it has one that counts.
+// ldlPivot replaces dinv_k, the original diagonal entry, by the reciprocal of pivot k. It reports
+// whether the pivot is large enough and has a reciprocal.
 func ldlPivot(a, dinv []float64, k, stride int, tol float64) bool {
 	d := a[k*stride+k]
 	if !(d > tol*dinv[k]) || d < SmallestNormal {
@@ -197,8 +197,8 @@ func LDLBack(a, dinv []float64, n, stride int, x []float64) {
 		return
 	}
 	k := n
-	// A sum waits for its last term, and four sums at a time for each other's. They are from the far
-	// end, so that the entry found last is needed last.
+	// A sum waits for its last term, so four sums are computed at a time. They start from the far
+	// end: the entry found last is needed last.
 	for k >= 4 {
 		known := x[k:]
 		k -= 4
@@ -244,11 +244,11 @@ func LDLForm(a, dinv []float64, n, stride int, x []float64) float64 {
 	return s
 }
 
-// CondBound bounds the condition of a positive definite n×n matrix scaled to a
-// unit diagonal from above, at next to no cost: pivots is the product of its
-// pivots, which is its determinant, and floor any lower bound of its smallest
-// eigenvalue. The eigenvalues but the smallest, λ, sum to less than n, so that
-// their product is at most (n/(n−1))ⁿ⁻¹ < e and λ ≥ pivots/e.
+// CondBound is an upper bound of the condition of a positive definite n×n matrix scaled to a unit
+// diagonal. It costs very little. pivots is the product of the matrix's pivots, which is its
+// determinant, and floor any lower bound of its smallest eigenvalue. The eigenvalues except for the
+// smallest, λ, sum to less than n. Their product is therefore at most (n/(n−1))ⁿ⁻¹ < e, and λ ≥
+// pivots/e.
 func CondBound(n int, pivots, floor float64) float64 {
 	if n < 2 {
 		return 1
@@ -256,11 +256,10 @@ func CondBound(n int, pivots, floor float64) float64 {
 	return min(float64(n)/max(pivots/math.E, floor), math.MaxFloat64)
 }
 
-// LDLCond estimates the condition of A, scaled to a unit diagonal, from its
-// factor made by ldlFactor: by a right-hand side of entries ±1 chosen so that
-// L⁻¹ times it is large (Cline, Moler, Stewart and Wilkinson, 1979) and two steps
-// of inverse iteration. The largest eigenvalue lies between 1 and n and counts as
-// √n. size and x are work of n entries.
+// LDLCond estimates the condition of A, scaled to a unit diagonal, from its factor made by
+// ldlFactor. It uses a right-hand side of entries ±1, chosen so that L⁻¹ times it is large (Cline,
+// Moler, Stewart and Wilkinson, 1979), and two steps of inverse iteration. The largest eigenvalue
+// lies between 1 and n; the estimate uses √n. size and x are scratch of n entries.
 func LDLCond(a, dinv []float64, n, stride int, size, x []float64) float64 {
 	if n < 2 {
 		return 1
@@ -300,8 +299,7 @@ func LDLCond(a, dinv []float64, n, stride int, size, x []float64) float64 {
 	return math.Inf(1) // not a number: the estimate itself overflows
 }
 
-// LDLSize sets size to the roots of the diagonal of A, from its factor made by
-// ldlFactor.
+// LDLSize sets size to the square roots of the diagonal of A, from its factor made by ldlFactor.
 func LDLSize(a, dinv []float64, n, stride int, size []float64) {
 	clear(size)
 	for i := range n {
@@ -314,10 +312,10 @@ func LDLSize(a, dinv []float64, n, stride int, size []float64) {
 	}
 }
 
-// LDLDependent returns the row of A that depends most on earlier ones, for a factor of A made
-// by ldlFactor. With v the dependency, which is column k of L⁻ᵀ, this is the row with the
-// smallest vᵀAv = d_k relative to Σ v_i²·a_ii. The reciprocals of these ratios sum to the trace
-// of the inverse of A scaled to a unit diagonal. size and v are work of n entries.
+// LDLDependent returns the row of A that depends most on earlier ones, from a factor of A made by
+// ldlFactor. For the dependency v, column k of L⁻ᵀ, it is the row with the smallest vᵀAv = d_k
+// relative to Σ v_i²·a_ii. The reciprocals of these ratios sum to the trace of the inverse of A
+// scaled to a unit diagonal. size and v are scratch of n entries.
 func LDLDependent(a, dinv []float64, n, stride int, size, v []float64) int {
 	size = size[:n]
 	LDLSize(a, dinv, n, stride, size)
@@ -338,12 +336,12 @@ func LDLDependent(a, dinv []float64, n, stride int, size, v []float64) int {
 	return at
 }
 
-// Grow returns a slice of n entries, in the storage of x if that is large enough.
-// Its contents are undefined.
+// Grow returns a slice of n entries. It uses the storage of x if that is large enough. The entries
+// are undefined.
 func Grow[T any](x []T, n int) []T { return slices.Grow(x[:0], n)[:n] }
 
-// GrowAll makes each slice one of n entries, as Grow does. The first entries of all lie side by
-// side, which spares the processor cache lines.
+// GrowAll makes each slice one of n entries, as Grow does. The first entries of all slices lie side
+// by side, so that they share cache lines.
 func GrowAll[T any](n int, xs ...*[]T) {
 	if !slices.ContainsFunc(xs, func(x *[]T) bool { return cap(*x) > 0 }) {
 		all := make([]T, n*len(xs))
@@ -374,8 +372,8 @@ func Gather(dst, x []float64, at []int) {
 //
 //	½ xᵀ(G + diag r)x − cᵀx + Σ_j (up_j·max(x_j, 0) − lo_j·min(x_j, 0))
 //
-// for the n×n matrix G in m. rest is c − Gx, before and after. DescendKinks reports whether a
-// sign has changed.
+// for the n×n matrix G in m. rest is c − Gx, before and after. DescendKinks reports whether a sign
+// has changed.
 func DescendKinks(x, rest, m, r, up, lo []float64) (moved bool) {
 	n := len(x)
 	if n == 0 {
@@ -411,9 +409,9 @@ func DescendKinks(x, rest, m, r, up, lo []float64) (moved bool) {
 	return moved
 }
 
-// GatherUpper sets the upper triangle of dst, with rows of the given stride, to a part of the
-// n×n matrix g: its rows and columns at, at least one, with r_j added on the diagonal for each
-// j of at. Entries below the diagonal may change.
+// GatherUpper sets the upper triangle of dst, with rows of the given stride, to a part of the n×n
+// matrix g: the rows and columns at, of which there is at least one. It adds r_j on the diagonal
+// for each j of at. Entries below the diagonal may change.
 func GatherUpper(dst []float64, stride int, g []float64, n int, r []float64, at []int) {
 	s := len(at)
 	if vectors {
@@ -445,13 +443,12 @@ func Fill[T any](x []T, v T) {
 	}
 }
 
-// Kernels on lower triangles in row-major storage. At lengths from ten on,
-// floats.Dot and floats.AddScaled are twice as fast as a loop in Go, and more
-// from fifty on.
+// Kernels on lower triangles in row-major storage. From length ten on, floats.Dot and
+// floats.AddScaled are twice as fast as a loop in Go, and faster still from fifty on.
 
-// Cholesky replaces the lower triangle of l by its Cholesky factor, with the
-// inverses of the diagonal in inv. It stops at the first pivot that is not above
-// tol times its diagonal entry, leaves it in place, and returns that row, or n. It looks at end.
+// Cholesky replaces the lower triangle of l by its Cholesky factor, with the inverses of the
+// diagonal in inv. It stops at the first pivot that is at most tol times its diagonal entry, leaves
+// that pivot in place, and returns its row; otherwise it returns n. It checks end, to stop early.
 func Cholesky(end *stop.Stop, l, inv []float64, n int, tol float64) int {
 	for i := range n {
 		inv[i] = l[i*n+i]
@@ -459,8 +456,8 @@ func Cholesky(end *stop.Stop, l, inv []float64, n int, tol float64) int {
 	return choleskyRows(end, l, inv, n, n, tol)
 }
 
-// choleskyRows is Cholesky for rows of the given stride. inv holds the diagonal that pivots are
-// relative to until the inverses take its place.
+// choleskyRows is Cholesky for rows of the given stride. At first inv holds the diagonal with which
+// pivots are compared; the inverses replace it.
 func choleskyRows(end *stop.Stop, l, inv []float64, n, stride int, tol float64) int {
 	for i := range n {
 		end.Look()
@@ -478,9 +475,9 @@ func choleskyRows(end *stop.Stop, l, inv []float64, n, stride int, tol float64) 
 }
 
 // SmallestSingular estimates the smallest singular value of the lower triangle l (k rows of the
-// given stride) after its rows have been divided by size. It solves with right-hand sides ±1
-// chosen so that the solution grows (Cline, Moler, Stewart and Wilkinson, 1979). A single pivot
-// is not enough, because the product of a few small ones counts. x is overwritten.
+// given stride) after its rows have been divided by size. It solves with right-hand sides ±1 chosen
+// so that the solution grows (Cline, Moler, Stewart and Wilkinson, 1979). A single pivot does not
+// suffice, because the product of a few small ones matters. x is overwritten.
 func SmallestSingular(l, inv []float64, k, stride int, size, x []float64) float64 {
 	x = x[:k]
 	clear(x)
@@ -532,9 +529,9 @@ func BackSolve(l, inv []float64, k, stride int, x []float64) {
 	}
 }
 
-// RotateRows rotates the rows of n entries at rows, stride entries apart. It replaces the first
-// two, x and y, by cos[0]·x + sin[0]·y and cos[0]·y − sin[0]·x, then the second and the third
-// with cos[1] and sin[1], and so on.
+// RotateRows rotates rows of n entries. The rows start at rows, stride entries apart. It replaces
+// the first two, x and y, by cos[0]·x + sin[0]·y and cos[0]·y − sin[0]·x. Then it rotates the
+// second and the third with cos[1] and sin[1], and so on.
 func RotateRows(rows []float64, stride, n int, cos, sin []float64) {
 	count := len(cos)
 	if count == 0 {
@@ -555,8 +552,8 @@ func RotateRows(rows []float64, stride, n int, cos, sin []float64) {
 	}
 }
 
-// IsNext reports whether i is the entry of s at *at, and then moves *at to the next
-// one: a loop over ascending i meets the entries of an ascending s in turn.
+// IsNext reports whether i is the entry of s at *at. If so, it moves *at to the next entry. A loop
+// over ascending i thus meets the entries of an ascending s in order.
 func IsNext(s []int, at *int, i int) bool {
 	if *at < len(s) && s[*at] == i {
 		*at++
@@ -595,16 +592,16 @@ func Largest(s []float64) float64 {
 	return m
 }
 
-// ScaleBy multiplies the entries of v by 2^power, without a rounding where none overflows or
-// becomes subnormal.
+// ScaleBy multiplies the entries of v by 2^power, exactly unless an entry overflows or becomes
+// subnormal.
 func ScaleBy(v []float64, power int) {
 	for i := range v {
 		v[i] = math.Ldexp(v[i], power)
 	}
 }
 
-// Symmetric returns the largest modulus in the n×n matrix q, and reports whether q is the same as
-// its transpose, bit by bit. NaN is not, and is passed over.
+// Symmetric returns the largest absolute entry of the n×n matrix q, and reports whether q equals
+// its transpose bit by bit. A matrix with a NaN is not symmetric; the largest entry ignores NaN.
 func Symmetric(q []float64, n int) (largest float64, same bool) {
 	if vectors && n >= leastRows {
 		_ = q[n*n-1]

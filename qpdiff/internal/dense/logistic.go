@@ -1,8 +1,8 @@
 package dense
 
-// Up to these differences of a margin, s and w of LogisticNear follow by series: of 14 terms for
-// exp(−dm) − 1, of 9, and of 4 for s and w themselves. The first term that each
-// leaves out is below eps.
+// Up to these differences of a margin, LogisticNear computes s and w by series: of 14 terms for
+// exp(−dm) − 1, of 9 terms, and of 4 terms for s and w themselves. The first omitted term of each
+// is below eps.
 const (
 	LogisticSeries      = .5
 	LogisticShortSeries = 1. / 16
@@ -17,9 +17,9 @@ func wholeVectors(n int) int {
 	return n &^ 3
 }
 
-// LogisticNear sets s = 1/(1 + exp m) and w = s·(1 − s) at margins m, to full precision and
-// without an exponential. s0 and w0 are their values at margins m − dm, with |dm| ≤ r ≤
-// LogisticSeries. With q = exp(−dm) − 1,
+// LogisticNear sets s = 1/(1 + exp m) and w = s·(1 − s) at margins m, to full precision and without
+// exponentials. s0 and w0 are the values at margins m − dm, with |dm| ≤ r ≤ LogisticSeries. With q
+// = exp(−dm) − 1,
 //
 //	s = s₀(1+q)/(1+s₀q),  w = w₀(1+q)/(1+s₀q)².
 //
@@ -83,8 +83,8 @@ func LogisticNext(s, w, s0, w0, dm []float64) {
 	}
 }
 
-// expm1 returns exp(y) − 1 for |y| ≤ LogisticSeries: the terms of the series that
-// it leaves out are below rounding.
+// expm1 returns exp(y) − 1 for |y| ≤ LogisticSeries. The omitted terms of its series are below
+// rounding.
 func expm1(y float64) float64 {
 	y2 := y * y
 	y4 := y2 * y2
@@ -99,8 +99,8 @@ func expm1Short(y float64) float64 {
 	return y * ((1 + y*(1./2)) + y2*(1./6+y*(1./24)) + y4*((1./120+y*(1./720))+y2*(1./5040+y*(1./40320))+y4*(1./362880)))
 }
 
-// Combine3 sets dst to v_0·z_0 + v_1·z_1 + v_2·z_2. z holds the three columns one after the
-// other, each as long as dst.
+// Combine3 sets dst to v_0·z_0 + v_1·z_1 + v_2·z_2. z holds the three columns one after the other;
+// each has the length of dst.
 func Combine3(dst, v, z []float64) {
 	m := len(dst)
 	z0, z1, z2 := z[:m], z[m:2*m], z[2*m:3*m]
@@ -114,8 +114,8 @@ func Combine3(dst, v, z []float64) {
 	}
 }
 
-// Products3 returns the products of s with three columns. z holds them one after the other,
-// each as long as s.
+// Products3 returns the products of s with three columns. z holds the columns one after the other;
+// each has the length of s.
 func Products3(s, z []float64) (g0, g1, g2 float64) {
 	m := len(s)
 	z0, z1, z2 := z[:m], z[m:2*m], z[2*m:3*m]
@@ -134,8 +134,8 @@ func Products3(s, z []float64) (g0, g1, g2 float64) {
 	return g0, g1, g2
 }
 
-// Moments3 sets the upper triangle of h (3×3) to c·Σ w_i·z_i·z_iᵀ for the rows z_i of three columns z, one
-// after the other and as long as w.
+// Moments3 sets the upper triangle of h (3×3) to c·Σ w_i·z_i·z_iᵀ for the rows z_i of three
+// columns. z holds the columns one after the other; each has the length of w.
 func Moments3(h []float64, c float64, w, z []float64) {
 	m := len(w)
 	z0, z1, z2 := z[:m], z[m:2*m], z[2*m:3*m]

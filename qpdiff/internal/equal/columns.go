@@ -1,6 +1,6 @@
-// Package equal finds columns of data that are equal up to their sign. A loss without a
-// strictly convex penalty does not distinguish them; the limit of a vanishing penalty gives
-// them one value.
+// Package equal finds columns of data that are equal up to their sign. A loss without a strictly
+// convex penalty does not distinguish them. In the limit of a vanishing penalty they share one
+// value.
 package equal
 
 import (
@@ -13,20 +13,21 @@ import (
 )
 
 // entryTol bounds the difference of entries of equal columns, in units of 2⁻⁵² and relative to the
-// largest: features are scaled and centred by some operations, each with a rounding.
+// largest entry. Centring and scaling take some operations, each with a rounding.
 const entryTol = 16
 
-// projectionTol bounds in these units, for each row, how far projections of equal columns of
-// largest entry 1 are apart: by their entries, by the largest, and by the rounding of sums.
+// projectionTol bounds the difference of the projections of equal columns with largest entry 1, in
+// the same units and for each row. It covers the rounding of entries, of the largest entry, and of
+// sums.
 const projectionTol = 4 * entryTol
 
 // A Matrix has the columns to compare.
 type Matrix interface {
-	// Project sets size to the largest modulus in each column, and sums to the products of the
-	// columns with a vector, of which weight returns the entries, row by row.
+	// Project sets size to the largest absolute entry of each column, and sums to the products of
+	// the columns with a vector. weight returns the entries of that vector, row by row.
 	Project(sums, size []float64, weight func() float64)
-	// Alike reports whether the entries of column first equal the entries of column k times
-	// sign, up to tol. Calls with the same first follow each other.
+	// Alike reports whether the entries of column first equal sign times the entries of column k,
+	// up to tol. Calls with the same first follow each other.
 	Alike(first, k int, sign, tol float64) bool
 }
 
@@ -37,9 +38,9 @@ type Columns struct {
 	Size  []int     // of each column that is the first, the number of columns in its class
 }
 
-// Find returns the classes of n columns with the given number of rows, or nil if all columns
-// differ and none is zero. It costs a pass over the entries, and a comparison for each pair of
-// columns that a random projection on a line does not distinguish.
+// Find returns the classes of n columns with the given number of rows, or nil if all columns differ
+// and none is zero. It costs a pass over the entries, and a comparison of each pair of columns that
+// have the same projection on a random line.
 func Find(rows, n int, m Matrix) *Columns {
 	c := &Columns{make([]int, n), make([]float64, n), make([]int, n)}
 	sum, size := make([]float64, n), make([]float64, n)
@@ -84,7 +85,7 @@ func Find(rows, n int, m Matrix) *Columns {
 	return c
 }
 
-// sort makes the first column of each class the one of the lowest number.
+// sort makes the lowest-numbered column of each class its first.
 func (c *Columns) sort() {
 	lowest := make([]int, len(c.First))
 	for j := range lowest {
@@ -111,7 +112,7 @@ func (c *Columns) sort() {
 	c.Size = size
 }
 
-// Share gives the columns of each class the value of the first one divided among them.
+// Share divides the value of each class's first column equally among the columns of the class.
 func (c *Columns) Share(theta []float64) {
 	for k, j := range slices.Backward(c.First) {
 		if j >= 0 && j < k && theta[j] != 0 { // no zero gets a sign
@@ -125,8 +126,8 @@ func (c *Columns) Share(theta []float64) {
 	}
 }
 
-// Collect is the adjoint of Share: it gives the first column of each class the mean of the
-// class, by their signs.
+// Collect is the adjoint of Share. It gives the first column of each class the mean of the class,
+// with the columns' signs.
 func (c *Columns) Collect(dtheta []float64) {
 	for k, j := range c.First {
 		if j >= 0 && j < k {
@@ -141,8 +142,8 @@ func (c *Columns) Collect(dtheta []float64) {
 	}
 }
 
-// Restrict returns the classes whose columns all equal the first one by alike, in the storage
-// of dst, or nil if none is left.
+// Restrict returns the classes whose columns all equal the first one by alike, or nil if no class
+// is left. It uses the storage of dst.
 func (c *Columns) Restrict(dst *Columns, alike func(first, k int) bool) *Columns {
 	dst.First, dst.Sign, dst.Size = append(dst.First[:0], c.First...), append(dst.Sign[:0], c.Sign...), append(dst.Size[:0], c.Size...)
 	for k, j := range c.First {
@@ -167,8 +168,8 @@ func (c *Columns) Restrict(dst *Columns, alike func(first, k int) bool) *Columns
 	return dst
 }
 
-// Held reports whether column j has the value of an earlier one, or is zero.
+// Held reports whether column j shares the value of an earlier column, or is zero.
 func (c *Columns) Held(j int) bool { return c.First[j] != j }
 
-// Copies returns the number of columns that share the value of column j, which is not held.
+// Copies returns the number of columns that share the value of column j. Column j is not held.
 func (c *Columns) Copies(j int) int { return max(1, c.Size[j]) }

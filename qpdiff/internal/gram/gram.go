@@ -1,5 +1,5 @@
-// Package gram makes the Gram matrices of linear learners of many rows. It takes no copy of the
-// rows, and of most rows of a [learn.Gram] it sums the others alone.
+// Package gram makes the Gram matrices of linear learners of many rows. It does not copy the rows.
+// If most rows of a [learn.Gram] take part, it sums only the others and subtracts them.
 package gram
 
 import (
@@ -11,10 +11,10 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// leastKept is the smallest part of a feature's sum of squares that may remain after other rows
-// and the centre have been subtracted: at most two digits are lost. A feature with a smaller
-// remainder, or with less than leastSquares, below which squares lose bits to underflow, is
-// summed by its own rows, centred and scaled.
+// leastKept is the smallest part of a feature's sum of squares that may remain after other rows and
+// the centre are subtracted, so that at most two digits are lost. A feature with a smaller
+// remainder is summed by its own rows, centred and scaled. So is one with less than leastSquares,
+// below which squares lose bits to underflow.
 const (
 	leastKept    = .01
 	leastSquares = 1e-280
@@ -32,9 +32,8 @@ type Maker struct {
 // Entries counts the entries that a Maker, and the Gram of the data, hold for n features.
 func Entries(n float64) float64 { return n*n + 6*n + 2*dense.SquareBlock }
 
-// Make sets g (n×n) to the sum of the squares x·xᵀ over the rows of d, and xty to the sum of
-// y·x. The rows are centred and scaled as d states, and each counts as often as counts states.
-// X is a *mat.Dense.
+// Make sets g (n×n) to the sum of the squares x·xᵀ over the rows of d, and xty to the sum of y·x.
+// The rows are centred and scaled as d states, and counts has their weights. X is a *mat.Dense.
 func (m *Maker) Make(g, xty []float64, d *learn.Data, counts []float64) {
 	x := d.Dense()
 	n := len(xty)
@@ -85,9 +84,9 @@ func (m *Maker) Make(g, xty []float64, d *learn.Data, counts []float64) {
 	m.again(g, xty, d, counts)
 }
 
-// start sets the upper triangle of g to the sum over the rows of X minus a reference, and
-// returns the reference, nil for 0. It sets size to the entries on g's diagonal that take part
-// in subtractions.
+// start sets the upper triangle of g to the sum over the rows of X minus a reference, and returns
+// the reference, nil for 0. It sets size to the diagonal entries of g that take part in
+// subtractions.
 func (m *Maker) start(g []float64, d *learn.Data, counts []float64) (reference []float64) {
 	x, n := d.Dense().RawMatrix(), len(m.size)
 	all := g
@@ -110,8 +109,8 @@ func (m *Maker) start(g []float64, d *learn.Data, counts []float64) (reference [
 	return reference
 }
 
-// subtracts reports whether fewer rows are missing from d.Gram than count. No row may count more
-// often than there.
+// subtracts reports whether fewer rows are missing from d.Gram than count. No row's weight may
+// exceed its weight there.
 func subtracts(d *learn.Data, counts []float64) bool {
 	if d.Gram == nil {
 		return false

@@ -13,8 +13,8 @@ import (
 // ErrNoData is the error of a Fit before the first successful Load.
 var ErrNoData = &qpdiff.ArgError{Arg: "Data", Why: qpdiff.ErrNotFitted, Problem: "is missing", Remedy: "call Load before Fit"}
 
-// CheckHyper reports a wrong number of hyperparameters, or one that is not
-// finite or below 0.
+// CheckHyper reports a wrong number of hyperparameters, and a hyperparameter that is not finite or
+// below 0.
 func CheckHyper(hyper []float64, want int) error {
 	if len(hyper) != want {
 		return check.ArgErrorf("hyper", qpdiff.ErrShape, "give as many as Dims says", "has %d entries instead of %d", len(hyper), want)
@@ -39,8 +39,8 @@ func CheckTangent(d *learn.Grad) error {
 // errOverflow is the error of a product beyond the range of float64.
 var errOverflow = &qpdiff.ArgError{Arg: "Data", Why: qpdiff.ErrNotFinite, Problem: "gives a derivative that overflows", Remedy: "scale the data, the hyperparameters or the cotangent"}
 
-// CheckProduct reports an entry of g that is not finite. A VJP that can bound its
-// entries does so instead, which saves a pass over the rows.
+// CheckProduct reports an entry of g that is not finite. A VJP that can bound its entries does that
+// instead, which saves a pass over the rows.
 func CheckProduct(g *learn.Grad) error {
 	if !dense.AllFinite(g.Hyper) || !dense.AllFinite(g.Y) || !dense.AllFinite(g.Stored) || check.FiniteRows("", "", g.X) != nil {
 		return errOverflow
@@ -84,8 +84,8 @@ func Counts(d learn.Data, dst []float64) []float64 {
 	return dst
 }
 
-// Counting returns the weight of each row of X, the rows that count, in rows if it is long
-// enough, and the sum of their weights.
+// Counting returns the weight of each row of X, the rows that count, and the sum of the weights.
+// The list of rows is in rows if that is long enough.
 func Counting(d learn.Data, dst []float64, rows []int) (counts []float64, counting []int, total float64) {
 	counts = Counts(d, dst)
 	rows = dense.Grow(rows, len(d.Y))[:0]
@@ -107,12 +107,12 @@ func Wants(g *learn.Grad) bool { return g.Hyper != nil || WantsRows(g) || g.Y !=
 // WantsRows reports whether the cotangent of X is wanted.
 func WantsRows(g *learn.Grad) bool { return g.X != nil || g.Stored != nil }
 
-// ErrNoFit is the error of a VJP or JVP before the first successful Fit
-// after Load, after Reset, and after a Fit that failed.
+// ErrNoFit is the error of a VJP or JVP without a successful Fit since the last Load or Reset, or
+// after a Fit that failed.
 var ErrNoFit = fmt.Errorf("qpdiff: %w: call Load and Fit first", qpdiff.ErrNotFitted)
 
-// DecisionTol bounds the error that rounding may leave in a classifier's decision values at its
-// training rows, relative to the margin 1 with which they are compared. The error is estimated
-// with a safety factor. Rounding of a kernel's values or of the margins' terms alone can exceed
-// the bound, and no solver recovers that.
+// DecisionTol bounds the error by rounding in a classifier's decision values at its training rows,
+// relative to the margin 1 with which they are compared. The error is estimated with a safety
+// factor. Rounding of a kernel's values, or of the margins' terms, can exceed the bound by itself,
+// and no solver can recover that.
 const DecisionTol = 1e-3

@@ -8,7 +8,8 @@ import (
 	"cvgm/qpdiff/internal/stop"
 )
 
-// Named returns err, unless it is nil, with the package and name of the learner l in front.
+// Named returns err with a prefix: the package and name of the learner l. It returns nil if err is
+// nil.
 func Named(l any, err error) error {
 	if err == nil {
 		return nil
@@ -16,7 +17,8 @@ func Named(l any, err error) error {
 	return check.Named(strings.TrimLeft(fmt.Sprintf("%T", l), "*"), err)
 }
 
-// Name is Named as a deferred call, for the result of a method. The panic of a [stop.Stop] becomes the error.
+// Name is Named as a deferred call, for the result of a method. It turns the panic of a [stop.Stop]
+// into the error.
 func Name(l any, err *error) {
 	if value := recover(); value != nil {
 		*err = stop.Recovered(value)
@@ -24,8 +26,8 @@ func Name(l any, err *error) {
 	*err = Named(l, *err)
 }
 
-// End is Name for a Load, a Fit, or a call like them. If a [stop.Stop] ended it, its work is half done, and
-// End resets l.
+// End is Name for a Load, a Fit, or a similar call. If a [stop.Stop] ended the call, its work is
+// incomplete, and End resets l.
 func End(l interface{ Reset() }, err *error) {
 	if value := recover(); value != nil {
 		*err = stop.Recovered(value)

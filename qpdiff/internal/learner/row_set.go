@@ -35,8 +35,8 @@ func (s *RowSet) Where(l any, state *State, dst []int, is func(distinct int) boo
 	return dst, nil
 }
 
-// Spread sets dst to each row's weight times the value of each copy of its distinct row.
-// Without a fit it returns an error that names the learner l.
+// Spread sets dst to each row's weight times the value per copy of its distinct row. Without a fit
+// it returns an error that names the learner l.
 func (s *RowSet) Spread(l any, state *State, dst []float64, value func(distinct int) float64) ([]float64, error) {
 	if err := state.Fitted(); err != nil {
 		return nil, Named(l, err)
@@ -58,8 +58,8 @@ func (s *RowSet) Count(i int) float64 { return dense.CountAt(s.Counts, i) }
 // Share returns the weight of row i relative to the weight of its distinct row k.
 func (s *RowSet) Share(i, k int) float64 { return s.Count(i) / s.Copies[k] }
 
-// Distinct finds the distinct rows of x (rows×n without gaps), with Counts for each, and
-// reports whether the set differs in places from the one before.
+// Distinct finds the distinct rows of x (rows×n without gaps), with Counts for each. It reports
+// whether the set differs from the previous one in any place.
 func (s *RowSet) Distinct(x []float64, rows, n int) (changed bool) {
 	if cap(s.Of) < rows {
 		s.First, s.Of, s.Copies = make([]int, 0, rows), make([]int, rows), make([]float64, 0, rows)
@@ -111,7 +111,7 @@ func RowSetEntries(rows float64, weighted bool) float64 {
 	return entries
 }
 
-// Equal visits the rows k that have an earlier copy, with the first one i.
+// Equal calls visit for the rows k that have an earlier copy, with the first copy i.
 func (s *RowSet) Equal(visit func(i, k int) bool) {
 	for k, row := range s.Of {
 		if row >= 0 && s.First[row] != k && !visit(s.First[row], k) {
@@ -120,8 +120,8 @@ func (s *RowSet) Equal(visit func(i, k int) bool) {
 	}
 }
 
-// CheckEqual reports equal rows, of the distinct ones that is picks, that t parts in their
-// labels y or in a coordinate that may move.
+// CheckEqual reports equal rows that t separates, in their labels y or in a coordinate that may
+// move. It checks the distinct rows for which is holds.
 func (s *RowSet) CheckEqual(t *learn.Grad, y []float64, is func(distinct int) bool, moves func(j int) bool) error {
 	if t.X == nil && t.Y == nil {
 		return nil

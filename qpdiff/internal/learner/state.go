@@ -14,8 +14,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// State is the part that all learners share: the data, the state of the last fit,
-// and the checks of the arguments of Load, Fit, VJP and JVP.
+// State is the part that all learners share: the data, the state of the last fit, and the checks of
+// the arguments of Load, Fit, VJP and JVP.
 type State struct {
 	Home   check.Home
 	Data   learn.Data // X is nil without a successful Load
@@ -25,15 +25,15 @@ type State struct {
 	Stop   stop.Stop  // loads, fits and derivatives look at it
 }
 
-// Unload forgets data and fit, as a Load does first, and looks at Stop.
+// Unload forgets data and fit, and checks Stop. A Load begins with it.
 func (f *State) Unload() {
 	f.Home.Take()
 	f.Data, f.Fit = learn.Data{}, 0
 	f.Stop.Look()
 }
 
-// Take begins a Load of l. It returns d with a *mat.Dense as X, unless l reads a sparse one,
-// and the error of CheckBytes, Check or, with classes, CheckClasses.
+// Take begins a Load of l. It returns d with a *mat.Dense as X, unless l reads sparse matrices. It
+// returns the errors of CheckBytes, Check and, with classes, CheckClasses.
 func (f *State) Take(l Sized, d learn.Data, classes bool) (learn.Data, error) {
 	f.Unload()
 	if err := CheckBytes(l, d); err != nil {
@@ -49,8 +49,8 @@ func (f *State) Take(l Sized, d learn.Data, classes bool) (learn.Data, error) {
 	return d, err
 }
 
-// Held returns d with X as l holds it: a *mat.Dense, or a sparse matrix if l reads one. It
-// reports a Centre or Scale that l cannot use.
+// Held returns d with X in the form in which l holds it: a *mat.Dense, or a sparse matrix if l
+// reads one. It reports a Centre or Scale that l cannot use.
 func Held(l any, d learn.Data) (learn.Data, error) {
 	if d.X == nil {
 		return d, nil
@@ -75,8 +75,8 @@ func (f *State) Forget() {
 	f.Fit = 0
 }
 
-// Begin forgets the fit, as a Fit does first, and checks its arguments for learners
-// whose hyperparameters are at or above 0.
+// Begin forgets the fit and checks the arguments of a Fit whose hyperparameters must be at least 0.
+// A Fit begins with it.
 func (f *State) Begin(theta, hyper []float64, params, hypers int) error {
 	if err := f.BeginTheta(theta, params, hypers); err != nil {
 		return err
@@ -119,7 +119,7 @@ func (f *State) CheckForward(dtheta []float64, d *learn.Grad) error {
 	return CheckTangent(d)
 }
 
-// checkDerivative makes the checks that a VJP and a JVP share; arg names g.
+// checkDerivative makes the checks that a VJP and a JVP share. arg is the name of g.
 func (f *State) checkDerivative(arg string, g *learn.Grad, dtheta []float64) error {
 	if err := f.Fitted(); err != nil {
 		return err
@@ -128,8 +128,8 @@ func (f *State) checkDerivative(arg string, g *learn.Grad, dtheta []float64) err
 	return f.CheckShape(arg, g)
 }
 
-// CheckShape panics if a field of g that is not nil has another shape than its
-// input. A nil g, named arg, is an error.
+// CheckShape panics if a field of g that is not nil differs from its input in shape. A nil g is an
+// error, which names it arg.
 func (f *State) CheckShape(arg string, g *learn.Grad) error {
 	if g == nil {
 		return check.ArgErrorf(arg, check.ErrEmpty, "give a Grad with the wanted fields", "is nil")
@@ -153,9 +153,8 @@ func (f *State) CheckShape(arg string, g *learn.Grad) error {
 	return nil
 }
 
-// NotDifferentiable is the error of the fields of g that are wanted and have no
-// derivative; hyper names the hyperparameters among them. Row i of weak is the i-th of
-// rows, unless these are nil.
+// NotDifferentiable is the error of the wanted fields of g that have no derivative. hyper names the
+// hyperparameters among them. Row i of weak is row rows[i], or row i if rows is nil.
 func NotDifferentiable(g *learn.Grad, weak qpdiff.Weak, rows []int, remedy string, hyper ...qpdiff.Input) *qpdiff.NotDifferentiableError {
 	weak = qpdiff.Weak{Rows: slices.Clone(weak.Rows), Coords: slices.Clone(weak.Coords)}
 	for at, i := range weak.Rows {
@@ -174,8 +173,8 @@ func NotDifferentiable(g *learn.Grad, weak qpdiff.Weak, rows []int, remedy strin
 	return &qpdiff.NotDifferentiableError{Inputs: inputs, Weak: weak, Remedy: remedy}
 }
 
-// CheckClasses reports the first label in d that a classifier cannot use, or that only one
-// class counts.
+// CheckClasses reports the first label in d that a classifier cannot use. It also reports that all
+// labels that count are of one class.
 func CheckClasses(d learn.Data) error {
 	least, most := 1.0, -1.0 // of the labels that count
 	see := func(i int) {
@@ -200,7 +199,7 @@ func CheckClasses(d learn.Data) error {
 	return nil
 }
 
-// See sets dst to a row x of X, centred and scaled as the learner uses it.
+// See sets dst to a row x of X, centred and scaled as in the learner.
 func See(dst []float64, d *learn.Data, x []float64) []float64 {
 	dst = append(dst[:0], x...)
 	if d.Centre != nil {

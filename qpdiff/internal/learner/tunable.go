@@ -5,13 +5,13 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// The bounds of penalties are these shares of the value at which the penalty alone decides:
-// the smallest λ1 at which θ is 0, and the trace of XᵀX/N, which is at least its largest
-// eigenvalue, for λ2. Values beyond change the predictions by about such a share.
+// The bounds of penalties are these shares of the value at which the penalty alone decides. For λ1
+// that is the smallest value at which θ is 0. For λ2 it is the trace of XᵀX/N, which is at least
+// the largest eigenvalue. Values beyond the bounds change the predictions by about such a share.
 const (
 	leastLambda1 = 1e-5
-	// leastWide takes its place for sparse data, and with many features, more than examples: below, θ fits all of
-	// them, and costs much to find. The peers' grids end there, too.
+	// leastWide replaces it for sparse data, and if there are many features, more than examples.
+	// Below it θ fits all examples and is expensive to find. The peers' grids end there, too.
 	leastWide      = 1e-3
 	leastLambda2   = 1e-8
 	mostLambda2    = 10
@@ -19,8 +19,7 @@ const (
 	defaultLambda2 = .03 // of the mean variance of a feature
 )
 
-// Lambda1 describes the ℓ₁ penalty of a learner on data of moments m, whose θ is 0 from most
-// on.
+// Lambda1 describes the ℓ₁ penalty of a learner on data of moments m. θ is 0 from most on.
 func Lambda1(m learn.Moments, most float64) learn.Hyperparameter {
 	least := leastLambda1
 	if m.Sparse || m.Features > m.Examples && ways.Many(m.Features) {

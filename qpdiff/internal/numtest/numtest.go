@@ -44,8 +44,8 @@ func OK(t interface {
 	}
 }
 
-// Long returns the number of random problems of a test: n, or a fifth of n with -short, as
-// under the race detector and emulation.
+// Long returns the number of random problems of a test: n, or a fifth of n with -short, which tests
+// under the race detector and under emulation use.
 func Long(n int) int {
 	if testing.Short() {
 		return n / 5
@@ -82,8 +82,8 @@ func ForwardDifference(f func(float64) float64, h float64) float64 {
 	return (-25*f(0) + 48*f(h) - 36*f(2*h) + 16*f(3*h) - 3*f(4*h)) / (12 * h)
 }
 
-// NearAll fails if got differs from want by more than tol relative to the largest entry of
-// want, or to floor if it is larger.
+// NearAll fails if got differs from want by more than tol, relative to the largest entry of want or
+// to floor, whichever is larger.
 func NearAll(t *testing.T, what string, got, want []float64, tol, floor float64) {
 	t.Helper()
 	size, diff := floor, 0.0
@@ -162,8 +162,8 @@ func Eliminate(a [][]*big.Float) []*big.Float {
 	return x
 }
 
-// OneSided returns the slopes from below to at and from at to above, each h away, and by how
-// much got is not between them.
+// OneSided returns the slopes below and above at, over distances of h. It also returns by how much
+// got lies outside them.
 func OneSided(got float64, below, at, above *big.Float, h float64) (left, right, excess float64) {
 	slope := func(from, to *big.Float) float64 {
 		d := Precise(0).Sub(to, from)
@@ -178,7 +178,7 @@ func Matrix(rows [][]float64) *mat.Dense {
 	return mat.NewDense(len(rows), len(rows[0]), slices.Concat(rows...))
 }
 
-// Extremes draws numbers over the whole range of float64, many of them the same.
+// Extremes draws numbers over the whole range of float64. Many of them are equal.
 func Extremes(rng *rand.Rand, n int) []float64 {
 	s := make([]float64, n)
 	wide := rng.IntN(2) == 0
@@ -203,8 +203,8 @@ func Extremes(rng *rand.Rand, n int) []float64 {
 	return s
 }
 
-// EquilibratedCond is the condition of the symmetric matrix h scaled to a unit
-// diagonal, by its eigenvalues.
+// EquilibratedCond is the condition of the symmetric matrix h scaled to a unit diagonal, computed
+// by its eigenvalues.
 func EquilibratedCond(n int, h func(i, j int) float64) float64 {
 	if n == 0 {
 		return 1
@@ -233,7 +233,8 @@ func Ones(n int) []float64 {
 
 func First(n, _ int) int { return n }
 
-// Near compares to 1e-8 of the largest entry of want, or of 1e-2 if all entries are rounding.
+// Near compares to 1e-8 of the largest entry of want, or to 1e-8 of 1e-2 if all entries are
+// rounding.
 func Near(got, want []float64) bool {
 	for i, v := range want {
 		if !(math.Abs(got[i]-v) <= 1e-8*max(dense.Largest(want), 1e-2)) {

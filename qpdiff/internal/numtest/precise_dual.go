@@ -13,9 +13,8 @@ type PreciseDual struct {
 	Intercept bool
 }
 
-// Decisions returns the decision values of the rows at C·(1+d), by an active set method
-// from β = 0. 1e-60 of the largest entry on the diagonal of K makes each free set's
-// system regular.
+// Decisions returns the decision values of the rows at C·(1+d), by an active-set method from β = 0.
+// It adds 1e-60 of the largest diagonal entry of K, which makes each free set's system regular.
 func (l *PreciseDual) Decisions(size, d float64) (f []float64, exact []*big.Float) {
 	s := l.start(size, d)
 	for {
@@ -108,8 +107,8 @@ func (s *activeSet) between() (up, down int) {
 	return up, down
 }
 
-// move moves the free rows f to the solution of their system, or to the first bound on the
-// way, and reports whether there is one. Its row is free no longer.
+// move moves the free rows f to the solution of their system, or to the first bound on the way. It
+// reports whether there is a bound, whose row is then no longer free.
 func (s *activeSet) move(f []int) bool {
 	m := len(f)
 	w := m
@@ -159,8 +158,8 @@ func (s *activeSet) move(f []int) bool {
 	return true
 }
 
-// release frees the rows that violate optimality most, if any do, and reports whether any does.
-// free is the number of free rows.
+// release frees the rows that violate optimality most, and reports whether there are any. free is
+// the number of free rows.
 func (s *activeSet) release(free int) bool {
 	if free == 0 && s.Intercept {
 		up, down := s.between()

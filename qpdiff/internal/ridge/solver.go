@@ -11,21 +11,21 @@ import (
 )
 
 const (
-	// correctionTol is how exactly one round of conjugate gradients solves, in the norm of
-	// the factor: the rounds correct each other.
+	// correctionTol is the precision of one round of conjugate gradients, in the norm of the
+	// factor. Later rounds correct earlier ones.
 	correctionTol = 1e-9
-	// corrections bounds the rounds. A round is the last if it changes at most the part corrected
-	// of the solution, because the next one would change about its square.
+	// corrections bounds the rounds. A round is the last one if it changes the solution by at most
+	// the part corrected, because the next one would change about its square.
 	corrections = 4
 	corrected   = 1e-8
-	// freshSteps bounds the steps with the factor of the system itself. A few are usual; more
-	// show that only rounding is left of the factor.
+	// freshSteps bounds the steps with the factor of the system itself. A few are usual; more show
+	// that rounding has destroyed the factor.
 	freshSteps = 100
 )
 
 // A Solver solves Systems by conjugate gradients with a Factor. It makes a new factor when the
-// steps since the last one have cost as much as a factor. Its results depend only on the
-// systems that it has solved since Reset, and not on time.
+// steps since the last one have cost as much as a factor. Its results depend only on the systems
+// that it has solved since Reset, not on time.
 type Solver struct {
 	Factor *Factor    // the one in use; nil: none yet
 	End    *stop.Stop // the solver looks at it
@@ -41,16 +41,17 @@ type Solver struct {
 // Reset forgets the factor.
 func (s *Solver) Reset() { s.Factor, s.spent, s.fresh = nil, 0, false }
 
-// Moved marks the factor as belonging to another system: the weights or the ridge have changed.
+// Moved marks the factor as belonging to another system, because the weights or the ridge have
+// changed.
 func (s *Solver) Moved() { s.fresh = false }
 
-// Borrow makes the solver begin with the factor of another one, which it only reads.
+// Borrow lets the solver begin with the factor of another solver, which it only reads.
 func (s *Solver) Borrow(from *Solver) {
 	s.Factor, s.fresh, s.spent = from.Factor, from.fresh, 0
 }
 
-// firstShare is the part of the cost of a factor that steps with a diagonal may cost before the
-// first factor is made: the factor is also used for the following systems.
+// firstShare is a part of the cost of a factor. The first factor is made after steps with a
+// diagonal have cost this part, because later systems use it, too.
 const firstShare = 1. / 3
 
 // budget is the number of steps that cost as much as a factor.
@@ -85,8 +86,8 @@ func (s *Solver) Factorise(sys *System) bool {
 	return s.fresh
 }
 
-// Solve sets x to the solution of Hx = b, with an error of at most tol times the solution in
-// the norm of the factor. It reports whether it converges; only rounding prevents that.
+// Solve sets x to the solution of Hx = b. The error is at most tol times the solution, in the norm
+// of the factor. Solve reports whether it converges; only rounding can prevent that.
 func (s *Solver) Solve(sys *System, x, b []float64, tol float64) bool {
 	if sys.Iterative {
 		if !s.fresh {
@@ -117,7 +118,7 @@ func (s *Solver) Solve(sys *System, x, b []float64, tol float64) bool {
 	}
 }
 
-// Exact sets x to the solution of Hx = b to the rounding of the products with H, and reports
+// Exact sets x to the solution of Hx = b, to the rounding of the products with H. It reports
 // whether there is one.
 func (s *Solver) Exact(sys *System, x, b []float64) bool {
 	k := sys.K
@@ -141,7 +142,7 @@ func (s *Solver) Exact(sys *System, x, b []float64) bool {
 	return dense.AllFinite(x[:k]) && (!sys.Iterative || s.leaves(sys, x, b) <= sparse.ResidualTol)
 }
 
-// leaves returns the residual of the solution x for b of a system that is not factorised,
+// leaves returns the residual of the solution x for b, for a system that is not factorised. It is
 // relative to the size of its terms, in the norms of the diagonal.
 func (s *Solver) leaves(sys *System, x, b []float64) float64 {
 	sys.Product(s.rest, x[:sys.K], s.t)
@@ -172,18 +173,18 @@ func corrects(diagonal, x, change []float64) bool {
 type Condition struct {
 	Cond float64 // bounds the condition of H, scaled to a unit diagonal; its largest eigenvalue counts as √K
 	At   int     // the parameter that is determined least
-	// For a parameter without a penalty, if there is one, Schur is the remainder of its entry
-	// of the diagonal beside the others. Along holds the moves of all parameters when it moves
-	// by 1.
+	// Schur belongs to a parameter without a penalty, if there is one: it is the remainder of its
+	// diagonal entry after the others are eliminated. Along holds the moves of all parameters if
+	// that parameter moves by 1.
 	Schur float64
 	Along []float64
 }
 
-// conditionTol is how exactly the condition of a parameter without a penalty is known.
+// conditionTol is the precision of the condition of a parameter without a penalty.
 const conditionTol = 1e-2
 
-// Condition bounds the condition of H. No eigenvalue is below the least ratio of a parameter's
-// penalty to its entry of the diagonal. A parameter without a penalty takes one solve.
+// Condition bounds the condition of H. No eigenvalue is below the smallest ratio of a parameter's
+// penalty to its diagonal entry. A parameter without a penalty needs one solve.
 func (s *Solver) Condition(sys *System, c *Condition) {
 	dense.GrowAll(sys.K, &s.rest, &s.change, &c.Along)
 	sys.Diagonal(s.rest, true)
@@ -211,8 +212,8 @@ func (c *Condition) bound(sys *System, diagonal []float64) {
 	c.Cond = math.Sqrt(float64(sys.K)) / least
 }
 
-// single sets Schur and Along for the parameter without a penalty, and adds its part of the
-// condition. The diagonal is in rest.
+// single sets Schur and Along for the parameter without a penalty, and adds its part to the
+// condition. rest holds the diagonal.
 func (s *Solver) single(sys *System, c *Condition) {
 	free, own := sys.Penalised, 0.0
 	for i, w := range sys.Weights {
@@ -239,9 +240,9 @@ func (s *Solver) single(sys *System, c *Condition) {
 	c.Cond += part
 }
 
-// Errors times the Reach of a row z bounds Σ_j |(H⁻¹z)_j|·t_j for the terms t. By the
-// inequality of Cauchy and Schwarz the sum is at most √(zᵀH⁻¹z)·√(tᵀH⁻¹t) with some signs of t,
-// and H is at least each of its parts.
+// Errors times the Reach of a row z bounds Σ_j |(H⁻¹z)_j|·t_j for the terms t. By the inequality of
+// Cauchy and Schwarz, the sum is at most √(zᵀH⁻¹z)·√(tᵀH⁻¹t) for some signs of t, and H is at least
+// each of its parts.
 func (c *Condition) Errors(sys *System, terms []float64) (size float64) {
 	sum, free := 0.0, 0.0
 	for j, t := range terms[:sys.K] {
@@ -259,8 +260,8 @@ func (c *Condition) Errors(sys *System, terms []float64) (size float64) {
 	return math.Sqrt(sum)
 }
 
-// Reach bounds √(zᵀH⁻¹z) for row i, from the sum of squares of its penalised entries and its
-// product with c.Along, or for any row with i = −1.
+// Reach bounds √(zᵀH⁻¹z) for row i, or for any row if i = −1. It uses the sum of squares of the
+// row's penalised entries and its product with c.Along.
 func (c *Condition) Reach(sys *System, i int, squares, along float64) float64 {
 	sum := squares / sys.Ridge
 	if c.Schur > 0 {
@@ -273,10 +274,10 @@ func (c *Condition) Reach(sys *System, i int, squares, along float64) float64 {
 	return math.Sqrt(sum)
 }
 
-// Norm returns the sum of squares of the penalised entries of row i, of a system by rows.
+// Norm returns the sum of squares of the penalised entries of row i, for a system by rows.
 func (s *System) Norm(i int) float64 { return s.rows[i*s.M+i] }
 
-// conjugate takes at most the given number of steps of conjugate gradients from zero.
+// conjugate takes at most the given number of steps of conjugate gradients, starting from zero.
 func (s *Solver) conjugate(sys *System, x, b []float64, tol float64, most int) (steps int, ok bool) {
 	k := sys.K
 	dense.GrowAll(k, &s.r, &s.p, &s.q, &s.z)
@@ -318,7 +319,7 @@ func (s *Solver) conjugate(sys *System, x, b []float64, tol float64, most int) (
 }
 
 // Entries counts the float64s of a System with the given rows and parameters, loaded by rows or
-// not, and of a Solver with its Condition. byColumn is the layout of the Rows.
+// not, and of a Solver with its Condition. byColumn selects the layout of the Rows.
 func Entries(m, k float64, byRows, byColumn bool) (system, solver float64) {
 	system, solver = k+m+gramWidth, 8*k+m+gramWidth
 	size := k // of the factor

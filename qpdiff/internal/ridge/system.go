@@ -1,6 +1,6 @@
-// Package ridge solves the systems of ridge regressions with weighted rows by products with the
-// rows. Its time grows with the entries of the data rather than with the square of the number
-// of parameters.
+// Package ridge solves the systems of ridge regressions with weighted rows. It uses products with
+// the rows, so its time grows with the entries of the data and not with the square of the number of
+// parameters.
 package ridge
 
 import (
@@ -20,8 +20,8 @@ type Rows struct {
 	Data []float64 // M×K, K×M with ByColumn
 	// ByColumn is set if each parameter's entries follow one another.
 	ByColumn bool
-	// Stored, if not nil, takes the place of Data. A parameter without a penalty has the roots
-	// as its column.
+	// Stored, if not nil, replaces Data. The column of a parameter without a penalty has the
+	// entries Root.
 	Stored *sparse.Columns
 }
 
@@ -68,7 +68,8 @@ func (z *Rows) Entry(i, j int) float64 {
 	return z.Data[i*z.K+j]
 }
 
-// Row returns row i, of rows that are not Stored, in work if the entries do not follow one another.
+// Row returns row i of rows that are not Stored. It uses work if the entries do not lie side by
+// side.
 func (z *Rows) Row(work []float64, i int) []float64 {
 	if !z.ByColumn {
 		return z.Data[i*z.K : (i+1)*z.K]
@@ -104,7 +105,7 @@ func (z *Rows) Squares(dst, w []float64) {
 	}
 }
 
-// free is the entry of row i of the parameter without a penalty, which is number j.
+// free is entry i of the column of the parameter without a penalty, which has the number j.
 func (z *Rows) free(i, j int) float64 {
 	if z.Stored != nil {
 		return z.Stored.Root[i]
@@ -112,14 +113,14 @@ func (z *Rows) free(i, j int) float64 {
 	return z.Entry(i, j)
 }
 
-// gramWidth is the number of columns that a block of a Gram matrix takes, which stays in the
-// cache. gramStride is the distance from one of its rows to the next: no power of two, because
-// the multiples of one share places in the cache.
+// gramWidth is the number of columns in a block of a Gram matrix, which stays in the cache.
+// gramStride is the distance from one of its rows to the next. It is no power of two, because such
+// multiples share places in the cache.
 const gramWidth, gramStride = 256, 264
 
-// addGram adds A·diag(w)·Aᵀ to the lower triangle of g, for A with n rows of count entries. A
-// is a part of the rows of data, which have the given stride, or the transpose of a part of its
-// columns. A nil w counts as ones. work grows. addGram looks at end.
+// addGram adds A·diag(w)·Aᵀ to the lower triangle of g. A has n rows of count entries: a part of
+// the rows of data, which have the given stride, or the transpose of a part of its columns. A nil w
+// counts as ones. work grows as needed. addGram checks end, to stop early.
 func addGram(end *stop.Stop, g []float64, n, count int, data []float64, stride int, transposed bool, w []float64, work *[]float64) {
 	if !transposed {
 		*work = dense.Grow(*work, gramWidth)
@@ -143,9 +144,8 @@ func addGram(end *stop.Stop, g []float64, n, count int, data []float64, stride i
 	}
 }
 
-// A System is the matrix H = ridge·R + Σ_i w_i z_i z_iᵀ with w_i ≥ 0. R is the
-// unit matrix on the first Penalised parameters and zero elsewhere. There is one other
-// parameter at most.
+// A System is the matrix H = ridge·R + Σ_i w_i z_i z_iᵀ with w_i ≥ 0. R is the unit matrix on the
+// first Penalised parameters and zero elsewhere. At most one other parameter exists.
 type System struct {
 	Rows
 	Penalised int
@@ -158,8 +158,8 @@ type System struct {
 	work      []float64 // of Load
 }
 
-// Load prepares the system for its Rows. By rows, which are not Stored, it is factorised in as
-// many unknowns as there are rows. It looks at end.
+// Load prepares the system for its Rows. By rows, which are not Stored, the factor has one unknown
+// for each row. It checks end, to stop early.
 func (s *System) Load(end *stop.Stop, byRows bool) {
 	s.byRows = byRows
 	s.squares, s.Weights = dense.Zeros(s.squares, s.K), dense.Grow(s.Weights, s.M)
@@ -172,7 +172,7 @@ func (s *System) Load(end *stop.Stop, byRows bool) {
 	}
 }
 
-// Product returns vᵀHv and sets dst to Hv. t has room for the rows.
+// Product returns vᵀHv and sets dst to Hv. t is scratch with an entry for each row.
 func (s *System) Product(dst, v, t []float64) (form float64) {
 	s.Times(t, v)
 	for i, w := range s.Weights {
@@ -190,8 +190,7 @@ func (s *System) Product(dst, v, t []float64) (form float64) {
 	return form
 }
 
-// Diagonal sets dst to the diagonal of H, or to a bound of it that costs no pass over the
-// rows.
+// Diagonal sets dst to the diagonal of H, or to a bound of it that needs no pass over the rows.
 func (s *System) Diagonal(dst []float64, bound bool) {
 	clear(dst)
 	if bound {
@@ -207,21 +206,21 @@ func (s *System) Diagonal(dst []float64, bound bool) {
 	}
 }
 
-// RowsFloor is the least ratio of a penalty to its entry of the diagonal for solves in as many
-// unknowns as there are rows. A smaller one costs digits that corrections do not bring back.
+// RowsFloor is the smallest ratio of a penalty to its diagonal entry for solves with one unknown
+// for each row. With a smaller ratio, corrections cannot recover the lost digits.
 const RowsFloor = 1e-9
 
-// Penalty returns the least ratio of a penalty to its entry of the diagonal at the weights most,
-// from which it follows for all below.
+// Penalty returns the smallest ratio of a penalty to its diagonal entry at the weights most. The
+// ratio is at least that for smaller weights.
 func (s *System) Penalty(ridge, most float64) float64 {
 	return ridge / (most * dense.Largest(s.squares[:s.Penalised]))
 }
 
-// Penalises reports whether the penalty, at weights that are nowhere above most, is large
-// enough for solves by rows.
+// Penalises reports whether the penalty is large enough for solves by rows, for weights that never
+// exceed most.
 func (s *System) Penalises(ridge, most float64) bool { return s.Penalty(ridge, most) > RowsFloor }
 
-// A Factor is a matrix near to H that is easily solved: H at some weights, or a diagonal.
+// A Factor is a matrix near H whose systems are easily solved: H at some weights, or a diagonal.
 type Factor struct {
 	made    bool      // l is a Cholesky factor
 	byRows  bool      // of I + √w·Z·diag(scale)·Zᵀ·√w, else of H
@@ -265,8 +264,8 @@ func (f *Factor) exactDiagonal(s *System) {
 	}
 }
 
-// factorise makes f the factor of the system, and reports whether that is regular to working
-// precision. It looks at end.
+// factorise makes f the factor of the system, and reports whether the system is regular to working
+// precision. It checks end, to stop early.
 func (f *Factor) factorise(s *System, end *stop.Stop) bool {
 	f.byRows = s.byRows
 	size := s.K
@@ -300,8 +299,8 @@ func (f *Factor) factorise(s *System, end *stop.Stop) bool {
 	return f.made
 }
 
-// gatherRows sets l to I + √w·Z·diag(scale)·Zᵀ·√w. The parameter without a penalty gets
-// one of the size of its own part of H: products with H correct that in one step.
+// gatherRows sets l to I + √w·Z·diag(scale)·Zᵀ·√w. The parameter without a penalty gets a penalty
+// as large as its own part of H. One step of products with H corrects that.
 func (f *Factor) gatherRows(s *System) {
 	m := s.M
 	f.scale, f.root = dense.Grow(f.scale, s.K), dense.Grow(f.root, m)
@@ -333,7 +332,7 @@ func (f *Factor) gatherRows(s *System) {
 	}
 }
 
-// solve replaces x by the solution of the factor's matrix. t has M + K entries.
+// solve replaces x by the solution of the factor's system. t has M + K entries.
 func (f *Factor) solve(s *System, x, t []float64) {
 	switch {
 	case !f.made:

@@ -15,14 +15,14 @@ import (
 //
 //	a_ij = ρ_i·(x_ij − centre_j)/scale_j
 //
-// represented by the entries that x stores. The centres are implicit, so that A takes the
-// memory of x. Products with a column add a term for all rows; the products of many columns
-// with one vector share the sum of this term over the rows: see Along and Spread.
+// represented by the entries that x stores. The centres are implicit, so A takes no more memory
+// than x. A product with a column adds one term for all rows. The products of many columns with one
+// vector share the sum of this term over the rows: see Along and Spread.
 //
-// A column that stores more than half of the counting rows is kept whole. With equal weights,
-// the implicit part of every other column is at most as large as its stored part, so that no
-// product loses digits to it. If a few rows have almost all of the weight, products lose as
-// many digits as the implicit part exceeds the rest.
+// A column that stores more than half of the counting rows is kept whole. With equal weights, the
+// implicit part of every other column is at most as large as its stored part, so products lose no
+// digits. If a few rows have almost all of the weight, products lose as many digits as the implicit
+// part exceeds the rest by.
 type Columns struct {
 	M, N  int
 	Root  []float64 // ρ_i; 0 for a row that does not count
@@ -35,11 +35,11 @@ type Columns struct {
 	along []float64 // Σ_i ρ_i·value_ij
 	whole []bool
 
-	// Work of Load: the next place of each column, and the place of each row in whole columns.
+	// Scratch of Load: the next place of each column, and the place of each row in whole columns.
 	next, place []int
 }
 
-// Load makes c the columns of d, whose X is sparse and was checked, with ρ in root.
+// Load makes c the columns of d, whose X is a checked sparse matrix, with ρ in root.
 func (c *Columns) Load(d learn.Data, root []float64) {
 	x := d.X.(mat.RowNonZeroDoer)
 	c.M, c.N = d.X.Dims()
@@ -76,7 +76,7 @@ func (c *Columns) Load(d learn.Data, root []float64) {
 	c.sum(d)
 }
 
-// begin finds the columns that are to be kept whole, and the places of all.
+// begin finds the columns that are kept whole, and the places of all columns.
 func (c *Columns) begin(d learn.Data, x mat.RowNonZeroDoer) {
 	c.start, c.whole = dense.Grow(c.start, c.N+1), dense.Grow(c.whole, c.N)
 	clear(c.start)
@@ -142,7 +142,7 @@ func (c *Columns) Shift(j int) float64 {
 // Stored returns how many entries are kept.
 func (c *Columns) Stored() int { return len(c.value) }
 
-// Along returns Σ_i ρ_i·v_i, the part of v in Dot's sums that all columns share.
+// Along returns Σ_i ρ_i·v_i, the part of the sums in Dot that all columns share.
 func (c *Columns) Along(v []float64) float64 {
 	if len(c.shift) == 0 {
 		return 0
@@ -168,8 +168,8 @@ func (c *Columns) DotRest(j int, v []float64, spread, along float64) float64 {
 // AlongColumn returns Along(a_j).
 func (c *Columns) AlongColumn(j int) float64 { return c.along[j] - c.Shift(j)*c.Total }
 
-// Add adds t·a_j to dst without its implicit part, and returns the multiple of ρ that Spread
-// has to subtract for it. The parts of several columns add up.
+// Add adds t·a_j to dst without its implicit part. It returns the multiple of ρ that Spread has to
+// subtract for that part. The multiples for several columns add up.
 func (c *Columns) Add(dst []float64, t float64, j int) (spread float64) {
 	row, value := c.column(j)
 	for k, i := range row {
@@ -230,8 +230,8 @@ func (c *Columns) RowSquares(dst []float64, n int) {
 	}
 }
 
-// Sizes sets dst_j to the sum of the moduli of the terms of Dot(j, w), for w at or above 0. It is
-// at least Σ_i w_i·|a_ij|.
+// Sizes sets dst_j to the sum of the absolute terms of Dot(j, w), for w ≥ 0. It is at least Σ_i
+// w_i·|a_ij|.
 func (c *Columns) Sizes(dst, w []float64) {
 	all := dense.AbsDot(w, c.Root)
 	for j := range c.N {
@@ -244,7 +244,7 @@ func (c *Columns) Sizes(dst, w []float64) {
 	}
 }
 
-// FitSizes sets dst to the sums of the moduli of the terms of Av.
+// FitSizes sets dst to the sums of the absolute terms of Av.
 func (c *Columns) FitSizes(dst, v []float64) {
 	clear(dst)
 	spread := 0.0
@@ -277,7 +277,7 @@ func (c *Columns) Largest(dst []float64) {
 	}
 }
 
-// Combine sets dst to the sum of the columns of the set times v: member i is column names[set_i],
+// Combine sets dst to the sum of the columns of the set times v. Member i is column names[set_i],
 // or set_i if names is nil.
 func (c *Columns) Combine(dst, v []float64, set, names []int) {
 	clear(dst)
@@ -313,7 +313,7 @@ func (c *Columns) AddTransposed(dst []float64, scale float64, u []float64) {
 	}
 }
 
-// Product returns a_jᵀa_k, with the entries that are kept of column j in of, and 0 elsewhere.
+// Product returns a_jᵀa_k. of has the kept entries of column j, and 0 elsewhere.
 func (c *Columns) Product(j, k int, of []float64) float64 {
 	s, t := c.Shift(j), c.Shift(k)
 	return c.Dot(k, of, c.along[j]) - s*c.along[k] + s*t*c.Total
@@ -327,7 +327,8 @@ func (c *Columns) Clear(dst []float64, j int) {
 	}
 }
 
-// Gram sets g to the products a_jᵀa_k of the columns set, both triangles. fit is work of M entries.
+// Gram sets both triangles of g to the products a_jᵀa_k of the columns set. fit is scratch of M
+// entries.
 func (c *Columns) Gram(g []float64, set []int, fit []float64) {
 	clear(fit)
 	n := len(set)
@@ -356,8 +357,8 @@ func (c *Columns) AddRoots() {
 	c.N++
 }
 
-// Take makes c the columns set of from, which are ascending, each row times its root. The others
-// are zero.
+// Take makes c the columns set of from, with each row times its root. set ascends. The other
+// columns are zero.
 func (c *Columns) Take(from *Columns, set []int, roots []float64) {
 	c.M, c.N = from.M, from.N
 	c.Root = dense.Grow(c.Root, c.M)
@@ -385,7 +386,7 @@ func (c *Columns) Take(from *Columns, set []int, roots []float64) {
 }
 
 // Entries counts the entries of Columns in float64s, for rows×n data with the given number of
-// stored entries. Columns kept whole have fewer than twice as many entries as they store.
+// stored entries. A column kept whole has fewer than twice as many entries as it stores.
 func Entries(rows, n, stored float64) float64 {
 	return 1.5*(2*stored+n) + 5.5*n + rows
 }

@@ -12,20 +12,20 @@ import (
 const (
 	// vectors is the number of vectors of members that a solve takes.
 	vectors = 5
-	// roundTol is how far one round of conjugate gradients lowers the residual, and
-	// rounds bounds the rounds, each of which begins at the residual computed anew.
+	// roundTol is the factor by which one round of conjugate gradients lowers the residual. rounds
+	// bounds the rounds; each starts from a residual computed anew.
 	roundTol = 1e-8
 	rounds   = 8
-	// steps bounds the steps of a round: in exact arithmetic a system has its solution
-	// after as many as it has unknowns, and a well-conditioned one after some dozens.
+	// steps bounds the steps of a round. In exact arithmetic a system needs at most as many steps
+	// as it has unknowns, and a well-conditioned one some dozens.
 	steps = 2000
-	// ProbeTol is the residual for any right-hand side of a system that has one solution.
+	// ProbeTol is a residual that a system with exactly one solution reaches for any right-hand
+	// side.
 	ProbeTol = 1e-6
 	// MostSteps bounds the steps of all rounds together.
 	MostSteps = rounds * steps
-	// ResidualTol is the largest residual of a solution, relative to the size of its terms. No
-	// further round begins at a residual below Floor, or below LooseFloor if a correction
-	// follows.
+	// ResidualTol is the largest residual of a solution, relative to the size of its terms. A round
+	// does not begin if the residual is below Floor, or below LooseFloor if a correction follows.
 	ResidualTol = 1e-12
 	Floor       = 4 * dense.Eps
 	LooseFloor  = roundTol
@@ -39,7 +39,7 @@ type System struct {
 	R, Diag []float64 // of each member: r, and inv·a_jᵀa_j
 }
 
-// Apply sets dst to the product with v. fit is work of M entries.
+// Apply sets dst to the product with v. fit is scratch of M entries.
 func (s *System) Apply(dst, v, fit []float64) {
 	s.Combine(fit, v, s.Set, nil)
 	along := s.Along(fit)
@@ -48,9 +48,9 @@ func (s *System) Apply(dst, v, fit []float64) {
 	}
 }
 
-// Gradients solves Systems by conjugate gradients, in variables that give them a unit diagonal,
-// without a factor. From the start 0 it finds, of several solutions, the one of least norm in
-// these variables.
+// Gradients solves Systems by conjugate gradients without a factor, in variables that give them a
+// unit diagonal. It starts at 0. Of several solutions it therefore finds the one of smallest norm
+// in these variables.
 type Gradients struct {
 	End         *stop.Stop // Solve looks at it
 	Least, Most float64    // eigenvalues in these variables as met by the last solve: Ritz values
@@ -60,15 +60,14 @@ type Gradients struct {
 // Room is the number of entries of work of a solve.
 func Room(rows, set int) int { return rows + vectors*set }
 
-// SolveEntries counts the entries of a System and its Gradients with their work, and of the work
+// SolveEntries counts the entries of a System and its Gradients with their scratch, and the scratch
 // of a second solve.
 func SolveEntries(rows, set float64) float64 {
 	return 1.25 * (2*(rows+vectors*set) + 5*set + 2*steps)
 }
 
-// Solve sets x to the solution for b, with a residual of floor if that is reached. work has Room
-// entries. It returns the residual, relative to the size of its terms, and the member with the
-// largest.
+// Solve sets x to the solution for b. It stops at a residual of floor. work has Room entries. It
+// returns the residual, relative to the size of its terms, and the member with the largest one.
 func (g *Gradients) Solve(q *System, x, b, work []float64, floor float64) (residual float64, worst int) {
 	s := len(x)
 	fit := work[:q.M]
@@ -90,7 +89,7 @@ func (g *Gradients) Solve(q *System, x, b, work []float64, floor float64) (resid
 	if most == 0 {
 		return 0, 0
 	}
-	// The squares of the terms of any b are finite and above zero in units of most.
+	// In units of most, the squares of the terms of any b are finite and above zero.
 	_, power := math.Frexp(most)
 	dense.ScaleBy(rest, -power)
 	size := floats.Norm(rest, 2) // of the terms of the residual
@@ -124,8 +123,8 @@ func (g *Gradients) Solve(q *System, x, b, work []float64, floor float64) (resid
 	return residual, worst
 }
 
-// round sets change to a solution for the right-hand side rest, which it overwrites, in
-// variables of unit diagonal.
+// round sets change to a solution for the right-hand side rest, in variables of unit diagonal. It
+// overwrites rest.
 func (g *Gradients) round(q *System, change, rest, along, image, unit, fit []float64) {
 	clear(change)
 	copy(along, rest)
@@ -155,9 +154,9 @@ func (g *Gradients) round(q *System, change, rest, along, image, unit, fit []flo
 	}
 }
 
-// ritz bounds the eigenvalues that conjugate gradients with these step lengths and ratios met.
-// They are the eigenvalues of the tridiagonal matrix of the Lanczos method, found by bisection
-// on Sturm sequences.
+// ritz bounds the eigenvalues that conjugate gradients with these step lengths and ratios met. They
+// are the eigenvalues of the tridiagonal matrix of the Lanczos method. Bisection on Sturm sequences
+// finds them.
 func ritz(alpha, beta []float64) (least, most float64) {
 	if len(alpha) == 0 {
 		return 1, 1

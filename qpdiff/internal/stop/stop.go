@@ -6,13 +6,13 @@ import (
 	"errors"
 )
 
-// A Stop holds the context of long computations. They look at it where a step has taken some 10⁶
-// operations, most often deep below the call that takes the context's error. A look then ends them
-// by a panic, which this call turns into the error: see [Recovered]. A nil Stop and the zero value
-// end nothing.
+// A Stop holds the context of long computations. They look at it after steps of some 10⁶
+// operations, usually deep below the call that received the context. If the context has ended, the
+// look panics, and the call turns the panic into its error: see [Recovered]. A nil Stop and the
+// zero value never end a computation.
 type Stop struct{ ctx context.Context }
 
-// Watch makes ctx the context. A nil ctx, and one that never ends, end nothing.
+// Watch makes ctx the context. A nil ctx, and one that never ends, never end a computation.
 func (s *Stop) Watch(ctx context.Context) {
 	if ctx != nil && ctx.Done() == nil {
 		ctx = nil
@@ -61,8 +61,8 @@ type ended struct{ error }
 
 func (e ended) Unwrap() error { return e.error }
 
-// Recovered returns the error of a Look that panicked, for the value of its recover. It panics
-// with any other value.
+// Recovered takes the value of recover. If a Look panicked, it returns the Look's error; otherwise
+// it panics with the same value.
 func Recovered(value any) error {
 	err, ok := value.(ended)
 	if !ok {

@@ -1,5 +1,5 @@
-// Package woodbury solves systems with more unknowns than rows of data. By the identity of
-// Woodbury, it solves systems in as many unknowns as rows instead.
+// Package woodbury solves systems with more unknowns than rows of data. The Woodbury identity turns
+// them into systems with one unknown for each row.
 package woodbury
 
 import (
@@ -12,17 +12,17 @@ import (
 )
 
 const (
-	// ChunkTerms is the number of terms that are added to a sum at a time.
+	// ChunkTerms is the number of terms added to a sum at a time.
 	ChunkTerms = 256
 	// sameWeight is the relative change of a weight that counts as its rounding.
 	sameWeight = 8 * dense.Eps
 )
 
-// Sum is Σ_f w_f·C_f·C_fᵀ over the features f of a support S, whose w_f are proportional to
-// 1/r_f, with the factor of K = I + inv·C_S·diag(1/r_S)·C_Sᵀ. From one support to the next the
-// sum changes by the terms that differ. It is computed anew if that is cheaper or if the terms
-// that leave would cost digits. All changes together round by a few times as much as a sum
-// computed anew; callers correct solutions by their residual.
+// Sum is Σ_f w_f·C_f·C_fᵀ over the features f of a support S. The weights w_f are proportional to
+// 1/r_f. It holds the factor of K = I + inv·C_S·diag(1/r_S)·C_Sᵀ. From one support to the next, the
+// sum changes by the terms that differ. It is computed anew if that is cheaper, or if the terms
+// that leave would cost digits. All changes together have a few times the rounding of a sum
+// computed anew. Callers correct solutions by their residual.
 type Sum struct {
 	End    *stop.Stop // Factor looks at it
 	rows   int
@@ -33,8 +33,8 @@ type Sum struct {
 	scale  float64   // inv/ρ of K
 	k, inv []float64 // factor of K
 
-	// Work arrays of update: want holds the new weights, come and leave the terms that change, and
-	// the others some C_f, with their weights and without.
+	// Scratch of update: want holds the new weights, come and leave the terms that change, and the
+	// others some C_f, with and without their weights.
 	want        []float64
 	come, leave []term
 	chunk       []float64
@@ -47,7 +47,7 @@ type Member struct {
 }
 
 // Support is the set of the features of some coordinates. The lists Features, R and Diag have an
-// entry for each of all coordinates. An R below Proximal times Diag is raised by that amount.
+// entry for each coordinate. An R below Proximal times Diag is raised by that amount.
 type Support struct {
 	Act, Features []int
 	R, Diag       []float64
@@ -64,7 +64,7 @@ func (s *Support) member(i int) Member {
 	return m
 }
 
-// term is a change of the weight of a feature, its size above 0.
+// term is a change of a feature's weight. Its size is above 0.
 type term struct {
 	feature int
 	size    float64
@@ -83,8 +83,8 @@ func (o *Sum) begin(rows, features int) {
 	o.sum = dense.Zeros(o.sum, rows*rows)
 }
 
-// Factor factorises K of a support, with the columns of all features, each of rows entries, and
-// reports whether it is finite.
+// Factor factorises K of a support, and reports whether it is finite. columns has the columns of
+// all features, each of rows entries.
 func (o *Sum) Factor(columns [][]float64, rows int, inv float64, support *Support) bool {
 	if o.rows == 0 {
 		o.begin(rows, len(columns))
@@ -112,12 +112,12 @@ func (o *Sum) Factor(columns [][]float64, rows int, inv float64, support *Suppor
 // Solve replaces x by K⁻¹x.
 func (o *Sum) Solve(x []float64) { dense.LDLSolve(o.k, o.inv, o.rows, o.rows, x) }
 
-// update makes the weights ρ/r_f on the support and 0 elsewhere, and returns ρ.
+// update sets the weights to ρ/r_f on the support and 0 elsewhere, and returns ρ.
 func (o *Sum) update(columns [][]float64, inv float64, support *Support) float64 {
 	rho := math.Inf(1)
 	for i := range support.Act {
 		m := support.member(i)
-		// A member that stays keeps its weight: a factor that all r share changes none.
+		// A member that stays keeps its weight: a factor common to all r changes no weight.
 		if w := o.weight[m.Feature]; w > 0 {
 			rho = w * m.R
 			break
@@ -143,8 +143,8 @@ func (o *Sum) update(columns [][]float64, inv float64, support *Support) float64
 	return rho
 }
 
-// differ lists the terms whose weights are not ρ/r_f, sets the weights to that, and returns
-// inv times the trace of the sum as it becomes.
+// differ lists the terms whose weights are not ρ/r_f, and sets the weights to that. It returns inv
+// times the trace of the new sum.
 func (o *Sum) differ(rho float64, support *Support) (trace float64) {
 	o.come, o.leave = dense.Grow(o.come, len(support.Act))[:0], o.leave[:0]
 	for i := range support.Act {

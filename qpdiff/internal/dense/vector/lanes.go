@@ -10,8 +10,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// inLanes writes what treats four problems at once, entry beside entry: an operation that waits
-// for the one before, as a division, then serves all four.
+// inLanes writes code that handles four problems at once, entry beside entry. An operation that
+// waits for the one before it, such as a division, then serves all four.
 func inLanes() {
 	laneRows()
 	rowsOfLanes()
@@ -96,8 +96,8 @@ func rowsOfLanes() {
 	RET()
 }
 
-// laneUpper transposes four entries of each row at a time, from the last ones on. Those before
-// come together with some below the diagonal.
+// laneUpper transposes four entries of each row at a time, from the last ones on. The ones before
+// them come together with some entries below the diagonal.
 func laneUpper() {
 	TEXT("laneUpper", NOSPLIT, "func(dst, a, b, c, d *float64, n int, r *float64, size int)")
 	Pragma("noescape")
@@ -145,7 +145,7 @@ func laneUpper() {
 	RET()
 }
 
-// transpose hands on four vectors of the entries of four rows side by side.
+// transpose passes on four vectors with the entries of four rows side by side.
 func transpose(rows func(i int) Mem, take func(i int, v reg.VecVirtual)) {
 	var row, pair [lanes]reg.VecVirtual
 	for i := range row {
@@ -172,8 +172,8 @@ func eachLane(v float64) reg.VecVirtual {
 	return all
 }
 
-// ldlLanes takes two pivots at a time, as the Go code of LDLFactor. The next pivot is found by itself
-// first, so that its division does not wait for the rows.
+// ldlLanes applies two pivots at a time, as LDLFactor's Go code does. It computes the next pivot
+// separately first, so that its division does not wait for the rows.
 func ldlLanes() {
 	TEXT("ldlLanes", NOSPLIT, "func(a, dinv, x, pivots *float64, n int, tol float64) (regular int)")
 	Pragma("noescape")
@@ -309,8 +309,8 @@ func ldlLanes() {
 	RET()
 }
 
-// back finds the unknowns x from the last one on, from where row is. n is the number of bytes of
-// an unknown each.
+// back computes the unknowns x from the last one on, starting at row. n is the number of bytes of
+// one entry of each unknown.
 func back(row, n, stride, dinv, x reg.Register, rhs func(k reg.Register) Mem) {
 	here := func(base, index reg.Register) Mem { return Mem{Base: base, Index: index, Scale: 1} }
 	k, j, first := GP64(), GP64(), GP64()

@@ -11,8 +11,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// logistic writes the passes over the rows of a logistic regression, four rows at a time, over
-// all whole vectors. Go code handles the remaining rows.
+// logistic writes the passes over the rows of a logistic regression, four rows at a time, for all
+// whole vectors. Go code handles the remaining rows.
 func logistic() {
 	near("logisticTaylor", func(s0, w0, dm reg.VecVirtual) (s, w reg.VecVirtual) {
 		w2 := times(w0, minus(all(1), times(all(2), s0)))
@@ -101,7 +101,7 @@ func all(v float64) operand {
 	return m
 }
 
-// binary applies an instruction to x and y, of which y may be in memory, or x if they commute.
+// binary applies an instruction to x and y. y may be in memory, and so may x if the two commute.
 func binary(instruction func(ops ...Op), x, y operand, commute bool) reg.VecVirtual {
 	if _, ok := x.(Mem); ok {
 		if commute {
@@ -163,8 +163,8 @@ func columns3(z, stride reg.Register) [3]reg.Register {
 	return c
 }
 
-// sums3 makes the products of four rows at once, transposes them so that a register holds the
-// products of one row, and adds one row after the other.
+// sums3 computes the products of four rows at once and transposes them, so that a register holds
+// the products of one row. It then adds one row after the other.
 func sums3() {
 	TEXT("moments3", NOSPLIT, "func(h, w, z *float64, stride, n int)")
 	Pragma("noescape")

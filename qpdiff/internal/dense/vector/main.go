@@ -1,9 +1,9 @@
 //go:build ignore
 
-// The program writes the assembly of package dense; go generate runs it. It is a module of its
-// own, so that users of the library do not depend on avo, and not part of a package, so that a
-// copy of the sources without that module compiles. Products are rounded before they are added,
-// as in the Go code beside each call, so that both have the same bits.
+// The program writes the assembly of package dense; go generate runs it. It is a module of its own,
+// so that users of the library do not depend on avo. It is not part of a package, so that a copy of
+// the sources without that module compiles. Products are rounded before they are added, as in the
+// Go code beside each call, so that both have the same bits.
 package main
 
 import (
@@ -54,7 +54,7 @@ func main() {
 	Generate()
 }
 
-// subtractPairs keeps a part of dst in registers while all pairs of rows are taken from it.
+// subtractPairs keeps a part of dst in registers while all pairs of rows are subtracted from it.
 func subtractPairs(u unit) {
 	name := "subtractPairs" + u.suffix
 	TEXT(name, NOSPLIT, "func(dst *float64, n int, a *float64, stride int, f *float64, pairs int)")
@@ -65,8 +65,8 @@ func subtractPairs(u unit) {
 	f, pairs := Load(Param("f"), GP64()), Load(Param("pairs"), GP64())
 	SHLQ(Imm(3), stride)
 	row, factor, left := GP64(), GP64(), GP64()
-	// take processes the given number of registers of entries, each of them a vector or one
-	// entry, as long as dst has that many.
+	// take processes the given number of registers of entries while dst has that many. A register
+	// is a vector or one entry.
 	take := func(name string, registers, each int) {
 		entries := registers * each
 		Label(name)
@@ -129,7 +129,7 @@ const (
 	tileColumns = 2 * lanes
 )
 
-// gramTile sums products of two columns with eight, four rows of the data at a time.
+// gramTile sums products of two columns with eight columns, four rows of the data at a time.
 func gramTile(u unit) {
 	name := "gramTile" + u.suffix
 	TEXT(name, NOSPLIT, "func(dst *float64, width int, a, b *float64, stride, groups int)")
@@ -213,7 +213,7 @@ func gramTile(u unit) {
 	RET()
 }
 
-// dotRows is how many rows dot4 and add4 take, and rowNames are their parameters.
+// dotRows is the number of rows of dot4 and add4, and rowNames are their parameters.
 const dotRows = 4
 
 var rowNames = [dotRows]string{"a", "b", "c", "d"}
@@ -238,8 +238,8 @@ func rows() (at [dotRows]reg.Register) {
 	return at
 }
 
-// dot4 has a sum of four lanes for each row, as gonum's dot product of two vectors has: four
-// rows at a time hide the time that an addition takes.
+// dot4 has a sum of four lanes for each row, like gonum's dot product of two vectors. Four rows at
+// a time hide the latency of an addition.
 func dot4() {
 	TEXT("dot4", NOSPLIT, "func(dst, a, b, c, d, x *float64, n int)")
 	Pragma("noescape")
@@ -300,8 +300,8 @@ func dot4() {
 	RET()
 }
 
-// add4 adds rows to dst one after the other, entry by entry, so that dst is read and written
-// once for all. With less, a row is subtracted from each of them first.
+// add4 adds rows to dst one after the other, entry by entry, so that dst is read and written only
+// once. With less, another row is first subtracted from each of them.
 func add4(less bool) {
 	name, params, what := "add4", "dst *float64, n int, f, a, b, c, d *float64", "the row of n entries at a"
 	if less {
@@ -356,10 +356,10 @@ func add4(less bool) {
 	RET()
 }
 
-// productRows is how many rows a tile of a product has; it is two vectors wide.
+// productRows is the number of rows of a product's tile. A tile is two vectors wide.
 const productRows = 4
 
-// productTile keeps a tile in registers while it takes all terms of its sums, one after the other.
+// productTile keeps a tile in registers while it adds all terms of its sums, one after the other.
 func productTile(u unit) {
 	name := "productTile" + u.suffix
 	TEXT(name, NOSPLIT, "func(dst *float64, width int, a *float64, stride int, b *float64, depth int)")
@@ -411,7 +411,7 @@ func productTile(u unit) {
 	RET()
 }
 
-// distances has a sum for each point, to which the features add in turn.
+// distances has a sum for each point, to which it adds one feature after the other.
 func distances() {
 	TEXT("distances", NOSPLIT, "func(dst *float64, count int, x *float64, n int, points *float64, stride int)")
 	Pragma("noescape")
@@ -486,7 +486,7 @@ func declarePlaces() {
 	}
 }
 
-// take compares the values at the next places, of which the first of the largest stays.
+// take compares the values at the next places. Of equal largest values the first one stays.
 func (b best) take(values reg.VecVirtual) {
 	larger := YMM()
 	VCMPPD(Imm(orderedLess), values, b.value, larger)
@@ -495,7 +495,7 @@ func (b best) take(values reg.VecVirtual) {
 	VADDPD(b.step, b.place, b.place)
 }
 
-// orderedLess is the predicate of VCMPPD that its last source is less than the other, and none is
+// orderedLess is a predicate of VCMPPD: its last source is less than the other one, and neither is
 // NaN.
 const orderedLess = 17
 
@@ -535,7 +535,7 @@ func highest() {
 	RET()
 }
 
-// steepest divides by the curvature at all places, and clears the places that do not count.
+// steepest divides by the curvature at all places, and clears the places that do not take part.
 func steepest() {
 	TEXT("steepest", NOSPLIT, "func(dst, terms, r, diagonal, row, a, b *float64, n int)")
 	Pragma("noescape")
@@ -586,9 +586,8 @@ func steepest() {
 	RET()
 }
 
-// dots has a sum of four lanes for each row, as gonum's dot product of two vectors has. Four
-// rows at a time hide the time that an addition takes. The last four rows may overlap the rows
-// before them.
+// dots has a sum of four lanes for each row, like gonum's dot product of two vectors. Four rows at
+// a time hide the latency of an addition. The last four rows may overlap the rows before them.
 func dots() {
 	TEXT("dots", NOSPLIT, "func(dst *float64, count int, a *float64, stride int, x *float64, n int)")
 	Pragma("noescape")
@@ -666,8 +665,8 @@ func dots() {
 	RET()
 }
 
-// addRowsTo keeps a part of dst in registers while all rows are added to it. Entries that do
-// not fill a register are added together with entries before them, from their old values.
+// addRowsTo keeps a part of dst in registers while all rows are added to it. Entries that do not
+// fill a register are added together with entries before them, from their old values.
 func addRowsTo() {
 	TEXT("addRowsTo", NOSPLIT, "func(dst *float64, n int, f, a *float64, stride, count int)")
 	Pragma("noescape")
@@ -738,9 +737,8 @@ func addRowsTo() {
 	RET()
 }
 
-// forwardRows takes four rows at a time. Their sums over the known unknowns do not wait for
-// each other. The products with each other's unknowns are subtracted after that, entry by
-// entry.
+// forwardRows handles four rows at a time. Their sums over the known unknowns do not wait for each
+// other. The products with each other's unknowns are subtracted after that, entry by entry.
 func forwardRows() {
 	TEXT("forwardRows", NOSPLIT, "func(x, l *float64, stride int, inv *float64, n int)")
 	Pragma("noescape")
@@ -778,7 +776,7 @@ func forwardRows() {
 			found = append(found, u)
 		}
 	}
-	// One store, which the next load can take from: it cannot wait for four.
+	// One store from which the next load can take its value: a load cannot wait for four stores.
 	VUNPCKLPD(found[1], found[0], found[0])
 	VUNPCKLPD(found[3], found[2], found[2])
 	four := YMM()
@@ -841,7 +839,7 @@ func halfSums(name string, x, known, at reg.Register, rows []reg.Register) []reg
 	return halves
 }
 
-// backRows takes four rows at a time, so that x is read and written once for all of them. Rows
+// backRows handles four rows at a time, so that x is read and written once for all of them. Rows
 // beyond a multiple of four come first, one by one.
 func backRows() {
 	TEXT("backRows", NOSPLIT, "func(x, l *float64, stride int, inv *float64, k int)")
@@ -911,7 +909,7 @@ func backRows() {
 	RET()
 }
 
-// backSingles takes the last rows, from row back, one by one, until a multiple of four are left.
+// backSingles handles the last rows, from row back, one by one, until a multiple of four is left.
 func backSingles(x, inv, row, stride, k, at, left reg.Register) {
 	Label("single")
 	TESTQ(U32(lanes-1), k)
@@ -958,7 +956,7 @@ func broadcast(v, to reg.VecVirtual) {
 	VINSERTF128(Imm(1), m, m.AsY(), to)
 }
 
-// rotateRows keeps a part of the row that goes from rotation to rotation in a register.
+// rotateRows keeps a part of the row that passes from rotation to rotation in a register.
 func rotateRows() {
 	TEXT("rotateRows", NOSPLIT, "func(rows *float64, stride, n int, cos, sin *float64, count int)")
 	Pragma("noescape")
@@ -1022,8 +1020,8 @@ func rotateRows() {
 	RET()
 }
 
-// addRow adds f times the n entries at row to the entries at dst, and continues at the label
-// next. at and left are work.
+// addRow adds f times the n entries at row to the entries at dst, and continues at the label next.
+// at and left are scratch.
 func addRow(dst, row reg.Register, f reg.VecVirtual, at, left, n reg.Register) {
 	entry := func(base reg.Register) Mem { return Mem{Base: base, Index: at, Scale: 8} }
 	XORQ(at, at)

@@ -10,8 +10,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// small writes the functions that factorise and solve a system in one call, which matters most
-// for systems of some ten unknowns.
+// small writes the functions that factorise and solve a system in one call. That matters most for
+// systems of some ten unknowns.
 func small() {
 	gatherUpper()
 	ldlSmall()
@@ -78,9 +78,9 @@ func gatherUpper() {
 	RET()
 }
 
-// ldlSmall takes two pivots at a time, as the Go code, and always the same vectors of a row, which
-// begin at multiples of four columns: a load then finds all that it needs in one store. The next
-// pivot is found by itself first, so that its division does not wait for the rows.
+// ldlSmall applies two pivots at a time, like the Go code. It always uses the same vectors of a
+// row, which begin at multiples of four columns, so that a load finds all its entries in one store.
+// It computes the next pivot separately first, so that its division does not wait for the rows.
 func ldlSmall() {
 	TEXT("ldlSmall", NOSPLIT, "func(a, dinv *float64, n, stride int, tol float64) (row int)")
 	Pragma("noescape")
@@ -127,8 +127,7 @@ func ldlSmall() {
 		VMOVSD(Mem{Base: row, Index: k, Scale: 8}, v)
 		return v
 	}
-	// term returns the amount that a row with the pivot of inv subtracts from entry k on the
-	// diagonal.
+	// term returns the amount that a row with the pivot of inv subtracts from diagonal entry k.
 	term := func(row reg.Register, inv reg.VecVirtual) reg.VecVirtual {
 		v, f := entry(row), XMM()
 		VMULSD(inv, v, f)
@@ -203,7 +202,7 @@ func constant(to reg.VecVirtual, v float64) {
 	MOVQ(bits, to)
 }
 
-// ldlForward subtracts four rows at a time from the rows after them, which are read and written
+// ldlForward subtracts four rows at a time from the rows after them. These are read and written
 // once for all four.
 func ldlForward() {
 	TEXT("ldlForward", NOSPLIT, "func(a, dinv *float64, n, stride int, x *float64)")
@@ -222,7 +221,7 @@ func ldlForward() {
 	}
 	SHLQ(Imm(2), stride)
 	place := func(base reg.Register, i int) Mem { return Mem{Base: base, Index: k, Scale: 8, Disp: 8 * i} }
-	// find subtracts rows of a group from each other's entries, and returns their factors.
+	// find subtracts rows of a group from each other's entries, and returns the factors.
 	find := func(count int) (f [dotRows]reg.VecVirtual) {
 		for i := range count {
 			v := XMM()
@@ -303,8 +302,8 @@ func ldlForward() {
 	RET()
 }
 
-// ldlBack takes four rows at a time, and then the remaining ones. A sum waits for its own last
-// term, so four sums at a time use the waits of each other.
+// ldlBack handles four rows at a time, and then the remaining ones. A sum waits for its last term,
+// so four sums are computed at a time.
 func ldlBack() {
 	TEXT("ldlBack", NOSPLIT, "func(a, dinv *float64, n, stride int, x *float64)")
 	Pragma("noescape")
