@@ -17,8 +17,8 @@ func init() {
 	})
 }
 
-// AblationTable compares the descents along the two gradients, and a search without one, problem by
-// problem.
+// AblationTable compares, for each problem, the descents along the two gradients and a search
+// without gradient.
 func AblationTable(r *samplesize.AblationResult) *Table {
 	t := &Table{
 		Name: "ablation", Caption: fmt.Sprintf("Test risk after a descent of the CV loss, after one of the training loss, and at the lowest CV loss of a random search, over %d data sets of each kernel and size, and %d of each problem with two hyperparameters", r.Params.Seeds, r.Params.PairSeeds),
@@ -39,8 +39,8 @@ func AblationTable(r *samplesize.AblationResult) *Table {
 	return t
 }
 
-// AblationBySize shows, for the rings' learned kernel, the difference of the two descents
-// in the error rate over the sizes: a row of panels for each number of splits, one for each
+// AblationBySize shows the rings' learned kernel: the difference of the two descents in the error
+// rate over the sizes. There is a row of panels for each number of splits, and a panel for each
 // number of steps.
 func AblationBySize(r *samplesize.AblationResult) *Figure {
 	p := r.Params.Rings

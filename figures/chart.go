@@ -24,7 +24,7 @@ const (
 	LegendNone   = chart.LegendNone
 )
 
-// The colours differ also in grey, and for readers who cannot distinguish red from green.
+// The colours also differ in grey, and for readers who cannot distinguish red from green.
 var (
 	Black, Blue, Green, Grey        = chart.Black, chart.Blue, chart.Green, chart.Grey
 	Orange, Purple, Sky, Vermillion = chart.Orange, chart.Purple, chart.Sky, chart.Vermillion

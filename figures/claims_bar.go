@@ -8,7 +8,7 @@ import (
 	"cvgm/cvgm/experiment/claims"
 )
 
-// deciding returns the first measurement that has the claim's verdict, or else the first one.
+// deciding returns the first measurement with the claim's verdict, or else the first one.
 func deciding(c claims.Claim) *claims.Measurement {
 	k := slices.IndexFunc(c.Measured, func(m claims.Measurement) bool { return m.Verdict == c.Verdict && !m.Aside })
 	if k = max(k, 0); k < len(c.Measured) {
@@ -22,13 +22,13 @@ func failed(v claims.Verdict) bool {
 }
 
 // The unit of an intervalBar is the smallest difference that matters. A unit is barUnit characters
-// wide, and the bar shows barReach units on each side of the bound.
+// wide, and the bar covers barReach units on each side of the bound.
 const (
 	barUnit  = 3
 	barReach = 5
 )
 
-// intervalBar draws an interval in characters. An arrow at an end replaces the part beyond it.
+// intervalBar draws an interval in characters. An arrow marks an end that lies beyond the bar.
 func intervalBar(p claims.Position) string {
 	const half = barUnit * barReach
 	line := []rune(strings.Repeat("·", 2*half+1))

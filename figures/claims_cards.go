@@ -11,9 +11,9 @@ import (
 	"cvgm/figures/internal/chart"
 )
 
-// ClaimCards has a card for each of the paper's sentences: its verdict, the number that decides it
-// with its interval as a bar, and why; folded below it all that is measured for it. The numbers in
-// full are in a CSV of the same name.
+// ClaimCards has a card for each of the paper's sentences: its verdict, the deciding number with
+// its interval as a bar, and the reason. Folded below it are all measurements for the sentence. A
+// CSV of the same name has the numbers in full.
 type ClaimCards struct {
 	Claims []claims.Claim
 }
@@ -110,7 +110,7 @@ func measuredTable(c claims.Claim) string {
 	return rows
 }
 
-// rowNote returns the facts about a row for which the table of all rows has no column.
+// rowNote returns the facts about a row that have no column in the table of all rows.
 func rowNote(m *claims.Measurement) string {
 	var parts []string
 	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }

@@ -11,10 +11,10 @@ import (
 	"cvgm/figures/internal/chart"
 )
 
-// claimsTable lists the paper's sentences in its order, each with its verdict. The measurements
-// for a sentence are the rows below it. Each has its setting, the number in the paper, the
-// number that the paper's code printed, the number measured here, the rule from which the
-// verdict follows, and the verdict of this rule on a case in which the sentence is false.
+// claimsTable lists the paper's sentences in its order, each with its verdict. The rows below a
+// sentence are its measurements. Each has its setting, the number in the paper, the number that the
+// paper's code printed, the number measured here, the rule that gives the verdict, and the verdict
+// of this rule in a case in which the sentence is false.
 func claimsTable(all []claims.Claim) *Table {
 	t := &Table{
 		Name: "claims", Caption: claimsCaption,
@@ -46,8 +46,8 @@ func claimsRow(c claims.Claim, k int) []any {
 	return row
 }
 
-// ClaimsAtAGlance lists the paper's sentences in a few words with their verdicts, each with the
-// number that decides it.
+// ClaimsAtAGlance lists the paper's sentences in a few words, each with its verdict and the
+// deciding number.
 func ClaimsAtAGlance(all []claims.Claim) *Table {
 	t := &Table{Name: "claims_at_a_glance", Caption: claimsCaption, Header: []string{"", "The paper says", "Verdict", "Number"}, Note: counted(all)}
 	for _, c := range all {
@@ -60,8 +60,8 @@ func ClaimsAtAGlance(all []claims.Claim) *Table {
 	return t
 }
 
-// FindingsTable lists the main findings, each with its number, and with the number's interval
-// as a bar if it has one. The note goes below.
+// FindingsTable lists the main findings, each with its number, and with a bar if the number has an
+// interval. The note goes below.
 func FindingsTable(all []claims.Claim, note string) *Table {
 	t := &Table{Name: "findings", Caption: "Seven findings", Header: []string{"Finding", "Number", "Beside what matters", "Verdict", "Shown in"}, Note: strings.TrimSpace(counted(all) + " " + findingsNote + " " + note)}
 	for _, f := range claims.Findings(all) {
@@ -86,7 +86,7 @@ func repeated(m *claims.Measurement) any {
 	return m.Ours.N
 }
 
-// bracketed returns a row's verdict, in brackets if the sentence does not depend on it.
+// bracketed returns a row's verdict. It is in brackets if the sentence does not depend on it.
 func bracketed(m *claims.Measurement) string {
 	if m.Aside {
 		return fmt.Sprintf("(%s)", m.Verdict)
@@ -115,8 +115,8 @@ func counted(all []claims.Claim) string {
 	return fmt.Sprintf("%d claims: %s.", len(all), strings.Join(parts, ", "))
 }
 
-// measurement returns a Number with four digits after the point, or with fewer if it is large.
-// It returns nil if nothing could be measured.
+// measurement returns a Number with four digits after the point, or with fewer if it is large. It
+// returns nil if there is no measurement.
 func measurement(m experiment.Estimate) any {
 	if math.IsNaN(m.Mean) {
 		return nil

@@ -17,8 +17,8 @@ func init() {
 	})
 }
 
-// DerivativeErrors shows the relative error of central differences against
-// their step, measured by the exact derivative, for every example and input.
+// DerivativeErrors shows the relative error of central differences from the exact derivative
+// against their step, for every example and input.
 func DerivativeErrors(r *differentiability.DerivativeChecks) *Figure {
 	const floor = -16
 	f := &Figure{Name: "derivative_errors", Width: 8 * vg.Inch, Height: 9.4 * vg.Inch, SameAxes: true, Legend: LegendBelow,
@@ -61,8 +61,8 @@ func backwards(v []float64) []float64 {
 	return v
 }
 
-// DerivativeTable is the same in numbers: derivatives from both sides, and the
-// best that differences reach.
+// DerivativeTable lists the numbers of DerivativeErrors: derivatives from both sides, and the
+// smallest errors of differences.
 func DerivativeTable(r *differentiability.DerivativeChecks) *Table {
 	t := &Table{
 		Name: "derivative_checks", Caption: "Exact derivatives beside central differences",

@@ -25,9 +25,9 @@ func init() {
 	})
 }
 
-// ElasticNetTable is Table 1 of the paper: the test loss of the three searches
-// as the paper prints it, as the output saved with its code has it, as replayed
-// here, and over fresh data sets.
+// ElasticNetTable is Table 1 of the paper: the test loss of the three searches. It has the numbers
+// printed in the paper, those in the saved output of its code, those replayed here, and means over
+// fresh data sets.
 func ElasticNetTable(r *elasticnet.Result, seeds *elasticnet.Seeds) *Table {
 	t := &Table{
 		Name: "table1_elastic_net", Caption: "Table 1: synthetic regression, test loss (mean squared error)",
@@ -57,8 +57,8 @@ func ElasticNetTable(r *elasticnet.Result, seeds *elasticnet.Seeds) *Table {
 	return t
 }
 
-// ElasticNetCVTable lists the CV loss over fresh data sets. The searches minimise it, but Table
-// 1 does not show it.
+// ElasticNetCVTable lists the CV loss over fresh data sets. The searches minimise it, but the
+// paper's Table 1 does not show it.
 func ElasticNetCVTable(seeds *elasticnet.Seeds) *Table {
 	t := &Table{Name: "elastic_net_cv_loss", Caption: fmt.Sprintf("Cross-validation loss reached, over %d seeds", seeds.Params.Seeds),
 		Header: []string{"Method", "Mean CV loss", "CVGM minus method", "CVGM better"}}
@@ -70,8 +70,8 @@ func ElasticNetCVTable(seeds *elasticnet.Seeds) *Table {
 	return t
 }
 
-// ElasticNetBoxTable compares the two baselines in the box of the paper's grid and, with the
-// same number of points, in a wide box.
+// ElasticNetBoxTable compares the two baselines in two boxes with the same number of points: the
+// box of the paper's grid, and a wide one.
 func ElasticNetBoxTable(r *elasticnet.Seeds) *Table {
 	p := r.Params
 	t := &Table{Name: "elastic_net_boxes", Caption: fmt.Sprintf("Exhaustive and random search in the paper's box and in a wide one, over %d seeds", p.Seeds),
@@ -126,8 +126,8 @@ func ElasticNetLearningCurves(r *elasticnet.Result) *Figure {
 			"CVGM ends at %.4f, exhaustive search at %.4f, random search at %.4f; the paper prints %s, %s and %s. Two lines give the test loss of least squares and of the coefficients that made the data.", r.CVGM.Final(), r.Exhaustive.Final(), r.Random.Final(), printed.CVGM.Paper, printed.Exhaustive.Paper, printed.Random.Paper)}
 }
 
-// ElasticNetSurfaces shows the objective of the searches and the criterion that judges them: CV
-// loss and test loss over (λ1, λ2), with the points of each search.
+// ElasticNetSurfaces shows the objective of the searches and their criterion: CV loss and test loss
+// over (λ1, λ2), with the points of each search.
 func ElasticNetSurfaces(r *elasticnet.Result) *Figure {
 	cv, _, _ := lowest(r.Surface.CV)
 	test, _, _ := lowest(r.Surface.Test)
@@ -154,8 +154,8 @@ func ElasticNetSurfaces(r *elasticnet.Result) *Figure {
 	return f
 }
 
-// ElasticNetEarlyStopping shows both losses along CVGM's long run: the CV loss
-// falls all the way, the test loss does not.
+// ElasticNetEarlyStopping shows both losses along CVGM's long run: the CV loss falls all the way,
+// and the test loss does not.
 func ElasticNetEarlyStopping(r *elasticnet.Result) *Figure {
 	p := NewPanel("long run", "", "steps of CVGM", "mean squared error").Grid().LogAxes(true, false)
 	steps := Log10s(chart.OneTo(len(r.Long.CVLoss)))
@@ -166,8 +166,8 @@ func ElasticNetEarlyStopping(r *elasticnet.Result) *Figure {
 		Caption: fmt.Sprintf("CV loss, which the gradient method descends, and test loss along %d steps on the published data, the first of which is the start. The vertical line marks step %d, at which CVGM ends in Table 1.", len(r.Long.CVLoss), len(r.CVGM.CVLoss))}
 }
 
-// lossPanel returns a panel with a loss over two hyperparameters, given by their
-// names and their values on the grid.
+// lossPanel returns a panel with a loss over two hyperparameters. It takes their names and their
+// values on the grid.
 func lossPanel(title, name string, hyper []string, axes, loss [][]float64) *Panel {
 	p := NewPanel(title, title, hyper[0], hyper[1]).LogAxes(true, true)
 	p.Surface(name, Log10s(axes[0]), Log10s(axes[1]), loss, LevelsAboveMinimum(loss))
@@ -180,8 +180,8 @@ func onSurface[P [2]float64 | []float64](plot func(name string, xs, ys []float64
 	plot(name, x, y, s)
 }
 
-// coordinates returns the coordinates of points on a surface with these axes. A point beyond
-// the surface's edge is moved onto the edge.
+// coordinates returns the coordinates of points on a surface with these axes. It moves a point
+// beyond the surface's edge onto the edge.
 func coordinates[P [2]float64 | []float64](axes [][]float64, points []P) (x, y []float64) {
 	log := func(k int) []float64 {
 		axis := slices.Sorted(slices.Values(axes[k]))

@@ -19,8 +19,8 @@ func init() {
 	})
 }
 
-// IncompleteJacobian shows the direction in which the loss on fresh examples would push each
-// training example of a logistic regression: by the complete Jacobian, and by the printed one.
+// IncompleteJacobian shows, for each training example of a logistic regression, the direction in
+// which the loss on fresh examples would push it: by the complete Jacobian, and by the printed one.
 func IncompleteJacobian(r *differentiability.ErrataResult) *Figure {
 	e := r.Jacobian
 	p := NewPanel("arrows", "", "x₁", "x₂")
@@ -75,8 +75,8 @@ func JacobianTable(r *differentiability.ErrataResult) *Table {
 	}
 }
 
-// ErrataTable quotes the paper's errors, each with the numbers or the argument that prove it.
-// The stability row needs the stability's result; nil leaves it out.
+// ErrataTable quotes the paper's errors, each with the numbers or the argument that prove it. The
+// row on stability needs the stability's result; nil leaves it out.
 func ErrataTable(r *differentiability.ErrataResult, stability *stability.Result) *Table {
 	t := &Table{
 		Name: "errata", Caption: "Errata of the paper, each with its proof",

@@ -33,8 +33,8 @@ func GapTable(r *splits.GapResult) *Table {
 	return t
 }
 
-// GapCurves shows CV loss, nested estimate and risk along the searches, and below the risk minus
-// the CV loss.
+// GapCurves shows CV loss, nested estimate and risk along the searches. Below it shows the risk
+// minus the CV loss.
 func GapCurves(r *splits.GapResult) *Figure {
 	p := r.Params
 	f := &Figure{Name: "cv_gap", Width: 11 * vg.Inch, Height: 6 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil, nil},

@@ -18,8 +18,8 @@ func init() {
 	})
 }
 
-// GradientPartsTable lists norms and angles of the gradient's parts along the paths of three
-// directions.
+// GradientPartsTable lists norms and angles of the gradient's parts along three paths, each in
+// another direction.
 func GradientPartsTable(r *kernels.GradientPartsResult) *Table {
 	t := &Table{
 		Name: "gradient_parts", Caption: fmt.Sprintf("The parts of the exact gradient in the kernel's weights along three paths, over %d data sets", r.Params.Seeds),
@@ -45,8 +45,8 @@ func GradientPartsTable(r *kernels.GradientPartsResult) *Table {
 	return t
 }
 
-// GradientParts shows the angles of the gradient's parts along the published path, for the most
-// splits of each problem. GradientPartsTable has them along all paths.
+// GradientParts shows the angles of the gradient's parts along the published path, for each
+// problem's largest number of splits. GradientPartsTable has them along all paths.
 func GradientParts(r *kernels.GradientPartsResult) *Figure {
 	f := &Figure{
 		Name: "gradient_parts_angles", Width: 8 * vg.Inch, Height: 3.9 * vg.Inch, Legend: LegendBelow, SameAxes: true, Panels: [][]*Panel{nil},

@@ -38,9 +38,8 @@ type KernelExample struct {
 	bayesNote   string
 }
 
-// The experiments with a learned kernel. On XOR any answer of the Bayes rule is equally good
-// where the squares overlap; the boundaries drawn are the edges of the corners in which the
-// answer is certain.
+// The experiments with a learned kernel. Where XOR's squares overlap, the Bayes rule may choose
+// either class. The boundaries drawn are the edges of the corners in which its choice is certain.
 var (
 	Rings = KernelExample{"rings", "Rings", claims.Printed.Rings, "Bayes rule", "the boundary of the best rule there is", []float64{0},
 		"The paper's text also states .892, of the same test set. The best rule is a circle."}
@@ -73,7 +72,7 @@ func (e KernelExample) VariantsTable(r *kernels.LearnedKernelResult) *Table {
 	return t
 }
 
-// printedOf returns the numbers that others print of a run. Only the published run has any.
+// printedOf returns the printed numbers of a run. Only the published run has any.
 func (e KernelExample) printedOf(run kernels.Run) (printed claims.PrintedKernel) {
 	if run.Variant == kernels.Published {
 		printed = e.printed
@@ -81,7 +80,7 @@ func (e KernelExample) printedOf(run kernels.Run) (printed claims.PrintedKernel)
 	return printed
 }
 
-// BayesTable lists the accuracy of the Bayes rule as stated beside the right one.
+// BayesTable compares the stated accuracy of the Bayes rule with the correct one.
 func (e KernelExample) BayesTable(r *kernels.LearnedKernelResult) *Table {
 	b := r.Bayes
 	t := &Table{
@@ -105,8 +104,8 @@ func shownRuns(r *kernels.LearnedKernelResult) []kernels.Run {
 	})
 }
 
-// Boundary shows the training data with the learned decision boundaries and the
-// Bayes rule's (the top of the paper's figure).
+// Boundary shows the training data with the learned decision boundaries and the Bayes rule's (the
+// top of the paper's figure).
 func (e KernelExample) Boundary(r *kernels.LearnedKernelResult) *Figure {
 	f := &Figure{Name: e.name + "_boundary", Width: 7.6 * vg.Inch, Height: 4 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil},
 		Caption: e.title + ": the training examples of the two classes with the decision boundary that CVGM learns along the published and along the full gradient, and " + e.bayesAre + ". The titles give the accuracy on the test examples; " + e.printedNote() + "."}
@@ -177,10 +176,10 @@ var variantStyles = map[kernels.Variant]Style{
 	kernels.FullPenalised:     {Color: Orange, Dash: []vg.Length{3, 2}},
 }
 
-// Variants shows the CV loss and the test accuracy along the five variants, and the angle
-// between their directions and the exact gradient: above along the published direction and the
-// exact gradients, below along the detached ones. A line ends at the step at which rounding
-// begins to decide its course.
+// Variants shows the CV loss and the test accuracy along the five variants, and the angle between
+// their directions and the exact gradient. The published direction and the exact gradients are
+// above, and the detached ones below. A line ends at the step from which on rounding decides its
+// course.
 func (e KernelExample) Variants(r *kernels.LearnedKernelResult) *Figure {
 	rows := [][]*Panel{nil, nil}
 	for k, of := range []string{"", ", detached"} {

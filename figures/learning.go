@@ -56,8 +56,8 @@ func LearningTable(r *differentiability.Learning) *Table {
 	return t
 }
 
-// LearnedLossPath shows the weights of the four losses along the search, the
-// losses themselves, and the learned one.
+// LearnedLossPath shows the weights of the four losses along the search, the losses themselves, and
+// the learned loss.
 func LearnedLossPath(r *differentiability.Learning) *Figure {
 	weights := NewPanel("weights", "weights along the search", "steps", "weight").Grid()
 	l := r.Loss

@@ -35,8 +35,8 @@ func searchNames(p manyhyper.LeversParams) map[string]string {
 	}
 }
 
-// ManyHyperparametersCurves shows test loss and CV loss against the number of hyperparameters, as
-// multiples of those with one of the kind.
+// ManyHyperparametersCurves shows test loss and CV loss against the number of hyperparameters,
+// relative to the losses with one of the kind.
 func ManyHyperparametersCurves(r *manyhyper.LeversResult) *Figure {
 	f := &Figure{Name: "many_hyperparameters", Width: 11 * vg.Inch, Height: 4.1 * vg.Inch, Legend: LegendBelow, SameAxes: true, Panels: [][]*Panel{nil},
 		Caption: fmt.Sprintf("Test loss (thick, with 95 %% intervals of the paired differences) and CV loss (thin) against the number of hyperparameters, as multiples of the losses with one of the kind, over %d data sets. The square is the tuner's test loss. Below 1 many hyperparameters are better than one; where the thin line falls and the thick one does not, they fit the splits and not the population.", r.Params.DataSets)}
@@ -189,7 +189,7 @@ func GradientMap(r *manyhyper.MapResult) *Figure {
 	return f
 }
 
-// padded returns the range from the least of lows to the largest of highs, with some room.
+// padded returns the range from the smallest of lows to the largest of highs, with some room.
 func padded(lows, highs []float64) (low, high float64) {
 	if len(lows) == 0 {
 		return 0, 1
@@ -199,7 +199,7 @@ func padded(lows, highs []float64) (low, high float64) {
 	return low - room, high + room
 }
 
-// helps words the sign of a difference of losses that is clear by its interval.
+// helps returns words for the sign of a difference of losses, if its interval makes the sign clear.
 func helps(e experiment.Estimate) string {
 	return [...]string{"helps", "undecided", "harms"}[1+e.Sign()]
 }

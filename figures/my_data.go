@@ -19,8 +19,8 @@ func init() {
 	})
 }
 
-// MyDataColumns describes the columns of the file: what becomes of each, and the choices that the
-// file left open with the parameters that overrule them.
+// MyDataColumns describes the columns of the file: their use, and the choices that the file left
+// open with the parameters that overrule them.
 func MyDataColumns(r *mydata.Result) *Table {
 	t := &Table{
 		Name: "my_data_columns", Caption: fmt.Sprintf("%s: %d rows, target %s", r.Name, r.Rows, full(r.Target)),
@@ -74,8 +74,8 @@ func names(all []string) string {
 	return strings.Join(shown, ", ")
 }
 
-// MyDataTuning lists the results of tuning: the comparisons with the verdict, the
-// hyperparameters between their bounds, and the losses.
+// MyDataTuning lists the results of tuning: the comparisons with their verdicts, the
+// hyperparameters with their bounds, and the losses.
 func MyDataTuning(r *mydata.Result) []Output {
 	hyper := &Table{
 		Name: "my_data_hyperparameters", Caption: fmt.Sprintf("%s: hyperparameters of the %s", r.Name, cmp.Or(r.Learner, "learner")),
@@ -135,8 +135,8 @@ func myVerdicts(r *mydata.Result) *Table {
 	return t
 }
 
-// MyDataSearch shows the CV loss around the tuned hyperparameters: along each one, and over
-// both if a model has two.
+// MyDataSearch shows the CV loss around the tuned hyperparameters: along each one, and over both if
+// a model has two.
 func MyDataSearch(r *mydata.Result) []Output {
 	models := r.Models[:min(len(r.Models), shownModels)]
 	curves := &Figure{Name: "my_data_curves", Legend: LegendBelow,
@@ -238,8 +238,8 @@ func within(axes [][]float64, at [2]float64) bool {
 }
 
 // smooth returns a surface on a finer grid, by cubic splines of Catmull and Rom through its
-// logarithms. The axes have equal ratios. Beside a point that is not positive and finite the
-// surface is NaN.
+// logarithms. The axes have equal ratios. The surface is NaN next to a point that is not positive
+// and finite.
 func smooth(axes [][]float64, z [][]float64, times int) (finer [][]float64, values [][]float64) {
 	if len(axes) != 2 || len(z) != len(axes[0]) || slices.ContainsFunc(axes, func(a []float64) bool { return len(a) < 2 }) {
 		return axes, z

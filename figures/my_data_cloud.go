@@ -14,8 +14,8 @@ const cells = 44
 // A span is an axis of a cloud of points.
 type span struct{ low, high float64 }
 
-// axisOf returns an axis for numbers: their range or, if a few of them are far out, a range that
-// holds most.
+// axisOf returns an axis for numbers: their range. If a few numbers are far outside, it covers only
+// most of them.
 func axisOf(v []float64) span {
 	if len(v) == 0 {
 		return span{0, 1}
@@ -55,7 +55,7 @@ func (s span) centres() []float64 {
 	return all
 }
 
-// cloud plots points on the axes: as glyphs or, if they overlap, as counts of cells. It returns the
+// cloud plots points on the axes: as glyphs or, if they overlap, as counts in cells. It returns the
 // number of points beyond the axes, which are drawn on the frame.
 func cloud(p *Panel, across, up span, x, y []float64) (beyond int) {
 	const many, crowded = 150, 1.5 // points, and points for each cell that has one

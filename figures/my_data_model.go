@@ -17,15 +17,15 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// shownModels is the number of models, one for each class, that get panels of their own.
+// shownModels is the number of models, one for each class, with panels of their own.
 // shownCoefficients is the number of features in one panel.
 const shownModels, shownCoefficients = 4, 15
 
-// full returns a name that a user gave, for a text or a table.
+// full returns a user's name for a text or a table.
 func full(name string) string { return cmp.Or(name, "(no name)") }
 
-// named returns a name that a user gave as one line that is not too long for a label: of a long
-// name the beginning.
+// named returns a user's name as one line that fits a label. It cuts a long name after its
+// beginning.
 func named(name string) string {
 	name = full(strings.TrimSpace(chart.Pictured(strings.ReplaceAll(name, "\n", " "))))
 	const widest, most = 12, 56 // in font sizes, and in letters, which may be narrow
@@ -41,8 +41,8 @@ func named(name string) string {
 	return string(runes) + "…"
 }
 
-// modelTitle returns the title of a model, with names as named or full has them: the target, or
-// its class among several models.
+// modelTitle returns the title of a model: the target, or the model's class if there are several
+// models. Names are written as by named or full.
 func modelTitle(r *mydata.Result, m mydata.Model, name func(string) string) string {
 	if len(r.Models) < 2 {
 		return "target " + name(r.Target)
@@ -50,7 +50,7 @@ func modelTitle(r *mydata.Result, m mydata.Model, name func(string) string) stri
 	return name(m.Class) + " against the others"
 }
 
-// panelName is the name of a panel, which is another one for other data.
+// panelName is the name of a panel. It differs for other data.
 func panelName(r *mydata.Result, m mydata.Model, what string) string {
 	return fmt.Sprintf("%s, %s, %s", named(r.Name), modelTitle(r, m, named), what)
 }
@@ -85,10 +85,10 @@ func (n namedTicks) Ticks(low, high float64) []plot.Tick {
 	return ticks
 }
 
-// MyDataPredictions shows how well the model predicts rows that it was not trained on. For a number
-// they are the target and the residuals against the prediction, and for classes the receiver
-// operating characteristic, the calibration of probabilities and the confusion. Two numeric
-// columns of classes have a picture of the boundary.
+// MyDataPredictions shows how well the model predicts rows on which it was not trained. For a
+// number it shows the target and the residuals against the prediction. For classes it shows the
+// receiver operating characteristic, the calibration of probabilities and the confusion. For
+// classes with two numeric columns it also shows the boundary.
 func MyDataPredictions(r *mydata.Result) []Output {
 	if len(r.Models) == 0 {
 		return nil
@@ -114,7 +114,7 @@ func judgedBy(j mydata.Judged) string {
 	return "Each row is predicted by a search that has not seen it."
 }
 
-// myPredictions shows a target that is a number, and the residuals, against the predictions.
+// myPredictions shows a numeric target, and the residuals, against the predictions.
 func myPredictions(r *mydata.Result) *Figure {
 	m := r.Models[0]
 	first := chart.Nth(m.Judged.Predictions, 0)
@@ -236,7 +236,7 @@ func myROC(r *mydata.Result) *Figure {
 }
 
 // myCalibration plots the observed shares of a model's class against the probabilities, with
-// Wilson's intervals. Rows that several repeats predict count once.
+// Wilson's intervals. A row that several repeats predict counts once.
 func myCalibration(p *Panel, m mydata.Model, style Style) {
 	var x, y []float64
 	for k, b := range m.Judged.Classes.Probabilities.Calibration {
@@ -309,7 +309,7 @@ func myBoundary(r *mydata.Result) *Figure {
 		Caption: fmt.Sprintf("%s: the rows by their class, and black lines where the predicted class changes", r.Name)}
 }
 
-// MyDataCoefficients shows the largest coefficients of each model, and of the fits to parts
+// MyDataCoefficients shows the largest coefficients of each model, and those of the fits to parts
 // of the rows. Kernel machines have none.
 func MyDataCoefficients(r *mydata.Result) []Output {
 	f := &Figure{Name: "my_data_coefficients", Legend: LegendBelow,

@@ -36,9 +36,8 @@ var sizeStyles = []Style{
 	samplesize.SizeAdamLong:         {Color: Grey, Width: 1.5, Dash: []vg.Length{2, 2}},
 }
 
-// SampleSizeCurves is the paper's figure of accuracy against the size of the
-// training set: means with 95 % confidence intervals. On the right are the
-// methods that learn, enlarged.
+// SampleSizeCurves is the paper's figure of accuracy against the size of the training set: means
+// with 95 % confidence intervals. The panel on the right enlarges the methods that learn.
 func SampleSizeCurves(r *samplesize.Result) *Figure {
 	all := NewPanel("all methods", "all methods", "training examples", "test accuracy")
 	best := NewPanel("methods that learn", "the methods that learn, enlarged", "training examples", "test accuracy")
@@ -60,8 +59,8 @@ func SampleSizeCurves(r *samplesize.Result) *Figure {
 		Caption: fmt.Sprintf("Test accuracy on the rings against the number of training examples, as means over %d data sets of each size. Right: the methods that learn, enlarged. The paper's text gives %s for the Bayes rule.", r.Params.Seeds, claims.Printed.Rings.Bayes.Paper)}
 }
 
-// SampleSizeLead shows by how much CVGM is more accurate than the fairly trained
-// network on the same data.
+// SampleSizeLead shows how much more accurate CVGM is than the fairly trained network on the same
+// data.
 func SampleSizeLead(r *samplesize.Result) *Figure {
 	p := NewPanel("lead over Adam", "", "training examples", "CVGM minus network by Adam, test accuracy").Grid()
 	adam := chart.Nth(r.Methods, samplesize.SizeAdam)
@@ -77,7 +76,7 @@ func SampleSizeLead(r *samplesize.Result) *Figure {
 		Caption: fmt.Sprintf("Test accuracy, CVGM minus the network trained by Adam on the same data, along the full and along the published gradient, as means over %d data sets of each size. Above 0 CVGM is more accurate. The paper finds it ahead where examples are few; the tables count the sizes up to the vertical line by themselves.", r.Params.Seeds)}
 }
 
-// SampleSizeRivals shows by how much CVGM is more accurate than each rival on the same data.
+// SampleSizeRivals shows how much more accurate CVGM is than each rival on the same data.
 func SampleSizeRivals(r *samplesize.Result) *Figure {
 	const columns = 2
 	f := &Figure{Name: "sample_size_rivals", Width: 9.5 * vg.Inch, Height: 7.5 * vg.Inch, Legend: LegendBelow, SameAxes: true,
@@ -154,8 +153,7 @@ type sizeCurve struct {
 	style Style
 }
 
-// drawSizeCurves plots means over sizes, on bands of their confidence intervals if they have
-// any.
+// drawSizeCurves plots means over sizes. Those with confidence intervals have bands.
 func drawSizeCurves(p *Panel, sizes []int, curves []sizeCurve) {
 	x := chart.Floats(sizes)
 	for _, c := range curves {
@@ -230,8 +228,8 @@ func SampleSizeDifferences(r *samplesize.Result) *Table {
 	return t
 }
 
-// SampleSizeThresholds compares CVGM's lead with few examples with its lead with more, at
-// several thresholds, and lists its change per doubling of N.
+// SampleSizeThresholds compares CVGM's lead with few examples with its lead with more examples, at
+// several thresholds. It lists the change of the lead per doubling of N.
 func SampleSizeThresholds(r *samplesize.Result) *Table {
 	t := &Table{
 		Name: "sample_size_thresholds", Caption: "CVGM's lead over other methods where examples are few minus its lead where they are more, in percentage points",

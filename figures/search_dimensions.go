@@ -42,8 +42,8 @@ func SearchDimensionsTable(r *searches.DimensionsResult) *Table {
 	return t
 }
 
-// SearchDimensionsCurves shows the lowest CV loss found, above the lowest known,
-// against evaluations for each number of hyperparameters.
+// SearchDimensionsCurves shows the lowest CV loss found, minus the lowest known, against the
+// evaluations for each number of hyperparameters.
 func SearchDimensionsCurves(r *searches.DimensionsResult) *Figure {
 	const floor = -6
 	var panels []*Panel

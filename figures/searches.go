@@ -18,8 +18,8 @@ func init() {
 	})
 }
 
-// SearchesTable counts the data sets on which each searcher reaches the true minimum
-// on, and in how many evaluations.
+// SearchesTable counts the data sets on which each searcher reaches the true minimum, and the
+// evaluations that it needs.
 func SearchesTable(r *searches.Result) *Table {
 	p := r.Params
 	few := min(5, p.DataSets)
@@ -86,7 +86,7 @@ var searchStyles = map[string]Style{
 // bayesianLog and cmaesLog are the searchers in logarithms.
 const bayesianLog, cmaesLog = "Bayesian in log λ", "CMA-ES in log λ"
 
-// held returns the first n values of a search. A search that has ended keeps its last value.
+// held returns the first n values of a search. A search that has ended repeats its last value.
 func held(v []float64, n int) []float64 {
 	return chart.Mapped(chart.OneTo(n), func(k float64) float64 { return v[min(int(k), len(v))-1] })
 }
@@ -123,8 +123,8 @@ func excessNote() string {
 	return fmt.Sprintf("Values below 10%s are drawn there. At the dotted line a search has reached the minimum.", chart.Superscript(fmt.Sprint(excessFloor)))
 }
 
-// SearchesSurface shows a CV loss with several local minima, and which of them
-// the starts of the multi-start search find.
+// SearchesSurface shows a CV loss with several local minima, and the minima that the starts of the
+// multi-start search find.
 func SearchesSurface(r *searches.Result) *Figure {
 	s := r.Surface
 	axes := [][]float64{s.Lambda1, s.Lambda2}

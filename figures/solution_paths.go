@@ -19,8 +19,7 @@ func init() {
 	})
 }
 
-// SolutionPaths shows the paths with the tangents that the derivatives give at
-// some of their points.
+// SolutionPaths shows the paths, with tangents from the derivatives at some of their points.
 func SolutionPaths(r *differentiability.SolutionPaths) *Figure {
 	f := &Figure{Name: "solution_paths", Width: 10.5 * vg.Inch, Height: 8 * vg.Inch, Legend: LegendBelow,
 		Entries: []LegendEntry{{Name: "solution", Style: Style{Width: .6}}, {Name: "exact tangent", Style: Style{Width: 2}}},
@@ -71,8 +70,8 @@ func pathPanel(s differentiability.SolutionPath) *Panel {
 	return p
 }
 
-// tangents draws tangents to an entry at some of the points, each no higher than highest to
-// either side.
+// tangents draws tangents to an entry at some of its points. On either side they are at most as
+// high as highest.
 func tangents(p *Panel, s differentiability.SolutionPath, k int, highest float64, style Style) {
 	const count = 20
 	x := pathAxis(s)
@@ -103,9 +102,9 @@ func tangents(p *Panel, s differentiability.SolutionPath, k int, highest float64
 	}
 }
 
-// piece returns the ends of the stretch around x[i] on which a derivative stays within a
-// quarter of its value there, or of a twentieth of its largest one. They lie halfway to the
-// first points beyond.
+// piece returns the ends of the stretch around x[i] on which a derivative stays within a quarter of
+// its value there, or within a twentieth of its largest value. The ends lie halfway to the first
+// points outside it.
 func piece(x, slope []float64, i int, steepest float64) (from, to float64) {
 	allowed := max(math.Abs(slope[i]), .05*steepest) / 4
 	same := func(j int) bool { return math.Abs(slope[j]-slope[i]) <= allowed }
@@ -120,14 +119,13 @@ func piece(x, slope []float64, i int, steepest float64) (from, to float64) {
 }
 
 // shownCoordinates is the number of coordinates that a reader can follow in one panel.
-// shownExamples is the same for the dual variables of examples, whose paths cross more.
+// shownExamples is that number for the dual variables of examples, whose paths cross more.
 const shownCoordinates, shownExamples = 6, 4
 
-// atRest is far above the rounding of slopes and of values at a bound.
+// atRest is far above the rounding of slopes, and of values at a bound.
 const atRest = 1e-9
 
-// moving returns, in ascending order, the numbers of the entries that move over the longest part
-// of the path.
+// moving returns the indices of the entries that move over the longest part of the path, ascending.
 func moving(s differentiability.SolutionPath) []int {
 	moves := func(k int) (n int) {
 		for _, slope := range s.Slope[k] {

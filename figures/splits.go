@@ -19,7 +19,7 @@ func init() {
 	})
 }
 
-// SplitsTable lists the scatter and the test loss by K and p, of uniform and of balanced splits.
+// SplitsTable lists the scatter and the test loss by K and p, for uniform and for balanced splits.
 func SplitsTable(r *splits.Result) *Table {
 	t := &Table{
 		Name: "splits_elastic_net", Caption: fmt.Sprintf("Elastic net: uniform and balanced splits over %d data sets", r.Params.DataSets),
@@ -51,7 +51,7 @@ func SplitsRingsTable(r *splits.Result) *Table {
 	return t
 }
 
-// SplitsStepsTable lists the end of the searches with constant step sizes on the rings.
+// SplitsStepsTable lists the ends of the searches with constant step sizes on the rings.
 func SplitsStepsTable(r *splits.Result) *Table {
 	t := &Table{
 		Name: "splits_rings_steps", Caption: fmt.Sprintf("Rings: constant step sizes after %d steps, over %d data sets", r.Params.Rings.Steps, r.Params.RingsDataSets),

@@ -46,8 +46,8 @@ func stabilityRow(name, at string, s stability.Parts) []any {
 	return []any{name, at, chart.Estimated(s.Risk, 3), chart.Estimated(s.Training, 3), chart.Estimated(s.Gap, 4), chart.Estimated(s.Delta, 4), chart.Estimated(s.Difference, 4), chart.YesNo(s.Holds())}
 }
 
-// StabilitySweeps shows, for each learner, the two sides of the identity and the risk that
-// follows from them, as regularisation varies.
+// StabilitySweeps shows, for each learner, the two sides of the identity and the risk that results
+// from them, against regularisation.
 func StabilitySweeps(r *stability.Result) *Figure {
 	f := &Figure{Name: "stability_sweeps", Width: 11 * vg.Inch, Height: 3.8 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil},
 		Caption: fmt.Sprintf("Both sides of the identity E[R − Rₑₘₚ] = Δ for three learners at fixed hyperparameters, as means over %d data sets. The marks come from other data than the lines: where the identity holds, squares lie on the dotted line and rings on the solid one. Bands are 95 %% confidence intervals.", r.Params.DataSets)}
@@ -98,8 +98,8 @@ func means(e []experiment.Estimate) (mean, low, high []float64) {
 	return mean, low, high
 }
 
-// StabilityPath shows the parts along CVGM's path, beside the CV loss and the test loss of the
-// run on the published data.
+// StabilityPath shows the parts along CVGM's path, together with the CV loss and the test loss of
+// the run on the published data.
 func StabilityPath(r *stability.Result) *Figure {
 	steps := Log10s(chart.Floats(r.Steps))
 	parts := NewPanel("expectations", "over data sets of the same population", "steps of CVGM", "loss").Grid().LogAxes(true, false)

@@ -18,8 +18,8 @@ func timingsNote(t *claims.Timings) string {
 	return fmt.Sprintf("The fastest of several runs, recorded %s on %s with %d cores.", t.Date, t.Machine.Processor, t.Machine.Cores)
 }
 
-// NotebookCostTable lists the command that recomputes each notebook's results, and how long it
-// takes if nothing is stored.
+// NotebookCostTable lists, for each notebook, the command that recomputes its results and its time
+// if nothing is stored.
 func NotebookCostTable(t *claims.Timings) *Table {
 	table := &Table{Name: "notebook_costs", Caption: "What is computed again, and how long that takes", Header: []string{"Claims about", "Command", "Minutes"}, Note: timingsNote(t)}
 	for _, n := range []struct{ notebook, about string }{
@@ -86,9 +86,9 @@ func DifferentiationCostTable(t *claims.Timings) *Table {
 	return table
 }
 
-// SearchesTime shows the median distance to the true minimum against time:
-// evaluations times the recorded time of an evaluation by each searcher, with the time
-// that it spends between evaluations. It leaves out variants.
+// SearchesTime shows the median distance to the true minimum against time. The time is the number
+// of evaluations times the recorded time of an evaluation by each searcher, which includes its time
+// between evaluations. It leaves out variants.
 func SearchesTime(r *searches.Result, t *claims.Timings) *Figure {
 	p := NewPanel("time", "", "milliseconds", "median excess over the minimum").Grid().LogAxes(true, true).ClampLow(excessFloor)
 	p.Direct = true

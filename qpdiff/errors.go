@@ -22,22 +22,21 @@ var (
 	ErrNotFitted         = check.ErrNotFitted
 	ErrNotDifferentiable = check.ErrNotDifferentiable
 	// ErrTooLarge is the kind of a problem that needs more bytes than MaxBytes allows. It is
-	// found before they are allocated.
+	// detected before they are allocated.
 	ErrTooLarge = check.ErrTooLarge
 )
 
-// ArgError describes an argument that cannot be used: its name (Arg, as the documentation
-// spells it), the problem (Problem, with the offending value and its place) and the remedy
-// (Remedy). It wraps one of the Err… kinds (Why). The packages above this one report their bad
-// arguments with it too.
+// ArgError describes an argument that cannot be used: its name as in the documentation (Arg), the
+// problem with the offending value and its place (Problem), and the remedy (Remedy). It wraps one
+// of the Err… kinds (Why). The packages above this one use it for bad arguments, too.
 type ArgError = check.ArgError
 
-// An Input names an argument that a solution depends on, as the documentation spells it:
-// "λ1", "X", "y", "G", "alpha[3]".
+// An Input names an argument on which a solution depends, as in the documentation: "λ1", "X", "y",
+// "G", "alpha[3]".
 type Input string
 
-// Weak names rows and coordinates that are weakly active: active with a zero multiplier, so
-// that the solution has a kink there. Its lists are ascending.
+// Weak names rows and coordinates that are weakly active: active with a zero multiplier, so that
+// the solution has a kink. Its lists ascend.
 type Weak struct {
 	// Rows are inequalities of a program, numbered as in [Solution.Lambda] (for
 	// [ConvexProgram], from 0), or training rows at the kink of their loss.
@@ -63,9 +62,9 @@ func (w Weak) String() string {
 // NotDifferentiableError is the error of a derivative that does not exist at the solution, with
 // the reason. It matches ErrNotDifferentiable.
 //
-// Strict complementarity is tested first: it fails at the rows and coordinates in Weak. If Weak
-// is empty, the cotangent or the input's ∇g lies outside the range that the implicit function
-// theorem needs, by Residual (relative).
+// Strict complementarity is tested first: it fails at the rows and coordinates in Weak. If Weak is
+// empty, the cotangent or the input's ∇g lies outside the range that the implicit function theorem
+// requires. Residual is its relative distance.
 type NotDifferentiableError struct {
 	Inputs   []Input // the requested inputs without a derivative; none: no input has one
 	Weak     Weak
@@ -95,8 +94,7 @@ func (e *NotDifferentiableError) Unwrap() error { return ErrNotDifferentiable }
 // named puts the package in front of an error of its arguments.
 func named(err error) error { return check.Named("qpdiff", err) }
 
-// joinedError is several errors as one, on one line: [errors.Join] puts each on
-// a line of its own.
+// joinedError is several errors as one, on one line. [errors.Join] would put each on its own line.
 type joinedError []error
 
 // joinErrors returns the errors as one, nil if the list is empty.

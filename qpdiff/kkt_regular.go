@@ -9,32 +9,31 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// qpDerivative holds the storage that the derivatives of one solution share. With S the
-// strictly active rows and C their coefficients, equalities included, the solution moves by
+// qpDerivative holds the storage that the derivatives of one solution share. Let S be the strictly
+// active rows and C their coefficients, including equalities. The solution moves by
 //
 //	[Q Cᵀ] [ż]     [ṗ + Q̇z + Ġᵀλ + Ȧᵀν]
 //	[C 0 ] [ẏ] = − [Ċz − ḣ_S            ]
 //
-// The matrix is symmetric, so that one solve with it serves a VJP too. If it is regular, the
-// solver's last factors suffice. If it is singular, its eigenvalues decide which derivatives
-// exist.
+// The matrix is symmetric, so one solve with it serves a VJP too. If it is regular, the solver's
+// last factors suffice. If it is singular, its eigenvalues determine which derivatives exist.
 type qpDerivative struct {
 	sys         *kktSystem
 	state       uint64 // of the solution it is prepared for
 	generalised bool   // prepared with weakly active rows counted as inactive
 	weak        []int  // inequalities for which strict complementarity fails
-	// spare: active inequalities with the multiplier zero, which other, equally
-	// valid multipliers make strictly active.
+	// spare: active inequalities with the multiplier zero. Other, equally valid multipliers make
+	// them strictly active.
 	spare []int
-	// even: rows with equal sides and no multiplier, so that neither side holds z alone.
+	// even: rows with equal sides and no multiplier, so that neither side alone holds z.
 	even []int
 	// narrow: a row in zero may lie on either of its sides.
 	narrow bool
 	// cond is the largest amplification of rounding errors among the rows in
 	// weak, see weakCond.
 	cond float64
-	// tri has the rows and factors of the derivative: the working set's,
-	// or a copy without its weakly active rows.
+	// tri has the rows and factors of the derivative: the working set's, or a copy without the
+	// weakly active rows.
 	tri  triangle
 	full *kktMatrix // of the rows in rows, if the matrix may be singular
 	rows []int      // the rows of y, as numbered in activeSet
@@ -48,8 +47,8 @@ type qpDerivative struct {
 	// Work of uniquePrimal.
 	h, hinv, root, diag []float64
 	mroot               []float64 // ‖m_r‖ of the working set
-	// Work of withoutMultiplier: the sizes of the sums in the rows of the KKT
-	// system, and their residuals.
+	// Scratch of withoutMultiplier: the sizes of the sums in the rows of the KKT system, and their
+	// residuals.
 	gradTerm, rowTerm []float64
 	// See flatness: inv and flat belong to the factorisation factor.
 	inv    []float64
@@ -58,8 +57,8 @@ type qpDerivative struct {
 	zero   []int
 }
 
-// leaveOut takes the weakly active rows out of a copy of the working set's
-// factors: the solver starts its next solve from its own.
+// leaveOut copies the factors of the working set and removes the weakly active rows from the copy.
+// The solver starts its next solve from its own factors.
 func (d *qpDerivative) leaveOut() {
 	a := d.sys
 	n := a.n
@@ -84,8 +83,8 @@ func (d *qpDerivative) useFull() {
 	dense.GrowAll(max(n, k), &d.y, &d.cy, &d.ry)
 }
 
-// solve finds (d.v, d.y) with KKT·(v, y) = (d.cz, d.cy) and returns how far the
-// right-hand side lies outside the range, relative to it.
+// solve finds (d.v, d.y) with KKT·(v, y) = (d.cz, d.cy). It returns how far the right-hand side
+// lies outside the range, relative to its size.
 func (d *qpDerivative) solve() (outside float64) {
 	a := d.sys
 	n, k := a.n, len(d.rows)
@@ -138,9 +137,9 @@ func (d *qpDerivative) solve() (outside float64) {
 	return 0
 }
 
-// findPinned counts the directions that the rows leave free in each part of the program, and
-// reports whether there is a part without any. At such a vertex the part's v is 0, if the
-// right-hand sides of its rows are 0.
+// findPinned counts the directions that the rows leave free in each part of the program. It reports
+// whether a part has none. At such a vertex the part's v is 0 if the right-hand sides of its rows
+// are 0.
 func (d *qpDerivative) findPinned() (some bool) {
 	a := d.sys
 	if len(a.parts) == 1 && len(d.rows) < a.n { // the usual case
@@ -160,17 +159,18 @@ func (d *qpDerivative) findPinned() (some bool) {
 	return slices.Contains(d.free, 0)
 }
 
-// residual sets (d.rz, d.ry) to the residual of the last solution and returns its size in two
-// measures, neither of which depends on the units.
+// residual sets (d.rz, d.ry) to the residual of the last solution. It returns its size in two
+// measures, which do not depend on the units.
 //
-// left is the largest of two ratios over the parts, in the 1-norm: the residual of the rows, of
-// norm 1, over their right-hand sides plus the bound of v; and the residual of the gradient
-// over its terms. The bound of v is the terms' step along the steepest direction of Q: at a
-// vertex v is 0, and its own size is nothing but rounding.
+// left is the largest of two ratios over the parts, in the 1-norm. One is the residual of the rows,
+// of norm 1, divided by their right-hand sides plus the bound of v. The other is the residual of
+// the gradient divided by its terms. The bound of v is the step of the terms along the steepest
+// direction of Q. It is needed because at a vertex v is 0, and its own size is rounding.
 //
-// noise is the largest of three: the residual of one entry of the gradient over its own terms,
-// of the rows over v itself and, with a proximal term, of one row over its own terms. left
-// alone allows too much if Q is flat beside the proximal term, or in one entry beside another.
+// noise is the largest of three ratios: the residual of one entry of the gradient over its own
+// terms; the residual of the rows over v itself; and, with a proximal term, the residual of one row
+// over its own terms. left alone is too tolerant if Q is flat compared with the proximal term, or
+// in one entry compared with another.
 func (d *qpDerivative) residual() (left, noise float64) {
 	a := d.sys
 	n := a.n
@@ -218,6 +218,7 @@ func (d *qpDerivative) residual() (left, noise float64) {
 	return left, noise
 }
 
-// derivativeSums holds 1-norms for a part of the program: for the gradient of a derivative, its
-// residual and its terms; v; and for the derivative's rows, their residual and right-hand sides.
+// derivativeSums holds 1-norms for a part of the program. For the gradient of a derivative these
+// are its residual and its terms. Then there is v. For the derivative's rows they are their
+// residual and right-hand sides.
 type derivativeSums struct{ left, terms, size, off, right float64 }

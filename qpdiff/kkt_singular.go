@@ -10,30 +10,28 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// kktMatrix is the symmetric matrix K = [H Cᵀ; C 0] of the KKT conditions at a
-// point, H semidefinite, in the scale of E: the diagonal that brings the largest
-// entry of every row of EKE near one, so that units do not decide. It is the slow
-// and careful way, for a K that may be singular.
+// kktMatrix is the symmetric matrix K = [H Cᵀ; C 0] of the KKT conditions at a point, with a
+// semidefinite H. It is scaled by E: the diagonal that brings the largest entry of every row of EKE
+// near one, so that units do not decide. It is the slow and careful method, for a K that may be
+// singular.
 //
-// The two halves of its space, the variables and the rows, have units of their own
-// and meet in no norm. A null vector lies in one of them: K(v, y) = 0 makes vᵀHv
-// zero, so that Hv = 0, Cv = 0 and Cᵀy = 0.
+// The two halves of its space, the variables and the rows, have their own units, so no norm mixes
+// them. A null vector lies in one half: K(v, y) = 0 makes vᵀHv zero, so that Hv = 0, Cv = 0 and Cᵀy
+// = 0.
 type kktMatrix struct {
 	n, k int
 	e    []float64 // diagonal of E, powers of two
 	h, c []float64 // EHE and ECE, row-major
-	// nullX and nullY are the orthogonal projectors onto the null vectors of K, by their
-	// halves. Unlike a basis of the null vectors, they separate unconnected parts of the
-	// program, whose units are unrelated. free is the length of the projections of the unit
-	// vectors, in [0, 1] and above rangeTol if that variable or row is not unique. nullity
-	// counts null vectors.
+	// nullX and nullY are the orthogonal projectors onto the null vectors of K in each half. A
+	// basis of the null vectors would mix unconnected parts of the program, whose units are
+	// unrelated; projectors do not. free has the lengths of the projected unit vectors, in [0, 1].
+	// A variable or row whose length is above rangeTol is not unique. nullity counts null vectors.
 	nullX, nullY, free []float64
 	nullity            int
-	// The pseudo-inverse of K by its factors: C⁺ (n×k), and Z(ZᵀHZ)⁺Zᵀ with
-	// Z an orthonormal basis of the null space of C.
+	// The pseudo-inverse of K in factors: C⁺ (n×k), and Z(ZᵀHZ)⁺Zᵀ with an orthonormal basis Z of
+	// the null space of C.
 	pinv, flat []float64
-	// The last solution, the sizes of the terms that make each of its entries, and work
-	// of solve.
+	// The last solution, the sizes of the terms of each of its entries, and scratch of solve.
 	x, terms, rhs, left []float64
 }
 
@@ -48,8 +46,8 @@ func kktEntry(n int, h, c []float64, i, j int) float64 {
 	return 0
 }
 
-// kktScale returns the diagonal of E. The largest entries of H and of C become
-// one, so that neither drowns the other, whatever the units of the objective.
+// kktScale returns the diagonal of E. The largest entries of H and of C become one, so that neither
+// hides the other, whatever the units of the objective.
 func kktScale(n, k int, h, c []float64) []float64 {
 	dim := n + k
 	e, largest := geometricScale(make([]float64, 3*dim), n, k, h, c), make([]float64, dim)
@@ -97,9 +95,9 @@ func largestOfH(n int, h, e []float64) (big float64) {
 	return big
 }
 
-// newKKTMatrix takes H (n×n) and the rows C (k×n). Unconnected parts of the program are
-// factorised one by one, because rounding would connect them. Their units are unrelated, so
-// rounding in one part may be large in the units of another.
+// newKKTMatrix takes H (n×n) and the rows C (k×n). It factorises unconnected parts of the program
+// one by one, because rounding would connect them. Their units are unrelated, so rounding in one
+// part may be large in the units of another.
 func newKKTMatrix(n, k int, h, c []float64) *kktMatrix {
 	first := make([]int, n)
 	connectVariables(first, h, c)
@@ -141,7 +139,7 @@ func newKKTMatrix(n, k int, h, c []float64) *kktMatrix {
 	return a
 }
 
-// setPart takes over the factors of a part, which has these variables and rows.
+// setPart stores the factors of a part with the given variables and rows.
 func (a *kktMatrix) setPart(p *kktMatrix, variables, rows []int) {
 	n, k := a.n, a.k
 	for i, v := range variables {
@@ -171,7 +169,7 @@ func cleanProjector(projector, free []float64) {
 	}
 }
 
-// block returns the entries of m, with the given number of columns, in rows i and columns j.
+// block returns the entries of m in rows i and columns j. m has the given number of columns.
 func block(m []float64, cols int, i, j []int) []float64 {
 	out := make([]float64, 0, len(i)*len(j))
 	for _, r := range i {
@@ -233,8 +231,8 @@ func identity(n int) []float64 {
 	return a
 }
 
-// factorRows sets pinv and nullY by the singular values of C and returns an
-// orthonormal basis of its null space, one vector a row.
+// factorRows sets pinv and nullY by the singular values of C. It returns an orthonormal basis of
+// C's null space, one vector a row.
 func (a *kktMatrix) factorRows() (basis [][]float64, ok bool) {
 	n, k := a.n, a.k
 	if k == 0 {
@@ -311,8 +309,8 @@ func (a *kktMatrix) mulHessian(dst, v []float64) {
 	}
 }
 
-// solve sets (v, y) to the solution of least norm, in the scale of E, with right-hand side (cz,
-// cy). It returns how far cz or cy lies outside the range; see outsideOf.
+// solve sets (v, y) to the solution of smallest norm, in the scale of E, for the right-hand side
+// (cz, cy). It returns how far cz or cy lies outside the range; see outsideOf.
 func (a *kktMatrix) solve(v, y, cz, cy []float64) (outside float64) {
 	n := a.n
 	floats.MulTo(a.rhs[:n], cz, a.e[:n])
@@ -320,7 +318,7 @@ func (a *kktMatrix) solve(v, y, cz, cy []float64) (outside float64) {
 	outside = max(outsideOf(a.nullX, a.rhs[:n]), outsideOf(a.nullY, a.rhs[n:]))
 	clear(a.x)
 	a.improve()
-	// One correction: the first solution has errors of the size of its largest entry.
+	// One correction: the errors of the first solution are relative to its largest entry.
 	copy(a.rhs, a.left)
 	a.improve()
 	floats.MulTo(v, a.x[:n], a.e[:n])
@@ -328,8 +326,8 @@ func (a *kktMatrix) solve(v, y, cz, cy []float64) (outside float64) {
 	return outside
 }
 
-// outsideOf is the largest entry that a projector leaves of x, beside the terms that
-// it sums: the projector is zero between entries of different units.
+// outsideOf returns the largest entry of a projection of x, relative to the terms that it sums. The
+// projector is zero between entries of different units.
 func outsideOf(projector, x []float64) (worst float64) {
 	n := len(x)
 	for i := range n {
@@ -343,8 +341,8 @@ func outsideOf(projector, x []float64) (worst float64) {
 	return worst
 }
 
-// improve adds to x the solution of least norm for the right-hand side rhs, and sets left to
-// the remaining residual. The first call sets terms, see share.
+// improve adds the solution of smallest norm for the right-hand side rhs to x. It sets left to the
+// remaining residual. The first call sets terms, see share.
 func (a *kktMatrix) improve() {
 	n, k := a.n, a.k
 	cz, cy := a.rhs[:n], a.rhs[n:]
@@ -391,13 +389,13 @@ func (a *kktMatrix) improve() {
 	floats.Add(a.x[n:], y)
 }
 
-// share is the size of entry i of the last solution beside the terms that make it, in
-// [0, 1]: up to rangeTol it is rounding. Entries meet in no norm, their units differ.
+// share is the size of entry i of the last solution relative to its terms, in [0, 1]. Up to
+// rangeTol it is rounding. No norm combines entries, because their units differ.
 func (a *kktMatrix) share(i int) float64 {
 	return ratio(math.Abs(a.x[i]), a.terms[i])
 }
 
-// moves reports whether an entry of the last solution with from ≤ index < to is not 0.
+// moves reports whether the last solution has a nonzero entry with from ≤ index < to.
 func (a *kktMatrix) moves(from, to int) bool {
 	for i := from; i < to; i++ {
 		if a.share(i) > rangeTol {

@@ -10,12 +10,12 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// kktSystem is a solved program: its scaled data, the factor of Q, the working set
-// with its triangle, and the solution. A solver hands it over; derivatives read it
-// and nothing else, and do not write to it. The next solve overwrites it.
+// kktSystem is a solved program: its scaled data, the factor of Q, the working set with its
+// triangle, and the solution. A solver passes it to derivatives. They read nothing else and do not
+// write to it. The next solve overwrites it.
 type kktSystem struct {
-	// qpShape counts the variables; the rows of G; the rows with two sides, which are the rows
-	// of G and the bounds of the variables; and all rows, with the equalities behind.
+	// qpShape has four counts: the variables; the rows of G; the rows with two sides, which are the
+	// rows of G and the bounds of the variables; and all rows, which end with the equalities.
 	qpShape
 
 	// The problem. Row r is c[r·n:(r+1)·n], scaled by scale[r], a power of two.
@@ -25,9 +25,10 @@ type kktSystem struct {
 	// unit holds the units of the variables in which residuals are compared,
 	// 1/√d_j.
 	unit []float64
-	// twoSided: rows have lower sides, or the variables bounds. Row r below m then faces one of
-	// its sides, c z ≤ r, which is its lower side if its scale is negative; turned, it reads
-	// −c z ≤ other, with other = +Inf for none. under is other + c z, the slack of that side.
+	// twoSided: rows have lower sides, or the variables have bounds. Row r below m then faces one
+	// of its two sides, c z ≤ r. If its scale is negative, that is its lower side. If it turns, it
+	// reads −c z ≤ other, with other = +Inf if there is no other side. under is other + c z, the
+	// slack of that side.
 	twoSided      bool
 	other, under  []float64
 	part, rowPart []int // of each variable and of each row, the number of its part
@@ -50,8 +51,8 @@ type kktSystem struct {
 	z, slack, grad []float64 // the solution, r − c z, the gradient of the Lagrangian
 }
 
-// triangle holds rows of the constraints and the factors M_W = TQ₁ of their
-// m_r, with n columns each.
+// triangle holds rows of the constraints, and the factors M_W = TQ₁ of their m_r. Both have n
+// columns.
 type triangle struct {
 	w    []int     // the rows, in the order of the factors
 	t    []float64 // lower triangle
@@ -64,7 +65,7 @@ func (f *triangle) clone() triangle {
 	return triangle{w: slices.Clone(f.w), t: slices.Clone(f.t), tinv: slices.Clone(f.tinv), q1: slices.Clone(f.q1)}
 }
 
-// add appends row r, whose m_r is row·Q₁ + outside, with ‖outside‖² = left.
+// add appends row r, with m_r = row·Q₁ + outside and ‖outside‖² = left.
 func (f *triangle) add(r, n int, left float64, row, outside []float64) {
 	k, d := len(f.w), math.Sqrt(left)
 	t, inv := f.t[k*n:k*n+k+1], 1/d
@@ -74,9 +75,9 @@ func (f *triangle) add(r, n int, left float64, row, outside []float64) {
 	f.w = append(f.w, r)
 }
 
-// project splits the row with vector m into its parts within and outside the span of the rows
-// in f: t = Q₁m and w = m − Q₁ᵀt. It returns ‖w‖²; dt is work. It projects twice if most of m
-// is subtracted, which keeps the rows of Q₁ orthogonal to rounding error (Daniel et al., 1976).
+// project splits the row with vector m into its parts within and outside the span of the rows in f:
+// t = Q₁m and w = m − Q₁ᵀt. It returns ‖w‖². dt is scratch. It projects twice if most of m is
+// subtracted, which keeps the rows of Q₁ orthogonal to rounding error (Daniel et al., 1976).
 func (f *triangle) project(m []float64, norm2 float64, t, w, dt []float64) float64 {
 	k, n := len(f.w), len(m)
 	t, dt = t[:k], dt[:k]
@@ -100,9 +101,9 @@ func (f *triangle) project(m []float64, norm2 float64, t, w, dt []float64) float
 	return left
 }
 
-// remove takes the row at place j out and restores the triangle by plane
-// rotations, whose cosines and sines it leaves in cos and sin, from j on. The
-// direction that Q₁ loses is left in the row of q1 behind the last.
+// remove removes the row at place j and restores the triangle by plane rotations. It leaves their
+// cosines and sines in cos and sin, from j on. The direction that Q₁ loses is then in the row of q1
+// after the last one.
 func (f *triangle) remove(j, n int, cos, sin []float64) {
 	k := len(f.w)
 	for i := j + 1; i < k; i++ {
@@ -170,7 +171,8 @@ const (
 	noEntry     = -2
 )
 
-// onlyEntry returns the column of the only entry of a row, or manyEntries or noEntry.
+// onlyEntry returns the column of a row's only entry. It returns manyEntries or noEntry if the row
+// has more or none.
 func onlyEntry(row []float64) int {
 	if len(row) > 1 && row[0] != 0 && row[1] != 0 { // the usual case
 		return manyEntries
@@ -200,8 +202,8 @@ func nextEntry(row []float64, j int) int {
 	return j
 }
 
-// solveKKT replaces (x, y) by the solution for the right-hand side (x, y) of the
-// KKT system of the rows in f, the working set or a part of it,
+// solveKKT replaces (x, y) by the solution of the KKT system with the right-hand side (x, y). The
+// rows are those in f, the working set or a part of it,
 //
 //	[Q + proximal term  C_Wᵀ]
 //	[C_W                0   ].
@@ -232,8 +234,8 @@ func (a *kktSystem) rowSize(r int) float64 {
 	return size
 }
 
-// curvature is the size of the objective's second derivatives in part k, in the units
-// of the variables: the size of Q, or the ratio of the linear term to z.
+// curvature is the size of the objective's second derivatives in part k, in the units of the
+// variables. It is the size of Q, or the ratio of the linear term to z.
 func (a *kktSystem) curvature(k int) float64 {
 	if !a.shifted {
 		return a.qmax
@@ -251,7 +253,7 @@ func (a *kktSystem) slackTerm(r int) float64 {
 	return sum
 }
 
-// equality reports whether row r is one: of A, or one whose sides are equal.
+// equality reports whether row r is an equality: a row of A, or a row with equal sides.
 func (a *kktSystem) equality(r int) bool {
 	return r >= a.m || a.twoSided && a.other[r] == -a.r[r]
 }
@@ -266,7 +268,7 @@ func (a *kktSystem) sidesDepend() bool {
 	return false
 }
 
-// sideChange returns the changes of the lower and the upper side of row r in the direction t.
+// sideChange returns the changes of the lower and the upper side of row r along the direction t.
 func (a *kktSystem) sideChange(t *QPGrad, r int) (lo, hi float64) {
 	lower, upper, at := t.L, t.H, r
 	if r >= a.general {
@@ -281,8 +283,8 @@ func (a *kktSystem) sideChange(t *QPGrad, r int) (lo, hi float64) {
 	return lo, hi
 }
 
-// place returns the block of t that holds constraint row r, nil for a bound of a variable. It
-// also returns the right-hand side of the side that the row faces, and the row's place in both.
+// place returns the block of t that holds constraint row r, nil for a bound of a variable. It also
+// returns the right-hand side of the side that the row faces, and the row's index in both.
 func (a *kktSystem) place(t *QPGrad, r int) (m *mat.Dense, rhs []float64, at int) {
 	switch {
 	case r >= a.m:
@@ -294,9 +296,9 @@ func (a *kktSystem) place(t *QPGrad, r int) (m *mat.Dense, rhs []float64, at int
 	return t.matrix(in), t.vector(side), at
 }
 
-// inputs returns the blocks of the data that hold row r, its matrix and its right-hand side on
-// the side that it faces, and the place of the row there. A row with equal sides faces the
-// one that its multiplier holds it to.
+// inputs returns the blocks of the data that hold row r: its matrix, and its right-hand side on the
+// side that it faces. It also returns the row's index there. A row with equal sides faces the side
+// that its multiplier selects.
 func (a *kktSystem) inputs(r int) (matrix, side QPInput, at int) {
 	lower := a.scale[r] < 0
 	if a.equality(r) {
@@ -315,7 +317,7 @@ func (a *kktSystem) inputs(r int) (matrix, side QPInput, at int) {
 	return InputG, InputH, r
 }
 
-// placeOut returns the list of multipliers that holds row r, and its place there.
+// placeOut returns the list of multipliers that holds row r, and its index there.
 func (a *kktSystem) placeOut(lambda, nu []float64, r int) (out []float64, at int) {
 	if r < a.m {
 		return lambda, r
@@ -323,8 +325,8 @@ func (a *kktSystem) placeOut(lambda, nu []float64, r int) (out []float64, at int
 	return nu, r - a.m
 }
 
-// leavesEmpty reports whether row r is one of zeros that the direction t and the
-// wanted outputs do not involve.
+// leavesEmpty reports whether row r is a row of zeros in which neither the direction t nor the
+// wanted outputs take part.
 func (a *kktSystem) leavesEmpty(r int, dlambda, dnu []float64, t *QPGrad) bool {
 	if out, _ := a.placeOut(dlambda, dnu, r); a.single[r] != noEntry || out != nil {
 		return false

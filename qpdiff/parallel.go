@@ -7,13 +7,12 @@ import (
 	"sync/atomic"
 )
 
-// ForEach calls f(0) … f(n-1), shared among at most the given number of goroutines (zero or
-// less, or above it: GOMAXPROCS). It calls every f, whatever errors the others return, and
-// returns the error of the lowest index that failed. If calls write to different memory, the
-// results do not depend on the number of goroutines. A goroutine that ForEach starts stands
-// ready for the next call of any ForEach for about a tenth of a millisecond, which takes its
-// processor if no other goroutine does, and then ends. This is the project's one way to run in
-// parallel.
+// ForEach calls f(0) … f(n-1) in at most the given number of goroutines (zero or less, or above it:
+// GOMAXPROCS). It calls every f, even if others return errors, and returns the error of the lowest
+// index that failed. If calls write to different memory, the results do not depend on the number of
+// goroutines. A goroutine that ForEach starts waits about a tenth of a millisecond for the next
+// call of any ForEach, and then ends. While it waits, it uses its processor if no other goroutine
+// does. The project runs everything in parallel by ForEach.
 func ForEach(workers, n int, f func(i int) error) error {
 	most := runtime.GOMAXPROCS(0)
 	if workers <= 0 {
@@ -46,8 +45,8 @@ type sharedItems struct {
 	failure  error
 }
 
-// newSharedItems hands items out in runs, small enough to even out items of unequal cost and
-// large enough that handing out costs nothing.
+// newSharedItems distributes items in runs. The runs are small enough to even out items of unequal
+// cost, and large enough that distributing them costs almost nothing.
 func newSharedItems(workers, n int, f func(i int) error) *sharedItems {
 	j := &sharedItems{n: n, run: max(1, n/(8*workers)), f: f, lowest: n}
 	j.helping.Store(int64(workers - 1))
@@ -131,8 +130,9 @@ func help(j *sharedItems) {
 	}
 }
 
-// Waking a thread takes some 50 µs, as long as a small part of a step. A wait of spin takes about
-// twice that. It is counted in looks, since time stands still in a bubble of testing/synctest.
+// Waking a thread takes some 50 µs, as long as a small part of a step. Waiting for spin takes about
+// twice that. The wait is counted in checks, because time does not pass in a bubble of
+// testing/synctest.
 const (
 	yields = 600
 	looks  = 8 // before each yield
@@ -151,7 +151,7 @@ func spin(done func() bool) bool {
 	return false
 }
 
-// runItems calls f for lo ≤ i < hi and returns the first that failed.
+// runItems calls f for lo ≤ i < hi and returns the lowest index that failed, with its error.
 func runItems(lo, hi int, f func(i int) error) (int, error) {
 	lowest, failure := hi, error(nil)
 	for i := lo; i < hi; i++ {

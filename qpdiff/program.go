@@ -19,21 +19,21 @@ import (
 //	subject to f_i(x, α) ≤ 0,  i < m   (multipliers λ ≥ 0)
 //	           h_i(x, α) = 0,  i < q   (multipliers ν)
 //
-// with f0 and f convex and h affine in x, and all of them twice differentiable.
-// It does not solve the program: it differentiates a solution found elsewhere.
+// with f0 and f convex and h affine in x, and all of them twice differentiable. It does not solve
+// the program: it differentiates a solution that was found elsewhere.
 type ConvexProgram struct {
 	Objective    ParamFunc
 	Inequalities []ParamFunc
 	Equalities   []ParamFunc
-	// Tol bounds the distance of the point from meeting the KKT conditions; zero means 1e-8.
-	// The distance is the gradient of the Lagrangian, each violated constraint, and of each
-	// inequality the smaller of slack and multiplier, all relative to their terms. These
-	// remainders limit which slacks and multipliers can be distinguished from zero.
+	// Tol bounds the violation of the KKT conditions by the point. Zero means 1e-8. The violation
+	// is the largest of the gradient of the Lagrangian, each violated constraint, and for each
+	// inequality the smaller of slack and multiplier, all relative to their terms. It limits which
+	// slacks and multipliers can be distinguished from zero.
 	Tol float64
 }
 
-// A ParamFunc returns its value at (x, α) and sets the derivatives in d, which
-// are zero when it is called.
+// A ParamFunc returns its value at (x, α) and sets the derivatives in d. They are zero when it is
+// called.
 type ParamFunc func(d *Partials, x, alpha []float64) float64
 
 // Partials are the derivatives of one function of (x, α), x ∈ Rⁿ, α ∈ Rᵖ.
@@ -51,8 +51,8 @@ type Sensitivity struct {
 	Nu     *mat.Dense // ∂ν/∂α, q×p; nil if q = 0
 }
 
-// Differentiate returns the derivatives of the solution (x, λ, ν) with respect to α by the rule
-// of the paper (Section 3; Barratt, 2018),
+// Differentiate returns the derivatives of the solution (x, λ, ν) in α by the rule of the paper
+// (Section 3; Barratt, 2018),
 //
 //	∇_α s = −(∇_z g)⁻¹ ∇_α g,   g = (∇_x L, diag(λ)f, h).
 //
@@ -69,14 +69,14 @@ type Sensitivity struct {
 //     to do so;
 //   - uniqueness of x, λ and ν, each.
 //
-// The error joins one [NotDifferentiableError] per failure; its Inputs are "alpha[j]", or
-// "alpha" if no derivative exists. Columns and blocks that exist are returned; the other
-// columns are zero and the other blocks nil. If constraints depend on each other, multipliers
-// with needless zeros fail the first test: pass others.
+// The error joins one [NotDifferentiableError] per failure; its Inputs are "alpha[j]", or "alpha"
+// if no derivative exists. Columns and blocks that exist are returned. The other columns are zero,
+// and the other blocks nil. If constraints depend on each other, multipliers with more zeros than
+// necessary fail the first test; use other multipliers then.
 //
-// The error is an [ArgError] for a point that is not a solution (ErrDomain), for another number
-// of multipliers than of constraints or a nil function (ErrShape), and for NaN, Inf and
-// overflow (ErrNotFinite).
+// The error is an [ArgError]: of kind ErrDomain for a point that is not a solution; of kind
+// ErrShape for a nil function, or if the numbers of multipliers and constraints differ; and of kind
+// ErrNotFinite for NaN, Inf and overflow.
 func (p *ConvexProgram) Differentiate(x, lambda, nu, alpha []float64) (*Sensitivity, error) {
 	n, m, q, np := len(x), len(p.Inequalities), len(p.Equalities), len(alpha)
 	if n == 0 || len(lambda) != m || len(nu) != q {
@@ -106,7 +106,7 @@ func (p *ConvexProgram) Differentiate(x, lambda, nu, alpha []float64) (*Sensitiv
 	return l.sensitivity(kkt, m, q, constraints, rows)
 }
 
-// constraintsAt evaluates the constraints, inequalities first, adds them to l, and sets the
+// constraintsAt evaluates the constraints, inequalities first, and adds them to l. It sets the
 // sizes of the terms.
 func (p *ConvexProgram) constraintsAt(l *lagrangian, x, lambda, nu, alpha []float64) ([]constraint, error) {
 	m, q := len(p.Inequalities), len(p.Equalities)
@@ -125,7 +125,7 @@ func (p *ConvexProgram) constraintsAt(l *lagrangian, x, lambda, nu, alpha []floa
 		}
 		c.value, c.mult, c.d = value, mult, d
 	}
-	// A function hides the terms that it sums; to first order they are these.
+	// The terms that a function sums are not visible. To first order they are these.
 	for j := range l.terms {
 		for i, v := range x {
 			l.terms[j] += math.Abs(l.hess.At(j, i) * v)
@@ -144,16 +144,16 @@ func (p *ConvexProgram) constraintsAt(l *lagrangian, x, lambda, nu, alpha []floa
 	return constraints, nil
 }
 
-// active returns the active constraints, equalities after the m inequalities, with their
-// gradients, and reports a point that is not a solution to the tolerance tol.
+// active returns the active constraints with their gradients, first the m inequalities and then the
+// equalities. It reports a point that is not a solution to the tolerance tol.
 func (l *lagrangian) active(constraints []constraint, m int, x []float64, tol float64) (rows []int, coef []float64, err error) {
 	n := len(x)
 	all := make([]float64, 0, len(constraints)*n)
 	for _, c := range constraints {
 		all = append(all, c.d.X...)
 	}
-	// The tests against Tol are in the units of the equilibrated KKT system. In these units the
-	// size of x and the gradient's terms move a slack by as much.
+	// The tests against Tol are in the units of the equilibrated KKT system. In these units a slack
+	// moves as far as x and the gradient's terms.
 	e := kktScale(n, len(constraints), l.hess.RawMatrix().Data, all)
 	var left, size, move float64
 	for j, v := range l.terms {
@@ -242,9 +242,8 @@ func (l *lagrangian) add(name string, f ParamFunc, weight float64, x, alpha []fl
 	return value, d, nil
 }
 
-// weak lists the inequalities whose slack, or multiplier if active, is within
-// the error that the residuals of the point and rounding leave, as
-// [qpDerivative.isZero] does.
+// weak lists the inequalities whose slack, or multiplier if they are active, is within its error.
+// As in [qpDerivative.isZero], the error comes from the residuals of the point and from rounding.
 func (l *lagrangian) weak(kkt *kktMatrix, inequalities, constraints []constraint, rows []int) (weak []int) {
 	n, k := l.n, len(rows)
 	cz, cy, v, y := make([]float64, n), make([]float64, k), make([]float64, n), make([]float64, k)
@@ -308,8 +307,8 @@ func (l *lagrangian) sensitivity(kkt *kktMatrix, m, q int, constraints []constra
 	return out, joinErrors(errs)
 }
 
-// blocks returns a Sensitivity with storage for the blocks that are unique, and an error for
-// each other.
+// blocks returns a Sensitivity with storage for the blocks that are unique, and an error for each
+// other block.
 func (l *lagrangian) blocks(kkt *kktMatrix, m, q int, rows []int) (out *Sensitivity, errs []error) {
 	free := [3]float64{} // of x, λ, ν
 	for i, part := range kkt.free {
@@ -336,8 +335,8 @@ func (l *lagrangian) blocks(kkt *kktMatrix, m, q int, rows []int) (out *Sensitiv
 	return &Sensitivity{X: dst[0], Lambda: dst[1], Nu: dst[2]}, errs
 }
 
-// setColumn sets the derivatives along α_j. y holds the derivatives of the multipliers of the
-// active rows.
+// setColumn sets the derivatives in α_j. y holds the derivatives of the multipliers of the active
+// rows.
 func (s *Sensitivity) setColumn(j, m int, rows []int, v, y []float64) {
 	if s.X != nil {
 		s.X.SetCol(j, v)

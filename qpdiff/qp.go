@@ -10,39 +10,38 @@ import (
 
 // Solution solves a [QP], holds its solution and differentiates it. The zero value is ready.
 //
-// A Solution reuses its storage. Solving a problem of the same shape again allocates nothing,
-// and starts from the last working set. Unchanged parts of Q, G and A are not factorised again,
-// unless P or the bounds imply another size of the solution than before, or than it had. The
-// slices of a Solution are its own and valid until the next Solve.
+// A Solution reuses its storage. Solving another problem of the same shape allocates nothing and
+// starts from the last working set. Unchanged parts of Q, G and A are not factorised again, unless
+// the size of the solution implied by P and the bounds has changed. The slices of a Solution belong
+// to it and are valid until the next Solve.
 //
-// A Solution serves one goroutine while it solves. Derivatives only read it: many goroutines
-// may differentiate one solution at the same time, each with its own [Workspace]. It must not
-// be copied after its first Solve: a copy panics.
+// While a Solution solves, only one goroutine may use it. Derivatives only read it: many goroutines
+// may differentiate one solution at the same time, each with its own [Workspace]. It must not be
+// copied after its first Solve: a copy panics.
 type Solution struct {
-	// Tol is the largest Residual.Relative that counts as Optimal; zero means 1e-9. Refinement
-	// continues to rounding error, whatever Tol is.
+	// Tol is the largest Residual.Relative of an Optimal solution; zero means 1e-9. Refinement
+	// continues to rounding error for any Tol.
 	Tol float64
-	// MaxIter bounds the changes of the working set; zero means
-	// 1000 + 100·(variables + rows), and a hundred times that is the most it can be.
+	// MaxIter bounds the changes of the working set. Zero means 1000 + 100·(variables + rows). A
+	// hundred times that is the largest possible bound.
 	MaxIter int
-	// Generalised makes the derivatives count weakly active rows (slack and multiplier both
-	// zero) as inactive instead of refusing them. The result there is not a derivative but one
-	// element of the generalised (Bouligand) Jacobian: the limit of the derivatives as h grows
-	// on these rows.
+	// Generalised makes derivatives treat weakly active rows (slack and multiplier both zero) as
+	// inactive instead of refusing them. The result there is not a derivative but one element of
+	// the generalised (Bouligand) Jacobian: the limit of the derivatives as h grows on these rows.
 	Generalised bool
 
 	Z []float64 // n: the minimiser
-	// Lambda holds the multipliers of Gz ≤ h, exactly zero on inactive rows. It has m entries,
-	// or m + n if the QP has bounds, whose multipliers come last. On lower sides multipliers
-	// are negative.
+	// Lambda holds the multipliers of Gz ≤ h, exactly zero on inactive rows. It has m entries. If
+	// the QP has bounds, n more entries hold their multipliers. On lower sides multipliers are
+	// negative.
 	Lambda []float64
 	Nu     []float64 // q: multipliers of Az = b
 	// Objective is ½ zᵀQz + pᵀz.
 	Objective float64
 	Status    Status
 	Residual  KKTResidual
-	// Iterations counts the changes of the working set, Proximal the proximal steps (zero if Q
-	// is positive definite), Refinements the corrections on the last working set.
+	// Iterations counts the changes of the working set, Proximal the proximal steps (zero if Q is
+	// positive definite), and Refinements the corrections on the last working set.
 	Iterations, Proximal, Refinements int
 	Certificate                       Certificate
 

@@ -10,19 +10,18 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// AdaptiveGradient is projected gradient descent with a step size that adapts to the curvature
-// met, without line search: every evaluation is a step (Malitsky and Mishchenko, "Adaptive
-// proximal gradient method for convex optimization", 2023). With the curvature L = ‖∇f(x) −
-// ∇f(x⁻)‖/‖x − x⁻‖ between the last two points and the ratio θ of the last two step sizes,
+// AdaptiveGradient is projected gradient descent without line search: every evaluation is a step.
+// Its step size adapts to the curvature (Malitsky and Mishchenko, "Adaptive proximal gradient
+// method for convex optimization", 2023). Let L = ‖∇f(x) − ∇f(x⁻)‖/‖x − x⁻‖ be the curvature
+// between the last two points, and θ the ratio of the last two step sizes. Then
 //
 //	s⁺ = min(√(2/3 + θ)·s, s/√(max(2s²L² − 1, 0))),   x⁺ = P(x − s⁺·∇f(x)).
 //
-// It converges on convex functions whose gradient is locally Lipschitz. The
-// loss may rise on the way. One step size for coordinates of different units is
-// slow.
+// It converges on convex functions whose gradient is locally Lipschitz. The loss may rise on the
+// way. It is slow if coordinates have different units, because it has one step size.
 type AdaptiveGradient struct {
-	// FirstStep limits the change of an entry in the first step, as a share of its scale or,
-	// if that is smaller, of the largest |x0|. Too small costs a few steps. Zero: .01.
+	// FirstStep limits the change of an entry in the first step, as a share of its scale or, if
+	// that is smaller, of the largest |x0|. Too small a value costs a few steps. Zero: .01.
 	FirstStep float64
 	MaxEvals  int     // evaluations at most; zero: 1000
 	Tol       float64 // of the test of convergence; see [Searcher]. Zero: 1e-9
@@ -52,7 +51,7 @@ func (m AdaptiveGradient) Search(p Problem, x0 []float64) iter.Seq2[Step, error]
 	})
 }
 
-// An adaptation is the step size s of an AdaptiveGradient under way, 0 before the first.
+// An adaptation is the current step size s of an AdaptiveGradient, 0 before the first step.
 type adaptation struct {
 	w              *searchRun
 	s, ratio       float64
@@ -60,8 +59,8 @@ type adaptation struct {
 	reach          []float64 // work
 }
 
-// adapt sets s for the step from X. It returns the lengths of this step or, if the curvature
-// predicts it, of the step to the minimum; nil before the first step.
+// adapt sets s for the step from X. It returns the lengths of this step. If the curvature predicts
+// the step to the minimum, it returns that step's lengths. It returns nil before the first step.
 func (r *adaptation) adapt(firstStep float64) []float64 {
 	w := r.w
 	if r.s == 0 {

@@ -9,17 +9,17 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Average runs a search to its end and returns the mean of its last steps, or of all if there
-// are fewer: the means of X, of Loss and, if all have one, of Grad. The other fields are those
-// of the last step. The mean of X lies in the constraint set of the [Problem], because the set
-// is convex. Loss estimates the objective about X, with the noise of a single evaluation
-// divided by √last if the draws are independent.
+// Average runs a search to its end and returns the mean of its last steps, or of all if there are
+// fewer. It averages X, Loss and, if all steps have one, Grad. The other fields come from the last
+// step. The mean of X lies in the constraint set of the [Problem], because the set is convex. Loss
+// estimates the objective near X. If the draws are independent, its noise is that of a single
+// evaluation divided by √last.
 //
-// It suits random objectives. With a constant step size a search wanders about the minimum, and
-// the mean of its way is nearer to it than any single point (Polyak and Juditsky 1992). The
-// order of the sum is the order of the steps. With an error it returns the mean of the last
-// steps before it. A search without steps is an error of kind [qpdiff.ErrShape], a last below 1
-// one of kind [qpdiff.ErrDomain].
+// It suits random objectives. With a constant step size a search wanders about the minimum, and the
+// mean of its path is nearer to it than any single point (Polyak and Juditsky 1992). The steps are
+// added in their order. With an error it returns the mean of the last steps before it. A search
+// without steps is an error of kind [qpdiff.ErrShape]. A last below 1 is an error of kind
+// [qpdiff.ErrDomain].
 func Average(steps iter.Seq2[Step, error], last int) (Step, error) {
 	if err := args.First(
 		args.BadIf(steps == nil, "steps", qpdiff.ErrEmpty, "give the steps of a Searcher", "is nil"),

@@ -12,26 +12,26 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Bayesian is Bayesian optimisation without gradients. A Gaussian process with a Matérn-5/2
-// kernel models the losses seen. The next point is one of the highest expected improvement
-// (Jones, Schonlau and Welch 1998; Snoek, Larochelle and Adams 2012). The kernel's length
-// scales, one per coordinate up to ten coordinates and a common one beyond, are the likeliest
-// under a log-normal prior; mean and variance of the process are profiled out.
+// Bayesian is Bayesian optimisation without gradients. A Gaussian process with a Matérn-5/2 kernel
+// models the losses seen so far. The next point is the one with the highest expected improvement
+// (Jones, Schonlau and Welch 1998; Snoek, Larochelle and Adams 2012). Up to ten coordinates the
+// kernel has a length scale for each, beyond that a common one. They are the likeliest ones under a
+// log-normal prior; mean and variance of the process are profiled out.
 //
 // It requires finite bounds, which set the unit of its length scales. It suits losses so costly
-// that the budget is some hundred evaluations: the model's own cost grows with their cube. A
-// loss of +Inf enters the model as the highest finite loss so far.
+// that the budget is some hundred evaluations, because the model's own cost grows with their cube.
+// A loss of +Inf enters the model as the highest finite loss so far.
 type Bayesian struct {
 	Source   func() Source // required; see [Searcher]
 	Initial  int           // points before the model takes over, x0 included; zero: 2n + 2, at most 20
 	MaxEvals int           // evaluations at most; zero: 100
-	// Candidates is the number of points drawn, half over the box and half around the best
-	// point. The expected improvement is compared at them, and the best of them is refined by
-	// about as many. Zero: 200.
+	// Candidates is the number of points drawn, half over the box and half near the best point. The
+	// expected improvement is compared at them. The best candidate is refined by about as many
+	// evaluations of it. Zero: 200.
 	Candidates int
 }
 
-// Search evaluates the projection of x0, then points drawn uniformly from the box, then points
+// Search evaluates the projection of x0, then points drawn uniformly from the box, and then points
 // that the model proposes.
 func (m Bayesian) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	initial, candidates := cmp.Or(m.Initial, min(2*len(x0)+2, 20)), cmp.Or(m.Candidates, 200)
@@ -72,7 +72,7 @@ func (m Bayesian) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	})
 }
 
-// toUnit returns x as a point of the unit cube, or an error if a bound is infinite.
+// toUnit returns x as a point of the unit cube. An infinite bound is an error.
 func (p Problem) toUnit(x []float64) ([]float64, error) {
 	unit := make([]float64, len(x))
 	for i, x := range x {
@@ -104,7 +104,7 @@ type gaussianProcess struct {
 	best     int
 }
 
-// nugget is the share of the variance that the kernel cannot explain. It keeps the correlation
+// nugget is the share of the variance that the kernel cannot explain. It makes the correlation
 // matrix regular.
 const nugget = 1e-8
 
@@ -137,8 +137,8 @@ func (g *gaussianProcess) correlation(a, b []float64) float64 {
 	return (1 + r + r*r/3) * math.Exp(-r)
 }
 
-// posterior conditions on the data at the current lengths and returns their
-// log posterior density, up to a constant.
+// posterior conditions on the data at the current length scales and returns their log posterior
+// density, up to a constant.
 func (g *gaussianProcess) posterior() float64 {
 	n := len(g.y)
 	for i := range g.weight {
@@ -178,8 +178,7 @@ func (g *gaussianProcess) posterior() float64 {
 	return density
 }
 
-// fit climbs to likelier lengths, one coordinate after the other, from the lengths of the last
-// fit.
+// fit moves to likelier length scales, one coordinate after the other, from those of the last fit.
 func (g *gaussianProcess) fit() {
 	best := g.posterior()
 	for i := range g.logLength {
@@ -201,8 +200,8 @@ func (g *gaussianProcess) fit() {
 	g.chol.LTo(&g.l)
 }
 
-// improvement returns the expected improvement at x over the lowest loss,
-// relative to the process's standard deviation.
+// improvement returns the expected improvement at x on the lowest loss, relative to the process's
+// standard deviation.
 func (g *gaussianProcess) improvement(x []float64) float64 {
 	var mean float64
 	explained, raw := 0., g.l.RawTriangular()

@@ -13,32 +13,31 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// CMAES is the evolution strategy with covariance matrix adaptation, without gradients, in the
-// form that updates a Cholesky factor (Krause, Arbonès and Igel, "CMA-ES with optimal
-// covariance update and storage complexity", 2016). Its constants are from Hansen's tutorial
-// (arXiv:1604.00772). Each generation draws points around a mean and moves mean, covariance and
-// step size by the better half. A point outside the constraint set is replaced by its
-// projection, for the evaluation as for the update.
+// CMAES is the evolution strategy with covariance matrix adaptation, without gradients. It updates
+// a Cholesky factor (Krause, Arbonès and Igel, "CMA-ES with optimal covariance update and storage
+// complexity", 2016). Its constants are from Hansen's tutorial (arXiv:1604.00772). Each generation
+// draws points around a mean. The better half of them moves mean, covariance and step size. A point
+// outside the constraint set is replaced by its projection, both for the evaluation and for the
+// update.
 //
-// The method in gonum's package optimize is not used: it draws without the step
+// gonum's package optimize has this method, too. It is not used, because it draws without the step
 // size that it adapts.
 type CMAES struct {
 	Source func() Source // required; see [Searcher]
-	// Sigma is the standard deviation of the first generation in each
-	// coordinate, in units of x. Zero: .3 of each coordinate's scale; see
-	// [Searcher]. Set it for a start of 0 without bounds, whose scale is 1 in
-	// every unit: no gradient gives another.
+	// Sigma is the standard deviation of the first generation in each coordinate, in units of x.
+	// Zero: .3 of each coordinate's scale; see [Searcher]. Set it for a start of 0 without bounds:
+	// the scale is then 1 in every unit, because no gradient gives another one.
 	Sigma      float64
 	Population int // points of a generation; zero: 4 + ⌊3·ln n⌋
 	MaxEvals   int // evaluations at most; zero: 1000
 	// Tol ends the search, at the end of a generation, when no coordinate's standard deviation
-	// exceeds Tol times its scale, or times |x| if that is larger. Zero: 1e-12. Negative:
+	// exceeds Tol times its scale, or Tol times |x| if that is larger. Zero: 1e-12. Negative:
 	// never.
 	Tol float64
 }
 
-// Search evaluates the projection of x0, the first mean, and then one
-// generation after the other.
+// Search evaluates the projection of x0, which is the first mean, and then one generation after the
+// other.
 func (m CMAES) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	lambda := m.Population
 	if lambda == 0 && len(x0) > 0 {
@@ -160,8 +159,9 @@ func (g *cmaState) update() {
 	floats.SubTo(g.mid, g.mean, g.old)
 	floats.Scale(1/g.sigma, g.mid)
 
-	// The path of the step size, in coordinates in which the covariance is I. A triangular
-	// factor with positive diagonal is never singular; a bad condition is no reason to stop.
+	// The path of the step size, in coordinates in which the covariance is I. A triangular factor
+	// with positive diagonal is never singular. Its condition may be bad, which is no reason to
+	// stop.
 	_ = g.z.SolveVec(g.chol.RawU().T(), mat.NewVecDense(g.n, g.mid))
 	floats.Scale(1-g.cs, g.ps)
 	floats.AddScaled(g.ps, math.Sqrt(g.cs*(2-g.cs)*g.muEff), g.z.RawVector().Data)

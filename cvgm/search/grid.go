@@ -14,8 +14,8 @@ type GridSearch struct {
 	Values [][]float64 // per coordinate
 }
 
-// maxGrid bounds the points of a grid. Years of evaluations are a mistake in the
-// values, and an int must hold their number.
+// maxGrid bounds the points of a grid. More would take years of evaluations, which shows a mistake
+// in the values, and an int must hold their number.
 const maxGrid = min(1<<40, math.MaxInt)
 
 // Search ignores x0 beyond its length. Points are projected onto the

@@ -15,15 +15,15 @@ import (
 //
 //	y = P(x + k/(k+3)·(x − x⁻)),   x⁺ = P(y − s·∇f(y)),
 //
-// with k counted anew from zero whenever a step goes against the momentum,
-// ∇f(y)ᵀ(x⁺ − x) > 0 (O'Donoghue and Candès 2015).
+// with k counted from zero again whenever a step goes against the momentum, ∇f(y)ᵀ(x⁺ − x) > 0
+// (O'Donoghue and Candès 2015).
 type Nesterov struct {
 	StepSize float64 // s > 0, required; in units of x²/f
 	MaxEvals int     // evaluations at most; zero: 1000
 	Tol      float64 // of the test of convergence, at y; see [Searcher]. Zero: 1e-9
 }
 
-// Search starts at the projection of x0 and yields the points y, at which it evaluates.
+// Search starts at the projection of x0. It evaluates at the points y and yields them.
 func (m Nesterov) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	return search(p, x0, cmp.Or(m.MaxEvals, 1000), true, args.First(p.exact("Nesterov"), checkStep("Nesterov", m.StepSize)), func(w *searchRun) {
 		x := slices.Clone(w.X)

@@ -10,12 +10,12 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Plus returns the problem with the objective f + weight·r: an outer penalty r on the
-// coordinates, which keeps a search of many hyperparameters from fitting the validation rows.
-// The weight is in units of f/r. A weight of 0 returns f as it is, without evaluating r. The
-// errors of both functions end a search; so does a weight that is negative or not finite, by an
-// error of kind [qpdiff.ErrDomain]. The objective is not for concurrent use. [SquaredDistance]
-// and [SquaredLogDistance] make penalties, and cvgm.NestedScores judges weights.
+// Plus returns the problem with the objective f + weight·r. r is an outer penalty on the
+// coordinates, which keeps a search of many hyperparameters from fitting the validation rows. The
+// weight is in units of f/r. A weight of 0 returns f unchanged, and r is not evaluated. An error of
+// either function ends a search. So does a weight that is negative or not finite, with an error of
+// kind [qpdiff.ErrDomain]. The objective is not safe for concurrent use. [SquaredDistance] and
+// [SquaredLogDistance] make penalties, and cvgm.NestedScores judges weights.
 func (p Problem) Plus(weight float64, r Objective) Problem {
 	f := p.Objective
 	if f == nil || weight == 0 {
@@ -55,10 +55,10 @@ func (p Problem) Plus(weight float64, r Objective) Problem {
 //
 //	r(x) = 1/2n Σ_i ((x_i − c_i)/unit)²
 //
-// of the n coordinates' distance from a centre c, for coordinates of one unit such as the
-// weights of a network. It has no unit: it is ½ if each coordinate is one unit away. A zero
-// centre with a learned feature map is weight decay. The unit is positive. x of another length
-// than c, and settings that are not finite, are errors of the evaluation.
+// of the distance of the n coordinates from a centre c. It suits coordinates of one unit, such as
+// the weights of a network. It has no unit: it is ½ if each coordinate is one unit away. A zero
+// centre with a learned feature map is weight decay. unit must be positive. If x differs from c in
+// length, or settings are not finite, each evaluation returns an error.
 func SquaredDistance(c []float64, unit float64) Objective {
 	c = slices.Clone(c)
 	err := args.First(
@@ -74,9 +74,9 @@ func SquaredDistance(c []float64, unit float64) Objective {
 //	r(x) = 1/2n Σ_i (ln x_i/c_i)²
 //
 // of n positive coordinates, such as penalties and widths, whose units may differ: scaling a
-// coordinate together with its centre c_i changes nothing. It is ½ if each coordinate is off by
-// a factor e. The entries of c are positive; an x of another length, or with an entry that is
-// not positive, is an error of the evaluation.
+// coordinate together with its centre c_i changes nothing. It is ½ if each coordinate is off by a
+// factor e. The entries of c must be positive. If x has another length or an entry that is not
+// positive, the evaluation returns an error.
 func SquaredLogDistance(c []float64) Objective {
 	logs := logs(slices.Clone(c))
 	err := args.First(
@@ -88,8 +88,8 @@ func SquaredLogDistance(c []float64) Objective {
 	})
 }
 
-// distance returns half the mean of the squares of n residuals. At returns residual i and its
-// derivative at x_i. If err is not nil it is the error of each evaluation.
+// distance returns half the mean of the squares of n residuals. at returns residual i and its
+// derivative in x_i. If err is not nil, each evaluation returns it.
 func distance(n int, err error, at func(i int, x float64) (residual, slope float64, err error)) Objective {
 	return func(grad, x []float64) (float64, error) {
 		if err := args.First(err, args.BadIf(len(x) != n, "x", qpdiff.ErrShape, "give the centre of the penalty one entry for each coordinate", "has %d entries where the centre has %d", len(x), n)); err != nil {

@@ -9,8 +9,8 @@ import (
 	"cvgm/qpdiff"
 )
 
-// An Objective returns f(x) and, if grad is not nil, overwrites grad with ∇f(x). Value and
-// gradient come together because they share every fit.
+// An Objective returns f(x). If grad is not nil, it overwrites grad with ∇f(x). Value and gradient
+// are computed together because they share every fit.
 type Objective func(grad, x []float64) (float64, error)
 
 // A Problem is an objective over a constraint set, for a Searcher to minimise. The set is a box
@@ -18,33 +18,31 @@ type Objective func(grad, x []float64) (float64, error)
 // that are not finite.
 //
 // An objective returns an error at a point without a value. NaN and −Inf are errors of kind
-// [qpdiff.ErrNotFinite] at every point. So are, at the start of a search, a loss of +Inf and a
-// gradient that is not finite. Later both are a failed trial to [QuasiNewton] and
-// [AdaptiveGradient], which shorten the step; [CMAES] and [Bayesian] rank +Inf last; the other
-// searchers with gradient end with an error. [GridSearch] and [RandomSearch] have no start:
-// +Inf is a loss to them.
+// [qpdiff.ErrNotFinite] at every point. At the start of a search, a loss of +Inf and a gradient
+// that is not finite are such errors, too. Later both are a failed trial of [QuasiNewton] and
+// [AdaptiveGradient], which shorten the step. [CMAES] and [Bayesian] rank +Inf last. The other
+// searchers with gradient end with an error. [GridSearch] and [RandomSearch] have no start and
+// accept a loss of +Inf.
 type Problem struct {
 	Objective Objective
-	// Lower and Upper bound x entry by entry; infinite entries bound nothing.
-	// Nil: no bounds on that side.
+	// Lower and Upper bound x entry by entry. An infinite entry is no bound. Nil: no bounds on that
+	// side.
 	Lower, Upper []float64
-	// Project moves x, in place, to the nearest point of a convex set that is not a box. Nil:
-	// the set is the box. Searchers that need a box refuse others.
+	// Project moves x, in place, to the nearest point of a convex set that is not a box. Nil: the
+	// set is the box. Searchers that need a box refuse other sets.
 	Project func(x []float64)
-	// Generalised reports whether the last gradient is an element of the
-	// generalised derivative at a kink. It is called after each gradient and
-	// marks the [Step]. Nil: never.
+	// Generalised reports whether the last gradient is an element of the generalised derivative at
+	// a kink. A search calls it after each gradient and marks the [Step]. Nil: never.
 	Generalised func() bool
-	// Restart marks an objective that draws random numbers: at each evaluation it returns an
-	// unbiased estimate of a loss, and the gradient of that estimate. A search calls it before
-	// its first evaluation, to begin the stream of random numbers anew, so that a second pass
-	// repeats the first. Searchers that compare single values of the loss, or the gradients of
-	// two points, refuse such objectives; see [Searcher]. Nil: the objective has one value at
-	// each point.
+	// Restart marks an objective that draws random numbers. Each evaluation returns an unbiased
+	// estimate of a loss, and the gradient of that estimate. A search calls Restart before its
+	// first evaluation. It begins the stream of random numbers anew, so that a second pass repeats
+	// the first. Searchers that compare single losses, or the gradients of two points, refuse such
+	// objectives; see [Searcher]. Nil: the objective has one value at each point.
 	Restart func()
 
-	// scale holds the scales that an enclosing searcher has determined; zero if it could not.
-	// Nil: see scales.
+	// scale holds the scales that an enclosing searcher has determined, zero for those that it
+	// could not. Nil: see scales.
 	scale []float64
 	// shifted: x has no zero, so that scales do not grow with |x|.
 	shifted bool
@@ -107,8 +105,8 @@ func (p Problem) exact(searcher string) error {
 		"marks a random objective, which %s cannot search: it compares values or gradients of single evaluations", searcher)
 }
 
-// scales returns the scale of each coordinate by the rule that Searcher
-// documents, as far as x0 and the bounds determine it; elsewhere zero.
+// scales returns the scale of each coordinate by the rule that Searcher documents, or zero if x0
+// and the bounds do not determine it.
 func (p Problem) scales(x0 []float64) []float64 {
 	if p.scale != nil {
 		return slices.Clone(p.scale)

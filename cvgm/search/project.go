@@ -6,13 +6,12 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Simplex moves x, in place, to the nearest point of the probability simplex {x : x ≥ 0, Σ_i
-// x_i = 1}. That point is max(x − τ, 0), with the τ for which it sums to 1. It is exact up to
-// rounding: the entries that become 0 are found in passes. Each pass drops the entries at or
-// below the τ of the entries left (Michelot, Journal of Optimization Theory and Applications
-// 50, 1986). If the largest entry is infinite, the entries equal to it share the 1 equally;
-// with a NaN in x every entry becomes NaN. A [Problem] over several blocks of hyperparameters
-// projects them one by one:
+// Simplex moves x, in place, to the nearest point of the probability simplex {x : x ≥ 0, Σ_i x_i =
+// 1}. That point is max(x − τ, 0), with the τ for which it sums to 1. It is exact up to rounding,
+// because passes find the entries that become 0. Each pass drops the entries that are at most the τ
+// of the remaining entries (Michelot, Journal of Optimization Theory and Applications 50, 1986). If
+// the largest entry is infinite, all entries equal to it share the 1 equally. With a NaN in x every
+// entry becomes NaN. If hyperparameters form several blocks, a [Problem] projects them one by one:
 //
 //	Project: func(x []float64) { Simplex(x[:4]); x[4] = max(x[4], 1e-3) }
 func Simplex(x []float64) {
@@ -27,8 +26,8 @@ func Simplex(x []float64) {
 		vertex(x, top)
 		return
 	}
-	// Relative to the largest entry τ lies between −1 and 0: sums of large
-	// entries would lose it.
+	// τ is relative to the largest entry, so it lies between −1 and 0. Sums of large entries would
+	// lose it.
 	tau, left := -1.0, len(x)+1
 	for {
 		sum, kept := -1.0, 0

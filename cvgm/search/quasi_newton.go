@@ -12,35 +12,33 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// QuasiNewton is a limited-memory BFGS method for boxes. Each step minimises the model ∇fᵀd +
-// ½dᵀBd over the d that stay within the bounds. It then searches along d for a point that is
-// low enough (Armijo's rule, with cubic interpolation). B is a diagonal, updated by the BFGS
-// formula with the change of gradient over each of the last steps, damped if the curvature is
-// not positive (Powell 1978). The diagonal learns from the changes over all steps since the
-// last restart (Gilbert and Lemaréchal 1989). After a restart it is the same for every
-// coordinate, in units of its scale. Bounds are thus met exactly, and many of them change sides
-// within one step.
+// QuasiNewton is a limited-memory BFGS method for boxes. Each step minimises the model ∇fᵀd + ½dᵀBd
+// over the d that stay within the bounds. It then searches along d for a point that is low enough
+// (Armijo's rule, with cubic interpolation). B is a diagonal plus BFGS updates, with the change of
+// gradient over each of the last steps. They are damped if the curvature is not positive (Powell
+// 1978). The diagonal learns from the changes over all steps since the last restart (Gilbert and
+// Lemaréchal 1989). After a restart it is the same for every coordinate, in units of its scale. So
+// the search meets bounds exactly, and one step may meet or leave many of them.
 //
-// It needs a box and a gradient that is exact. From a start at 1e-9 of the size
-// at which a coordinate matters it may not move that coordinate: moves within
-// such a scale gain less than Tol. Its own work per step is some hundred products
-// of vectors.
+// It needs a box and an exact gradient. If a coordinate starts at 1e-9 of the size at which it
+// matters, it may not move: moves within so short a scale gain less than Tol. A step costs some
+// hundred products of vectors, in addition to the evaluations.
 type QuasiNewton struct {
-	// FirstStep limits the first step, and the first after a restart: the distance by which it
-	// moves the entry that moves most, before the bounds cut it. It is a share of the largest
-	// |x|, both in units of the entries' scales; if x is zero, a share of the scale. Zero: .2.
+	// FirstStep limits the first step, and the first one after a restart: the distance by which it
+	// moves the entry that moves most, before the bounds cut it. It is a share of the largest |x|,
+	// both in units of the entries' scales. If x is zero, it is a share of the scale. Zero: .2.
 	FirstStep float64
-	// MaxStep limits the change of an entry in a step, in units of its scale; zero: as far as the
-	// bounds.
+	// MaxStep limits the change of an entry in a step, in units of its scale. Zero: no limit but
+	// the bounds.
 	MaxStep  float64
 	Memory   int     // steps remembered; zero: 10
 	MaxEvals int     // evaluations at most, with the ones inside line searches; zero: 1000
 	Tol      float64 // of the test of convergence; see [Searcher]. Zero: 1e-9
 }
 
-// Search starts at the projection of x0 and yields every evaluation, also the ones that the
-// line search rejects. It also ends, without Converged, when it no longer gains 1e-8 of the
-// loss between two restarts of its model, as at a kink.
+// Search starts at the projection of x0. It yields every evaluation, including those that the line
+// search rejects. It also ends, without Converged, when it gains less than 1e-8 of the loss between
+// two restarts of its model, as at a kink.
 func (m QuasiNewton) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	settings := args.First(p.box("QuasiNewton"), p.exact("QuasiNewton"), checkFirstStep("QuasiNewton", m.FirstStep),
 		args.BadIf(!(m.MaxStep >= 0), "QuasiNewton.MaxStep", qpdiff.ErrDomain, "use a positive multiple of the scale, or zero for none", "is %v", m.MaxStep),
@@ -50,25 +48,23 @@ func (m QuasiNewton) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 
 const (
 	defaultMemory = 10
-	// armijo is the share of the gain by the slope at x that a step must reach.
-	// Steps along a good model reach half; the usual small share lets them all
-	// pass and still excludes steps that gain nothing.
+	// armijo is the share of the gain predicted by the slope at x that a step must reach. Steps
+	// along a good model reach half. This small share accepts all of them and still excludes steps
+	// that gain nothing.
 	armijo = 1e-4
-	// flat is the share of the loss below which two losses differ only by
-	// rounding, some dozens of 2⁻⁵³. Slopes then decide (Hager and Zhang 2005):
-	// the step must leave at most the share maxSlope of the slope at x.
+	// flat is a share of the loss, some dozens of 2⁻⁵³. If two losses differ by less, the
+	// difference is rounding, and slopes decide (Hager and Zhang 2005): the slope after the step
+	// must be at most maxSlope of the slope at x.
 	flat     = 1e-14
 	maxSlope = .9
-	// kinkGain is the share of the loss that a step found by more than three trials must gain.
-	// A smaller gain means that the descent creeps along a kink because of the model's
-	// curvatures.
+	// kinkGain is the share of the loss that a step after more than three trials must gain. A
+	// smaller gain means that the descent creeps along a kink because of the model's curvatures.
 	kinkGain = 1e-10
-	// minGain is the share of the loss that the way from one restart of the
-	// model to the next must gain. It is far above the rounding of a loss, so
-	// that a search at a kink ends.
+	// minGain is the share of the loss that the search must gain from one restart of the model to
+	// the next. It is far above the rounding of a loss, so that a search at a kink ends.
 	minGain = 1e-8
-	// minStep is the share of a step at which the line search gives up:
-	// eleven rejections in a row mean that the model's slope is not the loss's.
+	// minStep is the share of a step at which the line search gives up. Eleven rejections in a row
+	// mean that the model's slope differs from the loss's.
 	minStep = 1e-10
 )
 
@@ -98,8 +94,8 @@ func (m QuasiNewton) run(w *searchRun) {
 	vector := func() []float64 { return make([]float64, len(w.X)) }
 	r := &descent{QuasiNewton: m, w: w, b: newBFGSMatrix(len(w.X), cmp.Or(m.Memory, defaultMemory)), box: newBoxModel(w.p, w.scale, cmp.Or(m.MaxStep, math.Inf(1))), share: w.shares(),
 		x: vector(), grad: vector(), d: vector(), reach: vector(), s: vector(), y: vector(), restarted: math.Inf(1), tol: cmp.Or(m.Tol, defaultTol)}
-	// At a minimum the first step, whose length no curvature has determined,
-	// is rejected. Then it confirms the start.
+	// At a minimum the first step is rejected, because no curvature has determined its length. The
+	// rejection confirms the start.
 	r.confirms = r.tol > 0 && w.gain(nil) <= r.tol*math.Abs(w.Loss)
 	r.accept()
 	for more := r.direct(); more; r.confirms = false {
@@ -114,7 +110,7 @@ func (r *descent) accept() {
 	r.loss = r.w.Loss
 }
 
-// direct sets d to the step from x that the model proposes. It returns false when the search no
+// direct sets d to the step from X that the model proposes. It returns false when the search no
 // longer gains.
 func (r *descent) direct() bool {
 	if r.b.forgotten {
@@ -130,8 +126,9 @@ func (r *descent) direct() bool {
 	return true
 }
 
-// converged tests X with the lengths of the model's step. The lengths mean nothing before the
-// first curvature, or if the last one was damped.
+// converged tests whether the search has converged at X. It passes the lengths of the model's step
+// to the test, or nil if these mean nothing: before the first curvature, or if the last one was
+// damped.
 func (r *descent) converged() bool {
 	if !r.known {
 		return r.w.converged(nil, r.Tol)
@@ -142,8 +139,8 @@ func (r *descent) converged() bool {
 	return r.w.converged(r.reach, r.Tol)
 }
 
-// step searches along d for the next point, and proposes the d from there. It returns false
-// when the search ends.
+// step searches along d for the next point, and sets d to the proposal there. It returns false when
+// the search ends.
 func (r *descent) step() bool {
 	w, slope := r.w, floats.Dot(r.grad, r.d)
 	for t, trials := 1., 1; ; trials++ {
@@ -182,7 +179,7 @@ func (r *descent) step() bool {
 	}
 }
 
-// place sets X to the point at the share t of the way along d.
+// place sets X to the point at share t of the step d.
 func (r *descent) place(t float64) {
 	floats.AddScaledTo(r.w.X, r.x, t, r.d)
 	if t == 1 {
@@ -199,8 +196,8 @@ func (r *descent) low(slope, slopeThere float64) bool {
 		r.w.Loss <= r.loss+flat*math.Abs(r.loss) && math.Abs(slopeThere) <= -maxSlope*slope
 }
 
-// take accepts the point X, which the line search found after so many trials. It returns what step
-// returns.
+// take accepts the point X, which the line search found after the given number of trials. It
+// returns the same as step.
 func (r *descent) take(trials int) bool {
 	w := r.w
 	floats.SubTo(r.y, w.Grad, r.grad)
@@ -213,8 +210,8 @@ func (r *descent) take(trials int) bool {
 	return w.next(r.converged()) && more
 }
 
-// cubicStep returns the minimiser on [0, 1] of the cubic with values f0, f1 and slopes g0 < 0,
-// g1 at 0 and 1. It is kept within [.1, .5], because f1 was too high.
+// cubicStep returns the minimiser on [0, 1] of the cubic with values f0 and f1 and slopes g0 < 0
+// and g1 at 0 and 1. The result is kept within [.1, .5], because f1 was too high.
 func cubicStep(f0, g0, f1, g1 float64) float64 {
 	c := g0 + g1 - 3*(f1-f0)
 	root := math.Sqrt(c*c - g0*g1)
@@ -225,7 +222,7 @@ func cubicStep(f0, g0, f1, g1 float64) float64 {
 	return min(t, .5)
 }
 
-// bfgsMatrix is B = diag + Σ (aaᵀ − bbᵀ), one pair of vectors per remembered step.
+// bfgsMatrix is B = diag + Σ (aaᵀ − bbᵀ), with one pair of vectors for each remembered step.
 type bfgsMatrix struct {
 	forgotten bool // reset before use
 	diag      []float64
@@ -235,14 +232,14 @@ type bfgsMatrix struct {
 	bs        []float64
 }
 
-// bfgsStep is a step s, over which the gradient changed by y, and its a and b in B.
+// bfgsStep is a step s, the change y of the gradient over it, and its a and b in B.
 type bfgsStep struct{ s, y, a, b []float64 }
 
 func newBFGSMatrix(n, memory int) *bfgsMatrix {
 	return &bfgsMatrix{forgotten: true, diag: make([]float64, n), memory: memory, bs: make([]float64, n)}
 }
 
-// reset sets B to a diagonal that is scale in units of share[i] for coordinate i.
+// reset sets B to a diagonal: scale, in units of share[i], for coordinate i.
 func (c *bfgsMatrix) reset(scale float64, share []float64) {
 	c.forgotten = false
 	for i, v := range share {
@@ -260,7 +257,7 @@ func (c *bfgsMatrix) times(dst, v []float64, k int) {
 	}
 }
 
-// next returns storage for one more step: the oldest step's if the memory is full.
+// next returns storage for one more step. If the memory is full, it is the oldest step's.
 func (c *bfgsMatrix) next() bfgsStep {
 	switch {
 	case c.count == c.memory:
@@ -286,18 +283,17 @@ func (c *bfgsMatrix) next() bfgsStep {
 }
 
 const (
-	// minCurvature is the curvature along a step, as a share of the model's, below which it is
-	// damped. Powell damps below .2 already, which hurts on convex losses whose curvature falls
-	// fast. B need only stay positive definite by far more than rounding. An entry of the
-	// diagonal falls by no more within a step.
+	// minCurvature is the smallest curvature along a step, as a share of the model's, that is not
+	// damped. Powell already damps below .2. That hurts on convex losses whose curvature falls
+	// fast. B only has to stay positive definite by far more than rounding. Within a step, an entry
+	// of the diagonal falls by at most this factor, too.
 	minCurvature = 1e-10
-	// dampedCurvature is the curvature, as a share of the model's, that takes
-	// its place (Powell 1978).
+	// dampedCurvature replaces a smaller curvature, as a share of the model's (Powell 1978).
 	dampedCurvature = .2
 )
 
-// add updates B with the change y of the gradient over the step s. It returns false if it had
-// to damp the change, or leave it out.
+// add updates B with the change y of the gradient over the step s. It returns false if it had to
+// damp or omit the change.
 func (c *bfgsMatrix) add(s, y []float64) bool {
 	c.times(c.bs, s, c.count)
 	sBs, sy := floats.Dot(s, c.bs), floats.Dot(s, y)
@@ -323,8 +319,8 @@ func (c *bfgsMatrix) add(s, y []float64) bool {
 	return !damped
 }
 
-// learn brings the diagonal to the curvature along the last step, s, and then
-// takes it in by the diagonal of the BFGS formula.
+// learn scales the diagonal to the curvature along the last step, s. It then updates it by the
+// diagonal of the BFGS formula.
 func (c *bfgsMatrix) learn(s, y []float64) {
 	sy := floats.Dot(s, y)
 	var yy, ss float64 // in the norms of the diagonal's inverse and of the diagonal
@@ -340,13 +336,13 @@ func (c *bfgsMatrix) learn(s, y []float64) {
 	}
 }
 
-// modelTol is the share of the gradient that the model's minimiser may leave: far below the
-// change by the next evaluation, far above rounding.
+// modelTol is the share of the gradient that may remain at the model's minimiser. It is far below
+// the change by the next evaluation, and far above rounding.
 const modelTol = 1e-10
 
-// boxModel minimises gᵀd + ½dᵀBd over the box lower − x ≤ d ≤ upper − x by conjugate gradients
-// on the free coordinates. These are found anew whenever one hits a bound or the minimum over
-// them is reached.
+// boxModel minimises gᵀd + ½dᵀBd over the box lower − x ≤ d ≤ upper − x. It uses conjugate
+// gradients on the free coordinates. These are determined anew whenever one hits a bound or the
+// minimum over them is reached.
 type boxModel struct {
 	p        Problem
 	reach    []float64 // how far a step moves each coordinate at most
@@ -365,8 +361,8 @@ func newBoxModel(p Problem, scale []float64, most float64) *boxModel {
 		free: make([]bool, n), r: make([]float64, n), w: make([]float64, n), v: make([]float64, n), bv: make([]float64, n)}
 }
 
-// snap puts the entries of x that d takes from their old values to a bound there: old + (bound −
-// old) may miss it by rounding.
+// snap sets the entries of x that d moves to a bound exactly to that bound: old + (bound − old) may
+// miss it by rounding.
 func (m *boxModel) snap(x, old, d []float64) {
 	for i, v := range d {
 		lower, upper := m.p.bounds(i)
@@ -400,8 +396,8 @@ func (m *boxModel) minimise(d, x, g []float64, b *bfgsMatrix) {
 	}
 }
 
-// precondition sets w to the gradient of the free coordinates over B's diagonal. In this metric
-// the units of coordinates do not matter. It returns rᵀw.
+// precondition sets w to the gradient of the free coordinates divided by B's diagonal. In this
+// metric the units of coordinates do not matter. It returns rᵀw.
 func (m *boxModel) precondition(diag []float64) (rr float64) {
 	for i, r := range m.r {
 		m.w[i] = 0
@@ -413,8 +409,8 @@ func (m *boxModel) precondition(diag []float64) (rr float64) {
 	return rr
 }
 
-// conjugate moves d by conjugate gradients of the free coordinates until rᵀw, now rr, is
-// at most enough or one of them is at a bound.
+// conjugate moves d by conjugate gradients of the free coordinates, until one of them is at a bound
+// or rᵀw is at most enough. rr is the present rᵀw.
 func (m *boxModel) conjugate(d []float64, b *bfgsMatrix, rr, enough float64) {
 	floats.ScaleTo(m.v, -1, m.w)
 	for range len(d) {
@@ -435,8 +431,8 @@ func (m *boxModel) conjugate(d []float64, b *bfgsMatrix, rr, enough float64) {
 	}
 }
 
-// within returns the share of v, at most t, that keeps d within the bounds, and the coordinate
-// that is then at its bound, or −1.
+// within returns the largest share of v, up to t, that keeps d within the bounds. It also returns
+// the coordinate that then reaches its bound, or −1.
 func (m *boxModel) within(d []float64, t float64) (share float64, hit int) {
 	hit = -1
 	for i, v := range m.v {

@@ -12,8 +12,7 @@ import (
 // RandomSearch evaluates the objective at points drawn one by one.
 type RandomSearch struct {
 	Source func() Source // required; see [Searcher]
-	// Draw fills x with the next point; the draws of a search are the only
-	// ones it makes from the source. Required.
+	// Draw fills x with the next point. The search makes no other draws from the source. Required.
 	Draw     func(src Source, x []float64)
 	MaxEvals int // points drawn; zero: 100
 }

@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// A searchRun is a search in progress: the Step for the caller, and the state that all
+// A searchRun is a search in progress. It has the Step for the caller, and the state that all
 // searchers share.
 type searchRun struct {
 	Step
@@ -29,9 +29,9 @@ type searchRun struct {
 	work           []float64
 }
 
-// search returns the evaluations that run makes. X starts as the projection of x0, and Grad, if
-// wanted, as zeros. The error for bad settings, or for a problem without a start, is the
-// sequence's only element.
+// search returns the sequence of evaluations that run makes. X starts as the projection of x0, and
+// Grad, if wanted, as zeros. If settings are invalid or the problem has no start, the sequence has
+// only the error.
 func search(p Problem, x0 []float64, limit int, gradient bool, settings error, run func(w *searchRun)) iter.Seq2[Step, error] {
 	return func(yield func(Step, error) bool) {
 		w := &searchRun{Step: Step{X: slices.Clone(x0)}, p: p, yield: yield, limit: limit,
@@ -53,8 +53,8 @@ func search(p Problem, x0 []float64, limit int, gradient bool, settings error, r
 	}
 }
 
-// drawingSearch is search for a searcher without gradient that draws from a new
-// source of random numbers.
+// drawingSearch is search for a searcher without gradient that draws from its own source of random
+// numbers.
 func drawingSearch(p Problem, x0 []float64, limit int, settings error, source func() Source, run func(w *searchRun, src Source)) iter.Seq2[Step, error] {
 	return search(p, x0, limit, false, settings, func(w *searchRun) {
 		if source != nil {
@@ -71,8 +71,8 @@ func (w *searchRun) fail(err error) {
 	w.yield(w.Step, &Error{Evaluations: w.Evaluations, X: slices.Clone(w.X), Err: err})
 }
 
-// eval evaluates at X and requires a finite loss and gradient. If it returns false the search
-// is over.
+// eval evaluates at X and requires a finite loss and gradient. If it returns false, the search is
+// over.
 func (w *searchRun) eval() bool {
 	if !w.evaluate() {
 		return false
@@ -87,8 +87,8 @@ func (w *searchRun) eval() bool {
 // defined reports whether loss and gradient are finite.
 func (w *searchRun) defined() bool { return args.Finite(w.Loss) && args.AllFinite(w.Grad) }
 
-// evaluate evaluates at X; the loss may be +Inf and the gradient not finite. If it returns
-// false the search is over.
+// evaluate evaluates at X. The loss may be +Inf and the gradient not finite. If it returns false,
+// the search is over.
 func (w *searchRun) evaluate() bool {
 	if !args.AllFinite(w.X) {
 		w.fail(args.Bad("x", qpdiff.ErrNotFinite, "bound the search, or use shorter steps", "is proposed for the next evaluation but is not finite"))
@@ -154,9 +154,8 @@ func (w *searchRun) size(i int, x float64) float64 {
 	return max(w.scale[i], math.Abs(x))
 }
 
-// minShare bounds the share of a coordinate's scale in the largest from below,
-// and of a standard deviation in the first: squares of shares, and their
-// inverses, must not overflow.
+// minShare is the smallest share of a coordinate's scale in the largest one, and of a standard
+// deviation in the first one. Squares of shares, and their inverses, must not overflow.
 const minShare = 1e-100
 
 // shares returns each coordinate's scale as a share of the largest.
@@ -168,7 +167,7 @@ func (w *searchRun) shares() []float64 {
 	return shares
 }
 
-// length returns the length of a step from x that no curvature determines yet.
+// length returns the length of a step from x that no curvature has determined yet.
 func (w *searchRun) length(x []float64) float64 {
 	if l := floats.Norm(x, math.Inf(1)); l > 0 && !w.p.shifted {
 		return l
@@ -196,19 +195,18 @@ func (w *searchRun) pass(s Step, err error) bool {
 }
 
 const (
-	// defaultTol is the Tol of searchers with gradient. Losses are exact to about 1e-15 of
-	// themselves and gradients to about 1e-12 of loss over scale; 1e-9 is above both, and too
-	// small to matter to a choice of hyperparameters.
+	// defaultTol is the default Tol of searchers with gradient. Losses are exact to about 1e-15 of
+	// themselves, and gradients to about 1e-12 of loss over scale. 1e-9 is above both, and too
+	// small to matter in a choice of hyperparameters.
 	defaultTol = 1e-9
-	// unseenTol replaces a larger Tol as long as a searcher that derives its
-	// steps from curvatures has met none. A gain below it is lost in the
-	// rounding of the loss; any other may be one of very short scales, from
-	// which a search leads away.
+	// unseenTol replaces a larger Tol until a searcher that derives its steps from curvatures has
+	// met one. A gain below it is lost in the rounding of the loss. A larger gain may belong to
+	// very short scales, from which a search leads away.
 	unseenTol = 1e-15
 )
 
-// converged is the test that Searcher documents. next holds the lengths of the
-// searcher's next step; nil: no curvature has determined them yet.
+// converged is the test that Searcher documents. next holds the lengths of the searcher's next
+// step, or is nil if no curvature has determined them yet.
 func (w *searchRun) converged(next []float64, tol float64) bool {
 	if tol < 0 || w.Random {
 		return false
@@ -221,7 +219,7 @@ func (w *searchRun) converged(next []float64, tol float64) bool {
 	return gain <= tol*math.Abs(w.Loss) || gain <= tol*w.first && w.left <= tol && w.moved*w.moved <= tol
 }
 
-// gain returns how far moves within the scales lower the loss, to first order.
+// gain returns by how much moves within the scales lower the loss, to first order.
 func (w *searchRun) gain(next []float64) float64 {
 	size := func(i int) float64 {
 		if next == nil {
@@ -241,9 +239,9 @@ func (w *searchRun) gain(next []float64) float64 {
 		}
 		return gain
 	}
-	// The coordinates of a general set move together: the largest entry of the gradient goes
-	// with the largest scale. The projected move counts in full, since a curved boundary hides
-	// the slope along it.
+	// The coordinates of a general set move together, so the largest entry of the gradient is
+	// multiplied by the largest scale. The projected move counts in full, because a curved boundary
+	// hides the slope along it.
 	top := floats.Norm(w.Grad, math.Inf(1))
 	if top == 0 {
 		return 0

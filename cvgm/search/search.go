@@ -10,8 +10,8 @@ import (
 	"cvgm/qpdiff"
 )
 
-// A Step is one evaluation of a search. Its slices belong to the searcher and are valid until
-// the next step; copy them to keep them.
+// A Step is one evaluation of a search. Its slices belong to the searcher and are valid until the
+// next step. Copy them to keep them.
 type Step struct {
 	X           []float64 // the point of the evaluation
 	Loss        float64   // its value there
@@ -22,52 +22,53 @@ type Step struct {
 	// Generalised: X is at a kink, and Grad is an element of the generalised
 	// derivative there.
 	Generalised bool
-	// Random: Loss and Grad are estimates, of one draw of a random objective; see
-	// [Problem]. The lowest of many such losses is the luckiest draw: take [Average].
+	// Random: Loss and Grad are estimates from one draw of a random objective; see [Problem]. The
+	// lowest of many such losses is the luckiest draw, so use [Average].
 	Random bool
 }
 
-// A Searcher minimises a Problem, one evaluation at a time. The sequence ends when the searcher
-// has converged or spent its budget. The caller's loop records, tests and stops it for other
-// reasons. After an error, given with the X at which it arose, the sequence ends.
+// A Searcher minimises a Problem, one evaluation at a time. The sequence ends when the searcher has
+// converged or used its budget. The caller's loop may record and test the steps, and stop for other
+// reasons. An error, which comes with the X at which it arose, ends the sequence.
 //
-// Searchers are independent of units. A coordinate whose bounds fix its sign has the scale
-// |x0|: it is a penalty or a width. Any other is a weight, whose |x0| may be small by chance:
-// its scale is the width of its bounds or, if that is infinite, the largest |x0| of all such
-// coordinates. If this is zero the scale is the first of the following that is not: |lower|,
-// |upper|, the largest scale of the other coordinates, |f|/‖∇f‖∞ at the start, 1.
+// Searchers do not depend on units, because each coordinate has a scale. If bounds fix the sign of
+// a coordinate, it is a penalty or a width, and its scale is |x0|. Otherwise it is a weight, whose
+// |x0| may be small by chance. Its scale is then the width of its bounds or, if that is infinite,
+// the largest |x0| of all such coordinates. If this is zero, the scale is the first of the
+// following that is not zero: |lower|, |upper|, the largest scale of the other coordinates,
+// |f|/‖∇f‖∞ at the start, and 1.
 //
-// If coordinates have different units, [QuasiNewton], [CMAES], [Bayesian] and [LogSpace] still
-// make the same steps. Searchers with a StepSize do not, for it has one unit; neither does
-// [AdaptiveGradient], which has one step size, nor a search over a set that is no box. A
-// coordinate that starts at 0 without bounds takes the unit of the others.
+// Even if coordinates have different units, [QuasiNewton], [CMAES], [Bayesian] and [LogSpace] make
+// the same steps. Searchers with a StepSize do not, because it has one unit. Neither does
+// [AdaptiveGradient], which has one step size, nor a search over a set that is no box. A coordinate
+// that starts at 0 without bounds has the unit of the others.
 //
 // A searcher with gradient has converged when moves within the scales lower the loss, to first
-// order, by at most Tol·|f(x)| in total. The scale of a coordinate here is at least |x| and the
-// length of the searcher's next step. For a loss that tends to zero, Tol·|f(x0)| suffices if
-// the secant between the last two gradients, met within √Tol of the scales, puts the minimum
-// within Tol of them. For a convex loss the first test bounds the remaining gain within the
-// scales. A negative Tol is never reached.
+// order, by at most Tol·|f(x)| in total. The scale of a coordinate here is at least |x| and at
+// least the length of the searcher's next step. For a convex loss this test bounds the remaining
+// gain within the scales. For a loss that tends to zero, Tol·|f(x0)| suffices under a condition:
+// the secant between the last two gradients, met within √Tol of the scales, puts the minimum within
+// Tol of them. A negative Tol is never reached.
 //
-// [Adam], [HeavyBall], [ProjectedGradient], [CMAES], and [LogSpace] with one of them, minimise
-// random objectives, which [Problem] marks by Restart. Steps of a constant size leave them at a
-// distance from the minimum that grows with the step size and the noise; [Average] reduces it.
-// They spend their budget: one draw of a gradient proves no convergence. The other searchers of
-// this package return an error of kind [qpdiff.ErrDomain].
+// Some searchers minimise random objectives, which [Problem] marks by Restart: [Adam], [HeavyBall],
+// [ProjectedGradient], [CMAES], and [LogSpace] with one of them. With steps of a constant size, the
+// distance from the minimum stays at a level that grows with the step size and the noise; [Average]
+// reduces it. These searchers use their whole budget, because one draw of a gradient proves no
+// convergence. The other searchers of this package return an error of kind [qpdiff.ErrDomain].
 //
-// Searchers are values: a second search of the same one repeats the first, as
-// does a second pass over its sequence. Those that draw random numbers have a
-// field Source, which each pass calls once. It returns a new source in the same
-// state at every call, such as synth.NewStream(1, "search").
+// Searchers are values. A second search by the same searcher repeats the first, and so does a
+// second pass over its sequence. Searchers that draw random numbers have a field Source, which each
+// pass calls once. It returns a new source in the same state at every call, such as
+// synth.NewStream(1, "search").
 type Searcher interface {
 	Search(p Problem, x0 []float64) iter.Seq2[Step, error]
 }
 
-// Best runs a search to its end and returns the step of lowest loss, the first one of equal
-// losses, with its own slices. Its Evaluations is 1 if the search did not improve on its first
-// point. With an error it returns the best step before it. A search without steps, or without a
-// finite loss, is an error of kind [qpdiff.ErrNotFinite], and one of a random objective an error
-// of kind [qpdiff.ErrDomain], for which [Average] is the remedy.
+// Best runs a search to its end. It returns the step of lowest loss, or the first of several, with
+// its own slices. Its Evaluations is 1 if the search did not improve on its first point. With an
+// error it returns the best step before it. A search without steps, or without a finite loss, is an
+// error of kind [qpdiff.ErrNotFinite]. A search of a random objective is an error of kind
+// [qpdiff.ErrDomain]; use [Average].
 func Best(steps iter.Seq2[Step, error]) (Step, error) {
 	best := Step{Loss: math.Inf(1)}
 	if steps == nil {
@@ -102,8 +103,8 @@ func (s Step) clone() Step {
 
 // An Error is the error of a search, with the point at which it arose.
 type Error struct {
-	// Evaluations counts the evaluations of the objective up to the error, a failed one
-	// included. It is 0 for settings or a problem that the searcher refuses.
+	// Evaluations counts the evaluations of the objective up to the error, including a failed one.
+	// It is 0 for settings or a problem that the searcher refuses.
 	Evaluations int
 	X           []float64
 	Err         error

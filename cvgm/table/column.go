@@ -25,23 +25,23 @@ const (
 	// MissingIsError makes it an error that names line and column.
 	MissingIsError MissingRule = iota
 	// MissingDropsRow leaves the row out when a table is read for training. In a table for
-	// predictions a missing value is an error: there is one prediction for each row.
+	// predictions a missing value is an error, because each row has a prediction.
 	MissingDropsRow
-	// MissingIsMean takes, in a numeric column, the mean of the training rows
-	// that have a value, and in a categorical column a level of its own.
+	// MissingIsMean replaces a missing value: in a numeric column by the mean of the training rows
+	// that have a value, and in a categorical column by a level of its own.
 	MissingIsMean
 )
 
 func (m MissingRule) String() string { return nameOf(missingNames[:], m) }
 
-// UnknownRule selects the prediction from a level that is not in the model's training table.
+// UnknownRule selects the prediction for a level that is not in the model's training table.
 type UnknownRule int
 
 const (
 	// UnknownIsError makes it an error that names line and column.
 	UnknownIsError UnknownRule = iota
-	// UnknownIsZero sets all features of the column to 0: the prediction is the same as for the
-	// column's first level.
+	// UnknownIsZero sets all features of the column to 0. The prediction is then the same as for
+	// the column's first level.
 	UnknownIsZero
 )
 
@@ -60,18 +60,18 @@ type Column struct {
 	// Levels holds the texts of a categorical column, sorted.
 	Levels  []string
 	Missing MissingRule
-	// MissingLevel is set for a categorical column with MissingIsMean that lacks
-	// values: missing is then a level after Levels.
+	// MissingLevel is set for a categorical column with MissingIsMean that lacks values. A missing
+	// value is then a level after Levels.
 	MissingLevel bool
-	// Other is set for a categorical column whose rare levels are one, other, after Levels. All
-	// texts that are none of Levels then count as it.
+	// Other is set for a categorical column whose rare levels form one level, other, after Levels.
+	// All texts that are not in Levels then count as other.
 	Other bool
 	// Number is how the numbers are written. Nil: as plain decimal numbers.
 	Number *Number
-	// Date is how the column is made of dates or times. Nil: it is a column of the file.
+	// Date describes how dates or times make the column. Nil: it is a column of the file.
 	Date *Date
-	// Effect makes the column's features for a term of a model: see [Table.WithEffects]. Nil: they are
-	// those that [Encoder] documents.
+	// Effect makes the column's features for a term of a model: see [Table.WithEffects]. Nil: the
+	// features that [Encoder] documents.
 	Effect *Effect
 }
 
@@ -89,8 +89,8 @@ func (c *Column) Features() int {
 	return p.Width()
 }
 
-// portable returns the column as predictions take it, without the rules of a CSV and what is
-// learnt from training rows.
+// portable returns the column in the form that predictions need, without the rules of a CSV and the
+// values learned from training rows.
 func (c *Column) portable() portable.Column {
 	p := portable.Column{Source: c.source(), Categorical: c.Kind == Categorical, Levels: c.Levels, Fill: c.Missing == MissingIsMean,
 		MissingLevel: c.MissingLevel, Other: c.Other, All: c.Effect.is(LevelsEffect)}

@@ -13,73 +13,73 @@ import (
 // byte-order mark, empty lines, and spaces around names and fields. Every column is a feature,
 // except the columns named by Target, Group, Weights and Ignore. Only Target is required.
 //
-// The kind and the format of a column are decided once, for all its rows. It is numeric if all
-// its present fields are finite decimal numbers, or numbers of one format: with a decimal comma,
-// with separators of thousands, as in 1,234.50, or with a unit, as in $5, 12.5% and 1.2 kg. Units
-// of one measure are converted into the most frequent one. [Table.Notes] lists the choices that
-// the file leaves open, each with the field of CSV that overrules it. If numbers such as 1,234
-// alone leave the decimal sign open, the other columns of the file decide; if these do not, it is
-// the comma in a file whose Comma is not ','.
+// The kind and the format of a column are decided once, for all its rows. It is numeric if all its
+// present fields are finite decimal numbers, or numbers of one format: with a decimal comma, with
+// separators of thousands, as in 1,234.50, or with a unit, as in $5, 12.5% and 1.2 kg. Units of one
+// measure are converted into the most frequent one. If numbers such as 1,234 alone leave the
+// decimal sign open, the other columns of the file decide. If they do not decide, it is the comma
+// in a file whose Comma is not ','. [Table.Notes] lists the choices that the file leaves open, each
+// with the field of CSV that overrules it.
 //
-// A column of dates or times of one format becomes the columns of its parts that differ: days
-// since the first date, year, month, weekday, and hour: see [Date]. Dates such as 03/04/2025 alone
-// begin with the month in a file whose Comma is ',', unless the other columns of the file prove
-// the day, and else with the day.
+// A column of dates or times of one format becomes several columns: the parts that vary among days
+// since the first date, year, month, weekday and hour; see [Date]. In a file whose Comma is ',',
+// ambiguous dates such as 03/04/2025 begin with the month, unless the other columns of the file
+// show that the day is first. In other files they begin with the day.
 //
-// All other columns are categorical. A column is refused if more than half of its different
-// texts, but not all, are numbers: it may be numeric with an error in it. Infinite, hexadecimal
-// and too large numbers are errors of this kind, and so is a column with decimal points and
-// decimal commas. Numbers with one unit, and dates, among other texts are such errors if the texts
-// are more than 20. A column whose texts are nearly all different is left out as an identifier,
-// and of more than 20 levels those that fewer than 5 rows have are one level, other. A target of
-// the numbers 0 and 1, or −1 and 1, has classes. Notes list these choices, too.
+// All other columns are categorical. Some are refused, because they may be numeric with an error:
+// columns in which more than half of the different texts, but not all, are numbers; columns with
+// infinite, hexadecimal or too large numbers, or with both decimal points and decimal commas; and
+// columns of more than 20 texts with numbers with one unit, or dates, among other texts. A column
+// whose texts are nearly all different is left out as an identifier. If a column has more than 20
+// levels, those with fewer than 5 rows form one level, other. A target of the numbers 0 and 1, or
+// −1 and 1, has classes. Notes list these choices, too.
 type CSV struct {
-	// Target names the column to be predicted. It holds numbers, or the texts
-	// of 2 to 20 classes; the numbers 0 and 1 alone are classes. Of two classes the last one in sorted order becomes +1, unless
-	// Positive is set, and the other −1. For more classes see [Table.Binary].
+	// Target names the column to be predicted. It holds numbers, or the texts of 2 to 20 classes. A
+	// column of the numbers 0 and 1 alone has classes. Of two classes, the last one in sorted order
+	// becomes +1, unless Positive is set, and the other one −1. For more classes see
+	// [Table.Binary].
 	Target string
-	// Positive is the class of two that becomes +1. A target of numbers is
-	// then one of classes, whose names are the texts of the numbers.
+	// Positive is the class of two that becomes +1. If it is set, a target of numbers has classes,
+	// named by the texts of the numbers.
 	Positive string
-	// Numeric and Categorical name columns of these kinds. The kinds of all others are
-	// inferred. A column in Categorical keeps all its levels. The target may be named, too: it is
-	// then a number, or one of classes.
+	// Numeric and Categorical name columns of these kinds. The kinds of all other columns are
+	// inferred. A column in Categorical keeps all its levels. The target may be named, too, as
+	// numeric or as classes.
 	Numeric, Categorical []string
-	// Numbers holds the format of numeric columns, by their names, if it is not to be inferred.
-	// A field of another format is then an error.
+	// Numbers holds the formats of numeric columns, by name, that are not to be inferred. A field
+	// of another format is then an error.
 	Numbers map[string]Number
-	// Dates holds the layout of columns of dates or times, by their names, if it is not to be
-	// inferred: the date 2 January 2006, 15:04:05 in the file's format, as in [time.Parse].
+	// Dates holds the layouts of columns of dates or times, by name, that are not to be inferred. A
+	// layout is the date 2 January 2006, 15:04:05 in the file's format, as in [time.Parse].
 	Dates map[string]string
 	// Ignore names columns that are no features.
 	Ignore []string
-	// Group names the column with the group of each row, which is no feature. Empty: none.
+	// Group names the column with the group of each row. It is no feature. Empty: no groups.
 	Group string
-	// Weights names the column with the weight of each row, a number of 0 or more that is no
-	// feature: see [learn.Data]. Empty: all rows count alike.
+	// Weights names the column with the weight of each row, a number of at least 0; see
+	// [learn.Data]. It is no feature. Empty: all rows have the same weight.
 	Weights string
-	// Missing applies to all columns but those in MissingIn. The zero value is
-	// MissingIsError. A missing target, group or weight is an error or drops the row.
+	// Missing applies to all columns except those in MissingIn. The zero value is MissingIsError. A
+	// missing target, group or weight is an error or drops the row.
 	Missing   MissingRule
 	MissingIn map[string]MissingRule
-	// MissingTexts are the fields that stand for a missing value, in upper or lower
-	// case. Nil: "", "NA", "NaN", "null" and "?".
+	// MissingTexts are the fields that mean a missing value, in upper or lower case. Nil: "", "NA",
+	// "NaN", "null" and "?".
 	MissingTexts []string
-	// Unknown applies to levels that are met at a prediction only. The zero value is
-	// UnknownIsError.
+	// Unknown applies only to levels that appear in a prediction. The zero value is UnknownIsError.
 	Unknown UnknownRule
 	// Comma separates fields. Zero: ','.
 	Comma rune
-	// MaxBytes bounds the memory that Read holds, which is some 24 bytes for each field beside
-	// the text. A text that needs more is an error of kind qpdiff.ErrTooLarge. It names the
-	// number of bytes, by the first rows and the size of a file. A table whose levels make too
-	// many dense features is such an error, too: see [Table.Data]. Zero: the default that
+	// MaxBytes bounds the memory that Read holds: some 24 bytes for each field in addition to the
+	// text. A text that needs more is an error of kind qpdiff.ErrTooLarge, which names the number
+	// of bytes, estimated from the first rows and the size of the file. A table whose levels make
+	// too many dense features is such an error, too: see [Table.Data]. Zero: the default that
 	// [learn.Data] documents.
 	MaxBytes int64
 }
 
-// maxClasses bounds the classes of a text target. A text of more values is hardly a
-// class, and one model for each would be needed.
+// maxClasses bounds the classes of a text target. A column with more values hardly has classes, and
+// would need one model for each.
 const maxClasses = 20
 
 // role is the role of a column of the file.
@@ -98,7 +98,7 @@ func (c CSV) features(names []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == c.Target })
 }
 
-// roles returns the role of each column of the file and the field that names it, and checks the
+// roles returns the role of each column of the file and the field that names it. It checks the
 // names in c.
 func (c CSV) roles(text *csvText) (roles []role, named map[string]string, err error) {
 	roles, named = make([]role, len(text.header)), map[string]string{}
@@ -183,8 +183,8 @@ func (c CSV) missingRule(name string, r role) MissingRule {
 	return c.Missing
 }
 
-// dropRows leaves out the records that lack a value if the column's rule drops rows, and
-// returns an error for a value that must not be missing in the others.
+// dropRows leaves out records with missing values in columns whose rule drops rows. It returns an
+// error if another column lacks a value that it requires.
 func (c CSV) dropRows(text *csvText, roles []role) error {
 	kept, lacking := 0, make([]int, len(text.header)) // rows that each column drops
 	for k, record := range text.records {

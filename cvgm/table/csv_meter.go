@@ -21,7 +21,7 @@ const (
 	columnBytes    = 192 // for each column: its name, place and description
 )
 
-// A meter counts the memory of the text read, and ends the reading before it exceeds the bound.
+// A meter counts the memory of the text, and stops reading before the memory exceeds the bound.
 type meter struct {
 	from        io.Reader
 	size        int64 // of the text, 0 if it is not known
@@ -39,7 +39,7 @@ func newMeter(from io.Reader, comma rune, maxBytes int64) *meter {
 	return &meter{from: from, size: sizeOf(from), bound: memory.Bound(maxBytes), separator: separator[len(separator)-1]}
 }
 
-// sizeOf returns how many bytes r has left, 0 if that is not known.
+// sizeOf returns the number of bytes that r has left, or 0 if it is unknown.
 func sizeOf(r io.Reader) int64 {
 	switch r := r.(type) {
 	case interface{ Len() int }:
@@ -70,8 +70,8 @@ func (m *meter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// took counts a record of so many fields, and reports a text whose rest alone takes too much:
-// a field takes more than its characters.
+// took counts a record with this many fields. It reports a text whose remaining bytes alone take
+// too much, because a field takes more memory than its characters.
 func (m *meter) took(fields int) error {
 	if m.columns == 0 {
 		m.columns = fields
@@ -87,8 +87,8 @@ func (m *meter) took(fields int) error {
 	return m.check(m.held + float64(max(0, m.size-m.read)))
 }
 
-// check reports that so many bytes are beyond the bound, with an estimate of the number that
-// the whole text needs.
+// check reports that this many bytes exceed the bound. It estimates the number of bytes of the
+// whole text.
 func (m *meter) check(held float64) error {
 	if m.bound == memory.Unbounded || held <= float64(m.bound) {
 		return nil

@@ -33,7 +33,7 @@ func validComma(r rune) bool {
 // missing reports whether a field stands for a missing value.
 func (r *csvReader) missing(field string) bool { return portable.IsMissing(r.missingTexts, field) }
 
-// portable returns how a column is read, and how features are made of its values.
+// portable describes how a column is read, and how its values are turned into features.
 func (r *csvReader) portable(c *Column) portable.Column {
 	p := c.portable()
 	p.MissingTexts, p.Unknown = r.missingTexts, r.unknown == UnknownIsZero
@@ -49,8 +49,8 @@ func (r *csvReader) code(columns []Column) []portable.Column {
 	return code
 }
 
-// value returns the number or the index of the level of a field of a column with its code: NaN for
-// a missing value, len(Levels) for an unknown level that the rules allow.
+// value returns the value of a field and its code. A value is a number or the index of a level: NaN
+// for a missing value, and len(Levels) for an unknown level that the rules allow.
 func (c *Column) value(code *portable.Column, field string) (float64, error) {
 	v, fault := code.Value(field)
 	switch fault {
@@ -188,8 +188,8 @@ func (t *csvText) levels(i int) []string {
 
 func sortedKeys(texts map[string]bool) []string { return slices.Sorted(maps.Keys(texts)) }
 
-// mostlyNumbers reports whether more than half of the different values of a column are meant
-// as numbers or, of many, as numbers with the same unit.
+// mostlyNumbers reports whether a column is probably meant as numbers: if more than half of its
+// different values are numbers, or if many values are numbers with the same unit.
 func mostlyNumbers(levels []string) bool {
 	like, count := 0, newCensus()
 	for _, text := range levels {
@@ -203,8 +203,8 @@ func mostlyNumbers(levels []string) bool {
 	return 2*(like+same) > len(levels)
 }
 
-// errNumber is the error of the first value of column i that is not a number of the format or,
-// without one, of any.
+// errNumber is the error of the first value of column i that is no number of the format, or of any
+// format if none is given.
 func (t *csvText) errNumber(i int, format *Number) error {
 	first := func(wrong func(field string) bool) int {
 		return slices.IndexFunc(t.records, func(record []string) bool { return !t.reader.missing(record[i]) && wrong(record[i]) })
@@ -220,7 +220,7 @@ func (t *csvText) errNumber(i int, format *Number) error {
 		"holds %q in line %d, column %q, in place of a finite number", t.records[k][i], t.lines[k], t.header[i])
 }
 
-// numberBy parses a finite number of a format, nil for a plain decimal one.
+// numberBy parses a finite number of a format. A nil format is a plain decimal number.
 func numberBy(format *Number, field string) (float64, bool) {
 	if format == nil {
 		return number(field)
@@ -234,14 +234,14 @@ func number(field string) (float64, bool) { return portable.ParseDecimal(field) 
 // fewLevels is the number of levels that every column of texts may have.
 const fewLevels = 20
 
-// numberLike reports whether a text may be meant as a number: a finite one, one that is too
-// large, infinite or hexadecimal, or one with commas or separators of thousands.
+// numberLike reports whether a text may be meant as a number: a finite, too large, infinite or
+// hexadecimal one, or one with commas or separators of thousands.
 func numberLike(field string) bool {
 	_, err := strconv.ParseFloat(separators.Replace(field), 64)
 	e, ok := err.(*strconv.NumError)
 	return err == nil || ok && e.Err == strconv.ErrRange
 }
 
-// separators removes the separators of thousands, also spaces that do not break, and the
+// separators removes the separators of thousands, including non-breaking spaces, and replaces the
 // decimal comma.
 var separators = strings.NewReplacer(",", "", "'", "", "’", "", " ", "", "\u00a0", "", "\u2009", "", "\u202f", "")

@@ -26,13 +26,13 @@ func (p DatePart) String() string { return nameOf(partNames[:], p) }
 
 var partNames = [...]string{"days", "year", "month", "weekday", "hour"}
 
-// A Date describes a column that is made of a column of dates or times in the file. Parts are taken
-// from the date and the time as written, whatever their time zone.
+// A Date describes a column made from a column of dates or times in the file. Its part comes from
+// the date and time as written, whatever their time zone.
 type Date struct {
 	Source string   // the name of the column in the file
 	Part   DatePart // that the column holds
 	Layout string   // of the texts, as in [time.Parse]
-	// First is the first date of the table, in UTC. PartDays counts from it.
+	// First is the first date of the table, in UTC. PartDays is counted from it.
 	First time.Time
 }
 
@@ -73,7 +73,8 @@ func checkLayout(layout string) error {
 }
 
 // dateLayouts are the layouts of dates by their shapes, and clockLayouts the layouts of times. In a
-// shape Y is a number of four digits, n a number of one or two, M a month's name, and P AM or PM.
+// shape, Y is a number of four digits, n a number of one or two, M the name of a month, and P AM or
+// PM.
 var (
 	dateLayouts = map[string][]string{
 		"Y-n-n": {"2006-1-2"}, "Y/n/n": {"2006/1/2"}, "Y.n.n": {"2006.1.2"}, "Y-n": {"2006-1"}, "n/Y": {"1/2006"}, "Y-M-n": {"2006-Jan-2"},
@@ -181,8 +182,8 @@ func layoutsOf(text string) (all []string) {
 	return all
 }
 
-// datesOf returns the layouts that read the most texts, the likelier ones first, and their number
-// of texts.
+// datesOf returns the layouts that read the most texts, the more likely ones first, and the number
+// of these texts.
 func datesOf(levels []string) (layouts []string, reads int) {
 	counts := map[string]int{}
 	var order []string

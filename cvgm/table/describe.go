@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A Description lists the columns of a file and their use. String prints it as a table for a
+// A Description lists the columns of a file and their use. String prints it as a table on a
 // terminal.
 type Description struct {
 	Rows    int         // used
@@ -32,8 +32,8 @@ type Described struct {
 	Use     string   // in words: its features, or the role of the column
 }
 
-// Describe reads a file as Read does and describes it. A missing value is no error: the use of its
-// column is described as one. It returns the errors of Read for all else.
+// Describe reads a file as Read does and describes it. A missing value is not an error: the
+// description of its column mentions it. Otherwise it returns the errors of Read.
 func (c CSV) Describe(r io.Reader) (*Description, error) {
 	lenient := c
 	lenient.MissingIn = maps.Clone(c.MissingIn)

@@ -14,16 +14,16 @@ type EffectKind int
 const (
 	// PlainEffect has the features that a column has without an Effect.
 	PlainEffect EffectKind = iota
-	// SmoothEffect has, for a numeric column, features whose linear combinations are the functions
-	// Σ_k β_kB_k(x) of the number x with Σβ = 0, so that no combination is a constant. The B_k are
-	// Effect.Bases cubic B-splines with equally spaced knots over [Low, High], continued on
-	// their tangents outside. The features have no unit.
+	// SmoothEffect makes features of a numeric column. Their linear combinations are the functions
+	// Σ_k β_kB_k(x) of the number x with Σβ = 0, so no combination is a constant. The B_k are
+	// Effect.Bases cubic B-splines with equally spaced knots over [Low, High]; outside, they
+	// continue along their tangents. The features have no unit.
 	SmoothEffect
-	// LevelsEffect has, for a categorical column, one feature for each level, the first one
-	// included. It suits a penalty of all of them: see [Encoder].
+	// LevelsEffect makes one feature for each level of a categorical column, also for the first
+	// one. It suits a penalty of all levels: see [Encoder].
 	LevelsEffect
-	// ScaledEffect has, for a numeric column, the number mapped to mean 0 and standard deviation 1
-	// on the training rows. A column that is constant on them is centred only.
+	// ScaledEffect maps the number of a numeric column to mean 0 and standard deviation 1 on the
+	// training rows. A column that is constant on them is only centred.
 	ScaledEffect
 )
 
@@ -31,21 +31,22 @@ func (k EffectKind) String() string { return nameOf(effectNames[:], k) }
 
 var effectNames = [...]string{"plain", "smooth", "levels", "scaled"}
 
-// DefaultBases is the number of B-splines of a SmoothEffect by default, and MostBases the largest.
+// DefaultBases is the default number of B-splines of a SmoothEffect, and MostBases the largest
+// number.
 const DefaultBases, MostBases = 10, 100
 
 // An Effect makes the features of a column for a term of a model. Package terms makes the Effects
-// of its terms, and the penalties that go with them.
+// of its terms, and their penalties.
 type Effect struct {
 	Column string
 	Kind   EffectKind
 	// Term is the name of the term, which several columns may share.
 	Term string
-	// Bases is the number of B-splines of a SmoothEffect, from 4 on. Zero: DefaultBases.
+	// Bases is the number of B-splines of a SmoothEffect, at least 4. Zero: DefaultBases.
 	Bases int
 	// Low and High, Low < High, bound the knots of a SmoothEffect, in the unit of the column. Both
-	// zero: the least and the largest number of the table. As with the levels of a category these
-	// come from the whole table, so that all splits have the same features; they depend on no
+	// zero: the smallest and the largest number of the table. Like the levels of a category, these
+	// come from the whole table, so that all splits have the same features. They depend on no
 	// target.
 	Low, High float64
 }
@@ -67,8 +68,8 @@ func (e *Effect) errConstant(v float64, rows int) error {
 		"is %q, which is constant on %d rows: all its values are %v", e.Column, rows, v)
 }
 
-// span returns the least and the largest number that is present and has a weight above 0; +Inf and
-// −Inf if there is none.
+// span returns the smallest and the largest number that is present and has a positive weight, or
+// +Inf and −Inf if there is none.
 func span(values []float64, weights sample.Weights) (low, high float64) {
 	low, high = math.Inf(1), math.Inf(-1)
 	for i, v := range values {

@@ -11,10 +11,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// WithEffects returns the table of the columns of the effects alone, in their order, each with its
-// effect. Other columns are no part of a model of that table. Errors are of kind ErrDomain for names,
-// kinds and settings that do not fit the table, and for a column that is constant, unless its effect is
-// a ScaledEffect or a LevelsEffect.
+// WithEffects returns a table with only the columns of the effects, in their order, each with its
+// effect. Models of that table ignore all other columns. Errors are of kind ErrDomain: for names,
+// kinds and settings that do not fit the table, and for a constant column, unless its effect is a
+// ScaledEffect or a LevelsEffect.
 func (t *Table) WithEffects(effects ...Effect) (*Table, error) {
 	if err := t.check(); err != nil {
 		return nil, err
@@ -52,7 +52,8 @@ func (t *Table) WithEffects(effects ...Effect) (*Table, error) {
 	return &part, nil
 }
 
-// complete sets the defaults for the values of column c, and reports settings that do not fit it.
+// complete sets the defaults of an effect for the values of column c. It reports settings that do
+// not fit the column.
 func (e *Effect) complete(c *Column, values []float64) error {
 	if e.Kind == SmoothEffect {
 		if e.Bases == 0 {

@@ -24,19 +24,19 @@ import (
 //     collinear;
 //   - for a column with an [Effect], what the effect makes.
 //
-// [Table.Data] returns it. It is a [cvgm.Preparer] that a CV fits to the training rows of
-// each split, and as Prepared it is part of the [cvgm.Model] and the [Pipeline]. Of a row it
-// stores one feature for each column at most: by the rule of [cvgm.StoredPreparer] a table of
-// many levels takes memory for its columns, not for its features.
+// [Table.Data] returns it. It is a [cvgm.Preparer] that a CV fits to the training rows of each
+// split. As Prepared it is part of the [cvgm.Model] and the [Pipeline]. It stores at most one
+// feature per column for each row. By the rule of [cvgm.StoredPreparer] a table of many levels thus
+// takes memory for its columns, not for its features.
 //
-// The means, and the scales of a [ScaledEffect], are learnt from the training rows. The levels
-// and their order come from the whole table, so every split has the same features. This is no
-// leak: levels depend on no target and on no number. A later level that the training rows lack
-// has the feature 0 in all of them. Its weight is then 0 under any penalty, or not unique,
-// which the learner refuses. So it changes no fit, and a validation row with it is predicted
-// like one of the first level, except by a kernel that compares rows. The first level of the
-// table is a choice of code like the unit of a number: penalties shrink the other levels
-// towards it, in every split alike.
+// The means, and the scales of a [ScaledEffect], are learned from the training rows. The levels and
+// their order come from the whole table, so every split has the same features. This is no leak,
+// because levels depend on no target and on no number. A level (other than the first) that the
+// training rows lack has the feature 0 in all of them. Its weight is then 0 under any penalty, or
+// not unique, which the learner refuses. So it changes no fit, and a validation row with it is
+// predicted like one of the first level, except by a kernel that compares rows. Which level is
+// first is a choice of code, like the unit of a number: penalties shrink the other levels towards
+// it, in every split alike.
 type Encoder struct {
 	columns []Column
 	target  string
@@ -55,9 +55,9 @@ func (e *Encoder) Dims() (in, out int) {
 	return len(e.columns), out
 }
 
-// Names returns the names of the features: "age" for the column age, "colour=red" for
-// its level red, "colour is other" for its rare levels, and "colour is missing" for missing
-// values as a level. The features of a [SmoothEffect] are "age smooth 1", "age smooth 2", and so on.
+// Names returns the names of the features. They are "age" for the column age, "colour=red" for its
+// level red, "colour is other" for its rare levels, and "colour is missing" for missing values as a
+// level. The features of a [SmoothEffect] are "age smooth 1", "age smooth 2", and so on.
 func (e *Encoder) Names() []string {
 	var names []string
 	for _, c := range e.columns {
@@ -88,7 +88,7 @@ func (e *Encoder) Names() []string {
 	return names
 }
 
-// Widest returns the column of which the most features are made, with their number.
+// Widest returns the column with the most features, and their number.
 func (e *Encoder) Widest() (column string, features int) {
 	for j := range e.columns {
 		if w := e.columns[j].Features(); w > features {
@@ -98,9 +98,9 @@ func (e *Encoder) Widest() (column string, features int) {
 	return column, features
 }
 
-// Fit returns an encoder with the means of the rows of train, the values of a table of
-// the same columns. A column with MissingIsMean and no value in any row that counts is an
-// error of kind ErrDomain. It costs O(T·p) for T rows of p columns.
+// Fit returns an encoder with the means of train, rows of values of a table with the same columns.
+// An error of kind ErrDomain reports a column with MissingIsMean that has no value in any row that
+// counts. It costs O(T·p) for T rows of p columns.
 func (e *Encoder) Fit(train *mat.Dense, weights []float64) (cvgm.Prepared, error) {
 	if train == nil {
 		return nil, args.Bad("train", qpdiff.ErrEmpty, "give the values of a table", "is nil")
@@ -128,7 +128,7 @@ func (e *Encoder) Fit(train *mat.Dense, weights []float64) (cvgm.Prepared, error
 }
 
 // fitEffects sets the scales of the columns by the rows of train, with means in place of missing
-// numbers, and reports a column of a PlainEffect or SmoothEffect that is constant on them.
+// numbers. It reports a column with a PlainEffect or SmoothEffect that is constant on them.
 func (e *Encoder) fitEffects(train *mat.Dense, weights sample.Weights) error {
 	rows, _ := train.Dims()
 	for j := range e.columns {
@@ -157,8 +157,8 @@ func (e *Encoder) fitEffects(train *mat.Dense, weights sample.Weights) error {
 	return nil
 }
 
-// presentMean returns the weighted mean of the entries of column j that are not NaN, and
-// whether any entry counts. It lies between the least and the largest of them, also if sums
+// presentMean returns the weighted mean of the entries of column j that are not NaN, and whether
+// any entry counts. The mean lies between the smallest and the largest entry, even if sums
 // overflow.
 func presentMean(x *mat.Dense, j int, weights []float64) (mean float64, ok bool) {
 	each := func(visit func(v, w float64)) {
@@ -186,8 +186,8 @@ func presentMean(x *mat.Dense, j int, weights []float64) (mean float64, ok bool)
 	return min(max(mean, low), high), true
 }
 
-// Apply writes the features of a row of values to dst. A missing value or an unknown
-// level that the column's rules do not allow is an error that names the column.
+// Apply writes the features of a row of values to dst. An error names the column of a missing value
+// or an unknown level that its rules do not allow.
 func (e *Encoder) Apply(dst, row []float64) error {
 	clear(dst)
 	return e.ApplyStored(row, func(feature int, v float64) { dst[feature] = v })
@@ -212,8 +212,8 @@ func (e *Encoder) Plain(self any, x *mat.Dense) bool {
 	return true
 }
 
-// MostStored returns the number of columns, of which one with a [SmoothEffect] counts all its
-// features.
+// MostStored returns the number of columns, in which a column with a [SmoothEffect] counts as all
+// its features.
 func (e *Encoder) MostStored() (most int) {
 	for j := range e.columns {
 		if c := &e.columns[j]; c.Kind == Numeric {
@@ -225,9 +225,9 @@ func (e *Encoder) MostStored() (most int) {
 	return most
 }
 
-// ApplyStored is Apply for the stored features alone: it calls set for the feature of each numeric
-// column, and of each categorical column whose level has a feature. It costs O(p) for
-// p columns, and as much again for each feature of a [SmoothEffect].
+// ApplyStored is Apply for the stored features alone. It calls set for the feature of each numeric
+// column, and of each categorical column whose level has a feature. It costs O(p) for p columns,
+// and as much again for each feature of a [SmoothEffect].
 func (e *Encoder) ApplyStored(row []float64, set func(feature int, v float64)) error {
 	if e.code == nil {
 		return fmt.Errorf("cvgm: encoder: %w: call Fit first", qpdiff.ErrNotFitted)

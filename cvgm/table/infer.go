@@ -11,8 +11,8 @@ type kinds struct {
 	text *csvText
 	t    *Table // that gets the columns
 	at   []int  // the places of its columns in a record
-	// points and commas count the columns of numbers with one of these decimal signs, and open
-	// lists those that either sign reads.
+	// points and commas count the columns of numbers with one of these decimal signs. open lists
+	// the columns that can be read with either sign.
 	points, commas int
 	open           []openNumber
 }

@@ -55,15 +55,15 @@ func (k *kinds) feature(i int, field string) error {
 	return nil
 }
 
-// Of a column of more than fewLevels levels, those that fewer than leastRows rows have are one
-// level, other. A column with more levels than uniqueShare of its values is an identifier.
+// In a column with more than fewLevels levels, those with fewer than leastRows rows form one level,
+// other. A column is an identifier if the number of its levels exceeds uniqueShare of its values.
 const (
 	leastRows   = 5
 	uniqueShare = .9
 )
 
-// group groups the rare levels of column i, and reports whether the column is a feature: an
-// identifier and a column of rare levels alone are none.
+// group groups the rare levels of column i, and reports whether the column is a feature. It is none
+// if it is an identifier or has rare levels alone.
 func (k *kinds) group(i int, column *Column, present int) bool {
 	all := len(column.Levels)
 	if all == present || float64(all) > uniqueShare*float64(present) {
@@ -145,7 +145,8 @@ func (k *kinds) target() error {
 	return nil
 }
 
-// binary returns the classes of a target of two numbers, 0 and 1 or −1 and 1, nil for others.
+// binary returns the classes of a target of two numbers, 0 and 1 or −1 and 1. It returns nil for
+// other targets.
 func (k *kinds) binary(i int) []string {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, record := range k.text.records {

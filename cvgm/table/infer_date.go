@@ -10,8 +10,8 @@ import (
 	"cvgm/qpdiff"
 )
 
-// dates adds the columns that are made of column i if it holds dates or times. Many dates with
-// another text among them are an error.
+// dates adds the columns made from column i if it holds dates or times. If another text is among
+// many dates, it returns an error.
 func (k *kinds) dates(i int, levels []string, number bool) (bool, error) {
 	layouts, reads := datesOf(levels)
 	switch {
@@ -29,7 +29,7 @@ func (k *kinds) dates(i int, levels []string, number bool) (bool, error) {
 		note := k.note
 		if !proven {
 			note = k.doubt
-			// A file with the decimal commas of a continent has its order of dates, too.
+			// A file with decimal commas comes from a country in which the day is first.
 			first = monthFirst(layout) && k.text.reader.comma == ','
 		}
 		if monthFirst(layout) != first {
@@ -43,8 +43,8 @@ func (k *kinds) dates(i int, levels []string, number bool) (bool, error) {
 	return true, k.addDates(i, layout)
 }
 
-// monthFirst reports whether the dates in other columns of the file have the month before the
-// day, and whether any of them proves it.
+// monthFirst examines the dates in other columns of the file. It reports whether their month is
+// before the day, and whether any of them proves it.
 func (k *kinds) monthFirst(except int) (first, proven bool) {
 	var with, without int
 	for i := range k.text.header {
@@ -77,7 +77,7 @@ func (k *kinds) errDate(i int, layout string) error {
 		"holds %q in line %d, column %q, in place of a date in the format %q", k.text.records[r][i], k.text.lines[r], k.text.header[i], layout)
 }
 
-// addDates adds the columns of the parts in which the dates of column i differ: days, year, month,
+// addDates adds columns for the parts in which the dates of column i differ: days, year, month,
 // weekday and hour. A missing date is a level of the month.
 func (k *kinds) addDates(i int, layout string) error {
 	var first time.Time

@@ -8,9 +8,9 @@ import (
 	"cvgm/qpdiff"
 )
 
-// number returns the format of the numbers in column i, which are not all plain, or nil if it
-// holds other texts. A column of mostly numbers with others among them is an error, and so is one
-// that must be of numbers and is not.
+// number returns the format of the numbers in column i if some are not plain, or nil if it holds
+// other texts. It returns an error for a column that is mostly numbers but not entirely, and for
+// one that must have numbers and does not.
 func (k *kinds) number(i int, levels []string, must bool) (*Number, error) {
 	c := newCensus()
 	for _, level := range levels {
@@ -76,9 +76,9 @@ func (k *kinds) counted(c *census, i int, number *Number) {
 	}
 }
 
-// decide sets the decimal sign of the columns that either sign reads: the one that the other
-// columns of the file prove or, if they prove none or both, the comma in a file whose fields
-// are not separated by commas.
+// decide sets the decimal sign of columns that can be read with either sign. It takes the sign that
+// the other columns of the file prove. If they prove none or both, it is the comma in a file whose
+// fields are not separated by commas.
 func (k *kinds) decide() {
 	if k.commas == 0 && len(k.open) == 0 {
 		return

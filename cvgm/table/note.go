@@ -12,7 +12,7 @@ type Note struct {
 	Field  string // of [CSV], which overrules the choice
 	// LeftOut is set if the column is no feature by this choice.
 	LeftOut bool
-	// Check is set if the file does not settle the choice, so that a wrong one may spoil the
+	// Check is set if the file does not settle the choice, so that a wrong choice may spoil the
 	// model: the column is left out, or nothing else in the file decides its format.
 	Check bool
 }

@@ -12,25 +12,25 @@ import (
 	"cvgm/qpdiff"
 )
 
-// A Number is how the numbers of a column are written if they are more than decimal numbers: with
-// a decimal comma, with separators of thousands, or with a unit. The separators are spaces,
-// apostrophes, and the one of '.' and ',' that is no decimal sign. They part groups of three
+// A Number describes how the numbers of a column are written if they are not plain decimal numbers:
+// with a decimal comma, with separators of thousands, or with a unit. Separators are spaces,
+// apostrophes, and that sign of '.' and ',' which is no decimal sign. They separate groups of three
 // digits. A minus may be − or a pair of parentheses, as in (1,234).
 type Number struct {
 	// Decimal is the decimal sign, '.' or ','. Zero: '.'.
 	Decimal rune
-	// Unit is the unit of the values. It follows the number or, if it is a currency, may precede
-	// it. A number without a unit is in this one. Empty: none.
+	// Unit is the unit of the values. It follows the number; a currency may also precede it. A
+	// number without a unit is in this unit. Empty: none.
 	Unit string
-	// Units holds the other units of the column, each with its size in Unit: .001 for "g" if Unit
-	// is "kg".
+	// Units holds the other units of the column, with the size of each in Unit: .001 for "g" if
+	// Unit is "kg".
 	Units map[string]float64
 }
 
 // decimal returns the decimal sign.
 func (n *Number) decimal() rune { return cmp.Or(n.Decimal, '.') }
 
-// parse returns the number of a field in Unit, and whether it is one of the format.
+// parse returns the number of a field in Unit, and whether the field has the format.
 func (n *Number) parse(field string) (float64, bool) {
 	return (*portable.NumberFormat)(n).Parse(field)
 }
@@ -114,10 +114,11 @@ func (c *census) add(field string) bool {
 	return true
 }
 
-// open reports whether the texts are numbers with either decimal sign, and others with each.
+// open reports whether the decimal sign is undecided: each sign reads all texts, and some texts
+// have one.
 func (c *census) open() bool { return c.point && c.comma && c.marked }
 
-// common returns the most frequent unit, and its texts with those that have none.
+// common returns the most frequent unit, and the number of texts with this unit or none.
 func (c *census) common() (unit string, texts int) {
 	for _, u := range slices.Sorted(maps.Keys(c.units)) {
 		if n := c.units[u]; u != "" && n > texts {
@@ -140,7 +141,7 @@ func (c *census) list() string {
 	return strings.Join(firstOf(all), ", ")
 }
 
-// format returns the format of the texts, and whether their units have one measure.
+// format returns the format of the texts, and whether all their units have the same measure.
 func (c *census) format() (n Number, ok bool) {
 	n.Decimal = '.'
 	if !c.point {

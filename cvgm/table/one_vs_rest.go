@@ -15,8 +15,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// OneVsRest predicts one of three or more classes from texts: by a [Pipeline] for each class
-// against the others, of the same columns. The class of a row is the one with the largest
+// OneVsRest predicts one of three or more classes from texts. It has a [Pipeline] for each class
+// against the others, all with the same columns. The class of a row is the one with the largest
 // decision. It is safe for concurrent use.
 type OneVsRest struct {
 	// Pipelines has a pipeline for each class, which is its Classes[1].
@@ -71,7 +71,7 @@ func (c *OneVsRest) Classes() []string {
 	return classes
 }
 
-// Read is [Pipeline.Read]. The target, if it is there, is one of the classes, and Table.Y holds
+// Read is [Pipeline.Read]. If the target is there, it is one of the classes, and Table.Y holds
 // their indices.
 func (c *OneVsRest) Read(r io.Reader) (*Table, error) {
 	if err := c.check(); err != nil {
@@ -93,8 +93,8 @@ func (c *OneVsRest) Record(fields map[string]string) (*Table, error) {
 	return t, nil
 }
 
-// Decision returns the decision of each class for each row, a matrix of rows and classes. It
-// returns the errors of [Pipeline.Decision].
+// Decision returns the decision of each class for each row, as a matrix of rows and classes. Its
+// errors are those of [Pipeline.Decision].
 func (c *OneVsRest) Decision(t *Table) (*mat.Dense, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -113,8 +113,8 @@ func (c *OneVsRest) Decision(t *Table) (*mat.Dense, error) {
 	return all, nil
 }
 
-// Class returns the class with the largest decision for each row, of equal ones the first. It
-// returns the errors of Decision.
+// Class returns the class with the largest decision for each row, and the first one of equal
+// decisions. Its errors are Decision's.
 func (c *OneVsRest) Class(t *Table) ([]string, error) {
 	decisions, err := c.Decision(t)
 	if err != nil {
@@ -148,7 +148,7 @@ func (c *OneVsRest) PredictRecord(fields map[string]string) (string, error) {
 	return classes[0], nil
 }
 
-// Probability returns the probability of each class for each row, a matrix of rows and classes:
+// Probability returns the probability of each class for each row, as a matrix of rows and classes:
 // the pipelines' probabilities divided by their sum. It needs Model.LogOdds of each pipeline, as
 // [Pipeline.Probability] does.
 func (c *OneVsRest) Probability(t *Table) (*mat.Dense, error) {
@@ -168,8 +168,8 @@ func (c *OneVsRest) Probability(t *Table) (*mat.Dense, error) {
 	return decisions, nil
 }
 
-// Accuracy returns the share of the rows of a table with a target whose class is predicted. A
-// table without classes is an error of kind ErrShape.
+// Accuracy returns the share of the rows of a table whose class is predicted correctly. The table
+// must have a target with classes; otherwise the error is of kind ErrShape.
 func (c *OneVsRest) Accuracy(t *Table) (float64, error) {
 	classes, err := c.Class(t)
 	if err != nil {
@@ -216,8 +216,8 @@ func (c OneVsRest) MarshalJSON() ([]byte, error) {
 	return strictjson.WithChecksum(out)
 }
 
-// UnmarshalJSON reads the text of MarshalJSON; predictions then have the same bits. It
-// fails as [Pipeline.UnmarshalJSON] does, and then leaves c unchanged.
+// UnmarshalJSON reads the text of MarshalJSON. Predictions then have the same bits. It fails as
+// [Pipeline.UnmarshalJSON] does, and then leaves c unchanged.
 func (c *OneVsRest) UnmarshalJSON(text []byte) error {
 	var in oneVsRestJSON
 	const remedy = "read the text that MarshalJSON wrote, with this version of the package or a later one"

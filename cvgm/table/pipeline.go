@@ -15,19 +15,19 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A Pipeline predicts from texts: a [cvgm.Model] with the [Encoder] that makes its features,
-// and the classes. [NewPipeline] makes one, and its JSON is all that a program needs to
-// predict. It is safe for concurrent use.
+// A Pipeline predicts from texts. It has a [cvgm.Model], the [Encoder] that makes its features, and
+// the classes. [NewPipeline] makes one. A program needs only its JSON to predict. It is safe for
+// concurrent use.
 type Pipeline struct {
 	Model   *cvgm.Model // its Prepared is an *Encoder
 	Target  string
 	Classes []string // of −1 and of +1; nil: the target is a number
-	// Intervals predicts intervals of a target that is a number, by models for the same columns. Nil: none.
+	// Intervals predicts intervals of a numeric target, by models for the same columns. Nil: none.
 	Intervals *interval.CVPlus
 }
 
-// NewPipeline joins a model, of [cvgm.CV.Final] with the encoder of [Table.Data] as
-// Config.Prepare, with the classes of the table. An error is of kind ErrShape.
+// NewPipeline joins a model with the classes of the table. The model comes from [cvgm.CV.Final],
+// with the encoder of [Table.Data] as Config.Prepare. An error is of kind ErrShape.
 func NewPipeline(m *cvgm.Model) (*Pipeline, error) {
 	p := &Pipeline{Model: m}
 	if m != nil {
@@ -63,11 +63,12 @@ func (p *Pipeline) encoder() (*Encoder, error) {
 	return e, nil
 }
 
-// Read reads the rows of a CSV to predict from. The columns of the model must be there, in any
-// order, and the target's may be; others are ignored. Numbers, levels and missing values are
-// read as the model's table was, but a missing value with MissingDropsRow is an error: each
-// record gives one row. It returns the errors of [CSV.Read]. MaxBytes is taken from the CSV of
-// the model's table, or is its default if the pipeline was read from JSON.
+// Read reads the rows of a CSV for predictions. The columns of the model must be there, in any
+// order. The target's column may be there; others are ignored. Numbers, levels and missing values
+// are read by the rules of the model's table, with one exception: a missing value with
+// MissingDropsRow is an error, because each record gives one row. It returns the errors of
+// [CSV.Read]. MaxBytes comes from the CSV of the model's table, or is its default if the pipeline
+// was read from JSON.
 func (p *Pipeline) Read(r io.Reader) (*Table, error) {
 	e, err := p.encoder()
 	if err != nil {
@@ -76,7 +77,7 @@ func (p *Pipeline) Read(r io.Reader) (*Table, error) {
 	return p.read(r, p.Classes, e.rest)
 }
 
-// read is Read by these classes of the target and the class of other texts.
+// read is Read with these classes of the target, and this class for other texts.
 func (p *Pipeline) read(r io.Reader, classes []string, rest string) (*Table, error) {
 	e, err := p.encoder()
 	if err != nil {
@@ -115,8 +116,8 @@ func (p *Pipeline) table(e *Encoder, lines []int) *Table {
 	return &Table{Columns: e.columns, Target: p.Target, Classes: p.Classes, TargetNumber: e.number, Lines: lines, reader: e.reader, rest: e.rest}
 }
 
-// Record returns the table of one row whose fields are given by the names of their columns, as
-// the texts that a CSV would hold. Names that are no columns are ignored.
+// Record returns the table of one row. The row is a map from names of columns to texts, as a CSV
+// would hold them. Names that are no columns are ignored.
 func (p *Pipeline) Record(fields map[string]string) (*Table, error) {
 	e, err := p.encoder()
 	if err != nil {
@@ -139,12 +140,11 @@ func (p *Pipeline) Record(fields map[string]string) (*Table, error) {
 	return t, nil
 }
 
-// Decision returns the model's prediction for each row: a number, or, for two classes, a number
-// that is above 0 for Classes[1]. Its bits are the same on amd64 and arm64, unless the kernel is
-// a type of another package; a kernel machine's predictions differ by rounding from
-// Model.Predict, which uses math.Exp. The table comes from Read or Record, or is the one that the
-// model was trained on. Another table is an error of kind ErrDomain, since its levels may have
-// other indices.
+// Decision returns the model's prediction for each row: a number or, for two classes, a number that
+// is above 0 for Classes[1]. Its bits are the same on amd64 and arm64, unless the kernel is a type
+// of another package. A kernel machine's predictions differ by rounding from Model.Predict, which
+// uses math.Exp. The table comes from Read or Record, or is the one on which the model was trained.
+// Another table is an error of kind ErrDomain, because its levels may have other indices.
 func (p *Pipeline) Decision(t *Table) ([]float64, error) {
 	e, err := p.encoder()
 	if err != nil {
@@ -169,9 +169,10 @@ func (t *Table) checkColumns(e *Encoder) error {
 	return args.BadIf(!same, "Table", qpdiff.ErrDomain, "read the table with Pipeline.Read", "has other columns or levels than the model's table")
 }
 
-// Predict returns the prediction for each row in the numbers of Table.Y: the decision, e to its
-// power with Model.LogMean, or, for two classes, +1 if the decision is above 0, else −1. It returns
-// the errors of Decision, and one of kind ErrNotFinite if the power overflows.
+// Predict returns the prediction for each row in the numbers of Table.Y. It is the decision; with
+// Model.LogMean, e to the power of the decision; for two classes, +1 if the decision is above 0 and
+// otherwise −1. It returns the errors of Decision, and one of kind ErrNotFinite if the power
+// overflows.
 func (p *Pipeline) Predict(t *Table) ([]float64, error) {
 	predictions, err := p.Decision(t)
 	if err != nil {
@@ -209,8 +210,8 @@ func (p *Pipeline) PredictRecord(fields map[string]string) (float64, error) {
 	return predictions[0], nil
 }
 
-// Class returns the class that Predict gives each row. A target that is a number is an error of
-// kind ErrDomain; other errors come from Decision.
+// Class returns the predicted class of each row. For a numeric target it returns an error of kind
+// ErrDomain; other errors come from Decision.
 func (p *Pipeline) Class(t *Table) ([]string, error) {
 	if p != nil && len(p.Classes) == 0 { // Decision refuses nil
 		return nil, args.Bad("Pipeline.Classes", qpdiff.ErrDomain, "use Predict, or read the training table with CSV.Positive", "is empty: the target %q is a number", p.Target)
@@ -226,9 +227,9 @@ func (p *Pipeline) Class(t *Table) ([]string, error) {
 	return classes, nil
 }
 
-// Probability returns the probability of the label +1, which is Classes[1], for each row,
-// 1/(1 + exp(−decision)). It needs Model.LogOdds: the decisions of other learners are no log
-// odds, and asking for probabilities is an error of kind ErrDomain.
+// Probability returns the probability of the label +1, which is Classes[1], for each row: 1/(1 +
+// exp(−decision)). It needs Model.LogOdds. The decisions of other learners are no log odds, and the
+// error is then of kind ErrDomain.
 func (p *Pipeline) Probability(t *Table) ([]float64, error) {
 	if p != nil && p.Model != nil && !p.Model.LogOdds { // Decision refuses nil
 		return nil, args.Bad("Model.LogOdds", qpdiff.ErrDomain, "train a linear.Logistic or linear.SparseLogistic, or use Decision", "is false: the model's predictions are not log odds")

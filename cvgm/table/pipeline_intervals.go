@@ -11,9 +11,10 @@ import (
 )
 
 // Interval returns the ends of the prediction interval of a level, such as .9, for each row: see
-// [interval.CVPlus.Predict]. It needs Intervals, as Tuner.Intervals makes them, and returns an error of kind
-// ErrEmpty without. Other errors come from Decision and from CVPlus.Predict. The ends have the same
-// bits on amd64 and arm64, as Decision has; with a kernel they differ from CVPlus.Predict's by rounding.
+// [interval.CVPlus.Predict]. It needs Intervals, which Tuner.Intervals makes; without them the
+// error is of kind ErrEmpty. Other errors come from Decision and from CVPlus.Predict. Like
+// Decision, the ends have the same bits on amd64 and arm64. With a kernel they differ from
+// CVPlus.Predict's by rounding.
 func (p *Pipeline) Interval(t *Table, level float64) (low, high []float64, err error) {
 	e, err := p.encoder()
 	if err != nil {
@@ -51,7 +52,8 @@ func (p *Pipeline) IntervalRecord(fields map[string]string, level float64) (low,
 	return lows[0], highs[0], nil
 }
 
-// checkIntervals reports intervals that are missing, or whose models have other columns than the encoder.
+// checkIntervals reports missing intervals, and intervals whose models have other columns than the
+// encoder.
 func (p *Pipeline) checkIntervals(e *Encoder) error {
 	if p.Intervals == nil {
 		return args.Bad("Pipeline.Intervals", qpdiff.ErrEmpty, "set Tuner.Intervals, for a target that is a number", "is nil")
@@ -87,7 +89,7 @@ type foldJSON struct {
 	Weights []float64       `json:"weights"`
 }
 
-// scaleJSON is the scale of a column with a ScaledEffect, on the training rows of a fold.
+// scaleJSON is the scale of a column with a ScaledEffect on the training rows of a fold.
 type scaleJSON struct {
 	Centre    float64 `json:"centre"`
 	Deviation float64 `json:"deviation"`
@@ -155,7 +157,7 @@ func (in *intervalsJSON) read(e *Encoder) (*interval.CVPlus, error) {
 	return p, p.Check()
 }
 
-// encoder returns the encoder e with the means and the scales of the fold.
+// encoder returns the encoder e with the means and scales of the fold.
 func (f *foldJSON) encoder(e *Encoder) (*Encoder, error) {
 	own := *e
 	own.code = slices.Clone(e.code)

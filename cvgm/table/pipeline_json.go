@@ -83,8 +83,9 @@ const (
 	plainVersion    = 2 // without effects, intervals and what a learner of penalties adds
 )
 
-// pipelineKeys returns the keys of a pipeline's JSON text by its version. The value of "model"
-// is checked when it is read. Version 1 has no formats of columns, and version 2 no effects and no intervals.
+// pipelineKeys returns the keys of a pipeline's JSON text by its version. The value of "model" is
+// checked when it is read. Version 1 has no formats of columns. Version 2 has no effects and no
+// intervals.
 func pipelineKeys(version string) map[string]map[string]bool {
 	keys := map[string]map[string]bool{
 		"pipeline": {"format": true, "version": true, "target": true, "classes": false, "class_of_others": false, "log_odds": true,
@@ -110,10 +111,11 @@ func pipelineKeys(version string) map[string]map[string]bool {
 	return keys
 }
 
-// MarshalJSON writes the pipeline: the columns with their levels and means, the classes, how a
-// CSV is read, the model, the intervals with their models if there are any, and a checksum of all these. Version 3 of the
-// format has intervals; without them the text is of version 2, which earlier programs read, too. It returns the errors of
-// [cvgm.Model.MarshalJSON], and refuses a pipeline whose parts do not fit together.
+// MarshalJSON writes the pipeline: the columns with their levels and means, the classes, the format
+// of the CSV, the model, the intervals with their models if there are any, and a checksum of all
+// these. A pipeline with intervals is written in version 3 of the format. Without them it is
+// written in version 2, which earlier programs read, too. It returns the errors of
+// [cvgm.Model.MarshalJSON]. A pipeline whose parts do not fit together is an error.
 func (p Pipeline) MarshalJSON() ([]byte, error) {
 	e, err := p.encoder()
 	if err != nil {
@@ -143,13 +145,15 @@ func (p Pipeline) MarshalJSON() ([]byte, error) {
 	return strictjson.WithChecksum(out)
 }
 
-// UnmarshalJSON reads the text of MarshalJSON in versions 1, which has no formats of columns, 2 and 3.
-// A later version of this package reads all three, too. Decisions, predictions and intervals then
-// have the bits of the pipeline that was written, on amd64 and arm64; a kernel machine that version 1
-// wrote may differ by rounding. Text that makes no pipeline is an error, and p is left as it was. The error
-// is a *qpdiff.ArgError for another format or version, for a part that is missing, unknown, repeated
-// or null, and for parts that do not fit together. It is one also for a checksum that is missing or
-// wrong. Other spaces, escapes, orders of keys and forms of the same float64s are read.
+// UnmarshalJSON reads the text of MarshalJSON in versions 1, which has no formats of columns, 2 and
+// 3. Later versions of this package read all three, too. Decisions, predictions and intervals then
+// have the same bits as those of the written pipeline, on amd64 and arm64. A kernel machine written
+// in version 1 may differ by rounding. Other spaces, escapes, orders of keys and forms of the same
+// float64s are accepted.
+//
+// Text that makes no pipeline is an error, and p is then unchanged. The error is a *qpdiff.ArgError
+// for another format or version; for a part that is missing, unknown, repeated or null; for parts
+// that do not fit together; and for a checksum that is missing or wrong.
 func (p *Pipeline) UnmarshalJSON(text []byte) error {
 	var header struct {
 		Format  *string      `json:"format"`

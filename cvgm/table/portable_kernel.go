@@ -24,8 +24,8 @@ type kernelCode struct {
 	widths []float64 // that the code names; nil: it names none
 }
 
-// codeOf returns the code of the kernel of a machine that was checked, the zero value for a kernel
-// of another package.
+// codeOf returns the code of the kernel of a checked machine, or the zero value for a kernel of
+// another package.
 func codeOf(m *kernel.Model) kernelCode {
 	p := m.Params
 	if len(m.Coef) == 0 { // without parameters, and no value is taken
@@ -52,7 +52,7 @@ func codeOf(m *kernel.Model) kernelCode {
 	return kernelCode{}
 }
 
-// portableModel returns m with a portable kernel if it has one of package kernel.
+// portableModel returns m, with a portable kernel if m has a kernel of package kernel.
 func portableModel(m *cvgm.Model) *cvgm.Model {
 	if m.Kernel == nil || m.Kernel.Check() != nil { // Predict reports the fault
 		return m

@@ -63,10 +63,10 @@ func errCode(format string, a ...any) error {
 	return args.Bad("Pipeline.Model", qpdiff.ErrDomain, "write the pipeline as JSON", format, a...)
 }
 
-// probeRows is the number of rows on which the code of a pipeline is compared with it.
+// probeRows is the number of rows on which a pipeline and its code are compared.
 const probeRows = 16
 
-// probes returns predictions for rows with numbers around the means, and with all levels in turn.
+// probes returns predictions for rows with numbers near the means, and with all levels in turn.
 func (p *Pipeline) probes(e *Encoder) (want []float64, rows *mat.Dense, err error) {
 	rows = mat.NewDense(probeRows, len(e.columns), nil)
 	at := 0

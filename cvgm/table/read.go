@@ -29,11 +29,11 @@ func (c CSV) ReadFile(path string) (*Table, error) {
 	return table, nil
 }
 
-// Read reads a table. An error of the text names line, column and field. Its kind is ErrShape
-// for a text without examples or features, ErrNotFinite for a missing value and for text in
-// place of a number, and ErrDomain for settings, names and kinds. A record with another number
-// of fields than the header is a *csv.ParseError of package encoding/csv. Read holds the whole
-// text in memory, as far as MaxBytes allows, and only the values after that.
+// Read reads a table. An error of the text names line, column and field. Its kind is ErrShape for a
+// text without examples or features, ErrNotFinite for a missing value and for text in place of a
+// number, and ErrDomain for settings, names and kinds. A record whose number of fields differs from
+// the header's is a *csv.ParseError of package encoding/csv. Read holds the whole text in memory,
+// within MaxBytes; the table then holds only the values.
 func (c CSV) Read(r io.Reader) (*Table, error) {
 	if err := args.First(
 		args.BadIf(c.Comma != 0 && !validComma(c.Comma), "CSV.Comma", qpdiff.ErrDomain, "use a character that is no quote and no line end", "is %q", c.Comma),
@@ -104,8 +104,8 @@ func groups(text *csvText, i int) []int {
 	return of
 }
 
-// readColumns sets the table's values from the named columns of the file. The error of a
-// missing or an unknown value names its line.
+// readColumns sets the table's values from the named columns of the file. The error for a missing
+// or unknown value names its line.
 func (t *Table) readColumns(text *csvText, at []int) error {
 	if more := len(at) - len(text.header); more > 0 { // the parts of dates
 		if err := text.meter.check(text.meter.held + 8*float64(more)*float64(len(text.records))); err != nil {

@@ -13,33 +13,32 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A Table holds examples as they were read: the values of the columns, and the
-// target. It must not be changed. Concurrent use is safe.
+// A Table holds examples as they were read: the values of the columns, and the target. It must not
+// be changed. It is safe for concurrent use.
 type Table struct {
 	Columns []Column // in the order of the file, without target, group and ignored columns
 	Target  string   // the name of the target's column
-	// Y holds the target of each row: the number, ±1 for two classes, or, for more classes, the
-	// index in Classes. It is nil if a table for predictions has no target.
+	// Y holds the target of each row: a number, ±1 for two classes or, for more classes, the index
+	// in Classes. It is nil if a table for predictions has no target.
 	Y []float64
-	// Classes holds the classes of the target: two, of which Classes[1] is +1, or more, sorted.
-	// It is nil if the target is a number.
+	// Classes holds the classes of the target. If there are two, Classes[1] is +1. More classes are
+	// sorted. It is nil if the target is a number.
 	Classes []string
-	// Groups holds the number of each row's group, by first appearance from 0. It is
-	// nil without CSV.Group.
+	// Groups holds the number of each row's group, counted from 0 by first appearance. It is nil
+	// without CSV.Group.
 	Groups []int
-	// TargetNumber is how the numbers of the target are written, if they are. Nil: as plain
-	// decimal numbers.
+	// TargetNumber describes how the numbers of the target are written. Nil: as plain decimal
+	// numbers.
 	TargetNumber *Number
-	// Notes holds the choices that CSV.Read made if the texts of a column left some.
+	// Notes holds the choices that CSV.Read made where the texts of a column left them open.
 	Notes []Note
 	// Weights holds the weight of each row. It is nil without CSV.Weights.
 	Weights []float64
-	// Lines holds the line of the file on which each row begins. It skips rows that were
-	// left out.
+	// Lines holds the line of the file on which each row begins. Rows that were left out have none.
 	Lines []int
 
-	// x holds numbers and, for categorical columns, indices in Levels. NaN is a
-	// missing value, and len(Levels) an unknown level.
+	// x holds numbers and, for categorical columns, indices in Levels. NaN is a missing value, and
+	// len(Levels) is an unknown level.
 	x *mat.Dense
 	// weightsName and groupName are the columns of Weights and Groups, and dropped counts the
 	// rows that were left out.
@@ -57,8 +56,8 @@ func (t *Table) check() error {
 // Dims returns the number of rows and of columns.
 func (t *Table) Dims() (rows, columns int) { return t.x.Dims() }
 
-// Rows returns the table of the named rows of t, in their order, with the columns,
-// levels and classes of t. It panics for an index that t does not have and for an empty i.
+// Rows returns the table of the rows i of t, in their order, with the columns, levels and classes
+// of t. It panics if an index is out of range, and if i is empty.
 func (t *Table) Rows(i []int) *Table {
 	_, p := t.x.Dims()
 	part := *t
@@ -69,9 +68,9 @@ func (t *Table) Rows(i []int) *Table {
 	return &part
 }
 
-// Binary returns t with the target +1 for the class and −1 for all others, whose
-// class is then "not " and the class, or the other class of two. An unknown class,
-// and a target that is a number, are errors of kind ErrDomain.
+// Binary returns t with the target +1 for the class and −1 for all others. The other class is then
+// named "not " and the class, or is the other one of two. An unknown class, and a numeric target,
+// are errors of kind ErrDomain.
 func (t *Table) Binary(class string) (*Table, error) {
 	if err := t.check(); err != nil {
 		return nil, err
@@ -107,13 +106,13 @@ func (t *Table) classRemedy() string {
 	return fmt.Sprintf("name one of %q", t.Classes)
 }
 
-// Data returns the input of [cvgm.New]: the values and the target for Config.Data, and for
-// Config.Prepare the encoder that makes features of the values. The values are of no use
-// without the encoder: they hold indices of levels, and NaN for missing values. They share
-// storage with the table. A table without target is an error; so is a target of more than two
-// classes, which needs [Table.Binary]. A table whose levels make more features than
-// CSV.MaxBytes allows is an error of kind [qpdiff.ErrTooLarge], unless few of many are stored:
-// see [cvgm.StoredPreparer].
+// Data returns the input of [cvgm.New]: for Config.Data the values and the target, and for
+// Config.Prepare the encoder that turns the values into features. Without the encoder the values
+// are useless: they hold indices of levels, and NaN for missing values. They share storage with the
+// table. A table without target is an error, and so is a target of more than two classes, which
+// needs [Table.Binary]. A table whose levels make more features than CSV.MaxBytes allows is an
+// error of kind [qpdiff.ErrTooLarge], unless only few of them are stored: see
+// [cvgm.StoredPreparer].
 func (t *Table) Data() (learn.Data, *Encoder, error) {
 	if err := t.check(); err != nil {
 		return learn.Data{}, nil, err

@@ -16,9 +16,9 @@ import (
 	"cvgm/qpdiff"
 )
 
-// WriteGo writes the pipeline as one Go file of package pkg, formatted, which imports the standard
-// library alone. The file has a package of its own, with these functions of a row, which is given
-// by the names of its columns as the texts that a CSV would hold:
+// WriteGo writes the pipeline as one formatted Go file of package pkg that imports only the
+// standard library. The file has its own package with these functions of a row. The row is a map
+// from names of columns to texts, as a CSV would hold them:
 //
 //	func Predict(row map[string]string) (float64, error)     // if the target is a number
 //	func Decision(row map[string]string) (float64, error)    // if it is one of two classes: above 0 for Classes[1]; with Model.LogMean the logarithm of Predict
@@ -26,18 +26,19 @@ import (
 //	func Probability(row map[string]string) (float64, error) // of Classes[1], if Model.LogOdds is set
 //	func Interval(row map[string]string, level float64) (low, high float64, err error) // if Intervals is set
 //
-// PredictValues and DecisionValues take numbers instead: the values of Columns, of a categorical
-// column the index of its level, NaN for a missing value. They are faster, because no text is read.
+// PredictValues and DecisionValues take numbers instead, the values of Columns: for a categorical
+// column the index of its level, and NaN for a missing value. They are faster, because they parse
+// no text.
 //
-// The results have the bits of Predict, Decision, Class, Probability and Interval on amd64 and arm64, and a row is an
-// error of the file if it is one of the pipeline. The functions may be called at the same time.
-// The file carries the code that its columns and its model need, and no other. It holds the support
-// rows of a kernel machine, which are all its training rows for kernel.Ridge, and for Interval the
-// model of each fold.
+// The results have the bits of Predict, Decision, Class, Probability and Interval on amd64 and
+// arm64. A row that is an error of the pipeline is one of the file, too. The functions may be
+// called concurrently. The file contains only the code that its columns and its model need. It has
+// the support rows of a kernel machine, which for kernel.Ridge are all training rows, and for
+// Interval the model of each fold.
 //
 // Effects of columns are written, too. Errors are of kind ErrDomain for a pkg that is no name of a
-// package, and for a kernel or a predictor of another package, which have no Go code; others are those
-// of Decision, of Interval and of w.
+// package, and for a kernel or a predictor of another package, which have no Go code. Other errors
+// come from Decision, Interval and w.
 func (p *Pipeline) WriteGo(w io.Writer, pkg string) error {
 	m, kernel, err := p.portable()
 	if err != nil {
@@ -139,7 +140,7 @@ func (f *goFile) model(m portable.Model, k kernelCode) {
 	f.models++
 }
 
-// writeIntervals adds the models of the folds, their errors and Interval, if p has intervals.
+// writeIntervals writes the models of the folds, their errors and Interval, if p has intervals.
 func (p *Pipeline) writeIntervals(f *goFile) error {
 	if p.Intervals == nil {
 		return nil

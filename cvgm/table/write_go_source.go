@@ -14,7 +14,7 @@ import (
 	"cvgm/cvgm/internal/portable"
 )
 
-// uses are the names in some code: those that stand alone, and those that follow a point, which
+// uses are the names in some code: the ones that appear alone, and the ones after a point, which
 // fields and methods have.
 type uses struct{ alone, selected map[string]bool }
 
@@ -49,7 +49,8 @@ func (d *declaration) used(u *uses) bool {
 	return slices.ContainsFunc(d.names, func(name string) bool { return u.alone[name] })
 }
 
-// declared returns a declaration, nil for one of imports, whose paths are set in imports by their names.
+// declared returns a declaration. It returns nil for a declaration of imports, and sets their paths
+// by name in imports.
 func declared(d ast.Decl, imports map[string]string) *declaration {
 	out := &declaration{node: d}
 	switch d := d.(type) {
@@ -83,8 +84,8 @@ func declared(d ast.Decl, imports map[string]string) *declaration {
 	return out
 }
 
-// portableCode returns the declarations of package portable's files that written files carry, and the
-// paths of their imports by name.
+// portableCode returns the declarations of package portable's files that written files contain, and
+// the paths of their imports by name.
 func portableCode() (all []*declaration, imports map[string]string, err error) {
 	imports = map[string]string{}
 	files, err := portable.Source.ReadDir(".")
@@ -117,8 +118,8 @@ func portableCode() (all []*declaration, imports map[string]string, err error) {
 	return all, imports, nil
 }
 
-// carried appends to code the declarations of package portable that it needs, with those that these
-// need. It returns the imports of all, and the exported names among the declarations.
+// carried appends to code the declarations of package portable that it needs, directly or through
+// others. It returns the imports of all, and their exported names.
 func carried(code *bytes.Buffer) (imports, exported map[string]bool, err error) {
 	all, paths, err := portableCode()
 	if err != nil {
@@ -162,8 +163,7 @@ func carried(code *bytes.Buffer) (imports, exported map[string]bool, err error) 
 	return imports, exported, nil
 }
 
-// unexport returns code with the given names in lower case, also where a doc comment begins with
-// one.
+// unexport returns code with the given names in lower case, also at the beginning of a doc comment.
 func unexport(code []byte, exported map[string]bool) string {
 	var s scanner.Scanner
 	set := token.NewFileSet()

@@ -458,10 +458,10 @@ func (s *tuneSearch) search(x []float64, bounds func(i int) (lower, upper float6
 	return stop
 }
 
-// zeros sets the hyperparameters that may vanish and are near their lower bounds to 0, all at
-// once and then each, as long as the CV loss does not rise. The search then continues from
-// there in raw values, with the lower bound 0 for those that may vanish. Widths stay above 0: a search
-// in their logarithms begins from them.
+// zeros sets hyperparameters that may vanish and are near their lower bounds to 0, first all at
+// once and then each one, while the CV loss does not rise. The search then continues from there in
+// raw values. Hyperparameters that may vanish then have the lower bound 0. Widths stay above 0,
+// because a search in their logarithms begins from them.
 func (s *tuneSearch) zeros() error {
 	var near []int
 	for i, h := range s.hyper {

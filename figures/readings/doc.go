@@ -1,7 +1,7 @@
-// Package readings words the results: for a notebook its answer, and for a figure or table the
-// sentences that read it. All texts are Markdown, paragraphs apart by an empty line; numbers and
-// words such as "higher" follow from the result. A function has the name of the function in
-// package figures that draws what it reads.
+// Package readings puts results into words: the answer of a notebook, and the sentences below a
+// figure or table. All texts are Markdown, with an empty line between paragraphs. Numbers and words
+// such as "higher" follow from the result. A function has the same name as the function of package
+// figures whose drawing it describes.
 package readings
 
 import (

@@ -34,7 +34,7 @@ func ElasticNetTable(seeds *elasticnet.Seeds) string {
 			seeds.Params.Steps, seeds.Params.LongSteps, Described(long.CVGMMinusCV.Difference, 3), Described(long.CVGMMinusTest.Difference, 3)))
 }
 
-// ElasticNetBoxTable counts how often the box of exhaustive and random search is what stops them.
+// ElasticNetBoxTable counts how often the box limits exhaustive and random search.
 func ElasticNetBoxTable(seeds *elasticnet.Seeds) string {
 	share := func(e experiment.Estimate) string { return fmt.Sprintf("%.0f ± %.0f %%", 100*e.Mean, 100*e.Margin) }
 	return fmt.Sprintf("The minimum of the CV loss lies outside the paper's box on %s of the data sets, beyond an upper end on %s. The best point of the grid lies on the grid's edge on %s, on an upper edge on %s.",
@@ -56,7 +56,7 @@ func ElasticNetLearningCurves(r *elasticnet.Result) string {
 	return fmt.Sprintf("Lower is better, and no search sees the test loss. The line of CVGM is the test loss at each point of its path. The lines of the other two are the test loss at the point of lowest CV loss so far, so they can rise. Exhaustive search has been at %.4f and ends at %.4f.", slices.Min(r.Exhaustive.TestLoss), r.Exhaustive.Final())
 }
 
-// ElasticNetEarlyStopping reads the figure, and lists the losses at the ends of the run.
+// ElasticNetEarlyStopping describes the figure, and lists the losses at the ends of the run.
 func ElasticNetEarlyStopping(r *elasticnet.Result) string {
 	at := func(v []float64) int { return slices.Index(v, slices.Min(v)) }
 	last, long := len(r.CVGM.Lambda)-1, len(r.Long.Lambda)-1

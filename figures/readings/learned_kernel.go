@@ -9,8 +9,8 @@ import (
 	"cvgm/cvgm/experiment/kernels"
 )
 
-// Rings is the answer of the rings: the accuracy along the exact gradient and along the published
-// direction, and how the two differ.
+// Rings is the answer on the rings: the accuracies along the exact gradient and along the published
+// direction, and their difference.
 func Rings(r *kernels.LearnedKernelResult) string {
 	published, full := r.Run(kernels.Published), r.Run(kernels.Full)
 	return paragraphs(
@@ -101,8 +101,8 @@ func RingsBayesTable(r *kernels.LearnedKernelResult) string {
 		r.Bayes.Test, r.Run(kernels.Published).FinalAccuracy(), r.Run(kernels.Full).FinalAccuracy(), r.Bayes.Population)
 }
 
-// deviation is the standard deviation of an accuracy on the test examples, if the best rule's is
-// the truth.
+// deviation is the standard deviation of an accuracy on the test examples, if the true accuracy is
+// the best rule's.
 func deviation(r *kernels.LearnedKernelResult) float64 {
 	return math.Sqrt(r.Bayes.Population * (1 - r.Bayes.Population) / float64(len(r.Test.Y)))
 }

@@ -69,8 +69,8 @@ func ManyHyperparametersCurves(r *manyhyper.LeversResult) string {
 	return paragraphs("A thick line below the dotted one is a gain. A thin line that falls below the thick one of its colour is over-fitting of the splits: the CV loss of many hyperparameters promises more than the test loss has.", all.String())
 }
 
-// Enough counts the searches in which many hyperparameters of a kind are not clearly better than
-// one.
+// Enough counts the searches in which one hyperparameter suffices: many of the kind are not clearly
+// better.
 func Enough(r *manyhyper.LeversResult, m *manyhyper.MapResult) string {
 	var without []string
 	for _, l := range r.Problems {
@@ -92,7 +92,8 @@ func Enough(r *manyhyper.LeversResult, m *manyhyper.MapResult) string {
 		cells.String())
 }
 
-// counts counts the cells of a problem in which a difference is clearly below and above 0, and all.
+// counts counts the cells of a problem: those in which a difference is clearly below 0, those in
+// which it is clearly above 0, and all.
 func counts(m *manyhyper.MapResult, problem string, of func(c manyhyper.MapCell) experiment.Estimate) (below, above, all int) {
 	for _, c := range m.Cells {
 		if c.Problem != problem {
@@ -109,7 +110,7 @@ func counts(m *manyhyper.MapResult, problem string, of func(c manyhyper.MapCell)
 	return below, above, all
 }
 
-// GradientMap reads the figure, and counts the cells in which the CV gradient helps.
+// GradientMap describes the figure, and counts the cells in which the CV gradient helps.
 func GradientMap(m *manyhyper.MapResult) string {
 	var cells list
 	for _, problem := range manyhyper.MapProblems {
@@ -119,7 +120,7 @@ func GradientMap(m *manyhyper.MapResult) string {
 	return paragraphs("A line that crosses the dotted one changes its sign with this factor. The bands are narrow where the cells agree; a wide band can hide a gain and a loss.", cells.String())
 }
 
-// turns names the factors with which the mean of a difference changes its sign clearly.
+// turns names the factors that clearly change the sign of a mean difference.
 func turns(m *manyhyper.MapResult, problem string) string {
 	var turned [2][]string
 	for factor, name := range manyhyper.Factors {

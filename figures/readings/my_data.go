@@ -21,8 +21,8 @@ func nameOf(name string) string {
 	return "“" + string(runes) + "”"
 }
 
-// MyDataPredictions reads the predictions: of numbers the size and the pattern of the residuals,
-// and of classes the area and the calibration.
+// MyDataPredictions describes the predictions: for numbers the size and the pattern of the
+// residuals, and for classes the area and the calibration.
 func MyDataPredictions(r *mydata.Result) string {
 	if len(r.Models) == 0 {
 		return ""
@@ -127,7 +127,7 @@ func myArea(r *mydata.Result) string {
 		nameOf(m.Class), nameOf(r.Classes[0]), 100*myAUC(m), 100*at[1], nameOf(m.Class), 100*at[0])
 }
 
-// myAUC is the area within the folds or, without one, the area of all predictions.
+// myAUC is the area within the folds. Without folds it is the area of all predictions.
 func myAUC(m mydata.Model) float64 {
 	if c := m.Judged.Classes; c != nil && c.AUC == c.AUC {
 		return c.AUC

@@ -9,8 +9,8 @@ import (
 	"cvgm/cvgm/experiment/samplesize"
 )
 
-// Ablation is the answer on the CV loss and its gradient, for penalties and for a network's
-// weights.
+// Ablation is the answer on the effect of the CV loss and its gradient, for penalties and for a
+// network's weights.
 func Ablation(d *samplesize.AblationResult) string {
 	var penalties list
 	weights := make(map[claims.Help]int)

@@ -14,7 +14,7 @@ func reached(r *searches.Result, m searches.Method) int {
 	return m.Within(r.Params.Budget, r.Params.DataSets)
 }
 
-// named returns the search of this name, one without a data set if there is none.
+// named returns the search of this name. If there is none, it returns a search without data sets.
 func named(r *searches.Result, name string) searches.Method {
 	for _, m := range r.Methods {
 		if m.Name == name {
@@ -24,7 +24,8 @@ func named(r *searches.Result, name string) searches.Method {
 	return searches.Method{Name: name}
 }
 
-// Searches is the answer on the searches, and on the time of a gradient if times are recorded.
+// Searches is the answer on the searches. If times are recorded, it includes the time of a
+// gradient.
 func Searches(r *searches.Result, t *claims.Timings) string {
 	var best searches.Method // without gradients
 	for _, m := range r.Methods {

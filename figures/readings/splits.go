@@ -9,7 +9,7 @@ import (
 )
 
 // covering returns the first setting of the sweep over K in which balanced splits validate every
-// example, nil if there is none.
+// example. It returns nil if there is none.
 func covering(r *splits.Result) *splits.Setting {
 	n := r.Params.Train
 	k := slices.IndexFunc(r.ByK, func(s splits.Setting) bool { return s.K*(n-int(s.P*float64(n))) >= n })
@@ -19,8 +19,8 @@ func covering(r *splits.Result) *splits.Setting {
 	return &r.ByK[k]
 }
 
-// told lists the settings whose error is larger (sign 1) or smaller (-1) than the error of the
-// sweep's last setting, on the same data.
+// told lists the settings whose error differs from that of the sweep's last setting on the same
+// data: larger for sign 1, smaller for sign -1.
 func told(sweep []splits.Setting, sign int, name func(splits.Setting) string) string {
 	var all []string
 	for _, s := range sweep {

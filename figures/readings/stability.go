@@ -8,7 +8,7 @@ import (
 	"cvgm/cvgm/experiment/stability"
 )
 
-// directions counts the starts from which CVGM raises Δ, and those from which it lowers it.
+// directions counts the starts from which CVGM raises Δ, and the starts from which it lowers it.
 func directions(r *stability.Result) (raised, lowered int) {
 	for _, s := range r.Starts {
 		switch s.DeltaChange.Sign() {
@@ -21,7 +21,7 @@ func directions(r *stability.Result) (raised, lowered int) {
 	return raised, lowered
 }
 
-// lowest returns the number of the setting with the lowest mean of a part.
+// lowest returns the number of the setting with the lowest mean of one part.
 func lowest(settings []stability.Parts, part func(stability.Parts) experiment.Estimate) int {
 	best := 0
 	for k, s := range settings {
@@ -35,7 +35,7 @@ func lowest(settings []stability.Parts, part func(stability.Parts) experiment.Es
 func risk(s stability.Parts) experiment.Estimate  { return s.Risk }
 func delta(s stability.Parts) experiment.Estimate { return s.Delta }
 
-// Stability is the answer on the identity and on what CVGM does to Δ.
+// Stability is the answer on the identity and on the effect of CVGM on Δ.
 func Stability(r *stability.Result) string {
 	holds, widest := 0, 0.
 	for _, s := range r.Settings() {

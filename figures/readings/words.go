@@ -9,9 +9,9 @@ import (
 )
 
 // Described describes a difference by its 95 % confidence interval, with the given number of
-// digits: "is higher by 0.21 ± 0.08", "is lower by …", or, if the interval contains 0, "shows
-// no clear difference (…)". The difference of a single repetition has no interval and "differs
-// by … on one data set"; without repetitions it "is not measured".
+// digits: "is higher by 0.21 ± 0.08", "is lower by …", or, if the interval contains 0, "shows no
+// clear difference (…)". A single repetition has no interval, and the difference then "differs by …
+// on one data set". Without repetitions it "is not measured".
 func Described(e experiment.Estimate, digits int) string {
 	switch {
 	case e.N == 0:
@@ -31,7 +31,8 @@ func Points(e experiment.Estimate) experiment.Estimate {
 	return e.Times(100)
 }
 
-// Listed joins names, which may have commas, with semicolons; of no names it returns "none".
+// Listed joins names with semicolons, because names may have commas. Without names it returns
+// "none".
 func Listed(names []string) string {
 	if len(names) == 0 {
 		return "none"

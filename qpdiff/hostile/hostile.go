@@ -1,7 +1,6 @@
-// Package hostile drives the tests of a package's whole interface by generated inputs that are
-// likely to break it: ties, dependent rows, wrong shapes, entries of any size, NaN. An input is
-// a function of a seed and an index, so that each failure names the command that replays it. A
-// long run:
+// Package hostile drives tests of a package's whole interface. It generates inputs that are likely
+// to break it: ties, dependent rows, wrong shapes, entries of any size, NaN. An input is a function
+// of a seed and an index, so that each failure names the command that replays it. A long run:
 //
 //	go test ./qpdiff ./cvgm -run '^TestHostile$' -v -timeout 0 -hostile.n 5000000
 //
@@ -41,18 +40,18 @@ type Kind struct {
 	Name string
 	// Weight is the frequency of the kind relative to the others.
 	Weight int
-	// Floors are the least shares of calls without an error, by call: if all are refused,
-	// nothing is tested. Calls that are not named need one success.
+	// Floors are the smallest shares of calls without an error, by call, because a test in which
+	// all calls are refused tests nothing. A call that is not listed needs one success.
 	Floors map[string]float64
 	Run    func(in *Input)
 }
 
-// hang is the time limit of one input. The slowest, Bayesian searches of hundreds
-// of steps, take seconds of a core, which many other processes may share.
+// hang is the time limit of one input. The slowest inputs, Bayesian searches of hundreds of steps,
+// take seconds of a core that many other processes may share.
 const hang = 2 * time.Minute
 
-// enough is the number of calls from which their share of successes counts:
-// three standard deviations are then below .15.
+// enough is the number of calls from which on their share of successes is checked. Three standard
+// deviations are then below .15.
 const enough = 100
 
 // kinds of errors that qpdiff documents.
@@ -94,8 +93,8 @@ func newRun(replay string) *run {
 	return &run{replay: replay, failures: map[string]*failure{}, logf: func(string, ...any) {}, outcomes: map[[2]string]map[string]int{}}
 }
 
-// Failf records a property that fails for the input. Failures of one category are reported as
-// one, with the replay of the first.
+// Failf records a property that fails for the input. Failures of one category are reported
+// together, with the replay of the first.
 func (in *Input) Failf(category, format string, args ...any) {
 	category = in.kind + ": " + category
 	r := in.run
@@ -120,8 +119,8 @@ func (in *Input) Replaying() bool { return in.run.verbose }
 // ErrDocumented represents errors that the documentation names without a kind.
 var ErrDocumented = errors.New("documented")
 
-// Answer counts the outcome of a call and reports whether there was no error.
-// An error must be of a documented kind and have a text of one line.
+// Answer counts the outcome of a call and reports whether it had no error. An error must be of a
+// documented kind, and its text must be one line.
 func (in *Input) Answer(call string, err error, allowed ...error) bool {
 	outcome := "ok"
 	if err != nil {
@@ -164,7 +163,7 @@ func (in *Input) Stop() { panic(stop{}) }
 
 type stop struct{}
 
-// place returns the origin of a panic: the innermost line of this module outside tests.
+// place returns the origin of a panic: the innermost line of this module outside its tests.
 func place() string {
 	var pcs [64]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])
@@ -206,7 +205,7 @@ func (r *run) one(kinds []Kind, index int64) {
 	kinds[k].Run(in)
 }
 
-// Test runs the inputs that the flags select, by default as many as take a second or two, and
+// Test runs the inputs that the flags select, by default as many as take a second or two. It
 // reports the failures by category.
 func Test(t *testing.T, few int, kinds []Kind) {
 	replay := fmt.Sprintf("go test ./%s -run '^%s$' -v -hostile.seed %d", packageDir(), t.Name(), *seed)
@@ -285,8 +284,7 @@ func Test(t *testing.T, few int, kinds []Kind) {
 	}
 }
 
-// problems lists the failures by category, and the calls that are answered too
-// seldom.
+// problems lists the failures by category, and the calls that succeed too seldom.
 func (r *run) problems(kinds []Kind) []string {
 	var list []string
 	for c, f := range r.failures {

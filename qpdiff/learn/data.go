@@ -10,43 +10,43 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Data is a training set: X holds one example per row (N×n), Y the N labels.
-// Learners keep a reference to the Data they are given and never write to it.
+// Data is a training set: X holds one example per row (N×n), and Y the N labels. Learners keep a
+// reference to their Data and never write to it.
 //
-// [linear.ElasticNet], [linear.Huber], [kernel.Ridge], [linear.Logistic], [linear.SparseLogistic], [margin.SVM], [margin.LearnedLoss]
-// and [kernel.SVM] learn from some of the rows, or from weighted ones; [smooth.Learner]
-// refuses Rows and Weights that are not nil. The N of the objectives is then the
-// sum of the rows' weights. A [Grad] keeps the shape of X and Y: rows that do not count
-// have the derivative 0.
+// Most learners can learn from some of the rows, or from weighted ones: [linear.ElasticNet],
+// [linear.Huber], [kernel.Ridge], [linear.Logistic], [linear.SparseLogistic], [margin.SVM],
+// [margin.LearnedLoss] and [kernel.SVM]. [smooth.Learner] refuses Rows and Weights that are not
+// nil. The N of the objectives is then the sum of the rows' weights. A [Grad] keeps the shape of X
+// and Y, and rows that do not count have the derivative 0.
 type Data struct {
-	// A *mat.Dense is read in place; Load copies a matrix of another kind. [linear.ElasticNet],
-	// [linear.Logistic] and [linear.SparseLogistic] read a sparse X by its stored entries:
-	// see [ViewLearner] and [Data.Sparse].
+	// A *mat.Dense is read in place. Load copies other matrices. [linear.ElasticNet],
+	// [linear.Logistic] and [linear.SparseLogistic] read a sparse X by its stored entries: see
+	// [ViewLearner] and [Data.Sparse].
 	X mat.Matrix
 	Y []float64
-	// Rows are the rows of X and Y to learn from, in any order. A row that is named
-	// twice counts twice. Nil: all.
+	// Rows are the rows of X and Y to learn from, in any order. A row that appears twice counts
+	// twice. Nil: all rows.
 	Rows []int
-	// Weights has one entry for each row of X, at or above 0: a row of weight w
-	// counts as w equal rows. Nil: one each.
+	// Weights has one entry of at least 0 for each row of X. A row of weight w counts as w equal
+	// rows. Nil: one each.
 	Weights []float64
-	// Centre and Scale, for a [ViewLearner] only, have one entry for each feature: the learner
-	// uses (x − Centre)/Scale as features. For a sparse X, sums over the rows are computed from
-	// x, so that a Centre far beyond the deviation of a feature costs digits. Derivatives with
-	// respect to X hold Centre and Scale fixed. Nil: 0 and 1.
+	// Centre and Scale, for a [ViewLearner] only, have one entry for each feature. The learner's
+	// features are (x − Centre)/Scale. For a sparse X, sums over the rows are computed from x, so
+	// digits are lost if a Centre is far larger than the feature's deviation. Derivatives in X hold
+	// Centre and Scale fixed. Nil: 0 and 1.
 	Centre, Scale []float64
-	// Gram belongs to X, for several learners of parts of its rows: [linear.ElasticNet] then sums
-	// over the rows that its data leave out, if these are fewer, and not over its own. No answer
-	// differs by more than rounding. X is then a *mat.Dense. Nil: none.
+	// Gram belongs to X. Several learners of parts of its rows can share it. [linear.ElasticNet]
+	// then sums over the rows that its data leave out, if they are fewer, instead of its own rows.
+	// Results differ only by rounding. X must be a *mat.Dense. Nil: no Gram.
 	Gram *Gram
 	// MaxBytes bounds the memory that a learner holds for the data, without X itself. If a Load
 	// needs more, or the working set of a Fit grows beyond it, the error is of kind
-	// [qpdiff.ErrTooLarge], before the allocation. No result depends on MaxBytes.
+	// [qpdiff.ErrTooLarge], before the allocation. Results do not depend on MaxBytes.
 	//
-	// Zero means a quarter of the least of GOMEMLIMIT, the address space and, on Linux,
-	// RLIMIT_AS, RLIMIT_DATA, the limits of the control groups (versions 1 and 2) and the
-	// physical memory, as they are at the first need. The heap may grow to twice the held
-	// memory before the garbage collector runs.
+	// Zero means a quarter of the smallest limit when it is first needed. The limits are
+	// GOMEMLIMIT, the address space and, on Linux, RLIMIT_AS, RLIMIT_DATA, the limits of the
+	// control groups (versions 1 and 2) and the physical memory. The heap may grow to twice the
+	// held memory before the garbage collector runs.
 	MaxBytes int64
 }
 
@@ -79,13 +79,13 @@ type Size struct {
 }
 
 // Sparse reports whether X is sparse: a [mat.RowNonZeroDoer], which visits the entries that it
-// stores, and no *mat.Dense. It must visit each at most once.
+// stores, and no *mat.Dense. It must visit each entry at most once.
 func (d Data) Sparse() bool {
 	_, visits := d.X.(mat.RowNonZeroDoer)
 	return visits
 }
 
-// Stored returns the number of entries that a sparse X visits, zeros among them included.
+// Stored returns the number of entries that a sparse X visits, including zeros.
 func (d Data) Stored() (entries int) {
 	rows, _ := d.X.Dims()
 	for i := range rows {
@@ -94,7 +94,7 @@ func (d Data) Stored() (entries int) {
 	return entries
 }
 
-// Dense returns X: itself if it is a *mat.Dense, else a copy. It is nil without X.
+// Dense returns X if it is a *mat.Dense, and otherwise a dense copy. It returns nil without X.
 func (d Data) Dense() *mat.Dense {
 	if x, ok := d.X.(*mat.Dense); ok || d.X == nil {
 		return x
@@ -105,21 +105,20 @@ func (d Data) Dense() *mat.Dense {
 	return mat.DenseCopyOf(d.X)
 }
 
-// Grad collects the cotangents that a VJP adds to: the derivative of a scalar
-// with respect to each input of a fit. A nil field is not wanted and costs
-// nothing. The fields that are not nil must have the input's shape: Hyper one
-// entry per hyperparameter, X N×n, Y N. They are added to, not overwritten, so
-// that several products can be summed in one Grad.
+// Grad collects the cotangents that a VJP adds: the derivative of a scalar in each input of a fit.
+// A nil field is not wanted and costs nothing. Other fields must have the input's shape: one entry
+// per hyperparameter in Hyper, N×n in X and N in Y. A VJP adds to them and does not overwrite them,
+// so that one Grad can sum several products.
 type Grad struct {
 	Hyper []float64
 	X     *mat.Dense
 	Y     []float64
-	// Stored takes the place of X for a sparse X, with one entry for each one stored, row by
-	// row in the order in which [mat.RowNonZeroDoer] visits them.
+	// Stored replaces X for a sparse X. It has one entry for each stored one, row by row in the
+	// order in which [mat.RowNonZeroDoer] visits them.
 	Stored []float64
-	// Generalised is set by a VJP that added an element of a generalised
-	// derivative, because the derivative wanted does not exist: see the field
-	// Generalised of the learners. A VJP never clears it, and a JVP ignores it.
+	// Generalised is set by a VJP that added an element of a generalised derivative because the
+	// derivative does not exist: see the field Generalised of the learners. A VJP never clears it,
+	// and a JVP ignores it.
 	Generalised bool
 }
 
@@ -162,7 +161,7 @@ func (d Data) checkView() error {
 	return cmp.Or(check.Columns("Data.Centre", d.Centre, n, false), check.Columns("Data.Scale", d.Scale, n, true))
 }
 
-// Seen returns an entry x of column j as the learner uses it, centred and scaled.
+// Seen returns an entry x of column j as the learner's feature, centred and scaled.
 func (d Data) Seen(j int, x float64) float64 {
 	if d.Centre != nil {
 		x -= d.Centre[j]
@@ -212,8 +211,8 @@ func (d Data) checkSparse() error {
 	return cmp.Or(check.Finite("Data.Y", remedyEntry, d.Y), check.Counts(d.Rows, d.Weights, r), d.checkView())
 }
 
-// VisitStored calls visit for each entry x_ij that a sparse X stores, in the order of
-// Grad.Stored, in which it is entry number at.
+// VisitStored calls visit for each entry x_ij that a sparse X stores, in the order of Grad.Stored.
+// at is the entry's index there.
 func (d Data) VisitStored(visit func(at, i, j int, x float64)) {
 	rows, _ := d.X.Dims()
 	at := 0

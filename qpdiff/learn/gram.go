@@ -11,10 +11,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A Gram is the sum of (x_i − c)·(x_i − c)ᵀ over the rows of a matrix, each as often as it counts,
-// with their mean as c. Learners of most of these rows take it in place of a sum of their own:
-// see [Data].Gram. The sum is made once, for the first that takes it. A Gram is safe for concurrent
-// use.
+// A Gram is the weighted sum of (x_i − c)·(x_i − c)ᵀ over the rows of a matrix, with the rows' mean
+// as c. Learners of most of these rows use it instead of their own sum: see [Data].Gram. It is
+// computed once, when the first learner needs it. A Gram is safe for concurrent use.
 type Gram struct {
 	x       *mat.Dense
 	weights []float64
@@ -23,13 +22,13 @@ type Gram struct {
 	sums    *mat.SymDense // nil before the first Sums
 }
 
-// NewGram returns the Gram of x (N×n), of which row i counts as weights[i] equal rows, or once if
-// weights is nil. It keeps references to both, which must not change any more.
+// NewGram returns the Gram of x (N×n). Row i has the weight weights[i], or 1 if weights is nil. The
+// Gram keeps references to both, which must not change any more.
 func NewGram(x *mat.Dense, weights []float64) *Gram { return &Gram{x: x, weights: weights} }
 
-// Sums returns the sum (n×n) and its c, which must not be changed. They hold infinities or NaN if
-// squares overflow. The first call costs N·n² operations and n² numbers. If ctx ends, it returns
-// ctx's error, and the next call is the first. A nil ctx ends nothing.
+// Sums returns the sum (n×n) and its c, which must not be changed. They contain infinities or NaN
+// if squares overflow. The first call costs N·n² operations and n² numbers. If ctx ends, it returns
+// ctx's error, and the next call counts as the first. A nil ctx never ends.
 func (g *Gram) Sums(ctx context.Context) (sums *mat.SymDense, c []float64, err error) {
 	g.mutex.Lock()
 	defer g.mutex.Unlock()

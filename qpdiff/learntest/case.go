@@ -11,25 +11,25 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A Case is a smooth point of a learner: the solution must be differentiable in every
-// input in a neighbourhood of about Step.
+// A Case is a point at which a learner is smooth: the solution must be differentiable in every
+// input within a distance of about Step.
 type Case struct {
 	Name  string
 	Data  learn.Data
 	Hyper []float64
 
-	// Residual is the violation of the optimality conditions by theta, relative to the
-	// size of their terms, from a formula that does not share code with the learner.
-	// At most Tol; zero: 1e-13. Required.
+	// Residual is the violation of the optimality conditions by theta, relative to the size of
+	// their terms. Its formula must not share code with the learner. It must be at most Tol; zero:
+	// 1e-13. Required.
 	Residual func(d learn.Data, theta, hyper []float64) float64
 	Tol      float64
 
-	// ClassLabels is for learners that accept no labels but ±1: no differences with
-	// respect to y are taken (the VJP is still asked for it).
+	// ClassLabels is for learners that accept only the labels ±1. No differences in y are taken,
+	// but the VJP is still called with it.
 	ClassLabels bool
-	// Step is the step of the difference quotients: relative to a hyperparameter, absolute
-	// along unit directions of X and y. At a hyperparameter 0 the quotient is
-	// one-sided, with a hundredth of it. Zero: 1e-3.
+	// Step is the step of the difference quotients. It is relative for a hyperparameter, and
+	// absolute along unit directions of X and y. At a hyperparameter 0 the quotient is one-sided,
+	// with a hundredth of it. Zero: 1e-3.
 	Step float64
 }
 

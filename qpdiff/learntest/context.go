@@ -31,10 +31,10 @@ func (c *endingContext) Err() error {
 	return nil
 }
 
-// Contexts tests a [learn.ContextLearner]: a context that ends, at any look of a Load, Fit or VJP
-// at it, ends that with its error. The learner then has no data, no fit and an unchanged θ, or its
-// fit. The next calls have the bits of a new learner's, from a cold start and a warm one. It does
-// nothing for other learners.
+// Contexts tests a [learn.ContextLearner]. A context that ends, at any check during a Load, Fit or
+// VJP, must end that call with its error. The learner must then have no data, no fit and an
+// unchanged θ, or its fit. The next calls must have the bits of a new learner's, from a cold and a
+// warm start. It does nothing for other learners.
 func Contexts(t *testing.T, newLearner func() learn.Learner, c Case) {
 	t.Helper()
 	l, ok := newLearner().(learn.ContextLearner)
@@ -79,7 +79,7 @@ func Contexts(t *testing.T, newLearner func() learn.Learner, c Case) {
 	endedVJPs(t, newLearner().(learn.ContextLearner), as)
 }
 
-// ends returns the looks, of a call that takes so many, at which a context ends.
+// ends returns the checks at which a context ends, for a call that makes this many checks.
 func ends(looks int) []int {
 	all := []int{1, 2, 3, looks / 3, looks / 2, looks - 1, looks}
 	slices.Sort(all)
@@ -95,7 +95,7 @@ type contextCase struct {
 	grad  *learn.Grad
 }
 
-// holds reports whether l, which is loaded, has the case's bits, from a new fit if wanted.
+// holds reports whether the loaded learner l gives the case's bits, from a new fit if wanted.
 func (c *contextCase) holds(t *testing.T, l learn.Learner, w *qpdiff.Workspace, fit bool) bool {
 	t.Helper()
 	theta := c.theta

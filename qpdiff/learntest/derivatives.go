@@ -54,8 +54,7 @@ func derivative(t *testing.T, newLearner func() learn.Learner, c Case) {
 		noise += 4 * 0x1p-52 * math.Abs(a*v[i]) / c.Step
 	}
 
-	// value is vᵀθ with one input moved from x by h along u, for a learner that
-	// is warm and one that is not.
+	// value is vᵀθ with one input moved from x by h along u, by a warm and by a cold learner.
 	probe := newLearner()
 	moved := cloneData(c.Data)
 	hyper := slices.Clone(c.Hyper)
@@ -117,7 +116,7 @@ func adjoint(t *testing.T, newLearner func() learn.Learner, c Case) {
 	if !ok {
 		return
 	}
-	// All inputs, all but X, and each alone: the terms of the others do not hide its error then.
+	// All inputs, all but X, and each alone, because the terms of the others could hide an error.
 	for _, with := range []struct{ hyper, x, y bool }{{true, true, true}, {true, false, true}, {true, false, false}, {false, true, false}, {false, false, true}} {
 		v := numtest.Normals(rng, len(theta))
 		u, g := newGrad(c, 0), newGrad(c, 0)
@@ -139,7 +138,7 @@ func adjoint(t *testing.T, newLearner func() learn.Learner, c Case) {
 	}
 }
 
-// isAdjoint compares JVP along u with VJP of v in the fields of g, which are zero.
+// isAdjoint compares JVP along u with VJP of v in the fields of g, which must be zero.
 func isAdjoint(t *testing.T, l learn.Learner, j learn.ForwardLearner, u, g *learn.Grad, v []float64, what string) {
 	t.Helper()
 	numtest.OK(t, l.VJP(nil, g, v))
@@ -162,9 +161,9 @@ func isAdjoint(t *testing.T, l learn.Learner, j learn.ForwardLearner, u, g *lear
 	}
 }
 
-// constant: derivatives of one fit do not write to the learner, have the same bits
-// whether they run alone or at the same time, and whatever their workspace has served
-// before; and a fit that follows has the bits of one without derivatives in between.
+// constant: derivatives of one fit do not write to the learner. They have the same bits alone and
+// concurrently, whatever their workspace was used for before. The next fit has the same bits as
+// without derivatives in between.
 func constant(t *testing.T, newLearner func() learn.Learner, c, other Case) {
 	l, theta := fitted(t, newLearner, c)
 	v := numtest.Normals(rand.New(rand.NewPCG(4, 7)), len(theta))
@@ -203,7 +202,7 @@ func constant(t *testing.T, newLearner func() learn.Learner, c, other Case) {
 	}
 }
 
-// derivatives lists the numbers of all products of l, at v and along ½ of every input.
+// derivatives lists the numbers of all products of l: at v, and along ½ in every input.
 func derivatives(l learn.Learner, w *qpdiff.Workspace, c Case, v []float64) (values []float64, err error) {
 	g := newGrad(c, 0)
 	err = l.VJP(w, g, v)
@@ -221,8 +220,8 @@ func derivatives(l learn.Learner, w *qpdiff.Workspace, c Case, v []float64) (val
 	return values, err
 }
 
-// counts: a learner either refuses Rows and Weights by name, or a row of weight
-// w, or one that is named w times, counts as w equal rows.
+// counts: a learner either refuses Rows and Weights by name, or counts a row of weight w, or one
+// that is listed w times, as w equal rows.
 func counts(t *testing.T, newLearner func() learn.Learner, c Case) {
 	weighted, named, equal := counted(c.Data)
 	if newLearner().Load(weighted) != nil {
@@ -275,8 +274,8 @@ func counts(t *testing.T, newLearner func() learn.Learner, c Case) {
 	}
 }
 
-// counted returns the data with rows that count differently often: by weights, by their
-// names, and by equal rows.
+// counted returns the data with rows of different weights: by weights, by repeated numbers, and by
+// equal rows.
 func counted(d learn.Data) (weighted, named, equal learn.Data) {
 	rows, n := d.X.Dims()
 	weighted, named = d, d
@@ -296,8 +295,8 @@ func counted(d learn.Data) (weighted, named, equal learn.Data) {
 	return weighted, named, learn.Data{X: mat.NewDense(len(y), n, x), Y: y}
 }
 
-// countsForward compares the JVPs of a learner of c and of one of equal rows, along the same
-// tangents. rows names the row of c that each of the equal rows is.
+// countsForward compares the JVPs of a learner of c and a learner of equal rows, along the same
+// tangents. rows has the row of c for each of the equal rows.
 func countsForward(t *testing.T, what string, l, longer learn.ForwardLearner, c, long Case, rows []int) {
 	u, along := newGrad(c, 0), newGrad(long, 0)
 	rng := rand.New(rand.NewPCG(2, 10))

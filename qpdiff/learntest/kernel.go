@@ -63,8 +63,7 @@ func Kernel(t *testing.T, k kernelFunc, n int, params ...float64) {
 	}
 }
 
-// kernelGrad compares Grad at (params, x, z) with difference quotients, of k times a
-// weight.
+// kernelGrad compares Grad at (params, x, z) with difference quotients of k times a weight.
 func kernelGrad(t *testing.T, what string, k kernelFunc, at [3][]float64, rng *rand.Rand) {
 	t.Helper()
 	const weight, step, tol = 1.7, 1e-3, 1e-7

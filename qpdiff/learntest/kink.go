@@ -16,31 +16,32 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A Kink is a point at which a learner's solution bends. Its Case needs no Residual, and its
-// Step is 1e-5 if it is zero. Neither rows that coincide nor, along a step, another
-// kink may be near.
+// A Kink is a point at which a learner's solution has a kink. Its Case needs no Residual, and a
+// Step of zero means 1e-5. Rows must not coincide, and no other kink may be near along a step.
 type Kink struct {
 	Case
 	// Weak and Inputs are fields of the [*qpdiff.NotDifferentiableError] of a VJP. The
 	// derivatives in other inputs exist.
 	Weak   qpdiff.Weak
 	Inputs []qpdiff.Input
-	// OneSided is for learners whose JVP is one-sided at a kink. Others refuse it as VJP does.
+	// OneSided is for learners whose JVP is one-sided at a kink. Others refuse a JVP there, as VJP
+	// does.
 	OneSided bool
-	// Side is a direction of the hyperparameters to the side of the kink whose derivative
-	// is the generalised one. Nil: not compared.
+	// Side is a direction of the hyperparameters to one side of the kink. The derivative there is
+	// the generalised one. Nil: not compared.
 	Side []float64
 }
 
-// kinkTol is the difference of directional derivatives from difference quotients, and of a
-// generalised derivative from one beside the kink, relative to the largest entry.
+// kinkTol bounds two differences, relative to the largest entry: directional derivatives minus
+// difference quotients, and a generalised derivative minus one near the kink.
 const kinkTol = 1e-6
 
-// Kinks tests a learner at kinks. A VJP names the weakly active rows and coordinates, also behind rows that
-// do not count, and the inputs without a derivative, and leaves their fields alone. A JVP
-// is the limit of one-sided difference quotients, or is refused likewise. In the other
-// inputs it is linear, and agrees with the VJP. A generalised VJP sets Grad.Generalised if it
-// adds an element of the generalised derivative and nowhere else, and is the derivative on Side.
+// Kinks tests a learner at kinks. A VJP must name the weakly active rows and coordinates, also
+// after rows that do not count, and the inputs without a derivative. It must not change their
+// fields. A JVP must be the limit of one-sided difference quotients, or be refused in the same way.
+// In the other inputs it must be linear and agree with the VJP. A generalised VJP must set
+// Grad.Generalised exactly if it adds an element of the generalised derivative, and must be the
+// derivative on Side.
 func Kinks(t *testing.T, newLearner func() learn.KinkedLearner, kinks ...Kink) {
 	t.Helper()
 	for _, k := range kinks {
@@ -66,7 +67,7 @@ type kinkTest struct {
 	theta, v []float64
 }
 
-// lost reports which of hyper, X, y and nothing have an input without a derivative.
+// lost reports which of four choices have an input without a derivative: hyper, X, y and nothing.
 func (k *kinkTest) lost() (lost [4]bool) {
 	for _, in := range k.Inputs {
 		lost[max(0, slices.Index([]qpdiff.Input{"", "X", "y"}, in))] = true
@@ -110,8 +111,7 @@ func (k *kinkTest) refused(t *testing.T) {
 	numtest.NearAll(t, "θ after a VJP of nothing", again, k.theta, 1e-14, 0)
 }
 
-// behind: an error names rows of the data, also behind rows that do
-// not count.
+// behind: an error names rows of the data, also if rows that do not count come before.
 func (k *kinkTest) behind(t *testing.T) {
 	rows, n := k.Data.X.Dims()
 	d := learn.Data{X: mat.NewDense(rows+2, n, nil), Y: append([]float64{1, -1}, k.Data.Y...), Weights: make([]float64, rows+2)}
@@ -137,7 +137,7 @@ func (k *kinkTest) behind(t *testing.T) {
 	}
 }
 
-// tangents: along each input alone and along hyper and X, a JVP is a one-sided derivative.
+// tangents: along each input alone, and along hyper and X, a JVP is a one-sided derivative.
 func (k *kinkTest) tangents(t *testing.T) {
 	j, ok := k.l.(learn.ForwardLearner)
 	if !ok {
@@ -205,7 +205,7 @@ func (k *kinkTest) quotient(t *testing.T, d *learn.Grad) []float64 {
 	return slopes
 }
 
-// linear: a derivative along −d is the opposite of the one along d, and VJP has it too.
+// linear: a derivative along −d is the negative of the one along d, and the VJP agrees.
 func (k *kinkTest) linear(t *testing.T, j learn.ForwardLearner, d *learn.Grad, along []float64) {
 	g := newGrad(k.Case, 0)
 	_ = k.l.VJP(nil, g, k.v) // refuses other inputs

@@ -1,5 +1,5 @@
-// Package learntest holds the contracts of learners and kernels as tests that anyone can run
-// on types of their own: [Learner], [Kinks], [Kernel], [LeaveOneOut], [Contexts] and [Allocations].
+// Package learntest holds the contracts of learners and kernels as tests that can be run on any
+// type: [Learner], [Kinks], [Kernel], [LeaveOneOut], [Contexts] and [Allocations].
 package learntest
 
 import (
@@ -12,23 +12,25 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// Learner tests a learner at cases of all shapes that matter, two at least: more and
-// fewer examples than features, one feature, both sides of any size at which its code
-// takes another path.
+// Learner tests a learner at cases, at least two, that should cover all shapes that matter: more
+// and fewer examples than features, one feature, and both sides of any size at which the learner's
+// code takes another path.
 //
-// It checks: optimality; VJPs against difference quotients to 1e-7; that the JVP, if
-// the learner has one, is the adjoint of the VJP, in all inputs and in each alone, to 1e-12 of the
-// terms; that VJPs add and leave Grad.Generalised alone, that
-// they leave the bits of a field whatever others are wanted, that fits overwrite, and
-// that neither writes to its inputs; refits after Reset and after another data set bit
-// by bit; that a context which ends also ends a Fit, see [Contexts]; refusals of bad data, and of hyperparameters that are not finite or of
-// another number, by errors of qpdiff's kinds that are an [*qpdiff.ArgError]; that a
-// negative hyperparameter is either refused likewise or solved for; that a Fit before a
-// Load and a derivative without a fit are errors of kind ErrNotFitted; panics on
-// destinations of the wrong length; that derivatives do not write to the learner, may
-// run at the same time (run it with -race) and leave the next fit alone; and that
-// Data.Rows and Data.Weights are either refused by name or count as equal rows do, with VJPs
-// that are right to 1e-7, too.
+// It checks optimality. It compares VJPs with difference quotients to 1e-7. The JVP, if the learner
+// has one, must be the adjoint of the VJP in all inputs and in each alone, to 1e-12 of the terms.
+// VJPs must add, must not change Grad.Generalised, and must give the bits of a field whatever
+// others are wanted. Fits must overwrite. Neither may write to its inputs. Refits after Reset and
+// after another data set must agree bit by bit. A context that ends must also end a Fit, see
+// [Contexts].
+//
+// Bad data must be refused, and so must hyperparameters that are not finite or of another number,
+// by errors of qpdiff's kinds that are an [*qpdiff.ArgError]. A negative hyperparameter must be
+// refused in the same way or solved for. A Fit before a Load, and a derivative without a fit, must
+// be errors of kind ErrNotFitted. Destinations of the wrong length must panic.
+//
+// Derivatives must not write to the learner, may run at the same time (run the test with -race),
+// and must not change the next fit. Data.Rows and Data.Weights must be refused by name, or count as
+// equal rows do, again with VJPs that are correct to 1e-7.
 func Learner(t *testing.T, newLearner func() learn.Learner, cases ...Case) {
 	t.Helper()
 	if len(cases) < 2 {
@@ -61,8 +63,8 @@ func Learner(t *testing.T, newLearner func() learn.Learner, cases ...Case) {
 	}
 }
 
-// Allocations tests that warm fits, products with a workspace and loads of the same
-// shape allocate nothing.
+// Allocations tests that three kinds of calls allocate nothing: warm fits, products with a
+// workspace, and loads of the same shape.
 func Allocations(t *testing.T, newLearner func() learn.Learner, c Case) {
 	t.Helper()
 	l, theta := fitted(t, newLearner, c)

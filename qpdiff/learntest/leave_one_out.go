@@ -13,13 +13,14 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// leaveOneOutTol is the difference between one computation for all rows and a fit for
-// each, relative to the largest entry: rounding at conditions up to 1e5.
+// leaveOneOutTol is the difference between one computation for all rows and a fit for each row,
+// relative to the largest entry. It covers rounding at conditions up to 1e5.
 const leaveOneOutTol = 1e-10
 
-// LeaveOneOut tests the predictions of a [learn.LeaveOneOutLearner], and their
-// derivatives in all inputs, against a fit without each row, to 1e-10 of the largest; that
-// each block alone has the same derivatives; and that LeaveOneOut and Fit end each other.
+// LeaveOneOut tests the predictions of a [learn.LeaveOneOutLearner], and their derivatives in all
+// inputs. It compares them with a fit without each row, to 1e-10 of the largest entry. It also
+// tests that each block alone has the same derivatives, and that LeaveOneOut and Fit end each
+// other.
 func LeaveOneOut(t *testing.T, newLearner func() learn.LeaveOneOutLearner, c Case) {
 	t.Helper()
 	rows, n := c.Data.X.Dims()
@@ -77,8 +78,8 @@ func thetaOf(l learn.Learner, n int) int {
 	return theta
 }
 
-// withoutRow fits l to all rows but out, sets values[out] to the prediction for row out, and
-// adds weight times its derivatives to g and dx.
+// withoutRow fits l to all rows except out, and sets values[out] to the prediction for row out. It
+// adds weight times the derivatives of that prediction to g and dx.
 func withoutRow(t *testing.T, l learn.Learner, c Case, out int, weight float64, values []float64, g *learn.Grad, dx *mat.Dense) {
 	t.Helper()
 	rows, n := c.Data.X.Dims()

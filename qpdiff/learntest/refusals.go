@@ -57,7 +57,7 @@ func wantPanic(t *testing.T, what string, f func()) {
 	f()
 }
 
-// refusesUnfitted: a new learner has no fit, and one with data alone no derivative.
+// refusesUnfitted: a new learner has no fit, and a learner with data alone has no derivative.
 func refusesUnfitted(t *testing.T, l learn.Learner, c Case) {
 	nt, _ := l.Dims(c.Data.Dense().RawMatrix().Cols)
 	theta, v := make([]float64, nt), make([]float64, nt)
@@ -101,8 +101,8 @@ func refusesData(t *testing.T, newLearner func() learn.Learner, c Case) {
 	}
 }
 
-// refusesHyper: bad hyperparameters are refused. A failed Fit leaves no fit, because a VJP at
-// other hyperparameters than the requested ones would be silently wrong.
+// refusesHyper: bad hyperparameters are refused. A failed Fit leaves no fit, because a VJP at other
+// hyperparameters than the requested ones would be wrong without a warning.
 func refusesHyper(t *testing.T, l learn.Learner, c Case, theta []float64) {
 	nh, v := len(c.Hyper), make([]float64, len(theta))
 	bad := func(what string, hyper []float64, kind error) {

@@ -12,8 +12,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// buffers: theta is overwritten, a VJP adds, fields that are not wanted
-// do not change the others, and nothing writes to an input.
+// buffers: a Fit overwrites theta, a VJP adds, fields that are not wanted do not change the others,
+// and nothing writes to an input.
 func buffers(t *testing.T, newLearner func() learn.Learner, c Case) {
 	before, hyperBefore := cloneData(c.Data), slices.Clone(c.Hyper)
 	l, theta := fitted(t, newLearner, c)
@@ -51,7 +51,8 @@ func buffers(t *testing.T, newLearner func() learn.Learner, c Case) {
 	}
 }
 
-// blocksAlone: a VJP into one field at a time has the bits of want, the VJP into all fields.
+// blocksAlone: a VJP into one field at a time has the bits of want, which is the VJP into all
+// fields.
 func blocksAlone(t *testing.T, l learn.Learner, c Case, v []float64, want *learn.Grad) {
 	for i, g := range []*learn.Grad{{Hyper: make([]float64, len(c.Hyper))}, {X: newGrad(c, 0).X}, {Y: make([]float64, len(c.Data.Y))}, {}} {
 		numtest.OK(t, l.VJP(nil, g, v))

@@ -5,11 +5,10 @@ import (
 	"math"
 )
 
-// Unbounded is the limit if none can be read. It also represents all numbers of bytes beyond
-// it.
+// Unbounded is the limit if none can be read. It also represents all larger numbers of bytes.
 const Unbounded = math.MaxInt64
 
-// Bytes returns a number of bytes. Counts are kept as float64s, which do not overflow.
+// Bytes returns a number of bytes. Counts are stored as float64s, which do not overflow.
 func Bytes(v float64) int64 {
 	if v >= Unbounded {
 		return Unbounded

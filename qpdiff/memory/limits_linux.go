@@ -19,7 +19,8 @@ func system() int64 {
 		if syscall.Getrlimit(which, &r) == nil && r.Cur < Unbounded {
 			low = min(low, int64(r.Cur))
 			if which == syscall.RLIMIT_AS {
-				// Go itself reserves more than 1 GiB. The default share of twice the rest is half of it.
+				// Go itself reserves more than 1 GiB. The default share is a quarter, so with twice
+				// the rest it is half of the rest.
 				low = min(low, 2*max(1, int64(r.Cur)-mapped(os.DirFS("/"))))
 			}
 		}
@@ -27,7 +28,7 @@ func system() int64 {
 	return low
 }
 
-// mapped returns how many bytes of addresses the process has taken, 0 if that cannot be read.
+// mapped returns the number of bytes of addresses that the process uses, or 0 if it cannot be read.
 func mapped(root fs.FS) int64 {
 	pages, _ := fs.ReadFile(root, "proc/self/statm")
 	if fields := strings.Fields(string(pages)); len(fields) > 0 {
@@ -38,8 +39,8 @@ func mapped(root fs.FS) int64 {
 	return 0
 }
 
-// files returns the least of the limits in files below root: the physical memory, and the
-// limits of the control groups of both versions.
+// files returns the smallest limit in files below root: the physical memory, and the limits of the
+// control groups of both versions.
 func files(root fs.FS) int64 {
 	low := int64(Unbounded)
 	see := func(value string, unit int64) {
@@ -70,8 +71,8 @@ func files(root fs.FS) int64 {
 	return low
 }
 
-// group shows the limits of a control group and of all above it. In a container the group may
-// have its name outside; then only the limits of the mount's root are found.
+// group calls show with the limits of a control group and of all groups above it. In a container
+// the group may have its name outside; then only the limits of the mount's root are found.
 func group(root fs.FS, mount, group, name string, see func(value string, unit int64)) {
 	for group = path.Clean("/" + group); ; group = path.Dir(group) {
 		if value, err := fs.ReadFile(root, path.Join(mount, group, name)); err == nil {

@@ -14,9 +14,9 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// A glmFit is a [GLM] on its data, minimised, with all values that its derivatives need. With an
-// intercept its features are centred, whose last column is 1: θ then has b + cᵀβ in place of b, so
-// that a constant that is large beside a feature's deviation costs no digits.
+// A glmFit is a minimised [GLM] with its data and all values that its derivatives need. With an
+// intercept its features are centred, and their last column is 1. θ then has b + cᵀβ in place of b.
+// A constant that is large compared with a feature's deviation therefore costs no digits.
 type glmFit struct {
 	state  learner.State
 	warm   bool
@@ -32,8 +32,8 @@ type glmFit struct {
 	total        float64
 	centre       []float64 // with an intercept
 	z            []float64 // the rows that count, q entries each
-	// gram is Σ w zzᵀ, upper triangle, for the squared loss, and one block of the Hessian with
-	// several outputs.
+	// gram is the upper triangle of Σ w zzᵀ for the squared loss. With several outputs it is one
+	// block of the Hessian.
 	gram []float64
 
 	theta    []float64 // of the outputs, q entries each
@@ -48,7 +48,7 @@ type glmFit struct {
 // SetContext implements [learn.ContextLearner].
 func (l *glmFit) SetContext(ctx context.Context) { l.state.Stop.Watch(ctx) }
 
-// take makes d the data, unless err has refused it. classes is 0 but for the multinomial loss.
+// take makes d the data, unless err refuses it. classes is 0 except for the multinomial loss.
 func (l *glmFit) take(d learn.Data, loss Loss, classes int, penalties []Penalty, intercept bool, err error) error {
 	if err != nil {
 		l.warm = false
@@ -114,7 +114,7 @@ func (l *glmFit) load(d learn.Data, penalties []Penalty, intercept bool) error {
 	return nil
 }
 
-// fitEntries returns the numbers that a glmFit holds with a derivative, but for gram and folds.
+// fitEntries counts the numbers of a glmFit with a derivative, without gram and folds.
 func fitEntries(s learn.Size, penalties []Penalty, intercept bool, outputs float64) float64 {
 	rows, q, m := learner.Sizes(s)
 	block := min(m, float64(blockRows(s.Features)))
@@ -169,10 +169,11 @@ func (l *glmFit) fit(theta, hyper []float64) error {
 // params returns the number of entries of θ as it is written.
 func (l *glmFit) params() int { return max(1, l.joint.classes) * l.q }
 
-// blockRows returns how many rows of q entries are summed at a time: they stay in the cache.
+// blockRows returns how many rows of q entries are summed at a time, so that they stay in the
+// cache.
 func blockRows(q int) int { return 4 * max(1, dense.SquareBlock/4/max(1, q)) }
 
-// addSquares adds Σ_k w_k z_k z_kᵀ to the upper triangle of h. It looks at end.
+// addSquares adds Σ_k w_k z_k z_kᵀ to the upper triangle of h. It checks end, to stop early.
 func (l *glmFit) addSquares(end *stop.Stop, h, w []float64) {
 	q := l.q
 	for first, most := 0, blockRows(q); first < len(w); first += most {
@@ -219,7 +220,7 @@ func (l *glmFit) begin() {
 	}
 }
 
-// external sets dst to θ in place of the fit's own, or to a tangent of it.
+// external converts the fit's own θ, or a tangent of it, to θ as it is written, in dst.
 func (l *glmFit) external(dst, theta []float64) {
 	if l.joint.on() {
 		l.joint.expand(dst, theta, l.q)
@@ -233,7 +234,8 @@ func (l *glmFit) external(dst, theta []float64) {
 	}
 }
 
-// internal sets dst to the cotangent of the fit's own θ for the cotangent dtheta of θ as it is written.
+// internal converts the cotangent dtheta of θ, as it is written, to the cotangent of the fit's own
+// θ, in dst.
 func (l *glmFit) internal(dst, dtheta []float64) {
 	if l.joint.on() {
 		l.joint.contract(dst, dtheta, l.q)
@@ -276,29 +278,30 @@ func (l *glmFit) freedom(dst []float64) {
 }
 
 const (
-	// lastStep is the largest step of a parameter, relative to the largest parameter with both
-	// in units in which the Hessian has a diagonal of ones, from which on the Hessian before
-	// the step is the Hessian after it to working precision. Quadratic convergence meets a
-	// value of 1e-16 or of 1e-10 with one step more or less.
+	// lastStep bounds the last step: the largest step of a parameter relative to the largest
+	// parameter, in units in which the Hessian has a diagonal of ones. Up to it, the Hessian before
+	// the step equals the Hessian after it to working precision. Convergence is quadratic, so
+	// values from 1e-16 to 1e-10 cost at most one more step.
 	lastStep = 1e-13
-	// slowStep is the largest such step that counts as rounding if the step before was not twice
-	// as long. Without a minimiser all of the mostSteps steps are longer.
+	// slowStep is the largest step, in these units, that may be rounding. It counts as rounding
+	// unless the step before was twice as long. Without a minimiser all of the mostSteps steps are
+	// longer.
 	slowStep = 1e-3
-	// stillEta is the largest move of a row's η in the last step, by which the curvature of a loss
-	// that is not squared changes by a tenth. Without a minimiser the η of some rows moves by about
-	// 1 in each step, while their curvature vanishes, and with it the step in such units.
+	// stillEta is the largest move of a row's η in the last step. It changes the curvature of a
+	// loss that is not squared by a tenth. Without a minimiser the η of some rows moves by about 1
+	// in each step. Their curvature then vanishes, and with it the step in the units above.
 	stillEta = .1
-	// wholeStep is the largest such step whose slope at the end may be rounding, and is not
-	// looked at.
+	// wholeStep is a length of a step, in the units of lastStep. A step up to it is taken whole,
+	// without a look at the slope at its end, which may be rounding.
 	wholeStep = 1e-7
-	// overshot bounds the slope at the end of a step, relative to minus the slope at its start.
+	// overshot bounds the slope at the end of a step, relative to the negative slope at its start.
 	overshot = .5
-	// mostSteps bounds the steps, which are some ten where there is a minimiser. Without one
-	// each moves η by about 1, and the loss reaches e⁻²⁰⁰.
+	// mostSteps bounds the steps. If there is a minimiser, some ten suffice. Otherwise each step
+	// moves η by about 1, and the loss falls to e⁻²⁰⁰.
 	mostSteps = 200
 	// mostHalvings of a step lead to the next float64.
 	mostHalvings = 60
-	// rankTol is the least pivot of the Hessian relative to its diagonal entry: below, a
+	// rankTol is the smallest pivot of the Hessian, relative to its diagonal entry. Below it, a
 	// feature is a linear combination of earlier ones.
 	rankTol = dense.Eps
 )
@@ -398,8 +401,8 @@ func (l *glmFit) factorise() error {
 	return nil
 }
 
-// addBlocks sets the upper triangle of h to the Hessian of the loss with several outputs, one
-// symmetric block for each pair of these.
+// addBlocks sets the upper triangle of h to the Hessian of a loss with several outputs. Each pair
+// of outputs has one symmetric block.
 func (l *glmFit) addBlocks() {
 	q, size, m := l.q, len(l.theta), len(l.w)
 	curvature := l.at.curvature
@@ -432,8 +435,8 @@ func (l *glmFit) scaled(v []float64) (most float64) {
 	return most
 }
 
-// search sets candidate, next and nextG to a point on the step that does not overshoot the
-// minimum along it by much, or to the whole step.
+// search sets candidate, next and nextG to a point on the step that hardly overshoots the minimum
+// along it or, if whole, to the step's end.
 func (l *glmFit) search(whole bool) error {
 	slope := dense.Dot(l.g, l.step)
 	t := 1.0

@@ -14,12 +14,12 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// isLarge reports whether the system of q unknowns of a fold is cheaper than the one of its v rows. The
-// systems of such folds take fewer than 2·N·q numbers together.
+// isLarge reports whether a fold's system of q unknowns is cheaper than its system of v rows. The
+// systems of such folds together take fewer than 2·N·q numbers.
 func isLarge(v, q int) bool { return 2*v > q }
 
-// leverageTol is the least pivot of I − Z̃H⁻¹Z̃ᵀ of a fold that rounding of 1 leaves enough digits.
-// At 0 the other rows do not determine θ.
+// leverageTol is the smallest pivot of a fold's I − Z̃H⁻¹Z̃ᵀ at which the rounding of 1 leaves
+// enough digits. If a pivot is 0, the other rows do not determine θ.
 const leverageTol = 1e-8
 
 // predict returns the prediction of theta for row i of X.
@@ -136,7 +136,7 @@ func (l *glmFit) solveFolds() error {
 	return nil
 }
 
-// solveLarge sets beta to the θ of a large fold, unless its Hessian is singular.
+// solveLarge sets beta to the θ of a large fold. It fails if the fold's Hessian is singular.
 func (l *glmFit) solveLarge(p *foldPart, beta []float64) bool {
 	f, q := &l.folds, l.q
 	floats.SubTo(p.h, f.all, p.gram)
@@ -153,7 +153,7 @@ func (l *glmFit) solveLarge(p *foldPart, beta []float64) bool {
 	return true
 }
 
-// solveSmall sets beta to the θ of a small fold, unless its rows have a leverage of 1.
+// solveSmall sets beta to the θ of a small fold. It fails if the fold's rows have a leverage of 1.
 func (l *glmFit) solveSmall(p *foldPart, beta []float64) bool {
 	q, v := l.q, len(p.counting)
 	for at, k := range p.counting {
@@ -194,8 +194,8 @@ type foldDerivative struct {
 	sum, row, s []float64
 }
 
-// adjoint is [GLM.FoldsVJP]. With u_k the solution of the Hessian of fold k for Σ ddst_i z_i over its rows,
-// the derivative in an input a adds −u_kᵀ∂g_k/∂a, where g_k is the gradient of the objective.
+// adjoint is [GLM.FoldsVJP]. Let u_k be the solution of fold k's Hessian for Σ ddst_i z_i over its
+// rows, and g_k the gradient of its objective. The derivative in an input a adds −u_kᵀ∂g_k/∂a.
 func (d *foldDerivative) adjoint(l *glmFit, g *learn.Grad, dx *mat.Dense, ddst []float64) error {
 	f, q := &l.folds, l.q
 	size := len(f.parts) * q
@@ -238,7 +238,7 @@ func (d *foldDerivative) adjoint(l *glmFit, g *learn.Grad, dx *mat.Dense, ddst [
 	return learner.CheckProduct(g)
 }
 
-// solve replaces u by the product with the inverse of the Hessian of fold p.
+// solve multiplies u by the inverse of the Hessian of fold p.
 func (d *foldDerivative) solve(l *glmFit, p *foldPart, u []float64) {
 	q, v := l.q, len(p.counting)
 	if p.large {

@@ -15,36 +15,37 @@ import (
 //
 //	minimise over β and b   Σ_i w_i ℓ(y_i, x_iᵀβ + b) + ½ Σ_j λ_j βᵀS_jβ
 //
-// with the weights w_i of the rows as the [learn.Data] has them, 1 each by default. It is a sum,
-// not a mean: twice as many rows halve the effect of a penalty. b is 0 without Intercept. Features
-// that no penalty has are not penalised.
+// with the rows' weights w_i of the [learn.Data], 1 each by default. It is a sum, not a mean: with
+// twice as many rows a penalty has half the effect. b is 0 without Intercept. A feature that is in
+// no penalty is not penalised.
 //
 // The hyperparameters are λ_j ≥ 0, one for each penalty. θ is β, followed by b with Intercept.
 //
 // # Method
 //
-// Damped Newton steps reach the minimiser to rounding, two steps for the squared loss. With n
-// features a step costs N·n²/2 multiplications for the Hessian, which the squared loss sums
-// once in Load, n³/6 for its factor, and one pass over each S_j. Derivatives follow from the
-// implicit function theorem with one solve, are exact, and exist for every fit; they cost two
+// Damped Newton steps reach the minimiser to rounding; the squared loss takes two steps. With n
+// features a step costs N·n²/2 multiplications for the Hessian, n³/6 for its factor, and one pass
+// over each S_j. For the squared loss Load sums the Hessian once. Derivatives follow from the
+// implicit function theorem with one solve. They are exact, and exist for every fit. They cost two
 // passes over the rows and one over each S_j.
 //
-// The zero value is ridge regression without intercept and ready for Load. Fits after the first
-// allocate nothing.
+// The zero value is ridge regression without intercept, ready for Load. Later fits allocate
+// nothing.
 type GLM struct {
 	Loss Loss // read by Load
-	// Penalties are read by Dims and Load, and their matrices by Fit and VJP: do not change these.
+	// Dims and Load read Penalties, and Fit and VJP read their matrices, so do not change them.
 	// Nil: one ridge penalty of all features.
 	Penalties []Penalty
 	Intercept bool // adds an unpenalised b; read by Dims and Load
-	// Raw states in the Convention that the features have scales of their own, to which the penalties
-	// belong: a search does not standardise them.
+	// Raw sets Raw in the Convention. The features then have their own scales, to which the
+	// penalties belong, and a search does not standardise them.
 	Raw bool
 
 	glmFit
 }
 
-// Dims returns n parameters, one more with Intercept, and one hyperparameter for each penalty.
+// Dims returns n parameters, and one more with Intercept. It returns one hyperparameter for each
+// penalty.
 func (l *GLM) Dims(n int) (theta, hyper int) {
 	if theta = n; l.Intercept {
 		theta++
@@ -52,10 +53,10 @@ func (l *GLM) Dims(n int) (theta, hyper int) {
 	return theta, max(1, len(l.Penalties))
 }
 
-// Load makes d the data of the following fits. It copies the rows that count. Errors: as for
-// [learn.Data.Check]; an ArgError of kind ErrDomain for labels that the loss cannot judge; of
-// kind ErrShape or ErrNonconvex for penalties that do not fit the features. After one, the learner
-// has no data.
+// Load makes d the data of the following fits. It copies the rows that count. Errors are those of
+// [learn.Data.Check], and an ArgError of kind ErrDomain for labels that the loss cannot judge, or
+// of kind ErrShape or ErrNonconvex for penalties that do not fit the features. After an error the
+// learner has no data.
 func (l *GLM) Load(d learn.Data) (err error) {
 	defer learner.End(l, &err)
 	if d, err = l.state.Take(l, d, l.Loss == Logistic); err == nil {
@@ -64,8 +65,9 @@ func (l *GLM) Load(d learn.Data) (err error) {
 	return l.take(d, l.Loss, 0, l.Penalties, l.Intercept, err)
 }
 
-// Bytes implements [learn.SizedLearner]: the copied rows, their terms at two points, the Hessian, for the
-// squared loss the Gram matrix, the copies of penalties, and, with s.Folds, the fits of Folds.
+// Bytes implements [learn.SizedLearner]. It counts the copied rows, their terms at two points, the
+// Hessian, for the squared loss the Gram matrix, the copies of penalties, and with s.Folds the fits
+// of Folds.
 func (l *GLM) Bytes(s learn.Size) int64 {
 	rows, q, _ := learner.Sizes(s)
 	if l.Intercept {
@@ -85,8 +87,8 @@ func (l *GLM) Bytes(s learn.Size) int64 {
 // Reset forgets the warm start and the last fit. The data stays loaded.
 func (l *GLM) Reset() { l.reset() }
 
-// Fit minimises the objective at hyper = λ and writes θ, from the best constant or the last
-// solution. After an error there is no fit, and θ is left as it was. Errors:
+// Fit minimises the objective at hyper = λ and writes θ. It starts from the best constant or the
+// last solution. After an error there is no fit, and θ is unchanged. Errors:
 //
 //   - An ArgError that matches ErrShape, ErrNotFinite or ErrDomain: hyper cannot be used.
 //   - ErrNotFitted: there are no data.
@@ -99,8 +101,8 @@ func (l *GLM) Fit(theta, hyper []float64) (err error) {
 	return l.fit(theta, hyper)
 }
 
-// VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not nil. Errors:
-// ErrNotFitted; an ArgError of kind ErrNotFinite for dtheta or if a product overflows, which
+// VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not nil. Errors are
+// ErrNotFitted, and an ArgError of kind ErrNotFinite for dtheta or if a product overflows, which
 // leaves g undefined.
 func (l *GLM) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {
 	defer learner.Name(l, &err)
@@ -117,16 +119,16 @@ func (l *GLM) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err err
 // FoldsAtOnce reports whether Folds fits faster than Fit, as it does for the squared loss.
 func (l *GLM) FoldsAtOnce() bool { return l.Loss == Squared }
 
-// Folds writes to dst, fold after fold, for each row of X in the fold the prediction of the fit at
-// hyper to the rows that are not in the fold. A row may be in several folds, as with random splits.
-// It ends the last Fit; FoldsVJP has its derivatives.
+// Folds writes predictions to dst, fold after fold: for each row of X in the fold, by the fit at
+// hyper to the rows outside the fold. A row may be in several folds, as with random splits. It ends
+// the last Fit; FoldsVJP has its derivatives.
 //
 // It is for the squared loss. With q parameters it costs q³/6 multiplications for each fold of at
-// least q/2 rows, and q² for each row of the other folds: Load has summed the squares of all rows,
-// and the first Folds after a Load sums the squares of each fold. The condition of a fold's
-// Hessian bounds the digits that are lost. Errors are Fit's, ErrDomain for another loss or for a fold that
-// has a row twice or has none, and ErrTooLarge for folds that need more than the data's MaxBytes. After
-// an error dst is undefined.
+// least q/2 rows, and q² for each row of the other folds. Load has summed the squares of all rows,
+// and the first Folds after a Load sums the squares of each fold. The condition of a fold's Hessian
+// bounds the lost digits. Errors are Fit's; ErrDomain for another loss, and for a fold that is
+// empty or has a row twice; and ErrTooLarge for folds that need more than the data's MaxBytes.
+// After an error dst is undefined.
 func (l *GLM) Folds(dst, hyper []float64, folds [][]int) (err error) {
 	defer learner.End(l, &err)
 	l.state.Stop.Look()
@@ -167,11 +169,12 @@ func (l *GLM) Folds(dst, hyper []float64, folds [][]int) (err error) {
 	return nil
 }
 
-// FoldsVJP adds the derivative of Σ_t ddst_t·dst_t at the last Folds to each field of g that is not nil. g.X receives the derivative with respect to the rows as training
-// rows. dx, unless nil, receives the derivative with respect to the rows as predicted rows. With K
-// folds it costs K·q² multiplications, one pass over each S_j, and N·q² with g.X. Errors:
-// ErrNotFitted without a Folds after the last Load, Fit or Reset; an ArgError of kind
-// ErrNotFinite for ddst or if a product overflows, which leaves g and dx undefined.
+// FoldsVJP adds the derivative of Σ_t ddst_t·dst_t at the last Folds to each field of g that is not
+// nil. g.X receives the derivative in the rows as training rows. dx, unless nil, receives the
+// derivative in the rows as predicted rows. K folds cost K·q² multiplications, one pass over each
+// S_j, and N·q² with g.X. Errors are ErrNotFitted without a Folds after the last Load, Fit or
+// Reset, and an ArgError of kind ErrNotFinite for ddst or if a product overflows, which leaves g
+// and dx undefined.
 func (l *GLM) FoldsVJP(w *qpdiff.Workspace, g *learn.Grad, dx *mat.Dense, ddst []float64) (err error) {
 	defer learner.Name(l, &err)
 	if l.state.Home.Check(); l.folds.number == 0 {
@@ -213,11 +216,12 @@ func (l *GLM) Convention() learn.Convention {
 	return c
 }
 
-// Freedom writes to dst the effective degrees of freedom of each parameter at the last fit: the
-// diagonal of (H₀ + Σλ_jS_j)⁻¹H₀ with the Hessian H₀ of the loss, by which unpenalised parameters
-// have 1 each. The sum over the features of a term is between 0 and their number. For the squared loss the sum over all
-// is the trace of the matrix that maps labels to fitted values (Wood 2017, section 5.4.2). It costs
-// q³ multiplications for q parameters, and allocates. The error is ErrNotFitted.
+// Freedom writes the effective degrees of freedom of each parameter at the last fit to dst. They
+// are the diagonal of (H₀ + Σλ_jS_j)⁻¹H₀ with the Hessian H₀ of the loss. An unpenalised parameter
+// has 1. The sum over the features of a term is between 0 and their number. For the squared loss
+// the sum over all parameters is the trace of the matrix that maps labels to fitted values (Wood
+// 2017, section 5.4.2). It costs q³ multiplications for q parameters, and allocates. The error is
+// ErrNotFitted.
 func (l *GLM) Freedom(dst []float64) error {
 	if err := l.state.Fitted(); err != nil {
 		return learner.Named(l, err)

@@ -19,12 +19,12 @@ const (
 	// Logistic is log(1 + exp(−yη)) for labels y = ±1: η is the log odds of +1.
 	Logistic
 	// Poisson is exp(η) − yη for y ≥ 0: η is the logarithm of the expected y. For counts c over
-	// exposures e give the rates c/e as labels and e as the rows' weights, which is the Poisson
+	// exposures e, use the rates c/e as labels and e as the rows' weights. That is the Poisson
 	// likelihood of c with the expectation e·exp(η).
 	Poisson
 )
 
-// name returns the name of the constant k for errors, or its number if it is none of them.
+// name returns the name of the constant k for errors, or its number if k is no such constant.
 func (k Loss) name() string {
 	switch k {
 	case Squared:
@@ -37,8 +37,8 @@ func (k Loss) name() string {
 	return strconv.Itoa(int(k))
 }
 
-// at returns the derivatives of ℓ in η, of first and second order, and the derivative of the
-// first in y.
+// at returns three derivatives of ℓ: the first and second one in η, and the derivative of the first
+// one in y.
 func (k Loss) at(y, eta float64) (slope, curvature, slopeY float64) {
 	switch k {
 	case Logistic:
@@ -52,7 +52,7 @@ func (k Loss) at(y, eta float64) (slope, curvature, slopeY float64) {
 	}
 }
 
-// constant returns the η that fits labels of that mean best, or 0 if there is none.
+// constant returns the best η for labels of that mean, or 0 if there is none.
 func (k Loss) constant(mean float64) float64 {
 	switch {
 	case k == Squared:
@@ -65,8 +65,8 @@ func (k Loss) constant(mean float64) float64 {
 	return 0
 }
 
-// usualCurvature returns the curvature of the loss in η at the best constant for labels of that mean,
-// but for Logistic, and for Poisson without a count, the one of labels of mean 0 and 1.
+// usualCurvature returns the curvature of the loss in η at the best constant for labels of that
+// mean. For Logistic it uses labels of mean 0, and for Poisson without a count labels of mean 1.
 func (k Loss) usualCurvature(mean float64) float64 {
 	switch {
 	case k == Logistic:
@@ -77,7 +77,7 @@ func (k Loss) usualCurvature(mean float64) float64 {
 	return 1
 }
 
-// check reports a loss that does not exist, or a label that it cannot judge.
+// check reports an unknown loss, or a label that the loss cannot judge.
 func (k Loss) check(d learn.Data) error {
 	if k < Squared || k > Poisson {
 		return check.ArgErrorf("GLM.Loss", qpdiff.ErrDomain, "use Squared, Logistic or Poisson", "is %d", int(k))
@@ -98,8 +98,8 @@ func (k Loss) evaluate(p *point, y, w []float64) {
 	}
 }
 
-// A point is the rows' terms at some θ. With several outputs eta and slope have the rows of the
-// first output first, and curvature those of the pairs of outputs, as [softmax.pair] numbers them.
+// A point holds the rows' terms at some θ. With several outputs, eta and slope have the rows of the
+// first output first, and curvature has those of the pairs of outputs, numbered by [softmax.pair].
 type point struct {
 	eta, slope, curvature []float64
 	slopeY                []float64 // of one output

@@ -14,17 +14,17 @@ import (
 //
 //	minimise over β_c and b_c   Σ_i w_i [log Σ_c exp(η_ic) − η_{i,y_i}] + ½ Σ_j λ_j Σ_c β_cᵀS_jβ_c
 //
-// with the decisions η_ic = x_iᵀβ_c + b_c of row i, so that exp(η_ic)/Σ_k exp(η_ik) is the
-// probability of class c. The labels y_i are the numbers 0 to C − 1 of the classes, and the weights
-// w_i are as the [learn.Data] has them, 1 each by default. It is a sum, not a mean, as for [GLM]. b_c is 0
-// without Intercept. A λ_j belongs to all classes.
+// with the decisions η_ic = x_iᵀβ_c + b_c of row i. The probability of class c is exp(η_ic)/Σ_k
+// exp(η_ik). The labels y_i are the numbers 0 to C − 1 of the classes. The weights w_i are those of
+// the [learn.Data], 1 each by default. It is a sum, not a mean, as for [GLM]. b_c is 0 without
+// Intercept. A λ_j applies to all classes.
 //
-// A vector that is added to all β_c changes no probability. The learner takes the solution of
-// Σ_c β_c = 0 and Σ_c b_c = 0, to which penalised features tend by themselves.
+// Adding the same vector to all β_c changes no probability. The learner returns the solution with
+// Σ_c β_c = 0 and Σ_c b_c = 0, to which penalised features tend anyway.
 //
 // The hyperparameters are λ_j ≥ 0, one for each penalty. θ is class after class: β_0, followed by
-// b_0 with Intercept, then β_1, and so on. No entry depends on how the classes are numbered.
-// θ has no derivative in a label, which is a class: derivatives leave Grad.Y as it is.
+// b_0 with Intercept, then β_1, and so on. The numbers of the classes affect only the order of the
+// entries. A label is a class, so θ has no derivative in it, and derivatives do not change Grad.Y.
 //
 // # Method
 //
@@ -46,8 +46,8 @@ type Multinomial struct {
 // multinomial is the loss of a [softmax], which no GLM has.
 const multinomial = Poisson + 1
 
-// Dims returns n parameters for each class, one more with Intercept, and one hyperparameter for each
-// penalty.
+// Dims returns n parameters for each class, and one more for each with Intercept. It returns one
+// hyperparameter for each penalty.
 func (l *Multinomial) Dims(n int) (theta, hyper int) {
 	if theta = n; l.Intercept {
 		theta++
@@ -58,10 +58,10 @@ func (l *Multinomial) Dims(n int) (theta, hyper int) {
 // Outputs implements [learn.ClassLearner].
 func (l *Multinomial) Outputs() int { return l.Classes }
 
-// Load makes d the data of the following fits. It copies the rows that count. Errors: as for
+// Load makes d the data of the following fits. It copies the rows that count. Errors are those of
 // [GLM.Load]; an ArgError of kind ErrDomain for fewer than two Classes, and for a label that is not
-// one of 0 to Classes − 1; one of kind ErrIllPosed with Intercept for a class without a row that
-// counts. After one, the learner has no data.
+// one of 0 to Classes − 1; and one of kind ErrIllPosed with Intercept for a class without a row
+// that counts. After an error the learner has no data.
 func (l *Multinomial) Load(d learn.Data) (err error) {
 	defer learner.End(l, &err)
 	if d, err = l.state.Take(l, d, false); err == nil {
@@ -104,9 +104,9 @@ func (l *Multinomial) Bytes(s learn.Size) int64 {
 // Reset forgets the warm start and the last fit. The data stays loaded.
 func (l *Multinomial) Reset() { l.reset() }
 
-// Fit minimises the objective at hyper = λ and writes θ, from the best constants or the last
-// solution. After an error there is no fit, and θ is left as it was. Errors are [GLM.Fit]'s:
-// ErrIllPosed also if features without a penalty separate some classes from others.
+// Fit minimises the objective at hyper = λ and writes θ. It starts from the best constants or the
+// last solution. After an error there is no fit, and θ is unchanged. Errors are [GLM.Fit]'s.
+// ErrIllPosed also occurs if features without a penalty separate some classes from others.
 func (l *Multinomial) Fit(theta, hyper []float64) (err error) {
 	defer learner.End(l, &err)
 	return l.fit(theta, hyper)
@@ -129,14 +129,14 @@ func (l *Multinomial) New() learn.Learner {
 	return &Multinomial{Classes: l.Classes, Penalties: slices.Clone(l.Penalties), Intercept: l.Intercept, Raw: l.Raw}
 }
 
-// Convention returns the logistic loss of the own class's log odds, as of a [learn.ClassLearner],
-// and Raw.
+// Convention returns Raw, and the logistic loss of the own class's log odds, as for a
+// [learn.ClassLearner].
 func (l *Multinomial) Convention() learn.Convention {
 	return learn.Convention{Loss: learn.LogisticLoss, Raw: l.Raw}
 }
 
-// Freedom is as for [GLM]. The parameters of all classes have one unpenalised direction fewer than
-// there are classes: an intercept has (C − 1)/C in each.
+// Freedom has the same meaning as for [GLM]. The parameters of all classes have one unpenalised
+// direction fewer than there are classes. An intercept therefore has (C − 1)/C in each class.
 func (l *Multinomial) Freedom(dst []float64) error {
 	if err := l.state.Fitted(); err != nil {
 		return learner.Named(l, err)

@@ -15,15 +15,16 @@ import (
 // A Penalty is the quadratic form βᵀSβ of the weights of consecutive features. It has one
 // hyperparameter. Either S or Root is set.
 type Penalty struct {
-	// Name names the hyperparameter λ(Name) for a search, and nothing else. Empty: it is λ[j].
+	// Name names the hyperparameter λ(Name) for a search. It has no other effect. Empty: its name
+	// is λ[j].
 	Name string
 	// First is the first of the features.
 	First int
-	// S is symmetric and positive semidefinite, of as many rows as there are features. A
-	// *[mat.SymDense], *[mat.SymBandDense] or *[mat.DiagDense] is read in place, and the latter
-	// two by their bands; others are copied.
+	// S is symmetric and positive semidefinite, with one row for each feature. A *[mat.SymDense],
+	// *[mat.SymBandDense] or *[mat.DiagDense] is read in place, and the latter two by their bands.
+	// Other matrices are copied.
 	S mat.Symmetric
-	// Root is a matrix R of any number of rows, for S = RᵀR.
+	// Root is a matrix R with any number of rows, for S = RᵀR.
 	Root mat.Matrix
 }
 
@@ -34,11 +35,12 @@ func Ridge(first, count int) Penalty {
 	return Penalty{First: first, S: mat.NewDiagDense(count, ones)}
 }
 
-// Differences returns the penalty of the squared differences of an order, at or above 1, of the
-// weights of count features from first on, more than the order: Σ(β_{j+1} − β_j)² of order 1, and
-// Σ(β_{j+2} − 2β_{j+1} + β_j)² of order 2. It makes neighbours alike, as for the levels of an ordered
-// category, or with the values of B-splines as features a smooth function (Eilers and Marx 1996).
-// Polynomials of a degree below the order are not penalised. S has order bands.
+// Differences returns the penalty of the squared differences of the weights of count features, from
+// first on. order is at least 1, and count is larger than order. Order 1 gives Σ(β_{j+1} − β_j)²,
+// and order 2 gives Σ(β_{j+2} − 2β_{j+1} + β_j)². It makes neighbours similar, for example the
+// levels of an ordered category. If the features are the values of B-splines, it makes their
+// function smooth (Eilers and Marx 1996). Polynomials of a degree below the order are not
+// penalised. S has order bands.
 func Differences(first, count, order int) Penalty {
 	if order < 1 || count <= order {
 		return Penalty{First: first} // which Load refuses
@@ -61,7 +63,7 @@ func Differences(first, count, order int) Penalty {
 	return Penalty{First: first, S: s}
 }
 
-// size returns the number of features, and of the numbers that a learner copies.
+// size returns the number of features, and the number of entries that a learner copies.
 func (p Penalty) size() (count, copied int) {
 	if p.S == nil {
 		if p.Root != nil {
@@ -77,7 +79,7 @@ func (p Penalty) size() (count, copied int) {
 	return count, count * count
 }
 
-// A form is a penalty by rows of the upper triangle of its band.
+// A form is a penalty, stored by rows of the upper triangle of its band.
 type form struct {
 	first, count, band int
 	data               []float64
@@ -95,7 +97,7 @@ func (f *form) row(i int) []float64 {
 	return f.data[at:][:min(f.band+1, f.count-i)]
 }
 
-// load makes f the penalty p of a model of n features, at place j of its penalties.
+// load makes f the penalty p of a model of n features. j is its place among the penalties.
 func (f *form) load(p Penalty, j, n int) error {
 	count, copied := p.size()
 	switch {
@@ -177,7 +179,7 @@ func (f *form) between(u, v []float64) (sum float64) {
 	return sum
 }
 
-// mean returns the mean of the diagonal of S that is not 0, or 1 if it is.
+// mean returns the mean of the nonzero diagonal entries of S, or 1 if there are none.
 func (p Penalty) mean() float64 {
 	count, _ := p.size()
 	var sum, entries float64
@@ -202,8 +204,8 @@ func (p Penalty) mean() float64 {
 	return sum / entries
 }
 
-// spread returns the mean eigenvalue of S that is not 0 over the least one, 1 for a multiple of the
-// unit matrix.
+// spread returns the mean nonzero eigenvalue of S divided by the smallest one. It is 1 for a
+// multiple of the unit matrix.
 func (p Penalty) spread() float64 {
 	if _, diagonal := p.S.(*mat.DiagDense); diagonal {
 		return 1
@@ -235,10 +237,10 @@ func (p Penalty) spread() float64 {
 	return sum / float64(positive) / least
 }
 
-// nullTol is the share of the largest eigenvalue of S up to which an eigenvalue counts as 0.
+// nullTol is a share of the largest eigenvalue of S. Smaller eigenvalues count as 0.
 const nullTol = 1e-10
 
-// inner returns ½⟨S, P⟩ for a symmetric P of q rows, of which the upper triangle is read.
+// inner returns ½⟨S, P⟩ for a symmetric P of q rows. It reads the upper triangle of P.
 func (f *form) inner(p []float64, q int) (sum float64) {
 	for i := range f.count {
 		row, of := f.row(i), p[(f.first+i)*(q+1):]
@@ -247,12 +249,13 @@ func (f *form) inner(p []float64, q int) (sum float64) {
 	return sum
 }
 
-// The bounds of a λ_j and its default are shares of the value at which its penalty is as large as
-// the sum of squares of its features times the curvature of the loss at the best constant. The upper one is larger by the ratio of the mean eigenvalue of
-// the penalty that is not 0 to the least one: it penalises all functions that have a penalty.
+// The bounds and the default of a λ_j are shares of one value. At this value the penalty equals the
+// sum of squares of its features times the curvature of the loss at the best constant. The upper
+// bound is larger by a ratio: the mean nonzero eigenvalue of the penalty divided by the smallest
+// one. It then penalises all functions that have a penalty.
 const leastLambda, defaultLambda, mostLambda = 1e-8, 1e-2, 1e4
 
-// fewHyper is the number of hyperparameters up to which a search looks at each by itself.
+// fewHyper is the largest number of hyperparameters of which a search looks at each by itself.
 const fewHyper = 3
 
 // hyperparameters describes the λ_j for a loss of this curvature.

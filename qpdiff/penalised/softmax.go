@@ -7,10 +7,10 @@ import (
 	"cvgm/qpdiff/internal/dense"
 )
 
-// A softmax is the multinomial loss log Σ_c exp(η_c) − η_y of C decisions η. These are the same up to a
-// constant, and quadratic penalties that are the same for all classes leave decisions of sum 0. So
-// the fit has C − 1 outputs γ with η = Qγ, where the columns of Q are orthonormal and sum to 0: the
-// penalties of γ are those of η.
+// A softmax is the multinomial loss log Σ_c exp(η_c) − η_y of C decisions η. Adding a constant to
+// all decisions does not change it. Quadratic penalties that are the same for all classes lead to
+// decisions of sum 0. So the fit has C − 1 outputs γ with η = Qγ, where the columns of Q are
+// orthonormal and sum to 0. The penalties of γ then equal those of η.
 type softmax struct {
 	classes int       // C, or 0 for a loss of one output
 	q       []float64 // Q, row by row
@@ -50,7 +50,7 @@ func (s *softmax) pair(a, b int) int {
 	return a*(2*s.outputs()-a-1)/2 + b
 }
 
-// expand sets dst to the q parameters of each class for those of each output.
+// expand sets dst to the q parameters of each class, from those of each output.
 func (s *softmax) expand(dst, theta []float64, q int) {
 	clear(dst)
 	outs := s.outputs()
@@ -72,7 +72,7 @@ func (s *softmax) contract(dst, dtheta []float64, q int) {
 	}
 }
 
-// absent returns a class without a row of y, or −1, and sets p to the weights of the classes.
+// absent returns a class that no row of y has, or −1. It sets p to the weights of the classes.
 func (s *softmax) absent(y, w []float64) int {
 	clear(s.p)
 	for i, own := range y {
@@ -81,7 +81,8 @@ func (s *softmax) absent(y, w []float64) int {
 	return slices.Index(s.p, 0)
 }
 
-// constant sets the outputs, at every stride-th entry of dst, to the best constant. Each class has a row.
+// constant sets the outputs, at every stride-th entry of dst, to the best constant. Each class must
+// have a row.
 func (s *softmax) constant(dst []float64, stride int, y, w []float64) {
 	s.absent(y, w)
 	outs := s.outputs()
@@ -92,8 +93,8 @@ func (s *softmax) constant(dst []float64, stride int, y, w []float64) {
 	}
 }
 
-// evaluate is [Loss.evaluate], for the classes y. Relative to the contrasts of the most probable
-// class, slopes and curvatures have no cancellation, however small a probability is.
+// evaluate is [Loss.evaluate] for the classes y. Slopes and curvatures are relative to the
+// contrasts of the most probable class. They have no cancellation, however small a probability is.
 func (s *softmax) evaluate(p *point, y, w []float64) {
 	m, outs := len(w), s.outputs()
 	for i, own := range y {
@@ -122,7 +123,7 @@ func (s *softmax) evaluate(p *point, y, w []float64) {
 	}
 }
 
-// shares sets p to the probabilities for the outputs at every stride-th entry of gamma, and returns
+// shares sets p to the probabilities for the outputs, at every stride-th entry of gamma. It returns
 // the most probable class.
 func (s *softmax) shares(gamma []float64, stride int) (best int) {
 	outs := s.outputs()

@@ -54,8 +54,8 @@ func (p *Panel) altAxes() string {
 	return fmt.Sprintf("%s: %s over %s", title, y, x)
 }
 
-// altSeries lists the panel's visible series. A series without a legend entry is left out if
-// its name only extends another one's.
+// altSeries lists the panel's visible series. It leaves out a series without a legend entry if its
+// name only extends another one's.
 func (p *Panel) altSeries(detailed bool) string {
 	var shown, lines []string
 	for _, s := range p.Series {
@@ -80,7 +80,7 @@ func (p *Panel) altSeries(detailed bool) string {
 	return altList("; series ", shown) + bands + altList("; reference lines ", lines)
 }
 
-// altEnds gives the values at its ends of a line that is a function of x.
+// altEnds returns the values of a line, which must be a function of x, at its ends.
 func (p *Panel) altEnds(s Series) string {
 	all := slices.Concat(s.Stretches...)
 	if !s.Line || p.filled || p.Equal || !slices.IsSortedFunc(all, func(v, w point) int { return cmp.Compare(v[0], w[0]) }) {

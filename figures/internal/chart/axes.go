@@ -8,11 +8,11 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// headroom is the part of the data's range by which an axis is longer at either end.
+// headroom is the part of the data's range that an axis is longer at each end.
 const headroom = .04
 
-// pad returns the ends of an axis for data from low to high: 0 and 1 if there
-// are none, and more around a single value.
+// pad returns the ends of an axis for data from low to high: 0 and 1 without data, and a range
+// around a single value.
 func pad(low, high, share float64) (from, to float64) {
 	if low > high {
 		return 0, 1
@@ -24,8 +24,8 @@ func pad(low, high, share float64) (from, to float64) {
 	return low - by, high + by
 }
 
-// Axes returns the range of the panel's axes, without the headroom of a legend. It is the range
-// of the data, widened upwards and downwards for lines, to all sides for glyphs, and not at all
+// Axes returns the range of the panel's axes, without the headroom of a legend. The range of the
+// data is widened upwards and downwards for lines, and to all sides for glyphs. It is not widened
 // for surfaces, which fill their panel.
 func (p *Panel) Axes() Box {
 	b := AxesOf(p.Plot)
@@ -61,8 +61,8 @@ func (p *Panel) WithGhosts(b Box) Box {
 	return b
 }
 
-// bounded widens the part of an axis from least to most towards low and high, to at most twice
-// its length. If both ends must be cut, they are cut alike.
+// bounded widens the part of an axis from least to most towards low and high, up to twice its
+// length. If both ends must be cut, they are cut equally.
 func bounded(low, high, least, most float64) (from, to float64) {
 	if narrow(least, most) {
 		return least, most
@@ -75,8 +75,7 @@ func bounded(low, high, least, most float64) (from, to float64) {
 	return least - below, most + above
 }
 
-// fit returns the panel with as many labels on its x axis as fit beside each other on an axis
-// of this length.
+// fit returns the panel with the labels that fit side by side on an x axis of this length.
 func (p *Panel) fit(axes Box, length vg.Length) *Panel {
 	const gap = 3 // between two labels
 	fitted, q := *p, *p.Plot

@@ -18,7 +18,7 @@ type directLabel struct {
 	End   point
 }
 
-// DirectLabels returns the labels of the panel's lines. A name is cut at a parenthesis.
+// DirectLabels returns the labels of the panel's lines. It cuts a name at a parenthesis.
 func (p *Panel) DirectLabels() []directLabel {
 	var all []directLabel
 	for _, s := range p.Series {
@@ -38,8 +38,8 @@ func directText() text.Style {
 	return s
 }
 
-// A label has directHeight and begins with directSample of its line; directGap lies between
-// it and the axes.
+// A label has the height directHeight, and begins with a sample of its line of length directSample.
+// directGap is the gap between label and axes.
 const directHeight, directSample, directGap = 10, 16, 5
 
 // directWidth is the width that the labels take on the right of the axes.
@@ -50,8 +50,8 @@ func (p *Panel) directWidth() (width vg.Length) {
 	return width
 }
 
-// drawDirect draws the labels on the right of the axes, each as near to the end of its
-// line as the others allow, with a stroke from there.
+// drawDirect draws the labels to the right of the axes. Each is as near to the end of its line as
+// the others allow, with a stroke from there.
 func (p *Panel) drawDirect(q *plot.Plot, data draw.Canvas) {
 	labels := p.DirectLabels()
 	y := func(l directLabel) vg.Length { return data.Y(q.Y.Norm(l.End[1])) }

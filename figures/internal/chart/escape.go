@@ -11,8 +11,8 @@ import (
 	"cvgm/cvgm/experiment"
 )
 
-// Texts of outputs may come from strangers: names of columns and classes in a user's file. For
-// each format, one function here turns them into plain text, and the writers of the format call
+// Texts of outputs may come from strangers, such as names of columns and classes in a user's file.
+// Each format has a function here that turns a text into plain text. The writers of the format call
 // it on all texts.
 
 // Markdown returns a text for a paragraph of Markdown, or for a cell of a table. A text that
@@ -38,9 +38,9 @@ var activeMarkdown = regexp.MustCompile("[$\\\\`]" + // mathematics, escapes, co
 // blockMarkdown begins headings, quotations and lists.
 var blockMarkdown = regexp.MustCompile(`^([#>=]|[+-]+(\s|$)|\d+[.)]\s)`)
 
-// codeSpan returns a text as code of Markdown. A bar in a table would end the cell: in some
-// dialects even after a backslash, and in others the backslash would be visible. So a bar is
-// written between two code spans.
+// codeSpan returns a text as code of Markdown. A bar would end the cell of a table: in some
+// dialects even after a backslash, while others would show the backslash. So a bar is written
+// between two code spans.
 func codeSpan(text string, inTable bool) string {
 	if before, after, has := strings.Cut(text, "|"); has && inTable {
 		return codeSpan(before, true) + "&#124;" + codeSpan(after, true)
@@ -63,12 +63,12 @@ func codeSpan(text string, inTable bool) string {
 	return fence + text + fence
 }
 
-// HTML returns a text for the content of an element or the value of an attribute. Mathematics in
-// an element stays text: see [HTMLText].
+// HTML returns a text for the content of an element or the value of an attribute. Mathematics in an
+// element is not escaped: see [HTMLText].
 func HTML(text string) string { return html.EscapeString(experiment.Visible(text)) }
 
-// HTMLText returns a text for the content of an element. One that a script of the page might take
-// for TeX, in which links can run scripts, becomes code.
+// HTMLText returns a text for the content of an element. If a script of the page might take the
+// text for TeX, whose links can run scripts, it becomes code.
 func HTMLText(text string) string {
 	if strings.ContainsAny(text, `$\`) {
 		return "<code>" + HTML(text) + "</code>"
@@ -109,10 +109,10 @@ func writeCSV(records [][]string) string {
 }
 
 // CSVText returns a text for CSV. It inserts an apostrophe wherever a spreadsheet would read a
-// formula: at the beginning, and after a semicolon or a tab, which end a cell in some
-// countries. Numbers stay as they are, also with an interval in brackets, because they are in
-// no formula. A text that has an apostrophe there gets another one. So different texts stay
-// different, and removing one apostrophe restores the text.
+// formula: at the beginning, and after a semicolon or a tab, which end a cell in some countries.
+// Numbers are not changed, also with an interval in brackets, because they contain no formula. A
+// text that has an apostrophe there gets another one. Thus different texts stay different, and
+// removing one apostrophe restores the text.
 func CSVText(text string) string {
 	number, _, _ := strings.Cut(text, " ")
 	if _, err := strconv.ParseFloat(number, 64); err == nil && (number == text || bracketed.MatchString(text)) {
@@ -133,8 +133,8 @@ var bracketed = regexp.MustCompile(`^\S+ \[[-+.\deE]+, [-+.\deE]+\]$`)
 
 var formula = regexp.MustCompile(`^'*([\t\r\n]|[\s\pZ\p{Cf}]*[=+\-@＝＋－＠])`)
 
-// Pictured returns a text for a picture, with spaces for invisible characters. Line breaks
-// stay.
+// Pictured returns a text for a picture, with spaces in place of invisible characters. It keeps
+// line breaks.
 func Pictured(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && !unicode.IsPrint(r) {

@@ -1,6 +1,6 @@
 // Package chart holds the parts of the pictures and tables of package figures: panels, axes,
-// legends, styles, texts and files. Package figures exports the names for other packages; the
-// further names that are exported here are for package figures and its tests.
+// legends, styles, texts and files. Package figures exports the names that other packages need. The
+// other exported names are for package figures and its tests.
 package chart
 
 import (
@@ -12,8 +12,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// A Figure is a grid of panels. Everything that a panel plots is also a row of the figure's
-// CSV.
+// A Figure is a grid of panels. The figure's CSV has a row for every plotted point.
 type Figure struct {
 	Name          string // of the files, without ending
 	Caption       string
@@ -21,11 +20,11 @@ type Figure struct {
 	Width, Height vg.Length
 	Panels        [][]*Panel // rows of panels, all of the same width; a shorter row ends earlier
 	Legend        LegendPlace
-	// Entries, if not nil, are the entries of a common legend, instead of the entries of the
+	// Entries, if not nil, are the entries of a common legend. They replace the entries of the
 	// panels' series.
 	Entries []LegendEntry
-	// SameAxes gives all panels the same axes, and SameColumns the panels of a column, except for
-	// the headroom of legends.
+	// SameAxes gives all panels the same axes, and SameColumns gives the panels of a column the
+	// same axes. The headroom of legends may differ.
 	SameAxes, SameColumns bool
 }
 
@@ -74,8 +73,8 @@ func (f *Figure) Draw(c draw.Canvas) {
 	f.LayOut(c, func(p *Panel, cell draw.Canvas, axes Box) { p.draw(cell, axes, f.Legend == LegendInside, c.Rectangle) })
 }
 
-// LayOut draws the legends outside the panels and calls do with each panel, its
-// part of c, and its axes without the headroom of a legend.
+// LayOut draws the legends outside the panels. It then calls do with each panel, its part of c, and
+// its axes without the headroom of a legend.
 func (f *Figure) LayOut(c draw.Canvas, do func(p *Panel, cell draw.Canvas, axes Box)) {
 	switch f.Legend {
 	case LegendRight:
@@ -140,8 +139,9 @@ func (f *Figure) axes(j int, p *Panel) Box {
 	return axes
 }
 
-// around returns the part of a drawing, larger or smaller than c, for which q's axes fill the
-// frame. The room that tick labels need beside it depends on it, so it is found in steps.
+// around returns the part of a drawing for which q's axes fill the frame. It may be larger or
+// smaller than c. It is found in steps, because it determines the room that tick labels need beside
+// it.
 func around(q *plot.Plot, c draw.Canvas, frame vg.Rectangle) draw.Canvas {
 	const steps, near = 8, .01 // of a point
 	for range steps {
@@ -155,8 +155,8 @@ func around(q *plot.Plot, c draw.Canvas, frame vg.Rectangle) draw.Canvas {
 	return c
 }
 
-// margins is the room for labels and titles around axes. Panels of one figure have the
-// same, so that their frames are equal.
+// margins is the room for labels and titles around axes. Panels of one figure have the same
+// margins, so that their frames are equal.
 type margins struct{ left, right, bottom, top vg.Length }
 
 func (m margins) union(n margins) margins {
@@ -172,8 +172,7 @@ func (p *Panel) margins(c draw.Canvas, axes Box) margins {
 	return margins{data.Min.X - c.Min.X, c.Max.X - data.Max.X + p.besideWidth(), data.Min.Y - c.Min.Y, c.Max.Y - data.Max.Y + p.titleHeight()}
 }
 
-// besideWidth is the width of the parts to the right of the axes: a scale, and the labels of
-// lines.
+// besideWidth is the width of the parts to the right of the axes: a scale, and the labels of lines.
 func (p *Panel) besideWidth() vg.Length {
 	width := p.directWidth()
 	if p.Scale != nil {
@@ -191,8 +190,8 @@ func (p *Panel) titleHeight() vg.Length {
 	return title.TextStyle.Height(title.Text) + title.Padding
 }
 
-// draw draws the panel into its cell, with or without a legend inside, and a title that keeps
-// within the figure.
+// draw draws the panel into its cell, with or without a legend inside. Its title stays within the
+// figure.
 func (p *Panel) draw(c draw.Canvas, axes Box, withLegend bool, figure vg.Rectangle) {
 	var entries []LegendEntry
 	if withLegend {
@@ -216,8 +215,8 @@ func (p *Panel) draw(c draw.Canvas, axes Box, withLegend bool, figure vg.Rectang
 	c.FillText(style, vg.Point{X: max(min(data.Center().X, figure.Max.X+margin-half), figure.Min.X-margin+half), Y: data.Max.Y + p.Plot.Title.Padding}, p.Plot.Title.Text)
 }
 
-// LayOut returns the panel between its final axes, the part of its cell that it
-// takes, and the legend in its corner.
+// LayOut returns the panel between its final axes, its part of the cell, and the legend in its
+// corner.
 func (p *Panel) LayOut(c draw.Canvas, axes Box, l plot.Legend) (*plot.Plot, draw.Canvas, plot.Legend) {
 	q := *p.Plot
 	c.Max.Y -= p.titleHeight() // which draw draws
@@ -240,9 +239,9 @@ func (p *Panel) LayOut(c draw.Canvas, axes Box, l plot.Legend) (*plot.Plot, draw
 
 const legendMargin = 6 // points between a legend and the data
 
-// clear returns axes with headroom for a legend that takes the parts w and h of
-// their lengths, and the corner in which it needs the least of it. Ties go to the
-// top, then to the right.
+// clear returns axes with headroom for a legend, and the corner in which the legend needs the least
+// headroom. w and h are the parts of the axes' lengths that the legend takes. If corners tie, the
+// top is preferred, and then the right.
 func (p *Panel) clear(axes Box, w, h float64) (best Box, top, left bool) {
 	const most, gain = .7, .95 // of the height for the legend; a smaller gain counts as a tie
 	h = min(h, most)
@@ -261,8 +260,8 @@ func (p *Panel) clear(axes Box, w, h float64) (best Box, top, left bool) {
 	return best, top, left
 }
 
-// between returns the range of y of the points between two x, and of their
-// neighbours, to which lines lead.
+// between returns the range of y of the points between two x. It includes their neighbours, to
+// which lines lead.
 func (p *Panel) between(axes Box, from, to float64) (low, high float64) {
 	low, high = math.Inf(1), math.Inf(-1)
 	for _, s := range slices.Concat(p.Series, p.Ghosts) {

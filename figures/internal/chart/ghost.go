@@ -10,12 +10,11 @@ import (
 	"gonum.org/v1/plot/plotter"
 )
 
-// Ghosts draws the lines of another version of the figure behind its own: thin and grey, and
-// only the lines that differ. In use, the other version has the default parameters. text is its
-// CSV, and lines correspond by the names of panel and series. Axes that are not fixed grow for
-// ghosts, but at most to twice their length; the part of a ghost beyond them is cut off. The
-// figure's own CSV has no ghosts. Ghosts changes nothing if text is not such a CSV, and draws
-// none behind surfaces.
+// Ghosts draws the lines of another version of the figure behind its own: thin and grey, and only
+// the lines that differ. Usually the other version has the default parameters. text is its CSV.
+// Lines correspond by the names of panel and series. Axes that are not fixed grow for ghosts, but
+// at most to twice their length; ghosts are cut there. The figure's own CSV has no ghosts. If text
+// is not such a CSV, Ghosts changes nothing. It draws no ghosts behind surfaces.
 func (f *Figure) Ghosts(text string) {
 	others := readCSV(text)
 	panels := slices.Concat(f.Panels...)
@@ -43,11 +42,11 @@ func (f *Figure) Ghosts(text string) {
 	}
 }
 
-// band reports whether the series is one of Band, whose points have no y.
+// band reports whether the series was made by Band. Its points have no y.
 func (s Series) band() bool { return len(s.Stretches) > 0 && math.IsNaN(s.Stretches[0][0][1]) }
 
-// explainGhosts adds the ghosts to the legend, or to the line of the changes if the figure has
-// no legend. The panel is the first that has ghosts.
+// explainGhosts adds the ghosts to the legend, or to the line of the changes if the figure has no
+// legend. panel is the first one with ghosts.
 func (f *Figure) explainGhosts(p *Panel) {
 	switch {
 	case f.Legend == LegendNone:
@@ -59,8 +58,8 @@ func (f *Figure) explainGhosts(p *Panel) {
 	}
 }
 
-// readCSV returns the points of a figure's CSV by panel and series, or nil if the text is not
-// such a CSV.
+// readCSV returns the points of a figure's CSV by panel and series. It returns nil if the text is
+// not such a CSV.
 func readCSV(text string) map[[2]string][]point {
 	records, err := csv.NewReader(strings.NewReader(text)).ReadAll()
 	if err != nil || len(records) == 0 || !slices.Equal(records[0], CSVHeader) {

@@ -13,8 +13,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// marks is a plotter of glyphs. Glyphs of an opaque colour are drawn as one path, which takes a
-// fraction of the time and of the bytes of separate paths.
+// marks is a plotter of glyphs. Glyphs of an opaque colour are drawn as one path, which takes much
+// less time and fewer bytes than separate paths.
 type marks struct{ *plotter.Scatter }
 
 func (m marks) Plot(c draw.Canvas, q *plot.Plot) {
@@ -26,13 +26,13 @@ func (m marks) Plot(c draw.Canvas, q *plot.Plot) {
 	m.Scatter.Plot(c, q)
 }
 
-// GlyphBoxes returns the boxes of the outermost points, which decide how far the glyphs reach.
+// GlyphBoxes returns the boxes of the outermost points, which determine the extent of the glyphs.
 func (m marks) GlyphBoxes(q *plot.Plot) []plot.GlyphBox {
 	return (&plotter.Scatter{XYs: outermost(m.XYs), GlyphStyle: m.GlyphStyle}).GlyphBoxes(q)
 }
 
-// curve is a plotter of a line. Its width does not count in the layout, so it has
-// boxes at its outermost points alone.
+// curve is a plotter of a line. The layout ignores its width, so it has boxes at its outermost
+// points alone.
 type curve struct{ *plotter.Line }
 
 func (l curve) GlyphBoxes(q *plot.Plot) []plot.GlyphBox {

@@ -12,8 +12,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// A Panel is one coordinate system with the series plotted in it. Its axes span
-// the finite points of the series, with headroom. NaN and ±Inf leave a gap.
+// A Panel is one coordinate system with the series plotted in it. Its axes cover the finite points
+// of the series, with headroom. NaN and ±Inf leave a gap.
 type Panel struct {
 	Equal bool // both axes have the same range and the same length
 
@@ -79,7 +79,7 @@ func NewPanel(name, title, x, y string) *Panel {
 	return panel
 }
 
-// LogAxes declares the panel's coordinates along the named axes to be base-10 logarithms. It
+// LogAxes declares that the panel's coordinates along the named axes are base-10 logarithms. It
 // returns the panel, as ClampLow and Grid do.
 func (p *Panel) LogAxes(x, y bool) *Panel {
 	if x {
@@ -91,8 +91,8 @@ func (p *Panel) LogAxes(x, y bool) *Panel {
 	return p
 }
 
-// ClampLow labels a logarithmic y axis with ≤ at floor, the logarithm at which
-// lower values are drawn.
+// ClampLow labels a logarithmic y axis with ≤ at floor, the logarithm at which lower values are
+// drawn.
 func (p *Panel) ClampLow(floor float64) *Panel {
 	p.Plot.Y.Tick.Marker = logTicks{7, floor}
 	return p
@@ -116,8 +116,8 @@ func (p *Panel) Range(xmin, xmax, ymin, ymax float64) {
 // newPoint returns a point with x and y alone.
 func newPoint(v plotter.XY) point { return point{v.X, v.Y, math.NaN(), math.NaN(), math.NaN()} }
 
-// equal reports whether all lengths of a series' columns are equal. The first
-// series without that is the panel's problem.
+// equal reports whether all columns of a series have the same length. The panel remembers the first
+// series for which they do not.
 func (p *Panel) equal(name string, lengths ...int) bool {
 	ok := slices.Min(lengths) == slices.Max(lengths)
 	if !ok && p.problem == "" {
@@ -126,7 +126,7 @@ func (p *Panel) equal(name string, lengths ...int) bool {
 	return ok
 }
 
-// add adds a series of n points, and returns the drawable ones in stretches without a gap.
+// add adds a series of n points. It returns the drawable points, as stretches without a gap.
 func (p *Panel) add(name string, s Style, n int, at func(i int) (v point, ok bool)) [][]point {
 	added := Series{Name: name}
 	gap := true
@@ -181,8 +181,8 @@ func (p *Panel) Scatter(name string, xs, ys []float64, s Style) {
 	}
 }
 
-// Band shades the area between low and high, the ends of 95 % confidence intervals. One
-// entry of the legend explains all bands.
+// Band shades the area between low and high, the ends of 95 % confidence intervals. One legend
+// entry explains all bands.
 func (p *Panel) Band(name string, xs, low, high []float64, s Style) {
 	faint := s.Line().Color.(color.NRGBA)
 	faint.A = 50
@@ -211,7 +211,8 @@ func (p *Panel) HLine(name string, y float64, s Style) { p.Across(name, 0, 1, y,
 // VLine plots a vertical reference line across the panel, whose x axis includes x.
 func (p *Panel) VLine(name string, x float64, s Style) { p.Across(name, 1, 0, x, s) }
 
-// Across plots the line a·x + b·y = c across the panel, or nothing if the line misses it.
+// Across plots the line a·x + b·y = c across the panel. It plots nothing if the line misses the
+// panel.
 func (p *Panel) Across(name string, a, b, c float64, s Style) {
 	s.GlyphRadius = 0
 	r := &reference{a, b, c, s.Line()}
@@ -223,8 +224,8 @@ func (p *Panel) Across(name string, a, b, c float64, s Style) {
 	p.Plot.Add(r)
 }
 
-// Arrows plots an arrow from each of the points along its vector. The CSV has the
-// ends of each.
+// Arrows plots an arrow from each of the points along its vector. The CSV has both ends of each
+// arrow.
 func (p *Panel) Arrows(name string, x, y, dx, dy []float64, s Style) {
 	p.marked = true
 	if p.equal(name, len(x), len(y), len(dx), len(dy)) {
@@ -238,8 +239,8 @@ func (p *Panel) Arrows(name string, x, y, dx, dy []float64, s Style) {
 	}
 }
 
-// Surface shades the positive z[i][j] at xs[i], ys[j] by their logarithm, with light shades for
-// low values, and draws contour lines at the levels. The grid must be regular.
+// Surface shades the positive z[i][j] at xs[i], ys[j] by their logarithm, with light shades for low
+// values. It draws contour lines at the levels. The grid must be regular.
 func (p *Panel) Surface(name string, xs, ys []float64, z [][]float64, levels []float64) {
 	p.filled = true
 	g := p.grid(name, xs, ys, z)
@@ -280,7 +281,7 @@ func (p *Panel) Counts(name string, xs, ys []float64, z [][]float64) {
 // contourEntry explains a Surface.
 var contourEntry = LegendEntry{"contours", Style{Color: color.NRGBA{90, 90, 90, 255}, Width: .4}}
 
-// grid returns a surface, without any points if z does not have a value for each.
+// grid returns a surface. The surface has no points if z lacks a value.
 func (p *Panel) grid(name string, xs, ys []float64, z [][]float64) *Surface {
 	ok := p.equal(name, len(xs), len(z))
 	for _, row := range z {
@@ -312,8 +313,8 @@ type reference struct {
 	style   draw.LineStyle
 }
 
-// Ends returns the two points at which the line meets the ends of the axes, or none if it
-// misses them.
+// Ends returns the two points at which the line crosses the frame of the axes, or none if it misses
+// the frame.
 func (r *reference) Ends(axes Box) (all plotter.XYs) {
 	for _, p := range []plotter.XY{
 		{X: axes.Xmin, Y: (r.c - r.a*axes.Xmin) / r.b}, {X: axes.Xmax, Y: (r.c - r.a*axes.Xmax) / r.b},
@@ -360,7 +361,7 @@ func (a *arrowPlot) Plot(c draw.Canvas, q *plot.Plot) {
 	}
 }
 
-// Box is the range of a plot's axes, from +Inf to -Inf if it has no data.
+// Box is the range of a plot's axes. Without data it is from +Inf to -Inf.
 type Box struct{ Xmin, Xmax, Ymin, Ymax float64 }
 
 func AxesOf(q *plot.Plot) Box { return Box{q.X.Min, q.X.Max, q.Y.Min, q.Y.Max} }
@@ -384,7 +385,7 @@ func (b Box) square() Box {
 // GhostEntry explains the lines of Ghosts.
 var GhostEntry = LegendEntry{"default parameters", Style{Color: color.NRGBA{165, 165, 165, 255}, Width: .8}}
 
-// A ghostPlot is the plotter of a panel's ghosts, the first of its plotters.
+// A ghostPlot is the plotter of a panel's ghosts. It is the panel's first plotter.
 type ghostPlot struct{ panel *Panel }
 
 func (g ghostPlot) Plot(c draw.Canvas, q *plot.Plot) {
@@ -398,8 +399,8 @@ func (g ghostPlot) Plot(c draw.Canvas, q *plot.Plot) {
 	}
 }
 
-// near removes from a line the points that are so many axes away that their places on paper may
-// overflow, and returns the remaining parts.
+// near removes points from a line that are so many axis lengths away that their places on paper may
+// overflow. It returns the remaining parts.
 func near(line []point, axes Box) (parts [][]point) {
 	const most = 1e6
 	gap := true

@@ -31,7 +31,8 @@ func PaletteColor(k int) color.NRGBA { return palette[k%len(palette)] }
 // IntervalEntry explains the bands of a figure.
 var IntervalEntry = LegendEntry{"95 % interval", Style{Color: color.NRGBA{120, 120, 120, 70}, Width: 9}}
 
-// PrintedStyle marks a number that the paper prints, StartStyle and EndStyle the ends of a path.
+// PrintedStyle marks a number printed in the paper. StartStyle and EndStyle mark the ends of a
+// path.
 var (
 	PrintedStyle = Style{Color: Black, Glyph: draw.PyramidGlyph{}, GlyphRadius: 3.5}
 	StartStyle   = Style{Color: Black, Glyph: draw.RingGlyph{}, GlyphRadius: 4}
@@ -79,7 +80,7 @@ func (s Style) Mark() draw.GlyphStyle {
 	return draw.GlyphStyle{Color: s.Line().Color, Radius: s.GlyphRadius, Shape: s.Glyph}
 }
 
-// A LegendEntry explains a style: a mark's if it has a GlyphRadius, otherwise a line's.
+// A LegendEntry explains a style: a mark's style if it has a GlyphRadius, and otherwise a line's.
 type LegendEntry struct {
 	Name  string
 	Style Style
@@ -117,8 +118,8 @@ func (e LegendEntry) sampleWidth() vg.Length {
 	return 22
 }
 
-// KeyRows breaks the entries of a key into as few rows of at most that width as hold
-// them, of about the same width.
+// KeyRows breaks the entries of a key into the smallest number of rows of at most that width. The
+// rows have about the same width.
 func KeyRows(entries []LegendEntry, width vg.Length) (rows [][]LegendEntry, widths []vg.Length) {
 	least := len(BrokenAt(entries, width))
 	total := vg.Length(0)
@@ -139,7 +140,7 @@ func KeyRows(entries []LegendEntry, width vg.Length) (rows [][]LegendEntry, widt
 	return rows, Mapped(rows, RowWidth)
 }
 
-// BrokenAt breaks entries into rows of at most that width, or of a single entry.
+// BrokenAt breaks entries into rows of at most that width. A wider entry has its own row.
 func BrokenAt(entries []LegendEntry, width vg.Length) (rows [][]LegendEntry) {
 	for _, e := range entries {
 		if n := len(rows); n > 0 && RowWidth(append(slices.Clip(rows[n-1]), e)) <= width {
@@ -164,10 +165,10 @@ func RowWidth(row []LegendEntry) vg.Length {
 	return width
 }
 
-// keyGap lies between two entries of a key, and keySample between sample and name.
+// keyGap is the gap between two entries of a key, and keySample the gap between sample and name.
 const keyGap, keySample = 16, 4
 
-// drawKey draws rows of entries from the top of c, each in the middle of its width.
+// drawKey draws rows of entries from the top of c, each centred.
 func drawKey(c draw.Canvas, rows [][]LegendEntry, widths []vg.Length) {
 	for i, row := range rows {
 		x, y := c.Center().X-widths[i]/2, c.Max.Y-(vg.Length(i)+.5)*keyHeight

@@ -31,8 +31,8 @@ type shades []color.Color
 
 func (s shades) Colors() []color.Color { return s }
 
-// Heat returns the shades of the surface. A value that is not finite and positive
-// leaves its cell blank.
+// Heat returns the shades of the surface. A cell stays blank if its value is not finite and
+// positive.
 func (g *Surface) Heat() *plotter.HeatMap {
 	return g.shaded(color.NRGBA{255, 255, 255, 255}, color.NRGBA{70, 110, 160, 255})
 }
@@ -56,8 +56,7 @@ func (g *Surface) shaded(low, high color.NRGBA) *plotter.HeatMap {
 // The colour scale of a surface: a bar beside the axes, with numbers.
 const scaleGap, scaleBar, scaleWidth = 8, 9, 50
 
-// drawBar draws the shades of h from the bottom of c to its top, with the values they are
-// for.
+// drawBar draws the shades of h from the bottom of c to its top, with their values.
 func drawBar(c draw.Canvas, h *plotter.HeatMap) {
 	shades := h.Palette.Colors()
 	height := (c.Max.Y - c.Min.Y) / vg.Length(len(shades))
@@ -82,16 +81,15 @@ func ScaleTicks(h *plotter.HeatMap) []plot.Tick {
 	return slices.DeleteFunc((logTicks{manyTicks, math.Inf(-1)}).Ticks(low, high), func(t plot.Tick) bool { return t.Value < low || t.Value > high })
 }
 
-// Contour returns the lines along which z, linear along the edges of the grid,
-// equals level: by marching squares, in an order that depends on the data alone.
-// (plotter.Contour's order is random.) A cell with a corner that is not finite has
-// no line.
+// Contour returns the lines along which z equals level, with z linear along the edges of the grid.
+// It uses marching squares, in an order that depends on the data alone. (plotter.Contour's order is
+// random.) A cell with a corner that is not finite has no line.
 func (g *Surface) Contour(level float64) []plotter.XYs {
 	return g.crossings(level).lines(func(edge int) plotter.XY { return g.crossing(edge, level) })
 }
 
-// crossings are the edges of the grid that the lines of a level cross. Edge
-// 2(i·ny+j) runs from (i, j) to (i+1, j), edge 2(i·ny+j)+1 to (i, j+1).
+// crossings are the edges of the grid that the lines of a level cross. Edge 2(i·ny+j) goes from (i,
+// j) to (i+1, j), and edge 2(i·ny+j)+1 from (i, j) to (i, j+1).
 type crossings struct {
 	links map[int][]int // the neighbours of each along its line
 	order []int         // edges in the order in which they are first crossed

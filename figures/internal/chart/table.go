@@ -11,21 +11,20 @@ import (
 	"cvgm/cvgm/experiment"
 )
 
-// A Table is a table of the paper with its measured counterpart. A row has one cell per column:
-// a string, a [Code], an int, a [Number], or nil if there is nothing to report. All texts are
-// plain: each format shows them literally, with characters that would be invisible as
-// [experiment.Visible] writes them.
+// A Table is a table of the paper with its measured counterpart. A row has one cell per column: a
+// string, a [Code], an int, a [Number], or nil for an empty cell. All texts are plain: each format
+// shows them literally, with invisible characters replaced as by [experiment.Visible].
 type Table struct {
 	Name    string // of the files, without ending
 	Caption string
 	Header  []string
 	Rows    [][]any
 	Note    string // below the table; empty: none
-	// Brief are the headings of the columns that a notebook shows, for which the page is wide
-	// enough; nil: all.
+	// Brief are the headings of the columns that a notebook shows, because all columns would be too
+	// wide for its page. Nil: all.
 	Brief []string
-	// Links are the addresses of words in the cells, relative to the table's folder. Markdown has
-	// them as links, the other formats as words.
+	// Links are the addresses of words in the cells, relative to the table's folder. Markdown shows
+	// them as links, and the other formats as words.
 	Links   map[string]string
 	Changed string // the parameters that are not the default ones, below the table; empty: none
 }
@@ -33,15 +32,15 @@ type Table struct {
 // Code is a command. Markdown has it as code.
 type Code string
 
-// A Number is a measured or quoted number. CSV gets it in full, the other
-// formats with the given digits after the point.
+// A Number is a measured or quoted number. CSV has it in full, and the other formats with the given
+// digits after the point.
 type Number struct {
 	Value  float64
 	Digits int
 	// Margin is half of the 95 % confidence interval; zero: none known.
 	Margin float64
-	// Low and High, unless both are zero, are the ends of an interval other than Value ∓
-	// Margin, which replaces Margin.
+	// Low and High, unless both are zero, are the ends of an interval that is not Value ∓ Margin.
+	// The interval then replaces Margin.
 	Low, High float64
 }
 
@@ -52,7 +51,7 @@ func (n Number) text(plusMinus string) string {
 	size, repeated := math.Abs(n.Value), n.Margin > 0 // not if it is NaN
 	small := func(v float64) bool { return math.Abs(v) < .5*math.Pow10(-n.Digits) }
 	power := func(v float64) string { return strconv.FormatFloat(v, 'e', 1, 64) }
-	// Without a power of ten no digit would be left to read, or too many.
+	// Without a power of ten no digit would remain, or too many.
 	switch lost := size > 0 && small(size); {
 	case n.uneven() && lost && small(n.Low) && small(n.High):
 		return fmt.Sprintf("%s (%s to %s)", power(n.Value), power(n.Low), power(n.High))
@@ -74,8 +73,7 @@ func (n Number) text(plusMinus string) string {
 	return s
 }
 
-// Quoted returns a number as others print it, with at most six of their digits, or nil if they
-// print none.
+// Quoted returns a printed number with at most six of its digits, or nil if there is none.
 func Quoted(text string) any {
 	if text == "" {
 		return nil
@@ -88,8 +86,7 @@ func Quoted(text string) any {
 	return Number{Value: v, Digits: min(len(decimals), 6)}
 }
 
-// check returns an error that names the first row or cell that is not as it
-// should be.
+// check returns an error that names the first invalid row or cell.
 func (t *Table) check() error {
 	for k, row := range t.Rows {
 		if len(row) != len(t.Header) {
@@ -134,8 +131,8 @@ func Cell(v any, plusMinus, none string) string {
 	return fmt.Sprint(v)
 }
 
-// longest returns the length of the longest text in column i, or 0 if all its cells are numbers
-// or empty. The first column always counts as text.
+// longest returns the length of the longest text in column i, or 0 if all cells are numbers or
+// empty. The first column always counts as text.
 func (t *Table) longest(i int) int {
 	n := 0
 	for _, row := range t.Rows {
@@ -161,8 +158,8 @@ func (t *Table) Below() []string {
 	return slices.DeleteFunc([]string{t.Note, t.Changed}, func(line string) bool { return line == "" })
 }
 
-// ForNotebook returns the Markdown of the columns that a notebook shows. Numbers in it are not
-// broken at their spaces. If columns are left out, the last line names the file that has them.
+// ForNotebook returns the Markdown of the columns that a notebook shows. It does not break numbers
+// at their spaces. If columns are left out, the last line names the file that has them.
 func (t *Table) ForNotebook() string {
 	brief := *t
 	if t.Brief != nil {
@@ -276,8 +273,8 @@ func (t *Table) LaTeX() string {
 	return b.String()
 }
 
-// CSV returns the table with full precision; a Number with a margin takes two
-// columns, and one with an interval that is not even three.
+// CSV returns the table with full precision. A Number with a margin takes two columns, and one with
+// an asymmetric interval takes three.
 func (t *Table) CSV() string {
 	margins, ends := make([]bool, len(t.Header)), make([]bool, len(t.Header))
 	for _, row := range t.Rows {
@@ -325,8 +322,8 @@ func (t *Table) WriteCSV(dir string) error {
 	return writeFiles(dir, t.Name, map[string]string{".csv": t.CSV()})
 }
 
-// Write writes dir/Name.csv, .md and .tex. It fails if a row has too many or too few cells, or
-// a cell of another type.
+// Write writes dir/Name.csv, .md and .tex. It fails if a row has too many or too few cells, or a
+// cell of an unknown type.
 func (t *Table) Write(dir string) error {
 	if err := t.check(); err != nil {
 		return err

@@ -15,12 +15,12 @@ func init() {
 	plot.DefaultTextHandler = scripts{text.Plain{Fonts: font.DefaultCache}}
 }
 
-// scripts draws text with superscripts and subscripts: the fonts lack some of them and
-// set others apart, so each is drawn as a small raised or lowered letter.
+// scripts draws text with superscripts and subscripts. The fonts lack some of them and space others
+// widely, so each is drawn as a small raised or lowered letter.
 type scripts struct{ text.Plain }
 
-// Scripts have this part of the size of the text, and their baseline lies above or below
-// its by these parts of that size.
+// The size of scripts, and the distances of their baselines above and below the text's, as parts of
+// the size of the text.
 const scriptSize, SuperscriptRise, SubscriptDrop = .7, .36, .16
 
 var scriptOf = strings.NewReplacer("⁰", "0", "¹", "1", "²", "2", "³", "3", "⁴", "4", "⁵", "5", "⁶", "6", "⁷", "7", "⁸", "8", "⁹", "9", "⁻", "−",
@@ -33,8 +33,8 @@ func Superscript(digits string) string {
 	return strings.NewReplacer("0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶", "7", "⁷", "8", "⁸", "9", "⁹", "-", "⁻").Replace(digits)
 }
 
-// Run is a part of a line whose letters have one baseline: at 0, or at the rise of
-// scripts, in parts of the size of the text.
+// Run is a part of a line whose letters have the same baseline: 0 or the rise of scripts, as a part
+// of the size of the text.
 type Run struct {
 	Text string
 	Rise float64

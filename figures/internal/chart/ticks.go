@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// narrowest is the least length of an axis, relative to the larger of its ends: far above the
-// rounding of ticks and labels, far below the resolution of a picture. Below shortest the
+// narrowest is the smallest length of an axis, relative to the larger of its ends. It is far above
+// the rounding of ticks and labels, and far below the resolution of a picture. Below shortest the
 // distance of two ticks underflows.
 const narrowest, shortest = 1e-9, 1e-300
 
@@ -20,8 +20,8 @@ func narrow(low, high float64) bool {
 	return !(high-low > max(shortest, narrowest*max(math.Abs(low), math.Abs(high))))
 }
 
-// RoundTicks labels an axis at multiples of 1, 2 or 5 times a power of ten, about wanted of
-// them; zero: 5.
+// RoundTicks labels an axis at multiples of 1, 2 or 5 times a power of ten. There are about wanted
+// labels; zero: 5.
 type RoundTicks struct{ wanted float64 }
 
 func (t RoundTicks) Ticks(low, high float64) []plot.Tick {
@@ -51,7 +51,7 @@ func (t RoundTicks) Ticks(low, high float64) []plot.Tick {
 // manyTicks is the number of labels of an axis that has room for them.
 const manyTicks = 5.0
 
-// Typeset returns a number in its usual notation: with a minus sign, and powers of ten for
+// Typeset returns a number in its usual notation: with a minus sign, and powers of ten in place of
 // exponents.
 func Typeset(number string) string {
 	mantissa, exponent, has := strings.Cut(strings.ReplaceAll(number, "-", "−"), "e")
@@ -68,9 +68,9 @@ func Typeset(number string) string {
 	return mantissa + "·10" + Superscript(digits)
 }
 
-// logTicks labels an axis of base-10 logarithms with the numbers themselves, at about as many
-// powers of ten as wanted. If the axis has fewer than three of them, it labels 2 and 5 times
-// each power as well. The label of floor, a power of ten, includes the values below it.
+// logTicks labels an axis of base-10 logarithms with the numbers themselves, at about wanted powers
+// of ten. If the axis has fewer than three of them, it also labels 2 and 5 times each power. The
+// label of floor, a power of ten, includes the values below it.
 type logTicks struct {
 	wanted, floor float64
 }

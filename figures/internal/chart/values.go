@@ -50,8 +50,8 @@ func OneTo(n int) []float64 {
 	return v
 }
 
-// Nearest returns the numbers of the sizes that are nearest to parts of the largest, in
-// ascending order and each once.
+// Nearest returns the indices of the sizes that are nearest to parts of the largest size. They
+// ascend, and each appears once.
 func Nearest(sizes []int, largest int, parts ...float64) []int {
 	var numbers []int
 	if len(sizes) == 0 {
@@ -75,7 +75,7 @@ func Drawable(v ...float64) bool {
 // Largest is the largest coordinate drawn. Beyond it sums of axis ends overflow.
 const Largest = 1e300
 
-// FormatFull returns a number in as few digits as read back the same, and nothing
+// FormatFull returns a number in the fewest digits that read back as the same number, and nothing
 // for NaN.
 func FormatFull(v float64) string {
 	if math.IsNaN(v) {

@@ -50,8 +50,8 @@ type Output interface {
 // Describe returns the figure's name and caption.
 func (f *Figure) Describe() (name, caption string) { return f.Name, experiment.Visible(f.Caption) }
 
-// PNG returns the figure at 160 dots per inch, with that resolution in its header. Like SVG,
-// PDF and Write it fails if a series is not well formed or a panel has nothing to draw.
+// PNG returns the figure at 160 dots per inch, with that resolution in its header. Like SVG, PDF
+// and Write it fails if a series is malformed or a panel has nothing to draw.
 func (f *Figure) PNG() ([]byte, error) {
 	const dpi = 160
 	w, h := f.Size()
@@ -63,8 +63,7 @@ func (f *Figure) PNG() ([]byte, error) {
 	return withResolution(picture, dpi), nil
 }
 
-// pngCanvas encodes in two thirds of the time of vgimg.PngCanvas, with a twentieth
-// more bytes.
+// pngCanvas encodes in two thirds of the time of vgimg.PngCanvas, with 5 % more bytes.
 type pngCanvas struct{ *vgimg.Canvas }
 
 func (c pngCanvas) WriteTo(w io.Writer) (int64, error) {
@@ -75,8 +74,7 @@ func (c pngCanvas) WriteTo(w io.Writer) (int64, error) {
 	return b.WriteTo(w)
 }
 
-// withResolution inserts into a PNG, after its header, the chunk pHYs, which gives
-// the dots per metre.
+// withResolution inserts the chunk pHYs, which has the dots per metre, after the header of a PNG.
 func withResolution(picture []byte, dpi float64) []byte {
 	const header = 8 + 4 + 4 + 13 + 4 // the signature, and IHDR with its length, name and checksum
 	perMetre := uint32(math.Round(dpi / .0254))
@@ -91,7 +89,7 @@ func withResolution(picture []byte, dpi float64) []byte {
 func (f *Figure) SVG() ([]byte, error) {
 	c := vgsvg.New(f.Size())
 	svg, err := f.Render(draw.New(c), c)
-	// Viewers would keep the shape of a surface's grid instead of filling its axes.
+	// Otherwise viewers would keep the shape of a surface's grid instead of filling its axes.
 	svg = bytes.ReplaceAll(svg, []byte("<image "), []byte(`<image preserveAspectRatio="none" `))
 	// Where Liberation Sans is missing, Arial and Helvetica have letters of the same widths.
 	return bytes.ReplaceAll(svg, []byte("font-family:Liberation Sans;"), []byte("font-family:Liberation Sans,Arial,Helvetica,sans-serif;")), err
@@ -104,9 +102,9 @@ func (f *Figure) PDF() ([]byte, error) {
 	return f.Render(draw.New(uniqueWidthPDF{c, map[int]bool{}}), c)
 }
 
-// uniqueWidthPDF gives each picture in a PDF a width of its own, in pixels, by
-// repeating its columns: the PDF library sorts pictures by width alone, so that
-// two of the same width come in random order.
+// uniqueWidthPDF gives each picture in a PDF its own width in pixels, by repeating its columns. The
+// PDF library sorts pictures by width alone, so the order of two pictures of the same width would
+// be random.
 type uniqueWidthPDF struct {
 	*vgpdf.Canvas
 	used map[int]bool
@@ -190,8 +188,8 @@ func (f *Figure) check() error {
 
 var CSVHeader = []string{"panel", "series", "x", "y", "z", "low", "high"}
 
-// CSV returns every plotted series, one point per line. A reference line has the
-// points in which it meets its panel's axes, without the headroom of a legend.
+// CSV returns every plotted series, one point per line. A reference line has the points at which it
+// meets its panel's axes, without the headroom of a legend.
 func (f *Figure) CSV() string {
 	records := [][]string{CSVHeader}
 	for _, p := range slices.Concat(f.Panels...) {
@@ -208,8 +206,8 @@ func (f *Figure) CSV() string {
 	return writeCSV(records)
 }
 
-// Write writes dir/Name.svg, .png, .pdf and .csv. The PNG, which takes as long as the
-// others together, is drawn beside them.
+// Write writes dir/Name.svg, .png, .pdf and .csv. It draws the PNG in parallel, because that takes
+// as long as all others together.
 func (f *Figure) Write(dir string) error {
 	if err := f.check(); err != nil {
 		return err

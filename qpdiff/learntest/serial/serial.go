@@ -7,10 +7,9 @@ import (
 	"testing"
 )
 
-// Test marks t as a test that starts no goroutine, not even by a subtest. The race
-// detector finds nothing in such a test and makes it ten times as slow, so it skips t.
-// Without the detector t fails if it has started a goroutine. It must not be a parallel
-// test, nor run beside one.
+// Test marks t as a test that starts no goroutine, also in subtests. The race detector finds
+// nothing in such a test and slows it down tenfold, so it skips t. Without the detector t fails if
+// it has started a goroutine. It must not be a parallel test, nor run beside one.
 func Test(t testing.TB) {
 	t.Helper()
 	if detecting {
@@ -25,8 +24,8 @@ func Test(t testing.TB) {
 	})
 }
 
-// startRuntime starts the goroutines of the runtime that otherwise start when they are
-// first needed, for instance once a file is opened.
+// startRuntime starts the goroutines of the runtime that would otherwise start when they are first
+// needed, for example when a file is opened.
 func startRuntime() {
 	x := new([64]byte)
 	runtime.SetFinalizer(x, func(*[64]byte) {})
@@ -35,8 +34,8 @@ func startRuntime() {
 	runtime.GC()
 }
 
-// ofRuntime returns how many goroutines for cleanups the runtime may start beside the first
-// one while a test runs: none below eight processors.
+// ofRuntime returns how many goroutines for cleanups, besides the first one, the runtime may start
+// during a test: none below eight processors.
 func ofRuntime() uint64 { return uint64(max(runtime.GOMAXPROCS(0)/4, 1) - 1) }
 
 // created returns the number of goroutines that this process has started.
