@@ -17,12 +17,13 @@ const (
 	splitBytes = 3 << 10 // of a splitFit and its matrices
 )
 
-// A footprint is the memory of a CV, in bytes as float64s: they do not overflow.
+// A footprint is the memory of a CV, in bytes. They are float64s, which do not overflow.
 type footprint struct {
 	own    float64 // of the CV without its splits
 	splits float64 // of the fits of the splits, with their learners
 	model  float64 // of Final, and of a prediction of all rows by its model
-	// fits learners share the rest of the bound, by the rows that count for each.
+	// fits learners share the rest of the bound. The share of each follows from its rows that
+	// count.
 	fits, rows float64
 }
 
@@ -38,12 +39,12 @@ func (n footprint) total() int64 { return memory.Bytes(n.own + n.splits + n.mode
 // bound returns how many bytes c allows.
 func (c *Config) bound() int64 { return memory.Bound(cmp.Or(c.MaxBytes, c.Data.MaxBytes)) }
 
-// Bytes returns the largest number of bytes that New(c), evaluations and Final hold. It counts
-// the copies of the rows of X for each split, or the features that a [StoredPreparer] stores of
-// them, the Bytes of learners that are [learn.SizedLearner]s, and the features of Features. It
-// does not count X itself, the memory that a Preparer and a FeatureMap of your own hold beside
-// their output, and the additional memory of DataGradient. It is 0 for a Config without Data.X
-// or Learner, and costs a call of Learner and of Dims.
+// Bytes returns the largest number of bytes that New(c), evaluations and Final hold. It counts the
+// copies of the rows of X for each split, or the features that a [StoredPreparer] stores of them.
+// It also counts the Bytes of learners that are [learn.SizedLearner]s, and the features of
+// Features. It does not count X itself, the memory that a Preparer and a FeatureMap of your own
+// hold besides their output, and the additional memory of DataGradient. It is 0 for a Config
+// without Data.X or Learner. It costs a call of Learner and of Dims.
 func (c Config) Bytes() int64 {
 	if x, ok := c.Data.X.(*mat.Dense); c.Data.X == nil || ok && x == nil || c.Learner == nil {
 		return 0
@@ -68,8 +69,8 @@ func (c *Config) width() int {
 	return m
 }
 
-// wholeLearner returns first if the learners of the splits leave rows out of its data, else
-// nil.
+// wholeLearner returns first if the learners of the splits can leave rows out of its data, and
+// otherwise nil.
 func (c *Config) wholeLearner(first learn.Learner) learn.SubsetLearner {
 	if l, ok := first.(learn.SubsetLearner); ok && !c.Standardise && c.Centring == NoCentring && c.Prepare == nil && !c.views(first) {
 		return l
@@ -77,8 +78,8 @@ func (c *Config) wholeLearner(first learn.Learner) learn.SubsetLearner {
 	return nil
 }
 
-// count counts the memory of a CV of m features: with all splits evaluated by atOnce, or with a
-// fit for each if that is nil.
+// count counts the memory of a CV of m features. atOnce evaluates all splits; if it is nil, each
+// split has a fit.
 func (c *Config) count(learner learn.Learner, m int, atOnce *leaveOneOut) footprint {
 	rows, raw := c.Data.X.Dims()
 	weighted := c.Data.Weights != nil
@@ -160,7 +161,7 @@ func (c *Config) count(learner learn.Learner, m int, atOnce *leaveOneOut) footpr
 	return number
 }
 
-// viewSize returns the sizes of all rows with m features that are read in place, at most.
+// viewSize returns upper bounds of the sizes of all rows with m features that are read in place.
 func (c *Config) viewSize(m int) learn.Size {
 	rows, _ := c.Data.X.Dims()
 	s := learn.Size{Rows: rows, Features: m, Sparse: true}
@@ -173,8 +174,7 @@ func (c *Config) viewSize(m int) learn.Size {
 	return s
 }
 
-// preparedBytes counts the bytes of Prepare's output for the given number of rows, with m
-// features.
+// preparedBytes counts the bytes of Prepare's output for the given number of rows with m features.
 func (c *Config) preparedBytes(rows float64, m int) float64 {
 	if c.Prepare == nil {
 		return 0

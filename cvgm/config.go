@@ -11,97 +11,93 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Centring selects the means that a CV subtracts from features and labels before the fit of a
-// learner without its own intercept, and adds to its predictions. All but NoCentring suit
-// learners of a squared loss. Learners with an intercept of their own (Logistic, kernel.SVM
-// with Intercept) and learners of labels ±1 need NoCentring, since the others change the
-// labels. For Huber regression set its Intercept: the means are not optimal together with θ for
-// its loss.
+// Centring selects means for a learner without its own intercept. A CV subtracts them from features
+// and labels before the fit, and adds them to its predictions. All except NoCentring suit learners
+// of a squared loss. Learners with their own intercept (Logistic, kernel.SVM with Intercept) and
+// learners of labels ±1 need NoCentring, because the others change the labels. For Huber regression
+// set its Intercept: for its loss the means are not optimal together with θ.
 type Centring int
 
 const (
 	// NoCentring subtracts nothing: predictions are θᵀx, or the learner's own.
 	NoCentring Centring = iota
-	// FixedLeastSquares subtracts from the labels the intercept of an
-	// unregularised least-squares fit to each split's training rows, as the
-	// paper's experiments do. No derivative goes through it. It does not depend on
-	// the hyperparameters. It depends on a learned feature map unless Standardise
-	// is set: New refuses that combination.
+	// FixedLeastSquares subtracts an intercept from the labels, as the paper's experiments do: the
+	// intercept of an unregularised least-squares fit to each split's training rows. Derivatives do
+	// not go through it, and it does not depend on the hyperparameters. It depends on a learned
+	// feature map unless Standardise is set: New refuses that combination.
 	FixedLeastSquares
-	// MeanCentring subtracts from features and labels their means on the training
-	// rows, and derivatives go through the means. The result is the unpenalised
-	// intercept that is optimal together with θ for a squared loss. On
-	// standardised features it equals FixedLeastSquares, because both subtract
-	// the mean of y.
+	// MeanCentring subtracts their means on the training rows from features and labels. Derivatives
+	// go through the means. For a squared loss the result is the unpenalised intercept that is
+	// optimal together with θ. On standardised features it equals FixedLeastSquares, because both
+	// subtract the mean of y.
 	MeanCentring
 )
 
 // Config describes a cross-validation loss. Data, Splits, Learner and Loss are
 // required.
 type Config struct {
-	// Data has no Rows, and must not change as long as the CV is in use: other data need
-	// another CV. An example of weight w counts as w equal ones in the fits, in the means of
-	// validation losses and in the means and deviations of Standardise and Centring. Examples
-	// of weight 0 count neither in training nor in validation. The unit of the weights does not
-	// matter, except to learners whose C weighs a sum over the examples (linear.Logistic,
-	// kernel.SVM). Gradients take the weights as constant. Learners that cannot weigh examples
-	// refuse Weights. See [BalancedWeights].
+	// Data has no Rows, and must not change while the CV is in use: other data need another CV. An
+	// example of weight w counts as w equal ones in the fits, in the means of validation losses,
+	// and in the means and deviations of Standardise and Centring. Examples of weight 0 count
+	// neither in training nor in validation. The unit of the weights matters only to learners whose
+	// C weights a sum over the examples (linear.Logistic, kernel.SVM). Gradients treat the weights
+	// as constant. Learners that do not support weights refuse them. See [BalancedWeights].
 	Data   learn.Data
 	Splits []Split
-	// Learner returns a new learner, never the same one again. New calls it once
-	// more than there are splits, and each call of [CV.Final] once. With a [learn.ClassLearner]
-	// Data.Y holds numbers of classes, Loss judges the log odds of an example's own class against the
-	// label 1, and the models come from [CV.FinalClasses].
+	// Learner returns a new learner at each call. New calls it once more than there are splits, and
+	// each call of [CV.Final] once. With a [learn.ClassLearner], Data.Y holds numbers of classes,
+	// and Loss judges the log odds of an example's own class against the label 1. The models then
+	// come from [CV.FinalClasses].
 	Learner func() learn.Learner
 	Loss    Loss
-	// Prepare makes the features of the columns of Data.X, fitted to each split's training rows
-	// and, by [CV.Final], to all rows. Data.X may then hold NaN for missing values. For a table
-	// it is a [table.Encoder], which documents the features of categories. Of a
-	// [StoredPreparer] with many features the CV holds the stored ones alone. Features must be
-	// nil. Nil: the columns are the features.
+	// Prepare makes the features from the columns of Data.X. It is fitted to each split's training
+	// rows and, by [CV.Final], to all rows. Data.X may then hold NaN for missing values. For a
+	// table it is a [table.Encoder], which documents the features of categories. If it is a
+	// [StoredPreparer] with many features, the CV holds only the stored ones. Features must be nil.
+	// Nil: the columns are the features.
 	Prepare Preparer
-	// Features maps the rows of Data.X to the learner's features. Its parameters follow the
-	// learner's hyperparameters in α. Nil: the features are Data.X.
+	// Features maps the rows of Data.X to the learner's features. In α its parameters follow the
+	// learner's hyperparameters. Nil: the features are Data.X.
 	Features FeatureMap
-	// Hyper, if not nil, holds the learner's hyperparameters constant: α is then the feature
-	// map's parameters alone.
+	// Hyper, if not nil, holds the learner's hyperparameters constant. α then has only the feature
+	// map's parameters.
 	Hyper []float64
-	// Standardise maps every feature to (weighted) mean 0 and (population) standard deviation 1
-	// on each split's training rows. A feature that is constant on them, up to rounding, is
-	// centred only, as if its deviation were 1. With a feature map that has parameters such a
-	// feature is an error, since the CV loss jumps when a feature becomes constant.
+	// Standardise maps every feature to (weighted) mean 0 and (population) standard deviation 1 on
+	// each split's training rows. A feature that is constant on them, up to rounding, is only
+	// centred, as if its deviation were 1. With a feature map that has parameters such a feature is
+	// an error, because the CV loss jumps when a feature becomes constant.
 	Standardise bool
 	Centring    Centring
-	// Generalised selects the result at kinks of the learner, the loss or the feature map, at
-	// which no gradient exists. False: an error that matches qpdiff.ErrNotDifferentiable. True:
-	// the chain rule with one element of the generalised derivative at each kink; see
-	// [CV.Generalised], [learn.KinkedLearner], [KinkedLoss] and [KinkedMap].
+	// Generalised selects the result at kinks of the learner, the loss or the feature map, where no
+	// gradient exists. False: an error that matches qpdiff.ErrNotDifferentiable. True: the chain
+	// rule with one element of the generalised derivative at each kink; see [CV.Generalised],
+	// [learn.KinkedLearner], [KinkedLoss] and [KinkedMap].
 	Generalised bool
 	// Workers bounds the goroutines that share the splits. Zero: GOMAXPROCS.
 	// The results do not depend on it.
 	Workers int
-	// MaxBytes bounds the memory that the CV holds, with its learners, evaluations and Final:
-	// see [Config.Bytes]. Beyond it New and DataGradient return an error of kind
-	// qpdiff.ErrTooLarge before the allocation. So does Eval when splits that leave one example
-	// out have to be fitted one by one. The learners share the rest of the bound by their rows,
-	// for working sets that grow. The results do not depend on it. Zero: Data.MaxBytes, or the
-	// default that [learn.Data] documents.
+	// MaxBytes bounds the memory that the CV holds, with its learners, evaluations and Final: see
+	// [Config.Bytes]. If they need more, New and DataGradient return an error of kind
+	// qpdiff.ErrTooLarge before the allocation. So does Eval when splits that leave one example out
+	// have to be fitted one by one. The learners share the rest of the bound by their rows, for
+	// working sets that grow. The results do not depend on it. Zero: Data.MaxBytes, or the default
+	// that [learn.Data] documents.
 	MaxBytes int64
 }
 
 // learned reports whether the features depend on α.
 func (c *Config) learned() bool { return c.Features != nil && c.Features.NumParams() > 0 }
 
-// views reports whether the splits read the rows of Data.X in place, of a sparse one by its
-// stored entries, or features that Prepare stores so. Feature maps take copies of dense rows,
-// and so does the intercept of FixedLeastSquares.
+// views reports whether the splits read rows in place: those of Data.X (of a sparse one the stored
+// entries), or features that Prepare stores. Feature maps need copies of dense rows, and so does
+// the intercept of FixedLeastSquares.
 func (c *Config) views(l learn.Learner) bool {
 	fixed := c.Centring == FixedLeastSquares && !c.Standardise
 	copies := c.Features != nil || fixed && (c.Prepare != nil || !c.Data.Sparse())
 	return !copies && sample.Views(l, c.Data, c.Prepare, c.leastCounting)
 }
 
-// leastCounting returns the least number of rows that count in a split's training set. Its cost
+// leastCounting returns the smallest number of rows that count in a split's training set. Its cost
 // is proportional to the number of such rows in all splits.
 func (c *Config) leastCounting() int {
 	least := len(c.Data.Y)
@@ -120,13 +116,14 @@ func (c *Config) leastCounting() int {
 // centres reports whether means are subtracted from features.
 func (c *Config) centres() bool { return c.Standardise || c.Centring == MeanCentring }
 
-// dense returns Data.X if it is dense, else nil: the splits then read its stored entries.
+// dense returns Data.X if it is dense, and otherwise nil. The splits then read its stored entries.
 func (c *Config) dense() *mat.Dense {
 	x, _ := c.Data.X.(*mat.Dense)
 	return x
 }
 
-// withoutPlain returns c without a Prepare that changes nothing, and that Prepare or nil.
+// withoutPlain returns c without a Prepare that changes nothing. It also returns that Prepare, or
+// nil.
 func (c Config) withoutPlain() (Config, Preparer) {
 	if x := c.dense(); x != nil && c.Features == nil && sample.Plain(c.Prepare, x) {
 		plain := c.Prepare
@@ -136,7 +133,7 @@ func (c Config) withoutPlain() (Config, Preparer) {
 	return c, nil
 }
 
-// checkClasses reports labels and a Centring that a learner of several classes cannot have.
+// checkClasses reports labels and a Centring that do not suit a learner of several classes.
 func (c *Config) checkClasses(l learn.Learner) error {
 	classes, ok := l.(learn.ClassLearner)
 	if !ok {

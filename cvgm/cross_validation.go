@@ -15,16 +15,15 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// New checks the configuration and prepares every split. Errors name the argument; errors of
-// one split are a [SplitError].
+// New checks the configuration and prepares every split. Errors name the argument. An error of one
+// split is a [SplitError].
 //
-// It allocates the copies of the rows for each split, but only if they fit into
-// Config.MaxBytes.
+// It allocates the copies of the rows for each split only if they fit into Config.MaxBytes.
 func New(c Config) (*CV, error) { return NewContext(context.Background(), c) }
 
-// NewContext is New under a context. If ctx ends, it stops and returns ctx's error, as the error of the
-// split that it loads, if it loads one. The load of a [learn.ContextLearner] stops at once. Other loads
-// end first.
+// NewContext is New under a context. If ctx ends, it stops and returns ctx's error. While it loads
+// a split, that is the split's error. The load of a [learn.ContextLearner] stops at once. Other
+// loads finish first.
 func NewContext(ctx context.Context, c Config) (*CV, error) {
 	if err := args.First(
 		args.BadIf(c.MaxBytes < 0, "Config.MaxBytes", qpdiff.ErrDomain, "use a positive number, or zero for the default", "is %d", c.MaxBytes),
@@ -102,8 +101,8 @@ func NewContext(ctx context.Context, c Config) (*CV, error) {
 	return cv, nil
 }
 
-// prepareData checks Data and makes its X a *mat.Dense, once, unless the learner l reads its
-// stored entries.
+// prepareData checks Data. Unless the learner l reads stored entries, it makes X a *mat.Dense,
+// once.
 func (c *Config) prepareData(l learn.Learner) error {
 	stored := c.views(l)
 	inPlace := stored && c.Prepare == nil && c.Data.Sparse()
@@ -141,8 +140,8 @@ func (cv *CV) checkMap(raw int) error {
 		return err
 	}
 	if fixed {
-		// The two are equal on standardised features. The mean of y is constant also for
-		// features that are almost linearly dependent.
+		// The two are equal on standardised features. The mean of y is constant even if features
+		// are almost linearly dependent.
 		c.Centring = MeanCentring
 	}
 	return nil
@@ -157,7 +156,8 @@ func (cv *CV) takeRows(l learn.Learner) {
 	}
 }
 
-// addSplit makes the fit of split j, without its features. first is the learner that Config.Learner returned first.
+// addSplit makes the fit of split j, without its features. first is the first learner that
+// Config.Learner returned.
 func (cv *CV) addSplit(j int, first learn.Learner) error {
 	c, s, f := cv.c, cv.c.Splits[j], &cv.fits[j]
 	n := len(c.Data.Y)
@@ -218,18 +218,19 @@ func (cv *CV) loadSubset(f *splitFit, x *mat.Dense) error {
 	return f.learner.(learn.SubsetLearner).LoadSubset(cv.full, f.out)
 }
 
-// Eval returns L_cv(α) and, if grad is not nil, overwrites grad with the gradient. It is an
-// [search.Objective]. An α of the wrong length is an error, a grad of the wrong length a panic.
-// Errors of a split are a [SplitError]. Errors match qpdiff.ErrNotDifferentiable if the
-// gradient does not exist and Config.Generalised is not set, and qpdiff.ErrNotFinite if a loss
-// or a derivative overflows. After an error the loss is NaN, and grad holds no gradient.
+// Eval returns L_cv(α). If grad is not nil, it overwrites grad with the gradient. It is a
+// [search.Objective]. An α of the wrong length is an error, and a grad of the wrong length a panic.
+// An error of a split is a [SplitError]. Errors match qpdiff.ErrNotDifferentiable if the gradient
+// does not exist and Config.Generalised is not set, and qpdiff.ErrNotFinite if a loss or a
+// derivative overflows. After an error the loss is NaN, and grad is undefined.
 func (cv *CV) Eval(grad, alpha []float64) (float64, error) {
 	return cv.eval(context.Background(), grad, nil, alpha)
 }
 
-// EvalContext is Eval under a context. If ctx ends, it stops and returns ctx's error, as the error of a
-// split if it evaluates one. Loads, fits and long derivatives of a [learn.ContextLearner] stop at once.
-// Others end first, and those of a [learn.BatchLearner] with their batch.
+// EvalContext is Eval under a context. If ctx ends, it stops and returns ctx's error. While it
+// evaluates a split, that is the split's error. Loads, fits and long derivatives of a
+// [learn.ContextLearner] stop at once. Others finish first, and those of a [learn.BatchLearner]
+// with their batch.
 func (cv *CV) EvalContext(ctx context.Context, grad, alpha []float64) (float64, error) {
 	return cv.eval(ctx, grad, nil, alpha)
 }
@@ -350,8 +351,8 @@ func (cv *CV) loadForEval(f *splitFit) error {
 	return err
 }
 
-// eval fits the split and computes its validation loss and, if wanted, the
-// loss's cotangents of the hyperparameters and of the split's features.
+// eval fits the split and computes its validation loss. If wanted, it also computes the loss's
+// cotangents of the hyperparameters and of the split's features.
 func (f *splitFit) eval(c *Config, hyper []float64, gradient bool, data *dataGradient) error {
 	if err := f.learner.Fit(f.theta, hyper); err != nil {
 		return err
@@ -363,8 +364,8 @@ func (f *splitFit) eval(c *Config, hyper []float64, gradient bool, data *dataGra
 	return f.endGradient(c, f.product(&f.grad, f.dvalX))
 }
 
-// value sets the loss of the fit and, if wanted, its cotangents of the predictions, and does
-// the part of data.
+// value sets the loss of the fit. If wanted, it sets the cotangents of the predictions, and
+// computes its part of data.
 func (f *splitFit) value(c *Config, gradient bool, data *dataGradient) error {
 	if f.viewed {
 		f.norm.PredictStored(f.prediction, f.train.X, f.split.Val, f.theta, f.intercept)
@@ -392,7 +393,8 @@ func (f *splitFit) clearGradient() {
 	}
 }
 
-// endGradient ends a gradient of the split, whose product with the derivatives of the fit returned err.
+// endGradient completes a gradient of the split. err is the error of its product with the
+// derivatives of the fit.
 func (f *splitFit) endGradient(c *Config, err error) error {
 	if err = f.withoutKinks(c, err); err == nil && f.grad.X != nil && f.out == nil {
 		f.norm.Backward(f.train.Dense().RawMatrix().Data, f.val, f.grad.X.RawMatrix().Data, f.dval)
@@ -400,7 +402,8 @@ func (f *splitFit) endGradient(c *Config, err error) error {
 	return err
 }
 
-// batchesPerWorker is the least number of batches for each worker, so that none waits for long.
+// batchesPerWorker is the smallest number of batches for each worker, so that no worker waits for
+// long.
 const batchesPerWorker = 4
 
 // mostTogether returns how many splits are best evaluated together.
@@ -437,8 +440,7 @@ func (cv *CV) batchSize() int {
 	return most
 }
 
-// evalBatch does the part of an evaluation that belongs to one batch of splits. It returns the
-// first error among them.
+// evalBatch evaluates one batch of splits. It returns the first error among them.
 func (cv *CV) evalBatch(batch int) error {
 	r, lo := &cv.run, batch*cv.run.batch
 	fits := cv.fits[lo:min(lo+r.batch, len(cv.fits))]

@@ -14,9 +14,8 @@ import (
 //
 //	L_cv(α) = 1/K Σ_j 1/|V_j| Σ_{i∈V_j} c(f(x_i; A_α(T_j)), y_i),
 //
-// the paper's equation (3), with its exact gradient. With weights w each split's mean is
-// Σ_i w_i c_i / Σ_i w_i over V_j. A CV is its own workspace
-// and must not be shared between goroutines.
+// the paper's equation (3), with its exact gradient. With weights w each split's mean is Σ_i w_i
+// c_i / Σ_i w_i over V_j. A CV is its own workspace, and goroutines must not share it.
 type CV struct {
 	c        Config
 	plain    Preparer // a Config.Prepare that changes nothing, and is not in c
@@ -27,20 +26,20 @@ type CV struct {
 	x        *mat.Dense  // Data.X, the rows that the splits take; nil if it is sparse
 	viewed   bool        // the splits read rows in place, or stored features
 	gram     *learn.Gram // of x, if they read its rows
-	// full learns from all examples if the learners of the splits are [learn.SubsetLearner]s
-	// and see the features as they are; otherwise it is nil.
+	// full is a learner of all examples. It exists if the learners of the splits are
+	// [learn.SubsetLearner]s and see the features unchanged; otherwise it is nil.
 	full      learn.SubsetLearner
 	fullTheta []float64
 	// loo evaluates all splits at once if each leaves one example out; otherwise it is nil. The
 	// fits are then prepared when they are first needed.
 	loo *leaveOneOut
-	// Cotangents of the N×m features at the last gradient, as rows trained on,
-	// as rows validated on, and in all. Only with a feature map.
+	// Cotangents of the N×m features at the last gradient: as rows for training, as rows for
+	// validation, and in total. They exist only with a feature map.
 	asTraining, asValidation, total *mat.Dense
 	generalised                     bool // see Generalised
 	evaluated                       bool // the fits hold the predictions of an evaluation
-	// run is the evaluation under way; its closures are made once, so that an
-	// evaluation allocates nothing.
+	// run is the current evaluation. Its closures are made once, so that an evaluation allocates
+	// nothing.
 	run struct {
 		ctx                  context.Context // its end ends the evaluation
 		x                    *mat.Dense
@@ -57,8 +56,8 @@ type CV struct {
 	ties     tieTest // of the feature map's parameters
 }
 
-// Dims returns the length of α: the learner's hyperparameters, unless
-// Config.Hyper holds them, and then the feature map's parameters.
+// Dims returns the length of α: the learner's hyperparameters, unless Config.Hyper holds them, plus
+// the feature map's parameters.
 func (cv *CV) Dims() int {
 	n := 0
 	if cv.c.Hyper == nil {
@@ -70,8 +69,8 @@ func (cv *CV) Dims() int {
 	return n
 }
 
-// unpack divides v, which is α or its gradient, into the learner's part and the
-// feature map's. With Config.Hyper the learner's part is held instead.
+// unpack divides v, which is α or its gradient, into the learner's part and the feature map's. With
+// Config.Hyper, held is returned as the learner's part.
 func (cv *CV) unpack(v, held []float64) (hyper, params []float64) {
 	if cv.c.Hyper != nil {
 		return held, v
@@ -87,23 +86,22 @@ func (cv *CV) checkAlpha(alpha []float64) error {
 	return args.CheckFinite("alpha", alpha, "take a smaller step or project onto bounds")
 }
 
-// Generalised reports whether the last gradient, of Eval or DataGradient, met a kink, so that
-// it is the chain rule with an element of a generalised derivative: see Config.Generalised. It
-// is false before the first gradient and after one that failed. It may be true without
-// Config.Generalised if the learner's own settings allow kinks.
+// Generalised reports whether the last gradient, of Eval or DataGradient, met a kink. It is then
+// the chain rule with an element of a generalised derivative: see Config.Generalised. It is false
+// before the first gradient and after one that failed. Without Config.Generalised it may be true if
+// the learner's own settings allow kinks.
 func (cv *CV) Generalised() bool { return cv.generalised }
 
-// FeatureCotangents returns the two parts of ∂L_cv/∂φ at the last gradient of Eval, each N×m.
-// The first is through the rows that the splits train on, by the fitted θ; the second through
-// the rows that they validate on, by the predictions. Their sum is the whole cotangent. For
-// rows of equal features it may hold only along moves that keep them equal: see
-// [learn.TiedLearner]. They are nil without a feature map, and valid until the next call of
-// Eval.
+// FeatureCotangents returns the two parts of ∂L_cv/∂φ at the last gradient of Eval, each N×m. The
+// first part acts through the training rows, by the fitted θ. The second acts through the
+// validation rows, by the predictions. Their sum is the whole cotangent. For rows of equal features
+// it may hold only along moves that keep them equal: see [learn.TiedLearner]. The parts are nil
+// without a feature map, and valid until the next call of Eval.
 func (cv *CV) FeatureCotangents() (asTraining, asValidation *mat.Dense) {
 	return cv.asTraining, cv.asValidation
 }
 
-// Reset forgets every warm start: later results have the same bits as with a new CV of the same
+// Reset forgets every warm start. Later results have the same bits as with a new CV of the same
 // Config.
 func (cv *CV) Reset() {
 	if cv.full != nil {

@@ -16,15 +16,15 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// DataGradient returns L_cv(α) and overwrites dx (N×n) and dy (N) with its gradient in
-// the rows of Config.Data.X and in the labels: through the fits, the standardisation,
-// the centring, the feature map and the predictions. A nil dx or dy is not wanted;
-// neither may share memory with Config.Data or α. Another shape panics. For learners
-// and losses of labels ±1, dy is the derivative of their formulas in y.
+// DataGradient returns L_cv(α). It overwrites dx (N×n) and dy (N) with the gradient in the rows of
+// Config.Data.X and in the labels: through the fits, the standardisation, the centring, the feature
+// map and the predictions. A nil dx or dy is not wanted. Neither may share memory with Config.Data
+// or α. Another shape panics. For learners and losses of labels ±1, dy is the derivative of their
+// formulas in y.
 //
-// It returns the errors of Eval with a gradient; then the loss, dx and dy are NaN. A block that
-// has no derivative is set to NaN, with an error of kind ErrNotDifferentiable that names it and
-// the lowest such split. Loss and the other block are given. Without a derivative are
+// It returns the errors of Eval with a gradient; the loss, dx and dy are then NaN. A block without
+// a derivative is set to NaN, with an error of kind ErrNotDifferentiable that names it and the
+// first such split. The loss and the other block are still returned. There is no derivative for
 //   - dx with Config.Prepare,
 //   - dx if Standardise is set and a feature is constant on a split's training rows,
 //   - dx and dy with FixedLeastSquares without Standardise,
@@ -33,11 +33,11 @@ import (
 //     of the feature map. The same holds for a block whose moves, of the rows (dx) or of the
 //     labels (dy), part training rows that a [learn.TiedLearner] treats as equal.
 //
-// With Config.Generalised these give an element of the generalised derivative, and
-// [CV.Generalised] reports it: the multipliers of equal rows are shared equally.
+// With Config.Generalised these give an element of the generalised derivative, and [CV.Generalised]
+// reports it. Equal rows then share their multipliers equally.
 //
-// It costs a gradient by Eval, with a fit for each split, and one Backward of the feature map in the rows, and
-// allocates the gradients of each split. The results do not depend on Config.Workers.
+// It costs a gradient by Eval, with a fit for each split, and one Backward of the feature map in
+// the rows. It allocates the gradients of each split. The results do not depend on Config.Workers.
 func (cv *CV) DataGradient(dx *mat.Dense, dy, alpha []float64) (float64, error) {
 	rows, n := cv.c.Data.X.Dims()
 	if dx != nil {
@@ -72,7 +72,7 @@ func (cv *CV) DataGradient(dx *mat.Dense, dy, alpha []float64) (float64, error) 
 	return loss, err
 }
 
-// addSplits completes d and dx, and returns the errors of the blocks that are wanted.
+// addSplits completes d and dx, and returns the errors of the wanted blocks.
 func (cv *CV) addSplits(d *dataGradient, dx *mat.Dense) error {
 	ties := new(tieTest)
 	if _, ok := cv.fits[0].learner.(learn.TiedLearner); ok {

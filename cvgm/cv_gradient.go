@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// gradientOfSplits sets grad's part of the hyperparameters and the cotangents of the
-// features from the k splits, and reports whether one is at a kink.
+// gradientOfSplits sets grad's part for the hyperparameters and the cotangents of the features,
+// from the k splits. It reports whether a split is at a kink.
 func (cv *CV) gradientOfSplits(grad []float64, k float64) (generalised bool) {
 	clear(grad)
 	dhyper, _ := cv.unpack(grad, nil)
@@ -43,8 +43,8 @@ func (cv *CV) gradientAtOnce(grad []float64) bool {
 	return true
 }
 
-// gradient completes grad, whose part for the hyperparameters is set: at a kink if generalised,
-// and by cv.loo if atOnce.
+// gradient completes grad, whose part for the hyperparameters is set. generalised states whether it
+// is at a kink, and atOnce whether cv.loo computed it.
 func (cv *CV) gradient(grad []float64, generalised, atOnce bool) error {
 	_, dparams := cv.unpack(grad, nil)
 	if cv.c.Features != nil {
@@ -96,7 +96,7 @@ func (cv *CV) gatherCotangents() {
 	cv.total.Add(cv.asTraining, cv.asValidation)
 }
 
-// findOverflow names the source of entry i of the gradient g, which is not finite.
+// findOverflow names the source of entry i of the gradient g if it is not finite.
 func (cv *CV) findOverflow(i int, g float64) error {
 	for j := range cv.fits {
 		f := &cv.fits[j]

@@ -11,11 +11,11 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// OutOfFold writes to dst, which has one entry per example, the prediction for each example at
-// the last Eval or DataGradient; for a [learn.ClassLearner] the log odds of the example's own class. It comes from the splits that validate on the example and so
-// did not train on it. It is their mean if there are several, and NaN if there is none or the
-// example has the weight 0. The error matches qpdiff.ErrNotFitted if there was no evaluation,
-// or the last one returned an error instead of a loss.
+// OutOfFold writes the prediction for each example at the last Eval or DataGradient to dst, one
+// entry per example. For a [learn.ClassLearner] it is the log odds of the example's own class. It
+// comes from splits that validate on the example, so they did not train on it. It is the mean over
+// several such splits, and NaN if there is none or the example has the weight 0. The error matches
+// qpdiff.ErrNotFitted if there was no evaluation, or the last one returned an error.
 func (cv *CV) OutOfFold(dst []float64) error {
 	if len(dst) != len(cv.c.Data.Y) {
 		panic("cvgm: dst has the wrong length")
@@ -28,9 +28,9 @@ func (cv *CV) OutOfFold(dst []float64) error {
 }
 
 // Residual returns the largest residual of the optimality conditions of the splits' fits at the
-// last Eval or DataGradient, each relative to the size of its terms: see
-// [learn.VerifiedLearner]. Errors match qpdiff.ErrNotFitted as in [CV.OutOfFold], and
-// qpdiff.ErrDomain if the learner measures no residual or all splits were evaluated at once.
+// last Eval or DataGradient, each relative to the size of its terms: see [learn.VerifiedLearner].
+// Errors match qpdiff.ErrNotFitted as in [CV.OutOfFold], and qpdiff.ErrDomain if the learner
+// measures no residual or all splits were evaluated at once.
 func (cv *CV) Residual() (float64, error) {
 	if err := cv.checkEvaluated(); err != nil {
 		return math.NaN(), err
@@ -50,15 +50,17 @@ func (cv *CV) Residual() (float64, error) {
 	return worst, nil
 }
 
-// StandardError returns the standard error of the CV loss at the last Eval or DataGradient over
-// the examples: the standard deviation of the n examples' losses (with n−1) over √n. n counts
-// the examples that some split validates on; the loss of an example that several splits
-// validate on is its mean over them. With weights w it is the standard error of the weighted
-// mean, √(n/(n−1)·Σ_i w_i²(c_i − c̄)²)/Σ_i w_i. An example of weight 2 is one example, not two,
-// and the unit of the weights does not matter. More splits of the same examples do not lower
-// it, as they would the standard error over the splits. It is optimistic: it takes the examples
-// as independent, and the fits, which share training rows, as fixed (Bengio and Grandvalet
-// 2004). If examples depend on each other, as in groups or in time, it may be far too low.
+// StandardError returns the standard error of the CV loss over the examples, at the last Eval or
+// DataGradient. It is the standard deviation of the n examples' losses (with n−1) divided by √n. n
+// counts the examples on which some split validates. If several splits validate on an example, its
+// loss is the mean over them. With weights w it is the standard error of the weighted mean,
+// √(n/(n−1)·Σ_i w_i²(c_i − c̄)²)/Σ_i w_i. An example of weight 2 is one example, not two, and the
+// unit of the weights does not matter. More splits of the same examples do not lower it, while they
+// would lower a standard error over the splits.
+//
+// It is optimistic. It treats the examples as independent, and the fits, which share training rows,
+// as fixed (Bengio and Grandvalet 2004). If examples depend on each other, as in groups or in time,
+// it may be far too low.
 //
 // Errors match qpdiff.ErrNotFitted as in [CV.OutOfFold], qpdiff.ErrShape if the splits validate
 // on fewer than two examples, and qpdiff.ErrNotFinite if it overflows.
@@ -100,8 +102,8 @@ func (cv *CV) checkEvaluated() error {
 	return args.BadIf(!cv.evaluated, "CV", qpdiff.ErrNotFitted, "call Eval first", "has no evaluation, or the last one failed")
 }
 
-// meanOverSplits sets dst, for each example, to the mean of value over the splits that validate
-// on it, or to NaN if none does.
+// meanOverSplits sets dst, for each example, to the mean of value over the splits that validate on
+// it. It is NaN if none does.
 func (cv *CV) meanOverSplits(dst []float64, value func(prediction, y float64) float64) {
 	counts := make([]float64, len(dst))
 	for j := range cv.fits {

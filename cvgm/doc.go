@@ -1,19 +1,20 @@
 // Package cvgm makes the cross-validation loss of a convex learning method a differentiable
-// function of its hyperparameters and minimises it. It implements the cross-validation gradient
+// function of its hyperparameters, and minimises it. It implements the cross-validation gradient
 // method of Barratt and Sharma, "Optimizing for Generalization in Machine Learning with
 // Cross-Validation Gradients" (arXiv:1805.07072), Algorithm 1.
 //
-// The types follow the way of the data. A [Split] divides the examples into training and
-// validation rows ([RandomSplits], [KFold], [StratifiedKFold], [GroupedKFold], [TimeSplits],
-// …). A [CV], made from a [Config] by [New], fits a [learn.Learner] to every split and returns
-// the validation loss with its exact gradient in the hyperparameters α. A [search.Searcher]
-// minimises it over α, one evaluation at a time. A [Stochastic] draws its splits anew at each
-// evaluation, for searches that live with noise, and [search.Problem.Plus] adds an outer
-// penalty on α. The [Model] of [CV.Final] is the learner fitted to all data at the α found.
-// Package table reads data with text, classes or missing values, and package tune does all of
-// this in one call.
+// The types follow the path of the data. A [Split] divides the examples into training and
+// validation rows ([RandomSplits], [KFold], [StratifiedKFold], [GroupedKFold], [TimeSplits], …). A
+// [CV], made from a [Config] by [New], fits a [learn.Learner] to every split. It returns the
+// validation loss with its exact gradient in the hyperparameters α. A [search.Searcher] minimises
+// the loss over α, one evaluation at a time. The [Model] of [CV.Final] is the learner fitted to all
+// data at the α found.
 //
-// Results have the same bits for any GOMAXPROCS: every split owns its storage and its warm
+// A [Stochastic] draws its splits anew at each evaluation, for searches that tolerate noise.
+// [search.Problem.Plus] adds an outer penalty on α. Package table reads data with text, classes or
+// missing values. Package tune does all of this in one call.
+//
+// Results have the same bits for any GOMAXPROCS, because every split has its own storage and warm
 // start, and sums run in the order of the splits. New allocates at most Config.MaxBytes
 // ([Config.Bytes]), by default a quarter of the memory that the process may use.
 package cvgm

@@ -12,21 +12,20 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A FeatureMap is a differentiable map φ from raw features to the learner's features, with
-// parameters that the gradient method learns: the paper's learned kernel. A FeatureMap is its
-// own workspace and must not be shared between goroutines.
+// A FeatureMap is a differentiable map φ from raw features to the learner's features. The gradient
+// method learns its parameters: it is the paper's learned kernel. A FeatureMap is its own
+// workspace, and goroutines must not share it.
 type FeatureMap interface {
 	// Dims returns the number of raw and of mapped features.
 	Dims() (in, out int)
 	// NumParams returns the number of parameters.
 	NumParams() int
-	// Forward maps the N rows of x. The N×out result belongs to the map and
-	// holds until the next call. A feature that is not finite is an error.
+	// Forward maps the N rows of x. The N×out result belongs to the map and is valid until the next
+	// call. A feature that is not finite is an error.
 	Forward(params []float64, x *mat.Dense) (*mat.Dense, error)
-	// Backward takes the derivative of a scalar with respect to the N×out features of the last
-	// Forward. It adds to dparams the derivative with respect to the parameters, and to dx the
-	// derivative with respect to the N×in rows. A nil dx is not wanted. Derivatives that
-	// overflow are ±Inf or NaN.
+	// Backward takes the derivative of a scalar in the N×out features of the last Forward. It adds
+	// the derivative in the parameters to dparams, and the derivative in the N×in rows to dx. A nil
+	// dx is not wanted. Derivatives that overflow are ±Inf or NaN.
 	Backward(dparams []float64, dx, dfeatures *mat.Dense)
 }
 
@@ -35,12 +34,12 @@ type FeatureMap interface {
 // Config.Generalised refuses such a gradient.
 type KinkedMap interface {
 	FeatureMap
-	// Generalised reports whether the last Backward was at a kink at which the
-	// derivative does not exist.
+	// Generalised reports whether the last Backward was at a kink, where the derivative does not
+	// exist.
 	Generalised() bool
 }
 
-// features returns the rows of x as f maps them, or x itself if f is nil.
+// features returns the rows of x mapped by f, or x itself if f is nil.
 func features(f FeatureMap, params []float64, x *mat.Dense) (*mat.Dense, error) {
 	if f == nil {
 		return x, nil
@@ -105,9 +104,9 @@ func checkBackward(f FeatureMap, rows int, dparams []float64, dx, dfeatures *mat
 	}
 }
 
-// A LinearMap is the feature map φ(x) = W·x. Its parameters are the rows of W
-// (Out×In), one after the other. It has no constants, which the learner's
-// intercept takes over; a [Perceptron] of two widths has them.
+// A LinearMap is the feature map φ(x) = W·x. Its parameters are the rows of W (Out×In), one after
+// the other. It has no constants, because the learner's intercept replaces them. A [Perceptron] of
+// two widths has them.
 //
 // A LinearMap keeps a reference to the x of the last Forward until Backward.
 type LinearMap struct {
@@ -147,8 +146,8 @@ func (l *LinearMap) Forward(params []float64, x *mat.Dense) (*mat.Dense, error) 
 	return checkFeatures(&l.f)
 }
 
-// Backward adds dfeaturesᵀ·x to dparams and dfeatures·W to dx, unless that is nil.
-// Slices of another size, or a missing Forward, panic.
+// Backward adds dfeaturesᵀ·x to dparams. It adds dfeatures·W to dx, unless dx is nil. Slices of
+// another size, or a missing Forward, panic.
 func (l *LinearMap) Backward(dparams []float64, dx, dfeatures *mat.Dense) {
 	rows, _ := l.f.Dims()
 	checkBackward(l, rows, dparams, dx, dfeatures)

@@ -12,11 +12,11 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// A GapMonitor watches a search for over-fitting of the CV loss. With many hyperparameters a
-// search can fit the validation rows as closely as a learner its training rows, and the CV loss
-// is then far below the risk. To each step the monitor adds an estimate of the risk from data
-// that the search has not seen: from held-out examples (HeldOut) or from the same search on
-// parts of the data (Nested). It can stop the search by that estimate:
+// A GapMonitor watches a search for over-fitting of the CV loss. With many hyperparameters a search
+// can fit the validation rows as closely as a learner its training rows. The CV loss is then far
+// below the risk. To each step the monitor adds an estimate of the risk from data that the search
+// has not seen: from held-out examples (HeldOut), or from the same search on parts of the data
+// (Nested). It can stop the search by that estimate:
 //
 //	monitor := cvgm.GapMonitor{HeldOut: cv.RiskAt(loss, heldOut), Patience: 20}
 //	for step, err := range monitor.Watch(search.Search(problem, x0)) {
@@ -26,15 +26,15 @@ type GapMonitor struct {
 	// HeldOut estimates the risk at a step; see [CV.RiskAt]. Either it or
 	// Nested is required.
 	HeldOut func(search.Step) (float64, error)
-	// Nested are runs of the same search on the training rows of outer splits, each with the
-	// risk on that split's validation rows. They advance with the watched search, one
-	// evaluation each; a run that has ended stays at its last step. The estimate is the mean of
-	// their risks. It estimates the risk of a search of the same length on examples that it has
-	// not used, with somewhat fewer data (nested cross-validation; Varma and Simon 2006).
+	// Nested are runs of the same search on the training rows of outer splits, each with the risk
+	// on that split's validation rows. They advance with the watched search, one evaluation each. A
+	// run that has ended stays at its last step. The estimate is the mean of their risks. It
+	// estimates the risk of a search of the same length, on unseen examples and with somewhat fewer
+	// data (nested cross-validation; Varma and Simon 2006).
 	Nested []NestedSearch
 	// Risk is the true risk at a step. Nil: it is not known.
 	Risk func(search.Step) (float64, error)
-	// Patience ends the sequence after this many steps in a row without a new lowest estimate.
+	// Patience ends the sequence after this many successive steps without a new lowest estimate.
 	// Zero: it ends with the search.
 	Patience int
 }
@@ -45,7 +45,7 @@ type NestedSearch struct {
 	Risk  func(search.Step) (float64, error) // on the rest of the data
 }
 
-// A GapStep is a Step with the estimated risk at its X and the true risk, if that is known.
+// A GapStep is a Step with the estimated risk at its X and, if it is known, the true risk.
 type GapStep struct {
 	search.Step         // Loss is the CV loss
 	HeldOut     float64 // the monitor's estimate of the risk
@@ -53,11 +53,11 @@ type GapStep struct {
 	Best        bool    // HeldOut is lower than at all steps before
 }
 
-// Gap returns by how much the CV loss is too low: HeldOut − Loss.
+// Gap returns HeldOut − Loss: by how much the CV loss is too low.
 func (s GapStep) Gap() float64 { return s.HeldOut - s.Loss }
 
-// Watch returns the steps of a search with their gaps. An error of the search,
-// or of an estimate, ends the sequence; it is a [search.Error].
+// Watch returns the steps of a search with their gaps. An error of the search, or of an estimate,
+// ends the sequence. It is a [search.Error].
 func (m GapMonitor) Watch(steps iter.Seq2[search.Step, error]) iter.Seq2[GapStep, error] {
 	return func(yield func(GapStep, error) bool) {
 		if (m.HeldOut == nil) == (len(m.Nested) == 0) {
@@ -119,9 +119,9 @@ func (m GapMonitor) judge(g *GapStep) (err error) {
 			"scale the loss", "has a gap that overflows, between the loss %v and the estimate %v", g.Loss, g.HeldOut))
 }
 
-// Best watches a search to its end and returns the step of lowest estimate, with slices of its
-// own. It is the point to stop, by examples that the CV loss has not seen. With an error it
-// returns the best step before it. A search without steps, or without a finite estimate, is an
+// Best watches a search to its end. It returns the step of lowest estimate, with its own slices.
+// That is the best point to stop, judged by examples that the CV loss has not seen. With an error
+// it returns the best step before it. A search without steps, or without a finite estimate, is an
 // error of kind [qpdiff.ErrNotFinite].
 func (m GapMonitor) Best(steps iter.Seq2[search.Step, error]) (GapStep, error) {
 	best := GapStep{HeldOut: math.Inf(1), Risk: math.NaN()}
@@ -140,8 +140,8 @@ func (m GapMonitor) Best(steps iter.Seq2[search.Step, error]) (GapStep, error) {
 	return best, nil
 }
 
-// nested returns an estimate of the risk: the mean over the nested searches. Every call takes
-// the next step of each.
+// nested returns an estimate of the risk: the mean over the nested searches. Every call advances
+// each of them by one step.
 func (m GapMonitor) nested(next []func() (search.Step, error, bool)) func(search.Step) (float64, error) {
 	risks := slices.Repeat([]float64{math.NaN()}, len(next)) // NaN before the first step
 	return func(search.Step) (float64, error) {
@@ -158,9 +158,9 @@ func (m GapMonitor) nested(next []func() (search.Step, error, bool)) func(search
 	}
 }
 
-// RiskAt returns a [GapMonitor]'s HeldOut or Risk: a function that fits the learner to all of
-// the CV's data at a step's X, as [CV.Final] does, and returns its mean loss on d. d should
-// hold none of the CV's data.
+// RiskAt returns a function for HeldOut or Risk of a [GapMonitor]. It fits the learner to all of
+// the CV's data at a step's X, as [CV.Final] does, and returns the mean loss on d. d should not
+// contain any of the CV's data.
 func (cv *CV) RiskAt(loss Loss, d learn.Data) func(search.Step) (float64, error) {
 	return func(s search.Step) (float64, error) {
 		m, err := cv.Final(s.X)

@@ -7,39 +7,38 @@ import (
 	"cvgm/qpdiff"
 )
 
-// A Loss is a cost c(ŷ, y) of predicting ŷ for the label y. Slope is ∂c/∂ŷ, or NaN if the loss
-// has no derivative there. A gradient of the CV loss that needs it is then refused, unless the
+// A Loss is a cost c(ŷ, y) of predicting ŷ for the label y. Slope is ∂c/∂ŷ, or NaN if the loss has
+// no derivative there. A gradient of the CV loss that needs such a slope is refused, unless the
 // loss is a [KinkedLoss] and Config.Generalised is set.
 type Loss interface {
 	Eval(prediction, y float64) (loss, slope float64)
 }
 
-// A KinkedLoss is a continuous Loss with kinks in the prediction, at which it has one-sided
-// slopes. A CV takes its slope from Kink if the prediction is at a kink to working precision.
+// A KinkedLoss is a continuous Loss with kinks in the prediction, where it has one-sided slopes. If
+// a prediction is at a kink to working precision, a CV takes the slope from Kink.
 type KinkedLoss interface {
 	Loss
-	// Kink returns the distance from the prediction to the nearest kink, +Inf if
-	// there is none, and an element of the subdifferential at that kink.
+	// Kink returns the distance from the prediction to the nearest kink, +Inf if there is none. It
+	// also returns an element of the subdifferential at that kink.
 	Kink(prediction, y float64) (distance, slope float64)
 }
 
-// A LabelLoss is a Loss with a derivative in the label, which a CV needs for its
-// gradient in the labels; see [CV.DataGradient].
+// A LabelLoss is a Loss with a derivative in the label. A CV needs it for a gradient in the labels;
+// see [CV.DataGradient].
 type LabelLoss interface {
 	Loss
 	// LabelSlope returns ∂c/∂y, NaN if it does not exist.
 	LabelSlope(prediction, y float64) float64
 }
 
-// lossKinkTol bounds the distance from a kink of the loss at which a prediction counts as being
-// at it, relative to the size of the terms of the prediction. A prediction carries the error of
-// the fit, 2⁻⁵² times the condition of the problem. 1e-10 covers conditions up to 5e5; a
-// prediction is that near to a kink by chance in one of 10¹⁰ cases.
+// lossKinkTol is a distance from a kink of the loss, relative to the size of the terms of a
+// prediction. Up to it, the prediction counts as at the kink. A prediction carries the error of the
+// fit, 2⁻⁵² times the condition of the problem. 1e-10 covers conditions up to 5e5. A prediction is
+// that close to a kink by chance in one of 10¹⁰ cases.
 const lossKinkTol = 1e-10
 
-// nearLossKink bounds the distance from a kink, relative to prediction and label, within
-// which the terms of a kernel machine's prediction are looked at. It covers terms 1e6
-// times as large as their sum.
+// nearLossKink is a distance from a kink, relative to prediction and label. Within it, the terms of
+// a kernel machine's prediction are computed. It covers terms 1e6 times as large as their sum.
 const nearLossKink = 1e-4
 
 // SquaredError is the regression loss (ŷ − y)².
@@ -54,11 +53,11 @@ func (SquaredError) Eval(prediction, y float64) (loss, slope float64) {
 // LabelSlope returns 2(y − ŷ).
 func (SquaredError) LabelSlope(prediction, y float64) float64 { return 2 * (y - prediction) }
 
-// AbsoluteError is the regression loss |ŷ − y|, in the unit of y. It has a kink at ŷ = y: there
-// its slope is NaN.
+// AbsoluteError is the regression loss |ŷ − y|, in the unit of y. It has a kink at ŷ = y, where its
+// slope is NaN.
 type AbsoluteError struct{}
 
-// Eval returns |ŷ − y| and the sign of ŷ − y or, at ŷ = y, NaN.
+// Eval returns |ŷ − y|, and the sign of ŷ − y or NaN at ŷ = y.
 func (AbsoluteError) Eval(prediction, y float64) (loss, slope float64) {
 	r := prediction - y
 	if r == 0 {
@@ -67,7 +66,7 @@ func (AbsoluteError) Eval(prediction, y float64) (loss, slope float64) {
 	return math.Abs(r), math.Copysign(1, r)
 }
 
-// LabelSlope returns the sign of y − ŷ or, at ŷ = y, NaN.
+// LabelSlope returns the sign of y − ŷ, or NaN at ŷ = y.
 func (l AbsoluteError) LabelSlope(prediction, y float64) float64 { return labelSlope(l, prediction, y) }
 
 // Kink returns |ŷ − y| and the slope 0, the middle of the subdifferential.
@@ -75,16 +74,15 @@ func (AbsoluteError) Kink(prediction, y float64) (distance, slope float64) {
 	return math.Abs(prediction - y), 0
 }
 
-// HuberLoss is the regression loss ½r² for a residual r = ŷ − y with |r| ≤ Delta, and
-// Delta·(|r| − ½Delta) beyond (Huber 1964). An outlier counts by its distance, not by the
-// square of the distance. Its slope is continuous, so it has no kink.
+// HuberLoss is the regression loss ½r² for a residual r = ŷ − y with |r| ≤ Delta, and Delta·(|r| −
+// ½Delta) beyond (Huber 1964). An outlier counts by its distance, not by the squared distance. The
+// slope is continuous, so the loss has no kink.
 //
-// Delta is in the unit of y, finite and above 0. It has no default: [New] and
-// [Model.Risk] refuse another one with an error of kind qpdiff.ErrDomain.
+// Delta is in the unit of y, finite and above 0. It has no default. For any other value [New] and
+// [Model.Risk] return an error of kind qpdiff.ErrDomain.
 type HuberLoss struct{ Delta float64 }
 
-// Eval returns the loss and max(−Delta, min(ŷ − y, Delta)), and NaN for a Delta that is
-// refused.
+// Eval returns the loss and max(−Delta, min(ŷ − y, Delta)). It returns NaN for an invalid Delta.
 func (l HuberLoss) Eval(prediction, y float64) (loss, slope float64) {
 	if !(l.Delta > 0 && args.Finite(l.Delta)) {
 		return math.NaN(), math.NaN()
@@ -129,9 +127,9 @@ func (LogisticLoss) Eval(prediction, y float64) (loss, slope float64) {
 // LabelSlope returns −ŷ/(1 + exp(yŷ)).
 func (l LogisticLoss) LabelSlope(prediction, y float64) float64 { return labelSlope(l, prediction, y) }
 
-// PoissonLoss is the loss e^ŷ − y + y·(ln y − ŷ) for labels y ≥ 0, counts or rates, and e^ŷ for
-// y = 0: half the deviance of the Poisson distribution of expectation e^ŷ. It is at least 0, which
-// it is at ŷ = ln y. For y < 0 it is NaN.
+// PoissonLoss is the loss e^ŷ − y + y·(ln y − ŷ) for labels y ≥ 0, counts or rates. For y = 0 it is
+// e^ŷ. It is half the deviance of the Poisson distribution with the expectation e^ŷ. Its minimum is
+// 0, at ŷ = ln y. For y < 0 it is NaN.
 type PoissonLoss struct{}
 
 // Eval returns the loss and e^ŷ − y.
@@ -162,11 +160,11 @@ func labelSlope(l Loss, prediction, y float64) float64 {
 	return slope
 }
 
-// Hinge is the classification loss max(0, 1 − y·ŷ) for labels ±1. It has a kink at y·ŷ = 1:
-// there its slope is NaN.
+// Hinge is the classification loss max(0, 1 − y·ŷ) for labels ±1. It has a kink at y·ŷ = 1, where
+// its slope is NaN.
 type Hinge struct{}
 
-// Eval returns max(0, 1 − yŷ) and −y, 0 or, at yŷ = 1, NaN.
+// Eval returns max(0, 1 − yŷ) and its slope: −y, 0, or NaN at yŷ = 1.
 func (Hinge) Eval(prediction, y float64) (loss, slope float64) {
 	switch m := y * prediction; {
 	case m < 1:
@@ -186,8 +184,8 @@ func (Hinge) Kink(prediction, y float64) (distance, slope float64) {
 	return math.Abs((1 - y*prediction) / y), 0
 }
 
-// SquaredHinge is the classification loss max(0, 1 − y·ŷ)² for labels ±1, which
-// the paper calls truncated quadratic.
+// SquaredHinge is the classification loss max(0, 1 − y·ŷ)² for labels ±1. The paper calls it
+// truncated quadratic.
 type SquaredHinge struct{}
 
 // Eval returns max(0, 1 − yŷ)² and −2y·max(0, 1 − yŷ).
@@ -211,9 +209,9 @@ func (Exponential) Eval(prediction, y float64) (loss, slope float64) {
 // LabelSlope returns −ŷ·exp(−yŷ).
 func (l Exponential) LabelSlope(prediction, y float64) float64 { return labelSlope(l, prediction, y) }
 
-// ZeroOne is the misclassification loss for labels ±1: 0 if the prediction has the label's
-// sign, else 1. A prediction of zero is wrong for either label. It has no useful derivative,
-// and no generalised one: its CV loss is not even continuous in the hyperparameters.
+// ZeroOne is the misclassification loss for labels ±1: 0 if the prediction has the label's sign,
+// and otherwise 1. A prediction of zero is wrong for either label. It has no useful derivative, and
+// no generalised one: its CV loss is not even continuous in the hyperparameters.
 type ZeroOne struct{}
 
 // Eval returns 0 or 1, and NaN as the slope.

@@ -26,40 +26,40 @@ type Model struct {
 	Mean, Std []float64 // features are (φ(x) − Mean)/Std
 	Features  FeatureMap
 	Params    []float64 // of the feature map
-	// Kernel predicts in place of θᵀx if the learner is a [kernel.Machine]; it holds the
-	// support rows. Else nil.
+	// Kernel makes the predictions, in place of θᵀx, if the learner is a [kernel.Machine]. It holds
+	// the support rows. Otherwise it is nil.
 	Kernel *kernel.Model
-	// Predictor makes the predictions of another learner that does not predict by θᵀx. It holds
-	// the data that it needs. Nil for all other learners.
+	// Predictor makes the predictions of other learners that do not predict by θᵀx. It holds the
+	// data that it needs. Nil for all other learners.
 	Predictor learn.Predictor
 	// LogOdds is set if the predictions are the log odds of +1: the learner's Convention is
-	// learn.LogisticLoss. A model's JSON does not hold it; a pipeline's does.
+	// learn.LogisticLoss. It is not in a model's JSON, but in a pipeline's.
 	LogOdds bool
 	// LogMean is set if the predictions are logarithms of expected labels: the learner's Convention
-	// is learn.PoissonLoss. A pipeline's JSON holds it.
+	// is learn.PoissonLoss. It is in a pipeline's JSON.
 	LogMean bool
-	// Freedom holds the effective degrees of freedom of each entry of Theta, of a
-	// [learn.FreedomLearner]; else nil. A pipeline's JSON holds it.
+	// Freedom holds the effective degrees of freedom of each entry of Theta if the learner is a
+	// [learn.FreedomLearner], and is otherwise nil. It is in a pipeline's JSON.
 	Freedom []float64
 }
 
-// Final fits a new learner to all examples at α, with features normalised and the intercept
-// taken by Config. It is the last step of the method, after α has been found. It returns the
-// errors of Eval, without a SplitError.
+// Final fits a new learner to all examples at α, with the normalisation and intercept of Config. It
+// is the last step of the method, after α has been found. It returns the errors of Eval, without a
+// SplitError.
 func (cv *CV) Final(alpha []float64) (*Model, error) {
 	n, _ := cv.c.Data.X.Dims()
 	return cv.FinalOn(sample.Complement(nil, n), alpha)
 }
 
-// FinalOn is Final for some of the examples, such as the training rows of a split, by their
-// numbers from 0. A number out of range or twice is an error of kind ErrDomain, and no example of a weight one of kind
-// ErrEmpty.
+// FinalOn is Final for some of the examples, such as the training rows of a split, by their numbers
+// from 0. A number that is out of range or listed twice is an error of kind ErrDomain. If no
+// example has a weight, the error is of kind ErrEmpty.
 func (cv *CV) FinalOn(rows []int, alpha []float64) (*Model, error) {
 	return cv.FinalContext(context.Background(), rows, alpha)
 }
 
-// FinalContext is FinalOn under a context. If ctx ends, the load or the fit of a [learn.ContextLearner]
-// stops, and ctx's error is returned.
+// FinalContext is FinalOn under a context. If ctx ends, the load or the fit of a
+// [learn.ContextLearner] stops, and FinalContext returns ctx's error.
 func (cv *CV) FinalContext(ctx context.Context, rows []int, alpha []float64) (*Model, error) {
 	if l, ok := cv.fits[0].learner.(learn.ClassLearner); ok {
 		return nil, args.Bad("Config.Learner", qpdiff.ErrDomain, "use FinalClasses", "is a %T, which has a model for each class", l)
@@ -74,9 +74,9 @@ func (cv *CV) FinalContext(ctx context.Context, rows []int, alpha []float64) (*M
 	return m, nil
 }
 
-// FinalClasses is FinalContext for a [learn.ClassLearner]: it returns a model for each class, whose
-// prediction is the decision of the class. Model.LogOdds is not set: the decisions are log odds
-// of one class against another only, by their difference.
+// FinalClasses is FinalContext for a [learn.ClassLearner]. It returns a model for each class, whose
+// prediction is the decision of the class. Model.LogOdds is not set, because only the difference of
+// two decisions is a log odds.
 func (cv *CV) FinalClasses(ctx context.Context, rows []int, alpha []float64) ([]*Model, error) {
 	l, ok := cv.fits[0].learner.(learn.ClassLearner)
 	if !ok {
@@ -218,7 +218,7 @@ func (m *Model) check() error {
 	return nil
 }
 
-// checkParts reports the first of feature map, preparer and kernel that does not fit n features.
+// checkParts reports the first part that does not fit n features: feature map, preparer or kernel.
 func (m *Model) checkParts(n int) error {
 	if m.Features != nil {
 		if _, out := m.Features.Dims(); out != n || m.Features.NumParams() != len(m.Params) {
@@ -250,12 +250,12 @@ func (m *Model) columns() int {
 	return in
 }
 
-// Predict writes the prediction for each row of x to dst. Errors match
-// ErrShape for an x of another width and for a model whose parts do not fit
-// together, and ErrNotFinite for predictions that are not finite; then dst holds
-// no predictions. A sparse x, as [learn.Data] has it, is read by its stored entries if
-// the features are its columns; another matrix is copied as a dense one. Of a [StoredPrepared]
-// a linear model takes the stored features alone, by the rule of [StoredPreparer].
+// Predict writes the prediction for each row of x to dst. Errors match ErrShape for an x of another
+// width and for a model whose parts do not fit together, and ErrNotFinite for predictions that are
+// not finite. After an error dst is undefined. A sparse x, as [learn.Data] defines it, is read by
+// its stored entries if the features are its columns. Another matrix is copied as a dense one. A
+// linear model uses only the stored features of a [StoredPrepared], by the rule of
+// [StoredPreparer].
 func (m *Model) Predict(dst []float64, x mat.Matrix) error {
 	if err := m.check(); err != nil {
 		return err
@@ -290,7 +290,8 @@ func (m *Model) Predict(dst []float64, x mat.Matrix) error {
 	return m.checkPredictions(dst)
 }
 
-// predictStored is Predict of a linear model for the features x, by the entries that x stores.
+// predictStored is Predict of a linear model for the features x. It reads the entries that x
+// stores.
 func (m *Model) predictStored(dst []float64, x mat.Matrix) {
 	norm := normalise.Normaliser{Centre: true, Mean: m.Mean, Std: m.Std}
 	norm.PredictStored(dst, x, sample.Complement(nil, len(dst)), m.Theta, m.Intercept)
@@ -331,7 +332,7 @@ func (m *Model) predictDense(dst []float64, x *mat.Dense) error {
 	return err
 }
 
-// predictedEntries is the number of entries of the rows that a linear model normalises at a time.
+// predictedEntries is the number of entries of rows that a linear model normalises at a time.
 const predictedEntries = 1 << 16
 
 // checkPredictions reports the first prediction that is not finite.
@@ -344,9 +345,9 @@ func (m *Model) checkPredictions(dst []float64) error {
 	return nil
 }
 
-// Risk returns the mean loss of the model's predictions on d, weighted by d.Weights. It returns
-// the errors of Predict and of Data.Check. Other errors match ErrDomain for Rows, which it does
-// not use, and for a HuberLoss without a threshold, and ErrNotFinite if a loss overflows.
+// Risk returns the mean loss of the model's predictions on d, weighted by d.Weights. It returns the
+// errors of Predict and of Data.Check. Other errors match ErrDomain, for Rows, which Risk does not
+// use, and for a HuberLoss without a threshold; and ErrNotFinite if a loss overflows.
 func (m *Model) Risk(loss Loss, d learn.Data) (float64, error) {
 	losses, err := m.Losses(loss, d)
 	if err != nil {
@@ -362,7 +363,7 @@ func (m *Model) Risk(loss Loss, d learn.Data) (float64, error) {
 	return total / weights.Total(len(d.Y)), nil
 }
 
-// Losses returns the loss of the model's prediction on each example of d, 0 for an example of
+// Losses returns the loss of the model's prediction for each example of d, 0 for an example of
 // weight 0. It returns the errors of [Model.Risk].
 func (m *Model) Losses(loss Loss, d learn.Data) ([]float64, error) {
 	if err := m.check(); err != nil {
@@ -386,7 +387,7 @@ func (m *Model) Losses(loss Loss, d learn.Data) ([]float64, error) {
 	return losses, nil
 }
 
-// lossOverflow is the error of a loss that is not finite on the examples d.
+// lossOverflow is the error if a loss on the examples d is not finite.
 func lossOverflow(format string, values ...any) error {
 	return args.Bad("d", qpdiff.ErrNotFinite, "use another loss, or scale the labels", format, values...)
 }

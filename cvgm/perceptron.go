@@ -14,21 +14,21 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A Perceptron is a feature map made of fully connected layers with rectified linear units
-// between them. Each layer computes z = W·h + b, and each but the last h = max(z, 0). The paper
-// learns kernels of Widths 2-64-2 (322 parameters) and 2-64-64-2 (4482).
+// A Perceptron is a feature map of fully connected layers with rectified linear units between them.
+// Each layer computes z = W·h + b, and each layer except the last h = max(z, 0). The paper learns
+// kernels of Widths 2-64-2 (322 parameters) and 2-64-64-2 (4482).
 //
 // The parameters are ordered by layer: the weights W row by row (one row of inputs per output),
-// then the constants b. At z = 0, a kink, the derivative of max(z, 0) is taken to be 0; see
-// Generalised.
+// followed by the constants b. At z = 0, a kink, Backward uses 0 as the derivative of max(z, 0);
+// see Generalised.
 //
 // A Perceptron keeps a reference to the x of the last Forward until Backward.
 type Perceptron struct {
-	// Widths are the numbers of inputs, of the units of every hidden layer,
-	// and of features: at least two positive numbers.
+	// Widths are the number of inputs, the numbers of units of the hidden layers, and the number of
+	// features. There are at least two widths, all positive.
 	Widths []int
-	// Workers is the largest number of goroutines that share a Forward or Backward, which small
-	// networks on few rows do not: zero means GOMAXPROCS. No result depends on it.
+	// Workers is the largest number of goroutines that share a Forward or Backward. Small networks
+	// on few rows use one. Zero means GOMAXPROCS. The results do not depend on it.
 	Workers int
 
 	params []float64 // a copy of the parameters of the last Forward
@@ -47,7 +47,7 @@ type Perceptron struct {
 }
 
 // layer is one W·h + b of a Perceptron. Vectors shorter than wideLayer are not worth a separate
-// call, so the products with W run along its longer side, with W or its transpose.
+// call. So products with W run along its longer side, with W or its transpose.
 type layer struct {
 	in, out int
 	w, b    []float64 // within Perceptron.params
@@ -78,8 +78,8 @@ func (p *Perceptron) NumParams() int {
 	return n
 }
 
-// Init draws initial parameters: the weights and constants of a layer with n inputs uniformly
-// from ±1/√n, in the order of the parameters. A params of the wrong length panics.
+// Init draws initial parameters: the weights and constants of a layer with n inputs uniformly from
+// ±1/√n, in the order of the parameters. A params of the wrong length panics.
 func (p *Perceptron) Init(params []float64, src Source) {
 	if len(params) != p.NumParams() {
 		panic("cvgm: params has the wrong length")
@@ -148,12 +148,12 @@ func (p *Perceptron) prepare(params []float64, x *mat.Dense) error {
 	return nil
 }
 
-// smallPart is the number of products of a row with a parameter from which a goroutine of its
-// own pays: they take some twenty times as long as waking it.
+// smallPart is the number of products of a row with a parameter for which an additional goroutine
+// pays. They take some twenty times as long as waking it.
 const smallPart = 1 << 17
 
-// share sets the number of parts: of the rows, and in Backward then of the units of each layer.
-// Every sum runs over the rows in their order within one part, so parts change no bit.
+// share sets the number of parts: of the rows, and in Backward also of the units of each layer.
+// Every sum runs over the rows in their order within one part, so the parts do not affect the bits.
 func (p *Perceptron) share() {
 	workers := p.Workers
 	if workers <= 0 {
@@ -168,8 +168,8 @@ func (p *Perceptron) share() {
 // part returns the range of part k among n things.
 func (p *Perceptron) part(k, n int) (lo, hi int) { return k * n / p.parts, (k + 1) * n / p.parts }
 
-// hiddenEntries counts the entries of the layers without the output of the last one, their
-// cotangents, and the entries of the transposed matrices.
+// hiddenEntries counts three kinds of entries: of the layers without the output of the last one, of
+// their cotangents, and of the transposed matrices.
 func (p *Perceptron) hiddenEntries(rows float64) float64 {
 	entries := 2 * float64(p.NumParams())
 	for l, width := range p.Widths[1:] {
@@ -232,9 +232,9 @@ func (y *layer) forward(z, h []float64) {
 	}
 }
 
-// Backward takes the derivative of a scalar with respect to the features of the last Forward.
-// It adds to dparams the derivative with respect to the parameters and, if dx is not nil, to dx
-// the derivative with respect to the rows. Slices of another size, or a missing Forward, panic.
+// Backward takes the derivative of a scalar in the features of the last Forward. It adds the
+// derivative in the parameters to dparams. If dx is not nil, it adds the derivative in the rows to
+// dx. Slices of another size, or a missing Forward, panic.
 func (p *Perceptron) Backward(dparams []float64, dx, dfeatures *mat.Dense) {
 	rows, _ := p.out.Dims()
 	checkBackward(p, rows, dparams, dx, dfeatures)
@@ -254,8 +254,8 @@ func (p *Perceptron) Backward(dparams []float64, dx, dfeatures *mat.Dense) {
 	p.dparams, p.dx, p.dfeatures = nil, nil, nil
 }
 
-// rowsPart computes the cotangents of z for a part of the rows, and adds the cotangents of x to dx if
-// Backward has one.
+// rowsPart computes the cotangents of z for a part of the rows. If Backward has a dx, it adds the
+// cotangents of x to it.
 func (p *Perceptron) rowsPart(part int) error {
 	lo, hi := p.part(part, p.x.Rows)
 	last := len(p.layers) - 1
@@ -278,8 +278,8 @@ func (p *Perceptron) rowsPart(part int) error {
 	return nil
 }
 
-// unitsPart adds to dparams the derivative with respect to the parameters of a part of each
-// layer's units, the rows in their order.
+// unitsPart adds the derivative in the parameters for a part of each layer's units to dparams. It
+// takes the rows in their order.
 func (p *Perceptron) unitsPart(part int) error {
 	for l := range p.layers {
 		y := &p.layers[l]
@@ -302,13 +302,12 @@ func (p *Perceptron) unitsPart(part int) error {
 	return nil
 }
 
-// Generalised reports whether the last Backward met a unit at its kink, z = 0,
-// with a cotangent other than 0. The derivative does not exist there; Backward
-// took it to be the one of z < 0.
+// Generalised reports whether the last Backward met a unit at its kink, z = 0, with a cotangent
+// other than 0. The derivative does not exist there, and Backward used the one for z < 0.
 func (p *Perceptron) Generalised() bool { return p.kinked }
 
-// rectify replaces dh, the cotangent of row i of h, by the cotangent of z, and reports whether
-// dh was not 0 at one of the kinks.
+// rectify replaces dh, the cotangent of row i of h, by the cotangent of z. It reports whether dh
+// was not 0 at one of the kinks.
 func (y *layer) rectify(dh []float64, i int, kinks []int) (kinked bool) {
 	at, _ := slices.BinarySearch(kinks, i*y.out)
 	for _, k := range kinks[at:] {
@@ -335,8 +334,8 @@ func (y *layer) backward(dh, dz []float64) {
 	}
 }
 
-// addProduct adds dz·hᵀ to dw, both of the units from the first one on, or to dwt if the layer
-// has few inputs.
+// addProduct adds dz·hᵀ to dw, for the units from first on. If the layer has few inputs, it adds to
+// dwt instead.
 func (y *layer) addProduct(dw, dz, h []float64, first int) {
 	if y.in < wideLayer {
 		for j, v := range h {

@@ -13,7 +13,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// newSplitData begins with the slopes of the loss in the labels, at the predictions.
+// newSplitData starts with the slopes of the loss in the labels, at the predictions.
 func (f *splitFit) newSplitData(c *Config, want *dataGradient) *splitData {
 	d := &splitData{}
 	if !want.wantY {
@@ -94,8 +94,8 @@ func (f *splitFit) dataBackward(c *Config, want *dataGradient) error {
 	return nil
 }
 
-// ownRows turns the cotangents of the rows of a viewed train into the cotangents of the split's
-// own rows of Data.X, first the training rows alone.
+// ownRows handles the cotangents of the rows of a viewed train. It turns them into the cotangents
+// of the split's own rows of Data.X, with the training rows first.
 func (f *splitFit) ownRows(c *Config) {
 	d, x := f.data, c.dense()
 	gather := func(src *mat.Dense, rows []int) []float64 {
@@ -116,7 +116,7 @@ func (f *splitFit) ownRows(c *Config) {
 }
 
 // blame turns err, the error of a derivative, into the error of the wanted blocks that have no
-// derivative. It reports whether it then belongs to a block.
+// derivative. It reports whether err belongs to a block.
 func (d *splitData) blame(err error, wantedX, wantedY bool) bool {
 	var kink *qpdiff.NotDifferentiableError
 	if !errors.As(err, &kink) {

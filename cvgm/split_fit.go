@@ -85,9 +85,8 @@ func (f *splitFit) prepare(c *Config, m int, viewed bool) {
 	}
 }
 
-// load gathers the split's rows of x as features, normalises them on the
-// training rows, subtracts the intercept from the labels and hands the training
-// rows to the learner.
+// load gathers the split's rows of x as features and normalises them on the training rows. It
+// subtracts the intercept from the labels, and loads the training rows into the learner.
 func (f *splitFit) load(c Config, x *mat.Dense) error {
 	if f.viewed {
 		return f.loadView(&c, x)
@@ -118,8 +117,8 @@ func (f *splitFit) load(c Config, x *mat.Dense) error {
 	return f.learner.Load(f.train)
 }
 
-// loadView is load for rows of x that are read in place, or of a sparse Data.X if x is nil, and for
-// prepared features that are stored.
+// loadView is load for rows that are read in place: rows of x, or of a sparse Data.X if x is nil,
+// and prepared features that are stored.
 func (f *splitFit) loadView(c *Config, x *mat.Dense) error {
 	raw := c.Data.X
 	if f.train.X = raw; x != nil {
@@ -194,9 +193,9 @@ func (f *splitFit) judge(c *Config, gradient bool) error {
 	return nil
 }
 
-// atKink reports whether prediction p of validation row i, with label y, counts as being at a
-// kink of the loss at that distance: see lossKinkTol. The terms of a kernel machine are summed
-// only if a kink is near, because they cost as much as the prediction.
+// atKink reports whether prediction p of validation row i, with label y, counts as at a kink of the
+// loss at that distance: see lossKinkTol. It sums the terms of a kernel machine only if a kink is
+// near, because they cost as much as the prediction.
 func (f *splitFit) atKink(i int, p, y, distance float64) bool {
 	if distance <= lossKinkTol*f.size(i, p) {
 		return true
@@ -205,8 +204,8 @@ func (f *splitFit) atKink(i int, p, y, distance float64) bool {
 	return ok && distance <= nearLossKink*(math.Abs(p)+math.Abs(y)) && distance <= lossKinkTol*k.PredictionSize(f.valX.RawRowView(i))
 }
 
-// size returns the size of the terms that sum to prediction p of validation row i. The terms of
-// a learn.Predictor and of leaveOneOut are not known; |p| is taken instead.
+// size returns the size of the terms that sum to prediction p of validation row i. For a
+// learn.Predictor and for leaveOneOut the terms are unknown, and |p| is used.
 func (f *splitFit) size(i int, p float64) float64 {
 	if f.predictor != nil || f.features == 0 || f.joint != nil {
 		return math.Abs(p)
@@ -225,8 +224,8 @@ func (f *splitFit) size(i int, p float64) float64 {
 	return size
 }
 
-// predictRows writes the predictions for the normalised rows of x to dst: learner's or, if
-// learner is nil, θᵀx plus the learner's own intercept. It adds intercept to both.
+// predictRows writes the predictions for the normalised rows of x to dst. They are learner's, or if
+// learner is nil θᵀx plus the learner's own intercept. It adds intercept in both cases.
 func predictRows(dst []float64, learner learn.Predictor, w *qpdiff.Workspace, theta []float64, intercept float64, x *mat.Dense) error {
 	if learner != nil {
 		err := learner.Predict(w, dst, x)
@@ -246,15 +245,15 @@ func predictRows(dst []float64, learner learn.Predictor, w *qpdiff.Workspace, th
 	return nil
 }
 
-// backward takes the cotangents of the predictions. It adds the cotangents of hyperparameters
-// and normalised features to g and, if g.X is wanted, sets dval to the cotangents of the
-// validation rows.
+// backward takes the cotangents of the predictions. It adds the cotangents of hyperparameters and
+// normalised features to g. If g.X is wanted, it sets dval to the cotangents of the validation
+// rows.
 func (f *splitFit) backward(c *Config, g *learn.Grad, dval *mat.Dense) error {
 	return f.withoutKinks(c, f.product(g, dval))
 }
 
-// withoutKinks adds to the error of a derivative that the learner has no generalised one, if
-// that was wanted.
+// withoutKinks extends the error of a derivative if a generalised derivative was wanted: it adds
+// that the learner has none.
 func (f *splitFit) withoutKinks(c *Config, err error) error {
 	if err == nil || !c.Generalised || !errors.Is(err, qpdiff.ErrNotDifferentiable) {
 		return err
@@ -274,7 +273,7 @@ func (f *splitFit) product(g *learn.Grad, dval *mat.Dense) error {
 	return f.learner.VJP(&f.work, g, f.dtheta)
 }
 
-// cotangent sets dtheta to the cotangent of θ and, if rows is set, dval to the cotangent of the
+// cotangent sets dtheta to the cotangent of θ. If rows is set, it sets dval to the cotangent of the
 // validation rows.
 func (f *splitFit) cotangent(rows bool, dval *mat.Dense) {
 	m := f.features
@@ -315,7 +314,7 @@ func (f *splitFit) cotangent(rows bool, dval *mat.Dense) {
 	}
 }
 
-// addRows adds the multiples by of one or two rows of x to dst.
+// addRows adds one or two rows of x, times by, to dst.
 func addRows(dst, by, x []float64) {
 	first := x[:len(dst)]
 	if len(by) == 1 {

@@ -15,8 +15,8 @@ type jointFit struct {
 	decisions, slopes []float64 // the first class for all rows, then the next one
 }
 
-// newJointFit returns nil for another learner, and replaces the labels, which are numbers of classes,
-// by the label 1.
+// newJointFit returns nil for a learner of another kind. It replaces the labels, which are numbers
+// of classes, by the label 1.
 func newJointFit(l learn.Learner, labels []float64) *jointFit {
 	c, ok := l.(learn.ClassLearner)
 	if !ok {
@@ -29,11 +29,11 @@ func newJointFit(l learn.Learner, labels []float64) *jointFit {
 	return j
 }
 
-// block returns the part of class c of a vector for all classes, which has blocks of size entries.
+// block returns the part for class c of a vector for all classes. Its blocks have size entries.
 func block(v []float64, c, size int) []float64 { return v[c*size:][:size] }
 
-// predict sets dst to the log odds η_y − log Σ_{c≠y} exp(η_c) of the rows' own classes, and slopes to
-// their derivatives in η, for the normalised rows x.
+// predict sets dst to the log odds η_y − log Σ_{c≠y} exp(η_c) of the rows' own classes, for the
+// normalised rows x. It sets slopes to their derivatives in η.
 func (j *jointFit) predict(dst, theta []float64, x *mat.Dense) {
 	rows := len(j.own)
 	if rows == 0 {
@@ -75,8 +75,8 @@ func (j *jointFit) predict(dst, theta []float64, x *mat.Dense) {
 	}
 }
 
-// cotangent sets dtheta, and dx unless it is nil, to the cotangents for ddst, the one for dst.
-// The decisions are no longer needed, and their place is.
+// cotangent sets dtheta, and dx unless it is nil, to the cotangents for ddst, the cotangent of dst.
+// It reuses the storage of the decisions.
 func (j *jointFit) cotangent(dtheta []float64, dx *mat.Dense, theta []float64, x *mat.Dense, ddst []float64) {
 	clear(dtheta)
 	rows := len(j.own)

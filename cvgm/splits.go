@@ -10,19 +10,18 @@ import (
 	"cvgm/qpdiff"
 )
 
-// A Source supplies the random numbers of splits and initial weights. The generators of
-// package synth satisfy it.
+// A Source supplies the random numbers of splits and initial weights. The generators of package
+// synth satisfy it.
 type Source = search.Source
 
-// A Split divides the examples 0 … N-1 of a data set: the learner is fitted to
-// the Train rows and judged on the Val rows. [New] refuses a split that holds an
-// index twice, in both parts or in one. For a bootstrap sample, copy the rows
-// within Data.
+// A Split divides the examples 0 … N-1 of a data set. The learner is fitted to the Train rows and
+// judged on the Val rows. [New] refuses a split that holds an index twice, in both parts or in one.
+// For a bootstrap sample, copy the rows within Data.
 type Split struct{ Train, Val []int }
 
-// RandomSplits draws the splits of Algorithm 1: k times a random permutation of the n examples.
-// Its first ⌊p·n⌋ entries are the training rows, the others the validation rows. One of them is
-// simple out-of-sample validation, the paper's K = 1. It draws k permutations from src.
+// RandomSplits draws the splits of Algorithm 1. Each of the k splits is a random permutation of the
+// n examples, drawn from src: its first ⌊p·n⌋ entries are the training rows, and the others the
+// validation rows. With k = 1 it is simple out-of-sample validation, the paper's K = 1.
 func RandomSplits(src Source, n, k int, p float64) ([]Split, error) {
 	train, err := trainRows(n, k, p)
 	if err != nil {
@@ -36,8 +35,8 @@ func RandomSplits(src Source, n, k int, p float64) ([]Split, error) {
 	return splits, nil
 }
 
-// KFold draws one permutation of the n examples and cuts it into k folds whose sizes differ by
-// one at most. Split j validates on fold j and trains on the others.
+// KFold draws one permutation of the n examples and cuts it into k folds, whose sizes differ by at
+// most one. Split j validates on fold j and trains on the others.
 func KFold(src Source, n, k int) ([]Split, error) {
 	if err := checkFolds(n, k); err != nil {
 		return nil, err
@@ -45,10 +44,10 @@ func KFold(src Source, n, k int) ([]Split, error) {
 	return folds(src.Perm(n), k), nil
 }
 
-// LeaveOneOut returns the n splits that validate on one example each, in the order of the
-// examples. A [learn.LeaveOneOutLearner] fits all of them at once, which makes [CV.Eval] about
-// as costly as one fit; that needs features and labels as they are, without Standardise and
-// with NoCentring. If one of the fits fails they are repeated one by one.
+// LeaveOneOut returns the n splits that validate on one example each, in the order of the examples.
+// A [learn.LeaveOneOutLearner] fits all of them at once, which makes [CV.Eval] about as costly as
+// one fit. That requires unchanged features and labels: no Standardise, and NoCentring. If one of
+// the fits fails, they are repeated one by one.
 func LeaveOneOut(n int) ([]Split, error) {
 	if err := args.First(args.BadIf(n < 2, "N", qpdiff.ErrDomain, "leave-one-out needs two examples", "is %d", n), checkCount(n, n)); err != nil {
 		return nil, err
@@ -56,11 +55,11 @@ func LeaveOneOut(n int) ([]Split, error) {
 	return folds(sample.Complement(nil, n), n), nil
 }
 
-// BalancedSplits draws k splits with ⌊p·n⌋ training rows each, like [RandomSplits], but deals
-// the validation rows from one random permutation after the other. For any two examples, the
-// numbers of splits that validate on them then differ by one at most: the "uniform sampling of
-// splits" that the paper proposes as an improvement (Section 4). An example that a split
-// already holds waits for the next one.
+// BalancedSplits draws k splits with ⌊p·n⌋ training rows each, like [RandomSplits], but deals the
+// validation rows from one random permutation after the other. For any two examples, the numbers of
+// splits that validate on them then differ by at most one. This is the "uniform sampling of splits"
+// that the paper proposes as an improvement (Section 4). An example that a split already holds
+// waits for the next split.
 func BalancedSplits(src Source, n, k int, p float64) ([]Split, error) {
 	train, err := trainRows(n, k, p)
 	if err != nil {
@@ -76,8 +75,8 @@ func BalancedSplits(src Source, n, k int, p float64) ([]Split, error) {
 		for len(hand) < val {
 			if len(deck) == 0 {
 				deck = src.Perm(n)
-				// Examples already in this hand go to the end of the new round, for the next
-				// hands.
+				// Examples that are already in this hand go to the end of the new round, for the
+				// next hands.
 				late := slices.DeleteFunc(slices.Clone(deck), func(i int) bool { return !inVal[i] })
 				deck = append(slices.DeleteFunc(deck, func(i int) bool { return inVal[i] }), late...)
 			}
@@ -92,9 +91,9 @@ func BalancedSplits(src Source, n, k int, p float64) ([]Split, error) {
 }
 
 // TrainRows returns ⌊p·n⌋, the number of training rows in each split of n examples by
-// [RandomSplits] and [BalancedSplits]. If no training or no validation row would be left, or p
-// is not between 0 and 1, it returns an error of kind [qpdiff.ErrDomain]. A product that
-// rounding puts just below a whole number, as .29·100, counts as that number.
+// [RandomSplits] and [BalancedSplits]. If rounding puts a product just below a whole number, as
+// .29·100, it returns that number. It returns an error of kind [qpdiff.ErrDomain] if no training or
+// no validation row would be left, or if p is not between 0 and 1.
 func TrainRows(n int, p float64) (int, error) {
 	if err := args.First(args.BadIf(!(p > 0 && p < 1), "p", qpdiff.ErrDomain, "use a fraction strictly between 0 and 1", "is %v", p),
 		args.BadIf(n < 0 || n > maxRows, "N", qpdiff.ErrDomain, "use 2 to 2³¹ examples", "is %d", n)); err != nil {
@@ -108,7 +107,7 @@ func TrainRows(n int, p float64) (int, error) {
 	return train, nil
 }
 
-// trainRows is TrainRows, and returns an error if k splits do not fit into any memory.
+// trainRows is TrainRows. It also returns an error if k splits do not fit into any memory.
 func trainRows(n, k int, p float64) (int, error) {
 	train, err := TrainRows(n, p)
 	if err != nil {
@@ -117,16 +116,17 @@ func trainRows(n, k int, p float64) (int, error) {
 	return train, checkCount(n, k)
 }
 
-// wholeTol is the relative distance below a whole number at which p·N counts as that number. p
-// is a decimal fraction off by 2⁻⁵³ at most, and the product is rounded by as much again.
+// wholeTol is a relative distance below a whole number. Within it, p·N counts as that number. p is
+// a decimal fraction with an error of at most 2⁻⁵³, and the rounding of the product adds as much
+// again.
 const wholeTol = 0x1p-51
 
-// maxRows bounds the number of examples, and the number of rows of all splits together: 2³¹
-// rows take 16 GiB.
+// maxRows bounds the number of examples, and the number of rows of all splits together. 2³¹ rows
+// take 16 GiB.
 const maxRows = math.MaxInt32
 
-// checkCount reports a number k of splits of n examples that is below 1, or
-// that no memory holds.
+// checkCount reports a number k of splits of n examples that is below 1, or too large for any
+// memory.
 func checkCount(n, k int) error {
 	return args.First(
 		args.BadIf(k <= 0, "K", qpdiff.ErrDomain, "ask for at least one split", "is %d", k),

@@ -11,17 +11,17 @@ import (
 )
 
 // A Stochastic is the CV loss of splits that are drawn anew at each evaluation, from a seeded
-// stream: a random objective, whose mean over the draws is the CV loss of all splits that the
-// rule can draw. With one split or a few, an evaluation costs as many fits, and a search cannot
-// fit the validation rows of any fixed splits. [search.Adam] and the other searchers that live
-// with noise descend it:
+// stream. It is a random objective, whose mean over the draws is the CV loss of all splits that the
+// rule can draw. With one split or a few, an evaluation costs equally few fits. A search cannot fit
+// the validation rows of any fixed splits. [search.Adam] and the other searchers that tolerate
+// noise descend it:
 //
 //	steps := search.Adam{StepSize: .02, MaxEvals: 200}.Search(s.Problem(), start)
 //	at, err := search.Average(steps, 50)
 //	model, err := s.CV().Final(at.X)
 //
 // A new [CV] of an evaluation's splits gives the same bits for value and gradient, with any
-// GOMAXPROCS. A Stochastic must not be shared between goroutines.
+// GOMAXPROCS. Goroutines must not share a Stochastic.
 type Stochastic struct {
 	c           Config
 	source      func() Source
@@ -31,19 +31,18 @@ type Stochastic struct {
 	cv          *CV
 }
 
-// NewStochastic returns the CV loss of c with the splits that draw draws at each evaluation;
-// c.Splits is nil. Source returns a new source in the same state at every call, and draw is a
-// rule such as
+// NewStochastic returns the CV loss of c with splits drawn at each evaluation. c.Splits must be
+// nil. source returns a new source in the same state at every call. draw is a rule such as
 //
 //	func(src cvgm.Source) ([]cvgm.Split, error) { return cvgm.RandomSplits(src, n, 4, .9) }
 //
-// It draws once, to check the configuration, and returns the errors of [New]. Among many draws
-// one may leave a class, or a level of a feature, out of the training rows. A learner that
-// then has no solution ends the search: of few examples draw folds by [StratifiedKFold].
+// It draws once to check the configuration, and returns the errors of [New]. In one of many draws,
+// a class or a level of a feature may be missing from the training rows. If a learner then has no
+// solution, the search ends. With few examples, draw folds by [StratifiedKFold].
 //
-// An evaluation costs what [New] and [CV.Eval] cost for the splits drawn, without warm starts.
-// The CV of the last evaluation stays until the next one is made, so that Config.MaxBytes
-// bounds each of two.
+// An evaluation costs as much as [New] and [CV.Eval] for the drawn splits, without warm starts. The
+// CV of the last evaluation is kept until the next one is made, so Config.MaxBytes bounds each of
+// two.
 func NewStochastic(c Config, source func() Source, draw func(src Source) ([]Split, error)) (*Stochastic, error) {
 	if err := args.First(
 		args.BadIf(c.Splits != nil, "Config.Splits", qpdiff.ErrDomain, "leave them nil, or use New for fixed splits", "holds %d splits, and draw draws others", len(c.Splits)),
@@ -83,10 +82,10 @@ func (s *Stochastic) redraw(ctx context.Context) error {
 // Dims returns the length of α; see [CV.Dims].
 func (s *Stochastic) Dims() int { return s.cv.Dims() }
 
-// Eval draws the next splits and returns their CV loss at α. If grad is not nil it overwrites
-// grad with the gradient of that loss. It is a [search.Objective], and returns the errors of
-// the rule, of [New] and of [CV.Eval], with the number of the evaluation since Restart. After an
-// error the loss is NaN.
+// Eval draws the next splits and returns their CV loss at α. If grad is not nil, it overwrites grad
+// with the gradient of that loss. It is a [search.Objective]. It returns the errors of the rule, of
+// [New] and of [CV.Eval], with the number of the evaluation since Restart. After an error the loss
+// is NaN.
 func (s *Stochastic) Eval(grad, alpha []float64) (float64, error) {
 	return s.EvalContext(context.Background(), grad, alpha)
 }
@@ -104,16 +103,16 @@ func (s *Stochastic) EvalContext(ctx context.Context, grad, alpha []float64) (fl
 	return loss, err
 }
 
-// Restart begins the stream of splits anew: the next evaluation draws the first ones again.
+// Restart starts the stream of splits again: the next evaluation draws the first splits.
 func (s *Stochastic) Restart() { s.src, s.evaluations = nil, 0 }
 
-// Problem returns the problem of a search without bounds, to which the caller adds them. It
-// marks the objective as random, so that each search restarts the stream.
+// Problem returns the problem of a search without bounds; the caller may add them. It marks the
+// objective as random, so that each search restarts the stream.
 func (s *Stochastic) Problem() search.Problem {
 	return search.Problem{Objective: s.Eval, Generalised: func() bool { return s.cv.Generalised() }, Restart: s.Restart}
 }
 
-// CV returns the CV of the last evaluation or, before the first, of the first splits. Its
-// [CV.Final] fits all examples, whatever the splits; its other results belong to the splits
-// drawn last. An evaluation makes another CV.
+// CV returns the CV of the last evaluation or, before the first one, of the first splits. Its
+// [CV.Final] fits all examples, whatever the splits. Its other results belong to the splits drawn
+// last. Each evaluation makes another CV.
 func (s *Stochastic) CV() *CV { return s.cv }

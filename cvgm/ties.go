@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A tieTest finds training rows that moves of the feature map's parameters, or of the
-// rows of the data, part, but that the learner's derivative holds equal.
+// A tieTest finds training rows that the learner's derivative treats as equal, but that moves of
+// the feature map's parameters, or of the rows of the data, separate.
 type tieTest struct {
 	c         *Config
 	rows      bool // moves of the rows of the data, not of the parameters
@@ -50,8 +50,8 @@ func (t *tieTest) find(f *splitFit) {
 	}
 }
 
-// visit is the function that find passes to [learn.TiedLearner]. The derivatives of dᵀφ are
-// taken one example at a time and compared: their difference, taken at once, would have the
+// visit is the function that find passes to [learn.TiedLearner]. It computes the derivatives of dᵀφ
+// for one example at a time and compares them. A derivative of the difference would have the
 // rounding of both.
 func (t *tieTest) visit(i, k int, sign float64, d []float64) (more bool) {
 	f := t.fit
@@ -80,8 +80,8 @@ func (t *tieTest) visit(i, k int, sign float64, d []float64) (more bool) {
 	return !t.parted
 }
 
-// moves returns the derivative of scale·Σdᵀφ, weighted, over the examples, with respect to the
-// rows or the parameters, in the storage numbered at.
+// moves returns the weighted derivative of scale·Σdᵀφ over the examples, in the rows or the
+// parameters. It is in storage number at.
 func (t *tieTest) moves(at int, d []float64, scale float64, weights sample.Weights, examples ...int) []float64 {
 	f, m := t.fit, t.c.Features
 	for nr, example := range examples {
@@ -106,8 +106,7 @@ func (t *tieTest) moves(at int, d []float64, scale float64, weights sample.Weigh
 	return t.dparams[at]
 }
 
-// backwardMap is Backward of m, or of the identity if m is nil. It reports whether it met a
-// kink.
+// backwardMap is Backward of m, or of the identity if m is nil. It reports whether it met a kink.
 func backwardMap(m FeatureMap, dparams []float64, dx, dfeatures *mat.Dense) (kinked bool) {
 	if m == nil {
 		dx.Add(dx, dfeatures)
@@ -118,6 +117,6 @@ func backwardMap(m FeatureMap, dparams []float64, dx, dfeatures *mat.Dense) (kin
 	return ok && k.Generalised()
 }
 
-// tieTol is the rounding of a sum over the training rows, relative to its terms. A move of the
-// mean that makes up for the moves of two examples differs from them by no more.
+// tieTol is the rounding of a sum over the training rows, relative to its terms. If a move of the
+// mean compensates the moves of two examples, it differs from them by no more.
 const tieTol = 1e-12

@@ -6,10 +6,10 @@ import (
 	"cvgm/qpdiff"
 )
 
-// BalancedWeights returns weights for Config.Data.Weights that give each class, the examples of
-// one label in y, the same total. An example of a class of n_c examples, of N in k classes, has
-// the weight N/(k·n_c); the weights sum to N. Errors match qpdiff.ErrShape if y is empty and
-// qpdiff.ErrNotFinite for a label that is not finite.
+// BalancedWeights returns weights for Config.Data.Weights that give each class the same total
+// weight. A class has the examples of one label in y. An example of a class of n_c examples, of N
+// in k classes, has the weight N/(k·n_c). The weights sum to N. Errors match qpdiff.ErrShape if y
+// is empty, and qpdiff.ErrNotFinite for a label that is not finite.
 func BalancedWeights(y []float64) ([]float64, error) {
 	if err := args.First(args.BadIf(len(y) == 0, "y", qpdiff.ErrEmpty, "give at least one label", "is empty"), args.CheckFinite("y", y, "remove the example")); err != nil {
 		return nil, err

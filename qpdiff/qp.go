@@ -50,8 +50,8 @@ type Solution struct {
 	state uint64 // the number of the last Solve or Reset, of newState
 }
 
-// Reset forgets the last solve and with it the warm start, but keeps the
-// storage: the next Solve has the same bits as one of a new Solution.
+// Reset forgets the last solve and its warm start, but keeps the storage. The next Solve has the
+// same bits as with a new Solution.
 func (s *Solution) Reset() {
 	s.forget()
 	s.set.loaded = false
@@ -83,8 +83,8 @@ func (s *Solution) forget() {
 //     product that its residual sums leaves the range of float64. Sizes between
 //     1e-140 and 1e140 of all entries and of the solution are safe.
 //
-// After any other error Z, Lambda and Nu are empty. Solve does not change q, and keeps no
-// reference to it.
+// After any other error Z, Lambda and Nu are empty. Solve does not change q, and keeps no reference
+// to it.
 func (s *Solution) Solve(q *QP) error {
 	s.forget()
 	a := &s.set

@@ -70,9 +70,8 @@ func (d *qpDerivative) prepare() {
 	}
 }
 
-// uniquePrimal reports whether Q is positive definite on the null space of the
-// derivative's rows, so that the minimiser is unique: Q + ρCᵀC then is
-// definite everywhere.
+// uniquePrimal reports whether the minimiser is unique: Q must be positive definite on the null
+// space of the derivative's rows. Q + ρCᵀC is then definite everywhere.
 func (d *qpDerivative) uniquePrimal() bool {
 	a := d.sys
 	n := a.n
@@ -108,12 +107,11 @@ func (d *qpDerivative) uniquePrimal() bool {
 	return s*s > pivotTol
 }
 
-// blockOutside returns the part of the ∇g of an input outside the range: the entries of the
-// null vectors at the variables and rows in which it is not zero. A change of entry j
-// of row r enters as λ_r in variable j and as z_j in row r, each in its own unit. Of G
-// and A blockOutside is also how far the derivative of the last solution (v, y)
-// depends on which null vector is added to it, see [kktMatrix.parts]: by v in a row
-// that depends on others, and by y_r if a variable is free.
+// blockOutside returns the part of an input's ∇g outside the range: the entries of the null vectors
+// at the variables and rows in which ∇g is not zero. A change of entry j of row r enters as λ_r in
+// variable j and as z_j in row r, each in its own unit. For G and A, blockOutside also measures how
+// far the derivative of the last solution (v, y) changes with a null vector that is added to it,
+// see [kktMatrix.parts]: by v in a row that depends on others, and by y_r if a variable is free.
 func (a *kktMatrix) blockOutside(d *qpDerivative, in QPInput) float64 {
 	set := d.sys
 	n := a.n
@@ -143,12 +141,12 @@ func (a *kktMatrix) blockOutside(d *qpDerivative, in QPInput) float64 {
 	return worst
 }
 
-// parts measures how far a change Ċ of the rows C, k×n, separates rows that depend on each
-// other: the share of the wanted outputs (x, λ and ν; rows below m have a λ) in K⁺K̇ times a
-// null vector. The changed matrix determines how much of that vector is in the solution. The
-// range condition does not show it if multipliers and z vanish. For example, of two rows (1,
-// 0)z = 0 one depends on the other; after one of them changes to (1, ε), they fix all of z ∈
-// R².
+// parts measures how far a change Ċ of the rows C, k×n, separates rows that depend on each other.
+// It returns the share of the wanted outputs (x, λ and ν; rows below m have a λ) in K⁺K̇ times a
+// null vector. The changed matrix determines how much of that vector is in the solution. If
+// multipliers and z vanish, the range condition does not show this. For example, let one of two
+// rows (1, 0)z = 0 depend on the other. After one of them changes to (1, ε), they determine all of
+// z ∈ R².
 func (a *kktMatrix) parts(c []float64, rows []int, m int, wanted [3]bool) float64 {
 	worst := 0.0
 	a.changedNulls(c, func(change []float64) {
@@ -170,9 +168,9 @@ func (a *kktMatrix) parts(c []float64, rows []int, m int, wanted [3]bool) float6
 	return worst
 }
 
-// partsLater reports whether a change of the rows parts them while the last solution
-// (ż, ẏ) moves: they may agree to first order and not beyond. Of the rows z₁ = 1 and
-// z₁ = 1 the second turns to z₁ + εz₂ = 1, which agrees with the first while z₂ = 0.
+// partsLater reports whether a change of the rows separates them while the last solution (ż, ẏ)
+// moves. They may agree only to first order. For example, of two rows z₁ = 1 the second changes to
+// z₁ + εz₂ = 1. It agrees with the first while z₂ = 0.
 func (a *kktMatrix) partsLater(c []float64) (parts bool) {
 	n := a.n
 	moves := [2]bool{a.moves(0, n), a.moves(n, n+a.k)}
@@ -182,9 +180,9 @@ func (a *kktMatrix) partsLater(c []float64) (parts bool) {
 	return parts
 }
 
-// changedNulls calls f with K̇ times null vectors, of variables and of rows, that span
-// them all, for a change Ċ of the rows. Entries within rangeTol of the terms that they
-// sum are zero; f is not called with zeros alone.
+// changedNulls calls f with K̇ times null vectors, of variables and of rows, that span all of them,
+// for a change Ċ of the rows. Entries within rangeTol of their terms are set to zero. It does not
+// call f with zeros alone.
 func (a *kktMatrix) changedNulls(c []float64, f func(change []float64)) {
 	n, k := a.n, a.k
 	scaled := make([]float64, len(c))
@@ -222,7 +220,8 @@ func (a *kktMatrix) changedNulls(c []float64, f func(change []float64)) {
 	}
 }
 
-// outputFree returns the part of an output that is not unique: its entries in the null vectors.
+// outputFree returns the part of an output that is not unique, which is its entries in the null
+// vectors.
 func (a *kktMatrix) outputFree(d *qpDerivative, out QPOutput) float64 {
 	if out == OutputZ {
 		return dense.Largest(a.free[:a.n])
@@ -236,8 +235,8 @@ func (a *kktMatrix) outputFree(d *qpDerivative, out QPOutput) float64 {
 	return worst
 }
 
-// VJP adds to the fields of g that are not nil the gradient of dzᵀz + dlambdaᵀλ + dnuᵀν with
-// respect to the data of the problem; a nil cotangent is zero. With (v, y) solving
+// VJP adds the gradient of dzᵀz + dlambdaᵀλ + dnuᵀν in the data of the problem to the fields of g
+// that are not nil. A nil cotangent is zero. With (v, y) solving
 //
 //	[Q Cᵀ] [v]   [dz]
 //	[C 0 ] [y] = [dy]
@@ -246,34 +245,34 @@ func (a *kktMatrix) outputFree(d *qpDerivative, out QPOutput) float64 {
 //
 //	∂Q −= (vzᵀ + zvᵀ)/2,  ∂p −= v,  ∂G_S −= λvᵀ + yzᵀ,  ∂h_S += y
 //
-// and ∂A, ∂b like ∂G, ∂h with ν (Amos and Kolter, 2017, eq. 8; Barratt, 2018).
+// and ∂A, ∂b like ∂G, ∂h with ν in place of λ (Amos and Kolter, 2017, eq. 8; Barratt, 2018).
 //
-// The derivative may not exist. VJP tests, in this order, strict complementarity; that the
-// cotangent lies in the range of the KKT matrix; and, for each wanted block, that its ∇g does.
-// If a test fails, the error joins one [NotDifferentiableError] per block, whose Weak names
-// rows of G. The blocks that exist are added nevertheless, and the others stay as they were.
+// The derivative may not exist. VJP tests three conditions in this order: strict complementarity;
+// that the cotangent lies in the range of the KKT matrix; and, for each wanted block, that its ∇g
+// does. If a test fails, the error joins one [NotDifferentiableError] per block, whose Weak names
+// rows of G. The blocks that exist are still added, and the others are unchanged.
 //
-// If active rows depend on each other, the multipliers are not unique, and the multipliers with
-// the fewest zeros decide on strict complementarity. Q and p then exist as a rule. G and h (A
-// and b) exist if none of their rows is among the dependent ones; G and A exist in any case if
-// z is 0. A row of zeros with the bound 0 is among the dependent ones, and its multiplier may
-// be anything: the least change turns it into a constraint, or into a contradiction. A row of
-// zeros with h > 0 is inactive.
+// If active rows depend on each other, the multipliers are not unique. The multipliers with the
+// fewest zeros then decide strict complementarity. Q and p usually exist. G and h (A and b) exist
+// if none of their rows is among the dependent ones. If z is 0, G and A exist anyway. A row of
+// zeros with the bound 0 is a dependent row, and its multiplier may have any value: the smallest
+// change turns it into a constraint, or into a contradiction. A row of zeros with h > 0 is
+// inactive.
 //
-// A row that is active on its lower side counts for L and ZMin in place of H and ZMax. An
-// equality of equal sides counts for the side that the sign of its multiplier selects; this is
-// the derivative along all changes that leave the sides in order. If its multiplier is zero, it
-// has a kink in its two sides alone: all blocks exist but L and H, or ZMin and ZMax.
+// If a row is active on its lower side, L and ZMin replace H and ZMax. An equality of equal sides
+// belongs to the side that the sign of its multiplier selects. That is the derivative along all
+// changes that keep the sides in order. If its multiplier is zero, it has a kink in its two sides
+// alone: all blocks exist except L and H, or ZMin and ZMax.
 //
-// The paper's condition (Section 3), ∇_α g ∈ R(∇_z g), is only the last of the three tests. It
-// is not sufficient: the minimiser of ½(x − a)² subject to x ≤ 0 is min(a, 0). At a = 0, with λ
-// = x = 0, it has a kink, yet with g = (x − a + λ, λx) the range of ∇_z g = [1 1; 0 0] contains
-// ∇_a g = (−1, 0).
+// The paper's condition (Section 3), ∇_α g ∈ R(∇_z g), is only the last of the three tests. It does
+// not suffice. For example, the minimiser of ½(x − a)² subject to x ≤ 0 is min(a, 0), which has a
+// kink at a = 0, where λ = x = 0. Yet with g = (x − a + λ, λx) the range of ∇_z g = [1 1; 0 0]
+// contains ∇_a g = (−1, 0).
 //
 // VJP panics if a length or shape does not fit the problem. It needs an optimal solution
-// (ErrNotFitted) and finite cotangents (ErrNotFinite, as for a derivative that overflows). It
-// does not write to s. w keeps the work that the derivatives of one solution share, so that the
-// next one solves a single system, and allocates nothing if all blocks exist; nil means a new
+// (ErrNotFitted) and finite cotangents (ErrNotFinite, also for a derivative that overflows). It
+// does not write to s. w keeps results that the derivatives of one solution share, so that the next
+// one solves a single system, and allocates nothing if all blocks exist. A nil w means a new
 // workspace.
 func (s *Solution) VJP(w *Workspace, g *QPGrad, dz, dlambda, dnu []float64) error {
 	d, err := s.derivative(w, s.Generalised)

@@ -8,9 +8,9 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// provesInfeasible reports whether row r minus the combination a.y of the
-// working set shows that there is no feasible point: it would have to meet
-// ρᵀz ≤ β (= β for an equality) with β < 0 and ρ = 0 up to rounding.
+// provesInfeasible reports whether row r minus the combination a.y of the working set proves that
+// there is no feasible point. A feasible point would satisfy ρᵀz ≤ β (= β for an equality) with β <
+// 0 and ρ = 0 up to rounding.
 func (a *activeSet) provesInfeasible(r int) bool {
 	for pass := range 2 {
 		big := math.Sqrt(a.mnorm[r])
@@ -40,8 +40,8 @@ func (a *activeSet) provesInfeasible(r int) bool {
 	return false
 }
 
-// correctRay adds to a.y the combination of the working set that is nearest to rho, which it
-// overwrites.
+// correctRay adds a combination of the working set to a.y: the one nearest to rho. It overwrites
+// rho.
 func (a *activeSet) correctRay(rho []float64) {
 	k, n := len(a.w), a.n
 	a.forward(rho, 0)
@@ -53,8 +53,8 @@ func (a *activeSet) correctRay(rho []float64) {
 	floats.Add(a.y[:k], dy)
 }
 
-// rayError returns the largest entry of ρ, relative to the largest of the terms
-// that its entries sum, in the units of the variables.
+// rayError returns the largest entry of ρ in the units of the variables, relative to the largest
+// term in the sums of ρ's entries.
 func (a *activeSet) rayError(r int, rho []float64) float64 {
 	left, term := 0.0, 0.0
 	for j, v := range rho {
@@ -68,9 +68,9 @@ func (a *activeSet) rayError(r int, rho []float64) float64 {
 	return ratio(left, term)
 }
 
-// ray returns ρ = c_r − Σ yᵢ c_wᵢ and β = r_r − Σ yᵢ r_wᵢ. size bounds |β| without cancellation. It
-// counts each yᵢm_wᵢ like the largest of them, because a small one may consist of rounding errors
-// of the largest.
+// ray returns ρ = c_r − Σ yᵢ c_wᵢ and β = r_r − Σ yᵢ r_wᵢ. size bounds |β| without cancellation.
+// For size each yᵢm_wᵢ counts as much as the largest one, because a small one may consist of
+// rounding errors of the largest.
 func (a *activeSet) ray(r int) (rho []float64, beta, size float64) {
 	rho = a.work
 	copy(rho, a.crow(r))
@@ -91,9 +91,9 @@ func (a *activeSet) ray(r int) (rho []float64, beta, size float64) {
 	return rho, beta, size * big
 }
 
-// provesNonconvex fills in the direction of negative curvature that the factor found at row
-// bad. It reports whether the entries of Q give this direction negative curvature beyond the
-// rounding of the sum.
+// provesNonconvex sets the direction of negative curvature that the factor found at row bad. It
+// reports whether the entries of Q give this direction negative curvature beyond the rounding of
+// the sum.
 func (a *activeSet) provesNonconvex(s *qpReport, bad int) bool {
 	n := a.n
 	v := dense.Zeros(s.Certificate.Z, n)
@@ -145,8 +145,8 @@ func (a *activeSet) certifyInfeasible(s *qpReport, r int) {
 	}
 }
 
-// provesUnbounded reports whether the last proximal step is, in one part of the program,
-// a direction in which the objective falls without bound.
+// provesUnbounded reports whether the last proximal step proves that the program is unbounded. In
+// one part of the program it must be a direction along which the objective falls without bound.
 func (a *activeSet) provesUnbounded(s *qpReport) bool {
 	n, d := a.n, a.dz
 	for k := range a.parts {
@@ -197,10 +197,10 @@ func (a *activeSet) provesUnbounded(s *qpReport) bool {
 	return false
 }
 
-// alongRay moves z to the first row along the direction of the next proximal step, in which the
-// objective is nearly flat. It does so in each part that has not converged, and reports whether
-// it met a row: if the slope is small beside P, the steps themselves are too small to get
-// there. It needs grad and slack as measure leaves them.
+// alongRay moves z along the direction of the next proximal step, in which the objective is nearly
+// flat, to the first row. It does so in each part that has not converged, and reports whether it
+// met a row. It is needed if the slope is small compared with P, because the steps themselves are
+// then too short. It needs grad and slack as measure leaves them.
 func (a *activeSet) alongRay() (some bool) {
 	d := a.dz
 	floats.ScaleTo(d, -1, a.grad)
@@ -218,8 +218,8 @@ func (a *activeSet) alongRay() (some bool) {
 	return some
 }
 
-// firstRow returns how far in part k the first row is along d, 0 if the objective is not
-// nearly flat.
+// firstRow returns the distance to the first row along d in part k. It returns 0 if the objective
+// is not nearly flat along d.
 func (a *activeSet) firstRow(d []float64, k int) float64 {
 	n := a.n
 	size, curved := 0.0, 0.0

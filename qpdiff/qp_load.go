@@ -12,8 +12,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// load copies q in, rows scaled by powers of two to a norm near one (which
-// changes no bit of the mantissas), and notes which parts equal the last program's.
+// load copies q. It scales rows by powers of two to a norm near one, which changes no bit of the
+// mantissas. It notes which parts equal the last program's.
 func (a *activeSet) load(q *QP) error {
 	shape, err := q.shape()
 	if err != nil {
@@ -41,8 +41,8 @@ func (a *activeSet) load(q *QP) error {
 		a.findParts()
 		a.bounds = !slices.ContainsFunc(a.single[:a.rows], func(j int) bool { return j < 0 })
 	}
-	// A shifted factor belongs to the units of the variables and the weight of the
-	// proximal term that the rows gave.
+	// A shifted factor depends on the units of the variables and the weight of the proximal term,
+	// which the rows determine.
 	if !a.loaded || !sameQ || !sameRows && a.shifted {
 		a.loaded, a.factored = true, false
 	}
@@ -75,8 +75,8 @@ func (a *activeSet) loadRows(q *QP) (same bool, err error) {
 	return same, nil
 }
 
-// findParts finds the parts of the program, and the part of each variable and each row. A row
-// of zeros belongs to none, and counts as one of the first.
+// findParts finds the parts of the program, and the part of each variable and each row. A row of
+// zeros belongs to no part, and is assigned to the first.
 func (a *activeSet) findParts() {
 	n := a.n
 	a.part, a.rowPart, a.byPart = dense.Grow(a.part, n), dense.Grow(a.rowPart, a.rows), dense.Grow(a.byPart, n)
@@ -101,7 +101,8 @@ func (a *activeSet) findParts() {
 	}
 }
 
-// numberParts numbers the parts of variables that name the first variable of theirs, and of the rows.
+// numberParts numbers the parts of variables, each of which names the first variable of its part,
+// and of rows.
 func (a *activeSet) numberParts() {
 	next := 0
 	for j, first := range a.part { // the first variable of a part comes before the others
@@ -173,8 +174,7 @@ func (a *activeSet) checkSymmetry() error {
 	return nil
 }
 
-// loadRow takes over constraint r and reports whether its coefficients equal the last
-// problem's.
+// loadRow copies constraint r and reports whether its coefficients equal the last problem's.
 func (a *activeSet) loadRow(q *QP, r int) (same bool, err error) {
 	g, rhs, i := q.G, q.H, r
 	if r >= a.m {
@@ -195,8 +195,8 @@ func (a *activeSet) loadRow(q *QP, r int) (same bool, err error) {
 	return same, nil
 }
 
-// loadSides takes over the rows with two sides and reports whether their coefficients equal the
-// last problem's.
+// loadSides copies the rows with two sides and reports whether their coefficients equal the last
+// problem's.
 func (a *activeSet) loadSides(q *QP) (same bool, err error) {
 	same = true
 	for r := range a.m {
@@ -230,10 +230,10 @@ func (a *activeSet) takeBound(r int) {
 	a.scale[r], a.single[r] = boundScale, j
 }
 
-// boundScale brings the norm of a bound's coefficients into [½, 1), as takeRow does.
+// boundScale scales the norm of a bound's coefficients into [½, 1), as takeRow does.
 const boundScale = .5
 
-// setSides takes over the sides of row r, which continues to face the same side.
+// setSides sets the sides of row r, which continues to face the same side.
 func (a *activeSet) setSides(r int, lo, hi float64) error {
 	equal := a.loaded && a.equality(r)
 	s := a.scale[r]
@@ -281,7 +281,7 @@ func (a *activeSet) checkSides(r int, lo, hi float64) error {
 	return check.ArgErrorf("QP."+lower.String(), ErrDomain, "give a lower side that is at most the upper one", "holds %v at index %d, above the %v in %v", lo, i, hi, upper)
 }
 
-// switchOff takes row r, which is no longer a constraint, out of the next solve's first guess.
+// switchOff removes row r, which is no longer a constraint, from the first guess of the next solve.
 func (a *activeSet) switchOff(r int) {
 	if i := a.at[r]; i >= 0 {
 		a.w = slices.Delete(a.w, i, i+1)
@@ -301,8 +301,8 @@ func (a *activeSet) names(r int) (rows, right string) {
 	return "QP.G", "QP.H"
 }
 
-// oddRight takes over the right-hand side v of row r, at index i, which is infinite or too
-// small, or reports that it cannot be used.
+// oddRight sets the right-hand side v of row r, at index i, if v is infinite or too small. It
+// reports a v that cannot be used.
 func (a *activeSet) oddRight(r, i int, v float64) error {
 	_, name := a.names(r)
 	switch {
@@ -325,7 +325,7 @@ func underflowing(name string, i int, v float64) error {
 	return check.ArgErrorf(name, ErrNotFinite, "set it to 0, or measure the variables in smaller units", "holds %.3g at index %d, whose ratio to its row underflows", v, i)
 }
 
-// sameRow reports whether row r has the coefficients src already, in a scale that suits the
+// sameRow reports whether row r already has the coefficients src, in a scale that suits the
 // right-hand side v.
 func (a *activeSet) sameRow(r int, src []float64, v float64) bool {
 	s, dst := a.scale[r], a.crow(r)[:len(src)]
@@ -363,7 +363,8 @@ func (a *activeSet) takeRow(r, i int, g *mat.Dense, src []float64) (err error) {
 	}
 	s := 1.0
 	if norm > 0 {
-		// The power of two that brings it into [½, 1): rows' norms and their reciprocals are normal.
+		// The power of two that scales norm into [½, 1). Rows' norms and their reciprocals are
+		// normal numbers.
 		s = math.Float64frombits((2*exponentBias-1)<<mantissaBits - math.Float64bits(norm)&^(1<<mantissaBits-1))
 	}
 	a.scale[r] = s
@@ -378,7 +379,7 @@ const (
 	exponentBias = 1023
 )
 
-// oddNorm is the norm of row i of g, constraint r, whose sum of squares is no safe number.
+// oddNorm is the norm of row i of g, constraint r, if its sum of squares may under- or overflow.
 func (a *activeSet) oddNorm(r, i int, g *mat.Dense) (float64, error) {
 	var big float64
 	name, _ := a.names(r)

@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// violated reports whether inequality r, outside the working set, is violated
-// by more than rounding; size is the size of z.
+// violated reports whether inequality r, outside the working set, is violated by more than
+// rounding. size is the size of z.
 func (a *activeSet) violated(r int, size float64) bool {
 	v, bound := -a.slack[r], math.Abs(a.r[r])
 	return v > 0 && a.at[r] < 0 && !a.skip[r] && v > feasTol*bound && (v > feasTol*(bound+size) || v > feasTol*a.slackTerm(r))
@@ -31,7 +31,7 @@ func (a *activeSet) dropNegative() {
 }
 
 // start makes z the base and builds the working set: the equalities, and a largest independent
-// set of the last working set's rows. It returns a row that no point can meet, as minimise
+// subset of the last working set's rows. It returns a row that no point can satisfy, as minimise
 // does, or -1.
 func (a *activeSet) start() int {
 	n := a.n
@@ -87,9 +87,9 @@ func (a *activeSet) start() int {
 	return -1
 }
 
-// guessBounds lets the bounds enter that a few sweeps of coordinate descent end
-// at, if all rows are bounds: the sweeps cost next to
-// nothing, and save most of the changes of the working set.
+// guessBounds guesses the active bounds if all rows are bounds: those at which a few sweeps of
+// coordinate descent end. The sweeps cost very little, and save most of the changes of the working
+// set.
 func (a *activeSet) guessBounds() {
 	n := a.n
 	if a.rows != a.m || a.m == 0 || a.shifted || !a.bounds {
@@ -139,8 +139,8 @@ func (a *activeSet) guessBounds() {
 	}
 }
 
-// findBroken lists the inequalities outside the working set that are violated, and returns the
-// largest violation.
+// findBroken lists the violated inequalities outside the working set, and returns the largest
+// violation.
 func (a *activeSet) findBroken() (worst float64) {
 	a.broken = a.broken[:0]
 	size := a.size()
@@ -153,15 +153,15 @@ func (a *activeSet) findBroken() (worst float64) {
 	return worst
 }
 
-// minimise finds the minimiser of the strictly convex program with the current
-// factor. It returns a row that proves infeasibility, with its combination of
-// the working set in a.y, or -1.
+// minimise finds the minimiser of the strictly convex program with the current factor. If the
+// program is infeasible, it returns a row that proves it, with the row's combination of the working
+// set in a.y. Otherwise it returns -1.
 func (a *activeSet) minimise() int {
 	if a.byBlocks() {
 		return -1
 	}
-	// One by one, from a working set whose multipliers are not negative. The
-	// steps accumulate rounding: confirm with a fresh solution at the end.
+	// One by one, from a working set whose multipliers are not negative. The steps accumulate
+	// rounding, so a fresh solution confirms the end.
 	for range 5 {
 		for a.multipliers(); a.negative() > 0; a.multipliers() {
 			a.dropNegative()
@@ -178,8 +178,9 @@ func (a *activeSet) minimise() int {
 	return -1
 }
 
-// byBlocks lets all violated rows enter, and all rows with negative multipliers leave, as long as
-// that makes progress and not too many rows are violated. It reports whether it found the minimiser.
+// byBlocks lets all violated rows enter, and all rows with negative multipliers leave. It continues
+// while that makes progress and not too many rows are violated. It reports whether it found the
+// minimiser.
 func (a *activeSet) byBlocks() bool {
 	best, patience := math.MaxInt, 3
 	for patience > 0 {
@@ -209,8 +210,8 @@ func (a *activeSet) byBlocks() bool {
 }
 
 // oneByOne lets the most violated row enter until no row is violated. Computing all slacks is
-// expensive. Between two such computations only the slacks of rows violated by at least a
-// fraction of the largest violation follow z, as long as one of them still is.
+// expensive. Between two such computations, only the slacks of some rows follow z: those violated
+// by at least a fraction of the largest violation, while one of them is still violated.
 func (a *activeSet) oneByOne() int {
 	for a.iterations <= a.maxChanges {
 		worst := a.findBroken()
@@ -257,9 +258,9 @@ func (a *activeSet) mostBroken() int {
 	return r
 }
 
-// satisfy lets the violated row r enter, with the partial steps of Goldfarb
-// and Idnani that keep the multipliers nonnegative. It returns false if no
-// step satisfies the row; a.y then holds the combination of the working set.
+// satisfy lets the violated row r enter, by the partial steps of Goldfarb and Idnani, which keep
+// the multipliers nonnegative. It returns false if no step satisfies the row. a.y then holds the
+// combination of the working set.
 func (a *activeSet) satisfy(r int) bool {
 	m := a.mrow(r)
 	norm2 := a.mnorm[r]
@@ -306,8 +307,8 @@ func (a *activeSet) satisfy(r int) bool {
 	}
 }
 
-// roundingOf returns the rounding error of the slack of row r, the combination a.y of rows of
-// the working set. Each of their slacks is known up to the rounding of its terms.
+// roundingOf returns the rounding error of the slack of row r, which is the combination a.y of rows
+// of the working set. Each of their slacks is known up to the rounding of its terms.
 func (a *activeSet) roundingOf(r int) float64 {
 	sum := a.slackTerm(r)
 	for i, s := range a.w {

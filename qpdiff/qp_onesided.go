@@ -10,21 +10,21 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// DirectionalDerivative sets dz, dlambda and dnu, unless nil, to the one-sided derivatives of
-// the solution along the direction t: the limit of (z(data + εt) − z(data))/ε as ε ↓ 0. It
-// exists at weakly active rows too, which have no derivative. ż solves the program
+// DirectionalDerivative sets dz, dlambda and dnu, unless nil, to the one-sided derivatives of the
+// solution along the direction t: the limit of (z(data + εt) − z(data))/ε as ε ↓ 0. They exist also
+// at weakly active rows, where there is no derivative. ż solves the program
 //
 //	minimise   ½ żᵀQż + (ṗ + Q̇z + Ġᵀλ + Ȧᵀν)ᵀż
 //	subject to G_i ż = ḣ_i − Ġ_i z on strictly active rows (≤ on weakly active ones)
 //	           Aż = ḃ − Ȧz
 //
-// and its multipliers are the derivatives of λ and ν (Robinson, 1980; Bonnans and Shapiro,
-// 2000, Section 5.2). On lower sides ≤ becomes ≥. On a row of equal sides without a multiplier,
-// G_i ż lies between the changes of both sides.
+// and its multipliers are the derivatives of λ and ν (Robinson, 1980; Bonnans and Shapiro, 2000,
+// Section 5.2). On lower sides ≥ replaces ≤. On a row of equal sides without a multiplier, G_i ż
+// lies between the changes of both sides.
 //
-// z and the multipliers must be unique, except at rows of zeros that t and the outputs leave
-// out: otherwise DirectionalDerivative fails like JVP. w is as in VJP; at weakly active rows
-// memory is allocated even with a w.
+// z and the multipliers must be unique, except at rows of zeros in which neither t nor the outputs
+// take part. Otherwise DirectionalDerivative fails like JVP. w is as in VJP. At weakly active rows
+// it allocates memory even with a w.
 func (s *Solution) DirectionalDerivative(w *Workspace, dz, dlambda, dnu []float64, t *QPGrad) error {
 	d, err := s.derivative(w, false)
 	if err != nil {
@@ -77,8 +77,8 @@ func (s *Solution) DirectionalDerivative(w *Workspace, dz, dlambda, dnu []float6
 			return e
 		})
 	}
-	// z and the multipliers are unique if the active rows are independent and
-	// Q is definite on the null space of the strictly active ones.
+	// z and the multipliers are unique if the active rows are independent, and Q is definite on the
+	// null space of the strictly active rows.
 	c := a.stack(d.rows)
 	if newKKTMatrix(a.n, strict, a.q, c[:strict*a.n]).singular() || newKKTMatrix(a.n, len(d.rows), a.q, c).singular() {
 		return refuse(t, qpInputs{}, func(in QPInput) *NotDifferentiableError {

@@ -2,14 +2,14 @@ package qpdiff
 
 import "slices"
 
-// programPart is a part of the program that is not connected with the others: no entry of Q, G
-// or A connects a variable of one with a variable of another. Their units are unrelated, so no
+// programPart is a part of the program that is not connected with the others: no entry of Q, G or A
+// connects a variable of it with another part's. Units of different parts are unrelated, so no
 // number of one part is compared with a number of another.
 type programPart struct {
 	variables []int
-	// psize, zsize and qsize are the sizes of the linear term, of z by the bounds of
-	// the rows, and of Q, for which weight, the proximal term's, was chosen;
-	// before is the weight before the last change.
+	// psize is the size of the linear term, zsize that of z by the bounds of the rows, and qsize
+	// that of Q. They determined weight, the proximal term's. before is the weight before the last
+	// change.
 	psize, zsize, qsize, weight, before float64
 	// noise bounds the size of the terms of perp.
 	noise float64
@@ -29,16 +29,16 @@ type partResidual struct {
 	own           float64 // the gradient's, each entry among its own terms
 }
 
-// rayResidual holds the sizes of a direction, of p and of Q in a part, and how far the direction
-// is from one in which the objective falls without bound.
+// rayResidual holds the sizes of a direction, of p and of Q in a part. It also measures how far the
+// direction is from one along which the objective falls without bound.
 type rayResidual struct {
 	big, pmax, qmax, off float64
 }
 
 func nonzero(v float64) bool { return v != 0 }
 
-// connectVariables sets first[j] to the first variable that rows of q or c connect with
-// variable j, and returns the number of parts.
+// connectVariables sets first[j] to the first variable that rows of q or c connect with variable j.
+// It returns the number of parts.
 func connectVariables(first []int, q, c []float64) (count int) {
 	n := len(first)
 	if !slices.Contains(q[:n], 0) { // the usual case

@@ -16,11 +16,10 @@ import (
 //	subject to Gz ≤ h    (m rows, multipliers λ ≥ 0)
 //	           Az = b    (q rows, multipliers ν)
 //
-// in n = len(P) variables. Q is n×n, symmetric and positive semidefinite; nil means zero, which
-// makes the program linear. G and H, and likewise A and B, are nil without such rows. An entry
-// +Inf of H switches its row off. Rows may repeat each other, depend on each other or vanish. A
-// row of zeros requires 0 ≤ h or 0 = b; if it holds with equality, no derivative with respect
-// to it exists (see [Solution.VJP]).
+// in n = len(P) variables. Q is n×n, symmetric and positive semidefinite. A nil Q means zero, and
+// the program is then linear. G and H are nil without such rows, and so are A and B. An entry +Inf
+// of H switches its row off. Rows may be equal, dependent or zero. A row of zeros requires 0 ≤ h or
+// 0 = b. If it holds with equality, it has no derivative (see [Solution.VJP]).
 //
 // A solution meets the KKT conditions with these signs:
 //
@@ -28,16 +27,16 @@ import (
 //
 // # Two sides and bounds
 //
-// L, ZMin and ZMax add lower sides and bounds of the variables, each of them nil for none:
+// L, ZMin and ZMax add lower sides and bounds of the variables. Each may be nil for none:
 //
 //	l ≤ Gz ≤ h   (m rows; with L, H may be nil)
 //	zmin ≤ z ≤ zmax   (n entries each; their multipliers are the n entries of λ behind the m)
 //
-// -Inf in L and ZMin and +Inf in H and ZMax mean no bound. A multiplier is positive on the
-// upper side and negative on the lower one, so that Qz + p + Gᵀλ + μ + Aᵀν = 0 with the bounds'
-// μ. If both sides are equal, the row is an equality, whose multiplier has any sign; sides that
-// differ, however little, are two. A row with two sides costs as much as a row with one: only
-// one of its sides is ever active.
+// -Inf in L and ZMin, and +Inf in H and ZMax, mean no bound. A multiplier is positive on the upper
+// side and negative on the lower one, so that Qz + p + Gᵀλ + μ + Aᵀν = 0 with the bounds' μ. If
+// both sides are equal, the row is an equality, whose multiplier has any sign. Sides that differ,
+// however little, are two sides. A row with two sides costs as much as a row with one, because at
+// most one of its sides is active.
 //
 // # Method
 //
@@ -45,23 +44,23 @@ import (
 // constraints becomes m_r = L⁻¹g_r, computed when the row first enters the working set W. The
 // factors of M_W = TQ₁ (T lower triangular, Q₁ with orthonormal rows) are updated row by row.
 //
-// The method starts in blocks: the most violated rows enter and all negative multipliers leave
-// at once (after Júdice and Pires, 1994), which finds the working set of most problems in a
-// handful of steps. When that stops making progress, or more rows are violated than there are
-// variables, rows enter one by one as in Goldfarb and Idnani (1983), which cannot cycle.
+// The method starts in blocks: the most violated rows enter, and all negative multipliers leave, at
+// once (after Júdice and Pires, 1994). That finds the working set of most problems in a handful of
+// steps. When it stops making progress, or more rows are violated than there are variables, rows
+// enter one by one as in Goldfarb and Idnani (1983), which cannot cycle.
 //
-// A Q that is only semidefinite is made definite by proximal steps, each a warm start of the
-// same method (Arnström, Bemporad and Axehill, 2022). The steps of a program without a solution
-// tend to the direction that proves the program unbounded. Iterative refinement of the KKT
-// system on the working set ends every solve.
+// If Q is only semidefinite, proximal steps make it definite. Each is a warm start of the same
+// method (Arnström, Bemporad and Axehill, 2022). If a program has no solution, the steps tend to
+// the direction that proves it unbounded. Iterative refinement of the KKT system on the working set
+// ends every solve.
 //
-// An active-set method gives exact zeros for the multipliers of inactive rows and residuals
-// near the rounding error, which the derivatives need and an interior point method does not
-// reach. It is faster at up to some hundred variables, and it can be started warm. Its weak
-// spot is degeneracy together with bad scaling. Therefore the factors are orthogonal, and the
-// proximal steps start from a recentred, equilibrated problem. (Factors of M_W M_Wᵀ would be
-// cheaper by a third, but failed on 3 of the 43 convex Maros–Mészáros problems with up to 300
-// variables; the orthogonal ones solve all.)
+// An active-set method gives exact zeros for the multipliers of inactive rows, and residuals near
+// the rounding error. Derivatives need both, and interior point methods do not reach them. It is
+// faster for up to some hundred variables, and it can start warm. Its weakness is degeneracy
+// together with bad scaling. Therefore the factors are orthogonal, and the proximal steps start
+// from a recentred, equilibrated problem. (Factors of M_W M_Wᵀ would be a third cheaper, but failed
+// on 3 of the 43 convex Maros–Mészáros problems with up to 300 variables. The orthogonal ones solve
+// all.)
 type QP struct {
 	Q *mat.Dense
 	P []float64
@@ -74,8 +73,8 @@ type QP struct {
 	ZMin, ZMax []float64 // bounds of the variables
 }
 
-// qpShape counts the variables and the rows of a program. general counts the rows of G, m adds
-// the bounds of the variables, and rows adds the equalities.
+// qpShape counts the variables and the rows of a program. general counts the rows of G. m adds the
+// bounds of the variables, and rows the equalities.
 type qpShape struct{ n, general, m, rows int }
 
 // twoSided reports whether the program has lower sides or bounds of its variables.
@@ -83,7 +82,8 @@ func (q *QP) twoSided() bool { return len(q.L) > 0 || q.bounded() }
 
 func (q *QP) bounded() bool { return len(q.ZMin) > 0 || len(q.ZMax) > 0 }
 
-// sides returns the lower and the upper side of row r, a row of G or a bound of a variable.
+// sides returns the lower and the upper side of row r, which is a row of G or a bound of a
+// variable.
 func (q *QP) sides(r, general int) (lo, hi float64) {
 	lower, upper := q.L, q.H
 	if r >= general {
@@ -190,20 +190,20 @@ func (s Status) String() string {
 	return names[s]
 }
 
-// KKTResidual measures how far a point is from the KKT conditions of a [QP]. The largest
-// absolute violations are
+// KKTResidual measures how far a point violates the KKT conditions of a [QP]. The largest absolute
+// violations are
 //
 //	Primal = max(Gz − h, 0, |Az − b|)
 //	Dual   = ‖Qz + p + Gᵀλ + Aᵀν‖∞
 //	Gap    = |zᵀQz + pᵀz + hᵀλ + bᵀν|   (primal minus dual objective)
 //
-// and λ ≥ 0 holds exactly. Lower sides and bounds count as rows of G, by the side that the sign
-// of their multiplier selects.
+// and λ ≥ 0 holds exactly. Lower sides and bounds count as rows of G, on the side that the sign of
+// their multiplier selects.
 //
-// Relative does not change if the objective, a row or all variables are measured in other
-// units. It is the value of the part of the program that meets the conditions worst. A part is
-// a set of variables that no entry of Q, G or A connects with others; the units of different
-// parts may have nothing to do with each other. With u_j the unit of variable j, and with
+// Relative does not depend on the units of the objective, of a row or of all variables. It is the
+// value of one part of the program: the one that violates the conditions most. A part is a set of
+// variables that no entry of Q, G or A connects with others. The units of different parts may be
+// unrelated. With u_j the unit of variable j, and with
 //
 //	Z = max |z_j|/u_j
 //	D = max u_j·|t| over the terms t of the gradient's entry j: p_j, Q_jk z_k, G_rj λ_r and A_rj ν_r
@@ -214,19 +214,20 @@ func (s Status) String() string {
 //	u_j·|(Qz + p + Gᵀλ + Aᵀν)_j| / D_j
 //	the part's share of Gap   / max(D·Z, |h_r λ_r|, |b_r ν_r|)
 //
-// with 0/0 counted as 0. If row r is violated by more than Tol of its largest term, Relative is
-// at least the violation / (that term + ‖L⁻¹G_r‖·(‖Lᵀz‖² + ‖L⁻¹p‖²)^½), with LLᵀ = Q and the
-// proximal term.
+// where 0/0 counts as 0. If row r is violated by more than Tol of its largest term, Relative is at
+// least the violation / (that term + ‖L⁻¹G_r‖·(‖Lᵀz‖² + ‖L⁻¹p‖²)^½), with LLᵀ = Q plus the proximal
+// term.
 //
 // If Q is safely positive definite, the units are 1 and D_j = D. Otherwise the units come from
-// equilibrating Q and the rows with more than one entry, so that the largest entry of each row
-// and column is near one. D_j is then D for a variable in such a row of the working set. For
-// another variable it is the largest term of the gradient's entry j, or Z·max_k u_j|Q_jk|u_k if
-// that is more, because D may belong to another variable and be many decades larger. Rows of
-// which one entry exceeds all others by more than rounding count as bounds for the units.
-// Relative above 1e-13 is also at least each part above 1e-8 that an entry of the gradient or
-// the violation of a row, both above 1e-13 in these units, is of its own terms. Values up to
-// 1e-14 are upper bounds.
+// equilibrating Q and the rows with more than one entry, so that the largest entry of each row and
+// column is near one. If a variable is in such a row of the working set, its D_j is D. For another
+// variable it is the largest term of the gradient's entry j, or Z·max_k u_j|Q_jk|u_k if that is
+// larger, because D may belong to another variable and be many decades larger. A row counts as a
+// bound for the units if one entry exceeds all others by more than rounding.
+//
+// Relative above 1e-13 has another lower bound. It considers entries of the gradient and violations
+// of rows that are above 1e-13 in these units. If one of them is more than 1e-8 of its own terms,
+// Relative is at least that ratio. Values up to 1e-14 are upper bounds.
 type KKTResidual struct {
 	Primal, Dual, Gap float64
 	Relative          float64
@@ -240,21 +241,20 @@ type qpReport struct {
 	Certificate                       Certificate
 }
 
-// Certificate proves why a [QP] has no solution. It has been checked against the data to
-// rounding error. An Unbounded program also has a point that is feasible to Solution.Tol.
-// Entries not named below are empty.
+// Certificate proves why a [QP] has no solution. It has been checked against the data to rounding
+// error. For an Unbounded program there is also a point that is feasible to Solution.Tol. Entries
+// that are not named below are empty.
 //
 //	Infeasible:  λ ≥ 0 and ν with Gᵀλ + Aᵀν = 0 and hᵀλ + bᵀν = −1
 //	Unbounded:   z with Qz = 0, Gz ≤ 0, Az = 0 and pᵀz = −1
 //	Nonconvex:   z with zᵀQz < 0 and ‖z‖∞ = 1
 //
-// With lower sides and bounds λ has the entries and signs of [Solution.Lambda]; a negative one
-// multiplies the lower side in place of h. For an Unbounded program, a lower side requires Gz ≥
-// 0.
+// With lower sides and bounds λ has the entries and signs of [Solution.Lambda]. A negative one
+// multiplies the lower side in place of h. For an Unbounded program, a lower side requires Gz ≥ 0.
 type Certificate struct {
 	Z, Lambda, Nu []float64
 	// Residual is the largest violation of the equations above, relative to the sizes of their
-	// terms (for Nonconvex: zᵀQz itself).
+	// terms. For Nonconvex it is zᵀQz itself.
 	Residual float64
 }
 
@@ -270,12 +270,11 @@ var (
 const boundEntry = "remove or bound the entry"
 
 // QPGrad holds one number for each entry of the data of a [QP]: the gradient to which
-// [Solution.VJP] adds, or the direction of [Solution.JVP]. A nil field is not wanted (VJP) or
-// zero (JVP). Other fields have the shape of the QP's field of the same name, or its usual
-// shape if the QP's field is nil: H and L have one entry per row of G, ZMin and ZMax one per
-// variable. An infinite side has the derivative 0. The gradient with respect to Q is
-// symmetrised, and a direction D in Q counts as (D + Dᵀ)/2: only symmetric changes of Q make
-// sense.
+// [Solution.VJP] adds, or the direction of [Solution.JVP]. A nil field is not wanted (VJP) or zero
+// (JVP). Other fields have the shape of the QP's field of the same name. If the QP's field is nil,
+// they have its usual shape: H and L have one entry per row of G, and ZMin and ZMax one per
+// variable. An infinite side has the derivative 0. Only symmetric changes of Q make sense. The
+// gradient in Q is therefore symmetric, and a direction D in Q counts as (D + Dᵀ)/2.
 type QPGrad QP
 
 // QPInput names a block of the data of a [QP].
@@ -305,7 +304,7 @@ type qpInputs [inputCount]bool
 
 var allExist = qpInputs{true, true, true, true, true, true, true, true, true}
 
-// opposite is the block that holds the other sides of the rows whose sides in holds.
+// opposite is the block with the other sides of the rows whose sides are in in.
 func (in QPInput) opposite() QPInput {
 	switch in {
 	case InputL:
@@ -320,7 +319,7 @@ func (in QPInput) opposite() QPInput {
 	return noInput
 }
 
-// matrix and vector return the field of g that holds input in, if that is a matrix or a vector.
+// matrix and vector return the field of g that holds input in, if it is a matrix or a vector.
 func (g *QPGrad) matrix(in QPInput) *mat.Dense {
 	switch in {
 	case InputQ:

@@ -8,9 +8,9 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// measure fills in the residuals at (z, λ), and leaves the gradient of the Lagrangian in a.grad
-// and the slacks in a.slack. If it is not thorough, Relative may be too large, because it
-// ignores terms that cancel in Qz or C_Wᵀλ.
+// measure computes the residuals at (z, λ). It leaves the gradient of the Lagrangian in a.grad and
+// the slacks in a.slack. Unless it is thorough, it ignores terms that cancel in Qz or C_Wᵀλ, and
+// Relative may be too large.
 func (a *activeSet) measure(s *qpReport, thorough bool) {
 	n := a.n
 	res := &s.Residual
@@ -82,8 +82,8 @@ func (a *activeSet) measure(s *qpReport, thorough bool) {
 	}
 }
 
-// larger returns v if that is more than most, else most. It costs half of max, and passes over
-// NaN.
+// larger returns v if it exceeds most, and otherwise most. It takes half the time of max, and
+// ignores NaN.
 func larger(most, v float64) float64 {
 	if v > most {
 		return v
@@ -91,7 +91,7 @@ func larger(most, v float64) float64 {
 	return most
 }
 
-// compare sets the relative residual of each part, and of the program, for these terms of the
+// compare sets the relative residuals of each part and of the program, for the given terms of the
 // gradient.
 func (a *activeSet) compare(res *KKTResidual, terms []float64) {
 	res.Relative = 0
@@ -121,8 +121,8 @@ func (a *activeSet) checkSizes(k int) {
 	}
 }
 
-// besideLarger reports whether the program has another part whose sizes do not underflow, and
-// beside which the loss of part p by underflow is negligible.
+// besideLarger reports whether the loss of part p by underflow is negligible compared with another
+// part of the program, whose sizes do not underflow.
 func (a *activeSet) besideLarger(p *programPart) bool {
 	for k := range a.parts {
 		o := &a.parts[k]
@@ -133,9 +133,9 @@ func (a *activeSet) besideLarger(p *programPart) bool {
 	return false
 }
 
-// ownRatio is the relative residual of part k if products in it underflow. The remainder of the
-// gradient after an underflow does not count as an error, and the rows with a multiplier are
-// measured instead of the duality gap.
+// ownRatio is the relative residual of part k if products in it underflow. Two rules then differ.
+// The remainder of the gradient after an underflow is no error. The rows with a multiplier replace
+// the duality gap.
 func (a *activeSet) ownRatio(k int) float64 {
 	p := &a.parts[k]
 	relative := p.primal
@@ -151,14 +151,14 @@ func (a *activeSet) ownRatio(k int) float64 {
 	return relative
 }
 
-// representable reports whether v and scaled, the same in other units, can be
-// the size that a relative residual is judged by.
+// representable reports whether a relative residual can be relative to the size v. It checks v, and
+// scaled, the same size in other units.
 func representable(v, scaled float64) bool {
 	return v == 0 || v >= underflow && scaled >= underflow && dense.Finite(scaled)
 }
 
-// violation sets the largest violation of a row, and in each part the largest relative to the
-// size of the terms of its row, and returns their sum. It needs the slacks, and the
+// violation computes the largest violation of a row, and in each part the largest one relative to
+// the size of its row's terms. It returns the sum of the violations. It needs the slacks, and the
 // largest entry of z in each part.
 func (a *activeSet) violation(res *KKTResidual) (sum float64) {
 	a.loosest = 0
@@ -187,11 +187,11 @@ func (a *activeSet) violation(res *KKTResidual) (sum float64) {
 	return sum
 }
 
-// looseRows returns the largest violation of a row, relative to the row's own terms plus the
-// largest value that the row can have at z, or at the minimiser without rows, in the metric of
-// the factor. The minimiser is the measure of rounding if z is 0. Units do not change these
-// measures, while the units of the residual may hide that a row is violated by all of its
-// terms. looseRows returns 0 if no row is violated by more than tol of its own terms.
+// looseRows returns the largest violation of a row that exceeds tol of the row's own terms, or 0.
+// It is relative to the row's own terms plus the largest value that the row can have at z, or at
+// the minimiser without rows, in the metric of the factor. If z is 0, that minimiser measures the
+// rounding. Units do not change these measures. In the units of the residual, a row may be violated
+// by all of its terms without notice.
 func (a *activeSet) looseRows(tol float64) (worst float64) {
 	if a.loosest <= tol {
 		return 0 // the usual case
@@ -227,7 +227,7 @@ func (a *activeSet) ownTerm(r int, right float64) float64 {
 	return own
 }
 
-// ratio is v/of, and 0 for 0/0, because a violation of 0 by 0 does not count.
+// ratio is v/of. 0/0 counts as 0, because a violation of 0 by 0 does not count.
 func ratio(v, of float64) float64 {
 	if v == 0 {
 		return 0
@@ -235,11 +235,11 @@ func ratio(v, of float64) float64 {
 	return v / of
 }
 
-// gradientRatio is the gradient of the Lagrangian of a part relative to its terms: to the
-// largest of the part if Q is definite. Otherwise the terms of other variables may be many
-// decades larger, and proximal steps reach one variable after the other. So each variable is
-// judged by its own terms, or by the terms whose rounding errors it shares, through its row of
-// Q or through rows with several entries.
+// gradientRatio is the gradient of the Lagrangian of a part, relative to its terms. If Q is
+// definite, it is relative to the part's largest term. Otherwise the terms of other variables may
+// be many decades larger, and proximal steps reach one variable after the other. Each variable is
+// then compared with its own terms, or with the terms whose rounding errors it shares through its
+// row of Q or through rows with several entries.
 func (a *activeSet) gradientRatio(p *programPart, terms []float64) (relative float64) {
 	if !a.shifted {
 		return ratio(p.gradient, p.dual)
@@ -252,8 +252,8 @@ func (a *activeSet) gradientRatio(p *programPart, terms []float64) (relative flo
 	return relative
 }
 
-// ownResidual returns the largest entry of the gradient of the Lagrangian, each relative
-// to the terms of that entry alone, also for each part. It follows measure.
+// ownResidual returns the largest entry of the gradient of the Lagrangian, each relative to its own
+// terms. It also does so for each part. It must be called after measure.
 func (a *activeSet) ownResidual() (own float64) {
 	terms := a.work2
 	a.products(terms)
@@ -268,10 +268,10 @@ func (a *activeSet) ownResidual() (own float64) {
 	return own
 }
 
-// hiddenResidual returns the largest part that an entry of the gradient of the Lagrangian, or the
-// violation of a row, is of its own terms, and 0 for none above hiddenTol. Entries up to converged
-// in the units of the residual do not count: they are rounding of other terms. hiddenResidual
-// follows measure.
+// hiddenResidual returns the largest ratio of an entry of the Lagrangian's gradient, or of a row's
+// violation, to its own terms. It returns 0 if none is above hiddenTol. It ignores entries up to
+// converged in the units of the residual, which are rounding of other terms. It must be called
+// after measure.
 func (a *activeSet) hiddenResidual() (worst float64) {
 	if a.ownResidual() > hiddenTol {
 		worst = a.hiddenGradient()
@@ -314,8 +314,8 @@ func (a *activeSet) hiddenViolation() (worst float64) {
 	return worst
 }
 
-// couple finds the variables that share the errors of a multiplier: the variables in a row of
-// the working set with several entries. The multiplier of another row is an exact 0.
+// couple finds the variables that share the errors of a multiplier: those in a row of the working
+// set with several entries. Multipliers of rows outside the working set are exactly 0.
 func (a *activeSet) couple() {
 	if !a.shifted {
 		return
@@ -331,8 +331,8 @@ func (a *activeSet) couple() {
 	}
 }
 
-// products adds to the terms, which are maxima, the products in the sums Qz and C_Wᵀλ, because
-// the sums may hide them. The largest of a part counts for it.
+// products adds the products in the sums Qz and C_Wᵀλ to the terms, which are maxima, because the
+// sums may hide them. Of each part the largest one counts.
 func (a *activeSet) products(terms []float64) {
 	z := a.z[:a.n]
 	for i, most := range terms {
@@ -353,10 +353,9 @@ func (a *activeSet) products(terms []float64) {
 	}
 }
 
-// refine corrects (z, λ) on the working set by Newton steps on the KKT system of the program
-// itself, with the factor of the shifted one, as long as the residual falls. It sets
-// multipliers that turn negative or underflow to zero: proximal steps let multipliers of rows
-// that hold nothing decay.
+// refine corrects (z, λ) on the working set by Newton steps on the program's own KKT system, with
+// the factor of the shifted one, while the residual falls. It sets multipliers that turn negative
+// or underflow to zero, because proximal steps let the multipliers of rows that hold nothing decay.
 func (a *activeSet) refine(s *qpReport) {
 	for i, v := range a.lam[:len(a.w)] {
 		if i >= a.eq && v < 0 || math.Abs(v) < dense.SmallestNormal {
@@ -383,9 +382,8 @@ func (a *activeSet) refine(s *qpReport) {
 	a.refineOwn(s)
 }
 
-// refineOwn continues the corrections while a variable's gradient is large among its
-// own terms and they halve it: multipliers that are small beside the terms of other
-// variables need them.
+// refineOwn continues the corrections while a variable's gradient is large among its own terms and
+// they halve it. Multipliers that are small compared with the terms of other variables need that.
 func (a *activeSet) refineOwn(s *qpReport) {
 	if !a.shifted && !a.coarse {
 		return
@@ -403,7 +401,7 @@ func (a *activeSet) refineOwn(s *qpReport) {
 	}
 }
 
-// correct makes one Newton step on the KKT system of the program, and measures.
+// correct makes one Newton step on the KKT system of the program, and then calls measure.
 func (a *activeSet) correct(s *qpReport) {
 	k := len(a.w)
 	copy(a.oldZ, a.z)

@@ -9,13 +9,13 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// geometricScale returns the diagonal of E that brings the logarithms of the entries of EKE
+// geometricScale returns the diagonal of E for which the logarithms of the entries of EKE are
 // nearest to zero, by least squares (Curtis and Reid, 1972). Units of the objective, rows and
-// variables do not change that matrix. The largest entries of rows alone would not determine
-// it: in the rows (1, u) and (0, 1) they are one for every u ≤ 1. Of H only the diagonal
-// counts, which bounds the other entries. Entries that are negligible beside others in their
-// row and in their column do not count, because the logarithm of one of them would outweigh all
-// others. work has three times as many entries as E.
+// variables do not change that matrix. The largest entries of rows alone would not determine it: in
+// the rows (1, u) and (0, 1) they are one for every u ≤ 1. Only the diagonal of H counts, because
+// it bounds the other entries. Entries that are negligible in their row and in their column do not
+// count, because the logarithm of one of them would outweigh all others. work has three times as
+// many entries as E.
 func geometricScale(work []float64, n, k int, h, c []float64) []float64 {
 	dim := n + k
 	clear(work)
@@ -39,10 +39,10 @@ func geometricScale(work []float64, n, k int, h, c []float64) []float64 {
 	return e
 }
 
-// withoutTiny returns c without the entries that are negligible beside the largest of their row
-// and of their column, in scales with the logarithms e, or nil if there are none. It removes
-// only the tiniest entries; others that are much less tiny may only seem so because of them,
-// and are left to the next scales. work has as many entries as e.
+// withoutTiny returns c without its negligible entries, or nil if there are none. They are
+// negligible compared with the largest entries of their row and of their column, in scales with the
+// logarithms e. It removes only the tiniest entries. Others that are much larger may seem tiny only
+// because of them, so the next scales decide. work has as many entries as e.
 func withoutTiny(e, work []float64, n, k int, h, c []float64) (fewer []float64) {
 	scaled := func(i, j int) float64 { return math.Log2(math.Abs(c[i*n+j])) + e[n+i] + e[j] }
 	least, largest := math.Inf(1), math.Inf(-1)
@@ -97,8 +97,8 @@ func sizeOfDiagonal(n int, h []float64) (exp int) {
 	return exp
 }
 
-// sumLogs sets sum and count, for each variable and row, to the logarithms of its entries and
-// their number.
+// sumLogs computes the sum of the logarithms of the entries, and their count, for each variable and
+// row.
 func sumLogs(sum, count []float64, n, k int, h, c []float64) {
 	clear(sum)
 	clear(count)
@@ -122,8 +122,8 @@ func sumLogs(sum, count []float64, n, k int, h, c []float64) {
 	}
 }
 
-// geometricSweep sets the logarithm of each scale to its best value given the others, and
-// returns the largest change.
+// geometricSweep sets the logarithm of each scale to its best value for fixed others. It returns
+// the largest change.
 func geometricSweep(e, sum, count []float64, n, k int, c []float64) (step float64) {
 	move := func(i int, coupled float64) {
 		if count[i] == 0 {
@@ -154,10 +154,10 @@ func geometricSweep(e, sum, count []float64, n, k int, c []float64) (step float6
 	return step
 }
 
-// equilibrate chooses the scale of the variables and the rows so that in each part of the
-// program the largest entries of all rows and columns of Q and the constraints are near one
-// (Ruiz, 2001). Then it chooses the weights of the proximal term. Rows with a single entry do
-// not count: a bound fits any scale of its variable.
+// equilibrate chooses the scales of the variables and the rows. In each part of the program the
+// largest entries of all rows and columns of Q and the constraints are then near one (Ruiz, 2001).
+// Next it chooses the weights of the proximal term. Rows with a single entry do not count, because
+// a bound fits any scale of its variable.
 func (a *activeSet) equilibrate() {
 	n := a.n
 	sigma, rho := a.unit, a.slack
@@ -187,11 +187,11 @@ func (a *activeSet) equilibrate() {
 	a.chooseWeights()
 }
 
-// findLone marks the rows with an entry beside which all others are negligible, in the units of
-// the variables that the other rows and Q give. Such a row is a bound up to rounding, and its
-// large entry would otherwise give its variable a unit in which everything else about that
-// variable is negligible. findLone returns the coefficients with zeros in place of these rows,
-// or nil if there are none. e are the scales that all rows give.
+// findLone marks the rows with one entry compared with which all others are negligible, in the
+// units of the variables that the other rows and Q give. Such a row is a bound up to rounding. Its
+// large entry would otherwise determine its variable's unit, in which everything else about the
+// variable is negligible. findLone returns the coefficients with zeros in place of these rows, or
+// nil if there are none. e are the scales that all rows give.
 func (a *activeSet) findLone(e []float64) (c []float64) {
 	clear(a.lone)
 	if !a.suspects(a.c, e) {
@@ -207,7 +207,8 @@ func (a *activeSet) findLone(e []float64) (c []float64) {
 		}
 		e = geometricScale(work, n, a.rows, a.q, c)
 	}
-	// The remaining rows have to agree on the units, in which P is not of one variable alone.
+	// The remaining rows have to agree on the units, and P must not consist of one variable alone
+	// in them.
 	if spread(n, a.rows, c, e) > clearUnits || spread(n, 1, a.p, append(e[:n:n], 1)) > clearUnits {
 		clear(a.lone)
 		return nil
@@ -218,8 +219,8 @@ func (a *activeSet) findLone(e []float64) (c []float64) {
 	return c
 }
 
-// keepLone takes the mark from rows whose variables the other rows, c in scales e, do not relate, and
-// copies these rows to c. It reports whether any mark is left.
+// keepLone unmarks rows whose variables the other rows, c in scales e, do not relate, and copies
+// these rows to c. It reports whether any row is still marked.
 func (a *activeSet) keepLone(c, e []float64) (some bool) {
 	n, part := a.n, make([]int, a.n)
 	connectVariables(part, a.q, c)
@@ -242,8 +243,8 @@ func (a *activeSet) keepLone(c, e []float64) (some bool) {
 	return some
 }
 
-// votes counts, for each variable, the numbers that agree on its unit, minus twice the lone
-// rows whose largest entry it has.
+// votes returns a number for each variable: how many numbers agree on its unit, minus twice the
+// lone rows with their largest entry there.
 func (a *activeSet) votes(c, e []float64) []int {
 	n := a.n
 	votes := make([]int, n)
@@ -270,9 +271,9 @@ func (a *activeSet) votes(c, e []float64) []int {
 	return votes
 }
 
-// suspects marks the rows of c that may be lone and reports whether there are any: rows with one
-// entry far above their others, and of these only the rows with the largest such entries. The
-// others may follow from these, because an entry moves the scales of its row and its column.
+// suspects marks the rows of c that may be lone, and reports whether there are any. They have one
+// entry far above their others. Of such rows it marks only those with the largest such entries. The
+// others may result from these, because an entry moves the scales of its row and its column.
 func (a *activeSet) suspects(c, e []float64) (some bool) {
 	n, most := a.n, 0.0
 	size := func(r int) (bits float64) {
@@ -297,7 +298,7 @@ func (a *activeSet) suspects(c, e []float64) (some bool) {
 	return some
 }
 
-// largestAt is the place of the largest entry of a row in the scales e.
+// largestAt is the index of the largest entry of a row in the scales e.
 func largestAt(row, e []float64) (at int) {
 	for j, v := range row {
 		if math.Abs(v)*e[j] > math.Abs(row[at])*e[at] {
@@ -307,8 +308,8 @@ func largestAt(row, e []float64) (at int) {
 	return at
 }
 
-// excess is the number of powers of two by which the second largest entry of a row is smaller
-// than the largest, in the scales e of the variables. It is 0 for a row of zeros.
+// excess is the number of powers of two between the largest and the second largest entry of a row,
+// in the scales e of the variables. It is 0 for a row of zeros.
 func excess(row, e []float64) float64 {
 	most, second := 0.0, 0.0
 	for j, v := range row {
@@ -324,7 +325,7 @@ func excess(row, e []float64) float64 {
 	return math.Log2(most) - math.Log2(second)
 }
 
-// spread is the number of powers of two between the largest and the least entry of EcE.
+// spread is the number of powers of two between the largest and the smallest entry of EcE.
 func spread(n, k int, c, e []float64) float64 {
 	least, largest := math.Inf(1), math.Inf(-1)
 	for i := range k {
@@ -338,7 +339,7 @@ func spread(n, k int, c, e []float64) float64 {
 	return largest - least
 }
 
-// ruizSweep divides the scales of variables and rows by the roots of the largest entries.
+// ruizSweep divides the scales of variables and rows by the square roots of the largest entries.
 func (a *activeSet) ruizSweep(sigma, rho []float64) {
 	n, col := a.n, a.work2
 	clear(col)
@@ -414,8 +415,8 @@ func (a *activeSet) chooseWeights() {
 		p := &a.parts[k]
 		p.psize, p.zsize = a.sizes(k)
 		if p.weight = p.proximalWeight(p.zsize); p.weight == 0 {
-			// Nothing in the part has the units of z: any size of it will do. A power of
-			// four has a square root.
+			// No number in the part has the units of z, so any size of z will do. A power of four
+			// has a square root.
 			_, e := math.Frexp(p.psize)
 			p.weight = math.Ldexp(1, e&^1)
 		}
@@ -440,16 +441,16 @@ func (a *activeSet) factorWeighted() bool {
 	return a.factor(0) == a.n
 }
 
-// weaken makes the proximal term of some parts weaker: parts that are larger than their bounds
-// imply and, if the steps are slow, parts that have not converged. It reports whether there are
-// such parts.
+// weaken makes the proximal term of some parts weaker. These are parts that are larger than their
+// bounds imply and, if the steps are slow, parts that have not converged. It reports whether there
+// are such parts.
 func (a *activeSet) weaken(slow bool) (some bool) {
 	for k := range a.parts {
 		p := &a.parts[k]
 		p.before = p.weight
 		weaker := p.weight
 		if size := a.sizeOf(k); size > staleSize*p.zsize {
-			// The bounds are no measure of z: they may be 0 up to rounding.
+			// The bounds do not measure z: they may be 0 up to rounding.
 			weaker = min(weaker, p.proximalWeight(size))
 		}
 		if slow && max(p.relative, p.own) > converged {
@@ -471,8 +472,8 @@ func (a *activeSet) takeBackWeights() {
 	a.factorWeighted()
 }
 
-// stale reports whether the factor's proximal term does not suit P, H and B, or was
-// weakened for another program.
+// stale reports whether the factor's proximal term does not suit P, H and B, or was weakened for
+// another program.
 func (a *activeSet) stale() bool {
 	if !a.shifted {
 		return false
@@ -487,14 +488,14 @@ func (a *activeSet) stale() bool {
 	return a.weakened
 }
 
-// sizes returns the sizes of the linear term of part k and of z by the bounds of its
-// rows, both in the units of the variables.
+// sizes returns the sizes of the linear term of part k, and of z by the bounds of its rows, in the
+// units of the variables.
 func (a *activeSet) sizes(k int) (psize, zsize float64) {
 	for _, j := range a.parts[k].variables {
 		psize = max(psize, math.Abs(a.p[j])*a.unit[j])
 	}
-	// least: no feasible point is smaller. inverse/open: the harmonic mean of the bounds that 0
-	// meets; bounds that represent infinity do not change it.
+	// least is a lower bound of the size of feasible points. inverse/open is the harmonic mean of
+	// the bounds that 0 satisfies; bounds that represent infinity do not change it.
 	least, inverse, open := 0.0, 0.0, 0.0
 	counts := func(r int, v float64) bool {
 		return !math.IsInf(v, 1) && a.single[r] != noEntry && a.rowPart[r] == k

@@ -6,11 +6,12 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// This file holds what derivatives make of rows with equal sides: equalities, which a multiplier
-// holds to one of their sides. Without one they have a kink in their sides, and in nothing else.
+// This file holds the rules of derivatives for rows with equal sides. They are equalities, which a
+// multiplier holds to one of their sides. Without a multiplier they have a kink in their sides, and
+// in nothing else.
 
-// sidesPart reports whether no derivative exists with respect to the sides in: one of them is
-// that of a row with equal sides and no multiplier.
+// sidesPart reports whether no derivative in the sides in exists, because one of them belongs to a
+// row with equal sides and no multiplier.
 func (d *qpDerivative) sidesPart(in QPInput) bool {
 	return slices.ContainsFunc(d.even, func(r int) bool {
 		_, side, _ := d.sys.inputs(r)
@@ -18,7 +19,7 @@ func (d *qpDerivative) sidesPart(in QPInput) bool {
 	})
 }
 
-// movedApart lists the rows with equal sides and no multiplier whose sides the direction t moves
+// movedApart lists rows with equal sides and no multiplier: those whose sides the direction t moves
 // by different amounts.
 func (d *qpDerivative) movedApart(t *QPGrad) (rows []int) {
 	for _, r := range d.even {

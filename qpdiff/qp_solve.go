@@ -38,7 +38,8 @@ func (a *activeSet) solve(s *qpReport, tol float64, maxChanges int) Status {
 	return status
 }
 
-// factorised ensures that there is a factor of Q, shifted if Q is not safely positive definite.
+// factorised makes sure that there is a factor of Q. It is shifted if Q is not safely positive
+// definite.
 func (a *activeSet) factorised(s *qpReport) Status {
 	if a.factored {
 		if !a.stale() {
@@ -67,8 +68,7 @@ func (a *activeSet) factorised(s *qpReport) Status {
 	return Optimal
 }
 
-// definite reports whether the factor of Q belongs to a matrix safely away from
-// singular ones.
+// definite reports whether the factor of Q belongs to a matrix far enough from singular ones.
 func (a *activeSet) definite() bool {
 	size := a.work2
 	least := 1.0
@@ -92,8 +92,8 @@ func (a *activeSet) factorShifted() bool {
 	return a.factorWeighted()
 }
 
-// proximalPoint solves the program, by steps of the proximal point method if the
-// factor is shifted.
+// proximalPoint solves the program. If the factor is shifted, it uses steps of the proximal point
+// method.
 func (a *activeSet) proximalPoint(s *qpReport, tol float64) Status {
 	if r := a.contradiction(); r >= 0 {
 		clear(a.y)
@@ -191,8 +191,8 @@ func (a *activeSet) contradiction() int {
 
 // progress records the steps of a solve.
 type progress struct {
-	// best and bestOwn are the relative residual, and each variable's among its own
-	// terms, that later steps have to halve; stalled and idle count the steps that did not.
+	// best and bestOwn are two residuals that later steps have to halve: the relative one, and the
+	// largest of a variable among its own terms. stalled and idle count the steps that did not.
 	best, bestOwn float64
 	own           float64 // the residual of the last step among own terms
 	stalled, idle int
@@ -223,10 +223,9 @@ func (a *activeSet) follow(t *progress, relative, tol float64) {
 	t.stuck = end || relative <= tol && t.settled && t.stalled >= stalledProximal || !a.shifted && t.stalled >= stalledDefinite
 }
 
-// unbounded gives the status of a program with a direction in which the
-// objective falls without bound: the program is unbounded if some point is feasible. That is
-// the point nearest to the origin in the metric of the factor, by the same
-// method without the linear term.
+// unbounded returns the status of a program with a direction along which the objective falls
+// without bound. The program is unbounded if some point is feasible. The same method without the
+// linear term finds such a point, the one nearest to the origin in the metric of the factor.
 func (a *activeSet) unbounded(s *qpReport, tol float64) Status {
 	p := a.p
 	a.p = a.oldZ

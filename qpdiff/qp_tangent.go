@@ -50,10 +50,10 @@ func (d *qpDerivative) change(t *QPGrad) {
 	}
 }
 
-// JVP sets dz, dlambda and dnu, unless nil, to the derivatives of z, λ and ν along the
-// direction t. It fails like VJP, with an error for each block of t whose direction leaves the
-// range of the KKT matrix or makes dependent rows independent, and for each wanted output that
-// is not unique. It writes nothing then. w is as in VJP.
+// JVP sets dz, dlambda and dnu, unless nil, to the derivatives of z, λ and ν along the direction t.
+// It fails like VJP, and then writes nothing. There is an error for each block of t whose direction
+// leaves the range of the KKT matrix or makes dependent rows independent, and for each wanted
+// output that is not unique. w is as in VJP.
 func (s *Solution) JVP(w *Workspace, dz, dlambda, dnu []float64, t *QPGrad) error {
 	d, err := s.derivative(w, s.Generalised)
 	if err != nil {

@@ -11,17 +11,15 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// withoutMultiplier lists the inequalities whose slack and multiplier are both
-// negligible, so that strict complementarity fails for the multipliers found.
-// apart is the smallest singular value of T, its rows scaled to norm one.
+// withoutMultiplier lists the inequalities whose slack and multiplier are both negligible. Strict
+// complementarity then fails for the computed multipliers. apart is the smallest singular value of
+// T with its rows scaled to norm one.
 //
-// The error of the computed solution is K⁻¹ times the residual of the KKT
-// system, whose entries are known up to rounding of the terms that they sum.
-// For one slack or multiplier that product takes one solve with K, and does not
-// depend on the units of any row or variable. A screen by norms, from above,
-// spares the solve for nearly all rows. It estimates the smallest singular values,
-// which can be high by a small factor; sums of magnitudes instead of norms make up
-// for that a hundredfold.
+// The error of the computed solution is K⁻¹ times the residual of the KKT system, whose entries are
+// known up to the rounding of their terms. For one slack or multiplier that product needs one solve
+// with K, and does not depend on the units of any row or variable. An upper bound by norms avoids
+// the solve for nearly all rows. It uses estimates of the smallest singular values, which can be
+// high by a small factor. Sums of magnitudes instead of norms compensate for that a hundredfold.
 func (d *qpDerivative) withoutMultiplier(apart float64) []int {
 	a := d.sys
 	n := a.n
@@ -83,8 +81,8 @@ func (d *qpDerivative) withoutMultiplier(apart float64) []int {
 	return d.zero
 }
 
-// measureTerms sets gradTerm and rowTerm to the sums of the magnitudes of the
-// terms in each row of the KKT system of the working set.
+// measureTerms sets gradTerm and rowTerm to the sums of the absolute terms in each row of the
+// working set's KKT system.
 func (d *qpDerivative) measureTerms() {
 	a := d.sys
 	n := a.n
@@ -135,8 +133,8 @@ func (d *qpDerivative) isZero(r int) bool {
 		scale += y * d.rowTerm[i]
 		known += y * math.Abs(a.slack[a.w[i]])
 	}
-	// Twice: if one residual made all of the error, value is its own known error, up to the
-	// rounding of K⁻¹.
+	// Twice, because one residual may make all of the error. value is then its own known error, up
+	// to the rounding of K⁻¹.
 	if !dense.Negligible(value-2*known, scale, 1) {
 		return false
 	}
@@ -154,9 +152,9 @@ func (d *qpDerivative) isZero(r int) bool {
 	return true
 }
 
-// sizeOf returns the size that measures the slack of row r, or its multiplier if the row is
-// in the working set, in norms in the scale of the variables:
-// |h_r| + ‖c_r‖(‖z‖ + ‖gradTerm‖), or ‖gradTerm‖/‖c_r‖.
+// sizeOf returns the size with which the slack of row r, or its multiplier if the row is in the
+// working set, is compared. In norms in the scale of the variables it is |h_r| + ‖c_r‖(‖z‖ +
+// ‖gradTerm‖), or ‖gradTerm‖/‖c_r‖.
 func (d *qpDerivative) sizeOf(r int) float64 {
 	a := d.sys
 	var c2, z2, g2 float64
@@ -172,10 +170,10 @@ func (d *qpDerivative) sizeOf(r int) float64 {
 	return math.Abs(a.r[r]) + math.Sqrt(c2)*(math.Sqrt(z2)+math.Sqrt(g2))
 }
 
-// flatness estimates the smallest singular value of L with its rows scaled to norm one. It uses
-// one solve whose right-hand side of ±1 makes the solution grow, and sets inv to the inverses
-// of the norms. It is cheaper than [dense.SmallestSingular], and its estimate can be too high
-// by more.
+// flatness estimates the smallest singular value of L with its rows scaled to norm one. It uses one
+// solve whose right-hand side of ±1 makes the solution grow. It sets inv to the inverses of the
+// norms. It is cheaper than [dense.SmallestSingular], but its estimate can be too high by a larger
+// factor.
 func (d *qpDerivative) flatness() float64 {
 	a := d.sys
 	if d.factor == a.factors {
@@ -199,14 +197,14 @@ func (d *qpDerivative) flatness() float64 {
 	return d.flat
 }
 
-// split sorts the active rows without a multiplier. Rows that some other choice of the
-// multipliers makes strictly active go to d.spare, the others to d.weak. There is a choice only
-// if active rows depend on each other, which split reports. The choices are the δ with Σ δ_r
-// c_r = 0 over the active rows, and δ ≥ 0 on the rows in zero. A linear program finds the δ
-// with the most positive entries.
+// split sorts the active rows without a multiplier. Rows that another choice of the multipliers
+// makes strictly active go to d.spare, and the others to d.weak. There is a choice only if active
+// rows depend on each other, which split reports. The choices are the δ with Σ δ_r c_r = 0 over the
+// active rows, and δ ≥ 0 on the rows in zero. A linear program finds the δ with the most positive
+// entries.
 //
-// If a bad condition hides the rows, all of them are weak: nothing follows from their
-// dependencies.
+// If a bad condition hides the rows, all of them are weak, because their dependencies then show
+// nothing.
 func (d *qpDerivative) split(zero []int) (dependent bool) {
 	a := d.sys
 	if d.cond > weakCond {
@@ -249,8 +247,8 @@ func (d *qpDerivative) split(zero []int) (dependent bool) {
 	return true
 }
 
-// independent reports whether the rows given, none of them in the working set,
-// depend neither on it nor on each other.
+// independent reports whether the given rows, none of which is in the working set, depend neither
+// on it nor on each other.
 func (d *qpDerivative) independent(rows []int) bool {
 	a := d.sys
 	if len(rows) == 0 {

@@ -9,32 +9,32 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// activeSet is the working storage of one QP solve: the scaled problem, the
-// factor of Q, and the working set with its triangle. Rows of the constraints
-// are numbered together, the m inequalities first; w holds the working set as
-// row numbers, the equalities first.
+// activeSet is the working storage of one QP solve: the scaled problem, the factor of Q, and the
+// working set with its triangle. The rows of the constraints have one numbering, with the m
+// inequalities first. w holds the row numbers of the working set, with the equalities first.
 //
-// With m_r = L⁻¹c_r for row r, LLᵀ = Q and the proximal term, and u = Lᵀz, the program
-// reads: minimise ½‖u − u0‖² subject to m_rᵀu ≤ r_r.
+// Let LLᵀ be Q plus the proximal term, m_r = L⁻¹c_r for row r, and u = Lᵀz. The program is then:
+// minimise ½‖u − u0‖² subject to m_rᵀu ≤ r_r.
 type activeSet struct {
 	kktSystem
 	loaded   bool // the fields of the problem hold the last one loaded
 	factored bool // l belongs to q
 
-	// loosest is the largest violation of a row relative to its own terms, see looseTol;
-	// coarse reports whether a variable's gradient may be above defaultTol among its own.
+	// loosest is the largest violation of a row relative to its own terms, see looseTol. coarse
+	// reports whether a variable's gradient may exceed defaultTol of its own terms.
 	loosest  float64
 	coarse   bool
 	weakened bool // the proximal term is weaker than its weight was chosen
-	// With a proximal term, curved holds the largest entry of each row of Q, and coupling the
-	// largest entry of each column of the rows with several entries, in the units of the variables.
+	// With a proximal term, curved holds the largest entry of each row of Q. coupling holds the
+	// largest entry of each column of the rows with several entries. Both are in the units of the
+	// variables.
 	curved, coupling []float64
 	logs             []float64 // work of geometricScale
 	lone             []bool    // rows that are bounds up to rounding, see findLone
 	mrows            []float64 // m_r if has[r], likewise mnorm
 	has              []bool
-	// current: t and q1 belong to the rows of w and the factor. redundant: some
-	// equalities depend on others, so that b has to be checked anew.
+	// current: t and q1 belong to the rows of w and to the factor. redundant: some equalities
+	// depend on others, so b has to be checked again.
 	current, redundant bool
 
 	bounds bool // each row has one entry
@@ -42,9 +42,9 @@ type activeSet struct {
 	g []float64 // Q₁u0, see perp
 	e []float64 // T⁻¹ baseSlack_W
 
-	// The base is the origin of z and the centre of the proximal term. At it,
-	// the slacks are baseSlack = r − c·base, and the unconstrained minimiser is
-	// u0 = Q₁ᵀg + perp with perp orthogonal to Q₁.
+	// The base is the origin of z and the centre of the proximal term. At the base, the slacks are
+	// baseSlack = r − c·base. The unconstrained minimiser is u0 = Q₁ᵀg + perp, with perp orthogonal
+	// to Q₁.
 	base, baseSlack, perp  []float64
 	baseUnder              []float64 // as baseSlack, of the sides that rows do not face
 	step                   []float64 // z = base + step
@@ -85,15 +85,15 @@ func (a *activeSet) empty() {
 	a.eq, a.current = 0, false
 }
 
-// forgetRows drops all values that were computed from the rows with the last factor, but keeps
-// the working set as the next one's starting guess.
+// forgetRows drops all values that were computed from the rows with the last factor. It keeps the
+// working set as the next one's starting guess.
 func (a *activeSet) forgetRows() {
 	clear(a.has)
 	a.current = false
 }
 
-// factor computes LLᵀ = Q and the proximal term, and reports the first row whose pivot
-// is not above tol times its diagonal entry, or n.
+// factor computes LLᵀ for Q plus the proximal term. It returns the first row whose pivot is at most
+// tol times its diagonal entry, or n.
 func (a *activeSet) factor(tol float64) int {
 	n := a.n
 	a.factors = check.NewState()
@@ -185,8 +185,8 @@ func (a *activeSet) leave(j int) {
 	a.iterations++
 }
 
-// multipliers solves for the multipliers of the working set, Tᵀλ = g − e, with e = T⁻¹s_W for
-// the slacks s at the base.
+// multipliers solves Tᵀλ = g − e for the multipliers of the working set, with e = T⁻¹s_W for the
+// slacks s at the base.
 func (a *activeSet) multipliers() {
 	a.offsets()
 	k := len(a.w)
@@ -216,8 +216,7 @@ func (a *activeSet) followAll() {
 	}
 }
 
-// move sets z to the minimiser on the working set, base + L⁻ᵀ(u⊥ + Q₁ᵀe), the
-// step from the base.
+// move sets z to the minimiser on the working set: base + L⁻ᵀ(u⊥ + Q₁ᵀe), a step from the base.
 func (a *activeSet) move() {
 	copy(a.step, a.perp)
 	dense.AddRows(a.step, a.e[:len(a.w)], a.q1, a.n)
@@ -232,11 +231,10 @@ func (a *activeSet) followRows(rows []int) {
 	}
 }
 
-// recentre makes z the base, which is also the centre of the proximal term, with the working
-// set and its multipliers. There the unconstrained minimiser is u0 = −L⁻¹∇L + M_Wᵀλ, kept as g
-// = Q₁u0 and the part u⊥ orthogonal to Q₁. At a point near the solution u⊥ is small, and with
-// it the rounding errors of the following steps. recentre needs grad and slack as measure
-// leaves them.
+// recentre makes z the base, which is also the centre of the proximal term, with the working set
+// and its multipliers. The unconstrained minimiser is then u0 = −L⁻¹∇L + M_Wᵀλ, stored as g = Q₁u0
+// and the part u⊥ orthogonal to Q₁. At a point near the solution u⊥ is small, and so are the
+// rounding errors of the following steps. recentre needs grad and slack as measure leaves them.
 func (a *activeSet) recentre() {
 	n, k := a.n, len(a.w)
 	a.baseHere()
@@ -254,7 +252,7 @@ func (a *activeSet) recentre() {
 	}
 }
 
-// gather returns the entries of x of part k: in work, unless there are no others.
+// gather returns the entries of x in part k. They are in work, unless there is only one part.
 func (a *activeSet) gather(work, x []float64, k int) []float64 {
 	if len(a.parts) == 1 {
 		return x
@@ -271,8 +269,8 @@ func (a *activeSet) measureNoise() {
 	}
 }
 
-// rounding is the size of the rounding errors of u in a part: of u itself, and of the
-// step back to z, by which the slacks of the working set differ from 0.
+// rounding is the size of the rounding errors of u in a part: of u itself, and of the step back to
+// z, which makes slacks of the working set differ from 0.
 func (a *activeSet) rounding(k int) float64 {
 	sum := 0.0
 	for i, r := range a.w {
@@ -322,8 +320,8 @@ func (a *activeSet) subtractRows(from, x []float64) {
 	}
 }
 
-// A row with two sides faces one of them at a time and is then a row like any other: the two
-// are never in the working set together. If the row violates the other side, it turns, which
+// A row with two sides faces one of them at a time and is then a row like any other. The two sides
+// are never in the working set together. If the row violates its other side, it turns, which
 // negates its numbers and changes no other bit.
 
 // turn makes row r, outside the working set, face its other side.
@@ -342,8 +340,9 @@ func (a *activeSet) turn(r int) {
 	a.baseSlack[r], a.baseUnder[r] = a.baseUnder[r], a.baseSlack[r]
 }
 
-// subtractSides is subtractRows for rows with two sides, and sets the slacks of the sides that rows
-// do not face to under and the products of the rows with x. It turns the rows that violate these.
+// subtractSides is subtractRows for rows with two sides. It also sets under to the slacks of the
+// sides that rows do not face, and the products of the rows with x. It turns the rows that violate
+// these sides.
 func (a *activeSet) subtractSides(from, under, x []float64) {
 	n, dst := a.n, a.slack[:a.rows]
 	dense.Products(dst[:a.general], a.c, n, x)
@@ -365,16 +364,16 @@ func (a *activeSet) subtractSides(from, under, x []float64) {
 	}
 }
 
-// face turns row r if it has less slack on the side that it does not face, unless it is in the
-// working set or an equality.
+// face turns row r if it has less slack on the side that it does not face. It does not turn a row
+// of the working set, or an equality.
 func (a *activeSet) face(r int) {
 	if a.at[r] < 0 && !a.equality(r) {
 		a.turn(r)
 	}
 }
 
-// faceNearest makes all rows face their nearer side, because derivatives test whether a row
-// lies on the side that it faces.
+// faceNearest makes all rows face their nearer side, because derivatives test only the side that a
+// row faces.
 func (a *activeSet) faceNearest() {
 	for r, u := range a.under {
 		if u < a.slack[r] {
@@ -383,7 +382,7 @@ func (a *activeSet) faceNearest() {
 	}
 }
 
-// faces turns row r if its product with z reaches the side that it does not face, and reports
+// faces turns row r if its product with z reaches the side that it does not face. It reports
 // whether the row may enter the working set.
 func (a *activeSet) faces(r int, product float64) bool {
 	if a.at[r] >= 0 {
@@ -395,7 +394,7 @@ func (a *activeSet) faces(r int, product float64) bool {
 	return true
 }
 
-// unskip lets the rows with two sides enter again that rounding decided to skip; equalities
+// unskip lets rows with two sides enter again that were skipped because of rounding. Equalities
 // that follow from others remain skipped.
 func (a *activeSet) unskip() {
 	for r := range a.skip[:a.m] {

@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// tryZeros replaces by 0 the entries that are 0 at the solution, in each part whose residual that
-// lowers to at most tol.
+// tryZeros sets entries that are 0 at the solution to 0, in each part whose residual falls to at
+// most tol by that.
 func (a *activeSet) tryZeros(s *qpReport, tol float64) {
 	for k := range a.parts {
 		if a.parts[k].relative > converged {
@@ -18,10 +18,10 @@ func (a *activeSet) tryZeros(s *qpReport, tol float64) {
 	}
 }
 
-// tryZerosOf tries zeros in part k, and keeps them if the residual falls. It sets z to 0 if 0 meets
-// the working set. If p vanishes, it sets all multipliers and the entries of z that Q multiplies to
-// 0. At a solution without any term, the values are rounding and noise of the proximal steps, which
-// no correction removes.
+// tryZerosOf tries zeros in part k, and keeps them if the residual falls. It sets z to 0 if 0
+// satisfies the working set. If p vanishes, it sets all multipliers, and the entries of z that Q
+// multiplies, to 0. At a solution without any term these values are rounding and noise of the
+// proximal steps, which no correction removes.
 func (a *activeSet) tryZerosOf(s *qpReport, tol float64, k int) {
 	p, lam := &a.parts[k], a.lam[:len(a.w)]
 	try := func() {
@@ -74,8 +74,8 @@ func (a *activeSet) tryZerosOf(s *qpReport, tol float64, k int) {
 	try()
 }
 
-// tryZeroMultipliers replaces multipliers that are rounding by 0 if that removes the variables'
-// gradient among their own terms: proximal steps let such multipliers decay without end.
+// tryZeroMultipliers sets multipliers that are rounding to 0, if that removes the variables'
+// gradient among their own terms. Proximal steps let such multipliers decay endlessly.
 func (a *activeSet) tryZeroMultipliers(s *qpReport) {
 	lam := a.lam[:len(a.w)]
 	copy(a.oldLam, lam)
@@ -92,7 +92,7 @@ func (a *activeSet) tryZeroMultipliers(s *qpReport) {
 	}
 }
 
-// originFits reports whether 0 meets the rows of part k, and lies on its rows of the working
+// originFits reports whether 0 satisfies the rows of part k, and lies on its rows of the working
 // set.
 func (a *activeSet) originFits(k int) bool {
 	for r, v := range a.r {
@@ -108,8 +108,8 @@ func (a *activeSet) originFits(k int) bool {
 	return true
 }
 
-// clearMultipliers sets to 0 the multipliers of part k that are rounding beside the largest,
-// and reports whether there are any.
+// clearMultipliers sets to 0 the multipliers of part k that are rounding compared with the largest
+// one, and reports whether there are any.
 func (a *activeSet) clearMultipliers(k int) (some bool) {
 	size := 0.0
 	for i, r := range a.w {

@@ -2,10 +2,11 @@ package qpdiff
 
 import "cvgm/qpdiff/internal/check"
 
-// Workspace is the storage of derivatives: their preparation, once for each solution or fit,
-// and their scratch. Its zero value is ready for use. It can be used with any solutions and
-// learners, by one goroutine at a time, and is best kept for one of them: a change of the
-// solution, or a new solve, costs a preparation. It must not be copied after its first use.
+// Workspace is the storage of derivatives. It holds their preparation, which is made once for each
+// solution or fit, and their scratch. Its zero value is ready for use. It can be used with any
+// solutions and learners, by one goroutine at a time. It is best used with one of them, because
+// each change of the solution, and each new solve, costs a preparation. It must not be copied after
+// its first use.
 type Workspace struct {
 	home  check.Home
 	qp    qpDerivative
@@ -21,10 +22,10 @@ func (w *Workspace) orNew() *Workspace {
 	return w
 }
 
-// Scratch returns the value of type T that w keeps: a zero one at the first call, and the same
-// one afterwards, whatever other types w keeps. A derivative, also of your own learner, keeps
-// its storage there, so that it allocates nothing after its first call. Types that a package
-// does not export are its own. A nil w keeps nothing.
+// Scratch returns the value of type T that w keeps. At the first call it is zero, and afterwards
+// the same value, whatever other types w keeps. A derivative, also of your own learner, keeps its
+// storage there, so that only its first call allocates. Types that a package does not export belong
+// to it alone. A nil w keeps nothing.
 func Scratch[T any](w *Workspace) *T {
 	w = w.orNew()
 	for _, s := range w.slots {

@@ -2,20 +2,19 @@ package synth
 
 import "math"
 
-// BayesRule is the best classifier there is for a distribution of points in
-// the plane with labels ±1. [Rings.Bayes] and [XOR.Bayes] make it; the zero
-// value is no rule, and its methods panic.
+// BayesRule is the best possible classifier for a distribution of points in the plane with labels
+// ±1. [Rings.Bayes] and [XOR.Bayes] make it. The zero value is no rule, and its methods panic.
 type BayesRule struct {
-	// Accuracy is the probability that the rule labels a point rightly, exact
-	// over the population: no classifier has a higher one.
+	// Accuracy is the probability that the rule labels a point correctly. It is exact over the
+	// population, and no classifier has a higher one.
 	Accuracy float64
 
 	score, label func(x0, x1 float64) float64
 }
 
-// Score returns P(y=+1 | x) − P(y=−1 | x), between −1 and +1: its sign is the
-// more likely label, its size how sure that is. A point that neither class can
-// give scores zero, and one with a coordinate NaN scores NaN. x holds two numbers.
+// Score returns P(y=+1 | x) − P(y=−1 | x), between −1 and +1. Its sign is the more likely label,
+// and its size the certainty. A point that is in neither class has score zero, and a point with a
+// coordinate NaN has score NaN. x holds two numbers.
 func (b *BayesRule) Score(x []float64) float64 {
 	if b.noPoint(x) {
 		return math.NaN()
@@ -23,8 +22,8 @@ func (b *BayesRule) Score(x []float64) float64 {
 	return b.score(x[0], x[1])
 }
 
-// Label returns the rule's answer at x, +1 or −1; see [Rings.Bayes] and [XOR.Bayes] for the
-// points whose score is zero. It is NaN for a point with a NaN coordinate.
+// Label returns the rule's label at x, +1 or −1. [Rings.Bayes] and [XOR.Bayes] document points
+// whose score is zero. It is NaN for a point with a NaN coordinate.
 func (b *BayesRule) Label(x []float64) float64 {
 	if b.noPoint(x) {
 		return math.NaN()
@@ -32,9 +31,8 @@ func (b *BayesRule) Label(x []float64) float64 {
 	return b.label(x[0], x[1])
 }
 
-// SampleAccuracy returns the share of the examples in d that the rule labels
-// rightly, which may exceed Accuracy. A d without examples, or with another
-// number of labels than of rows, panics.
+// SampleAccuracy returns the share of the examples in d that the rule labels correctly, which may
+// exceed Accuracy. It panics if d has no examples, or if the numbers of labels and rows differ.
 func (b *BayesRule) SampleAccuracy(d Data) float64 {
 	if d.X == nil || d.X.IsEmpty() || d.X.RawMatrix().Rows != len(d.Y) {
 		panic("synth: SampleAccuracy: the data has no examples, or another number of labels than of rows")

@@ -16,7 +16,7 @@ func (e *ArgError) Error() string {
 	return fmt.Sprintf("synth: %s %s: %s", e.Arg, e.Problem, e.Remedy)
 }
 
-// inRange returns an ArgError unless low ≤ v ≤ high; NaN is in no range.
+// inRange returns an ArgError unless low ≤ v ≤ high. NaN is in no range.
 func inRange(arg string, v, low, high float64) error {
 	if v >= low && v <= high {
 		return nil

@@ -5,11 +5,10 @@ const (
 	mtShift = 397 // distance of the middle word in the recurrence
 )
 
-// mt19937 is the Mersenne Twister of Matsumoto and Nishimura ("Mersenne
-// Twister: A 623-dimensionally equidistributed uniform pseudo-random number
-// generator", ACM TOMACS 8, 1998) with the two initialisations of 2002, the
-// generator under NumPy's legacy interface, Python's random and PyTorch's CPU
-// generator. The zero value is in the state that seed(0) leaves.
+// mt19937 is the Mersenne Twister of Matsumoto and Nishimura ("Mersenne Twister: A
+// 623-dimensionally equidistributed uniform pseudo-random number generator", ACM TOMACS 8, 1998)
+// with the two initialisations of 2002. NumPy's legacy interface, Python's random and PyTorch's CPU
+// generator are based on it. The zero value is in the state after seed(0).
 type mt19937 struct {
 	state  [mtLen]uint32
 	left   int // the words of state not yet given out
@@ -31,8 +30,8 @@ func (g *mt19937) seed(seed uint32) {
 func (g *mt19937) seedSlice(key []uint32) {
 	g.seed(19650218)
 	i := 1
-	// mix replaces word i and steps to the next one; word 0 only ever carries
-	// the last word round the corner.
+	// mix replaces word i and steps to the next one. Word 0 always has a copy of the last word
+	// after a round.
 	mix := func(factor, add uint32) {
 		w := g.state[i-1]
 		g.state[i] = g.state[i] ^ (w^w>>30)*factor + add
@@ -78,8 +77,8 @@ func (g *mt19937) uint32() uint32 {
 	return y ^ y>>18
 }
 
-// float64 returns a multiple of 2⁻⁵³ in [0, 1) made of two words, the higher
-// bits first, as NumPy and Python do.
+// float64 returns a multiple of 2⁻⁵³ in [0, 1). It is made of two words, the higher bits first, as
+// in NumPy and Python.
 func (g *mt19937) float64() float64 {
 	high, low := g.uint32()>>5, g.uint32()>>6
 	return float64(uint64(high)<<26|uint64(low)) * 0x1p-53

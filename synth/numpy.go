@@ -5,11 +5,10 @@ import (
 	"math/bits"
 )
 
-// NumPy is NumPy's legacy generator: the functions of np.random after
-// np.random.seed(seed), or the methods of np.random.RandomState(seed), in any
-// mix. Its uniform draws, integers and permutations are NumPy's exactly; its
-// normal draws agree to the last bit or two, as far as math.Log agrees with
-// the C library's logarithm. The zero value is NewNumPy(0). Copying the value
+// NumPy is NumPy's legacy generator: the functions of np.random after np.random.seed(seed), or the
+// methods of np.random.RandomState(seed), in any mix. Its uniform draws, integers and permutations
+// are exactly NumPy's. Its normal draws agree to the last bit or two, depending on the difference
+// of math.Log and the C library's logarithm. The zero value is NewNumPy(0). Copying the value
 // copies the state.
 type NumPy struct {
 	mt      mt19937
@@ -25,8 +24,8 @@ func NewNumPy(seed uint32) *NumPy {
 	return r
 }
 
-// Clone returns a generator in the same state, for a replay from there: the draws
-// of one leave the other alone.
+// Clone returns a generator in the same state, to replay from there. Draws from one do not affect
+// the other.
 func (r *NumPy) Clone() *NumPy {
 	c := *r
 	return &c
@@ -36,10 +35,9 @@ func (r *NumPy) Clone() *NumPy {
 // [0, 1), a multiple of 2⁻⁵³.
 func (r *NumPy) Float64() float64 { return r.mt.float64() }
 
-// NormFloat64 returns the next number of np.random.standard_normal(), also
-// known as randn: standard normal by the polar method (Marsaglia and Bray,
-// SIAM Review 6, 1964). Draws come in pairs; the second of a pair is kept for
-// the next call, whatever is drawn between the two.
+// NormFloat64 returns the next number of np.random.standard_normal(), also known as randn. It is
+// standard normal by the polar method (Marsaglia and Bray, SIAM Review 6, 1964). Draws come in
+// pairs. The second of a pair is kept for the next call, whatever is drawn in between.
 func (r *NumPy) NormFloat64() float64 {
 	if r.hasHalf {
 		r.hasHalf = false
@@ -56,8 +54,8 @@ func (r *NumPy) NormFloat64() float64 {
 	return f * y
 }
 
-// IntN returns the next number of np.random.randint(n): uniform on 0…n-1, by
-// rejection of masked words. IntN(1) draws nothing. It panics if n < 1.
+// IntN returns the next number of np.random.randint(n): uniform on 0…n-1, by rejection of masked
+// words. IntN(1) makes no draw. It panics if n < 1.
 func (r *NumPy) IntN(n int) int {
 	if n < 1 {
 		panic("synth: IntN of n < 1")
@@ -82,6 +80,6 @@ func (r *NumPy) IntN(n int) int {
 // if n < 0.
 func (r *NumPy) Perm(n int) []int { return perm(n, r.IntN) }
 
-// Shuffle puts n elements in the order that np.random.shuffle would give
-// them; swap exchanges elements i and j.
+// Shuffle puts n elements in the order that np.random.shuffle would give them. swap exchanges
+// elements i and j.
 func (r *NumPy) Shuffle(n int, swap func(i, j int)) { shuffle(n, r.IntN, swap) }

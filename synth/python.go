@@ -1,12 +1,11 @@
 package synth
 
-// Python is the generator of Python's standard library: the module random
-// after random.seed(seed), as far as uniform numbers. The zero value is
-// NewPython(0). Copying the value copies the state.
+// Python is the generator of Python's standard library, the module random after random.seed(seed).
+// It has only uniform numbers. The zero value is NewPython(0). Copying the value copies the state.
 type Python struct{ mt mt19937 }
 
-// NewPython returns the generator in the state that random.seed(seed) leaves
-// it in for an integer seed. As in Python, seed and −seed give the same state.
+// NewPython returns the generator in its state after random.seed(seed) for an integer seed. As in
+// Python, seed and −seed give the same state.
 func NewPython(seed int64) *Python {
 	abs := uint64(seed)
 	if seed < 0 {

@@ -10,10 +10,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Regression describes the random linear regression problem of
-// [MakeRegression], with the options of scikit-learn's make_regression for
-// one target. The zero value is scikit-learn's default throughout, save
-// TailStrength.
+// Regression describes the random linear regression problem of [MakeRegression], with the options
+// of scikit-learn's make_regression for one target. The zero value has scikit-learn's defaults,
+// except for TailStrength.
 type Regression struct {
 	Samples     int // number of examples N; zero means 100
 	Features    int // number of features n; zero means 100
@@ -22,13 +21,12 @@ type Regression struct {
 	Bias  float64 // added to every response
 	Noise float64 // standard deviation of the normal noise in the responses
 
-	// EffectiveRank, if not zero, makes the features correlated: X gets a bell-shaped profile
-	// of about that many singular values, as in scikit-learn's make_low_rank_matrix. Zero means
+	// EffectiveRank, if not zero, makes the features correlated: X has a bell-shaped profile of
+	// about that many singular values, as in scikit-learn's make_low_rank_matrix. Zero means
 	// independent standard normal features.
 	EffectiveRank int
-	// TailStrength is the share, between 0 and 1, of the singular profile
-	// that lies in its fat tail. It is used only with EffectiveRank. Zero
-	// means no tail (scikit-learn's default is .5).
+	// TailStrength is the share of the singular profile in its fat tail, between 0 and 1. It is
+	// used only with EffectiveRank. Zero means no tail (scikit-learn's default is .5).
 	TailStrength float64
 
 	// NoShuffle leaves the informative features in front.
@@ -39,10 +37,10 @@ type Regression struct {
 //
 //	y = Xw + bias + noise·ε,   ε ~ N(0, I),
 //
-// with N×n features X and n coefficients w, of which Informative are uniform on [0, 100) and
-// the others zero. The draws have the order of scikit-learn's make_regression: features,
-// coefficients, noise, order of the examples, order of the features. So a [NumPy] source gives
-// scikit-learn's data. MakeRegression returns an [ArgError] for options that make no problem.
+// with N×n features X and n coefficients w, of which Informative are uniform on [0, 100) and the
+// others zero. The draws have the order of scikit-learn's make_regression: features, coefficients,
+// noise, order of the examples, order of the features. A [NumPy] source therefore gives
+// scikit-learn's data. MakeRegression returns an [ArgError] for invalid options.
 func MakeRegression(src Source, o Regression) (d Data, coef []float64, err error) {
 	o.Samples = cmp.Or(o.Samples, 100)
 	o.Features = cmp.Or(o.Features, 100)
@@ -117,8 +115,8 @@ func gaussian(src Source, r, c int) *mat.Dense {
 	return m
 }
 
-// lowRank draws an r×c matrix UΣVᵀ with random orthonormal U and V and the
-// singular values of scikit-learn's make_low_rank_matrix,
+// lowRank draws an r×c matrix UΣVᵀ. U and V are random orthonormal matrices. The singular values
+// are those of scikit-learn's make_low_rank_matrix,
 //
 //	σ_i = (1 − tail)·exp(−(i/rank)²) + tail·exp(−i/(10·rank)),   i = 0, 1, ….
 func lowRank(src Source, r, c, rank int, tail float64) *mat.Dense {
@@ -137,8 +135,8 @@ func lowRank(src Source, r, c, rank int, tail float64) *mat.Dense {
 	return x
 }
 
-// orthonormalize replaces a, with no more columns than rows, by the factor Q
-// of its QR decomposition in LAPACK's sign convention.
+// orthonormalize replaces a by the factor Q of its QR decomposition, with LAPACK's sign convention.
+// a has no more columns than rows.
 func orthonormalize(a blas64.General) {
 	tau := make([]float64, a.Cols)
 	work := []float64{0}

@@ -12,12 +12,12 @@ import (
 //
 //	r ~ N(Radii[k], SD²),   θ ~ U(−π, π),   x = (r cos θ, r sin θ),
 //
-// with k = 0 for label −1 and k = 1 for label +1. A negative r means the radius |r| in the
-// opposite direction. The zero value has the paper's parameters; the paper's N(1, .4) and N(2,
-// .4) give standard deviations.
+// with k = 0 for label −1 and k = 1 for label +1. A negative r means the radius |r| in the opposite
+// direction. The zero value has the paper's parameters. In the paper's N(1, .4) and N(2, .4), .4 is
+// a standard deviation.
 type Rings struct {
-	// Radii are the mean radii of the classes −1 and +1, not negative and
-	// ascending. Both zero means 1 and 2.
+	// Radii are the mean radii of the classes −1 and +1, not negative and in ascending order. Both
+	// zero means 1 and 2.
 	Radii [2]float64
 	// SD is the standard deviation of the radius. Zero means .4.
 	SD float64
@@ -42,10 +42,9 @@ func (o Rings) withDefaults() (Rings, error) {
 	return o, nil
 }
 
-// MakeRings draws n points: first ⌊n/2⌋ with label −1, then the others with
-// label +1. For each class all radii are drawn before all angles, as in the
-// published code, so that a [NumPy] source gives the published data. It returns
-// an [ArgError] for n < 1 and for options that make no rings.
+// MakeRings draws n points: first ⌊n/2⌋ with label −1, and then the others with label +1. For each
+// class it draws all radii before all angles, as the published code does, so that a [NumPy] source
+// gives the published data. It returns an [ArgError] for n < 1 and for invalid options.
 func MakeRings(src Source, n int, o Rings) (Data, error) {
 	if err := checkPoints(n); err != nil {
 		return Data{}, err
@@ -72,8 +71,8 @@ func MakeRings(src Source, n int, o Rings) (Data, error) {
 // memory.
 func checkPoints(n int) error { return inRange("n", float64(n), 1, maxSize/2) }
 
-// twoClasses returns n points still to be drawn, the first ⌊n/2⌋ with label
-// −1 and the others with label +1.
+// twoClasses returns n points that are still to be drawn. The first ⌊n/2⌋ have label −1, and the
+// others label +1.
 func twoClasses(n int) Data {
 	y := make([]float64, n)
 	for i := range y {
@@ -87,15 +86,15 @@ func twoClasses(n int) Data {
 
 // Bayes returns the best rule for equally likely classes, and its accuracy.
 //
-// If φ_k is the density of N(μ_k, σ²), class k has the density (φ_k(ρ) + φ_k(−ρ))/2πρ at
-// distance ρ from the origin, because the radii ρ and −ρ meet there. So the ratio of the
-// densities depends on ρ alone,
+// Let φ_k be the density of N(μ_k, σ²). At distance ρ from the origin class k has the density
+// (φ_k(ρ) + φ_k(−ρ))/2πρ, because the radii ρ and −ρ meet there. The ratio of the two densities
+// therefore depends only on ρ,
 //
 //	log p₊/p₋ = (μ₊−μ₋)/σ² · (ρ − (μ₊+μ₋)/2) + log(1+e^(−2ρμ₊/σ²)) − log(1+e^(−2ρμ₋/σ²)),
 //
-// and grows with it: the rule is +1 on and outside a circle. The first term gives the paper's
-// rule, ‖x‖ > 1.5. The other terms come from the negative radii. For the paper's values they
-// enlarge the circle by 1.2·10⁻⁹, and Accuracy is Φ(1.25) − 1.0·10⁻¹⁰ = .89435.
+// and grows with it: the rule is +1 on and outside a circle. The first term gives the paper's rule,
+// ‖x‖ > 1.5. The other terms come from the negative radii. For the paper's values they enlarge the
+// circle by 1.2·10⁻⁹, and Accuracy is Φ(1.25) − 1.0·10⁻¹⁰ = .89435.
 func (o Rings) Bayes() (*BayesRule, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -108,8 +107,8 @@ func (o Rings) Bayes() (*BayesRule, error) {
 		return (outer-inner)*(rho-(inner+outer)/2) +
 			math.Log1p(math.Exp(-2*rho*outer)) - math.Log1p(math.Exp(-2*rho*inner))
 	}
-	// The last two terms together lie between −log 2 and 0, so that the ratio
-	// is positive at the far end.
+	// The last two terms together lie between −log 2 and 0, so the ratio is positive at the far
+	// end.
 	low, high := 0., (inner+outer)/2+math.Ln2/(outer-inner)
 	for {
 		mid := low + (high-low)/2

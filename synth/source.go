@@ -1,7 +1,7 @@
 package synth
 
-// Float64Source is a generator of uniform numbers. All generators of this
-// package that draw float64 numbers are one.
+// Float64Source is a generator of uniform numbers. All generators of this package that draw float64
+// numbers implement it.
 type Float64Source interface {
 	// Float64 returns a number uniform on [0, 1).
 	Float64() float64
@@ -17,9 +17,9 @@ type Source interface {
 	Perm(n int) []int
 }
 
-// Uniform draws a number uniform between low and high: low + (high − low)·u, as
-// np.random.uniform and Python's random.uniform do. It checks nothing: the result is not finite
-// if low, high or their difference is not.
+// Uniform draws a number uniformly between low and high: low + (high − low)·u, as np.random.uniform
+// and Python's random.uniform do. It checks nothing. The result is not finite if low, high or their
+// difference is not.
 func Uniform(src Float64Source, low, high float64) float64 {
 	return low + float64((high-low)*src.Float64())
 }
@@ -30,8 +30,8 @@ func Normal(src Source, mean, sd float64) float64 {
 	return mean + float64(sd*src.NormFloat64())
 }
 
-// shuffle is the shuffle of Fisher and Yates from the last element down
-// (Durstenfeld, CACM 7, 1964), which NumPy uses too; intN draws the partners.
+// shuffle is the shuffle of Fisher and Yates from the last element down (Durstenfeld, CACM 7,
+// 1964). NumPy uses it, too. intN draws the partners.
 func shuffle(n int, intN func(int) int, swap func(i, j int)) {
 	for i := n - 1; i > 0; i-- {
 		swap(i, intN(i+1))

@@ -8,24 +8,20 @@ import (
 	"math/rand/v2"
 )
 
-// Stream is the project's own generator, a PCG-DXSM (O'Neill, "PCG: A Family
-// of Simple Fast Space-Efficient Statistically Good Algorithms for Random
-// Number Generation", 2014) of 128 bits of state. Every use of random numbers
-// has a stream of its own, named by its purpose: drawing more for one purpose
-// never moves the numbers of another.
+// Stream is the project's own generator, a PCG-DXSM (O'Neill, "PCG: A Family of Simple Fast
+// Space-Efficient Statistically Good Algorithms for Random Number Generation", 2014) with 128 bits
+// of state. Every use of random numbers has its own stream, named by its purpose. Drawing more
+// numbers for one purpose never changes the numbers of another.
 //
-// The numbers are the same on every architecture and in every release: they
-// are made of integer operations, single exactly rounded divisions and
-// products that are kept from being fused.
+// The numbers are the same on every architecture and in every release. They are made of integer
+// operations, single exactly rounded divisions, and products that are not fused.
 //
-// NewStream makes a Stream for a seed and a purpose. The zero value is ready for
-// use, as one more stream that belongs to no seed. Copying the value copies the
-// state.
+// NewStream makes a Stream for a seed and a purpose. The zero value is ready for use, too: it is
+// another stream, without a seed. Copying the value copies the state.
 type Stream struct{ pcg rand.PCG }
 
-// NewStream returns the stream for a purpose under a seed. The initial state
-// is taken from a SHA-256 of both, so that neither neighbouring seeds nor
-// similar purposes give related streams.
+// NewStream returns the stream for a purpose under a seed. The initial state comes from a SHA-256
+// of both. Neighbouring seeds and similar purposes therefore give unrelated streams.
 func NewStream(seed uint64, purpose string) *Stream {
 	sum := sha256.Sum256(append(binary.LittleEndian.AppendUint64(nil, seed), purpose...))
 	return &Stream{*rand.NewPCG(binary.LittleEndian.Uint64(sum[:]), binary.LittleEndian.Uint64(sum[8:]))}
@@ -36,13 +32,11 @@ func (s *Stream) Float64() float64 { return float64(s.pcg.Uint64()>>11) * 0x1p-5
 
 // NormFloat64 returns a standard normal number.
 //
-// It is a ratio of uniform numbers v/u, taken when the point (u, v) lies in
-// the region v² ≤ −4u² ln u (Kinderman and Monahan, ACM TOMS 3, 1977). Two
-// quadratic curves close to the region's edge, by Leva (ACM TOMS 18, 1992),
-// decide all but one of a hundred points. The result is thus one division; a
-// logarithm, whose last bit differs between architectures, only decides
-// whether a few points are taken, where that bit matters about once in 10¹⁶
-// times.
+// It is a ratio of uniform numbers v/u, accepted if the point (u, v) lies in the region v² ≤ −4u²
+// ln u (Kinderman and Monahan, ACM TOMS 3, 1977). Two quadratic curves near the region's edge, by
+// Leva (ACM TOMS 18, 1992), decide all but one of a hundred points. The result is thus one
+// division. A logarithm, whose last bit differs between architectures, decides only whether a few
+// points are accepted. Its last bit matters about once in 10¹⁶ times.
 func (s *Stream) NormFloat64() float64 {
 	for {
 		u := 1 - s.Float64() // in (0, 1]
@@ -56,8 +50,8 @@ func (s *Stream) NormFloat64() float64 {
 	}
 }
 
-// IntN returns a number uniform on 0…n-1, without bias (Lemire, ACM TOMACS
-// 29, 2019). It panics if n < 1.
+// IntN returns a number uniform on 0…n-1, without bias (Lemire, ACM TOMACS 29, 2019). It panics if
+// n < 1.
 func (s *Stream) IntN(n int) int {
 	if n < 1 {
 		panic("synth: IntN of n < 1")

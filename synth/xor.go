@@ -2,18 +2,17 @@ package synth
 
 import "cmp"
 
-// XOR describes the paper's XOR problem (supplement, "XOR Experiment"): each
-// class is an equal mixture of the uniform distributions on two squares that lie
-// diagonally opposite and reach over the axes. With I = [−1, Overlap],
-// J = [−Overlap, 1],
+// XOR describes the paper's XOR problem (supplement, "XOR Experiment"). Each class is an equal
+// mixture of the uniform distributions on two squares, which lie diagonally opposite and extend
+// over the axes. With I = [−1, Overlap], J = [−Overlap, 1],
 //
 //	label −1: I×J or J×I,   label +1: I×I or J×J,
 //
 // all multiplied by Scale. The zero value is the paper's, whose squares have
 // the sides [−3, .6] and [−.6, 3].
 type XOR struct {
-	// Overlap is the length by which a square reaches beyond an axis, as a share of how
-	// far it reaches on its own side, above 0 and at most 1. Zero means .2.
+	// Overlap is the length by which a square extends beyond an axis, as a share of its extent on
+	// its own side. It is above 0 and at most 1. Zero means .2.
 	Overlap float64
 	// Scale multiplies all coordinates. Zero means 3.
 	Scale float64
@@ -29,11 +28,10 @@ func (o XOR) withDefaults() (XOR, error) {
 	)
 }
 
-// MakeXOR draws n points: first ⌊n/2⌋ with label −1, then the others with
-// label +1. For each point square draws which of the two squares it lies in
-// (below .5: the first), then point draws its two coordinates. Both may be the
-// same generator; the published data comes from NewPython(0) and NewNumPy(0).
-// It returns an [ArgError] for n < 1 and for options that make no squares.
+// MakeXOR draws n points: first ⌊n/2⌋ with label −1, and then the others with label +1. For each
+// point square selects one of the two squares (below .5: the first), and then point draws the two
+// coordinates. Both may be the same generator. The published data comes from NewPython(0) and
+// NewNumPy(0). It returns an [ArgError] for n < 1 and for invalid options.
 func MakeXOR(square, point Float64Source, n int, o XOR) (Data, error) {
 	if err := checkPoints(n); err != nil {
 		return Data{}, err
@@ -65,17 +63,17 @@ func MakeXOR(square, point Float64Source, n int, o XOR) (Data, error) {
 
 // Bayes returns the best rule for equally likely classes, and its accuracy.
 //
-// The densities are ½/(1+Overlap)² times the number of a class's squares that hold the point.
-// Each of the four corners lies in one square only: the label is sure and the score ±1.
-// Overlapping squares belong to both classes: the score is 0 and any answer is right half the
-// time. So
+// The density of a class is ½/(1+Overlap)² times the number of its squares that contain the point.
+// Each of the four corners lies in one square only, so the label is certain and the score is ±1.
+// Where squares overlap, both classes are equally likely: the score is 0, and either label is
+// correct half the time. So
 //
 //	Accuracy = c + (1 − c)/2,   c = ((1 − Overlap)/(1 + Overlap))²,
 //
 // with c the share of the corners. For the paper's values c = 4/9 and Accuracy = 13/18 = .7222.
-// Label is the sign rule, +1 if x₀x₁ ≥ 0: it agrees with the score in the corners and is as
-// good as any other answer in the ties. (The paper prints .851: its code compares predictions
-// in {0, 1} with labels in {−1, +1}.)
+// Label is the sign rule, +1 if x₀x₁ ≥ 0. It agrees with the score in the corners, and in the ties
+// it is as good as any other rule. (The paper prints .851, because its code compares predictions in
+// {0, 1} with labels in {−1, +1}.)
 func (o XOR) Bayes() (*BayesRule, error) {
 	o, err := o.withDefaults()
 	if err != nil {

@@ -1,5 +1,5 @@
-// Size counts the module: code lines (neither blank nor comment) of the library and of all
-// Go tests, and exported identifiers of the library.
+// Size counts the module: code lines (neither blank nor comment) of the library and of all Go
+// tests, and exported identifiers of the library.
 //
 //	go run ./.ci/size          counts the work tree
 //	go run ./.ci/size COMMIT   counts that commit, too, and the difference

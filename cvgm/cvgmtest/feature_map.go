@@ -1,6 +1,5 @@
-// Package cvgmtest holds the contracts of package cvgm as tests that anyone can run on
-// types of their own: [FeatureMap], [Preparer], [Loss] and [Searcher], and [CheckGradient] for any
-// objective.
+// Package cvgmtest holds the contracts of package cvgm as tests that can be run on any type:
+// [FeatureMap], [Preparer], [Loss] and [Searcher], and [CheckGradient] for any objective.
 package cvgmtest
 
 import (
@@ -16,23 +15,22 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// TB is the part of testing.TB that the contracts use, so that other test frameworks
-// can run them too.
+// TB is the part of testing.TB that the contracts use. Other test frameworks can implement it.
 type TB interface {
 	Helper()
 	Errorf(format string, args ...any)
 	Fatalf(format string, args ...any)
 }
 
-// FeatureMap tests a feature map: fresh returns a new one, and params and x are a point
-// at which the map is smooth within step. reference, unless nil, computes one example's
-// features from the definition.
+// FeatureMap tests a feature map. fresh returns a new one. params and x are a point near which,
+// within step, the map is smooth. reference, unless nil, computes one example's features from the
+// definition.
 //
-// It checks the shapes, and the features against reference. It checks the derivatives in the
-// parameters and in the rows against difference quotients to 1e-7, that Backward adds them and
-// that dx does not change the parameters'. It checks for the same bits from a new map and from
-// matrices that are windows of larger ones. Forward must refuse arguments of another size with
-// errors of kind qpdiff.ErrShape; Backward must panic on them and before the first Forward.
+// It checks the shapes, and compares the features with reference. It compares the derivatives in
+// the parameters and in the rows with difference quotients to 1e-7. Backward must add them, and dx
+// must not change the parameters'. A new map, and matrices that are windows of larger ones, must
+// give the same bits. Forward must refuse arguments of another size with errors of kind
+// qpdiff.ErrShape. Backward must panic on them, and before the first Forward.
 func FeatureMap(t TB, fresh func() cvgm.FeatureMap, reference func(params, x []float64) []float64, params []float64, x *mat.Dense, step float64) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(11, 13))
@@ -92,7 +90,7 @@ func (p *mapPoint) slope(at func(h float64) float64) float64 {
 	return (8*(at(p.step)-at(-p.step)) - (at(2*p.step) - at(-2*p.step))) / (12 * p.step)
 }
 
-// features checks the shape of the features, and their values if there is a reference.
+// features checks the shape of the features. If there is a reference, it also checks their values.
 func (p *mapPoint) features(rng *rand.Rand, reference func(params, x []float64) []float64) {
 	p.t.Helper()
 	in, out := p.f.Dims()
@@ -117,7 +115,7 @@ func (p *mapPoint) features(rng *rand.Rand, reference func(params, x []float64) 
 	}
 }
 
-// adds returns the derivative of ⟨d, φ⟩ in the parameters, added to 0 and to 1.
+// adds returns the derivative of ⟨d, φ⟩ in the parameters twice: added to 0, and added to 1.
 func (p *mapPoint) adds() (grad, once []float64) {
 	p.t.Helper()
 	grad, once = make([]float64, len(p.params)), ones(len(p.params))
@@ -157,8 +155,8 @@ func (p *mapPoint) alongParams(rng *rand.Rand, grad []float64) {
 	}
 }
 
-// alongRows does so for the derivative in the rows, which changes nothing of the parameters':
-// once, added to 1.
+// alongRows returns the derivative in the rows, once, added to 1. It checks that the parameters'
+// derivative does not change.
 func (p *mapPoint) alongRows(rng *rand.Rand, once []float64) {
 	p.t.Helper()
 	rows, _ := p.x.Dims()
@@ -183,8 +181,7 @@ func (p *mapPoint) alongRows(rng *rand.Rand, once []float64) {
 	}
 }
 
-// windows checks that a new map g has the same bits, and that windows of larger matrices serve
-// as well.
+// windows checks that a new map g gives the same bits, also from windows of larger matrices.
 func (p *mapPoint) windows(rng *rand.Rand, g cvgm.FeatureMap, once []float64) {
 	p.t.Helper()
 	rows, _ := p.x.Dims()

@@ -12,15 +12,15 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// gradientTol bounds the difference of a slope from its difference quotient, relative to the
-// sum of the sizes of its terms and to the values that the quotient subtracts. It is the
-// rounding of a quotient of five points with steps of 1e-4.
+// gradientTol bounds the difference of a slope from its difference quotient, relative to the sum of
+// the sizes of its terms and of the values that the quotient subtracts. It covers the rounding of a
+// quotient of five points with steps of 1e-4.
 const gradientTol = 1e-7
 
-// CheckGradient compares the gradient of f at x with difference quotients along the coordinates
-// and along random directions, with steps relative to the entries of x, or absolute for an
-// entry of 0. The value must be the same with a gradient and without. A direction along which f
-// has a kink near x is left out; if none is left, the test fails.
+// CheckGradient compares the gradient of f at x with difference quotients along the coordinates and
+// along random directions. Steps are relative to the entries of x, and absolute for an entry of 0.
+// The value must be the same with and without a gradient. It skips a direction along which f has a
+// kink near x. If none remains, the test fails.
 func CheckGradient(t TB, f search.Objective, x []float64) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(17, uint64(len(x))))
@@ -58,7 +58,7 @@ func CheckGradient(t TB, f search.Objective, x []float64) {
 	}
 }
 
-// direction returns the direction along coordinate k, one at random beyond the last, with
+// direction returns the direction along coordinate k, or a random one if k is beyond the last, with
 // the sizes of the entries of x.
 func direction(rng *rand.Rand, x []float64, k int) []float64 {
 	u := make([]float64, len(x))
@@ -73,8 +73,8 @@ func direction(rng *rand.Rand, x []float64, k int) []float64 {
 	return u
 }
 
-// slope is the five-point quotient of f along u at x, and size the largest modulus of f there.
-// even reports whether the quotient with half the step agrees, as it does for a smooth f.
+// slope is the five-point quotient of f along u at x, and size the largest absolute value of f
+// there. even reports whether the quotient with half the step agrees, which it does for a smooth f.
 func slope(f search.Objective, x, u []float64) (d, size float64, even bool, err error) {
 	at := func(step float64) float64 {
 		moved := slices.Clone(x)
@@ -93,10 +93,9 @@ func slope(f search.Objective, x, u []float64) (d, size float64, even bool, err 
 	return d, size, math.Abs(d-half) <= gradientTol*(size+math.Abs(d)), err
 }
 
-// Loss tests a loss at predictions and labels, all pairs of them. It compares its slope, and
-// the slope of a [cvgm.LabelLoss] in the label, with difference quotients at points at which
-// the loss is smooth. The slope of a [cvgm.KinkedLoss] at a kink must lie between the two
-// beside it.
+// Loss tests a loss at all pairs of predictions and labels. It compares the slope, and the slope of
+// a [cvgm.LabelLoss] in the label, with difference quotients at points at which the loss is smooth.
+// At a kink, the slope of a [cvgm.KinkedLoss] must lie between the slopes on both sides.
 func Loss(t TB, l cvgm.Loss, predictions, labels []float64) {
 	t.Helper()
 	const step = 1e-5

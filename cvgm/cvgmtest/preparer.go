@@ -13,11 +13,11 @@ import (
 // Preparer tests a preparer on the rows of x, which may hold NaN if the preparer takes it. Fit
 // must succeed on every half of the rows.
 //
-// It checks the Dims before and after Fit. Fit and Apply must change neither their arguments
-// nor earlier results of Fit, so that splits do not affect each other. Features must be finite
-// and have the same bits each time. Weights of 1 must change no bit, a row of weight 2 must
-// count as two rows to 1e-12, and a row of weight 0 must not count. ApplyStored of a
-// [cvgm.StoredPreparer] must give the same features as Apply.
+// It checks the Dims before and after Fit. Fit and Apply must change neither their arguments nor
+// earlier results of Fit, so that splits do not affect each other. Features must be finite and have
+// the same bits each time. Weights of 1 must change no bit. A row of weight 2 must count as two
+// rows to 1e-12, and a row of weight 0 must not count. ApplyStored of a [cvgm.StoredPreparer] must
+// give the same features as Apply.
 func Preparer(t TB, p cvgm.Preparer, x *mat.Dense) {
 	t.Helper()
 	rows, _ := x.Dims()
@@ -45,7 +45,7 @@ func Preparer(t TB, p cvgm.Preparer, x *mat.Dense) {
 	c.same("a weight of 2", c.apply(c.fit(identity(rows), weights)), c.apply(c.fit(append(slices.Clone(half), half[0]), nil)), rounding)
 }
 
-// preparerCase is a preparer of in columns and out features under test, with rows for it.
+// preparerCase is a preparer under test, of in columns and out features, with rows for it.
 type preparerCase struct {
 	TB
 	p       cvgm.Preparer

@@ -21,17 +21,19 @@ type Search struct {
 	Fixed bool
 }
 
-// Searcher tests a searcher on convex quadratics of two variables in a box; make
-// returns it with a budget of evaluations.
+// Searcher tests a searcher on convex quadratics of two variables in a box. make returns the
+// searcher with a budget of evaluations.
 //
-// It checks that every evaluation is a step, within bounds and budget, counted, with the X,
-// loss and gradient of the evaluation. x0 and the bounds must not change, and nothing may
-// follow convergence, unless the searcher restarts. A second search, and a second pass over the
-// sequence of one, must repeat the first. An error of the objective must end the search as a
-// [search.Error] with the X at which it arose. NaN must be an error of kind
-// qpdiff.ErrNotFinite, and the search must stop when the caller does. It must refuse a random
-// objective, by an error of kind qpdiff.ErrDomain and without an evaluation, or restart its
-// draws in each pass, mark its steps and not converge; see [search.Problem].
+// It checks that every evaluation is a step, within bounds and budget, counted, with the X, loss
+// and gradient of the evaluation. x0 and the bounds must not change. Nothing may follow
+// convergence, unless the searcher restarts. A second search, and a second pass over the sequence
+// of one, must repeat the first. An error of the objective must end the search as a [search.Error]
+// with the X at which it arose. NaN must be an error of kind qpdiff.ErrNotFinite. The search must
+// stop when the caller does.
+//
+// The searcher may refuse a random objective, by an error of kind qpdiff.ErrDomain and without an
+// evaluation. Otherwise it must restart its draws in each pass, mark its steps and not converge;
+// see [search.Problem].
 func Searcher(t TB, make func(budget int) search.Searcher, expect Search) {
 	t.Helper()
 	for _, budget := range []int{1, 2, 7, 30} {
@@ -63,8 +65,7 @@ func (q quadratic) eval(grad, x []float64) (float64, error) {
 	return (u*g + v*h) / 2, nil
 }
 
-// quadratics have their minimum inside the box, on a side, in a corner, and a valley
-// across.
+// quadratics have their minimum inside the box, on a side, in a corner, and in a diagonal valley.
 var quadratics = []quadratic{
 	{1, 0, 3, [2]float64{.7, .9}},
 	{2, .5, 1, [2]float64{-1, .5}},
@@ -129,7 +130,7 @@ func evaluation(t TB, s search.Searcher, q quadratic, step search.Step, gradient
 	}
 }
 
-// values compares two searches of one searcher, and two passes over one of them.
+// values compares two searches by one searcher, and two passes over one of them.
 func values(t TB, s search.Searcher) {
 	t.Helper()
 	p := box(quadratics[3].eval)

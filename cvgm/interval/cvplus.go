@@ -15,20 +15,22 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A Fold is a model that was trained without the rows of a fold, with its errors on these rows.
+// A Fold is a model that was trained without the rows of a fold. It has the model's errors on these
+// rows.
 type Fold struct {
 	Model  *cvgm.Model
 	Spread Spread // of the model's errors
-	// Scores holds |label − prediction|/spread of each row of the fold, and Weights how each counts.
+	// Scores holds |label − prediction|/spread of each row of the fold, and Weights the weight of
+	// each.
 	Scores, Weights []float64
 }
 
 // A CVPlus predicts intervals by the models of cross-validation. [New] makes one. It is safe for
-// concurrent use. Its fields are checked by the first use: do not change them after it.
+// concurrent use. The first use checks its fields, which must not change afterwards.
 type CVPlus struct {
-	// Folds have their Scores in ascending order. The Weights of all of them have the sum 1.
+	// Folds have their Scores in ascending order. The Weights of all folds sum to 1.
 	Folds []Fold
-	// Units is the number of independent rows of all folds: the rows of a group count as one.
+	// Units is the number of independent rows of all folds. The rows of a group count as one.
 	Units int
 
 	ready atomic.Pointer[[]portable.Fold] // Folds with the sums of their weights, once they are checked
@@ -37,9 +39,10 @@ type CVPlus struct {
 // sumError bounds the distance of the sum of all weights from 1.
 const sumError = 1e-9
 
-// New returns the intervals by the models of two or more folds, with this number of independent units
-// in all. Scores may come in any order and weights in any unit. An error names what cannot be used, and is of kind
-// qpdiff.ErrEmpty, qpdiff.ErrShape, qpdiff.ErrDomain or qpdiff.ErrNotFinite.
+// New returns the intervals by the models of two or more folds. units is the number of independent
+// units in all folds. Scores may come in any order and weights in any unit. An error names the part
+// that cannot be used, and is of kind qpdiff.ErrEmpty, qpdiff.ErrShape, qpdiff.ErrDomain or
+// qpdiff.ErrNotFinite.
 func New(folds []Fold, units int) (*CVPlus, error) {
 	p := &CVPlus{Folds: slices.Clone(folds), Units: units}
 	var largest, total float64
@@ -117,18 +120,19 @@ func (f *Fold) check(k int) error {
 	return f.Spread.check(arg("Spread"))
 }
 
-// Highest returns the highest level that the rows allow: n/(n+1) of n units, such as .9 of 9.
+// Highest returns the highest possible level for these rows: n/(n+1) for n units, such as .9 for 9.
 func (p *CVPlus) Highest() float64 { return float64(p.Units) / float64(p.Units+1) }
 
-// Predict returns the ends of the interval of each row of x, which has the columns of the data
-// that the models were fitted to. A level of .9 is for intervals that hold nine labels of ten. With the prediction p_k and the spread s_k
-// of fold k's model at the row, the upper end is the smallest value at or below which lies the share level·(n+1)/n
-// of the weight of all p_k + s_k·score, where score has the fold's
-// scores, and the lower end likewise from above with p_k − s_k·score (Barber et al. 2021). The ends lie around the
-// predictions of the folds' models, and need not have the prediction of a model of all rows at their centre.
+// Predict returns the ends of the interval of each row of x, which has the columns of the data to
+// which the models were fitted. Intervals of level .9 contain nine of ten labels. Let p_k be the
+// prediction and s_k the spread of fold k's model at the row. The upper end is the smallest value
+// such that the share level·(n+1)/n of the weight of all p_k + s_k·score lies at or below it, where
+// score runs over the fold's scores. The lower end is defined in the same way from above, with p_k
+// − s_k·score (Barber et al. 2021). The ends lie around the predictions of the folds' models. The
+// prediction of a model of all rows need not be at their centre.
 //
-// A level below .5, from 1 on or above Highest is an error of kind qpdiff.ErrDomain; other errors come from
-// Check and [cvgm.Model.Predict]. Each row costs a prediction by each of K models, and
+// A level below .5, at least 1 or above Highest is an error of kind qpdiff.ErrDomain. Other errors
+// come from Check and [cvgm.Model.Predict]. Each row costs a prediction by each of K models, and
 // O(K²·log²n) for n scores.
 func (p *CVPlus) Predict(x mat.Matrix, level float64) (low, high []float64, err error) {
 	if _, _, err := p.use(level); err != nil {
@@ -148,8 +152,8 @@ func (p *CVPlus) Predict(x mat.Matrix, level float64) (low, high []float64, err 
 	return p.Around(predictions, level)
 }
 
-// Around is [CVPlus.Predict] by predictions[k][i] of the model of fold k for row i. Predictions for
-// other numbers of folds or rows are an error of kind qpdiff.ErrShape.
+// Around is [CVPlus.Predict] with given predictions: predictions[k][i] is the prediction of fold
+// k's model for row i. For other numbers of folds or rows the error is of kind qpdiff.ErrShape.
 func (p *CVPlus) Around(predictions [][]float64, level float64) (low, high []float64, err error) {
 	folds, share, err := p.use(level)
 	if err != nil {

@@ -12,26 +12,28 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// A Spread is the mean absolute error of a model as a function of its prediction: linear between the
-// predictions At, which ascend, and constant beyond their ends. Without any it is 1.
+// A Spread is the mean absolute error of a model as a function of its prediction. It is linear
+// between the predictions At, which ascend, and constant outside them. Without any it is 1.
 type Spread struct{ At, Size []float64 }
 
 const (
-	// span is the share of the rows, by the nearest predictions, that a value of the spread is fitted to.
+	// span is the share of the rows, those with the nearest predictions, to which a value of the
+	// spread is fitted.
 	span = .5
 	// knots is the largest number of values.
 	knots = 9
-	// leastRows is the number of rows below which the spread is the mean error of all.
+	// leastRows is a number of rows. With fewer rows, the spread is the mean error of all.
 	leastRows = 20
 	// leastShare bounds the spread from below, in units of the mean error.
 	leastShare = .1
 )
 
-// FitSpread fits a spread to out-of-fold predictions of labels. Nil weights: 1 each. It fits a trend of the absolute
-// errors, whose logarithm is quadratic in the prediction. At quantiles of the predictions, lines through the errors at the
-// nearest predictions, of which nearer ones have more weight (Cleveland 1979), correct the trend. The spread is
-// the mean error if the rows are few or the predictions equal, and 1 if
-// there is no error. It takes time in proportion to n log n for n rows. The three slices have one length, or FitSpread panics.
+// FitSpread fits a spread to out-of-fold predictions of labels. Nil weights: 1 each. First it fits
+// a trend of the absolute errors, whose logarithm is quadratic in the prediction. Then it corrects
+// the trend at quantiles of the predictions, by lines through the errors at the nearest
+// predictions, with more weight for nearer ones (Cleveland 1979). The spread is the mean error if
+// the rows are few or the predictions equal, and 1 if there is no error. The time is proportional
+// to n log n for n rows. The three slices must have the same length, or FitSpread panics.
 func FitSpread(predictions, labels, weights []float64) Spread {
 	n := len(predictions)
 	if len(labels) != n || weights != nil && len(weights) != n {
@@ -71,7 +73,8 @@ func FitSpread(predictions, labels, weights []float64) Spread {
 	return s
 }
 
-// local returns the value at a prediction of the line through the errors, in units of the trend, at the nearest ones.
+// local returns the value, at a prediction, of the line through the errors at the nearest
+// predictions, in units of the trend.
 func (e errorsAt) local(at float64) float64 {
 	n := len(e.at)
 	count := int(math.Ceil(span * float64(n)))

@@ -11,9 +11,10 @@ import (
 // errorsAt are the sizes of errors by ascending predictions.
 type errorsAt struct{ at, size, weight []float64 }
 
-// A trend is a size of errors whose logarithm is quadratic in the prediction. The spread is drawn towards
-// it. One size for all predictions would make the spread too large where errors are small, and too small
-// where they are large: intervals would hold too many labels there and too few here.
+// A trend is a size of errors whose logarithm is quadratic in the prediction. The spread is shrunk
+// towards it. If it were shrunk towards one size for all predictions, it would be too large for
+// predictions with small errors, and too small for those with large errors. Intervals would then
+// contain too many labels for the former and too few for the latter.
 type trend struct {
 	low, high    float64 // of the predictions
 	middle, unit float64 // mean and standard deviation of their places between low and high
@@ -22,20 +23,23 @@ type trend struct {
 }
 
 const (
-	// prior is the weight of the constant trend beside the errors that a trend is fitted to, and of the
-	// trend beside the errors that a value of a spread is fitted to, in errors.
+	// prior is a weight, in numbers of errors. It is the weight of the constant trend when a trend
+	// is fitted to errors, and the weight of the trend when a value of a spread is fitted to
+	// errors.
 	prior = 5
-	// widest bounds, in standard deviations, the distance from the mean up to which the trend changes.
+	// widest bounds the distance from the mean up to which the trend changes, in standard
+	// deviations.
 	widest = 2
 	// trendSteps bounds the steps of a fit. Seven are typical.
 	trendSteps = 50
-	// trendTol is the change of each coefficient, as a share of the size, below which a fit ends.
+	// trendTol is a change of a coefficient, as a share of its size. A fit ends when all changes
+	// are smaller.
 	trendTol = 1e-6
 )
 
-// fitTrend fits a trend to errors of a mean size at predictions that ascend and are not all equal. It minimises
-// Σw(e/μ + log μ), as for errors of exponential distributions of the means μ, and the slope
-// and the bend of log μ have a penalty ½·prior of their squares.
+// fitTrend fits a trend to errors of a mean size, at predictions that ascend and are not all equal.
+// It minimises Σw(e/μ + log μ), as for errors with exponential distributions of means μ. The slope
+// and the bend of log μ have a penalty of ½·prior times their squares.
 func fitTrend(e errorsAt, mean float64) trend {
 	n := len(e.at)
 	t := trend{low: e.at[0], high: e.at[n-1], unit: 1, mean: mean}
@@ -116,7 +120,7 @@ func (t trend) curvature(e errorsAt) *mat.SymDense {
 	return h
 }
 
-// place returns the place of a prediction between the lowest, 0, and the highest, 1.
+// place returns the position of a prediction between the lowest, 0, and the highest, 1.
 func (t trend) place(at float64) float64 {
 	if length := t.high - t.low; args.Finite(length) {
 		return (at - t.low) / length
@@ -124,13 +128,13 @@ func (t trend) place(at float64) float64 {
 	return (at/2 - t.low/2) / (t.high/2 - t.low/2)
 }
 
-// powers returns the functions of a prediction of which the logarithm of the size consists.
+// powers returns the functions of a prediction that make up the logarithm of the size.
 func (t trend) powers(at float64) [3]float64 {
 	x := min(max((t.place(at)-t.middle)/t.unit, -widest), widest)
 	return [3]float64{1, x, x*x - 1}
 }
 
-// log returns the logarithm of the size in units of the mean, by the powers.
+// log returns the logarithm of the size in units of the mean, from the powers.
 func (t trend) log(powers [3]float64) float64 {
 	return t.beta[0]*powers[0] + t.beta[1]*powers[1] + t.beta[2]*powers[2]
 }

@@ -1,8 +1,8 @@
-// Package terms builds models of several terms, each with a penalty of its own, on the columns of a
+// Package terms builds models of several terms, each with its own penalty, on the columns of a
 // [table.Table]: smooth functions of a number, random effects of the levels of a category, bands of
-// numbers that share a ridge penalty, and linear terms without a penalty. Generalised additive models,
-// banded ridge regression and models with random effects are such models. The learner is a
-// [penalised.GLM], package tune chooses its penalties, and a [table.Pipeline] predicts from texts.
+// numbers that share a ridge penalty, and linear terms without a penalty. Generalised additive
+// models, banded ridge regression and models with random effects are examples. The learner is a
+// [penalised.GLM]. Package tune chooses its penalties, and a [table.Pipeline] predicts from texts.
 package terms
 
 import (
@@ -17,14 +17,14 @@ import (
 	"cvgm/qpdiff/penalised"
 )
 
-// A Term is a part of the sum that a model of [Additive] predicts by. [Smooth], [Groups], [Band] and
-// [Linear] make Terms, of which fields may then be changed.
+// A Term is one summand of the prediction of an [Additive] model. [Smooth], [Groups], [Band] and
+// [Linear] make Terms, whose fields may then be changed.
 type Term struct {
-	// Name is the name of the term and of its penalty, λ(Name). No two terms of a model have the
-	// same.
+	// Name is the name of the term and of its penalty, λ(Name). The terms of a model have different
+	// names.
 	Name string
-	// Columns names the columns of the table that the term depends on. A column is in one term of a model
-	// at most.
+	// Columns names the columns of the table on which the term depends. A column is in at most one
+	// term of a model.
 	Columns []string
 	// Kind is the effect of each column.
 	Kind table.EffectKind
@@ -33,50 +33,52 @@ type Term struct {
 	Low, High float64
 }
 
-// Smooth returns a smooth function of a numeric column: a P-spline (Eilers and Marx 1996) of 10 cubic
-// B-splines with equally spaced knots over the range of the column. The penalty is the sum of
-// squared differences of order 2 of their weights: a straight line has the penalty 0, and the larger
-// λ, the closer is the function to one. Beyond the range the function continues on its tangent.
-// Neither the unit nor the zero of the column changes a prediction.
+// Smooth returns a smooth function of a numeric column: a P-spline (Eilers and Marx 1996) of 10
+// cubic B-splines with equally spaced knots over the range of the column. The penalty is the sum of
+// squared differences of order 2 of their weights. It is 0 for a straight line. The larger λ, the
+// closer the function is to a straight line. Outside the range the function continues along its
+// tangent. Neither the unit nor the zero of the column affects a prediction.
 //
-// A single outlier stretches the range, and leaves few splines for the other values: set Low and High
+// A single outlier widens the range, and leaves few splines for the other values. Set Low and High
 // then.
 func Smooth(column string) Term {
 	return Term{Name: column, Columns: []string{column}, Kind: table.SmoothEffect}
 }
 
-// Groups returns random effects of the levels of a categorical column: a constant for each level,
-// with the sum of their squares as the penalty. The larger λ, the more are the levels shrunk towards
-// the intercept. A level that table.UnknownIsZero admits at a prediction has the effect 0.
+// Groups returns random effects of the levels of a categorical column: a constant for each level.
+// The penalty is the sum of their squares. The larger λ, the more the levels are shrunk towards the
+// intercept. A level that only table.UnknownIsZero allows in a prediction has the effect 0.
 func Groups(column string) Term {
 	return Term{Name: column, Columns: []string{column}, Kind: table.LevelsEffect}
 }
 
-// Band returns a linear function of some numeric columns, with a ridge penalty: the sum of squares of
-// their weights, in units of the columns' standard deviations on the training rows. Several Bands
-// are banded ridge regression.
+// Band returns a linear function of some numeric columns with a ridge penalty: the sum of squares
+// of their weights, in units of the columns' standard deviations on the training rows. Several
+// Bands make banded ridge regression.
 func Band(name string, columns ...string) Term {
 	return Term{Name: name, Columns: slices.Clone(columns), Kind: table.ScaledEffect}
 }
 
-// Linear returns a linear function of some columns without a penalty: numbers, and of categorical
-// columns the levels but the first.
+// Linear returns a linear function of some columns without a penalty: of numbers, and of the levels
+// of categorical columns except the first.
 func Linear(columns ...string) Term {
 	return Term{Name: strings.Join(columns, ", "), Columns: slices.Clone(columns), Kind: table.PlainEffect}
 }
 
-// Additive returns the model that is the sum of the terms and an intercept, for the target of the
-// table: the table of the terms' columns, which makes the features, and the learner of these, with a
-// penalty for each term that has one, in their order. Columns in no term are no part of the model.
+// Additive returns a model for the target of the table: the sum of the terms and an intercept. It
+// consists of the table of the terms' columns, which makes the features, and of the learner of
+// these features. The learner has the penalties of all terms with one, in their order. Columns in
+// no term are not used.
 //
-// The two go together into [tune.Tuner] or, by [table.Table.Data], into a [cvgm.Config]. The learner's
-// loss is a sum over the rows, so that λ has the unit of a number of rows. The loss must
-// suit the target: [penalised.Logistic] two classes, [penalised.Poisson] numbers at or above 0. The
-// model of a linear term must be unique, and so must be the straight lines of smooth terms: an error
-// of kind [qpdiff.ErrIllPosed] from a fit names a feature that is a linear combination of others.
+// The two go together into [tune.Tuner] or, by [table.Table.Data], into a [cvgm.Config]. The
+// learner's loss is a sum over the rows, so the unit of λ is a number of rows. The loss must suit
+// the target: [penalised.Logistic] two classes, and [penalised.Poisson] numbers of at least 0.
+// Linear terms, and the straight lines of smooth terms, must have unique weights. Otherwise a fit
+// returns an error of kind [qpdiff.ErrIllPosed] that names a feature which is a linear combination
+// of others.
 //
-// Errors come from [table.Table.WithEffects], or are of kind [qpdiff.ErrDomain] for terms of the same
-// name, terms without a column, and terms without any penalty.
+// Errors come from [table.Table.WithEffects]. They are of kind [qpdiff.ErrDomain] for terms of the
+// same name, terms without a column, and terms without any penalty.
 func Additive(t *table.Table, loss penalised.Loss, all ...Term) (*table.Table, *penalised.GLM, error) {
 	var effects []table.Effect
 	names := map[string]bool{}

@@ -15,7 +15,8 @@ import (
 
 func (v view) state() state { return v.run.states[v.shown] }
 
-// beside returns the pinned run's state at the step shown, or its last state if the run was shorter.
+// beside returns the pinned run's state at the visible step, or its last state if the run was
+// shorter.
 func (v view) beside() state { return v.pinned.states[min(v.shown, v.pinned.last())] }
 
 // Styles of the classes −1 and +1, of the curves, and of the pinned run. Dashes and marks
@@ -42,7 +43,7 @@ func (v view) withPinned(key []figures.LegendEntry) []figures.LegendEntry {
 	return key
 }
 
-// curve plots a number of each state of a run up to the end of its history.
+// curve plots a number from each state of a run, up to the end of its history.
 func curve(p *figures.Panel, name string, r *trajectory, of func(state) float64, s figures.Style) {
 	const most = 250 // points are enough for a panel of this width
 	var x, y []float64
@@ -65,7 +66,7 @@ func (v view) curves(p *figures.Panel, name string, of func(state) float64, s fi
 	curve(p, name, v.run, of, s)
 }
 
-// numbers returns numbers of the states of the run and of the pinned run.
+// numbers returns a number from each state of the run and of the pinned run.
 func (v view) numbers(of ...func(state) float64) (all []float64) {
 	states := v.run.states
 	if v.pinned != nil {

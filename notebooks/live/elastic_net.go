@@ -17,8 +17,8 @@ import (
 type elasticNetTrial struct {
 	*experiment.Stepper
 	leastSquares, truth float64 // test losses
-	// ground evaluates the CV loss for the surface: apart from the walk, whose
-	// warm starts its evaluations would move.
+	// ground evaluates the CV loss for the surface. It does so separately from the walk, because
+	// its evaluations would change the walk's warm starts.
 	ground  *experiment.Stepper
 	surface *experiment.ElasticNetSurface // nil until it is drawn
 }
@@ -81,7 +81,7 @@ const (
 	coarsePoints  = 12
 )
 
-// path shows the CV loss over the penalties and the way walked on it.
+// path shows the CV loss over the penalties, and the path of the walk on it.
 func (t *elasticNetTrial) path(title string, v view) *figures.Panel {
 	p := figures.NewPanel(title, title, "λ₁", "λ₂")
 	p.LogAxes(true, true)
@@ -106,8 +106,8 @@ func (t *elasticNetTrial) path(title string, v view) *figures.Panel {
 	return p
 }
 
-// evaluated returns the surface, which is computed once. If one of its points fails, the rows
-// after it are missing, and the surface is not drawn.
+// evaluated returns the surface, which is computed once. If one of its points fails, the following
+// rows are missing, and the surface is not drawn.
 func (t *elasticNetTrial) evaluated(coarse bool) experiment.ElasticNetSurface {
 	if t.surface == nil {
 		n := surfacePoints

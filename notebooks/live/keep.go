@@ -64,7 +64,7 @@ func (s Settings) values() map[string]string {
 	return all
 }
 
-// withValues returns the settings with controls at these values. Other controls keep their
+// withValues returns the settings with some controls at these values. Other controls keep their
 // positions.
 func (s Settings) withValues(values map[string]string) Settings {
 	for i, c := range controls[s.Problem] {

@@ -68,15 +68,15 @@ func (t *kernelTrial) describe() string {
 		"Right, over the steps: losses, accuracies, and the angle to the exact gradient.", len(t.Train.Y))
 }
 
-// The grid on which a boundary is found has fineGrid points per axis, or
-// coarseGrid in a preview.
+// The grid on which a boundary is computed has fineGrid points per axis, or coarseGrid in a
+// preview.
 const (
 	fineGrid   = 60
 	coarseGrid = 30
 )
 
-// plane shows the training examples with the boundaries of the model, of the
-// best rule there is, and of the pinned run's model.
+// plane shows the training examples with the boundaries of three models: the current one, the best
+// rule, and the pinned run's.
 func (t *kernelTrial) plane(title string, v view) *figures.Panel {
 	p := figures.NewPanel(title, title, "x₁", "x₂")
 	p.Equal = true
@@ -109,8 +109,8 @@ func dense(m *cvgm.Model) func(dst []float64, x *mat.Dense) error {
 	return func(dst []float64, x *mat.Dense) error { return m.Predict(dst, x) }
 }
 
-// onGrid returns the predictions at axis × axis, or none if they fail, which cannot happen for
-// a model that has predicted its training examples.
+// onGrid returns the predictions at axis × axis, or none if they fail. They cannot fail for a model
+// that has predicted its training examples.
 func onGrid(axis []float64, predict func(dst []float64, x *mat.Dense) error) [][]float64 {
 	n := len(axis)
 	points := mat.NewDense(n*n, 2, nil)
@@ -146,8 +146,8 @@ func byClass(p *figures.Panel, d learn.Data) {
 // manifoldPoints bounds the test examples whose features are shown.
 const manifoldPoints = 500
 
-// manifold shows the features of test examples, on which the learner is fitted, with its
-// separator.
+// manifold shows the features of test examples, and the learner's separator. The learner is fitted
+// to the training examples' features.
 func (t *kernelTrial) manifold(title string, s state) *figures.Panel {
 	p := figures.NewPanel(title, title, "φ₁", "φ₂")
 	d := thinned(t.Test, manifoldPoints)
@@ -176,7 +176,7 @@ func thinned(d learn.Data, n int) learn.Data {
 	return few
 }
 
-// accuracies shows the training and test accuracy beside the accuracy of the Bayes rule.
+// accuracies shows the training and test accuracy together with the accuracy of the Bayes rule.
 func (v view) accuracies(bayes float64) *figures.Panel {
 	p := curvePanel("accuracies", "", "accuracy")
 	train := func(s state) float64 { return s.Train.Accuracy }

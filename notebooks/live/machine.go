@@ -5,18 +5,17 @@ import (
 	"slices"
 )
 
-// firstShown is the step that is shown first: late enough to show some learning, and soon
+// firstShown is the step that is shown first. It is late enough to show some learning, and quickly
 // computed.
 const firstShown = 20
 
 // An Event is something that the reader does.
 type Event struct {
 	Kind EventKind `json:"kind"`
-	// Value is the problem of Select, the control's position of Set, the step of
-	// Scrub.
+	// Value is the problem for Select, the control's position for Set, and the step for Scrub.
 	Value   int `json:"value"`
 	Control int `json:"control"` // of Set: which
-	// Dragging reports that further events of the kind will follow, so that a preview suffices.
+	// Dragging reports that more events of the kind will follow, so that a preview suffices.
 	Dragging bool `json:"dragging"`
 }
 
@@ -35,9 +34,8 @@ const (
 	Reset  EventKind = "reset" // the paper's settings, at the step shown
 )
 
-// A Machine holds, for each problem, the settings, the run under them, the step
-// that is shown and a pinned run. Under the same events it always shows the
-// same. The zero value is not ready; see [NewMachine].
+// A Machine holds for each problem the settings, their run, the visible step and a pinned run. The
+// same events always lead to the same state. The zero value is not ready; see [NewMachine].
 type Machine struct {
 	problem  Problem
 	sessions [problems]*session
@@ -102,7 +100,7 @@ func (m *Machine) Handle(e Event) {
 		s.playing = false
 		s.shown = min(max(e.Value, 0), s.run.last())
 	case Pin:
-		// The pinned run and the current one may be the same, but only one of them may
+		// The pinned run and the current one may be the same run, but only one of them may
 		// continue.
 		pinned := *s.run
 		pinned.states = slices.Clone(s.run.states)
@@ -116,8 +114,8 @@ func (m *Machine) Handle(e Event) {
 	}
 }
 
-// CatchUp computes one state on the way to the step to be shown, and reports whether that step
-// is reached.
+// CatchUp computes one state towards the step to be shown, and reports whether it has reached that
+// step.
 func (m *Machine) CatchUp() bool {
 	s := m.now()
 	if goal := max(s.shown, s.runSteps); s.run.last() < goal && s.run.extend() {
@@ -165,8 +163,8 @@ func (m *Machine) Keep() []byte {
 	return append(text, '\n')
 }
 
-// Restore returns a machine in the state of another one when its [Machine.Keep] returned the
-// text. Parts of the text that make no sense have no effect.
+// Restore returns a machine in the state in which [Machine.Keep] returned the text. Invalid parts
+// of the text have no effect.
 func Restore(text []byte) *Machine {
 	var k kept
 	m := new(Machine)

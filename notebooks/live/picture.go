@@ -32,13 +32,13 @@ func (m *Machine) Draw() []byte {
 	var b strings.Builder
 	_, _ = c.WriteTo(&b) // a Builder takes all
 	_, picture, _ := strings.Cut(b.String(), "<g ")
-	// The page sets the size. Black is the colour of fills that name none.
+	// The page sets the size. A fill without a colour is black.
 	return fmt.Appendf(nil, `<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" viewBox="0 0 %d %d" fill="currentColor" stroke-linejoin="round"><g %s`,
 		width, height, theme.Replace(picture))
 }
 
-// theme gives a picture the colours of the page: black is the page's own colour
-// of text, the ground is left to the page, and blue is too dark for a dark page.
+// theme gives a picture the colours of the page: black becomes the page's text colour, the ground
+// is transparent, and blue is lightened on a dark page.
 var theme = strings.NewReplacer(
 	"#000000", "currentColor", "#FFFFFF", "none",
 	"#E1E1E1", "var(--jp-border-color2,#E1E1E1)", "#0072B2", "var(--live-blue,#0072B2)",
@@ -87,7 +87,7 @@ func (m *Machine) Alt() string {
 	return text
 }
 
-// Readout describes the picture in numbers, and reports the error of settings that fail.
+// Readout describes the picture in numbers. If the settings fail, it reports their error.
 func (m *Machine) Readout() string {
 	text := m.view().readout()
 	if err := m.now().failed; err != nil {

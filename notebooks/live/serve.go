@@ -17,8 +17,8 @@ type message struct {
 	Event
 	// Page names the page: several may show the same run.
 	Page string `json:"page"`
-	// Seq grows with the time at which messages are made: they may arrive in
-	// another order, and events several times.
+	// Seq grows with the time at which messages are made. Messages may arrive in another order, and
+	// events several times.
 	Seq int64 `json:"seq"`
 }
 
@@ -39,10 +39,10 @@ const (
 // frame is a message to all pages.
 type frame struct {
 	Number int `json:"number"`
-	// Answers are, by page, the Seq of the newest event that has had its effect.
+	// Answers are, by page, the Seq of the newest event that has taken effect.
 	Answers map[string]int64 `json:"answers"`
-	// Done reports that everything these events require is computed, and that no preview is
-	// shown.
+	// Done reports that everything these events require is computed, and that the picture is no
+	// preview.
 	Done     bool          `json:"done"`
 	Problem  Problem       `json:"problem"`
 	Problems []string      `json:"problems,omitempty"` // empty if all pages have them
@@ -95,8 +95,8 @@ func (b *inbox) rouse() {
 	}
 }
 
-// take returns the messages so far in the order in which they were sent. If a page moves the
-// same control, or scrubs, several times in a row, only the last message is kept.
+// take returns the messages so far, in the order in which they were sent. If a page moves the same
+// control, or scrubs, several times in a row, take keeps only the last message.
 func (b *inbox) take() []message {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -115,17 +115,16 @@ func (b *inbox) take() []message {
 }
 
 const (
-	// previewTime is the time that a preview may compute before it is drawn, as far as it has
+	// previewTime limits the computation of a preview. After that time it is drawn as far as it has
 	// come.
 	previewTime = 40 * time.Millisecond
-	// An exact run that takes long looks for messages at this interval and shows
-	// how far it is at the next.
+	// A long exact run looks for messages at this interval, and shows its progress at the next one.
 	sliceTime = 20 * time.Millisecond
 	showTime  = 200 * time.Millisecond
 	// A page that has not drawn for this long is assumed to be hidden.
 	patience = time.Second
-	// Pages are pinged at this interval. One that has sent nothing for absence is
-	// assumed to have gone, and one that was left and does not come back within returnTime.
+	// Pages are pinged at this interval. A page that has sent nothing for the time absence is
+	// assumed to be gone. So is a page that was left and does not return within returnTime.
 	pingTime   = 1500 * time.Millisecond
 	absence    = 30 * time.Second
 	returnTime = 8 * time.Second
@@ -212,9 +211,9 @@ func (s *server) run(ctx context.Context) {
 	}
 }
 
-// ping pings the pages until ctx is done, also while a long step is computed. The longer
-// they are silent, the fewer pings: GoNB takes seconds for each that no page answers, and
-// the cell ends after the last.
+// ping pings the pages until ctx is done, also during a long step. The longer pages are silent, the
+// fewer pings it sends: GoNB takes seconds for each ping without an answer, and the cell ends after
+// the last.
 func (s *server) ping(ctx context.Context) {
 	for {
 		silent := time.Since(time.Unix(0, s.heard.Load()))

@@ -9,11 +9,11 @@ type session struct {
 	pinned   *trajectory
 	// A restored run is computed again up to the steps that it had.
 	runSteps, pinnedSteps int
-	// failed is the error of settings that allow no run; run is then still the previous one.
+	// failed is the error of settings that allow no run. run is then still the previous run.
 	failed error
 }
 
-// pin replaces the pinned run by one that is to have that many steps.
+// pin replaces the pinned run by one that will have that many steps.
 func (s *session) pin(r *trajectory, steps int) {
 	if s.pinned != nil {
 		s.pinned.stop()

@@ -37,8 +37,8 @@ func (p Problem) paper() any {
 	return e.Params()
 }
 
-// A Control changes one parameter. It has a number of positions, each with a value, because
-// sliders only have integers.
+// A Control changes one parameter. It has a number of positions, each with a value, because sliders
+// have only integer positions.
 type Control struct {
 	// Field is the parameter's name in the experiment's Params and on the command line. It is
 	// empty for the gradient's variant, because an experiment runs all variants.
@@ -129,8 +129,8 @@ func apply(params any, c Control, value string) {
 // At returns the position of the i-th control.
 func (s Settings) At(i int) int { return s.at[i] }
 
-// with returns the settings with the i-th control moved. A position that there
-// is not becomes the nearest.
+// with returns the settings with the i-th control moved. A position out of range becomes the
+// nearest one.
 func (s Settings) with(i, at int) Settings {
 	s.at = slices.Clone(s.at)
 	s.at[i] = min(max(at, 0), len(controls[s.Problem][i].Values)-1)
@@ -158,8 +158,8 @@ func (s Settings) variant() kernels.Variant {
 	return kernels.Full
 }
 
-// Command returns the command line that runs the experiment under the settings,
-// for at least the given number of steps from the start.
+// Command returns the command line that runs the experiment with the settings, for at least the
+// given number of steps.
 func (s Settings) Command(steps int) string {
 	words := []string{"./reproduce.sh", s.Problem.String()}
 	paper := Paper(s.Problem)

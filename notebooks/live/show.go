@@ -22,17 +22,17 @@ import (
 //go:embed page.html
 var page string
 
-// answerTime is how long a front end may take to answer, and retryTime how long
-// until it is asked again. exitTime is how long a cell without a kernel may take to end.
+// answerTime is the time that a front end may take to answer. It is then asked again after
+// retryTime. exitTime is the time that a cell without a kernel may take to end.
 const (
 	answerTime = 25 * time.Second
 	retryTime  = 4 * time.Second
 	exitTime   = 8 * time.Second
 )
 
-// Show shows the controls and the picture below the cell, in their last state. It serves them
-// until the cell is interrupted, its kernel ends or the last page that shows them is closed;
-// the picture then remains. If no page answers, Show shows the strips.
+// Show shows the controls and the picture below the cell, in their last state. It serves them until
+// the cell is interrupted, its kernel ends or the last page that shows them is closed. The picture
+// then remains. If no page answers, Show shows the strips.
 func Show() {
 	kernel := os.Getenv(protocol.GONB_JUPYTER_KERNEL_ID_ENV)
 	if kernel == "" {
@@ -79,9 +79,8 @@ func Show() {
 	notebook.Check(k.err)
 }
 
-// whileOpen returns a context that is done when r ends, and whether it has. A
-// cell's standard input is a pipe from its kernel: it ends with the kernel,
-// however that ends.
+// whileOpen returns a context that is done when r ends. It also reports whether r has ended. A
+// cell's standard input is a pipe from its kernel, so it ends with the kernel, however that ends.
 func whileOpen(ctx context.Context, r io.Reader) (context.Context, func() bool) {
 	ctx, stop := context.WithCancelCause(ctx)
 	go func() {
@@ -91,8 +90,8 @@ func whileOpen(ctx context.Context, r io.Reader) (context.Context, func() bool) 
 	return ctx, func() bool { return context.Cause(ctx) == io.EOF }
 }
 
-// answered waits for the page's first message and reports whether one came. On a busy machine
-// the kernel's connection to the page may fail at first, so it is tried again.
+// answered waits for the page's first message and reports whether one arrived. On a busy machine
+// the kernel's first connection to the page may fail, so it is tried again.
 func answered(ctx context.Context, in *inbox) bool {
 	late := time.After(answerTime)
 	again := time.NewTicker(retryTime)

@@ -14,8 +14,8 @@ import (
 var stripSteps = [problems][]int{Rings: {0, 5, 20, 100}, XOR: {0, 2, 5, 50}, ElasticNet: {0, 20, 98, 500}}
 
 // A Strip shows a problem to a reader without controls: the large panels after some numbers of
-// steps, under the paper's settings, and the curves of that run. If the gradient has variants,
-// the strip compares the published one with the full one.
+// steps with the paper's settings, and the curves of that run. If the gradient has variants, the
+// strip compares the published one with the full one.
 type Strip struct {
 	Figure *figures.Figure
 	PNG    []byte // its picture

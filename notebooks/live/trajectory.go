@@ -16,7 +16,7 @@ const MaxSteps = 1000
 // state is the gradient method's state after a number of steps.
 type state struct {
 	CV, Train, Test experiment.Metrics // CV has no accuracy; a regression has none at all
-	// Angle is the angle between the direction descended and the exact gradient, in degrees;
+	// Angle is the angle between the descent direction and the exact gradient, in degrees. It is
 	// NaN if one of them is zero.
 	Angle  float64
 	Lambda [2]float64 // the elastic net's penalties
@@ -26,8 +26,8 @@ type state struct {
 // classifies reports whether the problem is one of classification.
 func (s state) classifies() bool { return !math.IsNaN(s.Test.Accuracy) }
 
-// trajectory is one run of the gradient method, from its start as far as it has
-// been asked to go.
+// trajectory is one run of the gradient method, from its start up to the last step that was
+// requested.
 type trajectory struct {
 	settings Settings
 	// coarse marks a preview, with fewer splits and fewer test examples.
@@ -38,8 +38,7 @@ type trajectory struct {
 	trial
 	next func() (state, error, bool)
 	stop func()
-	// perStep is the average time that a step took to compute, over the latest
-	// steps; 0 before the first.
+	// perStep is the average computing time of the latest steps. It is 0 before the first step.
 	perStep time.Duration
 }
 
@@ -50,7 +49,7 @@ type trial interface {
 	describe() string // the panels in words, the same for all runs
 }
 
-// view is the visible part: a run up to a step, and another one for comparison.
+// view is the visible part: a run up to a step, and another run for comparison.
 type view struct {
 	run    *trajectory
 	shown  int         // at most run.last()
@@ -60,8 +59,8 @@ type view struct {
 	pinnedName, prefix string
 }
 
-// layout is a picture: large panels side by side, small ones below each other
-// at their right, and the key to them all below.
+// layout is a picture: large panels side by side, small ones below each other to their right, and
+// the key below them all.
 type layout struct {
 	large, small []*figures.Panel
 	key          []figures.LegendEntry
@@ -91,8 +90,8 @@ func (r *trajectory) extend() bool {
 // last returns the number of steps taken; −1 before the first state.
 func (r *trajectory) last() int { return len(r.states) - 1 }
 
-// asked returns the number of steps that the run was asked for. A run that has ended was asked
-// for one more than it has; computed again with fewer, it would not reach its end.
+// asked returns the number of steps requested from the run. For a run that has ended it is one more
+// than the run has; with fewer, a new computation would not reach the end.
 func (r *trajectory) asked() int {
 	if r.done || r.err != nil {
 		return len(r.states)
@@ -100,8 +99,8 @@ func (r *trajectory) asked() int {
 	return r.last()
 }
 
-// A preview has 1 of coarseSplits splits, but at least minSplits, and 1 of
-// coarseTest test examples.
+// A preview uses one of coarseSplits splits, but at least minSplits, and one of coarseTest test
+// examples.
 const (
 	coarseSplits = 8
 	minSplits    = 8

@@ -13,8 +13,7 @@ import (
 	"cvgm/cvgm/experiment"
 )
 
-// known holds the parameters of each experiment that this cell's process has met, by
-// their type.
+// known holds the parameters of each experiment that this cell's process has met, by type.
 var known struct {
 	sync.Mutex
 	all map[reflect.Type]*parameters
@@ -47,9 +46,9 @@ func seen(p any) *parameters {
 	return of
 }
 
-// nameOf returns the name of the experiment of which p is the Params, from the name of
-// the type: elastic_net for ElasticNetParams. A look into the registry would make all
-// experiments inputs of the cell.
+// nameOf returns the name of the experiment whose Params is p. It uses the name of the type:
+// elastic_net for ElasticNetParams. A call of the registry would make all experiments inputs of the
+// cell.
 func nameOf(p any) string {
 	title := strings.TrimSuffix(reflect.Indirect(reflect.ValueOf(p)).Type().Name(), "Params")
 	return strings.ToLower(wordEnd.ReplaceAllString(title, "${1}_$2"))
@@ -57,9 +56,8 @@ func nameOf(p any) string {
 
 var wordEnd = regexp.MustCompile(`([a-z])([A-Z])`)
 
-// noteSet notes the changes that -p made to all parameters of a notebook. Under
-// ./reproduce.sh there may be no others, so before, the changes without -p, has to be
-// empty.
+// noteSet notes the changes that -p made to all parameters of a notebook. Under ./reproduce.sh
+// there may be no other changes. before, the changes without -p, must therefore be empty.
 func noteSet(before [][]experiment.Change, all []any) error {
 	known.Lock()
 	defer known.Unlock()
@@ -91,8 +89,8 @@ func noteComputed(p any) error {
 	return nil
 }
 
-// refuse returns an error under ./reproduce.sh if changes are not the wanted ones. Its outputs
-// have the default parameters, or the parameters of -p in their folder's name. The runner
+// refuse returns an error under ./reproduce.sh if changes differ from the wanted ones. There,
+// outputs have the default parameters, or the parameters of -p in their folder's name. The runner
 // recognises the error by its first word.
 func (of *parameters) refuse(changes, wanted []experiment.Change) error {
 	if os.Getenv(RecordVar) == "" {
@@ -122,8 +120,8 @@ func (of *parameters) refuse(changes, wanted []experiment.Change) error {
 	return fmt.Errorf("edited: its parameters were edited: %s; %s", strings.Join(edits, ", "), remedy)
 }
 
-// title returns the name of a field as -p takes it. The experiment's name comes before it if
-// another experiment of the cell has another value for the field.
+// title returns the name of a field in the form for -p. If another experiment of the cell has
+// another value for the field, the experiment's name precedes it.
 func (of *parameters) title(field string) string {
 	for _, other := range known.all {
 		if value, has := other.values[field]; has && value != of.values[field] {
@@ -133,8 +131,8 @@ func (of *parameters) title(field string) string {
 	return field
 }
 
-// changes lists, in the order of their names, the parameters with which this cell has computed
-// and which differ from the default ones.
+// changes lists the parameters with which this cell has computed and which differ from the
+// defaults, ordered by name.
 func changes() []experiment.Change {
 	known.Lock()
 	defer known.Unlock()
@@ -162,7 +160,7 @@ func changedLine(changes []experiment.Change) string {
 	return strings.Join(parts, "; ")
 }
 
-// shortened returns a parameter's value, of a long list its beginning, of a long text its end.
+// shortened returns a parameter's value: of a long list the beginning, and of a long text the end.
 func shortened(value string) string {
 	const most = 80
 	if value == "" {

@@ -14,13 +14,13 @@ import (
 	"cvgm/notebooks/source"
 )
 
-// Compute returns the result of the experiment with the parameters p, computed or from the
-// store. The key in the store is made from the parameters, the experiment's Run and all source
-// that it reaches (package source), without time stamps, so that a stale result is never used.
-// So p must have a type of this module, not of the notebook. Each cell of a repeated experiment
-// is kept as soon as it is done, and cells that workers of package worker have computed are
-// used. An error or an interrupt ends the notebook's cell. Under ./reproduce.sh all parameters
-// are refused except the default ones and those set by -p.
+// Compute returns the result of the experiment with the parameters p, computed or from the store.
+// The key in the store is made from the parameters, the experiment's Run and all source that it
+// reaches (package source), without time stamps. A stale result is therefore never used. p must
+// have a type of this module, not of the notebook. Each cell of a repeated experiment is kept as
+// soon as it is done. Cells computed by workers of package worker are used. An error or an
+// interrupt ends the notebook's cell. Under ./reproduce.sh all parameters are refused except the
+// defaults and those set by -p.
 //
 //	result := notebook.Compute(params())
 func Compute[R any](p interface {
@@ -63,12 +63,12 @@ func Compute[R any](p interface {
 	return result
 }
 
-// twinShift is far above one rounding, 2⁻⁵³, so that the twin shows at least the sum of a
-// path's roundings. It is far below the precision of any parameter.
+// twinShift is far above one rounding, 2⁻⁵³, so the twin shows at least the sum of a path's
+// roundings. It is far below the precision of any parameter.
 const twinShift = 1.0 / (1 << 40)
 
-// twin returns a copy of p in which each floating-point number is larger by twinShift of
-// itself. p must not hold pointers or maps.
+// twin returns a copy of p with each floating-point number multiplied by 1 + twinShift. p must not
+// hold pointers or maps.
 func twin[P any](p P) P {
 	var move func(v reflect.Value)
 	move = func(v reflect.Value) {

@@ -16,15 +16,15 @@ import (
 	"cvgm/notebooks/source"
 )
 
-// sessionVar is set by Jupyter's server to the notebook's path, and kernelFolderVar
-// by GoNB to a folder that is removed with the kernel.
+// sessionVar is set by Jupyter's server to the notebook's path. kernelFolderVar is set by GoNB to a
+// folder that is removed with the kernel.
 const (
 	sessionVar      = "JPY_SESSION_NAME"
 	kernelFolderVar = "GONB_TMP_DIR"
 )
 
-// NoteCopy prints, once for each kernel, that the notebook is a copy whose original
-// has become newer. Params and Compute call it.
+// NoteCopy prints a note if the notebook is a copy whose original has changed since. It does so
+// once for each kernel. Params and Compute call it.
 var NoteCopy = sync.OnceFunc(func() {
 	session := os.Getenv(sessionVar)
 	if session == "" {
@@ -46,8 +46,8 @@ var NoteCopy = sync.OnceFunc(func() {
 	fmt.Printf("This copy is older than its original: ./reproduce.sh reset %s replaces it and keeps it in copies/replaced.\n", name)
 })
 
-// newerOriginal returns the file name of the original that a copy in the checkout
-// root was made from, if its cells are others by now, and "" otherwise.
+// newerOriginal returns the file name of a copy's original if the original's cells have changed
+// since the copy was made, and "" otherwise. The copy is in the checkout root.
 func newerOriginal(root, file string) string {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -75,8 +75,8 @@ func newerOriginal(root, file string) string {
 	return name
 }
 
-// cellsDigest returns the digest of a notebook's cells, their types and sources, as
-// ./reproduce.sh leaves it in a copy.
+// cellsDigest returns the digest of a notebook's cells, their types and sources. ./reproduce.sh
+// stores it in a copy.
 func cellsDigest(notebook []byte) (string, error) {
 	var content struct {
 		Cells []struct {

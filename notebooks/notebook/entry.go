@@ -29,9 +29,9 @@ type entry struct {
 	journal *store.Journal
 }
 
-// newEntry returns the place of a function's result for params. Source is a hash of
-// all that the function depends on. The key is the hash of store.Format, source, function, the
-// type of params and their JSON; the cells of a result share it.
+// newEntry returns the entry of a function's result for params. source is a hash of everything on
+// which the function depends. The key is the hash of store.Format, source, function, the type of
+// params and their JSON. The cells of a result share it.
 func newEntry(dir, function, source string, params any) (*entry, error) {
 	function = path.Base(function) // experiment.ElasticNetParams.Run
 	text, err := json.Marshal(params)
@@ -43,9 +43,8 @@ func newEntry(dir, function, source string, params any) (*entry, error) {
 	return &entry{path: store.Path(dir, function, key), function: function, params: text, key: key}, nil
 }
 
-// Load and Keep make an entry the experiment.Keeper of its cells, which earlier runs and
-// workers of package worker have left in the store. Both add files of records to the same
-// folder.
+// Load and Keep make an entry the experiment.Keeper of its cells. The store has cells from earlier
+// runs and from workers of package worker. Both add files of records to the same folder.
 
 func (e *entry) Load(i int, cell any) bool {
 	e.once.Do(e.open)
@@ -75,7 +74,7 @@ func (e *entry) open() {
 	e.noteUnkept(err)
 }
 
-// close removes the cells, which are part of the result now if there is one.
+// close removes the cells if there is a result, which includes them.
 func (e *entry) close(complete bool) {
 	if e.journal != nil {
 		e.noteUnkept(e.journal.Close())
@@ -85,8 +84,7 @@ func (e *entry) close(complete bool) {
 	}
 }
 
-// load reads a file that save wrote. It reports a damaged file in a note, and treats it as
-// absent.
+// load reads a file that save wrote. It reports a damaged file in a note, and treats it as missing.
 func (e *entry) load(path string, to any) bool {
 	err := store.Read(path, to)
 	if err == nil {
@@ -99,8 +97,8 @@ func (e *entry) load(path string, to any) bool {
 	return false
 }
 
-// save writes a result under its checksum, whole or not at all, and reports whether it has. If
-// the store cannot be written to, the result is used all the same.
+// save writes a result with its checksum, completely or not at all, and reports whether it has
+// written it. If the store is not writable, the result is still used.
 func (e *entry) save(path string, from any) bool {
 	err := store.Write(path, from)
 	e.noteUnkept(err)

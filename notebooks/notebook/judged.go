@@ -14,9 +14,9 @@ import (
 	"cvgm/notebooks/source"
 )
 
-// Judged returns the paper's claims as judged by the results of a draw. For draw 0 the verdicts
-// come from all draws that ./reproduce.sh --again has recorded. note reports a record that
-// other sources made, with the rows that they have moved, or one that cannot be used.
+// Judged returns the paper's claims, judged by the results of a draw. For draw 0 the verdicts come
+// from all draws that ./reproduce.sh --again has recorded. note reports a record that cannot be
+// used, or one that other sources made, with the rows that have changed since.
 func Judged(p ResultsParams, results claims.Results) (judged []claims.Claim, note string) {
 	judged = claims.Claims(results)
 	var record bytes.Buffer
@@ -33,8 +33,8 @@ func Judged(p ResultsParams, results claims.Results) (judged []claims.Claim, not
 	return pooledBy(recorded, judged, currentSource)
 }
 
-// pooledBy judges claims of draw 0 by recorded draws. If these cannot be used, it returns the
-// claims as they are and a note with the reason.
+// pooledBy judges claims of draw 0 by recorded draws. If the record cannot be used, it returns the
+// claims unchanged and a note with the reason.
 func pooledBy(recorded []byte, judged []claims.Claim, current func(function string) string) (pooled []claims.Claim, note string) {
 	draws, first, err := claims.ReadRecords(bytes.NewReader(recorded))
 	if err == nil && first != 0 {
@@ -49,8 +49,8 @@ func pooledBy(recorded []byte, judged []claims.Claim, current func(function stri
 	return pooled, noteOf(len(draws), olderSources(recorded, current), claims.Moved(judged, draws[0]))
 }
 
-// noteOf reports which sources have changed since the draws were recorded, and the rows of draw 0
-// that this has moved.
+// noteOf reports which sources have changed since the draws were recorded, and which rows of draw 0
+// have changed by that.
 func noteOf(draws int, older, moved []string) string {
 	if older == nil && moved == nil {
 		return ""
@@ -76,9 +76,8 @@ func counted(names []string) string {
 
 var sourceLine = regexp.MustCompile(`(?m)^# (\S+) (\S+)$`)
 
-// olderSources names the experiments whose source has changed since the draws were recorded.
-// The record's comments hold the old sources: a function and the hash of everything that it
-// reaches.
+// olderSources names the experiments whose source has changed since the draws were recorded. The
+// record's comments hold the old sources: a function and the hash of everything that it reaches.
 func olderSources(recorded []byte, current func(function string) string) []string {
 	var older []string
 	for _, found := range sourceLine.FindAllSubmatch(recorded, -1) {
@@ -90,8 +89,8 @@ func olderSources(recorded []byte, current func(function string) string) []strin
 	return older
 }
 
-// currentSource returns the hash of all source that an experiment reaches, or "" if there is no
-// experiment of this name.
+// currentSource returns the hash of all source that an experiment reaches. It returns "" if there
+// is no experiment of this name.
 func currentSource(function string) string {
 	hash, err := module().Function("cvgm/cvgm/experiment/" + function) // the record names the package alone
 	if err != nil {

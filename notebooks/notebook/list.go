@@ -6,8 +6,8 @@ import (
 	"cvgm/cvgm/experiment/registry"
 )
 
-// listed records a missing result if ListVar is set, and reports whether it did. Results of
-// functions that are not in the registry are computed by the notebook's own run.
+// listed records a missing result if ListVar is set, and reports whether it did. It skips functions
+// that are not in the registry, because the notebook's own run computes their results.
 func listed(e *entry, params any) bool {
 	registered := registry.Of(params)
 	if os.Getenv(ListVar) == "" || registered == nil {

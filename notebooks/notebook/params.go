@@ -15,15 +15,15 @@ import (
 	"cvgm/cvgm/experiment"
 )
 
-// Params applies the overrides of ParamsVar to the parameters of a notebook's
-// experiments, each a pointer to an experiment's Params, and checks the result. A
-// name sets the parameter in all experiments that have it, and with the experiment's
-// name and a dot before it in one: K, elastic_net_seeds.K. An unknown name or a bad
-// value of ParamsVar ends the cell with a list of the valid ones, and so does the
-// name help. Values that the experiments would refuse end the cell with a line each.
+// Params applies the overrides of ParamsVar to the parameters of a notebook's experiments, each a
+// pointer to an experiment's Params, and checks the result. A name sets the parameter in all
+// experiments that have it. With the experiment's name and a dot before it, it sets the parameter
+// in one: K, elastic_net_seeds.K. An unknown name or a bad value of ParamsVar, and the name help,
+// end the cell with a list of the valid ones. Values that the experiments would refuse end the cell
+// with one line each.
 //
-// Params ends every cell with an error while the last run of the cell of parameters has not
-// reached the end of [Accept].
+// Params ends every cell with an error if the last run of the parameters' cell has not reached the
+// end of [Accept].
 //
 //	net, seeds := experiment.DefaultElasticNet(), experiment.DefaultElasticNetSeeds()
 //	notebook.Params(&net, &seeds)
@@ -47,17 +47,17 @@ func Params(all ...any) {
 	}
 }
 
-// unaccepted is the name of the file that the first line of the cell of parameters makes in
-// the kernel's folder. The shell runs that line before the cell is compiled. While an edit of
-// the cell does not compile, GoNB keeps the declarations of an earlier run.
+// unaccepted is the name of a file in the kernel's folder. The first line of the parameters' cell
+// makes it; the shell runs that line before the cell is compiled. While an edit of the cell does
+// not compile, GoNB keeps the declarations of an earlier run.
 const unaccepted = "unaccepted"
 
 // accepting is set while Accept runs.
 var accepting bool
 
-// Accept calls params, a function without arguments that calls Params, and then removes the
-// mark of the cell of parameters. An error of Params ends the cell, and the mark stays. The
-// first and the last line of that cell are
+// Accept calls params, a function without arguments that calls Params, and then removes the mark of
+// the parameters' cell. An error of Params ends the cell, and the mark remains. The first and the
+// last line of that cell are
 //
 //	!*touch unaccepted # until the last line of this cell has run
 //	notebook.Accept(params)
@@ -97,8 +97,8 @@ func markPath() string {
 	return filepath.Join(folder, unaccepted)
 }
 
-// checkAll returns the errors of all parameters that their experiments would refuse,
-// each on a line.
+// checkAll returns one error for all parameters that their experiments would refuse, with a line
+// for each.
 func checkAll(all []any) error {
 	var problems []error
 	for _, p := range all {

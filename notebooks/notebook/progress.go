@@ -13,10 +13,10 @@ import (
 // kernelVar is set by GoNB if a front end is attached.
 const kernelVar = "GONB_JUPYTER_KERNEL_ID"
 
-// progress returns a function by which several goroutines report the progress of an experiment,
-// and one to be called at the end. Headless, progress goes to the file of ProgressVar; with a
-// front end, to a line in the notebook that the end removes. Otherwise it is discarded, so that
-// a notebook's output never depends on time.
+// progress returns two functions: one by which several goroutines report the progress of an
+// experiment, and one to be called at the end. Without a front end, progress goes to the file of
+// ProgressVar. With one, it goes to a line in the notebook, which is removed at the end. Otherwise
+// it is discarded, so that a notebook's output never depends on time.
 func progress() (report func(done, total int), end func()) {
 	file := os.Getenv(ProgressVar)
 	if file == "" && os.Getenv(kernelVar) == "" {
@@ -58,7 +58,7 @@ func progress() (report func(done, total int), end func()) {
 	return report, end
 }
 
-// timeLeft estimates the remaining time from the time that the finished part took; 0: unknown.
+// timeLeft estimates the remaining time from the time of the finished part. 0: unknown.
 func timeLeft(done, left int, took time.Duration) time.Duration {
 	if done <= 0 {
 		return 0

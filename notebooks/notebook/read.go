@@ -8,11 +8,11 @@ import (
 	"cvgm/notebooks/source"
 )
 
-// Read reads the CSV file p.File, for [Compute]. A relative path begins in the checkout. The
-// digest of the content becomes part of the result's key in the store. So no result of another
-// content is found, and ./reproduce.sh runs the notebook again when the file changes. Under
-// TwinVar a target that is a number is moved. An error of the file, or of a column, ends the
-// cell with one line.
+// Read reads the CSV file p.File, for [Compute]. A relative path begins in the checkout. The digest
+// of the content becomes part of the result's key in the store. So results of other contents are
+// not found, and ./reproduce.sh runs the notebook again when the file changes. Under TwinVar a
+// numeric target is multiplied by 1 + 2⁻⁴⁰. An error of the file, or of a column, ends the cell
+// with one line.
 //
 //	result := notebook.Compute(notebook.Read(p))
 func Read(p mydata.MyDataParams) mydata.MyDataParams {

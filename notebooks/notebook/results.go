@@ -21,9 +21,9 @@ type ResultsParams struct{ experiment.FreshData }
 
 func (ResultsParams) Defaults() any { return ResultsParams{} }
 
-// Results returns the material for the judgement of the paper's claims: every experiment at its
-// default parameters, from the store if it holds them, and the recorded timings. Experiments
-// with fresh data use p's draw.
+// Results returns the results on which the paper's claims are judged: every experiment at its
+// default parameters, from the store if possible, and the recorded timings. Experiments with fresh
+// data use p's draw.
 func Results(p ResultsParams) claims.Results {
 	Check(noteComputed(p))
 	return claims.Results{
@@ -50,8 +50,8 @@ func Results(p ResultsParams) claims.Results {
 	}
 }
 
-// onDraw returns an experiment's parameters on the draw of all results, which the notebook's
-// parameters have set.
+// onDraw returns an experiment's parameters with the draw of all results, which the notebook's
+// parameters set.
 func onDraw[P any](all ResultsParams, p P) P {
 	Check(experiment.Set(&p, "Draw", strconv.Itoa(all.Draw)))
 	Check(noteSet([][]experiment.Change{nil}, []any{&p}))

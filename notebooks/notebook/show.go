@@ -17,11 +17,10 @@ import (
 	"github.com/janpfeifer/gonb/gonbui/protocol"
 )
 
-// outFolder returns the folder to which an output of this name is written: the folder of
-// OutVar, or else runs/NOTEBOOK/interactive/PARAMETERS, so that experiments in a notebook
-// do not touch the paper's outputs. NOTEBOOK is the folder of figures/out that has an output of
-// this name, or else one with the name of an experiment of the cell. PARAMETERS lists the
-// changes.
+// outFolder returns the folder for an output of this name. It is the folder of OutVar, or otherwise
+// runs/NOTEBOOK/interactive/PARAMETERS, so that experiments in a notebook do not change the paper's
+// outputs. NOTEBOOK is the folder of figures/out with an output of this name, or one with the name
+// of an experiment of the cell. PARAMETERS lists the changes.
 func outFolder(root, name string, changes []experiment.Change) string {
 	if dir := os.Getenv(OutVar); dir != "" {
 		return dir
@@ -35,8 +34,8 @@ func outFolder(root, name string, changes []experiment.Change) string {
 	return filepath.Join(root, "runs", of, "interactive", label(changes))
 }
 
-// namesake returns the name of an experiment of the cell that a folder of figures/out shares,
-// or "".
+// namesake returns the name of an experiment of the cell that is also a folder of figures/out, or
+// "".
 func namesake(root string) string {
 	known.Lock()
 	defer known.Unlock()
@@ -61,8 +60,8 @@ func committedCSV(root, name string) string {
 	return ""
 }
 
-// label returns the name of the folder for outputs with these changes, as ./reproduce.sh names
-// the folders of -p.
+// label returns the name of the folder for outputs with these changes. ./reproduce.sh uses the same
+// names for the folders of -p.
 func label(changes []experiment.Change) string {
 	if len(changes) == 0 {
 		return "default"
@@ -79,8 +78,8 @@ func label(changes []experiment.Change) string {
 	return hex.EncodeToString(sum[:])[:32]
 }
 
-// quoted returns a text as a name of a file, with all bytes escaped but letters, digits and
-// some marks, as ./reproduce.sh does.
+// quoted returns a text as a file name. All bytes are escaped except letters, digits and some
+// marks, as in ./reproduce.sh.
 func quoted(text string) string {
 	var b strings.Builder
 	for _, c := range []byte(text) {
@@ -112,7 +111,7 @@ func Show(outputs ...figures.Output) {
 
 // ShowDrawn shows a figure without writing it to the output folder. png is its picture.
 //
-// A figure is two outputs: the picture as image/png, which every host and converter shows, and
+// A figure makes two outputs: the picture as image/png, which every host and converter shows, and
 // below it the caption with the alternative text.
 func ShowDrawn(f *figures.Figure, png []byte) {
 	for _, data := range shown(f, png) {
@@ -143,7 +142,7 @@ func Fold(tables ...*figures.Table) {
 	}
 }
 
-// Text shows texts in Markdown, usually readings of results; hyphens before numbers become minus
+// Text shows texts in Markdown, usually readings of results. Hyphens before numbers become minus
 // signs. An empty text shows nothing.
 func Text(texts ...string) {
 	for _, text := range texts {
@@ -163,8 +162,8 @@ func Save(outputs ...figures.Output) {
 	}
 }
 
-// SaveFile writes a text to the output folder, under a name with its ending. Without
-// OutVar it prints the path, from the checkout.
+// SaveFile writes a text to the output folder. name includes the ending. Without OutVar it prints
+// the path, relative to the checkout.
 func SaveFile(name, text string) {
 	root := Must(source.Root())
 	dir := outFolder(root, strings.TrimSuffix(name, filepath.Ext(name)), changes())
@@ -175,9 +174,8 @@ func SaveFile(name, text string) {
 	}
 }
 
-// save writes an output and returns its folder. If the cell computed with other parameters than
-// the default ones, the output lists them, and a figure shows the default curves behind its
-// own.
+// save writes an output and returns its folder. If the cell computed with parameters other than the
+// defaults, the output lists them, and a figure shows the default curves behind its own.
 func save(o figures.Output) string {
 	root, changes := Must(source.Root()), changes()
 	name, caption := o.Describe()
@@ -199,11 +197,11 @@ func save(o figures.Output) string {
 	return dir
 }
 
-// captionKey is in the metadata of an output that is the caption of the picture before it.
+// captionKey is in the metadata of an output that is the caption of the preceding picture.
 const captionKey = "cvgm_caption"
 
-// shown returns a figure as outputs for the notebook: the picture, as wide as the figure on paper,
-// and its caption.
+// shown returns a figure as outputs for the notebook: its caption, and the picture, as wide as the
+// figure on paper.
 func shown(f *figures.Figure, png []byte) []*protocol.DisplayData {
 	const pixels = 96 / 72. // of CSS, for each point
 	picture := map[string]string{"alt": f.Alt(), "width": fmt.Sprintf("%.0f", pixels*f.Width.Points())}
@@ -221,7 +219,8 @@ func captionMarkdown(f *figures.Figure) string {
 
 // captionHTML returns the caption, and the alternative text for screen readers, because Jupyter
 // gives the picture none. In a trusted notebook, a dark theme inverts the lightness of the
-// picture before it. Surfaces keep theirs, because their captions describe which shades are low.
+// preceding picture. Surfaces are not inverted, because their captions describe which shades are
+// low.
 func captionHTML(f *figures.Figure) string {
 	_, caption := f.Describe()
 	class, filter := "cvgm-figure", "invert(1) hue-rotate(180deg)"

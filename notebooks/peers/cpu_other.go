@@ -6,5 +6,6 @@ import "time"
 
 var began = time.Now()
 
-// cpuSeconds returns the time since the start: this system has no processor time in package syscall.
+// cpuSeconds returns the time since the start, because package syscall has no processor time on
+// this system.
 func cpuSeconds() float64 { return time.Since(began).Seconds() }

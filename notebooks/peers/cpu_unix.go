@@ -8,7 +8,7 @@ import (
 )
 
 // cpuSeconds returns the processor time of this process so far. Other processes on the machine
-// lengthen it far less than the time on the clock.
+// affect it far less than the time on the clock.
 func cpuSeconds() float64 {
 	var r syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {

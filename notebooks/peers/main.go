@@ -3,10 +3,10 @@
 //
 //	go run ./notebooks/peers [-learner elastic-net|logistic|svc] FILE
 //
-// FILE has a header line, a column y with the labels, a column fold with a name of each
-// example's fold, and the features. Peers prints JSON: the tuned hyperparameters and their CV
-// loss, the numbers of evaluations and fits, the warnings, the out-of-fold predictions
-// (decision values), and the processor seconds of Tune alone, with one worker.
+// FILE has a header line, a column y with the labels, a column fold with the name of each example's
+// fold, and the features. Peers prints JSON: the tuned hyperparameters and their CV loss, the
+// numbers of evaluations and fits, the warnings, the out-of-fold predictions (decision values), and
+// the processor seconds of Tune alone, with one worker.
 package main
 
 import (
@@ -102,7 +102,7 @@ func tuneOne(text io.Reader, learner learn.Learner) (*result, error) {
 	return r, nil
 }
 
-// foldSplits returns one split for each fold, which validates on it and trains on all others.
+// foldSplits returns one split for each fold. It validates on the fold and trains on all others.
 func foldSplits(fold []int) []cvgm.Split {
 	count := 0
 	for _, f := range fold {

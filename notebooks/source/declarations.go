@@ -20,8 +20,8 @@ type name struct {
 	declared   bool // that the package declares it is certain, as in path.name
 }
 
-// A declaration is one of a package's own: a function, a method, a type,
-// variables that are declared together, or a group of constants.
+// A declaration of a package: a function, a method, a type, variables that are declared together,
+// or a group of constants.
 type declaration struct {
 	title    string   // Figure.PNG; the first two names of a joint declaration
 	names    []string // Figure; none for an initialiser, which is an init function or a variable called _
@@ -30,8 +30,8 @@ type declaration struct {
 	text     []byte // its source, with the comments before it
 	hash     string
 	mentions []name // the names that it uses, of its own package and of others
-	// An initialiser has no effect on declarations that do not reach a variable of
-	// the package that it may set, unless always is set.
+	// An initialiser affects only declarations that reach a variable of the package which it may
+	// set, unless always is set.
 	sets   map[string]bool
 	always bool
 }
@@ -55,9 +55,9 @@ type file struct {
 	dots    []string          // import paths of the packages that it imports as .
 }
 
-// parseFiles parses the files of a package, up to its declarations. packageName returns the
-// name of the package at an import path. If files have syntax errors, the first error is
-// returned with the parsed part.
+// parseFiles parses the files of a package down to its declarations. packageName returns the name
+// of the package at an import path. If files have syntax errors, it returns the first error with
+// the parsed part.
 func parseFiles(importPath string, files map[string][]byte, names []string, packageName func(path string) string) (*parsed, error) {
 	p := &parsed{path: importPath, fset: token.NewFileSet(), declared: map[string][]*declaration{}}
 	var first error
@@ -174,8 +174,8 @@ func base(e ast.Expr) (name string) {
 	return name
 }
 
-// mentions lists the names in node that may denote declarations of packages, each once. Names
-// of universe and of fields may be among them; names declared inside functions are not.
+// mentions lists the names in node that may denote declarations of packages, each once. The list
+// may include names of universe and of fields, but not names declared inside functions.
 func (p *parsed) mentions(f *file, node ast.Node) []name {
 	var found []name
 	seen := map[name]bool{}
@@ -210,14 +210,14 @@ func (p *parsed) mentions(f *file, node ast.Node) []name {
 	return found
 }
 
-// local reports whether the parser found the name declared inside a function. It
-// resolves names without types, which go/types would need every import for.
+// local reports whether the parser found the name declared inside a function. The parser resolves
+// names without types; go/types would need every import.
 func (f *file) local(id *ast.Ident) bool {
 	return id.Obj != nil && f.ast.Scope.Lookup(id.Name) != id.Obj
 }
 
-// effects finds the effects of an initialiser. If an init function only calls functions of its
-// own package, it may set the variables that it mentions, and the variables that the called
+// effects finds the effects of an initialiser. An init function may call only functions of its own
+// package. It may then set the variables that it mentions, and the variables that the called
 // functions mention, directly or through further calls. A variable called _ may have any effect.
 func (p *parsed) effects(i *declaration) {
 	i.sets = map[string]bool{}
@@ -256,9 +256,9 @@ func (p *parsed) effects(i *declaration) {
 	i.always = i.always || len(i.sets) == 0
 }
 
-// hashTokens hashes the tokens of a declaration's source from an offset on, and
-// directives to the compiler such as //go:embed from its start on. Other comments
-// and the layout do not count.
+// hashTokens hashes the tokens of a declaration's source from an offset on. It includes directives
+// to the compiler such as //go:embed from the declaration's start on. It ignores other comments and
+// the layout.
 func hashTokens(kind token.Token, text []byte, offset int) string {
 	var s scanner.Scanner
 	f := token.NewFileSet().AddFile("", -1, len(text))

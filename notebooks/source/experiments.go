@@ -10,8 +10,8 @@ import (
 
 // Experiments returns the notebooks of the checkout root that are experiments, in their order.
 // These are the notebooks in its folder notebooks that git tracks. Without git, they are the
-// notebooks without a name that JupyterLab has given, such as Untitled1 or 01_net-Copy1. The
-// others are scratch notebooks. ./reproduce.sh has the same rule.
+// notebooks whose name JupyterLab has not given, such as Untitled1 or 01_net-Copy1. All others are
+// scratch notebooks. ./reproduce.sh has the same rule.
 func Experiments(root string) ([]string, error) {
 	found, err := filepath.Glob(filepath.Join(root, "notebooks", "*.ipynb"))
 	if err != nil {
@@ -29,8 +29,8 @@ func Experiments(root string) ([]string, error) {
 
 var scratch = regexp.MustCompile(`^Untitled|-Copy\d+\.ipynb$`)
 
-// Tracked returns the names below root of the files that git tracks, staged ones
-// included, and whether git tracks the checkout at all.
+// Tracked returns the names below root of the files that git tracks, including staged ones. It also
+// returns whether git tracks the checkout at all.
 func Tracked(root string) (names []string, git bool) {
 	out, err := exec.Command("git", "-c", "safe.directory="+root, "-C", root, "ls-files", "-z").Output()
 	names = strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")

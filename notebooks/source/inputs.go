@@ -15,15 +15,15 @@ import (
 	"strings"
 )
 
-// The records of timings and of the draws, inputs of source that has their names as strings.
+// The records of timings and of the draws. They are inputs of sources that have their names as
+// strings.
 const (
 	timingsFile = "figures/out/timings.json"
 	drawsFile   = "figures/out/draws.csv"
 )
 
-// Inputs holds the version or the hash of each input by its name: "Go",
-// "go.mod's go line", "module PATH", "code cells", "FOLDER/DECLARATION", or
-// "FOLDER/FILE" for a file that is not Go's.
+// Inputs maps the name of each input to its version or hash. Names are "Go", "go.mod's go line",
+// "module PATH", "code cells", "FOLDER/DECLARATION", and "FOLDER/FILE" for a file that is not Go's.
 type Inputs map[string]string
 
 // Hash returns one hash of all inputs.
@@ -35,8 +35,8 @@ func (in Inputs) Hash() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Function returns one hash of the inputs of a function or a method of this module. title is
-// its name in runtime.Func. The hash is kept in the list of packages, and removed with it.
+// Function returns one hash of the inputs of a function or a method of this module. title is its
+// name in runtime.Func. The hash is stored with the list of packages, and removed with it.
 func (m *Module) Function(title string) (string, error) {
 	if hash := m.listing.Functions[title]; hash != "" {
 		return hash, nil
@@ -59,8 +59,8 @@ func (m *Module) Function(title string) (string, error) {
 // cvgm/figures.(*Figure).PNG and cvgm/figures.Map[...].func1.
 var functionName = regexp.MustCompile(`^((?:.*/)?[^./]+)\.[(*]*([\pL_][\pL_\d]*)`)
 
-// Cells returns the inputs of a notebook with these code cells. Cells that cannot
-// be parsed depend on every declaration of the module.
+// Cells returns the inputs of a notebook with these code cells. If cells cannot be parsed, they
+// depend on every declaration of the module.
 func (m *Module) Cells(cells []string) Inputs {
 	r := m.reach()
 	h := sha256.New()
@@ -79,7 +79,7 @@ func (m *Module) Cells(cells []string) Inputs {
 		}
 		return r.in
 	}
-	// An import of one cell counts in all cells, and GoNB adds missing imports.
+	// An import of one cell applies to all cells, and GoNB adds missing imports.
 	imports := map[string]string{}
 	for at, known := range m.listing.Packages {
 		if known.Folder != "" {
@@ -105,8 +105,8 @@ func (m *Module) Cells(cells []string) Inputs {
 	return r.in
 }
 
-// program returns the Go file of a cell: the lines after %% are the function main, and other
-// lines of GoNB and of the shell are left out.
+// program returns the Go file of a cell. The lines after %% become the function main. It leaves out
+// other lines of GoNB and of the shell.
 func program(cell string) string {
 	var b strings.Builder
 	b.WriteString("package main\n")
@@ -134,7 +134,7 @@ func (m *Module) packageName(at string) string {
 }
 
 // parse returns the declarations of a package of this module, nil for others. If a file has a
-// syntax error, its other declarations count, because nothing can be computed with this file
+// syntax error, only its other declarations count, because nothing can be computed with this file
 // anyway.
 func (m *Module) parse(at string) *parsed {
 	p, known := m.parsed[at]
@@ -159,8 +159,8 @@ func (m *Module) reach() *reach {
 	return &reach{m: m, in: in, linked: map[string]bool{}, visited: map[*declaration]bool{}}
 }
 
-// link adds the inputs that a package and its imports bring along, whichever of their names are
-// used. go.mod gives the version of a module that only cells import.
+// link adds the inputs that a package and its imports have regardless of the names used. go.mod
+// gives the version of a module that only cells import.
 func (r *reach) link(at string) {
 	if r.linked[at] {
 		return
@@ -218,8 +218,8 @@ func (r *reach) whole(at string) {
 	}
 }
 
-// add adds declarations of a package with all that they mention, and the
-// initialisers that may set them.
+// add adds declarations of a package with everything that they mention, and the initialisers that
+// may set them.
 func (r *reach) add(at string, declarations ...*declaration) {
 	p := r.m.parse(at)
 	for _, d := range declarations {

@@ -1,13 +1,12 @@
-// Package source finds the inputs of a notebook's cells, or of a function of
-// this module: declarations of Go, versions of other modules, Go itself. Two sets
-// of inputs with the same hashes give the same results.
+// Package source finds the inputs of a notebook's cells, or of a function of this module: Go
+// declarations, versions of other modules, and Go itself. Two sets of inputs with the same hashes
+// give the same results.
 //
-// The declarations count that the cells reach by their names: functions, types
-// with all their methods, variables, groups of constants, each without its
-// comments. Names are resolved without types, so a name counts for everything that
-// it may denote. A name that is not found makes its whole package count. An init
-// function counts for declarations that reach a variable that it may set; initial
-// values of variables are taken to set no others.
+// The cells depend on the declarations that they reach by name: functions, types with all their
+// methods, variables, and groups of constants, each without its comments. Names are resolved
+// without types, so a name stands for everything that it may denote. If a name is not found, its
+// whole package counts. An init function counts for declarations that reach a variable which it may
+// set. Initial values of variables are assumed to set no others.
 package source
 
 import (
@@ -29,8 +28,7 @@ import (
 	"strings"
 )
 
-// A Module is the source of the module at one moment. It is not safe for
-// concurrent use.
+// A Module is the source of the module at one time. It is not safe for concurrent use.
 type Module struct {
 	root    string
 	files   map[string][]byte // of every Go file but tests, by its name below the root
@@ -74,8 +72,8 @@ func Root() (string, error) {
 	}
 }
 
-// Open reads the module in the folder root. go list gives its packages; the answer is kept in
-// the file .work/packages.json until a file changes.
+// Open reads the module in the folder root. go list gives its packages. Its output is kept in the
+// file .work/packages.json until a file changes.
 func Open(root string) (*Module, error) {
 	root, err := filepath.Abs(root)
 	if err != nil {
@@ -147,8 +145,8 @@ func (m *Module) read() (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), err
 }
 
-// list runs go list. Modules that a folder replaces have no version, so their files count like
-// this module's, and the listing gets a stamp that no later one has.
+// list runs go list. Modules that a folder replaces have no version. Their files then count like
+// this module's, and the listing gets a stamp that no later listing has.
 func list(root string) (l listing, err error) {
 	const fields = "ImportPath,Name,Dir,Module,Imports,GoFiles,SFiles,EmbedFiles"
 	cmd := exec.Command("go", "list", "-deps", "-json="+fields, "./...")
@@ -214,8 +212,8 @@ func list(root string) (l listing, err error) {
 	return l, nil
 }
 
-// WriteFile writes a file so that, whenever the machine stops, the name holds
-// all of it or nothing new. It makes the folder if there is none.
+// WriteFile writes a file atomically: whenever the machine stops, the name holds either all of it
+// or its previous content. It makes the folder if it is missing.
 func WriteFile(name string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err

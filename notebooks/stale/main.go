@@ -2,11 +2,11 @@
 //
 //	go run ./notebooks/stale [-json] [NOTEBOOK[=FOLDER] …]
 //
-// NOTEBOOK is a file such as notebooks/01_elastic_net.ipynb. Without one, all notebooks that git
-// tracks are examined or, without git, all but scratch notebooks, which JupyterLab names Untitled1.
-// FOLDER holds the notebook's outputs; its default is figures/out/01_elastic_net. With -json the
-// output also lists each notebook's inputs, in the form that ./reproduce.sh writes to
-// FOLDER/provenance.json after a run.
+// NOTEBOOK is a file such as notebooks/01_elastic_net.ipynb. Without one, it examines all notebooks
+// that git tracks. Without git, it examines all except scratch notebooks, which JupyterLab names
+// Untitled1. FOLDER holds the notebook's outputs; its default is figures/out/01_elastic_net. With
+// -json the output also lists each notebook's inputs, in the form in which ./reproduce.sh writes
+// them to FOLDER/provenance.json after a run.
 package main
 
 import (

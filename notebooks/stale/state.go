@@ -19,8 +19,8 @@ import (
 	"cvgm/notebooks/source"
 )
 
-// runner lists the files of ./reproduce.sh that run the cells and write the
-// notebook. Its other files do not show in outputs.
+// runner lists the files of ./reproduce.sh that run the cells and write the notebook. Its other
+// files do not affect outputs.
 var runner = []string{"notebooks/runner/requirements.txt", "notebooks/runner/environment.py", "notebooks/runner/execute.py", "notebooks/runner/layout.py"}
 
 const extension = ".ipynb" // of notebooks
@@ -33,8 +33,8 @@ type state struct {
 	Notebook string   `json:"notebook"`
 	Folder   string   `json:"folder"`
 	Reasons  []string `json:"reasons"` // to run the notebook; none if the outputs agree with its inputs
-	// Rewrite is set if only text outside the code cells changed since the run, or
-	// the layout of the file: the notebook is to be written in its plain form.
+	// Rewrite is set if only text outside the code cells, or the layout of the file, has changed
+	// since the run. The notebook then has to be written again in its plain form.
 	Rewrite bool          `json:"rewrite"`
 	Inputs  source.Inputs `json:"inputs"`
 }
@@ -63,8 +63,8 @@ type provenance struct {
 	Results                   []struct{ Function, Key string }
 }
 
-// readProvenance returns an error that is fs.ErrNotExist if there is no file, and another error
-// if the file is damaged.
+// readProvenance returns an error that is fs.ErrNotExist if the file is missing, and another error
+// if it is damaged.
 func readProvenance(file string) (p provenance, err error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -81,7 +81,7 @@ func readProvenance(file string) (p provenance, err error) {
 	return p, nil
 }
 
-// stateOf reports whether a notebook has to run again, for one of these reasons:
+// stateOf reports whether a notebook has to run again. The reasons are:
 //
 //   - It never ran, or its record of inputs is damaged.
 //   - An input changed: its code cells, the declarations and files that they reach, the
@@ -161,8 +161,8 @@ func codeCells(text []byte) []cell {
 	return slices.DeleteFunc(notebook.Cells, func(c cell) bool { return c.Type != "code" })
 }
 
-// digest returns a digest of code cells with their outputs, which ./reproduce.sh
-// computes, too.
+// digest returns a digest of code cells with their outputs. ./reproduce.sh computes the same
+// digest.
 func digest(cells []cell) string {
 	parts := [][]any{}
 	for _, c := range cells {
@@ -187,7 +187,7 @@ func (l *lines) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// outputs returns the hashes of the files in the places of a notebook's outputs.
+// outputs returns the hashes of the files at the paths of a notebook's outputs.
 func outputs(root, notebook, folder string, before provenance) (map[string]string, error) {
 	found := map[string]string{}
 	add := func(file string) error {

@@ -11,15 +11,14 @@ import (
 	"slices"
 )
 
-// Format names the encoding. It is part of every key, so a result in another encoding is
-// never found.
+// Format names the encoding. It is part of every key, so results in another encoding are not found.
 const Format = "plain values 1"
 
 var errDamaged = errors.New("its bytes are not those of such a value")
 
-// Encode returns the value behind a pointer, or behind a pointer to a pointer, as bytes for
-// Decode. Equal values of one type have equal bytes in every process: the bytes hold no types.
-// A value with interfaces, functions, channels or unexported fields is an error, unless its
+// Encode returns a value as bytes for Decode. The argument is a pointer to it, or a pointer to a
+// pointer. Equal values of one type have equal bytes in every process, because the bytes contain no
+// types. A value with interfaces, functions, channels or unexported fields is an error, unless its
 // type is an encoding.BinaryMarshaler. A value must have no cycles.
 func Encode(from any) ([]byte, error) {
 	v := reflect.ValueOf(from)
@@ -36,8 +35,8 @@ func Encode(from any) ([]byte, error) {
 	return data, nil
 }
 
-// Decode sets the value that a pointer points to from the bytes that Encode returned for its
-// type. After an error the value is undefined.
+// Decode sets the value behind a pointer from the bytes that Encode returned for its type. After an
+// error the value is undefined.
 func Decode(data []byte, to any) error {
 	v := reflect.ValueOf(to)
 	if v.Kind() != reflect.Pointer || v.IsNil() {
@@ -59,8 +58,8 @@ func Decode(data []byte, to any) error {
 	return nil
 }
 
-// appendValue appends the bytes of an addressable value. A slice or map has its length plus
-// one in front, and zero if it is nil.
+// appendValue appends the bytes of an addressable value. The bytes of a slice or map begin with its
+// length plus one, or with zero if it is nil.
 func appendValue(data []byte, v reflect.Value) ([]byte, error) {
 	if m, is := v.Addr().Interface().(encoding.BinaryMarshaler); is {
 		text, err := m.MarshalBinary()
@@ -175,7 +174,8 @@ func (d *decoder) bytes() ([]byte, error) {
 	return text, nil
 }
 
-// length reads the length of a slice or map, none for nil. Each element takes a byte at least.
+// length reads the length of a slice or map. It returns none for nil. Each element takes at least a
+// byte.
 func (d *decoder) length() (n int, some bool, err error) {
 	u, err := d.uint(uint64(len(d.data)) + 1)
 	return max(0, int(u)-1), u > 0, err

@@ -17,20 +17,18 @@ import (
 	"time"
 )
 
-// A Record is one line of a file of records: kind, number of the cell, checksum,
-// payload in base64. The checksum covers the result's key, too, so a record of
-// another result is never read.
+// A Record is one line of a file of records: kind, number of the cell, checksum, and payload in
+// base64. The checksum also covers the result's key, so a record of another result is never read.
 type Record struct {
 	Kind    string
 	Cell    int
 	Payload []byte
 }
 
-// KindCell is the Kind of a finished cell. The Payload is the cell's value, as Encode returns
-// it.
+// KindCell is the Kind of a finished cell. Its Payload is the cell's value as bytes of Encode.
 const KindCell = "cell"
 
-// kindParams is the Kind of the first record of a file. The Payload is the parameters.
+// kindParams is the Kind of the first record of a file. Its Payload is the parameters.
 const kindParams = "params"
 
 const suffix = ".records"
@@ -46,7 +44,7 @@ func (r Record) line(key string) []byte {
 	return fmt.Appendf(nil, "%s %d %s %s\n", r.Kind, r.Cell, r.sum(key), base64.StdEncoding.EncodeToString(r.Payload))
 }
 
-// parseLine returns the record in a line without its end, and whether it is whole.
+// parseLine returns the record in a line without its end, and whether it is complete.
 func parseLine(key string, line []byte) (r Record, whole bool) {
 	parts := strings.Split(string(line), " ")
 	if len(parts) != 4 {
@@ -58,8 +56,8 @@ func parseLine(key string, line []byte) (r Record, whole bool) {
 	return r, err == nil && bad == nil && r.sum(key) == parts[2]
 }
 
-// readFile calls f for each whole record of a file. Torn and damaged records are
-// dropped: their cells are computed again.
+// readFile calls f for each complete record of a file. It drops torn and damaged records, whose
+// cells are computed again.
 func readFile(path, key string, f func(Record) error) error {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -80,10 +78,10 @@ func readFile(path, key string, f func(Record) error) error {
 	return nil
 }
 
-// ReadCells returns the payloads of the cells in the files of records in a folder whose names
-// begin with prefix, and calls other for each record of another kind. Two records of one cell
-// must have the same bytes, and all files must be of the same parameters, the JSON params. A
-// folder that does not exist has no cells.
+// ReadCells returns the payloads of the cells in a folder's files of records whose names begin with
+// prefix. It calls other for each record of another kind. Two records of one cell must have the
+// same bytes, and all files must have the same parameters, the JSON params. A missing folder has no
+// cells.
 func ReadCells(folder, prefix, key string, params []byte, other func(file string, r Record) error) (map[int][]byte, error) {
 	files, err := recordFiles(folder, prefix)
 	if err != nil {
@@ -119,8 +117,8 @@ func checkParams(file string, r Record, params []byte) error {
 	return fmt.Errorf("%s has cells of the same key with the parameters %s, not %s: use another key, or remove the file", file, r.Payload, params)
 }
 
-// refuseOthers returns an error when a file of the folder is of other parameters. It reads the
-// first record of each file alone.
+// refuseOthers returns an error if a file of the folder has other parameters. It reads only the
+// first record of each file.
 func refuseOthers(folder, key string, params []byte) error {
 	files, err := recordFiles(folder, "")
 	for _, file := range files {
@@ -155,8 +153,8 @@ func recordFiles(folder, prefix string) ([]string, error) {
 	return files, nil
 }
 
-// A Journal is the file of records of one process. No other process writes to it. Its
-// methods may be called from several goroutines.
+// A Journal is the file of records of one process. No other process writes to it. Several
+// goroutines may call its methods.
 type Journal struct {
 	mu     sync.Mutex
 	file   *os.File
@@ -165,9 +163,9 @@ type Journal struct {
 	synced time.Time
 }
 
-// NewJournal makes a file of a new name, which begins with prefix, for records under a
-// result's key with the parameters params, as JSON. It is an error when the folder has
-// records with other parameters.
+// NewJournal makes a file with a new name, which begins with prefix. It is for records under a
+// result's key with the parameters params, as JSON. If the folder has records with other
+// parameters, that is an error.
 func NewJournal(folder, prefix, key string, params []byte) (*Journal, error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return nil, err
@@ -187,14 +185,13 @@ func NewJournal(folder, prefix, key string, params []byte) (*Journal, error) {
 	return j, nil
 }
 
-// syncEvery bounds the time whose cells a failing node loses. They are computed again.
+// syncEvery bounds the time whose cells are lost if a node fails. They are computed again.
 const syncEvery = time.Second
 
 // Name returns the file's name.
 func (j *Journal) Name() string { return j.file.Name() }
 
-// Add appends a record. After an error, such as a full disk, the file has the records
-// that it had.
+// Add appends a record. After an error, such as a full disk, the file has its earlier records.
 func (j *Journal) Add(r Record) error {
 	line := r.line(j.key)
 	j.mu.Lock()

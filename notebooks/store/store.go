@@ -1,5 +1,5 @@
-// Package store reads and writes the files of experiments' results: whole results and, until
-// these exist, their cells, in one file of records for each process that computes some.
+// Package store reads and writes the files of experiments' results. It stores whole results. Before
+// these exist, it stores their cells in files of records, one for each process that computes some.
 package store
 
 import (
@@ -11,8 +11,8 @@ import (
 	"cvgm/notebooks/source"
 )
 
-// Path returns the file of a function's result in the folder dir. Key is a hash, in
-// hexadecimal, of everything that the result depends on.
+// Path returns the file of a function's result in the folder dir. key is a hash, in hexadecimal, of
+// everything on which the result depends.
 func Path(dir, function, key string) string {
 	return filepath.Join(dir, function+"-"+key[:min(16, len(key))])
 }
@@ -30,7 +30,7 @@ func Write(path string, from any) error {
 	return source.WriteFile(path, append(sum[:], data...))
 }
 
-// Read reads a file of Write. Its error is an fs.ErrNotExist if there is no file.
+// Read reads a file of Write. Its error is an fs.ErrNotExist if the file is missing.
 func Read(path string, to any) error {
 	data, err := os.ReadFile(path)
 	if err != nil {

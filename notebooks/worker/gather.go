@@ -24,7 +24,7 @@ type records struct {
 	lost   []started // workers that have written no end
 }
 
-// read reads the files of all workers of the sweep, of this plan and of others.
+// read reads the files of all workers on the sweep, under this plan and others.
 func (s *sweep) read() (*records, error) {
 	all := &records{}
 	failed, started := map[int]failure{}, map[string]started{}
@@ -73,8 +73,7 @@ func readStart(all map[string]started, file string, payload []byte) error {
 // errMissing ends an experiment of which a cell is missing.
 var errMissing = errors.New("cells are missing")
 
-// A gatherKeeper is an experiment.Keeper that has the cells of the records and computes
-// none.
+// A gatherKeeper is an experiment.Keeper that has the cells of the records. It computes none.
 type gatherKeeper struct {
 	all    *records
 	cancel context.CancelCauseFunc
@@ -105,8 +104,8 @@ func (k *gatherKeeper) progress(done, total int) {
 	}
 }
 
-// gather writes the sweep's result to the store if no cell is missing, and sets Cells to
-// the missing ones. An experiment without cells it computes.
+// gather writes the sweep's result to the store if no cell is missing, and otherwise sets Cells to
+// the missing ones. It computes an experiment without cells.
 func (s *sweep) gather(ctx context.Context) error {
 	s.Cells = &ranges{}
 	if s.finished() {
@@ -143,11 +142,11 @@ func (s *sweep) describe(all *records) {
 	s.Failed, s.Ended, s.Lost = all.failed, all.ended, all.lost
 }
 
-// pause is the time between two looks into a folder that may list files late.
+// pause is the time between two readings of a folder that may list files late.
 const pause = 2 * time.Second
 
-// gatherAll gathers the sweeps. As long as cells are missing it reads again, for the
-// time wait at most: a shared folder may list a file late.
+// gatherAll gathers the sweeps. While cells are missing it reads again, for at most the time wait,
+// because a shared folder may list a file late.
 func (p *plan) gatherAll(ctx context.Context, wait time.Duration) error {
 	var errs []error
 	for _, s := range p.Sweeps {

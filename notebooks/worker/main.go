@@ -1,5 +1,5 @@
-// Worker computes one shard of the cells of experiments and gathers the shards of all
-// workers into the store. It needs neither Go nor the sources. Worker -h explains it.
+// Worker computes one shard of the cells of experiments, and gathers the shards of all workers into
+// the store. It needs neither Go nor the sources. Worker -h explains it.
 package main
 
 import (
@@ -130,7 +130,7 @@ func run() int {
 	return 0
 }
 
-// exitStatus returns the exit status of work that ended with an error, or with none.
+// exitStatus returns the exit status of work that ended, with an error or without.
 func exitStatus(ctx context.Context, err error) int {
 	var io *os.PathError
 	switch {

@@ -25,8 +25,8 @@ const (
 // errComplete ends an experiment once the shard's cells are done.
 var errComplete = errors.New("the cells of this shard are done")
 
-// A shardKeeper is an experiment.Keeper that has the cells of one shard computed and
-// passes over all others. It appends the computed cells to a journal.
+// A shardKeeper is an experiment.Keeper that computes the cells of one shard and skips all others.
+// It appends the computed cells to a journal.
 type shardKeeper struct {
 	journal *store.Journal
 	wanted  func(i int) bool
@@ -69,8 +69,8 @@ func (k *shardKeeper) Keep(i int, cell any) {
 	k.last = time.Now()
 }
 
-// progress ends the experiment after its last cell: the cells of other shards are
-// empty, so there is no result. If a cell failed, the experiment itself returns the error.
+// progress ends the experiment after its last cell, because the cells of other shards are empty and
+// there is no result. If a cell failed, the experiment itself returns the error.
 func (k *shardKeeper) progress(done, total int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -144,9 +144,9 @@ func (p *plan) runSweep(ctx context.Context, s *sweep, shard int) (err error) {
 		addJSON(j, kindEnd, 0, ended{start, k.kept, k.first, k.last}))
 }
 
-// cellsOf returns a function that reports whether a cell is to be computed: it belongs to the
-// shard, and an earlier worker with the same shard of the same plan, as of a requeued task, has
-// no record of it. Shards take cells in turn, so costly neighbours are shared out.
+// cellsOf returns a function that reports whether a cell is to be computed. The cell must belong to
+// the shard, and must not have a record by an earlier worker with the same shard of the same plan,
+// as after a requeue. Shards take cells in turn, so that costly neighbours are divided.
 func (p *plan) cellsOf(s *sweep, shard int, prefix string) (func(i int) bool, error) {
 	done, err := store.ReadCells(s.folder(), prefix, s.Key, s.text, func(string, store.Record) error { return nil })
 	if err != nil {
@@ -173,7 +173,7 @@ func addJSON(j *store.Journal, kind string, cell int, v any) error {
 	return j.Add(store.Record{Kind: kind, Cell: cell, Payload: text})
 }
 
-// host returns the node's name, as Slurm has it or as the system has.
+// host returns the node's name, from Slurm or otherwise from the system.
 func host() string {
 	if name := os.Getenv("SLURMD_NODENAME"); name != "" {
 		return name

@@ -50,8 +50,8 @@ type started struct {
 	Time      time.Time
 }
 
-// ended describes the work of a worker that ended by itself. The times are the worker's start,
-// the start of the first cell and the end of the last.
+// ended describes the work of a worker that ended by itself. The times are the worker's start, the
+// start of the first cell and the end of the last one.
 type ended struct {
 	started
 	Cells       int

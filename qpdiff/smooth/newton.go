@@ -11,8 +11,8 @@ import (
 	"cvgm/qpdiff/internal/stop"
 )
 
-// smoothFit is an [Objective] on its data, minimised by Newton's method, with all values that
-// its derivatives need.
+// smoothFit is a minimised [Objective] with its data, and all values that its derivatives need.
+// Newton's method minimises it.
 type smoothFit struct {
 	state     learner.State
 	objective Objective // as of the last fit, like hyper
@@ -34,9 +34,8 @@ func (l *smoothFit) resize(k int) {
 	l.h = dense.Grow(l.h, k*k)
 }
 
-// minimise runs Newton's method from l.theta. A step is cut until the slope
-// along it is still negative but at most half of its first value; convexity
-// makes such a step descend.
+// minimise runs Newton's method from l.theta. A step is shortened until the slope along it is still
+// negative, but at most half of its first value. By convexity such a step descends.
 func (l *smoothFit) minimise(limit int) error {
 	o, k := &l.objective, len(l.theta)
 	o.Gradient(l.g, l.theta, l.state.Data, l.hyper)
@@ -71,8 +70,8 @@ func (l *smoothFit) minimise(limit int) error {
 	return check.ArgErrorf("Learner.MaxIter", qpdiff.ErrIterationLimit, "raise it, or scale the features", "allows %d Newton steps, which are not enough", limit)
 }
 
-// lineSearch sets cand to theta plus that part of the step, and gc to the gradient there, or
-// reports that the gradient is rounding. The slope along the step is slope at its start.
+// lineSearch sets cand to theta plus a part of the step, and gc to the gradient there. If the
+// gradient is rounding, it reports that. slope is the slope along the step at its start.
 func (l *smoothFit) lineSearch(slope float64) (rounding bool) {
 	lo, hi, t := 0.0, 1.0, 1.0
 	for range smoothBisections {
@@ -101,16 +100,16 @@ func (l *smoothFit) lineSearch(slope float64) (rounding bool) {
 	return false
 }
 
-// smoothBisections bounds the halvings of one step: after this many t has met the next float64.
+// smoothBisections bounds the halvings of one step. After this many, t has reached the next
+// float64.
 const smoothBisections = 100
 
-// smoothLastStep is the length of a step, relative to θ, from which it is the
-// last: quadratic convergence leaves its square. From 1e-15 to 1e-8 it only
-// decides whether there is one more step.
+// smoothLastStep is a length of a step, relative to θ. A shorter step is the last one: quadratic
+// convergence leaves its square. Values from 1e-15 to 1e-8 differ only in one more step.
 const smoothLastStep = 1e-10
 
 // whitened returns the largest entry of √D·Lᵀx for the factorised Hessian LDLᵀ. The squares of
-// these entries sum to xᵀ∇²F·x, so that no unit of a parameter counts. (The sum of squares
+// these entries sum to xᵀ∇²F·x, so the units of parameters do not matter. (The sum of squares
 // itself can overflow.)
 func (l *smoothFit) whitened(x []float64) (size float64) {
 	k := len(x)
@@ -135,25 +134,23 @@ func (l *smoothFit) last() error {
 }
 
 const (
-	// bendTol bounds the difference between the Hessians at the start and the end of a step,
-	// along the step and as a part of the gradient, below which the gradient counts as
-	// rounding. It leaves room for rounding at a condition that [dense.Unsolvable] accepts,
-	// 1/256.
+	// bendTol bounds the difference of the Hessians at the start and the end of a step, along the
+	// step and relative to the gradient. Below it the gradient counts as rounding. It covers
+	// rounding at a condition that [dense.Unsolvable] accepts, 1/256.
 	bendTol = 1. / 16
-	// jumpTol is the least jump of the gradient, as a part of it, that makes it
-	// rounding: the sum over some thousand rows jumps by the rounding of one.
+	// jumpTol is the smallest jump of the gradient, relative to the gradient, for which it counts
+	// as rounding. A sum over some thousand rows jumps by the rounding of one of them.
 	jumpTol = 1. / 64
 	// jumpHalvings: a gradient that jumps within 2⁻⁵⁰ of a step is not smooth to
 	// working precision.
 	jumpHalvings = 50
 )
 
-// noise reports whether the gradient gc at cand, after a whole step from theta, is rounding: it
-// has not shrunk as the Hessian at both ends predicts, and it jumps somewhere on the way. The
-// ends alone would not reveal a loss that is flat at both of them.
+// noise reports whether the gradient gc at cand, after a whole step from theta, is rounding. That
+// is so if it has not shrunk as the Hessians at both ends predict, and it jumps somewhere on the
+// way. The ends alone would not suffice for a loss that is flat at both of them.
 func (l *smoothFit) noise() bool {
-	// In units that make the diagonal of the Hessian about 1, which has these
-	// pivots. Not-a-number is no noise.
+	// In units in which the diagonal of the Hessian is about 1, with these pivots. NaN is no noise.
 	norm := func(v func(j int) float64) (size float64) {
 		for j, d := range l.dinv {
 			size = max(size, math.Abs(v(j))*math.Sqrt(d))
@@ -193,8 +190,8 @@ func (l *smoothFit) noise() bool {
 	return true
 }
 
-// factorise assembles and factorises the Hessian at theta in h and dinv; v is work. It looks at
-// end.
+// factorise assembles and factorises the Hessian at theta in h and dinv. v is scratch. It checks
+// end, to stop early.
 func (l *smoothFit) factorise(end *stop.Stop, h, dinv, v []float64) error {
 	k := len(l.theta)
 	for i := range k {

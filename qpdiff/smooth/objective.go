@@ -6,24 +6,24 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// Objective is a learning objective F(θ) of a user's own, given by products with its
-// derivatives only. F must be twice continuously differentiable and strongly convex in θ, and
-// ∇F differentiable in every wanted input. The functions must not write to their arguments, and
-// must not keep them.
+// Objective is a learning objective F(θ) of your own, given only by products with its derivatives.
+// F must be twice continuously differentiable and strongly convex in θ, and ∇F must be
+// differentiable in every wanted input. The functions must not write to their arguments, and must
+// not keep them.
 type Objective struct {
 	// NumTheta returns the number of parameters for data with n features. Nil: n.
 	NumTheta func(n int) int
 	// NumHyper is the number of hyperparameters.
 	NumHyper int
-	// Check reports hyperparameters outside the domain of F; they are finite and
-	// NumHyper many. Nil: all must be at or above 0.
+	// Check reports hyperparameters outside the domain of F. They are finite, and there are
+	// NumHyper of them. Nil: all must be at least 0.
 	Check func(hyper []float64) error
 	// Gradient writes ∇F(θ) to g.
 	Gradient func(g, theta []float64, d learn.Data, hyper []float64)
 	// HVP writes ∇²F(θ)·v to hv.
 	HVP func(hv, v, theta []float64, d learn.Data, hyper []float64)
-	// MixedVJP adds the derivative of vᵀ∇F(θ) with respect to the hyperparameters, X and y, at
-	// fixed θ and v, to the fields of g that are not nil.
+	// MixedVJP adds the derivative of vᵀ∇F(θ) in the hyperparameters, X and y, at fixed θ and v, to
+	// the fields of g that are not nil.
 	MixedVJP func(g *learn.Grad, v, theta []float64, d learn.Data, hyper []float64)
 }
 

@@ -63,8 +63,8 @@ func First(errs ...error) error {
 	return nil
 }
 
-// Data returns an error for the first field or value of d that cannot be used. The values of X
-// are not checked if they are prepared: NaN is a missing one.
+// Data returns an error for the first field or value of d that cannot be used. It does not check
+// the values of X if they are prepared, because NaN is then a missing value.
 func Data(arg string, d learn.Data, prepared bool) error {
 	if prepared {
 		if x := d.Dense(); x != nil && !x.IsEmpty() {

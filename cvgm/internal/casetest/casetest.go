@@ -59,8 +59,8 @@ func Must[T any](v T, err error) func(t fatal) T {
 // Near reports whether a and b differ by at most tol of their size.
 func Near(a, b, tol float64) bool { return math.Abs(a-b) <= tol*(math.Abs(a)+math.Abs(b)) }
 
-// WantArgErrors fails if one of the calls panics or returns no ArgError, if its message does
-// not begin with the library, or calls a nil argument a wrong shape.
+// WantArgErrors fails in four cases: a call panics, it returns no ArgError, the message does not
+// begin with the library, or it reports a nil argument as a wrong shape.
 func WantArgErrors(t *testing.T, calls map[string]func() error) {
 	t.Helper()
 	for name, call := range calls {
@@ -78,8 +78,8 @@ func WantArgErrors(t *testing.T, calls map[string]func() error) {
 	}
 }
 
-// CheckChangedJSON fails if a text with a changed byte is neither refused nor read as the same
-// values. kinds are JSON texts with their readers.
+// CheckChangedJSON changes bytes of a text. It fails unless each changed text is refused or read as
+// the same values. kinds are JSON texts with their readers.
 func CheckChangedJSON(t *testing.T, kinds map[string]func() json.Unmarshaler) {
 	t.Helper()
 	changes := 1500 // of each text
@@ -119,8 +119,8 @@ func CheckChangedJSON(t *testing.T, kinds map[string]func() json.Unmarshaler) {
 	}
 }
 
-// CheckFormsOfJSON fails if a text in another form is not read. It also fails if a text without
-// a checksum, or with another text's, is not refused with a remedy.
+// CheckFormsOfJSON fails if a text in another form is not read. It also fails if a text without a
+// checksum, or with another text's, is not refused with a remedy.
 func CheckFormsOfJSON(t *testing.T, kinds map[string]func() json.Unmarshaler) {
 	t.Helper()
 	for good, into := range kinds {
@@ -162,8 +162,8 @@ func formsOf(t *testing.T, good string) []string {
 
 var checksumPair = regexp.MustCompile(`"checksum" *: *"[^"]*"`)
 
-// Rechecked returns the JSON of a model or pipeline with the checksums of its values, so that
-// tests reach the other checks. Text without them stays as it is.
+// Rechecked returns the JSON of a model or pipeline with the checksums of its values, so that tests
+// reach the other checks. It does not change text without checksums.
 func Rechecked(text []byte) []byte {
 	var parts struct {
 		Model json.RawMessage `json:"model"`

@@ -13,9 +13,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Normaliser maps features to (x − μ)/σ with the weighted mean μ and the population
-// standard deviation σ of the training rows it was fitted to. Without scaling
-// σ is 1, and without centring μ is 0. Scaling goes with centring.
+// Normaliser maps features to (x − μ)/σ. μ is the weighted mean and σ the population standard
+// deviation of the training rows to which it was fitted. Without scaling σ is 1, and without
+// centring μ is 0. Scaling requires centring.
 type Normaliser struct {
 	Centre, Scale bool
 	Learned       bool // the features depend on parameters to be differentiated
@@ -26,12 +26,12 @@ type Normaliser struct {
 }
 
 // constantTol bounds the difference of the entries of a constant column, in units of 2⁻⁵² and
-// relative to their size and number. The error of their computed mean has that bound, so
-// centring leaves nothing but rounding. It is the convention of scikit-learn.
+// relative to their size and number. The error of their computed mean has the same bound, so
+// centring leaves only rounding. It is the convention of scikit-learn.
 const constantTol = 1
 
-// table holds rows of m entries, stride entries apart. Only the named rows count; nil: all,
-// without gaps.
+// table holds rows of m entries, stride entries apart. Only the listed rows count. A nil list means
+// all rows, without gaps.
 type table struct {
 	x         []float64
 	m, stride int
@@ -116,8 +116,8 @@ func (z *Normaliser) errMean(j int) error {
 	return args.Bad("Data.X", qpdiff.ErrNotFinite, "scale the feature", "has mean %v in feature %d over the training rows", z.Mean[j], j)
 }
 
-// settle replaces μ and σ of column j if it is constant with the first entry first, and returns an
-// error for values that cannot be used.
+// settle replaces μ and σ of column j if the column is constant with the first entry first. It
+// returns an error for values that cannot be used.
 func (z *Normaliser) settle(j int, constant bool, first float64) error {
 	switch {
 	case !constant:
@@ -155,14 +155,14 @@ func (z *Normaliser) deviations(x *table) {
 	}
 }
 
-// smallestSquares is the sum of squares below which some squares may have lost bits to
-// underflow. The smallest normal number over 2⁻⁵² is 1e-292, and the bound leaves room for 10¹²
-// rows. The exact bound does not matter: if no square underflows, scaledDeviation gives the
-// same result up to rounding.
+// smallestSquares is a sum of squares. Below it some squares may have lost bits to underflow. The
+// smallest normal number over 2⁻⁵² is 1e-292, and the bound leaves room for 10¹² rows. The exact
+// bound does not matter: if no square underflows, scaledDeviation gives the same result up to
+// rounding.
 const smallestSquares = 1e-280
 
-// scaledDeviation is the standard deviation of column j when the squares of its entries over-
-// or underflow. It has the bits of the same column in a unit in which they do not.
+// scaledDeviation is the standard deviation of column j if the squares of its entries over- or
+// underflow. It has the bits of the same column in a unit in which they do not.
 func (z *Normaliser) scaledDeviation(x *table, j int) float64 {
 	var size, s float64
 	rows := x.rows()
@@ -191,10 +191,10 @@ func (z *Normaliser) Apply(x []float64) {
 	}
 }
 
-// Backward turns cotangents of the normalised rows into cotangents of the raw rows, in place.
-// train holds the normalised training rows x̂, to which μ and σ were fitted, and val the
-// validation rows, which were only mapped. With the weights w_i of the training rows, of sum W,
-// ∂μ/∂x_i = w_i/W and ∂σ/∂x_i = w_i·x̂_i/W for each training row.
+// Backward turns cotangents of the normalised rows into cotangents of the raw rows, in place. train
+// holds the normalised training rows x̂, which determined μ and σ, and val the validation rows,
+// which were only mapped. For the weights w_i of the training rows, with sum W, ∂μ/∂x_i = w_i/W and
+// ∂σ/∂x_i = w_i·x̂_i/W.
 func (z *Normaliser) Backward(train, val, dtrain, dval []float64) {
 	if !z.Centre {
 		return
@@ -225,9 +225,9 @@ func (z *Normaliser) Backward(train, val, dtrain, dval []float64) {
 	}
 }
 
-// LeastSquaresIntercept returns the intercept of the weighted least-squares fit of y on the
-// rows of x with an intercept. It is ȳ − x̄ᵀθ, with the θ of least norm if several fit, where
-// each feature is in units of its size, to a power of two. It is NaN if the fit fails.
+// LeastSquaresIntercept returns the intercept of the weighted least-squares fit of y to the rows of
+// x with an intercept. It is ȳ − x̄ᵀθ. If several θ fit, θ has the smallest norm, with each feature
+// in units of its size, to a power of two. It is NaN if the fit fails.
 func LeastSquaresIntercept(x []float64, m int, y []float64, weights sample.Weights) float64 {
 	n := len(y)
 	z := Normaliser{Centre: true, Weights: weights}
@@ -269,8 +269,8 @@ func LeastSquaresIntercept(x []float64, m int, y []float64, weights sample.Weigh
 	return mean
 }
 
-// scaleColumns divides the columns of x, and the entry of mean of each, by the power of two
-// that brings the largest entry of the column to between ½ and 1.
+// scaleColumns divides each column of x, and its entry of mean, by a power of two. The largest
+// entry of the column is then between ½ and 1.
 func scaleColumns(x, mean []float64) {
 	m := len(mean)
 	for j := range mean {
@@ -286,7 +286,8 @@ func scaleColumns(x, mean []float64) {
 	}
 }
 
-// interceptRankTol bounds the singular values that count as zero in LeastSquaresIntercept,
-// relative to the largest one, of features of about the same size. Linearly dependent features have singular values of some 1e-15;
-// features that are dependent within rounding of the data have up to 1e-13.
+// interceptRankTol bounds the singular values that count as zero in LeastSquaresIntercept, relative
+// to the largest one, for features of about the same size. Linearly dependent features have
+// singular values of some 1e-15. Features that are dependent within rounding of the data have up to
+// 1e-13.
 const interceptRankTol = 1e-12

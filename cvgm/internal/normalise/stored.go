@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// FitRows is Fit on the named rows of x, of a sparse one by its stored entries. z.Weights has
-// an entry for each of these rows.
+// FitRows is Fit on the listed rows of x, for a sparse x by its stored entries. z.Weights has an
+// entry for each of these rows.
 func (z *Normaliser) FitRows(x mat.Matrix, rows []int) error {
 	if x, ok := x.(*mat.Dense); ok {
 		raw := x.RawMatrix()
@@ -56,8 +56,9 @@ func visitor(x mat.Matrix, rows []int, weights sample.Weights) func(each func(j 
 	}
 }
 
-// ConstantStored returns whether each column of the named rows of x, which may be sparse, is
-// constant up to rounding, by the rule of ConstantColumn, and an entry of each column.
+// ConstantStored returns, for each column of the listed rows of x, which may be sparse, whether it
+// is constant up to rounding, by the rule of ConstantColumn. It also returns an entry of each
+// column.
 func ConstantStored(x mat.Matrix, rows []int) (constant []bool, first []float64) {
 	_, m := x.Dims()
 	constant, first = make([]bool, m), make([]float64, m)
@@ -81,11 +82,11 @@ func ConstantStored(x mat.Matrix, rows []int) (constant []bool, first []float64)
 	return constant, first
 }
 
-// columns holds, for each column, the weight of its stored entries and their largest modulus.
+// columns holds the weight of each column's stored entries, and their largest absolute value.
 type columns struct{ weight, size []float64 }
 
-// storedDeviations sets σ. Each column is measured in a unit, a power of two, in which its
-// entries are near 1, so that no square over- or underflows.
+// storedDeviations sets σ. The unit of each column is a power of two for which its entries are near
+// 1, so that no square over- or underflows.
 func (z *Normaliser) storedDeviations(visit func(func(j int, v, w float64)), c *columns, total float64) {
 	clear(z.Std)
 	exponent := make([]int, len(z.Mean))
@@ -103,8 +104,8 @@ func (z *Normaliser) storedDeviations(visit func(func(j int, v, w float64)), c *
 	}
 }
 
-// constant returns the part of θᵀx that is the same for all normalised rows, with the
-// intercepts that follow the features' entries.
+// constant returns the part of θᵀx that is the same for all normalised rows. It includes the
+// intercepts, which follow the features' entries.
 func (z *Normaliser) constant(theta []float64) float64 {
 	sum := sample.Sum(0, theta[len(z.Mean):])
 	for j, mean := range z.Mean {
@@ -113,8 +114,8 @@ func (z *Normaliser) constant(theta []float64) float64 {
 	return sum
 }
 
-// PredictStored writes intercept + θᵀx to dst for the named rows of x, normalised. Entries of
-// theta beyond the features' are constants.
+// PredictStored writes intercept + θᵀx for the listed rows of x, normalised, to dst. Entries of
+// theta after the features' are constants.
 func (z *Normaliser) PredictStored(dst []float64, x mat.Matrix, rows []int, theta []float64, intercept float64) {
 	if x, ok := x.(*mat.Dense); ok {
 		own, scaled := z.scaled(theta)
@@ -131,8 +132,8 @@ func (z *Normaliser) PredictStored(dst []float64, x mat.Matrix, rows []int, thet
 	}
 }
 
-// scaled returns the sum of the constants after the entries of theta for features, and these
-// entries over σ.
+// scaled returns the features' entries of theta divided by σ, and the sum of the constants after
+// them.
 func (z *Normaliser) scaled(theta []float64) (own float64, scaled []float64) {
 	m := len(z.Mean)
 	z.ratio = append(z.ratio[:0], theta[:m]...)

@@ -22,14 +22,14 @@ type Column struct {
 	Number       NumberReader // nil: plain decimal numbers
 	Date         DateReader   // nil: no part of a date
 	All          bool         // the first level has a feature, too
-	// A number has the features of Splines or, if that is nil, is (number − Centre)/Deviation if
-	// Deviation is not 0.
+	// A number has the features of Splines. If Splines is nil, its feature is (number −
+	// Centre)/Deviation, or the number itself if Deviation is 0.
 	Splines           Basis
 	Centre, Deviation float64
 }
 
-// Columns have their readers and features as interfaces, so that a written file carries those alone
-// that its columns have.
+// Columns have their readers and features as interfaces, so that a written file contains only the
+// ones that its columns use.
 type (
 	// A NumberReader reads the numbers of a column.
 	NumberReader interface {
@@ -47,7 +47,7 @@ type (
 	}
 )
 
-// A Fault is the cause for which a field has no value, or a value no features.
+// A Fault is the reason for which a field has no value, or a value has no features.
 type Fault int
 
 // The faults.
@@ -87,8 +87,8 @@ func IsMissing(texts []string, field string) bool {
 	return false
 }
 
-// Value returns the number or the index of the level of a trimmed field: NaN for a missing value,
-// and len(Levels) for an unknown level.
+// Value returns the value of a trimmed field: its number, or the index of its level. It is NaN for
+// a missing value, and len(Levels) for an unknown level.
 func (c *Column) Value(field string) (float64, Fault) {
 	if IsMissing(c.MissingTexts, field) {
 		switch {
@@ -157,8 +157,8 @@ func (c *Column) without() int {
 	return 1
 }
 
-// Features calls set for the features of a row of values that are not 0 in general, with their
-// numbers. It returns the first column whose value has none, with the cause.
+// Features calls set, with their numbers, for the features of a row of values that are not always
+// 0. It returns the first column whose value has no features, with the reason.
 func Features(columns []Column, values []float64, set func(feature int, v float64)) (column int, fault Fault) {
 	first := 0
 	for j := range columns {
@@ -196,7 +196,7 @@ func Features(columns []Column, values []float64, set func(feature int, v float6
 	return -1, None
 }
 
-// feature returns the feature that is 1 for the index of a level, −1 for none.
+// feature returns the feature that is 1 for the index of a level, or −1 if there is none.
 func (c *Column) feature(v float64) (int, Fault) {
 	n, lacks := len(c.Levels), v != v
 	switch {

@@ -35,7 +35,7 @@ func ParseDate(layout, field string) (time.Time, bool) {
 // Pattern returns the layout.
 func (d *DateFormat) Pattern() string { return d.Layout }
 
-// Read returns the part of a date: the level of a month or weekday, and else its number.
+// Read returns the part of a date: the level of a month or weekday, and otherwise its number.
 func (d *DateFormat) Read(field string) (number float64, level string, ok bool) {
 	t, ok := ParseDate(d.Layout, field)
 	switch {
@@ -59,7 +59,7 @@ func (d *DateFormat) number(t time.Time) float64 {
 	return seconds(t, d.First) / 86400
 }
 
-// seconds returns the seconds from a time to another one. A [time.Duration] ends after 292 years.
+// seconds returns the seconds from one time to another. A [time.Duration] cannot exceed 292 years.
 func seconds(t, from time.Time) float64 {
 	s := float64(t.Unix() - from.Unix())
 	if ns := t.Nanosecond() - from.Nanosecond(); ns != 0 {

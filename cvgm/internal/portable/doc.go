@@ -1,13 +1,13 @@
-// Package portable holds the code that makes predictions of texts. Pipelines run it, and the Go
-// files that they write carry the declarations of it that they need. So it imports the standard
-// library alone, and its results have the same bits on every processor: each product is rounded
-// before each sum, by a conversion to float64, and exp is its own, because math.Exp differs
+// Package portable holds the code that turns texts into predictions. Pipelines run it, and the Go
+// files that they write contain the declarations of it that they need. It therefore imports only
+// the standard library, and its results have the same bits on every processor: a conversion to
+// float64 rounds each product before each sum, and it has its own exp, because math.Exp differs
 // between processors.
 package portable
 
 import "embed"
 
-// Source holds the files of this package that a written Go file may carry.
+// Source holds the files of this package from which a written Go file may copy declarations.
 //
 //go:embed number.go date.go column.go spline.go exp.go kernel.go probability.go ends.go model.go
 var Source embed.FS

@@ -5,15 +5,15 @@ import (
 	"sort"
 )
 
-// A Fold has the errors of the model of a fold on rows that the model was not trained on.
+// A Fold has the errors of a fold's model on rows on which the model was not trained.
 type Fold struct {
 	At, Size []float64 // the spread of the errors at predictions, which ascend; none: 1
 	Scores   []float64 // the errors in units of the spread, ascending
 	Below    []float64 // the weight of the scores up to each one; the weights of all folds have the sum 1
 }
 
-// SpreadAt returns the spread at a prediction: linear between the predictions at, and constant
-// beyond their ends.
+// SpreadAt returns the spread at a prediction. It is linear between the predictions at, and
+// constant outside them.
 func SpreadAt(at, size []float64, prediction float64) float64 {
 	n := len(at)
 	i := sort.SearchFloat64s(at, prediction)
@@ -32,16 +32,16 @@ func SpreadAt(at, size []float64, prediction float64) float64 {
 // LeastLevel is the lowest level of an interval.
 const LeastLevel = .5
 
-// unitShare is the part of the weight of an independent row up to which two sums of weights are
-// equal. Sums of a million weights have errors below it.
+// unitShare is a part of the weight of an independent row. Two sums of weights that differ by less
+// are equal. Sums of a million weights have errors below it.
 const unitShare = 1e-3
 
-// LevelShare returns the weight of the ends up to the upper one of an interval of a level, by the errors
-// of n independent rows. It is above 1 if the rows are too few for the level.
+// LevelShare returns a share of the weight of the ends: up to the upper end of an interval of a
+// level, by the errors of n independent rows. It is above 1 if the rows are too few for the level.
 func LevelShare(level, n float64) float64 { return (float64(level*(n+1)) - unitShare) / n }
 
-// EndsAround returns the ends of the interval of a row, by the predictions of the folds' models and
-// a LevelShare.
+// EndsAround returns the ends of the interval of a row, from the predictions of the folds' models
+// and a LevelShare.
 func EndsAround(folds []Fold, predictions []float64, share float64) (low, high float64) {
 	e := ends{folds, make([]float64, len(folds)), make([]float64, len(folds))}
 	for k, p := range predictions {
@@ -54,7 +54,7 @@ func EndsAround(folds []Fold, predictions []float64, share float64) (low, high f
 	return -e.quantile(share), high
 }
 
-// ends has the distribution of the upper ends middle + size·score of one row, over all folds.
+// ends has the distribution of the upper ends middle + size·score of one row over all folds.
 type ends struct {
 	folds        []Fold
 	middle, size []float64 // of each fold
@@ -75,8 +75,8 @@ func (e *ends) weight(v float64) (sum float64) {
 	return sum
 }
 
-// quantile returns the smallest end up to which lies so much of the weight; the largest end if
-// rounding leaves none.
+// quantile returns the smallest end such that this share of the weight lies at or below it. If
+// rounding leaves none, it returns the largest end.
 func (e *ends) quantile(share float64) float64 {
 	best, largest := math.Inf(1), math.Inf(-1)
 	for k := range e.folds {

@@ -28,7 +28,7 @@ func Polynomial(scale, constant float64, n int, x, z []float64) float64 {
 	return p
 }
 
-// Distance returns Σ_j γ_j(x_j − z_j)². A feature with γ_j = 0 has no part in it.
+// Distance returns Σ_j γ_j(x_j − z_j)². It skips features with γ_j = 0.
 func Distance(gamma, x, z []float64) float64 {
 	q := 0.
 	for j, v := range x {

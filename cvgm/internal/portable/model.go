@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A Model is the prediction function of a fitted learner: linear, or a kernel machine. Its
-// features are the columns' features minus Mean, over Deviation.
+// A Model is the prediction function of a fitted learner: linear, or a kernel machine. Its features
+// are (f − Mean)/Deviation for the columns' features f.
 type Model struct {
 	Columns         []Column
 	Mean, Deviation []float64
@@ -20,8 +20,8 @@ type Model struct {
 	Intercept            float64 // added to the sum of a kernel machine
 }
 
-// Values returns the values of a row's texts, by the names of their columns in the file. Other
-// names are ignored.
+// Values returns the values of a row's texts, which are given by the names of their columns in the
+// file. It ignores other names.
 func Values(columns []Column, row map[string]string) ([]float64, error) {
 	values := make([]float64, len(columns))
 	for j := range columns {

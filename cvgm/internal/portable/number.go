@@ -26,15 +26,15 @@ func ParseDecimal(field string) (float64, bool) {
 	return v, true
 }
 
-// A NumberFormat is how the numbers of a column are written: with a decimal sign, '.' or ',', in a unit,
-// or in other units of the given sizes.
+// A NumberFormat describes how the numbers of a column are written: the decimal sign, '.' or ',',
+// the unit, and other units with their sizes.
 type NumberFormat struct {
 	Decimal rune
 	Unit    string
 	Units   map[string]float64
 }
 
-// Parse returns the number of a field in Unit, and whether it is one of the format.
+// Parse returns the number of a field in Unit, and whether the field has the format.
 func (n *NumberFormat) Parse(field string) (float64, bool) {
 	q, ok := SplitQuantity(field)
 	if !ok {
@@ -161,8 +161,8 @@ func validUnit(text string) bool {
 	return utf8.RuneCountInString(text) <= longest
 }
 
-// Plain returns the digits with a decimal point and without separators, and whether the
-// separators part groups of three digits by this decimal sign.
+// Plain returns the digits with a decimal point and without separators. It also reports whether the
+// separators, for this decimal sign, separate groups of three digits.
 func (q Quantity) Plain(decimal rune) (string, bool) {
 	mantissa, exponent := q.Digits, ""
 	if at := strings.IndexAny(mantissa, "eE"); at >= 0 {

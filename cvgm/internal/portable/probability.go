@@ -8,8 +8,9 @@ import (
 // Logistic returns 1/(1 + exp(−d)), the probability at the log odds d.
 func Logistic(d float64) float64 { return 1 / (1 + Exp(-d)) }
 
-// Shares replaces log odds by their probabilities 1/(1 + exp(−d)) divided by the sum of them. It
-// divides all by the largest exp(min(d, 0)) first, so that they do not underflow together.
+// Shares replaces log odds by their probabilities 1/(1 + exp(−d)) divided by the sum of the
+// probabilities. It first divides all by the largest exp(min(d, 0)), so that they do not underflow
+// together.
 func Shares(d []float64) {
 	top := math.Inf(-1)
 	for _, v := range d {
@@ -25,7 +26,8 @@ func Shares(d []float64) {
 	}
 }
 
-// Expected returns the prediction of a model whose decision d is the logarithm of an expected number.
+// Expected returns the prediction of a model whose decision d is the logarithm of an expected
+// number.
 func Expected(d float64) (float64, error) {
 	mean := Exp(d)
 	if !Finite(mean) {

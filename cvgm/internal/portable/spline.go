@@ -2,9 +2,9 @@ package portable
 
 import "math"
 
-// BSplines returns the values at x of four of count cubic B-splines, number first to first + 3. The
-// others are 0 at x, and the sum is 1. Their knots divide [low, high] into count − 3 equal segments.
-// Beyond that range each spline is continued on its tangent.
+// BSplines returns the values at x of four of count cubic B-splines: numbers first to first + 3.
+// The others are 0 at x, and the sum is 1. Their knots divide [low, high] into count − 3 equal
+// segments. Outside that range each spline continues along its tangent.
 func BSplines(count int, low, high, x float64) (first int, near [4]float64) {
 	segments := count - 3
 	s := float64(along(low, high, x) * float64(segments))
@@ -40,10 +40,10 @@ type CentredSplines struct {
 // Width returns the number of features.
 func (b *CentredSplines) Width() int { return b.Count - 1 }
 
-// Set calls set for the features of x, with their numbers from first on: Zᵀ times the
-// values of the B-splines. The columns of Z are orthonormal and orthogonal to the vector of ones: with
-// weights θ of the features, the B-splines have the weights Zθ, of sum 0, and no θ makes a constant
-// function.
+// Set calls set for the features of x, with their numbers from first on. The features are Zᵀ times
+// the values of the B-splines. The columns of Z are orthonormal and orthogonal to the vector of
+// ones. For weights θ of the features, the B-splines therefore have the weights Zθ, of sum 0, and
+// no θ makes a constant function.
 func (b *CentredSplines) Set(x float64, first int, set func(feature int, v float64)) {
 	count := b.Count
 	at, near := BSplines(count, b.Low, b.High, x)
@@ -53,8 +53,8 @@ func (b *CentredSplines) Set(x float64, first int, set func(feature int, v float
 		}
 		return near[k-at]
 	}
-	// Z is the Householder matrix that maps ones to a multiple of the first unit vector, without
-	// its first column.
+	// Z is a Householder matrix without its first column. The matrix maps ones to a multiple of the
+	// first unit vector.
 	n, root := float64(count), math.Sqrt(float64(count))
 	shift := (1 + float64(root*spline(0))) / (n + root)
 	for k := 1; k < count; k++ {

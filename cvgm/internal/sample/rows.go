@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Resize returns n entries, in the storage of s if that is large enough.
+// Resize returns n entries. It uses the storage of s if that is large enough.
 func Resize[T any](s []T, n int) []T {
 	return slices.Grow(s[:0], n)[:n]
 }
@@ -24,8 +24,8 @@ func Gather(dst []float64, src *mat.Dense, rows []int) {
 	}
 }
 
-// VisitRow visits the entries of row i of x: the stored ones of a sparse x, all of a
-// *mat.Dense.
+// VisitRow calls visit for the entries of row i of x: for a sparse x the stored ones, for a
+// *mat.Dense all.
 func VisitRow(x mat.Matrix, i int, visit func(j int, v float64)) {
 	if x, ok := x.(*mat.Dense); ok {
 		for j, v := range x.RawRowView(i) {
@@ -36,8 +36,7 @@ func VisitRow(x mat.Matrix, i int, visit func(j int, v float64)) {
 	x.(mat.RowNonZeroDoer).DoRowNonZero(i, func(_, j int, v float64) { visit(j, v) })
 }
 
-// Complement returns the numbers from 0 to n−1 that rows does not hold. It is
-// never nil.
+// Complement returns the numbers from 0 to n−1 that are not in rows. It is never nil.
 func Complement(rows []int, n int) []int {
 	in := make([]bool, n)
 	for _, r := range rows {
@@ -52,7 +51,7 @@ func Complement(rows []int, n int) []int {
 	return out
 }
 
-// ScatterAdd adds scale times the rows of src to the named rows of dst.
+// ScatterAdd adds scale times the rows of src to the listed rows of dst.
 func ScatterAdd(dst *mat.Dense, src []float64, rows []int, scale float64) {
 	d := dst.RawMatrix()
 	for i, row := range rows {
@@ -75,12 +74,12 @@ func Pick[T any](s []T, rows []int) []T {
 	return out
 }
 
-// Weights are the weights of some rows, times a power of two so that the largest is between 1
-// and 2. Their unit does not matter to a mean, and cannot make it overflow. Nil: 1 each, which
-// gives the same bits as weights of 1.
+// Weights are the weights of some rows, times a power of two so that the largest is between 1 and
+// 2. Their unit does not affect a mean, and cannot make it overflow. Nil: 1 each, which gives the
+// same bits as weights of 1.
 type Weights []float64
 
-// Relative returns the weights of the rows, at least one of which is positive.
+// Relative returns the weights of the rows. At least one must be positive.
 func Relative(weights []float64, rows []int) Weights {
 	if weights == nil {
 		return nil
@@ -141,8 +140,8 @@ func Sum(s float64, v []float64) float64 {
 // MeanOf returns the mean of v.
 func MeanOf(v []float64) float64 { return Sum(0, v) / float64(len(v)) }
 
-// Prepare writes the features of the named rows of x to dst, row-major. A
-// feature that is not finite is an error.
+// Prepare writes the features of the listed rows of x to dst, row-major. A feature that is not
+// finite is an error.
 func Prepare(dst []float64, p interface {
 	Dims() (in, out int)
 	Apply(dst, row []float64) error

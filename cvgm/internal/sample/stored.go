@@ -12,22 +12,22 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// denseFeatures is the number of features up to which prepared rows are dense: linear learners
-// then take the Gram matrix of all. Rows are stored only if each has at most 1/rowsPerStored of
-// all features, so that the stored entries with their columns take less than half of the dense
-// row.
+// denseFeatures is the largest number of features for which prepared rows are always dense, because
+// linear learners then use the Gram matrix of all features. Beyond it, rows are stored only if each
+// has at most 1/rowsPerStored of all features. The stored entries with their columns then take less
+// than half of the dense row.
 const denseFeatures, rowsPerStored = 200, 4
 
 var mostDense atomic.Int64
 
 func init() { mostDense.Store(denseFeatures) }
 
-// SetDenseFeatures changes the number of features up to which prepared rows are dense, for
-// tests, and returns its old value.
+// SetDenseFeatures changes the largest number of features for which prepared rows are dense, for
+// tests. It returns the old value.
 func SetDenseFeatures(n int) (old int) { return int(mostDense.Swap(int64(n))) }
 
-// MostStored returns the largest number of features of a row that p stores, if p makes rows in
-// which few of many features are other than 0. Otherwise it returns 0: the rows are dense.
+// MostStored returns the largest number of features of a row that p stores, if only few of many
+// features in p's rows are other than 0. Otherwise the rows are dense, and it returns 0.
 func MostStored(p any) int {
 	s, ok := p.(interface {
 		Dims() (in, out int)
@@ -43,8 +43,7 @@ func MostStored(p any) int {
 	return 0
 }
 
-// Plain reports whether the features that p makes are the columns of x as they are. p may be
-// nil.
+// Plain reports whether p makes features that are the unchanged columns of x. p may be nil.
 func Plain(p any, x *mat.Dense) bool {
 	plain, ok := p.(interface {
 		Dims() (in, out int)
@@ -69,9 +68,9 @@ func Widest(p any) string {
 	return ""
 }
 
-// Views reports whether l reads in place the rows of d or, unless p is nil, the stored entries of
-// the features that p makes of them. A matrix that is not sparse counts as dense. For a dense X,
-// counting returns the number of rows that count; otherwise it is not called.
+// Views reports whether l reads rows in place: the rows of d or, unless p is nil, the stored
+// entries of the features that p makes of them. A matrix that is not sparse counts as dense. For a
+// dense X, counting returns the number of rows that count; otherwise it is not called.
 func Views(l learn.Learner, d learn.Data, p any, counting func() int) bool {
 	v, ok := l.(learn.ViewLearner)
 	switch {
@@ -91,8 +90,8 @@ func Views(l learn.Learner, d learn.Data, p any, counting func() int) bool {
 	return v.Views(s)
 }
 
-// PrepareStored returns the features of the named rows of x as p stores them, in a matrix with
-// as many rows as x, whose other rows are 0. A feature that is not finite is an error.
+// PrepareStored returns the features of the listed rows of x as p stores them. The result is a
+// matrix with as many rows as x, whose other rows are 0. A feature that is not finite is an error.
 func PrepareStored(p interface {
 	Dims() (in, out int)
 	MostStored() int
@@ -138,11 +137,11 @@ func PrepareStored(p interface {
 	return s, nil
 }
 
-// StoredBytes counts the bytes of PrepareStored for rows of all rows, with at most most
-// features of each and m features in all.
+// StoredBytes counts the bytes of PrepareStored for rows of all rows. Each has at most most of the
+// m features.
 func StoredBytes(all, rows, most, m float64) float64 { return 9*(all+1) + 12*rows*most + 8*m }
 
-// Stored is a sparse matrix by rows, which are appended one after the other.
+// Stored is a sparse matrix by rows. Rows are appended one after the other.
 type Stored struct {
 	columns int
 	start   []int // of each row its first entry, then the end of the last row
@@ -159,7 +158,7 @@ func (s *Stored) grow(rows, entries int) {
 	s.column, s.value = slices.Grow(s.column, entries), slices.Grow(s.value, entries)
 }
 
-// Set appends an entry to the row under way. No column may be set twice.
+// Set appends an entry to the current row. No column may be set twice.
 func (s *Stored) Set(column int, value float64) {
 	s.column, s.value = append(s.column, int32(column)), append(s.value, value)
 }

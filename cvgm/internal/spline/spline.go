@@ -1,5 +1,5 @@
-// Package spline penalises the features of cubic B-splines with equally spaced knots, which package
-// portable evaluates.
+// Package spline penalises the features of cubic B-splines with equally spaced knots. Package
+// portable evaluates the splines.
 package spline
 
 import (
@@ -11,8 +11,9 @@ import (
 // Least is the least number of cubic B-splines, which one segment has.
 const Least = 4
 
-// Penalty returns ZᵀDᵀDZ, where D takes the differences of order 2 of count neighbouring weights. It
-// penalises all functions of a column's features but multiples of one, which is linear.
+// Penalty returns ZᵀDᵀDZ, where D takes the differences of order 2 of count neighbouring weights.
+// It penalises all functions of a column's features except linear ones, which are multiples of one
+// function.
 func Penalty(count int) *mat.SymDense {
 	z, difference := mat.NewDense(count, count-1, nil), mat.NewDense(count-2, count, nil)
 	n, root := float64(count), math.Sqrt(float64(count))

@@ -1,5 +1,5 @@
-// Package strictjson checks the keys and the checksum of JSON texts, which encoding/json does
-// not.
+// Package strictjson checks the keys and the checksum of JSON texts. encoding/json does not check
+// them.
 package strictjson
 
 import (
@@ -18,9 +18,9 @@ import (
 // ChecksumKey is the key of the checksum in the JSON of a model and of a pipeline.
 const ChecksumKey = "checksum"
 
-// Checksum returns the CRC-64 of the values of a JSON object without its checksum, and the
-// object's checksum, nil if it has none. Keys are sorted, numbers are float64s and strings
-// UTF-8, so that other spaces, escapes, forms of numbers and orders of keys do not change it.
+// Checksum returns the CRC-64 of the values of a JSON object without its checksum, and the object's
+// own checksum, nil if it has none. Keys are sorted, numbers are float64s and strings UTF-8. Other
+// spaces, escapes, forms of numbers and orders of keys therefore do not change it.
 func Checksum(text []byte) (sum string, given any, err error) {
 	var values map[string]any
 	if err := json.Unmarshal(text, &values); err != nil {
@@ -32,7 +32,7 @@ func Checksum(text []byte) (sum string, given any, err error) {
 	return fmt.Sprintf("crc64:%016x", crc64.Checksum(canonical, crc64.MakeTable(crc64.ECMA))), given, err
 }
 
-// WithChecksum returns the JSON of v, an object, with its checksum as the last key.
+// WithChecksum returns the JSON of v, an object. Its last key is the checksum.
 func WithChecksum(v any) ([]byte, error) {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -55,11 +55,11 @@ func Verify(text []byte) error {
 	)
 }
 
-// Read reads valid JSON of what into an object. It returns an error for nulls, and for keys
-// that are unknown, repeated or missing by the map keys. That map lists the keys of the object
-// of each key, with the name what for the outermost, and whether they are required. The value
-// of a key with nil in keys is skipped. encoding/json accepts all of them, and keys in another
-// case.
+// Read reads valid JSON of what into an object. It returns an error for nulls, and for keys that
+// are unknown, repeated or missing. keys lists the keys of each object and whether they are
+// required. An object is listed by its own key, and the outermost one by the name what. Read skips
+// the value of a key for which keys has nil. encoding/json would accept all of these texts, and
+// also keys in another case.
 func Read(text []byte, keys map[string]map[string]bool, what string, into any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber() // a number out of range is found below
