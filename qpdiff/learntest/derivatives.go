@@ -166,7 +166,8 @@ func isAdjoint(t *testing.T, l learn.Learner, j learn.ForwardLearner, u, g *lear
 // without derivatives in between.
 func constant(t *testing.T, newLearner func() learn.Learner, c, other Case) {
 	l, theta := fitted(t, newLearner, c)
-	v := numtest.Normals(rand.New(rand.NewPCG(4, 7)), len(theta))
+	rng := rand.New(rand.NewPCG(4, 7))
+	v, between := numtest.Normals(rng, len(theta)), numtest.Normals(rng, len(theta))
 	derive := func(w *qpdiff.Workspace) ([]float64, error) { return derivatives(l, w, c, v) }
 	before := memory(l)
 	want, err := derive(nil)
@@ -186,6 +187,9 @@ func constant(t *testing.T, newLearner func() learn.Learner, c, other Case) {
 				if got, err := derive(w); err != nil || !numtest.SameBits(got, want) {
 					t.Errorf("derivatives at the same time, or with a workspace that served others, differ from one alone, error %v", err)
 				}
+				if err := l.VJP(w, newGrad(c, 0), between); err != nil {
+					t.Error(err)
+				}
 			}
 		})
 	}
@@ -199,6 +203,23 @@ func constant(t *testing.T, newLearner func() learn.Learner, c, other Case) {
 	numtest.OK(t, l.Fit(theta, next), fresh.Fit(alone, next))
 	if !numtest.SameBits(theta, alone) {
 		t.Error("derivatives changed the fit that follows")
+	}
+	afterOthers(t, l, fresh, c, v, between)
+}
+
+// afterOthers: after the second fit of two learners the products of one, which has
+// had others along between with the same workspace, have the bits of the other's first ones.
+func afterOthers(t *testing.T, l, fresh learn.Learner, c Case, v, between []float64) {
+	want, err := derivatives(fresh, nil, c, v)
+	if err != nil {
+		return // the next hyperparameters need not be smooth ones
+	}
+	w := new(qpdiff.Workspace)
+	for _, along := range [][]float64{v, between, v} {
+		got, err := derivatives(l, w, c, along)
+		if &along[0] == &v[0] && (err != nil || !numtest.SameBits(got, want)) {
+			t.Errorf("derivatives after others of the same fit differ from the first ones, error %v", err)
+		}
 	}
 }
 

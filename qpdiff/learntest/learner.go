@@ -29,7 +29,7 @@ import (
 // be errors of kind ErrNotFitted. Destinations of the wrong length must panic.
 //
 // Derivatives must not write to the learner, may run at the same time (run the test with -race),
-// and must not change the next fit. Data.Rows and Data.Weights must be refused by name, or count as
+// and must not change the next fit. Their bits must not depend on earlier derivatives. Data.Rows and Data.Weights must be refused by name, or count as
 // equal rows do, again with VJPs that are correct to 1e-7.
 func Learner(t *testing.T, newLearner func() learn.Learner, cases ...Case) {
 	t.Helper()
