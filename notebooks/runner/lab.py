@@ -65,7 +65,10 @@ def run(port, edit, env):
             f"--ServerApp.root_dir={ROOT}",
             "--ServerApp.open_browser=False",
             "--ServerApp.answer_yes=True",
-            "--ServerApp.tornado_settings={'ws_ping_timeout': 30000}",  # at most the interval, or each connection warns
+            # No pings: they detect a peer that is gone, which shows at once on the loopback interface. With pings
+            # Jupyter's server needs a timeout above their interval, or it closes each connection after the first
+            # interval; and of such a timeout Tornado warns for each connection.
+            "--ServerApp.tornado_settings={'ws_ping_interval': 0}",
             f"--Contents.listing={listing}",
             f"--KernelSpecManager.allowed_kernelspecs={layout.KERNEL}",
             "--KernelSpecManager.ensure_native_kernel=False",

@@ -405,6 +405,7 @@ class Test(unittest.TestCase):
             if path.read_bytes() != data:
                 path.write_bytes(data)
         self.assertEqual(errors, [], "errors in the page")
+        self.assertNotRegex("".join(self.lab.said), "ping[ _]timeout", "JupyterLab has closed a connection that was in use, or warns of it")
         self.assertEqual(changed, [], "tracked files that the test has changed")
 
     @classmethod
