@@ -13,8 +13,6 @@ import (
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
 	"cvgm/synth"
-
-	"gonum.org/v1/gonum/mat"
 )
 
 // One call chooses both penalties of an elastic net for a table of houses, and estimates the
@@ -125,14 +123,17 @@ func ExampleTuned_Widths() {
 
 // A ridge regression, with calls of a function after each evaluation.
 func ExampleTuner() {
-	d := noisyLine()
+	d, _, err := synth.MakeRegression(synth.NewStream(1, "example data"), synth.Regression{Samples: 30, Features: 5, Informative: 1, Noise: 10})
+	if err != nil {
+		panic(err)
+	}
 	evaluations := 0
 	tuned, err := tune.Tuner{
 		Learner:    &linear.ElasticNet{},
 		Fixed:      map[string]float64{"λ1": 0},
 		OuterFolds: -1,
 		Progress:   func(p tune.Progress) { evaluations = p.Evaluations },
-	}.Tune(context.Background(), d)
+	}.Tune(context.Background(), learn.Data{X: d.X, Y: d.Y})
 	if err != nil {
 		panic(err)
 	}
@@ -158,17 +159,4 @@ func ExampleTuner_TuneClasses() {
 	found, err := tuned.Class(flowers.Rows([]int{0, 1, 2}))
 	fmt.Println(tuned.Classes, found, err)
 	// Output: [iris lily rose] [iris rose lily] <nil>
-}
-
-// noisyLine returns 30 examples of y = 3x₁ − 2 + noise with four useless features.
-func noisyLine() learn.Data {
-	src := synth.NewStream(1, "example data")
-	d := learn.Data{X: mat.NewDense(30, 5, nil), Y: make([]float64, 30)}
-	for i := range d.Y {
-		for j := range 5 {
-			d.Dense().Set(i, j, src.NormFloat64())
-		}
-		d.Y[i] = 3*d.X.At(i, 0) - 2 + src.NormFloat64()
-	}
-	return d
 }

@@ -5,11 +5,23 @@ import (
 	"fmt"
 
 	"cvgm/cvgm/tune"
+	"cvgm/qpdiff/learn"
+	"cvgm/synth"
+
+	"gonum.org/v1/gonum/mat"
 )
 
-// One call tunes an elastic net on thirty examples of five features.
+// One call tunes an elastic net on thirty examples of five features, of which one has an effect.
 func Example() {
-	tuned, err := tune.Tuner{OuterFolds: 5}.Tune(context.Background(), noisyLine())
+	random := synth.NewStream(1, "example data")
+	d := learn.Data{X: mat.NewDense(30, 5, nil), Y: make([]float64, 30)}
+	for i := range d.Y {
+		for j := range 5 {
+			d.Dense().Set(i, j, random.NormFloat64())
+		}
+		d.Y[i] = 3*d.X.At(i, 0) - 2 + random.NormFloat64()
+	}
+	tuned, err := tune.Tuner{OuterFolds: 5}.Tune(context.Background(), d)
 	if err != nil {
 		panic(err)
 	}
