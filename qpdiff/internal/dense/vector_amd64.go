@@ -2,40 +2,40 @@
 
 package dense
 
-// subtractPairs subtracts f[0] times the row of n entries at a plus f[1] times that stride entries
-// further from dst, and so on for so many pairs of rows.
+// subtractPairs subtracts pairs of rows from dst: f[0] times the row of n entries at a plus f[1] times the
+// row stride entries further, and so on for the given number of pairs.
 //
 //go:noescape
 func subtractPairs(dst *float64, n int, a *float64, stride int, f *float64, pairs int)
 
-// gramTile adds to two rows of eight entries of dst, a matrix with the given width, the products
-// of the two columns at a with the eight at b, both in rows stride entries apart, four in each
-// group: the sum of four products is added at a time.
+// gramTile adds products to two rows of eight entries of dst, a matrix with the given width. They are the
+// products of the two columns at a with the eight columns at b, whose rows are stride entries apart. Each group
+// has four rows, and the sum of four products is added at a time.
 //
 //go:noescape
 func gramTile(dst *float64, width int, a *float64, b *float64, stride int, groups int)
 
-// productTile adds to four rows of eight entries of dst, width entries apart, the products of the
-// four rows of depth entries at a, stride entries apart, with the depth rows of eight at b.
+// productTile adds products to four rows of eight entries of dst, which are width entries apart. They are the
+// products of the four rows of depth entries at a, stride entries apart, with the depth rows of eight entries at b.
 //
 //go:noescape
 func productTile(dst *float64, width int, a *float64, stride int, b *float64, depth int)
 
-// subtractPairsWide subtracts f[0] times the row of n entries at a plus f[1] times that stride entries
-// further from dst, and so on for so many pairs of rows.
+// subtractPairsWide subtracts pairs of rows from dst: f[0] times the row of n entries at a plus f[1] times the
+// row stride entries further, and so on for the given number of pairs.
 //
 //go:noescape
 func subtractPairsWide(dst *float64, n int, a *float64, stride int, f *float64, pairs int)
 
-// gramTileWide adds to two rows of eight entries of dst, a matrix with the given width, the products
-// of the two columns at a with the eight at b, both in rows stride entries apart, four in each
-// group: the sum of four products is added at a time.
+// gramTileWide adds products to two rows of eight entries of dst, a matrix with the given width. They are the
+// products of the two columns at a with the eight columns at b, whose rows are stride entries apart. Each group
+// has four rows, and the sum of four products is added at a time.
 //
 //go:noescape
 func gramTileWide(dst *float64, width int, a *float64, b *float64, stride int, groups int)
 
-// productTileWide adds to four rows of eight entries of dst, width entries apart, the products of the
-// four rows of depth entries at a, stride entries apart, with the depth rows of eight at b.
+// productTileWide adds products to four rows of eight entries of dst, which are width entries apart. They are the
+// products of the four rows of depth entries at a, stride entries apart, with the depth rows of eight entries at b.
 //
 //go:noescape
 func productTileWide(dst *float64, width int, a *float64, stride int, b *float64, depth int)
@@ -46,20 +46,20 @@ func productTileWide(dst *float64, width int, a *float64, stride int, b *float64
 //go:noescape
 func dot4(dst *float64, a *float64, b *float64, c *float64, d *float64, x *float64, n int)
 
-// add4 adds f[0] times the row of n entries at a to dst, then f[1] times that at b, and so on for
+// add4 adds f[0] times the row of n entries at a to dst. It then adds f[1] times the row at b, and so on for
 // c and d.
 //
 //go:noescape
 func add4(dst *float64, n int, f *float64, a *float64, b *float64, c *float64, d *float64)
 
-// add4Less adds f[0] times the row of n entries at a less that at e to dst, then f[1] times that at b, and so on for
+// add4Less adds f[0] times the row of n entries at a minus the row at e to dst. It then adds f[1] times the row at b, and so on for
 // c and d.
 //
 //go:noescape
 func add4Less(dst *float64, n int, f *float64, a *float64, b *float64, c *float64, d *float64, e *float64)
 
-// gatherUpper sets the upper triangle of dst to the count rows and columns at of the n×n matrix m, plus
-// the entries at of r on the diagonal. Entries below the diagonal may change.
+// gatherUpper sets the upper triangle of dst to the count rows and columns at of the n×n matrix m. It adds the
+// entries at of r on the diagonal. Entries below the diagonal may change.
 //
 //go:noescape
 func gatherUpper(dst *float64, stride int, m *float64, n int, r *float64, at *int, count int)
@@ -90,19 +90,20 @@ func descendKinks(x *float64, rest *float64, m *float64, r *float64, up *float64
 //go:noescape
 func laneRows(dst *float64, step int, a *float64, b *float64, c *float64, d *float64, n int)
 
-// rowsOfLanes sets a, b, c and d to the n entries of each that are side by side in src.
+// rowsOfLanes sets a, b, c and d to their n entries each, which lie side by side in src.
 //
 //go:noescape
 func rowsOfLanes(a *float64, b *float64, c *float64, d *float64, src *float64, n int)
 
-// laneUpper sets the upper triangle of dst to the first size rows and columns, at least four, of the n×n matrices
-// a, b, c and d side by side, plus r on the diagonal. dst has a column more. Entries below the diagonal may change.
+// laneUpper sets the upper triangle of dst to the first size rows and columns of the n×n matrices a, b, c and d,
+// side by side. size is at least four. It adds r on the diagonal. dst has one more column. Entries below the
+// diagonal may change.
 //
 //go:noescape
 func laneUpper(dst *float64, a *float64, b *float64, c *float64, d *float64, n int, r *float64, size int)
 
-// ldlLanes is LDLFactor and LDLBack of four systems of n unknowns, at least one, with a right-hand side
-// each as column n. It sets x to the solutions, and pivots to the product of the quotients of diagonal entries
+// ldlLanes is LDLFactor and LDLBack for four systems of n unknowns, at least one. Column n of each is its
+// right-hand side. It sets x to the solutions, and pivots to the products of the quotients of diagonal entries
 // and pivots. Bit i of the result is set if system i has all its pivots.
 //
 //go:noescape
@@ -113,15 +114,15 @@ func ldlLanes(a *float64, dinv *float64, x *float64, pivots *float64, n int, tol
 //go:noescape
 func ldlLanesSolve(a *float64, dinv *float64, x *float64, n int)
 
-// laneSums sets the first four entries of sums to the products of u and a, of n entries side by side, and
-// the next four to those of u and b.
+// laneSums sets the first four entries of sums to the products of u and a, whose n entries lie side by side, and
+// the next four to the products of u and b.
 //
 //go:noescape
 func laneSums(sums *float64, u *float64, a *float64, b *float64, n int)
 
-// descendLanes is DescendKinks for four problems of n coordinates, at least one, of which those take part whose
-// entry of live is below 0. Kinks have the same strength on both sides. Bit i of the result is set if a
-// sign of problem i has changed.
+// descendLanes is DescendKinks for four problems of n coordinates, at least one. A problem takes part if its entry
+// of live is below 0. Kinks have the same strength on both sides. Bit i of the result is set if a sign of
+// problem i has changed.
 //
 //go:noescape
 func descendLanes(x *float64, rest *float64, m *float64, r *float64, bound *float64, n int, live *float64) (moved int)
@@ -156,61 +157,61 @@ func combine3(dst *float64, v *float64, z *float64, stride int, n int)
 //go:noescape
 func moments3(h *float64, w *float64, z *float64, stride int, n int)
 
-// products3 is Products3 for n rows, a positive multiple of four. It sets four entries of sums, the last to
-// those of the third.
+// products3 is Products3 for n rows, a positive multiple of four. It sets four entries of sums, the last
+// one to the third product.
 //
 //go:noescape
 func products3(sums *float64, s *float64, z *float64, stride int, n int)
 
-// distances sets dst, of a multiple of four entries, to the sums of the squared differences between
-// the n entries at x and a column each at points, whose n rows are stride entries apart.
+// distances sets each entry of dst to the sum of the squared differences between the n entries at x and a
+// column of points. The n rows of points are stride entries apart. dst has a multiple of four entries.
 //
 //go:noescape
 func distances(dst *float64, count int, x *float64, n int, points *float64, stride int)
 
-// highest sets the first four entries of dst to the largest entries of x at places equal modulo four
-// at which a is less than b, or −Inf, and the next four to the first places of those. n is a multiple
-// of four.
+// highest looks at the places at which a is less than b, separately for the four remainders of places modulo
+// four. It sets the first four entries of dst to the largest entries of x there, or −Inf, and the next four to
+// the first places of these. n is a multiple of four.
 //
 //go:noescape
 func highest(dst *float64, x *float64, a *float64, b *float64, n int)
 
-// steepest sets the first four entries of dst to the largest d²/max(h + diagonal − 2·row, least) at
-// places equal modulo four at which a is greater than b and d = top − r is positive, or 0, the next
-// four to the first places of those, and four more to the largest d. terms are top, h, least and 2. n is
-// a multiple of four.
+// steepest looks at the places at which a is greater than b and d = top − r is positive, separately for the
+// four remainders of places modulo four. It sets the first four entries of dst to the largest
+// d²/max(h + diagonal − 2·row, least) there, or 0, the next four to the first places of these, and four more to
+// the largest d. terms are top, h, least and 2. n is a multiple of four.
 //
 //go:noescape
 func steepest(dst *float64, terms *float64, r *float64, diagonal *float64, row *float64, a *float64, b *float64, n int)
 
-// dots sets the count entries of dst, at least four, to the products of x with the rows of n entries
-// at a, stride entries apart, in the order of gonum's DotUnitary.
+// dots sets the count entries of dst, at least four, to the products of x with the rows of n entries at a.
+// The rows are stride entries apart. Terms are added in the order of gonum's DotUnitary.
 //
 //go:noescape
 func dots(dst *float64, count int, a *float64, stride int, x *float64, n int)
 
-// addRowsTo adds f[0] times the row of n entries at a, at least four, to dst, then f[1] times that
+// addRowsTo adds f[0] times the row of n entries at a, at least four, to dst. It then adds f[1] times the row
 // stride entries further, and so on for count rows.
 //
 //go:noescape
 func addRowsTo(dst *float64, n int, f *float64, a *float64, stride int, count int)
 
-// forwardRows replaces the n entries of x by (lower triangle)⁻¹x, for a triangle with rows stride
-// entries apart and the inverses of its diagonal in inv. The products of a row with entries before
-// the last multiple of four are summed in the order of gonum's DotUnitary.
+// forwardRows replaces the n entries of x by L⁻¹x for the lower triangle L at l. The rows of L are stride entries
+// apart, and inv has the inverses of its diagonal. The products of a row with entries before the last multiple
+// of four are summed in the order of gonum's DotUnitary.
 //
 //go:noescape
 func forwardRows(x *float64, l *float64, stride int, inv *float64, n int)
 
-// backRows replaces the k entries of x by (lower triangle)⁻ᵀx, for a triangle with rows stride
-// entries apart and the inverses of its diagonal in inv, row by row from the last.
+// backRows replaces the k entries of x by L⁻ᵀx for the lower triangle L at l, row by row from the last. The rows
+// of L are stride entries apart, and inv has the inverses of its diagonal.
 //
 //go:noescape
 func backRows(x *float64, l *float64, stride int, inv *float64, k int)
 
-// rotateRows replaces the rows x and y of n entries, the first and the second at rows, stride entries
-// apart, by cos[0]·x + sin[0]·y and cos[0]·y − sin[0]·x, then the second and the third with cos[1] and
-// sin[1], and so on for so many rotations.
+// rotateRows rotates pairs of neighbouring rows of n entries, count times. The rows start at rows, stride entries
+// apart. It replaces the first two, x and y, by cos[0]·x + sin[0]·y and cos[0]·y − sin[0]·x. Then it rotates the
+// second and the third with cos[1] and sin[1], and so on.
 //
 //go:noescape
 func rotateRows(rows *float64, stride int, n int, cos *float64, sin *float64, count int)
@@ -221,8 +222,8 @@ func rotateRows(rows *float64, stride int, n int, cos *float64, sin *float64, co
 //go:noescape
 func descendBox(z *float64, grad *float64, q *float64, steps *float64, lo *float64, hi *float64, n int) (met int)
 
-// compareHalves returns the largest modulus in the n×n matrix q, n at least four, and something other
-// than 0 if q is not the same as its transpose, bit by bit, or holds NaN: then largest passes over it.
+// compareHalves returns the largest absolute entry of the n×n matrix q, n at least four. differ is not 0 if q
+// differs from its transpose in a bit, or has a NaN, which largest ignores.
 //
 //go:noescape
 func compareHalves(q *float64, n int) (largest float64, differ int)

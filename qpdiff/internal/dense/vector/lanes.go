@@ -65,7 +65,7 @@ func laneRows() {
 func rowsOfLanes() {
 	TEXT("rowsOfLanes", NOSPLIT, "func(a, b, c, d, src *float64, n int)")
 	Pragma("noescape")
-	Doc("rowsOfLanes sets a, b, c and d to the n entries of each that are side by side in src.")
+	Doc("rowsOfLanes sets a, b, c and d to their n entries each, which lie side by side in src.")
 	src := Load(Param("src"), GP64())
 	dst := rows()
 	n := Load(Param("n"), GP64())
@@ -101,8 +101,9 @@ func rowsOfLanes() {
 func laneUpper() {
 	TEXT("laneUpper", NOSPLIT, "func(dst, a, b, c, d *float64, n int, r *float64, size int)")
 	Pragma("noescape")
-	Doc("laneUpper sets the upper triangle of dst to the first size rows and columns, at least four, of the n×n matrices",
-		"a, b, c and d side by side, plus r on the diagonal. dst has a column more. Entries below the diagonal may change.")
+	Doc("laneUpper sets the upper triangle of dst to the first size rows and columns of the n×n matrices a, b, c and d,",
+		"side by side. size is at least four. It adds r on the diagonal. dst has one more column. Entries below the",
+		"diagonal may change.")
 	dst := Load(Param("dst"), GP64())
 	src := rows()
 	n, r, size := Load(Param("n"), GP64()), Load(Param("r"), GP64()), Load(Param("size"), GP64())
@@ -177,8 +178,8 @@ func eachLane(v float64) reg.VecVirtual {
 func ldlLanes() {
 	TEXT("ldlLanes", NOSPLIT, "func(a, dinv, x, pivots *float64, n int, tol float64) (regular int)")
 	Pragma("noescape")
-	Doc("ldlLanes is LDLFactor and LDLBack of four systems of n unknowns, at least one, with a right-hand side",
-		"each as column n. It sets x to the solutions, and pivots to the product of the quotients of diagonal entries",
+	Doc("ldlLanes is LDLFactor and LDLBack for four systems of n unknowns, at least one. Column n of each is its",
+		"right-hand side. It sets x to the solutions, and pivots to the products of the quotients of diagonal entries",
 		"and pivots. Bit i of the result is set if system i has all its pivots.")
 	p0, dinv, x := Load(Param("a"), GP64()), Load(Param("dinv"), GP64()), Load(Param("x"), GP64())
 	left, small, tol := Load(Param("n"), GP64()), XMM(), YMM()
@@ -389,8 +390,8 @@ func ldlLanesSolve() {
 func laneSums() {
 	TEXT("laneSums", NOSPLIT, "func(sums, u, a, b *float64, n int)")
 	Pragma("noescape")
-	Doc("laneSums sets the first four entries of sums to the products of u and a, of n entries side by side, and",
-		"the next four to those of u and b.")
+	Doc("laneSums sets the first four entries of sums to the products of u and a, whose n entries lie side by side, and",
+		"the next four to the products of u and b.")
 	sums, u, a, b := Load(Param("sums"), GP64()), Load(Param("u"), GP64()), Load(Param("a"), GP64()), Load(Param("b"), GP64())
 	n, k := Load(Param("n"), GP64()), GP64()
 	first, second, v, p, q := YMM(), YMM(), YMM(), YMM(), YMM()
@@ -424,9 +425,9 @@ const (
 func descendLanes() {
 	TEXT("descendLanes", NOSPLIT, "func(x, rest, m, r, bound *float64, n int, live *float64) (moved int)")
 	Pragma("noescape")
-	Doc("descendLanes is DescendKinks for four problems of n coordinates, at least one, of which those take part whose",
-		"entry of live is below 0. Kinks have the same strength on both sides. Bit i of the result is set if a",
-		"sign of problem i has changed.")
+	Doc("descendLanes is DescendKinks for four problems of n coordinates, at least one. A problem takes part if its entry",
+		"of live is below 0. Kinks have the same strength on both sides. Bit i of the result is set if a sign of",
+		"problem i has changed.")
 	x, rest, row := Load(Param("x"), GP64()), Load(Param("rest"), GP64()), Load(Param("m"), GP64())
 	r, bound, n := Load(Param("r"), GP64()), Load(Param("bound"), GP64()), Load(Param("n"), GP64())
 	live := YMM()

@@ -59,8 +59,8 @@ func subtractPairs(u unit) {
 	name := "subtractPairs" + u.suffix
 	TEXT(name, NOSPLIT, "func(dst *float64, n int, a *float64, stride int, f *float64, pairs int)")
 	Pragma("noescape")
-	Doc(name+" subtracts f[0] times the row of n entries at a plus f[1] times that stride entries",
-		"further from dst, and so on for so many pairs of rows.")
+	Doc(name+" subtracts pairs of rows from dst: f[0] times the row of n entries at a plus f[1] times the",
+		"row stride entries further, and so on for the given number of pairs.")
 	dst, n, a, stride := Load(Param("dst"), GP64()), Load(Param("n"), GP64()), Load(Param("a"), GP64()), Load(Param("stride"), GP64())
 	f, pairs := Load(Param("f"), GP64()), Load(Param("pairs"), GP64())
 	SHLQ(Imm(3), stride)
@@ -134,9 +134,9 @@ func gramTile(u unit) {
 	name := "gramTile" + u.suffix
 	TEXT(name, NOSPLIT, "func(dst *float64, width int, a, b *float64, stride, groups int)")
 	Pragma("noescape")
-	Doc(name+" adds to two rows of eight entries of dst, a matrix with the given width, the products",
-		"of the two columns at a with the eight at b, both in rows stride entries apart, four in each",
-		"group: the sum of four products is added at a time.")
+	Doc(name+" adds products to two rows of eight entries of dst, a matrix with the given width. They are the",
+		"products of the two columns at a with the eight columns at b, whose rows are stride entries apart. Each group",
+		"has four rows, and the sum of four products is added at a time.")
 	dst, width := Load(Param("dst"), GP64()), Load(Param("width"), GP64())
 	next := GP64() // the second row of dst
 	LEAQ(Mem{Base: dst, Index: width, Scale: 8}, next)
@@ -305,11 +305,11 @@ func dot4() {
 func add4(less bool) {
 	name, params, what := "add4", "dst *float64, n int, f, a, b, c, d *float64", "the row of n entries at a"
 	if less {
-		name, params, what = "add4Less", params+", e *float64", "the row of n entries at a less that at e"
+		name, params, what = "add4Less", params+", e *float64", "the row of n entries at a minus the row at e"
 	}
 	TEXT(name, NOSPLIT, "func("+params+")")
 	Pragma("noescape")
-	Doc(name+" adds f[0] times "+what+" to dst, then f[1] times that at b, and so on for",
+	Doc(name+" adds f[0] times "+what+" to dst. It then adds f[1] times the row at b, and so on for",
 		"c and d.")
 	dst, n, f, rows := Load(Param("dst"), GP64()), Load(Param("n"), GP64()), Load(Param("f"), GP64()), rows()
 	pointers := append([]reg.Register{dst}, rows[:]...)
@@ -364,8 +364,8 @@ func productTile(u unit) {
 	name := "productTile" + u.suffix
 	TEXT(name, NOSPLIT, "func(dst *float64, width int, a *float64, stride int, b *float64, depth int)")
 	Pragma("noescape")
-	Doc(name+" adds to four rows of eight entries of dst, width entries apart, the products of the",
-		"four rows of depth entries at a, stride entries apart, with the depth rows of eight at b.")
+	Doc(name+" adds products to four rows of eight entries of dst, which are width entries apart. They are the",
+		"products of the four rows of depth entries at a, stride entries apart, with the depth rows of eight entries at b.")
 	dst, width := Load(Param("dst"), GP64()), Load(Param("width"), GP64())
 	a, stride := Load(Param("a"), GP64()), Load(Param("stride"), GP64())
 	b, depth := Load(Param("b"), GP64()), Load(Param("depth"), GP64())
@@ -415,8 +415,8 @@ func productTile(u unit) {
 func distances() {
 	TEXT("distances", NOSPLIT, "func(dst *float64, count int, x *float64, n int, points *float64, stride int)")
 	Pragma("noescape")
-	Doc("distances sets dst, of a multiple of four entries, to the sums of the squared differences between",
-		"the n entries at x and a column each at points, whose n rows are stride entries apart.")
+	Doc("distances sets each entry of dst to the sum of the squared differences between the n entries at x and a",
+		"column of points. The n rows of points are stride entries apart. dst has a multiple of four entries.")
 	dst, count := Load(Param("dst"), GP64()), Load(Param("count"), GP64())
 	x, n := Load(Param("x"), GP64()), Load(Param("n"), GP64())
 	points, stride := Load(Param("points"), GP64()), Load(Param("stride"), GP64())
@@ -503,9 +503,9 @@ const orderedLess = 17
 func highest() {
 	TEXT("highest", NOSPLIT, "func(dst, x, a, b *float64, n int)")
 	Pragma("noescape")
-	Doc("highest sets the first four entries of dst to the largest entries of x at places equal modulo four",
-		"at which a is less than b, or −Inf, and the next four to the first places of those. n is a multiple",
-		"of four.")
+	Doc("highest looks at the places at which a is less than b, separately for the four remainders of places modulo",
+		"four. It sets the first four entries of dst to the largest entries of x there, or −Inf, and the next four to",
+		"the first places of these. n is a multiple of four.")
 	x, a, b := Load(Param("x"), GP64()), Load(Param("a"), GP64()), Load(Param("b"), GP64())
 	n := Load(Param("n"), GP64())
 	none, value := YMM(), YMM()
@@ -539,10 +539,10 @@ func highest() {
 func steepest() {
 	TEXT("steepest", NOSPLIT, "func(dst, terms, r, diagonal, row, a, b *float64, n int)")
 	Pragma("noescape")
-	Doc("steepest sets the first four entries of dst to the largest d²/max(h + diagonal − 2·row, least) at",
-		"places equal modulo four at which a is greater than b and d = top − r is positive, or 0, the next",
-		"four to the first places of those, and four more to the largest d. terms are top, h, least and 2. n is",
-		"a multiple of four.")
+	Doc("steepest looks at the places at which a is greater than b and d = top − r is positive, separately for the",
+		"four remainders of places modulo four. It sets the first four entries of dst to the largest",
+		"d²/max(h + diagonal − 2·row, least) there, or 0, the next four to the first places of these, and four more to",
+		"the largest d. terms are top, h, least and 2. n is a multiple of four.")
 	terms, r, diagonal, row := Load(Param("terms"), GP64()), Load(Param("r"), GP64()), Load(Param("diagonal"), GP64()), Load(Param("row"), GP64())
 	a, b, n := Load(Param("a"), GP64()), Load(Param("b"), GP64()), Load(Param("n"), GP64())
 	top, h, least, two := YMM(), YMM(), YMM(), YMM()
@@ -591,8 +591,8 @@ func steepest() {
 func dots() {
 	TEXT("dots", NOSPLIT, "func(dst *float64, count int, a *float64, stride int, x *float64, n int)")
 	Pragma("noescape")
-	Doc("dots sets the count entries of dst, at least four, to the products of x with the rows of n entries",
-		"at a, stride entries apart, in the order of gonum's DotUnitary.")
+	Doc("dots sets the count entries of dst, at least four, to the products of x with the rows of n entries at a.",
+		"The rows are stride entries apart. Terms are added in the order of gonum's DotUnitary.")
 	dst, count := Load(Param("dst"), GP64()), Load(Param("count"), GP64())
 	a, stride, x, n := Load(Param("a"), GP64()), Load(Param("stride"), GP64()), Load(Param("x"), GP64()), Load(Param("n"), GP64())
 	rows := rowsFrom(a, stride)
@@ -670,7 +670,7 @@ func dots() {
 func addRowsTo() {
 	TEXT("addRowsTo", NOSPLIT, "func(dst *float64, n int, f, a *float64, stride, count int)")
 	Pragma("noescape")
-	Doc("addRowsTo adds f[0] times the row of n entries at a, at least four, to dst, then f[1] times that",
+	Doc("addRowsTo adds f[0] times the row of n entries at a, at least four, to dst. It then adds f[1] times the row",
 		"stride entries further, and so on for count rows.")
 	dst, n, f, a := Load(Param("dst"), GP64()), Load(Param("n"), GP64()), Load(Param("f"), GP64()), Load(Param("a"), GP64())
 	stride, count := Load(Param("stride"), GP64()), Load(Param("count"), GP64())
@@ -742,9 +742,9 @@ func addRowsTo() {
 func forwardRows() {
 	TEXT("forwardRows", NOSPLIT, "func(x, l *float64, stride int, inv *float64, n int)")
 	Pragma("noescape")
-	Doc("forwardRows replaces the n entries of x by (lower triangle)⁻¹x, for a triangle with rows stride",
-		"entries apart and the inverses of its diagonal in inv. The products of a row with entries before",
-		"the last multiple of four are summed in the order of gonum's DotUnitary.")
+	Doc("forwardRows replaces the n entries of x by L⁻¹x for the lower triangle L at l. The rows of L are stride entries",
+		"apart, and inv has the inverses of its diagonal. The products of a row with entries before the last multiple",
+		"of four are summed in the order of gonum's DotUnitary.")
 	x, l, stride := Load(Param("x"), GP64()), Load(Param("l"), GP64()), Load(Param("stride"), GP64())
 	inv, n := Load(Param("inv"), GP64()), Load(Param("n"), GP64())
 	known, at := GP64(), GP64() // bytes of x
@@ -844,8 +844,8 @@ func halfSums(name string, x, known, at reg.Register, rows []reg.Register) []reg
 func backRows() {
 	TEXT("backRows", NOSPLIT, "func(x, l *float64, stride int, inv *float64, k int)")
 	Pragma("noescape")
-	Doc("backRows replaces the k entries of x by (lower triangle)⁻ᵀx, for a triangle with rows stride",
-		"entries apart and the inverses of its diagonal in inv, row by row from the last.")
+	Doc("backRows replaces the k entries of x by L⁻ᵀx for the lower triangle L at l, row by row from the last. The rows",
+		"of L are stride entries apart, and inv has the inverses of its diagonal.")
 	x, l, stride := Load(Param("x"), GP64()), Load(Param("l"), GP64()), Load(Param("stride"), GP64())
 	inv, k := Load(Param("inv"), GP64()), Load(Param("k"), GP64())
 	SHLQ(Imm(3), stride)
@@ -960,9 +960,9 @@ func broadcast(v, to reg.VecVirtual) {
 func rotateRows() {
 	TEXT("rotateRows", NOSPLIT, "func(rows *float64, stride, n int, cos, sin *float64, count int)")
 	Pragma("noescape")
-	Doc("rotateRows replaces the rows x and y of n entries, the first and the second at rows, stride entries",
-		"apart, by cos[0]·x + sin[0]·y and cos[0]·y − sin[0]·x, then the second and the third with cos[1] and",
-		"sin[1], and so on for so many rotations.")
+	Doc("rotateRows rotates pairs of neighbouring rows of n entries, count times. The rows start at rows, stride entries",
+		"apart. It replaces the first two, x and y, by cos[0]·x + sin[0]·y and cos[0]·y − sin[0]·x. Then it rotates the",
+		"second and the third with cos[1] and sin[1], and so on.")
 	rows, stride, n := Load(Param("rows"), GP64()), Load(Param("stride"), GP64()), Load(Param("n"), GP64())
 	cos, sin, count := Load(Param("cos"), GP64()), Load(Param("sin"), GP64()), Load(Param("count"), GP64())
 	SHLQ(Imm(3), stride)
@@ -1102,8 +1102,8 @@ func descendBox() {
 func compareHalves() {
 	TEXT("compareHalves", NOSPLIT, "func(q *float64, n int) (largest float64, differ int)")
 	Pragma("noescape")
-	Doc("compareHalves returns the largest modulus in the n×n matrix q, n at least four, and something other",
-		"than 0 if q is not the same as its transpose, bit by bit, or holds NaN: then largest passes over it.")
+	Doc("compareHalves returns the largest absolute entry of the n×n matrix q, n at least four. differ is not 0 if q",
+		"differs from its transpose in a bit, or has a NaN, which largest ignores.")
 	q, n := Load(Param("q"), GP64()), Load(Param("n"), GP64())
 	stride, three := GP64(), GP64()
 	LEAQ(Mem{Base: n, Index: n, Scale: 1}, stride)

@@ -24,8 +24,8 @@ func small() {
 func gatherUpper() {
 	TEXT("gatherUpper", NOSPLIT, "func(dst *float64, stride int, m *float64, n int, r *float64, at *int, count int)")
 	Pragma("noescape")
-	Doc("gatherUpper sets the upper triangle of dst to the count rows and columns at of the n×n matrix m, plus",
-		"the entries at of r on the diagonal. Entries below the diagonal may change.")
+	Doc("gatherUpper sets the upper triangle of dst to the count rows and columns at of the n×n matrix m. It adds the",
+		"entries at of r on the diagonal. Entries below the diagonal may change.")
 	dst, stride, m := Load(Param("dst"), GP64()), Load(Param("stride"), GP64()), Load(Param("m"), GP64())
 	n, r, at, count := Load(Param("n"), GP64()), Load(Param("r"), GP64()), Load(Param("at"), GP64()), Load(Param("count"), GP64())
 	i, k, row, from, to := GP64(), GP64(), GP64(), GP64(), GP64()
