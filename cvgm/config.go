@@ -63,9 +63,10 @@ type Config struct {
 	// map's parameters.
 	Hyper []float64
 	// Standardise maps every feature to (weighted) mean 0 and (population) standard deviation 1 on
-	// each split's training rows. A feature that is constant on them, up to rounding, is only
-	// centred, as if its deviation were 1. With a feature map that has parameters such a feature is
-	// an error, because the CV loss jumps when a feature becomes constant.
+	// each split's training rows. A feature that is constant on them, up to rounding, is 0
+	// for all rows, even for validation rows that differ: its deviation is the largest number. With
+	// a feature map that has parameters such a feature is an error, because the CV loss jumps when
+	// a feature becomes constant.
 	Standardise bool
 	Centring    Centring
 	// Generalised selects the result at kinks of the learner, the loss or the feature map, where no

@@ -23,7 +23,7 @@ type Model struct {
 	Theta     []float64 // weights of the m features, then the learner's own intercept if it has one
 	Intercept float64   // added to predictions; 0 with NoCentring
 	Prepared  Prepared  // makes features of the columns of x; nil: they are the features
-	Mean, Std []float64 // features are (φ(x) − Mean)/Std
+	Mean, Std []float64 // features are (φ(x) − Mean)/Std; with Standardise Std is the largest number if one was constant
 	Features  FeatureMap
 	Params    []float64 // of the feature map
 	// Kernel makes the predictions, in place of θᵀx, if the learner is a [kernel.Machine]. It holds

@@ -10,6 +10,7 @@ import (
 
 	"cvgm/cvgm/internal/casetest"
 	"cvgm/cvgm/internal/normalise"
+	"cvgm/cvgm/internal/sample"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/kernel"
 	"cvgm/qpdiff/learn"
@@ -50,8 +51,8 @@ func constantColumns(n int) (constant, varying [][]float64) {
 	return constant, varying
 }
 
-// A constant column is centred only, exactly if its entries are equal; with a learned map it is
-// an error that names it.
+// A constant column has the largest σ, and its first entry as the mean; with a learned map it is an
+// error that names it.
 func TestConstantColumns(t *testing.T) {
 	for _, n := range []int{1, 2, 29, 1000} {
 		constant, varying := constantColumns(n)
@@ -68,13 +69,13 @@ func TestConstantColumns(t *testing.T) {
 					}
 					continue
 				}
-				if err != nil || z.Std[0] != 1 || z.Mean[0] != x[0] {
+				if err != nil || z.Std[0] != math.MaxFloat64 || z.Mean[0] != x[0] {
 					t.Errorf("%d entries %v: mean %v, deviation %v, error %v", n, x[0], z.Mean[0], z.Std[0], err)
 				}
 			}
 			for _, x := range varying {
 				z := normalise.Normaliser{Centre: true, Scale: true, Learned: learned}
-				if err := z.Fit(x, 1); err != nil || z.Std[0] == 1 || !(z.Std[0] > 0) {
+				if err := z.Fit(x, 1); err != nil || z.Std[0] == math.MaxFloat64 || !(z.Std[0] > 0) {
 					t.Errorf("%d entries from %v to %v: deviation %v, error %v", n, x[0], x[n-1], z.Std[0], err)
 				}
 			}
@@ -123,7 +124,7 @@ func TestOneSplitWithAConstantFeature(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if m.Mean[2] != .1 || m.Std[2] != 1 || m.Theta[2] != 0 {
+		if m.Mean[2] != .1 || m.Std[2] != math.MaxFloat64 || m.Theta[2] != 0 {
 			t.Errorf("the model has mean %v, deviation %v, weight %v", m.Mean[2], m.Std[2], m.Theta[2])
 		}
 		p := make([]float64, 1)
@@ -141,6 +142,52 @@ func TestOneSplitWithAConstantFeature(t *testing.T) {
 	_, err = cv.Eval(nil, []float64{1, 2, 3, 4, 0, 0, 1, 0})
 	if !errors.As(err, &split) || split.Split != 0 || !errors.Is(err, qpdiff.ErrDomain) || !contains(err, "feature 1") {
 		t.Errorf("error %v, want that of feature 1 in split 0", err)
+	}
+}
+
+// The unit of a feature that is constant on a split's training rows, but not on its validation rows, changes
+// no bit of the CV loss, its gradient and the predictions, with equal entries and with entries equal up
+// to rounding.
+func TestUnitOfAFeatureThatASplitDoesNotSee(t *testing.T) {
+	learners := []struct {
+		hyper []float64
+		fresh func() learn.Learner
+	}{
+		{[]float64{.1, .2}, func() learn.Learner { return &kernel.Ridge{Intercept: true} }},
+		{[]float64{2, .2}, func() learn.Learner { return &kernel.SVM{Intercept: true} }},
+		{[]float64{.1, .5}, func() learn.Learner { return &linear.Huber{Intercept: true} }},
+		{[]float64{.05, .1}, func() learn.Learner { return new(linear.ElasticNet) }},
+		{[]float64{.5}, func() learn.Learner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} }},
+	}
+	const rows, features = 30, 40 // by rows
+	all := sample.Complement(nil, rows)
+	splits := []Split{{all[:20], all[20:]}, {all[10:], all[:10]}}
+	for _, rounding := range []float64{0, 0x1p-52} { // of an entry
+		for _, l := range learners {
+			var want []float64
+			for _, exponent := range []int{0, 12, -300, 300} {
+				d := casetest.Regression(2, rows, features)
+				for i := range d.Y {
+					d.Y[i] = math.Copysign(1, d.Y[i])
+					if i < 20 {
+						d.Dense().Set(i, 3, .7+rounding*float64(i%2))
+					}
+					d.Dense().Set(i, 3, math.Ldexp(d.X.At(i, 3), exponent))
+				}
+				cv := casetest.Must(New(Config{Data: d, Splits: splits, Loss: SquaredError{}, Standardise: true, Learner: l.fresh}))(t)
+				grad := make([]float64, len(l.hyper))
+				loss := casetest.Must(cv.Eval(grad, l.hyper))(t)
+				model := casetest.Must(cv.FinalOn(splits[0].Train, l.hyper))(t)
+				got := append(grad, make([]float64, 10)...)
+				casetest.OK(t, model.Predict(got[len(l.hyper):], d.Dense().Slice(20, rows, 0, features)))
+				if got = append(got, loss); want == nil {
+					want = got
+				}
+				if !slices.Equal(got, want) {
+					t.Errorf("%T, the feature times 2^%d: gradient, predictions and CV loss\n%v, want\n%v", l.fresh(), exponent, got, want)
+				}
+			}
+		}
 	}
 }
 

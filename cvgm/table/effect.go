@@ -23,7 +23,7 @@ const (
 	// one. It suits a penalty of all levels: see [Encoder].
 	LevelsEffect
 	// ScaledEffect maps the number of a numeric column to mean 0 and standard deviation 1 on the
-	// training rows. A column that is constant on them is only centred.
+	// training rows. A column that is constant on them has the feature 0.
 	ScaledEffect
 )
 

@@ -80,9 +80,9 @@ func (p *Pipeline) probes(e *Encoder) (want []float64, rows *mat.Dense, err erro
 			case smooth != nil:
 				rows.Set(i, j, (smooth.Low/2+smooth.High/2)+step/3*(smooth.High-smooth.Low)) // beyond the ends, too
 			case code.Deviation != 0:
-				rows.Set(i, j, code.Centre+step*code.Deviation)
+				rows.Set(i, j, code.Centre+probeStep(step, code.Deviation))
 			case at < len(p.Model.Mean) && at < len(p.Model.Std):
-				rows.Set(i, j, p.Model.Mean[at]+step*p.Model.Std[at])
+				rows.Set(i, j, p.Model.Mean[at]+probeStep(step, p.Model.Std[at]))
 			}
 		}
 		at += code.Width()
@@ -91,4 +91,12 @@ func (p *Pipeline) probes(e *Encoder) (want []float64, rows *mat.Dense, err erro
 	t.x = rows
 	want, err = p.Decision(t)
 	return want, rows, err
+}
+
+// probeStep is so many deviations of a number, of which a constant one has none.
+func probeStep(step, deviation float64) float64 {
+	if deviation == normalise.Flat {
+		return step
+	}
+	return step * deviation
 }

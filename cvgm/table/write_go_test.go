@@ -619,6 +619,24 @@ func TestPortableModelsPredictTheSameBits(t *testing.T) {
 	}
 }
 
+// A model whose training rows had one value of a column is written, too.
+func TestWriteGoOfAConstantColumn(t *testing.T) {
+	table := patients(t)
+	j := slices.IndexFunc(table.Columns, func(c Column) bool { return c.Kind == Numeric })
+	for i := range table.Y {
+		table.x.Set(i, j, 5)
+	}
+	for _, learner := range []func() learn.Learner{func() learn.Learner { return new(linear.ElasticNet) }, func() learn.Learner { return new(kernel.Ridge) }} {
+		p := pipelineOf(t, table, learner, cvgm.SquaredError{}, cvgm.MeanCentring, []float64{.1, .1})
+		if !slices.Contains(p.Model.Std, math.MaxFloat64) {
+			t.Fatalf("%T: no feature is constant: %v", learner(), p.Model.Std)
+		}
+		if err := p.WriteGo(new(bytes.Buffer), "model"); err != nil {
+			t.Errorf("%T: %v", learner(), err)
+		}
+	}
+}
+
 // foreign is a kernel of another package.
 type foreign struct{ kernel.RBF }
 

@@ -30,6 +30,11 @@ type Normaliser struct {
 // centring leaves only rounding. It is the convention of scikit-learn.
 const constantTol = 1
 
+// Flat is the σ of a constant column: the largest number. Other entries of the column, in validation
+// rows, become 0 as well, in any unit. The training rows give them no unit: with another σ their size
+// would depend on the unit of the column, and kernels would see it.
+const Flat = math.MaxFloat64
+
 // table holds rows of m entries, stride entries apart. Only the listed rows count. A nil list means
 // all rows, without gaps.
 type table struct {
@@ -68,8 +73,8 @@ func (t *table) constant(j int) bool {
 }
 
 // Fit computes μ and σ from the rows of x (row-major, m columns). A constant
-// column has its first entry as μ, so that equal entries become exactly 0, and
-// σ = 1.
+// column has its first entry as μ, so that equal entries become exactly 0, and with Scale
+// σ = Flat.
 func (z *Normaliser) Fit(x []float64, m int) error { return z.fit(&table{x: x, m: m, stride: m}) }
 
 // begin makes μ 0 and σ 1.
@@ -129,6 +134,9 @@ func (z *Normaliser) settle(j int, constant bool, first float64) error {
 			"has the constant %v as feature %d over the training rows, where the standardised feature jumps", first, j)
 	default:
 		z.Mean[j], z.Std[j] = first, 1
+		if z.Scale {
+			z.Std[j] = Flat
+		}
 		if z.Scale && z.Jump < 0 {
 			z.Jump = j
 		}
