@@ -152,6 +152,37 @@ func TestExactOfTwoSizes(t *testing.T) {
 	}
 }
 
+// A parameter that no row has takes no digits from the others, however large its entry of b is.
+func TestExactOfAParameterWithoutRows(t *testing.T) {
+	each(t, func(t *testing.T, rng *rand.Rand, s *System) {
+		lone := rng.IntN(s.Penalised)
+		for i := range s.M {
+			at := i*s.K + lone
+			if s.ByColumn {
+				at = lone*s.M + i
+			}
+			s.Data[at] = 0
+		}
+		weights := slices.Clone(s.Weights)
+		s.Load(nil, s.byRows)
+		copy(s.Weights, weights)
+		b, want, got := numtest.Normals(rng, s.K), make([]float64, s.K), make([]float64, s.K)
+		b[lone] = 0
+		var solver Solver
+		if !solver.Exact(s, want, b) {
+			return // the parameter without a penalty has no rows
+		}
+		b[lone] = 0x1p200
+		want[lone] = b[lone] / s.Ridge
+		if solver = (Solver{}); !solver.Exact(s, got, b) {
+			t.Fatal("not solved")
+		}
+		if !numtest.SameBits(got, want) {
+			t.Errorf("%d × %d by rows %v: %v, want %v", s.M, s.K, s.byRows, got, want)
+		}
+	})
+}
+
 // column is the entry of H of parameter j and the one without a penalty.
 func (s *System) column(j int) (sum float64) {
 	for i, w := range s.Weights {

@@ -36,6 +36,7 @@ type Solver struct {
 
 	r, p, q, z, t []float64
 	rest, change  []float64
+	joint         []float64 // of b: see System.joint
 }
 
 // Reset forgets the factor.
@@ -122,9 +123,12 @@ func (s *Solver) Solve(sys *System, x, b []float64, tol float64) bool {
 // whether there is one.
 func (s *Solver) Exact(sys *System, x, b []float64) bool {
 	k := sys.K
-	dense.GrowAll(k, &s.rest, &s.change)
+	dense.GrowAll(k, &s.rest, &s.change, &s.joint)
 	clear(x[:k])
-	copy(s.rest, b[:k])
+	whole := b
+	b = s.joint
+	sys.joint(b, whole)
+	copy(s.rest, b)
 	s.most = 0
 	for range 1 + corrections {
 		if !s.Solve(sys, s.change, s.rest, correctionTol) {
@@ -139,7 +143,26 @@ func (s *Solver) Exact(sys *System, x, b []float64) bool {
 		sys.Product(s.rest, x[:k], s.t)
 		floats.SubTo(s.rest, b[:k], s.rest)
 	}
-	return dense.AllFinite(x[:k]) && (!sys.Iterative || s.leaves(sys, x, b) <= sparse.ResidualTol)
+	if sys.Iterative && !(s.leaves(sys, x, b) <= sparse.ResidualTol) {
+		return false
+	}
+	for j := range sys.Penalised {
+		if sys.squares[j] == 0 {
+			x[j] = whole[j] / sys.Ridge
+		}
+	}
+	return dense.AllFinite(x[:k])
+}
+
+// joint sets dst to b, and to 0 for the parameters that no row has. Their entries, of any size beside the
+// others, would hide these from the norms of the steps.
+func (s *System) joint(dst, b []float64) {
+	copy(dst, b[:s.K])
+	for j, v := range s.squares[:s.Penalised] {
+		if v == 0 {
+			dst[j] = 0
+		}
+	}
 }
 
 // leaves returns the residual of the solution x for b, for a system that is not factorised. It is
@@ -321,7 +344,7 @@ func (s *Solver) conjugate(sys *System, x, b []float64, tol float64, most int) (
 // Entries counts the float64s of a System with the given rows and parameters, loaded by rows or
 // not, and of a Solver with its Condition. byColumn selects the layout of the Rows.
 func Entries(m, k float64, byRows, byColumn bool) (system, solver float64) {
-	system, solver = k+m+gramWidth, 8*k+m+gramWidth
+	system, solver = k+m+gramWidth, 9*k+m+gramWidth
 	size := k // of the factor
 	if byRows {
 		size = m
