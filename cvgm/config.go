@@ -89,9 +89,9 @@ type Config struct {
 // learned reports whether the features depend on α.
 func (c *Config) learned() bool { return c.Features != nil && c.Features.NumParams() > 0 }
 
-// views reports whether the splits read rows in place: those of Data.X (of a sparse one the stored
-// entries), or features that Prepare stores. Feature maps need copies of dense rows, and so does
-// the intercept of FixedLeastSquares.
+// views reports whether the splits read rows in place. They may read the rows of Data.X (of a
+// sparse one the stored entries), or features that Prepare stores. Feature maps need copies of
+// dense rows, and so does the intercept of FixedLeastSquares.
 func (c *Config) views(l learn.Learner) bool {
 	fixed := c.Centring == FixedLeastSquares && !c.Standardise
 	copies := c.Features != nil || fixed && (c.Prepare != nil || !c.Data.Sparse())

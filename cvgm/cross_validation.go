@@ -229,8 +229,8 @@ func (cv *CV) Eval(grad, alpha []float64) (float64, error) {
 
 // EvalContext is Eval under a context. If ctx ends, it stops and returns ctx's error. While it
 // evaluates a split, that is the split's error. Loads, fits and long derivatives of a
-// [learn.ContextLearner] stop at once. Others finish first, and those of a [learn.BatchLearner]
-// with their batch.
+// [learn.ContextLearner] stop at once. Others finish first. A [learn.BatchLearner] finishes its
+// batch.
 func (cv *CV) EvalContext(ctx context.Context, grad, alpha []float64) (float64, error) {
 	return cv.eval(ctx, grad, nil, alpha)
 }

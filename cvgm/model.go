@@ -38,8 +38,8 @@ type Model struct {
 	// LogMean is set if the predictions are logarithms of expected labels: the learner's Convention
 	// is learn.PoissonLoss. It is in a pipeline's JSON.
 	LogMean bool
-	// Freedom holds the effective degrees of freedom of each entry of Theta if the learner is a
-	// [learn.FreedomLearner], and is otherwise nil. It is in a pipeline's JSON.
+	// Freedom holds the effective degrees of freedom of Theta, one for each entry, if the learner
+	// is a [learn.FreedomLearner]. Otherwise it is nil. It is in a pipeline's JSON.
 	Freedom []float64
 }
 

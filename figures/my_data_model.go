@@ -309,8 +309,8 @@ func myBoundary(r *mydata.Result) *Figure {
 		Caption: fmt.Sprintf("%s: the rows by their class, and black lines where the predicted class changes", r.Name)}
 }
 
-// MyDataCoefficients shows the largest coefficients of each model, and those of the fits to parts
-// of the rows. Kernel machines have none.
+// MyDataCoefficients shows the largest coefficients of each model, and of the fits to parts of the
+// rows. Kernel machines have none.
 func MyDataCoefficients(r *mydata.Result) []Output {
 	f := &Figure{Name: "my_data_coefficients", Legend: LegendBelow,
 		Caption: fmt.Sprintf("%s: how far the prediction moves when a feature grows by one standard deviation. Dots are the coefficients of the fits without one fold each. A text column has a feature for each level but its first, which is the one it is compared with.%s", r.Name, shownNote(r))}

@@ -31,7 +31,7 @@ type kktMatrix struct {
 	// The pseudo-inverse of K in factors: C⁺ (n×k), and Z(ZᵀHZ)⁺Zᵀ with an orthonormal basis Z of
 	// the null space of C.
 	pinv, flat []float64
-	// The last solution, the sizes of the terms of each of its entries, and scratch of solve.
+	// The last solution, the sizes of the terms in each entry, and scratch of solve.
 	x, terms, rhs, left []float64
 }
 

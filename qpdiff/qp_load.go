@@ -101,8 +101,8 @@ func (a *activeSet) findParts() {
 	}
 }
 
-// numberParts numbers the parts of variables, each of which names the first variable of its part,
-// and of rows.
+// numberParts numbers the parts of variables and of rows. Before, each part of variables has the
+// name of its first variable.
 func (a *activeSet) numberParts() {
 	next := 0
 	for j, first := range a.part { // the first variable of a part comes before the others

@@ -7,9 +7,9 @@ import "slices"
 // number of one part is compared with a number of another.
 type programPart struct {
 	variables []int
-	// psize is the size of the linear term, zsize that of z by the bounds of the rows, and qsize
-	// that of Q. They determined weight, the proximal term's. before is the weight before the last
-	// change.
+	// psize, zsize and qsize are the sizes of the linear term, of z by the bounds of the rows, and
+	// of Q. They determined weight, which is the proximal term's. before is the weight before the
+	// last change.
 	psize, zsize, qsize, weight, before float64
 	// noise bounds the size of the terms of perp.
 	noise float64

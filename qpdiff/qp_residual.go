@@ -227,7 +227,7 @@ func (a *activeSet) ownTerm(r int, right float64) float64 {
 	return own
 }
 
-// ratio is v/of. 0/0 counts as 0, because a violation of 0 by 0 does not count.
+// ratio is v/of. It returns 0 for 0/0, because a violation of 0 is none.
 func ratio(v, of float64) float64 {
 	if v == 0 {
 		return 0

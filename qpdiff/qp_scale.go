@@ -441,9 +441,9 @@ func (a *activeSet) factorWeighted() bool {
 	return a.factor(0) == a.n
 }
 
-// weaken makes the proximal term of some parts weaker. These are parts that are larger than their
-// bounds imply and, if the steps are slow, parts that have not converged. It reports whether there
-// are such parts.
+// weaken makes the proximal term weaker in parts that are larger than their bounds imply. If the
+// steps are slow, it also does so in parts that have not converged. It reports whether there are
+// such parts.
 func (a *activeSet) weaken(slow bool) (some bool) {
 	for k := range a.parts {
 		p := &a.parts[k]

@@ -52,8 +52,8 @@ const (
 	// guessSweeps bounds the sweeps of coordinate descent before the method
 	// itself.
 	guessSweeps = 30
-	// quietSweeps is a number of sweeps in which no bound is left or reached. No more sweeps
-	// follow, because the method itself corrects a wrong guess.
+	// quietSweeps: after this many sweeps in which no bound is left or reached, no more sweeps
+	// follow. The method itself corrects a wrong guess.
 	quietSweeps = 4
 )
 
@@ -76,8 +76,8 @@ const (
 	// for some time, but recentring a definite program gains at once or not at all.
 	stalledProximal = 10
 	stalledDefinite = 3
-	// stalledOwn is a number of steps that do not halve the residual of a variable among its own
-	// terms. After that many the residual is rounding of other terms, or Q is so flat that only a
+	// stalledOwn: the steps end after this many that do not halve the residual of a variable among
+	// its own terms. The residual is then rounding of other terms, or Q is so flat that only a
 	// weaker proximal term helps.
 	stalledOwn = 3
 	// maxWeaker limits how often the proximal term is made a hundred times weaker while the steps
@@ -89,8 +89,8 @@ const (
 
 // The proximal term and the factors of the working set.
 const (
-	// cancelled is a part of a squared norm, half of the norm. If less remains after projection,
-	// its rounding matters.
+	// cancelled: if less than this part of a squared norm (half of the norm) remains after
+	// projection, its rounding matters.
 	cancelled = .25
 
 	// safeNorm bounds norms: between it and its reciprocal, squares neither underflow nor overflow.
@@ -120,23 +120,22 @@ const (
 	// matter to the following passes.
 	geometricSweeps = 200
 	geometricStep   = .1
-	// tinyEntry is a number of powers of two, after scaling. An entry is negligible if it is
-	// smaller by that much than others of its row and of its column: it is then the rounding of a
-	// rounding error.
+	// tinyEntry: an entry is negligible if it is this many powers of two, after scaling, below
+	// others of its row and of its column. It is then the rounding of a rounding error.
 	tinyEntry = 53
-	// tiniest is a part of the largest such number. Entries from this part on are removed at once.
+	// tiniest: entries are removed at once from this part of the largest such number on.
 	tiniest = .75
 
-	// suspectEntry is a number of powers of two, in the scales that all rows give. A row is
-	// examined if its largest entry exceeds the others by that much. For two rows of two variables,
-	// these scales hide three quarters of tinyEntry, which decides.
+	// suspectEntry: a row is examined if its largest entry exceeds the others by this many powers
+	// of two, in the scales that all rows give. For two rows of two variables, these scales hide
+	// three quarters of tinyEntry, which decides.
 	suspectEntry = tinyEntry / 5
-	// clearUnits is a number of powers of two, in the scales that the rows give. If entries of
-	// rows, or of P, differ by more, the rows do not agree on the units.
+	// clearUnits: the rows do not agree on the units if their entries, or the entries of P, differ
+	// by more than this many powers of two in the scales that the rows give.
 	clearUnits = 20
 
-	// staleSize bounds the change of the sizes of P and of the bounds since the weight of the
-	// proximal term was chosen, as a ratio. Within three orders of magnitude the steps converge
+	// staleSize bounds how far the sizes of P and of the bounds may change, as a ratio, after the
+	// weight of the proximal term was chosen. Within three orders of magnitude the steps converge
 	// equally well. With far too weak a term, or from a centre far too large, the steps end so far
 	// away that P is lost in the rounding of Qz. With far too strong a term there are more steps
 	// than allowed.

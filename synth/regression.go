@@ -116,7 +116,7 @@ func gaussian(src Source, r, c int) *mat.Dense {
 }
 
 // lowRank draws an r×c matrix UΣVᵀ. U and V are random orthonormal matrices. The singular values
-// are those of scikit-learn's make_low_rank_matrix,
+// are the same as in scikit-learn's make_low_rank_matrix,
 //
 //	σ_i = (1 − tail)·exp(−(i/rank)²) + tail·exp(−i/(10·rank)),   i = 0, 1, ….
 func lowRank(src Source, r, c, rank int, tail float64) *mat.Dense {

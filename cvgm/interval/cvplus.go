@@ -124,12 +124,13 @@ func (f *Fold) check(k int) error {
 func (p *CVPlus) Highest() float64 { return float64(p.Units) / float64(p.Units+1) }
 
 // Predict returns the ends of the interval of each row of x, which has the columns of the data to
-// which the models were fitted. Intervals of level .9 contain nine of ten labels. Let p_k be the
-// prediction and s_k the spread of fold k's model at the row. The upper end is the smallest value
-// such that the share level·(n+1)/n of the weight of all p_k + s_k·score lies at or below it, where
-// score runs over the fold's scores. The lower end is defined in the same way from above, with p_k
-// − s_k·score (Barber et al. 2021). The ends lie around the predictions of the folds' models. The
-// prediction of a model of all rows need not be at their centre.
+// which the models were fitted. Intervals of level .9 contain nine of ten labels.
+//
+// Let p_k be the prediction and s_k the spread of fold k's model at the row, and let score run over
+// the fold's scores. The upper end is the smallest value with the share level·(n+1)/n of the weight
+// of all p_k + s_k·score at or below it. The lower end is defined in the same way from above, with
+// p_k − s_k·score (Barber et al. 2021). The ends lie around the predictions of the folds' models.
+// The prediction of a model of all rows need not be at their centre.
 //
 // A level below .5, at least 1 or above Highest is an error of kind qpdiff.ErrDomain. Other errors
 // come from Check and [cvgm.Model.Predict]. Each row costs a prediction by each of K models, and

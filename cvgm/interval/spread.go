@@ -22,7 +22,7 @@ const (
 	span = .5
 	// knots is the largest number of values.
 	knots = 9
-	// leastRows is a number of rows. With fewer rows, the spread is the mean error of all.
+	// leastRows: with fewer rows, the spread is the mean error of all rows.
 	leastRows = 20
 	// leastShare bounds the spread from below, in units of the mean error.
 	leastShare = .1

@@ -32,8 +32,7 @@ const (
 	widest = 2
 	// trendSteps bounds the steps of a fit. Seven are typical.
 	trendSteps = 50
-	// trendTol is a change of a coefficient, as a share of its size. A fit ends when all changes
-	// are smaller.
+	// trendTol: a fit ends when each coefficient changes by less than this share of the size.
 	trendTol = 1e-6
 )
 

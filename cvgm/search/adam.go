@@ -11,7 +11,7 @@ import (
 )
 
 // Adam is the method of Kingma and Ba (2015) with a projection after each step. Let a be the
-// running mean of the gradient and b that of its square. Then
+// running mean of the gradient, and b the running mean of its square. Then
 //
 //	x⁺ = P(x − s·â/(√b̂ + ε)),   â = a/(1 − β1ᵏ),  b̂ = b/(1 − β2ᵏ).
 //

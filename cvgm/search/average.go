@@ -12,8 +12,8 @@ import (
 // Average runs a search to its end and returns the mean of its last steps, or of all if there are
 // fewer. It averages X, Loss and, if all steps have one, Grad. The other fields come from the last
 // step. The mean of X lies in the constraint set of the [Problem], because the set is convex. Loss
-// estimates the objective near X. If the draws are independent, its noise is that of a single
-// evaluation divided by √last.
+// estimates the objective near X. If the draws are independent, its noise is a single evaluation's
+// noise divided by √last.
 //
 // It suits random objectives. With a constant step size a search wanders about the minimum, and the
 // mean of its path is nearer to it than any single point (Polyak and Juditsky 1992). The steps are

@@ -178,7 +178,8 @@ func (g *gaussianProcess) posterior() float64 {
 	return density
 }
 
-// fit moves to likelier length scales, one coordinate after the other, from those of the last fit.
+// fit moves to likelier length scales, one coordinate after the other. It starts at the length
+// scales of the last fit.
 func (g *gaussianProcess) fit() {
 	best := g.posterior()
 	for i := range g.logLength {

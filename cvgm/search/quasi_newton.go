@@ -52,9 +52,9 @@ const (
 	// along a good model reach half. This small share accepts all of them and still excludes steps
 	// that gain nothing.
 	armijo = 1e-4
-	// flat is a share of the loss, some dozens of 2⁻⁵³. If two losses differ by less, the
-	// difference is rounding, and slopes decide (Hager and Zhang 2005): the slope after the step
-	// must be at most maxSlope of the slope at x.
+	// flat: two losses that differ by less than this share, some dozens of 2⁻⁵³, differ only by
+	// rounding. Slopes then decide (Hager and Zhang 2005): the slope after the step must be at most
+	// maxSlope of the slope at x.
 	flat     = 1e-14
 	maxSlope = .9
 	// kinkGain is the share of the loss that a step after more than three trials must gain. A

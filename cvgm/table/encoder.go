@@ -98,9 +98,9 @@ func (e *Encoder) Widest() (column string, features int) {
 	return column, features
 }
 
-// Fit returns an encoder with the means of train, rows of values of a table with the same columns.
-// An error of kind ErrDomain reports a column with MissingIsMean that has no value in any row that
-// counts. It costs O(T·p) for T rows of p columns.
+// Fit returns an encoder with the means of train, which has rows of values of a table with the same
+// columns. A column with MissingIsMean must have a value in a row that counts; otherwise the error
+// is of kind ErrDomain. It costs O(T·p) for T rows of p columns.
 func (e *Encoder) Fit(train *mat.Dense, weights []float64) (cvgm.Prepared, error) {
 	if train == nil {
 		return nil, args.Bad("train", qpdiff.ErrEmpty, "give the values of a table", "is nil")

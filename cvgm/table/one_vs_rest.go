@@ -93,8 +93,8 @@ func (c *OneVsRest) Record(fields map[string]string) (*Table, error) {
 	return t, nil
 }
 
-// Decision returns the decision of each class for each row, as a matrix of rows and classes. Its
-// errors are those of [Pipeline.Decision].
+// Decision returns the decision of each class for each row, as a matrix of rows and classes. It
+// returns the errors of [Pipeline.Decision].
 func (c *OneVsRest) Decision(t *Table) (*mat.Dense, error) {
 	if err := c.check(); err != nil {
 		return nil, err

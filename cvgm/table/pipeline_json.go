@@ -147,8 +147,8 @@ func (p Pipeline) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads the text of MarshalJSON in versions 1, which has no formats of columns, 2 and
 // 3. Later versions of this package read all three, too. Decisions, predictions and intervals then
-// have the same bits as those of the written pipeline, on amd64 and arm64. A kernel machine written
-// in version 1 may differ by rounding. Other spaces, escapes, orders of keys and forms of the same
+// have the same bits as with the written pipeline, on amd64 and arm64. A kernel machine written in
+// version 1 may differ by rounding. Other spaces, escapes, orders of keys and forms of the same
 // float64s are accepted.
 //
 // Text that makes no pipeline is an error, and p is then unchanged. The error is a *qpdiff.ArgError

@@ -4,9 +4,8 @@ import "cmp"
 
 const (
 	mostRepeats = 10
-	// riskFits is a number of fits, which the default number of repeats does not exceed. Repeats
-	// lower the part of the variance that comes from the choice of folds: a third repeat halves the
-	// rest of it.
+	// riskFits: the default number of repeats needs at most this many fits. Repeats lower the part
+	// of the variance that comes from the choice of folds: a third repeat halves the rest of it.
 	riskFits = 7_000
 	// fitEntries is the number of entries of a table up to which a fit counts as one. A fit of a
 	// larger table counts in proportion to its entries.

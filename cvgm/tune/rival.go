@@ -14,7 +14,7 @@ import (
 	"cvgm/qpdiff/linear"
 )
 
-// rivalLooks is the number of penalties of the ridge, of which the best is taken. With nine over
+// rivalLooks is the number of penalties that the ridge tries. The best one is taken. With nine over
 // the range, one is within a factor of about 3 of any penalty.
 const rivalLooks = 9
 

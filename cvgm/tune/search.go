@@ -23,8 +23,8 @@ const (
 	// kinkedLooks replaces it if the loss has kinks. Such a CV loss, for example with a hinge loss,
 	// has many valleys, and each descent ends in the valley in which it begins.
 	kinkedLooks = 25
-	// tuneTol is a share of the CV loss. A descent ends if a change of each hyperparameter by a
-	// factor e would lower the CV loss by at most this share, to first order.
+	// tuneTol: a descent ends if a change of each hyperparameter by a factor e would lower the CV
+	// loss by at most this share, to first order.
 	tuneTol = 1e-4
 	// descentEvals bounds the evaluations of a descent, for each free kind of hyperparameters. A
 	// descent may become slow along a kink; the pattern search is then faster.
@@ -37,18 +37,18 @@ const (
 	// firstPattern and lastPattern are the first and the last step of the pattern search, as shares
 	// of the range.
 	firstPattern, lastPattern = .08, .01
-	// nearZero is a share of a hyperparameter's range. If its value is within this share of the
-	// lower bound, and it may vanish, 0 is tried.
+	// nearZero: 0 is tried for a hyperparameter that may vanish if its value is within this share
+	// of its range from the lower bound.
 	nearZero = .25
-	// apart is a share of the range of one kind of hyperparameters. A look may be the next start if
-	// it is at least that far from the first start.
+	// apart: a look may be the next start if it is at least this far from the first start, as a
+	// share of the range of one kind of hyperparameters.
 	apart = .2
 	// sameHyper is the relative change of a hyperparameter that counts as rounding.
 	sameHyper = 1e-14
 	// widthEvals is the number of evaluations by which several widths raise the limit of a search.
 	widthEvals = 300
-	// sameLoss is a share of the constant prediction's loss. Two losses that differ by less count
-	// as equal.
+	// sameLoss: two losses count as equal if they differ by less than this share of the constant
+	// prediction's loss.
 	sameLoss = 1e-6
 )
 

@@ -83,8 +83,8 @@ func (c *TunedClasses) Pipeline() (*table.OneVsRest, error) {
 	return table.NewOneVsRest(pipelines)
 }
 
-// Class returns, for each row of a table, the class whose model has the largest decision value. Its
-// errors are Pipeline's and those of [table.OneVsRest.Class].
+// Class returns, for each row of a table, the class whose model has the largest decision value. It
+// returns the errors of Pipeline and of [table.OneVsRest.Class].
 func (c *TunedClasses) Class(t *table.Table) ([]string, error) {
 	p, err := c.Pipeline()
 	if err != nil {

@@ -16,13 +16,13 @@ import (
 const (
 	// widthDescent bounds the evaluations of a descent in all widths.
 	widthDescent = 60
-	// leastWidth is a share of the one width's γ. No γ falls below it; a feature with so small a γ
-	// has no effect.
+	// leastWidth: no γ falls below this share of the one width's γ. A feature with so small a γ has
+	// no effect.
 	leastWidth = 1e-8
 	// smoothStart is the share of the one width's γ at which a descent begins. Smooth predictions
 	// lead to another valley, which is often deeper.
 	smoothStart = .01
-	// noWidth is a share of the largest γ. All features with a smaller γ are removed together.
+	// noWidth: all features with a γ below this share of the largest γ are removed together.
 	noWidth = 1e-7
 )
 

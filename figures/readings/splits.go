@@ -19,8 +19,8 @@ func covering(r *splits.Result) *splits.Setting {
 	return &r.ByK[k]
 }
 
-// told lists the settings whose error differs from that of the sweep's last setting on the same
-// data: larger for sign 1, smaller for sign -1.
+// told lists settings whose error is larger (sign 1) or smaller (sign -1) than at the sweep's last
+// setting, on the same data.
 func told(sweep []splits.Setting, sign int, name func(splits.Setting) string) string {
 	var all []string
 	for _, s := range sweep {

@@ -55,7 +55,7 @@ type Ridge struct {
 func (l *Ridge) Dims(n int) (theta, hyper int) { return dims(l.Kernel, l.Intercept, n) }
 
 // Load makes d the data of the following fits. It keeps a reference to d, and uses its Rows and
-// Weights. Errors are those of [learn.Data.Check]. After an error the learner has no data.
+// Weights. It returns the errors of [learn.Data.Check]. After an error the learner has no data.
 func (l *Ridge) Load(d learn.Data) (err error) {
 	defer learner.End(l, &err)
 	l.end()

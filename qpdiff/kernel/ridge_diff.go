@@ -131,8 +131,8 @@ func (d *kernelDerivative) leaveOneOutRow(l *kernelRidgeFit, ddst []float64, j i
 	}
 }
 
-// addPairs adds the contributions of row j's kernel values with the given rows, none of which is
-// beyond j, to two cotangents: of the rows as training rows, and of the rows as predicted rows. s
+// addPairs adds the contributions of row j's kernel values with the given rows, up to row j. It
+// adds them to two cotangents: of the rows as training rows, and of the rows as predicted rows. s
 // has the cotangents of the values, and asRow and asOther their parts as predictions.
 func (d *kernelDerivative) addPairs(l *kernelRidgeFit, g *learn.Grad, dx *mat.Dense, j int, values []float64, rows []int) {
 	n, xj := l.n, l.row(j)

@@ -258,8 +258,8 @@ func (q *boxQP) stepTo() (wrong int, moved bool) {
 	return wrong, t > stepTol
 }
 
-// slide moves beta to the first bound along a direction: the one in which member k of free depends
-// on earlier members. The objective is linear along it.
+// slide moves beta along a direction to the first bound. Along this direction member k of free
+// depends on earlier members, and the objective is linear.
 func (q *boxQP) slide(k int) bool {
 	s := len(q.free)
 	v := q.z[:s]

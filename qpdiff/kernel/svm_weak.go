@@ -124,7 +124,7 @@ func (q *boxQP) violation() float64 {
 }
 
 // terms returns the sizes with which errors are compared. The terms of row i's condition have the
-// size label + √k_ii·size, and those of Σβ = 0 the size sum.
+// size label + √k_ii·size, and the terms of Σβ = 0 have the size sum.
 func (q *boxQP) terms() (label, size, sum float64) {
 	for i, b := range q.beta {
 		size += math.Sqrt(q.diagonal[i]) * math.Abs(b)

@@ -113,8 +113,8 @@ type Grad struct {
 	Hyper []float64
 	X     *mat.Dense
 	Y     []float64
-	// Stored replaces X for a sparse X. It has one entry for each stored one, row by row in the
-	// order in which [mat.RowNonZeroDoer] visits them.
+	// Stored replaces X for a sparse X. It has one entry for each entry that X stores, row by row,
+	// in the order in which [mat.RowNonZeroDoer] visits them.
 	Stored []float64
 	// Generalised is set by a VJP that added an element of a generalised derivative because the
 	// derivative does not exist: see the field Generalised of the learners. A VJP never clears it,

@@ -105,8 +105,8 @@ type VerifiedLearner interface {
 // A FreedomLearner is a Learner that counts its effective parameters.
 type FreedomLearner interface {
 	Learner
-	// Freedom writes the effective degrees of freedom of each entry of θ at the last fit to dst.
-	// They are 1 for a parameter without a penalty, and lower with one.
+	// Freedom writes the effective degrees of freedom of θ at the last fit to dst, one for each
+	// entry. They are 1 for a parameter without a penalty, and lower with one.
 	Freedom(dst []float64) error
 }
 

@@ -18,8 +18,8 @@ import (
 // relative to the largest entry. Their systems have conditions up to some 1e4.
 const sparseTol = 1e-9
 
-// residualTol bounds the residual of a fit. Conjugate gradients reduce it to 1e-12 of the size of
-// the terms of its whole system.
+// residualTol bounds the residual of a fit. Conjugate gradients reduce it to 1e-12, relative to the
+// terms of its whole system.
 const residualTol = 1e-11
 
 // Views checks that a [learn.ViewLearner] gives the same θ, VJP and JVP on two kinds of data: an X,

@@ -22,9 +22,8 @@ const (
 	// of the solution is the last: the next one would be about its square.
 	rowsCorrections = 4
 	rowsCorrected   = 1e-9
-	// dualProximal is a part of a coordinate's diagonal entry. If r_j is smaller, it has a proximal
-	// term of that size: see setNear. Smaller terms cost many more Newton steps, larger ones more
-	// proximal points.
+	// dualProximal: an r_j below this part of its diagonal entry has a proximal term of that size;
+	// see setNear. Smaller terms cost many more Newton steps, larger ones more proximal points.
 	dualProximal = 1e-3
 )
 
@@ -39,15 +38,16 @@ func (q *piecewiseQP) crowded() bool {
 // here, one for the weakly active coordinates, and one for the derivatives.
 func systemEntries(features float64) float64 { return 3 * features * (features + 4) }
 
-// limit sets the largest support: the smaller one of the support that r distinguishes and the
-// support whose systems fit into most bytes beside the entries that are held.
+// limit sets the largest support. It is the smaller one of two: the support that r distinguishes,
+// and the support whose systems fit into most bytes together with the held entries.
 func (q *piecewiseQP) limit(held float64, most int64) {
 	q.held, q.most = held, most
 	room := max(0, learner.Room(most)-held)
 	q.largest = int(min(math.Sqrt(room/3+4)-2, float64(distinct(q.rows)))) // the inverse of systemEntries
 }
 
-// distinct is the largest support whose features so small an r distinguishes in so many rows.
+// distinct is the largest support whose features an r this small distinguishes with the given
+// number of rows.
 func distinct(rows int) int { return max(largestSystem, systemPerRow*rows) }
 
 // errCrowded is the error of a support that is too large.

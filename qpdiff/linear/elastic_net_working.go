@@ -21,8 +21,8 @@ const (
 	// gramPerRow limits the features per row of a working set whose Gram matrix is kept. A larger
 	// set keeps its columns instead, because a product with them costs less.
 	gramPerRow = 2
-	// ridgeRounding is a part of a feature's diagonal entry. A λ2 up to this part is too small to
-	// distinguish the feature from features that it depends on: their system counts as singular.
+	// ridgeRounding: a λ2 up to this part of a feature's diagonal entry is too small to distinguish
+	// the feature from features that it depends on. Their system counts as singular.
 	ridgeRounding = 1e-11
 )
 
@@ -267,8 +267,8 @@ type pastFit struct {
 }
 
 const (
-	// pastFits is the number of earlier fits from which a later one may begin. A search may
-	// move far away and return later to hyperparameters near those of an earlier fit.
+	// pastFits is the number of earlier fits from which a later one may begin. A search may move
+	// far away and return later to hyperparameters near an earlier fit's.
 	pastFits = 12
 	// pastPerRow and pastShare bound the support of a fit that is kept: the support per row, and as
 	// a part of all features. The larger bound applies. A larger support is found fast from any

@@ -51,12 +51,12 @@ import (
 // the point before it. The first derivative of a fit with a workspace computes the Hessian at the
 // solution, and each derivative costs N·n operations more.
 //
-// With more than 30 parameters, conjugate gradients solve the systems of the steps, and to rounding
-// those of the derivatives. They need about a dozen products with the Hessian, each of N·n
-// operations. A factor of the Hessian at an earlier point speeds them up. The factor is computed
-// anew after the products have cost as much as a factor. With more parameters than rows its system
-// has one unknown for each row, unless C is so large that the penalty is below 1e-9 of an entry of
-// the Hessian's diagonal.
+// With more than 30 parameters, conjugate gradients solve the systems of the steps, and the systems
+// of the derivatives to rounding. They need about a dozen products with the Hessian, each of N·n
+// operations. A factor of the Hessian at an earlier point speeds them up. It is replaced when the
+// products have cost as much as a factor. With more parameters than rows, the factor's system has
+// one unknown for each row, unless C is so large that the penalty is below 1e-9 of an entry of the
+// Hessian's diagonal.
 //
 // A sparse X is read by its stored entries, and the cost of a product is proportional to their
 // number. With more than 1000 parameters the Hessian is never factorised. If the residual of a

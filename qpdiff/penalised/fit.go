@@ -291,8 +291,8 @@ const (
 	// loss that is not squared by a tenth. Without a minimiser the η of some rows moves by about 1
 	// in each step. Their curvature then vanishes, and with it the step in the units above.
 	stillEta = .1
-	// wholeStep is a length of a step, in the units of lastStep. A step up to it is taken whole,
-	// without a look at the slope at its end, which may be rounding.
+	// wholeStep: a step up to this length, in the units of lastStep, is taken whole. The slope at
+	// its end is not checked, because it may be rounding.
 	wholeStep = 1e-7
 	// overshot bounds the slope at the end of a step, relative to the negative slope at its start.
 	overshot = .5

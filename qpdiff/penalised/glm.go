@@ -53,10 +53,10 @@ func (l *GLM) Dims(n int) (theta, hyper int) {
 	return theta, max(1, len(l.Penalties))
 }
 
-// Load makes d the data of the following fits. It copies the rows that count. Errors are those of
-// [learn.Data.Check], and an ArgError of kind ErrDomain for labels that the loss cannot judge, or
-// of kind ErrShape or ErrNonconvex for penalties that do not fit the features. After an error the
-// learner has no data.
+// Load makes d the data of the following fits. It copies the rows that count. It returns the errors
+// of [learn.Data.Check]. It also returns an ArgError of kind ErrDomain for labels that the loss
+// cannot judge, or of kind ErrShape or ErrNonconvex for penalties that do not fit the features.
+// After an error the learner has no data.
 func (l *GLM) Load(d learn.Data) (err error) {
 	defer learner.End(l, &err)
 	if d, err = l.state.Take(l, d, l.Loss == Logistic); err == nil {

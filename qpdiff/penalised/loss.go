@@ -65,8 +65,9 @@ func (k Loss) constant(mean float64) float64 {
 	return 0
 }
 
-// usualCurvature returns the curvature of the loss in η at the best constant for labels of that
-// mean. For Logistic it uses labels of mean 0, and for Poisson without a count labels of mean 1.
+// usualCurvature returns the curvature of the loss in η at the best constant for labels of the
+// given mean. There are two exceptions: for Logistic the mean is 0, and for Poisson without a count
+// it is 1.
 func (k Loss) usualCurvature(mean float64) float64 {
 	switch {
 	case k == Logistic:
@@ -99,7 +100,7 @@ func (k Loss) evaluate(p *point, y, w []float64) {
 }
 
 // A point holds the rows' terms at some θ. With several outputs, eta and slope have the rows of the
-// first output first, and curvature has those of the pairs of outputs, numbered by [softmax.pair].
+// first output first. curvature has the pairs of outputs in the order of [softmax.pair].
 type point struct {
 	eta, slope, curvature []float64
 	slopeY                []float64 // of one output

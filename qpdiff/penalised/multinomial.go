@@ -15,7 +15,7 @@ import (
 //	minimise over β_c and b_c   Σ_i w_i [log Σ_c exp(η_ic) − η_{i,y_i}] + ½ Σ_j λ_j Σ_c β_cᵀS_jβ_c
 //
 // with the decisions η_ic = x_iᵀβ_c + b_c of row i. The probability of class c is exp(η_ic)/Σ_k
-// exp(η_ik). The labels y_i are the numbers 0 to C − 1 of the classes. The weights w_i are those of
+// exp(η_ik). The labels y_i are the numbers 0 to C − 1 of the classes. The weights w_i come from
 // the [learn.Data], 1 each by default. It is a sum, not a mean, as for [GLM]. b_c is 0 without
 // Intercept. A λ_j applies to all classes.
 //
@@ -58,10 +58,10 @@ func (l *Multinomial) Dims(n int) (theta, hyper int) {
 // Outputs implements [learn.ClassLearner].
 func (l *Multinomial) Outputs() int { return l.Classes }
 
-// Load makes d the data of the following fits. It copies the rows that count. Errors are those of
-// [GLM.Load]; an ArgError of kind ErrDomain for fewer than two Classes, and for a label that is not
-// one of 0 to Classes − 1; and one of kind ErrIllPosed with Intercept for a class without a row
-// that counts. After an error the learner has no data.
+// Load makes d the data of the following fits. It copies the rows that count. It returns the errors
+// of [GLM.Load]. It also returns an ArgError of kind ErrDomain for fewer than two Classes, or for a
+// label that is not one of 0 to Classes − 1. With Intercept, a class without a row that counts is
+// an ArgError of kind ErrIllPosed. After an error the learner has no data.
 func (l *Multinomial) Load(d learn.Data) (err error) {
 	defer learner.End(l, &err)
 	if d, err = l.state.Take(l, d, false); err == nil {

@@ -237,7 +237,7 @@ func (p Penalty) spread() float64 {
 	return sum / float64(positive) / least
 }
 
-// nullTol is a share of the largest eigenvalue of S. Smaller eigenvalues count as 0.
+// nullTol: eigenvalues of S below this share of the largest one count as 0.
 const nullTol = 1e-10
 
 // inner returns ½⟨S, P⟩ for a symmetric P of q rows. It reads the upper triangle of P.
@@ -255,7 +255,7 @@ func (f *form) inner(p []float64, q int) (sum float64) {
 // one. It then penalises all functions that have a penalty.
 const leastLambda, defaultLambda, mostLambda = 1e-8, 1e-2, 1e4
 
-// fewHyper is the largest number of hyperparameters of which a search looks at each by itself.
+// fewHyper is the largest number of hyperparameters for which a search looks at each one by itself.
 const fewHyper = 3
 
 // hyperparameters describes the λ_j for a loss of this curvature.

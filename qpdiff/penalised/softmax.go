@@ -10,7 +10,7 @@ import (
 // A softmax is the multinomial loss log Σ_c exp(η_c) − η_y of C decisions η. Adding a constant to
 // all decisions does not change it. Quadratic penalties that are the same for all classes lead to
 // decisions of sum 0. So the fit has C − 1 outputs γ with η = Qγ, where the columns of Q are
-// orthonormal and sum to 0. The penalties of γ then equal those of η.
+// orthonormal and sum to 0. γ and η then have equal penalties.
 type softmax struct {
 	classes int       // C, or 0 for a loss of one output
 	q       []float64 // Q, row by row
@@ -50,7 +50,8 @@ func (s *softmax) pair(a, b int) int {
 	return a*(2*s.outputs()-a-1)/2 + b
 }
 
-// expand sets dst to the q parameters of each class, from those of each output.
+// expand sets dst to the q parameters of each class. It computes them from the parameters of each
+// output.
 func (s *softmax) expand(dst, theta []float64, q int) {
 	clear(dst)
 	outs := s.outputs()

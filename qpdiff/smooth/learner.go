@@ -62,8 +62,8 @@ func (l *Learner) Load(d learn.Data) (err error) {
 	return nil
 }
 
-// Bytes implements [learn.SizedLearner]. It counts the allocations of a fit and of the derivatives,
-// but not those of the objective's functions.
+// Bytes implements [learn.SizedLearner]. It counts the allocations of a fit and of the derivatives.
+// It does not count the allocations of the objective's functions.
 func (l *Learner) Bytes(s learn.Size) int64 {
 	params, _ := l.Dims(s.Features)
 	k := float64(params)

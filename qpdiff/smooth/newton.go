@@ -104,8 +104,8 @@ func (l *smoothFit) lineSearch(slope float64) (rounding bool) {
 // float64.
 const smoothBisections = 100
 
-// smoothLastStep is a length of a step, relative to θ. A shorter step is the last one: quadratic
-// convergence leaves its square. Values from 1e-15 to 1e-8 differ only in one more step.
+// smoothLastStep: a step below this length, relative to θ, is the last one. Quadratic convergence
+// leaves its square. Values from 1e-15 to 1e-8 differ only in one more step.
 const smoothLastStep = 1e-10
 
 // whitened returns the largest entry of √D·Lᵀx for the factorised Hessian LDLᵀ. The squares of

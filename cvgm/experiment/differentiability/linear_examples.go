@@ -23,7 +23,7 @@ var defaultLinearExamples = LinearExamples{Train: 40, Features: 6, Noise: .5}
 // streams whose purpose names the number of a data set.
 const firstSeed = 1
 
-// stream returns the random numbers for one purpose. Each draw has one data set for it.
+// stream returns the random numbers for one purpose. Each draw has one data set for each purpose.
 func (p LinearExamples) stream(purpose string) *synth.Stream {
 	return synth.NewStream(uint64(firstSeed+p.Draw), purpose)
 }

@@ -61,8 +61,8 @@ func (p AdditiveParams) Check() error {
 	return nil
 }
 
-// leastHouses is a number of houses that have values of all columns and levels of all texts, for
-// any draw that is likely.
+// leastHouses: this many houses have values of all columns and levels of all texts, in any likely
+// draw.
 const leastHouses = 20
 
 // AdditiveResult is the result of Run.

@@ -128,8 +128,8 @@ func allSigns(y []float64) bool {
 type Learning struct {
 	Rows        []float64 // in training, a mean over the splits
 	Loss, Error []float64 // with the standard error; NaN if a fit fails
-	// Gain is the CV loss at the last size but one minus the loss at all rows. Its standard error
-	// is that of the paired difference by row. NaN if a fit fails.
+	// Gain is the CV loss at the second largest size minus the loss at all rows. Its standard error
+	// belongs to the paired difference by row. NaN if a fit fails.
 	Gain, GainError float64
 }
 

@@ -169,8 +169,7 @@ func (p MyDataParams) around(ctx context.Context, m *Model, tuned *tune.Tuned, s
 	return nil
 }
 
-// noticeable is a share of the CV loss. A lower loss outside the search is reported from this share
-// on.
+// noticeable: a lower CV loss outside the search is reported if it is lower by at least this share.
 const noticeable = 1e-2
 
 // within returns n points between the bounds of a hyperparameter, at equal ratios.
@@ -216,8 +215,8 @@ func finalDescent(tuned *tune.Tuned) [][]float64 {
 	return descent
 }
 
-// window returns axes around the final descent and the tuned values. They have so many points, are
-// at least a decade wide, and stay within the bounds. It ignores a tuned value of 0.
+// window returns axes around the final descent and the tuned values. They have the given number of
+// points, are at least a decade wide, and stay within the bounds. It ignores a tuned value of 0.
 func window(m *Model, points int) [][]float64 {
 	const beside, least = .25, .5 // of the length, and decades to either side
 	var axes [][]float64

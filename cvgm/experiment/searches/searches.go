@@ -96,8 +96,8 @@ type Method struct {
 	Median []float64
 }
 
-// Within counts those of the first n data sets whose minimum is reached within the given number of
-// evaluations.
+// Within counts data sets among the first n: those whose minimum is reached within the given number
+// of evaluations.
 func (m Method) Within(evaluations, n int) int {
 	count := 0
 	for _, r := range m.Reached[:n] {

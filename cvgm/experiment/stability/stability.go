@@ -109,7 +109,7 @@ type Learner struct {
 type Result struct {
 	Params   StabilityParams
 	Learners []Learner
-	// Path holds the parts at Steps of CVGM's path over the published data: those of
+	// Path holds the parts at Steps of CVGM's path over the published data. Steps are the
 	// Params.PathSteps that the search reaches. CVLoss and TestLoss belong to the same run.
 	Steps            []int
 	Path             []Parts

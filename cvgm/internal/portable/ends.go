@@ -32,8 +32,8 @@ func SpreadAt(at, size []float64, prediction float64) float64 {
 // LeastLevel is the lowest level of an interval.
 const LeastLevel = .5
 
-// unitShare is a part of the weight of an independent row. Two sums of weights that differ by less
-// are equal. Sums of a million weights have errors below it.
+// unitShare: two sums of weights are equal if they differ by less than this part of the weight of
+// an independent row. Sums of a million weights have errors below it.
 const unitShare = 1e-3
 
 // LevelShare returns a share of the weight of the ends: up to the upper end of an interval of a

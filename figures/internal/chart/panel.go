@@ -399,8 +399,8 @@ func (g ghostPlot) Plot(c draw.Canvas, q *plot.Plot) {
 	}
 }
 
-// near removes points from a line that are so many axis lengths away that their places on paper may
-// overflow. It returns the remaining parts.
+// near removes points from a line if they are very many axis lengths away, because their places on
+// paper may overflow. It returns the remaining parts.
 func near(line []point, axes Box) (parts [][]point) {
 	const most = 1e6
 	gap := true

@@ -6,7 +6,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Products and factors of matrices of hundreds of rows, in row-major storage. They work by blocks
+// Products and factors of matrices with hundreds of rows, in row-major storage. They work by blocks
 // that stay in the caches.
 
 const (

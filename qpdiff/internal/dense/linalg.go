@@ -410,8 +410,8 @@ func DescendKinks(x, rest, m, r, up, lo []float64) (moved bool) {
 }
 
 // GatherUpper sets the upper triangle of dst, with rows of the given stride, to a part of the n×n
-// matrix g: the rows and columns at, of which there is at least one. It adds r_j on the diagonal
-// for each j of at. Entries below the diagonal may change.
+// matrix g: the rows and columns at. There must be at least one. It adds r_j on the diagonal for
+// each j of at. Entries below the diagonal may change.
 func GatherUpper(dst []float64, stride int, g []float64, n int, r []float64, at []int) {
 	s := len(at)
 	if vectors {

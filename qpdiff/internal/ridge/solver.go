@@ -51,8 +51,8 @@ func (s *Solver) Borrow(from *Solver) {
 	s.Factor, s.fresh, s.spent = from.Factor, from.fresh, 0
 }
 
-// firstShare is a part of the cost of a factor. The first factor is made after steps with a
-// diagonal have cost this part, because later systems use it, too.
+// firstShare: the first factor is made after steps with a diagonal have cost this part of a factor.
+// Later systems use the factor, too.
 const firstShare = 1. / 3
 
 // budget is the number of steps that cost as much as a factor.
@@ -165,8 +165,8 @@ func (s *System) joint(dst, b []float64) {
 	}
 }
 
-// leaves returns the residual of the solution x for b, for a system that is not factorised. It is
-// relative to the size of its terms, in the norms of the diagonal.
+// leaves returns the residual that the solution x leaves for b, in a system that is not factorised.
+// The residual is relative to the size of its terms. Sizes are norms weighted by the diagonal.
 func (s *Solver) leaves(sys *System, x, b []float64) float64 {
 	sys.Product(s.rest, x[:sys.K], s.t)
 	dense.GrowAll(sys.K, &s.z, &s.p)

@@ -26,30 +26,30 @@ const (
 	// eps for each of the others.
 	dependentTol = 1e-13
 
-	// quadraticStep is a change of the margins. Up to it the curvature of ℓ counts as constant
-	// along a step, because the slope itself is lost in rounding there.
+	// quadraticStep: the curvature of ℓ counts as constant along a step that changes the margins by
+	// at most this much. The slope itself is lost in rounding there.
 	quadraticStep = 1e-3
 
-	// lastStep is a change of the margins. A shorter Newton step is the last, because quadratic
+	// lastStep: a Newton step that changes the margins by less than this is the last. Quadratic
 	// convergence leaves less than its square.
 	lastStep = 1e-8
 
-	// roundedStep is a change of the margins. A shorter Newton step is the last one if it is more
-	// than half as long as the step before: quadratic convergence would make it shorter, so it is
-	// rounding.
+	// roundedStep: a Newton step that changes the margins by less than this is the last if it is
+	// more than half as long as the step before. Quadratic convergence would make it shorter, so it
+	// is rounding.
 	roundedStep = 1e-4
 
-	// nearStep is a change of the margins. After a full Newton step up to it, the signs of the
-	// multipliers equal the signs at the face's minimiser.
+	// nearStep: after a full Newton step that changes the margins by at most this much, the signs
+	// of the multipliers equal the signs at the face's minimiser.
 	nearStep = .1
 
-	// blockedSteps is a number of successive steps without length. After them one constraint leaves
-	// at a time, because constraints that leave together may block one another.
+	// blockedSteps: after this many successive steps without length, one constraint leaves at a
+	// time. Constraints that leave together may block one another.
 	blockedSteps = 10
 
-	// stuckRounds is a number of successive rounds in which the objective does not fall. After them
-	// the dual method replaces the primal one. It costs more for each face, so a few steps without
-	// length do not suffice.
+	// stuckRounds: after this many successive rounds in which the objective does not fall, the dual
+	// method replaces the primal one. It costs more for each face, so a few steps without length do
+	// not suffice.
 	stuckRounds = 20
 
 	// A solve may visit fixedRounds faces and kinkRounds more for each row and coordinate.

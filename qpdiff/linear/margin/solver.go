@@ -14,11 +14,11 @@ import (
 )
 
 // marginSolver solves a [marginProblem] by a primal active-set method. It takes the Newton step of
-// a face, which without ℓ ends at the face's minimiser, only as far as the objective falls along
-// it. A kink that ends the step becomes a constraint of the face. At a face's minimiser, a
+// a face only while the objective falls along it. Without ℓ the full step ends at the face's
+// minimiser. A kink that ends the step becomes a constraint of the face. At a face's minimiser, a
 // constraint whose multiplier has the wrong sign leaves. The objective falls with every step that
 // has a length, so the number of faces is finite if few steps have no length. If many have none,
-// dual takes over.
+// dual replaces the primal method.
 //
 // Without ℓ, θ depends on the way to a face only through the face.
 type marginSolver struct {

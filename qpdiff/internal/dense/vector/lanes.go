@@ -311,7 +311,7 @@ func ldlLanes() {
 }
 
 // back computes the unknowns x from the last one on, starting at row. n is the number of bytes of
-// one entry of each unknown.
+// one unknown's entry.
 func back(row, n, stride, dinv, x reg.Register, rhs func(k reg.Register) Mem) {
 	here := func(base, index reg.Register) Mem { return Mem{Base: base, Index: index, Scale: 1} }
 	k, j, first := GP64(), GP64(), GP64()
