@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import secrets
 import socket
 import subprocess
@@ -119,9 +120,32 @@ def complete(env, ending):
         log.info("gopls is built: restart a kernel (Kernel, Restart Kernel) for completion of code")
 
 
+# The line before a message of GoNB that has lines of its own.
+MESSAGE = re.compile(r"E\d{4} .*goexec\.go:\d+\] \S*\[\w+\]\S*$")
+
+
+def without_advice(lines):
+    """The lines, without the message in which GoNB misses gopls and advises to install it from
+    the network: lab builds it, and has said so."""
+    head, fences = "", 0  # a line kept back; the ends of code that are still to come
+    for line in lines:
+        if fences:
+            fences -= line.strip() == "```"
+        elif head and line.startswith("Program gopls is not installed."):
+            head, fences = "", 2
+        else:
+            if head:
+                yield head
+            head = line if MESSAGE.match(line) else ""
+            if not head:
+                yield line
+    if head:
+        yield head
+
+
 def pass_on(stream, ending):
     """Shows what JupyterLab and its kernels print, until it ends."""
-    for line in stream:
+    for line in without_advice(stream):
         if not ending.is_set() and not processes.KERNEL_CHATTER.match(line):
             sys.stderr.write(line)
 
