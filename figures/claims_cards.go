@@ -54,11 +54,11 @@ func claimsLegend(all []claims.Claim) string {
 		if r.Unsteady != nil {
 			unsteady = strings.Join(r.Unsteady, ", ") + " flip"
 		}
-		draws = fmt.Sprintf("The verdicts are those of %d draws of the random data together. Judged alone, %d of the draws' %d verdicts are others; their scatter lets expect %.0f, and %s more often than it predicts (p < %g, Holm's correction). Further numbers in remarks are those of draw 0.", r.Draws, r.Flips, r.Verdicts, r.Expected, unsteady, claims.Unlikely)
+		draws = fmt.Sprintf("The verdicts are those of %d draws of the random data together. Judged alone, %d of the draws' %d verdicts differ from these; their scatter predicts %.0f, and %s more often than it predicts (p < %g, Holm's correction). Further numbers in remarks are those of draw 0.", r.Draws, r.Flips, r.Verdicts, r.Expected, unsteady, claims.Unlikely)
 	}
 	return strings.Join([]string{
 		draws,
-		"A bar shows the 95 % interval of a number, ● its estimate, and │ the bound of its rule. Within [ ] a difference is too small to matter, and the scale ends at five times that. The sign is judged by the 95 % interval, the size by the 90 % interval. A sentence holds if all that is measured for it does; a verdict in brackets is of something that the sentence does not say.",
+		"A bar shows the 95 % interval of a number, ● its estimate, and │ the bound of its rule. Within [ ] a difference is too small to matter, and the scale ends at five times that. The sign is judged by the 95 % interval, the size by the 90 % interval. A sentence holds if all its measurements do. A verdict in brackets belongs to a measurement on which the sentence does not depend.",
 		"A control is a case in which the sentence is false, judged by the same rule. Where the paper calls something competitive, or says that it works well, the rule lets pass a quarter of what a choice known to be bad loses, measured on the same data.",
 		fmt.Sprintf("Repetitions decide %d rows. If the truth lay on every bound, %.0f of them would be decided wrongly by chance. Holm's correction for their number leaves not decided: %s.", r.Decided, r.Chance, opened),
 		"In settings N is the number of examples, and ε is standard normal. Each of K uniform splits trains on the integer part of p·N examples, drawn at random, and validates on the others. Balanced splits validate each example equally often. make_regression is scikit-learn's.",

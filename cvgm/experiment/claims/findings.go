@@ -48,7 +48,7 @@ func Findings(claims []Claim) []Finding {
 		if of := byRole[xorAccuracy]; len(of) > 0 {
 			near = fmt.Sprintf(", and CVGM reaches %.3f", of[0].Ours.Mean)
 		}
-		return fmt.Sprintf("The best rule for XOR %s the accuracy %s%s: %s", choose(m.holds(), "has", "does not have"), m.Quoted.Paper, near, m.Text)
+		return fmt.Sprintf("The best rule for XOR %s the paper's accuracy %s%s: %s", choose(m.holds(), "has", "does not have"), m.Quoted.Paper, near, m.Text)
 	})
 	return all
 }
