@@ -76,9 +76,9 @@ const (
 	// for some time, but recentring a definite program gains at once or not at all.
 	stalledProximal = 10
 	stalledDefinite = 3
-	// stalledOwn: the steps end after this many that do not halve the residual of a variable among
-	// its own terms. The residual is then rounding of other terms, or Q is so flat that only a
-	// weaker proximal term helps.
+	// stalledOwn is the number of steps without halving a variable's residual among its own terms
+	// after which the steps end. The residual is then rounding of other terms, or Q is so flat that
+	// only a weaker proximal term helps.
 	stalledOwn = 3
 	// maxWeaker limits how often the proximal term is made a hundred times weaker while the steps
 	// are stuck. Starting at shiftQuadratic, it then reaches the rounding of Q.

@@ -26,13 +26,15 @@ import (
 // ambiguous dates such as 03/04/2025 begin with the month, unless the other columns of the file
 // show that the day is first. In other files they begin with the day.
 //
-// All other columns are categorical. Some are refused, because they may be numeric with an error:
-// columns in which more than half of the different texts, but not all, are numbers; columns with
-// infinite, hexadecimal or too large numbers, or with both decimal points and decimal commas; and
-// columns of more than 20 texts with numbers with one unit, or dates, among other texts. A column
-// whose texts are nearly all different is left out as an identifier. If a column has more than 20
-// levels, those with fewer than 5 rows form one level, other. A target of the numbers 0 and 1, or
-// −1 and 1, has classes. Notes list these choices, too.
+// All other columns are categorical. Three kinds of columns are refused, because they may be
+// numeric with an error. In the first, more than half of the different texts, but not all, are
+// numbers. The second kind has infinite, hexadecimal or too large numbers, or both decimal points
+// and decimal commas. The third has more than 20 texts, with numbers with one unit, or dates, among
+// other texts.
+//
+// A column whose texts are nearly all different is left out as an identifier. If a column has more
+// than 20 levels, those with fewer than 5 rows form one level, other. A target of the numbers 0 and
+// 1, or −1 and 1, has classes. Notes list these choices, too.
 type CSV struct {
 	// Target names the column to be predicted. It holds numbers, or the texts of 2 to 20 classes. A
 	// column of the numbers 0 and 1 alone has classes. Of two classes, the last one in sorted order

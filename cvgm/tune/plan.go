@@ -170,8 +170,8 @@ func newFeatureSizes(n int, mean float64) *featureSizes {
 	return &featureSizes{m: learn.Moments{Features: n, Mean: mean, Squares: make([]float64, n)}}
 }
 
-// add adds feature j, which is not zero throughout: its mean square, and its mean product with the
-// labels minus their mean.
+// add adds the moments of feature j, which is not zero throughout. They are its mean square, and
+// its mean product with the centred labels.
 func (s *featureSizes) add(j int, square, product float64) {
 	s.m.Squares[j] = square
 	s.m.Trace += square

@@ -201,7 +201,7 @@ var habits = []struct {
 	pattern *regexp.Regexp
 	most    float64
 }{
-	{"that of", regexp.MustCompile(`(?i)\b(that|those) of\b`), 3},
+	{"that of", regexp.MustCompile(`(?i)\b(that|those) of\b`), 2},
 	{"what is", regexp.MustCompile(`(?i)\bwhat (is|it|the|a)\b`), 3},
 	{"where for if", regexp.MustCompile(`(?i)\bwhere (it|the|a|an|no|there)\b`), 10},
 	{"less for minus", regexp.MustCompile(`(?i)\bless (that|those|the|its)\b`), 1},

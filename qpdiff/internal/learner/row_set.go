@@ -120,8 +120,8 @@ func (s *RowSet) Equal(visit func(i, k int) bool) {
 	}
 }
 
-// CheckEqual reports equal rows that t separates, in their labels y or in a coordinate that may
-// move. It checks the distinct rows for which is holds.
+// CheckEqual reports equal rows that the tangent t moves apart: by their labels y, or by a
+// coordinate that may move. It checks only distinct rows for which is returns true.
 func (s *RowSet) CheckEqual(t *learn.Grad, y []float64, is func(distinct int) bool, moves func(j int) bool) error {
 	if t.X == nil && t.Y == nil {
 		return nil
