@@ -121,7 +121,7 @@ def complete(env, ending):
 
 
 # The line before a message of GoNB that has lines of its own.
-MESSAGE = re.compile(r"E\d{4} .*goexec\.go:\d+\] \S*\[\w+\]\S*$")
+MESSAGE = re.compile(r"E\d{4} .*goexec\.go:\d+\] \S*\[\w+\]\S*\s*$")
 
 
 def without_advice(lines):

@@ -4,7 +4,7 @@ import unittest
 
 import lab
 
-HEAD = "E1128 06:36:52.240501   19717 goexec.go:194] \x1b[7;39;32m[926e58a0]\x1b[0m\n"
+HEAD = "E1128 06:36:52.240501   19717 goexec.go:194] \x1b[7;39;32m[926e58a0]\x1b[0m \n"
 ADVICE = """Program gopls is not installed. It is used to inspect into code
 and provide contextual information and autocompletion. It is a
 standard Go toolkit package. You can install it from the notebook
