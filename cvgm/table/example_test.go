@@ -1,6 +1,7 @@
 package table_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -10,6 +11,7 @@ import (
 	"cvgm/cvgm/table"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
+	"cvgm/qpdiff/penalised"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/mat"
@@ -220,6 +222,41 @@ func ExampleOneVsRest() {
 	// Output:
 	// 1 [cherry] [apple cherry pear] <nil>
 	// [0.08 0.91 0.01]
+}
+
+// Three classes by one model, with one penalty for all of them.
+func ExampleNewJoint() {
+	tbl, err := table.ReadCSV(strings.NewReader("weight,colour,kind\n100,red,apple\n120,green,pear\n9,red,cherry\n11,red,cherry\n110,green,pear\n90,red,apple\n"), "kind")
+	if err != nil {
+		panic(err)
+	}
+	data, encoder, err := tbl.ClassData()
+	if err != nil {
+		panic(err)
+	}
+	cv, err := cvgm.New(cvgm.Config{Data: data, Prepare: encoder, Splits: []cvgm.Split{{Train: []int{0, 1, 2}, Val: []int{3, 4, 5}}}, Loss: cvgm.LogisticLoss{},
+		Standardise: true, Learner: func() learn.Learner { return &penalised.Multinomial{Classes: len(tbl.Classes), Intercept: true} }})
+	if err != nil {
+		panic(err)
+	}
+	models, err := cv.FinalClasses(context.Background(), []int{0, 1, 2, 3, 4, 5}, []float64{.1})
+	if err != nil {
+		panic(err)
+	}
+	fruits, err := table.NewJoint(models)
+	if err != nil {
+		panic(err)
+	}
+	fresh, err := fruits.Record(map[string]string{"weight": "10", "colour": "red"})
+	if err != nil {
+		panic(err)
+	}
+	probabilities, err := fruits.Probability(fresh)
+	fmt.Println(fruits.Classes(), err)
+	fmt.Printf("%.2f\n", mat.Row(nil, 0, probabilities))
+	// Output:
+	// [apple cherry pear] <nil>
+	// [0.05 0.95 0.01]
 }
 
 func ExampleNote() {

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"cvgm/cvgm"
 	"cvgm/cvgm/internal/args"
 	"cvgm/cvgm/internal/portable"
 	"cvgm/cvgm/internal/strictjson"
@@ -15,17 +16,48 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// OneVsRest predicts one of three or more classes from texts. It has a [Pipeline] for each class
-// against the others, all with the same columns. The class of a row is the one with the largest
-// decision. It is safe for concurrent use.
+// OneVsRest predicts one of three or more classes from texts. It has a [Pipeline] for each class,
+// all with the same columns: for the class against the others, or with Joint for its part of one
+// model. The class of a row is the one with the largest decision. It is safe for concurrent use.
 type OneVsRest struct {
 	// Pipelines has a pipeline for each class, which is its Classes[1].
 	Pipelines []*Pipeline
+	// Joint states that the decisions belong to one model of all classes, as
+	// [cvgm.CV.FinalClasses] fits it. The probability of a class is then exp(decision) divided by the sum over the classes, and a
+	// decision means nothing without the others. [NewJoint] sets it.
+	Joint bool
 }
 
 // NewOneVsRest joins the pipelines of one table's classes. An error is of kind ErrShape.
 func NewOneVsRest(pipelines []*Pipeline) (*OneVsRest, error) {
 	c := &OneVsRest{Pipelines: slices.Clone(pipelines)}
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// NewJoint joins the models of [cvgm.CV.FinalClasses], whose Config.Prepare is the encoder of
+// [Table.ClassData]. An error is of kind ErrEmpty for a nil model, else of kind ErrShape.
+func NewJoint(models []*cvgm.Model) (*OneVsRest, error) {
+	c := &OneVsRest{Joint: true}
+	for k, m := range models {
+		p, err := NewPipeline(m)
+		if e, ok := preparedBy(m); ok && len(e.classes) > 2 {
+			if len(e.classes) != len(models) {
+				return nil, args.Bad("models", qpdiff.ErrShape, "give all of CV.FinalClasses", "are %d for the %d classes of the target %q", len(models), len(e.classes), e.target)
+			}
+			own, encoder := *m, *e
+			encoder.rest = "not " + e.classes[k]
+			encoder.classes = []string{encoder.rest, e.classes[k]}
+			own.Prepared = &encoder
+			p, err = NewPipeline(&own)
+		}
+		if err != nil {
+			return nil, args.At(err, "models[%d]", k)
+		}
+		c.Pipelines = append(c.Pipelines, p)
+	}
 	if err := c.check(); err != nil {
 		return nil, err
 	}
@@ -150,18 +182,24 @@ func (c *OneVsRest) PredictRecord(fields map[string]string) (string, error) {
 
 // Probability returns the probability of each class for each row, as a matrix of rows and classes:
 // the pipelines' probabilities divided by their sum. It needs Model.LogOdds of each pipeline, as
-// [Pipeline.Probability] does.
+// [Pipeline.Probability] does. With Joint it is exp(decision) divided by the sum, and needs no more.
 func (c *OneVsRest) Probability(t *Table) (*mat.Dense, error) {
 	decisions, err := c.Decision(t)
 	if err != nil {
 		return nil, err
+	}
+	rows, _ := decisions.Dims()
+	if c.Joint {
+		for i := range rows {
+			portable.Softmax(decisions.RawRowView(i))
+		}
+		return decisions, nil
 	}
 	for k, p := range c.Pipelines {
 		if !p.Model.LogOdds {
 			return nil, args.Bad("Model.LogOdds", qpdiff.ErrDomain, "train a linear.Logistic or linear.SparseLogistic, or use Decision", "is false for class %q: the model's predictions are not log odds", c.Pipelines[k].Classes[1])
 		}
 	}
-	rows, _ := decisions.Dims()
 	for i := range rows {
 		portable.Shares(decisions.RawRowView(i))
 	}
@@ -190,6 +228,7 @@ func (c *OneVsRest) Accuracy(t *Table) (float64, error) {
 const (
 	oneVsRestFormat  = "cvgm one against the rest"
 	oneVsRestVersion = 1
+	jointVersion     = 2 // with Joint
 )
 
 // oneVsRestJSON is how a OneVsRest is written.
@@ -199,13 +238,16 @@ type oneVsRestJSON struct {
 	Pipelines []json.RawMessage `json:"pipelines"`
 }
 
-// MarshalJSON writes the pipelines and a checksum. It returns the errors of
-// [Pipeline.MarshalJSON].
+// MarshalJSON writes the pipelines and a checksum. With Joint it is version 2 of the format, else
+// version 1, which earlier programs read, too. It returns the errors of [Pipeline.MarshalJSON].
 func (c OneVsRest) MarshalJSON() ([]byte, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
 	out := oneVsRestJSON{Format: oneVsRestFormat, Version: oneVsRestVersion}
+	if c.Joint {
+		out.Version = jointVersion
+	}
 	for _, p := range c.Pipelines {
 		text, err := json.Marshal(p)
 		if err != nil {
@@ -226,7 +268,7 @@ func (c *OneVsRest) UnmarshalJSON(text []byte) error {
 	}
 	if err := args.First(
 		args.BadIf(in.Format != oneVsRestFormat, "format", qpdiff.ErrDomain, remedy, "is %q instead of %q", in.Format, oneVsRestFormat),
-		args.BadIf(in.Version != oneVsRestVersion, "version", qpdiff.ErrDomain, remedy, "is %d instead of %d", in.Version, oneVsRestVersion),
+		args.BadIf(in.Version != oneVsRestVersion && in.Version != jointVersion, "version", qpdiff.ErrDomain, remedy, "is %d instead of %d or %d", in.Version, oneVsRestVersion, jointVersion),
 	); err != nil {
 		return err
 	}
@@ -237,7 +279,7 @@ func (c *OneVsRest) UnmarshalJSON(text []byte) error {
 	if err := strictjson.Read(text, keys, "classifier", &in); err != nil {
 		return err
 	}
-	read := OneVsRest{}
+	read := OneVsRest{Joint: in.Version == jointVersion}
 	for k, p := range in.Pipelines {
 		pipeline := new(Pipeline)
 		if err := json.Unmarshal(p, pipeline); err != nil {

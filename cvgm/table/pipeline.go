@@ -30,15 +30,22 @@ type Pipeline struct {
 // with the encoder of [Table.Data] as Config.Prepare. An error is of kind ErrShape.
 func NewPipeline(m *cvgm.Model) (*Pipeline, error) {
 	p := &Pipeline{Model: m}
-	if m != nil {
-		if e, ok := m.Prepared.(*Encoder); ok {
-			p.Target, p.Classes = e.target, e.classes
-		}
+	if e, ok := preparedBy(m); ok {
+		p.Target, p.Classes = e.target, e.classes
 	}
 	if _, err := p.encoder(); err != nil {
 		return nil, err
 	}
 	return p, nil
+}
+
+// preparedBy returns the encoder of a model, if it has one.
+func preparedBy(m *cvgm.Model) (*Encoder, bool) {
+	if m == nil {
+		return nil, false
+	}
+	e, ok := m.Prepared.(*Encoder)
+	return e, ok
 }
 
 // encoder returns the encoder of a pipeline whose parts fit together.

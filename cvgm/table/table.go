@@ -117,12 +117,29 @@ func (t *Table) Data() (learn.Data, *Encoder, error) {
 	if err := t.check(); err != nil {
 		return learn.Data{}, nil, err
 	}
+	if len(t.Classes) > 2 {
+		return learn.Data{}, nil, args.Bad("Table", qpdiff.ErrDomain, "learn one class against the others with Table.Binary, or all at once with Table.ClassData",
+			"has the %d classes %q as its target", len(t.Classes), t.Classes)
+	}
+	return t.data()
+}
+
+// ClassData is Data for a [learn.ClassLearner] of three or more classes: Y holds their indices. The
+// models of [cvgm.CV.FinalClasses] are joined by [NewJoint].
+func (t *Table) ClassData() (learn.Data, *Encoder, error) {
+	if err := t.check(); err != nil {
+		return learn.Data{}, nil, err
+	}
+	if len(t.Classes) < 3 {
+		return learn.Data{}, nil, args.Bad("Table", qpdiff.ErrDomain, "use Data, or read one with a target of three or more classes", "has the classes %q in its target %q", t.Classes, t.Target)
+	}
+	return t.data()
+}
+
+// data is Data for any number of classes.
+func (t *Table) data() (learn.Data, *Encoder, error) {
 	if t.Y == nil {
 		return learn.Data{}, nil, args.Bad("Table", qpdiff.ErrShape, "read one with the target's column", "has no target %q", t.Target)
-	}
-	if len(t.Classes) > 2 {
-		return learn.Data{}, nil, args.Bad("Table", qpdiff.ErrDomain, "learn one class against the others with Table.Binary",
-			"has the %d classes %q as its target", len(t.Classes), t.Classes)
 	}
 	e := newEncoder(t)
 	_, m := e.Dims()

@@ -69,7 +69,7 @@ func (p *Pipeline) WriteGo(w io.Writer, pkg string) error {
 //
 //	func Decisions(row map[string]string) ([]float64, error) // of each class, in the order of Classes
 //	func Class(row map[string]string) (string, error)
-//	func Probabilities(row map[string]string) ([]float64, error) // if Model.LogOdds is set in each pipeline
+//	func Probabilities(row map[string]string) ([]float64, error) // with Joint, or if Model.LogOdds is set in each pipeline
 //
 // and DecisionsValues, which takes numbers.
 func (c *OneVsRest) WriteGo(w io.Writer, pkg string) error {
@@ -87,7 +87,10 @@ func (c *OneVsRest) WriteGo(w io.Writer, pkg string) error {
 		odds = odds && p.Model.LogOdds
 	}
 	f.text(manyClasses)
-	if odds {
+	switch {
+	case c.Joint:
+		f.text(jointProbabilities)
+	case odds:
 		f.text(manyProbabilities)
 	}
 	return f.write(w, pkg)

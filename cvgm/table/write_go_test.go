@@ -192,7 +192,7 @@ func parityCases(t *testing.T) []parityCase {
 		all = append(all, parityCase{dense: 200, name: name, many: casetest.Must(NewOneVsRest(parts))(t)})
 	}
 	slices.SortStableFunc(all[len(all)-2:], func(a, b parityCase) int { return strings.Compare(a.name, b.name) })
-	return all
+	return append(all, parityCase{dense: 200, name: "joint", many: jointOf(t, three, 1)})
 }
 
 // drawRow draws a row of a pipeline's columns, some of whose texts are faulty or not there.
@@ -286,7 +286,7 @@ func (c parityCase) write(t testing.TB, pkg string) string {
 // predictor returns the Go code of a function of a row as answers has it.
 func (c parityCase) predictor(pkg string) string {
 	switch {
-	case c.many != nil && c.many.Pipelines[0].Model.LogOdds:
+	case c.many != nil && (c.many.Joint || c.many.Pipelines[0].Model.LogOdds):
 		return fmt.Sprintf("\t{%[1]s.Decisions, %[1]s.Probabilities, %[1]s.Class},\n", pkg)
 	case c.many != nil:
 		return fmt.Sprintf("\t{%[1]s.Decisions, nil, %[1]s.Class},\n", pkg)

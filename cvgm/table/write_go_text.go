@@ -120,6 +120,18 @@ func Probabilities(row map[string]string) ([]float64, error) {
 }
 `
 
+const jointProbabilities = `
+// Probabilities returns the probability of each of Classes: exp(decision) over their sum.
+func Probabilities(row map[string]string) ([]float64, error) {
+	p, err := Decisions(row)
+	if err != nil {
+		return nil, err
+	}
+	Softmax(p)
+	return p, nil
+}
+`
+
 const intervals = `
 // Interval returns the ends of the prediction interval of a row for a level from .5 to HIGHEST, such
 // as .8 of intervals that hold eight labels of ten.

@@ -26,6 +26,21 @@ func Shares(d []float64) {
 	}
 }
 
+// Softmax replaces decisions by the probabilities exp(d) divided by the sum of them.
+func Softmax(d []float64) {
+	top, sum := math.Inf(-1), 0.
+	for _, v := range d {
+		top = max(top, v)
+	}
+	for k, v := range d {
+		d[k] = Exp(v - top)
+		sum += d[k]
+	}
+	for k := range d {
+		d[k] /= sum
+	}
+}
+
 // Expected returns the prediction of a model whose decision d is the logarithm of an expected
 // number.
 func Expected(d float64) (float64, error) {
