@@ -20,6 +20,7 @@ import (
 
 	"cvgm/cvgm/experiment/elasticnet"
 	"cvgm/cvgm/experiment/kernels"
+	"cvgm/cvgm/experiment/manyhyper"
 	"cvgm/cvgm/experiment/samplesize"
 )
 
@@ -56,6 +57,14 @@ var methods = map[string]func(t *testing.T) string{
 	"04_xor": func(t *testing.T) string {
 		p := kernels.DefaultXOR()
 		return fullGradient(t, p.Steps, 10, "%2d", compute(t, p.Run).Run(kernels.Full))
+	},
+	"09_many_hyperparameters": func(t *testing.T) string {
+		p := manyhyper.DefaultLevers()
+		p.DataSets, p.Widths.Groups = 2, []int{20}
+		p.Bands.Test, p.Smooths.Test, p.Bands.Groups, p.Smooths.Groups = 1, 1, []int{2}, []int{2} // the cell has neither
+		widths := compute(t, p.Run).Problems[manyhyper.LeverOfWidths]
+		many, _ := widths.Find(manyhyper.SearchFolds)
+		return fmt.Sprintf("test loss with one width %.3f, with 20 widths %.3f\n", widths.Rows[0].Test.Mean, many.Test.Mean)
 	},
 }
 
