@@ -7,6 +7,7 @@ import (
 
 	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/experiment/manyhyper"
+	"cvgm/cvgm/experiment/searches"
 	"cvgm/figures/internal/chart"
 
 	"gonum.org/v1/plot/vg"
@@ -22,6 +23,9 @@ func init() {
 	})
 	register(func(r *manyhyper.MapResult) []Output {
 		return []Output{GradientMap(r), GradientMapTable(r)}
+	})
+	register(func(r *searches.StochasticResult) []Output {
+		return []Output{OuterPenalty(r), StochasticTable(r)}
 	})
 }
 
@@ -218,6 +222,61 @@ func GradientMapTable(r *manyhyper.MapResult) *Table {
 		t.Rows = append(t.Rows, []any{c.Problem, fmt.Sprint(c.Train), c.Hyperparameters, fmt.Sprint(c.Share), fmt.Sprint(c.Noise),
 			chart.Estimated(c.CVLessTraining, 3), helps(c.CVLessTraining), chart.Estimated(c.ManyLessOne, 3), helps(c.ManyLessOne),
 			chart.Estimated(c.OneCV, 3), chart.Estimated(c.ManyCV, 3), chart.Estimated(c.One, 3), chart.Estimated(c.Many, 3), chart.Estimated(c.Training, 3)})
+	}
+	return t
+}
+
+// OuterPenalty shows the risk against the weight of the outer penalty, beside the methods without
+// one.
+func OuterPenalty(r *searches.StochasticResult) *Figure {
+	p := r.Params
+	panel := NewPanel("risk", "", "weight of the outer penalty", "mean logistic loss on test examples").Grid().LogAxes(true, false)
+	for _, s := range []struct {
+		name  string
+		risks []experiment.Estimate
+		style Style
+	}{
+		{"stochastic CVGM", r.Stochastic, Style{Color: Blue, Width: 2}},
+		{"training gradient", r.Training, Style{Color: Vermillion, Width: 2, Dash: []vg.Length{6, 3}}},
+	} {
+		mean, low, high := means(s.risks)
+		panel.Band(s.name, Log10s(p.Weights), low, high, s.style)
+		panel.Line(s.name, Log10s(p.Weights), mean, s.style)
+	}
+	for _, s := range []struct {
+		name  string
+		style Style
+	}{
+		{searches.StochasticPlain, Style{Color: Black, Width: 1.5}},
+		{searches.StochasticRandom, Style{Color: Grey, Width: 1.5, Dash: []vg.Length{1, 2}}},
+		{searches.StochasticCMAES, Style{Color: Green, Width: 1.5, Dash: []vg.Length{9, 3}}},
+		{searches.StochasticAlone, Style{Color: Blue, Width: 1.5, Dash: []vg.Length{2, 2}}},
+		{searches.StochasticTraining, Style{Color: Vermillion, Width: 2.5, Dash: []vg.Length{12, 3, 2, 3}}},
+	} {
+		if m, ok := r.Find(s.name); ok && !math.IsNaN(m.Risk.Mean) {
+			panel.HLine(s.name, m.Risk.Mean, s.style)
+		}
+	}
+	return &Figure{Name: "outer_penalty", Width: 8 * vg.Inch, Height: 4.2 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{panel}},
+		Caption: fmt.Sprintf("Risk of a model whose kernel is a network of %d weights, against the weight of the penalty that keeps these near their start: means over %d data sets, with 95 %% confidence intervals. Horizontal lines have no penalty. The weight that a method takes is chosen by outer folds, without test examples.", p.Rings.NumHyperparameters(), p.DataSets)}
+}
+
+// StochasticTable lists the methods with their fits.
+func StochasticTable(r *searches.StochasticResult) *Table {
+	p := r.Params
+	t := &Table{
+		Name: "stochastic", Caption: fmt.Sprintf("%d weights of a network as hyperparameters, over %d data sets", p.Rings.NumHyperparameters(), p.DataSets),
+		Header: []string{"Method", "Fits", "Risk", "Stochastic CVGM with penalty minus it", "Lower on"},
+		Note: fmt.Sprintf("Mean logistic losses on test examples, with 95 %% confidence intervals; differences are paired. Fits are those of the learner, with the choice of the penalty's weight among %d by %d outer folds. "+
+			"Plain CVGM is a quasi-Newton search on the CV loss of %d fixed splits. CMA-ES and random search minimise the same loss without a gradient. Stochastic CVGM draws %d splits that fit the share %.2g of the rows at each of its %d steps. The training gradient descends the loss of the fit on its own rows.",
+			len(p.Weights), p.OuterFolds, p.Rings.K, p.Fresh, p.FreshP, p.Steps),
+	}
+	for _, m := range r.Methods {
+		difference, wins := any(nil), any(nil)
+		if m.Name != searches.StochasticPenalty {
+			difference, wins = chart.Estimated(m.PenaltyLess.Difference, 3), fmt.Sprintf("%.0f %%", 100*m.PenaltyLess.Wins)
+		}
+		t.Rows = append(t.Rows, []any{m.Name, m.Fits, chart.Estimated(m.Risk, 3), difference, wins})
 	}
 	return t
 }

@@ -38,7 +38,7 @@ var texts = []any{
 	SearchesCurves, SearchesMinimaTable, SearchesSurface, SearchDimensionsCurves, SearchDimensionsTest, FewDimensionsTable, RegretTable,
 	MyDataPredictions, MyDataCoefficients, MyDataLearning, MyDataSearch,
 	Splits, SplitsCurves, SplitsStepsTable, Gap, GapCurves, Stability, StabilitySweeps, StabilityPath, StabilityStartsTable,
-	ManyHyperparameters, ManyHyperparametersCurves, Additive, AdditiveTerms, GradientMap,
+	ManyHyperparameters, ManyHyperparametersCurves, Additive, AdditiveTerms, GradientMap, Stochastic,
 	func(r *manyhyper.MapResult) string { return Enough(new(manyhyper.LeversResult), r) },
 }
 

@@ -44,6 +44,7 @@ var registered = []*experiment.Experiment{
 	experiment.New[differentiability.SolutionPathsParams]("solution_paths", "paths of an elastic net and of a support vector machine in their penalties, with exact tangents"),
 	experiment.New[splits.SplitsParams]("splits", "the number and size of the splits, and balanced against uniform splits"),
 	experiment.New[stability.StabilityParams]("stability", "Bousquet and Elisseeff's identity at fixed hyperparameters and along CVGM's path"),
+	experiment.New[searches.StochasticParams]("stochastic", "stochastic CVGM and an outer penalty for the weights of a network, against plain CVGM and others"),
 	experiment.New[differentiability.UnrolledParams]("unrolled", "implicit against iterative differentiation of a ridge regression"),
 	experiment.New[kernels.XORParams]("xor", "A kernel learned for XOR, along five variants of the gradient"),
 }

@@ -1,0 +1,44 @@
+package readings
+
+import (
+	"fmt"
+
+	"cvgm/cvgm/experiment/searches"
+)
+
+// Stochastic tells which methods stochastic CVGM with an outer penalty beats, and what of it helps.
+func Stochastic(r *searches.StochasticResult) string {
+	own, _ := r.Find(searches.StochasticPenalty)
+	against := func(name string) string {
+		m, _ := r.Find(name)
+		return fmt.Sprintf("against %s (%.3g after %d fits) it %s", name, m.Risk.Mean, m.Fits, Described(m.PenaltyLess.Difference, 3))
+	}
+	var all list
+	all.item("*Against searches on fixed splits.* Stochastic CVGM with an outer penalty has the risk %.3g after %d fits: %s; %s; %s.",
+		own.Risk.Mean, own.Fits, against(searches.StochasticPlain), against(searches.StochasticCMAES), against(searches.StochasticRandom))
+	all.item("*What the penalty does.* With it the risk %s: stochastic CVGM alone has %.3g.", describedOf(r, searches.StochasticAlone), riskOf(r, searches.StochasticAlone))
+	all.item("*What the CV gradient does.* The training gradient has %.3g without the penalty and %.3g with the same penalty and the same rule for its weight. Against the latter stochastic CVGM with penalty %s%s",
+		riskOf(r, searches.StochasticTraining), riskOf(r, searches.StochasticTrainPenalty), describedOf(r, searches.StochasticTrainPenalty), penaltyAlone(r))
+	return all.String()
+}
+
+func riskOf(r *searches.StochasticResult, name string) float64 {
+	m, _ := r.Find(name)
+	return m.Risk.Mean
+}
+
+func describedOf(r *searches.StochasticResult, name string) string {
+	m, _ := r.Find(name)
+	return Described(m.PenaltyLess.Difference, 3)
+}
+
+// penaltyAlone draws the conclusion where the penalty helps both gradients and the CV gradient
+// adds nothing clear to it.
+func penaltyAlone(r *searches.StochasticResult) string {
+	alone, _ := r.Find(searches.StochasticAlone)
+	trained, _ := r.Find(searches.StochasticTrainPenalty)
+	if d := trained.PenaltyLess.Difference; alone.PenaltyLess.Difference.Sign() < 0 && d.N > 1 && d.Sign() == 0 {
+		return ". So the penalty is what helps here, and the gradient of the CV loss adds nothing that is seen on these sets."
+	}
+	return "."
+}
