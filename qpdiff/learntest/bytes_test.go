@@ -64,31 +64,9 @@ var sized = []struct {
 	}, []float64{.1}, 1.5},
 }
 
-// noise bounds the error of heldBy, in bytes: goroutines of the runtime and of the package
+// noise bounds the error of numtest.HeldBy, in bytes: goroutines of the runtime and of the package
 // testing allocate and free some tens of bytes at any time.
 const noise = 1 << 10
-
-// heldBy returns the bytes that are held after f but were not after begin. It repeats both if
-// the runtime has started a thread meanwhile, as on a busy machine: a thread holds 5 KB, more
-// than noise, and the number of threads is bounded.
-func heldBy(begin, f func()) int64 {
-	for {
-		begin()
-		threads, _ := runtime.ThreadCreateProfile(nil)
-		var before, after runtime.MemStats
-		for _, m := range []*runtime.MemStats{&before, &after} {
-			runtime.GC()
-			runtime.GC() // frees the memory of finalizers and pools
-			runtime.ReadMemStats(m)
-			if m == &before {
-				f()
-			}
-		}
-		if now, _ := runtime.ThreadCreateProfile(nil); now == threads {
-			return int64(after.HeapAlloc) - int64(before.HeapAlloc)
-		}
-	}
-}
 
 // heldBy is the same beside threads that start.
 func TestHeldBy(t *testing.T) {
@@ -97,7 +75,7 @@ func TestHeldBy(t *testing.T) {
 	release := make(chan bool)
 	threads, _ := runtime.ThreadCreateProfile(nil)
 	defer close(release)
-	got := heldBy(func() { held = nil }, func() {
+	got := numtest.HeldBy(func() { held = nil }, func() {
 		for ; threads >= 0; threads-- { // one goroutine more than threads, each of which keeps its own
 			locked := make(chan bool)
 			go func() {
@@ -151,7 +129,7 @@ func TestBytes(t *testing.T) {
 				theta, g := make([]float64, p), casetest.NewGrad(d, h)
 				s := d.Size()
 				v := slices.Repeat([]float64{1}, p)
-				held := heldBy(func() { l, w = c.fresh(), new(qpdiff.Workspace) }, func() {
+				held := numtest.HeldBy(func() { l, w = c.fresh(), new(qpdiff.Workspace) }, func() {
 					numtest.OK(t, l.Load(d), l.Fit(theta, hyper))
 					if k, ok := l.(learn.Predictor); ok {
 						s.Predicted = size[0]
@@ -204,7 +182,7 @@ func TestBytesOfStored(t *testing.T) {
 					p, h := c.fresh().Dims(n)
 					theta, g := make([]float64, p), &learn.Grad{Hyper: make([]float64, h), Stored: make([]float64, d.Stored()), Y: make([]float64, rows)}
 					v := slices.Repeat([]float64{1}, p)
-					held := heldBy(
+					held := numtest.HeldBy(
 						func() { l, w = c.fresh(), new(qpdiff.Workspace) },
 						func() { numtest.OK(t, l.Load(d), l.Fit(theta, c.hyper), l.VJP(w, g, v)) })
 					const structs = 48 << 10 // with the steps of conjugate gradients; outweighs small data
@@ -274,7 +252,7 @@ func TestBytesOfFits(t *testing.T) {
 		fit := func() {
 			numtest.OK(t, l.Load(d), l.Fit(theta, c.hyper), l.VJP(w, g, theta))
 		}
-		held := heldBy(begin, fit)
+		held := numtest.HeldBy(begin, fit)
 		// The least bound at which the fit succeeds is its count.
 		low, high := int64(1), 16*held
 		for high-low > held/100 {
@@ -299,7 +277,7 @@ func TestBytesOfFits(t *testing.T) {
 			}
 		}
 		d.MaxBytes, l, w = high, nil, nil
-		held = heldBy(begin, fit) // less than before, if a matrix that a set has outgrown was given back
+		held = numtest.HeldBy(begin, fit) // less than before, if a matrix that a set has outgrown was given back
 		if high < held-noise || float64(high) > c.factor*float64(held) {
 			t.Errorf("%s, %d × %d: counts %d bytes and holds %d, a factor of %.2f", c.name, c.rows, c.n, high, held, float64(high)/float64(held))
 		}
@@ -367,7 +345,7 @@ func TestTooLarge(t *testing.T) {
 		theta := make([]float64, p)
 		large.MaxBytes = l.Bytes(large.Size()) - 1
 		var err error
-		if held := heldBy(func() {}, func() { err = l.Load(large) }); held > large.MaxBytes/4 {
+		if held := numtest.HeldBy(func() {}, func() { err = l.Load(large) }); held > large.MaxBytes/4 {
 			t.Errorf("%s: %d bytes are held after the error", c.name, held)
 		}
 		var arg *qpdiff.ArgError
@@ -423,7 +401,7 @@ func TestLeaveOneOutTooLarge(t *testing.T) {
 	d.MaxBytes = l.Bytes(s)
 	g := casetest.NewGrad(d, 2)
 	var w *qpdiff.Workspace
-	held := heldBy(
+	held := numtest.HeldBy(
 		func() { l, w = kernel.Ridge{}, new(qpdiff.Workspace) },
 		func() {
 			numtest.OK(t, l.Load(d), l.LeaveOneOut(dst, []float64{.1, .4}), l.LeaveOneOutVJP(w, g, nil, dst))

@@ -27,16 +27,12 @@ func TestBytesOfFolds(t *testing.T) {
 			}
 			folds[len(folds)-1] = append(folds[len(folds)-1], i)
 		}
-		var before, after runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&before)
-		l, w, g := new(GLM), new(qpdiff.Workspace), casetest.NewGrad(d, 1)
-		dst, dx := make([]float64, rows), mat.NewDense(rows, n, nil)
-		outside := int64(8 * (2*rows*n + 2*rows)) // of g, dst and dx
-		numtest.OK(t, l.Load(d), l.Folds(dst, []float64{1}, folds), l.FoldsVJP(w, g, dx, dst))
-		runtime.GC()
-		runtime.ReadMemStats(&after)
-		held := int64(after.HeapAlloc) - int64(before.HeapAlloc) - outside
+		var l *GLM
+		var w *qpdiff.Workspace
+		g, dst, dx := casetest.NewGrad(d, 1), make([]float64, rows), mat.NewDense(rows, n, nil)
+		held := numtest.HeldBy(func() { l, w = new(GLM), new(qpdiff.Workspace) }, func() {
+			numtest.OK(t, l.Load(d), l.Folds(dst, []float64{1}, folds), l.FoldsVJP(w, g, dx, dst))
+		})
 		if counted := l.Bytes(learn.Size{Rows: rows, Features: n, Counting: rows, Folds: folds}); held > counted || counted > 5*held {
 			t.Errorf("folds of %d rows: counts %d bytes and holds %d", each, counted, held)
 		}
@@ -48,15 +44,12 @@ func TestBytesOfFolds(t *testing.T) {
 func TestBytesOfMultinomial(t *testing.T) {
 	const rows, n, classes, factor = 400, 30, 5, 1.3
 	d := classData(1, rows, n, classes)
-	var before, after runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&before)
-	l, w, g, theta := &Multinomial{Classes: classes, Intercept: true}, new(qpdiff.Workspace), casetest.NewGrad(d, 1), make([]float64, classes*(n+1))
-	outside := int64(8 * (rows*n + rows + len(theta))) // of g and theta
-	numtest.OK(t, l.Load(d), l.Fit(theta, []float64{1}), l.VJP(w, g, theta), l.JVP(w, theta, g))
-	runtime.GC()
-	runtime.ReadMemStats(&after)
-	held := float64(int64(after.HeapAlloc) - int64(before.HeapAlloc) - outside)
+	var l *Multinomial
+	var w *qpdiff.Workspace
+	g, theta := casetest.NewGrad(d, 1), make([]float64, classes*(n+1))
+	held := float64(numtest.HeldBy(func() { l, w = &Multinomial{Classes: classes, Intercept: true}, new(qpdiff.Workspace) }, func() {
+		numtest.OK(t, l.Load(d), l.Fit(theta, []float64{1}), l.VJP(w, g, theta), l.JVP(w, theta, g))
+	}))
 	if counted := float64(l.Bytes(d.Size())); held > counted || counted > factor*held {
 		t.Errorf("counts %v bytes and holds %v", counted, held)
 	}
