@@ -129,3 +129,11 @@ func InTurn(ctx context.Context, all ...func() error) error {
 	}
 	return nil
 }
+
+// Column returns a value of each cell, in their order.
+func Column[C any](cells []C, of func(c C) float64) (v []float64) {
+	for _, c := range cells {
+		v = append(v, of(c))
+	}
+	return v
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"cvgm/cvgm"
 	"cvgm/qpdiff/learn"
 	"cvgm/synth"
 
@@ -111,3 +112,16 @@ func Fit(l learn.Learner, d learn.Data, theta, hyper []float64) error {
 
 // AsDrawn returns d as it was drawn, as results keep it.
 func AsDrawn(d learn.Data) synth.Data { return synth.Data{X: d.Dense(), Y: d.Y} }
+
+// Resubstitution returns d twice, one copy below the other, and the split that trains on the first
+// copy and validates on the second. The CV loss of the result is the training loss of d.
+func Resubstitution(d learn.Data) (learn.Data, []cvgm.Split) {
+	n := len(d.Y)
+	rows := make([]int, 2*n)
+	var split cvgm.Split
+	for i := range n {
+		rows[i], rows[n+i] = i, i
+		split.Train, split.Val = append(split.Train, i), append(split.Val, n+i)
+	}
+	return Pick(d, rows), []cvgm.Split{split}
+}

@@ -166,7 +166,7 @@ func (p AdditiveParams) Run(ctx context.Context) (*AdditiveResult, error) {
 		centre(term.Truth)
 		for k := range term.Fits {
 			for i := range term.Places {
-				fitted := column(measured[0], func(c additiveCell) float64 { return c.Terms[k][j][i] })
+				fitted := experiment.Column(measured[0], func(c additiveCell) float64 { return c.Terms[k][j][i] })
 				term.Fits[k] = append(term.Fits[k], experiment.EstimateOf(fitted))
 			}
 		}
@@ -178,12 +178,14 @@ func (p AdditiveParams) Run(ctx context.Context) (*AdditiveResult, error) {
 // summarise compares the models over the data sets.
 func summarise(name string, cells []additiveCell) AdditiveSet {
 	out := AdditiveSet{Name: name, Train: cells[0].Train, Test: cells[0].Test}
-	test := func(k int) []float64 { return column(cells, func(c additiveCell) float64 { return c.Models[k].Test }) }
-	out.Constant = experiment.EstimateOf(column(cells, func(c additiveCell) float64 { return c.Constant }))
+	test := func(k int) []float64 {
+		return experiment.Column(cells, func(c additiveCell) float64 { return c.Models[k].Test })
+	}
+	out.Constant = experiment.EstimateOf(experiment.Column(cells, func(c additiveCell) float64 { return c.Constant }))
 	for k, name := range modelNames {
 		m := AdditiveModel{Name: name, Hyperparameters: cells[0].Models[k].Hyper, Test: experiment.EstimateOf(test(k)),
-			CV:             experiment.EstimateOf(column(cells, func(c additiveCell) float64 { return c.Models[k].CV })),
-			Evaluations:    experiment.EstimateOf(column(cells, func(c additiveCell) float64 { return float64(c.Models[k].Evaluations) })),
+			CV:             experiment.EstimateOf(experiment.Column(cells, func(c additiveCell) float64 { return c.Models[k].CV })),
+			Evaluations:    experiment.EstimateOf(experiment.Column(cells, func(c additiveCell) float64 { return float64(c.Models[k].Evaluations) })),
 			TestLessLinear: experiment.Compare(test(k), test(ModelLinear))}
 		if one, ok := oneOf[k]; ok {
 			m.TestLessOne = experiment.Compare(test(k), test(one))

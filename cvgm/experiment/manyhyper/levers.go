@@ -271,26 +271,22 @@ func meanSquare(predicted, y []float64) float64 {
 	return d * d / float64(len(y))
 }
 
-// column returns a value of each cell.
-func column[C any](cells []C, of func(c C) float64) (v []float64) {
-	for _, c := range cells {
-		v = append(v, of(c))
-	}
-	return v
-}
-
 // summary compares the searches over the data sets.
 func summary(l lever, cells []leverCell) Lever {
-	out := Lever{Name: l.name, Noise: l.noise * l.noise, Constant: experiment.EstimateOf(column(cells, func(c leverCell) float64 { return c.Constant }))}
-	test := func(k int) []float64 { return column(cells, func(c leverCell) float64 { return c.Searches[k].Test }) }
-	cv := func(k int) []float64 { return column(cells, func(c leverCell) float64 { return c.Searches[k].CV }) }
+	out := Lever{Name: l.name, Noise: l.noise * l.noise, Constant: experiment.EstimateOf(experiment.Column(cells, func(c leverCell) float64 { return c.Constant }))}
+	test := func(k int) []float64 {
+		return experiment.Column(cells, func(c leverCell) float64 { return c.Searches[k].Test })
+	}
+	cv := func(k int) []float64 {
+		return experiment.Column(cells, func(c leverCell) float64 { return c.Searches[k].CV })
+	}
 	one := 0 // the search of one hyperparameter on the same splits
 	for k, s := range cells[0].Searches {
 		if s.Name != cells[0].Searches[one].Name {
 			one = k
 		}
 		row := LeverRow{Search: s.Name, Hyperparameters: s.Hyper, CV: experiment.EstimateOf(cv(k)), Test: experiment.EstimateOf(test(k)),
-			Evaluations: experiment.EstimateOf(column(cells, func(c leverCell) float64 { return float64(c.Searches[k].Evaluations) })),
+			Evaluations: experiment.EstimateOf(experiment.Column(cells, func(c leverCell) float64 { return float64(c.Searches[k].Evaluations) })),
 			TestLessOne: experiment.Compare(test(k), test(0))}
 		if s.PerEvals > 0 {
 			row.Fits = row.Evaluations.Times(float64(s.PerEvals))

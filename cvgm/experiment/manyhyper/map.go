@@ -352,7 +352,7 @@ func (p GradientMapParams) regression(m mapPlace, stream func(purpose string) *s
 	if err := experiment.FirstError(errMany, errOne); err != nil {
 		return nil, err
 	}
-	twice, split := samplesize.Resubstitution(train)
+	twice, split := experiment.Resubstitution(train)
 	training, err := of.loss(m.level, twice, split)
 	if err != nil {
 		return nil, err
@@ -387,7 +387,7 @@ func (p GradientMapParams) rings(m mapPlace, stream func(purpose string) *synth.
 	if many.CV, err = kernel.Loss(phi, kernels.Full.Learner, many.Loss, many.Train, many.Splits); err != nil {
 		return nil, err
 	}
-	twice, split := samplesize.Resubstitution(many.Train)
+	twice, split := experiment.Resubstitution(many.Train)
 	training, errTraining := kernel.Loss(phi, kernels.Full.Learner, cvgm.LogisticLoss{}, twice, split)
 	cv, errCV := cvgm.New(cvgm.Config{
 		Data: many.Train, Splits: many.Splits, Learner: kernels.Full.Learner, Loss: cvgm.LogisticLoss{}, Features: phi, Workers: 1, Generalised: true,

@@ -326,26 +326,13 @@ func (l AblationLog) problem(name string, seeds, train, k int, losses func(uint6
 // withTraining returns s with the training loss of its kernel. In the random search it draws
 // initial weights.
 func withTraining(m kernels.KernelCVGM, s *experiment.Setup, random cvgm.Source) (*ablationData, error) {
-	d, splits := Resubstitution(s.Train)
+	d, splits := experiment.Resubstitution(s.Train)
 	phi := m.Kernel()
 	cv, err := m.Loss(phi, kernels.Full.Learner, s.Loss, d, splits)
 	if err != nil {
 		return nil, err
 	}
 	return &ablationData{s, cv.Eval, random, func(src cvgm.Source, x []float64) { phi.Init(x, src) }}, nil
-}
-
-// Resubstitution returns d twice, one copy below the other, and the split that trains on the first
-// copy and validates on the second. The CV loss of the result is the training loss of d.
-func Resubstitution(d learn.Data) (learn.Data, []cvgm.Split) {
-	n := len(d.Y)
-	rows := make([]int, 2*n)
-	var split cvgm.Split
-	for i := range n {
-		rows[i], rows[n+i] = i, i
-		split.Train, split.Val = append(split.Train, i), append(split.Val, n+i)
-	}
-	return experiment.Pick(d, rows), []cvgm.Split{split}
 }
 
 // losses draws data and splits of an elastic net.
@@ -355,7 +342,7 @@ func (p AblationNet) losses(seed uint64) (*ablationData, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, splits := Resubstitution(s.Train)
+	d, splits := experiment.Resubstitution(s.Train)
 	training, err := elasticnet.NewCV(d, splits, cvgm.FixedLeastSquares, 1)
 	if err != nil {
 		return nil, err
@@ -383,7 +370,7 @@ func (p AblationParams) machine(k int, seed uint64) (*ablationData, error) {
 	if s.CV, err = loss(s.Train, splits); err != nil {
 		return nil, err
 	}
-	training, err := loss(Resubstitution(s.Train))
+	training, err := loss(experiment.Resubstitution(s.Train))
 	if err != nil {
 		return nil, err
 	}

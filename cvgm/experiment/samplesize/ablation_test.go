@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"cvgm/cvgm"
+	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/experiment/internal/casetest"
 	"cvgm/cvgm/experiment/kernels"
 	"cvgm/qpdiff/learn"
@@ -131,7 +132,7 @@ func TestAblationWithoutAGradient(t *testing.T) {
 }
 
 func TestResubstitutionKeepsRowsApart(t *testing.T) {
-	d, splits := Resubstitution(learn.Data{X: mat.NewDense(3, 1, []float64{1, 2, 3}), Y: []float64{1, -1, 1}})
+	d, splits := experiment.Resubstitution(learn.Data{X: mat.NewDense(3, 1, []float64{1, 2, 3}), Y: []float64{1, -1, 1}})
 	if len(splits) != 1 || len(splits[0].Train) != 3 || len(splits[0].Val) != 3 {
 		t.Fatal(splits)
 	}

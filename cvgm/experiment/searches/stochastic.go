@@ -122,21 +122,17 @@ func (p StochasticParams) Run(ctx context.Context) (*StochasticResult, error) {
 		return nil, err
 	}
 	r := &StochasticResult{Params: p}
-	over := func(of func(c stochasticCell) float64) (v []float64) {
-		for _, c := range cells {
-			v = append(v, of(c))
-		}
-		return v
+	risks := func(k int) []float64 {
+		return experiment.Column(cells, func(c stochasticCell) float64 { return c.Methods[k].Risk })
 	}
-	risks := func(k int) []float64 { return over(func(c stochasticCell) float64 { return c.Methods[k].Risk }) }
 	first := slices.IndexFunc(cells[0].Methods, func(m stochasticRun) bool { return m.Name == StochasticPenalty })
 	for k, m := range cells[0].Methods {
-		fits := slices.Max(over(func(c stochasticCell) float64 { return float64(c.Methods[k].Fits) }))
+		fits := slices.Max(experiment.Column(cells, func(c stochasticCell) float64 { return float64(c.Methods[k].Fits) }))
 		r.Methods = append(r.Methods, StochasticMethod{m.Name, int(fits), experiment.EstimateOf(risks(k)), experiment.Compare(risks(first), risks(k))})
 	}
 	for w := range p.Weights {
-		r.Stochastic = append(r.Stochastic, experiment.EstimateOf(over(func(c stochasticCell) float64 { return c.Stochastic[w] })))
-		r.Training = append(r.Training, experiment.EstimateOf(over(func(c stochasticCell) float64 { return c.Training[w] })))
+		r.Stochastic = append(r.Stochastic, experiment.EstimateOf(experiment.Column(cells, func(c stochasticCell) float64 { return c.Stochastic[w] })))
+		r.Training = append(r.Training, experiment.EstimateOf(experiment.Column(cells, func(c stochasticCell) float64 { return c.Training[w] })))
 	}
 	return r, nil
 }
@@ -274,17 +270,9 @@ func (p StochasticParams) stochastic(s *experiment.Setup, dataSet int, d learn.D
 
 // training descends the training loss with one weight.
 func (p StochasticParams) training(s *experiment.Setup, d learn.Data, weight float64, steps int) (*cvgm.Model, error) {
-	n := len(d.Y)
-	rows := make([]int, 2*n)
-	for i := range rows {
-		rows[i] = i % n
-	}
-	c := p.config(experiment.Pick(d, rows))
-	split := cvgm.Split{}
-	for i := range n {
-		split.Train, split.Val = append(split.Train, i), append(split.Val, n+i)
-	}
-	c.Splits = []cvgm.Split{split}
+	twice, splits := experiment.Resubstitution(d)
+	c := p.config(twice)
+	c.Splits = splits
 	cv, err := cvgm.New(c)
 	if err != nil {
 		return nil, err
@@ -293,5 +281,5 @@ func (p StochasticParams) training(s *experiment.Setup, d learn.Data, weight flo
 	if err != nil {
 		return nil, err
 	}
-	return cv.FinalOn(split.Train, x)
+	return cv.FinalOn(splits[0].Train, x)
 }
