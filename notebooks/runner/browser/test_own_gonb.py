@@ -11,6 +11,8 @@ from harness import CHECKOUT, COMMAND, PATIENCE, PYTHON, ROOT, Lab, Test, until
 
 
 class OwnGoNB(Test):
+    pings = True  # Jupyter's own default, of which Jupyter's server itself warns
+
     @classmethod
     def start_lab(cls):
         subprocess.run([CHECKOUT / "reproduce.sh", "reset"], check=True, capture_output=True, timeout=COMMAND)
