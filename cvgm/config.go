@@ -37,11 +37,12 @@ const (
 // required.
 type Config struct {
 	// Data has no Rows, and must not change while the CV is in use: other data need another CV. An
-	// example of weight w counts as w equal ones in the fits, in the means of validation losses,
-	// and in the means and deviations of Standardise and Centring. Examples of weight 0 count
-	// neither in training nor in validation. The unit of the weights matters only to learners whose
-	// C weights a sum over the examples (linear.Logistic, kernel.SVM). Gradients treat the weights
-	// as constant. Learners that do not support weights refuse them. See [BalancedWeights].
+	// example of weight w counts like w copies of it. This holds for the fits, for the means of
+	// validation losses, and for the means and deviations of Standardise and Centring. Examples of
+	// weight 0 count neither in training nor in validation. The unit of the weights matters only to
+	// learners whose C weights a sum over the examples (linear.Logistic, kernel.SVM). Gradients
+	// treat the weights as constant. Learners that do not support weights refuse them. See
+	// [BalancedWeights].
 	Data   learn.Data
 	Splits []Split
 	// Learner returns a new learner at each call. New calls it once more than there are splits, and

@@ -105,8 +105,8 @@ func checkBackward(f FeatureMap, rows int, dparams []float64, dx, dfeatures *mat
 }
 
 // A LinearMap is the feature map φ(x) = W·x. Its parameters are the rows of W (Out×In), one after
-// the other. It has no constants, because the learner's intercept replaces them. A [Perceptron] of
-// two widths has them.
+// the other. It adds no constants, because the learner's intercept replaces them. A [Perceptron] of
+// two widths is the same map with constants.
 //
 // A LinearMap keeps a reference to the x of the last Forward until Backward.
 type LinearMap struct {

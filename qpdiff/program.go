@@ -125,7 +125,8 @@ func (p *ConvexProgram) constraintsAt(l *lagrangian, x, lambda, nu, alpha []floa
 		}
 		c.value, c.mult, c.d = value, mult, d
 	}
-	// The terms that a function sums are not visible. To first order they are these.
+	// The functions return sums, not their terms. To first order the terms are products of a
+	// derivative and an entry of x or alpha.
 	for j := range l.terms {
 		for i, v := range x {
 			l.terms[j] += math.Abs(l.hess.At(j, i) * v)

@@ -97,10 +97,10 @@ const (
 	safeNorm = 1e-150
 
 	// shiftQuadratic is the weight of the proximal term relative to the entries of Q. shiftLinear
-	// is its weight relative to the linear term divided by the size of z, in the units of the
-	// variables. The bounds of the rows give that size. The term is so weak that one or two steps
-	// reach the solution, and so strong that the factor keeps half its digits. A decade more or
-	// less changes only the number of steps, because the residual decides.
+	// is its weight relative to the size of the linear term over the size of z. The bounds of the
+	// rows give the size of z. The term is so weak that one or two steps reach the solution, and so
+	// strong that the factor keeps half its digits. A decade more or less changes only the number
+	// of steps, because the residual decides.
 	shiftQuadratic = 1e-7
 	shiftLinear    = 1e-6
 )

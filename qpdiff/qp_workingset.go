@@ -252,7 +252,8 @@ func (a *activeSet) recentre() {
 	}
 }
 
-// gather returns the entries of x in part k. They are in work, unless there is only one part.
+// gather returns the entries of x that belong to part k, copied to work. If the program has only
+// one part, it returns x itself.
 func (a *activeSet) gather(work, x []float64, k int) []float64 {
 	if len(a.parts) == 1 {
 		return x

@@ -15,9 +15,9 @@ func NewTorch(seed uint64) *Torch {
 	return t
 }
 
-// uniform returns the next number of a float32 tensor's uniform_(−bound, bound). It scales the low
-// 24 bits of a word and rounds to float32 once, as PyTorch's builds with fused multiply-add do.
-// Product and sum are exact in float64.
+// uniform returns the number that uniform_(−bound, bound) draws next for a float32 tensor. It
+// scales the low 24 bits of a word and rounds to float32 once, as PyTorch's builds with fused
+// multiply-add do. Product and sum are exact in float64.
 func (t *Torch) uniform(bound float32) float64 {
 	u := float64(t.mt.uint32()&(1<<24-1)) * 0x1p-24
 	return float64(float32(u*float64(2*bound) - float64(bound)))

@@ -200,8 +200,9 @@ const (
 	// small to matter in a choice of hyperparameters.
 	defaultTol = 1e-9
 	// unseenTol replaces a larger Tol until a searcher that derives its steps from curvatures has
-	// met one. A gain below it is lost in the rounding of the loss. A larger gain may belong to
-	// very short scales, from which a search leads away.
+	// seen its first curvature. A gain below unseenTol is lost in the rounding of the loss. A
+	// larger gain must not end the search: it may be small only because the start has very short
+	// scales, which the search leaves.
 	unseenTol = 1e-15
 )
 

@@ -76,8 +76,8 @@ func (w *tuning) stopped(s *tuneSearch, err error) (*Tuned, error) {
 	return w.out, err
 }
 
-// economise takes the first two looks of the search. By their time it reduces starts and folds to
-// what MaxTime allows, and returns the search.
+// economise evaluates the first two points of the design. From their time it estimates how many
+// starts and folds MaxTime allows, and reduces both to that. It returns the search.
 func (w *tuning) economise(s *tuneSearch, rows []int) (*tuneSearch, error) {
 	if err := s.looks(2); err != nil {
 		return s, s.ended(err)

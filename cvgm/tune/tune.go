@@ -29,10 +29,10 @@ func (t Tuner) Tune(ctx context.Context, d learn.Data) (*Tuned, error) {
 }
 
 // TuneTable is Tune on a table. It fits the encoder in each split, and uses the groups of the table
-// unless Groups is set. The result has a Pipeline. If the learner reads stored entries, by the rule
-// of [cvgm.StoredPreparer], a table of many levels takes only the memory of its columns. Otherwise
-// each level takes a feature. A target of more than two classes is an error: see
-// [Tuner.TuneClasses].
+// unless Groups is set. The result has a Pipeline. If the learner reads stored entries (see the
+// rule of [cvgm.StoredPreparer]), a table with many levels takes only the memory of its columns.
+// Otherwise each level takes the memory of a column. A target of more than two classes is an error:
+// see [Tuner.TuneClasses].
 func (t Tuner) TuneTable(ctx context.Context, table *table.Table) (*Tuned, error) {
 	d, encoder, err := table.Data()
 	if err != nil {

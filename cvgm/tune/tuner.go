@@ -174,11 +174,12 @@ type Tuned struct {
 	Elapsed     time.Duration
 	Risk        *Risk // nil: no estimate
 	// Intervals predicts intervals for new rows by the method of [interval.CVPlus]. It uses the
-	// models of the first repeat of the outer folds, each with the hyperparameters of the search
-	// that did not see its fold. If Choice is not the winner, the models are the defaults or
-	// constant predictions. Examples of weight 0 are left out. Groups stay together: an interval is
-	// then for an example of a new group, and a group counts as one row. In the order of time there
-	// is no guarantee. Nil without Tuner.Intervals, or with a warning.
+	// models of the first repeat of the outer folds. Each has the hyperparameters of a search that
+	// did not see its fold. If Choice is not ChoseWinner, the models are the defaults or constant
+	// predictions. Examples of weight 0 are left out. With groups, an interval is for an example of
+	// a new group, and a group counts as one row. The guarantee does not hold for splits in the
+	// order of time. Intervals is nil unless Tuner.Intervals is set, and after a warning that they
+	// cannot be computed.
 	Intervals *interval.CVPlus
 	Warnings  []Warning
 }

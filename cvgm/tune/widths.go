@@ -232,9 +232,9 @@ func (s *tuneSearch) prefers(x, one []float64) (bool, error) {
 	return s.priced(Step{Hyper: x, Loss: with}) < float64(len(s.rows))*math.Log(without), err
 }
 
-// view returns the search's rows as the learner of the final model sees them: standardised on all
-// of them. All splits of a [learn.FoldLearner] can then be fitted at once. X is nil if the learner
-// reads the data in place.
+// view returns the search's rows as the learner of the final model sees them, standardised on all
+// these rows. A [learn.FoldLearner] can then fit all splits at once. X is nil if the learner reads
+// the data in place.
 func (s *tuneSearch) view() (d learn.Data, err error) {
 	if s.w.viewed || s.w.c.Centring != cvgm.NoCentring {
 		return d, nil

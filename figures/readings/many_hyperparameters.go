@@ -92,8 +92,8 @@ func Enough(r *manyhyper.LeversResult, m *manyhyper.MapResult) string {
 		cells.String())
 }
 
-// counts counts the cells of a problem: those in which a difference is clearly below 0, those in
-// which it is clearly above 0, and all.
+// counts returns three numbers for a problem: the cells in which a difference is clearly below 0,
+// the cells in which it is clearly above 0, and all cells.
 func counts(m *manyhyper.MapResult, problem string, of func(c manyhyper.MapCell) experiment.Estimate) (below, above, all int) {
 	for _, c := range m.Cells {
 		if c.Problem != problem {

@@ -15,7 +15,8 @@ type Event struct {
 	// Value is the problem for Select, the control's position for Set, and the step for Scrub.
 	Value   int `json:"value"`
 	Control int `json:"control"` // of Set: which
-	// Dragging reports that more events of the kind will follow, so that a preview suffices.
+	// Dragging is true while a control is being dragged. More events of the same kind will follow,
+	// so a preview suffices.
 	Dragging bool `json:"dragging"`
 }
 

@@ -8,11 +8,10 @@ import (
 	"cvgm/notebooks/source"
 )
 
-// Read reads the CSV file p.File, for [Compute]. A relative path begins in the checkout. The digest
-// of the content becomes part of the result's key in the store. So results of other contents are
-// not found, and ./reproduce.sh runs the notebook again when the file changes. Under TwinVar a
-// numeric target is multiplied by 1 + 2⁻⁴⁰. An error of the file, or of a column, ends the cell
-// with one line.
+// Read reads the CSV file p.File, for [Compute]. A relative path starts at the root of the
+// checkout. The result's key in the store includes a digest of the file. So a changed file is
+// computed anew, and ./reproduce.sh runs the notebook again. Under TwinVar a numeric target is
+// multiplied by 1 + 2⁻⁴⁰. An error of the file, or of a column, ends the cell with one line.
 //
 //	result := notebook.Compute(notebook.Read(p))
 func Read(p mydata.MyDataParams) mydata.MyDataParams {

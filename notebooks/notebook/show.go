@@ -34,8 +34,8 @@ func outFolder(root, name string, changes []experiment.Change) string {
 	return filepath.Join(root, "runs", of, "interactive", label(changes))
 }
 
-// namesake returns the name of an experiment of the cell that is also a folder of figures/out, or
-// "".
+// namesake returns the first of the cell's experiments that has a folder of its name in
+// figures/out, or "".
 func namesake(root string) string {
 	known.Lock()
 	defer known.Unlock()

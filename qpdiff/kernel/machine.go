@@ -265,8 +265,8 @@ type kernelValues struct {
 	values []float64
 }
 
-// predict writes the decision value of each row of x to dst. It writes the kernel's values to keep,
-// unless keep is nil or x has more rows than the data.
+// predict writes the decision value of each row of x to dst. It also stores the kernel's values in
+// keep, if keep is not nil and x has no more rows than the data.
 func (l *kernelMachine) predict(keep *kernelValues, dst []float64, x *mat.Dense) error {
 	if err := l.checkRows(x, nil, "dst", dst); err != nil {
 		return err

@@ -26,8 +26,9 @@ func (q *boxQP) solve() error {
 	return err
 }
 
-// proximal solves by proximal point steps. With delta/2·‖β − center‖² added, the problem is so
-// clearly positive definite that exact steps from one free set to the next always descend.
+// proximal solves by proximal point steps. Each step adds delta/2·‖β − center‖² to the objective.
+// The sum is positive definite far beyond rounding, so exact solutions on one free set after the
+// other always descend.
 func (q *boxQP) proximal() error {
 	q.delta = proximalTol * q.largest
 	for range proximalSteps {

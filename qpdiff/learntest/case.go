@@ -24,8 +24,8 @@ type Case struct {
 	Residual func(d learn.Data, theta, hyper []float64) float64
 	Tol      float64
 
-	// ClassLabels is for learners that accept only the labels ±1. No differences in y are taken,
-	// but the VJP is still called with it.
+	// ClassLabels marks a learner that accepts only the labels ±1. The tests then take no
+	// difference quotients in y. They still call the VJP with a gradient in y.
 	ClassLabels bool
 	// Step is the step of the difference quotients. It is relative for a hyperparameter, and
 	// absolute along unit directions of X and y. At a hyperparameter 0 the quotient is one-sided,

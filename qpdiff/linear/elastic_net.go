@@ -163,11 +163,11 @@ func (e *ElasticNet) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (
 }
 
 // JVP sets dtheta to the directional derivative of θ at the last fit along d, whose fields are
-// tangents of the inputs (nil: zero). The derivative exists also at weakly active coordinates. It
-// is then not linear in d: it solves the quadratic problem that keeps each weakly active coordinate
-// on its side of the kink. Errors are ErrNotFitted, and an ArgError of kind ErrNotFinite (in d, or
-// dtheta overflows), ErrIllPosed (as for VJP) or ErrDomain (d lowers λ1_j from 0 at θ_j = 0). If d
-// moves X where equal features share a value, the error is a NotDifferentiableError.
+// tangents of the inputs (nil: zero). The derivative also exists at weakly active coordinates,
+// where it is not linear in d. There JVP solves the quadratic problem that keeps each weakly active
+// coordinate on its side of the kink. Errors are ErrNotFitted, and an ArgError of kind ErrNotFinite
+// (in d, or dtheta overflows), ErrIllPosed (as for VJP) or ErrDomain (d lowers λ1_j from 0 at θ_j =
+// 0). If d moves X where equal features share a value, the error is a NotDifferentiableError.
 func (e *ElasticNet) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err error) {
 	defer learner.Name(e, &err)
 	return qpdiff.Scratch[penalisedDerivative](w).forward(&e.elasticNetFit, dtheta, d)

@@ -158,8 +158,8 @@ type columnQuadratic struct {
 	rows    int
 	inv     float64
 
-	// If the support is larger than rows and each of its r_j is positive, Woodbury's identity
-	// solves the active system with K = I + inv·C_S·diag(1/r_S)·C_Sᵀ.
+	// If the support has more entries than the data have rows, and all its r_j are positive,
+	// Woodbury's identity solves the active system with K = I + inv·C_S·diag(1/r_S)·C_Sᵀ.
 	rowFactor bool // the last factor is K's
 	kernel    woodbury.Sum
 	support   woodbury.Support

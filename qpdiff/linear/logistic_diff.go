@@ -197,8 +197,8 @@ func (p *logisticProblem) dataVJP(g *learn.Grad, data learn.Data, theta, u, s, w
 			g.Y[i] += p.c * (s[i]*ux - w[i]*a*tx)
 		}
 	}
-	// The terms of addX and every intermediate product are at most cy(|u| + |uᵀz|·max(1, |θ|)),
-	// times a row's weight, which is applied last.
+	// addX multiplies by the row's weight last. Before that, its terms and intermediate products
+	// are at most cy(|u| + |uᵀz|·max(1, |θ|)).
 	var uz float64
 	for j, v := range u {
 		uz += p.zmax[j] * math.Abs(v)

@@ -332,8 +332,8 @@ func (p *logisticProblem) gradient(g, s, theta []float64) {
 	}
 }
 
-// storedSizes sets dst to gradientSize of all parameters for a sparse X. s is multiplied by the
-// weight of each row.
+// storedSizes sets dst_j to the sum of the absolute terms of the gradient in θ_j, for an X with
+// stored entries. The caller has multiplied s by the weights of the rows.
 func (p *logisticProblem) storedSizes(dst, s, theta []float64) {
 	clear(dst)
 	p.stored.Sizes(dst, s)

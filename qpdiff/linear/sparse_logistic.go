@@ -196,9 +196,9 @@ func (l *SparseLogistic) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float6
 }
 
 // JVP sets dtheta to the directional derivative of θ at the last fit along d, whose fields are
-// tangents of the inputs (nil: zero). The derivative exists also at weakly active coordinates. It
-// is then not linear in d: it solves the quadratic problem that keeps each weakly active coordinate
-// on its side of the kink. It returns the errors of [ElasticNet.JVP].
+// tangents of the inputs (nil: zero). The derivative also exists at weakly active coordinates,
+// where it is not linear in d. There JVP solves the quadratic problem that keeps each weakly active
+// coordinate on its side of the kink. The errors are those of [ElasticNet.JVP].
 func (l *SparseLogistic) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err error) {
 	defer learner.Name(l, &err)
 	return qpdiff.Scratch[penalisedDerivative](w).forward(&l.sparseLogisticFit, dtheta, d)

@@ -70,8 +70,9 @@ func (l *smoothFit) minimise(limit int) error {
 	return check.ArgErrorf("Learner.MaxIter", qpdiff.ErrIterationLimit, "raise it, or scale the features", "allows %d Newton steps, which are not enough", limit)
 }
 
-// lineSearch sets cand to theta plus a part of the step, and gc to the gradient there. If the
-// gradient is rounding, it reports that. slope is the slope along the step at its start.
+// lineSearch sets cand to theta plus a part of the step, and gc to the gradient there. It returns
+// true if the gradient consists of rounding errors (see noise). slope is the slope along the step
+// at theta.
 func (l *smoothFit) lineSearch(slope float64) (rounding bool) {
 	lo, hi, t := 0.0, 1.0, 1.0
 	for range smoothBisections {
@@ -146,11 +147,12 @@ const (
 	jumpHalvings = 50
 )
 
-// noise reports whether the gradient gc at cand, after a whole step from theta, is rounding. That
-// is so if it has not shrunk as the Hessians at both ends predict, and it jumps somewhere on the
-// way. The ends alone would not suffice for a loss that is flat at both of them.
+// noise reports whether the gradient gc at cand, after a whole step from theta, consists of
+// rounding errors. It does if it has not shrunk as the Hessians at both ends predict, and it jumps
+// somewhere on the way. The ends alone would not suffice for a loss that is flat at both of them.
 func (l *smoothFit) noise() bool {
-	// In units in which the diagonal of the Hessian is about 1, with these pivots. NaN is no noise.
+	// In units in which the diagonal of the Hessian is about 1, with these pivots. NaN does not
+	// count as noise.
 	norm := func(v func(j int) float64) (size float64) {
 		for j, d := range l.dinv {
 			size = max(size, math.Abs(v(j))*math.Sqrt(d))
@@ -209,5 +211,5 @@ func (l *smoothFit) factorise(end *stop.Stop, h, dinv, v []float64) error {
 	return nil
 }
 
-// errSmoothSingular is the error of a Hessian that is no use.
+// errSmoothSingular is the error of a Hessian that is not usable.
 var errSmoothSingular = check.ArgErrorf("Objective", qpdiff.ErrIllPosed, "add a ridge penalty", "has a Hessian that is not positive definite to working precision")

@@ -77,8 +77,8 @@ type chanceOf struct {
 	chance float64
 }
 
-// holm divides rows into those that a level rejects, with Holm's correction for their number, and
-// the others.
+// holm tests all rows at a level, with Holm's correction for their number. It returns the names of
+// the rejected rows and of the others.
 func holm(all []chanceOf, level float64) (rejected, others []string) {
 	slices.SortStableFunc(all, func(a, b chanceOf) int { return cmp.Compare(a.chance, b.chance) })
 	for k, row := range all {

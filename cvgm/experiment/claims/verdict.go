@@ -169,8 +169,8 @@ func below(bound float64, d difference) rule {
 	return rule{text: "below " + short(bound), low: math.Inf(-1), high: bound, open: true, smallest: d}
 }
 
-// computed is the smallest difference for values that are computed once and have no error except
-// rounding. The bound itself then decides.
+// computed is the smallest difference for values that are computed once, with no error except
+// rounding. It is 0: any difference from the bound matters.
 var computed = difference{0, "the value has no error but rounding"}
 
 // ofAllSets is a distance in standard deviations. 95 % of all data sets, or test sets, lie within

@@ -22,10 +22,10 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// AdditiveParams are the parameters of a comparison of models of tables: a linear one, additive
-// ones of package terms, and kernel machines. The same calls of package tune tune each of them. The
-// tables are a sum of known smooth functions, the made-up houses of notebook my_data, and the
-// paper's rings with the labels ±1 as numbers.
+// AdditiveParams are the parameters of a comparison of three kinds of models: linear, additive (by
+// package terms), and kernel machines. Each is tuned on the same tables by the same calls of
+// package tune. The tables are a sum of known smooth functions, the made-up houses of notebook
+// my_data, and the paper's rings with the labels ±1 as numbers.
 type AdditiveParams struct {
 	Smooths     Smooths
 	HousesP     float64 `help:"share of the houses for training, drawn anew for each data set" range:"(0,1)" small:"[.5,.8]" setting:"share %v of the houses for training"`

@@ -70,7 +70,8 @@ func searcher(evaluations int) search.Searcher {
 	return search.LogSpace{Searcher: search.QuasiNewton{MaxEvals: evaluations, MaxStep: largestStep}}
 }
 
-// spread returns a point of a grouping as the point of a finer grouping with the same model.
+// spread converts x, a point of some grouping, to a finer grouping with this number of groups. The
+// model stays the same.
 func (p problem) spread(x []float64, groups int) []float64 {
 	shared := len(p.box) - 1
 	all, of := slices.Clone(x[:shared]), x[shared:]

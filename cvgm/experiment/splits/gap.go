@@ -90,8 +90,9 @@ func (p GapParams) Run(ctx context.Context) (*GapResult, error) {
 	return r, nil
 }
 
-// gapCell is one search: its steps without their slices, the step that a monitor with patience
-// returns, and the number of steps that this monitor watches.
+// gapCell is one search. Path has its steps without their slices. Best is the step that a monitor
+// with GapParams.Patience returns, and Watched is the number of steps after which the monitor
+// stops.
 type gapCell struct {
 	Path    []cvgm.GapStep
 	Best    cvgm.GapStep

@@ -169,8 +169,9 @@ func (z *Normaliser) deviations(x *table) {
 // rounding.
 const smallestSquares = 1e-280
 
-// scaledDeviation is the standard deviation of column j if the squares of its entries over- or
-// underflow. It has the bits of the same column in a unit in which they do not.
+// scaledDeviation returns the standard deviation of column j if the squares of its entries overflow
+// or underflow. It first divides the entries by a power of two. So a change of the unit by a power
+// of two does not change the digits of the result.
 func (z *Normaliser) scaledDeviation(x *table, j int) float64 {
 	var size, s float64
 	rows := x.rows()

@@ -55,7 +55,7 @@ func (p *Panel) altAxes() string {
 }
 
 // altSeries lists the panel's visible series. It leaves out a series without a legend entry if its
-// name only extends another one's.
+// name begins with the name of another series.
 func (p *Panel) altSeries(detailed bool) string {
 	var shown, lines []string
 	for _, s := range p.Series {

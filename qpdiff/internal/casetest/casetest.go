@@ -150,8 +150,8 @@ type PredictorJVP interface {
 	PredictJVP(w *qpdiff.Workspace, df []float64, x, dx *mat.Dense, d *learn.Grad) error
 }
 
-// Predictions is a Predictor whose θ are its predictions at five rows, so it can be used like any
-// other learner.
+// Predictions makes a learner of a Predictor: its θ are the predictions at five rows. So the tests
+// of learners also test predictions.
 type Predictions struct {
 	P   PredictorJVP
 	X   *mat.Dense      // nil: drawn by Load

@@ -326,8 +326,8 @@ func (f *marginFace) system(p *marginProblem, v, c, work []float64) (decrement f
 }
 
 // elbowCond estimates the condition of RRᵀ, the Gram matrix of the elbow's whitened normals scaled
-// to length 1. It makes the factor of RRᵀ, in the form of ldlFactor, from R. a is scratch of n×n
-// entries; the others have n.
+// to length 1. It computes the factor of RRᵀ from R and writes it to a and dinv, in the form of
+// ldlFactor. All arguments are scratch: a has n×n entries, the others have n.
 func (f *marginFace) elbowCond(a, dinv, size, x []float64) float64 {
 	n, e := len(f.pos), len(f.elbow)
 	for k := range e {

@@ -47,9 +47,9 @@ const (
 	// time. Constraints that leave together may block one another.
 	blockedSteps = 10
 
-	// stuckRounds: after this many successive rounds in which the objective does not fall, the dual
-	// method replaces the primal one. It costs more for each face, so a few steps without length do
-	// not suffice.
+	// stuckRounds is the number of successive rounds without a fall of the objective after which
+	// the dual method replaces the primal one. The dual method costs more for each face, so it does
+	// not take over after a few steps of length zero.
 	stuckRounds = 20
 
 	// A solve may visit fixedRounds faces and kinkRounds more for each row and coordinate.
