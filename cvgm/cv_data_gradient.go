@@ -24,11 +24,11 @@ import (
 //
 // It returns the errors of Eval with a gradient; the loss, dx and dy are then NaN. A block without
 // a derivative is set to NaN, with an error of kind ErrNotDifferentiable that names it and the
-// first such split. The loss and the other block are still returned. There is no derivative for
+// first such split. The loss and the other block are still returned. These have no derivative:
 //   - dx with Config.Prepare,
 //   - dx if Standardise is set and a feature is constant on a split's training rows,
 //   - dx and dy with FixedLeastSquares without Standardise,
-//   - dy with a Loss that is no [LabelLoss],
+//   - dy with a Loss that is not a [LabelLoss],
 //   - and, unless Config.Generalised is set, a block at a kink of the learner and dx at a kink
 //     of the feature map. The same holds for a block whose moves, of the rows (dx) or of the
 //     labels (dy), part training rows that a [learn.TiedLearner] treats as equal.

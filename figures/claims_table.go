@@ -116,7 +116,7 @@ func counted(all []claims.Claim) string {
 }
 
 // measurement returns a Number with four digits after the point, or with fewer if it is large. It
-// returns nil if there is no measurement.
+// returns nil without a measurement.
 func measurement(m experiment.Estimate) any {
 	if math.IsNaN(m.Mean) {
 		return nil

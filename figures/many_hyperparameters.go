@@ -165,7 +165,7 @@ func GradientMap(r *manyhyper.MapResult) *Figure {
 		ymin, ymax := padded(append(lows, 0), append(highs, 0))
 		for factor, name := range manyhyper.Factors {
 			var places []float64
-			const share = 2 // the one factor that is no multiple of a size
+			const share = 2 // the one factor that is not a multiple of a size
 			p := NewPanel(what.name+", "+name, "", name, what.y).Grid().LogAxes(factor != share, false)
 			for k, problem := range manyhyper.MapProblems {
 				var x []float64

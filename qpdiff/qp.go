@@ -131,7 +131,7 @@ func (s *Solution) Solve(q *QP) error {
 	return errUnboundedQP
 }
 
-// outOfRange forgets everything, since the numbers are no answer.
+// outOfRange forgets everything, because the numbers are not a solution.
 func (s *Solution) outOfRange() error {
 	s.Reset()
 	s.Status = IterationLimit

@@ -9,8 +9,8 @@ import (
 )
 
 // provesInfeasible reports whether row r minus the combination a.y of the working set proves that
-// there is no feasible point. A feasible point would satisfy ρᵀz ≤ β (= β for an equality) with β <
-// 0 and ρ = 0 up to rounding.
+// the program has no feasible point. A feasible point would satisfy ρᵀz ≤ β (= β for an equality)
+// with β < 0 and ρ = 0 up to rounding.
 func (a *activeSet) provesInfeasible(r int) bool {
 	for pass := range 2 {
 		big := math.Sqrt(a.mnorm[r])

@@ -159,7 +159,7 @@ func (a *activeSet) loadQ(q *QP) (same bool, err error) {
 	return false, a.checkSymmetry()
 }
 
-// checkSymmetry reports entries of Q whose difference is no rounding error.
+// checkSymmetry reports entries of Q that differ by more than a rounding error.
 func (a *activeSet) checkSymmetry() error {
 	n := a.n
 	for i := range n {

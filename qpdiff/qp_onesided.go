@@ -11,8 +11,8 @@ import (
 )
 
 // DirectionalDerivative sets dz, dlambda and dnu, unless nil, to the one-sided derivatives of the
-// solution along the direction t: the limit of (z(data + εt) − z(data))/ε as ε ↓ 0. They exist also
-// at weakly active rows, where there is no derivative. ż solves the program
+// solution along the direction t: the limit of (z(data + εt) − z(data))/ε as ε ↓ 0. They also exist
+// at weakly active rows, where the solution has no derivative. ż solves the program
 //
 //	minimise   ½ żᵀQż + (ṗ + Q̇z + Ġᵀλ + Ȧᵀν)ᵀż
 //	subject to G_i ż = ḣ_i − Ġ_i z on strictly active rows (≤ on weakly active ones)

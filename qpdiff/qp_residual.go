@@ -134,8 +134,8 @@ func (a *activeSet) besideLarger(p *programPart) bool {
 }
 
 // ownRatio is the relative residual of part k if products in it underflow. Two rules then differ.
-// The remainder of the gradient after an underflow is no error. The rows with a multiplier replace
-// the duality gap.
+// The remainder of the gradient after an underflow does not count as an error. The rows with a
+// multiplier replace the duality gap.
 func (a *activeSet) ownRatio(k int) float64 {
 	p := &a.parts[k]
 	relative := p.primal

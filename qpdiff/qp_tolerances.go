@@ -154,8 +154,8 @@ const (
 
 	// refined is the relative residual below which no correction is worth while.
 	refined = 1e-14
-	// converged is the relative residual below which there are no more proximal steps. It leaves
-	// room above [refined] for the working set's condition. A smaller value would only cost steps.
+	// converged is the relative residual below which the proximal steps end. It leaves room above
+	// [refined] for the working set's condition. A smaller value would only cost steps.
 	converged = 1e-13
 	// hiddenTol bounds an entry of the gradient, or a violation of a row, as a share of its own
 	// terms. It applies to those above [converged] in the units of the equilibrated program. It is

@@ -3,7 +3,7 @@ package synth
 import "math"
 
 // BayesRule is the best possible classifier for a distribution of points in the plane with labels
-// ±1. [Rings.Bayes] and [XOR.Bayes] make it. The zero value is no rule, and its methods panic.
+// ±1. [Rings.Bayes] and [XOR.Bayes] make it. The methods of the zero value panic.
 type BayesRule struct {
 	// Accuracy is the probability that the rule labels a point correctly. It is exact over the
 	// population, and no classifier has a higher one.

@@ -277,8 +277,7 @@ func checkValue(name string, v reflect.Value, allowed string) error {
 	return nil
 }
 
-// checkText checks a text by the set of its allowed words. For a list of texts there is no such
-// set.
+// checkText checks a text by the set of its allowed words. A list of texts has no such set.
 func checkText(name string, v reflect.Value, allowed string) error {
 	if words, ok := wordsOf(allowed); ok && !slices.Contains(words, v.String()) {
 		return Invalid(name, fmt.Sprintf("%q", v), "use a word of "+allowed)

@@ -7,7 +7,7 @@
 // with the size of the folds. If one row changes a model little, the probability is about 1 − α.
 // Both hold for every distribution and learner, if the new row comes from the same population and
 // is independent of the others. If rows are in groups, the new row must belong to a new group (Lee,
-// Barber and Willett 2023). For rows that change with time there is no such guarantee.
+// Barber and Willett 2023). If the rows change with time, the method has no such guarantee.
 //
 // Errors are measured in units of a spread. It is fitted to out-of-fold errors among the rows on
 // which the model was trained. The spread depends on the prediction: where noise grows with the

@@ -32,8 +32,8 @@ const (
 // a trend of the absolute errors, whose logarithm is quadratic in the prediction. Then it corrects
 // the trend at quantiles of the predictions, by lines through the errors at the nearest
 // predictions, with more weight for nearer ones (Cleveland 1979). The spread is the mean error if
-// the rows are few or the predictions equal, and 1 if there is no error. The time is proportional
-// to n log n for n rows. The three slices must have the same length, or FitSpread panics.
+// the rows are few or the predictions equal, and 1 if all errors are 0. The time is proportional to
+// n log n for n rows. The three slices must have the same length, or FitSpread panics.
 func FitSpread(predictions, labels, weights []float64) Spread {
 	n := len(predictions)
 	if len(labels) != n || weights != nil && len(weights) != n {

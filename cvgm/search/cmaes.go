@@ -160,8 +160,7 @@ func (g *cmaState) update() {
 	floats.Scale(1/g.sigma, g.mid)
 
 	// The path of the step size, in coordinates in which the covariance is I. A triangular factor
-	// with positive diagonal is never singular. Its condition may be bad, which is no reason to
-	// stop.
+	// with positive diagonal is never singular. Its condition may be bad, but the search goes on.
 	_ = g.z.SolveVec(g.chol.RawU().T(), mat.NewVecDense(g.n, g.mid))
 	floats.Scale(1-g.cs, g.ps)
 	floats.AddScaled(g.ps, math.Sqrt(g.cs*(2-g.cs)*g.muEff), g.z.RawVector().Data)

@@ -29,7 +29,7 @@ func (m MultiStart) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 		args.BadIf(m.Starts < 0, "MultiStart.Starts", qpdiff.ErrDomain, "use a positive number, or zero for the default", "is %d", m.Starts))
 	return drawingSearch(p, x0, cmp.Or(m.Starts, 10), settings, m.Source, func(w *searchRun, src Source) {
 		start := w.X
-		p.scale = p.scales(start) // draws are no measure
+		p.scale = p.scales(start) // the scales come from x0, not from the draws
 		var evaluations int
 		for k := range w.limit {
 			if k > 0 {

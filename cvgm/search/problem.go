@@ -25,8 +25,8 @@ type Objective func(grad, x []float64) (float64, error)
 // accept a loss of +Inf.
 type Problem struct {
 	Objective Objective
-	// Lower and Upper bound x entry by entry. An infinite entry is no bound. Nil: no bounds on that
-	// side.
+	// Lower and Upper bound x entry by entry. An infinite entry does not bound. Nil: no bounds on
+	// that side.
 	Lower, Upper []float64
 	// Project moves x, in place, to the nearest point of a convex set that is not a box. Nil: the
 	// set is the box. Searchers that need a box refuse other sets.

@@ -40,8 +40,8 @@ type Step struct {
 //
 // Even if coordinates have different units, [QuasiNewton], [CMAES], [Bayesian] and [LogSpace] make
 // the same steps. Searchers with a StepSize do not, because it has one unit. Neither does
-// [AdaptiveGradient], which has one step size, nor a search over a set that is no box. A coordinate
-// that starts at 0 without bounds has the unit of the others.
+// [AdaptiveGradient], which has one step size, nor a search over a set that is not a box. A
+// coordinate that starts at 0 without bounds has the unit of the others.
 //
 // A searcher with gradient has converged when moves within the scales lower the loss, to first
 // order, by at most Tol·|f(x)| in total. The scale of a coordinate here is at least |x| and at

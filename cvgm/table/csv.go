@@ -54,12 +54,13 @@ type CSV struct {
 	// Dates holds the layouts of columns of dates or times, by name, that are not to be inferred. A
 	// layout is the date 2 January 2006, 15:04:05 in the file's format, as in [time.Parse].
 	Dates map[string]string
-	// Ignore names columns that are no features.
+	// Ignore names columns to leave out of the features.
 	Ignore []string
-	// Group names the column with the group of each row. It is no feature. Empty: no groups.
+	// Group names the column with the group of each row, which is then not a feature. Empty: no
+	// groups.
 	Group string
 	// Weights names the column with the weight of each row, a number of at least 0; see
-	// [learn.Data]. It is no feature. Empty: all rows have the same weight.
+	// [learn.Data]. It is then not a feature. Empty: all rows have the same weight.
 	Weights string
 	// Missing applies to all columns except those in MissingIn. The zero value is MissingIsError. A
 	// missing target, group or weight is an error or drops the row.

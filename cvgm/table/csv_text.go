@@ -203,8 +203,8 @@ func mostlyNumbers(levels []string) bool {
 	return 2*(like+same) > len(levels)
 }
 
-// errNumber is the error of the first value of column i that is no number of the format, or of any
-// format if none is given.
+// errNumber is the error of the first value of column i that is not a number in the format, or in
+// any format if none is given.
 func (t *csvText) errNumber(i int, format *Number) error {
 	first := func(wrong func(field string) bool) int {
 		return slices.IndexFunc(t.records, func(record []string) bool { return !t.reader.missing(record[i]) && wrong(record[i]) })

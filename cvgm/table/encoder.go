@@ -30,10 +30,10 @@ import (
 // takes memory for its columns, not for its features.
 //
 // The means, and the scales of a [ScaledEffect], are learned from the training rows. The levels and
-// their order come from the whole table, so every split has the same features. This is no leak,
-// because levels depend on no target and on no number. A level (other than the first) that the
-// training rows lack has the feature 0 in all of them. Its weight is then 0 under any penalty, or
-// not unique, which the learner refuses. So it changes no fit, and a validation row with it is
+// their order come from the whole table, so every split has the same features. This does not leak,
+// because levels depend neither on the target nor on numbers. A level (other than the first) that
+// the training rows lack has the feature 0 in all of them. Its weight is then 0 under any penalty,
+// or not unique, which the learner refuses. So it changes no fit, and a validation row with it is
 // predicted like one of the first level, except by a kernel that compares rows. Which level is
 // first is a choice of code, like the unit of a number: penalties shrink the other levels towards
 // it, in every split alike.

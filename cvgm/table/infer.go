@@ -34,7 +34,7 @@ func (k *kinds) doubt(column, field, format string, args ...any) {
 	k.t.Notes[len(k.t.Notes)-1].Check = true
 }
 
-// leaveOut adds a note on a column that is no feature.
+// leaveOut adds a note on a column that is left out of the features.
 func (k *kinds) leaveOut(column, field, format string, args ...any) {
 	k.doubt(column, field, format, args...)
 	k.t.Notes[len(k.t.Notes)-1].LeftOut = true

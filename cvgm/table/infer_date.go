@@ -67,7 +67,7 @@ func (k *kinds) monthFirst(except int) (first, proven bool) {
 	return with > 0, (with > 0) != (without > 0)
 }
 
-// errDate is the error of the first value of column i that is no date of the layout.
+// errDate is the error of the first value of column i that is not a date in the layout.
 func (k *kinds) errDate(i int, layout string) error {
 	r := slices.IndexFunc(k.text.records, func(record []string) bool {
 		_, ok := portable.ParseDate(layout, record[i])

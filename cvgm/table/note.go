@@ -10,7 +10,7 @@ type Note struct {
 	Column string // of the file
 	Text   string // a sentence
 	Field  string // of [CSV], which overrules the choice
-	// LeftOut is set if the column is no feature by this choice.
+	// LeftOut is set if this choice leaves the column out of the features.
 	LeftOut bool
 	// Check is set if the file does not settle the choice, so that a wrong choice may spoil the
 	// model: the column is left out, or nothing else in the file decides its format.

@@ -14,7 +14,7 @@ import (
 
 // A Number describes how the numbers of a column are written if they are not plain decimal numbers:
 // with a decimal comma, with separators of thousands, or with a unit. Separators are spaces,
-// apostrophes, and that sign of '.' and ',' which is no decimal sign. They separate groups of three
+// apostrophes, and whichever of '.' and ',' is not the decimal sign. They separate groups of three
 // digits. A minus may be − or a pair of parentheses, as in (1,234).
 type Number struct {
 	// Decimal is the decimal sign, '.' or ','. Zero: '.'.

@@ -124,7 +124,7 @@ func (p *Pipeline) table(e *Encoder, lines []int) *Table {
 }
 
 // Record returns the table of one row. The row is a map from names of columns to texts, as a CSV
-// would hold them. Names that are no columns are ignored.
+// would hold them. Names of other columns are ignored.
 func (p *Pipeline) Record(fields map[string]string) (*Table, error) {
 	e, err := p.encoder()
 	if err != nil {
@@ -235,8 +235,8 @@ func (p *Pipeline) Class(t *Table) ([]string, error) {
 }
 
 // Probability returns the probability of the label +1, which is Classes[1], for each row: 1/(1 +
-// exp(−decision)). It needs Model.LogOdds. The decisions of other learners are no log odds, and the
-// error is then of kind ErrDomain.
+// exp(−decision)). It needs Model.LogOdds. The decisions of other learners are not log odds, and
+// the error is then of kind ErrDomain.
 func (p *Pipeline) Probability(t *Table) ([]float64, error) {
 	if p != nil && p.Model != nil && !p.Model.LogOdds { // Decision refuses nil
 		return nil, args.Bad("Model.LogOdds", qpdiff.ErrDomain, "train a linear.Logistic or linear.SparseLogistic, or use Decision", "is false: the model's predictions are not log odds")

@@ -36,9 +36,9 @@ import (
 // the support rows of a kernel machine, which for kernel.Ridge are all training rows, and for
 // Interval the model of each fold.
 //
-// Effects of columns are written, too. Errors are of kind ErrDomain for a pkg that is no name of a
-// package, and for a kernel or a predictor of another package, which have no Go code. Other errors
-// come from Decision, Interval and w.
+// Effects of columns are written, too. Errors are of kind ErrDomain for a pkg that is not a valid
+// package name, and for a kernel or a predictor of another package, which have no Go code. Other
+// errors come from Decision, Interval and w.
 func (p *Pipeline) WriteGo(w io.Writer, pkg string) error {
 	m, kernel, err := p.portable()
 	if err != nil {

@@ -223,7 +223,7 @@ func (w *tuning) measureView(rows []int, y []float64, weights sample.Weights) (m
 		weight, label := weights.At(at), y[at]-mean
 		all += weight * label
 		sample.VisitRow(x, i, func(j int, v float64) {
-			if constant[j] { // its rounding is no information
+			if constant[j] { // its rounding carries no information
 				return
 			}
 			v = (v - norm.Mean[j]) / norm.Std[j]
@@ -322,7 +322,7 @@ func (w *tuning) seen(rows []int) (*mat.Dense, error) {
 		}
 	}
 	for j := range n {
-		if normalise.ConstantColumn(x.RawMatrix().Data, n, j) { // its rounding is no information
+		if normalise.ConstantColumn(x.RawMatrix().Data, n, j) { // its rounding carries no information
 			for i := range rows {
 				x.Set(i, j, x.At(0, j))
 			}

@@ -81,7 +81,7 @@ func (w *tuning) estimateRisk() error {
 }
 
 // nested makes the predictions of a repeat. Repeats are numbered from 0. With an error it returns
-// the fold that failed. The repeat is nil if there are no folds.
+// the fold that failed. The repeat is nil without folds.
 func (w *tuning) nested(rows []int, folds, number, repeats int) (*repeat, int, error) {
 	outer, err := w.outer(rows, folds, number)
 	if err != nil {

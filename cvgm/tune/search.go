@@ -185,7 +185,7 @@ func (s *tuneSearch) eval(grad, hyper []float64) (float64, error) {
 	began := time.Now()
 	s.fits += len(s.splits)
 	ctx := s.w.limit
-	if s.before+len(s.path) == 0 || s.last { // without one evaluation there is no result, or none of a part
+	if s.before+len(s.path) == 0 || s.last { // without an evaluation the search, or the part, has no result
 		ctx = s.w.ctx
 	}
 	loss, err := s.cv.EvalContext(ctx, grad, hyper)

@@ -11,11 +11,11 @@ import (
 )
 
 // Tune tunes the learner on d, of N rows and n features, without Rows. If ctx ends, Tune returns
-// within one pass over the data, or within one fit if the learner is no [learn.ContextLearner]. It
-// returns an error that matches ctx's, and the best point so far, nil before the first evaluation.
-// Such a result has no model unless the nested estimate was under way. It has no out-of-fold
-// predictions; its StandardError, TrainLoss and Residual are NaN. New(Config) and [cvgm.CV.Final]
-// at Hyper fit the model.
+// within one pass over the data, or within one fit if the learner is not a [learn.ContextLearner].
+// It returns an error that matches ctx's, and the best point so far, nil before the first
+// evaluation. Such a result has no model unless the nested estimate was under way. It has no
+// out-of-fold predictions; its StandardError, TrainLoss and Residual are NaN. New(Config) and
+// [cvgm.CV.Final] at Hyper fit the model.
 //
 // All other errors come without a result. They name the field or the data that cannot be used. If
 // no fit succeeded, the error is the first fit's.

@@ -76,7 +76,7 @@ type Tuner struct {
 	// each feature.
 	MaxEvals int
 	// MaxTime is the time limit. The call may exceed it by the first evaluation, a pass over the
-	// data (for a learner that is no [learn.ContextLearner], a fit), one evaluation at the best
+	// data (a fit, for a learner that is not a [learn.ContextLearner]), one evaluation at the best
 	// point and the fit of the model. If two evaluations show that the time will not suffice, Tune
 	// first takes fewer starts, then fewer folds, and then omits the nested estimate, with
 	// warnings. Zero: no limit.
@@ -265,9 +265,9 @@ type Risk struct {
 	Tuned, Default, Constant Estimate
 	// Rival is the risk of a simple model, which RivalName names. It is a ridge regression at the
 	// best of nine penalties, and a logistic one for the logistic loss. If the learner is such a
-	// ridge itself, it is the means of the levels of one categorical column. RivalName is empty if
-	// there is no rival: the learner is a ridge and no column has levels, the table is large, or a
-	// fit failed.
+	// ridge itself, it is the means of the levels of one categorical column. RivalName is empty
+	// without a rival: if the learner is a ridge and no column has levels, if the table is large,
+	// or if a fit failed.
 	Rival     Estimate
 	RivalName string
 	// Comparisons answers up to three questions: is tuning better than a constant prediction, than

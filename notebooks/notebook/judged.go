@@ -89,8 +89,8 @@ func olderSources(recorded []byte, current func(function string) string) []strin
 	return older
 }
 
-// currentSource returns the hash of all source that an experiment reaches. It returns "" if there
-// is no experiment of this name.
+// currentSource returns the hash of all source that an experiment reaches. It returns "" if no
+// experiment has this name.
 func currentSource(function string) string {
 	hash, err := module().Function("cvgm/cvgm/experiment/" + function) // the record names the package alone
 	if err != nil {

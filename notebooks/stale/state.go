@@ -149,8 +149,7 @@ type cell struct {
 	Outputs any
 }
 
-// codeCells returns the code cells of a notebook. Text that is no notebook is one
-// cell.
+// codeCells returns the code cells of a notebook. Text that is not a notebook counts as one cell.
 func codeCells(text []byte) []cell {
 	var notebook struct{ Cells []cell }
 	d := json.NewDecoder(bytes.NewReader(text))

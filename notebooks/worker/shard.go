@@ -70,7 +70,7 @@ func (k *shardKeeper) Keep(i int, cell any) {
 }
 
 // progress ends the experiment after its last cell, because the cells of other shards are empty and
-// there is no result. If a cell failed, the experiment itself returns the error.
+// the experiment has no result. If a cell failed, the experiment itself returns the error.
 func (k *shardKeeper) progress(done, total int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -35,7 +35,7 @@ var worst = []float64{0, math.Copysign(0, -1), math.NaN(), math.Inf(1), math.Inf
 // Value draws one number.
 func (in *Input) Value(p Profile) float64 {
 	power := func(r float64) float64 {
-		// In two factors, since 10^±320 itself is no number.
+		// In two factors, because 10^±320 itself is not a float64.
 		e := r * (2*in.Float64() - 1)
 		return in.NormFloat64() * math.Pow(10, e/2) * math.Pow(10, e/2)
 	}

@@ -87,7 +87,7 @@ func (l *kernelMachine) Predict(w *qpdiff.Workspace, dst []float64, x *mat.Dense
 //
 // Errors:
 //
-//   - ErrNotFitted: there is no fit.
+//   - ErrNotFitted: the learner has no fit.
 //   - An ArgError of kind ErrShape or ErrNotFinite: x cannot be used.
 //   - ErrNotFinite: ddst is not finite, or a product overflows, which leaves g and dx
 //     undefined.

@@ -98,10 +98,10 @@ func (l *Ridge) Reset() {
 func (l *Ridge) end() { l.loo, l.folds.number = 0, 0 }
 
 // Fit solves the problem at hyper = (λ, kernel parameters…) and writes b to theta with Intercept.
-// After an error there is no fit, and θ is unchanged. Errors:
+// After an error the learner has no fit, and θ is unchanged. Errors:
 //
 //   - An ArgError that matches ErrShape, ErrNotFinite or ErrDomain: hyper cannot be used.
-//   - ErrNotFitted: there are no data.
+//   - ErrNotFitted: no data are loaded.
 //   - ErrIllPosed: the system is singular to machine precision.
 //   - ErrNonconvex: the kernel turns out not to be positive semidefinite.
 //   - ErrNotFinite: the kernel or c overflows.

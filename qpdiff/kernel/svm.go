@@ -39,8 +39,8 @@ import (
 // interval. It is set to the middle, and its derivative is the middle's.
 //
 // Equal rows with equal labels count as one row with their total weight. Derivatives are along
-// moves that keep them equal, divided in proportion to the weights. Along moves that separate equal
-// rows of F there is no derivative, because only the sum of their β is unique; see [SVM.Ties].
+// moves that keep them equal, divided in proportion to the weights. Moves that separate equal rows
+// of F have no derivative, because only the sum of the rows' β is unique; see [SVM.Ties].
 //
 // # Size
 //
@@ -108,10 +108,10 @@ func (l *SVM) Reset() {
 }
 
 // Fit solves the dual at hyper = (C, kernel parameters…) and writes b to theta with Intercept.
-// After an error there is no fit, and θ is unchanged. Errors:
+// After an error the learner has no fit, and θ is unchanged. Errors:
 //
 //   - An ArgError that matches ErrShape, ErrNotFinite or ErrDomain: hyper cannot be used.
-//   - ErrNotFitted: there are no data.
+//   - ErrNotFitted: no data are loaded.
 //   - ErrTooLarge: factors need more than Data.MaxBytes.
 //   - ErrNonconvex: the kernel turns out not to be positive semidefinite.
 //   - ErrIterationLimit: the problem is too ill-conditioned for the working precision.
@@ -188,8 +188,8 @@ func (l *SVM) begin(d *kernelDerivative, g *learn.Grad) error {
 // their β is unique, or they bound b because all β are at a bound. The g.X of the last VJP or
 // PredictVJP with w, in which g.X must not have been nil, is the derivative along moves dX with
 // dᵀdX_i = dᵀdX_k for each d that is passed to visit (n entries, valid during the call; sign is 1).
-// Along other moves there is no derivative. visit returns whether it needs the pair's other d. If w
-// is nil, or its last product belongs to another fit, there are no pairs.
+// Other moves have no derivative. visit returns whether it needs the pair's other d. Ties finds no
+// pairs if w is nil or its last product belongs to another fit.
 func (l *SVM) Ties(w *qpdiff.Workspace, visit func(i, k int, sign float64, d []float64) bool) {
 	if w != nil {
 		qpdiff.Scratch[kernelDerivative](w).ties(&l.kernelSVMFit, visit)

@@ -52,7 +52,7 @@ import (
 // rounding hides its side of the kink. Then the margin λ1_j − |x_jᵀ(y−Xθ)|/N of a zero coordinate,
 // or |θ_j| of another one, is at most 256 times its rounding error. At λ1_j = 0, the end of its
 // domain, the derivative with respect to λ1_j is one-sided, from the right. A feature of zeros has
-// θ_j = 0 for any λ1, which is no kink if λ2_j > 0.
+// θ_j = 0 for any λ1, which does not count as a kink if λ2_j > 0.
 //
 // The zero value is ready for Load. Later fits allocate nothing, unless a working set grows, its
 // fits are kept as starts, or equal features are searched for.
@@ -109,8 +109,8 @@ func (e *ElasticNet) Reset() {
 }
 
 // Fit solves the problem at hyper and writes θ (n entries), with exact zeros outside the support.
-// After an error there is no fit, and θ is unchanged. An error is an ArgError of kind ErrShape,
-// ErrNotFinite or ErrDomain for hyper and Groups, or matches ErrNotFitted without data.
+// After an error the learner has no fit, and θ is unchanged. An error is an ArgError of kind
+// ErrShape, ErrNotFinite or ErrDomain for hyper and Groups, or matches ErrNotFitted without data.
 // ErrTooLarge: a working set or its system would need more than Data.MaxBytes. ErrIllPosed: θ is
 // not unique to working precision. That happens without λ2 if features of the support, or features
 // about to enter it, are linearly dependent without being equal.

@@ -69,8 +69,9 @@ func kernelEntries(rows, n, set float64) float64 {
 	return 2*n + members*set + rows*(2*rows+1) + 2*rows*min(set, woodbury.ChunkTerms)
 }
 
-// partRoom returns an error if there is no room for the two restricted problems of weakly active
-// coordinates, one in the fit and one in a derivative. The bound largest includes their systems.
+// partRoom returns an error if MaxBytes has no room for the two restricted problems of weakly
+// active coordinates, one in the fit and one in a derivative. The bound largest includes their
+// systems.
 func (q *piecewiseQP) partRoom() error {
 	if !q.byColumns() {
 		return nil

@@ -108,10 +108,10 @@ func (l *Huber) Reset() {
 }
 
 // Fit solves the problem at hyper = (λ2, δ) and writes θ, with Intercept followed by b. After an
-// error there is no fit, and θ is unchanged. An error is an ArgError of kind ErrShape, ErrNotFinite
-// or ErrDomain for hyper, or matches ErrNotFitted without data. ErrIllPosed: θ is not unique to
-// working precision. ErrNotFinite: θ overflows. ErrIterationLimit: for example, δ is so far below
-// the residuals that rounding hides Q.
+// error the learner has no fit, and θ is unchanged. An error is an ArgError of kind ErrShape,
+// ErrNotFinite or ErrDomain for hyper, or matches ErrNotFitted without data. ErrIllPosed: θ is not
+// unique to working precision. ErrNotFinite: θ overflows. ErrIterationLimit: for example, δ is so
+// far below the residuals that rounding hides Q.
 func (l *Huber) Fit(theta, hyper []float64) (err error) {
 	defer learner.End(l, &err)
 	l.state.Stop.Look()

@@ -256,8 +256,8 @@ func (l *huberSystem) solveRows(x []float64) {
 }
 
 // huberBlock is the number of changed rows that are gathered at a time, and huberStride the
-// distance from one parameter to the next. The stride is no power of two, because such multiples
-// share places in a cache.
+// distance from one parameter to the next. The stride is not a power of two, because addresses at
+// such multiples share places in a cache.
 const huberBlock, huberStride = 256, 264
 
 // newtonEntries is newton with the Hessian of the last zones, corrected by the rows that changed

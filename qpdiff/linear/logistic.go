@@ -80,8 +80,8 @@ func (l *Logistic) Dims(n int) (theta, hyper int) { return l.Intercept.params(n)
 // Load makes d the data of the following fits. It keeps a reference to d, and must be called again
 // after an entry of d changed. Its errors are ArgErrors: from [learn.Data.Check], and ErrDomain for
 // a label 0, as in classes 0 and 1. If the intercept is unpenalised and all labels that count have
-// one sign, there is no solution and the error matches ErrIllPosed. After an error the learner has
-// no data.
+// one sign, the problem has no solution and the error matches ErrIllPosed. After an error the
+// learner has no data.
 func (l *Logistic) Load(d learn.Data) (err error) {
 	defer learner.End(l, &err)
 	l.state.Unload()

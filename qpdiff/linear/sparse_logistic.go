@@ -87,8 +87,8 @@ func (l *SparseLogistic) SetGeneralised(on bool) { l.Generalised = on }
 // Load makes d the data of the following fits. It keeps a reference to d, and must be called again
 // after an entry of d changed. Its errors are ArgErrors: from [learn.Data.Check]; ErrDomain for a
 // label 0, as in classes 0 and 1; ErrNotFinite if the sum of squares of a feature overflows. If
-// Intercept is set and all labels that count have one sign, there is no solution and the error
-// matches ErrIllPosed. After an error the learner has no data.
+// Intercept is set and all labels that count have one sign, the problem has no solution and the
+// error matches ErrIllPosed. After an error the learner has no data.
 func (l *SparseLogistic) Load(d learn.Data) (err error) {
 	defer learner.End(l, &err)
 	l.state.Unload()
@@ -146,14 +146,14 @@ func (l *SparseLogistic) Reset() {
 }
 
 // Fit solves the problem at hyper and writes θ, with exact zeros outside the support and the
-// intercept last. After an error there is no fit, and θ is unchanged. An error is an ArgError of
-// kind ErrShape, ErrNotFinite or ErrDomain for hyper and Groups, or matches ErrNotFitted without
-// data, or ErrIterationLimit after 200 steps.
+// intercept last. After an error the learner has no fit, and θ is unchanged. An error is an
+// ArgError of kind ErrShape, ErrNotFinite or ErrDomain for hyper and Groups, or matches
+// ErrNotFitted without data, or ErrIterationLimit after 200 steps.
 //
-// It matches ErrIllPosed in three cases. There is no solution, because features without penalties
-// separate the classes. Rounding of the data's terms hides the solution. Or θ is not unique to
-// working precision: that happens without λ2 if features of the support, or features about to enter
-// it, are linearly dependent.
+// It matches ErrIllPosed in three cases. The problem has no solution, because features without
+// penalties separate the classes. Rounding of the data's terms hides the solution. Or θ is not
+// unique to working precision: that happens without λ2 if features of the support, or features
+// about to enter it, are linearly dependent.
 func (l *SparseLogistic) Fit(theta, hyper []float64) (err error) {
 	defer learner.End(l, &err)
 	l.state.Stop.Look()

@@ -44,7 +44,7 @@ func mapped(root fs.FS) int64 {
 func files(root fs.FS) int64 {
 	low := int64(Unbounded)
 	see := func(value string, unit int64) {
-		if v, err := strconv.ParseInt(value, 10, 64); err == nil && v > 0 && v <= Unbounded/unit { // "max" is no number
+		if v, err := strconv.ParseInt(value, 10, 64); err == nil && v > 0 && v <= Unbounded/unit { // "max" is not a number
 			low = min(low, v*unit)
 		}
 	}

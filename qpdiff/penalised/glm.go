@@ -88,10 +88,10 @@ func (l *GLM) Bytes(s learn.Size) int64 {
 func (l *GLM) Reset() { l.reset() }
 
 // Fit minimises the objective at hyper = λ and writes θ. It starts from the best constant or the
-// last solution. After an error there is no fit, and θ is unchanged. Errors:
+// last solution. After an error the learner has no fit, and θ is unchanged. Errors:
 //
 //   - An ArgError that matches ErrShape, ErrNotFinite or ErrDomain: hyper cannot be used.
-//   - ErrNotFitted: there are no data.
+//   - ErrNotFitted: no data are loaded.
 //   - ErrIllPosed: θ is not unique, because features without a penalty are linear combinations
 //     of others, or there is none, because features without a penalty separate the classes or
 //     have no count above 0.

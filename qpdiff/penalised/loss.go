@@ -24,7 +24,8 @@ const (
 	Poisson
 )
 
-// name returns the name of the constant k for errors, or its number if k is no such constant.
+// name returns the name of the constant k for errors, or its number if k is not one of these
+// constants.
 func (k Loss) name() string {
 	switch k {
 	case Squared:

@@ -105,7 +105,7 @@ func (l *Multinomial) Bytes(s learn.Size) int64 {
 func (l *Multinomial) Reset() { l.reset() }
 
 // Fit minimises the objective at hyper = λ and writes θ. It starts from the best constants or the
-// last solution. After an error there is no fit, and θ is unchanged. Errors are [GLM.Fit]'s.
+// last solution. After an error the learner has no fit, and θ is unchanged. Errors are [GLM.Fit]'s.
 // ErrIllPosed also occurs if features without a penalty separate some classes from others.
 func (l *Multinomial) Fit(theta, hyper []float64) (err error) {
 	defer learner.End(l, &err)

@@ -77,10 +77,10 @@ func (l *Learner) Reset() {
 }
 
 // Fit minimises F at hyper and writes θ. It starts from θ = 0 or the last solution. After an error
-// there is no fit, and θ is unchanged. Errors:
+// the learner has no fit, and θ is unchanged. Errors:
 //
 //   - An ArgError that matches ErrShape, ErrNotFinite or ErrDomain: hyper cannot be used.
-//   - ErrNotFitted: there are no data.
+//   - ErrNotFitted: no data are loaded.
 //   - ErrNotFinite: F has no finite gradient at the start.
 //   - ErrIllPosed: the Hessian is not positive definite.
 //   - ErrIterationLimit: the solution was not reached.

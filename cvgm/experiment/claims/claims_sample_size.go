@@ -68,7 +68,7 @@ type SampleSizeLead struct {
 	Rival          int  // one of samplesize.Result.Methods
 	Full           bool // along the full gradient; else along the published one
 	All            experiment.Estimate
-	SmallLessLarge []experiment.Estimate // mean lead at sizes up to each of FewExamples minus the mean lead at larger sizes; NaN if there are no larger ones
+	SmallLessLarge []experiment.Estimate // mean lead at sizes up to each of FewExamples minus the mean lead at larger sizes; NaN without larger sizes
 	PerDoubling    experiment.Estimate   // its slope per doubling of the size
 	opposite       experiment.Estimate   // the same with the sizes in the opposite order
 }

@@ -24,7 +24,7 @@ type Classes struct {
 	// Confusion[a][b] counts the rows of label a that are called b. Index 0 is −1 and index 1 is
 	// +1. Rows count by their weights, and several samples are averaged.
 	Confusion [2][2]float64
-	// Probabilities judges the decision values as log odds of +1. It is nil if they are no log
+	// Probabilities judges the decision values as log odds of +1. It is nil if they are not log
 	// odds.
 	Probabilities *Probabilities
 }

@@ -37,7 +37,7 @@ func first(values, places []float64, least float64) (at int, value float64) {
 
 // Steepest returns the largest gain d²/max(h + diagonal − 2·row, least) among the places at which a
 // is greater than b and d = top − r is positive. It returns the first place of this gain, the gain,
-// and the largest d. If there is no such place, it returns −1, 0 and 0.
+// and the largest d. Without such a place it returns −1, 0 and 0.
 func Steepest(top, h, least float64, r, diagonal, row, a, b []float64) (at int, gain, gap float64) {
 	n := len(r)
 	at = -1

@@ -114,8 +114,8 @@ func (z *Rows) free(i, j int) float64 {
 }
 
 // gramWidth is the number of columns in a block of a Gram matrix, which stays in the cache.
-// gramStride is the distance from one of its rows to the next. It is no power of two, because such
-// multiples share places in the cache.
+// gramStride is the distance from one of its rows to the next. It is not a power of two, because
+// addresses at such multiples share places in the cache.
 const gramWidth, gramStride = 256, 264
 
 // addGram adds A·diag(w)·Aᵀ to the lower triangle of g. A has n rows of count entries: a part of

@@ -267,7 +267,7 @@ func (f *marginFace) solveR(c []float64) {
 }
 
 // dependency returns the coefficients c with which the elbow's normals add up to a on the support.
-// It returns nil if a is no such sum. It overwrites a.
+// It returns nil if a is not a sum of normals. It overwrites a.
 func (f *marginFace) dependency(p *marginProblem, a, c []float64) []float64 {
 	f.whiten(p, a)
 	c = c[:len(f.elbow)]

@@ -40,9 +40,9 @@ import (
 // for the hinge loss of an elbow row. u_i is 0 off the elbow. At α_k = 0, the end of its domain,
 // the derivative with respect to α_k is one-sided, from the right.
 //
-// There is no derivative if strict complementarity fails: if a row of the elbow has its multiplier
-// at 0 or α1/N, or a row that is not on the elbow has the margin 1. (With α1 = α3 = 0 such a margin
-// is a kink in α1 only.) [SVM] documents the tolerance, and equal rows.
+// θ has no derivative if strict complementarity fails: if a row of the elbow has its multiplier at
+// 0 or α1/N, or a row off the elbow has the margin 1. (With α1 = α3 = 0 such a margin is a kink in
+// α1 only.) [SVM] documents the tolerance, and equal rows.
 //
 // The zero value is ready for Load. Fits after the first allocate nothing.
 type LearnedLoss struct {

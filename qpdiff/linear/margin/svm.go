@@ -15,8 +15,8 @@ import (
 //
 // The hyperparameters are (λ1, λ2) with λ1 ≥ 0 and λ2 > 0. Labels are ±1. (The supplement writes y
 // ∈ {0,1}. That is a slip for {−1,1}: with a label 0 the hinge loss max(0, 1−yŷ) would be 1 for any
-// prediction.) There is no C: in ½‖θ‖² + C·Σ_i max(0, 1 − y_i θᵀx_i) it is 1/(λ2·N) at λ1 = 0. Rows
-// of X may be features φ(x) of a learned map.
+// prediction.) The C of the form ½‖θ‖² + C·Σ_i max(0, 1 − y_i θᵀx_i) is 1/(λ2·N) at λ1 = 0. Rows of
+// X may be features φ(x) of a learned map.
 //
 // # Method
 //
@@ -47,9 +47,8 @@ import (
 // times its error by rounding of the terms of the system above.
 //
 // Equal rows z_i, as in a bootstrap sample, count as one row with their total weight. Derivatives
-// are along moves that keep them equal, in equal parts to each. Along moves that separate equal
-// rows on the elbow there is no derivative, because their multipliers are not unique; see
-// [SVM.Ties].
+// are along moves that keep them equal, in equal parts to each. Moves that separate equal rows on
+// the elbow have no derivative, because the rows' multipliers are not unique; see [SVM.Ties].
 //
 // The zero value is ready for Load. Fits after the first allocate nothing.
 type SVM struct {
@@ -82,7 +81,7 @@ func (l *SVM) Load(d learn.Data) (err error) {
 // Fit solves the problem at hyper and writes θ (n entries), with exact zeros outside the support.
 // An error is an ArgError of kind ErrShape, ErrNotFinite or ErrDomain for hyper, or matches
 // ErrNotFitted without data. It matches ErrIllPosed or ErrIterationLimit if λ2 is too small for the
-// working precision. After an error there is no fit, and θ is unchanged.
+// working precision. After an error the learner has no fit, and θ is unchanged.
 func (l *SVM) Fit(theta, hyper []float64) (err error) {
 	defer learner.End(l, &err)
 	l.state.Stop.Look()
@@ -184,9 +183,9 @@ func (l *SVM) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err err
 // Ties calls visit for pairs of rows i and k on the elbow, not weakly active, with equal z. Only
 // the sum of their multipliers is unique. x_i = sign·x_k with sign = y_i·y_k. The g.X of the last
 // VJP with w is the derivative along moves dX with dᵀdX_i = sign·dᵀdX_k for each d that is passed
-// to visit (n entries, valid during the call). Along other moves there is no derivative. visit
-// returns whether it needs the pair's other d. There are no pairs without a fit, nor if the last
-// derivative with w was not a VJP of this fit.
+// to visit (n entries, valid during the call). Other moves have no derivative. visit returns
+// whether it needs the pair's other d. Ties finds no pairs without a fit, or if the last derivative
+// with w was not a VJP of this fit.
 func (l *marginFit) Ties(w *qpdiff.Workspace, visit func(i, k int, sign float64, d []float64) bool) {
 	if w != nil {
 		qpdiff.Scratch[marginDerivative](w).ties(l, visit)
