@@ -102,14 +102,14 @@ func rowsOfLanes(a *float64, b *float64, c *float64, d *float64, src *float64, n
 //go:noescape
 func laneUpper(dst *float64, a *float64, b *float64, c *float64, d *float64, n int, r *float64, size int)
 
-// ldlLanes is LDLFactor and LDLBack for four systems, each of n ≥ 1 unknowns. Column n of each is its
+// ldlLanes is LDLFactor and LDLBack for four systems of n unknowns, at least one. Column n of each is its
 // right-hand side. It sets x to the solutions, and pivots to the products of the quotients of diagonal entries
 // and pivots. Bit i of the result is set if system i has all its pivots.
 //
 //go:noescape
 func ldlLanes(a *float64, dinv *float64, x *float64, pivots *float64, n int, tol float64) (regular int)
 
-// ldlLanesSolve is LDLSolve for four systems that ldlLanes has factorised. Each has n ≥ 1 unknowns.
+// ldlLanesSolve is LDLSolve of four systems of n unknowns, at least one, as factorised by ldlLanes.
 //
 //go:noescape
 func ldlLanesSolve(a *float64, dinv *float64, x *float64, n int)
@@ -120,7 +120,7 @@ func ldlLanesSolve(a *float64, dinv *float64, x *float64, n int)
 //go:noescape
 func laneSums(sums *float64, u *float64, a *float64, b *float64, n int)
 
-// descendLanes is DescendKinks for four problems, each of n ≥ 1 coordinates. A problem takes part if its entry
+// descendLanes is DescendKinks for four problems of n coordinates, at least one. A problem takes part if its entry
 // of live is below 0. Kinks have the same strength on both sides. Bit i of the result is set if a sign of
 // problem i has changed.
 //

@@ -178,7 +178,7 @@ func eachLane(v float64) reg.VecVirtual {
 func ldlLanes() {
 	TEXT("ldlLanes", NOSPLIT, "func(a, dinv, x, pivots *float64, n int, tol float64) (regular int)")
 	Pragma("noescape")
-	Doc("ldlLanes is LDLFactor and LDLBack for four systems, each of n ≥ 1 unknowns. Column n of each is its",
+	Doc("ldlLanes is LDLFactor and LDLBack for four systems of n unknowns, at least one. Column n of each is its",
 		"right-hand side. It sets x to the solutions, and pivots to the products of the quotients of diagonal entries",
 		"and pivots. Bit i of the result is set if system i has all its pivots.")
 	p0, dinv, x := Load(Param("a"), GP64()), Load(Param("dinv"), GP64()), Load(Param("x"), GP64())
@@ -349,7 +349,7 @@ func back(row, n, stride, dinv, x reg.Register, rhs func(k reg.Register) Mem) {
 func ldlLanesSolve() {
 	TEXT("ldlLanesSolve", NOSPLIT, "func(a, dinv, x *float64, n int)")
 	Pragma("noescape")
-	Doc("ldlLanesSolve is LDLSolve for four systems that ldlLanes has factorised. Each has n ≥ 1 unknowns.")
+	Doc("ldlLanesSolve is LDLSolve of four systems of n unknowns, at least one, as factorised by ldlLanes.")
 	a, dinv, x := Load(Param("a"), GP64()), Load(Param("dinv"), GP64()), Load(Param("x"), GP64())
 	n, stride := Load(Param("n"), GP64()), GP64()
 	LEAQ(Mem{Base: n, Disp: 1}, stride)
@@ -425,7 +425,7 @@ const (
 func descendLanes() {
 	TEXT("descendLanes", NOSPLIT, "func(x, rest, m, r, bound *float64, n int, live *float64) (moved int)")
 	Pragma("noescape")
-	Doc("descendLanes is DescendKinks for four problems, each of n ≥ 1 coordinates. A problem takes part if its entry",
+	Doc("descendLanes is DescendKinks for four problems of n coordinates, at least one. A problem takes part if its entry",
 		"of live is below 0. Kinks have the same strength on both sides. Bit i of the result is set if a sign of",
 		"problem i has changed.")
 	x, rest, row := Load(Param("x"), GP64()), Load(Param("rest"), GP64()), Load(Param("m"), GP64())

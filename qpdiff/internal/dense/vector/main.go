@@ -266,8 +266,8 @@ func dot4() {
 	SUBQ(Imm(lanes), n)
 	JMP(LabelRef("lanes"))
 	Label("rest")
-	// The remaining entries are added to the first lane, one by one. Such an addition clears lanes
-	// three and four of its register, so their sums are first copied to high.
+	// The remaining entries are added to the first lane. An addition of one entry clears its
+	// register beyond the first two lanes, so the other lanes are kept apart.
 	var high [dotRows]reg.VecVirtual
 	for k := range sums {
 		high[k] = XMM()
@@ -619,8 +619,8 @@ func dots() {
 	ADDQ(Imm(lanes), at)
 	JMP(LabelRef("lanes"))
 	Label("rest")
-	// The remaining entries are added to the first lane, one by one. Such an addition clears lanes
-	// three and four of its register, so their sums are first copied to high.
+	// The remaining entries are added to the first lane. An addition of one entry clears its
+	// register beyond the first two lanes, so the other lanes are kept apart.
 	var high [dotRows]reg.VecVirtual
 	for k := range sums {
 		high[k] = XMM()
