@@ -4,8 +4,6 @@ import (
 	"math"
 
 	"cvgm/cvgm/internal/args"
-
-	"gonum.org/v1/gonum/mat"
 )
 
 // errorsAt are the sizes of errors by ascending predictions.
@@ -54,34 +52,55 @@ func fitTrend(e errorsAt, mean float64) trend {
 	if squares > 0 {
 		t.unit = math.Sqrt(squares / total)
 	}
-	gradient := make([]float64, len(t.beta))
-	value := t.slope(e, gradient)
+	value, gradient := t.slope(e)
 	for range trendSteps {
-		var factor mat.Cholesky
-		var step mat.VecDense
-		if !factor.Factorize(t.curvature(e)) || factor.SolveVecTo(&step, mat.NewVecDense(len(gradient), gradient)) != nil {
+		step, ok := solve(t.curvature(e), gradient)
+		if !ok {
 			break
 		}
 		before, next := t, math.Inf(1)
 		for share := 1.; !(next <= value) && share > trendTol; share /= 2 {
 			for k := range t.beta {
-				t.beta[k] = before.beta[k] - share*step.AtVec(k)
+				t.beta[k] = before.beta[k] - share*step[k]
 			}
-			next = t.slope(e, gradient)
+			next, gradient = t.slope(e)
 		}
 		if !(next <= value) {
 			return before
 		}
-		if value = next; mat.Norm(&step, math.Inf(1)) < trendTol {
+		if value = next; max(math.Abs(step[0]), math.Abs(step[1]), math.Abs(step[2])) < trendTol {
 			break
 		}
 	}
 	return t
 }
 
+// solve returns h⁻¹g by elimination, or false if h is not positive definite.
+func solve(h [3][3]float64, g [3]float64) (x [3]float64, ok bool) {
+	for k := range h {
+		if !(h[k][k] > 0) {
+			return x, false
+		}
+		for i := k + 1; i < len(h); i++ {
+			f := h[i][k] / h[k][k]
+			for l := k; l < len(h); l++ {
+				h[i][l] -= f * h[k][l]
+			}
+			g[i] -= f * g[k]
+		}
+	}
+	for k := len(h) - 1; k >= 0; k-- {
+		x[k] = g[k]
+		for l := k + 1; l < len(h); l++ {
+			x[k] -= h[k][l] * x[l]
+		}
+		x[k] /= h[k][k]
+	}
+	return x, true
+}
+
 // slope returns what the trend minimises, and its gradient.
-func (t trend) slope(e errorsAt, gradient []float64) (value float64) {
-	clear(gradient)
+func (t trend) slope(e errorsAt) (value float64, gradient [3]float64) {
 	for i, at := range e.at {
 		x := t.powers(at)
 		log := t.log(x)
@@ -96,25 +115,24 @@ func (t trend) slope(e errorsAt, gradient []float64) (value float64) {
 		gradient[1+k] += prior * b
 	}
 	if !args.Finite(value) {
-		return math.Inf(1)
+		return math.Inf(1), gradient
 	}
-	return value
+	return value, gradient
 }
 
 // curvature returns the second derivatives of slope's value.
-func (t trend) curvature(e errorsAt) *mat.SymDense {
-	h := mat.NewSymDense(len(t.beta), nil)
+func (t trend) curvature(e errorsAt) (h [3][3]float64) {
 	for i, at := range e.at {
 		x := t.powers(at)
 		weight := e.weight[i] * (e.size[i] / t.mean / math.Exp(t.log(x)))
 		for k := range x {
-			for l := k; l < len(x); l++ {
-				h.SetSym(k, l, h.At(k, l)+weight*x[k]*x[l])
+			for l := range x {
+				h[k][l] += weight * x[k] * x[l]
 			}
 		}
 	}
 	for k := 1; k < len(t.beta); k++ {
-		h.SetSym(k, k, h.At(k, k)+prior)
+		h[k][k] += prior
 	}
 	return h
 }

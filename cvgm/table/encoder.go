@@ -19,9 +19,9 @@ import (
 //   - of a numeric column its number, or, if that is missing, the mean of the training rows
 //     that have one;
 //   - of a categorical column with L levels the L−1 features of its levels but the first: 1 for
-//     the row's own level, else 0. The rare levels may be one more level, other. A missing value is one more level if the table has one. The
-//     first level has no feature, because with an intercept the features of all levels would be
-//     collinear;
+//     the row's own level, else 0. The rare levels may be one more level, other. A missing value
+//     is one more level if the table has one. The first level has no feature, because with an
+//     intercept the features of all levels would be collinear;
 //   - for a column with an [Effect], what the effect makes.
 //
 // [Table.Data] returns it. It is a [cvgm.Preparer] that a CV fits to the training rows of each

@@ -3,14 +3,10 @@ package normalise
 
 import (
 	"math"
-	"slices"
 
 	"cvgm/cvgm/internal/args"
 	"cvgm/cvgm/internal/sample"
 	"cvgm/qpdiff"
-
-	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 )
 
 // Normaliser maps features to (x − μ)/σ. μ is the weighted mean and σ the population standard
@@ -233,70 +229,3 @@ func (z *Normaliser) Backward(train, val, dtrain, dval []float64) {
 		}
 	}
 }
-
-// LeastSquaresIntercept returns the intercept of the weighted least-squares fit of y to the rows of
-// x with an intercept. It is ȳ − x̄ᵀθ. If several θ fit, θ has the smallest norm, with each feature
-// in units of its size, to a power of two. It is NaN if the fit fails.
-func LeastSquaresIntercept(x []float64, m int, y []float64, weights sample.Weights) float64 {
-	n := len(y)
-	z := Normaliser{Centre: true, Weights: weights}
-	if z.Fit(x, m) != nil {
-		return math.NaN()
-	}
-	yc, mean := slices.Clone(y), weights.Mean(y)
-	centred := slices.Clone(x)
-	z.Apply(centred)
-	if !args.AllFinite(centred) {
-		return math.NaN() // the singular value decomposition would not end
-	}
-	floats.AddConst(-mean, yc)
-	for i := range n {
-		root := math.Sqrt(weights.At(i))
-		yc[i] *= root
-		floats.Scale(root, centred[i*m:(i+1)*m])
-	}
-	var svd mat.SVD
-	if !svd.Factorize(mat.NewDense(n, m, centred), mat.SVDThin) {
-		return math.NaN()
-	}
-	var theta mat.Dense
-	rank := svd.Rank(interceptRankTol)
-	if rank < m { // by dependent features, or by their units
-		scaleColumns(centred, z.Mean)
-		if !svd.Factorize(mat.NewDense(n, m, centred), mat.SVDThin) {
-			return math.NaN()
-		}
-		rank = svd.Rank(interceptRankTol)
-	}
-	if rank == 0 {
-		return mean
-	}
-	svd.SolveTo(&theta, mat.NewDense(n, 1, yc), rank)
-	for j, mu := range z.Mean {
-		mean -= mu * theta.At(j, 0)
-	}
-	return mean
-}
-
-// scaleColumns divides each column of x, and its entry of mean, by a power of two. The largest
-// entry of the column is then between ½ and 1.
-func scaleColumns(x, mean []float64) {
-	m := len(mean)
-	for j := range mean {
-		largest := 0.0
-		for i := j; i < len(x); i += m {
-			largest = max(largest, math.Abs(x[i]))
-		}
-		_, power := math.Frexp(largest)
-		for i := j; i < len(x); i += m {
-			x[i] = math.Ldexp(x[i], -power)
-		}
-		mean[j] = math.Ldexp(mean[j], -power)
-	}
-}
-
-// interceptRankTol bounds the singular values that count as zero in LeastSquaresIntercept, relative
-// to the largest one, for features of about the same size. Linearly dependent features have
-// singular values of some 1e-15. Features that are dependent within rounding of the data have up to
-// 1e-13.
-const interceptRankTol = 1e-12

@@ -1,0 +1,116 @@
+package normalise
+
+import (
+	"math"
+	"slices"
+
+	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/sample"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// interceptRankTol bounds the remainder of a feature that is a linear combination of others, in
+// units of the largest feature. Linearly dependent features have remainders of some 1e-15. Features
+// that are dependent within rounding of the data have up to 1e-13.
+const interceptRankTol = 1e-12
+
+// LeastSquaresIntercept returns the intercept of the weighted least-squares fit of y to the rows of
+// x with an intercept. It is ȳ − x̄ᵀθ. If several θ fit, θ has the smallest norm, with each feature
+// in units of its size, to a power of two. It is NaN if the fit fails.
+func LeastSquaresIntercept(x []float64, m int, y []float64, weights sample.Weights) float64 {
+	n := len(y)
+	z := Normaliser{Centre: true, Weights: weights}
+	if z.Fit(x, m) != nil {
+		return math.NaN()
+	}
+	centred := slices.Clone(x)
+	z.Apply(centred)
+	if !args.AllFinite(centred) {
+		return math.NaN()
+	}
+	yc, mean := slices.Clone(y), weights.Mean(y)
+	floats.AddConst(-mean, yc)
+	for i := range n {
+		root := math.Sqrt(weights.At(i))
+		yc[i] *= root
+		floats.Scale(root, centred[i*m:(i+1)*m])
+	}
+	scaleColumns(centred, z.Mean)
+	columns := make([][]float64, m)
+	for j := range columns {
+		columns[j] = make([]float64, n)
+		for i := range n {
+			columns[j][i] = centred[i*m+j]
+		}
+	}
+	return mean - floats.Dot(z.Mean, leastSquares(columns, yc))
+}
+
+// scaleColumns divides each column of x, and its entry of mean, by a power of two. The largest
+// entry of the column is then between ½ and 1.
+func scaleColumns(x, mean []float64) {
+	m := len(mean)
+	for j := range mean {
+		largest := 0.0
+		for i := j; i < len(x); i += m {
+			largest = max(largest, math.Abs(x[i]))
+		}
+		_, power := math.Frexp(largest)
+		for i := j; i < len(x); i += m {
+			x[i] = math.Ldexp(x[i], -power)
+		}
+		mean[j] = math.Ldexp(mean[j], -power)
+	}
+}
+
+// leastSquares returns the θ of smallest norm that minimises ‖Σθ_j·columns[j] − y‖. It overwrites
+// the columns and y. The method is modified Gram-Schmidt orthogonalisation (Björck 1967), which
+// takes the column of the largest remainder next. It ends if all remainders are rounding.
+func leastSquares(columns [][]float64, y []float64) []float64 {
+	var rows [][]float64 // of R. With the directions Q, the columns are QR and the projection of y is Qc
+	var c []float64
+	first := 0.0
+	for range min(len(columns), len(y)) {
+		next, largest := 0, 0.0
+		for j, x := range columns {
+			if squares := floats.Dot(x, x); squares > largest {
+				next, largest = j, squares
+			}
+		}
+		length := math.Sqrt(largest)
+		first = max(first, length)
+		if length <= interceptRankTol*first {
+			break
+		}
+		direction := slices.Clone(columns[next])
+		floats.Scale(1/length, direction)
+		row := make([]float64, len(columns))
+		for j, x := range columns {
+			row[j] = removeAlong(x, direction)
+		}
+		clear(columns[next])
+		rows, c = append(rows, row), append(c, removeAlong(y, direction))
+	}
+	// R is triangular but for the order of its columns, and has more columns than rows if they are
+	// dependent. From the last row to the first, the rows become orthogonal directions of θ.
+	theta := make([]float64, len(columns))
+	for k, row := range slices.Backward(rows) {
+		squares := floats.Dot(row, row)
+		floats.AddScaled(theta, c[k]/squares, row)
+		for i, r := range rows[:k] {
+			f := floats.Dot(r, row) / squares
+			floats.AddScaled(r, -f, row)
+			c[i] -= f * c[k]
+		}
+	}
+	return theta
+}
+
+// removeAlong subtracts from x its part along a direction of length 1, and returns the part's
+// length.
+func removeAlong(x, direction []float64) float64 {
+	length := floats.Dot(direction, x)
+	floats.AddScaled(x, -length, direction)
+	return length
+}
