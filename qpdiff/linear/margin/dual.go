@@ -31,6 +31,11 @@ func (p *marginSolver) dual(limit int) bool {
 	p.model = p.curved
 	defer func() { p.model = false }()
 	p.feasible()
+	return p.fromFeasible(limit)
+}
+
+// fromFeasible is dual from a feasible point of the dual, whose face is set.
+func (p *marginSolver) fromFeasible(limit int) bool {
 	for p.rounds < limit {
 		if !p.newtonStep() {
 			return false

@@ -27,18 +27,36 @@ type marginFace struct {
 	q, r    []float64 // elbow normals, whitened by the Hessian, = R·Q with orthonormal rows of Q and lower triangular R
 	factor  bool      // h, q and r belong to the solution
 	end     *stop.Stop
+
+	factored factoredFace
+	line     []float64  // work of update
+	cos, sin [1]float64 // a rotation of rotate
+}
+
+// factoredFace describes the face that the factor of a [marginFace] belongs to.
+type factoredFace struct {
+	rows, coords []int // its elbow and its support
+	changes      int   // since a factor was computed anew
+	known        bool  // there is such a factor
+}
+
+// resize gives the description room for n coordinates.
+func (o *factoredFace) resize(n int) {
+	dense.GrowAll(n, &o.rows, &o.coords)
+	o.known = false
 }
 
 // resize gives the face room for that many rows and coordinates.
 func (f *marginFace) resize(rows, n int) {
 	f.side, f.elbow = dense.Grow(f.side, rows), dense.Grow(f.elbow, n+1)
 	dense.GrowAll(n, &f.act, &f.pos)
-	dense.GrowAll(n, &f.sgn, &f.dinv, &f.root)
+	dense.GrowAll(n, &f.sgn, &f.dinv, &f.root, &f.line)
+	f.factored.resize(n)
 	dense.GrowAll(n*n, &f.h, &f.q, &f.r)
 }
 
 // faceEntries counts the entries of resize.
-func faceEntries(rows, n float64) float64 { return 3*n*n + 6*n + rows/8 }
+func faceEntries(rows, n float64) float64 { return 3*n*n + 9*n + rows/8 }
 
 // copyFrom makes f the face o, without its factor.
 func (f *marginFace) copyFrom(o *marginFace) {
@@ -179,41 +197,6 @@ func (f *marginFace) unwhiten(p *marginProblem, x []float64) {
 	s := len(x)
 	floats.Mul(x, f.root[:s])
 	dense.LDLBack(f.h, f.dinv, s, s, x)
-}
-
-// factorise sets g as gradient does and prepares solves with the face's optimality system. A member
-// of the elbow that depends on earlier ones moves to the side of its margin. factorise returns
-// false if the Hessian is singular. It checks end, to stop early.
-func (f *marginFace) factorise(p *marginProblem, g, theta, m []float64) bool {
-	f.gradient(p, g, theta, m)
-	s := len(f.act)
-	if p.curved {
-		if dense.LDLFactorUntil(f.end, f.h[:s*s], f.dinv[:s], s, s, dense.Eps) < s {
-			return false
-		}
-		for k := range s {
-			f.root[k] = math.Sqrt(1 / f.dinv[k])
-		}
-	}
-	e := 0
-	for _, i := range f.elbow {
-		f.end.Look()
-		if e < s && f.orthogonalise(p, i, e) {
-			f.elbow[e] = i
-			e++
-		} else {
-			f.side[i] = sideIf(m[i] < 1)
-		}
-	}
-	f.elbow = f.elbow[:e]
-	return true
-}
-
-// refactorise is factorise at a solution, whose elbow has multipliers. It also returns false if a
-// member of the elbow depends on earlier ones.
-func (f *marginFace) refactorise(p *marginProblem, g, theta, m []float64) bool {
-	elbow := len(f.elbow)
-	return f.factorise(p, g, theta, m) && len(f.elbow) == elbow
 }
 
 // orthogonalise makes the whitened normal of row i the e-th row of Q. It applies the method of Gram

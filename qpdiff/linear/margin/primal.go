@@ -11,7 +11,7 @@ import (
 
 // solve moves theta to the solution.
 func (p *marginSolver) solve() error {
-	p.factor, p.rounds = false, 0
+	p.factor, p.factored.known, p.rounds = false, false, 0
 	p.curved = p.smooth != [3]float64{}
 	if p.warm && p.resume() {
 		if err := p.primal(); err == nil {
@@ -19,6 +19,15 @@ func (p *marginSolver) solve() error {
 		}
 	}
 	p.warm = false
+	if p.descend() && p.fromFeasible(p.limit()) && p.primal() == nil {
+		return nil
+	}
+	return p.fromZero()
+}
+
+// fromZero goes to the solution from θ = 0.
+func (p *marginSolver) fromZero() error {
+	p.factored.known = false
 	clear(p.theta)
 	clear(p.m)
 	dense.Fill(p.side, -1)
@@ -53,6 +62,9 @@ func (p *marginSolver) resume() bool {
 	return p.objective(p.theta, p.m) <= p.total*(p.hinge+p.smooth[0]+p.smooth[1]+p.smooth[2]*math.Ln2)
 }
 
+// limit returns how many faces the solve may have visited in the end.
+func (p *marginSolver) limit() int { return p.rounds + fixedRounds + kinkRounds*(p.rows+p.n) }
+
 // primal goes from face to face to the solution, from theta on.
 func (p *marginSolver) primal() error {
 	clear(p.tried)
@@ -60,7 +72,7 @@ func (p *marginSolver) primal() error {
 	rounded := false    // correct has moved margins to 1, so that the next step is not exact
 	last := math.Inf(1) // length of the step before, on the same face
 	low := math.Inf(1)
-	limit := p.rounds + fixedRounds + kinkRounds*(p.rows+p.n)
+	limit := p.limit()
 	for round := 1; p.rounds < limit; round++ {
 		if !p.newtonStep() {
 			return errSingularMargins
@@ -95,6 +107,10 @@ func (p *marginSolver) primal() error {
 			if p.release(still > blockedSteps) == 0 {
 				if p.hidden {
 					return errHiddenSide
+				}
+				if p.factored.changes > 0 { // θ depends on the face only through a factor of its own
+					p.factored.known = false
+					continue
 				}
 				p.warm, p.factor = true, !p.curved
 				return nil

@@ -20,7 +20,8 @@ import (
 // has a length, so the number of faces is finite if few steps have no length. If many have none,
 // dual replaces the primal method.
 //
-// Without ℓ, θ depends on the way to a face only through the face.
+// Without ℓ, θ depends on the way to a face only through the face: a factor that was updated on the
+// way is computed anew at the solution.
 type marginSolver struct {
 	marginProblem
 	marginFace

@@ -1,0 +1,116 @@
+package margin
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"cvgm/qpdiff/internal/dense"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+const (
+	// descentSize is the least number of coordinates, and of distinct rows, of a problem whose cold
+	// start is a descent. A smaller problem has few faces, each of which costs little.
+	descentSize = 64
+
+	// descentEpochs bounds the passes of the descent, which cost about as much as one face each.
+	descentEpochs = 300
+
+	// descentGap is the duality gap, relative to the objective, at which the descent ends. More passes
+	// cost more than the faces that they save.
+	descentGap = 1e-3
+
+	// gapEpochs is how many passes the descent makes between two looks at the gap.
+	gapEpochs = 10
+)
+
+// descend makes a feasible point of the dual (see dual) near its minimiser, and sets the face to the
+// point's. It minimises over one multiplier after the other (Hsieh et al. 2008, A dual coordinate
+// descent method for large-scale linear SVM). With an ℓ₁ penalty the step of a multiplier is shorter:
+// the curvature counts as ‖z_i‖²/λ2, its upper bound.
+//
+// The primal method from θ = 0 comes to a new face for almost each row that joins the elbow. Near the
+// minimiser most of the elbow is there already.
+//
+// descend returns false if the problem is small, has a part ℓ, or overflows.
+func (p *marginSolver) descend() bool {
+	if p.curved || min(p.n, p.rows) < descentSize {
+		return false
+	}
+	u := p.v // Zᵀb
+	clear(p.b)
+	clear(p.theta)
+	clear(u)
+	for epoch := 1; epoch <= descentEpochs; epoch++ {
+		p.end.Look()
+		for i := range p.rows {
+			p.improve(i, u)
+		}
+		if epoch%gapEpochs == 0 {
+			p.margins()
+			primal := p.objective(p.theta, p.m)
+			gap := primal + p.l2/2*dense.Dot(p.theta, p.theta) - floats.Sum(p.b[:p.rows])
+			if !dense.Finite(gap) {
+				return false
+			}
+			if gap <= descentGap*primal {
+				break
+			}
+		}
+	}
+	p.settle(u)
+	return true
+}
+
+// improve moves the multiplier of row i to lower the dual objective, u = Zᵀb with it, and theta to
+// the minimiser of the penalties less uᵀθ.
+func (p *marginSolver) improve(i int, u []float64) {
+	z, top := p.z[i*p.n:(i+1)*p.n], p.top(i)
+	b := top
+	if norm := p.norm[i]; norm > 0 {
+		b = min(max(p.b[i]+(1-floats.Dot(p.theta, z))*(p.l2/norm/norm), 0), top)
+	}
+	if b == p.b[i] {
+		return
+	}
+	floats.AddScaled(u, b-p.b[i], z)
+	p.b[i] = b
+	for j, v := range u {
+		p.theta[j] = math.Copysign(max(math.Abs(v)-p.l1, 0), v) / p.l2
+	}
+}
+
+// settle sets the face of the dual's feasible point b with Zᵀb = u. The multipliers between their
+// bounds are free, but at most as many as the support has coordinates. The others, which are nearest
+// to their bounds, move there.
+func (p *marginSolver) settle(u []float64) {
+	p.support(p.theta, p.l1)
+	for j := range u {
+		if u[j] = -u[j]; p.pos[j] < 0 { // the gradient of the losses
+			p.theta[j] = 0
+		}
+	}
+	p.elbow, p.kinks = p.elbow[:0], p.kinks[:0]
+	for i, b := range p.b[:p.rows] {
+		top := p.top(i)
+		p.side[i] = sideIf(b > top/2)
+		if room := min(b, top-b) / top; room > 0 {
+			p.kinks = append(p.kinks, kink{id: i, t: room})
+		}
+	}
+	slices.SortFunc(p.kinks, func(a, b kink) int {
+		return cmp.Or(cmp.Compare(b.t, a.t), cmp.Compare(a.id, b.id))
+	})
+	for k, free := range p.kinks {
+		switch i := free.id; {
+		case k < len(p.act):
+			p.hold(i)
+		case p.side[i] < 0:
+			p.b[i] = p.top(i)
+		default:
+			p.b[i] = 0
+		}
+	}
+}

@@ -1,0 +1,247 @@
+package margin
+
+import (
+	"math"
+	"slices"
+
+	"cvgm/qpdiff/internal/dense"
+)
+
+const (
+	// updatedElbow is the least size of an elbow whose factor is updated. The factor of a smaller one
+	// is computed anew for each face, at little cost.
+	updatedElbow = 64
+
+	// updatedPart bounds the changes of a face that are made in its factor: one for so many members of
+	// the elbow. One change costs about as much as so many members of a new factor.
+	updatedPart = 8
+
+	// updates bounds the changes of a factor before it is computed anew, because each one adds its
+	// rounding. They have then cost about as much as a new factor.
+	updates = 64
+)
+
+// factorise sets g as gradient does and prepares solves with the face's optimality system. A member
+// of the elbow that depends on earlier ones moves to the side of its margin. factorise returns
+// false if the Hessian is singular. It checks end, to stop early.
+func (f *marginFace) factorise(p *marginProblem, g, theta, m []float64) bool {
+	f.gradient(p, g, theta, m)
+	s := len(f.act)
+	if !p.curved && f.update(p) {
+		return true
+	}
+	if p.curved {
+		if dense.LDLFactorUntil(f.end, f.h[:s*s], f.dinv[:s], s, s, dense.Eps) < s {
+			return false
+		}
+		for k := range s {
+			f.root[k] = math.Sqrt(1 / f.dinv[k])
+		}
+	}
+	e := 0
+	for _, i := range f.elbow {
+		f.end.Look()
+		if e < s && f.orthogonalise(p, i, e) {
+			f.elbow[e] = i
+			e++
+		} else {
+			f.side[i] = sideIf(m[i] < 1)
+		}
+	}
+	f.elbow = f.elbow[:e]
+	if !p.curved {
+		f.setFactored()
+	}
+	return true
+}
+
+// refactorise is factorise at a solution, whose elbow has multipliers. It also returns false if a
+// member of the elbow depends on earlier ones.
+func (f *marginFace) refactorise(p *marginProblem, g, theta, m []float64) bool {
+	elbow := len(f.elbow)
+	return f.factorise(p, g, theta, m) && len(f.elbow) == elbow
+}
+
+// setFactored notes that the factor has been computed anew.
+func (f *marginFace) setFactored() {
+	o := &f.factored
+	o.rows, o.coords = append(o.rows[:0], f.elbow...), append(o.coords[:0], f.act...)
+	o.changes, o.known = 0, true
+}
+
+// distance counts the members that one of two ascending lists has and the other one lacks.
+func distance(a, b []int) (count int) {
+	for len(a) > 0 && len(b) > 0 {
+		switch {
+		case a[0] == b[0]:
+			a, b = a[1:], b[1:]
+		case a[0] < b[0]:
+			a, count = a[1:], count+1
+		default:
+			b, count = b[1:], count+1
+		}
+	}
+	return count + len(a) + len(b)
+}
+
+// update changes the factor of an earlier face, without ℓ, to the factor of the present one, row by
+// row and coordinate by coordinate. It returns false if the face has to be factorised anew: if the
+// faces differ in too much, or if a normal depends on the others.
+func (f *marginFace) update(p *marginProblem) bool {
+	o := &f.factored
+	if !o.known || min(len(f.elbow), len(o.rows)) < updatedElbow {
+		return false
+	}
+	changes := distance(o.rows, f.elbow) + distance(o.coords, f.act)
+	if changes == 0 {
+		return true
+	}
+	if o.changes += changes; o.changes > updates || updatedPart*changes > len(f.elbow) {
+		return false
+	}
+	// Fewer rows remain independent, and more coordinates keep them so.
+	for e := len(o.rows) - 1; e >= 0; e-- {
+		if _, held := slices.BinarySearch(f.elbow, o.rows[e]); !held {
+			f.dropRow(e)
+		}
+	}
+	for _, j := range f.act {
+		if k, had := slices.BinarySearch(o.coords, j); !had {
+			f.addCoord(p, k, j)
+		}
+	}
+	for k := len(o.coords) - 1; k >= 0; k-- {
+		if _, held := slices.BinarySearch(f.act, o.coords[k]); !held && !f.dropCoord(p, k) {
+			return false
+		}
+	}
+	for _, i := range f.elbow {
+		if e, had := slices.BinarySearch(o.rows, i); !had && !f.addRow(p, e, i) {
+			return false
+		}
+	}
+	return true
+}
+
+// rotate rotates the columns a and b of R, from the given row on, and the rows a and b of Q, which
+// have s entries, by the same plane rotation: R·Q remains.
+func (f *marginFace) rotate(a, b, from, rows, s int, cos, sin float64) {
+	n := len(f.pos)
+	for i := from; i < rows; i++ {
+		x, y := f.r[i*n+a], f.r[i*n+b]
+		f.r[i*n+a], f.r[i*n+b] = cos*x+sin*y, cos*y-sin*x
+	}
+	f.cos[0], f.sin[0] = cos, sin
+	dense.RotateRows(f.q[a*s:], (b-a)*s, s, f.cos[:], f.sin[:])
+}
+
+// plane returns the rotation that moves (x, y) to (hypot(x, y), 0).
+func plane(x, y float64) (cos, sin float64) {
+	h := math.Hypot(x, y)
+	if h == 0 {
+		return 1, 0
+	}
+	return x / h, y / h
+}
+
+// dropRow takes the factored row at the place e from the factor.
+func (f *marginFace) dropRow(e int) {
+	o, n, s := &f.factored, len(f.pos), len(f.factored.coords)
+	o.rows = slices.Delete(o.rows, e, e+1)
+	rows := len(o.rows)
+	for i := e; i < rows; i++ {
+		copy(f.r[i*n:i*n+i+2], f.r[(i+1)*n:(i+1)*n+i+2])
+	}
+	for k := e; k < rows; k++ {
+		cos, sin := plane(f.r[k*n+k], f.r[k*n+k+1])
+		f.rotate(k, k+1, k, rows, s, cos, sin)
+	}
+}
+
+// addRow makes row i the factored row at the place e. It returns false if its normal depends on the
+// others.
+func (f *marginFace) addRow(p *marginProblem, e, i int) bool {
+	o, n, s := &f.factored, len(f.pos), len(f.factored.coords)
+	rows := len(o.rows)
+	if rows == s || !f.orthogonalise(p, i, rows) {
+		return false
+	}
+	o.rows = slices.Insert(o.rows, e, i)
+	// The last row of R moves to its place, and rotations take its entries beyond the diagonal away.
+	last := f.line[:rows+1]
+	copy(last, f.r[rows*n:])
+	for k := rows; k > e; k-- {
+		copy(f.r[k*n:k*n+k], f.r[(k-1)*n:])
+		f.r[k*n+k] = 0
+	}
+	copy(f.r[e*n:], last)
+	for k := rows - 1; k >= e; k-- {
+		cos, sin := plane(f.r[e*n+k], f.r[e*n+k+1])
+		f.r[e*n+k] = cos*f.r[e*n+k] + sin*f.r[e*n+k+1]
+		f.rotate(k, k+1, k+1, rows+1, s, cos, sin)
+	}
+	return true
+}
+
+// addCoord makes j the factored coordinate at the place k.
+func (f *marginFace) addCoord(p *marginProblem, k, j int) {
+	o, n := &f.factored, len(f.pos)
+	rows, s := len(o.rows), len(o.coords)+1
+	for e := rows - 1; e >= 0; e-- {
+		copy(f.q[e*s+k+1:(e+1)*s], f.q[e*(s-1)+k:(e+1)*(s-1)])
+		copy(f.q[e*s:e*s+k], f.q[e*(s-1):])
+		f.q[e*s+k] = 0
+	}
+	o.coords = slices.Insert(o.coords, k, j)
+	// A row of Q more, which selects the coordinate, has the coordinate's column of the normals as its
+	// column of R. Rotations take that column away.
+	unit := f.q[rows*s : (rows+1)*s]
+	clear(unit)
+	unit[k] = 1
+	for e, i := range o.rows {
+		f.r[e*n+rows] = p.z[i*n+j] / math.Sqrt(p.l2)
+	}
+	for e := range rows {
+		cos, sin := plane(f.r[e*n+e], f.r[e*n+rows])
+		f.rotate(e, rows, e, rows, s, cos, sin)
+	}
+}
+
+// dropCoord takes the factored coordinate at the place k from the factor. It returns false if the
+// rows depend on one another without it.
+func (f *marginFace) dropCoord(p *marginProblem, k int) bool {
+	o, n := &f.factored, len(f.pos)
+	rows, s := len(o.rows), len(o.coords)
+	if rows == s {
+		return false
+	}
+	// A row of Q more, such that its rows span the coordinate's unit vector. Rotations make it that
+	// vector, so that all others are 0 there.
+	unit := f.q[rows*s : (rows+1)*s]
+	clear(unit)
+	unit[k] = 1
+	length, independent := f.project(unit, f.line[:rows])
+	if !independent {
+		return false
+	}
+	for i := range unit {
+		unit[i] /= length
+	}
+	for e := range rows {
+		f.r[e*n+rows] = 0
+	}
+	for e := rows - 1; e >= 0; e-- {
+		sin, cos := plane(f.q[e*s+k], unit[k])
+		f.rotate(e, rows, e, rows, s, cos, -sin)
+		r := f.r[e*n : e*n+e+1]
+		if math.Abs(r[e]) <= dependentTol*math.Sqrt(dense.Dot(r, r)) {
+			return false
+		}
+	}
+	for e := range rows {
+		copy(f.q[e*(s-1):e*(s-1)+k], f.q[e*s:])
+		copy(f.q[e*(s-1)+k:(e+1)*(s-1)], f.q[e*s+k+1:])
+	}
+	o.coords = slices.Delete(o.coords, k, k+1)
+	return true
+}
