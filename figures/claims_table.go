@@ -63,7 +63,7 @@ func ClaimsAtAGlance(all []claims.Claim) *Table {
 // FindingsTable lists the main findings, each with its number, and with a bar if the number has an
 // interval. The note goes below.
 func FindingsTable(all []claims.Claim, note string) *Table {
-	t := &Table{Name: "findings", Caption: "Seven findings", Header: []string{"Finding", "Number", "Beside what matters", "Verdict", "Shown in"}, Note: strings.TrimSpace(counted(all) + " " + findingsNote + " " + note)}
+	t := &Table{Name: "findings", Caption: "Seven findings", Header: []string{"Finding", "Number", "Against the bound", "Verdict", "Shown in"}, Note: strings.TrimSpace(counted(all) + " " + findingsNote + " " + note)}
 	for _, f := range claims.Findings(all) {
 		row := []any{f.Text, measurement(f.Row.Ours), nil, string(f.Row.Verdict), f.Notebook}
 		if p, ok := f.Row.Position(); ok {
@@ -74,9 +74,9 @@ func FindingsTable(all []claims.Claim, note string) *Table {
 	return t
 }
 
-const findingsNote = "Intervals are 95 % confidence intervals over the repetitions. In a bar ● is the number, ─ its interval, and │ the bound of the rule; within [ ] a difference is too small to matter. The words of a finding follow from its verdict, which is that on a sentence of the paper or, where the finding says more, on ours."
+const findingsNote = "Intervals are 95 % confidence intervals over the repetitions. In a bar ● is the number, ─ its interval, and │ the bound of the rule; within [ ] a difference is too small to matter. The words of a finding follow from the verdict on a sentence of the paper, or on a sentence of ours if the finding goes beyond the paper."
 
-const claimsCaption = "The paper's claims and what becomes of them"
+const claimsCaption = "The paper's claims and the verdicts on them"
 
 // repeated returns the number of a row's repetitions, or nil for a value that is computed once.
 func repeated(m *claims.Measurement) any {
@@ -109,10 +109,19 @@ func counted(all []claims.Claim) string {
 	var parts []string
 	for _, v := range claims.Verdicts {
 		if n := len(slices.DeleteFunc(slices.Clone(all), func(c claims.Claim) bool { return c.Verdict != v })); n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, v))
+			parts = append(parts, fmt.Sprintf("%d %s", n, numbered(v, n)))
 		}
 	}
 	return fmt.Sprintf("%d claims: %s.", len(all), strings.Join(parts, ", "))
+}
+
+// numbered returns a verdict on n claims, in the plural if n is not 1.
+func numbered(v claims.Verdict, n int) string {
+	several := map[claims.Verdict]string{claims.Differs: "differ", claims.PaperError: "paper's errors", claims.Slip: "slips of notation"}
+	if text, ok := several[v]; ok && n != 1 {
+		return text
+	}
+	return string(v)
 }
 
 // measurement returns a Number with four digits after the point, or with fewer if it is large. It

@@ -67,8 +67,8 @@ func DerivativeTable(r *differentiability.DerivativeChecks) *Table {
 	t := &Table{
 		Name: "derivative_checks", Caption: "Exact derivatives beside central differences",
 		Header: []string{"Example", "Input", "Derivative (VJP)", "JVP minus VJP, relative", "Best difference, relative", "at step"},
-		Note: "The derivative of a random combination of the solution's entries along the input's direction: a hyperparameter by its own size, " +
-			"data along random directions. A dash: there is one way only.",
+		Note: "The derivative of a random combination of the solution's entries. It is taken along one direction of the input: a hyperparameter's own size, " +
+			"or a random direction of the data. A dash: the example has only one of VJP and JVP.",
 	}
 	for _, c := range r.Checks {
 		i, best := c.Best()

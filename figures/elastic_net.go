@@ -52,7 +52,7 @@ func ElasticNetTable(r *elasticnet.Result, seeds *elasticnet.Seeds) *Table {
 	add("True coefficients", r.TrueCoefficients, printed.TrueCoefficients, nil)
 	t.Note = fmt.Sprintf("Means and paired differences with 95 %% confidence intervals; the last column is the share of seeds in which CVGM has the lower loss. "+
 		"The published code computes in single precision, the replay in double. With the test data rounded to single precision "+
-		"the true coefficients' loss is %.12f, as printed. The paper's 1.080 comes from another run of the code's cell than its printed steps, which end at %s.",
+		"the true coefficients' loss is %.12f, as printed. The paper's 1.080 is from another run of the code: the steps that the code's saved output prints end at %s.",
 		r.TrueCoefficientsSingle, printed.CVGM.Code)
 	return t
 }

@@ -23,7 +23,7 @@ func GapTable(r *splits.GapResult) *Table {
 		Name: "cv_gap_stopping", Caption: fmt.Sprintf("Over-fitting of the CV loss, over %d data sets", p.DataSets),
 		Header: []string{"Hyperparameters", "Risk minus CV loss, at the end", "Risk at the end", "Risk where the monitor stops",
 			"Stopped minus end", "Stopped is better", "Lowest risk on the path", "Evaluations until stopped"},
-		Note: fmt.Sprintf("Means with 95 %% confidence intervals, on the test examples. The monitor watches a nested estimate from %d outer folds of the same training data, stops after %d steps without a new lowest one and returns the step of the lowest; the end is after at most %d steps. In practice the lowest risk on the path is unknown.",
+		Note: fmt.Sprintf("Means with 95 %% confidence intervals, on the test examples. The monitor watches a nested estimate from %d outer folds of the same training data, and stops after %d steps without a new lowest value. It returns the step with the lowest value. A search ends after at most %d steps. In practice the lowest risk on the path is unknown.",
 			p.Folds, p.Patience, p.Budget),
 	}
 	for _, g := range r.Problems {

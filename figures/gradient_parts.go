@@ -26,7 +26,7 @@ func GradientPartsTable(r *kernels.GradientPartsResult) *Table {
 		Header: []string{"Problem", "Splits", "Path along", "Steps", "Test error", "CV loss", "|D| / |whole|", "|T1| / |whole|", "|T2| / |whole|", "cos(D, T2)", "|D + T2| / |D|", "cos(T1, whole)", "cos(T1 + T2, whole)", "Test error, end minus start", "Lower at the end"},
 		Brief:  []string{"Problem", "Splits", "Path along", "Steps", "Test error", "|D + T2| / |D|", "cos(T1, whole)", "cos(T1 + T2, whole)", "Test error, end minus start"},
 		Note: "D is the direct part through the features of the rows validated on, T1 the term of the fit's derivative that the paper prints, T2 the one that it leaves out; the whole is D + T1 + T2. " +
-			"The published direction is T1, the detached one T1 + T2. Were D and T2 to cancel, |D + T2| / |D| would be 0 and their cosine −1. Means over the data sets with 95 % confidence intervals. A tie counts half.",
+			"The published direction is T1, the detached one T1 + T2. If D and T2 cancelled, |D + T2| / |D| would be 0 and their cosine −1. Means over the data sets with 95 % confidence intervals. In the share “Lower at the end” a tie counts half.",
 	}
 	for _, path := range r.Paths {
 		for k, at := range path.At {
@@ -50,7 +50,7 @@ func GradientPartsTable(r *kernels.GradientPartsResult) *Table {
 func GradientParts(r *kernels.GradientPartsResult) *Figure {
 	f := &Figure{
 		Name: "gradient_parts_angles", Width: 8 * vg.Inch, Height: 3.9 * vg.Inch, Legend: LegendBelow, SameAxes: true, Panels: [][]*Panel{nil},
-		Caption: fmt.Sprintf("Cosines between parts of the exact gradient in the kernel's weights, along the path of the published direction. The exact gradient is T₁ + T₂ + D: the paper prints T₁ and leaves out T₂ and D. Were these two to cancel, their cosine would be −1. A direction points downhill where its cosine with the exact gradient is above 0. Means over %d data sets, bands 95 %% confidence intervals.", r.Params.Seeds),
+		Caption: fmt.Sprintf("Cosines between parts of the exact gradient in the kernel's weights, along the path of the published direction. The exact gradient is T₁ + T₂ + D: the paper prints T₁ and leaves out T₂ and D. If these two cancelled, their cosine would be −1. A direction points downhill where its cosine with the exact gradient is above 0. Means over %d data sets, bands 95 %% confidence intervals.", r.Params.Seeds),
 	}
 	most := make(map[string]int)
 	for _, path := range r.Paths {

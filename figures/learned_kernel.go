@@ -42,10 +42,10 @@ type KernelExample struct {
 // either class. The boundaries drawn are the edges of the corners in which its choice is certain.
 var (
 	Rings = KernelExample{"rings", "Rings", claims.Printed.Rings, "Bayes rule", "the boundary of the best rule there is", []float64{0},
-		"The paper's text also states .892, of the same test set. The best rule is a circle."}
+		"The paper's text states .892 for the same test set. The best rule is a circle."}
 	XOR = KernelExample{"xor", "XOR", claims.Printed.XOR, "corners where the label is certain", "the corners in which the label is certain", []float64{-.5, .5},
 		"The published code compares predictions in {0, 1} with labels in {−1, +1}: every example of the class −1 counts as right. " +
-			"The sign rule is one of the best rules: where the squares overlap, any answer is right half the time."}
+			"The sign rule predicts from the signs of both coordinates. It is one of the best rules: where the squares overlap, any answer is right half the time."}
 )
 
 // VariantsTable lists the results of the five variants of the gradient.
@@ -68,7 +68,7 @@ func (e KernelExample) VariantsTable(r *kernels.LearnedKernelResult) *Table {
 	}
 	t.Note = fmt.Sprintf("CV losses before the first and before the last of %d steps, test accuracy after the last, as the published code prints them. "+
 		"The cosine is that of the angle between the variant's first direction and the exact gradient of the same loss. "+
-		"The last column counts the steps after which a start that is larger by one part in 10¹² has led to the same CV loss within 10⁻⁴.", steps)
+		"A second run starts from weights larger by one part in 10¹². The last column counts the steps up to which its CV loss agrees within 10⁻⁴.", steps)
 	return t
 }
 

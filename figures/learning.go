@@ -90,7 +90,7 @@ func LearnedLossPath(r *differentiability.Learning) *Figure {
 		shape.Line(name, margins, curves[k], style)
 	}
 	return &Figure{Name: "learned_loss", Width: 8.5 * vg.Inch, Height: 3.8 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{weights, shape}},
-		Caption: "A loss learned as a convex combination of four. Left: the weights of the four along the search. Right: the four losses and, broad and grey, their combination at the end; one of them runs along its middle where that has all the weight."}
+		Caption: "A loss learned as a convex combination of four. Left: the weights of the four along the search. Right: the four losses and, broad and grey, their combination at the end. If one of the four has all the weight, its line runs along the middle of the grey one."}
 }
 
 // LearnedLossTable compares the learned loss with the single ones.

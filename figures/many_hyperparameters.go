@@ -43,7 +43,7 @@ func searchNames(p manyhyper.LeversParams) map[string]string {
 // relative to the losses with one of the kind.
 func ManyHyperparametersCurves(r *manyhyper.LeversResult) *Figure {
 	f := &Figure{Name: "many_hyperparameters", Width: 11 * vg.Inch, Height: 4.1 * vg.Inch, Legend: LegendBelow, SameAxes: true, Panels: [][]*Panel{nil},
-		Caption: fmt.Sprintf("Test loss (thick, with 95 %% intervals of the paired differences) and CV loss (thin) against the number of hyperparameters, as multiples of the losses with one of the kind, over %d data sets. The square is the tuner's test loss. Below 1 many hyperparameters are better than one; where the thin line falls and the thick one does not, they fit the splits and not the population.", r.Params.DataSets)}
+		Caption: fmt.Sprintf("Test loss (thick, with 95 %% intervals of the paired differences) and CV loss (thin) against the number of hyperparameters, as multiples of the losses with one of the kind, over %d data sets. The square is the tuner's test loss. Below 1 many hyperparameters are better than one. Where the thin line falls and the thick one does not, they fit the splits but not the population.", r.Params.DataSets)}
 	names := searchNames(r.Params)
 	for _, l := range r.Problems {
 		p := NewPanel(l.Name, l.Name, "hyperparameters", "loss, as a multiple of one's").Grid().LogAxes(true, false)
@@ -103,7 +103,7 @@ func ManyHyperparametersTable(r *manyhyper.LeversResult) *Table {
 // AdditiveTerms shows the known functions, with the fitted ones of both additive models.
 func AdditiveTerms(r *manyhyper.AdditiveResult) *Figure {
 	f := &Figure{Name: "additive_terms", Width: 11 * vg.Inch, Height: 3.6 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil},
-		Caption: fmt.Sprintf("Four known functions of one feature each, which the labels add up (dotted), and their estimates by an additive model with one penalty for all terms and with a penalty for each: means over %d data sets of %d examples, with 95 %% confidence intervals. All are minus their mean.", r.Params.DataSets, r.Params.Smooths.Train)}
+		Caption: fmt.Sprintf("Four known functions of one feature each (dotted), whose sum makes the labels, and their estimates by an additive model with one penalty for all terms and with a penalty for each. Means over %d data sets of %d examples, with 95 %% confidence intervals. Each function is shown minus its mean.", r.Params.DataSets, r.Params.Smooths.Train)}
 	for j, term := range r.Terms {
 		p := NewPanel(term.Name, term.Name, fmt.Sprintf("x%s", chart.Subscripted(fmt.Sprint(j+1))), "effect").Grid()
 		for k, s := range []Style{{Color: Vermillion, Width: 2, Dash: []vg.Length{6, 3}}, {Color: Blue, Width: 2}} {
@@ -258,7 +258,7 @@ func OuterPenalty(r *searches.StochasticResult) *Figure {
 		}
 	}
 	return &Figure{Name: "outer_penalty", Width: 8 * vg.Inch, Height: 4.2 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{panel}},
-		Caption: fmt.Sprintf("Risk of a model whose kernel is a network of %d weights, against the weight of the penalty that keeps these near their start: means over %d data sets, with 95 %% confidence intervals. Horizontal lines have no penalty. The weight that a method takes is chosen by outer folds, without test examples.", p.Rings.NumHyperparameters(), p.DataSets)}
+		Caption: fmt.Sprintf("Risk of a model whose kernel is a network of %d weights, against the weight of the penalty that keeps these near their start: means over %d data sets, with 95 %% confidence intervals. Horizontal lines are methods without the penalty. A method chooses its weight by outer folds, without test examples.", p.Rings.NumHyperparameters(), p.DataSets)}
 }
 
 // StochasticTable lists the methods with their fits.
@@ -267,7 +267,7 @@ func StochasticTable(r *searches.StochasticResult) *Table {
 	t := &Table{
 		Name: "stochastic", Caption: fmt.Sprintf("%d weights of a network as hyperparameters, over %d data sets", p.Rings.NumHyperparameters(), p.DataSets),
 		Header: []string{"Method", "Fits", "Risk", "Stochastic CVGM with penalty minus it", "Lower on"},
-		Note: fmt.Sprintf("Mean logistic losses on test examples, with 95 %% confidence intervals; differences are paired. Fits are those of the learner, with the choice of the penalty's weight among %d by %d outer folds. "+
+		Note: fmt.Sprintf("Mean logistic losses on test examples, with 95 %% confidence intervals; differences are paired. The fits include the choice of the penalty's weight, among %d weights by %d outer folds. "+
 			"Plain CVGM is a quasi-Newton search on the CV loss of %d fixed splits. CMA-ES and random search minimise the same loss without a gradient. Stochastic CVGM draws %d splits that fit the share %.2g of the rows at each of its %d steps. The training gradient descends the loss of the fit on its own rows.",
 			len(p.Weights), p.OuterFolds, p.Rings.K, p.Fresh, p.FreshP, p.Steps),
 	}

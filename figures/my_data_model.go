@@ -313,7 +313,7 @@ func myBoundary(r *mydata.Result) *Figure {
 // rows. Kernel machines have none.
 func MyDataCoefficients(r *mydata.Result) []Output {
 	f := &Figure{Name: "my_data_coefficients", Legend: LegendBelow,
-		Caption: fmt.Sprintf("%s: how far the prediction moves when a feature grows by one standard deviation. Dots are the coefficients of the fits without one fold each. A text column has a feature for each level but its first, which is the one it is compared with.%s", r.Name, shownNote(r))}
+		Caption: fmt.Sprintf("%s: how far the prediction moves when a feature grows by one standard deviation. Dots are the coefficients of the fits without one fold each. A text column has a feature for each level except the first. The other levels are compared with the first.%s", r.Name, shownNote(r))}
 	var row []*Panel
 	features := 0 // most of a model
 	for _, m := range r.Models[:min(len(r.Models), shownModels)] {

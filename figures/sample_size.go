@@ -73,7 +73,7 @@ func SampleSizeLead(r *samplesize.Result) *Figure {
 	}
 	p.HLine("no difference", 0, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
 	return &Figure{Name: "sample_size_lead", Width: 5.5 * vg.Inch, Height: 3.7 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{p}},
-		Caption: fmt.Sprintf("Test accuracy, CVGM minus the network trained by Adam on the same data, along the full and along the published gradient, as means over %d data sets of each size. Above 0 CVGM is more accurate. The paper finds it ahead where examples are few; the tables count the sizes up to the vertical line by themselves.", r.Params.Seeds)}
+		Caption: fmt.Sprintf("Test accuracy, CVGM minus the network trained by Adam on the same data, along the full and along the published gradient, as means over %d data sets of each size. Above 0 CVGM is more accurate. The paper finds CVGM ahead with few examples. The tables count sizes up to the vertical line as few.", r.Params.Seeds)}
 }
 
 // SampleSizeRivals shows how much more accurate CVGM is than each rival on the same data.
@@ -128,7 +128,7 @@ func SampleSizeOverfitting(r *samplesize.Result) *Table {
 	t := &Table{
 		Name: "sample_size_overfitting", Caption: fmt.Sprintf("Test accuracy that the network loses between step %d and step %d of Adam, in percentage points", r.Params.AdamSteps, r.Params.LongSteps),
 		Header: []string{"N", "Points lost", "Data sets"},
-		Note:   "Paired differences on the same data and from the same initial weights, with 95 % confidence intervals: above 0 where training to convergence over-fits.",
+		Note:   "Paired differences on the same data and from the same initial weights, with 95 % confidence intervals. Above 0, training to convergence over-fits.",
 	}
 	for i, e := range r.Overfitting {
 		if e.N > 0 {
@@ -234,7 +234,7 @@ func SampleSizeThresholds(r *samplesize.Result) *Table {
 	t := &Table{
 		Name: "sample_size_thresholds", Caption: "CVGM's lead over other methods where examples are few minus its lead where they are more, in percentage points",
 		Header: []string{"Other method", "Gradient"},
-		Note:   "A column is the mean lead in test accuracy at sizes up to N minus the lead at larger sizes; the last one is the slope over all sizes. With 95 % confidence intervals: above 0, in the last column below 0, where CVGM's lead is larger with less data.",
+		Note:   "A column is the mean lead in test accuracy at sizes up to N minus the lead at larger sizes; the last one is the slope over all sizes. With 95 % confidence intervals. CVGM's lead is larger with less data where a value is above 0, or below 0 in the last column.",
 	}
 	for _, n := range claims.FewExamples {
 		t.Header = append(t.Header, fmt.Sprintf("N ≤ %d", n))

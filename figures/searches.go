@@ -30,8 +30,8 @@ func SearchesTable(r *searches.Result) *Table {
 			fmt.Sprintf("All, within %d", p.SmallBudget), fmt.Sprintf("All, within %d", p.Budget), "All, at its end",
 			fmt.Sprintf("Median excess after %d", p.SmallBudget), fmt.Sprintf("Median excess after %d", p.Budget)},
 		Note: fmt.Sprintf("Data sets on which the CV loss comes within %g of its true minimum, within so many evaluations from (λ1, λ2) = (%g, %g). "+
-			"The minimum is found independently, without gradients, from a dense grid. Searchers without gradient see λ ≤ %.3g; those in logarithms, and the grid, λ ≥ %g as well, "+
-			"where they can come near to a minimum on a bound but not reach it. Multi-start runs %d searches one after the other, each within the budget.",
+			"The minimum is found independently, without gradients, from a dense grid. Searchers without gradient are bounded by λ ≤ %.3g. The grid and the searchers in logarithms are also bounded by λ ≥ %g, "+
+			"so they can approach a minimum on a lower bound but not reach it. Multi-start runs %d searches one after the other, each within the budget.",
 			p.Tol, p.StartLambda1, p.StartLambda2, math.Pow(10, p.BoxHigh), math.Pow(10, p.BoxLow), p.Starts),
 	}
 	for _, m := range r.Methods {

@@ -23,7 +23,7 @@ func init() {
 func SolutionPaths(r *differentiability.SolutionPaths) *Figure {
 	f := &Figure{Name: "solution_paths", Width: 10.5 * vg.Inch, Height: 8 * vg.Inch, Legend: LegendBelow,
 		Entries: []LegendEntry{{Name: "solution", Style: Style{Width: .6}}, {Name: "exact tangent", Style: Style{Width: 2}}},
-		Caption: fmt.Sprintf("Solutions along a hyperparameter with the tangents that the exact derivatives give at some of the points. A colour is a coordinate of θ, named in the legend, or in the last row the multiplier of a training example, from 0 beyond the margin to 1 on its wrong side; of many, those %d coordinates and %d multipliers are shown that move over the longest part of the path. Entries at rest at a bound have no tangents drawn. A tangent ends where the derivative changes by more than a quarter: near a kink, where a coordinate becomes 0 or a multiplier meets its bound, it is short.", shownCoordinates, shownExamples)}
+		Caption: fmt.Sprintf("Solutions along a hyperparameter with the tangents that the exact derivatives give at some of the points. A colour is a coordinate of θ, named in the legend. In the last row it is the multiplier of a training example, from 0 beyond the margin to 1 on its wrong side. Shown are the %d coordinates and the %d multipliers that move over the longest part of the path. Entries at rest at a bound have no tangents drawn. A tangent ends where the derivative changes by more than a quarter: near a kink, where a coordinate becomes 0 or a multiplier meets its bound, it is short.", shownCoordinates, shownExamples)}
 	var rows []string // a row for each solution, in the order of the paths
 	for _, path := range r.Paths {
 		if !slices.Contains(rows, path.Name) {

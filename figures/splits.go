@@ -42,8 +42,8 @@ func SplitsTable(r *splits.Result) *Table {
 func SplitsRingsTable(r *splits.Result) *Table {
 	t := &Table{
 		Name: "splits_rings", Caption: fmt.Sprintf("Rings: share of test examples classified wrongly, over %d data sets", r.Params.RingsDataSets),
-		Header: []string{"K", "p", "Test error", "minus the sweep's last row"},
-		Note:   fmt.Sprintf("Means with 95 %% confidence intervals; the difference is that on the same data from the last K, or the last p. No rule has less than %.4f over the population.", r.Bayes),
+		Header: []string{"K", "p", "Test error", "minus the last K or p"},
+		Note:   fmt.Sprintf("Means with 95 %% confidence intervals; the last column is the difference, on the same data, from the last K or the last p. No rule has a test error below %.4f over the population.", r.Bayes),
 	}
 	for _, s := range slices.Concat(r.RingsByK, r.RingsByP) {
 		t.Rows = append(t.Rows, []any{fmt.Sprint(s.K), fmt.Sprint(s.P), chart.Estimated(s.Uniform.Test, 4), chart.Estimated(s.MinusLast.Difference, 4)})

@@ -31,8 +31,8 @@ func StabilityTable(r *stability.Result) *Table {
 	t := &Table{
 		Name: "stability_identity", Caption: fmt.Sprintf("The identity E[R − R_emp] = Δ over %d data sets of %d examples on each side", r.Params.DataSets, r.Params.Train),
 		Header: []string{"Learner", "Hyperparameters", "E[R]", "E[R_emp]", "E[R − R_emp]", "Δ", "Difference", "Contains 0"},
-		Note: fmt.Sprintf("Means with 95 %% confidence intervals. The two sides come from separate data, so that the interval of their difference is a test of the identity; "+
-			"it contains 0 in %d of all %d settings, those along CVGM's path included. The settings share their data and are thus not independent of each other.", holds, len(settings)),
+		Note: fmt.Sprintf("Means with 95 %% confidence intervals. The two sides come from separate data, so the interval of their difference tests the identity. "+
+			"It contains 0 in %d of all %d settings, which include those along CVGM's path. The settings share their data, so they are not independent.", holds, len(settings)),
 	}
 	for _, l := range r.Learners {
 		for k, s := range l.Parts {
@@ -114,7 +114,7 @@ func StabilityPath(r *stability.Result) *Figure {
 // StabilityPathTable is the identity along CVGM's path.
 func StabilityPathTable(r *stability.Result) *Table {
 	t := &Table{
-		Name: "stability_along_path", Caption: "Along CVGM's path: what it descends on the published data, and the expectations behind it",
+		Name: "stability_along_path", Caption: "Along CVGM's path: the CV loss on the published data, and the expected losses over the population",
 		Header: []string{"Step", "λ1", "λ2", "CV loss", "E[R]", "Δ + E[R_emp]", "Δ", "E[R_emp]", "Difference of the identity", "Contains 0"},
 	}
 	for k, s := range r.Path {

@@ -30,7 +30,11 @@ func UnrolledTable(r *differentiability.UnrolledResult) *Table {
 	var shown []int
 	for _, i := range chart.Nearest(p.UnrolledSteps, last, .001, .01, .03, .1, .3, 1) {
 		shown = append(shown, p.UnrolledSteps[i])
-		t.Header = append(t.Header, fmt.Sprintf("%d steps", p.UnrolledSteps[i]))
+		unit := "steps"
+		if p.UnrolledSteps[i] == 1 {
+			unit = "step"
+		}
+		t.Header = append(t.Header, fmt.Sprintf("%d %s", p.UnrolledSteps[i], unit))
 	}
 	for _, run := range slices.Concat(r.ByRate, r.ByPenalty) {
 		row := []any{fmt.Sprint(run.Rate), fmt.Sprint(run.Momentum), fmt.Sprint(run.Penalty), Number{Value: run.Exact, Digits: 4}}

@@ -119,9 +119,9 @@ func (w *tuning) choice() (Choice, string) {
 			return ChoseDefault, reason
 		}
 	case constant.Percent.Mean > 100*improvementUnit:
-		return ChoseWinner, fmt.Sprintf("The estimated risk of tuning is above that of a constant prediction by %.2g %%, within its interval [%.2g, %.2g]: the tuned model may be worse.", constant.Percent.Mean, constant.Percent.Low, constant.Percent.High)
+		return ChoseWinner, fmt.Sprintf("The estimated risk of tuning exceeds the risk of a constant prediction by %.2g %%, and the interval of the difference, [%.2g, %.2g], contains 0: the tuned model may be worse.", constant.Percent.Mean, constant.Percent.Low, constant.Percent.High)
 	case byDefault.Percent.Mean > 100*improvementUnit:
-		return ChoseWinner, fmt.Sprintf("The estimated risk of tuning is above that of the default hyperparameters by %.2g %% of a constant prediction's, within its interval [%.2g, %.2g]: the tuned model may be worse.", byDefault.Percent.Mean, byDefault.Percent.Low, byDefault.Percent.High)
+		return ChoseWinner, fmt.Sprintf("The estimated risk of tuning exceeds the risk of the default hyperparameters by %.2g %% of a constant prediction's, and the interval of the difference, [%.2g, %.2g], contains 0: the tuned model may be worse.", byDefault.Percent.Mean, byDefault.Percent.Low, byDefault.Percent.High)
 	default:
 		return ChoseWinner, ""
 	}

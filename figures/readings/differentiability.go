@@ -20,18 +20,18 @@ func Derivatives(checks *differentiability.DerivativeChecks, e *differentiabilit
 
 // IncompleteJacobian reads the figure.
 func IncompleteJacobian() string {
-	return "Each arrow is the push on one training example, by which the loss on fresh examples falls. The arrows of the printed Jacobian are all parallel. The complete ones have directions of their own."
+	return "Each arrow shows how to move one training example so that the loss on fresh examples falls. The arrows of the printed Jacobian are all parallel. The arrows of the complete one have different directions."
 }
 
 // DerivativeErrors reads the figure.
 func DerivativeErrors() string {
-	return "A line of a right derivative falls to the floor of rounding, and rises again along the dash-dotted guide. A line that stays level high above the floor would be a wrong derivative. A line without a slope of h² is a solution that depends *linearly* on the input. A jump on the right is a step so long that it crosses a kink."
+	return "If the derivative is right, its line falls to the floor of rounding and rises again along the dash-dotted guide. The line of a wrong derivative would stay level, high above the floor. A line without a slope of h² belongs to a solution that depends *linearly* on the input. Where a line jumps on the right, the step is so long that it crosses a kink."
 }
 
 // SolutionPaths reads the figure.
 func SolutionPaths(paths *differentiability.SolutionPaths) string {
 	return paragraphs(
-		"Thin lines are solutions, computed point by point. Thick lines are tangents, from the derivative at one point alone. A right tangent lies along its line. On a logarithmic axis its slope is that in the logarithm.",
+		"Thin lines are solutions, computed point by point. Thick lines are tangents, from the derivative at one point alone. The tangent of a right derivative lies along its line. On a logarithmic axis the slope is the derivative in the logarithm.",
 		fmt.Sprintf("The support vector machine agrees with the supplement's quadratic program: θ differs by %.1e and its derivatives by %.1e, relative.", paths.SolverGap, paths.SolverSlopeGap))
 }
 
@@ -46,7 +46,7 @@ func DifferentiabilityKinks(l *differentiability.Limits) string {
 
 // DifferentiabilityLimits reads the figure.
 func DifferentiabilityLimits(l *differentiability.Limits) string {
-	return fmt.Sprintf("*Left:* a level line is a derivative that has a limit as λ2 becomes small. A line that rises as 1/λ2 has none. *Right:* the misclassification rate is level between jumps, so its derivative is 0 or does not exist. It jumps %d times here. The logistic loss of the same fits is smooth.", l.Loss.Jumps)
+	return fmt.Sprintf("*Left:* where a line becomes level, the derivative has a limit as λ2 goes to 0. A line that rises like 1/λ2 has no limit. *Right:* the misclassification rate is level between jumps, so its derivative is 0 or does not exist. It jumps %d times here. The logistic loss of the same fits is smooth.", l.Loss.Jumps)
 }
 
 // Unrolled reads the figure of iterative differentiation.
@@ -60,13 +60,13 @@ func Unrolled(r *differentiability.UnrolledResult) string {
 		}
 	}
 	return paragraphs(
-		"A line at 1 is a derivative that is wrong by as much as it is large. A line falls as the descent converges, and ends at the floor of rounding. A line that rises belongs to a descent that diverges. No error reports that.",
+		"At 1 the error is as large as the derivative itself. A line falls as the descent converges, and ends at the floor of rounding. A line that rises belongs to a descent that diverges, without any error message.",
 		fmt.Sprintf("At their last step %d of %d lines are within %.0e of the implicit derivative.", exact, len(runs), same))
 }
 
 // LearningPaths reads the figure, and lists what each search reaches.
 func LearningPaths(l *differentiability.Learning) string {
-	texts := []string{"Where the CV loss is shaded, light is low. Each path begins at the ring and ends at the square. A path that ends where it is lightest has found the minimum of the grid."}
+	texts := []string{"Light shades are low CV losses. Each path begins at the ring and ends at the square. A path that ends in the lightest shade has found the minimum of the grid."}
 	for _, run := range l.Runs {
 		points := len(run.Surface) * len(run.Surface[0])
 		texts = append(texts, fmt.Sprintf("*%s:* the search goes from the CV loss %.4f to %.4f in %d evaluations. The lowest of %d points of a grid is %.4f. The test loss goes from %.4f to %.4f, the test accuracy from %.3f to %.3f.",
@@ -80,7 +80,7 @@ func LearnedLossPath(l *differentiability.Learning) string {
 	end := l.Loss.Alpha[len(l.Loss.Alpha)-1]
 	most := slices.Index(end, slices.Max(end))
 	return paragraphs(
-		"*Left:* the weights of the four losses along the search from equal weights on the first data set. *Right:* the learned loss, broad and grey, beside the single ones. Where all weight is on one of them, that one runs along its middle.",
+		"*Left:* the weights of the four losses along the search from equal weights on the first data set. *Right:* the learned loss, broad and grey, beside the single ones. If one of the four has all the weight, its line runs along the middle of the grey one.",
 		fmt.Sprintf("At the end of that search the largest weight, %.2f, is that of the %s loss.", end[most], differentiability.LossNames[most]))
 }
 

@@ -26,7 +26,7 @@ func ElasticNetTable(seeds *elasticnet.Seeds) string {
 	method := func(k int) elasticnet.Method { return seeds.Methods[k] }
 	long, grid, random := method(elasticnet.Long), method(elasticnet.Exhaustive), method(elasticnet.Random)
 	return paragraphs(
-		fmt.Sprintf("* **Test loss.** CVGM has a lower one than exhaustive search on %.0f %% of the data sets, and than random search on %.0f %%. Against least squares its mean %s.",
+		fmt.Sprintf("* **Test loss.** CVGM has a lower test loss than exhaustive search on %.0f %% of the data sets, and a lower one than random search on %.0f %%. Against least squares its mean %s.",
 			100*grid.CVGMMinusTest.Wins, 100*random.CVGMMinusTest.Wins, Described(method(elasticnet.LeastSquares).CVGMMinusTest.Difference, 3)),
 		fmt.Sprintf("* **CV loss.** The CV loss of CVGM after %d steps, against exhaustive search, %s. Against random search it %s.",
 			seeds.Params.Steps, Described(grid.CVGMMinusCV.Difference, 3), Described(random.CVGMMinusCV.Difference, 3)),
@@ -37,14 +37,14 @@ func ElasticNetTable(seeds *elasticnet.Seeds) string {
 // ElasticNetBoxTable counts how often the box limits exhaustive and random search.
 func ElasticNetBoxTable(seeds *elasticnet.Seeds) string {
 	share := func(e experiment.Estimate) string { return fmt.Sprintf("%.0f ± %.0f %%", 100*e.Mean, 100*e.Margin) }
-	return fmt.Sprintf("The minimum of the CV loss lies outside the paper's box on %s of the data sets, beyond an upper end on %s. The best point of the grid lies on the grid's edge on %s, on an upper edge on %s.",
+	return fmt.Sprintf("The minimum of the CV loss lies outside the paper's box on %s of the data sets, and beyond an upper end on %s. On %s of the data sets the best point of the grid lies on an edge of the grid, and on %s on an upper edge.",
 		share(seeds.MinimumOutside), share(seeds.MinimumAbove), share(seeds.OnEdge), share(seeds.OnUpper))
 }
 
 // RegressionPrintedTable judges the command that the paper prints.
 func RegressionPrintedTable(r *elasticnet.RegressionPrinted) string {
 	second := r.Tests[elasticnet.TestSecondCall]
-	text := fmt.Sprintf("On the rows of a second call the coefficients that made the training labels lose %.2f ± %.2f times the variance of the noise, where the right ones lose it once.", second.CoefMean.Mean, second.CoefMean.Margin)
+	text := fmt.Sprintf("On the rows of a second call, the coefficients that made the training labels have a loss of %.2f ± %.2f times the variance of the noise. The right coefficients would have 1.", second.CoefMean.Mean, second.CoefMean.Margin)
 	if second.CoefMean.Mean-second.CoefMean.Margin > 1 {
 		text += " So Table 1 cannot come from the printed command."
 	}
@@ -53,7 +53,7 @@ func RegressionPrintedTable(r *elasticnet.RegressionPrinted) string {
 
 // ElasticNetLearningCurves reads the figure.
 func ElasticNetLearningCurves(r *elasticnet.Result) string {
-	return fmt.Sprintf("Lower is better, and no search sees the test loss. The line of CVGM is the test loss at each point of its path. The lines of the other two are the test loss at the point of lowest CV loss so far, so they can rise. Exhaustive search has been at %.4f and ends at %.4f.", slices.Min(r.Exhaustive.TestLoss), r.Exhaustive.Final())
+	return fmt.Sprintf("Lower is better, and no search sees the test loss. The line of CVGM is the test loss at each point of its path. The lines of the other two are the test loss at the point of lowest CV loss so far, so they can rise. Exhaustive search reaches %.4f on its way and ends at %.4f.", slices.Min(r.Exhaustive.TestLoss), r.Exhaustive.Final())
 }
 
 // ElasticNetEarlyStopping describes the figure, and lists the losses at the ends of the run.
@@ -76,5 +76,5 @@ func ElasticNetEarlyStopping(r *elasticnet.Result) string {
 
 // ElasticNetSurfaces reads the figure.
 func ElasticNetSurfaces(r *elasticnet.Result) string {
-	return fmt.Sprintf("Dark is high. The searches see the left surface and are judged on the right one. The further apart the two crosses lie, the worse a guide is the lowest CV loss to the lowest test loss. The end of CVGM has the test loss %.4f, and after %d steps it has %.4f.", r.CVGM.Final(), len(r.Long.TestLoss), r.Long.Final())
+	return fmt.Sprintf("Dark shades are high losses. The searches see the left surface and are judged on the right one. A cross marks the lowest loss of each. If the two crosses lie far apart, the lowest CV loss is a poor guide to the lowest test loss. CVGM ends at the test loss %.4f. If it went on for %d steps, it would end at %.4f.", r.CVGM.Final(), len(r.Long.TestLoss), r.Long.Final())
 }

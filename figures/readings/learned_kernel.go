@@ -21,7 +21,7 @@ func Rings(r *kernels.LearnedKernelResult) string {
 
 // RingsBoundary reads the figure.
 func RingsBoundary() string {
-	return "The nearer the solid line lies to the dashed circle where there are examples, the nearer the test accuracy is to that of the best rule. Far from all examples the solid line is not determined by the data."
+	return "The dashed circle is the best rule. A solid line that stays near it among the examples has nearly the best accuracy. Far from all examples the data do not determine the solid line."
 }
 
 // RingsVariantsTable names the variants that do not learn, and those that begin uphill.
@@ -35,7 +35,7 @@ func RingsVariantsTable(r *kernels.LearnedKernelResult) string {
 			uphill = append(uphill, run.Variant.String())
 		}
 	}
-	return fmt.Sprintf("The CV loss is no lower at the end than at the start along: %s. The first step points uphill, with a negative cosine, along: %s.", Listed(not), Listed(uphill))
+	return fmt.Sprintf("Variants whose CV loss does not fall from start to end: %s. Variants whose first step points uphill, with a negative cosine: %s.", Listed(not), Listed(uphill))
 }
 
 // RingsVariants reads the figure, and lists steps of the published run.
@@ -67,8 +67,8 @@ func RingsVariants(r *kernels.LearnedKernelResult) string {
 		}
 	}
 	return paragraphs(
-		fmt.Sprintf("*Left:* a line that jumps up belongs to a step that is too long. The CV loss rises in %d of %d steps along the full gradient, and in %d along the published direction. The full gradient has the lower CV loss after %d of them.", rises(full), last, rises(published), below),
-		fmt.Sprintf("*Middle:* the paper gives the published run 86.5 %% \"after about 10 iterations\". Here it %s. *Right:* where a line lies below 0, its step points uphill. Steps of the published run:", exceeds),
+		fmt.Sprintf("*Left:* a line that jumps up belongs to a step that is too long. Of %d steps, the CV loss rises in %d along the full gradient, and in %d along the published direction. After %d of the steps the full gradient has the lower CV loss.", rises(full), last, rises(published), below),
+		fmt.Sprintf("*Middle:* the paper gives the published run 86.5 %% \"after about 10 iterations\". Here the accuracy %s. *Right:* where a line lies below 0, the step points uphill. Steps of the published run:", exceeds),
 		steps.String())
 }
 
@@ -85,7 +85,7 @@ func GradientParts(r *kernels.GradientPartsResult) string {
 			first.Error.Mean, last.Error.Mean, Described(path.Learned.Difference, 3), first.Left.Mean, first.Left.Margin, last.Left.Mean, last.Left.Margin)
 	}
 	return paragraphs(
-		"Where the dashed line is above 0, the published direction points downhill, and so does the detached one where the dotted line is. The solid line is the cosine of the two omitted parts, $D$ with $T_2$. At −1 they would be opposite.",
+		"The published direction points downhill where the dashed line is above 0. The detached direction does where the dotted line is above 0. The solid line is the cosine between the two omitted parts, $D$ and $T_2$. At −1 they would be opposite.",
 		fmt.Sprintf("**Do the omissions cancel?** At the points of these paths the mean of $|D+T_2|/|D|$ lies between %.2f and %.2f. At 0 they would cancel.", slices.Min(left), slices.Max(left)),
 		"<details><summary>All paths</summary>\n\n"+strings.TrimSpace(ends.String())+"\n\n</details>")
 }
@@ -97,7 +97,7 @@ func RingsManifold() string {
 
 // RingsBayesTable sets the kernel's accuracy beside the best rule's.
 func RingsBayesTable(r *kernels.LearnedKernelResult) string {
-	return fmt.Sprintf("On these test examples the Bayes rule has the accuracy %.3f. The kernel has %.3f along the published direction and %.3f along the full gradient. A kernel can be above the Bayes rule's accuracy over the population, %.3f, only by the chance of the test set.",
+	return fmt.Sprintf("On these test examples the Bayes rule has the accuracy %.3f. The kernel has %.3f along the published direction and %.3f along the full gradient. The Bayes rule's accuracy over the population is %.3f. A kernel can exceed it only by chance, on a lucky test set.",
 		r.Bayes.Test, r.Run(kernels.Published).FinalAccuracy(), r.Run(kernels.Full).FinalAccuracy(), r.Bayes.Population)
 }
 
@@ -131,7 +131,7 @@ func XORVariants(r *kernels.LearnedKernelResult) string {
 		determined.item("%v: determined for %d of %d steps; CV loss %.3f, test accuracy %.3f there", run.Variant, k, len(run.CVLoss)-1, run.CVLoss[k], run.Accuracy[k])
 	}
 	return paragraphs(
-		fmt.Sprintf("A line that ends at a cross before the last step is one that rounding decides from there on: %s. A line that jumps up and down belongs to steps that are too long for its direction.", Listed(cut)),
+		fmt.Sprintf("Some lines end at a cross before the last step, because rounding decides the further path: %s. A line that jumps up and down belongs to steps that are too long for its direction.", Listed(cut)),
 		determined.String())
 }
 
@@ -142,7 +142,7 @@ func XORBoundary() string {
 
 // XORManifold reads the figure.
 func XORManifold() string {
-	return "Read each row from left to right. Where learning succeeds, the two arms of a class come to lie on its own side of the line. The examples of the cross stay mixed, since no map can separate them."
+	return "Read each row from left to right. Where learning succeeds, the two arms of a class come to lie on its own side of the line. The examples of the cross stay mixed, because no map can separate them."
 }
 
 // XORBayesTable derives the best rule's accuracy, and counts as the published code does.

@@ -28,7 +28,7 @@ func ManyHyperparameters(r *manyhyper.LeversResult) string {
 			}
 		}
 		halves, _ := l.Find(manyhyper.SearchHalves)
-		all.item("**%s:** one has the test loss %.3g, a constant %.3g. On %d folds, %s. On splits that fit the share %.2g of the rows, with %d it %s per cent.",
+		all.item("**%s:** with one of the kind the test loss is %.3g, and a constant has %.3g. On %d folds, %s. On splits that fit the share %.2g of the rows, with %d hyperparameters it %s per cent.",
 			capital(l.Name), l.Rows[0].Test.Mean, l.Constant.Mean, r.Params.Folds, strings.Join(found, ", and "), r.Params.HalfP, halves.Hyperparameters, Described(perCent(l.Ratio(halves)), 0))
 	}
 	return paragraphs(fmt.Sprintf("**Test loss with many hyperparameters, against one of the kind,** on the same %d data sets of each problem, all found by the exact gradient of the CV loss:", r.Params.DataSets), all.String())
@@ -63,10 +63,10 @@ func ManyHyperparametersCurves(r *manyhyper.LeversResult) string {
 				best = row
 			}
 		}
-		all.item("*%s.* Test loss as a multiple of one's: other splits alone %.2f, many alone %.2f, both %.2f, the tuner %.2f. The lowest of all searches is %.2f, with %s. With many, the CV loss on folds is %.2f of one's.",
+		all.item("*%s.* Test losses, in units of the test loss with one of the kind on folds: other splits alone %.2f, many hyperparameters alone %.2f, both %.2f, the tuner %.2f. The lowest of all searches is %.2f, with %s. The CV loss of many on folds is %.2f of the CV loss of one.",
 			capital(l.Name), l.Ratio(onHalves).Mean, l.Ratio(onFolds).Mean, l.Ratio(halves).Mean, l.Ratio(tuner).Mean, l.Ratio(best).Mean, counted(best.Hyperparameters), l.CVRatio(onFolds).Mean)
 	}
-	return paragraphs("A thick line below the dotted one is a gain. A thin line that falls below the thick one of its colour is over-fitting of the splits: the CV loss of many hyperparameters promises more than the test loss has.", all.String())
+	return paragraphs("A thick line below the dotted one is a gain. Where a thin line falls below the thick one of its colour, the search over-fits the splits: the CV loss falls by more than the test loss.", all.String())
 }
 
 // Enough counts the searches in which one hyperparameter suffices: many of the kind are not clearly
@@ -88,7 +88,7 @@ func Enough(r *manyhyper.LeversResult, m *manyhyper.MapResult) string {
 		cells.item("*%s:* many are clearly better than one in %d of %d cells of the map, and clearly worse in %d.", capital(problem), helps, all, harms)
 	}
 	return paragraphs(
-		fmt.Sprintf("Problems on which no search of several hyperparameters is clearly better than one: %s. One hyperparameter of a kind, tuned by plain CVGM, is enough there.", Listed(without)),
+		fmt.Sprintf("On these problems no search of several hyperparameters is clearly better than one: %s. There one hyperparameter of the kind, tuned by plain CVGM, is enough.", Listed(without)),
 		cells.String())
 }
 
@@ -117,7 +117,7 @@ func GradientMap(m *manyhyper.MapResult) string {
 		helps, harms, all := counts(m, problem, func(c manyhyper.MapCell) experiment.Estimate { return c.CVLessTraining })
 		cells.item("*%s:* the CV gradient is clearly better than the training gradient in %d of %d cells, and clearly worse in %d. %s", capital(problem), helps, all, harms, turns(m, problem))
 	}
-	return paragraphs("A line that crosses the dotted one changes its sign with this factor. The bands are narrow where the cells agree; a wide band can hide a gain and a loss.", cells.String())
+	return paragraphs("Where a line crosses the dotted one, the difference changes its sign with this factor. The bands are narrow where the cells agree. A wide band can hide a gain in one cell and a loss in another.", cells.String())
 }
 
 // turns names the factors that clearly change the sign of a mean difference.
@@ -143,9 +143,9 @@ func turns(m *manyhyper.MapResult, problem string) string {
 		if factors == nil {
 			return fmt.Sprintf("No factor clearly changes %s.", what)
 		}
-		return fmt.Sprintf("Clearly changing %s: %s.", what, strings.Join(factors, ", "))
+		return fmt.Sprintf("Factors that clearly change %s: %s.", what, strings.Join(factors, ", "))
 	}
-	return said("the sign of this difference", turned[0]) + " " + said("the sign of many minus one", turned[1])
+	return said("the sign of this difference", turned[0]) + " " + said("the sign of the difference many minus one", turned[1])
 }
 
 // Additive compares the additive model with others on each kind of data.
@@ -159,7 +159,7 @@ func Additive(r *manyhyper.AdditiveResult) string {
 		share := func(e experiment.Comparison) string {
 			return Described(e.Difference.Times(100/s.Constant.Mean), 1)
 		}
-		all.item("*%s:* in per cent of a constant's test loss, a penalty for each term against one for all %s; a width for each feature against one %s. The lowest test loss has the model %q, and the lowest CV loss %q.",
+		all.item("*%s:* in per cent of a constant's test loss, a penalty for each term has a test loss that, against one penalty for all, %s. A width for each feature has a test loss that, against one width, %s. The model %q has the lowest test loss, and %q has the lowest CV loss.",
 			capital(s.Name), share(each.TestLessOne), share(widths.TestLessOne), lowest(func(m manyhyper.AdditiveModel) float64 { return m.Test.Mean }), lowest(func(m manyhyper.AdditiveModel) float64 { return m.CV.Mean }))
 	}
 	return all.String()
@@ -167,5 +167,5 @@ func Additive(r *manyhyper.AdditiveResult) string {
 
 // AdditiveTerms reads the figure.
 func AdditiveTerms(*manyhyper.AdditiveResult) string {
-	return "The nearer a line is to the dotted one, the smaller is its bias; the narrower its band, the smaller is its variance. One penalty for all terms is a compromise between functions that bend much, which need a small one, and straight lines, which need a large one."
+	return "A line near the dotted one has a small bias, and a narrow band means a small variance. Functions that bend much need a small penalty, and straight lines need a large one. One penalty for all terms is a compromise between them."
 }

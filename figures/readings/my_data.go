@@ -79,7 +79,7 @@ func residuals(rows []residual) string {
 	lowMean, low, lowSE := scatter(rows[:n])
 	midMean, _, midSE := scatter(rows[n : len(rows)-n])
 	highMean, high, highSE := scatter(rows[len(rows)-n:])
-	sentence := "the residuals scatter alike for low and for high predictions."
+	sentence := fmt.Sprintf("the residuals scatter alike for low and for high predictions: half of them lie within %.3g of their mean in the lowest third, and within %.3g in the highest.", low, high)
 	switch {
 	case low == 0 && high == 0:
 	case high > wider*low:
@@ -119,11 +119,11 @@ func nth[T any](v []T, i int) (x T) {
 func myArea(r *mydata.Result) string {
 	if len(r.Models) > 1 {
 		worst := slices.MinFunc(r.Models, func(a, b mydata.Model) int { return cmp.Compare(myAUC(a), myAUC(b)) })
-		return fmt.Sprintf("*ROC:* the nearer a line comes to the upper left corner, the better its class is told from the others. The class that is hardest to tell is %s (AUC %.3g).", nameOf(worst.Class), myAUC(worst))
+		return fmt.Sprintf("*ROC:* the nearer a line comes to the upper left corner, the better its class is told from the others. The hardest class to tell from the others is %s (AUC %.3g).", nameOf(worst.Class), myAUC(worst))
 	}
 	m := r.Models[0]
 	at := m.Judged.ROC.At
-	return fmt.Sprintf("*ROC:* of a row of %s and a row of %s, the model gives the first the higher decision value in %.0f %% of all cases. At the threshold it finds %.0f %% of the rows of %s, and takes %.0f %% of the others for it.",
+	return fmt.Sprintf("*ROC:* for a row of %s and a row of %s, the model gives the first row the higher decision value in %.0f %% of all pairs. At the threshold it finds %.0f %% of the rows of %s, and wrongly takes %.0f %% of the other rows for it.",
 		nameOf(m.Class), nameOf(r.Classes[0]), 100*myAUC(m), 100*at[1], nameOf(m.Class), 100*at[0])
 }
 
@@ -195,7 +195,7 @@ func MyDataCoefficients(r *mydata.Result) string {
 		}
 		text := fmt.Sprintf("One standard deviation more of %s moves %s by %+.3g (%+.3g to %+.3g over the folds), the most of all features.", nameOf(m.Features[best]), what, m.Coefficients[best], low, high)
 		if len(m.FoldCoefficients) > 0 {
-			text += fmt.Sprintf(" Coefficients that are 0 or of the other sign in some fold, and so not to be relied on: %d of %d.", uncertain, some)
+			text += fmt.Sprintf(" Do not rely on %d of %d coefficients: in some fold they are 0 or have the other sign.", uncertain, some)
 		}
 		if all = append(all, text); len(all) == 4 {
 			break
@@ -231,7 +231,7 @@ func MyDataLearning(r *mydata.Result) string {
 		case l.Gain < -clear*l.GainError:
 			what, sum = "rises", "The hyperparameters fit fewer rows better by chance, or the rows differ: do not read more from this picture."
 		}
-		all = append(all, fmt.Sprintf("%sFrom %.0f to %.0f training rows the CV loss %s: by %.3g ± %.2g%s. %s", of, l.Rows[n-2], l.Rows[n-1], what, math.Abs(l.Gain), l.GainError, share, sum))
+		all = append(all, fmt.Sprintf("%sFrom %.0f to %.0f training rows the CV loss %s: by %.3g, with a standard error of %.3g%s. %s", of, l.Rows[n-2], l.Rows[n-1], what, math.Abs(l.Gain), l.GainError, share, sum))
 		if len(all) == 4 {
 			break
 		}
@@ -263,7 +263,7 @@ func MyDataSearch(r *mydata.Result) string {
 		surface = surface || m.Surface != nil
 	}
 	if surface {
-		all = append(all, "On the surface, a line that ends in the palest shade has found the lowest CV loss nearby. A valley along one axis leaves that hyperparameter open.")
+		all = append(all, "On the surface, a line that ends in the palest shade has found the lowest CV loss nearby. Along a valley the loss hardly changes: the data do not determine that hyperparameter.")
 	}
 	return strings.Join(all, " ")
 }

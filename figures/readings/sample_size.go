@@ -23,10 +23,10 @@ func Ablation(d *samplesize.AblationResult) string {
 	}
 	rings, last := d.Params.Rings, len(d.Rings)-1
 	return paragraphs(
-		fmt.Sprintf("**Weights of a network.** Over %d sizes, budgets and numbers of splits of the rings and of XOR the CV loss helps in %d cases, harms in %d, makes too small a difference to matter in %d, and in %d nothing is decided. Over all sizes of the rings, with %d splits and after %d steps, the test error in percentage points %s.",
+		fmt.Sprintf("**Weights of a network.** The rings and XOR are tried in %d cases, each with its own size, number of steps and number of splits. The CV loss helps in %d of them and harms in %d. In %d the difference is too small to matter, and in %d nothing is decided. Over all sizes of the rings, with %d splits and after %d steps, the test error in percentage points %s.",
 			weights[claims.Helps]+weights[claims.Harms]+weights[claims.Slight]+weights[claims.Undecided], weights[claims.Helps], weights[claims.Harms], weights[claims.Slight], weights[claims.Undecided],
 			rings.Ks[last/len(rings.Budgets)], rings.Budgets[last%len(rings.Budgets)], Described(Points(d.Rings[last].Difference), 2)),
-		"**Penalties and widths.** The descent of the CV loss, against that of the training loss on the same data:",
+		"**Penalties and widths.** A descent of the CV loss, against a descent of the training loss on the same data:",
 		penalties.String())
 }
 
@@ -38,7 +38,7 @@ func AblationBySize(d *samplesize.AblationResult) string {
 		all.item("%d splits, %d steps: the test error in percentage points %s.", p.Ks[k/len(p.Budgets)], p.Budgets[k%len(p.Budgets)], Described(Points(c.Difference), 2))
 	}
 	return paragraphs(
-		"After the descent of the CV loss, against that of the training loss, over all sizes of the rings:",
+		"After a descent of the CV loss, against a descent of the training loss, over all sizes of the rings:",
 		all.String())
 }
 
@@ -66,7 +66,7 @@ func SampleSizeCurves(r *samplesize.Result) string {
 		gains = append(gains, fmt.Sprintf("%s %.3f", m.Name, m.Mean[len(m.Mean)-1].Mean))
 	}
 	return paragraphs(
-		fmt.Sprintf("The higher a line, the more accurate its method. The dotted line is the best rule that there is. A line that stays level near 0.5 is a method that does not learn. At the largest size the mean accuracies are: %s.", strings.Join(gains, "; ")),
+		fmt.Sprintf("The higher a line, the more accurate its method. The dotted line is the best possible rule. A method whose line stays level near 0.5 does not learn. At the largest size the mean accuracies are: %s.", strings.Join(gains, "; ")),
 		fmt.Sprintf("Of %d data sets %d failed.", len(r.Sizes)*r.Params.Seeds, len(r.Failures)))
 }
 
@@ -83,7 +83,7 @@ func SampleSizeLead(r *samplesize.Result) string {
 			m.Name, 100*m.Full.Small.Difference.Mean, r.Params.SmallSize, 100*m.Full.Large.Difference.Mean, 100*m.Published.Small.Difference.Mean, 100*m.Published.Large.Difference.Mean))
 	}
 	if counted, err := strconv.ParseFloat(claims.Printed.SampleSizeWins.Code, 64); err == nil {
-		texts = append(texts, fmt.Sprintf("* **The published code counts** on how many of its data sets CVGM is above its network: on %.0f %% of them. Here the share is %.0f %%.", 100*counted, 100*full.Published.All.Wins))
+		texts = append(texts, fmt.Sprintf("* **The published code's count.** Its CVGM is more accurate than its network on %.0f %% of its data sets. Here the share is %.0f %%.", 100*counted, 100*full.Published.All.Wins))
 	}
 	return paragraphs(texts...)
 }
@@ -96,6 +96,6 @@ func SampleSizeRivals(r *samplesize.Result) string {
 		rivals.item("Against %s, with at most %d examples, the accuracy of CVGM in percentage points %s. With more it %s.", m.Name, r.Params.SmallSize, Described(small, 1), Described(large, 1))
 	}
 	return paragraphs(
-		"A line below 0 is a rival that is more accurate than CVGM on the same data. A difference is clear where the band does not touch the dotted line.",
+		"Where a line lies below 0, the rival is more accurate than CVGM on the same data. A difference is clear where the band does not touch the dotted line.",
 		rivals.String())
 }

@@ -109,7 +109,7 @@ func SearchesSurface(r *searches.Result) string {
 		others = fmt.Sprintf("The highest of the other ends has the CV loss %.6f.", higher)
 	}
 	return paragraphs(
-		fmt.Sprintf("The triangles on the cross have found the true minimum, %.6f. Triangles elsewhere are ends in other local minima, or on the dark plateau, where every coefficient is zero and the CV loss is constant. Here %d of %d starts end at the true minimum.", minimum, lowest, len(r.Surface.EndLoss)),
+		fmt.Sprintf("The triangles on the cross have found the true minimum, %.6f. Other triangles ended in other local minima, or on the dark plateau, where every coefficient is zero and the CV loss is constant. Here %d of %d starts end at the true minimum.", minimum, lowest, len(r.Surface.EndLoss)),
 		others)
 }
 
@@ -136,7 +136,7 @@ func SearchDimensionsCurves(r *searches.DimensionsResult) string {
 		ends.item("Hyperparameters: %d. The quasi-Newton method ends %s above the lowest known CV loss after at most %d evaluations. The best search without gradients, %s, ends %s above it after %d.", d.Hyperparameters, above(newton.Excess.Mean), newton.Evaluations, best.Name, above(best.Excess.Mean), best.Evaluations)
 	}
 	return paragraphs(
-		"Compare from panel to panel how far the other lines end above that of the quasi-Newton method. A line on the axis has found the lowest CV loss known.",
+		"Compare between panels how far the other lines end above the quasi-Newton method's. A line that reaches the horizontal axis has found the lowest CV loss known.",
 		ends.String())
 }
 
@@ -149,7 +149,7 @@ func SearchDimensionsTest(r *searches.DimensionsResult) string {
 	}
 	cv := slices.MinFunc(ran, func(a, b searches.DimensionMethod) int { return cmp.Compare(a.CVMean.Mean, b.CVMean.Mean) })
 	test := slices.MinFunc(ran, func(a, b searches.DimensionMethod) int { return cmp.Compare(a.TestMean.Mean, b.TestMean.Mean) })
-	return fmt.Sprintf("**A low CV loss need not be a low test loss.** With %d hyperparameters %s ends at the lowest CV loss, %.3f, and has the test loss %.3f ± %.3f. The lowest test loss there, %.3f ± %.3f, is that of %s, which ends at the CV loss %.3f. [07_splits](07_splits.ipynb) measures when to stop.",
+	return fmt.Sprintf("**A low CV loss need not be a low test loss.** With %d hyperparameters %s ends at the lowest CV loss, %.3f, and has the test loss %.3f ± %.3f. The lowest mean test loss, %.3f ± %.3f, belongs to %s, which ends at the CV loss %.3f. [07_splits](07_splits.ipynb) measures when to stop.",
 		most.Hyperparameters, cv.Name, cv.CVMean.Mean, cv.TestMean.Mean, cv.TestMean.Margin, test.TestMean.Mean, test.TestMean.Margin, test.Name, test.CVMean.Mean)
 }
 
@@ -159,7 +159,7 @@ func FewDimensionsTable(few *searches.FewDimensionsResult) string {
 	for _, share := range few.Carry {
 		carry += share / float64(len(few.Carry))
 	}
-	return fmt.Sprintf("A difference below 0 is a lead of random search. Where each of %d features has its own penalty, %.0f %% of the penalties carry nine tenths of the mean squared slope of the CV loss.", few.Params.Features, 100*carry)
+	return fmt.Sprintf("A difference below 0 means that random search is better. If each of %d features has its own penalty, %.0f %% of the penalties carry nine tenths of the mean squared slope of the CV loss.", few.Params.Features, 100*carry)
 }
 
 // RegretTable counts the rows in which Bayesian optimisation is ahead.
@@ -170,10 +170,10 @@ func RegretTable(r *searches.RegretResult) string {
 			lower++
 		}
 	}
-	return fmt.Sprintf("Bayesian optimisation has the lower regret in %d of %d rows: there the interval of the difference lies below 0. A regret near zero is that of a search that has found the lowest known CV loss of its box. The ratio of two such regrets has no meaning.", lower, len(r.Rows))
+	return fmt.Sprintf("Bayesian optimisation has the lower regret in %d of %d rows: the interval of the difference lies below 0. A regret near zero means that the search has found the lowest known CV loss of its box. The ratio of two such regrets has no meaning.", lower, len(r.Rows))
 }
 
 // GradientCostTable reads the table.
 func GradientCostTable() string {
-	return "Rows with a gradient: the last column is the time with gradient over that without. Rows with cores: it is the time on two cores over that on one. Sharing the work gives 0.5 at best. A value below 0.5 has other causes as well, such as caches or other work on the machine."
+	return "In rows with a gradient, the last column is the time with the gradient divided by the time without. In rows with cores it is the time on two cores divided by the time on one. Sharing the work gives 0.5 at best. A value below 0.5 has other causes as well, such as caches or other work on the machine."
 }

@@ -37,14 +37,14 @@ func Splits(r *splits.Result) string {
 	if s == nil {
 		return ""
 	}
-	return fmt.Sprintf("**With K = %d, the first at which they validate every example, balanced splits leave %.2f ± %.2f of the standard deviation of the CV loss, and %.2f ± %.2f of that of its gradient.** The CV loss then scatters by %.3f. Uniform splits scatter by %.3f with K = %d.",
+	return fmt.Sprintf("**With K = %d, the smallest K at which balanced splits validate every example, the standard deviation of their CV loss is %.2f ± %.2f of the one with uniform splits. For the gradient of the CV loss the ratio is %.2f ± %.2f.** The standard deviation with balanced splits is then %.3f. Uniform splits have %.3f with K = %d.",
 		s.K, s.LossShare.Mean, s.LossShare.Margin, s.GradientShare.Mean, s.GradientShare.Margin, s.Balanced.LossSD.Mean, last.Uniform.LossSD.Mean, last.K)
 }
 
 // Gap is the answer on when to stop.
 func Gap(r *splits.GapResult) string {
 	most := r.Problems[len(r.Problems)-1]
-	return fmt.Sprintf("**With %d hyperparameters the risk at the end of a search exceeds the CV loss by %.3f ± %.3f.** Where a nested estimate stops the search, the risk %s.", most.Hyperparameters, most.Gap.Mean, most.Gap.Margin, Described(most.StoppedMinusEnd.Difference, 3))
+	return fmt.Sprintf("**With %d hyperparameters the risk at the end of a search exceeds the CV loss by %.3f ± %.3f.** If a nested estimate stops the search, the risk %s.", most.Hyperparameters, most.Gap.Mean, most.Gap.Margin, Described(most.StoppedMinusEnd.Difference, 3))
 }
 
 // SplitsCurves reads the figure.
@@ -62,8 +62,8 @@ func SplitsCurves(r *splits.Result) string {
 	return paragraphs(
 		fmt.Sprintf("*Left:* the lower a line, the less the CV loss depends on the draw of the splits. Of the fractions p, uniform splits scatter least at p = %g and balanced ones at p = %g. With a larger p uniform splits have fewer validation rows, and validate some examples more often than others.",
 			scatter(func(s splits.Setting) splits.Measure { return s.Uniform }), scatter(func(s splits.Setting) splits.Measure { return s.Balanced })),
-		"*Middle:* a line near the dotted one is a choice of K or p that does not matter for the elastic net chosen."+balanced,
-		fmt.Sprintf("*Right:* the rings have many hyperparameters, and only uniform splits are drawn. On the same data, more test examples are misclassified than with K = %d for these K: %s. Fewer are misclassified than with p = %g for these p: %s.",
+		"*Middle:* where a line lies near the dotted one, the choice of K or p does not matter for the test loss of the elastic net."+balanced,
+		fmt.Sprintf("*Right:* the rings have many hyperparameters, and only uniform splits are drawn. On the same data, the test error is clearly higher than with K = %d for these K: %s. It is clearly lower than with p = %g for these p: %s.",
 			last(r.RingsByK).K, worse, last(r.RingsByP).P, better))
 }
 
@@ -72,11 +72,11 @@ func GapCurves(r *splits.GapResult) string {
 	var ends list
 	for _, g := range r.Problems {
 		turn := slices.Index(g.Risk, slices.Min(g.Risk)) + 1
-		ends.item("Hyperparameters: %d. At the end the risk exceeds the CV loss by %.3f ± %.3f. The mean risk is lowest after %d of %d evaluations. Where the monitor stops, the risk %s.",
+		ends.item("Hyperparameters: %d. At the end the risk exceeds the CV loss by %.3f ± %.3f. The mean risk is lowest after %d of %d evaluations. Against the end, the risk where the monitor stops %s.",
 			g.Hyperparameters, g.Gap.Mean, g.Gap.Margin, turn, len(g.Risk), Described(g.StoppedMinusEnd.Difference, 3))
 	}
 	return paragraphs(
-		"The distance from the dashed line of the CV loss up to the solid line of the risk is the gap, which the lower row shows. Where the solid line turns up while the dashed one falls, the search over-fits the validation rows. The dotted line of the nested estimate is of use where it turns with the solid one. Its height does not matter.",
+		"The gap is the distance from the CV loss (dashed) up to the risk (solid). The lower row shows it. Where the solid line turns up while the dashed one falls, the search over-fits the validation rows. The nested estimate (dotted) helps if it turns where the solid line turns. Its height does not matter.",
 		ends.String())
 }
 

@@ -16,8 +16,8 @@ func Stochastic(r *searches.StochasticResult) string {
 	var all list
 	all.item("*Against searches on fixed splits.* Stochastic CVGM with an outer penalty has the risk %.3g after %d fits: %s; %s; %s.",
 		own.Risk.Mean, own.Fits, against(searches.StochasticPlain), against(searches.StochasticCMAES), against(searches.StochasticRandom))
-	all.item("*What the penalty does.* With it the risk %s: stochastic CVGM alone has %.3g.", describedOf(r, searches.StochasticAlone), riskOf(r, searches.StochasticAlone))
-	all.item("*What the CV gradient does.* The training gradient has %.3g without the penalty and %.3g with the same penalty and the same rule for its weight. Against the latter stochastic CVGM with penalty %s%s",
+	all.item("*Effect of the penalty.* With it the risk %s: without it stochastic CVGM has %.3g.", describedOf(r, searches.StochasticAlone), riskOf(r, searches.StochasticAlone))
+	all.item("*Effect of the CV gradient.* The training gradient has the risk %.3g without the penalty, and %.3g with the same penalty and the same rule for its weight. Against the training gradient with the penalty, the risk of stochastic CVGM with the penalty %s%s",
 		riskOf(r, searches.StochasticTraining), riskOf(r, searches.StochasticTrainPenalty), describedOf(r, searches.StochasticTrainPenalty), penaltyAlone(r))
 	return all.String()
 }
@@ -38,7 +38,7 @@ func penaltyAlone(r *searches.StochasticResult) string {
 	alone, _ := r.Find(searches.StochasticAlone)
 	trained, _ := r.Find(searches.StochasticTrainPenalty)
 	if d := trained.PenaltyLess.Difference; alone.PenaltyLess.Difference.Sign() < 0 && d.N > 1 && d.Sign() == 0 {
-		return ". So the penalty is what helps here, and the gradient of the CV loss adds nothing that is seen on these sets."
+		return ". So the penalty helps here, and no effect of the CV gradient is seen on these data sets."
 	}
 	return "."
 }

@@ -647,13 +647,13 @@ func TestFindingsChangeTheirWordsWithTheirVerdicts(t *testing.T) {
 		paperBox []*Measurement
 		want     string
 	}{
-		{-.5, nil, nil, "the CV loss is what helps"},
-		{-.5, []*Measurement{loss(-.5)}, nil, "the CV loss is what helps, and its gradient adds to that"},
-		{-.5, []*Measurement{loss(-.5)}, []*Measurement{loss(-.5)}, "the CV loss is what helps, and its gradient adds to that"},
-		{-.5, []*Measurement{loss(-.5)}, []*Measurement{loss(.01)}, "the CV loss is what helps; its gradient adds to that over random search in a wide box, not in the paper's"},
-		{-.5, []*Measurement{loss(-.5)}, []*Measurement{row(below(0, tenth), 0, .5, Measurement{})}, "the CV loss is what helps; its gradient adds to that over random search in a wide box, in the paper's that is open"},
-		{-.5, []*Measurement{loss(0)}, nil, "the CV loss is what helps, and a search without its gradient does as well"},
-		{-.5, []*Measurement{row(below(0, tenth), 0, .5, Measurement{})}, nil, "the CV loss is what helps; it is open whether its gradient adds to that"},
+		{-.5, nil, nil, "the CV loss helps"},
+		{-.5, []*Measurement{loss(-.5)}, nil, "the CV loss helps, and its gradient helps further"},
+		{-.5, []*Measurement{loss(-.5)}, []*Measurement{loss(-.5)}, "the CV loss helps, and its gradient helps further"},
+		{-.5, []*Measurement{loss(-.5)}, []*Measurement{loss(.01)}, "the CV loss helps; against random search its gradient helps further in a wide box, but not in the paper's"},
+		{-.5, []*Measurement{loss(-.5)}, []*Measurement{row(below(0, tenth), 0, .5, Measurement{})}, "the CV loss helps; against random search its gradient helps further in a wide box, and in the paper's that is open"},
+		{-.5, []*Measurement{loss(0)}, nil, "the CV loss helps, and a search without its gradient does as well"},
+		{-.5, []*Measurement{row(below(0, tenth), 0, .5, Measurement{})}, nil, "the CV loss helps; it is open whether its gradient helps further"},
 		{.5, nil, nil, "the CV loss does not help"},
 	} {
 		if got := penaltiesText(loss(c.loss), c.gradient, c.paperBox); got != c.want {
@@ -664,7 +664,7 @@ func TestFindingsChangeTheirWordsWithTheirVerdicts(t *testing.T) {
 		row(below(0, tenth), -.5, .05, Measurement{size: "8"}), row(below(0, tenth), .01, .05, Measurement{size: "20"}),
 		row(below(0, tenth), .3, .05, Measurement{size: "60"}), row(below(0, tenth), .1, .3, Measurement{size: "200"}), row(below(0, tenth), .4, .05, Measurement{size: "300"}),
 	}
-	if got, want := bySize(sizes), "helps at N = 8; harms at N = 60, 300; makes no difference that matters at N = 20; is not decided on at N = 200"; got != want {
+	if got, want := bySize(sizes), "helps at N = 8; harms at N = 60, 300; makes no difference that matters at N = 20, and is not decided at N = 200"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	share := func(holds, n int) experiment.Estimate {

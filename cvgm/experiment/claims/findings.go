@@ -78,17 +78,17 @@ func penaltiesText(loss *Measurement, gradient, paperBox []*Measurement) string 
 		return "the CV loss does not help"
 	}
 	if len(gradient) == 0 {
-		return "the CV loss is what helps"
+		return "the CV loss helps"
 	}
 	switch g := gradient[0]; {
 	case g.Verdict == Confirmed && len(paperBox) > 0 && !paperBox[0].holds():
-		return "the CV loss is what helps; its gradient adds to that over random search in a wide box, " + byVerdict{otherwise: "not in the paper's", open: "in the paper's that is open"}.text(paperBox[0])
+		return "the CV loss helps; against random search its gradient helps further in a wide box, " + byVerdict{otherwise: "but not in the paper's", open: "and in the paper's that is open"}.text(paperBox[0])
 	case g.Verdict == Confirmed:
-		return "the CV loss is what helps, and its gradient adds to that"
+		return "the CV loss helps, and its gradient helps further"
 	case g.Verdict == NotDecided:
-		return "the CV loss is what helps; it is open whether its gradient adds to that"
+		return "the CV loss helps; it is open whether its gradient helps further"
 	}
-	return "the CV loss is what helps, and a search without its gradient does as well"
+	return "the CV loss helps, and a search without its gradient does as well"
 }
 
 // bySize lists three groups of sizes: the CV loss helps, it harms, or it does neither by an amount
@@ -102,7 +102,7 @@ func bySize(of []*Measurement) string {
 	for _, w := range []struct {
 		help Help
 		what string
-	}{{Helps, "helps"}, {Harms, "harms"}, {Slight, "makes no difference that matters"}, {Undecided, "is not decided on"}} {
+	}{{Helps, "helps"}, {Harms, "harms"}, {Slight, "makes no difference that matters"}, {Undecided, "is not decided"}} {
 		if n := sizes[w.help]; n != nil {
 			words = append(words, w.what+" at N = "+strings.Join(n, ", "))
 		}
@@ -110,5 +110,6 @@ func bySize(of []*Measurement) string {
 	if words == nil {
 		return "is compared with the training loss"
 	}
-	return strings.Join(words, "; ")
+	last := len(words) - 1
+	return strings.Join(append(words[:max(0, last-1)], strings.Join(words[max(0, last-1):], ", and ")), "; ")
 }

@@ -39,7 +39,7 @@ func (c Comparison) String() string {
 	case c.Worse():
 		return fmt.Sprintf("worse than %s by %s %% [%s, %s]", c.With, percent(e.Mean), percent(e.Low), percent(e.High))
 	}
-	return fmt.Sprintf("not decided against %s: %s %% [%s, %s], where %s %% would have shown", c.With, percent(e.Mean), percent(e.Low), percent(e.High), percent(c.Shown))
+	return fmt.Sprintf("not decided against %s: %s %% [%s, %s]; a difference of %s %% would have shown", c.With, percent(e.Mean), percent(e.Low), percent(e.High), percent(c.Shown))
 }
 
 // percent writes a number with two significant digits, or without decimals from 10 on.
