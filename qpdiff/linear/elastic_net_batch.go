@@ -312,10 +312,6 @@ func (b *elasticNetBatch) vjp(w *qpdiff.Workspace, items []learn.BatchItem) {
 			continue
 		}
 		u := b.rows[i][:len(e.qp.act)]
-		if unsolved(u) {
-			items[i].Err = learner.Named(e, errUnsolved)
-			continue
-		}
 		refused := !e.Generalised || e.blur > dense.HiddenTol
 		d := qpdiff.Scratch[penalisedDerivative](w)
 		items[i].Err = learner.Named(e, d.products(&e.elasticNetFit, g, &e.qp, u, refused))

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/learntest/serial"
 	"cvgm/qpdiff/linear"
@@ -215,4 +216,52 @@ func renamed(err error) error {
 		return nil
 	}
 	return errors.New(strings.ReplaceAll(err.Error(), "embeddingNet", "ElasticNet"))
+}
+
+// TestElasticNetBatchBeyondTheRange checks nets whose numbers leave the range of floats: θ that
+// underflows is 0, and a derivative that overflows is reported as such, alone as in a batch.
+func TestElasticNetBatchBeyondTheRange(t *testing.T) {
+	serial.Test(t)
+	for _, on := range []bool{true, false} {
+		old := dense.SetVectors(on)
+		nets := make([]learn.BatchItem, 2)
+		for i := range nets {
+			// The features' units are so small that u of a large cotangent overflows; net 1 has
+			// fewer active features.
+			net, x := new(linear.ElasticNet), mat.NewDense(2, 2, []float64{0x1p-500, 0, 0, -0x1p-500})
+			nets[i] = learn.BatchItem{Learner: net, Theta: make([]float64, 2), Grad: &learn.Grad{Hyper: make([]float64, 2)}}
+			if err := net.Load(learn.Data{X: x, Y: []float64{1, float64(1 - i)}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		net := nets[0].Learner.(*linear.ElasticNet)
+		net.FitBatch(nil, nets, []float64{0x1p-520, math.MaxFloat64})
+		for i, item := range nets {
+			theta := make([]float64, 2)
+			item.Learner.Reset()
+			if err := item.Learner.Fit(theta, []float64{0x1p-520, math.MaxFloat64}); err != nil || item.Err != nil {
+				t.Fatal(err, item.Err)
+			}
+			for j := range theta {
+				if math.Float64bits(theta[j]) != 0 || math.Float64bits(item.Theta[j]) != 0 {
+					t.Errorf("vectors %v, net %d: θ %v of a batch, %v alone, want 0 without a sign", on, i, item.Theta, theta)
+				}
+			}
+		}
+		var w qpdiff.Workspace
+		net.FitBatch(&w, nets, []float64{0x1p-520, 0})
+		for i := range nets {
+			nets[i].DTheta = []float64{math.MaxFloat64, 0}
+			if err := nets[i].Learner.VJP(nil, nets[i].Grad, nets[i].DTheta); !errors.Is(err, qpdiff.ErrNotFinite) {
+				t.Errorf("vectors %v, net %d: error %v of a derivative that overflows", on, i, err)
+			}
+		}
+		net.VJPBatch(&w, nets)
+		for i, item := range nets {
+			if !errors.Is(item.Err, qpdiff.ErrNotFinite) {
+				t.Errorf("vectors %v, net %d of a batch: error %v of a derivative that overflows", on, i, item.Err)
+			}
+		}
+		dense.SetVectors(old)
+	}
 }

@@ -119,8 +119,9 @@ func (q *piecewiseQP) factorRegular() int {
 // errUnsolved is the error of a derivative whose system conjugate gradients cannot solve.
 var errUnsolved = check.ArgErrorf("Data", qpdiff.ErrIllPosed, "raise λ2 or drop features", "is so ill-conditioned that conjugate gradients do not solve the system of the derivative")
 
-// unsolved reports whether w is the result of a solveActive that failed.
-func unsolved(w []float64) bool { return len(w) > 0 && w[0] != w[0] }
+// unsolved reports whether w is the result of a solveActive in which conjugate gradients failed.
+// Other solves have entries that are not numbers only if a product overflows.
+func (q *piecewiseQP) unsolved(w []float64) bool { return q.iterative && len(w) > 0 && w[0] != w[0] }
 
 // residualFloor is the residual at which conjugate gradients end.
 func (q *piecewiseQP) residualFloor() float64 {

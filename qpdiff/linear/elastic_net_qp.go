@@ -139,6 +139,7 @@ func (q *piecewiseQP) activate() {
 		case v < 0:
 			side = -1
 		default:
+			q.x[j] = 0 // a descent that underflows leaves −0, or 0, by the way it is computed
 			continue
 		}
 		act[s], sgn[s] = j, side

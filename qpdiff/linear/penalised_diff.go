@@ -117,7 +117,7 @@ func (d *penalisedDerivative) adjoint(m penalisedModel, generalised bool, g *lea
 		g.Generalised = g.Generalised || learner.Wants(g)
 	}
 	u := q.solveActive(d.u, dtheta)
-	if unsolved(u) {
+	if q.unsolved(u) {
 		return errUnsolved
 	}
 	return d.products(m, g, q, u, refused)
@@ -286,7 +286,7 @@ func (d *penalisedDerivative) along(m penalisedModel, dtheta []float64, t *learn
 
 	if len(e.weak)+len(e.weakFree) == 0 {
 		w := e.qp.solveActive(d.u, b)
-		if unsolved(w) {
+		if e.qp.unsolved(w) {
 			return errUnsolved
 		}
 		clear(dtheta)
