@@ -168,11 +168,14 @@ func logitSet(offset, size float64) func(*synth.Stream, int) func() ([]float64, 
 	}
 }
 
-// trialLearners are the learners of the simulation, of numbers and of classes.
-var trialLearners = map[bool][]struct {
+// A namedLearner is a learner of a simulation.
+type namedLearner struct {
 	name    string
 	learner learn.Learner
-}{
+}
+
+// trialLearners are the learners of the simulation, of numbers and of classes.
+var trialLearners = map[bool][]namedLearner{
 	false: {{"elastic net", &linear.ElasticNet{}}, {"Huber", &linear.Huber{Intercept: true}}, {"kernel ridge", &kernel.Ridge{Intercept: true}}},
 	true:  {{"logistic", &linear.Logistic{Intercept: linear.UnpenalisedIntercept}}, {"sparse logistic", &linear.SparseLogistic{Intercept: true}}, {"linear SVM", &margin.SVM{}}},
 }
@@ -187,6 +190,11 @@ type drawnSet struct {
 
 // drawSet draws set number k of the populations: 50 to 200 rows of 5 to 20 features, with that many fresh rows.
 func drawSet(from []population, k, fresh int) drawnSet {
+	return drawSetOf(from, trialLearners, k, fresh)
+}
+
+// drawSetOf is drawSet with other learners of numbers and of classes. Each of them follows on each population.
+func drawSetOf(from []population, of map[bool][]namedLearner, k, fresh int) drawnSet {
 	src := synth.NewStream(uint64(k), from[0].name)
 	p := from[k%len(from)]
 	rows, n := int(50*math.Pow(4, src.Float64())), int(5*math.Pow(4, src.Float64()))
@@ -201,7 +209,7 @@ func drawSet(from []population, k, fresh int) drawnSet {
 		d.X = mat.NewDense(rows, len(x)/rows, x)
 		return d
 	}
-	learners := trialLearners[p.classes]
+	learners := of[p.classes]
 	l := learners[k/len(from)%len(learners)]
 	s := drawnSet{population: p, learner: l.name, tuner: Tuner{Learner: l.learner, Workers: 1}, data: draw(rows)}
 	for p.classes && min(countOf(s.data.Y, 1), countOf(s.data.Y, -1)) < 4 {

@@ -21,8 +21,8 @@ import (
 const (
 	looks = 9 // at the CV loss before the first descent, the default included
 	// kinkedLooks replaces it if the loss has kinks. Such a CV loss, for example with a hinge loss,
-	// has many valleys, and each descent ends in the valley in which it begins.
-	kinkedLooks = 25
+	// has hundreds of valleys, and each descent ends in the valley in which it begins.
+	kinkedLooks = 49
 	// tuneTol: a descent ends if a change of each hyperparameter by a factor e would lower the CV
 	// loss by at most this share, to first order.
 	tuneTol = 1e-4
@@ -47,9 +47,6 @@ const (
 	sameHyper = 1e-14
 	// widthEvals is the number of evaluations by which several widths raise the limit of a search.
 	widthEvals = 300
-	// sameLoss: two losses count as equal if they differ by less than this share of the constant
-	// prediction's loss.
-	sameLoss = 1e-6
 )
 
 // tuneSearch is a search on some rows.
@@ -232,6 +229,9 @@ func (s *tuneSearch) run() error {
 // mostEvals is the number of evaluations at which a search with all its parts ends.
 func (s *tuneSearch) mostEvals() int {
 	most := defaultEvals
+	if s.w.kinked() {
+		most = kinkedEvals
+	}
 	if s.freeWidths() > 1 {
 		most += widthEvals
 	}
@@ -287,19 +287,36 @@ func (s *tuneSearch) descents() error {
 	if !slices.Contains(s.free, true) || !args.Finite(s.best.Loss) {
 		return nil
 	}
+	from := s.descendAll
+	if s.w.kinked() {
+		from = s.raceAll
+	}
+	if err := from(); err != nil {
+		return err
+	}
+	return s.zeros()
+}
+
+// starts returns the best looks, of which two differ by at least the given share of a range.
+func (s *tuneSearch) starts(apart float64) (starts []Step) {
 	seen := slices.Clone(s.path)
 	slices.SortStableFunc(seen, func(a, b Step) int { return cmp.Compare(a.Loss, b.Loss) })
-	var starts []Step
 	for _, look := range seen {
 		if len(starts) == s.w.starts() || !args.Finite(look.Loss) {
 			break
 		}
 		if !slices.ContainsFunc(starts, func(other Step) bool { return s.distance(look.Hyper, other.Hyper) < apart }) {
 			starts = append(starts, look)
+			starts[len(starts)-1].Start = len(starts)
 		}
 	}
-	for k, start := range starts {
-		s.start = k + 1
+	return starts
+}
+
+// descendAll descends from each start, and moves on from the best point.
+func (s *tuneSearch) descendAll() error {
+	for _, start := range s.starts(apart) {
+		s.start = start.Start
 		if err := s.descend(start.Hyper); err != nil {
 			return err
 		}
@@ -313,11 +330,34 @@ func (s *tuneSearch) descents() error {
 		return err
 	}
 	if s.best.Loss < before { // a descent that ended at a kink may go on beside it
-		if err := s.descend(s.best.Hyper); err != nil {
-			return err
-		}
+		return s.descend(s.best.Hyper)
 	}
-	return s.zeros()
+	return nil
+}
+
+// raceAll lets the starts race, and descends from the best point.
+func (s *tuneSearch) raceAll() error {
+	if err := s.raceFrom(s.starts(raceApart)); err != nil {
+		return err
+	}
+	s.start = 0
+	if err := s.descend(s.best.Hyper); err != nil {
+		return err
+	}
+	return s.edges()
+}
+
+// raceFrom lets some starts race. Points of the path are not evaluated again.
+func (s *tuneSearch) raceFrom(starts []Step) error {
+	return s.race(starts, func(start int, x []float64) (float64, error) {
+		for _, step := range s.path {
+			if s.distance(step.Hyper, x) < samePoint {
+				return step.Loss, nil
+			}
+		}
+		s.start = start
+		return s.eval(nil, x)
+	})
 }
 
 // edges applies if the best point is at an upper bound of one kind. It looks at points at which

@@ -12,6 +12,10 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
+// sameLoss: two losses count as equal if they differ by less than this share of the constant
+// prediction's loss.
+const sameLoss = 1e-6
+
 // A space is a box of hyperparameters in logarithms, which a search explores.
 type space struct {
 	hyper []learn.Hyperparameter

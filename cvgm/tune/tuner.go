@@ -69,11 +69,12 @@ type Tuner struct {
 	// Seed seeds the random numbers of the folds. They come from math/rand/v2's PCG with Seed and 0
 	// as its state. Nothing else is random.
 	Seed uint64
-	// Starts is the number of descents. They begin at the best of the first evaluations. Zero: 3,
-	// and 5 for a loss with kinks ([cvgm.KinkedLoss]).
+	// Starts is the number of descents. They begin at the best of the first evaluations. Zero: 3.
+	// For a loss with kinks ([cvgm.KinkedLoss]), so many searches without gradients begin there.
+	// Their worse half stops each time that their steps are halved. Zero: 10.
 	Starts int
-	// MaxEvals bounds the evaluations of the CV loss in one search. Zero: 200, and 500 with a width for
-	// each feature.
+	// MaxEvals bounds the evaluations of the CV loss in one search. Zero: 200, 400 for a loss with
+	// kinks, and 300 more with a width for each feature.
 	MaxEvals int
 	// MaxTime is the time limit. The call may exceed it by the first evaluation, a pass over the
 	// data (a fit, for a learner that is not a [learn.ContextLearner]), one evaluation at the best
@@ -243,6 +244,7 @@ const (
 	defaultOuterFolds = 5
 	defaultStarts     = 3
 	defaultEvals      = 200
+	kinkedEvals       = 400
 	evalsPerStart     = 20  // as many are typical; by it the time left is estimated
 	atBoundFactor     = 1.5 // AtBound: within this factor of it
 	improvementUnit   = 1e-9
