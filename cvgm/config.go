@@ -144,9 +144,14 @@ func (c *Config) checkClasses(l learn.Learner) error {
 	if c.Centring != NoCentring {
 		return args.Bad("Config.Centring", qpdiff.ErrDomain, "use NoCentring and the learner's own intercept", "subtracts means from labels that are numbers of classes")
 	}
-	for i, y := range c.Data.Y {
-		if !(y >= 0 && y < float64(classes.Outputs())) || y != math.Trunc(y) {
-			return args.Bad("Config.Data.Y", qpdiff.ErrDomain, "give the numbers of the classes, from 0 on", "holds %v at index %d for %d classes", y, i, classes.Outputs())
+	return checkLabels("Config.Data.Y", c.Data.Y, classes.Outputs())
+}
+
+// checkLabels reports a label that is none of the numbers 0 to classes − 1.
+func checkLabels(arg string, labels []float64, classes int) error {
+	for i, y := range labels {
+		if !(y >= 0 && y < float64(classes)) || y != math.Trunc(y) {
+			return args.Bad(arg, qpdiff.ErrDomain, "give the numbers of the classes, from 0 on", "holds %v at index %d for %d classes", y, i, classes)
 		}
 	}
 	return nil

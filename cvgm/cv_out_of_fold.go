@@ -4,11 +4,13 @@ import (
 	"math"
 
 	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/portable"
 	"cvgm/cvgm/internal/sample"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 )
 
 // OutOfFold writes the prediction for each example at the last Eval or DataGradient to dst, one
@@ -24,6 +26,47 @@ func (cv *CV) OutOfFold(dst []float64) error {
 		return err
 	}
 	cv.meanOverSplits(dst, func(prediction, _ float64) float64 { return prediction })
+	return nil
+}
+
+// OutOfFoldClasses writes the probability of each class for each example to dst, of one row per
+// example and one column per class. Like the predictions of [CV.OutOfFold], it comes from splits
+// that validate on the example: the mean over several of them, and NaN without one. The errors are
+// OutOfFold's, and of kind qpdiff.ErrDomain unless the learner is a [learn.ClassLearner]. It
+// computes the predictions anew.
+func (cv *CV) OutOfFoldClasses(dst *mat.Dense) error {
+	l, ok := cv.fits[0].learner.(learn.ClassLearner)
+	if !ok {
+		return args.Bad("Config.Learner", qpdiff.ErrDomain, "use OutOfFold", "is a %T, which has one prediction", cv.fits[0].learner)
+	}
+	rows, classes := dst.Dims()
+	if rows != len(cv.c.Data.Y) || classes != l.Outputs() {
+		panic("cvgm: dst has the wrong shape")
+	}
+	if err := cv.checkEvaluated(); err != nil {
+		return err
+	}
+	counts := make([]float64, rows)
+	dst.Zero()
+	row := make([]float64, classes)
+	for j := range cv.fits {
+		f := &cv.fits[j]
+		f.joint.predict(f.prediction, f.theta, f.valX) // a gradient overwrote the decisions
+		for at, i := range f.split.Val {
+			for c := range row {
+				row[c] = f.joint.decisions[c*len(f.valY)+at]
+			}
+			portable.Softmax(row)
+			counts[i]++
+			floats.AddScaled(dst.RawRowView(i), 1, row)
+		}
+	}
+	for i, n := range counts {
+		if n == 0 {
+			n = math.NaN()
+		}
+		floats.Scale(1/n, dst.RawRowView(i))
+	}
 	return nil
 }
 

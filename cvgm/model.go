@@ -74,34 +74,6 @@ func (cv *CV) FinalContext(ctx context.Context, rows []int, alpha []float64) (*M
 	return m, nil
 }
 
-// FinalClasses is FinalContext for a [learn.ClassLearner]. It returns a model for each class, whose
-// prediction is the decision of the class. Model.LogOdds is not set, because only the difference of
-// two decisions is a log odds.
-func (cv *CV) FinalClasses(ctx context.Context, rows []int, alpha []float64) ([]*Model, error) {
-	l, ok := cv.fits[0].learner.(learn.ClassLearner)
-	if !ok {
-		return nil, args.Bad("Config.Learner", qpdiff.ErrDomain, "use Final", "is a %T, which has one model", cv.fits[0].learner)
-	}
-	whole, err := cv.fitModel(ctx, rows, alpha)
-	if err != nil {
-		return nil, err
-	}
-	models := make([]*Model, l.Outputs())
-	size := len(whole.Theta) / len(models)
-	for c := range models {
-		m := *whole
-		m.Theta, m.LogOdds = whole.Theta[c*size:][:size:size], false
-		if m.Freedom != nil {
-			m.Freedom = whole.Freedom[c*size:][:size:size]
-		}
-		if err := m.check(); err != nil {
-			return nil, args.At(err, "class %d", c)
-		}
-		models[c] = &m
-	}
-	return models, nil
-}
-
 // fitModel returns the model of the rows, with the whole θ of its learner.
 func (cv *CV) fitModel(ctx context.Context, rows []int, alpha []float64) (*Model, error) {
 	if err := cv.checkAlpha(alpha); err != nil {

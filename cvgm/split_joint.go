@@ -51,6 +51,14 @@ func (j *jointFit) predict(dst, theta []float64, x *mat.Dense) {
 			j.decisions[c*rows+i] = d
 		}
 	}
+	j.odds(dst)
+}
+
+// odds sets dst to the log odds of the rows' own classes by their decisions, and slopes to the
+// derivatives.
+func (j *jointFit) odds(dst []float64) {
+	rows := len(j.own)
+	classes := len(j.decisions) / max(1, rows)
 	for i, own := range j.own {
 		most, sum := math.Inf(-1), 0.0
 		for c := range classes {

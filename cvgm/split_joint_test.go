@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"cvgm/cvgm/internal/casetest"
+	"cvgm/cvgm/internal/sample"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/penalised"
@@ -65,9 +66,16 @@ func TestSeveralClasses(t *testing.T) {
 		}
 		want += sum / total / float64(len(c.Splits))
 	}
-	if !casetest.Near(loss, want, 1e-12) {
+	fromModels := 0.0
+	for _, s := range c.Splits { // the same by the functions of all models
+		models := casetest.Must(cv.FinalClasses(context.Background(), s.Train, alpha))(t)
+		val := learn.Data{X: gathered(c.Data.Dense(), s.Val), Y: sample.Pick(c.Data.Y, s.Val), Weights: sample.Pick(c.Data.Weights, s.Val)}
+		fromModels += casetest.Must(ClassRisk(models, c.Loss, val))(t) / float64(len(c.Splits))
+	}
+	if !casetest.Near(loss, want, 1e-12) || !casetest.Near(fromModels, want, 1e-12) {
 		t.Errorf("loss %v instead of %v", loss, want)
 	}
+	checkOutOfFoldClasses(t, c, cv, alpha)
 	for j := range alpha {
 		at := func(h float64) float64 {
 			moved := []float64{alpha[0], alpha[1]}
@@ -102,6 +110,37 @@ func TestSeveralClasses(t *testing.T) {
 	}
 }
 
+// checkOutOfFoldClasses compares the probabilities out of fold after a gradient with the means of the
+// models of the splits.
+func checkOutOfFoldClasses(t *testing.T, c Config, cv *CV, alpha []float64) {
+	t.Helper()
+	rows := len(c.Data.Y)
+	got, want, counts := mat.NewDense(rows, 3, nil), mat.NewDense(rows, 3, nil), make([]float64, rows)
+	casetest.OK(t, cv.OutOfFoldClasses(got))
+	for _, s := range c.Splits {
+		models := casetest.Must(cv.FinalClasses(context.Background(), s.Train, alpha))(t)
+		p := casetest.Must(ClassProbabilities(models, gathered(c.Data.Dense(), s.Val)))(t)
+		for at, i := range s.Val {
+			counts[i]++
+			for k := range 3 {
+				want.Set(i, k, want.At(i, k)+p.At(at, k))
+			}
+		}
+	}
+	for i, n := range counts {
+		for k := range 3 {
+			v := got.At(i, k)
+			if c.Data.Weights[i] == 0 || n == 0 {
+				if v == v {
+					t.Errorf("row %d without a judge has the probability %v", i, v)
+				}
+			} else if !casetest.Near(v, want.At(i, k)/n, 1e-9) {
+				t.Errorf("row %d, class %d: %v instead of %v", i, k, v, want.At(i, k)/n)
+			}
+		}
+	}
+}
+
 // A CV of several classes refuses what belongs to one prediction, and labels that are no classes.
 func TestSeveralClassesRefuse(t *testing.T) {
 	c := jointConfig(t)
@@ -111,6 +150,25 @@ func TestSeveralClassesRefuse(t *testing.T) {
 	}
 	one := casetest.Must(New(Config{Data: c.Data, Splits: c.Splits, Loss: SquaredError{}, Learner: func() learn.Learner { return new(penalised.GLM) }}))(t)
 	if _, err := one.FinalClasses(context.Background(), c.Splits[0].Train, []float64{1}); !errors.Is(err, qpdiff.ErrDomain) {
+		t.Error(err)
+	}
+	if err := one.OutOfFoldClasses(mat.NewDense(45, 3, nil)); !errors.Is(err, qpdiff.ErrDomain) {
+		t.Error(err)
+	}
+	if err := cv.OutOfFoldClasses(mat.NewDense(45, 3, nil)); !errors.Is(err, qpdiff.ErrNotFitted) {
+		t.Error(err)
+	}
+	models := casetest.Must(cv.FinalClasses(context.Background(), c.Splits[0].Train, []float64{1, 1}))(t)
+	if _, err := ClassProbabilities(models[:1], c.Data.X); !errors.Is(err, qpdiff.ErrShape) {
+		t.Error(err)
+	}
+	if _, err := ClassProbabilities([]*Model{models[0], nil}, c.Data.X); !errors.Is(err, qpdiff.ErrEmpty) {
+		t.Error(err)
+	}
+	if _, err := ClassProbabilities(models, nil); !errors.Is(err, qpdiff.ErrEmpty) {
+		t.Error(err)
+	}
+	if _, err := ClassRisk(models[:2], c.Loss, c.Data); !errors.Is(err, qpdiff.ErrDomain) { // labels up to 2
 		t.Error(err)
 	}
 	centred := c

@@ -3,6 +3,10 @@ package tune
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
 	"time"
 
 	"cvgm/cvgm"
@@ -14,6 +18,31 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 )
+
+// checkClasses reports labels that are not the numbers of so many classes, and a class without
+// rows that count. It names classes as table does, unless table is nil.
+func checkClasses(d learn.Data, classes int, table *table.Table) error {
+	if classes < 2 {
+		return args.Bad("Tuner.Learner", qpdiff.ErrDomain, "give the number of classes, two or more", "has %d classes", classes)
+	}
+	rows := make([]int, classes)
+	for i, y := range d.Y {
+		if !(y >= 0 && y < float64(classes)) || y != math.Trunc(y) {
+			return args.Bad("Data.Y", qpdiff.ErrDomain, "give the numbers of the classes, from 0 on", "holds %v at index %d for the %d classes of Tuner.Learner", y, i, classes)
+		}
+		if len(d.Weights) != len(d.Y) || d.Weights[i] > 0 {
+			rows[int(y)]++
+		}
+	}
+	if c := slices.Index(rows, 0); c >= 0 {
+		name := fmt.Sprint(c)
+		if table != nil {
+			name = strconv.Quote(table.Classes[c])
+		}
+		return args.Bad("Data.Y", qpdiff.ErrDomain, "give rows of it, or leave the class out", "has no row of the class %s that counts", name)
+	}
+	return nil
+}
 
 // begin checks t and the data, and completes c.
 func (t Tuner) begin(ctx context.Context, c cvgm.Config, table *table.Table) (*tuning, error) {
@@ -47,13 +76,17 @@ func (t Tuner) begin(ctx context.Context, c cvgm.Config, table *table.Table) (*t
 	if t.Intervals && learner.Convention().Loss == learn.PoissonLoss {
 		return nil, args.Bad("Tuner.Intervals", qpdiff.ErrDomain, "leave it unset", "is set for a learner that predicts logarithms, %T", learner)
 	}
-	if t.Intervals && allSigns(c.Data.Y) {
-		return nil, args.Bad("Tuner.Intervals", qpdiff.ErrDomain, "leave it unset: Risk.Classes judges classes", "is set for a target of two classes")
+	outputs := 0
+	if l, ok := learner.(learn.ClassLearner); ok {
+		outputs = l.Outputs()
+	}
+	if t.Intervals && (allSigns(c.Data.Y) || outputs > 0) {
+		return nil, args.Bad("Tuner.Intervals", qpdiff.ErrDomain, "leave it unset: Risk.Classes and Risk.Multiclass judge classes", "is set for a target of classes")
 	}
 	if t.Balanced {
 		if err := args.First(
 			args.BadIf(c.Data.Weights != nil, "Tuner.Balanced", qpdiff.ErrDomain, "set one of them", "is set together with Data.Weights"),
-			args.BadIf(!allSigns(c.Data.Y), "Tuner.Balanced", qpdiff.ErrDomain, "leave it unset, or use the labels ±1", "is set for labels other than ±1"),
+			args.BadIf(outputs == 0 && !allSigns(c.Data.Y), "Tuner.Balanced", qpdiff.ErrDomain, "leave it unset, or use the labels ±1", "is set for labels other than ±1"),
 		); err != nil {
 			return nil, err
 		}
@@ -63,6 +96,11 @@ func (t Tuner) begin(ctx context.Context, c cvgm.Config, table *table.Table) (*t
 	}
 	if err := args.Data("Data", c.Data, c.Prepare != nil); err != nil {
 		return nil, err
+	}
+	if _, ok := learner.(learn.ClassLearner); ok {
+		if err := checkClasses(c.Data, outputs, table); err != nil {
+			return nil, err
+		}
 	}
 	c.Learner, c.Generalised, c.Workers = learner.New, true, t.Workers
 	c.Standardise = !t.Raw && !learner.Convention().Raw
@@ -75,7 +113,7 @@ func (t Tuner) begin(ctx context.Context, c cvgm.Config, table *table.Table) (*t
 	if learner.Convention().Centred {
 		c.Centring = cvgm.MeanCentring
 	}
-	w := &tuning{Tuner: t, c: c, prepare: prepare, viewed: viewed, table: table, learner: learner, ctx: ctx, limit: ctx, began: began, out: &Tuned{}}
+	w := &tuning{Tuner: t, c: c, prepare: prepare, viewed: viewed, table: table, learner: learner, outputs: outputs, ctx: ctx, limit: ctx, began: began, out: &Tuned{}}
 	rows, columns := c.Data.X.Dims()
 	if w.entries = float64(rows) * float64(columns); asItIs {
 		w.entries = float64(c.Data.Stored())

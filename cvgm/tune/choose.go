@@ -35,7 +35,15 @@ func (w *tuning) candidate(cv *cvgm.CV, hyper []float64) (c Candidate, err error
 	if err := cv.OutOfFold(c.OutOfFold); err != nil {
 		return c, err
 	}
-	model, err := cv.FinalContext(w.ctx, sample.Complement(nil, len(w.c.Data.Y)), hyper)
+	rows := sample.Complement(nil, len(w.c.Data.Y))
+	if w.joint() {
+		models, err := cv.FinalClasses(w.ctx, rows, hyper)
+		if err != nil {
+			return c, err
+		}
+		return w.withModels(c, models)
+	}
+	model, err := cv.FinalContext(w.ctx, rows, hyper)
 	if err != nil {
 		return c, err
 	}
@@ -55,11 +63,25 @@ func (w *tuning) withModel(c Candidate, model *cvgm.Model) (Candidate, error) {
 	return c, err
 }
 
+// withModels is withModel for the models of several classes.
+func (w *tuning) withModels(c Candidate, models []*cvgm.Model) (Candidate, error) {
+	var err error
+	if w.table != nil {
+		if c.ClassPipeline, err = table.NewJoint(models); err != nil {
+			return c, err
+		}
+	}
+	c.ClassModels = models
+	c.TrainLoss, err = cvgm.ClassRisk(models, w.c.Loss, w.c.Data)
+	return c, err
+}
+
 // take makes a candidate the result.
 func (w *tuning) take(c Candidate) {
 	out := w.out
 	out.Hyper, out.Loss, out.StandardError, out.TrainLoss, out.Residual = c.Hyper, c.Loss, c.StandardError, c.TrainLoss, c.Residual
 	out.OutOfFold, out.Model, out.Pipeline = c.OutOfFold, c.Model, c.Pipeline
+	out.ClassModels, out.ClassPipeline = c.ClassModels, c.ClassPipeline
 }
 
 // choose replaces the winner by a constant prediction or the defaults if they are better, and
@@ -139,7 +161,7 @@ func (w *tuning) warnFirst(kind WarningKind, format string, args ...any) {
 // constantCandidate is the best constant prediction for all data.
 func (w *tuning) constantCandidate() (Candidate, error) {
 	out := w.out
-	if out.Model == nil {
+	if !out.fitted() {
 		return Candidate{}, args.Bad("Model", qpdiff.ErrEmpty, "let the search end", "is nil")
 	}
 	c := Candidate{Hyper: out.Hyper, Loss: out.ConstantLoss, Residual: math.NaN(), OutOfFold: slices.Repeat([]float64{math.NaN()}, len(w.c.Data.Y))}
@@ -152,9 +174,10 @@ func (w *tuning) constantCandidate() (Candidate, error) {
 	rows = slices.Compact(rows)
 	losses, counts := make([]float64, len(w.c.Data.Y)), make([]float64, len(w.c.Data.Y))
 	for _, s := range out.Splits {
-		p := w.constantOn(s.Train)
+		constant := w.constantOn(s.Train)
 		for _, i := range s.Val {
-			loss, _ := w.c.Loss.Eval(p, w.c.Data.Y[i])
+			p := w.of(constant, i)
+			loss := w.loss(p, i)
 			if counts[i]++; counts[i] == 1 {
 				c.OutOfFold[i] = 0
 			}
@@ -163,14 +186,31 @@ func (w *tuning) constantCandidate() (Candidate, error) {
 		}
 	}
 	c.StandardError = assess.Rows{Weights: sample.Relative(w.c.Data.Weights, rows)}.StandardError(sample.Pick(losses, rows))
+	if w.joint() {
+		return w.withModels(c, w.constantModels(w.rows()))
+	}
 	return w.withModel(c, w.constantModel(w.rows()))
 }
 
 // constantModel is the best constant prediction on the rows, as a model with the columns of the
 // tuned one.
 func (w *tuning) constantModel(rows []int) *cvgm.Model {
-	model := *w.out.Winner.Model
-	model.Kernel, model.Predictor, model.Hyper = nil, nil, nil
-	model.Theta, model.Intercept = make([]float64, len(model.Mean)), w.constantOn(rows)
-	return &model
+	return withoutFeatures(w.out.Winner.Model, w.constantOn(rows)[0])
+}
+
+// constantModels is constantModel for several classes.
+func (w *tuning) constantModels(rows []int) []*cvgm.Model {
+	models := slices.Clone(w.out.Winner.ClassModels)
+	for c, share := range classShares(sample.Pick(w.c.Data.Y, rows), sample.Relative(w.c.Data.Weights, rows), w.outputs) {
+		models[c] = withoutFeatures(models[c], math.Log(share))
+	}
+	return models
+}
+
+// withoutFeatures returns m with the same prediction for all rows.
+func withoutFeatures(m *cvgm.Model, prediction float64) *cvgm.Model {
+	flat := *m
+	flat.Kernel, flat.Predictor, flat.Hyper, flat.Freedom = nil, nil, nil, nil
+	flat.Theta, flat.Intercept = make([]float64, len(m.Mean)), prediction
+	return &flat
 }

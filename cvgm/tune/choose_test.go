@@ -13,6 +13,7 @@ import (
 	"cvgm/cvgm/tune/assess"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
+	"cvgm/qpdiff/penalised"
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/mat"
@@ -93,6 +94,15 @@ func TestTuneTakesTheConstantOfClasses(t *testing.T) {
 	}
 	if p := casetest.Must(tuned.Pipeline.Probability(rows))(t); slices.Min(p) != slices.Max(p) {
 		t.Errorf("probabilities %v", p)
+	}
+}
+
+// Degrees of freedom of the tuned model do not stay with a constant one.
+func TestTuneTakesTheConstantOfDegreesOfFreedom(t *testing.T) {
+	tuner, d := overfitted()
+	tuner.Learner, tuner.Fixed, tuner.OuterFolds = &penalised.GLM{Intercept: true}, map[string]float64{"λ[0]": 1e-6}, -1
+	if tuned := mustTune(t, tuner, d); tuned.Choice != ChoseConstant || tuned.Model.Freedom != nil || tuned.Winner.Model.Freedom == nil {
+		t.Errorf("%v", tuned)
 	}
 }
 

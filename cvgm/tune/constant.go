@@ -8,6 +8,8 @@ import (
 	"cvgm/cvgm/internal/args"
 	"cvgm/cvgm/internal/sample"
 	"cvgm/qpdiff"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // constantLoss is the CV loss of the best constant prediction on each split's training rows.
@@ -15,12 +17,12 @@ func (w *tuning) constantLoss(splits []cvgm.Split) (float64, error) {
 	var total float64
 	missed := false // a label
 	for _, s := range splits {
-		c := w.constantOn(s.Train)
+		constant := w.constantOn(s.Train)
 		weights := sample.Relative(w.c.Data.Weights, s.Val)
 		var loss float64
 		for at, i := range s.Val {
-			l, _ := w.c.Loss.Eval(c, w.c.Data.Y[i])
-			loss += weights.At(at) * l
+			c := w.of(constant, i)
+			loss += weights.At(at) * w.loss(c, i)
 			missed = missed || c != w.c.Data.Y[i]
 		}
 		total += loss / weights.Total(len(s.Val))
@@ -41,24 +43,50 @@ func (w *tuning) constantLoss(splits []cvgm.Split) (float64, error) {
 // smallestLoss is the smallest number with all digits. Losses below it underflow.
 const smallestLoss = 0x1p-1022
 
+// A baseline is the best constant prediction: one number or, for a model of several classes, the log
+// odds of each class.
+type baseline []float64
+
+// of returns the prediction for row i.
+func (w *tuning) of(b baseline, i int) float64 {
+	if w.joint() {
+		return b[int(w.c.Data.Y[i])]
+	}
+	return b[0]
+}
+
+// loss is the validation loss of a prediction for row i.
+func (w *tuning) loss(prediction float64, i int) float64 {
+	label := w.c.Data.Y[i]
+	if w.joint() {
+		label = 1
+	}
+	loss, _ := w.c.Loss.Eval(prediction, label)
+	return loss
+}
+
 // constantOn is constantOf for the labels of the rows.
-func (w *tuning) constantOn(rows []int) float64 {
+func (w *tuning) constantOn(rows []int) baseline {
 	rows = sample.Positive(rows, w.c.Data.Weights)
 	return w.constantOf(sample.Pick(w.c.Data.Y, rows), sample.Relative(w.c.Data.Weights, rows))
 }
 
 // constantOf returns the constant prediction of lowest mean loss on the labels, for a convex loss.
 // For other losses it returns the best of three predictions: the smallest label, the largest label,
-// and the point between them that bisection finds.
-func (w *tuning) constantOf(labels []float64, weights sample.Weights) float64 {
+// and the point between them that bisection finds. For several classes it returns the log odds of
+// the shares, whatever the loss is.
+func (w *tuning) constantOf(labels []float64, weights sample.Weights) baseline {
+	if w.joint() {
+		return classOdds(labels, weights, w.outputs)
+	}
 	switch w.c.Loss.(type) {
 	case cvgm.SquaredError:
-		return runningMean(labels, weights)
+		return baseline{runningMean(labels, weights)}
 	case cvgm.AbsoluteError:
-		return median(labels, weights)
+		return baseline{median(labels, weights)}
 	}
 	if w.classes() { // two labels in place of N make this much cheaper than a fit
-		labels, weights = classWeights(labels, weights)
+		labels, weights = classWeights(labels, weights, w.classLabels())
 	}
 	slope := func(p float64) float64 { return slopeAt(w.c.Loss, p, labels, weights) }
 	low, high := slices.Min(labels), slices.Max(labels)
@@ -91,7 +119,28 @@ func (w *tuning) constantOf(labels []float64, weights sample.Weights) float64 {
 			best, lowest = p, loss
 		}
 	}
-	return best
+	return baseline{best}
+}
+
+// classShares returns the share of each class in the weight of the labels.
+func classShares(labels []float64, weights sample.Weights, classes int) []float64 {
+	shares := make([]float64, classes)
+	for i, y := range labels {
+		shares[int(y)] += weights.At(i)
+	}
+	floats.Scale(1/floats.Sum(shares), shares)
+	return shares
+}
+
+// classOdds returns the log odds of each class. The odds are the sums of the shares, which no
+// difference from 1 makes inexact.
+func classOdds(labels []float64, weights sample.Weights, classes int) baseline {
+	shares := classShares(labels, weights, classes)
+	odds := make(baseline, classes)
+	for c, share := range shares {
+		odds[c] = math.Log(share / (floats.Sum(shares[:c]) + floats.Sum(shares[c+1:])))
+	}
+	return odds
 }
 
 // runningMean returns the mean of y, whose sum may overflow.
@@ -121,9 +170,9 @@ func slopeAt(loss cvgm.Loss, p float64, labels []float64, weights sample.Weights
 	return total
 }
 
-// classWeights returns the labels that there are among ±1, with their total weights.
-func classWeights(y []float64, weights sample.Weights) (labels []float64, totals sample.Weights) {
-	for _, label := range []float64{-1, 1} {
+// classWeights returns those of the labels that there are in y, with their total weights.
+func classWeights(y []float64, weights sample.Weights, all []float64) (labels []float64, totals sample.Weights) {
+	for _, label := range all {
 		var total float64
 		for i, v := range y {
 			if v == label {

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"cvgm/cvgm"
+
+	"gonum.org/v1/gonum/mat"
 )
 
 // A contender is what the outer folds judge.
@@ -22,10 +24,21 @@ const (
 type repeat struct {
 	folds       []cvgm.Split
 	predictions [contenders][]float64 // of each row; NaN: of no fold, or the fit failed
+	classes     *mat.Dense            // the tuned probabilities of several classes for each row, NaN as there; else nil
 }
 
-func newRepeat(folds []cvgm.Split, rows int) *repeat {
+// foldPredictions has the predictions for the validation rows of an outer fold, and for all rows the
+// probabilities that [repeat] has.
+type foldPredictions struct {
+	predictions [contenders][]float64
+	classes     *mat.Dense
+}
+
+func newRepeat(folds []cvgm.Split, rows, classes int) *repeat {
 	r := &repeat{folds: folds}
+	if classes > 0 {
+		r.classes = mat.NewDense(rows, classes, slices.Repeat([]float64{math.NaN()}, rows*classes))
+	}
 	for c := range r.predictions {
 		r.predictions[c] = slices.Repeat([]float64{math.NaN()}, rows)
 	}
@@ -33,10 +46,15 @@ func newRepeat(folds []cvgm.Split, rows int) *repeat {
 }
 
 // add takes the predictions for the validation rows of a fold.
-func (r *repeat) add(fold cvgm.Split, made [contenders][]float64) {
-	for c, predictions := range made {
+func (r *repeat) add(fold cvgm.Split, made foldPredictions) {
+	for c, predictions := range made.predictions {
 		for at, p := range predictions {
 			r.predictions[c][fold.Val[at]] = p
+		}
+	}
+	if r.classes != nil {
+		for _, i := range fold.Val {
+			r.classes.SetRow(i, made.classes.RawRowView(i))
 		}
 	}
 }

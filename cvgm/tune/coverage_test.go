@@ -60,7 +60,7 @@ func cover(t *testing.T, s drawnSet) (*covered, error) {
 	}
 	constant := w.constantOn(w.rows())
 	for _, y := range s.fresh.Y {
-		l, _ := loss.Eval(constant, y)
+		l, _ := loss.Eval(constant[0], y)
 		risks[ofConstant] += l / float64(len(s.fresh.Y))
 	}
 	n := len(s.data.Y)

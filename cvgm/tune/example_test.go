@@ -142,21 +142,31 @@ func ExampleTuner() {
 	// Output: [λ1 λ2] 0 true true true <nil>
 }
 
-// Three classes: a model for each against the others.
+// Three classes: one model with probabilities of all, judged by outer folds. The pipeline predicts
+// from texts.
 func ExampleTuner_TuneClasses() {
 	text := "petal,sepal,kind\n"
 	for i := range 45 {
-		text += fmt.Sprintf("%d,%d,%s\n", i%3*10+i%7, i%5+i%3, []string{"iris", "rose", "lily"}[i%3])
+		text += fmt.Sprintf("%d,%d,%s\n", i%3*6+i%11, i%5+i%3, []string{"iris", "rose", "lily"}[i%3])
 	}
 	flowers, err := table.ReadCSV(strings.NewReader(text), "kind")
 	if err != nil {
 		panic(err)
 	}
-	tuned, err := tune.Tuner{OuterFolds: -1}.TuneClasses(context.Background(), flowers)
+	var tuned *tune.TunedClasses
+	tuned, err = tune.Tuner{OuterFolds: 3, Repeats: 1}.TuneClasses(context.Background(), flowers)
 	if err != nil {
 		panic(err)
 	}
-	found, err := tuned.Class(flowers.Rows([]int{0, 1, 2}))
-	fmt.Println(tuned.Classes, found, err)
-	// Output: [iris lily rose] [iris rose lily] <nil>
+	m := tuned.Metrics
+	fmt.Printf("accuracy above %.2f: %v; log loss below ln 3: %v\n", m.Majority, m.Accuracy > m.Majority, m.Probabilities.LogLoss < math.Log(3))
+	pipeline, err := tuned.Pipeline()
+	if err != nil {
+		panic(err)
+	}
+	class, err := pipeline.PredictRecord(map[string]string{"petal": "14", "sepal": "5"})
+	fmt.Println(pipeline.Classes(), class, err)
+	// Output:
+	// accuracy above 0.33: true; log loss below ln 3: true
+	// [iris lily rose] lily <nil>
 }

@@ -62,10 +62,10 @@ func (w *tuning) draw(src cvgm.Source, rows []int, folds int, arg string) ([]cvg
 	switch {
 	case w.Groups != nil:
 		splits, err = cvgm.GroupedKFold(src, sample.Pick(w.Groups, rows), folds)
-	case w.classes():
+	case w.stratified():
 		y := sample.Pick(w.c.Data.Y, rows)
 		if w.table != nil { // StratifiedKFold would name the label and its index
-			for _, label := range []float64{-1, 1} {
+			for _, label := range w.classLabels() {
 				if rows := countOf(y, label); rows == 1 {
 					return nil, args.Bad("Table", qpdiff.ErrDomain, "give more rows of it, or merge or remove the class", "has one row of the class %s", w.label(label))
 				}
@@ -89,6 +89,26 @@ func (w *tuning) draw(src cvgm.Source, rows []int, folds int, arg string) ([]cvg
 		}
 	}
 	return splits, nil
+}
+
+// checkTrained reports a split that trains on no row of one of several classes: no model could
+// predict it.
+func (w *tuning) checkTrained(splits []cvgm.Split) error {
+	if !w.joint() {
+		return nil
+	}
+	for j, s := range splits {
+		trained := make([]bool, w.outputs)
+		for _, i := range s.Train {
+			if w.weight(i) > 0 {
+				trained[int(w.c.Data.Y[i])] = true
+			}
+		}
+		if c := slices.Index(trained, false); c >= 0 {
+			return args.Bad("Split", qpdiff.ErrDomain, "give more rows or groups of it, merge or remove the class, or draw other splits", "number %d trains on no row of the class %s", j, w.label(float64(c)))
+		}
+	}
+	return nil
 }
 
 // restrict returns the splits, limited to the given rows. It leaves out splits that then have no

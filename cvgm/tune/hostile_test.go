@@ -95,8 +95,8 @@ func TestTuneConstantPrediction(t *testing.T) {
 		{cvgm.SquaredHinge{}, []float64{-1, 1, 1, 1}, .5},
 	} {
 		w := &tuning{c: cvgm.Config{Loss: test.loss, Data: learn.Data{Y: test.y}}}
-		if got := w.constantOn(sample.Complement(nil, len(test.y))); math.Abs(got-test.want) > 1e-12 {
-			t.Errorf("%T of %v: %v, want %v", test.loss, test.y, got, test.want)
+		if got := w.constantOn(sample.Complement(nil, len(test.y))); math.Abs(got[0]-test.want) > 1e-12 {
+			t.Errorf("%T of %v: %v, want %v", test.loss, test.y, got[0], test.want)
 		}
 	}
 }

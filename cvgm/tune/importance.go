@@ -54,7 +54,7 @@ const defaultRepeats = 10
 // for a constant prediction and for a sparse X. Importance also returns the error of a fit that
 // fails, and ctx's error if ctx ends.
 func (t *Tuned) Importance(ctx context.Context, repeats int, seed uint64) ([]Importance, error) {
-	if t == nil || t.Model == nil {
+	if t == nil || !t.fitted() {
 		return nil, args.Bad("Tuned", qpdiff.ErrEmpty, "let the search end", "has no model")
 	}
 	x := t.Config.Data.Dense()
@@ -130,13 +130,13 @@ func (t *Tuned) exchange(ctx context.Context, cv *cvgm.CV, s cvgm.Split, columns
 	if n := len(sample.Positive(s.Train, t.Config.Data.Weights)); n < 2 {
 		return args.Bad("Tuned.Splits", qpdiff.ErrShape, "use larger training sets", "train on %d example", n)
 	}
-	m, err := cv.FinalContext(ctx, s.Train, t.Hyper)
+	risk, err := t.riskOf(ctx, cv, s.Train)
 	if err != nil {
 		return err
 	}
 	x := t.Config.Data.Dense()
 	val := t.part(s.Val)
-	before, err := m.Risk(t.Config.Loss, val)
+	before, err := risk(val)
 	if err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func (t *Tuned) exchange(ctx context.Context, cv *cvgm.CV, s cvgm.Split, columns
 					exchanged.Set(at, j, x.At(order[i], j))
 				}
 			}
-			after, err := m.Risk(t.Config.Loss, val)
+			after, err := risk(val)
 			if err != nil {
 				return args.At(err, "columns %d exchanged", group)
 			}
@@ -165,6 +165,16 @@ func (t *Tuned) exchange(ctx context.Context, cv *cvgm.CV, s cvgm.Split, columns
 		}
 	}
 	return nil
+}
+
+// riskOf fits the learner to the rows, and returns the risk of the model as a function of the data.
+func (t *Tuned) riskOf(ctx context.Context, cv *cvgm.CV, rows []int) (func(learn.Data) (float64, error), error) {
+	if t.ClassModels != nil {
+		models, err := cv.FinalClasses(ctx, rows, t.Hyper)
+		return func(d learn.Data) (float64, error) { return cvgm.ClassRisk(models, t.Config.Loss, d) }, err
+	}
+	m, err := cv.FinalContext(ctx, rows, t.Hyper)
+	return func(d learn.Data) (float64, error) { return m.Risk(t.Config.Loss, d) }, err
 }
 
 // part returns the named rows of the data, which are dense.

@@ -7,9 +7,29 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
+// measureClasses is measureRisk for several classes.
+func (w *tuning) measureClasses(r *Risk, done []*repeat) {
+	var samples []assess.ClassSample
+	for _, one := range done {
+		s := assess.ClassSample{Y: w.c.Data.Y, Decisions: one.classes}
+		if !w.Balanced {
+			s.Weights = w.c.Data.Weights
+		}
+		samples = append(samples, s)
+		r.Outer, r.OutOfFold = append(r.Outer, one.folds), append(r.OutOfFold, one.predictions[ofTuning])
+	}
+	if m, err := assess.ClassifyMulti(true, samples...); err == nil {
+		r.Multiclass = &m
+	}
+}
+
 // measureRisk sets the predictions of the repeats and their metrics. If predictions are logarithms
 // of means, it uses e to their power. A prediction that is not finite leaves no metrics.
 func (w *tuning) measureRisk(r *Risk, done []*repeat) {
+	if w.joint() {
+		w.measureClasses(r, done)
+		return
+	}
 	var samples []assess.Sample
 	for _, one := range done {
 		s := assess.Sample{Y: w.c.Data.Y, Predictions: one.predictions[ofTuning]}

@@ -13,10 +13,18 @@ import (
 // pinball loss.
 func (w *tuning) warnOfOtherLoss() {
 	usual := usualLosses[w.learner.Convention().Loss]
-	if _, huber := w.learner.(*linear.Huber); usual == nil || huber && robust(w.c.Loss) || proportional(w.c.Loss, usual, w.c.Data.Y) {
+	if _, huber := w.learner.(*linear.Huber); usual == nil || huber && robust(w.c.Loss) || proportional(w.c.Loss, usual, w.lossLabels()) {
 		return
 	}
 	w.warn(OtherLoss, "The validation loss, %s, is not what the fit of %T minimises, which is near %s: the search tunes the penalties alone for it. A learner of that loss may be far better.", lossName(w.c.Loss), w.learner, lossName(usual))
+}
+
+// lossLabels returns the labels against which the loss judges predictions.
+func (w *tuning) lossLabels() []float64 {
+	if w.joint() {
+		return []float64{1}
+	}
+	return w.c.Data.Y
 }
 
 // robust reports whether l is the loss of Huber or the absolute one. Such a loss differs from the

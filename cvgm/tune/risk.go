@@ -15,6 +15,8 @@ import (
 	"cvgm/cvgm/internal/sample"
 	"cvgm/cvgm/tune/assess"
 	"cvgm/qpdiff"
+
+	"gonum.org/v1/gonum/mat"
 )
 
 // outerFolds returns the number of outer folds; none is −1.
@@ -87,7 +89,7 @@ func (w *tuning) nested(rows []int, folds, number, repeats int) (*repeat, int, e
 	if err != nil {
 		return nil, 0, err
 	}
-	r := newRepeat(outer, len(w.c.Data.Y))
+	r := newRepeat(outer, len(w.c.Data.Y), w.outputs)
 	for j, fold := range outer {
 		w.stage = fmt.Sprintf("outer fold %d of %d", j+1, len(outer))
 		if repeats > 1 {
@@ -171,7 +173,7 @@ func (w *tuning) lossesOf(c contender, rows []int, done []*repeat) (losses [][]f
 		for at, i := range rows {
 			one[at] = math.Inf(1)
 			if p := r.predictions[c][i]; p == p {
-				one[at], _ = w.c.Loss.Eval(p, w.c.Data.Y[i])
+				one[at] = w.loss(p, i)
 			}
 		}
 		losses = append(losses, one)
@@ -219,8 +221,7 @@ func (w *tuning) outer(rows []int, folds, number int) ([]cvgm.Split, error) {
 // outerFold searches on the training rows of an outer split. It returns the predictions for the
 // validation rows, nil for the default or the rival if it fails. In the first repeat it also makes
 // models for intervals.
-func (w *tuning) outerFold(outer cvgm.Split, number int) ([contenders][]float64, error) {
-	var made [contenders][]float64
+func (w *tuning) outerFold(outer cvgm.Split, number int) (made foldPredictions, err error) {
 	folds := 0
 	if w.Tuner.Splits == nil {
 		if folds = min(len(w.out.Splits), w.mostFolds(outer.Train)); folds < 2 {
@@ -264,7 +265,13 @@ func (w *tuning) outerFold(outer cvgm.Split, number int) ([contenders][]float64,
 		if err := cv.OutOfFold(predictions); err != nil {
 			return err
 		}
-		made[k] = sample.Pick(predictions, outer.Val)
+		made.predictions[k] = sample.Pick(predictions, outer.Val)
+		if w.joint() && k == ofTuning {
+			made.classes = mat.NewDense(len(c.Data.Y), w.outputs, nil)
+			if err := cv.OutOfFoldClasses(made.classes); err != nil {
+				return err
+			}
+		}
 		if w.Intervals && number == 0 {
 			models[k] = w.foldModel(cv, s.cv, outer, hyper)
 		}
@@ -282,10 +289,13 @@ func (w *tuning) outerFold(outer cvgm.Split, number int) ([contenders][]float64,
 	}
 	w.judged = append(w.judged, judged{outer, s.best.Hyper, byDefault})
 	w.foldModels = append(w.foldModels, models)
-	made[ofConstant] = slices.Repeat([]float64{w.constantOn(outer.Train)}, len(outer.Val))
+	constant := w.constantOn(outer.Train)
+	for _, i := range outer.Val {
+		made.predictions[ofConstant] = append(made.predictions[ofConstant], w.of(constant, i))
+	}
 	if w.rival == nil {
 		return made, nil
 	}
-	made[ofRival], err = w.rivalOn(outer, splits)
+	made.predictions[ofRival], err = w.rivalOn(outer, splits)
 	return made, err
 }

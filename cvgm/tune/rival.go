@@ -24,7 +24,7 @@ const rivalLooks = 9
 // than the learner.
 func (w *tuning) newRival() (*rival, error) {
 	_, odds := w.c.Loss.(cvgm.LogisticLoss)
-	same := false
+	same := w.joint() // a ridge is of one prediction
 	switch w.learner.(type) {
 	case *linear.Logistic:
 		same = odds
@@ -127,8 +127,7 @@ func (w *tuning) groupMeans(outer cvgm.Split, splits []cvgm.Split) ([]float64, e
 		for _, s := range splits {
 			weights := sample.Relative(w.c.Data.Weights, s.Val)
 			for at, p := range w.meansOf(j, s) {
-				l, _ := w.c.Loss.Eval(p, w.c.Data.Y[s.Val[at]])
-				loss += weights.At(at) * l / weights.Total(len(s.Val))
+				loss += weights.At(at) * w.loss(p, s.Val[at]) / weights.Total(len(s.Val))
 			}
 		}
 		if loss < lowest {
@@ -156,25 +155,26 @@ func (w *tuning) meansOf(j int, s cvgm.Split) []float64 {
 		}
 	}
 	one := relative.Total(len(rows)) / float64(len(rows))
-	means := map[float64]float64{}
+	means := map[float64]baseline{}
 	for v := range labels {
-		if w.classes() {
-			ys, totals := classWeights(sample.Pick(w.c.Data.Y, rows), relative)
+		if w.stratified() {
+			ys, totals := classWeights(sample.Pick(w.c.Data.Y, rows), relative, w.classLabels())
 			labels[v] = append(labels[v], ys...)
 			for _, total := range totals {
 				weights[v] = append(weights[v], total/float64(len(rows)))
 			}
 		} else {
-			labels[v], weights[v] = append(labels[v], whole), append(weights[v], one)
+			labels[v], weights[v] = append(labels[v], whole[0]), append(weights[v], one)
 		}
 		means[v] = w.constantOf(labels[v], weights[v])
 	}
 	predictions := make([]float64, len(s.Val))
 	for at, i := range s.Val {
 		mean, known := means[level(i)]
-		if predictions[at] = mean; !known {
-			predictions[at] = whole
+		if !known {
+			mean = whole
 		}
+		predictions[at] = w.of(mean, i)
 	}
 	return predictions
 }

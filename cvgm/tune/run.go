@@ -195,7 +195,7 @@ func (w *tuning) judge(s *tuneSearch) {
 	if s.flat {
 		w.warn(NoInformation, "No feature varies: the model predicts the same for all examples.")
 	}
-	if w.classes() {
+	if w.stratified() {
 		for j, split := range s.splits {
 			if len(split.Val) > 1 && constant(sample.Pick(w.c.Data.Y, split.Val)) {
 				w.warn(OneClass, "Split %d validates on examples of the class %s alone.", j, w.label(w.c.Data.Y[split.Val[0]]))

@@ -100,6 +100,9 @@ func (w *tuning) load(c cvgm.Config) (*cvgm.CV, error) {
 func (w *tuning) newSearch(rows []int, splits []cvgm.Split) (*tuneSearch, error) {
 	c := w.c
 	c.Splits = splits
+	if err := w.checkTrained(splits); err != nil {
+		return nil, err
+	}
 	if w.Progress != nil && w.large() {
 		w.Progress(Progress{Stage: "loading", Evaluations: w.evaluations, Loss: math.NaN(), Best: math.Inf(1), Elapsed: time.Since(w.began)})
 	}

@@ -4,9 +4,7 @@ import (
 	"context"
 
 	"cvgm/cvgm"
-	"cvgm/cvgm/internal/args"
 	"cvgm/cvgm/table"
-	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
 )
 
@@ -42,55 +40,6 @@ func (t Tuner) TuneTable(ctx context.Context, table *table.Table) (*Tuned, error
 		t.Groups = table.Groups
 	}
 	return t.tune(ctx, cvgm.Config{Data: d, Prepare: encoder}, table)
-}
-
-// TuneClasses tunes one learner for each class of the table's target against all others
-// ([table.Table.Binary]). The seed of the folds is the same for all. For a target of two classes
-// use TuneTable. An error names the class, and comes with the finished classes.
-func (t Tuner) TuneClasses(ctx context.Context, table *table.Table) (*TunedClasses, error) {
-	if table == nil {
-		return nil, args.Bad("table", qpdiff.ErrEmpty, "read one with CSV.Read", "is nil")
-	}
-	if len(table.Classes) < 3 {
-		return nil, args.Bad("table", qpdiff.ErrDomain, "use TuneTable", "has %d classes in its target %q", len(table.Classes), table.Target)
-	}
-	all := &TunedClasses{}
-	for _, class := range table.Classes {
-		binary, err := table.Binary(class)
-		if err != nil {
-			return all, err
-		}
-		tuned, err := t.TuneTable(ctx, binary)
-		if err != nil {
-			return all, args.At(err, "class %q", class)
-		}
-		all.Classes = append(all.Classes, class)
-		all.Tuned = append(all.Tuned, tuned)
-	}
-	return all, nil
-}
-
-// Pipeline returns the models as one pipeline. It predicts classes and probabilities from texts and
-// records, and can be written as JSON.
-func (c *TunedClasses) Pipeline() (*table.OneVsRest, error) {
-	var pipelines []*table.Pipeline
-	for k, tuned := range c.Tuned {
-		if tuned == nil {
-			return nil, args.Bad("TunedClasses.Tuned", qpdiff.ErrEmpty, "keep what TuneClasses returned", "is nil for class %q", c.Classes[k])
-		}
-		pipelines = append(pipelines, tuned.Pipeline)
-	}
-	return table.NewOneVsRest(pipelines)
-}
-
-// Class returns, for each row of a table, the class whose model has the largest decision value. It
-// returns the errors of Pipeline and of [table.OneVsRest.Class].
-func (c *TunedClasses) Class(t *table.Table) ([]string, error) {
-	p, err := c.Pipeline()
-	if err != nil {
-		return nil, err
-	}
-	return p.Class(t)
 }
 
 // tune is Tune with the data and their preparation in c. They come from table unless it is nil.

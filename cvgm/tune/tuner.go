@@ -33,7 +33,9 @@ import (
 // use one Tuner at the same time.
 type Tuner struct {
 	// Learner is a [learn.Tunable], as all learners of this module are. Tune makes new learners
-	// with its settings. Nil: see above.
+	// with its settings. Nil: see above, and [Tuner.TuneClasses]. For a [learn.ClassLearner], such as
+	// a penalised.Multinomial, the labels are the numbers of the classes, and the result has
+	// ClassModels.
 	Learner learn.Learner
 	// Loss is the validation loss. Nil: the loss of the learner's Convention. A learner without one
 	// requires Loss.
@@ -47,20 +49,20 @@ type Tuner struct {
 	Fixed map[string]float64
 
 	// Splits are the splits of the CV loss. Nil: Folds folds, drawn by the first applicable
-	// function: [cvgm.GroupedKFold] with Groups, [cvgm.StratifiedKFold] if all labels are ±1, and
-	// [cvgm.KFold]. If every split trains on rows before its validation rows, as in
+	// function: [cvgm.GroupedKFold] with Groups, [cvgm.StratifiedKFold] if all labels are ±1 or
+	// numbers of classes, and [cvgm.KFold]. If every split trains on rows before its validation rows, as in
 	// [cvgm.TimeSplits], the nested estimate keeps that order. Its outer folds are the last of the
 	// splits, and their searches use the earlier ones.
 	Splits []cvgm.Split
 	// Folds is the number of folds. Zero: 10 up to 1000 examples and 200,000 numbers in the table,
 	// and 5 beyond. It is never larger than the number of examples, groups, or examples of the
-	// smaller class.
+	// smaller one of two classes. Each of several classes needs two rows.
 	Folds int
 	// Groups has a number for each example. Examples with the same number stay together in all
 	// folds, also in the nested estimate. With Splits, Tune checks that they do.
 	Groups []int
-	// Balanced gives both classes of labels ±1 the same total weight, in fits, CV loss, risk and
-	// model; see [cvgm.BalancedWeights]. The data must then have no weights.
+	// Balanced gives both classes of labels ±1, or all classes of a [learn.ClassLearner], the same
+	// total weight, in fits, CV loss, risk and model; see [cvgm.BalancedWeights]. The data must then have no weights.
 	Balanced bool
 	// Raw leaves the features unchanged. False: the training rows of each split give each feature
 	// mean 0 and standard deviation 1, unless the learner's Convention is Raw.
@@ -98,7 +100,7 @@ type Tuner struct {
 	// defaults are better.
 	KeepWinner bool
 	// Threshold is the prediction above which an example is called +1 in the metrics of classes:
-	// see [assess.Classes]. It does not affect the model. Zero is usual for log odds and for
+	// see [assess.Classes]. It does not affect the model, and several classes do not use it. Zero is usual for log odds and for
 	// support vector machines; the log odds of a probability p are log(p/(1−p)).
 	Threshold float64
 	// Workers bounds the goroutines that share the splits. Zero: GOMAXPROCS.
@@ -139,12 +141,17 @@ type Tuned struct {
 	// Risk is in their favour. The first warning then explains it. Tuner.KeepWinner keeps the
 	// winner.
 	Choice Choice
-	Model  *cvgm.Model // fitted to all data; nil if ctx ended before
+	Model  *cvgm.Model // fitted to all data; nil if ctx ended before, and for a learn.ClassLearner
 	// Pipeline is the model with the encoder and the classes of the table. It is nil without a
 	// table, and if Model is nil.
 	Pipeline *table.Pipeline
-	Hyper    []float64 // of Model, or of Winner if Model is a constant prediction, which has none
-	Names    []string  // of the hyperparameters
+	// ClassModels and ClassPipeline are Model and Pipeline of a [learn.ClassLearner], with a model
+	// for each class: see [cvgm.CV.FinalClasses] and [cvgm.ClassProbabilities]. All statements about
+	// Model apply to them. For other learners they are nil.
+	ClassModels   []*cvgm.Model
+	ClassPipeline *table.OneVsRest
+	Hyper         []float64 // of Model, or of Winner if Model is a constant prediction, which has none
+	Names         []string  // of the hyperparameters
 	// Loss is the CV loss of Model. The winner's is the lowest one found at which the model can be
 	// fitted. It is optimistic, because it was minimised over the same splits. The estimates of
 	// Risk are not.
@@ -160,7 +167,8 @@ type Tuned struct {
 	// see [cvgm.CV.Residual]. It is NaN if the learner measures none, and for a constant
 	// prediction.
 	Residual float64
-	// OutOfFold holds the predictions for each example by the splits that validate on it; see [cvgm.CV.OutOfFold].
+	// OutOfFold holds the predictions for each example by the splits that validate on it, for a
+	// [learn.ClassLearner] the log odds of its own class; see [cvgm.CV.OutOfFold].
 	OutOfFold []float64
 	// Winner is the model with the lowest CV loss that the search found, whatever Choice is.
 	Winner Candidate
@@ -201,6 +209,8 @@ type Candidate struct {
 	OutOfFold                                []float64
 	Model                                    *cvgm.Model
 	Pipeline                                 *table.Pipeline
+	ClassModels                              []*cvgm.Model
+	ClassPipeline                            *table.OneVsRest
 }
 
 // A Warning is something that a user of a tuned model should know.
@@ -285,11 +295,13 @@ type Risk struct {
 	// prediction. It is higher than the lowest mean loss, which selected the choice. See
 	// [assess.Rows.Selected]. If Choice is not the winner, it is the estimate for Tuned.Model.
 	Selected Estimate
-	// Regression holds the metrics of OutOfFold if the target is a number, and Classes if all
-	// labels are ±1; the other one is nil. In them rows count by the weights of the data, but not
+	// Regression holds the metrics of OutOfFold if the target is a number, and Classes if all labels
+	// are ±1. Multiclass holds the metrics of the predicted probabilities if the learner is a
+	// [learn.ClassLearner]. The others are nil. In them rows count by the weights of the data, but not
 	// by weights from Balanced. Probabilities are judged if the learner's predictions are log odds.
 	Regression *assess.Regression
 	Classes    *assess.Classes
+	Multiclass *assess.Multiclass
 }
 
 // An Estimate is a mean with its 95 % confidence interval.
@@ -324,21 +336,18 @@ func (t Tuner) check(d learn.Data) error {
 	return cvgm.CheckGroups(t.Splits, sample.Complement(nil, n)) // each example a group of its own
 }
 
-// TunedClasses are models for a target of several classes: one for each class, which separates it
-// from all others. To store them, write Classes and each Pipeline as JSON. Class needs nothing
-// else.
-type TunedClasses struct {
-	Classes []string
-	Tuned   []*Tuned // of each class
-}
+// fitted reports whether t has a model.
+func (t *Tuned) fitted() bool { return t.Model != nil || t.ClassModels != nil }
 
-// Metrics describes Regression or Classes in one line, empty if there are none.
+// Metrics describes Regression, Classes or Multiclass in one line, empty if there are none.
 func (r *Risk) Metrics() string {
 	switch {
 	case r.Regression != nil:
 		return r.Regression.String()
 	case r.Classes != nil:
 		return r.Classes.String()
+	case r.Multiclass != nil:
+		return r.Multiclass.String()
 	}
 	return ""
 }

@@ -24,6 +24,7 @@ type tuning struct {
 	entries  float64       // of X, of a sparse one those stored
 	table    *table.Table  // that the data are of, or nil
 	learner  learn.Tunable // the prototype
+	outputs  int           // its classes, if it is a learn.ClassLearner, else 0
 	ctx      context.Context
 	limit    context.Context // ctx, with the deadline if there is one
 	began    time.Time
@@ -102,13 +103,35 @@ func (w *tuning) kinked() bool {
 	return kinks
 }
 
-// classes reports whether all labels are ±1.
-func (w *tuning) classes() bool { return allSigns(w.c.Data.Y) }
+// classes reports whether all labels are ±1, and not the numbers of several classes.
+func (w *tuning) classes() bool { return !w.joint() && allSigns(w.c.Data.Y) }
+
+// joint reports whether the learner is one of several classes. Predictions are then the log odds of
+// a row's own class, and the loss judges them against the label 1.
+func (w *tuning) joint() bool { return w.outputs > 0 }
+
+// stratified reports whether labels are classes: folds are then drawn by them.
+func (w *tuning) stratified() bool { return w.classes() || w.joint() }
+
+// classLabels returns the labels of the classes.
+func (w *tuning) classLabels() []float64 {
+	if !w.joint() {
+		return []float64{-1, 1}
+	}
+	labels := make([]float64, w.outputs)
+	for c := range labels {
+		labels[c] = float64(c)
+	}
+	return labels
+}
 
 // label returns a label in the form of the table's file: the text of its class, or the number.
 func (w *tuning) label(y float64) string {
-	if w.table != nil && len(w.table.Classes) == 2 {
+	if w.table != nil && len(w.table.Classes) == 2 && !w.joint() {
 		return strconv.Quote(w.table.Classes[map[bool]int{true: 1}[y > 0]])
+	}
+	if w.joint() && w.table != nil {
+		return strconv.Quote(w.table.Classes[int(y)])
 	}
 	if w.classes() {
 		return fmt.Sprintf("%+v", y)

@@ -80,7 +80,7 @@ func (t *Tuned) String() string {
 		}
 	}
 	fmt.Fprintf(&b, "\n%sCV loss %.4g", widthLines(widths), t.Loss)
-	if t.Model != nil {
+	if t.fitted() {
 		fmt.Fprintf(&b, " ± %.2g", t.StandardError)
 	}
 	switch t.Choice {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"cvgm/cvgm/tune/assess"
+
+	"gonum.org/v1/gonum/mat"
 )
 
 // Metrics of five predicted numbers.
@@ -30,6 +32,27 @@ func ExampleClassify() {
 	// Output:
 	// accuracy 0.67, AUC 0.89, log loss 0.41; of 6 rows 50 % are +1
 	// accuracy 0.83, AUC 0.89, log loss 0.41; of 6 rows 50 % are +1
+}
+
+// Metrics of the probabilities of three classes.
+func ExampleClassifyMulti() {
+	var s assess.ClassSample
+	s.Y = []float64{0, 1, 2, 2}
+	s.Decisions = mat.NewDense(4, 3, []float64{
+		.8, .1, .1,
+		.2, .7, .1,
+		.1, .2, .7,
+		.5, .1, .4,
+	})
+	describe := func(m assess.Multiclass, p *assess.ClassProbabilities) {
+		fmt.Printf("accuracy %.2f, majority %.2f, log loss %.2f, of the third class %v\n", m.Accuracy, m.Majority, p.LogLoss, m.Confusion[2])
+	}
+	metrics, err := assess.ClassifyMulti(true, s)
+	if err != nil {
+		panic(err)
+	}
+	describe(metrics, metrics.Probabilities)
+	// Output: accuracy 0.75, majority 0.50, log loss 0.46, of the third class [1 0 1]
 }
 
 // Two models on the same ten rows: their risks, and whether one is better, in per cent of a constant's risk.

@@ -1,0 +1,118 @@
+package cvgm
+
+import (
+	"context"
+	"math"
+
+	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/portable"
+	"cvgm/cvgm/internal/sample"
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/learn"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// FinalClasses is FinalContext for a [learn.ClassLearner]. It returns a model for each class, whose
+// prediction is the decision of the class. Model.LogOdds is not set, because only the difference of
+// two decisions is a log odds.
+func (cv *CV) FinalClasses(ctx context.Context, rows []int, alpha []float64) ([]*Model, error) {
+	l, ok := cv.fits[0].learner.(learn.ClassLearner)
+	if !ok {
+		return nil, args.Bad("Config.Learner", qpdiff.ErrDomain, "use Final", "is a %T, which has one model", cv.fits[0].learner)
+	}
+	whole, err := cv.fitModel(ctx, rows, alpha)
+	if err != nil {
+		return nil, err
+	}
+	models := make([]*Model, l.Outputs())
+	size := len(whole.Theta) / len(models)
+	for c := range models {
+		m := *whole
+		m.Theta, m.LogOdds = whole.Theta[c*size:][:size:size], false
+		if m.Freedom != nil {
+			m.Freedom = whole.Freedom[c*size:][:size:size]
+		}
+		if err := m.check(); err != nil {
+			return nil, args.At(err, "class %d", c)
+		}
+		models[c] = &m
+	}
+	return models, nil
+}
+
+// ClassProbabilities returns the probability of each class for each row of x, by the models of
+// [CV.FinalClasses], as a matrix of rows and classes. It is exp(decision) divided by the sum over
+// the classes. Errors are those of [Model.Predict], with the class, and of kind ErrShape for fewer
+// than two models.
+func ClassProbabilities(models []*Model, x mat.Matrix) (*mat.Dense, error) {
+	if len(models) < 2 {
+		return nil, args.Bad("models", qpdiff.ErrShape, "give all of CV.FinalClasses", "are %d", len(models))
+	}
+	rows := 0
+	if x != nil {
+		rows, _ = x.Dims()
+	}
+	if rows == 0 {
+		return nil, args.Bad("x", qpdiff.ErrEmpty, "give a matrix of rows", "is nil or has no row")
+	}
+	decisions, err := classDecisions(models, rows, x)
+	if err != nil {
+		return nil, err
+	}
+	all := mat.NewDense(rows, len(models), nil)
+	for c := range models {
+		all.SetCol(c, block(decisions, c, rows))
+	}
+	for i := range rows {
+		portable.Softmax(all.RawRowView(i))
+	}
+	return all, nil
+}
+
+// classDecisions returns the decisions of the first class for all rows, then of the next one.
+func classDecisions(models []*Model, rows int, x mat.Matrix) ([]float64, error) {
+	decisions := make([]float64, rows*len(models))
+	for c, m := range models {
+		if err := m.check(); err != nil {
+			return nil, args.At(err, "class %d", c)
+		}
+		if err := m.Predict(block(decisions, c, rows), x); err != nil {
+			return nil, args.At(err, "class %d", c)
+		}
+	}
+	return decisions, nil
+}
+
+// ClassRisk is [Model.Risk] for the models of [CV.FinalClasses]. The labels of d are the numbers of
+// the classes, and the loss judges the log odds of a row's own class against the label 1.
+func ClassRisk(models []*Model, loss Loss, d learn.Data) (float64, error) {
+	if len(models) < 2 {
+		return math.NaN(), args.Bad("models", qpdiff.ErrShape, "give all of CV.FinalClasses", "are %d", len(models))
+	}
+	if err := args.First(args.Data("d", d, true), checkLoss(loss), checkLabels("d.Y", d.Y, len(models))); err != nil {
+		return math.NaN(), err
+	}
+	decisions, err := classDecisions(models, len(d.Y), d.X)
+	if err != nil {
+		return math.NaN(), err
+	}
+	j := &jointFit{decisions: decisions, slopes: make([]float64, len(decisions))}
+	for _, y := range d.Y {
+		j.own = append(j.own, int(y))
+	}
+	odds := make([]float64, len(d.Y))
+	j.odds(odds)
+	weights := sample.Relative(d.Weights, sample.Complement(nil, len(d.Y)))
+	var total float64
+	for i, p := range odds {
+		if d.Weights != nil && d.Weights[i] == 0 {
+			continue
+		}
+		l, _ := loss.Eval(p, 1)
+		if total += weights.At(i) * l; !args.Finite(total) {
+			return math.NaN(), lossOverflow("has losses up to %v at example %d, whose sum overflows", l, i)
+		}
+	}
+	return total / weights.Total(len(d.Y)), nil
+}
