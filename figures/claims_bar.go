@@ -5,7 +5,12 @@ import (
 	"slices"
 	"strings"
 
+	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/experiment/claims"
+	"cvgm/figures/internal/chart"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
 )
 
 // deciding returns the first measurement with the claim's verdict, or else the first one.
@@ -47,4 +52,67 @@ func intervalBar(p claims.Position) string {
 		line[2*half] = '▸'
 	}
 	return string(line)
+}
+
+// measurement returns a Number with four digits after the point, or with fewer if it is large. It
+// returns nil without a measurement.
+func measurement(m experiment.Estimate) any {
+	if math.IsNaN(m.Mean) {
+		return nil
+	}
+	n := chart.Estimated(m, 4)
+	if m.Mean == math.Trunc(m.Mean) && math.Abs(m.Mean) < 1e9 && !m.Repeated() {
+		n.Digits = 0
+	}
+	if math.IsNaN(n.Margin) {
+		n.Margin = 0
+	}
+	return n
+}
+
+// FindingsBars draws the findings' intervals beside the bounds of their rules, in units of the
+// smallest difference that matters. A row has the finding's words, its verdict and its number. An
+// interval that reaches beyond the axis ends in a triangle. A finding without an interval has no
+// bar.
+func FindingsBars(all []claims.Claim) *Figure {
+	found := claims.Findings(all)
+	p := NewPanel("findings", "", "distance from the bound of the rule, in smallest differences that matter", "")
+	bottom := .5 - float64(len(found))
+	p.Band("too small to matter", []float64{-1, 1}, []float64{bottom, bottom}, []float64{.5, .5}, Style{Color: chart.Grey})
+	p.VLine("bound", 0, Style{Color: chart.Grey, Width: .7})
+	labels := make([]string, len(found))
+	for i, f := range found {
+		words, _, _ := strings.Cut(f.Text, ": ")
+		labels[i] = words + "\n" + string(f.Row.Verdict)
+		if n, ok := measurement(f.Row.Ours).(Number); ok {
+			labels[i] += ", " + strings.ReplaceAll(n.String(), "-", "−")
+		}
+		if at, ok := f.Row.Position(); ok {
+			bar(p, words, at, -float64(i))
+		}
+	}
+	lines := p.Rows(labelWidth, labels)
+	p.Range(-barReach-.4, barReach+.4, bottom, .5)
+	return &Figure{Name: "findings_bars", Width: 9.5 * vg.Inch, Height: vg.Length(lines*len(found))*lineHeight + .6*vg.Inch, Legend: LegendNone, Panels: [][]*Panel{{p}},
+		Caption: "The findings, each with its verdict and its number. A bar is the 95 % interval of the number, and the line is the bound of its rule. The unit is the smallest difference that matters: an interval within the grey band does not matter. A triangle is an end beyond the axis."}
+}
+
+// labelWidth is the width of the findings' words in FindingsBars, and lineHeight that of their lines.
+const labelWidth, lineHeight = 4.7 * vg.Inch, 10.5
+
+// bar draws an interval at the height y.
+func bar(p *Panel, name string, at claims.Position, y float64) {
+	within := func(v float64) float64 { return max(-barReach, min(barReach, v)) }
+	of := func(glyph draw.GlyphDrawer) Style {
+		return Style{Color: chart.Blue, Glyph: glyph, GlyphRadius: 3.5, Unlisted: true}
+	}
+	p.Line(name, []float64{within(at.Low), within(at.High)}, []float64{y, y}, Style{Color: chart.Blue, Width: 2})
+	if within(at.At) == at.At {
+		p.Scatter(name+", number", []float64{at.At}, []float64{y}, of(draw.CircleGlyph{}))
+	}
+	for _, end := range []float64{at.Low, at.High} {
+		if math.Abs(end) > barReach {
+			p.Scatter(name+", beyond the axis", []float64{within(end)}, []float64{y}, of(draw.PyramidGlyph{}))
+		}
+	}
 }

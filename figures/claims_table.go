@@ -2,11 +2,9 @@ package figures
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
-	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/experiment/claims"
 	"cvgm/figures/internal/chart"
 )
@@ -117,25 +115,9 @@ func counted(all []claims.Claim) string {
 
 // numbered returns a verdict on n claims, in the plural if n is not 1.
 func numbered(v claims.Verdict, n int) string {
-	several := map[claims.Verdict]string{claims.Differs: "differ", claims.PaperError: "paper's errors", claims.Slip: "slips of notation"}
+	several := map[claims.Verdict]string{claims.Differs: "differ", claims.PaperError: "errors of the paper", claims.Slip: "slips of notation", claims.Identity: "identities that check the code"}
 	if text, ok := several[v]; ok && n != 1 {
 		return text
 	}
 	return string(v)
-}
-
-// measurement returns a Number with four digits after the point, or with fewer if it is large. It
-// returns nil without a measurement.
-func measurement(m experiment.Estimate) any {
-	if math.IsNaN(m.Mean) {
-		return nil
-	}
-	n := chart.Estimated(m, 4)
-	if m.Mean == math.Trunc(m.Mean) && math.Abs(m.Mean) < 1e9 && !m.Repeated() {
-		n.Digits = 0
-	}
-	if math.IsNaN(n.Margin) {
-		n.Margin = 0
-	}
-	return n
 }

@@ -488,3 +488,27 @@ func TestLettersOfLaTeXTables(t *testing.T) {
 		}
 	}
 }
+
+func TestFindingsBars(t *testing.T) {
+	p := NewPanel("findings", "", "distance", "")
+	bar(p, "inside", claims.Position{Low: -2, At: -1, High: 3}, 0)
+	bar(p, "beyond", claims.Position{Low: 4, At: 7, High: 9}, -1)
+	if most := p.Rows(60, []string{"inside\nconfirmed", "beyond, in words that need more than one line\ndiffers"}); most < 3 {
+		t.Errorf("the longest label has %d lines", most)
+	}
+	f := &Figure{Name: "bars", Width: 400, Height: 200, Legend: LegendNone, Panels: [][]*Panel{{p}}}
+	for _, want := range []string{"“inside” from −2 to 3", "“beyond” from 4 to 5"} {
+		if alt := f.Alt(); !strings.Contains(alt, want) {
+			t.Errorf("no %q in %q", want, alt)
+		}
+	}
+	all := f.CSV()
+	for name, points := range map[string]int{"s,inside": 2, "inside, number": 1, "inside, beyond the axis": 0, "s,beyond": 2, "beyond, number": 0, "beyond, beyond the axis": 1} {
+		if n := strings.Count(all, name); n != points {
+			t.Errorf("%d points of %s in\n%s", n, name, all)
+		}
+	}
+	if _, err := f.SVG(); err != nil {
+		t.Error(err)
+	}
+}

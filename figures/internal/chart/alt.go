@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"cvgm/cvgm/experiment"
+
+	"gonum.org/v1/plot"
 )
 
 // Shaded reports whether the figure has a surface or counts, whose shades represent values.
@@ -80,7 +82,8 @@ func (p *Panel) altSeries(detailed bool) string {
 	return altList("; series ", shown) + bands + altList("; reference lines ", lines)
 }
 
-// altEnds returns the values of a line, which must be a function of x, at its ends.
+// altEnds returns the values of a line, which must be a function of x, at its ends. In a panel with
+// Rows they are its ends.
 func (p *Panel) altEnds(s Series) string {
 	all := slices.Concat(s.Stretches...)
 	if !s.Line || p.filled || p.Equal || !slices.IsSortedFunc(all, func(v, w point) int { return cmp.Compare(v[0], w[0]) }) {
@@ -88,6 +91,9 @@ func (p *Panel) altEnds(s Series) string {
 	}
 	value := func(v point) string {
 		y := v[1]
+		if _, rows := p.Plot.Y.Tick.Marker.(plot.ConstantTicks); rows {
+			y = v[0] // the height is that of the row
+		}
 		if _, log := p.Plot.Y.Tick.Marker.(logTicks); log {
 			y = math.Pow(10, y)
 		}

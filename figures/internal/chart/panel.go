@@ -5,6 +5,7 @@ import (
 	"image/color"
 	"math"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -111,6 +112,22 @@ func (p *Panel) Grid() *Panel {
 func (p *Panel) Range(xmin, xmax, ymin, ymax float64) {
 	Box{xmin, xmax, ymin, ymax}.setAxes(p.Plot)
 	p.fixed = true
+}
+
+// Rows labels y = 0, −1, −2, … with texts, and fixes the y axis around them. A text is broken into
+// lines of at most this width; its own line breaks stay. Rows returns the largest number of lines.
+func (p *Panel) Rows(width vg.Length, texts []string) (most int) {
+	style := p.Plot.Y.Tick.Label
+	var ticks plot.ConstantTicks
+	for i, text := range texts {
+		var lines []string
+		for line := range strings.Lines(text) {
+			lines = append(lines, broken(line, style, width)...)
+		}
+		ticks, most = append(ticks, plot.Tick{Value: -float64(i), Label: strings.Join(lines, "\n")}), max(most, len(lines))
+	}
+	p.Plot.Y.Tick.Marker, p.Plot.Y.Tick.Length = ticks, 0
+	return most
 }
 
 // newPoint returns a point with x and y alone.

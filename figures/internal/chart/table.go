@@ -47,6 +47,9 @@ type Number struct {
 // uneven reports whether Low and High are set.
 func (n Number) uneven() bool { return n.Low != 0 || n.High != 0 }
 
+// String returns the number with its interval, as Markdown shows it.
+func (n Number) String() string { return n.text(" ± ") }
+
 func (n Number) text(plusMinus string) string {
 	size, repeated := math.Abs(n.Value), n.Margin > 0 // not if it is NaN
 	small := func(v float64) bool { return math.Abs(v) < .5*math.Pow10(-n.Digits) }

@@ -103,3 +103,16 @@ func (h scripts) Draw(c vg.Canvas, txt string, s text.Style, at vg.Point) {
 func Subscripted(name string) string {
 	return strings.NewReplacer("0", "₀", "1", "₁", "2", "₂", "3", "₃", "4", "₄", "5", "₅", "6", "₆", "7", "₇", "8", "₈", "9", "₉").Replace(name)
 }
+
+// broken breaks a text into lines that are at most as wide as width, where its words allow.
+func broken(words string, style text.Style, width vg.Length) []string {
+	var lines []string
+	for _, word := range strings.Fields(words) {
+		if n := len(lines); n > 0 && style.Width(lines[n-1]+" "+word) <= width {
+			lines[n-1] += " " + word
+		} else {
+			lines = append(lines, word)
+		}
+	}
+	return lines
+}

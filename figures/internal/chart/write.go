@@ -157,15 +157,7 @@ func (f *Figure) Size() (w, h vg.Length) {
 // ChangedLines breaks Changed between words into lines of the figure's width.
 func (f *Figure) ChangedLines() []string {
 	const margins = 12
-	var lines []string
-	for _, word := range strings.Fields(f.Changed) {
-		if n := len(lines); n > 0 && changedText().Width(lines[n-1]+" "+word) <= f.Width-margins {
-			lines[n-1] += " " + word
-		} else {
-			lines = append(lines, word)
-		}
-	}
-	return lines
+	return broken(f.Changed, changedText(), f.Width-margins)
 }
 
 // check returns an error that names the first panel or series that cannot be
