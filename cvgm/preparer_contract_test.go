@@ -131,7 +131,7 @@ func TestPreparerContract(t *testing.T) {
 	}
 	cvgmtest.Preparer(t, levels(""), x)
 	for faulty, want := range map[string]string{
-		"dense": "no StoredPrepared", "other": "same MostStored", "column": "sets feature 70 of 70", "twice": "sets it twice", "more": "MostStored is 2",
+		"dense": "not a StoredPrepared", "other": "same MostStored", "column": "sets feature 70 of 70", "twice": "sets it twice", "more": "MostStored is 2",
 		"value": "and Apply", "row": "ApplyStored changes row", "error": "no shelf",
 	} {
 		if got := failuresOf(t, func(t cvgmtest.TB) { cvgmtest.Preparer(t, levels(faulty), x) }); !strings.Contains(got, want) {

@@ -20,7 +20,7 @@ type batches struct {
 	free  []*splitBatch
 }
 
-// take returns a batch of so many items, which are zero.
+// take returns a batch of size items, all zero.
 func (b *batches) take(size int) *splitBatch {
 	b.mutex.Lock()
 	if len(b.free) == 0 {

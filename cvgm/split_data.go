@@ -25,7 +25,7 @@ func (f *splitFit) newSplitData(c *Config, want *dataGradient) *splitData {
 	}
 	loss, ok := c.Loss.(LabelLoss)
 	if !ok {
-		d.errY = args.Bad("Config.Loss", qpdiff.ErrNotDifferentiable, "give it the method LabelSlope", "has no derivative in the label: %T is no LabelLoss", c.Loss)
+		d.errY = args.Bad("Config.Loss", qpdiff.ErrNotDifferentiable, "give it the method LabelSlope", "has no derivative in the label: %T is not a LabelLoss", c.Loss)
 		return d
 	}
 	kinks, _ := c.Loss.(KinkedLoss)

@@ -146,7 +146,7 @@ func TestOutputsThatCannotBeDrawn(t *testing.T) {
 		`f: panel "panel": series "c": columns of lengths [3 0]`:     figure(func(p *Panel) { p.Contour("c", two, three, make([][]float64, 2), 0, Style{}) }),
 		`table t: row 1: 1 cells under 2 headings`:                   &Table{Name: "t", Header: []string{"a", "b"}, Rows: [][]any{{"x"}}},
 		`table t: row 2: 3 cells under 2 headings`:                   &Table{Name: "t", Header: []string{"a", "b"}, Rows: [][]any{{"x", nil}, {1, 2, 3}}},
-		`table t: Brief names "c", which is no heading`:              &Table{Name: "t", Header: []string{"a", "b"}, Brief: []string{"a", "c"}},
+		`table t: Brief names "c", which is not a heading`:           &Table{Name: "t", Header: []string{"a", "b"}, Brief: []string{"a", "c"}},
 		`table t: row 1, column "b": a cell of type float64`:         &Table{Name: "t", Header: []string{"a", "b"}, Rows: [][]any{{"x", 1.5}}},
 	} {
 		err := o.Write(t.TempDir())

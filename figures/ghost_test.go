@@ -216,7 +216,7 @@ func TestAlt(t *testing.T) {
 // A name that is not one of a file in the folder is refused.
 func TestNamesOfFiles(t *testing.T) {
 	for _, name := range []string{"", ".", "..", "../x", "a/b", `a\b`, "/x"} {
-		if err := (&Table{Name: name, Caption: "c", Header: []string{"a"}}).Write(t.TempDir()); err == nil || !strings.Contains(err.Error(), "no name of a file") {
+		if err := (&Table{Name: name, Caption: "c", Header: []string{"a"}}).Write(t.TempDir()); err == nil || !strings.Contains(err.Error(), "not a file name") {
 			t.Errorf("%q: error %v", name, err)
 		}
 	}

@@ -165,7 +165,8 @@ func (d *qpDerivative) findPinned() (some bool) {
 // left is the largest of two ratios over the parts, in the 1-norm. One is the residual of the rows,
 // of norm 1, divided by their right-hand sides plus the bound of v. The other is the residual of
 // the gradient divided by its terms. The bound of v is the step of the terms along the steepest
-// direction of Q. It is needed because at a vertex v is 0, and its own size is rounding.
+// direction of Q. It is needed because at a vertex v is 0 up to rounding, so its own size means
+// nothing.
 //
 // noise is the largest of three ratios: the residual of one entry of the gradient over its own
 // terms; the residual of the rows over v itself; and, with a proximal term, the residual of one row

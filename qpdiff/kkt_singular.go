@@ -390,7 +390,8 @@ func (a *kktMatrix) improve() {
 }
 
 // share is the size of entry i of the last solution relative to its terms, in [0, 1]. Up to
-// rangeTol it is rounding. No norm combines entries, because their units differ.
+// rangeTol the entry counts as rounding error. No norm combines entries, because their units
+// differ.
 func (a *kktMatrix) share(i int) float64 {
 	return ratio(math.Abs(a.x[i]), a.terms[i])
 }

@@ -270,8 +270,8 @@ func (a *activeSet) ownResidual() (own float64) {
 
 // hiddenResidual returns the largest ratio of an entry of the Lagrangian's gradient, or of a row's
 // violation, to its own terms. It returns 0 if none is above hiddenTol. It ignores entries up to
-// converged in the units of the residual, which are rounding of other terms. It must be called
-// after measure.
+// converged in the units of the residual, because rounding of other terms causes them. It must be
+// called after measure.
 func (a *activeSet) hiddenResidual() (worst float64) {
 	if a.ownResidual() > hiddenTol {
 		worst = a.hiddenGradient()

@@ -35,11 +35,11 @@ const (
 	// dependTol: a row counts as dependent on the working set if the
 	// remainder of m_r after projection is below this fraction of its norm.
 	dependTol = 1e-9
-	// noneLeft: a remainder of m_r below this fraction is rounding error. Such a row is not used,
-	// even if no other row helps.
+	// noneLeft: a remainder of m_r below this fraction counts as rounding error. Such a row is not
+	// used, even if no other row helps.
 	noneLeft = 1e-13
-	// blockTol: an entry of the combination of rows is rounding error if it is below this fraction
-	// of the largest entry. It then does not drive a multiplier to zero.
+	// blockTol: an entry of the combination of rows counts as rounding error below this fraction of
+	// the largest entry. It then does not drive a multiplier to zero.
 	blockTol = 1e-14
 	// roundings bounds the error of the sum that decides whether a row is violated, in units of the
 	// rounding error of its largest term.
@@ -52,8 +52,8 @@ const (
 	// guessSweeps bounds the sweeps of coordinate descent before the method
 	// itself.
 	guessSweeps = 30
-	// quietSweeps: after this many sweeps in which no bound is left or reached, no more sweeps
-	// follow. The method itself corrects a wrong guess.
+	// quietSweeps is the number of successive sweeps without a bound left or reached after which
+	// the sweeps end. The method itself corrects a wrong guess.
 	quietSweeps = 4
 )
 
@@ -233,8 +233,8 @@ const (
 	// decades by which rows differ.
 	equilibrations = 10
 
-	// projectorTol: smaller entries of a projector are rounding. Rounding leaves some eps of the
-	// largest entry, 1, divided by the gap to the singular values that are not zero.
+	// projectorTol: smaller entries of a projector count as rounding errors. These are some eps of
+	// the largest entry, 1, divided by the gap to the singular values that are not zero.
 	projectorTol = 1e-12
 
 	// rangeTol: a vector lies in a range if its part outside is below this fraction of the vector.

@@ -20,8 +20,8 @@ func (a *activeSet) tryZeros(s *qpReport, tol float64) {
 
 // tryZerosOf tries zeros in part k, and keeps them if the residual falls. It sets z to 0 if 0
 // satisfies the working set. If p vanishes, it sets all multipliers, and the entries of z that Q
-// multiplies, to 0. At a solution without any term these values are rounding and noise of the
-// proximal steps, which no correction removes.
+// multiplies, to 0. At a solution without any term these values come only from rounding and from
+// the proximal steps, and no correction removes them.
 func (a *activeSet) tryZerosOf(s *qpReport, tol float64, k int) {
 	p, lam := &a.parts[k], a.lam[:len(a.w)]
 	try := func() {
@@ -74,7 +74,7 @@ func (a *activeSet) tryZerosOf(s *qpReport, tol float64, k int) {
 	try()
 }
 
-// tryZeroMultipliers sets multipliers that are rounding to 0, if that removes the variables'
+// tryZeroMultipliers sets multipliers within rounding of 0 to 0, if that removes the variables'
 // gradient among their own terms. Proximal steps let such multipliers decay endlessly.
 func (a *activeSet) tryZeroMultipliers(s *qpReport) {
 	lam := a.lam[:len(a.w)]
@@ -108,8 +108,8 @@ func (a *activeSet) originFits(k int) bool {
 	return true
 }
 
-// clearMultipliers sets to 0 the multipliers of part k that are rounding compared with the largest
-// one, and reports whether there are any.
+// clearMultipliers sets multipliers of part k to 0 if they are within rounding of the largest one.
+// It reports whether it found any.
 func (a *activeSet) clearMultipliers(k int) (some bool) {
 	size := 0.0
 	for i, r := range a.w {

@@ -49,7 +49,7 @@ func (b *BayesRule) SampleAccuracy(d Data) float64 {
 // noPoint reports whether x has a coordinate NaN.
 func (b *BayesRule) noPoint(x []float64) bool {
 	if b.score == nil {
-		panic("synth: BayesRule: the zero value is no rule; use Rings.Bayes or XOR.Bayes")
+		panic("synth: BayesRule: the zero value is not a rule; use Rings.Bayes or XOR.Bayes")
 	}
 	if len(x) != 2 {
 		panic("synth: a point of the plane has two coordinates")

@@ -73,7 +73,7 @@ func (c preparerCase) fit(rows []int, weights []float64) cvgm.Prepared {
 	}
 	if p, ok := c.p.(cvgm.StoredPreparer); ok {
 		if s, ok := f.(cvgm.StoredPrepared); !ok || s.MostStored() != p.MostStored() {
-			c.Fatalf("Fit returns %T, which is no StoredPrepared with the same MostStored, %d", f, p.MostStored())
+			c.Fatalf("Fit returns %T, which is not a StoredPrepared with the same MostStored, %d", f, p.MostStored())
 		}
 	}
 	train.Zero() // belongs to the caller again

@@ -305,14 +305,14 @@ type domain struct {
 func domainOf(tag string) domain {
 	inner := []rune(tag)
 	if len(inner) < 2 {
-		panic(fmt.Sprintf("experiment: %q is no range", tag))
+		panic(fmt.Sprintf("experiment: %q is not a range", tag))
 	}
 	first, last := inner[0], inner[len(inner)-1]
 	var ends []float64
 	for _, part := range strings.Split(string(inner[1:len(inner)-1]), ",") {
 		v, err := strconv.ParseFloat(strings.Replace(part, "∞", "Inf", 1), 64)
 		if err != nil {
-			panic(fmt.Sprintf("experiment: %q is no range", tag))
+			panic(fmt.Sprintf("experiment: %q is not a range", tag))
 		}
 		ends = append(ends, v)
 	}

@@ -129,7 +129,7 @@ func TestRunRefusesWhatIsOutOfRange(t *testing.T) {
 			for _, value := range values {
 				p := e.Params()
 				if err := experiment.Set(p, name, value); err != nil {
-					continue // a seed below 0 is no number for Set
+					continue // Set refuses a seed below 0
 				}
 				var arg *qpdiff.ArgError
 				if _, err := e.Run(t.Context(), p); !errors.As(err, &arg) || !strings.HasPrefix(arg.Arg, name) || !strings.Contains(err.Error(), value) || !strings.Contains(err.Error(), tag.Get("range")) {

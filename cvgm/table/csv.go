@@ -109,7 +109,7 @@ func (c CSV) roles(text *csvText) (roles []role, named map[string]string, err er
 		for _, n := range names {
 			at, ok := text.at[n]
 			if !ok {
-				return args.Bad(field, qpdiff.ErrDomain, fmt.Sprintf("name one of %q", firstOf(text.header)), "is %q, which is no column", n)
+				return args.Bad(field, qpdiff.ErrDomain, fmt.Sprintf("name one of %q", firstOf(text.header)), "is %q, which is not a column", n)
 			}
 			if first, ok := named[n]; ok {
 				return args.Bad(field, qpdiff.ErrDomain, "name the column once", "names column %q, which %s names as well", n, first)
@@ -143,10 +143,10 @@ func (c CSV) roles(text *csvText) (roles []role, named map[string]string, err er
 		at, ok := text.at[n]
 		rule := c.MissingIn[n]
 		if err := args.First(
-			args.BadIf(!ok, "CSV.MissingIn", qpdiff.ErrDomain, fmt.Sprintf("name one of %q", firstOf(text.header)), "has %q, which is no column", n),
+			args.BadIf(!ok, "CSV.MissingIn", qpdiff.ErrDomain, fmt.Sprintf("name one of %q", firstOf(text.header)), "has %q, which is not a column", n),
 			args.BadIf(rule < 0 || rule > MissingIsMean, "CSV.MissingIn", qpdiff.ErrDomain, "use one of the constants", "is %v for column %q", rule, n),
 			args.BadIf(rule == MissingIsMean && ok && roles[at] != isFeature, "CSV.MissingIn", qpdiff.ErrDomain, "use MissingDropsRow",
-				"is MissingIsMean for column %q, which is no feature", n),
+				"is MissingIsMean for column %q, which is not a feature", n),
 		); err != nil {
 			return nil, nil, err
 		}

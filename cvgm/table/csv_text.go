@@ -60,7 +60,7 @@ func (c *Column) value(code *portable.Column, field string) (float64, error) {
 		return 0, c.errMissing()
 	case portable.NoMissing:
 		return 0, args.Bad("column", qpdiff.ErrDomain, "fill it in, or train with UnknownIsZero",
-			"%q lacks a value, as it does in no row that the model was trained on", c.Name)
+			"%q lacks a value, but every row that the model was trained on has one", c.Name)
 	case portable.NoDate:
 		return 0, args.Bad("column", qpdiff.ErrDomain, fmt.Sprintf("put a date in the format %q there", c.Date.Layout), "%q holds %q", c.Date.Source, field)
 	case portable.NoNumber:

@@ -34,7 +34,7 @@ func (t *Table) WithEffects(effects ...Effect) (*Table, error) {
 			for _, c := range t.Columns {
 				names = append(names, c.Name)
 			}
-			return nil, args.Bad("Effect.Column", qpdiff.ErrDomain, fmt.Sprintf("use one of %q", firstOf(names)), "is %q, which is no column of features", e.Column)
+			return nil, args.Bad("Effect.Column", qpdiff.ErrDomain, fmt.Sprintf("use one of %q", firstOf(names)), "is %q, which is not a column of features", e.Column)
 		}
 		if seen[j] {
 			return nil, args.Bad("Effect.Column", qpdiff.ErrDomain, "name a column in one effect", "is %q twice", e.Column)

@@ -134,7 +134,7 @@ func (k *kinds) target() error {
 		at := slices.Index(classes, c.Positive)
 		switch {
 		case at < 0:
-			return args.Bad("CSV.Positive", qpdiff.ErrDomain, fmt.Sprintf("name one of %q", firstOf(classes)), "is %q, which is no class of column %q", c.Positive, c.Target)
+			return args.Bad("CSV.Positive", qpdiff.ErrDomain, fmt.Sprintf("name one of %q", firstOf(classes)), "is %q, which is not a class of column %q", c.Positive, c.Target)
 		case len(classes) > 2:
 			return args.Bad("CSV.Positive", qpdiff.ErrDomain, "leave it empty, and use Table.Binary", "is set for the %d classes %q", len(classes), firstOf(classes))
 		case at == 0:

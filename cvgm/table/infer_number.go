@@ -38,7 +38,7 @@ func (k *kinds) number(i int, levels []string, must bool) (*Number, error) {
 		return nil, args.Bad("CSV.Numeric", qpdiff.ErrDomain, "give the size of each unit in CSV.Numbers", "names column %q, which holds the units %s", name, c.list())
 	case !ok:
 		if len(levels) > fewLevels {
-			k.doubt(name, "CSV.Numbers", "Column %q holds the units %s, which have no common measure, and is no number.", name, c.list())
+			k.doubt(name, "CSV.Numbers", "Column %q holds the units %s, which have no common measure, so it is not read as a number.", name, c.list())
 		}
 		return nil, nil
 	}

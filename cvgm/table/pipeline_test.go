@@ -145,7 +145,7 @@ func TestPipelineNamesWhatIsWrong(t *testing.T) {
 		"unknown level":                 {q, header + "1,red,1\n1,blue,1\n", `CSV line 3: column "colour" holds "blue", which is none of the levels ["green" "red" "yellow"]`},
 		"missing number":                {q, header + "1,red,\n", `CSV line 2: column "spots" lacks a value`},
 		"missing level":                 {q, header + "1,null,1\n", `column "colour" lacks a value`},
-		"level not missing in training": {guess, header + "1,,1\n", `column "colour" lacks a value, as it does in no row`},
+		"level not missing in training": {guess, header + "1,,1\n", `column "colour" lacks a value, but every row that the model was trained on has one`},
 		"no rows":                       {p, header, "no examples"},
 		"nothing":                       {p, "", "no header line"},
 		"another comma":                 {p, "weight;colour;spots\n1;red;1\n", `lacks column "weight"`},

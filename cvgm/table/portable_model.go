@@ -93,7 +93,8 @@ func (p *Pipeline) probes(e *Encoder) (want []float64, rows *mat.Dense, err erro
 	return want, rows, err
 }
 
-// probeStep is so many deviations of a number, of which a constant one has none.
+// probeStep returns step deviations of a number. For a constant number, which has no deviation, it
+// returns step.
 func probeStep(step, deviation float64) float64 {
 	if deviation == normalise.Flat {
 		return step

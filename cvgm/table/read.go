@@ -36,7 +36,7 @@ func (c CSV) ReadFile(path string) (*Table, error) {
 // within MaxBytes; the table then holds only the values.
 func (c CSV) Read(r io.Reader) (*Table, error) {
 	if err := args.First(
-		args.BadIf(c.Comma != 0 && !validComma(c.Comma), "CSV.Comma", qpdiff.ErrDomain, "use a character that is no quote and no line end", "is %q", c.Comma),
+		args.BadIf(c.Comma != 0 && !validComma(c.Comma), "CSV.Comma", qpdiff.ErrDomain, "use a character other than a quote or a line end", "is %q", c.Comma),
 		args.BadIf(c.MaxBytes < 0, "CSV.MaxBytes", qpdiff.ErrDomain, "use a positive number, or zero for the default", "is %d", c.MaxBytes),
 		args.BadIf(c.Missing < 0 || c.Missing > MissingIsMean, "CSV.Missing", qpdiff.ErrDomain, "use one of the constants", "is %v", c.Missing),
 		args.BadIf(c.Unknown < 0 || c.Unknown > UnknownIsZero, "CSV.Unknown", qpdiff.ErrDomain, "use one of the constants", "is %v", c.Unknown),

@@ -77,7 +77,7 @@ func (t *Table) Binary(class string) (*Table, error) {
 	}
 	at := slices.Index(t.Classes, class)
 	if at < 0 {
-		return nil, args.Bad("class", qpdiff.ErrDomain, t.classRemedy(), "is %q, which is no class of the target %q", class, t.Target)
+		return nil, args.Bad("class", qpdiff.ErrDomain, t.classRemedy(), "is %q, which is not a class of the target %q", class, t.Target)
 	}
 	binary := *t
 	rest := "not " + class

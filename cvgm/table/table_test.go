@@ -65,8 +65,8 @@ func TestCSVRefusesSettings(t *testing.T) {
 		text string
 		want string
 	}{
-		"unknown target":       {CSV{Target: "z"}, text, `CSV.Target is "z", which is no column`},
-		"unknown column":       {CSV{Ignore: []string{"d"}}, text, `CSV.Ignore is "d", which is no column`},
+		"unknown target":       {CSV{Target: "z"}, text, `CSV.Target is "z", which is not a column`},
+		"unknown column":       {CSV{Ignore: []string{"d"}}, text, `CSV.Ignore is "d", which is not a column`},
 		"target ignored":       {CSV{Ignore: []string{"y"}}, text, `CSV.Ignore names column "y", which CSV.Target names as well`},
 		"two kinds":            {CSV{Numeric: []string{"a"}, Categorical: []string{"a"}}, text, `CSV.Categorical names column "a", which CSV.Numeric`},
 		"group is a feature":   {CSV{Group: "b", Categorical: []string{"b"}}, text, `which CSV.Group`},
@@ -74,11 +74,11 @@ func TestCSVRefusesSettings(t *testing.T) {
 		"no rule":              {CSV{MissingIn: map[string]MissingRule{"a": 9}}, text, "MissingRule(9)"},
 		"no rule for all":      {CSV{Missing: -1}, text, "MissingRule(-1)"},
 		"no rule for levels":   {CSV{Unknown: 2}, text, "UnknownRule(2)"},
-		"mean of the target":   {CSV{MissingIn: map[string]MissingRule{"y": MissingIsMean}}, text, "which is no feature"},
+		"mean of the target":   {CSV{MissingIn: map[string]MissingRule{"y": MissingIsMean}}, text, "which is not a feature"},
 		"comma":                {CSV{Comma: '"'}, text, "CSV.Comma"},
 		"text as number":       {CSV{Numeric: []string{"b"}}, text, `"u" in line 2, column "b"`},
 		"all ignored":          {CSV{Ignore: []string{"a", "b", "c"}}, text, "no features"},
-		"no such class":        {CSV{Positive: "7"}, text, `CSV.Positive is "7", which is no class`},
+		"no such class":        {CSV{Positive: "7"}, text, `CSV.Positive is "7", which is not a class`},
 		"three classes":        {CSV{Positive: "3"}, text, "use Table.Binary"},
 		"identifier alone":     {CSV{}, "b,y\nu,1\nv,2\nw,3\n", `no features beside "y", without the identifiers ["b"]`},
 		"number and classes":   {CSV{Numeric: []string{"y"}, Positive: "1"}, text, `CSV.Numeric names the target "y"`},
@@ -87,7 +87,7 @@ func TestCSVRefusesSettings(t *testing.T) {
 		"a weight of text":     {CSV{Weights: "c"}, "a,c,y\n1,1,1\n2,x,2\n", `CSV.Weights holds "x" in line 3`},
 		"a missing weight":     {CSV{Weights: "c", Missing: MissingIsMean}, "a,c,y\n1,1,1\n2,,2\n", `"" in line 3, column "c"`},
 		"no row counts":        {CSV{Weights: "c"}, "a,c,y\n1,0,1\n2,0,2\n", `weight 0 in each row of column "c"`},
-		"weights of none":      {CSV{Weights: "w"}, text, `CSV.Weights is "w", which is no column`},
+		"weights of none":      {CSV{Weights: "w"}, text, `CSV.Weights is "w", which is not a column`},
 		"nothing in it":        {CSV{Missing: MissingIsMean}, "a,b,y\n1,,1\n2,,2\n", `no value in column "b"`},
 		"nothing left":         {CSV{Missing: MissingDropsRow}, "a,b,y\n,1,1\n2,,2\n", `each of the 2 rows lacks a value, 1 of them in column "a"`},
 		"target missing":       {CSV{Missing: MissingIsMean}, "a,y\n1,1\n2,\n", `"" in line 3, column "y"`},
@@ -98,7 +98,7 @@ func TestCSVRefusesSettings(t *testing.T) {
 		"a format's unit":      {CSV{Numbers: map[string]Number{"a": {Unit: "kg kg"}}}, text, `Number.Unit is "kg kg"`},
 		"a format's sizes":     {CSV{Numbers: map[string]Number{"a": {Unit: "kg", Units: map[string]float64{"g": 0}}}}, text, `has the size 0 for "g"`},
 		"a format's own size":  {CSV{Numbers: map[string]Number{"a": {Unit: "kg", Units: map[string]float64{"kg": 2}}}}, text, `holds Unit, "kg"`},
-		"a format of none":     {CSV{Numbers: map[string]Number{"z": {}}}, text, `CSV.Numbers is "z", which is no column`},
+		"a format of none":     {CSV{Numbers: map[string]Number{"z": {}}}, text, `CSV.Numbers is "z", which is not a column`},
 		"another format":       {CSV{Numbers: map[string]Number{"a": {Decimal: ','}}}, "a,y\n1.5,1\n2,2\n", `CSV line 2: column "a" holds "1.5"`},
 		"a number in brackets": {CSV{Numeric: []string{"a"}}, "a,y\n[1],1\n", `"[1]" in line 2`},
 	} {

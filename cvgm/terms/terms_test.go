@@ -232,17 +232,17 @@ func TestTermsThatMakeNoModel(t *testing.T) {
 	wide.Columns, bad.Bases, range0.Low, range0.High = []string{"x", "a"}, 3, 2, 1
 	unnamed := Band("", "a")
 	for want, all := range map[string][]Term{
-		`terms have no penalty: there are none`:    nil,
-		`terms have no penalty: ["c"]`:             {Linear("c")},
-		`Term.Name is "a" twice`:                   {Smooth("a"), Band("a", "b")},
-		`Effect.Column is "a" twice`:               {Smooth("a"), Band("band", "b", "a")},
-		`Effect.Column is "q", which is no column`: {Smooth("q")},
-		`Term.Columns is empty in term "none"`:     {Band("none")},
-		`Term.Columns has 2 columns in the smooth`: {wide},
-		`Effect.Bases is 3 for column "x"`:         {bad},
-		`Effect.Low is 2 with High 1`:              {range0},
-		`Term.Name is empty in term 1`:             {Smooth("x"), unnamed},
-		`Effect.Column is "g", a categorical`:      {Band("g", "g")},
+		`terms have no penalty: there are none`:       nil,
+		`terms have no penalty: ["c"]`:                {Linear("c")},
+		`Term.Name is "a" twice`:                      {Smooth("a"), Band("a", "b")},
+		`Effect.Column is "a" twice`:                  {Smooth("a"), Band("band", "b", "a")},
+		`Effect.Column is "q", which is not a column`: {Smooth("q")},
+		`Term.Columns is empty in term "none"`:        {Band("none")},
+		`Term.Columns has 2 columns in the smooth`:    {wide},
+		`Effect.Bases is 3 for column "x"`:            {bad},
+		`Effect.Low is 2 with High 1`:                 {range0},
+		`Term.Name is empty in term 1`:                {Smooth("x"), unnamed},
+		`Effect.Column is "g", a categorical`:         {Band("g", "g")},
 	} {
 		if _, _, err := Additive(tbl, penalised.Squared, all...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, not one with %q", err, want)

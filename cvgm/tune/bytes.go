@@ -11,7 +11,7 @@ import (
 // bytesOf counts a matrix.
 func bytesOf(rows, columns int) int64 { return memory.Bytes(8 * float64(rows) * float64(columns)) }
 
-// seenBytes counts the bytes that seen allocates for so many rows.
+// seenBytes counts the bytes that seen allocates for this number of rows.
 func (w *tuning) seenBytes(rows int) int64 {
 	_, n := w.c.Data.X.Dims()
 	if w.prepare == nil && w.viewed {

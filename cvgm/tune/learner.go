@@ -35,7 +35,7 @@ func (t Tuner) prototype(y []float64) (learn.Tunable, error) {
 		}
 		return p, nil
 	}
-	return nil, args.Bad("Tuner.Learner", qpdiff.ErrDomain, "give it the methods of learn.Tunable, or take for example &linear.ElasticNet{}", "is a %T, which is no learn.Tunable", l)
+	return nil, args.Bad("Tuner.Learner", qpdiff.ErrDomain, "give it the methods of learn.Tunable, or take for example &linear.ElasticNet{}", "is a %T, which is not a learn.Tunable", l)
 }
 
 func allSigns(y []float64) bool {

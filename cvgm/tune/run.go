@@ -102,7 +102,7 @@ func (w *tuning) economise(s *tuneSearch, rows []int) (*tuneSearch, error) {
 		return s, err
 	}
 	w.warn(FewerFolds, "MaxTime, %v, allows %d folds, not %d.", w.MaxTime, folds, all)
-	s.cv = nil // whose memory the other one may take
+	s.cv = nil // the CV of fewer folds may take its memory
 	fewer, err := w.newSearch(rows, splits)
 	if err != nil {
 		return s, err

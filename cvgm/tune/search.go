@@ -40,8 +40,8 @@ const (
 	// nearZero: 0 is tried for a hyperparameter that may vanish if its value is within this share
 	// of its range from the lower bound.
 	nearZero = .25
-	// apart: a look may be the next start if it is at least this far from the first start, as a
-	// share of the range of one kind of hyperparameters.
+	// apart: a descent may start at a point of the design if it is at least this far from the first
+	// start, as a share of the range of one kind of hyperparameters.
 	apart = .2
 	// sameHyper is the relative change of a hyperparameter that counts as rounding.
 	sameHyper = 1e-14
@@ -57,11 +57,11 @@ type tuneSearch struct {
 	splits  []cvgm.Split
 	flat    bool        // no feature varies
 	longest float64     // MaxStep of the descents
-	lookAt  [][]float64 // the points of looks not yet taken
+	lookAt  [][]float64 // the points of the design that are not yet evaluated
 	path    []Step
 	best    Step
 	start   int     // the number of the descent
-	known   []point // looks with their gradients
+	known   []point // evaluated points of the design, with gradients
 	failed  int
 	failure error     // the first of the failed fits
 	outOf   string    // why the search ended early
@@ -159,8 +159,8 @@ func (s *tuneSearch) looks(count int) error {
 	return nil
 }
 
-// look returns the loss at a look and writes its gradient, if both are known. It compares points
-// within rounding, because hyperparameters are converted to logarithms and back.
+// look returns the loss at a point of the design and writes its gradient, if both are known. It
+// compares points within rounding, because hyperparameters are converted to logarithms and back.
 func (s *tuneSearch) look(grad, hyper []float64) (loss float64, ok bool) {
 	for _, p := range s.known {
 		if floats.EqualFunc(p.hyper, hyper, func(a, b float64) bool { return scalar.EqualWithinRel(a, b, sameHyper) }) {
@@ -363,10 +363,10 @@ func (s *tuneSearch) raceFrom(starts []Step) error {
 	})
 }
 
-// edges applies if the best point is at an upper bound of one kind. It looks at points at which
+// edges applies if the best point is at an upper bound of one kind. It evaluates points at which
 // only another kind is near its upper bound, and descends from the better ones. If one penalty
-// hides all features, another one that is just strong enough to leave the best features may be
-// better. Such a valley of the CV loss is too narrow for the first looks.
+// removes all features, another penalty that keeps just the best features may be better. Such a
+// valley of the CV loss is too narrow for the points of the design.
 func (s *tuneSearch) edges() error {
 	atBound := make([]bool, s.kinds)
 	for i, h := range s.hyper {
@@ -449,7 +449,7 @@ func (s *tuneSearch) descend(x []float64) error {
 	return s.descendWithin(x, descentEvals)
 }
 
-// descendWithin is descend of so many evaluations at most.
+// descendWithin is descend with at most evals evaluations.
 func (s *tuneSearch) descendWithin(x []float64, evals int) error {
 	searcher := search.QuasiNewton{MaxStep: s.longest, Tol: tuneTol, MaxEvals: evals}
 	return s.search(x, func(i int) (lower, upper float64) { return s.hyper[i].Lower, s.hyper[i].Upper }, search.LogSpace{Searcher: searcher})

@@ -20,7 +20,7 @@ const sameLoss = 1e-6
 type space struct {
 	hyper []learn.Hyperparameter
 	free  []bool // those that Fixed does not hold
-	kind  []int  // of each: hyperparameters of one kind vary together at the looks
+	kind  []int  // of each: hyperparameters of one kind vary together in the design
 	kinds int
 }
 
@@ -58,7 +58,7 @@ func (s space) fix(name string, v float64) error {
 		for _, h := range s.hyper {
 			names = append(names, h.Name)
 		}
-		return args.Bad("Tuner.Fixed", qpdiff.ErrDomain, fmt.Sprintf("use one of %q", names), "names %q, which is no hyperparameter", name)
+		return args.Bad("Tuner.Fixed", qpdiff.ErrDomain, fmt.Sprintf("use one of %q", names), "names %q, which is not a hyperparameter", name)
 	}
 	return nil
 }

@@ -131,7 +131,7 @@ type Progress struct {
 type Step struct {
 	Hyper []float64
 	Loss  float64 // +Inf if the fit failed
-	Start int     // the number of the descent, from 1; 0 for looks and for tries of zeros
+	Start int     // the number of the descent, from 1; 0 outside descents: points of the first design, and tries of zeros
 }
 
 // Tuned is the result of [Tuner.Tune].
@@ -245,7 +245,7 @@ const (
 )
 
 const (
-	overfit           = 2. // Overfitting: the CV loss is so many times the training loss
+	overfit           = 2. // Overfitting: the CV loss is more than this many times the training loss
 	bearable          = 10 // ManyHyperparameters: fewer examples than this for each
 	leastExamples     = 4
 	largeData         = 1000

@@ -88,8 +88,8 @@ func (w *tuning) starts() int {
 }
 
 // largeTable is the number of entries of a table (if sparse, of stored entries) from which on an
-// evaluation is slow. There are then fewer folds. The looks also compute gradients, with which the
-// descents from them begin.
+// evaluation is slow. Such a table gets fewer folds. The points of the design are then evaluated
+// with gradients, so that descents from them can use these.
 const largeTable = 200_000
 
 // large reports whether the table of examples and columns is large.

@@ -38,7 +38,7 @@ func TestDamagedDraws(t *testing.T) {
 		want  string
 	}{
 		{0, "", ""},
-		{0, "1,1a,here,1,NaN,1,x\n", `record 2: "x" is no number`},
+		{0, "1,1a,here,1,NaN,1,x\n", `record 2: "x" is not a number`},
 		{0, "1,1a,here,1,.5,9,0\n", "some have a spread and some have none"},
 		{0, "1,2a,here,1,NaN,1,0\n", `draw 1 has no "here" of row 1a`},
 		{1, "", "the first of them is draw 1"},

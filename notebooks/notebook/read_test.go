@@ -37,7 +37,7 @@ func TestReadOfAFile(t *testing.T) {
 	if want := `{"file":"` + p.File + `","sha256":"` + read.Digest + `"}`; err != nil || strings.TrimSpace(string(text)) != want {
 		t.Errorf("recorded %s, want %s", text, want)
 	}
-	// A relative path begins in the checkout.
+	// A relative path starts at the root of the checkout.
 	root, err := source.Root()
 	if err != nil {
 		t.Fatal(err)

@@ -43,7 +43,7 @@ func (m *Module) Function(title string) (string, error) {
 	}
 	found := functionName.FindStringSubmatch(title)
 	if found == nil || m.listing.Packages[found[1]] == nil || m.listing.Packages[found[1]].Folder == "" {
-		return "", fmt.Errorf("the source of %s is not known: it is no function of a package of this module", title)
+		return "", fmt.Errorf("the source of %s is not known: it is not a function of a package of this module", title)
 	}
 	r := m.reach()
 	r.visit(name{found[1], found[2], true})

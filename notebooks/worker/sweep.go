@@ -155,7 +155,7 @@ func (r *ranges) UnmarshalText(text []byte) error {
 			b, bad = strconv.Atoi(to)
 		}
 		if err := errors.Join(err, bad); err != nil || a < 0 || b < a || b >= experiment.MaxCells || len(r.list) > 0 && a <= r.list[len(r.list)-1] {
-			return fmt.Errorf("%q is no ascending list of cells below %d such as 0-9,12", text, experiment.MaxCells)
+			return fmt.Errorf("%q is not an ascending list of cells below %d such as 0-9,12", text, experiment.MaxCells)
 		}
 		for ; a <= b; a++ {
 			r.list = append(r.list, a)

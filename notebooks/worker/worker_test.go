@@ -171,7 +171,7 @@ func TestDuplicatesMustAgree(t *testing.T) {
 	}
 }
 
-// A cancelled worker keeps its cells and is no success.
+// A cancelled worker keeps its cells and does not succeed.
 func TestStoppedWorkerIsNoSuccess(t *testing.T) {
 	p := newPlan(t, 1, "elastic_net_seeds", small)
 	ctx, cancel := context.WithCancel(context.Background())

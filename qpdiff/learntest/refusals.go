@@ -42,7 +42,7 @@ func wantArg(t *testing.T, what string, err, kind error) {
 	wantError(t, what, err, kind)
 	var arg *qpdiff.ArgError
 	if !errors.As(err, &arg) || arg.Arg == "" || arg.Problem == "" || arg.Remedy == "" {
-		t.Errorf("%s: %v is no qpdiff.ArgError that names argument, problem and remedy", what, err)
+		t.Errorf("%s: %v is not a qpdiff.ArgError that names argument, problem and remedy", what, err)
 	}
 }
 

@@ -309,7 +309,7 @@ func (s *workingSet) remember(loss float64) {
 	}
 }
 
-// supports reports whether f has the support of theta, of so many features.
+// supports reports whether f has the support of theta. support is the number of its features.
 func (f *pastFit) supports(theta []float64, support int) bool {
 	return len(f.features) == support && !slices.ContainsFunc(f.features, func(j int) bool { return theta[j] == 0 })
 }

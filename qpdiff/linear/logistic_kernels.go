@@ -42,16 +42,17 @@ const (
 	logisticBisections = 64
 
 	// A step shorter than this is the last one. Convergence is quadratic, so the remaining error is
-	// at most its square, which is rounding.
+	// at most its square, which is below rounding.
 	logisticLastStep = 1e-8
-	// If the last step is shorter than this, it changes s, w and the Hessian by at most this part
-	// of them, about as little as rounding. Derivatives then use them unchanged.
+	// If the last step is shorter than this, s, w and the Hessian change by at most this part of
+	// themselves, about as little as by rounding. Derivatives then use the values from before the
+	// step.
 	logisticSettled = 1e-13
 	// Convergence is not quadratic if a step is longer than this part of the step before. The
-	// gradient may then be rounding.
+	// gradient may then consist of rounding errors.
 	logisticStall = .5
-	// A gradient below this part of the size of its terms may be rounding: 64·eps covers sums of
-	// some thousand rows.
+	// A gradient below this part of the size of its terms may consist of rounding errors: 64·eps
+	// covers sums of some thousand rows.
 	logisticRoundoff = 64 * dense.Eps
 	// The rounding of one term of the gradient: one rounding in the product and one in the sum.
 	logisticRounding = 2 * dense.Eps

@@ -283,16 +283,16 @@ const (
 	// the step equals the Hessian after it to working precision. Convergence is quadratic, so
 	// values from 1e-16 to 1e-10 cost at most one more step.
 	lastStep = 1e-13
-	// slowStep is the largest step, in these units, that may be rounding. It counts as rounding
-	// unless the step before was twice as long. Without a minimiser all of the mostSteps steps are
-	// longer.
+	// slowStep is the largest step, in these units, that rounding alone may cause. Such a step
+	// counts as rounding unless the step before was twice as long. Without a minimiser all of the
+	// mostSteps steps are longer.
 	slowStep = 1e-3
 	// stillEta is the largest move of a row's η in the last step. It changes the curvature of a
 	// loss that is not squared by a tenth. Without a minimiser the η of some rows moves by about 1
 	// in each step. Their curvature then vanishes, and with it the step in the units above.
 	stillEta = .1
 	// wholeStep: a step up to this length, in the units of lastStep, is taken whole. The slope at
-	// its end is not checked, because it may be rounding.
+	// its end is not checked, because rounding may hide it.
 	wholeStep = 1e-7
 	// overshot bounds the slope at the end of a step, relative to the negative slope at its start.
 	overshot = .5

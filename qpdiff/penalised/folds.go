@@ -59,7 +59,7 @@ func (l *glmFit) fold(folds [][]int) error {
 		}
 		for _, i := range v {
 			if i < 0 || i >= rows || f.last[i] == k {
-				return check.ArgErrorf("folds", qpdiff.ErrDomain, "give rows of X, each once in a fold", "has row %d in fold %d, which is no row of the %d of X or is there twice", i, k, rows)
+				return check.ArgErrorf("folds", qpdiff.ErrDomain, "give rows of X, each once in a fold", "has row %d in fold %d, which is not a row of the %d of X or is there twice", i, k, rows)
 			}
 			f.last[i] = k
 		}

@@ -18,7 +18,7 @@ type softmax struct {
 	s       []float64 // by output
 }
 
-// load makes s the loss of so many classes.
+// load makes s the loss for this number of classes.
 func (s *softmax) load(classes int) {
 	s.classes = classes
 	if classes == 0 {

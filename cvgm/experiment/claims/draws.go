@@ -301,7 +301,7 @@ func readRecord(line []string) (draw int, name, part string, e experiment.Estima
 			*to, failed = strconv.ParseFloat(f.text, 64)
 		}
 		if failed != nil {
-			return 0, "", "", e, fmt.Errorf("%q is no number", f.text)
+			return 0, "", "", e, fmt.Errorf("%q is not a number", f.text)
 		}
 	}
 	e.Scale = experiment.Scale(scale)

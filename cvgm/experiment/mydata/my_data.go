@@ -22,11 +22,11 @@ import (
 
 // MyDataParams are the parameters of tuning on a CSV file.
 type MyDataParams struct {
-	File          string   `help:"CSV file with a header line; a relative path begins in the checkout; empty: 80 made-up houses" range:"text"`
+	File          string   `help:"CSV file with a header line; a relative path starts at the root of the checkout; empty: 80 made-up houses" range:"text"`
 	Target        string   `help:"column to predict; empty: the last one" range:"text"`
 	Learner       string   `help:"learner; auto: logistic regression for classes, elastic net for numbers" range:"{auto,elastic_net,huber,logistic,sparse_logistic,svm,kernel_svm,kernel_ridge}" small:"{auto,huber,kernel_ridge}"`
 	Positive      string   `help:"class of two that is predicted as +1; makes classes of a target of numbers; empty: the last in sorted order" range:"text"`
-	Ignore        []string `help:"columns that are no features, such as identifiers" range:"text"`
+	Ignore        []string `help:"columns to leave out of the features, such as identifiers" range:"text"`
 	Numeric       []string `help:"columns of numbers, if they are taken for another kind; a target of 0 and 1 is then a number" range:"text"`
 	Categorical   []string `help:"columns whose numbers or texts are levels, all of which are kept; a target of numbers then has classes" range:"text"`
 	Numbers       []string `help:"formats of columns of numbers: price=comma € has decimal commas and a unit, weight=kg g:0.001 has two units" range:"text"`
@@ -68,7 +68,7 @@ func (p MyDataParams) Check() error {
 		return experiment.Invalid("OuterFolds", p.OuterFolds, "use at least 2, or 0 for no estimate")
 	}
 	if _, ok := p.comma(); !ok {
-		return experiment.Invalid("Comma", fmt.Sprintf("%q", p.Comma), "use one character that is no quote, or tab")
+		return experiment.Invalid("Comma", fmt.Sprintf("%q", p.Comma), "use one character other than a quote, or tab")
 	}
 	_, err := p.csv()
 	return err

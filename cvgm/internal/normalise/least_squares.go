@@ -66,7 +66,8 @@ func scaleColumns(x, mean []float64) {
 
 // leastSquares returns the θ of smallest norm that minimises ‖Σθ_j·columns[j] − y‖. It overwrites
 // the columns and y. The method is modified Gram-Schmidt orthogonalisation (Björck 1967), which
-// takes the column of the largest remainder next. It ends if all remainders are rounding.
+// takes the column of the largest remainder next. It ends when all remainders consist of rounding
+// errors.
 func leastSquares(columns [][]float64, y []float64) []float64 {
 	var rows [][]float64 // of R. With the directions Q, the columns are QR and the projection of y is Qc
 	var c []float64

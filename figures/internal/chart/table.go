@@ -105,7 +105,7 @@ func (t *Table) check() error {
 	}
 	for _, h := range t.Brief {
 		if !slices.Contains(t.Header, h) {
-			return fmt.Errorf("figures: table %s: Brief names %q, which is no heading: use those of Header", t.Name, h)
+			return fmt.Errorf("figures: table %s: Brief names %q, which is not a heading: use those of Header", t.Name, h)
 		}
 	}
 	return nil

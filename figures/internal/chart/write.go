@@ -220,7 +220,7 @@ func (f *Figure) Write(dir string) error {
 // writeFiles writes texts to the files dir/name+ending.
 func writeFiles(dir, name string, files map[string]string) error {
 	if !filepath.IsLocal(name) || name == "." || strings.ContainsAny(name, `/\`) {
-		return fmt.Errorf("figures: %q is no name of a file: use letters, digits and underscores", name)
+		return fmt.Errorf("figures: %q is not a file name: use letters, digits and underscores", name)
 	}
 	for _, ext := range slices.Sorted(maps.Keys(files)) {
 		if err := os.WriteFile(filepath.Join(dir, name+ext), []byte(files[ext]), 0o644); err != nil {

@@ -68,7 +68,7 @@ func LogisticNear(s, w, s0, w0, dm []float64, r float64) {
 	}
 }
 
-// LogisticNext is LogisticNear for differences whose square is rounding.
+// LogisticNext is LogisticNear for differences so small that their square is lost in rounding.
 func LogisticNext(s, w, s0, w0, dm []float64) {
 	n := len(dm)
 	s, w, s0, w0 = s[:n], w[:n], s0[:n], w0[:n]

@@ -44,8 +44,8 @@ func (p *marginSolver) collect() (moved float64, crossed int) {
 	return moved, len(p.kinks)
 }
 
-// atStart returns the place t = way/v along a step. If way is rounding, relative to scale, the
-// place is the start, so that kinks which coincide are passed in the order of their ids.
+// atStart returns the place t = way/v along a step. If way is within rounding of 0, relative to
+// scale, the place is the start. So kinks that coincide are passed in the order of their ids.
 func atStart(way, v, scale float64) float64 {
 	t := way / v
 	if t < stillTol && math.Abs(way) <= stillTol*scale {

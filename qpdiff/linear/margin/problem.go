@@ -35,16 +35,16 @@ const (
 	lastStep = 1e-8
 
 	// roundedStep: a Newton step that changes the margins by less than this is the last if it is
-	// more than half as long as the step before. Quadratic convergence would make it shorter, so it
-	// is rounding.
+	// more than half as long as the step before. Quadratic convergence would make it shorter, so
+	// rounding causes it.
 	roundedStep = 1e-4
 
-	// nearStep: after a full Newton step that changes the margins by at most this much, the signs
-	// of the multipliers equal the signs at the face's minimiser.
+	// nearStep: if a full Newton step changes the margins by at most this much, the multipliers
+	// after it have the signs that they have at the face's minimiser.
 	nearStep = .1
 
-	// blockedSteps: after this many successive steps without length, one constraint leaves at a
-	// time. Constraints that leave together may block one another.
+	// blockedSteps is the number of successive steps of length zero after which constraints leave
+	// one at a time. Constraints that leave together may block one another.
 	blockedSteps = 10
 
 	// stuckRounds is the number of successive rounds without a fall of the objective after which
