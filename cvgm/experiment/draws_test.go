@@ -37,8 +37,13 @@ func hasDraws(e *experiment.Experiment) bool { return experiment.Set(e.Params(),
 
 // The cells of draw 1 equal, bit by bit, the cells that a run of draw 0 with twice the
 // repetitions adds to draw 0. No two draws have the value of a cell or the result in common. A
-// cell of one number, such as a share of few examples, may recur by chance.
+// cell of one number, such as a share of few examples, may recur by chance. With -short, as under
+// the race detector and emulation, the test does not run: it compares bits of runs on one machine,
+// and other tests run every experiment.
 func TestDrawsFollowEachOther(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compares seven runs of each experiment")
+	}
 	for _, e := range registry.All() {
 		if !hasDraws(e) {
 			continue

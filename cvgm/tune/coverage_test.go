@@ -100,7 +100,8 @@ func shareOf(all []*covered, among, property func(*covered) bool) (count, of int
 
 // onDrawnSets calls judge for as many sets of those populations of checkedOn, or chosenOn, that of returns as
 // -coverage asks for, with 20,000 fresh rows. Without the flag they are small: so many of each population, with the first
-// learner, and so many fresh rows.
+// learner, and so many fresh rows. With -short, as under the race detector and emulation, there are half as many: neither
+// rounding nor races change how often an interval holds.
 func onDrawnSets(t *testing.T, of func([]population) []population, each, fresh int, judge func(s drawnSet) error) {
 	t.Helper()
 	from, sets := of(checkedOn), *coverageSets
@@ -109,6 +110,9 @@ func onDrawnSets(t *testing.T, of func([]population) []population, each, fresh i
 	}
 	small := sets == 0
 	if small {
+		if testing.Short() {
+			each /= 2
+		}
 		sets = each * len(from)
 	} else {
 		fresh = 20_000
@@ -128,16 +132,11 @@ func onDrawnSets(t *testing.T, of func([]population) []population, each, fresh i
 
 // The intervals hold what they are of as often as they claim, on populations on which no rule was chosen.
 // Gains are seen, and none where labels and features are independent. The margins are listed, too; 480 sets take
-// some 15 minutes of processor time. With -short, as under the race detector and emulation, there are half as
-// many small ones: neither rounding nor races change how often an interval holds.
+// some 15 minutes of processor time.
 func TestNestedEstimateCovers(t *testing.T) {
-	each := 2
-	if testing.Short() {
-		each = 1
-	}
 	var mu sync.Mutex
 	var all []*covered
-	onDrawnSets(t, slices.Clone, each, 4000, func(s drawnSet) error {
+	onDrawnSets(t, slices.Clone, 2, 4000, func(s drawnSet) error {
 		c, err := cover(t, s)
 		if err == nil && c != nil {
 			mu.Lock()

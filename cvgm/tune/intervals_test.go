@@ -134,7 +134,11 @@ func TestIntervalsCover(t *testing.T) {
 // Rows of a group are near each other. The intervals for rows of new groups hold them, because groups stay together, and a
 // group counts as one row.
 func TestIntervalsOfGroups(t *testing.T) {
-	const groups, each, n, sets = 24, 4, 3, 4
+	const groups, each, n = 24, 4, 3
+	sets := 4
+	if testing.Short() {
+		sets = 2
+	}
 	src := synth.NewStream(3, "groups")
 	held := map[bool]float64{}
 	for range sets {

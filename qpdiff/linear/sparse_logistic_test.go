@@ -86,6 +86,9 @@ func TestSparseLogisticContract(t *testing.T) {
 		add("60x250", casetest.RandomData(14, 60, 250, true), .1, .05)  // a small working set
 		add("15x300", casetest.RandomData(13, 15, 300, true), .005, .5) // a support larger than the rows
 		casetest.Contract(t, func() learn.Learner { return &SparseLogistic{Intercept: intercept} }, cases...)
+		if testing.Short() && !intercept { // the other learner of the two uses them
+			continue
+		}
 		t.Run("working sets", func(t *testing.T) {
 			casetest.Contract(t, func() learn.Learner {
 				return casetest.WorkingSets{ForwardLearner: &SparseLogistic{Intercept: intercept}}

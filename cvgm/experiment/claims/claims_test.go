@@ -411,9 +411,10 @@ func TestNearBayes(t *testing.T) {
 
 func TestEveryResultHasClaims(t *testing.T) {
 	serial.Test(t)
-	all := len(measured(Claims(fakeResults(1))))
+	results := fakeResults(1)
+	all := len(measured(Claims(results)))
 	for i := range reflect.TypeFor[Results]().NumField() {
-		r := fakeResults(1)
+		r := results
 		reflect.ValueOf(&r).Elem().Field(i).SetZero()
 		if len(measured(Claims(r))) >= all {
 			t.Errorf("no claim is judged by %s", reflect.TypeFor[Results]().Field(i).Name)
@@ -603,11 +604,15 @@ var draws = flag.Int("draws", 3, "random small runs of each experiment")
 // Every experiment runs with random small parameters, and gives a result by which claims can be
 // judged.
 func TestRandomSmallRuns(t *testing.T) {
+	many := *draws
+	if testing.Short() {
+		many = 1
+	}
 	for _, e := range registry.All() {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			src := synth.NewStream(1, "small runs of "+e.Name)
-			for i := range *draws {
+			for i := range many {
 				p := e.Draw(src)
 				r, err := e.Run(t.Context(), p)
 				if err != nil || reflect.ValueOf(r).IsNil() {
