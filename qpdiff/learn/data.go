@@ -94,15 +94,25 @@ func (d Data) Stored() (entries int) {
 	return entries
 }
 
-// Dense returns X if it is a *mat.Dense, and otherwise a dense copy. It returns nil without X.
+// Dense returns X if it is a *mat.Dense, and otherwise a dense copy. It visits the stored entries of a
+// sparse X, and reads all entries of another matrix. It returns nil without X.
 func (d Data) Dense() *mat.Dense {
 	if x, ok := d.X.(*mat.Dense); ok || d.X == nil {
 		return x
 	}
-	if r, c := d.X.Dims(); r == 0 || c == 0 {
+	rows, n := d.X.Dims()
+	if rows == 0 || n == 0 {
 		return new(mat.Dense)
 	}
-	return mat.DenseCopyOf(d.X)
+	stored, sparse := d.X.(mat.RowNonZeroDoer)
+	if !sparse {
+		return mat.DenseCopyOf(d.X)
+	}
+	x := mat.NewDense(rows, n, nil)
+	for i := range rows {
+		stored.DoRowNonZero(i, x.Set)
+	}
+	return x
 }
 
 // Grad collects the cotangents that a VJP adds: the derivative of a scalar in each input of a fit.
