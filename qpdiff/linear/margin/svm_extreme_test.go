@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"cvgm/qpdiff"
@@ -187,5 +188,36 @@ func TestSVMOneSidedErrorWritesNothing(t *testing.T) {
 	err := l.JVP(nil, dtheta, &learn.Grad{Hyper: []float64{math.MaxFloat64, math.MaxFloat64}})
 	if err == nil || dtheta[0] != 7 || dtheta[1] != 8 {
 		t.Errorf("error %v, dtheta %v", err, dtheta)
+	}
+}
+
+// Powers of two as units, up to 2^±300, change neither θ nor which rows and coordinates count as weakly
+// active, also where a first bound of the errors leaves that open. A column far from 0 makes it loose.
+func TestSVMWeakInAnyUnits(t *testing.T) {
+	serial.Test(t)
+	rng := rand.New(rand.NewPCG(36, 300))
+	for trial := range 30 {
+		rows, n := 20+rng.IntN(60), 4+rng.IntN(20)
+		d := casetest.ClassData(rng.Uint64(), rows, n)
+		for i := range rows {
+			d.Dense().Set(i, 0, 1e4+d.X.At(i, 0))
+		}
+		hyper := []float64{1e-4 * rng.Float64(), 1e-3 * rng.Float64()}
+		var want []float64
+		var weak qpdiff.Weak
+		for _, power := range []int{0, 300, -300} {
+			scaled, a := casetest.CloneData(d), math.Ldexp(1, power)
+			scaled.Dense().Scale(a, scaled.X)
+			var l SVM
+			theta := make([]float64, n)
+			numtest.OK(t, errors.Join(l.Load(scaled), l.Fit(theta, []float64{a * hyper[0], a * a * hyper[1]})))
+			dense.ScaleBy(theta, power)
+			if power == 0 {
+				want, weak = theta, l.weak
+			}
+			if !numtest.Near(theta, want) || !slices.Equal(l.weak.Rows, weak.Rows) || !slices.Equal(l.weak.Coords, weak.Coords) {
+				t.Errorf("trial %d, units 2^%d: weakly active %v, want %v", trial, power, l.weak, weak)
+			}
+		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // weakMargins lists the rows and coordinates that violate strict complementarity at the
@@ -106,10 +108,9 @@ func (w *weakMargins) decided(p *marginSolver, id int) bool {
 	p.system(&p.marginProblem, v, b, p.coef)
 	var terms float64
 	for _, j := range p.act {
-		t := p.gradSize(j)
-		terms += t * t
+		terms = math.Hypot(terms, p.gradSize(j))
 	}
-	err += math.Sqrt(terms * dense.Dot(v, v))
+	err += terms * floats.Norm(v, 2) // the squares of v can overflow
 	for e, i := range p.elbow {
 		err += math.Abs(b[e]) * (1 + p.marginSize(i))
 	}
