@@ -39,6 +39,7 @@ type glmFit struct {
 	theta    []float64 // of the outputs, q entries each
 	at, next point
 	h, dinv  []float64 // factor of the Hessian at, or within lastStep of, theta
+	cond     float64   // an estimate of its condition, in units in which it has a diagonal of ones
 
 	g, nextG, step, candidate, size, work, work2 []float64
 	block                                        []float64 // rows times their weights
@@ -326,7 +327,7 @@ func (l *glmFit) minimise() error {
 		dense.LDLSolve(l.h, l.dinv, len(l.step), len(l.step), l.step)
 		length, size := l.scaled(l.step), l.scaled(l.theta)
 		size = max(size, length)
-		done := length <= lastStep*size || length <= slowStep*size && length > previous/2
+		done := length <= lastStep*size || length > previous/2 && (length <= slowStep*size || length <= l.rounding())
 		if err := l.search(length <= wholeStep*size); err != nil {
 			return err
 		}
@@ -395,7 +396,7 @@ func (l *glmFit) factorise() error {
 	if row := dense.LDLFactorUntil(&l.state.Stop, l.h, l.dinv, q, q, rankTol); row < q {
 		return l.dependent(row)
 	}
-	if dense.Unsolvable(dense.LDLCond(l.h, l.dinv, q, q, l.work, l.work2)) {
+	if l.cond = dense.LDLCond(l.h, l.dinv, q, q, l.work, l.work2); dense.Unsolvable(l.cond) {
 		return l.dependent(dense.LDLDependent(l.h, l.dinv, q, q, l.work, l.work2))
 	}
 	return nil
@@ -433,6 +434,24 @@ func (l *glmFit) scaled(v []float64) (most float64) {
 		most = max(most, math.Abs(v[j])*s)
 	}
 	return most
+}
+
+// rounding bounds the step that the rounding of the gradient's terms can make, in the units of
+// lastStep. If the minimiser is 0, each step consists of it.
+func (l *glmFit) rounding() float64 {
+	terms, m, q := 0.0, len(l.w), l.q
+	for k := range l.joint.outputs() {
+		sums := dense.Zeros(l.work, q)
+		for i, slope := range l.at.slope[k*m:][:m] {
+			for j, v := range l.z[i*q : (i+1)*q] {
+				sums[j] += math.Abs(slope * v)
+			}
+		}
+		for j, sum := range sums {
+			terms = max(terms, sum/l.size[k*q+j])
+		}
+	}
+	return terms * min(max(lastStep, dense.Eps*l.cond), slowStep)
 }
 
 // search sets candidate, next and nextG to a point on the step that hardly overshoots the minimum

@@ -10,6 +10,7 @@ import (
 
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/casetest"
+	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/numtest"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/learntest"
@@ -274,6 +275,39 @@ func TestIllPosed(t *testing.T) {
 }
 
 // Penalties and labels that cannot be used are refused.
+// Examples that contradict one another have the minimiser 0, in any order. There the gradient consists of
+// rounding, and no step is small beside the parameters.
+func TestContradictingExamples(t *testing.T) {
+	rng := rand.New(rand.NewPCG(36, 2))
+	for trial := range 40 {
+		rows, n := 6+rng.IntN(30), 1+rng.IntN(40)
+		d := casetest.ClassData(rng.Uint64(), 2*rows, n)
+		order := rng.Perm(2 * rows)
+		for i := range rows {
+			a, b := order[i], order[rows+i]
+			d.Dense().SetRow(b, d.Dense().RawRowView(a))
+			d.Y[a], d.Y[b] = 1, -1
+		}
+		hyper := []float64{math.Pow(10, 8*rng.Float64()-8)}
+		for _, l := range []learn.Learner{&GLM{Loss: Logistic, Intercept: true}, &Multinomial{Classes: 2, Intercept: true}} {
+			e := casetest.CloneData(d)
+			if _, joint := l.(*Multinomial); joint {
+				for i, y := range e.Y {
+					e.Y[i] = (y + 1) / 2
+				}
+			}
+			p, _ := l.Dims(n)
+			theta := make([]float64, p)
+			if err := errors.Join(l.Load(e), l.Fit(theta, hyper)); err != nil {
+				t.Errorf("trial %d, %d × %d, %T at %v: %v", trial, 2*rows, n, l, hyper, err)
+			}
+			if most := dense.Largest(theta); most > 1e-7 {
+				t.Errorf("trial %d, %d × %d, %T at %v: θ is up to %v", trial, 2*rows, n, l, hyper, most)
+			}
+		}
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	d := casetest.RandomData(8, 10, 3, false)
 	for name, c := range map[string]struct {
