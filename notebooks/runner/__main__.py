@@ -34,7 +34,7 @@ import sensitivities
 import slurm
 import timings
 from checkout import PYTHON, ROOT, WORK, ReproduceError, in_words, log, write_atomic
-from experiments import UsageError, experiments, require_parameters, select
+from experiments import JUDGES, UsageError, experiments, require_parameters, select
 from processes import Lock
 from progress import Progress, duration
 from provenance import Task
@@ -176,7 +176,7 @@ def parse(argv):
     if args.again and (args.names or args.overrides):
         parser.error("--again takes only a number of draws: it always judges all claims")
     if args.again:
-        args.names = [again.NOTEBOOK]
+        args.names = [JUDGES]
     if args.overrides and not args.names:
         parser.error("-p sets parameters of a notebook: name it")
     if args.overrides and args.mode in ("check", "sensitivities"):
@@ -267,7 +267,7 @@ def run_all(states, args, env):
 def announcement(tasks, seconds, here):
     """The first line of a run: its notebooks and, if it is known, how long they take. here tells that
     these seconds were measured on this machine."""
-    what = tasks[0].name if len(tasks) == 1 else f"{len(tasks)} notebooks, {tasks[0].name} to {tasks[-1].name}"
+    what = tasks[0].name if len(tasks) == 1 else f"{len(tasks)} notebooks, {tasks[0].name} first and {tasks[-1].name} last"
     if seconds is None:
         first = "its first run" if not any(task.overrides for task in tasks) else "the first run with these parameters"
         return f"running {what}: {first}, so its time is not known"
@@ -405,7 +405,7 @@ def main(argv):
     names = [copies.name_of(name) for name in args.names] if args.mode == "reset" else args.names
     tasks = [Task(path, overrides) for path in select(names, experiments())]
     if args.again:
-        tasks = again.tasks(select([again.NOTEBOOK], experiments())[0], args.again)
+        tasks = again.tasks(select([JUDGES], experiments())[0], args.again)
     if overrides:
         require_parameters(task.path for task in tasks)
     if args.mode != "lab" and not tasks:

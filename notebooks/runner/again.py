@@ -7,10 +7,10 @@ what every draw has estimated. The notebook pools it; the comments in it list th
 
 import provenance
 from checkout import ROOT, ReproduceError, log, write_atomic
+from experiments import JUDGES
 
 FILE = provenance.OUT / "draws.csv"
 ESTIMATES = "estimates.csv"  # in the outputs of a draw
-NOTEBOOK = "00_start"
 MOST = 1000
 
 
@@ -33,4 +33,4 @@ def record(done):
                 raise ReproduceError(f"the source of {result['function']} changed between the draws: run the same command again")
     comments = [f"# {function} {source}\n" for function, source in sorted(sources.items())]
     write_atomic(FILE, "".join([*comments, heading, *lines]).encode())
-    log.info(f"{len(done)} draws are recorded in {FILE.relative_to(ROOT)}; ./reproduce.sh {NOTEBOOK} judges by them")
+    log.info(f"{len(done)} draws are recorded in {FILE.relative_to(ROOT)}; ./reproduce.sh {JUDGES} judges by them")

@@ -5,6 +5,7 @@ import subprocess
 
 from checkout import NOTEBOOKS, ROOT, ReproduceError
 
+JUDGES = "00_start"  # the notebook that judges the claims by the results of all others
 SCRATCH = re.compile(r"^Untitled|-Copy\d+$")  # as JupyterLab names notebooks
 
 
@@ -41,7 +42,9 @@ def select(names, notebooks):
         if not found:
             raise UsageError(scratch(wanted) or f"no notebook is called {name!r}; there are: {', '.join(p.stem for p in notebooks)}")
         chosen.update(found)
-    return [p for p in notebooks if not names or p in chosen]
+    # The notebook that judges the results of all others runs when they are computed, so that a first
+    # run shows its first figure in seconds.
+    return sorted((p for p in notebooks if not names or p in chosen), key=lambda p: p.stem == JUDGES)
 
 
 def scratch(name):

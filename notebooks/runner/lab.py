@@ -18,10 +18,10 @@ import environment
 import layout
 import processes
 from checkout import LAB_BIN, NOTEBOOKS, PYTHON, ROOT, RUNNER, ReproduceError, as_json, in_words, log
-from experiments import experiments, tracked
+from experiments import JUDGES, experiments, tracked
 from progress import Waiting
 
-START = "00_start.ipynb"
+START = f"{JUDGES}.ipynb"
 
 
 def require_free(port):

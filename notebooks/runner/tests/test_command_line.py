@@ -137,7 +137,7 @@ class CommandLine(unittest.TestCase):
         def chosen(*names):
             return [p.stem for p in main.select(names, all_of_them)]
 
-        self.assertEqual(chosen(), ["00_start", "01_elastic_net", "02_rings", "explore"])
+        self.assertEqual(chosen(), ["01_elastic_net", "02_rings", "explore", "00_start"])
         for name in ("01_elastic_net", "elastic_net", "01", "01_elastic_net.ipynb", "notebooks/01_elastic_net.ipynb", "./notebooks/01_elastic_net.ipynb"):
             self.assertEqual(chosen(name), ["01_elastic_net"], name)
         self.assertEqual(chosen("explore", "01", "elastic_net"), ["01_elastic_net", "explore"])

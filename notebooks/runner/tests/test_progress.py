@@ -72,7 +72,7 @@ class TimeLeft(unittest.TestCase):
             return main.announcement(tasks, *durations.Estimate(tasks, set(), known, reference).total())
 
         self.assertEqual(first([task("a")], KNOWN, NOTHING), "running a: about 5 min 10 s")
-        self.assertEqual(first([task("a"), task("b")], NOTHING, KNOWN), "running 2 notebooks, a to b: about 5 min 30 s on the machine that made the committed outputs")
+        self.assertEqual(first([task("a"), task("b")], NOTHING, KNOWN), "running 2 notebooks, a first and b last: about 5 min 30 s on the machine that made the committed outputs")
         self.assertEqual(first([task("a", K="5")], KNOWN, KNOWN), "running a K=5: the first run with these parameters, so its time is not known")
         self.assertEqual(first([task("new")], KNOWN, KNOWN), "running new: its first run, so its time is not known")
 
