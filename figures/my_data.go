@@ -87,7 +87,7 @@ func MyDataTuning(r *mydata.Result) []Output {
 		Header: []string{"Model", "Loss", "Tuned", "Standard error", "Default", "Constant prediction", "Tuned minus default", "Tuned minus constant"},
 		Note:   "The CV loss is optimistic, because it was minimised. The nested risk repeats the whole search without each outer fold in turn; its 95 % intervals are in brackets.",
 	}
-	for _, m := range r.Models {
+	for _, m := range r.Searched() {
 		title := modelTitle(r, m, full)
 		for _, h := range m.Hyper {
 			hyper.Rows = append(hyper.Rows, []any{title, h.Name, significant(h.Lower, 3), significant(h.Default, 3), significant(h.Tuned, 3), significant(h.Upper, 3)})
@@ -110,9 +110,9 @@ func myVerdicts(r *mydata.Result) *Table {
 		Header: []string{"Model", "Compared with", "Tuned minus compared, in % of the constant's risk", "From", "To", "Decided", "Smallest that would show"},
 	}
 	var notes []string
-	for _, m := range r.Models {
+	for _, m := range r.Searched() {
 		title := modelTitle(r, m, full)
-		if len(r.Models) > 1 {
+		if len(r.Searched()) > 1 {
 			notes = append(notes, title+":")
 		}
 		notes = append(notes, m.Verdict)
@@ -138,9 +138,10 @@ func myVerdicts(r *mydata.Result) *Table {
 // MyDataSearch shows the CV loss around the tuned hyperparameters: along each one, and over both if
 // a model has two.
 func MyDataSearch(r *mydata.Result) []Output {
-	models := r.Models[:min(len(r.Models), shownModels)]
+	models := r.Searched()
+	models = models[:min(len(models), shownModels)]
 	curves := &Figure{Name: "my_data_curves", Legend: LegendBelow,
-		Caption: fmt.Sprintf("%s: the CV loss along each hyperparameter, with the others at their tuned values. The band reaches 1.96 standard errors to either side; it holds the uncertainty that the curve's points have in common, so it is wider than that of their differences. A tuned value of 0 is drawn at the left end.%s", r.Name, shownNote(r))}
+		Caption: fmt.Sprintf("%s: the CV loss along each hyperparameter, with the others at their tuned values. The band reaches 1.96 standard errors to either side; it holds the uncertainty that the curve's points have in common, so it is wider than that of their differences. A tuned value of 0 is drawn at the left end.%s", r.Name, shownNote(len(models)))}
 	var panels []*Panel
 	for _, m := range models {
 		for _, c := range m.Curves {

@@ -44,8 +44,11 @@ func named(name string) string {
 // modelTitle returns the title of a model: the target, or the model's class if there are several
 // models. Names are written as by named or full.
 func modelTitle(r *mydata.Result, m mydata.Model, name func(string) string) string {
-	if len(r.Models) < 2 {
+	switch {
+	case len(r.Models) < 2 || m.Class == "":
 		return "target " + name(r.Target)
+	case r.Joint != nil:
+		return name(m.Class)
 	}
 	return name(m.Class) + " against the others"
 }
@@ -65,8 +68,8 @@ func significant(v float64, digits int) Number {
 }
 
 // shownNote lists in a caption how many models have no panels.
-func shownNote(r *mydata.Result) string {
-	if n := len(r.Models) - shownModels; n > 0 {
+func shownNote(models int) string {
+	if n := models - shownModels; n > 0 {
 		return fmt.Sprintf(" Not shown: %d more models.", n)
 	}
 	return ""
@@ -231,7 +234,7 @@ func myROC(r *mydata.Result) *Figure {
 			calibration.Plot.Title.Text = fmt.Sprintf("log loss %.3g, Brier score %.3g", c.Probabilities.LogLoss, c.Probabilities.Brier)
 		}
 	}
-	f.Caption += shownNote(r)
+	f.Caption += shownNote(len(r.Models))
 	return f
 }
 
@@ -253,12 +256,21 @@ func myConfusion(r *mydata.Result) *Table {
 	t := &Table{Name: "my_data_confusion", Caption: fmt.Sprintf("%s: rows of each class by the predicted class", r.Name),
 		Header: append(append([]string{"Class"}, chart.Mapped(r.Classes, func(c string) string { return "predicted " + full(c) })...), "Share that is right")}
 	repeats, how := 1, "Predicted is the class with the largest decision value."
+	if r.Joint != nil {
+		how = "Predicted is the class with the largest probability."
+	}
 	if len(r.Models) == 1 {
 		how = fmt.Sprintf("Predicted is %s if its decision value is above the threshold.", full(r.Models[0].Class))
 	}
 	if len(r.Models) > 0 {
 		how += " " + judgedBy(r.Models[0].Judged)
 		repeats = len(r.Models[0].Judged.Predictions)
+	}
+	if m := r.Multiclass; m != nil {
+		how += fmt.Sprintf(" Of the rows %.3g %% are predicted as their class, where the largest class has %.3g %%.", 100*m.Accuracy, 100*m.Majority)
+		if p := m.Probabilities; p != nil {
+			how += fmt.Sprintf(" The probabilities have the log loss %.3g and the Brier score %.3g.", p.LogLoss, p.Brier)
+		}
 	}
 	if t.Note = how; repeats > 1 {
 		t.Note += " Counts are means over the repeats."
@@ -313,7 +325,7 @@ func myBoundary(r *mydata.Result) *Figure {
 // rows. Kernel machines have none.
 func MyDataCoefficients(r *mydata.Result) []Output {
 	f := &Figure{Name: "my_data_coefficients", Legend: LegendBelow,
-		Caption: fmt.Sprintf("%s: how far the prediction moves when a feature grows by one standard deviation. Dots are the coefficients of the fits without one fold each. A text column has a feature for each level except the first. The other levels are compared with the first.%s", r.Name, shownNote(r))}
+		Caption: fmt.Sprintf("%s: how far the prediction moves when a feature grows by one standard deviation. Dots are the coefficients of the fits without one fold each. A text column has a feature for each level except the first. The other levels are compared with the first.%s", r.Name, shownNote(len(r.Models)))}
 	var row []*Panel
 	features := 0 // most of a model
 	for _, m := range r.Models[:min(len(r.Models), shownModels)] {
@@ -408,7 +420,8 @@ func myCoefficients(r *mydata.Result, m mydata.Model, order []int) *Panel {
 // MyDataLearning shows the CV loss of fits to parts of the rows, at the tuned hyperparameters.
 func MyDataLearning(r *mydata.Result) []Output {
 	var panels []*Panel
-	for _, m := range r.Models[:min(len(r.Models), shownModels)] {
+	models := r.Searched()
+	for _, m := range models[:min(len(models), shownModels)] {
 		p := NewPanel(panelName(r, m, "learning"), modelTitle(r, m, named), "training rows", "CV loss: "+m.LossName).LogAxes(true, false).Grid()
 		var low, high []float64
 		drawn := false
@@ -432,7 +445,7 @@ func MyDataLearning(r *mydata.Result) []Output {
 	}
 	const inRow = 2
 	f := &Figure{Name: "my_data_learning", Legend: LegendBelow, Panels: slices.Collect(slices.Chunk(panels, inRow)),
-		Caption: fmt.Sprintf("%s: the CV loss of fits to an eighth, a quarter, a half and all of each split's training rows, at the tuned hyperparameters. Bars reach one standard error to either side.%s", r.Name, shownNote(r))}
+		Caption: fmt.Sprintf("%s: the CV loss of fits to an eighth, a quarter, a half and all of each split's training rows, at the tuned hyperparameters. Bars reach one standard error to either side.%s", r.Name, shownNote(len(models)))}
 	f.Width, f.Height = vg.Length(min(len(panels), inRow))*4.6*vg.Inch, vg.Length(.5+3*float64(len(f.Panels)))*vg.Inch
 	if len(panels) == 1 {
 		f.Width = 5.4 * vg.Inch

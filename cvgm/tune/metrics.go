@@ -17,6 +17,11 @@ func (w *tuning) measureClasses(r *Risk, done []*repeat) {
 		}
 		samples = append(samples, s)
 		r.Outer, r.OutOfFold = append(r.Outer, one.folds), append(r.OutOfFold, one.predictions[ofTuning])
+		var rows [][]float64
+		for i := range w.c.Data.Y {
+			rows = append(rows, one.classes.RawRowView(i))
+		}
+		r.OutOfFoldClasses = append(r.OutOfFoldClasses, rows)
 	}
 	if m, err := assess.ClassifyMulti(true, samples...); err == nil {
 		r.Multiclass = &m

@@ -61,6 +61,12 @@ func TestTuneClassesJointly(t *testing.T) {
 	if got, want := one.Risk.Tuned.Mean, tuned.Metrics.Probabilities.LogLoss; !casetest.Near(got, want, sums) {
 		t.Errorf("the estimated risk is %v, and the log loss of the same predictions %v", got, want)
 	}
+	for i, p := range one.Risk.OutOfFoldClasses[0] {
+		own := p[int(tbl.Y[i])]
+		if odds := math.Log(own / (1 - own)); !casetest.Near(odds, one.Risk.OutOfFold[0][i], 1e-6) {
+			t.Fatalf("row %d: the own class has the log odds %v, and the probabilities %v", i, one.Risk.OutOfFold[0][i], p)
+		}
+	}
 	constant := 0. // by hand: the shares of each split's training rows
 	for _, s := range one.Splits {
 		shares := make([]float64, 3)

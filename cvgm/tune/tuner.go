@@ -291,6 +291,10 @@ type Risk struct {
 	// by the search that did not see its outer fold, NaN if there is none.
 	Outer     [][]cvgm.Split
 	OutOfFold [][]float64
+	// OutOfFoldClasses holds the probability of each class for each example in each repeat, NaN if
+	// there is none, if the learner is a [learn.ClassLearner]; else it is nil. OutOfFold then holds
+	// the log odds of an example's own class.
+	OutOfFoldClasses [][][]float64
 	// Selected is the risk of the best of three choices: tuning, the defaults and the constant
 	// prediction. It is higher than the lowest mean loss, which selected the choice. See
 	// [assess.Rows.Selected]. If Choice is not the winner, it is the estimate for Tuned.Model.

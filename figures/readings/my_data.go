@@ -28,7 +28,7 @@ func MyDataPredictions(r *mydata.Result) string {
 		return ""
 	}
 	if len(r.Classes) > 0 {
-		return paragraphs(myArea(r), myCalibration(r))
+		return paragraphs(myShares(r), myArea(r), myCalibration(r))
 	}
 	m := r.Models[0]
 	var rows []residual
@@ -47,6 +47,30 @@ func MyDataPredictions(r *mydata.Result) string {
 	slices.Sort(sizes)
 	left := fmt.Sprintf("*Left:* a point on the diagonal is predicted exactly. Half of the %d rows lie within %.3g of it, and nine in ten within %.3g.", len(rows), middle(sizes, .5), middle(sizes, .9))
 	return paragraphs(left, "*Right:* "+residuals(rows))
+}
+
+// myShares compares the accuracy of several classes with the largest class, and its shares with the
+// hardest class.
+func myShares(r *mydata.Result) string {
+	m := r.Multiclass
+	if m == nil {
+		return ""
+	}
+	text := fmt.Sprintf("The predicted class is right for %.0f %% of the rows; always the largest class would be right for %.0f %%.", 100*m.Accuracy, 100*m.Majority)
+	worst, share := -1, math.Inf(1)
+	for k, row := range m.Confusion {
+		var all float64
+		for _, n := range row {
+			all += n
+		}
+		if own := nth(row, k) / all; own < share {
+			worst, share = k, own
+		}
+	}
+	if worst >= 0 && worst < len(r.Classes) {
+		text += fmt.Sprintf(" Of %s, %.0f %% are found, the least of all classes.", nameOf(r.Classes[worst]), 100*share)
+	}
+	return text
 }
 
 // A residual is a prediction and its error.
@@ -207,14 +231,15 @@ func MyDataCoefficients(r *mydata.Result) string {
 // MyDataLearning tells whether more rows would help.
 func MyDataLearning(r *mydata.Result) string {
 	var all []string
-	for _, m := range r.Models {
+	models := r.Searched()
+	for _, m := range models {
 		l := m.Learning
 		n := len(l.Rows)
 		if n < 2 || l.Gain != l.Gain || l.GainError != l.GainError {
 			continue
 		}
 		of := ""
-		if m.Class != "" && len(r.Models) > 1 {
+		if m.Class != "" && len(models) > 1 {
 			of = nameOf(m.Class) + ": "
 		}
 		const clear, little = 2, .03 // standard errors; of the constant prediction's loss
@@ -244,9 +269,10 @@ func MyDataSearch(r *mydata.Result) string {
 	const flat = .01 // of the loss
 	var all []string
 	surface := false
-	for _, m := range r.Models[:min(len(r.Models), 4)] {
+	models := r.Searched()
+	for _, m := range models[:min(len(models), 4)] {
 		of := ""
-		if len(r.Models) > 1 {
+		if len(models) > 1 {
 			of = nameOf(m.Class) + ": "
 		}
 		for _, c := range m.Curves {

@@ -24,7 +24,7 @@ import (
 type MyDataParams struct {
 	File          string   `help:"CSV file with a header line; a relative path starts at the root of the checkout; empty: 80 made-up houses" range:"text"`
 	Target        string   `help:"column to predict; empty: the last one" range:"text"`
-	Learner       string   `help:"learner; auto: logistic regression for classes, elastic net for numbers" range:"{auto,elastic_net,huber,logistic,sparse_logistic,svm,kernel_svm,kernel_ridge}" small:"{auto,huber,kernel_ridge}"`
+	Learner       string   `help:"learner; auto: logistic regression for classes (of three and more one multinomial model), elastic net for numbers" range:"{auto,elastic_net,huber,logistic,sparse_logistic,svm,kernel_svm,kernel_ridge}" small:"{auto,huber,kernel_ridge}"`
 	Positive      string   `help:"class of two that is predicted as +1; makes classes of a target of numbers; empty: the last in sorted order" range:"text"`
 	Ignore        []string `help:"columns to leave out of the features, such as identifiers" range:"text"`
 	Numeric       []string `help:"columns of numbers, if they are taken for another kind; a target of 0 and 1 is then a number" range:"text"`

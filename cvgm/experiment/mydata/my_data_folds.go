@@ -173,7 +173,11 @@ func (p MyDataParams) learning(ctx context.Context, tuned *tune.Tuned) (Learning
 					return l, err
 				}
 				for i, prediction := range last {
-					last[i], _ = c.Loss.Eval(prediction, c.Data.Y[i])
+					label := c.Data.Y[i]
+					if tuned.ClassModels != nil {
+						label = 1 // predictions are log odds of the own class
+					}
+					last[i], _ = c.Loss.Eval(prediction, label)
 				}
 			}
 		}
@@ -206,18 +210,23 @@ func meanDifference(a, b, weights []float64) (mean, se float64) {
 	return mean, math.Sqrt(squares * n / (n - 1))
 }
 
-// mixed returns the training rows of each split in a random order. Labels ±1, and rows of weight 0,
-// are spread evenly: each beginning of the order has about the same shares as the whole.
+// mixed returns the training rows of each split in a random order. Classes, and rows of weight 0, are spread evenly: each beginning of the order has about the same shares as the whole.
 func (p MyDataParams) mixed(tuned *tune.Tuned) [][]int {
 	d := tuned.Config.Data
-	classes := allSigns(d.Y)
+	classes := tuned.ClassModels != nil || allSigns(d.Y)
+	class := func(i int) float64 {
+		if classes {
+			return d.Y[i]
+		}
+		return 0
+	}
 	src := synth.NewStream(p.Seed, "my data: learning curve")
 	var all [][]int
 	for _, s := range tuned.Splits {
-		strata := map[[2]bool][]int{}
+		strata := map[stratum][]int{}
 		for _, at := range src.Perm(len(s.Train)) {
 			i := s.Train[at]
-			key := [2]bool{classes && d.Y[i] > 0, d.Weights != nil && d.Weights[i] == 0}
+			key := stratum{class(i), d.Weights != nil && d.Weights[i] == 0}
 			strata[key] = append(strata[key], i)
 		}
 		place := map[int]float64{}
@@ -229,6 +238,12 @@ func (p MyDataParams) mixed(tuned *tune.Tuned) [][]int {
 		all = append(all, slices.SortedFunc(slices.Values(s.Train), func(a, b int) int { return cmp.Or(cmp.Compare(place[a], place[b]), cmp.Compare(a, b)) }))
 	}
 	return all
+}
+
+// A stratum is a set of rows with one class, or none, that all have a weight or all have none.
+type stratum struct {
+	class      float64
+	weightless bool
 }
 
 // foldCoefficients returns the coefficients of the fits to each split's training rows, in the units
@@ -251,11 +266,7 @@ func foldCoefficients(ctx context.Context, tuned *tune.Tuned) ([][]float64, erro
 		if err != nil || len(m.Std) != len(whole.Std) {
 			continue
 		}
-		one := make([]float64, len(m.Std))
-		for k := range one {
-			one[k] = m.Theta[k] / m.Std[k] * whole.Std[k]
-		}
-		all = append(all, one)
+		all = append(all, perDeviation(m, whole))
 	}
 	return all, nil
 }

@@ -17,9 +17,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Model is a tuned model: of the target, or of one class against the others.
+// Model is a tuned model: of the target, or of one class against the others, or the part of a class
+// in a multinomial one.
 type Model struct {
-	Class string // the class +1; empty: the target is a number
+	Class string // the class +1; empty: the target is a number, or the model is of all classes
 	Hyper []Hyper
 	// LossName names the validation loss of the following values: the CV loss at the tuned
 	// hyperparameters with its standard error, at the default ones and of the best constant
@@ -72,39 +73,57 @@ type Boundary struct {
 
 // model returns the numbers of a table's tuned model.
 func (p MyDataParams) model(ctx context.Context, tuned *tune.Tuned, t *table.Table, surface bool) (Model, error) {
-	m := Model{
-		LossName: lossName(tuned.Config.Loss), Verdict: tuned.Verdict(), Loss: tuned.Winner.Loss, StandardError: tuned.Winner.StandardError, DefaultLoss: tuned.DefaultLoss, ConstantLoss: tuned.ConstantLoss,
-		TrainLoss: tuned.Winner.TrainLoss, Risk: tuned.Risk, Evaluations: tuned.Evaluations, Y: slices.Clone(t.Y), Judged: p.judged(tuned),
-		Warnings: warnings(tuned, t),
-	}
+	m := common(tuned, t)
+	m.Judged = p.judged(tuned)
 	if len(t.Classes) > 0 {
 		m.Class = t.Classes[1]
 	}
-	for i, h := range tuned.Searched {
-		m.Hyper = append(m.Hyper, Hyper{h.Name, h.Lower, h.Default, tuned.Winner.Hyper[i], h.Upper, h.Zero})
-	}
-	if encoder, ok := tuned.Model.Prepared.(*table.Encoder); ok {
-		m.Features = encoder.Names()
-	}
-	if tuned.Winner.Model.Kernel == nil {
-		m.Coefficients = slices.Clone(tuned.Model.Theta[:len(m.Features)])
-		if _, perUnit, err := tuned.Pipeline.Coefficients(); err == nil {
-			m.PerUnit = perUnit
-		}
-	}
+	m.describe(tuned.Pipeline, tuned.Model, tuned.Winner.Model.Kernel == nil)
 	var err error
 	if m.FoldCoefficients, err = foldCoefficients(ctx, tuned); err != nil {
 		return m, err
 	}
-	if m.Learning, err = p.learning(ctx, tuned); err != nil {
-		return m, err
+	return m, p.surroundings(ctx, &m, tuned, tuned.Pipeline, surface)
+}
+
+// common returns the part of a model that needs no fit: losses, risk, hyperparameters and warnings.
+func common(tuned *tune.Tuned, t *table.Table) Model {
+	m := Model{
+		LossName: lossName(tuned.Config.Loss), Verdict: tuned.Verdict(), Loss: tuned.Winner.Loss, StandardError: tuned.Winner.StandardError, DefaultLoss: tuned.DefaultLoss, ConstantLoss: tuned.ConstantLoss,
+		TrainLoss: tuned.Winner.TrainLoss, Risk: tuned.Risk, Evaluations: tuned.Evaluations, Y: slices.Clone(t.Y), Warnings: warnings(tuned, t),
 	}
-	text, err := json.MarshalIndent(tuned.Pipeline, "", "\t")
+	for i, h := range tuned.Searched {
+		m.Hyper = append(m.Hyper, Hyper{h.Name, h.Lower, h.Default, tuned.Winner.Hyper[i], h.Upper, h.Zero})
+	}
+	return m
+}
+
+// describe sets the features and, for a linear model, the coefficients.
+func (m *Model) describe(pipeline *table.Pipeline, fitted *cvgm.Model, linear bool) {
+	if encoder, ok := fitted.Prepared.(*table.Encoder); ok {
+		m.Features = encoder.Names()
+	}
+	if !linear {
+		return
+	}
+	m.Coefficients = slices.Clone(fitted.Theta[:len(m.Features)])
+	if _, perUnit, err := pipeline.Coefficients(); err == nil {
+		m.PerUnit = perUnit
+	}
+}
+
+// surroundings sets the learning curve, the JSON of the pipeline, and the CV loss around the tuned
+// hyperparameters.
+func (p MyDataParams) surroundings(ctx context.Context, m *Model, tuned *tune.Tuned, pipeline json.Marshaler, surface bool) (err error) {
+	if m.Learning, err = p.learning(ctx, tuned); err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(pipeline, "", "\t")
 	if err != nil {
-		return m, err
+		return err
 	}
 	m.Pipeline = string(text) + "\n"
-	return m, p.around(ctx, &m, tuned, surface)
+	return p.around(ctx, m, tuned, surface)
 }
 
 // around evaluates the CV loss around the tuned hyperparameters.
@@ -318,7 +337,7 @@ func classOf(t *table.Table, i int) int {
 
 // boundary returns the decisions over the plane if the features are exactly two numeric columns, or
 // nil.
-func (p MyDataParams) boundary(t *table.Table, d learn.Data, tuned []*tune.Tuned) (*Boundary, error) {
+func (p MyDataParams) boundary(t *table.Table, d learn.Data, models []*cvgm.Model) (*Boundary, error) {
 	if len(t.Classes) == 0 || len(t.Columns) != 2 || t.Columns[0].Kind != table.Numeric || t.Columns[1].Kind != table.Numeric {
 		return nil, nil
 	}
@@ -351,10 +370,10 @@ func (p MyDataParams) boundary(t *table.Table, d learn.Data, tuned []*tune.Tuned
 			points.SetRow(i*p.CurvePoints+j, []float64{x, y})
 		}
 	}
-	decisions := make([][]float64, len(tuned))
-	for k := range tuned {
+	decisions := make([][]float64, len(models))
+	for k := range models {
 		decisions[k] = make([]float64, p.CurvePoints*p.CurvePoints)
-		if err := tuned[k].Model.Predict(decisions[k], points); err != nil {
+		if err := models[k].Predict(decisions[k], points); err != nil {
 			return nil, err
 		}
 	}

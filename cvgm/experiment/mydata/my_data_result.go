@@ -6,9 +6,11 @@ import (
 	"slices"
 	"time"
 
+	"cvgm/cvgm"
 	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/table"
 	"cvgm/cvgm/tune"
+	"cvgm/cvgm/tune/assess"
 	"cvgm/qpdiff/kernel"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/linear"
@@ -26,6 +28,13 @@ type Result struct {
 	Columns []Column
 	Learner string  // in words
 	Models  []Model // one, or with three and more classes one for each
+	// Joint has what the classes of one multinomial model share: verdict, losses, hyperparameters and
+	// learning curve. Each of Models then has the part of a class: its decisions against all others,
+	// its coefficients and features. Nil: each of Models is tuned by itself.
+	Joint *Model
+	// Multiclass judges the predicted classes of three and more, by the same predictions as
+	// Confusion.
+	Multiclass *assess.Multiclass
 	// Confusion counts the rows of each true class (row) and predicted class (column), as a mean
 	// over the repeats of the outer folds; see Judged.
 	Confusion [][]float64
@@ -68,59 +77,75 @@ func (p MyDataParams) Run(ctx context.Context) (*Result, error) {
 	for _, g := range whole.Groups {
 		r.Groups = max(r.Groups, g+1)
 	}
-	single := []*table.Table{whole}
+	data := whole.Data
 	if len(whole.Classes) > 2 {
-		single = nil
-		for _, class := range whole.Classes {
-			binary, err := whole.Binary(class)
-			if err != nil {
-				return nil, err
-			}
-			single = append(single, binary)
-		}
+		data = whole.ClassData
 	}
-	d, _, err := single[0].Data()
+	d, _, err := data()
 	if err != nil {
 		return nil, err
 	}
 	r.Columns = myColumns(description, whole.Columns, d)
-	prototype, name := p.learner(len(whole.Classes) > 0)
-	r.Learner = name
-	models, tuned := make([]Model, len(single)), make([]*tune.Tuned, len(single))
-	for k, binary := range single {
-		report := experiment.Progress(ctx)
-		tuner := tune.Tuner{Learner: prototype, Seed: p.Seed, OuterFolds: p.OuterFolds, Threshold: p.Threshold, MaxTime: time.Duration(p.Seconds * float64(time.Second)),
-			Progress: func(t tune.Progress) {
-				if report != nil && t.Left > 0 {
-					share := (float64(k) + t.Elapsed.Seconds()/(t.Elapsed+t.Left).Seconds()) / float64(len(single))
-					report(int(100*share), 100)
-				}
-			}}
-		switch p.OuterFolds {
-		case 0:
-			tuner.OuterFolds = -1
-		case DefaultMyData().OuterFolds:
-			tuner.OuterFolds = 0 // the default number, or as many as the data allow
-		}
-		if tuned[k], err = tuner.TuneTable(ctx, binary); err == nil {
-			models[k], err = p.model(ctx, tuned[k], binary, len(single) == 1)
-		}
-		if err != nil {
-			if len(single) > 1 {
-				err = fmt.Errorf("class %q: %w", whole.Classes[k], err)
-			}
-			return nil, inParameters(err)
+	var predictors []*cvgm.Model // of the classes, or of the one model
+	if len(whole.Classes) > 2 {
+		predictors, err = p.severalClasses(ctx, r, whole)
+	} else {
+		predictors, err = p.oneModel(ctx, r, whole)
+	}
+	if err != nil {
+		return nil, inParameters(err)
+	}
+	r.Confusion = confusion(whole, r.Models, p.Threshold)
+	if len(r.Models) > 1 {
+		for k := range r.Models {
+			r.Models[k].Judged.ROC.At = ratesOf(r.Confusion, k)
 		}
 	}
-	r.Models = models
-	r.Confusion = confusion(whole, models, p.Threshold)
-	if len(models) > 1 {
-		for k := range models {
-			models[k].Judged.ROC.At = ratesOf(r.Confusion, k)
-		}
-	}
-	r.Boundary, err = p.boundary(whole, d, tuned)
+	r.Boundary, err = p.boundary(whole, d, predictors)
 	return r, err
+}
+
+// tuner returns the tuner, which reports progress to ctx. It tunes so many models.
+func (p MyDataParams) tuner(ctx context.Context, models int) tune.Tuner {
+	report, k, before := experiment.Progress(ctx), 0, time.Duration(0)
+	tuner := tune.Tuner{Seed: p.Seed, OuterFolds: p.OuterFolds, Threshold: p.Threshold, MaxTime: time.Duration(p.Seconds * float64(time.Second)),
+		Progress: func(t tune.Progress) {
+			if t.Elapsed < before { // of the next model
+				k = min(k+1, models-1)
+			}
+			if before = t.Elapsed; report != nil && t.Left > 0 {
+				share := (float64(k) + t.Elapsed.Seconds()/(t.Elapsed+t.Left).Seconds()) / float64(models)
+				report(int(100*share), 100)
+			}
+		}}
+	switch p.OuterFolds {
+	case 0:
+		tuner.OuterFolds = -1
+	case DefaultMyData().OuterFolds:
+		tuner.OuterFolds = 0 // the default number, or as many as the data allow
+	}
+	return tuner
+}
+
+// oneModel tunes for a number or two classes.
+func (p MyDataParams) oneModel(ctx context.Context, r *Result, t *table.Table) ([]*cvgm.Model, error) {
+	tuner := p.tuner(ctx, 1)
+	tuner.Learner, r.Learner = p.learner(len(t.Classes) > 0)
+	tuned, err := tuner.TuneTable(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	m, err := p.model(ctx, tuned, t, true)
+	r.Models = []Model{m}
+	return []*cvgm.Model{tuned.Model}, err
+}
+
+// Searched returns the models that were tuned, each by itself: Joint, or Models.
+func (r *Result) Searched() []Model {
+	if r.Joint != nil {
+		return []Model{*r.Joint}
+	}
+	return r.Models
 }
 
 // ratesOf returns two rates by a confusion: the share of the other classes' rows that are assigned
@@ -197,13 +222,16 @@ func myColumns(d *table.Description, columns []table.Column, data learn.Data) []
 // File is a file to write beside the outputs.
 type File struct{ Name, Text, About string }
 
-// Files returns the models as JSON for [table.Pipeline], and the CSV of the made-up houses if they
+// Files returns the models as JSON for [table.Pipeline], one of several classes for
+// [table.OneVsRest], and the CSV of the made-up houses if they
 // are the data. About describes each file in one sentence.
 func (r *Result) Files() []File {
 	var all []File
-	for k, m := range r.Models {
+	for k, m := range r.Searched() {
 		f := File{Name: "my_data_pipeline.json", Text: m.Pipeline, About: fmt.Sprintf("predicts %s", r.Target)}
 		switch {
+		case r.Joint != nil:
+			f.About = fmt.Sprintf("predicts %s, one of %d classes with their probabilities", r.Target, len(r.Classes))
 		case len(r.Models) > 1:
 			f.Name = fmt.Sprintf("my_data_pipeline_%d.json", k+1)
 			f.About = fmt.Sprintf("tells %q from the other classes of %s", m.Class, r.Target)

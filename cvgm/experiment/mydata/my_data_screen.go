@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"cvgm/cvgm/experiment"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // ScreenLines and ScreenColumns bound the text of [Result.Screen]. With a line about the folder of
@@ -49,16 +51,17 @@ func (r *Result) Screen() string {
 func (r *Result) warnings() []string {
 	var all []string
 	seen := map[string]int{}
-	for _, m := range r.Models {
+	models := r.Searched()
+	for _, m := range models {
 		for _, w := range m.Warnings {
 			seen[w]++
 		}
 	}
-	for _, m := range r.Models {
+	for _, m := range models {
 		for _, w := range m.Warnings {
 			switch n := seen[w]; {
 			case n == 0: // it is listed
-			case n == len(r.Models):
+			case n == len(models):
 				all = append(all, w)
 				seen[w] = 0
 			default:
@@ -89,11 +92,7 @@ func (s *screen) model(r *Result, m Model) {
 	for _, line := range s.confusion(r) {
 		s.text("  ", "%s", line)
 	}
-	s.text("", "%s", hyperparameters(m))
-	s.text("", "CV loss (%s): tuned %.4g ± %.3g, default %.4g, constant prediction %.4g", m.LossName, m.Loss, m.StandardError, m.DefaultLoss, m.ConstantLoss)
-	if m.Risk != nil {
-		s.text("", "Risk with 95 %% interval: tuned %v, default %v, constant prediction %v", m.Risk.Tuned, m.Risk.Default, m.Risk.Constant)
-	}
+	s.losses(m)
 	order := m.largest()
 	if len(order) == 0 || m.PerUnit == nil {
 		return
@@ -116,22 +115,51 @@ func (s *screen) model(r *Result, m Model) {
 	}
 }
 
+// losses describes the hyperparameters of a model and its losses.
+func (s *screen) losses(m Model) {
+	s.text("", "%s", hyperparameters(m))
+	s.text("", "CV loss (%s): tuned %.4g ± %.3g, default %.4g, constant prediction %.4g", m.LossName, m.Loss, m.StandardError, m.DefaultLoss, m.ConstantLoss)
+	if m.Risk != nil {
+		s.text("", "Risk with 95 %% interval: tuned %v, default %v, constant prediction %v", m.Risk.Tuned, m.Risk.Default, m.Risk.Constant)
+	}
+}
+
 // mostName is the number of letters of a name in a list.
 const mostName = 40
 
 // models describes the models of several classes.
 func (s *screen) models(r *Result) {
+	if r.Joint != nil {
+		s.text("", "%s", r.Joint.Verdict)
+		if r.Joint.Risk != nil {
+			for _, c := range r.Joint.Risk.Comparisons {
+				s.text("  ", "%v", c)
+			}
+		}
+	}
+	if r.Multiclass != nil {
+		s.text("", "%s: %v", judgedBy(r.Models[0]), r.Multiclass)
+	}
 	for _, line := range s.confusion(r) {
-		s.text("", "%s", line)
+		s.text("  ", "%s", line)
+	}
+	if r.Joint != nil {
+		s.losses(*r.Joint)
 	}
 	for k, m := range r.Models {
 		if k == shownModels {
 			s.text("", "… %d more classes are in the notebook.", len(r.Models)-k)
 			break
 		}
-		s.text("", "%s against the others. %s", shortened(m.Class, mostName), m.Verdict)
+		if r.Joint != nil {
+			s.text("", "%s against the others.", shortened(m.Class, mostName))
+		} else {
+			s.text("", "%s against the others. %s", shortened(m.Class, mostName), m.Verdict)
+		}
 		s.metrics(m)
-		s.text("  ", "%s", hyperparameters(m))
+		if r.Joint == nil {
+			s.text("  ", "%s", hyperparameters(m))
+		}
 		var largest []string
 		for _, i := range m.largest() {
 			if len(largest) < 3 && i < len(m.PerUnit) {
@@ -144,12 +172,17 @@ func (s *screen) models(r *Result) {
 	}
 }
 
+// judgedBy names the predictions that judge a model.
+func judgedBy(m Model) string {
+	if !m.Judged.Nested {
+		return "Predictions out of fold (no nested estimate)"
+	}
+	return "Predictions of the outer folds"
+}
+
 // metrics describes the predictions of a model.
 func (s *screen) metrics(m Model) {
-	by := "Predictions of the outer folds"
-	if !m.Judged.Nested {
-		by = "Predictions out of fold (no nested estimate)"
-	}
+	by := judgedBy(m)
 	switch {
 	case m.Judged.Regression != nil:
 		s.text("", "%s: %v", by, m.Judged.Regression)
@@ -165,21 +198,11 @@ func (s *screen) metrics(m Model) {
 
 // confusion describes the rows of each class and their predicted classes.
 func (s *screen) confusion(r *Result) (lines []string) {
-	var right, all float64
 	for k, row := range r.Confusion {
-		var own float64
-		for l, n := range row {
-			all, own = all+n, own+n
-			if k == l {
-				right += n
-			}
-		}
+		own := floats.Sum(row)
 		if k < shownModels && k < len(r.Classes) {
 			lines = append(lines, fmt.Sprintf("of %.4g rows of %s, %.4g are predicted as such", own, shortened(r.Classes[k], mostName), row[k]))
 		}
-	}
-	if len(r.Classes) > 2 {
-		lines = append([]string{fmt.Sprintf("Joint accuracy %.3g", right/all)}, lines...)
 	}
 	return lines
 }

@@ -208,8 +208,65 @@ func TestMyDataThreeClasses(t *testing.T) {
 				}
 			}
 		}
-		if (learner == "kernel_svm") != (r.Models[0].Coefficients == nil) || json.Unmarshal([]byte(r.Models[0].Pipeline), new(table.Pipeline)) != nil {
-			t.Errorf("%s: coefficients %v, pipeline %q", learner, r.Models[0].Coefficients, r.Models[0].Pipeline)
+		if m := r.Multiclass; m == nil || math.Abs(m.Accuracy-right/60) > rounding || math.Abs(m.Majority-1./3) > rounding || (learner == "auto") != (m.Probabilities != nil) {
+			t.Errorf("%s: %+v, want the accuracy %v", learner, m, right/60)
+		}
+		if text := r.Screen(); !strings.Contains(text, "where the largest class has 0.333") {
+			t.Errorf("%s: no accuracy beside the largest class in\n%s", learner, text)
+		}
+		if (learner == "kernel_svm") != (r.Models[0].Coefficients == nil) || (learner == "auto") != (r.Joint != nil) {
+			t.Errorf("%s: coefficients %v, joint %v", learner, r.Models[0].Coefficients, r.Joint)
+		}
+		if learner == "kernel_svm" && json.Unmarshal([]byte(r.Models[0].Pipeline), new(table.Pipeline)) != nil {
+			t.Errorf("pipeline %q", r.Models[0].Pipeline)
+		}
+	}
+}
+
+// One multinomial model of three classes, judged by outer folds: the metrics are those of the nested
+// probabilities, the classes' decisions are their log odds, and one file predicts all of them.
+func TestMyDataMultinomial(t *testing.T) {
+	p := myFile(t, plants(3))
+	p.OuterFolds = 3
+	r := runMyData(t, p)
+	risk := r.Joint.Risk
+	if r.Learner != "multinomial logistic regression" || risk == nil || !risk.Comparisons[0].Better() || len(r.Joint.Curves) != 1 || len(r.Joint.Learning.Rows) == 0 || r.Models[1].Hyper != nil {
+		t.Fatalf("%+v", r.Joint)
+	}
+	for repeat, rows := range risk.OutOfFoldClasses {
+		for i, probabilities := range rows {
+			for c, m := range r.Models {
+				want := math.Log(probabilities[c] / (1 - probabilities[c]))
+				if got := m.Judged.Predictions[repeat][i]; math.Abs(got-want) > 1e-6*max(1, math.Abs(want)) {
+					t.Fatalf("row %d, class %d: %v, want %v", i, c, got, want)
+				}
+			}
+		}
+	}
+	for k, m := range r.Models {
+		if m.Judged.Classes.Probabilities == nil || len(m.Coefficients) != 2 || len(m.PerUnit) != 2 || len(m.FoldCoefficients) != 10 || m.Judged.ROC.At != ratesOf(r.Confusion, k) {
+			t.Errorf("class %d: %+v", k, m)
+		}
+	}
+	// The coefficients of the classes sum to 0.
+	for j := range 2 {
+		if sum := r.Models[0].Coefficients[j] + r.Models[1].Coefficients[j] + r.Models[2].Coefficients[j]; math.Abs(sum) > 1e-9*math.Abs(r.Models[0].Coefficients[j]) {
+			t.Errorf("feature %d: the sum is %v", j, sum)
+		}
+	}
+	files := r.Files()
+	var all table.OneVsRest
+	if len(files) != 1 || json.Unmarshal([]byte(files[0].Text), &all) != nil || !all.Joint || !strings.Contains(files[0].About, "predicts kind, one of 3 classes") {
+		t.Fatalf("%+v", files)
+	}
+	class, err := all.PredictRecord(map[string]string{"length": "0", "width": "1000"})
+	if err != nil || class != "rose" {
+		t.Errorf("%q, %v", class, err)
+	}
+	screen := r.Screen()
+	for _, want := range []string{"Use the tuned model", "better than a constant prediction", "log loss", "of 20 rows of rose", "λ[0] =", "rose against the others"} {
+		if !strings.Contains(screen, want) {
+			t.Errorf("no %q in\n%s", want, screen)
 		}
 	}
 }
@@ -427,7 +484,9 @@ func TestMyDataFiles(t *testing.T) {
 	three := &Result{Target: "kind", Classes: []string{"a", "b", "c"}, Models: []Model{{Class: "a", Pipeline: "{}"}, {Class: "b", Pipeline: "{}"}, {Class: "c", Pipeline: "{}"}}}
 	two := &Result{Target: "kind", Classes: []string{"a", "b"}, Models: []Model{{Class: "b", Pipeline: "{}"}}}
 	one := &Result{Target: "y", Models: []Model{{Pipeline: "{}"}}, Houses: "x,y\n"}
+	joint := &Result{Target: "kind", Classes: three.Classes, Models: make([]Model, 3), Joint: &Model{Pipeline: "{}"}}
 	for r, want := range map[*Result][]string{
+		joint: {"my_data_pipeline.json predicts kind, one of 3 classes"},
 		three: {`my_data_pipeline_1.json tells "a" from the other classes of kind.`, `my_data_pipeline_2.json tells "b"`, `my_data_pipeline_3.json tells "c"`},
 		two:   {`my_data_pipeline.json tells "b", which is +1, from "a" in kind.`},
 		one:   {"my_data_pipeline.json predicts y.", "houses.csv holds"},

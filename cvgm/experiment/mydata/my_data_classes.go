@@ -1,0 +1,192 @@
+package mydata
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"cvgm/cvgm"
+	"cvgm/cvgm/table"
+	"cvgm/cvgm/tune"
+	"cvgm/cvgm/tune/assess"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// severalClasses tunes for three or more classes. It returns the models that predict them.
+func (p MyDataParams) severalClasses(ctx context.Context, r *Result, t *table.Table) ([]*cvgm.Model, error) {
+	tuner := p.tuner(ctx, len(t.Classes))
+	tuner.Learner, r.Learner = p.learner(true)
+	if p.Learner == "auto" {
+		tuner.Learner = nil // the default of several classes
+	}
+	tuned, err := tuner.TuneClasses(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	r.Multiclass = tuned.Metrics
+	if tuned.Joint != nil {
+		r.Learner = "multinomial logistic regression"
+		return tuned.Joint.ClassModels, p.jointModel(ctx, r, t, tuned.Joint)
+	}
+	var predictors []*cvgm.Model
+	for k, one := range tuned.Tuned {
+		binary, err := t.Binary(t.Classes[k])
+		if err != nil {
+			return nil, err
+		}
+		m, err := p.model(ctx, one, binary, false)
+		if err != nil {
+			return nil, err
+		}
+		r.Models, predictors = append(r.Models, m), append(predictors, one.Model)
+	}
+	if r.Multiclass == nil {
+		r.Multiclass = multiclass(t, false, func(repeat, i, c int) float64 { return r.Models[c].Judged.Predictions[repeat][i] })
+	}
+	return predictors, nil
+}
+
+// multiclass judges decisions of the search's splits, if there are any.
+func multiclass(t *table.Table, probabilities bool, decision func(repeat, i, c int) float64) *assess.Multiclass {
+	s := assess.ClassSample{Y: t.Y, Weights: t.Weights, Decisions: mat.NewDense(len(t.Y), len(t.Classes), nil)}
+	for i := range t.Y {
+		for c := range t.Classes {
+			s.Decisions.Set(i, c, decision(0, i, c))
+		}
+	}
+	m, err := assess.ClassifyMulti(probabilities, s)
+	if err != nil { // a prediction that is not finite leaves no metrics
+		return nil
+	}
+	return &m
+}
+
+// jointModel sets the model of all classes, and the part of each class.
+func (p MyDataParams) jointModel(ctx context.Context, r *Result, t *table.Table, tuned *tune.Tuned) error {
+	joint := common(tuned, t)
+	joint.LossName = "multinomial log loss"
+	probabilities, folds, err := jointProbabilities(tuned)
+	if err != nil {
+		return err
+	}
+	if r.Multiclass == nil {
+		r.Multiclass = multiclass(t, true, func(repeat, i, c int) float64 { return probabilities[repeat][i][c] })
+	}
+	coefficients, err := jointFoldCoefficients(ctx, tuned)
+	if err != nil {
+		return err
+	}
+	for c, class := range t.Classes {
+		m := Model{Class: class, ConstantLoss: joint.ConstantLoss, Verdict: joint.Verdict, Judged: judgedClass(tuned, c, probabilities, folds)}
+		m.describe(tuned.ClassPipeline.Pipelines[c], tuned.ClassModels[c], true)
+		for _, fold := range coefficients {
+			m.FoldCoefficients = append(m.FoldCoefficients, fold[c])
+		}
+		for _, y := range t.Y {
+			m.Y = append(m.Y, sign(y == float64(c)))
+		}
+		r.Models = append(r.Models, m)
+	}
+	r.Joint = &joint
+	return p.surroundings(ctx, r.Joint, tuned, tuned.ClassPipeline, true)
+}
+
+// sign returns +1 for true and −1 for false.
+func sign(positive bool) float64 {
+	if positive {
+		return 1
+	}
+	return -1
+}
+
+// jointProbabilities returns the probabilities [r][i][c] in repeat r of row i for class c, with the
+// folds of each repeat: those of the outer folds or, without them, of the search's splits.
+func jointProbabilities(tuned *tune.Tuned) (all [][][]float64, folds [][]cvgm.Split, err error) {
+	if r := tuned.Risk; r != nil {
+		return r.OutOfFoldClasses, r.Outer, nil
+	}
+	cv, err := cvgm.New(tuned.Config)
+	if err != nil {
+		return nil, nil, err
+	}
+	if _, err := cv.Eval(nil, tuned.Winner.Hyper); err != nil {
+		return nil, nil, err
+	}
+	p := mat.NewDense(len(tuned.Config.Data.Y), len(tuned.Winner.ClassModels), nil)
+	if err := cv.OutOfFoldClasses(p); err != nil {
+		return nil, nil, err
+	}
+	one := make([][]float64, len(tuned.Config.Data.Y))
+	for i := range one {
+		one[i] = p.RawRowView(i)
+	}
+	return [][][]float64{one}, [][]cvgm.Split{tuned.Splits}, nil
+}
+
+// judgedClass returns the log odds of a class against all others by the probabilities.
+func judgedClass(tuned *tune.Tuned, class int, probabilities [][][]float64, folds [][]cvgm.Split) Judged {
+	d := tuned.Config.Data
+	j := Judged{Nested: tuned.Risk != nil, Weights: d.Weights}
+	y := make([]float64, len(d.Y))
+	for i, of := range d.Y {
+		y[i] = sign(of == float64(class))
+	}
+	var samples []assess.Sample
+	for r, rows := range probabilities {
+		s := assess.Sample{Y: y, Weights: d.Weights}
+		for _, row := range rows {
+			// Probabilities of 0 stay finite as logarithms.
+			others := floats.Sum(row[:class]) + floats.Sum(row[class+1:])
+			s.Predictions = append(s.Predictions, math.Log(max(row[class], leastProbability))-math.Log(max(others, leastProbability)))
+		}
+		for _, fold := range folds[r] {
+			s.Folds = append(s.Folds, fold.Val)
+		}
+		samples, j.Predictions = append(samples, s), append(j.Predictions, s.Predictions)
+	}
+	if m, err := assess.Classify(0, true, samples...); err == nil {
+		j.Classes = &m
+	}
+	j.ROC = roc(y, j.Weights, 0, j.Predictions...)
+	return j
+}
+
+// leastProbability is the smallest probability with all digits.
+const leastProbability = 0x1p-1022
+
+// jointFoldCoefficients is foldCoefficients for a model of several classes: [split][class][feature].
+func jointFoldCoefficients(ctx context.Context, tuned *tune.Tuned) (all [][][]float64, err error) {
+	if tuned.Choice == tune.ChoseConstant {
+		return nil, nil
+	}
+	cv, err := cvgm.New(tuned.Config)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range tuned.Splits {
+		models, err := cv.FinalClasses(ctx, s.Train, tuned.Hyper)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil || len(models[0].Std) != len(tuned.ClassModels[0].Std) {
+			continue
+		}
+		var one [][]float64
+		for c, m := range models {
+			one = append(one, perDeviation(m, tuned.ClassModels[c]))
+		}
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+// perDeviation returns the coefficients of a fit per standard deviation of the whole fit's features.
+func perDeviation(m, whole *cvgm.Model) []float64 {
+	c := slices.Clone(m.Theta[:len(m.Std)])
+	for k := range c {
+		c[k] = c[k] / m.Std[k] * whole.Std[k]
+	}
+	return c
+}
