@@ -3,7 +3,6 @@ package mydata
 import (
 	"context"
 	"math"
-	"slices"
 
 	"cvgm/cvgm"
 	"cvgm/cvgm/table"
@@ -14,10 +13,21 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// severalClasses tunes for three or more classes. It returns the models that predict them.
-func (p MyDataParams) severalClasses(ctx context.Context, r *Result, t *table.Table) ([]*cvgm.Model, error) {
+// A classModel is the result of tuning for three or more classes: the fields of a [Result], and the
+// models that predict the classes.
+type classModel struct {
+	learner    string
+	models     []Model
+	joint      *Model
+	metrics    *assess.Multiclass
+	predictors []*cvgm.Model
+}
+
+// severalClasses tunes for three or more classes.
+func (p MyDataParams) severalClasses(ctx context.Context, t *table.Table) (*classModel, error) {
+	r := &classModel{}
 	tuner := p.tuner(ctx, len(t.Classes))
-	tuner.Learner, r.Learner = p.learner(true)
+	tuner.Learner, r.learner = p.learner(true)
 	if p.Learner == "auto" {
 		tuner.Learner = nil // the default of several classes
 	}
@@ -25,12 +35,11 @@ func (p MyDataParams) severalClasses(ctx context.Context, r *Result, t *table.Ta
 	if err != nil {
 		return nil, err
 	}
-	r.Multiclass = tuned.Metrics
+	r.metrics = tuned.Metrics
 	if tuned.Joint != nil {
-		r.Learner = "multinomial logistic regression"
-		return tuned.Joint.ClassModels, p.jointModel(ctx, r, t, tuned.Joint)
+		r.learner, r.predictors = "multinomial logistic regression", tuned.Joint.ClassModels
+		return r, p.jointModel(ctx, r, t, tuned.Joint)
 	}
-	var predictors []*cvgm.Model
 	for k, one := range tuned.Tuned {
 		binary, err := t.Binary(t.Classes[k])
 		if err != nil {
@@ -40,12 +49,12 @@ func (p MyDataParams) severalClasses(ctx context.Context, r *Result, t *table.Ta
 		if err != nil {
 			return nil, err
 		}
-		r.Models, predictors = append(r.Models, m), append(predictors, one.Model)
+		r.models, r.predictors = append(r.models, m), append(r.predictors, one.Model)
 	}
-	if r.Multiclass == nil {
-		r.Multiclass = multiclass(t, false, func(repeat, i, c int) float64 { return r.Models[c].Judged.Predictions[repeat][i] })
+	if r.metrics == nil {
+		r.metrics = multiclass(t, false, func(repeat, i, c int) float64 { return r.models[c].Judged.Predictions[repeat][i] })
 	}
-	return predictors, nil
+	return r, nil
 }
 
 // multiclass judges decisions of the search's splits, if there are any.
@@ -64,15 +73,15 @@ func multiclass(t *table.Table, probabilities bool, decision func(repeat, i, c i
 }
 
 // jointModel sets the model of all classes, and the part of each class.
-func (p MyDataParams) jointModel(ctx context.Context, r *Result, t *table.Table, tuned *tune.Tuned) error {
+func (p MyDataParams) jointModel(ctx context.Context, r *classModel, t *table.Table, tuned *tune.Tuned) error {
 	joint := common(tuned, t)
 	joint.LossName = "multinomial log loss"
 	probabilities, folds, err := jointProbabilities(tuned)
 	if err != nil {
 		return err
 	}
-	if r.Multiclass == nil {
-		r.Multiclass = multiclass(t, true, func(repeat, i, c int) float64 { return probabilities[repeat][i][c] })
+	if r.metrics == nil {
+		r.metrics = multiclass(t, true, func(repeat, i, c int) float64 { return probabilities[repeat][i][c] })
 	}
 	coefficients, err := jointFoldCoefficients(ctx, tuned)
 	if err != nil {
@@ -87,10 +96,10 @@ func (p MyDataParams) jointModel(ctx context.Context, r *Result, t *table.Table,
 		for _, y := range t.Y {
 			m.Y = append(m.Y, sign(y == float64(c)))
 		}
-		r.Models = append(r.Models, m)
+		r.models = append(r.models, m)
 	}
-	r.Joint = &joint
-	return p.surroundings(ctx, r.Joint, tuned, tuned.ClassPipeline, true)
+	r.joint = &joint
+	return p.surroundings(ctx, r.joint, tuned, tuned.ClassPipeline, true)
 }
 
 // sign returns +1 for true and −1 for false.
@@ -180,13 +189,4 @@ func jointFoldCoefficients(ctx context.Context, tuned *tune.Tuned) (all [][][]fl
 		all = append(all, one)
 	}
 	return all, nil
-}
-
-// perDeviation returns the coefficients of a fit per standard deviation of the whole fit's features.
-func perDeviation(m, whole *cvgm.Model) []float64 {
-	c := slices.Clone(m.Theta[:len(m.Std)])
-	for k := range c {
-		c[k] = c[k] / m.Std[k] * whole.Std[k]
-	}
-	return c
 }

@@ -270,3 +270,12 @@ func foldCoefficients(ctx context.Context, tuned *tune.Tuned) ([][]float64, erro
 	}
 	return all, nil
 }
+
+// perDeviation returns the coefficients of a fit per standard deviation of the whole fit's features.
+func perDeviation(m, whole *cvgm.Model) []float64 {
+	c := slices.Clone(m.Theta[:len(m.Std)])
+	for k := range c {
+		c[k] = c[k] / m.Std[k] * whole.Std[k]
+	}
+	return c
+}

@@ -7,12 +7,16 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"cvgm/cvgm"
 	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/table"
 	"cvgm/cvgm/tune"
+	"cvgm/qpdiff/kernel"
 	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/linear"
+	"cvgm/qpdiff/linear/margin"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -393,4 +397,49 @@ func (p MyDataParams) boundary(t *table.Table, d learn.Data, models []*cvgm.Mode
 		b.Margin = append(b.Margin, slices.Collect(slices.Chunk(margin, p.CurvePoints)))
 	}
 	return b, nil
+}
+
+// tuner returns the tuner, which reports progress to ctx. It tunes so many models.
+func (p MyDataParams) tuner(ctx context.Context, models int) tune.Tuner {
+	report, k, before := experiment.Progress(ctx), 0, time.Duration(0)
+	tuner := tune.Tuner{Seed: p.Seed, OuterFolds: p.OuterFolds, Threshold: p.Threshold, MaxTime: time.Duration(p.Seconds * float64(time.Second)),
+		Progress: func(t tune.Progress) {
+			if t.Elapsed < before { // of the next model
+				k = min(k+1, models-1)
+			}
+			if before = t.Elapsed; report != nil && t.Left > 0 {
+				share := (float64(k) + t.Elapsed.Seconds()/(t.Elapsed+t.Left).Seconds()) / float64(models)
+				report(int(100*share), 100)
+			}
+		}}
+	switch p.OuterFolds {
+	case 0:
+		tuner.OuterFolds = -1
+	case DefaultMyData().OuterFolds:
+		tuner.OuterFolds = 0 // the default number, or as many as the data allow
+	}
+	return tuner
+}
+
+// learner returns the learner to tune and its name in words.
+func (p MyDataParams) learner(classes bool) (learn.Learner, string) {
+	word := p.Learner
+	if word == "auto" {
+		word = map[bool]string{true: "logistic", false: "elastic_net"}[classes]
+	}
+	switch word {
+	case "logistic":
+		return &linear.Logistic{Intercept: linear.UnpenalisedIntercept}, "logistic regression"
+	case "sparse_logistic":
+		return &linear.SparseLogistic{Intercept: true}, "sparse logistic regression"
+	case "svm":
+		return &margin.SVM{}, "support vector machine"
+	case "kernel_svm":
+		return &kernel.SVM{Intercept: true}, "kernel support vector machine"
+	case "huber":
+		return &linear.Huber{Intercept: true}, "Huber regression"
+	case "kernel_ridge":
+		return &kernel.Ridge{Intercept: true}, "kernel ridge regression"
+	}
+	return &linear.ElasticNet{}, "elastic net"
 }

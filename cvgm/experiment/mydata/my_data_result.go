@@ -4,17 +4,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"cvgm/cvgm"
 	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/table"
-	"cvgm/cvgm/tune"
 	"cvgm/cvgm/tune/assess"
-	"cvgm/qpdiff/kernel"
 	"cvgm/qpdiff/learn"
-	"cvgm/qpdiff/linear"
-	"cvgm/qpdiff/linear/margin"
 )
 
 // Result is the result of tuning on a table.
@@ -88,7 +83,10 @@ func (p MyDataParams) Run(ctx context.Context) (*Result, error) {
 	r.Columns = myColumns(description, whole.Columns, d)
 	var predictors []*cvgm.Model // of the classes, or of the one model
 	if len(whole.Classes) > 2 {
-		predictors, err = p.severalClasses(ctx, r, whole)
+		var all *classModel
+		if all, err = p.severalClasses(ctx, whole); err == nil {
+			r.Learner, r.Models, r.Joint, r.Multiclass, predictors = all.learner, all.models, all.joint, all.metrics, all.predictors
+		}
 	} else {
 		predictors, err = p.oneModel(ctx, r, whole)
 	}
@@ -103,28 +101,6 @@ func (p MyDataParams) Run(ctx context.Context) (*Result, error) {
 	}
 	r.Boundary, err = p.boundary(whole, d, predictors)
 	return r, err
-}
-
-// tuner returns the tuner, which reports progress to ctx. It tunes so many models.
-func (p MyDataParams) tuner(ctx context.Context, models int) tune.Tuner {
-	report, k, before := experiment.Progress(ctx), 0, time.Duration(0)
-	tuner := tune.Tuner{Seed: p.Seed, OuterFolds: p.OuterFolds, Threshold: p.Threshold, MaxTime: time.Duration(p.Seconds * float64(time.Second)),
-		Progress: func(t tune.Progress) {
-			if t.Elapsed < before { // of the next model
-				k = min(k+1, models-1)
-			}
-			if before = t.Elapsed; report != nil && t.Left > 0 {
-				share := (float64(k) + t.Elapsed.Seconds()/(t.Elapsed+t.Left).Seconds()) / float64(models)
-				report(int(100*share), 100)
-			}
-		}}
-	switch p.OuterFolds {
-	case 0:
-		tuner.OuterFolds = -1
-	case DefaultMyData().OuterFolds:
-		tuner.OuterFolds = 0 // the default number, or as many as the data allow
-	}
-	return tuner
 }
 
 // oneModel tunes for a number or two classes.
@@ -170,29 +146,6 @@ func ratesOf(confusion [][]float64, class int) (rates [2]float64) {
 		}
 	}
 	return rates
-}
-
-// learner returns the learner to tune and its name in words.
-func (p MyDataParams) learner(classes bool) (learn.Learner, string) {
-	word := p.Learner
-	if word == "auto" {
-		word = map[bool]string{true: "logistic", false: "elastic_net"}[classes]
-	}
-	switch word {
-	case "logistic":
-		return &linear.Logistic{Intercept: linear.UnpenalisedIntercept}, "logistic regression"
-	case "sparse_logistic":
-		return &linear.SparseLogistic{Intercept: true}, "sparse logistic regression"
-	case "svm":
-		return &margin.SVM{}, "support vector machine"
-	case "kernel_svm":
-		return &kernel.SVM{Intercept: true}, "kernel support vector machine"
-	case "huber":
-		return &linear.Huber{Intercept: true}, "Huber regression"
-	case "kernel_ridge":
-		return &kernel.Ridge{Intercept: true}, "kernel ridge regression"
-	}
-	return &linear.ElasticNet{}, "elastic net"
 }
 
 // myColumns describes the columns of the file, from the description of the table and the values
