@@ -60,7 +60,7 @@ const power = .8
 // first order: of (a_i − b_i − θc_i)/c̄ for the ratio θ. A loss of +Inf in b belongs to a model
 // that failed. ok is false if the constant's risk is not above 0.
 func (r Rows) Compare(with string, a, b, constant [][]float64, questions int) (c Comparison, ok bool) {
-	unit, _, _ := r.mean(constant)
+	unit, _, _ := r.mean(constant, ofRisk)
 	if !(unit > 0) || !args.Finite(unit) {
 		return Comparison{}, false
 	}
@@ -73,11 +73,11 @@ func (r Rows) Compare(with string, a, b, constant [][]float64, questions int) (c
 		}
 		return d
 	}
-	ratio, _, _ := r.mean(combine(0))
+	ratio, _, _ := r.mean(combine(0), ofDifference)
 	if !args.Finite(ratio) {
 		return Comparison{With: with, Percent: Estimate{ratio, ratio, ratio}}, true
 	}
-	_, se, freedom := r.mean(combine(ratio))
+	_, se, freedom := r.mean(combine(ratio), ofDifference)
 	reach := 100 * se * quantile(freedom, 1-(1-Confidence)/2/float64(questions))
 	c = Comparison{With: with, Percent: Estimate{100 * ratio, 100*ratio - reach, 100*ratio + reach}, Shown: reach}
 	if args.Finite(se) {

@@ -19,11 +19,24 @@ func (e Estimate) String() string { return fmt.Sprintf("%.4g [%.4g, %.4g]", e.Me
 // Confidence is the share of intervals that hold what they estimate.
 const Confidence = .95
 
-// spread returns the factor for the standard error over the rows, for this many repeats. Other rows
-// choose and train the model that predicts a row. So the error has a part that the rows of one
-// model do not show, and a part from the choice of folds, which repeats lower. See the package's
-// documentation.
-func spread(repeats int) float64 { return math.Sqrt(1.7 + .2/float64(repeats)) }
+// A rule has the parts of a variance that the rows of one model do not show. Other rows choose and
+// train the model that predicts a row. So the variance has a part more, and a part from the choice
+// of folds, which repeats lower. See the package's documentation.
+type rule struct {
+	factor float64 // of the variance over the rows, without the part from the choice of folds
+	// prior is the number of degrees of freedom that the variance over the rows has in the mean with
+	// the variance over the folds.
+	prior float64
+}
+
+var (
+	ofRisk       = rule{1.15, 5}
+	ofDifference = rule{1.7, 0}
+)
+
+// foldChoice is the part of the variance over the rows that comes from the choice of folds of one
+// repeat.
+const foldChoice = .2
 
 // Rows describes the rows of losses out of fold: their weights, their dependence, and the folds of
 // each repeat of cross-validation.
@@ -41,7 +54,7 @@ type Rows struct {
 // interval: it is symmetric for the square root of the mean. Losses of +Inf give an estimate of
 // +Inf. A single unit gives an infinite interval.
 func (r Rows) Risk(losses [][]float64) Estimate {
-	mean, se, freedom := r.mean(losses)
+	mean, se, freedom := r.mean(losses, ofRisk)
 	reach := se * quantile(freedom, (1+Confidence)/2)
 	negative := slices.ContainsFunc(losses, func(l []float64) bool { return slices.Min(l) < 0 })
 	switch {
@@ -60,12 +73,13 @@ func (r Rows) Risk(losses [][]float64) Estimate {
 //
 // The first is over the rows. Let l be the rows' mean losses over the repeats, and e_i =
 // (w_i/Σw)(l_i − mean), summed within each of n units. It is √(n/(n−1) Σe²), as for independent
-// units (Liang and Zeger 1986), times spread.
+// units (Liang and Zeger 1986), times √(rule.factor + foldChoice/repeats).
 //
-// The second is over the k folds. It uses the same sums within folds, with the mean of the squares
-// over the repeats. It is larger if the models of the folds differ by more than their rows. It has
-// the degrees of freedom of its folds.
-func (r Rows) mean(losses [][]float64) (mean, se, freedom float64) {
+// The second is larger if the models of the folds differ by more than their rows. The variance over
+// the k folds uses the same sums within folds, with the mean of the squares over the repeats. As it
+// has few degrees of freedom, the second standard error is the root of its mean with the variance
+// of the first, weighted by its degrees of freedom and by rule.prior.
+func (r Rows) mean(losses [][]float64, of rule) (mean, se, freedom float64) {
 	d := make([]float64, len(losses[0]))
 	for _, l := range losses {
 		for i, v := range l {
@@ -76,7 +90,7 @@ func (r Rows) mean(losses [][]float64) (mean, se, freedom float64) {
 	if !args.Finite(mean) {
 		return mean, se, freedom
 	}
-	se *= spread(len(losses))
+	se *= math.Sqrt(of.factor + foldChoice/float64(len(losses)))
 	shares := r.shares(len(d))
 	var byFold []float64
 	folds := 0
@@ -86,9 +100,11 @@ func (r Rows) mean(losses [][]float64) (mean, se, freedom float64) {
 		byFold, folds = append(byFold, sums...), max(folds, len(sums))
 	}
 	if k := float64(folds); folds > 1 {
-		// A norm neither over- nor underflows, as squares of small losses would.
-		if between := math.Sqrt(k/(k-1)/float64(len(losses))) * floats.Norm(byFold, 2); between > se {
-			se, freedom = between, min(freedom, float64(len(byFold)-1))
+		// Norms neither over- nor underflow, as squares of small losses would.
+		between := math.Sqrt(k/(k-1)/float64(len(losses))) * floats.Norm(byFold, 2)
+		own := float64(len(byFold) - 1)
+		if both := math.Hypot(math.Sqrt(own)*between, math.Sqrt(of.prior)*se) / math.Sqrt(own+of.prior); both > se {
+			se, freedom = both, min(freedom, own+of.prior)
 		}
 	}
 	return mean, se, freedom
