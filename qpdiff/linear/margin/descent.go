@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// descentSize is the least number of coordinates, and of distinct rows, of a problem whose cold
-	// start is a descent. A smaller problem has few faces, each of which costs little.
+	// descentSize is the least number of coordinates of a problem whose cold start is a descent, if it
+	// has descentSize² entries or more. A smaller problem has few faces, each of which costs little.
 	descentSize = 64
 
 	// descentEpochs bounds the passes of the descent, which cost about as much as one face each.
@@ -36,7 +36,7 @@ const (
 //
 // descend returns false if the problem is small, has a part ℓ, or overflows.
 func (p *marginSolver) descend() bool {
-	if p.curved || min(p.n, p.rows) < descentSize {
+	if p.curved || p.n < descentSize || p.rows*p.n < descentSize*descentSize {
 		return false
 	}
 	u := p.v // Zᵀb

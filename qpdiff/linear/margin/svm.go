@@ -27,7 +27,7 @@ import (
 //	λ2·θ_S + λ1·s − 1/N·Σ_V z_i − Σ_E b_i z_i = 0,   z_iᵀθ_S = 1 for i ∈ E
 //
 // with 0 ≤ b_i ≤ 1/N. An active-set method in θ finds E, V, S and s exactly. It starts from the
-// last fit's. The first fit of 64 features and rows or more starts from a descent in the
+// last fit's. The first fit of 64 features and 4096 numbers or more starts from a descent in the
 // multipliers. Each step costs O(N·n), and up to O(n²) more for the factor of the elbow.
 //
 // # Derivatives

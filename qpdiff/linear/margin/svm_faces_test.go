@@ -117,27 +117,32 @@ func TestUpdatedFactorOfDependentRows(t *testing.T) {
 	elbow("a dependent row", 70)
 }
 
-// A cold fit of many rows comes to few faces, of which most of the elbow is known before. θ, its
+// A cold fit of many rows or features comes to few faces, of which most of the elbow is known before. θ, its
 // multipliers and its face have the bits of the way from θ = 0.
 func TestSVMFewFaces(t *testing.T) {
 	serial.Test(t)
-	const rows, n = 600, 70
-	d := casetest.ClassData(3, rows, n)
-	for _, hyper := range [][]float64{{1e-3, 1e-2}, {0, 1e-2}, {1e-2, 1e-1}, {1e-4, 1e-4}, {0, 1e-8}} {
+	for _, c := range []struct {
+		rows, n int
+		hyper   []float64
+	}{
+		{600, 70, []float64{1e-3, 1e-2}}, {600, 70, []float64{0, 1e-2}}, {600, 70, []float64{1e-2, 1e-1}}, {600, 70, []float64{1e-4, 1e-4}},
+		{600, 70, []float64{0, 1e-8}}, {38, 200, []float64{3e-3, 1e-2}}, {38, 200, []float64{3e-2, .1}},
+	} {
+		d, hyper := casetest.ClassData(3, c.rows, c.n), c.hyper
 		var l SVM
-		theta := make([]float64, n)
+		theta := make([]float64, c.n)
 		numtest.OK(t, errors.Join(l.Load(d), l.Fit(theta, hyper)))
 		if gap := svmGap(&l, d, theta); !(math.Abs(gap) <= 1e-12) {
-			t.Errorf("hyper %v: duality gap %g", hyper, gap)
+			t.Errorf("%v: duality gap %g", c, gap)
 		}
 		p := &l.p
 		cold, elbow, mult := p.rounds, slices.Clone(p.elbow), slices.Clone(p.mult)
 		numtest.OK(t, p.fromZero())
 		if !numtest.SameBits(theta, p.theta) || !slices.Equal(elbow, p.elbow) || !numtest.SameBits(mult, p.mult) {
-			t.Errorf("hyper %v: another solution from θ = 0", hyper)
+			t.Errorf("%v: another solution from θ = 0", c)
 		}
 		if zero := p.rounds - cold; 2*cold > zero {
-			t.Errorf("hyper %v: %d faces, and %d from θ = 0", hyper, cold, zero)
+			t.Errorf("%v: %d faces, and %d from θ = 0", c, cold, zero)
 		}
 	}
 }
