@@ -1,0 +1,316 @@
+package dense
+
+import (
+	"math"
+
+	"cvgm/qpdiff/internal/stop"
+)
+
+// LDLStride returns a stride for LDLFactor with n unknowns and one right-hand side. With it the
+// vector units can handle small matrices, because rows are whole vectors. Columns beyond the
+// right-hand side are undefined.
+func LDLStride(n int) int { return (n + 4) &^ 3 }
+
+// LDLFactor factorises a symmetric positive definite matrix A = LDLᵀ in place. A is the upper
+// triangle of a: n rows of the given stride. Row k of the result is row k of DLᵀ, and dinv[k] =
+// 1/d_k. Entries below the diagonal may change. Columns n, n+1, … < stride are right-hand sides,
+// which are multiplied by L⁻¹.
+//
+// It stops at the first pivot that is at most tol times its diagonal entry, or has no reciprocal,
+// and returns its row. The rows up to and including this row are linearly dependent to working
+// precision. Without such a pivot it returns n, but the rows may still be dependent; see
+// [Unsolvable].
+func LDLFactor(a, dinv []float64, n, stride int, tol float64) int {
+	return LDLFactorUntil(nil, a, dinv, n, stride, tol)
+}
+
+// LDLFactorUntil is LDLFactor that looks at end.
+func LDLFactorUntil(end *stop.Stop, a, dinv []float64, n, stride int, tol float64) int {
+	switch {
+	case n == 3 && stride == 3:
+		return ldlFactor3(a, dinv, tol)
+	case !vectors:
+	case n >= leastBlocks:
+		return ldlBlocks(end, a, dinv, n, stride, tol)
+	case n > 0 && stride%4 == 0:
+		_, _ = a[n*stride-1], dinv[n-1]
+		return ldlSmall(&a[0], &dinv[0], n, stride, tol)
+	}
+	// dinv holds the original diagonal until the pivot's reciprocal takes its
+	// place.
+	for k := range n {
+		dinv[k] = a[k*stride+k]
+	}
+	// Two pivots at a time, which halves the passes over the rows below.
+	for k := 0; k < n; k += 2 {
+		end.Look()
+		r0 := a[k*stride+k : (k+1)*stride]
+		d := r0[0]
+		if !(d > tol*dinv[k]) || d < SmallestNormal {
+			return k
+		}
+		inv0 := 1 / d
+		dinv[k] = inv0
+		if k+1 == n {
+			break
+		}
+		r0 = r0[1:]
+		r1 := a[(k+1)*stride+k+1 : (k+2)*stride][:len(r0)]
+		f := r0[0] * inv0
+		for j, v := range r0 {
+			r1[j] -= f * v
+		}
+		d = r1[0]
+		if !(d > tol*dinv[k+1]) || d < SmallestNormal {
+			return k + 1
+		}
+		inv1 := 1 / d
+		dinv[k+1] = inv1
+		for i := k + 2; i < n; i++ {
+			s0 := r0[i-k-1:]
+			s1 := r1[i-k-1:][:len(s0)]
+			dst := a[i*stride+i:][:len(s0)]
+			f0, f1 := s0[0]*inv0, s1[0]*inv1
+			for j, v := range s0 {
+				dst[j] -= f0*v + f1*s1[j]
+			}
+		}
+	}
+	return n
+}
+
+// ldlBlock is the number of pivots that are applied to a row at a time. It is even. With 32 pivots,
+// rows of 1000 entries stay in the second-level cache.
+const ldlBlock = 32
+
+// leastBlocks is the number of unknowns from which on ldlBlocks pays.
+const leastBlocks = 16
+
+// ldlBlocks is LDLFactor for the vector units. It applies all pivots of a block to a row at once,
+// so the row leaves the cache once for each block.
+func ldlBlocks(end *stop.Stop, a, dinv []float64, n, stride int, tol float64) int {
+	for k := range n {
+		dinv[k] = a[k*stride+k]
+	}
+	var factors [ldlBlock]float64
+	for from := 0; from < n; from += ldlBlock {
+		to := min(from+ldlBlock, n)
+		for i := from; i < n; i++ {
+			if i%ldlBlock == 0 {
+				end.Look()
+			}
+			row := a[i*stride+i : (i+1)*stride]
+			if pivots := min(i, to) - from; pivots > 1 {
+				above := a[from*stride+i:]
+				for k := range pivots {
+					factors[k] = above[k*stride] * dinv[from+k]
+				}
+				_ = above[(pivots-1)*stride+len(row)-1]
+				if wide {
+					subtractPairsWide(&row[0], len(row), &above[0], stride, &factors[0], pivots/2)
+				} else {
+					subtractPairs(&row[0], len(row), &above[0], stride, &factors[0], pivots/2)
+				}
+			}
+			if i >= to {
+				continue
+			}
+			if (i-from)%2 == 1 {
+				r := a[(i-1)*stride+i:][:len(row)]
+				f := r[0] * dinv[i-1]
+				for j, v := range r {
+					row[j] -= f * v
+				}
+			}
+			if !ldlPivot(a, dinv, i, stride, tol) {
+				return i
+			}
+		}
+	}
+	return n
+}
+
+// ldlPivot replaces dinv_k, the original diagonal entry, by the reciprocal of pivot k. It reports
+// whether the pivot is large enough and has a reciprocal.
+func ldlPivot(a, dinv []float64, k, stride int, tol float64) bool {
+	d := a[k*stride+k]
+	if !(d > tol*dinv[k]) || d < SmallestNormal {
+		return false
+	}
+	dinv[k] = 1 / d
+	return true
+}
+
+// LDLForward replaces x by L⁻¹x for a factor made by ldlFactor.
+func LDLForward(a, dinv []float64, n, stride int, x []float64) {
+	x = x[:n]
+	if n == 3 {
+		ldlForward3(a, dinv, stride, x)
+		return
+	}
+	if vectors && n > 0 {
+		_, _ = a[(n-1)*stride+n-1], dinv[n-1]
+		ldlForward(&a[0], &dinv[0], n, stride, &x[0])
+		return
+	}
+	for k := range x {
+		rest := x[k+1:]
+		f := x[k] * dinv[k]
+		row := a[k*stride+k+1:][:len(rest)]
+		for j, v := range row {
+			rest[j] -= f * v
+		}
+	}
+}
+
+// LDLBack replaces x by (DLᵀ)⁻¹x for a factor made by ldlFactor.
+func LDLBack(a, dinv []float64, n, stride int, x []float64) {
+	x = x[:n]
+	if n == 3 {
+		ldlBack3(a, dinv, stride, x)
+		return
+	}
+	if vectors && n > 0 {
+		_, _ = a[(n-1)*stride+n-1], dinv[n-1]
+		ldlBack(&a[0], &dinv[0], n, stride, &x[0])
+		return
+	}
+	k := n
+	// A sum waits for its last term, so four sums are computed at a time. They start from the far
+	// end: the entry found last is needed last.
+	for k >= 4 {
+		known := x[k:]
+		k -= 4
+		r0, r1, r2, r3 := a[k*stride:][:n], a[(k+1)*stride:][:n], a[(k+2)*stride:][:n], a[(k+3)*stride:][:n]
+		t0, t1, t2, t3 := r0[k+4:][:len(known)], r1[k+4:][:len(known)], r2[k+4:][:len(known)], r3[k+4:][:len(known)]
+		s0, s1, s2, s3 := x[k], x[k+1], x[k+2], x[k+3]
+		for j := len(known) - 1; j >= 0; j-- {
+			v := known[j]
+			s0 -= t0[j] * v
+			s1 -= t1[j] * v
+			s2 -= t2[j] * v
+			s3 -= t3[j] * v
+		}
+		s3 *= dinv[k+3]
+		s2 = (s2 - r2[k+3]*s3) * dinv[k+2]
+		s1 = (s1 - r1[k+3]*s3 - r1[k+2]*s2) * dinv[k+1]
+		s0 = (s0 - r0[k+3]*s3 - r0[k+2]*s2 - r0[k+1]*s1) * dinv[k]
+		x[k], x[k+1], x[k+2], x[k+3] = s0, s1, s2, s3
+	}
+	for k--; k >= 0; k-- {
+		row := a[k*stride:][:n]
+		s := x[k]
+		for j := n - 1; j > k; j-- {
+			s -= row[j] * x[j]
+		}
+		x[k] = s * dinv[k]
+	}
+}
+
+// LDLSolve replaces x by A⁻¹x for a factor of A made by ldlFactor.
+func LDLSolve(a, dinv []float64, n, stride int, x []float64) {
+	LDLForward(a, dinv, n, stride, x)
+	LDLBack(a, dinv, n, stride, x)
+}
+
+// LDLForm returns xᵀAx for a factor of A made by ldlFactor.
+func LDLForm(a, dinv []float64, n, stride int, x []float64) float64 {
+	var s float64
+	for k := range n {
+		u := Dot(x[k:n], a[k*stride+k:])
+		s += u * u * dinv[k]
+	}
+	return s
+}
+
+// CondBound is an upper bound of the condition of a positive definite n×n matrix scaled to a unit
+// diagonal. It costs very little. pivots is the product of the matrix's pivots, which is its
+// determinant, and floor any lower bound of its smallest eigenvalue. The eigenvalues except for the
+// smallest, λ, sum to less than n. Their product is therefore at most (n/(n−1))ⁿ⁻¹ < e, and λ ≥
+// pivots/e.
+func CondBound(n int, pivots, floor float64) float64 {
+	if n < 2 {
+		return 1
+	}
+	return min(float64(n)/max(pivots/math.E, floor), math.MaxFloat64)
+}
+
+// LDLCond estimates the condition of A, scaled to a unit diagonal, from its factor made by
+// ldlFactor. It uses a right-hand side of entries ±1, chosen so that L⁻¹ times it is large (Cline,
+// Moler, Stewart and Wilkinson, 1979), and two steps of inverse iteration. The largest eigenvalue
+// lies between 1 and n; the estimate uses √n. size and x are scratch of n entries.
+func LDLCond(a, dinv []float64, n, stride int, size, x []float64) float64 {
+	if n < 2 {
+		return 1
+	}
+	size, x = size[:n], x[:n]
+	LDLSize(a, dinv, n, stride, size)
+	clear(x)
+	for k, s := range size {
+		if x[k] < 0 {
+			s = -s
+		}
+		x[k] += s
+		rest := x[k+1:]
+		Axpy(-x[k]*dinv[k], a[k*stride+k+1:][:len(rest)], rest)
+	}
+	before := math.Sqrt(float64(n))
+	var least float64
+	for step := range 2 {
+		if step > 0 {
+			for k, s := range size {
+				x[k] *= s / before
+			}
+			before = 1
+			LDLForward(a, dinv, n, stride, x)
+		}
+		LDLBack(a, dinv, n, stride, x)
+		for k, s := range size {
+			x[k] *= s
+		}
+		norm := math.Sqrt(Dot(x, x))
+		least = before / norm
+		before = norm
+	}
+	if cond := math.Sqrt(float64(n)) / least; cond >= 1 {
+		return cond
+	}
+	return math.Inf(1) // not a number: the estimate itself overflows
+}
+
+// LDLSize sets size to the square roots of the diagonal of A, from its factor made by ldlFactor.
+func LDLSize(a, dinv []float64, n, stride int, size []float64) {
+	clear(size)
+	for i := range n {
+		for k, v := range a[i*stride+i : i*stride+n] {
+			size[i+k] += v * dinv[i] * v // in this order: v² may overflow
+		}
+	}
+	for k, v := range size {
+		size[k] = math.Sqrt(v)
+	}
+}
+
+// LDLDependent returns the row of A that depends most on earlier ones, from a factor of A made by
+// ldlFactor. For the dependency v, column k of L⁻ᵀ, it is the row with the smallest vᵀAv = d_k
+// relative to Σ v_i²·a_ii. The reciprocals of these ratios sum to the trace of the inverse of A
+// scaled to a unit diagonal. size and v are scratch of n entries.
+func LDLDependent(a, dinv []float64, n, stride int, size, v []float64) int {
+	size = size[:n]
+	LDLSize(a, dinv, n, stride, size)
+	worst, at := 0.0, n-1
+	for k := range n {
+		for i := range k {
+			v[i] = -a[i*stride+k]
+		}
+		LDLBack(a, dinv, k, stride, v[:k])
+		sum := size[k] * size[k]
+		for i, t := range v[:k] {
+			sum += t * t * size[i] * size[i]
+		}
+		if sum *= dinv[k]; !(sum <= worst) {
+			worst, at = sum, k
+		}
+	}
+	return at
+}

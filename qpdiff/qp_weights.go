@@ -1,0 +1,158 @@
+package qpdiff
+
+import "math"
+
+// chooseWeights chooses the weight of the proximal term in each part.
+func (a *activeSet) chooseWeights() {
+	n := a.n
+	for k := range a.parts {
+		a.parts[k].qsize = 0
+	}
+	for i, v := range a.unit {
+		p := &a.parts[a.part[i]]
+		p.qsize = max(p.qsize, a.q[i*n+i]*v*v)
+		a.curved[i] = 0
+		for j, q := range a.q[i*n : (i+1)*n] {
+			a.curved[i] = max(a.curved[i], math.Abs(q)*v*a.unit[j])
+		}
+	}
+	for k := range a.parts {
+		p := &a.parts[k]
+		p.psize, p.zsize = a.sizes(k)
+		if p.weight = p.proximalWeight(p.zsize); p.weight == 0 {
+			// No number in the part has the units of z, so any size of z will do. A power of four
+			// has a square root.
+			_, e := math.Frexp(p.psize)
+			p.weight = math.Ldexp(1, e&^1)
+		}
+	}
+	a.weakened = false
+}
+
+// proximalWeight is the weight of the proximal term for a z of the given size.
+func (p *programPart) proximalWeight(zsize float64) float64 {
+	weight := shiftQuadratic * p.qsize
+	if zsize > 0 {
+		weight = max(weight, shiftLinear*p.psize/zsize)
+	}
+	return weight
+}
+
+// factorWeighted factorises Q with the proximal term of the weights chosen.
+func (a *activeSet) factorWeighted() bool {
+	for j, d := range a.d {
+		a.prox[j] = a.parts[a.part[j]].weight * d
+	}
+	return a.factor(0) == a.n
+}
+
+// weaken makes the proximal term weaker in parts that are larger than their bounds imply. If the
+// steps are slow, it also does so in parts that have not converged. It reports whether there are
+// such parts.
+func (a *activeSet) weaken(slow bool) (some bool) {
+	for k := range a.parts {
+		p := &a.parts[k]
+		p.before = p.weight
+		weaker := p.weight
+		if size := a.sizeOf(k); size > staleSize*p.zsize {
+			// The bounds do not measure z: they may be 0 up to rounding.
+			weaker = min(weaker, p.proximalWeight(size))
+		}
+		if slow && max(p.relative, p.own) > converged {
+			weaker = min(weaker, p.weight/100) // Q is flatter than the proximal term
+		}
+		if weaker < p.weight/2 {
+			p.weight, some = weaker, true
+		}
+	}
+	a.weakened = a.weakened || some
+	return some
+}
+
+// takeBackWeights undoes the last weaken, and factorises again.
+func (a *activeSet) takeBackWeights() {
+	for k := range a.parts {
+		a.parts[k].weight = a.parts[k].before
+	}
+	a.factorWeighted()
+}
+
+// stale reports whether the factor's proximal term does not suit P, H and B, or was weakened for
+// another program.
+func (a *activeSet) stale() bool {
+	if !a.shifted {
+		return false
+	}
+	near := func(now, then float64) bool { return now <= staleSize*then && then <= staleSize*now }
+	for k := range a.parts {
+		p, z := a.sizes(k)
+		if !near(p, a.parts[k].psize) || !near(z, a.parts[k].zsize) {
+			return true
+		}
+	}
+	return a.weakened
+}
+
+// sizes returns the sizes of the linear term of part k, and of z by the bounds of its rows, in the
+// units of the variables.
+func (a *activeSet) sizes(k int) (psize, zsize float64) {
+	for _, j := range a.parts[k].variables {
+		psize = max(psize, math.Abs(a.p[j])*a.unit[j])
+	}
+	// least is a lower bound of the size of feasible points. inverse/open is the harmonic mean of
+	// the bounds that 0 satisfies; bounds that represent infinity do not change it.
+	least, inverse, open := 0.0, 0.0, 0.0
+	counts := func(r int, v float64) bool {
+		return !math.IsInf(v, 1) && a.single[r] != noEntry && a.rowPart[r] == k
+	}
+	count := func(r int, v float64) {
+		switch {
+		case !counts(r, v):
+		case a.equality(r) || v < 0:
+			least = max(least, math.Abs(v))
+		case v > 0:
+			inverse += 1 / v
+			open++
+		}
+	}
+	for r, v := range a.r {
+		count(r, v)
+	}
+	for r, v := range a.other {
+		count(r, v)
+	}
+	usual := least
+	if inverse > 0 {
+		usual = max(usual, open/inverse)
+	}
+	measure := func(r int, v float64) {
+		if size := math.Abs(v); size <= openBound*usual && counts(r, v) {
+			zsize = max(zsize, size)
+		}
+	}
+	for r, v := range a.r {
+		measure(r, v)
+	}
+	for r, v := range a.other {
+		measure(r, v)
+	}
+	return psize, zsize
+}
+
+// size is the norm of z in the scale of the variables.
+func (a *activeSet) size() float64 {
+	var sum float64
+	for i, v := range a.z {
+		sum += a.d[i] * v * v
+	}
+	return math.Sqrt(sum)
+}
+
+// sizeOf is the norm of part k of z.
+func (a *activeSet) sizeOf(k int) float64 {
+	var sum float64
+	for _, j := range a.parts[k].variables {
+		sum += a.d[j] * a.z[j] * a.z[j]
+	}
+	return math.Sqrt(sum)
+}
