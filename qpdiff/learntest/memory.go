@@ -57,8 +57,9 @@ func (m *walk) add(v reflect.Value) {
 		m.numbers = append(m.numbers, uint64(v.Len()))
 		if key := (visit{v.Pointer(), v.Type()}); v.Cap() > 0 && !m.seen[key] {
 			m.seen[key] = true
+			all := v.Slice(0, v.Cap()) // once, because it allocates
 			for i := range v.Cap() {
-				m.add(v.Slice(0, v.Cap()).Index(i))
+				m.add(all.Index(i))
 			}
 		}
 	case reflect.Array:
