@@ -54,14 +54,8 @@ func (l *glmFit) fold(folds [][]int) error {
 	}
 	f.parts = dense.Grow(f.parts, len(folds))
 	for k, v := range folds {
-		if len(v) == 0 {
-			return check.ArgErrorf("folds", qpdiff.ErrDomain, "leave it out", "has no row in fold %d", k)
-		}
-		for _, i := range v {
-			if i < 0 || i >= rows || f.last[i] == k {
-				return check.ArgErrorf("folds", qpdiff.ErrDomain, "give rows of X, each once in a fold", "has row %d in fold %d, which is not a row of the %d of X or is there twice", i, k, rows)
-			}
-			f.last[i] = k
+		if err := checkFold(f.last, k, v); err != nil {
+			return err
 		}
 		l.state.Stop.Look()
 		l.foldRows(&f.parts[k], v)
@@ -72,6 +66,21 @@ func (l *glmFit) fold(folds [][]int) error {
 		dense.Axpy(w*l.y[k], l.z[k*q:(k+1)*q], f.b)
 	}
 	f.ready = true
+	return nil
+}
+
+// checkFold reports a fold k that is empty, or has a row that is none of X or is there twice. last
+// has the last fold with each row.
+func checkFold(last []int, k int, v []int) error {
+	if len(v) == 0 {
+		return check.ArgErrorf("folds", qpdiff.ErrDomain, "leave it out", "has no row in fold %d", k)
+	}
+	for _, i := range v {
+		if i < 0 || i >= len(last) || last[i] == k {
+			return check.ArgErrorf("folds", qpdiff.ErrDomain, "give rows of X, each once in a fold", "has row %d in fold %d, which is no row of the %d of X or is there twice", i, k, len(last))
+		}
+		last[i] = k
+	}
 	return nil
 }
 

@@ -1,0 +1,253 @@
+package penalised
+
+import (
+	"fmt"
+	"math"
+
+	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/learner"
+	"cvgm/qpdiff/learn"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// nearRounding bounds the rounding of a prediction by a fit, relative to the sum of its absolute
+// terms. It covers Hessians of a condition up to 1e5.
+const nearRounding = 1e-11
+
+// shares are tried as lower bounds of a fold's Hessian, relative to the Hessian of all rows.
+var shares = [...]float64{15. / 16, 7. / 8, 3. / 4, 1. / 2, 1. / 4, 1. / 8, 1. / 16, 1. / 64}
+
+// NearFolds is [GLM.Folds] for any loss, at the hyperparameters of the last Fit, with errors that it
+// bounds. From the fit to all rows it takes one Newton step for each fold, in the Hessian without the
+// fold's rows (Beirami et al. 2017). bound has an entry for each one of dst: the prediction of the
+// exact fit without the fold differs by at most that. If there is no finite bound of a fold, it fits
+// the other rows; fitted is the number of such folds. The bounds then are those of rounding.
+//
+// # Bound
+//
+// Between two η that differ by s, the curvature of all three losses changes by a factor e^|s| at most
+// (Bach 2010). Let H be the Hessian without the fold at the start, g the gradient at the end of the
+// step, r the largest move of a remaining row's η in the step, and R² the largest zᵀH⁻¹z of these
+// rows. With ν² = gᵀH⁻¹g, the minimiser lies within −ln(1 − e^r·R·ν) of the end, in η of the rows, if
+// the logarithm exists. With ρ = r − ln(1 − e^r·R·ν), a prediction zᵀθ is then off by at most
+// |zᵀH⁻¹g| + (zᵀH⁻¹z)^½·(e^ρ − 1)·ν. NearFolds replaces H by a share of the Hessian of all rows in R
+// and zᵀH⁻¹z.
+//
+// With q parameters, N rows and K folds it costs 2·N·q² multiplications for all folds together, and
+// some q³ + 2·N·q for each one. In trials it takes 1/9 of the time of fits for 10 folds at N = 2000 and
+// q = 51, 1/3 at q = 201, and 1/22 for leave-one-out at N = 500 and q = 21. It allocates some
+// 3·q² + 8·N numbers, and does not change the fit. Errors are ErrNotFitted, those of Folds for folds, and Fit's
+// for a fold that is fitted.
+func (l *GLM) NearFolds(dst, bound []float64, folds [][]int) (fitted int, err error) {
+	defer learner.Name(l, &err)
+	if err := l.state.Fitted(); err != nil {
+		return 0, err
+	}
+	check.Length("dst", dst, learner.Folded(folds))
+	check.Length("bound", bound, len(dst))
+	last := make([]int, len(l.state.Data.Y))
+	dense.Fill(last, -1)
+	for k, v := range folds {
+		if err := checkFold(last, k, v); err != nil {
+			return 0, err
+		}
+	}
+	s := newStep(l)
+	for k, v := range folds {
+		l.state.Stop.Look()
+		if !s.fold(dst[:len(v)], bound[:len(v)], v) {
+			if err := s.fit(dst[:len(v)], bound[:len(v)], v); err != nil {
+				return fitted, fmt.Errorf("fold %d: %w", k, err)
+			}
+			fitted++
+		}
+		dst, bound = dst[len(v):], bound[len(v):]
+	}
+	return fitted, nil
+}
+
+// A foldStep makes one Newton step a fold from a fit.
+type foldStep struct {
+	l                *GLM
+	all, gram, h     []float64 // Hessians: of all rows, of the fold, and the factor of their difference
+	dinv, work       []float64
+	g, theta, second []float64 // the gradient, the step's end, and the step after it
+	rows             []float64 // of the fold, times roots of their weights
+	leverage         []float64 // zᵀH⁻¹z of the rows that count, with the Hessian of all rows
+	place            []int     // of each row of X among those that count, or −1
+	out              []bool    // those of the fold
+	next             point
+}
+
+func newStep(l *GLM) *foldStep {
+	q, m := l.q, len(l.w)
+	s := &foldStep{l: l, place: make([]int, len(l.state.Data.Y)), out: make([]bool, m), leverage: make([]float64, m)}
+	dense.GrowAll(q*q, &s.all, &s.gram, &s.h)
+	dense.GrowAll(q, &s.dinv, &s.work, &s.g, &s.theta, &s.second)
+	s.next.grow(m, 1)
+	dense.Fill(s.place, -1)
+	for k, i := range l.rows {
+		s.place[i] = k
+		s.leverage[k] = s.lever(l.z[k*q : (k+1)*q])
+	}
+	clear(s.all)
+	l.addSquares(&l.state.Stop, s.all, l.at.curvature)
+	for j := range l.forms {
+		l.forms[j].addTo(s.all, q, l.lambda[j])
+	}
+	return s
+}
+
+// lever returns zᵀH⁻¹z with the Hessian of all rows.
+func (s *foldStep) lever(z []float64) float64 {
+	copy(s.work, z)
+	dense.LDLSolve(s.l.h, s.l.dinv, s.l.q, s.l.q, s.work)
+	return math.Max(0, dense.Dot(z, s.work))
+}
+
+// row sets dst to row i of X in the fit's own features.
+func (s *foldStep) row(dst []float64, i int) {
+	l := s.l
+	for j, v := range l.state.Data.Dense().RawRowView(i) {
+		dst[j] = v - l.centre[j]
+	}
+	if l.q > l.n {
+		dst[l.n] = 1
+	}
+}
+
+// fold sets the predictions of a fold and their bounds. It fails if there is no finite bound.
+func (s *foldStep) fold(dst, bound []float64, val []int) bool {
+	l, q := s.l, s.l.q
+	clear(s.out)
+	copy(s.g, l.g)
+	s.rows = s.rows[:0]
+	clear(s.gram)
+	for _, i := range val {
+		k := s.place[i]
+		if k < 0 {
+			continue
+		}
+		s.out[k] = true
+		z := l.z[k*q : (k+1)*q]
+		dense.Axpy(-l.at.slope[k], z, s.g)
+		from := len(s.rows)
+		s.rows = append(s.rows, z...)
+		floats.Scale(math.Sqrt(l.at.curvature[k]), s.rows[from:])
+	}
+	if len(s.rows) > 0 {
+		dense.AddProducts(s.gram, s.rows, s.rows, len(s.rows)/q, q, q)
+	}
+	share, ok := s.share()
+	if !ok {
+		return false
+	}
+	dense.LDLSolve(s.h, s.dinv, q, q, s.g)
+	floats.SubTo(s.theta, l.theta, s.g)
+	distance, off := s.end()
+	widest := 0.
+	for k, h := range s.leverage {
+		if !s.out[k] {
+			widest = math.Max(widest, h)
+		}
+	}
+	if l.loss == Squared { // the curvature is constant, and the step exact
+		distance, widest = 0, 0
+	}
+	left := 1 - math.Exp(distance)*math.Sqrt(widest/share)*off
+	if !(left > 0) {
+		return false
+	}
+	growth := math.Expm1(distance - math.Log(left))
+	z := s.g // no longer needed
+	for at, i := range val {
+		s.row(z, i)
+		dst[at] = dense.Dot(z, s.theta)
+		bound[at] = math.Abs(dense.Dot(z, s.second)) + math.Sqrt(s.lever(z)/share)*growth*off + s.rounding(z)
+		if !dense.Finite(dst[at]) || !dense.Finite(bound[at]) {
+			return false
+		}
+	}
+	return true
+}
+
+// share factorises the Hessian without the fold. It returns a lower bound of it, relative to the
+// Hessian of all rows. It fails if the remaining rows do not determine θ.
+func (s *foldStep) share() (share float64, ok bool) {
+	l, q := s.l, s.l.q
+	for _, v := range shares {
+		for k, h := range s.all {
+			s.h[k] = (1-v)*h - s.gram[k]
+		}
+		if dense.LDLFactorUntil(&l.state.Stop, s.h, s.dinv, q, q, rankTol) == q {
+			share = v
+			break
+		}
+	}
+	if share == 0 {
+		return 0, false
+	}
+	floats.SubTo(s.h, s.all, s.gram)
+	return share, dense.LDLFactorUntil(&l.state.Stop, s.h, s.dinv, q, q, rankTol) == q
+}
+
+// end evaluates the gradient without the fold at theta, and sets second to the negative step from
+// there. It returns the largest move of a remaining row's η, and the length ν of the gradient.
+func (s *foldStep) end() (distance, off float64) {
+	l, q := s.l, s.l.q
+	dense.Products(s.next.eta, l.z, q, s.theta)
+	l.loss.evaluate(&s.next, l.y, l.w)
+	for k, eta := range s.next.eta {
+		if s.out[k] {
+			s.next.slope[k] = 0
+		} else {
+			distance = math.Max(distance, math.Abs(eta-l.at.eta[k]))
+		}
+	}
+	clear(s.second)
+	dense.AddRows(s.second, s.next.slope, l.z, q)
+	l.addPenalty(s.second, s.theta)
+	copy(s.work, s.second)
+	dense.LDLSolve(s.h, s.dinv, q, q, s.second)
+	return distance, math.Sqrt(math.Max(0, dense.Dot(s.work, s.second)))
+}
+
+// rounding bounds the rounding of the prediction for z.
+func (s *foldStep) rounding(z []float64) (sum float64) {
+	for j, v := range z {
+		sum += math.Abs(v * s.theta[j])
+	}
+	return nearRounding * sum
+}
+
+// fit sets the predictions of a fold by a fit to the other rows.
+func (s *foldStep) fit(dst, bound []float64, val []int) error {
+	l := s.l
+	d := l.state.Data
+	weights := make([]float64, len(d.Y))
+	for k, i := range l.rows {
+		weights[i] = l.w[k]
+	}
+	for _, i := range val {
+		weights[i] = 0
+	}
+	other := l.New().(*GLM)
+	theta := make([]float64, l.q)
+	if err := other.Load(learn.Data{X: d.X, Y: d.Y, Weights: weights, MaxBytes: d.MaxBytes}); err != nil {
+		return err
+	}
+	if err := other.Fit(theta, l.lambda); err != nil {
+		return err
+	}
+	for at, i := range val {
+		var size float64
+		dst[at] = other.predict(other.theta, i)
+		for j, v := range d.Dense().RawRowView(i) {
+			size += math.Abs((v - other.centre[j]) * other.theta[j])
+		}
+		bound[at] = nearRounding * (size + math.Abs(dst[at]))
+	}
+	return nil
+}

@@ -1,0 +1,165 @@
+package penalised
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"cvgm/qpdiff"
+	"cvgm/qpdiff/internal/casetest"
+	"cvgm/qpdiff/internal/dense"
+	"cvgm/qpdiff/internal/numtest"
+	"cvgm/qpdiff/learn"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// nearProblem is a random problem of one of the losses with folds, weights, some of them 0, and an
+// intercept in every other one.
+func nearProblem(seed uint64) (l *GLM, d learn.Data, hyper []float64, folds [][]int) {
+	rng := rand.New(rand.NewPCG(seed, 43))
+	n := 1 + rng.IntN(8)
+	rows := 12 + rng.IntN(12*n)
+	l = &GLM{Loss: Loss(seed % 3), Intercept: seed/3%2 == 0, Penalties: []Penalty{Ridge(0, n), {Root: root(seed, 1+rng.IntN(3), n)}}}
+	d = casetest.RandomData(seed, rows, n, false)
+	beta := numtest.Normals(rng, n)
+	for i := range rows {
+		eta := dense.Dot(d.Dense().RawRowView(i), beta) / math.Sqrt(float64(n))
+		switch l.Loss {
+		case Squared:
+			d.Y[i] = eta + rng.NormFloat64()
+		case Logistic:
+			d.Y[i] = 1
+			if rng.Float64() > 1/(1+math.Exp(-eta)) {
+				d.Y[i] = -1
+			}
+		case Poisson:
+			d.Y[i] = math.Floor(math.Exp(eta) * rng.ExpFloat64() * 2)
+		}
+	}
+	if seed%4 == 0 {
+		d.Weights = make([]float64, rows)
+		for i := range rows {
+			d.Weights[i] = math.Exp(rng.NormFloat64()) * float64(min(1, rng.IntN(8)))
+		}
+	}
+	hyper = []float64{math.Exp(rng.NormFloat64()), rng.ExpFloat64()}
+	size := 1 + rng.IntN(max(1, rows/5))
+	for part := range slices.Chunk(rng.Perm(rows), size) {
+		folds = append(folds, part)
+	}
+	return l, d, hyper, folds
+}
+
+// without returns the predictions for the rows of a fold by a fit to the others.
+func without(t *testing.T, l *GLM, d learn.Data, hyper []float64, fold []int) (dst []float64) {
+	t.Helper()
+	rows, n := d.X.Dims()
+	weights := numtest.Ones(rows)
+	copy(weights, d.Weights)
+	for _, i := range fold {
+		weights[i] = 0
+	}
+	d.Weights = weights
+	other := l.New().(*GLM)
+	k, _ := other.Dims(n)
+	theta := make([]float64, k)
+	numtest.OK(t, other.Load(d), other.Fit(theta, hyper))
+	for _, i := range fold {
+		dst = append(dst, dense.Dot(append(slices.Clone(d.Dense().RawRowView(i)), 1)[:k], theta))
+	}
+	return dst
+}
+
+// The bound of each prediction holds on random problems, and is near the error of the step if there
+// are five rows and more for each parameter.
+func TestNearFolds(t *testing.T) {
+	const visible = 1e-8 // errors that rounding does not hide
+	var ratios []float64
+	stepped, refitted, exact := 0, 0, 0
+	for seed := range uint64(numtest.Long(1000)) {
+		l, d, hyper, folds := nearProblem(seed)
+		rows, n := d.X.Dims()
+		k, _ := l.Dims(n)
+		theta, again := make([]float64, k), make([]float64, k)
+		numtest.OK(t, l.Load(d), l.Fit(theta, hyper))
+		dst, bound := make([]float64, rows), make([]float64, rows)
+		fitted, err := l.NearFolds(dst, bound, folds)
+		numtest.OK(t, err)
+		stepped, refitted = stepped+len(folds)-fitted, refitted+fitted
+		at := 0
+		for _, fold := range folds {
+			for _, want := range without(t, l, d, hyper, fold) {
+				off := math.Abs(dst[at] - want)
+				if !(off <= bound[at]) || math.IsInf(bound[at], 0) {
+					t.Errorf("seed %d, %s: a prediction is off by %v, the bound is %v", seed, l.Loss.name(), off, bound[at])
+				}
+				if l.Loss == Squared {
+					exact++
+					if bound[at] > visible*(1+math.Abs(want)) {
+						t.Errorf("seed %d: the step is exact for the squared loss, the bound is %v", seed, bound[at])
+					}
+				} else if rows >= 5*k && off > visible {
+					ratios = append(ratios, bound[at]/off)
+				}
+				at++
+			}
+		}
+		numtest.OK(t, l.Fit(again, hyper)) // NearFolds leaves the fit
+		for j, v := range theta {
+			if !(math.Abs(again[j]-v) <= 1e-9*(1+math.Abs(v))) {
+				t.Fatalf("seed %d: θ %v after NearFolds, %v before", seed, again, theta)
+			}
+		}
+	}
+	slices.Sort(ratios)
+	median := ratios[len(ratios)/2]
+	if median > 10 || median < 1 || exact == 0 {
+		t.Errorf("the median of bound by error is %v", median)
+	}
+	if 4*refitted > stepped {
+		t.Errorf("%d of %d folds have no bound", refitted, refitted+stepped)
+	}
+	t.Logf("median of bound by error %.3g over %d predictions, nine in ten below %.3g; %d folds by a step, %d by a fit", median, len(ratios), ratios[9*len(ratios)/10], stepped, refitted)
+}
+
+// A row that holds its coefficient alone has no bound, and its fold is fitted.
+func TestNearFoldsWithoutABound(t *testing.T) {
+	x := mat.NewDense(8, 1, []float64{9, .1, -.1, .1, -.1, .1, -.1, .1})
+	d := learn.Data{X: x, Y: []float64{40, 1, 2, 0, 1, 1, 0, 2}}
+	l := &GLM{Loss: Poisson, Intercept: true}
+	theta := make([]float64, 2)
+	numtest.OK(t, l.Load(d), l.Fit(theta, []float64{1e-3}))
+	dst, bound := make([]float64, 3), make([]float64, 3)
+	fitted, err := l.NearFolds(dst, bound, [][]int{{0}, {1, 2}})
+	numtest.OK(t, err)
+	if want := without(t, l, d, []float64{1e-3}, []int{0}); fitted != 1 || math.Abs(dst[0]-want[0]) > bound[0] || bound[0] > 1e-8*math.Abs(want[0]) {
+		t.Errorf("%d fitted; %v ± %v, want %v", fitted, dst[0], bound[0], want)
+	}
+}
+
+func TestNearFoldsRefuses(t *testing.T) {
+	l, d, hyper, _ := nearProblem(1)
+	one := make([]float64, 1)
+	if _, err := l.NearFolds(one, one, [][]int{{0}}); !errors.Is(err, qpdiff.ErrNotFitted) {
+		t.Error(err)
+	}
+	_, n := d.X.Dims()
+	k, _ := l.Dims(n)
+	numtest.OK(t, l.Load(d), l.Fit(make([]float64, k), hyper))
+	two := make([]float64, 2)
+	for name, folds := range map[string][][]int{"empty": {{0, 1}, {}}, "twice": {{0, 0}}, "beyond": {{0, len(d.Y)}}} {
+		if _, err := l.NearFolds(two, two, folds); !errors.Is(err, qpdiff.ErrDomain) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	all := make([]int, len(d.Y))
+	for i := range all {
+		all[i] = i
+	}
+	if _, err := l.NearFolds(make([]float64, len(all)), make([]float64, len(all)), [][]int{all}); err == nil {
+		t.Error("a fold of all rows leaves nothing to fit")
+	}
+}
