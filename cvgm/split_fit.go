@@ -277,8 +277,8 @@ func (f *splitFit) product(g *learn.Grad, dval *mat.Dense) error {
 // validation rows.
 func (f *splitFit) cotangent(rows bool, dval *mat.Dense) {
 	m := f.features
-	clear(f.dtheta)
 	if f.joint != nil {
+		clear(f.dtheta)
 		if !rows {
 			dval = nil
 		}
@@ -286,6 +286,7 @@ func (f *splitFit) cotangent(rows bool, dval *mat.Dense) {
 		return
 	}
 	if f.viewed {
+		clear(f.dtheta)
 		f.norm.AddStored(f.dtheta, f.train.X, f.split.Val, f.dprediction)
 		if dval != nil {
 			for i, d := range f.dprediction {
@@ -295,7 +296,8 @@ func (f *splitFit) cotangent(rows bool, dval *mat.Dense) {
 		return
 	}
 	slopes := f.dprediction
-	for at := 0; at < len(slopes); at += 2 { // two rows at a time, one after the other
+	next := setRows(f.dtheta, m, slopes, f.val)
+	for at := next; at < len(slopes); at += 2 { // two rows at a time, one after the other
 		addRows(f.dtheta[:m], slopes[at:min(at+2, len(slopes))], f.val[at*m:])
 	}
 	if m == len(f.dtheta) && !rows {
@@ -312,6 +314,23 @@ func (f *splitFit) cotangent(rows bool, dval *mat.Dense) {
 			}
 		}
 	}
+}
+
+// setRows sets dst to the sum of the first two rows of x, of m entries, times by. It has the bits of
+// addRows after a clear. It returns how many rows it took: none if there is but one.
+func setRows(dst []float64, m int, by, x []float64) int {
+	if len(by) < 2 {
+		clear(dst)
+		return 0
+	}
+	first := x[:m]
+	second, out := x[m:][:len(first)], dst[:len(first)]
+	d, e := by[0], by[1]
+	for j, v := range first {
+		out[j] = 0 + d*v + e*second[j] // 0 + x differs from x = −0
+	}
+	clear(dst[m:])
+	return 2
 }
 
 // addRows adds one or two rows of x, times by, to dst.

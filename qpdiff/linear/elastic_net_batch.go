@@ -1,7 +1,6 @@
 package linear
 
 import (
-	"math"
 	"slices"
 
 	"cvgm/qpdiff"
@@ -262,6 +261,7 @@ func (b *elasticNetBatch) vjp(w *qpdiff.Workspace, items []learn.BatchItem) {
 	const lanes = dense.LaneCount
 	b.nets, b.full = [lanes]*ElasticNet{}, [lanes]*ElasticNet{}
 	var any *ElasticNet
+	right := b.rows
 	for i := range items {
 		item := &items[i]
 		if item.Err != nil {
@@ -272,14 +272,21 @@ func (b *elasticNetBatch) vjp(w *qpdiff.Workspace, items []learn.BatchItem) {
 			item.Err = item.Learner.VJP(w, item.Grad, item.DTheta)
 			continue
 		}
-		if err := e.state.CheckAdjoint(item.Grad, item.DTheta); err != nil {
-			item.Err = learner.Named(e, err)
-			continue
+		s := len(e.qp.act)
+		// If all entries count, one that is not finite makes sum1 so, which is looked at below.
+		if s < e.n || !e.state.HyperAlone(item.Grad, item.DTheta) {
+			if err := e.state.CheckAdjoint(item.Grad, item.DTheta); err != nil {
+				item.Err = learner.Named(e, err)
+				continue
+			}
 		}
 		b.nets[i], any = e, e
-		s := len(e.qp.act)
-		dense.Gather(b.rows[i][:s], item.DTheta, e.qp.act)
-		clear(b.rows[i][s:])
+		if s == e.n {
+			right[i] = item.DTheta
+		} else {
+			dense.Gather(right[i][:s], item.DTheta, e.qp.act)
+			clear(right[i][s:])
+		}
 	}
 	if any == nil {
 		return
@@ -292,17 +299,20 @@ func (b *elasticNetBatch) vjp(w *qpdiff.Workspace, items []learn.BatchItem) {
 		sides[i] = e.qp.sgn[:b.size]
 	}
 	b.u, b.sides = dense.Grow(b.u, b.size*lanes), dense.Grow(b.sides, b.size*lanes)
-	dense.LaneRows(b.u, 1, &b.rows, b.size)
+	dense.LaneRows(b.u, 1, &right, b.size)
 	dense.LaneRows(b.sides, 1, &sides, b.size)
 	dense.LDLLanesSolve(b.a, b.dinv, b.u, b.size)
-	dense.RowsOfLanes(&b.rows, b.u, b.size)
 	sum1, sum2 := dense.LaneSums(b.u, b.sides, b.x, b.size)
 	for i, e := range b.nets {
 		if e == nil {
 			continue
 		}
 		g := items[i].Grad
-		if !math.IsNaN(sum1[i]) && len(e.groups.of) == 0 && !e.qp.free && g.Hyper != nil && g.Y == nil && !learner.WantsRows(g) {
+		if !dense.Finite(sum1[i]) {
+			items[i].Err = e.VJP(w, g, items[i].DTheta)
+			continue
+		}
+		if len(e.groups.of) == 0 && !e.qp.free && g.Hyper != nil && g.Y == nil && !learner.WantsRows(g) {
 			// As penalisedQuadratic.addHyper.
 			g.Hyper[0] -= sum1[i]
 			g.Hyper[1] -= sum2[i]
@@ -312,6 +322,9 @@ func (b *elasticNetBatch) vjp(w *qpdiff.Workspace, items []learn.BatchItem) {
 			continue
 		}
 		u := b.rows[i][:len(e.qp.act)]
+		for k := range u {
+			u[k] = b.u[k*lanes+i]
+		}
 		refused := !e.Generalised || e.blur > dense.HiddenTol
 		d := qpdiff.Scratch[penalisedDerivative](w)
 		items[i].Err = learner.Named(e, d.products(&e.elasticNetFit, g, &e.qp, u, refused))

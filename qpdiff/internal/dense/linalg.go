@@ -315,11 +315,17 @@ func Symmetric(q []float64, n int) (largest float64, same bool) {
 
 // AllFinite reports whether no entry is NaN or infinite.
 func AllFinite(x []float64) bool {
-	sum := 0.0
-	for _, v := range x {
-		sum += v * 0 // NaN for others
+	var s0, s1, s2, s3 float64 // sums that do not wait for each other
+	for ; len(x) >= 4; x = x[4:] {
+		s0 += x[0] * 0 // NaN for others
+		s1 += x[1] * 0
+		s2 += x[2] * 0
+		s3 += x[3] * 0
 	}
-	return sum == 0
+	for _, v := range x {
+		s0 += v * 0
+	}
+	return s0+s1+(s2+s3) == 0
 }
 
 // CountAt returns counts[i], or 1 if counts is nil.

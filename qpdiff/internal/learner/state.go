@@ -111,6 +111,14 @@ func (f *State) CheckAdjoint(g *learn.Grad, dtheta []float64) error {
 	return cmp.Or(f.checkDerivative("g", g, dtheta), check.Finite("dtheta", "give a finite cotangent", dtheta))
 }
 
+// HyperAlone reports that the arguments of a VJP have the right shapes and that g wants no more than
+// the hyperparameters. It is CheckAdjoint without a look at the entries of dtheta, for the usual
+// case; otherwise CheckAdjoint decides.
+func (f *State) HyperAlone(g *learn.Grad, dtheta []float64) bool {
+	f.Home.Check()
+	return f.Fit != 0 && g != nil && g.X == nil && g.Stored == nil && g.Y == nil && len(g.Hyper) == f.Hypers && len(dtheta) == f.Params
+}
+
 // CheckForward checks the arguments of a JVP.
 func (f *State) CheckForward(dtheta []float64, d *learn.Grad) error {
 	if err := f.checkDerivative("d", d, dtheta); err != nil {
@@ -134,8 +142,11 @@ func (f *State) CheckShape(arg string, g *learn.Grad) error {
 	if g == nil {
 		return check.ArgErrorf(arg, check.ErrEmpty, "give a Grad with the wanted fields", "is nil")
 	}
-	rows, cols := f.Data.X.Dims()
 	check.Vector("Grad.Hyper", g.Hyper, f.Hypers)
+	if !WantsRows(g) && g.Y == nil { // the usual case
+		return nil
+	}
+	rows, cols := f.Data.X.Dims()
 	if _, dense := f.Data.X.(*mat.Dense); dense {
 		if g.Stored != nil {
 			panic("qpdiff: Grad.Stored is set for an X that is not sparse")
