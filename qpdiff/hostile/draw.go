@@ -66,9 +66,9 @@ func (in *Input) Vector(p Profile, n int) []float64 {
 	return v
 }
 
-// Matrix draws an r×c matrix. Sometimes it has zero, equal, opposite or dependent rows and columns,
-// and sometimes it is a window of a larger matrix that holds NaN. It is nil or empty if a side is
-// 0.
+// Matrix draws an r×c matrix. If r or c is 0, the matrix is nil or empty. Sometimes it has zero,
+// equal, opposite or dependent rows and columns. Sometimes it is a window of a larger matrix that
+// holds NaN outside the window.
 func (in *Input) Matrix(p Profile, r, c int) *mat.Dense {
 	if r <= 0 || c <= 0 {
 		if in.IntN(2) == 0 {
@@ -202,12 +202,12 @@ func Dot(a, b [][]float64) float64 {
 	return s
 }
 
-// Slope compares a derivative with differences of f, which reports whether it has a value. size is
-// the size of the derivative's terms. Slope fails if the differences over two short steps agree
-// with each other but not with derivative. At a kink, differences give the mean of the slopes from
-// both sides. With a kink on each side, differences over long steps may agree by chance. So Slope
-// also tries shorter steps, down to the shortest at which rounding leaves two digits. A step that
-// ends before the next kink agrees with derivative.
+// Slope compares derivative with difference quotients of f. f returns its value and whether it has
+// one. size is the size of the terms of derivative. Slope fails if the quotients over two short
+// steps agree with each other but not with derivative. At a kink, a quotient is the mean of the
+// slopes on both sides. With a kink on each side, the quotients over long steps may agree by
+// chance. So Slope also tries shorter steps, down to the shortest at which rounding leaves two
+// digits. The quotient over a step that ends before the next kink agrees with derivative.
 func (in *Input) Slope(call string, f func(step float64) (float64, bool), derivative, size float64) {
 	const far, near, shortest = 1e-5, 1e-6, 1e-13
 	var d [2]float64

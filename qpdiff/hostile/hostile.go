@@ -1,6 +1,7 @@
 // Package hostile drives tests of a package's whole interface. It generates inputs that are likely
 // to break it: ties, dependent rows, wrong shapes, entries of any size, NaN. An input is a function
-// of a seed and an index, so that each failure names the command that replays it. A long run:
+// of a seed and an index, so each failure names the command that replays it. The command of a long
+// run:
 //
 //	go test ./qpdiff ./cvgm -run '^TestHostile$' -v -timeout 0 -hostile.n 5000000
 //
@@ -40,8 +41,8 @@ type Kind struct {
 	Name string
 	// Weight is the frequency of the kind relative to the others.
 	Weight int
-	// Floors are the smallest shares of calls without an error, by call, because a test in which
-	// all calls are refused tests nothing. A call that is not listed needs one success.
+	// Floors holds, for each kind of call, the smallest share of calls that must succeed. A test in
+	// which all calls return errors tests nothing. A call that is not listed must succeed once.
 	Floors map[string]float64
 	Run    func(in *Input)
 }
@@ -50,8 +51,8 @@ type Kind struct {
 // take seconds of a core that many other processes may share.
 const hang = 2 * time.Minute
 
-// enough is the number of calls from which on their share of successes is checked. Three standard
-// deviations are then below .15.
+// enough is the number of calls from which on the share of successes is checked. Three standard
+// deviations of the share are then below .15.
 const enough = 100
 
 // kinds of errors that qpdiff documents.
@@ -93,8 +94,8 @@ func newRun(replay string) *run {
 	return &run{replay: replay, failures: map[string]*failure{}, logf: func(string, ...any) {}, outcomes: map[[2]string]map[string]int{}}
 }
 
-// Failf records a property that fails for the input. Failures of one category are reported
-// together, with the replay of the first.
+// Failf records that a property fails for the input. Failures of one category are reported
+// together, with the command that replays the first.
 func (in *Input) Failf(category, format string, args ...any) {
 	category = in.kind + ": " + category
 	r := in.run
@@ -205,8 +206,8 @@ func (r *run) one(kinds []Kind, index int64) {
 	kinds[k].Run(in)
 }
 
-// Test runs the inputs that the flags select, by default as many as take a second or two. It
-// reports the failures by category.
+// Test runs the inputs that the flags select. By default these are as many inputs as take a second
+// or two. It reports the failures by category.
 func Test(t *testing.T, few int, kinds []Kind) {
 	replay := fmt.Sprintf("go test ./%s -run '^%s$' -v -hostile.seed %d", packageDir(), t.Name(), *seed)
 	if *some != "" {

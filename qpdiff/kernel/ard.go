@@ -10,24 +10,24 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// ARD is a kernel of the distance between two rows. It has a width for each feature, or for each
-// group of features (automatic relevance determination, Neal 1996):
+// ARD is a kernel of the distance between two rows. Each feature, or each group of features, has a
+// width of its own (automatic relevance determination, Neal 1996):
 //
 //	k(x, z) = f(q),   q = Σ_j γ_j (x_j − z_j)²
 //
-// with f given by Shape. The parameters are the γ ≥ 0, one for each group. A feature of width ℓ has
-// γ = 1/(2ℓ²), in units of one over the feature's square. A γ of 0 removes the features of its
-// group. With Shape Gaussian and equal γ it is the kernel [RBF].
+// with f given by Shape. The parameters are γ ≥ 0, one for each group. A feature of width ℓ has γ =
+// 1/(2ℓ²), in units of one over the feature's square. A γ of 0 removes the features of its group.
+// With the Shape Gaussian and equal γ, ARD is the kernel [RBF].
 //
-// The tuner of package tune finds the γ of a [Ridge] or a [SVM]. It starts from one width for all
-// features.
+// The tuner of package tune finds the γ of a [Ridge] or a [SVM]. The search starts from one width
+// for all features.
 //
-// A row of m kernel values costs m·n multiplications for n features, and so does its derivative in
-// all γ. Neither needs memory for each pair of row and feature.
+// For n features, a row of m kernel values costs m·n multiplications. The derivative of the row in
+// all γ costs as many. Neither needs memory for each pair of a row and a feature.
 type ARD struct {
 	Shape Shape // zero: Gaussian
-	// Groups has the number of each feature's group, from 0 without gaps. Nil: each feature is a
-	// group of its own.
+	// Groups holds the number of each feature's group. The numbers start at 0 and have no gaps.
+	// Nil: each feature is a group of its own.
 	Groups []int
 }
 
@@ -167,8 +167,8 @@ func (k ARD) distance(params, x, z []float64) float64 {
 	return q
 }
 
-// Grad adds s·f′(q) times three derivatives: (x_j − z_j)² to each γ_j, 2γ_j(x_j − z_j) to x, and
-// its negative to z.
+// Grad adds s·f′(q) times these derivatives: (x_j − z_j)² to each γ_j, 2γ_j(x_j − z_j) to x, and
+// −2γ_j(x_j − z_j) to z.
 func (k ARD) Grad(dparams, dx, dz []float64, s, value float64, params, x, z []float64) {
 	if s *= k.Shape.slope(k.distance(params, x, z), value); s == 0 {
 		return // also if the distance overflows, which makes f′ 0
@@ -188,8 +188,8 @@ func (k ARD) Grad(dparams, dx, dz []float64, s, value float64, params, x, z []fl
 	}
 }
 
-// distances sets dst_i to q of x and row i of columns, in which the features are stride entries
-// apart. It has the bits of distance.
+// distances sets dst_i to q of x and row i. columns holds the rows by feature, and a feature begins
+// every stride entries. The results have the same bits as those that distance returns.
 func (k ARD) distances(dst, params, x, columns []float64, stride int) {
 	clear(dst)
 	var a, v [4]float64
@@ -224,8 +224,8 @@ func (k ARD) distances(dst, params, x, columns []float64, stride int) {
 	}
 }
 
-// addSquares adds Σ_i s_i (x_j − column_ji)² to the entry of dparams for each feature j. The
-// columns begin at the first row, from which i counts.
+// addSquares adds Σ_i s_i (x_j − column_ji)² for each feature j to that feature's entry of dparams.
+// In columns, a feature begins every stride entries, and s_i belongs to the row rows_i.
 func (k ARD) addSquares(dparams, s, x, columns []float64, stride int, rows []int) {
 	first := rows[0]
 	adjacent := rows[len(rows)-1]-first == len(rows)-1
@@ -260,15 +260,15 @@ func (k ARD) addSquares(dparams, s, x, columns []float64, stride int, rows []int
 	}
 }
 
-// isDistance reports whether the kernel is a function of a distance and at most 1. For such a
-// kernel the machines store the features by column.
+// isDistance reports whether the kernel is a function of a distance and at most 1. Machines with
+// such a kernel store the features by column.
 func isDistance(k Kernel) bool {
 	_, ok := k.(ARD)
 	return ok || isRBF(k)
 }
 
 // hyperparameters returns first, followed by the descriptions of the widths of the kernel k. It
-// returns nil if these do not follow from the data.
+// returns nil if the data do not determine the widths.
 func hyperparameters(k Kernel, first learn.Hyperparameter, m learn.Moments) []learn.Hyperparameter {
 	one := width(m)
 	if isRBF(k) {

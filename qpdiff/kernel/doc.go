@@ -1,3 +1,3 @@
-// Package kernel has kernels, and learners that predict by them: the kernel support vector machine
-// ([SVM]) and kernel ridge regression ([Ridge]).
+// Package kernel has kernels and two learners that predict with them: the kernel support vector
+// machine ([SVM]) and kernel ridge regression ([Ridge]).
 package kernel

@@ -13,18 +13,18 @@ import (
 )
 
 // A Kernel is a positive semidefinite function k(x, z) of two rows of features, with parameters to
-// be learned. Its methods must not write to their inputs, and must not keep state that a call
-// changes.
+// be learned. The methods of a Kernel must not write to their inputs. They must not change its
+// state.
 type Kernel interface {
 	// NumParams returns the number of parameters for rows of n features.
 	NumParams(n int) int
-	// Check reports parameters for which k is not positive semidefinite. The parameters are finite,
-	// and there are NumParams of them.
+	// Check returns an error if k is not positive semidefinite for these parameters. The caller has
+	// checked that there are NumParams parameters and that they are finite.
 	Check(params []float64) error
 	// Eval returns k(x, z).
 	Eval(params, x, z []float64) float64
-	// Grad adds s times the derivative of k(x, z): in the parameters to dparams, in x to dx, and in
-	// z to dz. Each may be nil. value is the result of Eval.
+	// Grad adds s times the derivative of k(x, z): the derivative in the parameters to dparams, in
+	// x to dx, and in z to dz. Each of the three may be nil. value is the result of Eval.
 	Grad(dparams, dx, dz []float64, s, value float64, params, x, z []float64)
 }
 
@@ -79,8 +79,8 @@ func squaredDistance(x, z []float64) float64 {
 	return d
 }
 
-// Polynomial is the kernel (s·xᵀz + c)^Degree with the parameters s > 0 and
-// c ≥ 0. Degree 1 with c = 0 is the linear kernel.
+// Polynomial is the kernel (s·xᵀz + c)^Degree. Its parameters are the scale s > 0 and the constant
+// c ≥ 0. With Degree 1 and c = 0 it is the linear kernel.
 type Polynomial struct {
 	Degree int // zero: 3
 }
@@ -106,8 +106,8 @@ func (k Polynomial) Eval(params, x, z []float64) float64 {
 	return power(params[0]*dense.Dot(x, z)+params[1], k.degree())
 }
 
-// Grad adds s·Degree·(…)^(Degree−1) times the inner derivatives: xᵀz for the scale, 1 for the
-// constant, the scale times z for x, and the scale times x for z.
+// Grad adds s·Degree·(…)^(Degree−1) times these inner derivatives: xᵀz in the kernel's scale, 1 in
+// its constant, the scale times z in x, and the scale times x in z.
 func (k Polynomial) Grad(dparams, dx, dz []float64, s, value float64, params, x, z []float64) {
 	xz := dense.Dot(x, z)
 	p := k.degree()
@@ -138,7 +138,7 @@ func power(x float64, n int) float64 {
 	return p
 }
 
-// checkColumns reports rows x for a prediction that are nil, or that do not have n features.
+// checkColumns returns an error if the rows x for a prediction are nil or do not have n features.
 func checkColumns(x *mat.Dense, n int) error {
 	if x == nil {
 		return check.ArgErrorf("x", check.ErrEmpty, "give the rows to predict for", "is nil")

@@ -15,8 +15,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// kernelMachine is the part that kernel machines share: the prediction
-// f(x) = Σ_i coef_i·k(x_i, x) + b for rows x_i.
+// kernelMachine holds the fields and methods that all kernel machines share. A machine predicts
+// f(x) = Σ_i coef_i·k(x_i, x) + b from rows x_i.
 type kernelMachine struct {
 	state        learner.State
 	through      machineFit // the learner, as of the last Load
@@ -33,11 +33,12 @@ type kernelMachine struct {
 	support      []int // ascending: the rows whose coef is not 0, or has a derivative
 }
 
-// A machineFit is the part of a kernel machine that its derivatives go through.
+// A machineFit is a fit of a kernel machine, with the methods that its derivatives need.
 type machineFit interface {
-	// begin prepares d for the fit. It checks that the derivatives wanted by the fields of g exist.
+	// begin prepares d for the fit. It returns an error if a derivative for a field of g that is
+	// not nil does not exist.
 	begin(d *kernelDerivative, g *learn.Grad) error
-	// finish multiplies the cotangents v of coef and db of b with the derivatives of the fit, and
+	// finish multiplies the cotangents v of coef and db of b by the derivatives of the fit, and
 	// adds the products to g. It overwrites v.
 	finish(d *kernelDerivative, g *learn.Grad, db float64) error
 	// tangent returns the derivatives of coef and b along t.
@@ -59,17 +60,19 @@ type kernelDerivative struct {
 
 	z []float64 // right-hand side of a tangent
 
-	// For a Ridge's leave-one-out fit: ddst over the diagonal of G, the cotangents of that
-	// diagonal, and some columns of the cotangents of the kernel matrix (lower triangle).
+	// These are for the leave-one-out fit of a Ridge. p is ddst over the diagonal of G, q has the
+	// cotangents of that diagonal, and weights has some columns of the cotangents of the kernel
+	// matrix (lower triangle).
 	p, q, weights []float64
 	work          []float64
 
-	// For a Ridge's fits by folds. Both have an entry for each fold and row that counts. The
-	// products of u with the fold's c are the cotangent of the kernel matrix. own is ddst in the
-	// fold and 0 elsewhere.
+	// These are for the fits of a Ridge by folds. u and own have an entry for each fold and each
+	// row that counts. The cotangent of the kernel matrix consists of the products of u with the
+	// fold's c. own is ddst in the fold and 0 elsewhere.
 	u, own []float64
-	// For one row's kernel values with the others: the cotangents of this row, and of the others,
-	// as the predicted one of the two rows.
+	// These are two parts of the cotangents of one row's kernel values with other rows. asRow is
+	// the part in which this row is the predicted one, and asOther the part in which the other row
+	// is.
 	asRow, asOther []float64
 
 	// Of the SVM's fit with the number fit, without its weakly active rows:
@@ -100,8 +103,8 @@ func dims(k Kernel, intercept bool, n int) (theta, hyper int) {
 // SetContext implements [learn.ContextLearner].
 func (l *kernelMachine) SetContext(ctx context.Context) { l.state.Stop.Watch(ctx) }
 
-// accept makes d, whose entries are checked, the data of the learner. It returns an error if the
-// kernel does not fit the features.
+// accept makes d the data of the learner. The caller has checked the entries of d. accept returns
+// an error if the kernel does not fit the features.
 func (l *kernelMachine) accept(through machineFit, k Kernel, intercept bool, d learn.Data) error {
 	_, n := d.X.Dims()
 	if err := checkFeatures(k, n); err != nil {
@@ -131,7 +134,8 @@ func (l *kernelMachine) transpose(count int) {
 	}
 }
 
-// values sets each dst_k to the kernel's value of x with row rows_k, or with row k if rows is nil.
+// values sets each dst_k to the kernel's value between x and row rows_k. A nil rows means all rows:
+// dst_k then belongs to row k.
 func (l *kernelMachine) values(dst, params, x []float64, rows []int) {
 	if a, ok := l.kernel.(ARD); ok {
 		l.distances(dst, params, x, rows)
@@ -156,8 +160,8 @@ func (l *kernelMachine) values(dst, params, x []float64, rows []int) {
 	}
 }
 
-// distances sets each dst_k to the squared distance between x and row rows_k, or row k if rows is
-// nil, for an ARD kernel with params. rows ascends.
+// distances sets each dst_k to the squared distance between x and row rows_k. For an ARD kernel the
+// distance depends on params. rows ascends. A nil rows means all rows: dst_k then belongs to row k.
 func (l *kernelMachine) distances(dst, params, x []float64, rows []int) {
 	first, last := 0, len(dst)-1
 	if rows != nil && last >= 0 {
@@ -181,7 +185,8 @@ func (l *kernelMachine) adjacent(dst, params, x []float64, first int) {
 
 // spans is distances for rows that do not follow one another.
 func (l *kernelMachine) spans(dst, params, x []float64, rows []int) {
-	// All rows of a span together are as fast as a quarter of them one by one.
+	// Computing all rows of a span together takes as long as computing a quarter of them one by
+	// one.
 	var span [256]float64
 	const spread = 4
 	for at := 0; at < len(rows); {
@@ -197,8 +202,8 @@ func (l *kernelMachine) spans(dst, params, x []float64, rows []int) {
 	}
 }
 
-// checkHyper checks the first hyperparameter, by first after a test that it is finite, and the
-// kernel's parameters.
+// checkHyper checks that hyper is finite. Then it checks the first hyperparameter by the function
+// first, and the others by the kernel's Check.
 func (l *kernelMachine) checkHyper(hyper []float64, name string, first func(v float64) error) error {
 	if len(hyper) != l.state.Hypers {
 		return check.ArgErrorf("hyper", qpdiff.ErrShape, "give "+name+" and the kernel's parameters", "has %d entries instead of %d", len(hyper), l.state.Hypers)
@@ -209,8 +214,8 @@ func (l *kernelMachine) checkHyper(hyper []float64, name string, first func(v fl
 	return cmp.Or(first(hyper[0]), l.kernel.Check(hyper[1:]))
 }
 
-// gram sets k to the kernel matrix of some rows, unless k is that matrix already. of has the rows'
-// numbers in the data. It returns the largest diagonal entry.
+// gram sets k to the kernel matrix of the machine's rows, unless k already is this matrix. of has
+// the numbers of the rows in the data, for errors. It returns the largest diagonal entry.
 func (l *kernelMachine) gram(k []float64, of []int, params []float64) (changed bool, largest float64, err error) {
 	if !l.changes(params) {
 		return false, 0, nil
@@ -238,8 +243,8 @@ func (l *kernelMachine) gram(k []float64, of []int, params []float64) (changed b
 	return true, largest, nil
 }
 
-// changes reports whether params differ from the parameters of the present kernel values. If so,
-// these values count as stale until took is called.
+// changes reports whether params differ from the parameters with which the kernel values were
+// computed. If they do, the values count as stale until took is called.
 func (l *kernelMachine) changes(params []float64) bool {
 	l.stale = l.stale || !slices.Equal(params, l.kernelParams)
 	return l.stale
@@ -253,13 +258,13 @@ func (l *kernelMachine) took(params []float64) {
 
 var errValues = check.ArgErrorf("Kernel", qpdiff.ErrNotFinite, "scale the features or change the kernel's parameters", "overflows or is not a number on the training rows")
 
-// errNegative is the error of a kernel whose value of a row with itself is d.
+// errNegative is the error of a kernel whose value d between a row and itself is negative.
 func errNegative(d float64, row int) error {
 	return check.ArgErrorf("Kernel", qpdiff.ErrNonconvex, "use a positive semidefinite kernel", "is %v between row %d and itself", d, row)
 }
 
-// kernelValues are the kernel's values of a Predict. For each row of x it has the features,
-// followed by the values with the support vectors.
+// kernelValues are the kernel's values that a Predict keeps. For each row of x they have the row's
+// features, followed by its kernel values with the support vectors.
 type kernelValues struct {
 	fit    uint64 // the number of the fit
 	values []float64
@@ -304,8 +309,9 @@ func (l *kernelMachine) predict(keep *kernelValues, dst []float64, x *mat.Dense)
 }
 
 // PredictionSize returns the sum of the absolute terms of the prediction for the row x at the last
-// Fit. The rounding of the prediction is relative to this size. x has as many features as the data.
-// It returns 0 before the first Fit. It costs one value of the kernel for each support row.
+// Fit. The rounding error of the prediction is relative to this size. x must have as many features
+// as the data. Before the first Fit, PredictionSize returns 0. It costs one value of the kernel for
+// each support row.
 func (l *kernelMachine) PredictionSize(x []float64) float64 {
 	size := math.Abs(l.b)
 	for _, i := range l.support {
@@ -314,8 +320,8 @@ func (l *kernelMachine) PredictionSize(x []float64) float64 {
 	return size
 }
 
-// checkRows checks the rows x of a Predict or its derivative: there must be one for each entry of
-// the argument arg. It also checks the shape of dx, unless dx is nil.
+// checkRows checks the rows x of a Predict or of its derivative. There must be one row for each
+// entry of the argument arg. If dx is not nil, checkRows also checks the shape of dx.
 func (l *kernelMachine) checkRows(x, dx *mat.Dense, arg string, values []float64) error {
 	if err := l.state.Fitted(); err != nil {
 		return err

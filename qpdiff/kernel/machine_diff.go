@@ -15,8 +15,8 @@ import (
 // learner returns the learner, or before the first Load something of its kind.
 func (l *kernelMachine) learner() any { return cmp.Or[any](l.through, (*Machine)(nil)) }
 
-// Model returns the prediction function of the last fit in its own storage. For an [SVM] it has the
-// support vectors alone. The error is ErrNotFitted.
+// Model returns a copy of the prediction function of the last fit. For an [SVM] the copy has only
+// the support vectors. Without a fit, the error is ErrNotFitted.
 func (l *kernelMachine) Model() (*Model, error) {
 	if err := l.state.Fitted(); err != nil {
 		return nil, learner.Named(l.learner(), err)
@@ -32,8 +32,8 @@ func (l *kernelMachine) Model() (*Model, error) {
 	return m, nil
 }
 
-// VJP adds dthetaᵀ·∂b/∂input at the last fit to each field of g that is not nil. Its errors are
-// PredictVJP's.
+// VJP adds dthetaᵀ·∂b/∂input at the last fit to each field of g that is not nil. The errors are
+// those of PredictVJP.
 func (l *kernelMachine) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {
 	defer learner.Name(l.learner(), &err)
 	d := qpdiff.Scratch[kernelDerivative](w)
@@ -52,7 +52,7 @@ func (l *kernelMachine) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64
 }
 
 // JVP sets dtheta to the derivative of b at the last fit along d, whose fields are tangents of the
-// inputs (nil: zero). Its errors are PredictJVP's.
+// inputs (nil: zero). The errors are those of PredictJVP.
 func (l *kernelMachine) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err error) {
 	defer learner.Name(l.learner(), &err)
 	if err := l.state.CheckForward(dtheta, d); err != nil {
@@ -67,9 +67,10 @@ func (l *kernelMachine) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad
 }
 
 // Predict writes the prediction for each row of x to dst. For an [SVM] it is the decision value. If
-// w is not nil, it keeps the kernel's values for a PredictVJP or PredictJVP at the same rows.
-// Errors are ErrNotFitted, and an ArgError of kind ErrShape for x, or of kind ErrNotFinite for x or
-// a value that overflows. dst is then undefined from that value's row on.
+// w is not nil, it keeps the kernel's values, for a later PredictVJP or PredictJVP at the same
+// rows. Without a fit, the error is ErrNotFitted. It is an ArgError of kind ErrShape or
+// ErrNotFinite if x cannot be used. If a value overflows, the error is of kind ErrNotFinite, and
+// dst is undefined from that value's row on.
 func (l *kernelMachine) Predict(w *qpdiff.Workspace, dst []float64, x *mat.Dense) (err error) {
 	defer learner.Name(l.learner(), &err)
 	var keep *kernelValues
@@ -79,11 +80,11 @@ func (l *kernelMachine) Predict(w *qpdiff.Workspace, dst []float64, x *mat.Dense
 	return l.predict(keep, dst, x)
 }
 
-// PredictVJP adds the derivative of Σ_t ddst_t·f(x_t) in each input of the fit to the field of g
-// that is not nil. It adds the derivative in x to dx, unless dx is nil. At λ = 0 the derivative of
-// a [Ridge] in λ is one-sided, from the right. If training rows of an [SVM] coincide, g.X and g.Y
-// hold the derivative along moves that keep them equal; [SVM.Ties] lists the pairs for which that
-// matters.
+// PredictVJP adds the derivative of Σ_t ddst_t·f(x_t) in each input of the fit to the field of g,
+// if the field is not nil. If dx is not nil, PredictVJP adds the derivative in x to dx. At λ = 0
+// the derivative of a [Ridge] in λ is one-sided, from the right. If training rows of an [SVM] are
+// equal, g.X and g.Y hold the derivative along moves that keep these rows equal. [SVM.Ties] lists
+// the pairs of rows for which this matters.
 //
 // Errors:
 //
@@ -119,10 +120,11 @@ func (l *kernelMachine) PredictVJP(w *qpdiff.Workspace, g *learn.Grad, dx, x *ma
 }
 
 // PredictJVP sets each dst_t to the derivative of f(x_t) at the last fit along d, whose fields are
-// tangents of the inputs of the fit (nil: zero), and along dx, the tangent of x (nil: zero). Errors
-// are PredictVJP's, with dx and d in place of ddst. An [SVM] also returns an ArgError of kind
-// ErrNotDifferentiable if d separates equal rows in two cases: only the sum of their β is unique,
-// or they bound b because all β are at a bound. If a value overflows, dst is undefined.
+// tangents of the inputs of the fit (nil: zero), and along dx, the tangent of x (nil: zero). The
+// errors are those of PredictVJP, for dx and d in place of ddst. An [SVM] also returns an ArgError
+// of kind ErrNotDifferentiable in two cases in which d separates equal rows. In the first, only the
+// sum of the rows' β is unique. In the second, all β are at a bound, and the rows bound b. If a
+// value overflows, dst is undefined.
 func (l *kernelMachine) PredictJVP(w *qpdiff.Workspace, dst []float64, x, dx *mat.Dense, d *learn.Grad) (err error) {
 	defer learner.Name(l.learner(), &err)
 	if err := l.checkForwardRows(dst, x, dx, d); err != nil {
@@ -137,8 +139,8 @@ func (l *kernelMachine) PredictJVP(w *qpdiff.Workspace, dst []float64, x, dx *ma
 	return learner.CheckTangentOut(dst)
 }
 
-// derivativeEntries counts the entries of a kernelDerivative for m rows of n features, and of the
-// kernel's values that a Predict keeps for the given number of rows.
+// derivativeEntries returns the number of entries of a kernelDerivative for m rows of n features.
+// It includes the kernel's values that a Predict keeps for the given number of predicted rows.
 func derivativeEntries(m, n, predicted float64) float64 {
 	return 2*m*n + 12*m + 5*n + predicted*(n+m)
 }
@@ -159,8 +161,8 @@ func (d *kernelDerivative) clear(l *kernelMachine) {
 	d.gx, d.dparams = dense.Zeros(d.gx, n*l.n), dense.Zeros(d.dparams, len(l.kernelParams))
 }
 
-// valuesAt returns the kernel's values of row t of x with the support vectors. It takes them from
-// the last Predict if that had the same fit and rows.
+// valuesAt returns the kernel's values between row t of x and the support vectors. If the last
+// Predict had the same fit and the same rows, valuesAt takes the values that it kept.
 func (d *kernelDerivative) valuesAt(l *kernelMachine, t int, x *mat.Dense) []float64 {
 	width, xt := l.n+len(l.support), x.RawRowView(t)
 	if kept := d.values.values; d.values.fit == l.state.Fit && len(kept) == x.RawMatrix().Rows*width {
@@ -173,9 +175,9 @@ func (d *kernelDerivative) valuesAt(l *kernelMachine, t int, x *mat.Dense) []flo
 	return d.row
 }
 
-// predictions adds the derivative of Σ_t ddst_t·f(x_t) at fixed coef and b: to dx, to the sums of
-// d, and to the cotangent v of coef. It skips parts that are not wanted. It returns the cotangent
-// of b.
+// predictions differentiates Σ_t ddst_t·f(x_t) at fixed coef and b. It adds the derivative to dx,
+// to the sums of d, and to the cotangent v of coef, and skips the parts that g does not want. It
+// returns the cotangent of b.
 func (d *kernelDerivative) predictions(l *kernelMachine, g *learn.Grad, dx, x *mat.Dense, ddst []float64) (db float64) {
 	wanted := learner.Wants(g)
 	inputs := g.X != nil || g.Hyper != nil || dx != nil
@@ -204,8 +206,8 @@ func (d *kernelDerivative) predictions(l *kernelMachine, g *learn.Grad, dx, x *m
 	return db
 }
 
-// predictionsAlong sets dst to the derivative of f(x_t) along the tangents t, dx, dcoef of coef,
-// and db of b.
+// predictionsAlong sets dst to the derivative of f(x_t) along the tangents t of the fit's inputs,
+// dx of x, dcoef of coef, and db of b.
 func (d *kernelDerivative) predictionsAlong(l *kernelMachine, dst []float64, x, dx *mat.Dense, t *learn.Grad, dcoef []float64, db float64) {
 	for s := range dst {
 		dst[s] = db
@@ -221,8 +223,9 @@ func (d *kernelDerivative) predictionsAlong(l *kernelMachine, dst []float64, x, 
 	}
 }
 
-// addGradients adds s_k times the derivative of values_k, the kernel value of row rows_k with x. It
-// adds it to the sums of d that g wants, and to dx unless dx is nil.
+// addGradients differentiates values_k, the kernel value between row rows_k and x, and multiplies
+// the derivative by s_k. It adds the products to the sums of d that g wants. If dx is not nil, it
+// also adds them to dx.
 func (d *kernelDerivative) addGradients(l *kernelMachine, g *learn.Grad, dx, values, x []float64, rows []int) {
 	l.state.Stop.Look()
 	dparams := d.dparamsOf(g)
@@ -253,7 +256,7 @@ func (d *kernelDerivative) addGradients(l *kernelMachine, g *learn.Grad, dx, val
 	dparams[0] = sum
 }
 
-// addRows is the part of addGradients for the rows and x, for an RBF kernel.
+// addRows is addGradients for an RBF kernel, in the rows and in x only.
 func (d *kernelDerivative) addRows(l *kernelMachine, g *learn.Grad, dx, values, x []float64, rows []int) {
 	for k, i := range rows {
 		s := d.s[k] * values[k]
@@ -322,7 +325,7 @@ func (d *kernelDerivative) dparamsOf(g *learn.Grad) []float64 {
 	return d.dparams
 }
 
-// rowOf returns the distinct row i of rows, or nil if g does not want X.
+// rowOf returns distinct row i as a part of rows, or nil if g does not want X.
 func rowOf(g *learn.Grad, rows []float64, i, n int) []float64 {
 	if g.X == nil {
 		return nil
@@ -330,8 +333,8 @@ func rowOf(g *learn.Grad, rows []float64, i, n int) []float64 {
 	return rows[i*n : (i+1)*n]
 }
 
-// kernelTangent returns s times the derivative of k(x, z) = value along three tangents: the kernel
-// parameters' part of t, dx and dz. Each may be nil.
+// kernelTangent returns s times the derivative of k(x, z) = value along three tangents: of the
+// kernel's parameters (from t), dx and dz. Each of the three may be nil.
 func (d *kernelDerivative) kernelTangent(l *kernelMachine, t *learn.Grad, dx, dz []float64, s, value float64, x, z []float64) float64 {
 	var dparams []float64
 	if t.Hyper != nil {

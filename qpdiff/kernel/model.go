@@ -14,8 +14,8 @@ import (
 //
 //	f(x) = Σ_i Coef_i·k(x_i, x) + Intercept
 //
-// with the rows x_i of X: the support vectors of a [SVM], or the rows that count of a [Ridge]. Its
-// methods may be called concurrently.
+// with the rows x_i of X. For an [SVM] they are the support vectors, and for a [Ridge] the training
+// rows that count. The methods of a Model may be called concurrently.
 type Model struct {
 	Kernel    Kernel     // nil: RBF
 	Params    []float64  // of the kernel
@@ -24,8 +24,9 @@ type Model struct {
 	Intercept float64
 }
 
-// Check reports the first part of m that is not finite, is outside its domain, or does not fit the
-// others. The error is an ArgError of kind ErrShape, ErrNotFinite or ErrDomain.
+// Check returns an error for the first field of m that is not finite, is outside its domain, or
+// does not fit the other fields. The error is an ArgError of kind ErrShape, ErrNotFinite or
+// ErrDomain.
 func (m *Model) Check() error { return learner.Named(m, m.check()) }
 
 func (m *Model) check() error {
@@ -58,9 +59,10 @@ func (m *Model) check() error {
 	return kernel.Check(m.Params)
 }
 
-// Predict writes f(x) for each row of x to dst, with the same bits as the learner's Predict. Errors
-// are Check's, and ArgErrors of kind ErrShape or ErrNotFinite for x and for a value that overflows.
-// dst is then undefined from that value's row on.
+// Predict writes f(x) for each row of x to dst, with the same bits as the learner's Predict. It
+// returns the errors of Check. If x cannot be used, the error is an ArgError of kind ErrShape or
+// ErrNotFinite. If a value overflows, the error is of kind ErrNotFinite, and dst is undefined from
+// that value's row on.
 func (m *Model) Predict(dst []float64, x *mat.Dense) (err error) {
 	defer learner.Name(m, &err)
 	if err := m.check(); err != nil {
@@ -97,6 +99,6 @@ type Machine interface {
 	// Model returns the prediction function of the last Fit in its own storage.
 	Model() (*Model, error)
 	// PredictionSize returns the sum of the absolute terms of the prediction for the row x at the
-	// last Fit. The rounding of the prediction is relative to this size.
+	// last Fit. The rounding error of the prediction is relative to this size.
 	PredictionSize(x []float64) float64
 }

@@ -14,18 +14,18 @@ import (
 //
 //	minimise over c and b   1/N·‖y − Kc − b·1‖² + λ·cᵀKc,   K_ij = k(x_i, x_j)
 //
-// Its prediction is f(x) = Σ_i c_i k(x_i, x) + b, with b = 0 without Intercept. With the linear
-// kernel it equals the prediction of [linear.ElasticNet] at λ1 = 0 and λ2 = λ. Each row is weighted
-// as [learn.Data] states.
+// The prediction is f(x) = Σ_i c_i k(x_i, x) + b. Without Intercept, b is 0. With the linear kernel
+// the prediction equals the prediction of [linear.ElasticNet] at λ1 = 0 and λ2 = λ. Each row is
+// weighted as [learn.Data] states.
 //
-// The hyperparameters are λ ≥ 0, followed by the kernel's. With λ = 0 the prediction interpolates,
-// if the kernel matrix is regular.
+// The hyperparameters are λ ≥ 0, followed by the kernel's. If λ = 0 and the kernel matrix is
+// regular, the prediction interpolates the labels.
 //
 // The prediction is not θᵀx: θ is b alone with Intercept, and empty without. [Ridge.Predict]
 // returns the prediction. [Ridge.PredictVJP] and [Ridge.PredictJVP] are its derivatives in λ, the
 // kernel's parameters, the training rows, their labels and the predicted rows. [Ridge.LeaveOneOut]
-// predicts each row from the others, and [Ridge.Folds] the rows of each fold from the rows outside
-// it.
+// predicts each row from the others. [Ridge.Folds] predicts the rows of each fold from the rows
+// outside the fold.
 //
 // # Method
 //
@@ -33,11 +33,12 @@ import (
 //
 //	(K + Nλ·diag(1/w))·c + b·1 = y,   with Intercept Σc = 0
 //
-// Rows that do not count have c_i = 0. With Intercept the kernel matrix is centred. That leaves c
-// unchanged and removes a constant of the kernel from the condition. One Cholesky factorisation
-// then gives c and b. A fit costs N³/6 multiplications and N²/2 values of the kernel, which are
-// kept while the kernel's parameters stay the same. Derivatives follow from the same system. They
-// are exact, and exist for every fit. A product costs one solve and N²/2 gradients of the kernel.
+// Rows that do not count have c_i = 0. With Intercept the kernel matrix is centred. Centring leaves
+// c unchanged, and a constant term of the kernel then does not worsen the condition of the matrix.
+// One Cholesky factorisation gives c and b. A fit costs N³/6 multiplications and N²/2 values of the
+// kernel. The values are kept while the kernel's parameters stay the same. Derivatives follow from
+// the same system. They are exact, and exist for every fit. A VJP or JVP costs one solve and N²/2
+// gradients of the kernel.
 //
 // The zero value has the RBF kernel and no intercept, and is ready for Load. Later fits allocate
 // nothing.
@@ -50,12 +51,12 @@ type Ridge struct {
 	folds ridgeFolds
 }
 
-// Dims returns 1 parameter with Intercept and none without. It returns one hyperparameter more than
-// the kernel has parameters.
+// Dims returns the numbers of parameters and hyperparameters. There is 1 parameter with Intercept,
+// and none without. There is one hyperparameter more than the kernel has parameters.
 func (l *Ridge) Dims(n int) (theta, hyper int) { return dims(l.Kernel, l.Intercept, n) }
 
-// Load makes d the data of the following fits. It keeps a reference to d, and uses its Rows and
-// Weights. It returns the errors of [learn.Data.Check]. After an error the learner has no data.
+// Load makes d the data of the following fits. It keeps a reference to d, and uses Rows and Weights
+// of d. It returns the errors of [learn.Data.Check]. After an error the learner has no data.
 func (l *Ridge) Load(d learn.Data) (err error) {
 	defer learner.End(l, &err)
 	l.end()
@@ -69,8 +70,8 @@ func (l *Ridge) Load(d learn.Data) (err error) {
 	return nil
 }
 
-// Bytes implements [learn.SizedLearner]. It counts the allocations of load, factorise and the
-// derivatives, and with LeaveOneOut the inverse of the kernel matrix.
+// Bytes implements [learn.SizedLearner]. It counts what load, factorise and the derivatives
+// allocate. With LeaveOneOut it also counts the inverse of the kernel matrix.
 func (l *Ridge) Bytes(s learn.Size) int64 {
 	rows, n, m := learner.Sizes(s)
 	counts := rows // and rows
@@ -122,9 +123,9 @@ func (l *Ridge) Fit(theta, hyper []float64) (err error) {
 	return nil
 }
 
-// Coefficients returns c of the last fit, one entry for each row of X, 0 for rows that do not
-// count. It overwrites dst, and allocates only if dst has too little capacity. The error is
-// ErrNotFitted.
+// Coefficients returns c of the last fit, with one entry for each row of X. The entry of a row that
+// does not count is 0. Coefficients overwrites dst, and allocates only if dst has too little
+// capacity. Without a fit, the error is ErrNotFitted.
 func (l *Ridge) Coefficients(dst []float64) ([]float64, error) {
 	if err := l.state.Fitted(); err != nil {
 		return nil, learner.Named(l, err)
@@ -134,11 +135,13 @@ func (l *Ridge) Coefficients(dst []float64) ([]float64, error) {
 	return dst, nil
 }
 
-// LeaveOneOut writes a prediction for each row of X to dst: by the fit at hyper to the other rows,
-// which has λ·(N−1) on the diagonal of its matrix. It ends the last Fit: the derivatives are then
-// LeaveOneOutVJP's. All N predictions cost one factorisation and one inverse, N³/2 multiplications,
-// and two N×N matrices of memory. It returns the errors of Fit, and an ArgError of kind ErrDomain
-// if the data has only one row, or has Rows or Weights. After an error dst is unchanged.
+// LeaveOneOut writes a prediction for each row of X to dst. The prediction comes from the fit at
+// hyper to the other rows, which has λ·(N−1) on the diagonal of its matrix. After LeaveOneOut, the
+// learner no longer has the last Fit: LeaveOneOutVJP differentiates the predictions. All N
+// predictions cost one factorisation and one inverse, which take N³/2 multiplications, and the
+// memory of two N×N matrices. LeaveOneOut returns the errors of Fit. It also returns an ArgError of
+// kind ErrDomain if the data have only one row, or have Rows or Weights. After an error dst is
+// unchanged.
 func (l *Ridge) LeaveOneOut(dst, hyper []float64) (err error) {
 	defer learner.End(l, &err)
 	l.state.Stop.Look()
@@ -164,11 +167,11 @@ func (l *Ridge) LeaveOneOut(dst, hyper []float64) (err error) {
 
 // LeaveOneOutVJP adds the derivative of Σ_i ddst_i·dst_i at the last LeaveOneOut to each field of g
 // that is not nil. g.X receives the derivative in the rows as training rows. dx, unless nil,
-// receives the derivative in the rows as predicted rows. The derivative in X is the sum of both. It
-// costs N³/2 multiplications and N²/2 gradients of the kernel, or up to 5N²/2 with the gradients in
-// the rows. Errors are ErrNotFitted without a LeaveOneOut after the last Load, Fit or Reset, and an
-// ArgError of kind ErrNotFinite for ddst or if a product overflows, which leaves g and dx
-// undefined.
+// receives the derivative in the rows as predicted rows. The derivative in X is the sum of g.X and
+// dx. LeaveOneOutVJP costs N³/2 multiplications and N²/2 gradients of the kernel. With derivatives
+// in the rows it costs up to 5N²/2 gradients. The error is ErrNotFitted if no LeaveOneOut followed
+// the last Load, Fit or Reset. It is an ArgError of kind ErrNotFinite if ddst is not finite or if a
+// product overflows. An overflow leaves g and dx undefined.
 func (l *Ridge) LeaveOneOutVJP(w *qpdiff.Workspace, g *learn.Grad, dx *mat.Dense, ddst []float64) (err error) {
 	defer learner.Name(l, &err)
 	if l.state.Home.Check(); l.loo == 0 {
@@ -183,17 +186,20 @@ func (l *Ridge) LeaveOneOutVJP(w *qpdiff.Workspace, g *learn.Grad, dx *mat.Dense
 // FoldsAtOnce returns true.
 func (*Ridge) FoldsAtOnce() bool { return true }
 
-// Folds writes predictions to dst, fold after fold: for each row of X in the fold, by the fit at
-// hyper to the rows outside the fold. A row may be in several folds, as with random splits. Folds
-// ends the last Fit: the derivatives are then FoldsVJP's.
+// Folds writes predictions to dst, fold after fold: one for each row of the fold. The prediction
+// comes from the fit at hyper to the rows outside the fold. A row may be in several folds, as with
+// random splits. After Folds, the learner no longer has the last Fit: FoldsVJP differentiates the
+// predictions.
 //
-// The kernel's values are computed once. Folds that leave the same weight share one factorisation
-// and one inverse, N³/2 multiplications. Each fold of v rows costs v³/6 more, or (N−v)³/6 if that
-// is less. Each fold needs a square matrix of memory, of at most N rows.
+// The kernel's values are computed once. Folds whose remaining rows have the same total weight
+// share one factorisation and one inverse, which take N³/2 multiplications. Each fold of v rows
+// costs v³/6 more, or (N−v)³/6 if that is less. Each fold needs the memory of a square matrix of at
+// most N rows.
 //
-// It returns the errors of Fit. It returns an ArgError of kind ErrDomain for a fold that is empty,
-// has all rows that count, has a row that does not count, or has a row twice; and one of kind
-// ErrTooLarge if the folds need more than the data's MaxBytes. After an error dst is unchanged.
+// Folds returns the errors of Fit. The error is an ArgError of kind ErrDomain if a fold is empty,
+// contains all rows that count, contains a row that does not count, or contains a row twice. It is
+// an ArgError of kind ErrTooLarge if the folds need more memory than the data's MaxBytes. After an
+// error dst is unchanged.
 func (l *Ridge) Folds(dst, hyper []float64, folds [][]int) (err error) {
 	defer learner.End(l, &err)
 	l.state.Stop.Look()
@@ -223,10 +229,11 @@ func (l *Ridge) Folds(dst, hyper []float64, folds [][]int) (err error) {
 
 // FoldsVJP adds the derivative of Σ_t ddst_t·dst_t at the last Folds to each field of g that is not
 // nil. g.X receives the derivative in the rows as training rows. dx, unless nil, receives the
-// derivative in the rows as predicted rows. K folds cost K·N² multiplications, a solution for each
-// fold, and N²/2 gradients of the kernel, or up to 5N²/2 with the gradients in the rows. Errors are
-// ErrNotFitted without a Folds after the last Load, Fit or Reset, and an ArgError of kind
-// ErrNotFinite for ddst or if a product overflows, which leaves g and dx undefined.
+// derivative in the rows as predicted rows. K folds cost K·N² multiplications, a solve for each
+// fold, and N²/2 gradients of the kernel. With derivatives in the rows they cost up to 5N²/2
+// gradients. The error is ErrNotFitted if no Folds followed the last Load, Fit or Reset. It is an
+// ArgError of kind ErrNotFinite if ddst is not finite or if a product overflows. An overflow leaves
+// g and dx undefined.
 func (l *Ridge) FoldsVJP(w *qpdiff.Workspace, g *learn.Grad, dx *mat.Dense, ddst []float64) (err error) {
 	defer learner.Name(l, &err)
 	if l.state.Home.Check(); l.folds.number == 0 {
@@ -262,8 +269,8 @@ func (*Ridge) Convention() learn.Convention { return learn.Convention{Loss: lear
 // Bounds of λ and its default, whose kernels are 1 at equal rows.
 const leastLambda, defaultLambda, mostLambda = 1e-8, 1e-2, 10
 
-// Hyperparameters describes λ and the γ of an RBF or ARD kernel. The parameters of other kernels do
-// not follow from the data.
+// Hyperparameters describes λ, followed by the γ of an RBF or ARD kernel. It returns nil for other
+// kernels, because the data do not determine their parameters.
 func (l *Ridge) Hyperparameters(m learn.Moments) []learn.Hyperparameter {
 	return hyperparameters(l.Kernel, learn.Hyperparameter{Name: "λ", Lower: leastLambda, Default: defaultLambda, Upper: mostLambda}, m)
 }

@@ -12,7 +12,7 @@ import (
 // begin is part of a machineFit.
 func (*kernelRidgeFit) begin(*kernelDerivative, *learn.Grad) error { return nil }
 
-// finish goes back through the fit, from the cotangents v of c and db of b. Let w solve (K +
+// finish differentiates through the fit, given the cotangents v of c and db of b. Let w solve (K +
 // λ/share)·w + ω·1 = v and, with Intercept, 1ᵀw = db. Then the cotangent of y is w, and the
 // cotangent of the matrix is −w·cᵀ.
 func (l *kernelRidgeFit) finish(d *kernelDerivative, g *learn.Grad, db float64) error {
@@ -53,7 +53,7 @@ func (d *kernelDerivative) addInputs(l *kernelRidgeFit, g *learn.Grad) error {
 	return learner.CheckProduct(g)
 }
 
-// adjointLeaveOneOut is [Ridge.LeaveOneOutVJP]. Let e_i = c_i/G_ii be the residuals, p_i =
+// adjointLeaveOneOut is [Ridge.LeaveOneOutVJP]. The residuals are e_i = c_i/G_ii. Let p_i =
 // ddst_i/G_ii, h = G·p and q_i = p_i·e_i. The cotangent of y is ddst − h. The cotangent of K +
 // (N−1)λ·I is ½(h·cᵀ + c·hᵀ) − G·diag(q)·G.
 func (d *kernelDerivative) adjointLeaveOneOut(l *kernelRidgeFit, g *learn.Grad, dx *mat.Dense, ddst []float64) error {
@@ -93,8 +93,8 @@ func (d *kernelDerivative) adjointLeaveOneOut(l *kernelRidgeFit, g *learn.Grad, 
 	return learner.CheckProduct(&learn.Grad{X: dx})
 }
 
-// leaveOneOutColumns adds the part of the kernel's values on and below the diagonal, in some
-// columns from first on.
+// leaveOneOutColumns adds the contributions of the kernel values on and below the diagonal in count
+// columns, the first of which is first.
 func (d *kernelDerivative) leaveOneOutColumns(l *kernelRidgeFit, g *learn.Grad, dx *mat.Dense, ddst []float64, first, count int) {
 	m, h := len(l.c), d.v
 	if g.X != nil || g.Hyper != nil {
@@ -120,8 +120,8 @@ func (d *kernelDerivative) leaveOneOutColumns(l *kernelRidgeFit, g *learn.Grad, 
 	}
 }
 
-// leaveOneOutRow sets asRow and asOther for row j's kernel values with the given rows. Without row
-// i, the coefficient of row j is c_j − G_ij·e_i.
+// leaveOneOutRow sets asRow and asOther for the kernel values of row j with the given rows. In the
+// fit without row i, the coefficient of row j is c_j − G_ij·e_i.
 func (d *kernelDerivative) leaveOneOutRow(l *kernelRidgeFit, ddst []float64, j int, rows []int) {
 	m := len(l.c)
 	dense.GrowAll(len(rows), &d.asRow, &d.asOther)
@@ -131,9 +131,10 @@ func (d *kernelDerivative) leaveOneOutRow(l *kernelRidgeFit, ddst []float64, j i
 	}
 }
 
-// addPairs adds the contributions of row j's kernel values with the given rows, up to row j. It
-// adds them to two cotangents: of the rows as training rows, and of the rows as predicted rows. s
-// has the cotangents of the values, and asRow and asOther their parts as predictions.
+// addPairs adds the contributions of the kernel values of row j with the given rows, none of which
+// is after row j. It adds them to two cotangents: of the rows as training rows, and of the rows as
+// predicted rows. s has the cotangents of the values. asRow and asOther are the parts of s in which
+// row j or the other row is predicted.
 func (d *kernelDerivative) addPairs(l *kernelRidgeFit, g *learn.Grad, dx *mat.Dense, j int, values []float64, rows []int) {
 	n, xj := l.n, l.row(j)
 	for k, i := range rows {

@@ -12,12 +12,12 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// kernelRidgeFactor solves (K + ridge·diag(1/share))·x + b·1 = r. If balanced, 1ᵀx = sum; otherwise
-// b = 0. share sums to 1.
+// kernelRidgeFactor solves (K + ridge·diag(1/share))·x + b·1 = r. If balanced is true, 1ᵀx = sum is
+// another equation. Otherwise b = 0. The entries of share sum to 1.
 //
-// If balanced, the matrix is K′ + ridge·diag(1/share) + shift·11ᵀ. K′ is K centred: K′_ij = K_ij −
-// u_i − u_j with K′·share = 0. If sum = 0, neither change affects x. The matrix is positive
-// definite whenever x is unique.
+// If balanced is true, the factorised matrix is K′ + ridge·diag(1/share) + shift·11ᵀ. K′ is K
+// centred: K′_ij = K_ij − u_i − u_j with K′·share = 0. If sum = 0, neither centring nor shift
+// affects x. The matrix is positive definite whenever x is unique.
 type kernelRidgeFactor struct {
 	a, inv   []float64 // Cholesky factor, lower triangle; a is G after invert
 	share    []float64
@@ -30,8 +30,8 @@ type kernelRidgeFactor struct {
 	end           *stop.Stop
 }
 
-// factorise factorises for the matrix k and ridge = lambda·part. rows are the numbers of its rows
-// in the data. It checks end, to stop early.
+// factorise factorises the matrix k plus the ridge lambda·part. rows are the numbers of the rows of
+// k in the data. factorise checks end, to stop early.
 func (f *kernelRidgeFactor) factorise(k []float64, rows []int, lambda, part float64) error {
 	f.ridge = lambda * part
 	n := len(f.share)
@@ -82,9 +82,10 @@ func (f *kernelRidgeFactor) factorise(k []float64, rows []int, lambda, part floa
 	return nil
 }
 
-// reach bounds the terms of the pivot at which cholesky stopped, in units of rounding. The pivot is
-// the curvature along the direction in which the rows before it cancel row at. The rounding of each
-// entry of the matrix is weighted by the sizes of that direction there.
+// reach bounds the terms of the pivot at which cholesky stopped, in units of rounding. The pivot
+// belongs to row at. It is the curvature along the direction in which the rows before row at cancel
+// it. The rounding error of each entry of the matrix is weighted by the direction's sizes at that
+// entry.
 func (f *kernelRidgeFactor) reach(k []float64, at int) float64 {
 	n := len(f.share)
 	v := f.x[:at+1]
@@ -98,7 +99,7 @@ func (f *kernelRidgeFactor) reach(k []float64, at int) float64 {
 	return sum * sum
 }
 
-// solve replaces x = r by the solution and returns b. It writes to x alone.
+// solve replaces x = r by the solution x and returns b. It writes to nothing but x.
 func (f *kernelRidgeFactor) solve(x []float64, sum float64) (b float64) {
 	n := len(x)
 	if f.balanced {
@@ -111,8 +112,8 @@ func (f *kernelRidgeFactor) solve(x []float64, sum float64) (b float64) {
 	dense.ForwardSolve(f.a, f.inv, n, n, x)
 	dense.BackSolve(f.a, f.inv, n, n, x)
 	if f.balanced {
-		// Correct the sum, which a large constant of the kernel multiplies, to the last bits: along
-		// share the system changes by ridge·1 alone.
+		// Correct the sum of x to the last bits, because a large constant of the kernel multiplies
+		// its error. Along share, the system changes only by ridge·1.
 		over := floats.Sum(x) - sum
 		dense.Axpy(-over, f.share, x)
 		b += f.ridge*over - dense.Dot(f.u, x)
@@ -120,7 +121,8 @@ func (f *kernelRidgeFactor) solve(x []float64, sum float64) (b float64) {
 	return b
 }
 
-// invert replaces the factor by G, with x = G·r for sum = 0. solve cannot be called after that.
+// invert replaces the factor by the matrix G. If sum = 0, the solution is x = G·r. After invert,
+// solve must not be called.
 func (f *kernelRidgeFactor) invert() {
 	n := len(f.share)
 	dense.InverseBlocks(f.end, f.a, f.inv, n, f.work)
@@ -140,7 +142,7 @@ func (f *kernelRidgeFactor) invert() {
 	}
 }
 
-// kernelRidgeFit is a solved kernel ridge regression on its data, with all values that its
+// kernelRidgeFit is a solved kernel ridge regression. It has its data and all values that its
 // derivatives need.
 type kernelRidgeFit struct {
 	kernelMachine // its rows are the rows that count, its coefficients c
@@ -211,11 +213,11 @@ func (*kernelRidgeFit) overflow() error {
 	return check.ArgErrorf("Data", qpdiff.ErrNotFinite, "scale the labels or the kernel, or raise lambda", "leaves coefficients that overflow")
 }
 
-// leaveOneOut sets dst to the prediction for each row by the fit to the other rows.
+// leaveOneOut sets each entry of dst to the prediction for a row by the fit to the other rows.
 //
 // Without row i the matrix is K + (N−1)λ·I without row and column i. Let G be the upper left block
-// of the inverse of [K + (N−1)λ·I, 1; 1ᵀ, 0], or without intercept the inverse of K + (N−1)λ·I. It
-// gives all residuals: (G·y)_i/G_ii.
+// of the inverse of [K + (N−1)λ·I, 1; 1ᵀ, 0], or without intercept the inverse of K + (N−1)λ·I. The
+// residual of row i is (G·y)_i/G_ii.
 func (l *kernelRidgeFit) leaveOneOut(dst, hyper []float64) error {
 	m := len(l.rows)
 	if m < 2 {

@@ -13,11 +13,12 @@ import (
 
 // ridgeFolds holds the fits of [Ridge.Folds], each to the rows outside its fold.
 //
-// The fit without the rows V has the matrix of all rows without the rows and columns of V, if the
-// ridge is computed for the remaining rows. So G of leaveOneOut for that ridge gives the residuals
-// of V: G_VV⁻¹·(G·y)_V. They have at least as many digits as by a factor for the remaining rows.
-// Folds that leave the same weight form a family and share one G. If it is cheaper, each fold has
-// its own factor instead.
+// Let V be the rows of a fold. If the ridge is computed for the remaining rows, the matrix of the
+// fit without V is the matrix of all rows without the rows and columns of V. So the G of
+// leaveOneOut for that ridge gives the residuals of V: G_VV⁻¹·(G·y)_V. These residuals have at
+// least as many digits as residuals from a factor of the remaining rows. Folds whose remaining rows
+// have the same weight form a family and share one G. If separate factors are cheaper, each fold
+// has its own factor instead.
 type ridgeFolds struct {
 	number   uint64 // of the fits, of check.NewState; 0 without
 	place    []int  // of each row of X among those that count, or −1
@@ -52,16 +53,18 @@ type ridgeFamily struct {
 	own         bool              // its folds have factors of their own
 }
 
-// familyTol is the difference of parts that are equal except for the rounding of their sums.
+// familyTol bounds the difference of two parts of the weight that are equal except for the rounding
+// errors of their sums.
 const familyTol = 1e-13
 
-// ownFactors reports whether separate factors of the remaining rows, whose cubes have the given
-// sum, cost a family of m rows at most as much as G and the parts G_VV of its folds.
+// ownFactors reports whether a family of m rows costs at most as much with separate factors of the
+// remaining rows as with G and the parts G_VV. left is the sum of the cubes of the numbers of
+// remaining rows of its folds, and folds the sum of the cubes of the numbers of their rows.
 func ownFactors(m, left, folds float64) bool { return left <= 3*m*m*m+folds }
 
-// foldEntries counts the fits and derivatives with the folds of s, of m rows that count. With
-// weights, each fold may be a family, and four may have a G. It is quadratic in the number of
-// folds, and allocates nothing.
+// foldEntries returns the number of entries of the fits by the folds of s, and of their
+// derivatives, for m rows that count. With weights, each fold may be a family, and four families
+// may have a G. foldEntries takes time quadratic in the number of folds, and allocates nothing.
 func foldEntries(s learn.Size, m float64) (entries float64) {
 	for _, rows := range s.Folds {
 		count := 0.0 // of folds of this size
@@ -189,8 +192,9 @@ func (y *ridgeFamily) solve(l *kernelRidgeFit, lambda float64) error {
 	return nil
 }
 
-// solveByFamily sets the fold's coefficients c and predictions by G. It fails if G_VV is not
-// positive definite. With e = G_VV⁻¹·(G·y)_V they are G·y − G_·V·e and y − e.
+// solveByFamily uses G to set the fold's coefficients c and predictions. Let e = G_VV⁻¹·(G·y)_V.
+// The coefficients are G·y − G_·V·e, and the predictions y − e. solveByFamily fails if G_VV is not
+// positive definite.
 func (p *ridgeFold) solveByFamily(l *kernelRidgeFit, y *ridgeFamily, c []float64) bool {
 	v, m, inverse := len(p.val), len(c), y.factor.a
 	p.a, p.work = dense.Grow(p.a, v*v), dense.Grow(p.work, max(m, dense.BlockWork(v)))
@@ -215,7 +219,7 @@ func (p *ridgeFold) solveByFamily(l *kernelRidgeFit, y *ridgeFamily, c []float64
 	return dense.AllFinite(c) && dense.AllFinite(e)
 }
 
-// solveLeft sets the fold's coefficients c and predictions by a factor of the remaining rows.
+// solveLeft sets the fold's coefficients c and predictions, with a factor of the remaining rows.
 func (f *ridgeFolds) solveLeft(l *kernelRidgeFit, p *ridgeFold, c []float64, lambda float64) error {
 	m, t := len(l.rows), len(p.left)
 	f.k = dense.Grow(f.k, t*t)

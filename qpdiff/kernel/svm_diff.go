@@ -10,7 +10,8 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// prepare checks that the derivatives wanted by the fields of g exist, and prepares d for the fit.
+// prepare prepares d for the fit. It returns an error if a derivative for a field of g that is not
+// nil does not exist.
 func (l *kernelSVMFit) prepare(d *kernelDerivative, generalised bool, g *learn.Grad) error {
 	q := &l.q
 	if len(l.weak) > 0 {
@@ -48,8 +49,9 @@ func (l *kernelSVMFit) prepare(d *kernelDerivative, generalised bool, g *learn.G
 	}
 	d.conditions = append(d.conditions[:0], d.free...)
 	if len(d.free) == 0 && q.balanced {
-		// b is differentiated as the middle of the remaining interval. It has two ends, unless a
-		// thousandth of one row's bound exceeds the bounds of the others.
+		// The derivative of b is the derivative of the middle of the remaining interval. The
+		// interval has two ends, unless a thousandth of one row's bound exceeds the bounds of the
+		// others.
 		up, down := q.between(d.beta)
 		if up < 0 || down < 0 {
 			return check.ArgErrorf("Data", qpdiff.ErrIllPosed, remedyForDecisions, "is so ill-conditioned that rounding hides which rows are weakly active")
@@ -60,8 +62,8 @@ func (l *kernelSVMFit) prepare(d *kernelDerivative, generalised bool, g *learn.G
 	return nil
 }
 
-// solve replaces x by the solution w of K_FF·w + b·1 = x on the free set F, with Intercept also 1ᵀw
-// = sum. It returns b.
+// solve replaces x by the solution w of K_FF·w + b·1 = x on the free set F. With Intercept, w also
+// satisfies 1ᵀw = sum. solve returns b.
 func (d *kernelDerivative) solve(l *kernelSVMFit, x []float64, sum float64) float64 {
 	if len(l.weak) > 0 {
 		return d.factor.solve(x, sum)
@@ -69,7 +71,7 @@ func (d *kernelDerivative) solve(l *kernelSVMFit, x []float64, sum float64) floa
 	return l.q.factor.solve(x, sum)
 }
 
-// finish goes back through the fit, from the cotangents v of β and db of b.
+// finish differentiates through the fit, given the cotangents v of β and db of b.
 func (l *kernelSVMFit) finish(d *kernelDerivative, g *learn.Grad, db float64) error {
 	g.Generalised = g.Generalised || len(l.weak) > 0
 	d.w, d.dy = dense.Zeros(d.w, l.q.n), dense.Zeros(d.dy, l.q.n)
@@ -90,8 +92,8 @@ func (l *kernelSVMFit) finish(d *kernelDerivative, g *learn.Grad, db float64) er
 	return learner.CheckProduct(g)
 }
 
-// throughFit multiplies the adjoint solution w, ω with the derivatives in the training rows' kernel
-// values, labels and C. It adds the products to g.
+// throughFit multiplies the adjoint solution w, ω by the derivatives of the conditions in the
+// training rows' kernel values, in the labels and in C. It adds the products to g.
 func (d *kernelDerivative) throughFit(l *kernelSVMFit, g *learn.Grad, omega float64) {
 	q, n := &l.q, l.q.n
 	inputs := g.X != nil || g.Hyper != nil
@@ -131,7 +133,7 @@ func (d *kernelDerivative) throughFit(l *kernelSVMFit, g *learn.Grad, omega floa
 	d.share(l, g)
 }
 
-// share adds to each row of the data its share of its distinct row's cotangents.
+// share adds to each row of the data its share of the cotangents of its distinct row.
 func (d *kernelDerivative) share(l *kernelSVMFit, g *learn.Grad) {
 	for i, k := range l.rows.Of {
 		if k < 0 {
@@ -154,8 +156,9 @@ func (d *kernelDerivative) ties(l *kernelSVMFit, visit func(i, k int, sign float
 	}
 	for i, k := range l.rows.Equal {
 		row := l.rows.Of[k]
-		// Copies of a row share its β and w. If the shares change, the cotangents of the copies
-		// change by multiples of gx and of w times the slope, or only of w times the slope.
+		// The copies of a row share the β and the w of the row. If their shares of w change, the
+		// cotangents of the copies change by multiples of w times the slope. If the row is free,
+		// their shares of β may change too, and with them the cotangents by multiples of gx.
 		if _, free := slices.BinarySearch(d.free, row); free && !visit(i, k, 1, d.gx[row*l.n:(row+1)*l.n]) || d.w[row] == 0 {
 			continue
 		}

@@ -12,13 +12,14 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// boxQP minimises ½βᵀKβ − yᵀβ over lo ≤ β ≤ hi. If balanced, Σβ = 0 is another constraint. It is
-// the dual of a support vector machine in β_i = α_i·y_i. At the solution y − Kβ − b is zero for a
-// free β, ≤ 0 for a β at lo and ≥ 0 for a β at hi.
+// boxQP minimises ½βᵀKβ − yᵀβ over lo ≤ β ≤ hi. If balanced is true, Σβ = 0 is another constraint.
+// The problem is the dual of a support vector machine in β_i = α_i·y_i. At the solution y − Kβ − b
+// is zero for a free β, ≤ 0 for a β at lo and ≥ 0 for a β at hi.
 //
 // Sequential minimal optimisation (Platt 1998; Fan, Chen and Lin 2005 for the choice of the pair)
-// guesses which β are free. Exact steps on the free β, as in piecewiseQP, finish. β depends on the
-// search only through the free set and the bounds of the others.
+// guesses which β are free. Exact steps on the free β, as in piecewiseQP, then complete the
+// solution. The search affects β only through the free set and through the bounds at which it
+// leaves the other β.
 type boxQP struct {
 	n         int
 	rows      kernelRows // of K
@@ -27,7 +28,8 @@ type boxQP struct {
 	balanced  bool
 	largest   float64 // entry on the diagonal of K
 	shift     float64 // of the free set's matrix: see freeFactor
-	// A proximal term delta/2·‖β − center‖². It is included in K and lin; without it, lin is y.
+	// A proximal term delta/2·‖β − center‖². K and lin include the term. Without the term, lin is
+	// y.
 	delta       float64
 	lin, center []float64
 	beta, r     []float64 // the solution; y − Kβ
@@ -48,42 +50,42 @@ type boxQP struct {
 }
 
 const (
-	// pairTol is the tolerance, relative to the margin 1, that ends sequential minimal
-	// optimisation. Only a free set is needed.
+	// pairTol is the tolerance, relative to the margin 1, at which sequential minimal optimisation
+	// ends. It is coarse because only a free set is needed.
 	pairTol = 1e-4
 	// pairCurvature is the smallest curvature along a pair, relative to the first diagonal entry.
-	// It is the rounding error of 0, for two rows that are almost equal.
+	// Two rows that are almost equal have the curvature 0 up to this rounding error.
 	pairCurvature = dense.Eps
-	// pairsPerRow bounds the pairs that sequential minimal optimisation moves from a cold start,
-	// for each row. Between exact steps the bound is one pair for every rowsPerPair rows: it
-	// converges slowly near the solution, and exact steps do not.
+	// pairsPerRow bounds the number of pairs that sequential minimal optimisation moves from a cold
+	// start, as a multiple of the number of rows. Between exact steps it moves at most one pair for
+	// every rowsPerPair rows, because it converges slowly near the solution and exact steps do not.
 	pairsPerRow = 3
 	rowsPerPair = 2
-	// From manyRows rows on, the bound is for each row one pair for every rowsPerRound rows. An
-	// exact step costs the cube of the rows then, and holds one row at a time. The pairs cost as
-	// much as some 20 exact steps, and the bound is rarely reached.
+	// From manyRows rows on, the bound is at least n²/rowsPerRound pairs for n rows. The cost of an
+	// exact step then grows with the cube of the rows, and a step holds one row at a time. These
+	// pairs cost as much as some 20 exact steps, and the bound is rarely reached.
 	manyRows, rowsPerRound = 256, 16
-	// pairPhases bounds how often sequential minimal optimisation runs between exact steps, because
-	// it may undo their progress.
+	// pairPhases bounds how often sequential minimal optimisation runs between exact steps. It may
+	// undo the progress of the exact steps.
 	pairPhases = 4
 	// residualTol is the rounding error of y − Kβ, relative to the size of its terms.
 	residualTol = 64 * dense.Eps
-	// freeTol is the rounding error of a pivot that is 0, for each free row, relative to the
-	// pivot's diagonal entry.
+	// freeTol bounds the rounding error of a pivot that would be 0 exactly. It is relative to the
+	// pivot's diagonal entry, and multiplied by the number of free rows.
 	freeTol = 8 * dense.Eps
-	// boundTol is a distance from a bound, for each row, relative to the range between the bounds.
-	// A β that near counts as at the bound.
+	// boundTol is a distance from a bound, relative to the range between the bounds and multiplied
+	// by the number of rows. A β within this distance counts as at the bound.
 	boundTol = 4 * dense.Eps
 	// proximalTol is the weight of the proximal term, relative to the largest diagonal entry of K.
 	// It is far above rounding, but small compared with most of K, so few steps suffice. A pivot
-	// that is further below 0 shows that K is not positive semidefinite.
+	// further below 0 than this weight shows that K is not positive semidefinite.
 	proximalTol = 1e-8
 	// proximalSteps bounds the proximal point steps. Each divides the error along an eigenvector of
-	// K by 1 plus its eigenvalue over delta. After this many, the remaining error changes Kβ by
-	// less than rounding.
+	// K by 1 plus its eigenvalue over delta. After this number of steps, the remaining error
+	// changes Kβ by less than a rounding error.
 	proximalSteps = 200
-	// exactSteps, and exactStepsPerRow for each row, bound the exact steps. A problem needs far
-	// fewer, unless rounding makes them cycle.
+	// The number of exact steps is at most exactSteps plus exactStepsPerRow for each row. A problem
+	// needs far fewer, unless rounding makes the steps cycle.
 	exactSteps, exactStepsPerRow = 300, 30
 	// A step shorter than stepTol of its full length counts as a step of length zero. After
 	// stillSteps such steps in a row, rows enter one at a time.
@@ -94,7 +96,7 @@ const (
 const remedyForDecisions = "standardise the features, or lower C or the degree of a polynomial kernel"
 
 // pairSteps are steps of sequential minimal optimisation among some rows. Vectors have an entry for
-// each of these rows. They are parts of a boxQP's own vectors, or copies.
+// each of these rows. The vectors are copies, or parts of the vectors of a boxQP.
 type pairSteps struct {
 	*boxQP
 	of                    []int // the rows, ascending; nil: all
@@ -105,7 +107,7 @@ type pairSteps struct {
 	places                []int // storage of of
 }
 
-// resize makes room for n rows. The warm start survives if n does not change.
+// resize makes room for n rows. The warm start is kept if n does not change.
 func (q *boxQP) resize(n int) {
 	if n != q.n {
 		q.reset()
@@ -159,8 +161,8 @@ func (q *boxQP) follow() {
 	}
 }
 
-// snap returns v within the bounds lo and hi. It returns exactly a bound if v is within rounding of
-// it.
+// snap returns v clipped to the bounds lo and hi. If v is within rounding of a bound, snap returns
+// exactly this bound.
 func (q *boxQP) snap(v, lo, hi float64) float64 {
 	if tiny := boundTol * float64(q.n) * (hi - lo); v-lo <= tiny {
 		return lo
@@ -173,8 +175,8 @@ func (q *boxQP) snap(v, lo, hi float64) float64 {
 // atC reports whether b is the bound of β_i that is not 0.
 func (q *boxQP) atC(i int, b float64) bool { return b != 0 && (b == q.lo[i] || b == q.hi[i]) }
 
-// between finds the rows whose r bound b from below and from above, if beta is at its bounds. It
-// returns −1 for none.
+// between finds two rows that bound b if all of beta is at its bounds: r of the row up bounds b
+// from below, and r of the row down from above. An index is −1 if there is no such row.
 func (q *boxQP) between(beta []float64) (up, down int) {
 	up, down = -1, -1
 	for i, v := range q.r {
@@ -188,8 +190,8 @@ func (q *boxQP) between(beta []float64) (up, down int) {
 	return up, down
 }
 
-// factorise makes f the factor for the rows free. It returns the first place in free whose row
-// depends on earlier ones, or the number of free rows.
+// factorise makes f the factor of the rows free. It returns the first index in free whose row
+// depends on earlier rows. If the rows are independent, it returns the number of free rows.
 func (q *boxQP) factorise(f *freeFactor, free []int, tol float64) int {
 	s := len(free)
 	if cap(f.a) < s*s {
@@ -224,10 +226,10 @@ func (q *boxQP) row(j int) []float64 {
 	return r.one
 }
 
-// makeRoom sets the number of rows that the cache may hold, so that this many factors of the free
-// rows fit beside it. The first factor is q's own, whose storage may be larger. The cache is used
-// only if there are other factors. makeRoom returns an error if the factors need more than the
-// MaxBytes of the data.
+// makeRoom sets the number of entries that the cache may hold. It leaves room for the given number
+// of factors of the free rows. The first factor is q's own, whose storage may be larger than
+// needed. The cache is used only if there are other factors. It returns an error if the factors
+// need more than the MaxBytes of the data.
 func (q *boxQP) makeRoom(free, factors int) error {
 	if q.n <= limits.shrink {
 		return nil // Load counts the factors

@@ -7,9 +7,9 @@ import (
 	"cvgm/qpdiff/internal/stop"
 )
 
-// freeFactor is the factor LDLᵀ of K_FF + shift·11ᵀ for a set F of rows. With Σβ = 0 the shift does
-// not change the problem, and the matrix is positive definite whenever the solution is unique.
-// Without that condition the shift is 0.
+// freeFactor is the factor LDLᵀ of K_FF + shift·11ᵀ for a set F of rows. With the constraint Σβ = 0
+// the shift does not change the problem, and the matrix is positive definite whenever the solution
+// is unique. Without the constraint the shift is 0.
 type freeFactor struct {
 	a, dinv  []float64
 	balanced bool
@@ -19,8 +19,8 @@ type freeFactor struct {
 	end      *stop.Stop
 }
 
-// factorise factorises the upper triangle of K_FF + shift·11ᵀ, of s rows, in a. It returns the
-// first row that depends on earlier ones, or s. It checks end, to stop early.
+// factorise factorises K_FF + shift·11ᵀ, of s rows, whose upper triangle is in a. It returns the
+// first row that depends on earlier rows, or s. It checks end, to stop early.
 func (f *freeFactor) factorise(s int, tol float64) int {
 	f.dinv, f.ones = dense.Grow(f.dinv, s), dense.Grow(f.ones, s)
 	k := dense.LDLFactorUntil(f.end, f.a, f.dinv, s, s, tol)
@@ -35,8 +35,8 @@ func (f *freeFactor) factorise(s int, tol float64) int {
 	return k
 }
 
-// solve replaces x by the solution w of K_FF·w + b·1 = x, if balanced also with 1ᵀw = sum. It
-// returns b. It writes to x alone.
+// solve replaces x by the solution w of K_FF·w + b·1 = x. If balanced is true, w also satisfies 1ᵀw
+// = sum. solve returns b. It writes to nothing but x.
 func (f *freeFactor) solve(x []float64, sum float64) (b float64) {
 	dense.LDLSolve(f.a, f.dinv, len(x), len(x), x)
 	if !f.balanced || len(x) == 0 {

@@ -11,7 +11,7 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// kernelSVMFit is a solved kernel machine on its data, with all values that its derivatives
+// kernelSVMFit is a solved kernel machine. It has its data and all values that its derivatives
 // need.
 type kernelSVMFit struct {
 	kernelMachine // its rows are the distinct rows of X, its coefficients β
@@ -23,8 +23,8 @@ type kernelSVMFit struct {
 	blur float64 // how far rounding may have moved the β of weakly active rows in all, in units of their bounds
 }
 
-// load takes the rows from the data. A warm start survives if the number of features, and the
-// places, labels and counts of the distinct rows, are the same.
+// load takes the rows from the data. The warm start is kept if the number of features and the
+// places, labels and counts of the distinct rows stay the same.
 func (l *kernelSVMFit) load(features int, bias bool) {
 	d, rows, n := l.state.Data, len(l.state.Data.Y), l.n
 	w := n + 1
@@ -47,7 +47,8 @@ func (l *kernelSVMFit) load(features int, bias bool) {
 	for k, i := range l.rows.First {
 		copy(l.points[k*w:(k+1)*w], l.points[i*w:(i+1)*w])
 		y := l.points[k*w+n]
-		// In the last fit the distance between the bounds was C times the row's weight then.
+		// The counts are compared through the bounds of the last fit. Their distance was C times
+		// the row's weight at that time.
 		same = same && l.q.y[k] == y && l.q.hi[k]-l.q.lo[k] == l.c*l.rows.Copies[k]
 		l.q.y[k] = y
 	}
@@ -64,7 +65,8 @@ func (l *kernelSVMFit) entries(s learn.Size) float64 {
 	return rows*(2*n+1) + 3*rows + learner.RowSetEntries(rows, s.Weighted) + 19*m + rowsEntries(m) + derivativeEntries(m, n, float64(s.Predicted))
 }
 
-// gramMatrix evaluates the kernel on the distinct rows, or on their diagonal if there are too many.
+// gramMatrix evaluates the kernel between all distinct rows. If there are too many rows, it
+// evaluates only the diagonal.
 func (l *kernelSVMFit) gramMatrix(params []float64) error {
 	q := &l.q
 	changed, largest, err := q.rows.renew(&l.kernelMachine, l.rows.First, q.diagonal, params)
@@ -77,8 +79,9 @@ func (l *kernelSVMFit) gramMatrix(params []float64) error {
 	return err
 }
 
-// bounds sets the bounds for C. It scales the last solution with them, unless Σβ = 0 is lost
-// because C was subnormal and β had few digits. It reports a bound that is not positive and finite.
+// bounds sets the bounds for C, and scales the last solution in proportion. It does not scale it if
+// C was subnormal, so that β had few digits and Σβ = 0 would be lost. It returns an error if a
+// bound is not positive and finite.
 func (l *kernelSVMFit) bounds(c float64) error {
 	q := &l.q
 	var sum, size float64

@@ -9,8 +9,8 @@ import (
 // leastCached is the least number of rows in a cache.
 const leastCached = 16
 
-// rowLimits are the sizes from which on the methods for large problems are used. Tests set smaller
-// ones.
+// rowLimits are the sizes from which on SVM uses its methods for large problems. Tests set smaller
+// sizes.
 type rowLimits struct {
 	whole  int // the most rows whose kernel matrix is held
 	shrink int // the most rows of which none is set aside, and whose factors Load counts
@@ -18,12 +18,12 @@ type rowLimits struct {
 	cache  int // the most entries of the kernel matrix in a cache of rows
 }
 
-// The cache is at most as large as the largest matrix that is stored, 128 MiB.
+// The limit of the cache is the size of the largest matrix that is stored whole, 128 MiB.
 var limits = rowLimits{whole: 1 << 12, shrink: 1 << 10, every: 1000, cache: 1 << 24}
 
-// kernelRows are the rows of a machine's kernel matrix. Beyond limits.whole rows they are evaluated
-// when needed, and a cache holds the rows that pairs used last. Exact steps then update y − Kβ, and
-// the last one computes it anew from all rows.
+// kernelRows are the rows of a machine's kernel matrix. If there are more than limits.whole rows,
+// they are evaluated when they are needed, and a cache holds the rows that pairs used last. Exact
+// steps then update y − Kβ, and the last exact step computes it anew from all rows.
 type kernelRows struct {
 	of     *kernelMachine
 	params []float64 // of the kernel
@@ -33,8 +33,9 @@ type kernelRows struct {
 	open   bool      // a value is not finite
 }
 
-// rowsEntries counts the entries of kernelRows with the smallest cache, and of the factors of m
-// free rows. With many rows a fit counts factors and a larger cache itself.
+// rowsEntries returns the number of entries of kernelRows with the smallest cache, plus the factors
+// of m free rows. With many rows it counts neither the factors nor a larger cache: a fit counts
+// these.
 func rowsEntries(m float64) float64 {
 	switch {
 	case m <= float64(limits.shrink):
@@ -45,7 +46,8 @@ func rowsEntries(m float64) float64 {
 	return (leastCached + 10) * m
 }
 
-// read returns row j, in work if it is not stored. It may be called concurrently.
+// read returns row j. If the row is not stored, it is computed in work. read may be called
+// concurrently.
 func (r *kernelRows) read(work *[]float64, j, n int) []float64 {
 	if row := r.held(j, n); row != nil {
 		return row
@@ -66,7 +68,8 @@ func (r *kernelRows) held(j, n int) []float64 {
 	return nil
 }
 
-// gather sets dst to the entries of row j at the ascending places at. A nil at means all entries.
+// gather sets dst to the entries of row j with the ascending indices at. A nil at means all
+// entries.
 func (r *kernelRows) gather(dst []float64, j, n int, at []int) {
 	if row := r.held(j, n); at != nil && row != nil {
 		dense.Gather(dst, row, at)
@@ -88,7 +91,8 @@ func (r *kernelRows) evaluate(dst []float64, j int, at []int) {
 	r.open = r.open || !dense.Finite(4*sum)
 }
 
-// renew evaluates the rows of the kernel with params, unless they are up to date. It sets diagonal.
+// renew evaluates the rows of the kernel with params, unless they are up to date. It also sets
+// diagonal.
 func (r *kernelRows) renew(of *kernelMachine, first []int, diagonal, params []float64) (changed bool, largest float64, err error) {
 	n := len(first)
 	r.of = of
@@ -159,8 +163,8 @@ func (c *rowCache) find(j int) []float64 {
 	return c.store[at*c.width : (at+1)*c.width]
 }
 
-// add returns room for row j. If no room is left, row j replaces the row that was unused for the
-// longest time.
+// add returns storage for row j. If no storage is left, row j replaces the row that was unused for
+// the longest time.
 func (c *rowCache) add(j int) []float64 {
 	most := min(len(c.place), max(leastCached, c.entries/c.width))
 	if len(c.owner) < most && (len(c.owner)+1)*c.width > len(c.store) {

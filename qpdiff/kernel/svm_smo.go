@@ -6,18 +6,20 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// shrinkPart is the smallest part of the rows that are set aside at a time. Fewer are not worth
-// copying rows of the kernel matrix.
+// shrinkPart is the reciprocal of the smallest share of the rows that is set aside at a time.
+// Setting aside fewer rows is not worth copying rows of the kernel matrix.
 const shrinkPart = 6
 
 // optimisePairs takes at most limit steps of sequential minimal optimisation. Each step moves a
-// pair of β in opposite directions, or a single β if Σβ is free and that gains more.
+// pair of β in opposite directions. If Σβ is free, a step may move a single β instead, if that
+// gains more.
 func (q *boxQP) optimisePairs(limit int) {
 	p := &q.pairs
 	p.begin(q)
 	for k := range limit {
 		q.end.Look()
-		// The largest r whose β may rise, its best partner, and the best single β.
+		// These are the largest r among the β that may rise, the best partner of that β, and the
+		// best single β.
 		single, gain, gap := -1, 0.0, 0.0
 		if !q.balanced {
 			single, gain, gap = p.bestSingle()
@@ -105,7 +107,7 @@ func (p *pairSteps) takeBack() {
 	p.all()
 }
 
-// row returns the kernel's values of the row at place i with all others.
+// row returns the kernel's values between the row at place i and all rows of the steps.
 func (p *pairSteps) row(i int) []float64 {
 	if p.of == nil && p.rows.k != nil {
 		return p.rows.k[i*p.n : (i+1)*p.n]
@@ -121,7 +123,7 @@ func (p *pairSteps) row(i int) []float64 {
 	return row
 }
 
-// shift sets the β at place i to v within its bounds, and updates r.
+// shift sets the β at place i to v, clipped to the bounds of this β, and updates r.
 func (p *pairSteps) shift(i int, v float64) {
 	if v = p.snap(v, p.lo[i], p.hi[i]); v != p.beta[i] {
 		d := v - p.beta[i]
@@ -131,10 +133,10 @@ func (p *pairSteps) shift(i int, v float64) {
 	}
 }
 
-// setAside sets aside rows that are at a bound and have no partner with which they would leave it,
-// if there are many. top is the largest r of the rows that may rise, and bottom the smallest r of
-// the rows that may fall. (Joachims 1999, "Making large-scale SVM learning practical".) Other rows
-// may become their partners later, so exact steps check all rows.
+// setAside sets aside rows at a bound that have no partner with which they would leave it, if there
+// are many such rows (Joachims 1999, "Making large-scale SVM learning practical"). top is the
+// largest r of the rows that may rise, and bottom the smallest r of the rows that may fall. Later,
+// rows that are set aside may get a partner. So exact steps check all rows.
 func (p *pairSteps) setAside(top, bottom float64) bool {
 	if !p.balanced { // a β has a step of its own too
 		top, bottom = max(top, 0), min(bottom, 0)
@@ -174,8 +176,8 @@ func (p *pairSteps) setAside(top, bottom float64) bool {
 	return true
 }
 
-// mostPairs bounds the steps of sequential minimal optimisation. They are few, or from manyRows
-// rows on as many as cost less than the exact steps that they save.
+// mostPairs bounds the steps of sequential minimal optimisation. The bound is few. From manyRows
+// rows on it is higher: the number of steps that cost less than the exact steps that they save.
 func (q *boxQP) mostPairs(few int) int {
 	if q.n < manyRows {
 		return few
@@ -183,8 +185,8 @@ func (q *boxQP) mostPairs(few int) int {
 	return max(few, q.n*q.n/rowsPerRound)
 }
 
-// bestSingle returns the β that gains most by a move of its own, this gain, and the largest |r| of
-// the β that may move.
+// bestSingle returns the β that gains most if it moves alone, and this gain. It also returns the
+// largest |r| of the β that may move.
 func (p *pairSteps) bestSingle() (at int, gain, gap float64) {
 	minus, zeros := p.minus[:len(p.r)], p.zeros[:len(p.r)]
 	floats.ScaleTo(minus, -1, p.r)

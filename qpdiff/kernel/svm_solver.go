@@ -49,7 +49,7 @@ func (q *boxQP) proximal() error {
 			break
 		}
 	}
-	// Keep a basis of the free set. A row outside the basis keeps its β within the box.
+	// Reduce the free set to a basis. A row that leaves the free set keeps its β within the box.
 	q.delta = 0
 	copy(q.lin, q.y)
 	for {
@@ -78,7 +78,7 @@ func (q *boxQP) proximal() error {
 }
 
 // solveExactly takes exact steps from free set to free set. Between them it runs sequential minimal
-// optimisation up to the given number of times.
+// optimisation, at most phases times.
 func (q *boxQP) solveExactly(phases int) error {
 	q.residual()
 	if err := q.makeRoom(0, 0); err != nil {
@@ -142,7 +142,7 @@ func (q *boxQP) solveExactly(phases int) error {
 	return errNoActiveSet
 }
 
-// moved sets r after an exact step. With the kernel matrix it computes r anew.
+// moved sets r after an exact step. With the kernel matrix, it computes r anew from all rows.
 func (q *boxQP) moved() {
 	if q.rows.k != nil {
 		q.residual()
@@ -166,7 +166,7 @@ func (q *boxQP) refine() {
 }
 
 // boundTerms sets rhs to the right-hand side of the free set's system, and returns the sum of the
-// free β. Without the kernel matrix it starts from y − Kβ, which includes the free set.
+// free β. Without the kernel matrix it starts from y − Kβ, in which the free set is included.
 func (q *boxQP) boundTerms(rhs, work []float64) (sum float64) {
 	whole := q.rows.k != nil
 	dense.Gather(rhs, q.lin, q.free)
@@ -192,7 +192,8 @@ func (q *boxQP) boundTerms(rhs, work []float64) (sum float64) {
 	return sum
 }
 
-// solveFree solves the free set's system for z and b, by its factor and one step of refinement.
+// solveFree solves the free set's system for z and b. It uses the factor and one step of
+// refinement.
 func (q *boxQP) solveFree() {
 	s := len(q.free)
 	z, rhs, fix := q.z[:s], q.rhs[:s], q.fix[:s]
@@ -216,8 +217,8 @@ func (q *boxQP) solveFree() {
 	dense.Axpy(1, fix, z)
 }
 
-// outside returns the number of entries of z that are out of bounds, and the part of the way from
-// beta to z at which the first bound is met.
+// outside returns the number of entries of z that are out of bounds. It also returns the fraction
+// of the way from beta to z at which the first bound is met.
 func (q *boxQP) outside() (wrong int, t float64) {
 	t = 1
 	for i, j := range q.free {
@@ -233,8 +234,9 @@ func (q *boxQP) outside() (wrong int, t float64) {
 	return wrong, t
 }
 
-// stepTo moves beta towards z. If z is out of bounds, it stops at the first bound and holds the β
-// that arrive there. It returns the number of entries of z that are out of bounds.
+// stepTo moves beta towards z. If z is out of bounds, beta stops at the first bound, and the β that
+// reach it there leave the free set. stepTo returns the number of entries of z that are out of
+// bounds.
 func (q *boxQP) stepTo() (wrong int, moved bool) {
 	wrong, t := q.outside()
 	if wrong == 0 {
@@ -259,8 +261,8 @@ func (q *boxQP) stepTo() (wrong int, moved bool) {
 	return wrong, t > stepTol
 }
 
-// slide moves beta along a direction to the first bound. Along this direction member k of free
-// depends on earlier members, and the objective is linear.
+// slide moves beta to the first bound along a direction in which the objective is linear. There is
+// such a direction because member k of free depends on earlier members.
 func (q *boxQP) slide(k int) bool {
 	s := len(q.free)
 	v := q.z[:s]
@@ -307,8 +309,8 @@ func (q *boxQP) slide(k int) bool {
 	return true
 }
 
-// middle sets b to the middle of its interval if nothing is free, and returns the rows at its
-// ends.
+// middle sets b to the middle of its interval if nothing is free. It returns the rows that bound
+// the interval.
 func (q *boxQP) middle() (up, down int) {
 	up, down = q.between(q.beta)
 	if up >= 0 && down >= 0 {
@@ -317,9 +319,9 @@ func (q *boxQP) middle() (up, down int) {
 	return up, down
 }
 
-// admit frees bounded β whose gradient points inwards and returns their number. It frees all of
-// them, with worst only the one with the largest gradient, and with first only the first. If
-// nothing is free, it finds b.
+// admit frees bounded β whose gradient points inwards and returns the number of β that it freed. If
+// worst is true, it frees only the β with the largest gradient. If first is true, it frees only the
+// first. Otherwise it frees all of them. If nothing is free, admit finds b.
 func (q *boxQP) admit(worst, first bool) int {
 	tol := residualTol * q.size
 	s := len(q.free)

@@ -14,8 +14,9 @@ import (
 func (l *kernelSVMFit) findWeak() error {
 	q := &l.q
 	l.weak = l.weak[:0]
-	// The size of β, and of the terms that its system balances, in the variables root_i·β_i with
-	// root_i² = k_ii (plus the shift). They give the free set's matrix a unit diagonal.
+	// size is the size of β, and right the size of the terms that its system balances, both in the
+	// variables root_i·β_i with root_i² = k_ii (plus the shift). In these variables the free set's
+	// matrix has a unit diagonal.
 	var size, right float64
 	for i, b := range q.beta {
 		size += q.root(i) * math.Abs(b)
@@ -52,9 +53,9 @@ func (l *kernelSVMFit) findWeak() error {
 // root is the root of the free set's diagonal at row i.
 func (q *boxQP) root(i int) float64 { return math.Sqrt(q.diagonal[i] + q.shift) }
 
-// listWeak lists the rows that may be weakly active. It decides by the condition of the free set's
-// system and the sizes of the balanced terms. If b lies in an interval bounded by the rows up and
-// down, it decides by this interval.
+// listWeak lists the rows that may be weakly active. If b lies in an interval bounded by the rows
+// up and down, the interval decides. Otherwise the condition of the free set's system and the sizes
+// of the balanced terms decide.
 func (l *kernelSVMFit) listWeak(label, size, right, cond float64, up, down int) {
 	q, next := &l.q, 0
 	for i, b := range q.beta {
@@ -64,8 +65,8 @@ func (l *kernelSVMFit) listWeak(label, size, right, cond float64, up, down int) 
 				l.weak = append(l.weak, i)
 			}
 		} else if up >= 0 && down >= 0 {
-			// b is in the middle of an interval. The ends of an interval of length 0 are weak, and
-			// so are all rows as near to the middle as the ends.
+			// b is the middle of an interval. If the interval has length 0, the rows at its ends
+			// are weak. So are all rows that are as near to the middle as the rows at the ends.
 			d := math.Abs(q.r[i] - q.b)
 			if dense.Negligible(d, scale, 1) || i != up && i != down && l.bindsB(i) && dense.Negligible(d-math.Abs(q.r[up]-q.b), scale, 1) {
 				l.weak = append(l.weak, i)
@@ -77,8 +78,8 @@ func (l *kernelSVMFit) listWeak(label, size, right, cond float64, up, down int) 
 }
 
 // hidden reports whether rounding hides on which side of its kink row i is. It estimates the effect
-// on that row's own β or margin by one solve, whereas findWeak bounds all rows by the condition of
-// the free set's system.
+// of rounding on the β or the margin of this row by one solve. By contrast, findWeak bounds the
+// effect on all rows by the condition of the free set's system.
 func (l *kernelSVMFit) hidden(i int) bool {
 	q := &l.q
 	q.end.Look()
@@ -99,7 +100,8 @@ func (l *kernelSVMFit) hidden(i int) bool {
 	return dense.Negligible(math.Abs(q.r[i]-q.b), q.errorOf(x, 1)+label+math.Sqrt(q.diagonal[i])*size, 1)
 }
 
-// bindsB reports whether row i bounds b on the side of the nearer end.
+// bindsB reports whether row i bounds b on its own side: from below if r_i < b, otherwise from
+// above.
 func (l *kernelSVMFit) bindsB(i int) bool {
 	q := &l.q
 	if q.r[i] < q.b {
@@ -123,8 +125,8 @@ func (q *boxQP) violation() float64 {
 	return worst
 }
 
-// terms returns the sizes with which errors are compared. The terms of row i's condition have the
-// size label + √k_ii·size, and the terms of Σβ = 0 have the size sum.
+// terms returns the sizes with which errors are compared. The terms of the condition of row i have
+// the size label + √k_ii·size. The terms of Σβ = 0 have the size sum.
 func (q *boxQP) terms() (label, size, sum float64) {
 	for i, b := range q.beta {
 		size += math.Sqrt(q.diagonal[i]) * math.Abs(b)
@@ -133,11 +135,11 @@ func (q *boxQP) terms() (label, size, sum float64) {
 	return 1 + math.Abs(q.b), size, sum
 }
 
-// decisionError estimates the error of Kβ + b over all rows, in units of eps. It is the first-order
-// effect of rounding errors of K and of the conditions that determine the free β. The error of each
-// condition is the size of its terms, with signs along the direction least, which the factor makes
-// smallest. The terms of row i are bounded by root_i·Σ root_j|β_j| with root² = k_ii, because an
-// entry k_ij is rounded relative to its own terms.
+// decisionError estimates the error of Kβ + b over all rows, in units of eps. The estimate is the
+// first-order effect of the rounding errors of K, and of the conditions that determine the free β.
+// The error of each condition has the size of the condition's terms. The signs of the errors follow
+// the direction least, which the factor makes smallest. The terms of row i are bounded by root_i·Σ
+// root_j|β_j| with root² = k_ii, because an entry k_ij is rounded relative to its own terms.
 func (q *boxQP) decisionError(least []float64) float64 {
 	n, s := q.n, len(q.free)
 	e, f := q.z[:s], q.rhs[:n]
@@ -162,7 +164,7 @@ func (q *boxQP) decisionError(least []float64) float64 {
 
 // errorOf estimates the error of x·β + weight·b over the free set, in units of eps. The error comes
 // from rounding of the terms of the conditions that determine β and b. errorOf overwrites x, and
-// needs the factor.
+// needs the factor of the free set.
 func (q *boxQP) errorOf(x []float64, weight float64) float64 {
 	label, size, sum := q.terms()
 	e := sum * math.Abs(q.factor.solve(x, weight))

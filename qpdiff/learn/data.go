@@ -10,43 +10,44 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Data is a training set: X holds one example per row (N×n), and Y the N labels. Learners keep a
-// reference to their Data and never write to it.
+// Data is a training set. X holds one example per row (N×n), and Y holds the N labels. Learners
+// keep a reference to their Data and never write to it.
 //
-// Most learners can learn from some of the rows, or from weighted ones: [linear.ElasticNet],
+// Most learners can learn from a part of the rows, or from weighted rows: [linear.ElasticNet],
 // [linear.Huber], [kernel.Ridge], [linear.Logistic], [linear.SparseLogistic], [margin.SVM],
 // [margin.LearnedLoss] and [kernel.SVM]. [smooth.Learner] refuses Rows and Weights that are not
-// nil. The N of the objectives is then the sum of the rows' weights. A [Grad] keeps the shape of X
-// and Y, and rows that do not count have the derivative 0.
+// nil. With Rows or Weights, the N in the objectives is the sum of the weights of these rows. A
+// [Grad] still has the shapes of X and Y: the derivative in a row that does not count is 0.
 type Data struct {
 	// A *mat.Dense is read in place. Load copies other matrices. [linear.ElasticNet],
-	// [linear.Logistic] and [linear.SparseLogistic] read a sparse X by its stored entries: see
-	// [ViewLearner] and [Data.Sparse].
+	// [linear.Logistic] and [linear.SparseLogistic] do not copy a sparse X, but read its stored
+	// entries: see [ViewLearner] and [Data.Sparse].
 	X mat.Matrix
 	Y []float64
-	// Rows are the rows of X and Y to learn from, in any order. A row that appears twice counts
+	// Rows lists the rows of X and Y to learn from, in any order. A row that is listed twice counts
 	// twice. Nil: all rows.
 	Rows []int
-	// Weights has one entry of at least 0 for each row of X. A row of weight w counts as w equal
-	// rows. Nil: one each.
+	// Weights has one entry for each row of X. Each must be at least 0. A row of weight w counts
+	// like w copies of it. Nil: each row has the weight 1.
 	Weights []float64
 	// Centre and Scale, for a [ViewLearner] only, have one entry for each feature. The learner's
-	// features are (x − Centre)/Scale. For a sparse X, sums over the rows are computed from x, so
-	// digits are lost if a Centre is far larger than the feature's deviation. Derivatives in X hold
-	// Centre and Scale fixed. Nil: 0 and 1.
+	// features are (x − Centre)/Scale. For a sparse X, the learner sums over the rows before it
+	// subtracts Centre. The sums lose digits if Centre is far larger than the feature's deviation.
+	// Derivatives in X hold Centre and Scale fixed. Nil: 0 and 1.
 	Centre, Scale []float64
-	// Gram belongs to X. Several learners of parts of its rows can share it. [linear.ElasticNet]
-	// then sums over the rows that its data leave out, if they are fewer, instead of its own rows.
-	// Results differ only by rounding. X must be a *mat.Dense. Nil: no Gram.
+	// Gram is the [Gram] of X. Several learners can share it, each with a part of the rows of X. If
+	// [linear.ElasticNet] leaves out fewer rows than it uses, it then sums over the rows that it
+	// leaves out instead of the rows that it uses. Results differ only by rounding. X must be a
+	// *mat.Dense. Nil: no Gram.
 	Gram *Gram
 	// MaxBytes bounds the memory that a learner holds for the data, without X itself. If a Load
-	// needs more, or the working set of a Fit grows beyond it, the error is of kind
-	// [qpdiff.ErrTooLarge], before the allocation. Results do not depend on MaxBytes.
+	// needs more, or if the working set of a Fit grows beyond the bound, the call allocates nothing
+	// and returns an error of kind [qpdiff.ErrTooLarge]. Results do not depend on MaxBytes.
 	//
-	// Zero means a quarter of the smallest limit when it is first needed. The limits are
-	// GOMEMLIMIT, the address space and, on Linux, RLIMIT_AS, RLIMIT_DATA, the limits of the
-	// control groups (versions 1 and 2) and the physical memory. The heap may grow to twice the
-	// held memory before the garbage collector runs.
+	// Zero means a quarter of the smallest limit of the process. The limits are read when the
+	// default is first needed. They are GOMEMLIMIT, the address space and, on Linux, RLIMIT_AS,
+	// RLIMIT_DATA, the limits of the control groups (versions 1 and 2) and the physical memory. The
+	// heap may grow to twice the held memory before the garbage collector runs.
 	MaxBytes int64
 }
 
@@ -78,8 +79,8 @@ type Size struct {
 	Folds [][]int
 }
 
-// Sparse reports whether X is sparse: a [mat.RowNonZeroDoer], which visits the entries that it
-// stores, and no *mat.Dense. It must visit each entry at most once.
+// Sparse reports whether X is sparse. A sparse X is not a *mat.Dense, but a [mat.RowNonZeroDoer],
+// which visits the entries that it stores. It must visit each entry at most once.
 func (d Data) Sparse() bool {
 	_, visits := d.X.(mat.RowNonZeroDoer)
 	return visits
@@ -94,8 +95,8 @@ func (d Data) Stored() (entries int) {
 	return entries
 }
 
-// Dense returns X if it is a *mat.Dense, and otherwise a dense copy. It visits the stored entries of a
-// sparse X, and reads all entries of another matrix. It returns nil without X.
+// Dense returns X if it is a *mat.Dense, and otherwise a dense copy. To copy, it visits the stored
+// entries of a sparse X, and reads all entries of another matrix. If X is nil, Dense returns nil.
 func (d Data) Dense() *mat.Dense {
 	if x, ok := d.X.(*mat.Dense); ok || d.X == nil {
 		return x
@@ -116,15 +117,15 @@ func (d Data) Dense() *mat.Dense {
 }
 
 // Grad collects the cotangents that a VJP adds: the derivative of a scalar in each input of a fit.
-// A nil field is not wanted and costs nothing. Other fields must have the input's shape: one entry
-// per hyperparameter in Hyper, N×n in X and N in Y. A VJP adds to them and does not overwrite them,
-// so that one Grad can sum several products.
+// A VJP skips a nil field, at no cost. Each other field must have the shape of its input: one entry
+// per hyperparameter in Hyper, N×n in X and N in Y. A VJP adds to the fields and does not overwrite
+// them, so one Grad can sum several products.
 type Grad struct {
 	Hyper []float64
 	X     *mat.Dense
 	Y     []float64
-	// Stored replaces X for a sparse X. It has one entry for each entry that X stores, row by row,
-	// in the order in which [mat.RowNonZeroDoer] visits them.
+	// Stored is used in place of X if the X of the data is sparse. It has one entry for each entry
+	// that X stores, row by row, in the order in which [mat.RowNonZeroDoer] visits them.
 	Stored []float64
 	// Generalised is set by a VJP that added an element of a generalised derivative because the
 	// derivative does not exist: see the field Generalised of the learners. A VJP never clears it,
@@ -171,7 +172,7 @@ func (d Data) checkView() error {
 	return cmp.Or(check.Columns("Data.Centre", d.Centre, n, false), check.Columns("Data.Scale", d.Scale, n, true))
 }
 
-// Seen returns an entry x of column j as the learner's feature, centred and scaled.
+// Seen returns the learner's feature for an entry x of column j: x centred and scaled.
 func (d Data) Seen(j int, x float64) float64 {
 	if d.Centre != nil {
 		x -= d.Centre[j]
@@ -186,7 +187,7 @@ const remedyEntry = "remove or impute the entry"
 
 var errEmpty = &qpdiff.ArgError{Arg: "Data.X", Why: check.ErrEmpty, Problem: "is empty", Remedy: "give at least one example with one feature"}
 
-// errLabels returns the error of a number of labels that differs from the number of rows.
+// errLabels returns the error for a number of labels that differs from the number of rows.
 func errLabels(labels, rows int) error {
 	return check.ArgErrorf("Data.Y", qpdiff.ErrShape, "give one label per row of X", "has %d labels for the %d rows of X", labels, rows)
 }
@@ -222,7 +223,7 @@ func (d Data) checkSparse() error {
 }
 
 // VisitStored calls visit for each entry x_ij that a sparse X stores, in the order of Grad.Stored.
-// at is the entry's index there.
+// at is the index of the entry in Grad.Stored.
 func (d Data) VisitStored(visit func(at, i, j int, x float64)) {
 	rows, _ := d.X.Dims()
 	at := 0

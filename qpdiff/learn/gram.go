@@ -12,8 +12,8 @@ import (
 )
 
 // A Gram is the weighted sum of (x_i − c)·(x_i − c)ᵀ over the rows of a matrix, with the rows' mean
-// as c. Learners of most of these rows use it instead of their own sum: see [Data].Gram. It is
-// computed once, when the first learner needs it. A Gram is safe for concurrent use.
+// as c. A learner that uses most of these rows derives its own sum from the Gram: see [Data].Gram.
+// The sum is computed once, when the first learner needs it. A Gram is safe for concurrent use.
 type Gram struct {
 	x       *mat.Dense
 	weights []float64
@@ -23,12 +23,13 @@ type Gram struct {
 }
 
 // NewGram returns the Gram of x (N×n). Row i has the weight weights[i], or 1 if weights is nil. The
-// Gram keeps references to both, which must not change any more.
+// Gram keeps references to x and weights. They must not change afterwards.
 func NewGram(x *mat.Dense, weights []float64) *Gram { return &Gram{x: x, weights: weights} }
 
-// Sums returns the sum (n×n) and its c, which must not be changed. They contain infinities or NaN
-// if squares overflow. The first call costs N·n² operations and n² numbers. If ctx ends, it returns
-// ctx's error, and the next call counts as the first. A nil ctx never ends.
+// Sums returns the sum (n×n) and the mean c. The caller must not change them. They contain
+// infinities or NaN if squares overflow. The first call costs N·n² operations and allocates n²
+// numbers. If ctx ends, Sums returns the error of ctx, and the next call computes the sum anew. A
+// nil ctx never ends.
 func (g *Gram) Sums(ctx context.Context) (sums *mat.SymDense, c []float64, err error) {
 	g.mutex.Lock()
 	defer g.mutex.Unlock()

@@ -1,18 +1,19 @@
 package learn
 
 // A Tunable is a Learner that describes how to tune it: its hyperparameters on given data, and the
-// loss that judges it. If a learner of your own implements it, it is tuned like the learners of
-// this module.
+// loss that judges its predictions. A learner of your own that implements Tunable is tuned like the
+// learners of this module.
 type Tunable interface {
 	Learner
-	// New returns a new learner of the same type and with the same settings, which are its exported
-	// fields.
+	// New returns a new learner of the same type with the same settings. The settings are the
+	// exported fields.
 	New() Learner
 	// Convention returns the loss and the centring that are usual for the learner.
 	Convention() Convention
-	// Hyperparameters describes the hyperparameters on data of moments m, in the order of Fit. One
-	// description covers all hyperparameters of a kind, one for each group of features. Nil: they
-	// do not follow from the data, such as the parameters of a kernel of your own.
+	// Hyperparameters describes the hyperparameters for data with the moments m, in the order of
+	// Fit. If several hyperparameters are of one kind, one for each group of features, a single
+	// description covers them. Nil: the data do not determine a description, as for the parameters
+	// of a kernel of your own.
 	Hyperparameters(m Moments) []Hyperparameter
 }
 
@@ -43,21 +44,21 @@ type Hyperparameter struct {
 	Name string // as the documentation of its learner has it, such as λ1
 	// 0 < Lower ≤ Default ≤ Upper. The search is in the logarithm.
 	Lower, Default, Upper float64
-	// Zero: the learner also accepts 0. If a value is near Lower, 0 replaces it unless that raises
-	// the CV loss.
+	// Zero is true if the learner also accepts the value 0. If a search ends near Lower, it tries
+	// 0, and keeps 0 unless that raises the CV loss.
 	Zero bool
-	// Kind is equal for hyperparameters that a search with few evaluations changes together. Empty:
-	// this one is changed by itself.
+	// Kind is a name. A search with few evaluations changes all hyperparameters of the same Kind
+	// together. Empty: it changes this hyperparameter by itself.
 	Kind string
-	// Features are the features, from 0, whose width this hyperparameter is, such as γ of an ARD
-	// kernel. A search begins with one width for all features, and a width of 0 removes its
-	// features. Nil: it is not such a width.
+	// Features lists the features, numbered from 0, whose width this hyperparameter is, such as a γ
+	// of an ARD kernel. A search begins with one width for all features. A width of 0 removes its
+	// features. Nil: this hyperparameter is not a width.
 	Features []int
 }
 
 // Moments are the sizes of a training set that determine the bounds of hyperparameters. Features
-// and labels are centred and scaled as for the learner. A moment that under- or overflows in the
-// data's unit is 0 or +Inf. A moment of zeros only is 1.
+// and labels are centred and scaled as for the learner. A moment is 0 if it underflows in the
+// data's unit, and +Inf if it overflows. The moment of data that are all 0 is 1.
 type Moments struct {
 	Examples int     // N
 	Features int     // n
@@ -70,19 +71,22 @@ type Moments struct {
 	Correlation float64 // the largest |x_jᵀy|/N, with y centred
 	Mean        float64 // of the labels, not centred
 
-	// Squares is the diagonal of XᵀX/N: one entry for each feature. Nil: it is not known.
+	// Squares is the diagonal of XᵀX/N, with one entry for each feature. Nil: the diagonal is not
+	// known.
 	Squares []float64
 
 	// Spread returns the spread of the labels: 1.4826 times the median distance from their median.
 	// For normal labels that is the standard deviation. If most labels are equal, the median is
-	// over the others.
+	// over the labels that differ from them.
 	Spread func() float64
-	// Distance returns the median squared distance between two rows, or 0 if all underflow.
+	// Distance returns the median squared distance between two rows. It returns 0 if all squared
+	// distances underflow.
 	Distance func() float64
 }
 
-// VarianceOf returns the mean of Squares over count features from first on, without features of
-// zeros. Without any other feature, or without Squares, it returns Variance.
+// VarianceOf returns the mean of Squares over count features, the first of which is first. It
+// leaves out features that are always 0. If no feature remains, or if Squares is nil, it returns
+// Variance.
 func (m Moments) VarianceOf(first, count int) float64 {
 	sum, varying := 0.0, 0
 	if first >= 0 && first+count <= len(m.Squares) {

@@ -12,15 +12,15 @@ import (
 )
 
 // A Case is a point at which a learner is smooth: the solution must be differentiable in every
-// input within a distance of about Step.
+// input, not only at the point but within a distance of about Step.
 type Case struct {
 	Name  string
 	Data  learn.Data
 	Hyper []float64
 
-	// Residual is the violation of the optimality conditions by theta, relative to the size of
-	// their terms. Its formula must not share code with the learner. It must be at most Tol; zero:
-	// 1e-13. Required.
+	// Residual returns how far theta violates the optimality conditions, relative to the size of
+	// their terms. Its formula must not share code with the learner. The result must be at most
+	// Tol; if Tol is zero, at most 1e-13. Required.
 	Residual func(d learn.Data, theta, hyper []float64) float64
 	Tol      float64
 
@@ -28,8 +28,8 @@ type Case struct {
 	// difference quotients in y. They still call the VJP with a gradient in y.
 	ClassLabels bool
 	// Step is the step of the difference quotients. It is relative for a hyperparameter, and
-	// absolute along unit directions of X and y. At a hyperparameter 0 the quotient is one-sided,
-	// with a hundredth of it. Zero: 1e-3.
+	// absolute along unit directions of X and y. At a hyperparameter of 0 the quotient is
+	// one-sided, and its step is a hundredth of Step. Zero: 1e-3.
 	Step float64
 }
 

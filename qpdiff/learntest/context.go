@@ -31,10 +31,11 @@ func (c *endingContext) Err() error {
 	return nil
 }
 
-// Contexts tests a [learn.ContextLearner]. A context that ends, at any check during a Load, Fit or
-// VJP, must end that call with its error. The learner must then have no data, no fit and an
-// unchanged θ, or its fit. The next calls must have the bits of a new learner's, from a cold and a
-// warm start. It does nothing for other learners.
+// Contexts tests a [learn.ContextLearner]. If a context ends at any check during a Load, Fit or
+// VJP, the call must end with the error of the context. After a Load that ended, the learner must
+// have no data, and after a Fit no fit and an unchanged θ. After a VJP it must have its fit. The
+// next calls must have the bits of a new learner, from a cold and from a warm start. Contexts does
+// nothing for other learners.
 func Contexts(t *testing.T, newLearner func() learn.Learner, c Case) {
 	t.Helper()
 	l, ok := newLearner().(learn.ContextLearner)
@@ -79,7 +80,8 @@ func Contexts(t *testing.T, newLearner func() learn.Learner, c Case) {
 	endedVJPs(t, newLearner().(learn.ContextLearner), as)
 }
 
-// ends returns the checks at which a context ends, for a call that makes this many checks.
+// ends returns the checks at which the tests let a context end. looks is the number of checks of
+// the call.
 func ends(looks int) []int {
 	all := []int{1, 2, 3, looks / 3, looks / 2, looks - 1, looks}
 	slices.Sort(all)
@@ -95,7 +97,8 @@ type contextCase struct {
 	grad  *learn.Grad
 }
 
-// holds reports whether the loaded learner l gives the case's bits, from a new fit if wanted.
+// holds reports whether the loaded learner l gives the results of the case bit by bit. If fit is
+// true, l makes a new fit first.
 func (c *contextCase) holds(t *testing.T, l learn.Learner, w *qpdiff.Workspace, fit bool) bool {
 	t.Helper()
 	theta := c.theta

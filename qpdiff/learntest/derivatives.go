@@ -54,7 +54,8 @@ func derivative(t *testing.T, newLearner func() learn.Learner, c Case) {
 		noise += 4 * 0x1p-52 * math.Abs(a*v[i]) / c.Step
 	}
 
-	// value is vᵀθ with one input moved from x by h along u, by a warm and by a cold learner.
+	// value returns vᵀθ after one input has moved from x by h along u. A warm and a cold learner
+	// compute it.
 	probe := newLearner()
 	moved := cloneData(c.Data)
 	hyper := slices.Clone(c.Hyper)
@@ -116,7 +117,8 @@ func adjoint(t *testing.T, newLearner func() learn.Learner, c Case) {
 	if !ok {
 		return
 	}
-	// All inputs, all but X, and each alone, because the terms of the others could hide an error.
+	// The JVP and the VJP are compared in all inputs, in all but X, and in each input alone. The
+	// terms of other inputs could hide an error.
 	for _, with := range []struct{ hyper, x, y bool }{{true, true, true}, {true, false, true}, {true, false, false}, {false, true, false}, {false, false, true}} {
 		v := numtest.Normals(rng, len(theta))
 		u, g := newGrad(c, 0), newGrad(c, 0)
@@ -138,7 +140,8 @@ func adjoint(t *testing.T, newLearner func() learn.Learner, c Case) {
 	}
 }
 
-// isAdjoint compares JVP along u with VJP of v in the fields of g, which must be zero.
+// isAdjoint compares the JVP along u with the VJP of v, in the fields of g. These fields must be
+// zero before.
 func isAdjoint(t *testing.T, l learn.Learner, j learn.ForwardLearner, u, g *learn.Grad, v []float64, what string) {
 	t.Helper()
 	numtest.OK(t, l.VJP(nil, g, v))
@@ -161,9 +164,9 @@ func isAdjoint(t *testing.T, l learn.Learner, j learn.ForwardLearner, u, g *lear
 	}
 }
 
-// constant: derivatives of one fit do not write to the learner. They have the same bits alone and
-// concurrently, whatever their workspace was used for before. The next fit has the same bits as
-// without derivatives in between.
+// constant checks that derivatives of one fit do not write to the learner. They must have the same
+// bits alone and concurrently, whatever their workspace was used for before. The next fit must have
+// the same bits as without derivatives in between.
 func constant(t *testing.T, newLearner func() learn.Learner, c, other Case) {
 	l, theta := fitted(t, newLearner, c)
 	rng := rand.New(rand.NewPCG(4, 7))
@@ -207,8 +210,9 @@ func constant(t *testing.T, newLearner func() learn.Learner, c, other Case) {
 	afterOthers(t, l, fresh, c, v, between)
 }
 
-// afterOthers: after the second fit of two learners the products of one, which has
-// had others along between with the same workspace, have the bits of the other's first ones.
+// afterOthers compares the derivatives of l and fresh after the second fit of both. fresh computes
+// its first derivatives. l has computed derivatives along v and between with the same workspace.
+// Its derivatives along v must have the bits of fresh's.
 func afterOthers(t *testing.T, l, fresh learn.Learner, c Case, v, between []float64) {
 	want, err := derivatives(fresh, nil, c, v)
 	if err != nil {
@@ -223,7 +227,8 @@ func afterOthers(t *testing.T, l, fresh learn.Learner, c Case, v, between []floa
 	}
 }
 
-// derivatives lists the numbers of all products of l: at v, and along ½ in every input.
+// derivatives lists the numbers of all derivatives of l: of the VJP at v, and of the JVP along the
+// tangents that are ½ in every input.
 func derivatives(l learn.Learner, w *qpdiff.Workspace, c Case, v []float64) (values []float64, err error) {
 	g := newGrad(c, 0)
 	err = l.VJP(w, g, v)
@@ -241,8 +246,8 @@ func derivatives(l learn.Learner, w *qpdiff.Workspace, c Case, v []float64) (val
 	return values, err
 }
 
-// counts: a learner either refuses Rows and Weights by name, or counts a row of weight w, or one
-// that is listed w times, as w equal rows.
+// counts checks that a learner either refuses Rows and Weights by name, or weights rows correctly.
+// A row of weight w, and a row that is listed w times, must count like w equal rows.
 func counts(t *testing.T, newLearner func() learn.Learner, c Case) {
 	weighted, named, equal := counted(c.Data)
 	if newLearner().Load(weighted) != nil {
@@ -295,8 +300,8 @@ func counts(t *testing.T, newLearner func() learn.Learner, c Case) {
 	}
 }
 
-// counted returns the data with rows of different weights: by weights, by repeated numbers, and by
-// equal rows.
+// counted returns the data with rows of different weights in three forms: by Weights, by rows that
+// are listed several times, and by equal rows.
 func counted(d learn.Data) (weighted, named, equal learn.Data) {
 	rows, n := d.X.Dims()
 	weighted, named = d, d
@@ -316,8 +321,8 @@ func counted(d learn.Data) (weighted, named, equal learn.Data) {
 	return weighted, named, learn.Data{X: mat.NewDense(len(y), n, x), Y: y}
 }
 
-// countsForward compares the JVPs of a learner of c and a learner of equal rows, along the same
-// tangents. rows has the row of c for each of the equal rows.
+// countsForward compares the JVPs of two learners along the same tangents: of a learner of c, and
+// of a learner of long, which has equal rows. For each row of long, rows has its row of c.
 func countsForward(t *testing.T, what string, l, longer learn.ForwardLearner, c, long Case, rows []int) {
 	u, along := newGrad(c, 0), newGrad(long, 0)
 	rng := rand.New(rand.NewPCG(2, 10))

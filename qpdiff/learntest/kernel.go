@@ -13,8 +13,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A kernelFunc is a kernel.Kernel. Tests inside package kernel import this package, so it
-// cannot import package kernel.
+// A kernelFunc is a kernel.Kernel. This package cannot import package kernel, because the tests
+// inside package kernel import this package.
 type kernelFunc interface {
 	NumParams(n int) int
 	Check(params []float64) error
@@ -63,7 +63,8 @@ func Kernel(t *testing.T, k kernelFunc, n int, params ...float64) {
 	}
 }
 
-// kernelGrad compares Grad at (params, x, z) with difference quotients of k times a weight.
+// kernelGrad compares Grad at (params, x, z) with difference quotients of the kernel's value times
+// a weight.
 func kernelGrad(t *testing.T, what string, k kernelFunc, at [3][]float64, rng *rand.Rand) {
 	t.Helper()
 	const weight, step, tol = 1.7, 1e-3, 1e-7

@@ -17,31 +17,31 @@ import (
 )
 
 // A Kink is a point at which a learner's solution has a kink. Its Case needs no Residual, and a
-// Step of zero means 1e-5. Rows must not coincide, and no other kink may be near along a step.
+// Step of zero means 1e-5. No two rows may be equal, and no other kink may lie within a step.
 type Kink struct {
 	Case
-	// Weak and Inputs are fields of the [*qpdiff.NotDifferentiableError] of a VJP. The
-	// derivatives in other inputs exist.
+	// Weak and Inputs are the expected fields of the [*qpdiff.NotDifferentiableError] that a VJP
+	// returns. The derivatives in other inputs exist.
 	Weak   qpdiff.Weak
 	Inputs []qpdiff.Input
-	// OneSided is for learners whose JVP is one-sided at a kink. Others refuse a JVP there, as VJP
-	// does.
+	// OneSided marks a learner whose JVP is the one-sided derivative at a kink. Other learners must
+	// refuse a JVP there, as they refuse a VJP.
 	OneSided bool
-	// Side is a direction of the hyperparameters to one side of the kink. The derivative there is
-	// the generalised one. Nil: not compared.
+	// Side is a direction of the hyperparameters that leads to one side of the kink. The derivative
+	// on that side is the generalised one. Nil: it is not compared.
 	Side []float64
 }
 
-// kinkTol bounds two differences, relative to the largest entry: directional derivatives minus
-// difference quotients, and a generalised derivative minus one near the kink.
+// kinkTol bounds two differences, relative to the largest entry: between directional derivatives
+// and difference quotients, and between a generalised derivative and a derivative near the kink.
 const kinkTol = 1e-6
 
-// Kinks tests a learner at kinks. A VJP must name the weakly active rows and coordinates, also
-// after rows that do not count, and the inputs without a derivative. It must not change their
-// fields. A JVP must be the limit of one-sided difference quotients, or be refused in the same way.
-// In the other inputs it must be linear and agree with the VJP. A generalised VJP must set
-// Grad.Generalised exactly if it adds an element of the generalised derivative, and must be the
-// derivative on Side.
+// Kinks tests a learner at kinks. The error of a VJP must name the weakly active rows and
+// coordinates, also if rows that do not count come before them, and the inputs without a
+// derivative. The VJP must not change the fields of these inputs. A JVP must be the limit of
+// one-sided difference quotients, or must be refused like the VJP. In the other inputs the JVP must
+// be linear and agree with the VJP. A generalised VJP must set Grad.Generalised exactly if it adds
+// an element of the generalised derivative. It must be the derivative on Side.
 func Kinks(t *testing.T, newLearner func() learn.KinkedLearner, kinks ...Kink) {
 	t.Helper()
 	for _, k := range kinks {
@@ -67,7 +67,8 @@ type kinkTest struct {
 	theta, v []float64
 }
 
-// lost reports which of four choices have an input without a derivative: hyper, X, y and nothing.
+// lost reports for hyper, X, y and no input, in this order, whether k.Inputs lists it as an input
+// without a derivative.
 func (k *kinkTest) lost() (lost [4]bool) {
 	for _, in := range k.Inputs {
 		lost[max(0, slices.Index([]qpdiff.Input{"", "X", "y"}, in))] = true
@@ -111,7 +112,8 @@ func (k *kinkTest) refused(t *testing.T) {
 	numtest.NearAll(t, "θ after a VJP of nothing", again, k.theta, 1e-14, 0)
 }
 
-// behind: an error names rows of the data, also if rows that do not count come before.
+// behind checks that an error names the rows by their numbers in the data, also if rows that do not
+// count come before them.
 func (k *kinkTest) behind(t *testing.T) {
 	rows, n := k.Data.X.Dims()
 	d := learn.Data{X: mat.NewDense(rows+2, n, nil), Y: append([]float64{1, -1}, k.Data.Y...), Weights: make([]float64, rows+2)}
@@ -137,7 +139,8 @@ func (k *kinkTest) behind(t *testing.T) {
 	}
 }
 
-// tangents: along each input alone, and along hyper and X, a JVP is a one-sided derivative.
+// tangents checks that a JVP is a one-sided derivative, along each input alone and along hyper and
+// X together.
 func (k *kinkTest) tangents(t *testing.T) {
 	j, ok := k.l.(learn.ForwardLearner)
 	if !ok {
@@ -205,7 +208,8 @@ func (k *kinkTest) quotient(t *testing.T, d *learn.Grad) []float64 {
 	return slopes
 }
 
-// linear: a derivative along −d is the negative of the one along d, and the VJP agrees.
+// linear checks that the derivative along −d is the negative of the derivative along d, and that
+// the VJP agrees with both.
 func (k *kinkTest) linear(t *testing.T, j learn.ForwardLearner, d *learn.Grad, along []float64) {
 	g := newGrad(k.Case, 0)
 	_ = k.l.VJP(nil, g, k.v) // refuses other inputs

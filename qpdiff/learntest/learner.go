@@ -12,25 +12,27 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// Learner tests a learner at cases, at least two, that should cover all shapes that matter: more
+// Learner tests a learner at two or more cases. The cases should cover all shapes that matter: more
 // and fewer examples than features, one feature, and both sides of any size at which the learner's
 // code takes another path.
 //
-// It checks optimality. It compares VJPs with difference quotients to 1e-7. The JVP, if the learner
-// has one, must be the adjoint of the VJP in all inputs and in each alone, to 1e-12 of the terms.
-// VJPs must add, must not change Grad.Generalised, and must give the bits of a field whatever
-// others are wanted. Fits must overwrite. Neither may write to its inputs. Refits after Reset and
-// after another data set must agree bit by bit. A context that ends must also end a Fit, see
-// [Contexts].
+// Learner checks the optimality of fits. It compares VJPs with difference quotients to 1e-7. If the
+// learner has a JVP, the JVP must be the adjoint of the VJP, in all inputs together and in each
+// alone, to 1e-12 of the terms. A VJP must add to its fields and must not change Grad.Generalised.
+// The bits of a field must not depend on the other wanted fields. A Fit must overwrite θ. Neither
+// Fit nor VJP may write to its inputs. Fits after Reset, and after another data set, must agree
+// with the first bit by bit. A context that ends must also end a Fit; see [Contexts].
 //
-// Bad data must be refused, and so must hyperparameters that are not finite or of another number,
-// by errors of qpdiff's kinds that are an [*qpdiff.ArgError]. A negative hyperparameter must be
-// refused in the same way or solved for. A Fit before a Load, and a derivative without a fit, must
-// be errors of kind ErrNotFitted. Destinations of the wrong length must panic.
+// Bad data must be refused, and so must hyperparameters that are not finite or of a wrong number.
+// The errors must be of qpdiff's kinds and must be an [*qpdiff.ArgError]. A negative hyperparameter
+// must be refused in the same way, or the learner must solve its problem. A Fit before a Load, and
+// a derivative without a fit, must return errors of kind ErrNotFitted. Destinations of the wrong
+// length must panic.
 //
-// Derivatives must not write to the learner, may run at the same time (run the test with -race),
-// and must not change the next fit. Their bits must not depend on earlier derivatives. Data.Rows and Data.Weights must be refused by name, or count as
-// equal rows do, again with VJPs that are correct to 1e-7.
+// Derivatives must not write to the learner, and must not change the next fit. They may run at the
+// same time; run the test with -race. Their bits must not depend on earlier derivatives. A learner
+// must refuse Data.Rows and Data.Weights by name, or count them as equal rows. In the second case
+// VJPs with them must also be correct to 1e-7.
 func Learner(t *testing.T, newLearner func() learn.Learner, cases ...Case) {
 	t.Helper()
 	if len(cases) < 2 {

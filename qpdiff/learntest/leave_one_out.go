@@ -13,14 +13,14 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// leaveOneOutTol is the difference between one computation for all rows and a fit for each row,
-// relative to the largest entry. It covers rounding at conditions up to 1e5.
+// leaveOneOutTol bounds the difference between LeaveOneOut and a fit for each row, relative to the
+// largest entry. It covers the rounding errors of systems with condition numbers up to 1e5.
 const leaveOneOutTol = 1e-10
 
-// LeaveOneOut tests the predictions of a [learn.LeaveOneOutLearner], and their derivatives in all
-// inputs. It compares them with a fit without each row, to 1e-10 of the largest entry. It also
-// tests that each block alone has the same derivatives, and that LeaveOneOut and Fit end each
-// other.
+// LeaveOneOut tests the predictions of a [learn.LeaveOneOutLearner] and their derivatives in all
+// inputs. It compares them with the results of a fit without each row, to 1e-10 of the largest
+// entry. The derivative in one input alone must be the same as with the others. LeaveOneOut must
+// end the learner's last Fit, and Fit its last LeaveOneOut.
 func LeaveOneOut(t *testing.T, newLearner func() learn.LeaveOneOutLearner, c Case) {
 	t.Helper()
 	rows, n := c.Data.X.Dims()

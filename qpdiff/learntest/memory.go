@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// memory lists all numbers that v holds or points to, and in slices those up to their capacity. It
-// skips types of package sync, which guard their own memory.
+// memory lists all numbers that v holds or points to. Of a slice it lists the entries up to the
+// capacity. It skips types of package sync, which guard their own memory.
 func memory(v any) []uint64 {
 	m := walk{seen: map[visit]bool{}}
 	m.add(reflect.ValueOf(v))

@@ -57,7 +57,8 @@ func wantPanic(t *testing.T, what string, f func()) {
 	f()
 }
 
-// refusesUnfitted: a new learner has no fit, and a learner with data alone has no derivative.
+// refusesUnfitted checks that a new learner has no fit, and that a learner with data but without a
+// fit has no derivative.
 func refusesUnfitted(t *testing.T, l learn.Learner, c Case) {
 	nt, _ := l.Dims(c.Data.Dense().RawMatrix().Cols)
 	theta, v := make([]float64, nt), make([]float64, nt)
@@ -101,8 +102,9 @@ func refusesData(t *testing.T, newLearner func() learn.Learner, c Case) {
 	}
 }
 
-// refusesHyper: bad hyperparameters are refused. A failed Fit leaves no fit, because a VJP at other
-// hyperparameters than the requested ones would be wrong without a warning.
+// refusesHyper checks that bad hyperparameters are refused. A failed Fit must leave the learner
+// without a fit. Otherwise a VJP would belong to other hyperparameters than the requested ones,
+// without a warning.
 func refusesHyper(t *testing.T, l learn.Learner, c Case, theta []float64) {
 	nh, v := len(c.Hyper), make([]float64, len(theta))
 	bad := func(what string, hyper []float64, kind error) {

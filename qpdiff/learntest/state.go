@@ -12,8 +12,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// buffers: a Fit overwrites theta, a VJP adds, fields that are not wanted do not change the others,
-// and nothing writes to an input.
+// buffers checks how calls use their arguments. A Fit overwrites theta, and a VJP adds to its
+// fields. Nil fields do not change the results in the others. Nothing writes to an input.
 func buffers(t *testing.T, newLearner func() learn.Learner, c Case) {
 	before, hyperBefore := cloneData(c.Data), slices.Clone(c.Hyper)
 	l, theta := fitted(t, newLearner, c)
@@ -51,8 +51,8 @@ func buffers(t *testing.T, newLearner func() learn.Learner, c Case) {
 	}
 }
 
-// blocksAlone: a VJP into one field at a time has the bits of want, which is the VJP into all
-// fields.
+// blocksAlone checks VJPs into one field at a time. They must have the bits of want, the VJP into
+// all fields.
 func blocksAlone(t *testing.T, l learn.Learner, c Case, v []float64, want *learn.Grad) {
 	for i, g := range []*learn.Grad{{Hyper: make([]float64, len(c.Hyper))}, {X: newGrad(c, 0).X}, {Y: make([]float64, len(c.Data.Y))}, {}} {
 		numtest.OK(t, l.VJP(nil, g, v))
@@ -67,7 +67,8 @@ func blocksAlone(t *testing.T, l learn.Learner, c Case, v []float64, want *learn
 	}
 }
 
-// windows: X and its derivative as windows of larger matrices give the same theta and VJP.
+// windows checks that theta and the VJP stay the same if X and its derivative are windows of larger
+// matrices.
 func windows(t *testing.T, newLearner func() learn.Learner, c Case, v, theta []float64, vjp *learn.Grad) {
 	r, n := c.Data.X.Dims()
 	wide := mat.NewDense(r+2, n+3, numtest.NaNs((r+2)*(n+3), 0))

@@ -14,18 +14,19 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// sparseTol bounds the difference between fits and derivatives on a sparse X and on its dense copy,
-// relative to the largest entry. Their systems have conditions up to some 1e4.
+// sparseTol bounds the difference between results on a sparse X and on its dense copy, relative to
+// the largest entry. It holds for fits and derivatives. Their systems have condition numbers up to
+// some 1e4.
 const sparseTol = 1e-9
 
-// residualTol bounds the residual of a fit. Conjugate gradients reduce it to 1e-12, relative to the
-// terms of its whole system.
+// residualTol bounds the residual of a fit. Conjugate gradients reduce the residual to 1e-12,
+// relative to the terms of the whole system.
 const residualTol = 1e-11
 
-// Views checks that a [learn.ViewLearner] gives the same θ, VJP and JVP on two kinds of data: an X,
-// sparse or dense, that it reads in place through Centre and Scale, and a dense copy of the centred
-// and scaled values. draw returns labels, and hyperparameters at which the solution is smooth and
-// well-conditioned.
+// Views checks that a [learn.ViewLearner] gives the same θ, VJP and JVP in two ways. In one it
+// reads X, sparse or dense, in place through Centre and Scale. In the other it has a dense copy of
+// the centred and scaled values. draw returns labels, and hyperparameters at which the solution is
+// smooth and well-conditioned.
 func Views(t *testing.T, newLearner func() learn.Learner, draw func(rng *rand.Rand, x *mat.Dense) (y, hyper []float64)) {
 	for seed := range uint64(150) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { views(t, newLearner, draw, rand.New(rand.NewPCG(seed, 36))) })
@@ -111,8 +112,8 @@ func views(t *testing.T, newLearner func() learn.Learner, draw func(*rand.Rand, 
 	near(t, "the directional derivative", got, wantMove)
 }
 
-// grads returns Grads of the view and of the dense copy, with the entries that fill returns.
-// Hyperparameters and labels have the same entries in both. The rows of the copy's X are zero.
+// grads returns a Grad of the view and a Grad of the dense copy. fill returns their entries.
+// Hyperparameters and labels have the same entries in both. In the Grad of the copy, X is zero.
 func (d *view) grads(hypers int, fill func(n int) []float64) (own, dense *learn.Grad) {
 	rows, n := d.data.X.Dims()
 	own = &learn.Grad{Hyper: fill(hypers), Y: fill(rows)}
@@ -124,7 +125,8 @@ func (d *view) grads(hypers int, fill func(n int) []float64) (own, dense *learn.
 	return own, &learn.Grad{Hyper: slices.Clone(own.Hyper), X: mat.NewDense(rows, n, nil), Y: slices.Clone(own.Y)}
 }
 
-// each calls visit for the entries of own in the view's rows, with the scale of their columns.
+// each calls visit for each entry of own that belongs to X, with its row i, its column j and the
+// scale of the column.
 func (d *view) each(own *learn.Grad, visit func(v float64, i, j int, scale float64)) {
 	scale := func(j int) float64 {
 		if d.data.Scale == nil {
@@ -143,8 +145,8 @@ func (d *view) each(own *learn.Grad, visit func(v float64, i, j int, scale float
 	}
 }
 
-// moments returns the weighted mean and deviation of the columns of x. The deviation of a constant
-// column is 1.
+// moments returns the weighted mean and the weighted deviation of each column of x. For a constant
+// column it returns the deviation 1.
 func moments(x *numtest.Stored, weights []float64) (mean, deviation []float64) {
 	seen := x.Seen(nil, nil)
 	mean, deviation = make([]float64, x.Columns), make([]float64, x.Columns)

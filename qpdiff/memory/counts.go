@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Unbounded is the limit if none can be read. It also represents all larger numbers of bytes.
+// Unbounded is the limit if no limit can be read. It also stands for all larger numbers of bytes.
 const Unbounded = math.MaxInt64
 
 // Bytes returns a number of bytes. Counts are stored as float64s, which do not overflow.

@@ -19,8 +19,9 @@ func system() int64 {
 		if syscall.Getrlimit(which, &r) == nil && r.Cur < Unbounded {
 			low = min(low, int64(r.Cur))
 			if which == syscall.RLIMIT_AS {
-				// Go itself reserves more than 1 GiB. The default share is a quarter, so with twice
-				// the rest it is half of the rest.
+				// Go itself reserves more than 1 GiB of addresses, which are not available. The
+				// default share is a quarter, so twice the remaining addresses make the default
+				// bound half of them.
 				low = min(low, 2*max(1, int64(r.Cur)-mapped(os.DirFS("/"))))
 			}
 		}
@@ -28,7 +29,8 @@ func system() int64 {
 	return low
 }
 
-// mapped returns the number of bytes of addresses that the process uses, or 0 if it cannot be read.
+// mapped returns how many bytes of addresses the process uses. It returns 0 if this number cannot
+// be read.
 func mapped(root fs.FS) int64 {
 	pages, _ := fs.ReadFile(root, "proc/self/statm")
 	if fields := strings.Fields(string(pages)); len(fields) > 0 {
@@ -39,8 +41,8 @@ func mapped(root fs.FS) int64 {
 	return 0
 }
 
-// files returns the smallest limit in files below root: the physical memory, and the limits of the
-// control groups of both versions.
+// files returns the smallest limit that it finds in files below root. The limits are the physical
+// memory and the limits of the control groups of both versions.
 func files(root fs.FS) int64 {
 	low := int64(Unbounded)
 	see := func(value string, unit int64) {
@@ -71,8 +73,9 @@ func files(root fs.FS) int64 {
 	return low
 }
 
-// group calls show with the limits of a control group and of all groups above it. In a container
-// the group may have its name outside; then only the limits of the mount's root are found.
+// group calls see with the limits of a control group and of all groups above it. In a container,
+// the name of the group may be its name outside. Then group finds only the limits of the mount's
+// root.
 func group(root fs.FS, mount, group, name string, see func(value string, unit int64)) {
 	for group = path.Clean("/" + group); ; group = path.Dir(group) {
 		if value, err := fs.ReadFile(root, path.Join(mount, group, name)); err == nil {

@@ -1,7 +1,7 @@
-// Package memory bounds the memory of the packages of this module. It finds how much memory the
-// process may use, counts bytes, and words the errors. Go ends a program that allocates more memory
-// than there is, so a bound must be tested before an allocation. The bound only decides between a
-// result and an error: no result depends on it.
+// Package memory bounds the memory of the packages of this module. It determines how much memory
+// the process may use, counts bytes, and formats the errors. Go ends a program that allocates more
+// memory than is available, so a bound must be checked before an allocation. The bound only decides
+// between a result and an error: no result depends on it.
 package memory
 
 import (
@@ -11,14 +11,16 @@ import (
 	"sync/atomic"
 )
 
-// defaultShare is the part of the smallest limit that is the default bound. The garbage collector
-// lets a heap grow to twice the live memory, and the caller has its own data.
+// defaultShare is the share of the smallest limit that is the default bound. It is small because
+// the garbage collector lets a heap grow to twice the live memory, and because the caller has data
+// of its own.
 const defaultShare = 4
 
 // usual is the default bound, 0 before it is known.
 var usual atomic.Int64
 
-// once reads the limits when they are first needed. A program that needs no bound opens no file.
+// once reads the limits when they are first needed. A program that does not need the default bound
+// opens no file.
 var once = sync.OnceValue(func() int64 { return share(least(debug.SetMemoryLimit(-1), math.MaxInt, system())) })
 
 // share returns the default bound for a limit.
@@ -39,11 +41,11 @@ func least(limits ...int64) int64 {
 	return low
 }
 
-// Bound returns most, the caller's bound, if it is above 0. Otherwise it returns the default: a
-// quarter of the smallest limit, or Unbounded if nothing bounds the memory. The limits are
+// Bound returns most, the bound that the caller set, if most is above 0. Otherwise it returns the
+// default: a quarter of the smallest limit, or Unbounded if there is no limit. The limits are
 // GOMEMLIMIT, the address space, RLIMIT_AS and RLIMIT_DATA, twice the free addresses below
 // RLIMIT_AS, the limits of the process's control group and of the groups above it, and the physical
-// memory. All but the first two are read on Linux only. The default is read once.
+// memory. On other systems than Linux only the first two are read. The default is computed once.
 func Bound(most int64) int64 {
 	if most > 0 {
 		return most
