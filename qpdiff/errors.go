@@ -21,22 +21,23 @@ var (
 	ErrIterationLimit    = check.ErrIterationLimit
 	ErrNotFitted         = check.ErrNotFitted
 	ErrNotDifferentiable = check.ErrNotDifferentiable
-	// ErrTooLarge is the kind of a problem that needs more bytes than MaxBytes allows. It is
-	// detected before they are allocated.
+	// ErrTooLarge is the kind of a problem that needs more bytes than MaxBytes allows. The error is
+	// returned before these bytes are allocated.
 	ErrTooLarge = check.ErrTooLarge
 )
 
-// ArgError describes an argument that cannot be used: its name as in the documentation (Arg), the
-// problem with the offending value and its place (Problem), and the remedy (Remedy). It wraps one
-// of the Err… kinds (Why). The packages above this one use it for bad arguments, too.
+// ArgError is the error of an argument that cannot be used. Arg is the argument's name, as in the
+// documentation. Problem is the problem, with the offending value and its place. Remedy is the
+// remedy. Why is one of the Err… kinds, which the error wraps. The packages above this one also use
+// ArgError.
 type ArgError = check.ArgError
 
-// An Input names an argument on which a solution depends, as in the documentation: "λ1", "X", "y",
-// "G", "alpha[3]".
+// An Input is the name of an argument on which a solution depends, as in the documentation: "λ1",
+// "X", "y", "G", "alpha[3]".
 type Input string
 
-// Weak names rows and coordinates that are weakly active: active with a zero multiplier, so that
-// the solution has a kink. Its lists ascend.
+// Weak lists the weakly active rows and coordinates. They are active, but their multiplier is zero,
+// so the solution has a kink. Both lists ascend.
 type Weak struct {
 	// Rows are inequalities of a program, numbered as in [Solution.Lambda] (for
 	// [ConvexProgram], from 0), or training rows at the kink of their loss.
@@ -59,12 +60,13 @@ func (w Weak) String() string {
 	return strings.Join(parts, " and ")
 }
 
-// NotDifferentiableError is the error of a derivative that does not exist at the solution, with
-// the reason. It matches ErrNotDifferentiable.
+// NotDifferentiableError is returned if a derivative does not exist at the solution, and gives the
+// reason. It matches ErrNotDifferentiable.
 //
-// Strict complementarity is tested first: it fails at the rows and coordinates in Weak. If Weak is
-// empty, the cotangent or the input's ∇g lies outside the range that the implicit function theorem
-// requires. Residual is its relative distance.
+// Strict complementarity is tested first. Weak lists the rows and coordinates at which it fails. If
+// Weak is empty, the implicit function theorem fails for another reason: the cotangent, or the
+// input's ∇g, lies outside the required range. Residual is the size of the part outside the range,
+// relative to the whole.
 type NotDifferentiableError struct {
 	Inputs   []Input // the requested inputs without a derivative; none: no input has one
 	Weak     Weak
@@ -94,7 +96,8 @@ func (e *NotDifferentiableError) Unwrap() error { return ErrNotDifferentiable }
 // named puts the package in front of an error of its arguments.
 func named(err error) error { return check.Named("qpdiff", err) }
 
-// joinedError is several errors as one, on one line. [errors.Join] would put each on its own line.
+// joinedError holds several errors and formats them on one line. [errors.Join] would put each on a
+// line of its own.
 type joinedError []error
 
 // joinErrors returns the errors as one, nil if the list is empty.

@@ -7,12 +7,13 @@ import (
 	"sync/atomic"
 )
 
-// ForEach calls f(0) … f(n-1) in at most the given number of goroutines (zero or less, or above it:
-// GOMAXPROCS). It calls every f, even if others return errors, and returns the error of the lowest
-// index that failed. If calls write to different memory, the results do not depend on the number of
-// goroutines. A goroutine that ForEach starts waits about a tenth of a millisecond for the next
-// call of any ForEach, and then ends. While it waits, it uses its processor if no other goroutine
-// does. The project runs everything in parallel by ForEach.
+// ForEach calls f(0) … f(n-1) in at most workers goroutines. If workers is zero or less, or above
+// GOMAXPROCS, it counts as GOMAXPROCS. ForEach calls every f, even if others return errors, and
+// returns the error of the lowest index that failed. If calls write to different memory, the
+// results do not depend on the number of goroutines. When a goroutine that ForEach started has no
+// work left, it waits about a tenth of a millisecond for the next call of any ForEach, and then
+// ends. Waiting occupies its processor only while no other goroutine needs it. The project runs
+// everything in parallel by ForEach.
 func ForEach(workers, n int, f func(i int) error) error {
 	most := runtime.GOMAXPROCS(0)
 	if workers <= 0 {
@@ -45,8 +46,8 @@ type sharedItems struct {
 	failure  error
 }
 
-// newSharedItems distributes items in runs. The runs are small enough to even out items of unequal
-// cost, and large enough that distributing them costs almost nothing.
+// newSharedItems distributes items in runs of consecutive items. The runs are small enough to even
+// out items of unequal cost, and large enough that distributing them costs almost nothing.
 func newSharedItems(workers, n int, f func(i int) error) *sharedItems {
 	j := &sharedItems{n: n, run: max(1, n/(8*workers)), f: f, lowest: n}
 	j.helping.Store(int64(workers - 1))
@@ -131,8 +132,8 @@ func help(j *sharedItems) {
 }
 
 // Waking a thread takes some 50 µs, as long as a small part of a step. Waiting for spin takes about
-// twice that. The wait is counted in checks, because time does not pass in a bubble of
-// testing/synctest.
+// twice as long. The wait is counted in checks and not in time, because time does not pass in a
+// bubble of testing/synctest.
 const (
 	yields = 600
 	looks  = 8 // before each yield
@@ -151,7 +152,8 @@ func spin(done func() bool) bool {
 	return false
 }
 
-// runItems calls f for lo ≤ i < hi and returns the lowest index that failed, with its error.
+// runItems calls f(i) for each i with lo ≤ i < hi. It returns the lowest i whose call failed, and
+// the error of that call.
 func runItems(lo, hi int, f func(i int) error) (int, error) {
 	lowest, failure := hi, error(nil)
 	for i := lo; i < hi; i++ {

@@ -26,17 +26,17 @@ type ConvexProgram struct {
 	Inequalities []ParamFunc
 	Equalities   []ParamFunc
 	// Tol bounds the violation of the KKT conditions by the point. Zero means 1e-8. The violation
-	// is the largest of the gradient of the Lagrangian, each violated constraint, and for each
-	// inequality the smaller of slack and multiplier, all relative to their terms. It limits which
-	// slacks and multipliers can be distinguished from zero.
+	// is the largest of these, each relative to its terms: the gradient of the Lagrangian, the
+	// violation of each constraint, and the smaller of slack and multiplier of each inequality.
+	// Slacks and multipliers of the size of the violation cannot be distinguished from zero.
 	Tol float64
 }
 
-// A ParamFunc returns its value at (x, α) and sets the derivatives in d. They are zero when it is
-// called.
+// A ParamFunc returns its value at (x, α) and sets its derivatives in d, which the caller has set
+// to zero.
 type ParamFunc func(d *Partials, x, alpha []float64) float64
 
-// Partials are the derivatives of one function of (x, α), x ∈ Rⁿ, α ∈ Rᵖ.
+// Partials are the derivatives of one function of (x, α), with x ∈ Rⁿ and α ∈ Rᵖ.
 type Partials struct {
 	X      []float64  // ∇_x, n
 	Alpha  []float64  // ∇_α, p; only asked of the constraints
@@ -70,13 +70,14 @@ type Sensitivity struct {
 //   - uniqueness of x, λ and ν, each.
 //
 // The error joins one [NotDifferentiableError] per failure; its Inputs are "alpha[j]", or "alpha"
-// if no derivative exists. Columns and blocks that exist are returned. The other columns are zero,
-// and the other blocks nil. If constraints depend on each other, multipliers with more zeros than
-// necessary fail the first test; use other multipliers then.
+// if no derivative exists. Differentiate still returns the columns and blocks that exist. Other
+// columns are zero, and other blocks are nil. If constraints depend on each other, the multipliers
+// are not unique, and multipliers with more zeros than necessary fail the first test. In that case
+// pass other multipliers.
 //
-// The error is an [ArgError]: of kind ErrDomain for a point that is not a solution; of kind
-// ErrShape for a nil function, or if the numbers of multipliers and constraints differ; and of kind
-// ErrNotFinite for NaN, Inf and overflow.
+// Arguments that cannot be used give an [ArgError]. Its kind is ErrDomain if the point is not a
+// solution. It is ErrShape if a function is nil, or if the numbers of multipliers and constraints
+// differ. It is ErrNotFinite for NaN, Inf and overflow.
 func (p *ConvexProgram) Differentiate(x, lambda, nu, alpha []float64) (*Sensitivity, error) {
 	n, m, q, np := len(x), len(p.Inequalities), len(p.Equalities), len(alpha)
 	if n == 0 || len(lambda) != m || len(nu) != q {
@@ -106,8 +107,8 @@ func (p *ConvexProgram) Differentiate(x, lambda, nu, alpha []float64) (*Sensitiv
 	return l.sensitivity(kkt, m, q, constraints, rows)
 }
 
-// constraintsAt evaluates the constraints, inequalities first, and adds them to l. It sets the
-// sizes of the terms.
+// constraintsAt evaluates the constraints, inequalities first, and adds each, times its multiplier,
+// to the Lagrangian l. It also sets the sizes of the terms.
 func (p *ConvexProgram) constraintsAt(l *lagrangian, x, lambda, nu, alpha []float64) ([]constraint, error) {
 	m, q := len(p.Inequalities), len(p.Equalities)
 	constraints := make([]constraint, m+q)
@@ -125,8 +126,8 @@ func (p *ConvexProgram) constraintsAt(l *lagrangian, x, lambda, nu, alpha []floa
 		}
 		c.value, c.mult, c.d = value, mult, d
 	}
-	// The functions return sums, not their terms. To first order the terms are products of a
-	// derivative and an entry of x or alpha.
+	// The functions return sums, not the terms of the sums. To first order the terms are products
+	// of a derivative and an entry of x or alpha.
 	for j := range l.terms {
 		for i, v := range x {
 			l.terms[j] += math.Abs(l.hess.At(j, i) * v)
@@ -145,16 +146,16 @@ func (p *ConvexProgram) constraintsAt(l *lagrangian, x, lambda, nu, alpha []floa
 	return constraints, nil
 }
 
-// active returns the active constraints with their gradients, first the m inequalities and then the
-// equalities. It reports a point that is not a solution to the tolerance tol.
+// active returns the active constraints with their gradients: first those among the m inequalities,
+// then the equalities. It returns an error if the point is not a solution to the tolerance tol.
 func (l *lagrangian) active(constraints []constraint, m int, x []float64, tol float64) (rows []int, coef []float64, err error) {
 	n := len(x)
 	all := make([]float64, 0, len(constraints)*n)
 	for _, c := range constraints {
 		all = append(all, c.d.X...)
 	}
-	// The tests against Tol are in the units of the equilibrated KKT system. In these units a slack
-	// moves as far as x and the gradient's terms.
+	// The tests against Tol are in the units of the equilibrated KKT system. In these units slacks
+	// change by as much as x and the gradient's terms do.
 	e := kktScale(n, len(constraints), l.hess.RawMatrix().Data, all)
 	var left, size, move float64
 	for j, v := range l.terms {
@@ -243,8 +244,9 @@ func (l *lagrangian) add(name string, f ParamFunc, weight float64, x, alpha []fl
 	return value, d, nil
 }
 
-// weak lists the inequalities whose slack, or multiplier if they are active, is within its error.
-// As in [qpDerivative.isZero], the error comes from the residuals of the point and from rounding.
+// weak lists the inequalities whose slack is within its error of zero. For an active inequality,
+// the multiplier takes the place of the slack. As in [qpDerivative.isZero], the error comes from
+// the residuals of the point and from rounding.
 func (l *lagrangian) weak(kkt *kktMatrix, inequalities, constraints []constraint, rows []int) (weak []int) {
 	n, k := l.n, len(rows)
 	cz, cy, v, y := make([]float64, n), make([]float64, k), make([]float64, n), make([]float64, k)
@@ -308,8 +310,8 @@ func (l *lagrangian) sensitivity(kkt *kktMatrix, m, q int, constraints []constra
 	return out, joinErrors(errs)
 }
 
-// blocks returns a Sensitivity with storage for the blocks that are unique, and an error for each
-// other block.
+// blocks returns a Sensitivity with storage for the blocks that are unique. For each other block it
+// returns an error.
 func (l *lagrangian) blocks(kkt *kktMatrix, m, q int, rows []int) (out *Sensitivity, errs []error) {
 	free := [3]float64{} // of x, λ, ν
 	for i, part := range kkt.free {
@@ -336,8 +338,8 @@ func (l *lagrangian) blocks(kkt *kktMatrix, m, q int, rows []int) (out *Sensitiv
 	return &Sensitivity{X: dst[0], Lambda: dst[1], Nu: dst[2]}, errs
 }
 
-// setColumn sets the derivatives in α_j. y holds the derivatives of the multipliers of the active
-// rows.
+// setColumn sets the derivatives in α_j. y holds the derivatives of the active rows' multipliers in
+// α_j.
 func (s *Sensitivity) setColumn(j, m int, rows []int, v, y []float64) {
 	if s.X != nil {
 		s.X.SetCol(j, v)

@@ -8,40 +8,42 @@ import (
 	"cvgm/qpdiff/internal/dense"
 )
 
-// Solution solves a [QP], holds its solution and differentiates it. The zero value is ready.
+// Solution solves a [QP], holds the solution and differentiates it. The zero value is ready to use.
 //
 // A Solution reuses its storage. Solving another problem of the same shape allocates nothing and
-// starts from the last working set. Unchanged parts of Q, G and A are not factorised again, unless
-// the size of the solution implied by P and the bounds has changed. The slices of a Solution belong
-// to it and are valid until the next Solve.
+// starts from the last working set. Solve does not factorise unchanged parts of Q, G and A again,
+// unless P or the bounds imply a solution of another size. The slices of a Solution are valid until
+// the next Solve.
 //
-// While a Solution solves, only one goroutine may use it. Derivatives only read it: many goroutines
-// may differentiate one solution at the same time, each with its own [Workspace]. It must not be
-// copied after its first Solve: a copy panics.
+// While Solve runs, no other goroutine may use the Solution. Derivatives only read it: many
+// goroutines may differentiate one solution at the same time, each with its own [Workspace]. A
+// Solution must not be copied after its first Solve: a copy panics.
 type Solution struct {
 	// Tol is the largest Residual.Relative of an Optimal solution; zero means 1e-9. Refinement
 	// continues to rounding error for any Tol.
 	Tol float64
 	// MaxIter bounds the changes of the working set. Zero means 1000 + 100·(variables + rows). A
-	// hundred times that is the largest possible bound.
+	// larger MaxIter than a hundred times this default has no effect.
 	MaxIter int
-	// Generalised makes derivatives treat weakly active rows (slack and multiplier both zero) as
-	// inactive instead of refusing them. The result there is not a derivative but one element of
-	// the generalised (Bouligand) Jacobian: the limit of the derivatives as h grows on these rows.
+	// Generalised selects the derivatives at weakly active rows, whose slack and multiplier are
+	// both zero. False: derivatives that do not exist are errors. True: these rows count as
+	// inactive. The result is then not a derivative but one element of the generalised (Bouligand)
+	// Jacobian: the limit of the derivatives for larger h on these rows, as h decreases to its
+	// value.
 	Generalised bool
 
 	Z []float64 // n: the minimiser
-	// Lambda holds the multipliers of Gz ≤ h, exactly zero on inactive rows. It has m entries. If
-	// the QP has bounds, n more entries hold their multipliers. On lower sides multipliers are
-	// negative.
+	// Lambda holds the multipliers of Gz ≤ h. They are exactly zero on inactive rows. There are m
+	// of them. If the QP has bounds, n more entries hold the multipliers of the bounds. Multipliers
+	// of lower sides are negative.
 	Lambda []float64
 	Nu     []float64 // q: multipliers of Az = b
 	// Objective is ½ zᵀQz + pᵀz.
 	Objective float64
 	Status    Status
 	Residual  KKTResidual
-	// Iterations counts the changes of the working set, Proximal the proximal steps (zero if Q is
-	// positive definite), and Refinements the corrections on the last working set.
+	// Iterations counts the changes of the working set. Proximal counts the proximal steps, and is
+	// zero if Q is positive definite. Refinements counts the corrections on the last working set.
 	Iterations, Proximal, Refinements int
 	Certificate                       Certificate
 
@@ -50,8 +52,8 @@ type Solution struct {
 	state uint64 // the number of the last Solve or Reset, of newState
 }
 
-// Reset forgets the last solve and its warm start, but keeps the storage. The next Solve has the
-// same bits as with a new Solution.
+// Reset forgets the last solve and its warm start, but keeps the storage. The next Solve gives the
+// same bits as a new Solution.
 func (s *Solution) Reset() {
 	s.forget()
 	s.set.loaded = false

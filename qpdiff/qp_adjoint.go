@@ -235,8 +235,8 @@ func (a *kktMatrix) outputFree(d *qpDerivative, out QPOutput) float64 {
 	return worst
 }
 
-// VJP adds the gradient of dzᵀz + dlambdaᵀλ + dnuᵀν in the data of the problem to the fields of g
-// that are not nil. A nil cotangent is zero. With (v, y) solving
+// VJP differentiates dzᵀz + dlambdaᵀλ + dnuᵀν in the data of the problem. It adds the gradient to
+// the fields of g that are not nil. A nil cotangent is zero. With (v, y) solving
 //
 //	[Q Cᵀ] [v]   [dz]
 //	[C 0 ] [y] = [dy]
@@ -248,32 +248,34 @@ func (a *kktMatrix) outputFree(d *qpDerivative, out QPOutput) float64 {
 // and ∂A, ∂b like ∂G, ∂h with ν in place of λ (Amos and Kolter, 2017, eq. 8; Barratt, 2018).
 //
 // The derivative may not exist. VJP tests three conditions in this order: strict complementarity;
-// that the cotangent lies in the range of the KKT matrix; and, for each wanted block, that its ∇g
-// does. If a test fails, the error joins one [NotDifferentiableError] per block, whose Weak names
-// rows of G. The blocks that exist are still added, and the others are unchanged.
+// that the cotangent lies in the range of the KKT matrix; and, for each wanted block, that ∇g of
+// the block lies in this range. If a test fails, the error joins one [NotDifferentiableError] for
+// each block that does not exist. Its Weak lists rows of G. VJP still adds the blocks that exist,
+// and does not change the others.
 //
-// If active rows depend on each other, the multipliers are not unique. The multipliers with the
-// fewest zeros then decide strict complementarity. Q and p usually exist. G and h (A and b) exist
-// if none of their rows is among the dependent ones. If z is 0, G and A exist anyway. A row of
-// zeros with the bound 0 is a dependent row, and its multiplier may have any value: the smallest
-// change turns it into a constraint, or into a contradiction. A row of zeros with h > 0 is
-// inactive.
+// If active rows depend on each other, the multipliers are not unique. Strict complementarity is
+// then tested for the multipliers with the fewest zeros. The derivatives in Q and p usually exist.
+// The derivatives in G and h exist if none of the dependent rows is in G, and the derivatives in A
+// and b if none is in A. If z is 0, the derivatives in G and A exist anyway. A row of zeros with
+// the bound 0 is a dependent row, and its multiplier may have any value: the smallest change of the
+// row turns it into a constraint, or into a contradiction. A row of zeros with h > 0 is inactive.
 //
-// If a row is active on its lower side, L and ZMin replace H and ZMax. An equality of equal sides
-// belongs to the side that the sign of its multiplier selects. That is the derivative along all
-// changes that keep the sides in order. If its multiplier is zero, it has a kink in its two sides
-// alone: all blocks exist except L and H, or ZMin and ZMax.
+// If a row is active on its lower side, its derivative is in L or ZMin instead of H or ZMax. If
+// both sides of a row are equal, the derivative is in the side that the sign of the multiplier
+// selects. This is the derivative along all changes that keep the sides in order. If the multiplier
+// of such a row is zero, the solution has a kink in the two sides, and in nothing else: all blocks
+// exist except L and H, or ZMin and ZMax.
 //
 // The paper's condition (Section 3), ∇_α g ∈ R(∇_z g), is only the last of the three tests. It does
 // not suffice. For example, the minimiser of ½(x − a)² subject to x ≤ 0 is min(a, 0), which has a
 // kink at a = 0, where λ = x = 0. Yet with g = (x − a + λ, λx) the range of ∇_z g = [1 1; 0 0]
 // contains ∇_a g = (−1, 0).
 //
-// VJP panics if a length or shape does not fit the problem. It needs an optimal solution
-// (ErrNotFitted) and finite cotangents (ErrNotFinite, also for a derivative that overflows). It
-// does not write to s. w keeps results that the derivatives of one solution share, so that the next
-// one solves a single system, and allocates nothing if all blocks exist. A nil w means a new
-// workspace.
+// VJP panics if a length or shape does not fit the problem. It returns ErrNotFitted if s has no
+// optimal solution, and ErrNotFinite if a cotangent is not finite or a derivative overflows. It
+// does not write to s. w keeps results that all derivatives of one solution need. With the same w,
+// the next derivative solves a single system. If all blocks exist, it allocates nothing. A nil w
+// means a new workspace.
 func (s *Solution) VJP(w *Workspace, g *QPGrad, dz, dlambda, dnu []float64) error {
 	d, err := s.derivative(w, s.Generalised)
 	if err != nil {

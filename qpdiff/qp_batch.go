@@ -9,9 +9,9 @@ import (
 	"cvgm/qpdiff/internal/check"
 )
 
-// SolveBatch solves qps[i] into sols[i] on all cores. An error names the lowest failing item. The
-// other items are still solved, and each Solution has its own Status. Problems may share matrices,
-// and each item starts warm from its own Solution. The results have the same bits for any
+// SolveBatch solves qps[i] into sols[i] on all cores. If items fail, the error names the lowest of
+// them. The other items are still solved, and each Solution has its own Status. Problems may share
+// matrices. Each item starts warm from its own Solution. The results have the same bits for any
 // GOMAXPROCS. SolveBatch panics if the lengths differ.
 func SolveBatch(sols []Solution, qps []QP) error {
 	if len(sols) != len(qps) {
@@ -26,15 +26,16 @@ func SolveBatch(sols []Solution, qps []QP) error {
 }
 
 // VJPBatch calls sols[i].VJP(&ws[i], &grads[i], dz[i], dlambda[i], dnu[i]) for all items, on all
-// cores. ws, dz, dlambda and dnu may be nil. An error names the lowest failing item; the others are
-// still differentiated. VJPBatch panics if the lengths differ.
+// cores. ws, dz, dlambda and dnu may be nil. If items fail, the error names the lowest of them. The
+// other items are still differentiated. VJPBatch panics if the lengths differ.
 //
-// Programs may share any of their data, and items their cotangents. If programs share an input, let
-// the fields of their grads be the same matrix or slice. It then receives the sum, added in the
-// order of the items, so the bits are the same for any GOMAXPROCS. Any two fields of grads may
-// share storage or overlap, even if their names differ: for example the L of one item and the H of
-// another, or windows of one matrix. One goroutine adds all fields that share storage. A field of
-// grads must not overlap with a cotangent or with a slice of a Solution.
+// Programs may share any of their data, and items may share cotangents. If programs share an input,
+// let the corresponding fields of their grads be the same matrix or slice. VJPBatch then adds the
+// sum of the derivatives to it. It adds in the order of the items, so the bits are the same for any
+// GOMAXPROCS. Fields of grads may share storage or overlap, even if their names differ: for example
+// the L of one item and the H of another, or windows of one matrix. One goroutine adds all fields
+// that share storage. A field of grads must not overlap with a cotangent or with a slice of a
+// Solution.
 func VJPBatch(ws []Workspace, grads []QPGrad, sols []Solution, dz, dlambda, dnu [][]float64) error {
 	if len(grads) != len(sols) {
 		panic("qpdiff: VJPBatch needs one QPGrad per Solution")
@@ -98,8 +99,8 @@ type gradBlock struct {
 	from, to uintptr // the addresses of its first entry and of its last
 }
 
-// shareStorage finds the fields whose storage overlaps with no other field's. It groups all other
-// fields, each group in the order of the items.
+// shareStorage finds the fields whose storage overlaps with no other field's storage. It puts the
+// other fields into groups, each in the order of the items.
 func shareStorage(grads []QPGrad) (own []qpInputs, groups [][]gradBlock) {
 	own = make([]qpInputs, len(grads))
 	blocks := make([]gradBlock, 0, len(grads)*int(InputL))
@@ -129,8 +130,8 @@ func shareStorage(grads []QPGrad) (own []qpInputs, groups [][]gradBlock) {
 	return own, groups
 }
 
-// storage returns the storage of the field of g that holds input in. For a window of a matrix it
-// includes the entries between its rows.
+// storage returns the storage of the field of g that holds input in. For a window of a matrix the
+// storage includes the entries between the rows of the window.
 func (g *QPGrad) storage(in QPInput) []float64 {
 	if m := g.matrix(in); m != nil {
 		return m.RawMatrix().Data

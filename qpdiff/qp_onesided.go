@@ -10,21 +10,23 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// DirectionalDerivative sets dz, dlambda and dnu, unless nil, to the one-sided derivatives of the
-// solution along the direction t: the limit of (z(data + εt) − z(data))/ε as ε ↓ 0. They also exist
-// at weakly active rows, where the solution has no derivative. ż solves the program
+// DirectionalDerivative sets dz, dlambda and dnu to the one-sided derivatives of the solution along
+// the direction t. The derivative of z is the limit of (z(data + εt) − z(data))/ε as ε ↓ 0. A nil
+// dz, dlambda or dnu is skipped. One-sided derivatives also exist at weakly active rows, at which
+// the solution has no derivative. ż solves the program
 //
 //	minimise   ½ żᵀQż + (ṗ + Q̇z + Ġᵀλ + Ȧᵀν)ᵀż
 //	subject to G_i ż = ḣ_i − Ġ_i z on strictly active rows (≤ on weakly active ones)
 //	           Aż = ḃ − Ȧz
 //
 // and its multipliers are the derivatives of λ and ν (Robinson, 1980; Bonnans and Shapiro, 2000,
-// Section 5.2). On lower sides ≥ replaces ≤. On a row of equal sides without a multiplier, G_i ż
+// Section 5.2). For lower sides, replace ≤ by ≥. If a row has equal sides and no multiplier, G_i ż
 // lies between the changes of both sides.
 //
-// z and the multipliers must be unique, except at rows of zeros in which neither t nor the outputs
-// take part. Otherwise DirectionalDerivative fails like JVP. w is as in VJP. At weakly active rows
-// it allocates memory even with a w.
+// z and the multipliers must be unique, except the multipliers of rows of zeros in which neither t
+// nor the outputs take part. Otherwise DirectionalDerivative returns the errors of JVP. w has the
+// same meaning as in VJP. At weakly active rows, DirectionalDerivative allocates memory even with a
+// w.
 func (s *Solution) DirectionalDerivative(w *Workspace, dz, dlambda, dnu []float64, t *QPGrad) error {
 	d, err := s.derivative(w, false)
 	if err != nil {

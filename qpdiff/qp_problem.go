@@ -17,9 +17,10 @@ import (
 //	           Az = b    (q rows, multipliers ν)
 //
 // in n = len(P) variables. Q is n×n, symmetric and positive semidefinite. A nil Q means zero, and
-// the program is then linear. G and H are nil without such rows, and so are A and B. An entry +Inf
-// of H switches its row off. Rows may be equal, dependent or zero. A row of zeros requires 0 ≤ h or
-// 0 = b. If it holds with equality, it has no derivative (see [Solution.VJP]).
+// the program is then linear. Without inequalities G and H are nil, and without equalities A and B.
+// An entry +Inf of H switches off its row. Rows may be equal, dependent or zero. A row of zeros is
+// the condition 0 ≤ h or 0 = b. If its right-hand side is 0, the row has no derivative (see
+// [Solution.VJP]).
 //
 // A solution meets the KKT conditions with these signs:
 //
@@ -33,34 +34,34 @@ import (
 //	zmin ≤ z ≤ zmax   (n entries each; their multipliers are the n entries of λ behind the m)
 //
 // -Inf in L and ZMin, and +Inf in H and ZMax, mean no bound. A multiplier is positive on the upper
-// side and negative on the lower one, so that Qz + p + Gᵀλ + μ + Aᵀν = 0 with the bounds' μ. If
-// both sides are equal, the row is an equality, whose multiplier has any sign. Sides that differ,
-// however little, are two sides. A row with two sides costs as much as a row with one, because at
-// most one of its sides is active.
+// side and negative on the lower side, so that Qz + p + Gᵀλ + μ + Aᵀν = 0 with the multipliers μ of
+// the bounds. If both sides are equal, the row is an equality, whose multiplier may have any sign.
+// Sides that differ count as two sides, however small the difference. A row with two sides costs as
+// much as a row with one, because at most one of its sides is active.
 //
 // # Method
 //
 // The program is solved by a dual active-set method. Q = LLᵀ is factorised once. Row r of the
-// constraints becomes m_r = L⁻¹g_r, computed when the row first enters the working set W. The
-// factors of M_W = TQ₁ (T lower triangular, Q₁ with orthonormal rows) are updated row by row.
+// constraints becomes m_r = L⁻¹g_r, which is computed when the row first enters the working set W.
+// The factors of M_W = TQ₁ (T lower triangular, Q₁ with orthonormal rows) are updated row by row.
 //
-// The method starts in blocks: the most violated rows enter, and all negative multipliers leave, at
-// once (after Júdice and Pires, 1994). That finds the working set of most problems in a handful of
-// steps. When it stops making progress, or more rows are violated than there are variables, rows
-// enter one by one as in Goldfarb and Idnani (1983), which cannot cycle.
+// The method starts in blocks: in each step the most violated rows enter W, and all rows with
+// negative multipliers leave it (after Júdice and Pires, 1994). Most problems then need only a
+// handful of steps. If the steps stop making progress, or if more rows are violated than there are
+// variables, rows enter one by one as in Goldfarb and Idnani (1983). This method cannot cycle.
 //
-// If Q is only semidefinite, proximal steps make it definite. Each is a warm start of the same
-// method (Arnström, Bemporad and Axehill, 2022). If a program has no solution, the steps tend to
-// the direction that proves it unbounded. Iterative refinement of the KKT system on the working set
-// ends every solve.
+// If Q is only semidefinite, proximal steps replace it by a definite matrix. Each proximal step is
+// a warm-started solve by the same method (Arnström, Bemporad and Axehill, 2022). If the program is
+// unbounded, the steps tend to the direction that proves this. Iterative refinement of the KKT
+// system on the working set ends every solve.
 //
 // An active-set method gives exact zeros for the multipliers of inactive rows, and residuals near
-// the rounding error. Derivatives need both, and interior point methods do not reach them. It is
-// faster for up to some hundred variables, and it can start warm. Its weakness is degeneracy
-// together with bad scaling. Therefore the factors are orthogonal, and the proximal steps start
-// from a recentred, equilibrated problem. (Factors of M_W M_Wᵀ would be a third cheaper, but failed
-// on 3 of the 43 convex Maros–Mészáros problems with up to 300 variables. The orthogonal ones solve
-// all.)
+// the rounding error. Derivatives need both, and interior point methods reach neither. For up to
+// some hundred variables an active-set method is faster, and it can start warm. Its weakness is
+// degeneracy together with bad scaling. Therefore the factors are orthogonal, and the proximal
+// steps start from a recentred, equilibrated problem. (Factors of M_W M_Wᵀ would be a third
+// cheaper, but failed on 3 of the 43 convex Maros–Mészáros problems with up to 300 variables. With
+// the orthogonal factors, all are solved.)
 type QP struct {
 	Q *mat.Dense
 	P []float64
@@ -73,8 +74,8 @@ type QP struct {
 	ZMin, ZMax []float64 // bounds of the variables
 }
 
-// qpShape counts the variables and the rows of a program. general counts the rows of G. m adds the
-// bounds of the variables, and rows the equalities.
+// qpShape has the numbers of variables and rows of a program. general is the number of rows of G. m
+// also counts the bounds of the variables, and rows also counts the equalities.
 type qpShape struct{ n, general, m, rows int }
 
 // twoSided reports whether the program has lower sides or bounds of its variables.
@@ -190,20 +191,20 @@ func (s Status) String() string {
 	return names[s]
 }
 
-// KKTResidual measures how far a point violates the KKT conditions of a [QP]. The largest absolute
-// violations are
+// KKTResidual measures how far a point violates the KKT conditions of a [QP]. Primal, Dual and Gap
+// are the largest absolute violations:
 //
 //	Primal = max(Gz − h, 0, |Az − b|)
 //	Dual   = ‖Qz + p + Gᵀλ + Aᵀν‖∞
 //	Gap    = |zᵀQz + pᵀz + hᵀλ + bᵀν|   (primal minus dual objective)
 //
-// and λ ≥ 0 holds exactly. Lower sides and bounds count as rows of G, on the side that the sign of
-// their multiplier selects.
+// The condition λ ≥ 0 holds exactly. Lower sides and bounds count as rows of G. If a row has two
+// sides, the sign of its multiplier selects the side.
 //
-// Relative does not depend on the units of the objective, of a row or of all variables. It is the
-// value of one part of the program: the one that violates the conditions most. A part is a set of
-// variables that no entry of Q, G or A connects with others. The units of different parts may be
-// unrelated. With u_j the unit of variable j, and with
+// Relative does not depend on the unit of the objective, on the unit of a row, or on a common unit
+// of all variables. It is computed for each part of the program, and is the largest of these
+// values. A part is a set of variables that no entry of Q, G or A connects with others. The units
+// of different parts may be unrelated. With u_j the unit of variable j, and with
 //
 //	Z = max |z_j|/u_j
 //	D = max u_j·|t| over the terms t of the gradient's entry j: p_j, Q_jk z_k, G_rj λ_r and A_rj ν_r
@@ -218,16 +219,17 @@ func (s Status) String() string {
 // least the violation / (that term + ‖L⁻¹G_r‖·(‖Lᵀz‖² + ‖L⁻¹p‖²)^½), with LLᵀ = Q plus the proximal
 // term.
 //
-// If Q is safely positive definite, the units are 1 and D_j = D. Otherwise the units come from
-// equilibrating Q and the rows with more than one entry, so that the largest entry of each row and
-// column is near one. If a variable is in such a row of the working set, its D_j is D. For another
-// variable it is the largest term of the gradient's entry j, or Z·max_k u_j|Q_jk|u_k if that is
-// larger, because D may belong to another variable and be many decades larger. A row counts as a
-// bound for the units if one entry exceeds all others by more than rounding.
+// If Q is safely positive definite, the units are 1 and D_j = D. Otherwise Q and the rows with more
+// than one entry are equilibrated, and determine the units: the largest entry of each row and
+// column is then near one. If variable j is in such a row of the working set, D_j is D. Otherwise D
+// may belong to another variable and be many decades too large. D_j is then the largest term of the
+// gradient's entry j, or Z·max_k u_j|Q_jk|u_k if this is larger. A row counts as a bound for the
+// units if one entry exceeds all others by more than rounding.
 //
-// Relative above 1e-13 has another lower bound. It considers entries of the gradient and violations
-// of rows that are above 1e-13 in these units. If one of them is more than 1e-8 of its own terms,
-// Relative is at least that ratio. Values up to 1e-14 are upper bounds.
+// A second lower bound applies if Relative is above 1e-13. Consider the entries of the gradient and
+// the violations of rows that are above 1e-13 in these units. Relative is at least the ratio of any
+// of them to its own terms, if this ratio is more than 1e-8. Values of Relative up to 1e-14 are
+// upper bounds.
 type KKTResidual struct {
 	Primal, Dual, Gap float64
 	Relative          float64
@@ -241,16 +243,17 @@ type qpReport struct {
 	Certificate                       Certificate
 }
 
-// Certificate proves why a [QP] has no solution. It has been checked against the data to rounding
-// error. For an Unbounded program there is also a point that is feasible to Solution.Tol. Entries
-// that are not named below are empty.
+// Certificate proves why a [QP] has no solution. The proof has been checked against the data to
+// rounding error. For an Unbounded program the solver has also found a point that is feasible to
+// Solution.Tol. Fields that are not named below are empty.
 //
 //	Infeasible:  λ ≥ 0 and ν with Gᵀλ + Aᵀν = 0 and hᵀλ + bᵀν = −1
 //	Unbounded:   z with Qz = 0, Gz ≤ 0, Az = 0 and pᵀz = −1
 //	Nonconvex:   z with zᵀQz < 0 and ‖z‖∞ = 1
 //
-// With lower sides and bounds λ has the entries and signs of [Solution.Lambda]. A negative one
-// multiplies the lower side in place of h. For an Unbounded program, a lower side requires Gz ≥ 0.
+// With lower sides and bounds, λ has the entries and signs of [Solution.Lambda]. A negative entry
+// multiplies the lower side in place of h. For an Unbounded program, a row with a lower side
+// requires Gz ≥ 0.
 type Certificate struct {
 	Z, Lambda, Nu []float64
 	// Residual is the largest violation of the equations above, relative to the sizes of their
@@ -269,12 +272,12 @@ var (
 // boundEntry is the remedy for an entry of a program that is not finite.
 const boundEntry = "remove or bound the entry"
 
-// QPGrad holds one number for each entry of the data of a [QP]: the gradient to which
-// [Solution.VJP] adds, or the direction of [Solution.JVP]. A nil field is not wanted (VJP) or zero
-// (JVP). Other fields have the shape of the QP's field of the same name. If the QP's field is nil,
-// they have its usual shape: H and L have one entry per row of G, and ZMin and ZMax one per
-// variable. An infinite side has the derivative 0. Only symmetric changes of Q make sense. The
-// gradient in Q is therefore symmetric, and a direction D in Q counts as (D + Dᵀ)/2.
+// QPGrad holds one number for each entry of the data of a [QP]. It is the gradient to which
+// [Solution.VJP] adds, or the direction of [Solution.JVP]. VJP skips a nil field, and JVP reads it
+// as zero. Other fields have the shape of the QP's field of the same name. If the QP's field is
+// nil, H and L have one entry per row of G, and ZMin and ZMax one per variable. An infinite side
+// has the derivative 0. Only symmetric changes of Q make sense. The gradient in Q is therefore
+// symmetric, and a direction D in Q counts as (D + Dᵀ)/2.
 type QPGrad QP
 
 // QPInput names a block of the data of a [QP].
@@ -304,7 +307,7 @@ type qpInputs [inputCount]bool
 
 var allExist = qpInputs{true, true, true, true, true, true, true, true, true}
 
-// opposite is the block with the other sides of the rows whose sides are in in.
+// opposite returns the block of the other sides: H for L, ZMin for ZMax, and the reverse.
 func (in QPInput) opposite() QPInput {
 	switch in {
 	case InputL:
@@ -319,7 +322,8 @@ func (in QPInput) opposite() QPInput {
 	return noInput
 }
 
-// matrix and vector return the field of g that holds input in, if it is a matrix or a vector.
+// matrix and vector return the field of g that holds input in. They return nil if the field is not
+// a matrix or not a vector.
 func (g *QPGrad) matrix(in QPInput) *mat.Dense {
 	switch in {
 	case InputQ:

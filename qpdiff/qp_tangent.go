@@ -50,10 +50,11 @@ func (d *qpDerivative) change(t *QPGrad) {
 	}
 }
 
-// JVP sets dz, dlambda and dnu, unless nil, to the derivatives of z, λ and ν along the direction t.
-// It fails like VJP, and then writes nothing. There is an error for each block of t whose direction
-// leaves the range of the KKT matrix or makes dependent rows independent, and for each wanted
-// output that is not unique. w is as in VJP.
+// JVP sets dz, dlambda and dnu to the derivatives of z, λ and ν along the direction t. A nil dz,
+// dlambda or dnu is skipped. JVP returns the errors of VJP, and then writes nothing. There is an
+// error for each block of t whose direction leaves the range of the KKT matrix or makes dependent
+// rows independent, and for each wanted output that is not unique. w has the same meaning as in
+// VJP.
 func (s *Solution) JVP(w *Workspace, dz, dlambda, dnu []float64, t *QPGrad) error {
 	d, err := s.derivative(w, s.Generalised)
 	if err != nil {
@@ -142,11 +143,10 @@ func (d *qpDerivative) rowChange(t *QPGrad) []float64 {
 	return c
 }
 
-// Jacobian returns the derivative of one block of the solution with respect to
-// one block of the data: one row per entry of the output, one column per entry
-// of the input, matrices in row-major order. For Q, column (i, j) is the
-// derivative along (Eᵢⱼ + Eⱼᵢ)/2. It fails like VJP, in the rows that do not
-// exist; the matrix is then nil. An empty block gives nil.
+// Jacobian returns the derivative of one block of the solution with respect to one block of the
+// data. It has one row per entry of the output and one column per entry of the input, matrices in
+// row-major order. For Q, column (i, j) is the derivative along (Eᵢⱼ + Eⱼᵢ)/2. If a row of the
+// Jacobian does not exist, Jacobian returns nil and the error of VJP. An empty block gives nil.
 func (s *Solution) Jacobian(out QPOutput, in QPInput) (*mat.Dense, error) {
 	var w Workspace
 	d, err := s.derivative(&w, s.Generalised)

@@ -2,11 +2,11 @@ package qpdiff
 
 import "cvgm/qpdiff/internal/check"
 
-// Workspace is the storage of derivatives. It holds their preparation, which is made once for each
-// solution or fit, and their scratch. Its zero value is ready for use. It can be used with any
-// solutions and learners, by one goroutine at a time. It is best used with one of them, because
-// each change of the solution, and each new solve, costs a preparation. It must not be copied after
-// its first use.
+// Workspace is the storage of derivatives: their preparation, which is computed once for each
+// solution or fit, and scratch. The zero value is ready to use. A Workspace can be used with any
+// solutions and learners, but only by one goroutine at a time. Each new solve, and each change to
+// another solution, costs a preparation, so it is best to use one Workspace for each solution. A
+// Workspace must not be copied after its first use.
 type Workspace struct {
 	home  check.Home
 	qp    qpDerivative
@@ -22,10 +22,11 @@ func (w *Workspace) orNew() *Workspace {
 	return w
 }
 
-// Scratch returns the value of type T that w keeps. At the first call it is zero, and afterwards
-// the same value, whatever other types w keeps. A derivative, also of your own learner, keeps its
-// storage there, so that only its first call allocates. Types that a package does not export belong
-// to it alone. A nil w keeps nothing.
+// Scratch returns the value of type T that w keeps. The first call returns a zero value, and later
+// calls return the same value, whatever other types w keeps. A derivative, also of a learner of
+// your own, keeps its storage in this value, so only its first call allocates. A type that a
+// package does not export is used by that package alone. If w is nil, Scratch returns a new value
+// each time.
 func Scratch[T any](w *Workspace) *T {
 	w = w.orNew()
 	for _, s := range w.slots {
