@@ -9,31 +9,33 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// qpDerivative holds the storage that the derivatives of one solution share. Let S be the strictly
-// active rows and C their coefficients, including equalities. The solution moves by
+// qpDerivative holds the storage that all derivatives of one solution share. Let S be the strictly
+// active rows, and C the coefficients of these rows and of the equalities. The derivatives (ż, ẏ)
+// of the solution solve
 //
 //	[Q Cᵀ] [ż]     [ṗ + Q̇z + Ġᵀλ + Ȧᵀν]
 //	[C 0 ] [ẏ] = − [Ċz − ḣ_S            ]
 //
-// The matrix is symmetric, so one solve with it serves a VJP too. If it is regular, the solver's
-// last factors suffice. If it is singular, its eigenvalues determine which derivatives exist.
+// The matrix is symmetric, so a VJP solves with the same matrix. If the matrix is regular, the
+// solver's last factors suffice. If it is singular, its eigenvalues determine which derivatives
+// exist.
 type qpDerivative struct {
 	sys         *kktSystem
 	state       uint64 // of the solution it is prepared for
 	generalised bool   // prepared with weakly active rows counted as inactive
 	weak        []int  // inequalities for which strict complementarity fails
-	// spare: active inequalities with the multiplier zero. Other, equally valid multipliers make
-	// them strictly active.
+	// spare lists active inequalities whose multiplier is zero, but not in other, equally valid
+	// multipliers.
 	spare []int
-	// even: rows with equal sides and no multiplier, so that neither side alone holds z.
+	// even lists the rows with equal sides and no multiplier: neither side alone holds z.
 	even []int
 	// narrow: a row in zero may lie on either of its sides.
 	narrow bool
 	// cond is the largest amplification of rounding errors among the rows in
 	// weak, see weakCond.
 	cond float64
-	// tri has the rows and factors of the derivative: the working set's, or a copy without the
-	// weakly active rows.
+	// tri has the rows and factors of the derivative. They are those of the working set, or of a
+	// copy without the weakly active rows.
 	tri  triangle
 	full *kktMatrix // of the rows in rows, if the matrix may be singular
 	rows []int      // the rows of y, as numbered in activeSet
@@ -47,8 +49,8 @@ type qpDerivative struct {
 	// Work of uniquePrimal.
 	h, hinv, root, diag []float64
 	mroot               []float64 // ‖m_r‖ of the working set
-	// Scratch of withoutMultiplier: the sizes of the sums in the rows of the KKT system, and their
-	// residuals.
+	// Scratch of withoutMultiplier. For each row of the KKT system there are the size of the terms
+	// of its sum, and its residual.
 	gradTerm, rowTerm []float64
 	// See flatness: inv and flat belong to the factorisation factor.
 	inv    []float64
@@ -58,7 +60,7 @@ type qpDerivative struct {
 }
 
 // leaveOut copies the factors of the working set and removes the weakly active rows from the copy.
-// The solver starts its next solve from its own factors.
+// The factors of the working set stay unchanged, because the next solve starts from them.
 func (d *qpDerivative) leaveOut() {
 	a := d.sys
 	n := a.n
@@ -137,9 +139,9 @@ func (d *qpDerivative) solve() (outside float64) {
 	return 0
 }
 
-// findPinned counts the directions that the rows leave free in each part of the program. It reports
-// whether a part has none. At such a vertex the part's v is 0 if the right-hand sides of its rows
-// are 0.
+// findPinned counts, for each part of the program, the directions that the rows leave free. It
+// returns true if some part has none. Such a part is at a vertex: if the right-hand sides of its
+// rows are 0, so is its v.
 func (d *qpDerivative) findPinned() (some bool) {
 	a := d.sys
 	if len(a.parts) == 1 && len(d.rows) < a.n { // the usual case
@@ -159,19 +161,19 @@ func (d *qpDerivative) findPinned() (some bool) {
 	return slices.Contains(d.free, 0)
 }
 
-// residual sets (d.rz, d.ry) to the residual of the last solution. It returns its size in two
-// measures, which do not depend on the units.
+// residual sets (d.rz, d.ry) to the residual of the last solution. It returns two measures of the
+// residual's size. Neither depends on the units.
 //
-// left is the largest of two ratios over the parts, in the 1-norm. One is the residual of the rows,
-// of norm 1, divided by their right-hand sides plus the bound of v. The other is the residual of
-// the gradient divided by its terms. The bound of v is the step of the terms along the steepest
-// direction of Q. It is needed because at a vertex v is 0 up to rounding, so its own size means
-// nothing.
+// left is the largest of two ratios over the parts, in the 1-norm. The first ratio is the residual
+// of the rows, scaled to norm 1, over the sum of their right-hand sides and a bound of v. The
+// second is the residual of the gradient over its terms. The bound of v is the step to which the
+// terms lead along the steepest direction of Q. The size of v itself does not suffice, because at a
+// vertex v is 0 up to rounding.
 //
 // noise is the largest of three ratios: the residual of one entry of the gradient over its own
 // terms; the residual of the rows over v itself; and, with a proximal term, the residual of one row
 // over its own terms. left alone is too tolerant if Q is flat compared with the proximal term, or
-// in one entry compared with another.
+// if one entry of the gradient is small compared with another.
 func (d *qpDerivative) residual() (left, noise float64) {
 	a := d.sys
 	n := a.n
@@ -219,7 +221,7 @@ func (d *qpDerivative) residual() (left, noise float64) {
 	return left, noise
 }
 
-// derivativeSums holds 1-norms for a part of the program. For the gradient of a derivative these
-// are its residual and its terms. Then there is v. For the derivative's rows they are their
-// residual and right-hand sides.
+// derivativeSums holds 1-norms for one part of the program. left and terms are the residual and the
+// terms of the gradient. size is the norm of v. off and right are the residual and the right-hand
+// sides of the rows.
 type derivativeSums struct{ left, terms, size, off, right float64 }

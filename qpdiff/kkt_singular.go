@@ -11,25 +11,26 @@ import (
 )
 
 // kktMatrix is the symmetric matrix K = [H Cᵀ; C 0] of the KKT conditions at a point, with a
-// semidefinite H. It is scaled by E: the diagonal that brings the largest entry of every row of EKE
-// near one, so that units do not decide. It is the slow and careful method, for a K that may be
-// singular.
+// semidefinite H. It is scaled by the diagonal matrix E, so that the largest entry of every row of
+// EKE is near one. Results then do not depend on units. kktMatrix is slow and careful. It is used
+// if K may be singular.
 //
-// The two halves of its space, the variables and the rows, have their own units, so no norm mixes
-// them. A null vector lies in one half: K(v, y) = 0 makes vᵀHv zero, so that Hv = 0, Cv = 0 and Cᵀy
-// = 0.
+// The vectors of K have two halves, the variables and the rows, with different units. No norm mixes
+// the halves. Null vectors can be chosen in one half each: K(v, y) = 0 implies vᵀHv = 0, so Hv = 0,
+// Cv = 0 and Cᵀy = 0.
 type kktMatrix struct {
 	n, k int
 	e    []float64 // diagonal of E, powers of two
 	h, c []float64 // EHE and ECE, row-major
-	// nullX and nullY are the orthogonal projectors onto the null vectors of K in each half. A
-	// basis of the null vectors would mix unconnected parts of the program, whose units are
-	// unrelated; projectors do not. free has the lengths of the projected unit vectors, in [0, 1].
-	// A variable or row whose length is above rangeTol is not unique. nullity counts null vectors.
+	// nullX and nullY are the orthogonal projectors onto the null vectors of K in each half.
+	// Projectors are used because a basis of the null vectors would mix unconnected parts of the
+	// program, whose units are unrelated. free has the lengths of the projected unit vectors, in
+	// [0, 1]. A variable or row is not unique if its length is above rangeTol. nullity is the
+	// number of independent null vectors.
 	nullX, nullY, free []float64
 	nullity            int
-	// The pseudo-inverse of K in factors: C⁺ (n×k), and Z(ZᵀHZ)⁺Zᵀ with an orthonormal basis Z of
-	// the null space of C.
+	// These factors give the pseudo-inverse of K: pinv is C⁺ (n×k), and flat is Z(ZᵀHZ)⁺Zᵀ, with an
+	// orthonormal basis Z of the null space of C.
 	pinv, flat []float64
 	// The last solution, the sizes of the terms in each entry, and scratch of solve.
 	x, terms, rhs, left []float64
@@ -46,8 +47,8 @@ func kktEntry(n int, h, c []float64, i, j int) float64 {
 	return 0
 }
 
-// kktScale returns the diagonal of E. The largest entries of H and of C become one, so that neither
-// hides the other, whatever the units of the objective.
+// kktScale returns the diagonal of E. The largest entries of H and of C become one. So neither
+// hides the other, whatever the unit of the objective.
 func kktScale(n, k int, h, c []float64) []float64 {
 	dim := n + k
 	e, largest := geometricScale(make([]float64, 3*dim), n, k, h, c), make([]float64, dim)
@@ -96,8 +97,8 @@ func largestOfH(n int, h, e []float64) (big float64) {
 }
 
 // newKKTMatrix takes H (n×n) and the rows C (k×n). It factorises unconnected parts of the program
-// one by one, because rounding would connect them. Their units are unrelated, so rounding in one
-// part may be large in the units of another.
+// separately, because rounding would connect them: their units are unrelated, so a rounding error
+// of one part may be large in the units of another.
 func newKKTMatrix(n, k int, h, c []float64) *kktMatrix {
 	first := make([]int, n)
 	connectVariables(first, h, c)
@@ -157,7 +158,8 @@ func (a *kktMatrix) setPart(p *kktMatrix, variables, rows []int) {
 	a.nullity += p.nullity
 }
 
-// cleanProjector sets the rounding in a projector to 0, and free to the lengths of its columns.
+// cleanProjector replaces entries of a projector that are rounding errors by 0. It sets free to the
+// lengths of the projector's columns.
 func cleanProjector(projector, free []float64) {
 	for i, p := range projector {
 		if math.Abs(p) <= projectorTol {
@@ -318,7 +320,8 @@ func (a *kktMatrix) solve(v, y, cz, cy []float64) (outside float64) {
 	outside = max(outsideOf(a.nullX, a.rhs[:n]), outsideOf(a.nullY, a.rhs[n:]))
 	clear(a.x)
 	a.improve()
-	// One correction: the errors of the first solution are relative to its largest entry.
+	// One correction follows, because the errors of the first solution are relative to its largest
+	// entry.
 	copy(a.rhs, a.left)
 	a.improve()
 	floats.MulTo(v, a.x[:n], a.e[:n])
@@ -326,8 +329,8 @@ func (a *kktMatrix) solve(v, y, cz, cy []float64) (outside float64) {
 	return outside
 }
 
-// outsideOf returns the largest entry of a projection of x, relative to the terms that it sums. The
-// projector is zero between entries of different units.
+// outsideOf multiplies x by a projector. It returns the largest entry of the product, relative to
+// the terms that this entry sums. The projector is zero between entries of different units.
 func outsideOf(projector, x []float64) (worst float64) {
 	n := len(x)
 	for i := range n {
@@ -341,8 +344,8 @@ func outsideOf(projector, x []float64) (worst float64) {
 	return worst
 }
 
-// improve adds the solution of smallest norm for the right-hand side rhs to x. It sets left to the
-// remaining residual. The first call sets terms, see share.
+// improve adds to x the solution of smallest norm for the right-hand side rhs. It sets left to the
+// residual that remains. In the first call it also sets terms; see share.
 func (a *kktMatrix) improve() {
 	n, k := a.n, a.k
 	cz, cy := a.rhs[:n], a.rhs[n:]
@@ -389,9 +392,9 @@ func (a *kktMatrix) improve() {
 	floats.Add(a.x[n:], y)
 }
 
-// share is the size of entry i of the last solution relative to its terms, in [0, 1]. Up to
-// rangeTol the entry counts as rounding error. No norm combines entries, because their units
-// differ.
+// share returns the size of entry i of the last solution relative to its terms, in [0, 1]. If it is
+// at most rangeTol, the entry counts as a rounding error. No norm combines entries, because their
+// units differ.
 func (a *kktMatrix) share(i int) float64 {
 	return ratio(math.Abs(a.x[i]), a.terms[i])
 }

@@ -11,11 +11,12 @@ import (
 )
 
 // kktSystem is a solved program: its scaled data, the factor of Q, the working set with its
-// triangle, and the solution. A solver passes it to derivatives. They read nothing else and do not
-// write to it. The next solve overwrites it.
+// triangle, and the solution. The derivatives get the kktSystem from the solver, read nothing else,
+// and do not write to it. The next solve overwrites it.
 type kktSystem struct {
-	// qpShape has four counts: the variables; the rows of G; the rows with two sides, which are the
-	// rows of G and the bounds of the variables; and all rows, which end with the equalities.
+	// qpShape has four counts. They count the variables; the rows of G; the inequalities, which are
+	// the rows of G and the bounds of the variables; and all rows, including the equalities, which
+	// are last.
 	qpShape
 
 	// The problem. Row r is c[r·n:(r+1)·n], scaled by scale[r], a power of two.
@@ -25,10 +26,10 @@ type kktSystem struct {
 	// unit holds the units of the variables in which residuals are compared,
 	// 1/√d_j.
 	unit []float64
-	// twoSided: rows have lower sides, or the variables have bounds. Row r below m then faces one
-	// of its two sides, c z ≤ r. If its scale is negative, that is its lower side. If it turns, it
-	// reads −c z ≤ other, with other = +Inf if there is no other side. under is other + c z, the
-	// slack of that side.
+	// twoSided is true if rows have lower sides, or if the variables have bounds. Row r below m
+	// then faces one of its two sides: its numbers describe this side as c z ≤ r. A negative scale
+	// means that this is the lower side. If the row turns, it reads −c z ≤ other. If there is no
+	// other side, other is +Inf. under is the slack of the other side, other + c z.
 	twoSided      bool
 	other, under  []float64
 	part, rowPart []int // of each variable and of each row, the number of its part
@@ -51,8 +52,8 @@ type kktSystem struct {
 	z, slack, grad []float64 // the solution, r − c z, the gradient of the Lagrangian
 }
 
-// triangle holds rows of the constraints, and the factors M_W = TQ₁ of their m_r. Both have n
-// columns.
+// triangle holds some rows of the constraints and the factors M_W = TQ₁ of their m_r. M_W and Q₁
+// have n columns.
 type triangle struct {
 	w    []int     // the rows, in the order of the factors
 	t    []float64 // lower triangle
@@ -65,7 +66,7 @@ func (f *triangle) clone() triangle {
 	return triangle{w: slices.Clone(f.w), t: slices.Clone(f.t), tinv: slices.Clone(f.tinv), q1: slices.Clone(f.q1)}
 }
 
-// add appends row r, with m_r = row·Q₁ + outside and ‖outside‖² = left.
+// add appends row r. The row's m_r is row·Q₁ + outside, and left is ‖outside‖².
 func (f *triangle) add(r, n int, left float64, row, outside []float64) {
 	k, d := len(f.w), math.Sqrt(left)
 	t, inv := f.t[k*n:k*n+k+1], 1/d
@@ -75,9 +76,10 @@ func (f *triangle) add(r, n int, left float64, row, outside []float64) {
 	f.w = append(f.w, r)
 }
 
-// project splits the row with vector m into its parts within and outside the span of the rows in f:
-// t = Q₁m and w = m − Q₁ᵀt. It returns ‖w‖². dt is scratch. It projects twice if most of m is
-// subtracted, which keeps the rows of Q₁ orthogonal to rounding error (Daniel et al., 1976).
+// project splits m, the vector m_r of a row, into its parts within and outside the span of the rows
+// in f: t = Q₁m and w = m − Q₁ᵀt. It returns ‖w‖². dt is scratch. If the first projection subtracts
+// most of m, project projects a second time. This keeps the rows of Q₁ orthogonal to rounding error
+// (Daniel et al., 1976).
 func (f *triangle) project(m []float64, norm2 float64, t, w, dt []float64) float64 {
 	k, n := len(f.w), len(m)
 	t, dt = t[:k], dt[:k]
@@ -101,9 +103,9 @@ func (f *triangle) project(m []float64, norm2 float64, t, w, dt []float64) float
 	return left
 }
 
-// remove removes the row at place j and restores the triangle by plane rotations. It leaves their
-// cosines and sines in cos and sin, from j on. The direction that Q₁ loses is then in the row of q1
-// after the last one.
+// remove removes the row at place j and restores the triangle by plane rotations. cos and sin
+// receive the cosines and sines of the rotations, from entry j on. The direction that Q₁ loses is
+// then in q1, in the row after the last one.
 func (f *triangle) remove(j, n int, cos, sin []float64) {
 	k := len(f.w)
 	for i := j + 1; i < k; i++ {
@@ -171,8 +173,8 @@ const (
 	noEntry     = -2
 )
 
-// onlyEntry returns the column of a row's only entry. It returns manyEntries or noEntry if the row
-// has more or none.
+// onlyEntry returns the column of the only entry of a row. If the row has several entries, it
+// returns manyEntries, and if it has none, noEntry.
 func onlyEntry(row []float64) int {
 	if len(row) > 1 && row[0] != 0 && row[1] != 0 { // the usual case
 		return manyEntries
@@ -203,7 +205,7 @@ func nextEntry(row []float64, j int) int {
 }
 
 // solveKKT replaces (x, y) by the solution of the KKT system with the right-hand side (x, y). The
-// rows are those in f, the working set or a part of it,
+// rows of the system are those in f: the working set, or a part of it,
 //
 //	[Q + proximal term  C_Wᵀ]
 //	[C_W                0   ].
@@ -234,8 +236,8 @@ func (a *kktSystem) rowSize(r int) float64 {
 	return size
 }
 
-// curvature is the size of the objective's second derivatives in part k, in the units of the
-// variables. It is the size of Q, or the ratio of the linear term to z.
+// curvature returns the size of the objective's second derivatives in part k, in the units of the
+// variables. This is the size of Q, or, if larger, the ratio of the linear term to z.
 func (a *kktSystem) curvature(k int) float64 {
 	if !a.shifted {
 		return a.qmax
@@ -283,8 +285,9 @@ func (a *kktSystem) sideChange(t *QPGrad, r int) (lo, hi float64) {
 	return lo, hi
 }
 
-// place returns the block of t that holds constraint row r, nil for a bound of a variable. It also
-// returns the right-hand side of the side that the row faces, and the row's index in both.
+// place returns the block of t that holds constraint row r, or nil for a bound of a variable. It
+// also returns the block of the right-hand side that the row faces, and the index of the row in
+// both blocks.
 func (a *kktSystem) place(t *QPGrad, r int) (m *mat.Dense, rhs []float64, at int) {
 	switch {
 	case r >= a.m:
@@ -296,9 +299,9 @@ func (a *kktSystem) place(t *QPGrad, r int) (m *mat.Dense, rhs []float64, at int
 	return t.matrix(in), t.vector(side), at
 }
 
-// inputs returns the blocks of the data that hold row r: its matrix, and its right-hand side on the
-// side that it faces. It also returns the row's index there. A row with equal sides faces the side
-// that its multiplier selects.
+// inputs returns the two blocks of the data that hold row r: the matrix, and the right-hand side of
+// the side that the row faces. It also returns the row's index in these blocks. A row with equal
+// sides faces the side that its multiplier selects.
 func (a *kktSystem) inputs(r int) (matrix, side QPInput, at int) {
 	lower := a.scale[r] < 0
 	if a.equality(r) {
@@ -325,8 +328,8 @@ func (a *kktSystem) placeOut(lambda, nu []float64, r int) (out []float64, at int
 	return nu, r - a.m
 }
 
-// leavesEmpty reports whether row r is a row of zeros in which neither the direction t nor the
-// wanted outputs take part.
+// leavesEmpty reports whether row r is a row of zeros that does not matter: the direction t is zero
+// in it, and its multiplier is not a wanted output.
 func (a *kktSystem) leavesEmpty(r int, dlambda, dnu []float64, t *QPGrad) bool {
 	if out, _ := a.placeOut(dlambda, dnu, r); a.single[r] != noEntry || out != nil {
 		return false

@@ -70,8 +70,8 @@ func (d *qpDerivative) prepare() {
 	}
 }
 
-// uniquePrimal reports whether the minimiser is unique: Q must be positive definite on the null
-// space of the derivative's rows. Q + ρCᵀC is then definite everywhere.
+// uniquePrimal reports whether the minimiser is unique. It is unique if Q is positive definite on
+// the null space of the derivative's rows C. The test is that Q + ρCᵀC is definite everywhere.
 func (d *qpDerivative) uniquePrimal() bool {
 	a := d.sys
 	n := a.n
@@ -107,11 +107,12 @@ func (d *qpDerivative) uniquePrimal() bool {
 	return s*s > pivotTol
 }
 
-// blockOutside returns the part of an input's ∇g outside the range: the entries of the null vectors
-// at the variables and rows in which ∇g is not zero. A change of entry j of row r enters as λ_r in
-// variable j and as z_j in row r, each in its own unit. For G and A, blockOutside also measures how
-// far the derivative of the last solution (v, y) changes with a null vector that is added to it,
-// see [kktMatrix.parts]: by v in a row that depends on others, and by y_r if a variable is free.
+// blockOutside measures the part of an input's ∇g that is outside the range. It returns the largest
+// entry of the null vectors at the variables and rows in which ∇g is not zero. A change of entry j
+// of row r enters variable j as λ_r, and row r as z_j, each in its own unit. For G and A,
+// blockOutside also measures how far the derivative of the last solution (v, y) changes if a null
+// vector is added to the solution; see [kktMatrix.parts]. The derivative changes by v in a row that
+// depends on others, and by y_r if a variable is free.
 func (a *kktMatrix) blockOutside(d *qpDerivative, in QPInput) float64 {
 	set := d.sys
 	n := a.n
@@ -142,11 +143,11 @@ func (a *kktMatrix) blockOutside(d *qpDerivative, in QPInput) float64 {
 }
 
 // parts measures how far a change Ċ of the rows C, k×n, separates rows that depend on each other.
-// It returns the share of the wanted outputs (x, λ and ν; rows below m have a λ) in K⁺K̇ times a
-// null vector. The changed matrix determines how much of that vector is in the solution. If
-// multipliers and z vanish, the range condition does not show this. For example, let one of two
-// rows (1, 0)z = 0 depend on the other. After one of them changes to (1, ε), they determine all of
-// z ∈ R².
+// It multiplies K⁺K̇ by null vectors, and returns the largest share of the wanted outputs in the
+// product. The outputs are x, λ and ν; rows below m have a λ. The changed matrix determines which
+// multiple of the null vector is in the solution. If multipliers and z vanish, the range condition
+// does not show this. For example, let one of two rows (1, 0)z = 0 depend on the other. If one of
+// them changes to (1, ε), the two determine all of z ∈ R².
 func (a *kktMatrix) parts(c []float64, rows []int, m int, wanted [3]bool) float64 {
 	worst := 0.0
 	a.changedNulls(c, func(change []float64) {
@@ -169,8 +170,8 @@ func (a *kktMatrix) parts(c []float64, rows []int, m int, wanted [3]bool) float6
 }
 
 // partsLater reports whether a change of the rows separates them while the last solution (ż, ẏ)
-// moves. They may agree only to first order. For example, of two rows z₁ = 1 the second changes to
-// z₁ + εz₂ = 1. It agrees with the first while z₂ = 0.
+// moves. Rows may agree at the solution, but not along its movement. For example, let the second of
+// two rows z₁ = 1 change to z₁ + εz₂ = 1. The rows agree only while z₂ = 0.
 func (a *kktMatrix) partsLater(c []float64) (parts bool) {
 	n := a.n
 	moves := [2]bool{a.moves(0, n), a.moves(n, n+a.k)}
@@ -180,9 +181,9 @@ func (a *kktMatrix) partsLater(c []float64) (parts bool) {
 	return parts
 }
 
-// changedNulls calls f with K̇ times null vectors, of variables and of rows, that span all of them,
-// for a change Ċ of the rows. Entries within rangeTol of their terms are set to zero. It does not
-// call f with zeros alone.
+// changedNulls calls f with products of K̇ and null vectors, for a change Ċ of the rows. The null
+// vectors, of variables and of rows, span all null vectors. Entries of a product within rangeTol of
+// their terms are set to zero. If all entries are zero, changedNulls does not call f.
 func (a *kktMatrix) changedNulls(c []float64, f func(change []float64)) {
 	n, k := a.n, a.k
 	scaled := make([]float64, len(c))
@@ -220,8 +221,8 @@ func (a *kktMatrix) changedNulls(c []float64, f func(change []float64)) {
 	}
 }
 
-// outputFree returns the part of an output that is not unique, which is its entries in the null
-// vectors.
+// outputFree returns the largest entry of the null vectors in an output. This is the part of the
+// output that is not unique.
 func (a *kktMatrix) outputFree(d *qpDerivative, out QPOutput) float64 {
 	if out == OutputZ {
 		return dense.Largest(a.free[:a.n])

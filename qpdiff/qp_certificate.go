@@ -9,8 +9,8 @@ import (
 )
 
 // provesInfeasible reports whether row r minus the combination a.y of the working set proves that
-// the program has no feasible point. A feasible point would satisfy ρᵀz ≤ β (= β for an equality)
-// with β < 0 and ρ = 0 up to rounding.
+// the program has no feasible point. Row and combination together require ρᵀz ≤ β, or ρᵀz = β if r
+// is an equality. No point satisfies this if β < 0 and ρ = 0 up to rounding.
 func (a *activeSet) provesInfeasible(r int) bool {
 	for pass := range 2 {
 		big := math.Sqrt(a.mnorm[r])
@@ -40,7 +40,7 @@ func (a *activeSet) provesInfeasible(r int) bool {
 	return false
 }
 
-// correctRay adds a combination of the working set to a.y: the one nearest to rho. It overwrites
+// correctRay adds to a.y the combination of the working set that is nearest to rho. It overwrites
 // rho.
 func (a *activeSet) correctRay(rho []float64) {
 	k, n := len(a.w), a.n
@@ -53,8 +53,8 @@ func (a *activeSet) correctRay(rho []float64) {
 	floats.Add(a.y[:k], dy)
 }
 
-// rayError returns the largest entry of ρ in the units of the variables, relative to the largest
-// term in the sums of ρ's entries.
+// rayError returns the largest entry of ρ relative to the largest term in the sums of all entries
+// of ρ. Entries and terms are in the units of the variables.
 func (a *activeSet) rayError(r int, rho []float64) float64 {
 	left, term := 0.0, 0.0
 	for j, v := range rho {
@@ -68,9 +68,9 @@ func (a *activeSet) rayError(r int, rho []float64) float64 {
 	return ratio(left, term)
 }
 
-// ray returns ρ = c_r − Σ yᵢ c_wᵢ and β = r_r − Σ yᵢ r_wᵢ. size bounds |β| without cancellation.
-// For size each yᵢm_wᵢ counts as much as the largest one, because a small one may consist of
-// rounding errors of the largest.
+// ray returns ρ = c_r − Σ yᵢ c_wᵢ and β = r_r − Σ yᵢ r_wᵢ. size bounds the terms of β. In this
+// bound each yᵢm_wᵢ counts as much as the largest one, because a small one may consist of rounding
+// errors of the largest.
 func (a *activeSet) ray(r int) (rho []float64, beta, size float64) {
 	rho = a.work
 	copy(rho, a.crow(r))
@@ -91,9 +91,9 @@ func (a *activeSet) ray(r int) (rho []float64, beta, size float64) {
 	return rho, beta, size * big
 }
 
-// provesNonconvex sets the direction of negative curvature that the factor found at row bad. It
-// reports whether the entries of Q give this direction negative curvature beyond the rounding of
-// the sum.
+// provesNonconvex computes the direction of negative curvature that the factorisation found at row
+// bad, and writes it to the certificate. It reports whether the curvature zᵀQz along this direction
+// is negative beyond the rounding error of the sum.
 func (a *activeSet) provesNonconvex(s *qpReport, bad int) bool {
 	n := a.n
 	v := dense.Zeros(s.Certificate.Z, n)
@@ -145,8 +145,8 @@ func (a *activeSet) certifyInfeasible(s *qpReport, r int) {
 	}
 }
 
-// provesUnbounded reports whether the last proximal step proves that the program is unbounded. In
-// one part of the program it must be a direction along which the objective falls without bound.
+// provesUnbounded reports whether the last proximal step proves that the program is unbounded. It
+// does if, in some part of the program, the objective falls without bound along the step.
 func (a *activeSet) provesUnbounded(s *qpReport) bool {
 	n, d := a.n, a.dz
 	for k := range a.parts {
@@ -197,10 +197,11 @@ func (a *activeSet) provesUnbounded(s *qpReport) bool {
 	return false
 }
 
-// alongRay moves z along the direction of the next proximal step, in which the objective is nearly
-// flat, to the first row. It does so in each part that has not converged, and reports whether it
-// met a row. It is needed if the slope is small compared with P, because the steps themselves are
-// then too short. It needs grad and slack as measure leaves them.
+// alongRay moves z along the direction of the next proximal step until it meets a row. It moves
+// each part of z that has not converged and in which the objective is nearly flat along the
+// direction. It reports whether it met a row. If the slope is small compared with P, the proximal
+// steps are too short and alongRay replaces them. alongRay needs grad and slack as measure leaves
+// them.
 func (a *activeSet) alongRay() (some bool) {
 	d := a.dz
 	floats.ScaleTo(d, -1, a.grad)
@@ -218,8 +219,8 @@ func (a *activeSet) alongRay() (some bool) {
 	return some
 }
 
-// firstRow returns the distance to the first row along d in part k. It returns 0 if the objective
-// is not nearly flat along d.
+// firstRow returns the distance along d, in part k, to the first row. If the objective is not
+// nearly flat along d, it returns 0.
 func (a *activeSet) firstRow(d []float64, k int) float64 {
 	n := a.n
 	size, curved := 0.0, 0.0

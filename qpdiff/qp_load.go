@@ -12,8 +12,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// load copies q. It scales rows by powers of two to a norm near one, which changes no bit of the
-// mantissas. It notes which parts equal the last program's.
+// load copies q. It scales rows to a norm near one. The scales are powers of two, so no bit of the
+// mantissas changes. load notes which parts are equal to those of the last program.
 func (a *activeSet) load(q *QP) error {
 	shape, err := q.shape()
 	if err != nil {
@@ -41,8 +41,8 @@ func (a *activeSet) load(q *QP) error {
 		a.findParts()
 		a.bounds = !slices.ContainsFunc(a.single[:a.rows], func(j int) bool { return j < 0 })
 	}
-	// A shifted factor depends on the units of the variables and the weight of the proximal term,
-	// which the rows determine.
+	// A shifted factor also depends on the units of the variables and on the weight of the proximal
+	// term. The rows determine both.
 	if !a.loaded || !sameQ || !sameRows && a.shifted {
 		a.loaded, a.factored = true, false
 	}
@@ -75,8 +75,8 @@ func (a *activeSet) loadRows(q *QP) (same bool, err error) {
 	return same, nil
 }
 
-// findParts finds the parts of the program, and the part of each variable and each row. A row of
-// zeros belongs to no part, and is assigned to the first.
+// findParts finds the parts of the program, and the part to which each variable and each row
+// belongs. A row of zeros belongs to no part, and is assigned to the first.
 func (a *activeSet) findParts() {
 	n := a.n
 	a.part, a.rowPart, a.byPart = dense.Grow(a.part, n), dense.Grow(a.rowPart, a.rows), dense.Grow(a.byPart, n)
@@ -101,8 +101,8 @@ func (a *activeSet) findParts() {
 	}
 }
 
-// numberParts numbers the parts of variables and of rows. Before, each part of variables has the
-// name of its first variable.
+// numberParts numbers the parts, and sets the numbers of the variables and of the rows. Before, the
+// name of a part is its first variable.
 func (a *activeSet) numberParts() {
 	next := 0
 	for j, first := range a.part { // the first variable of a part comes before the others
@@ -281,7 +281,8 @@ func (a *activeSet) checkSides(r int, lo, hi float64) error {
 	return check.ArgErrorf("QP."+lower.String(), ErrDomain, "give a lower side that is at most the upper one", "holds %v at index %d, above the %v in %v", lo, i, hi, upper)
 }
 
-// switchOff removes row r, which is no longer a constraint, from the first guess of the next solve.
+// switchOff removes row r, which is no longer a constraint, from the initial working set of the
+// next solve.
 func (a *activeSet) switchOff(r int) {
 	if i := a.at[r]; i >= 0 {
 		a.w = slices.Delete(a.w, i, i+1)
@@ -302,7 +303,7 @@ func (a *activeSet) names(r int) (rows, right string) {
 }
 
 // oddRight sets the right-hand side v of row r, at index i, if v is infinite or too small. It
-// reports a v that cannot be used.
+// returns an error if v cannot be used.
 func (a *activeSet) oddRight(r, i int, v float64) error {
 	_, name := a.names(r)
 	switch {
@@ -325,7 +326,7 @@ func underflowing(name string, i int, v float64) error {
 	return check.ArgErrorf(name, ErrNotFinite, "set it to 0, or measure the variables in smaller units", "holds %.3g at index %d, whose ratio to its row underflows", v, i)
 }
 
-// sameRow reports whether row r already has the coefficients src, in a scale that suits the
+// sameRow reports whether row r already has the coefficients src, and whether its scale suits the
 // right-hand side v.
 func (a *activeSet) sameRow(r int, src []float64, v float64) bool {
 	s, dst := a.scale[r], a.crow(r)[:len(src)]
@@ -363,8 +364,8 @@ func (a *activeSet) takeRow(r, i int, g *mat.Dense, src []float64) (err error) {
 	}
 	s := 1.0
 	if norm > 0 {
-		// The power of two that scales norm into [½, 1). Rows' norms and their reciprocals are
-		// normal numbers.
+		// s is the power of two that scales norm into [½, 1). Norms of rows and their reciprocals
+		// are normal numbers.
 		s = math.Float64frombits((2*exponentBias-1)<<mantissaBits - math.Float64bits(norm)&^(1<<mantissaBits-1))
 	}
 	a.scale[r] = s
@@ -379,7 +380,8 @@ const (
 	exponentBias = 1023
 )
 
-// oddNorm is the norm of row i of g, constraint r, if its sum of squares may under- or overflow.
+// oddNorm returns the norm of row i of g, constraint r. It is used if the sum of squares may
+// underflow or overflow.
 func (a *activeSet) oddNorm(r, i int, g *mat.Dense) (float64, error) {
 	var big float64
 	name, _ := a.names(r)

@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// violated reports whether inequality r, outside the working set, is violated by more than
-// rounding. size is the size of z.
+// violated reports whether inequality r, which is outside the working set, is violated by more than
+// its rounding error. size is the size of z.
 func (a *activeSet) violated(r int, size float64) bool {
 	v, bound := -a.slack[r], math.Abs(a.r[r])
 	return v > 0 && a.at[r] < 0 && !a.skip[r] && v > feasTol*bound && (v > feasTol*(bound+size) || v > feasTol*a.slackTerm(r))
@@ -30,9 +30,9 @@ func (a *activeSet) dropNegative() {
 	}
 }
 
-// start makes z the base and builds the working set: the equalities, and a largest independent
-// subset of the last working set's rows. It returns a row that no point can satisfy, as minimise
-// does, or -1.
+// start makes z the base and builds the working set: the equalities, and as many independent rows
+// of the last working set as possible. If no point satisfies some row, start returns this row, as
+// minimise does. Otherwise it returns -1.
 func (a *activeSet) start() int {
 	n := a.n
 	clear(a.skip)
@@ -87,9 +87,9 @@ func (a *activeSet) start() int {
 	return -1
 }
 
-// guessBounds guesses the active bounds if all rows are bounds: those at which a few sweeps of
-// coordinate descent end. The sweeps cost very little, and save most of the changes of the working
-// set.
+// guessBounds guesses the active bounds if all rows are bounds. A few sweeps of coordinate descent
+// determine the guess: the bounds at which the variables end. The sweeps cost very little, and save
+// most changes of the working set.
 func (a *activeSet) guessBounds() {
 	n := a.n
 	if a.rows != a.m || a.m == 0 || a.shifted || !a.bounds {
@@ -154,14 +154,14 @@ func (a *activeSet) findBroken() (worst float64) {
 }
 
 // minimise finds the minimiser of the strictly convex program with the current factor. If the
-// program is infeasible, it returns a row that proves it, with the row's combination of the working
-// set in a.y. Otherwise it returns -1.
+// program is infeasible, minimise returns a row that proves this, and a.y has the combination of
+// the working set that belongs to the row. Otherwise it returns -1.
 func (a *activeSet) minimise() int {
 	if a.byBlocks() {
 		return -1
 	}
-	// One by one, from a working set whose multipliers are not negative. The steps accumulate
-	// rounding, so a fresh solution confirms the end.
+	// Rows now enter one by one, from a working set without negative multipliers. Rounding errors
+	// of the steps accumulate, so the result is confirmed by a fresh solution.
 	for range 5 {
 		for a.multipliers(); a.negative() > 0; a.multipliers() {
 			a.dropNegative()
@@ -178,9 +178,9 @@ func (a *activeSet) minimise() int {
 	return -1
 }
 
-// byBlocks lets all violated rows enter, and all rows with negative multipliers leave. It continues
-// while that makes progress and not too many rows are violated. It reports whether it found the
-// minimiser.
+// byBlocks changes the working set in blocks: all violated rows enter, and all rows with negative
+// multipliers leave. It repeats this while it makes progress and not too many rows are violated. It
+// reports whether it found the minimiser.
 func (a *activeSet) byBlocks() bool {
 	best, patience := math.MaxInt, 3
 	for patience > 0 {
@@ -210,8 +210,9 @@ func (a *activeSet) byBlocks() bool {
 }
 
 // oneByOne lets the most violated row enter until no row is violated. Computing all slacks is
-// expensive. Between two such computations, only the slacks of some rows follow z: those violated
-// by at least a fraction of the largest violation, while one of them is still violated.
+// expensive. Therefore it watches the rows that are violated by at least a fraction of the largest
+// violation. It updates only their slacks until none of them is violated, and then computes all
+// slacks again.
 func (a *activeSet) oneByOne() int {
 	for a.iterations <= a.maxChanges {
 		worst := a.findBroken()
@@ -259,8 +260,8 @@ func (a *activeSet) mostBroken() int {
 }
 
 // satisfy lets the violated row r enter, by the partial steps of Goldfarb and Idnani, which keep
-// the multipliers nonnegative. It returns false if no step satisfies the row. a.y then holds the
-// combination of the working set.
+// the multipliers nonnegative. If no step satisfies the row, satisfy returns false, and a.y holds
+// the row's combination of the working set.
 func (a *activeSet) satisfy(r int) bool {
 	m := a.mrow(r)
 	norm2 := a.mnorm[r]
@@ -307,8 +308,8 @@ func (a *activeSet) satisfy(r int) bool {
 	}
 }
 
-// roundingOf returns the rounding error of the slack of row r, which is the combination a.y of rows
-// of the working set. Each of their slacks is known up to the rounding of its terms.
+// roundingOf returns the rounding error of the slack of row r. The row is the combination a.y of
+// rows of the working set, and the slack of each of these is known up to the rounding of its terms.
 func (a *activeSet) roundingOf(r int) float64 {
 	sum := a.slackTerm(r)
 	for i, s := range a.w {

@@ -2,14 +2,14 @@ package qpdiff
 
 import "slices"
 
-// programPart is a part of the program that is not connected with the others: no entry of Q, G or A
-// connects a variable of it with another part's. Units of different parts are unrelated, so no
-// number of one part is compared with a number of another.
+// programPart is a part of the program that is not connected with the rest: no entry of Q, G or A
+// connects a variable of the part with a variable outside it. Units of different parts are
+// unrelated, so numbers of different parts are not compared.
 type programPart struct {
 	variables []int
-	// psize, zsize and qsize are the sizes of the linear term, of z by the bounds of the rows, and
-	// of Q. They determined weight, which is the proximal term's. before is the weight before the
-	// last change.
+	// psize is the size of the linear term, zsize the size of z by the bounds of the rows, and
+	// qsize the size of Q. They determined weight, the weight of the proximal term. before is the
+	// weight before its last change.
 	psize, zsize, qsize, weight, before float64
 	// noise bounds the size of the terms of perp.
 	noise float64
@@ -29,8 +29,8 @@ type partResidual struct {
 	own           float64 // the gradient's, each entry among its own terms
 }
 
-// rayResidual holds the sizes of a direction, of p and of Q in a part. It also measures how far the
-// direction is from one along which the objective falls without bound.
+// rayResidual holds the sizes of a direction, of p and of Q in a part. off measures how far the
+// direction is from a direction along which the objective falls without bound.
 type rayResidual struct {
 	big, pmax, qmax, off float64
 }

@@ -9,8 +9,8 @@ import (
 )
 
 // measure computes the residuals at (z, λ). It leaves the gradient of the Lagrangian in a.grad and
-// the slacks in a.slack. Unless it is thorough, it ignores terms that cancel in Qz or C_Wᵀλ, and
-// Relative may be too large.
+// the slacks in a.slack. If thorough is false, measure ignores terms that cancel in Qz or C_Wᵀλ,
+// and Relative may be too large.
 func (a *activeSet) measure(s *qpReport, thorough bool) {
 	n := a.n
 	res := &s.Residual
@@ -106,7 +106,7 @@ func (a *activeSet) compare(res *KKTResidual, terms []float64) {
 	}
 }
 
-// checkSizes sets the relative residual of part k if sizes in it are 0 or may underflow or
+// checkSizes sets the relative residual of part k if a size in the part is 0 or may underflow or
 // overflow.
 func (a *activeSet) checkSizes(k int) {
 	p := &a.parts[k]
@@ -121,8 +121,8 @@ func (a *activeSet) checkSizes(k int) {
 	}
 }
 
-// besideLarger reports whether the loss of part p by underflow is negligible compared with another
-// part of the program, whose sizes do not underflow.
+// besideLarger reports whether the digits that part p loses to underflow are negligible compared
+// with another part of the program, whose sizes do not underflow.
 func (a *activeSet) besideLarger(p *programPart) bool {
 	for k := range a.parts {
 		o := &a.parts[k]
@@ -133,9 +133,9 @@ func (a *activeSet) besideLarger(p *programPart) bool {
 	return false
 }
 
-// ownRatio is the relative residual of part k if products in it underflow. Two rules then differ.
-// The remainder of the gradient after an underflow does not count as an error. The rows with a
-// multiplier replace the duality gap.
+// ownRatio returns the relative residual of part k if products in it underflow. It differs from the
+// usual one in two ways. The remainder of the gradient after an underflow does not count as an
+// error. The rows with a multiplier are used instead of the duality gap.
 func (a *activeSet) ownRatio(k int) float64 {
 	p := &a.parts[k]
 	relative := p.primal
@@ -151,15 +151,15 @@ func (a *activeSet) ownRatio(k int) float64 {
 	return relative
 }
 
-// representable reports whether a relative residual can be relative to the size v. It checks v, and
-// scaled, the same size in other units.
+// representable reports whether a residual can be divided by the size v. It checks v, and also
+// scaled, which is v in other units.
 func representable(v, scaled float64) bool {
 	return v == 0 || v >= underflow && scaled >= underflow && dense.Finite(scaled)
 }
 
-// violation computes the largest violation of a row, and in each part the largest one relative to
-// the size of its row's terms. It returns the sum of the violations. It needs the slacks, and the
-// largest entry of z in each part.
+// violation computes the largest violation of a row. For each part it also computes the largest
+// violation relative to the terms of the violated row. It returns the sum of the violations. It
+// needs the slacks, and the largest entry of z in each part.
 func (a *activeSet) violation(res *KKTResidual) (sum float64) {
 	a.loosest = 0
 	m, two := a.m, a.twoSided
@@ -187,11 +187,11 @@ func (a *activeSet) violation(res *KKTResidual) (sum float64) {
 	return sum
 }
 
-// looseRows returns the largest violation of a row that exceeds tol of the row's own terms, or 0.
-// It is relative to the row's own terms plus the largest value that the row can have at z, or at
-// the minimiser without rows, in the metric of the factor. If z is 0, that minimiser measures the
-// rounding. Units do not change these measures. In the units of the residual, a row may be violated
-// by all of its terms without notice.
+// looseRows returns the largest violation of a row that exceeds tol of the row's own terms, or 0 if
+// there is none. The violation is relative to the sum of two sizes: the row's own terms, and the
+// largest value of the row at z or at the minimiser without rows, in the metric of the factor. That
+// minimiser measures the rounding error if z is 0. Units do not change these measures. In the units
+// of the residual, by contrast, a row could be violated by all of its terms without notice.
 func (a *activeSet) looseRows(tol float64) (worst float64) {
 	if a.loosest <= tol {
 		return 0 // the usual case
@@ -227,7 +227,7 @@ func (a *activeSet) ownTerm(r int, right float64) float64 {
 	return own
 }
 
-// ratio is v/of. It returns 0 for 0/0, because a violation of 0 is none.
+// ratio returns v/of. It returns 0 for 0/0, because a residual of 0 is no violation.
 func ratio(v, of float64) float64 {
 	if v == 0 {
 		return 0
@@ -235,11 +235,11 @@ func ratio(v, of float64) float64 {
 	return v / of
 }
 
-// gradientRatio is the gradient of the Lagrangian of a part, relative to its terms. If Q is
-// definite, it is relative to the part's largest term. Otherwise the terms of other variables may
-// be many decades larger, and proximal steps reach one variable after the other. Each variable is
-// then compared with its own terms, or with the terms whose rounding errors it shares through its
-// row of Q or through rows with several entries.
+// gradientRatio returns the gradient of the Lagrangian of a part, relative to its terms. If Q is
+// definite, the largest term of the part is the reference. Otherwise the terms of other variables
+// may be many decades larger, and proximal steps reach one variable after the other. Each variable
+// is then compared with its own terms, or with the terms whose rounding errors reach it. These are
+// terms in its row of Q, or in rows with several entries.
 func (a *activeSet) gradientRatio(p *programPart, terms []float64) (relative float64) {
 	if !a.shifted {
 		return ratio(p.gradient, p.dual)
@@ -252,8 +252,9 @@ func (a *activeSet) gradientRatio(p *programPart, terms []float64) (relative flo
 	return relative
 }
 
-// ownResidual returns the largest entry of the gradient of the Lagrangian, each relative to its own
-// terms. It also does so for each part. It must be called after measure.
+// ownResidual computes the ratio of each entry of the Lagrangian's gradient to its own terms. It
+// returns the largest ratio, and sets the largest ratio of each part. It must be called after
+// measure.
 func (a *activeSet) ownResidual() (own float64) {
 	terms := a.work2
 	a.products(terms)
@@ -268,10 +269,10 @@ func (a *activeSet) ownResidual() (own float64) {
 	return own
 }
 
-// hiddenResidual returns the largest ratio of an entry of the Lagrangian's gradient, or of a row's
-// violation, to its own terms. It returns 0 if none is above hiddenTol. It ignores entries up to
-// converged in the units of the residual, because rounding of other terms causes them. It must be
-// called after measure.
+// hiddenResidual returns the largest ratio to its own terms of an entry of the Lagrangian's
+// gradient, or of a row's violation. If no ratio is above hiddenTol, it returns 0. It ignores
+// entries that are at most converged in the units of the residual, because rounding of other terms
+// causes these. It must be called after measure.
 func (a *activeSet) hiddenResidual() (worst float64) {
 	if a.ownResidual() > hiddenTol {
 		worst = a.hiddenGradient()
@@ -331,8 +332,8 @@ func (a *activeSet) couple() {
 	}
 }
 
-// products adds the products in the sums Qz and C_Wᵀλ to the terms, which are maxima, because the
-// sums may hide them. Of each part the largest one counts.
+// products adds the products in the sums Qz and C_Wᵀλ to the terms, because the sums may cancel and
+// hide them. The terms are maxima: only the largest product of each part counts.
 func (a *activeSet) products(terms []float64) {
 	z := a.z[:a.n]
 	for i, most := range terms {
@@ -353,9 +354,10 @@ func (a *activeSet) products(terms []float64) {
 	}
 }
 
-// refine corrects (z, λ) on the working set by Newton steps on the program's own KKT system, with
-// the factor of the shifted one, while the residual falls. It sets multipliers that turn negative
-// or underflow to zero, because proximal steps let the multipliers of rows that hold nothing decay.
+// refine corrects (z, λ) on the working set by Newton steps, as long as the residual falls. The
+// steps solve the KKT system of the program itself, with the factor of the shifted system. refine
+// sets multipliers that turn negative or underflow to zero. Proximal steps let the multipliers of
+// rows that hold nothing decay to such values.
 func (a *activeSet) refine(s *qpReport) {
 	for i, v := range a.lam[:len(a.w)] {
 		if i >= a.eq && v < 0 || math.Abs(v) < dense.SmallestNormal {
@@ -382,8 +384,9 @@ func (a *activeSet) refine(s *qpReport) {
 	a.refineOwn(s)
 }
 
-// refineOwn continues the corrections while a variable's gradient is large among its own terms and
-// they halve it. Multipliers that are small compared with the terms of other variables need that.
+// refineOwn continues the corrections while some variable's gradient is large among its own terms
+// and each correction halves it. Multipliers that are small compared with the terms of other
+// variables need these corrections.
 func (a *activeSet) refineOwn(s *qpReport) {
 	if !a.shifted && !a.coarse {
 		return

@@ -10,12 +10,12 @@ import (
 )
 
 // geometricScale returns the diagonal of E for which the logarithms of the entries of EKE are
-// nearest to zero, by least squares (Curtis and Reid, 1972). Units of the objective, rows and
-// variables do not change that matrix. The largest entries of rows alone would not determine it: in
+// nearest to zero, by least squares (Curtis and Reid, 1972). EKE does not depend on the units of
+// the objective, rows and variables. The largest entries of rows alone would not determine E: in
 // the rows (1, u) and (0, 1) they are one for every u ≤ 1. Only the diagonal of H counts, because
 // it bounds the other entries. Entries that are negligible in their row and in their column do not
-// count, because the logarithm of one of them would outweigh all others. work has three times as
-// many entries as E.
+// count, because one very negative logarithm would outweigh all other logarithms. work has three
+// times as many entries as E.
 func geometricScale(work []float64, n, k int, h, c []float64) []float64 {
 	dim := n + k
 	clear(work)
@@ -39,10 +39,11 @@ func geometricScale(work []float64, n, k int, h, c []float64) []float64 {
 	return e
 }
 
-// withoutTiny returns c without its negligible entries, or nil if there are none. They are
-// negligible compared with the largest entries of their row and of their column, in scales with the
-// logarithms e. It removes only the tiniest entries. Others that are much larger may seem tiny only
-// because of them, so the next scales decide. work has as many entries as e.
+// withoutTiny returns c without its negligible entries, or nil if there are none. An entry is
+// negligible if it is tiny compared with the largest entries of its row and of its column, in
+// scales with the logarithms e. withoutTiny removes only the tiniest entries. Much larger entries
+// may seem tiny only because of these, and are judged in the next scales. work has as many entries
+// as e.
 func withoutTiny(e, work []float64, n, k int, h, c []float64) (fewer []float64) {
 	scaled := func(i, j int) float64 { return math.Log2(math.Abs(c[i*n+j])) + e[n+i] + e[j] }
 	least, largest := math.Inf(1), math.Inf(-1)
@@ -154,10 +155,10 @@ func geometricSweep(e, sum, count []float64, n, k int, c []float64) (step float6
 	return step
 }
 
-// equilibrate chooses the scales of the variables and the rows. In each part of the program the
-// largest entries of all rows and columns of Q and the constraints are then near one (Ruiz, 2001).
-// Next it chooses the weights of the proximal term. Rows with a single entry do not count, because
-// a bound fits any scale of its variable.
+// equilibrate chooses the scales of the variables and the rows, so that the largest entries of all
+// rows and columns of Q and of the constraints are near one in each part of the program (Ruiz,
+// 2001). Then it chooses the weights of the proximal term. Rows with a single entry do not count,
+// because a bound fits any scale of its variable.
 func (a *activeSet) equilibrate() {
 	n := a.n
 	sigma, rho := a.unit, a.slack
@@ -187,11 +188,12 @@ func (a *activeSet) equilibrate() {
 	a.chooseWeights()
 }
 
-// findLone marks the rows with one entry compared with which all others are negligible, in the
-// units of the variables that the other rows and Q give. Such a row is a bound up to rounding. Its
-// large entry would otherwise determine its variable's unit, in which everything else about the
-// variable is negligible. findLone returns the coefficients with zeros in place of these rows, or
-// nil if there are none. e are the scales that all rows give.
+// findLone marks the rows with one entry that makes all their other entries negligible. It compares
+// the entries in the units of the variables that Q and the other rows give. Such a row is a bound
+// up to rounding. Its large entry would otherwise determine the unit of its variable, and
+// everything else about the variable would be negligible in this unit. findLone returns the
+// coefficients with zeros in place of the marked rows, or nil if there are none. e has the scales
+// that all rows give.
 func (a *activeSet) findLone(e []float64) (c []float64) {
 	clear(a.lone)
 	if !a.suspects(a.c, e) {
@@ -207,8 +209,8 @@ func (a *activeSet) findLone(e []float64) (c []float64) {
 		}
 		e = geometricScale(work, n, a.rows, a.q, c)
 	}
-	// The remaining rows have to agree on the units, and P must not consist of one variable alone
-	// in them.
+	// The remaining rows must agree on the units. In these units, P must not consist of one
+	// variable alone.
 	if spread(n, a.rows, c, e) > clearUnits || spread(n, 1, a.p, append(e[:n:n], 1)) > clearUnits {
 		clear(a.lone)
 		return nil
@@ -219,8 +221,8 @@ func (a *activeSet) findLone(e []float64) (c []float64) {
 	return c
 }
 
-// keepLone unmarks rows whose variables the other rows, c in scales e, do not relate, and copies
-// these rows to c. It reports whether any row is still marked.
+// keepLone unmarks marked rows whose variables are not related by the other rows, which are c in
+// the scales e. It copies these rows to c. It reports whether any row is still marked.
 func (a *activeSet) keepLone(c, e []float64) (some bool) {
 	n, part := a.n, make([]int, a.n)
 	connectVariables(part, a.q, c)
@@ -243,8 +245,8 @@ func (a *activeSet) keepLone(c, e []float64) (some bool) {
 	return some
 }
 
-// votes returns a number for each variable: how many numbers agree on its unit, minus twice the
-// lone rows with their largest entry there.
+// votes returns a number for each variable: the number of entries that agree on its unit, minus
+// twice the number of lone rows whose largest entry belongs to the variable.
 func (a *activeSet) votes(c, e []float64) []int {
 	n := a.n
 	votes := make([]int, n)
@@ -271,9 +273,10 @@ func (a *activeSet) votes(c, e []float64) []int {
 	return votes
 }
 
-// suspects marks the rows of c that may be lone, and reports whether there are any. They have one
-// entry far above their others. Of such rows it marks only those with the largest such entries. The
-// others may result from these, because an entry moves the scales of its row and its column.
+// suspects marks the rows of c that may be lone, and reports whether there are any. Such a row has
+// one entry far above its other entries. suspects marks only the rows in which this excess is
+// largest. The excess of other rows may result from these rows, because an entry moves the scales
+// of its row and of its column.
 func (a *activeSet) suspects(c, e []float64) (some bool) {
 	n, most := a.n, 0.0
 	size := func(r int) (bits float64) {

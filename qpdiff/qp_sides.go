@@ -6,12 +6,12 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// This file holds the rules of derivatives for rows with equal sides. They are equalities, which a
-// multiplier holds to one of their sides. Without a multiplier they have a kink in their sides, and
-// in nothing else.
+// This file has the rules of derivatives for rows with equal sides. These rows are equalities, and
+// the sign of the multiplier selects the side that holds the row. If the multiplier is zero, the
+// solution has a kink in the two sides, and in nothing else.
 
-// sidesPart reports whether no derivative in the sides in exists, because one of them belongs to a
-// row with equal sides and no multiplier.
+// sidesPart reports whether the derivatives in the block in do not exist, because in has a side of
+// a row with equal sides and no multiplier.
 func (d *qpDerivative) sidesPart(in QPInput) bool {
 	return slices.ContainsFunc(d.even, func(r int) bool {
 		_, side, _ := d.sys.inputs(r)
@@ -19,8 +19,8 @@ func (d *qpDerivative) sidesPart(in QPInput) bool {
 	})
 }
 
-// movedApart lists rows with equal sides and no multiplier: those whose sides the direction t moves
-// by different amounts.
+// movedApart lists the rows with equal sides and no multiplier whose two sides the direction t
+// moves by different amounts.
 func (d *qpDerivative) movedApart(t *QPGrad) (rows []int) {
 	for _, r := range d.even {
 		if lo, hi := d.sys.sideChange(t, r); lo != hi {
@@ -30,8 +30,8 @@ func (d *qpDerivative) movedApart(t *QPGrad) (rows []int) {
 	return rows
 }
 
-// partSides sets lo and hi to the sides of the rows apart in the program of the directional
-// derivative.
+// partSides sets lo and hi to the sides of the rows that movedApart lists, for the program of the
+// directional derivative.
 func (d *qpDerivative) partSides(t *QPGrad, apart []int, lo, hi []float64) {
 	a := d.sys
 	for i, r := range apart {

@@ -38,8 +38,8 @@ func (a *activeSet) solve(s *qpReport, tol float64, maxChanges int) Status {
 	return status
 }
 
-// factorised makes sure that there is a factor of Q. It is shifted if Q is not safely positive
-// definite.
+// factorised computes a factor of Q unless there is one already. If Q is not safely positive
+// definite, the factor is shifted by the proximal term.
 func (a *activeSet) factorised(s *qpReport) Status {
 	if a.factored {
 		if !a.stale() {
@@ -68,7 +68,8 @@ func (a *activeSet) factorised(s *qpReport) Status {
 	return Optimal
 }
 
-// definite reports whether the factor of Q belongs to a matrix far enough from singular ones.
+// definite reports whether the factor of Q belongs to a matrix that is far enough from singular
+// ones.
 func (a *activeSet) definite() bool {
 	size := a.work2
 	least := 1.0
@@ -92,7 +93,7 @@ func (a *activeSet) factorShifted() bool {
 	return a.factorWeighted()
 }
 
-// proximalPoint solves the program. If the factor is shifted, it uses steps of the proximal point
+// proximalPoint solves the program. With a shifted factor, it takes steps of the proximal point
 // method.
 func (a *activeSet) proximalPoint(s *qpReport, tol float64) Status {
 	if r := a.contradiction(); r >= 0 {
@@ -191,8 +192,9 @@ func (a *activeSet) contradiction() int {
 
 // progress records the steps of a solve.
 type progress struct {
-	// best and bestOwn are two residuals that later steps have to halve: the relative one, and the
-	// largest of a variable among its own terms. stalled and idle count the steps that did not.
+	// Later steps have to halve two residuals: the relative residual best, and bestOwn, the largest
+	// residual of a variable among its own terms. stalled and idle count the steps that did not
+	// halve them.
 	best, bestOwn float64
 	own           float64 // the residual of the last step among own terms
 	stalled, idle int
@@ -224,8 +226,9 @@ func (a *activeSet) follow(t *progress, relative, tol float64) {
 }
 
 // unbounded returns the status of a program with a direction along which the objective falls
-// without bound. The program is unbounded if some point is feasible. The same method without the
-// linear term finds such a point, the one nearest to the origin in the metric of the factor.
+// without bound. The program is unbounded if it has a feasible point. To find a feasible point, the
+// same method is run without the linear term. It finds the point nearest to the origin in the
+// metric of the factor.
 func (a *activeSet) unbounded(s *qpReport, tol float64) Status {
 	p := a.p
 	a.p = a.oldZ

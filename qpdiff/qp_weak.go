@@ -11,15 +11,16 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// withoutMultiplier lists the inequalities whose slack and multiplier are both negligible. Strict
-// complementarity then fails for the computed multipliers. apart is the smallest singular value of
-// T with its rows scaled to norm one.
+// withoutMultiplier lists the inequalities whose slack and multiplier are both negligible. At
+// these, strict complementarity fails for the computed multipliers. apart is the smallest singular
+// value of T with its rows scaled to norm one.
 //
 // The error of the computed solution is K⁻¹ times the residual of the KKT system, whose entries are
-// known up to the rounding of their terms. For one slack or multiplier that product needs one solve
-// with K, and does not depend on the units of any row or variable. An upper bound by norms avoids
-// the solve for nearly all rows. It uses estimates of the smallest singular values, which can be
-// high by a small factor. Sums of magnitudes instead of norms compensate for that a hundredfold.
+// known up to the rounding of their terms. The error of one slack or multiplier needs one solve
+// with K, and does not depend on the unit of any row or variable. For nearly all rows an upper
+// bound by norms avoids this solve. The bound uses estimates of the smallest singular values, which
+// can be too high by a small factor. It also uses sums of magnitudes instead of norms, which
+// compensate for that a hundredfold.
 func (d *qpDerivative) withoutMultiplier(apart float64) []int {
 	a := d.sys
 	n := a.n
@@ -133,8 +134,8 @@ func (d *qpDerivative) isZero(r int) bool {
 		scale += y * d.rowTerm[i]
 		known += y * math.Abs(a.slack[a.w[i]])
 	}
-	// Twice, because one residual may make all of the error. value is then its own known error, up
-	// to the rounding of K⁻¹.
+	// known is subtracted twice, because one residual may make up all of the error. value is then
+	// this known error itself, up to the rounding of K⁻¹.
 	if !dense.Negligible(value-2*known, scale, 1) {
 		return false
 	}
@@ -152,9 +153,9 @@ func (d *qpDerivative) isZero(r int) bool {
 	return true
 }
 
-// sizeOf returns the size with which the slack of row r, or its multiplier if the row is in the
-// working set, is compared. In norms in the scale of the variables it is |h_r| + ‖c_r‖(‖z‖ +
-// ‖gradTerm‖), or ‖gradTerm‖/‖c_r‖.
+// sizeOf returns the size with which the slack of row r is compared, or the size for its multiplier
+// if the row is in the working set. The size of a slack is |h_r| + ‖c_r‖(‖z‖ + ‖gradTerm‖), and the
+// size of a multiplier is ‖gradTerm‖/‖c_r‖. The norms are in the scale of the variables.
 func (d *qpDerivative) sizeOf(r int) float64 {
 	a := d.sys
 	var c2, z2, g2 float64
@@ -171,9 +172,9 @@ func (d *qpDerivative) sizeOf(r int) float64 {
 }
 
 // flatness estimates the smallest singular value of L with its rows scaled to norm one. It uses one
-// solve whose right-hand side of ±1 makes the solution grow. It sets inv to the inverses of the
-// norms. It is cheaper than [dense.SmallestSingular], but its estimate can be too high by a larger
-// factor.
+// solve, with entries ±1 of the right-hand side that make the solution grow. It sets inv to the
+// inverses of the norms of the rows. flatness is cheaper than [dense.SmallestSingular], but its
+// estimate can be too high by a larger factor.
 func (d *qpDerivative) flatness() float64 {
 	a := d.sys
 	if d.factor == a.factors {
@@ -197,14 +198,14 @@ func (d *qpDerivative) flatness() float64 {
 	return d.flat
 }
 
-// split sorts the active rows without a multiplier. Rows that another choice of the multipliers
-// makes strictly active go to d.spare, and the others to d.weak. There is a choice only if active
-// rows depend on each other, which split reports. The choices are the δ with Σ δ_r c_r = 0 over the
-// active rows, and δ ≥ 0 on the rows in zero. A linear program finds the δ with the most positive
-// entries.
+// split divides the active rows without a multiplier between d.spare and d.weak. d.spare gets the
+// rows that are strictly active for another choice of the multipliers, and d.weak the others. There
+// is such a choice only if active rows depend on each other, which split reports. A choice adds
+// multiples δ with Σ δ_r c_r = 0 over the active rows, and with δ ≥ 0 on the rows in zero. A linear
+// program finds the δ with the most positive entries.
 //
-// If a bad condition hides the rows, all of them are weak, because their dependencies then show
-// nothing.
+// If the condition is so bad that it hides the rows, all of them count as weak, because
+// dependencies then show nothing.
 func (d *qpDerivative) split(zero []int) (dependent bool) {
 	a := d.sys
 	if d.cond > weakCond {
@@ -247,8 +248,8 @@ func (d *qpDerivative) split(zero []int) (dependent bool) {
 	return true
 }
 
-// independent reports whether the given rows, none of which is in the working set, depend neither
-// on it nor on each other.
+// independent reports whether the given rows are independent of each other and of the working set.
+// None of them is in the working set.
 func (d *qpDerivative) independent(rows []int) bool {
 	a := d.sys
 	if len(rows) == 0 {

@@ -20,21 +20,21 @@ type activeSet struct {
 	loaded   bool // the fields of the problem hold the last one loaded
 	factored bool // l belongs to q
 
-	// loosest is the largest violation of a row relative to its own terms, see looseTol. coarse
-	// reports whether a variable's gradient may exceed defaultTol of its own terms.
+	// loosest is the largest violation of a row relative to its own terms; see looseTol. coarse is
+	// true if a variable's gradient may exceed defaultTol of its own terms.
 	loosest  float64
 	coarse   bool
 	weakened bool // the proximal term is weaker than its weight was chosen
-	// With a proximal term, curved holds the largest entry of each row of Q. coupling holds the
-	// largest entry of each column of the rows with several entries. Both are in the units of the
-	// variables.
+	// curved and coupling are used with a proximal term, and are in the units of the variables.
+	// curved has the largest entry of each row of Q. coupling has the largest entry of each column,
+	// over the rows with several entries.
 	curved, coupling []float64
 	logs             []float64 // work of geometricScale
 	lone             []bool    // rows that are bounds up to rounding, see findLone
 	mrows            []float64 // m_r if has[r], likewise mnorm
 	has              []bool
-	// current: t and q1 belong to the rows of w and to the factor. redundant: some equalities
-	// depend on others, so b has to be checked again.
+	// current is true if t and q1 belong to the rows of w and to the factor. redundant is true if
+	// some equalities depend on others, so that b has to be checked again.
 	current, redundant bool
 
 	bounds bool // each row has one entry
@@ -86,7 +86,7 @@ func (a *activeSet) empty() {
 }
 
 // forgetRows drops all values that were computed from the rows with the last factor. It keeps the
-// working set as the next one's starting guess.
+// working set as the initial guess for the next one.
 func (a *activeSet) forgetRows() {
 	clear(a.has)
 	a.current = false
@@ -122,7 +122,7 @@ func (a *activeSet) mrow(r int) []float64 {
 	return m
 }
 
-// combination sets a.y to the y with M_Wᵀy = Q₁ᵀt for the last projected row.
+// combination sets a.y to the solution y of M_Wᵀy = Q₁ᵀt for the last projected row.
 func (a *activeSet) combination() []float64 {
 	k := len(a.w)
 	y := a.y[:k]
@@ -185,8 +185,8 @@ func (a *activeSet) leave(j int) {
 	a.iterations++
 }
 
-// multipliers solves Tᵀλ = g − e for the multipliers of the working set, with e = T⁻¹s_W for the
-// slacks s at the base.
+// multipliers computes the multipliers λ of the working set from Tᵀλ = g − e, with e = T⁻¹s_W. s_W
+// are the slacks at the base.
 func (a *activeSet) multipliers() {
 	a.offsets()
 	k := len(a.w)
@@ -201,7 +201,7 @@ func (a *activeSet) offsets() {
 	a.triangle.forward(a.n, a.e[:k])
 }
 
-// point sets z to the minimiser on the working set, and the slacks of all rows.
+// point sets z to the minimiser on the working set, and sets the slacks of all rows.
 func (a *activeSet) point() {
 	a.move()
 	a.followAll()
@@ -216,7 +216,8 @@ func (a *activeSet) followAll() {
 	}
 }
 
-// move sets z to the minimiser on the working set: base + L⁻ᵀ(u⊥ + Q₁ᵀe), a step from the base.
+// move sets z to the minimiser on the working set. It steps from the base: z = base + L⁻ᵀ(u⊥ +
+// Q₁ᵀe).
 func (a *activeSet) move() {
 	copy(a.step, a.perp)
 	dense.AddRows(a.step, a.e[:len(a.w)], a.q1, a.n)
@@ -231,10 +232,10 @@ func (a *activeSet) followRows(rows []int) {
 	}
 }
 
-// recentre makes z the base, which is also the centre of the proximal term, with the working set
-// and its multipliers. The unconstrained minimiser is then u0 = −L⁻¹∇L + M_Wᵀλ, stored as g = Q₁u0
-// and the part u⊥ orthogonal to Q₁. At a point near the solution u⊥ is small, and so are the
-// rounding errors of the following steps. recentre needs grad and slack as measure leaves them.
+// recentre makes z the base, which is also the centre of the proximal term. It keeps the working
+// set and its multipliers. The unconstrained minimiser is then u0 = −L⁻¹∇L + M_Wᵀλ, stored as g =
+// Q₁u0 and the part u⊥ orthogonal to Q₁. Near the solution u⊥ is small, and so are the rounding
+// errors of the following steps. recentre needs grad and slack as measure leaves them.
 func (a *activeSet) recentre() {
 	n, k := a.n, len(a.w)
 	a.baseHere()
@@ -270,8 +271,8 @@ func (a *activeSet) measureNoise() {
 	}
 }
 
-// rounding is the size of the rounding errors of u in a part: of u itself, and of the step back to
-// z, which makes slacks of the working set differ from 0.
+// rounding returns the size of two rounding errors in a part: of u itself, and of the step from u
+// back to z. These errors make slacks of the working set differ from 0.
 func (a *activeSet) rounding(k int) float64 {
 	sum := 0.0
 	for i, r := range a.w {
@@ -321,9 +322,9 @@ func (a *activeSet) subtractRows(from, x []float64) {
 	}
 }
 
-// A row with two sides faces one of them at a time and is then a row like any other. The two sides
-// are never in the working set together. If the row violates its other side, it turns, which
-// negates its numbers and changes no other bit.
+// A row with two sides faces one of them at a time, and is then a row like any other. Its two sides
+// are never in the working set together. If the row violates the side that it does not face, it
+// turns to this side. Turning negates its numbers and changes no other bit.
 
 // turn makes row r, outside the working set, face its other side.
 func (a *activeSet) turn(r int) {
@@ -341,9 +342,9 @@ func (a *activeSet) turn(r int) {
 	a.baseSlack[r], a.baseUnder[r] = a.baseUnder[r], a.baseSlack[r]
 }
 
-// subtractSides is subtractRows for rows with two sides. It also sets under to the slacks of the
-// sides that rows do not face, and the products of the rows with x. It turns the rows that violate
-// these sides.
+// subtractSides is subtractRows for rows with two sides. It also computes the products of the rows
+// with x, and sets under to the slacks of the sides that the rows do not face. It turns the rows
+// that violate these sides.
 func (a *activeSet) subtractSides(from, under, x []float64) {
 	n, dst := a.n, a.slack[:a.rows]
 	dense.Products(dst[:a.general], a.c, n, x)
@@ -365,8 +366,8 @@ func (a *activeSet) subtractSides(from, under, x []float64) {
 	}
 }
 
-// face turns row r if it has less slack on the side that it does not face. It does not turn a row
-// of the working set, or an equality.
+// face turns row r if its slack is smaller on the side that it does not face. Rows of the working
+// set and equalities are not turned.
 func (a *activeSet) face(r int) {
 	if a.at[r] < 0 && !a.equality(r) {
 		a.turn(r)
@@ -383,8 +384,8 @@ func (a *activeSet) faceNearest() {
 	}
 }
 
-// faces turns row r if its product with z reaches the side that it does not face. It reports
-// whether the row may enter the working set.
+// faces turns row r to the side that it does not face, if the product of the row with z reaches
+// this side. It reports whether the row may enter the working set.
 func (a *activeSet) faces(r int, product float64) bool {
 	if a.at[r] >= 0 {
 		return false
@@ -395,8 +396,8 @@ func (a *activeSet) faces(r int, product float64) bool {
 	return true
 }
 
-// unskip lets rows with two sides enter again that were skipped because of rounding. Equalities
-// that follow from others remain skipped.
+// unskip lets rows with two sides enter the working set again if they were skipped because of
+// rounding. Equalities that follow from other rows remain skipped.
 func (a *activeSet) unskip() {
 	for r := range a.skip[:a.m] {
 		a.skip[r] = a.skip[r] && a.equality(r)

@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// tryZeros sets entries that are 0 at the solution to 0, in each part whose residual falls to at
-// most tol by that.
+// tryZeros sets entries to 0 that are 0 at the solution. It does so in each part whose residual
+// then falls to at most tol.
 func (a *activeSet) tryZeros(s *qpReport, tol float64) {
 	for k := range a.parts {
 		if a.parts[k].relative > converged {
@@ -20,8 +20,8 @@ func (a *activeSet) tryZeros(s *qpReport, tol float64) {
 
 // tryZerosOf tries zeros in part k, and keeps them if the residual falls. It sets z to 0 if 0
 // satisfies the working set. If p vanishes, it sets all multipliers, and the entries of z that Q
-// multiplies, to 0. At a solution without any term these values come only from rounding and from
-// the proximal steps, and no correction removes them.
+// multiplies, to 0. At a solution all of whose terms are 0, such values come only from rounding and
+// from the proximal steps, and corrections do not remove them.
 func (a *activeSet) tryZerosOf(s *qpReport, tol float64, k int) {
 	p, lam := &a.parts[k], a.lam[:len(a.w)]
 	try := func() {
@@ -74,8 +74,9 @@ func (a *activeSet) tryZerosOf(s *qpReport, tol float64, k int) {
 	try()
 }
 
-// tryZeroMultipliers sets multipliers within rounding of 0 to 0, if that removes the variables'
-// gradient among their own terms. Proximal steps let such multipliers decay endlessly.
+// tryZeroMultipliers sets multipliers that are within rounding of 0 to 0. It keeps the zeros if
+// they more than halve the variables' gradient among its own terms. Proximal steps alone would let
+// such multipliers decay without end.
 func (a *activeSet) tryZeroMultipliers(s *qpReport) {
 	lam := a.lam[:len(a.w)]
 	copy(a.oldLam, lam)
@@ -92,8 +93,8 @@ func (a *activeSet) tryZeroMultipliers(s *qpReport) {
 	}
 }
 
-// originFits reports whether 0 satisfies the rows of part k, and lies on its rows of the working
-// set.
+// originFits reports whether z = 0 satisfies the rows of part k, with equality in the rows of the
+// working set.
 func (a *activeSet) originFits(k int) bool {
 	for r, v := range a.r {
 		if a.rowPart[r] == k && !(v >= 0 && (v == 0 || !a.equality(r) && a.at[r] < 0)) {
