@@ -366,8 +366,8 @@ func (a *activeSet) subtractSides(from, under, x []float64) {
 	}
 }
 
-// face turns row r if its slack is smaller on the side that it does not face. Rows of the working
-// set and equalities are not turned.
+// face turns row r to the side that it does not face, on which it has less slack. It turns neither
+// rows of the working set nor equalities.
 func (a *activeSet) face(r int) {
 	if a.at[r] < 0 && !a.equality(r) {
 		a.turn(r)
