@@ -40,7 +40,7 @@ type qpDerivative struct {
 	full *kktMatrix // of the rows in rows, if the matrix may be singular
 	rows []int      // the rows of y, as numbered in activeSet
 	v, y []float64  // the last solution
-	zvz  []float64  // z, v of the last adjoint, and z: its cotangents are sums of their products
+	zvz  []float64  // z, v and z again, with v of the last adjoint, whose cotangents are sums of products of these
 	// Right-hand side and residual.
 	cz, cy, rz, ry []float64
 	qv             []float64        // Qv, in residual

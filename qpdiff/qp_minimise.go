@@ -192,7 +192,7 @@ func (a *activeSet) byBlocks() bool {
 			return true
 		}
 		if len(a.broken) > a.n {
-			break // no more than n can hold with equality, and which of them do is not seen yet
+			break // at most n rows can hold with equality, and it is not clear yet which rows do
 		}
 		if bad < best {
 			best, patience = bad, 3

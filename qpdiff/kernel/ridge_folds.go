@@ -35,7 +35,7 @@ type ridgeFold struct {
 	left   []int   // places of the other rows
 	part   float64 // of the weight, that the rows left have
 	family int
-	own    bool // factor is of the rows left; else a and inv are the Cholesky factor of G_VV
+	own    bool // factor belongs to the rows left; otherwise a and inv are the Cholesky factor of G_VV
 
 	factor     kernelRidgeFactor
 	a, inv     []float64
@@ -49,7 +49,7 @@ type ridgeFamily struct {
 	part        float64
 	factor      kernelRidgeFactor // inverted: G
 	c           []float64         // G·y
-	left, folds float64           // the sums of cubes of the numbers of rows: left, and in the folds
+	left, folds float64           // sums over the folds: the cubes of the numbers of rows left, and of rows in the fold
 	own         bool              // its folds have factors of their own
 }
 
