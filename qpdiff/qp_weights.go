@@ -20,8 +20,8 @@ func (a *activeSet) chooseWeights() {
 		p := &a.parts[k]
 		p.psize, p.zsize = a.sizes(k)
 		if p.weight = p.proximalWeight(p.zsize); p.weight == 0 {
-			// No number in the part has the units of z, so any size of z will do. A power of four
-			// has a square root.
+			// No number in the part has the units of z, so any size of z serves. The weight is a
+			// power of four, which has an exact square root.
 			_, e := math.Frexp(p.psize)
 			p.weight = math.Ldexp(1, e&^1)
 		}
@@ -46,9 +46,9 @@ func (a *activeSet) factorWeighted() bool {
 	return a.factor(0) == a.n
 }
 
-// weaken makes the proximal term weaker in parts that are larger than their bounds imply. If the
-// steps are slow, it also does so in parts that have not converged. It reports whether there are
-// such parts.
+// weaken makes the proximal term weaker in parts whose solution is larger than their bounds imply.
+// If the steps are slow, it also does so in parts that have not converged. It reports whether there
+// are such parts.
 func (a *activeSet) weaken(slow bool) (some bool) {
 	for k := range a.parts {
 		p := &a.parts[k]
@@ -77,8 +77,8 @@ func (a *activeSet) takeBackWeights() {
 	a.factorWeighted()
 }
 
-// stale reports whether the factor's proximal term does not suit P, H and B, or was weakened for
-// another program.
+// stale reports whether the proximal term in the factor does not suit P, H and B, or was weakened
+// for another program.
 func (a *activeSet) stale() bool {
 	if !a.shifted {
 		return false
@@ -93,14 +93,14 @@ func (a *activeSet) stale() bool {
 	return a.weakened
 }
 
-// sizes returns the sizes of the linear term of part k, and of z by the bounds of its rows, in the
-// units of the variables.
+// sizes returns two sizes of part k, in the units of the variables: the size of the linear term,
+// and the size of z that the bounds of the rows imply.
 func (a *activeSet) sizes(k int) (psize, zsize float64) {
 	for _, j := range a.parts[k].variables {
 		psize = max(psize, math.Abs(a.p[j])*a.unit[j])
 	}
 	// least is a lower bound of the size of feasible points. inverse/open is the harmonic mean of
-	// the bounds that 0 satisfies; bounds that represent infinity do not change it.
+	// the bounds that 0 satisfies. Bounds that represent infinity do not change this mean.
 	least, inverse, open := 0.0, 0.0, 0.0
 	counts := func(r int, v float64) bool {
 		return !math.IsInf(v, 1) && a.single[r] != noEntry && a.rowPart[r] == k
