@@ -21,7 +21,7 @@ func (w *tuning) run() (*Tuned, error) {
 	if len(rows) < leastExamples {
 		return nil, args.Bad("Data.Weights", qpdiff.ErrDomain, "give more examples a weight", "are above 0 for %d examples, and tuning needs %d at least", len(rows), leastExamples)
 	}
-	splits := w.Tuner.Splits // all of them: New refuses those with weights of 0 alone on a side
+	splits := w.Tuner.Splits // all of them: New returns an error if all rows of a side have the weight 0
 	if splits == nil {
 		var err error
 		if splits, err = w.splits(rows, w.Folds); err != nil {
@@ -60,8 +60,8 @@ func (w *tuning) run() (*Tuned, error) {
 	return w.out, nil
 }
 
-// stopped returns the results of a search that ctx ended, without another fit. After another error
-// it returns only the error.
+// stopped returns the results of a search that ctx ended, without another fit. If another error
+// ended the search, stopped returns only the error.
 func (w *tuning) stopped(s *tuneSearch, err error) (*Tuned, error) {
 	if s == nil || w.ctx.Err() == nil || !args.Finite(s.best.Loss) {
 		return nil, err
@@ -129,7 +129,7 @@ func (w *tuning) record(s *tuneSearch) {
 }
 
 // finish fits the model and sets all results except the nested estimate. If the learner fails at
-// the best point, on all data or without a warm start, the next best point replaces it.
+// the best point, on all data or without a warm start, the next best point replaces the best point.
 func (w *tuning) finish(s *tuneSearch) error {
 	var err error
 	if w.out.ConstantLoss, err = w.constantLoss(s.splits); err != nil {

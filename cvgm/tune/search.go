@@ -20,32 +20,35 @@ import (
 
 const (
 	looks = 9 // at the CV loss before the first descent, the default included
-	// kinkedLooks replaces it if the loss has kinks. Such a CV loss, for example with a hinge loss,
-	// has hundreds of valleys, and each descent ends in the valley in which it begins.
+	// kinkedLooks is the number of points of the design if the loss has kinks. The CV loss then has
+	// hundreds of valleys, for example with a hinge loss, and each descent ends in the valley in
+	// which it begins.
 	kinkedLooks = 49
-	// tuneTol: a descent ends if a change of each hyperparameter by a factor e would lower the CV
-	// loss by at most this share, to first order.
+	// tuneTol is a share of the CV loss. A descent ends if changes of all hyperparameters by a
+	// factor e would lower the CV loss by at most this share, to first order.
 	tuneTol = 1e-4
-	// descentEvals bounds the evaluations of a descent, for each free kind of hyperparameters. A
-	// descent may become slow along a kink; the pattern search is then faster.
+	// descentEvals bounds the number of evaluations of a descent. The bound is descentEvals for
+	// each free kind of hyperparameters. A descent may become slow along a kink. The pattern search
+	// is then faster.
 	descentEvals = 25
-	// storedStep limits a descent's step in the logarithm of a hyperparameter if there are more
-	// than storedFeatures stored features. At small penalties so many features are active that one
-	// evaluation may take longer than all others together.
+	// storedStep limits the steps of a descent in the logarithm of a hyperparameter, if there are
+	// more than storedFeatures stored features. At small penalties so many features are active that
+	// one evaluation may take longer than all other evaluations together.
 	storedStep     = 3
 	storedFeatures = 1000
 	// firstPattern and lastPattern are the first and the last step of the pattern search, as shares
 	// of the range.
 	firstPattern, lastPattern = .08, .01
-	// nearZero: 0 is tried for a hyperparameter that may vanish if its value is within this share
-	// of its range from the lower bound.
+	// nearZero is the distance from the lower bound, as a share of the range, within which 0 is
+	// tried for a hyperparameter that may vanish.
 	nearZero = .25
-	// apart: a descent may start at a point of the design if it is at least this far from the first
-	// start, as a share of the range of one kind of hyperparameters.
+	// apart is the smallest distance from the first start at which another descent may start. It is
+	// a share of the range of one kind of hyperparameters.
 	apart = .2
 	// sameHyper is the relative change of a hyperparameter that counts as rounding.
 	sameHyper = 1e-14
-	// widthEvals is the number of evaluations by which several widths raise the limit of a search.
+	// widthEvals is the number of evaluations that is added to the limit of a search with several
+	// widths.
 	widthEvals = 300
 )
 
@@ -70,7 +73,7 @@ type tuneSearch struct {
 	tied    bool      // the widths of features are one hyperparameter, or one factor of theirs
 	fits    int       // of all evaluations, also of the parts
 	last    bool      // MaxTime does not end the next evaluation
-	before  int       // evaluations of the search that this one is a part of, and of its other parts
+	before  int       // if this search is a part of another one: the evaluations of that search and of its other parts
 }
 
 // point is a point of the CV loss with its gradient.
@@ -79,7 +82,8 @@ type point struct {
 	loss        float64
 }
 
-// load makes a CV of c. It stops if the context ends, or MaxTime after at least one evaluation.
+// load makes a CV of c. It stops if the context ends. After the first evaluation, it also stops at
+// the end of MaxTime.
 func (w *tuning) load(c cvgm.Config) (*cvgm.CV, error) {
 	ctx := w.ctx
 	if w.evaluations > 0 {
@@ -159,8 +163,9 @@ func (s *tuneSearch) looks(count int) error {
 	return nil
 }
 
-// look returns the loss at a point of the design and writes its gradient, if both are known. It
-// compares points within rounding, because hyperparameters are converted to logarithms and back.
+// look returns the loss at a point of the design and writes the gradient to grad, if both are
+// known. Points that differ only by rounding count as equal, because hyperparameters are converted
+// to logarithms and back.
 func (s *tuneSearch) look(grad, hyper []float64) (loss float64, ok bool) {
 	for _, p := range s.known {
 		if floats.EqualFunc(p.hyper, hyper, func(a, b float64) bool { return scalar.EqualWithinRel(a, b, sameHyper) }) {
@@ -174,7 +179,8 @@ func (s *tuneSearch) look(grad, hyper []float64) (loss float64, ok bool) {
 // errEvals ends a search that has spent its evaluations.
 var errEvals = errors.New("cvgm: Tuner.MaxEvals is spent: raise it")
 
-// eval returns the CV loss and its gradient, or +Inf if the fit fails. Its error ends the search.
+// eval returns the CV loss and writes its gradient to grad. If the fit fails, the loss is +Inf. An
+// error ends the search.
 func (s *tuneSearch) eval(grad, hyper []float64) (float64, error) {
 	if s.w.ctx.Err() != nil {
 		return 0, context.Cause(s.w.ctx)
@@ -229,7 +235,8 @@ func (s *tuneSearch) run() error {
 	return nil
 }
 
-// mostEvals is the number of evaluations at which a search with all its parts ends.
+// mostEvals returns the number of evaluations at which a search ends. Evaluations of its parts
+// count.
 func (s *tuneSearch) mostEvals() int {
 	most := defaultEvals
 	if s.w.kinked() {
@@ -241,10 +248,10 @@ func (s *tuneSearch) mostEvals() int {
 	return cmp.Or(s.w.MaxEvals, most)
 }
 
-// settle calls fit with the best point. If fit fails, it calls it with the next best point, which
-// then becomes s.best, and so on. It returns whether a fit succeeded, with the first failure, or
-// with ctx's error if ctx ends. A fit that needs too much memory ends it, because with another
-// point the result would depend on the memory.
+// settle calls fit with the best point. If fit fails, the next best point becomes s.best, and
+// settle calls fit again, and so on. settle reports whether a fit succeeded. failure is the first
+// failure, or ctx's error if ctx ends. If a fit needs too much memory, settle stops, because with
+// another point the result would depend on the memory.
 func (s *tuneSearch) settle(fit func() error) (settled bool, failure error) {
 	if failure = fit(); failure == nil {
 		return true, nil
@@ -300,7 +307,8 @@ func (s *tuneSearch) descents() error {
 	return s.zeros()
 }
 
-// starts returns the best looks, of which two differ by at least the given share of a range.
+// starts returns the best points of the design. Any two of them differ by at least apart, a share
+// of a range.
 func (s *tuneSearch) starts(apart float64) (starts []Step) {
 	seen := slices.Clone(s.path)
 	slices.SortStableFunc(seen, func(a, b Step) int { return cmp.Compare(a.Loss, b.Loss) })
@@ -363,10 +371,10 @@ func (s *tuneSearch) raceFrom(starts []Step) error {
 	})
 }
 
-// edges applies if the best point is at an upper bound of one kind. It evaluates points at which
-// only another kind is near its upper bound, and descends from the better ones. If one penalty
-// removes all features, another penalty that keeps just the best features may be better. Such a
-// valley of the CV loss is too narrow for the points of the design.
+// edges acts only if the best point is at an upper bound of one kind of hyperparameters. It
+// evaluates points at which only another kind is near its upper bound, and descends from the better
+// of these points. If one penalty removes all features, another penalty that keeps just the best
+// features may be better. Such a valley of the CV loss is too narrow for the points of the design.
 func (s *tuneSearch) edges() error {
 	atBound := make([]bool, s.kinds)
 	for i, h := range s.hyper {
@@ -401,9 +409,9 @@ func (s *tuneSearch) edges() error {
 	return nil
 }
 
-// pattern moves the kinds of free hyperparameters up and down from the best point. The steps are
-// shares of their ranges, halved when no move lowers the CV loss. It needs no gradient, so kinks,
-// at which a descent may end early, do not stop it.
+// pattern moves each kind of free hyperparameters up and down from the best point. The steps are
+// shares of the ranges. They are halved when no move lowers the CV loss. A descent may end early at
+// a kink. pattern does not, because it needs no gradient.
 func (s *tuneSearch) pattern() error {
 	for step := firstPattern; step >= lastPattern; step /= 2 {
 		for moved := true; moved; {
@@ -420,8 +428,8 @@ func (s *tuneSearch) pattern() error {
 	return nil
 }
 
-// move moves one kind up. If that does not lower the CV loss, it moves it down. It reports whether
-// the CV loss fell by more than rounding.
+// move moves one kind of hyperparameters up. If that does not lower the CV loss, it moves the kind
+// down. It reports whether the CV loss fell by more than rounding errors.
 func (s *tuneSearch) move(kind int, step float64) (gained bool, err error) {
 	for _, by := range []float64{step, -step} {
 		before := s.best.Loss
@@ -457,8 +465,8 @@ func (s *tuneSearch) descendWithin(x []float64, evals int) error {
 
 // search runs a searcher on the free hyperparameters within bounds. The searcher sees
 // hyperparameters in units of their lower bounds, and the loss in units of a power of 2 near the
-// lowest loss. Thus the units of hyperparameters and labels do not affect its rounding, and squares
-// of gradients do not overflow.
+// lowest loss. So the units of hyperparameters and labels do not affect the searcher's rounding
+// errors, and squares of gradients do not overflow.
 func (s *tuneSearch) search(x []float64, bounds func(i int) (lower, upper float64), searcher search.Searcher) error {
 	var p search.Problem
 	var x0 []float64
@@ -494,17 +502,17 @@ func (s *tuneSearch) search(x []float64, bounds func(i int) (lower, upper float6
 		if stop != nil {
 			return stop
 		}
-		if err != nil { // of the search, for example an overflow of a gradient: its results so far count
+		if err != nil { // an error of the search, for example an overflow of a gradient: the results so far count
 			break
 		}
 	}
 	return stop
 }
 
-// zeros sets hyperparameters that may vanish and are near their lower bounds to 0, first all at
-// once and then each one, while the CV loss does not rise. The search then continues from there in
-// raw values. Hyperparameters that may vanish then have the lower bound 0. Widths stay above 0,
-// because a search in their logarithms begins from them.
+// zeros sets hyperparameters to 0 if they may vanish and are near their lower bounds, as long as
+// the CV loss does not rise. It first tries all of them at once, and then each one. The search then
+// continues from the result in raw values, with the lower bound 0 for hyperparameters that may
+// vanish. Widths stay above 0, because a search in the logarithms of the widths follows.
 func (s *tuneSearch) zeros() error {
 	var near []int
 	for i, h := range s.hyper {

@@ -12,7 +12,7 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// sameLoss: two losses count as equal if they differ by less than this share of the constant
+// sameLoss is the difference below which two losses count as equal, as a share of the constant
 // prediction's loss.
 const sameLoss = 1e-6
 
@@ -63,9 +63,9 @@ func (s space) fix(name string, v float64) error {
 	return nil
 }
 
-// design returns the given number of points: the default, followed by points that fill the box
-// evenly (the sequence of Roberts, an extension of the golden ratio). Hyperparameters of one kind
-// are at the same share of their ranges.
+// design returns count points: the default, followed by points that fill the box evenly (the
+// sequence of Roberts, an extension of the golden ratio). At each point, all hyperparameters of one
+// kind are at the same share of their ranges.
 func (s space) design(count int) [][]float64 {
 	first := make([]float64, len(s.hyper))
 	for i, h := range s.hyper {
@@ -121,8 +121,8 @@ func (s space) freeWidths() (count int) {
 	return count
 }
 
-// counted counts the free hyperparameters of x. Widths of 0 do not count, and equal widths count
-// once.
+// counted returns the number of free hyperparameters of x. Widths of 0 do not count, and equal
+// widths count once.
 func (s space) counted(x []float64) (count int) {
 	var widths []float64
 	for i, v := range x {
@@ -166,9 +166,9 @@ func (s space) coordinates(x []float64, tied bool) (all []coordinate) {
 	return all
 }
 
-// bounds returns the bounds of the coordinate: the first hyperparameter to reach its upper bound
-// limits it above, and the last one to reach its lower bound limits it below. The start may be at
-// either bound.
+// bounds returns the bounds of the coordinate. The upper bound is the value at which the first of
+// its hyperparameters reaches its upper bound. The lower bound is the value at which the last of
+// them reaches its lower bound. The start may be at either bound.
 func (c coordinate) bounds(of func(i int) (lower, upper float64)) (least, most float64) {
 	least, most = math.Inf(1), math.Inf(1)
 	for k, i := range c.of {
@@ -205,8 +205,9 @@ func (s space) distance(a, b []float64) float64 {
 	return d
 }
 
-// triesZero reports whether a free hyperparameter is 0. Such a fit may fail because collinear
-// features leave it without a unique solution. The learner itself has then not failed.
+// triesZero reports whether a free hyperparameter is 0. A fit with such a hyperparameter may fail
+// because collinear features leave it without a unique solution. This does not count as a failure
+// of the learner.
 func (s space) triesZero(hyper []float64) bool {
 	for i, v := range hyper {
 		if s.free[i] && v == 0 {

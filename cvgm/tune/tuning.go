@@ -71,8 +71,8 @@ func (w *tuning) evaluated(start time.Time, loss, best float64) {
 	w.Progress(p)
 }
 
-// rows returns the examples that count. An example of weight 0 is in no fold and does not affect
-// bounds.
+// rows returns the numbers of the examples that count. An example of weight 0 is in no fold and
+// does not affect bounds.
 func (w *tuning) rows() []int {
 	return sample.Positive(sample.Complement(nil, len(w.c.Data.Y)), w.c.Data.Weights)
 }
@@ -87,9 +87,9 @@ func (w *tuning) starts() int {
 	return cmp.Or(w.Starts, defaultStarts)
 }
 
-// largeTable is the number of entries of a table (if sparse, of stored entries) from which on an
-// evaluation is slow. Such a table gets fewer folds. The points of the design are then evaluated
-// with gradients, so that descents from them can use these.
+// largeTable is the number of entries of a table from which on an evaluation is slow. For a sparse
+// table only the stored entries count. A large table gets fewer folds. The points of its design are
+// evaluated with gradients, so that the descents can use the gradients of their starts.
 const largeTable = 200_000
 
 // large reports whether the table of examples and columns is large.
@@ -106,8 +106,8 @@ func (w *tuning) kinked() bool {
 // classes reports whether all labels are ±1, and not the numbers of several classes.
 func (w *tuning) classes() bool { return !w.joint() && allSigns(w.c.Data.Y) }
 
-// joint reports whether the learner is one of several classes. Predictions are then the log odds of
-// a row's own class, and the loss judges them against the label 1.
+// joint reports whether the learner is a joint model of several classes. Each prediction is then
+// the log odds of the row's own class, and the loss compares it with the label 1.
 func (w *tuning) joint() bool { return w.outputs > 0 }
 
 // stratified reports whether labels are classes: folds are then drawn by them.
@@ -125,7 +125,7 @@ func (w *tuning) classLabels() []float64 {
 	return labels
 }
 
-// label returns a label in the form of the table's file: the text of its class, or the number.
+// label returns a label as the file of the table has it: as the text of its class, or as a number.
 func (w *tuning) label(y float64) string {
 	if w.table != nil && len(w.table.Classes) == 2 && !w.joint() {
 		return strconv.Quote(w.table.Classes[map[bool]int{true: 1}[y > 0]])
@@ -145,8 +145,8 @@ type judged struct {
 	tuned, byDefault []float64
 }
 
-// A foldModel is the model of an outer fold at some hyperparameters, with the spread of its errors.
-// If there is none, it has the reason.
+// A foldModel is the model of an outer fold at some hyperparameters, with the spread of the model's
+// errors. If there is no model, the foldModel has the reason.
 type foldModel struct {
 	model  *cvgm.Model
 	spread interval.Spread

@@ -16,17 +16,18 @@ import (
 const (
 	// widthDescent bounds the evaluations of a descent in all widths.
 	widthDescent = 60
-	// leastWidth: no γ falls below this share of the one width's γ. A feature with so small a γ has
-	// no effect.
+	// leastWidth is the smallest γ of a feature, as a share of the γ of the common width. A feature
+	// with so small a γ has no effect.
 	leastWidth = 1e-8
-	// smoothStart is the share of the one width's γ at which a descent begins. Smooth predictions
-	// lead to another valley, which is often deeper.
+	// smoothStart is the γ at which a descent begins, as a share of the γ of the common width. From
+	// smooth predictions, a descent leads to another valley, which is often deeper.
 	smoothStart = .01
-	// noWidth: all features with a γ below this share of the largest γ are removed together.
+	// noWidth is a share of the largest γ. All features with a smaller γ are removed together.
 	noWidth = 1e-7
 )
 
-// A rule of splits for widths: draws of a number of folds, from its own stream of random numbers.
+// A widthRule is a rule for drawing the splits of a search for widths. It has a number of folds, a
+// number of draws, and its own stream of random numbers.
 type widthRule struct {
 	folds, draws, large int // large is draws for more than largeData examples
 	stream              uint64
@@ -41,7 +42,7 @@ var (
 	judgeWidths = widthRule{5, 8, 2, 4}
 )
 
-// find runs the search. If the learner has several widths, it then looks for a width of each
+// find runs the search. If the learner has several widths, find then searches for a width of each
 // feature.
 func (s *tuneSearch) find() error {
 	if s.freeWidths() < 2 {
@@ -57,8 +58,9 @@ func (s *tuneSearch) find() error {
 	return s.ended(s.widths(d))
 }
 
-// oneWidth runs the search with one width for all features. On the view d it fits all splits of a
-// [learn.FoldLearner] at once. It then evaluates the best point on the actual splits.
+// oneWidth runs the search with one common width for all features. If the learner is a
+// [learn.FoldLearner], it fits all splits at once on the view d. oneWidth then evaluates the best
+// point on the actual splits.
 func (s *tuneSearch) oneWidth(d learn.Data) error {
 	if l, ok := s.w.learner.New().(learn.FoldLearner); d.X == nil || !ok || !l.FoldsAtOnce() {
 		return s.run()
@@ -90,15 +92,15 @@ func (s *tuneSearch) oneWidth(d learn.Data) error {
 	return nil
 }
 
-// widths looks for a width of each feature. It begins at the search's best point, which has one
-// width for all.
+// widths searches for a width of each feature. It begins at the best point of the search, which has
+// one common width.
 //
-// First it descends the loss on splits that fit half or two thirds of the rows, in all free
-// hyperparameters. There are three starts: the best point, the same with the defaults of the other
-// hyperparameters, and with γ near 0. Then, on folds that fit most rows, it descends in a common
-// factor of all γ and in the other hyperparameters, and removes features of small γ. The result
-// becomes the best point if two conditions hold: on fresh folds its loss, with the price of the
-// widths, is below the one width's; and its CV loss is lower.
+// First it descends the loss in all free hyperparameters, on splits that fit half or two thirds of
+// the rows. There are three starts: the best point, the best point with the defaults of the other
+// hyperparameters, and the best point with γ near 0. Then, on folds that fit most rows, it descends
+// in a common factor of all γ and in the other hyperparameters, and removes features of small γ.
+// The result becomes the best point under two conditions. On fresh folds, its loss with the price
+// of the widths must be below the loss of the common width. And its CV loss must be lower.
 func (s *tuneSearch) widths(d learn.Data) error {
 	one, rule := s.best.Hyper, findMany
 	if s.freeWidths()*bearable <= len(s.rows) {
@@ -149,8 +151,8 @@ func (s *tuneSearch) widths(d learn.Data) error {
 	return err
 }
 
-// with runs a part of the search. The part's evaluations and fits count as the search's. with
-// reserves an evaluation for the best point of the part.
+// with runs a part of the search. The evaluations and fits of the part count as evaluations and
+// fits of the search. with reserves one evaluation for the best point of the part.
 func (s *tuneSearch) with(part *tuneSearch, run func() error) error {
 	done := len(part.path)
 	part.before, part.fits = s.before+len(s.path)-done+1, 0
@@ -161,7 +163,8 @@ func (s *tuneSearch) with(part *tuneSearch, run func() error) error {
 }
 
 // scaleWidths descends from x in a common factor of the widths. It then removes features in
-// ascending order of γ, as many as minimise the priced loss, and descends again.
+// ascending order of γ. The number of removed features minimises the priced loss. Then it descends
+// again.
 func (s *tuneSearch) scaleWidths(x []float64) error {
 	if err := s.descend(x); err != nil || !args.Finite(s.best.Loss) {
 		return err
@@ -198,14 +201,15 @@ func (s *tuneSearch) scaleWidths(x []float64) error {
 	return err
 }
 
-// widthsPrice is the price of the widths above 0, for n features, in units of N times the logarithm
-// of the loss. It is needed because widths fit noise, which folds of the same rows do not show. The
-// largest of n gains by noise alone is about 2·ln n (the risk inflation criterion of Foster and
-// George 1994); for few features more is needed.
+// widthsPrice returns the price of the widths of x that are above 0, in units of N times the
+// logarithm of the loss. A price is needed because widths fit noise, and folds of the same rows do
+// not show that. By noise alone, the largest gain of n features is about 2·ln n (the risk inflation
+// criterion of Foster and George 1994). For few features the price must be higher.
 //
-// 77 pairs of prices were tried, for the features that leave and for those that are kept, of 1 to 6
-// or in ln n or ln N. Prices near these have the lowest geometric mean of test errors on 369 sets,
-// of 29 functions of 3 to 30 features that matter alike, differently, or not at all.
+// 77 pairs of prices were tried: one price for the removal of features, and one for the features
+// that are kept. The prices were numbers from 1 to 6, or depended on ln n or ln N. Prices near the
+// present ones have the lowest geometric mean of test errors on 369 data sets. The sets are from 29
+// functions of 3 to 30 features that matter alike, differently, or not at all.
 func (s *tuneSearch) widthsPrice(x []float64) float64 {
 	count := 0
 	for i, v := range x {
@@ -216,13 +220,13 @@ func (s *tuneSearch) widthsPrice(x []float64) float64 {
 	return (2 + 1.5*math.Log(float64(s.freeWidths()))) * float64(count)
 }
 
-// priced is N times the logarithm of the loss, plus the price of the widths.
+// priced returns N times the logarithm of the loss, plus the price of the widths.
 func (s *tuneSearch) priced(step Step) float64 {
 	return float64(len(s.rows))*math.Log(step.Loss) + s.widthsPrice(step.Hyper)
 }
 
-// prefers reports whether x has a lower priced loss than one width. It reports false if a loss is
-// below 0.
+// prefers reports whether x has a lower priced loss than one, the point with a common width. It
+// returns false if a loss is below 0.
 func (s *tuneSearch) prefers(x, one []float64) (bool, error) {
 	with, err := s.eval(nil, x)
 	if err != nil {
@@ -244,7 +248,7 @@ func (s *tuneSearch) view() (d learn.Data, err error) {
 	return d, err
 }
 
-// drawn returns a search on splits of the view by a rule, or on the user's splits.
+// drawn returns a search on splits of the view d that a rule draws, or on the user's splits.
 func (s *tuneSearch) drawn(d learn.Data, rule widthRule) (*tuneSearch, error) {
 	splits, err := s.widthSplits(rule)
 	if err != nil {

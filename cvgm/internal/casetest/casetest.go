@@ -120,7 +120,7 @@ func CheckChangedJSON(t *testing.T, kinds map[string]func() json.Unmarshaler) {
 }
 
 // CheckFormsOfJSON fails if a text in another form is not read. It also fails if a text without a
-// checksum, or with another text's, is not refused with a remedy.
+// checksum, or with the checksum of another text, is read or is refused without a remedy.
 func CheckFormsOfJSON(t *testing.T, kinds map[string]func() json.Unmarshaler) {
 	t.Helper()
 	for good, into := range kinds {

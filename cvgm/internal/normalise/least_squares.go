@@ -10,14 +10,16 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// interceptRankTol bounds the remainder of a feature that is a linear combination of others, in
-// units of the largest feature. Linearly dependent features have remainders of some 1e-15. Features
-// that are dependent within rounding of the data have up to 1e-13.
+// interceptRankTol bounds the remainder of a feature that is a linear combination of other
+// features, in units of the largest feature. Linearly dependent features have remainders of about
+// 1e-15. If features are dependent only within the rounding errors of the data, the remainders are
+// up to 1e-13.
 const interceptRankTol = 1e-12
 
 // LeastSquaresIntercept returns the intercept of the weighted least-squares fit of y to the rows of
-// x with an intercept. It is ȳ − x̄ᵀθ. If several θ fit, θ has the smallest norm, with each feature
-// in units of its size, to a power of two. It is NaN if the fit fails.
+// x with an intercept. The intercept is ȳ − x̄ᵀθ. If several θ fit equally well, θ is the one of
+// smallest norm, with each feature in units of its size rounded to a power of two. The intercept is
+// NaN if the fit fails.
 func LeastSquaresIntercept(x []float64, m int, y []float64, weights sample.Weights) float64 {
 	n := len(y)
 	z := Normaliser{Centre: true, Weights: weights}
@@ -69,7 +71,7 @@ func scaleColumns(x, mean []float64) {
 // takes the column of the largest remainder next. It ends when all remainders consist of rounding
 // errors.
 func leastSquares(columns [][]float64, y []float64) []float64 {
-	var rows [][]float64 // of R. With the directions Q, the columns are QR and the projection of y is Qc
+	var rows [][]float64 // the rows of R. With the directions Q, the columns are QR and the projection of y is Qc
 	var c []float64
 	first := 0.0
 	for range min(len(columns), len(y)) {
@@ -93,8 +95,9 @@ func leastSquares(columns [][]float64, y []float64) []float64 {
 		clear(columns[next])
 		rows, c = append(rows, row), append(c, removeAlong(y, direction))
 	}
-	// R is triangular but for the order of its columns, and has more columns than rows if they are
-	// dependent. From the last row to the first, the rows become orthogonal directions of θ.
+	// R is triangular except for the order of its columns. If the columns are dependent, R has more
+	// columns than rows. From the last row to the first, the rows of R become orthogonal directions
+	// of θ.
 	theta := make([]float64, len(columns))
 	for k, row := range slices.Backward(rows) {
 		squares := floats.Dot(row, row)

@@ -21,14 +21,15 @@ type Normaliser struct {
 	Jump          int // the first feature that is constant and scaled, −1 if there is none
 }
 
-// constantTol bounds the difference of the entries of a constant column, in units of 2⁻⁵² and
-// relative to their size and number. The error of their computed mean has the same bound, so
-// centring leaves only rounding. It is the convention of scikit-learn.
+// constantTol bounds the differences of the entries of a constant column, in units of 2⁻⁵² times
+// the size and the number of the entries. The error of their computed mean has the same bound, so
+// only rounding errors remain after centring. scikit-learn has the same convention.
 const constantTol = 1
 
-// Flat is the σ of a constant column: the largest number. Other entries of the column, in validation
-// rows, become 0 as well, in any unit. The training rows give them no unit: with another σ their size
-// would depend on the unit of the column, and kernels would see it.
+// Flat is the σ of a constant column: the largest number. Different entries of the column in
+// validation rows then become 0, too, in any unit of the column. The training rows determine no
+// unit for such entries. With another σ, the size of the entries would depend on the unit of the
+// column, and so would kernels.
 const Flat = math.MaxFloat64
 
 // table holds rows of m entries, stride entries apart. Only the listed rows count. A nil list means
@@ -117,8 +118,8 @@ func (z *Normaliser) errMean(j int) error {
 	return args.Bad("Data.X", qpdiff.ErrNotFinite, "scale the feature", "has mean %v in feature %d over the training rows", z.Mean[j], j)
 }
 
-// settle replaces μ and σ of column j if the column is constant with the first entry first. It
-// returns an error for values that cannot be used.
+// settle replaces μ and σ of column j if the column is constant. first is the first entry of the
+// column. settle returns an error for values that cannot be used.
 func (z *Normaliser) settle(j int, constant bool, first float64) error {
 	switch {
 	case !constant:
@@ -159,10 +160,10 @@ func (z *Normaliser) deviations(x *table) {
 	}
 }
 
-// smallestSquares is a sum of squares. Below it some squares may have lost bits to underflow. The
-// smallest normal number over 2⁻⁵² is 1e-292, and the bound leaves room for 10¹² rows. The exact
-// bound does not matter: if no square underflows, scaledDeviation gives the same result up to
-// rounding.
+// smallestSquares is the sum of squares below which some squares may have lost bits to underflow.
+// The smallest normal number divided by 2⁻⁵² is 1e-292, and the bound leaves room for 10¹² rows.
+// The exact bound does not matter: if no square underflows, scaledDeviation gives the same result
+// up to rounding.
 const smallestSquares = 1e-280
 
 // scaledDeviation returns the standard deviation of column j if the squares of its entries overflow

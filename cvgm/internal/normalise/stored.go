@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// FitRows is Fit on the listed rows of x, for a sparse x by its stored entries. z.Weights has an
-// entry for each of these rows.
+// FitRows is Fit on the listed rows of x. If x is sparse, FitRows reads only the stored entries.
+// z.Weights has an entry for each of the listed rows.
 func (z *Normaliser) FitRows(x mat.Matrix, rows []int) error {
 	if x, ok := x.(*mat.Dense); ok {
 		raw := x.RawMatrix()
@@ -56,9 +56,8 @@ func visitor(x mat.Matrix, rows []int, weights sample.Weights) func(each func(j 
 	}
 }
 
-// ConstantStored returns, for each column of the listed rows of x, which may be sparse, whether it
-// is constant up to rounding, by the rule of ConstantColumn. It also returns an entry of each
-// column.
+// ConstantStored returns whether each column of x is constant up to rounding on the listed rows, by
+// the rule of ConstantColumn. It also returns an entry of each column. x may be sparse.
 func ConstantStored(x mat.Matrix, rows []int) (constant []bool, first []float64) {
 	_, m := x.Dims()
 	constant, first = make([]bool, m), make([]float64, m)
@@ -114,8 +113,8 @@ func (z *Normaliser) constant(theta []float64) float64 {
 	return sum
 }
 
-// PredictStored writes intercept + θᵀx for the listed rows of x, normalised, to dst. Entries of
-// theta after the features' are constants.
+// PredictStored writes intercept + θᵀx to dst, for the listed rows of x after normalisation. theta
+// has an entry for each feature, followed by constants.
 func (z *Normaliser) PredictStored(dst []float64, x mat.Matrix, rows []int, theta []float64, intercept float64) {
 	if x, ok := x.(*mat.Dense); ok {
 		own, scaled := z.scaled(theta)
@@ -132,8 +131,8 @@ func (z *Normaliser) PredictStored(dst []float64, x mat.Matrix, rows []int, thet
 	}
 }
 
-// scaled returns the features' entries of theta divided by σ, and the sum of the constants after
-// them.
+// scaled returns own, the sum of the constants of theta, and scaled, the features' entries of theta
+// divided by σ.
 func (z *Normaliser) scaled(theta []float64) (own float64, scaled []float64) {
 	m := len(z.Mean)
 	z.ratio = append(z.ratio[:0], theta[:m]...)

@@ -24,8 +24,8 @@ func Gather(dst []float64, src *mat.Dense, rows []int) {
 	}
 }
 
-// VisitRow calls visit for the entries of row i of x: for a sparse x the stored ones, for a
-// *mat.Dense all.
+// VisitRow calls visit for the entries of row i of x. If x is sparse, it visits only the stored
+// entries. If x is a *mat.Dense, it visits all entries.
 func VisitRow(x mat.Matrix, i int, visit func(j int, v float64)) {
 	if x, ok := x.(*mat.Dense); ok {
 		for j, v := range x.RawRowView(i) {
@@ -75,8 +75,8 @@ func Pick[T any](s []T, rows []int) []T {
 }
 
 // Weights are the weights of some rows, times a power of two so that the largest is between 1 and
-// 2. Their unit does not affect a mean, and cannot make it overflow. Nil: 1 each, which gives the
-// same bits as weights of 1.
+// 2. Their unit does not affect a mean, and cannot make a mean overflow. Nil: all weights are 1,
+// with the same bits as explicit weights of 1.
 type Weights []float64
 
 // Relative returns the weights of the rows. At least one must be positive.

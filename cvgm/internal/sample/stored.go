@@ -13,9 +13,9 @@ import (
 )
 
 // denseFeatures is the largest number of features for which prepared rows are always dense, because
-// linear learners then use the Gram matrix of all features. Beyond it, rows are stored only if each
-// has at most 1/rowsPerStored of all features. The stored entries with their columns then take less
-// than half of the dense row.
+// linear learners then use the Gram matrix of all features. With more features, a prepared row is
+// sparse only if each row has at most 1/rowsPerStored of all features. The stored entries and their
+// columns then take less than half the memory of the dense row.
 const denseFeatures, rowsPerStored = 200, 4
 
 var mostDense atomic.Int64
@@ -26,8 +26,8 @@ func init() { mostDense.Store(denseFeatures) }
 // tests. It returns the old value.
 func SetDenseFeatures(n int) (old int) { return int(mostDense.Swap(int64(n))) }
 
-// MostStored returns the largest number of features of a row that p stores, if only few of many
-// features in p's rows are other than 0. Otherwise the rows are dense, and it returns 0.
+// MostStored returns the largest number of features that p stores for a row, if p makes many
+// features of which few are other than 0. Otherwise the rows are dense, and MostStored returns 0.
 func MostStored(p any) int {
 	s, ok := p.(interface {
 		Dims() (in, out int)
@@ -57,8 +57,8 @@ func Plain(p any, x *mat.Dense) bool {
 	return in == n && out == n && plain.Plain(p, x)
 }
 
-// Widest describes, for an error, the column from which p makes the most features, if it makes
-// several.
+// Widest returns a text for errors: it describes the column from which p makes the most features,
+// if p makes several features from it.
 func Widest(p any) string {
 	if w, ok := p.(interface{ Widest() (string, int) }); ok {
 		if column, features := w.Widest(); features > 1 {
@@ -91,7 +91,8 @@ func Views(l learn.Learner, d learn.Data, p any, counting func() int) bool {
 }
 
 // PrepareStored returns the features of the listed rows of x as p stores them. The result is a
-// matrix with as many rows as x, whose other rows are 0. A feature that is not finite is an error.
+// matrix with as many rows as x. Its rows that are not listed are 0. A feature that is not finite
+// is an error.
 func PrepareStored(p interface {
 	Dims() (in, out int)
 	MostStored() int
@@ -137,8 +138,9 @@ func PrepareStored(p interface {
 	return s, nil
 }
 
-// StoredBytes counts the bytes of PrepareStored for rows of all rows. Each has at most most of the
-// m features.
+// StoredBytes returns the bytes of a result of PrepareStored. all is the number of rows of x, rows
+// the number of listed rows, most the largest number of stored features of a row, and m the number
+// of features.
 func StoredBytes(all, rows, most, m float64) float64 { return 9*(all+1) + 12*rows*most + 8*m }
 
 // Stored is a sparse matrix by rows. Rows are appended one after the other.

@@ -55,11 +55,11 @@ func Verify(text []byte) error {
 	)
 }
 
-// Read reads valid JSON of what into an object. It returns an error for nulls, and for keys that
-// are unknown, repeated or missing. keys lists the keys of each object and whether they are
-// required. An object is listed by its own key, and the outermost one by the name what. Read skips
-// the value of a key for which keys has nil. encoding/json would accept all of these texts, and
-// also keys in another case.
+// Read reads valid JSON into an object. It returns an error for nulls, and for keys that are
+// unknown, repeated or missing. keys holds the keys of each object, and whether they are required.
+// It lists an object under its own key, and the outermost object under the name what. If keys has
+// nil for a key, Read skips the value of this key. encoding/json would accept all of these texts,
+// and also keys in another case.
 func Read(text []byte, keys map[string]map[string]bool, what string, into any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber() // a number out of range is found below
