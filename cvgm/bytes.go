@@ -17,13 +17,14 @@ const (
 	splitBytes = 3 << 10 // of a splitFit and its matrices
 )
 
-// A footprint is the memory of a CV, in bytes. They are float64s, which do not overflow.
+// A footprint is the memory of a CV, in bytes. Its fields are float64s, because ints could
+// overflow.
 type footprint struct {
 	own    float64 // of the CV without its splits
 	splits float64 // of the fits of the splits, with their learners
 	model  float64 // of Final, and of a prediction of all rows by its model
-	// fits learners share the rest of the bound. The share of each follows from its rows that
-	// count.
+	// fits is the number of learners that share the rest of the bound. Each learner's share is
+	// proportional to the number of its rows that count, and rows is the sum of these numbers.
 	fits, rows float64
 }
 
@@ -39,12 +40,12 @@ func (n footprint) total() int64 { return memory.Bytes(n.own + n.splits + n.mode
 // bound returns how many bytes c allows.
 func (c *Config) bound() int64 { return memory.Bound(cmp.Or(c.MaxBytes, c.Data.MaxBytes)) }
 
-// Bytes returns the largest number of bytes that New(c), evaluations and Final hold. It counts the
-// copies of the rows of X for each split, or the features that a [StoredPreparer] stores of them.
-// It also counts the Bytes of learners that are [learn.SizedLearner]s, and the features of
-// Features. It does not count X itself, the memory that a Preparer and a FeatureMap of your own
-// hold besides their output, and the additional memory of DataGradient. It is 0 for a Config
-// without Data.X or Learner. It costs a call of Learner and of Dims.
+// Bytes returns the largest number of bytes that New(c), evaluations and Final hold. The number
+// includes the copies of the rows of X for each split, or the features of these rows that a
+// [StoredPreparer] stores. It also includes the Bytes of learners that are [learn.SizedLearner]s,
+// and the features that Features computes. It does not include X itself, the additional memory of
+// DataGradient, or the memory that your own Preparer or FeatureMap holds besides its output. Bytes
+// returns 0 for a Config without Data.X or Learner. It calls Learner and Dims once each.
 func (c Config) Bytes() int64 {
 	if x, ok := c.Data.X.(*mat.Dense); c.Data.X == nil || ok && x == nil || c.Learner == nil {
 		return 0
@@ -69,8 +70,8 @@ func (c *Config) width() int {
 	return m
 }
 
-// wholeLearner returns first if the learners of the splits can leave rows out of its data, and
-// otherwise nil.
+// wholeLearner returns first, as a learner of all examples, if the learners of the splits can be
+// made from it by leaving rows out. Otherwise it returns nil.
 func (c *Config) wholeLearner(first learn.Learner) learn.SubsetLearner {
 	if l, ok := first.(learn.SubsetLearner); ok && !c.Standardise && c.Centring == NoCentring && c.Prepare == nil && !c.views(first) {
 		return l
@@ -78,8 +79,8 @@ func (c *Config) wholeLearner(first learn.Learner) learn.SubsetLearner {
 	return nil
 }
 
-// count counts the memory of a CV of m features. atOnce evaluates all splits; if it is nil, each
-// split has a fit.
+// count counts the memory of a CV with m features. If atOnce is not nil, it evaluates all splits.
+// Otherwise each split has its own fit.
 func (c *Config) count(learner learn.Learner, m int, atOnce *leaveOneOut) footprint {
 	rows, raw := c.Data.X.Dims()
 	weighted := c.Data.Weights != nil

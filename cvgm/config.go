@@ -11,11 +11,12 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Centring selects means for a learner without its own intercept. A CV subtracts them from features
-// and labels before the fit, and adds them to its predictions. All except NoCentring suit learners
-// of a squared loss. Learners with their own intercept (Logistic, kernel.SVM with Intercept) and
-// learners of labels ±1 need NoCentring, because the others change the labels. For Huber regression
-// set its Intercept: for its loss the means are not optimal together with θ.
+// Centring selects the means that replace an intercept, for a learner without its own. A CV
+// subtracts the means from features and labels before the fit, and adds them to its predictions.
+// All values except NoCentring are for learners with a squared loss. Learners with their own
+// intercept (Logistic, kernel.SVM with Intercept) and learners of labels ±1 need NoCentring,
+// because the other values change the labels. For Huber regression set the learner's Intercept,
+// because means are not optimal together with θ for the Huber loss.
 type Centring int
 
 const (
@@ -23,84 +24,84 @@ const (
 	NoCentring Centring = iota
 	// FixedLeastSquares subtracts an intercept from the labels, as the paper's experiments do: the
 	// intercept of an unregularised least-squares fit to each split's training rows. Derivatives do
-	// not go through it, and it does not depend on the hyperparameters. It depends on a learned
-	// feature map unless Standardise is set: New refuses that combination.
+	// not go through the intercept, because it does not depend on the hyperparameters. Without
+	// Standardise it would depend on a learned feature map, so New refuses that combination.
 	FixedLeastSquares
-	// MeanCentring subtracts their means on the training rows from features and labels. Derivatives
-	// go through the means. For a squared loss the result is the unpenalised intercept that is
-	// optimal together with θ. On standardised features it equals FixedLeastSquares, because both
-	// subtract the mean of y.
+	// MeanCentring subtracts from each feature, and from the labels, their mean on the training
+	// rows. Derivatives go through the means. For a squared loss the result is the unpenalised
+	// intercept that is optimal together with θ. On standardised features it equals
+	// FixedLeastSquares, because both subtract the mean of y.
 	MeanCentring
 )
 
 // Config describes a cross-validation loss. Data, Splits, Learner and Loss are
 // required.
 type Config struct {
-	// Data has no Rows, and must not change while the CV is in use: other data need another CV. An
+	// Data has no Rows, and must not change while the CV is in use. Other data need another CV. An
 	// example of weight w counts like w copies of it. This holds for the fits, for the means of
 	// validation losses, and for the means and deviations of Standardise and Centring. Examples of
 	// weight 0 count neither in training nor in validation. The unit of the weights matters only to
-	// learners whose C weights a sum over the examples (linear.Logistic, kernel.SVM). Gradients
-	// treat the weights as constant. Learners that do not support weights refuse them. See
-	// [BalancedWeights].
+	// learners that have C as the weight of a sum over the examples (linear.Logistic, kernel.SVM).
+	// Gradients treat the weights as constant. Learners that do not support weights refuse them.
+	// See [BalancedWeights].
 	Data   learn.Data
 	Splits []Split
-	// Learner returns a new learner at each call. New calls it once more than there are splits, and
-	// each call of [CV.Final] once. With a [learn.ClassLearner], Data.Y holds numbers of classes,
-	// and Loss judges the log odds of an example's own class against the label 1. The models then
-	// come from [CV.FinalClasses].
+	// Learner returns a new learner at each call. New makes one call for each split and one more,
+	// and [CV.Final] makes one call. With a [learn.ClassLearner], Data.Y holds the numbers of the
+	// classes. Loss then compares the log odds of each example's own class with the label 1. The
+	// models then come from [CV.FinalClasses].
 	Learner func() learn.Learner
 	Loss    Loss
 	// Prepare makes the features from the columns of Data.X. It is fitted to each split's training
 	// rows and, by [CV.Final], to all rows. Data.X may then hold NaN for missing values. For a
-	// table it is a [table.Encoder], which documents the features of categories. If it is a
-	// [StoredPreparer] with many features, the CV holds only the stored ones. Features must be nil.
-	// Nil: the columns are the features.
+	// table it is a [table.Encoder], which documents the features of categories. If Prepare is a
+	// [StoredPreparer] with many features, the CV holds only the stored features. With Prepare,
+	// Features must be nil. Nil: the columns are the features.
 	Prepare Preparer
-	// Features maps the rows of Data.X to the learner's features. In α its parameters follow the
-	// learner's hyperparameters. Nil: the features are Data.X.
+	// Features maps the rows of Data.X to the learner's features. The parameters of the map come
+	// after the learner's hyperparameters in α. Nil: the features are Data.X.
 	Features FeatureMap
 	// Hyper, if not nil, holds the learner's hyperparameters constant. α then has only the feature
 	// map's parameters.
 	Hyper []float64
 	// Standardise maps every feature to (weighted) mean 0 and (population) standard deviation 1 on
-	// each split's training rows. A feature that is constant on them, up to rounding, is 0
-	// for all rows, even for validation rows that differ: its deviation is the largest number. With
-	// a feature map that has parameters such a feature is an error, because the CV loss jumps when
-	// a feature becomes constant.
+	// each split's training rows. If a feature is constant on the training rows, up to rounding,
+	// its deviation is set to the largest number. The feature is then 0 for all rows, even for
+	// validation rows that differ. If the feature map has parameters, a constant feature is an
+	// error, because the CV loss jumps when a feature becomes constant.
 	Standardise bool
 	Centring    Centring
-	// Generalised selects the result at kinks of the learner, the loss or the feature map, where no
-	// gradient exists. False: an error that matches qpdiff.ErrNotDifferentiable. True: the chain
-	// rule with one element of the generalised derivative at each kink; see [CV.Generalised],
-	// [learn.KinkedLearner], [KinkedLoss] and [KinkedMap].
+	// Generalised selects the result at kinks of the learner, the loss or the feature map, at which
+	// no gradient exists. False: an error that matches qpdiff.ErrNotDifferentiable. True: the
+	// result of the chain rule with one element of the generalised derivative at each kink; see
+	// [CV.Generalised], [learn.KinkedLearner], [KinkedLoss] and [KinkedMap].
 	Generalised bool
-	// Workers bounds the goroutines that share the splits. Zero: GOMAXPROCS.
-	// The results do not depend on it.
+	// Workers bounds the number of goroutines that share the splits. Zero: GOMAXPROCS. The results
+	// do not depend on Workers.
 	Workers int
 	// MaxBytes bounds the memory that the CV holds, with its learners, evaluations and Final: see
-	// [Config.Bytes]. If they need more, New and DataGradient return an error of kind
-	// qpdiff.ErrTooLarge before the allocation. So does Eval when splits that leave one example out
-	// have to be fitted one by one. The learners share the rest of the bound by their rows, for
-	// working sets that grow. The results do not depend on it. Zero: Data.MaxBytes, or the default
-	// that [learn.Data] documents.
+	// [Config.Bytes]. If the CV needs more, New and DataGradient return an error of kind
+	// qpdiff.ErrTooLarge before the allocation. Eval returns this error when splits that leave one
+	// example out have to be fitted one by one. If the CV needs less, the learners share the rest
+	// in proportion to their rows, for working sets that grow. The results do not depend on
+	// MaxBytes. Zero: Data.MaxBytes, or the default that [learn.Data] documents.
 	MaxBytes int64
 }
 
 // learned reports whether the features depend on α.
 func (c *Config) learned() bool { return c.Features != nil && c.Features.NumParams() > 0 }
 
-// views reports whether the splits read rows in place. They may read the rows of Data.X (of a
-// sparse one the stored entries), or features that Prepare stores. Feature maps need copies of
-// dense rows, and so does the intercept of FixedLeastSquares.
+// views reports whether the splits read rows in place: the rows of Data.X (the stored entries if it
+// is sparse), or the features that Prepare stores. Feature maps, and the intercept of
+// FixedLeastSquares, need copies of dense rows.
 func (c *Config) views(l learn.Learner) bool {
 	fixed := c.Centring == FixedLeastSquares && !c.Standardise
 	copies := c.Features != nil || fixed && (c.Prepare != nil || !c.Data.Sparse())
 	return !copies && sample.Views(l, c.Data, c.Prepare, c.leastCounting)
 }
 
-// leastCounting returns the smallest number of rows that count in a split's training set. Its cost
-// is proportional to the number of such rows in all splits.
+// leastCounting returns the smallest number of training rows with a positive weight in any split.
+// Its cost is proportional to the number of training rows in all splits.
 func (c *Config) leastCounting() int {
 	least := len(c.Data.Y)
 	for _, s := range c.Splits {
@@ -118,14 +119,15 @@ func (c *Config) leastCounting() int {
 // centres reports whether means are subtracted from features.
 func (c *Config) centres() bool { return c.Standardise || c.Centring == MeanCentring }
 
-// dense returns Data.X if it is dense, and otherwise nil. The splits then read its stored entries.
+// dense returns Data.X if it is dense, and otherwise nil. If it is nil, the splits read the stored
+// entries of Data.X.
 func (c *Config) dense() *mat.Dense {
 	x, _ := c.Data.X.(*mat.Dense)
 	return x
 }
 
-// withoutPlain returns c without a Prepare that changes nothing. It also returns that Prepare, or
-// nil.
+// withoutPlain removes Prepare from c if Prepare changes nothing. It returns the new c and the
+// removed Prepare, or c itself and nil.
 func (c Config) withoutPlain() (Config, Preparer) {
 	if x := c.dense(); x != nil && c.Features == nil && sample.Plain(c.Prepare, x) {
 		plain := c.Prepare
@@ -135,7 +137,7 @@ func (c Config) withoutPlain() (Config, Preparer) {
 	return c, nil
 }
 
-// checkClasses reports labels and a Centring that do not suit a learner of several classes.
+// checkClasses returns an error if the labels or Centring do not suit a learner of several classes.
 func (c *Config) checkClasses(l learn.Learner) error {
 	classes, ok := l.(learn.ClassLearner)
 	if !ok {
@@ -147,7 +149,7 @@ func (c *Config) checkClasses(l learn.Learner) error {
 	return checkLabels("Config.Data.Y", c.Data.Y, classes.Outputs())
 }
 
-// checkLabels reports a label that is none of the numbers 0 to classes − 1.
+// checkLabels returns an error for the first label that is not one of the numbers 0 to classes − 1.
 func checkLabels(arg string, labels []float64, classes int) error {
 	for i, y := range labels {
 		if !(y >= 0 && y < float64(classes)) || y != math.Trunc(y) {
@@ -169,7 +171,7 @@ func (c *Config) newLearner() (learn.Learner, error) {
 	return l, nil
 }
 
-// checkPreparer reports a Preparer that does not fit the configuration with n columns of X.
+// checkPreparer returns an error if Prepare does not fit the other fields or the n columns of X.
 func (c *Config) checkPreparer(n int) error {
 	if c.Prepare == nil {
 		return nil

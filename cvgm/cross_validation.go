@@ -15,15 +15,15 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// New checks the configuration and prepares every split. Errors name the argument. An error of one
-// split is a [SplitError].
+// New checks the configuration and prepares every split. Errors name the invalid argument. If a
+// single split causes the error, it is a [SplitError].
 //
 // It allocates the copies of the rows for each split only if they fit into Config.MaxBytes.
 func New(c Config) (*CV, error) { return NewContext(context.Background(), c) }
 
-// NewContext is New under a context. If ctx ends, it stops and returns ctx's error. While it loads
-// a split, that is the split's error. The load of a [learn.ContextLearner] stops at once. Other
-// loads finish first.
+// NewContext is New with a context. If ctx ends, NewContext stops and returns ctx's error, in a
+// [SplitError] if it was loading a split. A [learn.ContextLearner] stops loading at once. Other
+// learners finish the load first.
 func NewContext(ctx context.Context, c Config) (*CV, error) {
 	if err := args.First(
 		args.BadIf(c.MaxBytes < 0, "Config.MaxBytes", qpdiff.ErrDomain, "use a positive number, or zero for the default", "is %d", c.MaxBytes),
@@ -101,8 +101,8 @@ func NewContext(ctx context.Context, c Config) (*CV, error) {
 	return cv, nil
 }
 
-// prepareData checks Data. Unless the learner l reads stored entries, it makes X a *mat.Dense,
-// once.
+// prepareData checks Data. It copies X to a *mat.Dense, once for all splits, unless the learner l
+// reads stored entries.
 func (c *Config) prepareData(l learn.Learner) error {
 	stored := c.views(l)
 	inPlace := stored && c.Prepare == nil && c.Data.Sparse()
@@ -140,8 +140,8 @@ func (cv *CV) checkMap(raw int) error {
 		return err
 	}
 	if fixed {
-		// The two are equal on standardised features. The mean of y is constant even if features
-		// are almost linearly dependent.
+		// FixedLeastSquares and MeanCentring are equal on standardised features. MeanCentring is
+		// used because the mean of y is constant even if features are almost linearly dependent.
 		c.Centring = MeanCentring
 	}
 	return nil
@@ -218,19 +218,19 @@ func (cv *CV) loadSubset(f *splitFit, x *mat.Dense) error {
 	return f.learner.(learn.SubsetLearner).LoadSubset(cv.full, f.out)
 }
 
-// Eval returns L_cv(α). If grad is not nil, it overwrites grad with the gradient. It is a
-// [search.Objective]. An α of the wrong length is an error, and a grad of the wrong length a panic.
-// An error of a split is a [SplitError]. Errors match qpdiff.ErrNotDifferentiable if the gradient
-// does not exist and Config.Generalised is not set, and qpdiff.ErrNotFinite if a loss or a
-// derivative overflows. After an error the loss is NaN, and grad is undefined.
+// Eval returns L_cv(α). If grad is not nil, Eval overwrites it with the gradient. Eval is a
+// [search.Objective]. If α has the wrong length, Eval returns an error. If grad has the wrong
+// length, Eval panics. If a split fails, the error is a [SplitError]. It matches
+// qpdiff.ErrNotDifferentiable if the gradient does not exist and Config.Generalised is not set. It
+// matches qpdiff.ErrNotFinite if a loss or a derivative overflows. After an error the loss is NaN,
+// and grad is undefined.
 func (cv *CV) Eval(grad, alpha []float64) (float64, error) {
 	return cv.eval(context.Background(), grad, nil, alpha)
 }
 
-// EvalContext is Eval under a context. If ctx ends, it stops and returns ctx's error. While it
-// evaluates a split, that is the split's error. Loads, fits and long derivatives of a
-// [learn.ContextLearner] stop at once. Others finish first. A [learn.BatchLearner] finishes its
-// batch.
+// EvalContext is Eval with a context. If ctx ends, EvalContext stops and returns ctx's error, in a
+// [SplitError] if it was evaluating a split. A [learn.ContextLearner] stops its load, fit or long
+// derivative at once. Other learners finish first, and a [learn.BatchLearner] finishes its batch.
 func (cv *CV) EvalContext(ctx context.Context, grad, alpha []float64) (float64, error) {
 	return cv.eval(ctx, grad, nil, alpha)
 }
@@ -351,8 +351,8 @@ func (cv *CV) loadForEval(f *splitFit) error {
 	return err
 }
 
-// eval fits the split and computes its validation loss. If wanted, it also computes the loss's
-// cotangents of the hyperparameters and of the split's features.
+// eval fits the split and computes its validation loss. If gradient is set, it also computes the
+// derivatives of the loss in the hyperparameters and in the split's features.
 func (f *splitFit) eval(c *Config, hyper []float64, gradient bool, data *dataGradient) error {
 	if err := f.learner.Fit(f.theta, hyper); err != nil {
 		return err
@@ -364,8 +364,8 @@ func (f *splitFit) eval(c *Config, hyper []float64, gradient bool, data *dataGra
 	return f.endGradient(c, f.product(&f.grad, f.dvalX))
 }
 
-// value sets the loss of the fit. If wanted, it sets the cotangents of the predictions, and
-// computes its part of data.
+// value sets the validation loss of the fit. If gradient is set, it also sets the cotangents of the
+// predictions. If data is not nil, it computes the split's part of data.
 func (f *splitFit) value(c *Config, gradient bool, data *dataGradient) error {
 	if f.viewed {
 		f.norm.PredictStored(f.prediction, f.train.X, f.split.Val, f.theta, f.intercept)
@@ -402,8 +402,8 @@ func (f *splitFit) endGradient(c *Config, err error) error {
 	return err
 }
 
-// batchesPerWorker is the smallest number of batches for each worker, so that no worker waits for
-// long.
+// batchesPerWorker is the smallest number of batches for each worker. With several batches, no
+// worker waits long for the others.
 const batchesPerWorker = 4
 
 // mostTogether returns how many splits are best evaluated together.

@@ -26,20 +26,20 @@ type CV struct {
 	x        *mat.Dense  // Data.X, the rows that the splits take; nil if it is sparse
 	viewed   bool        // the splits read rows in place, or stored features
 	gram     *learn.Gram // of x, if they read its rows
-	// full is a learner of all examples. It exists if the learners of the splits are
-	// [learn.SubsetLearner]s and see the features unchanged; otherwise it is nil.
+	// full is a learner of all examples. It is nil unless the learners of the splits are
+	// [learn.SubsetLearner]s and see the features unchanged.
 	full      learn.SubsetLearner
 	fullTheta []float64
-	// loo evaluates all splits at once if each leaves one example out; otherwise it is nil. The
-	// fits are then prepared when they are first needed.
+	// loo evaluates all splits at once if each split leaves one example out. The fits of single
+	// splits are then prepared only when they are first needed. In all other cases loo is nil.
 	loo *leaveOneOut
-	// Cotangents of the N×m features at the last gradient: as rows for training, as rows for
-	// validation, and in total. They exist only with a feature map.
+	// These are the cotangents of the N×m features at the last gradient: as training rows, as
+	// validation rows, and their sum. They are nil without a feature map.
 	asTraining, asValidation, total *mat.Dense
 	generalised                     bool // see Generalised
 	evaluated                       bool // the fits hold the predictions of an evaluation
-	// run is the current evaluation. Its closures are made once, so that an evaluation allocates
-	// nothing.
+	// run is the state of the current evaluation. Its closures are made once for all evaluations,
+	// so that an evaluation allocates nothing.
 	run struct {
 		ctx                  context.Context // its end ends the evaluation
 		x                    *mat.Dense
@@ -69,8 +69,8 @@ func (cv *CV) Dims() int {
 	return n
 }
 
-// unpack divides v, which is α or its gradient, into the learner's part and the feature map's. With
-// Config.Hyper, held is returned as the learner's part.
+// unpack divides v, which is α or a gradient in α, into the learner's part and the feature map's
+// part. If Config.Hyper is set, v has no learner's part, and unpack returns held in its place.
 func (cv *CV) unpack(v, held []float64) (hyper, params []float64) {
 	if cv.c.Hyper != nil {
 		return held, v
@@ -86,23 +86,25 @@ func (cv *CV) checkAlpha(alpha []float64) error {
 	return args.CheckFinite("alpha", alpha, "take a smaller step or project onto bounds")
 }
 
-// Generalised reports whether the last gradient, of Eval or DataGradient, met a kink. It is then
-// the chain rule with an element of a generalised derivative: see Config.Generalised. It is false
-// before the first gradient and after one that failed. Without Config.Generalised it may be true if
-// the learner's own settings allow kinks.
+// Generalised reports whether the last gradient, of Eval or DataGradient, met a kink. That gradient
+// is the result of the chain rule with an element of the generalised derivative: see
+// Config.Generalised. Generalised returns false before the first gradient and after a gradient that
+// failed. It may return true even if Config.Generalised is not set, because a learner's own
+// settings can allow kinks.
 func (cv *CV) Generalised() bool { return cv.generalised }
 
 // FeatureCotangents returns the two parts of ∂L_cv/∂φ at the last gradient of Eval, each N×m. The
 // first part acts through the training rows, by the fitted θ. The second acts through the
-// validation rows, by the predictions. Their sum is the whole cotangent. For rows of equal features
-// it may hold only along moves that keep them equal: see [learn.TiedLearner]. The parts are nil
-// without a feature map, and valid until the next call of Eval.
+// validation rows, by the predictions. The sum of the parts is the whole cotangent. If several rows
+// have equal features, the cotangent may be valid only along moves that keep these rows equal: see
+// [learn.TiedLearner]. The parts are nil without a feature map. They are valid until the next call
+// of Eval.
 func (cv *CV) FeatureCotangents() (asTraining, asValidation *mat.Dense) {
 	return cv.asTraining, cv.asValidation
 }
 
-// Reset forgets every warm start. Later results have the same bits as with a new CV of the same
-// Config.
+// Reset deletes every warm start. Later results have the same bits as the results of a new CV with
+// the same Config.
 func (cv *CV) Reset() {
 	if cv.full != nil {
 		cv.full.Reset()

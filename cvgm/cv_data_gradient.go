@@ -17,27 +17,29 @@ import (
 )
 
 // DataGradient returns L_cv(α). It overwrites dx (N×n) and dy (N) with the gradient in the rows of
-// Config.Data.X and in the labels: through the fits, the standardisation, the centring, the feature
-// map and the predictions. A nil dx or dy is not wanted. Neither may share memory with Config.Data
-// or α. Another shape panics. For learners and losses of labels ±1, dy is the derivative of their
-// formulas in y.
+// Config.Data.X and in the labels. The gradient goes through the fits, the standardisation, the
+// centring, the feature map and the predictions. If dx or dy is nil, it is not computed. dx and dy
+// may not share memory with Config.Data or α. If dx or dy has another shape, DataGradient panics.
+// For learners and losses of labels ±1, dy is the derivative of their formulas in y.
 //
-// It returns the errors of Eval with a gradient; the loss, dx and dy are then NaN. A block without
-// a derivative is set to NaN, with an error of kind ErrNotDifferentiable that names it and the
-// first such split. The loss and the other block are still returned. These have no derivative:
+// It returns the errors of Eval with a gradient. The loss, dx and dy are then NaN. If only one of
+// the blocks dx and dy has no derivative, that block is set to NaN. The error is then of kind
+// ErrNotDifferentiable and names the block and the first split without a derivative. The loss and
+// the other block are still returned. These blocks have no derivative:
 //   - dx with Config.Prepare,
 //   - dx if Standardise is set and a feature is constant on a split's training rows,
 //   - dx and dy with FixedLeastSquares without Standardise,
 //   - dy with a Loss that is not a [LabelLoss],
-//   - and, unless Config.Generalised is set, a block at a kink of the learner and dx at a kink
-//     of the feature map. The same holds for a block whose moves, of the rows (dx) or of the
-//     labels (dy), part training rows that a [learn.TiedLearner] treats as equal.
+//   - and, unless Config.Generalised is set, a block at a kink of the learner, and dx at a kink of
+//     the feature map. The same holds if a [learn.TiedLearner] treats training rows as equal, and
+//     moves of the rows (for dx) or of the labels (for dy) make these rows unequal.
 //
-// With Config.Generalised these give an element of the generalised derivative, and [CV.Generalised]
-// reports it. Equal rows then share their multipliers equally.
+// If Config.Generalised is set, the blocks of the last item are an element of the generalised
+// derivative, and [CV.Generalised] returns true. Equal rows then share their multipliers equally.
 //
-// It costs a gradient by Eval, with a fit for each split, and one Backward of the feature map in
-// the rows. It allocates the gradients of each split. The results do not depend on Config.Workers.
+// DataGradient costs as much as a gradient by Eval with a fit for each split, and one Backward of
+// the feature map in the rows. It allocates the gradients of each split. The results do not depend
+// on Config.Workers.
 func (cv *CV) DataGradient(dx *mat.Dense, dy, alpha []float64) (float64, error) {
 	rows, n := cv.c.Data.X.Dims()
 	if dx != nil {

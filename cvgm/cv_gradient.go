@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// gradientOfSplits sets grad's part for the hyperparameters and the cotangents of the features,
-// from the k splits. It reports whether a split is at a kink.
+// gradientOfSplits sums the gradients of the k splits. It sets the hyperparameters' part of grad
+// and the cotangents of the features. It reports whether a split is at a kink.
 func (cv *CV) gradientOfSplits(grad []float64, k float64) (generalised bool) {
 	clear(grad)
 	dhyper, _ := cv.unpack(grad, nil)
@@ -43,8 +43,8 @@ func (cv *CV) gradientAtOnce(grad []float64) bool {
 	return true
 }
 
-// gradient completes grad, whose part for the hyperparameters is set. generalised states whether it
-// is at a kink, and atOnce whether cv.loo computed it.
+// gradient completes grad, in which the hyperparameters' part is already set. generalised tells
+// whether that part is at a kink, and atOnce whether cv.loo computed it.
 func (cv *CV) gradient(grad []float64, generalised, atOnce bool) error {
 	_, dparams := cv.unpack(grad, nil)
 	if cv.c.Features != nil {
@@ -96,7 +96,8 @@ func (cv *CV) gatherCotangents() {
 	cv.total.Add(cv.asTraining, cv.asValidation)
 }
 
-// findOverflow names the source of entry i of the gradient g if it is not finite.
+// findOverflow returns an error if g, entry i of the gradient, is not finite. The error names the
+// source of the entry.
 func (cv *CV) findOverflow(i int, g float64) error {
 	for j := range cv.fits {
 		f := &cv.fits[j]

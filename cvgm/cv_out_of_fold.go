@@ -14,10 +14,11 @@ import (
 )
 
 // OutOfFold writes the prediction for each example at the last Eval or DataGradient to dst, one
-// entry per example. For a [learn.ClassLearner] it is the log odds of the example's own class. It
-// comes from splits that validate on the example, so they did not train on it. It is the mean over
-// several such splits, and NaN if there is none or the example has the weight 0. The error matches
-// qpdiff.ErrNotFitted if there was no evaluation, or the last one returned an error.
+// entry per example. For a [learn.ClassLearner] the prediction is the log odds of the example's own
+// class. Each prediction comes from a split that validates on the example, and so did not train on
+// it. If several splits validate on the example, dst receives the mean of their predictions. It
+// receives NaN if no split does, or if the example has the weight 0. The error matches
+// qpdiff.ErrNotFitted if there was no evaluation, or if the last evaluation returned an error.
 func (cv *CV) OutOfFold(dst []float64) error {
 	if len(dst) != len(cv.c.Data.Y) {
 		panic("cvgm: dst has the wrong length")
@@ -29,11 +30,11 @@ func (cv *CV) OutOfFold(dst []float64) error {
 	return nil
 }
 
-// OutOfFoldClasses writes the probability of each class for each example to dst, of one row per
-// example and one column per class. Like the predictions of [CV.OutOfFold], it comes from splits
-// that validate on the example: the mean over several of them, and NaN without one. The errors are
-// OutOfFold's, and of kind qpdiff.ErrDomain unless the learner is a [learn.ClassLearner]. It
-// computes the predictions anew.
+// OutOfFoldClasses writes the probability of each class for each example to dst, which has one row
+// per example and one column per class. Like the predictions of [CV.OutOfFold], the probabilities
+// come from splits that validate on the example. They are means if several splits do, and NaN if no
+// split does. OutOfFoldClasses computes the predictions anew. It returns the errors of OutOfFold,
+// and an error of kind qpdiff.ErrDomain if the learner is not a [learn.ClassLearner].
 func (cv *CV) OutOfFoldClasses(dst *mat.Dense) error {
 	l, ok := cv.fits[0].learner.(learn.ClassLearner)
 	if !ok {
@@ -70,10 +71,10 @@ func (cv *CV) OutOfFoldClasses(dst *mat.Dense) error {
 	return nil
 }
 
-// Residual returns the largest residual of the optimality conditions of the splits' fits at the
-// last Eval or DataGradient, each relative to the size of its terms: see [learn.VerifiedLearner].
-// Errors match qpdiff.ErrNotFitted as in [CV.OutOfFold], and qpdiff.ErrDomain if the learner
-// measures no residual or all splits were evaluated at once.
+// Residual returns the largest residual of the optimality conditions over the splits' fits at the
+// last Eval or DataGradient. Each residual is relative to the size of its terms: see
+// [learn.VerifiedLearner]. Errors match qpdiff.ErrNotFitted as in [CV.OutOfFold]. They match
+// qpdiff.ErrDomain if the learner measures no residual or if all splits were evaluated at once.
 func (cv *CV) Residual() (float64, error) {
 	if err := cv.checkEvaluated(); err != nil {
 		return math.NaN(), err
@@ -94,19 +95,20 @@ func (cv *CV) Residual() (float64, error) {
 }
 
 // StandardError returns the standard error of the CV loss over the examples, at the last Eval or
-// DataGradient. It is the standard deviation of the n examples' losses (with n−1) divided by √n. n
-// counts the examples on which some split validates. If several splits validate on an example, its
-// loss is the mean over them. With weights w it is the standard error of the weighted mean,
-// √(n/(n−1)·Σ_i w_i²(c_i − c̄)²)/Σ_i w_i. An example of weight 2 is one example, not two, and the
-// unit of the weights does not matter. More splits of the same examples do not lower it, while they
-// would lower a standard error over the splits.
+// DataGradient. It is the standard deviation of the losses of n examples (with the divisor n−1)
+// divided by √n. n is the number of examples on which some split validates. If several splits
+// validate on an example, the example's loss c_i is the mean over these splits. With weights w the
+// result is the standard error of the weighted mean, √(n/(n−1)·Σ_i w_i²(c_i − c̄)²)/Σ_i w_i. An
+// example of weight 2 is one example, not two, and the unit of the weights does not matter. More
+// splits of the same examples do not lower this standard error. They would lower a standard error
+// over the splits.
 //
-// It is optimistic. It treats the examples as independent, and the fits, which share training rows,
-// as fixed (Bengio and Grandvalet 2004). If examples depend on each other, as in groups or in time,
-// it may be far too low.
+// The standard error is optimistic. It treats the examples as independent, and treats the fits as
+// fixed, although they share training rows (Bengio and Grandvalet 2004). If examples depend on each
+// other, as in groups or in time, the standard error may be far too low.
 //
-// Errors match qpdiff.ErrNotFitted as in [CV.OutOfFold], qpdiff.ErrShape if the splits validate
-// on fewer than two examples, and qpdiff.ErrNotFinite if it overflows.
+// Errors match qpdiff.ErrNotFitted as in [CV.OutOfFold], qpdiff.ErrShape if the splits validate on
+// fewer than two examples, and qpdiff.ErrNotFinite if the result overflows.
 func (cv *CV) StandardError() (float64, error) {
 	if err := cv.checkEvaluated(); err != nil {
 		return math.NaN(), err
@@ -145,8 +147,8 @@ func (cv *CV) checkEvaluated() error {
 	return args.BadIf(!cv.evaluated, "CV", qpdiff.ErrNotFitted, "call Eval first", "has no evaluation, or the last one failed")
 }
 
-// meanOverSplits sets dst, for each example, to the mean of value over the splits that validate on
-// it. It is NaN if none does.
+// meanOverSplits sets each entry of dst to the mean of value over the splits that validate on the
+// entry's example, or to NaN if no split does.
 func (cv *CV) meanOverSplits(dst []float64, value func(prediction, y float64) float64) {
 	counts := make([]float64, len(dst))
 	for j := range cv.fits {

@@ -4,17 +4,17 @@
 // Cross-Validation Gradients" (arXiv:1805.07072), Algorithm 1.
 //
 // The types follow the path of the data. A [Split] divides the examples into training and
-// validation rows ([RandomSplits], [KFold], [StratifiedKFold], [GroupedKFold], [TimeSplits], …). A
-// [CV], made from a [Config] by [New], fits a [learn.Learner] to every split. It returns the
-// validation loss with its exact gradient in the hyperparameters α. A [search.Searcher] minimises
-// the loss over α, one evaluation at a time. The [Model] of [CV.Final] is the learner fitted to all
-// data at the α found.
+// validation rows. [RandomSplits], [KFold], [StratifiedKFold], [GroupedKFold] and [TimeSplits] make
+// splits. [New] makes a [CV] from a [Config]. The CV fits a [learn.Learner] to every split, and
+// returns the validation loss with its exact gradient in the hyperparameters α. A [search.Searcher]
+// minimises this loss over α, one evaluation at a time. The [Model] of [CV.Final] is the learner
+// fitted to all data at the α found.
 //
 // A [Stochastic] draws its splits anew at each evaluation, for searches that tolerate noise.
 // [search.Problem.Plus] adds an outer penalty on α. Package table reads data with text, classes or
 // missing values. Package tune does all of this in one call.
 //
-// Results have the same bits for any GOMAXPROCS, because every split has its own storage and warm
-// start, and sums run in the order of the splits. New allocates at most Config.MaxBytes
-// ([Config.Bytes]), by default a quarter of the memory that the process may use.
+// Results have the same bits for any GOMAXPROCS. Every split has its own storage and warm start,
+// and sums run in the order of the splits. New allocates at most Config.MaxBytes (see
+// [Config.Bytes]). The default is a quarter of the memory that the process may use.
 package cvgm

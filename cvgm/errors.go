@@ -12,7 +12,8 @@ func overflow(format string, values ...any) error {
 	return args.Bad("alpha", qpdiff.ErrNotFinite, "take α closer to where it is finite, or scale the data", "is out of range: "+format, values...)
 }
 
-// A SplitError is the error of one split. If several splits fail, it is the lowest one's.
+// A SplitError is the error of one split. If several splits fail, it is the error of the split with
+// the lowest index.
 type SplitError struct {
 	Split int
 	Err   error

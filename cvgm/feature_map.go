@@ -13,8 +13,8 @@ import (
 )
 
 // A FeatureMap is a differentiable map φ from raw features to the learner's features. The gradient
-// method learns its parameters: it is the paper's learned kernel. A FeatureMap is its own
-// workspace, and goroutines must not share it.
+// method learns the parameters of the map, which is the paper's learned kernel. A FeatureMap
+// contains its workspace, so goroutines must not share it.
 type FeatureMap interface {
 	// Dims returns the number of raw and of mapped features.
 	Dims() (in, out int)
@@ -23,18 +23,17 @@ type FeatureMap interface {
 	// Forward maps the N rows of x. The N×out result belongs to the map and is valid until the next
 	// call. A feature that is not finite is an error.
 	Forward(params []float64, x *mat.Dense) (*mat.Dense, error)
-	// Backward takes the derivative of a scalar in the N×out features of the last Forward. It adds
-	// the derivative in the parameters to dparams, and the derivative in the N×in rows to dx. A nil
-	// dx is not wanted. Derivatives that overflow are ±Inf or NaN.
+	// Backward takes dfeatures, the derivative of a scalar in the N×out features of the last
+	// Forward. It adds the scalar's derivative in the parameters to dparams and, unless dx is nil,
+	// its derivative in the N×in rows to dx. Derivatives that overflow are ±Inf or NaN.
 	Backward(dparams []float64, dx, dfeatures *mat.Dense)
 }
 
-// A KinkedMap is a FeatureMap with kinks, at which Backward
-// adds an element of the generalised derivative. A CV without
-// Config.Generalised refuses such a gradient.
+// A KinkedMap is a FeatureMap with kinks. At a kink, Backward adds an element of the generalised
+// derivative. If Config.Generalised is not set, a CV returns an error for such a gradient.
 type KinkedMap interface {
 	FeatureMap
-	// Generalised reports whether the last Backward was at a kink, where the derivative does not
+	// Generalised reports whether the last Backward was at a kink, at which the derivative does not
 	// exist.
 	Generalised() bool
 }
@@ -85,7 +84,8 @@ func checkForward(f FeatureMap, params []float64, x *mat.Dense) error {
 	return nil
 }
 
-// checkBackward panics if an argument does not fit the last Forward, of rows examples.
+// checkBackward panics if an argument does not fit the last Forward. rows is the number of examples
+// of that Forward.
 func checkBackward(f FeatureMap, rows int, dparams []float64, dx, dfeatures *mat.Dense) {
 	if rows == 0 {
 		panic("cvgm: Backward before Forward")
@@ -124,9 +124,8 @@ func (l *LinearMap) Dims() (in, out int) { return l.In, l.Out }
 // NumParams returns In·Out.
 func (l *LinearMap) NumParams() int { return l.In * l.Out }
 
-// Forward maps the N rows of x. Errors match ErrDomain for In or Out below 1,
-// ErrShape for params or x of another size, and ErrNotFinite for features that
-// overflow.
+// Forward maps the N rows of x. Errors match ErrDomain if In or Out is below 1, ErrShape if params
+// or x has the wrong size, and ErrNotFinite if features overflow.
 func (l *LinearMap) Forward(params []float64, x *mat.Dense) (*mat.Dense, error) {
 	if l.In < 1 || l.Out < 1 || l.Out > math.MaxInt32/l.In {
 		return nil, args.Bad("LinearMap", qpdiff.ErrDomain, "give it at least one input and one output, and less than 2³¹ parameters", "has In = %d, Out = %d", l.In, l.Out)
@@ -146,8 +145,8 @@ func (l *LinearMap) Forward(params []float64, x *mat.Dense) (*mat.Dense, error) 
 	return checkFeatures(&l.f)
 }
 
-// Backward adds dfeaturesᵀ·x to dparams. It adds dfeatures·W to dx, unless dx is nil. Slices of
-// another size, or a missing Forward, panic.
+// Backward adds dfeaturesᵀ·x to dparams. It adds dfeatures·W to dx, unless dx is nil. It panics if
+// an argument has the wrong size, or if there was no Forward.
 func (l *LinearMap) Backward(dparams []float64, dx, dfeatures *mat.Dense) {
 	rows, _ := l.f.Dims()
 	checkBackward(l, rows, dparams, dx, dfeatures)

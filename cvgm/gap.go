@@ -12,30 +12,29 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// A GapMonitor watches a search for over-fitting of the CV loss. With many hyperparameters a search
-// can fit the validation rows as closely as a learner its training rows. The CV loss is then far
-// below the risk. To each step the monitor adds an estimate of the risk from data that the search
-// has not seen: from held-out examples (HeldOut), or from the same search on parts of the data
-// (Nested). It can stop the search by that estimate:
+// A GapMonitor watches a search for over-fitting of the CV loss. With many hyperparameters, a
+// search can fit the validation rows as closely as a learner fits its training rows. The CV loss is
+// then far below the risk. The monitor adds to each step an estimate of the risk from data that the
+// search has not seen. The data are held-out examples (HeldOut), or the estimate comes from the
+// same search on parts of the data (Nested). The monitor can stop the search by that estimate:
 //
 //	monitor := cvgm.GapMonitor{HeldOut: cv.RiskAt(loss, heldOut), Patience: 20}
 //	for step, err := range monitor.Watch(search.Search(problem, x0)) {
 //		// step.Loss, step.HeldOut, step.Gap(), step.Best
 //	}
 type GapMonitor struct {
-	// HeldOut estimates the risk at a step; see [CV.RiskAt]. Either it or
-	// Nested is required.
+	// HeldOut estimates the risk at a step; see [CV.RiskAt]. Either HeldOut or Nested is required.
 	HeldOut func(search.Step) (float64, error)
-	// Nested are runs of the same search on the training rows of outer splits, each with the risk
-	// on that split's validation rows. They advance with the watched search, one evaluation each. A
-	// run that has ended stays at its last step. The estimate is the mean of their risks. It
-	// estimates the risk of a search of the same length, on unseen examples and with somewhat fewer
-	// data (nested cross-validation; Varma and Simon 2006).
+	// Nested holds runs of the same search on the training rows of outer splits. Each run has a
+	// risk on the validation rows of its split. With each step of the watched search, each run
+	// advances by one evaluation. A run that has ended stays at its last step. The estimate is the
+	// mean of the risks of the runs. It estimates the risk, on unseen examples, of a search that is
+	// as long and has somewhat fewer data (nested cross-validation; Varma and Simon 2006).
 	Nested []NestedSearch
 	// Risk is the true risk at a step. Nil: it is not known.
 	Risk func(search.Step) (float64, error)
-	// Patience ends the sequence after this many successive steps without a new lowest estimate.
-	// Zero: it ends with the search.
+	// Patience is the number of successive steps without a new lowest estimate after which the
+	// sequence ends. Zero: the sequence ends with the search.
 	Patience int
 }
 
@@ -53,11 +52,11 @@ type GapStep struct {
 	Best        bool    // HeldOut is lower than at all steps before
 }
 
-// Gap returns HeldOut − Loss: by how much the CV loss is too low.
+// Gap returns HeldOut − Loss, the amount by which the CV loss is too low.
 func (s GapStep) Gap() float64 { return s.HeldOut - s.Loss }
 
 // Watch returns the steps of a search with their gaps. An error of the search, or of an estimate,
-// ends the sequence. It is a [search.Error].
+// ends the sequence. The error is a [search.Error].
 func (m GapMonitor) Watch(steps iter.Seq2[search.Step, error]) iter.Seq2[GapStep, error] {
 	return func(yield func(GapStep, error) bool) {
 		if (m.HeldOut == nil) == (len(m.Nested) == 0) {
@@ -119,10 +118,10 @@ func (m GapMonitor) judge(g *GapStep) (err error) {
 			"scale the loss", "has a gap that overflows, between the loss %v and the estimate %v", g.Loss, g.HeldOut))
 }
 
-// Best watches a search to its end. It returns the step of lowest estimate, with its own slices.
-// That is the best point to stop, judged by examples that the CV loss has not seen. With an error
-// it returns the best step before it. A search without steps, or without a finite estimate, is an
-// error of kind [qpdiff.ErrNotFinite].
+// Best watches a search to its end and returns the step with the lowest estimate. That is the best
+// point to stop, judged by examples that the CV loss has not seen. The slices of the step belong to
+// the caller. If the search ends with an error, Best returns that error and the best step before
+// it. If the search has no step, or no finite estimate, the error is of kind [qpdiff.ErrNotFinite].
 func (m GapMonitor) Best(steps iter.Seq2[search.Step, error]) (GapStep, error) {
 	best := GapStep{HeldOut: math.Inf(1), Risk: math.NaN()}
 	for s, err := range m.Watch(steps) {
@@ -140,8 +139,8 @@ func (m GapMonitor) Best(steps iter.Seq2[search.Step, error]) (GapStep, error) {
 	return best, nil
 }
 
-// nested returns an estimate of the risk: the mean over the nested searches. Every call advances
-// each of them by one step.
+// nested returns a function that estimates the risk by the mean over the nested searches. Every
+// call of the function advances each nested search by one step.
 func (m GapMonitor) nested(next []func() (search.Step, error, bool)) func(search.Step) (float64, error) {
 	risks := slices.Repeat([]float64{math.NaN()}, len(next)) // NaN before the first step
 	return func(search.Step) (float64, error) {

@@ -10,8 +10,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// leaveOneOut evaluates all splits of a cross-validation at once, if each trains on all examples on
-// which it does not validate. Its learners must see the features and labels unchanged.
+// leaveOneOut evaluates all splits of a cross-validation at once. Each split must train on all
+// examples on which it does not validate, and the learner must see the features and labels
+// unchanged.
 type leaveOneOut struct {
 	learner  learn.Learner
 	splits   allSplits
@@ -21,8 +22,8 @@ type leaveOneOut struct {
 	fitted   bool // the splits are fitted one by one, too, and counted
 }
 
-// allSplits are the fits of all splits at once. Predictions, and their cotangents ddst, belong to
-// the validation rows, split after split.
+// allSplits makes the fits of all splits at once. Predictions, and their cotangents ddst, are
+// ordered by split. Each split has one entry for each of its validation rows.
 type allSplits interface {
 	predict(dst, hyper []float64) error
 	backward(w *qpdiff.Workspace, g *learn.Grad, dx *mat.Dense, ddst []float64) error
@@ -113,8 +114,9 @@ func (a *leaveOneOut) sized(s learn.Size) learn.Size {
 	return s
 }
 
-// eval sets fit's loss and, if wanted, the cotangents of its predictions. It returns false if one
-// of the fits fails or the loss has no derivative. Fits one by one then find the error.
+// eval sets the loss of a.fit and, if gradient is set, the cotangents of its predictions. It
+// returns false if one of the fits fails or the loss has no derivative. The caller then fits the
+// splits one by one to find the error.
 func (a *leaveOneOut) eval(c *Config, d learn.Data, hyper []float64, gradient bool) bool {
 	if x := d.Dense(); x != a.features || c.Features != nil {
 		if a.features = nil; a.learner.Load(d) != nil {
@@ -125,8 +127,9 @@ func (a *leaveOneOut) eval(c *Config, d learn.Data, hyper []float64, gradient bo
 	return a.splits.predict(a.fit.prediction, hyper) == nil && a.fit.judge(c, gradient) == nil
 }
 
-// backward adds the cotangents of hyperparameters and features to dhyper, asTraining and
-// asValidation. Each of them may be nil. It returns false for the same reasons as eval.
+// backward adds the cotangents of the hyperparameters to dhyper, and the cotangents of the features
+// to asTraining and asValidation. Each of these three may be nil. backward returns false for the
+// same reasons as eval.
 func (a *leaveOneOut) backward(dhyper []float64, asTraining, asValidation *mat.Dense) bool {
 	a.fit.grad = learn.Grad{Hyper: dhyper, X: asTraining}
 	return a.splits.backward(&a.fit.work, &a.fit.grad, asValidation, a.fit.dprediction) == nil

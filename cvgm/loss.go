@@ -7,19 +7,19 @@ import (
 	"cvgm/qpdiff"
 )
 
-// A Loss is a cost c(ŷ, y) of predicting ŷ for the label y. Slope is ∂c/∂ŷ, or NaN if the loss has
-// no derivative there. A gradient of the CV loss that needs such a slope is refused, unless the
-// loss is a [KinkedLoss] and Config.Generalised is set.
+// A Loss is a cost c(ŷ, y) of predicting ŷ for the label y. slope is ∂c/∂ŷ, or NaN if the loss has
+// no derivative at ŷ. If a gradient of the CV loss needs a slope that is NaN, the CV returns an
+// error, unless the loss is a [KinkedLoss] and Config.Generalised is set.
 type Loss interface {
 	Eval(prediction, y float64) (loss, slope float64)
 }
 
-// A KinkedLoss is a continuous Loss with kinks in the prediction, where it has one-sided slopes. If
-// a prediction is at a kink to working precision, a CV takes the slope from Kink.
+// A KinkedLoss is a continuous Loss with kinks in the prediction. At a kink it has one-sided
+// slopes. If a prediction is at a kink to working precision, a CV uses the slope that Kink returns.
 type KinkedLoss interface {
 	Loss
-	// Kink returns the distance from the prediction to the nearest kink, +Inf if there is none. It
-	// also returns an element of the subdifferential at that kink.
+	// Kink returns the distance from the prediction to the nearest kink, and an element of the
+	// subdifferential at that kink. Without a kink the distance is +Inf.
 	Kink(prediction, y float64) (distance, slope float64)
 }
 
@@ -31,14 +31,15 @@ type LabelLoss interface {
 	LabelSlope(prediction, y float64) float64
 }
 
-// lossKinkTol is a distance from a kink of the loss, relative to the size of the terms of a
-// prediction. Up to it, the prediction counts as at the kink. A prediction carries the error of the
-// fit, 2⁻⁵² times the condition of the problem. 1e-10 covers conditions up to 5e5. A prediction is
-// that close to a kink by chance in one of 10¹⁰ cases.
+// lossKinkTol is the largest distance from a kink of the loss at which a prediction counts as at
+// the kink, relative to the size of the prediction's terms. A prediction has the error of the fit,
+// 2⁻⁵² times the condition number of the problem. 1e-10 covers condition numbers up to 5e5. By
+// chance, one prediction in 10¹⁰ is that close to a kink.
 const lossKinkTol = 1e-10
 
-// nearLossKink is a distance from a kink, relative to prediction and label. Within it, the terms of
-// a kernel machine's prediction are computed. It covers terms 1e6 times as large as their sum.
+// nearLossKink is the distance from a kink, relative to prediction and label, within which the
+// terms of a kernel machine's prediction are computed. It covers terms that are 1e6 times as large
+// as their sum.
 const nearLossKink = 1e-4
 
 // SquaredError is the regression loss (ŷ − y)².
@@ -53,8 +54,8 @@ func (SquaredError) Eval(prediction, y float64) (loss, slope float64) {
 // LabelSlope returns 2(y − ŷ).
 func (SquaredError) LabelSlope(prediction, y float64) float64 { return 2 * (y - prediction) }
 
-// AbsoluteError is the regression loss |ŷ − y|, in the unit of y. It has a kink at ŷ = y, where its
-// slope is NaN.
+// AbsoluteError is the regression loss |ŷ − y|, in the unit of y. It has a kink at ŷ = y, at which
+// its slope is NaN.
 type AbsoluteError struct{}
 
 // Eval returns |ŷ − y|, and the sign of ŷ − y or NaN at ŷ = y.
@@ -75,10 +76,10 @@ func (AbsoluteError) Kink(prediction, y float64) (distance, slope float64) {
 }
 
 // HuberLoss is the regression loss ½r² for a residual r = ŷ − y with |r| ≤ Delta, and Delta·(|r| −
-// ½Delta) beyond (Huber 1964). An outlier counts by its distance, not by the squared distance. The
-// slope is continuous, so the loss has no kink.
+// ½Delta) for a larger |r| (Huber 1964). The loss of an outlier grows with its distance, not with
+// the squared distance. The slope is continuous, so the loss has no kink.
 //
-// Delta is in the unit of y, finite and above 0. It has no default. For any other value [New] and
+// Delta is in the unit of y, and has no default. If it is not finite or not above 0, [New] and
 // [Model.Risk] return an error of kind qpdiff.ErrDomain.
 type HuberLoss struct{ Delta float64 }
 
@@ -127,9 +128,9 @@ func (LogisticLoss) Eval(prediction, y float64) (loss, slope float64) {
 // LabelSlope returns −ŷ/(1 + exp(yŷ)).
 func (l LogisticLoss) LabelSlope(prediction, y float64) float64 { return labelSlope(l, prediction, y) }
 
-// PoissonLoss is the loss e^ŷ − y + y·(ln y − ŷ) for labels y ≥ 0, counts or rates. For y = 0 it is
-// e^ŷ. It is half the deviance of the Poisson distribution with the expectation e^ŷ. Its minimum is
-// 0, at ŷ = ln y. For y < 0 it is NaN.
+// PoissonLoss is the loss e^ŷ − y + y·(ln y − ŷ) for labels y ≥ 0, which are counts or rates. For y
+// = 0 the loss is e^ŷ, and for y < 0 it is NaN. It is half the deviance of the Poisson distribution
+// with the expectation e^ŷ. Its minimum is 0, at ŷ = ln y.
 type PoissonLoss struct{}
 
 // Eval returns the loss and e^ŷ − y.
@@ -160,8 +161,8 @@ func labelSlope(l Loss, prediction, y float64) float64 {
 	return slope
 }
 
-// Hinge is the classification loss max(0, 1 − y·ŷ) for labels ±1. It has a kink at y·ŷ = 1, where
-// its slope is NaN.
+// Hinge is the classification loss max(0, 1 − y·ŷ) for labels ±1. It has a kink at y·ŷ = 1, at
+// which its slope is NaN.
 type Hinge struct{}
 
 // Eval returns max(0, 1 − yŷ) and its slope: −y, 0, or NaN at yŷ = 1.
@@ -178,8 +179,7 @@ func (Hinge) Eval(prediction, y float64) (loss, slope float64) {
 // LabelSlope returns −ŷ, 0 or, at yŷ = 1, NaN.
 func (l Hinge) LabelSlope(prediction, y float64) float64 { return labelSlope(l, prediction, y) }
 
-// Kink returns |1/y − ŷ| and the slope 0, which belongs to the side without
-// loss.
+// Kink returns |1/y − ŷ| and the slope 0, the slope on the side on which the loss is 0.
 func (Hinge) Kink(prediction, y float64) (distance, slope float64) {
 	return math.Abs((1 - y*prediction) / y), 0
 }
@@ -210,8 +210,8 @@ func (Exponential) Eval(prediction, y float64) (loss, slope float64) {
 func (l Exponential) LabelSlope(prediction, y float64) float64 { return labelSlope(l, prediction, y) }
 
 // ZeroOne is the misclassification loss for labels ±1: 0 if the prediction has the label's sign,
-// and otherwise 1. A prediction of zero is wrong for either label. It has no useful derivative, and
-// no generalised one: its CV loss is not even continuous in the hyperparameters.
+// and otherwise 1. A prediction of zero is wrong for either label. ZeroOne has no useful derivative
+// and no generalised derivative: its CV loss is not even continuous in the hyperparameters.
 type ZeroOne struct{}
 
 // Eval returns 0 or 1, and NaN as the slope.

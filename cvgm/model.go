@@ -23,43 +23,44 @@ type Model struct {
 	Theta     []float64 // weights of the m features, then the learner's own intercept if it has one
 	Intercept float64   // added to predictions; 0 with NoCentring
 	Prepared  Prepared  // makes features of the columns of x; nil: they are the features
-	Mean, Std []float64 // features are (φ(x) − Mean)/Std; with Standardise Std is the largest number if one was constant
+	Mean, Std []float64 // features are (φ(x) − Mean)/Std; with Standardise the Std of a constant feature is the largest number
 	Features  FeatureMap
 	Params    []float64 // of the feature map
-	// Kernel makes the predictions, in place of θᵀx, if the learner is a [kernel.Machine]. It holds
-	// the support rows. Otherwise it is nil.
+	// Kernel makes the predictions, in place of θᵀx, if the learner is a [kernel.Machine]. Kernel
+	// then holds the support rows. For other learners it is nil.
 	Kernel *kernel.Model
 	// Predictor makes the predictions of other learners that do not predict by θᵀx. It holds the
-	// data that it needs. Nil for all other learners.
+	// data that its predictions need. It is nil for a [kernel.Machine] and for learners that
+	// predict by θᵀx.
 	Predictor learn.Predictor
 	// LogOdds is set if the predictions are the log odds of +1: the learner's Convention is
-	// learn.LogisticLoss. It is not in a model's JSON, but in a pipeline's.
+	// learn.LogisticLoss. The JSON of a pipeline contains LogOdds. The JSON of a model does not.
 	LogOdds bool
 	// LogMean is set if the predictions are logarithms of expected labels: the learner's Convention
-	// is learn.PoissonLoss. It is in a pipeline's JSON.
+	// is learn.PoissonLoss. The JSON of a pipeline contains LogMean.
 	LogMean bool
-	// Freedom holds the effective degrees of freedom of Theta, one for each entry, if the learner
-	// is a [learn.FreedomLearner]. Otherwise it is nil. It is in a pipeline's JSON.
+	// Freedom holds the effective degrees of freedom of each entry of Theta, if the learner is a
+	// [learn.FreedomLearner]. Otherwise it is nil. The JSON of a pipeline contains Freedom.
 	Freedom []float64
 }
 
 // Final fits a new learner to all examples at α, with the normalisation and intercept of Config. It
-// is the last step of the method, after α has been found. It returns the errors of Eval, without a
-// SplitError.
+// is the last step of the method, after the search for α. It returns the errors of Eval, but none
+// is a SplitError.
 func (cv *CV) Final(alpha []float64) (*Model, error) {
 	n, _ := cv.c.Data.X.Dims()
 	return cv.FinalOn(sample.Complement(nil, n), alpha)
 }
 
-// FinalOn is Final for some of the examples, such as the training rows of a split, by their numbers
-// from 0. A number that is out of range or listed twice is an error of kind ErrDomain. If no
-// example has a weight, the error is of kind ErrEmpty.
+// FinalOn is Final for some of the examples, such as the training rows of a split. rows lists their
+// numbers, which start at 0. If a number is out of range or listed twice, the error is of kind
+// ErrDomain. If all these examples have the weight 0, the error is of kind ErrEmpty.
 func (cv *CV) FinalOn(rows []int, alpha []float64) (*Model, error) {
 	return cv.FinalContext(context.Background(), rows, alpha)
 }
 
-// FinalContext is FinalOn under a context. If ctx ends, the load or the fit of a
-// [learn.ContextLearner] stops, and FinalContext returns ctx's error.
+// FinalContext is FinalOn with a context. If ctx ends, a [learn.ContextLearner] stops its load or
+// fit, and FinalContext returns ctx's error.
 func (cv *CV) FinalContext(ctx context.Context, rows []int, alpha []float64) (*Model, error) {
 	if l, ok := cv.fits[0].learner.(learn.ClassLearner); ok {
 		return nil, args.Bad("Config.Learner", qpdiff.ErrDomain, "use FinalClasses", "is a %T, which has a model for each class", l)
@@ -155,8 +156,8 @@ func (cv *CV) checkRows(rows []int) error {
 // together is the remedy if parts of a model do not fit.
 const together = "keep the parts of a model together"
 
-// check reports the first part of a model that is not finite, or does not fit
-// the others.
+// check returns an error for the first part of a model that is not finite, or that does not fit the
+// other parts.
 func (m *Model) check() error {
 	if m == nil {
 		return args.Bad("Model", qpdiff.ErrEmpty, "fit one with CV.Final or Tuner.Tune; a search that was stopped has none", "is nil")
@@ -190,7 +191,8 @@ func (m *Model) check() error {
 	return nil
 }
 
-// checkParts reports the first part that does not fit n features: feature map, preparer or kernel.
+// checkParts returns an error if the feature map, the preparer or the kernel does not fit n
+// features.
 func (m *Model) checkParts(n int) error {
 	if m.Features != nil {
 		if _, out := m.Features.Dims(); out != n || m.Features.NumParams() != len(m.Params) {
@@ -213,7 +215,7 @@ func (m *Model) checkParts(n int) error {
 	return args.BadIf(columns != n, "Model.Kernel", qpdiff.ErrShape, together, "has rows of %d features where the model has %d", columns, n)
 }
 
-// columns returns the number of columns that the model takes without a feature map.
+// columns returns the number of columns of x that the model takes if it has no feature map.
 func (m *Model) columns() int {
 	if m.Prepared == nil {
 		return len(m.Mean)
@@ -222,12 +224,12 @@ func (m *Model) columns() int {
 	return in
 }
 
-// Predict writes the prediction for each row of x to dst. Errors match ErrShape for an x of another
-// width and for a model whose parts do not fit together, and ErrNotFinite for predictions that are
-// not finite. After an error dst is undefined. A sparse x, as [learn.Data] defines it, is read by
-// its stored entries if the features are its columns. Another matrix is copied as a dense one. A
-// linear model uses only the stored features of a [StoredPrepared], by the rule of
-// [StoredPreparer].
+// Predict writes the prediction for each row of x to dst. Errors match ErrShape if x has the wrong
+// number of columns or if the model's parts do not fit together. They match ErrNotFinite if a
+// prediction is not finite. After an error dst is undefined. If x is sparse, as [learn.Data]
+// defines it, and its columns are the features, Predict reads only the stored entries. Any other
+// matrix that is not dense is copied to a dense one. With a [StoredPrepared], a linear model uses
+// only the stored features, by the rule of [StoredPreparer].
 func (m *Model) Predict(dst []float64, x mat.Matrix) error {
 	if err := m.check(); err != nil {
 		return err
@@ -262,8 +264,8 @@ func (m *Model) Predict(dst []float64, x mat.Matrix) error {
 	return m.checkPredictions(dst)
 }
 
-// predictStored is Predict of a linear model for the features x. It reads the entries that x
-// stores.
+// predictStored is Predict for a linear model whose features are the columns of x. It reads only
+// the stored entries of x.
 func (m *Model) predictStored(dst []float64, x mat.Matrix) {
 	norm := normalise.Normaliser{Centre: true, Mean: m.Mean, Std: m.Std}
 	norm.PredictStored(dst, x, sample.Complement(nil, len(dst)), m.Theta, m.Intercept)
@@ -318,8 +320,8 @@ func (m *Model) checkPredictions(dst []float64) error {
 }
 
 // Risk returns the mean loss of the model's predictions on d, weighted by d.Weights. It returns the
-// errors of Predict and of Data.Check. Other errors match ErrDomain, for Rows, which Risk does not
-// use, and for a HuberLoss without a threshold; and ErrNotFinite if a loss overflows.
+// errors of Predict and of Data.Check. Other errors match ErrDomain if d has Rows, which Risk does
+// not support, or if a HuberLoss has no valid Delta. They match ErrNotFinite if a loss overflows.
 func (m *Model) Risk(loss Loss, d learn.Data) (float64, error) {
 	losses, err := m.Losses(loss, d)
 	if err != nil {
@@ -335,8 +337,8 @@ func (m *Model) Risk(loss Loss, d learn.Data) (float64, error) {
 	return total / weights.Total(len(d.Y)), nil
 }
 
-// Losses returns the loss of the model's prediction for each example of d, 0 for an example of
-// weight 0. It returns the errors of [Model.Risk].
+// Losses returns the loss of the model's prediction for each example of d. For an example of weight
+// 0 it returns 0. The errors are the same as the errors of [Model.Risk].
 func (m *Model) Losses(loss Loss, d learn.Data) ([]float64, error) {
 	if err := m.check(); err != nil {
 		return nil, err
@@ -359,7 +361,7 @@ func (m *Model) Losses(loss Loss, d learn.Data) ([]float64, error) {
 	return losses, nil
 }
 
-// lossOverflow is the error if a loss on the examples d is not finite.
+// lossOverflow returns the error for a loss that is not finite on the examples d.
 func lossOverflow(format string, values ...any) error {
 	return args.Bad("d", qpdiff.ErrNotFinite, "use another loss, or scale the labels", format, values...)
 }

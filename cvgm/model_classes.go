@@ -13,9 +13,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// FinalClasses is FinalContext for a [learn.ClassLearner]. It returns a model for each class, whose
-// prediction is the decision of the class. Model.LogOdds is not set, because only the difference of
-// two decisions is a log odds.
+// FinalClasses is FinalContext for a [learn.ClassLearner]. It returns a model for each class. The
+// prediction of each model is the decision value of its class. Model.LogOdds is not set, because
+// only the difference of two decision values is a log odds.
 func (cv *CV) FinalClasses(ctx context.Context, rows []int, alpha []float64) ([]*Model, error) {
 	l, ok := cv.fits[0].learner.(learn.ClassLearner)
 	if !ok {
@@ -42,9 +42,10 @@ func (cv *CV) FinalClasses(ctx context.Context, rows []int, alpha []float64) ([]
 }
 
 // ClassProbabilities returns the probability of each class for each row of x, by the models of
-// [CV.FinalClasses], as a matrix of rows and classes. It is exp(decision) divided by the sum over
-// the classes. Errors are those of [Model.Predict], with the class, and of kind ErrShape for fewer
-// than two models.
+// [CV.FinalClasses]. The result has one row for each row of x and one column for each class. A
+// probability is exp(decision) divided by the sum of exp(decision) over the classes.
+// ClassProbabilities returns the errors of [Model.Predict], with the class added, and an error of
+// kind ErrShape for fewer than two models.
 func ClassProbabilities(models []*Model, x mat.Matrix) (*mat.Dense, error) {
 	if len(models) < 2 {
 		return nil, args.Bad("models", qpdiff.ErrShape, "give all of CV.FinalClasses", "are %d", len(models))
@@ -70,7 +71,8 @@ func ClassProbabilities(models []*Model, x mat.Matrix) (*mat.Dense, error) {
 	return all, nil
 }
 
-// classDecisions returns the decisions of the first class for all rows, then of the next one.
+// classDecisions returns the decisions of the first class for all rows, followed by the decisions
+// of the next class, and so on.
 func classDecisions(models []*Model, rows int, x mat.Matrix) ([]float64, error) {
 	decisions := make([]float64, rows*len(models))
 	for c, m := range models {
@@ -85,7 +87,7 @@ func classDecisions(models []*Model, rows int, x mat.Matrix) ([]float64, error) 
 }
 
 // ClassRisk is [Model.Risk] for the models of [CV.FinalClasses]. The labels of d are the numbers of
-// the classes, and the loss judges the log odds of a row's own class against the label 1.
+// the classes. The loss compares the log odds of each row's own class with the label 1.
 func ClassRisk(models []*Model, loss Loss, d learn.Data) (float64, error) {
 	if len(models) < 2 {
 		return math.NaN(), args.Bad("models", qpdiff.ErrShape, "give all of CV.FinalClasses", "are %d", len(models))

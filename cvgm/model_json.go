@@ -13,7 +13,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// modelJSON is the written form of a Model. Numbers are written so that they read back exactly.
+// modelJSON is the JSON form of a Model. Reading returns exactly the numbers that were written.
 type modelJSON struct {
 	Format    string    `json:"format"`
 	Hyper     []float64 `json:"hyperparameters"`
@@ -52,8 +52,8 @@ const (
 
 const modelFormat = "cvgm model 1"
 
-// modelKeys are the keys of a model's JSON text, and whether they are required. They are grouped by
-// the key of their object.
+// modelKeys holds the keys of each object in a model's JSON text, under the key of that object. The
+// value of a key is true if the key is required.
 var modelKeys = map[string]map[string]bool{
 	"model": {"format": true, "hyperparameters": true, "theta": true, "intercept": true, "feature_mean": true, "feature_deviation": true,
 		"feature_map": false, "feature_map_parameters": false, "kernel_machine": false, strictjson.ChecksumKey: false},
@@ -63,9 +63,9 @@ var modelKeys = map[string]map[string]bool{
 
 // MarshalJSON writes a linear model, or a kernel machine with a kernel.RBF, kernel.ARD or
 // kernel.Polynomial kernel and its support rows. It writes the tuned hyperparameters, the
-// standardisation, and the feature map if that is a Perceptron or a LinearMap. The text ends with a
-// checksum of the values. Other kernels, maps and predictors are refused, and so is a model whose
-// parts do not fit together or are not finite.
+// standardisation, and the feature map if it is a Perceptron or a LinearMap. The text ends with a
+// checksum of the values. MarshalJSON returns an error for any other kernel, map or predictor, and
+// for a model whose parts do not fit together or are not finite.
 func (m Model) MarshalJSON() ([]byte, error) {
 	if m.Predictor != nil {
 		return nil, fmt.Errorf("cvgm: a model of %T cannot be written as JSON: its prediction needs the training data; save those and fit again", m.Predictor)
@@ -100,10 +100,11 @@ func (m Model) MarshalJSON() ([]byte, error) {
 	return strictjson.WithChecksum(out)
 }
 
-// UnmarshalJSON reads the text of MarshalJSON. Text that makes no model is an error, and m is then
-// unchanged. The error is a *qpdiff.ArgError for a part that is missing, unknown, repeated or null;
-// for parts that do not fit together; and for a checksum that is missing or wrong. Other spaces,
-// escapes, orders of keys and forms of the same float64s are accepted.
+// UnmarshalJSON reads the text that MarshalJSON writes. If the text does not describe a model,
+// UnmarshalJSON returns an error and does not change m. The error is a *qpdiff.ArgError if a part
+// is missing, unknown, repeated or null, if parts do not fit together, or if the checksum is
+// missing or wrong. The text may have other spaces, escapes, orders of keys and forms of the same
+// float64s.
 func (m *Model) UnmarshalJSON(text []byte) error {
 	var in modelJSON
 	// The format comes first, so that another version is not called damaged.

@@ -12,31 +12,34 @@ import (
 )
 
 // A Score is the estimated risk of a candidate, in the unit of the loss. A candidate is a setting
-// of a search that the CV loss cannot judge, because the search fits it: the weight of an outer
-// penalty, the number of steps, or the searcher.
+// of a search: the weight of an outer penalty, the number of steps, or the searcher. The CV loss
+// cannot judge such a setting, because the search minimises the CV loss itself.
 type Score struct {
 	Loss  float64 // the estimate
 	Error float64 // its standard error
-	// Paired is the standard error of Loss minus the lowest Loss of the candidates, from the
-	// differences on the same examples. It is 0 for the lowest. It is usually far below Error,
-	// because examples that are hard for one candidate are hard for all.
+	// Paired is the standard error of a difference: Loss minus the lowest Loss of all candidates.
+	// It is computed from the differences on the same examples, and is 0 for the candidate with the
+	// lowest Loss. Paired is usually far below Error, because examples that are hard for one
+	// candidate are hard for all.
 	Paired float64
 }
 
 // NestedScores estimates the risk of candidates by nested cross-validation (Varma and Simon 2006).
-// For each outer fold, losses runs the search of each candidate on the examples fold.Train. It
-// returns the losses of the candidate's model on the examples fold.Val, [candidate][example]. No
-// search may see the fold's validation rows; [CV.FinalOn] and [Model.Losses] give the losses. The
-// folds, for example from [KFold], need not validate on all examples.
+// For each outer fold, NestedScores calls the function losses. That function runs the search of
+// each candidate on the examples fold.Train, and returns the losses of the candidate's model on the
+// examples fold.Val, [candidate][example]. No search may see the fold's validation rows.
+// [CV.FinalOn] and [Model.Losses] compute the losses. The folds, for example from [KFold], need not
+// validate on all examples.
 //
-// The Loss of a candidate is the mean over the validated examples. An example in several folds
-// counts by its mean there. The standard errors treat the examples as independent: see
-// [CV.StandardError]. The cost is one search for each fold and candidate. Candidates may share a
-// search, for example if they differ in the number of steps.
+// The Loss of a candidate is the mean of its losses on the validated examples. If several folds
+// validate on an example, the example counts once, by its mean loss over these folds. The standard
+// errors treat the examples as independent: see [CV.StandardError]. The cost is one search for each
+// fold and candidate. Candidates that differ only in the number of steps may share a search.
 //
-// workers bounds the goroutines that share the folds, and thus the concurrent calls of losses. Zero
-// is GOMAXPROCS. The scores do not depend on it. After ctx is done no further fold begins. The
-// error of the lowest failing fold is a [SplitError].
+// workers bounds the number of goroutines that share the folds, and so the number of concurrent
+// calls of losses. Zero: GOMAXPROCS. The scores do not depend on workers. After ctx is done, no
+// further fold begins. If folds fail, NestedScores returns the error of the fold with the lowest
+// index, as a [SplitError].
 func NestedScores(ctx context.Context, folds []Split, workers int, losses func(ctx context.Context, fold Split) ([][]float64, error)) ([]Score, error) {
 	if err := args.First(
 		args.BadIf(len(folds) == 0, "folds", qpdiff.ErrEmpty, "draw some, for example with KFold", "are none"),
@@ -83,8 +86,8 @@ func NestedScores(ctx context.Context, folds []Split, workers int, losses func(c
 	return scores, nil
 }
 
-// checkLosses reports losses of a fold unless there is one for each validation row and each of the
-// given number of candidates.
+// checkLosses returns an error unless the fold has a loss for each validation row and each
+// candidate. candidates is the number of candidates.
 func checkLosses(losses [][]float64, fold Split, candidates int) error {
 	if len(losses) == 0 || len(losses) != candidates {
 		return args.Bad("losses", qpdiff.ErrShape, "return the losses of each candidate, the same ones for each fold", "are of %d candidates, those of fold 0 of %d", len(losses), candidates)
@@ -100,8 +103,8 @@ func checkLosses(losses [][]float64, fold Split, candidates int) error {
 	return nil
 }
 
-// byExample returns the losses of each candidate on each validated example, [candidate][example]. A
-// loss is the mean over the folds that validate on the example.
+// byExample returns the loss of each candidate on each validated example, [candidate][example].
+// Each loss is the mean over the folds that validate on the example.
 func byExample(results [][][]float64, folds []Split) [][]float64 {
 	place := map[int]int{} // of an example, in the order of the folds
 	var counts []float64
@@ -143,17 +146,18 @@ func meanAndError(losses []float64) (mean, se float64, err error) {
 	return mean, se, args.BadIf(!args.Finite(mean) || !args.Finite(se), "losses", qpdiff.ErrNotFinite, "scale the loss", "have the mean %v with the standard error %v", mean, se)
 }
 
-// Simplest returns the index of the first score whose Loss exceeds the lowest by at most errors
-// times its Paired error. The scores are ordered from the simplest candidate to the most flexible,
-// for example from the largest weight of an outer penalty to none, or from few steps to many. With
-// errors 0 it is the first of the lowest. 1 is a one-standard-error rule: it selects a simpler
-// candidate if the data do not distinguish it from the best. The rule of Breiman, Friedman, Olshen
-// and Stone (1984) compares with the Error of the lowest. For that rule, set each Paired to that
-// Error, as for losses on different examples.
+// Simplest returns the index of the first score whose Loss exceeds the lowest Loss by at most
+// errors times the score's own Paired. The scores must be ordered from the simplest candidate to
+// the most flexible, for example from the largest weight of an outer penalty to none, or from few
+// steps to many. If errors is 0, Simplest returns the first score with the lowest Loss. If errors
+// is 1, it applies a one-standard-error rule: it selects a simpler candidate if the data do not
+// distinguish this candidate from the best. The rule of Breiman, Friedman, Olshen and Stone (1984)
+// uses the Error of the score with the lowest Loss. For that rule, or for losses on different
+// examples, set every Paired to that Error.
 //
-// Errors are of kind [qpdiff.ErrEmpty] for no scores; of kind [qpdiff.ErrDomain] if errors is below
-// 0 or not finite; and of kind [qpdiff.ErrNotFinite] for a Paired below 0, a NaN or −Inf, and a
-// lowest loss of +Inf.
+// The error is of kind [qpdiff.ErrEmpty] if there are no scores, and of kind [qpdiff.ErrDomain] if
+// errors is below 0 or not finite. It is of kind [qpdiff.ErrNotFinite] if a Paired is below 0, if a
+// value is NaN or −Inf, or if the lowest loss is +Inf.
 func Simplest(scores []Score, errors float64) (int, error) {
 	if err := args.First(
 		args.BadIf(len(scores) == 0, "scores", qpdiff.ErrEmpty, "give at least one candidate", "are none"),

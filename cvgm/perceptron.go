@@ -15,12 +15,12 @@ import (
 )
 
 // A Perceptron is a feature map of fully connected layers with rectified linear units between them.
-// Each layer computes z = W·h + b, and each layer except the last h = max(z, 0). The paper learns
-// kernels of Widths 2-64-2 (322 parameters) and 2-64-64-2 (4482).
+// Each layer computes z = W·h + b from its inputs h. Each layer except the last passes max(z, 0) to
+// the next layer. The paper learns kernels of Widths 2-64-2 (322 parameters) and 2-64-64-2 (4482).
 //
-// The parameters are ordered by layer: the weights W row by row (one row of inputs per output),
-// followed by the constants b. At z = 0, a kink, Backward uses 0 as the derivative of max(z, 0);
-// see Generalised.
+// The parameters are ordered by layer. Each layer has the weights W row by row (one row of inputs
+// per output), followed by the constants b. At the kink z = 0, Backward uses 0 as the derivative of
+// max(z, 0); see Generalised.
 //
 // A Perceptron keeps a reference to the x of the last Forward until Backward.
 type Perceptron struct {
@@ -28,7 +28,7 @@ type Perceptron struct {
 	// features. There are at least two widths, all positive.
 	Widths []int
 	// Workers is the largest number of goroutines that share a Forward or Backward. Small networks
-	// on few rows use one. Zero means GOMAXPROCS. The results do not depend on it.
+	// on few rows use one goroutine. Zero: GOMAXPROCS. The results do not depend on Workers.
 	Workers int
 
 	params []float64 // a copy of the parameters of the last Forward
@@ -46,8 +46,9 @@ type Perceptron struct {
 	atKink               []bool    // by part
 }
 
-// layer is one W·h + b of a Perceptron. Vectors shorter than wideLayer are not worth a separate
-// call. So products with W run along its longer side, with W or its transpose.
+// layer is one W·h + b of a Perceptron. Operations on vectors shorter than wideLayer are too short
+// for a call of their own. So products with W run along the longer side of W, and use either W or
+// its transpose.
 type layer struct {
 	in, out int
 	w, b    []float64 // within Perceptron.params
@@ -78,8 +79,8 @@ func (p *Perceptron) NumParams() int {
 	return n
 }
 
-// Init draws initial parameters: the weights and constants of a layer with n inputs uniformly from
-// ±1/√n, in the order of the parameters. A params of the wrong length panics.
+// Init draws initial parameters in their order. The weights and constants of a layer with n inputs
+// are uniform on [−1/√n, 1/√n]. If params has the wrong length, Init panics.
 func (p *Perceptron) Init(params []float64, src Source) {
 	if len(params) != p.NumParams() {
 		panic("cvgm: params has the wrong length")
@@ -94,8 +95,8 @@ func (p *Perceptron) Init(params []float64, src Source) {
 	}
 }
 
-// Forward maps the N rows of x. Errors match ErrDomain for Widths that do not make a network,
-// ErrShape for params or x of another size, and ErrNotFinite for features that overflow.
+// Forward maps the N rows of x. Errors match ErrDomain if Widths do not describe a network,
+// ErrShape if params or x has the wrong size, and ErrNotFinite if features overflow.
 func (p *Perceptron) Forward(params []float64, x *mat.Dense) (*mat.Dense, error) {
 	if err := p.prepare(params, x); err != nil {
 		return nil, err
@@ -148,12 +149,13 @@ func (p *Perceptron) prepare(params []float64, x *mat.Dense) error {
 	return nil
 }
 
-// smallPart is the number of products of a row with a parameter for which an additional goroutine
-// pays. They take some twenty times as long as waking it.
+// smallPart is the number of products of a row and a parameter that justifies one more goroutine.
+// These products take about twenty times as long as waking a goroutine.
 const smallPart = 1 << 17
 
-// share sets the number of parts: of the rows, and in Backward also of the units of each layer.
-// Every sum runs over the rows in their order within one part, so the parts do not affect the bits.
+// share sets the number of parts into which the rows are divided. Backward also divides the units
+// of each layer into as many parts. Every sum over rows is computed within one part, in the order
+// of the rows. So the number of parts does not affect the bits.
 func (p *Perceptron) share() {
 	workers := p.Workers
 	if workers <= 0 {
@@ -168,8 +170,8 @@ func (p *Perceptron) share() {
 // part returns the range of part k among n things.
 func (p *Perceptron) part(k, n int) (lo, hi int) { return k * n / p.parts, (k + 1) * n / p.parts }
 
-// hiddenEntries counts three kinds of entries: of the layers without the output of the last one, of
-// their cotangents, and of the transposed matrices.
+// hiddenEntries counts the entries that a Perceptron stores for a number of rows: the outputs of
+// the layers except the last, the cotangents of the outputs, and the transposed matrices.
 func (p *Perceptron) hiddenEntries(rows float64) float64 {
 	entries := 2 * float64(p.NumParams())
 	for l, width := range p.Widths[1:] {
@@ -232,9 +234,9 @@ func (y *layer) forward(z, h []float64) {
 	}
 }
 
-// Backward takes the derivative of a scalar in the features of the last Forward. It adds the
-// derivative in the parameters to dparams. If dx is not nil, it adds the derivative in the rows to
-// dx. Slices of another size, or a missing Forward, panic.
+// Backward takes dfeatures, the derivative of a scalar in the features of the last Forward. It adds
+// the scalar's derivative in the parameters to dparams and, unless dx is nil, its derivative in the
+// rows to dx. It panics if an argument has the wrong size, or if there was no Forward.
 func (p *Perceptron) Backward(dparams []float64, dx, dfeatures *mat.Dense) {
 	rows, _ := p.out.Dims()
 	checkBackward(p, rows, dparams, dx, dfeatures)
@@ -254,8 +256,8 @@ func (p *Perceptron) Backward(dparams []float64, dx, dfeatures *mat.Dense) {
 	p.dparams, p.dx, p.dfeatures = nil, nil, nil
 }
 
-// rowsPart computes the cotangents of z for a part of the rows. If Backward has a dx, it adds the
-// cotangents of x to it.
+// rowsPart computes the cotangents of z for a part of the rows. If Backward has a dx, rowsPart adds
+// the cotangents of x to dx.
 func (p *Perceptron) rowsPart(part int) error {
 	lo, hi := p.part(part, p.x.Rows)
 	last := len(p.layers) - 1
@@ -278,8 +280,8 @@ func (p *Perceptron) rowsPart(part int) error {
 	return nil
 }
 
-// unitsPart adds the derivative in the parameters for a part of each layer's units to dparams. It
-// takes the rows in their order.
+// unitsPart adds the derivative in the parameters of a part of each layer's units to dparams. It
+// sums over the rows in their order.
 func (p *Perceptron) unitsPart(part int) error {
 	for l := range p.layers {
 		y := &p.layers[l]
@@ -303,11 +305,12 @@ func (p *Perceptron) unitsPart(part int) error {
 }
 
 // Generalised reports whether the last Backward met a unit at its kink, z = 0, with a cotangent
-// other than 0. The derivative does not exist there, and Backward used the one for z < 0.
+// other than 0. The derivative does not exist at such a kink, and Backward used the derivative for
+// z < 0.
 func (p *Perceptron) Generalised() bool { return p.kinked }
 
-// rectify replaces dh, the cotangent of row i of h, by the cotangent of z. It reports whether dh
-// was not 0 at one of the kinks.
+// rectify replaces dh, the cotangent of row i of h, by the cotangent of row i of z. It reports
+// whether dh was different from 0 at one of the kinks.
 func (y *layer) rectify(dh []float64, i int, kinks []int) (kinked bool) {
 	at, _ := slices.BinarySearch(kinks, i*y.out)
 	for _, k := range kinks[at:] {
@@ -334,8 +337,8 @@ func (y *layer) backward(dh, dz []float64) {
 	}
 }
 
-// addProduct adds dz·hᵀ to dw, for the units from first on. If the layer has few inputs, it adds to
-// dwt instead.
+// addProduct adds dz·hᵀ to dw, for the units from first on. If the layer has few inputs, addProduct
+// adds the transpose to dwt instead.
 func (y *layer) addProduct(dw, dz, h []float64, first int) {
 	if y.in < wideLayer {
 		for j, v := range h {

@@ -85,8 +85,8 @@ func (f *splitFit) prepare(c *Config, m int, viewed bool) {
 	}
 }
 
-// load gathers the split's rows of x as features and normalises them on the training rows. It
-// subtracts the intercept from the labels, and loads the training rows into the learner.
+// load gathers the split's rows of x as features, and normalises the features by the training rows.
+// It subtracts the intercept from the labels, and loads the training rows into the learner.
 func (f *splitFit) load(c Config, x *mat.Dense) error {
 	if f.viewed {
 		return f.loadView(&c, x)
@@ -117,8 +117,8 @@ func (f *splitFit) load(c Config, x *mat.Dense) error {
 	return f.learner.Load(f.train)
 }
 
-// loadView is load for rows that are read in place: rows of x, or of a sparse Data.X if x is nil,
-// and prepared features that are stored.
+// loadView is load for rows that are read in place. They are the rows of x, the rows of a sparse
+// Data.X if x is nil, or the stored features of Prepare.
 func (f *splitFit) loadView(c *Config, x *mat.Dense) error {
 	raw := c.Data.X
 	if f.train.X = raw; x != nil {
@@ -194,8 +194,8 @@ func (f *splitFit) judge(c *Config, gradient bool) error {
 }
 
 // atKink reports whether prediction p of validation row i, with label y, counts as at a kink of the
-// loss at that distance: see lossKinkTol. It sums the terms of a kernel machine only if a kink is
-// near, because they cost as much as the prediction.
+// loss: see lossKinkTol. distance is the distance from p to the kink. atKink computes the terms of
+// a kernel machine only if a kink is near, because they cost as much as the prediction.
 func (f *splitFit) atKink(i int, p, y, distance float64) bool {
 	if distance <= lossKinkTol*f.size(i, p) {
 		return true
@@ -224,8 +224,9 @@ func (f *splitFit) size(i int, p float64) float64 {
 	return size
 }
 
-// predictRows writes the predictions for the normalised rows of x to dst. They are learner's, or if
-// learner is nil θᵀx plus the learner's own intercept. It adds intercept in both cases.
+// predictRows writes the predictions for the normalised rows of x to dst. learner makes the
+// predictions. If learner is nil, they are θᵀx plus the intercept in theta, if there is one.
+// predictRows adds intercept in both cases.
 func predictRows(dst []float64, learner learn.Predictor, w *qpdiff.Workspace, theta []float64, intercept float64, x *mat.Dense) error {
 	if learner != nil {
 		err := learner.Predict(w, dst, x)
@@ -245,15 +246,15 @@ func predictRows(dst []float64, learner learn.Predictor, w *qpdiff.Workspace, th
 	return nil
 }
 
-// backward takes the cotangents of the predictions. It adds the cotangents of hyperparameters and
-// normalised features to g. If g.X is wanted, it sets dval to the cotangents of the validation
-// rows.
+// backward adds the cotangents of the hyperparameters and of the normalised features to g. They
+// follow from the cotangents of the predictions. If g.X is not nil, backward also sets dval to the
+// cotangents of the validation rows.
 func (f *splitFit) backward(c *Config, g *learn.Grad, dval *mat.Dense) error {
 	return f.withoutKinks(c, f.product(g, dval))
 }
 
-// withoutKinks extends the error of a derivative if a generalised derivative was wanted: it adds
-// that the learner has none.
+// withoutKinks extends err, the error of a derivative, if Config.Generalised is set. It adds that
+// the learner has no generalised derivative.
 func (f *splitFit) withoutKinks(c *Config, err error) error {
 	if err == nil || !c.Generalised || !errors.Is(err, qpdiff.ErrNotDifferentiable) {
 		return err

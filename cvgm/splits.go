@@ -15,13 +15,14 @@ import (
 type Source = search.Source
 
 // A Split divides the examples 0 … N-1 of a data set. The learner is fitted to the Train rows and
-// judged on the Val rows. [New] refuses a split that holds an index twice, in both parts or in one.
-// For a bootstrap sample, copy the rows within Data.
+// judged on the Val rows. [New] returns an error if a split holds an index twice, whether in one
+// part or in both. For a bootstrap sample, repeat the rows in Data.
 type Split struct{ Train, Val []int }
 
-// RandomSplits draws the splits of Algorithm 1. Each of the k splits is a random permutation of the
-// n examples, drawn from src: its first ⌊p·n⌋ entries are the training rows, and the others the
-// validation rows. With k = 1 it is simple out-of-sample validation, the paper's K = 1.
+// RandomSplits draws the splits of Algorithm 1. For each of the k splits it draws a random
+// permutation of the n examples from src. The first ⌊p·n⌋ entries of the permutation are the
+// training rows, and the other entries are the validation rows. With k = 1 it is simple
+// out-of-sample validation, the paper's K = 1.
 func RandomSplits(src Source, n, k int, p float64) ([]Split, error) {
 	train, err := trainRows(n, k, p)
 	if err != nil {
@@ -46,8 +47,8 @@ func KFold(src Source, n, k int) ([]Split, error) {
 
 // LeaveOneOut returns the n splits that validate on one example each, in the order of the examples.
 // A [learn.LeaveOneOutLearner] fits all of them at once, which makes [CV.Eval] about as costly as
-// one fit. That requires unchanged features and labels: no Standardise, and NoCentring. If one of
-// the fits fails, they are repeated one by one.
+// one fit. This requires unchanged features and labels: no Standardise, and NoCentring. If one of
+// the fits fails, all fits are repeated one by one.
 func LeaveOneOut(n int) ([]Split, error) {
 	if err := args.First(args.BadIf(n < 2, "N", qpdiff.ErrDomain, "leave-one-out needs two examples", "is %d", n), checkCount(n, n)); err != nil {
 		return nil, err
@@ -55,11 +56,11 @@ func LeaveOneOut(n int) ([]Split, error) {
 	return folds(sample.Complement(nil, n), n), nil
 }
 
-// BalancedSplits draws k splits with ⌊p·n⌋ training rows each, like [RandomSplits], but deals the
-// validation rows from one random permutation after the other. For any two examples, the numbers of
-// splits that validate on them then differ by at most one. This is the "uniform sampling of splits"
-// that the paper proposes as an improvement (Section 4). An example that a split already holds
-// waits for the next split.
+// BalancedSplits draws k splits with ⌊p·n⌋ training rows each, like [RandomSplits]. But it deals
+// the validation rows from one random permutation after the other. If a split already validates on
+// the next example of the permutation, the example waits for the next split. For any two examples,
+// the numbers of splits that validate on them then differ by at most one. This is the "uniform
+// sampling of splits" that the paper proposes as an improvement (Section 4).
 func BalancedSplits(src Source, n, k int, p float64) ([]Split, error) {
 	train, err := trainRows(n, k, p)
 	if err != nil {
@@ -75,8 +76,8 @@ func BalancedSplits(src Source, n, k int, p float64) ([]Split, error) {
 		for len(hand) < val {
 			if len(deck) == 0 {
 				deck = src.Perm(n)
-				// Examples that are already in this hand go to the end of the new round, for the
-				// next hands.
+				// Examples that this split already holds go to the end of the new permutation, for
+				// the next splits.
 				late := slices.DeleteFunc(slices.Clone(deck), func(i int) bool { return !inVal[i] })
 				deck = append(slices.DeleteFunc(deck, func(i int) bool { return inVal[i] }), late...)
 			}
@@ -91,9 +92,10 @@ func BalancedSplits(src Source, n, k int, p float64) ([]Split, error) {
 }
 
 // TrainRows returns ⌊p·n⌋, the number of training rows in each split of n examples by
-// [RandomSplits] and [BalancedSplits]. If rounding puts a product just below a whole number, as
-// .29·100, it returns that number. It returns an error of kind [qpdiff.ErrDomain] if no training or
-// no validation row would be left, or if p is not between 0 and 1.
+// [RandomSplits] and [BalancedSplits]. If rounding puts the product p·n just below a whole number,
+// as with .29·100, TrainRows returns that whole number. It returns an error of kind
+// [qpdiff.ErrDomain] if no training row or no validation row would be left, or if p is not between
+// 0 and 1.
 func TrainRows(n int, p float64) (int, error) {
 	if err := args.First(args.BadIf(!(p > 0 && p < 1), "p", qpdiff.ErrDomain, "use a fraction strictly between 0 and 1", "is %v", p),
 		args.BadIf(n < 0 || n > maxRows, "N", qpdiff.ErrDomain, "use 2 to 2³¹ examples", "is %d", n)); err != nil {
@@ -116,16 +118,16 @@ func trainRows(n, k int, p float64) (int, error) {
 	return train, checkCount(n, k)
 }
 
-// wholeTol is a relative distance below a whole number. Within it, p·N counts as that number. p is
-// a decimal fraction with an error of at most 2⁻⁵³, and the rounding of the product adds as much
-// again.
+// wholeTol is the relative distance below a whole number within which p·N counts as that number. p
+// is a decimal fraction with a relative error of at most 2⁻⁵³, and the product adds another
+// rounding error of the same size.
 const wholeTol = 0x1p-51
 
 // maxRows bounds the number of examples, and the number of rows of all splits together. 2³¹ rows
 // take 16 GiB.
 const maxRows = math.MaxInt32
 
-// checkCount reports a number k of splits of n examples that is below 1, or too large for any
+// checkCount returns an error if k splits of n examples are too few (k < 1) or too many for any
 // memory.
 func checkCount(n, k int) error {
 	return args.First(
@@ -164,7 +166,7 @@ func (s Split) check(n int) error {
 	return nil
 }
 
-// checkFolds reports a number k of folds of n examples that is out of range.
+// checkFolds returns an error if n examples cannot be divided into k folds.
 func checkFolds(n, k int) error {
 	return args.First(args.BadIf(k < 2 || k > n, "K", qpdiff.ErrDomain, "use 2 ≤ K ≤ N folds", "is %d for N = %d examples", k, n), checkCount(n, k))
 }

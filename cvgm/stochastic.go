@@ -11,17 +11,17 @@ import (
 )
 
 // A Stochastic is the CV loss of splits that are drawn anew at each evaluation, from a seeded
-// stream. It is a random objective, whose mean over the draws is the CV loss of all splits that the
-// rule can draw. With one split or a few, an evaluation costs equally few fits. A search cannot fit
-// the validation rows of any fixed splits. [search.Adam] and the other searchers that tolerate
-// noise descend it:
+// stream. It is a random objective. Its mean over the draws is the CV loss of all splits that the
+// rule can draw. An evaluation costs one fit for each split that is drawn, and a rule may draw a
+// single split. A search cannot over-fit the validation rows, because no splits are fixed. Use a
+// searcher that tolerates noise, such as [search.Adam]:
 //
 //	steps := search.Adam{StepSize: .02, MaxEvals: 200}.Search(s.Problem(), start)
 //	at, err := search.Average(steps, 50)
 //	model, err := s.CV().Final(at.X)
 //
-// A new [CV] of an evaluation's splits gives the same bits for value and gradient, with any
-// GOMAXPROCS. Goroutines must not share a Stochastic.
+// Value and gradient have the same bits as those from a new [CV] with the evaluation's splits, for
+// any GOMAXPROCS. Goroutines must not share a Stochastic.
 type Stochastic struct {
 	c           Config
 	source      func() Source
@@ -36,13 +36,14 @@ type Stochastic struct {
 //
 //	func(src cvgm.Source) ([]cvgm.Split, error) { return cvgm.RandomSplits(src, n, 4, .9) }
 //
-// It draws once to check the configuration, and returns the errors of [New]. In one of many draws,
-// a class or a level of a feature may be missing from the training rows. If a learner then has no
-// solution, the search ends. With few examples, draw folds by [StratifiedKFold].
+// NewStochastic draws splits once to check the configuration, and returns the errors of [New].
+// Among many draws, there may be one whose training rows lack a class or a level of a feature. If
+// the learner has no solution on such rows, the search ends. So with few examples, draw folds by
+// [StratifiedKFold].
 //
 // An evaluation costs as much as [New] and [CV.Eval] for the drawn splits, without warm starts. The
-// CV of the last evaluation is kept until the next one is made, so Config.MaxBytes bounds each of
-// two.
+// CV of the last evaluation is kept until the next CV is made. So two CVs may exist at a time, and
+// Config.MaxBytes bounds each of them.
 func NewStochastic(c Config, source func() Source, draw func(src Source) ([]Split, error)) (*Stochastic, error) {
 	if err := args.First(
 		args.BadIf(c.Splits != nil, "Config.Splits", qpdiff.ErrDomain, "leave them nil, or use New for fixed splits", "holds %d splits, and draw draws others", len(c.Splits)),
@@ -83,9 +84,9 @@ func (s *Stochastic) redraw(ctx context.Context) error {
 func (s *Stochastic) Dims() int { return s.cv.Dims() }
 
 // Eval draws the next splits and returns their CV loss at α. If grad is not nil, it overwrites grad
-// with the gradient of that loss. It is a [search.Objective]. It returns the errors of the rule, of
-// [New] and of [CV.Eval], with the number of the evaluation since Restart. After an error the loss
-// is NaN.
+// with the gradient of that loss. Eval is a [search.Objective]. It returns the errors of the rule,
+// of [New] and of [CV.Eval]. The error contains the number of the evaluation, counted since
+// Restart. After an error the loss is NaN.
 func (s *Stochastic) Eval(grad, alpha []float64) (float64, error) {
 	return s.EvalContext(context.Background(), grad, alpha)
 }
@@ -106,13 +107,13 @@ func (s *Stochastic) EvalContext(ctx context.Context, grad, alpha []float64) (fl
 // Restart starts the stream of splits again: the next evaluation draws the first splits.
 func (s *Stochastic) Restart() { s.src, s.evaluations = nil, 0 }
 
-// Problem returns the problem of a search without bounds; the caller may add them. It marks the
-// objective as random, so that each search restarts the stream.
+// Problem returns the problem of a search. It has no bounds, but the caller may add some. It marks
+// the objective as random, so that each search restarts the stream.
 func (s *Stochastic) Problem() search.Problem {
 	return search.Problem{Objective: s.Eval, Generalised: func() bool { return s.cv.Generalised() }, Restart: s.Restart}
 }
 
-// CV returns the CV of the last evaluation or, before the first one, of the first splits. Its
-// [CV.Final] fits all examples, whatever the splits. Its other results belong to the splits drawn
-// last. Each evaluation makes another CV.
+// CV returns the CV of the last evaluation or, before the first evaluation, the CV of the first
+// splits. Its [CV.Final] fits all examples and does not depend on the splits. Its other results
+// belong to the splits that were drawn last. Each evaluation makes a new CV.
 func (s *Stochastic) CV() *CV { return s.cv }

@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A tieTest finds training rows that the learner's derivative treats as equal, but that moves of
-// the feature map's parameters, or of the rows of the data, separate.
+// A tieTest finds training rows that the learner's derivative treats as equal, although moves make
+// them unequal. The moves are of the feature map's parameters, or of the rows of the data.
 type tieTest struct {
 	c         *Config
 	rows      bool // moves of the rows of the data, not of the parameters
@@ -50,9 +50,9 @@ func (t *tieTest) find(f *splitFit) {
 	}
 }
 
-// visit is the function that find passes to [learn.TiedLearner]. It computes the derivatives of dᵀφ
-// for one example at a time and compares them. A derivative of the difference would have the
-// rounding of both.
+// visit is the function that find passes to [learn.TiedLearner]. It computes the derivative of dᵀφ
+// for one example at a time, and then compares the derivatives. A derivative of the difference
+// would have the rounding errors of both.
 func (t *tieTest) visit(i, k int, sign float64, d []float64) (more bool) {
 	f := t.fit
 	if f.out == nil {
@@ -80,8 +80,8 @@ func (t *tieTest) visit(i, k int, sign float64, d []float64) (more bool) {
 	return !t.parted
 }
 
-// moves returns the weighted derivative of scale·Σdᵀφ over the examples, in the rows or the
-// parameters. It is in storage number at.
+// moves returns the derivative of scale·Σdᵀφ, the weighted sum over the examples, in the rows or in
+// the parameters. The result is in t.dx[at] or t.dparams[at].
 func (t *tieTest) moves(at int, d []float64, scale float64, weights sample.Weights, examples ...int) []float64 {
 	f, m := t.fit, t.c.Features
 	for nr, example := range examples {
@@ -117,6 +117,7 @@ func backwardMap(m FeatureMap, dparams []float64, dx, dfeatures *mat.Dense) (kin
 	return ok && k.Generalised()
 }
 
-// tieTol is the rounding of a sum over the training rows, relative to its terms. If a move of the
-// mean compensates the moves of two examples, it differs from them by no more.
+// tieTol bounds the rounding error of a sum over the training rows, relative to its terms. If a
+// move of the mean compensates the moves of two examples, the remaining difference is at most this
+// error.
 const tieTol = 1e-12
