@@ -15,13 +15,14 @@ import (
 //
 //	x⁺ = P(x − s·â/(√b̂ + ε)),   â = a/(1 − β1ᵏ),  b̂ = b/(1 − β2ᵏ).
 //
-// It needs a box: the steps are scaled entry by entry, so over another set it would not stop at the
-// minimum. With a constant s, the distance to a minimum stays about as long as the last steps.
+// Adam requires a box. It scales the steps entry by entry, so over another set it would not stop at
+// the minimum. With a constant s, the distance from x to a minimum stays about as long as the last
+// steps.
 type Adam struct {
-	StepSize     float64 // s > 0, required: about how far each entry moves in a step, in units of x
+	StepSize     float64 // s > 0, about the change of each entry in a step, in units of x; required
 	Beta1, Beta2 float64 // below 1; zero: .9 and .999
-	// Epsilon is in units of the gradient. Zero: for each entry, 1e-8 of the largest gradient that
-	// the search has met in that entry.
+	// Epsilon is in units of the gradient. Zero: 1e-8 of the largest absolute gradient so far, for
+	// each entry by itself.
 	Epsilon  float64
 	MaxEvals int     // evaluations at most; zero: 1000
 	Tol      float64 // of the test of convergence; see [Searcher]. Zero: 1e-9

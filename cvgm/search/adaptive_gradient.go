@@ -17,11 +17,13 @@ import (
 //
 //	s⁺ = min(√(2/3 + θ)·s, s/√(max(2s²L² − 1, 0))),   x⁺ = P(x − s⁺·∇f(x)).
 //
-// It converges on convex functions whose gradient is locally Lipschitz. The loss may rise on the
-// way. It is slow if coordinates have different units, because it has one step size.
+// The method converges on convex functions whose gradient is locally Lipschitz. The loss may rise
+// on the way. The method is slow if coordinates have different units, because it has a single step
+// size.
 type AdaptiveGradient struct {
-	// FirstStep limits the change of an entry in the first step, as a share of its scale or, if
-	// that is smaller, of the largest |x0|. Too small a value costs a few steps. Zero: .01.
+	// FirstStep limits the change of each entry in the first step. It is a share of the entry's
+	// scale or, if smaller, of the largest |x0|. A value that is too small costs a few steps. Zero:
+	// .01.
 	FirstStep float64
 	MaxEvals  int     // evaluations at most; zero: 1000
 	Tol       float64 // of the test of convergence; see [Searcher]. Zero: 1e-9
@@ -59,8 +61,9 @@ type adaptation struct {
 	reach          []float64 // work
 }
 
-// adapt sets s for the step from X. It returns the lengths of this step. If the curvature predicts
-// the step to the minimum, it returns that step's lengths. It returns nil before the first step.
+// adapt sets s for the step from X and returns the lengths of this step, one for each entry. If the
+// curvature predicts the step to the minimum, adapt returns the lengths of the predicted step
+// instead. It returns nil before the first step.
 func (r *adaptation) adapt(firstStep float64) []float64 {
 	w := r.w
 	if r.s == 0 {

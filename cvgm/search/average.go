@@ -9,17 +9,17 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Average runs a search to its end and returns the mean of its last steps, or of all if there are
-// fewer. It averages X, Loss and, if all steps have one, Grad. The other fields come from the last
-// step. The mean of X lies in the constraint set of the [Problem], because the set is convex. Loss
-// estimates the objective near X. If the draws are independent, its noise is a single evaluation's
-// noise divided by √last.
+// Average runs a search to its end and returns the mean of its last steps. last is the number of
+// these steps. If the search has fewer, Average takes all of them. It averages X, Loss and, if
+// every step has a gradient, Grad. The other fields come from the last step. The mean of X lies in
+// the constraint set of the [Problem], because the set is convex. Loss estimates the objective near
+// X. If the draws are independent, its noise is a single evaluation's noise divided by √last.
 //
-// It suits random objectives. With a constant step size a search wanders about the minimum, and the
-// mean of its path is nearer to it than any single point (Polyak and Juditsky 1992). The steps are
-// added in their order. With an error it returns the mean of the last steps before it. A search
-// without steps is an error of kind [qpdiff.ErrShape]. A last below 1 is an error of kind
-// [qpdiff.ErrDomain].
+// Average is for random objectives. With a constant step size, a search moves at random around the
+// minimum. The mean of its path is nearer to the minimum than a single point (Polyak and Juditsky
+// 1992). The steps are added in their order. If the search ends with an error, Average returns that
+// error and the mean of the last steps before it. The error is of kind [qpdiff.ErrShape] if the
+// search has no steps, and of kind [qpdiff.ErrDomain] if last is below 1.
 func Average(steps iter.Seq2[Step, error], last int) (Step, error) {
 	if err := args.First(
 		args.BadIf(steps == nil, "steps", qpdiff.ErrEmpty, "give the steps of a Searcher", "is nil"),

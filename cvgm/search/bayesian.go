@@ -14,20 +14,22 @@ import (
 
 // Bayesian is Bayesian optimisation without gradients. A Gaussian process with a Matérn-5/2 kernel
 // models the losses seen so far. The next point is the one with the highest expected improvement
-// (Jones, Schonlau and Welch 1998; Snoek, Larochelle and Adams 2012). Up to ten coordinates the
-// kernel has a length scale for each, beyond that a common one. They are the likeliest ones under a
-// log-normal prior; mean and variance of the process are profiled out.
+// (Jones, Schonlau and Welch 1998; Snoek, Larochelle and Adams 2012). With up to ten coordinates,
+// the kernel has one length scale for each. With more, all coordinates share one length scale. The
+// length scales maximise the posterior density under a log-normal prior. Mean and variance of the
+// process are profiled out.
 //
-// It requires finite bounds, which set the unit of its length scales. It suits losses so costly
-// that the budget is some hundred evaluations, because the model's own cost grows with their cube.
-// A loss of +Inf enters the model as the highest finite loss so far.
+// Bayesian requires finite bounds, which set the units of the length scales. It is meant for costly
+// losses and a budget of about a hundred evaluations, because the cost of the model grows with the
+// cube of the number of evaluations. In the model, a loss of +Inf counts as the highest finite loss
+// so far.
 type Bayesian struct {
 	Source   func() Source // required; see [Searcher]
 	Initial  int           // points before the model takes over, x0 included; zero: 2n + 2, at most 20
 	MaxEvals int           // evaluations at most; zero: 100
-	// Candidates is the number of points drawn, half over the box and half near the best point. The
-	// expected improvement is compared at them. The best candidate is refined by about as many
-	// evaluations of it. Zero: 200.
+	// Candidates is the number of points at which the expected improvement is compared. Half of
+	// them are drawn over the box and half near the best point. The best candidate is then refined
+	// by about as many evaluations of the expected improvement. Zero: 200.
 	Candidates int
 }
 
@@ -93,8 +95,8 @@ type gaussianProcess struct {
 	y         []float64
 	logLength []float64 // one, or one per coordinate
 	weight    []float64 // of the squared differences of coordinates, by the lengths
-	// The fit: the lower Cholesky factor of the correlation matrix, mean and
-	// variance, and K⁻¹(y − mean).
+	// These fields are the fit: the lower Cholesky factor of the correlation matrix K, the mean and
+	// the variance, and K⁻¹(y − mean).
 	chol     mat.Cholesky
 	l        mat.TriDense
 	mean     float64
@@ -104,8 +106,8 @@ type gaussianProcess struct {
 	best     int
 }
 
-// nugget is the share of the variance that the kernel cannot explain. It makes the correlation
-// matrix regular.
+// nugget is the share of the variance that the kernel does not explain. It keeps the correlation
+// matrix from being singular.
 const nugget = 1e-8
 
 func newGaussianProcess(n int) *gaussianProcess {
@@ -137,8 +139,8 @@ func (g *gaussianProcess) correlation(a, b []float64) float64 {
 	return (1 + r + r*r/3) * math.Exp(-r)
 }
 
-// posterior conditions on the data at the current length scales and returns their log posterior
-// density, up to a constant.
+// posterior conditions the process on the data at the current length scales. It returns the log
+// posterior density of these length scales, up to a constant.
 func (g *gaussianProcess) posterior() float64 {
 	n := len(g.y)
 	for i := range g.weight {
@@ -178,8 +180,8 @@ func (g *gaussianProcess) posterior() float64 {
 	return density
 }
 
-// fit moves to likelier length scales, one coordinate after the other. It starts at the length
-// scales of the last fit.
+// fit increases the posterior density of the length scales, one coordinate after the other. It
+// starts at the length scales of the last fit.
 func (g *gaussianProcess) fit() {
 	best := g.posterior()
 	for i := range g.logLength {
@@ -201,8 +203,8 @@ func (g *gaussianProcess) fit() {
 	g.chol.LTo(&g.l)
 }
 
-// improvement returns the expected improvement at x on the lowest loss, relative to the process's
-// standard deviation.
+// improvement returns the expected improvement of the lowest loss by an evaluation at x, in units
+// of the standard deviation of the process.
 func (g *gaussianProcess) improvement(x []float64) float64 {
 	var mean float64
 	explained, raw := 0., g.l.RawTriangular()
@@ -219,7 +221,7 @@ func (g *gaussianProcess) improvement(x []float64) float64 {
 	sd := math.Sqrt(g.variance)
 	gain := (g.y[g.best] - g.mean - mean) / sd
 	s := math.Sqrt(max(1+nugget-explained, 0))
-	z := gain / s // ±Inf if s is 0: the result is max(gain, 0), or NaN, never the best
+	z := gain / s // ±Inf if s is 0: the result is then max(gain, 0), or a NaN, which is never the best
 	return gain*.5*math.Erfc(-z/math.Sqrt2) + s*math.Exp(-.5*z*z)/math.Sqrt(2*math.Pi)
 }
 

@@ -16,28 +16,28 @@ import (
 // CMAES is the evolution strategy with covariance matrix adaptation, without gradients. It updates
 // a Cholesky factor (Krause, Arbonès and Igel, "CMA-ES with optimal covariance update and storage
 // complexity", 2016). Its constants are from Hansen's tutorial (arXiv:1604.00772). Each generation
-// draws points around a mean. The better half of them moves mean, covariance and step size. A point
-// outside the constraint set is replaced by its projection, both for the evaluation and for the
-// update.
+// draws points around a mean. The better half of the points determines the new mean, covariance and
+// step size. If a point is outside the constraint set, its projection replaces it in the evaluation
+// and in the update.
 //
-// gonum's package optimize has this method, too. It is not used, because it draws without the step
-// size that it adapts.
+// gonum's package optimize also has this method. It is not used here, because its draws ignore the
+// step size that it adapts.
 type CMAES struct {
 	Source func() Source // required; see [Searcher]
 	// Sigma is the standard deviation of the first generation in each coordinate, in units of x.
-	// Zero: .3 of each coordinate's scale; see [Searcher]. Set it for a start of 0 without bounds:
-	// the scale is then 1 in every unit, because no gradient gives another one.
+	// Zero: .3 of each coordinate's scale; see [Searcher]. Set Sigma if the search starts at 0
+	// without bounds. The scale is then 1 whatever the unit of x, because the method has no
+	// gradient to derive a scale from.
 	Sigma      float64
 	Population int // points of a generation; zero: 4 + ⌊3·ln n⌋
 	MaxEvals   int // evaluations at most; zero: 1000
-	// Tol ends the search, at the end of a generation, when no coordinate's standard deviation
-	// exceeds Tol times its scale, or Tol times |x| if that is larger. Zero: 1e-12. Negative:
-	// never.
+	// Tol ends the search at the end of a generation if every coordinate's standard deviation is at
+	// most Tol times the larger of the coordinate's scale and |x|. Zero: 1e-12. Negative: never.
 	Tol float64
 }
 
-// Search evaluates the projection of x0, which is the first mean, and then one generation after the
-// other.
+// Search first evaluates the projection of x0, which is the first mean. Then it evaluates one
+// generation after the other.
 func (m CMAES) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	lambda := m.Population
 	if lambda == 0 && len(x0) > 0 {
@@ -112,7 +112,8 @@ func newCMAState(w *searchRun, sigma float64, lambda int) *cmaState {
 	return g
 }
 
-// evaluate draws and evaluates a generation. It returns false when the search is over.
+// evaluate draws a generation of points and evaluates them. It returns false when the search is
+// over.
 func (g *cmaState) evaluate(w *searchRun, src Source, tol float64) bool {
 	upper := g.chol.RawU()
 	for k, x := range g.x {
@@ -159,8 +160,9 @@ func (g *cmaState) update() {
 	floats.SubTo(g.mid, g.mean, g.old)
 	floats.Scale(1/g.sigma, g.mid)
 
-	// The path of the step size, in coordinates in which the covariance is I. A triangular factor
-	// with positive diagonal is never singular. Its condition may be bad, but the search goes on.
+	// The path of the step size is in coordinates in which the covariance is I. A triangular factor
+	// with a positive diagonal is never singular. So an error only means a large condition number,
+	// and the search continues.
 	_ = g.z.SolveVec(g.chol.RawU().T(), mat.NewVecDense(g.n, g.mid))
 	floats.Scale(1-g.cs, g.ps)
 	floats.AddScaled(g.ps, math.Sqrt(g.cs*(2-g.cs)*g.muEff), g.z.RawVector().Data)

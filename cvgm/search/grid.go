@@ -8,14 +8,14 @@ import (
 	"cvgm/qpdiff"
 )
 
-// GridSearch evaluates the objective on the full grid of the given values, the
-// first coordinate outermost.
+// GridSearch evaluates the objective at every point of the grid of the given values. The first
+// coordinate changes slowest.
 type GridSearch struct {
 	Values [][]float64 // per coordinate
 }
 
-// maxGrid bounds the points of a grid. More would take years of evaluations, which shows a mistake
-// in the values, and an int must hold their number.
+// maxGrid bounds the number of points of a grid, which must fit an int. A larger grid would take
+// years, so its values must be a mistake.
 const maxGrid = min(1<<40, math.MaxInt)
 
 // Search ignores x0 beyond its length. Points are projected onto the

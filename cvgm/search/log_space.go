@@ -10,14 +10,15 @@ import (
 )
 
 // LogSpace runs a searcher on z = log x, for hyperparameters whose order of magnitude is unknown.
-// It suits searchers without gradient, which need a scale. For searchers with gradient, a minimum
-// at x = 0 is at infinity in z. The scale of every coordinate of z is 1, a factor e in x.
+// Use it with searchers without gradient, which need a scale. Searchers with gradient may not find
+// a minimum at x = 0, because it is at infinity in z. The scale of every coordinate of z is 1,
+// which is a factor e in x.
 type LogSpace struct {
 	Searcher Searcher
 }
 
-// Search yields the steps of the inner search, with X and Grad in terms of x. The problem must have
-// a box with positive lower bounds.
+// Search yields the steps of the inner search. Their X and Grad are converted from z to x. The
+// problem must have a box with positive lower bounds.
 func (m LogSpace) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	settings := args.First(p.box("LogSpace"), args.BadIf(m.Searcher == nil, "LogSpace.Searcher", qpdiff.ErrEmpty, "give a searcher", "is nil"))
 	return search(p, x0, 1, true, settings, func(w *searchRun) {

@@ -9,20 +9,21 @@ import (
 )
 
 // MultiStart runs a searcher from x0, and then from drawn points, one after the other. So it can
-// find the lowest of several local minima. [Best] picks it.
+// find several local minima, and [Best] returns the lowest of them.
 type MultiStart struct {
-	// Searcher is required. If it draws random numbers, it draws the same ones from every start.
+	// Searcher is required. If it draws random numbers, it draws the same numbers in the search
+	// from every start.
 	Searcher Searcher
 	Source   func() Source // required; see [Searcher]
-	// Draw fills x with the next start. The start is then projected onto the constraint set.
+	// Draw fills x with the next start. MultiStart then projects the start onto the constraint set.
 	// Required.
 	Draw   func(src Source, x []float64)
 	Starts int // in all, x0 included; zero: 10
 }
 
-// Search yields the steps of all searches as one sequence. Evaluations counts the evaluations of
-// all searches; Converged belongs to each search. All searches take their scales from x0. An error
-// of one search ends them all.
+// Search yields the steps of all searches as one sequence. In each step, Evaluations counts the
+// evaluations of all searches so far, and Converged refers to the current search. All searches take
+// their scales from x0. An error of one search ends the sequence.
 func (m MultiStart) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	settings := args.First(p.exact("MultiStart"),
 		args.BadIf(m.Searcher == nil || m.Draw == nil, "MultiStart", qpdiff.ErrEmpty, "set Searcher, and Draw, for example to LogUniform(-4, 0)", "lacks Searcher or Draw"),

@@ -15,7 +15,7 @@ import (
 //
 //	y = P(x + k/(k+3)·(x − x⁻)),   x⁺ = P(y − s·∇f(y)),
 //
-// with k counted from zero again whenever a step goes against the momentum, ∇f(y)ᵀ(x⁺ − x) > 0
+// The count k restarts at zero whenever a step goes against the momentum, ∇f(y)ᵀ(x⁺ − x) > 0
 // (O'Donoghue and Candès 2015).
 type Nesterov struct {
 	StepSize float64 // s > 0, required; in units of x²/f
@@ -23,7 +23,8 @@ type Nesterov struct {
 	Tol      float64 // of the test of convergence, at y; see [Searcher]. Zero: 1e-9
 }
 
-// Search starts at the projection of x0. It evaluates at the points y and yields them.
+// Search starts at the projection of x0. The steps that it yields are the evaluations at the points
+// y.
 func (m Nesterov) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	return search(p, x0, cmp.Or(m.MaxEvals, 1000), true, args.First(p.exact("Nesterov"), checkStep("Nesterov", m.StepSize)), func(w *searchRun) {
 		x := slices.Clone(w.X)

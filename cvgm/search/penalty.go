@@ -11,11 +11,12 @@ import (
 )
 
 // Plus returns the problem with the objective f + weight·r. r is an outer penalty on the
-// coordinates, which keeps a search of many hyperparameters from fitting the validation rows. The
-// weight is in units of f/r. A weight of 0 returns f unchanged, and r is not evaluated. An error of
-// either function ends a search. So does a weight that is negative or not finite, with an error of
-// kind [qpdiff.ErrDomain]. The objective is not safe for concurrent use. [SquaredDistance] and
-// [SquaredLogDistance] make penalties, and cvgm.NestedScores judges weights.
+// coordinates. It keeps a search with many hyperparameters from fitting the validation rows. The
+// weight is in units of f/r. If weight is 0, the objective is f, and r is not evaluated. If f or r
+// returns an error, the search ends with that error. If weight is negative or not finite, the
+// search ends with an error of kind [qpdiff.ErrDomain]. The objective is not safe for concurrent
+// use. [SquaredDistance] and [SquaredLogDistance] make penalties, and cvgm.NestedScores compares
+// weights.
 func (p Problem) Plus(weight float64, r Objective) Problem {
 	f := p.Objective
 	if f == nil || weight == 0 {
@@ -55,10 +56,11 @@ func (p Problem) Plus(weight float64, r Objective) Problem {
 //
 //	r(x) = 1/2n Σ_i ((x_i − c_i)/unit)²
 //
-// of the distance of the n coordinates from a centre c. It suits coordinates of one unit, such as
-// the weights of a network. It has no unit: it is ½ if each coordinate is one unit away. A zero
-// centre with a learned feature map is weight decay. unit must be positive. If x differs from c in
-// length, or settings are not finite, each evaluation returns an error.
+// of the distance of the n coordinates from a centre c. Use it for coordinates that share a unit,
+// such as the weights of a network. The penalty itself has no unit. It is ½ if the distance is unit
+// in every coordinate. With a learned feature map and the centre 0 it is weight decay. unit must be
+// positive. If x differs from c in length, or if c or unit is not finite, each evaluation returns
+// an error.
 func SquaredDistance(c []float64, unit float64) Objective {
 	c = slices.Clone(c)
 	err := args.First(
@@ -73,10 +75,10 @@ func SquaredDistance(c []float64, unit float64) Objective {
 //
 //	r(x) = 1/2n Σ_i (ln x_i/c_i)²
 //
-// of n positive coordinates, such as penalties and widths, whose units may differ: scaling a
-// coordinate together with its centre c_i changes nothing. It is ½ if each coordinate is off by a
-// factor e. The entries of c must be positive. If x has another length or an entry that is not
-// positive, the evaluation returns an error.
+// of n positive coordinates, such as penalties and widths. The coordinates may have different
+// units, because scaling a coordinate together with its centre c_i changes nothing. The penalty is
+// ½ if each coordinate differs from its centre by a factor e. The entries of c must be positive. If
+// x has the wrong length or an entry that is not positive, the evaluation returns an error.
 func SquaredLogDistance(c []float64) Objective {
 	logs := logs(slices.Clone(c))
 	err := args.First(
@@ -88,8 +90,8 @@ func SquaredLogDistance(c []float64) Objective {
 	})
 }
 
-// distance returns half the mean of the squares of n residuals. at returns residual i and its
-// derivative in x_i. If err is not nil, each evaluation returns it.
+// distance returns the objective that is half the mean of the squares of n residuals. at returns
+// residual i and its derivative in x_i. If err is not nil, each evaluation returns err.
 func distance(n int, err error, at func(i int, x float64) (residual, slope float64, err error)) Objective {
 	return func(grad, x []float64) (float64, error) {
 		if err := args.First(err, args.BadIf(len(x) != n, "x", qpdiff.ErrShape, "give the centre of the penalty one entry for each coordinate", "has %d entries where the centre has %d", len(x), n)); err != nil {

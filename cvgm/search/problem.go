@@ -13,36 +13,37 @@ import (
 // are computed together because they share every fit.
 type Objective func(grad, x []float64) (float64, error)
 
-// A Problem is an objective over a constraint set, for a Searcher to minimise. The set is a box
-// or the image of Project. No searcher evaluates the objective outside it, or at coordinates
-// that are not finite.
+// A Problem is an objective over a constraint set, for a Searcher to minimise. The constraint set
+// is a box or the image of Project. No searcher evaluates the objective outside the constraint set,
+// or at coordinates that are not finite.
 //
-// An objective returns an error at a point without a value. NaN and −Inf are errors of kind
-// [qpdiff.ErrNotFinite] at every point. At the start of a search, a loss of +Inf and a gradient
-// that is not finite are such errors, too. Later both are a failed trial of [QuasiNewton] and
-// [AdaptiveGradient], which shorten the step. [CMAES] and [Bayesian] rank +Inf last. The other
-// searchers with gradient end with an error. [GridSearch] and [RandomSearch] have no start and
-// accept a loss of +Inf.
+// An objective returns an error at a point at which it has no value. A loss of NaN or −Inf ends a
+// search with an error of kind [qpdiff.ErrNotFinite]. A loss of +Inf, or a gradient that is not
+// finite, also does at the start of a search. Later, [QuasiNewton] and [AdaptiveGradient] treat
+// such a point as a failed trial and shorten the step. [CMAES] and [Bayesian] rank +Inf last. The
+// other searchers with gradient end with an error. [GridSearch] and [RandomSearch] have no start
+// and accept a loss of +Inf.
 type Problem struct {
 	Objective Objective
-	// Lower and Upper bound x entry by entry. An infinite entry does not bound. Nil: no bounds on
-	// that side.
+	// Lower and Upper are the bounds of the entries of x. An infinite entry is no bound. Nil: no
+	// bounds on that side.
 	Lower, Upper []float64
-	// Project moves x, in place, to the nearest point of a convex set that is not a box. Nil: the
-	// set is the box. Searchers that need a box refuse other sets.
+	// Project moves x, in place, to the nearest point of the constraint set, if this is a convex
+	// set other than a box. Nil: the set is the box. Searchers that need a box refuse other sets.
 	Project func(x []float64)
 	// Generalised reports whether the last gradient is an element of the generalised derivative at
 	// a kink. A search calls it after each gradient and marks the [Step]. Nil: never.
 	Generalised func() bool
 	// Restart marks an objective that draws random numbers. Each evaluation returns an unbiased
 	// estimate of a loss, and the gradient of that estimate. A search calls Restart before its
-	// first evaluation. It begins the stream of random numbers anew, so that a second pass repeats
-	// the first. Searchers that compare single losses, or the gradients of two points, refuse such
-	// objectives; see [Searcher]. Nil: the objective has one value at each point.
+	// first evaluation. Restart begins the stream of random numbers anew, so that a second pass
+	// over the steps repeats the first. Searchers that compare single losses, or the gradients at
+	// two points, return an error for random objectives; see [Searcher]. Nil: the objective has one
+	// value at each point.
 	Restart func()
 
-	// scale holds the scales that an enclosing searcher has determined, zero for those that it
-	// could not. Nil: see scales.
+	// scale holds the scales of the coordinates that an enclosing searcher has determined. A scale
+	// that it could not determine is zero. Nil: see scales.
 	scale []float64
 	// shifted: x has no zero, so that scales do not grow with |x|.
 	shifted bool
@@ -105,8 +106,8 @@ func (p Problem) exact(searcher string) error {
 		"marks a random objective, which %s cannot search: it compares values or gradients of single evaluations", searcher)
 }
 
-// scales returns the scale of each coordinate by the rule that Searcher documents, or zero if x0
-// and the bounds do not determine it.
+// scales returns the scale of each coordinate by the rule that Searcher documents. A scale is zero
+// if x0 and the bounds do not determine it.
 func (p Problem) scales(x0 []float64) []float64 {
 	if p.scale != nil {
 		return slices.Clone(p.scale)

@@ -7,11 +7,12 @@ import (
 )
 
 // Simplex moves x, in place, to the nearest point of the probability simplex {x : x ≥ 0, Σ_i x_i =
-// 1}. That point is max(x − τ, 0), with the τ for which it sums to 1. It is exact up to rounding,
-// because passes find the entries that become 0. Each pass drops the entries that are at most the τ
-// of the remaining entries (Michelot, Journal of Optimization Theory and Applications 50, 1986). If
-// the largest entry is infinite, all entries equal to it share the 1 equally. With a NaN in x every
-// entry becomes NaN. If hyperparameters form several blocks, a [Problem] projects them one by one:
+// 1}. That point is max(x − τ, 0), where τ is the number for which its entries sum to 1. The result
+// is exact up to rounding. Several passes determine τ: each computes τ from the remaining entries,
+// and drops the entries that are at most τ, because they become 0 (Michelot, Journal of
+// Optimization Theory and Applications 50, 1986). If the largest entry is infinite, the entries
+// equal to it get equal shares of 1, and the others become 0. If x contains a NaN, every entry
+// becomes NaN. If hyperparameters form several blocks, a [Problem] projects the blocks one by one:
 //
 //	Project: func(x []float64) { Simplex(x[:4]); x[4] = max(x[4], 1e-3) }
 func Simplex(x []float64) {
@@ -26,8 +27,8 @@ func Simplex(x []float64) {
 		vertex(x, top)
 		return
 	}
-	// τ is relative to the largest entry, so it lies between −1 and 0. Sums of large entries would
-	// lose it.
+	// τ is stored minus the largest entry, so it lies between −1 and 0. In sums of large entries it
+	// would be lost to rounding.
 	tau, left := -1.0, len(x)+1
 	for {
 		sum, kept := -1.0, 0

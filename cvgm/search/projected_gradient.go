@@ -15,9 +15,9 @@ type ProjectedGradient struct {
 	Tol      float64 // of the test of convergence; see [Searcher]. Zero: 1e-9
 }
 
-// Search starts at the projection of x0 and yields every iterate, with its gradient, before it
-// takes the next step. It also ends, without Converged, when a step is too short to change x,
-// unless Tol is negative or the objective is random.
+// Search starts at the projection of x0. It yields every iterate with its gradient, before it takes
+// the next step. The search also ends, without Converged, when a step is too short to change x.
+// This rule does not apply if Tol is negative or the objective is random.
 func (m ProjectedGradient) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	return search(p, x0, cmp.Or(m.MaxEvals, 1000), true, checkStep("ProjectedGradient", m.StepSize), func(w *searchRun) {
 		next, reach := make([]float64, len(x0)), make([]float64, len(x0))

@@ -13,32 +13,34 @@ import (
 )
 
 // QuasiNewton is a limited-memory BFGS method for boxes. Each step minimises the model ∇fᵀd + ½dᵀBd
-// over the d that stay within the bounds. It then searches along d for a point that is low enough
-// (Armijo's rule, with cubic interpolation). B is a diagonal plus BFGS updates, with the change of
-// gradient over each of the last steps. They are damped if the curvature is not positive (Powell
-// 1978). The diagonal learns from the changes over all steps since the last restart (Gilbert and
-// Lemaréchal 1989). After a restart it is the same for every coordinate, in units of its scale. So
-// the search meets bounds exactly, and one step may meet or leave many of them.
+// over the d that stay within the bounds. A line search along d then finds a point at which f is
+// low enough (Armijo's rule, with cubic interpolation). B is a diagonal matrix plus BFGS updates
+// from the changes of the gradient over the last steps. An update is damped if the curvature is not
+// positive (Powell 1978). The diagonal is updated by the changes over all steps since the last
+// restart (Gilbert and Lemaréchal 1989). After a restart, the diagonal is the same for every
+// coordinate, in units of the coordinate's scale. The search reaches bounds exactly, and one step
+// may reach or leave many bounds.
 //
-// It needs a box and an exact gradient. If a coordinate starts at 1e-9 of the size at which it
-// matters, it may not move: moves within so short a scale gain less than Tol. A step costs some
-// hundred products of vectors, in addition to the evaluations.
+// QuasiNewton requires a box and an exact gradient. A coordinate may not move if it starts at 1e-9
+// of the size at which it matters, because moves within so short a scale gain less than Tol. A step
+// costs about a hundred products of vectors, in addition to the evaluations.
 type QuasiNewton struct {
-	// FirstStep limits the first step, and the first one after a restart: the distance by which it
-	// moves the entry that moves most, before the bounds cut it. It is a share of the largest |x|,
-	// both in units of the entries' scales. If x is zero, it is a share of the scale. Zero: .2.
+	// FirstStep limits the first step, and the first step after each restart. It limits the largest
+	// change of an entry, before the bounds shorten the step, as a share of the largest |x|. Both
+	// are in units of the entries' scales. If x is zero, FirstStep is a share of the scale. Zero:
+	// .2.
 	FirstStep float64
-	// MaxStep limits the change of an entry in a step, in units of its scale. Zero: no limit but
-	// the bounds.
+	// MaxStep limits the change of each entry in a step, in units of the entry's scale. Zero: only
+	// the bounds limit the change.
 	MaxStep  float64
 	Memory   int     // steps remembered; zero: 10
 	MaxEvals int     // evaluations at most, with the ones inside line searches; zero: 1000
 	Tol      float64 // of the test of convergence; see [Searcher]. Zero: 1e-9
 }
 
-// Search starts at the projection of x0. It yields every evaluation, including those that the line
-// search rejects. It also ends, without Converged, when it gains less than 1e-8 of the loss between
-// two restarts of its model, as at a kink.
+// Search starts at the projection of x0. It yields every evaluation, including the points that the
+// line search rejects. The search also ends, without Converged, when it gains less than 1e-8 of the
+// loss between two restarts of its model. This happens at kinks.
 func (m QuasiNewton) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	settings := args.First(p.box("QuasiNewton"), p.exact("QuasiNewton"), checkFirstStep("QuasiNewton", m.FirstStep),
 		args.BadIf(!(m.MaxStep >= 0), "QuasiNewton.MaxStep", qpdiff.ErrDomain, "use a positive multiple of the scale, or zero for none", "is %v", m.MaxStep),
@@ -48,20 +50,21 @@ func (m QuasiNewton) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 
 const (
 	defaultMemory = 10
-	// armijo is the share of the gain predicted by the slope at x that a step must reach. Steps
-	// along a good model reach half. This small share accepts all of them and still excludes steps
-	// that gain nothing.
+	// armijo is a share of the gain that the slope at x predicts. A step must reach this share. The
+	// step of a good model reaches half of the predicted gain. The small share accepts all such
+	// steps, and still rejects steps that gain nothing.
 	armijo = 1e-4
-	// flat: two losses that differ by less than this share, some dozens of 2⁻⁵³, differ only by
-	// rounding. Slopes then decide (Hager and Zhang 2005): the slope after the step must be at most
-	// maxSlope of the slope at x.
+	// flat is a relative difference of some dozen times 2⁻⁵³. Two losses that differ by less are
+	// equal up to rounding. A step between them is accepted by its slopes (Hager and Zhang 2005):
+	// the slope after the step must be at most maxSlope times the slope at x.
 	flat     = 1e-14
 	maxSlope = .9
-	// kinkGain is the share of the loss that a step after more than three trials must gain. A
-	// smaller gain means that the descent creeps along a kink because of the model's curvatures.
+	// kinkGain is the share of the loss that a step must gain if it took more than three trials. A
+	// smaller gain means that the curvatures of the model make the descent follow a kink in very
+	// short steps.
 	kinkGain = 1e-10
 	// minGain is the share of the loss that the search must gain from one restart of the model to
-	// the next. It is far above the rounding of a loss, so that a search at a kink ends.
+	// the next. It is far above the rounding error of a loss, so that a search at a kink ends.
 	minGain = 1e-8
 	// minStep is the share of a step at which the line search gives up. Eleven rejections in a row
 	// mean that the model's slope differs from the loss's.
@@ -94,8 +97,8 @@ func (m QuasiNewton) run(w *searchRun) {
 	vector := func() []float64 { return make([]float64, len(w.X)) }
 	r := &descent{QuasiNewton: m, w: w, b: newBFGSMatrix(len(w.X), cmp.Or(m.Memory, defaultMemory)), box: newBoxModel(w.p, w.scale, cmp.Or(m.MaxStep, math.Inf(1))), share: w.shares(),
 		x: vector(), grad: vector(), d: vector(), reach: vector(), s: vector(), y: vector(), restarted: math.Inf(1), tol: cmp.Or(m.Tol, defaultTol)}
-	// At a minimum the first step is rejected, because no curvature has determined its length. The
-	// rejection confirms the start.
+	// At a minimum the line search rejects the first step, because no curvature has determined the
+	// step's length. This rejection confirms that the start is a minimum.
 	r.confirms = r.tol > 0 && w.gain(nil) <= r.tol*math.Abs(w.Loss)
 	r.accept()
 	for more := r.direct(); more; r.confirms = false {
@@ -110,8 +113,8 @@ func (r *descent) accept() {
 	r.loss = r.w.Loss
 }
 
-// direct sets d to the step from X that the model proposes. It returns false when the search no
-// longer gains.
+// direct sets d to the step from X that the model proposes. It returns false if the search has
+// gained too little since the last restart.
 func (r *descent) direct() bool {
 	if r.b.forgotten {
 		if !(r.loss < r.restarted-minGain*math.Abs(r.loss)) {
@@ -126,9 +129,9 @@ func (r *descent) direct() bool {
 	return true
 }
 
-// converged tests whether the search has converged at X. It passes the lengths of the model's step
-// to the test, or nil if these mean nothing: before the first curvature, or if the last one was
-// damped.
+// converged reports whether the search has converged at X. The test uses the lengths of the model's
+// step. They have no meaning before the first curvature, or if the last curvature was damped. The
+// test then gets nil.
 func (r *descent) converged() bool {
 	if !r.known {
 		return r.w.converged(nil, r.Tol)
@@ -139,8 +142,8 @@ func (r *descent) converged() bool {
 	return r.w.converged(r.reach, r.Tol)
 }
 
-// step searches along d for the next point, and sets d to the proposal there. It returns false when
-// the search ends.
+// step searches along d for the next point. It then sets d to the step that the model proposes at
+// that point. It returns false when the search ends.
 func (r *descent) step() bool {
 	w, slope := r.w, floats.Dot(r.grad, r.d)
 	for t, trials := 1., 1; ; trials++ {
@@ -188,8 +191,8 @@ func (r *descent) place(t float64) {
 	r.w.p.project(r.w.X) // against rounding
 }
 
-// low reports whether the loss at X is low enough, and sets s to the step to X. slope and
-// slopeThere are the slopes along d at x and at X.
+// low reports whether the loss at X is low enough, and sets s to the step from x to X. slope is the
+// slope along d at x, and slopeThere is the slope along d at X.
 func (r *descent) low(slope, slopeThere float64) bool {
 	floats.SubTo(r.s, r.w.X, r.x)
 	return r.w.Loss <= r.loss+armijo*floats.Dot(r.grad, r.s) ||
@@ -197,7 +200,7 @@ func (r *descent) low(slope, slopeThere float64) bool {
 }
 
 // take accepts the point X, which the line search found after the given number of trials. It
-// returns the same as step.
+// returns false when the search ends.
 func (r *descent) take(trials int) bool {
 	w := r.w
 	floats.SubTo(r.y, w.Grad, r.grad)
@@ -257,7 +260,8 @@ func (c *bfgsMatrix) times(dst, v []float64, k int) {
 	}
 }
 
-// next returns storage for one more step. If the memory is full, it is the oldest step's.
+// next returns storage for one more step. If the memory is full, it returns the storage of the
+// oldest step.
 func (c *bfgsMatrix) next() bfgsStep {
 	switch {
 	case c.count == c.memory:
@@ -283,17 +287,18 @@ func (c *bfgsMatrix) next() bfgsStep {
 }
 
 const (
-	// minCurvature is the smallest curvature along a step, as a share of the model's, that is not
-	// damped. Powell already damps below .2. That hurts on convex losses whose curvature falls
-	// fast. B only has to stay positive definite by far more than rounding. Within a step, an entry
-	// of the diagonal falls by at most this factor, too.
+	// minCurvature is the smallest curvature along a step that is not damped, as a share of the
+	// model's curvature. Powell damps below .2. That hurts on convex losses whose
+	// curvature falls fast. A smaller limit is enough, because B only has to stay positive definite
+	// by far more than rounding errors. minCurvature is also the largest factor by which an entry
+	// of the diagonal falls in one step.
 	minCurvature = 1e-10
 	// dampedCurvature replaces a smaller curvature, as a share of the model's (Powell 1978).
 	dampedCurvature = .2
 )
 
-// add updates B with the change y of the gradient over the step s. It returns false if it had to
-// damp or omit the change.
+// add updates B with the change y of the gradient over the step s. It returns false if y was damped
+// or omitted.
 func (c *bfgsMatrix) add(s, y []float64) bool {
 	c.times(c.bs, s, c.count)
 	sBs, sy := floats.Dot(s, c.bs), floats.Dot(s, y)
@@ -319,8 +324,8 @@ func (c *bfgsMatrix) add(s, y []float64) bool {
 	return !damped
 }
 
-// learn scales the diagonal to the curvature along the last step, s. It then updates it by the
-// diagonal of the BFGS formula.
+// learn scales the diagonal to the curvature along the last step s. It then updates the diagonal by
+// the diagonal entries of the BFGS formula.
 func (c *bfgsMatrix) learn(s, y []float64) {
 	sy := floats.Dot(s, y)
 	var yy, ss float64 // in the norms of the diagonal's inverse and of the diagonal
@@ -336,17 +341,17 @@ func (c *bfgsMatrix) learn(s, y []float64) {
 	}
 }
 
-// modelTol is the share of the gradient that may remain at the model's minimiser. It is far below
-// the change by the next evaluation, and far above rounding.
+// modelTol is the share of the gradient that may remain at the computed minimiser of the model. It
+// is far below the change of the gradient by the next evaluation, and far above rounding errors.
 const modelTol = 1e-10
 
 // boxModel minimises gᵀd + ½dᵀBd over the box lower − x ≤ d ≤ upper − x. It uses conjugate
-// gradients on the free coordinates. These are determined anew whenever one hits a bound or the
-// minimum over them is reached.
+// gradients on the free coordinates. The set of free coordinates is determined anew whenever a
+// coordinate hits a bound or the minimum over the free coordinates is reached.
 type boxModel struct {
 	p        Problem
 	reach    []float64 // how far a step moves each coordinate at most
-	down, up []float64 // from x to its bounds, or as far as a step: d at a bound equals one of them
+	down, up []float64 // the distances from x to its bounds, or to the limit of a step; d at a bound equals one of them
 	free     []bool
 	r, w     []float64 // the model's gradient g + Bd, the same over B's diagonal
 	v, bv    []float64 // a direction, B times it
@@ -361,8 +366,8 @@ func newBoxModel(p Problem, scale []float64, most float64) *boxModel {
 		free: make([]bool, n), r: make([]float64, n), w: make([]float64, n), v: make([]float64, n), bv: make([]float64, n)}
 }
 
-// snap sets the entries of x that d moves to a bound exactly to that bound: old + (bound − old) may
-// miss it by rounding.
+// snap sets each entry of x that d moves to a bound exactly to that bound, because the rounded sum
+// old + (bound − old) may miss the bound.
 func (m *boxModel) snap(x, old, d []float64) {
 	for i, v := range d {
 		lower, upper := m.p.bounds(i)
@@ -396,8 +401,8 @@ func (m *boxModel) minimise(d, x, g []float64, b *bfgsMatrix) {
 	}
 }
 
-// precondition sets w to the gradient of the free coordinates divided by B's diagonal. In this
-// metric the units of coordinates do not matter. It returns rᵀw.
+// precondition sets w to the gradient r of the free coordinates divided by B's diagonal. In this
+// metric the units of coordinates do not matter. precondition returns rᵀw.
 func (m *boxModel) precondition(diag []float64) (rr float64) {
 	for i, r := range m.r {
 		m.w[i] = 0
@@ -409,8 +414,8 @@ func (m *boxModel) precondition(diag []float64) (rr float64) {
 	return rr
 }
 
-// conjugate moves d by conjugate gradients of the free coordinates, until one of them is at a bound
-// or rᵀw is at most enough. rr is the present rᵀw.
+// conjugate moves d by conjugate gradients of the free coordinates. It stops when a coordinate
+// reaches a bound, or when rᵀw is at most enough. rr is the value of rᵀw at the start.
 func (m *boxModel) conjugate(d []float64, b *bfgsMatrix, rr, enough float64) {
 	floats.ScaleTo(m.v, -1, m.w)
 	for range len(d) {
@@ -431,8 +436,8 @@ func (m *boxModel) conjugate(d []float64, b *bfgsMatrix, rr, enough float64) {
 	}
 }
 
-// within returns the largest share of v, up to t, that keeps d within the bounds. It also returns
-// the coordinate that then reaches its bound, or −1.
+// within returns the largest share ≤ t for which d + share·v stays within the bounds. It also
+// returns the coordinate that reaches its bound at this share, or −1 if none does.
 func (m *boxModel) within(d []float64, t float64) (share float64, hit int) {
 	hit = -1
 	for i, v := range m.v {

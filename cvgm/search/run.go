@@ -12,8 +12,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// A searchRun is a search in progress. It has the Step for the caller, and the state that all
-// searchers share.
+// A searchRun is a search in progress. It contains the Step that the caller gets, and the state
+// that every kind of searcher needs.
 type searchRun struct {
 	Step
 	p     Problem
@@ -29,9 +29,9 @@ type searchRun struct {
 	work           []float64
 }
 
-// search returns the sequence of evaluations that run makes. X starts as the projection of x0, and
-// Grad, if wanted, as zeros. If settings are invalid or the problem has no start, the sequence has
-// only the error.
+// search returns the sequence of evaluations that run makes. Before run is called, X is the
+// projection of x0, and Grad is zero if gradient is set, and otherwise nil. If settings is an error
+// or the problem has no start, the sequence consists of an error only.
 func search(p Problem, x0 []float64, limit int, gradient bool, settings error, run func(w *searchRun)) iter.Seq2[Step, error] {
 	return func(yield func(Step, error) bool) {
 		w := &searchRun{Step: Step{X: slices.Clone(x0)}, p: p, yield: yield, limit: limit,
@@ -53,8 +53,8 @@ func search(p Problem, x0 []float64, limit int, gradient bool, settings error, r
 	}
 }
 
-// drawingSearch is search for a searcher without gradient that draws from its own source of random
-// numbers.
+// drawingSearch is search for a searcher that uses no gradient and draws from its own source of
+// random numbers.
 func drawingSearch(p Problem, x0 []float64, limit int, settings error, source func() Source, run func(w *searchRun, src Source)) iter.Seq2[Step, error] {
 	return search(p, x0, limit, false, settings, func(w *searchRun) {
 		if source != nil {
@@ -154,8 +154,9 @@ func (w *searchRun) size(i int, x float64) float64 {
 	return max(w.scale[i], math.Abs(x))
 }
 
-// minShare is the smallest share of a coordinate's scale in the largest one, and of a standard
-// deviation in the first one. Squares of shares, and their inverses, must not overflow.
+// minShare is the smallest ratio of a coordinate's scale to the largest scale, and of a standard
+// deviation to the first standard deviation. Squares of these ratios, and their inverses, must not
+// overflow.
 const minShare = 1e-100
 
 // shares returns each coordinate's scale as a share of the largest.
@@ -167,7 +168,7 @@ func (w *searchRun) shares() []float64 {
 	return shares
 }
 
-// length returns the length of a step from x that no curvature has determined yet.
+// length returns the length of a step from x for use before the first curvature.
 func (w *searchRun) length(x []float64) float64 {
 	if l := floats.Norm(x, math.Inf(1)); l > 0 && !w.p.shifted {
 		return l
@@ -195,9 +196,9 @@ func (w *searchRun) pass(s Step, err error) bool {
 }
 
 const (
-	// defaultTol is the default Tol of searchers with gradient. Losses are exact to about 1e-15 of
-	// themselves, and gradients to about 1e-12 of loss over scale. 1e-9 is above both, and too
-	// small to matter in a choice of hyperparameters.
+	// defaultTol is the default Tol of searchers with gradient. The relative error of a loss is
+	// about 1e-15. The error of a gradient is about 1e-12 times the loss divided by the scale. 1e-9
+	// is above both errors, and too small to matter in a choice of hyperparameters.
 	defaultTol = 1e-9
 	// unseenTol replaces a larger Tol until a searcher that derives its steps from curvatures has
 	// seen its first curvature. A gain below unseenTol is lost in the rounding of the loss. A
@@ -206,8 +207,8 @@ const (
 	unseenTol = 1e-15
 )
 
-// converged is the test that Searcher documents. next holds the lengths of the searcher's next
-// step, or is nil if no curvature has determined them yet.
+// converged is the test of convergence that Searcher documents. next holds the lengths of the
+// searcher's next step, or is nil if no curvature has determined these lengths yet.
 func (w *searchRun) converged(next []float64, tol float64) bool {
 	if tol < 0 || w.Random {
 		return false
@@ -220,7 +221,7 @@ func (w *searchRun) converged(next []float64, tol float64) bool {
 	return gain <= tol*math.Abs(w.Loss) || gain <= tol*w.first && w.left <= tol && w.moved*w.moved <= tol
 }
 
-// gain returns by how much moves within the scales lower the loss, to first order.
+// gain returns the amount by which moves within the scales lower the loss, to first order.
 func (w *searchRun) gain(next []float64) float64 {
 	size := func(i int) float64 {
 		if next == nil {
@@ -240,9 +241,9 @@ func (w *searchRun) gain(next []float64) float64 {
 		}
 		return gain
 	}
-	// The coordinates of a general set move together, so the largest entry of the gradient is
+	// In a general set the coordinates move together, so the largest entry of the gradient is
 	// multiplied by the largest scale. The projected move counts in full, because a curved boundary
-	// hides the slope along it.
+	// hides the slope along this move.
 	top := floats.Norm(w.Grad, math.Inf(1))
 	if top == 0 {
 		return 0

@@ -19,56 +19,60 @@ type Step struct {
 	Evaluations int       // of the objective in this search, this one included: 1, 2, …
 	// Converged: the searcher's test of convergence holds at X; see [Searcher].
 	Converged bool
-	// Generalised: X is at a kink, and Grad is an element of the generalised
-	// derivative there.
+	// Generalised is true if X is at a kink. Grad is then an element of the generalised derivative
+	// at X.
 	Generalised bool
-	// Random: Loss and Grad are estimates from one draw of a random objective; see [Problem]. The
-	// lowest of many such losses is the luckiest draw, so use [Average].
+	// Random is true if Loss and Grad are estimates from one draw of a random objective; see
+	// [Problem]. The lowest of many such losses is only the luckiest draw, so use [Average].
 	Random bool
 }
 
 // A Searcher minimises a Problem, one evaluation at a time. The sequence ends when the searcher has
 // converged or used its budget. The caller's loop may record and test the steps, and stop for other
-// reasons. An error, which comes with the X at which it arose, ends the sequence.
+// reasons. An error ends the sequence. Its step has the X at which the error arose.
 //
 // Searchers do not depend on units, because each coordinate has a scale. If bounds fix the sign of
-// a coordinate, it is a penalty or a width, and its scale is |x0|. Otherwise it is a weight, whose
-// |x0| may be small by chance. Its scale is then the width of its bounds or, if that is infinite,
-// the largest |x0| of all such coordinates. If this is zero, the scale is the first of the
-// following that is not zero: |lower|, |upper|, the largest scale of the other coordinates,
-// |f|/‖∇f‖∞ at the start, and 1.
+// a coordinate, the coordinate is taken for a penalty or a width, and its scale is |x0|. Otherwise
+// it is taken for a weight, whose |x0| may be small by chance. The scale of a weight is the
+// distance between its bounds or, if this is infinite, the largest |x0| of all weights. If these
+// rules give zero, the scale is the first number that is not zero among |lower|, |upper|, the
+// largest scale of the other coordinates, |f|/‖∇f‖∞ at the start, and 1.
 //
-// Even if coordinates have different units, [QuasiNewton], [CMAES], [Bayesian] and [LogSpace] make
-// the same steps. Searchers with a StepSize do not, because it has one unit. Neither does
-// [AdaptiveGradient], which has one step size, nor a search over a set that is not a box. A
-// coordinate that starts at 0 without bounds has the unit of the others.
+// If the unit of a single coordinate changes, [QuasiNewton], [CMAES], [Bayesian] and [LogSpace]
+// still make the same steps. Searchers with a StepSize do not, because StepSize has one unit for
+// all coordinates. [AdaptiveGradient], which has one step size, does not either, nor does a search
+// over a set that is not a box. A coordinate that starts at 0 without bounds is taken to have the
+// unit of the other coordinates.
 //
 // A searcher with gradient has converged when moves within the scales lower the loss, to first
 // order, by at most Tol·|f(x)| in total. The scale of a coordinate here is at least |x| and at
 // least the length of the searcher's next step. For a convex loss this test bounds the remaining
-// gain within the scales. For a loss that tends to zero, Tol·|f(x0)| suffices under a condition:
-// the secant between the last two gradients, met within √Tol of the scales, puts the minimum within
-// Tol of them. A negative Tol is never reached.
+// gain within the scales. For a loss that tends to zero, a gain of at most Tol·|f(x0)| is enough if
+// two more conditions hold. The last move was at most √Tol of the scales, and the secant between
+// its two gradients puts the minimum within Tol of the scales. With a negative Tol a search never
+// converges.
 //
 // Some searchers minimise random objectives, which [Problem] marks by Restart: [Adam], [HeavyBall],
-// [ProjectedGradient], [CMAES], and [LogSpace] with one of them. With steps of a constant size, the
-// distance from the minimum stays at a level that grows with the step size and the noise; [Average]
-// reduces it. These searchers use their whole budget, because one draw of a gradient proves no
-// convergence. The other searchers of this package return an error of kind [qpdiff.ErrDomain].
+// [ProjectedGradient], [CMAES], and [LogSpace] with one of them. With a constant step size, the
+// distance from the minimum does not fall below a level that grows with the step size and the
+// noise. [Average] reduces this distance. These searchers use their whole budget, because one draw
+// of a gradient does not prove convergence. The other searchers of this package return an error of
+// kind [qpdiff.ErrDomain].
 //
 // Searchers are values. A second search by the same searcher repeats the first, and so does a
-// second pass over its sequence. Searchers that draw random numbers have a field Source, which each
-// pass calls once. It returns a new source in the same state at every call, such as
-// synth.NewStream(1, "search").
+// second pass over the same sequence. Searchers that draw random numbers have a field Source, a
+// function that each pass calls once. At every call it must return a new source in the same state,
+// such as synth.NewStream(1, "search").
 type Searcher interface {
 	Search(p Problem, x0 []float64) iter.Seq2[Step, error]
 }
 
-// Best runs a search to its end. It returns the step of lowest loss, or the first of several, with
-// its own slices. Its Evaluations is 1 if the search did not improve on its first point. With an
-// error it returns the best step before it. A search without steps, or without a finite loss, is an
-// error of kind [qpdiff.ErrNotFinite]. A search of a random objective is an error of kind
-// [qpdiff.ErrDomain]; use [Average].
+// Best runs a search to its end and returns the step with the lowest loss. If several steps have
+// this loss, it returns the first of them. The slices of the step belong to the caller. The step's
+// Evaluations is 1 if the search did not improve on its first point. If the search ends with an
+// error, Best returns that error and the best step before it. If the search has no step, or no
+// finite loss, the error is of kind [qpdiff.ErrNotFinite]. If the objective is random, the error is
+// of kind [qpdiff.ErrDomain]; use [Average].
 func Best(steps iter.Seq2[Step, error]) (Step, error) {
 	best := Step{Loss: math.Inf(1)}
 	if steps == nil {
@@ -103,8 +107,8 @@ func (s Step) clone() Step {
 
 // An Error is the error of a search, with the point at which it arose.
 type Error struct {
-	// Evaluations counts the evaluations of the objective up to the error, including a failed one.
-	// It is 0 for settings or a problem that the searcher refuses.
+	// Evaluations is the number of evaluations of the objective up to the error, including a failed
+	// evaluation. It is 0 if the searcher's settings or the problem are invalid.
 	Evaluations int
 	X           []float64
 	Err         error

@@ -1,7 +1,7 @@
 package search
 
-// A Source supplies the random numbers of this package, for splits, random search and initial
-// weights. The generators of package synth satisfy it.
+// A Source supplies the random numbers for splits, random search and initial weights. The
+// generators of package synth implement Source.
 type Source interface {
 	// Float64 returns a number drawn uniformly from [0, 1).
 	Float64() float64
