@@ -19,39 +19,42 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// TunedClasses is a model for a target of three or more classes: either one model of all classes, or
-// one for each class, which separates it from all others.
+// TunedClasses is the result for a target of three or more classes. It is either one joint model of
+// all classes, or one model for each class, which separates this class from all others.
 type TunedClasses struct {
 	Classes []string
-	// Joint is the result for one model of all classes. It is nil if there is one for each class.
+	// Joint is the result for one joint model of all classes. It is nil if each class has its own
+	// model.
 	Joint *Tuned
 	Tuned []*Tuned // of each class against the others; nil with Joint
-	// Metrics judges the outer folds' predictions of the classes. They are those of the search, as in
-	// [Risk]. Each class may have other outer folds, but no row was seen by a model that predicts it.
-	// It is nil without a nested estimate.
+	// Metrics judges the predictions of the classes by the searches of the outer folds, as in
+	// [Risk]. The outer folds may differ from class to class, but no model predicts a row that it
+	// was trained on. Metrics is nil without a nested estimate.
 	Metrics *assess.Multiclass
 }
 
-// jointWork is the largest work of a joint model that is the default: the product of its weights, its
-// weights and the rows (or the weights, if they are more). A Newton step of a [penalised.Multinomial]
-// takes time in proportion to it. The search takes up to 5 s of one processor then, 2 to 8 times as
-// long as one against the rest.
+// jointWork is the largest work p²·max(N, p) for which a joint model is the default. p is the
+// number of weights of the joint model, and N the number of rows. A Newton step of a
+// [penalised.Multinomial] takes time in proportion to the work. With this work, the search takes up
+// to 5 s of one processor, 2 to 8 times as long as searches of each class against the rest.
 const jointWork = 2e7
 
 // TuneClasses tunes a model for the three or more classes of the table's target. A
-// [learn.ClassLearner] is one model of all classes. Its number of classes must be the table's; for a
-// penalised.Multinomial, 0 stands for it. Any other learner is tuned for each class against all
-// others ([table.Table.Binary]), with the same seed of the folds. If Learner is nil, the learner is a
-// penalised.Multinomial with intercept and one ridge penalty. For larger data it is a linear.Logistic
-// for each class, which is much faster then: with p = (C − 1)(n + 1) weights for C classes, n features
-// and N rows, from p²·max(N, p) = 2·10⁷ on, for example 200 weights and 500 rows.
+// [learn.ClassLearner] is one model of all classes. Its number of classes must be the table's; for
+// a penalised.Multinomial, 0 stands for it. Any other learner is tuned for each class against all
+// others ([table.Table.Binary]), with the same seed of the folds. If Learner is nil, the default
+// depends on the size of the data. C classes and n features need p = (C − 1)(n + 1) weights. If
+// p²·max(N, p) is below 2·10⁷ for N rows, the learner is a penalised.Multinomial with intercept and
+// one ridge penalty. For larger data, for example 200 weights and 500 rows, it is a linear.Logistic
+// for each class, which is then much faster.
 //
-// On three kinds of generated data of 90 rows, the probabilities of the multinomial model have a log
-// loss on fresh rows that is lower by .016 ± .007, .005 ± .005 and .078 ± .010 (20 sets each), and the
-// accuracy is not lower.
+// The two defaults were compared on three kinds of generated data with 90 rows (20 sets each). On
+// fresh rows, the log loss of the multinomial model's probabilities is lower by .016 ± .007, .005 ±
+// .005 and .078 ± .010, and its accuracy is not lower.
 //
-// For a target of two classes use TuneTable. An error of one class names it, and comes with the
-// finished classes. If ctx ends, a joint result is as for [Tuner.Tune].
+// For a target of two classes use TuneTable. If one class fails, the error names this class, and
+// the result has the classes that were finished. If ctx ends, a joint model has the result that
+// [Tuner.Tune] documents.
 func (t Tuner) TuneClasses(ctx context.Context, table *table.Table) (*TunedClasses, error) {
 	if table == nil {
 		return nil, args.Bad("table", qpdiff.ErrEmpty, "read one with CSV.Read", "is nil")
@@ -116,9 +119,9 @@ func (t Tuner) tuneEach(ctx context.Context, table *table.Table) (*TunedClasses,
 	return all, nil
 }
 
-// metrics judges the outer folds' predictions of models of one class each. In each repeat, the
-// largest decision predicts a row's class. If all decisions are log odds, it also judges the
-// probabilities of [table.OneVsRest].
+// metrics judges the outer folds' predictions if each class has its own model. In each repeat, the
+// predicted class of a row is the class with the largest decision. If all decisions are log odds,
+// metrics also judges the probabilities of [table.OneVsRest].
 func (t Tuner) metrics(tuned []*Tuned, table *table.Table) *assess.Multiclass {
 	repeats, odds := math.MaxInt, true
 	for _, one := range tuned {
@@ -147,8 +150,8 @@ func (t Tuner) metrics(tuned []*Tuned, table *table.Table) *assess.Multiclass {
 	return &m
 }
 
-// Pipeline returns the model as one pipeline. It predicts classes and probabilities from texts and
-// records, and can be written as JSON.
+// Pipeline returns the model as one pipeline. The pipeline predicts classes and probabilities from
+// texts and records, and can be written as JSON.
 func (c *TunedClasses) Pipeline() (*table.OneVsRest, error) {
 	if c.Joint != nil {
 		if c.Joint.ClassPipeline == nil {
@@ -176,8 +179,8 @@ func (c *TunedClasses) Class(t *table.Table) ([]string, error) {
 	return p.Class(t)
 }
 
-// String describes the result in some lines: of one model as [Tuned] does, else the metrics and each
-// class's verdict and hyperparameters.
+// String describes the result in a few lines. For a joint model it returns the String of [Tuned].
+// Otherwise it lists the metrics, and the verdict and hyperparameters of each class.
 func (c *TunedClasses) String() string {
 	if c.Joint != nil {
 		return c.Joint.String()

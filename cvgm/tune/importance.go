@@ -26,7 +26,7 @@ type Importance struct {
 	Column string // of the file; without a table "column" and its index
 	// Increase is the increase of the loss out of fold if the column's values are exchanged between
 	// rows, in per cent of the loss of a constant prediction. It is the mean over the repeats with
-	// its 95 % interval. That interval has the error of finitely many repeats alone, not the error
+	// a 95 % interval. The interval covers only the error of finitely many repeats, not the error
 	// of the data.
 	Increase assess.Estimate
 }
@@ -40,19 +40,19 @@ const defaultRepeats = 10
 
 // Importance returns the permutation importance (Breiman 2001) of each column for the model at
 // Hyper, the largest first. For each of Splits it fits the learner to the training rows, exchanges
-// the values of one column between the validation rows, and predicts these rows. It does so in
-// repeats random orders (0: 10). No row takes part in the fit that predicts it. The levels of a
-// category, the parts of a date and missing values stay with their column. Units do not affect the
-// result.
+// the values of one column between the validation rows, and predicts these rows. repeats is the
+// number of random orders in which it exchanges the values (0: 10). No row takes part in the fit
+// that predicts the row. The levels of a category, the parts of a date and missing values stay with
+// their column. Units do not affect the result.
 //
 // The importance of a column may be below 0 by chance. If two columns have the same information,
-// each is less important than without the other. The orders are drawn from seed, and are the same
-// for all columns. The cost is one fit for each split, and a prediction of all rows for each column
-// and repeat.
+// each has a lower importance than without the other column. The orders are drawn from seed, and
+// are the same for all columns. The cost is one fit for each split, and a prediction of all rows
+// for each column and repeat.
 //
-// Errors are of kind ErrEmpty without a model, and of kind ErrDomain for repeats of 1 or below 0,
-// for a constant prediction and for a sparse X. Importance also returns the error of a fit that
-// fails, and ctx's error if ctx ends.
+// The error is of kind ErrEmpty if there is no model. It is of kind ErrDomain if repeats is 1 or
+// below 0, if the model is a constant prediction, or if X is sparse. Importance also returns the
+// error of a fit that fails, and ctx's error if ctx ends.
 func (t *Tuned) Importance(ctx context.Context, repeats int, seed uint64) ([]Importance, error) {
 	if t == nil || !t.fitted() {
 		return nil, args.Bad("Tuned", qpdiff.ErrEmpty, "let the search end", "has no model")
@@ -124,8 +124,8 @@ func (t *Tuned) fileColumns() (names []string, columns [][]int) {
 	return names, columns
 }
 
-// exchange works on one split. It adds the increase of the loss to the sum of each group of columns
-// and each order.
+// exchange exchanges values within one split. For each group of columns and each order, it adds the
+// increase of the loss to increase.
 func (t *Tuned) exchange(ctx context.Context, cv *cvgm.CV, s cvgm.Split, columns, orders [][]int, increase [][]float64) error {
 	if n := len(sample.Positive(s.Train, t.Config.Data.Weights)); n < 2 {
 		return args.Bad("Tuned.Splits", qpdiff.ErrShape, "use larger training sets", "train on %d example", n)

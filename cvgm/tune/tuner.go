@@ -13,36 +13,37 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// A Tuner fits a learner to data, with hyperparameters that minimise the CV loss. The zero
-// value is a good start: it tunes a logistic regression with intercept if all labels are ±1,
-// and an elastic net otherwise.
+// A Tuner fits a learner to data, with hyperparameters that minimise the CV loss. The zero value is
+// ready to use. It tunes a logistic regression with intercept if all labels are ±1, and an elastic
+// net otherwise.
 //
-// Tune draws splits, and standardises the features on the training rows of each split. It takes
-// bounds and starts of the hyperparameters from the data. It descends the CV loss in their
-// logarithms by its exact gradient (see [search.QuasiNewton]), and tries exact zeros for a penalty
-// that may vanish. Nested cross-validation estimates the risk of the whole procedure. Units of
-// features and labels do not change the result. The same Tuner and data give the same bits for any
-// Workers, unless MaxTime intervenes.
+// Tune draws splits, and standardises the features on the training rows of each split. It derives
+// bounds and starts of the hyperparameters from the data. It descends the CV loss in the logarithms
+// of the hyperparameters, with the exact gradient (see [search.QuasiNewton]). It also tries exact
+// zeros for a penalty that may vanish. Nested cross-validation estimates the risk of the whole
+// procedure. Units of features and labels do not change the result. The same Tuner and data give
+// the same bits for any Workers, unless MaxTime intervenes.
 //
 // A kernel with a width for each feature ([kernel.ARD]) is tuned in two stages: first with one
-// width for all, and then with all widths. The second stage uses splits that fit half or two thirds
-// of the rows, because other splits over-fit many widths. One width is kept unless the other widths
-// save more of the loss than their number costs; see [Tuned.Widths].
+// common width, and then with a width for each feature. The second stage uses splits that fit half
+// or two thirds of the rows, because splits that fit more rows over-fit many widths. Tune keeps the
+// common width unless separate widths lower the loss by more than the price of their number; see
+// [Tuned.Widths].
 //
 // Fields may be set in any combination. Tune does not change the Tuner, and several goroutines may
 // use one Tuner at the same time.
 type Tuner struct {
 	// Learner is a [learn.Tunable], as all learners of this module are. Tune makes new learners
-	// with its settings. Nil: see above, and [Tuner.TuneClasses]. For a [learn.ClassLearner], such as
-	// a penalised.Multinomial, the labels are the numbers of the classes, and the result has
-	// ClassModels.
+	// with its settings. Nil: see above, and [Tuner.TuneClasses]. If Learner is a
+	// [learn.ClassLearner], such as a penalised.Multinomial, the labels are the numbers of the
+	// classes, and the result has ClassModels.
 	Learner learn.Learner
 	// Loss is the validation loss. Nil: the loss of the learner's Convention. A learner without one
 	// requires Loss.
 	Loss cvgm.Loss
 	// Hyper describes the learner's hyperparameters in their order. Nil: the learner's own
-	// description for the data. If it has none, for example with a kernel of your own, Hyper is
-	// required.
+	// description for the data. If the learner has no description, for example with your own
+	// kernel, Hyper is required.
 	Hyper []learn.Hyperparameter
 	// Fixed holds hyperparameters constant, by name: "λ1": 0 makes an elastic net a ridge
 	// regression, and "λ2": 0 a lasso. "lambda1" is read as "λ1", and so on.
@@ -54,65 +55,70 @@ type Tuner struct {
 	// [cvgm.TimeSplits], the nested estimate keeps that order. Its outer folds are the last of the
 	// splits, and their searches use the earlier ones.
 	Splits []cvgm.Split
-	// Folds is the number of folds. Zero: 10 up to 1000 examples and 200,000 numbers in the table,
-	// and 5 beyond. It is never larger than the number of examples, groups, or examples of the
-	// smaller one of two classes. Each of several classes needs two rows.
+	// Folds is the number of folds. Zero: 10 if there are at most 1000 examples and 200,000 numbers
+	// in the table, and otherwise 5. The number is reduced to the number of examples or groups, and
+	// with two classes to the number of examples of the smaller class. With three or more classes,
+	// each class needs two rows.
 	Folds int
 	// Groups has a number for each example. Examples with the same number stay together in all
-	// folds, also in the nested estimate. With Splits, Tune checks that they do.
+	// folds, also in the nested estimate. If Splits is set, Tune checks that the splits keep groups
+	// together.
 	Groups []int
-	// Balanced gives both classes of labels ±1, or all classes of a [learn.ClassLearner], the same
-	// total weight, in fits, CV loss, risk and model; see [cvgm.BalancedWeights]. The data must then have no weights.
+	// Balanced gives all classes the same total weight, in fits, CV loss, risk and model. The
+	// classes are the labels ±1, or the classes of a [learn.ClassLearner]; see
+	// [cvgm.BalancedWeights]. The data must then have no weights.
 	Balanced bool
-	// Raw leaves the features unchanged. False: the training rows of each split give each feature
-	// mean 0 and standard deviation 1, unless the learner's Convention is Raw.
+	// Raw leaves the features unchanged. False: each feature is standardised to mean 0 and standard
+	// deviation 1 on the training rows of each split, unless the learner's Convention is Raw.
 	Raw bool
 
-	// Seed seeds the random numbers of the folds. They come from math/rand/v2's PCG with Seed and 0
-	// as its state. Nothing else is random.
+	// Seed seeds the random numbers of the folds. They come from the PCG of math/rand/v2 with the
+	// state Seed and 0. Nothing else is random.
 	Seed uint64
-	// Starts is the number of descents. They begin at the best of the first evaluations. Zero: 3.
-	// For a loss with kinks ([cvgm.KinkedLoss]), so many searches without gradients begin there.
-	// Their worse half stops each time that their steps are halved. Zero: 10.
+	// Starts is the number of descents, which begin at the best of the first evaluations. Zero: 3.
+	// For a loss with kinks ([cvgm.KinkedLoss]), Starts is the number of searches without gradients
+	// that begin at these points. Each time that the steps of these searches are halved, the worse
+	// half of the searches stops. Zero: 10.
 	Starts int
-	// MaxEvals bounds the evaluations of the CV loss in one search. Zero: 200, 400 for a loss with
-	// kinks, and 300 more with a width for each feature.
+	// MaxEvals bounds the number of evaluations of the CV loss in one search. Zero: 200, or 400 for
+	// a loss with kinks, and 300 more with a width for each feature.
 	MaxEvals int
-	// MaxTime is the time limit. The call may exceed it by the first evaluation, a pass over the
-	// data (a fit, for a learner that is not a [learn.ContextLearner]), one evaluation at the best
-	// point and the fit of the model. If two evaluations show that the time will not suffice, Tune
-	// first takes fewer starts, then fewer folds, and then omits the nested estimate, with
-	// warnings. Zero: no limit.
+	// MaxTime is the time limit. The call may exceed MaxTime by the first evaluation, one pass over
+	// the data, one evaluation at the best point, and the fit of the model. For a learner that is
+	// not a [learn.ContextLearner], the pass is a whole fit. If two evaluations show that MaxTime
+	// is too short, Tune first takes fewer starts, then fewer folds, and then omits the nested
+	// estimate. It warns of each. Zero: no limit.
 	MaxTime time.Duration
-	// OuterFolds is the number of folds of the nested estimate. Zero: 5, or fewer if the data or
-	// Splits in the order of time require it. Below zero: no estimate. The outer folds are drawn
-	// like the folds of the search: by groups, by class, or at random.
+	// OuterFolds is the number of folds of the nested estimate. Zero: 5, or fewer if the data, or
+	// Splits in the order of time, allow only fewer. Below zero: no nested estimate. The outer
+	// folds are drawn like the folds of the search: by groups, by class, or at random.
 	OuterFolds int
 	// Repeats is the number of repeats of the nested estimate, each with other outer folds. Zero:
-	// up to 10, at least one, and otherwise as many as some 7,000 fits allow; see [Risk]. There is
-	// only one if Splits are in the order of time, or if each example or group is an outer fold.
+	// as many as about 7,000 fits allow, but at least 1 and at most 10; see [Risk]. There is only
+	// one repeat if Splits are in the order of time, or if each example or group is an outer fold.
 	Repeats int
-	// Intervals makes Tune compute prediction intervals, Tuned.Intervals, for a numeric target.
-	// They take two more fits of each outer fold's rows, two more evaluations of its CV loss, and
-	// the memory of a model for each outer fold.
+	// Intervals makes Tune compute prediction intervals for a numeric target, in Tuned.Intervals.
+	// For each outer fold, the intervals cost two more fits, two more evaluations of the CV loss,
+	// and the memory of a model.
 	Intervals bool
 	// KeepWinner makes Tuned.Model the search's winner, even if a constant prediction or the
 	// defaults are better.
 	KeepWinner bool
-	// Threshold is the prediction above which an example is called +1 in the metrics of classes:
-	// see [assess.Classes]. It does not affect the model, and several classes do not use it. Zero is usual for log odds and for
-	// support vector machines; the log odds of a probability p are log(p/(1−p)).
+	// Threshold is the prediction above which an example is called +1 in the metrics of two
+	// classes: see [assess.Classes]. Threshold does not affect the model, and is not used for three
+	// or more classes. Zero is usual for log odds and for support vector machines. The log odds of
+	// a probability p are log(p/(1−p)).
 	Threshold float64
 	// Workers bounds the goroutines that share the splits. Zero: GOMAXPROCS.
 	Workers int
 	// MaxBytes bounds the memory that a search and its nested estimate hold at a time, with all
-	// their CVs: see [cvgm.Config.Bytes]. If they need more, Tune returns an error of kind
-	// qpdiff.ErrTooLarge before the allocation. If only the nested estimate needs more, it is
-	// omitted, with a warning. The result does not depend on MaxBytes. Zero: Data.MaxBytes, or the
+	// their CVs: see [cvgm.Config.Bytes]. If the search needs more, Tune returns an error of kind
+	// qpdiff.ErrTooLarge before the allocation. If only the nested estimate needs more, Tune omits
+	// it, with a warning. The result does not depend on MaxBytes. Zero: Data.MaxBytes, or the
 	// default that [learn.Data] documents.
 	MaxBytes int64
-	// Progress is called from the goroutine that calls Tune: after each evaluation, and before the
-	// splits of a search in a large table are loaded. Nil: no calls.
+	// Progress, if not nil, is called after each evaluation, and before the splits of a search in a
+	// large table are loaded. The calls are made in the goroutine that calls Tune.
 	Progress func(Progress)
 }
 
@@ -122,8 +128,8 @@ type Progress struct {
 	Evaluations int     // of the CV loss in all searches so far
 	Loss        float64 // the CV loss at the last evaluation; +Inf if the fit failed, NaN while loading
 	Best        float64 // the lowest one of this search
-	// Elapsed is the time since the call of Tune. Left is the estimated remaining time, 0 before
-	// two evaluations.
+	// Elapsed is the time since the call of Tune. Left is the estimated remaining time. It is 0
+	// until two evaluations are done.
 	Elapsed, Left time.Duration
 }
 
@@ -136,25 +142,26 @@ type Step struct {
 
 // Tuned is the result of [Tuner.Tune].
 type Tuned struct {
-	// Choice states which model Model is. It is the search's winner, unless a constant prediction
-	// or the defaults are better: their CV loss is lower, or the whole interval of a comparison of
-	// Risk is in their favour. The first warning then explains it. Tuner.KeepWinner keeps the
-	// winner.
+	// Choice tells which model Model is: the winner of the search, the defaults or a constant
+	// prediction. A constant prediction or the defaults replace the winner if their CV loss is
+	// lower, or if the whole interval of a comparison of Risk is in their favour. The first warning
+	// then gives the reason. With Tuner.KeepWinner, Model remains the winner.
 	Choice Choice
 	Model  *cvgm.Model // fitted to all data; nil if ctx ended before, and for a learn.ClassLearner
 	// Pipeline is the model with the encoder and the classes of the table. It is nil without a
 	// table, and if Model is nil.
 	Pipeline *table.Pipeline
-	// ClassModels and ClassPipeline are Model and Pipeline of a [learn.ClassLearner], with a model
-	// for each class: see [cvgm.CV.FinalClasses] and [cvgm.ClassProbabilities]. All statements about
-	// Model apply to them. For other learners they are nil.
+	// ClassModels and ClassPipeline replace Model and Pipeline if the learner is a
+	// [learn.ClassLearner]. They have a model for each class: see [cvgm.CV.FinalClasses] and
+	// [cvgm.ClassProbabilities]. The documentation of Model applies to ClassModels. For other
+	// learners both are nil.
 	ClassModels   []*cvgm.Model
 	ClassPipeline *table.OneVsRest
 	Hyper         []float64 // of Model, or of Winner if Model is a constant prediction, which has none
 	Names         []string  // of the hyperparameters
-	// Loss is the CV loss of Model. The winner's is the lowest one found at which the model can be
-	// fitted. It is optimistic, because it was minimised over the same splits. The estimates of
-	// Risk are not.
+	// Loss is the CV loss of Model. For the winner, it is the lowest CV loss that was found at a
+	// point at which the model can be fitted. Loss is optimistic, because it was minimised over the
+	// same splits. The estimates in Risk are not optimistic.
 	Loss float64
 	// StandardError is the standard error of Loss over the losses of the N examples; see
 	// [cvgm.CV.StandardError].
@@ -163,18 +170,19 @@ type Tuned struct {
 	DefaultLoss   float64 // the CV loss at DefaultHyper; +Inf if the fit failed
 	ConstantLoss  float64 // the CV loss of the best constant prediction on each split's training rows
 	TrainLoss     float64 // the mean loss of Model on the data that it is fitted to
-	// Residual is the largest residual of the optimality conditions of the splits' fits at Hyper;
-	// see [cvgm.CV.Residual]. It is NaN if the learner measures none, and for a constant
-	// prediction.
+	// Residual is the largest residual of the optimality conditions over the splits' fits at Hyper;
+	// see [cvgm.CV.Residual]. It is NaN for a constant prediction, and if the learner measures no
+	// residual.
 	Residual float64
-	// OutOfFold holds the predictions for each example by the splits that validate on it, for a
-	// [learn.ClassLearner] the log odds of its own class; see [cvgm.CV.OutOfFold].
+	// OutOfFold holds the prediction for each example by the splits that validate on the example.
+	// For a [learn.ClassLearner], the prediction is the log odds of the example's own class; see
+	// [cvgm.CV.OutOfFold].
 	OutOfFold []float64
 	// Winner is the model with the lowest CV loss that the search found, whatever Choice is.
 	Winner Candidate
 	Splits []cvgm.Split
-	// Config describes the CV loss that was minimised: New(Config) returns it, on Splits and in the
-	// hyperparameters Searched.
+	// Config describes the CV loss that was minimised, on Splits and in the hyperparameters
+	// Searched. cvgm.New(Config) returns this CV loss.
 	Config   cvgm.Config
 	Searched []learn.Hyperparameter // as they were searched for, with their bounds; Lower = Upper if in Fixed
 	Path     []Step                 // all evaluations of the search on Splits, in their order
@@ -187,8 +195,8 @@ type Tuned struct {
 	// did not see its fold. If Choice is not ChoseWinner, the models are the defaults or constant
 	// predictions. Examples of weight 0 are left out. With groups, an interval is for an example of
 	// a new group, and a group counts as one row. The guarantee does not hold for splits in the
-	// order of time. Intervals is nil unless Tuner.Intervals is set, and after a warning that they
-	// cannot be computed.
+	// order of time. Intervals is nil if Tuner.Intervals is not set, or if a warning says that the
+	// intervals cannot be computed.
 	Intervals *interval.CVPlus
 	Warnings  []Warning
 }
@@ -261,48 +269,51 @@ const (
 )
 
 // Risk estimates risks by nested cross-validation (Varma and Simon 2006). For each outer fold the
-// whole search is repeated on the other examples. Its model is judged on the fold, which the search
-// has not seen. So Risk estimates the risk of tuning on somewhat fewer examples. Each repeat draws
-// other folds; the loss of an example is the mean over the repeats. The number of repeats depends
-// on the fits of the search, not on any result. Repeating until something is decided would double
-// the false decisions.
+// whole search is repeated on the other examples. The model of this search is judged on the outer
+// fold, which the search has not seen. So Risk estimates the risk of tuning on somewhat fewer
+// examples. Each repeat draws other outer folds. The loss of an example is the mean over the
+// repeats. The number of repeats depends on the number of fits of the search, not on any result.
+// Repeating until a question is decided would double the number of false decisions.
 //
-// All intervals are based on the losses of the examples, see [assess.Rows]. Examples of a group
-// depend on each other, and so do examples of a fold in the order of time.
+// All intervals are based on the losses of the examples; see [assess.Rows]. Examples of the same
+// group count as dependent. With splits in the order of time, examples of the same fold do, too.
 type Risk struct {
 	Folds, Repeats int // of the outer folds
-	// Tuned is the risk of tuning. Default is the risk of the defaults, by the same rules from the
-	// same data, and +Inf if the fit failed on a fold. Constant is the risk of the best constant
-	// prediction. Each has a 95 % interval.
+	// Tuned is the risk of tuning. Default is the risk of the default hyperparameters, derived by
+	// the same rules from the same data. It is +Inf if the fit failed on a fold. Constant is the
+	// risk of the best constant prediction. Each has a 95 % interval.
 	Tuned, Default, Constant Estimate
-	// Rival is the risk of a simple model, which RivalName names. It is a ridge regression at the
-	// best of nine penalties, and a logistic one for the logistic loss. If the learner is such a
-	// ridge itself, it is the means of the levels of one categorical column. RivalName is empty
-	// without a rival: if the learner is a ridge and no column has levels, if the table is large,
-	// or if a fit failed.
+	// Rival is the risk of a simple model, the rival. RivalName is its name. The rival is a ridge
+	// regression with the best of nine penalties, which is logistic for the logistic loss. If the
+	// learner is such a ridge itself, the rival predicts by the means of the levels of one
+	// categorical column. There is no rival, and RivalName is empty, if the learner is a ridge and
+	// no column has levels, if the table is large, or if a fit failed.
 	Rival     Estimate
 	RivalName string
-	// Comparisons answers up to three questions: is tuning better than a constant prediction, than
-	// the defaults, than the rival? Each entry is the risk of tuning minus the other risk, in per
-	// cent of Constant's mean. The intervals hold jointly with the probability .95. Comparisons is
-	// empty if the constant prediction has no loss.
+	// Comparisons compares tuning with up to three alternatives: a constant prediction, the
+	// defaults and the rival. Each entry is the risk of tuning minus the risk of the alternative,
+	// in per cent of Constant's mean. The intervals hold jointly with the probability .95.
+	// Comparisons is empty if the risk of the constant prediction is 0.
 	Comparisons []assess.Comparison
-	// Outer holds the outer folds of each repeat. OutOfFold holds the prediction for each example
-	// by the search that did not see its outer fold, NaN if there is none.
+	// Outer holds the outer folds of each repeat. OutOfFold holds, for each repeat, the prediction
+	// for each example by the search that did not see the example's outer fold. It is NaN for an
+	// example in no outer fold.
 	Outer     [][]cvgm.Split
 	OutOfFold [][]float64
-	// OutOfFoldClasses holds the probability of each class for each example in each repeat, NaN if
-	// there is none, if the learner is a [learn.ClassLearner]; else it is nil. OutOfFold then holds
-	// the log odds of an example's own class.
+	// OutOfFoldClasses holds the probability of each class for each example in each repeat, if the
+	// learner is a [learn.ClassLearner]. It is NaN if there is none. OutOfFold then holds the log
+	// odds of each example's own class. For other learners OutOfFoldClasses is nil.
 	OutOfFoldClasses [][][]float64
-	// Selected is the risk of the best of three choices: tuning, the defaults and the constant
-	// prediction. It is higher than the lowest mean loss, which selected the choice. See
-	// [assess.Rows.Selected]. If Choice is not the winner, it is the estimate for Tuned.Model.
+	// Selected is the risk of the procedure that selects the best of three choices: tuning, the
+	// defaults and the constant prediction. Selected is higher than the lowest mean loss of the
+	// three, because that mean made the selection; see [assess.Rows.Selected]. If Choice is not the
+	// winner, Selected is the estimate for Tuned.Model.
 	Selected Estimate
-	// Regression holds the metrics of OutOfFold if the target is a number, and Classes if all labels
-	// are ±1. Multiclass holds the metrics of the predicted probabilities if the learner is a
-	// [learn.ClassLearner]. The others are nil. In them rows count by the weights of the data, but not
-	// by weights from Balanced. Probabilities are judged if the learner's predictions are log odds.
+	// At most one of the three metrics is set, and the others are nil. Regression holds the metrics
+	// of OutOfFold if the target is a number, and Classes holds them if all labels are ±1.
+	// Multiclass holds the metrics of the predicted probabilities if the learner is a
+	// [learn.ClassLearner]. Rows count by the weights of the data, without the weights from
+	// Balanced. Probabilities are judged if the learner's predictions are log odds.
 	Regression *assess.Regression
 	Classes    *assess.Classes
 	Multiclass *assess.Multiclass
@@ -343,7 +354,7 @@ func (t Tuner) check(d learn.Data) error {
 // fitted reports whether t has a model.
 func (t *Tuned) fitted() bool { return t.Model != nil || t.ClassModels != nil }
 
-// Metrics describes Regression, Classes or Multiclass in one line, empty if there are none.
+// Metrics describes Regression, Classes or Multiclass in one line. It returns "" if all are nil.
 func (r *Risk) Metrics() string {
 	switch {
 	case r.Regression != nil:

@@ -25,7 +25,8 @@ func (r *Risk) against(name string) (assess.Comparison, bool) {
 	return assess.Comparison{}, false
 }
 
-// Verdict returns a sentence that names the model to use, by the intervals of Risk.Comparisons.
+// Verdict returns a sentence that names the model to use. It follows from the intervals of
+// Risk.Comparisons.
 func (t *Tuned) Verdict() string {
 	constant, compared := t.Risk.against(constantName)
 	byDefault, _ := t.Risk.against(defaultName)
@@ -102,8 +103,8 @@ func (t *Tuned) String() string {
 	return b.String()
 }
 
-// writeWarnings writes either the warnings that the choice may be worse than another one, or all
-// others.
+// writeWarnings writes warnings. If worse is set, it writes the warnings that the choice may be
+// worse than another one. Otherwise it writes all other warnings.
 func (t *Tuned) writeWarnings(b *strings.Builder, worse bool) {
 	for _, w := range t.Warnings {
 		if worse == (w.Kind == Worse || w.Kind == MaybeWorse) {

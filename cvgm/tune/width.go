@@ -18,9 +18,9 @@ type Width struct {
 	Length float64
 }
 
-// Widths returns the widths of the model, by feature or group of features of its ARD kernel. They
-// are equal if one width for all was kept. It returns nil if the learner has no such widths, and
-// for a constant prediction.
+// Widths returns the widths of the model, one for each feature or group of features of its ARD
+// kernel. The widths are equal if Tune kept one common width. Widths returns nil if the learner has
+// no such widths, and for a constant prediction.
 func (t *Tuned) Widths() (all []Width) {
 	if t.Choice == ChoseConstant {
 		return nil
