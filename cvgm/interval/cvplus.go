@@ -15,8 +15,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A Fold is a model that was trained without the rows of a fold. It has the model's errors on these
-// rows.
+// A Fold holds a model that was trained without the rows of a fold, and the errors of the model on
+// these rows.
 type Fold struct {
 	Model  *cvgm.Model
 	Spread Spread // of the model's errors
@@ -25,8 +25,8 @@ type Fold struct {
 	Scores, Weights []float64
 }
 
-// A CVPlus predicts intervals by the models of cross-validation. [New] makes one. It is safe for
-// concurrent use. The first use checks its fields, which must not change afterwards.
+// A CVPlus predicts intervals by the models of cross-validation. [New] makes a CVPlus. It is safe
+// for concurrent use. The first use checks the fields, which must not change afterwards.
 type CVPlus struct {
 	// Folds have their Scores in ascending order. The Weights of all folds sum to 1.
 	Folds []Fold
@@ -39,10 +39,10 @@ type CVPlus struct {
 // sumError bounds the distance of the sum of all weights from 1.
 const sumError = 1e-9
 
-// New returns the intervals by the models of two or more folds. units is the number of independent
-// units in all folds. Scores may come in any order and weights in any unit. An error names the part
-// that cannot be used, and is of kind qpdiff.ErrEmpty, qpdiff.ErrShape, qpdiff.ErrDomain or
-// qpdiff.ErrNotFinite.
+// New returns a CVPlus that uses the models of two or more folds. units is the number of
+// independent units in all folds. Scores may be in any order, and weights in any unit. An error
+// names the part that cannot be used, and is of kind qpdiff.ErrEmpty, qpdiff.ErrShape,
+// qpdiff.ErrDomain or qpdiff.ErrNotFinite.
 func New(folds []Fold, units int) (*CVPlus, error) {
 	p := &CVPlus{Folds: slices.Clone(folds), Units: units}
 	var largest, total float64
@@ -73,7 +73,8 @@ func New(folds []Fold, units int) (*CVPlus, error) {
 	return p, nil
 }
 
-// Check reports the first part that cannot be used, with the errors of New.
+// Check returns an error for the first part that cannot be used. The errors are the same as the
+// errors of New.
 func (p *CVPlus) Check() error {
 	if p == nil {
 		return args.Bad("CVPlus", qpdiff.ErrEmpty, "make one with interval.New, or set Tuner.Intervals", "is nil")
@@ -120,21 +121,22 @@ func (f *Fold) check(k int) error {
 	return f.Spread.check(arg("Spread"))
 }
 
-// Highest returns the highest possible level for these rows: n/(n+1) for n units, such as .9 for 9.
+// Highest returns the highest possible level: n/(n+1) for n units, such as .9 for 9 units.
 func (p *CVPlus) Highest() float64 { return float64(p.Units) / float64(p.Units+1) }
 
-// Predict returns the ends of the interval of each row of x, which has the columns of the data to
-// which the models were fitted. Intervals of level .9 contain nine of ten labels.
+// Predict returns the ends of the interval of each row of x. x must have the same columns as the
+// data to which the models were fitted. Intervals of level .9 contain nine of ten labels.
 //
 // Let p_k be the prediction and s_k the spread of fold k's model at the row, and let score run over
-// the fold's scores. The upper end is the smallest value with the share level·(n+1)/n of the weight
-// of all p_k + s_k·score at or below it. The lower end is defined in the same way from above, with
-// p_k − s_k·score (Barber et al. 2021). The ends lie around the predictions of the folds' models.
-// The prediction of a model of all rows need not be at their centre.
+// the fold's scores. Each p_k + s_k·score has the weight of its score. The upper end is the
+// smallest value such that the share level·(n+1)/n of the total weight lies at or below it. The
+// lower end is defined in the same way from above, with p_k − s_k·score (Barber et al. 2021). The
+// interval lies around the predictions of the folds' models. The prediction of a model of all rows
+// need not be at its centre.
 //
-// A level below .5, at least 1 or above Highest is an error of kind qpdiff.ErrDomain. Other errors
-// come from Check and [cvgm.Model.Predict]. Each row costs a prediction by each of K models, and
-// O(K²·log²n) for n scores.
+// If level is below .5, at least 1, or above Highest, the error is of kind qpdiff.ErrDomain.
+// Predict also returns the errors of Check and of [cvgm.Model.Predict]. Each row costs a prediction
+// by each of K models, and O(K²·log²n) operations for n scores.
 func (p *CVPlus) Predict(x mat.Matrix, level float64) (low, high []float64, err error) {
 	if _, _, err := p.use(level); err != nil {
 		return nil, nil, err
@@ -154,7 +156,8 @@ func (p *CVPlus) Predict(x mat.Matrix, level float64) (low, high []float64, err 
 }
 
 // Around is [CVPlus.Predict] with given predictions: predictions[k][i] is the prediction of fold
-// k's model for row i. For other numbers of folds or rows the error is of kind qpdiff.ErrShape.
+// k's model for row i. If the number of folds or rows is wrong, the error is of kind
+// qpdiff.ErrShape.
 func (p *CVPlus) Around(predictions [][]float64, level float64) (low, high []float64, err error) {
 	folds, share, err := p.use(level)
 	if err != nil {
@@ -183,8 +186,8 @@ func (p *CVPlus) Around(predictions [][]float64, level float64) (low, high []flo
 	return low, high, nil
 }
 
-// use returns the folds, which it checks once, and the share of their weight for intervals of a
-// level.
+// use returns the folds, and the share of their weight for intervals of a level. It checks the
+// folds on the first call.
 func (p *CVPlus) use(level float64) (folds []portable.Fold, share float64, err error) {
 	if p == nil || p.ready.Load() == nil {
 		if err := p.Check(); err != nil {

@@ -1,6 +1,6 @@
 // Package interval makes prediction intervals for the labels of new rows ([CVPlus]). It uses the
-// models of cross-validation, and their errors on rows on which they were not trained. With
-// Tuner.Intervals, package tune makes them from its outer folds.
+// models of cross-validation, and the errors of each model on rows on which the model was not
+// trained. With Tuner.Intervals, package tune makes the intervals from its outer folds.
 //
 // The method is CV+ (Barber, Candès, Ramdas and Tibshirani 2021). An interval of level 1 − α
 // contains the label of a new row with a probability of at least 1 − 2α, up to a term that vanishes
@@ -9,7 +9,7 @@
 // is independent of the others. If rows are in groups, the new row must belong to a new group (Lee,
 // Barber and Willett 2023). If the rows change with time, the method has no such guarantee.
 //
-// Errors are measured in units of a spread. It is fitted to out-of-fold errors among the rows on
-// which the model was trained. The spread depends on the prediction: where noise grows with the
-// prediction, the intervals widen, too.
+// Errors are measured in units of a spread, which depends on the prediction. If noise grows with
+// the prediction, the intervals widen, too. The spread of a model is fitted to out-of-fold errors
+// within the rows on which the model was trained.
 package interval

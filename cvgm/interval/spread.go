@@ -13,12 +13,13 @@ import (
 )
 
 // A Spread is the mean absolute error of a model as a function of its prediction. It is linear
-// between the predictions At, which ascend, and constant outside them. Without any it is 1.
+// between the predictions At, which ascend, and constant outside them. If At is empty, the spread
+// is 1.
 type Spread struct{ At, Size []float64 }
 
 const (
-	// span is the share of the rows, those with the nearest predictions, to which a value of the
-	// spread is fitted.
+	// span is the share of the rows to which a value of the spread is fitted. These rows have the
+	// nearest predictions.
 	span = .5
 	// knots is the largest number of values.
 	knots = 9
@@ -31,9 +32,10 @@ const (
 // FitSpread fits a spread to out-of-fold predictions of labels. Nil weights: 1 each. First it fits
 // a trend of the absolute errors, whose logarithm is quadratic in the prediction. Then it corrects
 // the trend at quantiles of the predictions, by lines through the errors at the nearest
-// predictions, with more weight for nearer ones (Cleveland 1979). The spread is the mean error if
-// the rows are few or the predictions equal, and 1 if all errors are 0. The time is proportional to
-// n log n for n rows. The three slices must have the same length, or FitSpread panics.
+// predictions, with more weight for nearer ones (Cleveland 1979). If there are few rows, or all
+// predictions are equal, the spread is the mean error. If all errors are 0, the spread is 1. The
+// time is proportional to n log n for n rows. If the three slices differ in length, FitSpread
+// panics.
 func FitSpread(predictions, labels, weights []float64) Spread {
 	n := len(predictions)
 	if len(labels) != n || weights != nil && len(weights) != n {

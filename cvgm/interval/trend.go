@@ -10,9 +10,9 @@ import (
 type errorsAt struct{ at, size, weight []float64 }
 
 // A trend is a size of errors whose logarithm is quadratic in the prediction. The spread is shrunk
-// towards it. If it were shrunk towards one size for all predictions, it would be too large for
-// predictions with small errors, and too small for those with large errors. Intervals would then
-// contain too many labels for the former and too few for the latter.
+// towards the trend. A spread that is shrunk towards one size for all predictions would be too
+// large for predictions with small errors, whose intervals would contain too many labels. It would
+// be too small for predictions with large errors, whose intervals would contain too few labels.
 type trend struct {
 	low, high    float64 // of the predictions
 	middle, unit float64 // mean and standard deviation of their places between low and high
@@ -21,16 +21,16 @@ type trend struct {
 }
 
 const (
-	// prior is a weight, in numbers of errors. It is the weight of the constant trend when a trend
-	// is fitted to errors, and the weight of the trend when a value of a spread is fitted to
-	// errors.
+	// prior is the weight of the constant trend when a trend is fitted to errors, and the weight of
+	// the trend when a value of a spread is fitted to errors. Its unit is the weight of one error.
 	prior = 5
-	// widest bounds the distance from the mean up to which the trend changes, in standard
-	// deviations.
+	// widest is the distance from the mean, in standard deviations, beyond which the trend is
+	// constant.
 	widest = 2
 	// trendSteps bounds the steps of a fit. Seven are typical.
 	trendSteps = 50
-	// trendTol: a fit ends when each coefficient changes by less than this share of the size.
+	// trendTol is the change, as a share of the size, below which each coefficient must fall for a
+	// fit to end.
 	trendTol = 1e-6
 )
 

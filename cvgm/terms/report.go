@@ -16,7 +16,7 @@ type Summary struct {
 	// Lambda is the penalty's λ; 0 for a linear term, which has none.
 	Lambda float64
 	// Features is the number of features of the term. Freedom is their effective degrees of freedom
-	// at Lambda: see [penalised.GLM.Freedom]. A smooth term of 1 is a straight line.
+	// at Lambda: see [penalised.GLM.Freedom]. A smooth term whose Freedom is 1 is a straight line.
 	Features int
 	Freedom  float64
 }
@@ -37,9 +37,9 @@ func (all Summaries) String() string {
 	return b.String()
 }
 
-// Summarise describes the terms of a fitted model of [Additive], also of one that was read from
-// JSON. It returns an error of kind [qpdiff.ErrDomain] for a model of another learner, and the
-// errors of [table.Pipeline.Features].
+// Summarise describes the terms of a fitted model of [Additive]. The model may have been read from
+// JSON. Summarise returns an error of kind [qpdiff.ErrDomain] for a model of another learner, and
+// the errors of [table.Pipeline.Features].
 func Summarise(p *table.Pipeline) (Summaries, error) {
 	features, err := p.Features()
 	if err != nil {

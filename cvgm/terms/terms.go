@@ -35,19 +35,20 @@ type Term struct {
 
 // Smooth returns a smooth function of a numeric column: a P-spline (Eilers and Marx 1996) of 10
 // cubic B-splines with equally spaced knots over the range of the column. The penalty is the sum of
-// squared differences of order 2 of their weights. It is 0 for a straight line. The larger λ, the
-// closer the function is to a straight line. Outside the range the function continues along its
+// squared second differences of the splines' weights. It is 0 for a straight line. The larger λ,
+// the closer the function is to a straight line. Outside the range the function continues along its
 // tangent. Neither the unit nor the zero of the column affects a prediction.
 //
-// A single outlier widens the range, and leaves few splines for the other values. Set Low and High
-// then.
+// A single outlier widens the range, and leaves few splines for the other values. In that case, set
+// Low and High.
 func Smooth(column string) Term {
 	return Term{Name: column, Columns: []string{column}, Kind: table.SmoothEffect}
 }
 
 // Groups returns random effects of the levels of a categorical column: a constant for each level.
-// The penalty is the sum of their squares. The larger λ, the more the levels are shrunk towards the
-// intercept. A level that only table.UnknownIsZero allows in a prediction has the effect 0.
+// The penalty is the sum of the squares of these constants. The larger λ, the more the levels are
+// shrunk towards the intercept. A level that is not in the training data, but that
+// table.UnknownIsZero allows in a prediction, has the effect 0.
 func Groups(column string) Term {
 	return Term{Name: column, Columns: []string{column}, Kind: table.LevelsEffect}
 }
@@ -59,26 +60,27 @@ func Band(name string, columns ...string) Term {
 	return Term{Name: name, Columns: slices.Clone(columns), Kind: table.ScaledEffect}
 }
 
-// Linear returns a linear function of some columns without a penalty: of numbers, and of the levels
-// of categorical columns except the first.
+// Linear returns a linear function of some columns without a penalty. The columns may be numeric or
+// categorical. A categorical column has a weight for each level except the first.
 func Linear(columns ...string) Term {
 	return Term{Name: strings.Join(columns, ", "), Columns: slices.Clone(columns), Kind: table.PlainEffect}
 }
 
-// Additive returns a model for the target of the table: the sum of the terms and an intercept. It
-// consists of the table of the terms' columns, which makes the features, and of the learner of
-// these features. The learner has the penalties of all terms with one, in their order. Columns in
-// no term are not used.
+// Additive returns a model for the target of the table: the sum of the terms and an intercept. The
+// model consists of a table of the terms' columns, which makes the features, and of a learner for
+// these features. The hyperparameters of the learner are the penalties of the terms that have one,
+// in the order of the terms. Columns in no term are not used.
 //
-// The two go together into [tune.Tuner] or, by [table.Table.Data], into a [cvgm.Config]. The
-// learner's loss is a sum over the rows, so the unit of λ is a number of rows. The loss must suit
-// the target: [penalised.Logistic] two classes, and [penalised.Poisson] numbers of at least 0.
-// Linear terms, and the straight lines of smooth terms, must have unique weights. Otherwise a fit
-// returns an error of kind [qpdiff.ErrIllPosed] that names a feature which is a linear combination
-// of others.
+// Use the table and the learner together in a [tune.Tuner] or, by [table.Table.Data], in a
+// [cvgm.Config]. The learner's loss is a sum over the rows, so the unit of λ is a number of rows.
+// The loss must suit the target: [penalised.Logistic] requires two classes, and [penalised.Poisson]
+// requires numbers of at least 0. Linear terms, and the straight lines of smooth terms, must have
+// unique weights. Otherwise a fit returns an error of kind [qpdiff.ErrIllPosed] that names a
+// feature which is a linear combination of others.
 //
-// Errors come from [table.Table.WithEffects]. They are of kind [qpdiff.ErrDomain] for terms of the
-// same name, terms without a column, and terms without any penalty.
+// Additive returns the errors of [table.Table.WithEffects]. It returns an error of kind
+// [qpdiff.ErrDomain] if two terms have the same name, if a term has no column, or if no term has a
+// penalty.
 func Additive(t *table.Table, loss penalised.Loss, all ...Term) (*table.Table, *penalised.GLM, error) {
 	var effects []table.Effect
 	names := map[string]bool{}

@@ -17,15 +17,15 @@ type Classes struct {
 	Threshold float64
 	Accuracy  float64 // the share of rows that are called by their label
 	Balanced  float64 // the mean of the shares within each class; NaN if there is one class alone
-	// AUC is the area under the ROC curve within a fold that has both classes, averaged over such
-	// folds. It is the probability that a row of +1 has a higher decision value than a row of −1 of
-	// its fold; equal values count ½. NaN without such a fold.
+	// AUC is the area under the ROC curve, averaged over the folds that have both classes. Within a
+	// fold, it is the probability that a row of +1 has a higher decision value than a row of −1;
+	// equal values count ½. AUC is NaN if no fold has both classes.
 	AUC float64
 	// Confusion[a][b] counts the rows of label a that are called b. Index 0 is −1 and index 1 is
-	// +1. Rows count by their weights, and several samples are averaged.
+	// +1. Rows count by their weights. With several samples, the counts are averaged.
 	Confusion [2][2]float64
-	// Probabilities judges the decision values as log odds of +1. It is nil if they are not log
-	// odds.
+	// Probabilities judges the decision values as log odds of +1. It is nil if the decision values
+	// are not log odds.
 	Probabilities *Probabilities
 }
 
@@ -44,17 +44,18 @@ type Bin struct {
 	Observed  float64 // the rate of +1
 }
 
-// bins is the number of groups of Calibration. leastBin is the number of rows of each group, if
-// there are enough: with fewer rows a rate scatters by more than the differences that matter.
+// bins is the largest number of groups of Calibration. leastBin is the smallest number of rows of a
+// group, if there are enough rows. With fewer rows, a rate scatters by more than the differences
+// that matter.
 const bins, leastBin = 10, 10
 
-// Classify returns the metrics of each sample's decision values, averaged over the samples, which
-// may be repeats of cross-validation with other folds. Calibration pools the samples. Labels are
-// ±1. A row is called +1 if its decision value is above the threshold, usually 0 for log odds and
-// for support vector machines. With logOdds, the decision values are log odds of +1. Errors are as
-// in [Regress]. In addition, they are of kind qpdiff.ErrDomain for other labels, and
-// qpdiff.ErrNotFinite for a threshold that is not finite. The time is proportional to n log n for n
-// rows.
+// Classify returns metrics of decision values for labels ±1. It computes the metrics for each
+// sample and averages them. The samples may be repeats of cross-validation with other folds.
+// Calibration pools the samples. A row is called +1 if its decision value is above threshold, which
+// is usually 0 for log odds and for support vector machines. Set logOdds if the decision values are
+// log odds of +1. Classify returns the errors of [Regress]. It also returns an error of kind
+// qpdiff.ErrDomain for other labels, and of kind qpdiff.ErrNotFinite if threshold is not finite.
+// The time is proportional to n log n for n rows.
 func Classify(threshold float64, logOdds bool, samples ...Sample) (Classes, error) {
 	if err := args.First(
 		args.BadIf(!args.Finite(threshold), "threshold", qpdiff.ErrNotFinite, "use a number, such as 0", "is %v", threshold),

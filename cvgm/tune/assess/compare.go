@@ -8,18 +8,20 @@ import (
 	"cvgm/cvgm/internal/args"
 )
 
-// A Comparison is the risk of a model minus the risk of another one, on the same rows.
+// A Comparison is the risk of one model minus the risk of another model on the same rows.
 type Comparison struct {
 	With string // the other model, in words
 	// Percent is the difference in per cent of the risk of a constant prediction. Its interval
-	// holds jointly with the intervals of the other questions. −Inf: the other model failed.
+	// holds jointly with the intervals of the other comparisons. It is −Inf if the other model
+	// failed.
 	Percent Estimate
-	// Shown is the smallest difference, in per cent, that such data decide in four of five cases.
+	// Shown is the smallest difference, in per cent, that would be decided in four of five cases
+	// with such data.
 	Shown float64
 }
 
-// rounding is a difference, in per cent, between two ways to compute the same predictions. It
-// decides nothing. Fits end within 1e-12 of their solution.
+// rounding is a difference, in per cent, up to which a comparison is not decided. Two ways to
+// compute the same predictions may differ by as much. Fits end within 1e-12 of their solution.
 const rounding = 1e-7
 
 // Better reports whether the interval lies below 0, by more than rounding.
@@ -53,12 +55,12 @@ func percent(v float64) string {
 // power is the share of cases in which a difference of Comparison.Shown is decided.
 const power = .8
 
-// Compare compares the risk of a with the risk of b, in per cent of the constant prediction's risk.
-// It takes the losses of each in each repeat at each row. questions is the number of comparisons
-// with another b on the same rows; their intervals hold jointly with the probability .95
-// (Bonferroni). The constant's risk is estimated, too. So the standard error is the ratio's, at
-// first order: of (a_i − b_i − θc_i)/c̄ for the ratio θ. A loss of +Inf in b belongs to a model
-// that failed. ok is false if the constant's risk is not above 0.
+// Compare compares the risk of a with the risk of b, in per cent of the risk of a constant
+// prediction. Each argument holds the losses of a model, [repeat][row]. questions is the number of
+// comparisons of a on these rows. Their intervals hold jointly with the probability .95
+// (Bonferroni). The constant's risk is an estimate, too. So the standard error is computed for the
+// ratio θ, to first order: it is the standard error of (a_i − b_i − θc_i)/c̄. A loss of +Inf in b
+// marks a model that failed. ok is false if the constant's risk is not above 0.
 func (r Rows) Compare(with string, a, b, constant [][]float64, questions int) (c Comparison, ok bool) {
 	unit, _, _ := r.mean(constant, ofRisk)
 	if !(unit > 0) || !args.Finite(unit) {
@@ -88,10 +90,11 @@ func (r Rows) Compare(with string, a, b, constant [][]float64, questions int) (c
 
 // Selected estimates the risk of the candidate of lowest mean loss, given the losses of each
 // candidate in each repeat at each row. The candidate's own mean is too low, because the same rows
-// selected it. Each bootstrap sample of the units selects anew, and is judged by the units that it
-// lacks (Tsamardinos, Greasidou and Borboudakis 2018). Mean is the mean of these losses. The
-// interval is as wide as the selected candidate's. The samples are drawn by PCG of math/rand/v2,
-// with the state seed and 2. The time is proportional to candidates, rows and samples.
+// selected it. So the selection is repeated on bootstrap samples of the units. Each selected
+// candidate is judged by its losses on the units that are not in the sample (Tsamardinos, Greasidou
+// and Borboudakis 2018). Mean is the mean of these losses. The interval is as wide as the selected
+// candidate's interval. The samples are drawn by the PCG of math/rand/v2, with the state seed and
+// 2. The time is proportional to the numbers of candidates, rows and samples.
 func (r Rows) Selected(losses [][][]float64, seed uint64) Estimate {
 	const least, most, work = 50, 200, 1e7 // samples; rows of all samples
 	best := math.Inf(1)
@@ -141,8 +144,8 @@ func (r Rows) Selected(losses [][][]float64, seed uint64) Estimate {
 	return Estimate{mean, selected.Low + mean - best, selected.High + mean - best}
 }
 
-// outOfBag selects the candidate of the lowest loss within a bootstrap sample. It returns the
-// candidate's loss on the units that the sample lacks, if there are any.
+// outOfBag selects the candidate with the lowest loss within a bootstrap sample. It returns the
+// candidate's loss on the units that are not in the sample. ok is false if there are no such units.
 func outOfBag(counts, weights []float64, sums [][]float64) (loss float64, ok bool) {
 	best, lowest := -1, math.Inf(1)
 	for c, s := range sums {

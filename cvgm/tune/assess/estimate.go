@@ -42,11 +42,12 @@ const foldChoice = .2
 // each repeat of cross-validation.
 type Rows struct {
 	Weights []float64 // finite and at least 0; nil: 1 each
-	// Units has a number for each row. Rows with the same number depend on each other, such as the
-	// rows of a group, or of a fold in time. Nil: all rows are independent.
+	// Units has a number for each row. Rows with the same number depend on each other. They are,
+	// for example, the rows of a group, or of a fold in the order of time. Nil: all rows are
+	// independent.
 	Units []int
-	// Folds has the number of each row's fold in each repeat, from 0. Losses have the same two
-	// indices.
+	// Folds has the number of each row's fold in each repeat, [repeat][row]. Folds are numbered
+	// from 0. Losses have the same two indices.
 	Folds [][]int
 }
 
@@ -110,8 +111,8 @@ func (r Rows) mean(losses [][]float64, of rule) (mean, se, freedom float64) {
 	return mean, se, freedom
 }
 
-// StandardError returns the standard error of the mean of the losses, one for each row. It includes
-// the scatter of the rows alone.
+// StandardError returns the standard error of the mean of losses, which has one loss for each row.
+// The standard error covers only the scatter of the rows.
 func (r Rows) StandardError(losses []float64) float64 {
 	_, se, _ := r.rows(losses)
 	return se
@@ -136,8 +137,8 @@ func (r Rows) rows(d []float64) (mean, se, freedom float64) {
 	return mean, math.Sqrt(n/(n-1)) * floats.Norm(sums, 2), n - 1
 }
 
-// sums returns the sum of the values of each unit, in the order of their first rows. It leaves out
-// rows of weight 0.
+// sums returns the sum of the values of each unit. The units are in the order of their first rows.
+// Rows of weight 0 are left out.
 func (r Rows) sums(value func(i int) float64, rows int) (sums []float64) {
 	place := map[int]int{}
 	for i := range rows {

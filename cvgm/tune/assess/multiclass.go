@@ -12,8 +12,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A ClassSample holds rows of several classes with the decisions for each class, by models that were
-// not trained on the rows.
+// A ClassSample holds rows of several classes and a decision value for each class. The decisions
+// come from models that were not trained on these rows.
 type ClassSample struct {
 	Y []float64 // the number of each row's class, from 0
 	// Decisions has a row for each entry of Y and a column for each class. A row with a NaN is left
@@ -22,8 +22,9 @@ type ClassSample struct {
 	Weights   []float64 // of each row, finite and at least 0; nil: 1 each
 }
 
-// Multiclass holds metrics of decisions for several classes. The predicted class of a row is the one
-// with the largest decision, and the first one of equal decisions.
+// Multiclass holds metrics of decisions for several classes. The predicted class of a row is the
+// class with the largest decision. If several decisions are equal, it is the first of their
+// classes.
 type Multiclass struct {
 	Accuracy float64 // the share of rows whose class is predicted
 	Balanced float64 // the mean over the classes of this share within the class; NaN if a class has no row
@@ -56,13 +57,14 @@ func (s ClassSample) rows() (rows []int) {
 	return rows
 }
 
-// ClassifyMulti returns the metrics of each sample's decisions for C classes, averaged over the
-// samples, which may be repeats of cross-validation with other folds. If probabilities is set, the
-// decisions are probabilities, and are judged as such. An error names the field that cannot be used.
-// Its kind is qpdiff.ErrShape for a wrong length, and for samples of different C or of C below 2;
-// qpdiff.ErrNotFinite for an infinite decision or a weight that is not finite; qpdiff.ErrDomain for
-// a label that is none of the numbers 0 to C − 1, for a weight below 0, and for a probability
-// outside 0 to 1; and qpdiff.ErrEmpty without a row. The time is proportional to the decisions.
+// ClassifyMulti returns metrics of decisions for C classes. It computes the metrics for each sample
+// and averages them. The samples may be repeats of cross-validation with other folds. Set
+// probabilities if the decisions are probabilities, which are then judged, too. An error names the
+// field that cannot be used. It is of kind qpdiff.ErrShape if a length is wrong, if samples have
+// different C, or if C is below 2. It is of kind qpdiff.ErrNotFinite if a decision is infinite or a
+// weight is not finite. It is of kind qpdiff.ErrDomain if a label is not one of the numbers 0 to C
+// − 1, if a weight is below 0, or if a probability is outside 0 to 1. It is of kind qpdiff.ErrEmpty
+// if there is no row. The time is proportional to the number of decisions.
 func ClassifyMulti(probabilities bool, samples ...ClassSample) (Multiclass, error) {
 	if len(samples) == 0 {
 		return Multiclass{}, args.Bad("samples", qpdiff.ErrEmpty, "give one", "are none")
@@ -87,8 +89,8 @@ func ClassifyMulti(probabilities bool, samples ...ClassSample) (Multiclass, erro
 	return mean, nil
 }
 
-// check reports the first field of sample number k that cannot be used, or does not fit the first
-// sample.
+// check returns an error for the first field of s that cannot be used, or that does not fit the
+// first sample. k is the number of the sample s.
 func (s ClassSample) check(k int, first ClassSample, probabilities bool) error {
 	if s.Decisions == nil {
 		return args.Bad("ClassSample.Decisions", qpdiff.ErrShape, "give a row per label", "is nil in sample %d", k)

@@ -9,14 +9,15 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// A Sample holds labels with predictions, made by models that were not trained on their rows.
+// A Sample holds labels and predictions of rows. The models that made the predictions were not
+// trained on these rows.
 type Sample struct {
 	Y           []float64 // the label of each row, finite
 	Predictions []float64 // of each row; NaN leaves the row out
 	Weights     []float64 // of each row, finite and at least 0; nil: 1 each
-	// Folds holds the rows that each fold's model predicts. Decision values of different models
-	// need not have the same scale, so areas under the curve are computed within the folds. Nil:
-	// one fold of all rows.
+	// Folds holds the rows that each fold's model predicts. Decision values of different models may
+	// have different scales, so areas under the ROC curve are computed within each fold. Nil: one
+	// fold of all rows.
 	Folds [][]int
 }
 
@@ -92,12 +93,13 @@ type Regression struct {
 	R2 float64
 }
 
-// Regress returns the metrics of each sample's predictions, averaged over the samples, which may be
-// repeats of cross-validation with other folds. Rows count by their weights. The time is
-// proportional to the rows. An error names the field that cannot be used. Its kind is
-// qpdiff.ErrShape for a wrong length; qpdiff.ErrNotFinite for a label, weight or prediction that is
-// not finite (NaN predictions are left out); qpdiff.ErrDomain for a weight below 0, or a fold's row
-// out of range; and qpdiff.ErrEmpty without a row.
+// Regress returns metrics of predictions of numbers. It computes the metrics for each sample and
+// averages them. The samples may be repeats of cross-validation with other folds. Rows count by
+// their weights. The time is proportional to the number of rows. An error names the field that
+// cannot be used. It is of kind qpdiff.ErrShape if a length is wrong. It is of kind
+// qpdiff.ErrNotFinite if a label, weight or prediction is not finite (rows with a NaN prediction
+// are left out). It is of kind qpdiff.ErrDomain if a weight is below 0 or a row of Folds is out of
+// range, and of kind qpdiff.ErrEmpty if there is no row.
 func Regress(samples ...Sample) (Regression, error) {
 	if err := check(samples, false); err != nil {
 		return Regression{}, err
