@@ -22,15 +22,16 @@ type TB interface {
 	Fatalf(format string, args ...any)
 }
 
-// FeatureMap tests a feature map. fresh returns a new one. params and x are a point near which,
-// within step, the map is smooth. reference, unless nil, computes one example's features from the
-// definition.
+// FeatureMap tests a feature map. fresh returns a new map. The map must be smooth within step of
+// params and x. reference, unless nil, computes the features of one example from the definition of
+// the map.
 //
-// It checks the shapes, and compares the features with reference. It compares the derivatives in
-// the parameters and in the rows with difference quotients to 1e-7. Backward must add them, and dx
-// must not change the parameters'. A new map, and matrices that are windows of larger ones, must
-// give the same bits. Forward must refuse arguments of another size with errors of kind
-// qpdiff.ErrShape. Backward must panic on them, and before the first Forward.
+// The test checks the shapes, and compares the features with reference. It compares the derivatives
+// in the parameters and in the rows with difference quotients to 1e-7. Backward must add the
+// derivatives to its arguments, and dx must not change the derivative in the parameters. A new map,
+// and matrices that are windows of larger matrices, must give the same bits. If arguments have the
+// wrong size, Forward must return an error of kind qpdiff.ErrShape, and Backward must panic.
+// Backward must also panic before the first Forward.
 func FeatureMap(t TB, fresh func() cvgm.FeatureMap, reference func(params, x []float64) []float64, params []float64, x *mat.Dense, step float64) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(11, 13))
@@ -90,7 +91,7 @@ func (p *mapPoint) slope(at func(h float64) float64) float64 {
 	return (8*(at(p.step)-at(-p.step)) - (at(2*p.step) - at(-2*p.step))) / (12 * p.step)
 }
 
-// features checks the shape of the features. If there is a reference, it also checks their values.
+// features checks the shape of the features. If reference is not nil, it also checks their values.
 func (p *mapPoint) features(rng *rand.Rand, reference func(params, x []float64) []float64) {
 	p.t.Helper()
 	in, out := p.f.Dims()
@@ -115,7 +116,8 @@ func (p *mapPoint) features(rng *rand.Rand, reference func(params, x []float64) 
 	}
 }
 
-// adds returns the derivative of ⟨d, φ⟩ in the parameters twice: added to 0, and added to 1.
+// adds returns the derivative of ⟨d, φ⟩ in the parameters, once added to 0 (grad) and once added to
+// 1 (once).
 func (p *mapPoint) adds() (grad, once []float64) {
 	p.t.Helper()
 	grad, once = make([]float64, len(p.params)), ones(len(p.params))
@@ -155,8 +157,8 @@ func (p *mapPoint) alongParams(rng *rand.Rand, grad []float64) {
 	}
 }
 
-// alongRows returns the derivative in the rows, once, added to 1. It checks that the parameters'
-// derivative does not change.
+// alongRows returns the derivative in the rows, added to 1. It checks that the derivative in the
+// parameters does not change.
 func (p *mapPoint) alongRows(rng *rand.Rand, once []float64) {
 	p.t.Helper()
 	rows, _ := p.x.Dims()

@@ -12,9 +12,9 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// gradientTol bounds the difference of a slope from its difference quotient, relative to the sum of
-// the sizes of its terms and of the values that the quotient subtracts. It covers the rounding of a
-// quotient of five points with steps of 1e-4.
+// gradientTol bounds the difference between a slope and its difference quotient. It is relative to
+// the sizes of the slope's terms plus the values that the quotient subtracts. It covers the
+// rounding errors of a five-point quotient with steps of 1e-4.
 const gradientTol = 1e-7
 
 // CheckGradient compares the gradient of f at x with difference quotients along the coordinates and
@@ -58,8 +58,8 @@ func CheckGradient(t TB, f search.Objective, x []float64) {
 	}
 }
 
-// direction returns the direction along coordinate k, or a random one if k is beyond the last, with
-// the sizes of the entries of x.
+// direction returns the direction along coordinate k, or a random direction if k is beyond the last
+// coordinate. Its entries are in units of the sizes of the entries of x.
 func direction(rng *rand.Rand, x []float64, k int) []float64 {
 	u := make([]float64, len(x))
 	for i, v := range x {
@@ -73,8 +73,9 @@ func direction(rng *rand.Rand, x []float64, k int) []float64 {
 	return u
 }
 
-// slope is the five-point quotient of f along u at x, and size the largest absolute value of f
-// there. even reports whether the quotient with half the step agrees, which it does for a smooth f.
+// slope returns d, the five-point difference quotient of f along u at x, and size, the largest
+// absolute value of f at these points. even reports whether the quotient with half the step agrees
+// with d, as it does for a smooth f.
 func slope(f search.Objective, x, u []float64) (d, size float64, even bool, err error) {
 	at := func(step float64) float64 {
 		moved := slices.Clone(x)
@@ -95,7 +96,7 @@ func slope(f search.Objective, x, u []float64) (d, size float64, even bool, err 
 
 // Loss tests a loss at all pairs of predictions and labels. It compares the slope, and the slope of
 // a [cvgm.LabelLoss] in the label, with difference quotients at points at which the loss is smooth.
-// At a kink, the slope of a [cvgm.KinkedLoss] must lie between the slopes on both sides.
+// At a kink, the slope of a [cvgm.KinkedLoss] must lie between the slopes on its two sides.
 func Loss(t TB, l cvgm.Loss, predictions, labels []float64) {
 	t.Helper()
 	const step = 1e-5

@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Preparer tests a preparer on the rows of x, which may hold NaN if the preparer takes it. Fit
-// must succeed on every half of the rows.
+// Preparer tests a preparer on the rows of x. The rows may hold NaN if the preparer accepts NaN.
+// Fit must succeed on every half of the rows.
 //
 // It checks the Dims before and after Fit. Fit and Apply must change neither their arguments nor
 // earlier results of Fit, so that splits do not affect each other. Features must be finite and have
@@ -45,7 +45,8 @@ func Preparer(t TB, p cvgm.Preparer, x *mat.Dense) {
 	c.same("a weight of 2", c.apply(c.fit(identity(rows), weights)), c.apply(c.fit(append(slices.Clone(half), half[0]), nil)), rounding)
 }
 
-// preparerCase is a preparer under test, of in columns and out features, with rows for it.
+// preparerCase is a preparer under test, with rows for it. in is the number of its columns, and out
+// the number of its features.
 type preparerCase struct {
 	TB
 	p       cvgm.Preparer

@@ -22,18 +22,18 @@ type Search struct {
 }
 
 // Searcher tests a searcher on convex quadratics of two variables in a box. make returns the
-// searcher with a budget of evaluations.
+// searcher. budget is the largest number of its evaluations.
 //
-// It checks that every evaluation is a step, within bounds and budget, counted, with the X, loss
-// and gradient of the evaluation. x0 and the bounds must not change. Nothing may follow
-// convergence, unless the searcher restarts. A second search, and a second pass over the sequence
-// of one, must repeat the first. An error of the objective must end the search as a [search.Error]
-// with the X at which it arose. NaN must be an error of kind qpdiff.ErrNotFinite. The search must
-// stop when the caller does.
+// The test checks that every evaluation is yielded as a step with the X, loss and gradient of the
+// evaluation, is counted, and is within bounds and budget. x0 and the bounds must not change. No
+// step may follow convergence, unless the searcher restarts. A second search, and a second pass
+// over one sequence, must repeat the first. If the objective returns an error, the search must end
+// with a [search.Error] with the X at which the error arose. NaN must be an error of kind
+// qpdiff.ErrNotFinite. The search must stop when the caller stops.
 //
-// The searcher may refuse a random objective, by an error of kind qpdiff.ErrDomain and without an
-// evaluation. Otherwise it must restart its draws in each pass, mark its steps and not converge;
-// see [search.Problem].
+// For a random objective, the searcher may return an error of kind qpdiff.ErrDomain without an
+// evaluation. Otherwise it must restart the draws of the objective in each pass, mark its steps as
+// random, and never converge; see [search.Problem].
 func Searcher(t TB, make func(budget int) search.Searcher, expect Search) {
 	t.Helper()
 	for _, budget := range []int{1, 2, 7, 30} {
@@ -65,7 +65,7 @@ func (q quadratic) eval(grad, x []float64) (float64, error) {
 	return (u*g + v*h) / 2, nil
 }
 
-// quadratics have their minimum inside the box, on a side, in a corner, and in a diagonal valley.
+// quadratics have their minima inside the box, on a side, in a corner, and in a diagonal valley.
 var quadratics = []quadratic{
 	{1, 0, 3, [2]float64{.7, .9}},
 	{2, .5, 1, [2]float64{-1, .5}},
@@ -213,7 +213,7 @@ func stop(t TB, s search.Searcher) {
 	}
 }
 
-// random searches a quadratic whose gradient is off by a draw from a stream.
+// random searches a quadratic whose gradient has an error that is drawn from a stream.
 func random(t TB, s search.Searcher, expect Search) {
 	t.Helper()
 	draws, evaluated := 0, 0

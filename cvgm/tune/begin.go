@@ -19,8 +19,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// checkClasses reports labels that are not the numbers of so many classes, and a class without
-// rows that count. It names classes as table does, unless table is nil.
+// checkClasses returns an error if a label is not one of the numbers 0 to classes − 1, or if a
+// class has no row that counts. If table is not nil, the error names the class as table does.
 func checkClasses(d learn.Data, classes int, table *table.Table) error {
 	if classes < 2 {
 		return args.Bad("Tuner.Learner", qpdiff.ErrDomain, "give the number of classes, two or more", "has %d classes", classes)

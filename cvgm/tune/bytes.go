@@ -29,7 +29,8 @@ func (w *tuning) seenBytes(rows int) int64 {
 	return memory.Add(bytesOf(rows, n), memory.Bytes(stored), bytesOf(momentColumns, m))
 }
 
-// tooLarge reports that a CV of this many splits needs more bytes than c allows.
+// tooLarge returns an error if need, the bytes for a CV of the given number of splits, exceeds the
+// bytes that c allows.
 func tooLarge(c cvgm.Config, need int64, splits int) error {
 	bound := memory.Bound(c.MaxBytes)
 	if need <= bound {
@@ -43,8 +44,8 @@ func tooLarge(c cvgm.Config, need int64, splits int) error {
 		"%s, for %d rows × %d features in %d splits%s", memory.Needs(need, bound), rows, n, splits, sample.Widest(c.Prepare))
 }
 
-// less returns the bound minus the bytes in use. It is at least 1, because a MaxBytes of 0 means
-// the default.
+// less returns the bound minus beside, the bytes in use. The result is at least 1, because a
+// MaxBytes of 0 means the default.
 func less(bound, beside int64) int64 {
 	if bound = memory.Bound(bound); bound == memory.Unbounded {
 		return bound

@@ -17,7 +17,7 @@ import (
 // candidate fits the model at hyperparameters, with its CV loss.
 func (w *tuning) candidate(cv *cvgm.CV, hyper []float64) (c Candidate, err error) {
 	c.Hyper, c.Residual = hyper, math.NaN()
-	cv.Reset() // Loss has the bits of a new CV: a warm start may change them
+	cv.Reset() // Loss then has the bits of a new CV, which a warm start may change
 	c.Loss, err = cv.EvalContext(w.ctx, nil, hyper)
 	if w.ctx.Err() != nil {
 		return c, context.Cause(w.ctx)
@@ -84,8 +84,8 @@ func (w *tuning) take(c Candidate) {
 	out.ClassModels, out.ClassPipeline = c.ClassModels, c.ClassPipeline
 }
 
-// choose replaces the winner by a constant prediction or the defaults if they are better, and
-// warns. It also warns if they only may be better. Its errors are ctx's.
+// choose replaces the winner by a constant prediction or the defaults if one of these is better. It
+// then warns. It also warns if one of them may be better. It returns only ctx's error.
 func (w *tuning) choose() error {
 	choice, why := w.choice()
 	if choice == ChoseWinner {
@@ -123,7 +123,8 @@ func (w *tuning) choose() error {
 	return nil
 }
 
-// choice returns the best choice, and the reason. A reason for the winner is a reason to doubt it.
+// choice returns the best choice, and the reason for it. If the choice is the winner, the reason is
+// a doubt about the winner, or "".
 func (w *tuning) choice() (Choice, string) {
 	out := w.out
 	constant, _ := out.Risk.against(constantName)
@@ -192,8 +193,8 @@ func (w *tuning) constantCandidate() (Candidate, error) {
 	return w.withModel(c, w.constantModel(w.rows()))
 }
 
-// constantModel is the best constant prediction on the rows, as a model with the columns of the
-// tuned one.
+// constantModel returns the best constant prediction on the rows, as a model with the same columns
+// as the tuned model.
 func (w *tuning) constantModel(rows []int) *cvgm.Model {
 	return withoutFeatures(w.out.Winner.Model, w.constantOn(rows)[0])
 }

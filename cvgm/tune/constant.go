@@ -132,8 +132,8 @@ func classShares(labels []float64, weights sample.Weights, classes int) []float6
 	return shares
 }
 
-// classOdds returns the log odds of each class. The odds are the sums of the shares, which no
-// difference from 1 makes inexact.
+// classOdds returns the log odds of each class. It computes them from sums of the shares, because a
+// difference from 1 would be inexact.
 func classOdds(labels []float64, weights sample.Weights, classes int) baseline {
 	shares := classShares(labels, weights, classes)
 	odds := make(baseline, classes)
@@ -155,7 +155,7 @@ func runningMean(y []float64, weights sample.Weights) (mean float64) {
 	return mean
 }
 
-// slopeAt sums the slopes of a loss at the prediction p. It includes the slopes at kinks.
+// slopeAt returns the sum of the slopes of a loss at the prediction p, including slopes at kinks.
 func slopeAt(loss cvgm.Loss, p float64, labels []float64, weights sample.Weights) (total float64) {
 	kinks, _ := loss.(cvgm.KinkedLoss)
 	for i, y := range labels {
@@ -170,7 +170,7 @@ func slopeAt(loss cvgm.Loss, p float64, labels []float64, weights sample.Weights
 	return total
 }
 
-// classWeights returns those of the labels that there are in y, with their total weights.
+// classWeights returns the labels of all that occur in y, with their total weights.
 func classWeights(y []float64, weights sample.Weights, all []float64) (labels []float64, totals sample.Weights) {
 	for _, label := range all {
 		var total float64

@@ -24,11 +24,11 @@ const (
 type repeat struct {
 	folds       []cvgm.Split
 	predictions [contenders][]float64 // of each row; NaN: of no fold, or the fit failed
-	classes     *mat.Dense            // the tuned probabilities of several classes for each row, NaN as there; else nil
+	classes     *mat.Dense            // the tuned probabilities of several classes for each row, NaN as in predictions; else nil
 }
 
-// foldPredictions has the predictions for the validation rows of an outer fold, and for all rows the
-// probabilities that [repeat] has.
+// foldPredictions has the predictions for the validation rows of an outer fold. It also has the
+// class probabilities of [repeat], for all rows.
 type foldPredictions struct {
 	predictions [contenders][]float64
 	classes     *mat.Dense

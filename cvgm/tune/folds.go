@@ -54,8 +54,8 @@ func (w *tuning) mostFolds(rows []int) int {
 	return len(rows)
 }
 
-// draw draws folds of the rows. For errors it takes the name of the field that sets their number,
-// or "".
+// draw draws folds of the rows. arg is the name, for errors, of the field that sets the number of
+// folds, or "".
 func (w *tuning) draw(src cvgm.Source, rows []int, folds int, arg string) ([]cvgm.Split, error) {
 	var splits []cvgm.Split
 	var err error
@@ -91,8 +91,8 @@ func (w *tuning) draw(src cvgm.Source, rows []int, folds int, arg string) ([]cvg
 	return splits, nil
 }
 
-// checkTrained reports a split that trains on no row of one of several classes: no model could
-// predict it.
+// checkTrained returns an error for a split whose training rows lack one of several classes. A
+// model of this split could not predict the class.
 func (w *tuning) checkTrained(splits []cvgm.Split) error {
 	if !w.joint() {
 		return nil
@@ -111,8 +111,8 @@ func (w *tuning) checkTrained(splits []cvgm.Split) error {
 	return nil
 }
 
-// restrict returns the splits, limited to the given rows. It leaves out splits that then have no
-// rows on one side.
+// restrict returns the splits, limited to the given rows. It leaves out a split that then has no
+// training row or no validation row.
 func restrict(splits []cvgm.Split, rows []int) []cvgm.Split {
 	in := map[int]bool{}
 	for _, i := range rows {
@@ -140,8 +140,8 @@ func countOf(y []float64, v float64) (n int) {
 	return n
 }
 
-// ordered reports whether all splits are the user's, and train on rows before their validation
-// rows.
+// ordered reports whether the splits are the user's, and each split trains only on rows before its
+// validation rows.
 func (w *tuning) ordered() bool {
 	return w.Tuner.Splits != nil && !slices.ContainsFunc(w.Tuner.Splits, func(s cvgm.Split) bool { return slices.Max(s.Train) > slices.Min(s.Val) })
 }

@@ -8,8 +8,8 @@ import (
 	"cvgm/cvgm/interval"
 )
 
-// foldModel fits the model of an outer fold by its CV. It fits the spread to the out-of-fold errors
-// of the fold's training rows, which the search's CV within them gives.
+// foldModel fits the model of an outer fold with cv. within is the CV of the search on the fold's
+// training rows. foldModel fits the spread to the out-of-fold errors of within.
 func (w *tuning) foldModel(cv, within *cvgm.CV, outer cvgm.Split, hyper []float64) (m foldModel) {
 	if m.model, m.err = cv.FinalContext(w.ctx, outer.Train, hyper); m.err != nil {
 		return m
@@ -31,7 +31,7 @@ func (w *tuning) foldModel(cv, within *cvgm.CV, outer cvgm.Split, hyper []float6
 	return m
 }
 
-// setIntervals makes the intervals of Model if they are wanted and there are outer folds.
+// setIntervals makes the intervals of Model if Tuner.Intervals is set and there are outer folds.
 func (w *tuning) setIntervals() {
 	if !w.Intervals || w.first == nil { // NoRisk has the reason
 		return
@@ -46,7 +46,7 @@ func (w *tuning) setIntervals() {
 	}
 }
 
-// intervals makes the intervals. It uses the models of the first repeat's outer folds that are of
+// intervals makes the intervals. Its models belong to the outer folds of the first repeat, and to
 // the same choice as Model.
 func (w *tuning) intervals() (*interval.CVPlus, error) {
 	chosen := map[Choice]contender{ChoseWinner: ofTuning, ChoseDefault: ofDefault, ChoseConstant: ofConstant}[w.out.Choice]

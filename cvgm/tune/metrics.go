@@ -29,7 +29,7 @@ func (w *tuning) measureClasses(r *Risk, done []*repeat) {
 }
 
 // measureRisk sets the predictions of the repeats and their metrics. If predictions are logarithms
-// of means, it uses e to their power. A prediction that is not finite leaves no metrics.
+// of means, it uses exp of the predictions. If a prediction is not finite, there are no metrics.
 func (w *tuning) measureRisk(r *Risk, done []*repeat) {
 	if w.joint() {
 		w.measureClasses(r, done)

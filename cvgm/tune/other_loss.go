@@ -8,9 +8,9 @@ import (
 	"cvgm/qpdiff/linear"
 )
 
-// warnOfOtherLoss warns if the fit does not minimise the validation loss. Then no penalty yields
-// the model that the loss requires: a squared fit predicts means, whatever the quantile of a
-// pinball loss.
+// warnOfOtherLoss warns if the fit does not minimise the validation loss. In this case no penalty
+// yields the model that the validation loss requires. For example, a squared fit predicts means,
+// while a pinball loss requires quantiles.
 func (w *tuning) warnOfOtherLoss() {
 	usual := usualLosses[w.learner.Convention().Loss]
 	if _, huber := w.learner.(*linear.Huber); usual == nil || huber && robust(w.c.Loss) || proportional(w.c.Loss, usual, w.lossLabels()) {
@@ -27,7 +27,7 @@ func (w *tuning) lossLabels() []float64 {
 	return w.c.Data.Y
 }
 
-// robust reports whether l is the loss of Huber or the absolute one. Such a loss differs from the
+// robust reports whether l is a Huber loss or the absolute loss. Such a loss differs from the
 // fitted Huber loss only in its threshold.
 func robust(l cvgm.Loss) bool {
 	switch l.(type) {

@@ -69,8 +69,8 @@ func (w *tuning) givenHyperparameters(count int) (plan []learn.Hyperparameter, k
 	return slices.Clone(w.Hyper), kinds, nil
 }
 
-// moments returns the moments of the given rows, as the learner sees them in training on all of
-// them. It also returns whether no feature varies.
+// moments returns the moments of the given rows, as the learner sees these rows when it is trained
+// on all of them. flat reports whether no feature varies.
 func (w *tuning) moments(rows []int) (m learn.Moments, flat bool, err error) {
 	weights := sample.Relative(w.c.Data.Weights, rows)
 	y := sample.Pick(w.c.Data.Y, rows)
@@ -91,8 +91,8 @@ func (w *tuning) moments(rows []int) (m learn.Moments, flat bool, err error) {
 	return m, flat, err
 }
 
-// spread returns the spread of the labels. If most or all labels are equal it returns another
-// quantity in their unit.
+// spread returns the spread of the labels. If most or all labels are equal, it returns another
+// quantity in the unit of the labels.
 func spread(y []float64, weights sample.Weights) float64 {
 	middle := median(y, weights)
 	distances := make([]float64, len(y))
@@ -170,8 +170,8 @@ func newFeatureSizes(n int, mean float64) *featureSizes {
 	return &featureSizes{m: learn.Moments{Features: n, Mean: mean, Squares: make([]float64, n)}}
 }
 
-// add adds the moments of feature j, which is not zero throughout. They are its mean square, and
-// its mean product with the centred labels.
+// add adds the moments of feature j: its mean square, and its mean product with the centred labels.
+// The feature must not be zero in all rows.
 func (s *featureSizes) add(j int, square, product float64) {
 	s.m.Squares[j] = square
 	s.m.Trace += square
@@ -198,7 +198,7 @@ func (s *featureSizes) moments() learn.Moments {
 // momentColumns is the number of vectors of features that measureView takes.
 const momentColumns = 14
 
-// measureView is measure for rows that are read in place. It uses only the given rows.
+// measureView is measure for data that are read in place. It uses only the given rows of the data.
 func (w *tuning) measureView(rows []int, y []float64, weights sample.Weights) (m learn.Moments, flat bool, err error) {
 	x := w.c.Data.X
 	if w.prepare != nil {
@@ -304,7 +304,7 @@ func (w *tuning) gather(rows []int) *mat.Dense {
 	return x
 }
 
-// seen returns the rows as the learner would see them in training on all of them.
+// seen returns the rows as the learner sees them when it is trained on all of these rows.
 func (w *tuning) seen(rows []int) (*mat.Dense, error) {
 	_, n := w.c.Data.X.Dims()
 	var x *mat.Dense

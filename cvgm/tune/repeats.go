@@ -4,16 +4,17 @@ import "cmp"
 
 const (
 	mostRepeats = 10
-	// riskFits: the default number of repeats needs at most this many fits. Repeats lower the part
-	// of the variance that comes from the choice of folds: a third repeat halves the rest of it.
+	// riskFits is the largest number of fits for the default number of repeats, which is at least
+	// 1. Repeats lower the part of the variance that comes from the choice of folds: a third repeat
+	// halves the rest of it.
 	riskFits = 7_000
 	// fitEntries is the number of entries of a table up to which a fit counts as one. A fit of a
 	// larger table counts in proportion to its entries.
 	fitEntries = 20_000
 )
 
-// repeats returns the number of repeats of the outer folds, if a search takes this many fits. It
-// depends only on counts, and not on a clock or a result of the estimate.
+// repeats returns the number of repeats of the outer folds. fits is the number of fits of a search.
+// The result depends only on counts, not on a clock or on a result of the estimate.
 func (w *tuning) repeats(folds, fits int) int {
 	if folds < 2 || w.ordered() || folds >= w.mostFolds(w.rows()) {
 		return 1

@@ -22,8 +22,8 @@ import (
 // outerFolds returns the number of outer folds; none is −1.
 func (w *tuning) outerFolds() int { return cmp.Or(w.OuterFolds, defaultOuterFolds) }
 
-// leastOuter is the smallest number of examples for a nested estimate: with 5 folds, 10 examples
-// leave 8 to the searches.
+// leastOuter is the smallest number of examples for a nested estimate. With 5 folds of 10 examples,
+// each search has 8 examples.
 const leastOuter = 10
 
 // estimateRisk sets the nested estimate. Its errors are ctx's.
@@ -82,8 +82,8 @@ func (w *tuning) estimateRisk() error {
 	return nil
 }
 
-// nested makes the predictions of a repeat. Repeats are numbered from 0. With an error it returns
-// the fold that failed. The repeat is nil without folds.
+// nested makes the predictions of a repeat. number is the number of the repeat, from 0. If a fold
+// fails, nested returns its number with the error. Without folds, the returned repeat is nil.
 func (w *tuning) nested(rows []int, folds, number, repeats int) (*repeat, int, error) {
 	outer, err := w.outer(rows, folds, number)
 	if err != nil {
@@ -140,8 +140,9 @@ func (w *tuning) risk(done []*repeat) *Risk {
 	return r
 }
 
-// judgedRows returns the rows that the outer folds judge, and their units. Rows of a group, or of a
-// fold in the order of time, depend on each other and share a unit.
+// judgedRows returns the rows on which the outer folds validate, and the units of these rows. Rows
+// of the same group, or of the same fold in the order of time, depend on each other and share a
+// unit.
 func (w *tuning) judgedRows(done []*repeat) (rows []int, paired assess.Rows) {
 	for _, fold := range done[0].folds {
 		rows = append(rows, fold.Val...)
@@ -165,7 +166,7 @@ func (w *tuning) judgedRows(done []*repeat) (rows []int, paired assess.Rows) {
 	return rows, paired
 }
 
-// lossesOf returns the loss of a contender in each repeat at each row. It is +Inf without a
+// lossesOf returns the losses of a contender, [repeat][row]. A loss is +Inf if there is no
 // prediction.
 func (w *tuning) lossesOf(c contender, rows []int, done []*repeat) (losses [][]float64) {
 	for _, r := range done {
@@ -181,10 +182,11 @@ func (w *tuning) lossesOf(c contender, rows []int, done []*repeat) (losses [][]f
 	return losses
 }
 
-// outer returns at most folds outer folds. They are drawn like the search's folds (see draw), from
-// the next seed for each repeat. PCG with Seed and 1 gives the seeds, and number counts the repeats
-// from 0. In the order of time, the outer folds are the last of the splits. A split is skipped if
-// no split of the search precedes it, or if it shares a validation row with a later one.
+// outer returns the outer folds of a repeat. number is the number of the repeat, from 0, and folds
+// is the largest number of outer folds. The outer folds are drawn like the folds of the search (see
+// draw), with another seed for each repeat. A PCG with the state Seed and 1 draws these seeds. In
+// the order of time, the outer folds are the last of the splits. A split is skipped if no split of
+// the search precedes it, or if it shares a validation row with a later one.
 func (w *tuning) outer(rows []int, folds, number int) ([]cvgm.Split, error) {
 	if w.ordered() {
 		var last []cvgm.Split
@@ -219,8 +221,8 @@ func (w *tuning) outer(rows []int, folds, number int) ([]cvgm.Split, error) {
 }
 
 // outerFold searches on the training rows of an outer split. It returns the predictions for the
-// validation rows, nil for the default or the rival if it fails. In the first repeat it also makes
-// models for intervals.
+// validation rows. If the default or the rival fails, its predictions are nil. In the first repeat,
+// outerFold also makes the models for intervals.
 func (w *tuning) outerFold(outer cvgm.Split, number int) (made foldPredictions, err error) {
 	folds := 0
 	if w.Tuner.Splits == nil {

@@ -14,14 +14,14 @@ import (
 	"cvgm/qpdiff/linear"
 )
 
-// rivalLooks is the number of penalties that the ridge tries. The best one is taken. With nine over
-// the range, one is within a factor of about 3 of any penalty.
+// rivalLooks is the number of penalties from which the ridge takes the best. With nine penalties
+// over the range, each penalty of the range is within a factor of about 3 of one of them.
 const rivalLooks = 9
 
-// newRival returns the rival, or nil if there is none. It is a ridge, or a logistic ridge for the
-// logistic loss. In two cases it predicts by the means of the levels of one categorical column: if
-// the learner is such a ridge itself, or if the table is so large that a ridge would take longer
-// than the learner.
+// newRival returns the rival, or nil if there is none. The rival is a ridge, or a logistic ridge
+// for the logistic loss. In two cases it predicts by the means of the levels of one categorical
+// column: if the learner is such a ridge itself, or if the table is so large that a ridge would
+// take longer than the learner.
 func (w *tuning) newRival() (*rival, error) {
 	_, odds := w.c.Loss.(cvgm.LogisticLoss)
 	same := w.joint() // a ridge is of one prediction
@@ -73,8 +73,9 @@ func (w *tuning) categorical() (columns []int) {
 	return columns
 }
 
-// rivalOn returns the rival's predictions for the validation rows of an outer fold. The splits of
-// the training rows choose its penalty or column. Nil: the rival fails on them.
+// rivalOn returns the rival's predictions for the validation rows of an outer fold. The CV loss on
+// splits of the training rows determines the rival's penalty or column. If the rival fails, the
+// predictions are nil.
 func (w *tuning) rivalOn(outer cvgm.Split, splits []cvgm.Split) ([]float64, error) {
 	own := w.rival.ridge
 	if own == nil {
@@ -140,9 +141,10 @@ func (w *tuning) groupMeans(outer cvgm.Split, splits []cvgm.Split) ([]float64, e
 	return w.meansOf(best, outer), nil
 }
 
-// meansOf predicts each validation row by a constant: the one of lowest loss on the training rows
-// with the row's level in column j. Each level has one more example, with the training set's
-// constant as its label. That example alone predicts levels that the training rows lack.
+// meansOf predicts each validation row by a constant. It is the constant of lowest loss on the
+// training rows that have the same level in column j, plus one more example. The label of this
+// example is the constant of the whole training set. So a level that the training rows lack gets
+// the constant of the whole training set.
 func (w *tuning) meansOf(j int, s cvgm.Split) []float64 {
 	level := func(i int) float64 { return w.c.Data.X.At(i, j) }
 	rows := sample.Positive(slices.Clone(s.Train), w.c.Data.Weights)
