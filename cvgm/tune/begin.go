@@ -81,7 +81,7 @@ func (t Tuner) begin(ctx context.Context, c cvgm.Config, table *table.Table) (*t
 		outputs = l.Outputs()
 	}
 	if t.Intervals && (allSigns(c.Data.Y) || outputs > 0) {
-		return nil, args.Bad("Tuner.Intervals", qpdiff.ErrDomain, "leave it unset: Risk.Classes and Risk.Multiclass judge classes", "is set for a target of classes")
+		return nil, args.Bad("Tuner.Intervals", qpdiff.ErrDomain, "leave it unset: Risk.Classes and Risk.Multiclass judge classes", "is set for a target of classes, as 1 and -1 are, also if all are one of them")
 	}
 	if t.Balanced {
 		if err := args.First(

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -282,5 +283,17 @@ func TestIntervalsRefusals(t *testing.T) {
 	tuned := mustTune(t, Tuner{Intervals: true}, few)
 	if tuned.Intervals != nil || !slices.Contains(tuned.kinds(), NoRisk) {
 		t.Errorf("of nine rows: %v", tuned)
+	}
+}
+
+// The targets 1 and −1 are classes, which have no intervals, also if only one of them occurs.
+func TestIntervalsOfClasses(t *testing.T) {
+	d := casetest.Regression(1, 30, 2)
+	for i := range d.Y {
+		d.Y[i] = 1
+	}
+	_, err := Tuner{Intervals: true}.Tune(t.Context(), d)
+	if !errors.Is(err, qpdiff.ErrDomain) || !strings.Contains(err.Error(), "also if all are one of them") {
+		t.Errorf("all targets 1: %v", err)
 	}
 }
