@@ -21,41 +21,43 @@ import (
 //
 //	minimise over θ   1/(2N)·‖Xθ − y‖² + Σ_j λ1_j·|θ_j| + ½·Σ_j λ2_j·θ_j²
 //
-// in whose sum over the rows each row counts as [learn.Data] states.
+// Each row of X is weighted as [learn.Data] states.
 //
-// The hyperparameters are (λ1, λ2), shared by all n features. With G Groups they are (λ1_0 …
-// λ1_{G−1}, λ2_0 … λ2_{G−1}), and λ1_j above is the λ1 of feature j's group. All must be at least
-// zero. Zeros are allowed as long as the solution is unique.
+// The hyperparameters are (λ1, λ2), shared by all n features. With G Groups the hyperparameters are
+// (λ1_0 … λ1_{G−1}, λ2_0 … λ2_{G−1}), and λ1_j above is the λ1 of feature j's group. No
+// hyperparameter may be negative. Zeros are allowed if the solution is unique.
 //
 // The solver is exact. It finds the support S and the signs of θ, and solves the linear system
-// (X_SᵀX_S/N + diag λ2_S)·θ_S = X_Sᵀy/N − λ1_S∘sign θ_S. It starts from the support of the last
-// fit, which a small step of the hyperparameters seldom changes. On working sets it starts from the
-// best of the last dozen supports. θ depends on the start only through the final support.
+// (X_SᵀX_S/N + diag λ2_S)·θ_S = X_Sᵀy/N − λ1_S∘sign θ_S. The search for S starts from the support
+// of the last fit, because a small step of the hyperparameters seldom changes the support. On
+// working sets the search starts from the best of the last dozen supports. θ depends on the start
+// only through the final support.
 //
-// Up to 200 features the solver uses XᵀX/N of all features. It is taken from Data.Gram or computed,
-// with at least 4000 rows without a copy of them. Above 200 features it uses XᵀX/N of a working set
-// of features, which grows until the slopes show that all other features stay at zero. If the
-// support is larger than the number of rows, the systems have one unknown for each row. A fit then
-// costs about as much as a few products with X, and holds the columns of the working set in memory.
+// Up to 200 features the solver uses XᵀX/N of all features. This matrix is taken from Data.Gram or
+// computed. With 4000 rows or more, it is computed without a copy of the rows. Above 200 features
+// it uses XᵀX/N of a working set of features, which grows until the slopes show that all other
+// features stay at zero. If the support is larger than the number of rows, the systems have one
+// unknown for each row. A fit then costs about as much as a few products with X, and holds the
+// columns of the working set in memory.
 //
 // A sparse X is read by its stored entries, always on working sets. Conjugate gradients solve the
 // systems to a residual of 1e-12 if a working set has more than 1,000 features, or more than 200
 // whose λ2 is at least 1e-5 of their mean square.
 //
-// A λ2 up to 1e-11 of a feature's mean square is too small to distinguish features that are equal
-// up to their sign. Such features share one value if they are in one group, as in the limit λ2 → 0.
-// Likewise a feature of zeros has the value 0 without penalties. The first fit with such a λ2 looks
-// for equal features, which costs one pass over the data.
+// A λ2 of at most 1e-11 of a feature's mean square is too small to distinguish features that are
+// equal up to their sign. Equal features of one group then share one value, as in the limit λ2 → 0.
+// A feature of zeros without penalties has the value 0. The first fit with such a λ2 searches for
+// equal features, which costs one pass over the data.
 //
 // The derivatives follow from the implicit function theorem at that system. They exist under strict
 // complementarity: θ_j ≠ 0 or |x_jᵀ(y−Xθ)|/N < λ1_j for each j. A coordinate is weakly active if
-// rounding hides its side of the kink. Then the margin λ1_j − |x_jᵀ(y−Xθ)|/N of a zero coordinate,
-// or |θ_j| of another one, is at most 256 times its rounding error. At λ1_j = 0, the end of its
-// domain, the derivative with respect to λ1_j is one-sided, from the right. A feature of zeros has
-// θ_j = 0 for any λ1, which does not count as a kink if λ2_j > 0.
+// its distance from the kink is at most 256 times the rounding error of that distance. The distance
+// is λ1_j − |x_jᵀ(y−Xθ)|/N if θ_j = 0, and |θ_j| otherwise. At λ1_j = 0 the derivative with respect
+// to λ1_j is one-sided, from the right. A feature of zeros has θ_j = 0 for any λ1. This does not
+// count as a kink if λ2_j > 0.
 //
-// The zero value is ready for Load. Later fits allocate nothing, unless a working set grows, its
-// fits are kept as starts, or equal features are searched for.
+// The zero value is ready for Load. Later fits allocate only if a working set grows, if its fits
+// are kept as starts, or if they search for equal features.
 type ElasticNet struct {
 	// Groups holds the number of each feature's group, from 0 to G−1. Each group has a pair of
 	// penalties and at least one feature. [PerFeature] makes each feature a group. Dims and Fit
@@ -77,9 +79,9 @@ func (e *ElasticNet) Dims(n int) (theta, hyper int) { return n, 2 * groupCount(e
 // SetGeneralised sets the field Generalised.
 func (e *ElasticNet) SetGeneralised(on bool) { e.Generalised = on }
 
-// Load makes d the data of the following fits and computes XᵀX/N up to 200 features. It keeps a
-// reference to d, whose Rows and Weights count. Errors are ArgErrors: as for
-// [learn.Data.Check], and of kind ErrNotFinite if XᵀX or Xᵀy overflows. After one, the
+// Load makes d the data of the following fits. With at most 200 features it computes XᵀX/N. It
+// keeps a reference to d, and uses d's Rows and Weights. Errors are ArgErrors: the errors of
+// [learn.Data.Check], and one of kind ErrNotFinite if XᵀX or Xᵀy overflows. After an error the
 // learner has no data.
 func (e *ElasticNet) Load(d learn.Data) (err error) {
 	defer learner.End(e, &err)
@@ -111,9 +113,10 @@ func (e *ElasticNet) Reset() {
 // Fit solves the problem at hyper and writes θ (n entries), with exact zeros outside the support.
 // After an error the learner has no fit, and θ is unchanged. An error is an ArgError of kind
 // ErrShape, ErrNotFinite or ErrDomain for hyper and Groups, or matches ErrNotFitted without data.
-// ErrTooLarge: a working set or its system would need more than Data.MaxBytes. ErrIllPosed: θ is
-// not unique to working precision. That happens without λ2 if features of the support, or features
-// about to enter it, are linearly dependent without being equal.
+// It matches ErrTooLarge if a working set or its system would need more than Data.MaxBytes. It
+// matches ErrIllPosed if θ is not unique to working precision. That can happen only without λ2:
+// features of the support, or features about to enter it, are then linearly dependent but not
+// equal.
 func (e *ElasticNet) Fit(theta, hyper []float64) (err error) {
 	defer learner.End(e, &err)
 	e.state.Stop.Look()
@@ -144,19 +147,19 @@ func (e *ElasticNet) end(theta []float64, err error) error {
 //
 //	λ1_j: −sign(θ_j)·u_j    λ2_j: −θ_j·u_j    X: (r·uᵀ − Xu·θᵀ)/N    y: Xu/N
 //
-// and the λ1 and λ2 of a group get the sum over its features j.
+// With Groups, the derivative in the λ1 or λ2 of a group is the sum over its features j.
 //
 // Errors are ErrNotFitted, and an ArgError of kind ErrNotFinite for dtheta. A product that
 // overflows is such an ArgError, too, and leaves g undefined. If a coordinate is weakly active and
 // Generalised is not set, a NotDifferentiableError names the inputs without a derivative and the
-// weakly active coordinates. The derivatives that exist are still added: with respect to λ2, X and
-// y if the kink is one in λ1 only (θ_j = 0 at λ1_j = 0). At θ = 0 the derivative with respect to λ2
-// is zero in spite of kinks.
+// weakly active coordinates. VJP still adds the derivatives that exist. If the only kinks are in λ1
+// (θ_j = 0 at λ1_j = 0), these are the derivatives with respect to λ2, X and y. At θ = 0 the
+// derivative with respect to λ2 exists at every kink, and is zero.
 //
-// If rounding hides whether a coordinate is weakly active, and may have moved θ by more than 1e-6
-// of its scale, the error is an ArgError of kind ErrIllPosed, with Generalised too. X has no
-// derivative if equal features share a value that is not zero. With Generalised the product then
-// holds along moves that keep them equal.
+// VJP returns an ArgError of kind ErrIllPosed, with Generalised too, if rounding hides whether a
+// coordinate is weakly active and may have moved θ by more than 1e-6 of the scale of θ. If equal
+// features share a value that is not zero, θ has no derivative with respect to X. With Generalised
+// the product then holds for changes of X that keep these features equal.
 func (e *ElasticNet) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {
 	defer learner.Name(e, &err)
 	return qpdiff.Scratch[penalisedDerivative](w).adjoint(&e.elasticNetFit, e.Generalised, g, dtheta)
@@ -165,9 +168,10 @@ func (e *ElasticNet) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (
 // JVP sets dtheta to the directional derivative of θ at the last fit along d, whose fields are
 // tangents of the inputs (nil: zero). The derivative also exists at weakly active coordinates,
 // where it is not linear in d. There JVP solves the quadratic problem that keeps each weakly active
-// coordinate on its side of the kink. Errors are ErrNotFitted, and an ArgError of kind ErrNotFinite
-// (in d, or dtheta overflows), ErrIllPosed (as for VJP) or ErrDomain (d lowers λ1_j from 0 at θ_j =
-// 0). If d moves X where equal features share a value, the error is a NotDifferentiableError.
+// coordinate on its side of the kink. Errors are ErrNotFitted, and ArgErrors of three kinds:
+// ErrNotFinite (an entry of d is not finite, or dtheta overflows), ErrIllPosed (as for VJP) and
+// ErrDomain (d lowers λ1_j from 0 at θ_j = 0). If equal features share a value and d changes X, the
+// error is a NotDifferentiableError.
 func (e *ElasticNet) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err error) {
 	defer learner.Name(e, &err)
 	return qpdiff.Scratch[penalisedDerivative](w).forward(&e.elasticNetFit, dtheta, d)
@@ -181,8 +185,8 @@ func (e *ElasticNet) Residual() (float64, error) {
 	return e.residual(), nil
 }
 
-// Views implements [learn.ViewLearner]. It reports whether a fit uses working sets, or has at least
-// 4000 rows and half of all rows.
+// Views implements [learn.ViewLearner]. It returns true if a fit uses working sets, or if it has at
+// least 4000 rows and at least half of all rows.
 func (e *ElasticNet) Views(s learn.Size) bool {
 	return s.Sparse || ways.WorkingSet(s.Rows, s.Features) || ways.ManyRows(s.Rows, s.Counting, s.Features)
 }
@@ -198,7 +202,7 @@ func (*ElasticNet) Convention() learn.Convention {
 }
 
 // Hyperparameters describes λ1 and λ2. The lower bound of λ1 is 1e-5 times the smallest λ1 at which
-// θ is 0. It is 1e-3 times that λ1 with more than 200 features if they outnumber the examples.
+// θ is 0. If there are more than 200 features, and more features than examples, the factor is 1e-3.
 func (*ElasticNet) Hyperparameters(m learn.Moments) []learn.Hyperparameter {
 	return []learn.Hyperparameter{learner.Lambda1(m, m.Correlation), learner.Lambda2(m, true)}
 }

@@ -10,8 +10,8 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// Batch implements [learn.BatchLearner]. On a processor with vector units it fits four nets of up
-// to 15 features together: their systems fill the lanes of a vector.
+// Batch implements [learn.BatchLearner]. On a processor with vector units, four nets of up to 15
+// features are fitted together, each in one lane of the vectors.
 func (e *ElasticNet) Batch(l learn.Learner, s learn.Size) int {
 	_, own := l.(*ElasticNet)
 	if own && dense.LanesPay() && s.Features <= dense.LaneMost && !s.Sparse && !ways.WorkingSet(s.Rows, s.Features) {
@@ -37,7 +37,7 @@ func (e *ElasticNet) VJPBatch(w *qpdiff.Workspace, batch []learn.BatchItem) {
 }
 
 // elasticNetBatch is the scratch of elastic nets whose systems are solved side by side in the lanes
-// of vectors. Each net has the same bits as when it is fitted alone.
+// of vectors. The results are bit for bit those of nets that are fitted alone.
 type elasticNetBatch struct {
 	nets    [dense.LaneCount]*ElasticNet // of the fits, or of the derivatives; nil: solved by itself
 	regular [dense.LaneCount]bool        // a and dinv hold the factors of these
@@ -110,8 +110,8 @@ func (b *elasticNetBatch) fit(items []learn.BatchItem, hyper []float64) {
 	}
 }
 
-// search runs the searches of all nets. Every net takes part in the factorisations until the last
-// one is done, so that the factors belong to the solutions.
+// search runs the searches of all nets. Every net takes part in every factorisation until the last
+// net is solved. So in the end the factors of all nets belong to their solutions.
 func (b *elasticNetBatch) search(items []learn.BatchItem) {
 	var searching [dense.LaneCount]bool
 	steps := 0
@@ -138,7 +138,7 @@ func (b *elasticNetBatch) search(items []learn.BatchItem) {
 	}
 }
 
-// descend runs coordinate descent for the nets whose x does not come from a solve. Their x is zero:
+// descend runs coordinate descent for the nets without a warm start. The x of these nets is zero:
 // see reset.
 func (b *elasticNetBatch) descend() {
 	const lanes = dense.LaneCount
@@ -232,8 +232,8 @@ func (b *elasticNetBatch) factor() {
 	}
 }
 
-// system returns the upper triangle of the active system of q, in rows of n. It also sets lane i of
-// r, and of row, to the right-hand side.
+// system returns the upper triangle of the active system of q, in rows of n entries. It also sets
+// lane i of r and lane i of row to the system's right-hand side.
 func (b *elasticNetBatch) system(i int, q *piecewiseQP) []float64 {
 	s, n, size := len(q.act), b.n, b.size
 	rhs := b.rows[i]
@@ -256,7 +256,8 @@ func (b *elasticNetBatch) system(i int, q *piecewiseQP) []float64 {
 	return b.compact[i]
 }
 
-// vjp adds the products of up to dense.LaneCount items. It uses the factors of the last fit.
+// vjp adds the vector-Jacobian products of items, at most dense.LaneCount of them. It uses the
+// factors of the last fit.
 func (b *elasticNetBatch) vjp(w *qpdiff.Workspace, items []learn.BatchItem) {
 	const lanes = dense.LaneCount
 	b.nets, b.full = [lanes]*ElasticNet{}, [lanes]*ElasticNet{}

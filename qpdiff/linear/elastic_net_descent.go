@@ -8,24 +8,25 @@ import (
 )
 
 const (
-	// cdSweeps bounds the sweeps of coordinate descent between two exact steps, and sparseSweeps
-	// does so for sparse columns. Sparse sweeps end when no sign changes and no coordinate moves by
-	// more than sparseSettled of the largest one.
+	// cdSweeps is the largest number of sweeps of coordinate descent between two exact steps, and
+	// sparseSweeps is this number for sparse columns. Sparse sweeps also end when no sign changes
+	// and no coordinate moves by more than sparseSettled times the largest coordinate.
 	cdSweeps      = 8
 	sparseSweeps  = 200
 	sparseSettled = 1e-6
-	// dualPoints bounds the number of proximal terms, and dualSteps the steps with each. Exact
-	// steps on the active set can continue from any point.
+	// dualPoints bounds the number of proximal terms, and dualSteps bounds the steps with each
+	// term. The limits may be low, because exact steps on the active set can continue from any
+	// point.
 	dualPoints = 10
 	dualSteps  = 20
-	// dualTol bounds the residual of the equation, relative to v, at which the steps end. Only the
-	// support is needed, not digits.
+	// dualTol is the residual of the equation, relative to the size of v, at which the steps end.
+	// It is large because only the support of the solution is used.
 	dualTol = 1e-6
-	// dualPerRow is a ratio of active members to rows. From this ratio on, a warm start begins with
-	// dualNewton.
+	// dualPerRow is a ratio of active coordinates to rows. A warm start with a larger ratio begins
+	// with dualNewton.
 	dualPerRow = 8
-	// dualDescent is the least part of the descent predicted by the slope that a step must achieve.
-	// dualHalvings bounds how often a step is halved to achieve it.
+	// A step must lower φ by at least dualDescent times the descent that the slope predicts.
+	// dualHalvings bounds how often a step is halved until it does.
 	dualDescent  = 1e-4
 	dualHalvings = 30
 )
@@ -64,8 +65,8 @@ func (q *piecewiseQP) coordinateDescent() {
 // sweeps limits the sweeps of coordinateDescent.
 func (q *piecewiseQP) sweeps() int { return cdSweeps + len(q.act)/2 }
 
-// descendSparse is coordinateDescent on the residual c − Gx, by rows. A sparse column touches few
-// of them.
+// descendSparse is coordinateDescent for sparse columns. It updates the residual c − Gx by rows,
+// because a sparse column changes few rows.
 func (q *piecewiseQP) descendSparse() {
 	c := q.sparse
 	q.fit = dense.Zeros(q.fit, q.rows)
@@ -103,16 +104,17 @@ func (q *piecewiseQP) descendSparse() {
 	q.activate()
 }
 
-// dualNewton moves x near the solution by Newton's method. It has one unknown for each row and
-// solves the equation
+// dualNewton moves x near the solution by Newton's method. The method has one unknown v_i for each
+// row i, and solves the equation
 //
 //	v = C·θ(v),  θ_j(v) = soft(u_j) / (r_j + p_j),  u_j = c_j − inv·C_jᵀv + p_j·x_j
 //
-// and makes its support the active set. soft shrinks u_j by the strength of its kink; grad holds u.
-// If r_j is small, p_j is a proximal term about x, and x is set to θ(v) until its signs stay the
-// same. v solves the equation at the minimum of φ(v) = inv·‖v‖²/2 + Σ soft(u_j)²/(2(r_j + p_j)).
-// (Li, Sun and Toh 2018, "A highly efficient semismooth Newton augmented Lagrangian method for
-// solving lasso problems".)
+// The support of θ(v) becomes the active set. soft shrinks u_j by the strength of the kink of
+// coordinate j; grad holds u. If r_j is small, p_j is the weight of a proximal term about x. Then x
+// is replaced by θ(v), and the equation solved again, until the signs of x stay the same. The
+// solution v is the minimiser of φ(v) = inv·‖v‖²/2 + Σ soft(u_j)²/(2(r_j + p_j)). (Li, Sun and Toh
+// 2018, "A highly efficient semismooth Newton augmented Lagrangian method for solving lasso
+// problems".)
 func (q *piecewiseQP) dualNewton() {
 	rows := q.rows
 	q.dual, q.along = dense.Grow(q.dual, 2*rows), dense.Grow(q.along, q.n)
@@ -158,7 +160,7 @@ func (q *piecewiseQP) dualNewton() {
 	q.activate()
 }
 
-// soft shrinks u towards 0 by the strength of coordinate j's kink on the side of u.
+// soft shrinks u towards 0 by up[j] if u is positive, and by lo[j] if it is negative.
 func (q *piecewiseQP) soft(j int, u float64) float64 {
 	switch {
 	case u > q.up[j]:
@@ -169,7 +171,8 @@ func (q *piecewiseQP) soft(j int, u float64) float64 {
 	return 0
 }
 
-// dualPoint sets z to θ(v), the active set to its support, and rest to C·θ(v) − v. grad holds u.
+// dualPoint sets z to θ(v), the active set to the support of θ(v), and rest to C·θ(v) − v. grad
+// holds u.
 func (q *piecewiseQP) dualPoint(v, rest []float64) {
 	floats.ScaleTo(rest, -1, v)
 	q.act = q.act[:0]

@@ -67,9 +67,9 @@ func (e *elasticNetFit) dataVJP(d *penalisedDerivative, g *learn.Grad, act []int
 	return learner.CheckProduct(&learn.Grad{Hyper: g.Hyper})
 }
 
-// largestProduct bounds the entries that dataVJP adds. An entry of X is at most √spread·‖x_j‖/√N,
-// and the same bound holds for the products of a row with θ and w. Entries of a row of small weight
-// may be larger.
+// largestProduct bounds the entries that dataVJP adds. It uses that an entry of X is at most
+// √spread·‖x_j‖/√N, and bounds the products of a row with θ and w in the same way. Entries of a row
+// with a small weight may exceed the bound.
 func (e *elasticNetFit) largestProduct(act []int, w []float64) float64 {
 	var fit, move, top float64
 	for i, j := range act {
@@ -129,8 +129,8 @@ func (e *elasticNetFit) tangent(d *penalisedDerivative, b []float64, t *learn.Gr
 	}
 }
 
-// rowsOf sets dst to the products of the rows with v. It has an entry for each row, 0 for rows that
-// do not count.
+// rowsOf sets dst to the products of the rows with v. dst has one entry for each row. The entry of
+// a row with weight 0 is 0.
 func (e *elasticNetFit) rowsOf(dst, v []float64) []float64 {
 	dst = dense.Grow(dst, e.rows)
 	e.sparse.Times(dst, v)

@@ -14,7 +14,8 @@ import (
 )
 
 // factor gathers the active system, factorises it and leaves the solution in z. It returns the
-// first dependent member of act, or len(act).
+// position in act of the first coordinate that depends linearly on those before it, or len(act) if
+// there is none.
 func (q *piecewiseQP) factor() int {
 	s := len(q.act)
 	if q.ready {
@@ -48,8 +49,9 @@ func (q *piecewiseQP) factor() int {
 	return s
 }
 
-// factorColumns is factor for a problem on some of the features. It gathers the active system, of w
-// columns, or solves it in another way.
+// factorColumns is factor for a problem on some of the features. Either it gathers the active
+// system, in rows of w entries, for factor to solve, or it solves the system itself and returns
+// done = true.
 func (q *piecewiseQP) factorColumns(w int) (dependent int, done bool) {
 	s := len(q.act)
 	if q.iterative = q.sparse != nil && q.g == nil; q.iterative {
@@ -69,9 +71,9 @@ func (q *piecewiseQP) factorColumns(w int) (dependent int, done bool) {
 	return s, false
 }
 
-// solveSparse leaves the solution of the active system in z, and in bound the condition that its
-// solve met. If the system cannot be solved it returns the coordinate with the largest residual,
-// else len(act).
+// solveSparse leaves the solution of the active system in z, and the condition that the solve met
+// in bound. It returns len(act). If the system cannot be solved, it returns the coordinate with the
+// largest residual instead.
 func (q *piecewiseQP) solveSparse() int {
 	s, m := len(q.act), &q.system
 	m.Columns, m.Inv = q.sparse, q.inv
@@ -91,12 +93,14 @@ func (q *piecewiseQP) solveSparse() int {
 }
 
 // regular reports whether the active system, solved last by solveSparse, has one solution. It
-// solves a second time, because the first solve meets only directions that its right-hand side has.
+// solves the system again for another right-hand side. The first solve meets only the directions in
+// its own right-hand side.
 func (q *piecewiseQP) regular() (worst int, ok bool) {
 	s := len(q.act)
 	b, x, part := q.at[:s], q.d[:s], 0.0
 	for i, j := range q.act {
-		// Multiples of the golden ratio, modulo 1, leave out no direction of the data.
+		// The multiples of the golden ratio modulo 1 make a right-hand side with a part in every
+		// direction of the data.
 		_, part = math.Modf(part + math.Phi)
 		b[i] = (part - .5) * math.Sqrt(q.diag[j]+q.r[j])
 	}
@@ -105,7 +109,8 @@ func (q *piecewiseQP) regular() (worst int, ok bool) {
 	return worst, residual <= sparse.ProbeTol && !dense.Unsolvable(q.bound)
 }
 
-// factorRegular is factor for a system that must have one solution for any right-hand side.
+// factorRegular is factor for a system that must be regular: it must have one solution for every
+// right-hand side.
 func (q *piecewiseQP) factorRegular() int {
 	k := q.factor()
 	if q.iterative {
@@ -119,8 +124,8 @@ func (q *piecewiseQP) factorRegular() int {
 // errUnsolved is the error of a derivative whose system conjugate gradients cannot solve.
 var errUnsolved = check.ArgErrorf("Data", qpdiff.ErrIllPosed, "raise λ2 or drop features", "is so ill-conditioned that conjugate gradients do not solve the system of the derivative")
 
-// unsolved reports whether w is the result of a solveActive in which conjugate gradients failed.
-// Other solves have entries that are not numbers only if a product overflows.
+// unsolved reports whether w is the result of a solveActive in which conjugate gradients failed. In
+// the results of other solves an entry is NaN only if a product overflows.
 func (q *piecewiseQP) unsolved(w []float64) bool { return q.iterative && len(w) > 0 && w[0] != w[0] }
 
 // residualFloor is the residual at which conjugate gradients end.
@@ -131,7 +136,8 @@ func (q *piecewiseQP) residualFloor() float64 {
 	return sparse.Floor
 }
 
-// gather fills in the active system. The last of its w columns is the right-hand side.
+// gather writes the active system to a, in rows of w entries. Column len(act) is the right-hand
+// side.
 func (q *piecewiseQP) gather(w int) {
 	s := len(q.act)
 	if s == 0 {
@@ -151,8 +157,8 @@ func (q *piecewiseQP) gather(w int) {
 	}
 }
 
-// condBound is an upper bound of the condition of the active system, scaled to a unit diagonal. It
-// is computed from the inverse determinant.
+// condBound returns an upper bound of the condition of the active system, scaled to a unit
+// diagonal. inverse is the inverse of the scaled system's determinant.
 func (q *piecewiseQP) condBound(inverse float64) float64 {
 	if inverse <= looseInverse {
 		return dense.CondBound(len(q.act), 1/inverse, 0)
@@ -163,19 +169,20 @@ func (q *piecewiseQP) condBound(inverse float64) float64 {
 // away reports whether the factor of the active system is elsewhere.
 func (q *piecewiseQP) away() bool { return atomic.LoadUint32(&q.elsewhere) != 0 }
 
-// place notes where the factor of the active system is. It usually changes nothing, and it then
-// avoids the store, which costs much more than a load.
+// place records in q.elsewhere where the factor of the active system is. The value seldom changes,
+// so place reads it first: a store costs much more than a load.
 func (q *piecewiseQP) place(elsewhere uint32) {
 	if atomic.LoadUint32(&q.elsewhere) != elsewhere {
 		atomic.StoreUint32(&q.elsewhere, elsewhere)
 	}
 }
 
-// owning is locked while a factor is copied to its own place, which few factors ever need.
+// owning is locked while own copies a factor. Few factors are ever copied, so all problems share
+// one lock.
 var owning sync.Mutex
 
-// own makes a and dinv hold the factor of the active system. It may be called concurrently, as
-// derivatives may.
+// own copies the factor of the active system to a and dinv if it is elsewhere. Concurrent
+// derivatives may call it.
 func (q *piecewiseQP) own() {
 	if !q.away() {
 		return
@@ -213,8 +220,8 @@ func (q *piecewiseQP) cond() float64 {
 	return dense.LDLCond(q.a, q.dinv, s, dense.LDLStride(s), q.d, q.at)
 }
 
-// pivotTol is the rounding of a pivot. In a problem with columns it does not depend on the inactive
-// features of the working set.
+// pivotTol bounds the rounding error of a pivot. In a problem with columns the bound does not
+// depend on the inactive features of the working set.
 func (q *piecewiseQP) pivotTol() float64 {
 	terms := float64(q.n)
 	if q.byColumns() {
@@ -234,9 +241,10 @@ func (q *piecewiseQP) solveActiveSparse(w []float64) {
 	}
 }
 
-// solveActive solves the active system, as factorised last, for the right-hand side v. It reads the
-// active ones of v's n entries. It returns the solution, one entry per member of act, in w, which
-// has room entries. The solution is NaN if conjugate gradients find none: see unsolved.
+// solveActive solves the active system with its last factor, and returns the solution in w. The
+// right-hand side is the entries of v at the active coordinates; v has n entries. The solution has
+// one entry for each member of act; w has room() entries. If conjugate gradients fail, the solution
+// is NaN: see unsolved.
 func (q *piecewiseQP) solveActive(w, v []float64) []float64 {
 	s := len(q.act)
 	w = w[:s]

@@ -35,7 +35,7 @@ type elasticNetFit struct {
 	whole              []float64     // the solution with a share for each equal feature, if equal is not nil
 }
 
-// shape makes room for the data. The warm start survives if the shape stays.
+// shape makes room for the data. If the shape of the data does not change, it keeps the warm start.
 func (e *elasticNetFit) shape(d learn.Data) {
 	rows, n := d.X.Dims()
 	e.counts = learner.Counts(d, e.counts)

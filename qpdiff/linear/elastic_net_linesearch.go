@@ -11,14 +11,14 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// stepTo moves x towards the minimiser z of the active system, which lies beyond some kinks. It
-// goes to z, or to the kink on the way with the lowest objective. Coordinates with a kink at the
-// end of the step leave the active set, and coordinates that crossed their kink change sides.
-// stepTo reports whether x moved.
+// stepTo moves x towards the solution z of the active system. Some coordinates cross their kinks
+// between x and z. stepTo moves x to z, or to one of these kinks if the objective is lower there.
+// Coordinates that end at their kink leave the active set, and coordinates that crossed their kink
+// change sides. stepTo reports whether x moved.
 //
-// Along x + t(z−x) the slope is (t−1)·dᵀHd, d = z−x, plus (up_j+lo_j)·|d_j| for each kink
-// crossed. (This is the line search of Lee, Battle, Raina and Ng 2006, "Efficient sparse coding
-// algorithms".) A coordinate that reaches its kink has moved, also if t underflows.
+// Along x + t(z−x) the slope is (t−1)·dᵀHd, d = z−x, plus (up_j+lo_j)·|d_j| for each kink crossed.
+// (This is the line search of Lee, Battle, Raina and Ng 2006, "Efficient sparse coding
+// algorithms".) A coordinate that reaches its kink counts as moved, even if t underflows.
 func (q *piecewiseQP) stepTo() (moved bool) {
 	s := len(q.act)
 	d, at, cross := q.d[:s], q.at[:s], q.cross[:0]
@@ -105,9 +105,9 @@ func (q *piecewiseQP) compact() {
 }
 
 // slide handles a member k of act that is linearly dependent on the members before it. The
-// objective is linear along that dependency, so x moves down to the next kink, whose coordinate
-// leaves. slide reports whether x moved. It returns ok = false if no kink bounds the way, because
-// the solution is then not unique.
+// objective is linear along that dependency. So slide moves x along it, downwards, to the next
+// kink, and removes the coordinate of this kink from the active set. slide reports whether x moved.
+// If there is no kink in that direction, the solution is not unique, and slide returns ok = false.
 func (q *piecewiseQP) slide(k int) (moved, ok bool) {
 	v, ok := q.dependency(k)
 	if !ok {
@@ -117,8 +117,8 @@ func (q *piecewiseQP) slide(k int) (moved, ok bool) {
 	for i, t := range v {
 		down += q.linear(i) * t
 	}
-	// If the objective is flat along v, rounding decides which way is down. If no kink bounds that
-	// way, the other one is as good.
+	// If the objective is flat along v, the sign of down is a matter of rounding. If there is no
+	// kink in the direction chosen, x can move in the opposite direction instead.
 	if down < 0 {
 		floats.Scale(-1, v)
 	}
@@ -144,8 +144,9 @@ func (q *piecewiseQP) slide(k int) (moved, ok bool) {
 	return moved || t > 0, true
 }
 
-// dependency returns a linear dependency of member k of act on the members before it. After
-// conjugate gradients it returns a dependency among all members, if there is one.
+// dependency returns the coefficients v of a linear dependency of member k of act on the members
+// before it. If conjugate gradients solved the system, the dependency is among all members. ok is
+// false if there is none.
 func (q *piecewiseQP) dependency(k int) (v []float64, ok bool) {
 	s := len(q.act)
 	if !q.iterative {
@@ -158,8 +159,8 @@ func (q *piecewiseQP) dependency(k int) (v []float64, ok bool) {
 		v[k] = 1
 		return v, true
 	}
-	// The part of the right-hand side outside the range of H, in variables that give H a unit
-	// diagonal: it minus its projection. That part is not 0, because otherwise there would be a
+	// v is the part of the right-hand side outside the range of H, in variables that give H a unit
+	// diagonal: the right-hand side minus its projection. It is not 0, because the system has no
 	// solution.
 	v = q.d[:s]
 	image := q.at[:s]
@@ -179,8 +180,8 @@ func (q *piecewiseQP) dependency(k int) (v []float64, ok bool) {
 	return v, size > 0 && dense.Unsolvable(size/q.form(v))
 }
 
-// reach returns how far x can move along v, on the first members of the active set, until one of
-// them reaches its kink.
+// reach returns the largest t for which no coordinate of x + t·v is beyond its kink. v has an entry
+// for each of the first members of the active set.
 func (q *piecewiseQP) reach(v []float64) float64 {
 	t := math.Inf(1)
 	for i, u := range v {

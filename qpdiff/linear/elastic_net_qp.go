@@ -17,13 +17,14 @@ const (
 	// minFactorisations and factorisationsPerFeature bound the factorisations of one solve.
 	minFactorisations        = 200
 	factorisationsPerFeature = 20
-	// admitTol bounds the rounding of a slope, relative to the size of its terms. A coordinate
-	// whose slope exceeds its kink by less is not added to the active set.
+	// admitTol bounds the rounding error of a slope, relative to the size of its terms. A
+	// coordinate enters the active set only if its slope exceeds the strength of its kink by more
+	// than this error.
 	admitTol = 32 * dense.Eps
 	// pivotRounding times eps for each feature is the rounding of a pivot.
 	pivotRounding = 8
-	// looseInverse bounds the inverse determinant, for a unit diagonal, below which the condition's
-	// bound without λ2 suffices.
+	// looseInverse bounds the inverse determinant of a system with a unit diagonal. Up to this
+	// value, condBound needs no λ2 for a useful bound.
 	looseInverse = 1e6
 )
 
@@ -32,12 +33,13 @@ const (
 //
 //	½ xᵀ(G + diag r)x − cᵀx + Σ_j up_j·max(x_j,0) + lo_j·max(−x_j,0)
 //
-// exactly: it finds the active set (the coordinates that their kink does not hold at zero) and
-// solves the linear system on it. up = lo = λ is an ℓ₁ penalty, and up = lo = 0 leaves the
-// coordinate free. lo = +Inf forbids negative values, and up = lo = +Inf holds it at zero.
+// The method is exact. It finds the active set (the coordinates that their kinks do not hold at
+// zero) and solves the linear system on that set. up_j = lo_j = λ is an ℓ₁ penalty. up_j = lo_j = 0
+// leaves coordinate j free, lo_j = +Inf forbids negative values, and up_j = lo_j = +Inf holds the
+// coordinate at zero.
 //
-// x depends on the search only through the active set: two runs that end at the same set and signs
-// give the same bits.
+// x depends on the search only through the final active set and signs: two searches that end with
+// the same set and signs return the same bits.
 type piecewiseQP struct {
 	n            int
 	g            []float64 // G, n×n, both triangles; nil if columns replaces it
@@ -65,7 +67,8 @@ type piecewiseQP struct {
 	columnQuadratic
 }
 
-// laneFactors are the factors of systems of one size in the lanes of vectors; see [dense.LDLLanes].
+// laneFactors are the factors of several systems of equal size, each in one lane of the vectors;
+// see [dense.LDLLanes].
 type laneFactors struct {
 	a, dinv []float64
 	size    int // unknowns of each
@@ -102,8 +105,8 @@ func (q *piecewiseQP) reset() {
 	clear(q.x)
 }
 
-// linear returns, with the opposite sign, the slope at zero of the objective's linear part for
-// member i of act, on its side of the kink.
+// linear returns minus the slope of the objective's linear part for member i of act, on its side of
+// the kink.
 func (q *piecewiseQP) linear(i int) float64 {
 	j := q.act[i]
 	switch t := q.sgn[i]; {
@@ -115,7 +118,7 @@ func (q *piecewiseQP) linear(i int) float64 {
 	return q.c[j]
 }
 
-// errOpen is the error of a solution that is not unique in coordinate j.
+// errOpen returns the error for a solution that is not unique in coordinate j.
 func (q *piecewiseQP) errOpen(j int) error {
 	if q.intercept && j == q.n-1 {
 		return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "raise λ2 or drop the intercept", "leaves the solution open: the intercept depends linearly on features")
@@ -123,7 +126,7 @@ func (q *piecewiseQP) errOpen(j int) error {
 	return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "raise λ2 or drop features", "leaves the solution open: feature %d is zero or depends linearly on others", q.feature(j))
 }
 
-// activate sets the active set from x: all free coordinates, and all coordinates that are not zero.
+// activate sets the active set to all free coordinates and all coordinates of x that are not zero.
 func (q *piecewiseQP) activate() {
 	n := len(q.x)
 	act, sgn := dense.Grow(q.act, n), dense.Grow(q.sgn, n)
@@ -148,8 +151,8 @@ func (q *piecewiseQP) activate() {
 	q.act, q.sgn, q.free = act[:s], sgn[:s], free
 }
 
-// activated reports whether the active set is the one that x has. It holds if x comes from a solve
-// or a reset and the kinks of all coordinates have some strength.
+// activated reports whether the active set is already the one that activate would set. This is so
+// if x comes from a solve or a reset and no coordinate is free of a kink.
 func (q *piecewiseQP) activated() bool { return !q.free && (q.warm || len(q.act) == 0) }
 
 // columnQuadratic is G of a piecewiseQP as inv·CᵀC, by the columns of C.
@@ -194,13 +197,14 @@ func (c *columnQuadratic) shared() columnQuadratic {
 	return columnQuadratic{columns: c.columns, sparse: c.sparse, rows: c.rows, inv: c.inv, largest: c.largest, held: c.held, most: c.most}
 }
 
-// products sets dst to the entries of row j of G in the columns at.
+// products sets dst to the entries of row j of G in the columns that at lists.
 func (q *piecewiseQP) products(dst []float64, j int, at []int) {
 	q.dots(dst, q.column(j), at)
 	floats.Scale(q.inv, dst)
 }
 
-// dots sets dst to the products of v with the columns in at, or with all columns if at is nil.
+// dots sets dst to the products of v with the columns that at lists, or with all columns if at is
+// nil.
 func (q *piecewiseQP) dots(dst, v []float64, at []int) {
 	column := func(i int) []float64 {
 		if at != nil {
@@ -217,7 +221,7 @@ func (q *piecewiseQP) dots(dst, v []float64, at []int) {
 	}
 }
 
-// rowSum returns the part that all products of v with a column share: see dot.
+// rowSum returns the part of C_jᵀv that is the same for all columns j, for dot.
 func (q *piecewiseQP) rowSum(v []float64) float64 {
 	if q.sparse == nil {
 		return 0

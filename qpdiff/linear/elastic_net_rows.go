@@ -13,17 +13,18 @@ import (
 )
 
 const (
-	// largestSystem and systemPerRow bound a support with a λ2 below ridge.RowsFloor. Such a
-	// support can be larger than the number of rows. Then λ2 alone distinguishes its features, and
-	// its system may need more memory than there is.
+	// largestSystem and systemPerRow bound the size of a support with a λ2 below ridge.RowsFloor.
+	// If a support has more features than there are rows, only λ2 distinguishes these features, and
+	// the system may need more memory than the machine has.
 	largestSystem = 2000
 	systemPerRow  = 8
-	// rowsCorrections bounds the corrections of such a solve. A correction of at most rowsCorrected
-	// of the solution is the last: the next one would be about its square.
+	// rowsCorrections bounds the number of corrections of a solve by rows. A correction of at most
+	// rowsCorrected times the solution is the last, because the next one would be about its square.
 	rowsCorrections = 4
 	rowsCorrected   = 1e-9
-	// dualProximal: an r_j below this part of its diagonal entry has a proximal term of that size;
-	// see setNear. Smaller terms cost many more Newton steps, larger ones more proximal points.
+	// dualProximal is a part of the diagonal entry of coordinate j. If r_j is smaller than this
+	// part, the coordinate gets a proximal term of this size; see setNear. Smaller terms cost many
+	// more Newton steps, and larger terms cost more proximal points.
 	dualProximal = 1e-3
 )
 
@@ -34,19 +35,20 @@ func (q *piecewiseQP) crowded() bool {
 	return systems && s > q.largest && !q.byRows()
 }
 
-// systemEntries counts the entries of active systems of this many features. There are three: one
-// here, one for the weakly active coordinates, and one for the derivatives.
+// systemEntries returns the number of entries of three active systems with this number of features:
+// the problem's own, one for the weakly active coordinates, and one for the derivatives.
 func systemEntries(features float64) float64 { return 3 * features * (features + 4) }
 
-// limit sets the largest support. It is the smaller one of two: the support that r distinguishes,
-// and the support whose systems fit into most bytes together with the held entries.
+// limit sets the size of the largest support. It is the smaller of two sizes: the number of
+// features that r distinguishes, and the number whose systems fit into most bytes, in addition to
+// held entries.
 func (q *piecewiseQP) limit(held float64, most int64) {
 	q.held, q.most = held, most
 	room := max(0, learner.Room(most)-held)
 	q.largest = int(min(math.Sqrt(room/3+4)-2, float64(distinct(q.rows)))) // the inverse of systemEntries
 }
 
-// distinct is the largest support whose features an r this small distinguishes with the given
+// distinct returns the largest number of features that a small r distinguishes, for the given
 // number of rows.
 func distinct(rows int) int { return max(largestSystem, systemPerRow*rows) }
 
@@ -59,8 +61,8 @@ func (q *piecewiseQP) errCrowded() error {
 	return learner.TooLarge(learner.Entries(q.held+systemEntries(float64(s))), q.most, learn.Size{Rows: q.rows, Features: s})
 }
 
-// kernelEntries counts the entries of kernel. It is 0 for a set in which no support is larger than
-// the number of rows.
+// kernelEntries returns the number of entries of kernel. It returns 0 for a set with no more
+// features than rows, because such a set needs no kernel.
 func kernelEntries(rows, n, set float64) float64 {
 	if set <= rows {
 		return 0
@@ -70,8 +72,8 @@ func kernelEntries(rows, n, set float64) float64 {
 }
 
 // partRoom returns an error if MaxBytes has no room for the two restricted problems of weakly
-// active coordinates, one in the fit and one in a derivative. The bound largest includes their
-// systems.
+// active coordinates, one in the fit and one in a derivative. The systems of these problems are not
+// counted again: the bound largest allows for them.
 func (q *piecewiseQP) partRoom() error {
 	if !q.byColumns() {
 		return nil
@@ -81,8 +83,8 @@ func (q *piecewiseQP) partRoom() error {
 	return learner.Exceeds(learner.Entries(q.held+systemEntries(float64(len(q.act)))+2*(vectors*n+kernelEntries(float64(q.rows), float64(len(q.columns)), n))), q.most, learn.Size{Rows: q.rows, Features: q.n})
 }
 
-// open returns a coordinate that certainly depends linearly on others, or −1. Among the coordinates
-// without a kink and without an r, at most as many as there are rows are independent.
+// open returns a coordinate that certainly depends linearly on others, or −1. Such a coordinate
+// exists if the coordinates without a kink and without an r outnumber the rows.
 func (q *piecewiseQP) open() int {
 	left := q.rows
 	for i, j := range q.act {
@@ -120,8 +122,9 @@ func (q *piecewiseQP) row(dst []float64, j int) {
 	q.rowOf(dst, j, q.act)
 }
 
-// rowOf computes row j of G from the columns and sets the entries of dst at the ascending places
-// at. The other entries are undefined. If the columns are sparse, fit must be 0 and stays 0.
+// rowOf computes entries of row j of G from the columns. It sets the entries of dst at the
+// positions at, which ascend; the other entries of dst are undefined. If the columns are sparse,
+// fit must be 0. It is 0 again afterwards.
 func (q *piecewiseQP) rowOf(dst []float64, j int, at []int) {
 	if q.sparse == nil {
 		q.products(dst[:len(at)], j, at)
@@ -138,7 +141,8 @@ func (q *piecewiseQP) rowOf(dst []float64, j int, at []int) {
 	q.sparse.Clear(q.fit, f)
 }
 
-// byRows reports whether the active system is to be solved with one unknown for each row.
+// byRows reports whether the active system should be solved with one unknown for each row of the
+// data.
 func (q *piecewiseQP) byRows() bool {
 	if len(q.act) <= q.rows || q.sparse != nil {
 		return false
@@ -161,15 +165,15 @@ func (q *piecewiseQP) factorRows() bool {
 	for i := range s {
 		q.z[i] = q.linear(i)
 	}
-	// In the variables that give the system a unit diagonal its trace is s.
+	// In variables that give the system a unit diagonal, the trace of the system is s.
 	q.bound = float64(s) / q.floor()
 	q.fit = dense.Grow(q.fit, q.rows)
 	q.solveRows(q.z[:s], q.fit, q.d, q.at, q.dinv) // there are no other factors
 	return true
 }
 
-// floor is a lower bound of the least eigenvalue of the active system, scaled to a unit diagonal.
-// It holds because G is positive semidefinite.
+// floor returns a lower bound of the least eigenvalue of the active system, scaled to a unit
+// diagonal. The bound follows from r, because G is positive semidefinite.
 func (q *piecewiseQP) floor() float64 {
 	floor := 1.0
 	for _, j := range q.act {
@@ -178,11 +182,11 @@ func (q *piecewiseQP) floor() float64 {
 	return floor
 }
 
-// setNear sets near. near is the strength of the strongest kink, as a part of the slope at 0 that
-// would hold all coordinates there, in units in which they have the same size. A proximal point
-// moves a coordinate by its kink divided by the proximal term. With larger terms and weak kinks,
-// hundreds of points would lead from one support to the next. A kink that holds its coordinate does
-// not count.
+// setNear sets near, the strength of the strongest kink in units in which all coordinates have the
+// same size. It is relative to the kink strength at which all coordinates would be 0. Stronger
+// kinks are ignored, because they hold their coordinates at 0. A proximal point moves a coordinate
+// by the strength of its kink divided by the proximal term. With weak kinks and large terms,
+// hundreds of proximal points would be needed between two supports.
 func (q *piecewiseQP) setNear() {
 	most, kink := 0.0, 0.0
 	for j, c := range q.c {
@@ -208,8 +212,8 @@ func (q *piecewiseQP) proximal(j int) float64 {
 	return 0
 }
 
-// factorK factorises K, with r plus the proximal terms or r alone, and reports whether it is
-// finite.
+// factorK factorises K and reports whether it is finite. If proximal is set, the proximal terms are
+// added to r.
 func (q *piecewiseQP) factorK(proximal bool) bool {
 	q.support = woodbury.Support{Act: q.act, Features: q.features, R: q.r, Diag: q.diag}
 	if proximal {
@@ -218,8 +222,9 @@ func (q *piecewiseQP) factorK(proximal bool) bool {
 	return q.kernel.Factor(q.columns, q.rows, q.inv, &q.support)
 }
 
-// solveRows solves the active system in place, as factorised last by factorRows. work has an entry
-// of fit for each row, and an entry of the others for each unknown.
+// solveRows replaces u by the solution of the active system for the right-hand side u, with the
+// factor of the last factorRows. The other arguments are scratch: fit has an entry for each row,
+// and rest, change and along have one for each unknown.
 func (q *piecewiseQP) solveRows(u, fit, rest, change, along []float64) {
 	s := len(u)
 	fit, rest, change, along = fit[:q.rows], rest[:s], change[:s], along[:s]
@@ -250,9 +255,9 @@ func (q *piecewiseQP) solveRows(u, fit, rest, change, along []float64) {
 	}
 }
 
-// fitError bounds how far errors of the size of the terms move Cx, over √N, if the last factor is
-// K's. Errors t move it by C·H⁻¹t = K⁻¹·C·diag(1/r)·t, and the singular values of
-// √inv·K⁻¹·C·diag(1/√r) are at most ½.
+// fitError bounds the change of Cx/√N due to errors of the right-hand side of the size of terms.
+// The last factor must be K's. Errors t change Cx by C·H⁻¹t = K⁻¹·C·diag(1/r)·t, and the singular
+// values of √inv·K⁻¹·C·diag(1/√r) are at most ½.
 func (q *piecewiseQP) fitError(terms func(j int) float64) float64 {
 	sum := 0.0
 	for _, j := range q.act {
@@ -262,8 +267,8 @@ func (q *piecewiseQP) fitError(terms func(j int) float64) float64 {
 	return math.Sqrt(sum) / 2
 }
 
-// decides reports whether coordinate j has a kink of strength l1 that an error of its equation
-// cannot hide.
+// decides reports whether coordinate j's side of its kink, of strength l1, is certain in spite of
+// an error err of its equation.
 func (q *piecewiseQP) decides(j int, active bool, err, l1 float64) bool {
 	if active {
 		return !dense.Negligible(math.Abs(q.x[j])*q.r[j], err, 1)

@@ -9,17 +9,18 @@ import (
 )
 
 // solve moves x to the solution and leaves the factor of its active system in a and dinv. It starts
-// from the active set and x of the last solve. If λ moved little, one factorisation confirms the
-// set. Otherwise solve alternates sweeps of coordinate descent, which are cheap and change many
-// signs, with exact steps on the active set. In the end it takes exact steps alone. Each exact step
-// that moves x lowers the objective, and reaches the minimiser of an active set before another
-// coordinate may enter. So no active set is minimised twice, and the number of steps is finite.
+// from the active set and x of the last solve. If λ has changed little, one factorisation confirms
+// this set. Otherwise solve alternates sweeps of coordinate descent, which are cheap and change
+// many signs, with exact steps on the active set. In the end it takes only exact steps. Each exact
+// step that moves x lowers the objective. Another coordinate enters only after x has reached the
+// minimiser of the active set. So no active set is minimised twice, and the number of steps is
+// finite.
 func (q *piecewiseQP) solve() error {
 	_, err := q.advance(math.MaxInt)
 	return err
 }
 
-// advance is solve with at most this many exact steps. It reports whether x is the solution.
+// advance is solve with at most most exact steps. It reports whether x is the solution.
 func (q *piecewiseQP) advance(most int) (done bool, err error) {
 	q.activate()
 	return q.advanceActivated(most)
@@ -50,8 +51,8 @@ func (q *piecewiseQP) advanceActivated(most int) (done bool, err error) {
 	return false, errNoActiveSet
 }
 
-// mostSteps bounds the steps of a solve. The method is finite; one that takes more steps cycles
-// because of rounding.
+// mostSteps returns the largest number of steps of a solve. The method is finite, so a solve that
+// needs more steps is in a cycle caused by rounding.
 func (q *piecewiseQP) mostSteps() int { return minFactorisations + factorisationsPerFeature*q.n }
 
 // errNoActiveSet is the error of a solve that ends there.
@@ -66,8 +67,8 @@ func (q *piecewiseQP) begin(descended bool) {
 	q.warm, q.known = false, false
 }
 
-// step is one step of a solve. It factorises the active system, and changes the active set unless
-// the solution confirms it.
+// step takes one step of a solve. It factorises the active system, and changes the active set
+// unless the system's solution shows that the set is right.
 func (q *piecewiseQP) step() (done bool, err error) {
 	s := len(q.act)
 	if q.crowded() {
@@ -104,7 +105,7 @@ func (q *piecewiseQP) step() (done bool, err error) {
 	return false, nil
 }
 
-// wrong counts the members of act whose entry of z is on the other side of the kink.
+// wrong returns the number of members of act whose entry of z is on the wrong side of the kink.
 func (q *piecewiseQP) wrong() (count int) {
 	sgn := q.sgn
 	for i, v := range q.z[:len(sgn)] {
@@ -115,14 +116,15 @@ func (q *piecewiseQP) wrong() (count int) {
 	return count
 }
 
-// dualFirst reports whether the active set is so large that some signs certainly change. An exact
-// step would then be wasted.
+// dualFirst reports whether the active set has so many coordinates per row that some signs
+// certainly change. An exact step on this set would be wasted.
 func (q *piecewiseQP) dualFirst() bool {
 	return q.sparse == nil && q.g == nil && len(q.act) > dualPerRow*q.rows
 }
 
-// fresh reports whether a coordinate that entered the active set has not left its kink yet. If all
-// coordinates that entered last would leave at once, only rounding let them in.
+// fresh reports whether some active coordinate is still at its kink, because it entered the active
+// set and has not moved yet. If all coordinates that entered last would leave at once, they entered
+// only because of rounding.
 func (q *piecewiseQP) fresh() bool {
 	for i, j := range q.act {
 		if q.sgn[i] != 0 && q.x[j] == 0 {
@@ -132,9 +134,10 @@ func (q *piecewiseQP) fresh() bool {
 	return false
 }
 
-// admit adds coordinates at zero to the active set: those whose kink is too weak to hold them, by
-// more than tol times the size of the terms compared. If one is set, it adds only the coordinate
-// that violates its kink most. It returns how many it added.
+// admit adds coordinates at zero to the active set if their kinks are too weak to hold them there.
+// The slope must exceed the strength of the kink by more than tol times the size of the terms
+// compared. If one is set, admit adds only the coordinate that violates its kink most. It returns
+// the number of added coordinates.
 func (q *piecewiseQP) admit(tol float64, one bool) int {
 	n, s := q.n, len(q.act)
 	if s == n && q.g != nil {
@@ -196,8 +199,8 @@ func (q *piecewiseQP) admit(tol float64, one bool) int {
 	return added
 }
 
-// slopeSize returns the size of the terms of c − Gz at coordinate j. z has entries for the
-// first s of act.
+// slopeSize returns the size of the terms of c − Gz at coordinate j. z has entries for the first s
+// members of act.
 func (q *piecewiseQP) slopeSize(j, s int) float64 {
 	size := math.Abs(q.c[j])
 	if q.g == nil {

@@ -89,15 +89,15 @@ func (e *elasticNetFit) begin(groups []int, theta, hyper []float64) error {
 	return err
 }
 
-// open reports whether λ2 is too small to give feature k a value of its own among equal features.
-// Without penalties a feature of zeros is open, too.
+// open reports whether λ2 is too small to determine the value of feature k separately from the
+// features equal to it. A feature of zeros is open if it has no penalties.
 func (e *elasticNetFit) open(k int, l1, l2, root []float64) bool {
 	return l2[k] <= ridgeRounding*root[k]*root[k] && (root[k] > 0 || l1[k] == 0)
 }
 
-// hold holds equal features at zero, except the first of each class, if they are open and have the
-// same penalties. The first fit with such a λ2 looks for them, so that no solution depends on
-// earlier fits.
+// hold holds features at zero that are equal to an earlier feature, if they are open and have the
+// same penalties. The first fit with such a λ2 searches for equal features, so that solutions do
+// not depend on earlier fits.
 func (e *elasticNetFit) hold() {
 	of, l1, l2, root := e.penalties()
 	for k := 0; !e.looked && k < len(l1); k++ {
@@ -133,8 +133,8 @@ func (e *elasticNetFit) findEqual() {
 	e.classes = equal.Find(e.rows, e.params, seenColumns{e})
 }
 
-// seenColumns are the columns of a dense X with the learner's weights: each entry is multiplied by
-// √count.
+// seenColumns are the columns of a dense X as the solver uses them: each entry is multiplied by the
+// square root of its row's weight.
 type seenColumns struct{ *elasticNetFit }
 
 // Project implements [equal.Matrix].
@@ -193,8 +193,9 @@ func (e *elasticNetFit) start() {
 	e.qp.activate()
 }
 
-// clip sets coordinates of the warm start to 0 if their penalties certainly hold them there,
-// because the residual of the solution is not longer than y. Their slopes might overflow.
+// clip sets a coordinate of the warm start to 0 if it is certainly 0 at the solution: its penalties
+// hold it there for any residual that is not longer than y. The slope of such a coordinate might
+// overflow.
 func (e *elasticNetFit) clip() {
 	root, x := e.root[:len(e.l1)], e.qp.x[:len(e.l1)]
 	for j, l1 := range e.l1 {

@@ -50,8 +50,8 @@ func (e *elasticNetFit) sumsWorking(d learn.Data) (root, xty []float64) {
 	return s.root, s.xty
 }
 
-// seen returns row i of a dense X with the learner's weight. If that differs from X's row, it is
-// written to row.
+// seen returns row i of a dense X, centred and scaled as d states. If d neither centres nor scales,
+// seen returns X's own row; otherwise it writes the result to row.
 func seen(row []float64, d learn.Data, i int) []float64 {
 	x := d.Dense().RawRowView(i)
 	if d.Centre == nil && d.Scale == nil {
@@ -77,7 +77,8 @@ func (e *elasticNetFit) seenEntries(x []float64, features []int) []float64 {
 	return e.row
 }
 
-// sumsSparse is the part of sumsWorking for the features of a sparse X, without the factor 1/N.
+// sumsSparse computes the sums of sumsWorking over the features of a sparse X. It does not divide
+// them by N.
 func (e *elasticNetFit) sumsSparse(d learn.Data) {
 	s := e.working
 	roots := s.residual
@@ -93,12 +94,12 @@ func (e *elasticNetFit) sumsSparse(d learn.Data) {
 	}
 }
 
-// earlySteps is the number of exact steps on a working set after which the slopes show whether it
-// has to grow. If it has, its own solution is of no use.
+// earlySteps is the number of exact steps on a working set after which the slopes are computed, to
+// find out whether the set has to grow. If it has to grow, the solution on the set is not needed.
 const earlySteps = 6
 
-// solveWorking solves the problem on working sets. They grow until the kinks of all other features
-// hold them, by more than rounding.
+// solveWorking solves the problem on working sets. A set grows until the kinks of all other
+// features hold these at zero, by more than the rounding error.
 func (e *elasticNetFit) solveWorking() error {
 	s := e.working
 	s.begin(e.rmsY)
@@ -135,8 +136,8 @@ func (e *elasticNetFit) solveWorking() error {
 	}
 }
 
-// know passes v and u of its x to the quadratic problem, if x is the θ for which slopes measured
-// them.
+// know passes the vectors v and u that belong to x to the quadratic problem, if slopes has computed
+// them at this x.
 func (e *elasticNetFit) know() {
 	s, q := e.working, &e.qp
 	if q.known = s.measured && q.sparse == nil && q.g == nil; !q.known {
@@ -149,9 +150,10 @@ func (e *elasticNetFit) know() {
 	dense.Gather(q.grad, s.slope, s.features)
 }
 
-// grow chooses the features that enter the set. If the set is larger than the number of rows, all
-// may enter at once, because the systems then have one unknown for each row. If the solution on the
-// set is not done, a feature whose side of the kink is hidden by rounding does not enter.
+// grow chooses the features that enter the set. If the set has more features than there are rows,
+// all features may enter at once, because the systems then have one unknown for each row. If done
+// is false, the problem on the set is not solved yet. A feature whose side of the kink is uncertain
+// by rounding then does not enter.
 func (e *elasticNetFit) grow(done bool) {
 	s := e.working
 	most := max(firstFeatures, len(s.features))
@@ -163,9 +165,10 @@ func (e *elasticNetFit) grow(done bool) {
 	}
 }
 
-// undecided appends the features outside the set that may be weakly active, by the condition of the
-// active system. listWeak and retest decide this in the set. The error of a slope that retest
-// measures is at most the size of the terms times 1 + √(s·cond) for a support of s.
+// undecided appends to enter the features outside the set that may be weakly active, by the
+// condition cond of the active system. In the set, listWeak and retest then decide whether they
+// are. The error of a slope that retest computes is at most the size of the terms times 1 +
+// √(s·cond), for a support of s features.
 func (e *elasticNetFit) undecided(enter []int) []int {
 	s, q := e.working, &e.qp
 	list := func(cond float64) {
@@ -183,7 +186,8 @@ func (e *elasticNetFit) undecided(enter []int) []int {
 	return enter
 }
 
-// slopes sets theta, and the negative slopes of the squared error at theta in all features.
+// slopes sets theta from the solution on the set, and computes the negative slopes of the squared
+// error at theta for all features.
 func (e *elasticNetFit) slopes() {
 	s := e.working
 	clear(s.theta)
@@ -224,9 +228,9 @@ func (e *elasticNetFit) slopes() {
 	}
 }
 
-// change gives the quadratic problem the features of the new set, and those that enter, at theta.
-// It keeps the columns and Gram entries that exist. A set for which the data allow too few bytes is
-// an error.
+// change makes the features of the new set, and the features that enter, the coordinates of the
+// quadratic problem, at theta. It keeps columns and Gram entries that exist already. It returns an
+// error if the set needs more than Data.MaxBytes.
 func (e *elasticNetFit) change() error {
 	s := e.working
 	for _, j := range s.enter {
@@ -258,9 +262,9 @@ func (e *elasticNetFit) change() error {
 	return nil
 }
 
-// makeRoom returns an error for a set for which the data allow too few bytes, and sets the bound of
-// its active systems. It releases storage of larger sets and other features before it counts
-// against the bound.
+// makeRoom returns an error if the set needs more than Data.MaxBytes, and otherwise sets the bound
+// of its active systems. Before it returns an error, it releases storage of earlier sets and counts
+// again.
 func (e *elasticNetFit) makeRoom() error {
 	s, most := e.working, e.state.Data.MaxBytes
 	exceeds := func() error {
@@ -278,8 +282,8 @@ func (e *elasticNetFit) makeRoom() error {
 	return nil
 }
 
-// held counts the entries that the set is about to hold, without its active systems. The storage of
-// a larger set is kept, and so is a Gram matrix that a set has outgrown.
+// held returns the number of entries that the set is about to hold, without its active systems. It
+// includes the storage kept from a larger set, and a Gram matrix that is no longer used.
 func (e *elasticNetFit) held() float64 {
 	s, rows := e.working, float64(e.rows)
 	set := float64(max(s.largest, len(s.features)))
@@ -338,8 +342,8 @@ func (e *elasticNetFit) gather() {
 			continue
 		}
 		q.end.Look()
-		// The products with all features before it, and with those after it that were computed
-		// already.
+		// with lists all features before this one, and the features after it whose products are
+		// kept.
 		s.with = s.with[:0]
 		for l := range k + 1 {
 			s.with = append(s.with, l)
@@ -353,12 +357,12 @@ func (e *elasticNetFit) gather() {
 	}
 }
 
-// rearrange turns the was×was matrix g into an n×n matrix. Rows and columns from of g become rows
-// and columns to of the result. The result is in g's storage if that is large enough. Both lists
-// ascend. The other entries are not set.
+// rearrange makes an n×n matrix from the was×was matrix g. Row and column from[i] of g become row
+// and column to[i] of the result; its other entries are not set. from and to ascend. The result
+// uses g's storage if that is large enough.
 func rearrange(g []float64, was, n int, from, to []int) []float64 {
-	// Entries move forward to a matrix of the ones that stay, and then backward to their places, so
-	// none is overwritten before it has moved.
+	// The entries that stay are first moved forward to a dense matrix of their own, and then
+	// backward to their places. So no entry is overwritten before it has moved.
 	m := len(from)
 	if m < was {
 		for a, i := range from {
@@ -381,8 +385,8 @@ func rearrange(g []float64, was, n int, from, to []int) []float64 {
 	return g
 }
 
-// fetch copies the columns of the features in the set that it lacks yet. Each entry is multiplied
-// by √count.
+// fetch copies the columns of those features in the set that have no copy yet. Each entry is
+// multiplied by the square root of its row's weight.
 func (e *elasticNetFit) fetch() {
 	s, q := e.working, &e.qp
 	if q.sparse != nil {

@@ -9,28 +9,30 @@ import (
 )
 
 const (
-	// firstFeatures is the number of features of the first working set. It also limits the growth
-	// of a set.
+	// firstFeatures is the number of features of the first working set. A set with fewer features
+	// may still grow by this number at a time.
 	firstFeatures = 32
-	// spareFeatures limits the features of a working set beyond firstFeatures to this multiple of
-	// the support. The next fit after a larger set begins with the support alone.
+	// A fit begins with the working set of the last fit, unless this set has more than
+	// firstFeatures plus spareFeatures times the support's features. It then begins with the
+	// support alone.
 	spareFeatures = 2
-	// fetchBlock is the number of columns fetched at a time. This many can be written by rows
-	// within the processor's first cache.
+	// fetchBlock is the number of columns that fetch copies at a time, row by row. The lines that
+	// it writes to then stay in the processor's first cache.
 	fetchBlock = 256
-	// gramPerRow limits the features per row of a working set whose Gram matrix is kept. A larger
-	// set keeps its columns instead, because a product with them costs less.
+	// A working set keeps its Gram matrix if it has at most gramPerRow features per row. A larger
+	// set keeps its columns instead, because a product with the columns costs less.
 	gramPerRow = 2
-	// ridgeRounding: a λ2 up to this part of a feature's diagonal entry is too small to distinguish
-	// the feature from features that it depends on. Their system counts as singular.
+	// ridgeRounding is a part of a feature's diagonal entry. A λ2 of at most this part is too small
+	// to distinguish the feature from others that it depends on linearly. The system of such
+	// features counts as singular.
 	ridgeRounding = 1e-11
 )
 
-// workingSet holds the features on which an elastic net is solved if there are too many features
-// for a Gram matrix of all. The quadratic problem has these coordinates alone. The slopes at the
-// others show whether their kinks hold them at zero. (Massias, Gramfort and Salmon 2018, "Celer: a
-// fast solver for the lasso with dual extrapolation", also grow a working set.) θ depends on the
-// set only through the support.
+// workingSet holds the features on which an elastic net is solved if a Gram matrix of all features
+// would be too large. The quadratic problem has only the coordinates of these features. The slopes
+// of the other features show whether their kinks hold them at zero. (Massias, Gramfort and Salmon
+// 2018, "Celer: a fast solver for the lasso with dual extrapolation", also grow a working set.) θ
+// depends on the set only through the support.
 type workingSet struct {
 	features []int  // ascending; coordinate j of the quadratic problem is features[j]
 	in       []bool // of all features: whether it is to be in the set
@@ -59,14 +61,14 @@ type workingSet struct {
 
 	gradients bool // conjugate gradients with sparse columns solve the systems of the set
 
-	// Scratch of gather. old has the features of the set before; from and to have the old and the
-	// new places of features that stay; with has the places whose products with a new feature are
-	// computed along with it.
+	// Scratch of gather. old lists the features of the previous set. from and to list the old and
+	// new positions of the features that stay. with lists the positions of the features whose
+	// products with a new feature are computed.
 	old, from, to, with []int
 }
 
-// count lists the rows of the columns: the rows of d that count, or all rows of a sparse X. It
-// returns their number.
+// count lists the rows that the columns have entries for: the rows of d with a weight above 0, or
+// all rows of a sparse X. It returns the number of these rows.
 func (s *workingSet) count(d learn.Data, counts []float64) (rows int) {
 	s.counting = s.counting[:0]
 	for i := range d.Y {
@@ -77,7 +79,7 @@ func (s *workingSet) count(d learn.Data, counts []float64) (rows int) {
 	return len(s.counting)
 }
 
-// resize gives the set n features, none of which is in it, and rows rows.
+// resize prepares an empty set for a problem with this number of rows and n features.
 func (s *workingSet) resize(n, rows int) {
 	dense.GrowAll(n, &s.root, &s.diag, &s.xty, &s.l1, &s.l2, &s.theta, &s.slope)
 	s.features = dense.Grow(s.features, n)
@@ -86,17 +88,17 @@ func (s *workingSet) resize(n, rows int) {
 	s.reset()
 }
 
-// workingEntries counts the entries that resize allocates for n features, and gather for a set and
-// for the features whose columns were fetched. It includes the vectors of the derivatives, but not
-// the Gram matrix. systemEntries counts the active system, and partRoom the entries for weakly
-// active coordinates.
+// workingEntries returns the number of entries that resize and gather allocate. n is the number of
+// features, set the number of features in the set, and fetched the number whose columns were
+// fetched. The result includes the vectors of the derivatives, but not the Gram matrix. The active
+// system is counted by systemEntries, and the entries for weakly active coordinates by partRoom.
 func workingEntries(rows, n, set, fetched float64) float64 {
 	const room = 4.5 // the slice of a column
 	return setEntries(rows, n, set) + fetched*(rows+room) + kernelEntries(rows, n, set)
 }
 
-// equalVectors is the number of vectors of n entries that equal features need: classes, shared and
-// whole of an elasticNetFit.
+// equalVectors is the number of vectors of n entries that an elasticNetFit allocates for equal
+// features: in classes, shared and whole.
 const equalVectors = 3 + 3 + 1
 
 // setEntries is workingEntries without the columns.
@@ -106,8 +108,8 @@ func setEntries(rows, n, set float64) float64 {
 	return all*n + coordinates*set + 4*rows + pair*min(set, mostKept(rows, n))
 }
 
-// gramEntries counts the entries of the Gram matrix of a set. While the set grows, its previous
-// Gram matrix exists, too.
+// gramEntries returns the number of entries of the Gram matrix of a set. It includes the previous
+// Gram matrix, which exists while the set grows.
 func gramEntries(rows, set float64) float64 {
 	if set > gramPerRow*rows {
 		return 0
@@ -141,8 +143,8 @@ func (s *workingSet) renew(q *piecewiseQP) {
 	q.kernel.Forget()
 }
 
-// release gives back the storage of all earlier sets, except for the sum of the kernel: solutions
-// depend on its rounding.
+// release frees the storage of all earlier sets. It keeps the sum of the kernel, because solutions
+// depend on the rounding of this sum.
 func (s *workingSet) release(q *piecewiseQP) {
 	clear(q.columns)
 	s.free, s.rooms = nil, 0
@@ -183,11 +185,12 @@ func (s *workingSet) reclaim(q *piecewiseQP) {
 	}
 }
 
-// begin chooses the features with which a fit begins: the features of the last fit, or its support
-// alone if that is much smaller; the support of a past fit if recall prefers it; and the features
-// without a kink. It forgets the last fit if more features of its support than there are rows have
-// a λ2 that is now too small to distinguish them. Such features depend on each other and would
-// leave one by one, with a factorisation each.
+// begin chooses the features with which a fit begins. They are the features without a kink, and the
+// features of the last fit. If the support of the last fit is much smaller than its set, begin uses
+// the support alone; if recall prefers the support of a past fit, begin uses that one. It forgets
+// the last fit if the features of its support whose λ2 is now too small to distinguish them
+// outnumber the rows. These features depend on each other and would leave one by one, with a
+// factorisation each.
 func (s *workingSet) begin(rmsY float64) {
 	s.recall()
 	support, open := 0, 0
@@ -222,7 +225,8 @@ func (s *workingSet) begin(rmsY float64) {
 	}
 }
 
-// penalty returns the least ratio of λ2 to the diagonal entry of G over the features in the set.
+// penalty returns the smallest ratio of λ2_j to the diagonal entry G_jj, over the features j in the
+// set.
 func (s *workingSet) penalty() float64 {
 	least := math.Inf(1)
 	for _, j := range s.features {
@@ -231,9 +235,9 @@ func (s *workingSet) penalty() float64 {
 	return least
 }
 
-// violators appends the features outside the set whose slopes exceed their kinks by more than
-// rounding. If there are more than most, it takes those that exceed it furthest, in units in which
-// all features have the same size.
+// violators appends to enter the features outside the set whose slopes exceed the strengths of
+// their kinks by more than rounding. It appends at most most features: those with the largest
+// excess, in units in which all features have the same size.
 func (s *workingSet) violators(enter []int, most int) []int {
 	excess := func(j int) float64 { return math.Abs(s.slope[j]) - s.l1[j] }
 	enter = slices.Grow(enter, len(s.in))
@@ -267,20 +271,19 @@ type pastFit struct {
 }
 
 const (
-	// pastFits is the number of earlier fits from which a later one may begin. A search may move
-	// far away and return later to hyperparameters near an earlier fit's.
+	// pastFits is the number of earlier fits that are kept as starts of later fits. They help a
+	// search that moves far away and later returns to hyperparameters near those of an earlier fit.
 	pastFits = 12
-	// pastPerRow and pastShare bound the support of a fit that is kept: the support per row, and as
-	// a part of all features. The larger bound applies. A larger support is found fast from any
-	// other.
+	// A fit is kept only if its support has at most pastPerRow features per row, or at most the
+	// share pastShare of all features. A larger support is found fast from any other start.
 	pastPerRow, pastShare = 4, .25
 )
 
 // mostKept is the largest support of a past fit that is kept.
 func mostKept(rows, n float64) float64 { return min(n, max(pastPerRow*rows, pastShare*n)) }
 
-// remember keeps the fit. It replaces the fit from which this one began if both have the same
-// support, and otherwise the oldest.
+// remember adds this fit to the past fits. It replaces the fit from which this one began, if both
+// have the same support, and otherwise the oldest fit.
 func (s *workingSet) remember(loss float64) {
 	s.loss = loss
 	support := 0
@@ -309,7 +312,8 @@ func (s *workingSet) remember(loss float64) {
 	}
 }
 
-// supports reports whether f has the support of theta. support is the number of its features.
+// supports reports whether f and theta have the same support. support is the number of features in
+// the support of theta.
 func (f *pastFit) supports(theta []float64, support int) bool {
 	return len(f.features) == support && !slices.ContainsFunc(f.features, func(j int) bool { return theta[j] == 0 })
 }

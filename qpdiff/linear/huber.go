@@ -11,48 +11,49 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// Huber is robust linear regression (Huber 1964). Its loss is squared for residuals up to δ and
-// absolute beyond; it has a ridge penalty:
+// Huber is robust linear regression (Huber 1964) with a ridge penalty. The loss is squared for
+// residuals up to δ, and absolute for larger ones:
 //
 //	minimise over θ and b   1/N·Σ_i h(y_i − θᵀx_i − b) + ½·λ2·‖θ‖²
 //	h(r) = ½r² for |r| ≤ δ, and δ·(|r| − ½δ) beyond
 //
-// with b = 0 without Intercept. An outlier moves θ as if its residual were ±δ, however large it is.
-// Each row is weighted as [learn.Data] states. If no residual exceeds δ, this is [ElasticNet] at λ1
-// = 0.
+// Without Intercept, b = 0. An outlier moves θ as if its residual were ±δ, however large the
+// residual is. Each row is weighted as [learn.Data] states. If no residual exceeds δ, the solution
+// is the one of [ElasticNet] at λ1 = 0.
 //
 // The hyperparameters are (λ2, δ): λ2 ≥ 0, and δ > 0 in the unit of y.
 //
 // # Method
 //
-// Q is the set of rows with |r_i| ≤ δ. z_i is the row x_i, followed by 1 with Intercept. R is the
-// unit matrix, with 0 in place of the intercept's 1. θ solves
+// Q is the set of rows with |r_i| ≤ δ. R is the unit matrix and z_i is the row x_i. With Intercept,
+// z_i has a last entry 1, and R a last diagonal entry 0. θ solves
 //
 //	(1/N·Σ_Q z_i z_iᵀ + λ2·R)·θ = 1/N·(Σ_Q y_i·z_i + δ·Σ_{i∉Q} sign(r_i)·z_i)
 //
 // The solver finds Q by Newton's method with an exact line search, from the Q of the last fit. It
-// ends when the residuals of a system's solution agree with the Q of the system. The solution is
-// unique if the matrix is regular. That requires enough rows in Q or λ2 > 0, and with Intercept one
-// row in Q.
+// ends when the solution of the system for Q has residuals up to δ exactly in the rows of Q. The
+// solution is unique if the matrix is regular. The matrix is regular only if Q has enough rows or
+// λ2 > 0. With Intercept, Q must have at least one row.
 //
-// The first system costs N·n² multiplications. Each later one costs n² for every row that changed
-// sides, n³ for its factor and some N·n. If there are more than 30 features, and more features than
-// rows, the systems have one unknown for each row, unless λ2 is below 1e-9 of the mean square of a
-// feature. A Load then costs N²·n multiplications, and a system N³.
+// The first system costs N·n² multiplications. Each later system costs n² for every row that
+// entered or left Q, n³ for its factor, and a small multiple of N·n. If there are more than 30
+// features, and more features than rows, the systems have one unknown for each row. A Load then
+// costs N²·n multiplications, and a system N³. If λ2 is below 1e-9 of the mean square of a feature,
+// the systems have one unknown for each parameter even so.
 //
 // # Derivatives
 //
-// They follow from the implicit function theorem at that system. They exist if no residual is ±δ,
-// where the second derivative jumps. A residual counts as ±δ within 256 times its rounding error,
-// which includes the rounding of the terms that determine θ.
+// The derivatives follow from the implicit function theorem at that system. They exist if no
+// residual is ±δ, because the second derivative of h jumps there. A residual counts as ±δ if it
+// differs from ±δ by at most 256 times its rounding error. This error includes the rounding of the
+// terms that determine θ.
 //
 // The zero value is ready for Load. Fits after the first allocate nothing.
 type Huber struct {
-	// Intercept adds an unpenalised constant, the last entry of θ. It is read by Dims
-	// and Load.
+	// Intercept adds an unpenalised constant, the last entry of θ. Dims and Load read this field.
 	Intercept bool
-	// Generalised lets the products return a result at residuals of ±δ too, as if their rows stayed
-	// in Q. False: they return a NotDifferentiableError.
+	// Generalised lets VJP and JVP return a result even if some residuals are ±δ, as if the rows of
+	// these residuals stayed in Q. False: VJP and JVP then return a NotDifferentiableError.
 	Generalised bool
 	// MaxIter bounds the Newton steps of one fit. Zero: 500.
 	MaxIter int
@@ -60,8 +61,8 @@ type Huber struct {
 	huberFit
 }
 
-// huberMaxIter is the default of [Huber.MaxIter]. A fit usually takes some ten steps. If the rows
-// in Q do not determine θ, convergence is linear.
+// huberMaxIter is the default of [Huber.MaxIter]. A fit usually takes about ten steps. It takes
+// more if the rows in Q do not determine θ, because convergence is then linear.
 const huberMaxIter = 500
 
 // Dims returns n parameters, with Intercept n+1, and 2 hyperparameters (λ2, δ).
@@ -75,9 +76,9 @@ func (l *Huber) Dims(n int) (theta, hyper int) {
 // SetGeneralised sets the field Generalised.
 func (l *Huber) SetGeneralised(on bool) { l.Generalised = on }
 
-// Load makes d the data of the following fits. It keeps a reference to d, whose Rows and
-// Weights count. Its errors are ArgErrors: from [learn.Data.Check], and of kind ErrNotFinite if
-// XᵀX or Xᵀy overflows. After one, the learner has no data.
+// Load makes d the data of the following fits. It keeps a reference to d, and uses d's Rows and
+// Weights. Its errors are ArgErrors: the errors of [learn.Data.Check], and one of kind ErrNotFinite
+// if XᵀX or Xᵀy overflows. After an error the learner has no data.
 func (l *Huber) Load(d learn.Data) (err error) {
 	defer learner.End(l, &err)
 	if d, err = l.state.Take(l, d, false); err != nil {
@@ -107,11 +108,12 @@ func (l *Huber) Reset() {
 	l.warm = false
 }
 
-// Fit solves the problem at hyper = (λ2, δ) and writes θ, with Intercept followed by b. After an
-// error the learner has no fit, and θ is unchanged. An error is an ArgError of kind ErrShape,
-// ErrNotFinite or ErrDomain for hyper, or matches ErrNotFitted without data. ErrIllPosed: θ is not
-// unique to working precision. ErrNotFinite: θ overflows. ErrIterationLimit: for example, δ is so
-// far below the residuals that rounding hides Q.
+// Fit solves the problem at hyper = (λ2, δ) and writes θ, followed by b if Intercept is set. After
+// an error the learner has no fit, and θ is unchanged. An error is an ArgError of kind ErrShape,
+// ErrNotFinite or ErrDomain for hyper, or matches ErrNotFitted without data. It matches ErrIllPosed
+// if θ is not unique to working precision, and ErrNotFinite if θ overflows. It matches
+// ErrIterationLimit after MaxIter steps, for example if δ is so far below the residuals that
+// rounding hides Q.
 func (l *Huber) Fit(theta, hyper []float64) (err error) {
 	defer learner.End(l, &err)
 	l.state.Stop.Look()
@@ -144,17 +146,17 @@ func (l *Huber) Fit(theta, hyper []float64) (err error) {
 	return nil
 }
 
-// VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not nil. u solves H·u =
-// dtheta for the matrix H of the system of θ, and s_i = sign(r_i) for the rows outside Q:
+// VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not nil. Let u solve H·u =
+// dtheta, for the matrix H of the system that θ solves. Let s_i = sign(r_i) for the rows outside Q:
 //
 //	λ2: −θᵀRu    δ: 1/N·Σ_{i∉Q} s_i·z_iᵀu    y_i: z_iᵀu/N in Q, else 0
 //	x_i: (r_i·u − z_iᵀu·θ)/N in Q, else δ·s_i·u/N
 //
 // Errors are ErrNotFitted, and an ArgError of kind ErrNotFinite for dtheta. A product that
 // overflows is such an ArgError, too, and leaves g undefined. If a residual is ±δ and Generalised
-// is not set, a NotDifferentiableError names the rows. If rounding hides whether a residual is ±δ,
-// and may have moved it by more than 1e-6 of δ, the error is an ArgError of kind ErrIllPosed, with
-// Generalised too.
+// is not set, a NotDifferentiableError names the rows. VJP returns an ArgError of kind ErrIllPosed,
+// with Generalised too, if rounding hides whether a residual is ±δ and may have moved the residual
+// by more than 1e-6 of δ.
 func (l *Huber) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {
 	defer learner.Name(l, &err)
 	return qpdiff.Scratch[huberDerivative](w).adjoint(&l.huberFit, l.Generalised, g, dtheta)
@@ -183,8 +185,8 @@ func (l *Huber) New() learn.Learner {
 // Convention returns the absolute error.
 func (*Huber) Convention() learn.Convention { return learn.Convention{Loss: learn.AbsoluteError} }
 
-// Bounds and default of Huber's threshold, in units of the spread of the labels. The default loses
-// 5 % of efficiency at normal errors (Huber 1964).
+// Bounds and default of Huber's δ, in units of the spread of the labels. For normal errors the
+// default has 95 % of the efficiency of least squares (Huber 1964).
 const leastThreshold, defaultThreshold, mostThreshold = 1e-2, 1.345, 10
 
 // Hyperparameters describes λ2 and δ.

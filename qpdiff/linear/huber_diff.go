@@ -13,8 +13,8 @@ import (
 
 // huberDerivative is the scratch of a Huber regression's derivatives.
 type huberDerivative struct {
-	// The scratch belongs to the fit with the number fit. Weakly active rows count as rows in the
-	// quadratic zone.
+	// fit is the number of the fit that the scratch belongs to. Weakly active rows count as rows in
+	// the quadratic zone.
 	fit     uint64
 	zone    []int8
 	h, dinv []float64
@@ -26,7 +26,8 @@ type huberDerivative struct {
 	b  []float64 // work of solve
 }
 
-// begin checks that the derivatives wanted by the fields of g exist, and prepares d for the fit.
+// begin prepares d for the fit. It returns an error if a derivative does not exist that a field of
+// g asks for.
 func (d *huberDerivative) begin(l *huberFit, generalised bool, g *learn.Grad) error {
 	d.u, d.zu = dense.Grow(d.u, l.k), dense.Grow(d.zu, l.m)
 	if len(l.weak) > 0 && learner.Wants(g) {

@@ -11,10 +11,10 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// huberNewton minimises a huberProblem. On each piece no residual crosses ±delta and the objective
-// is quadratic; its gradient is continuous. Newton's method on the pieces, with an exact line
-// search, ends at the minimiser of the piece that holds the solution. Except for rounding, θ
-// depends only on that piece, not on the path.
+// huberNewton minimises a huberProblem. The objective is quadratic on pieces, on each of which no
+// residual crosses ±delta. The gradient is continuous. Newton's method with an exact line search
+// moves from piece to piece, and ends at the minimiser of the piece that contains the solution.
+// Except for rounding, θ depends on that piece alone, not on the search.
 type huberNewton struct {
 	huberSystem
 	last, lastR []float64 // θ and r before a step
@@ -95,8 +95,8 @@ func (l *huberNewton) minimise(limit int) error {
 		"has a δ of %v, beside which no %d steps, or rounding, tell which residuals are beyond it", l.delta, limit)
 }
 
-// start sets θ to the minimiser of the piece of zone, and reports whether it minimises the
-// objective. at has the same meaning as in factorise.
+// start sets θ to the minimiser of the piece that zone describes, and reports whether θ minimises
+// the objective. at has the same meaning as in factorise.
 func (l *huberNewton) start() (done bool, at int) {
 	clear(l.theta)
 	l.residuals()
@@ -108,22 +108,22 @@ func (l *huberNewton) start() (done bool, at int) {
 	return false, at
 }
 
-// errHuberOpen is the error of a solution that is not unique, in parameter j.
+// errHuberOpen returns the error for a solution that is not unique in parameter j.
 func errHuberOpen(j int) error {
 	return check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "raise λ2 or δ, or drop features",
 		"leaves the solution open: the rows with a residual up to δ do not determine parameter %d", j)
 }
 
-// confirm goes to the minimiser of the piece of zone, by its factor h. It reports whether that
-// point is in the piece, which makes it the minimiser of the objective. If not, θ and r are
-// unchanged, and step leads to the piece's minimiser. hidden is set if rounding makes a residual
-// too uncertain to compare with delta.
+// confirm moves θ to the minimiser of the piece that zone describes; h is the factor of the piece's
+// Hessian. It reports whether this minimiser is in the piece. If so, it also minimises the
+// objective. If not, confirm leaves θ and r unchanged, and sets step to the minimiser minus θ. It
+// sets hidden if rounding makes a residual too uncertain to compare with delta.
 func (l *huberNewton) confirm() bool {
 	l.hidden = false
 	copy(l.last, l.theta)
 	copy(l.lastR, l.r)
-	// From 0 and not from θ, whose rounding may be larger than the solution; the second round
-	// refines.
+	// Start at 0, because the rounding error of the last θ may be larger than the solution. The
+	// second round refines the result of the first.
 	clear(l.theta)
 	copy(l.r, l.y)
 	for round := range 2 {
@@ -152,7 +152,7 @@ func (l *huberNewton) confirm() bool {
 	return dense.AllFinite(l.theta)
 }
 
-// stepBack sets step to the way from the last point to θ, and returns to the last point.
+// stepBack sets step to θ minus the last point, and restores the last point.
 func (l *huberNewton) stepBack() {
 	for j, t := range l.last {
 		l.step[j] = l.theta[j] - t
@@ -162,9 +162,9 @@ func (l *huberNewton) stepBack() {
 }
 
 // lineSearch returns the t > 0 that minimises the objective along θ + t·step, or 0 if rounding
-// leaves no descent. The slope is continuous and increasing. It is linear between knots: the t at
-// which a residual crosses ±delta. Each knot that is tried halves the rows that may have knots near
-// the minimum.
+// leaves no descent. The slope is continuous and increasing. Between knots the slope is linear; a
+// knot is a t at which a residual crosses ±delta. Each knot that is tried halves the number of rows
+// that may have knots near the minimum.
 func (l *huberNewton) lineSearch() float64 {
 	var rest slopeLine // the slope of all but the rows in open
 	for j, s := range l.step {
@@ -206,7 +206,7 @@ func (l *huberNewton) lineSearch() float64 {
 // slopeLine is the slope base + t·curve at t.
 type slopeLine struct{ base, curve float64 }
 
-// slopeAlong returns the slope of the objective at θ + t·step. rest has the sums of all rows that
+// slopeAlong returns the slope of the objective at θ + t·step. rest has the sums over all rows that
 // are not in open.
 func (l *huberNewton) slopeAlong(rest slopeLine, t float64) float64 {
 	slope := rest.base + t*rest.curve
@@ -217,7 +217,8 @@ func (l *huberNewton) slopeAlong(rest slopeLine, t float64) float64 {
 	return slope
 }
 
-// fold moves the rows in open that have no knot between lo and hi to rest.
+// fold removes the rows that have no knot between lo and hi from open, and adds them to the sums in
+// rest.
 func (l *huberNewton) fold(rest *slopeLine, lo, hi float64) {
 	keep := l.open[:0]
 	for _, i := range l.open {
@@ -238,8 +239,8 @@ func (l *huberNewton) fold(rest *slopeLine, lo, hi float64) {
 	l.open = keep
 }
 
-// crossings returns the t at which the residual of row i enters and leaves the quadratic zone along
-// θ + t·step.
+// crossings returns the two values of t at which the residual of row i enters and leaves the
+// quadratic zone, along θ + t·step.
 func (l *huberNewton) crossings(i int) (first, last float64) {
 	a := l.along[i]
 	side := math.Copysign(l.delta, a)
@@ -303,8 +304,8 @@ func (l *huberFit) load(d learn.Data, intercept bool) error {
 	return nil
 }
 
-// findWeak lists the rows at the kink of the second derivative. If the other rows in the quadratic
-// zone do not determine θ, it is the end of a set of minimisers, up to rounding.
+// findWeak lists the rows whose residual is ±delta. It returns an error if the other rows in the
+// quadratic zone do not determine θ: up to rounding, θ is then only one of many minimisers.
 func (l *huberFit) findWeak() error {
 	l.weak, l.blur = l.weak[:0], 0
 	for i, r := range l.r {

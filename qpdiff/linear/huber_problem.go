@@ -7,8 +7,9 @@ import (
 	"cvgm/qpdiff/internal/stop"
 )
 
-// huberProblem is the minimisation of Σ_i share_i·h(y_i − z_iᵀθ) + ½·l2·Σ_j pen_j·θ_j² over θ,
-// at one θ. The Huber loss h(r) is ½r² for |r| ≤ delta and delta·(|r| − ½delta) beyond.
+// huberProblem minimises Σ_i share_i·h(y_i − z_iᵀθ) + ½·l2·Σ_j pen_j·θ_j² over θ. It holds the
+// problem's values at one θ. The Huber loss h(r) is ½r² for |r| ≤ delta and delta·(|r| − ½delta)
+// beyond.
 type huberProblem struct {
 	m, k      int
 	z         []float64 // m×k, rows that count
@@ -29,7 +30,7 @@ type huberProblem struct {
 	work, root []float64
 }
 
-// resize makes room for m rows and k parameters, but not for a Hessian.
+// resize makes room for m rows and k parameters. It makes no room for a Hessian.
 func (l *huberProblem) resize(m, k int) {
 	l.m, l.k = m, k
 	dense.GrowAll(m, &l.y, &l.share, &l.r)
@@ -39,8 +40,8 @@ func (l *huberProblem) resize(m, k int) {
 
 func (l *huberProblem) row(i int) []float64 { return l.z[i*l.k : (i+1)*l.k] }
 
-// hessian sets the upper triangle of h to the Hessian of the objective. weight has a weight for
-// each row. It checks end, to stop early.
+// hessian sets the upper triangle of h to the Hessian of the objective. weight returns the weight
+// of row i. hessian stops early if end has ended.
 func (l *huberProblem) hessian(end *stop.Stop, h []float64, weight func(i int) float64) {
 	k := l.k
 	clear(h)
@@ -80,7 +81,7 @@ func (l *huberProblem) quadratic(i int) float64 {
 	return 0
 }
 
-// slope is the derivative of row i's loss in its residual, in the given zone.
+// slope returns the derivative of row i's loss with respect to its residual, in the given zone.
 func (l *huberProblem) slope(i int, zone int8) float64 {
 	if zone != 0 {
 		return float64(zone) * l.delta

@@ -15,14 +15,14 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// huberCancelled bounds the sum of the rows that entered or left an entry of the Hessian's
-// diagonal, in multiples of the entry. Beyond it the Hessian is computed anew, because each such
-// row leaves its rounding.
+// huberCancelled bounds the sum of all terms that were added to or subtracted from an entry of the
+// Hessian's diagonal, in multiples of that entry. If the sum is larger, the Hessian is computed
+// anew, because each of these terms leaves a rounding error.
 const huberCancelled = 4
 
-// huberSums holds the sums over rows from which the systems of a Huber regression, and the bounds
-// of their errors, are computed. The Hessian is updated by the rows that changed zones, or its
-// systems are solved with one unknown for each row.
+// huberSums holds sums over rows. The systems of a Huber regression, and the bounds of their
+// errors, are computed from these sums. Either the rows that changed zones update the Hessian, or
+// its systems are solved with one unknown for each row.
 type huberSums struct {
 	wide   bool // more parameters than rows
 	byRows bool // the last fit's systems are solved by rows
@@ -49,8 +49,8 @@ type huberSums struct {
 	exact bool    // terms, size and root are exact
 }
 
-// huberSystem is a Huber regression at one θ with the system of its Hessian, for either way of
-// solving it.
+// huberSystem is a Huber regression at one θ, with the system of its Hessian. The system is solved
+// by rows or by the Hessian's entries.
 type huberSystem struct {
 	huberProblem
 	sums  huberSums
@@ -64,8 +64,8 @@ func (g *huberSums) resize(m, k int) {
 	g.reach = dense.Grow(g.reach, m)
 }
 
-// huberEntries counts the entries of huberSystem, huberNewton and a derivative, for systems by rows
-// or by the Hessian's entries.
+// huberEntries returns the number of entries of huberSystem, huberNewton and a derivative together.
+// byRows selects systems by rows instead of by the Hessian's entries.
 func huberEntries(m, k float64, byRows bool) float64 {
 	entries := m*k + 9*m + 17*k
 	if byRows {
@@ -76,8 +76,8 @@ func huberEntries(m, k float64, byRows bool) float64 {
 	return entries + kept*k*k + 2*huberBlock + huberStride*k
 }
 
-// choose selects the way of a fit: by rows if they are fewer than the parameters, unless the
-// penalty is too small.
+// choose selects how a fit solves its systems. It solves them by rows if there are fewer rows than
+// parameters and the penalty is not too small, and otherwise by the Hessian's entries.
 func (l *huberSystem) choose() error {
 	g, m, k := &l.sums, l.m, l.k
 	if g.byRows = g.wide && g.sys.Penalises(l.l2, dense.Largest(l.share)); g.byRows {
@@ -106,8 +106,8 @@ func (g *huberSums) reset() {
 	g.solver.Reset()
 }
 
-// loadSums prepares the problem for its rows. The first parameters have penalties. It checks end,
-// to stop early.
+// loadSums prepares the sums for the rows of the problem. The first penalised parameters have
+// penalties. loadSums stops early if end has ended.
 func (l *huberSystem) loadSums(end *stop.Stop, penalised int) {
 	g := &l.sums
 	for j, xx := range l.work {
@@ -138,8 +138,8 @@ func (l *huberSystem) gradient() {
 	l.sums.sys.Add(l.grad, -1, l.along)
 }
 
-// leaves reports whether a solution in new zones lies outside them by more than corrections would
-// recover.
+// leaves reports whether the solution for new zones has a residual so far outside its zone that
+// corrections of θ would not bring it back.
 func (l *huberSystem) leaves() bool {
 	g := &l.sums
 	if g.byRows || len(g.changed) == 0 || !dense.AllFinite(l.theta) {
@@ -200,7 +200,7 @@ func (l *huberSystem) measure() {
 	}
 }
 
-// errorBound bounds the error of the residual of row i, in units of eps.
+// errorBound returns an upper bound of the error of row i's residual, in units of eps.
 func (l *huberSystem) errorBound(i int) float64 {
 	g := &l.sums
 	moved := g.moved
@@ -246,7 +246,7 @@ func (l *huberSystem) factorRows(weight func(i int) float64) (at int) {
 	return l.k
 }
 
-// solveRows replaces x by the solution of the system of the Hessian, by rows.
+// solveRows replaces x by the solution of the Hessian's system for the right-hand side x, by rows.
 func (l *huberSystem) solveRows(x []float64) {
 	if g := &l.sums; g.solver.Exact(&g.sys, g.out, x) {
 		copy(x, g.out)
@@ -255,13 +255,13 @@ func (l *huberSystem) solveRows(x []float64) {
 	}
 }
 
-// huberBlock is the number of changed rows that are gathered at a time, and huberStride the
-// distance from one parameter to the next. The stride is not a power of two, because addresses at
-// such multiples share places in a cache.
+// huberBlock is the number of changed rows that are gathered at a time. huberStride is the distance
+// between the entries of successive parameters. It is not a power of two, because addresses at
+// multiples of a power of two compete for the same lines of a cache.
 const huberBlock, huberStride = 256, 264
 
-// newtonEntries is newton with the Hessian of the last zones, corrected by the rows that changed
-// zones.
+// newtonEntries is newton by the Hessian's entries. It updates the Hessian of the last zones by the
+// rows that changed zones.
 func (l *huberSystem) newtonEntries() (at int) {
 	g, k := &l.sums, l.k
 	count := l.listChanged()
@@ -289,8 +289,9 @@ func (l *huberSystem) newtonEntries() (at int) {
 	return at
 }
 
-// listChanged sets changed to the rows whose zone is quadratic but which are not in quad, and the
-// reverse. It returns how many rows have the quadratic zone.
+// listChanged sets changed to the rows that have to be added to quad or taken out of it: the rows
+// in the quadratic zone that quad lacks, and the rows outside the zone that quad has. It returns
+// the number of rows in the quadratic zone.
 func (l *huberSystem) listChanged() (count int) {
 	g := &l.sums
 	g.changed = g.changed[:0]
@@ -326,8 +327,8 @@ func (l *huberSystem) change() {
 	}
 }
 
-// factor computes the Hessian with the given weight of each row, and factorises it as factorise
-// does.
+// factor computes the Hessian with the given weights of the rows. It then factorises the Hessian,
+// and returns at, as factorise does.
 func (l *huberSystem) factor(weight func(i int) float64) (at int) {
 	g := &l.sums
 	if g.byRows {
@@ -361,15 +362,16 @@ func (l *huberSystem) newton() (at int) {
 	return l.newtonEntries()
 }
 
-// hides reports whether the offset off is within the error of residual i. That error includes the
-// rounding of the residual's own terms and of the terms that determine θ.
+// hides reports whether off is within the error of residual i. The error includes the rounding of
+// the residual's own terms, and the rounding of the terms that determine θ.
 func (l *huberSystem) hides(i int, off float64) bool {
 	if !dense.Negligible(off, l.errorBound(i), 1) {
 		return false
 	}
 	l.sums.solver.End.Look()
 	l.exactTerms()
-	// The bound uses the condition of the whole system; this row's own error needs one solve.
+	// errorBound uses the condition of the whole system. The error of this row alone is smaller,
+	// but takes a solve.
 	own := l.rowSize(i) + l.delta
 	reach := 0.0
 	for j, v := range l.row(i) {

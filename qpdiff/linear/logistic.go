@@ -20,9 +20,9 @@ import (
 //	minimise L(θ) = ½ θᵀRθ + C Σᵢ log(1 + exp(−yᵢ θᵀxᵢ)),
 //
 // Each row is weighted as [learn.Data] states. With an intercept, xᵢ is (xᵢ, 1) and R depends on
-// the penalty; see [Intercept]. The only hyperparameter is C > 0. Labels are real numbers in yᵢ
-// θᵀxᵢ, so the solution is differentiable in y, too. The label 0 is refused: its loss is log 2 for
-// any θ.
+// the penalty; see [Intercept]. The only hyperparameter is C > 0. The formulas hold for any real
+// labels, so the solution is differentiable in y, too. The label 0 is refused, because its loss is
+// log 2 for any θ.
 //
 // # Derivatives
 //
@@ -33,36 +33,38 @@ import (
 //	∂∇_θ L/∂yᵢ  = C(πᵢ−1) xᵢ   + C πᵢ(1−πᵢ) yᵢ (θᵀxᵢ) xᵢ
 //	∂∇_θ L/∂C   = −Σᵢ (1−πᵢ) yᵢ xᵢ = −Rθ/C,
 //
-// with one row for each entry of θ. In the first line, the intercept's row lacks the first term,
-// and its xᵢ in the second term is 1. The formula printed in that Example stops after the first
-// term of the first line. It omits that πᵢ depends on xᵢ, so it is not a derivative. Every block
-// exists everywhere, because L is smooth and strictly convex.
+// Each matrix has one row for each entry of θ. In the first line, the row of the intercept has only
+// the second term, in which the intercept's entry of xᵢ is 1. The formula printed in the Example of
+// Barratt and Sharma has only the first term of the first line. It omits that πᵢ depends on xᵢ, so
+// it is not a derivative. All these derivatives exist everywhere, because L is smooth and strictly
+// convex.
 //
 // # Method
 //
 // The solver is Newton's method with a line search on slopes alone. A fraction t of the Newton step
-// δ descends if it changes no margin yᵢ θᵀxᵢ by more than 1.5, by Bach's bound for generalised
-// self-concordant functions (Electronic Journal of Statistics 4, 2010). L is convex, so a fraction
-// also descends if the slope along δ is still negative at its end. Fit begins at the last solution
-// if the number of features is the same, and ends at machine precision. Once a step changes no
-// margin by more than ½, the probabilities are computed by series without exponentials.
+// δ lowers L if it changes no margin yᵢ θᵀxᵢ by more than 1.5. This follows from Bach's bound for
+// generalised self-concordant functions (Electronic Journal of Statistics 4, 2010). Because L is
+// convex, a fraction also lowers L if the slope along δ is still negative at its end. Fit begins at
+// the last solution if the number of features is the same, and ends at machine precision. Once a
+// step changes no margin by more than ½, the probabilities are computed by series without
+// exponentials.
 //
-// A Newton step costs N·n² operations for N rows of n features. The last step leaves the Hessian of
-// the point before it. The first derivative of a fit with a workspace computes the Hessian at the
-// solution, and each derivative costs N·n operations more.
+// A Newton step costs N·n² operations for N rows of n features. After the last step, the learner
+// has the Hessian at the point before this step. With a workspace, the first derivative after a fit
+// computes the Hessian at the solution. Each derivative costs N·n more operations.
 //
-// With more than 30 parameters, conjugate gradients solve the systems of the steps, and the systems
-// of the derivatives to rounding. They need about a dozen products with the Hessian, each of N·n
-// operations. A factor of the Hessian at an earlier point speeds them up. It is replaced when the
-// products have cost as much as a factor. With more parameters than rows, the factor's system has
-// one unknown for each row, unless C is so large that the penalty is below 1e-9 of an entry of the
-// Hessian's diagonal.
+// With more than 30 parameters, conjugate gradients solve the systems of the steps and of the
+// derivatives, the latter to rounding. A solve needs about a dozen products with the Hessian, each
+// of N·n operations. A factor of the Hessian at an earlier point serves as preconditioner. It is
+// replaced when the products have cost as much as a factor. With more parameters than rows, the
+// factor's system has one unknown for each row. The exception is a C so large that the penalty is
+// below 1e-9 of an entry of the Hessian's diagonal.
 //
 // A sparse X is read by its stored entries, and the cost of a product is proportional to their
 // number. With more than 1000 parameters the Hessian is never factorised. If the residual of a
-// solve is then above 1e-12 of the size of its terms, the error matches ErrIllPosed. With 201 to
+// solve then exceeds 1e-12 of the size of its terms, the error matches ErrIllPosed. With 201 to
 // 1000 parameters the Hessian is factorised only if the penalty is below 1e-5 of one of its
-// diagonal entries, as bounded by the entries at θ = 0.
+// diagonal entries. The entries at θ = 0, which bound the entries at any θ, decide this.
 //
 // The zero value is ready for Load and has no intercept.
 type Logistic struct {
@@ -78,10 +80,10 @@ type Logistic struct {
 func (l *Logistic) Dims(n int) (theta, hyper int) { return l.Intercept.params(n), 1 }
 
 // Load makes d the data of the following fits. It keeps a reference to d, and must be called again
-// after an entry of d changed. Its errors are ArgErrors: from [learn.Data.Check], and ErrDomain for
-// a label 0, as in classes 0 and 1. If the intercept is unpenalised and all labels that count have
-// one sign, the problem has no solution and the error matches ErrIllPosed. After an error the
-// learner has no data.
+// after an entry of d changed. Its errors are ArgErrors: the errors of [learn.Data.Check], and
+// ErrDomain for a label 0, as in data with the classes 0 and 1. If the intercept is unpenalised and
+// all labels that count have one sign, the problem has no solution and the error matches
+// ErrIllPosed. After an error the learner has no data.
 func (l *Logistic) Load(d learn.Data) (err error) {
 	defer learner.End(l, &err)
 	l.state.Unload()
@@ -105,17 +107,16 @@ func (l *Logistic) Load(d learn.Data) (err error) {
 	return l.accept(d)
 }
 
-// LoadSubset loads the data of full without the rows out, as cross-validation needs it. A Fit at
-// the C of full's last fit begins at full's solution, corrected to first order for the rows left
-// out. That Newton step costs very little. l keeps no warm start of its own, so its result depends
-// on full alone.
+// LoadSubset loads the data of full without the rows that out lists, for cross-validation. A Fit at
+// the C of full's last fit begins at full's solution plus a Newton step for the rows left out,
+// which costs very little. l keeps no warm start of its own, so its result depends on full alone.
 //
 // The fields of the Grad in VJP and JVP have the shape of full's data. A row that was left out has
 // the derivative zero, and probability 1 in Probabilities.
 //
-// full must be a *Logistic with the same Intercept that was loaded by Load; otherwise the error
-// matches ErrDomain. LoadSubset only reads full, so many learners can call it at once. It must be
-// called again after full was loaded or fitted again. The slice out is kept.
+// full must be a *Logistic with the same Intercept, and loaded by Load; otherwise the error matches
+// ErrDomain. LoadSubset only reads full, so many learners can call it at once. LoadSubset must be
+// called again after full was loaded or fitted again. It keeps a reference to out.
 func (l *Logistic) LoadSubset(full learn.Learner, out []int) (err error) {
 	defer learner.End(l, &err)
 	l.state.Unload()
@@ -189,11 +190,11 @@ func (l *Logistic) Reset() {
 	l.warm = false
 }
 
-// Fit writes the minimiser at hyper = [C] to theta: n entries, or with an intercept n+1, the
-// intercept last. Errors match ErrShape, ErrNotFinite or ErrDomain if hyper is not one positive
-// number, ErrNotFitted before the first Load, and ErrIllPosed if the Hessian at the solution
-// overflows or is singular to machine precision. After an error that matches ErrIterationLimit
-// theta holds the last iterate; after any other error it is unchanged.
+// Fit writes the minimiser at hyper = [C] to theta. theta has n entries; with an intercept it has
+// n+1, and the intercept is the last. Errors match ErrShape, ErrNotFinite or ErrDomain if hyper is
+// not one positive number, ErrNotFitted before the first Load, and ErrIllPosed if the Hessian at
+// the solution overflows or is singular to machine precision. After an error that matches
+// ErrIterationLimit theta holds the last iterate; after any other error it is unchanged.
 func (l *Logistic) Fit(theta, hyper []float64) (err error) {
 	defer learner.End(l, &err)
 	l.state.Stop.Look()
@@ -226,17 +227,17 @@ func (l *Logistic) Fit(theta, hyper []float64) (err error) {
 	return nil
 }
 
-// Probabilities writes πᵢ = 1/(1 + exp(−yᵢ θᵀxᵢ)) at the last successful Fit to dst, one entry for
-// each row. πᵢ is the model's probability of the row's own label. A nil w allocates. The error
-// matches ErrNotFitted.
+// Probabilities sets dst to πᵢ = 1/(1 + exp(−yᵢ θᵀxᵢ)) for each row i, at the last successful Fit.
+// πᵢ is the probability that the model gives to the row's own label. If w is nil, Probabilities
+// allocates. An error matches ErrNotFitted.
 func (l *Logistic) Probabilities(w *qpdiff.Workspace, dst []float64) error {
 	return learner.Named(l, qpdiff.Scratch[logisticDerivative](w).probabilities(&l.logisticFit, dst))
 }
 
-// SolveHessian writes H⁻¹v to dst, for the Hessian H of L at the last successful Fit. Every
-// derivative of θ is such a product. dst and v have as many entries as θ and may be the same slice.
-// A nil w allocates. The errors are VJP's, with ErrNotFinite for v. After an error dst is
-// unchanged.
+// SolveHessian sets dst to H⁻¹v, for the Hessian H of L at the last successful Fit. Every
+// derivative of θ is such a product. dst and v have as many entries as θ, and may be the same
+// slice. If w is nil, SolveHessian allocates. The errors are those of VJP, with ErrNotFinite if v
+// is not finite. After an error dst is unchanged.
 func (l *Logistic) SolveHessian(w *qpdiff.Workspace, dst, v []float64) (err error) {
 	defer learner.Name(l, &err)
 	return qpdiff.Scratch[logisticDerivative](w).solveHessian(&l.logisticFit, dst, v)
@@ -259,21 +260,20 @@ func (l *Logistic) Views(s learn.Size) bool { return s.Sparse }
 //
 //	C: uᵀRθ/C    xᵢ: −uᵀ∇_{xᵢ}∇_θ L    yᵢ: −uᵀ∂∇_θ L/∂yᵢ
 //
-// They are derivatives, not directions of descent: an entry is positive if a larger input raises
-// the loss whose gradient is dtheta. The derivative in C has no minus, because ∂∇_θ L/∂C = −Rθ/C at
-// a solution.
+// An entry of g is positive if a larger input raises the loss whose gradient is dtheta. The
+// derivative in C has no minus sign, because ∂∇_θ L/∂C = −Rθ/C at a solution.
 //
-// VJP solves one system with the Hessian. The errors match ErrNotFitted, ErrIllPosed if the Hessian
-// is singular to machine precision, and ErrNotFinite for dtheta or if a product overflows, which
-// leaves g undefined.
+// VJP solves one system with the Hessian. An error matches ErrNotFitted, ErrIllPosed or
+// ErrNotFinite. ErrIllPosed: the Hessian is singular to machine precision. ErrNotFinite: dtheta is
+// not finite, or a product overflows; g is then undefined.
 func (l *Logistic) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {
 	defer learner.Name(l, &err)
 	return qpdiff.Scratch[logisticDerivative](w).adjoint(&l.logisticFit, g, dtheta)
 }
 
-// JVP writes the directional derivative of θ at the last successful Fit along d to dtheta. A nil
-// field of d means no change. The errors are VJP's, with ErrNotFinite for d. After an error dtheta
-// is unchanged.
+// JVP sets dtheta to the directional derivative of θ at the last successful Fit, along d. A nil
+// field of d is a zero tangent. The errors are those of VJP, with ErrNotFinite if d is not finite.
+// After an error dtheta is unchanged.
 func (l *Logistic) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err error) {
 	defer learner.Name(l, &err)
 	return qpdiff.Scratch[logisticDerivative](w).forward(&l.logisticFit, dtheta, d)
@@ -285,8 +285,8 @@ func (l *Logistic) New() learn.Learner { return &Logistic{Intercept: l.Intercept
 // Convention returns the logistic loss.
 func (*Logistic) Convention() learn.Convention { return learn.Convention{Loss: learn.LogisticLoss} }
 
-// C·N times the largest variance of a feature is a ratio of loss to penalty. Beyond mostC, and
-// beyond mostStoredC for sparse data, θ fits all classes and is expensive to find.
+// C·N times the largest variance of a feature is a ratio of loss to penalty. Above mostC, or
+// mostStoredC for sparse data, θ fits all labels and takes long to compute.
 const leastC, mostC, mostStoredC = 1e-3, 1e6, 1e4
 
 // Hyperparameters describes C.

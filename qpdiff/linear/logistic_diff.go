@@ -15,9 +15,9 @@ import (
 
 // logisticDerivative is the storage of a logistic regression's derivatives.
 type logisticDerivative struct {
-	// If the last step of a fit is not 0, s, w and the factor belong to the point before that step.
-	// The values at the end of the step are then computed once per fit. Otherwise they are read
-	// directly.
+	// own holds s, w and the factor at θ. It is needed if the last step of the fit was not 0,
+	// because the fit's own values then belong to the point before this step. own is computed once
+	// per fit.
 	fit      uint64 // the fit that own belongs to
 	own      logisticPoint
 	factored bool // own has its factor
@@ -32,7 +32,8 @@ type logisticDerivative struct {
 	countedS, countedW []float64 // work of rows
 }
 
-// weights returns the point of θ without a factor. The caller must not write to it.
+// weights returns a point with s and w at θ. Its factor may not be set. The caller must not write
+// to the point.
 func (d *logisticDerivative) weights(l *logisticFit) *logisticPoint {
 	d.u, d.dz, d.dm = dense.Grow(d.u, l.k), dense.Grow(d.dz, l.k), dense.Grow(d.dm, l.m)
 	if !l.stale {
@@ -71,7 +72,7 @@ func (d *logisticDerivative) solve(l *logisticFit, v []float64) (*logisticPoint,
 		at := d.weights(l)
 		clear(d.u[l.d:])
 		d.solver.End = &l.state.Stop
-		// From the factor of the fit, so that the result does not depend on earlier derivatives.
+		// Borrow the factor of the fit, so that the result does not depend on earlier derivatives.
 		if d.solver.Borrow(&g.solver); !d.solver.Exact(&g.sys, d.u, v[:l.d]) {
 			return nil, errLogisticSingular
 		}
@@ -174,9 +175,9 @@ func (d *logisticDerivative) forward(l *logisticFit, dtheta []float64, t *learn.
 	return nil
 }
 
-// dataVJP adds products with u to g.X and g.Y: the derivatives, with the opposite sign, of the
-// loss's gradient in the data at fixed θ. s holds 1−π and w holds π(1−π) of each row, both times
-// the row's weight; dm holds uᵀzᵢ. It returns an error if any field of g overflows.
+// dataVJP adds −uᵀ·∂(∇L)/∂X to g.X and −uᵀ·∂(∇L)/∂y to g.Y, at fixed θ. s holds 1−πᵢ and w holds
+// πᵢ(1−πᵢ), both multiplied by the weight of row i; dm holds uᵀzᵢ. dataVJP returns an error if any
+// field of g overflows.
 func (p *logisticProblem) dataVJP(g *learn.Grad, data learn.Data, theta, u, s, w, dm []float64) error {
 	if g.X != nil {
 		p.addX(g.X.RawMatrix(), data.Y, theta, u, s, w, dm)
@@ -209,8 +210,8 @@ func (p *logisticProblem) dataVJP(g *learn.Grad, data learn.Data, theta, u, s, w
 	return learner.CheckProduct(g)
 }
 
-// addX adds yᵢ C((1−πᵢ) u − πᵢ(1−πᵢ)(uᵀzᵢ) θ), times the row's weight, to row i of gx. s holds 1−π,
-// w holds π(1−π), and dm holds uᵀzᵢ.
+// For each row i, addX multiplies yᵢ C((1−πᵢ) u − πᵢ(1−πᵢ)(uᵀzᵢ) θ) by the row's weight, and adds
+// the product to row i of gx. s holds 1−π, w holds π(1−π), and dm holds uᵀzᵢ.
 func (p *logisticProblem) addX(gx blas64.General, y, theta, u, s, w, dm []float64) {
 	n, m, c := gx.Cols, p.m, p.c
 	y, s, w, dm = y[:m], s[:m], w[:m], dm[:m]
@@ -237,7 +238,7 @@ func (p *logisticProblem) addX(gx blas64.General, y, theta, u, s, w, dm []float6
 	}
 }
 
-// addBoth adds p·u and q·v to the row. It is not inlined, because its loop would then lack
+// addBoth adds p·u + q·v to row. It is not inlined, because its loop would then have too few
 // registers.
 //
 //go:noinline
@@ -249,8 +250,8 @@ func addBoth(row []float64, p float64, u []float64, q float64, v []float64) {
 }
 
 // dataJVP adds to out the derivative of −∇L along t.X and t.Y at fixed θ, with s and w as for
-// dataVJP. Row i moves zᵢ = yᵢxᵢ by dz, which is scratch, and −∇L by C((1−πᵢ) dz − πᵢ(1−πᵢ)(θᵀdz)
-// zᵢ).
+// dataVJP. The tangents of row i change zᵢ = yᵢxᵢ by dz, and −∇L by C((1−πᵢ) dz − πᵢ(1−πᵢ)(θᵀdz)
+// zᵢ). The argument dz is scratch.
 func (p *logisticProblem) dataJVP(out []float64, t *learn.Grad, data learn.Data, theta, s, w, dz []float64) {
 	_, n := data.X.Dims()
 	features := data.Dense()

@@ -67,9 +67,9 @@ func (l *logisticFit) accept(d learn.Data) error {
 	return nil
 }
 
-// startAtFull sets the start. If full has a solution at the same C, the start is that solution plus
-// the Newton step for the rows V that this fit leaves out. Without V the gradient there is C Σ_V
-// (1−πᵢ) zᵢ, and the Hessian lacks the part of V.
+// startAtFull sets the start of a fit to the solution of full, if that is at the same C, plus a
+// Newton step for the rows V that this fit leaves out. At full's solution, the gradient of the
+// objective without V is C Σ_V (1−πᵢ) zᵢ. Its Hessian is full's minus the terms of V.
 func (l *logisticFit) startAtFull() {
 	f := l.full
 	if l.warm || f == nil || f.state.Fit == 0 || f.c != l.c {
@@ -110,9 +110,9 @@ func (l *logisticFit) startAtFull() {
 	l.warm = true
 }
 
-// residual returns the residual of the optimality conditions, relative to the size of their terms,
-// in variables that give the Hessian a unit diagonal. No parameter is determined better than the
-// largest residual.
+// residual returns the largest residual of the optimality conditions, relative to the size of their
+// terms. It uses variables that give the Hessian a unit diagonal, because no parameter is
+// determined better than the largest residual.
 func (l *logisticFit) residual() (worst float64) {
 	margins, s, w := make([]float64, l.m), make([]float64, l.m), make([]float64, l.m)
 	g, sizes, diag := make([]float64, l.k), make([]float64, l.d), make([]float64, l.d)

@@ -19,58 +19,62 @@ import (
 )
 
 // The constants of logistic regression. The length of a step is the largest change of a margin yᵢ
-// θᵀxᵢ along it, so that the units of X and y do not matter.
+// θᵀxᵢ, so it does not depend on the units of X and y.
 const (
-	// Problems up to this size are padded with zero features and handled by one unrolled kernel.
+	// Problems of at most logisticSmall parameters are padded with zero features. One unrolled
+	// kernel handles them all.
 	logisticSmall = 3
 
-	// The limit of Newton steps in one fit, if MaxIter is 0. Fits of separable data at a large C
-	// take several dozen steps.
+	// logisticMaxIter is the limit of Newton steps in one fit, if MaxIter is 0. Fits of separable
+	// data at a large C take several dozen steps.
 	logisticMaxIter = 200
-	// A warm start that takes more steps than this is abandoned for θ = 0. Every π is ½ there, and
-	// a fit of ordinary data takes fewer steps.
+	// A fit from a warm start that takes more than logisticWarmSteps steps begins again at θ = 0.
+	// From there, with every π = ½, a fit of ordinary data takes fewer steps.
 	logisticWarmSteps = 25
 
-	// A step of this length r descends: L(θ+δ) ≤ L(θ) − λ² + λ²(eʳ−r−1)/r² for the step δ and the
-	// Newton decrement λ, and (eʳ−r−1)/r² < 1 for r < 1.79.
+	// A step of length logisticSafeStep lowers L: for a step δ of length r, L(θ+δ) ≤ L(θ) − λ² +
+	// λ²(eʳ−r−1)/r². Here λ is the Newton decrement, and (eʳ−r−1)/r² < 1 for r < 1.79.
 	logisticSafeStep = 1.5
-	// The line search ends when the slope has fallen to this part of the first slope. A larger part
-	// would accept shorter steps; a smaller one would take more bisections.
+	// The line search ends when the size of the slope is at most logisticSlope times the slope at
+	// the start. A larger constant would accept shorter steps; a smaller one would take more
+	// bisections.
 	logisticSlope = .5
-	// logisticBisections bounds the bisections of a line search, because rounding could keep the
-	// slope out of that range. This many bisections reduce a step to nothing.
+	// logisticBisections bounds the number of bisections of a line search, because rounding could
+	// keep the slope out of that range. After this number of bisections the step is negligible.
 	logisticBisections = 64
 
-	// A step shorter than this is the last one. Convergence is quadratic, so the remaining error is
-	// at most its square, which is below rounding.
+	// A step shorter than logisticLastStep is the last one. Convergence is quadratic, so the
+	// remaining error is at most the square of the step, which is below rounding.
 	logisticLastStep = 1e-8
-	// If the last step is shorter than this, s, w and the Hessian change by at most this part of
-	// themselves, about as little as by rounding. Derivatives then use the values from before the
-	// step.
+	// If the last step is shorter than logisticSettled, it changes s, w and the Hessian by at most
+	// this relative amount, which is about their rounding error. Derivatives then use the values
+	// from before the step.
 	logisticSettled = 1e-13
-	// Convergence is not quadratic if a step is longer than this part of the step before. The
-	// gradient may then consist of rounding errors.
+	// If a step is longer than logisticStall times the previous step, convergence is not quadratic.
+	// The gradient may then consist of rounding errors.
 	logisticStall = .5
-	// A gradient below this part of the size of its terms may consist of rounding errors: 64·eps
-	// covers sums of some thousand rows.
+	// A gradient smaller than logisticRoundoff times the size of its terms may consist of rounding
+	// errors. 64·eps suffices for sums over some thousand rows.
 	logisticRoundoff = 64 * dense.Eps
-	// The rounding of one term of the gradient: one rounding in the product and one in the sum.
+	// logisticRounding is the rounding error of one term of the gradient: one rounding of the
+	// product and one of the sum.
 	logisticRounding = 2 * dense.Eps
 
-	// From this Newton step on, the length of a step is computed. Before it, a small problem uses a
-	// bound of the length if the bound allows a series. The bound may never fall below
-	// logisticLastStep.
+	// In the first logisticBoundSteps steps, a small problem uses an upper bound of a step's length
+	// if this bound allows a series. Later the length is computed, because the bound may never fall
+	// below logisticLastStep.
 	logisticBoundSteps = 8
 
-	// Beyond this margin exp is near overflow, and 1−π and w are negligible beside any other row's.
+	// At margins above logisticLargestMargin, exp is near overflow, and 1−π and w are negligible
+	// compared with those of any other row.
 	logisticLargestMargin = 700
 )
 
 // errLogisticBlurred is the error of a fit whose solution rounding hides.
 var errLogisticBlurred = check.ArgErrorf("Data", qpdiff.ErrIllPosed, "scale or centre the features, or lower C", "has terms so large that the rounding of their sum hides the solution")
 
-// errLogisticSingular is the error of a fit or a derivative with a Hessian that is singular to
-// working precision.
+// errLogisticSingular is the error of a fit or a derivative whose Hessian is singular to working
+// precision.
 var errLogisticSingular = check.ArgErrorf("Data", qpdiff.ErrIllPosed, "scale or centre the features, lower C, or penalise the intercept", "gives a Hessian that is singular to machine precision")
 
 // logisticProblem minimises ½ θᵀRθ + C Σᵢ log(1 + exp(−θᵀzᵢ)), with zᵢ = yᵢxᵢ and a diagonal R.
@@ -103,9 +107,9 @@ func checkRows(d learn.Data) error {
 	return check.Counts(d.Rows, d.Weights, len(d.Y))
 }
 
-// fold sets z to the labels times the features of d, whose shape and weights have been checked. If
-// d has one feature fewer than the problem, the last entry of each row is the label. It returns the
-// errors of [Logistic.Load].
+// fold sets row i of z to yᵢxᵢ. The shape and weights of d have been checked. If the problem has
+// one parameter more than d has features, the last entry of row i is yᵢ, for the intercept. It
+// returns the errors of [Logistic.Load].
 func (p *logisticProblem) fold(d learn.Data) error {
 	p.ymax = 0
 	if p.counts = learner.Counts(d, p.counts); p.counts != nil {
@@ -188,8 +192,8 @@ func (p *logisticProblem) foldStored(d learn.Data, out []int) error {
 	return nil
 }
 
-// labels returns the label of each row, and 0 for a row that does not count. A label is the last of
-// the d entries of its row of z.
+// labels returns the label of each row, or 0 for a row of weight 0. It reads the label of row i
+// from the last of the d entries of row i of z.
 func (p *logisticProblem) labels() []float64 {
 	if p.stored != nil {
 		return p.stored.Root
@@ -197,17 +201,18 @@ func (p *logisticProblem) labels() []float64 {
 	return p.z[(p.d-1)*p.m : p.d*p.m]
 }
 
-// oneSign reports whether there is an intercept and all labels that count have the same sign.
+// oneSign reports whether all labels of rows with a weight above 0 have the same sign. The problem
+// must have an intercept.
 func (p *logisticProblem) oneSign() bool {
 	labels := p.labels()
 	return !slices.ContainsFunc(labels, func(y float64) bool { return y > 0 }) ||
 		!slices.ContainsFunc(labels, func(y float64) bool { return y < 0 })
 }
 
-// descent returns a part t of a step of length r that certainly lowers the objective. Either the
-// length of the part is at most logisticSafeStep, or the slope at its end is still negative. The
-// full step is tried first. If it is too long, bisection continues until the slope is between 0 and
-// logisticSlope times slope0, the slope at the start.
+// descent returns a fraction t of a step of length r that certainly lowers the objective: either
+// t·r ≤ logisticSafeStep, or the slope at t is not positive. descent tries t = 1 first. If that is
+// too long, it bisects until the slope at t is between 0 and logisticSlope·slope0. slope0 is the
+// slope at the start.
 func descent(r, slope0 float64, slope func(t float64) float64) float64 {
 	lo, hi, t := 0.0, math.Inf(1), 1.0
 	for range logisticBisections {
@@ -225,8 +230,8 @@ func descent(r, slope0 float64, slope func(t float64) float64) float64 {
 	return t
 }
 
-// counted returns v with each entry multiplied by the row's weight, in dst. It returns v itself if
-// counts is nil.
+// counted sets dst to v with each entry multiplied by the weight of its row, and returns dst. If
+// counts is nil, it returns v itself.
 func (p *logisticProblem) counted(dst *[]float64, v []float64) []float64 {
 	if p.counts == nil {
 		return v
@@ -252,7 +257,7 @@ type logisticPoint struct {
 	work []float64 // m entries, with counts: work of counted
 }
 
-// resize gives the problem m rows and d parameters, with R = I, for a sparse or a dense X.
+// resize gives the problem m rows, d parameters and R = I. stored is true if X is sparse.
 func (p *logisticProblem) resize(m, d int, stored bool) {
 	k := max(d, logisticSmall)
 	p.m, p.d, p.k = m, d, k
@@ -268,8 +273,8 @@ func (p *logisticProblem) resize(m, d int, stored bool) {
 	dense.Fill(p.pen, 1)
 }
 
-// hessianEntries counts the entries of the Hessian and of two points with Hessians. One of the
-// points belongs to a logisticDerivative.
+// hessianEntries returns the number of entries of a Hessian and of two points with Hessians. One of
+// the points belongs to a logisticDerivative.
 func hessianEntries(m, k float64) float64 {
 	point := 2*m + k*k + k
 	if k > logisticSmall {
@@ -283,7 +288,7 @@ func storedHessianEntries(m, k, stored float64) float64 {
 	return 2*(3*m+k*k+2*k+sparse.TakenEntries(m, k, stored)) + k*k
 }
 
-// resize gives the point the shape of p, with or without room for a Hessian.
+// resize gives the point the shape of p. It makes room for a Hessian if hessian is set.
 func (pt *logisticPoint) resize(p *logisticProblem, hessian bool) {
 	pt.s, pt.w = dense.Grow(pt.s, p.m), dense.Grow(pt.w, p.m)
 	if !hessian {
@@ -406,8 +411,8 @@ func (p *logisticProblem) storedHessian(pt *logisticPoint, weights []float64) {
 	clear(pt.h[p.d*p.k:])
 }
 
-// factor overwrites h by its factor and reports whether h is regular to working precision. It
-// checks end, to stop early.
+// factor overwrites h by its factor and reports whether h is regular to working precision. It stops
+// early if end has ended.
 func (pt *logisticPoint) factor(end *stop.Stop) bool {
 	k := len(pt.dinv)
 	return dense.LDLFactorUntil(end, pt.h, pt.dinv, k, k, dense.Eps) == k
@@ -419,7 +424,7 @@ func (pt *logisticPoint) backsolve(x []float64) {
 	dense.LDLSolve(pt.h, pt.dinv, k, k, x)
 }
 
-// logisticWeights sets s and w at the margins given, both to full relative precision.
+// logisticWeights sets s to 1−π and w to π(1−π) at margins, both to full relative precision.
 func logisticWeights(s, w, margins []float64) {
 	s, w = s[:len(margins)], w[:len(margins)]
 	for i, m := range margins {

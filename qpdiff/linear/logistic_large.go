@@ -15,8 +15,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// logisticLarge is the part of a logistic regression with many parameters. Products with the rows
-// solve its systems.
+// logisticLarge is the part of a logistic regression that only problems with many parameters use.
+// Their systems are solved by products with the rows.
 type logisticLarge struct {
 	on     bool
 	byRows bool
@@ -44,8 +44,8 @@ func (g *logisticLarge) resize(p *logisticProblem) {
 	g.solver.Reset()
 }
 
-// load prepares the systems of p. The first parameters have penalties. It checks end, to stop
-// early.
+// load prepares the systems of p. The first penalised parameters have penalties. load stops early
+// if end has ended.
 func (g *logisticLarge) load(end *stop.Stop, p *logisticProblem, penalised int) {
 	if !g.on {
 		return
@@ -60,8 +60,8 @@ func (g *logisticLarge) load(end *stop.Stop, p *logisticProblem, penalised int) 
 	dense.GrowAll(p.m, &g.squares, &g.along)
 }
 
-// choose selects the way of a fit of p: conjugate gradients without a factor, or the Hessian's
-// entries if the penalty is too small for solves by rows.
+// choose selects how a fit of p solves its systems. With a sparse X, conjugate gradients may need
+// no factor. If the penalty is too small for solves by rows, the fit uses the Hessian's entries.
 func (g *logisticLarge) choose(p *logisticProblem) error {
 	most := p.c * p.most / 4
 	if p.stored != nil {
@@ -74,7 +74,7 @@ func (g *logisticLarge) choose(p *logisticProblem) error {
 	return nil
 }
 
-// weigh makes the Hessian of p the system. w holds π(1−π) of each row.
+// weigh sets the system to the Hessian of p. w holds π(1−π) of each row.
 func (g *logisticLarge) weigh(p *logisticProblem, w []float64) {
 	for i, v := range w {
 		g.sys.Weights[i] = p.c * dense.CountAt(p.counts, i) * v
@@ -82,8 +82,9 @@ func (g *logisticLarge) weigh(p *logisticProblem, w []float64) {
 	g.solver.Moved()
 }
 
-// determined is logisticNewton's determined at theta, for systems by products. s holds 1−π. Unless
-// its errors are final, the Hessian's entries decide.
+// determined is logisticNewton.determined at theta, for systems that are solved by products. s
+// holds 1−π of each row. If it returns an error but the Hessian's entries are available, they
+// decide.
 func (g *logisticLarge) determined(p *logisticProblem, s, theta []float64) error {
 	g.solver.Condition(&g.sys, &g.condition)
 	if dense.Unsolvable(g.condition.Cond) {
@@ -145,7 +146,7 @@ func (g *logisticLarge) measureRows() {
 	}
 }
 
-// moved estimates how far the rounding of the gradient moves the margin of row i.
+// moved estimates the change of row i's margin that the rounding errors of the gradient cause.
 func (g *logisticLarge) moved(i int) (sum float64) {
 	moves := make([]float64, g.sys.K)
 	if !g.solver.Exact(&g.sys, moves, g.sys.Row(g.row, i)) {
@@ -154,7 +155,8 @@ func (g *logisticLarge) moved(i int) (sum float64) {
 	return dense.AbsDot(moves, g.terms)
 }
 
-// storedSystemEntries counts the entries of the system and the solvers of a sparse X.
+// storedSystemEntries returns the number of entries of the system and of the solvers, for a sparse
+// X.
 func storedSystemEntries(m, k, stored float64) float64 {
 	system, solver := 2*k+m, 10*k+2*m
 	if !ways.Gradients(int(k), 0) {

@@ -13,8 +13,8 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// logisticNewton solves a logistic problem by Newton's method. Its point is the one evaluated last.
-// After a fit it is the point factored last.
+// logisticNewton solves a logistic problem by Newton's method. logisticPoint is the point evaluated
+// last. After a fit it is the point factored last.
 type logisticNewton struct {
 	logisticProblem
 	logisticPoint
@@ -33,8 +33,8 @@ type logisticNewton struct {
 	large     logisticLarge
 }
 
-// resize gives the solver m rows and d parameters, for a sparse or a dense X. It forgets the warm
-// start if the number of parameters changes.
+// resize gives the solver m rows and d parameters. stored is true if X is sparse. If the number of
+// parameters changes, resize forgets the warm start.
 func (l *logisticNewton) resize(m, d int, stored bool) {
 	l.warm = l.warm && d == l.d
 	l.logisticProblem.resize(m, d, stored)
@@ -44,7 +44,8 @@ func (l *logisticNewton) resize(m, d int, stored bool) {
 	l.resizeHessian(!l.large.on)
 }
 
-// resizeHessian makes room for the point, and for the Hessian's entries if they are wanted.
+// resizeHessian makes room for the point. If wanted is set, it also makes room for the entries of
+// the Hessian.
 func (l *logisticNewton) resizeHessian(wanted bool) {
 	l.logisticPoint.resize(&l.logisticProblem, wanted)
 	if wanted {
@@ -68,9 +69,9 @@ func (l *logisticNewton) takeEntries() error {
 	return nil
 }
 
-// solve moves theta to the solution in at most limit steps, from its present value if warm. If that
-// fails, for example because every π is 0 or 1 and the Hessian is singular, it begins again at θ =
-// 0, where the Hessian is as well conditioned as the data.
+// solve moves theta to the solution in at most limit steps. If warm is set, it begins at the
+// present theta. This may fail, for example because every π is 0 or 1 and the Hessian is singular.
+// solve then begins again at θ = 0, because the Hessian is as well conditioned there as the data.
 func (l *logisticNewton) solve(limit int) error {
 	if err := l.large.choose(&l.logisticProblem); err != nil {
 		return err
@@ -100,9 +101,9 @@ func (l *logisticNewton) solve(limit int) error {
 	return err
 }
 
-// logisticLooseStep is the part of a Newton step that conjugate gradients may leave out far from
-// the solution. Nearer to it they may leave out a part as large as the step before, or as its
-// square, so that convergence is quadratic.
+// logisticLooseStep is the relative error that conjugate gradients may leave in a Newton step far
+// from the solution. Near the solution, the error may be as large as the length of the previous
+// step, or as the square of that length, so that convergence is quadratic.
 const logisticLooseStep = .1
 
 // minimiseLarge is minimise by products with the rows.
@@ -217,8 +218,8 @@ func (l *logisticNewton) errSteps(limit int) error {
 	return check.ArgErrorf("Logistic.MaxIter", qpdiff.ErrIterationLimit, "raise it, or scale the features", "allows %d Newton steps, which are not enough", limit)
 }
 
-// lineSearch evaluates at cand = θ + t·step for the t that descent returns. The length of the full
-// step is r.
+// lineSearch sets cand to θ + t·step, for the t that descent returns, and evaluates the objective
+// there. r is the length of step.
 func (l *logisticNewton) lineSearch(r float64) {
 	if r <= dense.LogisticSeries {
 		for j, v := range l.theta {
@@ -236,8 +237,8 @@ func (l *logisticNewton) lineSearch(r float64) {
 	})
 }
 
-// stepLength returns the length of step. For small problems it returns an upper bound that needs no
-// pass over the data, if that bound allows a series.
+// stepLength returns the length of step. For small problems it returns an upper bound instead,
+// which needs no pass over the data, if this bound allows a series.
 func (l *logisticNewton) stepLength() float64 {
 	if l.k == logisticSmall && l.iter < logisticBoundSteps {
 		r := 0.0
@@ -266,8 +267,8 @@ func (l *logisticNewton) evaluate(theta []float64) {
 	l.hessian(l.end, &l.logisticPoint)
 }
 
-// evaluateNear is evaluate from the s and w of theta − step. The length of step is at most r ≤
-// dense.LogisticSeries.
+// evaluateNear is evaluate, computed from s0 and w0, which are s and w at theta − step. The length
+// of step is at most r, and r is at most dense.LogisticSeries.
 func (l *logisticNewton) evaluateNear(s0, w0, theta []float64, r float64) {
 	l.product(l.dm, l.step)
 	dense.LogisticNear(l.s, l.w, s0, w0, l.dm, r)
@@ -275,9 +276,9 @@ func (l *logisticNewton) evaluateNear(s0, w0, theta []float64, r float64) {
 	l.hessian(l.end, &l.logisticPoint)
 }
 
-// newtonStep factors h in place and sets step = −h⁻¹g. If h is singular to working precision, it
-// adds a part of h's diagonal just above the rounding of the pivots. At later points, where rows
-// become certain, h may be regular.
+// newtonStep factors h in place and sets step = −h⁻¹g. If h is singular to working precision,
+// newtonStep first increases h's diagonal by a part just above the rounding of the pivots. At later
+// points h may be regular, because more rows are predicted with certainty.
 func (l *logisticNewton) newtonStep() (damped bool, err error) {
 	copy(l.hess, l.h)
 	if !l.factor(l.end) {
@@ -300,9 +301,9 @@ func (l *logisticNewton) newtonStep() (damped bool, err error) {
 	return damped, nil
 }
 
-// determined returns an error if the factor is useless because rounding hides θ and its
-// derivatives, or if the rounding of the gradient may move a margin by more than decisionTol. It
-// tries bounds first, because they almost always decide and cost little.
+// determined returns an error if rounding makes the factor useless, so that θ and its derivatives
+// are unknown. It also returns an error if the rounding of the gradient may move a margin by more
+// than decisionTol. It tries bounds first, because they cost little and almost always decide.
 func (l *logisticNewton) determined() error {
 	k := l.k
 	pivots, margin, noise := 1.0, 0.0, 0.0 // squared norms in variables that give h a unit diagonal
@@ -340,8 +341,8 @@ func (l *logisticNewton) determined() error {
 	return nil
 }
 
-// gradientIsRoundoff reports whether all entries of the gradient are within the rounding of their
-// sums.
+// gradientIsRoundoff reports whether every entry of the gradient is within the rounding error of
+// its sum.
 func (l *logisticNewton) gradientIsRoundoff() bool {
 	l.sizes(l.cand)
 	for j, g := range l.g {

@@ -15,8 +15,8 @@ import (
 // A penalisedModel is a learner whose fit solves a penalisedQuadratic.
 type penalisedModel interface {
 	quadratic() *penalisedQuadratic
-	// dataVJP adds products with u, on the coordinates act, to g.X and g.Y: the derivatives of c −
-	// Gθ in the data at fixed θ. It reports an overflow of these or of g.Hyper.
+	// dataVJP adds uᵀ·∂(c − Gθ)/∂X to g.X, and the same product for y to g.Y, at fixed θ. u has an
+	// entry for each coordinate in act. dataVJP returns an error if g.X, g.Y or g.Hyper overflows.
 	dataVJP(d *penalisedDerivative, g *learn.Grad, act []int, u []float64) error
 	// dataJVP adds to b the derivative of c − Gθ at fixed θ along t.X and t.Y.
 	dataJVP(d *penalisedDerivative, b []float64, t *learn.Grad)
@@ -51,8 +51,8 @@ func (d *penalisedDerivative) named(q *piecewiseQP, act []int) []int {
 	return d.act
 }
 
-// shareOut returns features and a vector on them. w is the part of that vector on the coordinates;
-// equal features share an entry.
+// shareOut divides the entries of w, a vector on features, among equal features. It returns the
+// features with entries that are not zero, and these entries.
 func (d *penalisedDerivative) shareOut(c *equal.Columns, features []int, w []float64) ([]int, []float64) {
 	d.all = dense.Zeros(d.all, len(c.First))
 	dense.Scatter(d.all, w, features)
@@ -67,8 +67,8 @@ func (d *penalisedDerivative) shareOut(c *equal.Columns, features []int, w []flo
 	return at, shares
 }
 
-// withoutRows is adjoint with an error if the rows are wanted, because equal features have no
-// derivative in them.
+// withoutRows is adjoint for problems with equal features. If g asks for the derivative in the
+// rows, withoutRows returns an error, because θ has none.
 func (d *penalisedDerivative) withoutRows(m penalisedModel, g *learn.Grad, dtheta []float64) error {
 	rest := *g
 	rest.X, rest.Stored = nil, nil
@@ -123,8 +123,9 @@ func (d *penalisedDerivative) adjoint(m penalisedModel, generalised bool, g *lea
 	return d.products(m, g, q, u, refused)
 }
 
-// products is adjoint that also returns the solution u of the active system of q. It handles kinks,
-// or refuses them.
+// products adds the products of adjoint to g, from the solution u of the active system of q. If
+// refused is set and some coordinates have a kink, it returns an error; otherwise it sets
+// g.Generalised for them.
 func (d *penalisedDerivative) products(m penalisedModel, g *learn.Grad, q *piecewiseQP, u []float64, refused bool) error {
 	e := m.quadratic()
 	if h := g.Hyper; h != nil {
@@ -154,8 +155,8 @@ func (d *penalisedDerivative) products(m penalisedModel, g *learn.Grad, q *piece
 	return nil
 }
 
-// addHyper adds products with u to l1 and l2 of each group: the derivatives of Gθ − c at fixed θ,
-// on the active set of q.
+// addHyper adds the products of u with the derivatives of the optimality conditions in λ1 and λ2 to
+// l1 and l2, for each group. θ is fixed. u has an entry for each coordinate in the active set of q.
 func (e *penalisedQuadratic) addHyper(l1, l2 []float64, q *piecewiseQP, u []float64) {
 	x, of := e.qp.x, e.groups.of
 	act := q.act
@@ -195,7 +196,8 @@ func (e *penalisedQuadratic) addHyper(l1, l2 []float64, q *piecewiseQP, u []floa
 	l1[k], l2[k] = sum1, sum2
 }
 
-// copies returns the number of equal features that share the value of coordinate j.
+// copies returns the number of features that share the value of coordinate j because they are
+// equal.
 func (e *penalisedQuadratic) copies(j int) float64 {
 	if e.equal == nil || e.equal.Held(e.qp.feature(j)) {
 		return 1
@@ -208,7 +210,7 @@ func (e *penalisedQuadratic) sharing() bool {
 	return slices.ContainsFunc(e.qp.act, func(j int) bool { return e.copies(j) > 1 })
 }
 
-// parted is the error of a derivative in rows in which features are equal.
+// parted returns the error for a derivative with respect to rows in which some features are equal.
 func (e *penalisedQuadratic) parted(g *learn.Grad) error {
 	weak := []int{}
 	for k, j := range e.equal.First {
@@ -326,8 +328,8 @@ func (d *penalisedDerivative) along(m penalisedModel, dtheta []float64, t *learn
 	return learner.CheckTangentOut(dtheta)
 }
 
-// raise gives the coordinates of e with a kink in λ1 at 0 the kink that the tangent hyper raises
-// there.
+// raise handles the coordinates of e that are at their kink with λ1 = 0. It gives each of them a
+// kink in q with the tangent of its λ1 as strength.
 func (q *piecewiseQP) raise(e *penalisedQuadratic, hyper []float64) error {
 	for _, j := range e.weakFree {
 		d1 := hyper[e.groups.at(j)]

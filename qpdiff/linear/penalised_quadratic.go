@@ -12,13 +12,14 @@ import (
 	"cvgm/qpdiff/internal/learner"
 )
 
-// penalisedQuadratic is a quadratic problem with ℓ₁ and squared ℓ₂ penalties. Its solution is a
-// learner's fit:
+// penalisedQuadratic is a quadratic problem with ℓ₁ and squared ℓ₂ penalties, whose solution x is
+// the θ of a learner's fit:
 //
 //	½ xᵀGx − cᵀx + Σ_j λ1_j·|x_j| + ½ Σ_j λ2_j·x_j²
 //
 // For an elastic net it is the learner's own problem. For a penalised logistic regression it is the
-// second-order model of the loss at the solution. In both, G and c are sums over rows of data.
+// second-order model of the loss at the solution. In both cases G and c are sums over the rows of
+// the data.
 type penalisedQuadratic struct {
 	state    learner.State
 	params   int       // entries of θ, of which the features of qp are the coordinates
@@ -110,10 +111,11 @@ func (e *penalisedQuadratic) suspectWeak() (any bool, err error) {
 	return e.listWeak(e.rmsY*in+e.norm, q.cond()), nil
 }
 
-// settleWeak ends the search that listWeak began. Its inputs are terms and the rows of G of the
-// listed coordinates, with entries at the listed and active coordinates. If some listed coordinates
-// stay at zero, the solution is unique only if the features at a kink and the features of the
-// support are linearly independent.
+// settleWeak ends the search for weakly active coordinates that listWeak began. It reads terms, and
+// the rows of G for the listed coordinates, which need entries only at the listed and active
+// coordinates. If some listed coordinates are at zero, settleWeak returns an error unless the
+// features at a kink and the features of the support are linearly independent. Otherwise the
+// solution would not be unique.
 func (e *penalisedQuadratic) settleWeak() error {
 	if !e.retest() {
 		return nil
@@ -128,9 +130,9 @@ func (e *penalisedQuadratic) settleWeak() error {
 	return nil
 }
 
-// listWeak lists the weakly active coordinates and reports whether there are any. It takes the
-// sizes of the solution and of the active system's right-hand side, and the system's condition
-// cond.
+// listWeak lists the weakly active coordinates and reports whether there are any. size combines the
+// sizes of the solution and of the active system's right-hand side. cond is the condition of that
+// system.
 func (e *penalisedQuadratic) listWeak(size, cond float64) bool {
 	e.weak, e.weakFree = e.weak[:0], e.weakFree[:0]
 	negligible := dense.LargestNegligible(size, cond)
@@ -138,7 +140,8 @@ func (e *penalisedQuadratic) listWeak(size, cond float64) bool {
 	act := q.act
 	squares := q.z[:len(act)] // see suspectWeak
 	next := 0
-	// A square above sure needs no root. The factor covers the rounding of both.
+	// If a square exceeds sure, its root need not be computed. The factor 2 allows for the rounding
+	// of the square and of negligible².
 	sure := max(2*negligible*negligible, leastSquare)
 	if len(act) == e.n {
 		near := 0
@@ -172,15 +175,16 @@ func (e *penalisedQuadratic) listWeak(size, cond float64) bool {
 // leastSquare is the square below which underflow may hide a modulus.
 const leastSquare = 1e-300
 
-// probe makes room for solves of the active system beside the problem's own: v for right-hand
-// sides, w for solutions. Most fits need none.
+// probe makes room for additional solves of the active system: v for right-hand sides and w for
+// solutions. Most fits need no such solve.
 func (e *penalisedQuadratic) probe() {
 	e.v, e.w = dense.Grow(e.v, e.n), dense.Grow(e.w, e.qp.room())
 }
 
-// retest removes coordinates from the list if their own error does not hide their side of the kink.
-// It takes one solve for each, while listWeak bounds all errors by the condition of the system.
-// retest reports whether any remaining coordinate is at zero.
+// retest computes the error of each listed coordinate, and removes the coordinate from the list if
+// its side of the kink is certain despite this error. It needs one solve for each coordinate;
+// listWeak only bounds all errors by the condition of the system. retest reports whether any
+// remaining coordinate is at zero.
 func (e *penalisedQuadratic) retest() (atZero bool) {
 	q := &e.qp
 	e.probe()
@@ -233,8 +237,8 @@ func (e *penalisedQuadratic) sign(j int) float64 {
 	return dense.Sign(e.qp.grad[j])
 }
 
-// kinkedAtZero reports whether a coordinate of a group, or any if group is below 0, has a kink in
-// λ1 at 0. The coordinate of a zero feature has none, because it stays at 0.
+// kinkedAtZero reports whether some coordinate of the group has a kink in λ1 at λ1 = 0. A negative
+// group selects all groups. A feature of zeros has no kink, because its coordinate stays at 0.
 func (e *penalisedQuadratic) kinkedAtZero(group int) bool {
 	return len(e.weakFree) > 0 && slices.ContainsFunc(e.weakFree, func(j int) bool {
 		return (group < 0 || e.groups.at(j) == group) && e.qp.diag[j] != 0
@@ -244,8 +248,8 @@ func (e *penalisedQuadratic) kinkedAtZero(group int) bool {
 // quadratic returns e.
 func (e *penalisedQuadratic) quadratic() *penalisedQuadratic { return e }
 
-// restrict returns the quadratic of e without kinks, on the coordinates for which keep is true. It
-// is stored in part, which is allocated at the first call, because few problems need it.
+// restrict returns the quadratic function of e on the coordinates for which keep is true, without
+// kinks. It stores the result in part. The first call allocates it, because few problems need it.
 func restrict(part **piecewiseQP, e *penalisedQuadratic, keep func(j int, active, weak bool) bool) *piecewiseQP {
 	if *part == nil {
 		*part = new(piecewiseQP)

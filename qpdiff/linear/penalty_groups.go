@@ -8,8 +8,8 @@ import (
 	"cvgm/qpdiff/internal/dense"
 )
 
-// PerFeature returns 0, 1, …, n−1. As Groups, it gives each of n features its own pair of
-// penalties.
+// PerFeature returns 0, 1, …, n−1. Used as Groups, this slice gives each of n features its own pair
+// of penalties.
 func PerFeature(n int) []int {
 	groups := make([]int, n)
 	for j := range groups {
@@ -18,8 +18,8 @@ func PerFeature(n int) []int {
 	return groups
 }
 
-// groupCount returns the number of groups, one if groups is empty. It is at least 1 and at most the
-// number of features, even if a number belongs to no group.
+// groupCount returns the number of groups, or 1 if groups is empty. The result is between 1 and the
+// number of features, even if groups has invalid numbers.
 func groupCount(groups []int) int {
 	if len(groups) == 0 {
 		return 1
@@ -28,15 +28,15 @@ func groupCount(groups []int) int {
 }
 
 // penaltyGroups lists the groups of features of one fit. The features of a group share λ1 and λ2.
-// The hyperparameters are λ1 of each group, followed by λ2 of each.
+// The hyperparameters are the λ1 of all groups, followed by the λ2 of all groups.
 type penaltyGroups struct {
 	of    []int // the group of each feature, empty for one group
 	count int
 	seen  []bool // work of set
 }
 
-// set stores the groups of the n features. It reports a number that belongs to no group, or a group
-// without features.
+// set stores the groups of the n features. It returns an error if a number is not that of a group,
+// or if a group has no features.
 func (p *penaltyGroups) set(groups []int, n int) error {
 	p.of, p.count = p.of[:0], 1
 	if len(groups) == 0 {

@@ -16,9 +16,9 @@ import (
 //	minimise over θ, b   1/N·Σᵢ log(1 + exp(−yᵢ(θᵀxᵢ + b))) + Σ_j λ1_j·|θ_j| + ½·Σ_j λ2_j·θ_j²
 //
 // Each row is weighted as [learn.Data] states. The intercept b is unpenalised, and 0 unless
-// Intercept is set. The hyperparameters are the same as for ElasticNet, with the same Groups.
-// Labels are real numbers, so the solution is differentiable in y, too. The label 0 is refused, as
-// by [Logistic].
+// Intercept is set. The hyperparameters are the same as for ElasticNet, with the same Groups. The
+// formulas hold for any real labels, so the solution is differentiable in y, too. The label 0 is
+// refused, as by [Logistic].
 //
 // # Derivatives
 //
@@ -29,33 +29,33 @@ import (
 //
 // The derivatives follow from the implicit function theorem at that system, whose matrix is H = Σᵢ
 // wᵢyᵢ²xᵢxᵢᵀ/N + diag λ2. They exist under strict complementarity: θ_j ≠ 0 or |Σᵢ sᵢyᵢxᵢⱼ|/N < λ1_j
-// for each j. ElasticNet documents weakly active coordinates, the derivative at λ1_j = 0, and
+// for each j. See ElasticNet for weakly active coordinates, the derivative at λ1_j = 0, and
 // features of zeros.
 //
 // # Method
 //
-// The solver is proximal Newton (Lee, Sun and Saunders 2014). Each step minimises the second-order
-// model of the loss plus the penalties exactly, by the active-set method of ElasticNet. It moves
-// the coordinates that are not zero, or that their kink does not hold at zero. A line search on
-// slopes alone ends when the step certainly descends, as in Logistic. The last step is shorter than
-// 1e-8 in the margins; the optimality conditions then hold to the rounding of their terms. Fit
-// begins at the last solution.
+// The solver is proximal Newton (Lee, Sun and Saunders 2014). Each step minimises the sum of the
+// penalties and the second-order model of the loss exactly, by the active-set method of ElasticNet.
+// The step changes the coordinates that are not zero, and those that their kinks do not hold at
+// zero. As in Logistic, a line search on slopes alone ends when the step certainly lowers the
+// objective. The last step changes no margin by more than 1e-8; the optimality conditions then hold
+// to the rounding of their terms. Fit begins at the last solution.
 //
-// A step costs N·s² operations for s such coordinates, and N·n for n features. With more than 200
-// features, the number of coordinates that may leave zero in one step is at most the number that
-// are not zero, or 32.
+// A step costs N·s² operations for the s coordinates that it changes, and N·n for all n features.
+// With more than 200 features, the number of coordinates that may leave zero in one step is
+// limited. The limit is the number of coordinates that are not zero, or 32 if that is larger.
 //
-// A sparse X is read by its stored entries. Conjugate gradients solve the systems of the steps if
-// there are more than 1000 such coordinates, or more than 200 whose λ2 is at least 1e-5 of their
-// entry of the Hessian. Each product then costs as many operations as these coordinates store
-// entries. If they do not reach 1e-12 of the size of a system's terms, the error matches
-// ErrIllPosed.
+// A sparse X is read by its stored entries. Conjugate gradients solve the systems of the steps if a
+// step changes more than 1000 coordinates, or more than 200 whose λ2 is at least 1e-5 of their
+// diagonal entry of the Hessian. Each product then costs one operation for each stored entry of
+// these coordinates. If the residual does not fall to 1e-12 of the size of a system's terms, the
+// error matches ErrIllPosed.
 //
 // The zero value is ready for Load and has no intercept. Fits after the first allocate
 // nothing.
 type SparseLogistic struct {
-	// Intercept adds an unpenalised constant to the decision function, which is the last entry of
-	// θ. Dims and Load read it.
+	// Intercept adds an unpenalised constant to the decision function. This constant is the last
+	// entry of θ. Dims and Load read this field.
 	Intercept bool
 
 	// Groups holds the number of each feature's group, from 0 to G−1. Each group has a pair of
@@ -72,8 +72,8 @@ type SparseLogistic struct {
 	sparseLogisticFit
 }
 
-// Dims returns n parameters, n+1 with an intercept, and 2 hyperparameters (λ1, λ2) for
-// each group.
+// Dims returns the number of parameters, n or n+1 with an intercept, and the number of
+// hyperparameters, 2 for each group.
 func (l *SparseLogistic) Dims(n int) (theta, hyper int) {
 	if l.Intercept {
 		return n + 1, 2 * groupCount(l.Groups)
@@ -85,10 +85,10 @@ func (l *SparseLogistic) Dims(n int) (theta, hyper int) {
 func (l *SparseLogistic) SetGeneralised(on bool) { l.Generalised = on }
 
 // Load makes d the data of the following fits. It keeps a reference to d, and must be called again
-// after an entry of d changed. Its errors are ArgErrors: from [learn.Data.Check]; ErrDomain for a
-// label 0, as in classes 0 and 1; ErrNotFinite if the sum of squares of a feature overflows. If
-// Intercept is set and all labels that count have one sign, the problem has no solution and the
-// error matches ErrIllPosed. After an error the learner has no data.
+// after an entry of d changed. Its errors are ArgErrors: the errors of [learn.Data.Check];
+// ErrDomain for a label 0, as in data with the classes 0 and 1; ErrNotFinite if the sum of squares
+// of a feature overflows. If Intercept is set and all labels that count have one sign, the problem
+// has no solution and the error matches ErrIllPosed. After an error the learner has no data.
 func (l *SparseLogistic) Load(d learn.Data) (err error) {
 	defer learner.End(l, &err)
 	l.state.Unload()
@@ -116,8 +116,8 @@ func (l *SparseLogistic) Load(d learn.Data) (err error) {
 	return nil
 }
 
-// Bytes implements [learn.SizedLearner]. It counts the allocations of shape and of the derivatives,
-// and a first working set if there are many features.
+// Bytes implements [learn.SizedLearner]. It counts the memory that shape and the derivatives
+// allocate. If there are many features, it also counts a first working set.
 func (l *SparseLogistic) Bytes(s learn.Size) int64 {
 	m, n, _ := learner.Sizes(s)
 	set := n
@@ -145,15 +145,15 @@ func (l *SparseLogistic) Reset() {
 	l.warm = false
 }
 
-// Fit solves the problem at hyper and writes θ, with exact zeros outside the support and the
-// intercept last. After an error the learner has no fit, and θ is unchanged. An error is an
-// ArgError of kind ErrShape, ErrNotFinite or ErrDomain for hyper and Groups, or matches
+// Fit solves the problem at hyper and writes θ. The entries outside the support are exactly 0, and
+// the intercept is the last entry. After an error the learner has no fit, and θ is unchanged. An
+// error is an ArgError of kind ErrShape, ErrNotFinite or ErrDomain for hyper and Groups, or matches
 // ErrNotFitted without data, or ErrIterationLimit after 200 steps.
 //
 // It matches ErrIllPosed in three cases. The problem has no solution, because features without
-// penalties separate the classes. Rounding of the data's terms hides the solution. Or θ is not
-// unique to working precision: that happens without λ2 if features of the support, or features
-// about to enter it, are linearly dependent.
+// penalties separate the classes. The rounding errors of the data's terms hide the solution. Or θ
+// is not unique to working precision: this can happen only without λ2, if features of the support,
+// or features about to enter it, are linearly dependent.
 func (l *SparseLogistic) Fit(theta, hyper []float64) (err error) {
 	defer learner.End(l, &err)
 	l.state.Stop.Look()
@@ -180,16 +180,16 @@ func (l *SparseLogistic) Residual() (float64, error) {
 // Views implements [learn.ViewLearner].
 func (l *SparseLogistic) Views(s learn.Size) bool { return s.Sparse }
 
-// VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not
-// nil. With u = H⁻¹·dtheta on the support S with the intercept, and zero elsewhere:
+// VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not nil. u is H⁻¹·dtheta on
+// the support S and the intercept, and zero elsewhere:
 //
 //	λ1_j: −sign(θ_j)·u_j    λ2_j: −θ_j·u_j
 //	xᵢ: yᵢ(sᵢ·u − wᵢyᵢ(uᵀxᵢ)·θ)/N    yᵢ: (sᵢ·uᵀxᵢ − wᵢyᵢ(uᵀxᵢ)(θᵀxᵢ + b))/N
 //
-// uᵀxᵢ includes the intercept's entry of u. The λ1 and λ2 of a group get the sum over its features
-// j.
+// uᵀxᵢ includes the intercept's entry of u. With Groups, the derivative in the λ1 or λ2 of a group
+// is the sum over its features j.
 //
-// Errors: as of [ElasticNet.VJP].
+// The errors are those of [ElasticNet.VJP].
 func (l *SparseLogistic) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {
 	defer learner.Name(l, &err)
 	return qpdiff.Scratch[penalisedDerivative](w).adjoint(&l.sparseLogisticFit, l.Generalised, g, dtheta)

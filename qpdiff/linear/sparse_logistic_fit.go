@@ -15,16 +15,16 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// sparseRoundoff is the rounding of a slope relative to the size of its terms, without the rounding
-// of a sum over many rows.
+// sparseRoundoff is the rounding error of a slope, relative to the size of its terms. It does not
+// include the rounding of a sum over many rows.
 const sparseRoundoff = 64 * dense.Eps
 
 // errSparseBlurred is the error of a fit whose solution rounding hides.
 var errSparseBlurred = check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "raise λ2, or scale or centre the features", "leaves the solution open: it is not unique within the rounding of the terms of the data")
 
-// sparseLogisticFit is a solved sparse logistic regression with its data; its derivatives read it.
-// Its penalisedQuadratic is the second-order model of the loss on a working set of coordinates: the
-// ones that are not zero, and the ones about to leave zero. After a fit it is the model at θ.
+// sparseLogisticFit is a solved sparse logistic regression with its data. Derivatives read it. Its
+// penalisedQuadratic is the second-order model of the loss on a working set of coordinates: those
+// that are not zero, and those about to leave zero. After a fit this is the model at θ.
 type sparseLogisticFit struct {
 	penalisedQuadratic
 	logisticProblem
@@ -97,7 +97,8 @@ func (l *sparseLogisticFit) shape(data learn.Data, intercept bool) {
 // column returns the entries zᵢⱼ of all rows i.
 func (l *sparseLogisticFit) column(j int) []float64 { return l.z[j*l.m : (j+1)*l.m] }
 
-// bounds sets inv and limit. It reports a feature whose part of the Hessian overflows.
+// bounds sets inv and limit. It returns an error if the entry of a feature in the Hessian
+// overflows.
 func (l *sparseLogisticFit) bounds() error {
 	l.inv = 1 / l.total
 	// Derivatives take cs and ch, in which 1/N is.
@@ -172,8 +173,9 @@ func (l *sparseLogisticFit) evaluate() {
 	floats.Scale(-1, l.g)
 }
 
-// sparseEntries counts the entries for m rows and d coordinates, with a working set and its Gram
-// matrix, but without its active systems.
+// sparseEntries returns the number of entries for m rows and d coordinates, including a working set
+// of set coordinates. If gram is set, it includes the set's Gram matrix. It does not include the
+// set's active systems.
 func sparseEntries(m, d, set float64, gram bool) float64 {
 	const all, coordinates, rows = 20, 34, 11 // vectors of all coordinates, with views; of the set; of the rows
 	const structures = 128                    // of a quadratic problem, in addition to an elastic net's
@@ -198,8 +200,8 @@ func storedEntries(m, d, set, stored float64) float64 {
 	return entries
 }
 
-// makeRoom returns an error for a set for which the data allow too few bytes, and sets the bound of
-// its active systems.
+// makeRoom returns an error if a set of this number of coordinates needs more than Data.MaxBytes,
+// and otherwise sets the bound of its active systems.
 func (l *sparseLogisticFit) makeRoom(set int) error {
 	most := l.state.Data.MaxBytes
 	held := sparseEntries(float64(l.m), float64(l.d), float64(set), !l.bounded || set <= gramPerRow*l.m) + float64(len(l.counts))
@@ -210,8 +212,8 @@ func (l *sparseLogisticFit) makeRoom(set int) error {
 	return learner.Exceeds(learner.Entries(held), most, learn.Size{Rows: l.m, Features: set})
 }
 
-// model makes the quadratic problem the second-order model of the loss at theta, with the
-// penalties, on the coordinates set, which ascend. Its x is theta.
+// model sets the quadratic problem to the second-order model of the loss at theta, plus the
+// penalties, on the coordinates in set, which ascend. It sets the problem's x to theta.
 func (l *sparseLogisticFit) model(set []int) error {
 	if err := l.makeRoom(len(set)); err != nil {
 		return err
@@ -292,8 +294,8 @@ func (l *sparseLogisticFit) storedModel(set []int) {
 	}
 }
 
-// curve returns sum plus entry i of Gv. v is a vector on the set, and fit its combination of
-// columns.
+// curve returns sum plus entry i of Gv. v is a vector on the set, and fit is the combination of the
+// set's columns with the coefficients v.
 func (l *sparseLogisticFit) curve(sum float64, i int, v, fit []float64) float64 {
 	if l.qp.g == nil {
 		return sum + l.qp.dot(i, fit, l.along)
@@ -323,8 +325,8 @@ func (l *sparseLogisticFit) combine(fit, v []float64) {
 	sum.End()
 }
 
-// measure sets sums, terms and root at theta. The terms include the gradient's own, and the
-// margins' times their effect on the gradient.
+// measure sets sums, terms and root at theta. terms bounds the sizes of the gradient's own terms,
+// and of the margins' terms multiplied by the effect of the margins on the gradient.
 func (l *sparseLogisticFit) measure() {
 	if l.stored != nil {
 		l.storedMeasure()
@@ -366,7 +368,7 @@ func (l *sparseLogisticFit) storedMeasure() {
 }
 
 // slope returns the slope of the objective in coordinate j at theta, on θ_j's side of the kink. At
-// the kink it returns the part of the slope that exceeds the kink's strength.
+// the kink it returns the part of the slope in excess of the kink's strength.
 func (l *sparseLogisticFit) slope(j int) float64 {
 	t, g := l.theta[j], l.g[j]
 	if t == 0 {
@@ -375,8 +377,8 @@ func (l *sparseLogisticFit) slope(j int) float64 {
 	return g + l.all.l2[j]*t + l.all.l1[j]*dense.Sign(t)
 }
 
-// optimal reports whether theta meets the optimality conditions to the rounding of their
-// terms. It needs terms.
+// optimal reports whether theta meets the optimality conditions to the rounding of their terms. The
+// field terms must be up to date.
 func (l *sparseLogisticFit) optimal() bool {
 	tol := sparseRoundoff + dense.Eps*math.Sqrt(float64(l.m))
 	for j, t := range l.theta {
@@ -388,8 +390,8 @@ func (l *sparseLogisticFit) optimal() bool {
 	return true
 }
 
-// settle makes the quadratic problem the model at theta, with the factor of its active system,
-// and finds the weakly active coordinates.
+// settle sets the quadratic problem to the model at theta, factorises its active system, and finds
+// the weakly active coordinates.
 func (l *sparseLogisticFit) settle() error {
 	q, all := &l.qp, &l.all
 	l.free = l.free[:0]
@@ -401,8 +403,8 @@ func (l *sparseLogisticFit) settle() error {
 	if err := l.activate(); err != nil {
 		return err
 	}
-	// If the rounding of the margins moves the terms of a slope by more than their own size, any θ
-	// is optimal.
+	// If the rounding of the margins could change a slope by as much as the size of its terms, any
+	// θ would be optimal.
 	for _, j := range l.free {
 		if size := all.sums[j] + all.l1[j] + all.l2[j]*math.Abs(l.theta[j]); !(dense.Eps*(all.terms[j]-all.sums[j]) <= learner.DecisionTol*size) {
 			return errSparseBlurred
@@ -452,9 +454,9 @@ func (l *sparseLogisticFit) activate() error {
 	return nil
 }
 
-// addUndecided sets free to the set and the coordinates outside it that may be weakly active. It
-// uses listWeak's test with the condition cond of the active system. It reports whether there are
-// any.
+// addUndecided sets free to the set, followed by the coordinates outside the set that may be weakly
+// active. It uses the test of listWeak, with the condition cond of the active system. It reports
+// whether there are such coordinates.
 func (l *sparseLogisticFit) addUndecided(cond float64) bool {
 	l.free = l.free[:l.n]
 	next, size := 0, l.rmsY+l.norm

@@ -17,20 +17,20 @@ const (
 	// sparseMaxIter limits the Newton steps of one fit. A fit of separable data at small penalties
 	// takes several dozen.
 	sparseMaxIter = 200
-	// sparseNear is the length of a step. After a shorter step, the next one may be the last.
+	// sparseNear is the length of a step below which the next step may be the last.
 	sparseNear = 1e-4
-	// sparseStuck limits successive steps that are short enough to be the last but leave the
-	// optimality conditions unmet. A coordinate that enters can cause one such step. More of them
-	// show that rounding of the model hides the unmet condition.
+	// sparseStuck limits the number of successive steps that are short enough to be the last but do
+	// not meet the optimality conditions. A coordinate that enters can cause one such step. If
+	// there are more, the rounding of the model hides the condition that is not met.
 	sparseStuck = 5
-	// sparseDamping times eps for each coordinate is a part of the diagonal. Adding it makes a
-	// singular model regular to working precision: see unsolvable.
+	// sparseDamping·eps·(number of coordinates) is the part of its diagonal that is added to a
+	// singular model. It makes the model regular to working precision: see dense.Unsolvable.
 	sparseDamping = 4 * dense.ComplementarityTol
-	// sparseSingular limits successive steps with a singular model. If the model can become
-	// regular, it does so at margins of some dozens.
+	// sparseSingular limits the number of successive steps with a singular model. A model that
+	// becomes regular at all does so when the margins reach a few dozen.
 	sparseSingular = 50
-	// sparseDiverged is the length of a step that does not converge. A row counts as moved by the
-	// step if it moves by more than the part sparseFlat of that length: see diverges.
+	// A step longer than sparseDiverged counts as not converging. A step counts as moving a row if
+	// it changes the row's margin by more than sparseFlat times the largest change: see diverges.
 	sparseDiverged = .5
 	sparseFlat     = 1e-3
 )
@@ -41,8 +41,8 @@ var errSparseSeparable = check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "raise λ1
 // errSparseOverflow is the error of a fit whose terms overflow.
 var errSparseOverflow = check.ArgErrorf("hyper", qpdiff.ErrNotFinite, "raise λ2, or scale the features and labels", "leaves terms that overflow")
 
-// solve finds the solution, from theta if that is warm. If that fails it begins again at θ = 0,
-// where the Hessian is as well conditioned as the data.
+// solve finds the solution. If warm is set, it begins at theta. If that fails, it begins again at θ
+// = 0, because the Hessian is as well conditioned there as the data.
 func (l *sparseLogisticFit) solve() error {
 	if l.warm {
 		l.warm = false
@@ -65,8 +65,9 @@ func (l *sparseLogisticFit) solve() error {
 	return err
 }
 
-// logOdds returns the intercept of the fit without features, for labels of one absolute value,
-// unless a weight of the Hessian underflows there.
+// logOdds returns the intercept of the fit without features, for labels that all have the same
+// absolute value. It limits the margins to logisticLargestMargin, because a weight of the Hessian
+// may underflow beyond it.
 func (l *sparseLogisticFit) logOdds() float64 {
 	up, down := 0.0, 0.0
 	for i, y := range l.labels() {
@@ -143,11 +144,12 @@ func (l *sparseLogisticFit) minimise(limit int, warm bool) error {
 }
 
 // newtonStep minimises the second-order model of the loss plus the penalties, on the coordinates
-// that choose selects. It leaves the minimiser in qp.x and sets step to its difference from theta.
-// The error singular reports that the minimiser is not unique to working precision. The model then
-// has a part of its diagonal added, centred at theta, and may become regular at later points, where
-// rows become certain. Conjugate gradients solve a loose step to fewer digits. refine corrects all
-// other steps, except for coordinates that matter little.
+// that choose selects. It leaves the minimiser in qp.x, and sets step to the minimiser minus theta.
+// If the minimiser is not unique to working precision, newtonStep adds a part of the model's
+// diagonal, centred at theta, and returns the error singular. The model may become regular at later
+// points, where more rows are predicted with certainty. If loose is set, conjugate gradients solve
+// the step to fewer digits. refine corrects all other steps, except in coordinates that matter
+// little.
 func (l *sparseLogisticFit) newtonStep(warm, loose bool) (singular, err error) {
 	q := &l.qp
 	l.choose()
@@ -183,9 +185,9 @@ func (l *sparseLogisticFit) newtonStep(warm, loose bool) (singular, err error) {
 }
 
 // choose sets free to the coordinates that may move: all that are not zero, and those at zero that
-// their kinks do not hold. With many features, the number that enter is at most the size of the
-// set, or firstFeatures. The coordinates furthest beyond their kinks enter, in units in which all
-// features have the same size.
+// their kinks do not hold there. With many features, the number that leave zero is at most the
+// number that are not zero, or firstFeatures if that is larger. choose takes those whose slopes
+// exceed the strengths of their kinks most, in units in which all features have the same size.
 func (l *sparseLogisticFit) choose() {
 	l.free, l.enter = l.free[:0], l.enter[:0]
 	excess := func(j int) float64 { return math.Abs(l.g[j]) - l.all.l1[j] }
@@ -215,8 +217,9 @@ func (l *sparseLogisticFit) setStep() {
 	}
 }
 
-// refine corrects the error of qp.x by the rounding of c. It computes the slopes of the model from
-// the gradient and the step, which becomes small even if θ does not.
+// refine corrects the error of qp.x that the rounding of c causes. It computes the slopes of the
+// model from the gradient and the step. They are more accurate than slopes from c, because the step
+// becomes small even if θ does not.
 func (l *sparseLogisticFit) refine() {
 	q := &l.qp
 	fit, moves := l.reach, q.z
@@ -237,10 +240,11 @@ func (l *sparseLogisticFit) refine() {
 	}
 }
 
-// lineSearch moves theta by a part of the step, whose length is r: the part that descent returns.
+// lineSearch adds t·step to theta, for the t that descent returns. r is the length of step.
 //
-// With the second-order model instead of Newton's step the bound is the same. The model's minimum
-// along the step is at the step's end. There the model has fallen by at least half of stepᵀH·step.
+// The bound in descent holds for Newton's steps. It also holds for steps to the minimiser of the
+// second-order model with penalties: the model's minimum along the step is at the end of the step,
+// where the model is lower by at least half of stepᵀH·step.
 func (l *sparseLogisticFit) lineSearch(r float64) {
 	t := 1.0
 	if r > logisticSafeStep {
@@ -279,10 +283,10 @@ func (l *sparseLogisticFit) slopeAlong(t float64) float64 {
 	return slope
 }
 
-// diverges reports whether the step shows that features without penalty separate the classes to
-// working precision. Then such features move rows, all of them to larger margins, and the part s of
-// these rows in the gradient is at most flat. If they do not separate the classes, they move rows
-// with as large a part to smaller margins.
+// diverges reports whether the step shows that features without penalties separate the classes to
+// working precision. It does if the step of these features lowers no margin, and s, the weight of a
+// row in the gradient, is at most flat for each row that the features move. If the features did not
+// separate the classes, they would lower the margins of other rows of the same weight.
 func (l *sparseLogisticFit) diverges(flat float64) bool {
 	found := false
 	for j := range l.penalised {
