@@ -14,9 +14,10 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// A glmFit is a minimised [GLM] with its data and all values that its derivatives need. With an
-// intercept its features are centred, and their last column is 1. θ then has b + cᵀβ in place of b.
-// A constant that is large compared with a feature's deviation therefore costs no digits.
+// A glmFit is a minimised [GLM] with its data and all values that the derivatives need. With an
+// intercept it subtracts the centres c from the features, and adds a last column of ones. The last
+// entry of its θ is then b + cᵀβ instead of b. So no digits are lost if a feature's mean is large
+// compared with its deviation.
 type glmFit struct {
 	state  learner.State
 	warm   bool
@@ -32,8 +33,8 @@ type glmFit struct {
 	total        float64
 	centre       []float64 // with an intercept
 	z            []float64 // the rows that count, q entries each
-	// gram is the upper triangle of Σ w zzᵀ for the squared loss. With several outputs it is one
-	// block of the Hessian.
+	// gram is the upper triangle of Σ w zzᵀ, for the squared loss. With several outputs, gram is
+	// one block of the Hessian.
 	gram []float64
 
 	theta    []float64 // of the outputs, q entries each
@@ -49,7 +50,8 @@ type glmFit struct {
 // SetContext implements [learn.ContextLearner].
 func (l *glmFit) SetContext(ctx context.Context) { l.state.Stop.Watch(ctx) }
 
-// take makes d the data, unless err refuses it. classes is 0 except for the multinomial loss.
+// take makes d the data, unless err is not nil; it then returns err. classes is 0 except for the
+// multinomial loss.
 func (l *glmFit) take(d learn.Data, loss Loss, classes int, penalties []Penalty, intercept bool, err error) error {
 	if err != nil {
 		l.warm = false
@@ -115,7 +117,8 @@ func (l *glmFit) load(d learn.Data, penalties []Penalty, intercept bool) error {
 	return nil
 }
 
-// fitEntries counts the numbers of a glmFit with a derivative, without gram and folds.
+// fitEntries returns the number of float64 values in a glmFit and a derivative, without gram and
+// folds.
 func fitEntries(s learn.Size, penalties []Penalty, intercept bool, outputs float64) float64 {
 	rows, q, m := learner.Sizes(s)
 	block := min(m, float64(blockRows(s.Features)))
@@ -170,11 +173,11 @@ func (l *glmFit) fit(theta, hyper []float64) error {
 // params returns the number of entries of θ as it is written.
 func (l *glmFit) params() int { return max(1, l.joint.classes) * l.q }
 
-// blockRows returns how many rows of q entries are summed at a time, so that they stay in the
-// cache.
+// blockRows returns the number of rows, of q entries each, that are summed at a time. They stay in
+// the cache.
 func blockRows(q int) int { return 4 * max(1, dense.SquareBlock/4/max(1, q)) }
 
-// addSquares adds Σ_k w_k z_k z_kᵀ to the upper triangle of h. It checks end, to stop early.
+// addSquares adds Σ_k w_k z_k z_kᵀ to the upper triangle of h. It stops early if end has ended.
 func (l *glmFit) addSquares(end *stop.Stop, h, w []float64) {
 	q := l.q
 	for first, most := 0, blockRows(q); first < len(w); first += most {
@@ -221,7 +224,8 @@ func (l *glmFit) begin() {
 	}
 }
 
-// external converts the fit's own θ, or a tangent of it, to θ as it is written, in dst.
+// external sets dst to the θ that the learner returns, computed from the fit's own θ. It also
+// converts tangents of θ.
 func (l *glmFit) external(dst, theta []float64) {
 	if l.joint.on() {
 		l.joint.expand(dst, theta, l.q)
@@ -235,8 +239,8 @@ func (l *glmFit) external(dst, theta []float64) {
 	}
 }
 
-// internal converts the cotangent dtheta of θ, as it is written, to the cotangent of the fit's own
-// θ, in dst.
+// internal sets dst to the cotangent of the fit's own θ. dtheta is the cotangent of the θ that the
+// learner returns.
 func (l *glmFit) internal(dst, dtheta []float64) {
 	if l.joint.on() {
 		l.joint.contract(dst, dtheta, l.q)
@@ -279,31 +283,33 @@ func (l *glmFit) freedom(dst []float64) {
 }
 
 const (
-	// lastStep bounds the last step: the largest step of a parameter relative to the largest
-	// parameter, in units in which the Hessian has a diagonal of ones. Up to it, the Hessian before
-	// the step equals the Hessian after it to working precision. Convergence is quadratic, so
-	// values from 1e-16 to 1e-10 cost at most one more step.
+	// lastStep bounds the length of the last step. The length is the largest change of a parameter
+	// relative to the largest parameter, in units in which the Hessian has a diagonal of ones. The
+	// Hessians before and after a last step are equal to working precision. Convergence is
+	// quadratic, so lastStep may be anything from 1e-16 to 1e-10 at the cost of at most one more
+	// step.
 	lastStep = 1e-13
-	// slowStep is the largest step, in these units, that rounding alone may cause. Such a step
-	// counts as rounding unless the step before was twice as long. Without a minimiser all of the
-	// mostSteps steps are longer.
+	// slowStep is the length of the longest step, in these units, that rounding alone may cause. A
+	// step up to this length counts as rounding unless the previous step was twice as long. If
+	// there is no minimiser, all mostSteps steps are longer than slowStep.
 	slowStep = 1e-3
-	// stillEta is the largest move of a row's η in the last step. It changes the curvature of a
-	// loss that is not squared by a tenth. Without a minimiser the η of some rows moves by about 1
-	// in each step. Their curvature then vanishes, and with it the step in the units above.
+	// stillEta is the largest change of a row's η in the last step. Such a change alters the
+	// curvature of the logistic and Poisson losses by a tenth. If there is no minimiser, the η of
+	// some rows changes by about 1 in each step. The curvature of these rows then vanishes, and so
+	// does the length of the step in the units above.
 	stillEta = .1
-	// wholeStep: a step up to this length, in the units of lastStep, is taken whole. The slope at
-	// its end is not checked, because rounding may hide it.
+	// A step whose length, in the units of lastStep, is at most wholeStep is taken whole. The slope
+	// at the end of the step is not checked, because rounding may hide it.
 	wholeStep = 1e-7
 	// overshot bounds the slope at the end of a step, relative to the negative slope at its start.
 	overshot = .5
-	// mostSteps bounds the steps. If there is a minimiser, some ten suffice. Otherwise each step
-	// moves η by about 1, and the loss falls to e⁻²⁰⁰.
+	// mostSteps bounds the number of steps. If there is a minimiser, about ten suffice. Otherwise
+	// each step changes η by about 1, and the loss falls to e⁻²⁰⁰.
 	mostSteps = 200
 	// mostHalvings of a step lead to the next float64.
 	mostHalvings = 60
-	// rankTol is the smallest pivot of the Hessian, relative to its diagonal entry. Below it, a
-	// feature is a linear combination of earlier ones.
+	// rankTol is the smallest pivot of the Hessian, relative to the diagonal entry. If the pivot of
+	// a feature is smaller, the feature counts as a linear combination of earlier ones.
 	rankTol = dense.Eps
 )
 
@@ -436,8 +442,8 @@ func (l *glmFit) scaled(v []float64) (most float64) {
 	return most
 }
 
-// rounding bounds the step that the rounding of the gradient's terms can make, in the units of
-// lastStep. If the minimiser is 0, each step consists of it.
+// rounding returns an upper bound of the step that the rounding errors of the gradient's terms can
+// cause, in the units of scaled. If the minimiser is 0, all late steps consist of these errors.
 func (l *glmFit) rounding() float64 {
 	terms, m, q := 0.0, len(l.w), l.q
 	for k := range l.joint.outputs() {
@@ -454,8 +460,8 @@ func (l *glmFit) rounding() float64 {
 	return terms * min(max(lastStep, dense.Eps*l.cond), slowStep)
 }
 
-// search sets candidate, next and nextG to a point on the step that hardly overshoots the minimum
-// along it or, if whole, to the step's end.
+// search sets candidate, next and nextG to a point along the step: to the end of the step if whole
+// is set, and otherwise to a point that is not far beyond the minimum along the step.
 func (l *glmFit) search(whole bool) error {
 	slope := dense.Dot(l.g, l.step)
 	t := 1.0

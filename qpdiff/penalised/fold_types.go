@@ -1,8 +1,8 @@
 package penalised
 
-// A foldFit holds the fits of [GLM.Folds]. Let H be the Hessian on all rows, and z̃ the rows of a
-// fold times the square roots of their weights. The Hessian of the fold's fit is H − Z̃ᵀZ̃. A large
-// fold factorises it. A small fold factorises I − Z̃H⁻¹Z̃ᵀ.
+// A foldFit holds the fits of [GLM.Folds]. Let H be the Hessian on all rows, and Z̃ the rows of a
+// fold, each multiplied by the square root of its weight. The Hessian of the fold's fit is H −
+// Z̃ᵀZ̃. For a large fold this matrix is factorised, and for a small fold I − Z̃H⁻¹Z̃ᵀ.
 type foldFit struct {
 	number uint64 // of the fits, of check.NewState; 0 without
 	ready  bool   // parts belong to the data

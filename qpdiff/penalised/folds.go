@@ -14,12 +14,13 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// isLarge reports whether a fold's system of q unknowns is cheaper than its system of v rows. The
-// systems of such folds together take fewer than 2·N·q numbers.
+// isLarge reports whether, for a fold of v rows, a system of q unknowns is cheaper than a system of
+// v rows. The systems of all large folds together take fewer than 2·N·q numbers.
 func isLarge(v, q int) bool { return 2*v > q }
 
-// leverageTol is the smallest pivot of a fold's I − Z̃H⁻¹Z̃ᵀ at which the rounding of 1 leaves
-// enough digits. If a pivot is 0, the other rows do not determine θ.
+// leverageTol is the smallest pivot of I − Z̃H⁻¹Z̃ᵀ that is accepted. At a smaller pivot, the
+// rounding of 1 would leave too few digits. If a pivot is 0, the rows outside the fold do not
+// determine θ.
 const leverageTol = 1e-8
 
 // predict returns the prediction of theta for row i of X.
@@ -145,7 +146,8 @@ func (l *glmFit) solveFolds() error {
 	return nil
 }
 
-// solveLarge sets beta to the θ of a large fold. It fails if the fold's Hessian is singular.
+// solveLarge sets beta to the θ of a large fold. It returns false if the fold's Hessian is
+// singular.
 func (l *glmFit) solveLarge(p *foldPart, beta []float64) bool {
 	f, q := &l.folds, l.q
 	floats.SubTo(p.h, f.all, p.gram)
@@ -162,7 +164,8 @@ func (l *glmFit) solveLarge(p *foldPart, beta []float64) bool {
 	return true
 }
 
-// solveSmall sets beta to the θ of a small fold. It fails if the fold's rows have a leverage of 1.
+// solveSmall sets beta to the θ of a small fold. It returns false if the fold's rows have a
+// leverage of 1.
 func (l *glmFit) solveSmall(p *foldPart, beta []float64) bool {
 	q, v := l.q, len(p.counting)
 	for at, k := range p.counting {
@@ -203,8 +206,9 @@ type foldDerivative struct {
 	sum, row, s []float64
 }
 
-// adjoint is [GLM.FoldsVJP]. Let u_k be the solution of fold k's Hessian for Σ ddst_i z_i over its
-// rows, and g_k the gradient of its objective. The derivative in an input a adds −u_kᵀ∂g_k/∂a.
+// adjoint implements [GLM.FoldsVJP]. For fold k, let H_k be the Hessian and G_k the gradient of the
+// objective. u_k solves H_k·u_k = Σ ddst_i z_i, with the sum over the fold's rows. The derivative
+// in an input a is −Σ_k u_kᵀ∂G_k/∂a.
 func (d *foldDerivative) adjoint(l *glmFit, g *learn.Grad, dx *mat.Dense, ddst []float64) error {
 	f, q := &l.folds, l.q
 	size := len(f.parts) * q

@@ -15,37 +15,38 @@ import (
 //
 //	minimise over β and b   Σ_i w_i ℓ(y_i, x_iᵀβ + b) + ½ Σ_j λ_j βᵀS_jβ
 //
-// with the rows' weights w_i of the [learn.Data], 1 each by default. It is a sum, not a mean: with
-// twice as many rows a penalty has half the effect. b is 0 without Intercept. A feature that is in
-// no penalty is not penalised.
+// w_i is the weight of row i in the [learn.Data], 1 by default. The loss is a sum, not a mean, so
+// with twice as many rows a penalty has half the effect. b is 0 without Intercept. A feature that
+// is in no penalty is not penalised.
 //
-// The hyperparameters are λ_j ≥ 0, one for each penalty. θ is β, followed by b with Intercept.
+// The hyperparameters are λ_j ≥ 0, one for each penalty. θ is β; with Intercept, b follows as the
+// last entry.
 //
 // # Method
 //
-// Damped Newton steps reach the minimiser to rounding; the squared loss takes two steps. With n
-// features a step costs N·n²/2 multiplications for the Hessian, n³/6 for its factor, and one pass
-// over each S_j. For the squared loss Load sums the Hessian once. Derivatives follow from the
-// implicit function theorem with one solve. They are exact, and exist for every fit. They cost two
-// passes over the rows and one over each S_j.
+// Damped Newton steps compute the minimiser to working precision; the squared loss takes two steps.
+// With n features a step costs N·n²/2 multiplications for the Hessian, n³/6 for its factor, and one
+// pass over each S_j. For the squared loss Load sums the Hessian once. Derivatives follow from the
+// implicit function theorem, with one solve. They are exact, and exist for every fit. A derivative
+// costs two passes over the rows and one over each S_j.
 //
 // The zero value is ridge regression without intercept, ready for Load. Later fits allocate
 // nothing.
 type GLM struct {
 	Loss Loss // read by Load
-	// Dims and Load read Penalties, and Fit and VJP read their matrices, so do not change them.
-	// Nil: one ridge penalty of all features.
+	// Dims and Load read Penalties, and Fit and VJP read their matrices, so do not change the
+	// matrices. Nil: one ridge penalty on all features.
 	Penalties []Penalty
 	Intercept bool // adds an unpenalised b; read by Dims and Load
-	// Raw sets Raw in the Convention. The features then have their own scales, to which the
-	// penalties belong, and a search does not standardise them.
+	// Raw sets Raw in the Convention: a search then does not standardise the features. Set it if
+	// the penalties are meant for the features' own scales.
 	Raw bool
 
 	glmFit
 }
 
-// Dims returns n parameters, and one more with Intercept. It returns one hyperparameter for each
-// penalty.
+// Dims returns the number of parameters, n or n+1 with Intercept, and the number of
+// hyperparameters, one for each penalty.
 func (l *GLM) Dims(n int) (theta, hyper int) {
 	if theta = n; l.Intercept {
 		theta++
@@ -53,10 +54,10 @@ func (l *GLM) Dims(n int) (theta, hyper int) {
 	return theta, max(1, len(l.Penalties))
 }
 
-// Load makes d the data of the following fits. It copies the rows that count. It returns the errors
-// of [learn.Data.Check]. It also returns an ArgError of kind ErrDomain for labels that the loss
-// cannot judge, or of kind ErrShape or ErrNonconvex for penalties that do not fit the features.
-// After an error the learner has no data.
+// Load makes d the data of the following fits. It copies the rows with a weight above 0. It returns
+// the errors of [learn.Data.Check]. It also returns an ArgError of kind ErrDomain for labels
+// outside the domain of the loss, and of kind ErrShape or ErrNonconvex for penalties that cannot be
+// used with the features. After an error the learner has no data.
 func (l *GLM) Load(d learn.Data) (err error) {
 	defer learner.End(l, &err)
 	if d, err = l.state.Take(l, d, l.Loss == Logistic); err == nil {
@@ -66,8 +67,8 @@ func (l *GLM) Load(d learn.Data) (err error) {
 }
 
 // Bytes implements [learn.SizedLearner]. It counts the copied rows, their terms at two points, the
-// Hessian, for the squared loss the Gram matrix, the copies of penalties, and with s.Folds the fits
-// of Folds.
+// Hessian, and the copies of penalties. For the squared loss it also counts the Gram matrix, and
+// with s.Folds the fits of Folds.
 func (l *GLM) Bytes(s learn.Size) int64 {
 	rows, q, _ := learner.Sizes(s)
 	if l.Intercept {
@@ -102,15 +103,15 @@ func (l *GLM) Fit(theta, hyper []float64) (err error) {
 }
 
 // VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not nil. Errors are
-// ErrNotFitted, and an ArgError of kind ErrNotFinite for dtheta or if a product overflows, which
-// leaves g undefined.
+// ErrNotFitted, and an ArgError of kind ErrNotFinite if dtheta is not finite or a product
+// overflows. After an overflow g is undefined.
 func (l *GLM) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {
 	defer learner.Name(l, &err)
 	return qpdiff.Scratch[glmDerivative](w).adjoint(&l.glmFit, g, dtheta)
 }
 
-// JVP sets dtheta to the derivative of θ at the last fit along d, whose fields are tangents of
-// the inputs. Errors are VJP's, for d.
+// JVP sets dtheta to the derivative of θ at the last fit along d, whose fields are tangents of the
+// inputs. The errors are those of VJP, with d in place of dtheta.
 func (l *GLM) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err error) {
 	defer learner.Name(l, &err)
 	return qpdiff.Scratch[glmDerivative](w).tangent(&l.glmFit, dtheta, d)
@@ -119,16 +120,17 @@ func (l *GLM) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err err
 // FoldsAtOnce reports whether Folds fits faster than Fit, as it does for the squared loss.
 func (l *GLM) FoldsAtOnce() bool { return l.Loss == Squared }
 
-// Folds writes predictions to dst, fold after fold: for each row of X in the fold, by the fit at
-// hyper to the rows outside the fold. A row may be in several folds, as with random splits. It ends
-// the last Fit; FoldsVJP has its derivatives.
+// Folds sets dst to the predictions for the rows of each fold, fold after fold. The predictions for
+// a fold are those of the fit at hyper to the rows outside the fold. A row may be in several folds,
+// as with random splits. After Folds there is no last fit for VJP and JVP. FoldsVJP computes the
+// derivatives of Folds.
 //
-// It is for the squared loss. With q parameters it costs q³/6 multiplications for each fold of at
-// least q/2 rows, and q² for each row of the other folds. Load has summed the squares of all rows,
-// and the first Folds after a Load sums the squares of each fold. The condition of a fold's Hessian
-// bounds the lost digits. Errors are Fit's; ErrDomain for another loss, and for a fold that is
-// empty or has a row twice; and ErrTooLarge for folds that need more than the data's MaxBytes.
-// After an error dst is undefined.
+// Folds is for the squared loss only. With q parameters it costs q³/6 multiplications for each fold
+// of at least q/2 rows, and q² for each row of a smaller fold. Load has summed the squares of all
+// rows, and the first Folds after a Load sums the squares of each fold. The condition of a fold's
+// Hessian bounds the loss of digits. Errors are those of Fit; ErrDomain for another loss, and for a
+// fold that is empty or has a row twice; and ErrTooLarge for folds that need more than
+// Data.MaxBytes. After an error dst is undefined.
 func (l *GLM) Folds(dst, hyper []float64, folds [][]int) (err error) {
 	defer learner.End(l, &err)
 	l.state.Stop.Look()
@@ -170,11 +172,11 @@ func (l *GLM) Folds(dst, hyper []float64, folds [][]int) (err error) {
 }
 
 // FoldsVJP adds the derivative of Σ_t ddst_t·dst_t at the last Folds to each field of g that is not
-// nil. g.X receives the derivative in the rows as training rows. dx, unless nil, receives the
-// derivative in the rows as predicted rows. K folds cost K·q² multiplications, one pass over each
-// S_j, and N·q² with g.X. Errors are ErrNotFitted without a Folds after the last Load, Fit or
-// Reset, and an ArgError of kind ErrNotFinite for ddst or if a product overflows, which leaves g
-// and dx undefined.
+// nil. g.X receives the derivative in the rows as training rows. If dx is not nil, dx receives the
+// derivative in the rows as predicted rows. K folds cost K·q² multiplications and one pass over
+// each S_j; g.X costs N·q² more. Errors are ErrNotFitted if there was no Folds after the last Load,
+// Fit or Reset, and an ArgError of kind ErrNotFinite if ddst is not finite or a product overflows.
+// After an overflow g and dx are undefined.
 func (l *GLM) FoldsVJP(w *qpdiff.Workspace, g *learn.Grad, dx *mat.Dense, ddst []float64) (err error) {
 	defer learner.Name(l, &err)
 	if l.state.Home.Check(); l.folds.number == 0 {
@@ -216,12 +218,12 @@ func (l *GLM) Convention() learn.Convention {
 	return c
 }
 
-// Freedom writes the effective degrees of freedom of each parameter at the last fit to dst. They
-// are the diagonal of (H₀ + Σλ_jS_j)⁻¹H₀ with the Hessian H₀ of the loss. An unpenalised parameter
-// has 1. The sum over the features of a term is between 0 and their number. For the squared loss
-// the sum over all parameters is the trace of the matrix that maps labels to fitted values (Wood
-// 2017, section 5.4.2). It costs q³ multiplications for q parameters, and allocates. The error is
-// ErrNotFitted.
+// Freedom sets dst to the effective degrees of freedom of each parameter at the last fit. They are
+// the diagonal entries of (H₀ + Σλ_jS_j)⁻¹H₀, where H₀ is the Hessian of the loss. An unpenalised
+// parameter has 1. The sum over the features of a term is between 0 and the number of these
+// features. For the squared loss the sum over all parameters is the trace of the matrix that maps
+// labels to fitted values (Wood 2017, section 5.4.2). Freedom costs q³ multiplications for q
+// parameters, and allocates. The error is ErrNotFitted.
 func (l *GLM) Freedom(dst []float64) error {
 	if err := l.state.Fitted(); err != nil {
 		return learner.Named(l, err)

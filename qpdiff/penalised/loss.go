@@ -19,13 +19,13 @@ const (
 	// Logistic is log(1 + exp(−yη)) for labels y = ±1: η is the log odds of +1.
 	Logistic
 	// Poisson is exp(η) − yη for y ≥ 0: η is the logarithm of the expected y. For counts c over
-	// exposures e, use the rates c/e as labels and e as the rows' weights. That is the Poisson
-	// likelihood of c with the expectation e·exp(η).
+	// exposures e, use the rates c/e as labels and e as the rows' weights. The objective is then
+	// the Poisson likelihood of c with the expectation e·exp(η).
 	Poisson
 )
 
-// name returns the name of the constant k for errors, or its number if k is not one of these
-// constants.
+// name returns the name of k for errors. If k is not one of the constants above, name returns its
+// number.
 func (k Loss) name() string {
 	switch k {
 	case Squared:
@@ -38,8 +38,8 @@ func (k Loss) name() string {
 	return strconv.Itoa(int(k))
 }
 
-// at returns three derivatives of ℓ: the first and second one in η, and the derivative of the first
-// one in y.
+// at returns three derivatives of ℓ: slope is the first one in η, curvature the second one in η,
+// and slopeY the derivative of slope in y.
 func (k Loss) at(y, eta float64) (slope, curvature, slopeY float64) {
 	switch k {
 	case Logistic:
@@ -53,7 +53,7 @@ func (k Loss) at(y, eta float64) (slope, curvature, slopeY float64) {
 	}
 }
 
-// constant returns the best η for labels of that mean, or 0 if there is none.
+// constant returns the best constant η for labels of the given mean, or 0 if there is none.
 func (k Loss) constant(mean float64) float64 {
 	switch {
 	case k == Squared:
@@ -67,8 +67,8 @@ func (k Loss) constant(mean float64) float64 {
 }
 
 // usualCurvature returns the curvature of the loss in η at the best constant for labels of the
-// given mean. There are two exceptions: for Logistic the mean is 0, and for Poisson without a count
-// it is 1.
+// given mean. There are two exceptions: for Logistic the curvature is the one for the mean 0, and
+// for Poisson with the mean 0 it is 1.
 func (k Loss) usualCurvature(mean float64) float64 {
 	switch {
 	case k == Logistic:
@@ -92,7 +92,8 @@ func (k Loss) check(d learn.Data) error {
 	return nil
 }
 
-// evaluate sets, for each row of weight w, the derivatives of its term of the objective.
+// evaluate sets the derivatives of each row's term of the objective at p.eta. w holds the weights
+// of the rows.
 func (k Loss) evaluate(p *point, y, w []float64) {
 	for i, eta := range p.eta {
 		slope, curvature, slopeY := k.at(y[i], eta)
@@ -100,8 +101,9 @@ func (k Loss) evaluate(p *point, y, w []float64) {
 	}
 }
 
-// A point holds the rows' terms at some θ. With several outputs, eta and slope have the rows of the
-// first output first. curvature has the pairs of outputs in the order of [softmax.pair].
+// A point holds the terms of the rows at some θ. With several outputs, eta and slope hold all rows
+// of the first output, then all rows of the second, and so on. curvature holds the pairs of outputs
+// in the order of [softmax.pair].
 type point struct {
 	eta, slope, curvature []float64
 	slopeY                []float64 // of one output

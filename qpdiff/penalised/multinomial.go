@@ -15,24 +15,25 @@ import (
 //	minimise over β_c and b_c   Σ_i w_i [log Σ_c exp(η_ic) − η_{i,y_i}] + ½ Σ_j λ_j Σ_c β_cᵀS_jβ_c
 //
 // with the decisions η_ic = x_iᵀβ_c + b_c of row i. The probability of class c is exp(η_ic)/Σ_k
-// exp(η_ik). The labels y_i are the numbers 0 to C − 1 of the classes. The weights w_i come from
-// the [learn.Data], 1 each by default. It is a sum, not a mean, as for [GLM]. b_c is 0 without
-// Intercept. A λ_j applies to all classes.
+// exp(η_ik). The labels y_i are the numbers 0 to C − 1 of the classes. w_i is the weight of row i
+// in the [learn.Data], 1 by default. The loss is a sum, not a mean, as for [GLM]. b_c is 0 without
+// Intercept. Each λ_j applies to all classes.
 //
 // Adding the same vector to all β_c changes no probability. The learner returns the solution with
 // Σ_c β_c = 0 and Σ_c b_c = 0, to which penalised features tend anyway.
 //
-// The hyperparameters are λ_j ≥ 0, one for each penalty. θ is class after class: β_0, followed by
-// b_0 with Intercept, then β_1, and so on. The numbers of the classes affect only the order of the
-// entries. A label is a class, so θ has no derivative in it, and derivatives do not change Grad.Y.
+// The hyperparameters are λ_j ≥ 0, one for each penalty. θ holds the parameters of one class after
+// the other: β_0 (with Intercept, followed by b_0), then those of class 1, and so on. The numbers
+// of the classes affect only the order of the entries. A label is a class, so θ has no derivative
+// in the labels, and derivatives do not change Grad.Y.
 //
 // # Method
 //
-// It is [GLM]'s for C − 1 orthonormal contrasts of the classes (Helmert's), in which the Hessian is
-// regular. With n features a Newton step costs N·n²C²/4 multiplications for the Hessian and (Cn)³/6
-// for its factor.
+// The method is the one of [GLM], applied to C − 1 orthonormal contrasts of the classes (Helmert
+// contrasts), in which the Hessian is regular. With n features a Newton step costs N·n²C²/4
+// multiplications for the Hessian and (Cn)³/6 for its factor.
 //
-// The zero value lacks Classes. Fits after the first allocate nothing.
+// Set Classes before Load. Fits after the first allocate nothing.
 type Multinomial struct {
 	Classes int // C, at least 2; read by Dims and Load
 	// Penalties, Intercept and Raw are as for [GLM].
@@ -46,8 +47,8 @@ type Multinomial struct {
 // multinomial is the loss of a [softmax], which no GLM has.
 const multinomial = Poisson + 1
 
-// Dims returns n parameters for each class, and one more for each with Intercept. It returns one
-// hyperparameter for each penalty.
+// Dims returns the number of parameters and the number of hyperparameters. There are n parameters
+// for each class, or n+1 with Intercept, and one hyperparameter for each penalty.
 func (l *Multinomial) Dims(n int) (theta, hyper int) {
 	if theta = n; l.Intercept {
 		theta++
@@ -58,10 +59,11 @@ func (l *Multinomial) Dims(n int) (theta, hyper int) {
 // Outputs implements [learn.ClassLearner].
 func (l *Multinomial) Outputs() int { return l.Classes }
 
-// Load makes d the data of the following fits. It copies the rows that count. It returns the errors
-// of [GLM.Load]. It also returns an ArgError of kind ErrDomain for fewer than two Classes, or for a
-// label that is not one of 0 to Classes − 1. With Intercept, a class without a row that counts is
-// an ArgError of kind ErrIllPosed. After an error the learner has no data.
+// Load makes d the data of the following fits. It copies the rows with a weight above 0. It returns
+// the errors of [GLM.Load]. It also returns an ArgError of kind ErrDomain for fewer than two
+// Classes, or for a label that is not one of 0 to Classes − 1. With Intercept, it returns an
+// ArgError of kind ErrIllPosed if a class has no row with a weight above 0. After an error the
+// learner has no data.
 func (l *Multinomial) Load(d learn.Data) (err error) {
 	defer learner.End(l, &err)
 	if d, err = l.state.Take(l, d, false); err == nil {
@@ -105,8 +107,9 @@ func (l *Multinomial) Bytes(s learn.Size) int64 {
 func (l *Multinomial) Reset() { l.reset() }
 
 // Fit minimises the objective at hyper = λ and writes θ. It starts from the best constants or the
-// last solution. After an error the learner has no fit, and θ is unchanged. Errors are [GLM.Fit]'s.
-// ErrIllPosed also occurs if features without a penalty separate some classes from others.
+// last solution. After an error the learner has no fit, and θ is unchanged. The errors are those of
+// [GLM.Fit]. ErrIllPosed also occurs if features without a penalty separate some classes from
+// others.
 func (l *Multinomial) Fit(theta, hyper []float64) (err error) {
 	defer learner.End(l, &err)
 	return l.fit(theta, hyper)
@@ -129,14 +132,15 @@ func (l *Multinomial) New() learn.Learner {
 	return &Multinomial{Classes: l.Classes, Penalties: slices.Clone(l.Penalties), Intercept: l.Intercept, Raw: l.Raw}
 }
 
-// Convention returns Raw, and the logistic loss of the own class's log odds, as for a
+// Convention returns Raw, and the logistic loss of the log odds of a row's own class, as for a
 // [learn.ClassLearner].
 func (l *Multinomial) Convention() learn.Convention {
 	return learn.Convention{Loss: learn.LogisticLoss, Raw: l.Raw}
 }
 
-// Freedom has the same meaning as for [GLM]. The parameters of all classes have one unpenalised
-// direction fewer than there are classes. An intercept therefore has (C − 1)/C in each class.
+// Freedom has the same meaning as for [GLM]. The C parameters of a feature in all classes sum to 0,
+// so they have only C − 1 degrees of freedom even without a penalty. Hence an intercept has (C −
+// 1)/C degrees of freedom in each class.
 func (l *Multinomial) Freedom(dst []float64) error {
 	if err := l.state.Fitted(); err != nil {
 		return learner.Named(l, err)

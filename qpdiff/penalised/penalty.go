@@ -15,16 +15,16 @@ import (
 // A Penalty is the quadratic form βᵀSβ of the weights of consecutive features. It has one
 // hyperparameter. Either S or Root is set.
 type Penalty struct {
-	// Name names the hyperparameter λ(Name) for a search. It has no other effect. Empty: its name
-	// is λ[j].
+	// Name is used only in the name of the hyperparameter in a search: λ(Name). Empty: the name is
+	// λ[j].
 	Name string
 	// First is the first of the features.
 	First int
 	// S is symmetric and positive semidefinite, with one row for each feature. A *[mat.SymDense],
-	// *[mat.SymBandDense] or *[mat.DiagDense] is read in place, and the latter two by their bands.
-	// Other matrices are copied.
+	// *[mat.SymBandDense] or *[mat.DiagDense] is read in place. Of the latter two only the bands
+	// are read. Other matrices are copied.
 	S mat.Symmetric
-	// Root is a matrix R with any number of rows, for S = RᵀR.
+	// Root is a matrix R with S = RᵀR. It may have any number of rows.
 	Root mat.Matrix
 }
 
@@ -37,10 +37,10 @@ func Ridge(first, count int) Penalty {
 
 // Differences returns the penalty of the squared differences of the weights of count features, from
 // first on. order is at least 1, and count is larger than order. Order 1 gives Σ(β_{j+1} − β_j)²,
-// and order 2 gives Σ(β_{j+2} − 2β_{j+1} + β_j)². It makes neighbours similar, for example the
-// levels of an ordered category. If the features are the values of B-splines, it makes their
-// function smooth (Eilers and Marx 1996). Polynomials of a degree below the order are not
-// penalised. S has order bands.
+// and order 2 gives Σ(β_{j+2} − 2β_{j+1} + β_j)². The penalty makes the weights of neighbouring
+// features similar, for example those of the levels of an ordered category. If the features are the
+// values of B-splines, the penalty makes the function that they describe smooth (Eilers and Marx
+// 1996). Polynomials of a degree below the order are not penalised. S has order bands.
 func Differences(first, count, order int) Penalty {
 	if order < 1 || count <= order {
 		return Penalty{First: first} // which Load refuses
@@ -63,7 +63,8 @@ func Differences(first, count, order int) Penalty {
 	return Penalty{First: first, S: s}
 }
 
-// size returns the number of features, and the number of entries that a learner copies.
+// size returns the number of features of the penalty, and the number of matrix entries that a
+// learner copies.
 func (p Penalty) size() (count, copied int) {
 	if p.S == nil {
 		if p.Root != nil {
@@ -79,7 +80,7 @@ func (p Penalty) size() (count, copied int) {
 	return count, count * count
 }
 
-// A form is a penalty, stored by rows of the upper triangle of its band.
+// A form is a penalty. It stores the upper triangle of the band of S, by rows.
 type form struct {
 	first, count, band int
 	data               []float64
@@ -97,7 +98,7 @@ func (f *form) row(i int) []float64 {
 	return f.data[at:][:min(f.band+1, f.count-i)]
 }
 
-// load makes f the penalty p of a model of n features. j is its place among the penalties.
+// load makes f the penalty p of a model with n features. j is the index of p among the penalties.
 func (f *form) load(p Penalty, j, n int) error {
 	count, copied := p.size()
 	switch {
@@ -237,10 +238,10 @@ func (p Penalty) spread() float64 {
 	return sum / float64(positive) / least
 }
 
-// nullTol: eigenvalues of S below this share of the largest one count as 0.
+// Eigenvalues of S below nullTol times the largest one count as 0.
 const nullTol = 1e-10
 
-// inner returns ½⟨S, P⟩ for a symmetric P of q rows. It reads the upper triangle of P.
+// inner returns ½⟨S, P⟩ for a symmetric P with q rows. It reads only the upper triangle of P.
 func (f *form) inner(p []float64, q int) (sum float64) {
 	for i := range f.count {
 		row, of := f.row(i), p[(f.first+i)*(q+1):]
@@ -249,13 +250,13 @@ func (f *form) inner(p []float64, q int) (sum float64) {
 	return sum
 }
 
-// The bounds and the default of a λ_j are shares of one value. At this value the penalty equals the
-// sum of squares of its features times the curvature of the loss at the best constant. The upper
-// bound is larger by a ratio: the mean nonzero eigenvalue of the penalty divided by the smallest
-// one. It then penalises all functions that have a penalty.
+// The bounds and the default of a λ_j are multiples of one value. At this value the penalty equals
+// the sum of squares of its features times the curvature of the loss at the best constant. The
+// upper bound is also multiplied by Penalty.spread. So even the function with the smallest nonzero
+// penalty is strongly penalised at the upper bound.
 const leastLambda, defaultLambda, mostLambda = 1e-8, 1e-2, 1e4
 
-// fewHyper is the largest number of hyperparameters for which a search looks at each one by itself.
+// fewHyper is the largest number of hyperparameters that a search treats individually.
 const fewHyper = 3
 
 // hyperparameters describes the λ_j for a loss of this curvature.

@@ -8,9 +8,9 @@ import (
 )
 
 // A softmax is the multinomial loss log Σ_c exp(η_c) − η_y of C decisions η. Adding a constant to
-// all decisions does not change it. Quadratic penalties that are the same for all classes lead to
-// decisions of sum 0. So the fit has C − 1 outputs γ with η = Qγ, where the columns of Q are
-// orthonormal and sum to 0. γ and η then have equal penalties.
+// all decisions does not change it. If all classes have the same quadratic penalties, the decisions
+// at the minimum sum to 0. So the fit has C − 1 outputs γ with η = Qγ. The columns of Q are
+// orthonormal and sum to 0, so γ and η have equal penalties.
 type softmax struct {
 	classes int       // C, or 0 for a loss of one output
 	q       []float64 // Q, row by row
@@ -42,7 +42,7 @@ func (s *softmax) on() bool { return s.classes > 0 }
 // outputs returns C − 1, or 1.
 func (s *softmax) outputs() int { return max(1, s.classes-1) }
 
-// pair returns the number of the pair of outputs a and b in a curvature.
+// pair returns the position of the pair of outputs a and b in point.curvature.
 func (s *softmax) pair(a, b int) int {
 	if a > b {
 		a, b = b, a
@@ -50,8 +50,7 @@ func (s *softmax) pair(a, b int) int {
 	return a*(2*s.outputs()-a-1)/2 + b
 }
 
-// expand sets dst to the q parameters of each class. It computes them from the parameters of each
-// output.
+// expand sets dst to the q parameters of each class. theta holds the q parameters of each output.
 func (s *softmax) expand(dst, theta []float64, q int) {
 	clear(dst)
 	outs := s.outputs()
@@ -73,7 +72,8 @@ func (s *softmax) contract(dst, dtheta []float64, q int) {
 	}
 }
 
-// absent returns a class that no row of y has, or −1. It sets p to the weights of the classes.
+// absent returns a class that no row has, or −1 if there is none. It sets p to the total weights of
+// the classes.
 func (s *softmax) absent(y, w []float64) int {
 	clear(s.p)
 	for i, own := range y {
@@ -82,8 +82,8 @@ func (s *softmax) absent(y, w []float64) int {
 	return slices.Index(s.p, 0)
 }
 
-// constant sets the outputs, at every stride-th entry of dst, to the best constant. Each class must
-// have a row.
+// constant sets every stride-th entry of dst to the outputs of the best constant prediction. Each
+// class must have a row.
 func (s *softmax) constant(dst []float64, stride int, y, w []float64) {
 	s.absent(y, w)
 	outs := s.outputs()
@@ -94,8 +94,9 @@ func (s *softmax) constant(dst []float64, stride int, y, w []float64) {
 	}
 }
 
-// evaluate is [Loss.evaluate] for the classes y. Slopes and curvatures are relative to the
-// contrasts of the most probable class. They have no cancellation, however small a probability is.
+// evaluate is [Loss.evaluate] for the classes y. It computes slopes and curvatures relative to the
+// contrasts of the most probable class. So there is no cancellation, however small a probability
+// is.
 func (s *softmax) evaluate(p *point, y, w []float64) {
 	m, outs := len(w), s.outputs()
 	for i, own := range y {
@@ -124,8 +125,8 @@ func (s *softmax) evaluate(p *point, y, w []float64) {
 	}
 }
 
-// shares sets p to the probabilities for the outputs, at every stride-th entry of gamma. It returns
-// the most probable class.
+// shares sets p to the probabilities of the classes, and returns the most probable class. The
+// outputs are every stride-th entry of gamma.
 func (s *softmax) shares(gamma []float64, stride int) (best int) {
 	outs := s.outputs()
 	for k := range s.s {

@@ -8,18 +8,18 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// Learner is a learner that minimises an [Objective] of your own by Newton's method. It
-// differentiates the minimiser by the implicit function theorem at ∇F(θ) = 0, the rule of the
-// paper's Section 3 without constraints:
+// Learner minimises your own [Objective] by Newton's method. It differentiates the minimiser by the
+// implicit function theorem at ∇F(θ) = 0, which is the rule of the paper's Section 3 without
+// constraints:
 //
 //	∂θ/∂input = −∇²F(θ)⁻¹ · ∂∇F/∂input.
 //
 // The Hessian is assembled from one product for each parameter, so Learner suits a moderate number
 // of parameters (some hundreds).
 //
-// With Objective set, the value is ready for Load. Fits, and products with a workspace, allocate
-// only in the objective's functions. These must allow concurrent calls if products run at the same
-// time.
+// A Learner with its Objective set is ready for Load. Fits, and products with a workspace, allocate
+// only in the objective's functions. If products run concurrently, the objective's functions must
+// allow concurrent calls.
 type Learner struct {
 	Objective Objective // it is read by Dims, Load and Fit
 	MaxIter   int       // Newton steps of one fit at most; zero: 200
@@ -29,16 +29,16 @@ type Learner struct {
 	smoothFit
 }
 
-// smoothMaxIter is the default of [Learner.MaxIter]. Quadratic convergence needs some ten steps,
-// once whole steps are taken.
+// smoothMaxIter is the default of [Learner.MaxIter]. Once whole steps are taken, convergence is
+// quadratic and needs about ten steps.
 const smoothMaxIter = 200
 
 // Dims returns the dimensions of the objective.
 func (l *Learner) Dims(n int) (theta, hyper int) { return l.Objective.dims(n) }
 
 // Load makes d the data of the following fits. It keeps a reference to d. Errors are ArgErrors of
-// kind ErrShape or ErrNotFinite, and ErrDomain for Rows or Weights that are not nil. After an error
-// the learner has no data.
+// kind ErrShape or ErrNotFinite, and of kind ErrDomain if d.Rows or d.Weights is not nil. After an
+// error the learner has no data.
 func (l *Learner) Load(d learn.Data) (err error) {
 	defer learner.End(l, &err)
 	l.state.Unload()
@@ -62,8 +62,8 @@ func (l *Learner) Load(d learn.Data) (err error) {
 	return nil
 }
 
-// Bytes implements [learn.SizedLearner]. It counts the allocations of a fit and of the derivatives.
-// It does not count the allocations of the objective's functions.
+// Bytes implements [learn.SizedLearner]. It counts the memory that a fit and the derivatives
+// allocate. It does not count the memory that the objective's functions allocate.
 func (l *Learner) Bytes(s learn.Size) int64 {
 	params, _ := l.Dims(s.Features)
 	k := float64(params)
@@ -116,8 +116,9 @@ func (l *Learner) Fit(theta, hyper []float64) (err error) {
 }
 
 // VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not nil. Errors are
-// ErrNotFitted; an ArgError of kind ErrNotFinite for dtheta; ErrIllPosed if the Hessian is singular
-// to working precision; and ErrNotFinite if a product overflows, which leaves g undefined.
+// ErrNotFitted; an ArgError of kind ErrNotFinite if dtheta is not finite; ErrIllPosed if the
+// Hessian is singular to working precision; and ErrNotFinite if a product overflows. After an
+// overflow g is undefined.
 func (l *Learner) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {
 	defer learner.Name(l, &err)
 	return qpdiff.Scratch[smoothDerivative](w).adjoint(&l.smoothFit, g, dtheta)

@@ -11,8 +11,8 @@ import (
 	"cvgm/qpdiff/internal/stop"
 )
 
-// smoothFit is a minimised [Objective] with its data, and all values that its derivatives need.
-// Newton's method minimises it.
+// smoothFit is a minimised [Objective] with its data and all values that the derivatives need.
+// Newton's method computes the minimiser.
 type smoothFit struct {
 	state     learner.State
 	objective Objective // as of the last fit, like hyper
@@ -34,8 +34,9 @@ func (l *smoothFit) resize(k int) {
 	l.h = dense.Grow(l.h, k*k)
 }
 
-// minimise runs Newton's method from l.theta. A step is shortened until the slope along it is still
-// negative, but at most half of its first value. By convexity such a step descends.
+// minimise runs Newton's method from l.theta. A step is shortened until the slope at its end is
+// negative and at most half as large as at its start. By convexity such a step lowers the
+// objective.
 func (l *smoothFit) minimise(limit int) error {
 	o, k := &l.objective, len(l.theta)
 	o.Gradient(l.g, l.theta, l.state.Data, l.hyper)
@@ -101,17 +102,18 @@ func (l *smoothFit) lineSearch(slope float64) (rounding bool) {
 	return false
 }
 
-// smoothBisections bounds the halvings of one step. After this many, t has reached the next
-// float64.
+// smoothBisections bounds the number of bisections of one step. After this number, the two ends of
+// the interval are neighbouring float64.
 const smoothBisections = 100
 
-// smoothLastStep: a step below this length, relative to θ, is the last one. Quadratic convergence
-// leaves its square. Values from 1e-15 to 1e-8 differ only in one more step.
+// A step is the last if its length relative to θ is at most smoothLastStep. By quadratic
+// convergence, the remaining error is about the square of that length. Any value from 1e-15 to 1e-8
+// would do, at the cost of at most one more step.
 const smoothLastStep = 1e-10
 
-// whitened returns the largest entry of √D·Lᵀx for the factorised Hessian LDLᵀ. The squares of
-// these entries sum to xᵀ∇²F·x, so the units of parameters do not matter. (The sum of squares
-// itself can overflow.)
+// whitened returns the largest absolute entry of √D·Lᵀx, where LDLᵀ is the factorised Hessian. The
+// squares of the entries sum to xᵀ∇²F·x, so they do not depend on the units of the parameters.
+// whitened does not return the sum, because it can overflow.
 func (l *smoothFit) whitened(x []float64) (size float64) {
 	k := len(x)
 	for i, inv := range l.dinv {
@@ -124,7 +126,8 @@ func (l *smoothFit) whitened(x []float64) (size float64) {
 	return size
 }
 
-// last takes the last step, unless the Hessian is too ill-conditioned to trust it.
+// last takes the last step. If the Hessian is too ill-conditioned for an accurate step, it returns
+// an error.
 func (l *smoothFit) last() error {
 	k := len(l.theta)
 	if dense.Unsolvable(dense.LDLCond(l.h, l.dinv, k, k, l.cand, l.gc)) {
@@ -136,23 +139,26 @@ func (l *smoothFit) last() error {
 
 const (
 	// bendTol bounds the difference of the Hessians at the start and the end of a step, along the
-	// step and relative to the gradient. Below it the gradient counts as rounding. It covers
-	// rounding at a condition that [dense.Unsolvable] accepts, 1/256.
+	// step and relative to the gradient. If the difference is smaller, the gradient counts as
+	// rounding. At a condition that [dense.Unsolvable] accepts, rounding alone makes a difference
+	// of at most 1/256.
 	bendTol = 1. / 16
-	// jumpTol is the smallest jump of the gradient, relative to the gradient, for which it counts
-	// as rounding. A sum over some thousand rows jumps by the rounding of one of them.
+	// jumpTol is the smallest jump of the gradient, relative to the gradient, at which the gradient
+	// counts as rounding. A gradient of rounding errors that is a sum over some thousand rows jumps
+	// by the rounding of one of them.
 	jumpTol = 1. / 64
-	// jumpHalvings: a gradient that jumps within 2⁻⁵⁰ of a step is not smooth to
-	// working precision.
+	// After jumpHalvings halvings, a part of a step has 2⁻⁵⁰ of its length. A gradient that jumps
+	// within such a part is not smooth to working precision.
 	jumpHalvings = 50
 )
 
 // noise reports whether the gradient gc at cand, after a whole step from theta, consists of
-// rounding errors. It does if it has not shrunk as the Hessians at both ends predict, and it jumps
-// somewhere on the way. The ends alone would not suffice for a loss that is flat at both of them.
+// rounding errors. It does if it has not shrunk as the Hessians at both ends of the step predict,
+// and it jumps somewhere along the step. The Hessians at the ends alone do not suffice for a loss
+// that is flat at both ends.
 func (l *smoothFit) noise() bool {
-	// In units in which the diagonal of the Hessian is about 1, with these pivots. NaN does not
-	// count as noise.
+	// norm uses units in which the diagonal of the Hessian is about 1, given by the pivots. NaN
+	// does not count as noise.
 	norm := func(v func(j int) float64) (size float64) {
 		for j, d := range l.dinv {
 			size = max(size, math.Abs(v(j))*math.Sqrt(d))
@@ -192,8 +198,8 @@ func (l *smoothFit) noise() bool {
 	return true
 }
 
-// factorise assembles and factorises the Hessian at theta in h and dinv. v is scratch. It checks
-// end, to stop early.
+// factorise assembles the Hessian at theta in h, and writes its factor to h and dinv. v is scratch.
+// factorise stops early if end has ended.
 func (l *smoothFit) factorise(end *stop.Stop, h, dinv, v []float64) error {
 	k := len(l.theta)
 	for i := range k {

@@ -6,24 +6,24 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// Objective is a learning objective F(θ) of your own, given only by products with its derivatives.
-// F must be twice continuously differentiable and strongly convex in θ, and ∇F must be
-// differentiable in every wanted input. The functions must not write to their arguments, and must
-// not keep them.
+// Objective is your own learning objective F(θ), given only by products with its derivatives. F
+// must be twice continuously differentiable and strongly convex in θ. ∇F must be differentiable in
+// every input for which a derivative is wanted. The functions must not write to their arguments,
+// and must not keep references to them.
 type Objective struct {
 	// NumTheta returns the number of parameters for data with n features. Nil: n.
 	NumTheta func(n int) int
 	// NumHyper is the number of hyperparameters.
 	NumHyper int
-	// Check reports hyperparameters outside the domain of F. They are finite, and there are
-	// NumHyper of them. Nil: all must be at least 0.
+	// Check returns an error if hyper is outside the domain of F. It is called with NumHyper finite
+	// values. Nil: all hyperparameters must be at least 0.
 	Check func(hyper []float64) error
 	// Gradient writes ∇F(θ) to g.
 	Gradient func(g, theta []float64, d learn.Data, hyper []float64)
 	// HVP writes ∇²F(θ)·v to hv.
 	HVP func(hv, v, theta []float64, d learn.Data, hyper []float64)
-	// MixedVJP adds the derivative of vᵀ∇F(θ) in the hyperparameters, X and y, at fixed θ and v, to
-	// the fields of g that are not nil.
+	// For each field of g that is not nil, MixedVJP adds the derivative of vᵀ∇F(θ) in the
+	// hyperparameters, X or y to the field. θ and v are fixed.
 	MixedVJP func(g *learn.Grad, v, theta []float64, d learn.Data, hyper []float64)
 }
 

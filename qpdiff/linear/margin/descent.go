@@ -11,30 +11,32 @@ import (
 )
 
 const (
-	// descentSize is the least number of coordinates of a problem whose cold start is a descent, if it
-	// has descentSize² entries or more. A smaller problem has few faces, each of which costs little.
+	// A cold start is a descent if the problem has at least descentSize coordinates, and if the
+	// number of coordinates times the number of distinct rows is at least descentSize². A smaller
+	// problem has few faces, and each face costs little.
 	descentSize = 64
 
-	// descentEpochs bounds the passes of the descent, which cost about as much as one face each.
+	// descentEpochs bounds the number of passes of the descent. A pass costs about as much as a
+	// face.
 	descentEpochs = 300
 
 	// descentGap is the duality gap, relative to the objective, at which the descent ends. More passes
 	// cost more than the faces that they save.
 	descentGap = 1e-3
 
-	// gapEpochs is how many passes the descent makes between two looks at the gap.
+	// gapEpochs is the number of passes of the descent between two computations of the gap.
 	gapEpochs = 10
 )
 
-// descend makes a feasible point of the dual (see dual) near its minimiser, and sets the face to the
-// point's. It minimises over one multiplier after the other (Hsieh et al. 2008, A dual coordinate
-// descent method for large-scale linear SVM). With an ℓ₁ penalty the step of a multiplier is shorter:
-// the curvature counts as ‖z_i‖²/λ2, its upper bound.
+// descend computes a feasible point near the minimiser of the dual problem (see dual), and sets the
+// face to the face of this point. It minimises over one multiplier after the other (Hsieh et al.
+// 2008, A dual coordinate descent method for large-scale linear SVM). With an ℓ₁ penalty it uses
+// ‖z_i‖²/λ2, an upper bound of the curvature, which makes the step of a multiplier shorter.
 //
-// The primal method from θ = 0 comes to a new face for almost each row that joins the elbow. Near the
-// minimiser most of the elbow is there already.
+// The primal method from θ = 0 visits a new face for almost every row that enters the elbow. From a
+// point near the minimiser, most rows of the elbow have entered already.
 //
-// descend returns false if the problem is small, has a part ℓ, or overflows.
+// descend returns false if the problem is small, if its loss includes ℓ, or if a value overflows.
 func (p *marginSolver) descend() bool {
 	if p.curved || p.n < descentSize || p.rows*p.n < descentSize*descentSize {
 		return false
@@ -64,8 +66,8 @@ func (p *marginSolver) descend() bool {
 	return true
 }
 
-// improve moves the multiplier of row i to lower the dual objective, u = Zᵀb with it, and theta to
-// the minimiser of the penalties less uᵀθ.
+// improve changes the multiplier b_i of row i to lower the dual objective. It updates u = Zᵀb, and
+// theta, the minimiser of the penalties minus uᵀθ.
 func (p *marginSolver) improve(i int, u []float64) {
 	z, top := p.z[i*p.n:(i+1)*p.n], p.top(i)
 	b := top
@@ -82,9 +84,9 @@ func (p *marginSolver) improve(i int, u []float64) {
 	}
 }
 
-// settle sets the face of the dual's feasible point b with Zᵀb = u. The multipliers between their
-// bounds are free, but at most as many as the support has coordinates. The others, which are nearest
-// to their bounds, move there.
+// settle sets the face to the face of the feasible point b of the dual problem, with u = Zᵀb. The
+// multipliers between their bounds are free. If they outnumber the coordinates of the support,
+// those nearest to their bounds move to these bounds.
 func (p *marginSolver) settle(u []float64) {
 	p.support(p.theta, p.l1)
 	for j := range u {

@@ -9,8 +9,8 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// marginDerivative is the scratch of the derivatives of a [marginFit]. It also keeps the results
-// that are prepared once for each fit.
+// marginDerivative is the scratch of the derivatives of a [marginFit]. It also holds the values
+// that prepare computes once for each fit.
 type marginDerivative struct {
 	fit  uint64      // the fit that face, psi and curvature are prepared for
 	face *marginFace // the fit's, or own
@@ -26,8 +26,9 @@ type marginDerivative struct {
 }
 
 // prepare sets face to the face of l without the weakly active rows and coordinates, and factorises
-// it. Rows whose multipliers are between their bounds stay on the elbow. If their normals are
-// independent only with the weakly active coordinates, these coordinates stay too.
+// it. The rows whose multipliers are between their bounds stay on the elbow. If the normals of
+// these rows are independent only with the weakly active coordinates, these coordinates stay in the
+// face.
 func (d *marginDerivative) prepare(l *marginFit) error {
 	if d.fit == l.state.Fit {
 		return nil
@@ -56,9 +57,9 @@ func (d *marginDerivative) withoutWeak(l *marginFit, coords bool) bool {
 	return d.own.refactorise(&l.p.marginProblem, d.v, l.p.theta, l.p.m)
 }
 
-// leaveOutWeak sets face to l's without the weakly active rows and coordinates, and without a
-// factor. Such rows go to the side that their multiplier selects. Such coordinates are held at 0 if
-// coords is set.
+// leaveOutWeak sets face to the face of l without the weakly active rows, which go to the side that
+// their multiplier selects. If coords is set, it also holds the weakly active coordinates at 0. It
+// computes no factor.
 func (d *marginDerivative) leaveOutWeak(l *marginFit, coords bool) {
 	p, f := &l.p, &d.own
 	d.resize(p.rows, p.n)
@@ -107,7 +108,7 @@ func (d *marginDerivative) solve(p *marginProblem) {
 
 // adjoint begins a VJP. It checks the arguments and solves the adjoint system for dtheta on the
 // face without weakly active rows and coordinates. The system is H·w − Σ_E u_i z_i = dtheta on the
-// support, and z_iᵀw = 0 on the elbow. hyper has the names of the hyperparameters.
+// support, and z_iᵀw = 0 on the elbow. hyper lists the names of the hyperparameters.
 func (d *marginDerivative) adjoint(l *marginFit, generalised bool, g *learn.Grad, dtheta []float64, hyper ...qpdiff.Input) error {
 	d.adjointFit = 0
 	if err := l.state.CheckAdjoint(g, dtheta); err != nil {
@@ -128,8 +129,8 @@ func (d *marginDerivative) adjoint(l *marginFit, generalised bool, g *learn.Grad
 	return nil
 }
 
-// finishAdjoint ends a VJP: it adds the part for the data after the part for the hyperparameters.
-// kinked is the name of the hyperparameter with the kinks weakFree.
+// finishAdjoint ends a VJP: it adds the derivatives in the data, after those in the
+// hyperparameters. kinked is the name of the hyperparameter in which weakFree are kinks.
 func (d *marginDerivative) finishAdjoint(l *marginFit, generalised bool, g *learn.Grad, kinked qpdiff.Input) error {
 	if err := d.dataVJP(l, g); err != nil {
 		return err
@@ -143,9 +144,9 @@ func (d *marginDerivative) finishAdjoint(l *marginFit, generalised bool, g *lear
 	return nil
 }
 
-// dataVJP adds to g.X and g.Y for the adjoint solution w, u. The cotangent of z_i is −ψ_i·w + (u_i
-// − c_i·wᵀz_i)·θ. It is divided among the copies of z_i by their weights. dataVJP reports an
-// overflow in any field of g.
+// dataVJP adds the derivatives in the data to g.X and g.Y, from the adjoint solution w, u. The
+// cotangent of z_i is −ψ_i·w + (u_i − c_i·wᵀz_i)·θ. It is divided among the copies of z_i in
+// proportion to their weights. dataVJP returns an error if any field of g overflows.
 func (d *marginDerivative) dataVJP(l *marginFit, g *learn.Grad) error {
 	if g.X == nil && g.Y == nil {
 		return learner.CheckProduct(g)
@@ -178,8 +179,8 @@ func (d *marginDerivative) dataVJP(l *marginFit, g *learn.Grad) error {
 	return learner.CheckProduct(g)
 }
 
-// ties implements [SVM.Ties]. Copies of z_k share its multiplier and u_k. If the shares change, the
-// cotangents of the copies change by multiples of w and of u_k·θ.
+// ties implements [SVM.Ties]. Copies of z_k divide its multiplier and u_k among them. If they are
+// divided in other parts, the cotangents of the copies change by multiples of w and of θ.
 func (d *marginDerivative) ties(l *marginFit, visit func(i, k int, sign float64, d []float64) bool) {
 	p := &l.p
 	if l.state.Fit == 0 || d.adjointFit != l.state.Fit {

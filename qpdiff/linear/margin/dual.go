@@ -6,27 +6,28 @@ import (
 	"cvgm/qpdiff/internal/dense"
 )
 
-// dual goes to the solution's face by the dual problem. Without ℓ the dual is
+// dual finds the solution's face by solving the dual problem. Without ℓ the dual problem is
 //
 //	minimise λ2/2·‖θ‖² − Σ_i b_i   over 0 ≤ b_i ≤ w_i·hinge and |v_j| ≤ λ1,
 //	with λ2·θ = Zᵀb + v,
 //
-// with the derivatives m_i−1 in b_i and θ_j in v_j. The free variables, between their bounds, are
-// the multipliers of the elbow and the gradients v_j off the support. All others are at bounds,
-// which the sides and signs select.
+// The dual objective has the derivative m_i−1 in b_i, and θ_j in v_j. Variables between their
+// bounds are free: the multipliers of the elbow, and the gradients v_j off the support. Every other
+// variable is at the bound that its side or sign selects.
 //
 // The primal method may cycle through the faces that meet in one θ, if more kinks meet there than θ
-// has coordinates. In the dual, many margins of 1 are many derivatives of 0. At the minimiser of
-// the free variables, a variable whose derivative has the wrong sign joins them (as in the method
-// of Lawson and Hanson 1974 for least squares with bounds). The other free variables lie between
-// their bounds, so the next step has a length and the dual objective falls. Each step that ends at
-// a bound removes variables. Hence no face is minimised twice.
+// has coordinates. In the dual problem, many margins of 1 are only many derivatives of 0. dual
+// minimises over the free variables. It then frees a variable whose derivative has the wrong sign
+// (as in the method of Lawson and Hanson 1974 for least squares with bounds). All free variables
+// but this one lie strictly between their bounds, so the next step has a positive length and lowers
+// the dual objective. A step that ends at a bound removes free variables. Hence no face is
+// minimised twice.
 //
-// With ℓ, and λ1 = 0, dual does this for the quadratic model of ℓ at θ and goes to the model's
-// minimiser. That is a damped Newton's method with all kinks at once.
+// With ℓ, and λ1 = 0, dual solves this problem for the quadratic model of ℓ at θ, and moves θ to
+// the model's minimiser. This is a damped Newton method that handles all kinks at once.
 //
 // dual starts from the multipliers of the current face. It returns false if its system is singular
-// or rounds exceed limit.
+// or if it takes more than limit rounds.
 func (p *marginSolver) dual(limit int) bool {
 	p.model = p.curved
 	defer func() { p.model = false }()
@@ -34,7 +35,8 @@ func (p *marginSolver) dual(limit int) bool {
 	return p.fromFeasible(limit)
 }
 
-// fromFeasible is dual from a feasible point of the dual, whose face is set.
+// fromFeasible is dual from a feasible point of the dual problem. The face of this point must be
+// set.
 func (p *marginSolver) fromFeasible(limit int) bool {
 	for p.rounds < limit {
 		if !p.newtonStep() {
@@ -57,9 +59,9 @@ func (p *marginSolver) fromFeasible(limit int) bool {
 	return false
 }
 
-// damp takes the step to the minimiser of the model, or the part of it by which the objective falls
-// enough, and reports whether it took the whole step. After a part, the face is the face of the
-// margins.
+// damp takes the step to the minimiser of the model. It halves the step until the objective falls
+// enough, and reports whether the step is the whole one. After a shorter step, it sets the face
+// from the margins.
 func (p *marginSolver) damp() (whole bool) {
 	f, q := p.objective(p.theta, p.m), p.decrement
 	from := p.coef[:p.n]
@@ -84,8 +86,8 @@ func (p *marginSolver) damp() (whole bool) {
 	return t <= dense.Eps // the fall is lost in rounding
 }
 
-// feasible makes a feasible point of the dual at the current face. Multipliers and gradient entries
-// beyond a bound move to that bound.
+// feasible computes a feasible point of the dual problem from the multipliers and the gradient of
+// the current face. Values beyond a bound move to that bound.
 func (p *marginSolver) feasible() {
 	p.addMultipliers()
 	for e, i := range p.elbow {
@@ -108,9 +110,9 @@ func (p *marginSolver) feasible() {
 	}
 }
 
-// moveFree moves the free variables towards the minimiser of their face. It stops at the first
-// bounds on the way, whose variables are then no longer free, or at the minimiser. It reports
-// whether it met a bound.
+// moveFree moves the free variables towards the minimiser of their face. It stops at the minimiser,
+// or at the first bound that a variable reaches. The variables that reach this bound are then no
+// longer free. moveFree reports whether a variable reached a bound.
 func (p *marginSolver) moveFree() (stopped bool) {
 	t := math.Inf(1)
 	part := p.part[:0] // by free variable: the part of the way to its bound
@@ -155,8 +157,9 @@ func (p *marginSolver) moveFree() (stopped bool) {
 	return stopped
 }
 
-// mostViolated returns the row, or rows+coordinate, that is farthest on the wrong side of its kink,
-// measured in its rounding. It returns −1 if none is beyond rounding.
+// mostViolated returns the row i, or rows+j for coordinate j, that is farthest on the wrong side of
+// its kink, relative to the size of its terms. It returns −1 if none is there by more than
+// rounding.
 func (p *marginSolver) mostViolated() int {
 	id, most := -1, stillTol
 	size := math.Sqrt(dense.Dot(p.theta, p.theta))
@@ -180,10 +183,10 @@ func (p *marginSolver) mostViolated() int {
 	return id
 }
 
-// enter frees the variable of a row, or of rows+coordinate. If its normal depends on the normals of
-// the free variables, they first move along that dependency. That leaves θ unchanged and lowers the
-// dual objective. They stop when one of them is at a bound. This may be the other bound of the new
-// variable.
+// enter frees the variable of row id, or of coordinate id−rows. If its normal depends on the
+// normals of the free variables, all these variables first move along the dependency. This leaves θ
+// unchanged and lowers the dual objective. They move until one of them reaches a bound. If the new
+// variable reaches its other bound, it is not freed.
 func (p *marginSolver) enter(id int) {
 	n, s := p.n, len(p.act)
 	way, room := 0.0, 2*p.l1 // direction of the variable, and how far its other bound is
@@ -215,8 +218,9 @@ func (p *marginSolver) enter(id int) {
 	p.hold(id)
 }
 
-// moveDependent moves the variable id and the free ones along a dependency with the coefficients c,
-// and returns the distance. If the distance is room, id reaches its other bound.
+// moveDependent moves the variable id and the free variables along a dependency with the
+// coefficients c. It returns the distance. If the distance is room, the variable id has reached its
+// other bound.
 func (p *marginSolver) moveDependent(id int, way, room float64, c []float64) float64 {
 	n, t := p.n, room
 	for e, i := range p.elbow {

@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// marginFace is a face of a [marginProblem], on which the objective is smooth. It includes the
-// factor of the optimality system on the face.
+// marginFace is a face of a [marginProblem]: a set of θ on which the objective is smooth. It
+// includes the factor of the optimality system on the face.
 //
 // The normals z_i of the elbow, restricted to the support, are linearly independent.
 type marginFace struct {
@@ -67,7 +67,7 @@ func (f *marginFace) copyFrom(o *marginFace) {
 	f.act, f.sgn = append(f.act[:0], o.act...), append(f.sgn[:0], o.sgn...)
 }
 
-// sideIf returns the side of a row whose margin is below 1 (below), or is not.
+// sideIf returns the side of a row: −1 if its margin is below 1, and 1 otherwise.
 func sideIf(below bool) int8 {
 	if below {
 		return -1
@@ -75,7 +75,7 @@ func sideIf(below bool) int8 {
 	return 1
 }
 
-// support sets the support and its signs from theta. With λ1 = 0 the support is all coordinates.
+// support sets the support and its signs from theta. If l1 = 0, all coordinates are in the support.
 func (f *marginFace) support(theta []float64, l1 float64) {
 	f.act, f.sgn = f.act[:0], f.sgn[:0]
 	for j, t := range theta {
@@ -124,7 +124,7 @@ func (f *marginFace) dropReleased() {
 }
 
 // below reports whether the margin m of row i is below the kink of ℓ. On the elbow the margin
-// counts as 1, whatever its rounding.
+// counts as 1, even if m differs from 1 by rounding.
 func (f *marginFace) below(i int, m float64) bool {
 	if f.model {
 		return m < 1
@@ -132,9 +132,9 @@ func (f *marginFace) below(i int, m float64) bool {
 	return f.side[i] < 0
 }
 
-// gradient sets g to the gradient of the face without multipliers, at theta with the margins m. If
-// curved, it also sets the upper triangle of h to the Hessian on the support. Without ℓ it computes
-// the gradient at θ = 0.
+// gradient sets g to the gradient on the face at theta, without the terms of the multipliers. m
+// holds the margins. With ℓ it also sets the upper triangle of h to the Hessian on the support.
+// Without ℓ it computes the gradient at θ = 0.
 func (f *marginFace) gradient(p *marginProblem, g, theta, m []float64) {
 	n, s := p.n, len(f.act)
 	if !p.curved {
@@ -199,9 +199,9 @@ func (f *marginFace) unwhiten(p *marginProblem, x []float64) {
 	dense.LDLBack(f.h, f.dinv, s, s, x)
 }
 
-// orthogonalise makes the whitened normal of row i the e-th row of Q. It applies the method of Gram
-// and Schmidt twice, for orthogonality to working precision. It returns false if the normal depends
-// on the earlier ones.
+// orthogonalise computes row e of Q and of R from the whitened normal of row i. It applies the
+// Gram–Schmidt method twice, for orthogonality to working precision. It returns false if the normal
+// depends linearly on the earlier normals.
 func (f *marginFace) orthogonalise(p *marginProblem, i, e int) bool {
 	n, s := p.n, len(f.act)
 	b := f.q[e*s : (e+1)*s]
@@ -219,8 +219,9 @@ func (f *marginFace) orthogonalise(p *marginProblem, i, e int) bool {
 	return true
 }
 
-// project subtracts from x its parts along the first len(c) rows of Q, and sets c to their
-// coefficients. It returns the length of the rest, and whether the rest exceeds rounding.
+// project subtracts the projection of x onto the first len(c) rows of Q from x, and sets c to the
+// coefficients of the projection. It returns the length of the remainder, and whether the remainder
+// exceeds rounding.
 func (f *marginFace) project(x, c []float64) (length float64, independent bool) {
 	s := len(x)
 	size := math.Sqrt(dense.Dot(x, x))
@@ -249,8 +250,8 @@ func (f *marginFace) solveR(c []float64) {
 	}
 }
 
-// dependency returns the coefficients c with which the elbow's normals add up to a on the support.
-// It returns nil if a is not a sum of normals. It overwrites a.
+// dependency returns the coefficients c of a as a linear combination of the elbow's normals, on the
+// support. If a is not such a combination, it returns nil. It overwrites a.
 func (f *marginFace) dependency(p *marginProblem, a, c []float64) []float64 {
 	f.whiten(p, a)
 	c = c[:len(f.elbow)]
@@ -265,7 +266,8 @@ func (f *marginFace) dependency(p *marginProblem, a, c []float64) []float64 {
 //
 //	H d − Z_Eᵀb = v,  Z_E d = c
 //
-// in place: v becomes d, c becomes b. It returns dᵀHd. work has as many entries as c.
+// in place: it overwrites v by d and c by b. It returns dᵀHd. work is scratch with as many entries
+// as c.
 func (f *marginFace) system(p *marginProblem, v, c, work []float64) (decrement float64) {
 	n, s := p.n, len(f.act)
 	f.whiten(p, v)
@@ -277,8 +279,8 @@ func (f *marginFace) system(p *marginProblem, v, c, work []float64) (decrement f
 		}
 		c[e] = x / f.r[e*n+e]
 	}
-	// If the Hessian is small, v is much larger than d. Each round leaves eps times its own step,
-	// so a round whose step is longer than d is not the last.
+	// If the Hessian is small, v is much larger than d. Each round leaves an error of eps times its
+	// step. So another round must follow a round whose step is longer than d.
 	b := work[:len(c)]
 	clear(b)
 	for round := range systemRounds {
@@ -323,8 +325,9 @@ func (f *marginFace) elbowCond(a, dinv, size, x []float64) float64 {
 	return dense.LDLCond(a[:e*e], dinv[:e], e, e, size, x)
 }
 
-// elbowCondBound is an upper bound of elbowCond's estimate. The pivots are the squares of R's
-// diagonal, and the squared lengths of the normals are sums over its rows.
+// elbowCondBound returns an upper bound of the estimate of elbowCond. The pivots of RRᵀ are the
+// squares of R's diagonal entries, and the squared lengths of the normals are the sums of squares
+// of R's rows.
 func (f *marginFace) elbowCondBound() float64 {
 	n, pivots := len(f.pos), 1.0
 	for k := range f.elbow {

@@ -8,22 +8,22 @@ import (
 )
 
 const (
-	// updatedElbow is the least size of an elbow whose factor is updated. The factor of a smaller one
-	// is computed anew for each face, at little cost.
+	// updatedElbow is the smallest number of rows of an elbow whose factor is updated. The factor
+	// of a smaller elbow is computed anew for each face, at little cost.
 	updatedElbow = 64
 
-	// updatedPart bounds the changes of a face that are made in its factor: one for so many members of
-	// the elbow. One change costs about as much as so many members of a new factor.
+	// A factor is updated if the elbow has at least updatedPart rows for each change. One change of
+	// a factor costs about as much as updatedPart rows of a new factor.
 	updatedPart = 8
 
-	// updates bounds the changes of a factor before it is computed anew, because each one adds its
-	// rounding. They have then cost about as much as a new factor.
+	// updates bounds the number of changes before a factor is computed anew, because each change
+	// adds rounding errors. Altogether these changes cost about as much as a new factor.
 	updates = 64
 )
 
-// factorise sets g as gradient does and prepares solves with the face's optimality system. A member
-// of the elbow that depends on earlier ones moves to the side of its margin. factorise returns
-// false if the Hessian is singular. It checks end, to stop early.
+// factorise sets g as gradient does, and factorises the face's optimality system. A row of the
+// elbow whose normal depends on earlier ones moves to the side of its margin. factorise returns
+// false if the Hessian is singular. It stops early if end has ended.
 func (f *marginFace) factorise(p *marginProblem, g, theta, m []float64) bool {
 	f.gradient(p, g, theta, m)
 	s := len(f.act)
@@ -55,8 +55,8 @@ func (f *marginFace) factorise(p *marginProblem, g, theta, m []float64) bool {
 	return true
 }
 
-// refactorise is factorise at a solution, whose elbow has multipliers. It also returns false if a
-// member of the elbow depends on earlier ones.
+// refactorise is factorise at a solution. There the rows of the elbow have multipliers, so no row
+// may leave it: refactorise also returns false if a row's normal depends on earlier ones.
 func (f *marginFace) refactorise(p *marginProblem, g, theta, m []float64) bool {
 	elbow := len(f.elbow)
 	return f.factorise(p, g, theta, m) && len(f.elbow) == elbow
@@ -69,7 +69,7 @@ func (f *marginFace) setFactored() {
 	o.changes, o.known = 0, true
 }
 
-// distance counts the members that one of two ascending lists has and the other one lacks.
+// distance returns the number of values that are in only one of two ascending lists.
 func distance(a, b []int) (count int) {
 	for len(a) > 0 && len(b) > 0 {
 		switch {
@@ -84,9 +84,9 @@ func distance(a, b []int) (count int) {
 	return count + len(a) + len(b)
 }
 
-// update changes the factor of an earlier face, without ℓ, to the factor of the present one, row by
-// row and coordinate by coordinate. It returns false if the face has to be factorised anew: if the
-// faces differ in too much, or if a normal depends on the others.
+// update changes the factor of an earlier face, without ℓ, to the factor of the present face, one
+// row or coordinate at a time. It returns false if the face has to be factorised anew, because it
+// differs too much from the earlier one or because a normal depends on the others.
 func (f *marginFace) update(p *marginProblem) bool {
 	o := &f.factored
 	if !o.known || min(len(f.elbow), len(o.rows)) < updatedElbow {
@@ -123,8 +123,8 @@ func (f *marginFace) update(p *marginProblem) bool {
 	return true
 }
 
-// rotate rotates the columns a and b of R, from the given row on, and the rows a and b of Q, which
-// have s entries, by the same plane rotation: R·Q remains.
+// rotate applies a plane rotation to columns a and b of R, from row from on, and to rows a and b of
+// Q, which have s entries. R·Q does not change.
 func (f *marginFace) rotate(a, b, from, rows, s int, cos, sin float64) {
 	n := len(f.pos)
 	for i := from; i < rows; i++ {
@@ -158,8 +158,8 @@ func (f *marginFace) dropRow(e int) {
 	}
 }
 
-// addRow makes row i the factored row at the place e. It returns false if its normal depends on the
-// others.
+// addRow inserts row i into the factor, as row e. It returns false if the row's normal depends on
+// the others.
 func (f *marginFace) addRow(p *marginProblem, e, i int) bool {
 	o, n, s := &f.factored, len(f.pos), len(f.factored.coords)
 	rows := len(o.rows)
@@ -167,7 +167,7 @@ func (f *marginFace) addRow(p *marginProblem, e, i int) bool {
 		return false
 	}
 	o.rows = slices.Insert(o.rows, e, i)
-	// The last row of R moves to its place, and rotations take its entries beyond the diagonal away.
+	// The new last row of R moves to row e. Rotations then remove its entries beyond the diagonal.
 	last := f.line[:rows+1]
 	copy(last, f.r[rows*n:])
 	for k := rows; k > e; k-- {
@@ -193,8 +193,8 @@ func (f *marginFace) addCoord(p *marginProblem, k, j int) {
 		f.q[e*s+k] = 0
 	}
 	o.coords = slices.Insert(o.coords, k, j)
-	// A row of Q more, which selects the coordinate, has the coordinate's column of the normals as its
-	// column of R. Rotations take that column away.
+	// A new row of Q is the unit vector of the coordinate. Its column of R is the coordinate's
+	// column of the normals. Rotations then remove this column.
 	unit := f.q[rows*s : (rows+1)*s]
 	clear(unit)
 	unit[k] = 1
@@ -207,16 +207,16 @@ func (f *marginFace) addCoord(p *marginProblem, k, j int) {
 	}
 }
 
-// dropCoord takes the factored coordinate at the place k from the factor. It returns false if the
-// rows depend on one another without it.
+// dropCoord removes coordinate number k of the factor. It returns false if the rows are linearly
+// dependent without this coordinate.
 func (f *marginFace) dropCoord(p *marginProblem, k int) bool {
 	o, n := &f.factored, len(f.pos)
 	rows, s := len(o.rows), len(o.coords)
 	if rows == s {
 		return false
 	}
-	// A row of Q more, such that its rows span the coordinate's unit vector. Rotations make it that
-	// vector, so that all others are 0 there.
+	// A new row of Q is such that the rows of Q span the unit vector of the coordinate. Rotations
+	// then turn the new row into this vector, so that all other rows are 0 in the coordinate.
 	unit := f.q[rows*s : (rows+1)*s]
 	clear(unit)
 	unit[k] = 1

@@ -8,7 +8,7 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// marginFit is a solved [marginProblem] with its data. The derivatives of its learners read it.
+// marginFit is a solved [marginProblem] with its data. The derivatives of the learners read it.
 type marginFit struct {
 	state learner.State
 	p     marginSolver
@@ -36,8 +36,8 @@ func (l *marginFit) load(d learn.Data) error {
 	return nil
 }
 
-// Bytes implements [learn.SizedLearner]. It counts the allocations of load and of the derivatives,
-// except for a JVP at a kink.
+// Bytes implements [learn.SizedLearner]. It counts the memory that load and the derivatives
+// allocate, except for a JVP at a kink.
 func (l *marginFit) Bytes(s learn.Size) int64 {
 	rows, n, _ := learner.Sizes(s)
 	lists := 3*rows + 9*n                             // mult and weakMargins
@@ -51,7 +51,7 @@ func (l *marginFit) Reset() {
 	l.p.reset()
 }
 
-// solve is the part of a Fit after begin. l1 states whether λ1 is a hyperparameter.
+// solve computes the fit after begin and writes theta. l1 is true if λ1 is a hyperparameter.
 func (l *marginFit) solve(theta []float64, l1 bool) error {
 	warm := l.p.warm
 	l.p.end = &l.state.Stop
@@ -81,8 +81,8 @@ func (l *marginFit) elbow(learner any, dst []int) ([]int, error) {
 	return l.p.Where(learner, &l.state, dst, func(k int) bool { return l.p.side[k] == 0 })
 }
 
-// notDifferentiable returns the error for the wanted inputs without a derivative. hyper has the
-// names of the hyperparameters among them, and weak lists distinct rows.
+// notDifferentiable returns the error for inputs that have no derivative but that g asks for. hyper
+// lists the names of the hyperparameters among these inputs. The rows in weak are distinct rows.
 func (l *marginFit) notDifferentiable(g *learn.Grad, weak qpdiff.Weak, hyper ...qpdiff.Input) error {
 	return learner.NotDifferentiable(g, weak, l.p.First, "move the hyperparameters, ask JVP for a directional derivative, or set Generalised", hyper...)
 }

@@ -24,29 +24,30 @@ import (
 //
 // # Method
 //
-// The solver is Newton's method over the faces of the hinge loss. Rows with m_i = 1, the elbow, are
-// held there while their multipliers b_i are between 0 and α1/N, exactly as in [SVM]. Between
-// kinks, a step goes only as far as the objective falls.
+// The solver is Newton's method over the faces of the hinge loss. The elbow is the set of rows with
+// m_i = 1. As in [SVM], a row is held on the elbow while its multiplier b_i is between 0 and α1/N.
+// Between kinks, a step ends when the objective stops falling.
 //
 // # Derivatives
 //
-// Z_E has the rows z_i = y_i x_i of the elbow, and H = λI + 1/N·Σ ℓ″(m_i)·z_i z_iᵀ for the smooth
-// part ℓ of the loss. With (w, u) from H·w − Z_Eᵀu = dθ and Z_E·w = 0,
+// Z_E has the rows z_i = y_i x_i of the elbow, and H = λI + 1/N·Σ ℓ″(m_i)·z_i z_iᵀ, where ℓ is the
+// smooth part of the loss. With the solution (w, u) of H·w − Z_Eᵀu = dθ and Z_E·w = 0, the products
+// are
 //
 //	α_k: −1/N·Σ_i ℓ_k'(m_i)·z_iᵀw    λ: −θᵀw
 //	z_i: −ψ_i·w + (u_i − ℓ″(m_i)·z_iᵀw/N)·θ
 //
-// Rows of the elbow are not in ℓ_1'. ψ_i is the derivative of the objective in m_i, which is −b_i
-// for the hinge loss of an elbow row. u_i is 0 off the elbow. At α_k = 0, the end of its domain,
+// For k = 1 the sum omits the rows of the elbow. ψ_i is the derivative of the objective in m_i; in
+// a row of the elbow, the derivative of the hinge loss is −b_i. u_i is 0 off the elbow. At α_k = 0
 // the derivative with respect to α_k is one-sided, from the right.
 //
-// θ has no derivative if strict complementarity fails: if a row of the elbow has its multiplier at
-// 0 or α1/N, or a row off the elbow has the margin 1. (With α1 = α3 = 0 such a margin is a kink in
-// α1 only.) [SVM] documents the tolerance, and equal rows.
+// θ has no derivative if strict complementarity fails: if the multiplier of a row of the elbow is 0
+// or α1/N, or if a row off the elbow has the margin 1. (If α1 = α3 = 0, such a margin is a kink in
+// α1 only.) See [SVM] for the tolerance and for equal rows.
 //
 // The zero value is ready for Load. Fits after the first allocate nothing.
 type LearnedLoss struct {
-	// Generalised lets VJP return a result at weakly active rows too, as SVM's does. False: such a
+	// Generalised lets VJP return a result at weakly active rows too, as for [SVM]. False: such a
 	// VJP returns a NotDifferentiableError.
 	Generalised bool
 
@@ -64,17 +65,18 @@ func (l *LearnedLoss) Dims(n int) (theta, hyper int) { return n, 5 }
 // SetGeneralised sets the field Generalised.
 func (l *LearnedLoss) SetGeneralised(on bool) { l.Generalised = on }
 
-// Load makes d the data of the following fits. It keeps a reference to d, and uses its Rows and
-// Weights. Errors are ArgErrors: from [learn.Data.Check]; ErrDomain for a label other than ±1, also
-// of a row that does not count. They match ErrIllPosed if all labels that count are the same, and
-// ErrNotFinite if the squared norm of a row overflows. After an error the learner has no data.
+// Load makes d the data of the following fits. It keeps a reference to d, and uses d's Rows and
+// Weights. Errors are ArgErrors: the errors of [learn.Data.Check], and ErrDomain for a label other
+// than ±1, even in a row of weight 0. They match ErrIllPosed if all rows with a weight above 0 have
+// the same label, and ErrNotFinite if the squared norm of a row overflows. After an error the
+// learner has no data.
 func (l *LearnedLoss) Load(d learn.Data) (err error) {
 	defer learner.End(l, &err)
 	return l.load(d)
 }
 
-// Fit solves the problem at hyper and writes θ (n entries). Errors: as for
-// [SVM.Fit], with λ for λ2.
+// Fit solves the problem at hyper and writes θ (n entries). The errors are those of [SVM.Fit], with
+// λ in place of λ2.
 func (l *LearnedLoss) Fit(theta, hyper []float64) (err error) {
 	defer learner.End(l, &err)
 	l.state.Stop.Look()
@@ -97,9 +99,10 @@ func (l *LearnedLoss) Fit(theta, hyper []float64) (err error) {
 func (l *LearnedLoss) Elbow(dst []int) ([]int, error) { return l.elbow(l, dst) }
 
 // VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not nil. Errors are
-// ErrNotFitted, and an ArgError of kind ErrNotFinite for dtheta, or for hyper if α2 = 0 and its
-// derivative overflows. If another product overflows, the kind is the same, and g is undefined. If
-// strict complementarity fails and Generalised is not set, a NotDifferentiableError names the rows.
+// ErrNotFitted, and an ArgError of kind ErrNotFinite if dtheta is not finite, if a product
+// overflows, or if α2 = 0 and the derivative with respect to α2 overflows. After the overflow of a
+// product, g is undefined. If strict complementarity fails and Generalised is not set, a
+// NotDifferentiableError names the rows.
 func (l *LearnedLoss) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {
 	defer learner.Name(l, &err)
 	m := qpdiff.Scratch[marginDerivative](w)
@@ -127,8 +130,9 @@ func (l *LearnedLoss) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) 
 	return m.finishAdjoint(&l.marginFit, l.Generalised, g, learnedLossNames[0])
 }
 
-// slopes returns the derivatives of the four losses at row i, whose margin is on the given side of
-// 1. On the elbow the multiplier has the hinge loss's derivative.
+// slopes returns the derivatives of the four losses at the margin of row i. side is the margin's
+// side of 1. On the elbow the derivative of the hinge loss is part of the multiplier, and d[0] is
+// 0.
 func (l *LearnedLoss) slopes(i int, side int8) (d [4]float64) {
 	m := l.p.m[i]
 	if side < 0 {
@@ -140,10 +144,10 @@ func (l *LearnedLoss) slopes(i int, side int8) (d [4]float64) {
 }
 
 // JVP sets dtheta to the directional derivative of θ at the last fit along d, whose fields are
-// tangents of the inputs (nil: zero). It exists also without strict complementarity, as for
-// [SVM.JVP]. Errors are ErrNotFitted, and an ArgError of kind ErrNotFinite for d, or if dtheta or
-// the change of the gradient along d overflows. The kind is ErrDomain if d lowers α1 from 0 at a
-// margin of 1.
+// tangents of the inputs (nil: zero). The derivative exists also without strict complementarity, as
+// for [SVM.JVP]. Errors are ErrNotFitted, and an ArgError. It is of kind ErrNotFinite if d is not
+// finite, or if dtheta or the change of the gradient along d overflows. It is of kind ErrDomain if
+// d lowers α1 from 0 at a margin of 1.
 func (l *LearnedLoss) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err error) {
 	defer learner.Name(l, &err)
 	m := qpdiff.Scratch[marginDerivative](w)
@@ -184,5 +188,6 @@ func (l *LearnedLoss) New() learn.Learner { return &LearnedLoss{Generalised: l.G
 // Convention returns that no loss is usual.
 func (*LearnedLoss) Convention() learn.Convention { return learn.Convention{} }
 
-// Hyperparameters returns nil: the weights of the losses cannot be derived from the data.
+// Hyperparameters returns nil, because no bounds for the weights of the losses follow from the
+// data.
 func (*LearnedLoss) Hyperparameters(learn.Moments) []learn.Hyperparameter { return nil }

@@ -9,8 +9,8 @@ import (
 	"cvgm/qpdiff/internal/dense"
 )
 
-// collect lists the kinks before the end of the step. It returns the largest change of a margin by
-// the step, and the number of kinks.
+// collect lists the kinks between the start and the end of the step. It returns the largest change
+// of a margin along the step, and the number of kinks.
 func (p *marginSolver) collect() (moved float64, crossed int) {
 	n := p.n
 	p.kinks = p.kinks[:0]
@@ -44,8 +44,8 @@ func (p *marginSolver) collect() (moved float64, crossed int) {
 	return moved, len(p.kinks)
 }
 
-// atStart returns the place t = way/v along a step. If way is within rounding of 0, relative to
-// scale, the place is the start. So kinks that coincide are passed in the order of their ids.
+// atStart returns t = way/v, the position of a kink along a step. It returns 0 if way is within
+// rounding of 0, relative to scale. So kinks that coincide are passed in the order of their ids.
 func atStart(way, v, scale float64) float64 {
 	t := way / v
 	if t < stillTol && math.Abs(way) <= stillTol*scale {
@@ -54,9 +54,8 @@ func atStart(way, v, scale float64) float64 {
 	return t
 }
 
-// search returns the length of the step at which the objective stops falling. It shortens kinks to
-// the ones passed. blocked is the kink at the end of the search, or −1 if the search ended between
-// kinks.
+// search returns the length t of the step at which the objective stops falling. It shortens kinks
+// to the kinks before t. blocked is the id of the kink at t, or −1 if t is between kinks.
 func (p *marginSolver) search(moved float64) (t float64, blocked int, ok bool) {
 	slices.SortFunc(p.kinks, func(a, b kink) int {
 		return cmp.Or(cmp.Compare(a.t, b.t), cmp.Compare(a.id, b.id))
@@ -150,18 +149,17 @@ func (p *marginSolver) searchCurved() (t float64, blocked int, ok bool) {
 			return t, -1, true
 		}
 	}
-	// A step that is too short for float64 and passes no kink changes nothing, and would be taken
-	// again and again.
+	// A step of length 0 that passes no kink changes nothing, so it would be taken forever.
 	return lo, -1, dense.Finite(start) && (lo > 0 || len(p.kinks) > 0)
 }
 
-// fewKinks is the number of kinks that searchCurved handles one after the other, each with a pass
-// over the rows.
+// fewKinks is the number of kinks that searchCurved examines one after the other. Each of them
+// costs a pass over the rows.
 const fewKinks = 8
 
-// passed returns an upper bound of the number of kinks passed before the last one examined. It
-// counts all kinks after which the slope is negative, unless these are few. The given slope is
-// without jumps, which increase it.
+// passed returns a number of kinks that searchCurved can skip, because the slope is still negative
+// after each of them. It returns 0 if these kinks are few. slope returns the slope without the
+// jumps of the kinks, which increase it.
 func (p *marginSolver) passed(slope func(t float64) float64) int {
 	beyond := func(k int) bool {
 		p.end.Look()
@@ -177,7 +175,8 @@ func (p *marginSolver) passed(slope func(t float64) float64) int {
 	return from + sort.Search(min(to, len(p.kinks))-1-from, func(k int) bool { return beyond(from + k) })
 }
 
-// cross changes the face at the kinks passed and at the kink that ended the step.
+// cross changes the face for the kinks that the step passed, and for the kink blocked that ended
+// it.
 func (p *marginSolver) cross(blocked int) {
 	for _, k := range p.kinks {
 		if k.id < p.rows {

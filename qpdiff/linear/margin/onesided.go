@@ -11,8 +11,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// forward begins a JVP. It checks the arguments, clears the right-hand side w and sets face to l's
-// without the weakly active rows and coordinates.
+// forward begins a JVP. It checks the arguments, clears the right-hand side w, and sets face to the
+// face of l without the weakly active rows and coordinates.
 func (d *marginDerivative) forward(l *marginFit, dtheta []float64, t *learn.Grad) error {
 	d.adjointFit = 0
 	if err := l.state.CheckForward(dtheta, t); err != nil {
@@ -41,9 +41,9 @@ func (d *marginDerivative) forward(l *marginFit, dtheta []float64, t *learn.Grad
 	return nil
 }
 
-// checkEqual returns an error if the tangent t moves equal rows on the elbow apart, because only
-// the sum of their multipliers is unique. Weakly active rows may move apart, because their
-// multipliers are all at the same bound.
+// checkEqual returns an error if equal rows on the elbow differ in the tangent t, because only the
+// sum of their multipliers is unique. Weakly active rows may differ, because their multipliers are
+// all at the same bound.
 func (l *marginFit) checkEqual(t *learn.Grad) error {
 	p := &l.p
 	return p.CheckEqual(t, l.state.Data.Y,
@@ -51,9 +51,9 @@ func (l *marginFit) checkEqual(t *learn.Grad) error {
 		func(j int) bool { return p.pos[j] >= 0 || slices.Contains(l.weak.Coords, j) })
 }
 
-// finishForward ends a JVP. After the part for the hyperparameters it adds the part for the data to
-// the right-hand side, solves, and writes dtheta. rise is the tangent of λ1, or of the hinge loss's
-// weight, if it is 0 and has a kink there.
+// finishForward ends a JVP. It adds the terms of the data to the right-hand side, which has those
+// of the hyperparameters. It then solves the system and writes dtheta. rise is the tangent of λ1,
+// or of the hinge loss's weight, if this hyperparameter is 0 and has a kink there.
 func (d *marginDerivative) finishForward(l *marginFit, dtheta []float64, t *learn.Grad, rise float64) error {
 	p := &l.p
 	n := p.n
@@ -99,9 +99,10 @@ func (d *marginDerivative) finishForward(l *marginFit, dtheta []float64, t *lear
 //	           multiplier is at its upper end and at 0; a weakly active
 //	           coordinate on its side of the kink
 //
-// s_i = max(0, u_i − z_iᵀδ) belongs to the truncated quadratic loss, and to the hinge loss with a
-// weight that rises from 0 at the rate e_i. s_j = |δ_j| belongs to λ1 rising from 0. rise is the
-// rate of λ1 or of the hinge loss. Equal rows that move apart have a constraint or an s each.
+// s_i = max(0, u_i − z_iᵀδ) belongs to the truncated quadratic loss. It also belongs to the hinge
+// loss, if the weight of this loss rises from 0 at the rate e_i. s_j = |δ_j| belongs to a λ1 that
+// rises from 0. rise is the rate of λ1 or of the hinge loss's weight. Equal rows with different
+// tangents have a constraint or an s each.
 func (d *marginDerivative) oneSided(l *marginFit, dtheta []float64, rise float64) error {
 	p, weak := &l.p, l.weak
 	n := p.n
@@ -185,7 +186,7 @@ func newSidedQP(size int) *sidedQP {
 	return &sidedQP{QP: qpdiff.QP{Q: mat.NewDense(size, size, nil), P: make([]float64, size)}, size: size}
 }
 
-// row returns a row with sign times the entries of z at vars, and 0 elsewhere.
+// row returns a row of a constraint: sign times the entries of z that vars lists, and 0 elsewhere.
 func (q *sidedQP) row(z []float64, vars []int, sign float64) []float64 {
 	row := make([]float64, q.size)
 	for k, j := range vars {
@@ -226,7 +227,7 @@ func (q *sidedQP) solve() ([]float64, error) {
 	return s.Z, err
 }
 
-// A rowPart has the copies of a distinct row that have the same right-hand side u.
+// A rowPart stands for the copies of a distinct row that have the same right-hand side u.
 type rowPart struct {
 	row       int
 	u, copies float64 // copies: their weights
@@ -248,9 +249,9 @@ func (d *marginDerivative) parts(l *marginFit, rows []int) (parts []rowPart) {
 	return parts
 }
 
-// independent reports whether the gradients of all active constraints, also of weakly active ones,
-// are linearly independent. If they are not, the multipliers are not unique, and a move of the data
-// can change any of them.
+// independent reports whether the gradients of all active constraints, including the weakly active
+// ones, are linearly independent. If they are dependent, the multipliers are not unique, and a
+// change of the data can change any of them.
 func (d *marginDerivative) independent(l *marginFit) bool {
 	p, f := &l.p.marginProblem, &d.own
 	if !d.withoutWeak(l, true) {
@@ -269,8 +270,8 @@ func (d *marginDerivative) independent(l *marginFit) bool {
 	return true
 }
 
-// subgradient returns sign(θ_j), or the sign of its subgradient if coordinate j is weakly active.
-// It is 0 at the kink if λ1 = 0.
+// subgradient returns sign(θ_j). If coordinate j is weakly active, it returns the sign of the
+// subgradient of λ1·|θ_j|, which is 0 if λ1 = 0.
 func (l *marginFit) subgradient(j int) float64 {
 	switch {
 	case slices.Contains(l.weak.Coords, j):

@@ -36,8 +36,8 @@ func (p *marginSolver) fromZero() error {
 	return p.primal()
 }
 
-// resume goes to the minimiser of the last solution's face in the present problem, by one Newton
-// step if curved. It reports whether the search can start there.
+// resume moves θ to the minimiser of the present problem on the last solution's face. With ℓ it
+// takes one Newton step towards it. resume reports whether the search can start there.
 func (p *marginSolver) resume() bool {
 	if p.hinge == 0 {
 		for _, i := range p.elbow {
@@ -58,7 +58,7 @@ func (p *marginSolver) resume() bool {
 			p.side[i] = sideIf(m < 1)
 		}
 	}
-	// After a change of the data, that can be worse than θ = 0.
+	// After a change of the data, this start can have a larger objective than θ = 0.
 	return p.objective(p.theta, p.m) <= p.total*(p.hinge+p.smooth[0]+p.smooth[1]+p.smooth[2]*math.Ln2)
 }
 
@@ -142,11 +142,12 @@ func (p *marginSolver) primal() error {
 	return check.ArgErrorf("Data", qpdiff.ErrIterationLimit, "raise the ridge penalty, or scale the features", "is so ill-conditioned that no active set was confirmed")
 }
 
-// correct moves every row to the side of its margin, and reports whether rounding had put any row
-// on the other side. With a large weight of the squared hinge loss, a margin that is above 1 only
-// by rounding counts too, because that loss has a slope on one side of 1 only. If the weight is so
-// large that rounding of a margin of 1 makes any slope, the row goes, once, to the side above,
-// which has no slope. From there a step leads away, or leads back and then the row stays.
+// correct moves every row to the side of its margin, and reports whether any row was on the other
+// side. It usually ignores a margin that is on the other side only by rounding. But if the squared
+// hinge loss has a large weight, the side of such a margin matters, because that loss has a slope
+// below 1 only. If the weight is so large that the rounding of a margin of 1 could cause any slope,
+// the row moves to the side above 1, which has no slope. It moves only once: either the next steps
+// lead away from 1, or they lead back and the row stays below.
 func (p *marginSolver) correct() (changed bool) {
 	p.hidden = false
 	size := math.Sqrt(dense.Dot(p.theta, p.theta))
@@ -161,8 +162,8 @@ func (p *marginSolver) correct() (changed bool) {
 		case p.tried[i] || side == 0:
 			continue
 		case v < 0 && p.steep(i, -v/stillTol), side < 0 && p.steep(i, dense.ComplementarityTol*dense.Eps*terms):
-			// The margin is set to 1: if it were beyond 1 on the new side too, the kink would be
-			// hidden.
+			// Set the margin to 1. If it were beyond 1 on the new side too, the line search would
+			// not see the kink.
 			p.tried[i], p.m[i] = true, 1
 		default:
 			p.hidden = p.hidden || v < -learner.DecisionTol
@@ -174,8 +175,8 @@ func (p *marginSolver) correct() (changed bool) {
 	return changed
 }
 
-// onElbow reports whether the elbow's rows have their margins at 1. After a step that is much
-// longer than a row has to move they may be elsewhere.
+// onElbow reports whether the margins of the elbow's rows are 1, up to rounding. After a very long
+// step, rounding may leave them elsewhere.
 func (p *marginSolver) onElbow() bool {
 	size := math.Sqrt(dense.Dot(p.theta, p.theta))
 	for _, i := range p.elbow {

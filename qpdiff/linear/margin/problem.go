@@ -9,42 +9,43 @@ import (
 	"cvgm/qpdiff/internal/learner"
 )
 
-// The tolerances and caps of [marginSolver]. A cap affects results only if a problem is degenerate
-// or ill-conditioned.
+// The tolerances of [marginSolver], and its limits of iterations. A limit affects results only if a
+// problem is degenerate or ill-conditioned.
 const (
-	// marginTol bounds the rounding of a margin, a coordinate, a multiplier or an entry of the
-	// gradient, relative to the size of its terms. Sums of some dozens of terms stay below it.
+	// marginTol bounds the rounding error of a margin, a coordinate, a multiplier or an entry of
+	// the gradient, relative to the size of its terms. It suffices for sums of some dozens of
+	// terms.
 	marginTol = 64 * dense.Eps
 
-	// stillTol bounds the rounding by a step. It is relative to the size of a margin's or a
-	// coordinate's terms. For the place of a kink it is a part of the step. It is above marginTol
-	// because a step has the error of a solved system.
+	// stillTol bounds the rounding error of a margin or a coordinate after a step, relative to the
+	// size of its terms. It also bounds the error of the position of a kink, relative to the step.
+	// It is larger than marginTol because a step has the error of a solved system.
 	stillTol = 1e-12
 
-	// dependentTol: a normal depends on the others if its orthogonal remainder is at most
-	// dependentTol times its length. The method of Gram and Schmidt, applied twice, leaves a few
-	// eps for each of the others.
+	// A normal counts as linearly dependent on the others if its orthogonal remainder is at most
+	// dependentTol times its length. The Gram–Schmidt method, applied twice, leaves a few eps for
+	// each of the others.
 	dependentTol = 1e-13
 
-	// quadraticStep: the curvature of ℓ counts as constant along a step that changes the margins by
-	// at most this much. The slope itself is lost in rounding there.
+	// The curvature of ℓ counts as constant along a step that changes no margin by more than
+	// quadraticStep. For such a step, rounding hides the slope itself.
 	quadraticStep = 1e-3
 
-	// lastStep: a Newton step that changes the margins by less than this is the last. Quadratic
-	// convergence leaves less than its square.
+	// A Newton step that changes no margin by more than lastStep is the last. By quadratic
+	// convergence the remaining error is less than its square.
 	lastStep = 1e-8
 
-	// roundedStep: a Newton step that changes the margins by less than this is the last if it is
-	// more than half as long as the step before. Quadratic convergence would make it shorter, so
-	// rounding causes it.
+	// A Newton step that changes no margin by more than roundedStep is also the last if it is more
+	// than half as long as the previous step. Quadratic convergence would make it shorter, so the
+	// step consists of rounding errors.
 	roundedStep = 1e-4
 
-	// nearStep: if a full Newton step changes the margins by at most this much, the multipliers
-	// after it have the signs that they have at the face's minimiser.
+	// If a full Newton step changes no margin by more than nearStep, the multipliers after the step
+	// have the same signs as at the face's minimiser.
 	nearStep = .1
 
-	// blockedSteps is the number of successive steps of length zero after which constraints leave
-	// one at a time. Constraints that leave together may block one another.
+	// blockedSteps is the number of successive steps of length zero after which the solver removes
+	// one constraint at a time. Constraints that are removed together may block one another.
 	blockedSteps = 10
 
 	// stuckRounds is the number of successive rounds without a fall of the objective after which
@@ -52,52 +53,53 @@ const (
 	// not take over after a few steps of length zero.
 	stuckRounds = 20
 
-	// A solve may visit fixedRounds faces and kinkRounds more for each row and coordinate.
-	// Degenerate data need 3 for each; the rest is for ill-conditioned data.
+	// A solve may visit fixedRounds faces, plus kinkRounds faces for each row and each coordinate.
+	// Degenerate data need 3 faces for each; the others are a reserve for ill-conditioned data.
 	fixedRounds, kinkRounds = 200, 50
 
-	// bisections bounds the steps of the line search with ℓ. The last one is 2⁻²⁰⁰ of the Newton
-	// step, which is too long only if a loss has a weight above 1e60.
+	// bisections bounds the number of bisections of the line search with ℓ. The last one ends at
+	// 2⁻²⁰⁰ of the Newton step, which is too long only if a loss has a weight above 1e60.
 	bisections = 200
 
-	// sufficientSlope is the part of the slope at the start of a step to which the slope must fall
-	// in the line search with ℓ (the curvature condition of Wolfe 1969).
+	// The line search with ℓ ends when the size of the slope is at most sufficientSlope times the
+	// slope at the start (the curvature condition of Wolfe 1969).
 	sufficientSlope = .5
 
-	// sufficientFall is the least part of the fall predicted by the model by which the objective
-	// must fall (the condition of Armijo 1966, with its usual constant).
+	// The objective must fall by at least sufficientFall times the fall that the model predicts
+	// (the condition of Armijo 1966, with its usual constant).
 	sufficientFall = 1e-4
 
-	// systemRounds bounds the rounds of [marginFace.system]. They lead from the largest float64 to
-	// the smallest in factors of eps, and there are as many again for the rounding that many
-	// constraints add.
+	// systemRounds bounds the rounds of [marginFace.system]. Each round reduces the error by a
+	// factor of eps, so half of them suffice to get from the largest float64 to the smallest. The
+	// other half is a reserve for the rounding errors of many constraints.
 	systemRounds = 80
 
 	// refinements bounds the corrections of [marginSolver.refine]. Each one squares the relative
 	// error.
 	refinements = 3
 
-	// looseBound is a bound of the elbow's condition. A larger one is too loose to save time,
-	// because too many rows are examined twice. Results do not depend on it.
+	// An upper bound of the elbow's condition is used only up to looseBound. A larger bound would
+	// save no time, because too many rows would be examined twice. Results do not depend on
+	// looseBound.
 	looseBound = 1e8
 )
 
 var (
 	errSingularMargins = check.ArgErrorf("Data", qpdiff.ErrIllPosed, "raise the ridge penalty, or scale the features", "gives optimality conditions that are singular to machine precision")
 
-	// errHiddenSide is the error of a fit that ends with a margin clearly on the other side of 1
-	// than assumed. ‖z_i‖‖θ‖ is then much larger than the margin.
+	// errHiddenSide is the error of a fit that ends with a margin clearly on the wrong side of 1.
+	// This happens if ‖z_i‖‖θ‖ is much larger than the margin.
 	errHiddenSide = check.ArgErrorf("Data", qpdiff.ErrIllPosed, "scale the features", "has features of sizes so different that rounding hides on which side of 1 a margin is")
 )
 
-// marginProblem minimises a sum of losses of the margins m = Zθ, each with a kink at 1, and of
-// penalties with a kink of each coordinate at 0:
+// marginProblem minimises a sum of losses and penalties. The losses depend on the margins m = Zθ
+// and have a kink at m_i = 1. The penalties have a kink at θ_j = 0:
 //
 //	Σ_i w_i·(hinge·max(0, 1−m_i) + ℓ(m_i)) + λ1·‖θ‖₁ + λ2/2·‖θ‖²,  λ2 > 0,
 //
-// with ℓ(m) = smooth[0]·exp(−m) + smooth[1]·max(0, 1−m)² + smooth[2]·log(1+exp(−2m)). w_i is the
-// total weight of all copies of row i in the data. Equal rows are one row here, because the
-// multipliers of an elbow with copies would not be unique.
+// with ℓ(m) = smooth[0]·exp(−m) + smooth[1]·max(0, 1−m)² + smooth[2]·log(1+exp(−2m)). Equal rows of
+// the data are one row here, because the multipliers of an elbow with copies would not be unique.
+// w_i is the total weight of the copies of row i.
 type marginProblem struct {
 	rows, n int // distinct rows, coordinates
 	learner.RowSet
@@ -137,8 +139,8 @@ func softplus(x float64) float64 {
 // top returns the largest multiplier of row i.
 func (p *marginProblem) top(i int) float64 { return p.Copies[i] * p.hinge }
 
-// smoothLoss returns the first and second derivative of ℓ at the margin m. If below is set, m
-// counts as below 1.
+// smoothLoss returns the first and second derivative of ℓ at the margin m. below states on which
+// side of 1 it takes the derivatives of the squared hinge loss.
 func (p *marginProblem) smoothLoss(m float64, below bool) (slope, curvature float64) {
 	if w := p.smooth[0]; w != 0 {
 		e := w * math.Exp(-m)

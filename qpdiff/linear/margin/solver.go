@@ -14,14 +14,14 @@ import (
 )
 
 // marginSolver solves a [marginProblem] by a primal active-set method. It takes the Newton step of
-// a face only while the objective falls along it. Without ℓ the full step ends at the face's
-// minimiser. A kink that ends the step becomes a constraint of the face. At a face's minimiser, a
-// constraint whose multiplier has the wrong sign leaves. The objective falls with every step that
-// has a length, so the number of faces is finite if few steps have no length. If many have none,
-// dual replaces the primal method.
+// a face, and ends the step where the objective stops falling. Without ℓ the full step ends at the
+// face's minimiser. A kink that ends the step becomes a constraint of the face. At a face's
+// minimiser, a constraint whose multiplier has the wrong sign leaves. Every step of positive length
+// lowers the objective, so the number of faces is finite if few steps have length zero. If many
+// have, dual replaces the primal method.
 //
-// Without ℓ, θ depends on the way to a face only through the face: a factor that was updated on the
-// way is computed anew at the solution.
+// Without ℓ, θ depends on the search only through its last face, because a factor that was updated
+// during the search is computed anew at the solution.
 type marginSolver struct {
 	marginProblem
 	marginFace
@@ -47,8 +47,8 @@ type marginSolver struct {
 	gram      []float64 // work of elbowCond
 }
 
-// A kink of the objective along a step: its row or rows+coordinate, its place, and the jump of the
-// slope there.
+// A kink of the objective along a step. id is its row i, or rows+j for coordinate j; t is its
+// position, and jump the jump of the slope there.
 type kink struct {
 	id              int
 	t, jump, before float64 // before: the sum of the jumps before it, of searchCurved
@@ -125,8 +125,9 @@ func (p *marginSolver) take(t float64) {
 	}
 }
 
-// newtonStep sets dir to the step to the face's minimiser, a Newton step if curved, and mult to the
-// multipliers there. It returns false if the Hessian is singular.
+// newtonStep sets dir to the Newton step on the face, and mult to the multipliers after the step.
+// Without ℓ the step ends at the face's minimiser. newtonStep returns false if the Hessian is
+// singular.
 func (p *marginSolver) newtonStep() bool {
 	p.rounds++
 	p.end.Look()
@@ -173,8 +174,9 @@ func (p *marginSolver) zero(j int) {
 	p.theta[j] = 0
 }
 
-// gradSize is the size of the terms of gradient entry j. A row on the elbow contributes by its
-// multiplier, which with few violators can be much smaller than the weight of its loss.
+// gradSize returns the size of the terms of gradient entry j. The term of a row on the elbow is its
+// multiplier times z_ij. If there are few violators, the multiplier can be much smaller than the
+// weight of the row's loss.
 func (p *marginSolver) gradSize(j int) float64 {
 	size := p.l1 + p.l2*math.Abs(p.theta[j])
 	e := 0
@@ -195,7 +197,7 @@ func (p *marginSolver) gradSize(j int) float64 {
 	return size
 }
 
-// marginSize is the size of the terms that make up the margin of row i.
+// marginSize returns the sum of the absolute terms of the margin of row i.
 func (p *marginSolver) marginSize(i int) float64 {
 	size := 0.0
 	for _, j := range p.act {
@@ -204,28 +206,31 @@ func (p *marginSolver) marginSize(i int) float64 {
 	return size
 }
 
-// steep reports whether the slope of row i's squared hinge loss, at the distance d from its kink,
-// exceeds the terms of the gradient.
+// steep reports whether row i's squared hinge loss, at the distance d from its kink, has a gradient
+// larger than the terms of the objective's gradient.
 func (p *marginSolver) steep(i int, d float64) bool {
 	return p.outweighs(i, 2*p.smooth[1]*p.Copies[i]*d)
 }
 
-// outweighs reports whether slope times z_i, for slope ≥ 0, exceeds the terms of the gradient.
+// outweighs reports whether slope·z_i exceeds the size of the gradient's terms in some coordinate.
+// slope must be at least 0.
 func (p *marginSolver) outweighs(i int, slope float64) bool {
 	return slope != 0 && slices.ContainsFunc(p.act, func(j int) bool { return slope*math.Abs(p.z[i*p.n+j]) > p.gradSize(j) })
 }
 
-// negative reports whether the multiplier of the elbow's member e is below 0 by more than rounding.
-// The rounding is relative to its largest value, or else to the terms that it balances. Without
-// violators these are the terms of the ridge alone, however small.
+// negative reports whether the multiplier of member e of the elbow is below 0 by more than
+// rounding. The rounding is relative to the largest value of the multiplier, or to the terms that
+// the multiplier balances, if these are smaller. Without violators they are the terms of the ridge
+// penalty alone, which may be very small.
 func (p *marginSolver) negative(e int) bool {
 	b, i := p.mult[e], p.elbow[e]
 	return b < 0 && (b < -marginTol*p.top(i) || p.outweighs(i, -b/marginTol))
 }
 
-// refine corrects theta, without ℓ, if the elbow's margins differ from 1 by more than the rounding
-// of their terms. The face's system is solved to rounding of ‖z_i‖‖θ‖. That is much more if the
-// large entries of z_i meet small ones of θ.
+// refine corrects theta, without ℓ, if the margins of the elbow differ from 1 by more than the
+// rounding of their terms. A solve of the face's system leaves an error of the size of ‖z_i‖‖θ‖
+// times eps. This is much larger than the rounding of the terms if large entries of z_i are
+// multiplied by small entries of θ.
 func (p *marginSolver) refine() {
 	for range refinements {
 		off := p.work[:len(p.elbow)]
@@ -250,9 +255,9 @@ func (p *marginSolver) refine() {
 	}
 }
 
-// release removes constraints whose multipliers have the wrong sign: all of them, or only the first
-// if one is set. It returns their number. It is called at the face's minimiser, and completes grad
-// there.
+// release removes the constraints whose multipliers have the wrong sign, or only the first of them
+// if one is set. It returns the number of removed constraints. It must be called at the face's
+// minimiser, and completes grad there.
 func (p *marginSolver) release(one bool) int {
 	if !p.curved {
 		for j, t := range p.theta {

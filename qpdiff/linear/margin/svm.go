@@ -14,42 +14,45 @@ import (
 //	minimise over θ   1/N·Σ_i max(0, 1 − y_i θᵀx_i) + λ1·‖θ‖₁ + λ2/2·‖θ‖²
 //
 // The hyperparameters are (λ1, λ2) with λ1 ≥ 0 and λ2 > 0. Labels are ±1. (The supplement writes y
-// ∈ {0,1}. That is a slip for {−1,1}: with a label 0 the hinge loss max(0, 1−yŷ) would be 1 for any
-// prediction.) The C of the form ½‖θ‖² + C·Σ_i max(0, 1 − y_i θᵀx_i) is 1/(λ2·N) at λ1 = 0. Rows of
-// X may be features φ(x) of a learned map.
+// ∈ {0,1} by mistake for {−1,1}: with a label 0 the hinge loss max(0, 1−yŷ) would be 1 for any
+// prediction.) At λ1 = 0 the problem is ½‖θ‖² + C·Σ_i max(0, 1 − y_i θᵀx_i) with C = 1/(λ2·N). The
+// rows of X may be features φ(x) of a learned map.
 //
 // # Method
 //
-// A row is on the elbow if y_iθᵀx_i = 1. It violates the margin if that is below 1, and is beyond
-// the margin if it is above. E is the elbow, V the violators, S the support of θ, s its signs, and
-// z_i = y_i·x_i restricted to S. θ and the multipliers b of the elbow solve
+// The margin of row i is y_iθᵀx_i. The row is on the elbow if the margin is 1, violates the margin
+// if it is below 1, and is beyond the margin if it is above 1. Let E be the elbow, V the set of
+// violators, S the support of θ, s the signs of θ_S, and z_i = y_i·x_i restricted to S. θ and the
+// multipliers b of the elbow solve
 //
 //	λ2·θ_S + λ1·s − 1/N·Σ_V z_i − Σ_E b_i z_i = 0,   z_iᵀθ_S = 1 for i ∈ E
 //
 // with 0 ≤ b_i ≤ 1/N. An active-set method in θ finds E, V, S and s exactly. It starts from the
-// last fit's. The first fit of 64 features and 4096 numbers or more starts from a descent in the
-// multipliers. Each step costs O(N·n), and up to O(n²) more for the factor of the elbow.
+// sets of the last fit. With at least 64 features, and at least 4096 entries in X, the first fit
+// starts from a descent in the multipliers. Each step costs O(N·n), and up to O(n²) more for the
+// factor of the elbow.
 //
 // # Derivatives
 //
-// They follow from the implicit function theorem at that system. With (w, u) from λ2·w − Σ_E u_i
-// z_i = dθ_S and z_iᵀw = 0 on E,
+// The derivatives follow from the implicit function theorem at that system. With the solution (w,
+// u) of λ2·w − Σ_E u_i z_i = dθ_S and z_iᵀw = 0 on E, the products are
 //
 //	λ1: −sᵀw    λ2: −θᵀw
 //	z_i: w/N for i ∈ V,  b_i·w + u_i·θ for i ∈ E,  0 beyond the margin
 //
-// and z_i = y_i·x_i gives the derivatives in X and y. Labels are real numbers in y_iθᵀx_i.
+// The derivatives in X and y follow from z_i = y_i·x_i, for labels that are any real numbers.
 //
-// They exist under strict complementarity. It fails if a row on the elbow has its multiplier at 0
-// or 1/N, if a row has the margin 1 without being needed on the elbow, or if a coordinate is at its
-// kink. λ2 > 0 alone, the condition of the paper, does not suffice. At λ1 = 0, the end of its
-// domain, the derivative with respect to λ1 is one-sided, from the right. A margin, multiplier or
-// coordinate counts as being at its kink if rounding hides its side: if its distance is within 256
-// times its error by rounding of the terms of the system above.
+// The derivatives exist under strict complementarity. It fails if the multiplier of a row on the
+// elbow is 0 or 1/N, if a row has the margin 1 but no multiplier, or if a coordinate is at its
+// kink. The paper's condition, λ2 > 0, does not suffice. At λ1 = 0 the derivative with respect to
+// λ1 is one-sided, from the right. A margin, multiplier or coordinate counts as being at its kink
+// if rounding hides its side: if its distance from the kink is at most 256 times its rounding
+// error. This error includes the rounding of the terms of the system above.
 //
-// Equal rows z_i, as in a bootstrap sample, count as one row with their total weight. Derivatives
-// are along moves that keep them equal, in equal parts to each. Moves that separate equal rows on
-// the elbow have no derivative, because the rows' multipliers are not unique; see [SVM.Ties].
+// Equal rows z_i, as in a bootstrap sample, count as one row with their total weight. The
+// derivatives hold for changes of the data that keep these rows equal, and are divided equally
+// among the rows. For changes that separate equal rows on the elbow there is no derivative, because
+// the multipliers of the rows are not unique; see [SVM.Ties].
 //
 // The zero value is ready for Load. Fits after the first allocate nothing.
 type SVM struct {
@@ -57,8 +60,8 @@ type SVM struct {
 	// derivative exists. The result uses one element of the generalised (Clarke) Jacobian: the
 	// Jacobian of the problem in which each such row stays on the side that its multiplier selects,
 	// and each such coordinate stays at zero. If the rows on the elbow are linearly dependent
-	// without those coordinates, each coordinate stays at zero or in the support as in the fit.
-	// False: such a VJP returns a NotDifferentiableError.
+	// without those coordinates, each of the coordinates stays as it is in the fit, at zero or in
+	// the support. False: such a VJP returns a NotDifferentiableError.
 	Generalised bool
 
 	marginFit
@@ -70,10 +73,11 @@ func (l *SVM) Dims(n int) (theta, hyper int) { return n, 2 }
 // SetGeneralised sets the field Generalised.
 func (l *SVM) SetGeneralised(on bool) { l.Generalised = on }
 
-// Load makes d the data of the following fits. It keeps a reference to d, and uses its Rows and
-// Weights. Errors are ArgErrors: from [learn.Data.Check]; ErrDomain for a label other than ±1, also
-// of a row that does not count. They match ErrIllPosed if all labels that count are the same, and
-// ErrNotFinite if the squared norm of a row overflows. After an error the learner has no data.
+// Load makes d the data of the following fits. It keeps a reference to d, and uses d's Rows and
+// Weights. Errors are ArgErrors: the errors of [learn.Data.Check], and ErrDomain for a label other
+// than ±1, even in a row of weight 0. They match ErrIllPosed if all rows with a weight above 0 have
+// the same label, and ErrNotFinite if the squared norm of a row overflows. After an error the
+// learner has no data.
 func (l *SVM) Load(d learn.Data) (err error) {
 	defer learner.End(l, &err)
 	return l.load(d)
@@ -97,11 +101,12 @@ func (l *SVM) Fit(theta, hyper []float64) (err error) {
 	return l.solve(theta, true)
 }
 
-// Multipliers returns the dual variable b_i of each training row at the last fit: λ2·θ = Σ_i
-// b_i·y_i·x_i − λ1·s for a subgradient s of ‖θ‖₁. b_i is 1/N times the row's weight if the row
-// violates the margin, 0 if it is beyond the margin, and in between on the elbow. Only the sum of
-// the multipliers of equal rows z_i is unique; they share it equally. Multipliers overwrites dst,
-// and allocates only if dst has too little capacity. The error is ErrNotFitted.
+// Multipliers returns the dual variable b_i of each training row i at the last fit. They satisfy
+// λ2·θ = Σ_i b_i·y_i·x_i − λ1·s, for a subgradient s of ‖θ‖₁. b_i is 1/N times the row's weight if
+// the row violates the margin, 0 if the row is beyond the margin, and between these values on the
+// elbow. If rows z_i are equal, only the sum of their multipliers is unique, and Multipliers
+// divides it equally. Multipliers overwrites dst, and allocates only if dst has too little
+// capacity. The error is ErrNotFitted.
 func (l *SVM) Multipliers(dst []float64) ([]float64, error) {
 	return l.p.Spread(l, &l.state, dst, l.multiplier)
 }
@@ -117,23 +122,23 @@ func (l *SVM) multiplier(k int) float64 {
 	return min(max(l.mult[k]/l.p.Copies[k], 0), l.p.hinge)
 }
 
-// SupportVectors returns the training rows whose multipliers are not 0 at the last fit, ascending.
-// θ does not depend on the other rows. It overwrites dst, and allocates only if dst has too little
-// capacity. The error is ErrNotFitted.
+// SupportVectors returns the training rows whose multipliers are not 0 at the last fit, in
+// ascending order. θ does not depend on the other rows. SupportVectors overwrites dst, and
+// allocates only if dst has too little capacity. The error is ErrNotFitted.
 func (l *SVM) SupportVectors(dst []int) ([]int, error) {
 	return l.p.Where(l, &l.state, dst, func(k int) bool { return l.multiplier(k) != 0 })
 }
 
-// Elbow returns the training rows i with y_iθᵀx_i = 1 at the last fit that the kink of the hinge
-// loss holds there, ascending. It overwrites dst, and allocates only if dst has too little
+// Elbow returns the training rows i that the kink of the hinge loss holds at y_iθᵀx_i = 1 at the
+// last fit, in ascending order. It overwrites dst, and allocates only if dst has too little
 // capacity. The error is ErrNotFitted.
 func (l *SVM) Elbow(dst []int) ([]int, error) { return l.elbow(l, dst) }
 
-// VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not nil. If rows coincide,
-// g.X and g.Y hold the derivative along moves that keep them equal; [SVM.Ties] lists the pairs for
-// which that matters. Errors are ErrNotFitted, and an ArgError of kind ErrNotFinite for dtheta, or
-// if a product overflows, which leaves g undefined. If strict complementarity fails and Generalised
-// is not set, the error is a NotDifferentiableError.
+// VJP adds dthetaᵀ·∂θ/∂input at the last fit to each field of g that is not nil. If rows are equal,
+// g.X and g.Y hold the derivative for changes of the data that keep these rows equal; [SVM.Ties]
+// lists the pairs for which this matters. Errors are ErrNotFitted, and an ArgError of kind
+// ErrNotFinite if dtheta is not finite or a product overflows. After an overflow g is undefined. If
+// strict complementarity fails and Generalised is not set, the error is a NotDifferentiableError.
 func (l *SVM) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {
 	defer learner.Name(l, &err)
 	d := qpdiff.Scratch[marginDerivative](w)
@@ -152,15 +157,15 @@ func (l *SVM) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err err
 }
 
 // JVP sets dtheta to the directional derivative of θ at the last fit along d, whose fields are
-// tangents of the inputs (nil: zero). It exists also without strict complementarity. It is then not
-// linear in d: it solves a quadratic program that keeps each weakly active row and coordinate on
-// its side of the kink, which allocates.
+// tangents of the inputs (nil: zero). The derivative exists also without strict complementarity,
+// but is then not linear in d. In this case JVP allocates, and solves a quadratic program that
+// keeps each weakly active row and coordinate on its side of the kink.
 //
-// Errors are ErrNotFitted, and an ArgError of kind ErrNotFinite for d, or if dtheta or the change
-// of the gradient along d overflows. The kind is ErrDomain if d lowers λ1 from 0 at θ_j = 0, and
-// ErrNotDifferentiable if d separates equal rows that are on the elbow and not weakly active. If d
-// moves X or y at weakly active rows whose multipliers are not unique, the error is a
-// NotDifferentiableError.
+// Errors are ErrNotFitted, and an ArgError. It is of kind ErrNotFinite if d is not finite, or if
+// dtheta or the change of the gradient along d overflows. It is of kind ErrDomain if d lowers λ1
+// from 0 at θ_j = 0, and of kind ErrNotDifferentiable if d separates equal rows that are on the
+// elbow and not weakly active. If d changes X or y in weakly active rows whose multipliers are not
+// unique, the error is a NotDifferentiableError.
 func (l *SVM) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err error) {
 	defer learner.Name(l, &err)
 	m := qpdiff.Scratch[marginDerivative](w)
@@ -181,12 +186,13 @@ func (l *SVM) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err err
 	return m.finishForward(&l.marginFit, dtheta, d, rise)
 }
 
-// Ties calls visit for pairs of rows i and k on the elbow, not weakly active, with equal z. Only
-// the sum of their multipliers is unique. x_i = sign·x_k with sign = y_i·y_k. The g.X of the last
-// VJP with w is the derivative along moves dX with dᵀdX_i = sign·dᵀdX_k for each d that is passed
-// to visit (n entries, valid during the call). Other moves have no derivative. visit returns
-// whether it needs the pair's other d. Ties finds no pairs without a fit, or if the last derivative
-// with w was not a VJP of this fit.
+// Ties calls visit for each pair of rows i and k that have equal z, are on the elbow and are not
+// weakly active. Only the sum of their multipliers is unique. Since z is equal, x_i = sign·x_k with
+// sign = y_i·y_k. The g.X of the last VJP with w is the derivative for changes dX with dᵀdX_i =
+// sign·dᵀdX_k, for each d that visit receives. For other changes there is no derivative. d has n
+// entries and is valid only during the call. A pair may have a second d; visit returns whether it
+// needs that one. Ties finds no pairs if there is no fit, or if the last derivative with w was not
+// a VJP of this fit.
 func (l *marginFit) Ties(w *qpdiff.Workspace, visit func(i, k int, sign float64, d []float64) bool) {
 	if w != nil {
 		qpdiff.Scratch[marginDerivative](w).ties(l, visit)

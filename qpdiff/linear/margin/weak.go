@@ -27,7 +27,7 @@ func (w *weakMargins) resize(rows, n int) {
 	dense.GrowAll(n, &w.root, &w.length, &w.v, &w.b)
 }
 
-// find lists the weakly active rows and coordinates at the solution of p. l1 states whether λ1 is a
+// find lists the weakly active rows and coordinates at the solution of p. l1 is true if λ1 is a
 // hyperparameter.
 func (w *weakMargins) find(p *marginSolver, l1 bool) error {
 	s := len(p.act)
@@ -46,8 +46,8 @@ func (w *weakMargins) find(p *marginSolver, l1 bool) error {
 		top = max(top, h)
 		root[k] = math.Sqrt(h)
 	}
-	// Bounds of the conditions come first, because they almost always decide and cost little. H is
-	// at least λ2.
+	// Bounds of the conditions are tried first, because they cost little and almost always decide.
+	// The eigenvalues of H are at least λ2.
 	cond := 1.0
 	if p.curved {
 		cond = float64(s) * top / p.l2
@@ -78,9 +78,9 @@ func (w *weakMargins) find(p *marginSolver, l1 bool) error {
 	return nil
 }
 
-// decided reports whether a row, or rows+coordinate, that is listed as weakly active is on its side
-// of the kink by more than its own error, without ℓ. It takes one solve. list bounds all errors by
-// the condition of the face's system.
+// decided reports whether the row id, or the coordinate id−rows, is on its side of the kink by more
+// than its own error. list has listed it as weakly active, because list only bounds all errors by
+// the condition of the face's system. decided takes one solve. It is for problems without ℓ.
 func (w *weakMargins) decided(p *marginSolver, id int) bool {
 	p.end.Look()
 	v, b := dense.Zeros(w.v, len(p.act)), dense.Zeros(w.b, len(p.elbow))
@@ -117,9 +117,9 @@ func (w *weakMargins) decided(p *marginSolver, id int) bool {
 	return !dense.Negligible(value, err, 1)
 }
 
-// list lists the weakly active rows and coordinates. theta is ‖θ‖, and root has the square roots of
-// H's diagonal. cond is the condition of the face's system, with rows and columns scaled to a unit
-// diagonal and length.
+// list lists the weakly active rows and coordinates. theta is ‖θ‖, and root holds the square roots
+// of H's diagonal. cond is the condition of the face's system, scaled so that H has a unit diagonal
+// and the normals have length 1.
 func (w *weakMargins) list(p *marginSolver, l1 bool, theta float64, root []float64, cond float64) {
 	weak, free := &w.weak, &w.weakFree
 	weak.Rows, weak.Coords, free.Rows, free.Coords = weak.Rows[:0], weak.Coords[:0], free.Rows[:0], free.Coords[:0]
@@ -132,7 +132,8 @@ func (w *weakMargins) list(p *marginSolver, l1 bool, theta float64, root []float
 		terms += t * t
 	}
 	size, terms = math.Sqrt(size), math.Sqrt(terms)
-	// The gradient determines the quantities off the elbow, with the rounding of its terms.
+	// drift bounds the error, from the rounding of the gradient's terms, in directions that the
+	// elbow does not determine.
 	drift := terms
 	if p.curved {
 		drift *= cond
@@ -144,8 +145,8 @@ func (w *weakMargins) list(p *marginSolver, l1 bool, theta float64, root []float
 	for e, i := range p.elbow {
 		length[e] = p.scaledLength(i, root)
 	}
-	// sway bounds the error of a margin whose normal has length 1, without the rounding of the 1 in
-	// the margin.
+	// sway bounds the error of a margin whose normal has length 1. It does not include the rounding
+	// of the 1 with which the margin is compared.
 	sway := cond * theta
 	if len(root) > 0 {
 		sway += drift / slices.Min(root)
@@ -164,8 +165,8 @@ func (w *weakMargins) list(p *marginSolver, l1 bool, theta float64, root []float
 			e++
 			continue
 		}
-		// The solver leaves a row on the other side only if rounding hides that. The bound comes
-		// first, because it needs no pass over the row.
+		// If a row is on the wrong side of its kink, rounding hides its side. The bound by norm is
+		// tried first, because it needs no pass over the row.
 		slack := (m - 1) * float64(p.side[i])
 		if slack > 0 && (!dense.Negligible(slack, cond+p.norm[i]*sway, 1) || !dense.Negligible(slack, cond*(1+p.norm[i]*theta)+p.scaledLength(i, root)*drift, 1)) {
 			continue
@@ -185,8 +186,8 @@ func (p *marginSolver) scaledLength(i int, root []float64) float64 {
 	return math.Sqrt(sum)
 }
 
-// listCoords is list for the coordinates. It takes the sizes of the solution and of the gradient's
-// terms, and how far the gradient may drift.
+// listCoords is list for the coordinates. size is the size of the solution, terms the size of the
+// gradient's terms, and drift as in list.
 func (w *weakMargins) listCoords(p *marginSolver, l1 bool, root []float64, cond, size, terms, drift float64) {
 	weak, free, length := &w.weak, &w.weakFree, w.length[:len(p.elbow)]
 	for j, t := range p.theta {
@@ -200,7 +201,7 @@ func (w *weakMargins) listCoords(p *marginSolver, l1 bool, root []float64, cond,
 			}
 			continue
 		}
-		// λ1 > 0, which no curved loss has: the gradient moves with the multipliers.
+		// Here λ1 > 0, so there is no ℓ. Errors of the multipliers change the gradient.
 		move := 0.0
 		for e, i := range p.elbow {
 			move = max(move, math.Abs(p.z[i*p.n+j])/length[e])
