@@ -44,8 +44,8 @@ func CloneData(d learn.Data) learn.Data {
 	return learn.Data{X: mat.DenseCopyOf(d.X), Y: slices.Clone(d.Y)}
 }
 
-// RandomData draws standard normal features. Its labels are linear in a third of them plus noise;
-// with classes, the signs of that.
+// RandomData draws standard normal features. The labels are a linear function of a third of the
+// features, plus noise. If classes is set, they are the signs of these numbers.
 func RandomData(seed uint64, rows, n int, classes bool) learn.Data {
 	rng := rand.New(rand.NewPCG(seed, 99))
 	d := learn.Data{X: mat.NewDense(rows, n, numtest.Normals(rng, rows*n)), Y: make([]float64, rows)}
@@ -114,8 +114,8 @@ func ClassData(seed uint64, rows, n int) learn.Data {
 	return d
 }
 
-// DrawClasses draws data at random, or on a small grid so that rows coincide, repeat and lie on
-// common hyperplanes.
+// DrawClasses draws the data of a classifier, either at random or on a small grid. On the grid some
+// rows are equal, and many lie on common hyperplanes.
 func DrawClasses(t *rapid.T) learn.Data {
 	rows, n := rapid.IntRange(2, 25).Draw(t, "rows"), rapid.IntRange(1, 6).Draw(t, "n")
 	grid := rapid.Bool().Draw(t, "grid")
@@ -203,8 +203,9 @@ func (l *Predictions) Reset() { l.P.Reset() }
 
 func (l *Predictions) SetGeneralised(on bool) { l.P.(learn.KinkedLearner).SetGeneralised(on) }
 
-// LinearModel is 1/N·Σ loss(θᵀx_i, y_i) + λ/2·‖θ‖² with the hyperparameter λ. loss returns the
-// loss's first and second derivative in the prediction, and the derivative of the first one in y.
+// LinearModel returns the objective 1/N·Σ loss(θᵀx_i, y_i) + λ/2·‖θ‖² with the hyperparameter λ.
+// loss returns d1 and d2, the first and second derivative of the loss in the prediction, and dy,
+// the derivative of d1 in y.
 func LinearModel(loss func(p, y float64) (d1, d2, dy float64)) smooth.Objective {
 	each := func(theta []float64, d learn.Data, f func(i int, x []float64, d1, d2, dy float64)) {
 		inv := 1 / float64(len(d.Y))
@@ -260,8 +261,8 @@ func HalfSquare(p, y float64) (d1, d2, dy float64) { return p - y, 1, -1 }
 // A Residual is the violation of a learner's optimality conditions.
 type Residual func(l learn.Learner, d learn.Data, theta, hyper []float64) float64
 
-// Verdict checks a fit's error: its kind, and a part of its text. A refused fit must leave θ
-// unchanged and allow no derivative. A successful fit must have a residual of at most 1e-13, unless
+// Verdict checks the error of a fit: it must match kind and contain text. After an error, θ must be
+// unchanged and a VJP must fail. Without an error, the residual must be at most 1e-13, unless
 // residual is nil.
 func (residual Residual) Verdict(t *testing.T, name string, l learn.Learner, d learn.Data, kind error, text string, hyper ...float64) {
 	t.Helper()

@@ -13,26 +13,28 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// A Steer leads a learner to its kinks by one hyperparameter. Between two values with different
-// faces there is a value at which a row or a coordinate is weakly active.
+// A Steer changes one hyperparameter of a learner until its solution is at a kink. Between two
+// values with different faces there is a value at which a row or a coordinate is weakly active.
 type Steer struct {
 	Learner learn.KinkedLearner
 	Data    learn.Data
 	Hyper   []float64
 	Which   int // the hyperparameter that moves
-	// Face lists the active rows and coordinates of the last fit. Gap returns the distance of the
-	// fit from its nearest kink, relative to the size of the terms, and the condition of its
-	// system.
+	// Face lists the active rows and coordinates of the last fit. Gap returns the distance of this
+	// fit from its nearest kink, relative to the size of the terms. It also returns the condition
+	// of the fit's system.
 	Face func() []int
 	Gap  func() (gap, cond float64)
-	// Cond and Slack define the checks of a VJP, which apply if the condition is at most Cond. If
-	// the gap is at least 1e-6, the VJP must succeed. Next to a kink it must be refused, unless the
-	// gap is above Slack: a fit may stay on its face up to that distance beyond a kink.
+	// Cond and Slack define the checks of a VJP. They apply only if the condition is at most Cond.
+	// If the gap is at least 1e-6, the VJP must succeed. Next to a kink it must be refused, unless
+	// the gap is above Slack. Such a gap is allowed because a fit may stay on its face up to this
+	// distance beyond a kink.
 	Cond, Slack float64
 }
 
-// Crossing bisects from lo to hi until two neighbouring numbers have different faces. It counts the
-// VJPs that were refused next to kinks, and the VJPs that succeeded away from kinks.
+// Crossing bisects from lo to hi until two neighbouring numbers have different faces. It returns
+// the number of VJPs that were refused next to kinks, and the number that succeeded away from
+// kinks.
 func (s *Steer) Crossing(t *testing.T, lo, hi float64) (refused, answered int) {
 	t.Helper()
 	answered += s.away(t, lo)
@@ -82,7 +84,7 @@ func (s *Steer) vjp(generalised bool) error {
 	return err
 }
 
-// away counts a result at h, if h is far enough from any kink.
+// away checks that a VJP at h succeeds, and returns 1. If h is too close to a kink, it returns 0.
 func (s *Steer) away(t *testing.T, h float64) int {
 	t.Helper()
 	s.face(t, h)

@@ -30,8 +30,9 @@ func (emptyError) Error() string { return "missing or empty" }
 
 func (emptyError) Is(target error) bool { return target == ErrShape }
 
-// ArgError names an argument that cannot be used, the problem and a remedy. It wraps one of the
-// Err… kinds. The packages above this one use it for bad arguments, too.
+// ArgError is the error for an argument that cannot be used. It names the argument, the problem and
+// a remedy, and wraps one of the Err… kinds. The packages built on qpdiff use it for bad arguments,
+// too.
 type ArgError struct {
 	Arg     string // the argument, as the documentation spells it
 	Why     error  // one of the Err… kinds
@@ -64,7 +65,7 @@ func (e *namedError) Error() string {
 
 func (e *namedError) Unwrap() error { return e.error }
 
-// Named returns err with the prefix name in place of this module's "qpdiff", or nil if err is nil.
+// Named returns err with the prefix name instead of "qpdiff". If err is nil, it returns nil.
 func Named(name string, err error) error {
 	if err == nil {
 		return nil

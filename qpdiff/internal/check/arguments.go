@@ -20,7 +20,7 @@ func Finite(arg, remedy string, s []float64) error {
 	return nil
 }
 
-// FiniteRows reports the first entry of x that is not finite. x may be nil.
+// FiniteRows returns an error for the first entry of x that is not finite. x may be nil.
 func FiniteRows(arg, remedy string, x *mat.Dense) error {
 	if x == nil {
 		return nil
@@ -38,8 +38,9 @@ func FiniteRows(arg, remedy string, x *mat.Dense) error {
 	return nil
 }
 
-// Columns reports the first defect of s, a field of a Data whose X has n columns. s must be nil, or
-// have a finite entry for each column. If positive is set, the entries must be above 0.
+// Columns checks s, a field of a Data whose X has n columns, and returns an error for its first
+// defect. s must be nil, or have a finite entry for each column. If positive is set, the entries
+// must be above 0.
 func Columns(arg string, s []float64, n int, positive bool) error {
 	if s != nil && len(s) != n {
 		return ArgErrorf(arg, ErrShape, "give one entry for each column of X, or nil", "has %d entries for the %d columns of X", len(s), n)
@@ -52,8 +53,8 @@ func Columns(arg string, s []float64, n int, positive bool) error {
 	return Finite(arg, "give finite numbers", s)
 }
 
-// Length panics unless the argument x has n entries. A wrong length is a bug of the caller, like a
-// wrong shape, not a property of the data.
+// Length panics unless the argument x has n entries. Like a wrong shape, a wrong length is a bug of
+// the caller and not a property of the data.
 func Length(arg string, x []float64, n int) {
 	if len(x) != n {
 		panic("qpdiff: " + arg + " has the wrong length")
@@ -76,8 +77,8 @@ func Matrix(arg string, m *mat.Dense, rows, cols int) {
 	}
 }
 
-// Counts reports the first defect of a Data's Rows and Weights if its X has the given number of
-// rows.
+// Counts checks picked and weights, the Rows and Weights of a Data whose X has the given number of
+// rows. It returns an error for the first defect.
 func Counts(picked []int, weights []float64, rows int) error {
 	if weights != nil && len(weights) != rows {
 		return ArgErrorf("Data.Weights", ErrShape, "give one weight per row of X, or nil", "has %d entries for the %d rows of X", len(weights), rows)

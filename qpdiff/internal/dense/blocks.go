@@ -6,12 +6,13 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Products and factors of matrices with hundreds of rows, in row-major storage. They work by blocks
-// that stay in the caches.
+// Products and factors of matrices with hundreds of rows, in row-major storage. They are computed
+// by blocks that stay in the caches.
 
 const (
-	// BlockSize is the size of a diagonal block, and the number of columns of a product that are
-	// packed at a time. With blockDepth terms they fill an eighth of a second-level cache of 1 MB.
+	// BlockSize is the number of rows of a diagonal block, and the number of columns of a product
+	// that are packed at a time. With blockDepth terms each, the packed columns fill an eighth of a
+	// second-level cache of 1 MB.
 	BlockSize, blockDepth = 64, 256
 	// productRows and productColumns are the size of productTile's tile.
 	productRows, productColumns = 4, 8
@@ -27,9 +28,9 @@ func packed(n int) int {
 func BlockWork(n int) int { return packed(n) + min(n, BlockSize)*min(n, BlockSize) }
 
 // A product adds scale·A·diag(w)·Bᵀ to C. A is rows×depth, B is columns×depth and C is
-// rows×columns, with the given strides. A nil w counts as ones. If C is lower, entries above the
-// diagonal keep their values. Each sum adds its terms in order, so its bits do not depend on
-// blocks.
+// rows×columns, with the given strides. If w is nil, all weights are 1. If lower is set, the
+// entries of C above the diagonal do not change. Each sum adds its terms in order, so its bits do
+// not depend on the blocks.
 type product struct {
 	c, a, b              []float64
 	inC, inA, inB        int // strides
@@ -63,7 +64,8 @@ func (p *product) add(work []float64) {
 	}
 }
 
-// pack sets dst to columns of diag(w)·Bᵀ times scale, productColumns at a time, padded with zeros.
+// pack sets dst to columns of scale·diag(w)·Bᵀ, in groups of productColumns columns. The last group
+// is padded with zeros.
 func (p *product) pack(dst []float64, from, columns, k, depth int) {
 	for at := 0; at < columns; at += productColumns {
 		tile := dst[at*depth : (at+productColumns)*depth]
@@ -88,7 +90,7 @@ func (p *product) pack(dst []float64, from, columns, k, depth int) {
 	}
 }
 
-// addTile adds the terms from k on to the tile of C at row i and column j.
+// addTile adds the terms from term k on to the tile of C that begins at row i and column j.
 func (p *product) addTile(i, j, k, depth int, b []float64) {
 	rows, columns := min(productRows, p.rows-i), min(productColumns, p.columns-j)
 	if rows == productRows && columns == productColumns && !(p.lower && i < j+productColumns-1) {
@@ -211,9 +213,9 @@ func solveTiles(x []float64, rows int, l, inv []float64, stride int) {
 	}
 }
 
-// InverseBlocks replaces the Cholesky factor a of a matrix of n rows by the inverse of the matrix,
-// both triangles. inv has the inverses of a's diagonal. work has [BlockWork] entries. It checks
-// end, to stop early.
+// InverseBlocks replaces a, the Cholesky factor of a matrix of n rows, by both triangles of the
+// matrix's inverse. inv holds the inverses of a's diagonal. work has [BlockWork] entries.
+// InverseBlocks stops early if end has ended.
 func InverseBlocks(end *stop.Stop, a, inv []float64, n int, work []float64) {
 	wide := min(n, BlockSize)
 	block, work := work[:wide*wide], work[wide*wide:]
@@ -263,7 +265,8 @@ func InverseBlocks(end *stop.Stop, a, inv []float64, n int, work []float64) {
 	Mirror(end, a, n)
 }
 
-// upperBlock sets block to the diagonal block of U from k on, with zeros below the diagonal.
+// upperBlock sets block to the diagonal block of U that begins at row k, with zeros below the
+// diagonal.
 func upperBlock(block []float64, wide int, a, inv []float64, k, n int) {
 	size := min(BlockSize, n-k)
 	for i := range size {
@@ -274,18 +277,18 @@ func upperBlock(block []float64, wide int, a, inv []float64, k, n int) {
 	}
 }
 
-// WeightedProducts computes a part of A·diag(w)·A for a symmetric A of n rows: the rows from first
-// on, in count ≤ [BlockSize] columns from first on. g holds the part in rows of count entries. Only
-// the lower triangle of the whole is defined. work has [BlockWork] entries. It checks end, to stop
-// early.
+// WeightedProducts computes a part of A·diag(w)·A, for a symmetric A of n rows. The part has the
+// rows from first on, and count ≤ [BlockSize] columns from first on. g holds it in rows of count
+// entries. Only its entries in the lower triangle of the whole product are defined. work has
+// [BlockWork] entries. WeightedProducts stops early if end has ended.
 func WeightedProducts(end *stop.Stop, g []float64, first, count int, a []float64, n int, w, work []float64) {
 	clear(g[:(n-first)*count])
 	(&product{c: g, a: a[first*n:], b: a[first*n:], inC: count, inA: n, inB: n,
 		rows: n - first, columns: count, depth: n, lower: true, scale: 1, w: w, end: end}).add(work)
 }
 
-// Mirror copies the lower triangle of a matrix of n rows to the upper one. It checks end, to stop
-// early.
+// Mirror copies the lower triangle of a matrix of n rows to the upper triangle. It stops early if
+// end has ended.
 func Mirror(end *stop.Stop, a []float64, n int) {
 	const size = 16 // two lines of the cache
 	for from := 0; from < n; from += size {
@@ -298,8 +301,8 @@ func Mirror(end *stop.Stop, a []float64, n int) {
 	}
 }
 
-// Distances sets dst_j to the squared distance between x and column j of points. points has a row
-// for each entry of x, and its rows are stride entries apart.
+// Distances sets dst_j to the squared distance between x and column j of points. points has one row
+// for each entry of x. The rows are stride entries apart.
 func Distances(dst, x, points []float64, stride int) {
 	from := 0
 	if vectors && len(x) > 0 {

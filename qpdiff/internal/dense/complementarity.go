@@ -4,18 +4,18 @@ import "math"
 
 // ComplementarityTol is the safety factor of [Negligible]. The error of a solved KKT system is a
 // small multiple of eps·κ, which grows slowly with the dimension. Estimates of κ can be low by a
-// small factor. Two orders of magnitude cover both. Up to κ = 1e6 they keep slacks and multipliers
-// of 1e-6 of their scale distinct from zero.
+// small factor. A safety factor of two orders of magnitude allows for both. With it, slacks and
+// multipliers of 1e-6 of their scale are still distinct from zero up to κ = 1e6.
 const ComplementarityTol = 256
 
-// Negligible reports whether a slack or a multiplier is zero within its rounding error. Strict
-// complementarity then fails. All solvers of the package use this one rule.
+// Negligible reports whether value, a slack or a multiplier, is zero within its rounding error. If
+// it is, strict complementarity fails. All solvers use this rule.
 //
 // scale is the size of the terms from which value was computed. For the slack h − gᵀz it is |h| +
-// ‖g‖‖z‖. For a multiplier λ, with value = λ‖g‖, it is the size of the gradient's terms that the
-// multiplier balances. Both use the norms of one scaling of the variables, so that units cancel.
-// cond ≥ 1 estimates the condition of the KKT system in that scaling. The errors of the computed z
-// and λ are eps·cond of their scale.
+// ‖g‖‖z‖. For a multiplier λ, value is λ‖g‖ and scale is the size of the gradient's terms that the
+// multiplier balances. All norms use one scaling of the variables, so that units cancel. cond ≥ 1
+// is an estimate of the condition of the KKT system in this scaling. The errors of the computed z
+// and λ are about eps·cond times their scale.
 func Negligible(value, scale, cond float64) bool {
 	return value <= LargestNegligible(scale, cond)
 }
@@ -23,18 +23,18 @@ func Negligible(value, scale, cond float64) bool {
 // LargestNegligible returns the largest value that is [Negligible].
 func LargestNegligible(scale, cond float64) float64 { return ComplementarityTol * Eps * cond * scale }
 
-// HiddenTol is the largest rounding error, relative to its scale, of a quantity that may still
-// count as zero. If the error is larger, no derivative is returned, generalised or not, because a
-// kink that far away belongs to another problem.
+// HiddenTol is the largest rounding error, relative to the scale, at which a quantity may count as
+// zero. If the error is larger, no derivative is returned, not even a generalised one, because a
+// kink at this distance belongs to another problem.
 const HiddenTol = 1e-6
 
-// Unsolvable reports whether a linear system of condition cond is singular within rounding: an
-// entry as large as the solution itself would be [Negligible]. One pivot does not suffice for this
-// decision. The rounding of a pivot grows with the square of the dependency that it measures, and
-// the product of a few small pivots matters.
+// Unsolvable reports whether a linear system of condition cond is singular within rounding: whether
+// even an entry as large as the solution would be [Negligible]. A single small pivot does not show
+// this. The rounding error of a pivot grows with the square of the dependency that the pivot
+// measures, and the product of a few small pivots matters.
 func Unsolvable(cond float64) bool { return Negligible(1, 1, cond) || !Finite(cond) }
 
-// MaxStep returns how far x can move at the given rate until it reaches a bound.
+// MaxStep returns the largest t for which x + t·rate is between lo and hi.
 func MaxStep(x, rate, lo, hi float64) float64 {
 	switch {
 	case rate < 0:

@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Gram sets g (n×n, both triangles) to scale·XᵀX. x is rows×n with the given stride.
+// Gram sets both triangles of g (n×n) to scale·XᵀX. X is the rows×n matrix x with the given stride.
 func Gram(g []float64, scale float64, x []float64, rows, n, stride int) {
 	clear(g)
 	AddProducts(g, x, x, rows, n, stride)
@@ -38,13 +38,13 @@ func AddProducts(g, a, b []float64, rows, n, stride int) {
 	}
 }
 
-// SquareBlock is the number of entries of rows that AddSquares handles at a time. They stay in the
+// SquareBlock is the number of entries of x that AddSquares handles at a time. They stay in the
 // second-level cache.
 const SquareBlock = 1 << 14
 
 // AddSquares adds Σ_i weight(i)·(x_i − c)·(x_i − c)ᵀ over the rows of x to the upper triangle of g.
 // c is less, or 0 if less is nil. Entries below the diagonal may change. Rows with a weight of 0
-// are not read. It checks end, to stop early.
+// are not read. AddSquares stops early if end has ended.
 func AddSquares(end *stop.Stop, g []float64, x blas64.General, less []float64, weight func(i int) float64) {
 	n := x.Cols
 	most := 4 * max(1, SquareBlock/(4*n))
@@ -75,7 +75,7 @@ func AddSquares(end *stop.Stop, g []float64, x blas64.General, less []float64, w
 	flush()
 }
 
-// addGroups adds products by four rows at a time, which needs a quarter of the passes over g.
+// addGroups adds the products of four rows at a time. This takes a quarter of the passes over g.
 func addGroups(g, a, b []float64, groups, n, stride int) {
 	for i := range groups {
 		row := func(x []float64, k int) []float64 { return x[(4*i+k)*stride:][:n] }
@@ -97,8 +97,9 @@ const (
 	// tileRows and tileColumns are the size of gramTile's tile.
 	tileRows    = 2
 	tileColumns = 8
-	// gramBlock is the number of entries of the data that all tiles use before the next ones: they
-	// stay in the second-level cache. A pass over g pays from leastGroups groups of rows on.
+	// gramBlock is the number of entries of the data that are used for all tiles before the next
+	// entries are read. They stay in the second-level cache. A block has at least leastGroups
+	// groups of rows, because a pass over g would cost too much for fewer.
 	gramBlock   = 1 << 15
 	leastGroups = 16
 )
@@ -127,7 +128,8 @@ func addTiles(g, a, b []float64, groups, n, stride int) {
 					addTileOf(&g[i*n+j], n, &a[i], &b[j], stride, count)
 					continue
 				}
-				// The part of a tile beyond the edge is skipped, because another tile has it.
+				// The part of the tile that overlaps another tile is skipped, because the other
+				// tile has these entries.
 				clear(edge[:])
 				tile := func(at func(e *float64, g *float64)) {
 					for r := i; r < min(i+tileRows, n); r++ {
@@ -161,8 +163,8 @@ func Products(dst, a []float64, stride int, x []float64) {
 	}
 }
 
-// Products4 sets the first four entries of dst to the products of x with a, b, c and d, which have
-// the length of x. The bits are the same as with floats.Dot.
+// Products4 sets the first four entries of dst to the products of x with a, b, c and d. All of them
+// must have the length of x. The bits are the same as with floats.Dot.
 func Products4(dst, a, b, c, d, x []float64) {
 	if n := len(x); vectors && n >= leastDot {
 		_, _, _, _, _ = dst[dotRows-1], a[n-1], b[n-1], c[n-1], d[n-1]
@@ -173,8 +175,8 @@ func Products4(dst, a, b, c, d, x []float64) {
 }
 
 // A Sum adds multiples of rows to Dst, in order but several at a time. The bits are the same as
-// with floats.AddScaled. Less, unless nil, is first subtracted from each row. End adds the last
-// rows.
+// with floats.AddScaled. If Less is not nil, it is first subtracted from each row. Call End after
+// the last row.
 type Sum struct {
 	Dst  []float64
 	Less []float64
@@ -186,8 +188,8 @@ type Sum struct {
 // leastSum is the shortest length of rows that are worth holding back.
 const leastSum = 12
 
-// Add adds f times a row of Dst's length. The row must not change until End. A row with f = 0 is
-// skipped.
+// Add adds f times row. The row must have the length of Dst, and must not change until End. If f is
+// 0, Add does nothing.
 func (s *Sum) Add(f float64, row []float64) {
 	if f == 0 {
 		return
@@ -246,9 +248,10 @@ func AddRows(dst, f, a []float64, stride int) {
 	}
 }
 
-// DescendBox minimises ½zᵀQz + pᵀz along each entry of z in turn, within lo and hi. Q is a
-// symmetric n×n matrix, and steps has the reciprocals of its diagonal. grad is Qz + p, before and
-// after. DescendBox returns the number of entries that left or reached a bound.
+// DescendBox does one sweep of coordinate descent: it minimises ½zᵀQz + pᵀz along each entry of z
+// in turn, within lo and hi. Q is a symmetric n×n matrix, and steps holds the reciprocals of its
+// diagonal. grad must be Qz + p; DescendBox updates it. DescendBox returns the number of entries
+// that left or reached a bound.
 func DescendBox(z, grad, q, steps, lo, hi []float64) (met int) {
 	n := len(z)
 	if vectors {
@@ -276,8 +279,8 @@ func DescendBox(z, grad, q, steps, lo, hi []float64) (met int) {
 }
 
 // AddGram adds A·diag(w)·Aᵀ to the lower triangle of g, for the n×width matrix A with the given
-// stride. A nil w counts as ones. It handles as many entries of each row at a time as work has, so
-// that rows stay in the cache. It checks end, to stop early.
+// stride. If w is nil, all weights are 1. AddGram handles len(work) entries of each row at a time,
+// so that they stay in the cache. It stops early if end has ended.
 func AddGram(end *stop.Stop, g []float64, n int, a []float64, stride, width int, w, work []float64) {
 	for first := 0; first < width; first += len(work) {
 		size := min(len(work), width-first)

@@ -4,16 +4,16 @@ const (
 	// LaneCount is the number of problems that the functions of lanes.go solve at once. Entry k of
 	// problem i has the index k·LaneCount + i.
 	LaneCount = 4
-	// LaneMost is the number of unknowns of the largest system in lanes. Larger systems fill
-	// vectors by themselves, and use pivots by blocks.
+	// LaneMost is the number of unknowns of the largest system that is solved in lanes. A larger
+	// system fills the vectors by itself, and applies its pivots by blocks.
 	LaneMost = leastBlocks - 1
 )
 
 // LanesPay reports whether systems are faster in lanes than one after the other.
 func LanesPay() bool { return vectors }
 
-// LaneRows sets dst to the first n entries of each src, side by side. Entry k of all is at index
-// k·step·LaneCount.
+// LaneRows sets dst to the first n entries of each slice in src, side by side. Entry k of src[i]
+// has the index k·step·LaneCount + i in dst.
 func LaneRows(dst []float64, step int, src *[LaneCount][]float64, n int) {
 	if n == 0 {
 		return
@@ -33,7 +33,8 @@ func LaneRows(dst []float64, step int, src *[LaneCount][]float64, n int) {
 	}
 }
 
-// RowsOfLanes sets each dst to its n entries, which lie side by side in src.
+// RowsOfLanes sets each slice in dst to its n entries in src, in which the entries of all slices
+// lie side by side.
 func RowsOfLanes(dst *[LaneCount][]float64, src []float64, n int) {
 	if n == 0 {
 		return
@@ -53,9 +54,10 @@ func RowsOfLanes(dst *[LaneCount][]float64, src []float64, n int) {
 	}
 }
 
-// LaneUpper makes systems in lanes, of size unknowns, in the form of LDLLanes. It sets the upper
-// triangle of dst to the first rows and columns of the n×n matrices src, side by side. It adds r,
-// which has size entries for each, on the diagonal. Entries below the diagonal may change.
+// LaneUpper writes LaneCount systems of size unknowns to dst, in the form that LDLLanes reads. It
+// sets the upper triangle of system i to the first size rows and columns of src[i], an n×n matrix.
+// It adds the entries of r for system i, in lanes, on the diagonal. Entries below the diagonal may
+// change.
 func LaneUpper(dst []float64, src *[LaneCount][]float64, n int, r []float64, size int) {
 	stride := (size + 1) * LaneCount
 	if vectors && size >= leastEntries {
@@ -77,8 +79,9 @@ func LaneUpper(dst []float64, src *[LaneCount][]float64, n int, r []float64, siz
 	}
 }
 
-// Pad extends a matrix of count rows and columns to size rows and columns, by rows of the identity
-// matrix. Its rows are stride entries apart. The solution of a system keeps its bits.
+// Pad extends the matrix a from count to size rows and columns, by those of the identity matrix.
+// The rows of a are stride entries apart. The solution of a system with this matrix does not
+// change, bit for bit.
 func Pad(a []float64, stride, count, size int) {
 	for k := range size {
 		row := a[k*stride : k*stride+size]
@@ -91,11 +94,11 @@ func Pad(a []float64, stride, count, size int) {
 	}
 }
 
-// LDLLanes is LDLFactor and LDLBack for LaneCount systems of n unknowns, 1 … LaneMost, with the
-// same bits. Their rows have n+1 columns; the last one is the right-hand side. It sets x to the
-// solutions. It sets pivots to the products of the quotients of diagonal entries and pivots, in the
-// order of the rows. Bit i of the result is set if system i has all its pivots; otherwise its
-// solution is undefined.
+// LDLLanes is LDLFactor and LDLBack for LaneCount systems of n unknowns, with the same bits. n is
+// between 1 and LaneMost. Each system has n+1 columns, and the last is the right-hand side.
+// LDLLanes sets x to the solutions. It sets pivots[i] to the product of diagonal entry divided by
+// pivot over the rows of system i, in order. Bit i of the result is set if system i has all its
+// pivots; otherwise its solution is undefined.
 func LDLLanes(a, dinv, x []float64, pivots *[LaneCount]float64, n int, tol float64) (regular int) {
 	stride := (n + 1) * LaneCount
 	a, dinv, x = a[:n*stride], dinv[:n*LaneCount], x[:n*LaneCount]
@@ -164,7 +167,8 @@ func LDLLanesSolve(a, dinv, x []float64, n int) {
 	laneBack(a, dinv, x, n)
 }
 
-// LDLLanesForm is LDLForm for system i of n unknowns, with a factor made by LDLLanes.
+// LDLLanesForm is LDLForm for system i in a and dinv, as factorised by LDLLanes. The system has n
+// unknowns.
 func LDLLanesForm(a, dinv []float64, n, i int, x []float64) (sum float64) {
 	for k := range x {
 		row, u := a[(k*(n+1)+k)*LaneCount+i:], 0.0
@@ -176,8 +180,8 @@ func LDLLanesForm(a, dinv []float64, n, i int, x []float64) (sum float64) {
 	return sum
 }
 
-// LaneSums returns the sums of the products of u and a, of n entries in lanes, and the sums of the
-// products of u and b.
+// LaneSums returns the products of u with a in first, and the products of u with b in second, for
+// each lane. u, a and b have n entries in each lane.
 func LaneSums(u, a, b []float64, n int) (first, second [LaneCount]float64) {
 	u, a, b = u[:n*LaneCount], a[:n*LaneCount], b[:n*LaneCount]
 	if vectors && n > 0 {
@@ -192,10 +196,10 @@ func LaneSums(u, a, b []float64, n int) (first, second [LaneCount]float64) {
 	return first, second
 }
 
-// DescendLanes is DescendKinks for LaneCount problems at a time. Each has n ≥ 1 coordinates, and
-// kinks of the same strength on both sides. The results have the bits of DescendKinks, except for
-// the signs of zeros. Problem i takes part if live[i] is below 0. Bit i of moved is set if a sign
-// of problem i has changed.
+// DescendLanes is DescendKinks for LaneCount problems at a time. Each problem has n ≥ 1
+// coordinates, and its kinks have the same strength on both sides. The results are bit for bit
+// those of DescendKinks, except for the signs of zeros. Problem i takes part if live[i] is below 0.
+// Bit i of moved is set if a sign of problem i has changed.
 func DescendLanes(x, rest, m, r, bound []float64, n int, live *[LaneCount]float64) (moved int) {
 	x, rest, m, r, bound = x[:n*LaneCount], rest[:n*LaneCount], m[:n*n*LaneCount], r[:n*LaneCount], bound[:n*LaneCount]
 	if vectors {

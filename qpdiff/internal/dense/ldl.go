@@ -6,9 +6,9 @@ import (
 	"cvgm/qpdiff/internal/stop"
 )
 
-// LDLStride returns a stride for LDLFactor with n unknowns and one right-hand side. With it the
-// vector units can handle small matrices, because rows are whole vectors. Columns beyond the
-// right-hand side are undefined.
+// LDLStride returns a stride for LDLFactor with n unknowns and one right-hand side. With this
+// stride each row consists of whole vectors, so the vector units can handle small matrices. Columns
+// beyond the right-hand side are undefined.
 func LDLStride(n int) int { return (n + 4) &^ 3 }
 
 // LDLFactor factorises a symmetric positive definite matrix A = LDLᵀ in place. A is the upper
@@ -16,10 +16,10 @@ func LDLStride(n int) int { return (n + 4) &^ 3 }
 // 1/d_k. Entries below the diagonal may change. Columns n, n+1, … < stride are right-hand sides,
 // which are multiplied by L⁻¹.
 //
-// It stops at the first pivot that is at most tol times its diagonal entry, or has no reciprocal,
-// and returns its row. The rows up to and including this row are linearly dependent to working
-// precision. Without such a pivot it returns n, but the rows may still be dependent; see
-// [Unsolvable].
+// LDLFactor stops at the first pivot that is at most tol times its diagonal entry or has no
+// reciprocal, and returns the row of this pivot. The rows up to and including this row are linearly
+// dependent to working precision. If there is no such pivot, LDLFactor returns n, but the rows may
+// still be dependent; see [Unsolvable].
 func LDLFactor(a, dinv []float64, n, stride int, tol float64) int {
 	return LDLFactorUntil(nil, a, dinv, n, stride, tol)
 }
@@ -79,15 +79,15 @@ func LDLFactorUntil(end *stop.Stop, a, dinv []float64, n, stride int, tol float6
 	return n
 }
 
-// ldlBlock is the number of pivots that are applied to a row at a time. It is even. With 32 pivots,
-// rows of 1000 entries stay in the second-level cache.
+// ldlBlock is the number of pivots that are applied to a row at a time. It must be even. The rows
+// of 32 pivots stay in the second-level cache if they have at most 1000 entries.
 const ldlBlock = 32
 
 // leastBlocks is the number of unknowns from which on ldlBlocks pays.
 const leastBlocks = 16
 
 // ldlBlocks is LDLFactor for the vector units. It applies all pivots of a block to a row at once,
-// so the row leaves the cache once for each block.
+// so it reads the row from memory only once for each block.
 func ldlBlocks(end *stop.Stop, a, dinv []float64, n, stride int, tol float64) int {
 	for k := range n {
 		dinv[k] = a[k*stride+k]
@@ -176,8 +176,9 @@ func LDLBack(a, dinv []float64, n, stride int, x []float64) {
 		return
 	}
 	k := n
-	// A sum waits for its last term, so four sums are computed at a time. They start from the far
-	// end: the entry found last is needed last.
+	// An addition to a sum has to wait for the previous one, so four sums are computed at a time.
+	// They begin with the last entries of x, because the entry that was computed last is then used
+	// last.
 	for k >= 4 {
 		known := x[k:]
 		k -= 4
@@ -223,10 +224,10 @@ func LDLForm(a, dinv []float64, n, stride int, x []float64) float64 {
 	return s
 }
 
-// CondBound is an upper bound of the condition of a positive definite n×n matrix scaled to a unit
-// diagonal. It costs very little. pivots is the product of the matrix's pivots, which is its
-// determinant, and floor any lower bound of its smallest eigenvalue. The eigenvalues except for the
-// smallest, λ, sum to less than n. Their product is therefore at most (n/(n−1))ⁿ⁻¹ < e, and λ ≥
+// CondBound returns an upper bound of the condition of a positive definite n×n matrix that is
+// scaled to a unit diagonal. It costs very little. pivots is the product of the matrix's pivots,
+// which is its determinant. floor is any lower bound of its smallest eigenvalue λ. The other
+// eigenvalues sum to less than n. Hence their product is at most (n/(n−1))ⁿ⁻¹ < e, and λ ≥
 // pivots/e.
 func CondBound(n int, pivots, floor float64) float64 {
 	if n < 2 {
@@ -235,10 +236,10 @@ func CondBound(n int, pivots, floor float64) float64 {
 	return min(float64(n)/max(pivots/math.E, floor), math.MaxFloat64)
 }
 
-// LDLCond estimates the condition of A, scaled to a unit diagonal, from its factor made by
-// ldlFactor. It uses a right-hand side of entries ±1, chosen so that L⁻¹ times it is large (Cline,
-// Moler, Stewart and Wilkinson, 1979), and two steps of inverse iteration. The largest eigenvalue
-// lies between 1 and n; the estimate uses √n. size and x are scratch of n entries.
+// LDLCond estimates the condition of A, scaled to a unit diagonal, from the factor that LDLFactor
+// computed. It uses two steps of inverse iteration. They start from a vector b of entries ±1 that
+// makes L⁻¹b large (Cline, Moler, Stewart and Wilkinson, 1979). The largest eigenvalue is between 1
+// and n; the estimate uses √n. size and x are scratch of n entries.
 func LDLCond(a, dinv []float64, n, stride int, size, x []float64) float64 {
 	if n < 2 {
 		return 1
@@ -278,7 +279,8 @@ func LDLCond(a, dinv []float64, n, stride int, size, x []float64) float64 {
 	return math.Inf(1) // not a number: the estimate itself overflows
 }
 
-// LDLSize sets size to the square roots of the diagonal of A, from its factor made by ldlFactor.
+// LDLSize sets size to the square roots of the diagonal of A, from the factor that LDLFactor
+// computed.
 func LDLSize(a, dinv []float64, n, stride int, size []float64) {
 	clear(size)
 	for i := range n {
@@ -291,10 +293,11 @@ func LDLSize(a, dinv []float64, n, stride int, size []float64) {
 	}
 }
 
-// LDLDependent returns the row of A that depends most on earlier ones, from a factor of A made by
-// ldlFactor. For the dependency v, column k of L⁻ᵀ, it is the row with the smallest vᵀAv = d_k
-// relative to Σ v_i²·a_ii. The reciprocals of these ratios sum to the trace of the inverse of A
-// scaled to a unit diagonal. size and v are scratch of n entries.
+// LDLDependent returns the row of A that depends most on earlier rows, from the factor that
+// LDLFactor computed. Let v be column k of L⁻ᵀ, the dependency of row k on the earlier rows.
+// LDLDependent returns the k with the smallest ratio of vᵀAv = d_k to Σ v_i²·a_ii. The reciprocals
+// of these ratios sum to the trace of the inverse of A scaled to a unit diagonal. size and v are
+// scratch of n entries.
 func LDLDependent(a, dinv []float64, n, stride int, size, v []float64) int {
 	size = size[:n]
 	LDLSize(a, dinv, n, stride, size)

@@ -31,8 +31,8 @@ func Axpy(a float64, x, y []float64) {
 // are undefined.
 func Grow[T any](x []T, n int) []T { return slices.Grow(x[:0], n)[:n] }
 
-// GrowAll makes each slice one of n entries, as Grow does. The first entries of all slices lie side
-// by side, so that they share cache lines.
+// GrowAll gives each slice n entries, as Grow does. The first entries of all slices lie side by
+// side in memory, so that they share cache lines.
 func GrowAll[T any](n int, xs ...*[]T) {
 	if !slices.ContainsFunc(xs, func(x *[]T) bool { return cap(*x) > 0 }) {
 		all := make([]T, n*len(xs))
@@ -63,8 +63,8 @@ func Gather(dst, x []float64, at []int) {
 //
 //	½ xᵀ(G + diag r)x − cᵀx + Σ_j (up_j·max(x_j, 0) − lo_j·min(x_j, 0))
 //
-// for the n×n matrix G in m. rest is c − Gx, before and after. DescendKinks reports whether a sign
-// has changed.
+// for the n×n matrix G in m. rest must be c − Gx; DescendKinks updates it. DescendKinks reports
+// whether the sign of an entry of x has changed.
 func DescendKinks(x, rest, m, r, up, lo []float64) (moved bool) {
 	n := len(x)
 	if n == 0 {
@@ -100,9 +100,9 @@ func DescendKinks(x, rest, m, r, up, lo []float64) (moved bool) {
 	return moved
 }
 
-// GatherUpper sets the upper triangle of dst, with rows of the given stride, to a part of the n×n
-// matrix g: the rows and columns at. There must be at least one. It adds r_j on the diagonal for
-// each j of at. Entries below the diagonal may change.
+// GatherUpper sets the upper triangle of dst, with rows of the given stride, to the rows and
+// columns of the n×n matrix g that at lists. at must not be empty. GatherUpper adds r_j on the
+// diagonal for each j in at. Entries below the diagonal may change.
 func GatherUpper(dst []float64, stride int, g []float64, n int, r []float64, at []int) {
 	s := len(at)
 	if vectors {
@@ -134,12 +134,13 @@ func Fill[T any](x []T, v T) {
 	}
 }
 
-// Kernels on lower triangles in row-major storage. From length ten on, floats.Dot and
-// floats.AddScaled are twice as fast as a loop in Go, and faster still from fifty on.
+// Kernels on lower triangles in row-major storage. For ten or more entries, floats.Dot and
+// floats.AddScaled are twice as fast as a loop in Go. For fifty or more they are faster still.
 
-// Cholesky replaces the lower triangle of l by its Cholesky factor, with the inverses of the
-// diagonal in inv. It stops at the first pivot that is at most tol times its diagonal entry, leaves
-// that pivot in place, and returns its row; otherwise it returns n. It checks end, to stop early.
+// Cholesky replaces the lower triangle of l by its Cholesky factor, and writes the inverses of the
+// factor's diagonal to inv. It stops at the first pivot that is at most tol times its diagonal
+// entry. It then leaves this pivot in place and returns its row. If there is no such pivot, it
+// returns n. Cholesky stops early if end has ended.
 func Cholesky(end *stop.Stop, l, inv []float64, n int, tol float64) int {
 	for i := range n {
 		inv[i] = l[i*n+i]
@@ -147,8 +148,8 @@ func Cholesky(end *stop.Stop, l, inv []float64, n int, tol float64) int {
 	return choleskyRows(end, l, inv, n, n, tol)
 }
 
-// choleskyRows is Cholesky for rows of the given stride. At first inv holds the diagonal with which
-// pivots are compared; the inverses replace it.
+// choleskyRows is Cholesky for rows of the given stride. When it is called, inv must hold the
+// diagonal entries with which the pivots are compared. choleskyRows replaces them by the inverses.
 func choleskyRows(end *stop.Stop, l, inv []float64, n, stride int, tol float64) int {
 	for i := range n {
 		end.Look()
@@ -165,10 +166,11 @@ func choleskyRows(end *stop.Stop, l, inv []float64, n, stride int, tol float64) 
 	return n
 }
 
-// SmallestSingular estimates the smallest singular value of the lower triangle l (k rows of the
-// given stride) after its rows have been divided by size. It solves with right-hand sides ±1 chosen
-// so that the solution grows (Cline, Moler, Stewart and Wilkinson, 1979). A single pivot does not
-// suffice, because the product of a few small ones matters. x is overwritten.
+// SmallestSingular estimates the smallest singular value of the lower triangle l, with row i
+// divided by size[i]. l has k rows of the given stride. SmallestSingular solves a system whose
+// right-hand side has entries ±1 that make the solution large (Cline, Moler, Stewart and Wilkinson,
+// 1979). The smallest pivot is no sufficient estimate, because the product of a few small pivots
+// matters. x is overwritten.
 func SmallestSingular(l, inv []float64, k, stride int, size, x []float64) float64 {
 	x = x[:k]
 	clear(x)
@@ -243,8 +245,8 @@ func RotateRows(rows []float64, stride, n int, cos, sin []float64) {
 	}
 }
 
-// IsNext reports whether i is the entry of s at *at. If so, it moves *at to the next entry. A loop
-// over ascending i thus meets the entries of an ascending s in order.
+// IsNext reports whether i is s[*at]. If it is, IsNext increments *at. So a loop over ascending i
+// finds the entries of an ascending s in order.
 func IsNext(s []int, at *int, i int) bool {
 	if *at < len(s) && s[*at] == i {
 		*at++
@@ -283,8 +285,8 @@ func Largest(s []float64) float64 {
 	return m
 }
 
-// ScaleBy multiplies the entries of v by 2^power, exactly unless an entry overflows or becomes
-// subnormal.
+// ScaleBy multiplies the entries of v by 2^power. The result is exact unless an entry overflows or
+// becomes subnormal.
 func ScaleBy(v []float64, power int) {
 	for i := range v {
 		v[i] = math.Ldexp(v[i], power)

@@ -1,8 +1,8 @@
 package dense
 
-// Up to these differences of a margin, LogisticNear computes s and w by series: of 14 terms for
-// exp(−dm) − 1, of 9 terms, and of 4 terms for s and w themselves. The first omitted term of each
-// is below eps.
+// The largest differences of a margin for which LogisticNear uses its three series: a series of 14
+// terms for exp(−dm) − 1, a series of 9 terms for the same, and a series of 4 terms for s and w
+// themselves. The first omitted term of each series is below eps.
 const (
 	LogisticSeries      = .5
 	LogisticShortSeries = 1. / 16
@@ -68,7 +68,8 @@ func LogisticNear(s, w, s0, w0, dm []float64, r float64) {
 	}
 }
 
-// LogisticNext is LogisticNear for differences so small that their square is lost in rounding.
+// LogisticNext is LogisticNear for differences dm that are so small that their squares are lost in
+// rounding.
 func LogisticNext(s, w, s0, w0, dm []float64) {
 	n := len(dm)
 	s, w, s0, w0 = s[:n], w[:n], s0[:n], w0[:n]
@@ -99,8 +100,8 @@ func expm1Short(y float64) float64 {
 	return y * ((1 + y*(1./2)) + y2*(1./6+y*(1./24)) + y4*((1./120+y*(1./720))+y2*(1./5040+y*(1./40320))+y4*(1./362880)))
 }
 
-// Combine3 sets dst to v_0·z_0 + v_1·z_1 + v_2·z_2. z holds the three columns one after the other;
-// each has the length of dst.
+// Combine3 sets dst to v_0·z_0 + v_1·z_1 + v_2·z_2. z holds the columns z_0, z_1 and z_2 one after
+// the other; each has the length of dst.
 func Combine3(dst, v, z []float64) {
 	m := len(dst)
 	z0, z1, z2 := z[:m], z[m:2*m], z[2*m:3*m]
@@ -134,8 +135,8 @@ func Products3(s, z []float64) (g0, g1, g2 float64) {
 	return g0, g1, g2
 }
 
-// Moments3 sets the upper triangle of h (3×3) to c·Σ w_i·z_i·z_iᵀ for the rows z_i of three
-// columns. z holds the columns one after the other; each has the length of w.
+// Moments3 sets the upper triangle of h (3×3) to c·Σ w_i·z_i·z_iᵀ, where z_i is row i of a matrix
+// with three columns. z holds these columns one after the other; each has the length of w.
 func Moments3(h []float64, c float64, w, z []float64) {
 	m := len(w)
 	z0, z1, z2 := z[:m], z[m:2*m], z[2*m:3*m]

@@ -5,8 +5,8 @@ import "math"
 // lanes is the number of places that highest and steepest keep apart.
 const lanes = 4
 
-// Highest returns the largest entry of x among the places at which a is less than b, and the first
-// such place. If there is none, it returns −1 and −Inf.
+// Highest returns the largest x[i] among the indices i with a[i] < b[i], and the first i with this
+// value. If there is no such i, it returns −1 and −Inf.
 func Highest(x, a, b []float64) (at int, value float64) {
 	at, value = -1, math.Inf(-1)
 	from := 0
@@ -24,7 +24,8 @@ func Highest(x, a, b []float64) (at int, value float64) {
 	return at, value
 }
 
-// first returns the first place of the largest value above least, or −1 and least.
+// first returns the largest value above least, and the smallest of the places that have this value.
+// If no value is above least, it returns −1 and least.
 func first(values, places []float64, least float64) (at int, value float64) {
 	at, value = -1, least
 	for k, v := range values {
@@ -35,9 +36,9 @@ func first(values, places []float64, least float64) (at int, value float64) {
 	return at, value
 }
 
-// Steepest returns the largest gain d²/max(h + diagonal − 2·row, least) among the places at which a
-// is greater than b and d = top − r is positive. It returns the first place of this gain, the gain,
-// and the largest d. Without such a place it returns −1, 0 and 0.
+// Steepest considers the indices i with a[i] > b[i] and d = top − r[i] > 0. It computes the gain
+// d²/max(h + diagonal[i] − 2·row[i], least) of each of them. It returns the first index with the
+// largest gain, this gain, and the largest d. If there is no such index, it returns −1, 0 and 0.
 func Steepest(top, h, least float64, r, diagonal, row, a, b []float64) (at int, gain, gap float64) {
 	n := len(r)
 	at = -1

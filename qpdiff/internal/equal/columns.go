@@ -1,6 +1,6 @@
 // Package equal finds columns of data that are equal up to their sign. A loss without a strictly
-// convex penalty does not distinguish them. In the limit of a vanishing penalty they share one
-// value.
+// convex penalty does not distinguish such columns. In the limit of a vanishing penalty they share
+// one value.
 package equal
 
 import (
@@ -12,22 +12,23 @@ import (
 	"cvgm/qpdiff/internal/dense"
 )
 
-// entryTol bounds the difference of entries of equal columns, in units of 2⁻⁵² and relative to the
-// largest entry. Centring and scaling take some operations, each with a rounding.
+// entryTol bounds the difference of the entries of equal columns, in units of 2⁻⁵² and relative to
+// the largest entry. It allows for the roundings of centring and scaling.
 const entryTol = 16
 
-// projectionTol bounds the difference of the projections of equal columns with largest entry 1, in
-// the same units and for each row. It covers the rounding of entries, of the largest entry, and of
-// sums.
+// projectionTol bounds the difference of the projections of equal columns whose largest entry is 1,
+// per row and in units of 2⁻⁵². It allows for the rounding of the entries, of the largest entry,
+// and of the sums.
 const projectionTol = 4 * entryTol
 
 // A Matrix has the columns to compare.
 type Matrix interface {
-	// Project sets size to the largest absolute entry of each column, and sums to the products of
-	// the columns with a vector. weight returns the entries of that vector, row by row.
+	// Project sets size to the largest absolute entry of each column, and sums to the product of
+	// each column with a vector. Successive calls of weight return the entries of this vector, row
+	// by row.
 	Project(sums, size []float64, weight func() float64)
 	// Alike reports whether the entries of column first equal sign times the entries of column k,
-	// up to tol. Calls with the same first follow each other.
+	// up to tol. Find makes all calls with the same first in succession.
 	Alike(first, k int, sign, tol float64) bool
 }
 
@@ -39,8 +40,8 @@ type Columns struct {
 }
 
 // Find returns the classes of n columns with the given number of rows, or nil if all columns differ
-// and none is zero. It costs a pass over the entries, and a comparison of each pair of columns that
-// have the same projection on a random line.
+// and none is zero. It costs a pass over the entries, and a comparison for each pair of columns
+// whose projections on a random line are equal.
 func Find(rows, n int, m Matrix) *Columns {
 	c := &Columns{make([]int, n), make([]float64, n), make([]int, n)}
 	sum, size := make([]float64, n), make([]float64, n)
@@ -126,8 +127,8 @@ func (c *Columns) Share(theta []float64) {
 	}
 }
 
-// Collect is the adjoint of Share. It gives the first column of each class the mean of the class,
-// with the columns' signs.
+// Collect is the adjoint of Share. It sets the entry of the first column of each class to the mean
+// over the class, with the signs of the columns.
 func (c *Columns) Collect(dtheta []float64) {
 	for k, j := range c.First {
 		if j >= 0 && j < k {
@@ -142,8 +143,8 @@ func (c *Columns) Collect(dtheta []float64) {
 	}
 }
 
-// Restrict returns the classes whose columns all equal the first one by alike, or nil if no class
-// is left. It uses the storage of dst.
+// Restrict returns the classes in which alike is true for the first column and every other column.
+// It returns nil if no class is left. It uses the storage of dst.
 func (c *Columns) Restrict(dst *Columns, alike func(first, k int) bool) *Columns {
 	dst.First, dst.Sign, dst.Size = append(dst.First[:0], c.First...), append(dst.Sign[:0], c.Sign...), append(dst.Size[:0], c.Size...)
 	for k, j := range c.First {
@@ -171,5 +172,5 @@ func (c *Columns) Restrict(dst *Columns, alike func(first, k int) bool) *Columns
 // Held reports whether column j shares the value of an earlier column, or is zero.
 func (c *Columns) Held(j int) bool { return c.First[j] != j }
 
-// Copies returns the number of columns that share the value of column j. Column j is not held.
+// Copies returns the number of columns that share the value of column j. Column j must not be held.
 func (c *Columns) Copies(j int) int { return max(1, c.Size[j]) }

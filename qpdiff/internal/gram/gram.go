@@ -1,5 +1,6 @@
-// Package gram makes the Gram matrices of linear learners of many rows. It does not copy the rows.
-// If most rows of a [learn.Gram] take part, it sums only the others and subtracts them.
+// Package gram computes the Gram matrices of linear learners for data with many rows. It does not
+// copy the rows. If a [learn.Gram] is given and most of its rows take part, it sums only the other
+// rows and subtracts this sum.
 package gram
 
 import (
@@ -12,9 +13,9 @@ import (
 )
 
 // leastKept is the smallest part of a feature's sum of squares that may remain after other rows and
-// the centre are subtracted, so that at most two digits are lost. A feature with a smaller
-// remainder is summed by its own rows, centred and scaled. So is one with less than leastSquares,
-// below which squares lose bits to underflow.
+// the centre are subtracted. It limits the loss to two digits. If less remains, the feature is
+// summed again from its centred and scaled rows. The same happens if its sum is below leastSquares,
+// because squares then lose bits to underflow.
 const (
 	leastKept    = .01
 	leastSquares = 1e-280
@@ -29,11 +30,12 @@ type Maker struct {
 	few       []int // features of which too little is left
 }
 
-// Entries counts the entries that a Maker, and the Gram of the data, hold for n features.
+// Entries returns the number of entries that a Maker and the Gram of the data together hold for n
+// features.
 func Entries(n float64) float64 { return n*n + 6*n + 2*dense.SquareBlock }
 
-// Make sets g (n×n) to the sum of the squares x·xᵀ over the rows of d, and xty to the sum of y·x.
-// The rows are centred and scaled as d states, and counts has their weights. X is a *mat.Dense.
+// Make sets g (n×n) to the sum of x·xᵀ over the rows x of d, and xty to the sum of y·x. The rows
+// are centred and scaled as d states, and have the weights in counts. d.X must be a *mat.Dense.
 func (m *Maker) Make(g, xty []float64, d *learn.Data, counts []float64) {
 	x := d.Dense()
 	n := len(xty)
@@ -84,9 +86,9 @@ func (m *Maker) Make(g, xty []float64, d *learn.Data, counts []float64) {
 	m.again(g, xty, d, counts)
 }
 
-// start sets the upper triangle of g to the sum over the rows of X minus a reference, and returns
-// the reference, nil for 0. It sets size to the diagonal entries of g that take part in
-// subtractions.
+// start sets the upper triangle of g to the sum of (x − reference)·(x − reference)ᵀ over the rows x
+// of X. It returns the reference, or nil if this is 0. It sets size to the diagonal entries from
+// which rows or the centre are subtracted.
 func (m *Maker) start(g []float64, d *learn.Data, counts []float64) (reference []float64) {
 	x, n := d.Dense().RawMatrix(), len(m.size)
 	all := g
@@ -109,8 +111,9 @@ func (m *Maker) start(g []float64, d *learn.Data, counts []float64) (reference [
 	return reference
 }
 
-// subtracts reports whether fewer rows are missing from d.Gram than count. No row's weight may
-// exceed its weight there.
+// subtracts reports whether g can be computed from d.Gram by subtraction at a lower cost. It can if
+// no row's weight exceeds the row's weight in d.Gram, and if fewer rows have to be subtracted than
+// have a weight above 0.
 func subtracts(d *learn.Data, counts []float64) bool {
 	if d.Gram == nil {
 		return false
@@ -131,7 +134,7 @@ func subtracts(d *learn.Data, counts []float64) bool {
 	return missing < counting
 }
 
-// again sums the parts of the features in few by the centred and scaled rows.
+// again computes the entries of the features in few once more, from the centred and scaled rows.
 func (m *Maker) again(g, xty []float64, d *learn.Data, counts []float64) {
 	if len(m.few) == 0 {
 		return

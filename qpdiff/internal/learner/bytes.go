@@ -9,14 +9,14 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Word is the number of bytes of a float64. An int has at most as many.
+// Word is the number of bytes of a float64. An int has at most this number.
 const Word = 8
 
 // Sized is the part of a [learn.SizedLearner] that counts.
 type Sized interface{ Bytes(s learn.Size) int64 }
 
-// CheckBytes reports data for which l needs more bytes than they allow. If X is not a *mat.Dense,
-// this includes the bytes of its copy. Check reports an X that is missing or empty.
+// CheckBytes returns an error if l needs more than d.MaxBytes. If X is not a *mat.Dense, the need
+// includes a copy of X. CheckBytes accepts an X that is missing or empty, because Check reports it.
 func CheckBytes(l Sized, d learn.Data) error {
 	x, ok := d.X.(*mat.Dense)
 	if d.X == nil || ok && x == nil {
@@ -47,15 +47,15 @@ func TooLarge(need, most int64, s learn.Size) error {
 		"%s, for %d rows × %d features", memory.Needs(need, memory.Bound(most)), s.Rows, s.Features)
 }
 
-// The allocator rounds sizes up: a few dozen slices take allocated times their entries. A learner
-// and a workspace themselves take structs bytes.
+// A few dozen slices take allocated times the bytes of their entries, because the allocator rounds
+// sizes up. The structs of a learner and a workspace take structs bytes.
 const (
 	allocated = 1 + 1./16
 	structs   = 5 << 10
 )
 
-// Entries returns the number of bytes of a learner with n float64s. Counts are float64s because
-// these do not overflow.
+// Entries returns the number of bytes of a learner with n float64 values. n is a float64 because
+// products of sizes could overflow an int.
 func Entries(n float64) int64 { return memory.Bytes(allocated*Word*n + structs) }
 
 // Room is the inverse of Entries for the MaxBytes of data.

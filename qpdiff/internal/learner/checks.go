@@ -13,8 +13,8 @@ import (
 // ErrNoData is the error of a Fit before the first successful Load.
 var ErrNoData = &qpdiff.ArgError{Arg: "Data", Why: qpdiff.ErrNotFitted, Problem: "is missing", Remedy: "call Load before Fit"}
 
-// CheckHyper reports a wrong number of hyperparameters, and a hyperparameter that is not finite or
-// below 0.
+// CheckHyper returns an error if hyper does not have want entries, or if an entry is not finite or
+// is negative.
 func CheckHyper(hyper []float64, want int) error {
 	if len(hyper) != want {
 		return check.ArgErrorf("hyper", qpdiff.ErrShape, "give as many as Dims says", "has %d entries instead of %d", len(hyper), want)
@@ -39,8 +39,8 @@ func CheckTangent(d *learn.Grad) error {
 // errOverflow is the error of a product beyond the range of float64.
 var errOverflow = &qpdiff.ArgError{Arg: "Data", Why: qpdiff.ErrNotFinite, Problem: "gives a derivative that overflows", Remedy: "scale the data, the hyperparameters or the cotangent"}
 
-// CheckProduct reports an entry of g that is not finite. A VJP that can bound its entries does that
-// instead, which saves a pass over the rows.
+// CheckProduct returns an error if an entry of g is not finite. A VJP that can bound its entries
+// need not call it, which saves a pass over the rows.
 func CheckProduct(g *learn.Grad) error {
 	if !dense.AllFinite(g.Hyper) || !dense.AllFinite(g.Y) || !dense.AllFinite(g.Stored) || check.FiniteRows("", "", g.X) != nil {
 		return errOverflow
@@ -66,8 +66,8 @@ func CheckPlain(d learn.Data, learner string) error {
 // CheckAll is Check for the named learner, in which each row counts once.
 func CheckAll(d learn.Data, learner string) error { return cmp.Or(CheckPlain(d, learner), d.Check()) }
 
-// Counts returns the weight of each row of X, in dst if it is long enough, or nil if each row
-// counts once.
+// Counts returns the weight of each row of X, or nil if all weights are 1. It uses dst if that is
+// long enough.
 func Counts(d learn.Data, dst []float64) []float64 {
 	if plain(d) {
 		return nil
@@ -84,8 +84,8 @@ func Counts(d learn.Data, dst []float64) []float64 {
 	return dst
 }
 
-// Counting returns the weight of each row of X, the rows that count, and the sum of the weights.
-// The list of rows is in rows if that is long enough.
+// Counting returns the weight of each row of X, the rows with a weight above 0, and the sum of the
+// weights. It uses dst for the weights and rows for the list if they are long enough.
 func Counting(d learn.Data, dst []float64, rows []int) (counts []float64, counting []int, total float64) {
 	counts = Counts(d, dst)
 	rows = dense.Grow(rows, len(d.Y))[:0]
@@ -107,12 +107,12 @@ func Wants(g *learn.Grad) bool { return g.Hyper != nil || WantsRows(g) || g.Y !=
 // WantsRows reports whether the cotangent of X is wanted.
 func WantsRows(g *learn.Grad) bool { return g.X != nil || g.Stored != nil }
 
-// ErrNoFit is the error of a VJP or JVP without a successful Fit since the last Load or Reset, or
-// after a Fit that failed.
+// ErrNoFit is the error of a VJP or JVP if the last Fit failed, or if there was none since the last
+// Load or Reset.
 var ErrNoFit = fmt.Errorf("qpdiff: %w: call Load and Fit first", qpdiff.ErrNotFitted)
 
-// DecisionTol bounds the error by rounding in a classifier's decision values at its training rows,
+// DecisionTol bounds the rounding error of a classifier's decision values at its training rows,
 // relative to the margin 1 with which they are compared. The error is estimated with a safety
-// factor. Rounding of a kernel's values, or of the margins' terms, can exceed the bound by itself,
-// and no solver can recover that.
+// factor. If the rounding of a kernel's values, or of the terms of a margin, already exceeds the
+// bound, no solver can help.
 const DecisionTol = 1e-3

@@ -8,8 +8,8 @@ import (
 	"cvgm/qpdiff/internal/stop"
 )
 
-// Named returns err with a prefix: the package and name of the learner l. It returns nil if err is
-// nil.
+// Named returns err prefixed with the package and the name of the learner l. If err is nil, it
+// returns nil.
 func Named(l any, err error) error {
 	if err == nil {
 		return nil
@@ -17,8 +17,8 @@ func Named(l any, err error) error {
 	return check.Named(strings.TrimLeft(fmt.Sprintf("%T", l), "*"), err)
 }
 
-// Name is Named as a deferred call, for the result of a method. It turns the panic of a [stop.Stop]
-// into the error.
+// Name is Named for a deferred call: it replaces *err, the result of a method. If a [stop.Stop]
+// panicked, Name sets *err to its error.
 func Name(l any, err *error) {
 	if value := recover(); value != nil {
 		*err = stop.Recovered(value)
@@ -26,8 +26,8 @@ func Name(l any, err *error) {
 	*err = Named(l, *err)
 }
 
-// End is Name for a Load, a Fit, or a similar call. If a [stop.Stop] ended the call, its work is
-// incomplete, and End resets l.
+// End is Name for a Load, a Fit, or a similar call. If a [stop.Stop] ended the call, End also
+// resets l, because the work is incomplete.
 func End(l interface{ Reset() }, err *error) {
 	if value := recover(); value != nil {
 		*err = stop.Recovered(value)

@@ -20,8 +20,8 @@ type RowSet struct {
 	table  []int     // by hash: a distinct row plus 1
 }
 
-// Where sets dst to the rows whose distinct row satisfies is. Without a fit it returns an error
-// that names the learner l.
+// Where sets dst to the rows for whose distinct row is returns true. If there is no fit, it returns
+// an error that names the learner l.
 func (s *RowSet) Where(l any, state *State, dst []int, is func(distinct int) bool) ([]int, error) {
 	if err := state.Fitted(); err != nil {
 		return nil, Named(l, err)
@@ -35,8 +35,8 @@ func (s *RowSet) Where(l any, state *State, dst []int, is func(distinct int) boo
 	return dst, nil
 }
 
-// Spread sets dst to each row's weight times the value per copy of its distinct row. Without a fit
-// it returns an error that names the learner l.
+// Spread sets dst_i to the weight of row i times value(k), where k is the row's distinct row. If
+// there is no fit, it returns an error that names the learner l.
 func (s *RowSet) Spread(l any, state *State, dst []float64, value func(distinct int) float64) ([]float64, error) {
 	if err := state.Fitted(); err != nil {
 		return nil, Named(l, err)
@@ -58,8 +58,8 @@ func (s *RowSet) Count(i int) float64 { return dense.CountAt(s.Counts, i) }
 // Share returns the weight of row i relative to the weight of its distinct row k.
 func (s *RowSet) Share(i, k int) float64 { return s.Count(i) / s.Copies[k] }
 
-// Distinct finds the distinct rows of x (rows×n without gaps), with Counts for each. It reports
-// whether the set differs from the previous one in any place.
+// Distinct finds the distinct rows of x, and the total weight of each. x is rows×n, with stride n.
+// Distinct reports whether the set differs from the previous one.
 func (s *RowSet) Distinct(x []float64, rows, n int) (changed bool) {
 	if cap(s.Of) < rows {
 		s.First, s.Of, s.Copies = make([]int, 0, rows), make([]int, rows), make([]float64, 0, rows)
@@ -111,7 +111,7 @@ func RowSetEntries(rows float64, weighted bool) float64 {
 	return entries
 }
 
-// Equal calls visit for the rows k that have an earlier copy, with the first copy i.
+// Equal calls visit(i, k) for each row k that equals an earlier row. i is the first row equal to k.
 func (s *RowSet) Equal(visit func(i, k int) bool) {
 	for k, row := range s.Of {
 		if row >= 0 && s.First[row] != k && !visit(s.First[row], k) {
@@ -120,8 +120,9 @@ func (s *RowSet) Equal(visit func(i, k int) bool) {
 	}
 }
 
-// CheckEqual reports equal rows that the tangent t moves apart: by their labels y, or by a
-// coordinate that may move. It checks only distinct rows for which is returns true.
+// CheckEqual returns an error if equal rows have different tangents in t. It compares the tangents
+// of the labels y, and of the coordinates j for which moves returns true. It checks only the rows
+// for whose distinct row is returns true.
 func (s *RowSet) CheckEqual(t *learn.Grad, y []float64, is func(distinct int) bool, moves func(j int) bool) error {
 	if t.X == nil && t.Y == nil {
 		return nil

@@ -32,8 +32,8 @@ func (f *State) Unload() {
 	f.Stop.Look()
 }
 
-// Take begins a Load of l. It returns d with a *mat.Dense as X, unless l reads sparse matrices. It
-// returns the errors of CheckBytes, Check and, with classes, CheckClasses.
+// Take begins a Load of l. It returns d with X converted to a *mat.Dense, unless l reads sparse
+// matrices. It returns the errors of CheckBytes, Check and, with classes, CheckClasses.
 func (f *State) Take(l Sized, d learn.Data, classes bool) (learn.Data, error) {
 	f.Unload()
 	if err := CheckBytes(l, d); err != nil {
@@ -50,7 +50,7 @@ func (f *State) Take(l Sized, d learn.Data, classes bool) (learn.Data, error) {
 }
 
 // Held returns d with X in the form in which l holds it: a *mat.Dense, or a sparse matrix if l
-// reads one. It reports a Centre or Scale that l cannot use.
+// reads one. It returns an error if l cannot use d.Centre or d.Scale.
 func Held(l any, d learn.Data) (learn.Data, error) {
 	if d.X == nil {
 		return d, nil
@@ -75,8 +75,8 @@ func (f *State) Forget() {
 	f.Fit = 0
 }
 
-// Begin forgets the fit and checks the arguments of a Fit whose hyperparameters must be at least 0.
-// A Fit begins with it.
+// Begin starts a Fit: it forgets the last fit and checks the arguments. The hyperparameters must be
+// at least 0.
 func (f *State) Begin(theta, hyper []float64, params, hypers int) error {
 	if err := f.BeginTheta(theta, params, hypers); err != nil {
 		return err
@@ -127,7 +127,7 @@ func (f *State) CheckForward(dtheta []float64, d *learn.Grad) error {
 	return CheckTangent(d)
 }
 
-// checkDerivative makes the checks that a VJP and a JVP share. arg is the name of g.
+// checkDerivative makes the checks that VJP and JVP have in common. arg is the name of g in errors.
 func (f *State) checkDerivative(arg string, g *learn.Grad, dtheta []float64) error {
 	if err := f.Fitted(); err != nil {
 		return err
@@ -136,8 +136,8 @@ func (f *State) checkDerivative(arg string, g *learn.Grad, dtheta []float64) err
 	return f.CheckShape(arg, g)
 }
 
-// CheckShape panics if a field of g that is not nil differs from its input in shape. A nil g is an
-// error, which names it arg.
+// CheckShape panics if a field of g that is not nil does not have the shape of its input. If g is
+// nil, it returns an error; arg is the name of g in the error.
 func (f *State) CheckShape(arg string, g *learn.Grad) error {
 	if g == nil {
 		return check.ArgErrorf(arg, check.ErrEmpty, "give a Grad with the wanted fields", "is nil")
@@ -164,8 +164,9 @@ func (f *State) CheckShape(arg string, g *learn.Grad) error {
 	return nil
 }
 
-// NotDifferentiable is the error of the wanted fields of g that have no derivative. hyper names the
-// hyperparameters among them. Row i of weak is row rows[i], or row i if rows is nil.
+// NotDifferentiable returns the error for inputs that have no derivative but that fields of g ask
+// for. hyper names the hyperparameters among these inputs. An index i in weak.Rows stands for row
+// rows[i] of the data, or for row i if rows is nil.
 func NotDifferentiable(g *learn.Grad, weak qpdiff.Weak, rows []int, remedy string, hyper ...qpdiff.Input) *qpdiff.NotDifferentiableError {
 	weak = qpdiff.Weak{Rows: slices.Clone(weak.Rows), Coords: slices.Clone(weak.Coords)}
 	for at, i := range weak.Rows {
@@ -184,8 +185,8 @@ func NotDifferentiable(g *learn.Grad, weak qpdiff.Weak, rows []int, remedy strin
 	return &qpdiff.NotDifferentiableError{Inputs: inputs, Weak: weak, Remedy: remedy}
 }
 
-// CheckClasses reports the first label in d that a classifier cannot use. It also reports that all
-// labels that count are of one class.
+// CheckClasses returns an error if a classifier cannot use a label in d, or if all rows with a
+// weight above 0 are of one class.
 func CheckClasses(d learn.Data) error {
 	least, most := 1.0, -1.0 // of the labels that count
 	see := func(i int) {
@@ -210,7 +211,7 @@ func CheckClasses(d learn.Data) error {
 	return nil
 }
 
-// See sets dst to a row x of X, centred and scaled as in the learner.
+// See sets dst to x, a row of X, centred and scaled as d states.
 func See(dst []float64, d *learn.Data, x []float64) []float64 {
 	dst = append(dst[:0], x...)
 	if d.Centre != nil {

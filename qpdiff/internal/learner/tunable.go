@@ -5,13 +5,15 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// The bounds of penalties are these shares of the value at which the penalty alone decides. For λ1
-// that is the smallest value at which θ is 0. For λ2 it is the trace of XᵀX/N, which is at least
-// the largest eigenvalue. Values beyond the bounds change the predictions by about such a share.
+// The bounds of a penalty are multiples of the value at which the penalty dominates the loss. For
+// λ1 this value is the smallest λ1 at which θ is 0. For λ2 it is the trace of XᵀX/N, which is at
+// least the largest eigenvalue. Beyond a bound, predictions change by a share of about the size of
+// these constants.
 const (
 	leastLambda1 = 1e-5
-	// leastWide replaces it for sparse data, and if there are many features, more than examples.
-	// Below it θ fits all examples and is expensive to find. The peers' grids end there, too.
+	// leastWide replaces leastLambda1 for sparse data, and if there are many features that also
+	// outnumber the examples. For a smaller λ1, θ fits all examples and takes long to compute. The
+	// grids of other libraries end at this value, too.
 	leastWide      = 1e-3
 	leastLambda2   = 1e-8
 	mostLambda2    = 10
@@ -19,7 +21,8 @@ const (
 	defaultLambda2 = .03 // of the mean variance of a feature
 )
 
-// Lambda1 describes the ℓ₁ penalty of a learner on data of moments m. θ is 0 from most on.
+// Lambda1 describes the ℓ₁ penalty of a learner on data of moments m. most is the smallest λ1 at
+// which θ is 0.
 func Lambda1(m learn.Moments, most float64) learn.Hyperparameter {
 	least := leastLambda1
 	if m.Sparse || m.Features > m.Examples && ways.Many(m.Features) {

@@ -2,9 +2,10 @@ package numtest
 
 import "runtime"
 
-// HeldBy returns the bytes that are held after f but were not after begin. It repeats both if
-// the runtime has started a thread meanwhile, as on a busy machine: a thread holds 5 KB, and the
-// number of threads is bounded. The tests of a package that calls it must not run beside others.
+// HeldBy calls begin and then f, and returns by how many bytes f has increased the memory in use.
+// If the runtime has started a thread meanwhile, as on a busy machine, HeldBy repeats both calls,
+// because a thread takes 5 KB. The repetitions end, because the number of threads is bounded. The
+// tests of a package that calls HeldBy must not run in parallel with others.
 func HeldBy(begin, f func()) int64 {
 	for {
 		begin()

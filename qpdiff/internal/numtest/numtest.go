@@ -44,8 +44,8 @@ func OK(t interface {
 	}
 }
 
-// Long returns the number of random problems of a test: n, or a fifth of n with -short, which tests
-// under the race detector and under emulation use.
+// Long returns the number of random problems of a test: n, or n/5 with -short. Tests under the race
+// detector and under emulation run with -short.
 func Long(n int) int {
 	if testing.Short() {
 		return n / 5
@@ -71,19 +71,18 @@ func Direction(rng *rand.Rand, n int) []float64 {
 	return s
 }
 
-// CentralDifference is the derivative of f at 0 from five points, with an
-// error of order h⁴.
+// CentralDifference estimates the derivative of f at 0 from five points, with an error of order h⁴.
 func CentralDifference(f func(float64) float64, h float64) float64 {
 	return (8*(f(h)-f(-h)) - (f(2*h) - f(-2*h))) / (12 * h)
 }
 
-// ForwardDifference is the derivative of f at 0 from the right, of order h⁴.
+// ForwardDifference estimates the right derivative of f at 0, with an error of order h⁴.
 func ForwardDifference(f func(float64) float64, h float64) float64 {
 	return (-25*f(0) + 48*f(h) - 36*f(2*h) + 16*f(3*h) - 3*f(4*h)) / (12 * h)
 }
 
-// NearAll fails if got differs from want by more than tol, relative to the largest entry of want or
-// to floor, whichever is larger.
+// NearAll fails the test if got differs from want by more than tol. The difference is relative to
+// the largest entry of want, or to floor if that is larger.
 func NearAll(t *testing.T, what string, got, want []float64, tol, floor float64) {
 	t.Helper()
 	size, diff := floor, 0.0
@@ -162,8 +161,9 @@ func Eliminate(a [][]*big.Float) []*big.Float {
 	return x
 }
 
-// OneSided returns the slopes below and above at, over distances of h. It also returns by how much
-// got lies outside them.
+// OneSided returns the left and right difference quotient of a function with the values below, at
+// and above at three points that are h apart. excess is the distance by which got is outside the
+// interval between the two.
 func OneSided(got float64, below, at, above *big.Float, h float64) (left, right, excess float64) {
 	slope := func(from, to *big.Float) float64 {
 		d := Precise(0).Sub(to, from)
@@ -203,8 +203,8 @@ func Extremes(rng *rand.Rand, n int) []float64 {
 	return s
 }
 
-// EquilibratedCond is the condition of the symmetric matrix h scaled to a unit diagonal, computed
-// by its eigenvalues.
+// EquilibratedCond returns the condition of the symmetric n×n matrix h, scaled to a unit diagonal.
+// It computes the condition from the eigenvalues.
 func EquilibratedCond(n int, h func(i, j int) float64) float64 {
 	if n == 0 {
 		return 1
@@ -233,8 +233,8 @@ func Ones(n int) []float64 {
 
 func First(n, _ int) int { return n }
 
-// Near compares to 1e-8 of the largest entry of want, or to 1e-8 of 1e-2 if all entries are
-// rounding.
+// Near reports whether got and want differ by at most 1e-8 times the largest entry of want. If all
+// entries are below 1e-2, they may differ by 1e-10.
 func Near(got, want []float64) bool {
 	for i, v := range want {
 		if !(math.Abs(got[i]-v) <= 1e-8*max(dense.Largest(want), 1e-2)) {

@@ -13,8 +13,9 @@ type PreciseDual struct {
 	Intercept bool
 }
 
-// Decisions returns the decision values of the rows at C·(1+d), by an active-set method from β = 0.
-// It adds 1e-60 of the largest diagonal entry of K, which makes each free set's system regular.
+// Decisions returns the decision values of the rows at C·(1+d), by an active-set method that starts
+// at β = 0. It adds 1e-60 times the largest diagonal entry of K to K's diagonal, which makes the
+// system of each free set regular.
 func (l *PreciseDual) Decisions(size, d float64) (f []float64, exact []*big.Float) {
 	s := l.start(size, d)
 	for {
@@ -107,8 +108,9 @@ func (s *activeSet) between() (up, down int) {
 	return up, down
 }
 
-// move moves the free rows f to the solution of their system, or to the first bound on the way. It
-// reports whether there is a bound, whose row is then no longer free.
+// move moves β of the free rows f towards the solution of their system. It stops at the solution,
+// or at the first bound that a row reaches. This row is then no longer free. move reports whether a
+// row reached a bound.
 func (s *activeSet) move(f []int) bool {
 	m := len(f)
 	w := m
@@ -158,8 +160,8 @@ func (s *activeSet) move(f []int) bool {
 	return true
 }
 
-// release frees the rows that violate optimality most, and reports whether there are any. free is
-// the number of free rows.
+// release frees the row, or the pair of rows, that violates optimality most. It reports whether
+// there is one. free is the number of free rows.
 func (s *activeSet) release(free int) bool {
 	if free == 0 && s.Intercept {
 		up, down := s.between()
@@ -186,7 +188,7 @@ func (s *activeSet) release(free int) bool {
 	return true
 }
 
-// centre sets b to the middle of its interval if all β are at a bound.
+// If all β are at a bound, centre sets b to the middle of the interval of its solutions.
 func (s *activeSet) centre(size float64) {
 	inside := 0
 	for i, v := range s.beta {

@@ -6,16 +6,15 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Stored is a sparse matrix whose entries can be visited row by row. It cannot be read in another
-// way: At panics.
+// Stored is a sparse matrix whose entries can be visited only row by row. At panics.
 type Stored struct {
 	Rows, Columns int
 	Index         [][]int
 	Value         [][]float64
 }
 
-// DrawStored draws a rows×n matrix. Each column stores a part of its entries: few, most or all of
-// them. Some entries are far from zero, and some are zeros.
+// DrawStored draws a rows×n matrix. Each column stores few, most or all of its entries. Some
+// entries are far from zero, and some are zeros.
 func DrawStored(rng *rand.Rand, rows, n int) *Stored {
 	s := &Stored{rows, n, make([][]int, rows), make([][]float64, rows)}
 	for j := range n {

@@ -11,21 +11,21 @@ import (
 )
 
 const (
-	// correctionTol is the precision of one round of conjugate gradients, in the norm of the
-	// factor. Later rounds correct earlier ones.
+	// correctionTol is the relative error of one round of conjugate gradients, in the norm of the
+	// factor. Each round corrects the result of the previous one.
 	correctionTol = 1e-9
-	// corrections bounds the rounds. A round is the last one if it changes the solution by at most
-	// the part corrected, because the next one would change about its square.
+	// corrections bounds the number of rounds. A round is the last one if its relative change of
+	// the solution is at most corrected, because the next change would be about its square.
 	corrections = 4
 	corrected   = 1e-8
-	// freshSteps bounds the steps with the factor of the system itself. A few are usual; more show
-	// that rounding has destroyed the factor.
+	// freshSteps bounds the number of steps with the factor of the system itself. Usually a few
+	// steps suffice. If they do not, rounding has destroyed the factor.
 	freshSteps = 100
 )
 
 // A Solver solves Systems by conjugate gradients with a Factor. It makes a new factor when the
-// steps since the last one have cost as much as a factor. Its results depend only on the systems
-// that it has solved since Reset, not on time.
+// steps since the last factorisation have cost as much as a factor. Its results depend only on the
+// systems that it has solved since Reset, not on measured times.
 type Solver struct {
 	Factor *Factor    // the one in use; nil: none yet
 	End    *stop.Stop // the solver looks at it
@@ -42,17 +42,17 @@ type Solver struct {
 // Reset forgets the factor.
 func (s *Solver) Reset() { s.Factor, s.spent, s.fresh = nil, 0, false }
 
-// Moved marks the factor as belonging to another system, because the weights or the ridge have
-// changed.
+// Moved tells the solver that the weights or the ridge have changed, so its factor belongs to
+// another system.
 func (s *Solver) Moved() { s.fresh = false }
 
-// Borrow lets the solver begin with the factor of another solver, which it only reads.
+// Borrow lets s begin with the factor of from. It only reads this factor.
 func (s *Solver) Borrow(from *Solver) {
 	s.Factor, s.fresh, s.spent = from.Factor, from.fresh, 0
 }
 
-// firstShare: the first factor is made after steps with a diagonal have cost this part of a factor.
-// Later systems use the factor, too.
+// The first factor is made after steps with a diagonal have cost firstShare times as much as a
+// factor. It is made this early because later systems use it, too.
 const firstShare = 1. / 3
 
 // budget is the number of steps that cost as much as a factor.
@@ -87,8 +87,8 @@ func (s *Solver) Factorise(sys *System) bool {
 	return s.fresh
 }
 
-// Solve sets x to the solution of Hx = b. The error is at most tol times the solution, in the norm
-// of the factor. Solve reports whether it converges; only rounding can prevent that.
+// Solve sets x to the solution of Hx = b. In the norm of the factor, the error is at most tol times
+// the solution. Solve reports whether it converged; only rounding can prevent this.
 func (s *Solver) Solve(sys *System, x, b []float64, tol float64) bool {
 	if sys.Iterative {
 		if !s.fresh {
@@ -119,8 +119,8 @@ func (s *Solver) Solve(sys *System, x, b []float64, tol float64) bool {
 	}
 }
 
-// Exact sets x to the solution of Hx = b, to the rounding of the products with H. It reports
-// whether there is one.
+// Exact sets x to the solution of Hx = b, up to the rounding of the products with H. It reports
+// whether there is a solution.
 func (s *Solver) Exact(sys *System, x, b []float64) bool {
 	k := sys.K
 	dense.GrowAll(k, &s.rest, &s.change, &s.joint)
@@ -154,8 +154,8 @@ func (s *Solver) Exact(sys *System, x, b []float64) bool {
 	return dense.AllFinite(x[:k])
 }
 
-// joint sets dst to b, and to 0 for the parameters that no row has. Their entries, of any size beside the
-// others, would hide these from the norms of the steps.
+// joint sets dst to b, with 0 for each parameter that is 0 in all rows. The entries of such
+// parameters may be much larger than the others, and would then dominate the norms of the steps.
 func (s *System) joint(dst, b []float64) {
 	copy(dst, b[:s.K])
 	for j, v := range s.squares[:s.Penalised] {
@@ -165,8 +165,8 @@ func (s *System) joint(dst, b []float64) {
 	}
 }
 
-// leaves returns the residual that the solution x leaves for b, in a system that is not factorised.
-// The residual is relative to the size of its terms. Sizes are norms weighted by the diagonal.
+// leaves returns the residual of the solution x for the right-hand side b, relative to the size of
+// its terms. It is for a system that is not factorised. Sizes are norms weighted by the diagonal.
 func (s *Solver) leaves(sys *System, x, b []float64) float64 {
 	sys.Product(s.rest, x[:sys.K], s.t)
 	dense.GrowAll(sys.K, &s.z, &s.p)
@@ -196,9 +196,9 @@ func corrects(diagonal, x, change []float64) bool {
 type Condition struct {
 	Cond float64 // bounds the condition of H, scaled to a unit diagonal; its largest eigenvalue counts as √K
 	At   int     // the parameter that is determined least
-	// Schur belongs to a parameter without a penalty, if there is one: it is the remainder of its
-	// diagonal entry after the others are eliminated. Along holds the moves of all parameters if
-	// that parameter moves by 1.
+	// If there is a parameter without a penalty, Schur is its Schur complement: the remainder of
+	// its diagonal entry after the other parameters are eliminated. Along holds the changes of all
+	// parameters if that parameter changes by 1.
 	Schur float64
 	Along []float64
 }
@@ -206,8 +206,9 @@ type Condition struct {
 // conditionTol is the precision of the condition of a parameter without a penalty.
 const conditionTol = 1e-2
 
-// Condition bounds the condition of H. No eigenvalue is below the smallest ratio of a parameter's
-// penalty to its diagonal entry. A parameter without a penalty needs one solve.
+// Condition sets c to a bound of the condition of H. The bound uses that no eigenvalue of the
+// scaled H is below the smallest ratio of a parameter's penalty to its diagonal entry. For a
+// parameter without a penalty, Condition takes one solve.
 func (s *Solver) Condition(sys *System, c *Condition) {
 	dense.GrowAll(sys.K, &s.rest, &s.change, &c.Along)
 	sys.Diagonal(s.rest, true)
@@ -235,8 +236,8 @@ func (c *Condition) bound(sys *System, diagonal []float64) {
 	c.Cond = math.Sqrt(float64(sys.K)) / least
 }
 
-// single sets Schur and Along for the parameter without a penalty, and adds its part to the
-// condition. rest holds the diagonal.
+// single sets Schur and Along for the parameter without a penalty, and raises Cond to its value for
+// this parameter. rest holds the diagonal.
 func (s *Solver) single(sys *System, c *Condition) {
 	free, own := sys.Penalised, 0.0
 	for i, w := range sys.Weights {
@@ -263,9 +264,9 @@ func (s *Solver) single(sys *System, c *Condition) {
 	c.Cond += part
 }
 
-// Errors times the Reach of a row z bounds Σ_j |(H⁻¹z)_j|·t_j for the terms t. By the inequality of
-// Cauchy and Schwarz, the sum is at most √(zᵀH⁻¹z)·√(tᵀH⁻¹t) for some signs of t, and H is at least
-// each of its parts.
+// Errors returns a bound of √(tᵀH⁻¹t) for the terms t with any signs. Its product with the Reach of
+// a row z bounds Σ_j |(H⁻¹z)_j|·t_j, because this sum is at most √(zᵀH⁻¹z)·√(tᵀH⁻¹t) for some signs
+// of t (Cauchy–Schwarz inequality). The bounds use that H is at least each of its parts.
 func (c *Condition) Errors(sys *System, terms []float64) (size float64) {
 	sum, free := 0.0, 0.0
 	for j, t := range terms[:sys.K] {
@@ -283,8 +284,8 @@ func (c *Condition) Errors(sys *System, terms []float64) (size float64) {
 	return math.Sqrt(sum)
 }
 
-// Reach bounds √(zᵀH⁻¹z) for row i, or for any row if i = −1. It uses the sum of squares of the
-// row's penalised entries and its product with c.Along.
+// Reach returns an upper bound of √(zᵀH⁻¹z) for row i, or for any row if i = −1. squares is the sum
+// of squares of the row's penalised entries, and along is the product of the row with c.Along.
 func (c *Condition) Reach(sys *System, i int, squares, along float64) float64 {
 	sum := squares / sys.Ridge
 	if c.Schur > 0 {
@@ -300,7 +301,7 @@ func (c *Condition) Reach(sys *System, i int, squares, along float64) float64 {
 // Norm returns the sum of squares of the penalised entries of row i, for a system by rows.
 func (s *System) Norm(i int) float64 { return s.rows[i*s.M+i] }
 
-// conjugate takes at most the given number of steps of conjugate gradients, starting from zero.
+// conjugate takes at most most steps of conjugate gradients, starting from zero.
 func (s *Solver) conjugate(sys *System, x, b []float64, tol float64, most int) (steps int, ok bool) {
 	k := sys.K
 	dense.GrowAll(k, &s.r, &s.p, &s.q, &s.z)
@@ -341,8 +342,9 @@ func (s *Solver) conjugate(sys *System, x, b []float64, tol float64, most int) (
 	return steps, false
 }
 
-// Entries counts the float64s of a System with the given rows and parameters, loaded by rows or
-// not, and of a Solver with its Condition. byColumn selects the layout of the Rows.
+// Entries returns the number of float64 values of a System with m rows and k parameters, and of a
+// Solver with its Condition. byRows is the argument of Load, and byColumn selects the layout of the
+// Rows.
 func Entries(m, k float64, byRows, byColumn bool) (system, solver float64) {
 	system, solver = k+m+gramWidth, 9*k+m+gramWidth
 	size := k // of the factor

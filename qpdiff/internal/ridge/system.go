@@ -1,6 +1,6 @@
 // Package ridge solves the systems of ridge regressions with weighted rows. It uses products with
-// the rows, so its time grows with the entries of the data and not with the square of the number of
-// parameters.
+// the rows. So its time is proportional to the number of entries of the data, not to the square of
+// the number of parameters.
 package ridge
 
 import (
@@ -20,8 +20,8 @@ type Rows struct {
 	Data []float64 // M×K, K×M with ByColumn
 	// ByColumn is set if each parameter's entries follow one another.
 	ByColumn bool
-	// Stored, if not nil, replaces Data. The column of a parameter without a penalty has the
-	// entries Root.
+	// If Stored is not nil, it replaces Data. The column of a parameter without a penalty is then
+	// Stored.Root.
 	Stored *sparse.Columns
 }
 
@@ -68,8 +68,8 @@ func (z *Rows) Entry(i, j int) float64 {
 	return z.Data[i*z.K+j]
 }
 
-// Row returns row i of rows that are not Stored. It uses work if the entries do not lie side by
-// side.
+// Row returns row i. Stored must be nil. If the entries of the row are not contiguous, Row copies
+// them to work.
 func (z *Rows) Row(work []float64, i int) []float64 {
 	if !z.ByColumn {
 		return z.Data[i*z.K : (i+1)*z.K]
@@ -105,7 +105,7 @@ func (z *Rows) Squares(dst, w []float64) {
 	}
 }
 
-// free is entry i of the column of the parameter without a penalty, which has the number j.
+// free returns entry i of the column of parameter j, which has no penalty.
 func (z *Rows) free(i, j int) float64 {
 	if z.Stored != nil {
 		return z.Stored.Root[i]
@@ -113,14 +113,14 @@ func (z *Rows) free(i, j int) float64 {
 	return z.Entry(i, j)
 }
 
-// gramWidth is the number of columns in a block of a Gram matrix, which stays in the cache.
-// gramStride is the distance from one of its rows to the next. It is not a power of two, because
-// addresses at such multiples share places in the cache.
+// gramWidth is the number of columns of a block in addGram; a block stays in the cache. gramStride
+// is the distance between successive rows of a block. It is not a power of two, because addresses
+// at multiples of a power of two compete for the same lines of a cache.
 const gramWidth, gramStride = 256, 264
 
-// addGram adds A·diag(w)·Aᵀ to the lower triangle of g. A has n rows of count entries: a part of
-// the rows of data, which have the given stride, or the transpose of a part of its columns. A nil w
-// counts as ones. work grows as needed. addGram checks end, to stop early.
+// addGram adds A·diag(w)·Aᵀ to the lower triangle of g. A has n rows of count entries. It is a part
+// of data, whose rows are stride entries apart, or the transpose of such a part if transposed is
+// set. If w is nil, all weights are 1. work grows as needed. addGram stops early if end has ended.
 func addGram(end *stop.Stop, g []float64, n, count int, data []float64, stride int, transposed bool, w []float64, work *[]float64) {
 	if !transposed {
 		*work = dense.Grow(*work, gramWidth)
@@ -145,7 +145,7 @@ func addGram(end *stop.Stop, g []float64, n, count int, data []float64, stride i
 }
 
 // A System is the matrix H = ridge·R + Σ_i w_i z_i z_iᵀ with w_i ≥ 0. R is the unit matrix on the
-// first Penalised parameters and zero elsewhere. At most one other parameter exists.
+// first Penalised parameters and zero elsewhere. There is at most one more parameter.
 type System struct {
 	Rows
 	Penalised int
@@ -158,8 +158,8 @@ type System struct {
 	work      []float64 // of Load
 }
 
-// Load prepares the system for its Rows. By rows, which are not Stored, the factor has one unknown
-// for each row. It checks end, to stop early.
+// Load prepares the system for its Rows. If byRows is set, the factor has one unknown for each row,
+// and Stored must be nil. Load stops early if end has ended.
 func (s *System) Load(end *stop.Stop, byRows bool) {
 	s.byRows = byRows
 	s.squares, s.Weights = dense.Zeros(s.squares, s.K), dense.Grow(s.Weights, s.M)
@@ -190,7 +190,8 @@ func (s *System) Product(dst, v, t []float64) (form float64) {
 	return form
 }
 
-// Diagonal sets dst to the diagonal of H, or to a bound of it that needs no pass over the rows.
+// Diagonal sets dst to the diagonal of H. If bound is set, it sets dst to an upper bound instead,
+// which needs no pass over the rows.
 func (s *System) Diagonal(dst []float64, bound bool) {
 	clear(dst)
 	if bound {
@@ -206,12 +207,12 @@ func (s *System) Diagonal(dst []float64, bound bool) {
 	}
 }
 
-// RowsFloor is the smallest ratio of a penalty to its diagonal entry for solves with one unknown
-// for each row. With a smaller ratio, corrections cannot recover the lost digits.
+// RowsFloor is the smallest ratio of a penalty to its diagonal entry that solves with one unknown
+// for each row allow. If the ratio is smaller, corrections cannot recover the lost digits.
 const RowsFloor = 1e-9
 
-// Penalty returns the smallest ratio of a penalty to its diagonal entry at the weights most. The
-// ratio is at least that for smaller weights.
+// Penalty returns the smallest ratio of a penalty to its diagonal entry if all weights are most.
+// With smaller weights the ratio is at least as large.
 func (s *System) Penalty(ridge, most float64) float64 {
 	return ridge / (most * dense.Largest(s.squares[:s.Penalised]))
 }
@@ -220,7 +221,8 @@ func (s *System) Penalty(ridge, most float64) float64 {
 // exceed most.
 func (s *System) Penalises(ridge, most float64) bool { return s.Penalty(ridge, most) > RowsFloor }
 
-// A Factor is a matrix near H whose systems are easily solved: H at some weights, or a diagonal.
+// A Factor is an approximation of H whose systems are easy to solve: H at other weights, or a
+// diagonal matrix.
 type Factor struct {
 	made    bool      // l is a Cholesky factor
 	byRows  bool      // of I + √w·Z·diag(scale)·Zᵀ·√w, else of H
@@ -265,7 +267,7 @@ func (f *Factor) exactDiagonal(s *System) {
 }
 
 // factorise makes f the factor of the system, and reports whether the system is regular to working
-// precision. It checks end, to stop early.
+// precision. It stops early if end has ended.
 func (f *Factor) factorise(s *System, end *stop.Stop) bool {
 	f.byRows = s.byRows
 	size := s.K
@@ -299,8 +301,9 @@ func (f *Factor) factorise(s *System, end *stop.Stop) bool {
 	return f.made
 }
 
-// gatherRows sets l to I + √w·Z·diag(scale)·Zᵀ·√w. The parameter without a penalty gets a penalty
-// as large as its own part of H. One step of products with H corrects that.
+// gatherRows sets l to I + √w·Z·diag(scale)·Zᵀ·√w. It gives the parameter without a penalty a
+// penalty as large as the parameter's diagonal entry of H. One step of conjugate gradients corrects
+// this.
 func (f *Factor) gatherRows(s *System) {
 	m := s.M
 	f.scale, f.root = dense.Grow(f.scale, s.K), dense.Grow(f.root, m)

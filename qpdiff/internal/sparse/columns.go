@@ -16,13 +16,14 @@ import (
 //	a_ij = ρ_i·(x_ij − centre_j)/scale_j
 //
 // represented by the entries that x stores. The centres are implicit, so A takes no more memory
-// than x. A product with a column adds one term for all rows. The products of many columns with one
-// vector share the sum of this term over the rows: see Along and Spread.
+// than x. In a product with column a_j, the centre contributes one term, a multiple of Σ_i ρ_i·v_i.
+// The products of many columns with one vector share this sum: see Along and Spread.
 //
-// A column that stores more than half of the counting rows is kept whole. With equal weights, the
-// implicit part of every other column is at most as large as its stored part, so products lose no
-// digits. If a few rows have almost all of the weight, products lose as many digits as the implicit
-// part exceeds the rest by.
+// A column that stores entries for more than half of the rows with a weight above 0 is kept whole,
+// with explicit centres. With equal weights, the implicit part of every other column is at most as
+// large as its stored part, so products lose no digits. If a few rows have almost all of the
+// weight, the implicit part may be larger than the stored part, and products lose digits in
+// proportion.
 type Columns struct {
 	M, N  int
 	Root  []float64 // ρ_i; 0 for a row that does not count
@@ -35,11 +36,12 @@ type Columns struct {
 	along []float64 // Σ_i ρ_i·value_ij
 	whole []bool
 
-	// Scratch of Load: the next place of each column, and the place of each row in whole columns.
+	// Scratch of Load: the next free position of each column, and the position of each row in the
+	// columns that are kept whole.
 	next, place []int
 }
 
-// Load makes c the columns of d, whose X is a checked sparse matrix, with ρ in root.
+// Load makes c the columns of d. d.X must be a checked sparse matrix. root holds ρ.
 func (c *Columns) Load(d learn.Data, root []float64) {
 	x := d.X.(mat.RowNonZeroDoer)
 	c.M, c.N = d.X.Dims()
@@ -76,7 +78,7 @@ func (c *Columns) Load(d learn.Data, root []float64) {
 	c.sum(d)
 }
 
-// begin finds the columns that are kept whole, and the places of all columns.
+// begin determines which columns are kept whole, and where each column is stored.
 func (c *Columns) begin(d learn.Data, x mat.RowNonZeroDoer) {
 	c.start, c.whole = dense.Grow(c.start, c.N+1), dense.Grow(c.whole, c.N)
 	clear(c.start)
@@ -142,7 +144,7 @@ func (c *Columns) Shift(j int) float64 {
 // Stored returns how many entries are kept.
 func (c *Columns) Stored() int { return len(c.value) }
 
-// Along returns Σ_i ρ_i·v_i, the part of the sums in Dot that all columns share.
+// Along returns Σ_i ρ_i·v_i. The products of all columns with v use this sum; see Dot.
 func (c *Columns) Along(v []float64) float64 {
 	if len(c.shift) == 0 {
 		return 0
@@ -168,8 +170,8 @@ func (c *Columns) DotRest(j int, v []float64, spread, along float64) float64 {
 // AlongColumn returns Along(a_j).
 func (c *Columns) AlongColumn(j int) float64 { return c.along[j] - c.Shift(j)*c.Total }
 
-// Add adds t·a_j to dst without its implicit part. It returns the multiple of ρ that Spread has to
-// subtract for that part. The multiples for several columns add up.
+// Add adds the stored part of t·a_j to dst. It returns the multiple of ρ that Spread has to
+// subtract for the implicit part. For several columns, pass the sum of their multiples to Spread.
 func (c *Columns) Add(dst []float64, t float64, j int) (spread float64) {
 	row, value := c.column(j)
 	for k, i := range row {
@@ -230,8 +232,8 @@ func (c *Columns) RowSquares(dst []float64, n int) {
 	}
 }
 
-// Sizes sets dst_j to the sum of the absolute terms of Dot(j, w), for w ≥ 0. It is at least Σ_i
-// w_i·|a_ij|.
+// Sizes sets dst_j to the sum of the absolute terms of Dot(j, w), for w ≥ 0. This sum is at least
+// Σ_i w_i·|a_ij|.
 func (c *Columns) Sizes(dst, w []float64) {
 	all := dense.AbsDot(w, c.Root)
 	for j := range c.N {
@@ -277,8 +279,7 @@ func (c *Columns) Largest(dst []float64) {
 	}
 }
 
-// Combine sets dst to the sum of the columns of the set times v. Member i is column names[set_i],
-// or set_i if names is nil.
+// Combine sets dst to Σ_i v_i·a_j, where j is names[set_i], or set_i if names is nil.
 func (c *Columns) Combine(dst, v []float64, set, names []int) {
 	clear(dst)
 	spread := 0.0
@@ -313,7 +314,7 @@ func (c *Columns) AddTransposed(dst []float64, scale float64, u []float64) {
 	}
 }
 
-// Product returns a_jᵀa_k. of has the kept entries of column j, and 0 elsewhere.
+// Product returns a_jᵀa_k. of holds the stored entries of column j, and 0 in all other rows.
 func (c *Columns) Product(j, k int, of []float64) float64 {
 	s, t := c.Shift(j), c.Shift(k)
 	return c.Dot(k, of, c.along[j]) - s*c.along[k] + s*t*c.Total
@@ -327,7 +328,7 @@ func (c *Columns) Clear(dst []float64, j int) {
 	}
 }
 
-// Gram sets both triangles of g to the products a_jᵀa_k of the columns set. fit is scratch of M
+// Gram sets g to the products a_jᵀa_k of the columns in set, both triangles. fit is scratch of M
 // entries.
 func (c *Columns) Gram(g []float64, set []int, fit []float64) {
 	clear(fit)
@@ -357,8 +358,8 @@ func (c *Columns) AddRoots() {
 	c.N++
 }
 
-// Take makes c the columns set of from, with each row times its root. set ascends. The other
-// columns are zero.
+// Take copies the columns in set from from to c, and multiplies row i by roots[i]. set ascends. All
+// other columns of c are zero.
 func (c *Columns) Take(from *Columns, set []int, roots []float64) {
 	c.M, c.N = from.M, from.N
 	c.Root = dense.Grow(c.Root, c.M)
@@ -385,8 +386,9 @@ func (c *Columns) Take(from *Columns, set []int, roots []float64) {
 	}
 }
 
-// Entries counts the entries of Columns in float64s, for rows×n data with the given number of
-// stored entries. A column kept whole has fewer than twice as many entries as it stores.
+// Entries returns the size of Columns in float64 values, for rows×n data with the given number of
+// stored entries. A column that is kept whole has fewer than twice as many entries as x stores for
+// it.
 func Entries(rows, n, stored float64) float64 {
 	return 1.5*(2*stored+n) + 5.5*n + rows
 }

@@ -16,7 +16,7 @@ type Comparison struct {
 	entry []float64 // its kept entries
 }
 
-// Compare returns a comparison of the columns of c, whose ρ must not be negative.
+// Compare returns a Comparison of the columns of c. No ρ_i may be negative.
 func (c *Columns) Compare() *Comparison {
 	m := &Comparison{c: c, seen: make([]int, c.M), first: -1, entry: make([]float64, c.M)}
 	for i, r := range c.Root {
@@ -28,7 +28,7 @@ func (c *Columns) Compare() *Comparison {
 	return m
 }
 
-// rest returns the largest ρ among the rows that the pass has not met.
+// rest returns the largest ρ_i among the rows i that this pass has not met.
 func (m *Comparison) rest() float64 {
 	for _, i := range m.order {
 		if m.seen[i] != m.pass {

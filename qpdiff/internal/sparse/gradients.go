@@ -12,20 +12,21 @@ import (
 const (
 	// vectors is the number of vectors of members that a solve takes.
 	vectors = 5
-	// roundTol is the factor by which one round of conjugate gradients lowers the residual. rounds
-	// bounds the rounds; each starts from a residual computed anew.
+	// roundTol is the factor by which one round of conjugate gradients reduces the residual. rounds
+	// bounds the number of rounds. Each round starts from a newly computed residual.
 	roundTol = 1e-8
 	rounds   = 8
-	// steps bounds the steps of a round. In exact arithmetic a system needs at most as many steps
-	// as it has unknowns, and a well-conditioned one some dozens.
+	// steps bounds the number of steps of a round. In exact arithmetic a system needs at most one
+	// step for each unknown, and a well-conditioned system needs a few dozen steps.
 	steps = 2000
-	// ProbeTol is a residual that a system with exactly one solution reaches for any right-hand
-	// side.
+	// ProbeTol is a relative residual. If a system has exactly one solution, Solve reaches this
+	// residual for any right-hand side.
 	ProbeTol = 1e-6
 	// MostSteps bounds the steps of all rounds together.
 	MostSteps = rounds * steps
-	// ResidualTol is the largest residual of a solution, relative to the size of its terms. A round
-	// does not begin if the residual is below Floor, or below LooseFloor if a correction follows.
+	// ResidualTol is the largest residual of a solution, relative to the size of its terms. No new
+	// round begins if the residual is below Floor, or below LooseFloor if the caller corrects the
+	// solution.
 	ResidualTol = 1e-12
 	Floor       = 4 * dense.Eps
 	LooseFloor  = roundTol
@@ -39,7 +40,7 @@ type System struct {
 	R, Diag []float64 // of each member: r, and inv·a_jᵀa_j
 }
 
-// Apply sets dst to the product with v. fit is scratch of M entries.
+// Apply sets dst to the product of the matrix with v. fit is scratch of M entries.
 func (s *System) Apply(dst, v, fit []float64) {
 	s.Combine(fit, v, s.Set, nil)
 	along := s.Along(fit)
@@ -48,9 +49,9 @@ func (s *System) Apply(dst, v, fit []float64) {
 	}
 }
 
-// Gradients solves Systems by conjugate gradients without a factor, in variables that give them a
-// unit diagonal. It starts at 0. Of several solutions it therefore finds the one of smallest norm
-// in these variables.
+// Gradients solves Systems by conjugate gradients without a factor, in variables that give the
+// System a unit diagonal. It starts at 0. So if there are several solutions, it finds the one of
+// smallest norm in these variables.
 type Gradients struct {
 	End         *stop.Stop // Solve looks at it
 	Least, Most float64    // eigenvalues in these variables as met by the last solve: Ritz values
@@ -60,14 +61,15 @@ type Gradients struct {
 // Room is the number of entries of work of a solve.
 func Room(rows, set int) int { return rows + vectors*set }
 
-// SolveEntries counts the entries of a System and its Gradients with their scratch, and the scratch
-// of a second solve.
+// SolveEntries returns the number of entries of a System and its Gradients with scratch for two
+// solves.
 func SolveEntries(rows, set float64) float64 {
 	return 1.25 * (2*(rows+vectors*set) + 5*set + 2*steps)
 }
 
-// Solve sets x to the solution for b. It stops at a residual of floor. work has Room entries. It
-// returns the residual, relative to the size of its terms, and the member with the largest one.
+// Solve sets x to the solution for b. It stops when the residual is at most floor. work has Room
+// entries. Solve returns the residual, relative to the size of its terms, and the member of the set
+// with the largest residual.
 func (g *Gradients) Solve(q *System, x, b, work []float64, floor float64) (residual float64, worst int) {
 	s := len(x)
 	fit := work[:q.M]
@@ -89,7 +91,8 @@ func (g *Gradients) Solve(q *System, x, b, work []float64, floor float64) (resid
 	if most == 0 {
 		return 0, 0
 	}
-	// In units of most, the squares of the terms of any b are finite and above zero.
+	// Scale the right-hand side by the size of most, so that squares of its terms neither overflow
+	// nor underflow.
 	_, power := math.Frexp(most)
 	dense.ScaleBy(rest, -power)
 	size := floats.Norm(rest, 2) // of the terms of the residual
@@ -123,8 +126,8 @@ func (g *Gradients) Solve(q *System, x, b, work []float64, floor float64) (resid
 	return residual, worst
 }
 
-// round sets change to a solution for the right-hand side rest, in variables of unit diagonal. It
-// overwrites rest.
+// round sets change to an approximate solution for the right-hand side rest, in the variables that
+// give the system a unit diagonal. It overwrites rest.
 func (g *Gradients) round(q *System, change, rest, along, image, unit, fit []float64) {
 	clear(change)
 	copy(along, rest)
@@ -154,9 +157,9 @@ func (g *Gradients) round(q *System, change, rest, along, image, unit, fit []flo
 	}
 }
 
-// ritz bounds the eigenvalues that conjugate gradients with these step lengths and ratios met. They
-// are the eigenvalues of the tridiagonal matrix of the Lanczos method. Bisection on Sturm sequences
-// finds them.
+// ritz returns the smallest and the largest eigenvalue that conjugate gradients met. alpha holds
+// the lengths of the steps, and beta the ratios of the squared residuals. These eigenvalues are
+// those of the tridiagonal matrix of the Lanczos method. Bisection on Sturm sequences finds them.
 func ritz(alpha, beta []float64) (least, most float64) {
 	if len(alpha) == 0 {
 		return 1, 1

@@ -6,13 +6,14 @@ import (
 	"errors"
 )
 
-// A Stop holds the context of long computations. They look at it after steps of some 10⁶
-// operations, usually deep below the call that received the context. If the context has ended, the
-// look panics, and the call turns the panic into its error: see [Recovered]. A nil Stop and the
-// zero value never end a computation.
+// A Stop holds the context of a long computation. The computation calls Look about every 10⁶
+// operations, usually deep below the call that received the context. If the context has ended, Look
+// panics, and that call turns the panic into an error: see [Recovered]. A nil Stop and the zero
+// value never end a computation.
 type Stop struct{ ctx context.Context }
 
-// Watch makes ctx the context. A nil ctx, and one that never ends, never end a computation.
+// Watch makes ctx the context of the computation. If ctx is nil or cannot end, the computation is
+// never stopped.
 func (s *Stop) Watch(ctx context.Context) {
 	if ctx != nil && ctx.Done() == nil {
 		ctx = nil
@@ -61,8 +62,8 @@ type ended struct{ error }
 
 func (e ended) Unwrap() error { return e.error }
 
-// Recovered takes the value of recover. If a Look panicked, it returns the Look's error; otherwise
-// it panics with the same value.
+// Recovered takes the value of recover. If the panic is that of a Look, it returns the Look's
+// error. Otherwise it panics again with the same value.
 func Recovered(value any) error {
 	err, ok := value.(ended)
 	if !ok {

@@ -1,5 +1,5 @@
-// Package woodbury solves systems with more unknowns than rows of data. The Woodbury identity turns
-// them into systems with one unknown for each row.
+// Package woodbury solves systems that have more unknowns than the data have rows. The Woodbury
+// identity turns such a system into one with an unknown for each row.
 package woodbury
 
 import (
@@ -19,10 +19,10 @@ const (
 )
 
 // Sum is Σ_f w_f·C_f·C_fᵀ over the features f of a support S. The weights w_f are proportional to
-// 1/r_f. It holds the factor of K = I + inv·C_S·diag(1/r_S)·C_Sᵀ. From one support to the next, the
-// sum changes by the terms that differ. It is computed anew if that is cheaper, or if the terms
-// that leave would cost digits. All changes together have a few times the rounding of a sum
-// computed anew. Callers correct solutions by their residual.
+// 1/r_f. A Sum also holds the factor of K = I + inv·C_S·diag(1/r_S)·C_Sᵀ. For a new support, only
+// the terms that differ are added or subtracted. The sum is computed anew if this is cheaper, or if
+// subtracted terms would cost digits. The rounding error of all changes together is a few times
+// that of a sum that is computed anew. Callers correct solutions by their residual.
 type Sum struct {
 	End    *stop.Stop // Factor looks at it
 	rows   int
@@ -33,8 +33,8 @@ type Sum struct {
 	scale  float64   // inv/ρ of K
 	k, inv []float64 // factor of K
 
-	// Scratch of update: want holds the new weights, come and leave the terms that change, and the
-	// others some C_f, with and without their weights.
+	// Scratch of update. want holds the new weights, come the terms to add, leave the terms to
+	// subtract, and chunk some C_f, with and without their weights.
 	want        []float64
 	come, leave []term
 	chunk       []float64
@@ -46,8 +46,9 @@ type Member struct {
 	R, Diag float64 // above 0; of inv·CᵀC
 }
 
-// Support is the set of the features of some coordinates. The lists Features, R and Diag have an
-// entry for each coordinate. An R below Proximal times Diag is raised by that amount.
+// Support is a set of features, given by the coordinates Act. The lists Features, R and Diag have
+// an entry for each coordinate. If R is below Proximal·Diag for a coordinate, Proximal·Diag is
+// added to R.
 type Support struct {
 	Act, Features []int
 	R, Diag       []float64
@@ -83,8 +84,8 @@ func (o *Sum) begin(rows, features int) {
 	o.sum = dense.Zeros(o.sum, rows*rows)
 }
 
-// Factor factorises K of a support, and reports whether it is finite. columns has the columns of
-// all features, each of rows entries.
+// Factor factorises K of a support, and reports whether it is finite. columns holds the columns of
+// all features, and each column has rows entries.
 func (o *Sum) Factor(columns [][]float64, rows int, inv float64, support *Support) bool {
 	if o.rows == 0 {
 		o.begin(rows, len(columns))
@@ -117,7 +118,8 @@ func (o *Sum) update(columns [][]float64, inv float64, support *Support) float64
 	rho := math.Inf(1)
 	for i := range support.Act {
 		m := support.member(i)
-		// A member that stays keeps its weight: a factor common to all r changes no weight.
+		// The weight of a member that stays does not change. So if all r change by a common factor,
+		// no weight changes.
 		if w := o.weight[m.Feature]; w > 0 {
 			rho = w * m.R
 			break
@@ -143,8 +145,8 @@ func (o *Sum) update(columns [][]float64, inv float64, support *Support) float64
 	return rho
 }
 
-// differ lists the terms whose weights are not ρ/r_f, and sets the weights to that. It returns inv
-// times the trace of the new sum.
+// differ sets the weights to ρ/r_f. It lists the changes in come and leave, and returns inv times
+// the trace of the new sum.
 func (o *Sum) differ(rho float64, support *Support) (trace float64) {
 	o.come, o.leave = dense.Grow(o.come, len(support.Act))[:0], o.leave[:0]
 	for i := range support.Act {
