@@ -37,7 +37,7 @@ func (e *ElasticNet) VJPBatch(w *qpdiff.Workspace, batch []learn.BatchItem) {
 }
 
 // elasticNetBatch is the scratch of elastic nets whose systems are solved side by side in the lanes
-// of vectors. The results are bit for bit those of nets that are fitted alone.
+// of vectors. The results are bit for bit as for nets that are fitted alone.
 type elasticNetBatch struct {
 	nets    [dense.LaneCount]*ElasticNet // of the fits, or of the derivatives; nil: solved by itself
 	regular [dense.LaneCount]bool        // a and dinv hold the factors of these

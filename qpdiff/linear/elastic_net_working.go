@@ -272,7 +272,7 @@ type pastFit struct {
 
 const (
 	// pastFits is the number of earlier fits that are kept as starts of later fits. They help a
-	// search that moves far away and later returns to hyperparameters near those of an earlier fit.
+	// search that moves far away and later returns to hyperparameters near an earlier fit's.
 	pastFits = 12
 	// A fit is kept only if its support has at most pastPerRow features per row, or at most the
 	// share pastShare of all features. A larger support is found fast from any other start.

@@ -236,7 +236,7 @@ func (l *Logistic) Probabilities(w *qpdiff.Workspace, dst []float64) error {
 
 // SolveHessian sets dst to H⁻¹v, for the Hessian H of L at the last successful Fit. Every
 // derivative of θ is such a product. dst and v have as many entries as θ, and may be the same
-// slice. If w is nil, SolveHessian allocates. The errors are those of VJP, with ErrNotFinite if v
+// slice. If w is nil, SolveHessian allocates. It returns the errors of VJP, with ErrNotFinite if v
 // is not finite. After an error dst is unchanged.
 func (l *Logistic) SolveHessian(w *qpdiff.Workspace, dst, v []float64) (err error) {
 	defer learner.Name(l, &err)
@@ -272,7 +272,7 @@ func (l *Logistic) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (er
 }
 
 // JVP sets dtheta to the directional derivative of θ at the last successful Fit, along d. A nil
-// field of d is a zero tangent. The errors are those of VJP, with ErrNotFinite if d is not finite.
+// field of d is a zero tangent. It returns the errors of VJP, with ErrNotFinite if d is not finite.
 // After an error dtheta is unchanged.
 func (l *Logistic) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err error) {
 	defer learner.Name(l, &err)

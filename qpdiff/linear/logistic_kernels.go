@@ -66,7 +66,7 @@ const (
 	logisticBoundSteps = 8
 
 	// At margins above logisticLargestMargin, exp is near overflow, and 1−π and w are negligible
-	// compared with those of any other row.
+	// compared with any other row's.
 	logisticLargestMargin = 700
 )
 

@@ -35,7 +35,7 @@ type penaltyGroups struct {
 	seen  []bool // work of set
 }
 
-// set stores the groups of the n features. It returns an error if a number is not that of a group,
+// set stores the groups of the n features. It returns an error if a number belongs to no group,
 // or if a group has no features.
 func (p *penaltyGroups) set(groups []int, n int) error {
 	p.of, p.count = p.of[:0], 1

@@ -189,7 +189,7 @@ func (l *SparseLogistic) Views(s learn.Size) bool { return s.Sparse }
 // uᵀxᵢ includes the intercept's entry of u. With Groups, the derivative in the λ1 or λ2 of a group
 // is the sum over its features j.
 //
-// The errors are those of [ElasticNet.VJP].
+// It returns the errors of [ElasticNet.VJP].
 func (l *SparseLogistic) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {
 	defer learner.Name(l, &err)
 	return qpdiff.Scratch[penalisedDerivative](w).adjoint(&l.sparseLogisticFit, l.Generalised, g, dtheta)
@@ -198,7 +198,7 @@ func (l *SparseLogistic) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float6
 // JVP sets dtheta to the directional derivative of θ at the last fit along d, whose fields are
 // tangents of the inputs (nil: zero). The derivative also exists at weakly active coordinates,
 // where it is not linear in d. There JVP solves the quadratic problem that keeps each weakly active
-// coordinate on its side of the kink. The errors are those of [ElasticNet.JVP].
+// coordinate on its side of the kink. It returns the errors of [ElasticNet.JVP].
 func (l *SparseLogistic) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err error) {
 	defer learner.Name(l, &err)
 	return qpdiff.Scratch[penalisedDerivative](w).forward(&l.sparseLogisticFit, dtheta, d)

@@ -111,7 +111,7 @@ func (l *GLM) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err err
 }
 
 // JVP sets dtheta to the derivative of θ at the last fit along d, whose fields are tangents of the
-// inputs. The errors are those of VJP, with d in place of dtheta.
+// inputs. It returns the errors of VJP, with d in place of dtheta.
 func (l *GLM) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err error) {
 	defer learner.Name(l, &err)
 	return qpdiff.Scratch[glmDerivative](w).tangent(&l.glmFit, dtheta, d)
@@ -121,14 +121,14 @@ func (l *GLM) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err err
 func (l *GLM) FoldsAtOnce() bool { return l.Loss == Squared }
 
 // Folds sets dst to the predictions for the rows of each fold, fold after fold. The predictions for
-// a fold are those of the fit at hyper to the rows outside the fold. A row may be in several folds,
+// a fold come from the fit at hyper to the rows outside the fold. A row may be in several folds,
 // as with random splits. After Folds there is no last fit for VJP and JVP. FoldsVJP computes the
 // derivatives of Folds.
 //
 // Folds is for the squared loss only. With q parameters it costs q³/6 multiplications for each fold
 // of at least q/2 rows, and q² for each row of a smaller fold. Load has summed the squares of all
 // rows, and the first Folds after a Load sums the squares of each fold. The condition of a fold's
-// Hessian bounds the loss of digits. Errors are those of Fit; ErrDomain for another loss, and for a
+// Hessian bounds the loss of digits. Errors are the errors of Fit; ErrDomain for another loss, and for a
 // fold that is empty or has a row twice; and ErrTooLarge for folds that need more than
 // Data.MaxBytes. After an error dst is undefined.
 func (l *GLM) Folds(dst, hyper []float64, folds [][]int) (err error) {

@@ -23,7 +23,7 @@ import (
 // Σ_c β_c = 0 and Σ_c b_c = 0, to which penalised features tend anyway.
 //
 // The hyperparameters are λ_j ≥ 0, one for each penalty. θ holds the parameters of one class after
-// the other: β_0 (with Intercept, followed by b_0), then those of class 1, and so on. The numbers
+// the other: β_0 (with Intercept, followed by b_0), then class 1, and so on. The numbers
 // of the classes affect only the order of the entries. A label is a class, so θ has no derivative
 // in the labels, and derivatives do not change Grad.Y.
 //

@@ -38,7 +38,7 @@ func Ridge(first, count int) Penalty {
 // Differences returns the penalty of the squared differences of the weights of count features, from
 // first on. order is at least 1, and count is larger than order. Order 1 gives Σ(β_{j+1} − β_j)²,
 // and order 2 gives Σ(β_{j+2} − 2β_{j+1} + β_j)². The penalty makes the weights of neighbouring
-// features similar, for example those of the levels of an ordered category. If the features are the
+// features similar, for example of the levels of an ordered category. If the features are the
 // values of B-splines, the penalty makes the function that they describe smooth (Eilers and Marx
 // 1996). Polynomials of a degree below the order are not penalised. S has order bands.
 func Differences(first, count, order int) Penalty {

@@ -79,7 +79,7 @@ func LaneUpper(dst []float64, src *[LaneCount][]float64, n int, r []float64, siz
 	}
 }
 
-// Pad extends the matrix a from count to size rows and columns, by those of the identity matrix.
+// Pad extends the matrix a from count to size rows and columns, as the identity matrix has them.
 // The rows of a are stride entries apart. The solution of a system with this matrix does not
 // change, bit for bit.
 func Pad(a []float64, stride, count, size int) {

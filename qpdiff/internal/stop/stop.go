@@ -62,7 +62,7 @@ type ended struct{ error }
 
 func (e ended) Unwrap() error { return e.error }
 
-// Recovered takes the value of recover. If the panic is that of a Look, it returns the Look's
+// Recovered takes the value of recover. If a Look panicked, it returns the Look's
 // error. Otherwise it panics again with the same value.
 func Recovered(value any) error {
 	err, ok := value.(ended)

@@ -75,7 +75,7 @@ func (l *LearnedLoss) Load(d learn.Data) (err error) {
 	return l.load(d)
 }
 
-// Fit solves the problem at hyper and writes θ (n entries). The errors are those of [SVM.Fit], with
+// Fit solves the problem at hyper and writes θ (n entries). It returns the errors of [SVM.Fit], with
 // λ in place of λ2.
 func (l *LearnedLoss) Fit(theta, hyper []float64) (err error) {
 	defer learner.End(l, &err)
