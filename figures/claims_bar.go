@@ -76,7 +76,7 @@ func measurement(m experiment.Estimate) any {
 // bar.
 func FindingsBars(all []claims.Claim) *Figure {
 	found := claims.Findings(all)
-	p := NewPanel("findings", "", "distance from the bound of the rule, in smallest differences that matter", "")
+	p := NewPanel("findings", "", "distance from the bound, in smallest\ndifferences that matter", "")
 	bottom := .5 - float64(len(found))
 	p.Band("too small to matter", []float64{-1, 1}, []float64{bottom, bottom}, []float64{.5, .5}, Style{Color: chart.Grey})
 	p.VLine("bound", 0, Style{Color: chart.Grey, Width: .7})
@@ -93,12 +93,12 @@ func FindingsBars(all []claims.Claim) *Figure {
 	}
 	lines := p.Rows(labelWidth, labels)
 	p.Range(-barReach-.4, barReach+.4, bottom, .5)
-	return &Figure{Name: "findings_bars", Width: 9.5 * vg.Inch, Height: vg.Length(lines*len(found))*lineHeight + .6*vg.Inch, Legend: LegendNone, Panels: [][]*Panel{{p}},
+	return &Figure{Name: "findings_bars", Width: 7.6 * vg.Inch, Height: vg.Length(lines*len(found))*lineHeight + .6*vg.Inch, Legend: LegendNone, Panels: [][]*Panel{{p}},
 		Caption: "The findings, each with its verdict and its number. A bar is the 95 % interval of the number, and the line is the bound of its rule. The unit is the smallest difference that matters: an interval within the grey band does not matter. A triangle is an end beyond the axis."}
 }
 
 // labelWidth is the width of the findings' words in FindingsBars, and lineHeight that of their lines.
-const labelWidth, lineHeight = 4.7 * vg.Inch, 10.5
+const labelWidth, lineHeight = 4.6 * vg.Inch, 11.5
 
 // bar draws an interval at the height y.
 func bar(p *Panel, name string, at claims.Position, y float64) {

@@ -69,7 +69,7 @@ def files_of(page, text):
 def pages(states, toolchain, home):
     """The HTML of all pages, {path: text}. home is the path of the first one, to which all
     addresses are relative; the others lie in a folder beside it."""
-    tasks = [task for task in states if not task.overrides]
+    tasks = sorted((task for task in states if not task.overrides), key=lambda task: task.name)  # in a reader's order, not that of the runs
     at = {name: home.parent / FOLDER / f"{name}.html" for name in (CLAIMS, TIMES)}
     at |= {task.name: home.parent / FOLDER / f"{task.path.stem}.html" for task in tasks}
     first = [Section(task, home, at) for task in tasks]

@@ -137,7 +137,7 @@ class Report(unittest.TestCase):
                 folder.write(f"figures/out/01_a/{file}", data)
             if timings:
                 folder.write("figures/out/timings.json", json.dumps(timings))
-            tasks = [provenance.Task(folder.root / "notebooks" / file) for file in ("01_a.ipynb", "02_b.ipynb")]
+            tasks = [provenance.Task(folder.root / "notebooks" / file) for file in ("02_b.ipynb", "01_a.ipynb")]  # in the order of their runs
             with unittest.mock.patch.object(provenance, "read", lambda task: last or {}):
                 made = report.pages({task: {"reasons": list(reasons)} for task in tasks}, "go", report.PAGE)
             texts = {path.stem: text for path, text in made.items()}
