@@ -94,23 +94,21 @@ class Journeys(Test):
         tab.edit(cell, "// p.Train = 200", "p.K = 16")
         tab.place(cell, "p.K")
         help = tab.page.locator(".jp-Tooltip")
-        self.press_until("Shift+Tab", help, tab)
-        self.assertRegex(help.inner_text(), "splits")
+        self.press_until("Shift+Tab", help, "splits", tab)
         tab.page.keyboard.press("Escape")
         tab.place(cell, "p.")
         names = tab.page.locator(".jp-Completer")
-        self.press_until("Tab", names, tab)
-        self.assertIn("OuterRadius", names.inner_text())
+        self.press_until("Tab", names, "OuterRadius", tab)
 
-    def press_until(self, key, shown, tab):
-        """gopls answers once it has read the module."""
+    def press_until(self, key, shown, words, tab):
+        """gopls answers once it has read the module, and until then perhaps with a part of it."""
 
         def appears():
             tab.page.keyboard.press(key)
             tab.page.wait_for_timeout(1000)
-            return shown.count() and shown.first.is_visible()
+            return shown.count() and shown.first.is_visible() and words in shown.first.inner_text()
 
-        until(appears, f"{key} shows help")
+        until(appears, f"{key} shows {words}")
 
     def test_value_out_of_range(self):
         """It is refused where the parameters are set, by name and without a stack."""
