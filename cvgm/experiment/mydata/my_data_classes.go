@@ -52,17 +52,17 @@ func (p MyDataParams) severalClasses(ctx context.Context, t *table.Table) (*clas
 		r.models, r.predictors = append(r.models, m), append(r.predictors, one.Model)
 	}
 	if r.metrics == nil {
-		r.metrics = multiclass(t, false, func(repeat, i, c int) float64 { return r.models[c].Judged.Predictions[repeat][i] })
+		r.metrics = multiclass(t, false, func(i, c int) float64 { return r.models[c].Judged.Predictions[0][i] })
 	}
 	return r, nil
 }
 
 // multiclass judges decisions of the search's splits, if there are any.
-func multiclass(t *table.Table, probabilities bool, decision func(repeat, i, c int) float64) *assess.Multiclass {
+func multiclass(t *table.Table, probabilities bool, decision func(i, c int) float64) *assess.Multiclass {
 	s := assess.ClassSample{Y: t.Y, Weights: t.Weights, Decisions: mat.NewDense(len(t.Y), len(t.Classes), nil)}
 	for i := range t.Y {
 		for c := range t.Classes {
-			s.Decisions.Set(i, c, decision(0, i, c))
+			s.Decisions.Set(i, c, decision(i, c))
 		}
 	}
 	m, err := assess.ClassifyMulti(probabilities, s)
@@ -81,20 +81,21 @@ func (p MyDataParams) jointModel(ctx context.Context, r *classModel, t *table.Ta
 		return err
 	}
 	if r.metrics == nil {
-		r.metrics = multiclass(t, true, func(repeat, i, c int) float64 { return probabilities[repeat][i][c] })
+		r.metrics = multiclass(t, true, func(i, c int) float64 { return probabilities[0][i][c] })
 	}
-	coefficients, err := jointFoldCoefficients(ctx, tuned)
+	coefficients, err := foldCoefficients(ctx, tuned)
 	if err != nil {
 		return err
 	}
 	for c, class := range t.Classes {
-		m := Model{Class: class, ConstantLoss: joint.ConstantLoss, Verdict: joint.Verdict, Judged: judgedClass(tuned, c, probabilities, folds)}
+		m := Model{Class: class, ConstantLoss: joint.ConstantLoss, Verdict: joint.Verdict}
+		for _, y := range t.Y {
+			m.Y = append(m.Y, sign(y == float64(c)))
+		}
+		m.Judged = judgedClass(tuned, c, m.Y, probabilities, folds)
 		m.describe(tuned.ClassPipeline.Pipelines[c], tuned.ClassModels[c], true)
 		for _, fold := range coefficients {
 			m.FoldCoefficients = append(m.FoldCoefficients, fold[c])
-		}
-		for _, y := range t.Y {
-			m.Y = append(m.Y, sign(y == float64(c)))
 		}
 		r.models = append(r.models, m)
 	}
@@ -134,14 +135,11 @@ func jointProbabilities(tuned *tune.Tuned) (all [][][]float64, folds [][]cvgm.Sp
 	return [][][]float64{one}, [][]cvgm.Split{tuned.Splits}, nil
 }
 
-// judgedClass returns the log odds of a class against all others by the probabilities.
-func judgedClass(tuned *tune.Tuned, class int, probabilities [][][]float64, folds [][]cvgm.Split) Judged {
+// judgedClass returns the log odds of a class against all others by the probabilities. y is 1 for
+// rows of the class and −1 for the others.
+func judgedClass(tuned *tune.Tuned, class int, y []float64, probabilities [][][]float64, folds [][]cvgm.Split) Judged {
 	d := tuned.Config.Data
 	j := Judged{Nested: tuned.Risk != nil, Weights: d.Weights}
-	y := make([]float64, len(d.Y))
-	for i, of := range d.Y {
-		y[i] = sign(of == float64(class))
-	}
 	var samples []assess.Sample
 	for r, rows := range probabilities {
 		s := assess.Sample{Y: y, Weights: d.Weights}
@@ -164,29 +162,3 @@ func judgedClass(tuned *tune.Tuned, class int, probabilities [][][]float64, fold
 
 // leastProbability is the smallest probability with all digits.
 const leastProbability = 0x1p-1022
-
-// jointFoldCoefficients is foldCoefficients for a model of several classes: [split][class][feature].
-func jointFoldCoefficients(ctx context.Context, tuned *tune.Tuned) (all [][][]float64, err error) {
-	if tuned.Choice == tune.ChoseConstant {
-		return nil, nil
-	}
-	cv, err := cvgm.New(tuned.Config)
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range tuned.Splits {
-		models, err := cv.FinalClasses(ctx, s.Train, tuned.Hyper)
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		if err != nil || len(models[0].Std) != len(tuned.ClassModels[0].Std) {
-			continue
-		}
-		var one [][]float64
-		for c, m := range models {
-			one = append(one, perDeviation(m, tuned.ClassModels[c]))
-		}
-		all = append(all, one)
-	}
-	return all, nil
-}

@@ -247,26 +247,41 @@ type stratum struct {
 }
 
 // foldCoefficients returns the coefficients of the fits to each split's training rows, in the units
-// of Model.Coefficients: [split][feature]. It leaves out a split whose fit fails.
-func foldCoefficients(ctx context.Context, tuned *tune.Tuned) ([][]float64, error) {
-	whole := tuned.Model
-	if whole == nil || whole.Kernel != nil || whole.Predictor != nil || tuned.Choice == tune.ChoseConstant {
+// of Model.Coefficients: [split][model][feature]. A fit has one model, or one of each class. A split
+// whose fit fails is left out.
+func foldCoefficients(ctx context.Context, tuned *tune.Tuned) ([][][]float64, error) {
+	whole := tuned.ClassModels
+	if whole == nil {
+		whole = []*cvgm.Model{tuned.Model}
+	}
+	if m := whole[0]; m == nil || m.Kernel != nil || m.Predictor != nil || tuned.Choice == tune.ChoseConstant {
 		return nil, nil
 	}
 	cv, err := cvgm.New(tuned.Config)
 	if err != nil {
 		return nil, err
 	}
-	var all [][]float64
-	for _, s := range tuned.Splits {
-		if err := ctx.Err(); err != nil {
-			return nil, err
+	fit := func(rows []int) ([]*cvgm.Model, error) {
+		if tuned.ClassModels != nil {
+			return cv.FinalClasses(ctx, rows, tuned.Hyper)
 		}
-		m, err := cv.FinalOn(s.Train, tuned.Hyper)
-		if err != nil || len(m.Std) != len(whole.Std) {
+		m, err := cv.FinalContext(ctx, rows, tuned.Hyper)
+		return []*cvgm.Model{m}, err
+	}
+	var all [][][]float64
+	for _, s := range tuned.Splits {
+		models, err := fit(s.Train)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil || len(models[0].Std) != len(whole[0].Std) {
 			continue
 		}
-		all = append(all, perDeviation(m, whole))
+		var one [][]float64
+		for k, m := range models {
+			one = append(one, perDeviation(m, whole[k]))
+		}
+		all = append(all, one)
 	}
 	return all, nil
 }

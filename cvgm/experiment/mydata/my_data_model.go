@@ -83,9 +83,12 @@ func (p MyDataParams) model(ctx context.Context, tuned *tune.Tuned, t *table.Tab
 		m.Class = t.Classes[1]
 	}
 	m.describe(tuned.Pipeline, tuned.Model, tuned.Winner.Model.Kernel == nil)
-	var err error
-	if m.FoldCoefficients, err = foldCoefficients(ctx, tuned); err != nil {
+	coefficients, err := foldCoefficients(ctx, tuned)
+	if err != nil {
 		return m, err
+	}
+	for _, fold := range coefficients {
+		m.FoldCoefficients = append(m.FoldCoefficients, fold[0])
 	}
 	return m, p.surroundings(ctx, &m, tuned, tuned.Pipeline, surface)
 }
