@@ -327,14 +327,23 @@ func (m *Model) Risk(loss Loss, d learn.Data) (float64, error) {
 	if err != nil {
 		return math.NaN(), err
 	}
-	weights := sample.Relative(d.Weights, sample.Complement(nil, len(d.Y)))
+	return weightedMean(losses, d.Weights)
+}
+
+// weightedMean returns the mean of the examples' losses with their weights, which are nil for equal
+// ones. A loss of weight 0 does not enter.
+func weightedMean(losses, weights []float64) (float64, error) {
+	w := sample.Relative(weights, sample.Complement(nil, len(losses)))
 	var total float64
 	for i, c := range losses {
-		if total += weights.At(i) * c; !args.Finite(total) {
+		if weights != nil && weights[i] == 0 {
+			continue
+		}
+		if total += w.At(i) * c; !args.Finite(total) {
 			return math.NaN(), lossOverflow("has losses up to %v at example %d, whose sum overflows", c, i)
 		}
 	}
-	return total / weights.Total(len(d.Y)), nil
+	return total / w.Total(len(losses)), nil
 }
 
 // Losses returns the loss of the model's prediction for each example of d. For an example of weight

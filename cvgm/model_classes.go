@@ -6,7 +6,6 @@ import (
 
 	"cvgm/cvgm/internal/args"
 	"cvgm/cvgm/internal/portable"
-	"cvgm/cvgm/internal/sample"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
 
@@ -103,18 +102,10 @@ func ClassRisk(models []*Model, loss Loss, d learn.Data) (float64, error) {
 	for _, y := range d.Y {
 		j.own = append(j.own, int(y))
 	}
-	odds := make([]float64, len(d.Y))
-	j.odds(odds)
-	weights := sample.Relative(d.Weights, sample.Complement(nil, len(d.Y)))
-	var total float64
-	for i, p := range odds {
-		if d.Weights != nil && d.Weights[i] == 0 {
-			continue
-		}
-		l, _ := loss.Eval(p, 1)
-		if total += weights.At(i) * l; !args.Finite(total) {
-			return math.NaN(), lossOverflow("has losses up to %v at example %d, whose sum overflows", l, i)
-		}
+	losses := make([]float64, len(d.Y)) // first the log odds
+	j.odds(losses)
+	for i, p := range losses {
+		losses[i], _ = loss.Eval(p, 1)
 	}
-	return total / weights.Total(len(d.Y)), nil
+	return weightedMean(losses, d.Weights)
 }

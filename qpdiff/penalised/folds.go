@@ -77,8 +77,11 @@ func checkFold(last []int, k int, v []int) error {
 		return check.ArgErrorf("folds", qpdiff.ErrDomain, "leave it out", "has no row in fold %d", k)
 	}
 	for _, i := range v {
-		if i < 0 || i >= len(last) || last[i] == k {
-			return check.ArgErrorf("folds", qpdiff.ErrDomain, "give rows of X, each once in a fold", "has row %d in fold %d, which is no row of the %d of X or is there twice", i, k, len(last))
+		if i < 0 || i >= len(last) {
+			return check.ArgErrorf("folds", qpdiff.ErrDomain, "give rows of X", "has row %d in fold %d, and X has %d rows", i, k, len(last))
+		}
+		if last[i] == k {
+			return check.ArgErrorf("folds", qpdiff.ErrDomain, "give each row once in a fold", "has row %d twice in fold %d", i, k)
 		}
 		last[i] = k
 	}
