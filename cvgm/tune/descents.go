@@ -1,0 +1,310 @@
+package tune
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/search"
+)
+
+const (
+	// tuneTol is a share of the CV loss. A descent ends if changes of all hyperparameters by a
+	// factor e would lower the CV loss by at most this share, to first order.
+	tuneTol = 1e-4
+	// descentEvals bounds the number of evaluations of a descent. The bound is descentEvals for
+	// each free kind of hyperparameters. A descent may become slow along a kink. The pattern search
+	// is then faster.
+	descentEvals = 25
+	// firstPattern and lastPattern are the first and the last step of the pattern search, as shares
+	// of the range.
+	firstPattern, lastPattern = .08, .01
+	// nearZero is the distance from the lower bound, as a share of the range, within which 0 is
+	// tried for a hyperparameter that may vanish.
+	nearZero = .25
+	// apart is the smallest distance from the first start at which another descent may start. It is
+	// a share of the range of one kind of hyperparameters.
+	apart = .2
+)
+
+// run searches. It returns the reason why nothing was found, or ctx's.
+func (s *tuneSearch) run() error {
+	if err := s.ended(s.descents()); err != nil {
+		return err
+	}
+	if !args.Finite(s.best.Loss) {
+		return s.failure
+	}
+	return nil
+}
+
+// descents evaluates the design, begins descents or races at its best points, and then tries zeros.
+func (s *tuneSearch) descents() error {
+	if err := s.looks(len(s.lookAt)); err != nil {
+		return err
+	}
+	if !slices.Contains(s.free, true) || !args.Finite(s.best.Loss) {
+		return nil
+	}
+	from := s.descendAll
+	if s.w.kinked() {
+		from = s.raceAll
+	}
+	if err := from(); err != nil {
+		return err
+	}
+	return s.zeros()
+}
+
+// starts returns the best points of the design. Any two of them differ by at least apart, a share
+// of a range.
+func (s *tuneSearch) starts(apart float64) (starts []Step) {
+	seen := slices.Clone(s.path)
+	slices.SortStableFunc(seen, func(a, b Step) int { return cmp.Compare(a.Loss, b.Loss) })
+	for _, look := range seen {
+		if len(starts) == s.w.starts() || !args.Finite(look.Loss) {
+			break
+		}
+		if !slices.ContainsFunc(starts, func(other Step) bool { return s.distance(look.Hyper, other.Hyper) < apart }) {
+			starts = append(starts, look)
+			starts[len(starts)-1].Start = len(starts)
+		}
+	}
+	return starts
+}
+
+// descendAll descends from each start, and moves on from the best point.
+func (s *tuneSearch) descendAll() error {
+	for _, start := range s.starts(apart) {
+		s.start = start.Start
+		if err := s.descend(start.Hyper); err != nil {
+			return err
+		}
+	}
+	s.start = 0
+	if err := s.edges(); err != nil {
+		return err
+	}
+	before := s.best.Loss
+	if err := s.pattern(); err != nil {
+		return err
+	}
+	if s.best.Loss < before { // a descent that ended at a kink may go on beside it
+		return s.descend(s.best.Hyper)
+	}
+	return nil
+}
+
+// raceAll lets the starts race, and descends from the best point.
+func (s *tuneSearch) raceAll() error {
+	if err := s.raceFrom(s.starts(raceApart)); err != nil {
+		return err
+	}
+	s.start = 0
+	if err := s.descend(s.best.Hyper); err != nil {
+		return err
+	}
+	return s.edges()
+}
+
+// raceFrom lets some starts race. Points of the path are not evaluated again.
+func (s *tuneSearch) raceFrom(starts []Step) error {
+	return s.race(starts, func(start int, x []float64) (float64, error) {
+		for _, step := range s.path {
+			if s.distance(step.Hyper, x) < samePoint {
+				return step.Loss, nil
+			}
+		}
+		s.start = start
+		return s.eval(nil, x)
+	})
+}
+
+// edges acts only if the best point is at an upper bound of one kind of hyperparameters. It
+// evaluates points at which only another kind is near its upper bound, and descends from the better
+// of these points. If one penalty removes all features, another penalty that keeps just the best
+// features may be better. Such a valley of the CV loss is too narrow for the points of the design.
+func (s *tuneSearch) edges() error {
+	atBound := make([]bool, s.kinds)
+	for i, h := range s.hyper {
+		atBound[s.kind[i]] = atBound[s.kind[i]] || s.free[i] && s.best.Hyper[i] > h.Upper/atBoundFactor
+	}
+	for kind := range s.kinds {
+		others := slices.Contains(atBound[:kind], true) || slices.Contains(atBound[kind+1:], true)
+		if !others {
+			continue
+		}
+		x, free := s.trial[:len(s.hyper)], false
+		for i, h := range s.hyper {
+			x[i] = h.Default
+			if s.kind[i] == kind {
+				x[i] = s.at(i, 1-firstPattern/2)
+				free = free || s.free[i]
+			}
+		}
+		if !free {
+			continue
+		}
+		before := s.best.Loss
+		if _, err := s.eval(nil, x); err != nil {
+			return err
+		}
+		if s.best.Loss < before {
+			if err := s.descend(s.best.Hyper); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// pattern moves each kind of free hyperparameters up and down from the best point. The steps are
+// shares of the ranges. They are halved when no move lowers the CV loss. A descent may end early at
+// a kink. pattern does not, because it needs no gradient.
+func (s *tuneSearch) pattern() error {
+	for step := firstPattern; step >= lastPattern; step /= 2 {
+		for moved := true; moved; {
+			moved = false
+			for kind := range s.kinds {
+				gained, err := s.move(kind, step)
+				if err != nil {
+					return err
+				}
+				moved = moved || gained
+			}
+		}
+	}
+	return nil
+}
+
+// move moves one kind of hyperparameters up. If that does not lower the CV loss, it moves the kind
+// down. It reports whether the CV loss fell by more than rounding errors.
+func (s *tuneSearch) move(kind int, step float64) (gained bool, err error) {
+	for _, by := range []float64{step, -step} {
+		before := s.best.Loss
+		x := append(s.trial[:0], s.best.Hyper...)
+		for i := range s.hyper {
+			if s.kind[i] == kind {
+				x[i] = s.at(i, s.share(i, x[i])+by)
+			}
+		}
+		if slices.Equal(x, s.best.Hyper) {
+			continue
+		}
+		if _, err := s.eval(nil, x); err != nil {
+			return false, err
+		}
+		if s.best.Loss < before {
+			return s.best.Loss < before-sameLoss*math.Abs(before), nil
+		}
+	}
+	return false, nil
+}
+
+// descend descends the CV loss in logarithms of the free hyperparameters from x.
+func (s *tuneSearch) descend(x []float64) error {
+	return s.descendWithin(x, descentEvals)
+}
+
+// descendWithin is descend with at most evals evaluations.
+func (s *tuneSearch) descendWithin(x []float64, evals int) error {
+	searcher := search.QuasiNewton{MaxStep: s.longest, Tol: tuneTol, MaxEvals: evals}
+	return s.search(x, func(i int) (lower, upper float64) { return s.hyper[i].Lower, s.hyper[i].Upper }, search.LogSpace{Searcher: searcher})
+}
+
+// search runs a searcher on the free hyperparameters within bounds. The searcher sees
+// hyperparameters in units of their lower bounds, and the loss in units of a power of 2 near the
+// lowest loss. So the units of hyperparameters and labels do not affect the searcher's rounding
+// errors, and squares of gradients do not overflow.
+func (s *tuneSearch) search(x []float64, bounds func(i int) (lower, upper float64), searcher search.Searcher) error {
+	var p search.Problem
+	var x0 []float64
+	at := s.coordinates(x, s.tied)
+	for _, c := range at {
+		lower, upper := c.bounds(bounds)
+		x0 = append(x0, c.start)
+		p.Lower, p.Upper = append(p.Lower, lower), append(p.Upper, upper)
+	}
+	hyper, grad := slices.Clone(x), make([]float64, len(x))
+	_, exponent := math.Frexp(s.best.Loss)
+	var stop error
+	p.Objective = func(g, x []float64) (float64, error) {
+		for k, c := range at {
+			c.set(hyper, x[k], x[k] == p.Upper[k], bounds)
+		}
+		full := grad
+		if g == nil {
+			full = nil
+		}
+		loss, ok := s.look(full, hyper)
+		if !ok {
+			if loss, stop = s.eval(full, hyper); stop != nil {
+				return 0, stop
+			}
+		}
+		for k := range g {
+			g[k] = at[k].slope(grad, -exponent)
+		}
+		return math.Ldexp(loss, -exponent), nil
+	}
+	for _, err := range searcher.Search(p, x0) {
+		if stop != nil {
+			return stop
+		}
+		if err != nil { // an error of the search, for example an overflow of a gradient: the results so far count
+			break
+		}
+	}
+	return stop
+}
+
+// zeros sets hyperparameters to 0 if they may vanish and are near their lower bounds, as long as
+// the CV loss does not rise. It first tries all of them at once, and then each one. The search then
+// continues from the result in raw values, with the lower bound 0 for hyperparameters that may
+// vanish. Widths stay above 0, because a search in the logarithms of the widths follows.
+func (s *tuneSearch) zeros() error {
+	var near []int
+	for i, h := range s.hyper {
+		if s.free[i] && h.Zero && !s.isWidth(i) && s.best.Hyper[i] > 0 && s.share(i, s.best.Hyper[i]) < nearZero {
+			near = append(near, i)
+		}
+	}
+	if len(near) == 0 {
+		return nil
+	}
+	zeroed, err := s.zero(near)
+	if err == nil && !zeroed && len(near) > 1 {
+		for _, i := range near {
+			one, e := s.zero([]int{i})
+			if err = e; err != nil {
+				break
+			}
+			zeroed = zeroed || one
+		}
+	}
+	if err != nil || !zeroed {
+		return err
+	}
+	return s.search(s.best.Hyper, func(i int) (lower, upper float64) {
+		if s.hyper[i].Zero && !s.isWidth(i) {
+			return 0, s.hyper[i].Upper
+		}
+		return s.hyper[i].Lower, s.hyper[i].Upper
+	}, search.QuasiNewton{Tol: tuneTol, MaxEvals: evalsPerStart / 2})
+}
+
+// zero sets some entries of the best point to 0 if the CV loss does not rise.
+func (s *tuneSearch) zero(some []int) (bool, error) {
+	x := slices.Clone(s.best.Hyper)
+	for _, i := range some {
+		x[i] = 0
+	}
+	before := s.best
+	loss, err := s.eval(nil, x)
+	if err != nil || !(loss <= before.Loss) {
+		return false, err
+	}
+	s.best = s.path[len(s.path)-1]
+	return true, nil
+}
