@@ -9,8 +9,7 @@ import (
 	"cvgm/qpdiff"
 )
 
-// CSV reads a [Table] from comma-separated text in UTF-8 with a header line. It skips a
-// byte-order mark, empty lines, and spaces around names and fields. Every column is a feature,
+// CSV reads a [Table] from text in UTF-8 with a header line. It skips a byte-order mark, empty lines, and spaces around names and fields. Every column is a feature,
 // except the columns named by Target, Group, Weights and Ignore. Only Target is required.
 //
 // The kind and the format of a column are decided once, for all its rows. It is numeric if all its
@@ -18,12 +17,12 @@ import (
 // separators of thousands, as in 1,234.50, or with a unit, as in $5, 12.5% and 1.2 kg. Units of one
 // measure are converted into the most frequent one. If numbers such as 1,234 alone leave the
 // decimal sign open, the other columns of the file decide. If they do not decide, it is the comma
-// in a file whose Comma is not ','. [Table.Notes] lists the choices that the file leaves open, each
+// in a file whose fields are not separated by commas. [Table.Notes] lists the choices that the file leaves open, each
 // with the field of CSV that overrules it.
 //
 // A column of dates or times of one format becomes several columns: the parts that vary among days
-// since the first date, year, month, weekday and hour; see [Date]. In a file whose Comma is ',',
-// ambiguous dates such as 03/04/2025 begin with the month, unless the other columns of the file
+// since the first date, year, month, weekday and hour; see [Date]. In a file of fields
+// between commas, ambiguous dates such as 03/04/2025 begin with the month, unless the other columns of the file
 // show that the day is first. In other files they begin with the day.
 //
 // All other columns are categorical. Three kinds of columns are refused, because they may be
@@ -71,7 +70,8 @@ type CSV struct {
 	MissingTexts []string
 	// Unknown applies only to levels that appear in a prediction. The zero value is UnknownIsError.
 	Unknown UnknownRule
-	// Comma separates fields. Zero: ','.
+	// Comma separates fields. Zero: ',', ';', a tab or '|', whichever makes most fields in each of
+	// the first lines.
 	Comma rune
 	// MaxBytes bounds the memory that Read holds: some 24 bytes for each field in addition to the
 	// text. A text that needs more is an error of kind qpdiff.ErrTooLarge, which names the number
@@ -228,9 +228,6 @@ func (c CSV) dropRows(text *csvText, roles []role) error {
 
 func newCSVReader(c CSV) *csvReader {
 	r := &csvReader{comma: c.Comma, missingTexts: slices.Clone(c.MissingTexts), unknown: c.Unknown, maxBytes: c.MaxBytes}
-	if r.comma == 0 {
-		r.comma = ','
-	}
 	if c.MissingTexts == nil {
 		r.missingTexts = []string{"", "NA", "NaN", "null", "?"}
 	}

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
 	"io"
@@ -34,9 +35,16 @@ type meter struct {
 	line, parts float64 // bytes and separators since the last record
 }
 
-func newMeter(from io.Reader, comma rune, maxBytes int64) *meter {
-	separator := utf8.AppendRune(nil, comma)
-	return &meter{from: from, size: sizeOf(from), bound: memory.Bound(maxBytes), separator: separator[len(separator)-1]}
+// newMeter returns a meter of a text. head reads the text, and has read nothing yet.
+func newMeter(from io.Reader, head *bufio.Reader, r *csvReader) *meter {
+	m := &meter{from: head, size: sizeOf(from), bound: memory.Bound(r.maxBytes)}
+	if r.comma == 0 {
+		first, err := head.Peek(headBytes)
+		r.comma = commaOf(string(first), err == nil)
+	}
+	separator := utf8.AppendRune(nil, r.comma)
+	m.separator = separator[len(separator)-1]
+	return m
 }
 
 // sizeOf returns the number of bytes that r has left, or 0 if it is unknown.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -45,6 +46,79 @@ func TestReadCSVSkipsAByteOrderMark(t *testing.T) {
 	}
 }
 
+// The separator of fields is the one that makes most fields, equally many in each line.
+func TestSeparatorOfAText(t *testing.T) {
+	wide := "y" // whose first line is longer than the part that decides
+	for k := range 10_000 {
+		wide += fmt.Sprintf(";\"one, %d\"", k)
+	}
+	for text, want := range map[string]rune{
+		"a,y\n1,2\n":                                ',',
+		"a;y\n1,5;1\n2,5;2\n":                       ';',
+		"\ufeffa\ty\r\n1;2\t3\r\n":                  '\t',
+		"a|b|y\n1,2|2|3\n":                          '|',
+		"price, in €;size, in m²;rooms\n1;2;3\n":    ';',
+		"name;y, in €\n\"Smith; John\";1\n":         ';',
+		"name,y; in €\n\"Smith, John\",1\n":         ',',
+		"a;b, of c;y\n\"1\n2\";2;3\n":               ';', // a line end within quotes
+		"a;b;y\n1;2\n":                              ';', // no separator makes them equal
+		"y\n1\n2\n":                                 ',',
+		"":                                          ',',
+		"a;y\n" + strings.Repeat("1,5;2\n", 10_000): ';',
+		wide + "\n1" + strings.Repeat(";2", 10_000) + "\n": ';',
+	} {
+		c := CSV{}
+		head, err := c.header(strings.NewReader(text))
+		if err != nil && text != "" {
+			t.Errorf("%.30q: %v", text, err)
+		}
+		if err == nil && head.reader.comma != want {
+			t.Errorf("%.30q: %q, want %q", text, head.reader.comma, want)
+		}
+	}
+	if names, err := (CSV{}).Header(strings.NewReader("a; y\n1;2\n")); err != nil || !slices.Equal(names, []string{"a", "y"}) {
+		t.Errorf("%q, %v", names, err)
+	}
+}
+
+// A text that recurs beside few numbers is a level, a rare one a mistake.
+func TestLevelsBesideNumbers(t *testing.T) {
+	file := func(texts ...string) string { return "a,y\n" + strings.Join(texts, ",1\n") + ",2\n" }
+	repeated := func(n int, more ...string) string {
+		texts := slices.Repeat([]string{"1", "2", "3+", "4"}, n)
+		return file(append(texts, more...)...)
+	}
+	table := read(t, CSV{}, repeated(leastRows))
+	if c := table.Columns[0]; c.Kind != Categorical || !slices.Equal(c.Levels, []string{"1", "2", "3+", "4"}) {
+		t.Errorf("%+v", c)
+	}
+	if len(table.Notes) != 1 || !table.Notes[0].Check || table.Notes[0].Field != "CSV.MissingTexts" || !strings.Contains(table.Notes[0].Text, `["3+"]`) {
+		t.Errorf("%v", table.Notes)
+	}
+	if n := read(t, CSV{MissingTexts: []string{"3+"}, Missing: MissingIsMean}, repeated(leastRows)); n.Columns[0].Kind != Numeric {
+		t.Errorf("%+v", n.Columns)
+	}
+	many := make([]string, 0, 60)
+	for i := range 50 {
+		many = append(many, strconv.Itoa(i))
+	}
+	for name, text := range map[string]string{
+		"rare":           repeated(leastRows - 1),
+		"a mistake, too": repeated(leastRows, "4o"),
+		"infinite":       repeated(leastRows, "inf"),
+		"many numbers":   file(append(many, slices.Repeat([]string{"unknown"}, leastRows)...)...),
+		"as the target":  repeated(leastRows),
+	} {
+		c := CSV{Target: "y"}
+		if name == "as the target" {
+			c.Target = "a"
+		}
+		if _, err := c.Read(strings.NewReader(text)); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
 func TestReadCSVNamesWhatIsWrong(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                              "header",
@@ -53,7 +127,7 @@ func TestReadCSVNamesWhatIsWrong(t *testing.T) {
 		"b,y\nx,3\nz,3":                 `"y", without the identifiers ["b"]`,
 		"a,y\n1,1\n2,1\nx,1\n":          `"x" in line 4, column "a"`,
 		"a,y\n1,1\n2,2\n3,x\n":          `"x" in line 4, column "y"`,
-		"a;y\n1,5;1\n2,5;2\n":           "not a column",
+		"a:y\n1,5:1\n2,5:2\n":           "not a column",
 		"a,y\n1.5,1\n\"2,5\",2\n":       `"2,5" in line 3, column "a"`,
 		"a,y\n\"1,2,3\",1\n\"2,5\",2\n": `"1,2,3" in line 2, column "a"`,
 		"a,y\n1,\n":                     `"" in line 2, column "y"`,

@@ -92,7 +92,7 @@ func (r *csvReader) header(from io.Reader) (*csvText, error) {
 	if from == nil {
 		return nil, args.Bad("r", qpdiff.ErrEmpty, "give a reader of the CSV's text", "is nil")
 	}
-	m := newMeter(from, r.comma, r.maxBytes)
+	m := newMeter(from, bufio.NewReaderSize(from, headBytes), r)
 	text := bufio.NewReader(m)
 	const mark = "\ufeff"
 	start, err := text.Peek(len(mark))
@@ -126,6 +126,73 @@ func (r *csvReader) header(from io.Reader) (*csvText, error) {
 		}
 	}
 	return t, nil
+}
+
+// The separator of fields is decided by at most headLines lines in the first headBytes bytes of a
+// text.
+const (
+	headBytes = 4096
+	headLines = 20
+)
+
+// commaOf returns the separator that makes most fields in each of the first lines of a text. The
+// lines must have equally many fields, since the character may also be part of a text or a number.
+// If no separator makes them equal, the first line alone decides. more is set if the text goes on.
+func commaOf(head string, more bool) rune {
+	end := strings.LastIndexByte(head, '\n')
+	if more && end >= 0 {
+		head = head[:end] // without an incomplete line
+	}
+	for _, lines := range []int{headLines, 1} {
+		comma, most := ',', 1
+		for _, c := range ",;\t|" {
+			part := head
+			if more && end < 0 {
+				part = wholeFields(head, byte(c))
+			}
+			if fields := equalFields(part, c, lines); fields > most {
+				comma, most = c, fields
+			}
+		}
+		if most > 1 {
+			return comma
+		}
+	}
+	return ','
+}
+
+// wholeFields returns the beginning of a line up to its last separator outside of quotes.
+func wholeFields(line string, comma byte) string {
+	end, quoted := 0, false
+	for i := range len(line) {
+		switch line[i] {
+		case '"':
+			quoted = !quoted
+		case comma:
+			if !quoted {
+				end = i
+			}
+		}
+	}
+	return line[:end]
+}
+
+// equalFields returns the number of fields of each of the first lines. It returns 0 if the numbers
+// differ, or if quotes are within fields.
+func equalFields(head string, comma rune, lines int) int {
+	in, fields := csv.NewReader(strings.NewReader(head)), 0
+	in.Comma = comma
+	for range lines {
+		record, err := in.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return 0
+		}
+		fields = len(record)
+	}
+	return fields
 }
 
 // read reads all records, each with as many fields as the header.

@@ -36,11 +36,12 @@ func (k *kinds) feature(i int, field string) error {
 		if found, err := k.dates(i, levels, field == "CSV.Numeric"); found || err != nil {
 			return err
 		}
-		number, err := k.number(i, levels, field == "CSV.Numeric")
-		if err != nil {
+		if field != "CSV.Numeric" && mostlyNumbers(levels) && k.recurring(i, levels) {
+			k.doubt(name, "CSV.MissingTexts", "Column %q has few numbers and the texts %q in many rows: all of them are levels, unless such a text means a missing value.",
+				name, firstOf(slices.DeleteFunc(slices.Clone(levels), numberLike)))
+		} else if number, err := k.number(i, levels, field == "CSV.Numeric"); err != nil {
 			return err
-		}
-		if number != nil {
+		} else if number != nil {
 			column.Number = number
 			add()
 			return nil
@@ -53,6 +54,29 @@ func (k *kinds) feature(i int, field string) error {
 	column.MissingLevel = present < len(k.text.records) // the rule is MissingIsMean
 	add()
 	return nil
+}
+
+// recurring reports whether column i has few levels, and those that are texts in place of numbers
+// are each in at least leastRows rows, as 3+ beside 1 and 2. A mistake is in fewer rows.
+func (k *kinds) recurring(i int, levels []string) bool {
+	if len(levels) > fewLevels {
+		return false
+	}
+	rows := map[string]int{}
+	for _, record := range k.text.records {
+		rows[record[i]]++
+	}
+	texts := 0
+	for _, level := range levels {
+		if _, plain := number(level); plain {
+			continue
+		}
+		if numberLike(level) || newCensus().add(level) || rows[level] < leastRows {
+			return false
+		}
+		texts++
+	}
+	return texts > 0
 }
 
 // In a column with more than fewLevels levels, those with fewer than leastRows rows form one level,

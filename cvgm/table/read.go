@@ -35,16 +35,7 @@ func (c CSV) ReadFile(path string) (*Table, error) {
 // the header's is a *csv.ParseError of package encoding/csv. Read holds the whole text in memory,
 // within MaxBytes; the table then holds only the values.
 func (c CSV) Read(r io.Reader) (*Table, error) {
-	if err := args.First(
-		args.BadIf(c.Comma != 0 && !validComma(c.Comma), "CSV.Comma", qpdiff.ErrDomain, "use a character other than a quote or a line end", "is %q", c.Comma),
-		args.BadIf(c.MaxBytes < 0, "CSV.MaxBytes", qpdiff.ErrDomain, "use a positive number, or zero for the default", "is %d", c.MaxBytes),
-		args.BadIf(c.Missing < 0 || c.Missing > MissingIsMean, "CSV.Missing", qpdiff.ErrDomain, "use one of the constants", "is %v", c.Missing),
-		args.BadIf(c.Unknown < 0 || c.Unknown > UnknownIsZero, "CSV.Unknown", qpdiff.ErrDomain, "use one of the constants", "is %v", c.Unknown),
-	); err != nil {
-		return nil, err
-	}
-	reader := newCSVReader(c)
-	text, err := reader.header(r)
+	text, err := c.header(r)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +50,7 @@ func (c CSV) Read(r io.Reader) (*Table, error) {
 	if err := c.dropRows(text, roles); err != nil {
 		return nil, err
 	}
-	k := &kinds{csv: c, text: text, t: &Table{Target: c.Target, Lines: text.lines, reader: reader, Columns: make([]Column, 0, len(text.header)),
+	k := &kinds{csv: c, text: text, t: &Table{Target: c.Target, Lines: text.lines, reader: text.reader, Columns: make([]Column, 0, len(text.header)),
 		weightsName: c.Weights, groupName: c.Group, dropped: all - len(text.records)}}
 	for i, name := range text.header {
 		if roles[i] == isFeature {
@@ -88,6 +79,29 @@ func (c CSV) Read(r io.Reader) (*Table, error) {
 		t.Groups = groups(text, text.at[c.Group])
 	}
 	return t, nil
+}
+
+// Header returns the names of the columns of a text, in their order. It reads the first lines alone.
+// Its errors are among those of Read.
+func (c CSV) Header(r io.Reader) ([]string, error) {
+	text, err := c.header(r)
+	if err != nil {
+		return nil, err
+	}
+	return text.header, nil
+}
+
+// header checks the settings that name no column, and reads the first line.
+func (c CSV) header(r io.Reader) (*csvText, error) {
+	if err := args.First(
+		args.BadIf(c.Comma != 0 && !validComma(c.Comma), "CSV.Comma", qpdiff.ErrDomain, "use a character other than a quote or a line end", "is %q", c.Comma),
+		args.BadIf(c.MaxBytes < 0, "CSV.MaxBytes", qpdiff.ErrDomain, "use a positive number, or zero for the default", "is %d", c.MaxBytes),
+		args.BadIf(c.Missing < 0 || c.Missing > MissingIsMean, "CSV.Missing", qpdiff.ErrDomain, "use one of the constants", "is %v", c.Missing),
+		args.BadIf(c.Unknown < 0 || c.Unknown > UnknownIsZero, "CSV.Unknown", qpdiff.ErrDomain, "use one of the constants", "is %v", c.Unknown),
+	); err != nil {
+		return nil, err
+	}
+	return newCSVReader(c).header(r)
 }
 
 // groups numbers the texts of column i by first appearance.

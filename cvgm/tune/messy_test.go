@@ -130,11 +130,7 @@ func decimalOf(v float64) string { return fmt.Sprintf("%.4f", v) }
 func TestMessyFiles(t *testing.T) {
 	for _, f := range messyFiles() {
 		text, x, y := f.draw(200)
-		c := table.CSV{Target: "y"}
-		if f.comma == ";" {
-			c.Comma = ';'
-		}
-		tbl := casetest.Must(c.Read(strings.NewReader(text)))(t)
+		tbl := casetest.Must(table.CSV{Target: "y"}.Read(strings.NewReader(text)))(t)
 		var kinds, left []string
 		for _, column := range tbl.Columns {
 			kinds = append(kinds, column.Name+" "+column.Kind.String())

@@ -4,7 +4,6 @@ package mydata
 
 import (
 	"crypto/sha256"
-	"encoding/csv"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -35,7 +34,7 @@ type MyDataParams struct {
 	Group         string   `help:"column whose equal values stay together in all folds; empty: none" range:"text"`
 	Missing       string   `help:"what a missing value does: the mean or a level of its own replaces it, or it drops the row, or it is an error" range:"{mean,drop,error}" small:"{mean,drop}"`
 	MissingTexts  []string `help:"texts of a missing value, in upper or lower case; empty: an empty field, NA, NaN, null and ?" range:"text"`
-	Comma         string   `help:"character between fields, or the word tab" range:"text"`
+	Comma         string   `help:"character between fields, or the word tab; empty: a comma, semicolon, tab or |, by the first lines" range:"text"`
 	Threshold     float64  `help:"decision value above which a row is called Positive in the confusion; 0: the default, for log odds the probability 1/2" range:"(-∞,∞)"`
 	OuterFolds    int      `help:"outer folds of the nested estimate of the risk; 0: no estimate" range:"[0,∞)" small:"[2,3]"`
 	Seed          uint64   `help:"seed of the folds" range:"[0,∞)" small:"[0,1000]"`
@@ -58,7 +57,7 @@ type myContent struct {
 
 // DefaultMyData returns the default parameters.
 func DefaultMyData() MyDataParams {
-	return MyDataParams{Learner: "auto", Missing: "mean", Comma: ",", OuterFolds: 5, CurvePoints: 41, SurfacePoints: 15}
+	return MyDataParams{Learner: "auto", Missing: "mean", OuterFolds: 5, CurvePoints: 41, SurfacePoints: 15}
 }
 
 func (MyDataParams) Defaults() any { return DefaultMyData() }
@@ -87,8 +86,12 @@ func (p MyDataParams) csv() (c table.CSV, err error) {
 	return c, err
 }
 
+// comma returns the character between fields, or 0 if the first lines of the file decide it.
 func (p MyDataParams) comma() (rune, bool) {
-	if p.Comma == "tab" {
+	switch p.Comma {
+	case "":
+		return 0, true
+	case "tab":
 		return '\t', true
 	}
 	r, size := utf8.DecodeRuneInString(p.Comma)
@@ -174,7 +177,10 @@ func (p MyDataParams) table(text string) (*table.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	header, err := records(text, c.Comma).Read()
+	header, err := c.Header(strings.NewReader(text))
+	if err != nil {
+		return nil, inParameters(err)
+	}
 	if len(header) == 1 {
 		if i := strings.IndexAny(header[0], ",;|\t"); i >= 0 {
 			other := strings.ReplaceAll(header[0][i:i+1], "\t", "tab")
@@ -182,10 +188,7 @@ func (p MyDataParams) table(text string) (*table.Table, error) {
 		}
 	}
 	if c.Target == "" {
-		if err != nil {
-			return nil, &qpdiff.ArgError{Arg: "File", Why: qpdiff.ErrShape, Problem: fmt.Sprintf("is %q, without a header line: %v", p.Name(), err), Remedy: "name the columns in the first line"}
-		}
-		c.Target = strings.TrimSpace(header[len(header)-1])
+		c.Target = header[len(header)-1]
 	}
 	if c.Missing == table.MissingIsMean {
 		c.MissingIn = map[string]table.MissingRule{}
@@ -210,11 +213,4 @@ func (p MyDataParams) table(text string) (*table.Table, error) {
 		}
 	}
 	return table, nil
-}
-
-// records returns a reader of the text's records, with unchanged fields.
-func records(text string, comma rune) *csv.Reader {
-	r := csv.NewReader(strings.NewReader(strings.TrimPrefix(text, "\ufeff")))
-	r.Comma, r.ReuseRecord = comma, true
-	return r
 }
