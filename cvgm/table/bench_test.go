@@ -12,7 +12,8 @@ import (
 	"cvgm/synth"
 )
 
-// wide returns a CSV of 5000 rows with 15 numbers and 4 levels each, of which some are missing.
+// wide returns a CSV of 5000 rows with 15 columns of numbers and 4 columns of levels. Some values
+// are missing.
 func wide() string {
 	src := synth.NewStream(1, "benchmark table")
 	var b strings.Builder
@@ -36,7 +37,7 @@ func wide() string {
 	return b.String()
 }
 
-// BenchmarkCSVWide reads 12 rows of 100,000 columns, one in ten of them of levels.
+// BenchmarkCSVWide reads 12 rows of 100,000 columns. One column in ten has levels.
 func BenchmarkCSVWide(b *testing.B) {
 	text := wideText()
 	b.SetBytes(int64(len(text)))
@@ -83,7 +84,8 @@ func BenchmarkCSVRead(b *testing.B) {
 	}
 }
 
-// The features of ten splits, and the normal equations of the elastic nets.
+// BenchmarkPrepare measures the features of ten splits, and the normal equations of the elastic
+// nets.
 func BenchmarkPrepare(b *testing.B) {
 	table, err := CSV{Target: "y", Missing: MissingIsMean}.Read(strings.NewReader(wide()))
 	if err != nil {

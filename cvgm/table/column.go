@@ -13,32 +13,32 @@ type Kind int
 
 const (
 	Numeric     Kind = iota // finite numbers
-	Categorical             // levels, which have no order
+	Categorical             // levels without an order
 )
 
 func (k Kind) String() string { return nameOf(kindNames[:], k) }
 
-// MissingRule selects the effect of a missing value of a column.
+// MissingRule is the rule for missing values of a column.
 type MissingRule int
 
 const (
-	// MissingIsError makes it an error that names line and column.
+	// MissingIsError makes a missing value an error. The error names line and column.
 	MissingIsError MissingRule = iota
-	// MissingDropsRow leaves the row out when a table is read for training. In a table for
-	// predictions a missing value is an error, because each row has a prediction.
+	// MissingDropsRow leaves out a row with a missing value when a table is read for training. In a
+	// table for predictions a missing value is an error, because each row has a prediction.
 	MissingDropsRow
-	// MissingIsMean replaces a missing value: in a numeric column by the mean of the training rows
-	// that have a value, and in a categorical column by a level of its own.
+	// MissingIsMean replaces a missing value. In a numeric column, the replacement is the mean of
+	// the training rows that have a value. In a categorical column, it is a level of its own.
 	MissingIsMean
 )
 
 func (m MissingRule) String() string { return nameOf(missingNames[:], m) }
 
-// UnknownRule selects the prediction for a level that is not in the model's training table.
+// UnknownRule is the rule for a level, in a row for a prediction, that the training table lacks.
 type UnknownRule int
 
 const (
-	// UnknownIsError makes it an error that names line and column.
+	// UnknownIsError makes an unknown level an error. The error names line and column.
 	UnknownIsError UnknownRule = iota
 	// UnknownIsZero sets all features of the column to 0. The prediction is then the same as for
 	// the column's first level.
@@ -60,22 +60,23 @@ type Column struct {
 	// Levels holds the texts of a categorical column, sorted.
 	Levels  []string
 	Missing MissingRule
-	// MissingLevel is set for a categorical column with MissingIsMean that lacks values. A missing
-	// value is then a level after Levels.
+	// MissingLevel is set if missing values form a level after Levels. The column is then
+	// categorical with the rule MissingIsMean, and it lacks values.
 	MissingLevel bool
-	// Other is set for a categorical column whose rare levels form one level, other, after Levels.
-	// All texts that are not in Levels then count as other.
+	// Other is set if the rare levels of a categorical column form one level, named other, after
+	// Levels. All texts that are not in Levels then count as this level.
 	Other bool
-	// Number is how the numbers are written. Nil: as plain decimal numbers.
+	// Number is the format of the numbers. Nil: plain decimal numbers.
 	Number *Number
-	// Date describes how dates or times make the column. Nil: it is a column of the file.
+	// Date describes how the column is made from dates or times. Nil: the column is a column of the
+	// file.
 	Date *Date
-	// Effect makes the column's features for a term of a model: see [Table.WithEffects]. Nil: the
-	// features that [Encoder] documents.
+	// Effect determines the features that a term of a model makes from the column: see
+	// [Table.WithEffects]. Nil: the features that [Encoder] documents.
 	Effect *Effect
 }
 
-// source returns the name of the column in the file.
+// source returns the name of the column of the file from which c is made.
 func (c *Column) source() string {
 	if c.Date != nil {
 		return c.Date.Source
@@ -83,13 +84,13 @@ func (c *Column) source() string {
 	return c.Name
 }
 
-// Features returns the number of features that are made of the column.
+// Features returns the number of features that are made from the column.
 func (c *Column) Features() int {
 	p := c.portable()
 	return p.Width()
 }
 
-// portable returns the column in the form that predictions need, without the rules of a CSV and the
+// portable returns the column in the form that predictions need. It omits the rules of a CSV, and
 // values learned from training rows.
 func (c *Column) portable() portable.Column {
 	p := portable.Column{Source: c.source(), Categorical: c.Kind == Categorical, Levels: c.Levels, Fill: c.Missing == MissingIsMean,
@@ -99,7 +100,7 @@ func (c *Column) portable() portable.Column {
 	}
 	if c.Date != nil {
 		p.Date = c.Date.portable()
-		p.MissingFirst = c.Date.Part == PartWeekday // the month has the level of missing dates
+		p.MissingFirst = c.Date.Part == PartWeekday // the column of the month has the level of missing dates
 	}
 	if c.Effect.is(SmoothEffect) {
 		p.Splines = &portable.CentredSplines{Count: c.Effect.Bases, Low: c.Effect.Low, High: c.Effect.High}
@@ -115,7 +116,7 @@ func (c *Column) errUnknown() error {
 	return args.Bad("column", qpdiff.ErrDomain, "correct it, or train with UnknownIsZero", "%q holds a level that is none of %q", c.Name, c.shown())
 }
 
-// shown returns the first levels, for an error.
+// shown returns the first few levels, for an error.
 func (c *Column) shown() []string { return firstOf(c.Levels) }
 
 // equal reports whether the columns have the same name and values.
@@ -125,11 +126,11 @@ func (c *Column) equal(d *Column) bool {
 
 // sameColumns reports whether two lists of columns are equal.
 func sameColumns(a, b []Column) bool {
-	if len(a) == len(b) && len(a) > 0 && &a[0] == &b[0] { // of one table, which may have many levels
+	if len(a) == len(b) && len(a) > 0 && &a[0] == &b[0] { // columns of one table, which may have many levels
 		return true
 	}
 	return slices.EqualFunc(a, b, func(c, d Column) bool { return c.equal(&d) })
 }
 
-// imputed reports whether missing values become the mean.
+// imputed reports whether the mean replaces missing values.
 func (c *Column) imputed() bool { return c.Kind == Numeric && c.Missing == MissingIsMean }

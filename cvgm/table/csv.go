@@ -9,80 +9,87 @@ import (
 	"cvgm/qpdiff"
 )
 
-// CSV reads a [Table] from text in UTF-8 with a header line. It skips a byte-order mark, empty lines, and spaces around names and fields. Every column is a feature,
-// except the columns named by Target, Group, Weights and Ignore. Only Target is required.
+// CSV reads a [Table] from text in UTF-8 with a header line. It skips a byte-order
+// mark, empty lines, and spaces around names and fields. Every column is a feature, except the
+// columns that Target, Group, Weights and Ignore name. Only Target is required.
 //
-// The kind and the format of a column are decided once, for all its rows. It is numeric if all its
-// present fields are finite decimal numbers, or numbers of one format: with a decimal comma, with
-// separators of thousands, as in 1,234.50, or with a unit, as in $5, 12.5% and 1.2 kg. Units of one
-// measure are converted into the most frequent one. If numbers such as 1,234 alone leave the
-// decimal sign open, the other columns of the file decide. If they do not decide, it is the comma
-// in a file whose fields are not separated by commas. [Table.Notes] lists the choices that the file leaves open, each
-// with the field of CSV that overrules it.
+// The kind and the format of a column are decided once, for all rows. A column is numeric in two
+// cases. In the first case, all present fields are finite decimal numbers. In the second case, all
+// present fields are numbers of one format: with a decimal comma, with separators of thousands, as
+// in 1,234.50, or with a unit, as in $5, 12.5% and 1.2 kg. Units of the same measure are converted
+// into the most frequent unit. Numbers such as 1,234 do not show whether the comma is the decimal
+// sign. If a column has only such numbers, the other columns of the file decide. If the other
+// columns do not decide, the decimal sign is a comma in a file whose fields are not separated by commas.
+// [Table.Notes] lists the choices that the file leaves open, each with the field of CSV that
+// overrules the choice.
 //
-// A column of dates or times of one format becomes several columns: the parts that vary among days
-// since the first date, year, month, weekday and hour; see [Date]. In a file of fields
-// between commas, ambiguous dates such as 03/04/2025 begin with the month, unless the other columns of the file
-// show that the day is first. In other files they begin with the day.
+// A column of dates or times of one format becomes several columns. They hold the days since the
+// first date, and the year, month, weekday and hour, but only the parts that vary; see [Date].
+// Dates such as 03/04/2025 are ambiguous. If other columns of the file show the order of day and
+// month, that order applies. Otherwise the month is first in a file whose fields are separated by commas, and the day
+// in other files.
 //
 // All other columns are categorical. Three kinds of columns are refused, because they may be
-// numeric with an error. In the first, more than half of the different texts, but not all, are
-// numbers. The second kind has infinite, hexadecimal or too large numbers, or both decimal points
-// and decimal commas. The third has more than 20 texts, with numbers with one unit, or dates, among
-// other texts.
+// numeric columns with an error. In the first kind, more than half of the different texts, but not
+// all of them, are numbers. The second kind has infinite, hexadecimal or too large numbers, or both
+// decimal points and decimal commas. The third kind has more than 20 different texts, and more than
+// half of them, but not all, are numbers with one unit, or dates.
 //
 // A column whose texts are nearly all different is left out as an identifier. If a column has more
-// than 20 levels, those with fewer than 5 rows form one level, other. A target of the numbers 0 and
-// 1, or −1 and 1, has classes. Notes list these choices, too.
+// than 20 levels, the levels with fewer than 5 rows form one level, named other. A target of the
+// numbers 0 and 1, or −1 and 1, has classes. Notes list these choices, too.
 type CSV struct {
-	// Target names the column to be predicted. It holds numbers, or the texts of 2 to 20 classes. A
-	// column of the numbers 0 and 1 alone has classes. Of two classes, the last one in sorted order
-	// becomes +1, unless Positive is set, and the other one −1. For more classes see
-	// [Table.Binary].
+	// Target names the column to be predicted. The column holds numbers, or the texts of 2 to 20
+	// classes. A column that holds only the numbers 0 and 1, or −1 and 1, has classes. Of two
+	// classes, the second in sorted order becomes +1, and the first −1, unless Positive is set. For
+	// more classes see [Table.Binary] and [Table.ClassData].
 	Target string
-	// Positive is the class of two that becomes +1. If it is set, a target of numbers has classes,
-	// named by the texts of the numbers.
+	// Positive names the class that becomes +1, if there are two. With Positive, a target of
+	// numbers has classes. Their names are the texts of the numbers.
 	Positive string
 	// Numeric and Categorical name columns of these kinds. The kinds of all other columns are
-	// inferred. A column in Categorical keeps all its levels. The target may be named, too, as
-	// numeric or as classes.
+	// inferred. A column in Categorical keeps all its levels. Numeric and Categorical may also name
+	// the target, to make the target a number or classes.
 	Numeric, Categorical []string
-	// Numbers holds the formats of numeric columns, by name, that are not to be inferred. A field
-	// of another format is then an error.
+	// Numbers holds formats of numeric columns, by the names of the columns. These formats are not
+	// inferred. A field of another format is an error.
 	Numbers map[string]Number
-	// Dates holds the layouts of columns of dates or times, by name, that are not to be inferred. A
-	// layout is the date 2 January 2006, 15:04:05 in the file's format, as in [time.Parse].
+	// Dates holds layouts of columns of dates or times, by the names of the columns. These layouts
+	// are not inferred. A layout is the date 2 January 2006, 15:04:05 in the file's format, as in
+	// [time.Parse].
 	Dates map[string]string
-	// Ignore names columns to leave out of the features.
+	// Ignore names columns that are not features.
 	Ignore []string
-	// Group names the column with the group of each row, which is then not a feature. Empty: no
+	// Group names the column with the group of each row. This column is not a feature. Empty: no
 	// groups.
 	Group string
-	// Weights names the column with the weight of each row, a number of at least 0; see
-	// [learn.Data]. It is then not a feature. Empty: all rows have the same weight.
+	// Weights names the column with the weight of each row. A weight is a number of at least 0; see
+	// [learn.Data]. This column is not a feature. Empty: all rows have the same weight.
 	Weights string
-	// Missing applies to all columns except those in MissingIn. The zero value is MissingIsError. A
-	// missing target, group or weight is an error or drops the row.
+	// Missing is the rule for missing values in all columns that are not in MissingIn. The zero
+	// value is MissingIsError. MissingIsMean does not apply to target, group and weights: a missing
+	// value in these columns is then an error.
 	Missing   MissingRule
 	MissingIn map[string]MissingRule
-	// MissingTexts are the fields that mean a missing value, in upper or lower case. Nil: "", "NA",
-	// "NaN", "null" and "?".
+	// MissingTexts are the fields that denote a missing value. Upper and lower case count as equal.
+	// Nil: "", "NA", "NaN", "null" and "?".
 	MissingTexts []string
-	// Unknown applies only to levels that appear in a prediction. The zero value is UnknownIsError.
+	// Unknown is the rule for levels in rows for predictions that the training table lacks. The
+	// zero value is UnknownIsError.
 	Unknown UnknownRule
 	// Comma separates fields. Zero: ',', ';', a tab or '|', whichever makes most fields in each of
 	// the first lines.
 	Comma rune
-	// MaxBytes bounds the memory that Read holds: some 24 bytes for each field in addition to the
-	// text. A text that needs more is an error of kind qpdiff.ErrTooLarge, which names the number
-	// of bytes, estimated from the first rows and the size of the file. A table whose levels make
-	// too many dense features is such an error, too: see [Table.Data]. Zero: the default that
-	// [learn.Data] documents.
+	// MaxBytes bounds the memory that Read holds. In addition to the text, Read needs some 24 bytes
+	// for each field. A text that needs more than MaxBytes is an error of kind qpdiff.ErrTooLarge.
+	// The error names the number of bytes, which is estimated from the first rows and the size of
+	// the file. A table whose levels make too many dense features is an error of this kind, too;
+	// see [Table.Data]. Zero: the default that [learn.Data] documents.
 	MaxBytes int64
 }
 
-// maxClasses bounds the classes of a text target. A column with more values hardly has classes, and
-// would need one model for each.
+// maxClasses bounds the classes of a text target. A column with more values is unlikely to hold
+// classes, and would need one model for each.
 const maxClasses = 20
 
 // role is the role of a column of the file.
@@ -96,13 +103,13 @@ const (
 	isWeights
 )
 
-// features returns the names without the target's.
+// features returns the names except Target.
 func (c CSV) features(names []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == c.Target })
 }
 
-// roles returns the role of each column of the file and the field that names it. It checks the
-// names in c.
+// roles returns the role of each column of the file. named maps the name of a column to the field
+// of c that names the column. roles checks the names in c.
 func (c CSV) roles(text *csvText) (roles []role, named map[string]string, err error) {
 	roles, named = make([]role, len(text.header)), map[string]string{}
 	name := func(field string, r role, names ...string) error {
@@ -159,7 +166,7 @@ func (c CSV) roles(text *csvText) (roles []role, named map[string]string, err er
 	return roles, named, nil
 }
 
-// checkFormats checks the formats of Numbers and Dates.
+// checkFormats reports invalid formats in Numbers and Dates.
 func (c CSV) checkFormats() error {
 	for _, name := range slices.Sorted(maps.Keys(c.Numbers)) {
 		n := c.Numbers[name]
@@ -175,7 +182,7 @@ func (c CSV) checkFormats() error {
 	return nil
 }
 
-// missingRule returns the rule of a column of the file.
+// missingRule returns the rule for missing values in the column of the given name and role.
 func (c CSV) missingRule(name string, r role) MissingRule {
 	if rule, ok := c.MissingIn[name]; ok {
 		return rule
@@ -186,10 +193,10 @@ func (c CSV) missingRule(name string, r role) MissingRule {
 	return c.Missing
 }
 
-// dropRows leaves out records with missing values in columns whose rule drops rows. It returns an
-// error if another column lacks a value that it requires.
+// dropRows leaves out records with missing values in columns whose rule is MissingDropsRow. It
+// returns an error if a column whose rule is MissingIsError lacks a value in a row that is kept.
 func (c CSV) dropRows(text *csvText, roles []role) error {
-	kept, lacking := 0, make([]int, len(text.header)) // rows that each column drops
+	kept, lacking := 0, make([]int, len(text.header)) // lacking counts the rows that each column drops
 	for k, record := range text.records {
 		drop, lacks := false, -1
 		for i, field := range record {

@@ -54,7 +54,7 @@ func (r atEnd) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// formatted returns a CSV of dates with times, money and texts.
+// formatted returns a CSV of dates with times, amounts of money, and texts.
 func formatted(rows, columns int) string {
 	var b strings.Builder
 	b.WriteString("y")
@@ -78,8 +78,8 @@ func formatted(rows, columns int) string {
 	return b.String() + "\n"
 }
 
-// Read holds no more than MaxBytes, and not much less before it refuses: no value depends on
-// it.
+// Read needs no more than MaxBytes. If Read refuses a text, the text would need nearly MaxBytes or
+// more. Values do not depend on MaxBytes.
 func TestBytesOfRead(t *testing.T) {
 	serial.Test(t)
 	for name, text := range map[string]string{
@@ -95,7 +95,7 @@ func TestBytesOfRead(t *testing.T) {
 		start, held := heap(), int64(0)
 		want := casetest.Must(CSV{Target: "y"}.Read(atEnd{strings.NewReader(text), func() { held = heap() - start }}))(t)
 		rows, columns := want.Dims()
-		held += int64(8 * rows * (columns + 1)) // the values, which follow
+		held += int64(8 * rows * (columns + 1)) // the values, which are allocated later
 		low, high := int64(0), 8*held
 		for high-low > held/50 {
 			middle := (low + high) / 2
@@ -118,7 +118,8 @@ func TestBytesOfRead(t *testing.T) {
 	}
 }
 
-// A table keeps the texts of its levels and classes, and not the lines that they are in.
+// A table keeps the texts of its levels and classes in memory, but not the lines of the file that
+// contain these texts.
 func TestBytesOfLevels(t *testing.T) {
 	serial.Test(t)
 	const rows, note = 400, 10_000
@@ -157,7 +158,8 @@ func (r *endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A text without an end is left before it takes more than MaxBytes, whatever it is made of.
+// Read stops reading an endless text before the text takes more than MaxBytes, whatever the text
+// consists of.
 func TestReadOfEndlessTexts(t *testing.T) {
 	serial.Test(t)
 	const bound = 4 << 20
@@ -179,8 +181,9 @@ func TestReadOfEndlessTexts(t *testing.T) {
 	}
 }
 
-// The error names the memory that a file needs, by its size and its first rows, within a factor
-// of 2. It comes at once if the text alone is too large.
+// The error names the memory that a file needs, within a factor of 2. The estimate comes from the
+// size of the file and its first rows. If the text alone is too large, Read returns the error at
+// once.
 func TestBytesNeededByAFile(t *testing.T) {
 	serial.Test(t)
 	text := numbers(3000, 40)

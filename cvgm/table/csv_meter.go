@@ -13,11 +13,12 @@ import (
 	"cvgm/qpdiff/memory"
 )
 
-// The bytes that package encoding/csv and the records take, slices that grow included.
+// These constants are the bytes that package encoding/csv and the records take. They include the
+// growth of slices.
 const (
-	lineBytes      = 4   // for each byte of the line that is read, until its record is there
-	separatorBytes = 64  // and for each of its separators
-	fieldBytes     = 24  // for each field of a record, beside its text: a string and a value
+	lineBytes      = 4   // for each byte of the current line, until its record is complete
+	separatorBytes = 64  // for each separator of the current line, in addition
+	fieldBytes     = 24  // for each field of a record, in addition to its text: a string and a value
 	recordBytes    = 128 // for each record: slices, line, target and level
 	columnBytes    = 192 // for each column: its name, place and description
 )
@@ -25,13 +26,13 @@ const (
 // A meter counts the memory of the text, and stops reading before the memory exceeds the bound.
 type meter struct {
 	from        io.Reader
-	size        int64 // of the text, 0 if it is not known
+	size        int64 // of the text; 0 if unknown
 	bound       int64
-	separator   byte // the last byte of it
+	separator   byte // the last byte of the separator's UTF-8 code
 	columns     int  // 0 before the header is read
 	records     int
-	read        int64   // bytes
-	held        float64 // by the records
+	read        int64   // bytes read so far
+	held        float64 // bytes held by the records
 	line, parts float64 // bytes and separators since the last record
 }
 
@@ -66,7 +67,7 @@ func sizeOf(r io.Reader) int64 {
 	return 0
 }
 
-// Read reads from the text. It returns the error of check.
+// Read reads from the text. It returns the error of check if the memory exceeds the bound.
 func (m *meter) Read(p []byte) (int, error) {
 	n, err := m.from.Read(p)
 	m.read += int64(n)
@@ -78,8 +79,9 @@ func (m *meter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// took counts a record with this many fields. It reports a text whose remaining bytes alone take
-// too much, because a field takes more memory than its characters.
+// took counts a record of the given number of fields. It also returns the error of check if the
+// remaining bytes of the text alone exceed the bound, because a field takes more memory than its
+// characters.
 func (m *meter) took(fields int) error {
 	if m.columns == 0 {
 		m.columns = fields
@@ -95,8 +97,8 @@ func (m *meter) took(fields int) error {
 	return m.check(m.held + float64(max(0, m.size-m.read)))
 }
 
-// check reports that this many bytes exceed the bound. It estimates the number of bytes of the
-// whole text.
+// check returns an error if held, in bytes, exceeds the bound. The error names an estimate for the
+// whole text, if the size of the text is known.
 func (m *meter) check(held float64) error {
 	if m.bound == memory.Unbounded || held <= float64(m.bound) {
 		return nil

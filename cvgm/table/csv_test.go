@@ -15,7 +15,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// read reads a table for the target y.
+// read reads a table with the target y.
 func read(t *testing.T, c CSV, text string) *Table {
 	t.Helper()
 	c.Target = "y"
@@ -156,7 +156,7 @@ func TestReadCSVNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
-// numbered returns n lines that begin with start and end with their number.
+// numbered returns n lines. Each line begins with start and ends with its number.
 func numbered(n int, start string) string {
 	var b strings.Builder
 	for k := range n {
@@ -165,7 +165,7 @@ func numbered(n int, start string) string {
 	return b.String()
 }
 
-// decimal writes a number so that it reads back the same.
+// decimal returns the shortest decimal number that is read back as v.
 func decimal(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
 // Errors of a file name its path.

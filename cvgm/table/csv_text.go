@@ -22,25 +22,27 @@ type csvReader struct {
 	comma        rune
 	missingTexts []string
 	unknown      UnknownRule
-	maxBytes     int64 // as CSV has it; its default if the settings come from JSON
+	maxBytes     int64 // the value of CSV.MaxBytes; 0, the default, if the settings come from JSON
 }
 
-// validComma reports whether package encoding/csv takes the character between fields.
+// validComma reports whether package encoding/csv accepts r as the character between fields.
 func validComma(r rune) bool {
 	return r != 0 && r != '"' && r != '\r' && r != '\n' && r != utf8.RuneError && utf8.ValidRune(r)
 }
 
-// missing reports whether a field stands for a missing value.
+// missing reports whether a field denotes a missing value.
 func (r *csvReader) missing(field string) bool { return portable.IsMissing(r.missingTexts, field) }
 
-// portable describes how a column is read, and how its values are turned into features.
+// portable returns a description of a column for package portable. The description has no values
+// learned from training rows.
 func (r *csvReader) portable(c *Column) portable.Column {
 	p := c.portable()
 	p.MissingTexts, p.Unknown = r.missingTexts, r.unknown == UnknownIsZero
 	return p
 }
 
-// code returns columns as predictions take them, with nothing learnt.
+// code returns the descriptions of columns for package portable, without values learned from
+// training rows.
 func (r *csvReader) code(columns []Column) []portable.Column {
 	code := make([]portable.Column, len(columns))
 	for j := range columns {
@@ -49,8 +51,9 @@ func (r *csvReader) code(columns []Column) []portable.Column {
 	return code
 }
 
-// value returns the value of a field and its code. A value is a number or the index of a level: NaN
-// for a missing value, and len(Levels) for an unknown level that the rules allow.
+// value returns the value of a field by the column's code. The value is a number, or the index of a
+// level. It is NaN for a missing value, and len(Levels) for an unknown level, if the rules allow
+// them.
 func (c *Column) value(code *portable.Column, field string) (float64, error) {
 	v, fault := code.Value(field)
 	switch fault {
@@ -76,15 +79,15 @@ func (c *Column) value(code *portable.Column, field string) (float64, error) {
 	return 0, args.Bad("column", qpdiff.ErrDomain, "correct it, or train with UnknownIsZero", "%q holds %q, which is none of the levels %q", c.Name, field, c.shown())
 }
 
-// csvText is the text of a CSV: trimmed fields.
+// csvText is the text of a CSV as fields without surrounding spaces.
 type csvText struct {
 	reader  *csvReader
 	in      *csv.Reader
 	meter   *meter
 	header  []string
-	at      map[string]int // the column of a name
+	at      map[string]int // the index of a column by its name
 	records [][]string
-	lines   []int // on which the records begin
+	lines   []int // the lines on which the records begin
 }
 
 // header reads the first line, which names the columns.
@@ -195,7 +198,7 @@ func equalFields(head string, comma rune, lines int) int {
 	return fields
 }
 
-// read reads all records, each with as many fields as the header.
+// read reads all records. Each must have as many fields as the header.
 func (t *csvText) read() error {
 	for {
 		record, err := t.in.Read()
@@ -227,7 +230,7 @@ func (t *csvText) read() error {
 	return nil
 }
 
-// scan returns the number of values of column i, and whether all of them are numbers.
+// scan returns the number of present values in column i, and whether all of them are numbers.
 func (t *csvText) scan(i int) (present int, numbers bool) {
 	numbers = true
 	for _, record := range t.records {
@@ -242,12 +245,12 @@ func (t *csvText) scan(i int) (present int, numbers bool) {
 	return present, numbers
 }
 
-// levels returns the different values of column i, sorted.
+// levels returns the different present values of column i, sorted.
 func (t *csvText) levels(i int) []string {
 	texts := make(map[string]bool)
 	for _, record := range t.records {
 		if !texts[record[i]] && !t.reader.missing(record[i]) {
-			texts[strings.Clone(record[i])] = true // which does not hold the line
+			texts[strings.Clone(record[i])] = true // a copy, because a part of the line would keep the whole line in memory
 		}
 	}
 	return sortedKeys(texts)
@@ -255,8 +258,9 @@ func (t *csvText) levels(i int) []string {
 
 func sortedKeys(texts map[string]bool) []string { return slices.Sorted(maps.Keys(texts)) }
 
-// mostlyNumbers reports whether a column is probably meant as numbers: if more than half of its
-// different values are numbers, or if many values are numbers with the same unit.
+// mostlyNumbers reports whether a column is probably meant as numbers. This is the case if more
+// than half of its different values are numbers. If there are more than fewLevels values, numbers
+// with the same unit also count.
 func mostlyNumbers(levels []string) bool {
 	like, count := 0, newCensus()
 	for _, text := range levels {
@@ -270,8 +274,8 @@ func mostlyNumbers(levels []string) bool {
 	return 2*(like+same) > len(levels)
 }
 
-// errNumber is the error of the first value of column i that is not a number in the format, or in
-// any format if none is given.
+// errNumber returns the error for the first value of column i that is not a number in the format.
+// If format is nil, it is the first value that is not a number in any format.
 func (t *csvText) errNumber(i int, format *Number) error {
 	first := func(wrong func(field string) bool) int {
 		return slices.IndexFunc(t.records, func(record []string) bool { return !t.reader.missing(record[i]) && wrong(record[i]) })
@@ -287,7 +291,7 @@ func (t *csvText) errNumber(i int, format *Number) error {
 		"holds %q in line %d, column %q, in place of a finite number", t.records[k][i], t.lines[k], t.header[i])
 }
 
-// numberBy parses a finite number of a format. A nil format is a plain decimal number.
+// numberBy parses a finite number in a format. If format is nil, it parses a plain decimal number.
 func numberBy(format *Number, field string) (float64, bool) {
 	if format == nil {
 		return number(field)
@@ -298,17 +302,17 @@ func numberBy(format *Number, field string) (float64, bool) {
 // number parses a finite decimal number.
 func number(field string) (float64, bool) { return portable.ParseDecimal(field) }
 
-// fewLevels is the number of levels that every column of texts may have.
+// fewLevels is the number of levels up to which a column of texts is not examined for identifiers,
+// rare levels, and numbers or dates among other texts.
 const fewLevels = 20
 
-// numberLike reports whether a text may be meant as a number: a finite, too large, infinite or
-// hexadecimal one, or one with commas or separators of thousands.
+// numberLike reports whether a text may be meant as a number. It also accepts numbers that are too
+// large, infinite or hexadecimal, and numbers with commas or separators of thousands.
 func numberLike(field string) bool {
 	_, err := strconv.ParseFloat(separators.Replace(field), 64)
 	e, ok := err.(*strconv.NumError)
 	return err == nil || ok && e.Err == strconv.ErrRange
 }
 
-// separators removes the separators of thousands, including non-breaking spaces, and replaces the
-// decimal comma.
+// separators removes commas and separators of thousands, which include non-breaking spaces.
 var separators = strings.NewReplacer(",", "", "'", "", "’", "", " ", "", "\u00a0", "", "\u2009", "", "\u202f", "")

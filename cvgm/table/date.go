@@ -15,7 +15,7 @@ import (
 type DatePart int
 
 const (
-	PartDays    DatePart = iota // days since the first date of the table; a time is a fraction of one
+	PartDays    DatePart = iota // days since the first date of the table; the time is a fraction of a day
 	PartYear                    // the year
 	PartMonth                   // the level "01" to "12"
 	PartWeekday                 // the level "Monday" to "Sunday"
@@ -26,17 +26,17 @@ func (p DatePart) String() string { return nameOf(partNames[:], p) }
 
 var partNames = [...]string{"days", "year", "month", "weekday", "hour"}
 
-// A Date describes a column made from a column of dates or times in the file. Its part comes from
-// the date and time as written, whatever their time zone.
+// A Date describes how a column is made from a column of dates or times in the file. The part is
+// taken from the date and time as they are written, in any time zone.
 type Date struct {
 	Source string   // the name of the column in the file
-	Part   DatePart // that the column holds
-	Layout string   // of the texts, as in [time.Parse]
-	// First is the first date of the table, in UTC. PartDays is counted from it.
+	Part   DatePart // the part that the column holds
+	Layout string   // the layout of the texts, as in [time.Parse]
+	// First is the first date of the table, in UTC. PartDays counts the days from it.
 	First time.Time
 }
 
-// portable returns the date as predictions read it.
+// portable returns the date in the form that predictions need.
 func (d *Date) portable() *portable.DateFormat {
 	return &portable.DateFormat{Part: portable.DatePart(d.Part), Layout: d.Layout, First: d.First}
 }
@@ -44,7 +44,7 @@ func (d *Date) portable() *portable.DateFormat {
 // numeric reports whether the part is a number.
 func (p DatePart) numeric() bool { return p != PartMonth && p != PartWeekday }
 
-// equal reports whether two columns are made alike.
+// equal reports whether d and e make equal columns.
 func (d *Date) equal(e *Date) bool {
 	if d == nil || e == nil {
 		return d == e
@@ -52,7 +52,7 @@ func (d *Date) equal(e *Date) bool {
 	return d.Source == e.Source && d.Part == e.Part && d.Layout == e.Layout && d.First.Equal(e.First)
 }
 
-// The parts that a layout has.
+// layoutParts tells which parts a layout has.
 type layoutParts struct{ date, day, clock bool }
 
 // partsOf returns the parts of a layout.
@@ -72,9 +72,9 @@ func checkLayout(layout string) error {
 	return args.BadIf(!p.date && !p.clock, "layout", qpdiff.ErrDomain, `write the date 2 January 2006, 15:04:05 in the file's format, as in "2/1/2006"`, "is %q, which has neither year and month nor an hour", layout)
 }
 
-// dateLayouts are the layouts of dates by their shapes, and clockLayouts the layouts of times. In a
-// shape, Y is a number of four digits, n a number of one or two, M the name of a month, and P AM or
-// PM.
+// dateLayouts are the layouts of dates by their shapes, and clockLayouts the layouts of times.
+// zoneLayouts are the layouts of time zones. In a shape, Y is a number of four digits, n is a
+// number of one or two digits, M is the name of a month, and P is AM or PM.
 var (
 	dateLayouts = map[string][]string{
 		"Y-n-n": {"2006-1-2"}, "Y/n/n": {"2006/1/2"}, "Y.n.n": {"2006.1.2"}, "Y-n": {"2006-1"}, "n/Y": {"1/2006"}, "Y-M-n": {"2006-Jan-2"},
@@ -91,7 +91,7 @@ var (
 	zoneLayouts = map[string]string{"Z": "Z07:00", "+n:n": "Z07:00", "-n:n": "Z07:00", "+Y": "-0700", "-Y": "-0700", " +Y": " -0700", " -Y": " -0700", " +n:n": " -07:00", " -n:n": " -07:00"}
 )
 
-// shapeOf returns the shape of a text, empty if no date has it.
+// shapeOf returns the shape of a text. It returns "" if the text cannot be a date or time.
 func shapeOf(text string) string {
 	const longest = 40
 	if len(text) < 4 || len(text) > longest {
@@ -114,7 +114,8 @@ func shapeOf(text string) string {
 			default:
 				return ""
 			}
-			// The fraction of a second, which every layout with seconds reads.
+			// A fraction of a second belongs to no shape, because every layout with seconds reads
+			// it.
 			if at := b.String(); strings.HasSuffix(at, "n:n:n") && j+1 < len(text) && text[j] == '.' && '0' <= text[j+1] && text[j+1] <= '9' {
 				for j++; j < len(text) && '0' <= text[j] && text[j] <= '9'; {
 					j++
@@ -145,7 +146,7 @@ func shapeOf(text string) string {
 	return b.String()
 }
 
-// layoutsOf returns the layouts that may read a text, the likelier ones first.
+// layoutsOf returns the layouts that may read a text, the more likely ones first.
 func layoutsOf(text string) (all []string) {
 	shape := shapeOf(text)
 	at := strings.Index(shape, "n:")
@@ -182,8 +183,8 @@ func layoutsOf(text string) (all []string) {
 	return all
 }
 
-// datesOf returns the layouts that read the most texts, the more likely ones first, and the number
-// of these texts.
+// datesOf returns the layouts that read the most texts, the more likely ones first. reads is the
+// number of texts that each of these layouts reads.
 func datesOf(levels []string) (layouts []string, reads int) {
 	counts := map[string]int{}
 	var order []string
@@ -205,12 +206,12 @@ func datesOf(levels []string) (layouts []string, reads int) {
 	return layouts, reads
 }
 
-// dayFirst reports whether a layout has numbers with the day before the month.
+// dayFirst reports whether a layout has the day before the month, both as numbers.
 func dayFirst(layout string) bool {
 	return strings.HasPrefix(layout, "2/1") || strings.HasPrefix(layout, "2.1") || strings.HasPrefix(layout, "2-1")
 }
 
-// monthFirst reports whether a layout has numbers with the month before the day.
+// monthFirst reports whether a layout has the month before the day, both as numbers.
 func monthFirst(layout string) bool {
 	return strings.HasPrefix(layout, "1/2") || strings.HasPrefix(layout, "1.2") || strings.HasPrefix(layout, "1-2")
 }

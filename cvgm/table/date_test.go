@@ -22,7 +22,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Each layout reads the dates that package time writes by it, and is among the layouts of their shape.
+// Each layout reads the dates that package time writes in this layout. The layouts of the shape of
+// such a text include the layout.
 func TestLayouts(t *testing.T) {
 	dates := []time.Time{time.Date(2025, 3, 4, 15, 7, 9, 0, time.UTC), time.Date(1999, 12, 31, 0, 0, 59, 0, time.UTC), time.Date(2024, 2, 29, 9, 30, 0, 0, time.UTC)}
 	var all []string
@@ -104,8 +105,8 @@ func TestPartsOfDates(t *testing.T) {
 	}
 }
 
-// The order of day and month is decided once for a column: by its own dates, by other columns, or
-// by the file's separator, and then noted.
+// The order of day and month is decided once for a column, and noted. The column's own dates
+// decide, or other columns, or the separator of the file.
 func TestOrderOfDayAndMonth(t *testing.T) {
 	for name, c := range map[string]struct {
 		c            CSV
@@ -161,8 +162,8 @@ func daily(n int) string {
 	return b.String()
 }
 
-// A model of dates predicts from records, also after JSON. A date that is missing is a level of
-// the month, and one in another format is an error.
+// A model of dates predicts from records, also after it was written as JSON and read. A missing
+// date is a level of the month. A date in another format is an error.
 func TestPipelineOfDates(t *testing.T) {
 	table := read(t, CSV{MissingIn: map[string]MissingRule{"d": MissingIsMean}}, "d,y\n"+daily(40)+",3\n,4\n")
 	p := pipelineOf(t, table, func() learn.Learner { return new(linear.ElasticNet) }, cvgm.SquaredError{}, cvgm.MeanCentring, []float64{.01, .1})
@@ -205,8 +206,8 @@ func TestPipelineOfDates(t *testing.T) {
 	casetest.CheckFormsOfJSON(t, map[string]func() json.Unmarshaler{string(text): func() json.Unmarshaler { return new(Pipeline) }})
 }
 
-// FuzzCSV reads any text. A table that is read has features that are finite, and the columns
-// that come back from JSON read the same values from the same text.
+// FuzzCSV reads any text. If a table can be read, its features are finite. The columns that are
+// read back from JSON give the same values for the same text.
 func FuzzCSV(f *testing.F) {
 	for _, text := range []string{fruit, parcels, "d,y\n" + daily(5), "d,t,y\n3/4/25,3:04 PM,1\n,1:00 AM,2\n5/6/25,,0\n", "a;b;y\n1,5;1.000 €;yes\n2,5;3 €;no\n(1);−2;yes\n", "a,y\n1kg,1\n1g,2\nx,3\n"} {
 		f.Add(text, byte(0))

@@ -12,28 +12,29 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A Description lists the columns of a file and their use. String prints it as a table on a
+// A Description lists the columns of a file and their use. String returns the list as a table for a
 // terminal.
 type Description struct {
-	Rows    int         // used
-	Dropped int         // left out, because they lack a value
-	Columns []Described // in the order of the file, without ignored ones; target, weights and group come last
-	Notes   []Note      // as in Table
+	Rows    int         // rows that are used
+	Dropped int         // rows that are left out, because they lack a value
+	Columns []Described // in the order of the file, without ignored columns; columns that are left out, target, weights and group come last
+	Notes   []Note      // see Table
 }
 
-// Described describes a column of a file.
+// Described describes one column of a file.
 type Described struct {
 	Name    string
 	Kind    string   // in words: "number in kg", "date 2006-1-2", "12 levels", "text"
-	Levels  []string // of a categorical column, without other; of the target its classes
-	Missing int      // rows without a value, among those used
-	Low     float64  // the least number; NaN for other kinds
-	High    float64  // the largest one
+	Levels  []string // of a categorical column, without the level other; the classes for the target
+	Missing int      // the number of rows without a value, among the used rows
+	Low     float64  // the smallest number; NaN if the column is not numeric
+	High    float64  // the largest number; NaN if the column is not numeric
 	Use     string   // in words: its features, or the role of the column
 }
 
-// Describe reads a file as Read does and describes it. A missing value is not an error: the
-// description of its column mentions it. Otherwise it returns the errors of Read.
+// Describe reads a file as Read does, and describes the file. A missing value is not an error. If
+// Read would return an error for the missing values of a column, the description of the column says
+// so. Describe returns the other errors of Read.
 func (c CSV) Describe(r io.Reader) (*Description, error) {
 	lenient := c
 	lenient.MissingIn = maps.Clone(c.MissingIn)
@@ -49,7 +50,7 @@ func (c CSV) Describe(r io.Reader) (*Description, error) {
 		}
 	}
 	for _, name := range []string{c.Target, c.Group, c.Weights} {
-		if name != "" && c.MissingIn[name] != MissingIsMean { // which Read refuses
+		if name != "" && c.MissingIn[name] != MissingIsMean { // Read refuses MissingIsMean for these columns
 			lenient.MissingIn[name] = MissingDropsRow
 		}
 	}
@@ -115,7 +116,7 @@ func (t *Table) Describe() *Description {
 	return d
 }
 
-// part describes the features of a column.
+// part returns the number of features of a column in words.
 func (c *Column) part() string {
 	text := "1 feature"
 	if n := c.Features(); n != 1 {
@@ -138,7 +139,7 @@ func numberKind(n *Number) string {
 	return "number in " + n.Unit
 }
 
-// missing returns the number of rows in which column j lacks a value.
+// missing returns the number of rows that lack a value in column j.
 func (t *Table) missing(j int) (n int) {
 	rows, _ := t.Dims()
 	for i := range rows {
@@ -149,7 +150,7 @@ func (t *Table) missing(j int) (n int) {
 	return n
 }
 
-// String returns the description as a table and the notes.
+// String returns the description as a table, followed by the notes.
 func (d *Description) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d rows", d.Rows)
@@ -173,7 +174,7 @@ func (d *Description) String() string {
 	return b.String()
 }
 
-// oneLine returns a text without control characters.
+// oneLine returns text with spaces in place of control characters.
 func oneLine(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' {

@@ -11,10 +11,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// WithEffects returns a table with only the columns of the effects, in their order, each with its
-// effect. Models of that table ignore all other columns. Errors are of kind ErrDomain: for names,
-// kinds and settings that do not fit the table, and for a constant column, unless its effect is a
-// ScaledEffect or a LevelsEffect.
+// WithEffects returns a table with only the columns of the effects, in the order of the effects.
+// Each column has its effect. Models of the new table ignore all other columns. Errors are of kind
+// ErrDomain for names, kinds and settings that do not fit the table. A constant column is also such
+// an error, unless its effect is a ScaledEffect or a LevelsEffect.
 func (t *Table) WithEffects(effects ...Effect) (*Table, error) {
 	if err := t.check(); err != nil {
 		return nil, err

@@ -14,37 +14,41 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// An Encoder makes features of the rows of a [Table]:
+// An Encoder makes features from the rows of a [Table]:
 //
-//   - of a numeric column its number, or, if that is missing, the mean of the training rows
-//     that have one;
-//   - of a categorical column with L levels the L−1 features of its levels but the first: 1 for
-//     the row's own level, else 0. The rare levels may be one more level, other. A missing value
-//     is one more level if the table has one. The first level has no feature, because with an
-//     intercept the features of all levels would be collinear;
-//   - for a column with an [Effect], what the effect makes.
+//   - A numeric column has one feature, its number. If the number is missing, the feature is the
+//     mean of the training rows that have a number.
+//   - A categorical column with L levels has L−1 features, one for each level except the first. The
+//     feature of the row's own level is 1, and the others are 0. The rare levels may form one more
+//     level, named other. If the table has missing values in the column, missing is one more level.
+//     The first level has no feature, because with an intercept the features of all levels would be
+//     collinear.
+//   - A column with an [Effect] has the features that the effect makes.
 //
-// [Table.Data] returns it. It is a [cvgm.Preparer] that a CV fits to the training rows of each
-// split. As Prepared it is part of the [cvgm.Model] and the [Pipeline]. It stores at most one
-// feature per column for each row. By the rule of [cvgm.StoredPreparer] a table of many levels thus
-// takes memory for its columns, not for its features.
+// [Table.Data] returns an Encoder. It is a [cvgm.Preparer], which a CV fits to the training rows of
+// each split. The fitted Encoder is a part of the [cvgm.Model] and of the [Pipeline]. For each row,
+// an Encoder stores at most one feature per column, except for a [SmoothEffect], which has all its
+// features in each row. By the rule of [cvgm.StoredPreparer], a table of many levels thus takes
+// memory for its columns, not for its features.
 //
 // The means, and the scales of a [ScaledEffect], are learned from the training rows. The levels and
-// their order come from the whole table, so every split has the same features. This does not leak,
-// because levels depend neither on the target nor on numbers. A level (other than the first) that
-// the training rows lack has the feature 0 in all of them. Its weight is then 0 under any penalty,
-// or not unique, which the learner refuses. So it changes no fit, and a validation row with it is
-// predicted like one of the first level, except by a kernel that compares rows. Which level is
-// first is a choice of code, like the unit of a number: penalties shrink the other levels towards
-// it, in every split alike.
+// their order come from the whole table, so every split has the same features. This does not leak
+// information, because levels depend neither on the target nor on numbers. A level may be missing
+// from the training rows. Unless it is the first level, its feature is then 0 in all of these rows.
+// Its weight is then 0 under any penalty. Without a penalty, the weight is not unique, and the
+// learner returns an error. So the level does not change a fit. The prediction for a validation row
+// with this level is the prediction for the first level, except by a kernel that compares rows.
+//
+// The first level is a choice of code, like the unit of a number. Penalties shrink the other levels
+// towards the first level, in every split alike.
 type Encoder struct {
 	columns []Column
 	target  string
 	classes []string
-	rest    string  // as in Table
-	number  *Number // of the target
+	rest    string  // see Table
+	number  *Number // the format of the target
 	reader  *csvReader
-	code    []portable.Column // of the columns, with what Fit learns; nil before it
+	code    []portable.Column // of the columns, with the values that Fit learns; nil before Fit
 }
 
 // Dims returns the number of columns and of features.
@@ -55,9 +59,10 @@ func (e *Encoder) Dims() (in, out int) {
 	return len(e.columns), out
 }
 
-// Names returns the names of the features. They are "age" for the column age, "colour=red" for its
-// level red, "colour is other" for its rare levels, and "colour is missing" for missing values as a
-// level. The features of a [SmoothEffect] are "age smooth 1", "age smooth 2", and so on.
+// Names returns the names of the features. The feature of a numeric column age is "age". The
+// features of a categorical column colour are "colour=red" for the level red, "colour is other" for
+// the rare levels, and "colour is missing" for missing values as a level. The features of a
+// [SmoothEffect] of the column age are "age smooth 1", "age smooth 2", and so on.
 func (e *Encoder) Names() []string {
 	var names []string
 	for _, c := range e.columns {
@@ -88,7 +93,7 @@ func (e *Encoder) Names() []string {
 	return names
 }
 
-// Widest returns the column with the most features, and their number.
+// Widest returns the name of the column with the most features, and the number of these features.
 func (e *Encoder) Widest() (column string, features int) {
 	for j := range e.columns {
 		if w := e.columns[j].Features(); w > features {
@@ -98,9 +103,10 @@ func (e *Encoder) Widest() (column string, features int) {
 	return column, features
 }
 
-// Fit returns an encoder with the means of train, which has rows of values of a table with the same
-// columns. A column with MissingIsMean must have a value in a row that counts; otherwise the error
-// is of kind ErrDomain. It costs O(T·p) for T rows of p columns.
+// Fit returns an encoder with the means and scales of train. The rows of train are rows of values
+// of a table with the same columns. A column with MissingIsMean must have a value in a row of
+// positive weight; otherwise the error is of kind ErrDomain. The cost is O(T·p) for T rows of p
+// columns.
 func (e *Encoder) Fit(train *mat.Dense, weights []float64) (cvgm.Prepared, error) {
 	if train == nil {
 		return nil, args.Bad("train", qpdiff.ErrEmpty, "give the values of a table", "is nil")
@@ -127,8 +133,9 @@ func (e *Encoder) Fit(train *mat.Dense, weights []float64) (cvgm.Prepared, error
 	return &fitted, nil
 }
 
-// fitEffects sets the scales of the columns by the rows of train, with means in place of missing
-// numbers. It reports a column with a PlainEffect or SmoothEffect that is constant on them.
+// fitEffects sets the scales of columns with a ScaledEffect from the rows of train, with means in
+// place of missing numbers. If a column with a PlainEffect or a SmoothEffect is constant in these
+// rows, fitEffects returns an error.
 func (e *Encoder) fitEffects(train *mat.Dense, weights sample.Weights) error {
 	rows, _ := train.Dims()
 	for j := range e.columns {
@@ -157,9 +164,9 @@ func (e *Encoder) fitEffects(train *mat.Dense, weights sample.Weights) error {
 	return nil
 }
 
-// presentMean returns the weighted mean of the entries of column j that are not NaN, and whether
-// any entry counts. The mean lies between the smallest and the largest entry, even if sums
-// overflow.
+// presentMean returns the weighted mean of the entries of column j that are not NaN. ok reports
+// whether any of these entries has a positive weight. The mean lies between the smallest and the
+// largest of these entries, even if sums overflow.
 func presentMean(x *mat.Dense, j int, weights []float64) (mean float64, ok bool) {
 	each := func(visit func(v, w float64)) {
 		for i := range x.RawMatrix().Rows {
@@ -186,14 +193,14 @@ func presentMean(x *mat.Dense, j int, weights []float64) (mean float64, ok bool)
 	return min(max(mean, low), high), true
 }
 
-// Apply writes the features of a row of values to dst. An error names the column of a missing value
-// or an unknown level that its rules do not allow.
+// Apply writes the features of a row of values to dst. If the rules of a column do not allow a
+// missing value or an unknown level in the row, the error names the column.
 func (e *Encoder) Apply(dst, row []float64) error {
 	clear(dst)
 	return e.ApplyStored(row, func(feature int, v float64) { dst[feature] = v })
 }
 
-// Plain implements [cvgm.PlainPreparer]: x holds values of the table's columns.
+// Plain implements [cvgm.PlainPreparer]. x holds values of the table's columns.
 func (e *Encoder) Plain(self any, x *mat.Dense) bool {
 	if self != any(e) {
 		return false
@@ -212,8 +219,8 @@ func (e *Encoder) Plain(self any, x *mat.Dense) bool {
 	return true
 }
 
-// MostStored returns the number of columns, in which a column with a [SmoothEffect] counts as all
-// its features.
+// MostStored returns the largest number of features that a row can have stored: one for each
+// column, and all features of a column with a [SmoothEffect].
 func (e *Encoder) MostStored() (most int) {
 	for j := range e.columns {
 		if c := &e.columns[j]; c.Kind == Numeric {
@@ -225,9 +232,9 @@ func (e *Encoder) MostStored() (most int) {
 	return most
 }
 
-// ApplyStored is Apply for the stored features alone. It calls set for the feature of each numeric
-// column, and of each categorical column whose level has a feature. It costs O(p) for p columns,
-// and as much again for each feature of a [SmoothEffect].
+// ApplyStored is Apply for the stored features only. It calls set for the features of each numeric
+// column, and for the feature of a categorical column's level, if the level has one. The cost is
+// O(p) for p columns, and O(1) for each further feature of a [SmoothEffect].
 func (e *Encoder) ApplyStored(row []float64, set func(feature int, v float64)) error {
 	if e.code == nil {
 		return fmt.Errorf("cvgm: encoder: %w: call Fit first", qpdiff.ErrNotFitted)
@@ -238,7 +245,7 @@ func (e *Encoder) ApplyStored(row []float64, set func(feature int, v float64)) e
 	return nil
 }
 
-// errFeature is the error of a value that has no features.
+// errFeature returns the error for a value v that has no features.
 func (c *Column) errFeature(fault portable.Fault, v float64) error {
 	switch fault {
 	case portable.Missing:

@@ -71,8 +71,8 @@ func ExampleColumn() {
 	// heating is one of [gas oil wood] ; missing: error
 }
 
-// Money and per cent are numbers. Numbers such as 1,234 alone leave their decimal sign open: the
-// choice is noted, and CSV.Numbers overrules it.
+// Amounts of money and percentages are numbers. If a column has only numbers such as 1,234, its
+// decimal sign is open. The choice is noted, and CSV.Numbers overrules it.
 func ExampleNumber() {
 	const text = "price,share,weight,y\n$9.50,12%,\"1,234\",1\n\"$1,200\",7.5%,\"2,500\",2\n"
 	for _, numbers := range []map[string]table.Number{nil, {"weight": {Decimal: ',', Unit: "kg"}}} {
@@ -100,7 +100,7 @@ func ExampleNumber() {
 	// 0 notes
 }
 
-// A column of dates becomes the columns of its parts that differ.
+// A column of dates becomes one column for each part in which the dates differ.
 func ExampleDate() {
 	tbl, err := table.ReadCSV(strings.NewReader("sold,price\n30/12/2024,7\n02/01/2025,9\n06/01/2025,8\n"), "price")
 	if err != nil {
@@ -120,7 +120,7 @@ func ExampleDate() {
 	// sold weekday 2/1/2006 [Monday Thursday] [0 1 0]
 }
 
-// The days of a date without the other parts.
+// The dates have two columns: the days since the first date, and the month.
 func ExampleDatePart() {
 	tbl, err := table.ReadCSV(strings.NewReader("day,y\n1 Mar 2025,1\n5 Apr 2025,2\n"), "y")
 	if err != nil {
@@ -134,7 +134,8 @@ func ExampleDatePart() {
 	// day month false
 }
 
-// A file is described before a model is fitted: a missing value is no error here.
+// A file is described before a model is fitted. In the description, a missing value is not an
+// error.
 func ExampleDescription() {
 	const text = "id,sold,weight,town,price\nA-1,2025-03-04,1.2 kg,Bonn,$9.50\nA-2,2025-04-06,800 g,Ulm,$7\nA-3,2025-04-07,,Bonn,\"$1,200\"\nA-4,2025-03-08,2 kg,Ulm,\n"
 	d, err := table.CSV{Target: "price"}.Describe(strings.NewReader(text))
@@ -169,7 +170,7 @@ func ExampleDescribed() {
 	// g | 2 groups | groups of rows that stay together
 }
 
-// Three classes: a pipeline for each against the others, joined into one.
+// Three pipelines, each for one class against the others, are joined into one.
 func ExampleOneVsRest() {
 	tbl, err := table.ReadCSV(strings.NewReader("weight,colour,kind\n100,red,apple\n120,green,pear\n9,red,cherry\n11,red,cherry\n110,green,pear\n90,red,apple\n"), "kind")
 	if err != nil {
@@ -224,7 +225,7 @@ func ExampleOneVsRest() {
 	// [0.08 0.91 0.01]
 }
 
-// Three classes by one model, with one penalty for all of them.
+// One model, with one penalty, predicts three classes.
 func ExampleNewJoint() {
 	tbl, err := table.ReadCSV(strings.NewReader("weight,colour,kind\n100,red,apple\n120,green,pear\n9,red,cherry\n11,red,cherry\n110,green,pear\n90,red,apple\n"), "kind")
 	if err != nil {
@@ -286,7 +287,8 @@ func ExampleMissingRule() {
 	// mean [1 2 3]
 }
 
-// One class against the rest, on some of the rows.
+// The target of a table becomes one class against the others. A table of some of the rows keeps the
+// classes.
 func ExampleTable() {
 	tbl, err := table.ReadCSV(strings.NewReader("weight,kind\n100,apple\n120,pear\n9,cherry\n11,cherry\n"), "kind")
 	if err != nil {
@@ -303,7 +305,7 @@ func ExampleTable() {
 	// [not pear pear] [1 -1 -1] [3 4 5]
 }
 
-// The mean of the rooms is over the rows fitted to, of which one has no number.
+// The mean of the rooms is taken over the training rows that have a number.
 func ExampleEncoder() {
 	data, encoder, err := readFlats().Data()
 	if err != nil {
@@ -321,8 +323,8 @@ func ExampleEncoder() {
 	// Output: [rooms heating=oil heating=wood] [4 1 0]
 }
 
-// A category of 1,000 levels makes 999 features. A row stores one of them at most, and the row of
-// a number beside it two.
+// A category of 1,000 levels has 999 features. For each row, at most one of them is stored. With
+// the number in another column, a row stores at most two features.
 func Example_storedFeatures() {
 	var text strings.Builder
 	text.WriteString("size,street,price\n")
@@ -356,14 +358,15 @@ func Example_storedFeatures() {
 	// street=street 500 1
 }
 
-// From a text to a model in a file, and from the file to predictions.
+// A model is fitted to a table from a text. The model is written as JSON, read back, and used to
+// predict.
 func ExamplePipeline() {
 	tbl := readFlats()
 	data, encoder, err := tbl.Data()
 	if err != nil {
 		panic(err)
 	}
-	splits, err := cvgm.GroupedKFold(synth.NewStream(1, "example flats"), tbl.Groups, 3) // a district is never parted
+	splits, err := cvgm.GroupedKFold(synth.NewStream(1, "example flats"), tbl.Groups, 3) // the rows of a district stay together
 	if err != nil {
 		panic(err)
 	}
@@ -405,7 +408,8 @@ func ExamplePipeline() {
 	// [240 311] <nil>
 }
 
-// A level that no row had is an error, or all features of its column are 0.
+// For a level that no training row has, the prediction is an error, or all features of the column
+// are 0.
 func ExampleUnknownRule() {
 	for _, rule := range []table.UnknownRule{table.UnknownIsError, table.UnknownIsZero} {
 		tbl, err := table.CSV{Target: "y", Unknown: rule}.Read(strings.NewReader("colour,y\nred,1\nblue,2\nred,1\n"))
@@ -443,7 +447,7 @@ func fitTwo(tbl *table.Table) *table.Pipeline {
 	return p
 }
 
-// span divides a column by its largest absolute value over the training rows.
+// span divides a column by the column's largest absolute value in the training rows.
 type span struct{ largest float64 }
 
 func (span) Dims() (in, out int) { return 1, 1 }
@@ -457,8 +461,8 @@ func (s span) Apply(dst, row []float64) error {
 	return nil
 }
 
-// A preparer of one's own is fitted to the training rows of each split, and to all rows
-// for the final model.
+// A user-defined preparer is fitted to the training rows of each split. For the final model, it is
+// fitted to all rows.
 func ExamplePreparer() {
 	var prepare cvgm.Preparer = span{}
 	cv, err := cvgm.New(cvgm.Config{

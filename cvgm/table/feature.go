@@ -7,13 +7,13 @@ import (
 
 // A Feature is one of the numbers into which a [Pipeline] turns a row.
 type Feature struct {
-	Name   string  // as in [Encoder.Names]
-	Column string  // of the file, also of a part of its dates
-	Effect *Effect // of the column; nil without
+	Name   string  // see [Encoder.Names]
+	Column string  // the column of the file, also for a part of its dates
+	Effect *Effect // the effect of the column; nil if it has none
 }
 
-// Features returns the features of the pipeline in the order of its coefficients. A pipeline whose
-// parts do not fit together is an error.
+// Features returns the features of the pipeline in the order of its coefficients. If the parts of
+// the pipeline do not fit together, it returns an error.
 func (p *Pipeline) Features() ([]Feature, error) {
 	e, err := p.encoder()
 	if err != nil {
@@ -30,12 +30,15 @@ func (p *Pipeline) Features() ([]Feature, error) {
 	return features, nil
 }
 
-// Coefficients returns the coefficients of the Features of a linear model, and its intercept.
-// Except for rounding, the decision is intercept + Σ coefficients[j]·feature[j], with the features
-// in the units of the file. The unit of a coefficient is the decision's unit divided by the
-// feature's. For a level, the coefficient is the difference from the column's first level. Errors
-// are of kind ErrDomain for a model that is not linear, such as a kernel machine; of kind ErrShape
-// for parts that do not fit together; and of kind ErrNotFinite if a coefficient overflows.
+// Coefficients returns the intercept of a linear model and the coefficients of its Features. Up to
+// rounding, the decision is intercept + Σ coefficients[j]·feature[j], with the features in the
+// units of the file. The unit of a coefficient is the unit of the decision divided by the unit of
+// the feature. The coefficient of a level is the difference between this level and the column's
+// first level.
+//
+// Errors are of kind ErrDomain for a model that is not linear, such as a kernel machine. They are
+// of kind ErrShape if parts do not fit together, and of kind ErrNotFinite if a coefficient
+// overflows.
 func (p *Pipeline) Coefficients() (intercept float64, coefficients []float64, err error) {
 	if _, err := p.encoder(); err != nil {
 		return 0, nil, err

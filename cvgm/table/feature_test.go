@@ -18,11 +18,12 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// coefficientsTol bounds rounding of a sum of some terms, relative to their absolute values.
+// coefficientsTol bounds the rounding of a sum of a few terms, relative to the sum of their
+// absolute values.
 const coefficientsTol = 1e-13
 
-// checkCoefficients compares the decisions for a table with the sums of its features times the
-// coefficients.
+// checkCoefficients compares the decisions for a table with the intercept plus the sums of features
+// times coefficients.
 func checkCoefficients(t *testing.T, p *Pipeline, table *Table) {
 	t.Helper()
 	intercept, coefficients, err := p.Coefficients()
@@ -51,7 +52,7 @@ func TestCoefficientsGiveTheDecisions(t *testing.T) {
 	table := casetest.Must(ReadCSV(strings.NewReader(numbers), "y"))(t)
 	squares := pipelineOf(t, table, func() learn.Learner { return new(linear.ElasticNet) }, cvgm.SquaredError{}, cvgm.MeanCentring, []float64{.01, .1})
 	checkCoefficients(t, squares, table)
-	checkCoefficients(t, pears(t), pearTable(t)) // θ has the learner's intercept
+	checkCoefficients(t, pears(t), pearTable(t)) // θ includes the learner's intercept
 
 	text := casetest.Must(json.Marshal(squares))(t)
 	var read Pipeline

@@ -5,19 +5,19 @@ import (
 	"slices"
 )
 
-// kinds decides the kind and the format of each column of a file.
+// kinds infers the kind and the format of each column of a file.
 type kinds struct {
 	csv  CSV
 	text *csvText
-	t    *Table // that gets the columns
-	at   []int  // the places of its columns in a record
-	// points and commas count the columns of numbers with one of these decimal signs. open lists
-	// the columns that can be read with either sign.
+	t    *Table // receives the columns
+	at   []int  // for each column of t, its index in a record
+	// points and commas count the columns whose numbers prove a decimal point or a decimal comma.
+	// open lists the columns that can be read with either sign.
 	points, commas int
 	open           []openNumber
 }
 
-// openNumber is a column of numbers that either decimal sign reads.
+// openNumber is a column whose numbers can be read with either decimal sign.
 type openNumber struct {
 	name, example string
 	number        *Number
@@ -40,7 +40,7 @@ func (k *kinds) leaveOut(column, field, format string, args ...any) {
 	k.t.Notes[len(k.t.Notes)-1].LeftOut = true
 }
 
-// leftOut names the columns that are left out, for an error.
+// leftOut returns a phrase for an error that names the columns that were left out.
 func (k *kinds) leftOut() string {
 	var names []string
 	for _, n := range k.t.Notes {
@@ -54,7 +54,7 @@ func (k *kinds) leftOut() string {
 	return fmt.Sprintf(", without the identifiers %q", firstOf(names))
 }
 
-// fresh returns a name that no column has.
+// fresh returns name, with apostrophes added until no column has this name.
 func (k *kinds) fresh(name string) string {
 	for {
 		if _, ok := k.text.at[name]; !ok && !slices.ContainsFunc(k.t.Columns, func(c Column) bool { return c.Name == name }) {

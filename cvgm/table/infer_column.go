@@ -9,7 +9,8 @@ import (
 	"cvgm/qpdiff"
 )
 
-// feature adds column i of the file to the table. A field of the CSV may name it.
+// feature adds column i of the file to the table. field is the field of the CSV that names the
+// column, or empty.
 func (k *kinds) feature(i int, field string) error {
 	name := k.text.header[i]
 	column := Column{Name: name, Missing: k.csv.missingRule(name, isFeature)}
@@ -24,7 +25,7 @@ func (k *kinds) feature(i int, field string) error {
 	case isNumber:
 		column.Number = given.clone()
 		add()
-		return nil // readColumns names a field of another format
+		return nil // readColumns reports a field of another format
 	case isDate:
 		return k.addDates(i, layout)
 	case numbers && field != "CSV.Categorical":
@@ -51,7 +52,7 @@ func (k *kinds) feature(i int, field string) error {
 	if field != "CSV.Categorical" && !k.group(i, &column, present) {
 		return nil
 	}
-	column.MissingLevel = present < len(k.text.records) // the rule is MissingIsMean
+	column.MissingLevel = present < len(k.text.records) // missing values remain only with MissingIsMean
 	add()
 	return nil
 }
@@ -79,15 +80,16 @@ func (k *kinds) recurring(i int, levels []string) bool {
 	return texts > 0
 }
 
-// In a column with more than fewLevels levels, those with fewer than leastRows rows form one level,
-// other. A column is an identifier if the number of its levels exceeds uniqueShare of its values.
+// If a column has more than fewLevels levels, the levels with fewer than leastRows rows form one
+// level, named other. A column is an identifier if the number of its levels exceeds uniqueShare
+// times the number of its values.
 const (
 	leastRows   = 5
 	uniqueShare = .9
 )
 
-// group groups the rare levels of column i, and reports whether the column is a feature. It is none
-// if it is an identifier or has rare levels alone.
+// group groups the rare levels of column i, and reports whether the column is a feature. An
+// identifier and a column with only rare levels are not features.
 func (k *kinds) group(i int, column *Column, present int) bool {
 	all := len(column.Levels)
 	if all == present || float64(all) > uniqueShare*float64(present) {

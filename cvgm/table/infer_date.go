@@ -10,8 +10,8 @@ import (
 	"cvgm/qpdiff"
 )
 
-// dates adds the columns made from column i if it holds dates or times. If another text is among
-// many dates, it returns an error.
+// dates adds the columns that are made from column i, if it holds dates or times. If most of its
+// texts are dates, but not all, and they are more than fewLevels, dates returns an error.
 func (k *kinds) dates(i int, levels []string, number bool) (bool, error) {
 	layouts, reads := datesOf(levels)
 	switch {
@@ -29,7 +29,8 @@ func (k *kinds) dates(i int, levels []string, number bool) (bool, error) {
 		note := k.note
 		if !proven {
 			note = k.doubt
-			// A file with decimal commas comes from a country in which the day is first.
+			// Files with other separators usually have decimal commas. They come from countries
+			// where the day is first.
 			first = monthFirst(layout) && k.text.reader.comma == ','
 		}
 		if monthFirst(layout) != first {
@@ -43,8 +44,8 @@ func (k *kinds) dates(i int, levels []string, number bool) (bool, error) {
 	return true, k.addDates(i, layout)
 }
 
-// monthFirst examines the dates in other columns of the file. It reports whether their month is
-// before the day, and whether any of them proves it.
+// monthFirst examines the dates in all other columns of the file. first reports whether the month
+// precedes the day in them, and proven whether these columns show the order.
 func (k *kinds) monthFirst(except int) (first, proven bool) {
 	var with, without int
 	for i := range k.text.header {
@@ -67,7 +68,7 @@ func (k *kinds) monthFirst(except int) (first, proven bool) {
 	return with > 0, (with > 0) != (without > 0)
 }
 
-// errDate is the error of the first value of column i that is not a date in the layout.
+// errDate returns the error for the first value of column i that is not a date in the layout.
 func (k *kinds) errDate(i int, layout string) error {
 	r := slices.IndexFunc(k.text.records, func(record []string) bool {
 		_, ok := portable.ParseDate(layout, record[i])

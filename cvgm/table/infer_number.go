@@ -8,9 +8,9 @@ import (
 	"cvgm/qpdiff"
 )
 
-// number returns the format of the numbers in column i if some are not plain, or nil if it holds
-// other texts. It returns an error for a column that is mostly numbers but not entirely, and for
-// one that must have numbers and does not.
+// number returns the format of the numbers in column i if they are not plain decimal numbers. It
+// returns nil if the column holds other texts. It returns an error in two cases: if most texts, but
+// not all, are numbers, and if must is set and the column does not hold numbers.
 func (k *kinds) number(i int, levels []string, must bool) (*Number, error) {
 	c := newCensus()
 	for _, level := range levels {
@@ -24,7 +24,7 @@ func (k *kinds) number(i int, levels []string, must bool) (*Number, error) {
 		}
 		return nil, nil
 	}
-	// By rows: a unit is as frequent as its rows.
+	// The census of rows, not of levels, finds the most frequent unit.
 	c = newCensus()
 	for _, record := range k.text.records {
 		if !k.text.reader.missing(record[i]) {
@@ -49,7 +49,7 @@ func (k *kinds) number(i int, levels []string, must bool) (*Number, error) {
 	return &number, nil
 }
 
-// counted takes the decimal sign of a column into account, and notes choices.
+// counted records whether column i proves a decimal sign, and adds notes on its units.
 func (k *kinds) counted(c *census, i int, number *Number) {
 	name := k.text.header[i]
 	switch {
@@ -76,14 +76,14 @@ func (k *kinds) counted(c *census, i int, number *Number) {
 	}
 }
 
-// decide sets the decimal sign of columns that can be read with either sign. It takes the sign that
-// the other columns of the file prove. If they prove none or both, it is the comma in a file whose
-// fields are not separated by commas.
+// decide sets the decimal sign of the columns that can be read with either sign. It takes the sign
+// that the other columns of the file prove. If they prove no sign or both signs, it takes the comma
+// if the fields of the file are not separated by commas, and otherwise the point.
 func (k *kinds) decide() {
 	if k.commas == 0 && len(k.open) == 0 {
 		return
 	}
-	var plain []openNumber // of numbers such as 1.234 alone
+	var plain []openNumber // columns of plain numbers such as 1.234 only
 	var formats []**Number
 	look := func(i int, format **Number) {
 		count, example := newCensus(), ""

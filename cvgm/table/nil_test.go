@@ -6,7 +6,7 @@ import (
 	"cvgm/cvgm/internal/casetest"
 )
 
-// A nil in place of a value that is needed is an argument's error, and no panic.
+// A nil in place of a required value is an ArgError and does not cause a panic.
 func TestNilIsAnArgErrorTable(t *testing.T) {
 	p := pears(t)
 	e := p.Model.Prepared.(*Encoder)

@@ -7,19 +7,19 @@ import (
 
 // A Note reports a choice that [CSV.Read] made for a column.
 type Note struct {
-	Column string // of the file
-	Text   string // a sentence
-	Field  string // of [CSV], which overrules the choice
+	Column string // the column of the file
+	Text   string // one sentence
+	Field  string // the field of [CSV] that overrules the choice
 	// LeftOut is set if this choice leaves the column out of the features.
 	LeftOut bool
-	// Check is set if the file does not settle the choice, so that a wrong choice may spoil the
-	// model: the column is left out, or nothing else in the file decides its format.
+	// Check is set if the file does not settle the choice. The column is then left out, or nothing
+	// else in the file decides its format. A wrong choice may spoil the model.
 	Check bool
 }
 
 func (n Note) String() string { return n.Text + " " + n.Field + " overrules it." }
 
-// firstOf returns the first texts of a list, for an error on one line.
+// firstOf returns the first few texts of a list, for an error on one line.
 func firstOf(texts []string) []string {
 	const most = 8
 	if len(texts) <= most {
@@ -28,7 +28,7 @@ func firstOf(texts []string) []string {
 	return append(slices.Clone(texts[:most]), fmt.Sprintf("… %d more", len(texts)-most))
 }
 
-// nameOf returns the name of a constant.
+// nameOf returns the name of the constant v.
 func nameOf[T ~int](names []string, v T) string {
 	if v < 0 || int(v) >= len(names) {
 		return fmt.Sprintf("%T(%d)", v, int(v))

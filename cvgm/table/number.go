@@ -12,30 +12,30 @@ import (
 	"cvgm/qpdiff"
 )
 
-// A Number describes how the numbers of a column are written if they are not plain decimal numbers:
-// with a decimal comma, with separators of thousands, or with a unit. Separators are spaces,
-// apostrophes, and whichever of '.' and ',' is not the decimal sign. They separate groups of three
-// digits. A minus may be − or a pair of parentheses, as in (1,234).
+// A Number describes a format of numbers other than plain decimal numbers: with a decimal comma,
+// with separators of thousands, or with a unit. Separators of thousands are spaces, apostrophes,
+// and '.' or ',', if it is not the decimal sign. They separate groups of three digits. A negative
+// number has the sign − or -, or is in parentheses, as in (1,234).
 type Number struct {
 	// Decimal is the decimal sign, '.' or ','. Zero: '.'.
 	Decimal rune
-	// Unit is the unit of the values. It follows the number; a currency may also precede it. A
-	// number without a unit is in this unit. Empty: none.
+	// Unit is the unit of the values. It follows the number. A currency may also precede the
+	// number. A number without a unit counts as a number in Unit. Empty: no unit.
 	Unit string
-	// Units holds the other units of the column, with the size of each in Unit: .001 for "g" if
-	// Unit is "kg".
+	// Units holds the other units of the column, with their sizes in multiples of Unit. For
+	// example, "g" has the size .001 if Unit is "kg".
 	Units map[string]float64
 }
 
 // decimal returns the decimal sign.
 func (n *Number) decimal() rune { return cmp.Or(n.Decimal, '.') }
 
-// parse returns the number of a field in Unit, and whether the field has the format.
+// parse returns the number of a field, in Unit, and whether the field has the format.
 func (n *Number) parse(field string) (float64, bool) {
 	return (*portable.NumberFormat)(n).Parse(field)
 }
 
-// check reports a format that reads no numbers.
+// check reports an invalid format.
 func (n *Number) check() error {
 	if d := n.decimal(); d != '.' && d != ',' {
 		return args.Bad("Number.Decimal", qpdiff.ErrDomain, "use '.' or ','", "is %q", d)
@@ -60,13 +60,13 @@ func (n *Number) check() error {
 	return nil
 }
 
-// clone returns a format with its own map.
+// clone returns a copy of the format with its own map.
 func (n Number) clone() *Number {
 	n.Units = maps.Clone(n.Units)
 	return &n
 }
 
-// like returns an example of the format, for an error.
+// like returns an example of a number in the format, for an error.
 func (n *Number) like() string {
 	text := "1.5"
 	if n.decimal() == ',' {
@@ -78,7 +78,7 @@ func (n *Number) like() string {
 	return text
 }
 
-// equal reports whether two formats read the same.
+// equal reports whether two formats read all texts alike.
 func (n *Number) equal(other *Number) bool {
 	if n == nil || other == nil {
 		return n == other
@@ -86,11 +86,11 @@ func (n *Number) equal(other *Number) bool {
 	return n.decimal() == other.decimal() && n.Unit == other.Unit && maps.Equal(n.Units, other.Units)
 }
 
-// A census counts the parts of the numbers of a column.
+// A census counts the units and the decimal signs in the numbers of a column.
 type census struct {
 	texts        int
-	units        map[string]int // how many texts have each unit, "" for none
-	point, comma bool           // all texts are numbers with this decimal sign
+	units        map[string]int // the number of texts by unit; "" for no unit
+	point, comma bool           // all texts can be read with this decimal sign
 	marked       bool           // a text has a point or a comma
 }
 
@@ -114,11 +114,11 @@ func (c *census) add(field string) bool {
 	return true
 }
 
-// open reports whether the decimal sign is undecided: each sign reads all texts, and some texts
-// have one.
+// open reports whether the decimal sign is undecided. This is the case if all texts can be read
+// with either sign, and some text has a point or a comma.
 func (c *census) open() bool { return c.point && c.comma && c.marked }
 
-// common returns the most frequent unit, and the number of texts with this unit or none.
+// common returns the most frequent unit, and the number of texts that have this unit or no unit.
 func (c *census) common() (unit string, texts int) {
 	for _, u := range slices.Sorted(maps.Keys(c.units)) {
 		if n := c.units[u]; u != "" && n > texts {
@@ -128,7 +128,7 @@ func (c *census) common() (unit string, texts int) {
 	return unit, texts + c.units[""]
 }
 
-// list returns the units with their counts, for a note.
+// list returns a text of the units with their counts, for a note.
 func (c *census) list() string {
 	var all []string
 	for _, u := range slices.Sorted(maps.Keys(c.units)) {
@@ -153,7 +153,7 @@ func (c *census) format() (n Number, ok bool) {
 	delete(others, unit)
 	n.Unit = unit
 	_, short := portable.Magnitudes[unit]
-	if short && (len(others) > 0 || c.units[""] > 0) { // 1.2k beside 950
+	if short && (len(others) > 0 || c.units[""] > 0) { // such as 1.2k and 950 in one column
 		n.Unit, others[unit] = "", 0
 	}
 	for u := range others {
@@ -169,7 +169,7 @@ func (c *census) format() (n Number, ok bool) {
 	return n, true
 }
 
-// measures holds units with the same measure and their sizes.
+// measures holds maps of units to sizes, one map for each measure.
 var measures = []map[string]float64{
 	{"mg": 1e-3, "g": 1, "kg": 1e3, "Kg": 1e3, "KG": 1e3, "t": 1e6, "oz": 28.349523125, "lb": 453.59237, "lbs": 453.59237},
 	{"mm": 1, "cm": 10, "m": 1e3, "km": 1e6, "in": 25.4, "ft": 304.8, "mi": 1609344},
@@ -185,7 +185,7 @@ var measures = []map[string]float64{
 	{"%": 1, "‰": .1},
 }
 
-// sizeIn returns the size of a unit in another one, and whether they have the same measure.
+// sizeIn returns the size of a unit in another unit, and whether both have the same measure.
 func sizeIn(unit, in string) (float64, bool) {
 	if size, ok := portable.Magnitudes[unit]; ok && in == "" {
 		return size, true

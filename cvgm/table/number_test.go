@@ -50,7 +50,7 @@ func TestNumber(t *testing.T) {
 func TestFormatsOfNumbers(t *testing.T) {
 	for name, c := range map[string]struct {
 		comma  rune
-		fields []string // of column a
+		fields []string // the fields of column a
 		want   *Number  // nil: plain
 		values []float64
 	}{
@@ -91,8 +91,8 @@ func TestFormatsOfNumbers(t *testing.T) {
 	}
 }
 
-// The file's other columns decide what numbers such as 1,234 alone are, and in one of decimal
-// commas those such as 1.234, too.
+// The other columns of the file decide how numbers such as 1,234 are read in a column that has only
+// such numbers. In a file of decimal commas, they also decide for numbers such as 1.234.
 func TestDecimalSignOfTheFile(t *testing.T) {
 	for name, c := range map[string]struct {
 		text  string
@@ -118,7 +118,8 @@ func TestDecimalSignOfTheFile(t *testing.T) {
 	}
 }
 
-// A choice that the file leaves open is noted, and the field that the note names overrules it.
+// A choice that the file leaves open has a note. The field that the note names overrules the
+// choice.
 func TestNotesOfNumbers(t *testing.T) {
 	many := func(field func(i int) string) string {
 		var b strings.Builder
@@ -131,7 +132,7 @@ func TestNotesOfNumbers(t *testing.T) {
 	for name, c := range map[string]struct {
 		text, note string
 		c          CSV
-		a          float64 // of the first row, after the field overruled it
+		a          float64 // the value in the first row, after the field has overruled the choice
 	}{
 		"open":         {"a,y\n\"1,234\",1\n\"2,345\",2\n", `"1,234"`, CSV{Numbers: map[string]Number{"a": {Decimal: ','}}}, 1.234},
 		"units":        {"a,y\n500 g,1\n2 kg,2\n3 kg,4\n", "g (1), kg (2): all become kg", CSV{Numbers: map[string]Number{"a": {Unit: "kg", Units: map[string]float64{"g": 1}}}}, 500},
@@ -150,8 +151,8 @@ func TestNotesOfNumbers(t *testing.T) {
 	}
 }
 
-// Texts that look like numbers with units stay levels if they are no numbers of one measure, and
-// many numbers of one unit with another text among them are an error.
+// Texts that look like numbers with units remain levels if they are not numbers with one measure. A
+// column of many numbers with one unit and some other text is an error.
 func TestTextsThatAreNoNumbers(t *testing.T) {
 	for _, fields := range []string{"1st 2nd 1st 2nd", "10A 12B 10A 12B", "1kg 2m 1kg 2m", "a1 a2 a1 a2", "18-24 25-34 18-24 25-34", "A1 B2 A1 B2", "1/2 1/4 1/2 1/4"} {
 		var b strings.Builder
@@ -183,15 +184,15 @@ func TestTextsThatAreNoNumbers(t *testing.T) {
 
 const parcels = "weight,share,width,y\n1.2 kg,12%,\"1,5\",$10.50\n800 g,8.5%,\"2,25\",$7\n2 kg,,\"0,5\",\"$1,015.00\"\n1.5 kg,30%,\"1,0\",$12\n900 g,25%,\"1,1\",$9.20\n"
 
-// parcelPipeline is a pipeline of numbers with formats.
+// parcelPipeline returns a pipeline with formatted numbers.
 func parcelPipeline(t testing.TB) *Pipeline {
 	t.Helper()
 	table := casetest.Must(CSV{Target: "y", MissingIn: map[string]MissingRule{"share": MissingIsMean}}.Read(strings.NewReader(parcels)))(t)
 	return pipelineOf(t, table, func() learn.Learner { return new(linear.ElasticNet) }, cvgm.SquaredError{}, cvgm.MeanCentring, []float64{.01, .1})
 }
 
-// A record is read by the formats of the columns, also after JSON. A field of another format is
-// an error that names its column.
+// A record is read by the formats of the columns, also after the pipeline was written as JSON and
+// read. A field of another format is an error, which names the column.
 func TestPipelineReadsFormats(t *testing.T) {
 	serial.Test(t)
 	p := parcelPipeline(t)
@@ -235,7 +236,8 @@ func TestPipelineReadsFormats(t *testing.T) {
 	casetest.CheckFormsOfJSON(t, map[string]func() json.Unmarshaler{string(text): func() json.Unmarshaler { return new(Pipeline) }})
 }
 
-// A column's format changes neither its own fit, apart from the unit, nor another column's.
+// The format of a column does not change the column's own fit, apart from the unit. It does not
+// change the fit of other columns.
 func TestFormatsChangeNoFit(t *testing.T) {
 	var plain, formatted strings.Builder
 	plain.WriteString("a,b,y\n")

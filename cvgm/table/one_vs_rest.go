@@ -17,18 +17,21 @@ import (
 )
 
 // OneVsRest predicts one of three or more classes from texts. It has a [Pipeline] for each class,
-// all with the same columns: for the class against the others, or with Joint for its part of one
-// model. The class of a row is the one with the largest decision. It is safe for concurrent use.
+// all with the same columns. Without Joint, each pipeline predicts one class against the others.
+// With Joint, the pipelines are the parts of one model of all classes. The predicted class of a row
+// is the class with the largest decision. OneVsRest is safe for concurrent use.
 type OneVsRest struct {
-	// Pipelines has a pipeline for each class, which is its Classes[1].
+	// Pipelines has a pipeline for each class. The class is Classes[1] of its pipeline.
 	Pipelines []*Pipeline
-	// Joint states that the decisions belong to one model of all classes, as
-	// [cvgm.CV.FinalClasses] fits it. The probability of a class is then exp(decision) divided by the sum over the classes, and a
-	// decision means nothing without the others. [NewJoint] sets it.
+	// Joint is set if the decisions belong to one model of all classes, which
+	// [cvgm.CV.FinalClasses] fits. The probability of a class is then exp(decision) divided by the
+	// sum of these powers over the classes. A decision has no meaning without the decisions of the
+	// other classes. [NewJoint] sets Joint.
 	Joint bool
 }
 
-// NewOneVsRest joins the pipelines of one table's classes. An error is of kind ErrShape.
+// NewOneVsRest joins the pipelines of the classes of one table. Errors are of kind ErrShape, or
+// ErrEmpty for a nil pipeline.
 func NewOneVsRest(pipelines []*Pipeline) (*OneVsRest, error) {
 	c := &OneVsRest{Pipelines: slices.Clone(pipelines)}
 	if err := c.check(); err != nil {
@@ -37,8 +40,9 @@ func NewOneVsRest(pipelines []*Pipeline) (*OneVsRest, error) {
 	return c, nil
 }
 
-// NewJoint joins the models of [cvgm.CV.FinalClasses], whose Config.Prepare is the encoder of
-// [Table.ClassData]. An error is of kind ErrEmpty for a nil model, else of kind ErrShape.
+// NewJoint joins the models that [cvgm.CV.FinalClasses] returns, with the encoder of
+// [Table.ClassData] as Config.Prepare. Errors are of kind ErrEmpty for a nil model, and otherwise
+// of kind ErrShape.
 func NewJoint(models []*cvgm.Model) (*OneVsRest, error) {
 	c := &OneVsRest{Joint: true}
 	for k, m := range models {
@@ -103,8 +107,8 @@ func (c *OneVsRest) Classes() []string {
 	return classes
 }
 
-// Read is [Pipeline.Read]. If the target is there, it is one of the classes, and Table.Y holds
-// their indices.
+// Read reads a table as [Pipeline.Read] does. If the CSV has the target's column, its texts must be
+// classes, and Table.Y holds their indices.
 func (c *OneVsRest) Read(r io.Reader) (*Table, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -112,7 +116,7 @@ func (c *OneVsRest) Read(r io.Reader) (*Table, error) {
 	return c.Pipelines[0].read(r, c.Classes(), "")
 }
 
-// Record is [Pipeline.Record].
+// Record returns a table of one row as [Pipeline.Record] does.
 func (c *OneVsRest) Record(fields map[string]string) (*Table, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -125,7 +129,7 @@ func (c *OneVsRest) Record(fields map[string]string) (*Table, error) {
 	return t, nil
 }
 
-// Decision returns the decision of each class for each row, as a matrix of rows and classes. It
+// Decision returns the decision of each class for each row, as a matrix of rows × classes. It
 // returns the errors of [Pipeline.Decision].
 func (c *OneVsRest) Decision(t *Table) (*mat.Dense, error) {
 	if err := c.check(); err != nil {
@@ -145,8 +149,8 @@ func (c *OneVsRest) Decision(t *Table) (*mat.Dense, error) {
 	return all, nil
 }
 
-// Class returns the class with the largest decision for each row, and the first one of equal
-// decisions. Its errors are Decision's.
+// Class returns the class with the largest decision for each row. Of equal decisions, the first
+// class counts. Class returns the errors of Decision.
 func (c *OneVsRest) Class(t *Table) ([]string, error) {
 	decisions, err := c.Decision(t)
 	if err != nil {
@@ -167,7 +171,7 @@ func (c *OneVsRest) Class(t *Table) ([]string, error) {
 	return classes, nil
 }
 
-// PredictRecord is Class for the one row of Record.
+// PredictRecord is Class for one row, which is given as for Record.
 func (c *OneVsRest) PredictRecord(fields map[string]string) (string, error) {
 	t, err := c.Record(fields)
 	if err != nil {
@@ -180,9 +184,11 @@ func (c *OneVsRest) PredictRecord(fields map[string]string) (string, error) {
 	return classes[0], nil
 }
 
-// Probability returns the probability of each class for each row, as a matrix of rows and classes:
-// the pipelines' probabilities divided by their sum. It needs Model.LogOdds of each pipeline, as
-// [Pipeline.Probability] does. With Joint it is exp(decision) divided by the sum, and needs no more.
+// Probability returns the probability of each class for each row, as a matrix of rows × classes.
+// Without Joint, the probabilities are the probabilities of the pipelines divided by their sum.
+// Each pipeline then requires Model.LogOdds, as for [Pipeline.Probability]. With Joint, the
+// probability is exp(decision) divided by the sum of these powers, and Model.LogOdds is not
+// required.
 func (c *OneVsRest) Probability(t *Table) (*mat.Dense, error) {
 	decisions, err := c.Decision(t)
 	if err != nil {
@@ -206,8 +212,8 @@ func (c *OneVsRest) Probability(t *Table) (*mat.Dense, error) {
 	return decisions, nil
 }
 
-// Accuracy returns the share of the rows of a table whose class is predicted correctly. The table
-// must have a target with classes; otherwise the error is of kind ErrShape.
+// Accuracy returns the share of rows whose predicted class equals the class in the table. The
+// target of the table must have three or more classes; otherwise the error is of kind ErrShape.
 func (c *OneVsRest) Accuracy(t *Table) (float64, error) {
 	classes, err := c.Class(t)
 	if err != nil {
@@ -231,15 +237,16 @@ const (
 	jointVersion     = 2 // with Joint
 )
 
-// oneVsRestJSON is how a OneVsRest is written.
+// oneVsRestJSON is the JSON form of a OneVsRest.
 type oneVsRestJSON struct {
 	Format    string            `json:"format"`
 	Version   int               `json:"version"`
 	Pipelines []json.RawMessage `json:"pipelines"`
 }
 
-// MarshalJSON writes the pipelines and a checksum. With Joint it is version 2 of the format, else
-// version 1, which earlier programs read, too. It returns the errors of [Pipeline.MarshalJSON].
+// MarshalJSON writes the pipelines and a checksum. With Joint, the text has version 2 of the
+// format. Otherwise it has version 1, which earlier programs read, too. MarshalJSON returns the
+// errors of [Pipeline.MarshalJSON].
 func (c OneVsRest) MarshalJSON() ([]byte, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -258,8 +265,9 @@ func (c OneVsRest) MarshalJSON() ([]byte, error) {
 	return strictjson.WithChecksum(out)
 }
 
-// UnmarshalJSON reads the text of MarshalJSON. Predictions then have the same bits. It fails as
-// [Pipeline.UnmarshalJSON] does, and then leaves c unchanged.
+// UnmarshalJSON reads text that MarshalJSON wrote. Predictions then have the same bits as before
+// writing. Errors are like the errors of [Pipeline.UnmarshalJSON]. With an error, c does not
+// change.
 func (c *OneVsRest) UnmarshalJSON(text []byte) error {
 	var in oneVsRestJSON
 	const remedy = "read the text that MarshalJSON wrote, with this version of the package or a later one"

@@ -21,7 +21,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// fruitPipelines returns a pipeline for each class of the fruits.
+// fruitPipelines returns one pipeline for each class of the fruits.
 func fruitPipelines(t testing.TB, learner func() learn.Learner, loss cvgm.Loss, alpha []float64) (*Table, []*Pipeline) {
 	t.Helper()
 	whole := readFruit(t, fruit)
@@ -66,7 +66,7 @@ func TestOneVsRest(t *testing.T) {
 	if got := casetest.Must(c.Accuracy(whole))(t); got != float64(right)/9 || right < 7 {
 		t.Errorf("accuracy %v, and %d of 9 right", got, right)
 	}
-	// The target of a file may be in any order of the classes.
+	// The pipelines may have any order of the classes.
 	back.Pipelines[0], back.Pipelines[2] = back.Pipelines[2], back.Pipelines[0]
 	fresh := casetest.Must(back.Read(strings.NewReader(fruit)))(t)
 	if got := casetest.Must(back.Accuracy(fresh))(t); got != float64(right)/9 {
@@ -82,7 +82,7 @@ func TestOneVsRest(t *testing.T) {
 	casetest.CheckFormsOfJSON(t, kinds)
 }
 
-// Decisions that are all far below 0 have probabilities, too.
+// Decisions that are all far below 0 also give probabilities.
 func TestProbabilitiesOfSmallDecisions(t *testing.T) {
 	whole, pipelines := fruitPipelines(t, func() learn.Learner { return new(linear.Logistic) }, cvgm.LogisticLoss{}, []float64{10})
 	for k, p := range pipelines {
@@ -148,7 +148,8 @@ func jointOf(t testing.TB, whole *Table, alpha float64) *OneVsRest {
 	return casetest.Must(NewJoint(jointModels(t, whole, alpha)))(t)
 }
 
-// Joint probabilities are those of the models, whichever order the classes have, also after JSON.
+// Joint probabilities are the probabilities of the models, for any order of the classes, also after
+// JSON.
 func TestJoint(t *testing.T) {
 	whole := readFruit(t, fruit)
 	models := jointModels(t, whole, .1)
@@ -188,7 +189,7 @@ func TestJoint(t *testing.T) {
 	}
 	casetest.CheckFormsOfJSON(t, map[string]func() json.Unmarshaler{string(text): func() json.Unmarshaler { return new(OneVsRest) }})
 	for _, p := range c.Pipelines {
-		p.Model.Intercept -= 1e4 // decisions that are all far below 0
+		p.Model.Intercept -= 1e4 // all decisions are far below 0
 	}
 	small := casetest.Must(c.Probability(whole))(t)
 	for i, p := range small.RawMatrix().Data {
@@ -218,15 +219,17 @@ func TestJointRefuses(t *testing.T) {
 	}
 }
 
-// goldenClasses is a OneVsRest as a version wrote it, with its probabilities of some rows.
+// goldenClasses is a OneVsRest in the text of some version of the package, with its probabilities
+// for some rows.
 type goldenClasses struct {
 	Rows          string
 	Probabilities []float64
 	Classes       *OneVsRest
 }
 
-// Models of several classes that this version and earlier ones wrote predict what they predicted,
-// with the same bits, and are written in the same version again.
+// Models of several classes from this version and earlier versions of the package give the same
+// predictions as when they were written, with the same bits. MarshalJSON writes them in the same
+// version again.
 func TestClassesOfEarlierVersions(t *testing.T) {
 	const rows = "spots,weight,colour\n1,10,red\n?,,green\n4,150,yellow\n"
 	for version := 1; version <= jointVersion; version++ {

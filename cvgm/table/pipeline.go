@@ -15,19 +15,21 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A Pipeline predicts from texts. It has a [cvgm.Model], the [Encoder] that makes its features, and
-// the classes. [NewPipeline] makes one. A program needs only its JSON to predict. It is safe for
-// concurrent use.
+// A Pipeline predicts from texts. It consists of a [cvgm.Model], with the [Encoder] that makes the
+// model's features, and of the classes. [NewPipeline] makes a Pipeline. A program that predicts
+// needs only the JSON of a Pipeline. A Pipeline is safe for concurrent use.
 type Pipeline struct {
-	Model   *cvgm.Model // its Prepared is an *Encoder
+	Model   *cvgm.Model // Model.Prepared is an *Encoder
 	Target  string
-	Classes []string // of −1 and of +1; nil: the target is a number
-	// Intervals predicts intervals of a numeric target, by models for the same columns. Nil: none.
+	Classes []string // the class −1 and the class +1; nil: the target is a number
+	// Intervals predicts intervals of a numeric target. Its models have the same columns as Model.
+	// Nil: no intervals.
 	Intervals *interval.CVPlus
 }
 
-// NewPipeline joins a model with the classes of the table. The model comes from [cvgm.CV.Final],
-// with the encoder of [Table.Data] as Config.Prepare. An error is of kind ErrShape.
+// NewPipeline joins a model with the classes of its table. [cvgm.CV.Final] makes the model, with
+// the encoder of [Table.Data] as Config.Prepare. Errors are of kind ErrEmpty for a nil model, and
+// otherwise of kind ErrShape.
 func NewPipeline(m *cvgm.Model) (*Pipeline, error) {
 	p := &Pipeline{Model: m}
 	if e, ok := preparedBy(m); ok {
@@ -39,7 +41,7 @@ func NewPipeline(m *cvgm.Model) (*Pipeline, error) {
 	return p, nil
 }
 
-// preparedBy returns the encoder of a model, if it has one.
+// preparedBy returns the encoder of a model, and whether the model has one.
 func preparedBy(m *cvgm.Model) (*Encoder, bool) {
 	if m == nil {
 		return nil, false
@@ -48,7 +50,8 @@ func preparedBy(m *cvgm.Model) (*Encoder, bool) {
 	return e, ok
 }
 
-// encoder returns the encoder of a pipeline whose parts fit together.
+// encoder returns the encoder of the pipeline. If the parts of the pipeline do not fit together, it
+// returns an error.
 func (p *Pipeline) encoder() (*Encoder, error) {
 	const together = "keep the parts of a pipeline together"
 	if p == nil {
@@ -70,12 +73,13 @@ func (p *Pipeline) encoder() (*Encoder, error) {
 	return e, nil
 }
 
-// Read reads the rows of a CSV for predictions. The columns of the model must be there, in any
-// order. The target's column may be there; others are ignored. Numbers, levels and missing values
-// are read by the rules of the model's table, with one exception: a missing value with
-// MissingDropsRow is an error, because each record gives one row. It returns the errors of
-// [CSV.Read]. MaxBytes comes from the CSV of the model's table, or is its default if the pipeline
-// was read from JSON.
+// Read reads the rows of a CSV for predictions. The CSV must have the columns of the model, in any
+// order. It may have the target's column. Read ignores all other columns. Numbers, levels and
+// missing values are read by the rules of the model's table, with one exception: a missing value
+// with MissingDropsRow is an error, because each record gives one row.
+//
+// Read returns the errors of [CSV.Read]. The bound MaxBytes comes from the CSV of the model's
+// table. It has its default if the pipeline was read from JSON.
 func (p *Pipeline) Read(r io.Reader) (*Table, error) {
 	e, err := p.encoder()
 	if err != nil {
@@ -84,7 +88,8 @@ func (p *Pipeline) Read(r io.Reader) (*Table, error) {
 	return p.read(r, p.Classes, e.rest)
 }
 
-// read is Read with these classes of the target, and this class for other texts.
+// read is Read with the given classes of the target. The class rest, if not empty, stands for all
+// other texts.
 func (p *Pipeline) read(r io.Reader, classes []string, rest string) (*Table, error) {
 	e, err := p.encoder()
 	if err != nil {
@@ -123,8 +128,8 @@ func (p *Pipeline) table(e *Encoder, lines []int) *Table {
 	return &Table{Columns: e.columns, Target: p.Target, Classes: p.Classes, TargetNumber: e.number, Lines: lines, reader: e.reader, rest: e.rest}
 }
 
-// Record returns the table of one row. The row is a map from names of columns to texts, as a CSV
-// would hold them. Names of other columns are ignored.
+// Record returns a table of one row. The argument maps the names of the columns to the texts that a
+// CSV would hold. Names of other columns are ignored.
 func (p *Pipeline) Record(fields map[string]string) (*Table, error) {
 	e, err := p.encoder()
 	if err != nil {
@@ -147,11 +152,15 @@ func (p *Pipeline) Record(fields map[string]string) (*Table, error) {
 	return t, nil
 }
 
-// Decision returns the model's prediction for each row: a number or, for two classes, a number that
-// is above 0 for Classes[1]. Its bits are the same on amd64 and arm64, unless the kernel is a type
-// of another package. A kernel machine's predictions differ by rounding from Model.Predict, which
-// uses math.Exp. The table comes from Read or Record, or is the one on which the model was trained.
-// Another table is an error of kind ErrDomain, because its levels may have other indices.
+// Decision returns the model's prediction for each row. The prediction is a number. For two
+// classes, a number above 0 predicts Classes[1].
+//
+// The bits of the result are the same on amd64 and arm64, unless the kernel is a type of another
+// package. The predictions of a kernel machine differ by rounding from Model.Predict, which uses
+// math.Exp.
+//
+// The table comes from Read or Record, or is the table on which the model was trained. A table with
+// other columns or levels is an error of kind ErrDomain, because its levels may have other indices.
 func (p *Pipeline) Decision(t *Table) ([]float64, error) {
 	e, err := p.encoder()
 	if err != nil {
@@ -170,16 +179,16 @@ func (p *Pipeline) Decision(t *Table) ([]float64, error) {
 	return decisions, nil
 }
 
-// checkColumns reports a table that has not the columns of a model.
+// checkColumns reports a table whose columns differ from the columns of e.
 func (t *Table) checkColumns(e *Encoder) error {
 	same := sameColumns(t.Columns, e.columns)
 	return args.BadIf(!same, "Table", qpdiff.ErrDomain, "read the table with Pipeline.Read", "has other columns or levels than the model's table")
 }
 
-// Predict returns the prediction for each row in the numbers of Table.Y. It is the decision; with
-// Model.LogMean, e to the power of the decision; for two classes, +1 if the decision is above 0 and
-// otherwise −1. It returns the errors of Decision, and one of kind ErrNotFinite if the power
-// overflows.
+// Predict returns the prediction for each row, in the numbers of Table.Y. For a numeric target, it
+// is the decision or, with Model.LogMean, e to the power of the decision. For two classes, it is +1
+// if the decision is above 0, and otherwise −1. Predict returns the errors of Decision, and an
+// error of kind ErrNotFinite if the power overflows.
 func (p *Pipeline) Predict(t *Table) ([]float64, error) {
 	predictions, err := p.Decision(t)
 	if err != nil {
@@ -204,7 +213,7 @@ func (p *Pipeline) Predict(t *Table) ([]float64, error) {
 	return predictions, nil
 }
 
-// PredictRecord is Predict for the one row of Record.
+// PredictRecord is Predict for one row, which is given as for Record.
 func (p *Pipeline) PredictRecord(fields map[string]string) (float64, error) {
 	t, err := p.Record(fields)
 	if err != nil {
@@ -218,9 +227,9 @@ func (p *Pipeline) PredictRecord(fields map[string]string) (float64, error) {
 }
 
 // Class returns the predicted class of each row. For a numeric target it returns an error of kind
-// ErrDomain; other errors come from Decision.
+// ErrDomain. Other errors come from Decision.
 func (p *Pipeline) Class(t *Table) ([]string, error) {
-	if p != nil && len(p.Classes) == 0 { // Decision refuses nil
+	if p != nil && len(p.Classes) == 0 { // Decision reports a nil pipeline
 		return nil, args.Bad("Pipeline.Classes", qpdiff.ErrDomain, "use Predict, or read the training table with CSV.Positive", "is empty: the target %q is a number", p.Target)
 	}
 	predictions, err := p.Predict(t)
@@ -234,11 +243,11 @@ func (p *Pipeline) Class(t *Table) ([]string, error) {
 	return classes, nil
 }
 
-// Probability returns the probability of the label +1, which is Classes[1], for each row: 1/(1 +
-// exp(−decision)). It needs Model.LogOdds. The decisions of other learners are not log odds, and
-// the error is then of kind ErrDomain.
+// Probability returns, for each row, the probability of Classes[1], the class with the label +1:
+// 1/(1 + exp(−decision)). It requires Model.LogOdds. Without it, the decisions are not log odds,
+// and the error is of kind ErrDomain.
 func (p *Pipeline) Probability(t *Table) ([]float64, error) {
-	if p != nil && p.Model != nil && !p.Model.LogOdds { // Decision refuses nil
+	if p != nil && p.Model != nil && !p.Model.LogOdds { // Decision reports a nil pipeline
 		return nil, args.Bad("Model.LogOdds", qpdiff.ErrDomain, "train a linear.Logistic or linear.SparseLogistic, or use Decision", "is false: the model's predictions are not log odds")
 	}
 	probabilities, err := p.Decision(t)

@@ -10,11 +10,11 @@ import (
 	"cvgm/qpdiff"
 )
 
-// Interval returns the ends of the prediction interval of a level, such as .9, for each row: see
-// [interval.CVPlus.Predict]. It needs Intervals, which Tuner.Intervals makes; without them the
-// error is of kind ErrEmpty. Other errors come from Decision and from CVPlus.Predict. Like
-// Decision, the ends have the same bits on amd64 and arm64. With a kernel they differ from
-// CVPlus.Predict's by rounding.
+// Interval returns the ends of a prediction interval for each row. level is the level of the
+// intervals, such as .9: see [interval.CVPlus.Predict]. Interval requires the field Intervals,
+// which Tuner.Intervals sets; without it, the error is of kind ErrEmpty. Other errors come from
+// Decision and from CVPlus.Predict. The ends have the same bits on amd64 and arm64, like decisions.
+// With a kernel, they differ by rounding from the ends of CVPlus.Predict.
 func (p *Pipeline) Interval(t *Table, level float64) (low, high []float64, err error) {
 	e, err := p.encoder()
 	if err != nil {
@@ -39,7 +39,7 @@ func (p *Pipeline) Interval(t *Table, level float64) (low, high []float64, err e
 	return p.Intervals.Around(predictions, level)
 }
 
-// IntervalRecord is Interval for the one row of Record.
+// IntervalRecord is Interval for one row, which is given as for Record.
 func (p *Pipeline) IntervalRecord(fields map[string]string, level float64) (low, high float64, err error) {
 	t, err := p.Record(fields)
 	if err != nil {
@@ -52,8 +52,8 @@ func (p *Pipeline) IntervalRecord(fields map[string]string, level float64) (low,
 	return lows[0], highs[0], nil
 }
 
-// checkIntervals reports missing intervals, and intervals whose models have other columns than the
-// encoder.
+// checkIntervals reports missing intervals. It also reports intervals whose models have other
+// columns than the encoder.
 func (p *Pipeline) checkIntervals(e *Encoder) error {
 	if p.Intervals == nil {
 		return args.Bad("Pipeline.Intervals", qpdiff.ErrEmpty, "set Tuner.Intervals, for a target that is a number", "is nil")
@@ -63,7 +63,7 @@ func (p *Pipeline) checkIntervals(e *Encoder) error {
 	}
 	for k, f := range p.Intervals.Folds {
 		if f.Model == nil {
-			return p.Intervals.Check() // which names it
+			return p.Intervals.Check() // Check names the fold
 		}
 		own, ok := f.Model.Prepared.(*Encoder)
 		if !ok || own.code == nil || !sameColumns(own.columns, e.columns) {
@@ -73,14 +73,14 @@ func (p *Pipeline) checkIntervals(e *Encoder) error {
 	return nil
 }
 
-// intervalsJSON is how the intervals of a pipeline are written.
+// intervalsJSON is the JSON form of the intervals of a pipeline.
 type intervalsJSON struct {
 	Units int        `json:"units"`
 	Folds []foldJSON `json:"folds"`
 }
 
 type foldJSON struct {
-	Means   []float64       `json:"means,omitempty"`  // of the columns that have one, in their order
+	Means   []float64       `json:"means,omitempty"`  // of the columns whose missing values become the mean, in their order
 	Scales  []scaleJSON     `json:"scales,omitempty"` // of the columns with a ScaledEffect, in their order
 	Model   json.RawMessage `json:"model"`
 	At      []float64       `json:"spread_at"`
@@ -89,20 +89,20 @@ type foldJSON struct {
 	Weights []float64       `json:"weights"`
 }
 
-// scaleJSON is the scale of a column with a ScaledEffect on the training rows of a fold.
+// scaleJSON is the scale of a column with a ScaledEffect in the training rows of a fold.
 type scaleJSON struct {
 	Centre    float64 `json:"centre"`
 	Deviation float64 `json:"deviation"`
 }
 
-// intervalKeys are the keys of intervalsJSON, as pipelineKeys has them.
+// intervalKeys are the keys of intervalsJSON, in the form that pipelineKeys returns.
 var intervalKeys = map[string]map[string]bool{
 	"intervals": {"units": true, "folds": true},
 	"folds":     {"means": false, "scales": false, "model": true, "spread_at": true, "spread_size": true, "scores": true, "weights": true},
 	"scales":    {"centre": true, "deviation": true},
 }
 
-// writtenIntervals returns how the intervals are written, nil for none.
+// writtenIntervals returns the JSON form of the intervals, or nil if there are none.
 func (p *Pipeline) writtenIntervals(e *Encoder) (*intervalsJSON, error) {
 	if p.Intervals == nil {
 		return nil, nil
@@ -111,7 +111,7 @@ func (p *Pipeline) writtenIntervals(e *Encoder) (*intervalsJSON, error) {
 		return nil, err
 	}
 	out := &intervalsJSON{Units: p.Intervals.Units}
-	filled := func(v []float64) []float64 { return append([]float64{}, v...) } // null is not read back
+	filled := func(v []float64) []float64 { return append([]float64{}, v...) } // read refuses null
 	for _, f := range p.Intervals.Folds {
 		model := *f.Model
 		model.Prepared = nil
@@ -133,7 +133,7 @@ func (p *Pipeline) writtenIntervals(e *Encoder) (*intervalsJSON, error) {
 	return out, nil
 }
 
-// read returns the intervals of a pipeline with the encoder, nil for none.
+// read returns the intervals of a pipeline with the encoder e. It returns nil for nil.
 func (in *intervalsJSON) read(e *Encoder) (*interval.CVPlus, error) {
 	if in == nil {
 		return nil, nil
@@ -157,11 +157,11 @@ func (in *intervalsJSON) read(e *Encoder) (*interval.CVPlus, error) {
 	return p, p.Check()
 }
 
-// encoder returns the encoder e with the means and scales of the fold.
+// encoder returns a copy of e with the means and scales of the fold.
 func (f *foldJSON) encoder(e *Encoder) (*Encoder, error) {
 	own := *e
 	own.code = slices.Clone(e.code)
-	means, scales := 0, 0 // how many there are to be
+	means, scales := 0, 0 // counts of the columns that need one
 	for j := range e.columns {
 		if e.columns[j].imputed() {
 			if means++; means <= len(f.Means) {

@@ -17,7 +17,8 @@ import (
 	"cvgm/qpdiff/linear"
 )
 
-// withIntervals returns a pipeline of a table with missing numbers, and intervals of two halves of its rows.
+// withIntervals returns a pipeline for a table with missing numbers. Its intervals come from two
+// halves of the rows.
 func withIntervals(t *testing.T, learner func() learn.Learner, alpha []float64) (*Pipeline, *Table) {
 	rows := "a,b,y\n"
 	for i := range 24 {
@@ -27,7 +28,7 @@ func withIntervals(t *testing.T, learner func() learn.Learner, alpha []float64) 
 	return intervalsOf(t, table, learner, alpha), table
 }
 
-// intervalsOf returns a pipeline of a table, and intervals of two halves of its rows.
+// intervalsOf returns a pipeline for a table, with intervals from two halves of the rows.
 func intervalsOf(t *testing.T, table *Table, learner func() learn.Learner, alpha []float64) *Pipeline {
 	data, encoder, err := table.Data()
 	casetest.OK(t, err)
@@ -50,8 +51,8 @@ func intervalsOf(t *testing.T, table *Table, learner func() learn.Learner, alpha
 	return p
 }
 
-// Intervals have the same bits after JSON, with the means of each fold for missing values. A pipeline without them is written as
-// before.
+// Intervals have the same bits after JSON, including the mean of each fold for missing values. A
+// pipeline without intervals and effects is written in version 2.
 func TestIntervalsAreTheSameAfterJSON(t *testing.T) {
 	net := func() learn.Learner { return new(linear.ElasticNet) }
 	plain, table := withIntervals(t, net, []float64{.01, .1})
@@ -94,7 +95,8 @@ func TestIntervalsAreTheSameAfterJSON(t *testing.T) {
 	}
 }
 
-// Damaged intervals are refused with the part that is wrong, and so are another pipeline's.
+// Damaged intervals, and the intervals of another pipeline, are refused. The error names the faulty
+// part.
 func TestIntervalsRefusals(t *testing.T) {
 	net := func() learn.Learner { return new(linear.ElasticNet) }
 	p, table := withIntervals(t, net, []float64{.01, .1})
@@ -127,7 +129,7 @@ func TestIntervalsRefusals(t *testing.T) {
 			t.Errorf("%s: %v lacks %q", name, err, c[2])
 		}
 	}
-	// The parts of two pipelines.
+	// These pipelines combine the parts of two pipelines.
 	other := pipelineOf(t, patients(t), func() learn.Learner { return new(linear.ElasticNet) }, cvgm.SquaredError{}, cvgm.MeanCentring, []float64{.01, .1})
 	mixed := Pipeline{Model: other.Model, Target: other.Target, Intervals: p.Intervals}
 	if _, err := json.Marshal(mixed); !errors.Is(err, qpdiff.ErrShape) {

@@ -14,7 +14,7 @@ import (
 	"cvgm/qpdiff"
 )
 
-// pipelineJSON is how a Pipeline is written.
+// pipelineJSON is the JSON form of a Pipeline.
 type pipelineJSON struct {
 	Format       string          `json:"format"`
 	Version      int             `json:"version"`
@@ -46,18 +46,18 @@ type columnJSON struct {
 	Effect       *effectJSON `json:"effect,omitempty"`
 }
 
-// effectJSON is how an Effect is written.
+// effectJSON is the JSON form of an Effect.
 type effectJSON struct {
 	Kind      string   `json:"kind"`
 	Term      string   `json:"term"`
-	Bases     int      `json:"bases,omitempty"` // of a smooth effect, as are low and high
+	Bases     int      `json:"bases,omitempty"` // of a smooth effect, like low and high
 	Low       *float64 `json:"low,omitempty"`
 	High      *float64 `json:"high,omitempty"`
-	Centre    *float64 `json:"centre,omitempty"` // of a scaled effect
+	Centre    *float64 `json:"centre,omitempty"` // of a scaled effect, like deviation
 	Deviation *float64 `json:"deviation,omitempty"`
 }
 
-// dateJSON is how a Date is written.
+// dateJSON is the JSON form of a Date.
 type dateJSON struct {
 	Source string `json:"source"`
 	Part   string `json:"part"`
@@ -65,7 +65,7 @@ type dateJSON struct {
 	First  string `json:"first"`
 }
 
-// numberJSON is how a Number is written.
+// numberJSON is the JSON form of a Number.
 type numberJSON struct {
 	Decimal string     `json:"decimal"`
 	Unit    string     `json:"unit,omitempty"`
@@ -80,12 +80,12 @@ type unitJSON struct {
 const (
 	pipelineFormat  = "cvgm pipeline"
 	pipelineVersion = 3
-	plainVersion    = 2 // without effects, intervals and what a learner of penalties adds
+	plainVersion    = 2 // without effects, intervals, log_mean and degrees_of_freedom
 )
 
-// pipelineKeys returns the keys of a pipeline's JSON text by its version. The value of "model" is
-// checked when it is read. Version 1 has no formats of columns. Version 2 has no effects and no
-// intervals.
+// pipelineKeys returns the keys of a pipeline's JSON text in a version. For each object, a key maps
+// to whether it is required. The value of "model" is checked when the model is read. Version 1 has
+// no formats of columns. Version 2 has no effects and no intervals.
 func pipelineKeys(version string) map[string]map[string]bool {
 	keys := map[string]map[string]bool{
 		"pipeline": {"format": true, "version": true, "target": true, "classes": false, "class_of_others": false, "log_odds": true,
@@ -113,9 +113,10 @@ func pipelineKeys(version string) map[string]map[string]bool {
 
 // MarshalJSON writes the pipeline: the columns with their levels and means, the classes, the format
 // of the CSV, the model, the intervals with their models if there are any, and a checksum of all
-// these. A pipeline with intervals is written in version 3 of the format. Without them it is
-// written in version 2, which earlier programs read, too. It returns the errors of
-// [cvgm.Model.MarshalJSON]. A pipeline whose parts do not fit together is an error.
+// these. The text has version 3 of the format if the pipeline has intervals, effects, Model.LogMean
+// or Model.Freedom. Otherwise it has version 2, which earlier programs read, too. MarshalJSON
+// returns the errors of [cvgm.Model.MarshalJSON]. If the parts of the pipeline do not fit together,
+// it returns an error.
 func (p Pipeline) MarshalJSON() ([]byte, error) {
 	e, err := p.encoder()
 	if err != nil {
@@ -130,7 +131,7 @@ func (p Pipeline) MarshalJSON() ([]byte, error) {
 	out := pipelineJSON{Format: pipelineFormat, Version: pipelineVersion, Intervals: intervals, Target: p.Target, Classes: p.Classes, Rest: e.rest, LogOdds: p.Model.LogOdds,
 		TargetNumber: writtenNumber(e.number), Comma: string(e.reader.comma), MissingTexts: e.reader.missingTexts, Unknown: e.reader.unknown.String()}
 	if out.LogMean, out.Freedom = p.Model.LogMean, p.Model.Freedom; !out.LogMean && out.Freedom == nil && intervals == nil && !slices.ContainsFunc(e.columns, func(c Column) bool { return c.Effect != nil }) {
-		out.Version = plainVersion // which earlier versions of this package read
+		out.Version = plainVersion // earlier versions of this package read it
 	}
 	for j, c := range e.columns {
 		column := columnJSON{Name: c.Name, Kind: c.Kind.String(), Levels: c.Levels, Missing: c.Missing.String(), MissingLevel: c.MissingLevel, Other: c.Other, Number: writtenNumber(c.Number), Date: writtenDate(c.Date), Effect: e.writtenEffect(j)}
@@ -145,15 +146,15 @@ func (p Pipeline) MarshalJSON() ([]byte, error) {
 	return strictjson.WithChecksum(out)
 }
 
-// UnmarshalJSON reads the text of MarshalJSON in versions 1, which has no formats of columns, 2 and
-// 3. Later versions of this package read all three, too. Decisions, predictions and intervals then
-// have the same bits as with the written pipeline, on amd64 and arm64. A kernel machine written in
-// version 1 may differ by rounding. Other spaces, escapes, orders of keys and forms of the same
-// float64s are accepted.
+// UnmarshalJSON reads text that MarshalJSON wrote in version 1, 2 or 3. Version 1 has no formats of
+// columns. Later versions of this package read all three, too. The pipeline that is read gives the
+// decisions, predictions and intervals of the written pipeline, with the same bits, on amd64 and
+// arm64. A kernel machine written in version 1 may differ by rounding. The text may have other
+// spaces, escapes and orders of keys, and other forms of the same float64s.
 //
-// Text that makes no pipeline is an error, and p is then unchanged. The error is a *qpdiff.ArgError
-// for another format or version; for a part that is missing, unknown, repeated or null; for parts
-// that do not fit together; and for a checksum that is missing or wrong.
+// If the text is not a pipeline, UnmarshalJSON returns an error and does not change p. The error is
+// a *qpdiff.ArgError in these cases: another format or version; a part that is missing, unknown,
+// repeated or null; parts that do not fit together; a checksum that is missing or wrong.
 func (p *Pipeline) UnmarshalJSON(text []byte) error {
 	var header struct {
 		Format  *string      `json:"format"`
@@ -208,7 +209,7 @@ func (p *Pipeline) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// encoder returns the encoder of a pipeline that is read.
+// encoder returns the encoder of the pipeline in JSON form.
 func (in *pipelineJSON) encoder() (*Encoder, error) {
 	reader := &csvReader{missingTexts: in.MissingTexts}
 	comma, size := utf8.DecodeRuneInString(in.Comma)
@@ -271,7 +272,7 @@ func (in *pipelineJSON) encoder() (*Encoder, error) {
 	return e, nil
 }
 
-// check reports parts that do not fit the kind and the rule of the column.
+// check reports parts that do not fit the kind and the missing rule of the column.
 func (c *columnJSON) check(column *Column) error {
 	numeric, given := column.Kind == Numeric, "given"
 	if c.Mean == nil {
@@ -296,7 +297,7 @@ func (c *columnJSON) check(column *Column) error {
 	return nil
 }
 
-// valueOf returns the constant with a name.
+// valueOf returns the constant with the given name.
 func valueOf[T ~int](key string, names []string, name string) (T, error) {
 	at := slices.Index(names, name)
 	if at < 0 {
@@ -305,7 +306,7 @@ func valueOf[T ~int](key string, names []string, name string) (T, error) {
 	return T(at), nil
 }
 
-// writtenNumber returns how a format is written, nil for none.
+// writtenNumber returns the JSON form of a format, or nil for nil.
 func writtenNumber(n *Number) *numberJSON {
 	if n == nil {
 		return nil
@@ -317,7 +318,7 @@ func writtenNumber(n *Number) *numberJSON {
 	return out
 }
 
-// read returns the format, nil for none.
+// read returns the format, or nil for nil.
 func (in *numberJSON) read() (*Number, error) {
 	if in == nil {
 		return nil, nil
@@ -339,7 +340,7 @@ func (in *numberJSON) read() (*Number, error) {
 	return n, n.check()
 }
 
-// writtenEffect returns how the effect of column j is written, nil for none.
+// writtenEffect returns the JSON form of the effect of column j, or nil if the column has none.
 func (e *Encoder) writtenEffect(j int) *effectJSON {
 	f := e.columns[j].Effect
 	if f == nil {
@@ -355,7 +356,7 @@ func (e *Encoder) writtenEffect(j int) *effectJSON {
 	return out
 }
 
-// read returns the effect of column c and its scale, nil for none.
+// read returns the effect of column c with its centre and deviation. It returns nil for nil.
 func (in *effectJSON) read(c *Column) (f *Effect, centre, deviation float64, err error) {
 	if in == nil {
 		return nil, 0, 0, nil
@@ -386,7 +387,7 @@ func (in *effectJSON) read(c *Column) (f *Effect, centre, deviation float64, err
 // dateTime is the layout of dateJSON.First.
 const dateTime = "2006-01-02T15:04:05.999999999"
 
-// writtenDate returns how a date is written, nil for none.
+// writtenDate returns the JSON form of a date, or nil for nil.
 func writtenDate(d *Date) *dateJSON {
 	if d == nil {
 		return nil
@@ -394,7 +395,7 @@ func writtenDate(d *Date) *dateJSON {
 	return &dateJSON{Source: d.Source, Part: d.Part.String(), Layout: d.Layout, First: d.First.Format(dateTime)}
 }
 
-// read returns the date, nil for none.
+// read returns the date, or nil for nil.
 func (in *dateJSON) read() (*Date, error) {
 	if in == nil {
 		return nil, nil

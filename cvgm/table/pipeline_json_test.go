@@ -58,7 +58,8 @@ func TestPipelinesPredictTheSameAfterJSON(t *testing.T) {
 	}
 }
 
-// Another program, without the training data, reads a pipeline and predicts with the same bits.
+// Another program, which does not have the training data, reads a pipeline and makes predictions
+// with the same bits.
 func TestPipelineInAnotherProgram(t *testing.T) {
 	const variable = "CVGM_TEST_PIPELINE"
 	const rows = "weight,colour,spots\n99,red,1\n,?,\n127.3,green,2\n1,blue,9\n"
@@ -71,7 +72,7 @@ func TestPipelineInAnotherProgram(t *testing.T) {
 		}
 		return "decisions " + strings.Join(bits, " ")
 	}
-	if path := os.Getenv(variable); path != "" { // the other program
+	if path := os.Getenv(variable); path != "" { // this process is the other program
 		text := casetest.Must(os.ReadFile(path))(t)
 		var p Pipeline
 		casetest.OK(t, json.Unmarshal(text, &p))

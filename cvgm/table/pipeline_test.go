@@ -23,7 +23,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// pipelineOf returns the pipeline of a table for a learner.
+// pipelineOf returns the pipeline of a table with a learner.
 func pipelineOf(t testing.TB, table *Table, learner func() learn.Learner, loss cvgm.Loss, centring cvgm.Centring, alpha []float64) *Pipeline {
 	t.Helper()
 	d, encoder, err := table.Data()
@@ -61,19 +61,20 @@ func pears(t testing.TB) *Pipeline {
 	return pipelineOf(t, pearTable(t), func() learn.Learner { return new(linear.Logistic) }, cvgm.LogisticLoss{}, cvgm.NoCentring, []float64{.1})
 }
 
-// The predictions equal the model's on features computed by hand, whether the rows come from
-// the training table, a CSV or a record.
+// The predictions equal the model's predictions for features that are computed by hand. The rows
+// may come from the training table, a CSV or a record.
 func TestPipelinePredictsFromTexts(t *testing.T) {
 	p := pears(t)
 	if diff := cmp.Diff([]string{"not pear", "pear"}, p.Classes); diff != "" || !p.Model.LogOdds {
 		t.Error(diff)
 	}
-	// Mean weight 88.25, mean spots 1.75; green, red, yellow.
+	// The mean weight is 88.25, and the mean of the spots 1.75. The features of the colours are
+	// green, red and yellow.
 	x := mat.NewDense(4, 4, []float64{
 		100, 1, 0, 1,
 		88.25, 0, 0, 1.75,
 		120, 0, 1, 3,
-		120, 0, 0, 3, // blue is unknown
+		120, 0, 0, 3, // blue is an unknown level
 	})
 	hand := *p.Model
 	hand.Prepared = nil
@@ -103,7 +104,8 @@ func TestPipelinePredictsFromTexts(t *testing.T) {
 	}
 }
 
-// A target in the file is read by the classes of the model: all others are the rest.
+// A target in the file is read with the classes of the model. All other texts count as the class of
+// the rest.
 func TestPipelineReadsATargetThatIsThere(t *testing.T) {
 	p := pears(t)
 	table, err := p.Read(strings.NewReader("weight,colour,spots,kind\n1,red,1,pear\n1,red,1,plum\n1,red,1,apple\n"))
@@ -191,7 +193,8 @@ func TestPipelineNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
-// Dense features of more levels than memory holds are refused by the name of their column.
+// If the levels of a column make more dense features than memory allows, the error names the
+// column.
 func TestTableOfTooManyLevels(t *testing.T) {
 	serial.Test(t)
 	var text strings.Builder
@@ -217,8 +220,8 @@ func TestTableOfTooManyLevels(t *testing.T) {
 	}
 }
 
-// A table whose values have other meanings is refused, also if a column differs in its level of
-// missing values alone.
+// A table whose values have other meanings is refused, also if its columns differ only in one level
+// of missing values.
 func TestPipelineRefusesATableWithAnotherLevelOfMissing(t *testing.T) {
 	const text = "a,b,y\n1,u,1\n2,v,2\n3,u,4\n4,v,3\n"
 	whole, lacking := read(t, CSV{Missing: MissingIsMean}, text), read(t, CSV{Missing: MissingIsMean}, text+"5,,2\n")

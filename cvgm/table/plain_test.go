@@ -17,8 +17,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A table of numbers without a missing one takes no copies of its rows, gives what its values give
-// without the encoder, and its model fills in later missing values.
+// A table of numbers without missing values is not copied. Results equal the results for its values
+// without the encoder. The model replaces missing values in later rows by the mean.
 func TestPlainTable(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 36))
 	for _, columns := range []int{3, 250} {
@@ -70,7 +70,7 @@ func TestPlainTable(t *testing.T) {
 		if filled := casetest.Must(p.PredictRecord(record))(t); !(math.Abs(lacking-filled) <= 1e-12) {
 			t.Errorf("%d columns: a missing value predicts %v, and the mean %v", columns, lacking, filled)
 		}
-		// One missing value, and the encoder has something to do.
+		// With one missing value, the table is no longer plain.
 		first := strings.IndexByte(text.String(), '\n')
 		at := first + strings.IndexByte(text.String()[first:], ',') + 1
 		end := at + strings.IndexByte(text.String()[at:], ',')
@@ -80,7 +80,8 @@ func TestPlainTable(t *testing.T) {
 	}
 }
 
-// A CV refuses a preparer beside a feature map, also a plain one, and not first in Final.
+// A CV refuses a preparer together with a feature map, also if the preparer is plain. The error
+// comes from New or Eval, not first from Final.
 func TestPlainTableWithFeatures(t *testing.T) {
 	text := strings.Builder{}
 	text.WriteString("y,a,b\n")
@@ -102,7 +103,7 @@ func TestPlainTableWithFeatures(t *testing.T) {
 	t.Errorf("New has no error, Eval %v, and Final %v", err, last)
 }
 
-// measuring measures the heap when the encoder is fitted.
+// measuring records the size of the heap when the encoder is fitted.
 type measuring struct {
 	*table.Encoder
 	heap *uint64
@@ -120,7 +121,7 @@ func heap() uint64 {
 	return s.HeapAlloc
 }
 
-// Final of a table of numbers holds no more than Config.Bytes counts.
+// For a table of numbers, Final holds no more memory than Config.Bytes counts.
 func TestPlainTableBytes(t *testing.T) {
 	const rows, columns = 8000, 60
 	rng := rand.New(rand.NewPCG(3, 36))
@@ -153,7 +154,8 @@ func TestPlainTableBytes(t *testing.T) {
 	runtime.KeepAlive(cv)
 }
 
-// squaring is a preparer of one's own around an encoder: its features are the encoder's, squared.
+// squaring is a user-defined preparer that embeds an encoder. Its features are the squares of the
+// encoder's features.
 type squaring struct{ *table.Encoder }
 
 type squared struct{ cvgm.Prepared }
@@ -171,7 +173,7 @@ func (s squared) Apply(dst, row []float64) error {
 	return err
 }
 
-// A preparer that embeds an Encoder is not plain because the encoder is.
+// A preparer that embeds an Encoder is not plain, even if the Encoder is.
 func TestPlainTableInAnotherPreparer(t *testing.T) {
 	text := strings.Builder{}
 	text.WriteString("y,a,b\n")

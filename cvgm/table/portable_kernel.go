@@ -21,14 +21,14 @@ func (k portableKernel) Eval(_, x, z []float64) float64 { return k.eval(x, z) }
 type kernelCode struct {
 	eval   func(x, z []float64) float64
 	code   string
-	widths []float64 // that the code names; nil: it names none
+	widths []float64 // the variable widths in code; nil: code does not use it
 }
 
-// codeOf returns the code of the kernel of a checked machine, or the zero value for a kernel of
-// another package.
+// codeOf returns the code of the kernel of a machine that has been checked. For a kernel of another
+// package, it returns the zero value.
 func codeOf(m *kernel.Model) kernelCode {
 	p := m.Params
-	if len(m.Coef) == 0 { // without parameters, and no value is taken
+	if len(m.Coef) == 0 { // the machine has no parameters, and its kernel is never evaluated
 		return kernelCode{eval: func(_, _ []float64) float64 { return 0 }, code: "0"}
 	}
 	switch k := m.Kernel.(type) {
@@ -52,9 +52,10 @@ func codeOf(m *kernel.Model) kernelCode {
 	return kernelCode{}
 }
 
-// portableModel returns m, with a portable kernel if m has a kernel of package kernel.
+// portableModel returns m with a portable kernel, if the kernel of m is of package kernel.
+// Otherwise it returns m.
 func portableModel(m *cvgm.Model) *cvgm.Model {
-	if m.Kernel == nil || m.Kernel.Check() != nil { // Predict reports the fault
+	if m.Kernel == nil || m.Kernel.Check() != nil { // Predict reports the error
 		return m
 	}
 	part, machine := *m, *m.Kernel

@@ -12,8 +12,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// portable returns the prediction function of p, which has the bits of Decision, and the code of
-// its kernel.
+// portable returns a model that makes the same predictions as Decision, with the same bits. It also
+// returns the code of the model's kernel.
 func (p *Pipeline) portable() (m portable.Model, code kernelCode, err error) {
 	e, err := p.encoder()
 	if err != nil {
@@ -21,7 +21,7 @@ func (p *Pipeline) portable() (m portable.Model, code kernelCode, err error) {
 	}
 	own := p.Model
 	want, rows, err := p.probes(e)
-	if err != nil { // of a model whose parts do not fit together, too
+	if err != nil { // also if parts of the model do not fit together
 		return m, code, err
 	}
 	m = portable.Model{Columns: e.code, Mean: own.Mean, Deviation: own.Std}
@@ -41,7 +41,7 @@ func (p *Pipeline) portable() (m portable.Model, code kernelCode, err error) {
 			sample.Gather(m.Points, k.X, sample.Complement(nil, rows))
 		}
 	case sample.MostStored(e) > 0:
-		none := sample.NewStored(features) // of a row without stored features
+		none := sample.NewStored(features) // a row without stored features
 		none.EndRow()
 		var constant [1]float64
 		norm := normalise.Normaliser{Centre: true, Mean: own.Mean, Std: own.Std}
@@ -58,15 +58,17 @@ func (p *Pipeline) portable() (m portable.Model, code kernelCode, err error) {
 	return m, code, nil
 }
 
-// errCode is the error of a pipeline that cannot be written.
+// errCode returns the error for a pipeline that cannot be written as Go code.
 func errCode(format string, a ...any) error {
 	return args.Bad("Pipeline.Model", qpdiff.ErrDomain, "write the pipeline as JSON", format, a...)
 }
 
-// probeRows is the number of rows on which a pipeline and its code are compared.
+// probeRows is the number of rows for which portable compares the decisions of a pipeline with the
+// portable model.
 const probeRows = 16
 
-// probes returns predictions for rows with numbers near the means, and with all levels in turn.
+// probes returns test rows and the decisions for them. The numbers of the rows are near the means,
+// and the levels of a column appear in turn.
 func (p *Pipeline) probes(e *Encoder) (want []float64, rows *mat.Dense, err error) {
 	rows = mat.NewDense(probeRows, len(e.columns), nil)
 	at := 0
@@ -78,7 +80,7 @@ func (p *Pipeline) probes(e *Encoder) (want []float64, rows *mat.Dense, err erro
 			case c.Kind == Categorical:
 				rows.Set(i, j, float64((i+j)%len(c.Levels)))
 			case smooth != nil:
-				rows.Set(i, j, (smooth.Low/2+smooth.High/2)+step/3*(smooth.High-smooth.Low)) // beyond the ends, too
+				rows.Set(i, j, (smooth.Low/2+smooth.High/2)+step/3*(smooth.High-smooth.Low)) // also beyond both ends
 			case code.Deviation != 0:
 				rows.Set(i, j, code.Centre+probeStep(step, code.Deviation))
 			case at < len(p.Model.Mean) && at < len(p.Model.Std):
@@ -93,7 +95,7 @@ func (p *Pipeline) probes(e *Encoder) (want []float64, rows *mat.Dense, err erro
 	return want, rows, err
 }
 
-// probeStep returns step deviations of a number. For a constant number, which has no deviation, it
+// probeStep returns step times the deviation. For a constant number, which has no deviation, it
 // returns step.
 func probeStep(step, deviation float64) float64 {
 	if deviation == normalise.Flat {

@@ -23,8 +23,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// patients returns a table of 40 rows in which values of a are missing for large targets. The
-// mean over all rows then depends on the targets of validation rows.
+// patients returns a table of 40 rows, in which values of a are missing for large targets. The mean
+// over all rows therefore depends on the targets of validation rows.
 func patients(t *testing.T) *Table {
 	t.Helper()
 	src := synth.NewStream(5, "patients")
@@ -40,8 +40,8 @@ func patients(t *testing.T) *Table {
 	return read(t, CSV{MissingIn: map[string]MissingRule{"a": MissingIsMean, "ward": MissingIsMean}}, b.String())
 }
 
-// byHand returns the features of the named rows of the table of patients, with the mean
-// of column a over the rows of train.
+// byHand returns the features of the given rows of the patients' table. The mean of column a is
+// taken over the rows in train.
 func byHand(t *testing.T, table *Table, train []int) *mat.Dense {
 	t.Helper()
 	var s, n float64
@@ -59,7 +59,7 @@ func byHand(t *testing.T, table *Table, train []int) *mat.Dense {
 			a = s / n
 		}
 		x.SetRow(i, []float64{a, table.x.At(i, 1), 0, 0, 0})
-		if w := i % 4; w != 0 { // east; missing; west; north, in file order; east, north, west, missing in the features'
+		if w := i % 4; w != 0 { // i%4 is east, missing, west or north; the features are east, north, west, missing
 			x.Set(i, []int{0, 4, 3, 2}[w], 1)
 		}
 	}
@@ -81,7 +81,7 @@ func preparedConfig(t *testing.T, table *Table, edit func(*cvgm.Config)) cvgm.Co
 	return c
 }
 
-// leaky is fitted to all rows, whatever it is given: the leak that Config.Prepare
+// leaky is fitted to all rows, whichever rows Fit receives. It has the leak that Config.Prepare
 // prevents.
 type leaky struct {
 	*Encoder
@@ -90,8 +90,8 @@ type leaky struct {
 
 func (l leaky) Fit(*mat.Dense, []float64) (cvgm.Prepared, error) { return l.Encoder.Fit(l.all, nil) }
 
-// The features of each split are those that its training rows give, computed by hand; the
-// comparison finds a preparer that is fitted to all rows.
+// The features of each split equal the features that are computed by hand from its training rows.
+// The comparison detects a preparer that is fitted to all rows.
 func TestPrepareLearnsFromTrainingRowsOnly(t *testing.T) {
 	table := patients(t)
 	classes := func(learner func() learn.Learner) func(*cvgm.Config) {
@@ -136,7 +136,7 @@ func TestPrepareLearnsFromTrainingRowsOnly(t *testing.T) {
 	}
 }
 
-// preparedTol bounds the relative rounding of means, fits and sums in another order.
+// preparedTol bounds the relative rounding of means, fits, and sums in another order.
 const preparedTol = 1e-11
 
 func evalOnce(t *testing.T, c cvgm.Config, alpha []float64) (float64, []float64) {
@@ -147,7 +147,8 @@ func evalOnce(t *testing.T, c cvgm.Config, alpha []float64) (float64, []float64)
 	return loss, grad
 }
 
-// A row of weight 2 counts as two rows, and one of weight 0 not at all, also in the means.
+// A row of weight 2 counts as two rows, and a row of weight 0 does not count. This also holds for
+// the means.
 func TestPrepareWeighs(t *testing.T) {
 	table := patients(t)
 	rows := sample.Complement(nil, len(table.Y))
@@ -179,8 +180,8 @@ func TestPrepareWeighs(t *testing.T) {
 	}
 }
 
-// A level after the first that only rows outside the training sets have changes no fit and no
-// prediction.
+// If only rows outside the training sets have a level, the level changes no fit and no prediction,
+// unless it is the first level.
 func TestLevelsOfOtherRowsAreNoLeak(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("a,ward,y\n")
@@ -216,7 +217,8 @@ func TestLevelsOfOtherRowsAreNoLeak(t *testing.T) {
 	}
 }
 
-// The final model is fitted to the features of all rows, and takes the columns of Data.X.
+// The final model is fitted to the features of all rows. Its rows for predictions have the columns
+// of Data.X.
 func TestFinalModelPrepares(t *testing.T) {
 	table := patients(t)
 	all := sample.Complement(nil, len(table.Y))
@@ -264,7 +266,7 @@ func TestFinalModelPrepares(t *testing.T) {
 	}
 }
 
-// preparer is a preparer by functions.
+// preparer implements cvgm.Preparer by functions.
 type preparer struct {
 	in, out int
 	fit     func() (cvgm.Prepared, error)
@@ -324,7 +326,8 @@ func TestPrepareRefusals(t *testing.T) {
 	}
 }
 
-// Preparers see neither validation rows nor their number, and cannot change the data.
+// Preparers receive neither validation rows nor the number of these rows. They cannot change the
+// data.
 func TestPrepareGetsCopiesOfTrainingRows(t *testing.T) {
 	table := patients(t)
 	c := preparedConfig(t, table, nil)
@@ -359,8 +362,9 @@ func (s spy) Fit(train *mat.Dense, weights []float64) (cvgm.Prepared, error) {
 	return fitted, err
 }
 
-// The derivative in the labels goes past the preparer. It is the same as with features computed
-// by hand, also if rows coincide to the learner. The derivative in the rows is refused.
+// The derivative in the labels does not pass through the preparer. It equals the derivative with
+// features computed by hand, also if the learner treats rows as equal. The derivative in the rows
+// is refused.
 func TestPreparedDataGradient(t *testing.T) {
 	table := patients(t)
 	for name, edit := range map[string]func(*cvgm.Config){
@@ -410,7 +414,8 @@ func TestPreparedDataGradient(t *testing.T) {
 	}
 }
 
-// A prepared CV is the same for any number of workers, and an evaluation allocates nothing.
+// The results of a CV with a preparer do not depend on the number of workers. An evaluation
+// allocates no memory.
 func TestPreparedEvaluations(t *testing.T) {
 	c := preparedConfig(t, patients(t), nil)
 	alpha := []float64{.02, .1}

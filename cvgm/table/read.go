@@ -12,14 +12,15 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// ReadCSV is [CSV.Read] with all settings but Target at their defaults.
+// ReadCSV reads a table as [CSV.Read] does, with the given target and all other settings at their
+// defaults.
 func ReadCSV(r io.Reader, target string) (*Table, error) { return CSV{Target: target}.Read(r) }
 
-// ReadFile is Read of the file at path, with the path in errors.
+// ReadFile reads the file at path as Read does. Errors name the path.
 func (c CSV) ReadFile(path string) (*Table, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("cvgm: %w", err) // which names the path
+		return nil, fmt.Errorf("cvgm: %w", err) // err names the path
 	}
 	defer file.Close()
 	table, err := c.Read(file)
@@ -29,11 +30,11 @@ func (c CSV) ReadFile(path string) (*Table, error) {
 	return table, nil
 }
 
-// Read reads a table. An error of the text names line, column and field. Its kind is ErrShape for a
-// text without examples or features, ErrNotFinite for a missing value and for text in place of a
-// number, and ErrDomain for settings, names and kinds. A record whose number of fields differs from
-// the header's is a *csv.ParseError of package encoding/csv. Read holds the whole text in memory,
-// within MaxBytes; the table then holds only the values.
+// Read reads a table. An error in the text names line, column and field. It is of kind ErrShape for
+// a text without examples or features. It is of kind ErrNotFinite for a missing value, and for text
+// in place of a number. It is of kind ErrDomain for settings, names and kinds. If a record has
+// another number of fields than the header, the error is a *csv.ParseError of package encoding/csv.
+// Read holds the whole text in memory, within MaxBytes. The table then holds only the values.
 func (c CSV) Read(r io.Reader) (*Table, error) {
 	text, err := c.header(r)
 	if err != nil {
@@ -118,10 +119,10 @@ func groups(text *csvText, i int) []int {
 	return of
 }
 
-// readColumns sets the table's values from the named columns of the file. The error for a missing
-// or unknown value names its line.
+// readColumns sets the values of the table. Column j of the table comes from column at[j] of the
+// file. The error for a missing or unknown value names its line.
 func (t *Table) readColumns(text *csvText, at []int) error {
-	if more := len(at) - len(text.header); more > 0 { // the parts of dates
+	if more := len(at) - len(text.header); more > 0 { // the table has more columns than the file, because a date makes several
 		if err := text.meter.check(text.meter.held + 8*float64(more)*float64(len(text.records))); err != nil {
 			return err
 		}
@@ -153,7 +154,7 @@ func (t *Table) readWeights(text *csvText, i int) error {
 	return args.BadIf(slices.Max(t.Weights) == 0, "CSV.Weights", qpdiff.ErrDomain, "give a row that counts", "has the weight 0 in each row of column %q", text.header[i])
 }
 
-// readTarget sets Y from column i of the file and the classes.
+// readTarget sets Y from column i of the file, by the table's classes and its format of numbers.
 func (t *Table) readTarget(text *csvText, i int) error {
 	t.Y = make([]float64, len(text.records))
 	for k, record := range text.records {

@@ -14,8 +14,8 @@ import (
 	"cvgm/cvgm/table"
 )
 
-// A server predicts from records. A new model replaces the old one between two requests: each
-// request is answered by one of them as a whole, and text that makes no pipeline changes nothing.
+// A server predicts from records. A new model replaces the old model between two requests. Each
+// request is answered with one of the two models. Text that is not a pipeline changes nothing.
 type server struct {
 	pipeline atomic.Pointer[table.Pipeline]
 }
@@ -30,7 +30,8 @@ func (s *server) handler() http.Handler {
 // maxModel and maxRecord bound the bytes of a request.
 const maxModel, maxRecord = 64 << 20, 64 << 10
 
-// load takes a pipeline's JSON as the new model. A server that others reach must ask who sends it.
+// load makes the pipeline in the body the new model. If other people can reach the server, the
+// server must check who sends the request.
 func (s *server) load(w http.ResponseWriter, r *http.Request) {
 	fresh := new(table.Pipeline)
 	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxModel))
@@ -45,7 +46,7 @@ func (s *server) load(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// predict answers a JSON object of texts by column with the prediction.
+// predict answers with the prediction for a JSON object that maps columns to texts.
 func (s *server) predict(w http.ResponseWriter, r *http.Request) {
 	pipeline := s.pipeline.Load() // one model for the whole request
 	if pipeline == nil {
@@ -63,17 +64,17 @@ func (s *server) predict(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(map[string]float64{pipeline.Target: y}) // the client has gone
+	_ = json.NewEncoder(w).Encode(map[string]float64{pipeline.Target: y}) // an error means that the client has disconnected
 }
 
-// ask returns the status and the body of an answer.
+// ask returns the status and the body of the server's answer.
 func (s *server) ask(method, path, body string) (status int, answer string) {
 	w := httptest.NewRecorder()
 	s.handler().ServeHTTP(w, httptest.NewRequest(method, path, strings.NewReader(body)))
 	return w.Code, strings.TrimSpace(w.Body.String())
 }
 
-// lineModel returns the JSON of the pipeline of two rows.
+// lineModel returns the JSON of a pipeline that is fitted to two rows.
 func lineModel(text string) string {
 	tbl, err := table.ReadCSV(strings.NewReader(text), "price")
 	if err != nil {
@@ -91,7 +92,7 @@ const (
 	dear  = "weight,price\n1,30\n2,50\n3,70\n"
 )
 
-// A program serves a pipeline over HTTP and takes a new one while it runs.
+// A program serves a pipeline over HTTP, and receives a new pipeline while it runs.
 func ExamplePipeline_server() {
 	var s server
 	for _, text := range []string{cheap, dear} {
@@ -111,7 +112,7 @@ func ExamplePipeline_server() {
 	// 400 cvgm: record: column "weight" holds "heavy" (not finite): put a finite number there
 }
 
-// A program that imports nothing of this module carries a pipeline as a Go file.
+// A program contains a pipeline as a Go file. It imports nothing of this module.
 func ExamplePipeline_WriteGo() {
 	tbl, err := table.ReadCSV(strings.NewReader(cheap), "price")
 	if err != nil {
@@ -132,7 +133,7 @@ func ExamplePipeline_WriteGo() {
 	// func PredictValues(values []float64) (float64, error) {
 }
 
-// Requests during reloads are answered by the old model or by the new one.
+// During reloads, each request is answered with the old model or with the new model.
 func TestServerReloads(t *testing.T) {
 	const record = `{"weight": "4"}`
 	models := []string{lineModel(cheap), lineModel(dear)}
@@ -177,7 +178,7 @@ func TestServerReloads(t *testing.T) {
 	wait.Wait()
 }
 
-// Records that are no JSON, too long or without a column are the client's errors.
+// Records that are too long, lack a column, or are not JSON are errors of the client.
 func TestServerRefusesRecords(t *testing.T) {
 	var s server
 	s.ask("PUT", "/model", lineModel(cheap))

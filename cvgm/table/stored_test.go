@@ -19,9 +19,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// drawTexts returns a CSV of numbers, some of them missing, and of columns of so many levels,
-// also missing, with a target that depends on one of each. Levels from fresh on are drawn only
-// if fresh is below levels.
+// drawTexts returns a CSV with a column of numbers and columns of many levels. Some numbers and
+// levels are missing. The target depends on one column of each kind. Levels from number fresh on
+// are drawn only if fresh is below levels.
 func drawTexts(rng *rand.Rand, rows, levels, fresh int) string {
 	var b strings.Builder
 	b.WriteString("date,size,a,b,c,y\n")
@@ -41,7 +41,8 @@ func drawTexts(rng *rand.Rand, rows, levels, fresh int) string {
 	return b.String()
 }
 
-// storedCase is a random configuration, and a table with levels that its table lacks.
+// storedCase is a random configuration, with a table that has levels which the configuration's
+// table lacks.
 type storedCase struct {
 	cvgm.Config
 	alpha []float64
@@ -83,7 +84,7 @@ func drawStoredCase(t *testing.T, seed uint64) storedCase {
 	return storedCase{c, alpha, table, drawTexts(rng, 20, levels, levels)}
 }
 
-// results returns what a CV of c and its model give.
+// results returns the results of a CV of c and of its model.
 func (c storedCase) results(t *testing.T) map[string][]float64 {
 	t.Helper()
 	cv := casetest.Must(cvgm.New(c.Config))(t)
@@ -104,10 +105,9 @@ func (c storedCase) results(t *testing.T) map[string][]float64 {
 		"theta": model.Theta, "mean": model.Mean, "deviation": model.Std, "risk": {risk}, "predictions": own, "of unknown levels": other}
 }
 
-// A CV, its model and its pipeline give the same numbers by the stored features of a table as by
-// dense rows.
+// A CV, its model and its pipeline give the same numbers with stored features as with dense rows.
 func TestStoredTableEqualsDense(t *testing.T) {
-	const tol = 1e-9 // of systems with conditions up to some 1e4
+	const tol = 1e-9 // for systems of equations with conditions of up to about 1e4
 	for seed := range uint64(40) {
 		c := drawStoredCase(t, seed)
 		old := sample.SetDenseFeatures(math.MaxInt)
@@ -131,7 +131,7 @@ func TestStoredTableEqualsDense(t *testing.T) {
 	}
 }
 
-// faultyStored is an encoder whose stored features have a fault.
+// faultyStored is an encoder whose ApplyStored has a fault.
 type faultyStored struct {
 	*Encoder
 	set func(row []float64, set func(int, float64)) error
@@ -143,7 +143,7 @@ func (f faultyStored) ApplyStored(row []float64, set func(int, float64)) error {
 	return f.set(row, set)
 }
 
-// Stored features that break the contract are an error that names the row, and no panic.
+// Stored features that break the contract cause an error that names the row, and no panic.
 func TestFaultyStoredFeatures(t *testing.T) {
 	defer sample.SetDenseFeatures(sample.SetDenseFeatures(0))
 	c := drawStoredCase(t, 2)
@@ -191,7 +191,7 @@ func TestStoredPreparerWithoutStoredPrepared(t *testing.T) {
 	}
 }
 
-// Values that a table cannot hold are the same error by stored features as by dense rows.
+// Values that a table cannot hold cause the same error with stored features as with dense rows.
 func TestHostileValuesOfStoredFeatures(t *testing.T) {
 	c := drawStoredCase(t, 3)
 	good := c.Data.Dense()
@@ -215,7 +215,7 @@ func TestHostileValuesOfStoredFeatures(t *testing.T) {
 	}
 }
 
-// Without standardisation the intercept of least squares takes dense rows, also of many features.
+// Without standardisation, the least-squares intercept uses dense rows, also with many features.
 func TestLeastSquaresInterceptOfManyFeatures(t *testing.T) {
 	c := drawStoredCase(t, 7)
 	c.Standardise, c.Centring = false, cvgm.FixedLeastSquares

@@ -13,42 +13,44 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A Table holds examples as they were read: the values of the columns, and the target. It must not
-// be changed. It is safe for concurrent use.
+// A Table holds examples as CSV.Read read them: the values of the columns, and the target. A Table
+// must not be changed. It is safe for concurrent use.
 type Table struct {
-	Columns []Column // in the order of the file, without target, group and ignored columns
+	Columns []Column // in the order of the file, without the columns of target, group and weights, and without ignored columns
 	Target  string   // the name of the target's column
-	// Y holds the target of each row: a number, ±1 for two classes or, for more classes, the index
-	// in Classes. It is nil if a table for predictions has no target.
+	// Y holds the target of each row. The target is a number, ±1 for two classes, or the index in
+	// Classes for more classes. Y is nil if a table for predictions has no target.
 	Y []float64
-	// Classes holds the classes of the target. If there are two, Classes[1] is +1. More classes are
-	// sorted. It is nil if the target is a number.
+	// Classes holds the classes of the target. Two classes are in the order −1, +1. Three or more
+	// classes are sorted. Classes is nil if the target is a number.
 	Classes []string
-	// Groups holds the number of each row's group, counted from 0 by first appearance. It is nil
-	// without CSV.Group.
+	// Groups holds the number of each row's group, counted from 0 by first appearance. Groups is
+	// nil without CSV.Group.
 	Groups []int
 	// TargetNumber describes how the numbers of the target are written. Nil: as plain decimal
 	// numbers.
 	TargetNumber *Number
-	// Notes holds the choices that CSV.Read made where the texts of a column left them open.
+	// Notes holds the choices that CSV.Read made because the texts of a column allow several
+	// readings.
 	Notes []Note
-	// Weights holds the weight of each row. It is nil without CSV.Weights.
+	// Weights holds the weight of each row. Weights is nil without CSV.Weights.
 	Weights []float64
-	// Lines holds the line of the file on which each row begins. Rows that were left out have none.
+	// Lines holds the line of the file on which each row begins. Rows that were left out have no
+	// entry.
 	Lines []int
 
-	// x holds numbers and, for categorical columns, indices in Levels. NaN is a missing value, and
-	// len(Levels) is an unknown level.
+	// x holds a number for each value of a numeric column, and an index in Levels for each value of
+	// a categorical column. NaN is a missing value, and len(Levels) is an unknown level.
 	x *mat.Dense
-	// weightsName and groupName are the columns of Weights and Groups, and dropped counts the
-	// rows that were left out.
+	// weightsName and groupName are the names of the columns of Weights and Groups. dropped is the
+	// number of rows that were left out.
 	weightsName, groupName string
 	dropped                int
 	reader                 *csvReader
-	rest                   string // the class of all texts that are none of Classes; empty: there is none
+	rest                   string // the class of all texts that are not in Classes; empty: there is no such class
 }
 
-// check reports a table that was not read.
+// check reports a table that no function of this package has read.
 func (t *Table) check() error {
 	return args.BadIf(t == nil || t.x == nil, "Table", qpdiff.ErrEmpty, "read one with CSV.Read, Pipeline.Read or Pipeline.Record", "is nil or holds no values")
 }
@@ -56,8 +58,8 @@ func (t *Table) check() error {
 // Dims returns the number of rows and of columns.
 func (t *Table) Dims() (rows, columns int) { return t.x.Dims() }
 
-// Rows returns the table of the rows i of t, in their order, with the columns, levels and classes
-// of t. It panics if an index is out of range, and if i is empty.
+// Rows returns a table of the rows of t with the indices i, in the order of i. The columns, levels
+// and classes are the same as in t. Rows panics if an index is out of range, or if i is empty.
 func (t *Table) Rows(i []int) *Table {
 	_, p := t.x.Dims()
 	part := *t
@@ -68,9 +70,9 @@ func (t *Table) Rows(i []int) *Table {
 	return &part
 }
 
-// Binary returns t with the target +1 for the class and −1 for all others. The other class is then
-// named "not " and the class, or is the other one of two. An unknown class, and a numeric target,
-// are errors of kind ErrDomain.
+// Binary returns t with the target +1 for the given class and −1 for all other classes. In the
+// result, the other class has the name "not " followed by the given class. If t has only two
+// classes, it keeps its name. An unknown class and a numeric target are errors of kind ErrDomain.
 func (t *Table) Binary(class string) (*Table, error) {
 	if err := t.check(); err != nil {
 		return nil, err
@@ -106,13 +108,15 @@ func (t *Table) classRemedy() string {
 	return fmt.Sprintf("name one of %q", t.Classes)
 }
 
-// Data returns the input of [cvgm.New]: for Config.Data the values and the target, and for
-// Config.Prepare the encoder that turns the values into features. Without the encoder the values
-// are useless: they hold indices of levels, and NaN for missing values. They share storage with the
-// table. A table without target is an error, and so is a target of more than two classes, which
-// needs [Table.Binary]. A table whose levels make more features than CSV.MaxBytes allows is an
-// error of kind [qpdiff.ErrTooLarge], unless only few of them are stored: see
-// [cvgm.StoredPreparer].
+// Data returns the input of [cvgm.New]. The values and the target are for Config.Data, and the
+// encoder, which turns the values into features, is for Config.Prepare. The values cannot be used
+// without the encoder, because they hold indices of levels, and NaN for missing values. The values
+// share storage with the table.
+//
+// Data returns an error for a table without a target, and for a target of more than two classes;
+// see [Table.Binary] and [Table.ClassData]. If the levels make more features than CSV.MaxBytes
+// allows, Data returns an error of kind [qpdiff.ErrTooLarge], unless only few of the features are
+// stored; see [cvgm.StoredPreparer].
 func (t *Table) Data() (learn.Data, *Encoder, error) {
 	if err := t.check(); err != nil {
 		return learn.Data{}, nil, err
@@ -124,8 +128,9 @@ func (t *Table) Data() (learn.Data, *Encoder, error) {
 	return t.data()
 }
 
-// ClassData is Data for a [learn.ClassLearner] of three or more classes: Y holds their indices. The
-// models of [cvgm.CV.FinalClasses] are joined by [NewJoint].
+// ClassData is Data for a [learn.ClassLearner] of three or more classes. Y holds the indices of the
+// classes. [NewJoint] joins the models that [cvgm.CV.FinalClasses] returns. With fewer than three
+// classes, the error is of kind ErrDomain.
 func (t *Table) ClassData() (learn.Data, *Encoder, error) {
 	if err := t.check(); err != nil {
 		return learn.Data{}, nil, err

@@ -30,7 +30,7 @@ func TestCSVSettings(t *testing.T) {
 	want := []Column{
 		{Name: "size", Missing: MissingIsMean},
 		{Name: "colour", Kind: Categorical, Levels: []string{"blue", "red"}, Missing: MissingIsMean, MissingLevel: true},
-		{Name: "grade", Kind: Categorical, Levels: []string{"1", "2"}, Missing: MissingDropsRow}, // 10 is in no row that is kept
+		{Name: "grade", Kind: Categorical, Levels: []string{"1", "2"}, Missing: MissingDropsRow}, // no kept row has the level 10
 	}
 	if diff := cmp.Diff(want, table.Columns); diff != "" {
 		t.Error(diff)
@@ -166,7 +166,7 @@ func TestClasses(t *testing.T) {
 	}
 }
 
-// The order of the rows changes neither levels nor classes nor errors' kinds.
+// The order of the rows changes neither levels, nor classes, nor the kinds of errors.
 func TestLevelsDoNotDependOnTheOrderOfRows(t *testing.T) {
 	lines := strings.SplitAfter(fruit, "\n")
 	want := readFruit(t, fruit)
@@ -240,7 +240,7 @@ func TestEncoderRefuses(t *testing.T) {
 	}
 }
 
-// The errors of a split in which a column has no value name the split and the column.
+// If a column has no value in a split, the error names the split and the column.
 func TestSplitWithoutValues(t *testing.T) {
 	table := read(t, CSV{Missing: MissingIsMean}, "a,b,y\n1,1,1\n,2,2\n,3,3\n,1,4\n")
 	d, e, err := table.Data()
@@ -255,7 +255,8 @@ func TestSplitWithoutValues(t *testing.T) {
 	}
 }
 
-// Units of a column change no prediction: the mean that replaces missing values has them too.
+// The unit of a column changes no prediction. The mean that replaces missing values has the same
+// unit.
 func TestUnitsOfColumnsDoNotMatter(t *testing.T) {
 	predict := func(unit float64) []float64 {
 		var b strings.Builder
@@ -277,8 +278,8 @@ func TestUnitsOfColumnsDoNotMatter(t *testing.T) {
 	}
 }
 
-// The mean that replaces missing values is the weighted one whatever the units, also if the sum
-// of the values overflows.
+// The mean that replaces missing values is the weighted mean in any unit, also if the sum of the
+// values overflows.
 func TestMeanOfPresentValuesInAnyUnit(t *testing.T) {
 	values, weights := []float64{1, 1.5, math.NaN(), 1.25, 9}, []float64{1, 3, 7, 2, 0} // (1 + 4.5 + 2.5)/6
 	for _, unit := range []float64{1, 0x1p1023, 0x1p-1000} {
@@ -295,8 +296,8 @@ func TestMeanOfPresentValuesInAnyUnit(t *testing.T) {
 	}
 }
 
-// Of several missing values the error names the first, by line and then by column; a line that another
-// column drops has none.
+// If several values are missing, the error names the first one, by line and then by column. A line
+// that another column drops causes no error.
 func TestFirstMissingValueIsNamed(t *testing.T) {
 	c := CSV{Target: "y", MissingIn: map[string]MissingRule{"c": MissingDropsRow}}
 	_, err := c.Read(strings.NewReader("a,b,c,y\n1,2,3,4\n,,,5\n1,,3,\n,2,3,6\n"))
@@ -305,8 +306,8 @@ func TestFirstMissingValueIsNamed(t *testing.T) {
 	}
 }
 
-// The target of 0 and 1 has classes, with a note, unless CSV.Numeric names it. CSV.Categorical
-// makes classes of other numbers.
+// A target of 0 and 1 has classes, with a note, unless CSV.Numeric names the target.
+// CSV.Categorical makes classes of other numbers.
 func TestKindOfTheTarget(t *testing.T) {
 	const text = "a,y\n1,0\n2,1\n3,0\n"
 	table := read(t, CSV{}, text)
@@ -321,13 +322,13 @@ func TestKindOfTheTarget(t *testing.T) {
 	}
 }
 
-// An identifier is left out with a note, rare levels of many are one, and CSV.Categorical keeps
-// them all.
+// An identifier is left out, with a note. The rare levels of a column with many levels form one
+// level. CSV.Categorical keeps all columns and levels.
 func TestIdentifiersAndRareLevels(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("id,town,code,size,y\n")
 	for i := range 200 {
-		town := i % 20 // ten rows each, and one each of 20 more
+		town := i % 20 // 20 towns have ten rows each, and 20 more towns one row each
 		if i%10 == 9 {
 			town = 20 + i/10
 		}

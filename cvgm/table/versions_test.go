@@ -23,8 +23,9 @@ import (
 
 var regenVersion = flag.Bool("regen-version", false, "write the pipelines of the latest version to testdata")
 
-// A golden is a pipeline as a version wrote it, with its decisions for some rows, the predictions of
-// a pipeline with Model.LogMean, and the ends of the intervals of one with Intervals.
+// A golden is a pipeline in the text of some version of the package, with its decisions for some
+// rows. It also has predictions if the pipeline has Model.LogMean, and the ends of intervals if the
+// pipeline has Intervals.
 type golden struct {
 	Rows        string
 	Decisions   []float64
@@ -37,7 +38,7 @@ type golden struct {
 // goldenLevel is the level of the intervals.
 const goldenLevel = .8
 
-// predict sets what the pipeline gives of the rows.
+// predict sets the results of the pipeline for the rows.
 func (g *golden) predict(t *testing.T) {
 	t.Helper()
 	table := casetest.Must(g.Pipeline.Read(strings.NewReader(g.Rows)))(t)
@@ -53,13 +54,13 @@ func (g *golden) predict(t *testing.T) {
 	}
 }
 
-// same reports whether two goldens have the same numbers, by equal.
+// same reports whether the numbers of two goldens are equal, by the function equal.
 func (g *golden) same(h *golden, equal func(a, b []float64) bool) bool {
 	return equal(g.Decisions, h.Decisions) && equal(g.Predictions, h.Predictions) && equal(g.Low, h.Low) && equal(g.High, h.High)
 }
 
-// currentGoldens returns pipelines that have, together, all parts of a pipeline, by the version in
-// which this package writes them.
+// currentGoldens returns pipelines, by the version in which this package writes them. Together,
+// they have all parts that a pipeline can have.
 func currentGoldens(t *testing.T) map[string]golden {
 	shop := func(n int, target string, unknown UnknownRule, categorical ...string) *Table {
 		const format = "%d,%02d €"
@@ -116,13 +117,13 @@ func currentGoldens(t *testing.T) map[string]golden {
 	}
 }
 
-// oldExpTol bounds the rounding of kernel machines that version 1 wrote, whose decisions had exp of
-// package math.
+// oldExpTol bounds the difference by rounding of kernel machines in version 1, whose decisions used
+// math.Exp.
 const oldExpTol = 1e-14
 
-// Pipelines that this version and earlier ones wrote predict what they predicted, with the same
-// bits on each processor, but for kernel machines of version 1. They are written again in the
-// version that has their parts.
+// Pipelines from this version and earlier versions of the package give the same predictions as when
+// they were written. The predictions have the same bits on each processor, except for kernel
+// machines in version 1. MarshalJSON writes the pipelines in the version that has their parts.
 func TestPipelinesOfEarlierVersions(t *testing.T) {
 	current := currentGoldens(t)
 	if *regenVersion {
@@ -172,7 +173,7 @@ func TestPipelinesOfEarlierVersions(t *testing.T) {
 	}
 }
 
-// The stored pipelines of the versions that are written have every key of them.
+// The stored pipelines contain each key of the versions that the package writes.
 func TestGoldensHaveAllKeys(t *testing.T) {
 	var all []byte
 	for _, path := range casetest.Must(filepath.Glob("testdata/version[23]/*.json"))(t) {

@@ -16,29 +16,30 @@ import (
 	"cvgm/qpdiff"
 )
 
-// WriteGo writes the pipeline as one formatted Go file of package pkg that imports only the
-// standard library. The file has its own package with these functions of a row. The row is a map
-// from names of columns to texts, as a CSV would hold them:
+// WriteGo writes the pipeline as one formatted Go file. The file is a package of its own, with the
+// name pkg, and imports only the standard library. It has the following functions of a row. The row
+// maps the names of the columns to the texts that a CSV would hold.
 //
 //	func Predict(row map[string]string) (float64, error)     // if the target is a number
-//	func Decision(row map[string]string) (float64, error)    // if it is one of two classes: above 0 for Classes[1]; with Model.LogMean the logarithm of Predict
-//	func Class(row map[string]string) (string, error)
+//	func Decision(row map[string]string) (float64, error)    // for two classes: above 0 for Classes[1]; with Model.LogMean: the logarithm of Predict
+//	func Class(row map[string]string) (string, error)        // for two classes
 //	func Probability(row map[string]string) (float64, error) // of Classes[1], if Model.LogOdds is set
 //	func Interval(row map[string]string, level float64) (low, high float64, err error) // if Intervals is set
 //
-// PredictValues and DecisionValues take numbers instead, the values of Columns: for a categorical
-// column the index of its level, and NaN for a missing value. They are faster, because they parse
-// no text.
+// The functions PredictValues, DecisionValues and IntervalValues take the values of Columns in
+// place of a row. A value is a number, or the index of a level for a categorical column, and NaN if
+// it is missing. These functions are faster, because they do not parse texts.
 //
-// The results have the bits of Predict, Decision, Class, Probability and Interval on amd64 and
-// arm64. A row that is an error of the pipeline is one of the file, too. The functions may be
-// called concurrently. The file contains only the code that its columns and its model need. It has
-// the support rows of a kernel machine, which for kernel.Ridge are all training rows, and for
-// Interval the model of each fold.
+// On amd64 and arm64, the results have the same bits as the results of the methods Predict,
+// Decision, Class, Probability and Interval. The functions return an error for a row if the
+// pipeline returns one. The functions are safe for concurrent use.
 //
-// Effects of columns are written, too. Errors are of kind ErrDomain for a pkg that is not a valid
-// package name, and for a kernel or a predictor of another package, which have no Go code. Other
-// errors come from Decision, Interval and w.
+// The file contains only the code that its columns and its model need, including the effects of
+// columns. For a kernel machine, the file contains the support rows. For kernel.Ridge these are all
+// training rows. For Interval, the file contains the model of each fold.
+//
+// Errors are of kind ErrDomain if pkg is not a valid package name, and for a kernel or a predictor
+// of another package, which have no Go code. Other errors come from Decision, Interval and w.
 func (p *Pipeline) WriteGo(w io.Writer, pkg string) error {
 	m, kernel, err := p.portable()
 	if err != nil {
@@ -65,13 +66,14 @@ func (p *Pipeline) WriteGo(w io.Writer, pkg string) error {
 	return f.write(w, pkg)
 }
 
-// WriteGo is [Pipeline.WriteGo] for three or more classes, with the functions
+// WriteGo writes a Go file as [Pipeline.WriteGo] does, for three or more classes. The file has the
+// functions
 //
 //	func Decisions(row map[string]string) ([]float64, error) // of each class, in the order of Classes
 //	func Class(row map[string]string) (string, error)
 //	func Probabilities(row map[string]string) ([]float64, error) // with Joint, or if Model.LogOdds is set in each pipeline
 //
-// and DecisionsValues, which takes numbers.
+// and DecisionsValues, which takes values in place of a row.
 func (c *OneVsRest) WriteGo(w io.Writer, pkg string) error {
 	if err := c.check(); err != nil {
 		return err
@@ -96,27 +98,28 @@ func (c *OneVsRest) WriteGo(w io.Writer, pkg string) error {
 	return f.write(w, pkg)
 }
 
-// A goFile is a Go file that is written.
+// A goFile collects the parts of a Go file.
 type goFile struct {
 	target  string
 	classes []string
-	api     bytes.Buffer // functions
+	api     bytes.Buffer // the functions
 	data    bytes.Buffer
-	columns [][]portable.Column // the different ones
+	columns [][]portable.Column // the different lists of columns of the models
 	models  int
-	widths  bytes.Buffer // of kernels
-	folds   bytes.Buffer // of intervals
+	widths  bytes.Buffer // variables with the widths of kernels
+	folds   bytes.Buffer // the folds of intervals
 }
 
-// text adds functions.
+// text adds the code of functions.
 func (f *goFile) text(code string) { f.api.WriteString(code) }
 
-// functions adds the functions of one decision.
+// functions adds the functions of one decision. They have the given name, and what describes the
+// decision in their comments.
 func (f *goFile) functions(name, what string) {
 	f.text(strings.NewReplacer("NAME", name, "WHAT", what).Replace(oneDecision))
 }
 
-// model adds a model.
+// model adds a model. k is the code of its kernel, if it has one.
 func (f *goFile) model(m portable.Model, k kernelCode) {
 	at := slices.IndexFunc(f.columns, func(c []portable.Column) bool { return reflect.DeepEqual(c, m.Columns) })
 	if at < 0 {
@@ -143,7 +146,8 @@ func (f *goFile) model(m portable.Model, k kernelCode) {
 	f.models++
 }
 
-// writeIntervals writes the models of the folds, their errors and Interval, if p has intervals.
+// writeIntervals adds the models of the folds, their errors, and the function Interval, if p has
+// intervals.
 func (p *Pipeline) writeIntervals(f *goFile) error {
 	if p.Intervals == nil {
 		return nil
@@ -171,7 +175,7 @@ func (p *Pipeline) writeIntervals(f *goFile) error {
 	return nil
 }
 
-// write writes the file.
+// write writes the file, as package pkg, to w.
 func (f *goFile) write(w io.Writer, pkg string) error {
 	if !token.IsIdentifier(pkg) || pkg == "_" {
 		return args.Bad("pkg", qpdiff.ErrDomain, "give the name of a Go package", "is %q", pkg)

@@ -15,12 +15,12 @@ import (
 // literal returns the Go code of a finite number.
 func literal(v float64) string {
 	if v == 0 && math.Signbit(v) {
-		return "math.Copysign(0, -1)" // a constant has no −0
+		return "math.Copysign(0, -1)" // a constant cannot be −0
 	}
 	return strconv.FormatFloat(v, 'g', -1, 64)
 }
 
-// literals returns the Go code of a list of numbers, on lines of a readable length.
+// literals returns the Go code of a list of numbers, with at most 8 numbers on a line.
 func literals(v []float64) string {
 	const line = 8
 	var b strings.Builder
@@ -44,7 +44,7 @@ func literals(v []float64) string {
 	return b.String()
 }
 
-// quoted returns the Go code of the elements of a list of texts.
+// quoted returns the Go code of the elements of a list of texts, separated by commas.
 func quoted(texts []string) string {
 	var all []string
 	for _, t := range texts {
@@ -53,7 +53,7 @@ func quoted(texts []string) string {
 	return strings.Join(all, ", ")
 }
 
-// writeColumn writes the Go code of a column, without the fields that are zero.
+// writeColumn writes the Go code of a column. It omits fields that are zero.
 func writeColumn(b *bytes.Buffer, c *portable.Column) {
 	fmt.Fprintf(b, "\t{\n\t\tSource: %q,\n", c.Source)
 	if len(c.MissingTexts) > 0 {

@@ -14,8 +14,8 @@ import (
 	"cvgm/cvgm/internal/portable"
 )
 
-// uses are the names in some code: the ones that appear alone, and the ones after a point, which
-// fields and methods have.
+// uses holds the names that appear in some code. alone holds the names that appear alone. selected
+// holds the names that follow a point, which are the names of fields and methods.
 type uses struct{ alone, selected map[string]bool }
 
 // add adds the names in a node.
@@ -33,15 +33,15 @@ func (u *uses) add(n ast.Node) {
 	})
 }
 
-// A declaration is one of package portable.
+// A declaration is a declaration of package portable.
 type declaration struct {
 	node     ast.Decl
-	text     []byte   // with its comment
-	names    []string // that it declares
-	receiver string   // the type of a method
+	text     []byte   // its code, with its comment
+	names    []string // the names that it declares
+	receiver string   // for a method, the type of its receiver
 }
 
-// used reports whether code with these uses may need the declaration.
+// used reports whether code with the given uses may need the declaration.
 func (d *declaration) used(u *uses) bool {
 	if d.receiver != "" {
 		return u.alone[d.receiver] && u.selected[d.names[0]]
@@ -49,8 +49,8 @@ func (d *declaration) used(u *uses) bool {
 	return slices.ContainsFunc(d.names, func(name string) bool { return u.alone[name] })
 }
 
-// declared returns a declaration. It returns nil for a declaration of imports, and sets their paths
-// by name in imports.
+// declared returns the parts of a declaration. For imports, it returns nil, and adds their paths to
+// the map imports, by name.
 func declared(d ast.Decl, imports map[string]string) *declaration {
 	out := &declaration{node: d}
 	switch d := d.(type) {
@@ -84,8 +84,8 @@ func declared(d ast.Decl, imports map[string]string) *declaration {
 	return out
 }
 
-// portableCode returns the declarations of package portable's files that written files contain, and
-// the paths of their imports by name.
+// portableCode returns the declarations in the files of package portable that written files may
+// contain. It also returns the import paths of these files, by name.
 func portableCode() (all []*declaration, imports map[string]string, err error) {
 	imports = map[string]string{}
 	files, err := portable.Source.ReadDir(".")
@@ -102,11 +102,11 @@ func portableCode() (all []*declaration, imports map[string]string, err error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		end := set.Position(file.Name.End()).Offset // of what is cut off already: comments lie before their declarations
+		end := set.Position(file.Name.End()).Offset // the end of the part that has been cut off; the comment of a declaration is between it and the declaration
 		for _, d := range file.Decls {
 			to := set.Position(d.End()).Offset
 			if line := bytes.IndexByte(text[to:], '\n'); line >= 0 {
-				to += line // with a comment behind it
+				to += line // with a comment on the same line
 			}
 			if one := declared(d, imports); one != nil {
 				one.text = bytes.TrimSpace(text[end:to])
@@ -118,8 +118,9 @@ func portableCode() (all []*declaration, imports map[string]string, err error) {
 	return all, imports, nil
 }
 
-// carried appends to code the declarations of package portable that it needs, directly or through
-// others. It returns the imports of all, and their exported names.
+// carried appends declarations of package portable to code. It appends the declarations that code
+// uses, directly or through other declarations. It returns the import paths and the exported names
+// of these declarations.
 func carried(code *bytes.Buffer) (imports, exported map[string]bool, err error) {
 	all, paths, err := portableCode()
 	if err != nil {
@@ -163,14 +164,15 @@ func carried(code *bytes.Buffer) (imports, exported map[string]bool, err error) 
 	return imports, exported, nil
 }
 
-// unexport returns code with the given names in lower case, also at the beginning of a doc comment.
+// unexport returns code in which the given names begin with a lower-case letter. It also changes a
+// name at the beginning of a doc comment.
 func unexport(code []byte, exported map[string]bool) string {
 	var s scanner.Scanner
 	set := token.NewFileSet()
 	file := set.AddFile("", -1, len(code))
 	s.Init(file, code, nil, scanner.ScanComments)
 	var b strings.Builder
-	from, selected := 0, false // after a point
+	from, selected := 0, false // selected: the previous token is a point
 	lower := func(name string) string {
 		runes := []rune(name)
 		for i := range runes {

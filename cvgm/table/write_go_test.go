@@ -46,8 +46,8 @@ var (
 // shopColumns are the columns of drawShop, without the target.
 var shopColumns = []string{"price", "sold", "share", "weight", "town", "colour", "age"}
 
-// drawField returns a text of a column as a careful person writes it, with missing ones where
-// lacking is set.
+// drawField returns a well-formed text of a column. If lacking is set, some texts denote missing
+// values.
 func drawField(rng *rand.Rand, column string, lacking bool) string {
 	if lacking && rng.IntN(9) == 0 {
 		return []string{"", "?", "na"}[rng.IntN(3)]
@@ -70,7 +70,7 @@ func drawField(rng *rand.Rand, column string, lacking bool) string {
 		return fmt.Sprintf("%.2f kg", 3*rng.Float64())
 	case "town":
 		if rng.IntN(8) == 0 {
-			return fmt.Sprintf("hamlet %d", rng.IntN(40)) // which few rows have
+			return fmt.Sprintf("hamlet %d", rng.IntN(40)) // few rows have each hamlet
 		}
 		return fmt.Sprintf("town \"%d\"", rng.IntN(12))
 	case "ward":
@@ -81,12 +81,12 @@ func drawField(rng *rand.Rand, column string, lacking bool) string {
 	return decimal(20 + 10*rng.NormFloat64())
 }
 
-// drawFault returns texts that training rows do not hold, most of which are errors.
+// drawFault returns a text that training rows do not hold. Most of these texts are errors.
 func drawFault(rng *rand.Rand) string {
 	return []string{"", "violet", "$5", "-$1.5", "(3)", "12 t", "1e400", "0x1p3", "NaN", "inf", "1,5", "2023-02-30 00:00", "2019-12-31 23:59", "7%", "Null", "  8 ", "-0", "1_000", "900 lb"}[rng.IntN(19)]
 }
 
-// drawShop returns a CSV of n rows whose target is a number, one of two or of three classes.
+// drawShop returns a CSV of n rows. Its target is a number, or has two or three classes.
 func drawShop(rng *rand.Rand, n, classes int, lacking bool) string {
 	var b strings.Builder
 	b.WriteString(strings.Join(shopColumns, ";") + ";y\n")
@@ -105,8 +105,8 @@ func drawShop(rng *rand.Rand, n, classes int, lacking bool) string {
 	return b.String()
 }
 
-// termsOf returns a table of shopColumns with an effect of each kind, and a learner with a penalty
-// of each effect but the plain one.
+// termsOf returns a table of shopColumns with an effect of each kind. It also returns a learner
+// with a penalty for each effect except the plain one.
 func termsOf(t *testing.T, shop *Table, loss penalised.Loss) (*Table, func() learn.Learner) {
 	part := casetest.Must(shop.WithEffects(Effect{Column: "price", Kind: SmoothEffect, Bases: 7}, Effect{Column: "town", Kind: LevelsEffect, Term: "places"},
 		Effect{Column: "share", Kind: ScaledEffect}, Effect{Column: "weight"}))(t)
@@ -116,7 +116,7 @@ func termsOf(t *testing.T, shop *Table, loss penalised.Loss) (*Table, func() lea
 	}
 }
 
-// parityCase is a pipeline, or several of one class each, with its Go file.
+// parityCase is a pipeline, or one pipeline for each of several classes, with its Go file.
 type parityCase struct {
 	name     string
 	pipeline *Pipeline
@@ -144,7 +144,7 @@ func parityCases(t *testing.T) []parityCase {
 		all = append(all, parityCase{dense: 200, name: name, pipeline: pipelineOf(t, table, learner, loss, cvgm.NoCentring, alpha)})
 	}
 	net := func() learn.Learner { return new(linear.ElasticNet) }
-	regression("all levels", shop(0, true, UnknownIsZero, "town"), net, .01, .1) // the first
+	regression("all levels", shop(0, true, UnknownIsZero, "town"), net, .01, .1) // the first level, too
 	regression("elastic net", shop(0, true, UnknownIsZero), net, .01, .1)
 	regression("strict", shop(0, false, UnknownIsError), net, .01, .1)
 	regression("numbers", patients(t), net, .01, .1)
@@ -195,7 +195,7 @@ func parityCases(t *testing.T) []parityCase {
 	return append(all, parityCase{dense: 200, name: "joint", many: jointOf(t, three, 1)})
 }
 
-// drawRow draws a row of a pipeline's columns, some of whose texts are faulty or not there.
+// drawRow draws a row with a pipeline's columns. Some texts are faulty or missing.
 func drawRow(rng *rand.Rand, e *Encoder) map[string]string {
 	row := map[string]string{"more": "x"}
 	for j := range e.columns {
@@ -214,7 +214,8 @@ func drawRow(rng *rand.Rand, e *Encoder) map[string]string {
 	return row
 }
 
-// answers returns what a pipeline gives of a row: decisions, then probabilities; nil for an error.
+// answers returns the results of a pipeline for a row: decisions, then probabilities, or nil for an
+// error.
 func (c parityCase) answers(row map[string]string) ([]float64, string) {
 	defer sample.SetDenseFeatures(sample.SetDenseFeatures(c.dense))
 	if c.many != nil {
@@ -261,7 +262,7 @@ func (c parityCase) answers(row map[string]string) ([]float64, string) {
 	return all, classes[0]
 }
 
-// encoderOf returns the encoder that reads rows.
+// encoderOf returns the encoder that reads the rows.
 func (c parityCase) encoderOf() *Encoder {
 	p := c.pipeline
 	if c.many != nil {
@@ -283,7 +284,7 @@ func (c parityCase) write(t testing.TB, pkg string) string {
 	return b.String()
 }
 
-// predictor returns the Go code of a function of a row as answers has it.
+// predictor returns Go code for a function of a row whose results are in the form of answers.
 func (c parityCase) predictor(pkg string) string {
 	switch {
 	case c.many != nil && (c.many.Joint || c.many.Pipelines[0].Model.LogOdds):
@@ -302,7 +303,7 @@ func (c parityCase) predictor(pkg string) string {
 	return fmt.Sprintf("\t{one(%[1]s.Predict), nil, nil},\n", pkg)
 }
 
-// parityLevel is the level of intervals.
+// parityLevel is the level of the intervals.
 const parityLevel = .85
 
 const parityMain = `package main
