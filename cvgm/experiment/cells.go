@@ -15,44 +15,45 @@ type (
 	keeperKey   struct{}
 )
 
-// WithProgress lets experiments report how many of their cells (repetitions,
-// sizes × seeds, …) are done. The function is called from several goroutines.
+// WithProgress returns a context in which experiments report how many of their cells are done. A
+// cell is, for example, a repetition, or a size with a seed. Several goroutines call report.
 func WithProgress(ctx context.Context, report func(done, total int)) context.Context {
 	return context.WithValue(ctx, progressKey{}, report)
 }
 
-// Progress returns the function of WithProgress, or nil.
+// Progress returns the function that WithProgress put into ctx, or nil.
 func Progress(ctx context.Context) func(done, total int) {
 	report, _ := ctx.Value(progressKey{}).(func(done, total int))
 	return report
 }
 
-// A Keeper stores finished cells, so that an interrupted run resumes with the missing ones.
-// Several goroutines call its methods.
+// A Keeper stores finished cells, so that a run that was interrupted computes only the missing
+// cells when it resumes. Several goroutines call the methods of a Keeper.
 type Keeper interface {
-	// Load fills *cell, a pointer, with the stored cell i, and reports whether there was one.
+	// Load fills *cell, a pointer, with the stored cell i, and reports whether a cell was stored.
 	Load(i int, cell any) bool
 	// Keep stores *cell, a pointer, as cell i.
 	Keep(i int, cell any)
 }
 
-// WithKeeper lets experiments keep each cell as soon as it is done. The keeper
-// must belong to one experiment with one set of parameters.
+// WithKeeper returns a context in which experiments store each cell as soon as it is done. The
+// keeper must belong to one experiment with one set of parameters.
 func WithKeeper(ctx context.Context, k Keeper) context.Context {
 	return context.WithValue(ctx, keeperKey{}, k)
 }
 
-// MaxCells is the largest number of cells of an experiment. They take some hundred megabytes. No
-// default has more than a thousandth of them.
+// MaxCells is the largest number of cells of an experiment. This many cells take some hundred
+// megabytes. The defaults of an experiment give at most a thousandth of this number.
 const MaxCells = 1_000_000
 
-// ErrTooManyCells is in the error of an experiment of more than MaxCells cells.
+// ErrTooManyCells is wrapped by the error of an experiment with more than MaxCells cells.
 var ErrTooManyCells = errors.New("too many cells")
 
-// Cells returns f(0) … f(n-1) for independent cells, computed in parallel. It does not call f
-// for a cell that an earlier run kept. It reports progress, and skips the remaining cells once
-// ctx is done. Its error is ctx's, or the error of the lowest cell that failed, with the cell's
-// label in front. The label describes the computation, independently of the number of cells.
+// Cells returns f(0) … f(n-1) for independent cells, which it computes in parallel. Cells does not
+// call f for a cell that the Keeper of ctx has stored. It reports progress. After ctx is done, it
+// skips the remaining cells. The error is ctx's error, or the error of the lowest cell that failed,
+// with the cell's label in front. The label describes the computation, independently of the number
+// of cells.
 func Cells[T any](ctx context.Context, n int, label func(i int) string, f func(i int) (T, error)) ([]T, error) {
 	if n < 0 || n > MaxCells {
 		return nil, fmt.Errorf("%w, %d: use smaller parameters or shorter lists, of which at most %d cells come", ErrTooManyCells, n, MaxCells)
@@ -84,8 +85,9 @@ func Cells[T any](ctx context.Context, n int, label func(i int) string, f func(i
 	return results, err
 }
 
-// CellTable returns f of each row and column, [row][column], computed as cells. The last row is
-// computed first, because it is the costliest. At the end only short cells are left to share out.
+// CellTable returns f of each row and column, as [row][column]. It computes the values as cells.
+// The last row has the costliest cells, and CellTable computes it first. The cells that remain at
+// the end are then short, and keep all processors busy.
 func CellTable[T any](ctx context.Context, rows, columns int, label func(row, column int) string, f func(row, column int) (T, error)) ([][]T, error) {
 	n := MaxCells + 1
 	if rows <= MaxCells && columns <= MaxCells {
@@ -99,7 +101,7 @@ func CellTable[T any](ctx context.Context, rows, columns int, label func(row, co
 	return table, err
 }
 
-// Wrap returns err with its place in front, or nil if err is nil.
+// Wrap returns err with a description of its place in front. It returns nil if err is nil.
 func Wrap(err error, format string, args ...any) error {
 	if err != nil {
 		err = fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), err)
@@ -117,7 +119,7 @@ func FirstError(errs ...error) error {
 	return nil
 }
 
-// InTurn calls the functions until one fails or ctx is done.
+// InTurn calls the functions in their order until one fails or ctx is done.
 func InTurn(ctx context.Context, all ...func() error) error {
 	for _, f := range all {
 		if err := ctx.Err(); err != nil {
@@ -130,7 +132,7 @@ func InTurn(ctx context.Context, all ...func() error) error {
 	return nil
 }
 
-// Column returns a value of each cell, in their order.
+// Column returns the value of for each cell, in the order of the cells.
 func Column[C any](cells []C, of func(c C) float64) (v []float64) {
 	for _, c := range cells {
 		v = append(v, of(c))

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// More cells than MaxCells are refused before any is computed; so is a number of cells that
-// no integer holds.
+// More cells than MaxCells are refused before any cell is computed. A number of cells that
+// overflows an int is refused, too.
 func TestTooManyCellsAreRefused(t *testing.T) {
 	never := func() (int, error) {
 		t.Fatal("a cell is computed")

@@ -11,18 +11,18 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// FreshData holds the number of a draw of an experiment's random data. Different draws have
-// different data sets.
+// FreshData is the number of a draw of an experiment's random data. The data sets of different
+// draws are different.
 type FreshData struct {
 	Draw int `help:"draw of the random data, whose data sets follow those of the draw before" range:"[0,∞)" small:"[0,3]"`
 }
 
-// Number returns the number of data set i of a draw of n, counted over all draws. Thus draws 0 to 9
-// of n data sets together are draw 0 of 10·n.
+// Number returns the number of data set i of the draw if each draw has n data sets. The number
+// counts over all draws. Draws 0 to 9 with n data sets each have the data sets of draw 0 with 10·n
+// data sets.
 func (f FreshData) Number(i, n int) int { return f.Draw*n + i }
 
-// RegressionData describes the population and the size of the paper's regression
-// data.
+// RegressionData describes the population and the size of the paper's regression data.
 type RegressionData struct {
 	Samples     int     `help:"examples drawn; those not used for training are the test set" range:"[2,∞)" small:"[30,60]" setting:"make_regression: %v rows, the first N for training and the others for the test"`
 	Train       int     `help:"training examples N, the first rows of the data" range:"[2,∞)" below:"Samples" small:"[6,20]" setting:"N = %v"`
@@ -34,8 +34,8 @@ type RegressionData struct {
 
 var PaperRegression = RegressionData{Samples: 1000, Train: 30, Features: 10, Informative: 8, Noise: 100, Scale: 100}
 
-// CheckLeastSquares is the check of experiments that fit least squares, to centred
-// features.
+// CheckLeastSquares returns an error if there are too few examples for least squares on centred
+// features. Experiments with least squares as a baseline call it.
 func (d RegressionData) CheckLeastSquares() error {
 	if d.Train < d.Features+2 {
 		return Invalid("Train", d.Train, fmt.Sprintf("use at least %d examples, two more than Features: least squares is one of the baselines", d.Features+2))
@@ -43,7 +43,7 @@ func (d RegressionData) CheckLeastSquares() error {
 	return nil
 }
 
-// Examples draws examples and cuts them into training and test rows.
+// Examples draws examples and divides them into training and test rows.
 func (d RegressionData) Examples(src synth.Source) (train, test learn.Data, coef []float64, err error) {
 	all, coef, err := synth.MakeRegression(src, synth.Regression{Samples: d.Samples, Features: d.Features, Informative: d.Informative, Noise: d.Noise})
 	if err != nil {
@@ -58,7 +58,7 @@ func (d RegressionData) Examples(src synth.Source) (train, test learn.Data, coef
 	return Rows(all, 0, d.Train), Rows(all, d.Train, d.Samples), coef, nil
 }
 
-// PublishedRegression is RegressionData as the published code draws it.
+// PublishedRegression is RegressionData in the way that the published code draws it.
 type PublishedRegression struct {
 	Seed                 uint32 `help:"seed of NumPy's generator, which draws data, splits and random search" range:"[0,4294967295]" small:"[0,1000]" setting:"the published data: NumPy's generator with seed %v"`
 	DiscardedSets        int    `help:"data sets drawn and thrown away before the one used" range:"[0,∞)" small:"[0,2]" setting:"after %v data sets that are not used"`
@@ -68,7 +68,7 @@ type PublishedRegression struct {
 
 var PaperData = PublishedRegression{DiscardedSets: 2, DiscardedInformative: 5, RegressionData: PaperRegression}
 
-// Source returns the generator in the state from which the data is drawn.
+// Source returns the generator after it has drawn the discarded data sets.
 func (d PublishedRegression) Source(ctx context.Context) (*synth.NumPy, error) {
 	src := synth.NewNumPy(d.Seed)
 	for range d.DiscardedSets {
@@ -82,13 +82,13 @@ func (d PublishedRegression) Source(ctx context.Context) (*synth.NumPy, error) {
 	return src, nil
 }
 
-// Rows returns the examples from ≤ i < to of d in the learners' format.
+// Rows returns the examples from ≤ i < to of d as learners need them.
 func Rows(d synth.Data, from, to int) learn.Data {
 	_, n := d.X.Dims()
 	return learn.Data{X: d.X.Slice(from, to, 0, n).(*mat.Dense), Y: d.Y[from:to]}
 }
 
-// Pick copies the rows of d; nil means all.
+// Pick copies the given rows of d. If rows is nil, Pick returns d.
 func Pick(d learn.Data, rows []int) learn.Data {
 	if rows == nil {
 		return d
@@ -102,7 +102,7 @@ func Pick(d learn.Data, rows []int) learn.Data {
 	return p
 }
 
-// Fit loads d into l and fits theta to it.
+// Fit loads d into l and fits theta to d.
 func Fit(l learn.Learner, d learn.Data, theta, hyper []float64) error {
 	if err := l.Load(d); err != nil {
 		return err
@@ -110,11 +110,12 @@ func Fit(l learn.Learner, d learn.Data, theta, hyper []float64) error {
 	return l.Fit(theta, hyper)
 }
 
-// AsDrawn returns d as it was drawn, as results keep it.
+// AsDrawn returns d in the type of package synth, which results store.
 func AsDrawn(d learn.Data) synth.Data { return synth.Data{X: d.Dense(), Y: d.Y} }
 
-// Resubstitution returns d twice, one copy below the other, and the split that trains on the first
-// copy and validates on the second. The CV loss of the result is the training loss of d.
+// Resubstitution returns d twice, with one copy below the other. It also returns the split that
+// trains on the first copy and validates on the second copy. The CV loss of the result is the
+// training loss of d.
 func Resubstitution(d learn.Data) (learn.Data, []cvgm.Split) {
 	n := len(d.Y)
 	rows := make([]int, 2*n)

@@ -1,13 +1,13 @@
-// Package experiment holds the parts that the experiments share. Experiments reproduce the paper or
-// test its claims. There is a package below it for each notebook: elasticnet (01), kernels (02 and
-// 04), samplesize (03), differentiability (05), searches (06), splits (07), stability (08),
+// Package experiment holds the parts that several experiments share. The experiments reproduce the
+// paper or test its claims. Each notebook has a package below this one: elasticnet (01), kernels
+// (02 and 04), samplesize (03), differentiability (05), searches (06), splits (07), stability (08),
 // manyhyper (09) and mydata.
 //
-// Each experiment has a file with its Params, their defaults, and a Run that turns Params into a
-// result of numbers. Package figures draws and tabulates the results. Package registry lists the
-// experiments, and package claims judges the paper's claims by their results.
+// Each experiment has a file with the type of its Params, their defaults, and a method Run that
+// turns Params into a result of numbers. Package figures draws and tabulates the results. Package
+// registry lists the experiments, and package claims judges the paper's claims by their results.
 //
 // A [Setup] is the problem of a search: data, splits, CV loss, start and bounds. A sweep consists
-// of independent cells, which run in parallel and can be kept ([WithKeeper]). Every parameter has a
-// range; Run returns an error for a value outside it.
+// of independent cells, which run in parallel and can be stored ([WithKeeper]). Each numeric
+// parameter has a range. Run returns an error for a value outside the range.
 package experiment

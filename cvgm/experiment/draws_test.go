@@ -14,13 +14,13 @@ import (
 	"cvgm/synth"
 )
 
-// repetitions are the names of the parameters by which a draw's data sets are counted.
+// repetitions are the names of the parameters that count the data sets of a draw.
 var repetitions = []string{"Seeds", "PairSeeds", "DataSets", "RingsDataSets", "LossSeeds"}
 
-// singles are the cells of problems that have one data set in each draw.
+// singles are the numbers of cells of the experiments that have one data set in each draw.
 var singles = map[string]int{"derivatives": 8, "learning": 3}
 
-// All experiments have draws, except those on the paper's own data or on a file.
+// All experiments have draws, except the experiments on the paper's own data or on a file.
 func TestExperimentsWithFreshDataHaveDraws(t *testing.T) {
 	var without []string
 	for _, e := range registry.All() {
@@ -35,11 +35,11 @@ func TestExperimentsWithFreshDataHaveDraws(t *testing.T) {
 
 func hasDraws(e *experiment.Experiment) bool { return experiment.Set(e.Params(), "Draw", "0") == nil }
 
-// The cells of draw 1 equal, bit by bit, the cells that a run of draw 0 with twice the
-// repetitions adds to draw 0. No two draws have the value of a cell or the result in common. A
-// cell of one number, such as a share of few examples, may recur by chance. With -short, as under
-// the race detector and emulation, the test does not run: it compares bits of runs on one machine,
-// and other tests run every experiment.
+// The cells of draw 1 are the cells that a run of draw 0 has in addition if its repetitions are
+// doubled, with the same bits. The results of two draws differ, and so do the values of their
+// cells. The value of a cell with only one number, such as a share of few examples, may recur by
+// chance. With -short, which the race detector and emulation use, the test does not run. It
+// compares the bits of runs on one machine, and other tests run every experiment.
 func TestDrawsFollowEachOther(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compares seven runs of each experiment")
@@ -83,9 +83,9 @@ func TestDrawsFollowEachOther(t *testing.T) {
 	}
 }
 
-// runDraw returns how often each value is that of a cell of a draw, and the result with
-// Params.Draw set to 0. It leaves out cells without any number but 0, which are computed for no
-// result of their own.
+// runDraw returns the values of the cells of a draw with their counts, and the result with
+// Params.Draw set to 0. It leaves out cells that have no number other than 0, because no result
+// depends on them alone.
 func runDraw(t *testing.T, e *experiment.Experiment, p any, draw int) (map[string]int, any) {
 	t.Helper()
 	set(t, p, "Draw", draw)
@@ -122,7 +122,7 @@ func count(cells map[string]int) (n int) {
 	return n
 }
 
-// double doubles the repetitions in p and returns the old ones.
+// double doubles the repetitions in p and returns the previous numbers.
 func double(t *testing.T, p any) map[string]int {
 	t.Helper()
 	was := make(map[string]int)
@@ -135,8 +135,8 @@ func double(t *testing.T, p any) map[string]int {
 	return was
 }
 
-// number moves parameters that must be below a number of repetitions to another draw. Such a
-// parameter is the number, within the draw, of a data set of which more is kept.
+// number adjusts to another draw the parameters that are numbers of data sets. A parameter has to
+// be adjusted if its tag below names a number of repetitions.
 func number(p any, repetitions map[string]int, draw int) {
 	_ = experiment.EachField(p, func(_ string, v reflect.Value, tag reflect.StructTag) error {
 		if n, is := repetitions[tag.Get("below")]; is {
@@ -146,7 +146,7 @@ func number(p any, repetitions map[string]int, draw int) {
 	})
 }
 
-// numbersIn returns how many different numbers but 0 a value of a cell holds.
+// numbersIn returns the number of different numbers, except 0, in the value of a cell.
 func numbersIn(value string) int {
 	found := strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune("{}[] ", r) })
 	slices.Sort(found)

@@ -6,20 +6,20 @@ import (
 	"reflect"
 )
 
-// An Experiment is one entry of the registry: a name, a type of parameters with their defaults, and
-// a function that turns parameters into a result.
+// An Experiment is one entry of the registry. It has a name, parameters with their defaults, and a
+// function that turns parameters into a result.
 type Experiment struct {
 	Name string // lower case, with underscores
 	Help string // one sentence
 	// Params returns a pointer to new parameters with the default values.
 	Params func() any
-	// Run runs the experiment. params has the type of Params, or is a pointer to such a struct.
-	// Run checks the parameters first. The result is a pointer.
+	// Run checks the parameters and runs the experiment. params has the type of the parameters, or
+	// is a pointer to this type. The result is a pointer.
 	Run func(ctx context.Context, params any) (any, error)
 }
 
-// New returns the experiment of the parameters P, which have the defaults that their
-// method Defaults returns.
+// New returns the experiment with parameters of type P. The method Defaults of P returns the
+// default parameters.
 func New[P interface {
 	Run(ctx context.Context) (*R, error)
 	Defaults() any

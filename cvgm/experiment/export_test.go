@@ -1,7 +1,7 @@
 package experiment
 
-// Tests of all experiments need these facts about the parameters. They lie outside this
-// package, because package registry, which lists the experiments, imports it.
+// These names are for the tests of all experiments. The tests lie outside this package, because
+// they import package registry, which imports this package.
 const MaxCount = maxCount
 
 var EachField, IsText, WordsOf = eachField, isText, wordsOf

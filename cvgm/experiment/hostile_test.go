@@ -17,7 +17,8 @@ import (
 	"cvgm/qpdiff"
 )
 
-// A whole number that no memory holds is refused by name, value and range.
+// A whole number that is too large for any memory is refused. The error gives the name, the value
+// and the range.
 func TestHugeCountsAreRefused(t *testing.T) {
 	huge := int64(experiment.MaxCount) + 1
 	if int64(int(huge)) != huge {
@@ -47,8 +48,8 @@ func TestHugeCountsAreRefused(t *testing.T) {
 	}
 }
 
-// The ranges exclude every value that package synth refuses, and every value that the type of a
-// seed cannot hold.
+// The ranges exclude all values that package synth refuses, and all values that do not fit into the
+// type of a seed.
 func TestRangesOfGeneratorsAndSeeds(t *testing.T) {
 	for _, c := range []struct {
 		p    any
@@ -73,7 +74,7 @@ func TestRangesOfGeneratorsAndSeeds(t *testing.T) {
 	}
 }
 
-// Parameters that do not go together are refused by the name that sets them.
+// If parameters do not fit together, the error names the parameter to be changed.
 func TestCombinationsAreRefusedByName(t *testing.T) {
 	gap, splits, searches, net := splits.DefaultGap(), splits.DefaultSplits(), searches.DefaultSearches(), elasticnet.DefaultElasticNet()
 	net.Informative = 99

@@ -14,35 +14,41 @@ import (
 	"cvgm/synth"
 )
 
-// A Field describes one parameter of an experiment to the user. It comes from the tags of the
-// field of the Params struct:
+// A Field describes one parameter of an experiment to the user. The description comes from the tags
+// of the parameter's field in the Params struct:
 //
 //	K int `help:"cross-validation splits" range:"[1,∞)" small:"[2,6]"`
 //
-// help and range are required. unit is the unit of the value, if it has one. range is the set of
-// the allowed values, and small the set from which small random runs draw. A set is an interval
-// [a,b], (a,b), [a,b) or (a,b], or a list {a,b,c}. On a parameter that is a list, the tags apply to
-// each entry, and len is the allowed range of the list's length. below names a field of the same
-// group that must be larger, and most a field that must not be smaller. order is "ascending" if
-// each entry of a list must be larger than the one before. splits marks fractions of the examples
-// on which splits train. It lists fields of the same group; the first one that exists holds the
-// number of examples.
+// The tags are:
 //
-// setting is a phrase, with %v for the value. Package claims uses it to describe the parameter to
-// someone who repeats a measurement. A parameter that affects no measurement has none.
+//   - help, required: the description.
+//   - unit: the unit of the value, if it has one.
+//   - range, required: the set of allowed values. A set is an interval [a,b], (a,b), [a,b) or
+//     (a,b], or a list {a,b,c}. For a text, it is the set of the allowed words, {mean,drop,error},
+//     or the word text if all texts are allowed.
+//   - small: the set from which small random runs draw the value.
+//   - len: for a parameter that is a list, the range of its length. The other tags apply to each
+//     entry of the list.
+//   - below: a field of the same group that must be larger.
+//   - most: a field of the same group that must not be smaller.
+//   - order: "ascending" if each entry of a list must be larger than the entry before it.
+//   - splits: set if the values are fractions of the examples, on which splits train. The tag lists
+//     fields of the same group. The first of these fields that exists is the number of examples.
+//   - setting: a phrase, with %v for the value. Package claims describes the parameter with this
+//     phrase to readers who repeat a measurement. A parameter without effect on measurements has no
+//     phrase.
 //
-// The range of a text is the set of its allowed words, {mean,drop,error}, or the word text if
-// any text is allowed. Unexported fields and fields with the tag param:"-" are not parameters.
+// Unexported fields and fields with the tag param:"-" are not parameters.
 type Field struct {
-	Name  string // with a dot if the field is in a group that is not embedded: Rings.K
-	Value string // as Set takes it
+	Name  string // the name of the field; Rings.K if the field K is in a group Rings that is not embedded
+	Value string // in the form that Set reads
 	Help  string
 	Unit  string
 	Range string
 }
 
-// Fields lists the parameters in p, a struct or a pointer to one, with the names that Check and
-// Changes use.
+// Fields lists the parameters in p, a struct or a pointer to a struct. Check and Changes use the
+// same names.
 func Fields(p any) []Field {
 	var all []Field
 	eachField(p, func(name string, v reflect.Value, tag reflect.StructTag) error {
@@ -52,7 +58,7 @@ func Fields(p any) []Field {
 	return all
 }
 
-// format returns a value as Set takes it.
+// format returns a value in the form that Set reads.
 func format(v reflect.Value) string {
 	if v.Kind() != reflect.Slice {
 		return fmt.Sprint(v)
@@ -64,24 +70,24 @@ func format(v reflect.Value) string {
 	return strings.Join(entries, ",")
 }
 
-// isText reports whether a parameter of the type is a text or a list of texts.
+// isText reports whether parameters of type t are texts or lists of texts.
 func isText(t reflect.Type) bool {
 	return t.Kind() == reflect.String || t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.String
 }
 
-// wordsOf returns the words of a set {mean,drop,error}, and false for other ranges.
+// wordsOf returns the words of a set such as {mean,drop,error}. It returns false for other ranges.
 func wordsOf(tag string) ([]string, bool) {
 	inner, open := strings.CutPrefix(tag, "{")
 	inner, closed := strings.CutSuffix(inner, "}")
 	return strings.Split(inner, ","), open && closed
 }
 
-// A Change is a parameter that differs from its default, with both values as Set
-// takes them.
+// A Change is a parameter that differs from its default. Value and Default have the form that Set
+// reads.
 type Change struct{ Name, Value, Default string }
 
-// Changes lists the parameters of an experiment that differ from their defaults. It is empty if
-// p has no defaults.
+// Changes lists the parameters in p that differ from their defaults. If the type of p has no
+// defaults, there are no changes.
 func Changes(p any) []Change {
 	own, ok := p.(interface{ Defaults() any })
 	if !ok {
@@ -97,8 +103,8 @@ func Changes(p any) []Change {
 	return changes
 }
 
-// eachField calls f for each parameter in p, a struct or a pointer to one, and
-// joins the errors. The values can be set through a pointer.
+// eachField calls f for each parameter in p, a struct or a pointer to a struct, and joins the
+// errors. If p is a pointer, f can set the values.
 func eachField(p any, f func(name string, v reflect.Value, tag reflect.StructTag) error) error {
 	var errs []error
 	var visit func(prefix string, v reflect.Value)
@@ -118,9 +124,9 @@ func eachField(p any, f func(name string, v reflect.Value, tag reflect.StructTag
 	return errors.Join(errs...)
 }
 
-// Set sets the parameter of that name in the struct that p points to. text has the form that
-// follows ./reproduce.sh -p NAME=, with commas between the entries of a list. Set does not
-// check the range; Run does.
+// Set sets the parameter with the given name in the struct to which p points. text has the form
+// that follows ./reproduce.sh -p NAME=, with commas between the entries of a list. Set does not
+// check the range; Run checks it.
 func Set(p any, name, text string) error {
 	found := false
 	err := eachField(p, func(field string, v reflect.Value, _ reflect.StructTag) error {
@@ -139,7 +145,7 @@ func Set(p any, name, text string) error {
 	return err
 }
 
-// parse sets v from text by its kind.
+// parse sets v to the value of text.
 func parse(v reflect.Value, text string) error {
 	switch v.Kind() {
 	case reflect.Int:
@@ -181,10 +187,11 @@ func parse(v reflect.Value, text string) error {
 	return nil
 }
 
-// Check returns the errors with which Run would refuse p: one for each parameter outside its range.
-// If there are none, it returns the error of p's own method Check about combinations of parameters.
+// Check returns the errors that Run would return for p, one for each parameter outside its range.
+// If all parameters are in their ranges, Check calls the method Check of p, if it has one, which
+// checks combinations of parameters.
 func Check(p any) error {
-	numbers := make(map[string]float64) // of all that are in their ranges, of lists the least
+	numbers := make(map[string]float64) // the values of all parameters in their ranges; for a list, the smallest entry
 	errRange := eachField(p, func(name string, v reflect.Value, tag reflect.StructTag) error {
 		if isText(v.Type()) {
 			return checkText(name, v, tag.Get("range"))
@@ -237,8 +244,8 @@ func Check(p any) error {
 	return err
 }
 
-// checkFraction checks a fraction v, or each of a list. It is a fraction of the number of examples,
-// which is in the first field named by examples that the group has. Splits with such a fraction
+// checkFraction checks a fraction v, or a list of fractions. They are fractions of the number of
+// examples, which is the first field in examples that the group has. Splits with such a fraction
 // must have training and validation rows.
 func checkFraction(name string, v reflect.Value, group string, examples []string, numbers map[string]float64) error {
 	fractions := []reflect.Value{v}
@@ -263,8 +270,8 @@ func checkFraction(name string, v reflect.Value, group string, examples []string
 	return nil
 }
 
-// maxCount bounds whole numbers except seeds. No memory holds more examples, points or steps, and
-// the sum of two such numbers does not overflow.
+// maxCount bounds all whole numbers except seeds. More examples, points or steps would exceed any
+// memory. The sum of two such numbers does not overflow.
 const maxCount = math.MaxInt32
 
 func checkValue(name string, v reflect.Value, allowed string) error {
@@ -277,7 +284,8 @@ func checkValue(name string, v reflect.Value, allowed string) error {
 	return nil
 }
 
-// checkText checks a text by the set of its allowed words. A list of texts has no such set.
+// checkText checks that a text is one of the allowed words, if there is a set of words. Lists of
+// texts have no such set.
 func checkText(name string, v reflect.Value, allowed string) error {
 	if words, ok := wordsOf(allowed); ok && !slices.Contains(words, v.String()) {
 		return Invalid(name, fmt.Sprintf("%q", v), "use a word of "+allowed)
@@ -285,23 +293,23 @@ func checkText(name string, v reflect.Value, allowed string) error {
 	return nil
 }
 
-// Invalid returns the error for a parameter that cannot be used.
+// Invalid returns the error for a parameter with an invalid value.
 func Invalid(name string, value any, remedy string) error {
 	return &qpdiff.ArgError{Arg: name, Why: qpdiff.ErrDomain, Problem: fmt.Sprintf("is %v", value), Remedy: remedy}
 }
 
-// number returns v as a number.
+// number returns v as a float64.
 func number(v reflect.Value) float64 { return v.Convert(reflect.TypeFor[float64]()).Float() }
 
 // A domain is a set of numbers: an interval, or a list.
 type domain struct {
 	low, high         float64
 	lowOpen, highOpen bool
-	listed            []float64 // nil: the interval
+	listed            []float64 // the numbers of a list; nil for an interval
 }
 
-// domainOf reads a tag. It panics if the tag cannot be read, which is a mistake in this
-// package.
+// domainOf reads the tag of a range. If the tag is malformed, which is a programming error in the
+// experiments, domainOf panics.
 func domainOf(tag string) domain {
 	inner := []rune(tag)
 	if len(inner) < 2 {
@@ -329,8 +337,8 @@ func (d domain) contains(v float64) bool {
 	return (v > d.low || v == d.low && !d.lowOpen) && (v < d.high || v == d.high && !d.highOpen)
 }
 
-// draw returns a random number of a bounded domain. From an interval of positive numbers over more
-// than a decade it draws uniformly in the logarithm.
+// draw returns a random number from a bounded domain. If the domain is an interval of positive
+// numbers over more than a decade, the logarithm of the number is uniform, unless whole is set.
 func (d domain) draw(src synth.Source, whole bool) float64 {
 	u := src.Float64()
 	switch {
@@ -345,8 +353,8 @@ func (d domain) draw(src synth.Source, whole bool) float64 {
 }
 
 // Draw returns random parameters of the experiment for a small run, as a pointer like Params. Each
-// comes from its range of small values, and Run accepts their combination. A parameter without such
-// a range keeps its default.
+// parameter is drawn from its set of small values, and Run accepts the combination. A parameter
+// without such a set keeps its default.
 func (e *Experiment) Draw(src synth.Source) any {
 	const tries = 10000
 	for range tries {
@@ -367,7 +375,7 @@ func (e *Experiment) Draw(src synth.Source) any {
 	panic(fmt.Sprintf("experiment: %d draws of small parameters of %s were all refused", tries, e.Name))
 }
 
-// drawInto draws a number, or one to three ascending entries of a list.
+// drawInto sets v to a random number, or to a list of one to three ascending numbers.
 func drawInto(src synth.Source, v reflect.Value, d domain) {
 	if v.Kind() != reflect.Slice {
 		x := d.draw(src, v.Kind() != reflect.Float64)

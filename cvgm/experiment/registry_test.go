@@ -22,7 +22,7 @@ import (
 	"cvgm/synth"
 )
 
-// Setting the changes of parameters in the defaults gives the parameters; the defaults have no
+// Applying the changes of parameters to the defaults gives the parameters. The defaults have no
 // changes.
 func TestChangesSetTheDefaults(t *testing.T) {
 	serial.Test(t)
@@ -46,12 +46,11 @@ func TestChangesSetTheDefaults(t *testing.T) {
 	}
 }
 
-// Every parameter has a help and a range that holds its default and its small
-// values.
+// Every parameter has a help text, and a range that includes the default and the small values.
 func TestParamsAreDescribed(t *testing.T) {
 	for _, e := range registry.All() {
 		names := make(map[string]bool)
-		var larger []string // the fields that tags name
+		var larger []string // the fields that the tags below and most name
 		_ = experiment.EachField(e.Params(), func(name string, v reflect.Value, tag reflect.StructTag) error {
 			name = e.Name + " " + name
 			if names[name] {
@@ -100,7 +99,8 @@ func TestParamsAreDescribed(t *testing.T) {
 	}
 }
 
-// A value outside its range is refused at once by name, value and range.
+// A value outside its range is refused before the experiment starts. The error gives the name, the
+// value and the range.
 func TestRunRefusesWhatIsOutOfRange(t *testing.T) {
 	serial.Test(t)
 	for _, e := range registry.All() {
@@ -124,12 +124,12 @@ func TestRunRefusesWhatIsOutOfRange(t *testing.T) {
 				values = append(values, fmt.Sprint(below))
 			}
 			if !math.IsInf(allowed.High, 0) {
-				values = append(values, fmt.Sprint(2*allowed.High+1)) // adding 1 does not change 1e50
+				values = append(values, fmt.Sprint(2*allowed.High+1)) // adding 1 would not change 1e50
 			}
 			for _, value := range values {
 				p := e.Params()
 				if err := experiment.Set(p, name, value); err != nil {
-					continue // Set refuses a seed below 0
+					continue // Set refuses negative seeds
 				}
 				var arg *qpdiff.ArgError
 				if _, err := e.Run(t.Context(), p); !errors.As(err, &arg) || !strings.HasPrefix(arg.Arg, name) || !strings.Contains(err.Error(), value) || !strings.Contains(err.Error(), tag.Get("range")) {
@@ -141,8 +141,8 @@ func TestRunRefusesWhatIsOutOfRange(t *testing.T) {
 	}
 }
 
-// A fraction that leaves no training or no validation rows is refused before anything
-// runs, in every experiment that splits.
+// A fraction that leaves no training rows or no validation rows is refused before the experiment
+// starts. The test covers all experiments that split.
 func TestFractionsWithoutRowsAreRefused(t *testing.T) {
 	seen := 0
 	for _, e := range registry.All() {
@@ -171,8 +171,9 @@ func TestFractionsWithoutRowsAreRefused(t *testing.T) {
 	}
 }
 
-// The check of a group is reached from each Params: promoted by embedding, or called by the
-// Params' own check. Go promotes neither of two groups' checks.
+// Each Params reaches the check of each of its groups. Either Go promotes the check of an embedded
+// group, or the check of the Params calls it. If two embedded groups have checks, Go promotes
+// neither.
 func TestChecksOfGroupsAreReached(t *testing.T) {
 	type checked interface{ Check() error }
 	var groups func(v reflect.Value) int
@@ -207,7 +208,7 @@ func TestExperimentsStopWhenCancelled(t *testing.T) {
 	}
 }
 
-// An interrupt ends an experiment even while it draws the data sets that the parameters
+// An experiment that is cancelled ends, even while it draws the data sets that the parameters
 // discard.
 func TestExperimentsStopWhileTheyDraw(t *testing.T) {
 	seen := 0
@@ -245,7 +246,7 @@ func TestLookup(t *testing.T) {
 	}
 }
 
-// encoded is a Keeper that stores cells as a run that is interrupted does.
+// encoded is a Keeper that stores cells in encoded form, like an interrupted run.
 type encoded struct {
 	mu     sync.Mutex
 	cells  map[int][]byte

@@ -12,26 +12,27 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A Setup is the problem of a search for hyperparameters: a data set, its CV loss, the start and
-// bounds of the search, and the risk that judges its result. It belongs to one goroutine.
+// A Setup is the problem of a search for hyperparameters. It has the data, the CV loss, the start
+// and the bounds of the search, and the loss of the risk by which the result is judged. Only one
+// goroutine may use a Setup.
 type Setup struct {
 	Train, Test learn.Data
-	// Coef are the coefficients of the population from which the data comes, and Rule is its best
-	// rule. They are nil if there are none.
+	// Coef are the coefficients of the population from which the data comes, and Rule is the best
+	// rule for this population. They are nil if the population has none.
 	Coef []float64
 	Rule *synth.BayesRule
 
 	CV                  *cvgm.CV
-	Splits              []cvgm.Split // of CV, if the kernel is learned
-	Start, Lower, Upper []float64    // nil bounds: none
-	Loss                cvgm.Loss    // of Risk
-	// Objective is the function that a search descends; nil: CV.Eval.
+	Splits              []cvgm.Split // splits of CV, if the kernel is learned
+	Start, Lower, Upper []float64    // nil Lower or Upper: no bounds
+	Loss                cvgm.Loss    // loss of Risk
+	// Objective is the function that a search minimises. Nil: CV.Eval.
 	Objective search.Objective
-	// Hyper maps a point of the search to the CV's hyperparameters. Nil: the point itself.
+	// Hyper maps a point of the search to the hyperparameters of the CV. Nil: the point itself.
 	Hyper func(x []float64) []float64
 }
 
-// Problem returns the search's problem.
+// Problem returns the problem for a [search.Searcher].
 func (s *Setup) Problem() search.Problem {
 	p := search.Problem{Objective: s.Objective, Lower: s.Lower, Upper: s.Upper}
 	if p.Objective == nil {
@@ -40,12 +41,13 @@ func (s *Setup) Problem() search.Problem {
 	return p
 }
 
-// Search searches from Start. After ctx is done, the next step is ctx's error.
+// Search runs the searcher from Start. After ctx is done, the next step is ctx's error.
 func (s *Setup) Search(ctx context.Context, searcher search.Searcher) iter.Seq2[search.Step, error] {
 	return Until(ctx, searcher.Search(s.Problem(), s.Start))
 }
 
-// Model returns the model at a point of the search, fitted to all training examples.
+// Model returns the model that is fitted to all training examples, with the hyperparameters at a
+// point of the search.
 func (s *Setup) Model(x []float64) (*cvgm.Model, error) {
 	if s.Hyper != nil {
 		x = s.Hyper(x)
@@ -65,8 +67,7 @@ func (s *Setup) Risk(x []float64, d learn.Data) (float64, error) {
 // TestLoss is Risk on the test examples.
 func (s *Setup) TestLoss(x []float64) (float64, error) { return s.Risk(x, s.Test) }
 
-// Evaluate returns the metrics on the test examples of the model at a point of the
-// search.
+// Evaluate returns the metrics, on the test examples, of the model at a point of the search.
 func (s *Setup) Evaluate(x []float64) (Metrics, error) {
 	model, err := s.Model(x)
 	if err != nil {
@@ -75,11 +76,11 @@ func (s *Setup) Evaluate(x []float64) (Metrics, error) {
 	return Evaluate(model, s.Test)
 }
 
-// CVLoss returns the CV loss at hyperparameters.
+// CVLoss returns the CV loss at the given hyperparameters.
 func (s *Setup) CVLoss(hyper []float64) (float64, error) { return s.CV.Eval(nil, hyper) }
 
 // Until yields the values of steps. After ctx is done, it yields ctx's error in place of the next
-// step.
+// value.
 func Until[S any](ctx context.Context, steps iter.Seq2[S, error]) iter.Seq2[S, error] {
 	return func(yield func(S, error) bool) {
 		for s, err := range steps {
@@ -93,16 +94,16 @@ func Until[S any](ctx context.Context, steps iter.Seq2[S, error]) iter.Seq2[S, e
 	}
 }
 
-// Metrics are the mean logistic loss of a classifier on some examples, and its accuracy: the share
-// of examples whose prediction has the sign of the label.
+// Metrics are measures of a classifier on some examples. Loss is the mean logistic loss. Accuracy
+// is the share of the examples whose prediction has the sign of the label.
 type Metrics struct{ Loss, Accuracy float64 }
 
-// Evaluate evaluates a model on the examples.
+// Evaluate returns the metrics of a model on the examples d.
 func Evaluate(m *cvgm.Model, d learn.Data) (Metrics, error) {
 	return EvaluateFunc(func(dst []float64, x *mat.Dense) error { return m.Predict(dst, x) }, d)
 }
 
-// EvaluateFunc evaluates a prediction function.
+// EvaluateFunc returns the metrics of a prediction function on the examples d.
 func EvaluateFunc(predict func(dst []float64, x *mat.Dense) error, d learn.Data) (Metrics, error) {
 	predictions := make([]float64, len(d.Y))
 	if err := predict(predictions, d.Dense()); err != nil {

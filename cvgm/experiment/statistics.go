@@ -12,26 +12,28 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// An Estimate is the mean of independent repetitions of a measurement, with a confidence interval
-// suited to the quantity.
+// An Estimate is the mean of independent repetitions of a measurement. It has a confidence interval
+// by the method for its scale.
 type Estimate struct {
 	Mean   float64
-	Margin float64 // half of the 95 % confidence interval by Student's t; NaN for fewer than two repetitions
+	Margin float64 // half the length of the 95 % confidence interval by Student's t; NaN for one repetition
 	N      int
-	Scale  Scale // on which the interval is computed
+	Scale  Scale // determines the method of the interval
 }
 
-// A Scale is the set of possible values of a quantity. Its interval stays within that set.
+// A Scale is the set of possible values of a quantity. A confidence interval on the scale stays
+// within the set.
 type Scale int
 
-// The scales.
+// The constants are the scales. The second part of each comment is the method of the interval.
 const (
-	AnyNumber Scale = iota // any number: Student's t
-	Share                  // the share of the repetitions in which something holds, from 0 to 1: Wilson's interval
-	Positive               // a ratio or a risk, above 0: Student's t for its logarithm, by the delta method
+	AnyNumber Scale = iota // any number; Student's t
+	Share                  // a share of the repetitions, from 0 to 1; Wilson's interval
+	Positive               // a number above 0, such as a ratio or a risk; Student's t for the logarithm, by the delta method
 )
 
-// EstimateOf returns the estimate from independent repetitions.
+// EstimateOf returns the estimate from the results of independent repetitions, on the scale
+// AnyNumber.
 func EstimateOf(v []float64) Estimate {
 	mean, sd := stat.MeanStdDev(v, nil)
 	e := Estimate{Mean: mean, Margin: math.NaN(), N: len(v)}
@@ -41,33 +43,34 @@ func EstimateOf(v []float64) Estimate {
 	return e
 }
 
-// ShareOf returns the share of independent repetitions in which something holds. v is 1 if it
-// holds, 0 if it does not, and ½ for a tie.
+// ShareOf returns the share of independent repetitions in which a condition holds. An entry of v is
+// 1 if the condition holds, 0 if not, and ½ for a tie.
 func ShareOf(v []float64) Estimate {
 	e := EstimateOf(v)
 	e.Scale = Share
 	return e
 }
 
-// RatioOf returns the mean of independent repetitions of a positive quantity.
+// RatioOf returns the estimate from independent repetitions of a positive quantity.
 func RatioOf(v []float64) Estimate {
 	e := EstimateOf(v)
 	e.Scale = Positive
 	return e
 }
 
-// students holds the quantiles of Student's t that have been computed. Each takes the inversion of
-// an incomplete beta function. The claims about several draws need the same few numbers of
-// repetitions hundreds of thousands of times.
-var students sync.Map // float64 by studentAt
+// students holds quantiles of Student's t that have been computed. Each quantile takes the
+// inversion of an incomplete beta function. The claims about several draws need few quantiles, but
+// each of them hundreds of thousands of times.
+var students sync.Map // maps studentAt to float64
 
-// studentAt is a number of repetitions and the level of a two-sided interval.
+// studentAt has the number of repetitions and the level of a two-sided interval.
 type studentAt struct {
 	n     int
 	level float64
 }
 
-// student is the quantile of Student's t at the upper end of a two-sided interval.
+// student returns the quantile of Student's t for the upper end of a two-sided interval of the
+// given level.
 func (e Estimate) student(level float64) float64 {
 	at := studentAt{e.N, level}
 	if q, ok := students.Load(at); ok {
@@ -78,15 +81,16 @@ func (e Estimate) student(level float64) float64 {
 	return q
 }
 
-// Interval returns the ends of the two-sided confidence interval of a level such as .95, in the way
-// that the scale requires. The interval of a share is from Wilson, "Probable inference, the law of
-// succession, and statistical inference" (1927). Without repetitions both ends are the value.
+// Interval returns the ends of the two-sided confidence interval of a level such as .95, by the
+// method for the scale. The interval of a share is from Wilson, "Probable inference, the law of
+// succession, and statistical inference" (1927). If the estimate has no interval (see
+// [Estimate.Repeated]), both ends are the mean.
 func (e Estimate) Interval(level float64) (low, high float64) {
 	if !e.Repeated() {
 		return e.Mean, e.Mean
 	}
 	half := e.Margin
-	if level != .95 { // at .95 the ends keep the bits of Mean ∓ Margin
+	if level != .95 { // for .95, the ends keep the bits of Mean ∓ Margin
 		half *= e.student(level) / e.student(.95)
 	}
 	switch {
@@ -98,19 +102,20 @@ func (e Estimate) Interval(level float64) (low, high float64) {
 	return Wilson(e.Mean, float64(e.N), level)
 }
 
-// Wilson returns the ends of the two-sided confidence interval of a share of n independent
+// Wilson returns the ends of the two-sided confidence interval for a share of n independent
 // repetitions.
 func Wilson(share, n, level float64) (low, high float64) {
 	z := distuv.UnitNormal.Quantile((1 + level) / 2)
 	middle := (share + z*z/(2*n)) / (1 + z*z/n)
 	half := z / (1 + z*z/n) * math.Sqrt(share*(1-share)/n+z*z/(4*n*n))
-	// Rounding alone leads beyond 0 and 1, and past the share itself.
+	// Only rounding gives ends beyond 0 and 1, or on the wrong side of the share.
 	return min(share, max(0, middle-half)), max(share, min(1, middle+half))
 }
 
-// Chance returns the probability, if v is the truth, of an estimate on the same side of v that is
-// at least as far away. It agrees with [Estimate.Interval]: at the ends of an interval of level p
-// it is (1−p)/2. It is 0 for a v that the scale excludes. It needs repetitions.
+// Chance returns a one-sided probability under the assumption that v is the true value. The event
+// is that an estimate lies on the same side of v as this estimate and is at least as far from v.
+// Chance agrees with [Estimate.Interval]: if v is an end of the interval of level p, Chance returns
+// (1−p)/2. It returns 0 if v is outside the scale. The estimate must have an interval.
 func (e Estimate) Chance(v float64) float64 {
 	switch {
 	case e.Mean == v:
@@ -129,8 +134,8 @@ func (e Estimate) Chance(v float64) float64 {
 	}
 }
 
-// Shifted returns the estimate moved by z standard errors se on its scale. It is moved by a factor
-// if it must be positive, and not beyond the ends of its scale.
+// Shifted returns the estimate moved by z standard errors. se is the standard error. On the scale
+// Positive, the mean is multiplied by a factor. A share does not move beyond 0 and 1.
 func (e Estimate) Shifted(z, se float64) Estimate {
 	switch {
 	case e.Scale == Share:
@@ -143,8 +148,8 @@ func (e Estimate) Shifted(z, se float64) Estimate {
 	return e
 }
 
-// Sign returns 1 if the whole 95 % confidence interval, for any number, lies above 0, −1 if it lies
-// below, and 0 if it does not show the sign.
+// Sign returns 1 if the whole 95 % confidence interval of Student's t lies above 0, −1 if it lies
+// below 0, and otherwise 0. It ignores the scale.
 func (e Estimate) Sign() int {
 	switch {
 	case e.Mean > e.Margin:
@@ -155,19 +160,19 @@ func (e Estimate) Sign() int {
 	return 0
 }
 
-// Times returns the estimate of a multiple, which may be any number.
+// Times returns the estimate of the quantity times a factor, on the scale AnyNumber.
 func (e Estimate) Times(factor float64) Estimate {
 	return Estimate{Mean: factor * e.Mean, Margin: math.Abs(factor) * e.Margin, N: e.N}
 }
 
-// Repeated reports whether the estimate has an interval: the repetitions differ, or it is a share.
-// A share has one even if all repetitions agree.
+// Repeated reports whether the estimate has an interval. It has one if the repetitions differ. A
+// share has one even if all repetitions agree.
 func (e Estimate) Repeated() bool {
 	return e.N > 1 && (e.Margin > 0 || e.Scale == Share && !math.IsNaN(e.Margin))
 }
 
-// SE returns the standard error of the mean, or 0 without an interval. For a share it is
-// computed from the interval.
+// SE returns the standard error of the mean. It returns 0 if the estimate has no interval. For a
+// share, the standard error is computed from the interval.
 func (e Estimate) SE() float64 {
 	switch {
 	case !e.Repeated():
@@ -179,20 +184,20 @@ func (e Estimate) SE() float64 {
 	return e.Margin / e.student(.95)
 }
 
-// Deviation returns the standard deviation between the repetitions.
+// Deviation returns the standard deviation of the repetitions.
 func Deviation(e Estimate) float64 { return e.Margin / e.student(.95) * math.Sqrt(float64(e.N)) }
 
-// ErrSpread is the error of estimates that cannot be pooled.
+// ErrSpread is the error for estimates that Pool cannot combine.
 var ErrSpread = errors.New("experiment: estimates to pool: some have a spread and some have none: compute all by one program")
 
-// mostRepetitions is a number that no experiment reaches. Sums of many such numbers do not
-// overflow.
+// mostRepetitions is more than the number of repetitions of any experiment. Sums of many such
+// numbers do not overflow.
 const mostRepetitions = math.MaxInt32
 
-// Check returns an error if the estimate cannot result from repetitions. The number of repetitions
-// must be from 1 to 2³¹−1, and the scale must exist. The margin must not be negative or infinite,
-// and must be NaN for one repetition; the mean must be on the scale. If nothing can be measured,
-// mean and margin are NaN.
+// Check returns an error if no repetitions can give the estimate. The number of repetitions must be
+// from 1 to 2³¹−1. The scale must exist, and the mean must be in it. The margin must not be
+// negative or infinite, and must be NaN for one repetition. The mean and the margin may both be
+// NaN, if nothing could be measured.
 func (e Estimate) Check() error {
 	switch {
 	case e.Scale < AnyNumber || e.Scale > Positive:
@@ -207,10 +212,10 @@ func (e Estimate) Check() error {
 	return nil
 }
 
-// Pool returns the estimate from all repetitions of several estimates of one quantity. If the
-// values have no repetitions, it returns their value if all are equal, and otherwise the estimate
-// from these values. It returns ErrSpread if only some have a spread. It also returns an error for
-// no estimates, for one that [Estimate.Check] refuses, and if a sum overflows.
+// Pool returns the estimate from all repetitions of several estimates of one quantity. If each
+// estimate has one repetition, the means are the repetitions. If they are all equal, Pool returns
+// the first estimate. If only some estimates have a spread, Pool returns ErrSpread. It also returns
+// an error if there are no estimates, if [Estimate.Check] returns one, and if a sum overflows.
 func Pool(all ...Estimate) (Estimate, error) {
 	if len(all) == 0 {
 		return Estimate{}, errors.New("experiment: no estimate to pool: give at least one")
@@ -248,7 +253,7 @@ func Pool(all ...Estimate) (Estimate, error) {
 	return p.finite()
 }
 
-// finite returns the estimate. It returns an error if a sum of finite numbers is infinite.
+// finite returns e, or an error if a sum of finite numbers overflowed in e.
 func (e Estimate) finite() (Estimate, error) {
 	if math.IsInf(e.Mean, 0) || math.IsInf(e.Margin, 0) || math.IsNaN(e.Margin) && !math.IsNaN(e.Mean) {
 		return Estimate{}, fmt.Errorf("experiment: estimates to pool: their sums overflow (mean %v, margin %v): use smaller units", e.Mean, e.Margin)
@@ -256,13 +261,13 @@ func (e Estimate) finite() (Estimate, error) {
 	return e, nil
 }
 
-// Difference returns the difference of two means of independent repetitions. If the two share their
-// data, the interval is too wide.
+// Difference returns the difference a − b of two means of independent repetitions. If both use the
+// same data, the interval is too wide.
 func Difference(a, b Estimate) Estimate {
 	return Estimate{Mean: a.Mean - b.Mean, Margin: math.Hypot(a.Margin, b.Margin), N: a.N}
 }
 
-// MeanOf estimates the mean of several independent means, each of the same number of
+// MeanOf returns the mean of several independent means. Each must have the same number of
 // repetitions.
 func MeanOf(all []Estimate) Estimate {
 	var m Estimate
@@ -272,15 +277,15 @@ func MeanOf(all []Estimate) Estimate {
 	return m
 }
 
-// A Comparison is a paired comparison of two methods by a loss.
+// A Comparison is a paired comparison of two methods by their losses.
 type Comparison struct {
-	Difference Estimate // of the losses, first minus second
-	Wins       float64  // share of repetitions in which the first is lower; a tie, see TieTol, counts half
+	Difference Estimate // mean difference of the losses, first minus second
+	Wins       float64  // share of repetitions in which the first loss is lower; a tie (see TieTol) counts as half
 }
 
-// TieTol is a relative difference. Two losses that differ by at most this much are a tie. Two
-// searches that end at the same point differ by less, due to their stopping rules; two methods on
-// one data set differ by far more.
+// TieTol is a relative difference of losses. Two losses are a tie if they differ by at most TieTol.
+// The losses of two searches that end at the same point differ by less, because of their stopping
+// rules. The losses of two methods on one data set differ by far more.
 const TieTol = 1e-6
 
 // Wins returns, for each repetition, 1 if the first loss is lower, ½ for a tie and 0 otherwise.
@@ -302,7 +307,7 @@ func Compare(first, second []float64) Comparison {
 	return Comparison{EstimateOf(Less(first, second)), floats.Sum(Wins(first, second)) / float64(len(first))}
 }
 
-// Less returns the paired differences of two methods over the repetitions, first minus second.
+// Less returns the differences of two methods in each repetition, first minus second.
 func Less(first, second []float64) []float64 {
 	return floats.SubTo(make([]float64, len(first)), first, second)
 }
@@ -315,7 +320,8 @@ func FromEnd(v []float64, k int) float64 {
 	return v[len(v)-k]
 }
 
-// MedianValue returns the median, which gonum has for odd numbers of values alone.
+// MedianValue returns the median for any number of values. The median of package stat of gonum
+// supports only odd numbers.
 func MedianValue(v []float64) float64 {
 	s := slices.Sorted(slices.Values(v))
 	n := len(s)
@@ -325,12 +331,12 @@ func MedianValue(v []float64) float64 {
 // A Median is the median of independent repetitions.
 type Median struct {
 	Median    float64
-	Low, High float64 // confidence interval of at least 95 %, without any assumption; infinite for fewer than six
+	Low, High float64 // ends of a confidence interval of at least 95 %, for any distribution; infinite for fewer than six values
 	N         int
 }
 
-// MedianOf returns the median. Its interval lies between two of the ordered values: it is the
-// narrowest one that is symmetric in their ranks.
+// MedianOf returns the median. The ends of its interval are two of the sorted values. The interval
+// is the narrowest one that is symmetric in the ranks.
 func MedianOf(v []float64) Median {
 	n := len(v)
 	m := Median{Median: MedianValue(v), Low: math.Inf(-1), High: math.Inf(1), N: n}
@@ -342,8 +348,8 @@ func MedianOf(v []float64) Median {
 	return m
 }
 
-// AtStep returns the value at index n along a search. A search that has ended keeps its last
-// value.
+// AtStep returns the value at index n along a search. After the end of the search, it returns the
+// last value.
 func AtStep[T any](values []T, n int) T { return values[min(n, len(values)-1)] }
 
 // Cosine returns the cosine of the angle between two vectors.

@@ -25,14 +25,14 @@ func TestEstimateCoversTheMeanNineteenTimesInTwenty(t *testing.T) {
 			covered++
 		}
 	}
-	// Three standard deviations of a binomial share around 95 %.
+	// The tolerance is three standard deviations of a binomial share around 95 %.
 	if share := float64(covered) / trials; math.Abs(share-.95) > 3*math.Sqrt(.95*.05/trials) {
 		t.Errorf("intervals cover the mean in %v of the trials", share)
 	}
 }
 
 func TestEstimateByHand(t *testing.T) {
-	// sd = 1, so the margin is t(.975; 2)/√3.
+	// The standard deviation is 1, so the margin is t(.975; 2)/√3.
 	e := EstimateOf([]float64{1, 2, 3})
 	if e.Mean != 2 || math.Abs(e.Margin-4.302652729749464/math.Sqrt(3)) > 1e-9 || e.N != 3 {
 		t.Errorf("%+v", e)
@@ -42,8 +42,8 @@ func TestEstimateByHand(t *testing.T) {
 	}
 }
 
-// Wilson's interval of 7 of 10 and of 10 of 10, from his equation by hand: the roots of
-// (p − s)² = z²·s·(1−s)/n.
+// Wilson's intervals equal the roots of his equation (p − s)² = z²·s·(1−s)/n, and stay within 0 and
+// 1.
 func TestSharesStayWithinZeroAndOne(t *testing.T) {
 	for _, c := range []struct{ holds, n int }{{7, 10}, {10, 10}, {0, 4}, {37, 40}} {
 		v := make([]float64, c.n)
@@ -64,7 +64,7 @@ func TestSharesStayWithinZeroAndOne(t *testing.T) {
 	}
 }
 
-// Intervals of each scale hold the mean as often as they are to.
+// The intervals on each scale contain the mean as often as the level requires.
 func TestIntervalsCoverTheMean(t *testing.T) {
 	src := synth.NewStream(2, "intervals")
 	const trials = 4000
@@ -75,10 +75,10 @@ func TestIntervalsCoverTheMean(t *testing.T) {
 		mean  float64
 		of    func([]float64) Estimate
 		level float64
-		loose float64 // by how much the coverage may miss the level, beyond its scatter
+		loose float64 // by how much the coverage may miss the level, in addition to its scatter
 	}{
 		{"any number", 8, src.NormFloat64, 0, EstimateOf, .9, 0},
-		{"share", 40, func() float64 { return math.Floor(src.Float64() + .9) }, .9, ShareOf, .95, .015}, // discrete
+		{"share", 40, func() float64 { return math.Floor(src.Float64() + .9) }, .9, ShareOf, .95, .015}, // shares are discrete
 		{"ratio", 40, func() float64 { return math.Exp(.3 * src.NormFloat64()) }, math.Exp(.045), RatioOf, .95, .01},
 	} {
 		covered := 0
@@ -105,8 +105,7 @@ func TestIntervalsCoverTheMean(t *testing.T) {
 	}
 }
 
-// A level's interval ends where the chance of the estimate is half of what the level leaves, on
-// each scale.
+// On each scale, Chance at the ends of an interval of a level is half of 1 − level.
 func TestChanceBelongsToTheInterval(t *testing.T) {
 	for _, e := range []Estimate{EstimateOf([]float64{-1, 2, 4, 3}), RatioOf([]float64{1, 2, 4, 3}), ShareOf([]float64{1, 0, 0, 1, 0, 0, .5, 1, 0, 0, 0})} {
 		for _, level := range []float64{.9, .95} {
@@ -142,7 +141,7 @@ func TestChanceBelongsToTheInterval(t *testing.T) {
 	}
 }
 
-// A pool of estimates is the estimate from all repetitions.
+// A pool of estimates equals the estimate from all repetitions.
 func TestPoolIsTheEstimateOfAll(t *testing.T) {
 	src := synth.NewStream(3, "pool")
 	var parts []Estimate
@@ -185,7 +184,7 @@ func TestPoolIsTheEstimateOfAll(t *testing.T) {
 	if p := pool(one, other); p.Scale != Positive {
 		t.Errorf("of two values above 0: %+v", p)
 	}
-	unknown := parts[0] // its repetitions differ by nobody knows how much
+	unknown := parts[0] // the spread of its repetitions is unknown
 	unknown.Margin = math.NaN()
 	for _, all := range [][]Estimate{{one, parts[0]}, {parts[1], unknown}, {unknown, unknown}, {one, unknown}} {
 		if _, err := Pool(all...); !errors.Is(err, ErrSpread) {
@@ -194,7 +193,8 @@ func TestPoolIsTheEstimateOfAll(t *testing.T) {
 	}
 }
 
-// Estimates that no repetitions give are errors, not panics. So is a pool of none.
+// Pool returns an error, and does not panic, for estimates that no repetitions can give. It also
+// returns an error for no estimates.
 func TestPoolOfDamagedEstimates(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	sound := []Estimate{{1, .1, 5, AnyNumber}, {1, nan, 1, AnyNumber}, {nan, nan, 1, AnyNumber}, {0, 0, 9, Share}, {1, 0, 9, Share}, {0, 0, 9, Positive}}
@@ -222,7 +222,8 @@ func TestCompareCountsTiesHalf(t *testing.T) {
 	if c.Wins != .625 || c.Difference.Mean != -.25 {
 		t.Errorf("%+v", c)
 	}
-	// Two losses that differ by less than the searches' stopping rules are a tie, in any units.
+	// Two losses that differ by less than the stopping rules of the searches are a tie, in any
+	// unit.
 	for _, unit := range []float64{1, 1e-9, 1e9} {
 		if c := Compare([]float64{unit, unit * (1 - TieTol/3), unit * (1 - 3*TieTol), unit * (1 + 3*TieTol)}, []float64{unit, unit, unit, unit}); c.Wins != .5*(1+1)/4+.25 {
 			t.Errorf("units of %g: %+v", unit, c)
@@ -271,7 +272,7 @@ func TestCellsReportProgressAndStops(t *testing.T) {
 	}
 }
 
-// memory is a Keeper that counts.
+// memory is a Keeper that counts the calls of its methods.
 type memory struct {
 	mu     sync.Mutex
 	kept   map[int]int
@@ -324,8 +325,9 @@ func TestKeptCellsAreNotComputedAgain(t *testing.T) {
 	}
 }
 
-// The interval holds the median of a skew population in at least 95 of 100 samples, up to the
-// scatter of their number. It is infinite if no interval of this sample size reaches the level.
+// The interval contains the median of a skewed population in at least 95 of 100 samples, up to the
+// scatter of this number. If no interval for the sample size reaches the level, the interval is
+// infinite.
 func TestMedianIntervalCoversTheMedian(t *testing.T) {
 	const samples, n = 2000, 40
 	src := synth.NewStream(3, "medians")

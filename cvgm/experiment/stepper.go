@@ -8,28 +8,28 @@ import (
 	"cvgm/cvgm/search"
 )
 
-// A Stepper is the gradient method of an experiment, one step at a time and without end. Its first
-// steps are Run's.
+// A Stepper runs the gradient method of an experiment one step at a time, without an end. Its first
+// steps are the steps of the experiment's Run.
 type Stepper struct {
 	*Setup
 
 	Searcher search.Searcher
-	Exact    *Setup // of the exact gradient of the same loss; nil if the method descends that gradient
+	Exact    *Setup // with the exact gradient of the same loss; nil if the method descends the exact gradient
 }
 
 // State is the state of the gradient method after a number of steps.
 type State struct {
 	Step   int
-	X      []float64 // the hyperparameters; valid until the next state
+	X      []float64 // hyperparameters; valid until the next state
 	CVLoss float64
 	Model  *cvgm.Model // fitted to all training examples
-	// Cosine is the cosine between the direction descended and the exact gradient of the same
-	// loss; 1 if both are the same.
+	// Cosine is the cosine of the angle between the direction of the descent and the exact gradient
+	// of the same loss. It is 1 if both are the same.
 	Cosine float64
 }
 
-// States yields the states after 0, 1, 2, … steps, up to the first error. All their models share
-// the CV's feature map, so they need one goroutine.
+// States yields the states after 0, 1, 2, … steps, until the first error. The models of all states
+// share the feature map of the CV, so only one goroutine may use them.
 func (w *Stepper) States() iter.Seq2[State, error] {
 	return func(yield func(State, error) bool) {
 		gradient := make([]float64, len(w.Start))

@@ -15,11 +15,11 @@ type SurfaceGrid struct {
 
 var DefaultSurface = SurfaceGrid{SurfacePoints: 46, SurfaceLow: -4, SurfaceHigh: .5}
 
-// ElasticNetSurface holds the CV loss and the test loss on a grid of (λ1, λ2): the objective of
-// the searches, and the criterion that judges them.
+// ElasticNetSurface holds the CV loss and the test loss on a grid of penalties (λ1, λ2). The
+// searches minimise the CV loss. The test loss judges their results.
 type ElasticNetSurface struct {
-	Lambda1, Lambda2 []float64   // the grid's values, ascending
-	CV, Test         [][]float64 // [i][j] at Lambda1[i], Lambda2[j]; Test is nil if it is not asked for
+	Lambda1, Lambda2 []float64   // values of the grid, ascending
+	CV, Test         [][]float64 // [i][j] is at (Lambda1[i], Lambda2[j]); Test is nil if it was not requested
 }
 
 // Evaluate evaluates the CV loss on the grid, and also the test loss if test is set.
@@ -33,16 +33,16 @@ func (g SurfaceGrid) Evaluate(ctx context.Context, s *Setup, test bool) (Elastic
 	return e, err
 }
 
-// CVSurface evaluates the CV loss on a grid. The evaluations change the warm starts of a search by
-// rounding, so use a separate Setup.
+// CVSurface evaluates the CV loss on a grid. The evaluations change the warm starts of a search,
+// and thus its results by rounding. For a surface beside a search, use a separate Setup.
 func (s *Setup) CVSurface(grid SurfaceGrid) (ElasticNetSurface, error) {
 	return grid.Evaluate(context.Background(), s, false)
 }
 
-// OnGrid returns f at the points of a grid: [i][j] is at axes[0][i] and axes[1][j]. With one axis
-// there is one column. After an error the remaining values are missing.
+// OnGrid returns f at the points of a grid. The value [i][j] is f at (axes[0][i], axes[1][j]). With
+// only one axis, there is one column. After an error, the remaining values are missing.
 func OnGrid(ctx context.Context, axes [][]float64, f func(x []float64) (float64, error)) ([][]float64, error) {
-	others := [][]float64{nil} // of the first coordinate
+	others := [][]float64{nil} // the second coordinate, or none
 	if len(axes) == 2 {
 		others = slices.Collect(slices.Chunk(axes[1], 1))
 	}

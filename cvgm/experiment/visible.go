@@ -6,17 +6,18 @@ import (
 	"unicode"
 )
 
-// Visible returns a text, such as a column's name in a user's file, as one line without
-// invisible characters. Control characters become symbols: ␊ for a line break, ␉ for a tab. A
-// space at an end or after another space becomes ␠. Other invisible characters become their
-// code: ⟨U+202E⟩ reverses the direction of writing. Bytes that are not UTF-8 become U+FFFD.
+// Visible returns a text, such as the name of a column in a user's file, on one line and without
+// invisible characters. Control characters become symbols, such as ␊ for a line break and ␉ for a
+// tab. A space at an end of the text, or after another space, becomes ␠. Other invisible characters
+// become their codes, such as ⟨U+202E⟩, which reverses the direction of writing. Bytes that are not
+// UTF-8 become U+FFFD.
 func Visible(text string) string {
-	const pictures = 0x2400 // first of Unicode's symbols for control characters
+	const pictures = 0x2400 // the first of the Unicode symbols for control characters
 	var b strings.Builder
 	before := ' '
 	runes := []rune(strings.ToValidUTF8(text, "\uFFFD"))
 	for i, r := range runes {
-		joins := (r == '\u200C' || r == '\u200D') && before > unicode.MaxASCII // within a word, or an emoji of several
+		joins := (r == '\u200C' || r == '\u200D') && before > unicode.MaxASCII // a joiner within a word, or in an emoji of several characters
 		switch {
 		case r == ' ' && (before == ' ' || i == len(runes)-1), r < ' ':
 			b.WriteRune(pictures + r)

@@ -16,7 +16,7 @@ func TestVisible(t *testing.T) {
 		"\u202eexe\u2066\ufeff\u00ad\u2028": "⟨U+202E⟩exe⟨U+2066⟩⟨U+FEFF⟩⟨U+00AD⟩⟨U+2028⟩",
 		"a\u00a0b\u3000":                    "a⟨U+00A0⟩b⟨U+3000⟩",
 		"\xff":                              "\ufffd",
-		"👩‍👩‍👧 می\u200cخواهم": "👩‍👩‍👧 می\u200cخواهم", // joiners are visible in the joined characters
+		"👩‍👩‍👧 می\u200cخواهم": "👩‍👩‍👧 می\u200cخواهم", // joiners affect the joined characters
 		"a\u200db":      "a⟨U+200D⟩b",
 		"λ1 ± é ∈ 10⁻⁴": "λ1 ± é ∈ 10⁻⁴",
 	} {

@@ -19,7 +19,7 @@ import (
 	"cvgm/cvgm/experiment/stability"
 )
 
-// registered are the experiments, in the order of their names.
+// registered lists the experiments in the order of their names.
 var registered = []*experiment.Experiment{
 	experiment.New[samplesize.AblationParams]("ablation", "the gradient of the CV loss against that of the training loss, all else equal"),
 	experiment.New[manyhyper.AdditiveParams]("additive", "additive models of tables against linear ones and kernel machines, on known functions, houses and rings"),
@@ -49,10 +49,10 @@ var registered = []*experiment.Experiment{
 	experiment.New[kernels.XORParams]("xor", "A kernel learned for XOR, along five variants of the gradient"),
 }
 
-// All returns the experiments, in the order of their names.
+// All returns the experiments in the order of their names.
 func All() []*experiment.Experiment { return slices.Clone(registered) }
 
-// Lookup returns the experiment of that name. The error lists the known names.
+// Lookup returns the experiment with the given name. The error lists the known names.
 func Lookup(name string) (*experiment.Experiment, error) {
 	var names []string
 	for _, e := range registered {
@@ -64,8 +64,8 @@ func Lookup(name string) (*experiment.Experiment, error) {
 	return nil, fmt.Errorf("there is no experiment %q; there are: %s", name, strings.Join(names, ", "))
 }
 
-// Of returns the experiment that takes these parameters, a struct or a pointer
-// to one, or nil.
+// Of returns the experiment with parameters of this type, or nil. params is a struct or a pointer
+// to a struct.
 func Of(params any) *experiment.Experiment {
 	t := reflect.TypeOf(params)
 	if t != nil && t.Kind() != reflect.Pointer {

@@ -13,10 +13,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// SameForAnyGOMAXPROCS runs an experiment on one processor and on five, and fails the test unless
-// both results are equal. It returns the result. With -short it runs on five alone. Tests under the
-// race detector and under emulation use -short: they look for races and for different rounding,
-// which a second run does not show.
+// SameForAnyGOMAXPROCS runs an experiment on one processor and on five processors. It fails the
+// test if the results differ, and returns the result. With -short, it runs only on five processors.
+// Tests under the race detector and under emulation use -short. They look for races and for
+// different rounding, which a second run does not reveal.
 func SameForAnyGOMAXPROCS[R any](t *testing.T, run func(context.Context) (R, error), opts ...cmp.Option) R {
 	t.Helper()
 	with := func(procs int) R {
@@ -37,7 +37,7 @@ func SameForAnyGOMAXPROCS[R any](t *testing.T, run func(context.Context) (R, err
 	return r
 }
 
-// Near checks that a number differs from the expected one by at most tol.
+// Near fails the test if got differs from want by more than tol.
 func Near(t *testing.T, what string, got, want, tol float64) {
 	t.Helper()
 	if !(math.Abs(got-want) <= tol) {
@@ -45,7 +45,8 @@ func Near(t *testing.T, what string, got, want, tol float64) {
 	}
 }
 
-// Drawn returns small parameters of an experiment of that name, always the same.
+// Drawn returns small random parameters for the experiment with the given name. They are the same
+// at each call.
 func Drawn[P interface {
 	Run(ctx context.Context) (*R, error)
 	Defaults() any
