@@ -17,7 +17,7 @@ import (
 // repetitions are the names of the parameters that count the data sets of a draw.
 var repetitions = []string{"Seeds", "PairSeeds", "DataSets", "RingsDataSets", "LossSeeds"}
 
-// singles are the numbers of cells of the experiments that have one data set in each draw.
+// singles are the numbers of cells, by experiment, of problems with one data set in each draw.
 var singles = map[string]int{"derivatives": 8, "learning": 3}
 
 // All experiments have draws, except the experiments on the paper's own data or on a file.
