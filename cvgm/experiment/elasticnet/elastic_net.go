@@ -1,7 +1,7 @@
-// Package elasticnet holds the experiments of notebook 01_elastic_net: Table 1 of the paper
-// ([ElasticNetParams]), the same on fresh data sets ([ElasticNetSeedsParams]), and on data of the
-// printed command ([RegressionPrintedParams]). [PenaltyCVGM] is the CV loss in the two penalties,
-// which other experiments descend, too.
+// Package elasticnet holds the experiments of notebook 01_elastic_net. [ElasticNetParams] is Table
+// 1 of the paper. [ElasticNetSeedsParams] repeats it on fresh data sets, and
+// [RegressionPrintedParams] on data of the command that the paper prints. [PenaltyCVGM] is the CV
+// loss as a function of the two penalties, which other experiments minimise, too.
 package elasticnet
 
 import (
@@ -17,9 +17,8 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// ElasticNetParams are the parameters of the paper's first experiment,
-// "Synthetic Regression Data": Table 1 and the learning curves of the
-// supplement.
+// ElasticNetParams are the parameters of the paper's first experiment, "Synthetic Regression Data".
+// It consists of Table 1 and the learning curves of the supplement.
 type ElasticNetParams struct {
 	experiment.PublishedRegression
 	PenaltyCVGM
@@ -31,9 +30,8 @@ type ElasticNetParams struct {
 
 // DefaultElasticNet returns the parameters with which the published code printed its results. The
 // paper gives N, n, K, p, the start, the step and the ranges. Three facts are only in the code and
-// its printed numbers: the labels are scaled, the test set is the other 970 of 1000 examples, and
-// two earlier draws have advanced the generator. The long run and the surfaces are not in the
-// paper.
+// its printed numbers. The labels are scaled. The test set is the other 970 of 1000 examples. Two
+// earlier draws have advanced the generator. The long run and the surfaces are not in the paper.
 func DefaultElasticNet() ElasticNetParams {
 	return ElasticNetParams{
 		PublishedRegression: experiment.PaperData, PenaltyCVGM: PaperPenaltyCVGM,
@@ -48,17 +46,16 @@ func (p ElasticNetParams) Check() error { return p.CheckLeastSquares() }
 // Result is the result of Run.
 type Result struct {
 	Params ElasticNetParams
-	// The test losses of the least-squares fit and of the coefficients that made the data. The
-	// methods compete between the two.
+	// LeastSquares is the test loss of the least-squares fit. TrueCoefficients is the test loss of
+	// the coefficients that made the data. The methods compete between these two losses.
 	LeastSquares, TrueCoefficients float64
 	// TrueCoefficientsSingle is TrueCoefficients on test data rounded to single precision, as in
 	// the published code.
 	TrueCoefficientsSingle   float64
 	CVGM, Exhaustive, Random Search
-	// TestSD is the standard deviation of CVGM's last test loss between test sets
-	// of this size.
+	// TestSD is the standard deviation of CVGM's last test loss over test sets of this size.
 	TestSD float64
-	// Long is CVGM run on for Params.LongSteps.
+	// Long is the search of CVGM with Params.LongSteps evaluations.
 	Long    Search
 	Surface experiment.ElasticNetSurface
 }
@@ -66,14 +63,16 @@ type Result struct {
 // Search is one search over (λ1, λ2).
 type Search struct {
 	Name string
-	// Lambda holds the points in the order of their evaluation, and CVLoss the loss at each.
+	// Lambda holds the points in the order of their evaluation. CVLoss holds the CV loss at each
+	// point.
 	Lambda [][2]float64
 	CVLoss []float64
-	Grad   [][2]float64 // of the CV loss at each point; nil for searches that use none
-	// TestLoss is, for CVGM, the test loss of the model fitted to all training examples at each
-	// point. For the other searches it is the test loss at their best point so far, by CV loss.
+	Grad   [][2]float64 // gradient of the CV loss at each point; nil for searches without gradients
+	// TestLoss holds test losses of models that are fitted to all training examples. For CVGM,
+	// entry i is the loss of the model at point i. For the other searches, it is the loss of the
+	// model at the best point up to i, by CV loss.
 	TestLoss []float64
-	// Improvements counts the points with a lower CV loss than all before.
+	// Improvements is the number of points with a lower CV loss than all points before them.
 	Improvements int
 }
 
@@ -127,15 +126,15 @@ func (p ElasticNetParams) Stepper() (*experiment.Stepper, error) {
 	return &experiment.Stepper{Setup: s, Searcher: p.Gradient(math.MaxInt)}, err
 }
 
-// ReferenceLosses returns the test losses of an elastic net without penalties, which
-// is least squares, and of Coef.
+// ReferenceLosses returns the test losses of an elastic net without penalties, which is least
+// squares, and of the coefficients Coef.
 func ReferenceLosses(s *experiment.Setup) (leastSquaresFit, trueCoefficients float64, err error) {
 	leastSquaresFit, err = s.TestLoss(leastSquares)
 	return leastSquaresFit, linearRisk(s.Test, s.Coef, asIs), err
 }
 
-// testSD returns the standard deviation of the test loss between test sets of this size, estimated
-// from the scatter of the squared errors in this set.
+// testSD returns the standard deviation of the test loss over test sets of this size. It is
+// estimated from the scatter of the squared errors in this test set.
 func testSD(s *experiment.Setup, x []float64) (float64, error) {
 	model, err := s.Model(x)
 	if err != nil {
@@ -151,8 +150,8 @@ func testSD(s *experiment.Setup, x []float64) (float64, error) {
 	return stat.StdDev(errs, nil) / math.Sqrt(float64(len(errs))), nil
 }
 
-// linearRisk returns the mean squared error of the predictions coefᵀx on d, with
-// the entries of d rounded by round.
+// linearRisk returns the mean squared error of the predictions coefᵀx on d. The function round is
+// applied to the entries of d.
 func linearRisk(d learn.Data, coef []float64, round func(float64) float64) float64 {
 	var total float64
 	for i, y := range d.Y {
@@ -167,7 +166,7 @@ func linearRisk(d learn.Data, coef []float64, round func(float64) float64) float
 
 func asIs(v float64) float64 { return v }
 
-// record keeps the points and losses of a search.
+// record appends the points and losses of a search to s.
 func (s *Search) record(steps iter.Seq2[search.Step, error], testLoss func([]float64) (float64, error)) error {
 	best := math.Inf(1)
 	for step, err := range steps {

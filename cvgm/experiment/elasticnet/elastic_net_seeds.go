@@ -11,8 +11,7 @@ import (
 	"cvgm/synth"
 )
 
-// ElasticNetSeedsParams are the parameters of the paper's first experiment on
-// fresh data.
+// ElasticNetSeedsParams are the parameters of the paper's first experiment on fresh data.
 type ElasticNetSeedsParams struct {
 	experiment.RegressionData
 	PenaltyCVGM
@@ -26,8 +25,7 @@ type ElasticNetSeedsParams struct {
 	experiment.FreshData
 }
 
-// DefaultElasticNetSeeds returns the parameters of [DefaultElasticNet], and 500
-// data sets.
+// DefaultElasticNetSeeds returns the parameters of [DefaultElasticNet], with 500 data sets.
 func DefaultElasticNetSeeds() ElasticNetSeedsParams {
 	return ElasticNetSeedsParams{
 		RegressionData: experiment.PaperRegression, PenaltyCVGM: PaperPenaltyCVGM,
@@ -37,44 +35,45 @@ func DefaultElasticNetSeeds() ElasticNetSeedsParams {
 
 func (ElasticNetSeedsParams) Defaults() any { return DefaultElasticNetSeeds() }
 
-// Seeds repeats the paper's first experiment on fresh data sets from the project's own streams. It
-// separates the effect of the method in Table 1 from the effect of the seed.
+// Seeds is the result of the paper's first experiment on fresh data sets from the project's own
+// streams. It separates the effect of the methods in Table 1 from the effect of the seed.
 type Seeds struct {
 	Params  ElasticNetSeedsParams
 	Methods []Method // CVGM first
-	// Minimum is the CV loss's minimum on each data set, the lowest of quasi-Newton searches
-	// from (.1, .1) and from the best points of both grids.
+	// Minimum holds the minimum of the CV loss on each data set. It is the lowest result of
+	// quasi-Newton searches from (.1, .1) and from the best points of both grids.
 	Minimum []Minimum
-	// MinimumOutside is the share of the data sets whose minimum lies outside the box of the
-	// paper's grid. MinimumAbove is the share whose minimum exceeds the box's upper end in a
-	// penalty. OnEdge and WideOnEdge are the shares for which the best point of the paper's grid,
-	// and of the wide grid, lies on the grid's edge. OnUpper and WideOnUpper count only edges at
-	// the upper end of a penalty.
+	// These fields are shares of the data sets. MinimumOutside is the share whose minimum lies
+	// outside the box of the paper's grid. MinimumAbove is the share whose minimum exceeds the
+	// box's upper end in a penalty. OnEdge is the share for which the best point of the paper's
+	// grid lies on the grid's edge. OnUpper counts only edges at the upper end of a penalty.
+	// WideOnEdge and WideOnUpper are the same shares for the wide grid.
 	MinimumOutside, MinimumAbove, OnEdge, OnUpper, WideOnEdge, WideOnUpper experiment.Estimate
-	// WideLess compares the wide box with the paper's, by CV and test losses of exhaustive and of
-	// random search.
+	// WideLess compares the losses in the wide box with the losses in the paper's box: CV and test
+	// losses of exhaustive search and of random search.
 	WideLess struct{ ExhaustiveCV, ExhaustiveTest, RandomCV, RandomTest experiment.Comparison }
 }
 
-// Minimum has the lowest CV loss on a data set, with the test loss and penalties there, and the
-// lowest points of the two grids.
+// Minimum has the lowest CV loss on a data set, with the test loss and the penalties at this point.
+// It also has the lowest points of the two grids.
 type Minimum struct {
 	CV, Test       float64
 	At, Grid, Wide [2]float64
 }
 
-// Method holds the losses of one method on each data set: CVGM's at its last point, the others' at
-// their point of lowest CV loss. A baseline without hyperparameters has no CV loss.
+// Method holds the losses of one method on each data set. The losses of CVGM are at its last point.
+// The losses of the other methods are at their point of lowest CV loss. A baseline without
+// hyperparameters has no CV loss.
 type Method struct {
 	Name          string
 	Test, CV      []float64
 	TestMean      experiment.Estimate
 	CVMean        experiment.Estimate
-	CVGMMinusTest experiment.Comparison // CVGM's test loss against this method's
+	CVGMMinusTest experiment.Comparison // CVGM's test loss minus this method's
 	CVGMMinusCV   experiment.Comparison
 }
 
-// The order of Seeds.Methods.
+// These constants are the indices in Seeds.Methods.
 const (
 	CVGM = iota
 	Long
@@ -82,14 +81,14 @@ const (
 	Random
 	WideExhaustive
 	WideRandom
-	Start // of CVGM
+	Start // the start of CVGM
 	LeastSquares
 	TrueCoefficients
 )
 
 func (p ElasticNetSeedsParams) Check() error { return p.CheckLeastSquares() }
 
-// Run repeats the experiment on the data sets, in parallel.
+// Run repeats the experiment on all data sets, in parallel.
 func (p ElasticNetSeedsParams) Run(ctx context.Context) (*Seeds, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
@@ -122,7 +121,7 @@ func (p ElasticNetSeedsParams) Run(ctx context.Context) (*Seeds, error) {
 	return r, nil
 }
 
-// summariseBoxes compares the wide box with the paper's.
+// summariseBoxes sets the shares of data sets, and compares the wide box with the paper's box.
 func (r *Seeds) summariseBoxes(seeds []seedLosses) {
 	paper, wideBox := r.Params.SearchBox, r.Params.wide()
 	for _, losses := range seeds {
@@ -147,7 +146,7 @@ func (r *Seeds) summariseBoxes(seeds []seedLosses) {
 	less.RandomCV, less.RandomTest = experiment.Compare(wide.CV, narrow.CV), experiment.Compare(wide.Test, narrow.Test)
 }
 
-// share returns 1 if counted is true, and 0 otherwise.
+// share returns 1 if counted is true, and otherwise 0.
 func share(counted bool) float64 {
 	if counted {
 		return 1
@@ -155,18 +154,18 @@ func share(counted bool) float64 {
 	return 0
 }
 
-// wide returns the wide box, with the same numbers of points.
+// wide returns the wide box, with as many points as the paper's box.
 func (p ElasticNetSeedsParams) wide() SearchBox {
 	return SearchBox{GridPoints: p.GridPoints, RandomPoints: p.RandomPoints, BoxLow: p.WideLow, BoxHigh: p.WideHigh}
 }
 
-// seedLosses are the losses of all methods on one data set.
+// seedLosses holds the losses of all methods on one data set.
 type seedLosses struct {
 	Test, CV [TrueCoefficients + 1]float64
 	Minimum  Minimum
 }
 
-// seed runs all methods on the data set of one seed.
+// seed runs all methods on the data set of a seed.
 func (p ElasticNetSeedsParams) seed(ctx context.Context, seed uint64) (losses seedLosses, err error) {
 	s, err := p.Setup(p.RegressionData, synth.NewStream(seed, "elastic net: data"), synth.NewStream(seed, "elastic net: splits"), 1)
 	if err != nil {
@@ -221,7 +220,7 @@ func (p ElasticNetSeedsParams) seed(ctx context.Context, seed uint64) (losses se
 	return losses, put(LeastSquares, leastSquares, math.NaN())
 }
 
-// minimum sets the lowest CV loss of several quasi-Newton searches.
+// minimum sets m to the lowest result of several quasi-Newton searches.
 func (p ElasticNetSeedsParams) minimum(ctx context.Context, s *experiment.Setup, m *Minimum) error {
 	m.CV = math.Inf(1)
 	for _, start := range [][2]float64{{.1, .1}, m.Grid, m.Wide} {

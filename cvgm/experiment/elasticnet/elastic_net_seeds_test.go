@@ -31,7 +31,7 @@ func TestElasticNetSeedsFillEverySlotWithTheRightPoint(t *testing.T) {
 		}
 	}
 	for i := range r.Methods[CVGM].CV {
-		// Small enough steps descend, until the search has converged.
+		// With small enough steps, CVGM descends until it has converged.
 		if long, short := r.Methods[Long].CV[i], r.Methods[CVGM].CV[i]; !(long <= short) {
 			t.Errorf("seed %d: CV loss %v after %d steps, %v after %d", i, long, r.Params.LongSteps, short, r.Params.Steps)
 		}
@@ -44,8 +44,9 @@ func TestElasticNetSeedsFillEverySlotWithTheRightPoint(t *testing.T) {
 	}
 }
 
-// The minimum is not higher than any method's CV loss, and the lowest point of a grid belongs
-// to the grid. A box that holds the minimum strictly inside is not counted.
+// The minimum is at most the CV loss of each method, and the lowest point of a grid is a point of
+// the grid. If the box contains the minimum strictly inside, the data set does not count as
+// outside.
 func TestElasticNetMinimumAndBoxes(t *testing.T) {
 	p := fewSeeds()
 	p.Evaluations = 60

@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// golden is the paper's first experiment as independent code computes it.
+// golden is the paper's first experiment as computed by independent code.
 type golden struct {
 	Iterates []struct {
 		Alpha    [2]float64
@@ -28,8 +28,8 @@ type golden struct {
 	Exhaustive []struct{ L1, L2, CV, Test float64 }
 }
 
-// replay runs the experiment once for all tests, without the long run and the surfaces, which
-// the published code does not have.
+// replay runs the experiment once for all tests. It omits the long run and the surfaces, which the
+// published code does not have.
 func replay(t *testing.T) *Result {
 	t.Helper()
 	r, err := replayed()
@@ -82,8 +82,8 @@ func TestElasticNetReplayFollowsTheGoldenRun(t *testing.T) {
 	}
 }
 
-// The published code computes in single precision, so its printed numbers are
-// good to some 3e-7.
+// The published code computes in single precision, so its printed numbers have errors of up to
+// about 3e-7.
 func TestElasticNetReplayGivesThePrintedNumbers(t *testing.T) {
 	r := replay(t)
 	const single = 5e-7
@@ -104,7 +104,7 @@ func TestElasticNetReplayGivesThePrintedNumbers(t *testing.T) {
 			improvements = append(improvements, v)
 		}
 	}
-	// Half a unit of the fifth digit, and the single precision of the QP solver.
+	// The tolerance is half a unit of the fifth digit, plus the single precision of the QP solver.
 	if diff := cmp.Diff(printed, improvements, cmpopts.EquateApprox(0, 5e-6+2e-6)); diff != "" {
 		t.Errorf("improvements of exhaustive search (-printed +replayed):\n%s", diff)
 	}
@@ -177,7 +177,7 @@ func TestElasticNetStepperTakesTheStepsOfRun(t *testing.T) {
 	}
 	for i, row := range r.Surface.CV {
 		for j, want := range row {
-			// Both come from warm starts, but not from the same.
+			// Both losses come from warm starts, but from different ones.
 			if math.Abs(s.CV[i][j]-want) > 1e-9*want {
 				t.Errorf("surface at %d, %d: %v, want %v", i, j, s.CV[i][j], want)
 			}

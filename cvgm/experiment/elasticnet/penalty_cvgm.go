@@ -12,8 +12,8 @@ import (
 	"cvgm/synth"
 )
 
-// PenaltyCVGM describes the CV loss of an elastic net as a function of its two penalties, and
-// the start of the gradient method.
+// PenaltyCVGM describes the CV loss of an elastic net as a function of its two penalties, and the
+// gradient method on it.
 type PenaltyCVGM struct {
 	K            int     `help:"cross-validation splits" range:"[1,∞)" small:"[2,8]" setting:"CV loss: mean squared error of K = %v uniform splits"`
 	P            float64 `help:"fraction of the examples that each split trains on" range:"(0,1)" splits:"Train,Sizes,MinSize" small:"[.5,.9]" setting:"p = %v"`
@@ -26,7 +26,7 @@ type PenaltyCVGM struct {
 
 var PaperPenaltyCVGM = PenaltyCVGM{K: 128, P: .95, StartLambda1: 1e-2, StartLambda2: 1e-4, MinLambda1: 1e-8, MinLambda2: 1e-7, StepSize: 2e-4}
 
-// Setup draws data and then splits. Workers bounds the goroutines.
+// Setup draws data and then splits. workers bounds the number of goroutines.
 func (e PenaltyCVGM) Setup(d experiment.RegressionData, data, splits synth.Source, workers int) (*experiment.Setup, error) {
 	s := &experiment.Setup{Loss: cvgm.SquaredError{}, Start: []float64{e.StartLambda1, e.StartLambda2}, Lower: []float64{e.MinLambda1, e.MinLambda2}}
 	var err error
@@ -42,7 +42,7 @@ func (e PenaltyCVGM) Setup(d experiment.RegressionData, data, splits synth.Sourc
 }
 
 // Published draws data and splits as the published code does. It also returns the generator, from
-// which later draws continue.
+// which later draws of the code continue.
 func (e PenaltyCVGM) Published(ctx context.Context, d experiment.PublishedRegression) (*experiment.Setup, *synth.NumPy, error) {
 	src, err := d.Source(ctx)
 	if err != nil {
@@ -55,8 +55,8 @@ func (e PenaltyCVGM) Published(ctx context.Context, d experiment.PublishedRegres
 func NewCV(train learn.Data, splits []cvgm.Split, centring cvgm.Centring, workers int) (*cvgm.CV, error) {
 	return cvgm.New(cvgm.Config{
 		Data: train, Splits: splits,
-		// One of the hundred millions of fits over all seeds comes so close to a kink that no
-		// derivative exists. The method steps over it.
+		// Over all seeds there are about a hundred million fits. One of them is so close to a kink
+		// that no derivative exists. With Generalised, the method steps over the kink.
 		Learner:     func() learn.Learner { return &linear.ElasticNet{Generalised: true} },
 		Loss:        cvgm.SquaredError{},
 		Standardise: true,
@@ -65,12 +65,12 @@ func NewCV(train learn.Data, splits []cvgm.Split, centring cvgm.Centring, worker
 	})
 }
 
-// Gradient is the paper's gradient method.
+// Gradient returns the paper's gradient method with the given number of evaluations.
 func (e PenaltyCVGM) Gradient(evaluations int) search.Searcher {
 	return search.ProjectedGradient{StepSize: e.StepSize, MaxEvals: evaluations}
 }
 
-// SearchBox is the box of penalties in which exhaustive and random search look.
+// SearchBox is the box of penalties in which exhaustive search and random search look.
 type SearchBox struct {
 	GridPoints   int     `help:"points of the exhaustive search per hyperparameter" range:"[2,∞)" small:"[2,4]" setting:"exhaustive search: %v points per penalty at equal ratios"`
 	RandomPoints int     `help:"points of the random search" range:"[1,∞)" small:"[1,8]" setting:"random search: %v points, log-uniform"`
@@ -89,25 +89,25 @@ func (b SearchBox) Random(src func() cvgm.Source) search.Searcher {
 	return search.RandomSearch{Source: src, Draw: search.LogUniform(b.BoxLow, b.BoxHigh), MaxEvals: b.RandomPoints}
 }
 
-// boxTol is the relative distance within which a penalty counts as on an edge of the box. It is far
-// above the rounding of a power of ten, and far below the spacing of any grid.
+// boxTol is the largest relative distance at which a penalty counts as on an edge of the box. It is
+// far above the rounding of a power of ten, and far below the spacing of any grid.
 const boxTol = 1e-9
 
-// inside reports whether both penalties lie in the box, its edges included.
+// inside reports whether both penalties lie in the box, which includes its edges.
 func (b SearchBox) inside(at [2]float64) bool {
 	low, high := math.Pow(10, b.BoxLow), math.Pow(10, b.BoxHigh)
 	return min(at[0], at[1]) >= low*(1-boxTol) && max(at[0], at[1]) <= high*(1+boxTol)
 }
 
-// onEdge reports whether a point of the box lies on its edge.
+// onEdge reports whether a point of the box lies on the edge of the box.
 func (b SearchBox) onEdge(at [2]float64) bool {
 	return min(at[0], at[1]) <= math.Pow(10, b.BoxLow)*(1+boxTol) || b.onUpper(at)
 }
 
-// onUpper reports whether a penalty of a point is at the upper end of the box.
+// onUpper reports whether one of the two penalties is at the upper end of the box.
 func (b SearchBox) onUpper(at [2]float64) bool {
 	return max(at[0], at[1]) >= math.Pow(10, b.BoxHigh)*(1-boxTol)
 }
 
-// leastSquares is the elastic net without penalties.
+// leastSquares are the penalties that make an elastic net least squares.
 var leastSquares = []float64{0, 0}

@@ -10,8 +10,9 @@ import (
 	"cvgm/synth"
 )
 
-// RegressionPrintedParams are the parameters of a comparison: the command that the paper prints for
-// its regression data, and the paper's code, which differs from it.
+// RegressionPrintedParams are the parameters of a comparison between two ways to draw the
+// regression data. One is the command that the paper prints. The other is the paper's code, which
+// differs from the command.
 type RegressionPrintedParams struct {
 	experiment.RegressionData
 	PenaltyCVGM
@@ -21,7 +22,7 @@ type RegressionPrintedParams struct {
 	experiment.FreshData
 }
 
-// DefaultRegressionPrinted returns the parameters of [DefaultElasticNet], and 100 data sets.
+// DefaultRegressionPrinted returns the parameters of [DefaultElasticNet], with 100 data sets.
 func DefaultRegressionPrinted() RegressionPrintedParams {
 	return RegressionPrintedParams{RegressionData: experiment.PaperRegression, PenaltyCVGM: PaperPenaltyCVGM, Steps: 99, Test: 1000, Seeds: 100}
 }
@@ -30,27 +31,27 @@ func (RegressionPrintedParams) Defaults() any { return DefaultRegressionPrinted(
 
 func (p RegressionPrintedParams) Check() error { return p.CheckLeastSquares() }
 
-// RegressionPrinted holds test losses on the same training rows.
+// RegressionPrinted holds test losses of models that are fitted to the same training rows.
 type RegressionPrinted struct {
 	Params RegressionPrintedParams
-	Tests  []RegressionTest // in the order of the constants below
+	Tests  []RegressionTest // in the order of the constants TestOtherRows to TestPrintedCall
 }
 
-// The order of RegressionPrinted.Tests.
+// These constants are the indices in RegressionPrinted.Tests.
 const (
-	TestOtherRows   = iota // the rows of the same draw that are not trained on, labels divided by Scale: the code's test set
-	TestFreshRows          // further rows of that draw, as many as in the command's test set
-	TestSecondCall         // rows of a second call of the command, whose coefficients are others
-	TestPrintedCall        // the same, with all labels as the command returns them
+	TestOtherRows   = iota // the rows of the same draw that are not trained on, with labels divided by Scale: the test set of the code
+	TestFreshRows          // further rows of the same draw, as many as in the command's test set
+	TestSecondCall         // rows of a second call of the command, which has other coefficients
+	TestPrintedCall        // rows of a second call, with all labels as the command returns them
 )
 
-// RegressionTest is one kind of test rows. All losses are mean squared errors, by data set.
+// RegressionTest is one kind of test rows. Losses are mean squared errors, one for each data set.
 type RegressionTest struct {
 	Name                            string
 	CVGM, LeastSquares              []float64
-	Coefficients                    []float64 // loss of the true coefficients of the training labels, over the variance of the noise
+	Coefficients                    []float64 // loss of the coefficients that made the training labels, divided by the variance of the noise
 	CVGMMean, SquaresMean, CoefMean experiment.Estimate
-	CVGMLessCode                    experiment.Comparison // CVGM's loss minus its loss on the first kind of rows
+	CVGMLessCode                    experiment.Comparison // CVGM's loss minus its loss on the rows of TestOtherRows
 }
 
 var regressionTests = []string{
@@ -60,7 +61,7 @@ var regressionTests = []string{
 	TestPrintedCall: "a second call, labels not divided (the paper)",
 }
 
-// regressionCell holds the three losses of each kind of test rows.
+// regressionCell holds three losses for each kind of test rows.
 type regressionCell [4][3]float64
 
 // Run measures all data sets, in parallel.
@@ -89,7 +90,7 @@ func (p RegressionPrintedParams) Run(ctx context.Context) (*RegressionPrinted, e
 
 func (p RegressionPrintedParams) measure(ctx context.Context, seed uint64) (c regressionCell, err error) {
 	for _, scale := range []float64{p.Scale, 1} {
-		// The same numbers are drawn for both.
+		// The streams are the same for both ways, so both draw the same numbers.
 		stream := func(purpose string) *synth.Stream { return synth.NewStream(seed, "regression as printed: "+purpose) }
 		draw := p.RegressionData
 		draw.Scale, draw.Samples = scale, p.Samples+p.Test
@@ -128,7 +129,7 @@ func (p RegressionPrintedParams) measure(ctx context.Context, seed uint64) (c re
 	return c, nil
 }
 
-// count returns n numbers from the first on.
+// count returns the n numbers first, first + 1, ….
 func count(first, n int) []int {
 	v := make([]int, n)
 	for i := range v {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The two ways to label differ only in the unit if nothing depends on it, and only the second
-// call has other coefficients.
+// If nothing depends on the unit of the labels, the two ways to label differ only by the unit. Only
+// the second call has other coefficients.
 func TestRegressionPrinted(t *testing.T) {
 	p := DefaultRegressionPrinted()
 	p.Seeds, p.Steps = 3, 2

@@ -8,8 +8,8 @@ import (
 	"cvgm/synth"
 )
 
-// AblationKernel is a kernel learned along either gradient. It is judged after several numbers of
-// steps.
+// AblationKernel describes a kernel that is learned with the gradient of the CV loss and with the
+// gradient of the training loss. Its models are evaluated after several numbers of steps.
 type AblationKernel struct {
 	Test     int     `help:"test examples" range:"[1,∞)" small:"[10,50]" setting:"%v test examples"`
 	Ks       []int   `help:"numbers of cross-validation splits" range:"[1,∞)" len:"[1,∞)" order:"ascending" small:"[2,8]"`
@@ -20,8 +20,8 @@ type AblationKernel struct {
 	Budgets  []int   `help:"numbers of steps after which the models are judged" range:"[1,∞)" len:"[1,∞)" order:"ascending" small:"[1,6]"`
 }
 
-// NewAblationKernel returns the kernel of m with two numbers of splits: the paper's, and a quarter
-// of it.
+// NewAblationKernel returns the kernel of m with two numbers of splits: 64, which is a quarter of
+// the paper's number, and the number of m.
 func NewAblationKernel(m KernelCVGM, budgets ...int) AblationKernel {
 	return AblationKernel{Test: 1000, Ks: []int{64, m.K}, P: m.P, C: m.C, Hidden: m.Hidden, StepSize: m.StepSize, Budgets: budgets}
 }
@@ -30,25 +30,25 @@ func (k AblationKernel) CVGM(splits int) KernelCVGM {
 	return KernelCVGM{K: splits, P: k.P, C: k.C, Hidden: k.Hidden, StepSize: k.StepSize, Steps: slices.Max(k.Budgets)}
 }
 
-// AblationXOR is a kernel learned for XOR.
+// AblationXOR describes a kernel that is learned for XOR.
 type AblationXOR struct {
 	XORData
 	AblationKernel
 	Train int `help:"training examples of XOR" range:"[4,∞)" small:"[8,20]" setting:"N = %v"`
 }
 
-// The names of the problems with a learned kernel.
+// These constants are the names of the problems with a learned kernel.
 const (
 	ProblemRings = "rings, learned kernel"
 	ProblemXOR   = "XOR, learned kernel"
 )
 
-// AblationStream returns the streams of one data set by purpose.
+// AblationStream returns a function from purposes to the streams of one data set.
 func AblationStream(seed uint64, problem string) func(purpose string) *synth.Stream {
 	return func(purpose string) *synth.Stream { return synth.NewStream(seed, "ablation, "+problem+": "+purpose) }
 }
 
-// Setup draws data, splits and initial weights for one variant of the gradient.
+// Setup draws data, splits and initial weights. v is the variant of the gradient.
 func (p AblationXOR) Setup(v Variant, splits int, stream func(purpose string) *synth.Stream) (*experiment.Setup, error) {
 	train, errTrain := synth.MakeXOR(stream("training squares"), stream("training data"), p.Train, p.xor())
 	test, errTest := synth.MakeXOR(stream("test squares"), stream("test data"), p.Test, p.xor())

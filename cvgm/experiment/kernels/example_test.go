@@ -7,8 +7,8 @@ import (
 	"cvgm/cvgm/experiment/kernels"
 )
 
-// The published run of the paper's second experiment, on fewer splits and for
-// fewer steps.
+// The example is the published run of the paper's second experiment, with fewer splits and fewer
+// steps.
 func ExampleRingsParams() {
 	p := kernels.DefaultRings()
 	p.K, p.Steps, p.ManifoldSteps = 32, 30, []int{30}
@@ -26,7 +26,7 @@ func ExampleRingsParams() {
 	// full      CV loss 0.743 → 0.319, test accuracy 0.88
 }
 
-// Another overlap of the squares.
+// The squares have another overlap than in the paper.
 func ExampleXORParams() {
 	p := kernels.DefaultXOR()
 	p.Overlap, p.K, p.Steps, p.ManifoldSteps = .1, 32, 10, nil

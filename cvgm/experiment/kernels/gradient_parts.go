@@ -11,9 +11,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// GradientPartsParams are the parameters of the measurement of the gradient's parts. The exact
+// GradientPartsParams are the parameters of a measurement of the parts of the gradient. The exact
 // gradient in the kernel's weights is D + T1 + T2. The direct part D acts through the features of
-// the validation rows. T1 and T2 act through the fits: the paper prints T1 and omits T2. The
+// the validation rows. T1 and T2 act through the fits. The paper prints T1 and omits T2. The
 // published direction is T1, except for the intercept in the Hessian. The detached direction is T1
 // + T2.
 type GradientPartsParams struct {
@@ -23,7 +23,7 @@ type GradientPartsParams struct {
 	experiment.FreshData
 }
 
-// PartsRings is a kernel learned for rings of one size.
+// PartsRings describes a kernel that is learned for rings of one size.
 type PartsRings struct {
 	RingsData
 	AblationKernel
@@ -45,41 +45,42 @@ func (GradientPartsParams) Defaults() any { return DefaultGradientParts() }
 // GradientPartsResult is the result of Run.
 type GradientPartsResult struct {
 	Params GradientPartsParams
-	Paths  []GradientPath // of the rings, then of XOR, by splits and in the order of partsVariants
+	Paths  []GradientPath // first of the rings, then of XOR, by splits and in the order of partsVariants
 }
 
-// partsVariants are the directions whose paths are followed.
+// partsVariants are the directions that the measurement follows.
 var partsVariants = []Variant{Published, Detached, Full}
 
-// GradientPath is one direction's path, over the data sets.
+// GradientPath holds the path along one direction, over the data sets.
 type GradientPath struct {
 	Problem  string
 	Variant  Variant
 	Train, K int
-	At       []GradientParts // before the first step, then after each of the budgets
-	// Learned is the test error at the end of the path minus the test error at its start.
+	At       []GradientParts // before the first step, and after each number of steps in Budgets
+	// Learned compares the test error at the end of the path with the test error at its start, end
+	// minus start.
 	Learned experiment.Comparison
 }
 
-// GradientParts are means over the data sets at one place of a path. Norms are Euclidean.
+// GradientParts holds means over the data sets at one place of a path. Norms are Euclidean.
 type GradientParts struct {
 	Steps                    int
-	Error                    experiment.Estimate // share of the test examples classified wrongly
-	CVLoss                   experiment.Estimate // CV loss of Algorithm 1, whose gradient is D + T1 + T2
-	Direct, Printed, Missing experiment.Estimate // norms of D, T1 and T2, relative to the norm of the whole gradient
+	Error                    experiment.Estimate // share of the test examples that are classified wrongly
+	CVLoss                   experiment.Estimate // CV loss of Algorithm 1; its gradient is D + T1 + T2
+	Direct, Printed, Missing experiment.Estimate // norms of D, T1 and T2, divided by the norm of the whole gradient
 	DirectMissing            experiment.Estimate // cosine of D and T2
-	Left                     experiment.Estimate // |D + T2| / |D|: 0 if the two errors cancel
+	Left                     experiment.Estimate // |D + T2| / |D|; 0 if the two errors cancel
 	PrintedWhole             experiment.Estimate // cosine of T1 with the whole gradient
-	DetachedWhole            experiment.Estimate // cosine of T1 + T2 with it
+	DetachedWhole            experiment.Estimate // cosine of T1 + T2 with the whole gradient
 }
 
-// partsCell holds one direction's path on one data set: error and CV loss, then the numbers
-// of GradientParts in their order, at each place.
+// partsCell holds the path along one direction on one data set. For each place of the path, At has
+// the error, the CV loss, and then the other numbers of GradientParts in their order.
 type partsCell struct{ At [][partsNumbers]float64 }
 
 const partsNumbers = 9
 
-// Run measures all paths, in parallel over problems, directions and data sets.
+// Run measures all paths. Problems, directions and data sets run in parallel.
 func (p GradientPartsParams) Run(ctx context.Context) (*GradientPartsResult, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
@@ -132,11 +133,11 @@ func (p GradientPartsParams) Run(ctx context.Context) (*GradientPartsResult, err
 	return r, nil
 }
 
-// partsProblem is one problem.
+// partsProblem is a problem with one number of splits.
 type partsProblem struct {
 	name   string
 	train  int
-	k      int // cross-validation splits
+	k      int // number of cross-validation splits
 	kernel AblationKernel
 	setup  func(v Variant, seed uint64) (*experiment.Setup, error)
 }
@@ -185,8 +186,8 @@ func (a partsProblem) measure(ctx context.Context, v Variant, seed uint64) (c pa
 	return c, nil
 }
 
-// parts returns a function for the CV loss and for the parts D, T1 and T2 of its exact gradient in
-// the weights of the kernel.
+// parts returns a function of the kernel's weights. The function returns the CV loss, and the parts
+// D, T1 and T2 of its exact gradient in the weights.
 func (a partsProblem) parts(v Variant, seed uint64) (func(x []float64) (d, t1, t2 []float64, loss float64, err error), error) {
 	exact, err := a.setup(v, seed)
 	if err != nil {
@@ -208,7 +209,7 @@ func (a partsProblem) parts(v Variant, seed uint64) (func(x []float64) (d, t1, t
 		if loss, err = exact.CV.Eval(gradient, x); err != nil {
 			return nil, nil, nil, 0, err
 		}
-		// phi computed the network of printed last, which has the same weights.
+		// The network that phi evaluated last belongs to printed and has the same weights.
 		if _, err = printed.Eval(gradient, x); err != nil {
 			return nil, nil, nil, 0, err
 		}

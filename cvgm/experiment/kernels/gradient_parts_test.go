@@ -10,7 +10,8 @@ import (
 	"gonum.org/v1/gonum/floats/scalar"
 )
 
-// partsOf returns small rings, their setup and the parts of a variant's gradient.
+// partsOf returns a problem of small rings, its setup, and the parts D, T1 and T2 of a variant's
+// gradient.
 func partsOf(t *testing.T, v Variant) (partsProblem, *experiment.Setup, []float64, []float64, []float64) {
 	t.Helper()
 	p := *casetest.Drawn[GradientPartsParams]("gradient_parts")
@@ -34,8 +35,8 @@ func partsOf(t *testing.T, v Variant) (partsProblem, *experiment.Setup, []float6
 	return problem, s, d, t1, t2
 }
 
-// The three parts add up to the exact gradient in the weights, and without the direct one to
-// the detached direction.
+// The sum of the three parts is the exact gradient in the weights. The sum without the direct part
+// is the detached direction.
 func TestPartsAddUpToTheGradient(t *testing.T) {
 	for _, v := range []Variant{Full, FullPenalised} {
 		problem, s, d, t1, t2 := partsOf(t, v)
@@ -70,8 +71,8 @@ func TestPartsAddUpToTheGradient(t *testing.T) {
 	}
 }
 
-// A path along the exact gradient lowers the loss at its start, and each place is measured
-// on every data set.
+// A path along the exact gradient lowers the loss at its start. Each place is measured on every
+// data set.
 func TestGradientPathsAreMeasuredAtEveryPlace(t *testing.T) {
 	p := *casetest.Drawn[GradientPartsParams]("gradient_parts")
 	p.Rings.Budgets, p.XOR.Budgets = []int{1, 4}, []int{2}

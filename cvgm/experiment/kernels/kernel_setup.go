@@ -1,7 +1,7 @@
-// Package kernels holds the experiments of notebooks 02_rings and 04_xor: a kernel learned for two
-// rings ([RingsParams]) and for XOR ([XORParams]), each along the variants of the gradient
-// ([Variant]), and the parts of the gradient ([GradientPartsParams]). [KernelCVGM] is the CV loss
-// in the weights of the kernel, which other experiments descend, too.
+// Package kernels holds the experiments of notebooks 02_rings and 04_xor. A kernel is learned for
+// two rings ([RingsParams]) and for XOR ([XORParams]), along each variant of the gradient
+// ([Variant]). [GradientPartsParams] measures the parts of the gradient. [KernelCVGM] is the CV
+// loss as a function of the weights of the kernel, which other experiments minimise, too.
 package kernels
 
 import (
@@ -16,7 +16,7 @@ import (
 )
 
 // KernelCVGM describes the CV loss of logistic regression on a learned kernel, and the gradient
-// method on it. The kernel is a network that maps the plane to itself. Its weights are the
+// method on this loss. The kernel is a network that maps the plane to itself. Its weights are the
 // hyperparameters.
 type KernelCVGM struct {
 	K        int     `help:"cross-validation splits" range:"[1,∞)" small:"[2,8]" setting:"CV loss: logistic loss of K = %v uniform splits"`
@@ -27,7 +27,7 @@ type KernelCVGM struct {
 	Steps    int     `help:"steps of the gradient method" range:"[1,∞)" small:"[1,4]" setting:"%v steps"`
 }
 
-// Kernel returns the network.
+// Kernel returns the network of the kernel.
 func (m KernelCVGM) Kernel() *cvgm.Perceptron {
 	return &cvgm.Perceptron{Widths: slices.Concat([]int{2}, m.Hidden, []int{2})}
 }
@@ -35,11 +35,11 @@ func (m KernelCVGM) Kernel() *cvgm.Perceptron {
 // NumHyperparameters returns the number of the network's weights.
 func (m KernelCVGM) NumHyperparameters() int { return m.Kernel().NumParams() }
 
-// Gradient is the paper's gradient method.
+// Gradient returns the paper's gradient method.
 func (m KernelCVGM) Gradient() search.Searcher { return GradientDescent(m.StepSize, m.Steps) }
 
-// GradientDescent takes a number of steps of one size, and evaluates once more after the last
-// one.
+// GradientDescent returns a searcher that takes the given number of steps of size times the
+// gradient. It evaluates the loss once more after the last step.
 func GradientDescent(size float64, steps int) search.Searcher {
 	return search.ProjectedGradient{StepSize: size, MaxEvals: steps + 1, Tol: -1}
 }
@@ -56,8 +56,8 @@ func LastPoint(steps iter.Seq2[search.Step, error]) ([]float64, error) {
 	return x, nil
 }
 
-// use draws splits of the examples d. It sets s's objective to their CV loss with a variant of its
-// gradient.
+// use draws splits of the examples d. It sets the objective of s to the CV loss of these splits,
+// with a variant of the gradient.
 func (m KernelCVGM) use(s *experiment.Setup, v Variant, d learn.Data, src cvgm.Source) error {
 	splits, err := cvgm.RandomSplits(src, len(d.Y), m.K, m.P)
 	if err != nil {
@@ -83,18 +83,17 @@ func (m KernelCVGM) use(s *experiment.Setup, v Variant, d learn.Data, src cvgm.S
 	return nil
 }
 
-// Loss returns the CV loss over splits of the examples d. The CV uses one goroutine:
-// variants, or cells, run in parallel.
+// Loss returns the CV loss over splits of the examples d. The CV uses one goroutine, because
+// variants or cells run in parallel.
 func (m KernelCVGM) Loss(phi *cvgm.Perceptron, learner func() learn.Learner, loss cvgm.Loss, d learn.Data, splits []cvgm.Split) (*cvgm.CV, error) {
 	return cvgm.New(cvgm.Config{
 		Data: d, Splits: splits, Learner: learner, Loss: loss,
 		Features: phi, Hyper: []float64{m.C}, Workers: 1,
-		Generalised: true, // a search may end at the kink of one of the network's units
+		Generalised: true, // the search may end at the kink of a unit of the network
 	})
 }
 
-// torchStart returns the parameters that PyTorch gives a new network after
-// torch.manual_seed.
+// torchStart returns the parameters that PyTorch gives a new network after torch.manual_seed(seed).
 func torchStart(phi *cvgm.Perceptron, seed uint32) []float64 {
 	t := synth.NewTorch(uint64(seed))
 	params := make([]float64, phi.NumParams())

@@ -13,8 +13,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// LearnedKernel holds the parameters that both of the paper's experiments with a learned kernel
-// have.
+// LearnedKernel holds the parameters that are common to the paper's two experiments with a learned
+// kernel.
 type LearnedKernel struct {
 	Seed  uint32 `help:"seed of the generators of NumPy (data, splits), Python (XOR's squares) and PyTorch (initial weights)" range:"[0,4294967295]" small:"[0,1000]" setting:"the published data, seed %v"`
 	Train int    `help:"training examples N" range:"[2,∞)" small:"[8,20]" setting:"N = %v"`
@@ -25,60 +25,61 @@ type LearnedKernel struct {
 	GridHalf      float64 `help:"the grid covers -GridHalf to GridHalf along both axes" range:"(0,∞)" small:"[1,4]"`
 }
 
-// LearnedKernelResult holds the measurements that the paper's experiments with a learned kernel
-// share.
+// LearnedKernelResult holds the results that are common to the paper's two experiments with a
+// learned kernel.
 type LearnedKernelResult struct {
 	Train, Test synth.Data
 	Runs        []Run // one per variant, in the order of Variants
 	Bayes       BayesAccuracy
 }
 
-// Run returns the run of a variant.
+// Run returns the run along a variant.
 func (r *LearnedKernelResult) Run(v Variant) *Run {
 	return &r.Runs[slices.IndexFunc(r.Runs, func(run Run) bool { return run.Variant == v })]
 }
 
-// BayesAccuracy is the accuracy of the best rule there is.
+// BayesAccuracy is the accuracy of the Bayes rule.
 type BayesAccuracy struct {
 	Test       float64 // on the test examples
-	Population float64 // exact
-	// Scores are P(y=+1 | x) − P(y=−1 | x) on the grid on which the runs' boundaries are drawn.
+	Population float64 // over the population, exact
+	// Scores are P(y=+1 | x) − P(y=−1 | x) on the grid of the runs' Boundary.
 	Scores Scores
 }
 
-// Run is the gradient method along one variant of the gradient.
+// Run is the result of the gradient method along one variant of the gradient.
 type Run struct {
 	Variant Variant
-	// The first three slices hold values after 0, 1, …, Steps steps. CVLoss is the CV loss.
-	// Accuracy is the test accuracy of the model fitted to all training examples. Cosine is the
-	// cosine between the variant's direction and the exact gradient of the same loss. (The
-	// published code prints, with each step, the loss before it and the accuracy after it.)
+	// CVLoss, Accuracy and Cosine hold values after 0, 1, …, Steps steps. CVLoss is the CV loss.
+	// Accuracy is the test accuracy of the model that is fitted to all training examples. Cosine is
+	// the cosine of the angle between the variant's direction and the exact gradient of the same
+	// loss. The published code prints, with each step, the loss before the step and the accuracy
+	// after the step.
 	CVLoss, Accuracy, Cosine []float64
-	// Perturbed is the CV loss along the same variant from initial weights that
-	// are larger by a factor of 1+1e-12.
+	// Perturbed is the CV loss along the same variant from initial weights that are larger by the
+	// factor 1+1e-12.
 	Perturbed []float64
 	Manifolds []Manifold
-	Boundary  Scores // of the model after the last step
+	Boundary  Scores // predictions of the model after the last step
 }
 
-// LastLoss returns the CV loss before the last step, or NaN without steps. It is the last CV loss
-// that the published code prints.
+// LastLoss returns the CV loss before the last step, or NaN if there are no steps. It is the last
+// CV loss that the published code prints.
 func (r *Run) LastLoss() float64 { return experiment.FromEnd(r.CVLoss, 2) }
 
 // FinalAccuracy returns the test accuracy after the last step, or NaN.
 func (r *Run) FinalAccuracy() float64 { return experiment.FromEnd(r.Accuracy, 1) }
 
-// The perturbed run starts from weights that are larger by the factor 1 + perturbation. That is far
-// above one rounding and far below anything visible in a result. A run is stable if its CV loss
-// stays within stableTol of the perturbed run's. That is about the precision that the published
-// code prints.
+// The perturbed run starts from weights that are larger by the factor 1 + perturbation. This change
+// is far above one rounding, and far below all visible changes of a result. A run is stable as long
+// as its CV loss differs by at most stableTol from the CV loss of the perturbed run. stableTol is
+// about the precision with which the published code prints losses.
 const (
 	perturbation = 1e-12
 	stableTol    = 1e-4
 )
 
-// StableSteps returns the number of steps up to which Perturbed stays within 1e-4 of the CV loss.
-// Later steps depend on rounding and differ from machine to machine.
+// StableSteps returns the number of steps after which Perturbed still differs by at most 1e-4 from
+// the CV loss. Later steps depend on rounding and differ from machine to machine.
 func (r *Run) StableSteps() int {
 	for k, loss := range r.CVLoss {
 		if !(math.Abs(loss-r.Perturbed[k]) <= stableTol) {
@@ -88,28 +89,27 @@ func (r *Run) StableSteps() int {
 	return len(r.CVLoss) - 1
 }
 
-// Manifold is the image of the test examples under the kernel after one step, with the linear
-// classifier there. The predicted label is the sign of W·φ + B.
+// Manifold is the image of the test examples under the kernel after some step, with the linear
+// classifier of the images. The predicted label is the sign of W·φ + B.
 type Manifold struct {
-	Step     int // how many steps were taken
+	Step     int // number of steps taken
 	Phi      [2][]float64
 	W        [2]float64
 	B        float64
 	Accuracy float64
 }
 
-// Scores are predictions at Axis × Axis: Score[i][j] at (Axis[i], Axis[j]).
+// Scores are predictions on a grid: Score[i][j] is the prediction at (Axis[i], Axis[j]).
 type Scores struct {
 	Axis  []float64
 	Score [][]float64
 }
 
-// drawKernel draws the data of an experiment, and returns the generator for its
-// splits.
+// drawKernel draws the data of an experiment. It also returns the generator for the splits.
 type drawKernel func() (*experiment.Setup, synth.Source, error)
 
-// setup draws data, splits and initial weights for one variant of the gradient. They are the same
-// for all variants.
+// setup draws data, splits and initial weights, which are the same for all variants. v is the
+// variant of the gradient.
 func (p LearnedKernel) setup(v Variant, draw drawKernel) (*experiment.Setup, error) {
 	s, src, err := draw()
 	if err != nil {
@@ -119,7 +119,7 @@ func (p LearnedKernel) setup(v Variant, draw drawKernel) (*experiment.Setup, err
 	return s, p.use(s, v, s.Train, src)
 }
 
-// stepper follows one variant.
+// stepper returns the stepper along a variant.
 func (p LearnedKernel) stepper(v Variant, draw drawKernel) (*experiment.Stepper, error) {
 	s, err := p.setup(v, draw)
 	if err != nil {
@@ -155,7 +155,7 @@ func (p LearnedKernel) run(ctx context.Context, draw drawKernel) (*LearnedKernel
 	return r, err
 }
 
-// runVariant runs one variant twice, the second time perturbed.
+// runVariant runs a variant twice, the second time from perturbed weights.
 func (p LearnedKernel) runVariant(ctx context.Context, v Variant, draw drawKernel) (run Run, err error) {
 	run.Variant = v
 	w, err := p.stepper(v, draw)
@@ -199,8 +199,8 @@ func (p LearnedKernel) runVariant(ctx context.Context, v Variant, draw drawKerne
 	return run, nil
 }
 
-// shown reports whether the manifold after that step is part of the result. A run may be shorter
-// than ManifoldSteps assumes.
+// shown reports whether the result contains the manifold after a step. If a run is shorter than a
+// number in ManifoldSteps, the last step stands for this number.
 func (p LearnedKernel) shown(step int) bool {
 	return slices.ContainsFunc(p.ManifoldSteps, func(shown int) bool { return min(shown, p.Steps) == step })
 }

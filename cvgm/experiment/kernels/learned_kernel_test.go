@@ -22,9 +22,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// goldenKernel is a variant of an experiment as independent code computes it:
-// the CV loss and its derivative in the features at the start, and the CV loss
-// at every step.
+// goldenKernel is a variant of an experiment as computed by independent code. It has the CV loss at
+// every step, and the derivative of the CV loss in the features at the start.
 type goldenKernel struct {
 	CVLoss         float64      `json:"cv_loss"`
 	FeatureGrad    [][2]float64 `json:"dF"`
@@ -62,7 +61,7 @@ func runXOR(p XORParams) func(context.Context) (*LearnedKernelResult, error) {
 	}
 }
 
-// replays runs both experiments, from end to end, once for all tests.
+// replays runs both experiments with all steps, once for all tests.
 var replays = sync.OnceValues(func() ([]*LearnedKernelResult, error) {
 	var results []*LearnedKernelResult
 	for _, e := range kernelExperiments {
@@ -87,8 +86,8 @@ func kernelReplays(t *testing.T) (rings, xor *LearnedKernelResult) {
 	return r[0], r[1]
 }
 
-// goldenSteps is for how many steps an exact gradient's path agrees with the
-// golden run: rounding grows along it.
+// goldenSteps is the number of steps in which the path along an exact gradient agrees with the
+// golden run. Rounding grows along the path.
 const goldenSteps = 20
 
 func TestLearnedKernelsFollowTheGoldenRuns(t *testing.T) {
@@ -157,7 +156,7 @@ func readGoldenKernel(t *testing.T, name string) map[string]goldenKernel {
 	return golden
 }
 
-// The published code runs in single precision.
+// The published code computes in single precision.
 func TestLearnedKernelsGiveThePrintedNumbers(t *testing.T) {
 	rings, xor := kernelReplays(t)
 	run := rings.Run(Published)
@@ -178,8 +177,8 @@ func TestLearnedKernelsGiveThePrintedNumbers(t *testing.T) {
 	casetest.Near(t, "XOR: Bayes rule", xor.Bayes.Population, 13./18, 1e-15)
 }
 
-// The published "Bayes accuracy" of XOR compares predictions in {0, 1} with
-// labels in {−1, +1}, so that every −1 counts as right.
+// The published "Bayes accuracy" of XOR compares predictions in {0, 1} with labels in {−1, +1}. By
+// this error, each label −1 counts as predicted correctly.
 func TestXORPublishedBayesAccuracyIsThatOfItsBug(t *testing.T) {
 	xor, _, err := DefaultXOR().Draw()
 	if err != nil {
@@ -209,9 +208,9 @@ func TestTheErrorsOfThePublishedGradientOffsetEachOther(t *testing.T) {
 	}
 }
 
-// Each variant's direction equals finite differences of its function: the whole loss, or the
-// loss with the validation features held fixed. Published is left out, because its direction is
-// the gradient of no function.
+// The direction of each variant equals finite differences of its function. The function is the
+// whole loss, or the loss with the validation features held fixed. The test omits Published,
+// because its direction is not the gradient of any function.
 func TestVariantsAgainstDifferences(t *testing.T) {
 	src := synth.NewStream(1, "directions")
 	for _, e := range kernelExperiments {
@@ -260,7 +259,7 @@ func TestVariantsAgainstDifferences(t *testing.T) {
 				for i := range direction {
 					direction[i] = src.NormFloat64()
 				}
-				// Small enough to cross no kink of a rectified unit.
+				// The step is small enough that no rectified unit crosses its kink.
 				const h = 1e-6
 				want := (value(direction, h) - value(direction, -h)) / (2 * h)
 				casetest.Near(t, e.name+", "+v.String()+": derivative along a direction", floats.Dot(grad, direction), want, 2e-8*floats.Norm(grad, 2)*floats.Norm(direction, 2))
@@ -269,8 +268,8 @@ func TestVariantsAgainstDifferences(t *testing.T) {
 	}
 }
 
-// heldLoss is the CV loss on the validation rows of held of learners fitted to
-// the training rows of phi.
+// heldLoss returns the CV loss of learners that are fitted to the training rows of phi. The loss is
+// taken on the validation rows of held.
 func heldLoss(t *testing.T, v Variant, y []float64, splits []cvgm.Split, c float64, phi, held *mat.Dense) float64 {
 	var total float64
 	for _, s := range splits {
@@ -329,7 +328,7 @@ func TestManifoldsAndScoresBelongToTheModel(t *testing.T) {
 	}
 }
 
-// The default's manifolds are after more steps than a short run takes.
+// The default ManifoldSteps exceed the number of steps of a short run.
 func TestManifoldStepsBeyondTheRunStandForItsEnd(t *testing.T) {
 	p := fewKernelSteps()
 	p.ManifoldSteps = []int{20, 1, 100, 0}

@@ -30,7 +30,7 @@ func (d RingsData) Examples(train, test synth.Source, n, m int) (*experiment.Set
 	return &experiment.Setup{Train: experiment.Rows(first, 0, n), Test: experiment.Rows(second, 0, m), Rule: rule, Loss: cvgm.LogisticLoss{}}, nil
 }
 
-// RingsProblem is a kernel learned for fresh rings.
+// RingsProblem describes a kernel that is learned for fresh rings.
 type RingsProblem struct {
 	RingsData
 	Train int `help:"training examples of the rings" range:"[2,∞)" small:"[24,40]" setting:"N = %v"`
@@ -45,9 +45,9 @@ func PaperRings() RingsProblem {
 	}
 }
 
-// Setup draws data, splits and initial weights from one stream per purpose; splits is the
-// purpose of the splits' stream. The CV loss is computed from the given rows of the training
-// examples, or from all if rows is nil.
+// Setup draws data, splits and initial weights from one stream for each purpose. splits is the
+// purpose of the stream of the splits. The CV loss uses the given rows of the training examples, or
+// all of them if rows is nil.
 func (p RingsProblem) Setup(v Variant, stream func(purpose string) *synth.Stream, splits string, rows []int) (*experiment.Setup, error) {
 	s, err := p.Examples(stream("training data"), stream("test data"), p.Train, p.Test)
 	if err != nil {
@@ -66,9 +66,9 @@ type RingsParams struct {
 	LearnedKernel
 }
 
-// DefaultRings returns the parameters with which the published code printed its results. The
-// paper gives N, C, K, p, the step size and the network. The seeds, the number of steps and the
-// initial weights come from the code.
+// DefaultRings returns the parameters with which the published code printed its results. The paper
+// gives N, C, K, p, the step size and the network. The seeds, the number of steps and the initial
+// weights are only in the code.
 func DefaultRings() RingsParams {
 	q := PaperRings()
 	return RingsParams{
@@ -88,8 +88,8 @@ type RingsResult struct {
 	LearnedKernelResult
 }
 
-// Run draws the data, the splits and the initial weights of the published run. It follows every
-// Variant from there.
+// Run draws the data, the splits and the initial weights of the published run. It then follows
+// every Variant.
 func (p RingsParams) Run(ctx context.Context) (*RingsResult, error) {
 	r, err := p.run(ctx, p.Draw)
 	if err != nil {
@@ -98,10 +98,10 @@ func (p RingsParams) Run(ctx context.Context) (*RingsResult, error) {
 	return &RingsResult{p, *r}, nil
 }
 
-// Stepper draws the same data, splits and weights as Run.
+// Stepper returns a stepper along a variant, with the same data, splits and weights as in Run.
 func (p RingsParams) Stepper(v Variant) (*experiment.Stepper, error) { return p.stepper(v, p.Draw) }
 
-// Draw draws the data, and returns the generator for the splits.
+// Draw draws the data. It also returns the generator for the splits.
 func (p RingsParams) Draw() (*experiment.Setup, synth.Source, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, nil, err

@@ -10,28 +10,28 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// A Variant is a direction that the gradient method on a learned kernel may take: the gradient of
-// Algorithm 1's loss, or the published code's substitute for it. That code differs in two ways. It
-// holds the validation features constant, so the direct path from φ(x) over the prediction to the
-// loss is missing. And its Jacobian of the fit holds the probabilities π constant.
+// A Variant is a direction for the gradient method on a learned kernel. It is the gradient of the
+// loss in Algorithm 1, or the published code's substitute for this gradient. The published code has
+// two errors. First, it holds the validation features constant, so the direct path from φ(x) over
+// the prediction to the loss is missing. Second, its Jacobian of the fit holds the probabilities π
+// constant.
 type Variant int
 
 const (
-	// Published is the published code's direction. It has both errors, and an intercept that is
-	// penalised in the fit but not in its Jacobian.
+	// Published is the published code's direction. It has both errors. Besides, the intercept is
+	// penalised in the fit but not in the Jacobian of the fit.
 	Published Variant = iota
-	// Detached has the exact Jacobian of the fit, but holds the validation
-	// features constant.
+	// Detached has the exact Jacobian of the fit, but holds the validation features constant.
 	Detached
-	// DetachedPenalised is Detached for a fit with penalised intercept.
+	// DetachedPenalised is Detached for a fit with a penalised intercept.
 	DetachedPenalised
 	// Full is the exact gradient.
 	Full
-	// FullPenalised is the exact gradient for a fit with penalised intercept.
+	// FullPenalised is the exact gradient for a fit with a penalised intercept.
 	FullPenalised
 )
 
-// Variants lists all of them.
+// Variants lists all variants.
 var Variants = []Variant{Published, Detached, DetachedPenalised, Full, FullPenalised}
 
 func (v Variant) String() string {
@@ -67,7 +67,8 @@ func (v Variant) Learner() learn.Learner {
 	return &linear.Logistic{Intercept: v.intercept()}
 }
 
-// printedTerm returns the learner of v's fit in which ∇_{xᵢ}∇_θ L has its first term alone.
+// printedTerm returns the learner of v's fit with an incomplete derivative: ∇_{xᵢ}∇_θ L has only
+// its first term.
 func (v Variant) printedTerm() learn.Learner {
 	l := &incompleteLogistic{exactHessian: true}
 	l.Intercept = v.intercept()
@@ -75,11 +76,12 @@ func (v Variant) printedTerm() learn.Learner {
 }
 
 // incompleteLogistic is logistic regression with the published code's derivative in X. It differs
-// from the exact one in two ways. ∇_{xᵢ}∇_θ L is C(πᵢ−1) yᵢ I, without the term C πᵢ(1−πᵢ) xᵢθᵀ.
-// And the Hessian does not penalise the intercept, although the fit does.
+// from the exact derivative in two ways. First, ∇_{xᵢ}∇_θ L is C(πᵢ−1) yᵢ I, without the term C
+// πᵢ(1−πᵢ) xᵢθᵀ. Second, the Hessian does not penalise the intercept, although the fit does, unless
+// exactHessian is set.
 type incompleteLogistic struct {
 	linear.Logistic
-	exactHessian bool // use the Hessian of the fit
+	exactHessian bool // whether to use the Hessian of the fit
 	y            []float64
 	c            float64
 	u, e, pi     []float64
@@ -104,7 +106,7 @@ func (l *incompleteLogistic) Fit(theta, hyper []float64) error {
 	return nil
 }
 
-// VJP adds to g.X alone: the published code differentiates in nothing else.
+// VJP adds only to g.X, because the published code has no other derivatives.
 func (l *incompleteLogistic) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) error {
 	n := len(dtheta) - 1
 	if len(l.u) != n+1 {
@@ -117,7 +119,7 @@ func (l *incompleteLogistic) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []fl
 		return err
 	}
 	if !l.exactHessian {
-		// H without the intercept's penalty is H − eeᵀ, with e the last unit vector.
+		// The Hessian without the penalty of the intercept is H − eeᵀ, with e the last unit vector.
 		clear(l.e)
 		l.e[n] = 1
 		if err := l.SolveHessian(w, l.e, l.e); err != nil {

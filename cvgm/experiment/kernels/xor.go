@@ -16,16 +16,15 @@ type XORData struct {
 
 func (d XORData) xor() synth.XOR { return synth.XOR{Overlap: d.Overlap, Scale: d.Scale} }
 
-// XORParams are the parameters of the paper's third experiment, "XOR
-// Experiment" of the supplement.
+// XORParams are the parameters of the paper's third experiment, "XOR Experiment" of the supplement.
 type XORParams struct {
 	XORData
 	LearnedKernel
 }
 
-// DefaultXOR returns the parameters with which the published code printed its results. The
-// paper gives N, the squares and the network. C, the number of steps and the rest come from the
-// code.
+// DefaultXOR returns the parameters with which the published code printed its results. The paper
+// gives N, the squares and the network. C, the number of steps and the other parameters are only in
+// the code.
 func DefaultXOR() XORParams {
 	return XORParams{
 		XORData: XORData{Overlap: .2, Scale: 3},
@@ -45,8 +44,8 @@ type XORResult struct {
 	LearnedKernelResult
 }
 
-// Run draws the data, the splits and the initial weights of the published run. It follows every
-// Variant from there.
+// Run draws the data, the splits and the initial weights of the published run. It then follows
+// every Variant.
 func (p XORParams) Run(ctx context.Context) (*XORResult, error) {
 	r, err := p.run(ctx, p.Draw)
 	if err != nil {
@@ -55,10 +54,10 @@ func (p XORParams) Run(ctx context.Context) (*XORResult, error) {
 	return &XORResult{p, *r}, nil
 }
 
-// Stepper draws the same data, splits and weights as Run.
+// Stepper returns a stepper along a variant, with the same data, splits and weights as in Run.
 func (p XORParams) Stepper(v Variant) (*experiment.Stepper, error) { return p.stepper(v, p.Draw) }
 
-// Draw draws the data, and returns the generator for the splits.
+// Draw draws the data. It also returns the generator for the splits.
 func (p XORParams) Draw() (*experiment.Setup, synth.Source, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, nil, err

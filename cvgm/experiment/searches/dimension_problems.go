@@ -13,8 +13,8 @@ import (
 	"cvgm/synth"
 )
 
-// RidgeGroups describes ridge regressions in which each group of features has its own penalty,
-// which a search chooses.
+// RidgeGroups describes ridge regressions in which each group of features has its own penalty. A
+// search chooses the penalties.
 type RidgeGroups struct {
 	Groups []int `help:"numbers of groups of features, each with its own ridge penalty; divisors of Features" range:"[1,∞)" small:"{1,2,3}"`
 	experiment.RegressionData
@@ -25,8 +25,9 @@ type RidgeGroups struct {
 	BoxHigh      float64 `help:"upper bound of the ridge penalties" unit:"log10 of the penalty" range:"[-300,300]" small:"[-1,1]" setting:"up to %v"`
 }
 
-// DimensionProblems describes search problems with few and with many hyperparameters: RidgeGroups,
-// and the rings with a network's weights as hyperparameters.
+// DimensionProblems describes search problems with few and with many hyperparameters. The problems
+// with few are ridge regressions of RidgeGroups. The problem with many is the rings, with the
+// weights of a network as hyperparameters.
 type DimensionProblems struct {
 	RidgeGroups
 	Rings       kernels.RingsProblem
@@ -53,15 +54,15 @@ func (d RidgeGroups) Check() error {
 	return nil
 }
 
-// Hyperparameters returns the number of hyperparameters of each problem. The
-// rings are the last.
+// Hyperparameters returns the number of hyperparameters of each problem. The last problem is the
+// rings.
 func (d DimensionProblems) Hyperparameters() []int {
 	return append(slices.Clone(d.Groups), d.Rings.NumHyperparameters())
 }
 
 func (d DimensionProblems) isRings(problem int) bool { return problem == len(d.Groups) }
 
-// stream returns the random numbers for one purpose in one problem.
+// stream returns the stream of random numbers for one purpose in one data set of a problem.
 func (d DimensionProblems) stream(problem, dataSet int, purpose string) *synth.Stream {
 	name := "search dimensions: "
 	if d.isRings(problem) {
@@ -70,8 +71,8 @@ func (d DimensionProblems) stream(problem, dataSet int, purpose string) *synth.S
 	return synth.NewStream(uint64(dataSet), name+purpose)
 }
 
-// Setup draws a data set of a problem. The CV loss is computed from the given rows of the
-// training examples, or from all if rows is nil.
+// Setup draws a data set of a problem. The CV loss uses the given rows of the training examples, or
+// all of them if rows is nil.
 func (d DimensionProblems) Setup(problem, dataSet int, rows []int) (*experiment.Setup, error) {
 	stream := func(purpose string) *synth.Stream { return d.stream(problem, dataSet, purpose) }
 	if !d.isRings(problem) {
@@ -87,7 +88,7 @@ func (d DimensionProblems) Setup(problem, dataSet int, rows []int) (*experiment.
 	return s, nil
 }
 
-// ridge makes a ridge regression with one penalty per group of features.
+// ridge returns a ridge regression with one penalty for each group of features.
 func (d RidgeGroups) ridge(groups int, stream func(purpose string) *synth.Stream, rows []int) (*experiment.Setup, error) {
 	s := &experiment.Setup{
 		Loss: cvgm.SquaredError{}, Start: slices.Repeat([]float64{d.StartLambda2}, groups),
@@ -109,7 +110,7 @@ func (d RidgeGroups) ridge(groups int, stream func(purpose string) *synth.Stream
 	if err != nil {
 		return nil, err
 	}
-	// The learner has one λ1 per feature, all zero, then one λ2 per feature.
+	// The learner has one λ1 for each feature, all of them zero, and then one λ2 for each feature.
 	n := d.Features
 	hyper, grad := make([]float64, 2*n), make([]float64, 2*n)
 	s.Hyper = func(x []float64) []float64 {

@@ -33,7 +33,7 @@ func ExampleSearchDimensionsParams() {
 	if err != nil {
 		panic(err)
 	}
-	// Digits of a search that has not converged differ between processors.
+	// If a search has not converged, the digits of its result differ between processors.
 	lowest := r.Dimensions[0].Methods[0]
 	for _, m := range r.Dimensions[0].Methods {
 		if m.Evaluations == 0 {

@@ -14,9 +14,10 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// FewDimensionsParams are the parameters of a comparison of random with exhaustive search, by the
-// number of hyperparameters that matter. Those are the penalties of groups of the ridge
-// regressions; further hyperparameters have no effect.
+// FewDimensionsParams are the parameters of a comparison of random search with exhaustive search.
+// The comparison varies the number of hyperparameters that affect the CV loss. These
+// hyperparameters are the penalties of the groups of the ridge regressions. The remaining
+// hyperparameters have no effect.
 type FewDimensionsParams struct {
 	RidgeGroups
 	Hyperparameters int `help:"hyperparameters that both searches choose, those without effect included" range:"[1,6]" small:"[3,4]" setting:"%v penalties"`
@@ -26,7 +27,8 @@ type FewDimensionsParams struct {
 	experiment.FreshData
 }
 
-// DefaultFewDimensions returns the ridge regressions of [DefaultSearchDimensions].
+// DefaultFewDimensions returns the ridge regressions of [DefaultSearchDimensions], with other
+// numbers of groups.
 func DefaultFewDimensions() FewDimensionsParams {
 	p := FewDimensionsParams{RidgeGroups: DefaultDimensionProblems().RidgeGroups, Hyperparameters: 4, PerAxis: 3, DataSets: 40, Points: 30}
 	p.Groups = []int{1, 2, 4}
@@ -45,28 +47,29 @@ func (p FewDimensionsParams) Check() error {
 // FewDimensionsResult is the result of Run.
 type FewDimensionsResult struct {
 	Params FewDimensionsParams
-	Points int // of each search
+	Points int // the number of points of each search
 	Rows   []FewDimensionsRow
-	// Each feature has its own penalty. Carry is, by data set, the smallest share of these
-	// hyperparameters that accounts for nine tenths of the mean squared slope of the CV loss in
-	// their logarithms. CarryEqual is this share if all hyperparameters matter equally.
+	// Carry and CarryEqual are for ridge regressions in which each feature has its own penalty. The
+	// measure is the mean square of the slope of the CV loss in the logarithm of each penalty.
+	// Carry is, for each data set, the smallest share of the penalties whose mean squares add up to
+	// nine tenths of the total. CarryEqual is this share if all mean squares are equal.
 	Carry      []float64
 	CarryEqual float64
 }
 
-// FewDimensionsRow compares the searches for one number of hyperparameters that matter.
+// FewDimensionsRow compares the searches for one number of hyperparameters that affect the CV loss.
 type FewDimensionsRow struct {
 	Matter            int
-	Random, Grid      []float64 // lowest CV loss, by data set
+	Random, Grid      []float64 // lowest CV loss for each data set
 	RandomLess        experiment.Comparison
-	RandomBelow       []float64 // 1 if random search is lower, ½ for a tie, else 0
+	RandomBelow       []float64 // for each data set: 1 if random search has the lower loss, ½ for a tie, otherwise 0
 	RandomBelowOfSets experiment.Estimate
 }
 
-// fewCell holds the lowest losses on one data set, or Carry.
+// fewCell holds the lowest losses of both searches on one data set, or Carry.
 type fewCell struct{ Random, Grid, Carry float64 }
 
-// Run measures all numbers of hyperparameters that matter, in parallel over data sets.
+// Run measures all numbers of hyperparameters with an effect. The data sets run in parallel.
 func (p FewDimensionsParams) Run(ctx context.Context) (*FewDimensionsResult, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
@@ -107,7 +110,8 @@ func (p FewDimensionsParams) Run(ctx context.Context) (*FewDimensionsResult, err
 	return r, nil
 }
 
-// RandomPoints returns how many the grid has.
+// RandomPoints returns the number of points of random search, which is the number of points of the
+// grid.
 func (p FewDimensionsParams) RandomPoints() int {
 	n := 1
 	for range p.Hyperparameters {
@@ -122,8 +126,8 @@ func (p FewDimensionsParams) stream(dataSet int) func(purpose string) *synth.Str
 	}
 }
 
-// searches runs both searches on a problem in which the first hyperparameters matter. The data and
-// the splits do not depend on how many these are.
+// searches runs both searches on a problem in which only the first hyperparameters affect the CV
+// loss. matter is the number of these. The data and the splits do not depend on it.
 func (p FewDimensionsParams) searches(ctx context.Context, matter, dataSet int) (c fewCell, err error) {
 	s, err := p.ridge(matter, p.stream(dataSet), nil)
 	if err != nil {
@@ -133,7 +137,7 @@ func (p FewDimensionsParams) searches(ctx context.Context, matter, dataSet int) 
 	s.Objective = func(_, x []float64) (float64, error) { return lossOf(nil, x[:matter]) }
 	s.Start = slices.Repeat([]float64{p.StartLambda2}, p.Hyperparameters)
 	s.Lower, s.Upper = nil, nil
-	margin := (p.BoxHigh - p.BoxLow) / float64(2*p.PerAxis) // puts the grid's values in the middles of PerAxis equal parts of the box
+	margin := (p.BoxHigh - p.BoxLow) / float64(2*p.PerAxis) // places the values of the grid in the middles of PerAxis equal parts of the box
 	var values []float64
 	for k := range p.PerAxis {
 		values = append(values, math.Pow(10, p.BoxLow+margin*float64(2*k+1)))
@@ -154,7 +158,7 @@ func (p FewDimensionsParams) searches(ctx context.Context, matter, dataSet int) 
 	return c, nil
 }
 
-// carry returns Carry of a data set.
+// carry returns Carry for a data set.
 func (p FewDimensionsParams) carry(dataSet int) (float64, error) {
 	s, err := p.ridge(p.Features, p.stream(dataSet), nil)
 	if err != nil {
@@ -167,16 +171,16 @@ func (p FewDimensionsParams) carry(dataSet int) (float64, error) {
 		if _, err := s.Objective(slope, x); err != nil {
 			return 0, err
 		}
-		floats.Mul(slope, x) // in the logarithm
+		floats.Mul(slope, x) // the slope in the logarithm
 		floats.Mul(slope, slope)
 		floats.Add(squares, slope)
 	}
 	return carries(squares), nil
 }
 
-// carries returns the smallest share of the numbers whose sum is nine tenths of the total.
+// carries returns the smallest share of the numbers in v whose sum is nine tenths of the total.
 func carries(v []float64) float64 {
-	const most = .9 * (1 - 1e-12) // equal numbers are summed with rounding
+	const most = .9 * (1 - 1e-12) // below .9, because the sum of equal numbers is rounded
 	sorted := slices.Sorted(slices.Values(v))
 	total, sum := floats.Sum(v), 0.
 	for n := len(sorted); n > 0; n-- {

@@ -13,7 +13,7 @@ import (
 )
 
 // RegretParams are the parameters of a comparison of Bayesian optimisation with random search. Both
-// search the logarithms of the penalties in the same box, and evaluate its start first.
+// search the logarithms of the penalties in the same box, and evaluate the same start first.
 type RegretParams struct {
 	RidgeGroups
 	NarrowHigh float64 `help:"upper bound of the penalties in the narrow box, that of the paper's grid" unit:"log10 of the penalty" range:"[-300,300]" most:"BoxHigh" small:"[-1,0]"`
@@ -23,9 +23,9 @@ type RegretParams struct {
 	experiment.FreshData
 }
 
-// DefaultRegret returns the ridge regressions of DefaultSearchDimensions, with a start inside
-// both boxes. DefaultSearchDimensions starts at the corner of the narrow box, which often has
-// the lowest loss.
+// DefaultRegret returns the ridge regressions of DefaultSearchDimensions with other groups, and
+// with a start inside both boxes. The start of DefaultSearchDimensions is a corner of the narrow
+// box, which often has the lowest loss.
 func DefaultRegret() RegretParams {
 	p := RegretParams{RidgeGroups: DefaultDimensionProblems().RidgeGroups, NarrowHigh: -1, DataSets: 100, Budget: 50, LongBudget: 100}
 	p.Groups, p.StartLambda2 = []int{2, 5, 20}, .01
@@ -44,27 +44,28 @@ func (p RegretParams) Check() error {
 // RegretResult is the result of Run.
 type RegretResult struct {
 	Params RegretParams
-	Rows   []RegretRow // by number of hyperparameters, the narrow box before the wide one
+	Rows   []RegretRow // by number of hyperparameters, with the narrow box before the wide box
 }
 
-// RegretRow is one box of one problem. A regret is the lowest CV loss that a search finds, minus
-// the lowest CV loss known in the box. The known loss comes from either search, or from
-// quasi-Newton searches from the start and from the best points of both searches.
+// RegretRow holds the regrets in one box of one problem. A regret is the lowest CV loss that a
+// search finds, minus the lowest CV loss that is known in the box. The known loss comes from both
+// searches, and from quasi-Newton searches that start at the start and at the best points of both
+// searches.
 type RegretRow struct {
 	Hyperparameters  int
-	BoxHigh          float64 // as in the parameters
+	BoxHigh          float64 // NarrowHigh or BoxHigh of the parameters
 	Regrets          RegretsBySet
 	Bayesian, Random experiment.Median
-	Start            experiment.Median // of no search
-	BayesianLess     experiment.Median // Bayesian minus random, paired
-	StartLess        experiment.Median // start minus Bayesian, paired
-	Wins             float64           // share of the data sets with the lower regret of Bayesian; a tie counts half
+	Start            experiment.Median // regret of the start without a search
+	BayesianLess     experiment.Median // regret of Bayesian minus random, paired
+	StartLess        experiment.Median // regret of the start minus Bayesian, paired
+	Wins             float64           // share of the data sets in which Bayesian has the lower regret; a tie counts as half
 }
 
-// RegretsBySet are the regrets of both searches, and of the start, by data set.
+// RegretsBySet holds the regrets of both searches and of the start for each data set.
 type RegretsBySet struct{ Bayesian, Random, Start []float64 }
 
-// Run measures all problems and boxes, in parallel over the data sets.
+// Run measures all problems and boxes. The data sets run in parallel.
 func (p RegretParams) Run(ctx context.Context) (*RegretResult, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
@@ -108,7 +109,7 @@ func (p RegretParams) measure(ctx context.Context, groups int, high float64, dat
 	}
 	s.Upper = slices.Repeat([]float64{math.Pow(10, high)}, groups)
 	src := func(purpose string) func() cvgm.Source { return func() cvgm.Source { return stream(purpose) } }
-	// The Bayesian search evaluates the start first, so random search gets the start as well.
+	// The Bayesian search evaluates the start first, so random search also includes the start.
 	if c.Start, err = s.Objective(nil, s.Start); err != nil {
 		return c, err
 	}

@@ -7,7 +7,7 @@ import (
 	"cvgm/cvgm/experiment/internal/casetest"
 )
 
-// No regret is negative, and with a larger budget random search has no larger one.
+// No regret is negative. With a larger budget, the regret of random search is not larger.
 func TestRegretsAreOfTheLowestKnown(t *testing.T) {
 	p := *casetest.Drawn[RegretParams]("regret")
 	p.Groups, p.DataSets, p.Budget, p.LongBudget = []int{1, 2}, 6, 6, 16
@@ -20,7 +20,7 @@ func TestRegretsAreOfTheLowestKnown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.LongBudget = 1 // so that the searches themselves find the lowest
+	p.LongBudget = 1 // with a budget of 1, the two searches find the lowest loss
 	alone, err := p.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -22,8 +22,7 @@ type SearchDimensionsParams struct {
 	experiment.FreshData
 }
 
-// DefaultSearchDimensions returns the default parameters. The rings are the
-// paper's.
+// DefaultSearchDimensions returns the default parameters. The rings are the paper's.
 func DefaultSearchDimensions() SearchDimensionsParams {
 	return SearchDimensionsParams{DimensionProblems: DefaultDimensionProblems(), CMAESSigma: .1, DataSets: 40, Budget: 100, LongBudget: 300}
 }
@@ -36,31 +35,30 @@ type DimensionsResult struct {
 	Dimensions []Dimension
 }
 
-// Dimension holds all searchers at one number of hyperparameters.
+// Dimension holds the results of all searchers for one number of hyperparameters.
 type Dimension struct {
 	Hyperparameters int
 	Methods         []DimensionMethod
-	// Best is the mean of the lowest known CV losses. They come from any search, or from a long run
-	// of the quasi-Newton method.
+	// Best is the mean of the lowest known CV losses. They come from all searches, and from a long
+	// run of the quasi-Newton method.
 	Best experiment.Estimate
 }
 
-// DimensionMethod is one searcher at one number of hyperparameters. A grid does not run if the
-// budget is too small for two values of each hyperparameter. Its fields are then empty.
+// DimensionMethod is one searcher for one number of hyperparameters. A grid does not run if the
+// budget is too small for two values of each hyperparameter. The results of such a grid are empty.
 type DimensionMethod struct {
 	Name        string
-	Evaluations int       // the most spent on a data set
-	CV, Test    []float64 // the lowest CV loss on each data set, and the test loss there
+	Evaluations int       // the largest number of evaluations on a data set
+	CV, Test    []float64 // the lowest CV loss on each data set, and the test loss at this point
 	CVMean      experiment.Estimate
-	Excess      experiment.Estimate // CV loss above the lowest known on the same data set
+	Excess      experiment.Estimate // CV loss minus the lowest known CV loss on the same data set
 	TestMean    experiment.Estimate
-	Improve     []float64 // the mean over the data sets of the lowest CV loss within 1, 2, … evaluations
-	PerAxis     int       // points of the grid per hyperparameter
-	GridNeeded  float64   // evaluations that a grid of two values of each needs
+	Improve     []float64 // mean over the data sets of the lowest CV loss within 1, 2, … evaluations
+	PerAxis     int       // number of values of each hyperparameter in the grid
+	GridNeeded  float64   // evaluations of a grid with two values of each hyperparameter
 }
 
-// Run measures all searchers at all numbers of hyperparameters, the data sets
-// in parallel.
+// Run measures all searchers for all numbers of hyperparameters. The data sets run in parallel.
 func (p SearchDimensionsParams) Run(ctx context.Context) (*DimensionsResult, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
@@ -83,14 +81,14 @@ func (p SearchDimensionsParams) Run(ctx context.Context) (*DimensionsResult, err
 	return r, nil
 }
 
-// dimensionCell holds all searches on one data set.
+// dimensionCell holds the results of all searches on one data set.
 type dimensionCell struct {
-	Lowest  float64           // of all of them and of the long search
+	Lowest  float64           // lowest CV loss of all searches and of the long search
 	Methods []dimensionSearch // in the order of the searchers
 }
 
-// dimensionSearch is one search: its lowest CV loss, the test loss there, and the lowest CV loss
-// after each evaluation. That list is empty if the search did not run.
+// dimensionSearch holds the lowest CV loss of one search, and the test loss at this point. Lowest
+// holds the lowest CV loss after each evaluation. It is empty if the search did not run.
 type dimensionSearch struct {
 	CV, Test float64
 	Lowest   []float64
@@ -118,7 +116,7 @@ func (p SearchDimensionsParams) cell(ctx context.Context, problem, dataSet int) 
 	return c, err
 }
 
-// lowestAlong runs a search and tests the model at its lowest CV loss.
+// lowestAlong runs a search and evaluates the test loss of the model at the lowest CV loss.
 func lowestAlong(ctx context.Context, s *experiment.Setup, searcher search.Searcher) (m dimensionSearch, err error) {
 	m.CV = math.Inf(1)
 	var x []float64
@@ -135,7 +133,7 @@ func lowestAlong(ctx context.Context, s *experiment.Setup, searcher search.Searc
 	return m, err
 }
 
-// searchers lists the searchers. One that cannot run is nil.
+// searchers lists the searchers. The entry of a searcher that cannot run is nil.
 func (p SearchDimensionsParams) searchers(problem, dataSet int) []searchEntry {
 	src := func(name string) func() cvgm.Source {
 		if !p.isRings(problem) {
@@ -161,14 +159,15 @@ func (p SearchDimensionsParams) searchers(problem, dataSet int) []searchEntry {
 	}
 }
 
-// perAxis returns how many values of each hyperparameter a grid can have within the budget.
+// perAxis returns the number of values of each hyperparameter for which the budget suffices in a
+// grid.
 func (p SearchDimensionsParams) perAxis(hyperparameters int) int {
-	const rounding = 1e-9 // of the root of a number that is a power
+	const rounding = 1e-9 // in the root of a power, which should be a whole number
 	return int(math.Pow(float64(p.Budget), 1/float64(hyperparameters)) + rounding)
 }
 
 func (p SearchDimensionsParams) grid(groups int) search.Searcher {
-	const coarse = 5 // a grid of fewer points is better inside the box than on its edges
+	const coarse = 5 // with fewer values, a grid inside the box is better than a grid on its edges
 	n, low, high := p.perAxis(groups), p.BoxLow, p.BoxHigh
 	if n < coarse {
 		margin := (high - low) / float64(2*n)

@@ -1,7 +1,7 @@
-// Package searches holds the experiments of notebook 06_searches: searchers for the lowest CV loss
-// in two dimensions ([SearchesParams]) and in many ([SearchDimensionsParams]), and random search
-// compared with exhaustive search ([FewDimensionsParams]) and with Bayesian optimisation
-// ([RegretParams]).
+// Package searches holds the experiments of notebook 06_searches. [SearchesParams] compares
+// searchers for the lowest CV loss in two dimensions, and [SearchDimensionsParams] in many
+// dimensions. [FewDimensionsParams] compares random search with exhaustive search, and
+// [RegretParams] with Bayesian optimisation.
 package searches
 
 import (
@@ -39,14 +39,14 @@ type SearchesParams struct {
 	experiment.FreshData
 }
 
-// DefaultSearches returns the default parameters. The problem is the paper's. The budget covers the
-// 100 points of the paper's two baselines.
+// DefaultSearches returns the default parameters. The problem is the paper's. The budget is the 100
+// points of each of the paper's two baselines.
 func DefaultSearches() SearchesParams {
 	p := SearchesParams{
 		RegressionData: experiment.PaperRegression, PenaltyCVGM: elasticnet.PaperPenaltyCVGM,
 		DataSets: 100, Budget: 100, SmallBudget: 24, Tol: 1e-6, Starts: 10,
 		BoxLow: -4, BoxHigh: .5, GridPoints: 10, LongStepSize: .01, HeavyBallStepSize: .002,
-		ReferencePoints: 24, Refinements: 18, SurfaceGrid: experiment.DefaultSurface, SurfaceDataSet: 14, // two minima far apart, and a path that is long enough to see
+		ReferencePoints: 24, Refinements: 18, SurfaceGrid: experiment.DefaultSurface, SurfaceDataSet: 14, // data set 14 has two minima far apart, and a path that is long enough to be visible
 	}
 	p.StartLambda1, p.StartLambda2 = .1, .1
 	return p
@@ -67,12 +67,15 @@ func (p SearchesParams) Check() error {
 // Result is the result of Run.
 type Result struct {
 	Params SearchesParams
-	// Minimum is the lowest CV loss of each data set and At its penalties. LocalMinima is the
-	// number of local minima that differ by more than Tol. They are found without gradients: on a
-	// dense grid, and on ever finer grids that descend from each of its local minima. The plateau
-	// on which all coefficients are zero is not counted. Above is the largest excess of the CV loss
-	// on that grid over the chord of two neighbours. If it is above 0, the CV loss is not convex in
-	// the penalties.
+	// Minimum is the lowest CV loss of each data set, and At holds its penalties.
+	//
+	// LocalMinima is the number of local minima that differ by more than Tol. They are found
+	// without gradients: on a dense grid, and on ever finer grids that descend from each local
+	// minimum of the dense grid. The plateau on which all coefficients are zero does not count.
+	//
+	// Above compares the CV loss at each point of the dense grid with the chord between two
+	// neighbours of the point. It is the largest excess of the loss over the chord. If Above is
+	// positive, the CV loss is not convex in the penalties.
 	Minimum     []float64
 	At          [][2]float64
 	LocalMinima []int
@@ -84,20 +87,22 @@ type Result struct {
 // Method is one searcher on all data sets.
 type Method struct {
 	Name     string
-	Gradient bool // it uses gradients
-	// Excess is the lowest CV loss found within 1, 2, … evaluations minus the minimum: [data
-	// set][evaluations-1].
+	Gradient bool // whether the searcher uses gradients
+	// Excess holds differences [data set][evaluations−1]: the lowest CV loss that is found within
+	// 1, 2, … evaluations, minus the minimum.
 	Excess [][]float64
-	// Reached is the number of evaluations after which the minimum is reached, or 0 if it never is.
+	// Reached holds the number of evaluations after which the search has reached the minimum, or 0
+	// if it never does.
 	Reached []int
-	// Evaluations counts the evaluations until the search ended by itself or by its budget.
+	// Evaluations holds the number of evaluations until the search ended by itself or by its
+	// budget.
 	Evaluations []int
-	// Median is the median of Excess over the data sets.
+	// Median is the median of Excess over the data sets, for each number of evaluations.
 	Median []float64
 }
 
-// Within counts data sets among the first n: those whose minimum is reached within the given number
-// of evaluations.
+// Within counts the data sets, among the first n, on which the searcher reaches the minimum within
+// the given number of evaluations.
 func (m Method) Within(evaluations, n int) int {
 	count := 0
 	for _, r := range m.Reached[:n] {
@@ -108,8 +113,8 @@ func (m Method) Within(evaluations, n int) int {
 	return count
 }
 
-// Surface is the CV loss of one data set, with the points of the
-// quasi-Newton search and the lowest point from each start of multi-start.
+// Surface is the CV loss of one data set on a grid. Path holds the points of the quasi-Newton
+// search. Ends holds the lowest point from each start of multi-start.
 type Surface struct {
 	experiment.ElasticNetSurface
 	Path    [][2]float64
@@ -117,19 +122,19 @@ type Surface struct {
 	EndLoss []float64
 }
 
-// The names of the searchers that others refer to.
+// These constants are the names of searchers to which other code refers.
 const (
 	PaperStep   = "projected gradient, paper's step"
 	QuasiNewton = "quasi-Newton"
 	MultiStart  = "quasi-Newton, multi-start"
 )
 
-// logSigma is the standard deviation of the first points of CMA-ES in logarithms. A box of four and
-// a half decades is some ten units wide.
+// logSigma is the standard deviation of the logarithms of the first points of CMA-ES. A box of four
+// and a half decades is about ten units wide.
 const logSigma = 1.5
 
-// searchers lists the searchers. A searcher in logarithms has the lower bound BoxLow. The others
-// have the paper's lower bounds.
+// searchers lists the searchers. Searchers in logarithms have the lower bound BoxLow. The other
+// searchers have the paper's lower bounds.
 func (p SearchesParams) searchers(dataSet int) []searchEntry {
 	stream := func(purpose string) func() cvgm.Source {
 		return func() cvgm.Source { return synth.NewStream(uint64(dataSet), "searches: "+purpose) }
@@ -168,7 +173,7 @@ func (p SearchesParams) setup(dataSet int) (*experiment.Setup, error) {
 	return p.PenaltyCVGM.Setup(p.RegressionData, synth.NewStream(seed, "elastic net: data"), synth.NewStream(seed, "elastic net: splits"), 1)
 }
 
-// bounded returns s with the bounds of an entry.
+// bounded returns s with the bounds for the searcher of an entry.
 func (p SearchesParams) bounded(s *experiment.Setup, e searchEntry) *experiment.Setup {
 	b := *s
 	if !e.gradient {
@@ -180,7 +185,7 @@ func (p SearchesParams) bounded(s *experiment.Setup, e searchEntry) *experiment.
 	return &b
 }
 
-// Run runs every searcher on every data set, the data sets in parallel.
+// Run runs every searcher on every data set. The data sets run in parallel.
 func (p SearchesParams) Run(ctx context.Context) (*Result, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
@@ -216,14 +221,14 @@ func (p SearchesParams) Run(ctx context.Context) (*Result, error) {
 	return r, nil
 }
 
-// searchesCell is one data set.
+// searchesCell holds the results on one data set.
 type searchesCell struct {
 	Reference reference
 	Searches  []searchOutcome // in the order of the searchers
-	Surface   Surface         // of Params.SurfaceDataSet, else empty
+	Surface   Surface         // of data set Params.SurfaceDataSet; empty for the others
 }
 
-// searchOutcome is one search on one data set; see Method.
+// searchOutcome is the result of one search on one data set; see Method.
 type searchOutcome struct {
 	Excess               []float64
 	Reached, Evaluations int
@@ -273,7 +278,7 @@ func (p SearchesParams) cell(ctx context.Context, dataSet int) (c searchesCell, 
 	return c, err
 }
 
-// add keeps a step of a search for the surface. Starts are counted from 0.
+// add records a step of a search for the surface. The start is counted from 0.
 func (s *Surface) add(name string, step search.Step, start int) {
 	x := [2]float64(step.X)
 	switch {
@@ -295,8 +300,8 @@ type reference struct {
 	Above       float64
 }
 
-// reference finds the lowest CV loss within the box. It uses a grid of zero and powers of ten, and
-// then ever finer grids around each of its local minima.
+// reference finds the lowest CV loss within the box. It evaluates a grid of zero and powers of ten.
+// It then descends from each local minimum of the grid on ever finer grids.
 func (p SearchesParams) reference(ctx context.Context, s *experiment.Setup) (r reference, err error) {
 	eval := func(x [2]float64) float64 {
 		if err == nil {
@@ -335,8 +340,9 @@ func (p SearchesParams) reference(ctx context.Context, s *experiment.Setup) (r r
 	return r, err
 }
 
-// aboveChords returns the largest excess of the values on a grid over the chord of two neighbours
-// on a line along either axis. It is below 0 for a strictly convex function.
+// aboveChords compares the values on a grid with the chords between two neighbours of a point, on
+// lines along both axes. It returns the largest excess of a value over its chord. For a strictly
+// convex function, the result is negative.
 func aboveChords(axis []float64, z [][]float64) float64 {
 	most := math.Inf(-1)
 	for k := 1; k+1 < len(axis); k++ {
@@ -348,16 +354,16 @@ func aboveChords(axis []float64, z [][]float64) float64 {
 	return most
 }
 
-// feasible returns x moved to the lower bounds.
+// feasible returns x, with coordinates below the lower bounds moved to the bounds.
 func (p SearchesParams) feasible(x [2]float64) []float64 {
 	return []float64{max(x[0], p.MinLambda1), max(x[1], p.MinLambda2)}
 }
 
-// descend moves from a local minimum of a grid to the lowest point of ever finer grids.
+// descend moves from a local minimum of a grid to the lowest point on ever finer grids.
 func (p SearchesParams) descend(eval func([2]float64) float64, lowest float64, at, spacing [2]float64) (float64, [2]float64) {
 	const (
-		half    = 2   // points of a grid on each side of its centre, per hyperparameter
-		tolPart = 100 // a gain of this part of Tol is next to nothing
+		half    = 2   // number of points of a grid on each side of its centre, per hyperparameter
+		tolPart = 100 // a gain below Tol/tolPart counts as almost nothing
 	)
 	try := func(x, y float64) bool {
 		x, y = max(x, 0), max(y, 0)
@@ -376,7 +382,7 @@ func (p SearchesParams) descend(eval func([2]float64) float64, lowest float64, a
 			}
 		}
 		// The loss has creases, along which a grid would move slowly. So a move is doubled as long
-		// as that helps, and the grid is refined only if the move gains almost nothing.
+		// as the loss decreases. The grid is refined only if the move gains almost nothing.
 		for dx, dy := at[0]-centre[0], at[1]-centre[1]; dx != 0 || dy != 0; dx, dy = 2*dx, 2*dy {
 			if !try(at[0]+dx, at[1]+dy) {
 				break
@@ -390,8 +396,8 @@ func (p SearchesParams) descend(eval func([2]float64) float64, lowest float64, a
 	return lowest, at
 }
 
-// lowestAround reports whether none of the eight neighbours is lower and no earlier neighbour is
-// equal. A plateau is therefore counted at most once.
+// lowestAround reports whether none of the eight neighbours has a lower value, and no earlier
+// neighbour has an equal value. A plateau therefore counts at most once.
 func lowestAround(z [][]float64, i, j int) bool {
 	for a := max(i-1, 0); a <= min(i+1, len(z)-1); a++ {
 		for b := max(j-1, 0); b <= min(j+1, len(z)-1); b++ {
@@ -403,7 +409,7 @@ func lowestAround(z [][]float64, i, j int) bool {
 	return true
 }
 
-// spacing returns the larger distance from axis[i] to a neighbour.
+// spacing returns the distance from axis[i] to the farther one of its neighbours.
 func spacing(axis []float64, i int) float64 {
 	var s float64
 	if i > 0 {

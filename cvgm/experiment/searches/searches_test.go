@@ -52,7 +52,7 @@ func TestSearchesFindNothingBelowTheTrueMinimum(t *testing.T) {
 	}
 }
 
-// The surface shows the points of the searches that compete.
+// The surface contains the points of the searches that compete.
 func TestSearchSurfaceShowsTheSearches(t *testing.T) {
 	serial.Test(t)
 	p := quickSearches()
@@ -92,7 +92,7 @@ func TestSearchSurfaceShowsTheSearches(t *testing.T) {
 	}
 }
 
-// The target of the quasi-Newton method, on the paper's problem.
+// The quasi-Newton method reaches its target on the paper's problem.
 func TestQuasiNewtonReachesTheMinimumOnFourOfFiveSeeds(t *testing.T) {
 	p := DefaultSearches()
 	p.ReferencePoints, p.Refinements = 16, 16
@@ -156,14 +156,14 @@ func TestSearchDimensions(t *testing.T) {
 			if m.Evaluations < 3 || m.Evaluations > 24 || !(m.Excess.Mean >= 0) || len(m.Improve) != m.Evaluations {
 				t.Errorf("%d hyperparameters, %s: %+v", d.Hyperparameters, m.Name, m)
 			}
-			// The improvement ends at the reported loss.
+			// The last entry of Improve is the reported loss.
 			casetest.Near(t, m.Name, m.Improve[len(m.Improve)-1], m.CVMean.Mean, 1e-12)
 		}
 	}
 }
 
-// BenchmarkSearcher times whole searches on the paper's problem, including a searcher's work
-// between its evaluations.
+// BenchmarkSearcher measures whole searches on the paper's problem. The time includes the work of
+// the searcher between evaluations.
 func BenchmarkSearcher(b *testing.B) {
 	p := DefaultSearches()
 	s, err := p.setup(0)
@@ -192,7 +192,7 @@ func BenchmarkSearcher(b *testing.B) {
 	}
 }
 
-// The reference of the searches is found at losses whose rounding exceeds Tol, too.
+// The reference of the searches is found also if the rounding of the losses exceeds Tol.
 func TestReferenceOfLargeLosses(t *testing.T) {
 	p := casetest.Drawn[SearchesParams]("searches")
 	p.Noise, p.Scale, p.Tol = 1e9, 1, 1e-6
@@ -213,8 +213,8 @@ func TestReferenceOfLargeLosses(t *testing.T) {
 	}
 }
 
-// A convex function lies below its chords, by the amount computed by hand. A function with a bump
-// lies above them.
+// A convex function lies below its chords. The distance equals a value that is computed by hand. A
+// function with a bump lies above its chords.
 func TestAboveChords(t *testing.T) {
 	axis := []float64{0, 1, 3}
 	grid := func(f func(x, y float64) float64) [][]float64 {
@@ -226,8 +226,8 @@ func TestAboveChords(t *testing.T) {
 		}
 		return z
 	}
-	const rounding = 1e-15 // of some processors, which round a product and a sum once
-	// x² at 1 is 1, its chord from 0 to 3 there 3.
+	const rounding = 1e-15 // on processors that round a product and a sum together
+	// At 1, x² is 1, and its chord from 0 to 3 is 3.
 	if got := aboveChords(axis, grid(func(x, y float64) float64 { return x*x + y*y })); math.Abs(got+2) > rounding {
 		t.Errorf("a parabola is %v above its chords", got)
 	}

@@ -17,8 +17,8 @@ import (
 )
 
 // StochasticParams are the parameters of a comparison of searches for the weights of the rings'
-// network. Stochastic CVGM draws its splits anew at each step, and an outer penalty keeps the
-// weights near their start. The rivals minimise the CV loss of fixed splits.
+// network. Stochastic CVGM draws new splits at each step. An outer penalty keeps the weights near
+// their start. The rivals minimise the CV loss of fixed splits.
 type StochasticParams struct {
 	Rings       kernels.RingsProblem
 	RingsRadius float64   `help:"half the width of the box of the network's weights, around the initial ones" range:"(0,∞)" small:"[.1,2]" setting:"each weight at most %v away from its start"`
@@ -34,8 +34,8 @@ type StochasticParams struct {
 	experiment.FreshData
 }
 
-// DefaultStochastic returns the paper's rings with a quarter of its splits, so that ten data sets
-// are quick.
+// DefaultStochastic returns the paper's rings with a quarter of the paper's splits, so that ten
+// data sets take little time.
 func DefaultStochastic() StochasticParams {
 	p := StochasticParams{
 		Rings: kernels.PaperRings(), RingsRadius: 1, CMAESSigma: .1, Budget: 50,
@@ -47,13 +47,13 @@ func DefaultStochastic() StochasticParams {
 
 func (StochasticParams) Defaults() any { return DefaultStochastic() }
 
-// Fits counts the fits of stochastic CVGM with the choice of its weight. The descents of the
-// training loss with the same choice take as many steps, of one fit each, as these have fits.
+// Fits returns the number of fits of stochastic CVGM, including the choice of the penalty's weight.
+// The descents of the training loss, with the same choice, take this many steps of one fit each.
 func (p StochasticParams) Fits() int {
 	return p.Fresh * p.Steps * (1 + p.OuterFolds*len(p.Weights))
 }
 
-// The methods of StochasticResult.
+// These constants are the names of the methods of StochasticResult.
 const (
 	StochasticPlain        = "plain CVGM"
 	StochasticCMAES        = "CMA-ES"
@@ -69,21 +69,21 @@ const (
 type StochasticResult struct {
 	Params  StochasticParams
 	Methods []StochasticMethod
-	// Stochastic and Training have the risk at each weight of Params.Weights: of stochastic CVGM and
-	// of the training gradient. No method sees these.
+	// Stochastic is the risk of stochastic CVGM at each weight in Params.Weights, and Training the
+	// risk of the training gradient. No method uses these risks.
 	Stochastic, Training []experiment.Estimate
 }
 
-// A StochasticMethod is one method over the data sets.
+// A StochasticMethod is the result of one method over the data sets.
 type StochasticMethod struct {
 	Name string
-	Fits int // of the learner, the most on a data set
+	Fits int // the largest number of fits of the learner on a data set
 	Risk experiment.Estimate
-	// PenaltyLess is the risk of StochasticPenalty minus this method's.
+	// PenaltyLess is the risk of StochasticPenalty minus the risk of this method.
 	PenaltyLess experiment.Comparison
 }
 
-// Find returns the method of that name, or false.
+// Find returns the method with the given name. The second result is false if there is none.
 func (r *StochasticResult) Find(name string) (StochasticMethod, bool) {
 	k := slices.IndexFunc(r.Methods, func(m StochasticMethod) bool { return m.Name == name })
 	if k < 0 {
@@ -92,13 +92,13 @@ func (r *StochasticResult) Find(name string) (StochasticMethod, bool) {
 	return r.Methods[k], true
 }
 
-// stochasticCell holds the methods on one data set.
+// stochasticCell holds the results of the methods on one data set.
 type stochasticCell struct {
 	Methods              []stochasticRun
-	Stochastic, Training []float64 // risk at each weight
+	Stochastic, Training []float64 // risk at each weight of the penalty
 }
 
-// stochasticRun is one method on one data set.
+// stochasticRun is the result of one method on one data set.
 type stochasticRun struct {
 	Name string
 	Fits int
@@ -109,12 +109,12 @@ func (c *stochasticCell) add(name string, fits int, risk float64) {
 	c.Methods = append(c.Methods, stochasticRun{name, fits, risk})
 }
 
-// Run measures all methods, the data sets in parallel.
+// Run measures all methods. The data sets run in parallel.
 func (p StochasticParams) Run(ctx context.Context) (*StochasticResult, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
 	}
-	number := func(i int) int { return 1 + p.Number(i, p.DataSets) } // from 1, as the trial at full size
+	number := func(i int) int { return 1 + p.Number(i, p.DataSets) } // from 1, as in the trial at full size
 	cells, err := experiment.Cells(ctx, p.DataSets,
 		func(i int) string { return fmt.Sprintf("data set %d", number(i)) },
 		func(i int) (stochasticCell, error) { return p.cell(ctx, number(i)) })
@@ -182,10 +182,11 @@ func (p StochasticParams) cell(ctx context.Context, dataSet int) (c stochasticCe
 	return c, nil
 }
 
-// A fitter fits a model to examples with a weight of the outer penalty.
+// A fitter fits a model to examples. weight is the weight of the outer penalty.
 type fitter func(d learn.Data, weight float64) (*cvgm.Model, error)
 
-// risk is the risk on the test examples of a model of all training examples.
+// risk returns the risk, on the test examples, of the model that is fitted to all training
+// examples.
 func risk(s *experiment.Setup, fit fitter, weight float64) (float64, error) {
 	m, err := fit(s.Train, weight)
 	if err != nil {
@@ -194,8 +195,9 @@ func risk(s *experiment.Setup, fit fitter, weight float64) (float64, error) {
 	return m.Risk(s.Loss, s.Test)
 }
 
-// penalised sets risks to the risk at each weight. It returns the risk at the weight of lowest
-// nested risk and at the largest weight within one standard error of that.
+// penalised sets risks to the risk at each weight of the penalty. chosen holds two risks. The first
+// is the risk at the weight of lowest nested risk. The second is the risk at the largest weight
+// whose nested risk is within one standard error of the lowest.
 func (p StochasticParams) penalised(ctx context.Context, s *experiment.Setup, dataSet int, risks *[]float64, fit fitter) (chosen [2]float64, err error) {
 	for _, w := range p.Weights {
 		at, err := risk(s, fit, w)
@@ -210,7 +212,7 @@ func (p StochasticParams) penalised(ctx context.Context, s *experiment.Setup, da
 	}
 	scores, err := cvgm.NestedScores(ctx, folds, 1, func(_ context.Context, f cvgm.Split) ([][]float64, error) {
 		var losses [][]float64
-		for _, w := range slices.Backward(p.Weights) { // the largest weight is the simplest
+		for _, w := range slices.Backward(p.Weights) { // with the largest weight, the model is the simplest
 			m, err := fit(experiment.Pick(s.Train, f.Train), w)
 			if err != nil {
 				return nil, err
@@ -236,14 +238,15 @@ func (p StochasticParams) penalised(ctx context.Context, s *experiment.Setup, da
 	return chosen, nil
 }
 
-// config is the CV loss without splits of some of the examples.
+// config returns the configuration of the CV loss of the examples d, without splits.
 func (p StochasticParams) config(d learn.Data) cvgm.Config {
 	m := p.Rings.KernelCVGM
 	return cvgm.Config{Data: d, Learner: kernels.Full.Learner, Loss: cvgm.LogisticLoss{}, Features: m.Kernel(), Hyper: []float64{m.C}, Workers: 1, Generalised: true}
 }
 
-// descend takes Adam's steps on the objective plus a penalty, and returns the mean of the last
-// half of them. The penalty keeps the weights near the start, in units of their size there.
+// descend runs Adam on the objective plus a penalty. It returns the mean of the last half of the
+// points. The penalty keeps the weights near the start, in units of their root mean square at the
+// start.
 func (p StochasticParams) descend(s *experiment.Setup, problem search.Problem, weight float64, steps int) ([]float64, error) {
 	problem.Lower, problem.Upper = s.Lower, s.Upper
 	size := floats.Norm(s.Start, 2) / math.Sqrt(float64(len(s.Start)))
@@ -252,7 +255,7 @@ func (p StochasticParams) descend(s *experiment.Setup, problem search.Problem, w
 	return at.X, err
 }
 
-// stochastic is stochastic CVGM with one weight on some of the examples.
+// stochastic fits a model to the examples d by stochastic CVGM with one weight of the penalty.
 func (p StochasticParams) stochastic(s *experiment.Setup, dataSet int, d learn.Data, weight float64) (*cvgm.Model, error) {
 	c, err := cvgm.NewStochastic(p.config(d), func() cvgm.Source { return synth.NewStream(uint64(dataSet), "stochastic CVGM: fresh splits") },
 		func(src cvgm.Source) ([]cvgm.Split, error) {
@@ -268,7 +271,8 @@ func (p StochasticParams) stochastic(s *experiment.Setup, dataSet int, d learn.D
 	return c.CV().Final(x)
 }
 
-// training descends the training loss with one weight.
+// training fits a model to the examples d by descending the training loss with one weight of the
+// penalty.
 func (p StochasticParams) training(s *experiment.Setup, d learn.Data, weight float64, steps int) (*cvgm.Model, error) {
 	twice, splits := experiment.Resubstitution(d)
 	c := p.config(twice)

@@ -15,14 +15,15 @@ var (
 //
 //	go test ./cvgm/experiment/searches -run TestStochasticTrial -v -timeout 0 -stochastic 100
 //
-// It prints the risk of each method, and the risk of stochastic CVGM with an outer penalty minus
-// it, means over the data sets with 95 % confidence intervals. Steps, splits and weights were
-// chosen on sets 1001 to 1012. On sets 1 to 100 the risk was .321 ± .012 with 5,200 fits, for
-// plain CVGM .958 ± .086 with 25,600, a difference of −.637 ± .079; for CMA-ES .333 ± .008 with
-// 25,600 fits. The penalty makes most of the difference: the training gradient with the same
-// penalty and rule has .324 ± .010, a difference of −.003 ± .004.
+// It prints the risk of each method. It also prints the risk of stochastic CVGM with an outer
+// penalty minus the risk of the method. The numbers are means over the data sets with 95 %
+// confidence intervals. Steps, splits and weights were chosen on sets 1001 to 1012. On sets 1 to
+// 100, the risk of stochastic CVGM was .321 ± .012 with 5,200 fits. The risk of plain CVGM was .958
+// ± .086 with 25,600 fits, a difference of −.637 ± .079. The risk of CMA-ES was .333 ± .008 with
+// 25,600 fits. Most of the difference comes from the penalty. The training gradient with the same
+// penalty and rule has the risk .324 ± .010, a difference of −.003 ± .004.
 //
-// Without the flag the problem is small, and the test checks that fits are counted and that a
+// Without the flag, the problem is small. The test then checks that fits are counted, and that a
 // second run has the same bits.
 func TestStochasticTrial(t *testing.T) {
 	p, full := DefaultStochastic(), *stochasticSets > 0
@@ -56,8 +57,8 @@ func TestStochasticTrial(t *testing.T) {
 	}
 }
 
-// The penalty shrinks: a larger weight leaves the network's weights nearer to their start, so the
-// risk at a very large one is that of the start.
+// With a larger weight, the penalty keeps the network's weights nearer to their start. With a very
+// large weight, the risk is the risk of the start.
 func TestOuterPenaltyHoldsTheStart(t *testing.T) {
 	p := DefaultStochastic()
 	p.Rings.Train, p.Rings.Test, p.Rings.K, p.Rings.Hidden, p.Steps = 40, 50, 8, []int{4}, 60
@@ -70,7 +71,7 @@ func TestOuterPenaltyHoldsTheStart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.StepSize = 1e-4 // Adam's steps have this size whatever the weight
+	p.StepSize = 1e-4 // the size of Adam's steps, which does not depend on the weight of the penalty
 	held, err := p.training(s, s.Train, 1e6, p.Steps)
 	if err != nil {
 		t.Fatal(err)
