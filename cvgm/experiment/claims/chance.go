@@ -6,10 +6,11 @@ import (
 	"slices"
 )
 
-// chance returns a probability: that an estimate is at least as decisive as this one if the truth
-// lies where the rule decides otherwise. Such a truth lies on the bound, or one smallest difference
-// that matters away from it. chance is NaN if the measurement is not decided, or has no error from
-// repetitions.
+// chance returns the probability of a wrong decision. The event is that an estimate is at least as
+// decisive as this one. The assumption is that the true value is the nearest value for which the
+// rule would decide otherwise. This value is the bound, or a value one smallest difference that
+// matters away from the bound. chance returns NaN if the measurement is not decided, or has no
+// error from repetitions.
 func (m *Measurement) chance() float64 {
 	r, e := m.rule, m.tested()
 	if !e.Repeated() || m.Verdict == NotDecided || m.Verdict == NotTestable || m.timed {
@@ -25,34 +26,37 @@ func (m *Measurement) chance() float64 {
 	case oneSided:
 		return 2 * beyond(bound)
 	}
-	return max(beyond(r.low), beyond(r.high)) // the nearer of the two, also from outside
+	return max(beyond(r.low), beyond(r.high)) // the larger one belongs to the nearer bound, also from outside
 }
 
 // A Reckoning counts the verdicts that may be wrong by chance, because there are many rows.
 type Reckoning struct {
-	Decided int // rows that repetitions have decided
-	// Chance is an upper bound of the expected number of wrong decisions among them. It is reached
-	// if all true values lie on the border.
+	Decided int // number of rows that repetitions have decided
+	// Chance is an upper bound of the expected number of wrong decisions among these rows. The
+	// bound is reached if all true values lie on the border between two decisions.
 	Chance float64
-	// Opened are the rows that Holm's correction for their number leaves not decided.
+	// Opened lists the decided rows that are not decided after Holm's correction for the number of
+	// rows.
 	Opened []string
-	// Verdicts is the number of verdicts on single draws. Flips of them differ from the verdict on
-	// all draws together. The scatter of the draws predicts Expected flips. Unsteady lists the rows
-	// that flip more often than predicted, at the level Unlikely with Holm's correction.
+	// Draws is the number of draws. Verdicts is the number of verdicts on single draws. A flip is a
+	// verdict on a single draw that differs from the verdict on all draws together. Flips is the
+	// number of flips, and Expected is the number that the scatter of the draws predicts. Unsteady
+	// lists the rows that flip more often than predicted, at the level Unlikely with Holm's
+	// correction.
 	Draws, Verdicts, Flips int
 	Expected               float64
 	Unsteady               []string
 }
 
-// Unlikely is a probability. A row whose flips are less probable than that under its scatter is
-// unsteady.
+// Unlikely is a probability. A row is unsteady if its number of flips is less probable than
+// Unlikely under the scatter of its draws.
 const Unlikely = .01
 
 // Level is the probability with which each test may decide wrongly.
 const Level = .05
 
-// Reckon counts the rows that repetitions have decided. It corrects for their number by Holm
-// (1979), "A simple sequentially rejective multiple test procedure".
+// Reckon counts the rows that repetitions have decided. It corrects for the number of rows by the
+// method of Holm (1979), "A simple sequentially rejective multiple test procedure".
 func Reckon(claims []Claim) Reckoning {
 	var r Reckoning
 	var decided, drawn []chanceOf
@@ -71,14 +75,15 @@ func Reckon(claims []Claim) Reckoning {
 	return r
 }
 
-// chanceOf is the probability of a row's estimate, or a more extreme one, without any effect.
+// chanceOf has the name of a row, and the probability of its estimate or a more extreme one without
+// any effect.
 type chanceOf struct {
 	name   string
 	chance float64
 }
 
-// holm tests all rows at a level, with Holm's correction for their number. It returns the names of
-// the rejected rows and of the others.
+// holm tests all rows at a level, with Holm's correction for the number of rows. It returns the
+// names of the rejected rows and of the other rows.
 func holm(all []chanceOf, level float64) (rejected, others []string) {
 	slices.SortStableFunc(all, func(a, b chanceOf) int { return cmp.Compare(a.chance, b.chance) })
 	for k, row := range all {

@@ -1,8 +1,9 @@
-// Package claims judges the paper's claims by the results of the experiments: [Claims] judges
-// all of them, and [Findings] lists the most important ones.
+// Package claims judges the paper's claims by the results of the experiments. [Claims] judges all
+// claims, and [Findings] lists the most important ones.
 //
-// [Printed] holds the numbers printed in the paper and in the saved output of its published code.
-// They are compared with the measured ones. All other numbers of the experiments are computed.
+// [Printed] holds the numbers that are printed in the paper and in the saved output of its
+// published code. They are compared with the measured numbers. All other numbers of the experiments
+// are computed.
 package claims
 
 import (
@@ -15,8 +16,8 @@ import (
 	"cvgm/cvgm/experiment/stability"
 )
 
-// Results are the experiments' results on which the claims are judged. The measurements of a nil
-// result are left out.
+// Results are the results of the experiments by which the claims are judged. If a result is nil,
+// its measurements are omitted.
 type Results struct {
 	ElasticNet      *elasticnet.Result
 	ElasticNetSeeds *elasticnet.Seeds
@@ -42,15 +43,15 @@ type Results struct {
 
 // A Claim is a sentence of the paper with the measurements that test it.
 type Claim struct {
-	Number   int    // its place in the paper's order, from 1
-	Section  string // of the paper
+	Number   int    // place in the order of the paper, from 1
+	Section  string // section of the paper
 	Sentence string // quoted
-	Short    string // in at most twelve words of ours
+	Short    string // at most twelve words, which are not the paper's
 	Measured []Measurement
-	Verdict  Verdict // on the sentence: it holds if every measurement except asides confirms it
+	Verdict  Verdict // on the sentence; it is confirmed if every measurement that is not an aside confirms it
 }
 
-// Claims judges the paper's sentences that the results bear on, in the paper's order. Each file
+// Claims judges the paper's sentences for which there are results, in the paper's order. Each file
 // claims_….go holds the measurements from one experiment.
 func Claims(r Results) []Claim {
 	var all measurements
@@ -86,7 +87,7 @@ func Claims(r Results) []Claim {
 	return claims
 }
 
-// judge sets the verdict on the sentence.
+// judge sets the verdict on the sentence from the verdicts on its measurements.
 func (c *Claim) judge() {
 	var verdicts []Verdict
 	for _, m := range c.Measured {

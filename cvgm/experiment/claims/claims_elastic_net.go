@@ -49,7 +49,7 @@ func (all *measurements) elasticNet(r *elasticnet.Result) {
 		Remark: erratum}, exactly(float64(r.Params.Features)).or(Slip))
 }
 
-// lowestAt returns the step of a long run at which the test loss is lowest.
+// lowestAt returns a sentence with the step of a long run at which the test loss is lowest.
 func lowestAt(loss []float64) string {
 	if len(loss) == 0 {
 		return ""
@@ -57,7 +57,7 @@ func lowestAt(loss []float64) string {
 	return fmt.Sprintf("Of %d steps the test loss is lowest at step %d.", len(loss), 1+slices.Index(loss, slices.Min(loss)))
 }
 
-// onOtherData compares the order of Table 1 with the order on fresh data.
+// onOtherData are remarks that compare the order of Table 1 with the order on fresh data.
 var onOtherData = byVerdict{
 	holds:     "Table 1's order holds on other data.",
 	otherwise: "Table 1's order does not hold on other data.",

@@ -44,10 +44,10 @@ func (all *measurements) rings(r *kernels.RingsResult) {
 		Remark: "The Jacobian lacks the derivative of π, and the code holds the validation features constant."}, above(.999, computed).or(PaperError))
 }
 
-// AboutTen is the paper's "about 10 iterations".
+// AboutTen is the number of steps for the paper's "about 10 iterations".
 const AboutTen = 10
 
-// oneUnitMore returns the kernel with one unit more in its first hidden layer.
+// oneUnitMore returns k with one more unit in the first hidden layer of its network.
 func oneUnitMore(k kernels.LearnedKernel) kernels.LearnedKernel {
 	k.Hidden = slices.Clone(k.Hidden)
 	k.Hidden[0]++
@@ -101,12 +101,13 @@ func (all *measurements) gradientParts(r *kernels.GradientPartsResult) {
 		ofAllSets)
 }
 
-// nearBayes requires that an accuracy on the rings is near the Bayes rule's: at most a quarter of
-// the rule's lead over the best line may be missing. line is the line's accuracy. Both accuracies
-// are exact.
+// nearBayes requires that an accuracy on the rings is near the accuracy of the Bayes rule. The
+// Bayes rule leads the best line by some difference. The accuracy may be lower than the rule's by
+// at most a quarter of this difference. line is the accuracy of the best line. Both accuracies are
+// exact.
 func nearBayes(d kernels.RingsData, line float64) rule {
 	bayes, err := d.Rings().Bayes()
-	if err != nil { // of parameters with which nothing has run
+	if err != nil { // the parameters are invalid, so nothing has run with them
 		return above(math.NaN(), ofPoorAccuracy)
 	}
 	r := above(bayes.Accuracy-quarter*(bayes.Accuracy-line), ofPoorAccuracy)

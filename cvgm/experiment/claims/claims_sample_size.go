@@ -14,7 +14,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// leads are the differences of two methods' accuracies, by size and seed.
+// leads returns the differences of the accuracies of two methods, as [size][seed].
 func leads(r *samplesize.Result, method, rival int) [][]float64 {
 	leads := make([][]float64, len(r.Sizes))
 	for i := range leads {
@@ -25,8 +25,8 @@ func leads(r *samplesize.Result, method, rival int) [][]float64 {
 	return leads
 }
 
-// perDoubling estimates the slope of values per doubling of the size. Each seed gives one slope,
-// because the cells of different sizes are independent.
+// perDoubling estimates the slope of values per doubling of the size. Each seed gives one slope.
+// The slopes are independent, because the cells are.
 func perDoubling(r *samplesize.Result, values [][]float64) experiment.Estimate {
 	var slopes []float64
 	for seed := range values[0] {
@@ -42,8 +42,8 @@ func perDoubling(r *samplesize.Result, values [][]float64) experiment.Estimate {
 	return experiment.EstimateOf(slopes)
 }
 
-// smallLessLarge returns the mean of the values at sizes up to n minus the mean at larger
-// sizes.
+// smallLessLarge returns the mean of the values at sizes up to n, minus the mean of the values at
+// larger sizes.
 func smallLessLarge(r *samplesize.Result, values [][]float64, n int) experiment.Estimate {
 	var small, large []float64
 	for i, size := range r.Sizes {
@@ -60,17 +60,17 @@ func smallLessLarge(r *samplesize.Result, values [][]float64, n int) experiment.
 	return experiment.Difference(experiment.EstimateOf(small), experiment.EstimateOf(large))
 }
 
-// FewExamples lists sizes. Up to each of them in turn, examples are counted as few.
+// FewExamples lists bounds of small sizes. Sizes up to each bound, in turn, count as small.
 var FewExamples = []int{20, 28, 40, 60, 100}
 
 // SampleSizeLead is CVGM's lead in test accuracy over another method.
 type SampleSizeLead struct {
-	Rival          int  // one of samplesize.Result.Methods
-	Full           bool // along the full gradient; else along the published one
+	Rival          int  // index in samplesize.Result.Methods
+	Full           bool // true: CVGM along the full gradient; false: along the published direction
 	All            experiment.Estimate
-	SmallLessLarge []experiment.Estimate // mean lead at sizes up to each of FewExamples minus the mean lead at larger sizes; NaN without larger sizes
-	PerDoubling    experiment.Estimate   // its slope per doubling of the size
-	opposite       experiment.Estimate   // the same with the sizes in the opposite order
+	SmallLessLarge []experiment.Estimate // for each n in FewExamples: mean lead at sizes up to n, minus mean lead at larger sizes; NaN without larger sizes
+	PerDoubling    experiment.Estimate   // slope of the lead per doubling of the size
+	opposite       experiment.Estimate   // PerDoubling with the sizes in the opposite order
 }
 
 var leadNames = map[int]string{
@@ -80,7 +80,7 @@ var leadNames = map[int]string{
 	samplesize.SizeAdam:             "a network trained by Adam",
 }
 
-// SampleSizeLeads returns CVGM's leads over the methods of the paper, and over the network
+// SampleSizeLeads returns CVGM's leads over the methods of the paper and over the network that is
 // trained by Adam.
 func SampleSizeLeads(r *samplesize.Result) []SampleSizeLead {
 	if len(r.Sizes) == 0 {
@@ -145,7 +145,7 @@ func (all *measurements) sampleSize(r *samplesize.Result) {
 	}
 }
 
-// overfitting judges how much accuracy the network loses by training to convergence.
+// overfitting adds the accuracy that the network loses by training to convergence.
 func (all *measurements) overfitting(r *samplesize.Result) {
 	loses := leads(r, samplesize.SizeAdam, samplesize.SizeAdamLong)
 	var lost []float64
@@ -172,7 +172,7 @@ func (all *measurements) ablation(r *samplesize.AblationResult) {
 	budgets := r.Params.Rings.Budgets
 	for k, c := range r.Rings {
 		splits, steps := r.Params.Rings.Ks[k/len(budgets)], budgets[k%len(budgets)]
-		var start, learned []experiment.Estimate // start minus descent of the training loss, and descent of the CV loss minus start, by size
+		var start, learned []experiment.Estimate // by size; start: start minus descent of the training loss; learned: descent of the CV loss minus start
 		for _, row := range r.Rows {
 			if row.Problem == kernels.ProblemRings && row.K == splits && row.Budget == steps {
 				start, learned = append(start, minus(row.TrainingLessStart.Difference)), append(learned, row.CVLessStart.Difference)
@@ -217,10 +217,12 @@ func (all *measurements) ablation(r *samplesize.AblationResult) {
 	}
 }
 
-// helpThatMatters returns two smallest differences in risk that matter. They apply to a descent of
-// the CV loss minus a descent of the training loss (training), and minus a random search (random).
-// risk names the risk. The smallest difference is larger if the rival is poor: the training loss
-// chooses no penalty, and a random search does not learn a network's weights.
+// helpThatMatters returns two smallest differences in risk that matter. training applies to a
+// descent of the CV loss minus a descent of the training loss. random applies to a descent of the
+// CV loss minus a random search. risk is the name of the risk. The difference is larger if the
+// rival is poor. The descent of the training loss is poor for penalties, because the training loss
+// chooses no penalty. Random search is poor for the weights of a network, because it does not learn
+// them.
 func helpThatMatters(problem string) (training, random difference, risk string) {
 	switch problem {
 	case kernels.ProblemRings, kernels.ProblemXOR:
@@ -231,7 +233,8 @@ func helpThatMatters(problem string) (training, random difference, risk string) 
 	return ofPoorSquaredLoss, ofSquaredLoss, "test loss"
 }
 
-// HelpOf judges a row of the ablation by sign and by size, as the claims' rules do.
+// HelpOf judges a row of the ablation by the sign and the size of its difference, as the rules of
+// the claims do.
 func HelpOf(row samplesize.AblationRow) Help {
 	training, _, _ := helpThatMatters(row.Problem)
 	return below(0, training).judge(row.CVLessTraining.Difference, nil).help()

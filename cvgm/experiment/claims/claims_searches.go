@@ -11,8 +11,8 @@ import (
 	"cvgm/cvgm/experiment/searches"
 )
 
-// excessAt returns, for each data set, the excess of a method's CV loss over the minimum after
-// the given number of evaluations.
+// excessAt returns the CV loss of a method after the given number of evaluations, minus the
+// minimum, for each data set.
 func excessAt(r *searches.Result, name string, evaluations int) []float64 {
 	m := r.Methods[slices.IndexFunc(r.Methods, func(m searches.Method) bool { return m.Name == name })]
 	v := make([]float64, len(m.Excess))
@@ -22,14 +22,14 @@ func excessAt(r *searches.Result, name string, evaluations int) []float64 {
 	return v
 }
 
-// lowerShare estimates the share of data sets on which a is below b. A tie counts half.
+// lowerShare estimates the share of data sets on which a is below b. A tie counts as half.
 func lowerShare(a, b []float64) experiment.Estimate {
 	return experiment.ShareOf(experiment.Wins(a, b))
 }
 
-// quasiNewtonBelowGrid returns the share of data sets on which a quasi-Newton search, within a
-// number of evaluations, is below exhaustive search with its whole budget. It also returns both
-// numbers of evaluations.
+// quasiNewtonBelowGrid compares a quasi-Newton search after within evaluations with exhaustive
+// search after budget evaluations, which is its whole budget. share is the share of data sets on
+// which the quasi-Newton search has the lower CV loss.
 func quasiNewtonBelowGrid(r *searches.Result) (share experiment.Estimate, within, budget int) {
 	within, budget = 24, r.Params.Budget
 	return lowerShare(excessAt(r, searches.QuasiNewton, within), excessAt(r, "exhaustive", budget)), within, budget
@@ -100,7 +100,7 @@ func (all *measurements) dimensions(r *searches.DimensionsResult) {
 		Control: &Control{Text: "random search in its place", Ours: experiment.Compare(random.CV, random.CV).Difference},
 		Remark: fmt.Sprintf("This is the CV loss alone. The test loss there is %s ± %s, that of random search %s ± %s. The paper's constant step is not among these searches.",
 			short(gradient.TestMean.Mean), short(gradient.TestMean.Margin), short(random.TestMean.Mean), short(random.TestMean.Margin))}, below(0, ofLogLoss))
-	var low, high *searches.Dimension // with a grid
+	var low, high *searches.Dimension // of the problems with a grid: the fewest and the most hyperparameters
 	for i := range r.Dimensions {
 		d := &r.Dimensions[i]
 		if len(at(*d, "exhaustive").CV) == 0 {

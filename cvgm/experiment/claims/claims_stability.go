@@ -10,8 +10,8 @@ import (
 	"cvgm/cvgm/experiment/stability"
 )
 
-// sumChange describes how the risk, the sum Δ + E[R_emp], changes. The two changes share their
-// data, so their margins are added. The sum's own margin is at most that.
+// sumChange describes the change of the risk, which is the sum Δ + E[R_emp]. The changes of the two
+// terms use the same data, so their margins are added. The margin of the sum is at most this large.
 func sumChange(delta, emp experiment.Estimate) string {
 	sum := delta.Mean + emp.Mean
 	how := fmt.Sprintf("is not seen to change (%s)", short(sum))
@@ -23,8 +23,8 @@ func sumChange(delta, emp experiment.Estimate) string {
 
 func (all *measurements) stability(r *stability.Result) {
 	settings := r.Settings()
-	// The shares of several draws scatter no more than the single data sets on which Wilson's
-	// interval rests.
+	// The share in several draws scatters at most as much as the share of independent data sets,
+	// which Wilson's interval assumes.
 	share := func(holds func(stability.Parts) bool) experiment.Estimate {
 		n := 0
 		for _, s := range settings {

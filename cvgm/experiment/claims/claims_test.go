@@ -29,8 +29,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// scramble fills every float of v with another number, and every empty slice
-// with enough entries to be read.
+// scramble sets every float of v to a random number. It gives empty slices enough entries for all
+// readers.
 func scramble(v reflect.Value, rng *rand.Rand) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -62,7 +62,7 @@ func scramble(v reflect.Value, rng *rand.Rand) {
 	}
 }
 
-// fakeResults are results of the right shape with random numbers in them.
+// fakeResults returns results of the right shape with random numbers.
 func fakeResults(seed uint64) Results {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	r := Results{SampleSize: &samplesize.Result{Params: samplesize.DefaultSampleSize(), Sizes: []int{8, 20, 24},
@@ -109,7 +109,7 @@ func fakeResults(seed uint64) Results {
 	for i := range r.Stability.Starts {
 		r.Stability.Starts[i].Start.Hyper = []float64{float64(i), 1}
 	}
-	for i := range 20 * seed { // more settings hold
+	for i := range 20 * seed { // more settings satisfy the identity
 		r.Stability.Learners[0].Parts[i].Difference = experiment.Estimate{Mean: 0, Margin: 1, N: 9}
 	}
 	for i := range r.Searches.LocalMinima {
@@ -120,8 +120,9 @@ func fakeResults(seed uint64) Results {
 	}
 	r.ElasticNet.Params.Train, r.Rings.Params.Test = 30+int(seed), 1000
 	r.ElasticNet.Params.Samples = 1000 + int(seed)
-	r.Learning.Loss.Methods[1].Test.Mean = -1 // the best
-	// The claims' texts name the values below, so both sets of results have the same ones.
+	r.Learning.Loss.Methods[1].Test.Mean = -1 // the lowest, so the best
+	// The texts of the claims contain the following values, so both sets of results have the same
+	// values.
 	for i := range r.Unrolled.ByRate {
 		r.Unrolled.ByRate[i].Rate = .1 * float64(i)
 	}
@@ -142,7 +143,7 @@ func fakeResults(seed uint64) Results {
 	return r
 }
 
-// measured returns the measurements of all claims, each with its sentence's words before it.
+// measured returns the measurements of all claims. Each key begins with the words of the sentence.
 func measured(claims []Claim) map[string]Measurement {
 	all := make(map[string]Measurement)
 	for _, c := range claims {
@@ -153,10 +154,10 @@ func measured(claims []Claim) map[string]Measurement {
 	return all
 }
 
-// A number must come from a result: other results, another number.
+// Every number comes from a result. With other results, the number is different.
 func TestClaimsAreReadFromResults(t *testing.T) {
 	serial.Test(t)
-	printed := quotations[saysSeeds].text // compares two printed numbers
+	printed := quotations[saysSeeds].text // this sentence compares two printed numbers
 	a, b := measured(Claims(fakeResults(1))), measured(Claims(fakeResults(2)))
 	if len(a) != len(b) || len(a) < 60 {
 		t.Fatalf("%d and %d measurements", len(a), len(b))
@@ -174,9 +175,8 @@ func TestClaimsAreReadFromResults(t *testing.T) {
 	}
 }
 
-// A reader needs a measurement's setting to repeat it. The setting follows from the parameters,
-// so other parameters give another setting. Settings of results without parameters are
-// constants.
+// To repeat a measurement, a reader needs its setting. The setting is made from the parameters, so
+// other parameters give another setting. If a result has no parameters, its settings are constants.
 func TestSettingsAreReadFromParameters(t *testing.T) {
 	serial.Test(t)
 	constant := []sentence{saysUnion, saysRange, saysSeeds, saysLinear, saysLittleOnTop, saysMostTime, saysSplitUp, saysSpecialised, saysFiveOrSix, saysBayesRule, saysSmoothInAlpha}
@@ -230,11 +230,10 @@ func TestEverySentenceIsJudged(t *testing.T) {
 	}
 }
 
-// keepResults is the command that writes the results which keptClaims reads.
+// keepResults is the command that writes the results that keptClaims reads.
 const keepResults = "go test ./notebooks/notebook -run TestResultsOfTheClaims -timeout 0 -keep-results"
 
-// keptClaims judges kept results, which hold everything that the claims read, by the present
-// rules.
+// keptClaims applies the current rules to stored results, which contain all numbers of the claims.
 func keptClaims(t *testing.T) []Claim {
 	f, err := os.Open(filepath.Join("testdata", "results.gob.gz"))
 	if err != nil {
@@ -252,7 +251,7 @@ func keptClaims(t *testing.T) []Claim {
 	return Claims(r)
 }
 
-// A remark gives the reason for every disagreement between the paper and a measurement.
+// If a measurement disagrees with the paper, a remark gives the reason.
 func TestClaimsThatDoNotHoldHaveARemark(t *testing.T) {
 	serial.Test(t)
 	for _, c := range keptClaims(t) {
@@ -264,8 +263,8 @@ func TestClaimsThatDoNotHoldHaveARemark(t *testing.T) {
 	}
 }
 
-// Every rule, also of an aside, rejects something: the measurement itself, or a case in which
-// the sentence is false.
+// Every rule, also for an aside, rejects something. It rejects the measurement itself, or a case in
+// which the sentence is false.
 func TestEveryRuleCanFail(t *testing.T) {
 	serial.Test(t)
 	fails := []Verdict{Differs, PaperError, Slip}
@@ -281,8 +280,8 @@ func TestEveryRuleCanFail(t *testing.T) {
 	}
 }
 
-// The rules give the verdicts of the committed table, whose numbers are the kept results pooled with
-// the recorded draws.
+// The rules give the verdicts of the committed table. The numbers in the table are the stored
+// results pooled with the recorded draws.
 func TestVerdictsAreThoseOfTheTable(t *testing.T) {
 	serial.Test(t)
 	f, err := os.Open(filepath.Join("..", "..", "..", "figures", "out", "00_start", "claims.csv"))
@@ -308,7 +307,7 @@ func TestVerdictsAreThoseOfTheTable(t *testing.T) {
 	}
 	for text, m := range measured(pooledClaims(t)) {
 		v := verdicts{Own: m.Verdict}
-		if m.Control != nil && !slices.Contains([]Verdict{Differs, PaperError, Slip}, m.Verdict) { // which shows itself that the rule can fail
+		if m.Control != nil && !slices.Contains([]Verdict{Differs, PaperError, Slip}, m.Verdict) { // the verdict shows that the rule can fail
 			v.Control = m.Control.Verdict
 		}
 		got[text] = v
@@ -318,8 +317,7 @@ func TestVerdictsAreThoseOfTheTable(t *testing.T) {
 	}
 }
 
-// Every rule by which repetitions are judged has a smallest difference that matters, with its
-// reason.
+// Every rule for repetitions has a smallest difference that matters, with a reason.
 func TestEveryRuleHasASmallestDifference(t *testing.T) {
 	judged := 0
 	rows(pooledClaims(t), func(name string, m *Measurement) {
@@ -336,7 +334,7 @@ func TestEveryRuleHasASmallestDifference(t *testing.T) {
 	}
 }
 
-// What cannot be negative, or above 1, has an interval that is not, also over draws.
+// If a quantity cannot be negative or above 1, neither can its interval, also over draws.
 func TestIntervalsOfDrawsStayOnTheirScale(t *testing.T) {
 	ends := map[string][2]float64{"1a": {0, math.Inf(1)}, "1b": {0, math.Inf(1)}, "15a": {0, math.Inf(1)}, "16a": {0, math.Inf(1)}, "22a": {0, 1}, "44a": {0, math.Inf(1)}, "47a": {0, 1}}
 	found := 0
@@ -355,7 +353,8 @@ func TestIntervalsOfDrawsStayOnTheirScale(t *testing.T) {
 	}
 }
 
-// The setting of a learned kernel with fewer splits than the paper's 256 begins with that.
+// If a learned kernel has fewer splits than the paper's 256, its setting begins with the number of
+// splits.
 func TestSettingsBeginWithOtherSplitsThanThePapers(t *testing.T) {
 	few := regexp.MustCompile("CV loss: logistic loss of K = ([0-9]+) uniform splits, p = 0.95, logistic regression")
 	found := 0
@@ -374,7 +373,8 @@ func TestSettingsBeginWithOtherSplitsThanThePapers(t *testing.T) {
 	}
 }
 
-// The settings of searches of the elastic net begin with another start or box than the paper's.
+// If a search for the elastic net has another start or box than in the paper, its setting begins
+// with the start or box.
 func TestSettingsBeginWithAnotherSearchThanThePapers(t *testing.T) {
 	start, box := "start λ1 = 0.1, λ2 = 0.1 in the place of the paper's 0.01, 0.0001; ", "box up to 3.16228 in the place of the paper's 0.1; "
 	want := map[string]string{"5a": box, "11a": start + box, "18a": start + box, "18b": start + box, "18m": box, "22a": box, "24c": start, "24d": start, "24e": start, "24a": "", "30a": "", "31d": ""}
@@ -393,8 +393,9 @@ func TestSettingsBeginWithAnotherSearchThanThePapers(t *testing.T) {
 	}
 }
 
-// The bound of what is nearly linearly separable lies a quarter of the way from the Bayes rule's
-// accuracy to the best line's. The line itself, and an accuracy half way, are no confirmation.
+// The rule of "nearly linearly separable" has a bound a quarter of the way from the accuracy of the
+// Bayes rule to the accuracy of the best line. The accuracy of the line, and an accuracy half way,
+// do not confirm the sentence.
 func TestNearBayes(t *testing.T) {
 	rings := kernels.DefaultRings().RingsData
 	_, line := differentiability.HalfPlane(rings)
@@ -451,9 +452,9 @@ func TestRules(t *testing.T) {
 		{withinOne(Quoted{Paper: ".898"}, 1000), once(.9), Judgement{"", "", Differs}},
 		{above(0, tenth), estimate(1, .5), Judgement{Above, Matters, Confirmed}},
 		{above(0, tenth), estimate(.2, .15), Judgement{Above, Unclear, Confirmed}},
-		{above(0, tenth), estimate(.5, .5), Judgement{Even, Unclear, NotDecided}}, // the interval touches 0
+		{above(0, tenth), estimate(.5, .5), Judgement{Even, Unclear, NotDecided}}, // the interval contains 0
 		{above(0, tenth), estimate(.5, .499), Judgement{Above, Unclear, Confirmed}},
-		{above(0, tenth), estimate(.1, 1e-9), Judgement{Above, Unclear, Confirmed}}, // as far as matters
+		{above(0, tenth), estimate(.1, 1e-9), Judgement{Above, Unclear, Confirmed}}, // up to the smallest difference that matters
 		{zero(tenth), estimate(.1, 1e-9), Judgement{Above, Unclear, NotDecided}},
 		{above(0, tenth), estimate(.05, .03), Judgement{Above, Negligible, TooLittle}},
 		{above(0, tenth), estimate(.02, .04), Judgement{Even, Negligible, Differs}},
@@ -477,20 +478,20 @@ func TestRules(t *testing.T) {
 			t.Errorf("%s at %+v: %+v, want %+v", c.rule.text, c.m, got, c.want)
 		}
 	}
-	// A share that holds on all of few data sets is not yet above 9 of 10.
+	// If a share holds on all of a few data sets, it is not yet above 9 of 10.
 	all := experiment.ShareOf([]float64{1, 1, 1, 1, 1, 1})
 	if got := above(.9, ofSets).judge(all, nil); got.Verdict != NotDecided {
 		t.Errorf("6 of 6: %+v", got)
 	}
 }
 
-// A bound that is measured on the same data enters with its error, and paired, so that errors
-// that both share cancel.
+// A bound that is measured on the same data contributes its own error. The difference is paired, so
+// that common errors of both cancel.
 func TestMeasuredBoundsEnterPaired(t *testing.T) {
 	src := synth.NewStream(1, "bounds")
 	var loss, worst []float64
 	for range 40 {
-		hard := 20 * (1 + src.Float64()) // both methods lose the same share of it
+		hard := 20 * (1 + src.Float64()) // both methods lose the same share of this number
 		loss, worst = append(loss, .2*hard+.1*src.NormFloat64()), append(worst, hard)
 	}
 	r := littleOf(experiment.EstimateOf(worst), "the worst")
@@ -523,8 +524,8 @@ func TestConjunction(t *testing.T) {
 	}
 }
 
-// Verdicts are judged by intervals: with intervals that hold every number, nothing that has one is
-// decided, control or not, and no measurement is the mean of an Estimate without its interval.
+// Verdicts depend on intervals. If all intervals contain all numbers, neither the rows with an
+// interval nor their controls are decided. No measurement has the mean of an Estimate without its interval.
 func TestWideIntervalsDecideNothing(t *testing.T) {
 	serial.Test(t)
 	r, means := fakeResults(1), map[float64]bool{}
@@ -561,7 +562,7 @@ func TestWideIntervalsDecideNothing(t *testing.T) {
 			t.Errorf("%q: the mean %v has lost its interval", text, m.Ours.Mean)
 		}
 		if m.Beyond != nil {
-			continue // judged by an estimate that comes from the data sets
+			continue // judged by an estimate from the data sets
 		}
 		if m.Ours.Margin > 1e300 {
 			judged++
@@ -581,7 +582,7 @@ func TestWideIntervalsDecideNothing(t *testing.T) {
 	}
 }
 
-// A value that was not measured is NaN and makes a claim that is not testable.
+// A value that was not measured is NaN. A claim on this value is not testable.
 func TestWithoutMeasurement(t *testing.T) {
 	run := new(kernels.Run)
 	for name, v := range map[string]float64{"LastLoss": run.LastLoss(), "FinalAccuracy": run.FinalAccuracy(), "Final": elasticnet.Search{}.Final()} {
@@ -601,8 +602,7 @@ func TestWithoutMeasurement(t *testing.T) {
 
 var draws = flag.Int("draws", 3, "random small runs of each experiment")
 
-// Every experiment runs with random small parameters, and gives a result by which claims can be
-// judged.
+// Every experiment runs with random small parameters. Its result can be used to judge the claims.
 func TestRandomSmallRuns(t *testing.T) {
 	many := *draws
 	if testing.Short() {
@@ -618,13 +618,13 @@ func TestRandomSmallRuns(t *testing.T) {
 				if err != nil || reflect.ValueOf(r).IsNil() {
 					t.Fatalf("%d: %+v: %v", i, p, err)
 				}
-				claimsOf(r) // without a panic
+				claimsOf(r) // must not panic
 			}
 		})
 	}
 }
 
-// claimsOf returns the claims that one result bears on.
+// claimsOf returns the claims that a result affects.
 func claimsOf(result any) []Claim {
 	var all Results
 	v := reflect.ValueOf(&all).Elem()
@@ -636,7 +636,8 @@ func claimsOf(result any) []Claim {
 	return Claims(all)
 }
 
-// The words of a finding follow from its row's verdict, and a control withdraws them.
+// The words of a finding depend on the verdict on its row. A control that the rule confirms
+// withdraws the words.
 func TestFindingsChangeTheirWordsWithTheirVerdicts(t *testing.T) {
 	row := func(r rule, mean, margin float64, m Measurement) *Measurement {
 		m.Ours = experiment.Estimate{Mean: mean, Margin: margin, N: 100}
@@ -692,7 +693,7 @@ func TestFindingsChangeTheirWordsWithTheirVerdicts(t *testing.T) {
 	}
 }
 
-// A finding whose row decides nothing is told as open.
+// If a finding's row decides nothing, the finding says that the question is open.
 func TestFindingsOfOpenRows(t *testing.T) {
 	for r, want := range map[role]string{exactGradients: "It is open whether the CV loss has exact gradients: ", printedJacobian: "It is open whether the paper's Jacobian of logistic regression is right: "} {
 		m := Measurement{role: r, Ours: experiment.Estimate{Mean: 1, Margin: 2, N: 9}}
@@ -704,8 +705,8 @@ func TestFindingsOfOpenRows(t *testing.T) {
 	}
 }
 
-// A remark on a result is read from the result: the sum of two changes, the lowest step of a
-// run, the rate of a descent.
+// A remark on a result contains numbers of the result: the sum of two changes, the lowest step of a
+// run, and the rate of a descent.
 func TestRemarksFollowFromResults(t *testing.T) {
 	serial.Test(t)
 	e := func(mean, margin float64) experiment.Estimate {
@@ -747,7 +748,7 @@ func TestRemarksFollowFromResults(t *testing.T) {
 	}
 }
 
-// A row of the ablation is judged by its interval and against the smallest difference that matters.
+// A row of the ablation is judged by its interval, and by the smallest difference that matters.
 func TestHelpOf(t *testing.T) {
 	for _, c := range []struct {
 		mean, margin float64
@@ -763,8 +764,8 @@ func TestHelpOf(t *testing.T) {
 	}
 }
 
-// One slow run of a benchmark does not widen the interval of its median. Records without an
-// interval have their outermost runs in its place.
+// One slow run of a benchmark does not widen the interval of the median. For records without an
+// interval, the lowest and highest runs replace it.
 func TestTimingsOfOneSlowRun(t *testing.T) {
 	two := func(slow BenchStat) experiment.Estimate {
 		timings := &Timings{RunsOfEach: 9, Benchmarks: map[string]map[string]BenchStat{

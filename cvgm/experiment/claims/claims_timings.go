@@ -10,8 +10,8 @@ import (
 	"cvgm/cvgm/experiment/kernels"
 )
 
-// publishedStep is the time of one step of the published code on the first experiment, in
-// seconds, on one core of another machine.
+// publishedStep is the time, in seconds, of one step of the published code on the first experiment.
+// It was measured on one core of another machine.
 const publishedStep = .062
 
 func (all *measurements) timings(t *Timings) {
@@ -41,7 +41,7 @@ func (all *measurements) timings(t *Timings) {
 		onTop = append(onTop, fmt.Sprintf("%.0f %% with %d hyperparameters (%s)", 100*(ratio.Mean-1), c.hyperparameters, c.name))
 	}
 	published := elasticnet.DefaultElasticNet().K
-	const hour = 3600e9 // ns
+	const hour = 3600e9 // in ns
 	values := 1e6
 	all.add(saysFiveOrSix, Measurement{timed: true, Text: "hours that 10 values of each of 6 hyperparameters take, elastic net", Setting: t.setting(netTiming(published)+", each fit from scratch", "10⁶ values of the CV loss on one core"), Aside: true,
 		Ours:    t.of("cvgm.ElasticNetCold/value", "cvgm.ElasticNetCold/value", func(_, value float64) float64 { return values * value / hour }),

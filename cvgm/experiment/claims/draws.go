@@ -20,7 +20,7 @@ import (
 // and the name of a part of the row to an estimate.
 type Record map[string]map[string]experiment.Estimate
 
-// The parts of a row in a Record.
+// These constants are the names of the parts of a row in a Record.
 const (
 	partOurs    = "here"
 	partBeyond  = "beyond the bound"
@@ -28,7 +28,7 @@ const (
 	partControl = "control"
 )
 
-// parts are the estimates of a row, by pointers into it.
+// parts returns pointers to the estimates of a row, by part.
 func (m *Measurement) parts() map[string]*experiment.Estimate {
 	all := map[string]*experiment.Estimate{partOurs: &m.Ours}
 	if m.Beyond != nil {
@@ -43,7 +43,7 @@ func (m *Measurement) parts() map[string]*experiment.Estimate {
 	return all
 }
 
-// RowName is the name of the measurement k of the claim i, both counted from 0.
+// RowName returns the name of measurement k of claim i, both counted from 0.
 func RowName(i, k int) string { return fmt.Sprintf("%d%c", i+1, 'a'+k) }
 
 // rows calls f for each measurement.
@@ -67,17 +67,18 @@ func RecordOf(claims []Claim) Record {
 	return r
 }
 
-// unmoved is the change below which an estimate counts as equal to a recorded one. It is a part of
-// the standard error, or of the estimate's size if it is computed once. A change of rounding moves
-// an estimate by less; other data, splits or search steps move it by more.
+// A change below these bounds counts as no change of an estimate from its record. unmovedError is
+// in standard errors. unmovedSize is relative to the value, for an estimate that is computed once.
+// Changes by rounding are smaller. Changes by other data, splits or search steps are larger.
 const (
 	unmovedError = .1
 	unmovedSize  = 1e-6
 )
 
-// Moved returns the names of the rows whose estimates on draw 0 differ from its record: by more
-// than a tenth of their standard error, or by a millionth if they are computed once. It leaves out
-// times, and rows that the record lacks.
+// Moved returns the names of the rows whose estimates on draw 0 differ from the record of draw 0.
+// An estimate differs if the change is more than a tenth of its standard error, or more than a
+// millionth of an estimate that is computed once. Moved omits times, and rows that the record
+// lacks.
 func Moved(claims []Claim, draw0 Record) []string {
 	var moved []string
 	rows(claims, func(name string, m *Measurement) {
@@ -96,10 +97,10 @@ func Moved(claims []Claim, draw0 Record) []string {
 	return moved
 }
 
-// Pool judges the claims by the repetitions of all draws together. Texts, settings, rules and the
-// scales of intervals come from claims. If a draw lacks a row or a part of one, another version of
-// the program made the record, and Pool returns an error. Without any draw it also returns an
-// error.
+// Pool judges the claims by the repetitions of all draws together. Texts, settings, rules, and the
+// scales of intervals come from claims. If a draw lacks a row or a part of a row, another version
+// of the program made the record. Pool then returns an error. It also returns an error if there are
+// no draws.
 func Pool(claims []Claim, draws []Record) ([]Claim, error) {
 	if len(draws) == 0 {
 		return nil, errors.New("claims: no draw to pool: record some")
@@ -146,10 +147,10 @@ func Pool(claims []Claim, draws []Record) ([]Claim, error) {
 	return pooled, nil
 }
 
-// pool judges the row by the estimates from all draws together, by part. of holds each draw's own
-// estimates.
+// pool judges the row by the estimates from all draws together. The keys of both maps are parts. of
+// holds the estimates of each draw.
 func (m *Measurement) pool(of map[string][]experiment.Estimate, all map[string]experiment.Estimate) {
-	own := *m // for the draws, one after the other
+	own := *m // holds the estimates of one draw after the other
 	m.Ours = all[partOurs]
 	if m.Control != nil {
 		control := *m.Control
@@ -185,21 +186,21 @@ func (m *Measurement) pool(of map[string][]experiment.Estimate, all map[string]e
 	m.Draws = &d
 }
 
-// withBound returns a rule whose bound is measured with another bound.
+// withBound returns the rule with another measured bound.
 func (r rule) withBound(bound experiment.Estimate) rule {
 	other := littleBound(bound, r.choice)
 	other.holds, other.otherwise = r.holds, r.otherwise
 	return other
 }
 
-// other returns the probability that the verdict on a draw with the errors of m differs from
-// pooled, if the pooled estimate is the truth. It is a mean over the quantiles of the normal
-// distribution.
+// other returns the probability that the verdict on a draw differs from the verdict on pooled. The
+// draw has the errors of m, and the pooled estimate is assumed to be the true value. The
+// probability is a mean over quantiles of the normal distribution.
 func (m Measurement) other(pooled *Measurement) float64 {
 	const points = 200
 	beyond, n := m.Beyond, 0
 	spread := m.Ours.SE()
-	if !m.Ours.Repeated() && pooled.Ours.Repeated() { // computed once in each draw: the draws are the repetitions
+	if !m.Ours.Repeated() && pooled.Ours.Repeated() { // computed once in each draw, so the draws are the repetitions
 		spread = experiment.Deviation(pooled.Ours)
 	}
 	for k := range points {
@@ -220,10 +221,10 @@ func (m Measurement) other(pooled *Measurement) float64 {
 
 var recordHeader = []string{"draw", "row", "part", "mean", "margin", "repetitions", "scale"}
 
-// Write writes the record of a draw as CSV, with a heading.
+// Write writes the record of a draw as CSV with a heading.
 func (r Record) Write(w io.Writer, draw int) error {
 	c := csv.NewWriter(w)
-	_ = c.Write(recordHeader) // Flush meets its error again, and Error reports it
+	_ = c.Write(recordHeader) // Error reports the error of Write or Flush
 	exact := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 	for _, name := range slices.SortedFunc(maps.Keys(r), compareRows) {
 		for _, part := range slices.Sorted(maps.Keys(r[name])) {
@@ -235,17 +236,18 @@ func (r Record) Write(w io.Writer, draw int) error {
 	return c.Error()
 }
 
-// compareRows orders the names of rows as the table does: 9a, 9b, 10a.
+// compareRows orders the names of rows as in the table of claims: 9a, 9b, 10a.
 func compareRows(a, b string) int {
 	return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
 }
 
-// recordAgain is the remedy for records that were damaged.
+// recordAgain is the remedy for damaged records.
 const recordAgain = "restore the file, or record all draws again"
 
-// ReadRecords reads the records of consecutive draws, in their order and below one heading. It
-// returns them with the number of the first draw. It skips lines that begin with #. A line that no
-// [Record] writes, or that repeats a part of a row, is an error.
+// ReadRecords reads the records of consecutive draws, which are in their order and below one
+// heading. It returns the records and the number of the first draw. It skips lines that begin with
+// #. If [Record.Write] cannot write a line, or if a line repeats a part of a row, ReadRecords
+// returns an error.
 func ReadRecords(from io.Reader) (draws []Record, first int, err error) {
 	c := csv.NewReader(from)
 	c.Comment = '#'
@@ -286,7 +288,7 @@ func hasPart(r Record, name, part string) bool {
 	return is
 }
 
-// readRecord reads a line that Write writes.
+// readRecord parses a line of Write.
 func readRecord(line []string) (draw int, name, part string, e experiment.Estimate, err error) {
 	var scale int
 	for _, f := range []struct {

@@ -18,8 +18,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// drawn returns one draw of a claim with two rows: the mean of n normal numbers, and a loss
-// that is little beside the loss of a bad choice.
+// drawn returns one draw of a claim with two rows. One row is the mean of n normal numbers. The
+// other row is a loss that is small in comparison with the loss of a bad choice.
 func drawn(src *synth.Stream, n int, mean float64) []Claim {
 	var v, loss, worst []float64
 	for range n {
@@ -35,7 +35,7 @@ func drawn(src *synth.Stream, n int, mean float64) []Claim {
 	return []Claim{c}
 }
 
-// An estimate has moved from its record if it differs by more than rounding can make it.
+// An estimate has moved if it differs from its record by more than rounding can explain.
 func TestMoved(t *testing.T) {
 	first := drawn(synth.NewStream(1, "moved"), 60, -.2)
 	m := first[0].Measured
@@ -63,8 +63,8 @@ func TestMoved(t *testing.T) {
 	}
 }
 
-// Ten draws decide a row that no single draw decides. The verdicts of single draws flip as
-// often as their scatter predicts.
+// Ten draws decide a row that no single draw decides. The verdicts on single draws flip as often as
+// their scatter predicts.
 func TestDrawsArePooled(t *testing.T) {
 	const draws, n = 10, 60
 	src := synth.NewStream(1, "draws")
@@ -88,7 +88,7 @@ func TestDrawsArePooled(t *testing.T) {
 	if first[0].Measured[0].Verdict != NotDecided || first[0].Measured[0].Draws != nil {
 		t.Errorf("the draw itself: %+v", first[0].Measured[0].Judgement)
 	}
-	// Each draw estimates −.2 ± .26, so that about two in three decide nothing.
+	// Each draw estimates −.2 ± .26, so about two of three draws decide nothing.
 	if d := m.Draws; d.N != draws || d.Flips < 3 || d.Expected < 4 || d.Expected > 8 || d.Chance < .01 {
 		t.Errorf("%+v", d)
 	}
@@ -111,8 +111,8 @@ func TestDrawsArePooled(t *testing.T) {
 	}
 }
 
-// What is computed once in each draw scatters, too: a verdict that flips in one draw of ten, where
-// the bound lies within the scatter, is no surprise.
+// A value that is computed once in each draw also scatters. If the bound lies within the scatter,
+// one flip in ten draws is no surprise.
 func TestDrawsOfWhatIsComputedOnce(t *testing.T) {
 	claim := func(v float64) []Claim {
 		var all measurements
@@ -136,8 +136,8 @@ func TestDrawsOfWhatIsComputedOnce(t *testing.T) {
 	}
 }
 
-// A share of all data sets is no other verdict by its scatter, which does not lead beyond 1; nor
-// does a positive value's lead below 0.
+// The scatter of a share of all data sets does not reach beyond 1, so it predicts no flips. The
+// scatter of a positive value does not reach below 0.
 func TestExpectedFlipsAtTheEndsOfScales(t *testing.T) {
 	all := make([]float64, 100)
 	for i := range all {
@@ -156,13 +156,13 @@ func TestExpectedFlipsAtTheEndsOfScales(t *testing.T) {
 	}
 }
 
-// Reckon reports a row whose draws differ by more than their repetitions show.
+// Reckon reports a row if its draws differ by more than its repetitions explain.
 func TestDrawsThatFlipTooOftenAreFound(t *testing.T) {
 	src := synth.NewStream(2, "draws")
 	var first []Claim
 	var records []Record
 	for d := range 10 {
-		c := drawn(src, 2000, .3*float64(1-2*(d%2))+.02) // now above, now below
+		c := drawn(src, 2000, .3*float64(1-2*(d%2))+.02) // alternately above and below the bound
 		if d == 0 {
 			first = c
 		}
@@ -211,7 +211,7 @@ func TestRecordsAreReadAsTheyAreWritten(t *testing.T) {
 	}
 }
 
-// Records that no run of the program writes are errors, which name the line.
+// Records that no run of the program writes are errors. The error names the line.
 func TestDamagedRecords(t *testing.T) {
 	heading := strings.Join(recordHeader, ",") + "\n"
 	for text, want := range map[string]string{
@@ -243,11 +243,11 @@ func TestDamagedRecords(t *testing.T) {
 	}
 }
 
-// Holm's correction by hand: with three decided rows the smallest p-value is compared with .05/3,
-// the next with .05/2.
+// The result of Holm's correction is computed by hand. With three decided rows, the smallest
+// p-value is compared with .05/3, and the next with .05/2.
 func TestReckon(t *testing.T) {
 	row := func(z float64) Measurement {
-		n := 100000 // so that t is normal
+		n := 100000 // so many that t is normal
 		e := experiment.Estimate{Mean: -z, N: n}
 		e.Margin = 1.959963984540054
 		m := Measurement{Ours: e}
@@ -260,7 +260,8 @@ func TestReckon(t *testing.T) {
 	if r.Decided != 3 || math.Abs(r.Chance-.15) > 1e-12 || !slices.Equal(r.Opened, []string{"7a", "7c"}) {
 		t.Errorf("%+v", r)
 	}
-	// Outside of a two-sided rule the nearer end counts: p = .0139 at z = 2.2 from .1.
+	// Outside of the range of a two-sided rule, the nearer end counts: p = .0139 at 2.2 standard
+	// errors from .1.
 	far := Measurement{Ours: experiment.Estimate{Mean: .1 + 2.2e-3, Margin: 1.96e-3, N: 100000}}
 	far.setRule(equals(0, .1, ""))
 	if far.judge(); far.Verdict != Differs || math.Abs(far.chance()-.0139) > 1e-4 {
@@ -272,18 +273,18 @@ func TestReckon(t *testing.T) {
 	}
 }
 
-// The recorded draws together tell the smallest difference that matters from none, in each row that
-// decides a sentence and has repetitions; and no row flips more often than its errors predict.
+// The recorded draws together distinguish the smallest difference that matters from 0, in each row
+// that has repetitions and decides a sentence. No row flips more often than its errors predict.
 func TestRecordedDrawsHavePower(t *testing.T) {
 	serial.Test(t)
 	pooled := pooledClaims(t)
 	judged := 0
 	rows(pooled, func(name string, m *Measurement) {
-		if m.Draws == nil || !m.Ours.Repeated() || m.Ours.N == m.Draws.N { // once in each draw
+		if m.Draws == nil || !m.Ours.Repeated() || m.Ours.N == m.Draws.N { // computed once in each draw
 			return
 		}
 		judged++
-		// What they tell is an estimate itself, with two of its relative standard errors.
+		// Tells is itself an estimate, so the test allows two of its relative standard errors.
 		slack := 1 + 2/math.Sqrt(2*float64(m.Ours.N))
 		if !m.Aside && m.Smallest > 0 && m.Tells() > slack*m.Smallest {
 			t.Errorf("%s: %d repetitions tell %.3g from none, and %.3g matters: %s", name, m.Ours.N, m.Tells(), m.Smallest, m.Text)
@@ -297,7 +298,7 @@ func TestRecordedDrawsHavePower(t *testing.T) {
 	}
 }
 
-// pooledClaims returns the claims judged by the recorded draws together.
+// pooledClaims returns the claims, judged by all recorded draws together.
 func pooledClaims(t *testing.T) []Claim {
 	t.Helper()
 	recorded, err := os.ReadFile(filepath.Join("..", "..", "..", "figures", "out", "draws.csv"))

@@ -6,14 +6,15 @@ import (
 )
 
 // A Finding is one of the project's main results: a sentence with the number of one row. Its words
-// follow from the verdicts on this row and on the row's controls.
+// depend on the verdicts on this row and on the row's controls.
 type Finding struct {
 	Text     string
 	Row      *Measurement
-	Notebook string // that shows it
+	Notebook string // the notebook that shows the finding
 }
 
-// Findings are the seven most important ones. A finding whose row is not measured is left out.
+// Findings returns the seven most important findings. If the row of a finding is not measured,
+// Findings omits the finding.
 func Findings(claims []Claim) []Finding {
 	byRole := make(map[role][]*Measurement)
 	rows(claims, func(_ string, m *Measurement) {
@@ -53,7 +54,7 @@ func Findings(claims []Claim) []Finding {
 	return all
 }
 
-// gradientText describes a quasi-Newton search and the paper's constant step against a grid.
+// gradientText compares a quasi-Newton search, and the paper's constant step, with a grid.
 func gradientText(quasiNewton *Measurement, paperStep []*Measurement) string {
 	switch {
 	case quasiNewton.Verdict == NotDecided:
@@ -69,7 +70,7 @@ func gradientText(quasiNewton *Measurement, paperStep []*Measurement) string {
 }
 
 // penaltiesText separates the effect of the CV loss from the effect of its gradient. It compares
-// the gradient with random search, in a wide box and in the paper's.
+// the gradient with random search in a wide box and in the paper's box.
 func penaltiesText(loss *Measurement, gradient, paperBox []*Measurement) string {
 	if loss.Verdict == NotDecided {
 		return "it is open whether the CV loss helps"
@@ -91,8 +92,8 @@ func penaltiesText(loss *Measurement, gradient, paperBox []*Measurement) string 
 	return "the CV loss helps, and a search without its gradient does as well"
 }
 
-// bySize lists three groups of sizes: the CV loss helps, it harms, or it does neither by an amount
-// that matters.
+// bySize lists three groups of sizes. In the first the CV loss helps, and in the second it harms.
+// In the third the difference does not matter.
 func bySize(of []*Measurement) string {
 	sizes := make(map[Help][]string)
 	for _, m := range of {

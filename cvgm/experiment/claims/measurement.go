@@ -9,34 +9,34 @@ type Measurement struct {
 	// program: problem, data, sizes, start, bounds and budget. It omits conditions that the table
 	// of claims shows elsewhere.
 	Setting string
-	Quoted  Quoted // the number that the paper gives, and the one that its code prints
-	// Ours is the estimate measured here. A value that is computed once has N = 1 and no margin.
-	// Mean is NaN if nothing can be measured.
+	Quoted  Quoted // the number that the paper gives, and the number that its code prints
+	// Ours is the measured estimate. A value that is computed once has N = 1 and no margin. If
+	// nothing can be measured, Mean is NaN.
 	Ours experiment.Estimate
-	// Beyond is Ours minus the rule's bound, paired by data set. It is nil unless the bound is
+	// Beyond is Ours minus the bound of the rule, paired by data set. It is nil unless the bound is
 	// measured on the same data.
 	Beyond *experiment.Estimate
 	Rule   string // how the verdict follows from Ours
-	// Smallest is the smallest difference from the rule's bound that matters, in units of Ours.
-	// Reason explains it.
+	// Smallest is the smallest difference from the rule's bound that matters, in the unit of Ours.
+	// Reason is the reason for this number.
 	Smallest float64
 	Reason   string
 	Judgement
-	// Control is the same measurement in a case in which the sentence is false. A rule that
-	// confirms the sentence there proves nothing. Control is nil if the verdict itself shows that
-	// the rule can fail on any data.
+	// Control is the same measurement in a case in which the sentence is false. If the rule
+	// confirms the sentence in this case, the rule proves nothing. Control is nil if the verdict
+	// itself shows that the rule can fail.
 	Control *Control
-	Aside   bool   // the measurement goes beyond the sentence, and does not decide
+	Aside   bool   // the measurement goes beyond the sentence and does not affect the verdict on it
 	Remark  string // explanation of a difference; empty: nothing to explain
 	remarks byVerdict
 
-	// Draws is the result of several draws; nil: there is one.
+	// Draws describes the results of several draws. Nil: there is one draw.
 	Draws *Draws
 
 	rule  rule
-	timed bool   // a time, which no draw moves
-	role  role   // in the findings
-	size  string // of the training set, if the role names it
+	timed bool   // a time, which is the same for all draws
+	role  role   // role of the row in the findings
+	size  string // size of the training set, if role depends on it
 }
 
 // A Control is a measurement that a rule must not confirm.
@@ -49,26 +49,26 @@ type Control struct {
 // Draws describes the verdicts of several draws on a row.
 type Draws struct {
 	N        int
-	Flips    int     // verdicts of single draws that differ from the verdict of all draws together
-	Expected float64 // as many as the scatter of single draws lets expect
-	// Chance is the probability of at least Flips flips if the estimate from all draws is the
-	// truth. If a row flips more often, its repetitions do not show all of its errors.
+	Flips    int     // number of verdicts on single draws that differ from the verdict on all draws together
+	Expected float64 // number of flips that the scatter of single draws predicts
+	// Chance is the probability of at least Flips flips, if the estimate from all draws is the true
+	// value. If Chance is small, the repetitions of the row do not show all of its errors.
 	Chance float64
 }
 
-// A role is the part that a row has in the findings.
+// A role is the function of a row in the findings.
 type role int
 
 const (
 	noRole role = iota
 	exactGradients
 	printedJacobian
-	penalties         // the CV loss against the training loss
-	penaltiesGradient // the descent of the CV loss against a random search of it
-	weights           // of a network: the CV loss against the training loss, all sizes
-	weightsBySize     // the same by size
+	penalties         // the CV loss compared with the training loss
+	penaltiesGradient // a descent of the CV loss compared with a random search
+	weights           // for the weights of a network: the CV loss compared with the training loss, over all sizes
+	weightsBySize     // like weights, for one size
 	table1
-	paperBoxGradient // the descent against random search in the paper's box
+	paperBoxGradient // a descent of the CV loss compared with random search in the paper's box
 	quasiNewtonFaster
 	paperStepFaster
 	xorAccuracy
@@ -79,7 +79,7 @@ const (
 // returns 0 for a value that is computed once.
 func (m *Measurement) Tells() float64 { return Telling * m.tested().SE() }
 
-// tested is the estimate on which the verdict rests.
+// tested returns the estimate that decides the verdict.
 func (m *Measurement) tested() experiment.Estimate {
 	switch {
 	case m.Beyond != nil:
@@ -94,9 +94,10 @@ func (m *Measurement) setRule(r rule) {
 	m.rule, m.Rule, m.Smallest, m.Reason = r, r.text, r.smallest.size, r.smallest.why
 }
 
-// byVerdict holds remarks for each result: the rule holds, it does not hold, or the repetitions
-// leave that open. If even is not empty, it replaces otherwise in one case: the rule does not hold
-// because no difference matters.
+// byVerdict holds a remark for each result of the rule: the rule holds, the rule does not hold
+// (otherwise), or the repetitions leave the question open. If even is not empty, it replaces
+// otherwise in one case, in which the rule does not hold because the difference is too small to
+// matter.
 type byVerdict struct{ holds, otherwise, open, even string }
 
 func (b byVerdict) text(m *Measurement) string {
@@ -111,7 +112,7 @@ func (b byVerdict) text(m *Measurement) string {
 	return b.otherwise
 }
 
-// holds reports whether what the rule asks for holds.
+// holds reports whether the measurement satisfies the rule.
 func (m *Measurement) holds() bool {
 	return m.Verdict == Confirmed || m.Verdict == TooLittle || m.Verdict == Identity
 }
@@ -130,7 +131,7 @@ func (m *Measurement) judge() {
 	}
 }
 
-// measurements collects them by sentence.
+// measurements holds the measurements of each sentence.
 type measurements [sentences][]Measurement
 
 func (all *measurements) add(s sentence, m Measurement, r rule) {
@@ -139,13 +140,13 @@ func (all *measurements) add(s sentence, m Measurement, r rule) {
 	all[s] = append(all[s], m)
 }
 
-// paired returns the estimate of losses minus a quarter of worst, the losses of a bad choice on
-// the same data sets, for [Measurement.Beyond].
+// paired returns the estimate of losses minus a quarter of worst, for [Measurement.Beyond]. worst
+// are the losses of a bad choice on the same data sets.
 func paired(losses, worst []float64) *experiment.Estimate {
 	e := experiment.EstimateOf(beyondQuarter(losses, worst))
 	return &e
 }
 
-// erratum is the remark on an error in the paper. The table in 05_differentiability describes all
-// such errors.
+// erratum is the remark on an error in the paper. The table in 05_differentiability lists all these
+// errors.
 const erratum = "See the errata in 05_differentiability."

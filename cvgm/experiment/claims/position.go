@@ -2,11 +2,11 @@ package claims
 
 import "math"
 
-// A Position locates an estimate relative to its rule's bound, in units of the smallest
-// difference that matters. The bound is at 0, and values between −1 and 1 do not matter.
-type Position struct{ Low, At, High float64 } // High and Low are the ends of the 95 % interval
+// A Position is the position of an estimate relative to the bound of its rule. The unit is the
+// smallest difference that matters. The bound is at 0, and values between −1 and 1 do not matter.
+type Position struct{ Low, At, High float64 } // Low and High are the ends of the 95 % interval
 
-// Position returns the estimate's position, or false if the estimate has no interval.
+// Position returns the position of the estimate. It returns false if the estimate has no interval.
 func (m *Measurement) Position() (Position, bool) {
 	e := m.tested()
 	middle, oneSided := m.rule.oneSided()

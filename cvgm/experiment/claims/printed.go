@@ -3,11 +3,11 @@ package claims
 import "strconv"
 
 // Quoted is a number as it is printed, digit by digit, in the paper and in the saved output of the
-// paper's published code. A field is empty if its source has no such number.
+// published code. A field is empty if its source does not print the number.
 type Quoted struct{ Paper, Code string }
 
-// number64 parses a printed number. It panics if the text is not a number, because all texts
-// are constants of this file.
+// number64 parses a printed number. It panics if the text is not a number. All texts are constants
+// in this file.
 func number64(printed string) float64 {
 	v, err := strconv.ParseFloat(printed, 64)
 	if err != nil {
@@ -16,7 +16,7 @@ func number64(printed string) float64 {
 	return v
 }
 
-// Number returns the number that the paper prints, or false if the paper prints none.
+// Number returns the number that the paper prints. It returns false if the paper prints none.
 func (q Quoted) Number() (float64, bool) {
 	if q.Paper == "" {
 		return 0, false
@@ -24,7 +24,7 @@ func (q Quoted) Number() (float64, bool) {
 	return number64(q.Paper), true
 }
 
-// PrintedKernel holds the printed numbers of an experiment with a learned kernel.
+// PrintedKernel holds the printed numbers for an experiment with a learned kernel.
 type PrintedKernel struct {
 	Hyperparameters    Quoted
 	LastLoss           Quoted // CV loss before the last step
@@ -32,20 +32,20 @@ type PrintedKernel struct {
 	Accuracy           Quoted // test accuracy after the last step
 	Bayes, BayesOnTest Quoted // accuracy of the Bayes rule, over the population and on the test set
 	Linear             Quoted // error of the best linear rule, over the population
-	Radius             Quoted // at which the Bayes rule changes its class
+	Radius             Quoted // radius at which the Bayes rule changes its class
 }
 
-// Printed holds every printed number that is compared with a measurement here. Table 1 and the
-// learning curves of the elastic net come first.
+// Printed holds every printed number that is compared with a measurement. The numbers of the
+// elastic net, in Table 1 and its learning curves, are the first.
 var Printed = struct {
 	LeastSquares, TrueCoefficients, CVGM, Exhaustive, Random, CVGMSteps Quoted
 
 	Rings, XOR PrintedKernel
 	// SampleSizeWins is the share of the data sets on which CVGM is more accurate than the network
-	// of the published code. It refers to fewer sizes and repetitions than the paper's, and counts
-	// ties as losses.
+	// of the published code. It comes from fewer sizes and repetitions than in the paper, and
+	// counts ties as losses.
 	SampleSizeWins Quoted
-	// Seeds and LargestSize belong to the comparison of sizes.
+	// Seeds and LargestSize are parameters of the comparison of sizes.
 	Seeds, LargestSize Quoted
 }{
 	LeastSquares:     Quoted{Code: "1.2847221015464214"},
@@ -68,10 +68,10 @@ var Printed = struct {
 		Hyperparameters: Quoted{Paper: "4482"},
 		LastLoss:        Quoted{Code: ".3172"},
 		Accuracy:        Quoted{Paper: ".72", Code: ".716"},
-		// xor in claims_kernels.go judges it against synth.XOR.Bayes. The code prints it because it
-		// compares predictions in {0, 1} with labels in {−1, 1}, so that all examples of class −1
-		// count as right. XORCoded in cvgm/experiment/differentiability/errata.go computes it
-		// again.
+		// The measurement in xor of claims_kernels.go compares this number with synth.XOR.Bayes.
+		// The code that prints it compares predictions in {0, 1} with labels in {−1, 1}, so all
+		// examples of class −1 count as correct. XORCoded in
+		// cvgm/experiment/differentiability/errata.go computes the number in this way.
 		Bayes: Quoted{Paper: ".851", Code: ".851"},
 	},
 	SampleSizeWins: Quoted{Code: ".782608695652174"},

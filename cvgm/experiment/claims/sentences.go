@@ -1,6 +1,6 @@
 package claims
 
-// A sentence of the paper that is judged. The order is the paper's.
+// A sentence is the index of a sentence of the paper that is judged. The order is the paper's.
 type sentence int
 
 const (
@@ -58,8 +58,8 @@ const (
 	sentences
 )
 
-// quotations are the judged sentences, or clauses of long sentences, each with its section. At most
-// twelve words of a list are not the paper's.
+// quotations holds the judged sentences, or clauses of long sentences, with their sections. short
+// is a description in at most twelve words, which are not the paper's.
 var quotations = [sentences]struct{ section, short, text string }{
 	saysDifferentiable:           {"Abstract", "The CV risk of logistic regression, elastic net and SVM is differentiable", "we show that the cross-validation risk is differentiable with respect to the hyperparameters and training data for many common machine learning algorithms, including logistic regression, elastic-net regression, and support vector machines."},
 	saysEfficient:                {"Abstract", "CVGM optimizes many hyperparameters efficiently", "Our method enables efficient optimization in high-dimensional hyperparameter spaces of the cross-validation risk"},

@@ -13,10 +13,11 @@ import (
 	"cvgm/cvgm/experiment/stability"
 )
 
-// This file describes parameters in words, for Measurement.Setting, so that a reader can repeat
-// a measurement with another program.
+// This file describes parameters in words, for Measurement.Setting. With these words, a reader can
+// repeat a measurement with another program.
 
-// describe joins the parts of a setting: texts that are not empty, and structs of parameters.
+// describe joins the parts of a setting. A part is a text or a struct of parameters. Empty texts
+// are omitted.
 func describe(parts ...any) string {
 	var all []string
 	for _, part := range parts {
@@ -31,8 +32,8 @@ func describe(parts ...any) string {
 	return strings.Join(all, "; ")
 }
 
-// splitsBesidePaper begins the setting of a row with more or fewer splits than in the paper. It is
-// empty for the paper's number.
+// splitsBesidePaper returns the beginning of the setting of a row whose number of splits k differs
+// from the paper's number. It returns "" if both are equal.
 func splitsBesidePaper(k, paper int) string {
 	if k == paper {
 		return ""
@@ -40,9 +41,10 @@ func splitsBesidePaper(k, paper int) string {
 	return fmt.Sprintf("K = %d splits in the place of the paper's %d", k, paper)
 }
 
-// pick returns the phrases of the parameters in p with these names; without names, of all
-// parameters. The phrases come from the tags of the fields, with semicolons around embedded
-// structs. It skips named fields that are structs, because they hold other problems.
+// pick returns the phrases of the parameters in p with the given names, or of all parameters if
+// there are no names. The phrases come from the tags of the fields. Semicolons separate embedded
+// structs. Fields of struct type that are not embedded are skipped, because they describe other
+// problems.
 func pick(p any, names ...string) string {
 	var groups []string
 	found, last := 0, []int{-1}
@@ -65,8 +67,9 @@ func pick(p any, names ...string) string {
 	return strings.Join(groups, "; ")
 }
 
-// digits writes a parameter, or a list with commas; for a logarithm, it writes the power. Six
-// digits hide changes by rounding; see ./reproduce.sh --sensitivities.
+// digits returns a parameter as text, with commas between the entries of a list. If the unit is a
+// logarithm, it returns the power. It uses six digits, so that changes by rounding are not visible;
+// see ./reproduce.sh --sensitivities.
 func digits(v reflect.Value, unit string) string {
 	x, verb := v.Interface(), "%v"
 	if strings.HasPrefix(unit, "log10") {
@@ -102,9 +105,9 @@ var gradients = map[kernels.Variant]string{
 	kernels.Full:      "exact gradient, intercept not penalised",
 }
 
-// startBesidePaper and boxBesidePaper begin the setting of a search for the elastic net's
-// penalties, if its start or box differs from the paper's. They are empty for the paper's start and
-// box.
+// startBesidePaper and boxBesidePaper return the beginning of the setting of a search for the
+// elastic net's penalties, if its start or its box differs from the paper's. They return "" for the
+// paper's start and box.
 func startBesidePaper(p elasticnet.PenaltyCVGM) string {
 	paper := elasticnet.PaperPenaltyCVGM
 	if p.StartLambda1 == paper.StartLambda1 && p.StartLambda2 == paper.StartLambda2 {
@@ -125,13 +128,13 @@ func stabilitySides(p stability.StabilityParams) string {
 	return describe(pick(p, "DataSets", "FreshExamples")+", rows drawn anew, with the coefficients and the noise of the published data", p.PublishedRegression, rawSetting)
 }
 
-// pathSetting names the ends of a path along which Δ changes.
+// pathSetting describes the path along which Δ changes, with its ends.
 func pathSetting(p stability.StabilityParams, first, last []float64, evaluations int) string {
 	return describe(fmt.Sprintf("from λ1 = %.4g, λ2 = %.4g to λ1 = %.4g, λ2 = %.4g, the first and the last of %d evaluations of CVGM on the published data, standardised", first[0], first[1], last[0], last[1], evaluations),
 		pick(p, "K", "P", "MinLambda1", "MinLambda2", "StepSize"), "Δ and R_emp at these fixed λ", stabilitySides(p))
 }
 
-// ablationSetting describes the two descents of a row.
+// ablationSetting describes the two descents of a row of the ablation.
 func ablationSetting(p samplesize.AblationParams, row samplesize.AblationRow) string {
 	kernel := func(m kernels.KernelCVGM) string {
 		m.Steps = row.Budget
@@ -151,7 +154,7 @@ func ablationSetting(p samplesize.AblationParams, row samplesize.AblationRow) st
 	return describe(p.Rings.RingsData, pick(p.Rings, "Test"), p.Machine, "support vector machine ½·‖f‖² + C·Σ max(0, 1−yᵢ(f(xᵢ)+b)) with the kernel exp(−γ·‖x−x′‖²)", fmt.Sprintf("CV loss: squared hinge loss of K = %d uniform splits, p = %.6g", row.K, p.Rings.P), "test loss: share of errors", trainingSetting, "it is 0 to rounding where C and γ separate the rows with a margin, and the search ends at its first point there, so that another line search ends at other C and γ")
 }
 
-// rivalSetting describes the method that CVGM is compared with.
+// rivalSetting describes the method with which CVGM is compared.
 func rivalSetting(p samplesize.SampleSizeParams, rival int) string {
 	switch descent := pick(p, "NetworkStepSize", "NetworkSteps"); rival {
 	case samplesize.SizeNetworkPublished:
@@ -164,7 +167,7 @@ func rivalSetting(p samplesize.SampleSizeParams, rival int) string {
 	return pick(p, "LinearC")
 }
 
-// setting adds the machine to the problem's setting if the record names one.
+// setting returns the setting of a problem. It includes the machine if the record names one.
 func (t *Timings) setting(problem ...any) string {
 	text := fmt.Sprintf("%s; median of %d runs, the interval reaches over all of them", describe(problem...), t.RunsOfEach)
 	if t.Machine.Cores > 0 {
@@ -173,7 +176,7 @@ func (t *Timings) setting(problem ...any) string {
 	return text
 }
 
-// netTiming describes the benchmarked elastic net, which has the size of the experiment.
+// netTiming describes the elastic net of the benchmark, which has the size of the first experiment.
 func netTiming(k int) string {
 	p := elasticnet.DefaultElasticNet()
 	p.K = k

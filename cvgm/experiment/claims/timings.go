@@ -10,8 +10,8 @@ import (
 	"cvgm/cvgm/experiment"
 )
 
-// Timings are the recorded timings of the benchmarks. Tables and figures read them from the
-// record, and measure no time themselves.
+// Timings are the recorded times of the benchmarks. Tables and figures read the record and do not
+// measure times themselves.
 type Timings struct {
 	Machine struct {
 		Processor string
@@ -20,7 +20,8 @@ type Timings struct {
 	Date       string
 	RunsOfEach int                             `json:"runs of each"`
 	Benchmarks map[string]map[string]BenchStat // by benchmark and unit
-	// Runs holds the seconds of each notebook with stored results, and the seconds of each result.
+	// Runs holds the seconds that each notebook with stored results takes, and the seconds that
+	// each result takes.
 	Runs struct {
 		Notebooks map[string]struct {
 			Results []string
@@ -30,7 +31,8 @@ type Timings struct {
 	}
 }
 
-// Seconds returns the time of a notebook without stored results, or NaN if it is not recorded.
+// Seconds returns the time of a notebook, in seconds, without stored results. It returns NaN if the
+// time is not recorded.
 func (t *Timings) Seconds(notebook string) float64 {
 	n, ok := t.Runs.Notebooks[notebook]
 	if !ok {
@@ -47,18 +49,18 @@ func (t *Timings) Seconds(notebook string) float64 {
 }
 
 // A BenchStat summarises the times of several runs of a benchmark. Low and High are the ends of a
-// distribution-free interval of the median. In nine runs they are the second lowest and the second
-// highest, which contain the median with a probability of .96, so one slow run does not widen the
-// interval. They are 0 in older records.
+// distribution-free interval of the median. In nine runs, they are the second lowest and the second
+// highest time. This interval contains the median with a probability of .96, and one slow run does
+// not widen it. Low and High are 0 in older records.
 type BenchStat struct{ Median, Lowest, Highest, Low, High float64 }
 
-// interval returns the ends of the interval of the median. If a record has only the lowest run,
-// the highest is assumed to lie as far from the median.
+// interval returns the ends of the interval of the median. If a record has only the lowest run, the
+// highest run is assumed to be as far from the median.
 func (b BenchStat) interval() (low, high float64) {
 	return cmp.Or(b.Low, b.Lowest), cmp.Or(b.High, b.Highest, 2*b.Median-b.Lowest)
 }
 
-// ReadTimings reads a record. It returns nil if there is none.
+// ReadTimings reads the record at path. It returns nil if there is no file.
 func ReadTimings(path string) (*Timings, error) {
 	text, err := os.ReadFile(path)
 	if os.IsNotExist(err) {
@@ -74,8 +76,8 @@ func ReadTimings(path string) (*Timings, error) {
 	return t, nil
 }
 
-// Lowest returns a benchmark's lowest measure in a unit, or NaN without a record. Other programs on
-// the machine disturbed that run least.
+// Lowest returns the lowest value of a benchmark in a unit, or NaN if there is no record. The run
+// with the lowest value was disturbed least by other programs.
 func (t *Timings) Lowest(benchmark, unit string) float64 {
 	if m := t.Benchmarks[benchmark][unit]; m.Lowest > 0 {
 		return m.Lowest
@@ -83,8 +85,8 @@ func (t *Timings) Lowest(benchmark, unit string) float64 {
 	return math.NaN()
 }
 
-// measure returns the median of a benchmark's measures in a unit, or NaN without a record. The
-// margin is the distance to the farther end of the median's interval.
+// measure returns the median of a benchmark in a unit, or NaN if there is no record. The margin is
+// the distance from the median to the farther end of its interval.
 func (t *Timings) measure(benchmark, unit string) experiment.Estimate {
 	m, ok := t.Benchmarks[benchmark][unit]
 	if !ok {
@@ -94,8 +96,9 @@ func (t *Timings) measure(benchmark, unit string) experiment.Estimate {
 	return experiment.Estimate{Mean: m.Median, Margin: max(high-m.Median, m.Median-low), N: t.RunsOfEach}
 }
 
-// of estimates f of two benchmarks' times from their medians. f is monotone in each time. The
-// margin is the distance to the farthest value that the intervals of both medians allow.
+// of estimates f of the times of two benchmarks from their medians. f must be monotone in each
+// time. The margin is the distance to the farthest value of f for times in the intervals of both
+// medians.
 func (t *Timings) of(first, second string, f func(a, b float64) float64) experiment.Estimate {
 	a, b := t.Benchmarks[first]["ns/op"], t.Benchmarks[second]["ns/op"]
 	if !(a.Median > 0 && b.Median > 0) {

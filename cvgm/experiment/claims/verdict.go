@@ -9,36 +9,36 @@ import (
 	"cvgm/cvgm/experiment"
 )
 
-// Verdict is the judgement on a claim.
+// Verdict is the judgement on a claim or on a measurement.
 type Verdict string
 
-// The verdicts.
+// These constants are the verdicts.
 const (
 	Confirmed Verdict = "confirmed"
-	// TooLittle: the sentence holds, but by less than matters.
+	// TooLittle: the sentence holds, but the difference is too small to matter.
 	TooLittle Verdict = "confirmed, too little to matter"
 	Differs   Verdict = "differs"
-	// NotDecided: the repetitions are too few.
+	// NotDecided: there are too few repetitions.
 	NotDecided Verdict = "not decided"
 	PaperError Verdict = "paper's error"
-	// Slip: the printed sentence is a slip of notation, and the intended sentence holds.
+	// Slip: the printed sentence has a slip of notation, and the intended sentence holds.
 	Slip Verdict = "slip of notation"
-	// Identity: the sentence is proved, so the measurement checks the code here.
+	// Identity: the sentence is proved, so the measurement only checks the code.
 	Identity    Verdict = "identity, checks the code"
 	NotTestable Verdict = "not testable"
 )
 
-// Verdicts lists them in the order in which tables count them.
+// Verdicts lists the verdicts in the order of the tables that count them.
 var Verdicts = []Verdict{Confirmed, TooLittle, Differs, NotDecided, PaperError, Slip, Identity, NotTestable}
 
 // A Judgement is the result of applying a rule to an estimate.
 type Judgement struct {
 	// Sign is the side of the rule's bound on which the 95 % interval lies: Above, Below or Even.
-	// It is empty without repetitions.
+	// It is empty if there are no repetitions.
 	Sign Side
-	// Size states whether the distance matters, by the 90 % interval: Matters, Negligible or
-	// Unclear. Each end of that interval is a test at the level 5 %. Size is empty without
-	// repetitions.
+	// Size tells whether the distance from the bound matters, by the 90 % interval: Matters,
+	// Negligible or Unclear. Each end of this interval is a test at the level 5 %. Size is empty if
+	// there are no repetitions.
 	Size    Size
 	Verdict Verdict
 }
@@ -59,72 +59,74 @@ const (
 	Unclear    Size = "not decided"
 )
 
-// Telling is the smallest difference that the repetitions distinguish from 0, in standard errors.
-// If this difference is the smallest that matters, two findings have a probability of at least .9
-// each: that a true difference of 0 does not matter, and that one twice as large matters. By the
-// normal distribution the first requires z(.95) + z(.95), the second z(.95) + z(.90).
+// Telling is a number of standard errors. It gives the smallest difference that the repetitions
+// distinguish from 0. Suppose that this difference is the smallest that matters. If the true
+// difference is 0, the repetitions show with a probability of at least .9 that it does not matter.
+// If the true difference is twice the smallest, they show with the same probability that it
+// matters. By the normal distribution, the first requires z(.95) + z(.95), and the second z(.95) +
+// z(.90).
 const Telling = 2 * 1.6448536269514722
 
 func once(v float64) experiment.Estimate {
 	return experiment.Estimate{Mean: v, Margin: math.NaN(), N: 1}
 }
 
-// on returns the estimate with an interval on another scale.
+// on returns the estimate with its interval on another scale.
 func on(scale experiment.Scale, e experiment.Estimate) experiment.Estimate {
 	e.Scale = scale
 	return e
 }
 
-// A rule turns a measurement into a verdict. It holds for true values from low
-// to high.
+// A rule turns a measurement into a verdict. The rule holds for true values from low to high.
 type rule struct {
 	text      string
 	low, high float64
-	open      bool // low and high do not belong to it
-	// smallest is the smallest distance from a bound that matters. It has no effect on the verdict
+	open      bool // low and high themselves are excluded
+	// smallest is the smallest distance from a bound that matters. It does not affect the verdict
 	// on a value that is computed once.
 	smallest difference
-	// bound, if not nil, is the rule's upper bound: the share of a bad choice's loss that the rule
-	// allows. It is measured like the estimate itself. choice names the bad choice.
+	// bound, if not nil, is the upper bound of the rule. It is the share of a bad choice's loss
+	// that the rule allows. The bound is measured like the estimate. choice names the bad choice.
 	bound  *experiment.Estimate
 	choice string
-	// holds is the verdict if the rule holds, and otherwise the verdict if it does not. Empty:
-	// Confirmed and Differs.
+	// holds is the verdict if the rule holds. Empty: Confirmed. otherwise is the verdict if the
+	// rule does not hold. Empty: Differs.
 	holds, otherwise Verdict
 }
 
-// A difference is the smallest one that matters, with its reason.
+// A difference is a smallest difference that matters, with the reason for its size.
 type difference struct {
 	size float64
 	why  string
 }
 
-// The smallest differences that matter, by the measured quantity.
+// These variables are the smallest differences that matter, by the measured quantity.
 var (
 	ofAccuracy = difference{.005, "half a point is half of the standard deviation of an accuracy of .9 on the paper's test set of 1000 examples"}
-	// Of a rival that does not learn, or learns without a penalty.
+	// The poor rival does not learn, or learns without a penalty.
 	ofPoorAccuracy    = difference{.02, "two points are a fifteenth of what learning gains on the rings, and the rival does not learn"}
 	ofPoorSquaredLoss = difference{.04, "a twenty-fifth of the variance of the labels' noise; the rival has no penalty, or is known to be wrong"}
 	ofSquaredLoss     = difference{.01, "a hundredth of the variance of the labels' noise, which no method removes"}
 	ofLogLoss         = difference{math.Ln2 / 20, "a twentieth of log 2, the loss of a coin"}
 	ofSets            = difference{.1, "one data set in ten"}
 	ofWhole           = difference{.1, "a tenth of the whole"}
-	// Of a derivative from a finite difference, relative.
+	// This difference is between a derivative and a finite difference, and relative.
 	ofDigits = difference{sixDigits / 2, "half a unit of the sixth digit"}
 )
 
 // sixDigits is the largest relative distance of a correct derivative from finite differences.
-// Rounding of the best difference causes up to some 1e-8, while a derivative of another input is
-// off by a hundredth and more.
+// Rounding of the best difference causes distances of up to some 1e-8. A derivative in another
+// input is wrong by a hundredth or more.
 const sixDigits = 1e-6
 
-// perDoublings is a difference over all sizes, as a slope.
+// perDoublings turns a difference over all sizes into a slope per doubling of the size.
 func (d difference) perDoublings(smallest, largest int) difference {
 	n := math.Log2(float64(largest) / float64(smallest))
 	return difference{d.size / n, fmt.Sprintf("%g over the %.2g doublings from N = %d to %d; %s", d.size, n, smallest, largest, d.why)}
 }
 
-// equals requires a number up to a tolerance, which is the smallest difference that matters.
+// equals requires the number want up to the tolerance tol, which is also the smallest difference
+// that matters.
 func equals(want, tol float64, why string) rule {
 	return rule{text: fmt.Sprintf("within %.4g of %g", tol, want), low: want - tol, high: want + tol, smallest: difference{tol, why}}
 }
@@ -132,16 +134,16 @@ func equals(want, tol float64, why string) rule {
 // zero requires a value of 0, up to the smallest difference that matters.
 func zero(d difference) rule { return equals(0, d.size, d.why) }
 
-// exactly requires a count.
+// exactly requires a value that is equal to want, which is a count.
 func exactly(want float64) rule {
 	return rule{text: fmt.Sprintf("%g", want), low: want, high: want, smallest: difference{0, "a count"}}
 }
 
-// asPrinted requires a number that rounds to the printed one.
+// asPrinted requires a number that rounds to the printed number.
 func asPrinted(q Quoted) rule { return within(q, 0) }
 
-// withinOne requires the printed number up to its rounding and one of n examples. Two programs that
-// count on the same test set may differ by one example on the boundary.
+// withinOne requires the printed number up to its rounding and one of n examples. If two programs
+// count on the same test set, their numbers may differ by one example on the boundary.
 func withinOne(q Quoted, n int) rule {
 	r := within(q, 1/float64(n))
 	r.text = fmt.Sprintf("within one of %d examples of %s", n, q.Paper)
@@ -150,7 +152,7 @@ func withinOne(q Quoted, n int) rule {
 }
 
 // within requires the printed number up to its rounding and a tolerance. The bounds are widened by
-// the rounding of float64, so that this rounding cannot decide.
+// the rounding of float64, which must not decide.
 func within(q Quoted, tol float64) rule {
 	_, decimals, _ := strings.Cut(q.Paper, ".")
 	tol += math.Pow(10, -float64(len(decimals))) / 2
@@ -159,8 +161,8 @@ func within(q Quoted, tol float64) rule {
 	return r
 }
 
-// above requires a value above a bound. The smallest difference that matters applies to values with
-// repetitions; it is zero for a value that is computed once.
+// above requires a value above a bound. d is the smallest difference that matters if there are
+// repetitions. For a value that is computed once, d is zero.
 func above(bound float64, d difference) rule {
 	return rule{text: "above " + short(bound), low: bound, high: math.Inf(1), open: true, smallest: d}
 }
@@ -169,22 +171,23 @@ func below(bound float64, d difference) rule {
 	return rule{text: "below " + short(bound), low: math.Inf(-1), high: bound, open: true, smallest: d}
 }
 
-// computed is the smallest difference for values that are computed once, with no error except
-// rounding. It is 0: any difference from the bound matters.
+// computed is the smallest difference that matters for values that are computed once, without any
+// error except rounding. It is 0, because every difference from the bound matters.
 var computed = difference{0, "the value has no error but rounding"}
 
-// ofAllSets is a distance in standard deviations. 95 % of all data sets, or test sets, lie within
-// it.
+// ofAllSets requires a distance, in standard deviations, within which 95 % of all data sets or test
+// sets lie.
 var ofAllSets = rule{text: "within 1.96 of 0, as 95 % of all sets", low: -1.96, high: 1.96, smallest: difference{1.96, "what 19 of 20 sets stay within"}}
 
 func short(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) }
 
-// A quarter is the share of a bad choice's loss that a rule allows if a choice "works well" or "is
-// competitive". Its regret must be below a quarter of the regret of a known bad choice.
+// A quarter is the share of a bad choice's loss that a rule allows if the paper says that a choice
+// "works well" or "is competitive". The regret of the choice must be below a quarter of the regret
+// of a known bad choice.
 const quarter = .25
 
-// littleOf requires less than a quarter of the loss of a bad choice. That loss is measured, too.
-// The verdict is therefore on the difference of both, [Measurement.Beyond].
+// littleOf requires less than a quarter of the loss of a bad choice. The loss of the bad choice is
+// measured, too. The verdict is therefore based on the difference [Measurement.Beyond].
 func littleOf(worst experiment.Estimate, choice string) rule {
 	return littleBound(worst.Times(quarter), choice)
 }
@@ -196,8 +199,8 @@ func littleBound(bound experiment.Estimate, choice string) rule {
 	return r
 }
 
-// beyondQuarter returns losses minus a quarter of worst, the losses of a bad choice, by data
-// set.
+// beyondQuarter returns losses minus a quarter of worst for each data set. worst are the losses of
+// a bad choice.
 func beyondQuarter(losses, worst []float64) []float64 {
 	beyond := make([]float64, len(losses))
 	for i := range beyond {
@@ -206,20 +209,20 @@ func beyondQuarter(losses, worst []float64) []float64 {
 	return beyond
 }
 
-// or sets the verdict of a rule that does not hold, in place of Differs.
+// or sets the verdict v, in place of Differs, for a rule that does not hold.
 func (r rule) or(v Verdict) rule {
 	r.otherwise = v
 	return r
 }
 
-// proved makes the verdict of a rule that holds Identity.
+// proved sets the verdict Identity for a rule that holds.
 func (r rule) proved() rule {
 	r.holds = Identity
 	return r
 }
 
-// oneSided returns the bound of a rule with only one: a rule that requires values above it, or
-// below it.
+// oneSided returns the bound of a rule that requires values above a bound, or below a bound. For
+// other rules, it returns false.
 func (r rule) oneSided() (bound float64, is bool) {
 	switch {
 	case math.IsInf(r.low, 0):
@@ -230,8 +233,8 @@ func (r rule) oneSided() (bound float64, is bool) {
 	return 0, false
 }
 
-// judge judges an estimate. beyond is the estimate of its distance from a measured bound; if
-// nil, the estimate and the bound are assumed to be independent.
+// judge judges the estimate m. beyond is the estimate of the distance of m from a measured bound.
+// If beyond is nil, the estimate and the bound are assumed to be independent.
 func (r rule) judge(m experiment.Estimate, beyond *experiment.Estimate) Judgement {
 	j := r.plain(m, beyond)
 	switch {
@@ -243,7 +246,7 @@ func (r rule) judge(m experiment.Estimate, beyond *experiment.Estimate) Judgemen
 	return j
 }
 
-// plain is judge with the verdicts Confirmed and Differs.
+// plain is judge with only the verdicts Confirmed and Differs for a decided rule.
 func (r rule) plain(m experiment.Estimate, beyond *experiment.Estimate) Judgement {
 	bound, oneSided := r.oneSided()
 	switch {
@@ -273,7 +276,7 @@ func (r rule) judgeOnce(v float64) Verdict {
 	return Differs
 }
 
-// judgeSide judges by a rule with one bound.
+// judgeSide judges m by a rule with one bound.
 func (r rule) judgeSide(m experiment.Estimate, bound float64) Judgement {
 	want := Above
 	if bound == r.high {
@@ -291,14 +294,14 @@ func (r rule) judgeSide(m experiment.Estimate, bound float64) Judgement {
 		j.Verdict = TooLittle
 	case j.Sign == want:
 		j.Verdict = Confirmed
-	case j.Sign != Even || j.Size == Negligible: // the other side, or no difference that matters
+	case j.Sign != Even || j.Size == Negligible: // on the other side, or no difference that matters
 		j.Verdict = Differs
 	}
 	return j
 }
 
-// judgeLittle judges an estimate that may be at most a share of a bad choice's loss. Sign describes
-// the estimate itself.
+// judgeLittle judges the estimate m by a rule that allows at most a share of a bad choice's loss.
+// Sign describes the side of 0 on which m lies.
 func (r rule) judgeLittle(m experiment.Estimate, beyond *experiment.Estimate) Judgement {
 	if beyond == nil {
 		d := r.lessBound(m)
@@ -314,7 +317,7 @@ func (r rule) judgeLittle(m experiment.Estimate, beyond *experiment.Estimate) Ju
 	return j
 }
 
-// lessBound returns the estimate minus a measured bound that is independent of it.
+// lessBound returns m minus the measured bound, which is independent of m.
 func (r rule) lessBound(m experiment.Estimate) experiment.Estimate {
 	switch {
 	case m.Repeated() && r.bound.Repeated():
@@ -328,7 +331,7 @@ func (r rule) lessBound(m experiment.Estimate) experiment.Estimate {
 	return m
 }
 
-// side returns the side of a bound on which the 95 % interval lies.
+// side returns the side of the bound on which the 95 % interval lies.
 func side(m experiment.Estimate, bound float64) Side {
 	switch low, high := m.Interval(.95); {
 	case low > bound:
@@ -339,11 +342,11 @@ func side(m experiment.Estimate, bound float64) Side {
 	return Even
 }
 
-// minus returns the estimate of the opposite.
+// minus returns the estimate of the negative quantity.
 func minus(m experiment.Estimate) experiment.Estimate { return m.Times(-1) }
 
-// conjunction returns the verdict on a sentence that makes all of the judged statements: the first
-// one in this order that any statement has.
+// conjunction returns the verdict on a sentence that combines all judged statements. It is the
+// first verdict in the following order that any statement has.
 func conjunction(of []Verdict) Verdict {
 	for _, v := range []Verdict{PaperError, Slip, Differs, NotDecided, TooLittle, Confirmed, Identity} {
 		for _, w := range of {
@@ -355,15 +358,17 @@ func conjunction(of []Verdict) Verdict {
 	return NotTestable
 }
 
-// symmetric returns the median as an estimate whose margin is the wider side of the interval.
+// symmetric returns the median as an estimate. The margin is the longer side of the median's
+// interval.
 func symmetric(m experiment.Median) experiment.Estimate {
 	return experiment.Estimate{Mean: m.Median, Margin: max(m.High-m.Median, m.Median-m.Low), N: m.N}
 }
 
-// A Help is the answer to the question whether descending the CV loss is better.
+// A Help tells whether a descent of the CV loss gives a better result than its rival.
 type Help string
 
-// The values of Help. A difference that is Slight does not matter, whatever its sign.
+// These constants are the values of Help. Slight means that the difference does not matter,
+// whatever its sign.
 const (
 	Helps     Help = "helps"
 	Harms     Help = "harms"
@@ -383,7 +388,7 @@ func (j Judgement) help() Help {
 	return Undecided
 }
 
-// besideCode compares a number with the output saved with the published code.
+// besideCode returns a sentence that compares v with the saved output of the published code.
 func besideCode(q Quoted, v float64) string {
 	same := asPrinted(Quoted{Paper: q.Code}).judgeOnce(v) == Confirmed
 	return "The output saved with the code is " + choose(same, "the same as here.", q.Code+".")

@@ -13,8 +13,9 @@ import (
 	"cvgm/synth"
 )
 
-// GapParams are the parameters of two measurements: how much the CV loss over-fits as the number of
-// hyperparameters grows, and how much stopping by a nested estimate gains.
+// GapParams are the parameters of two measurements. The first is the over-fitting of the CV loss as
+// the number of hyperparameters grows. The second is the benefit of stopping a search by a nested
+// estimate.
 type GapParams struct {
 	searches.DimensionProblems
 	DataSets int `help:"data sets" range:"[2,∞)" small:"[2,3]"`
@@ -46,24 +47,25 @@ type GapResult struct {
 	Problems []GapProblem
 }
 
-// GapProblem has means over the data sets of one kind of problem: the CV loss, its nested estimate
-// and the true risk along the searches.
+// GapProblem has means over the data sets of one kind of problem. The CV loss, its nested estimate
+// and the true risk are measured along the searches.
 type GapProblem struct {
 	Hyperparameters  int
-	CV, Nested, Risk []float64 // by step; a search that has ended stays at its last
-	// Over is the risk minus the CV loss, by step.
+	CV, Nested, Risk []float64 // by step; a search that has ended keeps its last values
+	// Over is the risk minus the CV loss for each step.
 	Over []experiment.Estimate
-	// The risk at three points of the search: at its end, which has the lowest CV loss; at the step
-	// of the lowest estimate, to which the monitor returns when it stops the search; and at the
-	// best step of the path, which is unknown in practice.
+	// AtEnd, Stopped and Lowest are the risks at three points of the search. AtEnd is at the end,
+	// which has the lowest CV loss. Stopped is at the step with the lowest estimate, to which the
+	// monitor returns when it stops the search. Lowest is at the step with the lowest risk, which
+	// is unknown in practice.
 	AtEnd, Stopped, Lowest experiment.Estimate
-	// Gap is the risk minus the CV loss, at the end.
+	// Gap is the risk minus the CV loss at the end.
 	Gap             experiment.Estimate
-	StoppedMinusEnd experiment.Comparison // of the risks, Stopped and AtEnd
-	Evaluations     experiment.Estimate   // of the search until the monitor stops it
+	StoppedMinusEnd experiment.Comparison // the risks Stopped minus AtEnd
+	Evaluations     experiment.Estimate   // of the search, until the monitor stops it
 }
 
-// Run watches the searches, in parallel over problems and data sets.
+// Run runs and monitors the searches. Problems and data sets run in parallel.
 func (p GapParams) Run(ctx context.Context) (*GapResult, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
@@ -90,16 +92,16 @@ func (p GapParams) Run(ctx context.Context) (*GapResult, error) {
 	return r, nil
 }
 
-// gapCell is one search. Path has its steps without their slices. Best is the step that a monitor
-// with GapParams.Patience returns, and Watched is the number of steps after which the monitor
-// stops.
+// gapCell is the result of one search. Path holds its steps without their slices. Best is the step
+// that a monitor with GapParams.Patience returns. Watched is the number of steps after which the
+// monitor stops.
 type gapCell struct {
 	Path    []cvgm.GapStep
 	Best    cvgm.GapStep
 	Watched int
 }
 
-// watch runs one search to its end, with a nested estimate and the true risk.
+// watch runs one search to its end, and records its nested estimate and true risk.
 func (p GapParams) watch(ctx context.Context, problem, dataSet int) (c gapCell, err error) {
 	searcher := search.AdaptiveGradient{MaxEvals: p.Budget}
 	whole, err := p.Setup(problem, dataSet, nil)
@@ -132,7 +134,7 @@ func (p GapParams) watch(ctx context.Context, problem, dataSet int) (c gapCell, 
 	return c, nil
 }
 
-// stop sets Best and Watched.
+// stop sets Best and Watched by a monitor with the given patience.
 func (c *gapCell) stop(patience int) error {
 	monitor := cvgm.GapMonitor{Patience: patience, HeldOut: func(search.Step) (float64, error) { return c.Path[c.Watched].HeldOut, nil }}
 	for s, err := range monitor.Watch(func(yield func(search.Step, error) bool) {

@@ -1,5 +1,5 @@
-// Package splits holds the experiments of notebook 07_splits: the number and size of the splits
-// ([SplitsParams]), and over-fitting of the CV loss ([GapParams]).
+// Package splits holds the experiments of notebook 07_splits. [SplitsParams] varies the number and
+// the size of the splits. [GapParams] measures the over-fitting of the CV loss.
 package splits
 
 import (
@@ -18,9 +18,9 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// SplitsParams are the parameters of two questions about the splits. How much does it help that
-// each example is in validation equally often ("uniform sampling of splits", Section 4 of the
-// paper)? Which numbers of splits K and fractions p are good?
+// SplitsParams are the parameters for two questions about the splits. First, how much does it help
+// if each example is in validation equally often ("uniform sampling of splits", Section 4 of the
+// paper)? Second, which numbers of splits K and which fractions p are good?
 type SplitsParams struct {
 	experiment.RegressionData
 	K            int       `help:"cross-validation splits of the sweep over Ps" range:"[1,∞)" small:"[2,8]" setting:"K = %v"`
@@ -61,62 +61,62 @@ func (SplitsParams) Defaults() any { return DefaultSplits() }
 // Result is the result of Run.
 type Result struct {
 	Params SplitsParams
-	// ByK and ByP are the sweeps on the elastic net, RingsByK and RingsByP the sweeps on the
-	// rings. On the rings only uniform splits are used, and Test is the share of misclassified
-	// test examples.
+	// ByK and ByP are the sweeps over K and p for the elastic net. RingsByK and RingsByP are the
+	// sweeps for the rings. The rings have only uniform splits, and their Test is the share of
+	// misclassified test examples.
 	ByK, ByP, RingsByK, RingsByP []Setting
-	Bayes                        float64 // the rings' lowest possible share of errors
-	// RingsByStep compares constant step sizes on the rings, with K and p of Params.Rings. The last
-	// one is the quasi-Newton method with the same number of evaluations.
+	Bayes                        float64 // error of the Bayes rule on the rings, which is the lowest possible share of errors
+	// RingsByStep compares constant step sizes on the rings, with K and p from Params.Rings. The
+	// last entry is the quasi-Newton method with the same number of evaluations.
 	RingsByStep []Step
 }
 
-// Step is the gradient method with one constant step size on the rings.
+// Step is the result of the gradient method with one constant step size on the rings.
 type Step struct {
 	StepSize  float64               // 0: the quasi-Newton method
-	CV, Test  experiment.Estimate   // CV loss at the end, and share of test examples classified wrongly
+	CV, Test  experiment.Estimate   // CV loss at the end, and share of the test examples that are misclassified
 	Rises     experiment.Estimate   // share of the steps in which the CV loss rises
-	MinusLast experiment.Comparison // CV loss minus the quasi-Newton method's, on the same data
+	MinusLast experiment.Comparison // CV loss minus the CV loss of the quasi-Newton method, on the same data
 }
 
-// Setting is one K and p.
+// Setting holds the results for one pair of K and p.
 type Setting struct {
 	K                 int
 	P                 float64
 	Uniform, Balanced Measure
-	// BalancedMinusUniform is the test loss with balanced splits minus the test loss with uniform
-	// splits on the same data.
+	// BalancedMinusUniform compares the test losses with balanced and with uniform splits on the
+	// same data, balanced minus uniform.
 	BalancedMinusUniform experiment.Comparison
-	// MinusLast is the test loss with uniform splits at this setting minus the test loss at the
-	// sweep's last setting, on the same data.
+	// MinusLast compares the test loss with uniform splits with the test loss at the last setting
+	// of the sweep, on the same data. The difference is this setting minus the last.
 	MinusLast experiment.Comparison
-	// LossShare and GradientShare are means over the data sets of a ratio: the standard deviation
-	// with balanced splits divided by the one with uniform splits. A data set whose denominator is
-	// 0 is left out.
+	// LossShare and GradientShare are means of ratios over the data sets. A ratio is the standard
+	// deviation with balanced splits divided by the standard deviation with uniform splits. Data
+	// sets with the denominator 0 are omitted.
 	LossShare, GradientShare experiment.Estimate
 }
 
-// Measure holds the measurements with one kind of splits.
+// Measure holds the results with one kind of splits.
 type Measure struct {
-	// LossSD and GradientSD are standard deviations over draws of the splits for the same data, as
-	// means over the data sets. LossSD is the CV loss's, and GradientSD its gradient's (the square
-	// root of the summed variances). They are not measured on the rings, and 0 there.
+	// LossSD and GradientSD are means over the data sets of standard deviations. Each standard
+	// deviation is over draws of the splits for the same data. LossSD is for the CV loss.
+	// GradientSD is for its gradient, as the square root of the summed variances. Both are 0 for
+	// the rings, where they are not measured.
 	LossSD, GradientSD experiment.Estimate
 	// Test is the mean of TestLosses.
 	Test experiment.Estimate
-	// TestLosses are the test losses of the models at the lowest CV loss, by data
-	// set.
+	// TestLosses are the test losses of the models at the lowest CV loss, one for each data set.
 	TestLosses []float64
-	// LossSDs and GradientSDs are the values of LossSD and GradientSD by data set.
+	// LossSDs and GradientSDs are the standard deviations for each data set.
 	LossSDs, GradientSDs []float64
 }
 
 type drawSplits func(src cvgm.Source, n, k int, p float64) ([]cvgm.Split, error)
 
-// splitsCell is one kind of splits at one setting on one data set.
+// splitsCell holds the results with one kind of splits at one setting on one data set.
 type splitsCell struct{ LossSD, GradientSD, Test, CV, Rises float64 }
 
-// splitsTask is one kind of splits at one setting, on several data sets.
+// splitsTask is the measurement of one kind of splits at one setting, on several data sets.
 type splitsTask struct {
 	name     string
 	done     func(data []splitsCell)
@@ -124,7 +124,7 @@ type splitsTask struct {
 	measure  func(dataSet int) (splitsCell, error)
 }
 
-// Run sweeps K and p, in parallel over data sets.
+// Run measures the sweeps over K and p. The data sets run in parallel.
 func (p SplitsParams) Run(ctx context.Context) (*Result, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
@@ -163,15 +163,15 @@ func (p SplitsParams) Run(ctx context.Context) (*Result, error) {
 	return r, nil
 }
 
-// ringsSweeps is the number of sweeps on the rings: one over K and one over p. Their cells come
-// first, in turn.
+// ringsSweeps is the number of sweeps on the rings, one over K and one over p. Their cells come
+// first, one sweep after the other.
 const ringsSweeps = 2
 
 func (r *Result) sweeps() [][]Setting {
 	return [][]Setting{r.RingsByK, r.RingsByP, r.ByK, r.ByP}
 }
 
-// sweepTasks returns the tasks that fill the settings of the sweeps.
+// sweepTasks returns the tasks that measure the settings of the sweeps.
 func (p SplitsParams) sweepTasks(ctx context.Context, r *Result) []splitsTask {
 	var tasks []splitsTask
 	for k, sweep := range r.sweeps() {
@@ -192,8 +192,8 @@ func (p SplitsParams) sweepTasks(ctx context.Context, r *Result) []splitsTask {
 	return tasks
 }
 
-// stepTasks returns the tasks that fill RingsByStep, and storage for the CV losses by step size and
-// data set.
+// stepTasks returns the tasks that set RingsByStep. They store the CV losses in losses, as [step
+// size][data set].
 func (p SplitsParams) stepTasks(ctx context.Context, r *Result, losses [][]float64) []splitsTask {
 	var tasks []splitsTask
 	for i, size := range append(slices.Clone(p.StepSizes), 0) {
@@ -222,7 +222,7 @@ func (p SplitsParams) measureTasks(ctx context.Context, tasks []splitsTask) erro
 	for _, t := range tasks {
 		n += t.dataSets
 	}
-	// at returns the task of cell i, and the number of its data set.
+	// at returns the task of cell i, and the number of the cell's data set.
 	at := func(i int) (task, dataSet int) {
 		for ; i >= tasks[task].dataSets; task++ {
 			i -= tasks[task].dataSets
@@ -246,8 +246,8 @@ func (p SplitsParams) measureTasks(ctx context.Context, tasks []splitsTask) erro
 	return nil
 }
 
-// shares returns the mean over data sets of the ratios of two standard deviations. Data sets
-// whose denominator is 0 are left out.
+// shares returns the mean over data sets of the ratios of two standard deviations. It omits data
+// sets with the denominator 0.
 func shares(of, whole []float64) experiment.Estimate {
 	var ratios []float64
 	for i, v := range of {
@@ -271,8 +271,9 @@ func (m *Measure) summarise(data []splitsCell) {
 	m.LossSD, m.GradientSD, m.Test = experiment.EstimateOf(loss), experiment.EstimateOf(gradient), experiment.EstimateOf(m.TestLosses)
 }
 
-// measure works on one data set. It measures the scatter of the CV loss and of its gradient over
-// draws of the splits, and the test loss at the lowest CV loss of the first draw.
+// measure measures one data set. It measures the scatter of the CV loss and of its gradient over
+// draws of the splits. It also measures the test loss of the model at the lowest CV loss of the
+// first draw.
 func (p SplitsParams) measure(ctx context.Context, dataSet, k int, fraction float64, draw drawSplits) (c splitsCell, err error) {
 	stream := func(purpose string) *synth.Stream {
 		return synth.NewStream(uint64(dataSet), "splits: "+purpose)
@@ -293,7 +294,7 @@ func (p SplitsParams) measure(ctx context.Context, dataSet, k int, fraction floa
 		if err != nil {
 			return c, err
 		}
-		// The same intercept as with FixedLeastSquares, found faster.
+		// MeanCentring gives the same intercept as FixedLeastSquares, and is faster.
 		if s.CV, err = elasticnet.NewCV(s.Train, splits, cvgm.MeanCentring, 1); err != nil {
 			return c, err
 		}
@@ -320,9 +321,9 @@ func (p SplitsParams) measure(ctx context.Context, dataSet, k int, fraction floa
 	return c, nil
 }
 
-// measureRings runs a search and sets three fields. Test is the share of test examples that CVGM's
-// model misclassifies, CV is the CV loss at the end, and Rises is the share of the steps in which
-// the CV loss rises.
+// measureRings runs a search and sets three fields. Test is the share of test examples that the
+// model misclassifies. CV is the CV loss at the end. Rises is the share of the steps in which the
+// CV loss rises.
 func (p SplitsParams) measureRings(ctx context.Context, dataSet, k int, fraction float64, searcher search.Searcher) (c splitsCell, err error) {
 	stream := func(purpose string) *synth.Stream {
 		return synth.NewStream(uint64(dataSet), "splits, rings: "+purpose)

@@ -10,9 +10,9 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// The scatter's share is computed by data set, and a sweep of step sizes on the rings ends with
-// the quasi-Newton method. A tiny step leaves the CV loss higher than a useful one and never
-// lets it rise.
+// The ratio of the scatters is computed for each data set. The sweep over step sizes on the rings
+// ends with the quasi-Newton method. With a tiny step, the CV loss never rises, but ends higher
+// than with a useful step.
 func TestSplitsSharesAndSteps(t *testing.T) {
 	p := *casetest.Drawn[SplitsParams]("splits")
 	p.Ks, p.Ps, p.DataSets, p.Draws = []int{15}, []float64{.9}, 4, 4
@@ -40,8 +40,8 @@ func TestSplitsSharesAndSteps(t *testing.T) {
 	}
 }
 
-// A search over a network's weights ends at kinks of its units, as CV losses of ridge
-// regressions end at bounds: it steps over them.
+// A search over the weights of a network meets kinks of the network's units, and steps over them.
+// Searches for penalties of ridge regressions end at bounds instead.
 func TestSearchesOverWeightsStepOverKinks(t *testing.T) {
 	p := casetest.Drawn[GapParams]("gap")
 	p.Budget = 108
@@ -84,7 +84,7 @@ func TestGapFollowsTheSearches(t *testing.T) {
 	}
 }
 
-// The watch ends Patience steps after the step of the lowest estimate.
+// The search is stopped Patience steps after the step with the lowest estimate.
 func TestGapStopsWhereAMonitorDoes(t *testing.T) {
 	p := DefaultGap()
 	p.Groups, p.DataSets, p.Budget, p.Patience, p.K, p.Samples = []int{20}, 2, 40, 4, 12, 200

@@ -1,4 +1,4 @@
-// Package stability holds the experiment of notebook 08_stability ([StabilityParams]).
+// Package stability holds the experiment [StabilityParams] of notebook 08_stability.
 package stability
 
 import (
@@ -17,14 +17,14 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// StabilityParams are the parameters of the check of the supplement's "Connections to
-// Stability": Bousquet and Elisseeff's identity
+// StabilityParams are the parameters of a check of the supplement's "Connections to Stability". The
+// check is of the identity of Bousquet and Elisseeff,
 //
 //	E[R − R_emp] = Δ,   Δ = E[l(A(S), z_i') − l(A(Sⁱ), z_i')].
 //
-// R is the risk and R_emp the empirical risk of A(S). Sⁱ is S with its i-th example replaced by the
-// fresh z_i'. The identity holds at fixed hyperparameters for every algorithm whose result does not
-// depend on the order of the examples.
+// A(S) is the result of a learner on the data S. R is its risk and R_emp its empirical risk. Sⁱ is
+// S with its i-th example replaced by a fresh example z_i'. The identity holds, at fixed
+// hyperparameters, for every algorithm whose result does not depend on the order of the examples.
 type StabilityParams struct {
 	experiment.FreshData
 	DataSets      int `help:"data sets on each side of the identity" range:"[2,∞)" small:"[2,4]" setting:"means over %v data sets of N rows"`
@@ -35,18 +35,18 @@ type StabilityParams struct {
 	ElasticNetLambda2 float64   `help:"lambda2 of the elastic nets" range:"[0,∞)" small:"[1e-2,1]" setting:"and λ2 = %v"`
 	LogisticC         []float64 `help:"C of the logistic regressions" range:"(0,∞)" small:"[1e-2,3]" setting:"logistic regression of the labels' signs with C = %v"`
 
-	// The experiment that defines the population of the data sets and the problem of CVGM's path.
+	// PublishedRegression defines the population of the data sets, and PenaltyCVGM the problem of
+	// CVGM's path.
 	experiment.PublishedRegression
 	elasticnet.PenaltyCVGM
 	PathSteps []int `help:"ascending steps of that path at which the identity's parts are measured, the first being 1" range:"[1,∞)" len:"[1,∞)" order:"ascending" small:"[1,20]" setting:"elastic net at the evaluations %v of CVGM's path on the published data"`
-	// Other starts of that path.
+	// The following fields describe paths from other starts.
 	StartsLambda1 []float64 `help:"starts of other paths, weight of the l1 penalty" range:"[0,∞)" len:"[1,∞)" small:"[1e-3,1]"`
 	StartsLambda2 []float64 `help:"starts of other paths, weight of the squared l2 penalty, as many" range:"[0,∞)" len:"[1,∞)" small:"[1e-3,1]"`
 	StartsSteps   int       `help:"evaluations of the gradient method from each of these starts" range:"[2,∞)" small:"[2,20]"`
 }
 
-// DefaultStability returns parameters with which the parts are determined to about one in a
-// hundred.
+// DefaultStability returns parameters with which the errors of the parts are about one per cent.
 func DefaultStability() StabilityParams {
 	return StabilityParams{
 		DataSets: 1000, FreshExamples: 300,
@@ -72,9 +72,9 @@ func (p StabilityParams) Check() error {
 }
 
 // Parts are the parts of the identity for one learner at fixed hyperparameters. Gap and Delta come
-// from separate data, so both sides have independent errors. If the identity holds, the interval of
-// the difference contains 0 nineteen times in twenty, and not because both sides share terms by
-// construction.
+// from separate data, so their errors are independent. If the identity holds, the interval of the
+// difference contains 0 nineteen times out of twenty. This is not a consequence of the
+// construction, because the two sides have no common terms.
 type Parts struct {
 	Hyper          []float64
 	Risk, Training experiment.Estimate // R and R_emp
@@ -82,25 +82,26 @@ type Parts struct {
 	Delta          experiment.Estimate
 	// Difference is Gap − Delta.
 	Difference experiment.Estimate
-	// Sum is Δ + R_emp with Delta's own data. CVGM descends this quantity.
+	// Sum is Δ + R_emp, both measured on Delta's data. CVGM minimises an estimate of this sum.
 	Sum experiment.Estimate
 }
 
-// Start is the gradient method from one start, on the published data. It also has the changes from
-// its start to its end, over data sets of the population at fixed hyperparameters.
+// Start is the result of the gradient method from one start, on the published data. It also has the
+// changes between the start and the end of the path. The changes are measured over data sets of the
+// population, at fixed hyperparameters.
 type Start struct {
 	CVLoss                             [2]float64 // at the start and at the end
 	Start, End                         Parts
-	RiskChange, DeltaChange, EmpChange experiment.Estimate // of R, Δ and R_emp, paired
+	RiskChange, DeltaChange, EmpChange experiment.Estimate // changes of R, Δ and R_emp, paired
 }
 
 // Holds reports whether the interval of the difference contains 0.
 func (s Parts) Holds() bool { return math.Abs(s.Difference.Mean) <= s.Difference.Margin }
 
-// Learner is one learner at several hyperparameters.
+// Learner holds the parts for one learner at several hyperparameters.
 type Learner struct {
-	Name  string // of the learner
-	Hyper string // of the hyperparameter that varies
+	Name  string // name of the learner
+	Hyper string // name of the hyperparameter that varies
 	At    []float64
 	Parts []Parts
 }
@@ -109,8 +110,9 @@ type Learner struct {
 type Result struct {
 	Params   StabilityParams
 	Learners []Learner
-	// Path holds the parts at Steps of CVGM's path over the published data. Steps are the
-	// Params.PathSteps that the search reaches. CVLoss and TestLoss belong to the same run.
+	// Path holds the parts at points of CVGM's path on the published data. Steps holds the numbers
+	// of their steps, which are the Params.PathSteps that the search reaches. CVLoss and TestLoss
+	// are the losses at these points.
 	Steps            []int
 	Path             []Parts
 	CVLoss, TestLoss []float64
@@ -120,7 +122,7 @@ type Result struct {
 	Starts                 []Start
 }
 
-// Settings returns the parts of all learners and of the path.
+// Settings returns the parts for all learners and for the path.
 func (r *Result) Settings() []Parts {
 	var all []Parts
 	for _, l := range r.Learners {
@@ -130,7 +132,7 @@ func (r *Result) Settings() []Parts {
 }
 
 // Population draws examples of the published regression problem: x ~ N(0, I) and y = coefᵀx +
-// noise·ε, or its sign.
+// noise·ε. If Sign is set, the label is the sign of y.
 type Population struct {
 	Coef  []float64
 	Noise float64
@@ -154,7 +156,7 @@ func (p Population) Draw(src synth.Source, n int) learn.Data {
 	return d
 }
 
-// stabilityCase is a learner at one setting of its hyperparameters.
+// stabilityCase is a learner at fixed hyperparameters, with its population and its loss.
 type stabilityCase struct {
 	hyper      []float64
 	population Population
@@ -162,12 +164,12 @@ type stabilityCase struct {
 	loss       cvgm.Loss
 }
 
-// net is an elastic net with these penalties.
+// net returns the case of an elastic net with the given penalties.
 func (p Population) net(lambda1, lambda2 float64) stabilityCase {
 	return stabilityCase{[]float64{lambda1, lambda2}, p, func() learn.Learner { return new(linear.ElasticNet) }, cvgm.SquaredError{}}
 }
 
-// stabilityFamily is a learner at several values of a hyperparameter.
+// stabilityFamily is a learner at several values of one hyperparameter.
 type stabilityFamily struct {
 	name, hyper string
 	at          []float64
@@ -186,8 +188,8 @@ func (p StabilityParams) families(regression Population) []stabilityFamily {
 	}
 }
 
-// alongPath follows CVGM's path. It stores the losses at PathSteps in r and returns the cases
-// there.
+// alongPath follows CVGM's path. It appends the losses at PathSteps to r, and returns the cases at
+// these steps.
 func (p StabilityParams) alongPath(ctx context.Context, s *experiment.Setup, r *Result, regression Population) ([]stabilityCase, error) {
 	var cases []stabilityCase
 	for step, err := range s.Search(ctx, p.Gradient(slices.Max(p.PathSteps))) {
@@ -207,8 +209,8 @@ func (p StabilityParams) alongPath(ctx context.Context, s *experiment.Setup, r *
 	return cases, nil
 }
 
-// fromStarts follows the paths from the other starts. It stores their CV losses in r, and returns
-// the cases at the start and end of each path.
+// fromStarts follows the paths from the other starts. It appends their CV losses to r, and returns
+// the cases at the start and the end of each path.
 func (p StabilityParams) fromStarts(ctx context.Context, s *experiment.Setup, r *Result, regression Population) ([]stabilityCase, error) {
 	var cases []stabilityCase
 	for i, lambda1 := range p.StartsLambda1 {
@@ -232,7 +234,7 @@ func (p StabilityParams) fromStarts(ctx context.Context, s *experiment.Setup, r 
 	return cases, nil
 }
 
-// Run measures the parts at every setting, in parallel over the data sets.
+// Run measures the parts for every case. The data sets run in parallel.
 func (p StabilityParams) Run(ctx context.Context) (*Result, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
@@ -285,12 +287,11 @@ func (p StabilityParams) Run(ctx context.Context) (*Result, error) {
 	return r, nil
 }
 
-// stabilityValues are R, R_emp, R − R_emp, Δ and Δ + R_emp of one case on one
-// data set.
+// stabilityValues are R, R_emp, R − R_emp, Δ and Δ + R_emp for one case on one data set.
 type stabilityValues [5]float64
 
-// measure estimates the parts of every case over the same data sets. It also returns the values by
-// data set and case.
+// measure estimates the parts for every case over the same data sets. It also returns the values as
+// [data set][case].
 func (p StabilityParams) measure(ctx context.Context, cases []stabilityCase) ([]Parts, [][]stabilityValues, error) {
 	label := func(i int) string { return fmt.Sprintf("data set %d", p.Number(i, p.DataSets)) }
 	sets, err := experiment.Cells(ctx, p.DataSets, label, func(i int) ([]stabilityValues, error) {
@@ -330,7 +331,7 @@ func (p StabilityParams) measure(ctx context.Context, cases []stabilityCase) ([]
 	return parts, sets, nil
 }
 
-// valuesOf returns one of the values of a case by data set.
+// valuesOf returns one of the values of case k for each data set.
 func valuesOf(sets [][]stabilityValues, k, part int) []float64 {
 	var v []float64
 	for _, values := range sets {
@@ -339,8 +340,8 @@ func valuesOf(sets [][]stabilityValues, k, part int) []float64 {
 	return v
 }
 
-// stabilityData holds the data of the identity's two sides: S and fresh examples for one side,
-// another S and its replacements for the other.
+// stabilityData holds the data of both sides of the identity. One side uses the data S and fresh
+// examples. The other side uses another S and its replacements.
 type stabilityData struct{ data, fresh, replaced, replacements learn.Data }
 
 func (p StabilityParams) drawData(from Population, i int) stabilityData {
@@ -351,8 +352,8 @@ func (p StabilityParams) drawData(from Population, i int) stabilityData {
 	return stabilityData{draw("data", n), draw("fresh examples", p.FreshExamples), draw("data in which one example is replaced", n), draw("replacements", n)}
 }
 
-// replaceOne returns Δ and R_emp for s. Δ is the mean over replacements of each example of s, each
-// with a true refit. R_emp belongs to the fit to s.
+// replaceOne returns Δ and R_emp for s. Δ is the mean over the examples of s. For each example, the
+// learner is fitted again with the example replaced. R_emp is the empirical risk of the fit to s.
 func (c stabilityCase) replaceOne(s, fresh learn.Data) (delta, training float64, err error) {
 	f, err := c.fit(s)
 	if err != nil {
@@ -375,7 +376,7 @@ func (c stabilityCase) replaceOne(s, fresh learn.Data) (delta, training float64,
 	return without - with/float64(len(s.Y)), training, nil
 }
 
-// fitted is a case's learner with its last fit.
+// fitted is the learner of a case with its last fit.
 type fitted struct {
 	stabilityCase
 	learner learn.Learner

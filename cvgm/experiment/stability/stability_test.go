@@ -32,11 +32,11 @@ func TestStabilityIdentityHolds(t *testing.T) {
 		t.Fatalf("%d settings, %d on the path", len(settings), len(r.Path))
 	}
 	for _, s := range settings {
-		// Four standard errors: one in 16 000 for each.
+		// The tolerance is four standard errors. One case in 16,000 exceeds it by chance.
 		if !(math.Abs(s.Difference.Mean) < 2*s.Difference.Margin) {
 			t.Errorf("at %v the gap is %v, Δ is %v", s.Hyper, s.Gap, s.Delta)
 		}
-		// The test is meaningful only if both are far from zero.
+		// The test is meaningful only if both sides are far from zero.
 		if !(s.Delta.Mean > 3*s.Delta.Margin) || !(s.Difference.Margin < .4*s.Delta.Mean) {
 			t.Errorf("at %v the identity is not put to the test: %+v", s.Hyper, s)
 		}
@@ -45,8 +45,8 @@ func TestStabilityIdentityHolds(t *testing.T) {
 	casetest.Near(t, "test loss at step 99", r.TestLoss[1], 1.077971, 1e-6)
 }
 
-// forgetful is ridge regression that ignores refits: every fit after the first returns the
-// first one's parameters.
+// forgetful is ridge regression that ignores refits. Every fit after the first returns the
+// parameters of the first fit.
 type forgetful struct {
 	linear.ElasticNet
 	first []float64
@@ -63,7 +63,7 @@ func (f *forgetful) Fit(theta, hyper []float64) error {
 	return nil
 }
 
-// The comparison can fail: without refits Δ is zero, and the gap is not.
+// The comparison can fail. Without refits, Δ is zero but the gap is not.
 func TestStabilityIdentityFailsWithoutRefits(t *testing.T) {
 	p := quickStability()
 	from := Population{Coef: []float64{1, -1, .5, 0, 0}, Noise: 1}
@@ -102,8 +102,9 @@ func TestStabilityRefusesBadParams(t *testing.T) {
 	}
 }
 
-// Starts on both sides of the CV loss's minimum lower the CV loss. An over-regularised one
-// raises Δ, one with almost no penalty lowers it. The change is that between the ends.
+// Starts on both sides of the minimum lower the CV loss. The path from an over-regularised start
+// raises Δ. The path from a start with almost no penalty lowers Δ. The change is the difference
+// between the ends of the path.
 func TestStabilityFromSeveralStarts(t *testing.T) {
 	p := *casetest.Drawn[StabilityParams]("stability")
 	d := DefaultStability()
